@@ -1,0 +1,46 @@
+package stream
+
+import (
+	"bytes"
+
+	"github.com/tidwall/gjson"
+)
+
+// chunkShape is the fast way through a stream of small deltas. Chunks of one
+// stream are mostly equal byte for byte but for the text of the delta. The
+// shape is that of a chunk that the full decoder has just read, and found to
+// hold one delta of text and nothing else; what equals it around the text can
+// hold nothing else either. So the fast way never gives another answer.
+type chunkShape struct {
+	off          bool // for tests: everything goes the slow way
+	name         string
+	before, past []byte // around the text of the delta, quotes included
+	scratch      []byte
+}
+
+// learn takes the shape of an event whose delta stands at r.
+func (s *chunkShape) learn(ev Event, r gjson.Result) {
+	from, to := r.Index, r.Index+len(r.Raw)
+	if from <= 0 || to >= len(ev.Data) || string(ev.Data[from:to]) != r.Raw || ev.Unfinished {
+		return
+	}
+	s.name = ev.Name
+	s.before = append(s.before[:0], ev.Data[:from+1]...)
+	s.past = append(s.past[:0], ev.Data[to-1:]...)
+}
+
+func (s *chunkShape) forget() { s.before = s.before[:0] }
+
+// match returns the text of the delta if the event has the shape. It is valid
+// until the next call.
+func (s *chunkShape) match(ev Event) (text []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(ev.Data, s.before)
+	if !ok || len(s.before) == 0 || ev.Name != s.name || s.off {
+		return nil, false
+	}
+	text, n, ok := readLiteral(rest, &s.scratch)
+	if !ok || !bytes.Equal(rest[n:], s.past) {
+		return nil, false
+	}
+	return text, true
+}

@@ -1,0 +1,172 @@
+package stream
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestAppendChatMessage(t *testing.T) {
+	for _, test := range []struct {
+		message Message
+		want    string
+	}{
+		{Message{Role: User, Parts: []Part{{Text: "a\n\"b\""}}}, `{"role":"user","content":"a\n\"b\""}`},
+		{Message{Role: User, Parts: []Part{{JSON: []byte(`"\u00e9"`)}}}, `{"role":"user","content":"\u00e9"}`},
+		{Message{Role: User, Parts: []Part{{Text: "a"}, {Text: "b"}}}, `{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`},
+		{Message{Role: User, Parts: []Part{{Raw: json.RawMessage(`{"type":"file","file":{}}`)}, {Image: &Image{URL: "https://e/x", Detail: "low"}}, {Image: &Image{MIME: "image/gif", Data: "R0lG"}}}},
+			`{"role":"user","content":[{"type":"file","file":{}},{"type":"image_url","image_url":{"url":"https://e/x","detail":"low"}},{"type":"image_url","image_url":{"url":"data:image/gif;base64,R0lG"}}]}`},
+		{Message{Role: Developer, Parts: []Part{{Text: "a"}}}, `{"role":"developer","content":"a"}`},
+		{Message{Role: Assistant, Parts: []Part{{Text: "a"}, {Text: "b"}}}, `{"role":"assistant","content":"ab"}`},
+		{Message{Role: Assistant}, `{"role":"assistant","content":""}`},
+		{Message{Role: Assistant, Calls: []Call{{ID: "1", Name: "f", Arguments: []byte(`{"a": 1e2}`), Extra: []byte(`"x":{}`)}, {ID: "2", Name: "g", Arguments: []byte(`{"bro`)}, {ID: "3", Name: "h"}},
+			Opaque: Opaque{dialect: "chat", json: []byte(`"reasoning":"hm"`)}},
+			`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"a\": 1e2}"},"x":{}},{"id":"2","type":"function","function":{"name":"g","arguments":"{\"bro"}},{"id":"3","type":"function","function":{"name":"h","arguments":""}}]}`},
+		{Message{Role: ToolRole, CallID: "1", Name: "f", Parts: []Part{{Text: "ok"}}, Failed: true}, `{"role":"tool","tool_call_id":"1","name":"f","content":"ok"}`},
+	} {
+		if got := string(AppendChatMessage([]byte("x"), &test.message)); got != "x"+test.want {
+			t.Errorf("got  %s\nwant %s", got[1:], test.want)
+		} else if !json.Valid([]byte(got[1:])) {
+			t.Errorf("no JSON: %s", got)
+		}
+	}
+}
+
+// A part of many MiB goes on the wire without being copied.
+func TestLongPartsAreNotCopied(t *testing.T) {
+	literal := []byte(`"` + strings.Repeat("x", 1<<20) + `"`)
+	for _, api := range []string{"chat", "messages", "responses"} {
+		c := newClient(t, Config{API: api, BaseURL: "http://h"})
+		r := withTools()
+		r.Messages = append(r.Messages, Message{Role: Assistant, Calls: []Call{{ID: "a", Name: "f"}}},
+			Message{Role: ToolRole, CallID: "a", Name: "f", Parts: []Part{{JSON: literal}}})
+		found := false
+		for range 2 {
+			for _, part := range c.body(r).parts {
+				found = found || &part[len(part)-1] == &literal[len(literal)-1]
+			}
+		}
+		if !found {
+			t.Errorf("%s: the part was copied", api)
+		}
+	}
+}
+
+// Rounds cost what is new: a message is encoded once.
+func TestEncodedOnce(t *testing.T) {
+	c := newClient(t, Config{BaseURL: "http://h"})
+	r := withTools()
+	for range 300 {
+		r.Messages = append(r.Messages, Message{Role: Assistant, Parts: []Part{{Text: strings.Repeat("y", 2000)}}}, Message{Role: User, Parts: []Part{{Text: "more"}}})
+	}
+	c.body(r)
+	if n := testing.AllocsPerRun(10, func() { c.body(r) }); n > 12 {
+		t.Errorf("a request after 300 rounds makes %v allocations", n)
+	}
+}
+
+func FuzzQuoted(f *testing.F) {
+	f.Add("a\"\\\x00\x1f\u2028\xff\xc3\U0001f600")
+	f.Fuzz(func(t *testing.T, s string) {
+		literal := appendQuoted(nil, s)
+		var back string
+		if err := json.Unmarshal(literal, &back); err != nil {
+			t.Fatalf("%q: %v", literal, err)
+		}
+		if want := strings.ToValidUTF8(s, "\ufffd"); utf8.ValidString(s) && back != s || strings.ReplaceAll(back, "\ufffd", "") != strings.ReplaceAll(want, "\ufffd", "") {
+			t.Errorf("%q came back as %q", s, back)
+		}
+		n, escaped, ok := literalLen(literal[1:])
+		if !ok || n != len(literal)-2 || escaped != bytes.Contains(literal, []byte{'\\'}) {
+			t.Errorf("literalLen(%q) = %d, %v, %v", literal[1:], n, escaped, ok)
+		}
+		if got := string(appendUnquoted(nil, literal[1:len(literal)-1])); got != back {
+			t.Errorf("unquoted %q, want %q", got, back)
+		}
+	})
+}
+
+// The reader of literals takes and means what encoding/json does.
+func FuzzLiteral(f *testing.F) {
+	f.Add([]byte(`a\n\u00e9\ud83d\ude00\ud83dx\udfff"`))
+	f.Add([]byte("0123456\"8"))
+	f.Fuzz(func(t *testing.T, s []byte) {
+		n, _, ok := literalLen(s)
+		var want string
+		end := -1
+		for i := range s {
+			if s[i] == '"' && json.Unmarshal([]byte(`"`+string(s[:i+1])), &want) == nil {
+				end = i
+				break
+			}
+		}
+		if ok != (end >= 0) || (ok && n != end) {
+			t.Fatalf("literalLen(%q) = %d, %v; want %d", s, n, ok, end)
+		}
+		var scratch []byte
+		if text, m, fine := readLiteral(s, &scratch); fine != ok || (ok && (m != n || string(text) != string(appendUnquoted(nil, s[:n])))) {
+			t.Errorf("readLiteral(%q) = %q, %d, %v", s, text, m, fine)
+		}
+		if ok && utf8.Valid(s[:n]) {
+			if got := string(appendUnquoted(nil, s[:n])); got != want {
+				t.Errorf("%q: %q, want %q", s[:n], got, want)
+			}
+		}
+		if valid(s) != json.Valid(s) && len(s) < maxDepth {
+			t.Errorf("valid(%q) = %v", s, valid(s))
+		}
+	})
+}
+
+func TestDepth(t *testing.T) {
+	deep := strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1)
+	if valid([]byte(deep)) || !valid([]byte(deep[1:len(deep)-1])) {
+		t.Error("the depth is not capped")
+	}
+	if valid([]byte(strings.Repeat("[", 50<<20))) {
+		t.Error("unclosed brackets are valid")
+	}
+	if !valid([]byte(`"` + strings.Repeat("[", 2*maxDepth) + `"`)) {
+		t.Error("brackets in a string count")
+	}
+}
+
+func TestThinkTags(t *testing.T) {
+	for _, test := range []struct{ in, text, reasoning string }{
+		{"<think>a</think>b", "b", "a"},
+		{"\n<think>\na\n</think>\n\nb\n", "b\n", "a\n"},
+		{"no tags", "no tags", ""},
+		{"a <think>b</think>", "a <think>b</think>", ""},
+		{"</think>\nI'm", "</think>\nI'm", ""},
+		{"<think>never ends", "", "never ends"},
+		{"<think>a</thin", "", "a</thin"},
+		{"<thi", "<thi", ""},
+		{"<thinking>a", "<thinking>a", ""},
+		{"<think></think>", "", ""},
+		{"<think>a<b></think>c<think>d</think>", "c<think>d</think>", "a<b>"},
+		{"  ", "  ", ""},
+		{"", "", ""},
+	} {
+		for size := 1; size < 9; size++ {
+			body := ""
+			for rest := test.in; rest != ""; {
+				n := min(size, len(rest))
+				body += delta(rest[:n])
+				rest = rest[n:]
+			}
+			got := decode(t, bodyIn{api: "chat", data: []byte(body + "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\n"), request: Request{ThinkTags: true}})
+			if got.err != nil || got.text != test.text || got.reasoning != test.reasoning || textOfParts(got.reply.Message.Parts) != test.text {
+				t.Errorf("%q by %d: %+v", test.in, size, got)
+				continue
+			}
+			// With tags the message goes back as it came.
+			w := &segments{}
+			(&chatEncoder{}).message(w, &got.reply.Message)
+			if want := string(appendQuoted(nil, test.in)); !strings.Contains(string(w.flat()), want) {
+				t.Errorf("%q goes back as %s", test.in, w.flat())
+			}
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// maxResponse caps the bytes of one reply, as sent and as inflated.
+const maxResponse = 256 << 20
+
+// exchange is one request and what came back.
+type exchange struct {
+	client  *Client
+	request *Request
+	sink    *Sink
+	draft   *draft
+	sent    *body
+	idle    *idleTimer
+
+	// What decides about another try, set with the error.
+	retry  bool          // allowed by the kind of failure
+	after  time.Duration // as the endpoint asks, 0 for no wish
+	atOnce bool          // the connection had died while it lay idle
+	told   string        // what a refusal said, for repairs
+	code   int           // its HTTP status
+}
+
+// response is what an HTTP endpoint or a recording answers.
+type response struct {
+	status int
+	header http.Header
+	body   io.ReadCloser
+}
+
+// run makes the exchange. The error is an *Error, a sinkError, or ctx's.
+func (x *exchange) run(ctx context.Context) (*Reply, error) {
+	c := x.client
+	x.draft = newDraft(x.request, x.sink)
+	x.sent = c.body(x.request)
+	ctx, cancel := context.WithCancelCause(ctx)
+	x.idle = newIdleTimer(c.cfg.IdleTimeout, func() { cancel(errStalled) })
+	res, err := x.send(ctx)
+	if err != nil {
+		x.idle.stop()
+		cancel(nil)
+		return nil, err
+	}
+	if res.status/100 != 2 {
+		err = x.refused(res)
+	} else {
+		err = x.read(res)
+	}
+	x.idle.stop()
+	if err != nil {
+		if _, mine := errors.AsType[*Error](err); !mine && context.Cause(ctx) == errStalled {
+			err = x.stalled()
+		}
+		cancel(nil)
+		res.body.Close()
+		return nil, err
+	}
+	c.drain(res.body, cancel)
+	return x.draft.reply()
+}
+
+var errStalled = errors.New("no useful data for too long")
+
+// send sends the request and waits for the head of the answer.
+func (x *exchange) send(ctx context.Context) (*response, error) {
+	c := x.client
+	if c.draining != nil {
+		<-c.draining
+	}
+	if c.recorder != nil {
+		c.recorder.request(x.sent)
+	}
+	if c.replayer != nil {
+		return c.replayer.answer(x.sent)
+	}
+	var stale, answered atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:              func(i httptrace.GotConnInfo) { stale.Store(i.Reused || c.network.isAhead(i.Conn)) },
+		GotFirstResponseByte: func() { answered.Store(true) },
+	})
+	req := x.httpRequest(ctx)
+	c.wireRequest(req, x.sent)
+	x.idle.start()
+	res, err := c.network.transport.RoundTrip(req)
+	x.idle.pause()
+	if err != nil {
+		x.atOnce = stale.Load() && !answered.Load()
+		return nil, x.unreachable(ctx, err)
+	}
+	c.wireResponse(res)
+	return &response{res.StatusCode, res.Header, res.Body}, nil
+}
+
+// httpRequest makes the request. The key is attached only when the request
+// goes to exactly the configured origin. GetBody lets the transport repeat a
+// request of which nothing was written to a connection that had died.
+func (x *exchange) httpRequest(ctx context.Context) *http.Request {
+	e := x.client.endpoint
+	req := (&http.Request{
+		Method: http.MethodPost, URL: e.url, Host: e.url.Host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header:        http.Header{},
+		Body:          x.sent.reader(x.idle.progress),
+		GetBody:       func() (io.ReadCloser, error) { return x.sent.reader(x.idle.progress), nil },
+		ContentLength: x.sent.size,
+	}).WithContext(ctx)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream, application/json")
+	req.Header.Set("Accept-Encoding", "identity")
+	req.Header.Set("User-Agent", x.client.cfg.UserAgent)
+	key := e.key
+	if originOf(req.URL) != e.origin {
+		key = ""
+	}
+	x.client.dialect.headers(req.Header, key)
+	return req
+}
+
+// drain reads what follows the end of a reply, so that the connection can be
+// used again, without making the reply wait for it.
+func (c *Client) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
+	done := make(chan struct{})
+	c.draining = done
+	go func() {
+		defer close(done)
+		stop := time.AfterFunc(time.Second, func() { cancel(nil) })
+		io.CopyN(io.Discard, body, 256<<10)
+		stop.Stop()
+		body.Close()
+		cancel(nil)
+	}()
+}
+
+// refused turns an answer with another status than 2xx into an error.
+func (x *exchange) refused(res *response) error {
+	x.idle.start()
+	b := x.errorBody(res)
+	x.idle.pause()
+	x.code, x.told = res.status, string(b)
+	x.retry = res.status == 408 || res.status == 429 || res.status >= 500
+	x.after = retryAfter(res.header)
+	e := &Error{Kind: Refused, Status: res.status}
+	e.Message = x.where() + " answered " + statusLine(res.status)
+	if to := redirectTarget(res); to != "" {
+		e.Message += " to " + to + ", which is not followed"
+	} else if shown := x.shown(b); shown != "" {
+		e.Message += ": " + shown
+	}
+	e.Hint = x.hint(res.status, x.told)
+	return e
+}
+
+func statusLine(status int) string {
+	if word := http.StatusText(status); word != "" {
+		return strconv.Itoa(status) + " " + word
+	}
+	return strconv.Itoa(status)
+}
+
+// redirectTarget returns the origin that a redirect points to, "" for none.
+func redirectTarget(res *response) string {
+	if res.status/100 != 3 {
+		return ""
+	}
+	u, err := (&http.Response{Header: res.header}).Location()
+	if err != nil || u.Host == "" {
+		return "another place"
+	}
+	return clean(originOf(u), maxShown)
+}
+
+// retryAfter reads what the endpoint asks for: seconds, a date, or OpenAI's
+// milliseconds; 0 for nothing.
+func retryAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e12 {
+		return time.Duration(ms * float64(time.Millisecond))
+	}
+	v := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
+		return time.Duration(min(s, 1e9) * float64(time.Second))
+	}
+	if t, err := http.ParseTime(v); err == nil {
+		return max(time.Until(t), 0)
+	}
+	return 0
+}

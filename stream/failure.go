@@ -1,0 +1,176 @@
+package stream
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+)
+
+// maxErrorBody caps what is read of the body of a refusal.
+const maxErrorBody = 8 << 10
+
+// where names the endpoint in messages.
+func (x *exchange) where() string {
+	if x.client.endpoint == nil {
+		return "the recording"
+	}
+	return x.client.endpoint.origin
+}
+
+// redact takes the key out of text from outside. A key of a few characters
+// is a dummy, and would be found everywhere.
+func (x *exchange) redact(s string) string { return redactKey(s, x.client.cfg.Key) }
+
+func redactKey(s string, key Key) string {
+	if len(key) < 4 || !strings.Contains(s, string(key)) {
+		return s
+	}
+	return strings.ReplaceAll(s, string(key), key.String())
+}
+
+// hideKey takes the key out of all that an exchange says of itself: an
+// endpoint may say it back anywhere.
+func (x *exchange) hideKey(reply *Reply, err error) {
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.Message, e.Hint = x.redact(e.Message), x.redact(e.Hint)
+	}
+	if reply != nil {
+		reply.Finish, reply.Refusal = x.redact(reply.Finish), x.redact(reply.Refusal)
+	}
+}
+
+// shown makes bytes from outside fit to be shown on one line.
+func (x *exchange) shown(b []byte) string {
+	return clean(x.redact(string(b)), maxShown)
+}
+
+// errorBody reads the beginning of a refusal's body, as text.
+func (x *exchange) errorBody(res *response) []byte {
+	in := &input{r: io.LimitReader(res.body, maxErrorBody)}
+	if in.peek() != nil {
+		return nil
+	}
+	body, done := x.client.tee(res, in)
+	b, err := io.ReadAll(body)
+	done(err)
+	return b
+}
+
+// unreachable turns a failure before the head of the answer into an error.
+func (x *exchange) unreachable(ctx context.Context, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	e := &Error{Kind: Unreachable, Cause: err}
+	if context.Cause(ctx) == errStalled {
+		e.Message = fmt.Sprintf("%s sent no answer within %v", x.where(), x.client.cfg.IdleTimeout)
+		return e
+	}
+	x.retry = true
+	e.Message = "cannot reach " + x.where() + ": " + x.shown([]byte(plainError(err)))
+	dns, isDNS := errors.AsType[*net.DNSError](err)
+	_, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, isPlain := errors.AsType[tls.RecordHeaderError](err)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.Hint = "is the server running, and is the port right?"
+	case isDNS && dns.IsNotFound:
+		x.retry = false
+		e.Hint = "is the host name right?"
+	case isCertificate:
+		x.retry = false
+		e.Hint = "the server's certificate is not trusted here"
+	case isPlain:
+		x.retry = false
+		e.Hint = "the server does not speak TLS there; is it an http:// endpoint?"
+	case strings.Contains(err.Error(), "malformed HTTP"):
+		x.retry = false
+		e.Hint = "the server does not speak HTTP there; is it an https:// endpoint?"
+	}
+	return e
+}
+
+// plainError is the innermost message that still says what happened, without
+// method and URL.
+func plainError(err error) string {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Err != nil {
+		err = op.Err
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok { // without the resolver's address
+		return dns.Err
+	}
+	var sys syscall.Errno
+	if errors.As(err, &sys) {
+		return sys.Error()
+	}
+	if err == io.EOF {
+		return "the connection was closed without an answer"
+	}
+	return err.Error()
+}
+
+// broken turns a failure of the transfer into an error.
+func (x *exchange) broken(err error) error {
+	if _, ok := errors.AsType[sinkError](err); ok {
+		return err
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	if errors.Is(err, errStalled) {
+		return x.stalled()
+	}
+	if _, ok := errors.AsType[*noByteError](err); ok {
+		x.retry = true
+		return &Error{Kind: Unreachable, Message: x.where() + " broke the connection before the first byte of the reply", Cause: err}
+	}
+	return &Error{Kind: Cut, Message: "the reply was cut off: " + x.shown([]byte(plainError(err))), Cause: err}
+}
+
+func (x *exchange) stalled() error {
+	return &Error{Kind: Stalled, Message: fmt.Sprintf("%s sent nothing of the reply for %v", x.where(), x.client.cfg.IdleTimeout)}
+}
+
+// hint names the usual cause of a refusal.
+func (x *exchange) hint(status int, told string) string {
+	told = strings.ToLower(told)
+	switch {
+	case !x.client.options.noToolRole && status >= 400 && speaksOfRoles(told):
+		return `the chat template may not know tool messages: "tool_role": false in the model's profile writes them as text`
+	case status == 400 && strings.Contains(told, "http request") && strings.Contains(told, "https"):
+		return "is it an https:// endpoint?"
+	case status == 401 || status == 403:
+		if x.client.cfg.Key == "" {
+			return "no key was sent; --key-env NAME or --key-file PATH gives one"
+		}
+		return "is it the right key for this endpoint?"
+	case status == 404 && strings.Contains(told, "model"):
+		return "does the endpoint have this model under this name?"
+	case status == 404 || status == 405:
+		return "is the base URL right? It usually ends in /v1"
+	case status/100 == 3:
+		return "give the URL that it points to, with --base-url"
+	case strings.Contains(told, "context length") || strings.Contains(told, "context_length") || strings.Contains(told, "too long"):
+		return "the conversation does not fit the model's context"
+	}
+	return ""
+}
+
+func speaksOfRoles(told string) bool {
+	for _, words := range []string{"alternat", "conversation roles", "roles must", "role must", "message role",
+		"unexpected role", "unknown role", "invalid role", "unsupported role", "only user and assistant", "only user, assistant"} {
+		if strings.Contains(told, words) {
+			return true
+		}
+	}
+	return strings.Contains(told, "role") && strings.Contains(told, "tool")
+}

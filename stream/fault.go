@@ -1,0 +1,134 @@
+package stream
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+)
+
+// reportedError returns the error that an event or a body reports: an error
+// member with content, or the flat forms of Mistral, vLLM and Anthropic.
+func reportedError(root gjson.Result, event string) *Error {
+	if root.IsArray() { // Gemini wraps it in a list
+		root = root.Get("0")
+	}
+	inner := root.Get("error")
+	switch {
+	case inner.Type == gjson.Null, inner.Type == gjson.False, inner.Type == gjson.String && inner.Str == "", isEmptyObject(inner):
+		inner = root
+		if event != "error" && root.Get("object").Str != "error" && root.Get("type").Str != "error" {
+			return nil
+		}
+	}
+	return &Error{Kind: Refused, Status: errorStatus(inner, root), Message: "the endpoint reports: " + errorText(inner)}
+}
+
+// errorText is the message of an error object, or all of it.
+func errorText(v gjson.Result) string {
+	for _, path := range []string{"message", "error.message", "error", "detail", "msg"} {
+		if m := v.Get(path); m.Str != "" {
+			return clean(m.Str, maxShown)
+		}
+	}
+	if v.Type == gjson.String {
+		return clean(v.Str, maxShown)
+	}
+	return clean(v.Raw, maxShown)
+}
+
+// errorStatus finds the HTTP status that an error object names, 0 for none.
+func errorStatus(list ...gjson.Result) int {
+	for _, v := range list {
+		for _, path := range []string{"code", "status_code", "status", "http_status", "statusCode"} {
+			if n := v.Get(path).Int(); 400 <= n && n < 600 {
+				return int(n)
+			}
+		}
+		for _, path := range []string{"type", "code"} {
+			if status := statusOfType(v.Get(path).Str); status != 0 {
+				return status
+			}
+		}
+	}
+	return 0
+}
+
+// statusOfType maps the words that stand for an HTTP status, of Anthropic and
+// OpenAI.
+func statusOfType(word string) int {
+	switch word {
+	case "invalid_request_error", "invalid_prompt", "invalid_image", "context_length_exceeded":
+		return 400
+	case "authentication_error", "invalid_api_key":
+		return 401
+	case "billing_error":
+		return 402
+	case "permission_error":
+		return 403
+	case "not_found_error", "model_not_found":
+		return 404
+	case "request_too_large":
+		return 413
+	case "rate_limit_error", "rate_limit_exceeded", "insufficient_quota":
+		return 429
+	case "api_error", "server_error":
+		return 500
+	case "timeout_error":
+		return 504
+	case "overloaded_error":
+		return 529
+	}
+	return 0
+}
+
+// maxShown is how much of an endpoint's own words a message shows, in bytes.
+const maxShown = 400
+
+// clean makes one safe line of bytes from outside: runs of white space and
+// of what cannot be printed become one space, and it is cut after max bytes.
+func clean(s string, limit int) string {
+	var b strings.Builder
+	space := false
+	for _, r := range s {
+		if !unicode.IsPrint(r) || r == ' ' || r == utf8.RuneError {
+			space = b.Len() > 0
+			continue
+		}
+		if b.Len() >= limit {
+			b.WriteString(" …")
+			break
+		}
+		if space {
+			b.WriteByte(' ')
+			space = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func quoteShort(s string) string { return `"` + clean(s, 60) + `"` }
+
+func badEvent(ev Event) error {
+	if ev.Name == "error" {
+		return &Error{Kind: Refused, Message: "the endpoint reports: " + clean(string(ev.Data[:min(len(ev.Data), 4*maxShown)]), maxShown)}
+	}
+	if ev.Unfinished {
+		return cutReply()
+	}
+	return notAReply("an event holds no JSON: " + quoteShort(string(ev.Data[:min(len(ev.Data), 400)])))
+}
+
+func cutReply() *Error {
+	return &Error{Kind: Cut, Message: "the reply was cut off: it ended without a finish reason or an end marker"}
+}
+
+func notAReply(why string) *Error {
+	return &Error{Kind: Malformed, Message: "the answer is not a model's reply: " + why}
+}
+
+func tooManyCalls() *Error {
+	return &Error{Kind: TooLarge, Message: "the reply asks for too many tool calls at once"}
+}

@@ -1,0 +1,59 @@
+package stream
+
+import (
+	"sync"
+	"time"
+)
+
+// idleTimer bounds the time without useful data. It runs only while a read
+// or the network is waited for: time that the sink takes does not count, and
+// comments do not set it back.
+type idleTimer struct {
+	mu      sync.Mutex
+	timer   *time.Timer
+	limit   time.Duration
+	left    time.Duration
+	began   time.Time
+	running bool
+}
+
+func newIdleTimer(limit time.Duration, expired func()) *idleTimer {
+	t := &idleTimer{limit: limit, left: limit}
+	t.timer = time.AfterFunc(limit, expired)
+	t.timer.Stop()
+	return t
+}
+
+// start begins a wait.
+func (t *idleTimer) start() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.running, t.began = true, time.Now()
+	t.timer.Reset(t.left)
+}
+
+// pause ends a wait.
+func (t *idleTimer) pause() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.running {
+		t.running = false
+		t.timer.Stop()
+		t.left = max(t.left-time.Since(t.began), time.Millisecond)
+	}
+}
+
+// useful gives the next waits the whole time again.
+func (t *idleTimer) useful() { t.left = t.limit }
+
+// progress gives a wait that goes on the whole time again: some of the
+// request was sent. It may be called from another goroutine.
+func (t *idleTimer) progress() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.running {
+		t.timer.Reset(t.limit)
+	}
+}
+
+func (t *idleTimer) stop() { t.pause() }

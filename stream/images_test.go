@@ -1,0 +1,63 @@
+package stream
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestResultImagesAreLeftOut: a model that takes no pictures refuses a tool's,
+// once; it gets the text beside them from then on. A picture of the user's is
+// never dropped in silence.
+func TestResultImagesAreLeftOut(t *testing.T) {
+	picture := Part{Image: &Image{MIME: "image/png", Data: "QUJD"}}
+	beside := Part{Text: "[image image/png 3 bytes]"}
+	conversation := func(user, tool []Part) *Request {
+		return &Request{Model: "m", Messages: []Message{
+			{Role: User, Parts: user},
+			{Role: Assistant, Calls: []Call{{ID: "call00001", Name: "look", Arguments: []byte("{}")}}},
+			{Role: ToolRole, CallID: "call00001", Name: "look", Parts: tool},
+		}}
+	}
+	for api, answer := range map[string]string{
+		"chat":      `{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`,
+		"messages":  `{"type":"message","role":"assistant","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`,
+		"responses": `{"object":"response","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"ok"}]}]}`,
+	} {
+		for _, code := range []int{400, 404, 500} {
+			t.Run(fmt.Sprint(api, " ", code), func(t *testing.T) {
+				var s *modelServer
+				s = newModelServer(t, func(w http.ResponseWriter, req *http.Request) {
+					body := s.bodies[len(s.bodies)-1]
+					if strings.Contains(body, "QUJD") {
+						w.Header().Set("Retry-After-Ms", "1")
+						w.WriteHeader(code)
+						io.WriteString(w, `{"error":{"message":"image input is not supported"}}`)
+						return
+					}
+					if !strings.Contains(body, beside.Text) {
+						t.Errorf("the text beside the picture is gone: %s", body)
+					}
+					w.Header().Set("Content-Type", "application/json")
+					io.WriteString(w, answer)
+				})
+				c := newClient(t, Config{API: api, BaseURL: s.URL + "/v1"})
+				r := conversation([]Part{{Text: "hi"}}, []Part{beside, picture})
+				for range 2 {
+					if _, err := c.Reply(t.Context(), r, nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if n := s.requests(); n != 3 {
+					t.Errorf("%d requests, not one that was refused and two", n)
+				}
+				c = newClient(t, Config{API: api, BaseURL: s.URL + "/v1"})
+				if _, err := c.Reply(t.Context(), conversation([]Part{{Text: "hi"}, picture}, []Part{{Text: "r"}}), nil); err == nil {
+					t.Error("the user's picture was dropped")
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,311 @@
+package stream
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// messagesDecoder reads the events of a streamed message, or a whole one.
+type messagesDecoder struct {
+	*draft
+	shape  chunkShape
+	id     string
+	seen   bool // a message began
+	done   bool
+	blocks []*messagesBlock
+	tokens struct{ fresh, read, written, output, thinking int }
+}
+
+// messagesBlock is one content block in the making.
+type messagesBlock struct {
+	index     int
+	kind      string
+	head      string // the block as it began
+	from, to  int    // the range of the answer's text that it is
+	input     []byte // partial_json
+	thinking  []byte
+	signature string
+	call      Call
+	others    []member // of a call, unknown here
+	closed    bool
+}
+
+func (d *messagesDecoder) ended() bool { return d.done }
+
+func (d *messagesDecoder) event(ev Event) error {
+	if text, ok := d.shape.match(ev); ok {
+		return d.textDelta(d.blocks[len(d.blocks)-1], text)
+	}
+	if string(bytes.TrimSpace(ev.Data)) == "[DONE]" {
+		return errEnd
+	}
+	d.shape.forget()
+	if !valid(ev.Data) {
+		return badEvent(ev)
+	}
+	root := gjson.ParseBytes(ev.Data)
+	if e := reportedError(root, ev.Name); e != nil {
+		return e
+	}
+	switch root.Get("type").Str {
+	case "message_start":
+		d.start(root.Get("message"))
+	case "message":
+		d.start(root)
+		d.end(root)
+		return d.wholeContent(root.Get("content"))
+	case "content_block_start":
+		return d.blockStart(int(root.Get("index").Int()), root.Get("content_block"))
+	case "content_block_delta":
+		return d.delta(ev, root)
+	case "content_block_stop":
+		if b := d.block(int(root.Get("index").Int())); b != nil {
+			b.closed = true
+		}
+	case "message_delta":
+		d.useUsage(root.Get("usage"))
+		d.end(root.Get("delta"))
+	case "message_stop":
+		d.done = true
+		return errEnd
+	}
+	return nil
+}
+
+// start takes a message's beginning. A second one is the same again, or
+// another in its place: then calls that are not finished are void.
+func (d *messagesDecoder) start(message gjson.Result) {
+	id := message.Get("id").Str
+	if d.seen && id == d.id {
+		return
+	}
+	if d.seen {
+		d.blocks = closedBlocks(d.blocks)
+	}
+	for _, b := range d.blocks {
+		b.index = -1 // indexes count anew
+	}
+	d.seen, d.id = true, strings.Clone(id)
+	if m := message.Get("model").Str; m != "" {
+		d.model = strings.Clone(m)
+	}
+	d.useUsage(message.Get("usage"))
+}
+
+// wholeContent takes the blocks of a message that is not streamed.
+func (d *messagesDecoder) wholeContent(content gjson.Result) (err error) {
+	content.ForEach(func(_, block gjson.Result) bool {
+		err = d.blockStart(len(d.blocks), block)
+		if b := d.blocks[len(d.blocks)-1]; err == nil {
+			b.closed = true
+		}
+		return err == nil
+	})
+	return err
+}
+
+func closedBlocks(blocks []*messagesBlock) (closed []*messagesBlock) {
+	for _, b := range blocks {
+		if b.closed || b.kind != "tool_use" {
+			closed = append(closed, b)
+		}
+	}
+	return closed
+}
+
+func (d *messagesDecoder) block(index int) *messagesBlock {
+	for i := len(d.blocks) - 1; i >= 0; i-- {
+		if b := d.blocks[i]; b.index == index {
+			return b
+		}
+	}
+	return nil
+}
+
+func (d *messagesDecoder) blockStart(index int, v gjson.Result) error {
+	if len(d.blocks) >= maxBlocks {
+		return tooManyCalls()
+	}
+	b := &messagesBlock{index: index, kind: strings.Clone(v.Get("type").Str), from: d.text.size, to: d.text.size}
+	d.blocks = append(d.blocks, b)
+	d.seen = true
+	switch b.kind {
+	case "text":
+		return d.textDelta(b, text(v.Get("text")))
+	case "thinking":
+		b.signature = strings.Clone(v.Get("signature").Str)
+		return d.thinkingDelta(b, text(v.Get("thinking")))
+	case "tool_use":
+		d.began = true
+		b.call = Call{ID: word(v.Get("id")), Name: word(v.Get("name"))}
+		b.others = otherMembers(nil, v, "type", "id", "name", "input")
+	}
+	b.head = strings.Clone(v.Raw)
+	return nil
+}
+
+// maxBlocks caps the content blocks of one reply.
+const maxBlocks = 10000
+
+func (d *messagesDecoder) delta(ev Event, root gjson.Result) error {
+	b := d.block(int(root.Get("index").Int()))
+	if b == nil { // servers that leave the start out
+		if err := d.blockStart(int(root.Get("index").Int()), gjson.Parse(`{"type":"text"}`)); err != nil {
+			return err
+		}
+		b = d.blocks[len(d.blocks)-1]
+	}
+	delta := root.Get("delta")
+	switch delta.Get("type").Str {
+	case "text_delta":
+		t := delta.Get("text")
+		if t.Type == gjson.String && len(t.Raw) > 2 && b == d.blocks[len(d.blocks)-1] {
+			d.shape.learn(ev, t)
+		}
+		return d.textDelta(b, text(t))
+	case "thinking_delta":
+		return d.thinkingDelta(b, text(delta.Get("thinking")))
+	case "signature_delta":
+		b.signature += delta.Get("signature").Str
+	case "input_json_delta":
+		b.input = append(b.input, text(delta.Get("partial_json"))...)
+	}
+	return nil
+}
+
+func (d *messagesDecoder) textDelta(b *messagesBlock, delta []byte) error {
+	err := d.addText(delta)
+	b.to = d.text.size
+	return err
+}
+
+func (d *messagesDecoder) thinkingDelta(b *messagesBlock, delta []byte) error {
+	if !d.request.DiscardText {
+		b.thinking = append(b.thinking, delta...)
+	}
+	return d.addReasoning(delta)
+}
+
+func (d *messagesDecoder) end(v gjson.Result) {
+	if reason := v.Get("stop_reason"); reason.Str != "" {
+		d.word = strings.Clone(reason.Str)
+	}
+}
+
+// useUsage merges: message_start counts the input, message_delta the output,
+// and some servers the input again.
+func (d *messagesDecoder) useUsage(u gjson.Result) {
+	for path, n := range map[string]*int{
+		"input_tokens":                          &d.tokens.fresh,
+		"cache_read_input_tokens":               &d.tokens.read,
+		"cache_creation_input_tokens":           &d.tokens.written,
+		"output_tokens":                         &d.tokens.output,
+		"output_tokens_details.thinking_tokens": &d.tokens.thinking,
+	} {
+		if u.Get(path).Type == gjson.Number {
+			*n = count(u, path)
+		}
+	}
+	t := d.tokens
+	d.usage = Usage{Input: t.fresh + t.read + t.written, Output: t.output, Cached: t.read, Reasoning: t.thinking}
+}
+
+func (d *messagesDecoder) finish() error {
+	switch {
+	case !d.seen:
+		return notAReply("it holds no message")
+	case d.word == "" && !d.done:
+		return cutReply()
+	}
+	for _, b := range d.blocks {
+		if b.kind == "tool_use" {
+			b.call.Arguments = b.arguments()
+			d.calls = append(d.calls, b.call)
+		}
+	}
+	if len(d.calls) > maxCalls {
+		return tooManyCalls()
+	}
+	d.stop = messagesStop(d.word)
+	d.opaque = d.echo()
+	return nil
+}
+
+// arguments are the input that came in pieces, or that the block began with.
+func (b *messagesBlock) arguments() []byte {
+	if input := gjson.Get(b.head, "input"); len(b.input) == 0 && input.IsObject() && !isEmptyObject(input) {
+		return []byte(input.Raw)
+	}
+	return b.input
+}
+
+// echo is the message's content in its own form, where Parts and Calls do not
+// say all of it: thinking goes back unchanged, and what the server did.
+func (d *messagesDecoder) echo() Opaque {
+	needed := false
+	for _, b := range d.blocks {
+		needed = needed || (b.kind != "text" && b.kind != "tool_use") || len(b.others) > 0
+	}
+	if !needed || d.request.DiscardText || d.request.ThinkTags {
+		return Opaque{}
+	}
+	var w []byte
+	for _, b := range d.blocks {
+		item := len(w)
+		if item > 0 {
+			w = append(w, ',')
+		}
+		if n := len(w); len(d.appendBlock(w, b)) == n {
+			w = w[:item]
+			continue
+		}
+		w = d.appendBlock(w, b)
+	}
+	return Opaque{dialect: "messages", json: w}
+}
+
+// appendBlock appends a block as it goes back, nothing for an empty one.
+func (d *messagesDecoder) appendBlock(w []byte, b *messagesBlock) []byte {
+	switch b.kind {
+	case "text":
+		if b.from == b.to {
+			return w
+		}
+		w = append(w, `{"type":"text","text":"`...)
+		w = d.text.appendInner(w, b.from, b.to)
+		return append(w, `"}`...)
+	case "thinking":
+		w = append(w, `{"type":"thinking","thinking":`...)
+		w = appendQuoted(w, b.thinking)
+		w = append(w, `,"signature":`...)
+		w = appendQuoted(w, b.signature)
+		return append(w, '}')
+	case "tool_use":
+		return appendToolUse(w, &b.call, b.others)
+	}
+	if len(b.input) > 0 && valid(b.input) { // server_tool_use: its input came in pieces
+		members := otherMembers(nil, gjson.Parse(b.head), "input")
+		w = append(w, '{')
+		w = append(w, joinMembers(members)...)
+		w = append(w, `,"input":`...)
+		w = append(w, b.input...)
+		return append(w, '}')
+	}
+	return append(w, b.head...)
+}
+
+func messagesStop(reason string) Stop {
+	switch reason {
+	case "end_turn", "stop_sequence":
+		return StopEnd
+	case "tool_use":
+		return StopCalls
+	case "max_tokens", "model_context_window_exceeded":
+		return StopLength
+	case "refusal":
+		return StopFilter
+	}
+	return chatStop(reason)
+}

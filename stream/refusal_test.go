@@ -1,0 +1,156 @@
+package stream
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// An answer that is no reply: one line that says what came back, a hint for
+// the usual cause, and never the key.
+func TestRefusals(t *testing.T) {
+	const key = "sk-very-secret-0123456789"
+	for _, test := range []struct {
+		name    string
+		handler http.HandlerFunc
+		kind    Kind
+		message string // what it must hold, words separated by |
+		hint    string
+	}{
+		{"wrong key", status(401, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`), Refused, "401 Unauthorized|Incorrect API key provided: [key]", "right key"},
+		{"forbidden", status(403, ``), Refused, "403 Forbidden", "right key"},
+		{"no such model", status(404, `{"error":"model \"x\" not found"}`), Refused, `404 Not Found|model \"x\" not found`, "this model"},
+		{"wrong path", status(404, "404 page not found\n"), Refused, "404 page not found", "/v1"},
+		{"roles", status(500, `{"error":"Jinja: Conversation roles must alternate user/assistant"}`, "Retry-After-Ms", "1"), Refused, "500|alternate", "tool_role"},
+		{"tool role", status(400, `Unexpected role 'tool'`), Refused, "400", "tool_role"},
+		{"long body", status(400, strings.Repeat("x", 5000)), Refused, strings.Repeat("x", 400) + " …", ""},
+		{"control characters", status(400, "a\x1b[31mb\r\nc\u202ed\x00"), Refused, "a [31mb c d", ""},
+		{"redirect", status(307, "", "Location", "https://evil.example/path?q=1"), Refused, "307|https://evil.example, which is not followed", "--base-url"},
+		{"html", status(200, "<!DOCTYPE html><title>Login</title>", "Content-Type", "text/html"), Malformed, "HTML|text/html|Login", "/v1"},
+		{"empty", status(200, ""), Malformed, "empty", ""},
+		{"no content", status(204, ""), Malformed, "empty", ""},
+		{"blank", status(200, "\n\n \n"), Malformed, "empty", ""},
+		{"plain text", status(200, "upstream connect error"), Malformed, "upstream connect error", ""},
+		{"other JSON", status(200, `{"detail":"Not Found"}`), Malformed, `{"detail":"Not Found"}`, ""},
+		{"cut JSON", status(200, `{"choices":[{"message":{"content":"a`), Cut, "", ""},
+		{"error JSON", status(200, `{"error":{"message":"no credit","code":402}}`), Refused, "no credit", ""},
+		{"only the end marker", stream("data: [DONE]\n\n"), Malformed, "", ""},
+		{"bad event", stream("data: {\"choices\":[}\n\n"), Malformed, "no JSON", ""},
+		{"unknown encoding", status(200, "abc", "Content-Encoding", "br"), Malformed, "br", ""},
+		{"broken gzip", status(200, "\x1f\x8b\x08garbage"), Malformed, "gzip", ""},
+		{"error event with the key", stream(`data: {"error":{"message":"bad key ` + key + `","code":401}}` + "\n\n"), Refused, "bad key [key]", "right key"},
+		{"html with the key", status(200, "<html>"+key), Malformed, "[key]", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newModelServer(t, test.handler)
+			c := newClient(t, Config{BaseURL: s.URL + "/v1", Key: key})
+			_, err := c.Reply(t.Context(), ask("hi"), nil)
+			e, ok := err.(*Error)
+			if !ok {
+				t.Fatalf("error %v", err)
+			}
+			if e.Kind != test.kind {
+				t.Errorf("kind %d, want %d: %s", e.Kind, test.kind, e.Message)
+			}
+			for _, words := range strings.Split(test.message, "|") {
+				if !strings.Contains(e.Message, words) {
+					t.Errorf("message %q does not hold %q", e.Message, words)
+				}
+			}
+			if !strings.Contains(e.Hint, test.hint) {
+				t.Errorf("hint %q does not hold %q", e.Hint, test.hint)
+			}
+			if all := e.Message + e.Hint; strings.Contains(all, key) || strings.ContainsAny(all, "\r\n\x1b\x00") {
+				t.Errorf("message %q, hint %q", e.Message, e.Hint)
+			}
+		})
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	s := newModelServer(t, stream(hello))
+	s.Close()
+	var retries []Retry
+	c := newClient(t, Config{BaseURL: s.URL})
+	_, err := c.Reply(t.Context(), ask("hi"), &Sink{Retry: func(r Retry) { retries = append(retries, r) }})
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Kind != Unreachable || !strings.Contains(e.Message, s.URL) || !strings.Contains(e.Hint, "running") {
+		t.Errorf("error %v", err)
+	}
+	if len(retries) != 3 || retries[2].Attempt != 3 || retries[2].Of != 3 || retries[0].After < 100*time.Millisecond {
+		t.Errorf("retries %+v", retries)
+	}
+}
+
+// A URL or key that cannot be meant is a usage error before any packet.
+func TestNewRefuses(t *testing.T) {
+	for _, test := range []struct {
+		cfg   Config
+		words string
+	}{
+		{Config{}, "no base URL"},
+		{Config{BaseURL: "localhost:8080/v1"}, "not of the form"},
+		{Config{BaseURL: "ftp://localhost/v1"}, "not of the form"},
+		{Config{BaseURL: "http:///v1"}, "not of the form"},
+		{Config{BaseURL: "https://good.example@evil.example/v1"}, "user name"},
+		{Config{BaseURL: "https://u:sekrit@h/v1"}, "user name"},
+		{Config{BaseURL: "https://h/v1#x"}, "fragment"},
+		{Config{BaseURL: "http://192.0.2.1/v1", Key: "sekrit"}, `"192.0.2.1" over plain http`},
+		{Config{BaseURL: "http://localhost.evil.example/v1", Key: "sekrit"}, "plain http"},
+		{Config{BaseURL: "http://a.example/v1", Key: "sekrit", InsecureHTTP: []string{"b.example"}}, "plain http"},
+		{Config{BaseURL: "https://h/v1", Key: "sekrit\n"}, "offset 6"},
+		{Config{BaseURL: "https://h/v1", API: "soap"}, `"soap"`},
+		{Config{Replay: "no-such-file"}, "no-such-file"},
+		{Config{BaseURL: "https://h/v1", Record: "no-such-dir/x"}, "no-such-dir"},
+	} {
+		_, err := New(test.cfg)
+		if err == nil || !strings.Contains(err.Error(), test.words) || strings.Contains(err.Error(), "sekrit") {
+			t.Errorf("%+v: %v", test.cfg, err)
+		}
+	}
+	for _, cfg := range []Config{
+		{BaseURL: "http://192.0.2.1/v1"},
+		{BaseURL: "http://127.0.0.1:1/v1", Key: "k"},
+		{BaseURL: "http://[::1]/v1", Key: "k"},
+		{BaseURL: "http://LOCALHOST/v1/", Key: "k"},
+		{BaseURL: "http://B.example/v1", Key: "k", InsecureHTTP: []string{"b.example"}},
+		{BaseURL: "https://h/v1", Key: "k"},
+	} {
+		if _, err := New(cfg); err != nil {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+	}
+}
+
+func TestURLs(t *testing.T) {
+	for base, want := range map[string]string{
+		"http://h":                             "http://h/chat/completions",
+		"http://h/v1":                          "http://h/v1/chat/completions",
+		"http://h/v1/":                         "http://h/v1/chat/completions",
+		"http://h/v1/chat/completions":         "http://h/v1/chat/completions",
+		"https://h/openai/v1?api-version=2025": "https://h/openai/v1/chat/completions?api-version=2025",
+	} {
+		c, err := New(Config{BaseURL: base})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.endpoint.url.String(); got != want {
+			t.Errorf("%s: %s, want %s", base, got, want)
+		}
+	}
+}
+
+// The key goes to exactly the configured origin.
+func TestKeyOnlyAtOrigin(t *testing.T) {
+	c := newClient(t, Config{BaseURL: "https://good.example/v1", Key: "sekrit"})
+	for _, origin := range []string{"https://good.example:444", "https://evil.example", "http://good.example", "https://good.example.", "https://good.example@evil.example"} {
+		c.endpoint.origin = origin
+		x := &exchange{client: c, request: ask("hi"), sent: &body{}, idle: newIdleTimer(time.Hour, func() {})}
+		if h := x.httpRequest(t.Context()).Header.Get("Authorization"); h != "" {
+			t.Errorf("%s got the key", origin)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// soon makes a refusal that asks for no long wait.
+func soon(code int) http.HandlerFunc { return status(code, "busy", "Retry-After-Ms", "1") }
+
+func TestRetries(t *testing.T) {
+	textThenReset := func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"hel"}}]}`+"\n\n")
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	resetBeforeBody := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	for _, test := range []struct {
+		name     string
+		handlers []http.HandlerFunc
+		requests int
+		fails    bool
+	}{
+		{"503 then a reply", []http.HandlerFunc{soon(503), stream(hello)}, 2, false},
+		{"408, 429, 529 then a reply", []http.HandlerFunc{soon(408), soon(429), soon(529), stream(hello)}, 4, false},
+		{"four times 500", []http.HandlerFunc{soon(500)}, 4, true},
+		{"400", []http.HandlerFunc{soon(400), stream(hello)}, 1, true},
+		{"404", []http.HandlerFunc{soon(404), stream(hello)}, 1, true},
+		{"409", []http.HandlerFunc{soon(409), stream(hello)}, 1, true},
+		{"asks for too long", []http.HandlerFunc{status(429, "", "Retry-After", "61"), stream(hello)}, 1, true},
+		{"asks for ages", []http.HandlerFunc{status(429, "", "Retry-After", "999999999999"), stream(hello)}, 1, true},
+		{"asks for a date", []http.HandlerFunc{status(429, "", "Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)), stream(hello)}, 1, true},
+		{"error event, code 502", []http.HandlerFunc{stream(`data: {"error":{"message":"x","code":502}}` + "\n\n"), stream(hello)}, 2, false},
+		{"error event, no code", []http.HandlerFunc{stream("event: error\ndata: upstream timed out\n\n"), stream(hello)}, 2, false},
+		{"error event, code \"400\"", []http.HandlerFunc{stream(`data: {"error":{"message":"x","code":"400"}}` + "\n\n"), stream(hello)}, 1, true},
+		{"error event after text", []http.HandlerFunc{stream(`data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n" + `data: {"error":{"message":"x","code":502}}` + "\n\n"), stream(hello)}, 1, true},
+		{"cut after text", []http.HandlerFunc{textThenReset, stream(hello)}, 1, true},
+		{"reset before the body", []http.HandlerFunc{resetBeforeBody, stream(hello)}, 2, false},
+		{"empty body", []http.HandlerFunc{stream(""), stream(hello)}, 1, true},
+		{"no reply", []http.HandlerFunc{stream("hello"), stream(hello)}, 1, true},
+		{"cut without text", []http.HandlerFunc{stream(`data: {"choices":[{"delta":{}}]}` + "\n\n"), stream(hello)}, 1, true},
+		{"network error upstream", []http.HandlerFunc{stream(`data: {"choices":[{"delta":{},"finish_reason":"stop","native_finish_reason":"network_error"}]}` + "\n\ndata: [DONE]\n\n"), stream(hello)}, 2, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := newModelServer(t, test.handlers...)
+			c := newClient(t, Config{BaseURL: s.URL})
+			text, retries := "", 0
+			reply, err := c.Reply(t.Context(), ask("hi"), &Sink{
+				Text:  func(p []byte) error { text += string(p); return nil },
+				Retry: func(r Retry) { retries++ },
+			})
+			if (err != nil) != test.fails || s.requests() != test.requests || retries != test.requests-1 {
+				t.Errorf("%d requests, %d retries, error %v", s.requests(), retries, err)
+			}
+			if !test.fails && (text != "hello" || textOfParts(reply.Message.Parts) != "hello") {
+				t.Errorf("text %q", text)
+			}
+		})
+	}
+}
+
+// Retry-After is waited for, and the event says so.
+func TestRetryAfter(t *testing.T) {
+	s := newModelServer(t, status(429, "slow down", "Retry-After", "1"), stream(hello))
+	c := newClient(t, Config{BaseURL: s.URL})
+	began := time.Now()
+	var told []Retry
+	if _, err := c.Reply(t.Context(), ask("hi"), &Sink{Retry: func(r Retry) { told = append(told, r) }}); err != nil {
+		t.Fatal(err)
+	}
+	if time.Since(began) < time.Second || len(told) != 1 || told[0].After != time.Second || told[0].Status != 429 || told[0].Attempt != 1 {
+		t.Errorf("after %v: %+v", time.Since(began), told)
+	}
+}
+
+// An interrupt during a wait ends it at once with its cause.
+func TestCancelDuringWait(t *testing.T) {
+	s := newModelServer(t, status(503, "", "Retry-After", "50"))
+	c := newClient(t, Config{BaseURL: s.URL})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	interrupted := errors.New("interrupted")
+	if _, err := c.Reply(ctx, ask("hi"), &Sink{Retry: func(Retry) { cancel(interrupted) }}); err != interrupted {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A connection that died while it lay idle is replaced at once, even by a
+// server that closes it only when the request comes.
+func TestDeadConnection(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				head := make([]byte, 64<<10)
+				if n, _ := conn.Read(head); n > 0 {
+					fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: %d\r\n\r\n%s", len(hello), hello)
+				}
+				conn.Read(head) // the second request is never answered
+			}()
+		}
+	}()
+	c := newClient(t, Config{BaseURL: "http://" + l.Addr().String()})
+	for range 3 {
+		var told []Retry
+		reply, err := c.Reply(t.Context(), ask("hi"), &Sink{Retry: func(r Retry) { told = append(told, r) }})
+		if err != nil || textOfParts(reply.Message.Parts) != "hello" {
+			t.Fatalf("%+v, %v", reply, err)
+		}
+		if len(told) > 1 || (len(told) == 1 && told[0].After != 0) {
+			t.Errorf("retries %+v", told)
+		}
+	}
+}
+
+// What an endpoint does not take is left out once it says so, for good.
+func TestRepairs(t *testing.T) {
+	calls := []Call{{ID: "a", Name: "f", Arguments: []byte("{}")}}
+	conversation := func() *Request {
+		r := ask("hi")
+		r.MaxTokens = 10
+		r.Tools = []Tool{{Name: "f"}}
+		r.Messages = append(r.Messages, Message{Role: Assistant, Calls: calls}, Message{Role: ToolRole, CallID: "a", Name: "f", Parts: []Part{{Text: "x"}}})
+		return r
+	}
+	for _, test := range []struct {
+		api, refused, told string
+		accepted           string
+	}{
+		{"chat", `"stream_options"`, `{"detail":"stream_options: Extra inputs are not permitted"}`, `"stream":true,"max_tokens"`},
+		{"chat", `"max_tokens"`, `{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'"}}`, `"max_completion_tokens":10`},
+		{"chat", `"content":null`, `invalid message content type: <nil>`, `"content":""`},
+		{"responses", `"include"`, `{"error":{"message":"Encrypted content is not supported with this model.","param":"include"}}`, `"store":false`},
+	} {
+		t.Run(test.told, func(t *testing.T) {
+			reply := hello
+			if test.api == "responses" {
+				reply = `data: {"type":"response.completed","response":{"status":"completed","output":[]}}` + "\n\n"
+			}
+			refusals := 0
+			s := newModelServer(t)
+			s.handlers = []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(s.bodies[len(s.bodies)-1], test.refused) {
+					refusals++
+					status(422, test.told)(w, r)
+					return
+				}
+				stream(reply)(w, r)
+			}}
+			c := newClient(t, Config{BaseURL: s.URL, API: test.api})
+			r := conversation()
+			for range 2 {
+				if _, err := c.Reply(t.Context(), r, &Sink{Retry: func(Retry) { t.Error("a repair is no retry") }}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if last := s.bodies[len(s.bodies)-1]; refusals != 1 || !strings.Contains(last, test.accepted) {
+				t.Errorf("%d refusals, then %s", refusals, last)
+			}
+		})
+	}
+}
+
+// A refusal that a repair does not help against ends the exchange.
+func TestRepairOnce(t *testing.T) {
+	s := newModelServer(t, status(400, "stream_options and content and max_tokens"))
+	c := newClient(t, Config{BaseURL: s.URL})
+	r := ask("hi")
+	r.MaxTokens = 1
+	if _, err := c.Reply(t.Context(), r, nil); err == nil || s.requests() != 3 {
+		t.Errorf("%d requests, %v", s.requests(), err)
+	}
+}

@@ -1,0 +1,364 @@
+package stream
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+func delta(text string) string {
+	return `data: {"choices":[{"index":0,"delta":{"content":` + string(appendQuoted(nil, text)) + `}}]}` + "\n\n"
+}
+
+// A warmed connection is the one that the first request uses, and the only
+// one of a run.
+func TestOneConnection(t *testing.T) {
+	s := newModelServer(t, stream(hello))
+	c := newClient(t, Config{BaseURL: s.URL})
+	c.Warm(t.Context())
+	c.Warm(t.Context())
+	r := ask("hi")
+	for range 20 {
+		reply, err := c.Reply(t.Context(), r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Messages = append(r.Messages, reply.Message, Message{Role: User, Parts: []Part{{Text: "go on"}}})
+	}
+	c.Warm(t.Context())
+	if n := s.accepted.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// A server that closed the warmed connection costs one more, at once.
+func TestWarmConnectionDies(t *testing.T) {
+	s := newModelServer(t, stream(hello))
+	front, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer front.Close()
+	firstDied := make(chan struct{})
+	go func() {
+		conn, err := front.Accept()
+		if err != nil {
+			return
+		}
+		conn.Close()
+		close(firstDied)
+		for {
+			conn, err := front.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				back, err := net.Dial("tcp", s.Listener.Addr().String())
+				if err != nil {
+					return
+				}
+				go io.Copy(back, conn)
+				io.Copy(conn, back)
+			}()
+		}
+	}()
+	c := newClient(t, Config{BaseURL: "http://" + front.Addr().String()})
+	c.Warm(t.Context())
+	<-firstDied
+	if _, err := c.Reply(t.Context(), ask("hi"), nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Closing or cancelling with a connection opened ahead leaves nothing behind.
+func TestWarmUnused(t *testing.T) {
+	s := newModelServer(t, stream(hello))
+	c := newClient(t, Config{BaseURL: s.URL})
+	c.Warm(t.Context())
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c = newClient(t, Config{BaseURL: "http://127.0.0.1:1"})
+	ctx, cancel := context.WithCancel(t.Context())
+	c.Warm(ctx)
+	cancel()
+	c.Close()
+}
+
+// hold sends some of a reply and then nothing until the client goes.
+func hold(t *testing.T, first string, then func(w http.ResponseWriter)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, first)
+		w.(http.Flusher).Flush()
+		for {
+			select {
+			case <-r.Context().Done():
+				return
+			case <-time.After(10 * time.Millisecond):
+				if then != nil {
+					then(w)
+				}
+			}
+		}
+	}
+}
+
+// Silence, and comments without data, end a reply after the idle timeout.
+func TestIdleTimeout(t *testing.T) {
+	comment := func(w http.ResponseWriter) {
+		io.WriteString(w, ": ping\n\n")
+		w.(http.Flusher).Flush()
+	}
+	for name, handler := range map[string]http.HandlerFunc{
+		"silence":        hold(t, delta("a"), nil),
+		"comments":       hold(t, delta("a"), comment),
+		"blank lines":    hold(t, "\n", func(w http.ResponseWriter) { io.WriteString(w, "\n"); w.(http.Flusher).Flush() }),
+		"half an event":  hold(t, `data: {"cho`, nil),
+		"half a refusal": func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(400); hold(t, "no", nil)(w, r) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newModelServer(t, handler)
+			c := newClient(t, Config{BaseURL: s.URL, IdleTimeout: 300 * time.Millisecond})
+			_, err := c.Reply(t.Context(), ask("hi"), nil)
+			e, ok := errors.AsType[*Error](err)
+			if want := map[bool]Kind{true: Refused, false: Stalled}[name == "half a refusal"]; !ok || e.Kind != want || s.requests() != 1 {
+				t.Errorf("error %v after %d requests", err, s.requests())
+			}
+		})
+	}
+	t.Run("no head", func(t *testing.T) {
+		t.Parallel()
+		s := newModelServer(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		c := newClient(t, Config{BaseURL: s.URL, IdleTimeout: 300 * time.Millisecond})
+		_, err := c.Reply(t.Context(), ask("hi"), nil)
+		if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Unreachable || s.requests() != 1 {
+			t.Errorf("error %v after %d requests", err, s.requests())
+		}
+	})
+}
+
+// A slow reader of the text is not a slow endpoint.
+func TestSlowSinkIsNotIdle(t *testing.T) {
+	s := newModelServer(t, stream(delta("a")+delta("b")+hello))
+	c := newClient(t, Config{BaseURL: s.URL, IdleTimeout: 200 * time.Millisecond})
+	if _, err := c.Reply(t.Context(), ask("hi"), &Sink{Text: func([]byte) error { time.Sleep(300 * time.Millisecond); return nil }}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Cancelling closes the stream at once and returns the cause.
+func TestCancel(t *testing.T) {
+	gone := make(chan struct{})
+	s := newModelServer(t, func(w http.ResponseWriter, r *http.Request) {
+		hold(t, delta("a"), nil)(w, r)
+		close(gone)
+	})
+	c := newClient(t, Config{BaseURL: s.URL})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	interrupted := errors.New("interrupted")
+	_, err := c.Reply(ctx, ask("hi"), &Sink{Text: func([]byte) error { cancel(interrupted); return nil }})
+	if err != interrupted {
+		t.Errorf("error %v", err)
+	}
+	<-gone
+}
+
+// An error of the sink ends the exchange and comes back as it is.
+func TestSinkError(t *testing.T) {
+	full := errors.New("disk full")
+	for name, sink := range map[string]*Sink{
+		"text":      {Text: func([]byte) error { return full }},
+		"reasoning": {Reasoning: func([]byte) error { return full }},
+		"idle":      {Idle: func() error { return full }},
+	} {
+		s := newModelServer(t, stream(`data: {"choices":[{"delta":{"reasoning":"hm","content":"a"}}]}`+"\n\n"+hello))
+		c := newClient(t, Config{BaseURL: s.URL})
+		if _, err := c.Reply(t.Context(), ask("hi"), sink); err != full || s.requests() != 1 {
+			t.Errorf("%s: error %v after %d requests", name, err, s.requests())
+		}
+	}
+}
+
+// Text reaches the sink, and then Idle, before the next read waits.
+func TestIdleBeforeWait(t *testing.T) {
+	flushed := make(chan string, 1)
+	s := newModelServer(t, func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, delta("a")+delta("b"))
+		w.(http.Flusher).Flush()
+		if got := <-flushed; got != "ab" {
+			t.Errorf("flushed %q", got)
+		}
+		io.WriteString(w, hello)
+	})
+	c := newClient(t, Config{BaseURL: s.URL})
+	text := ""
+	sent := false
+	_, err := c.Reply(t.Context(), ask("hi"), &Sink{
+		Text: func(p []byte) error { text += string(p); return nil },
+		Idle: func() error {
+			if text != "" && !sent {
+				sent = true
+				flushed <- text
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func gzipped(t *testing.T, parts ...string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	for _, p := range parts {
+		io.WriteString(z, p)
+		z.Flush()
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestGzip(t *testing.T) {
+	whole := gzipped(t, delta("a"), delta("b"), hello)
+	for name, headers := range map[string][]string{"labelled": {"Content-Encoding", "gzip"}, "unlabelled": nil} {
+		s := newModelServer(t, status(200, string(whole), headers...))
+		c := newClient(t, Config{BaseURL: s.URL})
+		reply, err := c.Reply(t.Context(), ask("hi"), nil)
+		if err != nil || textOfParts(reply.Message.Parts) != "abhello" {
+			t.Errorf("%s: %+v, %v", name, reply, err)
+		}
+	}
+	if got := decode(t, bodyIn{api: "chat", data: whole[:len(whole)-30]}); got.err == nil {
+		t.Error("cut gzip: no error")
+	}
+}
+
+// Bodies that never end stop at a cap, in flat memory.
+func TestCaps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("moves hundreds of MiB")
+	}
+	forever := func(piece string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			block := []byte(strings.Repeat(piece, 1<<20/len(piece)))
+			for {
+				if _, err := w.Write(block); err != nil {
+					return
+				}
+			}
+		}
+	}
+	bomb := func(w http.ResponseWriter, r *http.Request) {
+		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
+		forever(": comment\n\n")(struct{ http.ResponseWriter }{writerTo{w, z}}, r)
+	}
+	for name, test := range map[string]struct {
+		handler http.HandlerFunc
+		limit   uint64
+	}{
+		"events":   {forever(delta("some text")), 32 << 20},
+		"comments": {forever(": comment\n\n"), 32 << 20},
+		"gzip":     {bomb, 32 << 20},
+		"line":     {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "data: "); forever("x")(w, r) }, 300 << 20},
+		"JSON":     {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{"); forever(" ")(w, r) }, 600 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newModelServer(t, test.handler)
+			c := newClient(t, Config{BaseURL: s.URL})
+			r := ask("hi")
+			r.DiscardText = true
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := c.Reply(t.Context(), r, nil)
+			runtime.ReadMemStats(&after)
+			if e, ok := errors.AsType[*Error](err); !ok || e.Kind != TooLarge {
+				t.Errorf("error %v", err)
+			}
+			if grown := after.Sys - min(after.Sys, before.Sys); grown > test.limit && !raceDetector {
+				t.Errorf("memory grew by %d MiB", grown>>20)
+			}
+		})
+	}
+}
+
+type writerTo struct {
+	http.ResponseWriter
+	w io.Writer
+}
+
+func (w writerTo) Write(p []byte) (int, error) { return w.w.Write(p) }
+
+// The wire log shows both directions without secrets.
+func TestWireLog(t *testing.T) {
+	s := newModelServer(t, stream("data: the key is sekrit-0123\n\n"+hello))
+	s.handlers[0] = status(200, hello, "Set-Cookie", "sekrit-0123", "X-Echo", "sekrit-0123")
+	var log strings.Builder
+	c := newClient(t, Config{BaseURL: s.URL, Key: "sekrit-0123", UserAgent: "test/1", Wire: func(d byte, line []byte) { fmt.Fprintf(&log, "%c %s\n", d, line) }})
+	if _, err := c.Reply(t.Context(), ask("my key is sekrit-0123"), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"> POST " + s.URL + "/chat/completions\n", "> Authorization: [removed]\n", `"content":"my key is [key]"`,
+		"< HTTP/1.1 200 OK\n", "< X-Echo: [key]\n", "< Set-Cookie: [removed]\n", `< data: {"choices"`, "> User-Agent: test/1\n"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("no %q in\n%s", want, log.String())
+		}
+	}
+	if strings.Contains(log.String(), "sekrit") {
+		t.Errorf("the key is in\n%s", log.String())
+	}
+}
+
+// Over TLS too there is one connection, opened ahead; what cannot be trusted
+// or is no TLS is not tried again.
+func TestTLS(t *testing.T) {
+	s := &modelServer{handlers: []http.HandlerFunc{stream(hello)}}
+	s.Server = httptest.NewUnstartedServer(s)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.accepted.Add(1)
+		}
+	}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	c := newClient(t, Config{BaseURL: s.URL, Key: "k"})
+	c.network.tls.RootCAs = x509.NewCertPool()
+	c.network.tls.RootCAs.AddCert(s.Certificate())
+	c.Warm(t.Context())
+	for range 3 {
+		if _, err := c.Reply(t.Context(), ask("hi"), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := s.accepted.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	plain := newModelServer(t, stream(hello))
+	for url, hint := range map[string]string{
+		s.URL: "not trusted",
+		strings.Replace(plain.URL, "http:", "https:", 1): "http://",
+		strings.Replace(s.URL, "https:", "http:", 1):     "https://",
+	} {
+		c := newClient(t, Config{BaseURL: url})
+		_, err := c.Reply(t.Context(), ask("hi"), &Sink{Retry: func(r Retry) { t.Errorf("%s: %+v", url, r) }})
+		if e, ok := errors.AsType[*Error](err); !ok || !strings.Contains(e.Hint, hint) {
+			t.Errorf("%s: %v, hint %q", url, err, e.Hint)
+		}
+	}
+}
