@@ -1,0 +1,269 @@
+//go:build unix
+
+package approve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func init() { beApprover = approver }
+
+// approver is the program that the tests of the command approver ask; text
+// says how it behaves.
+func approver(text string) {
+	question, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		panic(err)
+	}
+	how, rest, _ := strings.Cut(text, " ")
+	switch how {
+	case "say":
+		fmt.Println(rest)
+	case "keep": // the question in a file, then allow
+		if err := os.WriteFile(rest, question, 0o600); err != nil {
+			panic(err)
+		}
+		fmt.Println(`{"decision":"allow"}`)
+	case "fail":
+		fmt.Println(`{"decision":"allow"}`)
+		fmt.Fprintln(os.Stderr, "first\nno rules for this")
+		os.Exit(3)
+	case "die":
+		fmt.Println(`{"decision":"allow"}`)
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case "hang":
+		time.Sleep(time.Hour)
+	case "leave": // a descendant that keeps the output open
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), approverVariable+"=hang")
+		cmd.Stdin, _ = os.Open(os.DevNull)
+		cmd.Stdout = os.Stdout
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+		fmt.Println(cmd.Process.Pid)
+	}
+}
+
+// testProcess is a program in a process group of its own.
+type testProcess struct{ cmd *exec.Cmd }
+
+func (p testProcess) Wait() error {
+	err := p.cmd.Wait()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return nil
+	}
+	return err
+}
+
+func (p testProcess) Kill() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
+
+func startInGroup(cmd *exec.Cmd) (Process, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return testProcess{cmd}, nil
+}
+
+func commandApprover(how string) *CommandApprover {
+	return &CommandApprover{Argv: []string{os.Args[0]}, Env: []string{approverVariable + "=" + how}, Timeout: patienceOfApprover, Start: startInGroup}
+}
+
+const patienceOfApprover = 30 * time.Second
+
+var someCall = Call{Server: "fs", Tool: "write_file", Name: "fs__write_file", Arguments: []byte(`{"path":"a<b","n":9007199254740993}`), Annotations: json.RawMessage(`{"destructiveHint":true}`)}
+
+// answers are what an approver may say and what becomes of it.
+var answers = []struct{ answer, want, reason string }{
+	{`{"decision":"allow"}`, "allow", ""},
+	{`{"decision":"allow","reason":"fine"}`, "allow", "fine"},
+	{` {"reason":"fine", "decision" : "allow"}` + "\n\n", "allow", "fine"},
+	{`{"decision":"deny"}`, "deny", "the approver denied it"},
+	{`{"decision":"deny","reason":"not today"}`, "deny", "not today"},
+	{`{"decision":"none"}`, "ask", ""},
+	{``, "deny", "did not answer with one JSON object"},
+	{`allow`, "deny", "did not answer with one JSON object"},
+	{`true`, "deny", "did not answer with one JSON object"},
+	{`"allow"`, "deny", "did not answer with one JSON object"},
+	{`{}`, "deny", `decision is ""`},
+	{`{"decision":"Allow"}`, "deny", `decision is "Allow"`},
+	{`{"decision":"allow "}`, "deny", `decision is "allow "`},
+	{`{"decision":true}`, "deny", "wrong \"decision\""},
+	{`{"decison":"allow"}`, "deny", "wrong \"decison\""},
+	{`{"decision":"allow","reason":7}`, "deny", "wrong \"reason\""},
+	{`{"decision":"allow","if":"x"}`, "deny", "wrong \"if\""},
+	{`{"decision":"deny","decision":"allow"}`, "deny", "duplicate key"},
+	{`{"decision":"deny","Decision":"allow"}`, "deny", "duplicate key"},
+	{`{"decision":"allow"} {"decision":"allow"}`, "deny", "after the end"},
+	{`{"decision":"allow"`, "deny", "the end in an object"},
+	{`{"decision":"allow","reason":"` + strings.Repeat("x", maxOpinion) + `"}`, "deny", "too long"},
+}
+
+func TestCommandApprover(t *testing.T) {
+	for _, c := range answers {
+		if len(c.answer) > maxOpinion {
+			continue // longer than a variable may be; TestURLApprover has it
+		}
+		d, reason, err := commandApprover("say "+c.answer).Judge(t.Context(), &someCall, RuleMatch{})
+		if err != nil || d.String() != c.want || !strings.Contains(reason, c.reason) {
+			t.Errorf("%s: %v, %q, %v", c.answer, d, reason, err)
+		}
+	}
+}
+
+func TestURLApprover(t *testing.T) {
+	for _, c := range answers {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, c.answer) }))
+		d, reason, err := (&URLApprover{URL: server.URL}).Judge(t.Context(), &someCall, RuleMatch{})
+		if err != nil || d.String() != c.want || !strings.Contains(reason, c.reason) {
+			t.Errorf("%.50s: %v, %q, %v", c.answer, d, reason, err)
+		}
+		server.Close()
+	}
+}
+
+const wantQuestion = `{"server":"fs","tool":"write_file","name":"fs__write_file","arguments":{"path":"a<b","n":9007199254740993},` +
+	`"annotations":{"destructiveHint":true},"verdict":"ask","by":"policy","rule":"p.json:2","reason":"say \"why\""}` + "\n"
+
+var soFar = RuleMatch{Decision: Ask, By: "policy", Origin: "p.json:2", Reason: `say "why"`}
+
+func TestApproverQuestion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "question")
+	if d, reason, err := commandApprover("keep "+path).Judge(t.Context(), &someCall, soFar); d != Allow || err != nil {
+		t.Fatal(d, reason, err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != wantQuestion {
+		t.Errorf("the command got %s", got)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got, _ := io.ReadAll(r.Body); string(got) != wantQuestion || r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("X-Key") != "k" {
+			t.Errorf("the service got %s %v %s", r.Method, r.Header, got)
+		}
+		io.WriteString(w, `{"decision":"allow"}`)
+	}))
+	defer server.Close()
+	a := &URLApprover{URL: server.URL, Header: http.Header{"X-Key": {"k"}}}
+	if d, reason, err := a.Judge(t.Context(), &someCall, soFar); d != Allow || err != nil {
+		t.Error(d, reason, err)
+	}
+	bare := approverQuestion(&Call{Server: "s"}, RuleMatch{Decision: Allow})
+	if !strings.Contains(string(bare), `"arguments":{},"annotations":null,"verdict":"allow"`) {
+		t.Errorf("%s", bare)
+	}
+}
+
+func TestCommandApproverFails(t *testing.T) {
+	for how, want := range map[string]string{
+		"fail": "the approver failed: exit status 3: no rules for this",
+		"die":  "the approver failed: signal: killed",
+		"hang": "the approver gave no answer in 300ms",
+	} {
+		a := commandApprover(how)
+		if how == "hang" {
+			a.Timeout = 300 * time.Millisecond
+		}
+		if d, reason, err := a.Judge(t.Context(), &someCall, soFar); d != Deny || reason != want || err != nil {
+			t.Errorf("%s: %v %q %v", how, d, reason, err)
+		}
+	}
+	for _, a := range []*CommandApprover{{}, {Argv: []string{"/none"}}, {Argv: []string{"/none"}, Start: startInGroup}} {
+		if d, reason, err := a.Judge(t.Context(), &someCall, soFar); d != Deny || !strings.HasPrefix(reason, "the approver cannot be started: ") || err != nil {
+			t.Errorf("%v: %v %q %v", a.Argv, d, reason, err)
+		}
+	}
+}
+
+func TestCommandApproverLeavesNothing(t *testing.T) {
+	a := commandApprover("leave")
+	var out strings.Builder
+	a.Start = func(cmd *exec.Cmd) (Process, error) {
+		cmd.Stdout = io.MultiWriter(cmd.Stdout, &out)
+		return startInGroup(cmd)
+	}
+	if d, _, err := a.Judge(t.Context(), &someCall, soFar); d != Deny || err != nil {
+		t.Error(d, err)
+	}
+	var pid int
+	if _, err := fmt.Sscan(out.String(), &pid); err != nil {
+		t.Fatal(err)
+	}
+	for guard := time.Now().Add(patienceOfApprover); syscall.Kill(pid, 0) == nil && !isZombie(pid); {
+		if time.Now().After(guard) {
+			t.Fatal("a descendant of the approver lives on")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// isZombie reports whether a process has ended and only waits to be collected
+// by whoever adopted it.
+func isZombie(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(stat), ") Z ")
+}
+
+func TestURLApproverFails(t *testing.T) {
+	hits := 0
+	ended := make(chan struct{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/yes", http.StatusTemporaryRedirect)
+	})
+	mux.HandleFunc("/yes", func(w http.ResponseWriter, r *http.Request) { hits++; io.WriteString(w, `{"decision":"allow"}`) })
+	mux.HandleFunc("/created", func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		io.WriteString(w, `{"decision":"allow"}`)
+	})
+	mux.HandleFunc("/hang", func(w http.ResponseWriter, r *http.Request) { <-ended })
+	mux.HandleFunc("/cut", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		io.WriteString(w, `{"decision":"allow"}`)
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	defer close(ended)
+	for path, want := range map[string]string{
+		"/moved": "HTTP status 307", "/none": "HTTP status 404", "/created": "HTTP status 201", "/cut": "unexpected EOF", "/hang": "no answer in 300ms",
+	} {
+		a := &URLApprover{URL: server.URL + path}
+		if path == "/hang" {
+			a.Timeout = 300 * time.Millisecond
+		}
+		if d, reason, err := a.Judge(t.Context(), &someCall, soFar); d != Deny || !strings.Contains(reason, want) || err != nil {
+			t.Errorf("%s: %v %q %v", path, d, reason, err)
+		}
+	}
+	if hits != 0 {
+		t.Error("the redirect was followed")
+	}
+	if d, _, err := (&URLApprover{URL: "http://127.0.0.1:1/"}).Judge(t.Context(), &someCall, soFar); d != Deny || err != nil {
+		t.Error(d, err)
+	}
+}
+
+func TestApproverCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("stop")
+	time.AfterFunc(100*time.Millisecond, func() { cancel(cause) })
+	if d, _, err := commandApprover("hang").Judge(ctx, &someCall, soFar); d != Deny || err != cause {
+		t.Error(d, err)
+	}
+	if d, _, err := (&URLApprover{URL: "http://127.0.0.1:1/"}).Judge(ctx, &someCall, soFar); d != Deny || err != cause {
+		t.Error(d, err)
+	}
+}

@@ -1,0 +1,68 @@
+package approve
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// URLApprover asks a web service: it POSTs the question and reads the answer
+// from a reply with status 200. Redirects are not followed.
+type URLApprover struct {
+	URL       string
+	Header    http.Header       // sent with every question; may be nil
+	Transport http.RoundTripper // nil: a plain one
+	Timeout   time.Duration     // 0: 60 s
+}
+
+// Judge implements Approver.
+func (a *URLApprover) Judge(ctx context.Context, c *Call, soFar RuleMatch) (Decision, string, error) {
+	limited, cancel := context.WithTimeout(ctx, orDefault(a.Timeout))
+	defer cancel()
+	answer, problem := a.post(limited, approverQuestion(c, soFar))
+	switch {
+	case ctx.Err() != nil:
+		return Deny, "", context.Cause(ctx)
+	case limited.Err() != nil:
+		return Deny, "the approver gave no answer in " + orDefault(a.Timeout).String(), nil
+	case problem != "":
+		return Deny, "the approver failed: " + problem, nil
+	}
+	d, reason := opinion(answer)
+	return d, reason, nil
+}
+
+func (a *URLApprover) post(ctx context.Context, body []byte) (answer []byte, problem string) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err.Error()
+	}
+	for name, values := range a.Header {
+		request.Header[name] = values
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	transport := a.Transport
+	if transport == nil {
+		plain := &http.Transport{}
+		defer plain.CloseIdleConnections()
+		transport = plain
+	}
+	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err.Error()
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, "HTTP status " + strconv.Itoa(response.StatusCode)
+	}
+	answer, err = io.ReadAll(io.LimitReader(response.Body, maxOpinion+1))
+	if err != nil {
+		return nil, err.Error()
+	}
+	return answer, ""
+}

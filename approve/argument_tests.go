@@ -1,0 +1,315 @@
+package approve
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// The tests of policy files. Each is made from its value in the policy, the
+// node at of d, or says what is wrong with that value.
+func newTest(name string, d *document, at int) (t test, known bool, problem string) {
+	switch name {
+	case "equals":
+		t = equalsTest(d, []int{at})
+	case "one_of":
+		t, problem = oneOfTest(d, at)
+	case "glob":
+		t, problem = globTest(d, at)
+	case "regex":
+		t, problem = regexTest(d, at)
+	case "range":
+		t, problem = rangeTest(d, at)
+	case "under":
+		t, problem = underTest(d, at)
+	case "words":
+		t, problem = wordsTest(d, at)
+	default:
+		return nil, false, ""
+	}
+	return t, true, problem
+}
+
+const testNames = "equals, one_of, glob, regex, range, under, words"
+
+func equalsTest(d *document, values []int) test {
+	return func(e *evaluation, at int, wide bool) bool {
+		for _, v := range values {
+			if equal(d, v, &e.document, at, wide) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func oneOfTest(d *document, at int) (test, string) {
+	if d.nodes[at].kind != '[' || d.nodes[at].next == at+1 {
+		return nil, "one_of is an array of values"
+	}
+	var values []int
+	for i := range d.children(at) {
+		values = append(values, i)
+	}
+	return equalsTest(d, values), ""
+}
+
+// equal reports whether two values are the same: strings by their characters,
+// numbers by their worth, objects whatever the order of their keys. Wide, a
+// string is also the same as the number or word that it spells.
+func equal(a *document, i int, b *document, j int, wide bool) bool {
+	x, y := &a.nodes[i], &b.nodes[j]
+	if x.kind != y.kind {
+		return wide && isScalar(x.kind) && isScalar(y.kind) && bytes.Equal(a.scalar(i), b.scalar(j))
+	}
+	switch x.kind {
+	case '"':
+		return bytes.Equal(a.str(i), b.str(j))
+	case '0':
+		p, ok1 := parseDecimal(a.raw(i))
+		q, ok2 := parseDecimal(b.raw(j))
+		if !ok1 || !ok2 {
+			return wide
+		}
+		return p.compare(q) == 0
+	case '{':
+		return equalObjects(a, i, b, j, wide)
+	case '[':
+		return equalArrays(a, i, b, j, wide)
+	}
+	return true
+}
+
+func isScalar(kind byte) bool { return kind != '{' && kind != '[' }
+
+// scalar returns the text of a value without quotes.
+func (d *document) scalar(at int) []byte {
+	if d.nodes[at].kind == '"' {
+		return d.str(at)
+	}
+	return d.raw(at)
+}
+
+func equalArrays(a *document, i int, b *document, j int, wide bool) bool {
+	p, q := i+1, j+1
+	for p < a.nodes[i].next && q < b.nodes[j].next {
+		if !equal(a, p, b, q, wide) {
+			return false
+		}
+		p, q = a.nodes[p].next, b.nodes[q].next
+	}
+	return p == a.nodes[i].next && q == b.nodes[j].next
+}
+
+func equalObjects(a *document, i int, b *document, j int, wide bool) bool {
+	members := 0
+	for p := range a.children(i) {
+		members++
+		found := false
+		key := a.key(p)
+		for q := range b.children(j) {
+			if bytes.Equal(key, b.key(q)) {
+				found = equal(a, p, b, q, wide)
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	for range b.children(j) {
+		members--
+	}
+	return members == 0
+}
+
+// text returns what a glob or a regex looks at: a string's characters; wide,
+// also what a number or a word looks like.
+func (e *evaluation) text(at int, wide bool) ([]byte, bool) {
+	kind := e.document.nodes[at].kind
+	if kind != '"' && (!wide || !isScalar(kind)) {
+		return nil, false
+	}
+	return e.document.scalar(at), true
+}
+
+// globTest is a pattern over a whole string; stars alone are any string. In an
+// allow * and ? do not take a slash or a control character, ** takes slashes,
+// and a value that goes up by a ".." element does not match a pattern with a
+// wildcard.
+func globTest(d *document, at int) (test, string) {
+	if d.nodes[at].kind != '"' {
+		return nil, "glob is a string with * and ?"
+	}
+	pattern := string(d.str(at))
+	wild := strings.ContainsAny(pattern, "*?")
+	all := pattern != "" && strings.Trim(pattern, "*") == ""
+	return func(e *evaluation, at int, wide bool) bool {
+		text, ok := e.text(at, wide)
+		switch {
+		case !ok || all:
+			return ok
+		case !wide && wild && goesUp(text):
+			return false
+		}
+		return matchGlob(pattern, string(text), !wide)
+	}, ""
+}
+
+// goesUp reports whether a path has an element "..".
+func goesUp(path []byte) bool {
+	for element := range bytes.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if string(element) == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// maxPattern is how long a regular expression may be.
+const maxPattern = 4096
+
+func regexTest(d *document, at int) (test, string) {
+	if d.nodes[at].kind != '"' {
+		return nil, "regex is a string"
+	}
+	pattern := string(d.str(at))
+	if len(pattern) > maxPattern {
+		return nil, "a regex may have at most 4096 bytes"
+	}
+	if _, err := regexp.Compile(pattern); err != nil {
+		return nil, strings.TrimPrefix(err.Error(), "error parsing regexp: ") + " (the syntax is RE2's)"
+	}
+	re, err := regexp.Compile(`\A(?:` + pattern + `)\z`)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return func(e *evaluation, at int, wide bool) bool {
+		text, ok := e.text(at, wide)
+		return ok && re.Match(text)
+	}, ""
+}
+
+func rangeTest(d *document, at int) (test, string) {
+	const wrong = "range is [min, max], two numbers, either of them null"
+	var bounds []*decimal
+	if d.nodes[at].kind != '[' {
+		return nil, wrong
+	}
+	for i := range d.children(at) {
+		switch d.nodes[i].kind {
+		case 'n':
+			bounds = append(bounds, nil)
+		case '0':
+			n, ok := parseDecimal(d.raw(i))
+			if !ok {
+				return nil, "the exponent of a bound is too large"
+			}
+			bounds = append(bounds, &n)
+		default:
+			return nil, wrong
+		}
+	}
+	if len(bounds) != 2 {
+		return nil, wrong
+	}
+	low, high := bounds[0], bounds[1]
+	if low != nil && high != nil && low.compare(*high) > 0 {
+		return nil, "a range whose min is over its max holds nothing"
+	}
+	return func(e *evaluation, at int, wide bool) bool {
+		n, isNumber, ok := e.number(at, wide)
+		if !isNumber || !ok {
+			return isNumber && wide
+		}
+		return (low == nil || low.compare(n) <= 0) && (high == nil || high.compare(n) >= 0)
+	}, ""
+}
+
+// number returns the number at a node; wide, also one that a string spells. ok
+// is false for one that cannot be reckoned with.
+func (e *evaluation) number(at int, wide bool) (n decimal, isNumber, ok bool) {
+	text := e.document.raw(at)
+	if e.document.nodes[at].kind == '"' && wide {
+		text = bytes.TrimSpace(e.document.str(at))
+		text = bytes.TrimPrefix(text, []byte("+"))
+		s := scanner{data: text}
+		if len(text) == 0 || text[0] != '-' && (text[0] < '0' || text[0] > '9') || s.number() != nil || s.i < len(text) {
+			return decimal{}, false, false
+		}
+	} else if e.document.nodes[at].kind != '0' {
+		return decimal{}, false, false
+	}
+	n, ok = parseDecimal(text)
+	return n, true, ok
+}
+
+func underTest(d *document, at int) (test, string) {
+	if d.nodes[at].kind != '"' || d.nodes[at].end-d.nodes[at].start == 2 {
+		return nil, `under is the path of a directory; "." is the tool's own`
+	}
+	dir := string(d.str(at))
+	if _, err := resolveFrom("/", dir, true); err != nil {
+		return nil, "under is a plain path: no ~, no URL, nothing under /proc"
+	}
+	return func(e *evaluation, at int, wide bool) bool {
+		if e.document.nodes[at].kind != '"' {
+			return false
+		}
+		root := e.call.Root
+		if e.lexical {
+			root = "/"
+		}
+		return under(root, dir, string(e.document.str(at)), wide, e.lexical)
+	}, ""
+}
+
+func wordsTest(d *document, at int) (test, string) {
+	const wrong = "words is an array with a string, or an array of strings, for each position"
+	if d.nodes[at].kind != '[' {
+		return nil, wrong
+	}
+	var positions [][]string
+	for i := range d.children(at) {
+		var words []string
+		switch d.nodes[i].kind {
+		case '"':
+			words = []string{string(d.str(i))}
+		case '[':
+			for j := range d.children(i) {
+				if d.nodes[j].kind != '"' {
+					return nil, wrong
+				}
+				words = append(words, string(d.str(j)))
+			}
+		}
+		if len(words) == 0 {
+			return nil, wrong
+		}
+		positions = append(positions, words)
+	}
+	return func(e *evaluation, at int, wide bool) bool { return isWords(&e.document, at, positions) }, ""
+}
+
+// isWords reports whether a value is an array of strings, each one of those of
+// its position.
+func isWords(d *document, at int, positions [][]string) bool {
+	if d.nodes[at].kind != '[' {
+		return false
+	}
+	n := 0
+	for i := range d.children(at) {
+		if n == len(positions) || d.nodes[i].kind != '"' {
+			return false
+		}
+		word, found := d.str(i), false
+		for _, w := range positions[n] {
+			found = found || string(word) == w
+		}
+		if !found {
+			return false
+		}
+		n++
+	}
+	return n == len(positions)
+}

@@ -1,0 +1,131 @@
+package approve
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxMarks is how many combining marks may stand on one character.
+const maxMarks = 2
+
+// Unsafe reports whether r can disturb a terminal or deceive who reads it:
+// control, C1, bidi, zero-width and tag characters, variation selectors,
+// fillers, separators other than the blank, and whatever Unicode does not
+// call printable (security.md D.8). A newline is unsafe.
+func Unsafe(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r < ' ' || r == 0x7f
+	}
+	return !unicode.IsPrint(r) || isInvisible(r)
+}
+
+// isInvisible reports the printable characters that show as nothing.
+func isInvisible(r rune) bool {
+	switch {
+	case r < 0x034f:
+		return false
+	case r == 0x034f, // combining grapheme joiner
+		r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, // Hangul fillers
+		r == 0x17b4, r == 0x17b5, // Khmer inherent vowels
+		r == 0x2800,                  // blank braille pattern
+		r >= 0x180b && r <= 0x180f,   // Mongolian variation selectors and separator
+		r >= 0xfe00 && r <= 0xfe0f,   // variation selectors
+		r >= 0xe0000 && r <= 0xe0fff: // tags, variation selectors supplement
+		return true
+	}
+	return false
+}
+
+func isMark(r rune) bool { return r >= 0x300 && unicode.Is(unicode.M, r) }
+
+// AppendEscaped appends s as one line that is safe to show on a terminal. The
+// form is injective: different strings never look the same. A backslash is
+// doubled, \n, \r and \t are written so, another unsafe character as \u{202e},
+// a byte that is not UTF-8 as \xff, and of a run of combining marks all but
+// the first two as \u{301}.
+func AppendEscaped(dst []byte, s string) []byte { return appendEscaped(dst, s, false) }
+
+// Escape returns s in the form of AppendEscaped; s itself if nothing is to do.
+func Escape(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	return string(appendEscaped(make([]byte, 0, len(s)+16), s, false))
+}
+
+// EscapeLines is Escape, but newlines stay: for text shown on lines of its own.
+func EscapeLines(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	return string(appendEscaped(make([]byte, 0, len(s)+16), s, true))
+}
+
+// isPlain reports whether s is printable ASCII without backslashes.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+func appendEscaped(dst []byte, s string, keepNewlines bool) []byte {
+	marks := maxMarks // a mark at the very beginning has nothing to stand on
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			marks = 0
+			switch {
+			case c >= ' ' && c != '\\' && c != 0x7f || c == '\n' && keepNewlines:
+				dst = append(dst, c)
+			default:
+				dst = appendEscapedASCII(dst, c)
+			}
+			if c == '\n' {
+				marks = maxMarks
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
+			marks = 0
+		case isMark(r) && marks >= maxMarks, Unsafe(r):
+			dst = appendCodePoint(dst, r)
+		default:
+			if marks++; !isMark(r) {
+				marks = 0
+			}
+			dst = append(dst, s[i:i+n]...)
+		}
+		i += n
+	}
+	return dst
+}
+
+const hexDigits = "0123456789abcdef"
+
+func appendEscapedASCII(dst []byte, c byte) []byte {
+	if i := strings.IndexByte("\\\n\r\t", c); i >= 0 {
+		return append(dst, '\\', `\nrt`[i])
+	}
+	return appendCodePoint(dst, rune(c))
+}
+
+// appendCodePoint appends \u{hex}, which no doubled backslash can imitate.
+func appendCodePoint(dst []byte, r rune) []byte {
+	dst = append(dst, `\u{`...)
+	shift := 0
+	for r>>shift > 15 {
+		shift += 4
+	}
+	for ; shift >= 0; shift -= 4 {
+		dst = append(dst, hexDigits[r>>shift&15])
+	}
+	return append(dst, '}')
+}

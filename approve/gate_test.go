@@ -1,0 +1,260 @@
+package approve
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// says is an approver that always says the same and counts.
+type says struct {
+	decision Decision
+	asked    []RuleMatch
+}
+
+func (s *says) Judge(_ context.Context, _ *Call, soFar RuleMatch) (Decision, string, error) {
+	s.asked = append(s.asked, soFar)
+	return s.decision, "because", nil
+}
+
+func patterns(t *testing.T, list string, d Decision, origin string) []Rule {
+	t.Helper()
+	rules, err := Patterns(list, d, "flag", origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+func TestApproverInTheLattice(t *testing.T) {
+	c := Call{Server: "fs", Tool: "w", Name: "fs__w"}
+	allow, ask, deny := patterns(t, "fs__w", Allow, "--allow "), patterns(t, "fs__w", Ask, "cfg"), patterns(t, "fs__w", Deny, "--deny ")
+	for _, x := range []struct {
+		name  string
+		rules []Rule
+		yes   bool
+		says  Decision
+		want  string // the verdict
+		asked string // what it was told the rules say
+	}{
+		{"it answers what nothing decided", nil, false, Allow, "allow --approver", "ask"},
+		{"it answers an ask", ask, false, Allow, "allow --approver", "ask cfg"},
+		{"it may deny what is asked", ask, true, Deny, "deny --approver", "ask cfg"},
+		{"it may deny what is allowed", allow, true, Deny, "deny --approver", "allow --allow fs__w"},
+		{"it allows what is allowed", allow, false, Allow, "allow --approver", "allow --allow fs__w"},
+		{"no opinion on an allow", allow, false, Ask, "allow --allow fs__w", "allow --allow fs__w"},
+		{"no opinion, and -y", nil, true, Ask, "allow --auto-approve", "ask"},
+		{"no opinion, and nobody", ask, false, Ask, "ask cfg", "ask cfg"},
+		{"it is not asked about a deny", append(deny, allow...), true, Allow, "deny --deny fs__w", ""},
+	} {
+		a := &says{decision: x.says}
+		g := &Gate{Rules: x.rules, AutoApprove: x.yes, Otherwise: Ask, Approver: a}
+		v, err := g.Decide(t.Context(), c)
+		if err != nil || show(v) != x.want {
+			t.Errorf("%s: %s, %v", x.name, show(v), err)
+		}
+		asked := ""
+		for _, m := range a.asked {
+			asked += strings.TrimSpace(m.Decision.String() + " " + m.Origin)
+		}
+		if asked != x.asked {
+			t.Errorf("%s: it was told %q", x.name, asked)
+		}
+		if g.Explain(c); len(a.asked) > 1 {
+			t.Errorf("%s: Explain asked it", x.name)
+		}
+	}
+}
+
+func TestZeroGateDenies(t *testing.T) {
+	var g Gate
+	if v, err := g.Decide(t.Context(), Call{Name: "x__y"}); err != nil || v.Outcome != Denied {
+		t.Error(v, err)
+	}
+	if v := g.Static(Call{Name: "x__y"}); v.Outcome != Denied {
+		t.Error(v)
+	}
+	var r Rule
+	if r.matchesTool(&Call{}) {
+		t.Error("the zero rule matches")
+	}
+}
+
+func TestHint(t *testing.T) {
+	asks := patterns(t, "gh__*", Ask, "config.json:3")
+	g := &Gate{Rules: asks, Otherwise: Ask}
+	for name, want := range map[string]string{
+		"fs__write_file": "--allow fs__write_file",
+		"fs__it's":       `--allow 'fs__it'\''s'`,
+		"gh__push":       "--auto-approve",
+	} {
+		server, tool, _ := strings.Cut(name, "__")
+		v, err := g.Decide(t.Context(), Call{Server: server, Tool: tool, Name: name})
+		if err != nil || v.Outcome != Unapproved || v.Hint != want {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+		// The hint is true: with it the call runs.
+		better := &Gate{Rules: asks, Otherwise: Ask, AutoApprove: want == "--auto-approve"}
+		if !better.AutoApprove {
+			better.Rules = append(patterns(t, strings.ReplaceAll(name, "'", "?"), Allow, "--allow "), asks...)
+		}
+		if v, _ := better.Decide(t.Context(), Call{Server: server, Tool: tool, Name: name}); v.Outcome != Allowed {
+			t.Errorf("%s: the hint %s does not help", name, want)
+		}
+	}
+}
+
+func TestStatic(t *testing.T) {
+	parse := func(rules string) []Rule {
+		p, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[`+rules+`]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Rules
+	}
+	some := `,"server":"s","tool":"t","arguments":{"a":{"equals":1}}}`
+	every := `,"server":"s","tool":"t"}`
+	const allow, ask, deny = `{"decision":"allow"`, `{"decision":"ask"`, `{"decision":"deny"`
+	for _, x := range []struct {
+		rules     string
+		otherwise Decision
+		yes       bool
+		want      string
+		says      string // part of the reason
+	}{
+		{"", Ask, false, "ask -", ""},
+		{"", Ask, true, "allow --auto-approve", ""},
+		{"", Deny, true, "deny -", ""},
+		{allow + every, Ask, false, "allow p.json:1", ""},
+		{allow + every, Deny, false, "allow p.json:1", ""},
+		{allow + some, Ask, false, "ask p.json:1", "depends"},
+		{allow + some, Deny, false, "ask p.json:1", "depends"},
+		{allow + some, Deny, true, "ask p.json:1", "depends"},
+		{allow + some, Ask, true, "allow --auto-approve", ""},
+		{ask + some, Deny, true, "ask p.json:1", "depends"},
+		{ask + every, Ask, false, "ask p.json:1", ""},
+		{ask + every, Deny, true, "allow --auto-approve", ""},
+		{deny + some, Ask, false, "ask -", ""},
+		{deny + some, Ask, true, "allow --auto-approve", "p.json:1 denies some arguments"},
+		{deny + every, Ask, true, "deny p.json:1", ""},
+		{allow + every + "\n," + deny + some, Ask, false, "allow p.json:1", "p.json:2 denies some arguments"},
+		{allow + every + "\n," + ask + some, Ask, false, "allow p.json:1", "p.json:2 asks about some arguments"},
+		{allow + every + "\n," + ask + every, Ask, false, "ask p.json:2", ""},
+		{allow + every + "\n," + deny + every, Ask, true, "deny p.json:2", ""},
+		{allow + some + "\n," + deny + every, Ask, true, "deny p.json:2", ""},
+	} {
+		g := &Gate{Rules: parse(x.rules), Otherwise: x.otherwise, AutoApprove: x.yes}
+		v := g.Static(Call{Server: "s", Tool: "t", Name: "s__t"})
+		if show(v) != x.want || !strings.Contains(v.Reason, x.says) {
+			t.Errorf("%s otherwise %v -y %v: %s (%s)", x.rules, x.otherwise, x.yes, show(v), v.Reason)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	p, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[
+		{"decision":"allow","server":"s","tool":"*"},
+		{"decision":"ask","server":"*","tool":"t","reason":"careful"},
+		{"decision":"deny","server":"s","tool":"t","arguments":{"a":{"equals":1}}},
+		{"decision":"ask","server":"s","tool":"t"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &Gate{Rules: p.Rules, Otherwise: Ask, Terminal: &Terminal{Path: "/none"}}
+	e := g.Explain(Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":2}`)})
+	var got []string
+	for _, m := range e.Matched {
+		mark := ""
+		if m.Decided {
+			mark = "!"
+		}
+		got = append(got, m.Decision.String()+" "+m.Origin+mark)
+	}
+	if strings.Join(got, ", ") != "allow p.json:2, ask p.json:3!, ask p.json:5" || !e.Ask || e.Verdict.Outcome != Unapproved || e.Verdict.Rule != "p.json:3" || !strings.HasPrefix(e.Verdict.Reason, "careful") {
+		t.Errorf("%v %+v", got, e)
+	}
+	if e := g.Explain(Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":1}`)}); e.Verdict.Outcome != Denied || e.Ask || len(e.Matched) != 4 {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestPatterns(t *testing.T) {
+	rules := patterns(t, "fs__read_*, gh__*,@read-only", Allow, "--allow ")
+	if len(rules) != 3 || rules[0].Origin != "--allow fs__read_*" || rules[1].Origin != "--allow gh__*" || rules[2].Origin != "--allow @read-only" {
+		t.Errorf("%+v", rules)
+	}
+	if rules := patterns(t, "a__b,c__d", Ask, "config.json:4"); rules[1].Origin != "config.json:4" {
+		t.Errorf("%+v", rules)
+	}
+	for list, want := range map[string]string{
+		"": "empty pattern", "a__b,": "empty pattern", "a__b,,c__d": "empty pattern", "@readonly": `unknown word "@readonly"`,
+		"a__b c": "is not a pattern", "a__{b,c}": "is not a pattern", "a__\u202eb": "is not a pattern", "Bash(git:*)": "is not a pattern",
+	} {
+		if _, err := Patterns(list, Allow, "flag", "--allow "); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", list, err)
+		}
+	}
+	if _, err := Patterns("@read-only", Deny, "flag", "--deny "); err == nil {
+		t.Error("@read-only can be denied")
+	}
+}
+
+func TestMappedNames(t *testing.T) {
+	c := Call{Server: "gh", Tool: "issues/delete", Name: "gh__issues_delete_1a2b"}
+	for _, x := range []struct {
+		list string
+		d    Decision
+		want Outcome
+	}{
+		{"gh__issues_delete_1a2b", Allow, Allowed}, {"gh__issues/delete", Allow, Unapproved},
+		{"gh__issues/delete", Deny, Denied}, {"gh__issues_*", Deny, Denied},
+	} {
+		g := &Gate{Rules: patterns(t, x.list, x.d, "flag "), Otherwise: Ask}
+		if v, _ := g.Decide(t.Context(), c); v.Outcome != x.want {
+			t.Errorf("%s: %v", x.list, v)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	known := []Known{{Server: "fs", Tools: []string{"read_file", "write/file"}, Names: []string{"fs__read_file", "fs__write_file_77"}, Started: true}, {Server: "gh"}, {Server: "sh", Tools: []string{"run"}, Started: true}}
+	for list, warned := range map[string]bool{
+		"fs__read_*": false, "fs__write_file_??": false, "fs__raed_file": true, "gh__anything": false, "g*": false, "?h__x": false, "gl__*": true, "*": false, "@read-only": false, "gh": true, "gh_": true, "gh__": false, "fs__": true,
+	} {
+		g := &Gate{Rules: patterns(t, list, Allow, "--allow ")}
+		w, err := g.Check(known)
+		if err != nil || (len(w) == 1) != warned {
+			t.Errorf("%s: %q, %v", list, w, err)
+		}
+		if warned && w[0] != `--allow: no tool has a name like "`+list+`"` {
+			t.Error(w)
+		}
+	}
+	for rule, want := range map[string]string{
+		`"server":"fs","tool":"read_file"`:           "",
+		`"server":"fss","tool":"*"`:                  `p.json:1: no configured server is named "fss" (configured: fs, gh, sh)`,
+		`"server":["fs","x"],"tool":"*"`:             `p.json:1: no configured server is named "x"`,
+		`"server":"fs","tool":"raed_file"`:           `p.json:1: no tool is named "raed_file" (servers that the rule speaks of: fs)`,
+		`"server":"fs","tool":["read_file","run"]`:   `p.json:1: no tool is named "run"`,
+		`"server":"*","tool":"run"`:                  "",
+		`"server":"*","tool":"nothing"`:              "", // gh may have it
+		`"server":"gh","tool":"nothing"`:             "",
+		`"server":"s*","tool":"nothing"`:             `no tool is named "nothing" (servers that the rule speaks of: sh)`,
+		`"server":"z*","tool":"*"`:                   "",
+		`"server":"z*","tool":"run"`:                 `no tool is named "run" (servers that the rule speaks of: none)`,
+		`"server":"fss","tool":"x","optional":true`:  "",
+		`"server":"fss","tool":"x","optional":false`: "no configured server",
+		`"server":"f?","tool":"read_*"`:              "",
+		`"server":"FS","tool":"read_file"`:           "no configured server",
+	} {
+		p, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny",`+rule+`}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := &Gate{Rules: p.Rules}
+		_, err = g.Check(known)
+		if want == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+}

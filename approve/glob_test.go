@@ -1,0 +1,69 @@
+package approve
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// slowGlob is matchGlob as a regular expression.
+func slowGlob(pattern, s string, narrow bool) bool {
+	any, deep := `(?s:.)`, `(?s:.)`
+	if narrow {
+		any, deep = `[^/\x{0}-\x{1f}\x{7f}-\x{9f}\x{2028}\x{2029}]`, `[^\x{0}-\x{1f}\x{7f}-\x{9f}\x{2028}\x{2029}]`
+	}
+	var re strings.Builder
+	for i := 0; i < len(pattern); {
+		switch {
+		case strings.HasPrefix(pattern[i:], "**"):
+			re.WriteString(deep + "*")
+			i += len(pattern[i:]) - len(strings.TrimLeft(pattern[i:], "*"))
+		case pattern[i] == '*':
+			re.WriteString(any + "*")
+			i++
+		case pattern[i] == '?':
+			re.WriteString(any)
+			i++
+		default:
+			_, n := utf8.DecodeRuneInString(pattern[i:])
+			re.WriteString(regexp.QuoteMeta(pattern[i : i+n]))
+			i += n
+		}
+	}
+	return regexp.MustCompile(`\A` + re.String() + `\z`).MatchString(s)
+}
+
+func FuzzGlob(f *testing.F) {
+	for _, x := range [][2]string{{"a*b?c", "axxbyc"}, {"docs/**/*.md", "docs/a/b/c.md"}, {"*/*b", "x/y/zb"}, {"**a*b", "a/xab"}, {"*a/*", "aa/a/"}, {"?*?", "世界"}, {"", ""}, {"**", "\n"}, {"*a**a/*b", "a/aa/a/b"}} {
+		f.Add(x[0], x[1])
+	}
+	f.Fuzz(func(t *testing.T, pattern, s string) {
+		if !utf8.ValidString(pattern) || !utf8.ValidString(s) {
+			return // both come from checked JSON, or are ASCII
+		}
+		for _, narrow := range []bool{false, true} {
+			if got, want := matchGlob(pattern, s, narrow), slowGlob(pattern, s, narrow); got != want {
+				t.Errorf("%q on %q, narrow %v: %v", pattern, s, narrow, got)
+			}
+		}
+		g := newGlob(pattern)
+		if got, want := g.matches(s), slowGlob(pattern, s, false); got != want {
+			t.Errorf("%q on the name %q: %v", pattern, s, got)
+		}
+		if matchGlob(pattern, s, false) {
+			for i := range s {
+				if !strings.Contains(pattern[:min(i, len(pattern))], "?") && !g.matchesPrefix(s[:i]) {
+					t.Errorf("%q matches %q, and nothing that begins with %q", pattern, s, s[:i])
+				}
+			}
+		}
+	})
+}
+
+func TestGlobIsNotSlow(t *testing.T) {
+	pattern, s := strings.Repeat("*a", 500)+"b", strings.Repeat("a", 20_000)
+	if matchGlob(pattern, s, false) || matchGlob(strings.ReplaceAll(pattern, "*", "**"), s, true) || matchGlob(pattern, s, true) {
+		t.Error("it matches")
+	}
+}

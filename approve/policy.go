@@ -1,0 +1,315 @@
+package approve
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Policy is what a policy file says.
+type Policy struct {
+	Rules           []Rule
+	Otherwise       Decision // Ask or Deny; of several files the strictest counts
+	OtherwiseOrigin string   // "ci.json:2"; "" when the file does not say
+	SHA256          string   // of the file's bytes, in hexadecimal
+}
+
+// maxPolicy is how large a policy file may be.
+const maxPolicy = 4 << 20
+
+// LoadPolicy reads the policy file at path (DESIGN part 5): strict JSON in
+// which unknown and duplicate keys and failing examples are errors. The file
+// is read once, from one descriptor. It must be a regular file that not
+// everybody can write to. Errors name file, line and column and show the line.
+func LoadPolicy(path string) (*Policy, error) {
+	data, err := readPolicy(path)
+	if err != nil {
+		return nil, err
+	}
+	return parsePolicy(path, data)
+}
+
+func readPolicy(path string) ([]byte, error) {
+	// Opened without blocking: a pipe would wait for its writer.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("policy: %w", err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("policy %q is not a regular file", path)
+	case info.Mode().Perm()&0o002 != 0 && runtime.GOOS != "windows":
+		return nil, fmt.Errorf("policy %q can be written by everybody (mode %04o): chmod o-w it", path, info.Mode().Perm())
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxPolicy+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("policy: %w", err)
+	case len(data) > maxPolicy:
+		return nil, fmt.Errorf("policy %q is larger than %d MiB", path, maxPolicy>>20)
+	}
+	return data, nil
+}
+
+// policyReader turns a document into rules. Its methods return the first
+// problem, made by errorAt.
+type policyReader struct {
+	document
+	path string
+	line struct{ offset, number int } // the last line counted: lines are counted once
+}
+
+func parsePolicy(path string, data []byte) (*Policy, error) {
+	p := &policyReader{path: path}
+	p.text = data
+	if err := CheckJSON(data); err != nil {
+		if s, ok := errors.AsType[*SyntaxError](err); ok {
+			return nil, p.errorAt(int(s.Offset), "%s", s.Message)
+		}
+		return nil, err
+	}
+	p.parse(data)
+	sum := sha256.Sum256(data)
+	policy := &Policy{Otherwise: Ask, SHA256: hex.EncodeToString(sum[:])}
+	if err := p.policy(policy); err != nil {
+		return nil, err
+	}
+	return policy, nil
+}
+
+func (p *policyReader) policy(into *Policy) error {
+	if p.nodes[0].kind != '{' {
+		return p.errorAt(p.nodes[0].start, `a policy is an object, {"version":1,"rules":[...]}`)
+	}
+	version := false
+	for at := range p.children(0) {
+		var err error
+		switch string(p.key(at)) {
+		case "version":
+			version = string(p.raw(at)) == "1"
+			if !version {
+				err = p.errorAt(p.nodes[at].start, "the only version is 1")
+			}
+		case "otherwise":
+			into.OtherwiseOrigin = p.origin(at)
+			switch string(p.raw(at)) {
+			case `"ask"`:
+			case `"deny"`:
+				into.Otherwise = Deny
+			default:
+				err = p.errorAt(p.nodes[at].start, `otherwise is "ask" or "deny"`)
+			}
+		case "rules":
+			into.Rules, err = p.rules(at)
+		default:
+			err = p.unknownKey(at, "version, otherwise, rules")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !version {
+		return p.errorAt(p.nodes[0].start, `"version":1 is missing`)
+	}
+	return nil
+}
+
+func (p *policyReader) rules(at int) ([]Rule, error) {
+	if p.nodes[at].kind != '[' {
+		return nil, p.errorAt(p.nodes[at].start, "rules is an array")
+	}
+	n := 0
+	for range p.children(at) {
+		n++
+	}
+	rules := make([]Rule, 0, n)
+	for i := range p.children(at) {
+		r, err := p.rule(i)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+const ruleKeys = "decision, server, tool, arguments, others, reason, examples, optional"
+
+func (p *policyReader) rule(at int) (Rule, error) {
+	r := Rule{By: "policy", Origin: p.origin(at)}
+	if p.nodes[at].kind != '{' {
+		return r, p.errorAt(p.nodes[at].start, "a rule is an object")
+	}
+	var decision, others bool
+	var examples int
+	for i := range p.children(at) {
+		var err error
+		switch string(p.key(i)) {
+		case "decision":
+			decision = true
+			r.Decision, err = p.decision(i)
+		case "server":
+			r.servers, err = p.globs(i)
+		case "tool":
+			r.tools, err = p.globs(i)
+		case "arguments":
+			r.arguments, err = p.argumentTests(i)
+		case "others":
+			others = true
+			if string(p.raw(i)) != `"any"` {
+				err = p.errorAt(p.nodes[i].start, `others is "any", or left out`)
+			}
+		case "reason":
+			r.Reason, err = p.nonEmpty(i, "reason")
+		case "examples":
+			examples = i
+		case "optional":
+			r.optional = p.nodes[i].kind == 't'
+			if p.nodes[i].kind != 't' && p.nodes[i].kind != 'f' {
+				err = p.errorAt(p.nodes[i].start, "optional is true or false")
+			}
+		default:
+			err = p.unknownKey(i, ruleKeys)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	if err := p.complete(at, &r, decision, others); err != nil {
+		return r, err
+	}
+	if examples > 0 {
+		return r, p.examples(examples, &r)
+	}
+	return r, nil
+}
+
+// complete checks what a rule must have.
+func (p *policyReader) complete(at int, r *Rule, decision, others bool) error {
+	start := p.nodes[at].start
+	switch {
+	case !decision:
+		return p.errorAt(start, "a rule without a decision")
+	case r.servers == nil:
+		return p.errorAt(start, `a rule without a server ("*" for any)`)
+	case r.tools == nil:
+		return p.errorAt(start, `a rule without a tool ("*" for any)`)
+	case others && (r.arguments == nil || r.Decision == Deny):
+		return p.errorAt(start, "others is for a rule with arguments that allows or asks")
+	}
+	if others {
+		r.arguments.others = true
+	}
+	return nil
+}
+
+func (p *policyReader) decision(at int) (Decision, error) {
+	switch string(p.raw(at)) {
+	case `"allow"`:
+		return Allow, nil
+	case `"ask"`:
+		return Ask, nil
+	case `"deny"`:
+		return Deny, nil
+	}
+	return Deny, p.errorAt(p.nodes[at].start, `decision is "allow", "ask" or "deny"`)
+}
+
+// nonEmpty reads a string with something in it.
+func (p *policyReader) nonEmpty(at int, what string) (string, error) {
+	if p.nodes[at].kind != '"' || p.nodes[at].end-p.nodes[at].start == 2 {
+		return "", p.errorAt(p.nodes[at].start, "%s is a string that is not empty", what)
+	}
+	return string(p.str(at)), nil
+}
+
+// globs reads a name pattern or an array of them.
+func (p *policyReader) globs(at int) ([]glob, error) {
+	key := string(p.key(at))
+	if p.nodes[at].kind != '[' {
+		text, err := p.nonEmpty(at, key)
+		return []glob{newGlob(text)}, err
+	}
+	var globs []glob
+	for i := range p.children(at) {
+		text, err := p.nonEmpty(i, "each "+key)
+		if err != nil {
+			return nil, err
+		}
+		globs = append(globs, newGlob(text))
+	}
+	if globs == nil {
+		return nil, p.errorAt(p.nodes[at].start, "an empty list of %ss matches nothing", key)
+	}
+	return globs, nil
+}
+
+func (p *policyReader) argumentTests(at int) (*argumentTests, error) {
+	if p.nodes[at].kind != '{' {
+		return nil, p.errorAt(p.nodes[at].start, "arguments is an object of argument path to test")
+	}
+	a := &argumentTests{}
+	for i := range p.children(at) {
+		path, problem := parsePath(string(p.key(i)))
+		if problem != "" {
+			return nil, p.errorAt(p.nodes[i].keyStart, "%s", problem)
+		}
+		first := i + 1
+		if p.nodes[i].kind != '{' || first == p.nodes[i].next || p.nodes[first].next != p.nodes[i].next {
+			return nil, p.errorAt(p.nodes[i].start, `a test is an object with one key of: %s`, testNames)
+		}
+		t, known, problem := newTest(string(p.key(first)), &p.document, first)
+		switch {
+		case !known:
+			return nil, p.unknownKey(first, testNames)
+		case problem != "":
+			return nil, p.errorAt(p.nodes[first].start, "%s", problem)
+		}
+		a.tests = append(a.tests, argumentTest{path, t})
+	}
+	return a, nil
+}
+
+// examples checks that the rule matches its match examples and no no_match
+// one. Paths are compared by their text, from a root of no consequence.
+func (p *policyReader) examples(at int, r *Rule) error {
+	if p.nodes[at].kind != '{' {
+		return p.errorAt(p.nodes[at].start, `examples is an object with "match" and "no_match"`)
+	}
+	for i := range p.children(at) {
+		key := string(p.key(i))
+		if key != "match" && key != "no_match" {
+			return p.unknownKey(i, "match, no_match")
+		}
+		if p.nodes[i].kind != '[' {
+			return p.errorAt(p.nodes[i].start, "%s is an array of argument objects", key)
+		}
+		for j := range p.children(i) {
+			if p.nodes[j].kind != '{' {
+				return p.errorAt(p.nodes[j].start, "an example is an object of arguments")
+			}
+			e := &evaluation{lexical: true}
+			e.begin(&Call{Arguments: p.raw(j)})
+			if r.matchesArguments(e, r.Decision == Allow) != (key == "match") {
+				return p.errorAt(p.nodes[j].start, "the rule of line %s %s this example of %s", strings.TrimPrefix(r.Origin, p.path+":"), map[bool]string{true: "does not match", false: "matches"}[key == "match"], key)
+			}
+		}
+	}
+	return nil
+}
+
+// origin names the line of a value.
+func (p *policyReader) origin(at int) string {
+	return p.path + ":" + strconv.Itoa(p.lineOf(p.nodes[at].start))
+}

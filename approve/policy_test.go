@@ -1,0 +1,253 @@
+package approve
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestPolicyErrors(t *testing.T) {
+	rule := func(rest string) string {
+		return `{"version":1,"rules":[` + "\n" + `{"decision":"allow","server":"s","tool":"t",` + rest + "}\n]}"
+	}
+	for _, c := range []struct{ text, want string }{
+		{``, "p.json:1:1: no JSON value"},
+		{`[]`, "p.json:1:1: a policy is an object"},
+		{`{}`, `p.json:1:1: "version":1 is missing`},
+		{`{"version":2}`, "p.json:1:12: the only version is 1"},
+		{`{"version":1.0}`, "p.json:1:12: the only version is 1"},
+		{`{"version":1,}`, "p.json:1:14: '}' where a key should begin"},
+		{"\ufeff{\"version\":1}", "p.json:1:1: a byte order mark"},
+		{`{"version":1,"version":1}`, "p.json:1:14: duplicate key"},
+		{`{"version":1} x`, "p.json:1:15: 'x' after the end"},
+		{"{\"version\":1,\n\t\"otherwize\":\"deny\"}", "p.json:2:3: unknown key \"otherwize\"; the keys here: version, otherwise, rules\n    \"otherwize\":\"deny\"}\n     ^"},
+		{`{"version":1,"otherwise":"allow"}`, `p.json:1:26: otherwise is "ask" or "deny"`},
+		{`{"version":1,"rules":{}}`, "rules is an array"},
+		{`{"version":1,"rules":[1]}`, "a rule is an object"},
+		{`{"version":1,"rules":[{}]}`, "a rule without a decision"},
+		{`{"version":1,"rules":[{"decision":"deny","tool":"t"}]}`, "a rule without a server"},
+		{`{"version":1,"rules":[{"decision":"deny","server":"t"}]}`, "a rule without a tool"},
+		{`{"version":1,"rules":[{"decision":"Deny","server":"s","tool":"t"}]}`, `decision is "allow", "ask" or "deny"`},
+		{`{"version":1,"rules":[{"decision":"deny","server":7,"tool":"t"}]}`, "server is a string"},
+		{`{"version":1,"rules":[{"decision":"deny","server":[],"tool":"t"}]}`, "an empty list of servers"},
+		{`{"version":1,"rules":[{"decision":"deny","server":"s","tool":["t",""]}]}`, "each tool is a string"},
+		{`{"version":1,"rules":[{"decision":"deny","server":"s","tool":"t","arguments":{"a":{"equals":1}},"others":"any"}]}`, "others is for a rule"},
+		{rule(`"arguements":{}`), "p.json:2:46: unknown key \"arguements\""},
+		{rule(`"others":"any"`), "others is for a rule"},
+		{rule(`"arguments":{},"others":"all"`), `others is "any"`},
+		{rule(`"reason":""`), "reason is a string that is not empty"},
+		{rule(`"optional":"yes"`), "optional is true or false"},
+		{rule(`"arguments":[]`), "arguments is an object"},
+		{rule(`"arguments":{"a":"x"}`), "a test is an object with one key of: equals"},
+		{rule(`"arguments":{"a":{}}`), "a test is an object with one key of"},
+		{rule(`"arguments":{"a":{"equals":1,"glob":"x"}}`), "a test is an object with one key of"},
+		{rule(`"arguments":{"a":{"equal":1}}`), `unknown key "equal"; the keys here: equals, one_of`},
+		{rule(`"arguments":{"":{"equals":1}}`), "an empty key in a path"},
+		{rule(`"arguments":{"a..b":{"equals":1}}`), "an empty key in a path"},
+		{rule(`"arguments":{"a*":{"equals":1}}`), "* stands for a whole element"},
+		{rule(`"arguments":{"a\\":{"equals":1}}`), "escapes nothing"},
+		{rule(`"arguments":{"a":{"one_of":"x"}}`), "one_of is an array"},
+		{rule(`"arguments":{"a":{"one_of":[]}}`), "one_of is an array"},
+		{rule(`"arguments":{"a":{"glob":1}}`), "glob is a string"},
+		{rule(`"arguments":{"a":{"regex":"("}}`), "missing closing ): `(` (the syntax is RE2's)"},
+		{rule(`"arguments":{"a":{"regex":"a)|(b"}}`), "unexpected ): `a)|(b`"},
+		{rule(`"arguments":{"a":{"regex":"` + strings.Repeat("x", 5000) + `"}}`), "at most 4096 bytes"},
+		{rule(`"arguments":{"a":{"range":[1]}}`), "range is [min, max]"},
+		{rule(`"arguments":{"a":{"range":[1,2,3]}}`), "range is [min, max]"},
+		{rule(`"arguments":{"a":{"range":["1",2]}}`), "range is [min, max]"},
+		{rule(`"arguments":{"a":{"range":[2,1]}}`), "holds nothing"},
+		{rule(`"arguments":{"a":{"range":[1e999999999999999999,null]}}`), "exponent"},
+		{rule(`"arguments":{"a":{"under":""}}`), "under is the path"},
+		{rule(`"arguments":{"a":{"under":"~/x"}}`), "under is a plain path"},
+		{rule(`"arguments":{"a":{"under":"/proc/self/cwd"}}`), "under is a plain path"},
+		{rule(`"arguments":{"a":{"words":"git"}}`), "words is an array"},
+		{rule(`"arguments":{"a":{"words":["git",[]]}}`), "words is an array"},
+		{rule(`"arguments":{"a":{"words":["git",1]}}`), "words is an array"},
+		{rule(`"arguments":{"a":{"words":["git",["a",1]]}}`), "words is an array"},
+		{rule(`"examples":[]`), "examples is an object"},
+		{rule(`"examples":{"must_match":[]}`), `unknown key "must_match"; the keys here: match, no_match`},
+		{rule(`"examples":{"match":{}}`), "match is an array"},
+		{rule(`"examples":{"match":["x"]}`), "an example is an object"},
+		{rule(`"examples":{"no_match":[{}]}`), "p.json:2:69: the rule of line 2 matches this example of no_match"},
+		{rule(`"arguments":{"a":{"equals":1}},"examples":{"match":[{"a":1},{"a":2}]}`), "the rule of line 2 does not match this example of match"},
+		{rule(`"examples":{"match":[{"a":2}]},"arguments":{"a":{"equals":1}}`), "does not match this example of match"},
+		{rule(`"arguments":{"a":{"under":"docs"}},"examples":{"match":[{"a":"docs2/x"}]}`), "does not match this example"},
+	} {
+		_, err := parsePolicy("p.json", []byte(c.text))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s\n got  %v\n want %s", c.text, err, c.want)
+		}
+	}
+}
+
+func TestPolicyExamples(t *testing.T) {
+	_, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"allow","server":"s","tool":"t",
+		"arguments":{"p":{"under":"docs"}},"examples":{"match":[{"p":"docs/a"},{"p":"docs/a/../b"}],"no_match":[{"p":"docs/../x"},{"p":"/docs2"},{"p":"docs/a","x":1},{}]}},
+		{"decision":"deny","server":"s","tool":"t","arguments":{"p":{"glob":"*.env"}},"examples":{"match":[{"p":["x",".env"]}],"no_match":[{"q":".env"}]}}]}`))
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCaretIsUnderTheCulprit(t *testing.T) {
+	for _, before := range []string{``, `   {"decision":"deny","server":"s","tool":"t"},`, "\t{\"reason\":\"a\\\\b\\n \u202e ä 世\",\"decision\":\"deny\",\"server\":\"s\",\"tool\":\"t\"},"} {
+		_, err := parsePolicy("p.json", []byte("{\"version\":1,\"rules\":[\n"+before+`{"x":1}`+strings.Repeat(" ", 500)+`]}`))
+		lines := strings.Split(err.Error(), "\n")
+		if len(lines) != 3 || len(lines[1]) > 140 {
+			t.Fatalf("%q", lines)
+		}
+		shown, caret := []rune(Escape(lines[1])), len(lines[2])-1
+		if string(shown[caret-1:caret+4]) != `"x":1` {
+			t.Errorf("%s\n%s", string(shown), lines[2])
+		}
+	}
+}
+
+func write(t *testing.T, text string, mode os.FileMode) string {
+	path := filepath.Join(t.TempDir(), "ci.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLoadPolicy(t *testing.T) {
+	text := "{\"version\":1,\n \"otherwise\":\"deny\",\n \"rules\":[\n  {\"decision\":\"ask\",\n   \"server\":[\"a\",\"b*\"],\"tool\":\"t\",\"reason\":\"why\"}]}\n"
+	path := write(t, text, 0o644)
+	p, err := LoadPolicy(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte(text))
+	r := p.Rules[0]
+	if p.SHA256 != hex.EncodeToString(sum[:]) || p.Otherwise != Deny || p.OtherwiseOrigin != path+":2" ||
+		r.Origin != path+":4" || r.Decision != Ask || r.By != "policy" || r.Reason != "why" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func FuzzPolicy(f *testing.F) {
+	f.Add([]byte(`{"version":1,"otherwise":"ask","rules":[{"decision":"allow","server":"s","tool":"t*","arguments":{"a.*.b":{"one_of":[1,"x"]},"p":{"under":"docs"}},"others":"any","examples":{"match":[{"a":[{"b":1}],"p":"docs/x"}]}}]}`), []byte(`{"a":[{"b":1}],"p":"docs/x"}`))
+	f.Add([]byte(`{"version":1,"rules":[{"decision":"deny","server":"*","tool":"*","arguments":{"n":{"range":[1,null]}}},{"decision":"ask","server":"*","tool":"*","arguments":{"w":{"words":["a",["b","c"]]}}}]}`), []byte(`{"n":2,"w":["a","b"]}`))
+	f.Add([]byte(`{"version":1,"rules":[{"decision":"allow","server":"s","tool":"t","arguments":{"r":{"regex":"a+"},"g":{"glob":"x/**/?"}},"reason":"r","optional":true}]}`), []byte(`{"r":"aa","g":"x/y/z"}`))
+	f.Fuzz(func(t *testing.T, policy, arguments []byte) {
+		p, err := parsePolicy("p.json", policy)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "p.json:") || strings.Count(err.Error(), "\n") != 2 {
+				t.Errorf("an error without place or line: %q", err)
+			}
+			return
+		}
+		arguments, err = Canonical(arguments, 0)
+		if err != nil {
+			return
+		}
+		checkLattice(t, p, &Call{Server: "s", Tool: "t", Name: "s__t", Arguments: arguments})
+	})
+}
+
+// checkLattice checks what must hold of any rules and any call: the result is
+// the strictest of what matched, whatever the order; to allow is never easier
+// than to deny.
+func checkLattice(t *testing.T, p *Policy, c *Call) {
+	g := &Gate{Rules: p.Rules, Otherwise: Ask}
+	strictest := Ask
+	matched := map[Decision]bool{}
+	decision, _ := g.evaluate(c, func(r *Rule) { matched[r.Decision] = true })
+	for _, d := range []Decision{Allow, Ask, Deny} {
+		if matched[d] {
+			strictest = d
+		}
+	}
+	if decision != strictest {
+		t.Errorf("%v of %v", decision, matched)
+	}
+	reversed := &Gate{Otherwise: Ask}
+	for i := range p.Rules {
+		reversed.Rules = append(reversed.Rules, p.Rules[len(p.Rules)-1-i])
+	}
+	if d, _ := reversed.evaluate(c, nil); d != decision {
+		t.Errorf("in the other order %v, not %v", d, decision)
+	}
+	e := &evaluation{}
+	e.begin(c)
+	for i := range p.Rules {
+		if r := &p.Rules[i]; r.matchesArguments(e, true) && !r.matchesArguments(e, false) {
+			t.Errorf("the rule of %s matches narrowly but not widely", r.Origin)
+		}
+	}
+}
+
+// thousandRules is a policy as large as any, every rule of a kind of its own.
+func thousandRules() []byte {
+	var b strings.Builder
+	b.WriteString(`{"version":1,"rules":[`)
+	for i := range 1000 {
+		if i > 0 {
+			b.WriteString(",\n")
+		}
+		switch i % 4 {
+		case 0:
+			fmt.Fprintf(&b, `{"decision":"allow","server":"s%d","tool":"read_%d","arguments":{"path":{"glob":"docs/%d/*"}}}`, i%7, i, i)
+		case 1:
+			fmt.Fprintf(&b, `{"decision":"deny","server":"*","tool":"*_%d"}`, i)
+		case 2:
+			fmt.Fprintf(&b, `{"decision":"deny","server":"fs","tool":"write_file","arguments":{"path":{"glob":"*/secret%d/*"}}}`, i)
+		case 3:
+			fmt.Fprintf(&b, `{"decision":"ask","server":"fs","tool":"*","arguments":{"mode.flags.*":{"one_of":["x%d","y"]}}}`, i)
+		}
+	}
+	b.WriteString("]}")
+	return []byte(b.String())
+}
+
+var benchCall = Call{Server: "fs", Tool: "write_file", Name: "fs__write_file", Arguments: []byte(`{"path":"docs/notes/a.txt","content":"some text","mode":{"flags":["a","b"]}}`)}
+
+func benchmarkDecide(b *testing.B, rules []Rule) {
+	g := &Gate{Rules: rules, Otherwise: Ask, AutoApprove: true}
+	b.ReportAllocs()
+	for b.Loop() {
+		if v, err := g.Decide(b.Context(), benchCall); err != nil || v.Outcome != Allowed {
+			b.Fatal(v, err)
+		}
+	}
+}
+
+func BenchmarkDecideNoRules(b *testing.B) { benchmarkDecide(b, nil) }
+
+func BenchmarkDecideThousandRules(b *testing.B) {
+	p, err := parsePolicy("p.json", thousandRules())
+	if err != nil {
+		b.Fatal(err)
+	}
+	benchmarkDecide(b, p.Rules)
+}
+
+func BenchmarkLoadThousandRules(b *testing.B) {
+	text := thousandRules()
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := parsePolicy("p.json", text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkLoadTenRules(b *testing.B) {
+	text := thousandRules()
+	text = append(text[:strings.Index(string(text), `,`+"\n"+`{"decision":"ask","server":"fs","tool":"*","arguments":{"mode.flags.*":{"one_of":["x11"`)], "]}"...)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := parsePolicy("p.json", text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package approve
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// lineOf returns the number of the line of offset; it is cheap for offsets
+// that grow.
+func (p *policyReader) lineOf(offset int) int {
+	if offset < p.line.offset || p.line.number == 0 {
+		p.line.offset, p.line.number = 0, 1
+	}
+	p.line.number += bytes.Count(p.text[p.line.offset:offset], []byte{'\n'})
+	p.line.offset = offset
+	return p.line.number
+}
+
+// unknownKey is the error for the key of a value.
+func (p *policyReader) unknownKey(at int, known string) error {
+	return p.errorAt(p.nodes[at].keyStart, "unknown key %q; the keys here: %s", p.key(at), known)
+}
+
+// shownLine is how many bytes are shown around the culprit of a long line.
+const shownLine = 60
+
+// errorAt makes the error for the byte at offset: file, line and column, what
+// is wrong, the line, and a caret under the culprit. Like all error text it is
+// not escaped; the caret is in its place when each line is shown by Escape.
+func (p *policyReader) errorAt(offset int, format string, args ...any) error {
+	offset = min(offset, len(p.text))
+	start := bytes.LastIndexByte(p.text[:offset], '\n') + 1
+	end := len(p.text)
+	if i := bytes.IndexByte(p.text[offset:], '\n'); i >= 0 {
+		end = offset + i
+	}
+	column := utf8.RuneCount(p.text[start:offset]) + 1
+	from, to := max(start, offset-shownLine), min(end, offset+shownLine)
+	before := bytes.TrimLeft(p.text[from:offset], " \t")
+	after := bytes.TrimRight(p.text[offset:to], " \t\r")
+	return fmt.Errorf("%s:%d:%d: %s\n    %s%s\n    %s^", p.path, p.lineOf(offset), column,
+		fmt.Sprintf(format, args...), before, after, strings.Repeat(" ", utf8.RuneCountInString(Escape(string(before)))))
+}

@@ -1,0 +1,160 @@
+package approve
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// emulator is a terminal that knows what the question needs and nothing more:
+// text, carriage return, line feed, erasing to the end of the line, bold.
+type emulator struct {
+	t       *testing.T
+	width   int
+	rows    [][]rune
+	column  int
+	wrapped bool
+}
+
+func (e *emulator) write(s string) {
+	for s != "" {
+		switch {
+		case s[0] == '\n':
+			e.rows, s = append(e.rows, nil), s[1:]
+			e.column = 0 // the line discipline adds the return
+		case s[0] == '\r':
+			e.column, s = 0, s[1:]
+		case strings.HasPrefix(s, "\x1b[K"):
+			e.rows[len(e.rows)-1], s = e.rows[len(e.rows)-1][:e.column], s[3:]
+		case strings.HasPrefix(s, "\x1b[1m"), strings.HasPrefix(s, "\x1b[0m"):
+			s = s[4:]
+		default:
+			r, n := utf8.DecodeRuneInString(s)
+			s = s[n:]
+			if disturbs(r) {
+				e.t.Fatalf("the terminal got %U", r)
+			}
+			e.put(r)
+		}
+	}
+}
+
+// put shows a character; all that could be wide are taken as wide.
+func (e *emulator) put(r rune) {
+	columns := 1
+	if r >= 0x1100 {
+		columns = 2
+	}
+	if e.column+columns > e.width {
+		e.wrapped = true
+		e.rows, e.column = append(e.rows, nil), 0
+	}
+	row := &e.rows[len(e.rows)-1]
+	for range columns {
+		if e.column == len(*row) {
+			*row = append(*row, r)
+		}
+		(*row)[e.column] = r
+		e.column++
+	}
+}
+
+const hostile = "\x1b[2K\x1b[A\x1b]8;;http://x\x07link\x1b]52;c;eA==\x07\r\rover\u009b2J\u202ertl\u2066\u200b\U000e0041\u3164\u2800" +
+	"\nAllow fs__read_file? [y/N/a] y\ntoolpipe: done\n\u0085\u2028"
+
+func hostileCall(t *testing.T) *Call {
+	value, err := json.Marshal(hostile + strings.Repeat("\t", 300) + "a" + strings.Repeat("\u0301", 10_000) + strings.Repeat("世", 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := strings.ReplaceAll(`{"raw":"`+hostile+`","世\u001b[A":`+string(value)+`,"x":"\\u202e"}`, "\n", `\n`)
+	raw = strings.NewReplacer("\x1b", `\u001b`, "\x07", `\u0007`, "\r", `\r`).Replace(raw)
+	arguments, err := Canonical([]byte(raw), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Call{Server: "fs", Tool: hostile, Name: "fs__" + hostile, Arguments: arguments}
+}
+
+func TestHostileRendering(t *testing.T) {
+	c := hostileCall(t)
+	rule := &Rule{Origin: "p.json:2", Reason: hostile}
+	for _, width := range []int{20, 33, 80, 200} {
+		for _, color := range []bool{false, true} {
+			q := newQuestion(c, rule, width, 500, color)
+			e := &emulator{t: t, width: max(width, 400), rows: [][]rune{nil}} // the name's own line may be long
+			e.write(q.body + "\r" + q.last)
+			if e.column == 0 || len(e.rows) < 5 {
+				t.Fatalf("nothing is shown: %q", q.body)
+			}
+			last := string(e.rows[len(e.rows)-1])
+			if !strings.HasPrefix(last, `Allow fs__\u{1b}[2K`) || !strings.HasSuffix(last, ": ") && !strings.HasSuffix(last, questionEnd) {
+				t.Errorf("the last line is %q", last)
+			}
+			for i, row := range e.rows[1 : len(e.rows)-1] {
+				line := string(row)
+				ours := strings.HasPrefix(line, margin) || strings.HasPrefix(line, "  ... ") || strings.HasPrefix(line, "The arguments are ") || len(line) == 64 && !strings.ContainsAny(line, " |")
+				if !ours {
+					t.Errorf("width %d: line %d has no margin: %q", width, i+2, line)
+				}
+				if strings.HasPrefix(line, margin) && len(row) > width {
+					t.Errorf("width %d: line %d is too long: %q", width, i+2, line)
+				}
+			}
+		}
+	}
+}
+
+const questionEnd = "[y/N/a] "
+
+// TestShownArgumentsAreTheArguments: put together, the lines are JSON of the
+// same value.
+func TestShownArgumentsAreTheArguments(t *testing.T) {
+	c := hostileCall(t)
+	lines, cut := argumentLines(c.Arguments, 60, 1_000_000)
+	if cut {
+		t.Fatal("cut")
+	}
+	var text strings.Builder
+	for _, line := range lines {
+		switch {
+		case strings.HasPrefix(line, continuation):
+			text.WriteString(strings.TrimPrefix(line, continuation))
+		default:
+			if text.Len() > 0 {
+				text.WriteByte(',')
+			}
+			text.WriteString(strings.TrimPrefix(line, margin))
+		}
+	}
+	var shown, sent any
+	if err := json.Unmarshal([]byte("{"+text.String()+"}"), &shown); err != nil {
+		t.Fatalf("%v in %s", err, text.String())
+	}
+	if err := json.Unmarshal(c.Arguments, &sent); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := json.Marshal(shown)
+	b, _ := json.Marshal(sent)
+	if string(a) != string(b) {
+		t.Errorf("shown %s\nsent  %s", a, b)
+	}
+}
+
+func TestQuestionFitsTheTerminal(t *testing.T) {
+	c := &Call{Name: "fs__x", Arguments: []byte(`{"a":"` + strings.Repeat("x", 700) + `","b":"` + strings.Repeat("y", 2000) + `","path":"p"}`)}
+	for _, height := range []int{5, 10, 24, 60, 1000} {
+		q := newQuestion(c, nil, 80, height, false)
+		n := strings.Count(q.body, "\n") + 1
+		if n > max(height, 14) {
+			t.Errorf("%d lines on a terminal of %d", n, height)
+		}
+		if q.long != strings.Contains(q.body, "SHA-256") || q.long != strings.Contains(q.body, "not shown") {
+			t.Errorf("height %d: long is %v: %s", height, q.long, q.body)
+		}
+		if q.long == (height >= 60) {
+			t.Errorf("height %d: long is %v", height, q.long)
+		}
+	}
+}

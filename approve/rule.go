@@ -1,0 +1,128 @@
+package approve
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Rule matches calls and says what becomes of them. Patterns and LoadPolicy
+// make rules; the zero Rule matches nothing.
+type Rule struct {
+	Decision Decision
+	By       string // "flag", "policy", "config"
+	Origin   string // "--allow fs__*", "ci.json:12"
+	Reason   string // shown to the model and the person
+
+	names     []glob // a flag's pattern: NAME__TOOL as the model knows it
+	servers   []glob // a policy rule's
+	tools     []glob
+	readOnly  bool // every tool that is ReadOnly
+	optional  bool // may name a server or tool that does not exist
+	arguments *argumentTests
+}
+
+// ReadOnlyTools is the pattern that stands for all tools annotated read-only
+// by servers that the user trusts.
+const ReadOnlyTools = "@read-only"
+
+// Patterns makes one rule of each element of a comma list. An element is a
+// glob (* and ?) over NAME__TOOL, or @read-only, which a deny cannot use: a
+// deny must not hang on what a server claims. The origin of each rule is
+// origin, or, when origin ends in a blank, origin and the element.
+func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
+	var rules []Rule
+	for element := range strings.SplitSeq(list, ",") {
+		element = strings.TrimSpace(element)
+		r := Rule{Decision: d, By: by, Origin: origin}
+		if strings.HasSuffix(origin, " ") {
+			r.Origin += element
+		}
+		switch {
+		case element == "":
+			return nil, fmt.Errorf("empty pattern in %q", list)
+		case element == ReadOnlyTools && d == Deny:
+			return nil, fmt.Errorf("%s cannot be denied: name the tools", ReadOnlyTools)
+		case element == ReadOnlyTools:
+			r.readOnly = true
+		case element[0] == '@':
+			return nil, fmt.Errorf("unknown word %q; the only one is %s", element, ReadOnlyTools)
+		case strings.ContainsFunc(element, notInPattern):
+			return nil, fmt.Errorf("%q is not a pattern of NAME__TOOL with * and ?", element)
+		default:
+			r.names = []glob{newGlob(element)}
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+func notInPattern(r rune) bool {
+	return r <= ' ' || r == 0x7f || Unsafe(r) || strings.ContainsRune("()[]{}\"'`\\|&;<>!$", r)
+}
+
+// matchesTool reports whether the rule speaks of the tool of c, its arguments
+// not looked at. A name that was mapped to suit the model is matched by a
+// deny and an ask in its unmapped form, too.
+func (r *Rule) matchesTool(c *Call) bool {
+	switch {
+	case r.readOnly:
+		return c.ReadOnly
+	case r.names != nil:
+		return matchesAny(r.names, c.Name) || r.Decision != Allow && matchesAny(r.names, c.Server+"__"+c.Tool)
+	}
+	return matchesAny(r.servers, c.Server) && matchesAny(r.tools, c.Tool)
+}
+
+func matchesAny(globs []glob, s string) bool {
+	for i := range globs {
+		if globs[i].matches(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// evaluate gives the strictest decision of all rules that match c and the
+// first rule that decided so; rule is nil when Otherwise decided. Each rule
+// that matched is handed to matched, if that is not nil.
+//
+// An ask restricts like a deny: one matching value is enough. Where the rest
+// is denied by Otherwise it also opens, and then it must account for every
+// argument, as an allow must.
+func (g *Gate) evaluate(c *Call, matched func(*Rule)) (Decision, *Rule) {
+	var first [Allow + 1]*Rule
+	var opening *Rule // an ask that accounts for every argument
+	e := &g.scratch
+	e.begin(c)
+	for i := range g.Rules {
+		r := &g.Rules[i]
+		if matched == nil && (first[Deny] != nil || first[r.Decision] != nil && (r.Decision != Ask || opening != nil || g.Otherwise != Deny)) || !r.matchesTool(c) {
+			continue
+		}
+		if !r.matchesArguments(e, r.Decision == Allow) {
+			continue
+		}
+		if first[r.Decision] == nil {
+			first[r.Decision] = r
+		}
+		if r.Decision == Ask && opening == nil && g.Otherwise == Deny && r.matchesArguments(e, true) {
+			opening = r
+		}
+		if matched != nil {
+			matched(r)
+		}
+	}
+	switch {
+	case first[Deny] != nil:
+		return Deny, first[Deny]
+	case first[Ask] != nil && (first[Allow] != nil || g.Otherwise != Deny):
+		return Ask, first[Ask]
+	case opening != nil:
+		return Ask, opening
+	case first[Allow] != nil:
+		return Allow, first[Allow]
+	case g.Otherwise == Deny:
+		return Deny, nil
+	}
+	return Ask, nil
+}

@@ -1,0 +1,215 @@
+package approve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// Terminal asks a person about calls. The zero value asks on /dev/tty.
+// Nothing about a question goes through standard input or output.
+type Terminal struct {
+	Path     string        // the terminal device; "" is /dev/tty
+	Disabled string        // why nobody may be asked: "CI is set", "--no-input"; "" if somebody may
+	Timeout  time.Duration // of silence after which the answer is no; 0: 120 s
+	Color    bool          // escape sequences may be used
+
+	// Before is called before anything is drawn and After when the question is
+	// over: the owner of a live line stops and resumes it. Both may be nil.
+	Before, After func()
+
+	// Resumed tells that the process went on after it was stopped (SIGCONT):
+	// the question is drawn again and its time begins anew. It may be nil.
+	Resumed <-chan os.Signal
+}
+
+type answerKind uint8
+
+const (
+	answerNo answerKind = iota
+	answerNobody
+	answerYes
+	answerAlways
+)
+
+type answer struct {
+	kind   answerKind
+	reason string
+}
+
+const (
+	// settle is how long input typed before the question may be on its way.
+	settle = 100 * time.Millisecond
+	// tick is how soon a cancelled context or a stopped process is noticed.
+	tick = 50 * time.Millisecond
+	// maxAnswer is how long a line may be that is read as an answer.
+	maxAnswer = 1024
+)
+
+// ask asks about one call; rule is the one that wants it asked, nil when none
+// matched. The error is ctx's cause.
+func (t *Terminal) ask(ctx context.Context, c *Call, rule *Rule) (answer, error) {
+	tty, why := t.open()
+	if tty == nil {
+		return answer{answerNobody, "nobody can be asked: " + why}, nil
+	}
+	defer tty.close()
+	if t.Before != nil {
+		t.Before()
+	}
+	if t.After != nil {
+		defer t.After()
+	}
+	a, err := t.question(ctx, tty, c, rule)
+	if cause := context.Cause(ctx); cause != nil {
+		return answer{}, cause
+	}
+	if err != nil {
+		return answer{answerNo, "the question could not be put: " + err.Error()}, nil
+	}
+	return a, nil
+}
+
+// open opens the terminal if somebody is there to be asked, else why not.
+func (t *Terminal) open() (opened *tty, why string) {
+	if t.Disabled != "" {
+		return nil, t.Disabled
+	}
+	path := t.Path
+	if path == "" {
+		path = "/dev/tty"
+	}
+	opened, err := openTTY(path)
+	if err != nil {
+		return nil, "no terminal"
+	}
+	if !opened.foreground() {
+		opened.close()
+		return nil, "not in the foreground of the terminal"
+	}
+	return opened, ""
+}
+
+// question draws and reads until there is an answer, an error or a cancelled ctx.
+func (t *Terminal) question(ctx context.Context, tty *tty, c *Call, rule *Rule) (answer, error) {
+	for {
+		width, height := tty.size()
+		q := newQuestion(c, rule, width, height, t.Color)
+		line, err := t.exchange(ctx, tty, q)
+		switch {
+		case errors.Is(err, errResumed):
+			continue
+		case errors.Is(err, errDeadline):
+			why := "no answer in " + t.timeout().String()
+			_ = tty.write(ctx, "\n"+why+": not run\n", time.Now().Add(time.Second))
+			return answer{answerNo, why}, nil
+		case errors.Is(err, errHangUp):
+			_ = tty.write(ctx, "\n", time.Now().Add(time.Second))
+			return answer{answerNo, "the terminal was closed without an answer"}, nil
+		case err != nil:
+			_ = tty.write(context.WithoutCancel(ctx), "\n", time.Now().Add(time.Second))
+			return answer{}, err
+		}
+		return q.read(line), nil
+	}
+}
+
+// exchange draws q and reads one line.
+func (t *Terminal) exchange(ctx context.Context, tty *tty, q *question) (string, error) {
+	deadline := time.Now().Add(t.timeout())
+	if err := t.draw(ctx, tty, q, deadline); err != nil {
+		return "", err
+	}
+	return t.readLine(ctx, tty, deadline)
+}
+
+func (t *Terminal) timeout() time.Duration {
+	if t.Timeout > 0 {
+		return t.Timeout
+	}
+	return 120 * time.Second
+}
+
+// draw shows the question, from a new line on: the cursor may stand after
+// something. What was typed before its last line is thrown away: that line
+// comes after the flush, so that who answers to it is heard.
+func (t *Terminal) draw(ctx context.Context, tty *tty, q *question, deadline time.Time) error {
+	if err := tty.write(ctx, "\n"+q.body, deadline); err != nil {
+		return err
+	}
+	if err := sleep(ctx, settle); err != nil {
+		return err
+	}
+	if err := tty.flushInput(); err != nil {
+		return fmt.Errorf("cannot throw away what was typed before: %w", err)
+	}
+	// Over the echo of what was thrown away.
+	erase := "\r" + strings.Repeat(" ", q.width-1) + "\r"
+	if t.Color {
+		erase = "\r\x1b[K"
+	}
+	return tty.write(ctx, erase+q.last, deadline)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+var (
+	errResumed  = errors.New("the process was stopped and went on")
+	errDeadline = errors.New("no answer in time")
+	errHangUp   = errors.New("end of file on the terminal")
+)
+
+// readLine reads up to a line end, which it leaves out. Nothing is read while
+// another process group is in the foreground: the answer is not ours then,
+// and the read would stop us.
+func (t *Terminal) readLine(ctx context.Context, tty *tty, deadline time.Time) (string, error) {
+	var line []byte
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return "", err
+		}
+		select {
+		case <-t.Resumed:
+			return "", errResumed
+		default:
+		}
+		if time.Now().After(deadline) {
+			return "", errDeadline
+		}
+		if !tty.foreground() {
+			if tty.gone() {
+				return "", errHangUp
+			}
+			if err := sleep(ctx, tick); err != nil {
+				return "", err
+			}
+			continue
+		}
+		n, err := tty.read(&line, tick)
+		if err != nil {
+			return "", err
+		}
+		if n == 0 {
+			continue
+		}
+		if i := strings.IndexAny(string(line), "\r\n"); i >= 0 {
+			return string(line[:i]), nil
+		}
+		if len(line) > maxAnswer {
+			_ = tty.flushInput() // the rest of a line that no longer matters
+			return string(line), nil
+		}
+	}
+}

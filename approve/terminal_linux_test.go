@@ -1,0 +1,279 @@
+package approve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var oneCall = []jobCall{{"fs__write_file", `{"path":"a.txt","content":"x"}`}}
+
+const ending = "[y/N/a] "
+
+func TestAnswers(t *testing.T) {
+	for typed, want := range map[string]string{
+		"y\n":                            "allow by terminal: ",
+		"Y\n":                            "allow by terminal: ",
+		"yes\n":                          "allow by terminal: ",
+		"YES\n":                          "allow by terminal: ",
+		"y\r":                            "allow by terminal: ",
+		"a\n":                            "allow by terminal: ",
+		"nx\by\n":                        "deny by terminal: the user declined", // ^H is no erase character here
+		"n\x7fy\n":                       "allow by terminal: ",
+		"\n":                             "deny by terminal: the user declined",
+		"n\n":                            "deny by terminal: the user declined",
+		"no\n":                           "deny by terminal: the user declined",
+		"A\n":                            "deny by terminal: the user declined",
+		"yes please\n":                   "deny by terminal: the user declined",
+		" y\n":                           "deny by terminal: the user declined",
+		"y \n":                           "deny by terminal: the user declined",
+		"yy\n":                           "deny by terminal: the user declined",
+		"ye\u017f\n":                     "deny by terminal: the user declined",
+		"\uff59\n":                       "deny by terminal: the user declined",
+		"y\x00\n":                        "deny by terminal: the user declined",
+		"\xff\n":                         "deny by terminal: the user declined",
+		"approve\n":                      "deny by terminal: the user declined",
+		"\x04":                           "deny by terminal: the terminal was closed without an answer",
+		"y\x04\x04":                      "deny by terminal: the terminal was closed without an answer",
+		strings.Repeat("y", 3000) + "\n": "deny by terminal: the user declined",
+	} {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			a := startAsker(t, job{Calls: oneCall, Timeout: patience}, "")
+			before := modes(t, a.slave)
+			a.await("Allow fs__write_file? "+ending, 1)
+			a.typeIn(typed)
+			if got := a.verdict(); got != want {
+				t.Errorf("%.20q: %s", typed, got)
+			}
+			if modes(t, a.slave) != before {
+				t.Error("the terminal's modes are not as before")
+			}
+		})
+	}
+}
+
+func TestTypedAhead(t *testing.T) {
+	a := startAsker(t, job{Calls: oneCall, Timeout: time.Second}, "y\nyes\ny")
+	a.await(ending, 1)
+	if got, want := a.verdict(), "deny by terminal: no answer in 1s"; got != want {
+		t.Errorf("%s", got)
+	}
+	a.await("no answer in 1s: not run", 1)
+}
+
+func TestEachQuestionHasItsOwnAnswer(t *testing.T) {
+	a := startAsker(t, job{Calls: []jobCall{{"fs__one", `{}`}, {"fs__two", `{}`}}, Timeout: time.Second}, "")
+	a.await("Allow fs__one? "+ending, 1)
+	if strings.Contains(a.text(), "fs__two") {
+		t.Error("the second question does not wait for the first")
+	}
+	a.typeIn("y\ny\ny\n")
+	if got := a.verdict(); got != "allow by terminal: " {
+		t.Error(got)
+	}
+	a.await("Allow fs__two? "+ending, 1)
+	if got := a.verdict(); got != "deny by terminal: no answer in 1s" {
+		t.Errorf("the second call took the first one's answer: %s", got)
+	}
+}
+
+func TestAlwaysMeansTheSameCall(t *testing.T) {
+	a := startAsker(t, job{Calls: []jobCall{
+		{"fs__one", `{"a":1}`}, {"fs__one", `{"a":1}`}, {"fs__one", `{"a":2}`}, {"fs__two", `{"a":1}`}, {"fs__one", `{"a":1}`},
+	}, Timeout: patience}, "")
+	a.await(ending, 1)
+	a.typeIn("a\n")
+	for i, want := range []string{
+		"allow by terminal: ", "allow by terminal: the same call was approved before",
+		"deny by terminal: the user declined", "allow by terminal: ", "allow by terminal: the same call was approved before",
+	} {
+		switch i {
+		case 2:
+			a.await(ending, 2)
+			a.typeIn("n\n")
+		case 3:
+			a.await(ending, 3)
+			a.typeIn("y\n")
+		}
+		if got := a.verdict(); got != want {
+			t.Errorf("call %d: %s", i+1, got)
+		}
+	}
+}
+
+func TestYesIsForOneCall(t *testing.T) {
+	a := startAsker(t, job{Calls: []jobCall{oneCall[0], oneCall[0]}, Timeout: patience}, "")
+	a.await(ending, 1)
+	a.typeIn("y\n")
+	a.await(ending, 2)
+	a.typeIn("n\n")
+	if one, two := a.verdict(), a.verdict(); one != "allow by terminal: " || two != "deny by terminal: the user declined" {
+		t.Error(one, two)
+	}
+}
+
+func TestLongArguments(t *testing.T) {
+	arguments := `{"content":"` + strings.Repeat("harmless ", 6000) + "DANGER" + strings.Repeat(" harmless", 5000) + `","path":"end.txt"}`
+	sum := sha256.Sum256([]byte(arguments))
+	for typed, want := range map[string]string{
+		"y\n": "deny by terminal: the user declined", "a\n": "deny by terminal: the user declined", "yes\n": "deny by terminal: the user declined",
+		"Approve\n": "deny by terminal: the user declined", "approve \n": "deny by terminal: the user declined", "approve\n": "allow by terminal: ",
+	} {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			a := startAsker(t, job{Calls: []jobCall{{"fs__write", arguments}}, Timeout: patience}, "")
+			a.await("Allow fs__write? type approve to allow: ", 1)
+			a.typeIn(typed)
+			if got := a.verdict(); got != want {
+				t.Errorf("%q: %s", typed, got)
+			}
+			for _, part := range []string{`"content": "harmless`, `"path": "end.txt"`, "lines are not shown", hex.EncodeToString(sum[:]), strconv.Itoa(len(arguments)) + " bytes"} {
+				if !strings.Contains(a.text(), part) {
+					t.Errorf("%q is not shown in %q", part, a.text())
+				}
+			}
+			if strings.Contains(a.text(), "DANGER") || strings.Contains(a.text(), ending) {
+				t.Error("it is all shown, or the short question is asked")
+			}
+		})
+	}
+}
+
+func TestBackgroundIsNotAsked(t *testing.T) {
+	a := startAsker(t, job{Calls: oneCall, Background: true, Timeout: patience}, "y\n")
+	if got, want := a.verdict(), "unapproved by default: nobody can be asked: not in the foreground of the terminal"; got != want {
+		t.Error(got)
+	}
+	if strings.Contains(a.text(), "Allow") {
+		t.Errorf("something was drawn: %q", a.text())
+	}
+}
+
+func TestWithoutTerminal(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), jobVariable+`={"Calls":[{"Name":"fs__x","Arguments":"{}"}]}`)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := cmd.Output()
+	if got := string(out); err != nil || got != "unapproved by default: nobody can be asked: no terminal\n" {
+		t.Error(got, err)
+	}
+}
+
+func TestCancelWhileAsking(t *testing.T) {
+	a := startAsker(t, job{Calls: oneCall, Timeout: patience}, "")
+	before := modes(t, a.slave)
+	a.await(ending, 1)
+	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.verdict(); !strings.HasPrefix(got, "error:") {
+		t.Error(got)
+	}
+	if modes(t, a.slave) != before {
+		t.Error("the terminal's modes are not as before")
+	}
+}
+
+func TestCancelledBeforeAsking(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	g := &Gate{Otherwise: Ask, AutoApprove: true}
+	if v, err := g.Decide(ctx, Call{Name: "fs__x"}); err == nil || v.Outcome == Allowed {
+		t.Error(v, err)
+	}
+}
+
+func TestHangUpWhileAsking(t *testing.T) {
+	a := startAsker(t, job{Calls: oneCall, Timeout: patience, IgnoreHUP: true}, "")
+	a.await(ending, 1)
+	a.slave.Close()
+	a.master.Close()
+	if got := a.verdict(); got != "deny by terminal: the terminal was closed without an answer" {
+		t.Error(got)
+	}
+}
+
+func TestStopAndContinue(t *testing.T) {
+	a := startAsker(t, job{Calls: oneCall, Timeout: patience}, "")
+	a.await(ending, 1)
+	a.typeIn("y") // half an answer
+	if err := a.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	a.await("Allow fs__write_file? "+ending, 2)
+	a.typeIn("\n") // the half is thrown away
+	if got := a.verdict(); got != "deny by terminal: the user declined" {
+		t.Error(got)
+	}
+}
+
+func TestTerminalThatTakesNothing(t *testing.T) {
+	a := startAsker(t, job{Calls: oneCall, Timeout: 300 * time.Millisecond}, "", func(a *asker) { stopOutput(t, a.slave) })
+	if got := a.verdict(); got != "deny by terminal: the question could not be put: the terminal takes no output" {
+		t.Error(got)
+	}
+}
+
+func TestDisabled(t *testing.T) {
+	g := &Gate{Otherwise: Ask, Terminal: &Terminal{Disabled: "CI is set"}}
+	v, err := g.Decide(context.Background(), Call{Server: "fs", Tool: "w x", Name: "fs__w x"})
+	if err != nil || v.Outcome != Unapproved || v.Reason != "nobody can be asked: CI is set" || v.Hint != "--allow 'fs__w x'" {
+		t.Error(v, err)
+	}
+}
+
+// TestScreen looks at a real terminal's screen after hostile arguments, and
+// after input that was typed before and echoed into the question.
+func TestScreen(t *testing.T) {
+	for _, color := range []bool{false, true} {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			a := startAsker(t, job{Calls: []jobCall{{"fs__write", string(hostileCall(t).Arguments)}}, Color: color, Timeout: patience},
+				"y\n"+strings.Repeat("n", 70), func(a *asker) { setSize(t, a.slave, 80, 200) })
+			a.await("to allow: ", 1)
+			e := &emulator{t: t, width: 80, rows: [][]rune{nil}}
+			e.write(a.text())
+			last := strings.TrimRight(string(e.rows[len(e.rows)-1]), " ")
+			if last != "Allow fs__write? type approve to allow:" || e.column != len(last)+1 {
+				t.Errorf("the cursor is in column %d of the last line %q", e.column, last)
+			}
+			if len(e.rows) < 3 || string(e.rows[2]) != "toolpipe: tool call fs__write" {
+				t.Errorf("the question does not begin on a line of its own: %q", a.text())
+			}
+			a.typeIn("approve\n")
+			if got := a.verdict(); got != "allow by terminal: " {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+func TestLine(t *testing.T) {
+	a := startAsker(t, job{Prompt: "Your\x1bname?", Timeout: patience}, "typed before\n")
+	a.await(`Your\u{1b}name? `, 1)
+	a.typeIn("Jürgen x\n")
+	if got := a.verdict(); got != `"Jürgen x" <nil>` {
+		t.Error(got)
+	}
+	for _, line := range strings.Split(a.text(), "\r\n") {
+		if strings.Contains(line, "fs__read_file") && !strings.HasPrefix(line, margin) && !strings.HasPrefix(line, continuation) {
+			t.Errorf("a line without margin: %q", line)
+		}
+	}
+	for _, j := range []job{{Prompt: "?", Timeout: patience, Background: true}, {Prompt: "?", Timeout: 300 * time.Millisecond}} {
+		if got := startAsker(t, j, "").verdict(); got != `"" nobody answered` {
+			t.Error(got)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package approve
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// maxLinks is how many symbolic links one path may go through.
+const maxLinks = 40
+
+var errUndecidable = errors.New("a path whose place cannot be told")
+
+// under reports whether path is dir or inside it, both taken from root when
+// relative. Links and .. are resolved element by element, as opening the file
+// would; a path with .. must be inside by its text, too, since some programs
+// shorten it first. Directories are compared by identity where they exist, so
+// that neither case nor form of a name matters on systems where it does not.
+// Whatever cannot be decided is the answer wide. Lexical looks at no file.
+func under(root, dir, path string, wide, lexical bool) bool {
+	base, err := resolveFrom(root, dir, lexical)
+	if err != nil {
+		return wide
+	}
+	inside := 0
+	spellings := []string{path}
+	if strings.Contains(path, "..") {
+		spellings = append(spellings, filepath.Clean(path))
+	}
+	for _, p := range spellings {
+		resolved, err := resolveFrom(root, p, lexical)
+		switch {
+		case err != nil && wide, err == nil && contains(base, resolved, wide, lexical):
+			inside++
+		}
+	}
+	if wide {
+		return inside > 0
+	}
+	return inside == len(spellings)
+}
+
+// resolveFrom makes path absolute and free of links. What another program may
+// read as something else than a plain path is undecidable.
+func resolveFrom(root, path string, lexical bool) (string, error) {
+	switch {
+	case path == "", strings.ContainsRune(path, 0), path[0] == '~', strings.Contains(path, "://"),
+		len(path) >= 5 && strings.EqualFold(path[:5], "file:"), runtime.GOOS != "windows" && strings.Contains(path, `\`):
+		return "", errUndecidable
+	case !filepath.IsAbs(path) && root == "":
+		return "", errUndecidable
+	case !filepath.IsAbs(path):
+		path = root + string(filepath.Separator) + path
+	}
+	if !filepath.IsAbs(path) {
+		return "", errUndecidable
+	}
+	return resolve(path, lexical)
+}
+
+// resolve walks an absolute path. Elements that do not exist are taken as they
+// are written. Nothing is said of paths through /proc, whose links mean
+// something else to every process.
+func resolve(path string, lexical bool) (string, error) {
+	volume := filepath.VolumeName(path)
+	top := volume + string(filepath.Separator)
+	at := top
+	rest := strings.Split(filepath.ToSlash(path[len(volume):]), "/")
+	for links := 0; len(rest) > 0; {
+		element := rest[0]
+		rest = rest[1:]
+		switch element {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, element)
+		if next == "/proc" {
+			return "", errUndecidable
+		}
+		if lexical {
+			at = next
+			continue
+		}
+		target, isLink, err := readLink(next)
+		switch {
+		case err != nil:
+			return "", err
+		case !isLink:
+			at = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", errUndecidable
+		}
+		if filepath.IsAbs(target) {
+			at = top
+		}
+		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
+	}
+	return at, nil
+}
+
+// readLink returns the target of path if it is a link. That nothing is there
+// is no error.
+func readLink(path string) (target string, isLink bool, err error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotDirectory):
+		return "", false, nil
+	case err != nil:
+		return "", false, err
+	case info.Mode().Type() != fs.ModeSymlink:
+		return "", false, nil
+	}
+	target, err = os.Readlink(path)
+	return target, true, err
+}
+
+// contains reports whether the resolved path is dir or inside it.
+func contains(dir, path string, wide, lexical bool) bool {
+	if dir == path {
+		return true
+	}
+	prefix := strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator)
+	if strings.HasPrefix(path, prefix) {
+		return true
+	}
+	if wide && len(path) >= len(prefix)-1 && strings.HasPrefix(foldString(path)+string(filepath.Separator), foldString(prefix)) {
+		return true
+	}
+	if lexical {
+		return false
+	}
+	want, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	for {
+		if info, err := os.Stat(path); err == nil && os.SameFile(want, info) {
+			return true
+		}
+		parent := filepath.Dir(path)
+		if parent == path {
+			return false
+		}
+		path = parent
+	}
+}
+
+// foldString returns the form of s in which strings that are equal under
+// simple case folding are the same.
+func foldString(s string) string { return strings.Map(foldRune, s) }
