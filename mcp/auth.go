@@ -1,0 +1,219 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// authorization gives the bearer token for one HTTP server: a fixed one, the
+// output of a command, or one of the client-credentials grant. Static headers
+// are not its business. It may be used concurrently; one token is fetched at
+// a time.
+type authorization struct {
+	fixed   string
+	command func(ctx context.Context) (string, error) // nil for none
+	grant   *grant                                    // nil for none
+	secret  func(string)                              // told of every token
+
+	mu  sync.Mutex
+	now token
+}
+
+// token is a bearer token. The zero time is no known end.
+type token struct {
+	value   string
+	expires time.Time
+}
+
+// tokenMargin is how long before its end a token is not used any more.
+const tokenMargin = 30 * time.Second
+
+// newAuthorization checks that no credential goes over plain http to another
+// host unless that was asked for.
+func newAuthorization(s *Session) (*authorization, error) {
+	u, err := endpoint(s.spec.URL)
+	if err != nil {
+		return nil, err
+	}
+	if u.Scheme == "http" && !loopback(u.Hostname()) && hasCredentials(&s.spec) {
+		if !s.spec.InsecureHTTP {
+			return nil, fmt.Errorf("credentials are not sent over plain http to %q: use https, or allow it with --insecure-http %s", u.Hostname(), u.Hostname())
+		}
+		s.tell.warn("insecure_http", fmt.Sprintf("server %q: credentials go over plain http to %q", s.spec.Name, u.Hostname()))
+	}
+	a := &authorization{fixed: s.spec.Bearer, secret: s.tell.secret}
+	if len(s.spec.TokenCommand) > 0 && a.fixed == "" {
+		a.command = s.runTokenCommand
+	}
+	if s.spec.OAuth != nil && a.fixed == "" && a.command == nil {
+		a.grant = newGrant(u, s.spec.OAuth)
+	}
+	return a, nil
+}
+
+func hasCredentials(spec *Spec) bool {
+	for name := range spec.Headers {
+		if secretName(name) || strings.EqualFold(name, "Cookie") {
+			return true
+		}
+	}
+	return spec.Bearer != "" || len(spec.TokenCommand) > 0 || spec.OAuth != nil
+}
+
+// loopback says whether a host name is this machine.
+func loopback(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Unmap().IsLoopback()
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// given says whether there is a token to send.
+func (a *authorization) given() bool { return a.fixed != "" || a.command != nil || a.grant != nil }
+
+// renewable says whether another token can be had after a refusal.
+func (a *authorization) renewable() bool { return a.command != nil || a.grant != nil }
+
+// bearer is the token to send, "" for none. A token at its end is replaced
+// before the server can refuse it.
+func (a *authorization) bearer(ctx context.Context) (string, error) {
+	if !a.renewable() {
+		return a.fixed, nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	over := !a.now.expires.IsZero() && time.Now().After(a.now.expires)
+	if a.now.value != "" && !over || a.now.value == "" && a.grant != nil {
+		return a.now.value, nil // the grant begins with the server's challenge
+	}
+	return a.now.value, a.fetch(ctx, nil)
+}
+
+// renew gets another token because the server refused with e the one used.
+func (a *authorization) renew(ctx context.Context, used string, e *statusError) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.now.value != used {
+		return nil // another request was faster
+	}
+	return a.fetch(ctx, e)
+}
+
+func (a *authorization) fetch(ctx context.Context, e *statusError) error {
+	var t token
+	var err error
+	if a.command != nil {
+		t.value, err = a.command(ctx)
+	} else {
+		t, err = a.grant.token(ctx, e)
+	}
+	if err != nil {
+		if e != nil {
+			err = fmt.Errorf("%w; %w", e, err)
+		}
+		return err
+	}
+	a.secret(t.value)
+	a.now = t
+	return nil
+}
+
+const (
+	tokenCommandTime = 30 * time.Second
+	maxTokenOutput   = 64 << 10
+)
+
+// runTokenCommand runs the command of the config; the first line of its output
+// is the token.
+func (s *Session) runTokenCommand(ctx context.Context) (string, error) {
+	argv := s.spec.TokenCommand
+	env := ChildEnv(s.spec.Environ, s.spec.Env, s.spec.InheritEnv)
+	path, err := LookPath(argv[0], env)
+	if err != nil {
+		return "", fmt.Errorf("token_command: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, tokenCommandTime)
+	defer cancel()
+	out, errs := &limited{limit: maxTokenOutput}, &tail{}
+	proc, err := s.procs.start(&exec.Cmd{Path: path, Args: argv, Env: env, Dir: s.spec.Dir, Stdout: out, Stderr: errs}, true)
+	if err != nil {
+		return "", fmt.Errorf("token_command: %w", err)
+	}
+	stop := context.AfterFunc(ctx, proc.Kill)
+	err = proc.Wait()
+	if stop(); ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return "", fmt.Errorf("token_command %q: %w: %s", argv[0], err, lastLines(errs.String(), 3))
+	}
+	line, _, _ := bytes.Cut(out.b, []byte("\n"))
+	value := string(bytes.TrimSpace(line))
+	if value == "" || !printable(value) {
+		return "", fmt.Errorf("token_command %q: the first line of its output is no token", argv[0])
+	}
+	return value, nil
+}
+
+// limited keeps the beginning of what is written to it.
+type limited struct {
+	b     []byte
+	limit int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	l.b = append(l.b, p[:min(len(p), l.limit-len(l.b))]...)
+	return len(p), nil
+}
+
+// printable says whether s may stand in a header.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// grantClient is for the URLs that a server names: no redirections, no way
+// into the private network unless the server itself is there or a person
+// named the host, and short waits.
+func grantClient(trusted func(*url.URL) bool) *http.Client {
+	open, guarded := newTransport(), newTransport()
+	guarded.Proxy = nil
+	guarded.DialContext = (&net.Dialer{Timeout: 10 * time.Second, Control: publicOnly}).DialContext
+	return &http.Client{
+		Timeout:       30 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if trusted(r.URL) {
+				return open.RoundTrip(r)
+			}
+			if r.URL.Scheme != "https" {
+				return nil, fmt.Errorf("refusing %s: only https is used for authorization", r.URL.Redacted())
+			}
+			if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
+				return open.RoundTrip(r)
+			}
+			return guarded.RoundTrip(r)
+		}),
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+var errPrivate = errors.New("refusing an address of the private network that the server named for authorization")

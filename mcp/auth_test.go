@@ -1,0 +1,260 @@
+package mcp
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// guarded is a modern server that takes the tokens of its own authorization
+// server only.
+type guarded struct {
+	web    *web
+	tokens atomic.Int32
+	valid  atomic.Value // the token that is good now
+	// change bends the server: any may be nil.
+	resource, issuer func(real string) string
+	methods          string
+	expires          int
+}
+
+func newGuarded(t *testing.T) *guarded {
+	g := &guarded{methods: `["client_secret_basic"]`}
+	g.valid.Store("none")
+	g.web = serveWeb(t, g.handle)
+	return g
+}
+
+func bent(f func(string) string, real string) string {
+	if f == nil {
+		return real
+	}
+	return f(real)
+}
+
+func (g *guarded) handle(w http.ResponseWriter, r webRequest) {
+	base := g.web.URL
+	switch {
+	case r.path == "/meta":
+		sendJSON(w, 200, fmt.Sprintf(`{"resource":%q,"authorization_servers":[%q],"scopes_supported":["all"]}`, bent(g.resource, base+"/mcp"), base+"/as"))
+	case r.path == "/.well-known/openid-configuration/as":
+		sendJSON(w, 200, fmt.Sprintf(`{"issuer":%q,"token_endpoint":%q,"token_endpoint_auth_methods_supported":%s}`, bent(g.issuer, base+"/as"), base+"/token", g.methods))
+	case r.path == "/token":
+		g.valid.Store(fmt.Sprint("token-", g.tokens.Add(1)))
+		sendJSON(w, 200, fmt.Sprintf(`{"access_token":%q,"token_type":"Bearer","expires_in":%d}`, g.valid.Load(), g.expires))
+	case r.path == "/mcp" && r.header.Get("Authorization") == "Bearer "+g.valid.Load().(string):
+		modernWeb(w, r)
+	case r.path == "/mcp":
+		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Basic realm="x", Bearer error="invalid_token", resource_metadata=%q, scope="read write"`, base+"/meta"))
+		w.WriteHeader(401)
+	default:
+		http.NotFound(w, nil)
+	}
+}
+
+func (g *guarded) spec(c ClientCredentials) Spec {
+	return Spec{Name: "gh", URL: g.web.URL + "/mcp", OAuth: &c}
+}
+
+func TestClientCredentials(t *testing.T) {
+	g := newGuarded(t)
+	g.expires = 3600
+	s, rec := connect(t, g.spec(ClientCredentials{ClientID: "me:you", Secret: "s p"}))
+	if got := called(t, s, "t", `{}`); got != "ok" {
+		t.Errorf("the call gave %q", got)
+	}
+	posts := g.web.got("POST")
+	var grant *webRequest
+	for i := range posts {
+		if posts[i].path == "/token" {
+			grant = &posts[i]
+		}
+	}
+	form, _ := url.ParseQuery(grant.body)
+	id, secret, _ := (&http.Request{Header: grant.header}).BasicAuth()
+	if form.Get("grant_type") != "client_credentials" || form.Get("scope") != "read write" || form.Get("resource") != g.web.URL+"/mcp" || id != "me%3Ayou" || secret != "s+p" {
+		t.Errorf("grant: %v by %q %q", form, id, secret)
+	}
+	if wire := strings.Join(rec.snapshot(&rec.wire), ""); strings.Contains(wire, "token-1") {
+		t.Error("the token is on the wire log")
+	}
+
+	// The token is withdrawn: a list gets another and is sent again, a call is
+	// not sent again.
+	g.valid.Store("none")
+	if names := toolNames(t, s); names != "t" || g.tokens.Load() != 2 {
+		t.Errorf("tools %q after %d tokens", names, g.tokens.Load())
+	}
+	g.valid.Store("none")
+	before := len(g.web.got("tools/call"))
+	if e := callFails(t, s, "t", `{}`); e.Sent || !strings.Contains(e.Message, "call again") {
+		t.Errorf("%+v", e)
+	}
+	if got := called(t, s, "t", `{}`); got != "ok" || len(g.web.got("tools/call")) != before+2 {
+		t.Errorf("the call gave %q", got)
+	}
+}
+
+func TestTokenIsRenewedBeforeItEnds(t *testing.T) {
+	g := newGuarded(t)
+	g.expires = 1
+	s, _ := connect(t, g.spec(ClientCredentials{ClientID: "me", Secret: "s"}))
+	a := s.conn.(*httpConn).auth
+	a.mu.Lock()
+	a.now.expires = time.Now().Add(-time.Second)
+	a.mu.Unlock()
+	if got := called(t, s, "t", `{}`); got != "ok" || len(g.web.got("tools/call")) != 1 || g.tokens.Load() != 2 {
+		t.Errorf("the call gave %q after %d tokens", got, g.tokens.Load())
+	}
+}
+
+func TestClientSecretPost(t *testing.T) {
+	g := newGuarded(t)
+	g.methods = `["client_secret_post"]`
+	connect(t, g.spec(ClientCredentials{ClientID: "me", Secret: "s", Issuer: g.web.URL + "/as", Scope: "mine"}))
+	for _, r := range g.web.got("POST") {
+		if r.path == "/token" && (!strings.Contains(r.body, "client_secret=s") || !strings.Contains(r.body, "scope=mine") || r.header.Get("Authorization") != "") {
+			t.Errorf("grant: %s", r.body)
+		}
+	}
+}
+
+func TestPrivateKeyJWT(t *testing.T) {
+	g := newGuarded(t)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	connect(t, g.spec(ClientCredentials{ClientID: "me", PrivateKey: file, Algorithm: "ES256"}))
+	for _, r := range g.web.got("POST") {
+		if r.path != "/token" {
+			continue
+		}
+		form, _ := url.ParseQuery(r.body)
+		parts := strings.Split(form.Get("client_assertion"), ".")
+		claims, err := base64.RawURLEncoding.DecodeString(parts[1])
+		if err != nil || checkJSON(claims) != nil || text(member(claims, "aud")) != g.web.URL+"/as" || text(member(claims, "iss")) != "me" || text(member(claims, "sub")) != "me" {
+			t.Errorf("claims %s, %v", claims, err)
+		}
+		sig, _ := base64.RawURLEncoding.DecodeString(parts[2])
+		if !verifyES256(&key.PublicKey, parts[0]+"."+parts[1], sig) {
+			t.Error("the signature is wrong")
+		}
+	}
+	_, _, err = tryConnect(t, g.spec(ClientCredentials{ClientID: "me", PrivateKey: file, Algorithm: "RS256"}))
+	if err == nil || !strings.Contains(err.Error(), "cannot sign") {
+		t.Errorf("with the wrong algorithm: %v", err)
+	}
+}
+
+// TestGrantRefused: no credential leaves for a server that is not the one.
+func TestGrantRefused(t *testing.T) {
+	tests := []struct {
+		name string
+		bend func(*guarded, *ClientCredentials)
+		want string
+	}{
+		{"another resource", func(g *guarded, _ *ClientCredentials) {
+			g.resource = func(string) string { return "https://evil.test/mcp" }
+		}, "not about this server"},
+		{"a sibling's resource", func(g *guarded, _ *ClientCredentials) {
+			g.resource = func(real string) string { return real + "2" }
+		}, "not about this server"},
+		{"another issuer", func(g *guarded, _ *ClientCredentials) {
+			g.issuer = func(real string) string { return real + "/" }
+		}, "is that of issuer"},
+		{"not the configured issuer", func(_ *guarded, c *ClientCredentials) { c.Issuer = "https://login.test" }, `does not name the configured issuer "https://login.test"`},
+		{"no key", func(_ *guarded, c *ClientCredentials) { c.PrivateKey = []byte("x") }, "not PEM"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newGuarded(t)
+			c := ClientCredentials{ClientID: "me", Secret: "s"}
+			tt.bend(g, &c)
+			_, _, err := tryConnect(t, g.spec(c))
+			if err == nil || !strings.Contains(err.Error(), tt.want) || g.tokens.Load() != 0 {
+				t.Errorf("%v, %d tokens", err, g.tokens.Load())
+			}
+		})
+	}
+}
+
+func TestTokenCommand(t *testing.T) {
+	g := newGuarded(t)
+	g.valid.Store("from-command")
+	s, _ := connect(t, Spec{URL: g.web.URL + "/mcp", TokenCommand: program("print", "from-command\nrest"), Environ: os.Environ()})
+	if got := called(t, s, "t", `{}`); got != "ok" {
+		t.Errorf("the call gave %q", got)
+	}
+	for what, argv := range map[string][]string{"no token": program("print", "\n"), "exit status 2": program("fail"), "not found": {"no-such-program"}} {
+		_, _, err := tryConnect(t, Spec{URL: g.web.URL + "/mcp", TokenCommand: argv, Environ: []string{"PATH=/bin"}})
+		if err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "token_command") {
+			t.Errorf("%q is not in %v", what, err)
+		}
+	}
+}
+
+func init() {
+	programs["print"] = func(args []string) int {
+		fmt.Println(args[0])
+		return 0
+	}
+	programs["fail"] = func([]string) int { return 2 }
+}
+
+func TestCredentialsOverPlainHTTP(t *testing.T) {
+	_, _, err := tryConnect(t, Spec{Name: "x", URL: "http://tools.invalid/mcp", Bearer: "tok"})
+	if err == nil || !strings.Contains(err.Error(), "--insecure-http tools.invalid") {
+		t.Errorf("%v", err)
+	}
+	_, rec, err := tryConnect(t, Spec{Name: "x", URL: "http://tools.invalid/mcp", Bearer: "tok", InsecureHTTP: true, StartupTimeout: time.Second})
+	if err == nil || rec.warned("insecure_http") != 1 {
+		t.Errorf("%v, %q", err, rec.warnings)
+	}
+	_, _, err = tryConnect(t, Spec{Name: "x", URL: "https://me:pw@tools.invalid/mcp"})
+	if err == nil || !strings.Contains(err.Error(), "auth_env") || strings.Contains(err.Error(), "pw") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestPublicAddr(t *testing.T) {
+	for addr, want := range map[string]bool{
+		"1.1.1.1": true, "2606:4700::1": true,
+		"127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.0.1": false,
+		"0.0.0.0": false, "::1": false, "fe80::1": false, "fd00::1": false, "::ffff:127.0.0.1": false, "224.0.0.1": false,
+	} {
+		if publicAddr(netip.MustParseAddr(addr)) != want {
+			t.Errorf("%s: public is %v", addr, !want)
+		}
+	}
+}
+
+func TestReadChallenge(t *testing.T) {
+	for _, v := range []string{
+		`Bearer resource_metadata="https://x/m", scope="a b", error=insufficient_scope`,
+		`bearer scope="a b" , error="insufficient_scope",resource_metadata="https:\/\/x/m"`,
+		`Basic realm="Bearer town", Bearer error="insufficient_scope", scope="a b", resource_metadata="https://x/m", Digest x="y"`,
+	} {
+		c := readChallenge([]string{"Negotiate", v})
+		if c.metadata != "https://x/m" || strings.Join(c.scopes, "+") != "a+b" || c.failure != "insufficient_scope" {
+			t.Errorf("%s: %+v", v, c)
+		}
+	}
+}

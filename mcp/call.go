@@ -1,0 +1,133 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	defaultIdle = 120 * time.Second
+	hardFactor  = 10 // the hard deadline of a call, in idle times
+)
+
+var (
+	errIdle = errors.New("no answer and no progress within the tool timeout")
+	errHard = errors.New("no answer within ten times the tool timeout")
+)
+
+// Call runs a tool. args is one JSON object and is sent as it is. It is put
+// on the wire at most once. The error is a *CallError.
+func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, progress func(Progress)) (*Result, error) {
+	if kind(args) != '{' {
+		return nil, &CallError{Message: errNotObject.Error()}
+	}
+	ctx, watch := s.watch(ctx)
+	defer watch.stop()
+	params := append(appendQuoted([]byte(`{"name":`), tool), `,"arguments":`...)
+	params = append(append(params, args...), '}')
+	r := s.request("tools/call", params)
+	r.once = true
+	r.name = tool
+	r.heard = func(params []byte) {
+		watch.alive()
+		if progress != nil {
+			progress(readProgress(params))
+		}
+	}
+	if rules := s.rules(tool); rules != nil && len(rules.headers) > 0 {
+		headers, err := headerFields(rules.headers, args)
+		if err != nil {
+			return nil, &CallError{Message: err.Error(), Cause: err}
+		}
+		r.headers = headers
+	}
+	raw, err := s.rounds(ctx, r)
+	if err != nil {
+		return nil, s.callError(ctx, err)
+	}
+	result, err := readResult(raw)
+	if err != nil {
+		return nil, &CallError{Sent: true, Message: fmt.Sprintf("server %q, tool %q: %v", s.spec.Name, tool, err), Cause: err}
+	}
+	result.Told = result.Told && s.spec.Local != nil
+	return result, nil
+}
+
+// watch is the two deadlines of a call: time without progress, and all time.
+type watch struct {
+	idle, hard *time.Timer
+	limit      time.Duration
+	cancel     context.CancelCauseFunc
+}
+
+func (s *Session) watch(ctx context.Context) (context.Context, *watch) {
+	w := &watch{limit: s.spec.ToolTimeout}
+	if w.limit <= 0 {
+		w.limit = defaultIdle
+	}
+	ctx, w.cancel = context.WithCancelCause(ctx)
+	w.idle = time.AfterFunc(w.limit, func() {
+		if s.asking.Load() > 0 {
+			w.alive()
+			return
+		}
+		w.cancel(errIdle)
+	})
+	w.hard = time.AfterFunc(hardFactor*w.limit, func() { w.cancel(errHard) })
+	return ctx, w
+}
+
+// alive is called for progress: nothing else puts the deadline off.
+func (w *watch) alive() { w.idle.Reset(w.limit) }
+
+func (w *watch) stop() {
+	w.idle.Stop()
+	w.hard.Stop()
+	w.cancel(nil)
+}
+
+func readProgress(params []byte) Progress {
+	var p Progress
+	for name, value := range members(params) {
+		switch {
+		case is(name, "progress") && isNumber(value):
+			p.Progress = json.RawMessage(value)
+		case is(name, "total") && isNumber(value):
+			p.Total = json.RawMessage(value)
+		case is(name, "message"):
+			p.Message = text(value)
+		}
+	}
+	return p
+}
+
+func isNumber(v []byte) bool {
+	c := kind(v)
+	return c == '-' || c >= '0' && c <= '9'
+}
+
+// callError says what is known about a call that has no result.
+func (s *Session) callError(ctx context.Context, err error) *CallError {
+	e := &CallError{Cause: err, Message: err.Error()}
+	defer func() { e.Message = s.tell.hide(e.Message) }()
+	if failed, ok := errors.AsType[*rpcError](err); ok {
+		e.RPC, e.Code, e.Message = true, failed.code, failed.message
+		switch failed.code {
+		case codeURLElicitation:
+			e.Message += s.urlElicitation(failed)
+		case codeHeaderMismatch:
+			s.relearn(ctx)
+		}
+		return e
+	}
+	e.Sent = mayHaveArrived(err)
+	if s.conn.lost() != nil {
+		e.Message = s.lostMessage(err)
+	} else if refusedAccess(err) {
+		e.Message += "; " + s.accessHint(err)
+	}
+	return e
+}

@@ -1,0 +1,184 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// shutdownGrace is each wait of the ladder: stdin closed, SIGTERM, SIGKILL.
+const shutdownGrace = 2 * time.Second
+
+// command is a Transport to a child process over its standard streams.
+type command struct {
+	proc   *Process
+	in     *os.File // the child's stdin
+	out    *os.File // the child's stdout
+	errs   *os.File // the child's stderr
+	frames frameReader
+	framed bool // Content-Length framing
+	tail   *tail
+	read   chan struct{} // closed when stderr ended
+
+	writing sync.Mutex
+	broken  bool // part of a message is out
+
+	closing sync.Once
+}
+
+// startCommand starts a stdio server. junk is told of lines of its stdout
+// that are no messages, log of the lines of its stderr.
+func startCommand(spec *Spec, procs *Processes, junk func([]byte), log func(string)) (*command, error) {
+	env := ChildEnv(spec.Environ, spec.Env, spec.InheritEnv)
+	path, err := LookPath(spec.Command[0], env)
+	if err != nil {
+		return nil, err
+	}
+	cmd := &exec.Cmd{Path: path, Args: spec.Command, Env: env, Dir: spec.Dir}
+	if cmd.Dir == "" {
+		cmd.Dir = string(os.PathSeparator)
+	}
+	c := &command{framed: spec.Framing == "content-length", tail: &tail{log: log}, read: make(chan struct{})}
+	theirs, err := c.pipes(cmd)
+	if err != nil {
+		return nil, err
+	}
+	c.proc, err = procs.start(cmd, true)
+	for _, f := range theirs {
+		f.Close()
+	}
+	if err != nil {
+		c.closeFiles()
+		return nil, err
+	}
+	c.frames = frameReader{r: c.out, junk: junk}
+	go func() {
+		defer close(c.read)
+		io.Copy(c.tail, c.errs)
+		c.tail.end()
+	}()
+	return c, nil
+}
+
+// pipes makes the three pipes and returns the child's ends. They are made
+// here, not by exec.Cmd, so that no goroutine stands between and Wait waits
+// for nobody.
+func (c *command) pipes(cmd *exec.Cmd) (theirs []*os.File, err error) {
+	var stdin, stdout, stderr *os.File
+	if stdin, c.in, err = os.Pipe(); err == nil {
+		if c.out, stdout, err = os.Pipe(); err == nil {
+			c.errs, stderr, err = os.Pipe()
+		}
+	}
+	theirs = []*os.File{stdin, stdout, stderr}
+	if err != nil {
+		c.closeFiles()
+		for _, f := range theirs {
+			f.Close()
+		}
+		return nil, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
+	return theirs, nil
+}
+
+func (c *command) closeFiles() {
+	for _, f := range []*os.File{c.in, c.out, c.errs} {
+		f.Close()
+	}
+}
+
+// Send writes the message in one piece. A pipe that stays full until ctx ends
+// leaves the child with half a message: nothing can be sent after that.
+func (c *command) Send(ctx context.Context, msg []byte) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
+	}
+	frame := appendFrame(make([]byte, 0, len(msg)+40), msg, c.framed)
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if c.broken {
+		return fmt.Errorf("%w: %w", ErrNotSent, errHalfSent)
+	}
+	n, err := c.write(ctx, frame)
+	if err == nil {
+		return nil
+	}
+	if n == 0 {
+		return fmt.Errorf("%w: %w", ErrNotSent, err)
+	}
+	c.broken = true
+	return err
+}
+
+var errHalfSent = errors.New("the server does not read, part of an earlier message is still in the pipe")
+
+// write writes until ctx ends.
+func (c *command) write(ctx context.Context, frame []byte) (int, error) {
+	stop := context.AfterFunc(ctx, func() { c.in.SetWriteDeadline(time.Unix(1, 0)) })
+	n, err := c.in.Write(frame)
+	if !stop() {
+		c.in.SetWriteDeadline(time.Time{})
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return n, err
+}
+
+// Receive returns io.EOF when the child closed its stdout or ended.
+func (c *command) Receive() ([]byte, error) {
+	msg, err := c.frames.next()
+	if errors.Is(err, os.ErrClosed) {
+		err = io.EOF
+	}
+	return msg, err
+}
+
+// Close goes down the ladder and returns when the child's group is gone.
+func (c *command) Close() error {
+	c.closing.Do(func() {
+		c.in.Close()
+		c.proc.End(shutdownGrace)
+		c.out.Close()
+		c.awaitStderr()
+		c.errs.Close()
+	})
+	return nil
+}
+
+// awaitStderr gives the last lines of a child that ended the time to be read.
+func (c *command) awaitStderr() {
+	t := time.NewTimer(waitDelay)
+	defer t.Stop()
+	select {
+	case <-c.read:
+	case <-t.C:
+	}
+}
+
+// errEnded is why a child that ended cannot be used.
+var errEnded = errors.New("the server ended")
+
+// epitaph waits a moment for a child that closed its stdout and says how it
+// ended. One that cannot be understood any more is ended here.
+func (c *command) epitaph(err error) error {
+	if err != errGone {
+		c.proc.Kill()
+		return err
+	}
+	t := time.NewTimer(waitDelay)
+	defer t.Stop()
+	select {
+	case <-c.proc.Done():
+		c.awaitStderr()
+		return fmt.Errorf("%w (%s)", errEnded, c.proc.State())
+	case <-t.C:
+		return err
+	}
+}

@@ -1,0 +1,202 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	defaultStartup = 30 * time.Second
+	defaultProbe   = 5 * time.Second // a stdio server that is silent for so long gets initialize too
+)
+
+// Connect reaches the server, finds the revision to speak and returns when
+// requests can be sent. It takes no longer than StartupTimeout. On failure
+// nothing is left running; the error is a *ConnectError or ctx's cause.
+func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *Processes) (*Session, error) {
+	if spec.StartupTimeout <= 0 {
+		spec.StartupTimeout = defaultStartup
+	}
+	s := newSession(spec, hooks, procs)
+	limited, cancel := context.WithTimeoutCause(ctx, spec.StartupTimeout, errStartup)
+	defer cancel()
+	tried, err := s.connect(limited)
+	if err == nil {
+		return s, nil
+	}
+	stderr := s.abandon()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return nil, s.connectError(err, tried, stderr)
+}
+
+var errStartup = errors.New("no answer within the start-up timeout")
+
+// connect returns what it tried, for the error.
+func (s *Session) connect(ctx context.Context) (tried string, err error) {
+	switch {
+	case s.spec.Local != nil:
+		s.kind = "local"
+		s.conn = newMux(s.spec.Local.Pipe(), s)
+		return s.negotiateStream(ctx)
+	case s.spec.URL != "":
+		s.kind = "http"
+		return s.negotiateHTTP(ctx)
+	case len(s.spec.Command) > 0:
+		s.kind = "stdio"
+		if err := s.spawn(); err != nil {
+			return "start", err
+		}
+		return s.negotiateStream(ctx)
+	}
+	return "", errors.New("neither a command nor a URL")
+}
+
+// spawn starts the server's process, a fresh one if there was one.
+func (s *Session) spawn() error {
+	if s.conn != nil {
+		s.abandon()
+	}
+	c, err := startCommand(&s.spec, s.procs, s.junk, s.tell.log)
+	if err != nil {
+		return err
+	}
+	s.conn = newMux(c, s)
+	return nil
+}
+
+// junk is a line of stdout that is no message.
+func (s *Session) junk(line []byte) {
+	s.mu.Lock()
+	s.junkLines++
+	if s.junkSample == "" {
+		s.junkSample = snippet(line)
+	}
+	s.mu.Unlock()
+	s.tell.log("not a message on stdout: " + snippet(line))
+}
+
+// abandon ends a connection that did not come to be, at once, and returns the
+// tail of the child's stderr.
+func (s *Session) abandon() (stderr string) {
+	if m, ok := s.conn.(*mux); ok {
+		if c, ok := m.t.(*command); ok {
+			c.proc.Kill()
+			m.close()
+			return c.tail.String()
+		}
+	}
+	if s.conn != nil {
+		s.conn.close()
+	}
+	return ""
+}
+
+// discover is the probe: a request in the form of 2026-07-28.
+func (s *Session) discover() *request {
+	return &request{method: "server/discover", params: []byte("{}"), meta: s.modernMeta(), opening: true, version: modernRevision}
+}
+
+// modernMeta are the members of _meta that every request of 2026-07-28 carries.
+func (s *Session) modernMeta() []byte {
+	meta := fmt.Appendf(nil, `"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s`,
+		modernRevision, s.clientInfo(), s.clientCapabilities(true))
+	if s.tell.hooks.Log != nil {
+		meta = append(meta, `,"io.modelcontextprotocol/logLevel":"info"`...)
+	}
+	return meta
+}
+
+func (s *Session) clientInfo() []byte {
+	version := s.spec.Version
+	if version == "" {
+		version = "0"
+	}
+	return fmt.Appendf(nil, `{"name":"toolpipe","version":%s}`, quoted(version))
+}
+
+// clientCapabilities is {} unless elicitation was asked for: what is not
+// declared a server does not ask for.
+func (s *Session) clientCapabilities(modern bool) string {
+	switch {
+	case !s.elicits():
+		return "{}"
+	case modern:
+		return `{"elicitation":{"form":{}}}`
+	}
+	return `{"elicitation":{}}`
+}
+
+// speakModern begins with a server that answered the probe.
+func (s *Session) speakModern(result []byte) error {
+	if err := complete(result); err != nil {
+		return err
+	}
+	s.modern = true
+	s.meta = s.modernMeta()
+	s.conn.negotiated(modernRevision)
+	s.begin(modernRevision, result)
+	return nil
+}
+
+// begin keeps what a server said about itself.
+func (s *Session) begin(revision string, result []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revision = revision
+	s.capabilities = member(result, "capabilities")
+	s.instructions = text(member(result, "instructions"))
+}
+
+// initialize is the legacy handshake, beginning with version; "" is the newest.
+func (s *Session) initialize(ctx context.Context, version string) error {
+	if version == "" {
+		version = legacyRevisions[0]
+	}
+	for attempt := 1; ; attempt++ {
+		result, err := s.conn.exchange(ctx, s.initializeRequest(version))
+		if err == nil {
+			return s.initialized(ctx, version, result)
+		}
+		e, ok := errors.AsType[*rpcError](err)
+		if !ok || refusedAccess(err) {
+			return err
+		}
+		if e.code == codeUnsupportedVersion && judge(nil, err, false).retry {
+			return errModern
+		}
+		if version = ladder(version, attempt, e); version == "" {
+			return err
+		}
+	}
+}
+
+// errModern is a server that refuses initialize because it is modern after all.
+var errModern = errors.New("the server speaks only " + modernRevision)
+
+func (s *Session) initializeRequest(version string) *request {
+	return &request{method: "initialize", opening: true,
+		params: fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, version, s.clientCapabilities(false), s.clientInfo())}
+}
+
+// initialized ends the handshake. The notification is waited for: servers
+// refuse what overtakes it (python-sdk#1675).
+func (s *Session) initialized(ctx context.Context, offered string, result []byte) error {
+	answered := text(member(result, "protocolVersion"))
+	revision := nearest(answered)
+	if answered == "" {
+		revision = offered
+	}
+	if answered != revision {
+		s.tell.warn("protocol_mismatch", fmt.Sprintf("server %q answered with the unknown protocol revision %q; it is taken as %s", s.spec.Name, answered, revision))
+	}
+	s.conn.negotiated(revision)
+	if err := s.conn.notify(ctx, "notifications/initialized"); err != nil {
+		return err
+	}
+	s.begin(revision, result)
+	return nil
+}

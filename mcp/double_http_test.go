@@ -1,0 +1,202 @@
+package mcp
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// web is a server on loopback that keeps what it was sent.
+type web struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []webRequest
+}
+
+type webRequest struct {
+	verb, path string
+	header     http.Header
+	body       string
+	message
+}
+
+// serveWeb starts a server; handle answers each request.
+func serveWeb(t testing.TB, handle func(w http.ResponseWriter, r webRequest)) *web {
+	s := &web{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		req := webRequest{verb: r.Method, path: r.URL.Path, header: r.Header, body: string(body)}
+		if r.Method == http.MethodPost {
+			req.message, _ = parseMessage(body)
+		}
+		s.mu.Lock()
+		s.requests = append(s.requests, req)
+		s.mu.Unlock()
+		handle(w, req)
+	}))
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+// got are the requests with a method of JSON-RPC, or an HTTP method.
+func (s *web) got(method string) (list []webRequest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.requests {
+		if text(r.method) == method || r.verb == method {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func (r *webRequest) reply(result string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.id, result)
+}
+
+func (r *webRequest) refuse(code int, what, data string) string {
+	if data != "" {
+		data = `,"data":` + data
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q%s}}`, r.id, code, what, data)
+}
+
+func sendJSON(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	io.WriteString(w, body)
+}
+
+func sendSSE(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	io.WriteString(w, body)
+}
+
+const (
+	okResult     = `{"content":[{"type":"text","text":"ok"}]}`
+	oneTool      = `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
+	modernResult = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
+)
+
+func initResult(version string) string {
+	return fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"w","version":"1"}}`, version)
+}
+
+// legacyWeb answers as a legacy server with JSON bodies.
+func legacyWeb(w http.ResponseWriter, r webRequest) {
+	switch method := text(r.method); {
+	case r.verb != http.MethodPost:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	case r.id == nil || r.method == nil:
+		w.WriteHeader(http.StatusAccepted)
+	case method == "initialize":
+		sendJSON(w, 200, r.reply(initResult(text(member(r.params, "protocolVersion")))))
+	case method == "tools/list":
+		sendJSON(w, 200, r.reply(oneTool))
+	case method == "tools/call":
+		sendJSON(w, 200, r.reply(okResult))
+	default:
+		sendJSON(w, 400, r.refuse(-32000, "Bad Request: Server not initialized", ""))
+	}
+}
+
+// modernWeb answers as a server of 2026-07-28 with JSON bodies.
+func modernWeb(w http.ResponseWriter, r webRequest) {
+	switch text(r.method) {
+	case "server/discover":
+		sendJSON(w, 200, r.reply(modernResult))
+	case "initialize":
+		sendJSON(w, 400, r.refuse(codeUnsupportedVersion, "unsupported", `{"supported":["2026-07-28"]}`))
+	default:
+		legacyWeb(w, r)
+	}
+}
+
+// instead answers one method in another way.
+func instead(base func(http.ResponseWriter, webRequest), method string, f func(http.ResponseWriter, webRequest)) func(http.ResponseWriter, webRequest) {
+	return func(w http.ResponseWriter, r webRequest) {
+		if text(r.method) == method || r.verb == method {
+			f(w, r)
+			return
+		}
+		base(w, r)
+	}
+}
+
+// slowly writes a byte at a time, each flushed.
+func slowly(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	for i := range body {
+		io.WriteString(w, body[i:i+1])
+		w.(http.Flusher).Flush()
+	}
+}
+
+func packed(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Encoding", "gzip")
+	z := gzip.NewWriter(w)
+	io.WriteString(z, body)
+	z.Close()
+}
+
+// lmcp answers as the server of that name: POST only, a connection for each
+// request, always 2025-03-26, a GET that brings one event and ends, failures
+// as text.
+func lmcp(token string) func(http.ResponseWriter, webRequest) {
+	return func(w http.ResponseWriter, r webRequest) {
+		w.Header().Set("Connection", "close")
+		if r.header.Get("Authorization") != "Bearer "+token {
+			sendJSON(w, 401, `{"error":"unauthorized"}`)
+			return
+		}
+		switch text(r.method) {
+		case "":
+			if r.verb == http.MethodGet {
+				sendSSE(w, "event: endpoint\ndata: /mcp\n\n")
+				return
+			}
+			w.WriteHeader(http.StatusAccepted)
+		case "notifications/initialized":
+			w.WriteHeader(http.StatusAccepted)
+		case "initialize":
+			sendJSON(w, 200, r.reply(initResult("2025-03-26")))
+		case "tools/list":
+			sendJSON(w, 200, r.reply(oneTool))
+		case "tools/call":
+			sendJSON(w, 200, r.reply(`{"content":[{"type":"text","text":"Error: no such file"}],"isError":false}`))
+		default:
+			sendJSON(w, 200, r.refuse(codeMethodNotFound, "Method not found", ""))
+		}
+	}
+}
+
+// dies breaks the connection.
+func dies(w http.ResponseWriter) {
+	c, _, err := w.(http.Hijacker).Hijack()
+	if err == nil {
+		c.Close()
+	}
+}
+
+// trickle sends a long body in pieces, with pauses.
+func trickle(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	for part := range strings.SplitSeq(body, ",") {
+		if part != body[:len(part)] {
+			part = "," + part
+		}
+		io.WriteString(w, part)
+		w.(http.Flusher).Flush()
+		time.Sleep(5 * time.Millisecond)
+	}
+}

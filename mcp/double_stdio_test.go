@@ -1,0 +1,365 @@
+package mcp
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// double is the server's end of a pipe: it reads one message a line and writes
+// what it is told to.
+type double struct {
+	in  *bufio.Reader
+	out io.Writer
+}
+
+func (d *double) read() (message, bool) {
+	line, err := d.in.ReadBytes('\n')
+	if err != nil {
+		return message{}, false
+	}
+	m, err := parseMessage(line)
+	if err != nil {
+		panic(err)
+	}
+	return m, true
+}
+
+func (d *double) write(format string, args ...any) {
+	fmt.Fprintf(d.out, format+"\n", args...)
+}
+
+func (d *double) result(m message, result string) {
+	d.write(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.id, result)
+}
+
+func (d *double) fail(m message, code int, what string) {
+	d.write("%s", replyError(m.id, code, what))
+}
+
+// answer is a plain legacy server with the tool "t", and its answers.
+func (d *double) answer(m message) {
+	switch text(m.method) {
+	case "initialize":
+		d.result(m, fmt.Sprintf(`{"protocolVersion":%s,"capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}`, member(m.params, "protocolVersion")))
+	case "tools/list":
+		d.result(m, `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`)
+	case "tools/call":
+		d.result(m, `{"content":[{"type":"text","text":"ok"}]}`)
+	default:
+		if m.id != nil && m.method != nil {
+			d.fail(m, codeMethodNotFound, "no such method")
+		}
+	}
+}
+
+// serve hands each message to the first handler that takes it.
+func (d *double) serve(handlers ...func(d *double, m message) bool) {
+next:
+	for {
+		m, ok := d.read()
+		if !ok {
+			return
+		}
+		for _, h := range handlers {
+			if h(d, m) {
+				continue next
+			}
+		}
+		d.answer(m)
+	}
+}
+
+// on handles one method.
+func on(method string, f func(d *double, m message)) func(*double, message) bool {
+	return func(d *double, m message) bool {
+		if text(m.method) != method {
+			return false
+		}
+		f(d, m)
+		return true
+	}
+}
+
+// doubles are servers that no existing server covers (mcp-client.md section
+// 15), by name. Each runs as a process of its own.
+var doubles = map[string]func(d *double){
+	"plain": func(d *double) { d.serve() },
+
+	// Its SDK gives up on anything but initialize (rmcp before 3).
+	"exit-on-unknown": func(d *double) {
+		if m, _ := d.read(); text(m.method) != "initialize" {
+			fmt.Fprintln(os.Stderr, "expected initialize")
+			os.Exit(1)
+		} else {
+			d.answer(m)
+		}
+		d.serve()
+	},
+	"silent-on-unknown": func(d *double) {
+		d.serve(on("server/discover", func(*double, message) {}))
+	},
+	// Modern, but slow to say so; it refuses what comes meanwhile.
+	"late-discover": func(d *double) {
+		var probe message
+		d.serve(
+			on("server/discover", func(d *double, m message) { probe = m }),
+			on("initialize", func(d *double, m message) {
+				d.fail(m, 0, `duplicate "initialize" received`)
+				d.result(probe, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)
+			}))
+	},
+	// The stateful servers of go-sdk: only legacy revisions, and initialize
+	// after discover is one too many.
+	"duplicate-initialize": func(d *double) {
+		probed := false
+		d.serve(
+			on("server/discover", func(d *double, m message) {
+				probed = true
+				d.result(m, `{"supportedVersions":["2025-06-18","2025-03-26"],"capabilities":{}}`)
+			}),
+			func(d *double, m message) bool {
+				if text(m.method) == "initialize" && probed {
+					d.fail(m, 0, `duplicate "initialize" received`)
+					return true
+				}
+				return false
+			})
+	},
+	"modern-only": func(d *double) {
+		d.serve(
+			on("server/discover", func(d *double, m message) {
+				d.result(m, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"instructions":"be brief"}`)
+			}),
+			on("initialize", func(d *double, m message) { d.fail(m, codeUnsupportedVersion, "unsupported") }))
+	},
+	"future-only": func(d *double) {
+		d.serve(on("server/discover", func(d *double, m message) {
+			d.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":["2031-01-01"],"requested":"2026-07-28"}}}`, m.id)
+		}))
+	},
+	// It fails on revisions it does not know instead of negotiating.
+	"refuses-versions": func(d *double) {
+		d.serve(func(d *double, m message) bool {
+			if text(m.method) == "initialize" && text(member(m.params, "protocolVersion")) != "2024-11-05" {
+				d.fail(m, codeInvalidParams, "bad protocol version")
+				return true
+			}
+			return false
+		})
+	},
+	"odd-version": func(d *double) {
+		d.serve(on("initialize", func(d *double, m message) {
+			d.result(m, `{"protocolVersion":"2024-10-07","capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}`)
+		}))
+	},
+	"banner": func(d *double) {
+		fmt.Fprint(d.out, "\xEF\xBB\xBF\x1b[32mServer ready\x1b[0m\r\n\r\n\nlistening on stdio\n[info] loaded 3 tools\n{not json}\n")
+		d.serve()
+	},
+	"content-length": func(d *double) { d.serveFramed() },
+	"content-length-out": func(d *double) {
+		d.out = &framer{d.out}
+		d.serve()
+	},
+	"long-line": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m message) {
+			d.result(m, `{"content":[{"type":"text","text":"`+strings.Repeat("é", 5<<19)+`"}]}`)
+		}))
+	},
+	"too-long-line": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m message) {
+			for range (maxFrame >> 20) + 2 {
+				io.WriteString(d.out, strings.Repeat("x", 1<<20))
+			}
+		}))
+	},
+	"many-writes": func(d *double) {
+		d.out = &dribble{d.out}
+		d.serve()
+	},
+	"out-of-order": func(d *double) {
+		var first *message
+		d.serve(on("tools/call", func(d *double, m message) {
+			if first == nil {
+				first = &m
+				return
+			}
+			for _, m := range []message{m, *first} {
+				d.result(m, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, member(m.params, "arguments", "n")))
+			}
+			first = nil
+		}))
+	},
+	"string-ids": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m message) {
+			d.write(`{"jsonrpc":"2.0","id":"%s","result":{"content":[{"type":"text","text":"ok"}]}}`, m.id)
+		}))
+	},
+	"null-ids": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m message) {
+			d.write(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"lost the id"}}`)
+		}))
+	},
+	"id-games": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m message) {
+			for _, id := range []string{"0", "1", "99", `"99"`} {
+				d.write(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"wrong"}]}}`, id)
+			}
+			d.result(m, `{"content":[{"type":"text","text":"right"}]}`)
+			d.result(m, `{"content":[{"type":"text","text":"again"}]}`)
+		}))
+	},
+	"batch": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m message) {
+			d.write(`[{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"ok"}]}}]`, m.id)
+		}))
+	},
+	"deep": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m message) {
+			d.result(m, `{"content":[],"structuredContent":`+strings.Repeat("[", 100_000)+strings.Repeat("]", 100_000)+`}`)
+		}))
+	},
+	// It asks in mid-call, and answers only when it has been answered.
+	"asks": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m message) {
+			var said []string
+			for i, method := range []string{"ping", "roots/list", "sampling/createMessage", "elicitation/create"} {
+				d.write(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{}}`, i, method)
+				r, _ := d.read()
+				said = append(said, string(r.id)+string(r.result)+string(member(r.failure, "code")))
+			}
+			d.result(m, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, quoted(strings.Join(said, " "))))
+		}))
+	},
+	"dies-in-call": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m message) {
+			fmt.Fprintf(os.Stderr, "loading\npanic: out of cheese\n")
+			os.Exit(3)
+		}))
+	},
+	"never-answers": func(d *double) {
+		d.serve(on("tools/call", func(*double, message) {}))
+	},
+	"keeps-talking": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m message) {
+			for i := range 1000 {
+				d.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":1000,"message":"m"}}`, m.id, i)
+				time.Sleep(10 * time.Millisecond)
+			}
+		}))
+	},
+	"progress": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m message) {
+			for _, p := range []string{"1", "2.5"} {
+				d.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%s,"total":10,"message":"step"}}`, member(m.params, "_meta", "progressToken"), p)
+			}
+			d.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":12345,"progress":1}}`)
+			d.answer(m)
+		}))
+	},
+	"changes": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m message) {
+			for range 3 {
+				d.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			}
+			d.write(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","logger":"l","data":"look out"}}`)
+			d.answer(m)
+		}))
+	},
+	"notification-flood": func(d *double) {
+		w := bufio.NewWriter(d.out)
+		d.serve(on("tools/call", func(d *double, m message) {
+			for range 200_000 {
+				w.WriteString(`{"jsonrpc":"2.0","method":"notifications/nothing","params":{}}` + "\n")
+			}
+			w.Flush()
+			d.answer(m)
+		}))
+	},
+	"stderr-flood": func(d *double) {
+		go func() {
+			line := []byte(strings.Repeat("noise ", 20) + "\n")
+			for {
+				if _, err := os.Stderr.Write(line); err != nil {
+					return
+				}
+			}
+		}()
+		d.serve()
+	},
+	"environment": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m message) {
+			d.result(m, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, quoted(strings.Join(os.Environ(), "\n"))))
+		}))
+	},
+	"exits-at-once": func(d *double) {
+		fmt.Fprintln(os.Stderr, "one\ntwo\ncannot find the database")
+		os.Exit(1)
+	},
+	"never-speaks":  func(d *double) { io.Copy(io.Discard, d.in) },
+	"junk-for-ever": func(d *double) { d.junk() },
+}
+
+func init() {
+	programs["double"] = func(args []string) int {
+		doubles[args[0]](&double{in: bufio.NewReader(os.Stdin), out: os.Stdout})
+		return 0
+	}
+}
+
+// serveFramed reads and writes Content-Length frames only.
+func (d *double) serveFramed() {
+	d.out = &framer{d.out}
+	for {
+		header, err := d.in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		n, ok := contentLength([]byte(strings.TrimSpace(header)))
+		if !ok {
+			panic("no frame: " + header)
+		}
+		d.in.ReadString('\n')
+		body := make([]byte, n)
+		io.ReadFull(d.in, body)
+		m, err := parseMessage(body)
+		if err != nil {
+			panic(err)
+		}
+		d.answer(m)
+	}
+}
+
+func (d *double) junk() {
+	for {
+		if _, err := fmt.Fprintln(d.out, "debug: still working"); err != nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// framer writes each line as a Content-Length frame.
+type framer struct{ w io.Writer }
+
+func (f *framer) Write(p []byte) (int, error) {
+	body := strings.TrimSuffix(string(p), "\n")
+	_, err := fmt.Fprintf(f.w, "content-length: %d\r\nContent-Type: application/json\r\n\r\n%s", len(body), body)
+	return len(p), err
+}
+
+// dribble writes a byte at a time.
+type dribble struct{ w io.Writer }
+
+func (f *dribble) Write(p []byte) (int, error) {
+	for i := range p {
+		if _, err := f.w.Write(p[i : i+1]); err != nil {
+			return i, err
+		}
+	}
+	return len(p), nil
+}

@@ -1,0 +1,88 @@
+package mcp
+
+import (
+	"context"
+	"slices"
+)
+
+// elicits says whether elicitation is declared.
+func (s *Session) elicits() bool { return s.spec.Elicit != "" && s.spec.Elicit != "off" }
+
+const declined = `{"action":"decline"}`
+
+// elicitation answers a legacy server's request, beside everything else: a
+// person may have to be asked.
+func (s *Session) elicitation(m message, reply func([]byte)) {
+	switch mode := text(member(m.params, "mode")); {
+	case !s.elicits():
+		reply(replyError(m.id, codeMethodNotFound, "elicitation is not supported"))
+	case mode != "" && mode != "form":
+		reply(replyError(m.id, codeInvalidParams, "elicitation mode "+mode+" is not supported"))
+	default:
+		s.beside.Go(func() { reply(replyResult(m.id, s.elicited(s.life, m.params))) })
+	}
+}
+
+// elicited is the ElicitResult for a server's question.
+func (s *Session) elicited(ctx context.Context, params []byte) []byte {
+	if mode := text(member(params, "mode")); mode != "" && mode != "form" {
+		return []byte(declined)
+	}
+	schema := member(params, "requestedSchema")
+	switch s.spec.Elicit {
+	case "defaults":
+		return defaults(schema)
+	case "ask":
+		return s.ask(ctx, text(member(params, "message")), schema)
+	}
+	return []byte(declined)
+}
+
+// ask asks the person. The deadline of a call stands still meanwhile.
+func (s *Session) ask(ctx context.Context, message string, schema []byte) []byte {
+	if s.tell.hooks.Elicit == nil {
+		return []byte(declined)
+	}
+	s.asking.Add(1)
+	defer s.asking.Add(-1)
+	action, content := s.tell.hooks.Elicit(ctx, message, schema)
+	switch {
+	case action == "accept" && checkJSON(content) == nil && kind(content) == '{':
+		return append(append([]byte(`{"action":"accept","content":`), content...), '}')
+	case action == "cancel":
+		return []byte(`{"action":"cancel"}`)
+	}
+	return []byte(declined)
+}
+
+// defaults accepts with the defaults of a form, and cancels when a field that
+// is required has none.
+func defaults(schema []byte) []byte {
+	required := stringsIn(member(schema, "required"))
+	out := []byte(`{"action":"accept","content":{`)
+	n := 0
+	for name, field := range members(member(schema, "properties")) {
+		value := member(field, "default")
+		if value == nil {
+			if slices.Contains(required, unquote(name)) {
+				return []byte(`{"action":"cancel"}`)
+			}
+			continue
+		}
+		if n++; n > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, name...), ':'), value...)
+	}
+	return append(out, "}}"...)
+}
+
+// urlElicitation is what a legacy server wants a person to open before it can
+// go on (error -32042). It is shown, never opened.
+func (s *Session) urlElicitation(e *rpcError) string {
+	var list string
+	for v := range elements(member(e.data, "elicitations")) {
+		list += "; open " + text(member(v, "url")) + " (" + text(member(v, "message")) + ")"
+	}
+	return list
+}

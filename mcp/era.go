@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The revisions, newest first.
+const modernRevision = "2026-07-28"
+
+var legacyRevisions = [...]string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// A verdict is what the answer to server/discover says about a server
+// (mcp-client.md section 5). Anything that is not positively modern is legacy.
+type verdict struct {
+	modern bool
+	retry  bool // ask once more, with version
+	// version is the modern revision to speak, or the legacy one to offer; ""
+	// for the newest.
+	version string
+	err     error // it can be neither
+}
+
+// judge reads the answer to server/discover: its result, or the error that
+// exchange gave. corrected says that the version was asked for by the server.
+func judge(result []byte, err error, corrected bool) verdict {
+	if err == nil {
+		return judgeSupported(result)
+	}
+	e, ok := errors.AsType[*rpcError](err)
+	if !ok {
+		return verdict{}
+	}
+	switch e.code {
+	case codeUnsupportedVersion:
+		return judgeUnsupported(e, corrected)
+	case codeHeaderMismatch, codeMissingCapability:
+		return verdict{err: fmt.Errorf("the server speaks %s but refuses server/discover: %w", modernRevision, e)}
+	}
+	return verdict{}
+}
+
+func judgeSupported(result []byte) verdict {
+	supported := stringsIn(member(result, "supportedVersions"))
+	if slices.Contains(supported, modernRevision) {
+		return verdict{modern: true, version: modernRevision}
+	}
+	if v := newestLegacy(supported); v != "" || len(supported) == 0 {
+		return verdict{version: v}
+	}
+	return verdict{err: noMutual(supported)}
+}
+
+func judgeUnsupported(e *rpcError, corrected bool) verdict {
+	supported := stringsIn(member(e.data, "supported"))
+	if slices.Contains(supported, modernRevision) {
+		if corrected {
+			return verdict{err: fmt.Errorf("the server lists %s as supported and refuses it: %w", modernRevision, e)}
+		}
+		return verdict{retry: true, version: modernRevision}
+	}
+	if v := newestLegacy(supported); v != "" || len(supported) == 0 {
+		return verdict{version: v}
+	}
+	return verdict{err: noMutual(supported)}
+}
+
+func noMutual(supported []string) error {
+	return fmt.Errorf("no protocol revision in common: the server has %s, toolpipe has %s and %s",
+		strings.Join(supported, ", "), modernRevision, strings.Join(legacyRevisions[:], ", "))
+}
+
+func newestLegacy(supported []string) string {
+	for _, v := range legacyRevisions {
+		if slices.Contains(supported, v) {
+			return v
+		}
+	}
+	return ""
+}
+
+// nearest is the known legacy revision whose rules to use for one that a
+// server answered to initialize: itself, or the newest not after it.
+func nearest(revision string) string {
+	for _, v := range legacyRevisions {
+		if revision >= v {
+			return v
+		}
+	}
+	return legacyRevisions[len(legacyRevisions)-1]
+}
+
+// ladder is what to offer next after initialize with version offered failed
+// with e: what the error names, else the older revisions that servers which
+// do not negotiate are known to want (higress#3226). "" is the end.
+func ladder(offered string, attempt int, e *rpcError) string {
+	if attempt == 1 {
+		named := stringsIn(member(e.data, "supported"))
+		for _, v := range legacyRevisions {
+			if v != offered && (slices.Contains(named, v) || strings.Contains(e.message, v)) {
+				return v
+			}
+		}
+	}
+	for _, v := range [...]string{"2025-06-18", "2024-11-05"} {
+		if v < offered {
+			return v
+		}
+	}
+	return ""
+}
+
+func stringsIn(array []byte) []string {
+	var list []string
+	for v := range elements(array) {
+		if kind(v) == '"' {
+			list = append(list, unquote(v))
+		}
+	}
+	return list
+}

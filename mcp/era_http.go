@@ -1,0 +1,117 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// negotiateHTTP finds the era of a server at a URL (mcp-client.md 5.1).
+func (s *Session) negotiateHTTP(ctx context.Context) (tried string, err error) {
+	auth, err := newAuthorization(s)
+	if err != nil {
+		return "", err
+	}
+	h, err := newHTTP(&s.spec, s, auth)
+	if err != nil {
+		return "", err
+	}
+	s.conn = h
+	if s.spec.Protocol == "legacy" {
+		return "initialize", s.legacyHTTP(ctx, h, "")
+	}
+	v, first := s.probeHTTP(ctx)
+	switch {
+	case first != nil && refusedAccess(first):
+		return s.afterRefusal(ctx, h, first)
+	case first != nil && !answered(first):
+		return "server/discover", first
+	case v.err != nil || v.modern:
+		return "server/discover", v.err
+	case s.spec.Protocol == modernRevision:
+		return "server/discover", errors.Join(errNotModern, first)
+	}
+	err = s.legacyHTTP(ctx, h, v.version)
+	if errors.Is(err, errModern) { // reached after an outage of the probe
+		v, err = s.probeHTTP(ctx)
+		if err == nil && !v.modern {
+			err = errors.Join(errModern, v.err)
+		}
+		return "server/discover, initialize, server/discover", err
+	}
+	if e, ok := errors.AsType[*statusError](first); ok && err != nil && e.status >= 500 {
+		err = first
+	}
+	return "server/discover, initialize", err
+}
+
+// probeHTTP asks, and once more when the server corrects the version. The
+// error is that of the exchange, also where the verdict stands.
+func (s *Session) probeHTTP(ctx context.Context) (verdict, error) {
+	for corrected := false; ; corrected = true {
+		result, err := s.conn.exchange(ctx, s.discover())
+		v := judge(result, err, corrected)
+		if v.retry {
+			continue
+		}
+		if v.modern {
+			v.err = s.speakModern(result)
+		}
+		return v, err
+	}
+}
+
+// answered says whether err still shows that a server was reached that talks
+// HTTP; anything less is no evidence of an era.
+func answered(err error) bool {
+	if _, ok := errors.AsType[*statusError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*notJSON](err)
+	return ok || errors.Is(err, errNoReply) || errors.Is(err, errOldTransport)
+}
+
+// afterRefusal is for a gateway that answers an unknown method with 401
+// (QwenPaw#7620): with a token at hand initialize is worth one try.
+func (s *Session) afterRefusal(ctx context.Context, h *httpConn, first error) (string, error) {
+	if s.spec.Protocol == modernRevision || !h.auth.given() {
+		return "server/discover", first
+	}
+	if err := s.initialize(ctx, ""); err != nil {
+		return "server/discover, initialize", first
+	}
+	return "server/discover, initialize", nil
+}
+
+// legacyHTTP is initialize, and the transport of 2024-11-05 where that fails
+// as it does on a server that has nothing else.
+func (s *Session) legacyHTTP(ctx context.Context, h *httpConn, version string) error {
+	err := s.initialize(ctx, version)
+	if err == nil {
+		if s.elicits() {
+			h.listen()
+		}
+		return nil
+	}
+	if !maybeOld(err) {
+		return err
+	}
+	if old := s.oldSSE(ctx, h); old != nil {
+		return fmt.Errorf("%w; as 2024-11-05 HTTP+SSE: %w", err, old)
+	}
+	return nil
+}
+
+// maybeOld says whether a refused initialize leaves room for a server that has
+// only the transport of 2024-11-05.
+func maybeOld(err error) bool {
+	if errors.Is(err, errOldTransport) {
+		return true
+	}
+	e, ok := errors.AsType[*statusError](err)
+	if !ok || e.rpc != nil {
+		return false
+	}
+	return e.status == http.StatusBadRequest || e.status == http.StatusNotFound || e.status == http.StatusMethodNotAllowed
+}

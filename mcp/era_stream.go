@@ -1,0 +1,154 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// negotiateStream finds the era of a server on a pipe (mcp-client.md 5.2).
+func (s *Session) negotiateStream(ctx context.Context) (tried string, err error) {
+	if s.spec.Protocol == "legacy" {
+		return "initialize", s.initialize(ctx, "")
+	}
+	v, err := s.probeStream(ctx, false)
+	if err == nil && v.retry {
+		v, err = s.probeStream(ctx, true)
+	}
+	switch {
+	case errors.Is(err, errAnsweredLegacy):
+		return "server/discover, initialize", nil
+	case err != nil && (ctx.Err() != nil || s.spec.Protocol == modernRevision):
+		return "server/discover", err
+	case err != nil: // it died of the question
+		return "server/discover, a fresh process, initialize", s.respawnLegacy(ctx, "")
+	case v.err != nil || v.modern:
+		return "server/discover", v.err
+	case s.spec.Protocol == modernRevision:
+		return "server/discover", errNotModern
+	}
+	return "server/discover, initialize", s.initializeAfterProbe(ctx, v.version)
+}
+
+var (
+	errNotModern      = errors.New("the server does not speak " + modernRevision)
+	errAnsweredLegacy = errors.New("the server answered initialize")
+)
+
+// initializeAfterProbe is for servers that allow one opening for each process
+// (go-sdk, github-mcp-server#2938): what they refuse after the probe they may
+// take first thing.
+func (s *Session) initializeAfterProbe(ctx context.Context, version string) error {
+	err := s.initialize(ctx, version)
+	if err == nil || ctx.Err() != nil || s.kind != "stdio" {
+		return err
+	}
+	s.tell.log("initialize failed after the probe (" + err.Error() + "), starting the server afresh; \"protocol\": \"legacy\" avoids this")
+	if again := s.respawnLegacy(ctx, version); again != nil {
+		return again
+	}
+	return nil
+}
+
+func (s *Session) respawnLegacy(ctx context.Context, version string) error {
+	if s.kind != "stdio" {
+		return errGone
+	}
+	s.tell.log("the server ended on server/discover, starting it afresh; \"protocol\": \"legacy\" avoids this")
+	if err := s.spawn(); err != nil {
+		return err
+	}
+	return s.initialize(ctx, version)
+}
+
+// probeStream sends server/discover. A server that is silent gets initialize
+// as well, and the first definite answer of both counts.
+func (s *Session) probeStream(ctx context.Context, corrected bool) (verdict, error) {
+	m := s.conn.(*mux)
+	c, err := m.begin(ctx, s.discover())
+	if err != nil {
+		return verdict{}, err
+	}
+	wait := s.spec.probeTimeout
+	if wait == 0 {
+		wait = defaultProbe
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case r := <-c.reply:
+		return s.discovered(r, corrected)
+	case <-ctx.Done():
+		m.forget(c)
+		return verdict{}, context.Cause(ctx)
+	case <-t.C:
+	}
+	if s.spec.Protocol == modernRevision {
+		r, err := m.await(ctx, c, "initialize")
+		return s.discovered(reply{r, err}, corrected)
+	}
+	return s.probeBoth(ctx, m, c, wait)
+}
+
+// discovered acts on the answer to the probe. The error is that of a server
+// that is gone.
+func (s *Session) discovered(r reply, corrected bool) (verdict, error) {
+	if died(r.err) {
+		return verdict{}, r.err
+	}
+	v := judge(r.result, r.err, corrected)
+	if v.modern {
+		v.err = s.speakModern(r.result)
+	}
+	return v, nil
+}
+
+// died says whether a request has no answer because nobody is there any more;
+// an answer that is not JSON is one.
+func died(err error) bool {
+	_, none := errors.AsType[*undelivered](err)
+	_, garbled := errors.AsType[*notJSON](err)
+	return none && !garbled
+}
+
+// probeBoth waits for the answers to server/discover and to initialize. The
+// error of the one is not the last word while the other may still answer.
+func (s *Session) probeBoth(ctx context.Context, m *mux, discover *call, wait time.Duration) (verdict, error) {
+	s.tell.log("no answer to server/discover for " + wait.String() + ", trying initialize; \"protocol\": \"legacy\" avoids this wait")
+	init, err := m.begin(ctx, s.initializeRequest(legacyRevisions[0]))
+	if err != nil {
+		return verdict{}, err
+	}
+	defer m.forget(discover)
+	defer m.forget(init)
+	var late <-chan time.Time
+	answers := discover.reply
+	for {
+		select {
+		case r := <-answers:
+			v, err := s.discovered(r, true)
+			if err != nil || v.modern {
+				return v, err
+			}
+			answers = nil // legacy: initialize decides
+		case r := <-init.reply:
+			if r.err == nil {
+				if err := s.initialized(ctx, legacyRevisions[0], r.result); err != nil {
+					return verdict{}, err
+				}
+				return verdict{}, errAnsweredLegacy
+			}
+			if died(r.err) {
+				return verdict{}, r.err
+			}
+			if answers == nil {
+				return verdict{}, nil // the ladder of initialize is next
+			}
+			late = time.After(wait)
+		case <-late:
+			return verdict{}, nil
+		case <-ctx.Done():
+			return verdict{}, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+)
+
+// refusedAccess says whether err is a 401 or 403: never evidence of an era.
+func refusedAccess(err error) bool {
+	e, ok := errors.AsType[*statusError](err)
+	return ok && (e.status == http.StatusUnauthorized || e.status == http.StatusForbidden)
+}
+
+// accessHint says what to set when the server refuses access.
+func (s *Session) accessHint(err error) string {
+	e, _ := errors.AsType[*statusError](err)
+	given := s.spec.Bearer != "" || len(s.spec.TokenCommand) > 0 || s.spec.OAuth != nil || s.spec.Headers["Authorization"] != ""
+	switch {
+	case e != nil && e.status == http.StatusForbidden && given:
+		return "the token is known but not allowed to do this; it may need another scope"
+	case e != nil && e.status == http.StatusForbidden:
+		return fmt.Sprintf("the server may want a token (--mcp-auth-env %s=VAR, or auth_env in the config), or another host name in the URL", s.spec.Name)
+	case given:
+		return fmt.Sprintf("the token is refused: check the one given by --mcp-auth-env %s=VAR, or auth_env, token_command, oauth in the config", s.spec.Name)
+	}
+	return fmt.Sprintf("give a token: --mcp-auth-env %s=VAR, or auth_env (headers, token_command, oauth) in the config", s.spec.Name)
+}
+
+// connectError is what Connect fails with.
+func (s *Session) connectError(err error, tried, stderr string) *ConnectError {
+	e := &ConnectError{Server: s.spec.Name, Transport: s.kind, Stderr: lastLines(stderr, 20), Cause: err}
+	e.Message = fmt.Sprintf("server %q (%s): %s", s.spec.Name, s.kind, strings.Join(strings.Fields(plainError(err)), " "))
+	if tried != "" {
+		defer func() { e.Message += " (tried: " + tried + ")" }()
+	}
+	switch {
+	case refusedAccess(err):
+		e.Hint = s.accessHint(err)
+	case errors.Is(err, errStartup):
+		e.Message += fmt.Sprintf(" of %s", s.spec.StartupTimeout)
+		e.Hint = s.silenceHint()
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.Hint = "is the server running, and is the port right?"
+	case s.kind == "stdio" && errors.Is(err, errGone):
+		e.Hint = "is it an MCP server, and are its arguments right?"
+	case s.kind == "stdio" && tried == "start":
+		e.Hint = "give the absolute path of the program, or its name if it is in PATH"
+	}
+	e.Message, e.Hint, e.Stderr = s.tell.hide(e.Message), s.tell.hide(e.Hint), s.tell.hide(e.Stderr)
+	return e
+}
+
+// plainError is err for a person: what happened, not by which call of which
+// library.
+func plainError(err error) string {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return fmt.Sprintf("the host %q: %s", dns.Name, dns.Err)
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
+		if sys, ok := errors.AsType[syscall.Errno](op); ok {
+			return "cannot reach " + op.Addr.String() + ": " + sys.Error()
+		}
+	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Sprintf("%q: %v", p.Path, p.Err)
+	}
+	return err.Error()
+}
+
+// silenceHint is for a server that was started and did not answer.
+func (s *Session) silenceHint() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.kind != "stdio":
+		return "raise startup_timeout if the server is slow to start"
+	case s.junkLines > 0:
+		return fmt.Sprintf("%d lines on its stdout were no messages, the first: %s", s.junkLines, s.junkSample)
+	}
+	return `nothing came on its stdout: a server that reads Content-Length frames needs "framing": "content-length"; one that is slow to start a longer startup_timeout`
+}

@@ -1,0 +1,165 @@
+package mcp
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+func fetchServer(t testing.TB, allow ...string) *Session {
+	t.Helper()
+	s, err := Fetch(FetchSpec{AllowPrivate: allow, Version: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return local(t, s)
+}
+
+func TestPublicAddresses(t *testing.T) {
+	for address, want := range map[string]bool{
+		"93.184.216.34": true, "8.8.8.8": true, "2606:4700::1111": true, "100.63.0.1": true, "172.32.0.1": true, "64:ff9b::808:808": true, "2002:808:808::1": true,
+		"127.0.0.1": false, "127.8.8.8": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "0.0.0.0": false, "0.1.2.3": false,
+		"100.64.0.1": false, "100.127.255.255": false, "192.0.0.1": false, "198.18.0.1": false, "224.0.0.1": false, "240.0.0.1": false, "255.255.255.255": false, "168.63.129.16": false,
+		"::1": false, "::": false, "fe80::1": false, "fc00::1": false, "fd00:ec2::254": false, "ff02::1": false, "::ffff:127.0.0.1": false, "::127.0.0.1": false,
+		"64:ff9b::7f00:1": false, "2002:7f00:1::": false, "2002:a9fe:a9fe::": false, "2001::1": false, "2001:db8::1": false, "fec0::1": false, "64:ff9b:1::1": false,
+	} {
+		if got := public(netip.MustParseAddr(address).Unmap()); got != want {
+			t.Errorf("public(%s) = %t", address, got)
+		}
+	}
+}
+
+func TestAddressRules(t *testing.T) {
+	rules, err := parseAddressRules([]string{"10.0.0.0/8", "127.0.0.1", "*.corp.example", "[::1]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]bool{"10.9.8.7:80": true, "127.0.0.1:1": true, "127.0.0.2:1": false, "[::1]:80": true, "[::ffff:10.1.1.1]:80": true, "192.168.0.1:80": false, "8.8.8.8:53": true} {
+		if err := rules.check(address); (err == nil) != want {
+			t.Errorf("check(%s): %v", address, err)
+		}
+	}
+	if !rules.allowsHost("A.Corp.Example.") || rules.allowsHost("corp.example") || rules.allowsHost("a.corp.example.org") {
+		t.Error("host globs")
+	}
+	for _, bad := range []string{"", "10.0.0.0/99", "a b", "[", "http://x"} {
+		if _, err := Fetch(FetchSpec{AllowPrivate: []string{bad}}); err == nil {
+			t.Errorf("pattern %q was taken", bad)
+		}
+	}
+}
+
+func TestFetch(t *testing.T) {
+	var hits atomic.Int32
+	mux := http.NewServeMux()
+	page := func(path, kind, body string) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			hits.Add(1)
+			w.Header().Set("Content-Type", kind)
+			fmt.Fprint(w, body)
+		})
+	}
+	page("/text", "text/plain; charset=utf-8", "plain & <b>\n")
+	page("/html", "text/html", `<title>T</title><script>evil()</script><h1>Head</h1><p>a&amp;b <a href="/x">link</a></p>`)
+	page("/latin", "text/plain; charset=iso-8859-1", "caf\xe9 \x80")
+	page("/png", "image/png", "\x89PNG\r\n\x1a\n\x00")
+	page("/big", "text/plain", strings.Repeat("0123456789", maxText/5))
+	mux.HandleFunc("/gone", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "it is gone", 410) })
+	mux.HandleFunc("/zip", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Write([]byte{0x1f, 0x8b})
+	})
+	mux.HandleFunc("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", 302) })
+	mux.HandleFunc("/there", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/text", 302) })
+	mux.HandleFunc("/file", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file:///etc/passwd", 302) })
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	other := strings.Replace(server.URL, "127.0.0.1", "127.0.0.2", 1)
+	mux.HandleFunc("/inward", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other+"/text", 302) })
+
+	closed := fetchServer(t)
+	for _, u := range []string{server.URL + "/text", strings.Replace(server.URL, "127.0.0.1", "localhost", 1) + "/text", strings.Replace(server.URL, "127.0.0.1", "[::ffff:127.0.0.1]", 1) + "/text"} {
+		fails(t, closed, "private or local", "fetch_url", "url", u)
+	}
+	if hits.Load() != 0 {
+		t.Fatalf("%d requests arrived", hits.Load())
+	}
+	s := fetchServer(t, "127.0.0.1")
+	for path, want := range map[string]string{
+		"/text": "Content-Type: text/plain; charset=utf-8\n\nplain & <b>\n", "/there": server.URL + "/text\n",
+		"/html": "T\n\n# Head\n\na&b link <" + server.URL + "/x>\n", "/latin": "café €", "/big": "[toolpipe] the text goes on",
+	} {
+		if got := works(t, s, "fetch_url", "url", server.URL+path); !strings.Contains(got, want) || len(got) > maxText+100 {
+			t.Errorf("%s: %.300q", path, got)
+		}
+	}
+	if got := works(t, s, "fetch_url", "url", server.URL+"/html", "raw", true); !strings.Contains(got, "<script>") {
+		t.Errorf("raw: %q", got)
+	}
+	fails(t, s, "it is gone", "fetch_url", "url", server.URL+"/gone")
+	fails(t, s, "image/png", "fetch_url", "url", server.URL+"/png")
+	fails(t, s, "gzip", "fetch_url", "url", server.URL+"/zip")
+	fails(t, s, "redirects", "fetch_url", "url", server.URL+"/loop")
+	fails(t, s, "only http", "fetch_url", "url", server.URL+"/file")
+	fails(t, s, "127.0.0.2 is a private", "fetch_url", "url", server.URL+"/inward")
+	for _, bad := range []string{"", "ftp://example.com/", "file:///etc/passwd", "http://", "http://u:p@example.com/", "//x", "http://a b/"} {
+		fails(t, s, "", "fetch_url", "url", bad)
+	}
+	mux.HandleFunc("/cut", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		fmt.Fprint(w, "begin")
+	})
+	if got := works(t, s, "fetch_url", "url", server.URL+"/cut"); !strings.Contains(got, "begin") || !strings.Contains(got, "ended early") {
+		t.Errorf("/cut: %q", got)
+	}
+}
+
+func TestReadableText(t *testing.T) {
+	base, _ := url.Parse("https://h.example/dir/")
+	for page, want := range map[string]string{
+		"":             "\n",
+		"just text":    "just text\n",
+		"a  \n b<br>c": "a b\nc\n",
+		"<ul><li>one<li>two<ul><li>in</ul></ul>x": "- one\n- two\n  - in\nx\n",
+		"<ul><li><p>one</p></li></ul>":            "- one\n",
+		"<pre>  a\n   b</pre>":                    "  a\n   b\n",
+		"<p>1 < 2 &lt; 3 & 4</p>":                 "1 < 2 < 3 & 4\n",
+		`<a href="p.html">x</a>`:                  "x <https://h.example/dir/p.html>\n",
+		`<a href="javascript:x()">x</a>`:          "x\n",
+		`<a title="a > b" href=/q>x</a>`:          "x <https://h.example/q>\n",
+		"<style>p{}</STYLE>seen":                  "seen\n",
+		"<script>if (a</b) '</p>'":                "\n",
+		"<!-- <p>no</p> -->yes":                   "yes\n",
+		"<!-- open":                               "\n",
+		"<h2>H</h2>t":                             "## H\n\nt\n",
+		"<tr><td>a</td><td>b</td></tr>":           "a b\n",
+		`<img alt="a cat" src=x>`:                 "[image: a cat]\n",
+		"<":                                       "<\n",
+		"</":                                      "\n",
+		"<p":                                      "\n",
+	} {
+		if got := string(readableText([]byte(page), base)); got != want {
+			t.Errorf("%q: %q, want %q", page, got, want)
+		}
+	}
+}
+
+func FuzzReadableText(f *testing.F) {
+	for _, seed := range []string{"<p>a</p>", "<a href='x'>", "<script>", "<li><li>", "<pre>&amp;", "<!--", "<a b=\"", "&#x0;<td>"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, page string) {
+		out := readableText([]byte(page), nil)
+		if len(out) > 64*len(page)+64 {
+			t.Errorf("%d bytes from %d", len(out), len(page))
+		}
+		if !strings.ContainsAny(page, "<&") && strings.Join(strings.Fields(strings.ReplaceAll(page, "\u00a0", " ")), "") != strings.Join(strings.Fields(string(out)), "") {
+			t.Errorf("plain text changed: %q from %q", out, page)
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// glob is a pattern over paths with slashes: * ? [a-z] within a name, ** for
+// any number of directories, {a,b} for either. A pattern without a slash is
+// for the name alone, at any depth.
+type glob struct {
+	base         bool // for the name alone
+	alternatives [][]string
+}
+
+const maxAlternatives = 256
+
+func parseGlob(pattern string) (*glob, error) {
+	if pattern == "" {
+		return nil, errors.New("the pattern is empty; * matches every name")
+	}
+	all, err := expandBraces(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", pattern, err)
+	}
+	g := &glob{base: !strings.Contains(pattern, "/")}
+	for _, a := range all {
+		names := strings.Split(strings.TrimPrefix(strings.TrimPrefix(a, "./"), "/"), "/")
+		for _, n := range names {
+			if _, err := path.Match(n, ""); err != nil {
+				return nil, fmt.Errorf("pattern %q: %q is not complete ([ needs ], a final \\ a character)", pattern, n)
+			}
+		}
+		g.alternatives = append(g.alternatives, names)
+	}
+	return g, nil
+}
+
+// expandBraces replaces each {a,b} by its alternatives, inner ones too.
+func expandBraces(pattern string) ([]string, error) {
+	open := strings.IndexByte(pattern, '{')
+	if open < 0 {
+		return []string{pattern}, nil
+	}
+	depth, from := 0, open+1
+	var choices []string
+	for i := open; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '{':
+			depth++
+		case c == ',' && depth == 1, c == '}' && depth == 1:
+			choices = append(choices, pattern[from:i])
+			from = i + 1
+		}
+		if pattern[i] != '}' {
+			continue
+		}
+		if depth--; depth == 0 {
+			return joinChoices(pattern[:open], choices, pattern[i+1:])
+		}
+	}
+	return nil, errors.New("{ without }")
+}
+
+func joinChoices(before string, choices []string, after string) ([]string, error) {
+	var all []string
+	for _, c := range choices {
+		more, err := expandBraces(before + c + after)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, more...); len(all) > maxAlternatives {
+			return nil, fmt.Errorf("more than %d alternatives", maxAlternatives)
+		}
+	}
+	return all, nil
+}
+
+// matches says whether a path, from where the search began, fits.
+func (g *glob) matches(rel, name string) bool {
+	for _, names := range g.alternatives {
+		if g.base {
+			if fits(names[0], name) {
+				return true
+			}
+		} else if fitsPath(names, rel) {
+			return true
+		}
+	}
+	return false
+}
+
+func fits(pattern, name string) bool {
+	switch {
+	case pattern == "*" || pattern == "**":
+		return true
+	case len(pattern) > 1 && pattern[0] == '*' && !strings.ContainsAny(pattern[1:], `*?[\`):
+		return strings.HasSuffix(name, pattern[1:]) // as *.go is, nearly always
+	}
+	ok, _ := path.Match(pattern, name)
+	return ok
+}
+
+// fitsPath matches names against the elements of rel, going back to the last
+// ** only, so that its time is bounded by their product.
+func fitsPath(names []string, rel string) bool {
+	back, backRel, inBack := -1, "", false
+	i := 0
+	for {
+		if i < len(names) && names[i] == "**" {
+			back, backRel, inBack = i, rel, true
+			i++
+			if i == len(names) {
+				return true
+			}
+			continue
+		}
+		if rel == "" && i == len(names) {
+			return true
+		}
+		element, rest, _ := strings.Cut(rel, "/")
+		if i < len(names) && rel != "" && fits(names[i], element) {
+			i, rel = i+1, rest
+			continue
+		}
+		if !inBack || backRel == "" {
+			return false
+		}
+		_, backRel, _ = strings.Cut(backRel, "/")
+		i, rel = back+1, backRel
+	}
+}

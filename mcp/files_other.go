@@ -1,0 +1,18 @@
+//go:build !unix
+
+package mcp
+
+import (
+	"io/fs"
+	"os"
+)
+
+const openFlags = os.O_RDONLY
+
+func device(fs.FileInfo) uint64 { return 0 }
+
+func aliased(fs.FileInfo) bool { return true }
+
+func keepOwner(*os.File, fs.FileInfo) {}
+
+func syncDir(*os.File) error { return nil }

@@ -1,0 +1,175 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"unicode/utf8"
+)
+
+// openArgument opens the file that the path argument names.
+func (v *view) openArgument(args arguments) (*os.File, int64, string, error) {
+	p, err := v.find(args.text("path"))
+	if err != nil {
+		return nil, 0, "", err
+	}
+	defer p.close()
+	f, info, err := p.open()
+	if err != nil {
+		return nil, 0, "", err
+	}
+	return f, info.Size(), p.asked, nil
+}
+
+func (v *view) readFile(_ context.Context, args arguments) (*Result, error) {
+	f, size, path, err := v.openArgument(args)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	offset, length := args.integer("offset", 0), args.integer("length", size)
+	part := args.has("offset") || args.has("length")
+	switch {
+	case offset < 0 || length < 0:
+		return nil, fmt.Errorf("offset and length must not be negative")
+	case offset > size:
+		return nil, fmt.Errorf("%q has %d bytes, offset %d is past the end", path, size, offset)
+	}
+	if !part {
+		length = size
+	}
+	buf := make([]byte, min(length, size-offset, maxText))
+	n, err := f.ReadAt(buf, offset)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("%q: %w", path, reason(err))
+	}
+	buf = buf[:n]
+	if !part && looksBinary(buf) {
+		return nil, fmt.Errorf("%q is a binary file of %d bytes, not text; get_file_summary says more, offset and length read a part of it anyway", path, size)
+	}
+	rest := min(length, size-offset) - int64(n)
+	if rest > 0 {
+		buf = wholeRunes(buf)
+		buf = fmt.Appendf(buf, "\n[toolpipe] bytes %d to %d of %d are shown; go on with offset %d\n", offset, offset+int64(len(buf)), size, offset+int64(len(buf)))
+	}
+	return textResult(buf), nil
+}
+
+// looksBinary says whether a file that begins so is not text.
+func looksBinary(b []byte) bool { return bytes.IndexByte(b[:min(len(b), 32<<10)], 0) >= 0 }
+
+// wholeRunes is b without a character that was cut at its end.
+func wholeRunes(b []byte) []byte {
+	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-i:]) {
+				return b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
+}
+
+func (v *view) getFileSlice(ctx context.Context, args arguments) (*Result, error) {
+	first, last := args.integer("start_line", 1), args.integer("end_line", -1)
+	switch {
+	case first < 1:
+		return nil, fmt.Errorf("start_line is %d; lines count from 1", first)
+	case args.has("end_line") && last < first:
+		return nil, fmt.Errorf("end_line %d is before start_line %d", last, first)
+	}
+	f, _, path, err := v.openArgument(args)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s := slice{first: first, last: last}
+	if err := s.read(ctx, f); err != nil {
+		return nil, fmt.Errorf("%q: %w", path, reason(err))
+	}
+	switch {
+	case s.full:
+		s.text = wholeRunes(s.text)
+		s.text = fmt.Appendf(s.text, "\n[toolpipe] the slice is cut at %d bytes, in line %d\n", len(s.text), s.line)
+	case first > s.count() && !(first == 1 && last < 0):
+		return nil, fmt.Errorf("%q has %d lines; start_line %d is past the end", path, s.count(), first)
+	case last > s.count():
+		return nil, fmt.Errorf("%q has %d lines; end_line %d is past the end", path, s.count(), last)
+	}
+	return textResult(s.text), nil
+}
+
+// slice reads lines first to last, last -1 being the end, and nothing behind.
+type slice struct {
+	first, last int64
+	line        int64 // the one being read, from 1
+	begun       bool  // it has a byte
+	text        []byte
+	full        bool
+}
+
+const readChunk = 64 << 10
+
+func (s *slice) read(ctx context.Context, r io.Reader) error {
+	buf := make([]byte, readChunk)
+	s.line = 1
+	for s.last < 0 || s.line <= s.last {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		n, err := r.Read(buf)
+		s.take(buf[:n])
+		if err == io.EOF || s.full {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *slice) take(b []byte) {
+	for len(b) > 0 && !s.full {
+		if s.line < s.first {
+			if n := int64(bytes.Count(b, []byte("\n"))); s.line+n < s.first {
+				s.line += n
+				s.begun = b[len(b)-1] != '\n'
+				return
+			}
+		} else if s.last >= 0 && s.line > s.last {
+			return
+		}
+		end, whole := bytes.IndexByte(b, '\n')+1, true
+		if end == 0 {
+			end, whole = len(b), false
+		}
+		if s.line >= s.first {
+			s.keep(b[:end])
+		}
+		s.begun = true
+		if whole {
+			s.line++
+			s.begun = false
+		}
+		b = b[end:]
+	}
+}
+
+func (s *slice) keep(b []byte) {
+	if room := maxText - len(s.text); len(b) > room {
+		b, s.full = b[:room], true
+	}
+	s.text = append(s.text, b...)
+}
+
+// count is how many lines were seen.
+func (s *slice) count() int64 {
+	if s.begun {
+		return s.line
+	}
+	return s.line - 1
+}

@@ -1,0 +1,82 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// errEnough ends a walk whose answer is full.
+var errEnough = errors.New("enough")
+
+const maxFound = 2000 // paths that a search answers
+
+func (v *view) searchFiles(ctx context.Context, args arguments) (*Result, error) {
+	g, err := parseGlob(args.text("pattern"))
+	if err != nil {
+		return nil, err
+	}
+	p, dir, err := v.startDirectory(args)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	var b []byte
+	found := 0
+	skipped, err := v.walk(ctx, dir, p.rel, 1, maxDepthWalked, func(w *walked) error {
+		from := startedAt(p.rel, w.at)
+		for _, e := range w.entries {
+			rel := e.Name()
+			if from != "" && !g.base {
+				rel = from + "/" + rel
+			}
+			if !g.matches(rel, e.Name()) {
+				continue
+			}
+			if found == maxFound || len(b) > maxText {
+				return errEnough
+			}
+			found++
+			b = append(b, shownName(w.rel(e.Name()))...)
+			if e.IsDir() {
+				b = append(b, '/')
+			}
+			b = append(b, '\n')
+		}
+		return nil
+	})
+	switch {
+	case err == errEnough:
+		b = fmt.Appendf(b, "[toolpipe] the first %d matches are shown; a narrower pattern or path shows the others\n", found)
+	case err != nil:
+		return nil, err
+	case found == 0:
+		b = fmt.Appendf(b, "no file matches %q below %q\n", args.text("pattern"), p.rel)
+	}
+	return textResult(appendSkipped(b, skipped)), nil
+}
+
+// startedAt is a directory seen from where the search began; "" for that one.
+func startedAt(start, at string) string {
+	if start == "." {
+		if at == "." {
+			return ""
+		}
+		return at
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(at, start), "/")
+}
+
+func appendSkipped(b []byte, skipped int) []byte {
+	if skipped > 0 {
+		b = fmt.Appendf(b, "[toolpipe] %d directories or entries could not be read\n", skipped)
+	}
+	return b
+}
+
+// includes says whether grep looks into a file; without a pattern into all.
+func includes(g *glob, start, rel string) bool {
+	return g == nil || g.matches(startedAt(start, rel), path.Base(rel))
+}

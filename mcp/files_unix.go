@@ -1,0 +1,37 @@
+//go:build unix
+
+package mcp
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// openFlags keep an open from waiting for a FIFO's other end and from making
+// a terminal ours. os.Root does not ask for large files by itself.
+const openFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY | largeFile
+
+// device is the number of the file system that a file is on.
+func device(info fs.FileInfo) uint64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Dev)
+	}
+	return 0
+}
+
+// aliased says whether a file has more names than one.
+func aliased(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && s.Nlink > 1
+}
+
+// keepOwner gives f the owner of the file it replaces, where it may.
+func keepOwner(f *os.File, info fs.FileInfo) {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		f.Chown(int(s.Uid), int(s.Gid))
+	}
+}
+
+// syncDir makes a rename in d last.
+func syncDir(d *os.File) error { return d.Sync() }

@@ -1,0 +1,124 @@
+package mcp
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+const (
+	maxDepthWalked = 256     // directories inside each other
+	maxKept        = 200_000 // entries of one directory that a walk looks at
+	readAtOnce     = 1024    // entries more than are kept before some are dropped
+)
+
+// entries reads a directory: of the names that may be shown the keep first
+// ones in order, and how many there are.
+func (v *view) entries(ctx context.Context, dir *os.Root, at string, keep int) (list []entry, total int, err error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, 0, reason(err)
+	}
+	defer f.Close()
+	err = readDirectory(dir, f, func(some []entry) error {
+		for _, e := range some {
+			if !v.hidesEntry(dir, at, e) {
+				list = append(list, e)
+				total++
+			}
+		}
+		if len(list) > 2*keep+readAtOnce {
+			sortEntries(list)
+			list = slices.Clip(list[:keep])
+		}
+		return context.Cause(ctx)
+	})
+	if err != nil {
+		return nil, 0, reason(err)
+	}
+	sortEntries(list)
+	return list[:min(keep, len(list))], total, nil
+}
+
+func sortEntries(list []entry) {
+	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+}
+
+func (v *view) hidesEntry(dir *os.Root, at string, e entry) bool {
+	if v.only != "" && e.Name() != v.only || v.hides(at, e.Name()) {
+		return true
+	}
+	if !v.ownHasLinks() || !e.Type().IsRegular() {
+		return false
+	}
+	info, err := dir.Lstat(e.Name())
+	return err == nil && v.own.has(info)
+}
+
+// ownHasLinks says whether another name may lead to one of toolpipe's own files.
+func (v *view) ownHasLinks() bool { return slices.ContainsFunc(v.own.infos, aliased) }
+
+// walked is a directory on a walk. Whoever needs it longer than the visit
+// retains it, and releases it.
+type walked struct {
+	dir     *os.Root
+	at      string // from the root; "." for the root
+	depth   int    // of what is in it; 1 where the walk began
+	entries []entry
+	users   atomic.Int32
+}
+
+func (w *walked) retain() { w.users.Add(1) }
+
+func (w *walked) release() {
+	if w.users.Add(-1) == 0 {
+		w.dir.Close()
+	}
+}
+
+// rel is where an entry is, from the root.
+func (w *walked) rel(name string) string {
+	if w.at == "." {
+		return name
+	}
+	return w.at + "/" + name
+}
+
+// walk visits a directory, then those in it, in order of their names. It
+// follows no links and stays out of the kernel's file systems. What cannot be
+// read is counted and left out.
+func (v *view) walk(ctx context.Context, dir *os.Root, at string, depth, deepest int, visit func(*walked) error) (skipped int, err error) {
+	w := &walked{dir: dir, at: at, depth: depth}
+	w.retain()
+	defer w.release()
+	entries, total, err := v.entries(ctx, dir, at, maxKept)
+	if err != nil {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		return 1, nil
+	}
+	skipped = total - len(entries)
+	w.entries = entries
+	if err := visit(w); err != nil {
+		return skipped, err
+	}
+	for _, e := range entries {
+		if !e.IsDir() || depth >= deepest {
+			continue
+		}
+		rel := w.rel(e.Name())
+		sub, err := v.subdirectory(dir, e.Name(), rel, nil)
+		if err != nil {
+			skipped++
+			continue
+		}
+		n, err := v.walk(ctx, sub, rel, depth+1, deepest, visit)
+		if skipped += n; err != nil {
+			return skipped, err
+		}
+	}
+	return skipped, nil
+}

@@ -1,0 +1,241 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+const maxEdited = 32 << 20 // bytes of a file that is edited as a whole
+
+func (v *view) writeFile(ctx context.Context, args arguments) (*Result, error) {
+	v.writing.Lock()
+	defer v.writing.Unlock()
+	path, content := args.text("path"), args.text("content")
+	p, err := v.findNew(path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	verb := "created"
+	if p.info != nil {
+		verb = "replaced"
+	}
+	if err := p.replace(ctx, []byte(content)); err != nil {
+		return nil, err
+	}
+	return textResult(fmt.Sprintf("%s %s: %d bytes, %d lines\n", verb, shownName(p.rel), len(content), countLines([]byte(content)))), nil
+}
+
+// findNew is find for a file to be written: directories that are missing on
+// the way are made.
+func (v *view) findNew(path string) (*place, error) {
+	p, err := v.find(path)
+	if _, absent := errors.AsType[*noFile](err); !absent || v.only != "" {
+		return p, err
+	}
+	names, splitErr := v.split(path)
+	if splitErr != nil {
+		return nil, splitErr
+	}
+	if names[len(names)-1] == "." || slices.Contains(names, "..") {
+		return nil, err
+	}
+	for n := 1; n < len(names); n++ {
+		if err := v.makeDirectory(path, names[:n]); err != nil {
+			return nil, err
+		}
+	}
+	return v.find(path)
+}
+
+func (v *view) makeDirectory(asked string, names []string) error {
+	p, err := v.find(filepath.Join(names...))
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if p.info != nil {
+		return nil
+	}
+	if why := v.unwritable(p.rel); why != "" {
+		return v.refusal(asked, why)
+	}
+	if err := p.dir.Mkdir(p.name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%q: %w", asked, reason(err))
+	}
+	return nil
+}
+
+func (v *view) unwritable(rel string) string { return unwritable(filepath.Base(v.real), rel) }
+
+// replace puts a new file in the place of what is there, or of nothing. Who
+// reads sees the old or the new content. Neither a link nor another name of
+// the old file is written through. The mode is kept.
+func (p *place) replace(ctx context.Context, content []byte) (err error) {
+	if why := p.v.unwritable(p.rel); why != "" {
+		return p.v.refusal(p.asked, why)
+	}
+	mode := fs.FileMode(0o666) // less the umask
+	if p.info != nil {
+		if err := p.regular(); err != nil {
+			return err
+		}
+		mode = 0o600
+	}
+	name := ".toolpipe-" + rand.Text() + ".tmp"
+	f, err := p.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return fmt.Errorf("%q: %w", p.asked, reason(err))
+	}
+	defer func() {
+		if err != nil {
+			p.dir.Remove(name)
+			err = fmt.Errorf("%q is as it was: %w", p.asked, reason(err))
+		}
+	}()
+	if err := p.fill(f, content); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := p.unchanged(); err != nil {
+		return err
+	}
+	if err := p.dir.Rename(name, p.name); err != nil {
+		return err
+	}
+	if d, err := p.dir.Open("."); err == nil {
+		syncDir(d)
+		d.Close()
+	}
+	return nil
+}
+
+// fill writes content, gives f the owner and mode of what it replaces and
+// waits for the disk.
+func (p *place) fill(f *os.File, content []byte) error {
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	if p.info != nil {
+		keepOwner(f, p.info)
+		if err := f.Chmod(p.info.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	return f.Sync()
+}
+
+// unchanged says whether what is to be replaced is still what was found.
+func (p *place) unchanged() error {
+	now, err := p.dir.Lstat(p.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && p.info == nil:
+		return nil
+	case err != nil:
+		return err
+	case p.info == nil || !os.SameFile(now, p.info) || now.Size() != p.info.Size() || !now.ModTime().Equal(p.info.ModTime()):
+		return errors.New("somebody else changed it meanwhile; read it again")
+	}
+	return nil
+}
+
+// change is an edit of a whole file: it reads, edits, and replaces.
+func (v *view) change(ctx context.Context, path string, edit func(content []byte) ([]byte, string, error)) (*Result, error) {
+	v.writing.Lock()
+	defer v.writing.Unlock()
+	p, err := v.find(path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if p.info != nil {
+		if why := v.unwritable(p.rel); why != "" {
+			return nil, v.refusal(path, why)
+		}
+	}
+	f, info, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	content, err := readWhole(f, info.Size())
+	f.Close()
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", path, err)
+	}
+	p.info = info
+	edited, said, err := edit(content)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", path, err)
+	}
+	if err := p.replace(ctx, edited); err != nil {
+		return nil, err
+	}
+	return textResult(said), nil
+}
+
+func readWhole(f *os.File, size int64) ([]byte, error) {
+	if size > maxEdited {
+		return nil, fmt.Errorf("it has %d bytes; files of more than %d are not edited", size, maxEdited)
+	}
+	content := make([]byte, 0, size+1)
+	content, err := appendAll(content, io.LimitReader(f, maxEdited+1))
+	if err == nil && len(content) > maxEdited {
+		err = fmt.Errorf("it is growing beyond %d bytes", maxEdited)
+	}
+	return content, reason(err)
+}
+
+func appendAll(b []byte, r io.Reader) ([]byte, error) {
+	for {
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			return b, nil
+		}
+		if err != nil {
+			return b, err
+		}
+		if len(b) == cap(b) {
+			b = slices.Grow(b, len(b)+1)
+		}
+	}
+}
+
+func (v *view) editFile(ctx context.Context, args arguments) (*Result, error) {
+	return v.change(ctx, args.text("path"), func(content []byte) ([]byte, string, error) {
+		edited, n, lines, err := replaceText(content, args.text("old_string"), args.text("new_string"), args.flag("replace_all"))
+		if err != nil {
+			return nil, "", err
+		}
+		places := "line"
+		if n > 1 {
+			places = fmt.Sprintf("%d places, lines", n)
+		}
+		return edited, fmt.Sprintf("edited %s: %s %s\n", shownName(args.text("path")), places, joinLines(n, lines)), nil
+	})
+}
+
+func (v *view) setFileSlice(ctx context.Context, args arguments) (*Result, error) {
+	first, last := args.integer("start_line", 0), args.integer("end_line", 0)
+	return v.change(ctx, args.text("path"), func(content []byte) ([]byte, string, error) {
+		edited, err := replaceLines(content, first, last, args.text("new_content"))
+		if err != nil {
+			return nil, "", err
+		}
+		was, is := countLines(content), countLines(edited)
+		return edited, fmt.Sprintf("edited %s: it had %d lines and has %d\n", shownName(args.text("path")), was, is), nil
+	})
+}

@@ -1,0 +1,110 @@
+package mcp
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// paramHeader is an argument that is sent as a header too (x-mcp-header,
+// 2026-07-28; mcp-client.md 3.5).
+type paramHeader struct {
+	path []string
+	name string // without Mcp-Param-
+}
+
+// header takes an x-mcp-header annotation of the subschema at path.
+func (w *schemaWalk) header(raw []byte, path []string) {
+	mark := member(raw, "x-mcp-header")
+	if mark == nil || w.misuse != "" {
+		return
+	}
+	name := text(mark)
+	typ := text(member(raw, "type"))
+	switch {
+	case !isToken(name):
+		w.misuse = fmt.Sprintf("x-mcp-header %s is not a header name", snippet(mark))
+	case len(path) == 0:
+		w.misuse = fmt.Sprintf("x-mcp-header %q is not on a plain property", name)
+	case typ != "string" && typ != "integer" && typ != "boolean":
+		w.misuse = fmt.Sprintf("x-mcp-header %q is on a property that is not of type string, integer or boolean", name)
+	}
+	for _, h := range w.headers {
+		if strings.EqualFold(h.name, name) {
+			w.misuse = fmt.Sprintf("x-mcp-header %q is used twice", name)
+		}
+	}
+	if w.misuse == "" {
+		w.headers = append(w.headers, paramHeader{path, name})
+	}
+}
+
+// isToken is RFC 9110, section 5.6.2.
+func isToken(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !asciiLetter(c) && (c < '0' || c > '9') && !strings.Contains("!#$%&'*+-.^_`|~", string(rune(c))) || c >= 0x80 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// headerFields are the headers that a call with these arguments carries.
+func headerFields(headers []paramHeader, args []byte) ([]headerField, error) {
+	var fields []headerField
+	for _, h := range headers {
+		value, ok, err := headerText(member(args, h.path...))
+		if err != nil {
+			return nil, fmt.Errorf("argument %q: %w", strings.Join(h.path, "."), err)
+		}
+		if ok {
+			fields = append(fields, headerField{h.name, headerValue(value)})
+		}
+	}
+	return fields, nil
+}
+
+// headerText is an argument as a header says it; none for null, an absent one
+// and what cannot be said.
+func headerText(v []byte) (string, bool, error) {
+	switch {
+	case kind(v) == '"':
+		return unquote(v), true, nil
+	case string(v) == "true" || string(v) == "false":
+		return string(v), true, nil
+	case !isNumber(v):
+		return "", false, nil
+	}
+	const most = 1<<53 - 1
+	n, ok := integer(v)
+	if !ok {
+		f, err := strconv.ParseFloat(string(v), 64)
+		if n = int64(f); err != nil || f > most || f < -most || float64(n) != f {
+			return "", false, fmt.Errorf("%s cannot be sent as an integer header", v)
+		}
+	}
+	if n > most || n < -most {
+		return "", false, fmt.Errorf("%s is beyond the integers that a header may carry", v)
+	}
+	return strconv.FormatInt(n, 10), true, nil
+}
+
+const (
+	sentinelBegin = "=?base64?"
+	sentinelEnd   = "?="
+)
+
+// headerValue is s as it stands in a header: itself if it is printable ASCII
+// without white space around it and does not look encoded, otherwise base64
+// between markers (mcp-client.md 3.4).
+func headerValue(s string) string {
+	plain := strings.TrimSpace(s) == s && !(strings.HasPrefix(s, sentinelBegin) && strings.HasSuffix(s, sentinelEnd))
+	for i := range len(s) {
+		plain = plain && s[i] >= 0x20 && s[i] <= 0x7E
+	}
+	if plain {
+		return s
+	}
+	return sentinelBegin + base64.StdEncoding.EncodeToString([]byte(s)) + sentinelEnd
+}

@@ -1,0 +1,275 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"toolpipe/stream"
+)
+
+// exchangeReader reads the response to one request.
+type exchangeReader struct {
+	h      *httpConn
+	ctx    context.Context
+	r      *request
+	id     int64
+	cancel context.CancelCauseFunc
+	at     httpState // when it was sent
+
+	reply  *message
+	lastID string        // of the stream's events: where to resume
+	retry  time.Duration // how long to wait before that
+}
+
+// errNoReply is why a response without the reply is a failure.
+var errNoReply = errors.New("the response ended without the reply")
+
+// read returns the result, or an error as exchange does.
+func (x *exchangeReader) read(res *http.Response) ([]byte, error) {
+	if res.StatusCode < 200 || res.StatusCode >= 300 {
+		e := x.h.failure(res)
+		return nil, &undelivered{sent: e.status >= 500 && e.rpc == nil, cause: e}
+	}
+	if id := res.Header.Get("Mcp-Session-Id"); id != "" && x.r.method == "initialize" {
+		x.h.mu.Lock()
+		x.h.at.session = id
+		x.h.mu.Unlock()
+	}
+	err := x.body(res)
+	for err == nil && x.reply == nil && x.resumable() {
+		err = x.resume()
+	}
+	switch {
+	case x.reply != nil:
+		result, err := x.reply.answer()
+		if e, ok := errors.AsType[*rpcError](err); ok {
+			return nil, &statusError{status: res.StatusCode, header: res.Header, rpc: e}
+		}
+		return result, nil
+	case err == nil:
+		err = errNoReply
+	}
+	return nil, &undelivered{sent: true, cause: err}
+}
+
+// body reads one response body, whatever its Content-Type claims: what it
+// begins with decides where that is wrong (mcp-client.md section 14, 11).
+func (x *exchangeReader) body(res *http.Response) error {
+	defer res.Body.Close()
+	r := unpacked(res)
+	switch mediaType(res) {
+	case "application/json":
+		return x.json(r, res)
+	case "text/event-stream":
+		return x.events(r)
+	}
+	b := bufio.NewReader(r)
+	for {
+		c, err := b.ReadByte()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case c == ' ' || c == '\n' || c == '\r' || c == '\t' || c >= 0x80:
+			continue
+		}
+		b.UnreadByte()
+		if c == '{' || c == '[' {
+			return x.json(b, nil)
+		}
+		return x.events(b)
+	}
+}
+
+// json reads a body that is one message. It is the reply to this request,
+// whatever its id says.
+func (x *exchangeReader) json(r io.Reader, res *http.Response) error {
+	length := int64(-1)
+	if res != nil && r == io.Reader(res.Body) {
+		length = res.ContentLength
+	}
+	body, err := readAll(r, length)
+	if err != nil {
+		return err
+	}
+	x.h.in.wire('<', body)
+	err = parseMessages(body, func(m message) {
+		if m.isReply() {
+			x.reply = &m
+		} else {
+			x.other(m)
+		}
+	})
+	if err != nil {
+		return &notJSON{err, snippet(body)}
+	}
+	return nil
+}
+
+// notJSON is a success that carries no JSON-RPC.
+type notJSON struct {
+	cause error
+	body  string
+}
+
+func (e *notJSON) Error() string {
+	return "the response is not JSON: " + e.cause.Error() + ": " + e.body
+}
+
+// events reads an event stream up to the reply.
+func (x *exchangeReader) events(r io.Reader) error {
+	for ev, err := range stream.Events(r, maxFrame) {
+		if err != nil {
+			return err
+		}
+		if ev.ID != "" {
+			x.lastID = ev.ID
+		}
+		if ev.Retry > 0 {
+			x.retry = ev.Retry
+		}
+		if ev.Name == "endpoint" && x.at.session == "" {
+			return errOldTransport
+		}
+		if x.event(ev); x.reply != nil {
+			x.drain(r)
+			return nil
+		}
+	}
+	return nil
+}
+
+// event takes the messages out of an event; one that is cut short counts if
+// what came is whole.
+func (x *exchangeReader) event(ev stream.Event) {
+	if len(bytes.TrimSpace(ev.Data)) == 0 || ev.Name != "" && ev.Name != "message" {
+		return
+	}
+	x.h.in.wire('<', ev.Data)
+	err := parseMessages(ev.Data, func(m message) {
+		switch {
+		case !m.isReply():
+			x.other(m)
+		case x.mine(m.id):
+			x.reply = &m
+		}
+	})
+	if err != nil && !ev.Unfinished {
+		x.h.in.notified("", ev.Data)
+	}
+}
+
+// mine says whether a reply on the stream is this request's: its id, or none
+// that could be another's.
+func (x *exchangeReader) mine(id []byte) bool {
+	n, ok := replyID(id)
+	return !ok || n == x.id
+}
+
+// drain lets the connection be used again: a stream ends after the reply, and
+// if it does not at once, the connection is given up.
+func (x *exchangeReader) drain(r io.Reader) {
+	t := time.AfterFunc(drainTime, func() { x.cancel(nil) })
+	defer t.Stop()
+	io.Copy(io.Discard, io.LimitReader(r, 64<<10))
+}
+
+const drainTime = 25 * time.Millisecond
+
+// other takes what is not a reply.
+func (x *exchangeReader) other(m message) {
+	switch {
+	case m.method == nil:
+	case m.id != nil:
+		x.h.asked(m)
+	case text(m.method) == "notifications/progress":
+		if x.r.heard != nil {
+			x.r.heard(m.params)
+		}
+	default:
+		x.h.in.notified(text(m.method), m.params)
+	}
+}
+
+// asked passes on a request of the server; its response is a POST of its own,
+// while the stream is still being read.
+func (h *httpConn) asked(m message) {
+	id := bytes.Clone(m.id)
+	m = message{id: id, method: bytes.Clone(m.method), params: bytes.Clone(m.params)}
+	h.in.asked(m, func(response []byte) {
+		h.later(10*time.Second, func(ctx context.Context) { h.tell(ctx, response) })
+	})
+}
+
+// resumable: the stream had ids, so a legacy server keeps what we missed.
+func (x *exchangeReader) resumable() bool {
+	return x.lastID != "" && x.at.revision != "" && x.at.revision != modernRevision
+}
+
+const (
+	defaultRetry = time.Second
+	maxRetry     = time.Minute
+)
+
+// resume asks for the rest of a stream that ended before the reply.
+func (x *exchangeReader) resume() error {
+	wait := defaultRetry
+	if x.retry > 0 {
+		wait = min(x.retry, maxRetry)
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-x.ctx.Done():
+		return context.Cause(x.ctx)
+	}
+	from := x.lastID
+	res, err := x.h.get(x.ctx, x.at, from)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if err := x.events(unpacked(res)); err != nil && x.lastID == from {
+		return err
+	}
+	return nil
+}
+
+// get opens an event stream of a legacy session.
+func (h *httpConn) get(ctx context.Context, at httpState, lastID string) (*http.Response, error) {
+	req := h.newRequest(http.MethodGet, at, false)
+	req.Header["Accept"] = []string{"text/event-stream"}
+	if lastID != "" {
+		req.Header["Last-Event-Id"] = []string{lastID}
+	}
+	res, err := h.send(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, h.failure(res)
+	}
+	return res, nil
+}
+
+// sseData is the data of a body that is one event, or the body itself: some
+// servers send errors as events.
+func sseData(body []byte) []byte {
+	if i := space(body, 0); i == len(body) || body[i] == '{' || body[i] == '[' {
+		return body
+	}
+	for line := range strings.Lines(string(body)) {
+		if data, ok := strings.CutPrefix(strings.TrimSpace(line), "data:"); ok {
+			return []byte(data)
+		}
+	}
+	return body
+}

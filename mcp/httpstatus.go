@@ -1,0 +1,80 @@
+package mcp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// statusError is a response that is not a success.
+type statusError struct {
+	status   int
+	body     []byte // its beginning
+	header   http.Header
+	rpc      *rpcError // what the body says; nil when it is no JSON-RPC error
+	location string    // of a redirection
+}
+
+func (e *statusError) Error() string {
+	if e.rpc != nil && e.status == http.StatusOK {
+		return e.rpc.Error()
+	}
+	message := fmt.Sprintf("HTTP status %d %s", e.status, http.StatusText(e.status))
+	switch {
+	case e.location != "":
+		message += fmt.Sprintf(" to %q", e.location)
+	case e.rpc != nil:
+		message += ": " + e.rpc.Error()
+	case len(bytes.TrimSpace(e.body)) > 0:
+		message += ": " + snippet(e.body)
+	}
+	return message
+}
+
+func (e *statusError) Unwrap() error {
+	if e.rpc == nil {
+		return nil
+	}
+	return e.rpc
+}
+
+// failure reads the beginning of a response that is no success and closes it.
+func (h *httpConn) failure(res *http.Response) *statusError {
+	defer res.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(unpacked(res), 8<<10))
+	h.in.wire('<', fmt.Appendf(nil, "HTTP %d %s", res.StatusCode, body))
+	e := &statusError{status: res.StatusCode, body: body, header: res.Header}
+	parseMessages(sseData(body), func(m message) {
+		if m.failure != nil {
+			_, err := m.answer()
+			e.rpc, _ = errors.AsType[*rpcError](err)
+		}
+	})
+	return e
+}
+
+// unpacked is the body of a response, unpacked if the server packed it unasked.
+func unpacked(res *http.Response) io.Reader {
+	if !strings.EqualFold(res.Header.Get("Content-Encoding"), "gzip") {
+		return res.Body
+	}
+	return &lazyGzip{r: res.Body}
+}
+
+type lazyGzip struct {
+	r io.Reader
+	z *gzip.Reader
+}
+
+func (g *lazyGzip) Read(p []byte) (n int, err error) {
+	if g.z == nil {
+		if g.z, err = gzip.NewReader(g.r); err != nil {
+			return 0, err
+		}
+	}
+	return g.z.Read(p)
+}

@@ -1,0 +1,175 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// programs are what this test binary can be besides itself: called as
+// "BINARY program:NAME ARG...", it is that program, so that children in tests
+// are real processes and nothing has to be built. Test files add theirs in
+// init.
+var programs = map[string]func(args []string) int{}
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		if name, ok := strings.CutPrefix(os.Args[1], "program:"); ok {
+			os.Exit(programs[name](os.Args[2:]))
+		}
+	}
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// program is the argument vector that runs one of programs.
+func program(name string, args ...string) []string {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return append([]string{self, "program:" + name}, args...)
+}
+
+// hang is the guard of a test against hanging; no test depends on its length.
+const hang = 60 * time.Second
+
+func bounded(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), hang)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// record keeps what hooks were told.
+type record struct {
+	mu       sync.Mutex
+	warnings []string // "code: message"
+	logs     []string
+	wire     []string
+}
+
+func (r *record) hooks() Hooks {
+	add := func(to *[]string, line string) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		*to = append(*to, line)
+	}
+	return Hooks{
+		Warning: func(code, message string) { add(&r.warnings, code+": "+message) },
+		Log:     func(line string) { add(&r.logs, line) },
+		Wire:    func(direction byte, line []byte) { add(&r.wire, string(direction)+string(line)) },
+	}
+}
+
+func (r *record) snapshot(of *[]string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string(nil), *of...)
+}
+
+// warned counts the warnings with a code.
+func (r *record) warned(code string) (n int) {
+	for _, w := range r.snapshot(&r.warnings) {
+		if strings.HasPrefix(w, code+": ") {
+			n++
+		}
+	}
+	return n
+}
+
+// sentLines are the messages that went out and contain part.
+func (r *record) sentLines(part string) (lines []string) {
+	for _, w := range r.snapshot(&r.wire) {
+		if w[0] == '>' && strings.Contains(w, part) {
+			lines = append(lines, w[1:])
+		}
+	}
+	return lines
+}
+
+// connect connects and fails the test if that fails. The session is closed,
+// and its children are checked to be gone, at the end of the test.
+func connect(t *testing.T, spec Spec) (*Session, *record) {
+	t.Helper()
+	s, rec, err := tryConnect(t, spec)
+	if err != nil {
+		t.Fatalf("connect: %v\n%s", err, dump(err))
+	}
+	return s, rec
+}
+
+func tryConnect(t *testing.T, spec Spec) (*Session, *record, error) {
+	t.Helper()
+	rec := &record{}
+	procs := &Processes{}
+	if spec.Name == "" {
+		spec.Name = "peer"
+	}
+	spec.Version = "test"
+	if spec.StartupTimeout == 0 {
+		spec.StartupTimeout = hang
+	}
+	s, err := Connect(bounded(t), spec, rec.hooks(), procs)
+	t.Cleanup(func() {
+		if s != nil {
+			s.Close()
+		}
+		procs.mu.Lock()
+		defer procs.mu.Unlock()
+		if n := len(procs.running); n > 0 {
+			t.Errorf("%d children are left", n)
+		}
+	})
+	return s, rec, err
+}
+
+func dump(err error) string {
+	if e, ok := err.(*ConnectError); ok {
+		return fmt.Sprintf("hint: %s\nstderr: %s", e.Hint, e.Stderr)
+	}
+	return ""
+}
+
+// toolNames lists the tools.
+func toolNames(t *testing.T, s *Session) string {
+	t.Helper()
+	tools, err := s.Tools(bounded(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range tools {
+		names = append(names, tool.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// called makes a call and returns its text, or the error as text.
+func called(t *testing.T, s *Session, tool, args string) string {
+	t.Helper()
+	r, err := s.Call(bounded(t), tool, json.RawMessage(args), nil)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	return unquote(r.Render(0).JSON)
+}
+
+// callFails makes a call that is to fail.
+func callFails(t *testing.T, s *Session, tool, args string) *CallError {
+	t.Helper()
+	r, err := s.Call(bounded(t), tool, json.RawMessage(args), nil)
+	if err == nil {
+		t.Fatalf("the call succeeded: %s", r.Raw)
+	}
+	e, ok := err.(*CallError)
+	if !ok {
+		t.Fatalf("the error is a %T", err)
+	}
+	return e
+}

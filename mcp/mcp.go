@@ -1,0 +1,125 @@
+// Package mcp talks to tool servers by the Model Context Protocol.
+//
+// Its words are the specification's. A Spec says how to reach a server; a
+// Transport carries whole JSON-RPC messages to it; a Session is a connected
+// server. A revision is a dated version of the protocol; "modern" is
+// 2026-07-28 and later (no handshake, metadata on every request), "legacy" all
+// before it. A Server is the other side: tools as Go functions, in this
+// process, over an in-memory transport.
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Spec says how to reach one server. Exactly one of URL, Command and Local is set.
+type Spec struct {
+	Name    string
+	URL     string   // Streamable HTTP
+	Command []string // stdio: argv, started without a shell
+	Local   *Server  // in this process
+
+	Dir        string            // stdio: working directory; "" is a neutral one, not the user's
+	Environ    []string          // stdio and TokenCommand: toolpipe's own environment; only allow-listed names and InheritEnv pass
+	Env        map[string]string // stdio: set in the child
+	InheritEnv []string          // stdio: names passed from Environ
+	Framing    string            // stdio: "newline" (also "") or "content-length"
+
+	Headers      map[string]string // http: sent on every request
+	Bearer       string            // http: secret
+	TokenCommand []string          // http: argv whose first line of output is the bearer token
+	OAuth        *ClientCredentials
+	InsecureHTTP bool // http: credentials may go over plain http to a host that is not loopback
+
+	Protocol       string        // "auto" (also ""), "legacy", "2026-07-28"
+	StartupTimeout time.Duration // 0: 30 s
+	ToolTimeout    time.Duration // longest time without progress; 0: 120 s; the hard deadline is ten times that
+	Elicit         string        // "off" (also ""), "decline", "defaults", "ask"
+	Version        string        // toolpipe's own, for clientInfo
+
+	probeTimeout time.Duration // 0: defaultProbe; tests do not wait for it
+}
+
+// ClientCredentials is the OAuth client-credentials grant, by secret or by private key.
+type ClientCredentials struct {
+	ClientID   string
+	Secret     string
+	PrivateKey []byte // PEM; instead of Secret: private_key_jwt
+	Algorithm  string // "" chooses by the key
+	Issuer     string // "" takes the first that the server names
+	Scope      string
+}
+
+// Hooks tell what happens beside the answers. They are called from any
+// goroutine, never after Close returned; any may be nil.
+type Hooks struct {
+	Warning func(code, message string)                                                                                 // e.g. "protocol_mismatch", "tools_changed", "tool_dropped", "server_lost"
+	Log     func(line string)                                                                                          // stderr lines, log notifications: shown with -v
+	Wire    func(direction byte, line []byte)                                                                          // -vv: '>' and '<', secrets removed
+	Elicit  func(ctx context.Context, message string, schema json.RawMessage) (action string, content json.RawMessage) // for Elicit "ask"
+}
+
+// Tool is one tool of a server, as listed.
+type Tool struct {
+	Name         string
+	Title        string
+	Description  string
+	InputSchema  json.RawMessage // the bytes that came
+	OutputSchema json.RawMessage // nil when none
+	Annotations  json.RawMessage // nil when none
+	ReadOnly     bool            // readOnlyHint: a claim
+}
+
+// Progress of a running call.
+type Progress struct {
+	Progress, Total json.RawMessage // numbers as they came; nil when absent
+	Message         string
+}
+
+// Result is what a tool answered.
+type Result struct {
+	IsError    bool
+	Content    []Block
+	Structured json.RawMessage // structuredContent, nil when absent
+	Told       bool            // the text says all of Structured; believed of a Server in this process only
+	Raw        json.RawMessage // the whole content array as it came
+}
+
+// Block is one content block.
+type Block struct {
+	Type string // text, image, audio, resource_link, resource, or another
+	Text []byte // text blocks: the JSON string literal as it came
+	Raw  json.RawMessage
+}
+
+// CallError is a call that has no Result. Sent false: the server certainly did
+// not get it, or answered with a JSON-RPC error (RPC true): the outcome is
+// known. Sent true and RPC false: the outcome is unknown.
+type CallError struct {
+	Sent    bool
+	RPC     bool
+	Code    int // JSON-RPC error code when RPC
+	Message string
+	Cause   error // may be nil
+}
+
+func (e *CallError) Error() string { return e.Message }
+
+func (e *CallError) Unwrap() error { return e.Cause }
+
+// Error is one line.
+func (e *ConnectError) Error() string { return e.Message }
+
+func (e *ConnectError) Unwrap() error { return e.Cause }
+
+// ConnectError says why a server could not be used: it names the server, the
+// transport, what was tried and the last lines of its stderr.
+type ConnectError struct {
+	Server, Transport string
+	Message           string // one line
+	Stderr            string // tail, unescaped; may be empty
+	Hint              string
+	Cause             error
+}

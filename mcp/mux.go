@@ -1,0 +1,254 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+// mux is the conn over a Transport: it gives requests their ids and replies
+// to whoever waits for them. A reader goroutine runs until the transport
+// ends, so that pings are answered and the pipe never fills up in between.
+type mux struct {
+	t  Transport
+	in inbound
+
+	mu      sync.Mutex
+	next    int64 // ids count from 1 and are never used again
+	waiting map[int64]*call
+	cause   error // why the transport ended; nil while it has not
+	closing bool
+
+	stray int           // replies that nobody waits for
+	ended chan struct{} // closed when the reader is done
+}
+
+// call is a request that waits.
+type call struct {
+	id    int64
+	reply chan reply // one element, so that the reader never waits
+	heard func(params []byte)
+}
+
+type reply struct {
+	result []byte
+	err    error
+}
+
+func newMux(t Transport, in inbound) *mux {
+	m := &mux{t: t, in: in, waiting: make(map[int64]*call), ended: make(chan struct{})}
+	go m.read()
+	return m
+}
+
+func (m *mux) exchange(ctx context.Context, r *request) ([]byte, error) {
+	c, err := m.begin(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return m.await(ctx, c, r.method)
+}
+
+// begin sends the request.
+func (m *mux) begin(ctx context.Context, r *request) (*call, error) {
+	c := &call{reply: make(chan reply, 1), heard: r.heard}
+	m.mu.Lock()
+	if m.cause != nil {
+		defer m.mu.Unlock()
+		return nil, &undelivered{cause: m.cause}
+	}
+	m.next++
+	c.id = m.next
+	m.waiting[c.id] = c
+	m.mu.Unlock()
+
+	msg := appendRequest(make([]byte, 0, 160+len(r.params)+len(r.meta)), c.id, r.method, r.params, r.meta, r.heard != nil)
+	m.in.wire('>', msg)
+	if err := m.t.Send(ctx, msg); err != nil {
+		m.forget(c)
+		return nil, &undelivered{sent: !errors.Is(err, ErrNotSent), cause: m.sendFailure(ctx, err)}
+	}
+	return c, nil
+}
+
+// sendFailure prefers the reader's reason: a broken pipe only shows that the
+// server is gone, not how it ended.
+func (m *mux) sendFailure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	t := time.NewTimer(waitDelay)
+	defer t.Stop()
+	select {
+	case <-m.ended:
+		return m.lost()
+	case <-t.C:
+		return err
+	}
+}
+
+// await waits for the reply. When ctx ends first, the server is told that the
+// request is not wanted any more, except for initialize, which must not be
+// cancelled.
+func (m *mux) await(ctx context.Context, c *call, method string) ([]byte, error) {
+	select {
+	case r := <-c.reply:
+		return r.result, r.err
+	case <-ctx.Done():
+	}
+	m.forget(c)
+	select {
+	case r := <-c.reply: // both were ready
+		return r.result, r.err
+	default:
+	}
+	if method != "initialize" {
+		short, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		msg := cancelled(c.id)
+		m.in.wire('>', msg)
+		m.t.Send(short, msg)
+	}
+	return nil, &undelivered{sent: true, cause: context.Cause(ctx)}
+}
+
+func (m *mux) forget(c *call) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.waiting, c.id)
+}
+
+func (m *mux) notify(ctx context.Context, method string) error {
+	msg := notification(method, []byte("{}"))
+	m.in.wire('>', msg)
+	return m.t.Send(ctx, msg)
+}
+
+func (m *mux) negotiated(string) {}
+
+func (m *mux) read() {
+	defer close(m.ended)
+	for {
+		frame, err := m.t.Receive()
+		if err != nil {
+			m.end(err)
+			return
+		}
+		m.in.wire('<', frame)
+		if err := parseMessages(frame, m.dispatch); err != nil {
+			m.garbled(frame, err)
+		}
+	}
+}
+
+func (m *mux) dispatch(msg message) {
+	switch {
+	case msg.isReply():
+		m.answer(&msg)
+	case msg.method != nil && msg.id != nil:
+		m.in.asked(msg, func(response []byte) {
+			// Not from the reader: a pipe that is full because the server
+			// waits for us to read must not stop the reading.
+			go func() {
+				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+				defer cancel()
+				m.in.wire('>', response)
+				m.t.Send(ctx, response)
+			}()
+		})
+	case msg.method != nil:
+		m.notified(text(msg.method), msg.params)
+	}
+}
+
+// garbled is a frame that is not JSON. If its beginning says which request it
+// answers, that one need not wait any longer.
+func (m *mux) garbled(frame []byte, err error) {
+	m.in.notified("", frame)
+	begin, _ := parseMessage(frame)
+	id, ok := replyID(begin.id)
+	if !ok {
+		return
+	}
+	m.mu.Lock()
+	c := m.waiting[id]
+	delete(m.waiting, id)
+	m.mu.Unlock()
+	if c != nil {
+		c.reply <- reply{err: &undelivered{sent: true, cause: &notJSON{err, snippet(frame)}}}
+	}
+}
+
+func (m *mux) answer(msg *message) {
+	id, ok := replyID(msg.id)
+	m.mu.Lock()
+	c := m.waiting[id]
+	if !ok && len(m.waiting) == 1 { // no usable id, one candidate (mcp-client.md section 14, 8)
+		for _, c = range m.waiting {
+		}
+	}
+	if c == nil {
+		m.stray++
+		m.mu.Unlock()
+		return
+	}
+	delete(m.waiting, c.id)
+	m.mu.Unlock()
+	result, err := msg.answer()
+	c.reply <- reply{result, err}
+}
+
+func (m *mux) notified(method string, params []byte) {
+	if method != "notifications/progress" {
+		m.in.notified(method, params)
+		return
+	}
+	id, _ := replyID(member(params, "progressToken"))
+	m.mu.Lock()
+	c := m.waiting[id]
+	m.mu.Unlock()
+	if c != nil && c.heard != nil {
+		c.heard(params)
+	}
+}
+
+// end fails what waits and tells the session why, unless it closed us.
+func (m *mux) end(err error) {
+	if err == io.EOF {
+		err = errGone
+	}
+	m.mu.Lock()
+	closing := m.closing
+	m.mu.Unlock()
+	if c, ok := m.t.(*command); ok && !closing {
+		err = c.epitaph(err)
+	}
+	m.mu.Lock()
+	m.cause = err
+	waiting := m.waiting
+	closing = m.closing
+	m.waiting = nil
+	m.mu.Unlock()
+	if !closing {
+		m.in.gone(err)
+	}
+	for _, c := range waiting {
+		c.reply <- reply{err: &undelivered{sent: true, cause: err}}
+	}
+}
+
+func (m *mux) lost() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cause
+}
+
+func (m *mux) close() {
+	m.mu.Lock()
+	m.closing = true
+	m.mu.Unlock()
+	m.t.Close()
+	<-m.ended
+}

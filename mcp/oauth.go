@@ -1,0 +1,290 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// grant is the OAuth client-credentials grant for one server (mcp-client.md
+// section 10): its 401 leads to the protected resource metadata (RFC 9728),
+// that to the authorization server (RFC 8414), and that to a token. It is used
+// by one goroutine at a time.
+type grant struct {
+	server      *url.URL
+	credentials *ClientCredentials
+	client      *http.Client
+
+	at      *issuer // found once, kept for the run: credentials go to no other
+	scopes  []string
+	stepped bool
+}
+
+// issuer is what is needed of an authorization server.
+type issuer struct {
+	name, tokenURL string
+	methods        []string // token_endpoint_auth_methods_supported
+}
+
+func newGrant(server *url.URL, c *ClientCredentials) *grant {
+	g := &grant{server: server, credentials: c}
+	if c.Scope != "" {
+		g.scopes = strings.Fields(c.Scope)
+	}
+	g.client = grantClient(g.trusts)
+	return g
+}
+
+// trusts says whether a URL may be asked without the guards: the server's own
+// machine if the server is local, and the issuer that a person configured.
+func (g *grant) trusts(u *url.URL) bool {
+	if named, err := url.Parse(g.credentials.Issuer); err == nil && named.Host != "" && originOf(named) == originOf(u) {
+		return u.Scheme == "https" || loopback(u.Hostname())
+	}
+	host := g.server.Hostname()
+	if loopback(host) {
+		return u.Scheme == "https" || loopback(u.Hostname())
+	}
+	ip, err := netip.ParseAddr(host)
+	return u.Scheme == "https" && err == nil && !publicAddr(ip)
+}
+
+// token fetches a token. e is the refusal that asked for it; nil when the one
+// there was has come to its end.
+func (g *grant) token(ctx context.Context, e *statusError) (token, error) {
+	var c challenge
+	if e != nil {
+		c = readChallenge(e.header.Values("Www-Authenticate"))
+	}
+	if g.at == nil {
+		if err := g.discover(ctx, c); err != nil {
+			return token{}, fmt.Errorf("oauth: %w", err)
+		}
+	}
+	if e != nil && e.status == http.StatusForbidden {
+		if g.stepped {
+			return token{}, errors.New("oauth: the server asks for more scopes again")
+		}
+		g.stepped = true
+		g.scopes = union(g.scopes, c.scopes)
+	} else if len(g.scopes) == 0 {
+		g.scopes = c.scopes
+	}
+	t, err := g.request(ctx)
+	if err != nil {
+		return token{}, fmt.Errorf("oauth: issuer %q: %w", g.at.name, err)
+	}
+	return t, nil
+}
+
+// discover finds the issuer.
+func (g *grant) discover(ctx context.Context, c challenge) error {
+	resource, err := g.protectedResource(ctx, c)
+	if err != nil {
+		return err
+	}
+	servers := stringsIn(member(resource, "authorization_servers"))
+	name := g.credentials.Issuer
+	switch {
+	case name == "" && len(servers) == 0:
+		return errors.New("the server names no authorization server")
+	case name == "":
+		name = servers[0]
+	case resource != nil && !slices.Contains(servers, name):
+		return fmt.Errorf("the server does not name the configured issuer %q but %q", name, servers)
+	}
+	if len(g.scopes) == 0 && len(c.scopes) == 0 {
+		g.scopes = stringsIn(member(resource, "scopes_supported"))
+	}
+	g.at, err = g.metadata(ctx, name)
+	return err
+}
+
+// protectedResource is the server's metadata, nil when it has none and an
+// issuer is configured.
+func (g *grant) protectedResource(ctx context.Context, c challenge) ([]byte, error) {
+	places := []string{c.metadata}
+	if c.metadata == "" {
+		places = wellKnownResource(g.server)
+	}
+	var failures []error
+	for _, place := range places {
+		doc, err := g.document(ctx, place)
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		if resource := text(member(doc, "resource")); !covers(resource, g.server) {
+			return nil, fmt.Errorf("the metadata at %s is about %q, not about this server", place, resource)
+		}
+		return doc, nil
+	}
+	if g.credentials.Issuer != "" {
+		return nil, nil
+	}
+	return nil, errors.Join(failures...)
+}
+
+// wellKnownResource is where the metadata of a resource is without a hint.
+func wellKnownResource(server *url.URL) []string {
+	const known = "/.well-known/oauth-protected-resource"
+	root := server.Scheme + "://" + server.Host + known
+	if path := strings.TrimRight(server.EscapedPath(), "/"); path != "" {
+		return []string{root + path, root}
+	}
+	return []string{root}
+}
+
+// covers says whether a resource identifier is the server's: the same origin,
+// and a path that the server's begins with.
+func covers(resource string, server *url.URL) bool {
+	u, err := url.Parse(resource)
+	if err != nil || u.Host == "" || originOf(u) != originOf(server) {
+		return false
+	}
+	have, want := strings.TrimRight(server.Path, "/")+"/", strings.TrimRight(u.Path, "/")+"/"
+	return strings.HasPrefix(have, want)
+}
+
+// metadata is the issuer's, from the first place that has it. What it calls
+// itself must be the name it was asked by, byte for byte.
+func (g *grant) metadata(ctx context.Context, name string) (*issuer, error) {
+	u, err := url.Parse(name)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("%q is not an issuer's URL", name)
+	}
+	var failures []error
+	for _, place := range wellKnownIssuer(u) {
+		doc, err := g.document(ctx, place)
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		if said := text(member(doc, "issuer")); said != name {
+			return nil, fmt.Errorf("the metadata at %s is that of issuer %q", place, said)
+		}
+		at := &issuer{name, text(member(doc, "token_endpoint")), stringsIn(member(doc, "token_endpoint_auth_methods_supported"))}
+		if at.tokenURL == "" {
+			return nil, fmt.Errorf("the metadata at %s has no token_endpoint", place)
+		}
+		return at, nil
+	}
+	return nil, errors.Join(failures...)
+}
+
+func wellKnownIssuer(u *url.URL) []string {
+	const oauth, openid = "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
+	root := u.Scheme + "://" + u.Host
+	path := strings.TrimRight(u.EscapedPath(), "/")
+	if path == "" {
+		return []string{root + oauth, root + openid}
+	}
+	return []string{root + oauth + path, root + openid + path, root + path + openid}
+}
+
+const maxDocument = 1 << 20
+
+// document fetches a JSON object.
+func (g *grant) document(ctx context.Context, place string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	return g.do(req)
+}
+
+func (g *grant) do(req *http.Request) ([]byte, error) {
+	place := req.URL.Scheme + "://" + req.URL.Host + req.URL.Path
+	res, err := g.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxDocument))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", place, err)
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: HTTP status %d: %s", place, res.StatusCode, snippet(body))
+	}
+	if err := checkObject(body, nil); err != nil {
+		return nil, fmt.Errorf("%s: not a JSON object: %w", place, err)
+	}
+	return body[space(body, 0):], nil
+}
+
+// request asks the token endpoint.
+func (g *grant) request(ctx context.Context) (token, error) {
+	form := url.Values{"grant_type": {"client_credentials"}, "resource": {resourceOf(g.server)}}
+	if len(g.scopes) > 0 {
+		form.Set("scope", strings.Join(g.scopes, " "))
+	}
+	var id, secret string
+	switch c := g.credentials; {
+	case len(c.PrivateKey) > 0:
+		assertion, err := clientAssertion(c, g.at.name, time.Now())
+		if err != nil {
+			return token{}, err
+		}
+		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+		form.Set("client_assertion", assertion)
+	case slices.Contains(g.at.methods, "client_secret_post") && !slices.Contains(g.at.methods, "client_secret_basic"):
+		form.Set("client_id", c.ClientID)
+		form.Set("client_secret", c.Secret)
+	default:
+		id, secret = url.QueryEscape(c.ClientID), url.QueryEscape(c.Secret)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.at.tokenURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return token{}, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	if id != "" {
+		req.SetBasicAuth(id, secret)
+	}
+	doc, err := g.do(req)
+	if err != nil {
+		return token{}, err
+	}
+	return readToken(doc, time.Now())
+}
+
+func readToken(doc []byte, now time.Time) (token, error) {
+	t := token{value: text(member(doc, "access_token"))}
+	if t.value == "" || !printable(t.value) || !strings.EqualFold(text(member(doc, "token_type")), "bearer") {
+		return token{}, errors.New("the answer holds no bearer token")
+	}
+	if n, ok := integer(member(doc, "expires_in")); ok && n > 0 {
+		t.expires = now.Add(max(time.Duration(n)*time.Second-tokenMargin, time.Duration(n)*time.Second/2))
+	}
+	return t, nil
+}
+
+// resourceOf is the canonical form of the server's URL (RFC 8707).
+func resourceOf(server *url.URL) string {
+	u := *server
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	if u.Path == "/" {
+		u.Path = ""
+	}
+	return u.String()
+}
+
+func union(a, b []string) []string {
+	all := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}

@@ -1,0 +1,82 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+const maxPages = 100
+
+// errListed ends a listing early without failing it.
+var errListed = errors.New("enough")
+
+// pages lists what method lists under key, page by page, and shows each item
+// to visit. identity names the member that tells items apart. It ends where
+// the server says so, and also where a cursor comes again or a page brings
+// nothing new (mcp-client.md section 11).
+func (s *Session) pages(ctx context.Context, method, key, identity string, visit func(item []byte) error) error {
+	ctx, watch := s.watch(ctx)
+	defer watch.stop()
+	params := []byte("{}")
+	cursors, known := map[string]bool{}, map[string]bool{}
+	for range maxPages {
+		raw, err := s.roundTrip(ctx, s.request(method, params))
+		if err != nil {
+			return err
+		}
+		if err := complete(raw); err != nil {
+			return err
+		}
+		news := false
+		for item := range elements(member(raw, key)) {
+			id := text(member(item, identity))
+			news = news || !known[id]
+			known[id] = true
+			if err := visit(item); err != nil {
+				if errors.Is(err, errListed) {
+					return nil
+				}
+				return err
+			}
+		}
+		cursor := member(raw, "nextCursor")
+		next := text(cursor)
+		switch {
+		case kind(cursor) != '"', next == "" && !s.modern:
+			return nil
+		case cursors[next], !news:
+			s.tell.log(method + ": the server's list has no end, what came is used")
+			return nil
+		}
+		cursors[next] = true
+		params = append(append([]byte(`{"cursor":`), cursor...), '}')
+	}
+	s.tell.warn("list_cut", fmt.Sprintf("server %q: %s has more than %d pages, the rest is left out", s.spec.Name, method, maxPages))
+	return nil
+}
+
+// complete says whether a result is a whole one: an unknown resultType is an
+// invalid answer, none is a legacy server's.
+func complete(result []byte) error {
+	switch t := member(result, "resultType"); {
+	case t == nil, text(t) == "complete":
+		return nil
+	default:
+		return &partial{text(t)}
+	}
+}
+
+// partial is a result that is not whole.
+type partial struct{ resultType string }
+
+func (e *partial) Error() string {
+	return fmt.Sprintf("the server answered with the result type %q, which was not asked for", e.resultType)
+}
+
+// nothingThere says whether a list failed because the server has no such
+// thing and does not claim to.
+func (s *Session) nothingThere(capability string, err error) bool {
+	e, ok := errors.AsType[*rpcError](err)
+	return ok && (e.code == codeMethodNotFound || member(s.capabilities, capability) == nil)
+}

@@ -1,0 +1,269 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Each survivor is a server that leaves something behind when it is treated
+// only as one process. It writes the pids of all its processes to a file.
+var survivors = map[string]func(file string){
+	"plain": func(file string) {
+		note(file)
+		(&double{in: bufio.NewReader(os.Stdin), out: os.Stdout}).serve()
+	},
+	// It ignores the end of its stdin and SIGTERM.
+	"deaf": func(file string) {
+		signal.Ignore(syscall.SIGTERM)
+		note(file)
+		(&double{in: bufio.NewReader(os.Stdin), out: os.Stdout}).serve()
+		time.Sleep(time.Hour) // without cgo an empty select is a deadlock that ends the process
+	},
+	// As npx and uvx do: the server is a child of what was started.
+	"launcher": func(file string) {
+		note(file)
+		cmd := exec.Command(os.Args[0], "program:survivor", "deaf", file)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+		cmd.Run()
+	},
+	// A helper keeps the pipes open after the server has ended.
+	"helper": func(file string) {
+		note(file)
+		keep(file, false)
+		(&double{in: bufio.NewReader(os.Stdin), out: os.Stdout}).serve()
+	},
+	// It leaves its session and its parent, as daemons do.
+	"daemon": func(file string) {
+		note(file)
+		keep(file, true)
+		(&double{in: bufio.NewReader(os.Stdin), out: os.Stdout}).serve()
+	},
+	"sleeper": func(file string) {
+		note(file)
+		time.Sleep(time.Hour) // without cgo an empty select is a deadlock that ends the process
+	},
+	"exits": func(file string) {
+		note(file)
+		keep(file, false)
+		os.Exit(1)
+	},
+}
+
+func note(file string) {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(f, os.Getpid())
+	f.Close()
+}
+
+// keep starts a sleeper that holds stdout and waits until it runs.
+func keep(file string, ownSession bool) {
+	cmd := exec.Command(os.Args[0], "program:survivor", "sleeper", file)
+	cmd.Stdout = os.Stdout
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: ownSession}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	for len(pidsIn(file)) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func pidsIn(file string) (pids []int) {
+	b, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(b)) {
+		if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func pidAlive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+func init() {
+	programs["survivor"] = func(args []string) int {
+		survivors[args[0]](args[1])
+		return 0
+	}
+	programs["run"] = func(args []string) int { return oneRun(args[0], args[1], args[2]) }
+}
+
+// oneRun is a whole use of a server by a process of its own, which makes
+// itself a subreaper and looks at the end whether any child is left. The
+// status says what went wrong.
+func oneRun(server, file, how string) int {
+	BecomeSubreaper()
+	var procs Processes
+	spec := Spec{Name: "s", Command: program("survivor", server, file), StartupTimeout: hang, ToolTimeout: hang}
+	s, err := Connect(context.Background(), spec, Hooks{}, &procs)
+	if (err != nil) != (server == "exits") {
+		fmt.Println("connect:", err)
+		return 2
+	}
+	if err == nil {
+		if _, err := s.Call(context.Background(), "t", json.RawMessage(`{}`), nil); err != nil {
+			fmt.Println("call:", err)
+			return 3
+		}
+	}
+	switch how {
+	case "close":
+		if s != nil {
+			s.Close()
+		}
+	case "kill":
+		procs.KillAll()
+		if _, err := procs.Start(exec.Command("/bin/true")); err != errClosed {
+			fmt.Println("start after KillAll:", err)
+			return 4
+		}
+	}
+	if left := procs.Sweep(); left != 0 {
+		fmt.Println("left:", left)
+		return 5
+	}
+	if c := children(); len(c) > 0 {
+		fmt.Println("children:", c)
+		return 6
+	}
+	return 0
+}
+
+func TestNoProcessSurvives(t *testing.T) {
+	for server := range survivors {
+		for _, how := range []string{"close", "kill", "sweep"} {
+			t.Run(server+"/"+how, func(t *testing.T) {
+				t.Parallel()
+				file := filepath.Join(t.TempDir(), "pids")
+				argv := program("run", server, file, how)
+				if server == "sleeper" {
+					t.Skip("no server")
+				}
+				out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				pids := pidsIn(file)
+				if want := map[string]int{"plain": 1, "deaf": 1, "exits": 2}[server]; len(pids) < max(want, 1) {
+					t.Errorf("pids %v", pids)
+				}
+				for _, pid := range pids {
+					if pidAlive(pid) {
+						t.Errorf("process %d is alive", pid)
+						syscall.Kill(pid, syscall.SIGKILL)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestParentIsKilled: security.md C2.22. A child that only sleeps would not
+// notice a closed pipe.
+func TestParentIsKilled(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pids")
+	argv := program("parent", file)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	bufio.NewReader(out).ReadString('\n')
+	cmd.Process.Kill()
+	cmd.Wait()
+	pid := pidsIn(file)[0]
+	for deadline := time.Now().Add(hang); pidRunning(pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d outlives its parent", pid)
+		}
+	}
+}
+
+// pidRunning says whether a process is there and not only waited for.
+func pidRunning(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, state, _ := strings.Cut(string(b), ") ")
+	return !strings.HasPrefix(state, "Z")
+}
+
+func init() {
+	programs["parent"] = func(args []string) int {
+		var procs Processes
+		argv := program("survivor", "sleeper", args[0])
+		if _, err := procs.Start(exec.Command(argv[0], argv[1:]...)); err != nil {
+			panic(err)
+		}
+		for len(pidsIn(args[0])) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		fmt.Println("ready")
+		time.Sleep(time.Hour) // without cgo an empty select is a deadlock that ends the process
+		return 0
+	}
+}
+
+// TestWaitLeavesTheGroup: what a command left in the background goes on until
+// its group is ended.
+func TestWaitLeavesTheGroup(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pids")
+	var procs Processes
+	argv := program("survivor", "exits", file)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdout = io.Discard
+	p, err := procs.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(); err == nil || err.Error() != "exit status 1" {
+		t.Errorf("wait: %v", err)
+	}
+	pids := pidsIn(file)
+	if len(pids) != 2 || !pidRunning(pids[1]) {
+		t.Fatalf("the sleeper of %v is gone", pids)
+	}
+	syscall.Kill(pids[1], syscall.SIGKILL)
+}
+
+func TestChildHasNoTerminalAndNoExtraFiles(t *testing.T) {
+	var procs Processes
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/bin/sh", "-c", "ls /proc/self/fd; ps -o sid= -p $$ 2>/dev/null; exec 3</dev/tty && echo terminal")
+	cmd.Stdout = w
+	p, err := procs.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	out, _ := io.ReadAll(r)
+	p.Wait()
+	if strings.Contains(string(out), "terminal") || strings.Contains(string(out), "\n7\n") {
+		t.Errorf("the child sees %q", out)
+	}
+	if sid, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, uintptr(p.Pid()), 0, 0); int(sid) == os.Getpid() {
+		t.Error("the child is in our session")
+	}
+}

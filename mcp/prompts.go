@@ -1,0 +1,113 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Prompt is a prompt of a server, as listed.
+type Prompt struct {
+	Name, Title, Description string
+	Arguments                []PromptArgument
+}
+
+// PromptArgument is an argument that a prompt takes. All are strings.
+type PromptArgument struct {
+	Name, Description string
+	Required          bool
+}
+
+// PromptMessage is one message of a prompt, "user" or "assistant".
+type PromptMessage struct {
+	Role    string
+	Content []Block // usually one
+}
+
+// maxItems bounds the prompts and resources of one server.
+const maxItems = 10_000
+
+// ListPrompts lists all pages, in the server's order. A server without
+// prompts has none.
+func (s *Session) ListPrompts(ctx context.Context) ([]Prompt, error) {
+	var prompts []Prompt
+	err := s.pages(ctx, "prompts/list", "prompts", "name", func(item []byte) error {
+		if len(prompts) == maxItems {
+			return errListed
+		}
+		prompts = append(prompts, readPrompt(item))
+		return nil
+	})
+	if err != nil && !s.nothingThere("prompts", err) {
+		return nil, s.failed("prompts/list", err)
+	}
+	return prompts, nil
+}
+
+func readPrompt(item []byte) Prompt {
+	p := Prompt{
+		Name:        text(member(item, "name")),
+		Title:       text(member(item, "title")),
+		Description: text(member(item, "description")),
+	}
+	for a := range elements(member(item, "arguments")) {
+		p.Arguments = append(p.Arguments, PromptArgument{
+			Name:        text(member(a, "name")),
+			Description: text(member(a, "description")),
+			Required:    isTrue(member(a, "required")),
+		})
+	}
+	return p
+}
+
+// GetPrompt fills in a prompt. It is one request that may be repeated, so a
+// lost session costs nothing but time.
+func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string) ([]PromptMessage, error) {
+	params := append(appendQuoted([]byte(`{"name":`), name), `,"arguments":{`...)
+	for i, key := range sortedKeys(args) {
+		if i > 0 {
+			params = append(params, ',')
+		}
+		params = append(appendQuoted(params, key), ':')
+		params = appendQuoted(params, args[key])
+	}
+	raw, err := s.fetch(ctx, "prompts/get", name, append(params, "}}"...))
+	if err != nil {
+		return nil, s.failed(fmt.Sprintf("prompt %q", name), err)
+	}
+	var messages []PromptMessage
+	for m := range elements(member(raw, "messages")) {
+		messages = append(messages, PromptMessage{Role: text(member(m, "role")), Content: readBlocks(member(m, "content"))})
+	}
+	return messages, nil
+}
+
+// fetch is a request for one named thing, with its rounds of input.
+func (s *Session) fetch(ctx context.Context, method, name string, params []byte) ([]byte, error) {
+	ctx, watch := s.watch(ctx)
+	defer watch.stop()
+	r := s.request(method, params)
+	r.name = name
+	r.heard = func([]byte) { watch.alive() }
+	return s.rounds(ctx, r)
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Text is the message as text: its text blocks, and a line for each block
+// that is none, joined with a newline.
+func (m PromptMessage) Text() string {
+	var parts []string
+	for _, b := range m.Content {
+		parts = append(parts, unquote(blockLiteral(b)))
+	}
+	return strings.Join(parts, "\n")
+}

@@ -1,0 +1,190 @@
+package mcp
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What file tools never write is the protected set, and part of it they never
+// read nor show either, whatever was approved (security.md R8, issue 6).
+// Names are compared folded, on every system: a file system may fold them too.
+
+// secret says why a file or directory of this name is neither read nor
+// written nor shown, wherever it is; "" when it may be.
+func secret(name string) string {
+	n := foldName(name)
+	switch n {
+	case ".git", "git~1":
+		return "it belongs to git"
+	case ".ssh", ".gnupg", ".aws", ".kube", ".password-store", ".netrc", "_netrc", ".pgpass", ".pypirc", ".git-credentials", ".htpasswd",
+		"id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_xmss":
+		return "it holds keys"
+	}
+	if strings.HasPrefix(n, ".env") {
+		return "it holds an environment's secrets"
+	}
+	if dot := strings.LastIndexByte(n, '.'); dot >= 0 {
+		switch n[dot:] {
+		case ".pem", ".key", ".p12", ".pfx", ".p8", ".jks", ".keystore", ".kdbx", ".ppk":
+			return "it holds keys"
+		}
+	}
+	return ""
+}
+
+// unwritable says why a path below a directory is not written; "" when it may
+// be. What follows a protected directory is protected. base is the
+// directory's own name.
+func unwritable(base, path string) string {
+	outer := foldName(base)
+	for name := range strings.SplitSeq(path, "/") {
+		if why := secret(name); why != "" {
+			return why
+		}
+		n := foldName(name)
+		if why := governs(outer, n); why != "" {
+			return why
+		}
+		outer = n
+	}
+	return ""
+}
+
+// governs says what a folded name in a folded directory rules over: things
+// that other programs run or obey without being asked.
+func governs(dir, name string) string {
+	switch name {
+	case ".github":
+		return "" // its workflows and actions are below
+	case ".gitlab", ".gitlab-ci.yml", ".gitlab-ci.yaml", ".gitea", ".forgejo", ".circleci", ".buildkite", ".woodpecker", ".woodpecker.yml", ".woodpecker.yaml",
+		".drone.yml", ".drone.star", ".travis.yml", ".appveyor.yml", "appveyor.yml", ".cirrus.yml", ".cirrus.star", ".semaphore", ".teamcity", ".builds", ".build.yml",
+		"azure-pipelines.yml", "azure-pipelines.yaml", ".azure-pipelines", "bitbucket-pipelines.yml", "jenkinsfile", ".tekton", "cloudbuild.yaml", "cloudbuild.yml", "buildspec.yml":
+		return "it is a CI definition"
+	case ".vscode", ".idea", ".fleet", ".zed", ".devcontainer", ".devcontainer.json", ".editorconfig", ".vimrc", ".nvimrc", ".gvimrc", ".exrc", ".nvim.lua", ".vim", ".nvim", ".emacs", ".emacs.d", ".dir-locals.el", ".sublime-project",
+		".gdbinit", ".lldbinit":
+		return "it is an editor's configuration"
+	case ".mcp.json", "mcp.json", ".claude", ".claude.json", "claude.md", "claude.local.md", "agents.md", "gemini.md", ".cursor", ".cursorrules", ".cursorignore", ".codex", ".gemini", ".opencode", "opencode.json", "opencode.jsonc",
+		".windsurf", ".windsurfrules", ".clinerules", ".cline", ".roo", ".roorules", ".continue", ".aider.conf.yml", ".kiro", ".amazonq", ".junie", ".goosehints", ".goose", ".agents", ".toolpipe":
+		return "it is an agent's configuration"
+	case ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".login", ".logout", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".inputrc", ".xprofile", ".xinitrc", ".xsession", ".pam_environment":
+		return "it is a shell's start-up file"
+	case ".gitconfig", ".gitmodules", ".gitattributes", ".husky", ".githooks", ".pre-commit-config.yaml", ".lefthook.yml", "lefthook.yml", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".curlrc", ".wgetrc", ".direnv", ".direnvrc", ".tool-versions", ".mise.toml", "mise.toml", ".docker", ".terraformrc", ".pylintrc", ".rvmrc", ".screenrc", ".tmux.conf":
+		return "other programs run what it says"
+	}
+	switch dir {
+	case ".github":
+		if name == "workflows" || name == "actions" || name == "dependabot.yml" {
+			return "it is a CI definition"
+		}
+		if name == "copilot-instructions.md" || name == "instructions" || name == "agents" || name == "prompts" {
+			return "it is an agent's configuration"
+		}
+	case ".config":
+		if name == "git" || name == "fish" || name == "toolpipe" || name == "systemd" || name == "autostart" || name == "gcloud" || name == "gh" {
+			return "other programs obey it"
+		}
+	case ".cargo":
+		if name == "config" || name == "config.toml" || name == "credentials" || name == "credentials.toml" {
+			return "other programs obey it"
+		}
+	}
+	return ""
+}
+
+// foldName is a name as the most forgiving file system sees it: in lower
+// case by Unicode's simple folding, without code points that nobody sees,
+// without the ends that Windows drops.
+func foldName(name string) string {
+	plain := true
+	for i := 0; i < len(name); i++ {
+		if c := name[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' || c == ':' {
+			plain = false
+			break
+		}
+	}
+	if !plain {
+		if at := strings.IndexByte(name, ':'); at > 0 {
+			name = name[:at] // a stream of the file
+		}
+		name = strings.Map(foldRune, name)
+	}
+	if n := len(name); n > 0 && (name[n-1] == '.' || name[n-1] == ' ') {
+		if cut := strings.TrimRight(name, ". "); cut != "" {
+			name = cut
+		}
+	}
+	return name
+}
+
+// foldRune is the first of the characters that r is equal to, or -1.
+func foldRune(r rune) rune {
+	if r < utf8.RuneSelf {
+		return unicode.ToLower(r)
+	}
+	if ignorable(r) {
+		return -1
+	}
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	if least < utf8.RuneSelf {
+		return unicode.ToLower(least)
+	}
+	return least
+}
+
+// ignorable are the code points that Unicode calls default ignorable, and
+// those that file systems are known to drop.
+func ignorable(r rune) bool {
+	switch {
+	case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
+		return true
+	}
+	return r == utf8.RuneError
+}
+
+// ownFiles are toolpipe's own files: config, policy, log, recordings. They
+// are known by place and by device and inode, so that no link leads to them.
+// Places are looked up anew for every call: a log may come into being later.
+type ownFiles struct {
+	places []string // absolute, links in the directory resolved
+	infos  []fs.FileInfo
+}
+
+func findOwn(paths []string) ownFiles {
+	var own ownFiles
+	for _, p := range paths {
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(p)); err == nil {
+			p = filepath.Join(dir, filepath.Base(p))
+		}
+		own.places = append(own.places, p)
+		if info, err := os.Stat(p); err == nil {
+			own.infos = append(own.infos, info)
+		}
+	}
+	return own
+}
+
+func (o *ownFiles) has(info fs.FileInfo) bool {
+	for _, own := range o.infos {
+		if os.SameFile(own, info) {
+			return true
+		}
+	}
+	return false
+}
+
+// at says whether an absolute path is one of them.
+func (o *ownFiles) at(path string) bool {
+	for _, p := range o.places {
+		if p == path || len(p) == len(path) && strings.EqualFold(p, path) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,186 @@
+package mcp
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// protectedNames are paths and whether they are read and written.
+var protectedNames = []struct {
+	path        string
+	read, write bool
+}{
+	{"main.go", true, true},
+	{"git/config", true, true},
+	{".gitignore", true, true},
+	{".github/README.md", true, true},
+	{"workflows/x.yml", true, true},
+	{"environment.ts", true, true},
+	{"keys.go", true, true},
+	{"id_rsa.pub", true, true},
+	{".git/config", false, false},
+	{".git/hooks/pre-commit", false, false},
+	{".git", false, false},
+	{".GIT/config", false, false},
+	{"sub/.git/config", false, false},
+	{".g\u0131t/x", true, true}, // a dotless i is another letter
+	{".g\u200dit/config", false, false},
+	{".gi\u00adt/config", false, false},
+	{"\ufeff.git/config", false, false},
+	{".git./config", false, false},
+	{".git /config", false, false},
+	{"GIT~1/config", false, false},
+	{".git::$INDEX_ALLOCATION/config", false, false},
+	{".env", false, false},
+	{".ENV.local", false, false},
+	{".envrc", false, false},
+	{"a/b/.env.production", false, false},
+	{"\u212aey/server.\u212aey", false, false}, // Kelvin signs
+	{"tls/server.key", false, false},
+	{"tls/server.PEM", false, false},
+	{".\u017f\u017fh/config", false, false}, // long s
+	{".ssh/known_hosts", false, false},
+	{"id_ed25519", false, false},
+	{".netrc", false, false},
+	{".github/workflows/x.yml", true, false},
+	{".GitHub/Workflows/x.yml", true, false},
+	{".github/actions/a/action.yml", true, false},
+	{".gitlab-ci.yml", true, false},
+	{"Jenkinsfile", true, false},
+	{".mcp.json", true, false},
+	{".vscode/settings.json", true, false},
+	{"sub/.vscode/tasks.json", true, false},
+	{".claude/settings.json", true, false},
+	{"AGENTS.md", true, false},
+	{".cursor/mcp.json", true, false},
+	{".bashrc", true, false},
+	{".zshenv", true, false},
+	{".gitmodules", true, false},
+	{".husky/pre-commit", true, false},
+	{".config/fish/config.fish", true, false},
+}
+
+func TestProtectedNames(t *testing.T) {
+	for _, c := range protectedNames {
+		read := true
+		for name := range strings.SplitSeq(c.path, "/") {
+			read = read && secret(name) == ""
+		}
+		if read != c.read {
+			t.Errorf("%q is read: %t", c.path, read)
+		}
+		if write := unwritable("", c.path) == ""; write != c.write {
+			t.Errorf("%q is written: %t", c.path, write)
+		}
+	}
+}
+
+// TestProtectedFiles does with real files what the table says (C7.08).
+func TestProtectedFiles(t *testing.T) {
+	for _, c := range protectedNames {
+		dir, s := fileServer(t, map[string]string{c.path: "old\n", "plain": ""})
+		path := c.path
+		if _, failed := do(t, s, "read_file", "path", path); failed == c.read {
+			t.Errorf("read_file %q: failed %t", path, failed)
+		}
+		for _, call := range [][]any{
+			{"write_file", "path", path, "content", "new\n"},
+			{"edit_file", "path", "./x/../" + path, "old_string", "o", "new_string", "n"},
+			{"set_file_slice", "path", filepath.Join(dir, path), "start_line", 1, "end_line", 1, "new_content", "n"},
+		} {
+			if call[0] == "edit_file" {
+				os.Mkdir(filepath.Join(dir, "x"), 0o755)
+				put(t, filepath.Join(dir, path), "old\n")
+			}
+			if answer, failed := do(t, s, call[0].(string), call[1:]...); failed == c.write {
+				t.Errorf("%v: failed %t: %s", call, failed, answer)
+			}
+			if !c.write && get(t, filepath.Join(dir, path)) != "old\n" {
+				t.Errorf("%v changed the file", call)
+			}
+		}
+		if c.read {
+			continue
+		}
+		for _, call := range [][]any{{"search_files", "pattern", "**"}, {"get_tree", "max_depth", 9}, {"grep_files", "pattern", "old"}, {"list_directory", "path", filepath.Dir(path)}} {
+			if answer, _ := do(t, s, call[0].(string), call[1:]...); strings.Contains(answer, shownName(filepath.Base(path))+"\n") || strings.Contains(answer, ":old") {
+				t.Errorf("%v shows %q: %s", call, path, answer)
+			}
+		}
+	}
+}
+
+// TestProtectedNewFiles creates what is not there.
+func TestProtectedNewFiles(t *testing.T) {
+	dir, s := fileServer(t, nil)
+	for _, c := range protectedNames {
+		_, failed := do(t, s, "write_file", "path", c.path, "content", "x")
+		if failed == c.write {
+			t.Errorf("write_file %q: failed %t", c.path, failed)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, c.path)); (err == nil) != c.write {
+			t.Errorf("%q: %v", c.path, err)
+		}
+		os.RemoveAll(filepath.Join(dir, strings.Split(c.path, "/")[0]))
+	}
+}
+
+// TestOwnFiles reaches toolpipe's own files by all their names.
+func TestOwnFiles(t *testing.T) {
+	var policy, log string
+	dir, s := fileServer(t, map[string]string{"conf/policy.json": "secret policy\n", "conf/other": ""}, func(spec *FilesSpec) {
+		policy, log = filepath.Join(spec.Root, "conf/policy.json"), filepath.Join(spec.Root, "run.log")
+		spec.Protected = []string{policy, log}
+	})
+	put(t, log, "secret log\n") // after the start
+	for _, link := range []func() error{
+		func() error { return os.Link(policy, filepath.Join(dir, "hard")) },
+		func() error { return os.Symlink("conf/policy.json", filepath.Join(dir, "soft")) },
+		func() error { return os.Symlink("conf", filepath.Join(dir, "way")) },
+		func() error { return os.Link(log, filepath.Join(dir, "hardlog")) },
+	} {
+		if err := link(); err != nil {
+			t.Skip(err)
+		}
+	}
+	for _, path := range []string{"conf/policy.json", "./conf/../conf/policy.json", policy, "hard", "soft", "way/policy.json", "run.log", "hardlog"} {
+		fails(t, s, "protected", "read_file", "path", path)
+		fails(t, s, "protected", "get_file_slice", "path", path)
+		fails(t, s, "protected", "get_file_summary", "path", path)
+		fails(t, s, "protected", "write_file", "path", path, "content", "x")
+		fails(t, s, "protected", "edit_file", "path", path, "old_string", "s", "new_string", "x")
+		fails(t, s, "protected", "grep_files", "path", path, "pattern", "secret")
+	}
+	for _, call := range [][]any{{"search_files", "pattern", "**"}, {"get_tree"}, {"grep_files", "pattern", "secret"}, {"list_directory"}} {
+		answer := works(t, s, call[0].(string), call[1:]...)
+		for _, name := range []string{"policy.json\n", "hard", "run.log", ":secret"} {
+			if strings.Contains(answer, name) && !strings.Contains(answer, "-> conf/policy.json\n") {
+				t.Errorf("%v shows %s: %s", call, name, answer)
+			}
+		}
+	}
+	if get(t, policy) != "secret policy\n" || get(t, log) != "secret log\n" {
+		t.Error("an own file was changed")
+	}
+}
+
+func FuzzFoldName(f *testing.F) {
+	for _, c := range protectedNames {
+		f.Add(c.path)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		once := foldName(name)
+		if again := foldName(once); again != once {
+			t.Errorf("%q folds to %q, that to %q", name, once, again)
+		}
+		if upper := foldName(strings.ToUpper(name)); isASCII(name) && upper != once {
+			t.Errorf("%q folds to %q, in upper case to %q", name, once, upper)
+		}
+	})
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r > 0x7F }) < 0
+}

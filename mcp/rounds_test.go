@@ -1,0 +1,153 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// asking answers the first call with input_required and the next with what it
+// was told.
+func asking(input string) webHandler {
+	n := 0
+	return instead(modernWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
+		if n++; n == 1 {
+			sendJSON(w, 200, r.reply(`{"resultType":"input_required","content":null,`+input+`}`))
+			return
+		}
+		said := fmt.Sprintf("%s %s", member(r.params, "inputResponses"), member(r.params, "requestState"))
+		sendJSON(w, 200, r.reply(fmt.Sprintf(`{"resultType":"complete","content":[{"type":"text","text":%s}]}`, quoted(said))))
+	})
+}
+
+const form = `{"type":"object","properties":{"name":{"type":"string","default":"Zoë"},"age":{"type":"integer","default":30},"note":{"type":"string"}},"required":["name"]}`
+
+func question(schema string) string {
+	return `"inputRequests":{"k\u0031":{"method":"elicitation/create","params":{"message":"who?","requestedSchema":` + schema + `}}}`
+}
+
+func TestRounds(t *testing.T) {
+	state := `"requestState":"a\u0000b\/\"c"`
+	tests := []struct {
+		name, input, elicit, want string
+	}{
+		{"state only", state, "", ` "a\u0000b\/\"c"`},
+		{"no state", question(form), "defaults", `{"k\u0031":{"action":"accept","content":{"name":"Zoë","age":30}}} `},
+		{"both", question(form) + "," + state, "defaults", `{"k\u0031":{"action":"accept","content":{"name":"Zoë","age":30}}} "a\u0000b\/\"c"`},
+		{"required without default", question(strings.Replace(form, `["name"]`, `["note"]`, 1)), "defaults", `{"k\u0031":{"action":"cancel"}} `},
+		{"decline", question(form), "decline", `{"k\u0031":{"action":"decline"}} `},
+		{"not declared", question(form), "off", `{"k\u0031":{"action":"decline"}} `},
+		{"a URL", `"inputRequests":{"u":{"method":"elicitation/create","params":{"mode":"url","url":"https://x.test"}}}`, "defaults", `{"u":{"action":"decline"}} `},
+		{"sampling", `"inputRequests":{"s":{"method":"sampling/createMessage","params":{}}}`, "defaults", `error: the server asked for "sampling/createMessage", which toolpipe does not offer`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			web := serveWeb(t, asking(tt.input))
+			s, _ := connect(t, Spec{URL: web.URL, Elicit: tt.elicit})
+			if got := called(t, s, "t", `{"a":1}`); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+			calls := web.got("tools/call")
+			if strings.HasPrefix(tt.want, "error") {
+				return
+			}
+			if len(calls) != 2 || string(calls[0].id) == string(calls[1].id) || string(member(calls[1].params, "arguments")) != `{"a":1}` {
+				t.Fatalf("calls: %q", calls)
+			}
+			called(t, s, "t", `{}`)
+			if next := web.got("tools/call")[2]; member(next.params, "inputResponses") != nil || member(next.params, "requestState") != nil {
+				t.Errorf("leaked into another call: %s", next.params)
+			}
+			declared := string(member(calls[0].params, "_meta", "io.modelcontextprotocol/clientCapabilities"))
+			if want := map[bool]string{true: `{"elicitation":{"form":{}}}`, false: `{}`}[tt.elicit == "defaults" || tt.elicit == "decline"]; declared != want {
+				t.Errorf("capabilities %s, want %s", declared, want)
+			}
+		})
+	}
+}
+
+func TestEndlessRounds(t *testing.T) {
+	web := serveWeb(t, instead(modernWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
+		sendJSON(w, 200, r.reply(`{"resultType":"input_required","requestState":"again"}`))
+	}))
+	s, _ := connect(t, Spec{URL: web.URL})
+	if e := callFails(t, s, "t", `{}`); e.RPC || !strings.Contains(e.Message, "without an end") {
+		t.Errorf("%+v", e)
+	}
+	if n := len(web.got("tools/call")); n != maxRounds {
+		t.Errorf("%d rounds", n)
+	}
+}
+
+// TestAsk: a person's answer goes to the server, and only an object may.
+func TestAsk(t *testing.T) {
+	for answer, want := range map[string]string{
+		`accept {"name":"x"}`: `{"k\u0031":{"action":"accept","content":{"name":"x"}}} `,
+		`accept "x"`:          `{"k\u0031":{"action":"decline"}} `,
+		`cancel null`:         `{"k\u0031":{"action":"cancel"}} `,
+		`decline null`:        `{"k\u0031":{"action":"decline"}} `,
+	} {
+		web := serveWeb(t, asking(question(form)))
+		hooks := Hooks{Elicit: func(_ context.Context, message string, schema json.RawMessage) (string, json.RawMessage) {
+			if message != "who?" || string(schema) != form {
+				t.Errorf("asked %q with %s", message, schema)
+			}
+			action, content, _ := strings.Cut(answer, " ")
+			return action, json.RawMessage(content)
+		}}
+		s, err := Connect(bounded(t), Spec{Name: "peer", URL: web.URL, Elicit: "ask"}, hooks, &Processes{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := called(t, s, "t", `{}`); got != want {
+			t.Errorf("%s: got %s, want %s", answer, got, want)
+		}
+		s.Close()
+	}
+}
+
+// TestLegacyElicitation: the question comes on the stream that belongs to no
+// request, as SDKs of 2025-11-25 send it.
+func TestLegacyElicitation(t *testing.T) {
+	opened, answer := make(chan func(string), 1), make(chan string, 1)
+	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
+		switch {
+		case r.verb == http.MethodGet:
+			sendSSE(w, ": open\n\n")
+			w.(http.Flusher).Flush()
+			done := make(chan struct{})
+			opened <- func(ev string) {
+				io.WriteString(w, ev)
+				w.(http.Flusher).Flush()
+				close(done)
+			}
+			<-done
+		case r.method == nil && r.id != nil:
+			w.WriteHeader(202)
+			answer <- string(r.result)
+		case text(r.method) == "tools/call":
+			(<-opened)(`data: {"jsonrpc":"2.0","id":0,"method":"elicitation/create","params":{"message":"who?","requestedSchema":` + form + "}}\n\n")
+			sendJSON(w, 200, r.reply(fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, quoted(<-answer))))
+		default:
+			legacyWeb(w, r)
+		}
+	})
+	s, _ := connect(t, Spec{URL: web.URL, Elicit: "defaults"})
+	if got, want := called(t, s, "t", `{}`), `{"action":"accept","content":{"name":"Zoë","age":30}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestURLElicitationIsShown(t *testing.T) {
+	web := serveWeb(t, instead(legacyWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
+		sendJSON(w, 200, r.refuse(codeURLElicitation, "sign in first", `{"elicitations":[{"mode":"url","url":"https://x.test/login","message":"Log in"}]}`))
+	}))
+	s, _ := connect(t, Spec{URL: web.URL})
+	if e := callFails(t, s, "t", `{}`); !e.RPC || !strings.Contains(e.Message, "https://x.test/login (Log in)") {
+		t.Errorf("%+v", e)
+	}
+}

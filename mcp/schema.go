@@ -1,0 +1,156 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Limits on a tool's schema (security.md D.9, mcp-client.md section 11).
+const (
+	maxSchema      = 256 << 10
+	maxSchemaNodes = 10_000
+	maxSchemaDepth = 64
+)
+
+// emptySchema is for tools that take nothing, or do not say.
+const emptySchema = `{"type":"object","properties":{}}`
+
+// OfferedSchema is the schema under which a model sees a tool: raw itself if
+// every provider takes it, otherwise a copy with what they refuse repaired
+// (mcp-client.md 7.2): a root that is an object with properties, and no
+// composition at the root. What was left out is said in the note, one line to
+// be appended to the tool's description. raw is nil or valid JSON.
+func OfferedSchema(raw json.RawMessage) (schema json.RawMessage, note string) {
+	if kind(raw) != '{' {
+		return json.RawMessage(emptySchema), ""
+	}
+	var keep, dropped []string
+	typed, shaped, sound := false, false, true
+	for name, value := range members(raw) {
+		switch n := unquote(name); {
+		case n == "type" && text(value) == "object" && !typed:
+			typed = true
+		case n == "properties" && kind(value) == '{' && !shaped:
+			shaped = true
+		case n == "required" && kind(value) == '[':
+		case n == "type" || n == "properties" || n == "required":
+			sound = false
+			continue
+		case composes(n):
+			sound = false
+			dropped = append(dropped, string(name)+":"+string(appendCompact(nil, value)))
+			continue
+		}
+		keep = append(keep, string(name)+":"+string(value))
+	}
+	if sound && typed && shaped {
+		return raw, ""
+	}
+	if !shaped {
+		keep = append([]string{`"properties":{}`}, keep...)
+	}
+	if !typed {
+		keep = append([]string{`"type":"object"`}, keep...)
+	}
+	if len(dropped) > 0 {
+		note = "The arguments must also match: {" + oneLine(strings.Join(dropped, ","), 1000) + "}"
+	}
+	return json.RawMessage("{" + strings.Join(keep, ",") + "}"), note
+}
+
+// composes says whether a keyword is one that providers refuse at the root.
+func composes(keyword string) bool {
+	switch keyword {
+	case "anyOf", "oneOf", "allOf", "not", "if", "then", "else":
+		return true
+	}
+	return false
+}
+
+// oneLine is text of at most n bytes and a mark.
+func oneLine(text string, n int) string {
+	if len(text) > n {
+		text = strings.ToValidUTF8(text[:n], "") + "…"
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// schemaWalk looks at every subschema of a tool's schema.
+type schemaWalk struct {
+	root    string // its $id
+	nodes   int
+	headers []paramHeader
+	misuse  string // why the x-mcp-header annotations are wrong; "" when they are right
+}
+
+// walkSchema returns an error for a schema that must not be used at all: too
+// large, or one that refers to another document, which is never fetched.
+func walkSchema(raw []byte) (*schemaWalk, error) {
+	w := &schemaWalk{root: text(member(raw, "$id"))}
+	if len(raw) > maxSchema {
+		return w, fmt.Errorf("its schema has %d bytes, the limit is %d", len(raw), maxSchema)
+	}
+	return w, w.schema(raw, 0, []string{})
+}
+
+// schema looks at one subschema. path is the way to it through properties
+// alone; nil when it was reached by another way.
+func (w *schemaWalk) schema(raw []byte, depth int, path []string) error {
+	if w.nodes++; w.nodes > maxSchemaNodes {
+		return fmt.Errorf("its schema has more than %d parts", maxSchemaNodes)
+	}
+	if depth > maxSchemaDepth {
+		return fmt.Errorf("its schema is nested more than %d deep", maxSchemaDepth)
+	}
+	w.header(raw, path)
+	for name, value := range members(raw) {
+		if err := w.keyword(unquote(name), value, depth+1, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *schemaWalk) keyword(name string, value []byte, depth int, path []string) error {
+	switch name {
+	case "enum", "const", "default", "examples", "example": // data, not schemas
+		return nil
+	case "$ref", "$dynamicRef", "$recursiveRef":
+		if kind(value) == '"' && !w.local(unquote(value)) {
+			return fmt.Errorf("its schema refers to another document: %q", unquote(value))
+		}
+		return nil
+	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
+		for key, sub := range members(value) {
+			var to []string
+			if name == "properties" && path != nil {
+				to = append(path[:len(path):len(path)], unquote(key))
+			}
+			if err := w.schema(sub, depth, to); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if kind(value) == '{' {
+		return w.schema(value, depth, nil)
+	}
+	for sub := range elements(value) {
+		if kind(sub) == '{' || kind(sub) == '[' {
+			if err := w.keyword("", sub, depth+1, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// local says whether a reference stays in the document.
+func (w *schemaWalk) local(ref string) bool {
+	if ref == "" || ref[0] == '#' {
+		return true
+	}
+	document, _, _ := strings.Cut(ref, "#")
+	return w.root != "" && document == strings.TrimSuffix(w.root, "#")
+}

@@ -1,0 +1,165 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Session is a connected server. Its methods may be called concurrently.
+type Session struct {
+	spec     Spec
+	tell     *teller
+	procs    *Processes
+	conn     conn
+	kind     string // transport
+	modern   bool
+	revision string
+	meta     []byte // 2026-07-28: members of every request's _meta
+
+	capabilities []byte
+	instructions string
+
+	life   context.Context // ends with Close
+	end    context.CancelFunc
+	closed sync.Once
+	beside sync.WaitGroup // answers to questions of the server
+	asking atomic.Int32   // a person is being asked
+
+	renewing sync.Mutex // held while a lost session is begun anew
+	renewed  bool
+
+	mu      sync.Mutex
+	tools   map[string]*toolRules
+	changed map[string]bool // notifications that were passed on
+
+	junkLines  int
+	junkSample string
+}
+
+func newSession(spec Spec, hooks Hooks, procs *Processes) *Session {
+	s := &Session{spec: spec, procs: procs, tell: newTeller(hooks, &spec), changed: map[string]bool{}}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+// Protocol is the revision that is spoken.
+func (s *Session) Protocol() string { return s.revision }
+
+// Transport is "stdio", "http", "sse" or "local".
+func (s *Session) Transport() string { return s.kind }
+
+// Instructions are the server's, as it gave them; "" when it gave none.
+func (s *Session) Instructions() string { return s.instructions }
+
+// Lost says that the server ended or the connection is gone for good.
+func (s *Session) Lost() bool { return s.conn.lost() != nil }
+
+// Close ends the session and its process, bounded by the shutdown ladder.
+// Hooks are not called after it returned.
+func (s *Session) Close() error {
+	s.closed.Do(func() {
+		s.end()
+		if s.conn != nil {
+			s.conn.close()
+		}
+		s.beside.Wait()
+		s.tell.stop()
+	})
+	return nil
+}
+
+// request is a request of this session, its _meta included.
+func (s *Session) request(method string, params []byte) *request {
+	return &request{method: method, params: params, meta: s.meta}
+}
+
+// notified implements inbound. method is "" for a frame that is no JSON.
+func (s *Session) notified(method string, params []byte) {
+	switch method {
+	case "notifications/tools/list_changed":
+		s.warnOnce(method, "tools_changed", "the server announced a changed list of tools; this run goes on with the list it began with")
+	case "notifications/message":
+		s.logMessage(params)
+	case "":
+		s.tell.log("not JSON: " + snippet(params))
+	}
+}
+
+func (s *Session) logMessage(params []byte) {
+	data := member(params, "data")
+	line := text(data)
+	if kind(data) != '"' {
+		line = snippet(appendCompact(nil, data))
+	}
+	if logger := text(member(params, "logger")); logger != "" {
+		line = logger + ": " + line
+	}
+	s.tell.log(text(member(params, "level")) + ": " + line)
+}
+
+func (s *Session) warnOnce(key, code, message string) {
+	s.mu.Lock()
+	again := s.changed[key]
+	s.changed[key] = true
+	s.mu.Unlock()
+	if !again {
+		s.tell.warn(code, message)
+	}
+}
+
+// gone implements inbound.
+func (s *Session) gone(cause error) {
+	s.mu.Lock()
+	connected := s.revision != ""
+	s.mu.Unlock()
+	if connected {
+		s.warnOnce("gone", "server_lost", s.lostMessage(cause))
+	}
+}
+
+// lostMessage is why the server cannot be used, with its last words.
+func (s *Session) lostMessage(cause error) string {
+	message := fmt.Sprintf("server %q is lost: %s", s.spec.Name, cause)
+	if last := lastLines(s.stderr(), 5); last != "" {
+		message += "; last on its stderr: " + strings.ReplaceAll(last, "\n", " | ")
+	}
+	return message
+}
+
+// stderr is the tail of the child's stderr.
+func (s *Session) stderr() string {
+	if m, ok := s.conn.(*mux); ok {
+		if c, ok := m.t.(*command); ok {
+			return c.tail.String()
+		}
+	}
+	return ""
+}
+
+// lastLines are the last n lines of text, without the final line end.
+func lastLines(text string, n int) string {
+	text = strings.TrimRight(text, "\r\n ")
+	at := len(text)
+	for ; n > 0 && at >= 0; n-- {
+		at = strings.LastIndexByte(text[:at], '\n')
+	}
+	return text[at+1:]
+}
+
+// wire implements inbound.
+func (s *Session) wire(direction byte, msg []byte) { s.tell.wire(direction, msg) }
+
+// asked implements inbound: requests of legacy servers (mcp-client.md 4.3).
+func (s *Session) asked(m message, reply func([]byte)) {
+	switch method := text(m.method); method {
+	case "ping":
+		reply(replyResult(m.id, []byte("{}")))
+	case "elicitation/create":
+		s.elicitation(m, reply)
+	default:
+		reply(replyError(m.id, codeMethodNotFound, "not supported: "+method))
+	}
+}

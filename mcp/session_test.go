@@ -1,0 +1,333 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// sessions is a legacy server whose sessions can be forgotten.
+type sessions struct {
+	n     atomic.Int32
+	lost  atomic.Bool
+	after webHandler // answers what belongs to no session any more
+}
+
+func (s *sessions) handle(w http.ResponseWriter, r webRequest) {
+	id := fmt.Sprint("session-", s.n.Load())
+	switch {
+	case text(r.method) == "server/discover":
+		legacyWeb(w, r)
+	case text(r.method) == "initialize":
+		if r.header.Get("Mcp-Session-Id") != "" {
+			http.Error(w, "a session in initialize", 400)
+			return
+		}
+		s.lost.Store(false)
+		w.Header().Set("Mcp-Session-Id", fmt.Sprint("session-", s.n.Add(1)))
+		legacyWeb(w, r)
+	case r.header.Get("Mcp-Session-Id") != id || s.lost.Load():
+		s.after(w, r)
+	case r.verb == http.MethodDelete:
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		legacyWeb(w, r)
+	}
+}
+
+func TestSessionLoss(t *testing.T) {
+	for name, after := range map[string]webHandler{
+		"404":      func(w http.ResponseWriter, r webRequest) { http.Error(w, "Session not found", 404) },
+		"404 bare": func(w http.ResponseWriter, r webRequest) { w.WriteHeader(404) },
+		"400 JSON-RPC": func(w http.ResponseWriter, r webRequest) {
+			sendJSON(w, 400, r.refuse(-32000, "Bad Request: No valid session ID provided", ""))
+		},
+		"401": func(w http.ResponseWriter, r webRequest) { http.Error(w, "unknown session", 401) },
+		"200": func(w http.ResponseWriter, r webRequest) { sendJSON(w, 200, r.refuse(-32001, "Session expired", "")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &sessions{after: after}
+			web := serveWeb(t, server.handle)
+			s, _ := connect(t, Spec{URL: web.URL})
+			server.lost.Store(true)
+			if names := toolNames(t, s); names != "t" {
+				t.Errorf("tools after the loss: %q", names)
+			}
+			if n := len(web.got("initialize")); n != 2 {
+				t.Errorf("%d handshakes", n)
+			}
+			server.lost.Store(true)
+			if _, err := s.Tools(bounded(t)); err == nil {
+				t.Error("a second loss was healed too")
+			}
+		})
+	}
+}
+
+// TestSessionLossInCall: the call was refused, so it is known not to have
+// run, and all the same it is not sent again.
+func TestSessionLossInCall(t *testing.T) {
+	server := &sessions{after: func(w http.ResponseWriter, r webRequest) { w.WriteHeader(404) }}
+	web := serveWeb(t, server.handle)
+	s, _ := connect(t, Spec{URL: web.URL})
+	server.lost.Store(true)
+	if e := callFails(t, s, "t", `{}`); e.Sent || e.RPC || !strings.Contains(e.Message, "call again") {
+		t.Errorf("%+v", e)
+	}
+	if n := len(web.got("tools/call")); n != 1 {
+		t.Errorf("%d calls went out", n)
+	}
+	if got := called(t, s, "t", `{}`); got != "ok" {
+		t.Errorf("the next call gave %q", got)
+	}
+	s.Close()
+	if ends := web.got("DELETE"); len(ends) != 1 || ends[0].header.Get("Mcp-Session-Id") != "session-2" {
+		t.Errorf("ends: %v", ends)
+	}
+}
+
+// TestLegacyHeaders: nothing on initialize, then session and revision.
+func TestLegacyHeaders(t *testing.T) {
+	server := &sessions{}
+	web := serveWeb(t, server.handle)
+	s, _ := connect(t, Spec{URL: web.URL, Protocol: "legacy"})
+	called(t, s, "t", `{}`)
+	for _, r := range web.got("POST") {
+		want, version := "session-1", "2025-11-25"
+		if text(r.method) == "initialize" {
+			want, version = "", ""
+		}
+		if r.header.Get("Mcp-Session-Id") != want || r.header.Get("Mcp-Protocol-Version") != version || r.header.Get("Mcp-Method") != "" {
+			t.Errorf("%s: %v", r.method, r.header)
+		}
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	moved := func(status int) webHandler {
+		return func(w http.ResponseWriter, r webRequest) {
+			if r.path != "/mcp/" {
+				w.Header().Set("Location", "/mcp/")
+				w.WriteHeader(status)
+				return
+			}
+			modernWeb(w, r)
+		}
+	}
+	for _, status := range []int{307, 308} {
+		web := serveWeb(t, moved(status))
+		s, _ := connect(t, Spec{URL: web.URL + "/mcp"})
+		if got := called(t, s, "t", `{}`); got != "ok" {
+			t.Errorf("%d: the call gave %q", status, got)
+		}
+		if calls := web.got("tools/call"); len(calls) != 1 || calls[0].path != "/mcp/" {
+			t.Errorf("%d: %d calls", status, len(calls))
+		}
+	}
+	// A call is not sent to another place, though nothing was done here.
+	var gone atomic.Bool
+	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
+		if gone.Load() {
+			moved(307)(w, r)
+			return
+		}
+		modernWeb(w, r)
+	})
+	s, _ := connect(t, Spec{URL: web.URL + "/mcp"})
+	gone.Store(true)
+	if e := callFails(t, s, "t", `{}`); e.Sent || len(web.got("tools/call")) != 1 {
+		t.Errorf("%+v after %d calls", e, len(web.got("tools/call")))
+	}
+}
+
+// TestCredentialsStayHome: not even the same host on another port gets them.
+func TestCredentialsStayHome(t *testing.T) {
+	other := serveWeb(t, modernWeb)
+	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
+		w.Header().Set("Location", other.URL+"/mcp")
+		w.WriteHeader(308)
+	})
+	_, _, err := tryConnect(t, Spec{URL: web.URL, Bearer: "tok"})
+	if err == nil || !strings.Contains(err.Error(), "another origin") || len(other.got("POST")) > 0 {
+		t.Errorf("%v; the other got %d", err, len(other.got("POST")))
+	}
+}
+
+func TestResumption(t *testing.T) {
+	var call webRequest
+	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
+		switch {
+		case text(r.method) == "tools/call":
+			call = r
+			sendSSE(w, "id: 7\nretry: 20\ndata:\n\n")
+		case r.verb == http.MethodGet && r.header.Get("Last-Event-Id") == "7":
+			sendSSE(w, "id: 8\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n")
+		case r.verb == http.MethodGet && r.header.Get("Last-Event-Id") == "8":
+			sendSSE(w, "id: 9\ndata: "+call.reply(okResult)+"\n\n")
+		default:
+			legacyWeb(w, r)
+		}
+	})
+	s, _ := connect(t, Spec{URL: web.URL})
+	if got := called(t, s, "t", `{}`); got != "ok" {
+		t.Errorf("the call gave %q", got)
+	}
+	if gets, calls := len(web.got("GET")), len(web.got("tools/call")); gets != 2 || calls != 1 {
+		t.Errorf("%d resumptions of %d calls", gets, calls)
+	}
+}
+
+// TestServerAsksOverHTTP: requests on the stream of a reply are answered
+// while it is read.
+func TestServerAsksOverHTTP(t *testing.T) {
+	answers := make(chan string, 4)
+	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
+		switch {
+		case text(r.method) == "tools/call":
+			sendSSE(w, "data: {\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"ping\"}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"r\",\"method\":\"roots/list\"}\n\n")
+			w.(http.Flusher).Flush()
+			<-answers
+			<-answers
+			io.WriteString(w, "data: "+r.reply(okResult)+"\n\n")
+		case r.method == nil && r.id != nil:
+			w.WriteHeader(202)
+			answers <- r.body
+		default:
+			legacyWeb(w, r)
+		}
+	})
+	s, _ := connect(t, Spec{URL: web.URL})
+	if got := called(t, s, "t", `{}`); got != "ok" {
+		t.Errorf("the call gave %q", got)
+	}
+}
+
+// TestOldTransport is the HTTP+SSE of 2024-11-05, to which nothing leads but a
+// refused initialize.
+func TestOldTransport(t *testing.T) {
+	for name, post := range map[string]webHandler{
+		"405": func(w http.ResponseWriter, r webRequest) { w.WriteHeader(405) },
+		"404": func(w http.ResponseWriter, r webRequest) { http.NotFound(w, nil) },
+		"endpoint on POST": func(w http.ResponseWriter, r webRequest) {
+			sendSSE(w, "event: endpoint\ndata: /messages?id=1\n\n")
+			w.(http.Flusher).Flush()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events := make(chan string, 16)
+			web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
+				switch {
+				case r.verb == http.MethodGet:
+					sendSSE(w, "event: endpoint\ndata: /messages?id=1\n\n")
+					w.(http.Flusher).Flush()
+					for ev := range events {
+						if ev == "" {
+							return
+						}
+						io.WriteString(w, "event: message\ndata: "+ev+"\n\n")
+						w.(http.Flusher).Flush()
+					}
+				case r.path == "/messages":
+					w.WriteHeader(202)
+					switch text(r.method) {
+					case "initialize":
+						events <- r.reply(initResult("2024-11-05"))
+					case "tools/list":
+						events <- r.reply(oneTool)
+					case "tools/call":
+						if strings.Contains(r.body, "die") {
+							events <- ""
+							return
+						}
+						events <- r.reply(okResult)
+					}
+				default:
+					post(w, r)
+				}
+			})
+			t.Cleanup(func() { close(events) })
+			s, rec := connect(t, Spec{URL: web.URL + "/sse"})
+			if s.Transport() != "sse" || s.Protocol() != "2024-11-05" {
+				t.Errorf("%s over %s", s.Protocol(), s.Transport())
+			}
+			if names, got := toolNames(t, s), called(t, s, "t", `{}`); names != "t" || got != "ok" {
+				t.Errorf("tools %q, the call gave %q", names, got)
+			}
+			if e := callFails(t, s, "t", `{"die":1}`); !e.Sent || !s.Lost() || rec.warned("server_lost") != 1 {
+				t.Errorf("%+v, lost %v, %q", e, s.Lost(), rec.warnings)
+			}
+			if e := callFails(t, s, "t", `{}`); e.Sent {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+}
+
+func TestLikeLMCP(t *testing.T) {
+	web := serveWeb(t, lmcp("tok"))
+	s, rec := connect(t, Spec{URL: web.URL + "/mcp", Bearer: "tok"})
+	if s.Protocol() != "2025-03-26" || s.Transport() != "http" {
+		t.Errorf("%s over %s", s.Protocol(), s.Transport())
+	}
+	if rec.warned("protocol_mismatch") > 0 {
+		t.Errorf("warnings: %q", rec.warnings)
+	}
+	r, err := s.Call(bounded(t), "t", json.RawMessage(`{}`), nil)
+	if err != nil || r.IsError || unquote(r.Render(0).JSON) != "Error: no such file" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for _, r := range web.got("POST") {
+		if v := r.header.Get("Mcp-Protocol-Version"); v != "" && text(r.method) != "server/discover" {
+			t.Errorf("%s has the version header %s, which 2025-03-26 does not know", r.method, v)
+		}
+	}
+	_, _, err = tryConnect(t, Spec{Name: "lm", URL: web.URL + "/mcp"})
+	if e, ok := err.(*ConnectError); !ok || !strings.Contains(e.Message, "401") || !strings.Contains(e.Hint, "--mcp-auth-env lm=VAR") || !strings.Contains(e.Hint, "auth_env") {
+		t.Errorf("without the token: %v", err)
+	}
+	_, _, err = tryConnect(t, Spec{URL: web.URL + "/mcp", Bearer: "wrong"})
+	if e, ok := err.(*ConnectError); !ok || !strings.Contains(e.Hint, "refused") {
+		t.Errorf("with a wrong token: %v", err)
+	}
+}
+
+// TestSideBySide: of many servers one that hangs costs one start-up timeout.
+func TestSideBySide(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), hang)
+	defer cancel()
+	var procs Processes
+	type result struct {
+		s   *Session
+		err error
+	}
+	results := make(chan result)
+	for i := range 8 {
+		spec := stdio("plain")
+		if i == 3 {
+			spec = stdio("never-speaks")
+		}
+		spec.Name, spec.StartupTimeout = fmt.Sprint("s", i), 2*time.Second
+		go func() {
+			s, err := Connect(ctx, spec, Hooks{}, &procs)
+			results <- result{s, err}
+		}()
+	}
+	failed := 0
+	for range 8 {
+		r := <-results
+		if r.err != nil {
+			failed++
+			continue
+		}
+		defer r.s.Close()
+	}
+	if failed != 1 {
+		t.Errorf("%d failed", failed)
+	}
+}

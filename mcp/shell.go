@@ -1,0 +1,282 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ShellSpec says how commands are run.
+type ShellSpec struct {
+	Dir         string            // where commands start
+	Confined    bool              // cwd must be inside Dir
+	Environ     []string          // toolpipe's environment, of which commands get what ChildEnv passes
+	Env         map[string]string // set in commands
+	PathPrepend []string          // directories put before PATH, absolute
+	Timeout     time.Duration     // of a command that names none; 0: 60 s
+	Processes   *Processes
+	Version     string
+}
+
+const (
+	defaultCommandTimeout = 60 * time.Second
+	maxCommandTimeout     = 24 * time.Hour
+	// outputDelay is how long a child in the background can hold up the
+	// answer of the command that started it (security.md C2.15).
+	outputDelay   = 250 * time.Millisecond
+	progressEvery = 5 * time.Second // keeps the client's idle deadline away
+)
+
+// Shell makes a server whose one tool runs commands (issue 6). It confines
+// nothing: what a command does is up to the user's account. Every command is
+// the leader of a session without a terminal, its input is empty and its
+// environment is clean. A timeout and a cancel kill all its processes; what a
+// command leaves in the background lives until the end of the run at most. An
+// error is about the directory or PathPrepend.
+func Shell(spec ShellSpec) (*Server, error) {
+	info, err := os.Stat(spec.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", spec.Dir, reason(err))
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%q is not a directory", spec.Dir)
+	}
+	for _, dir := range spec.PathPrepend {
+		if !filepath.IsAbs(dir) {
+			return nil, fmt.Errorf("path_prepend %q is not absolute", dir)
+		}
+	}
+	if spec.Timeout <= 0 {
+		spec.Timeout = defaultCommandTimeout
+	}
+	if spec.Processes == nil {
+		spec.Processes = &Processes{}
+	}
+	sh := &shell{spec: spec}
+	if sh.dir, err = filepath.Abs(spec.Dir); err != nil {
+		return nil, err
+	}
+	if sh.real, err = filepath.EvalSymlinks(sh.dir); err != nil {
+		return nil, fmt.Errorf("%q: %w", spec.Dir, reason(err))
+	}
+	sh.env = commandEnv(spec)
+	tool := &builtin{"run_command", "Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty.", []parameter{
+		{"argv", "strings", "program and arguments; no shell interprets them", false},
+		{"script", "string", "text for /bin/sh -c; instead of argv", false},
+		{"cwd", "string", "directory to run in; relative to the starting directory, which it is when absent", false},
+		{"timeout_s", "number", fmt.Sprintf("seconds after which the command and all it started is killed; %v when absent", spec.Timeout.Seconds()), false},
+	}, runsFree}
+	s := NewServer("shell", spec.Version)
+	s.Add(tool.tool(), func(ctx context.Context, raw json.RawMessage, progress func(Progress)) (*Result, error) {
+		args, err := tool.read(raw)
+		if err != nil {
+			return nil, err
+		}
+		return sh.run(ctx, args, progress)
+	})
+	return s, nil
+}
+
+type shell struct {
+	spec      ShellSpec
+	dir, real string // the starting directory, as given and without links
+	env       []string
+}
+
+// commandEnv is the environment of all commands.
+func commandEnv(spec ShellSpec) []string {
+	env := ChildEnv(spec.Environ, spec.Env, nil)
+	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") }) {
+		env = append(env, "PATH=/usr/local/bin:/usr/bin:/bin")
+	}
+	for i, kv := range env {
+		path, isPath := strings.CutPrefix(kv, "PATH=")
+		if isPath && len(spec.PathPrepend) > 0 {
+			env[i] = "PATH=" + strings.Join(append(slices.Clone(spec.PathPrepend), path), string(os.PathListSeparator))
+		}
+		if _, set := spec.Env["TERM"]; strings.HasPrefix(kv, "TERM=") && !set {
+			env[i] = "TERM=dumb" // there is no terminal
+		}
+	}
+	return env
+}
+
+func (sh *shell) run(ctx context.Context, args arguments, progress func(Progress)) (*Result, error) {
+	timeout, err := sh.timeout(args)
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := sh.command(args)
+	if err != nil {
+		return nil, err
+	}
+	var out, errs capture
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.WaitDelay = outputDelay
+	p, err := sh.spec.Processes.Start(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("%q did not start: %w", cmd.Args[0], reason(err))
+	}
+	timedOut := sh.await(ctx, p, timeout, progress)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return commandResult(&out, &errs, p.State(), timedOut), nil
+}
+
+func (sh *shell) timeout(args arguments) (time.Duration, error) {
+	if !args.has("timeout_s") {
+		return sh.spec.Timeout, nil
+	}
+	seconds := args.number("timeout_s", 0)
+	if seconds <= 0 || seconds > maxCommandTimeout.Seconds() {
+		return 0, fmt.Errorf("timeout_s is %v; more than 0 and at most %v seconds are allowed", seconds, maxCommandTimeout.Seconds())
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
+}
+
+// command is what the arguments ask for, not started.
+func (sh *shell) command(args arguments) (*exec.Cmd, error) {
+	dir, err := sh.cwd(args)
+	if err != nil {
+		return nil, err
+	}
+	cmd := &exec.Cmd{Env: sh.env, Dir: dir}
+	argv := args.list("argv")
+	switch {
+	case args.has("argv") == args.has("script"):
+		return nil, errors.New("give either argv or script")
+	case args.has("script"):
+		cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", args.text("script")}
+	case len(argv) == 0:
+		return nil, errors.New("argv is empty; its first element is the program")
+	default:
+		program := argv[0]
+		if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+			program = filepath.Join(dir, program)
+		}
+		if cmd.Path, err = LookPath(program, sh.env); err != nil {
+			return nil, err
+		}
+		cmd.Args = argv
+	}
+	for _, a := range cmd.Args {
+		if strings.IndexByte(a, 0) >= 0 {
+			return nil, errors.New("a command cannot have a NUL byte")
+		}
+	}
+	return cmd, nil
+}
+
+// cwd is the directory to run in, without links when it has to be inside
+// another.
+func (sh *shell) cwd(args arguments) (string, error) {
+	asked := args.text("cwd")
+	if asked == "" || asked == "." {
+		return sh.dir, nil
+	}
+	dir := asked
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(sh.dir, dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if sh.spec.Confined && !inside(dir, sh.dir) && !inside(dir, sh.real) || err == nil && sh.spec.Confined && !inside(real, sh.real) {
+		return "", fmt.Errorf("cwd %q is outside the allowed root %q", asked, sh.dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cwd %q: %w", asked, reason(err))
+	}
+	if info, err := os.Stat(real); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("cwd %q is not a directory", asked)
+	}
+	return real, nil
+}
+
+func inside(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// await returns when the command has ended and its output was read.
+func (sh *shell) await(ctx context.Context, p *Process, timeout time.Duration, progress func(Progress)) (timedOut bool) {
+	limit := time.NewTimer(timeout)
+	defer limit.Stop()
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for elapsed := progressEvery; ; {
+		select {
+		case <-p.Done():
+			return false
+		case <-limit.C:
+			p.Kill()
+			<-p.Done()
+			return true
+		case <-ctx.Done():
+			p.Kill()
+			<-p.Done()
+			return false
+		case <-tick.C:
+			progress(Progress{Progress: seconds(elapsed), Total: seconds(timeout), Message: "running"})
+			elapsed += progressEvery
+		}
+	}
+}
+
+func seconds(d time.Duration) json.RawMessage {
+	return strconv.AppendFloat(nil, d.Seconds(), 'f', -1, 64)
+}
+
+// commandResult is the answer of a command that ran: the same as text and as
+// an object. Only a timeout is an error.
+func commandResult(out, errs *capture, state *os.ProcessState, timedOut bool) *Result {
+	stdout, stderr := out.bytes(), errs.bytes()
+	code, signal := exitCode(state)
+	var b []byte
+	if timedOut {
+		b = append(b, "timed out; the command and what it started were killed\n"...)
+	}
+	b = appendOutput(b, "STDOUT:\n", stdout)
+	b = appendOutput(b, "STDERR:\n", stderr)
+	b = fmt.Appendf(b, "EXIT CODE: %d", code)
+	if signal != "" {
+		b = fmt.Appendf(b, " (%s)", signal)
+	}
+	r := textResult(append(b, '\n'))
+	r.IsError = timedOut
+	s := appendQuoted([]byte(`{"stdout":`), stdout)
+	s = appendQuoted(append(s, `,"stderr":`...), stderr)
+	s = fmt.Appendf(s, `,"exit_code":%d,"timed_out":%t`, code, timedOut)
+	if dropped := out.dropped() + errs.dropped(); dropped > 0 {
+		s = fmt.Appendf(s, `,"omitted_bytes":%d`, dropped)
+	}
+	r.Structured, r.Told = append(s, '}'), true
+	return r
+}
+
+func appendOutput(b []byte, heading string, output []byte) []byte {
+	b = append(append(b, heading...), output...)
+	if n := len(output); n > 0 && output[n-1] != '\n' {
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// exitCode is what a shell would say: 128 and the signal's number for a
+// process that a signal ended.
+func exitCode(state *os.ProcessState) (code int, signal string) {
+	if state == nil {
+		return -1, ""
+	}
+	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal()), w.Signal().String()
+	}
+	return state.ExitCode(), ""
+}

@@ -1,0 +1,277 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func stdio(name string) Spec { return Spec{Command: program("double", name)} }
+
+// TestStdioDoubles has the outcome that mcp-client.md names for each double.
+func TestStdioDoubles(t *testing.T) {
+	tests := []struct {
+		double   string
+		protocol string
+		call     string // what the tool "t" gives
+		change   func(*Spec)
+		check    func(t *testing.T, s *Session, rec *record)
+	}{
+		{double: "plain", protocol: "2025-11-25", call: "ok"},
+		{double: "plain", protocol: "2025-11-25", call: "ok", change: func(s *Spec) { s.Protocol = "legacy" }, check: func(t *testing.T, s *Session, rec *record) {
+			if len(rec.sentLines("server/discover")) > 0 {
+				t.Error("was probed")
+			}
+		}},
+		{double: "exit-on-unknown", protocol: "2025-11-25", call: "ok"},
+		{double: "silent-on-unknown", protocol: "2025-11-25", call: "ok", change: quickProbe},
+		{double: "late-discover", protocol: "2026-07-28", call: "ok", change: quickProbe},
+		{double: "duplicate-initialize", protocol: "2025-06-18", call: "ok"},
+		{double: "modern-only", protocol: "2026-07-28", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
+			if len(rec.sentLines("initialize")) > 0 {
+				t.Error("initialize was sent to a modern server")
+			}
+			if s.Instructions() != "be brief" {
+				t.Errorf("instructions are %q", s.Instructions())
+			}
+			for _, line := range rec.sentLines(`"id"`) {
+				if v := text(member([]byte(line), "params", "_meta", "io.modelcontextprotocol/protocolVersion")); v != modernRevision {
+					t.Errorf("a request without its _meta: %s", line)
+				}
+			}
+		}},
+		{double: "refuses-versions", protocol: "2024-11-05", call: "ok"},
+		{double: "odd-version", protocol: "2024-11-05", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
+			if rec.warned("protocol_mismatch") != 1 {
+				t.Errorf("warnings: %q", rec.warnings)
+			}
+		}},
+		{double: "banner", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
+			if logs := strings.Join(rec.snapshot(&rec.logs), "\n"); !strings.Contains(logs, "Server ready") {
+				t.Errorf("the banner is not in the log: %q", logs)
+			}
+		}},
+		{double: "content-length", protocol: "2025-11-25", call: "ok", change: func(s *Spec) { s.Framing = "content-length" }},
+		{double: "content-length-out", protocol: "2025-11-25", call: "ok"},
+		{double: "long-line", protocol: "2025-11-25", call: strings.Repeat("é", 5<<19)},
+		{double: "many-writes", protocol: "2025-11-25", call: "ok"},
+		{double: "string-ids", protocol: "2025-11-25", call: "ok"},
+		{double: "null-ids", protocol: "2025-11-25", call: "error: lost the id"},
+		{double: "id-games", protocol: "2025-11-25", call: "right"},
+		{double: "batch", protocol: "2025-11-25", call: "ok"},
+		{double: "asks", protocol: "2025-11-25", call: "0{} 1-32601 2-32601 3-32601"},
+		{double: "notification-flood", protocol: "2025-11-25", call: "ok"},
+		{double: "stderr-flood", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
+			if n := len(s.stderr()); n > maxTail {
+				t.Errorf("%d bytes of stderr are kept", n)
+			}
+		}},
+		{double: "changes", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
+			if rec.warned("tools_changed") != 1 {
+				t.Errorf("warnings: %q", rec.warnings)
+			}
+			if logs := strings.Join(rec.snapshot(&rec.logs), "\n"); !strings.Contains(logs, "warning: l: look out") {
+				t.Errorf("log: %q", logs)
+			}
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.double, func(t *testing.T) {
+			t.Parallel()
+			spec := stdio(tt.double)
+			if tt.change != nil {
+				tt.change(&spec)
+			}
+			s, rec := connect(t, spec)
+			if s.Protocol() != tt.protocol || s.Transport() != "stdio" {
+				t.Errorf("speaks %s over %s, want %s", s.Protocol(), s.Transport(), tt.protocol)
+			}
+			if names := toolNames(t, s); names != "t" {
+				t.Errorf("tools: %q", names)
+			}
+			if got := called(t, s, "t", `{}`); got != tt.call {
+				t.Errorf("the call gave %.100q, want %.100q", got, tt.call)
+			}
+			if tt.check != nil {
+				tt.check(t, s, rec)
+			}
+		})
+	}
+}
+
+func quickProbe(s *Spec) { s.probeTimeout = 100 * time.Millisecond }
+
+func TestStdioRefused(t *testing.T) {
+	tests := []struct {
+		double string
+		change func(*Spec)
+		want   []string // in message, hint and stderr
+	}{
+		{"exits-at-once", nil, []string{`server "peer" (stdio)`, "tried: server/discover, a fresh process, initialize", "exit status 1", "cannot find the database"}},
+		{"never-speaks", brief, []string{"start-up timeout of 300ms", "Content-Length", "startup_timeout"}},
+		{"content-length", nil, []string{"initialize", "no frame"}},
+		{"junk-for-ever", brief, []string{"start-up timeout", "no messages, the first: debug: still working"}},
+		{"future-only", nil, []string{"2031-01-01", "2026-07-28", "2025-11-25"}},
+		{"plain", func(s *Spec) { s.Protocol = modernRevision }, []string{"does not speak 2026-07-28"}},
+		{"none", func(s *Spec) { s.Command = []string{"/nonexistent/server"} }, []string{"tried: start", "/nonexistent/server", "absolute path"}},
+		{"none", func(s *Spec) { s.Command = []string{"./server"} }, []string{`"./server" is relative`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.double, func(t *testing.T) {
+			t.Parallel()
+			spec := stdio(tt.double)
+			if tt.change != nil {
+				tt.change(&spec)
+			}
+			_, _, err := tryConnect(t, spec)
+			e, ok := errors.AsType[*ConnectError](err)
+			if !ok {
+				t.Fatalf("the error is %v", err)
+			}
+			said := e.Message + "\n" + e.Hint + "\n" + e.Stderr
+			for _, want := range tt.want {
+				if !strings.Contains(said, want) {
+					t.Errorf("%q is not in %q", want, said)
+				}
+			}
+			if strings.Contains(e.Message, "\n") {
+				t.Errorf("the message is not one line: %q", e.Message)
+			}
+		})
+	}
+}
+
+func brief(s *Spec) {
+	s.StartupTimeout = 300 * time.Millisecond
+	s.probeTimeout = 100 * time.Millisecond
+}
+
+func TestParallelCallsGetTheirOwnReplies(t *testing.T) {
+	s, _ := connect(t, stdio("out-of-order"))
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			want := fmt.Sprint("call ", i)
+			if got := called(t, s, "t", fmt.Sprintf(`{"n":%q}`, want)); got != want {
+				t.Errorf("call %d got %q", i, got)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestServerDiesInCall(t *testing.T) {
+	s, rec := connect(t, stdio("dies-in-call"))
+	e := callFails(t, s, "t", `{}`)
+	if !e.Sent || e.RPC || !strings.Contains(e.Message, "out of cheese") || !strings.Contains(e.Message, "exit status 3") {
+		t.Errorf("the call in flight: %+v", e)
+	}
+	if e = callFails(t, s, "t", `{}`); e.Sent || e.RPC || !strings.Contains(e.Message, "out of cheese") {
+		t.Errorf("the next call: %+v", e)
+	}
+	if !s.Lost() || rec.warned("server_lost") != 1 {
+		t.Errorf("lost: %v, warnings: %q", s.Lost(), rec.warnings)
+	}
+	if n := len(rec.sentLines("tools/call")); n != 1 {
+		t.Errorf("%d calls went out", n)
+	}
+}
+
+func TestReplyThatIsNoMessage(t *testing.T) {
+	for _, name := range []string{"deep", "too-long-line"} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := connect(t, stdio(name))
+			if e := callFails(t, s, "t", `{}`); !e.Sent || e.RPC {
+				t.Errorf("%+v", e)
+			}
+			if lost := name == "too-long-line"; s.Lost() != lost {
+				t.Errorf("lost is %v", s.Lost())
+			}
+		})
+	}
+}
+
+func TestCallTimeout(t *testing.T) {
+	spec := stdio("never-answers")
+	spec.ToolTimeout = 50 * time.Millisecond
+	s, rec := connect(t, spec)
+	e := callFails(t, s, "t", `{}`)
+	if !e.Sent || e.RPC || !errors.Is(e, errIdle) {
+		t.Errorf("%+v", e)
+	}
+	if got := rec.sentLines("notifications/cancelled"); len(got) != 1 {
+		t.Errorf("cancelled: %q", got)
+	}
+	if names := toolNames(t, s); names != "t" {
+		t.Errorf("afterwards the tools are %q", names)
+	}
+}
+
+// TestHardDeadline: progress puts the idle deadline off, not the hard one.
+func TestHardDeadline(t *testing.T) {
+	spec := stdio("keeps-talking")
+	spec.ToolTimeout = 300 * time.Millisecond // far above the pauses, also on a busy machine
+	s, _ := connect(t, spec)
+	if e := callFails(t, s, "t", `{}`); !errors.Is(e, errHard) {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestCallCancelled(t *testing.T) {
+	s, rec := connect(t, stdio("never-answers"))
+	ctx, cancel := context.WithCancelCause(bounded(t))
+	why := errors.New("interrupted")
+	time.AfterFunc(50*time.Millisecond, func() { cancel(why) })
+	_, err := s.Call(ctx, "t", json.RawMessage(`{}`), nil)
+	if e, ok := errors.AsType[*CallError](err); !ok || !e.Sent || !errors.Is(err, why) {
+		t.Errorf("%v", err)
+	}
+	if got := rec.sentLines("notifications/cancelled"); len(got) != 1 {
+		t.Errorf("cancelled: %q", got)
+	}
+	cancel(nil)
+	if _, err = s.Call(ctx, "t", json.RawMessage(`{}`), nil); err.(*CallError).Sent {
+		t.Error("a call that was cancelled before is said to be sent")
+	}
+}
+
+func TestProgress(t *testing.T) {
+	s, _ := connect(t, stdio("progress"))
+	var seen []string
+	_, err := s.Call(bounded(t), "t", json.RawMessage(`{}`), func(p Progress) {
+		seen = append(seen, fmt.Sprintf("%s/%s %s", p.Progress, p.Total, p.Message))
+	})
+	if got := strings.Join(seen, ", "); err != nil || got != "1/10 step, 2.5/10 step" {
+		t.Errorf("progress %q, %v", got, err)
+	}
+}
+
+// TestChildEnvironment: security.md C2.20.
+func TestChildEnvironment(t *testing.T) {
+	spec := stdio("environment")
+	spec.Environ = []string{"PATH=/bin::relative:/usr/bin", "HOME=/h", "LC_ALL=C", "TOOLPIPE_API_KEY=k1", "OPENAI_API_KEY=k2", "AWS_SECRET=k3",
+		"LD_PRELOAD=x", "BASH_ENV=x", "NODE_OPTIONS=x", "GIT_SSH_COMMAND=x", "WANTED=w", "https_proxy=p", "SET=old"}
+	spec.Env = map[string]string{"SET": "new"}
+	spec.InheritEnv = []string{"WANTED", "TOOLPIPE_API_KEY"}
+	s, _ := connect(t, spec)
+	got := called(t, s, "t", `{}`)
+	if want := "PATH=/bin:/usr/bin\nHOME=/h\nLC_ALL=C\nWANTED=w\nhttps_proxy=p\nSET=new"; got != want {
+		t.Errorf("the child sees %q, want %q", got, want)
+	}
+}
+
+func TestWireHookHidesSecrets(t *testing.T) {
+	spec := stdio("environment")
+	spec.Env = map[string]string{"API_TOKEN": `sec"ret`, "MODE": "debug"}
+	s, rec := connect(t, spec)
+	called(t, s, "t", `{}`)
+	wire := strings.Join(rec.snapshot(&rec.wire), "\n")
+	if strings.Contains(wire, `sec\"ret`) || !strings.Contains(wire, "API_TOKEN=***") || !strings.Contains(wire, "MODE=debug") {
+		t.Errorf("wire: %s", wire)
+	}
+}

@@ -1,0 +1,184 @@
+package mcp
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// listing answers tools/list with pages chosen by the cursor.
+func listing(base webHandler, pages func(cursor string) string) webHandler {
+	return instead(base, "tools/list", func(w http.ResponseWriter, r webRequest) {
+		sendJSON(w, 200, r.reply(pages(string(member(r.params, "cursor")))))
+	})
+}
+
+func namedTools(names ...string) string {
+	var list []string
+	for _, n := range names {
+		list = append(list, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, n))
+	}
+	return `"tools":[` + strings.Join(list, ",") + `]`
+}
+
+func TestPages(t *testing.T) {
+	var n atomic.Int32
+	tests := []struct {
+		name  string
+		base  webHandler
+		pages func(cursor string) string
+		want  string
+	}{
+		{"two", legacyWeb, func(c string) string {
+			if c == `"p2"` {
+				return "{" + namedTools("b") + "}"
+			}
+			return "{" + namedTools("a") + `,"nextCursor":"p2"}`
+		}, "a b"},
+		{"null ends", legacyWeb, func(string) string { return "{" + namedTools("a") + `,"nextCursor":null}` }, "a"},
+		{"empty ends a legacy list", legacyWeb, func(string) string { return "{" + namedTools("a") + `,"nextCursor":""}` }, "a"},
+		{"empty is a modern cursor", modernWeb, func(c string) string {
+			if c == `""` {
+				return "{" + namedTools("b") + "}"
+			}
+			return "{" + namedTools("a") + `,"nextCursor":""}`
+		}, "a b"},
+		{"empty for ever", modernWeb, func(c string) string { return "{" + namedTools("a") + `,"nextCursor":""}` }, "a"},
+		{"the same cursor for ever", legacyWeb, func(string) string {
+			return "{" + namedTools(fmt.Sprint("t", n.Add(1))) + `,"nextCursor":"x"}`
+		}, "t1 t2"},
+		{"nothing new for ever", legacyWeb, func(c string) string {
+			return "{" + namedTools("a") + fmt.Sprintf(`,"nextCursor":"x%d"}`, n.Add(1))
+		}, "a"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _ := connect(t, Spec{URL: serveWeb(t, listing(tt.base, tt.pages)).URL})
+			if got := toolNames(t, s); got != tt.want {
+				t.Errorf("tools %q, want %q", got, tt.want)
+			}
+		})
+	}
+	t.Run("a hundred and more", func(t *testing.T) {
+		web := serveWeb(t, listing(legacyWeb, func(string) string {
+			k := n.Add(1)
+			return "{" + namedTools(fmt.Sprint("t", k)) + fmt.Sprintf(`,"nextCursor":"%d"}`, k)
+		}))
+		s, rec := connect(t, Spec{URL: web.URL})
+		if got := strings.Fields(toolNames(t, s)); len(got) != maxPages || rec.warned("list_cut") != 1 {
+			t.Errorf("%d tools, warnings %q", len(got), rec.warnings)
+		}
+	})
+	t.Run("more tools than there may be", func(t *testing.T) {
+		var names []string
+		for i := range maxTools + 5 {
+			names = append(names, fmt.Sprint("t", i))
+		}
+		web := serveWeb(t, listing(legacyWeb, func(string) string { return "{" + namedTools(names...) + "}" }))
+		s, rec := connect(t, Spec{URL: web.URL})
+		if got := strings.Fields(toolNames(t, s)); len(got) != maxTools || rec.warned("list_cut") != 1 {
+			t.Errorf("%d tools, warnings %q", len(got), rec.warnings)
+		}
+	})
+}
+
+// TestBrokenTools: each broken tool is named and left out, the rest stay.
+func TestBrokenTools(t *testing.T) {
+	nested := strings.Repeat(`{"properties":{"a":`, maxSchemaDepth+1) + "{}" + strings.Repeat("}}", maxSchemaDepth+1)
+	many := `{"properties":{` + strings.Repeat(`"a":{},`, maxSchemaNodes) + `"b":{}}}`
+	broken := map[string]string{
+		"":        `{"name":"","inputSchema":{}}`,
+		"task":    `{"name":"task","inputSchema":{},"execution":{"taskSupport":"required"}}`,
+		"remote":  `{"name":"remote","inputSchema":{"properties":{"a":{"$ref":"http://127.0.0.1:1/x.json"}}}}`,
+		"file":    `{"name":"file","inputSchema":{"allOf":[{"$ref":"file:///etc/passwd"}]}}`,
+		"output":  `{"name":"output","inputSchema":{},"outputSchema":{"items":{"$ref":"other.json"}}}`,
+		"deep":    `{"name":"deep","inputSchema":` + nested + `}`,
+		"many":    `{"name":"many","inputSchema":` + many + `}`,
+		"large":   `{"name":"large","inputSchema":{"description":"` + strings.Repeat("x", maxSchema) + `"}}`,
+		"space":   `{"name":"space","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"a b"}}}}`,
+		"empty":   `{"name":"empty","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":""}}}}`,
+		"number":  `{"name":"number","inputSchema":{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}}`,
+		"twice":   `{"name":"twice","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}}`,
+		"one-of":  `{"name":"one-of","inputSchema":{"oneOf":[{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}]}}`,
+		"items":   `{"name":"items","inputSchema":{"properties":{"a":{"type":"array","items":{"type":"string","x-mcp-header":"A"}}}}}`,
+		"newline": `{"name":"newline","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"A\r\nB"}}}}`,
+	}
+	sound := []string{
+		`{"name":"local","inputSchema":{"$defs":{"a":{}},"properties":{"a":{"$ref":"#/$defs/a"}}}}`,
+		`{"name":"own-id","inputSchema":{"$id":"https://x.test/s","properties":{"a":{"$ref":"https://x.test/s#/a"}}}}`,
+		`{"name":"data","inputSchema":{"properties":{"$ref":{"type":"string"},"a":{"default":{"$ref":"http://x"},"enum":[{"$ref":"http://x"}]}}}}`,
+		`{"name":"header","inputSchema":{"properties":{"a":{"properties":{"b":{"type":"boolean","x-mcp-header":"B"}}}}}}`,
+		`{"name":"no-schema"}`,
+	}
+	list := slices.Clone(sound)
+	for _, tool := range broken {
+		list = append(list, tool)
+	}
+	list = append(list, sound[0])
+	web := serveWeb(t, listing(modernWeb, func(string) string { return `{"tools":[` + strings.Join(list, ",") + `]}` }))
+	s, rec := connect(t, Spec{URL: web.URL})
+	if got := toolNames(t, s); got != "local own-id data header no-schema" {
+		t.Errorf("tools %q", got)
+	}
+	if n := rec.warned("tool_dropped"); n != len(broken)+1 {
+		t.Errorf("%d warnings for %d tools: %q", n, len(broken)+1, rec.warnings)
+	}
+	for name := range broken {
+		if !slices.ContainsFunc(rec.warnings, func(w string) bool { return strings.Contains(w, fmt.Sprintf("tool %q is left out: ", name)) }) {
+			t.Errorf("no warning names %q", name)
+		}
+	}
+}
+
+// TestParamHeaders: arguments are mirrored as their annotations ask, and what
+// the server refuses because it changed its mind is learned, not sent again.
+func TestParamHeaders(t *testing.T) {
+	var renamed atomic.Bool
+	handle := listing(modernWeb, func(string) string {
+		header := "Region"
+		if renamed.Load() {
+			header = "Zone"
+		}
+		return `{"tools":[{"name":"t","inputSchema":{"type":"object","properties":{
+			"region":{"type":"string","x-mcp-header":"` + header + `"},
+			"n":{"type":"integer","x-mcp-header":"N"},
+			"deep":{"type":"object","properties":{"flag":{"type":"boolean","x-mcp-header":"Flag"}}},
+			"plain":{"type":"string"}}}}]}`
+	})
+	web := serveWeb(t, instead(handle, "tools/call", func(w http.ResponseWriter, r webRequest) {
+		if renamed.Load() && r.header.Get("Mcp-Param-Zone") == "" {
+			sendJSON(w, 400, r.refuse(codeHeaderMismatch, "Mcp-Param-Zone is missing", ""))
+			return
+		}
+		modernWeb(w, r)
+	}))
+	s, _ := connect(t, Spec{URL: web.URL})
+	toolNames(t, s)
+	called(t, s, "t", `{"region":"Köln\r\nX: y","n":42.0,"deep":{"flag":false},"plain":"p"}`)
+	h := web.got("tools/call")[0].header
+	if h.Get("Mcp-Param-Region") != "=?base64?S8O2bG4NClg6IHk=?=" || h.Get("Mcp-Param-N") != "42" || h.Get("Mcp-Param-Flag") != "false" || h.Get("X") != "" || h.Get("Mcp-Param-Plain") != "" {
+		t.Errorf("headers: %v", h)
+	}
+	called(t, s, "t", `{"region":null,"deep":{}}`)
+	for name := range web.got("tools/call")[1].header {
+		if strings.HasPrefix(name, "Mcp-Param-") {
+			t.Errorf("header %s for nothing", name)
+		}
+	}
+	if e := callFails(t, s, "t", `{"n":9007199254740993}`); e.Sent || !strings.Contains(e.Message, `argument "n"`) {
+		t.Errorf("%+v", e)
+	}
+	renamed.Store(true)
+	if e := callFails(t, s, "t", `{"region":"eu"}`); !e.RPC || e.Code != codeHeaderMismatch {
+		t.Errorf("%+v", e)
+	}
+	if got := called(t, s, "t", `{"region":"eu"}`); got != "ok" {
+		t.Errorf("after the refusal: %q", got)
+	}
+	if n := len(web.got("tools/call")); n != 4 {
+		t.Errorf("%d calls went out", n)
+	}
+}
