@@ -1,0 +1,73 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+
+	"toolpipe/mcp"
+	"toolpipe/stream"
+)
+
+// answer is what a call came to: the event, and what the model is told.
+type answer struct {
+	event ResultEvent
+	parts []stream.Part
+	open  bool // the call stays open in the conversation, to be resumed
+}
+
+// prefix begins all that toolpipe itself says to the model.
+const prefix = "[toolpipe] "
+
+// tell is an answer in toolpipe's own words.
+func tell(status ResultStatus, text string) *answer {
+	text = prefix + text
+	return &answer{event: ResultEvent{Status: status, Text: []byte(text), Bytes: len(text)}, parts: []stream.Part{{Text: text}}}
+}
+
+// failure is the answer to a call without a result.
+func failure(err error) *answer {
+	e, ok := errors.AsType[*mcp.CallError](err)
+	switch {
+	case !ok:
+		return tell(ResultUnknown, "outcome unknown: "+err.Error())
+	case e.RPC:
+		return tell(ResultFailed, "tool dispatch failed: "+e.Message)
+	case e.Sent:
+		return tell(ResultUnknown, "outcome unknown: "+e.Message)
+	}
+	return tell(ResultFailed, "tool transport error: "+e.Message)
+}
+
+// rendered is the answer that a tool gave.
+func (c *caller) rendered(r *mcp.Result) *answer {
+	m := r.Render(c.maxBytes)
+	a := &answer{event: ResultEvent{
+		Status: ResultOK, TextJSON: m.JSON, Content: r.Raw, Structured: r.Structured, Bytes: m.Bytes, Truncated: m.Truncated,
+	}}
+	if r.IsError {
+		a.event.Status = ResultError
+	}
+	a.parts = []stream.Part{{JSON: m.JSON}}
+	if m.Truncated && c.whole {
+		a.event.TextJSON = r.Render(0).JSON
+	}
+	for _, img := range m.Images {
+		a.parts = append(a.parts, stream.Part{Image: &stream.Image{MIME: img.MIME, Data: string(img.Data)}})
+	}
+	return a
+}
+
+// text is what the model is told, without pictures.
+func (a *answer) text() string {
+	if a.event.TextJSON != nil {
+		return textOfJSON(a.parts[0].JSON)
+	}
+	return string(a.event.Text)
+}
+
+// textOfJSON is the value of a JSON string literal that was checked when it came.
+func textOfJSON(literal []byte) string {
+	var s string
+	json.Unmarshal(literal, &s)
+	return s
+}

@@ -1,0 +1,46 @@
+package run
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"toolpipe/approve"
+	"toolpipe/mcp"
+)
+
+// approver is that of --approver: a URL, or a command line split as a shell
+// quotes it. The command runs in the current directory, which the user named
+// by standing in it, with the environment that tool servers get: no key.
+func (r *runner) approver(target string) (approve.Approver, error) {
+	if strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") {
+		return &approve.URLApprover{URL: target}, nil
+	}
+	argv, err := splitWords(target)
+	if err != nil {
+		return nil, usage("--approver: %v", err)
+	}
+	if len(argv) == 0 {
+		return nil, usage("--approver: no command and no URL")
+	}
+	c := r.cfg
+	if strings.Contains(argv[0], "/") {
+		argv[0], err = filepath.Abs(argv[0])
+	} else {
+		argv[0], err = mcp.LookPath(argv[0], c.Environ)
+	}
+	if err != nil {
+		return nil, usage("--approver: %v", err)
+	}
+	return &approve.CommandApprover{
+		Argv: argv,
+		Env:  mcp.ChildEnv(c.Environ, nil, nil),
+		Start: func(cmd *exec.Cmd) (approve.Process, error) {
+			p, err := c.Processes.Start(cmd)
+			if err != nil {
+				return nil, err
+			}
+			return p, nil
+		},
+	}, nil
+}

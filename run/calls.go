@@ -1,0 +1,335 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"toolpipe/approve"
+	"toolpipe/mcp"
+	"toolpipe/stream"
+)
+
+// caller answers the calls of a turn: it decides all of them in order, runs
+// the allowed ones, and reports the results in order.
+type caller struct {
+	box       *toolbox
+	gate      *approve.Gate
+	emit      func(Event) error
+	flush     func() error
+	parallel  int
+	maxBytes  int
+	whole     bool // events are written, and show a result that was cut for the model in full
+	dryRun    bool
+	goOn      bool // --unapproved deny: tell the model instead of stopping
+	cmdLines  bool
+	note      func(format string, args ...any) // a line for the user on stderr
+	nextLocal int                              // numbers the calls of command lines
+	defect    error                            // of a panic in a call; read when all calls have ended
+	defectMu  sync.Mutex
+}
+
+// pending is one call on its way to its answer.
+type pending struct {
+	stream.Call
+	tool   *tool  // nil: unknown
+	args   []byte // canonical
+	line   string // the command line that it stands for, "" for a tool call
+	answer *answer
+	told   bool // its tool_call event was written
+}
+
+// answer decides and runs calls, then the command lines of the same reply,
+// and appends their answers to the conversation.
+func (c *caller) answer(ctx context.Context, l *loop, calls []stream.Call, lines []string) error {
+	all := make([]*pending, 0, len(calls)+len(lines))
+	for _, call := range calls {
+		all = append(all, &pending{Call: call})
+	}
+	for _, line := range lines {
+		all = append(all, c.lineCall(line))
+	}
+	stop, err := c.decide(ctx, l, all)
+	if err != nil || stop != nil {
+		c.finish(l, all)
+		if err == nil {
+			err = stop
+		}
+		return err
+	}
+	err = c.execute(ctx, l, all)
+	c.appendAnswers(l, all)
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// report emits calls that will never run because the run ends here.
+func (c *caller) report(l *loop, calls []stream.Call, lines []string) error {
+	var all []*pending
+	for _, call := range calls {
+		all = append(all, &pending{Call: call})
+	}
+	for _, line := range lines {
+		all = append(all, c.lineCall(line))
+	}
+	return c.finish(l, all)
+}
+
+// decide gives every call its verdict, in order, before any is run. stop is
+// the error that ends the run when a call is unapproved.
+func (c *caller) decide(ctx context.Context, l *loop, all []*pending) (stop *Error, err error) {
+	for _, p := range all {
+		if err := c.announce(l, p); err != nil {
+			return nil, err
+		}
+		if p.answer != nil {
+			continue
+		}
+		v, err := c.verdict(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.emit(&ApprovalEvent{p.ID, v.Outcome.String(), v.By, v.Rule, v.Reason}); err != nil {
+			return nil, err
+		}
+		switch {
+		case v.Outcome == approve.Allowed && (!c.dryRun || p.tool.readOnly()):
+		case c.dryRun && v.Outcome != approve.Denied:
+			p.answer = tell(ResultNotRun, "not run: dry run")
+			c.note("dry run: %s %s: %s", p.Name, p.args, dryVerdict(v))
+		case v.Outcome == approve.Unapproved && !c.goOn:
+			stop = unapproved(stop, p, v)
+		default:
+			l.denied++
+			p.answer = tell(ResultDenied, "tool call denied: "+denial(v))
+		}
+	}
+	return stop, nil
+}
+
+func (c *caller) verdict(ctx context.Context, p *pending) (approve.Verdict, error) {
+	if c.dryRun {
+		return c.gate.Explain(p.tool.call(p.args)).Verdict, nil
+	}
+	if err := c.flush(); err != nil { // the person reads what came before the question
+		return approve.Verdict{}, err
+	}
+	return c.gate.Decide(ctx, p.tool.call(p.args))
+}
+
+func dryVerdict(v approve.Verdict) string {
+	if v.Outcome == approve.Allowed {
+		return "would run" + quoted(v.Rule)
+	}
+	return "would be asked" + quoted(v.Rule)
+}
+
+// denial is the reason that the model is told.
+func denial(v approve.Verdict) string {
+	switch {
+	case v.Reason != "":
+		return v.Reason
+	case v.Outcome == approve.Unapproved:
+		return "it needs an approval that nobody can give"
+	case v.By == "terminal":
+		return "by the user"
+	}
+	return "by a rule"
+}
+
+func unapproved(stop *Error, p *pending, v approve.Verdict) *Error {
+	if stop == nil {
+		stop = &Error{Status: StatusUnapproved, Message: "unapproved: " + p.tool.name + ": " + first(v.Reason, "nobody can be asked")}
+	}
+	if v.Hint != "" && !contains(stop.Hints, v.Hint) {
+		stop.Hints = append(stop.Hints, v.Hint)
+	}
+	return stop
+}
+
+// prepare looks the tool up and reads the arguments; what cannot run has its
+// answer afterwards.
+func (c *caller) prepare(p *pending) {
+	p.tool = c.box.byName[p.Name]
+	text := bytes.TrimSpace(p.Arguments)
+	if len(text) == 0 || string(text) == "null" {
+		text = []byte("{}")
+	}
+	args, err := approve.Canonical(text, 0)
+	switch {
+	case p.tool == nil:
+		p.answer = tell(ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(p.Name))
+	case err != nil:
+		p.answer = tell(ResultInvalid, "tool arguments not parseable as JSON: "+err.Error())
+	}
+	if err == nil {
+		p.args = args
+	}
+}
+
+// announce emits the call as it will be decided and sent.
+func (c *caller) announce(l *loop, p *pending) error {
+	c.prepare(p)
+	p.told = true
+	l.toolCalls++
+	e := &CallEvent{Turn: l.turns, ID: p.ID, Name: p.Name, Arguments: p.args, Raw: p.Arguments}
+	if p.tool != nil {
+		e.Server, e.Tool = p.tool.conn.Name, p.tool.Name
+	}
+	return c.emit(e)
+}
+
+// execute runs what has no answer yet. Calls annotated read-only run side by
+// side; any other waits for all before it and holds back all after it.
+func (c *caller) execute(ctx context.Context, l *loop, all []*pending) error {
+	if len(all) == 1 { // the common turn needs no goroutine
+		if all[0].answer == nil {
+			c.run(ctx, all[0])
+		}
+		if err := c.result(l, all[0]); err != nil {
+			return err
+		}
+		return c.defect
+	}
+	ready := make([]chan struct{}, len(all))
+	for i := range ready {
+		ready[i] = make(chan struct{})
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.schedule(ctx, all, ready)
+	}()
+	var failed error
+	for i, p := range all {
+		<-ready[i]
+		if failed == nil {
+			if failed = c.result(l, p); failed != nil {
+				cancel(failed) // stdout is gone: nothing more is run
+			}
+		}
+	}
+	<-done
+	cancel(nil)
+	if failed == nil {
+		failed = c.defect
+	}
+	return failed
+}
+
+func (c *caller) schedule(ctx context.Context, all []*pending, ready []chan struct{}) {
+	slots := make(chan struct{}, c.parallel)
+	var running sync.WaitGroup
+	for i, p := range all {
+		if p.answer != nil {
+			close(ready[i])
+			continue
+		}
+		if !p.tool.ReadOnly {
+			running.Wait()
+			c.run(ctx, p)
+			close(ready[i])
+			continue
+		}
+		slots <- struct{}{}
+		running.Go(func() {
+			c.run(ctx, p)
+			<-slots
+			close(ready[i])
+		})
+	}
+	running.Wait()
+}
+
+// run makes one call and keeps its answer. It is the only place where a tool
+// is run.
+func (c *caller) run(ctx context.Context, p *pending) {
+	began := time.Now()
+	defer func() {
+		p.answer.event.Time = time.Since(began)
+	}()
+	defer func() {
+		if r := recover(); r != nil {
+			p.answer = tell(ResultUnknown, "outcome unknown: a defect of toolpipe")
+			c.defectMu.Lock()
+			defer c.defectMu.Unlock()
+			c.defect = &Error{Status: StatusInternal, Message: fmt.Sprintf("defect: %v", r)}
+		}
+	}()
+	if ctx.Err() != nil {
+		p.answer = tell(ResultNotRun, "not run: the run ended")
+		p.answer.open = true
+		return
+	}
+	result, err := p.tool.run(ctx, p.args, func(g mcp.Progress) {
+		c.emit(&ProgressEvent{p.ID, g.Progress, g.Total, g.Message})
+		c.flush()
+	})
+	if err != nil {
+		p.answer = failure(err)
+		return
+	}
+	p.answer = c.rendered(result)
+}
+
+// result emits the answer of p.
+func (c *caller) result(l *loop, p *pending) error {
+	if p.answer.event.Status == ResultUnknown {
+		l.unknown = true
+	}
+	p.answer.event.ID = p.ID
+	return c.emit(&p.answer.event)
+}
+
+// finish announces every call that was not yet, and answers every one that
+// has no answer: the run ends before it runs.
+func (c *caller) finish(l *loop, all []*pending) error {
+	for _, p := range all {
+		if !p.told {
+			if err := c.announce(l, p); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range all {
+		if p.answer == nil {
+			p.answer = tell(ResultNotRun, "not run: the run ended")
+		}
+		if err := c.result(l, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendAnswers appends one tool message for each call, in order, and one
+// user message for the command lines.
+func (c *caller) appendAnswers(l *loop, all []*pending) {
+	var outputs strings.Builder
+	for _, p := range all {
+		if p.answer == nil || p.answer.open {
+			continue
+		}
+		if p.line != "" {
+			if outputs.Len() > 0 {
+				outputs.WriteString("\n\n")
+			}
+			outputs.WriteString("CMD: " + p.line + "\n" + p.answer.text())
+			continue
+		}
+		l.request.Messages = append(l.request.Messages, stream.Message{
+			Role: stream.ToolRole, CallID: p.ID, Name: p.Name, Parts: p.answer.parts,
+			Failed: p.answer.event.Status != ResultOK,
+		})
+	}
+	if outputs.Len() > 0 {
+		l.request.Messages = append(l.request.Messages, stream.Message{Role: stream.User, Parts: []stream.Part{{Text: outputs.String()}}})
+	}
+}

@@ -1,0 +1,61 @@
+package run
+
+import (
+	"strconv"
+	"strings"
+
+	"toolpipe/stream"
+)
+
+// commandTool runs the command lines of models that cannot call tools.
+const commandTool = "shell__run_command"
+
+// commandLines are the commands of a finished reply's text under --cmd-lines:
+// the lines that begin with "CMD: ", outside code fences.
+func (c *caller) commandLines(text []byte) []string {
+	if !c.cmdLines {
+		return nil
+	}
+	var lines []string
+	fence := ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\r\n")
+		mark := fenceOf(line)
+		switch {
+		case fence != "":
+			if strings.HasPrefix(mark, fence) && strings.Trim(strings.TrimSpace(line), fence[:1]) == "" {
+				fence = ""
+			}
+		case mark != "":
+			fence = mark
+		case strings.HasPrefix(line, "CMD: "):
+			lines = append(lines, line[len("CMD: "):])
+		}
+	}
+	return lines
+}
+
+// fenceOf is the run of backquotes or tildes that opens or closes a code
+// block, "" for any other line.
+func fenceOf(line string) string {
+	s := strings.TrimLeft(line, " ")
+	if len(line)-len(s) > 3 || len(s) < 3 || s[0] != '`' && s[0] != '~' {
+		return ""
+	}
+	n := len(s) - len(strings.TrimLeft(s, s[:1]))
+	if n < 3 {
+		return ""
+	}
+	return s[:n]
+}
+
+// lineCall is a command line as a call of the shell tool.
+func (c *caller) lineCall(line string) *pending {
+	c.nextLocal++
+	args := beginObject(nil)
+	args.str("script", line)
+	return &pending{
+		Call: stream.Call{ID: "cmd-" + strconv.Itoa(c.nextLocal), Name: commandTool, Arguments: args.end()},
+		line: line,
+	}
+}

@@ -1,0 +1,239 @@
+package run
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"toolpipe/approve"
+)
+
+// settings is what the config file says. Its keys: model, models, mcpServers,
+// auto_approve, policy, max_rounds, shell. An unknown key is an error.
+type settings struct {
+	path      string
+	model     string
+	profiles  map[string]profile
+	servers   []server
+	rules     []approve.Rule
+	patterns  []string // of auto_approve, as -v shows them
+	policies  []string
+	maxRounds *int
+	shell     shellSettings
+	warnings  []*WarningEvent
+}
+
+// profile is one entry of models.
+type profile struct {
+	baseURL, model, keyEnv, api string
+	hasKeyEnv                   bool
+	params                      []param
+	noToolRole, insecureHTTP    bool
+	timeout                     time.Duration // longest silence of the model; 0: 120 s
+}
+
+type param struct {
+	name  string
+	value json.RawMessage
+}
+
+type shellSettings struct {
+	env         map[string]string
+	pathPrepend []string
+	timeout     time.Duration
+}
+
+// loadSettings reads the config file: the one that a flag or TOOLPIPE_CONFIG
+// names, which must exist, else toolpipe/config.json under the user's config
+// directory, which may be missing.
+func (c *Config) loadSettings() (*settings, error) {
+	s := &settings{}
+	if c.NoConfig {
+		return s, nil
+	}
+	what, named := "--config", c.ConfigFile
+	if named == "" {
+		what, named = "TOOLPIPE_CONFIG", c.getenv("TOOLPIPE_CONFIG")
+	}
+	s.path = named
+	if named == "" {
+		if s.path = c.userConfigFile(); s.path == "" {
+			return s, nil
+		}
+	}
+	doc, err := readDocument(s.path)
+	if err != nil {
+		if named == "" && os.IsNotExist(err) {
+			s.path = ""
+			return s, nil
+		}
+		return nil, openError(what, s.path, err)
+	}
+	return s, s.parse(c, doc)
+}
+
+// userConfigFile is the config's usual place, "" when there is no home.
+func (c *Config) userConfigFile() string {
+	dir := userConfigDir(c.getenv)
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "toolpipe", "config.json")
+}
+
+func (s *settings) parse(c *Config, doc value) (err error) {
+	if doc.kind() != '{' {
+		return doc.errorf("the config is not an object")
+	}
+	for _, m := range doc.members() {
+		switch m.key {
+		case "model":
+			s.model, err = m.str()
+		case "models":
+			err = s.parseProfiles(m.value)
+		case "mcpServers":
+			s.servers, err = parseServers(c, m.value, true, s.warn)
+		case "auto_approve":
+			err = s.parseAutoApprove(m.value)
+		case "policy":
+			s.policies, err = m.words()
+			for i, p := range s.policies {
+				if !filepath.IsAbs(p) {
+					s.policies[i] = filepath.Join(filepath.Dir(s.path), p)
+				}
+			}
+		case "max_rounds":
+			var n int
+			n, err = m.count()
+			s.maxRounds = &n
+		case "shell":
+			err = s.parseShell(m.value)
+		default:
+			err = m.at.errorf("unknown key %q", m.key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *settings) warn(code, server, message string) {
+	s.warnings = append(s.warnings, &WarningEvent{Code: code, Server: server, Message: message})
+}
+
+func (s *settings) parseProfiles(v value) error {
+	s.profiles = map[string]profile{}
+	if v.kind() != '{' {
+		return v.errorf("models is not an object")
+	}
+	for _, m := range v.members() {
+		p, err := parseProfile(m.value)
+		if err != nil {
+			return err
+		}
+		s.profiles[m.key] = p
+	}
+	return nil
+}
+
+func parseProfile(v value) (p profile, err error) {
+	if v.kind() != '{' {
+		return p, v.errorf("a profile is an object")
+	}
+	for _, m := range v.members() {
+		switch m.key {
+		case "base_url":
+			p.baseURL, err = m.str()
+		case "model":
+			p.model, err = m.str()
+		case "key_env":
+			p.keyEnv, err = m.str()
+			p.hasKeyEnv = true
+		case "api":
+			if p.api, err = m.str(); err == nil && !contains([]string{"chat", "messages", "responses"}, p.api) {
+				err = m.errorf("api %q is not chat, messages or responses", p.api)
+			}
+		case "params":
+			if m.kind() != '{' {
+				err = m.errorf("params is not an object")
+			}
+			for _, f := range m.members() {
+				p.params = append(p.params, param{f.key, f.raw()})
+			}
+		case "tool_role":
+			var on bool
+			on, err = m.boolean()
+			p.noToolRole = !on
+		case "timeout":
+			p.timeout, err = m.duration()
+		case "insecure_http":
+			p.insecureHTTP, err = m.boolean()
+		default:
+			err = m.at.errorf("unknown key %q", m.key)
+		}
+		if err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// duration is a string such as "30s", or a number of seconds.
+func (v value) duration() (time.Duration, error) {
+	s := string(v.raw())
+	if v.kind() == '"' {
+		s = v.text()
+	}
+	d, err := ParseDuration(s)
+	if err != nil {
+		return 0, v.errorf("%v", err)
+	}
+	return d, nil
+}
+
+func (s *settings) parseAutoApprove(v value) error {
+	if v.kind() != '{' {
+		return v.errorf("auto_approve is not an object of patterns to true or false")
+	}
+	for _, m := range v.members() {
+		allow, err := m.boolean()
+		if err != nil {
+			return err
+		}
+		d := approve.Ask
+		if allow {
+			d = approve.Allow
+		}
+		rules, err := approve.Patterns(m.key, d, "config", m.at.origin())
+		if err != nil {
+			return m.at.errorf("%v", err)
+		}
+		s.rules = append(s.rules, rules...)
+		s.patterns = append(s.patterns, d.String()+" "+m.key+" ("+m.at.origin()+")")
+	}
+	return nil
+}
+
+func (s *settings) parseShell(v value) (err error) {
+	if v.kind() != '{' {
+		return v.errorf("shell is not an object")
+	}
+	for _, m := range v.members() {
+		switch m.key {
+		case "env":
+			s.shell.env, err = m.table()
+		case "path_prepend":
+			s.shell.pathPrepend, err = m.words()
+		case "timeout_s":
+			s.shell.timeout, err = m.duration()
+		default:
+			err = m.at.errorf("unknown key %q", m.key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

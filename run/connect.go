@@ -1,0 +1,177 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"toolpipe/mcp"
+)
+
+// connectAll starts all servers side by side and lists their tools. required
+// is told of the failure of a server that is not optional, ready of each that
+// has started or failed.
+func connectAll(ctx context.Context, servers []server, procs *Processes, hooks func(*server) mcp.Hooks, required func(error), ready func(name string)) *toolbox {
+	box := &toolbox{}
+	var wg sync.WaitGroup
+	for i := range servers {
+		c := &connection{server: servers[i]}
+		if c.parallel > 0 {
+			c.slots = make(chan struct{}, c.parallel)
+		}
+		box.conns = append(box.conns, c)
+		wg.Go(func() {
+			defer func() {
+				if c.err != nil && !c.optional {
+					required(c.failed())
+				}
+				ready(c.Name)
+			}()
+			defer recoverTo(&c.err)
+			c.connect(ctx, procs, hooks(&c.server))
+		})
+	}
+	wg.Wait()
+	return box
+}
+
+func (c *connection) connect(ctx context.Context, procs *Processes, hooks mcp.Hooks) {
+	session, err := mcp.Connect(ctx, c.Spec, hooks, procs)
+	if err != nil {
+		c.err = err
+		return
+	}
+	c.session = session
+	listed, err := session.Tools(ctx)
+	if err != nil {
+		c.err = err
+		return
+	}
+	for _, t := range listed {
+		if c.tools == nil || !c.hasTool(t.Name) {
+			if (len(c.server.tools) == 0 || matchAny(c.server.tools, t.Name)) && !matchAny(c.exclude, t.Name) {
+				c.tools = append(c.tools, &tool{Tool: t, conn: c, name: mcp.OfferedName(c.Name, t.Name)})
+			}
+		}
+	}
+}
+
+func (c *connection) hasTool(name string) bool {
+	for _, t := range c.tools {
+		if t.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// connectAndRead starts all servers and reads standard input meanwhile. The
+// first required server that fails ends both.
+func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
+	if len(r.servers) == 0 && (r.streams.InFile || !r.cfg.readsInput(r.streams.InTerminal)) {
+		r.box = &toolbox{}
+		if !r.cfg.readsInput(r.streams.InTerminal) {
+			return nil, nil
+		}
+		return readLimited(r.streams.In, "standard input", maxInput)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r.face.connecting(r.servers)
+	required := func(err error) { cancel(err) }
+	if r.cfg.Mode == ListServers { // each is shown with its own story
+		required = func(error) {}
+	}
+	connected := make(chan struct{})
+	go func() {
+		defer close(connected)
+		r.box = connectAll(ctx, r.servers, r.cfg.Processes, r.hooks, required, r.face.serverReady)
+	}()
+	var data []byte
+	var err error
+	if r.cfg.readsInput(r.streams.InTerminal) {
+		data, err = readInput(ctx, r.streams.In, func() {
+			r.face.say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
+		})
+		if err != nil {
+			cancel(err)
+		}
+	}
+	r.face.awaitServers()
+	<-connected
+	r.face.awaiting("")
+	return data, err
+}
+
+// checkServers ends the run when a required server failed and warns about an
+// optional one. --list-servers shows them all first.
+func (r *runner) checkServers() error {
+	for _, c := range r.box.conns {
+		if c.err == nil {
+			continue
+		}
+		if cancelled(c.err) && !c.optional {
+			return c.err
+		}
+		if r.cfg.Mode == ListServers {
+			continue
+		}
+		if !c.optional {
+			return c.failed()
+		}
+		r.warn("server_failed", c.Name, c.failed().Message)
+	}
+	return nil
+}
+
+// cancelled tells whether err is the end of the run and not a server's own.
+func cancelled(err error) bool {
+	if _, ok := errors.AsType[*Interrupted](err); ok {
+		return true
+	}
+	return errors.Is(err, errTimeout) || errors.Is(err, context.Canceled)
+}
+
+// failed is the error of a server that could not be used.
+func (c *connection) failed() *Error {
+	if e, ok := errors.AsType[*Error](c.err); ok {
+		return e
+	}
+	e := &Error{Status: StatusServer, Message: c.err.Error(), Cause: c.err}
+	if f, ok := errors.AsType[*mcp.ConnectError](c.err); ok {
+		if tail := lastLines(f.Stderr, 10); tail != "" {
+			e.Message += "; its last lines on stderr: " + tail
+		}
+		if f.Hint != "" {
+			e.Hints = strings.Split(f.Hint, "\n")
+		}
+	}
+	if !c.optional {
+		e.Hints = append(e.Hints, `a server that may be missing is optional: --mcp `+shellQuote(c.Name+"?=…")+` or "required": false`)
+	}
+	return e
+}
+
+func lastLines(s string, n int) string {
+	lines := strings.Split(strings.TrimRight(s, "\r\n"), "\n")
+	if len(lines) > n {
+		lines = lines[len(lines)-n:]
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// hooks pass on what happens at a server beside its answers.
+func (r *runner) hooks(s *server) mcp.Hooks {
+	h := mcp.Hooks{
+		Warning: func(code, message string) { r.warn(code, s.Name, message) },
+		Wire:    r.face.serverWire(s.Name),
+	}
+	if r.cfg.Verbose > 0 { // a server is asked to log only when somebody reads it
+		h.Log = func(line string) { r.face.verboseLine(s.Name + ": " + line) }
+	}
+	if s.Elicit == "ask" {
+		h.Elicit = r.elicit(s.Name)
+	}
+	return h
+}

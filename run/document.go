@@ -1,0 +1,298 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"toolpipe/approve"
+)
+
+// document is a JSON text that has been read strictly: valid, no duplicate
+// keys, UTF-8. It is walked without building a tree, and every value knows
+// its place, so that an error about its meaning can name the line.
+type document struct {
+	name string // as errors show it
+	data []byte
+}
+
+// value is one JSON value of a document.
+type value struct {
+	doc      *document
+	from, to int
+}
+
+// member is one member of an object.
+type member struct {
+	key string
+	at  value // the key itself
+	value
+}
+
+func parseDocument(name string, data []byte) (value, error) {
+	d := &document{name, data}
+	if err := approve.CheckJSON(data); err != nil {
+		if s, ok := errors.AsType[*approve.SyntaxError](err); ok {
+			return value{}, usage("%s:%d:%d: %s (byte %d)", name, s.Line, s.Column, s.Message, s.Offset)
+		}
+		return value{}, usage("%s: %v", name, err)
+	}
+	at := d.space(0)
+	return value{d, at, d.skip(at)}, nil
+}
+
+// readDocument reads a file that names what may run: it is refused when it is
+// not a regular file or when everybody can write to it (DESIGN part 7). A
+// file that does not exist gives an error for which os.IsNotExist holds.
+func readDocument(path string) (value, error) {
+	data, err := readGuarded(path, 16<<20)
+	if err != nil {
+		return value{}, err
+	}
+	return parseDocument(path, data)
+}
+
+// readGuarded reads a file once, through the descriptor whose mode was checked.
+func readGuarded(path string, limit int64) ([]byte, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, usage("%q is not a regular file", path)
+	case info.Mode()&0o002 != 0:
+		return nil, usageError([]string{"chmod o-w " + shellQuote(path)}, "%q: everybody can write to this file", path)
+	}
+	return readLimited(f, path, limit)
+}
+
+func readLimited(r io.Reader, name string, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return nil, usage("%s: %s", name, cause(err))
+	}
+	if int64(len(data)) > limit {
+		return nil, usage("%s: more than %d MiB", name, limit>>20)
+	}
+	return data, nil
+}
+
+// openError is err of opening the file that a flag or key names.
+func openError(what, path string, err error) error {
+	if _, ok := errors.AsType[*Error](err); ok {
+		return err
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		if dir := filepath.Dir(path); dir != "." && !exists(dir) {
+			return usage("%s: %q: the directory %q does not exist", what, path, dir)
+		}
+		return usage("%s: %q does not exist", what, path)
+	}
+	return usage("%s: %q: %s", what, path, cause(err))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func (v value) raw() []byte { return v.doc.data[v.from:v.to] }
+
+func (v value) line() int { return bytes.Count(v.doc.data[:v.from], []byte{'\n'}) + 1 }
+
+func (v value) origin() string { return v.doc.name + ":" + strconv.Itoa(v.line()) }
+
+func (v value) errorf(format string, args ...any) *Error {
+	return usage("%s:%d: %s", v.doc.name, v.line(), fmt.Sprintf(format, args...))
+}
+
+// kind is what v begins with: '{', '[', '"', 't', 'f', 'n' or a digit's '0'.
+func (v value) kind() byte {
+	switch c := v.doc.data[v.from]; c {
+	case '{', '[', '"', 't', 'f', 'n':
+		return c
+	}
+	return '0'
+}
+
+func (v value) isNull() bool { return v.kind() == 'n' }
+
+// members are those of an object, in order; none for any other value.
+func (v value) members() []member {
+	if v.kind() != '{' {
+		return nil
+	}
+	var all []member
+	d := v.doc
+	for i := d.space(v.from + 1); d.data[i] != '}'; {
+		key := value{d, i, d.skip(i)}
+		i = d.space(d.space(key.to) + 1) // past the colon
+		val := value{d, i, d.skip(i)}
+		all = append(all, member{key.text(), key, val})
+		if i = d.space(val.to); d.data[i] == ',' {
+			i = d.space(i + 1)
+		}
+	}
+	return all
+}
+
+// elements are those of an array, in order; none for any other value.
+func (v value) elements() []value {
+	if v.kind() != '[' {
+		return nil
+	}
+	var all []value
+	d := v.doc
+	for i := d.space(v.from + 1); d.data[i] != ']'; {
+		e := value{d, i, d.skip(i)}
+		all = append(all, e)
+		if i = d.space(e.to); d.data[i] == ',' {
+			i = d.space(i + 1)
+		}
+	}
+	return all
+}
+
+// get is the member of that key.
+func (v value) get(key string) (value, bool) {
+	for _, m := range v.members() {
+		if m.key == key {
+			return m.value, true
+		}
+	}
+	return value{}, false
+}
+
+// text is a string's value, "" for any other value.
+func (v value) text() string {
+	s := v.raw()
+	if s[0] != '"' {
+		return ""
+	}
+	if bytes.IndexByte(s, '\\') < 0 {
+		return string(s[1 : len(s)-1])
+	}
+	var t string
+	json.Unmarshal(s, &t) // valid already
+	return t
+}
+
+func (v value) str() (string, error) {
+	if v.kind() != '"' {
+		return "", v.errorf("%s is not a string", v.short())
+	}
+	return v.text(), nil
+}
+
+func (v value) boolean() (bool, error) {
+	if k := v.kind(); k != 't' && k != 'f' {
+		return false, v.errorf("%s is not true or false", v.short())
+	}
+	return v.kind() == 't', nil
+}
+
+// count is a whole number that is not negative.
+func (v value) count() (int, error) {
+	n, err := strconv.Atoi(string(v.raw()))
+	if err != nil || n < 0 {
+		return 0, v.errorf("%s is not a whole number", v.short())
+	}
+	return n, nil
+}
+
+// words is an array of strings, or one string.
+func (v value) words() ([]string, error) {
+	if v.kind() == '"' {
+		return []string{v.text()}, nil
+	}
+	if v.kind() != '[' {
+		return nil, v.errorf("%s is not a list of strings", v.short())
+	}
+	all := []string{}
+	for _, e := range v.elements() {
+		s, err := e.str()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// table is an object of strings.
+func (v value) table() (map[string]string, error) {
+	if v.kind() != '{' {
+		return nil, v.errorf("%s is not an object of strings", v.short())
+	}
+	all := map[string]string{}
+	for _, m := range v.members() {
+		s, err := m.str()
+		if err != nil {
+			return nil, err
+		}
+		all[m.key] = s
+	}
+	return all, nil
+}
+
+// short shows a value in an error.
+func (v value) short() string {
+	s := v.raw()
+	if len(s) > 40 {
+		s = append(bytes.ToValidUTF8(s[:37:37], nil), "..."...)
+	}
+	return string(s)
+}
+
+// space is the offset of the first byte at or after i that is not white space.
+func (d *document) space(i int) int {
+	for i < len(d.data) {
+		switch d.data[i] {
+		case ' ', '\t', '\n', '\r':
+			i++
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// skip is the offset after the value that begins at i.
+func (d *document) skip(i int) int {
+	depth := 0
+	for ; i < len(d.data); i++ {
+		switch d.data[i] {
+		case '"':
+			for i++; d.data[i] != '"'; i++ {
+				if d.data[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			depth--
+		case ' ', '\t', '\n', '\r', ',', ':':
+			continue
+		default:
+			for i+1 < len(d.data) && !bytes.ContainsRune([]byte(" \t\n\r,]}"), rune(d.data[i+1])) {
+				i++
+			}
+		}
+		if depth == 0 {
+			return i + 1
+		}
+	}
+	return i
+}

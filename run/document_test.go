@@ -1,0 +1,79 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"testing"
+)
+
+// build makes of a value what encoding/json makes of it.
+func build(v value) any {
+	switch v.kind() {
+	case '{':
+		m := map[string]any{}
+		for _, f := range v.members() {
+			m[f.key] = build(f.value)
+		}
+		return m
+	case '[':
+		a := []any{}
+		for _, e := range v.elements() {
+			a = append(a, build(e))
+		}
+		return a
+	case '"':
+		return v.text()
+	}
+	if v.kind() == '0' {
+		return json.Number(v.raw())
+	}
+	var x any
+	json.Unmarshal(v.raw(), &x)
+	return x
+}
+
+var documents = []string{
+	`{}`, `[]`, ` {"a" : [ 1 , 2.5e3,-0, true,false , null ] , "b\n\u0041":{"c":"\"}]"} } `, `"x"`, `1`, ` null `,
+	`[[[]],{"a":{}}]`, `{"":""}`, "{\r\n\"a\"\t:\n1\n}", `["\\","\\\"",""]`,
+}
+
+func TestDocument(t *testing.T) {
+	for _, d := range documents {
+		checkDocument(t, []byte(d))
+	}
+}
+
+func checkDocument(t *testing.T, data []byte) {
+	v, err := parseDocument("x.json", data)
+	if err != nil {
+		return
+	}
+	var want any
+	r := json.NewDecoder(bytes.NewReader(data))
+	r.UseNumber()
+	if err := r.Decode(&want); err != nil {
+		t.Fatalf("%q was accepted, but: %v", data, err)
+	}
+	if got := build(v); !reflect.DeepEqual(got, want) {
+		t.Errorf("%q: %#v, want %#v", data, got, want)
+	}
+}
+
+// FuzzDocument: the walk sees what encoding/json sees.
+func FuzzDocument(f *testing.F) {
+	for _, d := range documents {
+		f.Add([]byte(d))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { checkDocument(t, data) })
+}
+
+func TestDocumentLines(t *testing.T) {
+	v, err := parseDocument("x.json", []byte("{\n\"a\": 1,\n  \"b\": 2\n}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := v.get("b"); b.line() != 3 || b.origin() != "x.json:3" {
+		t.Errorf("line %d", b.line())
+	}
+}

@@ -1,0 +1,188 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"toolpipe/approve"
+)
+
+// elicit puts a server's questions to the person at the terminal (--elicit
+// ask), one form at a time. A field is asked for by itself; nothing is sent
+// before the person has seen all answers and said yes. Nobody there, a
+// closed terminal and any other answer decline.
+func (r *runner) elicit(server string) func(context.Context, string, json.RawMessage) (string, json.RawMessage) {
+	return func(ctx context.Context, message string, schema json.RawMessage) (string, json.RawMessage) {
+		r.asking.Lock()
+		defer r.asking.Unlock()
+		content, err := r.fillForm(ctx, server, message, schema)
+		if err != nil {
+			return "decline", nil
+		}
+		return "accept", content
+	}
+}
+
+// field is one property of a form: a flat object of string, number, integer,
+// boolean, or a list of choices (mcp-client.md section 8).
+type field struct {
+	name, kind  string
+	description string
+	choices     []string
+	fallback    []byte // the default as JSON; nil: none
+	required    bool
+}
+
+func (r *runner) fillForm(ctx context.Context, server, message string, schema json.RawMessage) ([]byte, error) {
+	fields, err := formFields(schema)
+	if err != nil {
+		return nil, err
+	}
+	head := []string{"the tool server " + server + " asks:", message}
+	form := beginObject(nil)
+	for _, f := range fields {
+		v, err := r.fillField(ctx, head, f)
+		if err != nil {
+			return nil, err
+		}
+		head = nil
+		if v != nil {
+			key := appendString(nil, f.name)
+			form.name(string(key[1 : len(key)-1]))
+			form.b = append(form.b, v...)
+		}
+	}
+	content := form.end()
+	answer, err := r.gate.Terminal.Line(ctx, append(head, string(content)), "Send this to "+server+"? [y/N]")
+	if a := strings.ToLower(answer); err == nil && a != "y" && a != "yes" {
+		err = approve.ErrNobody
+	}
+	return content, err
+}
+
+// fillField asks for a field until the answer fits its type. An empty line
+// is the default, or leaves the field out.
+func (r *runner) fillField(ctx context.Context, head []string, f field) ([]byte, error) {
+	lines := append(head, f.describe())
+	for range 5 {
+		line, err := r.gate.Terminal.Line(ctx, lines, f.name+":")
+		if err != nil {
+			return nil, err
+		}
+		v, why := f.parse(strings.TrimSpace(line))
+		if why == "" {
+			return v, nil
+		}
+		lines = []string{why}
+	}
+	return nil, approve.ErrNobody
+}
+
+func (f *field) describe() string {
+	s := f.name + " (" + f.kind
+	if len(f.choices) > 0 {
+		s += ": " + joinWords(f.choices)
+	}
+	if f.fallback != nil {
+		s += ", default " + string(f.fallback)
+	} else if !f.required {
+		s += ", may be left empty"
+	}
+	return s + ") " + f.description
+}
+
+// parse makes JSON of what was typed; why tells what does not fit.
+func (f *field) parse(s string) (v []byte, why string) {
+	switch {
+	case s == "" && f.fallback != nil:
+		return f.fallback, ""
+	case s == "" && !f.required:
+		return nil, ""
+	case f.kind == "array":
+		v = []byte{'['}
+		for i, w := range strings.Split(s, ",") {
+			if w = strings.TrimSpace(w); !contains(f.choices, w) {
+				return nil, strconv.Quote(w) + " is not one of: " + joinWords(f.choices)
+			}
+			if i > 0 {
+				v = append(v, ',')
+			}
+			v = appendString(v, w)
+		}
+		return append(v, ']'), ""
+	case len(f.choices) > 0 && !contains(f.choices, s):
+		return nil, strconv.Quote(s) + " is not one of: " + joinWords(f.choices)
+	case f.kind == "boolean":
+		switch strings.ToLower(s) {
+		case "y", "yes", "true":
+			return []byte("true"), ""
+		case "n", "no", "false":
+			return []byte("false"), ""
+		}
+		return nil, "yes or no"
+	case f.kind == "number" && !isNumber(s):
+		return nil, "not a number"
+	case f.kind == "integer":
+		if _, err := strconv.ParseInt(s, 10, 64); err != nil {
+			return nil, "not a whole number"
+		}
+	case f.kind != "number":
+		return appendString(nil, s), ""
+	}
+	return []byte(s), ""
+}
+
+func formFields(schema json.RawMessage) ([]field, error) {
+	doc, err := parseDocument("the form", schema)
+	if err != nil {
+		return nil, err
+	}
+	var required []string
+	if v, ok := doc.get("required"); ok {
+		if required, err = v.words(); err != nil {
+			return nil, err
+		}
+	}
+	props, _ := doc.get("properties")
+	if props.doc == nil {
+		return nil, nil
+	}
+	var fields []field
+	for _, m := range props.members() {
+		f := field{name: m.key, kind: "string", required: contains(required, m.key)}
+		for _, p := range m.members() {
+			switch p.key {
+			case "type":
+				f.kind = p.text()
+			case "title", "description":
+				f.description = strings.TrimSpace(f.description + " " + p.text())
+			case "default":
+				f.fallback = p.raw()
+			case "enum", "oneOf", "anyOf":
+				f.choices = choices(p.value)
+			case "items":
+				for _, key := range []string{"enum", "anyOf", "oneOf"} {
+					if c, ok := p.get(key); ok {
+						f.choices = choices(c)
+					}
+				}
+			}
+		}
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+// choices are the values of an enum, or the const of each alternative.
+func choices(v value) []string {
+	var all []string
+	for _, e := range v.elements() {
+		if c, ok := e.get("const"); ok {
+			e = c
+		}
+		all = append(all, e.text())
+	}
+	return all
+}

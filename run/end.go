@@ -1,0 +1,72 @@
+package run
+
+import (
+	"fmt"
+	"time"
+)
+
+// end closes everything that was opened, writes the end event, and returns
+// what the run came to. Servers are ended after the last byte was written, so
+// that nobody waits for them to read an answer.
+func (r *runner) end(err error) error {
+	if err == nil {
+		err = r.out.flush()
+	}
+	e := r.endEvent(err)
+	if !r.out.started {
+		r.start()
+	}
+	if werr := r.out.emit(e); werr != nil && (err == nil || asError(err).Status != StatusOutput) && e.Status != StatusInterrupted {
+		err = werr
+	} else if e.Err != nil {
+		err = e.Err
+	}
+	if e.Status == StatusInterrupted {
+		r.face.interrupted() // the signal's own call may come after the end
+	}
+	r.face.awaiting("waiting for the servers to end")
+	r.box.close()
+	r.face.close()
+	if r.client != nil {
+		if cerr := r.client.Close(); cerr != nil && err == nil {
+			err = outputError("--record", cerr)
+		}
+	}
+	if r.log != nil {
+		r.log.Close()
+	}
+	if r.cfg.Processes != nil {
+		r.cfg.Processes.Sweep()
+	}
+	return err
+}
+
+// endEvent says how the run ended. A call whose outcome is unknown decides
+// the status unless there is an answer (DESIGN part 6, exit 7).
+func (r *runner) endEvent(err error) *EndEvent {
+	e := &EndEvent{Status: StatusOK, Time: time.Since(r.began)}
+	unknown := false
+	if l := r.loop; l != nil {
+		e.Text, e.Finish, e.Turns, e.ToolCalls, e.Denied, e.Usage = l.text, l.finish, l.turns, l.toolCalls, l.denied, l.usage
+		unknown = l.unknown
+	}
+	if err != nil {
+		f := *asError(err)
+		if unknown && (f.Status == StatusModel || f.Status == StatusServer || f.Status == StatusUnapproved || f.Status == StatusLimit) {
+			f.Status = StatusUnknown
+			f.Message = "a call's outcome is unknown: " + f.Message
+		}
+		e.Status, e.Exit, e.Err = f.Status, f.Exit(), &f
+	} else if unknown {
+		r.warn("outcome_unknown", "", "there is an answer, but the outcome of a call is unknown")
+	}
+	return e
+}
+
+// recoverTo makes a panic of a goroutine the error of what it did, so that
+// the run can still end in order (status 70).
+func recoverTo(err *error) {
+	if p := recover(); p != nil {
+		*err = &Error{Status: StatusInternal, Message: fmt.Sprintf("defect: %v", p)}
+	}
+}

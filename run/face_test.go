@@ -1,0 +1,286 @@
+package run
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// person is a face with the screen before it, and standard output on the same
+// screen if tty, else kept apart.
+type person struct {
+	*face
+	screen *emulator
+	out    *emitter
+	stdout bytes.Buffer
+}
+
+func newPerson(t *testing.T, c *Config, tty bool) *person {
+	p := &person{screen: newEmulator(t, 60)}
+	if c.Environ == nil {
+		c.Environ = []string{"TERM=xterm"}
+	}
+	s := Streams{Out: &p.stdout, Err: p.screen, ErrTerminal: true, OutTerminal: tty, Width: func() int { return p.screen.width }}
+	if tty {
+		s.Out = p.screen
+	}
+	p.face = newFace(c, s)
+	w := newWriter(p.face.out(s), "standard output")
+	p.face.pending = w.flush
+	p.out = &emitter{outs: []output{&textOutput{w: w, terminal: tty, stream: tty || c.Stream}, p.face}}
+	t.Cleanup(p.face.close)
+	return p
+}
+
+func (p *person) see(events ...Event) {
+	for _, e := range events {
+		p.out.emit(e)
+	}
+}
+
+// later draws what is seen when nothing happened for so long.
+func (p *person) later(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.redraw(time.Now().Add(d))
+}
+
+var asked = &StartEvent{API: "chat", Model: "m"}
+
+func TestFaceOneCall(t *testing.T) {
+	p := newPerson(t, &Config{}, false)
+	p.see(asked)
+	p.screen.want("")
+	p.later(3 * time.Second)
+	p.screen.want("waiting for the model · 3 s")
+	p.see(&TextEvent{1, []byte("Let me\nsee. ")})
+	p.later(4 * time.Second)
+	p.screen.want("the model is answering · 4 s · ~3 tokens")
+	p.see(&TurnEvent{Turn: 1, Calls: 1}, callEvent(1, "fs__read", `{"path":"a.txt"}`))
+	p.screen.want("Let me", "see.")
+	p.later(time.Second)
+	p.screen.want("Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "└ running · 1 s")
+	p.see(&ProgressEvent{ID: "c1", Progress: []byte("2"), Total: []byte("5"), Message: "copying"})
+	p.later(2 * time.Second)
+	p.screen.want("Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "└ running · 2 s · 2/5 copying")
+	p.see(okResult(1, "one\ntwo\tthree\n"))
+	frame := []string{"Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "│ one", "│ two     three", "└ ok · 0 ms · 14 bytes"}
+	p.screen.want(frame...)
+	p.later(time.Second)
+	p.screen.want(append(frame, "waiting for the model · 1 s")...)
+	p.see(&TextEvent{2, []byte("Done.")}, &TurnEvent{Turn: 2}, &EndEvent{Status: StatusOK, Text: []byte("Done.")})
+	p.screen.want(frame...)
+	if p.stdout.String() != "Done.\n" {
+		t.Errorf("stdout is %q", &p.stdout)
+	}
+}
+
+// TestFaceSharedScreen: text on stdout and frames do not run into each other,
+// in whatever order they come.
+func TestFaceSharedScreen(t *testing.T) {
+	p := newPerson(t, &Config{}, true)
+	p.see(asked)
+	p.later(time.Second)
+	p.see(&TextEvent{1, []byte("Let me see.")})
+	p.out.flush()
+	p.screen.want("Let me see.")
+	p.later(time.Minute)
+	p.screen.want("Let me see.") // nothing is drawn behind it
+	p.say("a word")
+	p.screen.want("Let me see.", "toolpipe: a word")
+	p.see(&TextEvent{1, []byte("More")}, &TurnEvent{Turn: 1, Calls: 1}, callEvent(1, "fs__read", `{}`))
+	p.later(time.Minute)
+	p.see(okResult(1, "x"), &TextEvent{2, []byte("Done")}, &TurnEvent{Turn: 2}, &EndEvent{})
+	p.screen.want("Let me see.", "toolpipe: a word", "More", "┌ fs__read", "│ x", "└ ok · 0 ms · 1 byte", "Done")
+}
+
+// TestFaceSeveralCalls: every frame is in one piece, in the order of the calls.
+func TestFaceSeveralCalls(t *testing.T) {
+	p := newPerson(t, &Config{}, false)
+	p.see(asked, callEvent(1, "a", `{}`), callEvent(2, "b", `{"n":1}`), callEvent(3, "c", `{}`))
+	p.later(time.Second)
+	p.screen.want("┌ a", "└ running and 2 more · 1 s")
+	p.see(okResult(1, "one"))
+	p.later(2 * time.Second)
+	first := []string{"┌ a", "│ one", "└ ok · 0 ms · 3 bytes", `┌ b {"n":1}`}
+	p.screen.want(append(first, "└ running and 1 more · 2 s")...)
+	denied := tell(ResultDenied, "tool call denied: not here").event
+	denied.ID = "c2"
+	p.see(&denied, okResult(3, ""))
+	p.screen.want(append(first, "└ denied · not here", "┌ c", "└ ok · 0 ms · 0 bytes")...)
+}
+
+// TestFaceQuestion: no live line is drawn while a question stands.
+func TestFaceQuestion(t *testing.T) {
+	p := newPerson(t, &Config{}, false)
+	p.see(asked)
+	p.later(time.Second)
+	p.see(callEvent(1, "a", `{}`))
+	p.pause()
+	p.screen.Write([]byte("Allow a? "))
+	p.later(time.Minute)
+	p.screen.want("Allow a?")
+	p.screen.Write([]byte("y\n"))
+	p.resume()
+	p.later(2 * time.Second)
+	p.screen.want("Allow a? y", "┌ a", "└ running · 2 s")
+}
+
+func TestFaceHostile(t *testing.T) {
+	hostile := "a\x1b[31mb\x1b]0;t\x07c\x9b2Jd\u202ee\rf\u0085g\x00" + strings.Repeat("漢🙂", 100)
+	for _, tty := range []bool{false, true} {
+		p := newPerson(t, &Config{Verbose: 1}, tty)
+		p.see(asked, &ReasoningEvent{1, []byte(hostile)}, &TextEvent{1, []byte(hostile)}, &TurnEvent{Turn: 1, Finish: hostile, Calls: 2},
+			callEvent(1, "n"+hostile, `{"a":"\u001b[2J`+"\u202e"+`"}`), &CallEvent{ID: "c2", Name: hostile, Raw: []byte(hostile)},
+			&ApprovalEvent{"c1", "allow", hostile, hostile, hostile}, &ProgressEvent{ID: "c1", Progress: []byte("1"), Message: hostile})
+		p.later(time.Minute)
+		failed := tell(ResultFailed, "tool dispatch failed: "+hostile).event
+		failed.ID = "c2"
+		p.see(okResult(1, hostile+"\n"+hostile), &failed, &WarningEvent{"x", hostile, "s"}, &RetryEvent{Message: hostile})
+		p.say(hostile)
+		p.wire("x") // below -vv nothing
+		p.see(&EndEvent{})
+		if strings.Contains(p.screen.text(), "running") || strings.Contains(p.screen.text(), "waiting") {
+			t.Errorf("a live line is left:\n%s", p.screen.text())
+		}
+	}
+}
+
+// TestFaceLongLines: no line of frames and live line wraps, whatever is in it.
+func TestFaceLongLines(t *testing.T) {
+	for _, width := range []int{1, 2, 7, 20, 60, 200} {
+		for _, long := range []string{strings.Repeat("x", 500), strings.Repeat("漢字", 300), "x" + strings.Repeat("🙂e\u0301", 300), strings.Repeat("\t", 100) + "x"} {
+			p := newPerson(t, &Config{}, false)
+			p.screen.width = width
+			p.see(asked, callEvent(1, long, `{"a":"`+strings.ReplaceAll(long, "\t", " ")+`"}`), &ProgressEvent{ID: "c1", Progress: []byte("1"), Message: long})
+			p.later(time.Minute)
+			p.see(okResult(1, strings.Repeat(long+"\n", 3)))
+			if n := p.screen.widest(); n > max(width, 2) {
+				t.Errorf("at width %d a line has %d columns:\n%s", width, n, p.screen.text())
+			}
+		}
+	}
+}
+
+// TestFaceResize: a live line that a narrower window wrapped leaves nothing.
+func TestFaceResize(t *testing.T) {
+	p := newPerson(t, &Config{}, false)
+	p.see(asked, callEvent(1, "a", `{}`), &ProgressEvent{ID: "c1", Progress: []byte("1"), Message: strings.Repeat("long ", 20)})
+	p.later(time.Second)
+	p.screen.width = 13
+	p.later(2 * time.Second)
+	p.screen.want("┌ a", "└ running ·…")
+	p.screen.width = 40
+	p.see(okResult(1, "x"))
+	p.screen.want("┌ a", "│ x", "└ ok · 0 ms · 1 byte")
+}
+
+func TestFaceEndings(t *testing.T) {
+	for name, end := range map[string]func(p *person){
+		"end": func(p *person) { p.see(&EndEvent{}) }, "close": func(p *person) { p.close() },
+		"interrupted": func(p *person) { p.screen.Write([]byte("^C")); p.interrupted() },
+		"stopped": func(p *person) {
+			stops := make(chan func())
+			go func() {
+				stops <- func() { p.screen.Write([]byte("stopped\r")) }
+				close(stops)
+			}()
+			p.suspend(stops)
+			p.screen.want("stopped")
+			p.screen.Write([]byte(eraseLine))
+		},
+	} {
+		p := newPerson(t, &Config{}, false)
+		p.see(asked)
+		p.later(time.Minute)
+		p.screen.want("waiting for the model · 1 min 00 s")
+		end(p)
+		if p.screen.text() != "" {
+			t.Errorf("%s leaves %q", name, p.screen.text())
+		}
+	}
+	p := newPerson(t, &Config{Environ: []string{"TERM=dumb"}}, false)
+	p.screen.Write([]byte("^C"))
+	p.interrupted()
+	p.say("x")
+	p.screen.want("^C", "toolpipe: x")
+	p = newPerson(t, &Config{}, false)
+	p.pause()
+	p.screen.Write([]byte("Allow? ^C"))
+	p.interrupted()
+	p.screen.want("Allow? ^C")
+}
+
+func TestFaceServers(t *testing.T) {
+	p := newPerson(t, &Config{}, false)
+	var servers []server
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		s := server{}
+		s.Name = name
+		servers = append(servers, s)
+	}
+	p.connecting(servers)
+	p.serverReady("a")
+	p.awaitServers()
+	p.later(2 * time.Second)
+	p.screen.want("waiting for b, c, d, e and 1 more · 2 s")
+	for _, name := range []string{"c", "b", "d", "f"} {
+		p.serverReady(name)
+	}
+	p.later(3 * time.Second)
+	p.screen.want("waiting for e · 3 s")
+	p.serverReady("e")
+	p.awaiting("")
+	p.screen.want("")
+}
+
+// TestFaceSilence: what stderr holds when it is no terminal, or a terminal
+// that takes no sequences, or wants none.
+func TestFaceSilence(t *testing.T) {
+	events := []Event{asked, &TextEvent{1, []byte("aside\n")}, &TurnEvent{Turn: 1, Calls: 1}, callEvent(1, "a", `{}`), okResult(1, "x"),
+		&WarningEvent{"w", "careful", ""}, &EndEvent{}}
+	frame := "aside\n┌ a\n│ x\n└ ok · 0 ms · 1 byte\n"
+	for _, c := range []struct {
+		name     string
+		cfg      Config
+		terminal bool
+		want     string
+	}{
+		{"pipe", Config{}, false, "toolpipe: warning: careful\n"},
+		{"quiet pipe", Config{Quiet: true}, false, ""},
+		{"quiet", Config{Quiet: true, Environ: []string{"TERM=xterm"}}, true, ""},
+		{"dumb", Config{Environ: []string{"TERM=dumb"}}, true, frame + "toolpipe: warning: careful\n"},
+		{"no color", Config{Environ: []string{"TERM=xterm", "NO_COLOR=1"}}, true, frame + "toolpipe: warning: careful\n"},
+		{"never", Config{Color: "never", Environ: []string{"TERM=xterm"}}, true, frame + "toolpipe: warning: careful\n"},
+		{"always", Config{Color: "always"}, false, "toolpipe: \x1b[33mwarning:\x1b[0m careful\n"},
+	} {
+		var stderr bytes.Buffer
+		f := newFace(&c.cfg, Streams{Out: io.Discard, Err: &stderr, ErrTerminal: c.terminal})
+		for _, e := range events {
+			f.event(e)
+		}
+		if got := stderr.String(); got != c.want {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
+func TestPrintErrorColor(t *testing.T) {
+	for _, c := range []struct {
+		cfg     Config
+		colored bool
+	}{
+		{Config{Environ: []string{"TERM=xterm"}}, true}, {Config{Environ: []string{"TERM=xterm", "NO_COLOR=1"}}, false},
+		{Config{Environ: []string{"TERM=dumb"}}, false}, {Config{Color: "never", Environ: []string{"TERM=xterm"}}, false},
+		{Config{Color: "always", Environ: []string{"NO_COLOR=1"}}, true},
+	} {
+		var b strings.Builder
+		PrintError(&c.cfg, Streams{Err: &b, ErrTerminal: true}, &Interrupted{syscall.SIGINT})
+		if want := "toolpipe: error: interrupted\n"; strings.Contains(b.String(), "\x1b") != c.colored || !c.colored && b.String() != want {
+			t.Errorf("%+v: %q", c.cfg, &b)
+		}
+	}
+}

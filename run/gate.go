@@ -1,0 +1,72 @@
+package run
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+
+	"toolpipe/approve"
+)
+
+// makeGate puts the rules of flags, config and policy files into one set.
+func (r *runner) makeGate() (*approve.Gate, error) {
+	c := r.cfg
+	g := &approve.Gate{AutoApprove: c.AutoApprove, Otherwise: approve.Ask, Terminal: r.terminal()}
+	for _, f := range []struct {
+		flag     string
+		lists    []string
+		decision approve.Decision
+	}{{"--allow", c.Allow, approve.Allow}, {"--deny", c.Deny, approve.Deny}} {
+		for _, list := range f.lists {
+			rules, err := approve.Patterns(list, f.decision, "flag", f.flag+" ")
+			if err != nil {
+				return nil, usage("%s: %v", f.flag, err)
+			}
+			g.Rules = append(g.Rules, rules...)
+		}
+	}
+	if !c.inCI() || c.ConfigFile != "" {
+		g.Rules = append(g.Rules, r.settings.rules...)
+		for _, p := range r.settings.patterns {
+			r.face.verboseLine("auto_approve of the config: " + p)
+		}
+	} else {
+		r.settings.rules = nil
+	}
+	digest := sha256.New()
+	for _, path := range append(r.settings.policies, c.Policies...) {
+		p, err := approve.LoadPolicy(path)
+		if _, ok := errors.AsType[*os.PathError](err); ok {
+			return nil, openError("--policy", path, err)
+		} else if err != nil {
+			return nil, usage("%v", err)
+		}
+		g.Rules = append(g.Rules, p.Rules...)
+		if p.Otherwise < g.Otherwise {
+			g.Otherwise, g.OtherwiseOrigin = p.Otherwise, p.OtherwiseOrigin
+		}
+		r.policy = p.SHA256
+		digest.Write([]byte(p.SHA256))
+	}
+	if len(r.settings.policies)+len(c.Policies) > 1 {
+		r.policy = hex.EncodeToString(digest.Sum(nil))
+	}
+	var err error
+	if c.Approver != "" {
+		g.Approver, err = r.approver(c.Approver)
+	}
+	return g, err
+}
+
+// terminal is the way to ask a person, with the reason when there is none.
+func (r *runner) terminal() *approve.Terminal {
+	t := &approve.Terminal{Before: r.face.pause, After: r.face.resume, Color: r.face.color, Resumed: r.cfg.Resumed}
+	switch {
+	case r.cfg.NoInput:
+		t.Disabled = "--no-input was given"
+	case r.cfg.inCI():
+		t.Disabled = "CI is set"
+	}
+	return t
+}

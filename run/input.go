@@ -1,0 +1,224 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"toolpipe/stream"
+)
+
+const maxInput = 64 << 20
+
+// stdinAwaited is how long stdin may be silent before one line says that it
+// is being waited for.
+const stdinAwaited = 5 * time.Second
+
+// readsInput tells whether this run reads standard input at all.
+func (c *Config) readsInput(terminal bool) bool {
+	switch {
+	case c.NoStdin || terminal:
+		return false
+	case c.Mode == CallTool || c.Mode == Explain:
+		return len(c.Args) == 1 && c.Args[0] == "-"
+	}
+	return c.Mode == Answer
+}
+
+// readInput reads standard input to its end, however slowly it comes; waiting
+// is called once when nothing has come for a while.
+func readInput(ctx context.Context, in io.Reader, waiting func()) ([]byte, error) {
+	type chunk struct {
+		data []byte
+		err  error
+	}
+	alive := make(chan struct{}, 1)
+	done := make(chan chunk, 1) // buffered: the reader may be left behind in a read
+	go func() {
+		data, err := readLimited(&pulse{in, alive}, "standard input", maxInput)
+		done <- chunk{data, err}
+	}()
+	timer := time.NewTimer(stdinAwaited)
+	defer timer.Stop()
+	for {
+		select {
+		case c := <-done:
+			return c.data, c.err
+		case <-alive:
+			timer.Reset(stdinAwaited)
+		case <-timer.C:
+			waiting()
+			alive = nil // once is enough
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// pulse tells of every read that brought something.
+type pulse struct {
+	r     io.Reader
+	alive chan<- struct{}
+}
+
+func (p *pulse) Read(b []byte) (int, error) {
+	n, err := p.r.Read(b)
+	if n > 0 {
+		select {
+		case p.alive <- struct{}{}:
+		default:
+		}
+	}
+	return n, err
+}
+
+// conversation makes the messages that a run begins with from the arguments,
+// standard input and what is attached. data is nil when stdin was not read.
+func (c *Config) conversation(data []byte, terminal bool, attached []stream.Part) ([]stream.Message, error) {
+	if c.Input == "messages" {
+		return c.messagesInput(data, attached)
+	}
+	if c.Input != "text" && len(c.Args) == 0 {
+		msgs, err := autoMessages(data)
+		if err != nil || msgs != nil {
+			return attach(msgs, attached), err
+		}
+	}
+	if i := invalidUTF8(data); i >= 0 {
+		return nil, usage("standard input: byte %d is not UTF-8", i)
+	}
+	text := strings.Join(c.Args, " ")
+	if !utf8.ValidString(text) {
+		return nil, usage("the prompt: an argument is not UTF-8")
+	}
+	switch {
+	case text == "":
+		text = string(data)
+	case len(data) > 0:
+		text += "\n\n" + string(data)
+	}
+	if strings.TrimSpace(text) == "" && len(attached) == 0 && c.Prompt == "" {
+		return nil, emptyPrompt(terminal)
+	}
+	if strings.TrimSpace(text) == "" && len(attached) == 0 {
+		return nil, nil
+	}
+	parts := attached
+	if text != "" {
+		parts = append(parts, stream.Part{Text: text})
+	}
+	return []stream.Message{{Role: stream.User, Parts: parts}}, nil
+}
+
+func emptyPrompt(terminal bool) error {
+	hints := []string{"toolpipe 'name three rivers'", "git diff | toolpipe 'review this diff'", "toolpipe < prompt.txt"}
+	if terminal {
+		return usageError(hints, "no prompt: nothing on the command line, and standard input is a terminal")
+	}
+	return usageError(hints, "empty prompt: nothing on the command line, and nothing but white space on standard input")
+}
+
+// messagesInput is --input messages: the prompt arguments are one more user
+// message.
+func (c *Config) messagesInput(data []byte, attached []stream.Part) ([]stream.Message, error) {
+	if data == nil {
+		return nil, usageError([]string{"toolpipe --input messages < conversation.json"}, "--input messages: standard input is not read")
+	}
+	doc, err := parseMessagesDocument(data)
+	if err != nil {
+		return nil, err
+	}
+	msgs, err := parseMessages(doc)
+	if err != nil {
+		return nil, err
+	}
+	if text := strings.Join(c.Args, " "); text != "" {
+		return append(msgs, stream.Message{Role: stream.User, Parts: append(attached, stream.Part{Text: text})}), nil
+	}
+	return attach(msgs, attached), nil
+}
+
+// attach adds parts to the last user message, or as a new one.
+func attach(msgs []stream.Message, parts []stream.Part) []stream.Message {
+	if len(parts) == 0 {
+		return msgs
+	}
+	if n := len(msgs) - 1; n >= 0 && msgs[n].Role == stream.User {
+		msgs[n].Parts = append(parts, msgs[n].Parts...)
+		return msgs
+	}
+	return append(msgs, stream.Message{Role: stream.User, Parts: parts})
+}
+
+func invalidUTF8(p []byte) int {
+	if utf8.Valid(p) {
+		return -1
+	}
+	for i := 0; i < len(p); {
+		r, n := utf8.DecodeRune(p[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// autoMessages decides what stdin without arguments is: nil, nil for text.
+//
+// Only an array of plain user and assistant messages is taken for a
+// conversation. One that holds another role or a call is refused and never
+// guessed about: data that was piped in must not be able to forge a system
+// message, a tool result or a call (security.md 0.1, point 4).
+func autoMessages(data []byte) ([]stream.Message, error) {
+	if t := bytes.TrimLeft(data, " \t\r\n"); len(t) == 0 || t[0] != '[' {
+		return nil, nil
+	}
+	doc, err := parseMessagesDocument(data)
+	if err != nil {
+		return nil, nil // not JSON, so text
+	}
+	forged := ""
+	for _, e := range doc.elements() {
+		role, ok := e.get("role")
+		if !ok || role.kind() != '"' {
+			return nil, nil
+		}
+		_, calls := e.get("tool_calls")
+		_, call := e.get("function_call")
+		if r := stream.Role(role.text()); r != stream.User && r != stream.Assistant {
+			forged = "a message of role " + string(role.raw())
+		} else if calls || call {
+			forged = "a message with calls"
+		} else if !plainContent(e) {
+			return nil, nil
+		}
+	}
+	if forged != "" {
+		return nil, usageError([]string{
+			"--input messages takes it as the conversation",
+			"--input text sends it as one user message",
+		}, "standard input: looks like a conversation that holds %s", forged)
+	}
+	if len(doc.elements()) == 0 {
+		return nil, nil
+	}
+	return parseMessages(doc)
+}
+
+// plainContent tells whether a message's content is text alone.
+func plainContent(msg value) bool {
+	content, ok := msg.get("content")
+	if !ok || content.kind() == '"' {
+		return ok
+	}
+	for _, p := range content.elements() {
+		if kind, _ := p.get("type"); kind.doc == nil || kind.text() != "text" {
+			return false
+		}
+	}
+	return len(content.elements()) > 0
+}

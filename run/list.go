@@ -1,0 +1,371 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"toolpipe/approve"
+	"toolpipe/stream"
+)
+
+// inspect does what needs no model: lists, one tool's definition, one call,
+// an explanation.
+func (r *runner) inspect(ctx context.Context, data []byte) error {
+	if err := r.start(); err != nil {
+		return err
+	}
+	if len(r.servers) == 0 {
+		r.face.say("no tool server is configured; --mcp NAME=TARGET and --files DIR add some")
+	}
+	switch r.cfg.Mode {
+	case ListTools:
+		for _, t := range r.box.all {
+			if err := r.out.emit(r.toolEvent(t)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case DescribeTool:
+		t, err := r.findTool(r.cfg.Target)
+		if err != nil {
+			return err
+		}
+		return r.out.emit(r.toolEvent(t))
+	case UpdateLock:
+		return r.writeLock()
+	case ListServers:
+		return r.listServers()
+	case ListResources:
+		return r.listResources(ctx)
+	case ListPrompts:
+		return r.listPrompts(ctx)
+	}
+	t, err := r.findTool(r.cfg.Target)
+	if err != nil {
+		return err
+	}
+	args, err := r.callArguments(data)
+	if err != nil {
+		return err
+	}
+	if r.cfg.Mode == Explain {
+		return r.explain(t, args)
+	}
+	return r.callOnce(ctx, t, args)
+}
+
+// findTool is the tool of that name, as the model knows it or as SERVER__TOOL.
+func (r *runner) findTool(name string) (*tool, error) {
+	if t := r.box.byName[name]; t != nil {
+		return t, nil
+	}
+	for _, t := range r.box.all {
+		if t.conn.Name+"__"+t.Name == name {
+			return t, nil
+		}
+	}
+	hints := []string{"--list-tools shows the names"}
+	if near := r.nearestTool(name); near != "" {
+		hints = append([]string{"did you mean " + near + "?"}, hints...)
+	}
+	return nil, usageError(hints, "no tool is named %q", name)
+}
+
+// nearestTool is a tool whose name holds, or is held by, what was asked for.
+func (r *runner) nearestTool(name string) string {
+	_, short, ok := strings.Cut(name, "__")
+	if !ok {
+		short = name
+	}
+	for _, t := range r.box.all {
+		if t.Name == short || short != "" && strings.Contains(t.name, short) {
+			return t.name
+		}
+	}
+	return ""
+}
+
+func (r *runner) toolEvent(t *tool) *ToolEvent {
+	v := r.gate.Static(t.call(nil))
+	e := &ToolEvent{
+		Name: t.name, Server: t.conn.Name, Tool: t.Name, Description: t.Description,
+		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
+		Verdict: verdictWord(v.Outcome), Rule: v.Rule,
+	}
+	return e
+}
+
+// verdictWord is allow, ask or deny: before a call nobody has been asked yet.
+func verdictWord(o approve.Outcome) string {
+	if o == approve.Unapproved {
+		return "ask"
+	}
+	return o.String()
+}
+
+// listServers shows every server, and ends with the failure of the first that
+// is required.
+func (r *runner) listServers() error {
+	var failed []string
+	for _, c := range r.box.conns {
+		e := &ListedServerEvent{Name: c.Name, Target: c.target(), Status: "ok", Tools: len(c.tools), Transport: c.transport()}
+		if c.session != nil {
+			e.Protocol, e.Transport = c.session.Protocol(), c.session.Transport()
+		}
+		if c.err != nil {
+			e.Status, e.Message = "failed", c.failed().Message
+			if !c.optional {
+				failed = append(failed, strconv.Quote(c.Name))
+			}
+		}
+		if err := r.out.emit(e); err != nil {
+			return err
+		}
+	}
+	if len(failed) > 0 {
+		return &Error{Status: StatusServer, Message: "required servers failed: " + joinWords(failed)}
+	}
+	return nil
+}
+
+// target is how the server is reached, in full: a person who lists servers
+// wants to see what would be started (security.md A.2), but no value of a
+// variable (C8.11).
+func (c *connection) target() string {
+	switch {
+	case c.shown != "":
+		return c.shown
+	case c.URL != "":
+		return c.URL
+	case len(c.Command) > 0:
+		return quoteWords(c.Command)
+	}
+	return "built-in"
+}
+
+func (c *connection) transport() string {
+	switch {
+	case c.URL != "":
+		return "http"
+	case len(c.Command) > 0:
+		return "stdio"
+	}
+	return "local"
+}
+
+// callArguments are those of --call and --explain: the one prompt argument,
+// "-" for standard input, none for {}.
+func (r *runner) callArguments(data []byte) ([]byte, error) {
+	c := r.cfg
+	text := []byte("{}")
+	switch {
+	case len(c.Args) > 1:
+		return nil, usageError([]string{"quote the JSON: toolpipe --call NAME '{\"path\":\"a b\"}'"}, "%s: more than one argument", c.flagOfMode())
+	case len(c.Args) == 1 && c.Args[0] == "-":
+		if data == nil {
+			return nil, usage("%s -: standard input is not read", c.flagOfMode())
+		}
+		text = data
+	case len(c.Args) == 1:
+		text = []byte(c.Args[0])
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("{}")
+	}
+	args, err := approve.Canonical(text, 0)
+	if err != nil {
+		return nil, usageError([]string{c.flagOfMode() + ` NAME '{"path":"notes.txt"}'`}, "%s: the arguments are not one JSON object: %s",
+			c.flagOfMode(), strings.TrimPrefix(err.Error(), "the arguments must be one JSON object, "))
+	}
+	return args, nil
+}
+
+func (c *Config) flagOfMode() string {
+	if c.Mode == Explain {
+		return "--explain"
+	}
+	return "--call"
+}
+
+func (r *runner) explain(t *tool, args []byte) error {
+	x := r.gate.Explain(t.call(args))
+	v := x.Verdict
+	e := &ExplanationEvent{Name: t.name, Arguments: args, ApprovalEvent: ApprovalEvent{Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason}}
+	if x.Ask {
+		e.Decision = "ask"
+	}
+	for _, m := range x.Matched {
+		e.Rules = append(e.Rules, ExplainedRule{m.Decision.String(), m.Origin, m.Reason})
+	}
+	if err := r.out.emit(e); err != nil {
+		return err
+	}
+	if v.Outcome != approve.Allowed {
+		err := &Error{Status: StatusUnapproved, Message: "this call would not run"}
+		if x.Ask {
+			err.Message = "this call would need an approval"
+		}
+		if v.Hint != "" {
+			err.Hints = []string{v.Hint}
+		}
+		return err
+	}
+	return nil
+}
+
+// callOnce makes one call as a model would, approvals included, and prints
+// its result.
+func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
+	l := &loop{request: &stream.Request{}, emit: r.out.emit, flush: r.out.flush, calls: r.newCaller()}
+	r.loop = l
+	k := l.calls
+	p := &pending{Call: stream.Call{ID: "call-1", Name: t.name, Arguments: args}}
+	k.goOn = r.cfg.Unapproved == "deny"
+	stop, err := k.decide(ctx, l, []*pending{p})
+	if err == nil && stop != nil {
+		err = stop
+	}
+	if err != nil {
+		k.finish(l, []*pending{p})
+		return err
+	}
+	if err := k.execute(ctx, l, []*pending{p}); err != nil {
+		return err
+	}
+	text := p.answer.text()
+	switch p.answer.event.Status {
+	case ResultOK:
+		l.text = []byte(text)
+		return nil
+	case ResultError:
+		l.text = []byte(text)
+		return &Error{Status: StatusTool, Message: t.name + ": the tool reported an error"}
+	case ResultUnknown:
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return &Error{Status: StatusUnknown, Message: strings.TrimPrefix(text, prefix)}
+	}
+	return &Error{Status: StatusTool, Message: strings.TrimPrefix(text, prefix)}
+}
+
+// listOutput prints lists for people and for cut and awk: one line an item,
+// columns separated by tabs; a description in full; a call's result.
+type listOutput struct {
+	w        *writer
+	terminal bool
+	full     bool
+}
+
+func (o *listOutput) event(e Event) error {
+	var line []byte
+	switch e := e.(type) {
+	case *ToolEvent:
+		if o.full {
+			return o.describe(e)
+		}
+		desc, _, _ := strings.Cut(strings.TrimSpace(e.Description), "\n")
+		line = columns(e.Name, e.Verdict, e.Rule, desc)
+	case *ListedServerEvent:
+		line = columns(e.Name, e.Status, e.Transport, e.Protocol, strconv.Itoa(e.Tools), e.Target, e.Message)
+	case *ItemEvent:
+		name := e.Name
+		if e.Kind == "resource" {
+			name = e.URI + "\t" + approve.Escape(e.Name)
+		}
+		line = append([]byte(approve.Escape(e.Server)+"\t"), columns(name, e.MIME, e.Description, argumentNames(e.Arguments))...)
+	case *ExplanationEvent:
+		return o.explain(e)
+	case *EndEvent:
+		if len(e.Text) > 0 {
+			text := e.Text
+			if o.terminal {
+				text = appendLines(nil, text)
+			}
+			if text[len(text)-1] != '\n' {
+				text = append(slices.Clip(text), '\n')
+			}
+			if err := o.w.write(text); err != nil {
+				return err
+			}
+		}
+		return o.w.flush()
+	default:
+		return nil
+	}
+	return o.w.write(line)
+}
+
+// argumentNames are those of a prompt: WHO, or [WHO] if it may be left out.
+func argumentNames(raw json.RawMessage) string {
+	if raw == nil {
+		return ""
+	}
+	var names []string
+	d := &document{data: raw}
+	for _, a := range (value{d, 0, len(raw)}).elements() {
+		name, _ := a.get("name")
+		required, _ := a.get("required")
+		if required.kind() == 't' {
+			names = append(names, name.text())
+		} else {
+			names = append(names, "["+name.text()+"]")
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// columns joins fields by tabs; no field can hold one.
+func columns(fields ...string) []byte {
+	var b []byte
+	for i, f := range fields {
+		if i > 0 {
+			b = append(b, '\t')
+		}
+		if i == 0 {
+			b = append(b, f...)
+			continue
+		}
+		b = approve.AppendEscaped(b, f)
+	}
+	return append(b, '\n')
+}
+
+func (o *listOutput) describe(e *ToolEvent) error {
+	var b bytes.Buffer
+	b.WriteString("name:        " + approve.Escape(e.Name) + "\nserver:      " + approve.Escape(e.Server) + "\ntool:        " + approve.Escape(e.Tool) +
+		"\nverdict:     " + e.Verdict)
+	if e.Rule != "" {
+		b.WriteString(" (" + approve.Escape(e.Rule) + ")")
+	}
+	b.WriteString("\n")
+	for _, part := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"annotations", e.Annotations}, {"schema", e.Schema}, {"output", e.OutputSchema}} {
+		if part.raw != nil {
+			b.WriteString(part.name + ":\n")
+			json.Indent(&b, appendJSON(nil, part.raw), "", "  ")
+			b.WriteString("\n")
+		}
+	}
+	if e.Description != "" {
+		b.WriteString("description:\n" + string(appendLines(nil, []byte(strings.TrimSpace(e.Description)))) + "\n")
+	}
+	return o.w.write(b.Bytes())
+}
+
+func (o *listOutput) explain(e *ExplanationEvent) error {
+	line := e.Decision + "\t" + approve.Escape(e.Name) + "\t" + approve.Escape(string(e.Arguments)) + "\n"
+	for _, m := range e.Rules {
+		line += "rule\t" + m.Decision + "\t" + approve.Escape(m.Rule) + "\t" + approve.Escape(m.Reason) + "\n"
+	}
+	line += "decided\t" + e.By + "\t" + approve.Escape(e.Rule) + "\t" + approve.Escape(e.Reason) + "\n"
+	return o.w.write([]byte(line))
+}
+
+func (o *listOutput) flush() error { return o.w.flush() }

@@ -1,0 +1,185 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// liveLine is the last line of a terminal while something is awaited: what,
+// for how long, how much came. It appears only after a moment, so that quick
+// answers do not flicker. The cursor stays in its first column: there the
+// terminal's echo of ^C and a shell's message do no harm, and a line that a
+// narrower window has wrapped is still below it. Its owner's lock guards it.
+type liveLine struct {
+	enabled bool
+	paused  bool      // a question stands, or the end has come
+	what    string    // awaited now; "" nothing
+	detail  string    // what a server said of it, escaped
+	since   time.Time // the wait began
+	deltas  int       // that came of a reply
+	bytes   int
+	servers bool   // servers are awaited
+	shown   string // on the screen now
+	ticking bool   // a goroutine draws it
+}
+
+const (
+	liveAfter = 400 * time.Millisecond
+	liveEvery = 200 * time.Millisecond
+)
+
+// eraseLine takes away everything from the cursor's line on.
+const eraseLine = "\r\x1b[J"
+
+func (l *liveLine) start(what string) {
+	*l = liveLine{enabled: l.enabled, paused: l.paused, ticking: l.ticking, shown: l.shown, what: what, since: time.Now()}
+}
+
+func (l *liveLine) erase(w io.Writer) {
+	if l.shown != "" {
+		io.WriteString(w, eraseLine)
+		l.shown = ""
+	}
+}
+
+// received counts a delta of a reply; what it is says what the model does.
+func (l *liveLine) received(what string, n int) {
+	l.what = what
+	l.deltas++
+	l.bytes += n
+}
+
+// text is the line at a time, such as what · 3 s · ~120 tokens · detail.
+func (l *liveLine) text(now time.Time) string {
+	s := l.what
+	if d := now.Sub(l.since); d >= time.Second {
+		s += " · " + elapsed(d)
+	}
+	if l.deltas > 0 { // a delta is a token or more, four bytes are one or less
+		s += fmt.Sprintf(" · ~%d tokens", max(l.deltas, l.bytes/4))
+	}
+	if l.detail != "" {
+		s += " · " + l.detail
+	}
+	return s
+}
+
+// draw shows the line as it is now. paint adds colours to a line that fits.
+func (l *liveLine) draw(w io.Writer, now time.Time, fit, paint func(string) string) {
+	if !l.enabled || l.what == "" || l.paused || now.Sub(l.since) < liveAfter {
+		return
+	}
+	if s := fit(l.text(now)); s != l.shown {
+		io.WriteString(w, "\r"+paint(s)+"\x1b[J\r")
+		l.shown = s
+	}
+}
+
+// elapsed is a time for people: 3 s, 2 min 05 s.
+func elapsed(d time.Duration) string {
+	s := int(d / time.Second)
+	if s < 60 {
+		return fmt.Sprintf("%d s", s)
+	}
+	return fmt.Sprintf("%d min %02d s", s/60, s%60)
+}
+
+// tick draws the live line from time to time while something is awaited.
+func (f *face) tick() {
+	for {
+		time.Sleep(liveEvery)
+		f.mu.Lock()
+		if f.live.what == "" {
+			f.live.ticking = false
+			f.mu.Unlock()
+			return
+		}
+		f.redraw(time.Now())
+		f.mu.Unlock()
+	}
+}
+
+// redraw brings the end of the screen up to date. The caller holds mu.
+func (f *face) redraw(now time.Time) {
+	if f.writing || f.half || f.mid || now.Sub(f.wrote) < liveAfter {
+		return // others' text is being written there, or waits for its line's rest
+	}
+	if f.framed && len(f.frames) > 0 && !f.live.paused && now.Sub(f.live.since) >= liveAfter {
+		f.openFrame(f.frames[0])
+	}
+	f.live.draw(f.w, now, f.fit, func(s string) string { return f.paint(dim, s) })
+}
+
+// await makes the live line say what is awaited; "" stops it. The caller
+// holds mu.
+func (f *face) await(what string) {
+	f.live.erase(f.w)
+	f.live.start(what)
+	if what != "" && f.live.enabled && !f.live.ticking {
+		f.live.ticking = true
+		go f.tick()
+	}
+}
+
+// awaiting is await for those who do not hold mu.
+func (f *face) awaiting(what string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.await(what)
+}
+
+// connecting tells which servers are waited for from now on, and serverReady
+// that one of them is no longer, whatever became of it.
+func (f *face) connecting(servers []server) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range servers {
+		f.servers = append(f.servers, servers[i].Name)
+	}
+}
+
+func (f *face) serverReady(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i := slices.Index(f.servers, name); i >= 0 {
+		f.servers = slices.Delete(f.servers, i, i+1)
+	}
+	if f.live.servers && len(f.servers) > 0 {
+		f.live.what = f.serversText()
+	}
+}
+
+func (f *face) awaitServers() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.servers) > 0 {
+		f.await(f.serversText())
+		f.live.servers = true
+	}
+}
+
+// serversText names a few servers that are waited for.
+func (f *face) serversText() string {
+	const few = 4
+	if n := len(f.servers); n > few {
+		return fmt.Sprintf("waiting for %s and %d more", joinWords(f.servers[:few]), n-few)
+	}
+	return "waiting for " + joinWords(f.servers)
+}
+
+// pause takes the live line away while a question stands; resume gives it back.
+func (f *face) pause() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.live.erase(f.w)
+	f.live.paused = true
+}
+
+func (f *face) resume() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.live.paused = false
+	f.live.since = time.Now()
+}

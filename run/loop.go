@@ -1,0 +1,212 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"toolpipe/stream"
+)
+
+// errLength is the cause of the limit error of an answer that was cut at the
+// model's token limit.
+var errLength = errors.New("the answer reached its length limit")
+
+// loop lets model and tools take turns until a reply asks for nothing more.
+//
+//	conv ──► client.Reply ──► text events ──► turn
+//	  ▲                                        │ calls
+//	  └── tool messages ◄── execute ◄── decide ◄
+//
+// Every call that the model makes is answered exactly once, in order, or the
+// run ends; no tool runs without a verdict that allowed it.
+type loop struct {
+	client  *stream.Client
+	request *stream.Request // its Messages are the conversation with its frame
+	calls   *caller
+	emit    func(Event) error
+	flush   func() error
+	limits  limits
+	schema  bool // the answer must be JSON
+	discard bool // nobody needs the text after it was printed
+
+	frame int // messages before the conversation: the frame, never part of the output
+	tally
+}
+
+// limits of one run; 0 is no limit for tokens.
+type limits struct {
+	rounds int
+	tokens int
+}
+
+// tally is what the end event tells.
+type tally struct {
+	turns     int
+	toolCalls int
+	denied    int
+	unknown   bool // a call's outcome is not known
+	uncounted bool // a turn came without usage
+	usage     Usage
+	text      []byte // of the current or last turn
+	finish    string
+}
+
+// run answers the calls that the conversation leaves open, then takes turns.
+func (l *loop) run(ctx context.Context) error {
+	msgs := l.request.Messages
+	open, text := openCalls(msgs)
+	lines := l.calls.commandLines([]byte(text))
+	if len(open)+len(lines) > 0 {
+		var later []stream.Message // --input messages with arguments: after the open calls
+		if n := len(msgs) - 1; msgs[n].Role == stream.User {
+			later = []stream.Message{msgs[n]}
+			l.request.Messages = msgs[:n]
+		}
+		if err := l.calls.answer(ctx, l, open, lines); err != nil {
+			return err // without what was to follow, so that it can be resumed again
+		}
+		l.request.Messages = append(l.request.Messages, later...)
+	}
+	for round := 0; ; round++ {
+		reply, err := l.turn(ctx)
+		if err != nil {
+			return err
+		}
+		calls, lines := reply.Message.Calls, l.calls.commandLines(l.text)
+		if err := l.mustEnd(reply, round, len(calls)+len(lines)); err != nil {
+			if e := l.calls.report(l, calls, lines); e != nil {
+				return e
+			}
+			return err
+		}
+		if len(calls)+len(lines) == 0 {
+			return l.checkSchema()
+		}
+		if err := l.calls.answer(ctx, l, calls, lines); err != nil {
+			return err
+		}
+	}
+}
+
+// turn is one exchange with the model.
+func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
+	began := time.Now()
+	l.turns++
+	l.text, l.finish = l.text[:0], ""
+	text, reasoning := TextEvent{Turn: l.turns}, ReasoningEvent{Turn: l.turns}
+	l.request.DiscardText = l.discard
+	reply, err := l.client.Reply(ctx, l.request, &stream.Sink{
+		Text: func(delta []byte) error {
+			if !l.discard {
+				l.text = append(l.text, delta...)
+			}
+			text.Text = delta
+			return l.emit(&text)
+		},
+		Reasoning: func(delta []byte) error {
+			reasoning.Text = delta
+			return l.emit(&reasoning)
+		},
+		Idle: l.flush,
+		Retry: func(r stream.Retry) {
+			l.emit(&RetryEvent{r.Attempt, r.Of, r.After, r.Status, r.Message})
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.request.Messages = append(l.request.Messages, reply.Message)
+	l.finish = reply.Finish
+	u := Usage(reply.Usage)
+	l.usage = Usage{l.usage.Input + u.Input, l.usage.Output + u.Output, l.usage.Reasoning + u.Reasoning, l.usage.Cached + u.Cached}
+	if l.limits.tokens > 0 && u.total() == 0 && !l.uncounted {
+		l.uncounted = true
+		l.emit(&WarningEvent{Code: "no_usage", Message: "the endpoint counts no tokens, so --max-total-tokens cannot be held"})
+	}
+	return reply, l.emit(&TurnEvent{Turn: l.turns, Finish: reply.Finish, Usage: u, Calls: len(reply.Message.Calls), Time: time.Since(began)})
+}
+
+// mustEnd is the error of a reply that cannot be gone on from. Calls in a
+// reply that ended by length or by a filter are never run (security.md I6).
+func (l *loop) mustEnd(reply *stream.Reply, round, calls int) error {
+	switch reply.Stop {
+	case stream.StopLength:
+		l.dropCalls()
+		e := limitError("--max-tokens lets the model write more; its own limit may be lower", "the answer was cut at the model's length limit")
+		e.Cause = errLength
+		return e
+	case stream.StopFilter:
+		l.dropCalls()
+		return &Error{Status: StatusModel, Message: "model: the answer was refused or stopped by a content filter" + quoted(reply.Refusal)}
+	}
+	if calls > 0 && round >= l.limits.rounds {
+		return limitError("--max-rounds allows more", "the model asked for more calls than the limit of rounds allows: %d", l.limits.rounds)
+	}
+	if calls > 0 && l.limits.tokens > 0 && l.usage.total() >= l.limits.tokens {
+		return limitError("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usage.total(), l.limits.tokens)
+	}
+	return nil
+}
+
+// dropCalls takes the calls of the last reply out of the conversation: they
+// may be half, and a later invocation must not resume them. A text with
+// command lines goes whole, for the same reason.
+func (l *loop) dropCalls() {
+	n := len(l.request.Messages) - 1
+	m := &l.request.Messages[n]
+	if m.Calls = nil; len(m.Parts) == 0 || len(l.calls.commandLines(l.text)) > 0 {
+		l.request.Messages = l.request.Messages[:n]
+	}
+}
+
+func quoted(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ": " + s
+}
+
+func (l *loop) checkSchema() error {
+	if l.schema && !json.Valid(bytes.TrimSpace(l.text)) {
+		return &Error{Status: StatusModel, Message: "model: the answer is not JSON although --schema asks for it",
+			Hints: []string{"the endpoint may not support structured output; say in the prompt that the answer is JSON"}}
+	}
+	return nil
+}
+
+// conversation is what --output messages prints: without the frame.
+func (l *loop) conversation() []stream.Message { return l.request.Messages[l.frame:] }
+
+// openCalls are the calls of the last assistant message that have no answer
+// yet; only tool messages, or one last user message, may follow it. text is
+// what that message says, if no user message follows: its command lines have
+// no answer yet either.
+func openCalls(msgs []stream.Message) (open []stream.Call, text string) {
+	i := len(msgs) - 1
+	if i > 0 && msgs[i].Role == stream.User {
+		i--
+	}
+	answered := map[string]bool{}
+	for ; i >= 0 && msgs[i].Role == stream.ToolRole; i-- {
+		answered[msgs[i].CallID] = true
+	}
+	if i < 0 || msgs[i].Role != stream.Assistant {
+		return nil, ""
+	}
+	if msgs[len(msgs)-1].Role != stream.User {
+		for _, p := range msgs[i].Parts {
+			if text += p.Text; p.JSON != nil {
+				text += textOfJSON(p.JSON)
+			}
+		}
+	}
+	for _, c := range msgs[i].Calls {
+		if !answered[c.ID] {
+			open = append(open, c)
+		}
+	}
+	return open, text
+}

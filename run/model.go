@@ -1,0 +1,244 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"toolpipe/approve"
+	"toolpipe/stream"
+)
+
+// endpoint is the model of a run, resolved.
+type endpoint struct {
+	stream.Config
+	model  string
+	params []stream.Param
+}
+
+// resolveModel finds out which model to ask and where: flag, environment,
+// config, in that order. A profile that the flag names belongs to the flag.
+func (c *Config) resolveModel(s *settings, warn warner) (*endpoint, error) {
+	e := &endpoint{model: c.Model}
+	byFlag := c.Model != ""
+	if e.model == "" && c.Replay == "" { // a recording knows its model: only a flag asks for another
+		e.model = first(c.getenv("TOOLPIPE_MODEL"), s.model)
+	}
+	p, isProfile := s.profiles[e.model]
+	if isProfile && p.model != "" {
+		e.model = p.model
+	}
+	e.BaseURL = c.BaseURL
+	if e.BaseURL == "" && byFlag {
+		e.BaseURL = p.baseURL
+	}
+	for _, name := range []string{"TOOLPIPE_BASE_URL", "OPENAI_BASE_URL"} {
+		if e.BaseURL == "" {
+			e.BaseURL = c.getenv(name)
+		}
+	}
+	if e.BaseURL == "" {
+		e.BaseURL = p.baseURL
+	}
+	if e.BaseURL == "" && c.getenv("OPENAI_API_KEY") != "" {
+		e.BaseURL = "https://api.openai.com/v1"
+	}
+	e.API = first(c.API, p.api, "chat")
+	e.NoToolRole = p.noToolRole
+	e.IdleTimeout = p.timeout
+	e.Replay, e.Record = c.Replay, c.Record
+	e.UserAgent = "toolpipe/" + c.Version
+	if e.Replay == "" && (e.BaseURL == "" || e.model == "") {
+		return nil, noModel(e)
+	}
+	if err := c.resolveKey(e, p, isProfile && p.baseURL != "" && e.BaseURL == p.baseURL, warn); err != nil {
+		return nil, err
+	}
+	e.InsecureHTTP = c.InsecureHTTP
+	if u, err := url.Parse(e.BaseURL); err == nil && p.insecureHTTP && e.BaseURL == p.baseURL {
+		e.InsecureHTTP = append([]string{u.Hostname()}, e.InsecureHTTP...)
+	}
+	return e, c.resolveParams(e, p)
+}
+
+func first(words ...string) string {
+	for _, w := range words {
+		if w != "" {
+			return w
+		}
+	}
+	return ""
+}
+
+func noModel(e *endpoint) error {
+	what := "no model: neither a name nor an endpoint is configured"
+	switch {
+	case e.model != "":
+		what = "model " + approve.Escape(e.model) + ": no endpoint is configured"
+	case e.BaseURL != "":
+		what = "no model: an endpoint is configured, but no name"
+	}
+	return usageError([]string{
+		"a local llama.cpp:  toolpipe --base-url http://127.0.0.1:8080/v1 -m default 'hello'",
+		"Ollama:             toolpipe --base-url http://127.0.0.1:11434/v1 -m qwen3 'hello'",
+		"a cloud endpoint:   OPENAI_API_KEY=… toolpipe -m gpt-5-mini 'hello'",
+	}, "%s", what)
+}
+
+// resolveKey finds the key. A profile with a base_url uses only its own
+// key_env or the flags, so that no key goes to an endpoint it is not for.
+func (c *Config) resolveKey(e *endpoint, p profile, ownURL bool, warn warner) error {
+	if e.Replay != "" {
+		return nil
+	}
+	if c.KeyFile != "" {
+		if c.KeyEnv != nil && *c.KeyEnv != "" {
+			return usage("--key-env and --key-file: only one of them can be given")
+		}
+		data, err := readGuarded(c.KeyFile, 64<<10)
+		if err != nil {
+			return openError("--key-file", c.KeyFile, err)
+		}
+		if info, err := os.Stat(c.KeyFile); err == nil && info.Mode()&0o044 != 0 {
+			warn("key_readable", "", "the key file "+strconv.Quote(c.KeyFile)+" can be read by others: chmod 600 "+shellQuote(c.KeyFile))
+		}
+		return e.setKey("--key-file: "+c.KeyFile, strings.TrimSpace(string(data)))
+	}
+	if c.KeyEnv != nil {
+		if *c.KeyEnv == "" {
+			return nil
+		}
+		key := c.getenv(*c.KeyEnv)
+		if key == "" {
+			return usageError([]string{"--key-env '' sends no key"}, "--key-env: the variable %q is not set", *c.KeyEnv)
+		}
+		return e.setKey("--key-env: "+*c.KeyEnv, key)
+	}
+	if ownURL || p.hasKeyEnv && p.baseURL == "" {
+		if p.keyEnv == "" {
+			return nil
+		}
+		key := c.getenv(p.keyEnv)
+		if key == "" {
+			return usage("the profile's key_env: the variable %q is not set", p.keyEnv)
+		}
+		return e.setKey("key_env: "+p.keyEnv, key)
+	}
+	for _, name := range []string{"TOOLPIPE_API_KEY", "OPENAI_API_KEY"} {
+		if key := c.getenv(name); key != "" {
+			return e.setKey(name, key)
+		}
+	}
+	return nil
+}
+
+func (e *endpoint) setKey(what, key string) error {
+	for i := 0; i < len(key); i++ {
+		if key[i] <= ' ' || key[i] >= 0x7f {
+			return usage("%s: the key holds a character that no key has (byte %d)", what, i)
+		}
+	}
+	e.Key = stream.Key(key)
+	return nil
+}
+
+func (c *Config) resolveParams(e *endpoint, p profile) error {
+	flags := map[string]bool{
+		"temperature": c.Temperature != "", "reasoning_effort": c.ReasoningEffort != "", "response_format": c.SchemaFile != "",
+		"max_tokens": c.MaxTokens > 0, "max_completion_tokens": c.MaxTokens > 0,
+	}
+	for _, f := range p.params {
+		if flags[f.name] { // the flag wins over the profile
+			continue
+		}
+		e.params = append(e.params, stream.Param{Name: f.name, Value: f.value})
+	}
+	for _, f := range c.Params {
+		name, raw, ok := strings.Cut(f, "=")
+		if !ok || name == "" {
+			return usageError([]string{"--param top_p=0.9", `--param 'stop=["END"]'`}, "--param: %q is not of the form NAME=JSON", f)
+		}
+		if _, err := parseDocument("--param "+name, []byte(raw)); err != nil {
+			return usageError([]string{"a string needs its quotes: --param '" + name + `="` + raw + `"'`}, "--param: %s: %q is not JSON", name, raw)
+		}
+		e.setParam(stream.Param{Name: name, Value: json.RawMessage(raw)})
+	}
+	return nil
+}
+
+// setParam puts a parameter in, in place of one of the same name.
+func (e *endpoint) setParam(p stream.Param) {
+	for i := range e.params {
+		if e.params[i].Name == p.Name {
+			e.params[i] = p
+			return
+		}
+	}
+	e.params = append(e.params, p)
+}
+
+// request is the part of a request that stays the same in a run.
+func (c *Config) request(e *endpoint) (*stream.Request, error) {
+	r := &stream.Request{
+		Model:           e.model,
+		MaxTokens:       c.MaxTokens,
+		ReasoningEffort: c.ReasoningEffort,
+		Params:          e.params,
+		ThinkTags:       c.ThinkTags,
+	}
+	if c.Temperature != "" {
+		r.Temperature = json.RawMessage(c.Temperature)
+	}
+	if c.SchemaFile != "" {
+		doc, err := readSchema(c.SchemaFile)
+		if err != nil {
+			return nil, err
+		}
+		r.Schema = doc
+	}
+	return r, nil
+}
+
+func readSchema(path string) (json.RawMessage, error) {
+	data, err := readPlain("--schema", path, 1<<20)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := parseDocument(path, data)
+	if err != nil {
+		return nil, err
+	}
+	if doc.kind() != '{' {
+		return nil, doc.errorf("a JSON Schema for an answer is an object")
+	}
+	return doc.raw(), nil
+}
+
+// makeClient makes the model's client, which checks where the key may go.
+func (r *runner) makeClient() (err error) {
+	e := r.endpoint
+	e.Wire = r.face.modelWire()
+	plain, host := e.Key != "" && strings.HasPrefix(e.BaseURL, "http://"), ""
+	if u, err := url.Parse(e.BaseURL); err == nil {
+		host = u.Hostname()
+	}
+	if r.client, err = stream.New(e.Config); err != nil {
+		if _, ok := errors.AsType[*os.PathError](err); ok && e.Record != "" {
+			return openError("--record", e.Record, err)
+		} else if ok {
+			return openError("--replay", e.Replay, err)
+		}
+		f := usage("%v", err)
+		if plain && !contains(e.InsecureHTTP, host) {
+			f.Hints = []string{"use https, or let the key go there in the clear: --insecure-http " + shellQuote(host)}
+		}
+		return f
+	}
+	if plain && contains(e.InsecureHTTP, host) {
+		r.warn("insecure_http", "", "the key goes over plain http to "+strconv.Quote(host))
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package run
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+)
+
+// runs are what may happen in a run, as events in order; text is what -o text
+// must print of them, held or streamed.
+var runs = []struct {
+	name           string
+	events         []Event
+	held, streamed string
+}{
+	{"one turn", []Event{
+		&TextEvent{1, []byte("Hel")}, &TextEvent{1, []byte("lo")}, &TurnEvent{Turn: 1, Finish: "stop"},
+		&EndEvent{Status: StatusOK, Text: []byte("Hello")},
+	}, "Hello\n", "Hello\n"},
+	{"its own newline", []Event{
+		&TextEvent{1, []byte("Hello\n")}, &TurnEvent{Turn: 1}, &EndEvent{Status: StatusOK, Text: []byte("Hello\n")},
+	}, "Hello\n", "Hello\n"},
+	{"nothing", []Event{&TurnEvent{Turn: 1}, &EndEvent{Status: StatusOK}}, "", ""},
+	{"a call between", []Event{
+		&TextEvent{1, []byte("Let me see.")}, &TurnEvent{Turn: 1, Calls: 1}, &CallEvent{ID: "a"}, &ResultEvent{ID: "a"},
+		&TextEvent{2, []byte("Done.")}, &TurnEvent{Turn: 2}, &EndEvent{Status: StatusOK, Text: []byte("Done.")},
+	}, "Done.\n", "Let me see.\nDone.\n"},
+	{"cut off", []Event{
+		&TextEvent{1, []byte("Hel")}, &EndEvent{Status: StatusModel, Text: []byte("Hel"), Err: &Error{Status: StatusModel}},
+	}, "", "Hel\n"},
+	{"its length", []Event{
+		&TextEvent{1, []byte("Hel")}, &TurnEvent{Turn: 1, Finish: "length"},
+		&EndEvent{Status: StatusLimit, Text: []byte("Hel"), Err: &Error{Status: StatusLimit, Cause: errLength}},
+	}, "Hel\n", "Hel\n"},
+	{"too many rounds", []Event{
+		&TextEvent{1, []byte("More?")}, &TurnEvent{Turn: 1, Calls: 1}, &CallEvent{ID: "a"}, &ResultEvent{ID: "a", Status: ResultNotRun},
+		&EndEvent{Status: StatusLimit, Text: []byte("More?"), Err: &Error{Status: StatusLimit}},
+	}, "", "More?\n"},
+}
+
+func TestTextOutput(t *testing.T) {
+	for _, r := range runs {
+		for _, stream := range []bool{false, true} {
+			want := r.held
+			if stream {
+				want = r.streamed
+			}
+			var out bytes.Buffer
+			o := &textOutput{w: newWriter(&out, "x"), stream: stream}
+			for _, e := range r.events {
+				if err := o.event(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if out.String() != want {
+				t.Errorf("%s, stream %v: %q, want %q", r.name, stream, out.String(), want)
+			}
+		}
+	}
+}
+
+// TestTextForTerminals: on a terminal lines and tabs stay, and nothing that
+// could steer it gets through.
+func TestTextForTerminals(t *testing.T) {
+	got := string(appendLines(nil, []byte("a\tb\nc\x1b[2Jd\u202e漢")))
+	for _, bad := range []string{"\x1b", "\u202e"} {
+		if bytes.Contains([]byte(got), []byte(bad)) {
+			t.Errorf("%q is in %q", bad, got)
+		}
+	}
+	if !bytes.HasPrefix([]byte(got), []byte("a\tb\nc")) || !bytes.HasSuffix([]byte(got), []byte("漢")) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestEmojiForTerminals: what makes an emoji of its parts stays, also where a
+// piece of the stream begins with it; a run of it hides nothing.
+func TestEmojiForTerminals(t *testing.T) {
+	for in, want := range map[string]string{
+		"⚠\ufe0f 👩\u200d👧": "⚠\ufe0f 👩\u200d👧", "\ufe0f x": "\ufe0f x", "a\ufe0f\ufe0f": "a\ufe0f\\u{fe0f}",
+		"\n\u200dx": "\n\\u{200d}x", "a \ufe0f": "a \\u{fe0f}", "a\u200bx": "a\\u{200b}x",
+	} {
+		if got := string(appendLines(nil, []byte(in))); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}
+
+// TestStartIsFirst: what happens before the start event is kept for after it,
+// and nothing follows the end.
+func TestStartIsFirst(t *testing.T) {
+	var out bytes.Buffer
+	m := &emitter{outs: []output{&ndjsonOutput{w: newWriter(&out, "x")}}}
+	m.emit(&WarningEvent{Code: "early"})
+	m.emit(&StartEvent{})
+	m.emit(&EndEvent{Status: StatusOK})
+	m.emit(&WarningEvent{Code: "late"})
+	lines := bytes.Split(bytes.TrimSpace(out.Bytes()), []byte("\n"))
+	if len(lines) != 3 || !bytes.Contains(lines[0], []byte(`"start"`)) || !bytes.Contains(lines[1], []byte("early")) || !bytes.Contains(lines[2], []byte(`"end"`)) {
+		t.Errorf("%s", out.Bytes())
+	}
+}
+
+// TestNothingAfterALostByte: once a write failed, no later one is tried.
+func TestNothingAfterALostByte(t *testing.T) {
+	w := &failing{after: 1}
+	o := &ndjsonOutput{w: newWriter(w, "standard output")}
+	o.event(&StartEvent{})
+	if err := o.event(&WarningEvent{}); err == nil {
+		t.Fatal("a failed write gave no error")
+	}
+	o.event(&EndEvent{})
+	if w.calls != 2 {
+		t.Errorf("%d writes", w.calls)
+	}
+}
+
+type failing struct{ after, calls int }
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.calls++; f.calls > f.after {
+		return 0, errors.New("no space left")
+	}
+	return len(p), nil
+}

@@ -1,0 +1,188 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"toolpipe/mcp"
+	"toolpipe/stream"
+)
+
+// serverMessages adds what servers contribute to the conversation's beginning:
+// the messages of --prompt before it, the resources of --resource attached to
+// its last user message.
+func (r *runner) serverMessages(ctx context.Context, msgs []stream.Message) ([]stream.Message, error) {
+	var attached []stream.Part
+	for _, f := range r.cfg.Resources {
+		parts, err := r.resource(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		attached = append(attached, parts...)
+	}
+	if r.cfg.Prompt != "" {
+		before, err := r.prompt(ctx, r.cfg.Prompt)
+		if err != nil {
+			return nil, err
+		}
+		msgs = append(before, msgs...)
+	}
+	return attach(msgs, attached), nil
+}
+
+// ofServer splits NAME:REST and finds the server.
+func (r *runner) ofServer(flag, s string) (*connection, string, error) {
+	name, rest, ok := strings.Cut(s, ":")
+	if !ok || name == "" || rest == "" {
+		return nil, "", usage("--%s: %q is not of the form NAME:%s", flag, s, map[string]string{"resource": "URI", "prompt": "PROMPT"}[flag])
+	}
+	for _, c := range r.box.conns {
+		if c.Name != name {
+			continue
+		}
+		if c.session == nil || c.err != nil {
+			return nil, "", &Error{Status: StatusServer, Message: "--" + flag + ": server " + strconv.Quote(name) + " did not start"}
+		}
+		return c, rest, nil
+	}
+	return nil, "", usageError(knownServers(r.servers), "--%s: no server is named %q", flag, name)
+}
+
+// serverError is a failed request that is not a tool call.
+func serverError(err error) error {
+	if err == nil || cancelled(err) {
+		return err
+	}
+	return &Error{Status: StatusServer, Message: err.Error(), Cause: err}
+}
+
+// resource reads one resource: text headed by its URI, pictures as they are.
+func (r *runner) resource(ctx context.Context, flag string) ([]stream.Part, error) {
+	c, uri, err := r.ofServer("resource", flag)
+	if err != nil {
+		return nil, err
+	}
+	contents, err := c.session.ReadResource(ctx, uri)
+	if err != nil {
+		return nil, serverError(err)
+	}
+	var parts []stream.Part
+	for _, p := range contents {
+		switch {
+		case p.Text != nil:
+			parts = append(parts, stream.Part{Text: first(p.URI, uri) + ":\n\n" + textOfJSON(p.Text)})
+		case isImageType(p.MIME):
+			parts = append(parts, stream.Part{Image: &stream.Image{MIME: p.MIME, Data: string(p.Blob)}})
+		default:
+			return nil, usage("--resource: %q is %s, neither text nor a picture", uri, first(p.MIME, "binary data"))
+		}
+	}
+	if len(parts) == 0 {
+		return nil, usage("--resource: %q is empty", uri)
+	}
+	return parts, nil
+}
+
+func isImageType(mime string) bool {
+	return contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mime)
+}
+
+// prompt gets NAME:PROMPT[,ARG=VALUE…] from a server.
+func (r *runner) prompt(ctx context.Context, flag string) ([]stream.Message, error) {
+	c, rest, err := r.ofServer("prompt", flag)
+	if err != nil {
+		return nil, err
+	}
+	words := strings.Split(rest, ",")
+	args := map[string]string{}
+	for _, w := range words[1:] {
+		name, value, ok := strings.Cut(w, "=")
+		if !ok || name == "" {
+			return nil, usage("--prompt: %q is not of the form ARG=VALUE", w)
+		}
+		args[name] = value
+	}
+	got, err := c.session.GetPrompt(ctx, words[0], args)
+	if err != nil {
+		return nil, serverError(err)
+	}
+	var msgs []stream.Message
+	for _, m := range got {
+		msg := stream.Message{Role: stream.User, Parts: []stream.Part{{Text: m.Text()}}}
+		if m.Role == "assistant" {
+			msg.Role = stream.Assistant
+		}
+		msgs = append(msgs, msg)
+	}
+	if len(msgs) == 0 {
+		return nil, &Error{Status: StatusServer, Message: "server " + strconv.Quote(c.Name) + ": the prompt " + strconv.Quote(words[0]) + " has no messages"}
+	}
+	return msgs, nil
+}
+
+func (r *runner) listResources(ctx context.Context) error {
+	return r.eachSession(func(c *connection) error {
+		list, err := c.session.ListResources(ctx)
+		if err != nil {
+			return err
+		}
+		for _, x := range list {
+			e := &ItemEvent{Kind: "resource", Server: c.Name, URI: x.URI, Name: first(x.Title, x.Name), Description: x.Description, MIME: x.MIME, Template: x.Template}
+			if err := r.out.emit(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (r *runner) listPrompts(ctx context.Context) error {
+	return r.eachSession(func(c *connection) error {
+		list, err := c.session.ListPrompts(ctx)
+		if err != nil {
+			return err
+		}
+		for _, x := range list {
+			if err := r.out.emit(&ItemEvent{Kind: "prompt", Server: c.Name, Name: x.Name, Description: x.Description, Arguments: promptArguments(x.Arguments)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func promptArguments(list []mcp.PromptArgument) []byte {
+	b := []byte{'['}
+	for i, a := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		o := beginObject(b)
+		o.str("name", a.Name)
+		o.optional("description", a.Description)
+		o.bool("required", a.Required)
+		b = o.end()
+	}
+	return append(b, ']')
+}
+
+// eachSession asks every server in turn. One that cannot answer is a warning
+// and hides no other.
+func (r *runner) eachSession(list func(*connection) error) error {
+	for _, c := range r.box.conns {
+		if c.session == nil || c.err != nil {
+			continue
+		}
+		err := list(c)
+		if err == nil {
+			continue
+		}
+		if _, ok := errors.AsType[*Error](err); ok || cancelled(err) {
+			return err
+		}
+		r.warn("server_failed", c.Name, err.Error())
+	}
+	return nil
+}

@@ -1,0 +1,307 @@
+// Package run is the program: it takes one invocation as plain data and the
+// standard streams, lets a model and tool servers take turns, and says how it
+// ended.
+//
+//	stdin ──► input ──► messages ─┐                        ┌─► text, ndjson,
+//	                              ▼                        │   json, messages ──► stdout
+//	                     ┌────── loop ── emit(Event) ──────┼─► log
+//	                     │        │  ▲                     └─► face ──► stderr
+//	          stream.Client       ▼  │ one tool message per call, in order
+//	                     │     caller ──► approve.Gate ──► /dev/tty
+//	                     │        │
+//	                     └──── toolbox ──► mcp.Session ──► child process | HTTP | in-process
+//
+// Its words: a turn is one reply of the model; a round is a turn's calls and
+// their answers; an Event is something that happened, and an output turns
+// events into bytes. run is the only translator between stream, mcp and
+// approve, which know nothing of each other.
+//
+// What holds on every path: every call is answered exactly once and in order,
+// or the run ends; no tool runs without a verdict that allowed it; start is
+// the first event and end the last; stdout carries only the answer or events;
+// every wait has a bound, and no process that was started outlives the run.
+package run
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"toolpipe/approve"
+	"toolpipe/stream"
+)
+
+// Run does what cfg says and returns nil or an *Error, after the end event
+// was written and everything that was started has ended. It is cancelled by
+// ctx, whose cause should be *Interrupted for a signal.
+func Run(ctx context.Context, cfg *Config, s Streams) error {
+	r := &runner{cfg: cfg, streams: s, began: time.Now(), out: &emitter{}}
+	err := r.open()
+	defer context.AfterFunc(ctx, r.face.interrupted)()
+	if err == nil {
+		err = r.guarded(ctx)
+	}
+	return r.end(err)
+}
+
+// runner is one run in progress.
+type runner struct {
+	cfg      *Config
+	streams  Streams
+	began    time.Time
+	out      *emitter
+	face     *face
+	log      *os.File
+	settings *settings
+	servers  []server
+	policy   string // SHA-256 over all policy files
+	endpoint *endpoint
+	request  *stream.Request
+	client   *stream.Client
+	gate     *approve.Gate
+	locked   map[string]lockedTool // nil: no lock
+	box      *toolbox
+	loop     *loop
+	messages []stream.Message // what the run begins with
+	text     *textOutput      // nil: the output is not text
+	asking   sync.Mutex       // one form of a server at a time
+}
+
+// open makes the outputs. Only what cannot be a mistake in their own flags
+// fails before them, so that every other error has its end event.
+func (r *runner) open() error {
+	c := r.cfg
+	r.face = newFace(c, r.streams)
+	w := newWriter(r.face.out(r.streams), "standard output")
+	if r.streams.ErrTerminal {
+		r.face.pending = w.flush
+		if r.streams.Suspend != nil {
+		}
+	}
+	switch c.Output {
+	case "ndjson":
+		r.out.outs = append(r.out.outs, &ndjsonOutput{w: w})
+	case "json":
+		r.out.outs = append(r.out.outs, &jsonOutput{w: w})
+	case "messages":
+		r.out.outs = append(r.out.outs, &messagesOutput{w: w, conversation: r.conversation})
+	default:
+		r.out.outs = append(r.out.outs, r.textOutputs(w)...)
+	}
+	r.out.outs = append(r.out.outs, r.face) // after stdout, with which it may share a screen
+	go r.face.suspend(r.streams.Suspend)
+	if err := c.validate(); err != nil {
+		return err
+	}
+	if c.Log != "" {
+		f, err := os.OpenFile(c.Log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		if err != nil {
+			return openError("--log", c.Log, err)
+		}
+		r.log = f
+		r.out.outs = append(r.out.outs, &ndjsonOutput{w: newWriter(f, "--log "+shellQuote(c.Log))})
+	}
+	return nil
+}
+
+// textOutputs are the answer as text, or what a list prints.
+func (r *runner) textOutputs(w *writer) []output {
+	terminal := r.streams.OutTerminal
+	if r.cfg.Mode != Answer {
+		return []output{&listOutput{w: w, terminal: terminal, full: r.cfg.Mode == DescribeTool}}
+	}
+	r.text = &textOutput{w: w, terminal: terminal, stream: r.cfg.Stream || terminal}
+	return []output{r.text}
+}
+
+// guarded runs, and makes a panic the run's error.
+func (r *runner) guarded(ctx context.Context) (err error) {
+	defer recoverTo(&err)
+	if r.cfg.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, r.cfg.Timeout, errTimeout)
+		defer cancel()
+	}
+	if err := r.resolve(); err != nil {
+		return err
+	}
+	return r.work(ctx)
+}
+
+// resolve turns flags, environment, config and policy into what the run
+// needs. Nothing is started yet, so that every usage error is cheap.
+func (r *runner) resolve() (err error) {
+	c := r.cfg
+	if r.settings, err = c.loadSettings(); err != nil {
+		return err
+	}
+	for _, w := range r.settings.warnings {
+		r.out.emit(w)
+	}
+	if r.servers, err = c.configuredServers(r.settings, r.warn); err != nil {
+		return err
+	}
+	builtins, err := c.builtinServers(r.settings)
+	if err != nil {
+		return err
+	}
+	r.servers = append(r.servers, builtins...)
+	if r.gate, err = r.makeGate(); err != nil {
+		return err
+	}
+	if c.ToolsLock != "" && c.Mode != UpdateLock {
+		if r.locked, err = readLock(c.ToolsLock); err != nil {
+			return err
+		}
+	}
+	if c.Mode != Answer {
+		return nil
+	}
+	if r.endpoint, err = c.resolveModel(r.settings, r.warn); err != nil {
+		return err
+	}
+	if r.request, err = c.request(r.endpoint); err != nil {
+		return err
+	}
+	return r.makeClient()
+}
+
+// warner tells the user something; server may be "".
+type warner = func(code, server, message string)
+
+func (r *runner) warn(code, server, message string) {
+	r.out.emit(&WarningEvent{Code: code, Server: server, Message: message})
+}
+
+// work connects to the servers while standard input is read, then does what
+// the mode says.
+func (r *runner) work(ctx context.Context) error {
+	c := r.cfg
+	var attached []stream.Part
+	var system string
+	var systemGiven bool
+	var err error
+	if c.Mode == Answer {
+		if c.Input != "messages" && !c.readsInput(r.streams.InTerminal) && len(c.Args) == 0 && len(c.Files)+len(c.Resources) == 0 && c.Prompt == "" {
+			return emptyPrompt(r.streams.InTerminal)
+		}
+		if attached, err = c.attachments(); err != nil {
+			return err
+		}
+		if system, systemGiven, err = c.systemText(); err != nil {
+			return err
+		}
+		if len(r.servers) > 0 || c.readsInput(r.streams.InTerminal) && !r.streams.InFile {
+			r.client.Warm(ctx) // there is something to wait for meanwhile
+		}
+	}
+	data, err := r.connectAndRead(ctx)
+	var bad error
+	if c.Mode == Answer && (err == nil || data != nil) {
+		r.messages, bad = c.conversation(data, r.streams.InTerminal, attached)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.checkServers(); err != nil {
+		return err
+	}
+	r.box.index(c, r.warn)
+	warnings, err := r.gate.Check(r.box.known())
+	if err != nil {
+		return usage("%v", err)
+	}
+	for _, w := range warnings {
+		r.warn("pattern_unused", "", w)
+	}
+	r.box.withhold(r.gate)
+	if r.locked != nil && c.Mode != UpdateLock {
+		if err := r.checkLock(r.locked); err != nil {
+			return err
+		}
+	}
+	if c.Mode != Answer {
+		return r.inspect(ctx, data)
+	}
+	if bad != nil {
+		return bad
+	}
+	msgs, err := r.serverMessages(ctx, r.messages)
+	if err != nil {
+		return err
+	}
+	return r.answer(ctx, msgs, system, systemGiven)
+}
+
+// answer is the main job.
+func (r *runner) answer(ctx context.Context, msgs []stream.Message, system string, systemGiven bool) error {
+	c := r.cfg
+	r.request.Tools = r.box.offered()
+	if n := len(r.request.Tools); n > 128 {
+		r.warn("many_tools", "", strconv.Itoa(n)+" tools are offered; some endpoints take 128 at most, --tools and --exclude-tools choose")
+	}
+	frame := 0
+	msgs, frame = r.withSystem(msgs, system, systemGiven)
+	r.request.Messages = msgs
+	rounds := 8
+	if c.MaxRounds != nil {
+		rounds = *c.MaxRounds
+	} else if r.settings.maxRounds != nil {
+		rounds = *r.settings.maxRounds
+	}
+	r.loop = &loop{
+		client: r.client, request: r.request, emit: r.out.emit, flush: r.out.flush, frame: frame,
+		limits: limits{rounds, c.MaxTotalTokens},
+		schema: c.SchemaFile != "",
+		calls:  r.newCaller(),
+	}
+	// Without tools the first turn is the last, so its text need not wait; and
+	// what went out already need not be kept, unless somebody else wants it.
+	if r.text != nil && len(r.request.Tools) == 0 && c.SchemaFile == "" {
+		r.text.stream = true
+		r.loop.discard = c.Log == ""
+	}
+	if err := r.start(); err != nil {
+		return err
+	}
+	return r.loop.run(ctx)
+}
+
+func (r *runner) newCaller() *caller {
+	c := r.cfg
+	k := &caller{
+		box: r.box, gate: r.gate, emit: r.out.emit, flush: r.out.flush, parallel: c.Parallel, maxBytes: int(c.MaxResultBytes),
+		whole: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, goOn: c.Unapproved == "deny", cmdLines: c.CmdLines, note: r.face.notef,
+	}
+	if k.parallel == 0 {
+		k.parallel = 8
+	}
+	if k.maxBytes == 0 {
+		k.maxBytes = 256 << 10
+	}
+	return k
+}
+
+// start emits the start event with what is known.
+func (r *runner) start() error {
+	e := &StartEvent{Version: r.cfg.Version, Policy: r.policy, Servers: []ServerInfo{}}
+	if r.endpoint != nil {
+		e.Model, e.API = r.endpoint.model, r.endpoint.API
+	}
+	if r.box != nil {
+		e.Servers = r.box.infos()
+	}
+	if r.settings != nil {
+		e.ConfigRules = len(r.settings.rules)
+	}
+	return r.out.emit(e)
+}
+
+func (r *runner) conversation() []stream.Message {
+	if r.loop == nil {
+		return r.messages
+	}
+	return r.loop.conversation()
+}

@@ -1,0 +1,287 @@
+package run
+
+import (
+	"strconv"
+	"strings"
+
+	"toolpipe/mcp"
+)
+
+// entry reads one server of a config file, ours or another host's.
+type entry struct {
+	server
+	c        *Config
+	own      bool // the user's own config: strict, and may grant trust
+	warn     func(code, server, message string)
+	args     []string
+	written  []string // args as they stand in the file
+	authEnv  string
+	token    string
+	disabled bool
+}
+
+func (e *entry) parse(v value) error {
+	if v.kind() != '{' {
+		return v.errorf("server %q is not an object", e.Name)
+	}
+	for _, m := range v.members() {
+		if m.isNull() {
+			continue
+		}
+		known, err := e.reach(m)
+		if err == nil && !known {
+			known, err = e.conduct(m)
+		}
+		if err == nil && !known {
+			known, err = e.foreign(m)
+		}
+		if err == nil && !known {
+			err = e.unknown(m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reach reads the keys that say how to reach the server.
+func (e *entry) reach(m member) (known bool, err error) {
+	switch m.key {
+	case "command":
+		var words []string
+		if words, err = m.words(); err == nil && len(words) > 0 {
+			e.Command = append(words, e.Command...)
+		}
+	case "args":
+		if e.written, err = m.words(); err == nil {
+			e.args, err = e.words(m.value)
+		}
+	case "env", "environment":
+		e.Env, err = e.table(m.value)
+	case "inherit_env":
+		e.InheritEnv, err = m.words()
+	case "cwd":
+		e.Dir, err = m.str()
+	case "framing":
+		e.Framing, err = m.word("newline", "content-length")
+	case "url", "httpUrl", "serverUrl":
+		if e.shown, err = m.str(); err == nil {
+			e.URL, err = e.expand(m.value, e.shown)
+		}
+	case "headers":
+		e.Headers, err = e.table(m.value)
+	case "insecure_http":
+		e.InsecureHTTP, err = m.boolean()
+	case "auth_token":
+		e.token, err = m.str()
+	case "auth_env":
+		e.authEnv, err = m.str()
+	case "token_command":
+		e.TokenCommand, err = m.words()
+	case "oauth":
+		e.OAuth, err = e.oauth(m.value)
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// conduct reads the keys that say how to treat it.
+func (e *entry) conduct(m member) (known bool, err error) {
+	var on bool
+	switch m.key {
+	case "required":
+		on, err = m.boolean()
+		e.optional = !on
+	case "trusted":
+		on, err = m.boolean()
+		if e.own {
+			e.trusted = on
+		} else if on {
+			e.warn("trust_ignored", e.Name, m.at.origin()+": trusted counts only in your own config; --trust "+e.Name+" does it")
+		}
+	case "startup_timeout":
+		e.StartupTimeout, err = m.duration()
+	case "tool_timeout":
+		e.ToolTimeout, err = m.duration()
+	case "tools":
+		e.tools, err = m.words()
+	case "exclude_tools":
+		e.exclude, err = m.words()
+	case "protocol":
+		e.Protocol, err = m.word("auto", "legacy", "2026-07-28")
+	case "parallel":
+		e.parallel, err = m.count()
+	case "instructions":
+		on, err = m.boolean()
+		e.instructions = &on
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// foreign reads the keys of other hosts' files that mean something here. What
+// would approve calls is ignored with a warning: only your own flags, policy
+// and config approve.
+func (e *entry) foreign(m member) (known bool, err error) {
+	switch m.key {
+	case "type", "transport":
+		// stdio, http, sse, streamable-http, local, remote: told by url or command
+	case "timeout":
+		e.ToolTimeout, err = milliseconds(m.value)
+	case "includeTools":
+		e.tools, err = m.words()
+	case "excludeTools":
+		e.exclude, err = m.words()
+	case "disabled":
+		e.disabled, err = m.boolean()
+	case "enabled":
+		var on bool
+		on, err = m.boolean()
+		e.disabled = !on
+	case "trust", "autoApprove", "alwaysAllow":
+		if m.kind() != 'f' && len(m.elements()) > 0 || m.kind() == 't' {
+			e.warn("trust_ignored", e.Name, m.at.origin()+": "+m.key+" is ignored; --allow and --trust approve calls")
+		}
+	default:
+		return false, nil
+	}
+	if e.own && m.key != "type" { // ours has its own words for these
+		return true, e.unknown(m)
+	}
+	return true, err
+}
+
+func (e *entry) unknown(m member) error {
+	if e.own {
+		return m.at.errorf("unknown key %q", m.key)
+	}
+	e.warn("unknown_key", e.Name, m.at.origin()+": unknown key "+strconv.Quote(m.key)+" is ignored")
+	return nil
+}
+
+func (m member) word(words ...string) (string, error) {
+	s, err := m.str()
+	if err == nil && !contains(words, s) {
+		err = m.errorf("%s %q is not one of: %s", m.key, s, joinWords(words))
+	}
+	return s, err
+}
+
+func (e *entry) oauth(v value) (*mcp.ClientCredentials, error) {
+	cc := &mcp.ClientCredentials{}
+	if v.kind() != '{' {
+		return nil, v.errorf("oauth is not an object")
+	}
+	for _, m := range v.members() {
+		s, err := m.str()
+		if err != nil {
+			return nil, err
+		}
+		switch m.key {
+		case "client_id":
+			cc.ClientID = s
+		case "client_secret":
+			cc.Secret = s
+		case "client_secret_env":
+			var ok bool
+			if cc.Secret, ok = e.c.lookupEnv(s); !ok {
+				return nil, m.errorf("the variable %q is not set", s)
+			}
+		case "private_key_file":
+			pem, err := readGuarded(s, 1<<20)
+			if err != nil {
+				return nil, openError(m.origin()+": private_key_file", s, err)
+			}
+			cc.PrivateKey = pem
+		case "algorithm":
+			cc.Algorithm = s
+		case "issuer":
+			cc.Issuer = s
+		case "scope":
+			cc.Scope = s
+		default:
+			return nil, m.at.errorf("unknown key %q", m.key)
+		}
+	}
+	return cc, nil
+}
+
+// finish checks the entry as a whole. auth_token wins over auth_env.
+func (e *entry) finish(at value) error {
+	switch {
+	case e.URL != "" && len(e.Command) > 0:
+		return at.errorf("server %q has both a url and a command", e.Name)
+	case e.URL == "" && len(e.Command) == 0:
+		return at.errorf("server %q has neither a url nor a command", e.Name)
+	}
+	if e.token != "" {
+		e.Bearer = e.token
+	} else if e.authEnv != "" {
+		token, ok := e.c.lookupEnv(e.authEnv)
+		if !ok || token == "" {
+			return at.errorf("server %q: the variable %q of auth_env is not set", e.Name, e.authEnv)
+		}
+		e.Bearer = token
+	}
+	if len(e.Command) > 0 {
+		e.shown = quoteWords(append(e.Command, e.written...))
+		e.Command = append(e.Command, e.args...)
+		if e.Dir == "" {
+			e.Dir = neutralDir
+		}
+	}
+	if err := e.checkURL(); err != nil {
+		return at.errorf("%v", err)
+	}
+	return nil
+}
+
+// expand replaces ${VAR} and ${VAR:-default}. A variable that is not set and
+// has no default is an error naming it; values are never shown.
+func (e *entry) expand(at value, s string) (string, error) {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(s, "${")
+		b.WriteString(before)
+		if !ok {
+			return b.String(), nil
+		}
+		name, after, ok := strings.Cut(rest, "}")
+		if !ok {
+			return "", at.errorf("%q: ${ is not closed", s)
+		}
+		name, fallback, hasFallback := strings.Cut(name, ":-")
+		name = strings.TrimPrefix(name, "env:") // VS Code
+		v, set := e.c.lookupEnv(name)
+		if v == "" && hasFallback {
+			v = fallback
+		} else if !set {
+			return "", at.errorf("the variable %q is not set and has no default", name)
+		}
+		b.WriteString(v)
+		s = after
+	}
+}
+
+func (e *entry) words(v value) ([]string, error) {
+	words, err := v.words()
+	for i := range words {
+		if err == nil {
+			words[i], err = e.expand(v, words[i])
+		}
+	}
+	return words, err
+}
+
+func (e *entry) table(v value) (map[string]string, error) {
+	t, err := v.table()
+	for k := range t {
+		if err == nil {
+			t[k], err = e.expand(v, t[k])
+		}
+	}
+	return t, err
+}

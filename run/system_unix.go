@@ -1,0 +1,70 @@
+//go:build unix
+
+package run
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"toolpipe/mcp"
+)
+
+// openNonblock keeps a FIFO without a writer from holding us for ever.
+const openNonblock = syscall.O_NONBLOCK
+
+func defaultConfigDir(home string) string {
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Application Support")
+	}
+	return filepath.Join(home, ".config")
+}
+
+// Harden prepares the process for running what others wrote: descendants that
+// detach come back to us to be ended, descriptors that we inherited do not
+// reach children, and where the system can do it our memory and environment
+// are closed to other processes of the user (security.md D.4, I11).
+func Harden() {
+	mcp.BecomeSubreaper()
+	mcp.CloseDescriptorsOnExec()
+	closeMemory()
+}
+
+// Raise sends s to this process and gives it a moment to arrive.
+func Raise(s syscall.Signal) {
+	syscall.Kill(os.Getpid(), s)
+	time.Sleep(100 * time.Millisecond)
+}
+
+// Blocking is f as a writer that waits where f would block: a neighbour that
+// shares the description may have made it non-blocking, which Go's own
+// writes do not expect (security.md D.3, M13).
+func Blocking(f *os.File) io.Writer { return &blockingFile{f} }
+
+type blockingFile struct{ f *os.File }
+
+func (b *blockingFile) Write(p []byte) (int, error) {
+	for n := 0; ; {
+		m, err := b.f.Write(p[n:])
+		n += m
+		if !errors.Is(err, syscall.EAGAIN) {
+			return n, err
+		}
+		awaitWritable(int(b.f.Fd()))
+	}
+}
+
+// TerminalWidth is the number of columns of the terminal f, 0 if it is none.
+func TerminalWidth(f *os.File) int {
+	var size struct{ rows, columns, x, y uint16 }
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&size)))
+	if errno != 0 {
+		return 0
+	}
+	return int(size.columns)
+}

@@ -1,0 +1,168 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"sync"
+
+	"toolpipe/approve"
+	"toolpipe/mcp"
+	"toolpipe/stream"
+)
+
+// connection is a server and its session.
+type connection struct {
+	server
+	session *mcp.Session // nil: it did not start
+	err     error
+	tools   []*tool
+	slots   chan struct{} // nil: no limit of calls at once
+}
+
+// tool is one tool of a server and the name that the model knows it by.
+type tool struct {
+	mcp.Tool
+	conn     *connection
+	name     string // as offered
+	withheld bool   // denied whatever its arguments: not offered, and refused when called
+}
+
+// toolbox holds all servers and the table that dispatches a call. Names are
+// looked up, never split apart (DESIGN part 4).
+type toolbox struct {
+	conns  []*connection
+	byName map[string]*tool
+	all    []*tool // in the order of servers, then of their lists
+}
+
+// index fills the dispatch table with the tools that the flags leave.
+func (b *toolbox) index(cfg *Config, warn func(code, server, message string)) {
+	b.byName = map[string]*tool{}
+	for _, c := range b.conns {
+		for _, t := range c.tools {
+			if len(cfg.Tools) > 0 && !matchAny(cfg.Tools, t.name) || matchAny(cfg.ExcludeTools, t.name) {
+				continue
+			}
+			if other := b.byName[t.name]; other != nil {
+				warn("tool_dropped", c.Name, "tool "+strconv.Quote(t.Name)+" of server "+strconv.Quote(c.Name)+" has the same name for the model as "+strconv.Quote(other.Name)+" of "+strconv.Quote(other.conn.Name))
+				continue
+			}
+			b.byName[t.name] = t
+			b.all = append(b.all, t)
+		}
+	}
+	for _, f := range []struct {
+		flag  string
+		globs []string
+	}{{"--tools", cfg.Tools}, {"--exclude-tools", cfg.ExcludeTools}} {
+		for _, glob := range f.globs {
+			if !b.offers(glob) {
+				warn("pattern_unused", "", f.flag+": no tool has a name like "+strconv.Quote(glob))
+			}
+		}
+	}
+}
+
+// offers tells whether any server has a tool whose name matches glob.
+func (b *toolbox) offers(glob string) bool {
+	for _, c := range b.conns {
+		for _, t := range c.tools {
+			if matchAny([]string{glob}, t.name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// withhold takes the tools from the offer that the rules deny whatever their
+// arguments.
+func (b *toolbox) withhold(gate *approve.Gate) {
+	for _, t := range b.all {
+		t.withheld = gate.Static(t.call(nil)).Outcome == approve.Denied
+	}
+}
+
+// call is t's call as approvals see it.
+func (t *tool) call(args []byte) approve.Call {
+	return approve.Call{
+		Server: t.conn.Name, Tool: t.Name, Name: t.name, Arguments: args, Annotations: t.Annotations,
+		ReadOnly: t.readOnly(), Root: t.conn.root,
+	}
+}
+
+// readOnly tells whether a server that the user trusts says that t only reads.
+func (t *tool) readOnly() bool { return t.ReadOnly && t.conn.trusted }
+
+// offered are the tools as the model gets them.
+func (b *toolbox) offered() []stream.Tool {
+	var all []stream.Tool
+	for _, t := range b.all {
+		if t.withheld {
+			continue
+		}
+		schema, note := mcp.OfferedSchema(t.InputSchema)
+		d := t.Description
+		if note != "" {
+			if d != "" {
+				d += "\n"
+			}
+			d += note
+		}
+		all = append(all, stream.Tool{Name: t.name, Description: d, Schema: schema})
+	}
+	return all
+}
+
+// infos are the servers as the start event lists them.
+func (b *toolbox) infos() []ServerInfo {
+	infos := []ServerInfo{}
+	for _, c := range b.conns {
+		if c.session != nil && c.err == nil {
+			infos = append(infos, ServerInfo{c.Name, c.session.Protocol(), len(c.tools)})
+		}
+	}
+	return infos
+}
+
+// known are the servers and tools that a policy may name.
+func (b *toolbox) known() []approve.Known {
+	var all []approve.Known
+	for _, c := range b.conns {
+		k := approve.Known{Server: c.Name, Started: c.err == nil}
+		for _, t := range c.tools {
+			k.Tools = append(k.Tools, t.Name)
+			k.Names = append(k.Names, t.name)
+		}
+		all = append(all, k)
+	}
+	return all
+}
+
+// run calls the tool, with its server's limit of calls at once.
+func (t *tool) run(ctx context.Context, args json.RawMessage, progress func(mcp.Progress)) (*mcp.Result, error) {
+	if c := t.conn; c.slots != nil {
+		select {
+		case c.slots <- struct{}{}:
+			defer func() { <-c.slots }()
+		case <-ctx.Done():
+			return nil, &mcp.CallError{Message: "not sent: " + context.Cause(ctx).Error()}
+		}
+	}
+	return t.conn.session.Call(ctx, t.Name, args, progress)
+}
+
+// close ends all sessions side by side; each is bounded by its own ladder.
+func (b *toolbox) close() {
+	if b == nil {
+		return
+	}
+	var wg sync.WaitGroup
+	for _, c := range b.conns {
+		if c.session != nil {
+			wg.Go(func() { c.session.Close() })
+		}
+	}
+	wg.Wait()
+}

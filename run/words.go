@@ -1,0 +1,164 @@
+package run
+
+import (
+	"strings"
+	"time"
+
+	"toolpipe/mcp"
+)
+
+// splitWords splits a command line into words as a shell quotes them, without
+// a shell: blanks separate, single quotes keep everything, double quotes all
+// but \" \\ \$ \` and a backslash before a newline, a backslash keeps the next
+// character. Nothing is expanded.
+func splitWords(s string) ([]string, error) {
+	var words []string
+	var w strings.Builder
+	in := false // a word has begun, even if it is empty so far
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case ' ', '\t', '\n', '\r':
+			if in {
+				words = append(words, w.String())
+				w.Reset()
+				in = false
+			}
+		case '\'':
+			n := strings.IndexByte(s[i+1:], '\'')
+			if n < 0 {
+				return nil, usage("%q: a single quote is not closed", s)
+			}
+			w.WriteString(s[i+1 : i+1+n])
+			i += n + 1
+			in = true
+		case '"':
+			n, err := doubleQuoted(&w, s[i+1:])
+			if err != nil {
+				return nil, err
+			}
+			i += n + 1
+			in = true
+		case '\\':
+			if i++; i == len(s) {
+				return nil, usage("%q: nothing follows the last backslash", s)
+			}
+			if s[i] != '\n' {
+				w.WriteByte(s[i])
+				in = true
+			}
+		default:
+			w.WriteByte(c)
+			in = true
+		}
+	}
+	if in {
+		words = append(words, w.String())
+	}
+	return words, nil
+}
+
+// doubleQuoted writes the text up to the closing quote and returns the
+// quote's offset in s.
+func doubleQuoted(w *strings.Builder, s string) (int, error) {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			return i, nil
+		case c == '\\' && i+1 < len(s) && strings.IndexByte("\"\\$`\n", s[i+1]) >= 0:
+			if i++; s[i] != '\n' {
+				w.WriteByte(s[i])
+			}
+		default:
+			w.WriteByte(c)
+		}
+	}
+	return 0, usage("%q: a double quote is not closed", s)
+}
+
+// shellQuote shows a word so that it can be pasted into a shell.
+func shellQuote(s string) string {
+	if s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return !(r == '_' || r == '-' || r == '.' || r == '/' || r == ':' || r == '=' || r == '@' || r == ',' || r == '+' || r == '%' ||
+			r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
+	}) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// quoteWords shows an argument vector as a command line.
+func quoteWords(argv []string) string {
+	q := make([]string, len(argv))
+	for i, w := range argv {
+		q[i] = shellQuote(w)
+	}
+	return strings.Join(q, " ")
+}
+
+// ParseDuration reads "30s", "2m", "1h30m" or a bare number of seconds.
+// Negative durations are refused; 0 is accepted.
+func ParseDuration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		d, err = time.ParseDuration(s + "s")
+	}
+	if err != nil || d < 0 {
+		return 0, usageError([]string{"a duration is written 30s, 2m or as a number of seconds"}, "%q is not a duration", s)
+	}
+	return d, nil
+}
+
+// matchGlob tells whether name matches pattern, in which * stands for any
+// characters and ? for one.
+func matchGlob(pattern, name string) bool {
+	p, n := 0, 0
+	star, mark := -1, 0
+	for n < len(name) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, n
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
+			p++
+			n++
+		case star >= 0:
+			mark++
+			p, n = star+1, mark
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// matchAny tells whether name matches one of the patterns, each of which may
+// be a comma list.
+func matchAny(patterns []string, name string) bool {
+	for _, list := range patterns {
+		for p := range strings.SplitSeq(list, ",") {
+			if matchGlob(strings.TrimSpace(p), name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Nearest is the word that w is most likely a slip of, "" if none is near.
+func Nearest(w string, words []string) string { return mcp.Nearest(w, words) }
+
+func contains(words []string, w string) bool {
+	for _, x := range words {
+		if x == w {
+			return true
+		}
+	}
+	return false
+}
+
+func joinWords(words []string) string { return strings.Join(words, ", ") }
+
+func joinLines(lines []string) string { return strings.Join(lines, "\n") }
