@@ -1,0 +1,260 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// imports is the architecture: what each package may import beside the
+// standard library. A change here is a change of design and belongs into the
+// same commit (DESIGN part 8).
+var imports = map[string][]string{
+	".":       {"toolpipe/run", "github.com/spf13/pflag", "github.com/mattn/go-isatty"},
+	"run":     {"toolpipe/approve", "toolpipe/mcp", "toolpipe/stream"},
+	"mcp":     {"toolpipe/stream", "github.com/tidwall/gjson"},
+	"stream":  {"github.com/tidwall/gjson"},
+	"approve": {},
+}
+
+// sseOnly is all that mcp may use of stream: there is one SSE reader, and
+// two copies would drift.
+var sseOnly = []string{"Events", "Event"}
+
+// mainOnly may be mentioned in package main alone: everything below it gets
+// plain data and streams, so a run has no hidden inputs and no second exit.
+var mainOnly = map[string][]string{
+	"os":            {"Args", "Clearenv", "Environ", "Exit", "ExpandEnv", "Getenv", "LookupEnv", "Setenv", "Stderr", "Stdin", "Stdout", "Unsetenv"},
+	"os/signal":     {"Ignore", "Ignored", "Notify", "NotifyContext", "Reset", "Stop"},
+	"os/user":       {"Current"},
+	"syscall":       {"Environ", "Exit", "Getenv"},
+	"flag":          {"Args", "Parse"},
+	"runtime/debug": {"SetGCPercent", "SetMemoryLimit", "SetTraceback"},
+}
+
+// nowhere may be mentioned in no package.
+var nowhere = map[string]string{
+	"net/http.DefaultClient":    "no time-outs, follows redirects, shared",
+	"net/http.DefaultTransport": "shared between origins",
+	"net/http.Get":              "uses the default client",
+	"net/http.Post":             "uses the default client",
+	"net/http.Head":             "uses the default client",
+	"net/http.PostForm":         "uses the default client",
+	"log.Fatal":                 "exits without cleaning up",
+	"log.Fatalf":                "exits without cleaning up",
+	"log.Printf":                "errors go up as values",
+	"log.Println":               "errors go up as values",
+	"fmt.Print":                 "writes to the real standard output",
+	"fmt.Printf":                "writes to the real standard output",
+	"fmt.Println":               "writes to the real standard output",
+}
+
+// heavy packages make every start slower, or are for tests.
+var heavy = []string{"text/template", "html/template", "net/http/httptest", "testing", "go/ast", "go/parser", "expvar", "net/http/pprof"}
+
+// A goFile is one parsed file of the module.
+type goFile struct {
+	pack, path string // its folder and itself, from the top
+	test       bool
+	syntax     *ast.File
+	positions  *token.FileSet
+	lines      int
+}
+
+// moduleFiles parses all files of the module but those of nested modules.
+func moduleFiles(t *testing.T) (files []goFile) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name := entry.Name(); path != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		positions := token.NewFileSet()
+		syntax, err := parser.ParseFile(positions, path, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		files = append(files, goFile{filepath.ToSlash(filepath.Dir(path)), path, strings.HasSuffix(path, "_test.go"), syntax, positions, strings.Count(string(text), "\n")})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestImports(t *testing.T) {
+	for _, file := range moduleFiles(t) {
+		allowed, known := imports[file.pack]
+		if !known {
+			t.Errorf("%s: package %s is not in the table", file.path, file.pack)
+			continue
+		}
+		if file.test {
+			continue
+		}
+		for _, spec := range file.syntax.Imports {
+			path, _ := strconv.Unquote(spec.Path.Value)
+			first, _, _ := strings.Cut(path, "/")
+			outside := strings.Contains(first, ".") || first == "toolpipe"
+			if outside && !slices.Contains(allowed, path) {
+				t.Errorf("%s imports %s", file.path, path)
+			}
+			if slices.Contains(heavy, path) {
+				t.Errorf("%s imports %s", file.path, path)
+			}
+			if spec.Name != nil && spec.Name.Name == "." {
+				t.Errorf("%s: a dot import of %s", file.path, path)
+			}
+		}
+	}
+}
+
+func TestMentions(t *testing.T) {
+	for _, file := range moduleFiles(t) {
+		if file.test {
+			continue
+		}
+		for path, names := range selections(file) {
+			for _, name := range names {
+				if file.pack != "." && slices.Contains(mainOnly[path], name.Name) {
+					t.Errorf("%s: %s.%s outside main", file.positions.Position(name.Pos()), path, name.Name)
+				}
+				if why := nowhere[path+"."+name.Name]; why != "" && !(file.pack == "." && path == "fmt") {
+					t.Errorf("%s: %s.%s: %s", file.positions.Position(name.Pos()), path, name.Name, why)
+				}
+				if file.pack == "mcp" && path == "toolpipe/stream" && !slices.Contains(sseOnly, name.Name) {
+					t.Errorf("%s: mcp may use the SSE reader of stream only, not %s", file.positions.Position(name.Pos()), name.Name)
+				}
+			}
+		}
+	}
+}
+
+// selections gives what a file uses of each import.
+func selections(file goFile) map[string][]*ast.Ident {
+	paths := map[string]string{} // local name to import path
+	for _, spec := range file.syntax.Imports {
+		path, _ := strconv.Unquote(spec.Path.Value)
+		name := path[strings.LastIndexByte(path, '/')+1:]
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		paths[name] = path
+	}
+	found := map[string][]*ast.Ident{}
+	ast.Inspect(file.syntax, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := selector.X.(*ast.Ident); ok && paths[x.Name] != "" {
+				found[paths[x.Name]] = append(found[paths[x.Name]], selector.Sel)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func TestOnePackageComment(t *testing.T) {
+	comments := map[string][]string{}
+	for _, file := range moduleFiles(t) {
+		if !file.test && file.syntax.Doc != nil {
+			comments[file.pack] = append(comments[file.pack], file.path)
+		}
+	}
+	for pack := range imports {
+		if n := len(comments[pack]); n != 1 {
+			t.Errorf("package %s has %d package comments: %q", pack, n, comments[pack])
+		}
+	}
+}
+
+func TestDirectDependencies(t *testing.T) {
+	text, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var direct []string
+	for line := range strings.Lines(string(text)) {
+		found := regexp.MustCompile(`^(?:require)?\s+([^\s()]+\.[^\s()]+/\S+) v\S+\s*$`).FindStringSubmatch(line)
+		if found != nil {
+			direct = append(direct, found[1])
+		}
+	}
+	slices.Sort(direct)
+	want := []string{"github.com/mattn/go-isatty", "github.com/spf13/pflag", "github.com/tidwall/gjson"}
+	if !slices.Equal(direct, want) {
+		t.Errorf("direct dependencies %q, want %q", direct, want)
+	}
+	for _, word := range []string{"replace", "toolchain", "tool "} {
+		if regexp.MustCompile(`(?m)^` + word).Match(text) {
+			t.Errorf("go.mod has a %q line", word)
+		}
+	}
+}
+
+// TestTopLevel holds the fixed layout of DESIGN part 8.
+func TestTopLevel(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixed := []string{"main.go", "run", "mcp", "stream", "approve", "testdata", "go.mod", "go.sum", "README.md", "LICENSE", ".gitignore", ".gitattributes", ".ci", ".git"}
+	for _, entry := range entries {
+		name := entry.Name()
+		if !slices.Contains(fixed, name) && !strings.HasSuffix(name, "_test.go") && !ignored(name) {
+			t.Errorf("top-level entry outside the layout: %s", name)
+		}
+	}
+}
+
+// ignored says whether .gitignore names a top-level file by itself.
+func ignored(name string) bool {
+	text, _ := os.ReadFile(".gitignore")
+	for line := range strings.Lines(string(text)) {
+		pattern := strings.Trim(strings.TrimSpace(line), "/")
+		if ok, _ := filepath.Match(pattern, name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// TestSmells never fails: a long function or file is a question, to be
+// answered in the commit that makes it.
+func TestSmells(t *testing.T) {
+	for _, file := range moduleFiles(t) {
+		if file.lines > 400 {
+			t.Logf("%s has %d lines", file.path, file.lines)
+		}
+		for _, declaration := range file.syntax.Decls {
+			function, ok := declaration.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			from, to := file.positions.Position(function.Pos()), file.positions.Position(function.End())
+			if length := to.Line - from.Line + 1; length > 60 && !file.test {
+				t.Logf("%s: %s has %d lines", from, function.Name.Name, length)
+			}
+		}
+	}
+}
