@@ -97,14 +97,16 @@ type asker struct {
 // patience is a guard against hanging, nothing is measured with it.
 const patience = 30 * time.Second
 
-// startAsker starts the child; before is typed before it runs.
+// startAsker starts the child; before is typed, and echoed, before it runs.
 func startAsker(t *testing.T, j job, before string, adjust ...func(*asker)) *asker {
 	a := &asker{t: t, drawn: make(chan struct{}, 1)}
 	a.master, a.slave = openPTY(t)
 	for _, f := range adjust {
 		f(a)
 	}
+	go a.watch()
 	a.typeIn(before)
+	a.await(strings.ReplaceAll(before, "\n", "\r\n"), 1) // the kernel echoes later than it takes
 	text, err := json.Marshal(j)
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +125,6 @@ func startAsker(t *testing.T, j job, before string, adjust ...func(*asker)) *ask
 		t.Fatal(err)
 	}
 	a.verdicts = bufio.NewReader(out)
-	go a.watch()
 	t.Cleanup(func() { _ = a.cmd.Process.Kill(); _ = a.cmd.Wait() })
 	return a
 }
