@@ -298,7 +298,11 @@ func (s *fakeServer) handle(m gjson.Result, send func(string)) {
 			refuse(-32602, "no such prompt: "+name)
 			return
 		}
-		reply(`{` + kind + `"messages":[{"role":"user","content":{"type":"text","text":` + quote("Greet "+m.Get("params.arguments.who").String()) + `}}]}`)
+		messages := `{"role":"user","content":{"type":"text","text":` + quote("Greet "+m.Get("params.arguments.who").String()) + `}}`
+		if a := m.Get("params.arguments.answer"); a.Exists() {
+			messages += `,{"role":"assistant","content":{"type":"text","text":` + quote(a.String()) + `}}`
+		}
+		reply(`{` + kind + `"messages":[` + messages + `]}`)
 	case "tools/call":
 		for i := range s.chatter {
 			send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":%d}}`, i))

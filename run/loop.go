@@ -31,6 +31,7 @@ type loop struct {
 	limits  limits
 	schema  bool // the answer must be JSON
 	discard bool // nobody needs the text after it was printed
+	resume  bool // what the conversation leaves open is run first: only --input messages says so
 
 	frame int // messages before the conversation: the frame, never part of the output
 	tally
@@ -57,8 +58,13 @@ type tally struct {
 // run answers the calls that the conversation leaves open, then takes turns.
 func (l *loop) run(ctx context.Context) error {
 	msgs := l.request.Messages
-	open, text := openCalls(msgs)
-	lines := l.calls.commandLines([]byte(text))
+	var open []stream.Call
+	var lines []string
+	if l.resume {
+		var text string
+		open, text = openCalls(msgs)
+		lines = l.calls.commandLines([]byte(text))
+	}
 	if len(open)+len(lines) > 0 {
 		var later []stream.Message // --input messages with arguments: after the open calls
 		if n := len(msgs) - 1; msgs[n].Role == stream.User {

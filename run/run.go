@@ -255,6 +255,7 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 		client: r.client, request: r.request, emit: r.out.emit, flush: r.out.flush, frame: frame,
 		limits: limits{rounds, c.MaxTotalTokens},
 		schema: c.SchemaFile != "",
+		resume: c.Input == "messages",
 		calls:  r.newCaller(),
 	}
 	// Without tools the first turn is the last, so its text need not wait; and
