@@ -158,12 +158,14 @@ type ItemEvent struct {
 }
 
 // ExplanationEvent is the answer of --explain.
-// explanation: name, arguments, decision, by, rule, reason, rules [{decision, rule}].
+// explanation: name, arguments, decision, by, rule, reason, approver (true:
+// one is asked first), rules [{decision, rule, reason}].
 type ExplanationEvent struct {
 	Name      string
 	Arguments json.RawMessage
 	ApprovalEvent
-	Rules []ExplainedRule
+	Approver bool
+	Rules    []ExplainedRule
 }
 
 // ExplainedRule is a rule that matched.
@@ -378,6 +380,9 @@ func (e *ExplanationEvent) appendJSON(dst []byte) []byte {
 	o.str("name", e.Name)
 	o.raw("arguments", e.Arguments)
 	e.members(&o)
+	if e.Approver {
+		o.bool("approver", true)
+	}
 	o.name("rules")
 	o.b = append(o.b, '[')
 	for i, r := range e.Rules {

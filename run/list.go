@@ -198,6 +198,7 @@ func (r *runner) explain(t *tool, args []byte) error {
 	if x.Ask {
 		e.Decision = "ask"
 	}
+	e.Approver = x.Approver
 	for _, m := range x.Matched {
 		e.Rules = append(e.Rules, ExplainedRule{m.Decision.String(), m.Origin, m.Reason})
 	}
@@ -363,6 +364,9 @@ func (o *listOutput) explain(e *ExplanationEvent) error {
 	line := e.Decision + "\t" + approve.Escape(e.Name) + "\t" + approve.Escape(string(e.Arguments)) + "\n"
 	for _, m := range e.Rules {
 		line += "rule\t" + m.Decision + "\t" + approve.Escape(m.Rule) + "\t" + approve.Escape(m.Reason) + "\n"
+	}
+	if e.Approver {
+		line += "approver\tis asked first, and can deny it\n"
 	}
 	line += "decided\t" + e.By + "\t" + approve.Escape(e.Rule) + "\t" + approve.Escape(e.Reason) + "\n"
 	return o.w.write([]byte(line))
