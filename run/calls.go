@@ -212,10 +212,9 @@ func (c *caller) execute(ctx context.Context, l *loop, all []*pending) error {
 	var failed error
 	for i, p := range all {
 		<-ready[i]
-		if failed == nil {
-			if failed = c.result(l, p); failed != nil {
-				cancel(failed) // stdout is gone: nothing more is run
-			}
+		if err := c.result(l, p); err != nil && failed == nil {
+			failed = err
+			cancel(failed) // stdout is gone: nothing more is run, and the log still gets every result
 		}
 	}
 	<-done
@@ -291,24 +290,26 @@ func (c *caller) result(l *loop, p *pending) error {
 }
 
 // finish announces every call that was not yet, and answers every one that
-// has no answer: the run ends before it runs.
-func (c *caller) finish(l *loop, all []*pending) error {
+// has no answer: the run ends before it runs. The error is the first of the
+// output; a log goes on behind it.
+func (c *caller) finish(l *loop, all []*pending) (failed error) {
 	for _, p := range all {
-		if !p.told {
-			if err := c.announce(l, p); err != nil {
-				return err
-			}
+		if p.told {
+			continue
+		}
+		if err := c.announce(l, p); failed == nil {
+			failed = err
 		}
 	}
 	for _, p := range all {
 		if p.answer == nil {
 			p.answer = tell(ResultNotRun, "not run: the run ended")
 		}
-		if err := c.result(l, p); err != nil {
-			return err
+		if err := c.result(l, p); failed == nil {
+			failed = err
 		}
 	}
-	return nil
+	return failed
 }
 
 // appendAnswers appends one tool message for each call, in order, and one

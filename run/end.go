@@ -12,13 +12,22 @@ func (r *runner) end(err error) error {
 	if err == nil {
 		err = r.out.flush()
 	}
+	if r.client != nil {
+		if cerr := r.client.Close(); cerr != nil && err == nil {
+			err = outputError("--record", cerr)
+		} else if cerr != nil {
+			r.warn("not_recorded", "", "--record: "+cerr.Error())
+		}
+	}
 	e := r.endEvent(err)
 	if !r.out.started {
 		r.start()
 	}
-	if werr := r.out.emit(e); werr != nil && (err == nil || asError(err).Status != StatusOutput) && e.Status != StatusInterrupted {
-		err = werr
-	} else if e.Err != nil {
+	if werr := r.out.emit(e); werr != nil {
+		e = e.failed(werr)
+	}
+	err = nil
+	if e.Err != nil {
 		err = e.Err
 	}
 	if e.Status == StatusInterrupted {
@@ -27,11 +36,6 @@ func (r *runner) end(err error) error {
 	r.face.awaiting("waiting for the servers to end")
 	r.box.close()
 	r.face.close()
-	if r.client != nil {
-		if cerr := r.client.Close(); cerr != nil && err == nil {
-			err = outputError("--record", cerr)
-		}
-	}
 	if r.log != nil {
 		r.log.Close()
 	}

@@ -65,18 +65,19 @@ func (m *emitter) emit(e Event) error {
 
 func (m *emitter) send(e Event) {
 	for _, o := range m.outs {
+		if end, ok := e.(*EndEvent); ok && m.err != nil { // the log, which comes last, says what the exit status will say
+			e = end.failed(m.err)
+		}
 		if err := o.event(e); err != nil && m.err == nil {
 			m.err = err
-			if end, ok := e.(*EndEvent); ok { // the log, which comes last, says what the exit status will say
-				e = end.failed(err)
-			}
 		}
 	}
 }
 
-// failed is the end of a run whose end could not be written.
+// failed is the end of a run that lost output: that decides its status, unless
+// a signal does.
 func (e *EndEvent) failed(err error) *EndEvent {
-	if e.Status != StatusOK {
+	if e.Status == StatusOutput || e.Status == StatusInterrupted {
 		return e
 	}
 	f := *e
