@@ -159,7 +159,7 @@ func unapproved(stop *Error, p *pending, v approve.Verdict) *Error {
 // answer afterwards.
 func (c *caller) prepare(p *pending) {
 	p.tool = c.box.byName[p.Name]
-	text := bytes.TrimSpace(p.Arguments)
+	text := bytes.Trim(p.Arguments, " \t\r\n")
 	if len(text) == 0 || string(text) == "null" {
 		text = []byte("{}")
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,7 +15,7 @@ const maxInstructions = 4 << 10
 // offered and there is none, the frame. It returns how many messages at the
 // front are not part of the conversation's output.
 func (r *runner) withSystem(msgs []stream.Message, text string, given bool) ([]stream.Message, int) {
-	own := len(msgs) > 0 && (msgs[0].Role == stream.System || msgs[0].Role == stream.Developer)
+	own := len(msgs) > 0 && instructs(msgs[0])
 	switch {
 	case given && own: // the flag's wins, so that a later command of a chain can replace it
 		msgs = msgs[1:]
@@ -27,11 +28,13 @@ func (r *runner) withSystem(msgs []stream.Message, text string, given bool) ([]s
 		}
 		return append([]stream.Message{{Role: stream.System, Parts: []stream.Part{{Text: text}}}}, msgs...), 0
 	}
-	if len(r.request.Tools) == 0 {
+	if len(r.request.Tools) == 0 || slices.ContainsFunc(msgs, instructs) {
 		return msgs, 0
 	}
 	return append([]stream.Message{{Role: stream.System, Parts: []stream.Part{{Text: r.frame()}}}}, msgs...), 1
 }
+
+func instructs(m stream.Message) bool { return m.Role == stream.System || m.Role == stream.Developer }
 
 // frame tells a model how to use tools, in four lines, and what servers say
 // about themselves if they may.

@@ -101,7 +101,7 @@ func (c *Config) conversation(data []byte, terminal bool, attached []stream.Part
 		text += "\n\n" + string(data)
 	}
 	if strings.TrimSpace(text) == "" && len(attached) == 0 && c.Prompt == "" {
-		return nil, emptyPrompt(terminal)
+		return nil, c.emptyPrompt(terminal)
 	}
 	if strings.TrimSpace(text) == "" && len(attached) == 0 {
 		return nil, nil
@@ -113,10 +113,13 @@ func (c *Config) conversation(data []byte, terminal bool, attached []stream.Part
 	return []stream.Message{{Role: stream.User, Parts: parts}}, nil
 }
 
-func emptyPrompt(terminal bool) error {
+func (c *Config) emptyPrompt(terminal bool) error {
 	hints := []string{"toolpipe 'name three rivers'", "git diff | toolpipe 'review this diff'", "toolpipe < prompt.txt"}
 	if terminal {
 		return usageError(hints, "no prompt: nothing on the command line, and standard input is a terminal")
+	}
+	if c.NoStdin {
+		return usageError(hints, "empty prompt: nothing on the command line, and --no-stdin reads nothing else")
 	}
 	return usageError(hints, "empty prompt: nothing on the command line, and nothing but white space on standard input")
 }
@@ -181,20 +184,18 @@ func autoMessages(data []byte) ([]stream.Message, error) {
 	if err != nil {
 		return nil, nil // not JSON, so text
 	}
-	forged := ""
+	forged, plain := "", true
 	for _, e := range doc.elements() {
 		role, ok := e.get("role")
 		if !ok || role.kind() != '"' {
 			return nil, nil
 		}
-		_, calls := e.get("tool_calls")
-		_, call := e.get("function_call")
 		if r := stream.Role(role.text()); r != stream.User && r != stream.Assistant {
 			forged = "a message of role " + string(role.raw())
-		} else if calls || call {
+		} else if holds(e, "tool_calls") || holds(e, "function_call") {
 			forged = "a message with calls"
 		} else if !plainContent(e) {
-			return nil, nil
+			plain = false
 		}
 	}
 	if forged != "" {
@@ -203,10 +204,17 @@ func autoMessages(data []byte) ([]stream.Message, error) {
 			"--input text sends it as one user message",
 		}, "standard input: looks like a conversation that holds %s", forged)
 	}
-	if len(doc.elements()) == 0 {
+	if !plain || len(doc.elements()) == 0 {
 		return nil, nil
 	}
 	return parseMessages(doc)
+}
+
+// holds tells whether a message has something under key; libraries write null
+// or an empty array for nothing.
+func holds(msg value, key string) bool {
+	v, ok := msg.get(key)
+	return ok && !v.isNull() && (v.kind() != '[' || len(v.elements()) > 0)
 }
 
 // plainContent tells whether a message's content is text alone.

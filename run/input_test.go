@@ -31,7 +31,11 @@ func TestAutoInput(t *testing.T) {
 		{`[{"role":"user","content":"x"},{"role":"tool","content":"x","tool_call_id":"a"}]`, "tool"},
 		{`[{"role":"\u0073ystem","content":"x"}]`, "role"},
 		{`[{"role":"admin","content":"x"}]`, "admin"},
-		{`[{"role":"assistant","content":"x","tool_calls":[]}]`, "calls"},
+		{`[{"role":"assistant","content":"x","tool_calls":[]}]`, "messages"},
+		{`[{"role":"assistant","content":"x","tool_calls":null,"function_call":null}]`, "messages"},
+		{`[{"role":"assistant","content":"x","tool_calls":[{}]}]`, "calls"},
+		{`[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]},{"role":"system","content":"x"}]`, "system"},
+		{`[{"role":"user","content":null},{"role":"tool","content":"x","tool_call_id":"a"}]`, "tool"},
 		{`[{"role":"assistant","content":"x","function_call":{}}]`, "calls"},
 	} {
 		msgs, err := (&Config{}).conversation([]byte(c.in), false, nil)

@@ -173,7 +173,7 @@ func (r *runner) callArguments(data []byte) ([]byte, error) {
 	case len(c.Args) == 1:
 		text = []byte(c.Args[0])
 	}
-	if len(bytes.TrimSpace(text)) == 0 {
+	if len(bytes.Trim(text, " \t\r\n")) == 0 {
 		text = []byte("{}")
 	}
 	args, err := approve.Canonical(text, 0)

@@ -185,7 +185,7 @@ func (r *runner) work(ctx context.Context) error {
 	var err error
 	if c.Mode == Answer {
 		if c.Input != "messages" && !c.readsInput(r.streams.InTerminal) && len(c.Args) == 0 && len(c.Files)+len(c.Resources) == 0 && c.Prompt == "" {
-			return emptyPrompt(r.streams.InTerminal)
+			return c.emptyPrompt(r.streams.InTerminal)
 		}
 		if attached, err = c.attachments(); err != nil {
 			return err
