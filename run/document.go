@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"toolpipe/approve"
 )
@@ -97,6 +98,9 @@ func openError(what, path string, err error) error {
 			return usage("%s: %q: the directory %q does not exist", what, path, dir)
 		}
 		return usage("%s: %q does not exist", what, path)
+	}
+	if errors.Is(err, syscall.ENXIO) {
+		return usage("%s: %q: nobody reads from this pipe", what, path)
 	}
 	return usage("%s: %q: %s", what, path, cause(err))
 }

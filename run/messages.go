@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"toolpipe/approve"
 	"toolpipe/stream"
@@ -18,7 +21,11 @@ func inputError(v value, format string, args ...any) error {
 func parseMessagesDocument(data []byte) (value, error) {
 	if err := approve.CheckJSON(data); err != nil {
 		if s, ok := errors.AsType[*approve.SyntaxError](err); ok {
-			return value{}, usageError([]string{"--input text sends it as one user message"}, "standard input: byte %d: %s", s.Offset, s.Message)
+			var hints []string
+			if utf8.Valid(data) && len(bytes.TrimSpace(data)) > 0 {
+				hints = []string{"--input text sends it as one user message"}
+			}
+			return value{}, usageError(hints, "standard input: byte %d: %s", s.Offset, s.Message)
 		}
 		return value{}, usage("standard input: %v", err)
 	}
@@ -55,17 +62,18 @@ func parseMessages(doc value) ([]stream.Message, error) {
 				return nil, inputError(e, "a tool message without its call: no open call has the id %q", m.CallID)
 			}
 			delete(open, m.CallID)
-		} else {
-			for id, at := range open {
-				return nil, inputError(at, "the call %q has no answer", id)
-			}
+		} else if len(open) > 0 {
+			ids := slices.SortedFunc(maps.Keys(open), func(a, b string) int { return open[a].from - open[b].from })
+			return nil, inputError(open[ids[0]], "the call %q has no answer", ids[0])
 		}
-		for i, c := range m.Calls {
-			if _, twice := open[c.ID]; twice {
-				return nil, inputError(e, "two calls have the id %q", c.ID)
-			}
+		if len(m.Calls) > 0 {
 			calls, _ := e.get("tool_calls")
-			open[c.ID] = calls.elements()[i]
+			for i, at := range calls.elements() {
+				if _, twice := open[m.Calls[i].ID]; twice {
+					return nil, inputError(e, "two calls have the id %q", m.Calls[i].ID)
+				}
+				open[m.Calls[i].ID] = at
+			}
 		}
 		msgs = append(msgs, m)
 	}

@@ -77,8 +77,6 @@ func (r *runner) open() error {
 	w := newWriter(r.face.out(r.streams), "standard output")
 	if r.streams.ErrTerminal {
 		r.face.pending = w.flush
-		if r.streams.Suspend != nil {
-		}
 	}
 	switch c.Output {
 	case "ndjson":
@@ -91,12 +89,14 @@ func (r *runner) open() error {
 		r.out.outs = append(r.out.outs, r.textOutputs(w)...)
 	}
 	r.out.outs = append(r.out.outs, r.face) // after stdout, with which it may share a screen
-	go r.face.suspend(r.streams.Suspend)
+	if r.streams.Suspend != nil {
+		go r.face.suspend(r.streams.Suspend)
+	}
 	if err := c.validate(); err != nil {
 		return err
 	}
 	if c.Log != "" {
-		f, err := os.OpenFile(c.Log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		f, err := os.OpenFile(c.Log, os.O_WRONLY|os.O_APPEND|os.O_CREATE|openNonblock, 0o600)
 		if err != nil {
 			return openError("--log", c.Log, err)
 		}
@@ -198,12 +198,12 @@ func (r *runner) work(ctx context.Context) error {
 		}
 	}
 	data, err := r.connectAndRead(ctx)
-	var bad error
-	if c.Mode == Answer && (err == nil || data != nil) {
-		r.messages, bad = c.conversation(data, r.streams.InTerminal, attached)
-	}
 	if err != nil {
 		return err
+	}
+	var bad error
+	if c.Mode == Answer {
+		r.messages, bad = c.conversation(data, r.streams.InTerminal, attached)
 	}
 	if err := r.checkServers(); err != nil {
 		return err
