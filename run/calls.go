@@ -46,13 +46,7 @@ type pending struct {
 // answer decides and runs calls, then the command lines of the same reply,
 // and appends their answers to the conversation.
 func (c *caller) answer(ctx context.Context, l *loop, calls []stream.Call, lines []string) error {
-	all := make([]*pending, 0, len(calls)+len(lines))
-	for _, call := range calls {
-		all = append(all, &pending{Call: call})
-	}
-	for _, line := range lines {
-		all = append(all, c.lineCall(line))
-	}
+	all := c.pendings(calls, lines)
 	stop, err := c.decide(ctx, l, all)
 	if err != nil || stop != nil {
 		c.finish(l, all)
@@ -71,14 +65,19 @@ func (c *caller) answer(ctx context.Context, l *loop, calls []stream.Call, lines
 
 // report emits calls that will never run because the run ends here.
 func (c *caller) report(l *loop, calls []stream.Call, lines []string) error {
-	var all []*pending
+	return c.finish(l, c.pendings(calls, lines))
+}
+
+// pendings are the calls of a reply in the order in which they run.
+func (c *caller) pendings(calls []stream.Call, lines []string) []*pending {
+	all := make([]*pending, 0, len(calls)+len(lines))
 	for _, call := range calls {
 		all = append(all, &pending{Call: call})
 	}
 	for _, line := range lines {
 		all = append(all, c.lineCall(line))
 	}
-	return c.finish(l, all)
+	return all
 }
 
 // decide gives every call its verdict, in order, before any is run. stop is

@@ -27,6 +27,7 @@ type face struct {
 	verbose int
 	color   bool
 	width   func() int
+	goesOn  bool         // an unapproved call is not the end, whose error would tell of it
 	asides  bool         // text before calls goes here, dimmed
 	deaf    bool         // deltas change nothing that is shown; never changes
 	pending func() error // writes out what stdout holds back; nil: not on this screen
@@ -46,6 +47,7 @@ type face struct {
 
 func newFace(c *Config, s Streams) *face {
 	f := &face{w: s.Err, quiet: c.Quiet, verbose: c.Verbose, width: s.Width, sameTTY: s.ErrTerminal && s.OutTerminal}
+	f.goesOn = c.Unapproved == "deny"
 	text := c.Output == "" || c.Output == "text"
 	f.color = c.colored(s)
 	f.framed = s.ErrTerminal && !c.Quiet && (c.Mode == Answer || c.Verbose > 0)
@@ -263,7 +265,8 @@ func (f *face) running() {
 }
 
 func (f *face) approved(e *ApprovalEvent) {
-	if f.verbose == 0 && (e.Decision != "deny" || f.quiet) {
+	refused := e.Decision == "deny" || e.Decision == "unapproved" && f.goesOn
+	if f.verbose == 0 && (!refused || f.quiet) {
 		return
 	}
 	line := e.Decision + ": "
@@ -278,7 +281,7 @@ func (f *face) approved(e *ApprovalEvent) {
 	if e.Reason != "" {
 		line += ": " + approve.Escape(e.Reason)
 	}
-	if e.Decision != "deny" {
+	if !refused {
 		f.verbosely(line)
 	} else if !f.framed { // the frame says it too
 		f.print("toolpipe: " + line + "\n")

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // A lock pins the definition of every offered tool, so that none can change
@@ -97,7 +99,8 @@ func (b *toolbox) offeredLocks() []lockedTool {
 // writeLock writes the lock file, whole or not at all.
 func (r *runner) writeLock() error {
 	out := []byte(`{"version":1,"tools":[` + "\n")
-	locks := sortedLocks(r.box.offeredLocks())
+	locks := r.box.offeredLocks()
+	sortLocks(locks)
 	for i, l := range locks {
 		o := beginObject(out)
 		o.str("name", l.name)
@@ -116,13 +119,8 @@ func (r *runner) writeLock() error {
 	return nil
 }
 
-func sortedLocks(all []lockedTool) []lockedTool {
-	for i := 1; i < len(all); i++ {
-		for j := i; j > 0 && all[j].name < all[j-1].name; j-- {
-			all[j], all[j-1] = all[j-1], all[j]
-		}
-	}
-	return all
+func sortLocks(all []lockedTool) {
+	slices.SortFunc(all, func(a, b lockedTool) int { return strings.Compare(a.name, b.name) })
 }
 
 func writeAtomically(path string, data []byte) error {
@@ -205,7 +203,8 @@ func (r *runner) checkLock(locked map[string]lockedTool) error {
 			gone = append(gone, l)
 		}
 	}
-	for _, l := range sortedLocks(gone) {
+	sortLocks(gone)
+	for _, l := range gone {
 		diff += "\n- " + l.name + " is gone"
 	}
 	if diff == "" {
