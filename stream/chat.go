@@ -12,6 +12,10 @@ import (
 var chatDialect = dialect{
 	name: "chat",
 	path: "/chat/completions",
+	names: names{
+		conversation: []string{"messages"},
+		maxTokens:    []string{"max_tokens", "max_completion_tokens"}, temperature: "temperature", effort: "reasoning_effort", schema: "response_format",
+	},
 	headers: func(h http.Header, key Key) {
 		if key != "" {
 			h.Set("Authorization", "Bearer "+string(key))

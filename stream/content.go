@@ -1,16 +1,22 @@
 package stream
 
+import (
+	"bytes"
+	"slices"
+)
+
 // fields writes the members of a request object: what the user set by name
 // wins over what the dialect would write.
 type fields struct {
-	w     *segments
-	r     *Request
-	first bool
+	w      *segments
+	r      *Request
+	first  bool
+	merged []string // objects that hold what the user set in them
 }
 
 func openFields(w *segments, r *Request) *fields {
 	w.str("{")
-	return &fields{w, r, true}
+	return &fields{w: w, r: r, first: true}
 }
 
 // field begins the member, unless the user sets it.
@@ -22,6 +28,25 @@ func (f *fields) field(name string) bool {
 	}
 	f.name(name)
 	return true
+}
+
+// object begins the object of that name with what the user set in it. At
+// least one member must follow, which the user does not set (AddParams).
+func (f *fields) object(name string) {
+	f.name(name)
+	f.w.str("{")
+	f.merged = append(f.merged, name)
+	for i := len(f.r.Params) - 1; i >= 0; i-- {
+		if p := f.r.Params[i]; p.Name == name {
+			if inner := bytes.TrimSpace(p.Value); len(inner) > 2 && inner[0] == '{' {
+				if inner = bytes.TrimSpace(inner[1 : len(inner)-1]); len(inner) > 0 {
+					f.w.raw(inner)
+					f.w.str(",")
+				}
+			}
+			return
+		}
+	}
 }
 
 func (f *fields) name(name string) {
@@ -41,7 +66,7 @@ func (f *fields) comma() {
 // dialect has under the given name; of one name the last counts.
 func (f *fields) params(conversation string) {
 	for i, p := range f.r.Params {
-		if p.Name != conversation && !paramLater(f.r.Params[i+1:], p.Name) {
+		if p.Name != conversation && !slices.Contains(f.merged, p.Name) && !paramLater(f.r.Params[i+1:], p.Name) {
 			f.name(p.Name)
 			f.w.raw(p.Value)
 		}

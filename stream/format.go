@@ -10,6 +10,7 @@ import (
 type dialect struct {
 	name    string
 	path    string // after the base URL
+	names   names
 	headers func(h http.Header, key Key)
 
 	// encoder makes the writer of one conversation's messages.

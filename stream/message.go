@@ -98,7 +98,7 @@ type Request struct {
 	MaxTokens       int             // 0: not sent
 	Temperature     json.RawMessage // a JSON number as the user wrote it; nil: not sent
 	ReasoningEffort string          // "": not sent
-	Params          []Param
+	Params          []Param         // see AddParams and AddDefaults
 	Schema          json.RawMessage // JSON Schema for the answer; nil: none
 	ThinkTags       bool            // text between <think> and </think> is reasoning
 	DiscardText     bool            // the deltas are enough: Reply.Message has no text and the client holds none

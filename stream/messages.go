@@ -10,6 +10,10 @@ import (
 var messagesDialect = dialect{
 	name: "messages",
 	path: "/messages",
+	names: names{
+		conversation: []string{"messages", "system"},
+		maxTokens:    []string{"max_tokens"}, temperature: "temperature", effort: "output_config.effort", schema: "output_config.format",
+	},
 	headers: func(h http.Header, key Key) {
 		h.Set("Anthropic-Version", "2023-06-01")
 		if key != "" {
@@ -53,7 +57,8 @@ func openMessages(w *segments, r *Request, o options) {
 	if r.Temperature != nil && f.field("temperature") {
 		w.raw(r.Temperature)
 	}
-	if (r.ReasoningEffort != "" || r.Schema != nil) && f.field("output_config") {
+	if r.ReasoningEffort != "" || r.Schema != nil {
+		f.object("output_config")
 		messagesOutput(w, r)
 	}
 	f.params("messages")
@@ -84,8 +89,8 @@ func openMessages(w *segments, r *Request, o options) {
 	w.str(`"messages":[`)
 }
 
+// messagesOutput writes the members of output_config and its end.
 func messagesOutput(w *segments, r *Request) {
-	w.str("{")
 	if r.ReasoningEffort != "" {
 		w.str(`"effort":`)
 		w.quoted(r.ReasoningEffort)

@@ -8,6 +8,10 @@ import (
 var responsesDialect = dialect{
 	name: "responses",
 	path: "/responses",
+	names: names{
+		conversation: []string{"input"},
+		maxTokens:    []string{"max_output_tokens"}, temperature: "temperature", effort: "reasoning.effort", schema: "text.format",
+	},
 	headers: func(h http.Header, key Key) {
 		if key != "" {
 			h.Set("Authorization", "Bearer "+string(key))
@@ -36,13 +40,15 @@ func openResponses(w *segments, r *Request, o options) {
 	if r.Temperature != nil && f.field("temperature") {
 		w.raw(r.Temperature)
 	}
-	if r.ReasoningEffort != "" && f.field("reasoning") {
-		w.str(`{"effort":`)
+	if r.ReasoningEffort != "" {
+		f.object("reasoning")
+		w.str(`"effort":`)
 		w.quoted(r.ReasoningEffort)
 		w.str("}")
 	}
-	if r.Schema != nil && f.field("text") {
-		w.str(`{"format":{"type":"json_schema","name":"answer","schema":`)
+	if r.Schema != nil {
+		f.object("text")
+		w.str(`"format":{"type":"json_schema","name":"answer","schema":`)
 		w.raw(r.Schema)
 		w.str("}}")
 	}
