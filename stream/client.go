@@ -112,6 +112,15 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
+// Insecure is the host to which the key goes over plain http because
+// Config.InsecureHTTP names it, "" if it does not.
+func (c *Client) Insecure() string {
+	if c.endpoint == nil {
+		return ""
+	}
+	return c.endpoint.insecure
+}
+
 // Warm opens the connection in the background so that the first request
 // finds it open. Failure is silent: the request will meet it again.
 func (c *Client) Warm(ctx context.Context) {

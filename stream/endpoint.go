@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -12,44 +13,77 @@ type endpoint struct {
 	url    *url.URL
 	origin string // scheme, host and port, for messages and for the key
 	key    Key
+
+	insecure string // the host if the key goes there over plain http, as Config.InsecureHTTP allows
+}
+
+// EndpointError is New's error about Config.BaseURL. It names the URL without
+// what could be secret in it.
+type EndpointError struct {
+	Message  string
+	Insecure string // the host to which the key would go over plain http; "" for another error
+}
+
+func (e *EndpointError) Error() string { return e.Message }
+
+func endpointError(format string, args ...any) error {
+	return &EndpointError{Message: fmt.Sprintf(format, args...)}
 }
 
 // newEndpoint checks the base URL and whether the key may go there (security
-// E1). Errors name the URL without what could be secret in it.
+// E1).
 func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 	if cfg.BaseURL == "" {
-		return nil, fmt.Errorf("no base URL of a model endpoint")
+		return nil, endpointError("no base URL of a model endpoint")
 	}
 	u, err := url.Parse(cfg.BaseURL)
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("base URL is no URL")
-	case u.User != nil:
-		return nil, fmt.Errorf("base URL for %q holds a user name or password; give the key apart", u.Host)
-	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", strings.HasSuffix(u.Host, ":"):
-		return nil, fmt.Errorf("base URL %q is not of the form http(s)://HOST[:PORT]/v1", cfg.BaseURL)
+	case err == nil && u.User != nil:
+		return nil, endpointError("the URL for %q holds a user name or password; give the key apart", u.Host)
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", strings.HasSuffix(u.Host, ":"):
+		return nil, endpointError("%s is not of the form http(s)://HOST[:PORT]/v1", shownURL(cfg.BaseURL))
 	case u.Fragment != "":
-		return nil, fmt.Errorf("base URL %q holds a fragment", cfg.BaseURL)
+		return nil, endpointError("%s holds a fragment", shownURL(cfg.BaseURL))
 	}
-	if i := badKeyByte(cfg.Key); i >= 0 {
-		return nil, fmt.Errorf("the key holds a byte that no key has, at offset %d (a line break, or the wrong file?)", i)
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return nil, endpointError("%s: there is no port %s", shownURL(cfg.BaseURL), port)
+		}
 	}
-	if cfg.Key != "" && u.Scheme == "http" && !isLoopback(u.Hostname()) && !named(cfg.InsecureHTTP, u.Hostname()) {
-		return nil, fmt.Errorf("the key would go to %q over plain http", u.Hostname())
+	if err := cfg.Key.Check(); err != nil {
+		return nil, err
+	}
+	e := &endpoint{url: u, origin: originOf(u), key: cfg.Key}
+	if host := u.Hostname(); cfg.Key != "" && u.Scheme == "http" && !isLoopback(host) {
+		if !named(cfg.InsecureHTTP, host) {
+			return nil, &EndpointError{Message: fmt.Sprintf("the key would go to %q over plain http", host), Insecure: host}
+		}
+		e.insecure = host
 	}
 	base := strings.TrimRight(u.Path, "/")
 	u.Path = strings.TrimSuffix(base, path) + path
 	u.RawPath = ""
-	return &endpoint{url: u, origin: originOf(u), key: cfg.Key}, nil
+	return e, nil
 }
 
-func badKeyByte(key Key) int {
-	for i := range len(key) {
-		if key[i] <= ' ' || key[i] > '~' {
-			return i
+// shownURL is a URL that may hold a password or, behind a question mark, a key.
+func shownURL(s string) string {
+	if strings.Contains(s, "@") {
+		return "the URL (not shown, for it may hold a password)"
+	}
+	s, _, _ = strings.Cut(s, "?")
+	return strconv.Quote(s)
+}
+
+// Check tells whether the text can be a key: it must fit into a header. What
+// fails is most often the wrong file.
+func (k Key) Check() error {
+	for i := range len(k) {
+		if k[i] <= ' ' || k[i] > '~' {
+			return fmt.Errorf("the key holds a byte that no key has, at offset %d (a line break, or the wrong file?)", i)
 		}
 	}
-	return -1
+	return nil
 }
 
 func originOf(u *url.URL) string {

@@ -94,6 +94,12 @@ func TestNewRefuses(t *testing.T) {
 		{Config{}, "no base URL"},
 		{Config{BaseURL: "localhost:8080/v1"}, "not of the form"},
 		{Config{BaseURL: "ftp://localhost/v1"}, "not of the form"},
+		{Config{BaseURL: "127.0.0.1:8080/v1"}, `"127.0.0.1:8080/v1" is not of the form`},
+		{Config{BaseURL: "u:sekrit@h/v1"}, "not of the form"},
+		{Config{BaseURL: "h/v1?key=sekrit"}, `"h/v1" is not of the form`},
+		{Config{BaseURL: "http://127.0.0.1:0/v1"}, "no port 0"},
+		{Config{BaseURL: "http://127.0.0.1:99999/v1"}, "no port 99999"},
+		{Config{BaseURL: "HTTP://192.0.2.1/v1", Key: "sekrit"}, `"192.0.2.1" over plain http`},
 		{Config{BaseURL: "http:///v1"}, "not of the form"},
 		{Config{BaseURL: "https://good.example@evil.example/v1"}, "user name"},
 		{Config{BaseURL: "https://u:sekrit@h/v1"}, "user name"},
@@ -151,6 +157,23 @@ func TestKeyOnlyAtOrigin(t *testing.T) {
 		x := &exchange{client: c, request: ask("hi"), sent: &body{}, idle: newIdleTimer(time.Hour, func() {})}
 		if h := x.httpRequest(t.Context()).Header.Get("Authorization"); h != "" {
 			t.Errorf("%s got the key", origin)
+		}
+	}
+}
+
+// Insecure names the host that a key goes to in the clear, however scheme and
+// host are written, and no other.
+func TestInsecure(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://model.example/v1": "model.example", "HTTP://MODEL.example:8080/v1": "MODEL.example",
+		"https://model.example/v1": "", "http://localhost/v1": "", "http://127.0.0.1:1/v1": "",
+	} {
+		hosts := []string{"Model.Example", "localhost"}
+		if got := newClient(t, Config{BaseURL: url, Key: "k", InsecureHTTP: hosts}).Insecure(); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+		if got := newClient(t, Config{BaseURL: url}).Insecure(); got != "" {
+			t.Errorf("%s without a key: %q", url, got)
 		}
 	}
 }
