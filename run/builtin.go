@@ -66,7 +66,7 @@ func (c *Config) filesServer(s *settings, value string) (server, error) {
 	}
 	if named {
 		if err := checkServerName(name); err != nil {
-			return server{}, usage("--files: %v", err)
+			return server{}, within("--files", err)
 		}
 		if name == "shell" || name == "fetch" {
 			return server{}, usage("--files: the name %q is reserved for a built-in server", name)

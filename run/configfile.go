@@ -188,7 +188,7 @@ func (v value) duration() (time.Duration, error) {
 	}
 	d, err := ParseDuration(s)
 	if err != nil {
-		return 0, v.errorf("%v", err)
+		return 0, v.within(err)
 	}
 	return d, nil
 }
@@ -208,7 +208,7 @@ func (s *settings) parseAutoApprove(v value) error {
 		}
 		rules, err := approve.Patterns(m.key, d, "config", m.at.origin())
 		if err != nil {
-			return m.at.errorf("%v", err)
+			return m.at.within(err)
 		}
 		s.rules = append(s.rules, rules...)
 		s.patterns = append(s.patterns, d.String()+" "+m.key+" ("+m.at.origin()+")")

@@ -76,6 +76,9 @@ func readGuarded(path string, limit int64) ([]byte, error) {
 	}
 	return readLimited(f, path, limit)
 }
+// within is err with v's place before its message.
+func (v value) within(err error) *Error { return within(v.origin(), err) }
+
 
 func readLimited(r io.Reader, name string, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))

@@ -234,7 +234,7 @@ func (e *entry) finish(at value) error {
 		}
 	}
 	if err := e.checkURL(); err != nil {
-		return at.errorf("%v", err)
+		return at.within(err)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func parseTarget(s string, taken func(string) bool) (server, error) {
 		}
 		words, err := splitWords(target)
 		if err != nil {
-			return srv, usage("--mcp: %v", err)
+			return srv, within("--mcp", err)
 		}
 		if len(words) == 0 {
 			return srv, usage("--mcp: %q: no command and no URL", s)
@@ -96,7 +96,7 @@ func parseTarget(s string, taken func(string) bool) (server, error) {
 		srv.Command, srv.Dir = words, neutralDir
 	}
 	if err := checkServerName(name); err != nil {
-		return srv, usage("--mcp: %v", err)
+		return srv, within("--mcp", err)
 	}
 	if contains(reserved, name) {
 		return srv, usage("--mcp: the name %q is reserved for a built-in server", name)
@@ -168,7 +168,7 @@ func parseServers(c *Config, v value, own bool, warn func(code, server, message 
 	var all []server
 	for _, m := range v.members() {
 		if err := checkServerName(m.key); err != nil {
-			return nil, m.at.errorf("%v", err)
+			return nil, m.at.within(err)
 		}
 		if contains(reserved, m.key) {
 			return nil, m.at.errorf("the name %q is reserved for a built-in server", m.key)

@@ -81,6 +81,15 @@ func usageError(hints []string, format string, args ...any) *Error {
 
 func usage(format string, args ...any) *Error { return usageError(nil, format, args...) }
 
+// within is err with a place or a flag before its message; its hints stay.
+func within(where string, err error) *Error {
+	e := usage("%s: %v", where, err)
+	if inner, ok := errors.AsType[*Error](err); ok {
+		e.Hints = inner.Hints
+	}
+	return e
+}
+
 func limitError(hint, format string, args ...any) *Error {
 	return &Error{Status: StatusLimit, Message: fmt.Sprintf(format, args...), Hints: []string{hint}}
 }
