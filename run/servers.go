@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -257,7 +258,7 @@ func (c *Config) configuredServers(s *settings, warn func(code, server, message 
 		}
 		add(srv)
 	}
-	return all, c.applyServerFlags(all)
+	return all, c.applyServerFlags(s, all)
 }
 
 func findServer(all []server, name string) *server {
@@ -270,7 +271,7 @@ func findServer(all []server, name string) *server {
 }
 
 // applyServerFlags applies the flags that name a server.
-func (c *Config) applyServerFlags(all []server) error {
+func (c *Config) applyServerFlags(settings *settings, all []server) error {
 	for _, name := range c.Trust {
 		s := findServer(all, name)
 		if s == nil {
@@ -297,7 +298,7 @@ func (c *Config) applyServerFlags(all []server) error {
 	}
 	for i := range all {
 		s := &all[i]
-		s.InheritEnv = withoutKey(c, s.InheritEnv)
+		s.InheritEnv = withoutKey(c, settings, s.InheritEnv)
 		s.Environ, s.Version, s.Elicit = c.Environ, c.Version, c.Elicit
 		if c.ToolTimeout > 0 {
 			s.ToolTimeout = c.ToolTimeout
@@ -314,15 +315,20 @@ func (c *Config) applyServerFlags(all []server) error {
 	return nil
 }
 
-// withoutKey keeps the model's key from a server whose entry inherits it.
-func withoutKey(c *Config, names []string) []string {
-	var rest []string
-	for _, name := range names {
-		if c.KeyEnv == nil || name != *c.KeyEnv {
-			rest = append(rest, name)
+// withoutKey keeps the model's key from a server whose entry inherits it: the
+// one of --key-env and those of all profiles, whichever this run uses.
+func withoutKey(c *Config, settings *settings, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		if c.KeyEnv != nil && name == *c.KeyEnv {
+			return true
 		}
-	}
-	return rest
+		for _, p := range settings.profiles {
+			if name == p.keyEnv {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 func knownServers(all []server) []string {
