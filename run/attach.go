@@ -2,40 +2,19 @@ package run
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
-	"io"
-	"os"
 	"unicode/utf8"
 
 	"toolpipe/stream"
 )
 
-// readPlain reads a file that a flag names and whose content grants nothing.
-func readPlain(flag, path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, openError(flag, path, err)
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, usage("%s: %q is a directory", flag, path)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, openError(flag, path, err)
-	}
-	if int64(len(data)) > limit {
-		return nil, usage("%s: %q is larger than %d MiB", flag, path, limit>>20)
-	}
-	return data, nil
-}
-
 // attachments reads the files of --file: text becomes a text part headed by
 // its path, a picture an image part.
-func (c *Config) attachments() ([]stream.Part, error) {
+func (c *Config) attachments(ctx context.Context) ([]stream.Part, error) {
 	var parts []stream.Part
 	for _, path := range c.Files {
-		data, err := readPlain("--file", path, maxInput)
+		data, err := readFile(ctx, "--file", path, maxInput, plainFile)
 		if err != nil {
 			return nil, err
 		}
@@ -68,14 +47,17 @@ func imageType(data []byte) string {
 
 // systemText is the text of --system or --system-file; given tells whether
 // one of them was.
-func (c *Config) systemText() (text string, given bool, err error) {
+func (c *Config) systemText(ctx context.Context) (text string, given bool, err error) {
 	if c.System != nil {
+		if i := invalidUTF8([]byte(*c.System)); i >= 0 {
+			return "", true, usage("--system: byte %d is not UTF-8", i)
+		}
 		return *c.System, true, nil
 	}
 	if c.SystemFile == "" {
 		return "", false, nil
 	}
-	data, err := readPlain("--system-file", c.SystemFile, 16<<20)
+	data, err := readFile(ctx, "--system-file", c.SystemFile, 16<<20, plainFile)
 	if err == nil && !utf8.Valid(data) {
 		err = usage("--system-file: %q: byte %d is not UTF-8", c.SystemFile, invalidUTF8(data))
 	}
@@ -91,5 +73,3 @@ func userConfigDir(getenv func(string) string) string {
 	}
 	return ""
 }
-
-func openFile(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|openNonblock, 0) }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -58,17 +59,18 @@ func (c *Config) loadSettings() (*settings, error) {
 	}
 	s.path = named
 	if named == "" {
+		what = "the config"
 		if s.path = c.userConfigFile(); s.path == "" {
 			return s, nil
 		}
 	}
-	doc, err := readDocument(s.path)
+	doc, err := readDocument(what, s.path)
 	if err != nil {
-		if named == "" && os.IsNotExist(err) {
+		if named == "" && errors.Is(err, os.ErrNotExist) {
 			s.path = ""
 			return s, nil
 		}
-		return nil, openError(what, s.path, err)
+		return nil, err
 	}
 	return s, s.parse(c, doc)
 }

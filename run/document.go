@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
-	"syscall"
 
 	"toolpipe/approve"
 )
@@ -47,38 +44,15 @@ func parseDocument(name string, data []byte) (value, error) {
 	return value{d, at, d.skip(at)}, nil
 }
 
-// readDocument reads a file that names what may run: it is refused when it is
-// not a regular file or when everybody can write to it (DESIGN part 7). A
-// file that does not exist gives an error for which os.IsNotExist holds.
-func readDocument(path string) (value, error) {
-	data, err := readGuarded(path, 16<<20)
+// readDocument reads a file that names what may run; what is the flag or key
+// that names the file (DESIGN part 7).
+func readDocument(what, path string) (value, error) {
+	data, err := ruleFile.read(what, path, 16<<20)
 	if err != nil {
 		return value{}, err
 	}
 	return parseDocument(path, data)
 }
-
-// readGuarded reads a file once, through the descriptor whose mode was checked.
-func readGuarded(path string, limit int64) ([]byte, error) {
-	f, err := openFile(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, usage("%q is not a regular file", path)
-	case info.Mode()&0o002 != 0:
-		return nil, usageError([]string{"chmod o-w " + shellQuote(path)}, "%q: everybody can write to this file", path)
-	}
-	return readLimited(f, path, limit)
-}
-// within is err with v's place before its message.
-func (v value) within(err error) *Error { return within(v.origin(), err) }
-
 
 func readLimited(r io.Reader, name string, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
@@ -91,28 +65,6 @@ func readLimited(r io.Reader, name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// openError is err of opening the file that a flag or key names.
-func openError(what, path string, err error) error {
-	if _, ok := errors.AsType[*Error](err); ok {
-		return err
-	}
-	if errors.Is(err, os.ErrNotExist) {
-		if dir := filepath.Dir(path); dir != "." && !exists(dir) {
-			return usage("%s: %q: the directory %q does not exist", what, path, dir)
-		}
-		return usage("%s: %q does not exist", what, path)
-	}
-	if errors.Is(err, syscall.ENXIO) {
-		return usage("%s: %q: nobody reads from this pipe", what, path)
-	}
-	return usage("%s: %q: %s", what, path, cause(err))
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 func (v value) raw() []byte { return v.doc.data[v.from:v.to] }
 
 func (v value) line() int { return bytes.Count(v.doc.data[:v.from], []byte{'\n'}) + 1 }
@@ -122,6 +74,9 @@ func (v value) origin() string { return v.doc.name + ":" + strconv.Itoa(v.line()
 func (v value) errorf(format string, args ...any) *Error {
 	return usage("%s:%d: %s", v.doc.name, v.line(), fmt.Sprintf(format, args...))
 }
+
+// within is err with v's place before its message.
+func (v value) within(err error) *Error { return within(v.origin(), err) }
 
 // kind is what v begins with: '{', '[', '"', 't', 'f', 'n' or a digit's '0'.
 func (v value) kind() byte {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,12 +148,12 @@ func writeAtomically(path string, data []byte) error {
 
 // readLock reads a lock file; its digests must fit what it says.
 func readLock(path string) (map[string]lockedTool, error) {
-	doc, err := readDocument(path)
+	doc, err := readDocument("--tools-lock", path)
 	if err != nil {
-		if os.IsNotExist(err) {
+		if errors.Is(err, os.ErrNotExist) {
 			return nil, usageError([]string{"--tools-lock-update writes it"}, "--tools-lock: %q does not exist", path)
 		}
-		return nil, openError("--tools-lock", path, err)
+		return nil, err
 	}
 	if v, ok := doc.get("version"); !ok || string(v.raw()) != "1" {
 		return nil, doc.errorf("not a lock file of version 1")

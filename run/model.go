@@ -1,10 +1,12 @@
 package run
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -21,7 +23,7 @@ type endpoint struct {
 
 // resolveModel finds out which model to ask and where: flag, environment,
 // config, in that order. A profile that the flag names belongs to the flag.
-func (c *Config) resolveModel(s *settings, warn warner) (*endpoint, error) {
+func (c *Config) resolveModel(ctx context.Context, s *settings, warn warner) (*endpoint, error) {
 	e := &endpoint{model: c.Model}
 	byFlag := c.Model != ""
 	if e.model == "" && c.Replay == "" { // a recording knows its model: only a flag asks for another
@@ -54,7 +56,7 @@ func (c *Config) resolveModel(s *settings, warn warner) (*endpoint, error) {
 	if e.Replay == "" && (e.BaseURL == "" || e.model == "") {
 		return nil, noModel(e)
 	}
-	if err := c.resolveKey(e, p, isProfile && p.baseURL != "" && e.BaseURL == p.baseURL, warn); err != nil {
+	if err := c.resolveKey(ctx, e, p, isProfile && p.baseURL != "" && e.BaseURL == p.baseURL, warn); err != nil {
 		return nil, err
 	}
 	e.InsecureHTTP = c.InsecureHTTP
@@ -90,7 +92,7 @@ func noModel(e *endpoint) error {
 
 // resolveKey finds the key. A profile with a base_url uses only its own
 // key_env or the flags, so that no key goes to an endpoint it is not for.
-func (c *Config) resolveKey(e *endpoint, p profile, ownURL bool, warn warner) error {
+func (c *Config) resolveKey(ctx context.Context, e *endpoint, p profile, ownURL bool, warn warner) error {
 	if e.Replay != "" {
 		return nil
 	}
@@ -98,14 +100,11 @@ func (c *Config) resolveKey(e *endpoint, p profile, ownURL bool, warn warner) er
 		if c.KeyEnv != nil && *c.KeyEnv != "" {
 			return usage("--key-env and --key-file: only one of them can be given")
 		}
-		data, err := readGuarded(c.KeyFile, 64<<10)
+		key, from, err := c.readKey(ctx, warn)
 		if err != nil {
-			return openError("--key-file", c.KeyFile, err)
+			return err
 		}
-		if info, err := os.Stat(c.KeyFile); err == nil && info.Mode()&0o044 != 0 {
-			warn("key_readable", "", "the key file "+strconv.Quote(c.KeyFile)+" can be read by others: chmod 600 "+shellQuote(c.KeyFile))
-		}
-		return e.setKey("--key-file: "+c.KeyFile, strings.TrimSpace(string(data)))
+		return e.setKey(from, key)
 	}
 	if c.KeyEnv != nil {
 		if *c.KeyEnv == "" {
@@ -113,7 +112,7 @@ func (c *Config) resolveKey(e *endpoint, p profile, ownURL bool, warn warner) er
 		}
 		key := c.getenv(*c.KeyEnv)
 		if key == "" {
-			return usageError([]string{"--key-env '' sends no key"}, "--key-env: the variable %q is not set", *c.KeyEnv)
+			return usageError([]string{noKeyHint}, "--key-env: the variable %q is not set", *c.KeyEnv)
 		}
 		return e.setKey("--key-env: "+*c.KeyEnv, key)
 	}
@@ -133,6 +132,27 @@ func (c *Config) resolveKey(e *endpoint, p profile, ownURL bool, warn warner) er
 		}
 	}
 	return nil
+}
+
+const noKeyHint = "--key-env '' sends no key"
+
+// readKey reads the key of --key-file: a file, or a pipe such as <(pass show …).
+func (c *Config) readKey(ctx context.Context, warn warner) (key, from string, err error) {
+	path := filepath.Clean(c.KeyFile)
+	if (path == "/dev/stdin" || path == "/dev/fd/0") && c.readsInput(false) {
+		return "", "", usageError([]string{"--no-stdin leaves standard input to the key"}, "--key-file: %q is standard input, which holds the prompt", c.KeyFile)
+	}
+	data, err := readFile(ctx, "--key-file", c.KeyFile, 1<<20, keyFile)
+	if err != nil {
+		return "", "", err
+	}
+	if key = strings.TrimSpace(string(data)); key == "" {
+		return "", "", usageError([]string{noKeyHint}, "--key-file: %q holds no key", c.KeyFile)
+	}
+	if info, err := os.Stat(c.KeyFile); err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0 {
+		warn("key_readable", "", "the key file "+strconv.Quote(c.KeyFile)+" can be read by others: chmod 600 "+shellQuote(c.KeyFile))
+	}
+	return key, "--key-file: " + c.KeyFile, nil
 }
 
 func (e *endpoint) setKey(what, key string) error {
@@ -181,7 +201,7 @@ func (e *endpoint) setParam(p stream.Param) {
 }
 
 // request is the part of a request that stays the same in a run.
-func (c *Config) request(e *endpoint) (*stream.Request, error) {
+func (c *Config) request(ctx context.Context, e *endpoint) (*stream.Request, error) {
 	r := &stream.Request{
 		Model:           e.model,
 		MaxTokens:       c.MaxTokens,
@@ -193,7 +213,7 @@ func (c *Config) request(e *endpoint) (*stream.Request, error) {
 		r.Temperature = json.RawMessage(c.Temperature)
 	}
 	if c.SchemaFile != "" {
-		doc, err := readSchema(c.SchemaFile)
+		doc, err := readSchema(ctx, c.SchemaFile)
 		if err != nil {
 			return nil, err
 		}
@@ -202,8 +222,8 @@ func (c *Config) request(e *endpoint) (*stream.Request, error) {
 	return r, nil
 }
 
-func readSchema(path string) (json.RawMessage, error) {
-	data, err := readPlain("--schema", path, 1<<20)
+func readSchema(ctx context.Context, path string) (json.RawMessage, error) {
+	data, err := readFile(ctx, "--schema", path, 1<<20, plainFile)
 	if err != nil {
 		return nil, err
 	}

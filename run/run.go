@@ -124,7 +124,7 @@ func (r *runner) guarded(ctx context.Context) (err error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, r.cfg.Timeout, errTimeout)
 		defer cancel()
 	}
-	if err := r.resolve(); err != nil {
+	if err := r.resolve(ctx); err != nil {
 		return err
 	}
 	return r.work(ctx)
@@ -132,7 +132,7 @@ func (r *runner) guarded(ctx context.Context) (err error) {
 
 // resolve turns flags, environment, config and policy into what the run
 // needs. Nothing is started yet, so that every usage error is cheap.
-func (r *runner) resolve() (err error) {
+func (r *runner) resolve(ctx context.Context) (err error) {
 	c := r.cfg
 	if r.settings, err = c.loadSettings(); err != nil {
 		return err
@@ -159,10 +159,10 @@ func (r *runner) resolve() (err error) {
 	if c.Mode != Answer {
 		return nil
 	}
-	if r.endpoint, err = c.resolveModel(r.settings, r.warn); err != nil {
+	if r.endpoint, err = c.resolveModel(ctx, r.settings, r.warn); err != nil {
 		return err
 	}
-	if r.request, err = c.request(r.endpoint); err != nil {
+	if r.request, err = c.request(ctx, r.endpoint); err != nil {
 		return err
 	}
 	return r.makeClient()
@@ -187,10 +187,10 @@ func (r *runner) work(ctx context.Context) error {
 		if c.Input != "messages" && !c.readsInput(r.streams.InTerminal) && len(c.Args) == 0 && len(c.Files)+len(c.Resources) == 0 && c.Prompt == "" {
 			return c.emptyPrompt(r.streams.InTerminal)
 		}
-		if attached, err = c.attachments(); err != nil {
+		if attached, err = c.attachments(ctx); err != nil {
 			return err
 		}
-		if system, systemGiven, err = c.systemText(); err != nil {
+		if system, systemGiven, err = c.systemText(ctx); err != nil {
 			return err
 		}
 		if len(r.servers) > 0 || c.readsInput(r.streams.InTerminal) && !r.streams.InFile {

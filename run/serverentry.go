@@ -191,7 +191,7 @@ func (e *entry) oauth(v value) (*mcp.ClientCredentials, error) {
 				return nil, m.errorf("the variable %q is not set", s)
 			}
 		case "private_key_file":
-			pem, err := readGuarded(s, 1<<20)
+			pem, err := ruleFile.read(m.origin()+": private_key_file", s, 1<<20)
 			if err != nil {
 				return nil, openError(m.origin()+": private_key_file", s, err)
 			}

@@ -192,9 +192,9 @@ func parseServers(c *Config, v value, own bool, warn func(code, server, message 
 // loadServers reads a file of --mcp-config: mcpServers (Claude Desktop,
 // .mcp.json, Cursor, Gemini), servers (VS Code) or mcp (opencode).
 func (c *Config) loadServers(path string, warn func(code, server, message string)) ([]server, error) {
-	doc, err := readDocument(path)
+	doc, err := readDocument("--mcp-config", path)
 	if err != nil {
-		return nil, openError("--mcp-config", path, err)
+		return nil, err
 	}
 	var all []server
 	found := false
