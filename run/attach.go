@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"path/filepath"
 	"unicode/utf8"
 
 	"toolpipe/stream"
@@ -64,11 +65,14 @@ func (c *Config) systemText(ctx context.Context) (text string, given bool, err e
 	return string(data), true, err
 }
 
+// userConfigDir is where the user's config files are, "" if nowhere. A path
+// that is not absolute is no answer, for nothing is read from the working
+// directory unless a flag names it; the XDG specification says the same.
 func userConfigDir(getenv func(string) string) string {
-	if dir := getenv("XDG_CONFIG_HOME"); dir != "" {
+	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir
 	}
-	if home := getenv("HOME"); home != "" {
+	if home := getenv("HOME"); filepath.IsAbs(home) {
 		return defaultConfigDir(home)
 	}
 	return ""
