@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
+	"slices"
 
 	"toolpipe/approve"
 )
@@ -35,10 +36,14 @@ func (r *runner) makeGate() (*approve.Gate, error) {
 		r.settings.rules = nil
 	}
 	digest := sha256.New()
-	for _, path := range append(r.settings.policies, c.Policies...) {
+	for i, path := range slices.Concat(r.settings.policies, c.Policies) {
 		p, err := approve.LoadPolicy(path)
 		if _, ok := errors.AsType[*os.PathError](err); ok {
-			return nil, openError("--policy", path, err)
+			what := "--policy"
+			if i < len(r.settings.policies) {
+				what = r.settings.path + ": policy"
+			}
+			return nil, openError(what, path, err)
 		} else if err != nil {
 			return nil, usage("%v", err)
 		}
