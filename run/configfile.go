@@ -1,13 +1,14 @@
 package run
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"toolpipe/approve"
+	"toolpipe/stream"
 )
 
 // settings is what the config file says. Its keys: model, models, mcpServers,
@@ -28,15 +29,11 @@ type settings struct {
 // profile is one entry of models.
 type profile struct {
 	baseURL, model, keyEnv, api string
+	paramsFrom                  string // where the file says params
 	hasKeyEnv                   bool
-	params                      []param
+	params                      []stream.Param
 	noToolRole, insecureHTTP    bool
 	timeout                     time.Duration // longest silence of the model; 0: 120 s
-}
-
-type param struct {
-	name  string
-	value json.RawMessage
 }
 
 type shellSettings struct {
@@ -154,15 +151,16 @@ func parseProfile(v value) (p profile, err error) {
 			p.keyEnv, err = m.str()
 			p.hasKeyEnv = true
 		case "api":
-			if p.api, err = m.str(); err == nil && !contains([]string{"chat", "messages", "responses"}, p.api) {
+			if p.api, err = m.str(); err == nil && !slices.Contains([]string{"chat", "messages", "responses"}, p.api) {
 				err = m.errorf("api %q is not chat, messages or responses", p.api)
 			}
 		case "params":
 			if m.kind() != '{' {
 				err = m.errorf("params is not an object")
 			}
+			p.paramsFrom = m.at.origin() + ": params"
 			for _, f := range m.members() {
-				p.params = append(p.params, param{f.key, f.raw()})
+				p.params = append(p.params, stream.Param{Name: f.key, Value: f.raw()})
 			}
 		case "tool_role":
 			var on bool

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,8 +18,9 @@ import (
 // endpoint is the model of a run, resolved.
 type endpoint struct {
 	stream.Config
-	model  string
-	params []stream.Param
+	model      string
+	params     []stream.Param
+	paramsFrom string
 }
 
 // resolveModel finds out which model to ask and where: flag, environment,
@@ -50,6 +52,7 @@ func (c *Config) resolveModel(ctx context.Context, s *settings, warn warner) (*e
 	}
 	e.API = first(c.API, p.api, "chat")
 	e.NoToolRole = p.noToolRole
+	e.params, e.paramsFrom = p.params, p.paramsFrom
 	e.IdleTimeout = p.timeout
 	e.Replay, e.Record = c.Replay, c.Record
 	e.UserAgent = "toolpipe/" + c.Version
@@ -63,7 +66,7 @@ func (c *Config) resolveModel(ctx context.Context, s *settings, warn warner) (*e
 	if u, err := url.Parse(e.BaseURL); err == nil && p.insecureHTTP && e.BaseURL == p.baseURL {
 		e.InsecureHTTP = append([]string{u.Hostname()}, e.InsecureHTTP...)
 	}
-	return e, c.resolveParams(e, p)
+	return e, nil
 }
 
 func first(words ...string) string {
@@ -165,48 +168,34 @@ func (e *endpoint) setKey(what, key string) error {
 	return nil
 }
 
-func (c *Config) resolveParams(e *endpoint, p profile) error {
-	flags := map[string]bool{
-		"temperature": c.Temperature != "", "reasoning_effort": c.ReasoningEffort != "", "response_format": c.SchemaFile != "",
-		"max_tokens": c.MaxTokens > 0, "max_completion_tokens": c.MaxTokens > 0,
-	}
-	for _, f := range p.params {
-		if flags[f.name] { // the flag wins over the profile
-			continue
-		}
-		e.params = append(e.params, stream.Param{Name: f.name, Value: f.value})
-	}
+// flagParams are those of --param; of one name the last counts.
+func (c *Config) flagParams() ([]stream.Param, error) {
+	var params []stream.Param
 	for _, f := range c.Params {
 		name, raw, ok := strings.Cut(f, "=")
 		if !ok || name == "" {
-			return usageError([]string{"--param top_p=0.9", `--param 'stop=["END"]'`}, "--param: %q is not of the form NAME=JSON", f)
+			return nil, usageError([]string{"--param top_p=0.9", `--param 'stop=["END"]'`}, "--param: %q is not of the form NAME=JSON", f)
 		}
 		if _, err := parseDocument("--param "+name, []byte(raw)); err != nil {
-			return usageError([]string{"a string needs its quotes: --param '" + name + `="` + raw + `"'`}, "--param: %s: %q is not JSON", name, raw)
+			e := asError(err)
+			if raw == "" || !strings.ContainsAny(raw[:1], `{["`) {
+				e.Hints = []string{"a string needs its quotes: --param " + shellQuote(name+"="+string(appendString(nil, raw)))}
+			}
+			return nil, e
 		}
-		e.setParam(stream.Param{Name: name, Value: json.RawMessage(raw)})
+		params = slices.DeleteFunc(params, func(p stream.Param) bool { return p.Name == name })
+		params = append(params, stream.Param{Name: name, Value: json.RawMessage(raw)})
 	}
-	return nil
+	return params, nil
 }
 
-// setParam puts a parameter in, in place of one of the same name.
-func (e *endpoint) setParam(p stream.Param) {
-	for i := range e.params {
-		if e.params[i].Name == p.Name {
-			e.params[i] = p
-			return
-		}
-	}
-	e.params = append(e.params, p)
-}
-
-// request is the part of a request that stays the same in a run.
+// request is the part of a request that stays the same in a run. Flags win
+// over the profile's params.
 func (c *Config) request(ctx context.Context, e *endpoint) (*stream.Request, error) {
 	r := &stream.Request{
 		Model:           e.model,
 		MaxTokens:       c.MaxTokens,
 		ReasoningEffort: c.ReasoningEffort,
-		Params:          e.params,
 		ThinkTags:       c.ThinkTags,
 	}
 	if c.Temperature != "" {
@@ -218,6 +207,16 @@ func (c *Config) request(ctx context.Context, e *endpoint) (*stream.Request, err
 			return nil, err
 		}
 		r.Schema = doc
+	}
+	params, err := c.flagParams()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.AddParams(e.API, params); err != nil {
+		return nil, usage("--param %v", err)
+	}
+	if err := r.AddDefaults(e.API, e.params); err != nil {
+		return nil, usage("%s: %v", e.paramsFrom, err)
 	}
 	return r, nil
 }
@@ -239,6 +238,11 @@ func readSchema(ctx context.Context, path string) (json.RawMessage, error) {
 
 // makeClient makes the model's client, which checks where the key may go.
 func (r *runner) makeClient() (err error) {
+	for _, p := range r.request.Params {
+		if p.Name == "tools" && len(r.servers) > 0 {
+			return usage("the param tools would take the place of the servers' tools")
+		}
+	}
 	e := r.endpoint
 	e.Wire = r.face.modelWire()
 	plain, host := e.Key != "" && strings.HasPrefix(e.BaseURL, "http://"), ""

@@ -157,7 +157,7 @@ func PrintError(c *Config, s Streams, err error) {
 	}
 	fmt.Fprintf(&b, "toolpipe: %serror:%s %s\n", red, off, escapeLines(e.Message))
 	for _, h := range e.Hints {
-		fmt.Fprintf(&b, "toolpipe: hint: %s\n", approve.Escape(h))
+		fmt.Fprintf(&b, "toolpipe: hint: %s\n", escapeQuoted(h))
 	}
 	s.Err.Write([]byte(b.String()))
 }
@@ -167,7 +167,17 @@ func PrintError(c *Config, s Streams, err error) {
 func escapeLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
-		lines[i] = approve.Escape(strings.TrimRight(lines[i], "\r"))
+		lines[i] = escapeQuoted(strings.TrimRight(lines[i], "\r"))
 	}
 	return strings.Join(lines, "\ntoolpipe: | ")
+}
+
+// escapeQuoted makes text safe for a terminal in which foreign words are
+// quoted already: its backslashes stay as they are.
+func escapeQuoted(s string) string {
+	parts := strings.Split(s, `\`)
+	for i := range parts {
+		parts[i] = approve.Escape(parts[i])
+	}
+	return strings.Join(parts, `\`)
 }
