@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,7 +52,7 @@ func (e *entry) reach(m member) (known bool, err error) {
 	case "command":
 		var words []string
 		if words, err = m.words(); err == nil && len(words) > 0 {
-			e.Command = append(words, e.Command...)
+			e.Command = words
 		}
 	case "args":
 		if e.written, err = m.words(); err == nil {
@@ -164,7 +165,7 @@ func (e *entry) unknown(m member) error {
 
 func (m member) word(words ...string) (string, error) {
 	s, err := m.str()
-	if err == nil && !contains(words, s) {
+	if err == nil && !slices.Contains(words, s) {
 		err = m.errorf("%s %q is not one of: %s", m.key, s, joinWords(words))
 	}
 	return s, err
@@ -193,7 +194,7 @@ func (e *entry) oauth(v value) (*mcp.ClientCredentials, error) {
 		case "private_key_file":
 			pem, err := ruleFile.read(m.origin()+": private_key_file", s, 1<<20)
 			if err != nil {
-				return nil, openError(m.origin()+": private_key_file", s, err)
+				return nil, err
 			}
 			cc.PrivateKey = pem
 		case "algorithm":
