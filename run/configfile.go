@@ -29,7 +29,7 @@ type settings struct {
 // profile is one entry of models.
 type profile struct {
 	baseURL, model, keyEnv, api string
-	paramsFrom                  string // where the file says params
+	urlFrom, paramsFrom         string // where the file says base_url and params
 	hasKeyEnv                   bool
 	params                      []stream.Param
 	noToolRole, insecureHTTP    bool
@@ -145,6 +145,7 @@ func parseProfile(v value) (p profile, err error) {
 		switch m.key {
 		case "base_url":
 			p.baseURL, err = m.str()
+			p.urlFrom = m.at.origin() + ": base_url"
 		case "model":
 			p.model, err = m.str()
 		case "key_env":

@@ -19,6 +19,7 @@ import (
 type endpoint struct {
 	stream.Config
 	model      string
+	urlFrom    string // the flag, variable or key that says the URL
 	params     []stream.Param
 	paramsFrom string
 }
@@ -27,46 +28,51 @@ type endpoint struct {
 // config, in that order. A profile that the flag names belongs to the flag.
 func (c *Config) resolveModel(ctx context.Context, s *settings, warn warner) (*endpoint, error) {
 	e := &endpoint{model: c.Model}
-	byFlag := c.Model != ""
 	if e.model == "" && c.Replay == "" { // a recording knows its model: only a flag asks for another
 		e.model = first(c.getenv("TOOLPIPE_MODEL"), s.model)
 	}
-	p, isProfile := s.profiles[e.model]
-	if isProfile && p.model != "" {
-		e.model = p.model
-	}
-	e.BaseURL = c.BaseURL
-	if e.BaseURL == "" && byFlag {
-		e.BaseURL = p.baseURL
-	}
-	for _, name := range []string{"TOOLPIPE_BASE_URL", "OPENAI_BASE_URL"} {
-		if e.BaseURL == "" {
-			e.BaseURL = c.getenv(name)
-		}
-	}
-	if e.BaseURL == "" {
-		e.BaseURL = p.baseURL
-	}
-	if e.BaseURL == "" && c.getenv("OPENAI_API_KEY") != "" {
-		e.BaseURL = "https://api.openai.com/v1"
-	}
+	p := s.profiles[e.model]
+	e.model = first(p.model, e.model)
+	c.resolveURL(e, p)
 	e.API = first(c.API, p.api, "chat")
 	e.NoToolRole = p.noToolRole
-	e.params, e.paramsFrom = p.params, p.paramsFrom
 	e.IdleTimeout = p.timeout
+	e.params, e.paramsFrom = p.params, p.paramsFrom
 	e.Replay, e.Record = c.Replay, c.Record
 	e.UserAgent = "toolpipe/" + c.Version
 	if e.Replay == "" && (e.BaseURL == "" || e.model == "") {
 		return nil, noModel(e)
 	}
-	if err := c.resolveKey(ctx, e, p, isProfile && p.baseURL != "" && e.BaseURL == p.baseURL, warn); err != nil {
-		return nil, err
-	}
 	e.InsecureHTTP = c.InsecureHTTP
 	if u, err := url.Parse(e.BaseURL); err == nil && p.insecureHTTP && e.BaseURL == p.baseURL {
 		e.InsecureHTTP = append([]string{u.Hostname()}, e.InsecureHTTP...)
 	}
-	return e, nil
+	return e, c.resolveKey(ctx, e, p, warn)
+}
+
+// resolveURL finds the endpoint. A profile that the flag names comes before
+// the environment.
+func (c *Config) resolveURL(e *endpoint, p profile) {
+	type source struct{ url, from string }
+	sources := []source{
+		{c.BaseURL, "--base-url"},
+		{c.getenv("TOOLPIPE_BASE_URL"), "TOOLPIPE_BASE_URL"},
+		{c.getenv("OPENAI_BASE_URL"), "OPENAI_BASE_URL"},
+	}
+	at := len(sources)
+	if c.Model != "" {
+		at = 1
+	}
+	sources = slices.Insert(sources, at, source{p.baseURL, p.urlFrom})
+	if c.getenv("OPENAI_API_KEY") != "" {
+		sources = append(sources, source{"https://api.openai.com/v1", "OPENAI_API_KEY"})
+	}
+	for _, s := range sources {
+		if s.url != "" {
+			e.BaseURL, e.urlFrom = s.url, s.from
+			return
+		}
+	}
 }
 
 func first(words ...string) string {
@@ -93,48 +99,56 @@ func noModel(e *endpoint) error {
 	}, "%s", what)
 }
 
-// resolveKey finds the key. A profile with a base_url uses only its own
-// key_env or the flags, so that no key goes to an endpoint it is not for.
-func (c *Config) resolveKey(ctx context.Context, e *endpoint, p profile, ownURL bool, warn warner) error {
+// resolveKey finds the key.
+func (c *Config) resolveKey(ctx context.Context, e *endpoint, p profile, warn warner) error {
 	if e.Replay != "" {
 		return nil
 	}
-	if c.KeyFile != "" {
-		if c.KeyEnv != nil && *c.KeyEnv != "" {
-			return usage("--key-env and --key-file: only one of them can be given")
-		}
-		key, from, err := c.readKey(ctx, warn)
-		if err != nil {
-			return err
-		}
-		return e.setKey(from, key)
+	key, from, err := c.findKey(ctx, e, p, warn)
+	if err != nil {
+		return err
 	}
-	if c.KeyEnv != nil {
-		if *c.KeyEnv == "" {
-			return nil
-		}
-		key := c.getenv(*c.KeyEnv)
-		if key == "" {
-			return usageError([]string{noKeyHint}, "--key-env: the variable %q is not set", *c.KeyEnv)
-		}
-		return e.setKey("--key-env: "+*c.KeyEnv, key)
-	}
-	if ownURL || p.hasKeyEnv && p.baseURL == "" {
-		if p.keyEnv == "" {
-			return nil
-		}
-		key := c.getenv(p.keyEnv)
-		if key == "" {
-			return usage("the profile's key_env: the variable %q is not set", p.keyEnv)
-		}
-		return e.setKey("key_env: "+p.keyEnv, key)
-	}
-	for _, name := range []string{"TOOLPIPE_API_KEY", "OPENAI_API_KEY"} {
-		if key := c.getenv(name); key != "" {
-			return e.setKey(name, key)
-		}
+	e.Key = stream.Key(key)
+	if err := e.Key.Check(); err != nil {
+		return usage("%s: %v", from, err)
 	}
 	return nil
+}
+
+// findKey returns the key and where it is from. A profile with a base_url
+// uses only its own key_env, and that only there, or the flags: no key goes
+// to an endpoint it is not for.
+func (c *Config) findKey(ctx context.Context, e *endpoint, p profile, warn warner) (key, from string, err error) {
+	switch {
+	case c.KeyFile != "":
+		if c.KeyEnv != nil && *c.KeyEnv != "" {
+			return "", "", usage("--key-env and --key-file: only one of them can be given")
+		}
+		return c.readKey(ctx, warn)
+	case c.KeyEnv != nil && *c.KeyEnv == "":
+		return "", "", nil
+	case c.KeyEnv != nil:
+		if key = c.getenv(*c.KeyEnv); key == "" {
+			return "", "", usageError([]string{noKeyHint}, "--key-env: the variable %q is not set", *c.KeyEnv)
+		}
+		return key, "--key-env: " + *c.KeyEnv, nil
+	case p.baseURL != "" && e.BaseURL == p.baseURL, p.baseURL == "" && p.hasKeyEnv:
+		if key = c.getenv(p.keyEnv); key == "" && p.keyEnv != "" {
+			return "", "", usage("the profile's key_env: the variable %q is not set", p.keyEnv)
+		}
+		return key, "key_env: " + p.keyEnv, nil
+	}
+	for _, name := range []string{"TOOLPIPE_API_KEY", "OPENAI_API_KEY"} {
+		switch key := c.getenv(name); {
+		case key == "":
+		case p.baseURL != "":
+			warn("key_not_sent", "", "no key is sent: the profile has a base_url of its own, and "+e.urlFrom+" names another; --key-env "+name+" sends the key in "+name)
+			return "", "", nil
+		default:
+			return key, name, nil
+		}
+	}
+	return "", "", nil
 }
 
 const noKeyHint = "--key-env '' sends no key"
@@ -156,16 +170,6 @@ func (c *Config) readKey(ctx context.Context, warn warner) (key, from string, er
 		warn("key_readable", "", "the key file "+strconv.Quote(c.KeyFile)+" can be read by others: chmod 600 "+shellQuote(c.KeyFile))
 	}
 	return key, "--key-file: " + c.KeyFile, nil
-}
-
-func (e *endpoint) setKey(what, key string) error {
-	for i := 0; i < len(key); i++ {
-		if key[i] <= ' ' || key[i] >= 0x7f {
-			return usage("%s: the key holds a character that no key has (byte %d)", what, i)
-		}
-	}
-	e.Key = stream.Key(key)
-	return nil
 }
 
 // flagParams are those of --param; of one name the last counts.
@@ -245,24 +249,31 @@ func (r *runner) makeClient() (err error) {
 	}
 	e := r.endpoint
 	e.Wire = r.face.modelWire()
-	plain, host := e.Key != "" && strings.HasPrefix(e.BaseURL, "http://"), ""
-	if u, err := url.Parse(e.BaseURL); err == nil {
-		host = u.Hostname()
-	}
 	if r.client, err = stream.New(e.Config); err != nil {
-		if _, ok := errors.AsType[*os.PathError](err); ok && e.Record != "" {
-			return openError("--record", e.Record, err)
-		} else if ok {
-			return openError("--replay", e.Replay, err)
-		}
-		f := usage("%v", err)
-		if plain && !contains(e.InsecureHTTP, host) {
-			f.Hints = []string{"use https, or let the key go there in the clear: --insecure-http " + shellQuote(host)}
-		}
-		return f
+		return e.refused(err)
 	}
-	if plain && contains(e.InsecureHTTP, host) {
+	if host := r.client.Insecure(); host != "" {
 		r.warn("insecure_http", "", "the key goes over plain http to "+strconv.Quote(host))
 	}
 	return nil
+}
+
+// refused is err of making the client.
+func (e *endpoint) refused(err error) error {
+	if u, ok := errors.AsType[*stream.EndpointError](err); ok {
+		f := usage("%s: %v", e.urlFrom, u)
+		switch {
+		case u.Insecure != "":
+			f.Hints = []string{"use https, or let the key go there in the clear: --insecure-http " + shellQuote(u.Insecure)}
+		case !strings.Contains(e.BaseURL, "://") && !strings.ContainsAny(e.BaseURL, "@?"):
+			f.Hints = []string{"a URL begins with http:// or https://: http://" + e.BaseURL}
+		}
+		return f
+	}
+	if _, ok := errors.AsType[*os.PathError](err); ok && e.Record != "" {
+		return openError("--record", e.Record, err)
+	} else if ok {
+		return openError("--replay", e.Replay, err)
+	}
+	return usage("%v", err)
 }
