@@ -25,8 +25,8 @@ type command struct {
 	tail   *tail
 	read   chan struct{} // closed when stderr ended
 
-	writing sync.Mutex
-	broken  bool // part of a message is out
+	writing chan struct{} // one element: somebody writes
+	broken  bool          // part of a message is out
 
 	closing sync.Once
 }
@@ -43,7 +43,7 @@ func startCommand(spec *Spec, procs *Processes, junk func([]byte), log func(stri
 	if cmd.Dir == "" {
 		cmd.Dir = string(os.PathSeparator)
 	}
-	c := &command{framed: spec.Framing == "content-length", tail: &tail{log: log}, read: make(chan struct{})}
+	c := &command{framed: spec.Framing == "content-length", tail: &tail{log: log}, read: make(chan struct{}), writing: make(chan struct{}, 1)}
 	theirs, err := c.pipes(cmd)
 	if err != nil {
 		return nil, err
@@ -100,8 +100,12 @@ func (c *command) Send(ctx context.Context, msg []byte) error {
 		return fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
 	}
 	frame := appendFrame(make([]byte, 0, len(msg)+40), msg, c.framed)
-	c.writing.Lock()
-	defer c.writing.Unlock()
+	select { // who writes may be held up by a full pipe for longer than ctx lasts
+	case c.writing <- struct{}{}:
+		defer func() { <-c.writing }()
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
+	}
 	if c.broken {
 		return fmt.Errorf("%w: %w", ErrNotSent, errHalfSent)
 	}

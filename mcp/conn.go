@@ -34,6 +34,10 @@ type inbound interface {
 	// response message, once, at any later time.
 	asked(m message, reply func(response []byte))
 
+	// unread is told once that responses are dropped, because the server asks
+	// and does not take the answers.
+	unread()
+
 	// gone is told once that the server ended although nobody closed it.
 	gone(cause error)
 

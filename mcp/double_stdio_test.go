@@ -235,6 +235,17 @@ var doubles = map[string]func(d *double){
 			d.result(m, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, quoted(strings.Join(said, " "))))
 		}))
 	},
+	// It asks without end, does not read what it is answered, and stays.
+	"asks-unread": func(d *double) {
+		w := bufio.NewWriter(d.out)
+		d.serve(on("tools/call", func(d *double, m message) {
+			for i := range 20_000 {
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i)
+			}
+			w.Flush()
+			time.Sleep(hang)
+		}))
+	},
 	"dies-in-call": func(d *double) {
 		d.serve(on("tools/call", func(d *double, m message) {
 			fmt.Fprintf(os.Stderr, "loading\npanic: out of cheese\n")

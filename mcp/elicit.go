@@ -8,6 +8,9 @@ import (
 // elicits says whether elicitation is declared.
 func (s *Session) elicits() bool { return s.spec.Elicit != "" && s.spec.Elicit != "off" }
 
+// maxQuestions bounds what a legacy server asks a person at once.
+const maxQuestions = 16
+
 const declined = `{"action":"decline"}`
 
 // elicitation answers a legacy server's request, beside everything else: a
@@ -19,7 +22,15 @@ func (s *Session) elicitation(m message, reply func([]byte)) {
 	case mode != "" && mode != "form":
 		reply(replyError(m.id, codeInvalidParams, "elicitation mode "+mode+" is not supported"))
 	default:
-		s.beside.Go(func() { reply(replyResult(m.id, s.elicited(s.life, m.params))) })
+		if s.questions.Add(1) > maxQuestions {
+			s.questions.Add(-1)
+			reply(replyError(m.id, codeInternal, "too many questions at once"))
+			return
+		}
+		s.beside.Go(func() {
+			defer s.questions.Add(-1)
+			reply(replyResult(m.id, s.elicited(s.life, m.params)))
+		})
 	}
 }
 

@@ -33,6 +33,7 @@ type httpConn struct {
 	life       context.Context // ends with close
 	end        context.CancelFunc
 	background sync.WaitGroup // ends with life
+	answers    outbox         // to what the server asks
 	farewells  sync.WaitGroup // bounded by themselves
 
 	next atomic.Int64
@@ -55,6 +56,7 @@ func newHTTP(spec *Spec, in inbound, auth *authorization) (*httpConn, error) {
 	}
 	h := &httpConn{in: in, client: newTransport(), auth: auth, origin: originOf(u), version: spec.Version, at: httpState{url: u}}
 	h.life, h.end = context.WithCancel(context.Background())
+	h.answers = outbox{send: h.respond, start: h.background.Go, full: in.unread}
 	h.fixed = http.Header{"User-Agent": {"toolpipe/" + spec.Version}}
 	for name, value := range spec.Headers {
 		h.fixed.Set(name, value)
@@ -146,15 +148,6 @@ func (h *httpConn) abandoned(ctx context.Context, id int64, at httpState, err er
 		})
 	}
 	return err
-}
-
-// later runs f beside everything else, but not beyond d or close.
-func (h *httpConn) later(d time.Duration, f func(context.Context)) {
-	h.background.Go(func() {
-		ctx, cancel := context.WithTimeout(h.life, d)
-		defer cancel()
-		f(ctx)
-	})
 }
 
 // post sends a body, follows what redirections may be followed, and answers a

@@ -203,9 +203,14 @@ func (x *exchangeReader) other(m message) {
 func (h *httpConn) asked(m message) {
 	id := bytes.Clone(m.id)
 	m = message{id: id, method: bytes.Clone(m.method), params: bytes.Clone(m.params)}
-	h.in.asked(m, func(response []byte) {
-		h.later(10*time.Second, func(ctx context.Context) { h.tell(ctx, response) })
-	})
+	h.in.asked(m, h.answers.put)
+}
+
+// respond POSTs one response to what the server asked, but not beyond close.
+func (h *httpConn) respond(response []byte) {
+	ctx, cancel := context.WithTimeout(h.life, responseTime)
+	defer cancel()
+	h.tell(ctx, response)
 }
 
 // resumable: the stream had ids, so a legacy server keeps what we missed.

@@ -12,8 +12,9 @@ import (
 // to whoever waits for them. A reader goroutine runs until the transport
 // ends, so that pings are answered and the pipe never fills up in between.
 type mux struct {
-	t  Transport
-	in inbound
+	t       Transport
+	in      inbound
+	answers outbox // to what the server asks
 
 	mu      sync.Mutex
 	next    int64 // ids count from 1 and are never used again
@@ -39,6 +40,7 @@ type reply struct {
 
 func newMux(t Transport, in inbound) *mux {
 	m := &mux{t: t, in: in, waiting: make(map[int64]*call), ended: make(chan struct{})}
+	m.answers = outbox{send: m.respond, start: func(f func()) { go f() }, full: in.unread}
 	go m.read()
 	return m
 }
@@ -148,19 +150,18 @@ func (m *mux) dispatch(msg message) {
 	case msg.isReply():
 		m.answer(&msg)
 	case msg.method != nil && msg.id != nil:
-		m.in.asked(msg, func(response []byte) {
-			// Not from the reader: a pipe that is full because the server
-			// waits for us to read must not stop the reading.
-			go func() {
-				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-				defer cancel()
-				m.in.wire('>', response)
-				m.t.Send(ctx, response)
-			}()
-		})
+		m.in.asked(msg, m.answers.put)
 	case msg.method != nil:
 		m.notified(text(msg.method), msg.params)
 	}
+}
+
+// respond sends one response to what the server asked.
+func (m *mux) respond(response []byte) {
+	ctx, cancel := context.WithTimeout(context.Background(), responseTime)
+	defer cancel()
+	m.in.wire('>', response)
+	m.t.Send(ctx, response)
 }
 
 // garbled is a frame that is not JSON. If its beginning says which request it

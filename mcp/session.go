@@ -22,11 +22,12 @@ type Session struct {
 	capabilities []byte
 	instructions string
 
-	life   context.Context // ends with Close
-	end    context.CancelFunc
-	closed sync.Once
-	beside sync.WaitGroup // answers to questions of the server
-	asking atomic.Int32   // a person is being asked
+	life      context.Context // ends with Close
+	end       context.CancelFunc
+	closed    sync.Once
+	beside    sync.WaitGroup // answers to questions of the server
+	asking    atomic.Int32   // a person is being asked
+	questions atomic.Int32   // of a legacy server, not answered yet
 
 	renewing sync.Mutex // held while a lost session is begun anew
 	renewed  bool
@@ -108,6 +109,11 @@ func (s *Session) warnOnce(key, code, message string) {
 	if !again {
 		s.tell.warn(code, message)
 	}
+}
+
+// unread implements inbound.
+func (s *Session) unread() {
+	s.tell.log("the server asks more than it reads the answers to; some are dropped")
 }
 
 // gone implements inbound.

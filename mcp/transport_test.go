@@ -179,6 +179,38 @@ func TestFullPipe(t *testing.T) {
 	}
 }
 
+// TestFullPipeHoldsNobody: who waits behind a write that a full pipe holds up
+// leaves when its own time is over.
+func TestFullPipeHoldsNobody(t *testing.T) {
+	var procs Processes
+	c, err := startCommand(&Spec{Command: program("sleep")}, &procs, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	defer c.proc.Kill()
+	held := make(chan error, 1)
+	go func() { held <- c.Send(context.Background(), make([]byte, 4<<20)) }()
+	for len(c.writing) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	why := errors.New("waited long enough")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	left := make(chan error, 1)
+	go func() { left <- c.Send(ctx, []byte("{}")) }()
+	cancel(why)
+	select {
+	case err := <-left:
+		if !errors.Is(err, why) || !errors.Is(err, ErrNotSent) {
+			t.Errorf("send: %v", err)
+		}
+	case err := <-held:
+		t.Errorf("the first send ended: %v", err)
+	case <-bounded(t).Done():
+		t.Error("it waited for the first")
+	}
+}
+
 func init() {
 	programs["sleep"] = func([]string) int { time.Sleep(time.Hour); return 0 }
 }

@@ -1,0 +1,65 @@
+package mcp
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	maxUnread    = 1 << 20 // bytes of responses that a server asked for and has not taken
+	entryCost    = 64      // of each, beside its bytes
+	maxSenders   = 4
+	responseTime = 10 * time.Second // for sending one
+)
+
+// outbox sends the responses to what a server asks, beside everything else: a
+// pipe that is full because the server waits for us to read must not stop the
+// reading. A server may ask without end and take no answer; what would go
+// beyond maxUnread is dropped then (mcp-client.md section 11: bounds
+// everywhere).
+type outbox struct {
+	send  func(response []byte) // bounded in time
+	start func(func())          // runs a sender
+	full  func()                // told once, when the first response is dropped
+
+	mu      sync.Mutex
+	waiting [][]byte
+	size    int // of what waits and what is being sent
+	senders int
+	dropped bool
+}
+
+// put never waits.
+func (o *outbox) put(response []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.size > 0 && o.size+len(response)+entryCost > maxUnread {
+		if !o.dropped {
+			o.dropped = true
+			o.full()
+		}
+		return
+	}
+	o.size += len(response) + entryCost
+	o.waiting = append(o.waiting, response)
+	if o.senders < maxSenders {
+		o.senders++
+		o.start(o.drain)
+	}
+}
+
+// drain is a sender: it ends when nothing waits.
+func (o *outbox) drain() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.waiting) > 0 {
+		response := o.waiting[0]
+		o.waiting[0] = nil
+		o.waiting = o.waiting[1:]
+		o.mu.Unlock()
+		o.send(response)
+		o.mu.Lock()
+		o.size -= len(response) + entryCost
+	}
+	o.senders--
+}

@@ -1,0 +1,101 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestOutboxIsBounded: what a server asks for and does not take costs no more
+// than the bound, and all that was kept is sent once it is taken.
+func TestOutboxIsBounded(t *testing.T) {
+	for _, n := range []int{1, 1000, 3 << 20} {
+		gate := make(chan struct{})
+		var senders, sent sync.WaitGroup
+		full := 0
+		o := outbox{
+			send:  func([]byte) { <-gate; sent.Done() },
+			start: senders.Go,
+			full:  func() { full++ },
+		}
+		response := []byte(strings.Repeat("x", n))
+		sent.Add(max(1, maxUnread/(n+entryCost)))
+		for range maxUnread {
+			o.put(response)
+		}
+		o.mu.Lock()
+		if o.size > max(maxUnread, n+entryCost) || o.senders > maxSenders || full != 1 {
+			t.Errorf("%d bytes of responses of %d, %d senders, told %d times", o.size, n, o.senders, full)
+		}
+		o.mu.Unlock()
+		close(gate)
+		sent.Wait()
+		senders.Wait()
+		if o.size != 0 || o.senders != 0 {
+			t.Errorf("%d bytes and %d senders are left", o.size, o.senders)
+		}
+	}
+}
+
+// TestFloodOfRequests: a server that asks without end and reads no answer
+// costs its call, nothing else.
+func TestFloodOfRequests(t *testing.T) {
+	spec := stdio("asks-unread")
+	spec.ToolTimeout = 500 * time.Millisecond
+	s, rec := connect(t, spec)
+	most, ended := make(chan int), make(chan struct{})
+	go func() {
+		n := 0
+		for {
+			n = max(n, runtime.NumGoroutine())
+			select {
+			case <-ended:
+				most <- n
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}()
+	before := runtime.NumGoroutine()
+	e := callFails(t, s, "t", `{}`)
+	close(ended)
+	if n := <-most - before; n > 100 || !e.Sent || e.RPC {
+		t.Errorf("%d goroutines more; %+v", n, e)
+	}
+	if n := len(rec.sentLines("tools/call")); n != 1 {
+		t.Errorf("%d calls went out", n)
+	}
+}
+
+// TestQuestionsAreBounded: a server's questions wait for a person, but not by
+// the thousand.
+func TestQuestionsAreBounded(t *testing.T) {
+	hold := make(chan struct{})
+	s := newSession(Spec{Elicit: "ask"}, Hooks{Elicit: func(context.Context, string, json.RawMessage) (string, json.RawMessage) {
+		<-hold
+		return "cancel", nil
+	}}, nil)
+	var refused, answered atomic.Int32
+	for range 1000 {
+		s.asked(message{id: []byte("1"), method: []byte(`"elicitation/create"`)}, func(response []byte) {
+			if m, _ := parseMessage(response); m.failure != nil {
+				refused.Add(1)
+			} else {
+				answered.Add(1)
+			}
+		})
+	}
+	if n := refused.Load(); n != 1000-maxQuestions {
+		t.Errorf("%d are refused at once", n)
+	}
+	close(hold)
+	s.beside.Wait()
+	if n := answered.Load(); n != maxQuestions {
+		t.Errorf("%d are answered", n)
+	}
+}
