@@ -21,10 +21,11 @@ import (
 // and its reply comes in the response to it.
 //
 // Nothing here is ever sent a second time by net/http: requests have no
-// GetBody and no idempotency key, and redirects are not its business.
+// GetBody and no idempotency key, and redirects are not its business. What may
+// be repeated is repeated by post.
 type httpConn struct {
 	in      inbound
-	client  *http.Transport
+	conns   *connections
 	fixed   http.Header // sent on every request
 	auth    *authorization
 	origin  string
@@ -54,7 +55,7 @@ func newHTTP(spec *Spec, in inbound, auth *authorization) (*httpConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &httpConn{in: in, client: newTransport(), auth: auth, origin: originOf(u), version: spec.Version, at: httpState{url: u}}
+	h := &httpConn{in: in, conns: newConnections(), auth: auth, origin: originOf(u), version: spec.Version, at: httpState{url: u}}
 	h.life, h.end = context.WithCancel(context.Background())
 	h.answers = outbox{send: h.respond, start: h.background.Go, full: in.unread}
 	h.fixed = http.Header{"User-Agent": {"toolpipe/" + spec.Version}}
@@ -88,10 +89,12 @@ func originOf(u *url.URL) string {
 	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
+var dialer = &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    10 * time.Second,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		ForceAttemptHTTP2:      true,
@@ -150,19 +153,22 @@ func (h *httpConn) abandoned(ctx context.Context, id int64, at httpState, err er
 	return err
 }
 
-// post sends a body, follows what redirections may be followed, and answers a
-// refusal by a fresh token, each for requests that may be sent again.
+// post sends a body. It follows what redirections may be followed, answers a
+// refusal by a fresh token, and repeats on a connection of its own what was
+// lost with one that was kept, each for requests that may be sent again
+// (mcp-client.md 3.6); a call is one only as long as none of it has left.
 func (h *httpConn) post(ctx context.Context, r *request, body []byte, at httpState) (*http.Response, error) {
 	h.in.wire('>', body)
 	renewed := 0
 	for hops := 0; ; {
 		sent := &countedBody{}
 		req := h.newPost(r, body, sent, at)
+		kept := !h.conns.fleeting.Load()
 		res, err := h.send(ctx, req)
-		if err != nil {
-			return nil, &undelivered{sent: sent.began.Load(), cause: err}
-		}
 		switch {
+		case closedByServer(err) && kept && h.conns.fleeting.Load() && (!r.once || !sent.began.Load()): // again, unlike before
+		case err != nil:
+			return nil, &undelivered{sent: sent.began.Load(), cause: err}
 		case h.refusal(res) && !r.once && renewed < 2:
 			renewed++
 			used := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
@@ -230,7 +236,7 @@ func (h *httpConn) send(ctx context.Context, req *http.Request) (*http.Response,
 	if bearer != "" {
 		req.Header["Authorization"] = []string{"Bearer " + bearer}
 	}
-	res, err := h.client.RoundTrip(req.WithContext(ctx))
+	res, err := h.conns.roundTrip(req.WithContext(ctx))
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -323,7 +329,7 @@ func (h *httpConn) close() {
 			res.Body.Close()
 		}
 	}
-	h.client.CloseIdleConnections()
+	h.conns.closeIdle()
 }
 
 // mediaType is the media type of a response, without parameters.

@@ -249,7 +249,7 @@ func TestNeverSentOverHTTP(t *testing.T) {
 	s, _ := connect(t, Spec{URL: web.URL})
 	web.CloseClientConnections()
 	web.Close()
-	s.conn.(*httpConn).client.CloseIdleConnections()
+	s.conn.(*httpConn).conns.closeIdle()
 	if e := callFails(t, s, "t", `{}`); e.Sent || e.RPC {
 		t.Errorf("%+v", e)
 	}

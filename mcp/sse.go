@@ -132,7 +132,7 @@ func (t *sse) Close() error {
 	t.closing.Do(func() {
 		t.end()
 		t.body.Close()
-		t.h.client.CloseIdleConnections()
+		t.h.conns.closeIdle()
 	})
 	return nil
 }
