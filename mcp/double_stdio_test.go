@@ -204,9 +204,18 @@ var doubles = map[string]func(d *double){
 			d.write(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"lost the id"}}`)
 		}))
 	},
+	"zero-ids": func(d *double) {
+		d.serve(func(d *double, m message) bool {
+			if m.id != nil {
+				m.id = []byte("0")
+			}
+			d.answer(m)
+			return true
+		})
+	},
 	"id-games": func(d *double) {
 		d.serve(on("tools/call", func(d *double, m message) {
-			for _, id := range []string{"0", "1", "99", `"99"`} {
+			for _, id := range []string{"1", "99", `"99"`} {
 				d.write(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"wrong"}]}}`, id)
 			}
 			d.result(m, `{"content":[{"type":"text","text":"right"}]}`)

@@ -62,6 +62,7 @@ func TestStdioDoubles(t *testing.T) {
 		{double: "many-writes", protocol: "2025-11-25", call: "ok"},
 		{double: "string-ids", protocol: "2025-11-25", call: "ok"},
 		{double: "null-ids", protocol: "2025-11-25", call: "error: lost the id"},
+		{double: "zero-ids", protocol: "2025-11-25", call: "ok"},
 		{double: "id-games", protocol: "2025-11-25", call: "right"},
 		{double: "batch", protocol: "2025-11-25", call: "ok"},
 		{double: "asks", protocol: "2025-11-25", call: "0{} 1-32601 2-32601 3-32601"},
