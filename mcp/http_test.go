@@ -118,6 +118,15 @@ func TestRepliesOverHTTP(t *testing.T) {
 	sse := func(format string) webHandler {
 		return call(func(w http.ResponseWriter, r webRequest) { sendSSE(w, fmt.Sprintf(format, r.reply(okResult))) })
 	}
+	typed := func(kind, format string) webHandler {
+		return call(func(w http.ResponseWriter, r webRequest) {
+			w.Header()["Content-Type"] = []string{kind}
+			if kind == "" {
+				w.Header()["Content-Type"] = nil
+			}
+			io.WriteString(w, strings.ReplaceAll(format, "%s", r.reply(okResult)))
+		})
+	}
 	tests := []struct {
 		name   string
 		handle webHandler
@@ -144,6 +153,20 @@ func TestRepliesOverHTTP(t *testing.T) {
 			w.Header().Set("Content-Type", "application/octet-stream")
 			io.WriteString(w, "data: "+r.reply(okResult)+"\n\n")
 		}), "ok"},
+		{"JSON called events", call(func(w http.ResponseWriter, r webRequest) { sendSSE(w, r.reply(okResult)) }), "ok"},
+		{"events called JSON", typed("application/json", "event: message\ndata: %s\n\n"), "ok"},
+		{"a comment called JSON", typed("application/json", ": hello\n\nid: 1\ndata: %s\n\n"), "ok"},
+		{"events without a type", typed("", "id: 1\ndata: %s\n\n"), "ok"},
+		{"JSON with a mark", typed("application/json", "\xEF\xBB\xBF%s"), "ok"},
+		{"JSON without a type", typed("", "%s"), "ok"},
+		{"id 0 on the stream", call(func(w http.ResponseWriter, r webRequest) {
+			sendSSE(w, "data: {\"jsonrpc\":\"2.0\",\"id\":0,\"result\":"+okResult+"}\n\n")
+		}), "ok"},
+		{"a page", call(func(w http.ResponseWriter, r webRequest) {
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, "<!doctype html>\n<title>Sign in</title>"+strings.Repeat(".", 1000))
+		}), "error: the response is not JSON (HTTP status 200, text/html): <!doctype html>\n<title>Sign in</title>" + strings.Repeat(".", 262) + "…"},
+		{"plain words", typed("", "Ошибка: identity unknown"), "error: the response is not JSON (HTTP status 200, no Content-Type): Ошибка: identity unknown"},
 		{"packed", call(func(w http.ResponseWriter, r webRequest) { packed(w, r.reply(okResult)) }), "ok"},
 		{"slow", call(func(w http.ResponseWriter, r webRequest) { trickle(w, r.reply(okResult)) }), "ok"},
 		{"an error on 200", call(func(w http.ResponseWriter, r webRequest) { sendJSON(w, 200, r.refuse(-32602, "bad n", "")) }), "error: bad n"},

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -58,18 +59,16 @@ func (x *exchangeReader) read(res *http.Response) ([]byte, error) {
 	return nil, &undelivered{sent: true, cause: err}
 }
 
-// body reads one response body, whatever its Content-Type claims: what it
-// begins with decides where that is wrong (mcp-client.md section 14, 11).
+// body reads one response body. What it begins with decides what it is: a
+// Content-Type may be wrong, or absent (mcp-client.md section 14, 11).
 func (x *exchangeReader) body(res *http.Response) error {
 	defer res.Body.Close()
 	r := unpacked(res)
-	switch mediaType(res) {
-	case "application/json":
-		return x.json(r, res)
-	case "text/event-stream":
-		return x.events(r)
+	length := int64(-1)
+	if r == io.Reader(res.Body) {
+		length = res.ContentLength
 	}
-	b := bufio.NewReader(r)
+	b := bufio.NewReaderSize(r, sniffed) // passes long reads through
 	for {
 		c, err := b.ReadByte()
 		switch {
@@ -77,24 +76,50 @@ func (x *exchangeReader) body(res *http.Response) error {
 			return nil
 		case err != nil:
 			return err
-		case c == ' ' || c == '\n' || c == '\r' || c == '\t' || c >= 0x80:
+		case strings.IndexByte(" \t\r\n\xEF\xBB\xBF", c) >= 0: // blank, or a byte order mark
 			continue
 		}
 		b.UnreadByte()
-		if c == '{' || c == '[' {
-			return x.json(b, nil)
+		switch {
+		case c == '{' || c == '[':
+			return x.json(b, length)
+		case mediaType(res) == "text/event-stream" || beginsEvents(b):
+			return x.events(b)
 		}
-		return x.events(b)
+		return x.neither(b, res)
 	}
+}
+
+// sniffed is how much of a body is looked at.
+const sniffed = 16
+
+// beginsEvents says whether a line of an event stream is next.
+func beginsEvents(b *bufio.Reader) bool {
+	for _, field := range [...]string{":", "id:", "data:", "event:", "retry:"} {
+		if begin, _ := b.Peek(len(field)); string(begin) == field {
+			return true
+		}
+	}
+	return false
+}
+
+// neither reads a body that is neither JSON nor events.
+func (x *exchangeReader) neither(r io.Reader, res *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(r, 8<<10))
+	x.h.in.wire('<', body)
+	if err != nil {
+		return err
+	}
+	what := "no Content-Type"
+	if t := mediaType(res); t != "" {
+		what = t
+	}
+	return &notJSON{fmt.Errorf("HTTP status %d, %s", res.StatusCode, what), snippet(body)}
 }
 
 // json reads a body that is one message. It is the reply to this request,
 // whatever its id says.
-func (x *exchangeReader) json(r io.Reader, res *http.Response) error {
-	length := int64(-1)
-	if res != nil && r == io.Reader(res.Body) {
-		length = res.ContentLength
-	}
+func (x *exchangeReader) json(r io.Reader, length int64) error {
 	body, err := readAll(r, length)
 	if err != nil {
 		return err
@@ -120,7 +145,7 @@ type notJSON struct {
 }
 
 func (e *notJSON) Error() string {
-	return "the response is not JSON: " + e.cause.Error() + ": " + e.body
+	return fmt.Sprintf("the response is not JSON (%v): %s", e.cause, e.body)
 }
 
 // events reads an event stream up to the reply.
