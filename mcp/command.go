@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -54,7 +55,7 @@ func startCommand(spec *Spec, procs *Processes, junk func([]byte), log func(stri
 	}
 	if err != nil {
 		c.closeFiles()
-		return nil, err
+		return nil, startError(cmd.Dir, err)
 	}
 	c.frames = frameReader{r: c.out, junk: junk}
 	go func() {
@@ -63,6 +64,24 @@ func startCommand(spec *Spec, procs *Processes, junk func([]byte), log func(stri
 		c.tail.end()
 	}()
 	return c, nil
+}
+
+// errDirectory is a working directory that does not exist.
+var errDirectory = errors.New("its working directory cannot be used")
+
+// startError blames the directory where the system names the program for it.
+func startError(dir string, err error) error {
+	info, why := os.Stat(dir)
+	if e, ok := errors.AsType[*os.PathError](why); ok {
+		why = e.Err
+	}
+	if why == nil && !info.IsDir() {
+		why = syscall.ENOTDIR
+	}
+	if why == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %q: %w", errDirectory, dir, why)
 }
 
 // pipes makes the three pipes and returns the child's ends. They are made

@@ -20,9 +20,9 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *Processes) (*Se
 		spec.StartupTimeout = defaultStartup
 	}
 	s := newSession(spec, hooks, procs)
-	limited, cancel := context.WithTimeoutCause(ctx, spec.StartupTimeout, errStartup)
+	limited, cancel := s.startup(ctx)
 	defer cancel()
-	tried, err := s.connect(limited)
+	err := s.connect(limited)
 	if err == nil {
 		return s, nil
 	}
@@ -30,13 +30,27 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *Processes) (*Se
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return nil, s.connectError(err, tried, stderr)
+	return nil, s.connectError(err, stderr)
 }
 
 var errStartup = errors.New("no answer within the start-up timeout")
 
-// connect returns what it tried, for the error.
-func (s *Session) connect(ctx context.Context) (tried string, err error) {
+// startup bounds what belongs to the start: connecting and the first list of
+// tools together take no longer than StartupTimeout (mcp-client.md 5.2).
+func (s *Session) startup(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithDeadlineCause(ctx, s.startBy, errStartup)
+}
+
+// try notes what is tried next, for the error.
+func (s *Session) try(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(s.tried); n == 0 || s.tried[n-1] != what {
+		s.tried = append(s.tried, what)
+	}
+}
+
+func (s *Session) connect(ctx context.Context) error {
 	switch {
 	case s.spec.Local != nil:
 		s.kind = "local"
@@ -48,11 +62,12 @@ func (s *Session) connect(ctx context.Context) (tried string, err error) {
 	case len(s.spec.Command) > 0:
 		s.kind = "stdio"
 		if err := s.spawn(); err != nil {
-			return "start", err
+			s.try("start")
+			return err
 		}
 		return s.negotiateStream(ctx)
 	}
-	return "", errors.New("neither a command nor a URL")
+	return errors.New("neither a command nor a URL")
 }
 
 // spawn starts the server's process, a fresh one if there was one.
@@ -153,6 +168,7 @@ func (s *Session) begin(revision string, result []byte) {
 
 // initialize is the legacy handshake, beginning with version; "" is the newest.
 func (s *Session) initialize(ctx context.Context, version string) error {
+	s.try("initialize")
 	if version == "" {
 		version = legacyRevisions[0]
 	}

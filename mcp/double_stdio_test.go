@@ -194,32 +194,18 @@ var doubles = map[string]func(d *double){
 			first = nil
 		}))
 	},
-	"string-ids": func(d *double) {
-		d.serve(on("tools/call", func(d *double, m message) {
-			d.write(`{"jsonrpc":"2.0","id":"%s","result":{"content":[{"type":"text","text":"ok"}]}}`, m.id)
-		}))
+	"list-hangs": func(d *double) {
+		fmt.Fprintln(os.Stderr, "waiting for the disk")
+		d.serve(on("tools/list", func(*double, message) {}))
 	},
-	"null-ids": func(d *double) {
-		d.serve(on("tools/call", func(d *double, m message) {
-			d.write(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"lost the id"}}`)
-		}))
+	"list-fails": func(d *double) {
+		fmt.Fprintln(os.Stderr, "the table is gone")
+		d.serve(on("tools/list", func(d *double, m message) { d.fail(m, -32603, "database is locked") }))
 	},
-	"zero-ids": func(d *double) {
-		d.serve(func(d *double, m message) bool {
-			if m.id != nil {
-				m.id = []byte("0")
-			}
-			d.answer(m)
-			return true
-		})
-	},
-	"id-games": func(d *double) {
-		d.serve(on("tools/call", func(d *double, m message) {
-			for _, id := range []string{"1", "99", `"99"`} {
-				d.write(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"wrong"}]}}`, id)
-			}
-			d.result(m, `{"content":[{"type":"text","text":"right"}]}`)
-			d.result(m, `{"content":[{"type":"text","text":"again"}]}`)
+	"list-dies": func(d *double) {
+		d.serve(on("tools/list", func(*double, message) {
+			fmt.Fprintln(os.Stderr, "panic: out of cheese")
+			os.Exit(3)
 		}))
 	},
 	"batch": func(d *double) {

@@ -8,29 +8,29 @@ import (
 )
 
 // negotiateHTTP finds the era of a server at a URL (mcp-client.md 5.1).
-func (s *Session) negotiateHTTP(ctx context.Context) (tried string, err error) {
+func (s *Session) negotiateHTTP(ctx context.Context) error {
 	auth, err := newAuthorization(s)
 	if err != nil {
-		return "", err
+		return err
 	}
 	h, err := newHTTP(&s.spec, s, auth)
 	if err != nil {
-		return "", err
+		return err
 	}
 	s.conn = h
 	if s.spec.Protocol == "legacy" {
-		return "initialize", s.legacyHTTP(ctx, h, "")
+		return s.legacyHTTP(ctx, h, "")
 	}
 	v, first := s.probeHTTP(ctx)
 	switch {
 	case first != nil && refusedAccess(first):
 		return s.afterRefusal(ctx, h, first)
 	case first != nil && !answered(first):
-		return "server/discover", first
+		return first
 	case v.err != nil || v.modern:
-		return "server/discover", v.err
+		return v.err
 	case s.spec.Protocol == modernRevision:
-		return "server/discover", errors.Join(errNotModern, first)
+		return errors.Join(errNotModern, first)
 	}
 	err = s.legacyHTTP(ctx, h, v.version)
 	if errors.Is(err, errModern) { // reached after an outage of the probe
@@ -38,17 +38,18 @@ func (s *Session) negotiateHTTP(ctx context.Context) (tried string, err error) {
 		if err == nil && !v.modern {
 			err = errors.Join(errModern, v.err)
 		}
-		return "server/discover, initialize, server/discover", err
+		return err
 	}
 	if e, ok := errors.AsType[*statusError](first); ok && err != nil && e.status >= 500 {
 		err = first
 	}
-	return "server/discover, initialize", err
+	return err
 }
 
 // probeHTTP asks, and once more when the server corrects the version. The
 // error is that of the exchange, also where the verdict stands.
 func (s *Session) probeHTTP(ctx context.Context) (verdict, error) {
+	s.try("server/discover")
 	for corrected := false; ; corrected = true {
 		result, err := s.conn.exchange(ctx, s.discover())
 		v := judge(result, err, corrected)
@@ -74,14 +75,11 @@ func answered(err error) bool {
 
 // afterRefusal is for a gateway that answers an unknown method with 401
 // (QwenPaw#7620): with a token at hand initialize is worth one try.
-func (s *Session) afterRefusal(ctx context.Context, h *httpConn, first error) (string, error) {
-	if s.spec.Protocol == modernRevision || !h.auth.given() {
-		return "server/discover", first
+func (s *Session) afterRefusal(ctx context.Context, h *httpConn, first error) error {
+	if s.spec.Protocol == modernRevision || !h.auth.given() || s.initialize(ctx, "") != nil {
+		return first
 	}
-	if err := s.initialize(ctx, ""); err != nil {
-		return "server/discover, initialize", first
-	}
-	return "server/discover, initialize", nil
+	return nil
 }
 
 // legacyHTTP is initialize, and the transport of 2024-11-05 where that fails

@@ -7,9 +7,9 @@ import (
 )
 
 // negotiateStream finds the era of a server on a pipe (mcp-client.md 5.2).
-func (s *Session) negotiateStream(ctx context.Context) (tried string, err error) {
+func (s *Session) negotiateStream(ctx context.Context) error {
 	if s.spec.Protocol == "legacy" {
-		return "initialize", s.initialize(ctx, "")
+		return s.initialize(ctx, "")
 	}
 	v, err := s.probeStream(ctx, false)
 	if err == nil && v.retry {
@@ -17,17 +17,17 @@ func (s *Session) negotiateStream(ctx context.Context) (tried string, err error)
 	}
 	switch {
 	case errors.Is(err, errAnsweredLegacy):
-		return "server/discover, initialize", nil
+		return nil
 	case err != nil && (ctx.Err() != nil || s.spec.Protocol == modernRevision):
-		return "server/discover", err
+		return err
 	case err != nil: // it died of the question
-		return "server/discover, a fresh process, initialize", s.respawnLegacy(ctx, "")
+		return s.respawnLegacy(ctx, "")
 	case v.err != nil || v.modern:
-		return "server/discover", v.err
+		return v.err
 	case s.spec.Protocol == modernRevision:
-		return "server/discover", errNotModern
+		return errNotModern
 	}
-	return "server/discover, initialize", s.initializeAfterProbe(ctx, v.version)
+	return s.initializeAfterProbe(ctx, v.version)
 }
 
 var (
@@ -54,6 +54,7 @@ func (s *Session) respawnLegacy(ctx context.Context, version string) error {
 	if s.kind != "stdio" {
 		return errGone
 	}
+	s.try("a fresh process")
 	s.tell.log("the server ended on server/discover, starting it afresh; \"protocol\": \"legacy\" avoids this")
 	if err := s.spawn(); err != nil {
 		return err
@@ -64,6 +65,7 @@ func (s *Session) respawnLegacy(ctx context.Context, version string) error {
 // probeStream sends server/discover. A server that is silent gets initialize
 // as well, and the first definite answer of both counts.
 func (s *Session) probeStream(ctx context.Context, corrected bool) (verdict, error) {
+	s.try("server/discover")
 	m := s.conn.(*mux)
 	c, err := m.begin(ctx, s.discover())
 	if err != nil {
@@ -115,6 +117,7 @@ func died(err error) bool {
 // error of the one is not the last word while the other may still answer.
 func (s *Session) probeBoth(ctx context.Context, m *mux, discover *call, wait time.Duration) (verdict, error) {
 	s.tell.log("no answer to server/discover for " + wait.String() + ", trying initialize; \"protocol\": \"legacy\" avoids this wait")
+	s.try("initialize")
 	init, err := m.begin(ctx, s.initializeRequest(legacyRevisions[0]))
 	if err != nil {
 		return verdict{}, err

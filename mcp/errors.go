@@ -31,8 +31,11 @@ func (s *Session) accessHint(err error) string {
 	return fmt.Sprintf("give a token: --mcp-auth-env %s=VAR, or auth_env (headers, token_command, oauth) in the config", s.spec.Name)
 }
 
-// connectError is what Connect fails with.
-func (s *Session) connectError(err error, tried, stderr string) *ConnectError {
+// connectError is what Connect and the first list of tools fail with.
+func (s *Session) connectError(err error, stderr string) *ConnectError {
+	s.mu.Lock()
+	tried := strings.Join(s.tried, ", ")
+	s.mu.Unlock()
 	e := &ConnectError{Server: s.spec.Name, Transport: s.kind, Stderr: lastLines(stderr, 20), Cause: err}
 	e.Message = fmt.Sprintf("server %q (%s): %s", s.spec.Name, s.kind, strings.Join(strings.Fields(plainError(err)), " "))
 	if tried != "" {
@@ -48,7 +51,7 @@ func (s *Session) connectError(err error, tried, stderr string) *ConnectError {
 		e.Hint = "is the server running, and is the port right?"
 	case s.kind == "stdio" && errors.Is(err, errGone):
 		e.Hint = "is it an MCP server, and are its arguments right?"
-	case s.kind == "stdio" && tried == "start":
+	case tried == "start" && !errors.Is(err, errDirectory):
 		e.Hint = "give the absolute path of the program, or its name if it is in PATH"
 	}
 	e.Message, e.Hint, e.Stderr = s.tell.hide(e.Message), s.tell.hide(e.Hint), s.tell.hide(e.Stderr)
@@ -76,11 +79,18 @@ func plainError(err error) string {
 func (s *Session) silenceHint() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	stray := 0
+	if m, ok := s.conn.(*mux); ok {
+		stray = m.strays()
+	}
 	switch {
-	case s.kind != "stdio":
+	case s.kind != "stdio", s.revision != "":
 		return "raise startup_timeout if the server is slow to start"
 	case s.junkLines > 0:
 		return fmt.Sprintf("%d lines on its stdout were no messages, the first: %s", s.junkLines, s.junkSample)
 	}
-	return `nothing came on its stdout: a server that reads Content-Length frames needs "framing": "content-length"; one that is slow to start a longer startup_timeout`
+	if stray > 0 {
+		return fmt.Sprintf("%d replies on its stdout have ids of no request that was waiting", stray)
+	}
+	return `no reply came on its stdout: a server that reads Content-Length frames needs "framing": "content-length"; one that is slow to start a longer startup_timeout`
 }

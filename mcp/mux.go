@@ -22,7 +22,7 @@ type mux struct {
 	cause   error // why the transport ended; nil while it has not
 	closing bool
 
-	stray int           // replies that nobody waits for
+	stray int           // replies that nobody waited for
 	ended chan struct{} // closed when the reader is done
 }
 
@@ -238,6 +238,12 @@ func (m *mux) end(err error) {
 	for _, c := range waiting {
 		c.reply <- reply{err: &undelivered{sent: true, cause: err}}
 	}
+}
+
+func (m *mux) strays() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stray
 }
 
 func (m *mux) lost() error {

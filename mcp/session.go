@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Session is a connected server. Its methods may be called concurrently.
@@ -21,6 +22,9 @@ type Session struct {
 
 	capabilities []byte
 	instructions string
+
+	startBy time.Time // the end of StartupTimeout
+	tried   []string  // on the way to being connected; guarded by mu
 
 	life      context.Context // ends with Close
 	end       context.CancelFunc
@@ -42,6 +46,7 @@ type Session struct {
 
 func newSession(spec Spec, hooks Hooks, procs *Processes) *Session {
 	s := &Session{spec: spec, procs: procs, tell: newTeller(hooks, &spec), changed: map[string]bool{}}
+	s.startBy = time.Now().Add(spec.StartupTimeout)
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }

@@ -36,6 +36,7 @@ var errOldTransport = errors.New("the server speaks only the HTTP+SSE transport 
 
 // oldSSE goes over to the transport of 2024-11-05.
 func (s *Session) oldSSE(ctx context.Context, h *httpConn) error {
+	s.try("HTTP+SSE")
 	t, err := openSSE(ctx, h)
 	if err != nil {
 		return err

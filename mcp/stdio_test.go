@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -114,12 +115,15 @@ func TestStdioRefused(t *testing.T) {
 		want   []string // in message, hint and stderr
 	}{
 		{"exits-at-once", nil, []string{`server "peer" (stdio)`, "tried: server/discover, a fresh process, initialize", "exit status 1", "cannot find the database"}},
-		{"never-speaks", brief, []string{"start-up timeout of 300ms", "Content-Length", "startup_timeout"}},
+		{"never-speaks", brief, []string{"start-up timeout of 300ms", "tried: server/discover, initialize)", "no reply came", "Content-Length", "startup_timeout"}},
 		{"content-length", nil, []string{"initialize", "no frame"}},
+		{"foreign-ids", brief, []string{"start-up timeout", "2 replies on its stdout have ids of no request"}},
 		{"junk-for-ever", brief, []string{"start-up timeout", "no messages, the first: debug: still working"}},
 		{"future-only", nil, []string{"2031-01-01", "2026-07-28", "2025-11-25"}},
 		{"plain", func(s *Spec) { s.Protocol = modernRevision }, []string{"does not speak 2026-07-28"}},
 		{"none", func(s *Spec) { s.Command = []string{"/nonexistent/server"} }, []string{"tried: start", "/nonexistent/server", "absolute path"}},
+		{"plain", func(s *Spec) { s.Dir = "/nonexistent/dir" }, []string{`its working directory cannot be used: "/nonexistent/dir": no such file`}},
+		{"plain", func(s *Spec) { s.Dir = os.Args[0] }, []string{"its working directory cannot be used", "not a directory"}},
 		{"none", func(s *Spec) { s.Command = []string{"./server"} }, []string{`"./server" is relative`}},
 	}
 	for _, tt := range tests {
@@ -139,6 +143,9 @@ func TestStdioRefused(t *testing.T) {
 				if !strings.Contains(said, want) {
 					t.Errorf("%q is not in %q", want, said)
 				}
+			}
+			if strings.Contains(e.Message, "working directory") && e.Hint != "" {
+				t.Errorf("the hint is %q", e.Hint)
 			}
 			if strings.Contains(e.Message, "\n") {
 				t.Errorf("the message is not one line: %q", e.Message)

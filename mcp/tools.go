@@ -23,8 +23,33 @@ func (s *Session) rules(tool string) *toolRules {
 
 // Tools lists all pages, in the server's order. A tool that cannot be offered
 // or called is left out with the warning "tool_dropped"; it never hides the
-// others. A server without tools has none.
+// others. A server without tools has none. The first list belongs to the
+// start: it is bounded as Connect is, and fails as Connect does.
 func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
+	s.mu.Lock()
+	first := s.tools == nil
+	s.mu.Unlock()
+	if !first {
+		tools, err := s.list(ctx)
+		if err != nil {
+			err = s.failed("tools/list", err)
+		}
+		return tools, err
+	}
+	s.try("tools/list")
+	limited, cancel := s.startup(ctx)
+	defer cancel()
+	tools, err := s.list(limited)
+	switch {
+	case err == nil:
+		return tools, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	return nil, s.connectError(err, s.stderr())
+}
+
+func (s *Session) list(ctx context.Context) ([]Tool, error) {
 	var tools []Tool
 	rules := make(map[string]*toolRules)
 	err := s.pages(ctx, "tools/list", "tools", "name", func(item []byte) error {
@@ -50,7 +75,7 @@ func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 		if s.nothingThere("tools", err) {
 			return nil, nil
 		}
-		return nil, s.failed("tools/list", err)
+		return nil, err
 	}
 	s.mu.Lock()
 	s.tools = rules

@@ -1,12 +1,16 @@
 package mcp
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // listing answers tools/list with pages chosen by the cursor.
@@ -180,5 +184,50 @@ func TestParamHeaders(t *testing.T) {
 	}
 	if n := len(web.got("tools/call")); n != 4 {
 		t.Errorf("%d calls went out", n)
+	}
+}
+
+// TestFirstListRefused: the first list of tools is part of the start, in its
+// time and in what is said of its failure.
+func TestFirstListRefused(t *testing.T) {
+	list := func(f webHandler) Spec { return Spec{URL: serveWeb(t, instead(legacyWeb, "tools/list", f)).URL} }
+	for name, tt := range map[string]struct {
+		spec Spec
+		want []string // in message, hint and stderr
+	}{
+		"hangs": {stdio("list-hangs"), []string{`server "peer" (stdio): no answer within the start-up timeout`, "(tried: server/discover, initialize, tools/list)", "raise startup_timeout", "waiting for the disk"}},
+		"fails": {stdio("list-fails"), []string{`server "peer" (stdio): database is locked`, "initialize, tools/list)", "the table is gone"}},
+		"dies":  {stdio("list-dies"), []string{`server "peer" (stdio): the server ended (exit status 3)`, "out of cheese"}},
+		"page": {list(func(w http.ResponseWriter, r webRequest) {
+			w.Header().Set("Content-Type", "text/html")
+			io.WriteString(w, "<html>sign in")
+		}), []string{`server "peer" (http): the response is not JSON`, "<html>sign in", "tools/list)"}},
+		"500": {list(func(w http.ResponseWriter, r webRequest) { http.Error(w, "db down", 500) }), []string{"HTTP status 500", "db down", "tools/list)"}},
+		"401": {list(func(w http.ResponseWriter, r webRequest) { http.Error(w, "who are you", 401) }), []string{"401", "--mcp-auth-env peer=VAR"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := connect(t, tt.spec)
+			if name == "hangs" {
+				s.startBy = time.Now().Add(50 * time.Millisecond)
+			}
+			_, err := s.Tools(bounded(t))
+			e, ok := errors.AsType[*ConnectError](err)
+			if !ok {
+				t.Fatalf("the error is %v", err)
+			}
+			said := e.Message + "\n" + e.Hint + "\n" + e.Stderr
+			for _, want := range tt.want {
+				if !strings.Contains(said, want) {
+					t.Errorf("%q is not in %q", want, said)
+				}
+			}
+		})
+	}
+	s, _ := connect(t, stdio("list-hangs"))
+	why := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(bounded(t))
+	cancel(why)
+	if _, err := s.Tools(ctx); err != why {
+		t.Errorf("the end of the run gives %v", err)
 	}
 }
