@@ -17,7 +17,7 @@ func (g *Gate) Check(known []Known) (warnings []string, err error) {
 		case r.readOnly || r.optional:
 		case r.names != nil:
 			if r.By == "flag" && !r.mayMatchName(known) {
-				warnings = append(warnings, fmt.Sprintf("%s: no tool has a name like %q", flagOf(r.Origin), r.names[0].pattern))
+				warnings = append(warnings, fmt.Sprintf("%s: no tool has a name like %q%s", flagOf(r.Origin), r.names[0].pattern, r.meant(known)))
 			}
 		default:
 			if err := r.checkServers(known); err != nil {
@@ -29,6 +29,27 @@ func (g *Gate) Check(known []Known) (warnings []string, err error) {
 		}
 	}
 	return warnings, nil
+}
+
+// meant names, for a pattern that no name matches, the tools that it matches
+// in the unmapped form. An allow does not hold for those: it says what the
+// model may call, so it must be written as the model calls it.
+func (r *Rule) meant(known []Known) string {
+	var names []string
+	for _, k := range known {
+		for i, tool := range k.Tools {
+			if i < len(k.Names) && matchesAny(r.names, k.Server+"__"+tool) {
+				names = append(names, k.Names[i])
+			}
+		}
+	}
+	if len(names) > 4 {
+		names = append(names[:3], fmt.Sprintf("%d more", len(names)-3))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; such tools are known to the model as " + strings.Join(names, ", ")
 }
 
 // flagOf returns the flag of an origin such as "--allow fs__*".

@@ -230,6 +230,10 @@ func TestCheck(t *testing.T) {
 			t.Error(w)
 		}
 	}
+	g := &Gate{Rules: patterns(t, "fs__write/*", Allow, "--allow ")}
+	if w, _ := g.Check(known); len(w) != 1 || w[0] != `--allow: no tool has a name like "fs__write/*"; such tools are known to the model as fs__write_file_77` {
+		t.Errorf("an unmapped name: %q", w)
+	}
 	for rule, want := range map[string]string{
 		`"server":"fs","tool":"read_file"`:           "",
 		`"server":"fss","tool":"*"`:                  `p.json:1: no configured server is named "fss" (configured: fs, gh, sh)`,

@@ -104,23 +104,24 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	return data, err
 }
 
-// checkServers ends the run when a required server failed and warns about an
-// optional one. --list-servers shows them all first.
+// checkServers ends the run when a required server failed, and only otherwise
+// warns about an optional one: the failure of the first cuts short all that
+// are still starting, which is no failure of theirs. --list-servers shows them
+// all first.
 func (r *runner) checkServers() error {
 	for _, c := range r.box.conns {
-		if c.err == nil {
-			continue
-		}
-		if cancelled(c.err) && !c.optional {
+		switch {
+		case c.err == nil || c.optional:
+		case cancelled(c.err):
 			return c.err
-		}
-		if r.cfg.Mode == ListServers {
-			continue
-		}
-		if !c.optional {
+		case r.cfg.Mode != ListServers:
 			return c.failed()
 		}
-		r.warn("server_failed", c.Name, c.failed().Message)
+	}
+	for _, c := range r.box.conns {
+		if c.err != nil && c.optional && r.cfg.Mode != ListServers {
+			r.warn("server_failed", c.Name, c.failed().Message)
+		}
 	}
 	return nil
 }

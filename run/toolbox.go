@@ -41,7 +41,7 @@ func (b *toolbox) index(cfg *Config, warn func(code, server, message string)) {
 	b.byName = map[string]*tool{}
 	for _, c := range b.conns {
 		for _, t := range c.tools {
-			if len(cfg.Tools) > 0 && !matchAny(cfg.Tools, t.name) || matchAny(cfg.ExcludeTools, t.name) {
+			if len(cfg.Tools) > 0 && !t.isLike(cfg.Tools) || t.isLike(cfg.ExcludeTools) {
 				continue
 			}
 			if other := b.byName[t.name]; other != nil {
@@ -64,11 +64,18 @@ func (b *toolbox) index(cfg *Config, warn func(code, server, message string)) {
 	}
 }
 
+// isLike tells whether a glob matches t's name: the one that the model knows,
+// or, where that had to be mapped, the one that a user would write. As for
+// --deny, an exclusion that matched only the first would fail open.
+func (t *tool) isLike(globs []string) bool {
+	return matchAny(globs, t.name) || matchAny(globs, t.conn.Name+"__"+t.Name)
+}
+
 // offers tells whether any server has a tool whose name matches glob.
 func (b *toolbox) offers(glob string) bool {
 	for _, c := range b.conns {
 		for _, t := range c.tools {
-			if matchAny([]string{glob}, t.name) {
+			if t.isLike([]string{glob}) {
 				return true
 			}
 		}
