@@ -70,7 +70,7 @@ func parseTarget(s string, taken func(string) bool) (server, error) {
 	}
 	srv := server{origin: "--mcp " + shellQuote(s)}
 	name, srv.optional = strings.CutSuffix(name, "?")
-	if strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") {
+	if isURL(target) {
 		if !named {
 			name = nameOfURL(target, taken)
 		}
@@ -104,6 +104,13 @@ func parseTarget(s string, taken func(string) bool) (server, error) {
 	}
 	srv.Name = name
 	return srv, srv.checkURL()
+}
+
+// isURL tells an http or https URL from a command line. Schemes are
+// case-insensitive (RFC 3986, 3.1).
+func isURL(target string) bool {
+	scheme, _, ok := strings.Cut(target, "://")
+	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
 // checkURL refuses a URL that cannot be a server's: an error before anything

@@ -14,6 +14,8 @@ func TestParseTarget(t *testing.T) {
 		optional      bool
 	}{
 		{"gh=https://h/mcp", "gh", "https://h/mcp", nil, false},
+		{"gh=HTTPS://h/mcp", "gh", "HTTPS://h/mcp", nil, false},
+		{"Http://example.com/mcp", "example", "Http://example.com/mcp", nil, false},
 		{"gh?=https://h/mcp", "gh", "https://h/mcp", nil, true},
 		{"https://example.com/mcp?a=b", "example", "https://example.com/mcp?a=b", nil, false},
 		{"https://mcp.example.com/", "mcp-443", "https://mcp.example.com/", nil, false},
