@@ -14,7 +14,8 @@ var errListed = errors.New("enough")
 // pages lists what method lists under key, page by page, and shows each item
 // to visit. identity names the member that tells items apart. It ends where
 // the server says so, and also where a cursor comes again or a page brings
-// nothing new (mcp-client.md section 11).
+// only what came before (mcp-client.md section 11); one that is empty, as a
+// filter of the server's may leave it, ends nothing.
 func (s *Session) pages(ctx context.Context, method, key, identity string, visit func(item []byte) error) error {
 	ctx, watch := s.watch(ctx)
 	defer watch.stop()
@@ -28,8 +29,9 @@ func (s *Session) pages(ctx context.Context, method, key, identity string, visit
 		if err := complete(raw); err != nil {
 			return err
 		}
-		news := false
+		news, empty := false, true
 		for item := range elements(member(raw, key)) {
+			empty = false
 			id := text(member(item, identity))
 			news = news || !known[id]
 			known[id] = true
@@ -45,7 +47,7 @@ func (s *Session) pages(ctx context.Context, method, key, identity string, visit
 		switch {
 		case kind(cursor) != '"', next == "" && !s.modern:
 			return nil
-		case cursors[next], !news:
+		case cursors[next], !news && !empty:
 			s.tell.log(method + ": the server's list has no end, what came is used")
 			return nil
 		}

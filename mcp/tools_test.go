@@ -54,6 +54,12 @@ func TestPages(t *testing.T) {
 		{"the same cursor for ever", legacyWeb, func(string) string {
 			return "{" + namedTools(fmt.Sprint("t", n.Add(1))) + `,"nextCursor":"x"}`
 		}, "t1 t2"},
+		{"an empty page first", legacyWeb, func(c string) string {
+			if c == `"p2"` {
+				return "{" + namedTools("a") + "}"
+			}
+			return `{"tools":[],"nextCursor":"p2"}`
+		}, "a"},
 		{"nothing new for ever", legacyWeb, func(c string) string {
 			return "{" + namedTools("a") + fmt.Sprintf(`,"nextCursor":"x%d"}`, n.Add(1))
 		}, "a"},
@@ -74,6 +80,13 @@ func TestPages(t *testing.T) {
 		s, rec := connect(t, Spec{URL: web.URL})
 		if got := strings.Fields(toolNames(t, s)); len(got) != maxPages || rec.warned("list_cut") != 1 {
 			t.Errorf("%d tools, warnings %q", len(got), rec.warnings)
+		}
+	})
+	t.Run("empty pages without end", func(t *testing.T) {
+		web := serveWeb(t, listing(legacyWeb, func(string) string { return fmt.Sprintf(`{"nextCursor":"%d"}`, n.Add(1)) }))
+		s, rec := connect(t, Spec{URL: web.URL})
+		if got := toolNames(t, s); got != "" || rec.warned("list_cut") != 1 || len(web.got("tools/list")) != maxPages {
+			t.Errorf("tools %q, warnings %q after %d pages", got, rec.warnings, len(web.got("tools/list")))
 		}
 	})
 	t.Run("more tools than there may be", func(t *testing.T) {
