@@ -245,16 +245,22 @@ func (x *exchangeReader) resumable() bool {
 
 const (
 	defaultRetry = time.Second
+	minRetry     = 100 * time.Millisecond // retry: 1 is no leave for a busy loop
 	maxRetry     = time.Minute
 )
 
+// retryWait is how long to wait where a server's retry field asks for d; 0 is
+// none.
+func retryWait(d time.Duration) time.Duration {
+	if d <= 0 {
+		return defaultRetry
+	}
+	return min(max(d, minRetry), maxRetry)
+}
+
 // resume asks for the rest of a stream that ended before the reply.
 func (x *exchangeReader) resume() error {
-	wait := defaultRetry
-	if x.retry > 0 {
-		wait = min(x.retry, maxRetry)
-	}
-	t := time.NewTimer(wait)
+	t := time.NewTimer(retryWait(x.retry))
 	defer t.Stop()
 	select {
 	case <-t.C:

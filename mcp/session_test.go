@@ -183,6 +183,27 @@ func TestResumption(t *testing.T) {
 	}
 }
 
+// TestResumptionIsNoBusyLoop: however short a wait the server asks for.
+func TestResumptionIsNoBusyLoop(t *testing.T) {
+	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
+		switch {
+		case text(r.method) == "tools/call":
+			sendSSE(w, "id: 7\nretry: 1\ndata:\n\n")
+		case r.verb == http.MethodGet:
+			sendSSE(w, "retry: 1\n\n")
+		default:
+			legacyWeb(w, r)
+		}
+	})
+	s, _ := connect(t, Spec{URL: web.URL, ToolTimeout: 5 * minRetry})
+	if e := callFails(t, s, "t", `{}`); !e.Sent || e.RPC {
+		t.Errorf("%+v", e)
+	}
+	if n := len(web.got("GET")); n == 0 || n > 5 {
+		t.Errorf("%d resumptions in five times the least wait", n)
+	}
+}
+
 // TestServerAsksOverHTTP: requests on the stream of a reply are answered
 // while it is read.
 func TestServerAsksOverHTTP(t *testing.T) {

@@ -194,7 +194,7 @@ func (h *httpConn) listenOnce(lastID *string, open func()) (wait time.Duration, 
 			*lastID = ev.ID
 		}
 		if ev.Retry > 0 {
-			wait = min(ev.Retry, maxRetry)
+			wait = retryWait(ev.Retry)
 		}
 		x.event(ev)
 	}
