@@ -262,35 +262,43 @@ func parse(cfg *run.Config, args []string) (help string, err error) {
 	return "", v.apply(cfg, fs)
 }
 
-// refuseApproveValue refuses a pattern behind -y: it would approve everything
-// or nothing, and --allow is what was meant (DESIGN part 5).
+// refuseApproveValue refuses a value behind -y, and a pattern that stands
+// there: it would approve everything, and --allow is what was meant (DESIGN
+// part 5). In a cluster of switches, such as -qyv, the y may stand anywhere.
 func refuseApproveValue(args []string) error {
-	refuse := func(word string) error {
-		return &run.Error{Status: run.StatusUsage, Message: fmt.Sprintf("--auto-approve: takes no value, but %q looks like one", word),
-			Hints: []string{"--allow " + word + " approves these tools and nothing else", "--auto-approve alone approves everything that is not denied"}}
-	}
 	for i, a := range args {
 		if a == "--" {
 			return nil
 		}
-		if value, ok := strings.CutPrefix(a, "--auto-approve="); ok {
-			return refuse(value)
+		value, wrong := strings.CutPrefix(a, "--auto-approve=")
+		bare := a == "--auto-approve"
+		if isCluster(a) {
+			rest := strings.TrimLeft(a[1:], "qvy")
+			if _, behind, ok := strings.Cut(a[:len(a)-len(rest)], "y"); ok {
+				if value, wrong = strings.CutPrefix(rest, "="); !wrong {
+					value = behind + rest
+					wrong = looksLikePattern(value)
+				}
+				bare = rest == ""
+			}
 		}
-		if strings.HasPrefix(a, "-y") && len(a) > 2 && (a[2] == '=' || looksLikePattern(a[2:])) {
-			return refuse(strings.TrimPrefix(a[2:], "="))
+		if bare && i+1 < len(args) && looksLikePattern(args[i+1]) {
+			value, wrong = args[i+1], true
 		}
-		if (a == "--auto-approve" || isShortWith(a, 'y')) && i+1 < len(args) && looksLikePattern(args[i+1]) {
-			return refuse(args[i+1])
+		if wrong {
+			meant := "PATTERNS"
+			if looksLikePattern(value) {
+				meant = "'" + value + "'"
+			}
+			return &run.Error{Status: run.StatusUsage, Message: fmt.Sprintf("--auto-approve: takes no value, but %q follows it", value),
+				Hints: []string{"--allow " + meant + " approves these tools and nothing else", "--auto-approve alone approves everything that is not denied"}}
 		}
 	}
 	return nil
 }
 
-// isShortWith tells whether a is a cluster of switches, such as -vy, that ends
-// with c.
-func isShortWith(a string, c byte) bool {
-	return len(a) >= 2 && a[0] == '-' && a[1] != '-' && a[len(a)-1] == c && strings.Trim(a[1:len(a)-1], "qvy") == ""
-}
+// isCluster tells whether a is one-letter flags.
+func isCluster(a string) bool { return len(a) > 1 && a[0] == '-' && a[1] != '-' }
 
 func looksLikePattern(w string) bool {
 	for i := 0; i < len(w); i++ {
