@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -334,8 +335,7 @@ func flagError(err error, fs *pflag.FlagSet) error {
 		}
 	}
 	if r, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		value, _ := pflag.UnquoteUsage(r.GetFlag())
-		e.Message = fmt.Sprintf("--%s: needs a value: --%[1]s %s", r.GetFlag().Name, strings.ToUpper(value))
+		e.Message = needsValue(r.GetFlag())
 	}
 	if i, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		e.Message = fmt.Sprintf("--%s: %q %s", i.GetFlag().Name, i.GetValue(), valueCause(i.Unwrap()))
@@ -347,6 +347,30 @@ func flagError(err error, fs *pflag.FlagSet) error {
 		}
 	}
 	return e
+}
+
+func needsValue(f *pflag.Flag) string {
+	value, _ := pflag.UnquoteUsage(f)
+	return fmt.Sprintf("--%s: needs a value: --%[1]s %s", f.Name, strings.ToUpper(value))
+}
+
+// refuseNothing refuses a value that the run would take for none: "", which a
+// shell makes of an unset variable, and 0 for a limit. It would take away in
+// silence what the flag stands for, be it a guard such as --approver.
+func refuseNothing(fs *pflag.FlagSet) (err error) {
+	fs.Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		switch {
+		case slices.Contains(values, "") && !slices.Contains([]string{"system", "key-env", "base-url"}, f.Name):
+			err = &run.Error{Status: run.StatusUsage, Message: needsValue(f), Hints: []string{"its value is empty: a variable of the shell that is not set?"}}
+		case f.Value.Type() == "int" && values[0] == "0" && f.Name != "max-rounds":
+			err = &run.Error{Status: run.StatusUsage, Message: fmt.Sprintf("--%s: 0 is not a number from 1 on", f.Name)}
+		}
+	})
+	return err
 }
 
 func valueCause(err error) string {
@@ -475,6 +499,9 @@ func outputFlags(fs *pflag.FlagSet, c *run.Config, v *values) {
 
 // apply puts into c what needs a look first.
 func (v *values) apply(c *run.Config, fs *pflag.FlagSet) (err error) {
+	if err := refuseNothing(fs); err != nil {
+		return err
+	}
 	if fs.Changed("key-env") {
 		c.KeyEnv = &v.keyEnv
 	}
