@@ -518,8 +518,11 @@ func (v *values) apply(c *run.Config, fs *pflag.FlagSet) (err error) {
 		if !fs.Changed(d.flag) {
 			continue
 		}
-		if *d.to, err = run.ParseDuration(d.text); err != nil || *d.to == 0 {
-			return &run.Error{Status: run.StatusUsage, Message: fmt.Sprintf("--%s: %q is not a duration", d.flag, d.text),
+		if *d.to, err = run.ParseDuration(d.text); err == nil && *d.to == 0 {
+			err = fmt.Errorf("%q is no time at all", d.text)
+		}
+		if err != nil {
+			return &run.Error{Status: run.StatusUsage, Message: fmt.Sprintf("--%s: %v", d.flag, err),
 				Hints: []string{"a duration is written 30s, 2m or as a number of seconds"}}
 		}
 	}

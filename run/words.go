@@ -98,14 +98,30 @@ func quoteWords(argv []string) string {
 // ParseDuration reads "30s", "2m", "1h30m" or a bare number of seconds.
 // Negative durations are refused; 0 is accepted.
 func ParseDuration(s string) (time.Duration, error) {
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		d, err = time.ParseDuration(s + "s")
+	text := s
+	if strings.Trim(s, "+-0123456789.") == "" {
+		text += "s"
 	}
-	if err != nil || d < 0 {
-		return 0, usageError([]string{"a duration is written 30s, 2m or as a number of seconds"}, "%q is not a duration", s)
+	d, err := time.ParseDuration(text)
+	if err == nil && d >= 0 {
+		return d, nil
 	}
-	return d, nil
+	problem := "is not a duration"
+	if err != nil && hasDurationForm(text) {
+		problem = "is too large"
+	}
+	return 0, usageError([]string{"a duration is written 30s, 2m or as a number of seconds"}, "%q %s", s, problem)
+}
+
+// hasDurationForm tells whether s would be a duration if its digits were 0.
+func hasDurationForm(s string) bool {
+	_, err := time.ParseDuration(strings.Map(func(r rune) rune {
+		if r >= '1' && r <= '9' {
+			return '0'
+		}
+		return r
+	}, s))
+	return err == nil
 }
 
 // matchGlob tells whether name matches pattern, in which * stands for any

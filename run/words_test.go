@@ -3,6 +3,7 @@ package run
 import (
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -68,14 +69,19 @@ func TestShellAgrees(t *testing.T) {
 }
 
 func TestParseDuration(t *testing.T) {
-	for in, want := range map[string]time.Duration{"30s": 30 * time.Second, "2m": 2 * time.Minute, "90": 90 * time.Second, "1.5": 1500 * time.Millisecond, "1h30m": 90 * time.Minute} {
+	for in, want := range map[string]time.Duration{"30s": 30 * time.Second, "2m": 2 * time.Minute, "90": 90 * time.Second, "1.5": 1500 * time.Millisecond, "1h30m": 90 * time.Minute, "2540400h": 2540400 * time.Hour} {
 		if got, err := ParseDuration(in); err != nil || got != want {
 			t.Errorf("%q: %v, %v", in, got, err)
 		}
 	}
-	for _, bad := range []string{"", "x", "-1s", "-3", "1 s", "∞"} {
-		if d, err := ParseDuration(bad); err == nil {
-			t.Errorf("%q gave %v", bad, d)
+	for _, bad := range []string{"", "x", "-1s", "-3", "1 s", "∞", "5n", "5u", "1h30", "1.2.3", ".", "..."} {
+		if d, err := ParseDuration(bad); err == nil || err.Error() != strconv.Quote(bad)+" is not a duration" {
+			t.Errorf("%q gave %v, %v", bad, d, err)
+		}
+	}
+	for _, long := range []string{"9999999999", "99999999999999999999.5", "2562048h", "1m9999999999s"} {
+		if d, err := ParseDuration(long); err == nil || err.Error() != strconv.Quote(long)+" is too large" {
+			t.Errorf("%q gave %v, %v", long, d, err)
 		}
 	}
 }
