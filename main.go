@@ -247,7 +247,7 @@ func parse(cfg *run.Config, args []string) (help string, err error) {
 	}
 	fs, v := flags(cfg)
 	if err := fs.Parse(args); err != nil {
-		return "", flagError(err, fs)
+		return "", flagError(err, fs, args)
 	}
 	cfg.Args = fs.Args()
 	switch {
@@ -257,7 +257,7 @@ func parse(cfg *run.Config, args []string) (help string, err error) {
 		return fullHelp(fs), nil
 	case v.help == "short":
 		return shortUsage, nil
-	case v.help != "":
+	case fs.Changed("help"):
 		return "", &run.Error{Status: run.StatusUsage, Message: fmt.Sprintf("--help: %q is not all", v.help)}
 	}
 	return "", v.apply(cfg, fs)
@@ -311,16 +311,16 @@ func looksLikePattern(w string) bool {
 }
 
 // flagError words an error of the flag library as one of ours.
-func flagError(err error, fs *pflag.FlagSet) error {
+func flagError(err error, fs *pflag.FlagSet, args []string) error {
 	text := err.Error()
 	e := &run.Error{Status: run.StatusUsage, Message: text, Hints: []string{"toolpipe --help=all shows every flag"}}
 	if n, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		name := n.GetSpecifiedName()
 		e.Message = fmt.Sprintf("unknown flag: %q", strings.Repeat("-", min(len(name), 2))+name)
-		if len(name) == 1 {
-			e.Message = fmt.Sprintf("unknown flag: %q in %q", "-"+name, "-"+n.GetSpecifiedShortnames())
-			if n.GetSpecifiedShortnames() == name {
-				e.Message = fmt.Sprintf("unknown flag: %q", "-"+name)
+		for _, a := range args {
+			if len(name) == 1 && a != "-"+name && isCluster(a) && strings.HasSuffix(a, n.GetSpecifiedShortnames()) {
+				e.Message = fmt.Sprintf("unknown flag: %q in %q", "-"+name, a)
+				break
 			}
 		}
 		var names []string
@@ -328,10 +328,8 @@ func flagError(err error, fs *pflag.FlagSet) error {
 		if near := run.Nearest(name, names); near != "" {
 			e.Hints = append([]string{"did you mean --" + near + "?"}, e.Hints...)
 		}
-		for _, secret := range []string{"api-key", "key", "token", "password"} {
-			if name == secret {
-				e.Hints = []string{"a secret never goes on the command line: --key-env NAME or --key-file PATH"}
-			}
+		if slices.Contains([]string{"api-key", "key", "token", "password"}, name) {
+			e.Hints = []string{"a secret never goes on the command line: --key-env NAME or --key-file PATH"}
 		}
 	}
 	if r, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
@@ -341,9 +339,6 @@ func flagError(err error, fs *pflag.FlagSet) error {
 		e.Message = fmt.Sprintf("--%s: %q %s", i.GetFlag().Name, i.GetValue(), valueCause(i.Unwrap()))
 		if i.GetFlag().Value.Type() == "bool" {
 			e.Message = fmt.Sprintf("--%s: takes no value, but got %q", i.GetFlag().Name, i.GetValue())
-		}
-		if u, ok := errors.AsType[*run.Error](err); ok {
-			e.Message, e.Hints = fmt.Sprintf("--%s: %s", i.GetFlag().Name, u.Message), u.Hints
 		}
 	}
 	return e
@@ -582,7 +577,7 @@ func parseBytes(s string) (int64, error) {
 func fullHelp(fs *pflag.FlagSet) string {
 	var b strings.Builder
 	b.WriteString(shortUsage[:strings.Index(shortUsage, "\n\n  -m, --model")] + "\n")
-	noValue := strings.NewReplacer(`--help string[="short"]  `, "--help[=all]  ", "--verbose count ", "--verbose ")
+	noValue := strings.NewReplacer(`--help string[="short"]`, "--help[=all]           ", "--verbose count", "--verbose      ") // of equal length: the columns stay
 	for _, g := range groups {
 		part := pflag.NewFlagSet("", pflag.ContinueOnError)
 		part.SortFlags = false
