@@ -62,7 +62,7 @@ type grep struct {
 	text    []byte
 	matches int
 	full    bool
-	skipped int
+	left    leftOut
 }
 
 func (g *grep) report(pattern string) []byte {
@@ -72,7 +72,7 @@ func (g *grep) report(pattern string) []byte {
 	case g.matches == 0:
 		g.text = fmt.Appendf(g.text, "no line matches %q\n", pattern)
 	}
-	return appendSkipped(g.text, g.skipped)
+	return g.left.appendTo(g.text)
 }
 
 // single searches one file, a binary one too, where grep on a tree would skip it.
@@ -93,7 +93,7 @@ func (g *grep) single(ctx context.Context, p *place) error {
 
 // add takes the findings of a file or batch, in order, and says whether there is room.
 func (g *grep) add(f findings) bool {
-	g.skipped += f.unread
+	g.left.unread += f.unread
 	if g.full || f.matches == 0 {
 		return !g.full
 	}
@@ -130,15 +130,15 @@ func (g *grep) tree(ctx context.Context, p *place) error {
 		workers.Go(func() { g.work(ctx, jobs) })
 	}
 	type ending struct {
-		skipped int
-		err     error
+		left leftOut
+		err  error
 	}
 	walkEnd := make(chan ending, 1)
 	workers.Go(func() {
 		defer close(order)
 		defer close(jobs)
-		skipped, err := g.v.walk(ctx, dir, p.rel, 1, maxDepthWalked, func(w *walked) error { return g.deal(ctx, w, jobs, order) })
-		walkEnd <- ending{skipped, err}
+		left, err := g.v.walk(ctx, dir, p.rel, func(w *walked) error { return g.deal(ctx, w, jobs, order) })
+		walkEnd <- ending{left, err}
 	})
 	for b := range order {
 		if !g.full && !g.add(<-b.found) {
@@ -149,7 +149,7 @@ func (g *grep) tree(ctx context.Context, p *place) error {
 	if g.full {
 		return nil
 	}
-	g.skipped += walked.skipped
+	g.left.add(walked.left)
 	return walked.err
 }
 

@@ -111,7 +111,7 @@ func (v *view) getTree(ctx context.Context, args arguments) (*Result, error) {
 	if deepest < 1 {
 		return nil, fmt.Errorf("max_depth must be at least 1, not %d", deepest)
 	}
-	t := outline{v: v, ctx: ctx, deepest: int(min(deepest, maxDepthWalked))}
+	t := outline{v: v, ctx: ctx, deepest: deepest}
 	t.text = append(append(t.text, shownName(p.rel)...), "/\n"...)
 	t.directory(dir, p.rel, 1)
 	if ctx.Err() != nil {
@@ -120,27 +120,24 @@ func (v *view) getTree(ctx context.Context, args arguments) (*Result, error) {
 	if t.full {
 		t.text = fmt.Appendf(t.text, "[toolpipe] the tree stops here after %d entries; give a path further down or a smaller max_depth\n", t.lines)
 	}
-	if t.skipped > 0 {
-		t.text = fmt.Appendf(t.text, "[toolpipe] %d directories could not be read\n", t.skipped)
-	}
-	return textResult(t.text), nil
+	return textResult(t.left.appendTo(t.text)), nil
 }
 
 // outline is a tree being written, two spaces for each level.
 type outline struct {
 	v       *view
 	ctx     context.Context
-	deepest int
+	deepest int64 // as asked
 	text    []byte
 	lines   int
-	skipped int
+	left    leftOut
 	full    bool
 }
 
 func (t *outline) directory(dir *os.Root, at string, depth int) {
 	list, total, err := t.v.entries(t.ctx, dir, at, maxListed)
 	if err != nil {
-		t.skipped++
+		t.left.unread++
 		return
 	}
 	w := walked{at: at}
@@ -161,7 +158,11 @@ func (t *outline) directory(dir *os.Root, at string, depth int) {
 			continue
 		}
 		t.text = append(t.text, '/', '\n')
-		if depth < t.deepest {
+		switch {
+		case int64(depth) >= t.deepest:
+		case depth >= maxDepthWalked:
+			t.left.deep++
+		default:
 			t.enter(dir, e.Name(), w.rel(e.Name()), depth+1)
 		}
 	}
@@ -171,7 +172,7 @@ func (t *outline) directory(dir *os.Root, at string, depth int) {
 func (t *outline) enter(dir *os.Root, name, rel string, depth int) {
 	sub, err := t.v.subdirectory(dir, name, rel, nil)
 	if err != nil {
-		t.skipped++
+		t.left.unread++
 		return
 	}
 	defer sub.Close()

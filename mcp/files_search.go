@@ -25,7 +25,7 @@ func (v *view) searchFiles(ctx context.Context, args arguments) (*Result, error)
 	defer p.close()
 	var b []byte
 	found := 0
-	skipped, err := v.walk(ctx, dir, p.rel, 1, maxDepthWalked, func(w *walked) error {
+	left, err := v.walk(ctx, dir, p.rel, func(w *walked) error {
 		from := startedAt(p.rel, w.at)
 		for _, e := range w.entries {
 			rel := e.Name()
@@ -55,7 +55,7 @@ func (v *view) searchFiles(ctx context.Context, args arguments) (*Result, error)
 	case found == 0:
 		b = fmt.Appendf(b, "no file matches %q below %q\n", args.text("pattern"), p.rel)
 	}
-	return textResult(appendSkipped(b, skipped)), nil
+	return textResult(left.appendTo(b)), nil
 }
 
 // startedAt is a directory seen from where the search began; "" for that one.
@@ -67,13 +67,6 @@ func startedAt(start, at string) string {
 		return at
 	}
 	return strings.TrimPrefix(strings.TrimPrefix(at, start), "/")
-}
-
-func appendSkipped(b []byte, skipped int) []byte {
-	if skipped > 0 {
-		b = fmt.Appendf(b, "[toolpipe] %d directories or entries could not be read\n", skipped)
-	}
-	return b
 }
 
 // includes says whether grep looks into a file; without a pattern into all.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -86,39 +87,73 @@ func (w *walked) rel(name string) string {
 	return w.at + "/" + name
 }
 
+// leftOut is what a walk did not look at. A caller that shows nothing of it
+// would say that there is nothing.
+type leftOut struct {
+	unread int // files and directories that could not be opened
+	beyond int // entries of directories with more than maxKept
+	deep   int // directories at maxDepthWalked
+}
+
+func (l *leftOut) add(m leftOut) {
+	l.unread += m.unread
+	l.beyond += m.beyond
+	l.deep += m.deep
+}
+
+// appendTo appends a line for each kind.
+func (l leftOut) appendTo(b []byte) []byte {
+	if l.unread > 0 {
+		b = fmt.Appendf(b, "[toolpipe] %d directories or files could not be read\n", l.unread)
+	}
+	if l.beyond > 0 {
+		b = fmt.Appendf(b, "[toolpipe] %d entries were not looked at: of a directory only the first %d are\n", l.beyond, maxKept)
+	}
+	if l.deep > 0 {
+		b = fmt.Appendf(b, "[toolpipe] %d directories were not looked into, being %d levels down; give a path further down\n", l.deep, maxDepthWalked)
+	}
+	return b
+}
+
 // walk visits a directory, then those in it, in order of their names. It
-// follows no links and stays out of the kernel's file systems. What cannot be
-// read is counted and left out.
-func (v *view) walk(ctx context.Context, dir *os.Root, at string, depth, deepest int, visit func(*walked) error) (skipped int, err error) {
-	w := &walked{dir: dir, at: at, depth: depth}
+// follows no links and stays out of the kernel's file systems. What it leaves
+// out is counted.
+func (v *view) walk(ctx context.Context, dir *os.Root, at string, visit func(*walked) error) (leftOut, error) {
+	var left leftOut
+	err := v.walkFrom(ctx, &walked{dir: dir, at: at, depth: 1}, visit, &left)
+	return left, err
+}
+
+func (v *view) walkFrom(ctx context.Context, w *walked, visit func(*walked) error, left *leftOut) error {
 	w.retain()
 	defer w.release()
-	entries, total, err := v.entries(ctx, dir, at, maxKept)
+	entries, total, err := v.entries(ctx, w.dir, w.at, maxKept)
 	if err != nil {
-		if ctx.Err() != nil {
-			return 0, context.Cause(ctx)
-		}
-		return 1, nil
+		left.unread++
+		return context.Cause(ctx)
 	}
-	skipped = total - len(entries)
+	left.beyond += total - len(entries)
 	w.entries = entries
 	if err := visit(w); err != nil {
-		return skipped, err
+		return err
 	}
 	for _, e := range entries {
-		if !e.IsDir() || depth >= deepest {
+		switch {
+		case !e.IsDir():
+			continue
+		case w.depth == maxDepthWalked:
+			left.deep++
 			continue
 		}
 		rel := w.rel(e.Name())
-		sub, err := v.subdirectory(dir, e.Name(), rel, nil)
+		sub, err := v.subdirectory(w.dir, e.Name(), rel, nil)
 		if err != nil {
-			skipped++
+			left.unread++
 			continue
 		}
-		n, err := v.walk(ctx, sub, rel, depth+1, deepest, visit)
-		if skipped += n; err != nil {
-			return skipped, err
+		if err := v.walkFrom(ctx, &walked{dir: sub, at: rel, depth: w.depth + 1}, visit, left); err != nil {
+			return err
 		}
 	}
-	return skipped, nil
+	return nil
 }
