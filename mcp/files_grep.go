@@ -213,6 +213,8 @@ func (g *grep) work(ctx context.Context, jobs <-chan *batch) {
 	}
 }
 
+// file searches a file that was among the entries of in. What has become a
+// link since is not followed: it may lead to what is protected.
 func (g *grep) file(ctx context.Context, s *scanner, in *walked, name string) findings {
 	f, err := in.dir.OpenFile(name, openFlags, 0)
 	if err != nil {
@@ -225,6 +227,9 @@ func (g *grep) file(ctx context.Context, s *scanner, in *walked, name string) fi
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || g.v.own.has(info) {
 		return findings{}
+	}
+	if now, err := in.dir.Lstat(name); err != nil || !os.SameFile(now, info) {
+		return findings{unread: 1}
 	}
 	s.size = info.Size()
 	return s.file(ctx, f, in.rel(name))

@@ -170,7 +170,7 @@ func (t *outline) directory(dir *os.Root, at string, depth int) {
 }
 
 func (t *outline) enter(dir *os.Root, name, rel string, depth int) {
-	sub, err := t.v.subdirectory(dir, name, rel, nil)
+	sub, err := t.v.enter(dir, name, rel)
 	if err != nil {
 		t.left.unread++
 		return

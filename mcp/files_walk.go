@@ -115,6 +115,19 @@ func (l leftOut) appendTo(b []byte) []byte {
 	return b
 }
 
+// enter opens a directory that was among the entries of dir. What has become
+// a link since is not followed: it may lead to what is protected.
+func (v *view) enter(dir *os.Root, name, rel string) (*os.Root, error) {
+	info, err := dir.Lstat(name)
+	if err != nil {
+		return nil, reason(err)
+	}
+	if !info.IsDir() {
+		return nil, errChanged
+	}
+	return v.subdirectory(dir, name, rel, info)
+}
+
 // walk visits a directory, then those in it, in order of their names. It
 // follows no links and stays out of the kernel's file systems. What it leaves
 // out is counted.
@@ -146,7 +159,7 @@ func (v *view) walkFrom(ctx context.Context, w *walked, visit func(*walked) erro
 			continue
 		}
 		rel := w.rel(e.Name())
-		sub, err := v.subdirectory(w.dir, e.Name(), rel, nil)
+		sub, err := v.enter(w.dir, e.Name(), rel)
 		if err != nil {
 			left.unread++
 			continue
