@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,16 @@ import (
 // secret says why a file or directory of this name is neither read nor
 // written nor shown, wherever it is; "" when it may be.
 func secret(name string) string {
-	n := foldName(name)
+	for n := range forms(name) {
+		if why := keeps(n); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// keeps is secret for a folded name.
+func keeps(n string) string {
 	switch n {
 	case ".git", "git~1":
 		return "it belongs to git"
@@ -40,26 +50,30 @@ func secret(name string) string {
 // be. What follows a protected directory is protected. base is the
 // directory's own name.
 func unwritable(base, path string) string {
-	outer := foldName(base)
+	outer := base
 	for name := range strings.SplitSeq(path, "/") {
 		if why := secret(name); why != "" {
 			return why
 		}
-		n := foldName(name)
-		if why := governs(outer, n); why != "" {
-			return why
+		for n := range forms(name) {
+			if why := governs(n); why != "" {
+				return why
+			}
+			for o := range forms(outer) {
+				if why := governsIn(o, n); why != "" {
+					return why
+				}
+			}
 		}
-		outer = n
+		outer = name
 	}
 	return ""
 }
 
-// governs says what a folded name in a folded directory rules over: things
-// that other programs run or obey without being asked.
-func governs(dir, name string) string {
+// governs says what a folded name rules over: things that other programs run
+// or obey without being asked.
+func governs(name string) string {
 	switch name {
-	case ".github":
-		return "" // its workflows and actions are below
 	case ".gitlab", ".gitlab-ci.yml", ".gitlab-ci.yaml", ".gitea", ".forgejo", ".circleci", ".buildkite", ".woodpecker", ".woodpecker.yml", ".woodpecker.yaml",
 		".drone.yml", ".drone.star", ".travis.yml", ".appveyor.yml", "appveyor.yml", ".cirrus.yml", ".cirrus.star", ".semaphore", ".teamcity", ".builds", ".build.yml",
 		"azure-pipelines.yml", "azure-pipelines.yaml", ".azure-pipelines", "bitbucket-pipelines.yml", "jenkinsfile", ".tekton", "cloudbuild.yaml", "cloudbuild.yml", "buildspec.yml":
@@ -75,6 +89,11 @@ func governs(dir, name string) string {
 	case ".gitconfig", ".gitmodules", ".gitattributes", ".husky", ".githooks", ".pre-commit-config.yaml", ".lefthook.yml", "lefthook.yml", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".curlrc", ".wgetrc", ".direnv", ".direnvrc", ".tool-versions", ".mise.toml", "mise.toml", ".docker", ".terraformrc", ".pylintrc", ".rvmrc", ".screenrc", ".tmux.conf":
 		return "other programs run what it says"
 	}
+	return ""
+}
+
+// governsIn is governs for names that mean something in one directory only.
+func governsIn(dir, name string) string {
 	switch dir {
 	case ".github":
 		if name == "workflows" || name == "actions" || name == "dependabot.yml" {
@@ -99,25 +118,35 @@ func governs(dir, name string) string {
 // case by Unicode's simple folding, without code points that nobody sees,
 // without the ends that Windows drops.
 func foldName(name string) string {
-	plain := true
 	for i := 0; i < len(name); i++ {
-		if c := name[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' || c == ':' {
-			plain = false
+		if c := name[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' {
+			name = strings.Map(foldRune, name)
 			break
 		}
 	}
-	if !plain {
-		if at := strings.IndexByte(name, ':'); at > 0 {
-			name = name[:at] // a stream of the file
-		}
-		name = strings.Map(foldRune, name)
-	}
+	return trimEnd(name)
+}
+
+// trimEnd is a name without the dots and blanks at its end, unless it is
+// nothing else.
+func trimEnd(name string) string {
 	if n := len(name); n > 0 && (name[n-1] == '.' || name[n-1] == ' ') {
 		if cut := strings.TrimRight(name, ". "); cut != "" {
-			name = cut
+			return cut
 		}
 	}
 	return name
+}
+
+// forms are a name folded, and that cut at each of its colons. What follows a
+// colon may name a stream of the file, or belong to the name: that is for the
+// file system to say, so all of them are looked at.
+func forms(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for n := foldName(name); n != "" && yield(n); {
+			n = trimEnd(n[:max(0, strings.LastIndexByte(n, ':'))])
+		}
+	}
 }
 
 // foldRune is the first of the characters that r is equal to, or -1.

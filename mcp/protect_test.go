@@ -33,6 +33,10 @@ var protectedNames = []struct {
 	{".git /config", false, false},
 	{"GIT~1/config", false, false},
 	{".git::$INDEX_ALLOCATION/config", false, false},
+	{"host:443.key", false, false}, // no stream, but a name with a colon
+	{"host:443.pem:x", false, false},
+	{"id_rsa:x:y", false, false},
+	{"a:b", true, true},
 	{".env", false, false},
 	{".ENV.local", false, false},
 	{".envrc", false, false},
@@ -47,6 +51,7 @@ var protectedNames = []struct {
 	{".github/workflows/x.yml", true, false},
 	{".GitHub/Workflows/x.yml", true, false},
 	{".github/actions/a/action.yml", true, false},
+	{".github::$INDEX_ALLOCATION/workflows:x/y.yml", true, false},
 	{".gitlab-ci.yml", true, false},
 	{"Jenkinsfile", true, false},
 	{".mcp.json", true, false},
