@@ -67,7 +67,7 @@ func openTree(spec FilesSpec) (*tree, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("%q is a %s, not a directory or file", spec.Root, kindOf(info.Mode()))
 	}
-	if err := t.checkRoot(); err != nil {
+	if err := t.checkRoot(path, real); err != nil {
 		return nil, err
 	}
 	if t.root, err = os.OpenRoot(t.real); err != nil {
@@ -83,23 +83,20 @@ func openTree(spec FilesSpec) (*tree, error) {
 	return t, nil
 }
 
-// checkRoot refuses roots that offer more than anybody means to.
-func (t *tree) checkRoot() error {
-	if kernels(t.real) {
+// checkRoot refuses roots that offer more than anybody means to: named by
+// path, which leads to real.
+func (t *tree) checkRoot(path, real string) error {
+	if kernels(real) {
 		return fmt.Errorf("%q: %w", t.spec.Root, errPseudo)
 	}
-	for name := range strings.SplitSeq(filepath.ToSlash(t.real), "/") {
-		if n := foldName(name); n == ".git" {
-			return fmt.Errorf("%q is inside a .git directory, which file tools neither read nor write", t.spec.Root)
+	for _, way := range [...]string{path, real} {
+		for name := range strings.SplitSeq(filepath.ToSlash(way), "/") {
+			if why := secret(name); why != "" {
+				return fmt.Errorf("%q is protected because of %q: %s; file tools neither read nor write it", t.spec.Root, name, why)
+			}
 		}
 	}
-	if t.only != "" {
-		if why := secret(t.only); why != "" {
-			return fmt.Errorf("%q is protected: %s; file tools neither read nor write it", t.spec.Root, why)
-		}
-		return nil
-	}
-	if what := wide(t.real, t.spec.Home); what != "" && !t.spec.Anyway {
+	if what := wide(t.real, t.spec.Home); what != "" && t.only == "" && !t.spec.Anyway {
 		return fmt.Errorf("%q is %s; name a directory in it, or add --files-anyway", t.spec.Root, what)
 	}
 	return nil

@@ -73,7 +73,11 @@ func (v *view) makeDirectory(asked string, names []string) error {
 	return nil
 }
 
-func (v *view) unwritable(rel string) string { return unwritable(filepath.Base(v.real), rel) }
+// unwritable is for a path from the root. The root's own path counts: who
+// names a protected directory as the root means it to be read.
+func (v *view) unwritable(rel string) string {
+	return unwritable(filepath.ToSlash(filepath.Join(v.real, rel)))
+}
 
 // replace puts a new file in the place of what is there, or of nothing. Who
 // reads sees the old or the new content. Neither a link nor another name of

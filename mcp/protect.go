@@ -46,11 +46,10 @@ func keeps(n string) string {
 	return ""
 }
 
-// unwritable says why a path below a directory is not written; "" when it may
-// be. What follows a protected directory is protected. base is the
-// directory's own name.
-func unwritable(base, path string) string {
-	outer := base
+// unwritable says why a path with slashes is not written; "" when it may be.
+// What follows a protected directory is protected.
+func unwritable(path string) string {
+	outer := ""
 	for name := range strings.SplitSeq(path, "/") {
 		if why := secret(name); why != "" {
 			return why

@@ -76,7 +76,7 @@ func TestProtectedNames(t *testing.T) {
 		if read != c.read {
 			t.Errorf("%q is read: %t", c.path, read)
 		}
-		if write := unwritable("", c.path) == ""; write != c.write {
+		if write := unwritable(c.path) == ""; write != c.write {
 			t.Errorf("%q is written: %t", c.path, write)
 		}
 	}
@@ -129,6 +129,59 @@ func TestProtectedNewFiles(t *testing.T) {
 			t.Errorf("%q: %v", c.path, err)
 		}
 		os.RemoveAll(filepath.Join(dir, strings.Split(c.path, "/")[0]))
+	}
+}
+
+// TestProtectedRoots names protected places as roots: that is no consent
+// (security.md C7.08: denied even with every approval flag).
+func TestProtectedRoots(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		root, file string // file "": the root is one
+		taken      bool
+	}{
+		{"r/.ssh", "authorized_keys", false}, {"r/.aws", "credentials", false}, {"r/.env.d", "local", false}, {"r/.git/hooks", "pre-commit", false}, {"r/.ssh/keys.d", "x", false},
+		{"r/.ssh/config", "", false}, {"r/.env", "", false}, {"r/.GnuPG/x", "", false},
+		{"r/.github/workflows", "x.yml", true}, {"r/.vscode", "tasks.json", true}, {"r/.claude/commands/deep", "x.md", true}, {"r/.config/fish", "config.fish", true},
+		{"r/.github", "workflows/x.yml", true}, {"r/.github/workflows/y.yml", "", true}, {"r/.vscode/tasks2.json", "", true}, {"r/AGENTS.md", "", true},
+	} {
+		put(t, filepath.Join(dir, c.root, c.file), "old\n")
+		server, err := Files(FilesSpec{Root: filepath.Join(dir, c.root)})
+		if !c.taken {
+			if err == nil || !strings.Contains(err.Error(), "neither read nor write") {
+				t.Errorf("root %s: %v", c.root, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("root %s: %v", c.root, err)
+			continue
+		}
+		s := local(t, server)
+		path := c.file
+		if path == "" {
+			path = filepath.Base(c.root)
+		}
+		works(t, s, "read_file", "path", path)
+		fails(t, s, "protected", "write_file", "path", path, "content", "new\n")
+		fails(t, s, "protected", "edit_file", "path", path, "old_string", "old", "new_string", "new")
+		if c.file != "" && !strings.Contains(c.file, "/") {
+			fails(t, s, "protected", "write_file", "path", "made/here", "content", "new\n")
+		}
+		if got := get(t, filepath.Join(dir, c.root, c.file)); got != "old\n" {
+			t.Errorf("root %s: %s was changed", c.root, path)
+		}
+	}
+	for name, target := range map[string]string{".aws": "r", ".env": "r/AGENTS.md"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Skip(err)
+		}
+		if _, err := Files(FilesSpec{Root: filepath.Join(dir, name)}); err == nil {
+			t.Errorf("the link %s was taken as the root", name)
+		}
 	}
 }
 
