@@ -404,12 +404,17 @@ func TestHugeFiles(t *testing.T) {
 	if got := works(t, s, "read_file", "path", "sparse", "offset", 0); len(got) > maxText+200 || !strings.HasPrefix(got, "first\n") || !strings.Contains(got, "[toolpipe] bytes 0 to 245760 of 10737418240") {
 		t.Errorf("range: %d bytes, %.100q", len(got), got)
 	}
-	if got := works(t, s, "get_file_slice", "path", "sparse", "start_line", 2, "end_line", 2); got != "second\n" {
-		t.Errorf("slice: %q", got)
+	fails(t, s, "binary file of 10737418240 bytes", "get_file_slice", "path", "sparse", "start_line", 2, "end_line", 2)
+	late := filepath.Join(root, "late") // nothing at its beginning says that it is binary
+	put(t, late, strings.Repeat("some text\n", readChunk/10+1))
+	if err := os.Truncate(late, 100<<30); err != nil {
+		t.Skip(err)
 	}
-	if got := works(t, s, "get_file_slice", "path", "sparse", "start_line", 3); len(got) > maxText+200 || !strings.Contains(got, "[toolpipe] the slice is cut") {
+	fails(t, s, "the first 268435456", "get_file_slice", "path", "late", "start_line", 10_000, "end_line", 10_001)
+	if got := works(t, s, "get_file_slice", "path", "late", "start_line", 3); len(got) > maxText+200 || !strings.Contains(got, "[toolpipe] the slice is cut") {
 		t.Errorf("slice: %d bytes", len(got))
 	}
+	os.Remove(late) // grep would search it to its end
 	if got := works(t, s, "get_file_summary", "path", "sparse"); !strings.Contains(got, "10737418240 bytes\nkind: binary") {
 		t.Errorf("summary: %s", got)
 	}

@@ -47,7 +47,7 @@ func (v *view) readFile(_ context.Context, args arguments) (*Result, error) {
 	}
 	buf = buf[:n]
 	if !part && looksBinary(buf) {
-		return nil, fmt.Errorf("%q is a binary file of %d bytes, not text; get_file_summary says more, offset and length read a part of it anyway", path, size)
+		return nil, errBinary(path, size)
 	}
 	rest := min(length, size-offset) - int64(n)
 	if rest > 0 {
@@ -55,6 +55,10 @@ func (v *view) readFile(_ context.Context, args arguments) (*Result, error) {
 		buf = fmt.Appendf(buf, "\n[toolpipe] bytes %d to %d of %d are shown; go on with offset %d\n", offset, offset+int64(len(buf)), size, offset+int64(len(buf)))
 	}
 	return textResult(buf), nil
+}
+
+func errBinary(path string, size int64) error {
+	return fmt.Errorf("%q is a binary file of %d bytes, not text; get_file_summary says more, read_file with offset and length reads a part of it anyway", path, size)
 }
 
 // looksBinary says whether a file that begins so is not text.
@@ -81,7 +85,7 @@ func (v *view) getFileSlice(ctx context.Context, args arguments) (*Result, error
 	case args.has("end_line") && last < first:
 		return nil, fmt.Errorf("end_line %d is before start_line %d", last, first)
 	}
-	f, _, path, err := v.openArgument(args)
+	f, size, path, err := v.openArgument(args)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +95,10 @@ func (v *view) getFileSlice(ctx context.Context, args arguments) (*Result, error
 		return nil, fmt.Errorf("%q: %w", path, reason(err))
 	}
 	switch {
+	case s.binary:
+		return nil, errBinary(path, size)
+	case s.far:
+		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and no lines are counted behind; read_file with offset reads there, grep_files finds lines", path, size, maxCounted, s.line)
 	case s.full:
 		s.text = wholeRunes(s.text)
 		s.text = fmt.Appendf(s.text, "\n[toolpipe] the slice is cut at %d bytes, in line %d\n", len(s.text), s.line)
@@ -109,20 +117,34 @@ type slice struct {
 	begun       bool  // it has a byte
 	text        []byte
 	full        bool
+	binary      bool
+	far         bool // it is not in the first maxCounted bytes
 }
 
-const readChunk = 64 << 10
+const (
+	readChunk  = 64 << 10
+	maxCounted = 256 << 20 // bytes in which lines are counted: no call may last as long as a file is
+)
 
 func (s *slice) read(ctx context.Context, r io.Reader) error {
 	buf := make([]byte, readChunk)
 	s.line = 1
-	for s.last < 0 || s.line <= s.last {
+	for total := 0; s.last < 0 || s.line <= s.last; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		n, err := r.Read(buf)
+		if total == 0 && looksBinary(buf[:n]) {
+			s.binary = true
+			return nil
+		}
+		total += n
 		s.take(buf[:n])
 		if err == io.EOF || s.full {
+			return nil
+		}
+		if total >= maxCounted {
+			s.far = true
 			return nil
 		}
 		if err != nil {

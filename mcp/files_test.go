@@ -171,6 +171,7 @@ func TestFilesErrors(t *testing.T) {
 	fails(t, s, "is a directory", "read_file", "path", "src")
 	fails(t, s, "not a directory", "list_directory", "path", "empty")
 	fails(t, s, "binary", "read_file", "path", "bin")
+	fails(t, s, "binary", "get_file_slice", "path", "bin")
 	fails(t, s, "past the end", "read_file", "path", "empty", "offset", 1)
 	fails(t, s, "2 times", "edit_file", "path", "src/main.go", "old_string", "a", "new_string", "b")
 	fails(t, s, "not in the file", "edit_file", "path", "src/main.go", "old_string", "c", "new_string", "b")
