@@ -138,7 +138,7 @@ func (s *summary) report(b, head []byte, size int64) []byte {
 	} else {
 		b = fmt.Appendf(b, "lines: %d\n", s.lines)
 	}
-	if s.partial {
+	if s.partial && size <= maxSummarised {
 		b = append(b, "the last line has no line end\n"...)
 	}
 	if s.longest > 1000 {
