@@ -52,9 +52,29 @@ func (v *view) readFile(_ context.Context, args arguments) (*Result, error) {
 	rest := min(length, size-offset) - int64(n)
 	if rest > 0 {
 		buf = wholeRunes(buf)
-		buf = fmt.Appendf(buf, "\n[toolpipe] bytes %d to %d of %d are shown; go on with offset %d\n", offset, offset+int64(len(buf)), size, offset+int64(len(buf)))
+	}
+	end := offset + int64(len(buf))
+	buf = warnOther(buf, part)
+	if rest > 0 {
+		buf = fmt.Appendf(buf, "\n[toolpipe] bytes %d to %d of %d are shown; go on with offset %d\n", offset, end, size, end)
 	}
 	return textResult(buf), nil
+}
+
+// warnOther says of text that is not UTF-8 that it is not shown as it is. A
+// part may begin and end within a character.
+func warnOther(b []byte, part bool) []byte {
+	inner := b
+	if part {
+		inner = wholeRunes(b)
+		for n := 0; n < utf8.UTFMax-1 && len(inner) > 0 && !utf8.RuneStart(inner[0]); n++ {
+			inner = inner[1:]
+		}
+	}
+	if utf8.Valid(inner) {
+		return b
+	}
+	return append(b, "\n[toolpipe] this is not all UTF-8: bytes that are not are shown as U+FFFD and would be lost if it were written back; edit_file and set_file_slice keep what they do not replace\n"...)
 }
 
 func errBinary(path string, size int64) error {
@@ -100,14 +120,13 @@ func (v *view) getFileSlice(ctx context.Context, args arguments) (*Result, error
 	case s.far:
 		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and no lines are counted behind; read_file with offset reads there, grep_files finds lines", path, size, maxCounted, s.line)
 	case s.full:
-		s.text = wholeRunes(s.text)
-		s.text = fmt.Appendf(s.text, "\n[toolpipe] the slice is cut at %d bytes, in line %d\n", len(s.text), s.line)
+		return textResult(s.cut()), nil
 	case first > s.count() && !(first == 1 && last < 0):
 		return nil, fmt.Errorf("%q has %d lines; start_line %d is past the end", path, s.count(), first)
 	case last > s.count():
 		return nil, fmt.Errorf("%q has %d lines; end_line %d is past the end", path, s.count(), last)
 	}
-	return textResult(s.text), nil
+	return textResult(warnOther(s.text, false)), nil
 }
 
 // slice reads lines first to last, last -1 being the end, and nothing behind.
@@ -115,6 +134,7 @@ type slice struct {
 	first, last int64
 	line        int64 // the one being read, from 1
 	begun       bool  // it has a byte
+	passed      int64 // bytes before text
 	text        []byte
 	full        bool
 	binary      bool
@@ -159,6 +179,7 @@ func (s *slice) take(b []byte) {
 		if s.line < s.first {
 			if n := int64(bytes.Count(b, []byte("\n"))); s.line+n < s.first {
 				s.line += n
+				s.passed += int64(len(b))
 				s.begun = b[len(b)-1] != '\n'
 				return
 			}
@@ -170,7 +191,11 @@ func (s *slice) take(b []byte) {
 			end, whole = len(b), false
 		}
 		if s.line >= s.first {
-			s.keep(b[:end])
+			if s.keep(b[:end]); s.full {
+				return
+			}
+		} else {
+			s.passed += int64(end)
 		}
 		s.begun = true
 		if whole {
@@ -186,6 +211,17 @@ func (s *slice) keep(b []byte) {
 		b, s.full = b[:room], true
 	}
 	s.text = append(s.text, b...)
+}
+
+// cut is the text with a note on where it ends and how to go on.
+func (s *slice) cut() []byte {
+	b := wholeRunes(s.text)
+	size := len(b)
+	on := fmt.Sprintf("start_line %d", s.line)
+	if s.line == s.first {
+		on = fmt.Sprintf("read_file, offset %d", s.passed+int64(size))
+	}
+	return fmt.Appendf(warnOther(b, false), "\n[toolpipe] the slice is cut at %d bytes, in line %d; go on with %s\n", size, s.line, on)
 }
 
 // count is how many lines were seen.

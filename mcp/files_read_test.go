@@ -1,0 +1,54 @@
+package mcp
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A slice that is cut says in which line, and how to go on.
+func TestSliceCut(t *testing.T) {
+	line := strings.Repeat("x", 99) + "\n"
+	long := strings.Repeat("\u00e9", maxText)
+	_, s := fileServer(t, map[string]string{"lines": strings.Repeat(line, 5000), "long": "a\n" + long + "\nz\n"})
+	got := works(t, s, "get_file_slice", "path", "lines", "start_line", 11)
+	last := 11 + (maxText-1)/len(line)
+	if want := fmt.Sprintf("\n[toolpipe] the slice is cut at %d bytes, in line %d; go on with start_line %d\n", maxText, last, last); !strings.HasSuffix(got, want) {
+		t.Errorf("…%q\nwant %q", got[len(got)-120:], want)
+	}
+	got = works(t, s, "get_file_slice", "path", "long", "start_line", 2)
+	want := fmt.Sprintf("\n[toolpipe] the slice is cut at %d bytes, in line 2; go on with read_file, offset %d\n", maxText, maxText+2)
+	if text, ok := strings.CutSuffix(got, want); !ok || text != long[:maxText] {
+		t.Errorf("…%q\nwant %q", got[len(got)-120:], want)
+	}
+	if got := works(t, s, "read_file", "path", "long", "offset", maxText+2, "length", 2); got != "\u00e9" {
+		t.Errorf("going on: %q", got)
+	}
+}
+
+// Text in another encoding is shown with a warning: written back it would not
+// be what it was.
+func TestNotUTF8(t *testing.T) {
+	_, s := fileServer(t, map[string]string{"latin1": "caf\xe9\nna\xefve", "utf8": "caf\u00e9\n\ufffd\n"})
+	const mark = "\n[toolpipe] this is not all UTF-8: bytes that are not are shown as U+FFFD and would be lost if it were written back; edit_file and set_file_slice keep what they do not replace\n"
+	if got := works(t, s, "read_file", "path", "latin1"); got != "caf\ufffd\nna\ufffdve"+mark {
+		t.Errorf("read_file: %q", got)
+	}
+	if got := works(t, s, "get_file_slice", "path", "latin1", "start_line", 1, "end_line", 1); got != "caf\ufffd\n"+mark {
+		t.Errorf("get_file_slice: %q", got)
+	}
+	for _, call := range [][]any{{"read_file"}, {"get_file_slice"}, {"read_file", "offset", 4}, {"read_file", "offset", 0, "length", 4}} {
+		if got := works(t, s, call[0].(string), append(call[1:], "path", "utf8")...); strings.Contains(got, "[toolpipe]") {
+			t.Errorf("%v: %q", call, got)
+		}
+	}
+}
+
+// What the summary did not read it says nothing about.
+func TestSummaryOfLongFile(t *testing.T) {
+	_, s := fileServer(t, map[string]string{"big": strings.Repeat("a line\n", maxSummarised/7+10)})
+	got := works(t, s, "get_file_summary", "path", "big")
+	if !strings.Contains(got, "in the first 67108864 bytes") || strings.Contains(got, "no line end") {
+		t.Error(got)
+	}
+}
