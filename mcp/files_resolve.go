@@ -67,8 +67,12 @@ func (v *view) find(path string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
+	return v.lookup(path, names)
+}
+
+// lookup is find for names that are some of a path's.
+func (v *view) lookup(path string, names []string) (p *place, err error) {
 	for range 16 {
-		var p *place
 		if p, err = v.follow(path, names); !errors.Is(err, errChanged) {
 			if err == nil && v.only != "" && p.rel != v.only && p.rel != "." {
 				p.close()
@@ -106,6 +110,16 @@ func (v *view) split(path string) ([]string, error) {
 			return nil, v.outside(path)
 		}
 	}
+	if v.only != "" { // what else there is no error may tell
+		clean := filepath.ToSlash(filepath.Clean(rest))
+		if clean != v.only && clean != "." {
+			return nil, v.outside(path)
+		}
+		if strings.HasSuffix(rest, "/") {
+			clean += "/"
+		}
+		rest = clean
+	}
 	names := strings.Split(rest, "/")
 	if last := len(names) - 1; names[last] == "" {
 		names[last] = "." // a trailing slash: it must be a directory
@@ -115,7 +129,7 @@ func (v *view) split(path string) ([]string, error) {
 
 func (v *view) outside(path string) error {
 	if v.only != "" {
-		return fmt.Errorf("%q is not offered; the only file is %q", path, v.only)
+		return fmt.Errorf("%q is not offered; the only file is %q in %q", path, v.only, v.path)
 	}
 	return fmt.Errorf("%q is outside the allowed root %q", path, v.path)
 }
@@ -224,7 +238,7 @@ func (p *place) down(name string, info fs.FileInfo, rel string) error {
 // or the kernel's.
 func (v *view) subdirectory(dir *os.Root, name, rel string, info fs.FileInfo) (*os.Root, error) {
 	if kernels(filepath.Join(v.real, filepath.FromSlash(rel))) {
-		return nil, errPseudo
+		return nil, v.pseudo()
 	}
 	sub, err := dir.OpenRoot(name)
 	if err != nil {
@@ -237,7 +251,7 @@ func (v *view) subdirectory(dir *os.Root, name, rel string, info fs.FileInfo) (*
 	case info != nil && !os.SameFile(info, now):
 		err = errChanged
 	case device(now) != device(v.info) && pseudo(sub):
-		err = errPseudo
+		err = v.pseudo()
 	}
 	if err != nil {
 		sub.Close()
@@ -247,6 +261,8 @@ func (v *view) subdirectory(dir *os.Root, name, rel string, info fs.FileInfo) (*
 }
 
 var errPseudo = errors.New("the file systems of the kernel (/proc, /sys, /dev) are not offered")
+
+func (v *view) pseudo() error { return fmt.Errorf("%w; the allowed root is %q", errPseudo, v.path) }
 
 // kernels says whether an absolute path is in the kernel's directories.
 func kernels(path string) bool {
@@ -267,7 +283,7 @@ func (v *view) checkOwn(p *place) error {
 }
 
 func (v *view) refusal(path, why string) error {
-	return fmt.Errorf("%q is protected: %s; file tools neither read nor write it", path, why)
+	return fmt.Errorf("%q is protected: %s; file tools neither read nor write it; the allowed root is %q", path, why, v.path)
 }
 
 // lookupError says what is wrong with a name on the way, and what is near it.
