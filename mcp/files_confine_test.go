@@ -390,6 +390,7 @@ func TestDiskFull(t *testing.T) {
 	s := local(t, server)
 	fails(t, s, "no space", "write_file", "path", "f", "content", strings.Repeat("x", 4<<20))
 	fails(t, s, "no space", "write_file", "path", "g", "content", strings.Repeat("x", 4<<20))
+	fails(t, s, "no space", "write_file", "path", "new/g", "content", strings.Repeat("x", 4<<20))
 	if entries, _ := os.ReadDir(dir); len(entries) != 1 || get(t, filepath.Join(dir, "f")) != "old\n" {
 		t.Errorf("%v", entries)
 	}

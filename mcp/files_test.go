@@ -184,3 +184,29 @@ func TestFilesErrors(t *testing.T) {
 		t.Error("an empty file is not empty")
 	}
 }
+
+// A write that is refused or fails leaves nothing behind, and speaks of the
+// path that was asked for.
+func TestWriteRefused(t *testing.T) {
+	dir, s := fileServer(t, map[string]string{"there/f": "", ".github/workflows/x.yml": "old\n"})
+	if err := os.Symlink(".github", filepath.Join(dir, "way")); err != nil {
+		t.Skip(err)
+	}
+	for _, path := range []string{"x/y/.git/config", "m/n/.env", "there/new/.vscode/tasks.json", "way/workflows/deep/x.yml", "way/actions/a/action.yml", "l/" + strings.Repeat("n", 300), "l/" + strings.Repeat("n", 300) + "/x", "there/f/g/h"} {
+		fails(t, s, path, "write_file", "path", path, "content", "x")
+	}
+	if got := works(t, s, "search_files", "pattern", "**"); got != ".github/\nthere/\nway\n.github/workflows/\n.github/workflows/x.yml\nthere/f\n" {
+		t.Errorf("left behind: %s", got)
+	}
+	works(t, s, "write_file", "path", "./x//y/z", "content", "x")
+}
+
+// Every refusal says where the caller may look instead, and no more than is true.
+func TestRefusals(t *testing.T) {
+	dir, s := fileServer(t, map[string]string{".env": "", "AGENTS.md": "text\n"})
+	root := "the allowed root is \"" + dir + "\""
+	fails(t, s, "neither read nor write it; "+root, "read_file", "path", ".env")
+	fails(t, s, "file tools do not write it; "+root, "edit_file", "path", "AGENTS.md", "old_string", "text", "new_string", "x")
+	fails(t, s, "file tools do not write it; "+root, "write_file", "path", "AGENTS.md", "content", "x")
+	works(t, s, "read_file", "path", "AGENTS.md")
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 const maxEdited = 32 << 20 // bytes of a file that is edited as a whole
@@ -18,8 +19,9 @@ func (v *view) writeFile(ctx context.Context, args arguments) (*Result, error) {
 	v.writing.Lock()
 	defer v.writing.Unlock()
 	path, content := args.text("path"), args.text("content")
-	p, err := v.findNew(path)
+	p, made, err := v.findNew(path)
 	if err != nil {
+		v.unmake(path, made)
 		return nil, err
 	}
 	defer p.close()
@@ -28,63 +30,102 @@ func (v *view) writeFile(ctx context.Context, args arguments) (*Result, error) {
 		verb = "replaced"
 	}
 	if err := p.replace(ctx, []byte(content)); err != nil {
+		v.unmake(path, made)
 		return nil, err
 	}
 	return textResult(fmt.Sprintf("%s %s: %d bytes, %d lines\n", verb, shownName(p.rel), len(content), countLines([]byte(content)))), nil
 }
 
+// madeDirectory is a directory that was made for a file to be written.
+type madeDirectory struct {
+	names []string // from the root
+	info  fs.FileInfo
+}
+
 // findNew is find for a file to be written: directories that are missing on
-// the way are made.
-func (v *view) findNew(path string) (*place, error) {
-	p, err := v.find(path)
-	if _, absent := errors.AsType[*noFile](err); !absent || v.only != "" {
-		return p, err
+// the way are made, unless the file would not be written in them. The caller
+// unmakes them when it does not get there.
+func (v *view) findNew(path string) (p *place, made []madeDirectory, err error) {
+	p, err = v.find(path)
+	if _, absent := errors.AsType[*noFile](err); !absent {
+		return p, nil, err
 	}
 	names, splitErr := v.split(path)
 	if splitErr != nil {
-		return nil, splitErr
+		return nil, nil, splitErr
 	}
 	if names[len(names)-1] == "." || slices.Contains(names, "..") {
-		return nil, err
+		return nil, nil, err
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "" || name == "." })
 	for n := 1; n < len(names); n++ {
-		if err := v.makeDirectory(path, names[:n]); err != nil {
-			return nil, err
+		info, err := v.makeDirectory(path, names[:n], names[n:])
+		if err != nil {
+			return nil, made, err
+		}
+		if info != nil {
+			made = append(made, madeDirectory{names[:n], info})
 		}
 	}
-	return v.find(path)
+	p, err = v.lookup(path, names)
+	return p, made, err
 }
 
-func (v *view) makeDirectory(asked string, names []string) error {
-	p, err := v.find(filepath.Join(names...))
+// makeDirectory makes a directory, in which the names below will follow. The
+// info is nil when it was there.
+func (v *view) makeDirectory(asked string, names, below []string) (fs.FileInfo, error) {
+	p, err := v.lookup(asked, names)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer p.close()
 	if p.info != nil {
-		return nil
+		return nil, nil
 	}
-	if why := v.unwritable(p.rel); why != "" {
-		return v.refusal(asked, why)
+	if err := v.mayWrite(asked, p.rel+"/"+strings.Join(below, "/")); err != nil {
+		return nil, err
 	}
-	if err := p.dir.Mkdir(p.name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%q: %w", asked, reason(err))
+	err = p.dir.Mkdir(p.name, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, nil
 	}
-	return nil
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", asked, reason(err))
+	}
+	info, err := p.dir.Lstat(p.name)
+	return info, reason(err)
 }
 
-// unwritable is for a path from the root. The root's own path counts: who
-// names a protected directory as the root means it to be read.
-func (v *view) unwritable(rel string) string {
-	return unwritable(filepath.ToSlash(filepath.Join(v.real, rel)))
+// unmake removes directories that were made and are still empty.
+func (v *view) unmake(asked string, made []madeDirectory) {
+	for _, m := range slices.Backward(made) {
+		p, err := v.lookup(asked, m.names)
+		if err != nil {
+			return
+		}
+		if p.info != nil && p.info.IsDir() && os.SameFile(p.info, m.info) {
+			p.dir.Remove(p.name)
+		}
+		p.close()
+	}
+}
+
+// mayWrite refuses to write at a path from the root. The root's own path
+// counts: who names a protected directory as the root means it to be read.
+func (v *view) mayWrite(asked, rel string) error {
+	why := unwritable(filepath.ToSlash(filepath.Join(v.real, rel)))
+	if why == "" {
+		return nil
+	}
+	return fmt.Errorf("%q is protected: %s; file tools do not write it; the allowed root is %q", asked, why, v.path)
 }
 
 // replace puts a new file in the place of what is there, or of nothing. Who
 // reads sees the old or the new content. Neither a link nor another name of
 // the old file is written through. The mode is kept.
 func (p *place) replace(ctx context.Context, content []byte) (err error) {
-	if why := p.v.unwritable(p.rel); why != "" {
-		return p.v.refusal(p.asked, why)
+	if err := p.v.mayWrite(p.asked, p.rel); err != nil {
+		return err
 	}
 	mode := fs.FileMode(0o666) // less the umask
 	if p.info != nil {
@@ -166,8 +207,8 @@ func (v *view) change(ctx context.Context, path string, edit func(content []byte
 	}
 	defer p.close()
 	if p.info != nil {
-		if why := v.unwritable(p.rel); why != "" {
-			return nil, v.refusal(path, why)
+		if err := v.mayWrite(path, p.rel); err != nil {
+			return nil, err
 		}
 	}
 	f, info, err := p.open()
