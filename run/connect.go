@@ -67,7 +67,8 @@ func (c *connection) hasTool(name string) bool {
 }
 
 // connectAndRead starts all servers and reads standard input meanwhile. The
-// first required server that fails ends both.
+// first required server that fails ends both, but --output messages is owed
+// the conversation that came, whatever fails.
 func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	if len(r.servers) == 0 && (r.streams.InFile || !r.cfg.readsInput(r.streams.InTerminal)) {
 		r.box = &toolbox{}
@@ -76,8 +77,12 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 		}
 		return readLimited(r.streams.In, "standard input", maxInput)
 	}
+	reading := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if r.cfg.Output != "messages" {
+		reading = ctx
+	}
 	r.face.connecting(r.servers)
 	required := func(err error) { cancel(err) }
 	if r.cfg.Mode == ListServers { // each is shown with its own story
@@ -91,7 +96,7 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	var data []byte
 	var err error
 	if r.cfg.readsInput(r.streams.InTerminal) {
-		data, err = readInput(ctx, r.streams.In, func() {
+		data, err = readInput(reading, r.streams.In, func() {
 			r.face.say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
 		})
 		if err != nil {

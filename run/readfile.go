@@ -43,8 +43,8 @@ func readFile(ctx context.Context, what, path string, limit int64, kind fileKind
 // what, the flag or key that names it, begins the error.
 func (k fileKind) read(what, path string, limit int64) ([]byte, error) {
 	mode := os.O_RDONLY
-	if k == ruleFile {
-		mode |= openNonblock // a FIFO is refused, not waited for
+	if k != plainFile {
+		mode |= openNonblock // a FIFO without a writer is refused, not waited for
 	}
 	f, err := os.OpenFile(path, mode, 0)
 	if err != nil {
