@@ -234,8 +234,10 @@ func (e *entry) finish(at value) error {
 			e.Dir = neutralDir
 		}
 	}
-	if err := e.checkURL(); err != nil {
-		return at.within(err)
+	if e.URL != "" {
+		if _, err := checkURL(e.URL); err != nil {
+			return at.within(within("server "+strconv.Quote(e.Name), err))
+		}
 	}
 	return nil
 }

@@ -71,8 +71,12 @@ func parseTarget(s string, taken func(string) bool) (server, error) {
 	srv := server{origin: "--mcp " + shellQuote(s)}
 	name, srv.optional = strings.CutSuffix(name, "?")
 	if isURL(target) {
+		u, err := checkURL(target)
+		if err != nil {
+			return srv, within("--mcp", err)
+		}
 		if !named {
-			name = nameOfURL(target, taken)
+			name = nameOfURL(u, taken)
 		}
 		srv.URL = target
 	} else {
@@ -103,7 +107,7 @@ func parseTarget(s string, taken func(string) bool) (server, error) {
 		return srv, usage("--mcp: the name %q is reserved for a built-in server", name)
 	}
 	srv.Name = name
-	return srv, srv.checkURL()
+	return srv, nil
 }
 
 // isURL tells an http or https URL from a command line. Schemes are
@@ -115,29 +119,29 @@ func isURL(target string) bool {
 
 // checkURL refuses a URL that cannot be a server's: an error before anything
 // is started.
-func (s *server) checkURL() error {
-	if s.URL == "" {
-		return nil
-	}
-	u, err := url.Parse(s.URL)
+func checkURL(target string) (*url.URL, error) {
+	u, err := url.Parse(target)
 	switch {
+	case err != nil && strings.Contains(target, "@"): // there may be a password in it
+		return nil, usage("what was given is not a URL")
 	case err != nil:
-		return usage("server %q: not a URL", s.Name)
+		return nil, usage("%q is not a URL", target)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return usage("server %q: %q is not an http or https URL", s.Name, u.Redacted())
+		return nil, usage("%q is not an http or https URL", u.Redacted())
 	case u.User != nil:
-		return usageError([]string{"--mcp-auth-env NAME=VAR sends the bearer token in VAR"}, "server %q: the URL holds a user name or password", s.Name)
+		return nil, usageError([]string{"--mcp-auth-env NAME=VAR sends the bearer token in VAR"}, "the URL holds a user name or password")
 	}
-	return nil
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 || port[0] == '0' {
+			return nil, usage("%q has no port that exists", u.Redacted())
+		}
+	}
+	return u, nil
 }
 
 // nameOfURL names a server after its host's first label; an IP address or a
 // name that is taken gets the port added.
-func nameOfURL(target string, taken func(string) bool) string {
-	u, err := url.Parse(target)
-	if err != nil {
-		return ""
-	}
+func nameOfURL(u *url.URL, taken func(string) bool) string {
 	host, port := u.Hostname(), u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
