@@ -74,10 +74,15 @@ func (s *Session) watch(ctx context.Context) (context.Context, *watch) {
 			w.alive()
 			return
 		}
-		w.cancel(errIdle)
+		w.late(errIdle)
 	})
-	w.hard = time.AfterFunc(hardFactor*w.limit, func() { w.cancel(errHard) })
+	w.hard = time.AfterFunc(hardFactor*w.limit, func() { w.late(errHard) })
 	return ctx, w
+}
+
+// late says also which limit it was.
+func (w *watch) late(err error) {
+	w.cancel(fmt.Errorf("%w of %v; --tool-timeout, or tool_timeout in the config, raises it", err, w.limit))
 }
 
 // alive is called for progress: nothing else puts the deadline off.
@@ -124,7 +129,9 @@ func (s *Session) callError(ctx context.Context, err error) *CallError {
 		return e
 	}
 	e.Sent = mayHaveArrived(err)
-	if s.conn.lost() != nil {
+	if errors.Is(err, errIdle) || errors.Is(err, errHard) {
+		e.Message = fmt.Sprintf("server %q: %v", s.spec.Name, err)
+	} else if s.conn.lost() != nil {
 		e.Message = s.lostMessage(err)
 	} else if refusedAccess(err) {
 		e.Message += "; " + s.accessHint(err)

@@ -30,13 +30,13 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	case v.err != nil || v.modern:
 		return v.err
 	case s.spec.Protocol == modernRevision:
-		return errors.Join(errNotModern, first)
+		return together(errNotModern, first)
 	}
 	err = s.legacyHTTP(ctx, h, v.version)
 	if errors.Is(err, errModern) { // reached after an outage of the probe
 		v, err = s.probeHTTP(ctx)
 		if err == nil && !v.modern {
-			err = errors.Join(errModern, v.err)
+			err = together(errModern, v.err)
 		}
 		return err
 	}

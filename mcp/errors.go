@@ -10,6 +10,33 @@ import (
 	"syscall"
 )
 
+// joined are errors that belong together, told in one line.
+type joined []error
+
+// together leaves out what is nil.
+func together(errs ...error) error {
+	var j joined
+	for _, err := range errs {
+		if err != nil {
+			j = append(j, err)
+		}
+	}
+	if len(j) == 0 {
+		return nil
+	}
+	return j
+}
+
+func (j joined) Error() string {
+	var said []string
+	for _, err := range j {
+		said = append(said, err.Error())
+	}
+	return strings.Join(said, "; ")
+}
+
+func (j joined) Unwrap() []error { return j }
+
 // refusedAccess says whether err is a 401 or 403: never evidence of an era.
 func refusedAccess(err error) bool {
 	e, ok := errors.AsType[*statusError](err)

@@ -166,7 +166,7 @@ func (h *httpConn) post(ctx context.Context, r *request, body []byte, at httpSta
 		kept := !h.conns.fleeting.Load()
 		res, err := h.send(ctx, req)
 		switch {
-		case closedByServer(err) && kept && h.conns.fleeting.Load() && (!r.once || !sent.began.Load()): // again, unlike before
+		case errors.Is(err, errGone) && kept && (!r.once || !sent.began.Load()): // again, unlike before
 		case err != nil:
 			return nil, &undelivered{sent: sent.began.Load(), cause: err}
 		case h.refusal(res) && !r.once && renewed < 2:
@@ -185,7 +185,7 @@ func (h *httpConn) post(ctx context.Context, r *request, body []byte, at httpSta
 			e := h.failure(res)
 			to, err := h.redirected(at.url, e)
 			if err != nil || r.once || hops == 3 {
-				return nil, &undelivered{cause: errors.Join(e, err)}
+				return nil, &undelivered{cause: together(e, err)}
 			}
 			hops++
 			at.url = to

@@ -55,6 +55,8 @@ func (x *exchangeReader) read(res *http.Response) ([]byte, error) {
 		return result, nil
 	case err == nil:
 		err = errNoReply
+	case closedByServer(err) || errors.Is(err, io.ErrUnexpectedEOF):
+		err = fmt.Errorf("%w in the middle of its answer", errGone)
 	}
 	return nil, &undelivered{sent: true, cause: err}
 }

@@ -87,7 +87,12 @@ type rpcError struct {
 	data    []byte // raw; nil when absent
 }
 
-func (e *rpcError) Error() string { return fmt.Sprintf("%s (code %d)", e.message, e.code) }
+func (e *rpcError) Error() string {
+	if e.code == 0 { // none, as a rule
+		return e.message
+	}
+	return fmt.Sprintf("%s (code %d)", e.message, e.code)
+}
 
 // answer is a reply's result, or its error as a *rpcError. The error's form is
 // the sender's affair: a bare string is taken as its message.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -31,13 +32,17 @@ func newConnections() *connections {
 	return c
 }
 
+// roundTrip fails with errGone when the server closed the connection before it
+// answered.
 func (c *connections) roundTrip(req *http.Request) (*http.Response, error) {
+	t := c.kept
 	if c.fleeting.Load() {
-		return c.single.RoundTrip(req)
+		t = c.single
 	}
-	res, err := c.kept.RoundTrip(req)
+	res, err := t.RoundTrip(req)
 	if closedByServer(err) {
 		c.fleeting.Store(true)
+		err = fmt.Errorf("%w without an answer", errGone)
 	}
 	return res, err
 }

@@ -129,7 +129,7 @@ func (g *grant) protectedResource(ctx context.Context, c challenge) ([]byte, err
 	if g.credentials.Issuer != "" {
 		return nil, nil
 	}
-	return nil, errors.Join(failures...)
+	return nil, together(failures...)
 }
 
 // wellKnownResource is where the metadata of a resource is without a hint.
@@ -176,7 +176,7 @@ func (g *grant) metadata(ctx context.Context, name string) (*issuer, error) {
 		}
 		return at, nil
 	}
-	return nil, errors.Join(failures...)
+	return nil, together(failures...)
 }
 
 func wellKnownIssuer(u *url.URL) []string {

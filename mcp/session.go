@@ -86,7 +86,7 @@ func (s *Session) request(method string, params []byte) *request {
 func (s *Session) notified(method string, params []byte) {
 	switch method {
 	case "notifications/tools/list_changed":
-		s.warnOnce(method, "tools_changed", "the server announced a changed list of tools; this run goes on with the list it began with")
+		s.warnOnce(method, "tools_changed", fmt.Sprintf("server %q announced a changed list of tools; this run goes on with the list it began with", s.spec.Name))
 	case "notifications/message":
 		s.logMessage(params)
 	case "":

@@ -74,7 +74,7 @@ func TestStdioDoubles(t *testing.T) {
 			}
 		}},
 		{double: "changes", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
-			if rec.warned("tools_changed") != 1 {
+			if w := rec.snapshot(&rec.warnings); len(w) != 1 || !strings.HasPrefix(w[0], `tools_changed: server "peer" announced`) {
 				t.Errorf("warnings: %q", rec.warnings)
 			}
 			if logs := strings.Join(rec.snapshot(&rec.logs), "\n"); !strings.Contains(logs, "warning: l: look out") {
@@ -211,6 +211,11 @@ func TestCallTimeout(t *testing.T) {
 	e := callFails(t, s, "t", `{}`)
 	if !e.Sent || e.RPC || !errors.Is(e, errIdle) {
 		t.Errorf("%+v", e)
+	}
+	for _, part := range []string{`server "peer": `, "50ms", "--tool-timeout"} {
+		if !strings.Contains(e.Message, part) {
+			t.Errorf("%q is not in %q", part, e.Message)
+		}
 	}
 	if got := rec.sentLines("notifications/cancelled"); len(got) != 1 {
 		t.Errorf("cancelled: %q", got)
