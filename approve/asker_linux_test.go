@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,6 +29,7 @@ type job struct {
 	Color      bool
 	Background bool // ask from a process group in the background
 	IgnoreHUP  bool
+	Late, Deaf bool   // SIGCONT is told of late, or never
 	Prompt     string // ask for a line of text with this prompt, instead of calls
 }
 
@@ -61,8 +63,18 @@ func (j *job) run() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	resumed := make(chan os.Signal, 1)
-	signal.Notify(resumed, syscall.SIGCONT)
+	resumed, caught := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	switch {
+	case j.Late:
+		signal.Notify(caught, syscall.SIGCONT)
+		go func() {
+			s := <-caught
+			time.Sleep(settle / 4)
+			resumed <- s
+		}()
+	case !j.Deaf:
+		signal.Notify(resumed, syscall.SIGCONT)
+	}
 	g := &Gate{Otherwise: Ask, Terminal: &Terminal{
 		Timeout: j.Timeout, Color: j.Color, Resumed: resumed,
 		Before: func() { fmt.Println("before") },
@@ -150,6 +162,26 @@ func (a *asker) watch() {
 func (a *asker) typeIn(s string) {
 	if _, err := io.WriteString(a.master, s); err != nil {
 		a.t.Fatal(err)
+	}
+}
+
+// stop stops the child, and returns when it stands still.
+func (a *asker) stop() {
+	a.t.Helper()
+	if err := a.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		a.t.Fatal(err)
+	}
+	guard := time.Now().Add(patience)
+	for running := true; running; time.Sleep(time.Millisecond) {
+		if time.Now().After(guard) {
+			a.t.Fatal("the child does not stop")
+		}
+		running = false
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", a.cmd.Process.Pid))
+		for _, path := range threads {
+			stat, _ := os.ReadFile(path)
+			running = running || !strings.Contains(string(stat), ") T ")
+		}
 	}
 }
 

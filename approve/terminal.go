@@ -41,10 +41,14 @@ type answer struct {
 }
 
 const (
-	// settle is how long input typed before the question may be on its way.
+	// settle is how long input typed before the question may be on its way, and
+	// the news that the process was stopped.
 	settle = 100 * time.Millisecond
 	// tick is how soon a cancelled context or a stopped process is noticed.
 	tick = 50 * time.Millisecond
+	// standstill is how long nothing may happen in a loop that waits a tick at
+	// a time; after more the process was stopped.
+	standstill = time.Second
 	// maxAnswer is how long a line may be that is read as an answer.
 	maxAnswer = 1024
 )
@@ -120,10 +124,11 @@ func (t *Terminal) question(ctx context.Context, tty *tty, c *Call, rule *Rule) 
 // exchange draws q and reads one line.
 func (t *Terminal) exchange(ctx context.Context, tty *tty, q *question) (string, error) {
 	deadline := time.Now().Add(t.timeout())
-	if err := t.draw(ctx, tty, q, deadline); err != nil {
+	seen, err := t.draw(ctx, tty, q, deadline)
+	if err != nil {
 		return "", err
 	}
-	return t.readLine(ctx, tty, deadline)
+	return t.readLine(ctx, tty, deadline, seen)
 }
 
 func (t *Terminal) timeout() time.Duration {
@@ -134,24 +139,25 @@ func (t *Terminal) timeout() time.Duration {
 }
 
 // draw shows the question, from a new line on: the cursor may stand after
-// something. What was typed before its last line is thrown away: that line
-// comes after the flush, so that who answers to it is heard.
-func (t *Terminal) draw(ctx context.Context, tty *tty, q *question, deadline time.Time) error {
+// something. What was typed before its last line is thrown away, at flushed:
+// that line comes after it, so that who answers to it is heard.
+func (t *Terminal) draw(ctx context.Context, tty *tty, q *question, deadline time.Time) (flushed time.Time, err error) {
 	if err := tty.write(ctx, "\n"+q.body, deadline); err != nil {
-		return err
+		return flushed, err
 	}
 	if err := sleep(ctx, settle); err != nil {
-		return err
+		return flushed, err
 	}
+	flushed = time.Now()
 	if err := tty.flushInput(); err != nil {
-		return fmt.Errorf("cannot throw away what was typed before: %w", err)
+		return flushed, fmt.Errorf("cannot throw away what was typed before: %w", err)
 	}
 	// Over the echo of what was thrown away.
 	erase := "\r" + strings.Repeat(" ", q.width-1) + "\r"
 	if t.Color {
 		erase = "\r\x1b[K"
 	}
-	return tty.write(ctx, erase+q.last, deadline)
+	return flushed, tty.write(ctx, erase+q.last, deadline)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -166,24 +172,25 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 var (
-	errResumed  = errors.New("the process was stopped and went on")
+	errResumed  = errors.New("the process was stopped, or the terminal another's")
 	errDeadline = errors.New("no answer in time")
 	errHangUp   = errors.New("end of file on the terminal")
 )
 
 // readLine reads up to a line end, which it leaves out. Nothing is read while
 // another process group is in the foreground: the answer is not ours then,
-// and the read would stop us.
-func (t *Terminal) readLine(ctx context.Context, tty *tty, deadline time.Time) (string, error) {
+// and the read would stop us. A line that may have been typed meanwhile, or
+// while the process was stopped, is none: nobody saw the question above it
+// (security.md C5.11, D.5). Nothing was typed before seen.
+func (t *Terminal) readLine(ctx context.Context, tty *tty, deadline, seen time.Time) (string, error) {
 	var line []byte
+	away := false
 	for {
 		if err := context.Cause(ctx); err != nil {
 			return "", err
 		}
-		select {
-		case <-t.Resumed:
+		if t.stopped(&seen, 0) {
 			return "", errResumed
-		default:
 		}
 		if time.Now().After(deadline) {
 			return "", errDeadline
@@ -192,24 +199,51 @@ func (t *Terminal) readLine(ctx context.Context, tty *tty, deadline time.Time) (
 			if tty.gone() {
 				return "", errHangUp
 			}
+			away = true
 			if err := sleep(ctx, tick); err != nil {
 				return "", err
 			}
 			continue
 		}
+		if away {
+			return "", errResumed
+		}
 		n, err := tty.read(&line, tick)
 		if err != nil {
 			return "", err
 		}
-		if n == 0 {
+		end := strings.IndexAny(string(line), "\r\n")
+		if n == 0 || end < 0 && len(line) <= maxAnswer {
 			continue
 		}
-		if i := strings.IndexAny(string(line), "\r\n"); i >= 0 {
-			return string(line[:i]), nil
+		if t.stopped(&seen, settle) {
+			return "", errResumed
 		}
-		if len(line) > maxAnswer {
+		if away = !tty.foreground(); away {
+			continue
+		}
+		if end < 0 {
 			_ = tty.flushInput() // the rest of a line that no longer matters
-			return string(line), nil
+			end = len(line)
 		}
+		return string(line[:end]), nil
+	}
+}
+
+// stopped tells whether the process was stopped since seen, when this was
+// asked before. SIGCONT is told of by another thread, perhaps after what was
+// typed was read: wait is how long to wait for that. A standstill is the
+// second sign, which needs no thread but this one.
+func (t *Terminal) stopped(seen *time.Time, wait time.Duration) bool {
+	now := time.Now()
+	if now.Sub(*seen) > standstill {
+		return true
+	}
+	*seen = now
+	select {
+	case <-t.Resumed:
+		return true
+	case <-time.After(wait):
+		return false
 	}
 }

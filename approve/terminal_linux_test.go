@@ -218,6 +218,32 @@ func TestStopAndContinue(t *testing.T) {
 	}
 }
 
+// TestTypedWhileStopped types whole answers while the process is stopped: none
+// of them is one, whether SIGCONT is told of at once, late or never.
+func TestTypedWhileStopped(t *testing.T) {
+	for _, j := range []job{{}, {}, {}, {Late: true}, {Deaf: true}} {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			j.Calls, j.Timeout = oneCall, patience
+			a := startAsker(t, j, "")
+			a.await(ending, 1)
+			a.stop()
+			a.typeIn("y\n")
+			if j.Deaf {
+				time.Sleep(2 * standstill)
+			}
+			if err := a.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			a.await("Allow fs__write_file? "+ending, 2)
+			a.typeIn("n\n")
+			if got := a.verdict(); got != "deny by terminal: the user declined" {
+				t.Error(got)
+			}
+		})
+	}
+}
+
 func TestTerminalThatTakesNothing(t *testing.T) {
 	a := startAsker(t, job{Calls: oneCall, Timeout: 300 * time.Millisecond}, "", func(a *asker) { stopOutput(t, a.slave) })
 	if got := a.verdict(); got != "deny by terminal: the question could not be put: the terminal takes no output" {
