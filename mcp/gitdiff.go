@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"os/exec"
+
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,23 +35,27 @@ func (v *view) getGitDiff(ctx context.Context, args arguments) (*Result, error) 
 	if err != nil {
 		return nil, errors.New("git is not installed")
 	}
-	repo, err := v.borrowRepository()
+	ctx, cancel := context.WithTimeoutCause(ctx, gitTimeout, fmt.Errorf("git diff did not end within %v", gitTimeout))
+	defer cancel()
+	repo, err := v.borrowRepository(ctx, git)
 	if err != nil {
 		return nil, err
 	}
 	defer repo.remove()
-	argv := []string{"git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
-		"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all", "--src-prefix=a/", "--dst-prefix=b/",
-		"--end-of-options", base + "^{commit}"}
-	if head != "" {
-		argv = append(argv, head+"^{commit}")
+	tree, err := repo.snapshot(path)
+	if err != nil {
+		return nil, err
 	}
-	if argv = append(argv, "--"); path != "." {
-		argv = append(argv, path)
+	defer tree.close()
+	if head == "" {
+		err = tree.compare(ctx)
+	} else {
+		head += "^{commit}"
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, gitTimeout, fmt.Errorf("git diff did not end within %v", gitTimeout))
-	defer cancel()
-	return v.runDiff(ctx, &exec.Cmd{Path: git, Args: argv, Env: repo.env(v), Dir: v.real}, repo)
+	if err != nil {
+		return nil, err
+	}
+	return tree.diff(ctx, base+"^{commit}", head)
 }
 
 // checkRevision refuses what git would take for an option, for a range, or
@@ -96,207 +99,89 @@ func (v *view) diffPath(args arguments) (string, error) {
 	return filepath.ToSlash(path), nil
 }
 
-// borrowed is a git directory of ours that has the repository's objects and
-// references but nothing of its configuration: git never reads that, so that
-// no filter, driver, monitor, hook or remote of it can run a program or lead
-// out of the root.
-type borrowed struct{ dir, git string }
-
-func (b *borrowed) remove() { os.RemoveAll(b.dir) }
-
-// env is git's environment: what every child gets, and nothing of the user's
-// or the system's configuration.
-func (b *borrowed) env(v *view) []string {
-	return ChildEnv(v.spec.Environ, map[string]string{
-		"GIT_DIR": b.dir, "GIT_WORK_TREE": v.real, "GIT_INDEX_FILE": filepath.Join(b.git, "index"), "GIT_OBJECT_DIRECTORY": filepath.Join(b.git, "objects"),
-		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_ATTR_NOSYSTEM": "1", "HOME": b.dir, "XDG_CONFIG_HOME": b.dir,
-		"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1",
-		"GIT_LITERAL_PATHSPECS": "1", "GIT_PAGER": "cat", "LC_ALL": "C",
-	}, nil)
-}
-
-// borrowRepository looks at .git in the root, which has to be a plain
-// directory with all its own objects.
-func (v *view) borrowRepository() (*borrowed, error) {
-	if now, err := os.Stat(v.real); err != nil || !os.SameFile(now, v.info) {
-		return nil, errors.New("the allowed root was moved; there is no diff of it")
+// diff shows the difference between a commit and another, or what there is now
+// when head is "". What differs is asked first: git looks for attributes
+// beside each file, wherever a name leads.
+func (s *snapshot) diff(ctx context.Context, base, head string) (*Result, error) {
+	revisions := []string{"--end-of-options", base}
+	list := []string{"diff-index", "--cached"}
+	if head != "" {
+		revisions, list = append(revisions, head), []string{"diff-tree", "-r"}
 	}
-	info, err := v.root.Lstat(".git")
-	if err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("the allowed root %q is not a git repository: it has no directory .git", v.path)
+	if revisions = append(revisions, "--"); s.path != "." {
+		revisions = append(revisions, s.path)
 	}
-	for _, name := range [...]string{"objects", "refs", "HEAD", "index", "packed-refs", "config"} {
-		if info, err := v.root.Lstat(".git/" + name); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("the repository's %s is a %s: no diff is made", name, kindOf(info.Mode()))
-		}
-	}
-	for _, name := range [...]string{"commondir", "objects/info/alternates"} {
-		if _, err := v.root.Lstat(".git/" + name); err == nil {
-			return nil, fmt.Errorf("the repository keeps things elsewhere (%s): no diff is made", name)
-		}
-	}
-	for _, name := range [...]string{".git/objects", ".git/objects/pack"} {
-		if err := v.noLinks(name); err != nil {
-			return nil, err
-		}
-	}
-	dir, err := os.MkdirTemp("", "toolpipe-git-")
-	if err != nil {
-		return nil, reason(err)
-	}
-	b := &borrowed{dir: dir, git: filepath.Join(v.real, ".git")}
-	if err := b.fill(v); err != nil {
-		b.remove()
-		return nil, fmt.Errorf("the repository cannot be read: %w", reason(err))
-	}
-	return b, nil
-}
-
-// noLinks refuses a directory of objects that are elsewhere.
-func (v *view) noLinks(name string) error {
-	f, err := v.root.Open(name)
-	if err != nil {
-		return nil // not there
-	}
-	defer f.Close()
-	entries, err := f.ReadDir(100_000)
-	if err != nil && err != io.EOF {
-		return reason(err)
-	}
-	for _, e := range entries {
-		if e.Type()&fs.ModeSymlink != 0 {
-			return fmt.Errorf("the repository keeps things elsewhere (%s/%s): no diff is made", name, shownName(e.Name()))
-		}
-	}
-	return nil
-}
-
-func (b *borrowed) fill(v *view) error {
-	head, err := v.gitFile("HEAD")
-	if err != nil {
+	names := slices.Clone(s.copied)
+	err := s.b.run(ctx, func(r io.Reader) (err error) {
+		names, err = readNames(r, names)
 		return err
+	}, slices.Concat(list, []string{"-z", "--name-only", "--no-renames", "--ignore-submodules=all"}, revisions)...)
+	if err == nil {
+		err = s.attributes(ctx, names)
 	}
-	config, err := v.gitFile("config")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for name, content := range map[string][]byte{"HEAD": head, "config": plainConfig(config)} {
-		if err := os.WriteFile(filepath.Join(b.dir, name), content, 0o600); err != nil {
-			return err
-		}
-	}
-	if err := os.Mkdir(filepath.Join(b.dir, "objects"), 0o700); err != nil {
-		return err
-	}
-	links := []string{"refs", "packed-refs", "reftable"}
-	shared, _ := filepath.Glob(filepath.Join(b.git, "sharedindex.*"))
-	for _, path := range shared {
-		links = append(links, filepath.Base(path))
-	}
-	for _, name := range links {
-		if _, err := v.root.Lstat(".git/" + name); err != nil {
-			continue
-		}
-		if err := os.Symlink(filepath.Join(b.git, name), filepath.Join(b.dir, name)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (v *view) gitFile(name string) ([]byte, error) {
-	f, err := v.root.OpenFile(".git/"+name, openFlags, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", name)
-	}
-	return io.ReadAll(io.LimitReader(f, 1<<20))
-}
-
-// plainConfig takes from a repository's configuration what says how its files
-// are stored, and no more. Values are words without meaning to a shell.
-func plainConfig(config []byte) []byte {
-	b := []byte("[core]\n\trepositoryformatversion = 1\n\tbare = false\n")
-	section := ""
-	for line := range strings.Lines(string(config)) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			section = strings.ToLower(strings.TrimSpace(strings.Trim(line, "[]")))
-			continue
+	var text []byte
+	var cut bool
+	err = s.b.run(ctx, func(r io.Reader) (err error) {
+		if text, cut, err = s.shown(r); cut {
+			err = errCut
 		}
-		name, value, _ := strings.Cut(line, "=")
-		key := section + "." + strings.ToLower(strings.TrimSpace(name))
-		value = strings.ToLower(strings.TrimSpace(value))
-		switch key {
-		case "core.autocrlf", "core.eol", "core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode", "extensions.objectformat", "extensions.refstorage":
-		default:
-			continue
-		}
-		if value != "" && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789") == "" {
-			dot := strings.IndexByte(key, '.')
-			b = fmt.Appendf(b, "[%s]\n\t%s = %s\n", key[:dot], key[dot+1:], value)
-		}
-	}
-	return b
-}
-
-// runDiff runs git and keeps of its output what may be shown.
-func (v *view) runDiff(ctx context.Context, cmd *exec.Cmd, repo *borrowed) (*Result, error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, reason(err)
-	}
-	defer r.Close()
-	var errs capture
-	cmd.Stdout, cmd.Stderr = w, &errs
-	procs := v.spec.Processes
-	if procs == nil {
-		procs = &Processes{}
-	}
-	p, err := procs.Start(cmd)
-	w.Close()
-	if err != nil {
-		return nil, fmt.Errorf("git did not start: %w", reason(err))
-	}
-	stop := context.AfterFunc(ctx, func() { p.Kill(); r.SetReadDeadline(time.Now()) })
-	defer stop()
-	text, cut, err := v.shownDiff(r)
-	if cut || err != nil {
-		p.Kill()
-	}
-	failed := p.Wait()
+		return err
+	}, slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all", "--src-prefix=a/", "--dst-prefix=b/"}, revisions)...)
 	switch {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case err != nil:
-		return nil, fmt.Errorf("git's output could not be read: %w", reason(err))
 	case cut:
 		text = append(wholeRunes(text), "\n[toolpipe] the diff goes on and is cut here; a path shows less of it\n"...)
-	case failed != nil:
-		said := strings.ReplaceAll(string(errs.bytes()), repo.dir, ".git")
-		if strings.Contains(said, "bad revision") {
-			return nil, errors.New(strings.ReplaceAll("a revision names no commit: "+strings.TrimSpace(said), "^{commit}", ""))
-		}
-		return nil, fmt.Errorf("git diff failed: %s", strings.TrimSpace(said))
-	case len(text) == 0:
+	case err != nil:
+		return nil, err
+	case len(text) == 0 && len(s.left) == 0:
 		text = []byte("no differences\n")
+	}
+	for _, note := range s.left[:min(maxLeft, len(s.left))] {
+		text = append(text, note...)
+	}
+	if more := len(s.left) - maxLeft; more > 0 {
+		text = fmt.Appendf(text, "[toolpipe] %d more files are left out\n", more)
 	}
 	return textResult(text), nil
 }
 
-// shownDiff reads a diff and leaves out the files that may not be read. Every
+// errCut ends git when enough of a diff is there.
+var errCut = errors.New("the diff is too long")
+
+// readNames reads names that end with a NUL byte.
+func readNames(r io.Reader, names []string) ([]string, error) {
+	in := bufio.NewReaderSize(r, readChunk)
+	for {
+		name, err := in.ReadString(0)
+		if err == io.EOF {
+			return names, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if name = name[:len(name)-1]; !localName(name) {
+			return nil, fmt.Errorf("a commit has a file whose name %q leads out of the root: no diff is made", name)
+		}
+		names = append(names, name)
+	}
+}
+
+// shown reads a diff and leaves out the files that may not be read. Every
 // line of content begins with a blank, a sign or a backslash, so that nothing
 // in a file looks like the beginning of another.
-func (v *view) shownDiff(r io.Reader) (text []byte, cut bool, err error) {
+func (s *snapshot) shown(r io.Reader) (text []byte, cut bool, err error) {
 	in := bufio.NewReaderSize(r, readChunk)
 	shown, fresh := true, true // fresh: at the beginning of a line
 	for {
 		piece, err := in.ReadSlice('\n')
-		if fresh && bytes.HasPrefix(piece, []byte("diff --git ")) {
-			shown = v.mayShow(string(bytes.TrimSuffix(piece[len("diff --git "):], []byte("\n"))))
+		if line := bytes.TrimSuffix(piece, []byte("\n")); fresh {
+			if names, ok := bytes.CutPrefix(line, []byte("diff --git ")); ok {
+				shown = s.mayShow(headerName(string(names)))
+			} else if name, ok := bytes.CutPrefix(line, []byte("* Unmerged path ")); ok {
+				shown = s.mayShow(string(name))
+			}
 		}
 		fresh = bytes.HasSuffix(piece, []byte("\n"))
 		if shown {
@@ -313,36 +198,43 @@ func (v *view) shownDiff(r io.Reader) (text []byte, cut bool, err error) {
 	}
 }
 
-// mayShow says whether the file that "a/NAME b/NAME" names may be read.
-func (v *view) mayShow(names string) bool {
+// headerName is the name in "a/NAME b/NAME"; "" when it is not to be known.
+func headerName(names string) string {
 	half := len(names) / 2
-	first := names[:half]
 	if len(names)%2 == 0 || names[half] != ' ' {
-		return false
+		return ""
 	}
+	first := names[:half]
 	if strings.HasPrefix(first, `"`) {
-		var ok bool
-		if first, ok = unquoteC(first); !ok {
-			return false
-		}
+		first = unquoteC(first)
 	}
-	name, ok := strings.CutPrefix(first, "a/")
-	if !ok || v.own.at(filepath.Join(v.real, filepath.FromSlash(name))) {
-		return false
+	if name, ok := strings.CutPrefix(first, "a/"); ok {
+		return name
 	}
-	for part := range strings.SplitSeq(name, "/") {
-		if secret(part) != "" {
-			return false
-		}
-	}
-	info, err := v.root.Lstat(filepath.FromSlash(name))
-	return err != nil || !v.own.has(info)
+	return ""
 }
 
 // unquoteC undoes git's quoting of names, which is that of C.
-func unquoteC(s string) (string, bool) {
-	if u, err := strconv.Unquote(s); err == nil {
-		return u, true
+func unquoteC(s string) string {
+	u, _ := strconv.Unquote(s)
+	return u
+}
+
+// mayShow says whether the file of that name may be read.
+func (s *snapshot) mayShow(name string) bool {
+	if !localName(name) || s.hidden[name] || s.b.v.protects(name) {
+		return false
 	}
-	return "", false
+	info, err := s.b.v.root.Lstat(filepath.FromSlash(name))
+	return err != nil || !s.b.v.own.has(info)
+}
+
+// protects says whether a path from the root is one that is not read.
+func (v *view) protects(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if secret(part) != "" {
+			return true
+		}
+	}
+	return len(v.own.places) > 0 && v.own.at(filepath.Join(v.real, filepath.FromSlash(name)))
 }
