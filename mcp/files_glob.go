@@ -9,10 +9,15 @@ import (
 
 // glob is a pattern over paths with slashes: * ? [a-z] within a name, ** for
 // any number of directories, {a,b} for either. A pattern without a slash is
-// for the name alone, at any depth.
+// for the name alone, at any depth. A slash at the end is for directories.
 type glob struct {
 	base         bool // for the name alone
-	alternatives [][]string
+	alternatives []alternative
+}
+
+type alternative struct {
+	names []string
+	dir   bool // directories only
 }
 
 const maxAlternatives = 256
@@ -27,13 +32,14 @@ func parseGlob(pattern string) (*glob, error) {
 	}
 	g := &glob{base: !strings.Contains(pattern, "/")}
 	for _, a := range all {
-		names := strings.Split(strings.TrimPrefix(strings.TrimPrefix(a, "./"), "/"), "/")
+		a, dir := strings.CutSuffix(strings.TrimPrefix(strings.TrimPrefix(a, "./"), "/"), "/")
+		names := strings.Split(a, "/")
 		for _, n := range names {
 			if _, err := path.Match(n, ""); err != nil {
 				return nil, fmt.Errorf("pattern %q: %q is not complete ([ needs ], a final \\ a character)", pattern, n)
 			}
 		}
-		g.alternatives = append(g.alternatives, names)
+		g.alternatives = append(g.alternatives, alternative{names, dir})
 	}
 	return g, nil
 }
@@ -78,14 +84,23 @@ func joinChoices(before string, choices []string, after string) ([]string, error
 	return all, nil
 }
 
-// matches says whether a path, from where the search began, fits.
-func (g *glob) matches(rel, name string) bool {
-	for _, names := range g.alternatives {
-		if g.base {
-			if fits(names[0], name) {
-				return true
-			}
-		} else if fitsPath(names, rel) {
+// finds says whether an entry of the directory at fits. A path may be as seen
+// from where the search began, where the directory is from, or from the root:
+// that is how answers show it, and callers write what they have read.
+func (g *glob) finds(at, from string, e entry) bool {
+	if g.base {
+		return g.matches(e.Name(), e.IsDir())
+	}
+	return g.matches(relPath(from, e.Name()), e.IsDir()) || from != at && g.matches(relPath(at, e.Name()), e.IsDir())
+}
+
+// matches says whether a path fits, for a base pattern the name alone.
+func (g *glob) matches(rel string, dir bool) bool {
+	for _, a := range g.alternatives {
+		if a.dir && !dir {
+			continue
+		}
+		if g.base && fits(a.names[0], rel) || !g.base && fitsPath(a.names, rel) {
 			return true
 		}
 	}

@@ -178,8 +178,9 @@ func (g *grep) deal(ctx context.Context, w *walked, jobs, order chan<- *batch) e
 			return context.Cause(ctx)
 		}
 	}
+	from := startedAt(g.start, w.at)
 	for _, e := range w.entries {
-		if !e.Type().IsRegular() || !includes(g.include, g.start, w.rel(e.Name())) {
+		if !e.Type().IsRegular() || g.include != nil && !g.include.finds(w.at, from, e) {
 			continue
 		}
 		if names = append(names, e.Name()); len(names) == grepBatch {

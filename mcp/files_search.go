@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 )
 
@@ -28,11 +27,7 @@ func (v *view) searchFiles(ctx context.Context, args arguments) (*Result, error)
 	left, err := v.walk(ctx, dir, p.rel, func(w *walked) error {
 		from := startedAt(p.rel, w.at)
 		for _, e := range w.entries {
-			rel := e.Name()
-			if from != "" && !g.base {
-				rel = from + "/" + rel
-			}
-			if !g.matches(rel, e.Name()) {
+			if !g.finds(w.at, from, e) {
 				continue
 			}
 			if found == maxFound || len(b) > maxText {
@@ -58,18 +53,13 @@ func (v *view) searchFiles(ctx context.Context, args arguments) (*Result, error)
 	return textResult(left.appendTo(b)), nil
 }
 
-// startedAt is a directory seen from where the search began; "" for that one.
+// startedAt is a directory seen from where the search began; "." for that one.
 func startedAt(start, at string) string {
 	if start == "." {
-		if at == "." {
-			return ""
-		}
 		return at
 	}
-	return strings.TrimPrefix(strings.TrimPrefix(at, start), "/")
-}
-
-// includes says whether grep looks into a file; without a pattern into all.
-func includes(g *glob, start, rel string) bool {
-	return g == nil || g.matches(startedAt(start, rel), path.Base(rel))
+	if at == start {
+		return "."
+	}
+	return strings.TrimPrefix(at, start+"/")
 }

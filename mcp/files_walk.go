@@ -80,11 +80,14 @@ func (w *walked) release() {
 }
 
 // rel is where an entry is, from the root.
-func (w *walked) rel(name string) string {
-	if w.at == "." {
+func (w *walked) rel(name string) string { return relPath(w.at, name) }
+
+// relPath is a name in a directory that is "." or a path.
+func relPath(at, name string) string {
+	if at == "." {
 		return name
 	}
-	return w.at + "/" + name
+	return at + "/" + name
 }
 
 // leftOut is what a walk did not look at. A caller that shows nothing of it
