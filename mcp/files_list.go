@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode"
@@ -74,7 +75,7 @@ func appendListed(b []byte, dir *os.Root, e entry) []byte {
 			size = strconv.FormatInt(info.Size(), 10)
 		}
 	case e.Type()&fs.ModeSymlink != 0:
-		if t, err := dir.Readlink(e.Name()); err == nil {
+		if t, err := dir.Readlink(e.Name()); err == nil && !leadsOverSecret(t) {
 			target = " -> " + shownName(t)
 		}
 	}
@@ -83,6 +84,16 @@ func appendListed(b []byte, dir *os.Root, e entry) []byte {
 		b = append(b, '/')
 	}
 	return append(append(b, target...), '\n')
+}
+
+// leadsOverSecret says whether the target of a link has a name that is hidden.
+func leadsOverSecret(target string) bool {
+	for name := range strings.SplitSeq(filepath.ToSlash(target), "/") {
+		if secret(name) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // shownName is a name on a line of its own: as it is, or quoted where it

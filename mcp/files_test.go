@@ -216,3 +216,17 @@ func TestRefusals(t *testing.T) {
 	fails(t, s, "file tools do not write it; "+root, "write_file", "path", "AGENTS.md", "content", "x")
 	works(t, s, "read_file", "path", "AGENTS.md")
 }
+
+// A link is shown, but not that it leads to what is hidden.
+func TestHiddenTarget(t *testing.T) {
+	dir, s := fileServer(t, map[string]string{".env": "", "a": ""})
+	for name, target := range map[string]string{"hidden": "sub/../.env", "open": "a"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	const want = "file                 0  a\nlink                 -  hidden\nlink                 -  open -> a\n"
+	if got := works(t, s, "list_directory"); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
