@@ -283,12 +283,15 @@ func (s *scanner) file(ctx context.Context, r io.Reader, path string) findings {
 // block searches the whole lines of buf[from:cut].
 func (s *scanner) block(from, cut int) {
 	b := s.buf[:cut]
-	for pos := from; !s.out.full; {
+	for pos := from; ; {
 		start, end, ok := s.m.next(b, pos, s.crlf)
 		if !ok {
 			break
 		}
 		s.showAfter(b, start)
+		if s.out.full {
+			return
+		}
 		before := start
 		for range s.around {
 			if before <= max(0, s.shown) {

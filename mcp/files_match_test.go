@@ -104,3 +104,17 @@ func slowFits(pattern, path []string) bool {
 	}
 	return len(path) > 0 && fits(pattern[0], path[0]) && slowFits(pattern[1:], path[1:])
 }
+
+// Lines behind the last match that is shown are context only as far as they
+// do not match.
+func TestContextWhenFull(t *testing.T) {
+	m, err := newMatcher("b", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScanner(m, 3)
+	out := s.file(t.Context(), strings.NewReader(strings.Repeat("b\n", maxMatches)+"c\nb\nc\n"), "p")
+	if !out.full || !strings.HasSuffix(string(out.text), fmt.Sprintf("\np:%d:b\np-%d-c\n", maxMatches, maxMatches+1)) {
+		t.Errorf("…%s", out.text[len(out.text)-60:])
+	}
+}
