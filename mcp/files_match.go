@@ -29,7 +29,11 @@ func newMatcher(pattern string, ignoreCase bool) (*matcher, error) {
 	if ignoreCase {
 		flags = "(?mi)"
 	}
-	re, err := regexp.Compile(flags + pattern)
+	_, err := syntax.Parse(pattern, syntax.Perl) // alone, that an error shows nothing of ours
+	var re *regexp.Regexp
+	if err == nil {
+		re, err = regexp.Compile(flags + pattern)
+	}
 	if err != nil {
 		if e, ok := errors.AsType[*syntax.Error](err); ok {
 			return nil, fmt.Errorf("pattern %q is not an RE2 regular expression: %s: %q", pattern, e.Code, e.Expr)

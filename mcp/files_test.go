@@ -165,7 +165,7 @@ func TestFilesTools(t *testing.T) {
 }
 
 func TestFilesErrors(t *testing.T) {
-	dir, s := fileServer(t, map[string]string{"src/main.go": "a\nb\na\n", "empty": "", "bin": "\x00"})
+	dir, s := fileServer(t, map[string]string{"src/main.go": "a\nb\na\n", "empty": "", "bin": "\x00", "q": ""})
 	fails(t, s, `did you mean "src/main.go"?`, "read_file", "path", "src/mian.go")
 	fails(t, s, dir, "read_file", "path", "nothing/like/it")
 	fails(t, s, `did you mean "path"?`, "read_file", "pth", "x")
@@ -183,7 +183,11 @@ func TestFilesErrors(t *testing.T) {
 	fails(t, s, "not in the file", "edit_file", "path", "src/main.go", "old_string", "c", "new_string", "b")
 	fails(t, s, "line 2", "edit_file", "path", "src/main.go", "old_string", "  b\n", "new_string", "b")
 	fails(t, s, "has 3 lines", "set_file_slice", "path", "src/main.go", "start_line", 3, "end_line", 9, "new_content", "")
-	fails(t, s, "RE2", "grep_files", "pattern", "(")
+	fails(t, s, `expression: missing closing ): "("`, "grep_files", "pattern", "(")
+	fails(t, s, dir+"\"", "read_file", "path", "x")
+	if answer, _ := do(t, s, "read_file", "path", "x"); strings.Contains(answer, "did you mean") {
+		t.Errorf("a name of one letter that has nothing of it: %s", answer)
+	}
 	fails(t, s, "pattern", "search_files", "pattern", "[")
 	fails(t, s, "is a directory", "write_file", "path", "src", "content", "")
 	if works(t, s, "read_file", "path", "empty") != "" {

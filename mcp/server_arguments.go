@@ -174,13 +174,13 @@ func (a arguments) number(name string, otherwise float64) float64 {
 }
 
 // Nearest is the candidate that name is most likely a slip of, "" when
-// none is near. Case does not count; names of hundreds of bytes are not compared.
+// none is near or has nothing of it. Case does not count; names of hundreds of bytes are not compared.
 func Nearest(name string, candidates []string) string {
 	const longest = 200
 	if len(name) > longest {
 		return ""
 	}
-	best, least := "", 1+max(1, (len(name)+1)/3)
+	best, least := "", min(len(name), 1+max(1, (len(name)+1)/3))
 	folded := strings.ToLower(name)
 	for _, c := range candidates {
 		if len(c) > longest || len(c)-len(name) >= least || len(name)-len(c) >= least {
