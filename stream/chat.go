@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"net/http"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 )
@@ -277,9 +278,17 @@ func chatCall(w *segments, c *Call, arguments []byte) {
 // call's answer.
 func sentArguments(arguments []byte) []byte {
 	if trimmed := bytes.TrimSpace(arguments); len(trimmed) > 0 && trimmed[0] == '{' && valid(trimmed) {
-		return arguments
+		return asUTF8(arguments)
 	}
 	return []byte("{}")
+}
+
+// asUTF8 returns b, with U+FFFD for what is not UTF-8.
+func asUTF8(b []byte) []byte {
+	if utf8.Valid(b) {
+		return b
+	}
+	return bytes.ToValidUTF8(b, []byte("\ufffd"))
 }
 
 // callsAsText writes an assistant message for templates without tools; it is

@@ -187,7 +187,7 @@ func (c *openCall) addArguments(v gjson.Result) {
 		if len(piece) > 0 && bytes.Equal(piece, c.arguments) && c.complete() {
 			return
 		}
-		c.arguments = append(c.arguments, piece...)
+		c.arguments = appendPiece(c.arguments, piece)
 	}
 }
 

@@ -154,7 +154,7 @@ func (d *chatDecoder) delta(delta gjson.Result) error {
 	}
 	if refusal := delta.Get("refusal"); refusal.Str != "" {
 		d.effects.other, d.began = true, true
-		d.refusal = append(d.refusal, text(refusal)...)
+		d.refusal = appendPiece(d.refusal, text(refusal))
 	}
 	return d.toolCalls(delta)
 }
@@ -192,7 +192,7 @@ func (d *chatDecoder) part(part gjson.Result) error {
 		}
 		return nil
 	case "refusal":
-		d.refusal = append(d.refusal, text(part.Get("refusal"))...)
+		d.refusal = appendPiece(d.refusal, text(part.Get("refusal")))
 		return nil
 	}
 	return d.addText(text(part.Get("text")))
@@ -209,7 +209,7 @@ func textOf(v gjson.Result) []byte {
 	var joined []byte
 	if v.IsArray() {
 		v.ForEach(func(_, part gjson.Result) bool {
-			joined = append(joined, textOf(part)...)
+			joined = appendPiece(joined, textOf(part))
 			return true
 		})
 	}

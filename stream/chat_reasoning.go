@@ -33,7 +33,7 @@ func (e *reasoningEcho) delta(d *chatDecoder, delta gjson.Result) error {
 	if len(found) == 0 {
 		found = fromDetails
 	} else if !d.request.DiscardText {
-		e.text = append(e.text, found...)
+		e.text = appendPiece(e.text, found)
 	}
 	if len(found) > 0 {
 		d.effects.other = true
@@ -49,9 +49,9 @@ func (e *reasoningEcho) entries(d *chatDecoder, list gjson.Result) (joined []byt
 			e.details = append(e.details, strings.Clone(entry.Raw))
 		}
 		if t := text(entry.Get("text")); len(t) > 0 {
-			joined = append(joined, t...)
+			joined = appendPiece(joined, t)
 		} else {
-			joined = append(joined, text(entry.Get("summary"))...)
+			joined = appendPiece(joined, text(entry.Get("summary")))
 		}
 		return true
 	})

@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"slices"
+	"unicode/utf8"
 )
 
 // fields writes the members of a request object: what the user set by name
@@ -235,7 +236,7 @@ func imageURL(w *segments, img *Image) {
 // AppendChatMessage appends m in the chat-completions form, as `-o messages`
 // prints it and an input parser reads it: content a string, or an array of
 // parts where there are several or one is no text; null beside calls without
-// text; arguments exactly as they came. Reasoning is left out.
+// text; arguments exactly as they came, if they are UTF-8. Reasoning is left out.
 func AppendChatMessage(dst []byte, m *Message) []byte {
 	w := &segments{cur: dst}
 	w.str(`{"role":`)
@@ -270,10 +271,20 @@ func AppendChatMessage(dst []byte, m *Message) []byte {
 			if i > 0 {
 				w.str(",")
 			}
-			chatCall(w, &m.Calls[i], m.Calls[i].Arguments)
+			chatCall(w, &m.Calls[i], keptArguments(m.Calls[i].Arguments))
 		}
 		w.str("]")
 	}
 	w.str("}")
 	return w.flat()
+}
+
+// keptArguments returns arguments as a conversation keeps them. What is not
+// UTF-8 was refused and cannot be written as it came; the character before it
+// sees to it that it is refused again when the conversation is resumed.
+func keptArguments(arguments []byte) []byte {
+	if utf8.Valid(arguments) {
+		return arguments
+	}
+	return append([]byte("\ufffd"), arguments...)
 }

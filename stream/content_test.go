@@ -106,11 +106,14 @@ func FuzzLiteral(f *testing.F) {
 			t.Fatalf("literalLen(%q) = %d, %v; want %d", s, n, ok, end)
 		}
 		var scratch []byte
-		if text, m, fine := readLiteral(s, &scratch); fine != ok || (ok && (m != n || string(text) != string(appendUnquoted(nil, s[:n])))) {
+		unquoted := appendUnquoted(nil, s[:n])
+		text, m, fine := readLiteral(s, &scratch)
+		if fine && (!ok || m != n || string(text) != string(unquoted)) || !fine && ok && nextHalf(unquoted) < 0 && utf8.Valid(s[:n]) {
 			t.Errorf("readLiteral(%q) = %q, %d, %v", s, text, m, fine)
 		}
 		if ok && utf8.Valid(s[:n]) {
-			if got := string(appendUnquoted(nil, s[:n])); got != want {
+			var j joiner
+			if got := string(j.next(unquoted)) + string(j.end()); got != want {
 				t.Errorf("%q: %q, want %q", s[:n], got, want)
 			}
 		}

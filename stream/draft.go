@@ -24,6 +24,8 @@ type draft struct {
 
 	text    chunks
 	think   thinkSplitter
+	shown   joiner // of the answer
+	thought joiner // of the reasoning
 	scratch []byte
 
 	calls   []Call
@@ -48,6 +50,7 @@ func (d *draft) addText(delta []byte) error {
 		return nil
 	}
 	d.began = true
+	delta = d.shown.next(delta)
 	if d.request.ThinkTags {
 		return d.think.add(d, delta)
 	}
@@ -75,7 +78,7 @@ func (d *draft) addReasoning(delta []byte) error {
 		return nil
 	}
 	d.began = true
-	if d.sink.Reasoning != nil {
+	if delta = d.thought.next(delta); len(delta) > 0 && d.sink.Reasoning != nil {
 		if err := d.sink.Reasoning(delta); err != nil {
 			return sinkError{err}
 		}
@@ -94,13 +97,19 @@ func (d *draft) addLiteral(raw []byte, add func([]byte) error) error {
 
 // reply makes the Reply, once the decoder has found it whole.
 func (d *draft) reply() (*Reply, error) {
+	if err := d.addText(d.shown.end()); err != nil {
+		return nil, err
+	}
 	if d.request.ThinkTags {
 		if err := d.think.end(d); err != nil {
 			return nil, err
 		}
 	}
+	if err := d.addReasoning(d.thought.end()); err != nil {
+		return nil, err
+	}
 	d.fillIDs()
-	r := &Reply{Stop: d.stop, Finish: d.word, Usage: d.usage, Model: d.model, Refusal: string(d.refusal)}
+	r := &Reply{Stop: d.stop, Finish: d.word, Usage: d.usage, Model: d.model, Refusal: string(asUTF8(d.refusal))}
 	r.Message = Message{Role: Assistant, Parts: d.text.parts(), Calls: d.calls, Opaque: d.opaque}
 	switch {
 	case r.Refusal != "" && r.Stop != StopLength:

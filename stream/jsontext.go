@@ -59,7 +59,8 @@ func appendInner[S string | []byte](dst []byte, s S) []byte {
 }
 
 // appendUnquoted appends the text of a JSON string literal, given without its
-// quotes. A lone surrogate becomes U+FFFD. The literal must be valid.
+// quotes. A surrogate without its other half stays a half. The literal must be
+// valid.
 func appendUnquoted(dst, s []byte) []byte {
 	for {
 		n := plainLen(s)
@@ -83,9 +84,7 @@ func appendUnquoted(dst, s []byte) []byte {
 		case 'f':
 			dst = append(dst, '\f')
 		case 'u':
-			var n int
-			dst, n = appendEscape(dst, s)
-			s = s[n:]
+			dst, s = appendUnit(dst, hex4(s)), s[min(6, len(s)):]
 			continue
 		default:
 			dst = append(dst, c)
@@ -94,17 +93,15 @@ func appendUnquoted(dst, s []byte) []byte {
 	}
 }
 
-// appendEscape appends what the \u escape at the start of s stands for, a
-// surrogate pair taken as one, and returns how long it is.
-func appendEscape(dst, s []byte) ([]byte, int) {
-	r, n := hex4(s), 6
-	if utf16.IsSurrogate(r) {
-		r, n = utf16.DecodeRune(r, hex4(s[min(6, len(s)):])), 12
-		if r == utf8.RuneError {
-			n = 6
-		}
+// readEscape returns what the \u escape at the start of s stands for, a
+// surrogate pair taken as one, and how long it is; ok is false if it is broken
+// or a half.
+func readEscape(s []byte) (r rune, n int, ok bool) {
+	if r = hex4(s); !utf16.IsSurrogate(r) {
+		return r, 6, r >= 0
 	}
-	return utf8.AppendRune(dst, r), min(n, len(s))
+	r = utf16.DecodeRune(r, hex4(s[6:]))
+	return r, 12, r != utf8.RuneError
 }
 
 // hex4 returns the code unit of the \u escape that s begins with, or -1.
@@ -185,7 +182,8 @@ const unescapes = "\"\"\\\\//b\bf\fn\nr\rt\t"
 
 // readLiteral returns the text of the JSON string literal that begins at s,
 // without its quotes, and its length in s. It is a part of s, or in scratch
-// if it held escapes. It takes what literalLen takes, in one pass.
+// if it held escapes. It takes what literalLen takes, in one pass, but no
+// literal with a half.
 func readLiteral(s []byte, scratch *[]byte) (text []byte, n int, ok bool) {
 	n = plainLen(s)
 	if n < len(s) && s[n] == '"' {
@@ -195,10 +193,11 @@ func readLiteral(s []byte, scratch *[]byte) (text []byte, n int, ok bool) {
 	for n+1 < len(s) && s[n] == '\\' {
 		used := 2
 		if s[n+1] == 'u' {
-			if hex4(s[n:]) < 0 {
+			r, length, ok := readEscape(s[n:])
+			if !ok {
 				return nil, 0, false
 			}
-			out, used = appendEscape(out, s[n:])
+			out, used = utf8.AppendRune(out, r), length
 		} else if i := strings.IndexByte(unescapes, s[n+1]); i >= 0 && i%2 == 0 {
 			out = append(out, unescapes[i+1])
 		} else {
@@ -213,7 +212,8 @@ func readLiteral(s []byte, scratch *[]byte) (text []byte, n int, ok bool) {
 	return out, n, n < len(s) && s[n] == '"'
 }
 
-// text returns what the string r holds, "" if it is no string.
+// text returns what the string r holds, "" if it is no string. It may hold
+// halves, and be a piece that must be joined with others by appendPiece.
 func text(r gjson.Result) []byte {
 	if r.Type != gjson.String || len(r.Raw) < 2 {
 		return nil

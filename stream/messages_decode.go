@@ -170,7 +170,7 @@ func (d *messagesDecoder) delta(ev Event, root gjson.Result) error {
 	case "signature_delta":
 		b.signature += delta.Get("signature").Str
 	case "input_json_delta":
-		b.input = append(b.input, text(delta.Get("partial_json"))...)
+		b.input = appendPiece(b.input, text(delta.Get("partial_json")))
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (d *messagesDecoder) textDelta(b *messagesBlock, delta []byte) error {
 
 func (d *messagesDecoder) thinkingDelta(b *messagesBlock, delta []byte) error {
 	if !d.request.DiscardText {
-		b.thinking = append(b.thinking, delta...)
+		b.thinking = appendPiece(b.thinking, delta)
 	}
 	return d.addReasoning(delta)
 }
@@ -290,7 +290,7 @@ func (d *messagesDecoder) appendBlock(w []byte, b *messagesBlock) []byte {
 		w = append(w, '{')
 		w = append(w, joinMembers(members)...)
 		w = append(w, `,"input":`...)
-		w = append(w, b.input...)
+		w = append(w, asUTF8(b.input)...)
 		return append(w, '}')
 	}
 	return append(w, b.head...)

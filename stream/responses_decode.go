@@ -126,7 +126,7 @@ func (d *responsesDecoder) delta(ev Event, root gjson.Result, kind string) error
 	piece := text(delta)
 	if add == nil {
 		d.began = true
-		it.arguments = append(it.arguments, piece...)
+		it.arguments = appendPiece(it.arguments, piece)
 		return nil
 	}
 	if key := partKey(kind, root); len(piece) > 0 && !strings.Contains(it.streamed, key) {
@@ -145,7 +145,7 @@ func (d *responsesDecoder) partSink(kind string) func([]byte) error {
 		return d.addText
 	case "response.refusal":
 		return func(piece []byte) error {
-			d.refusal = append(d.refusal, piece...)
+			d.refusal = appendPiece(d.refusal, piece)
 			d.began = true
 			return nil
 		}
