@@ -30,7 +30,7 @@ type loop struct {
 	flush   func() error
 	limits  limits
 	schema  bool // the answer must be JSON
-	discard bool // nobody needs the text after it was printed
+	printed bool // the text was printed, and nobody but the model needs it again
 	resume  bool // what the conversation leaves open is run first: only --input messages says so
 
 	frame int // messages before the conversation: the frame, never part of the output
@@ -103,10 +103,9 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 	l.turns++
 	l.text, l.finish = l.text[:0], ""
 	text, reasoning := TextEvent{Turn: l.turns}, ReasoningEvent{Turn: l.turns}
-	l.request.DiscardText = l.discard
 	reply, err := l.client.Reply(ctx, l.request, &stream.Sink{
 		Text: func(delta []byte) error {
-			if !l.discard {
+			if !l.printed {
 				l.text = append(l.text, delta...)
 			}
 			text.Text = delta

@@ -258,11 +258,11 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 		resume: c.Input == "messages",
 		calls:  r.newCaller(),
 	}
-	// Without tools the first turn is the last, so its text need not wait; and
-	// what went out already need not be kept, unless somebody else wants it.
+	// Without tools the first turn is mostly the last, so its text need not wait;
+	// and a second copy of what went out already is not kept, unless it is read.
 	if r.text != nil && len(r.request.Tools) == 0 && c.SchemaFile == "" {
 		r.text.stream = true
-		r.loop.discard = c.Log == ""
+		r.loop.printed = c.Log == "" && !c.CmdLines
 	}
 	if err := r.start(); err != nil {
 		return err

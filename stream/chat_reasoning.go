@@ -32,7 +32,7 @@ func (e *reasoningEcho) delta(d *chatDecoder, delta gjson.Result) error {
 	fromDetails := e.entries(d, delta.Get("reasoning_details"))
 	if len(found) == 0 {
 		found = fromDetails
-	} else if !d.request.DiscardText {
+	} else {
 		e.text = appendPiece(e.text, found)
 	}
 	if len(found) > 0 {
@@ -45,7 +45,7 @@ func (e *reasoningEcho) delta(d *chatDecoder, delta gjson.Result) error {
 func (e *reasoningEcho) entries(d *chatDecoder, list gjson.Result) (joined []byte) {
 	list.ForEach(func(_, entry gjson.Result) bool {
 		d.effects.other = true
-		if entry.IsObject() && !d.request.DiscardText {
+		if entry.IsObject() {
 			e.details = append(e.details, strings.Clone(entry.Raw))
 		}
 		if t := text(entry.Get("text")); len(t) > 0 {
@@ -62,8 +62,6 @@ func (e *reasoningEcho) entries(d *chatDecoder, list gjson.Result) (joined []byt
 func (e *reasoningEcho) opaque(d *chatDecoder) Opaque {
 	o := Opaque{dialect: "chat"}
 	switch {
-	case d.request.DiscardText:
-		return Opaque{}
 	case len(e.details) > 0:
 		o.json = append(o.json, `"reasoning_details":[`...)
 		o.json = append(o.json, strings.Join(e.details, ",")...)
@@ -73,7 +71,7 @@ func (e *reasoningEcho) opaque(d *chatDecoder) Opaque {
 		o.json = appendQuoted(o.json, e.text)
 	}
 	if d.think.tagged {
-		o.text = d.think.raw.parts()
+		o.text = d.think.asItCame(d.text.parts())
 	}
 	if o.json == nil && o.text == nil {
 		return Opaque{}

@@ -61,9 +61,7 @@ func (d *draft) plainText(delta []byte) error {
 	if len(delta) == 0 {
 		return nil
 	}
-	if !d.request.DiscardText {
-		d.text.add(delta)
-	}
+	d.text.add(delta)
 	if d.sink.Text != nil {
 		if err := d.sink.Text(delta); err != nil {
 			return sinkError{err}

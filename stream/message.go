@@ -101,7 +101,6 @@ type Request struct {
 	Params          []Param         // see AddParams and AddDefaults
 	Schema          json.RawMessage // JSON Schema for the answer; nil: none
 	ThinkTags       bool            // text between <think> and </think> is reasoning
-	DiscardText     bool            // the deltas are enough: Reply.Message has no text and the client holds none
 }
 
 // Stop says why a reply ended, in one vocabulary for all dialects.

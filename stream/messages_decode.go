@@ -182,9 +182,7 @@ func (d *messagesDecoder) textDelta(b *messagesBlock, delta []byte) error {
 }
 
 func (d *messagesDecoder) thinkingDelta(b *messagesBlock, delta []byte) error {
-	if !d.request.DiscardText {
-		b.thinking = appendPiece(b.thinking, delta)
-	}
+	b.thinking = appendPiece(b.thinking, delta)
 	return d.addReasoning(delta)
 }
 
@@ -248,7 +246,7 @@ func (d *messagesDecoder) echo() Opaque {
 	for _, b := range d.blocks {
 		needed = needed || (b.kind != "text" && b.kind != "tool_use") || len(b.others) > 0
 	}
-	if !needed || d.request.DiscardText || d.request.ThinkTags {
+	if !needed || d.request.ThinkTags {
 		return Opaque{}
 	}
 	var w []byte

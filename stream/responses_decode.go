@@ -321,7 +321,7 @@ func (d *responsesDecoder) finish() error {
 	if len(d.calls) > maxCalls {
 		return tooManyCalls()
 	}
-	if echo && !d.request.DiscardText && !d.request.ThinkTags {
+	if echo && !d.request.ThinkTags {
 		d.opaque = d.echo()
 	}
 	return nil

@@ -1,6 +1,9 @@
 package stream
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // thinkSplitter takes the text between <think> and </think> as reasoning
 // (Request.ThinkTags). Tags may be split over deltas. A closing tag without
@@ -9,7 +12,7 @@ import "bytes"
 type thinkSplitter struct {
 	state   thinkState
 	pending []byte // what may be the beginning of a tag
-	raw     chunks // all that came, to be sent back as it was
+	raw     chunks // what came before the answer, pending excepted
 	tagged  bool   // there was an opening tag
 }
 
@@ -29,9 +32,6 @@ const (
 )
 
 func (t *thinkSplitter) add(d *draft, delta []byte) error {
-	if !d.request.DiscardText {
-		t.raw.add(delta)
-	}
 	if t.state == inAnswer {
 		return d.plainText(delta)
 	}
@@ -84,8 +84,15 @@ func (t *thinkSplitter) step(d *draft) error {
 	return nil
 }
 
+// consume takes what is no answer off what is pending.
 func (t *thinkSplitter) consume(n int) {
+	t.raw.add(t.pending[:n])
 	t.pending = t.pending[:copy(t.pending, t.pending[n:])]
+}
+
+// asItCame returns all that came, tags included, to be sent back.
+func (t *thinkSplitter) asItCame(answer []Part) []Part {
+	return slices.Concat(t.raw.parts(), []Part{{Text: string(t.pending)}}, answer)
 }
 
 func (t *thinkSplitter) answer(d *draft) error {
