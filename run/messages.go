@@ -83,6 +83,17 @@ func parseMessages(doc value) ([]stream.Message, error) {
 	return msgs, nil
 }
 
+// allSent is the error of a part that the API has no form for: what the user
+// gave is sent or refused, never left out in silence.
+func allSent(msgs []stream.Message, api string) error {
+	for i := range msgs {
+		if kind := stream.Unsent(api, &msgs[i]); kind != "" {
+			return usage("standard input: message %d: a part of type %q in a message of role %s cannot be sent by --api %s", i+1, kind, msgs[i].Role, api)
+		}
+	}
+	return nil
+}
+
 func parseMessage(e value) (m stream.Message, err error) {
 	if e.kind() != '{' {
 		return m, inputError(e, "a message that is not an object")

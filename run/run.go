@@ -203,7 +203,9 @@ func (r *runner) work(ctx context.Context) error {
 	}
 	var bad error
 	if c.Mode == Answer {
-		r.messages, bad = c.conversation(data, r.streams.InTerminal, attached)
+		if r.messages, bad = c.conversation(data, r.streams.InTerminal, attached); bad == nil {
+			bad = allSent(r.messages, r.endpoint.API)
+		}
 	}
 	if err := r.checkServers(); err != nil {
 		return err

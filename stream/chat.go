@@ -219,10 +219,15 @@ func writeTurnPart(w *segments, i int, head string, texts, others []Part) {
 	w.inner(head)
 	innerText(w, texts, "")
 	w.str(`"}`)
-	for j := range others {
-		if others[j].Image != nil || others[j].Raw != nil {
+	otherParts(w, others)
+}
+
+// otherParts writes the parts that are no text, behind one that is.
+func otherParts(w *segments, parts []Part) {
+	for i := range parts {
+		if !isText(&parts[i]) {
 			w.str(",")
-			chatPart(w, &others[j])
+			chatPart(w, &parts[i])
 		}
 	}
 }
@@ -230,10 +235,18 @@ func writeTurnPart(w *segments, i int, head string, texts, others []Part) {
 func (e *chatEncoder) assistant(w *segments, m *Message) {
 	w.str(`{"role":"assistant","content":`)
 	switch echoed := m.Opaque.dialect == "chat" && m.Opaque.text != nil; {
+	case e.noToolRole && !allText(m.Parts):
+		w.str(`[{"type":"text","text":`)
+		callsAsText(w, m)
+		w.str("}")
+		otherParts(w, m.Parts)
+		w.str("]")
 	case e.noToolRole:
 		callsAsText(w, m)
 	case echoed:
 		joinedText(w, m.Opaque.text, "")
+	case !allText(m.Parts):
+		chatContent(w, m.Parts)
 	case len(m.Calls) > 0 && noText(m.Parts) && e.emptyContent:
 		w.str(`""`)
 	case len(m.Calls) > 0 && noText(m.Parts):

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
 )
 
 // fields writes the members of a request object: what the user set by name
@@ -138,6 +140,32 @@ func hasImage(parts []Part) bool {
 		}
 	}
 	return false
+}
+
+// Unsent returns the type of the first part of m that the API has no form for
+// in such a message, "" if all of m can be sent. System messages are joined to
+// one text, results are text and images; only chat has other parts.
+func Unsent(api string, m *Message) string {
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		sent := isText(p)
+		switch m.Role {
+		case User:
+			sent = sent || p.Image != nil || api == chatDialect.name
+		case Assistant:
+			sent = sent || api == chatDialect.name
+		case ToolRole:
+			sent = sent || p.Image != nil
+		}
+		switch {
+		case sent:
+		case p.Image != nil:
+			return "image_url"
+		default:
+			return gjson.GetBytes(p.Raw, "type").Str
+		}
+	}
+	return ""
 }
 
 func noText(parts []Part) bool {

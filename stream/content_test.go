@@ -173,3 +173,31 @@ func TestThinkTags(t *testing.T) {
 		}
 	}
 }
+
+// A part is in the request, or Unsent names it.
+func TestUnsent(t *testing.T) {
+	kinds := map[string]Part{
+		"text":        {Text: "MARK"},
+		"image_url":   {Image: &Image{URL: "http://x/MARK.png"}},
+		"input_audio": {Raw: json.RawMessage(`{"type":"input_audio","input_audio":{"data":"MARK"}}`)},
+	}
+	for _, d := range dialects {
+		for _, role := range []Role{System, Developer, User, Assistant, ToolRole} {
+			for kind, p := range kinds {
+				for _, o := range []options{{}, {noToolRole: true}} {
+					m := Message{Role: role, CallID: "c", Name: "f", Parts: []Part{{Text: "first"}, p}}
+					r := &Request{Messages: []Message{{Role: User, Parts: []Part{{Text: "u"}}}, m}}
+					if role == ToolRole {
+						r.Messages = []Message{r.Messages[0], {Role: Assistant, Calls: []Call{{ID: "c", Name: "f"}}}, m}
+					}
+					c := &Client{dialect: d, options: o}
+					b := c.body(r).bytes()
+					unsent := Unsent(d.name, &m)
+					if !valid(b) || !bytes.Contains(b, []byte("first")) || unsent == "" && !bytes.Contains(b, []byte("MARK")) || unsent != "" && unsent != kind {
+						t.Errorf("%s, %s, %s, %+v: unsent %q in %s", d.name, role, kind, o, unsent, b)
+					}
+				}
+			}
+		}
+	}
+}
