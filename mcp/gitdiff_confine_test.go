@@ -102,9 +102,9 @@ func mustTree(t *testing.T, dir, entry, id string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// swapped exchanges the files of each pair all the while until the test has
+// whileSwapping exchanges the files of each pair all the while until the test has
 // done its calls.
-func swapped(pairs [][2]string, calls func()) {
+func whileSwapping(pairs [][2]string, calls func()) {
 	var stop atomic.Bool
 	ended := make(chan struct{})
 	go func() {
@@ -159,8 +159,8 @@ func TestGitDiffRace(t *testing.T) {
 			}
 		}
 	}
-	swapped([][2]string{{in("a"), in("a2")}, {in("c"), in("c2")}}, calls)
-	swapped([][2]string{{in(".git/objects/" + other[:2]), in(".git/objects2")}, {in(".git/refs/heads"), in(".git/heads2")},
+	whileSwapping([][2]string{{in("a"), in("a2")}, {in("c"), in("c2")}}, calls)
+	whileSwapping([][2]string{{in(".git/objects/" + other[:2]), in(".git/objects2")}, {in(".git/refs/heads"), in(".git/heads2")},
 		{in(".git/index"), in(".git/index2")}, {in(".git/HEAD"), in(".git/HEAD2")}}, calls)
 }
 
