@@ -188,8 +188,12 @@ func watchSuspend() <-chan func() {
 	return stops
 }
 
-// graceful is how long a run may take to end in order after a signal.
-const graceful = 4500 * time.Millisecond
+// After a signal a run may take graceful to end in order, then sudden to be
+// ended: together less than the 5 s that are promised (security.md P2).
+const (
+	graceful = 4300 * time.Millisecond
+	sudden   = 500 * time.Millisecond
+)
 
 // watchSignals cancels the run at the first signal. At the second, or when
 // the run does not end in time, everything is killed at once. A signal that
@@ -216,7 +220,7 @@ func watchSignals(procs *run.Processes) (ctx context.Context, ended func()) {
 		case <-signals:
 		case <-time.After(graceful):
 		}
-		procs.Sweep()
+		procs.Sweep(sudden)
 		dieBy(first)
 	}()
 	if !signal.Ignored(syscall.SIGQUIT) {
@@ -224,7 +228,7 @@ func watchSignals(procs *run.Processes) (ctx context.Context, ended func()) {
 		signal.Notify(quit, syscall.SIGQUIT)
 		go func() {
 			<-quit
-			procs.Sweep()
+			procs.Sweep(sudden)
 			os.Exit(128 + int(syscall.SIGQUIT)) // dying by it would print the stacks of the runtime
 		}()
 	}

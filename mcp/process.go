@@ -12,8 +12,8 @@ import (
 // outlives this process (security.md D.4). The zero value is ready. Its
 // methods are safe for concurrent use.
 //
-//	defer procs.Sweep()              // the very end: nothing is left
-//	defer procs.KillAll()            // on a panic, on a second signal
+//	defer procs.Sweep(limit) // the very end: nothing is left
+//	defer procs.KillAll()    // on a panic, on a second signal
 type Processes struct {
 	mu       sync.Mutex
 	starting sync.WaitGroup        // starts under way
@@ -229,13 +229,13 @@ func (p *Processes) KillAll() {
 
 // Sweep is the very end: it kills what is running, waits for it, and on Linux
 // ends every other descendant that became a child of this process (see
-// BecomeSubreaper), whoever started it. It takes at most two seconds and
-// reports how many processes could not be ended.
-func (p *Processes) Sweep() int {
+// BecomeSubreaper), whoever started it. It takes no longer than limit, also
+// when a process resists, and reports how many could not be ended.
+func (p *Processes) Sweep(limit time.Duration) int {
+	began := time.Now()
 	p.KillAll()
-	p.starting.Wait()
-	p.KillAll() // what was being forked
-	deadline := time.Now().Add(time.Second)
+	p.awaitStarts(limit / 4) // the sweep ends what hangs in exec
+	p.KillAll()              // what was being forked
 	p.mu.Lock()
 	waits := make([]*Process, 0, len(p.running))
 	for pr := range p.running {
@@ -243,9 +243,24 @@ func (p *Processes) Sweep() int {
 	}
 	p.mu.Unlock()
 	for _, pr := range waits {
-		pr.waitFor(time.Until(deadline))
+		pr.waitFor(time.Until(began.Add(limit / 2)))
 	}
-	return sweep(time.Now().Add(time.Second), p.pids)
+	return sweep(began.Add(limit), p.pids)
+}
+
+// awaitStarts waits until no start is under way.
+func (p *Processes) awaitStarts(limit time.Duration) {
+	started := make(chan struct{})
+	go func() {
+		p.starting.Wait()
+		close(started)
+	}()
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-started:
+	case <-t.C:
+	}
 }
 
 // pids are the children that somebody else waits for.

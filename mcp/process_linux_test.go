@@ -133,7 +133,7 @@ func oneRun(server, file, how string) int {
 			return 4
 		}
 	}
-	if left := procs.Sweep(); left != 0 {
+	if left := procs.Sweep(hang); left != 0 {
 		fmt.Println("left:", left)
 		return 5
 	}

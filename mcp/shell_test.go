@@ -147,7 +147,7 @@ func shellRun([]string) int {
 	r, _, _ := server.run(context.Background(), "run_command", json.RawMessage(`{"script":"sleep 300 & echo $!; echo done","timeout_s":100}`), nil)
 	pid, after, _ := strings.Cut(text(member(r.Structured, "stdout")), "\n")
 	n, _ := strconv.Atoi(pid)
-	fmt.Printf("%d %v %t %t %d\n", n, strings.TrimSpace(after), r.IsError, alive(n), procs.Sweep())
+	fmt.Printf("%d %v %t %t %d\n", n, strings.TrimSpace(after), r.IsError, alive(n), procs.Sweep(hang))
 	return 0
 }
 

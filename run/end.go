@@ -40,7 +40,7 @@ func (r *runner) end(err error) error {
 		r.log.Close()
 	}
 	if r.cfg.Processes != nil {
-		r.cfg.Processes.Sweep()
+		r.cfg.Processes.Sweep(2 * time.Second)
 	}
 	return err
 }

@@ -1,0 +1,61 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func init() { programs["hung-start"] = hungStart }
+
+// hungStart starts a program that cannot be read: its file is leased, and who
+// opens it, exec as well, waits for the holder or for lease-break-time, 45 s
+// (fcntl(2)). It sweeps meanwhile and prints what that came to.
+func hungStart(args []string) int {
+	BecomeSubreaper()
+	f, err := os.Open(args[0])
+	if err != nil {
+		panic(err)
+	}
+	if _, _, errno := syscall.Syscall(syscall.SYS_FCNTL, f.Fd(), syscall.F_SETLEASE, syscall.F_WRLCK); errno != 0 {
+		fmt.Print("no leases: ", errno)
+		return 0
+	}
+	var procs Processes
+	started := make(chan struct{})
+	go func() {
+		procs.Start(exec.Command(args[0]))
+		close(started)
+	}()
+	for len(children()) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	left := procs.Sweep(time.Second)
+	<-started
+	fmt.Print("left ", left, " ", len(children()))
+	return 0
+}
+
+// TestSweepHungStart: what hangs in exec holds up nobody, and is ended.
+func TestSweepHungStart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), hang/2) // less than lease-break-time
+	defer cancel()
+	argv := program("hung-start", file)
+	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
+	if strings.HasPrefix(string(out), "no leases") {
+		t.Skip(string(out))
+	}
+	if err != nil || string(out) != "left 0 0" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
