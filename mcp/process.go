@@ -26,6 +26,7 @@ type Processes struct {
 type Process struct {
 	cmd    *exec.Cmd
 	owner  *Processes
+	mark   uint64        // what its descendants bear, 0 for nothing; see startMarked
 	exited chan struct{} // closed when the leader has ended, perhaps not reaped yet
 	done   chan struct{} // closed when it is reaped and its output was read; err is set then
 	err    error
@@ -67,7 +68,8 @@ func (p *Processes) start(cmd *exec.Cmd, groupEnds bool) (*Process, error) {
 		cmd.WaitDelay = waitDelay
 	}
 	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, exited: make(chan struct{}), done: make(chan struct{})}
-	if err := cmd.Start(); err != nil {
+	var err error
+	if pr.mark, err = startMarked(cmd); err != nil {
 		return nil, err
 	}
 	p.add(pr)
@@ -157,6 +159,15 @@ func (pr *Process) Kill() {
 	pr.groupEnds = true
 	pr.killRest()
 	pr.mu.Unlock()
+}
+
+// KillTree ends the child and all that it started, wherever that went, and
+// waits a second at most until it is gone. It says whether that is certain:
+// on other systems than Linux only the group is known, and ended.
+func (pr *Process) KillTree() (whole bool) {
+	whole = pr.killTree()
+	pr.Kill()
+	return whole
 }
 
 // killRest kills the group while its number is certainly its own, and where

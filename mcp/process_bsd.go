@@ -31,3 +31,7 @@ func ownSession(cmd *exec.Cmd) error {
 func awaitExit(int) {}
 
 func sweep(time.Time, func() map[int]bool) int { return 0 }
+
+func startMarked(cmd *exec.Cmd) (mark uint64, err error) { return 0, cmd.Start() }
+
+func (pr *Process) killTree() bool { return false }

@@ -92,23 +92,31 @@ func childless() bool {
 	return errno == syscall.ECHILD
 }
 
-// children are the direct children of all threads of this process.
+// children are the direct children of this process.
 func children() []int {
-	var pids []int
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return nil
-	}
+	pids, _ := childrenOf("self")
+	return pids
+}
+
+// childrenOf are the direct children of all threads of a process.
+func childrenOf(pid string) (pids []int, err error) {
+	dir := "/proc/" + pid + "/task/"
+	tasks, err := os.ReadDir(dir)
+	read := false
 	for _, t := range tasks {
-		b, err := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
-		if err != nil {
-			continue
+		var b []byte
+		if b, err = os.ReadFile(dir + t.Name() + "/children"); err != nil {
+			continue // the thread has ended
 		}
+		read = true
 		for f := range strings.FieldsSeq(string(b)) {
 			if pid, err := strconv.Atoi(f); err == nil {
 				pids = append(pids, pid)
 			}
 		}
 	}
-	return pids
+	if read {
+		err = nil
+	}
+	return pids, err
 }

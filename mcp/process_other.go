@@ -29,3 +29,7 @@ func terminateGroup(int) {}
 func killGroup(int) {}
 
 func sweep(time.Time, func() map[int]bool) int { return 0 }
+
+func startMarked(cmd *exec.Cmd) (mark uint64, err error) { return 0, cmd.Start() }
+
+func (pr *Process) killTree() bool { return false }

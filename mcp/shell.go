@@ -39,7 +39,8 @@ const (
 // Shell makes a server whose one tool runs commands (issue 6). It confines
 // nothing: what a command does is up to the user's account. Every command is
 // the leader of a session without a terminal, its input is empty and its
-// environment is clean. A timeout and a cancel kill all its processes; what a
+// environment is clean. A timeout and a cancel kill all its processes, those
+// that left its group where the system knows them (see KillTree); what a
 // command leaves in the background lives until the end of the run at most. An
 // error is about the directory or PathPrepend.
 func Shell(spec ShellSpec) (*Server, error) {
@@ -126,11 +127,11 @@ func (sh *shell) run(ctx context.Context, args arguments, progress func(Progress
 	if err != nil {
 		return nil, fmt.Errorf("%q did not start: %w", cmd.Args[0], reason(err))
 	}
-	timedOut := sh.await(ctx, p, timeout, progress)
+	killed := sh.await(ctx, p, timeout, progress)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return commandResult(&out, &errs, p.State(), timedOut), nil
+	return commandResult(&out, &errs, p.State(), killed), nil
 }
 
 func (sh *shell) timeout(args arguments) (time.Duration, error) {
@@ -205,8 +206,15 @@ func inside(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
-// await returns when the command has ended and its output was read.
-func (sh *shell) await(ctx context.Context, p *Process, timeout time.Duration, progress func(Progress)) (timedOut bool) {
+// What a timeout killed, in an answer's words.
+const (
+	killedAll   = "the command and what it started were killed"
+	killedGroup = "the command's process group was killed, what left the group may still run"
+)
+
+// await returns when the command has ended and its output was read. killed is
+// not empty after a timeout.
+func (sh *shell) await(ctx context.Context, p *Process, timeout time.Duration, progress func(Progress)) (killed string) {
 	limit := time.NewTimer(timeout)
 	defer limit.Stop()
 	tick := time.NewTicker(progressEvery)
@@ -214,15 +222,18 @@ func (sh *shell) await(ctx context.Context, p *Process, timeout time.Duration, p
 	for elapsed := progressEvery; ; {
 		select {
 		case <-p.Done():
-			return false
+			return ""
 		case <-limit.C:
-			p.Kill()
+			killed = killedGroup
+			if p.KillTree() {
+				killed = killedAll
+			}
 			<-p.Done()
-			return true
+			return killed
 		case <-ctx.Done():
-			p.Kill()
+			p.KillTree()
 			<-p.Done()
-			return false
+			return ""
 		case <-tick.C:
 			progress(Progress{Progress: seconds(elapsed), Total: seconds(timeout), Message: "running"})
 			elapsed += progressEvery
@@ -235,13 +246,14 @@ func seconds(d time.Duration) json.RawMessage {
 }
 
 // commandResult is the answer of a command that ran: the same as text and as
-// an object. Only a timeout is an error.
-func commandResult(out, errs *capture, state *os.ProcessState, timedOut bool) *Result {
+// an object. Only a timeout is an error; killed says what it did.
+func commandResult(out, errs *capture, state *os.ProcessState, killed string) *Result {
 	stdout, stderr := out.bytes(), errs.bytes()
 	code, signal := exitCode(state)
 	var b []byte
+	timedOut := killed != ""
 	if timedOut {
-		b = append(b, "timed out; the command and what it started were killed\n"...)
+		b = fmt.Appendf(b, "timed out; %s\n", killed)
 	}
 	b = appendOutput(b, "STDOUT:\n", stdout)
 	b = appendOutput(b, "STDERR:\n", stderr)

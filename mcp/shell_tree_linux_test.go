@@ -1,0 +1,222 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func init() {
+	programs["astray"] = astray
+	programs["roamer"] = roamer
+	programs["hydra"] = hydra
+	programs["shell-tree"] = func(args []string) int { return shellTree(args[0], args[1]) }
+	programs["shell-unmarked"] = shellUnmarked
+}
+
+// astray leaves a sleeper behind as a daemon: in a session of its own, without
+// environment, streams and parent.
+func astray(args []string) int {
+	argv := program("survivor", "sleeper", args[0])
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = []string{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	return 0
+}
+
+// roamer has a sleeper in another session for a child.
+func roamer(args []string) int {
+	note(args[0])
+	keep(args[0], true)
+	time.Sleep(time.Hour)
+	return 0
+}
+
+// hydra is never the same process for long: each one starts the next, in a
+// session of its own, and ends. Without the directory of the file it gives up.
+func hydra(args []string) int {
+	note(args[0])
+	argv := program("hydra", args[0])
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	return 0
+}
+
+// wanderers is a script that starts a process in another group, a daemon, a
+// child in another session and, if asked, a hydra, and goes on. What ran notes
+// its pid in file.
+func wanderers(file string, withHydra bool) string {
+	self := program("")[0]
+	script := fmt.Sprintf("%[1]s program:astray %[2]s; set -m; %[1]s program:survivor sleeper %[2]s & %[1]s program:roamer %[2]s.d & ", self, file)
+	if withHydra {
+		script += fmt.Sprintf("%s program:hydra %s.h; ", self, file)
+	}
+	return script + "sleep 300"
+}
+
+// ran says whether everything of wanderers runs.
+func ran(file string, withHydra bool) bool {
+	return len(pidsIn(file)) == 2 && len(pidsIn(file+".d")) == 2 && (!withHydra || len(pidsIn(file+".h")) > 2)
+}
+
+// shellTree is a run in which a command ends by how, a timeout or a cancel,
+// among others that do not. It prints what went wrong.
+func shellTree(how, dir string) int {
+	BecomeSubreaper()
+	var procs Processes
+	defer procs.Sweep(hang)
+	server, err := Shell(ShellSpec{Dir: dir, Environ: os.Environ(), Processes: &procs})
+	if err != nil {
+		panic(err)
+	}
+	run := func(ctx context.Context, script string, timeout float64) *Result {
+		raw, _ := json.Marshal(map[string]any{"script": script, "timeout_s": timeout})
+		r, _, _ := server.run(ctx, "run_command", raw, func(Progress) {})
+		return r
+	}
+	file := func(name string) string { return filepath.Join(dir, name) }
+	await := func(ok func() bool) {
+		for !ok() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+
+	others := []string{file("earlier"), file("beside"), file("beside.d"), file("server")}
+	astrayNow := program("astray", others[0])
+	run(context.Background(), strings.Join(astrayNow, " "), 100)
+	go run(context.Background(), wanderers(others[1], false), 100)
+	ctx, cancel := context.WithCancel(context.Background())
+	var answer *Result
+	ended := make(chan struct{})
+	mine := file("mine")
+	start := func(timeout float64) {
+		answer = run(ctx, wanderers(mine, true), timeout)
+		close(ended)
+	}
+	if how == "cancel" {
+		go start(100)
+		await(func() bool { return ran(mine, true) })
+	}
+	// The server leaves a daemon after the command began.
+	argv := program("survivor", "daemon", others[3])
+	cmd := exec.Command(argv[0], argv[1:]...)
+	if _, err := cmd.StdinPipe(); err != nil {
+		panic(err)
+	}
+	if _, err := procs.start(cmd, true); err != nil {
+		panic(err)
+	}
+	await(func() bool {
+		return len(pidsIn(others[0])) == 1 && ran(others[1], false) && len(pidsIn(others[3])) == 2
+	})
+	cancelled := how == "cancel"
+	cancel()
+	if cancelled {
+		<-ended
+		return inspect(mine, others, answer, "")
+	}
+	ctx = context.Background()
+	for timeout := 0.5; ; timeout *= 2 { // until one is enough for all to begin
+		mine = file(fmt.Sprint("mine", timeout))
+		ended = make(chan struct{})
+		start(timeout)
+		if status := inspect(mine, others, answer, "timed out; the command and what it started were killed\n"); status != 0 || ran(mine, true) {
+			return status
+		}
+	}
+}
+
+// inspect prints and counts what is alive and should not be, and the reverse.
+func inspect(mine string, others []string, answer *Result, begins string) (wrong int) {
+	complain := func(format string, args ...any) {
+		fmt.Printf(format+"\n", args...)
+		wrong++
+	}
+	for _, file := range []string{mine, mine + ".d", mine + ".h"} {
+		for _, pid := range pidsIn(file) {
+			if pidAlive(pid) {
+				complain("%d of the command is left", pid)
+			}
+		}
+	}
+	var known []int
+	for _, file := range others {
+		for _, pid := range pidsIn(file) {
+			known = append(known, pid)
+			if !pidRunning(pid) {
+				complain("%d of %s was killed too", pid, filepath.Base(file))
+			}
+		}
+	}
+	for _, pid := range children() {
+		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if !slices.Contains(known, pid) && !strings.Contains(string(args), "beside") {
+			complain("child %d is left: %q", pid, args)
+		}
+	}
+	if text := shown(answer); !strings.HasPrefix(text, begins) {
+		complain("the answer is %q", text)
+	}
+	return wrong
+}
+
+func shown(r *Result) string {
+	if r == nil || len(r.Content) == 0 {
+		return ""
+	}
+	return unquote(r.Content[0].Text)
+}
+
+// TestShellTree: a timeout and a cancel end all that the command started,
+// also what went to other sessions and what lost its parent, and nothing of
+// anybody else.
+func TestShellTree(t *testing.T) {
+	for _, how := range []string{"cancel", "timeout"} {
+		t.Run(how, func(t *testing.T) {
+			argv := program("shell-tree", how, t.TempDir())
+			if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+				t.Errorf("%v:\n%s", err, out)
+			}
+		})
+	}
+}
+
+// shellUnmarked is a run in a system that does not let it mark its children.
+func shellUnmarked([]string) int {
+	BecomeSubreaper()
+	if err := syscall.Setrlimit(rlimitLocks, &syscall.Rlimit{Cur: 1, Max: 1}); err != nil {
+		panic(err)
+	}
+	var procs Processes
+	defer procs.Sweep(hang)
+	server, err := Shell(ShellSpec{Dir: "/", Environ: os.Environ(), Processes: &procs})
+	if err != nil {
+		panic(err)
+	}
+	r, _, _ := server.run(context.Background(), "run_command", json.RawMessage(`{"script":"sleep 300","timeout_s":0.1}`), func(Progress) {})
+	fmt.Print(shown(r))
+	return 0
+}
+
+// TestShellClaims: an answer says no more than what was done.
+func TestShellClaims(t *testing.T) {
+	argv := program("shell-unmarked")
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	if want := "timed out; the command's process group was killed, what left the group may still run\n"; err != nil || !strings.HasPrefix(string(out), want) {
+		t.Errorf("%v: %q", err, out)
+	}
+}
