@@ -98,8 +98,8 @@ var answers = []struct{ answer, want, reason string }{
 	{`{"decision":"none"}`, "ask", ""},
 	{``, "deny", "did not answer with one JSON object"},
 	{`allow`, "deny", "did not answer with one JSON object"},
-	{`true`, "deny", "did not answer with one JSON object"},
-	{`"allow"`, "deny", "did not answer with one JSON object"},
+	{`true`, "deny", "did not answer with one JSON object: found a boolean, not an object"},
+	{`"allow"`, "deny", "did not answer with one JSON object: found a string, not an object"},
 	{`{}`, "deny", `decision is ""`},
 	{`{"decision":"Allow"}`, "deny", `decision is "Allow"`},
 	{`{"decision":"allow "}`, "deny", `decision is "allow "`},
@@ -111,7 +111,7 @@ var answers = []struct{ answer, want, reason string }{
 	{`{"decision":"deny","Decision":"allow"}`, "deny", "duplicate key"},
 	{`{"decision":"allow"} {"decision":"allow"}`, "deny", "after the end"},
 	{`{"decision":"allow"`, "deny", "the end in an object"},
-	{`{"decision":"allow","reason":"` + strings.Repeat("x", maxOpinion) + `"}`, "deny", "too long"},
+	{`{"decision":"allow","reason":"` + strings.Repeat("x", maxOpinion) + `"}`, "deny", "did not answer with one JSON object: more than 65536 bytes: too long"},
 }
 
 func TestCommandApprover(t *testing.T) {

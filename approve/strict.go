@@ -52,7 +52,7 @@ func Canonical(args []byte, max int) ([]byte, error) {
 		max = DefaultMaxArguments
 	}
 	if len(args) > max {
-		return nil, &SyntaxError{Offset: int64(max), Line: 1, Column: 1, Message: "the arguments have " + strconv.Itoa(len(args)) + " bytes, the limit is " + strconv.Itoa(max) + ": too long"}
+		return nil, &SyntaxError{Offset: int64(max), Line: 1, Column: 1, Message: "more than " + strconv.Itoa(max) + " bytes: too long"}
 	}
 	s := scanner{data: args, arguments: true}
 	if err := s.document(); err != nil {
@@ -103,7 +103,7 @@ func (s *scanner) document() *SyntaxError {
 		return s.errorAt(s.i, "no JSON value, the text is empty")
 	}
 	if c := s.data[s.i]; s.arguments && c != '{' {
-		return s.errorAt(s.i, "the arguments must be one JSON object, found %s", valueKind(c))
+		return s.errorAt(s.i, "found %s, not an object", valueKind(c))
 	}
 	if err := s.value(); err != nil {
 		return err

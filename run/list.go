@@ -176,8 +176,7 @@ func (r *runner) callArguments(data []byte) ([]byte, error) {
 	}
 	args, err := approve.Canonical(text, 0)
 	if err != nil {
-		return nil, usageError([]string{c.flagOfMode() + ` NAME '{"path":"notes.txt"}'`}, "%s: the arguments are not one JSON object: %s",
-			c.flagOfMode(), strings.TrimPrefix(err.Error(), "the arguments must be one JSON object, "))
+		return nil, usageError([]string{c.flagOfMode() + ` NAME '{"path":"notes.txt"}'`}, "%s: the arguments are not one JSON object: %v", c.flagOfMode(), err)
 	}
 	return args, nil
 }
