@@ -25,11 +25,11 @@ func (r *runner) approver(target string) (approve.Approver, error) {
 	}
 	c := r.cfg
 	if strings.Contains(argv[0], "/") {
-		argv[0], err = filepath.Abs(argv[0])
-	} else {
-		argv[0], err = mcp.LookPath(argv[0], c.Environ)
+		if argv[0], err = filepath.Abs(argv[0]); err != nil {
+			return nil, usage("--approver: %v", err)
+		}
 	}
-	if err != nil {
+	if argv[0], err = mcp.LookPath(argv[0], c.Environ); err != nil {
 		return nil, usage("--approver: %v", err)
 	}
 	return &approve.CommandApprover{
