@@ -116,6 +116,10 @@ func parseMessage(e value) (m stream.Message, err error) {
 				return m, inputError(f.value, "only an assistant message has tool_calls")
 			}
 			m.Calls, err = parseCalls(f.value)
+		case "function_call":
+			if !f.isNull() {
+				return m, inputError(f.value, "function_call is not read; it is tool_calls since 2023-11, each with an id")
+			}
 		case "tool_call_id":
 			m.CallID = f.text()
 		case "name":

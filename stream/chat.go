@@ -133,9 +133,19 @@ func (e *chatEncoder) message(w *segments, m *Message) {
 	case ToolRole:
 		e.result(w, m)
 	default:
-		w.str(`{"role":"user","content":`)
+		w.str(`{"role":"user"`)
+		chatName(w, m)
+		w.str(`,"content":`)
 		chatContent(w, m.Parts)
 		w.str("}")
+	}
+}
+
+// chatName writes who speaks, or which tool answers.
+func chatName(w *segments, m *Message) {
+	if m.Name != "" {
+		w.str(`,"name":`)
+		w.quoted(m.Name)
 	}
 }
 
@@ -153,7 +163,11 @@ func (e *chatEncoder) finish(w *segments) {
 		return
 	}
 	e.separator(w)
-	w.str(`{"role":"user","content":`)
+	w.str(`{"role":"user"`)
+	if len(e.turn) == 1 && e.turn[0].Role == User {
+		chatName(w, &e.turn[0])
+	}
+	w.str(`,"content":`)
 	switch {
 	case len(e.images) > 0:
 		w.str("[")
@@ -233,7 +247,9 @@ func otherParts(w *segments, parts []Part) {
 }
 
 func (e *chatEncoder) assistant(w *segments, m *Message) {
-	w.str(`{"role":"assistant","content":`)
+	w.str(`{"role":"assistant"`)
+	chatName(w, m)
+	w.str(`,"content":`)
 	switch echoed := m.Opaque.dialect == "chat" && m.Opaque.text != nil; {
 	case e.noToolRole && !allText(m.Parts):
 		w.str(`[{"type":"text","text":`)
@@ -327,10 +343,7 @@ func callsAsText(w *segments, m *Message) {
 func (e *chatEncoder) result(w *segments, m *Message) {
 	w.str(`{"role":"tool","tool_call_id":`)
 	w.quoted(m.CallID)
-	if m.Name != "" {
-		w.str(`,"name":`)
-		w.quoted(m.Name)
-	}
+	chatName(w, m)
 	w.str(`,"content":`)
 	if hasImage(m.Parts) {
 		e.images = append(e.images, *m)

@@ -36,7 +36,7 @@ type Message struct {
 	Parts  []Part
 	Calls  []Call // assistant only: what it asks for, in order
 	CallID string // tool only: the id of the call that this answers
-	Name   string // tool only: the name of the tool, as the model knows it
+	Name   string // tool: the name of the tool, as the model knows it; user and assistant: who speaks, sent by the chat dialect only
 	Failed bool   // tool only: the tool reported an error, or did not run
 	Opaque Opaque // assistant only: state that goes back unread
 }
