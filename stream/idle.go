@@ -15,6 +15,8 @@ type idleTimer struct {
 	left    time.Duration
 	began   time.Time
 	running bool
+
+	fresh bool // useful data came since the last wait; of the reader's goroutine alone, which needs no lock for each event
 }
 
 func newIdleTimer(limit time.Duration, expired func()) *idleTimer {
@@ -28,6 +30,9 @@ func newIdleTimer(limit time.Duration, expired func()) *idleTimer {
 func (t *idleTimer) start() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.fresh {
+		t.fresh, t.left = false, t.limit
+	}
 	t.running, t.began = true, time.Now()
 	t.timer.Reset(t.left)
 }
@@ -43,8 +48,9 @@ func (t *idleTimer) pause() {
 	}
 }
 
-// useful gives the next waits the whole time again.
-func (t *idleTimer) useful() { t.left = t.limit }
+// useful gives the next waits the whole time again. It is called by the
+// goroutine that calls start.
+func (t *idleTimer) useful() { t.fresh = true }
 
 // progress gives a wait that goes on the whole time again: some of the
 // request was sent. It may be called from another goroutine.
@@ -52,6 +58,7 @@ func (t *idleTimer) progress() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.running {
+		t.left, t.began = t.limit, time.Now()
 		t.timer.Reset(t.limit)
 	}
 }

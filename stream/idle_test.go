@@ -1,0 +1,43 @@
+package stream
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A request that is long in sending leaves the reply its whole time.
+func TestIdleAfterProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var expired atomic.Bool
+		idle := newIdleTimer(3*time.Second, func() { expired.Store(true) })
+		idle.start()
+		for range 7 {
+			time.Sleep(2 * time.Second)
+			idle.progress()
+		}
+		time.Sleep(time.Second) // the rest is on its way
+		idle.pause()
+		idle.start()
+		time.Sleep(1900 * time.Millisecond)
+		synctest.Wait()
+		if expired.Load() {
+			t.Error("what was left is less than what the last progress gave")
+		}
+		idle.pause()
+		idle.useful()
+		idle.start()
+		time.Sleep(2900 * time.Millisecond)
+		synctest.Wait()
+		if expired.Load() {
+			t.Error("useful data did not give the whole time again")
+		}
+		time.Sleep(200 * time.Millisecond)
+		synctest.Wait()
+		if !expired.Load() {
+			t.Error("no bound")
+		}
+		idle.pause()
+	})
+}
