@@ -40,7 +40,9 @@ func (c *connections) roundTrip(req *http.Request) (*http.Response, error) {
 		t = c.single
 	}
 	res, err := t.RoundTrip(req)
-	if closedByServer(err) {
+	// net/http closes its side of an ended connection, and a write that comes
+	// just then fails by that.
+	if closedByServer(err) || errors.Is(err, net.ErrClosed) && req.Context().Err() == nil {
 		c.fleeting.Store(true)
 		err = fmt.Errorf("%w without an answer", errGone)
 	}
