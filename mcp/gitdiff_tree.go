@@ -74,6 +74,9 @@ func (s *snapshot) entry(ctx context.Context, e *indexEntry) error {
 		s.leave(e, "its name leads out of the root")
 		return nil
 	}
+	if !below(e.name, s.path) && path.Base(e.name) != ".gitattributes" {
+		return nil // git takes very long to find out that it is not asked for
+	}
 	if s.index.count == maxIndexed {
 		return fmt.Errorf("more than %d files are in the index", maxIndexed)
 	}
@@ -92,8 +95,7 @@ func (s *snapshot) entry(ctx context.Context, e *indexEntry) error {
 
 // settles says whether there is no need to look at the file.
 func (s *snapshot) settles(e *indexEntry) bool {
-	e.settled = e.mode != gitFile && e.mode != gitExecutable && e.mode != gitLink || !below(e.name, s.path) ||
-		s.b.v.protects(e.name) || s.hidden[e.name]
+	e.settled = e.mode != gitFile && e.mode != gitExecutable && e.mode != gitLink || !below(e.name, s.path) || s.b.v.protects(e.name) || s.hidden[e.name]
 	return e.settled
 }
 
