@@ -56,8 +56,42 @@ func TestGitDiffIsGits(t *testing.T) {
 		t.Errorf("clean: %s", got)
 	}
 
+	changeEverything(t, in, git, files)
+	compare := func(how string) {
+		t.Helper()
+		for _, c := range []struct{ tool, git []string }{
+			{nil, []string{"HEAD"}}, {[]string{"path", "sub"}, []string{"HEAD", "--", "sub"}}, {[]string{"path", "text"}, []string{"HEAD", "--", "text"}},
+			{[]string{"base_rev", first + "~1"}, []string{first + "~1"}}, {[]string{"base_rev", "HEAD~1", "head_rev", "HEAD"}, []string{"HEAD~1", "HEAD"}},
+			{[]string{"base_rev", "HEAD", "head_rev", first[:10] + "^"}, []string{"HEAD", first + "^"}},
+		} {
+			args := make([]any, len(c.tool))
+			for i := range c.tool {
+				args[i] = c.tool[i]
+			}
+			if got, want := works(t, s, "get_git_diff", args...), plainDiff(t, dir, c.git...); got != want {
+				t.Errorf("%s, %v:\n%s\nwant:\n%s", how, c.git, got, want)
+			}
+		}
+	}
+	compare("loose")
+	git("update-index", "--index-version", "4")
+	compare("index of version 4")
+	git("update-index", "--split-index")
+	put(t, in("staged"), "3\n")
+	git("add", "staged")
+	compare("split index")
+	git("update-index", "--no-split-index")
+	git("gc", "-q")
+	compare("packed")
+	git("commit", "-q", "-m", "side")
+	compare("committed")
+}
+
+// changeEverything changes each file in the way that its name says.
+func changeEverything(t *testing.T, in func(name string) string, git func(args ...string) string, files map[string]string) {
+	t.Helper()
 	put(t, in("text"), "one\n2\n")
-	put(t, in("noise-changed"), string(noise[2:]))
+	put(t, in("noise-changed"), files["noise-changed"][1:])
 	put(t, in("bin"), "c\x00\n")
 	put(t, in("marked"), "2\n")
 	put(t, in("crlf.txt"), "a\r\nc\r\n")
@@ -88,35 +122,6 @@ func TestGitDiffIsGits(t *testing.T) {
 	git("rm", "-q", "--cached", "staged-gone")
 	put(t, in("intended"), "i\n")
 	git("add", "-N", "intended")
-
-	compare := func(how string) {
-		t.Helper()
-		for _, c := range []struct{ tool, git []string }{
-			{nil, []string{"HEAD"}}, {[]string{"path", "sub"}, []string{"HEAD", "--", "sub"}}, {[]string{"path", "text"}, []string{"HEAD", "--", "text"}},
-			{[]string{"base_rev", first + "~1"}, []string{first + "~1"}}, {[]string{"base_rev", "HEAD~1", "head_rev", "HEAD"}, []string{"HEAD~1", "HEAD"}},
-			{[]string{"base_rev", "HEAD", "head_rev", first[:10] + "^"}, []string{"HEAD", first + "^"}},
-		} {
-			args := make([]any, len(c.tool))
-			for i := range c.tool {
-				args[i] = c.tool[i]
-			}
-			if got, want := works(t, s, "get_git_diff", args...), plainDiff(t, dir, c.git...); got != want {
-				t.Errorf("%s, %v:\n%s\nwant:\n%s", how, c.git, got, want)
-			}
-		}
-	}
-	compare("loose")
-	git("update-index", "--index-version", "4")
-	compare("index of version 4")
-	git("update-index", "--split-index")
-	put(t, in("staged"), "3\n")
-	git("add", "staged")
-	compare("split index")
-	git("update-index", "--no-split-index")
-	git("gc", "-q")
-	compare("packed")
-	git("commit", "-q", "-m", "side")
-	compare("committed")
 }
 
 // A conflict is shown, and so is what is in the file.
