@@ -39,7 +39,7 @@ func openChat(w *segments, r *Request, o options) {
 	if !o.noStreamOptions && f.field("stream_options") {
 		w.str(`{"include_usage":true}`)
 	}
-	if r.MaxTokens > 0 && f.field(chatTokenLimit(r, o)) {
+	if r.MaxTokens > 0 && f.field(chatTokenLimit(o)) {
 		w.int(r.MaxTokens)
 	}
 	if r.Temperature != nil && f.field("temperature") {
@@ -68,7 +68,7 @@ func openChat(w *segments, r *Request, o options) {
 
 // chatTokenLimit is the name of the token limit: OpenAI's reasoning models
 // refuse the old one, most others do not know the new one.
-func chatTokenLimit(r *Request, o options) string {
+func chatTokenLimit(o options) string {
 	if o.newTokenLimit != o.swapTokenLimit {
 		return "max_completion_tokens"
 	}

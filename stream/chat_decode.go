@@ -274,9 +274,6 @@ func failedNatively(word string) bool {
 	return strings.HasSuffix(word, "error") || word == "malformed_function_call"
 }
 
-// ended reports whether the end marker came.
-func (d *chatDecoder) ended() bool { return d.done }
-
 // finish holds what an end of the body means: whole after the end marker or a
 // finish reason, else cut.
 func (d *chatDecoder) finish() error {

@@ -64,10 +64,15 @@ func decode(t testing.TB, in bodyIn) decoded {
 	if got.err = x.read(res); got.err == nil {
 		got.reply, got.err = x.draft.reply()
 	}
-	x.idle.stop()
+	x.idle.pause()
 	got.text, got.reasoning = text.String(), reasoning.String()
-	if e, ok := dec.(interface{ ended() bool }); ok {
-		got.done = e.ended()
+	switch d := dec.(type) {
+	case *chatDecoder:
+		got.done = d.done
+	case *messagesDecoder:
+		got.done = d.done
+	case *responsesDecoder:
+		got.done = d.done
 	}
 	return got
 }

@@ -47,7 +47,7 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 	x.idle = newIdleTimer(c.cfg.IdleTimeout, func() { cancel(errStalled) })
 	res, err := x.send(ctx)
 	if err != nil {
-		x.idle.stop()
+		x.idle.pause()
 		cancel(nil)
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 	} else {
 		err = x.read(res)
 	}
-	x.idle.stop()
+	x.idle.pause()
 	if err != nil {
 		if _, mine := errors.AsType[*Error](err); !mine && context.Cause(ctx) == errStalled {
 			err = x.stalled()

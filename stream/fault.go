@@ -87,7 +87,7 @@ func statusOfType(word string) int {
 const maxShown = 400
 
 // clean makes one safe line of bytes from outside: runs of white space and
-// of what cannot be printed become one space, and it is cut after max bytes.
+// of what cannot be printed become one space, and it is cut after limit bytes.
 func clean(s string, limit int) string {
 	var b strings.Builder
 	space := false

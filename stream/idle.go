@@ -37,7 +37,7 @@ func (t *idleTimer) start() {
 	t.timer.Reset(t.left)
 }
 
-// pause ends a wait.
+// pause ends a wait, if one goes on.
 func (t *idleTimer) pause() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,5 +62,3 @@ func (t *idleTimer) progress() {
 		t.timer.Reset(t.limit)
 	}
 }
-
-func (t *idleTimer) stop() { t.pause() }

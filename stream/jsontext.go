@@ -146,24 +146,22 @@ func plainLen(s []byte) int {
 }
 
 // literalLen returns the length of the JSON string literal whose text begins
-// at s, without its quotes, and whether it holds escapes; ok is false if s has
-// no valid one.
-func literalLen(s []byte) (n int, escaped, ok bool) {
+// at s, without its quotes; ok is false if s has no valid one.
+func literalLen(s []byte) (n int, ok bool) {
 	for {
 		n += plainLen(s[n:])
 		if n == len(s) || s[n] < ' ' {
-			return 0, false, false
+			return 0, false
 		}
 		if s[n] == '"' {
-			return n, escaped, true
+			return n, true
 		}
-		escaped = true
 		switch rest := s[n:]; {
 		case len(rest) < 2:
-			return 0, false, false
+			return 0, false
 		case rest[1] == 'u':
 			if hex4(rest) < 0 {
-				return 0, false, false
+				return 0, false
 			}
 			n += 6
 		default:
@@ -171,7 +169,7 @@ func literalLen(s []byte) (n int, escaped, ok bool) {
 			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 				n += 2
 			default:
-				return 0, false, false
+				return 0, false
 			}
 		}
 	}
@@ -235,7 +233,7 @@ func tooDeep(data []byte) bool {
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
 		case '"':
-			n, _, ok := literalLen(data[i+1:])
+			n, ok := literalLen(data[i+1:])
 			if !ok {
 				return false // not valid either
 			}

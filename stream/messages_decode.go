@@ -32,8 +32,6 @@ type messagesBlock struct {
 	closed    bool
 }
 
-func (d *messagesDecoder) ended() bool { return d.done }
-
 func (d *messagesDecoder) event(ev Event) error {
 	if text, ok := d.shape.match(ev); ok {
 		return d.textDelta(d.blocks[len(d.blocks)-1], text)
@@ -251,15 +249,14 @@ func (d *messagesDecoder) echo() Opaque {
 	}
 	var w []byte
 	for _, b := range d.blocks {
-		item := len(w)
-		if item > 0 {
+		before := len(w)
+		if before > 0 {
 			w = append(w, ',')
 		}
-		if n := len(w); len(d.appendBlock(w, b)) == n {
-			w = w[:item]
-			continue
+		begin := len(w)
+		if w = d.appendBlock(w, b); len(w) == begin {
+			w = w[:before]
 		}
-		w = d.appendBlock(w, b)
 	}
 	return Opaque{dialect: "messages", json: w}
 }

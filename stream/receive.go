@@ -116,7 +116,7 @@ func valueLen(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
-			n, _, ok := literalLen(b[i+1:])
+			n, ok := literalLen(b[i+1:])
 			if !ok {
 				return len(b)
 			}

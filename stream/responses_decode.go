@@ -27,8 +27,6 @@ type responsesItem struct {
 	call      Call
 }
 
-func (d *responsesDecoder) ended() bool { return d.done }
-
 func (d *responsesDecoder) event(ev Event) error {
 	if text, ok := d.shape.match(ev); ok {
 		return d.addText(text)
