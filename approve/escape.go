@@ -44,48 +44,16 @@ func isMark(r rune) bool { return r >= 0x300 && unicode.Is(unicode.M, r) }
 // doubled, \n, \r and \t are written so, another unsafe character as \u{202e},
 // a byte that is not UTF-8 as \xff, and of a run of combining marks all but
 // the first two as \u{301}.
-func AppendEscaped(dst []byte, s string) []byte { return appendEscaped(dst, s, false) }
-
-// Escape returns s in the form of AppendEscaped; s itself if nothing is to do.
-func Escape(s string) string {
-	if isPlain(s) {
-		return s
-	}
-	return string(appendEscaped(make([]byte, 0, len(s)+16), s, false))
-}
-
-// EscapeLines is Escape, but newlines stay: for text shown on lines of its own.
-func EscapeLines(s string) string {
-	if isPlain(s) {
-		return s
-	}
-	return string(appendEscaped(make([]byte, 0, len(s)+16), s, true))
-}
-
-// isPlain reports whether s is printable ASCII without backslashes.
-func isPlain(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == '\\' {
-			return false
-		}
-	}
-	return true
-}
-
-func appendEscaped(dst []byte, s string, keepNewlines bool) []byte {
+func AppendEscaped(dst []byte, s string) []byte {
 	marks := maxMarks // a mark at the very beginning has nothing to stand on
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c < utf8.RuneSelf {
 			marks = 0
-			switch {
-			case c >= ' ' && c != '\\' && c != 0x7f || c == '\n' && keepNewlines:
+			if c >= ' ' && c != '\\' && c != 0x7f {
 				dst = append(dst, c)
-			default:
+			} else {
 				dst = appendEscapedASCII(dst, c)
-			}
-			if c == '\n' {
-				marks = maxMarks
 			}
 			i++
 			continue
@@ -106,6 +74,24 @@ func appendEscaped(dst []byte, s string, keepNewlines bool) []byte {
 		i += n
 	}
 	return dst
+}
+
+// Escape returns s in the form of AppendEscaped; s itself if nothing is to do.
+func Escape(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	return string(AppendEscaped(make([]byte, 0, len(s)+16), s))
+}
+
+// isPlain reports whether s is printable ASCII without backslashes.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 const hexDigits = "0123456789abcdef"

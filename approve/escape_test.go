@@ -36,9 +36,6 @@ func TestEscape(t *testing.T) {
 			t.Errorf("Escape(%+q) = %s, want %s", in, got, want)
 		}
 	}
-	if got, want := EscapeLines("a\n\u0301b\x1b\n"), "a\n"+`\u{301}b\u{1b}`+"\n"; got != want {
-		t.Errorf("EscapeLines: %q, want %q", got, want)
-	}
 }
 
 // TestEscapeLeavesNothing sweeps over all of Unicode.
