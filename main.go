@@ -316,8 +316,7 @@ func looksLikePattern(w string) bool {
 
 // flagError words an error of the flag library as one of ours.
 func flagError(err error, fs *pflag.FlagSet, args []string) error {
-	text := err.Error()
-	e := &run.Error{Status: run.StatusUsage, Message: text, Hints: []string{"toolpipe --help=all shows every flag"}}
+	e := &run.Error{Status: run.StatusUsage, Message: err.Error(), Hints: []string{"toolpipe --help=all shows every flag"}}
 	if n, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		name := n.GetSpecifiedName()
 		e.Message = fmt.Sprintf("unknown flag: %q", strings.Repeat("-", min(len(name), 2))+name)
@@ -390,13 +389,6 @@ type values struct {
 	rounds         int
 	timeout, tool  string
 	resultBytes    string
-	listTools      bool
-	listServers    bool
-	listResources  bool
-	listPrompts    bool
-	describe       string
-	call, explain  string
-	updateLock     bool
 }
 
 func flags(c *run.Config) (*pflag.FlagSet, *values) {
@@ -455,14 +447,14 @@ func toolFlags(fs *pflag.FlagSet, c *run.Config, v *values) {
 	fs.IntVar(&c.Parallel, "parallel", 0, "read-only calls at once, `N` (default 8)")
 	fs.StringVar(&v.resultBytes, "max-result-bytes", "", "of a result the model gets `N` bytes, such as 64K or 1M (default 256K)")
 	fs.StringVar(&v.tool, "tool-timeout", "", "longest time without progress of a call, `D` (default 120s)")
-	fs.BoolVar(&v.listTools, "list-tools", false, "print the tools, the verdict each would get, and exit")
-	fs.StringVar(&v.describe, "describe-tool", "", "print the definition of the tool `NAME` and exit")
-	fs.BoolVar(&v.updateLock, "tools-lock-update", false, "write the file of --tools-lock and exit")
-	fs.StringVar(&v.call, "call", "", "call the tool `NAME` once, approvals included; the prompt argument is its JSON, - for stdin")
-	fs.StringVar(&v.explain, "explain", "", "print the verdict on a call of `NAME`, arguments as for --call")
-	fs.BoolVar(&v.listServers, "list-servers", false, "print the servers and exit")
-	fs.BoolVar(&v.listResources, "list-resources", false, "print the servers' resources and exit")
-	fs.BoolVar(&v.listPrompts, "list-prompts", false, "print the servers' prompts and exit")
+	fs.Bool("list-tools", false, "print the tools, the verdict each would get, and exit")
+	fs.String("describe-tool", "", "print the definition of the tool `NAME` and exit")
+	fs.Bool("tools-lock-update", false, "write the file of --tools-lock and exit")
+	fs.String("call", "", "call the tool `NAME` once, approvals included; the prompt argument is its JSON, - for stdin")
+	fs.String("explain", "", "print the verdict on a call of `NAME`, arguments as for --call")
+	fs.Bool("list-servers", false, "print the servers and exit")
+	fs.Bool("list-resources", false, "print the servers' resources and exit")
+	fs.Bool("list-prompts", false, "print the servers' prompts and exit")
 }
 
 func approvalFlags(fs *pflag.FlagSet, c *run.Config) {
@@ -530,30 +522,27 @@ func (v *values) apply(c *run.Config, fs *pflag.FlagSet) (err error) {
 			return err
 		}
 	}
-	return v.mode(c, fs)
+	return mode(c, fs)
 }
 
 // mode finds out what the run does: at most one flag says so.
-func (v *values) mode(c *run.Config, fs *pflag.FlagSet) error {
+func mode(c *run.Config, fs *pflag.FlagSet) error {
 	chosen := ""
 	for _, m := range []struct {
-		flag   string
-		on     bool
-		mode   run.Mode
-		target string
+		flag string
+		mode run.Mode
 	}{
-		{"list-tools", v.listTools, run.ListTools, ""}, {"list-servers", v.listServers, run.ListServers, ""},
-		{"tools-lock-update", v.updateLock, run.UpdateLock, ""}, {"list-resources", v.listResources, run.ListResources, ""}, {"list-prompts", v.listPrompts, run.ListPrompts, ""},
-		{"describe-tool", fs.Changed("describe-tool"), run.DescribeTool, v.describe},
-		{"call", fs.Changed("call"), run.CallTool, v.call}, {"explain", fs.Changed("explain"), run.Explain, v.explain},
+		{"list-tools", run.ListTools}, {"list-servers", run.ListServers}, {"list-resources", run.ListResources}, {"list-prompts", run.ListPrompts},
+		{"tools-lock-update", run.UpdateLock}, {"describe-tool", run.DescribeTool}, {"call", run.CallTool}, {"explain", run.Explain},
 	} {
-		if !m.on {
+		f := fs.Lookup(m.flag)
+		if f.Value.String() == f.DefValue {
 			continue
 		}
 		if chosen != "" {
 			return &run.Error{Status: run.StatusUsage, Message: "--" + chosen + " and --" + m.flag + ": only one of them can be given"}
 		}
-		chosen, c.Mode, c.Target = m.flag, m.mode, m.target
+		chosen, c.Mode, c.Target = m.flag, m.mode, f.Value.String()
 	}
 	if c.Mode != run.Answer && c.Mode != run.CallTool && c.Mode != run.Explain && len(c.Args) > 0 {
 		return &run.Error{Status: run.StatusUsage, Message: fmt.Sprintf("--%s: takes no prompt, but %q was given", chosen, c.Args[0])}
