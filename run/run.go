@@ -265,6 +265,7 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 	if r.text != nil && len(r.request.Tools) == 0 && c.SchemaFile == "" {
 		r.text.stream = true
 		r.loop.printed = c.Log == "" && !c.CmdLines
+		r.request.TextPassing = r.loop.printed
 	}
 	if err := r.start(); err != nil {
 		return err

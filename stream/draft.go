@@ -15,6 +15,10 @@ type sinkError struct{ error }
 // maxCalls caps the calls of one reply.
 const maxCalls = 256
 
+// maxTextOfCalls caps the text of a reply that has calls. A text that went
+// over it is an answer, and need not be kept for the next request.
+const maxTextOfCalls = 16 << 20
+
 // draft is a reply in the making. Decoders tell it what came; it passes
 // deltas on and keeps what the Reply needs.
 type draft struct {
@@ -61,7 +65,9 @@ func (d *draft) plainText(delta []byte) error {
 	if len(delta) == 0 {
 		return nil
 	}
-	d.text.add(delta)
+	if d.text.add(delta); d.request.TextPassing && d.text.size > maxTextOfCalls {
+		d.text.forget()
+	}
 	if d.sink.Text != nil {
 		if err := d.sink.Text(delta); err != nil {
 			return sinkError{err}
@@ -105,6 +111,9 @@ func (d *draft) reply() (*Reply, error) {
 	}
 	if err := d.addReasoning(d.thought.end()); err != nil {
 		return nil, err
+	}
+	if len(d.calls) > 0 && d.text.size > maxTextOfCalls {
+		return nil, tooMuchText()
 	}
 	d.fillIDs()
 	r := &Reply{Stop: d.stop, Finish: d.word, Usage: d.usage, Model: d.model, Refusal: string(asUTF8(d.refusal))}
@@ -162,9 +171,10 @@ func hasID(calls []Call, id string) bool {
 
 // chunks keeps a text of any length in pieces that are never moved.
 type chunks struct {
-	whole []Part
-	cur   strings.Builder
-	size  int
+	whole  []Part
+	cur    strings.Builder
+	size   int
+	forgot bool
 }
 
 const (
@@ -174,7 +184,7 @@ const (
 
 func (c *chunks) add(b []byte) {
 	c.size += len(b)
-	for len(b) > 0 {
+	for len(b) > 0 && !c.forgot {
 		if c.cur.Len() == c.cur.Cap() {
 			size := firstChunk
 			if c.cur.Cap() > 0 {
@@ -190,10 +200,13 @@ func (c *chunks) add(b []byte) {
 	}
 }
 
+// forget lets go of the text; its size goes on being counted.
+func (c *chunks) forget() { c.whole, c.cur, c.forgot = nil, strings.Builder{}, true }
+
 // parts returns the text as one part, or as several that follow each other
 // without anything between them.
 func (c *chunks) parts() []Part {
-	if c.size == 0 {
+	if c.size == 0 || c.forgot {
 		return nil
 	}
 	return append(c.whole, Part{Text: c.cur.String()})

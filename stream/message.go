@@ -101,6 +101,7 @@ type Request struct {
 	Params          []Param         // see AddParams and AddDefaults
 	Schema          json.RawMessage // JSON Schema for the answer; nil: none
 	ThinkTags       bool            // text between <think> and </think> is reasoning
+	TextPassing     bool            // nobody needs the text of a reply without calls: of a long one the Message has none
 }
 
 // Stop says why a reply ended, in one vocabulary for all dialects.

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -127,6 +128,10 @@ func cutReply() *Error {
 
 func notAReply(why string) *Error {
 	return &Error{Kind: Malformed, Message: "the answer is not a model's reply: " + why}
+}
+
+func tooMuchText() *Error {
+	return &Error{Kind: TooLarge, Message: fmt.Sprintf("the reply calls a tool after more than %d MiB of text", maxTextOfCalls>>20)}
 }
 
 func tooManyCalls() *Error {

@@ -1,0 +1,47 @@
+package stream
+
+import (
+	"strings"
+	"testing"
+)
+
+// A text that is only passed on is kept as far as a next request may need it:
+// before calls, and then not without a limit.
+func TestTextOfCalls(t *testing.T) {
+	piece := []byte(strings.Repeat("x", 1<<20))
+	for _, c := range []struct {
+		name          string
+		passing, call bool
+		pieces, kept  int // MiB; kept -1: an error
+	}{
+		{"passed on", true, false, 17, 0},
+		{"passed on, short", true, false, 16, 16},
+		{"wanted", false, false, 17, 17},
+		{"with a call", true, true, 16, 16},
+		{"too much with a call", true, true, 17, -1},
+		{"too much with a call, whatever the output", false, true, 17, -1},
+	} {
+		passed := 0
+		d := newDraft(&Request{TextPassing: c.passing}, &Sink{Text: func(b []byte) error { passed += len(b); return nil }})
+		for range c.pieces {
+			if err := d.addText(piece); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.call {
+			d.calls = []Call{{ID: "a", Name: "f"}}
+		}
+		r, err := d.reply()
+		kept := -1
+		if err == nil {
+			kept = 0
+			for _, p := range r.Message.Parts {
+				kept += len(p.Text)
+			}
+			kept >>= 20
+		}
+		if kept != c.kept || passed != c.pieces<<20 {
+			t.Errorf("%s: %d MiB kept, want %d; %d passed on; %v", c.name, kept, c.kept, passed, err)
+		}
+	}
+}
