@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -148,7 +149,7 @@ func unapproved(stop *Error, p *pending, v approve.Verdict) *Error {
 	if stop == nil {
 		stop = &Error{Status: StatusUnapproved, Message: "unapproved: " + p.tool.name + ": " + first(v.Reason, "nobody can be asked")}
 	}
-	if v.Hint != "" && !contains(stop.Hints, v.Hint) {
+	if v.Hint != "" && !slices.Contains(stop.Hints, v.Hint) {
 		stop.Hints = append(stop.Hints, v.Hint)
 	}
 	return stop

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"toolpipe/mcp"
@@ -163,7 +164,7 @@ func (c *Config) validate() error {
 		{"--elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
 		{"--api", c.API, []string{"chat", "messages", "responses"}},
 	} {
-		if f.value != "" && !contains(f.words, f.value) {
+		if f.value != "" && !slices.Contains(f.words, f.value) {
 			return usageError([]string{f.flag + " is one of: " + joinWords(f.words)}, "%s: %q is not one of its values", f.flag, f.value)
 		}
 	}

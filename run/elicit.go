@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,7 +104,7 @@ func (f *field) parse(s string) (v []byte, why string) {
 	case f.kind == "array":
 		v = []byte{'['}
 		for i, w := range strings.Split(s, ",") {
-			if w = strings.TrimSpace(w); !contains(f.choices, w) {
+			if w = strings.TrimSpace(w); !slices.Contains(f.choices, w) {
 				return nil, strconv.Quote(w) + " is not one of: " + joinWords(f.choices)
 			}
 			if i > 0 {
@@ -112,7 +113,7 @@ func (f *field) parse(s string) (v []byte, why string) {
 			v = appendString(v, w)
 		}
 		return append(v, ']'), ""
-	case len(f.choices) > 0 && !contains(f.choices, s):
+	case len(f.choices) > 0 && !slices.Contains(f.choices, s):
 		return nil, strconv.Quote(s) + " is not one of: " + joinWords(f.choices)
 	case f.kind == "boolean":
 		switch strings.ToLower(s) {
@@ -151,7 +152,7 @@ func formFields(schema json.RawMessage) ([]field, error) {
 	}
 	var fields []field
 	for _, m := range props.members() {
-		f := field{name: m.key, kind: "string", required: contains(required, m.key)}
+		f := field{name: m.key, kind: "string", required: slices.Contains(required, m.key)}
 		for _, p := range m.members() {
 			switch p.key {
 			case "type":

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,7 +87,7 @@ func (r *runner) resource(ctx context.Context, flag string) ([]stream.Part, erro
 }
 
 func isImageType(mime string) bool {
-	return contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mime)
+	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mime)
 }
 
 // prompt gets NAME:PROMPT[,ARG=VALUE…] from a server.

@@ -103,7 +103,7 @@ func parseTarget(s string, taken func(string) bool) (server, error) {
 	if err := checkServerName(name); err != nil {
 		return srv, within("--mcp", err)
 	}
-	if contains(reserved, name) {
+	if slices.Contains(reserved, name) {
 		return srv, usage("--mcp: the name %q is reserved for a built-in server", name)
 	}
 	srv.Name = name
@@ -151,7 +151,7 @@ func nameOfURL(u *url.URL, taken func(string) bool) string {
 		host, _, _ = strings.Cut(host, ".")
 	}
 	name := legalName(host)
-	if isIP || taken(name) || contains(reserved, name) {
+	if isIP || taken(name) || slices.Contains(reserved, name) {
 		name = strings.TrimRight(name[:min(len(name), 31-len(port))], "-") + "-" + port
 	}
 	return name
@@ -182,7 +182,7 @@ func parseServers(c *Config, v value, own bool, warn func(code, server, message 
 		if err := checkServerName(m.key); err != nil {
 			return nil, m.at.within(err)
 		}
-		if contains(reserved, m.key) {
+		if slices.Contains(reserved, m.key) {
 			return nil, m.at.errorf("the name %q is reserved for a built-in server", m.key)
 		}
 		e := entry{c: c, own: own, warn: warn, server: server{Spec: mcp.Spec{Name: m.key}, origin: m.at.origin()}}
@@ -317,10 +317,8 @@ func (c *Config) applyServerFlags(settings *settings, all []server) error {
 		if s.URL == "" {
 			s.root = s.Dir
 		}
-		for _, host := range c.InsecureHTTP {
-			if u, err := url.Parse(s.URL); err == nil && u.Hostname() == host {
-				s.InsecureHTTP = true
-			}
+		if u, err := url.Parse(s.URL); err == nil && slices.ContainsFunc(c.InsecureHTTP, func(host string) bool { return strings.EqualFold(host, u.Hostname()) }) {
+			s.InsecureHTTP = true
 		}
 	}
 	return nil

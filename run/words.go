@@ -166,15 +166,6 @@ func matchAny(patterns []string, name string) bool {
 // Nearest is the word that w is most likely a slip of, "" if none is near.
 func Nearest(w string, words []string) string { return mcp.Nearest(w, words) }
 
-func contains(words []string, w string) bool {
-	for _, x := range words {
-		if x == w {
-			return true
-		}
-	}
-	return false
-}
-
 func joinWords(words []string) string { return strings.Join(words, ", ") }
 
 func joinLines(lines []string) string { return strings.Join(lines, "\n") }
