@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"time"
 
 	"toolpipe/mcp"
 )
@@ -66,9 +67,12 @@ func (c *connection) hasTool(name string) bool {
 	return false
 }
 
+// owed is how long standard input is still read after a server failed, when
+// --output messages is owed the conversation: one that lies ready is not lost.
+const owed = time.Second
+
 // connectAndRead starts all servers and reads standard input meanwhile. The
-// first required server that fails ends both, but --output messages is owed
-// the conversation that came, whatever fails.
+// first required server that fails ends both.
 func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	if len(r.servers) == 0 && (r.streams.InFile || !r.cfg.readsInput(r.streams.InTerminal)) {
 		r.box = &toolbox{}
@@ -77,14 +81,19 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 		}
 		return readLimited(r.streams.In, "standard input", maxInput)
 	}
-	reading := ctx
+	reading, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if r.cfg.Output != "messages" {
-		reading = ctx
-	}
 	r.face.connecting(r.servers)
-	required := func(err error) { cancel(err) }
+	required := func(err error) {
+		cancel(err)
+		if r.cfg.Output == "messages" {
+			time.AfterFunc(owed, func() { stop(err) })
+		} else {
+			stop(err)
+		}
+	}
 	if r.cfg.Mode == ListServers { // each is shown with its own story
 		required = func(error) {}
 	}
