@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // errEnd is what a decoder returns at the dialect's end marker.
@@ -169,7 +170,9 @@ func hasID(calls []Call, id string) bool {
 	return false
 }
 
-// chunks keeps a text of any length in pieces that are never moved.
+// chunks keeps a text of any length in pieces that are never moved. Each piece
+// is written into requests for itself, so none ends inside a character that
+// came whole.
 type chunks struct {
 	whole  []Part
 	cur    strings.Builder
@@ -185,7 +188,7 @@ const (
 func (c *chunks) add(b []byte) {
 	c.size += len(b)
 	for len(b) > 0 && !c.forgot {
-		if c.cur.Len() == c.cur.Cap() {
+		if c.cur.Cap()-c.cur.Len() < utf8.UTFMax {
 			size := firstChunk
 			if c.cur.Cap() > 0 {
 				c.whole = append(c.whole, Part{Text: c.cur.String()})
@@ -195,6 +198,12 @@ func (c *chunks) add(b []byte) {
 			c.cur.Grow(size)
 		}
 		n := min(len(b), c.cur.Cap()-c.cur.Len())
+		for i := n; n < len(b) && i > max(n-utf8.UTFMax, 0); i-- {
+			if utf8.RuneStart(b[i]) {
+				n = i
+				break
+			}
+		}
 		c.cur.Write(b[:n])
 		b = b[n:]
 	}

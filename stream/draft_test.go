@@ -3,6 +3,7 @@ package stream
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // A text that is only passed on is kept as far as a next request may need it:
@@ -42,6 +43,34 @@ func TestTextOfCalls(t *testing.T) {
 		}
 		if kept != c.kept || passed != c.pieces<<20 {
 			t.Errorf("%s: %d MiB kept, want %d; %d passed on; %v", c.name, kept, c.kept, passed, err)
+		}
+	}
+}
+
+// The pieces that a long text is kept in are written into requests one by one;
+// none may end inside a character.
+func TestTextInPieces(t *testing.T) {
+	for _, char := range []string{"x", "é", "世", "😀"} {
+		for shift := range 5 {
+			text := strings.Repeat("y", shift) + strings.Repeat(char, 3*largestChunk/len(char))
+			for _, step := range []int{len(text), 7 * len(char), 100_000 * len(char)} {
+				var c chunks
+				for rest := text; rest != ""; {
+					n := min(step, len(rest))
+					for n < len(rest) && !utf8.RuneStart(rest[n]) {
+						n--
+					}
+					c.add([]byte(rest[:n]))
+					rest = rest[n:]
+				}
+				var got []byte
+				for _, p := range c.parts() {
+					got = appendInner(got, p.Text)
+				}
+				if string(got) != text {
+					t.Fatalf("%q after %d bytes, in steps of %d: %d bytes became %d", char, shift, step, len(text), len(got))
+				}
+			}
 		}
 	}
 }
