@@ -111,7 +111,11 @@ func newWriter(w io.Writer, what string) *writer {
 }
 
 func (w *writer) fail(err error) error {
-	if err != nil && w.err == nil {
+	switch {
+	case err == nil || w.err != nil:
+	case cancelled(err): // nobody reads, and the run is over: not for want of a place to write
+		w.err = asError(err)
+	default:
 		w.err = outputError(w.what, err)
 	}
 	return w.err
@@ -139,6 +143,9 @@ type ndjsonOutput struct {
 }
 
 func (o *ndjsonOutput) event(e Event) error {
+	if o.w.err != nil { // a write that was left behind may still read the scratch
+		return o.w.err
+	}
 	o.scratch = append(e.appendJSON(o.scratch[:0]), '\n')
 	err := o.w.write(o.scratch)
 	if cap(o.scratch) > 1<<20 {

@@ -24,6 +24,7 @@ package run
 
 import (
 	"context"
+	"io"
 	"os"
 	"strconv"
 	"sync"
@@ -37,8 +38,16 @@ import (
 // was written and everything that was started has ended. It is cancelled by
 // ctx, whose cause should be *Interrupted for a signal.
 func Run(ctx context.Context, cfg *Config, s Streams) error {
+	if cfg.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, cfg.Timeout, errTimeout)
+		defer cancel()
+	}
+	if !s.OutFile {
+		s.Out = bounded(ctx, s.Out)
+	}
 	r := &runner{cfg: cfg, streams: s, began: time.Now(), out: &emitter{}}
-	err := r.open()
+	err := r.open(ctx)
 	defer context.AfterFunc(ctx, r.face.interrupted)()
 	if err == nil {
 		err = r.guarded(ctx)
@@ -71,7 +80,7 @@ type runner struct {
 
 // open makes the outputs. Only what cannot be a mistake in their own flags
 // fails before them, so that every other error has its end event.
-func (r *runner) open() error {
+func (r *runner) open(ctx context.Context) error {
 	c := r.cfg
 	r.face = newFace(c, r.streams)
 	w := newWriter(r.face.out(r.streams), "standard output")
@@ -101,7 +110,11 @@ func (r *runner) open() error {
 			return openError("--log", c.Log, err)
 		}
 		r.log = f
-		r.out.outs = append(r.out.outs, &ndjsonOutput{w: newWriter(f, "--log "+shellQuote(c.Log))})
+		var to io.Writer = f
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+			to = bounded(ctx, Blocking(f))
+		}
+		r.out.outs = append(r.out.outs, &ndjsonOutput{w: newWriter(to, "--log "+shellQuote(c.Log))})
 	}
 	return nil
 }
@@ -119,11 +132,6 @@ func (r *runner) textOutputs(w *writer) []output {
 // guarded runs, and makes a panic the run's error.
 func (r *runner) guarded(ctx context.Context) (err error) {
 	defer recoverTo(&err)
-	if r.cfg.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, r.cfg.Timeout, errTimeout)
-		defer cancel()
-	}
 	if err := r.resolve(ctx); err != nil {
 		return err
 	}

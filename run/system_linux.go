@@ -28,10 +28,16 @@ var Stop = func() {
 }
 
 // awaitWritable waits until fd can be written to.
-func awaitWritable(fd int) {
+func awaitWritable(fd int) { poll(fd, nil) }
+
+// writable tells whether a write to fd would not block now.
+func writable(fd int) bool { return poll(fd, &syscall.Timespec{}) }
+
+func poll(fd int, wait *syscall.Timespec) bool {
 	p := struct {
 		fd              int32
 		events, revents int16
 	}{int32(fd), 4 /* POLLOUT */, 0}
-	syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, 0, 0, 0, 0)
+	n, _, _ := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(wait)), 0, 0, 0)
+	return n == 1
 }
