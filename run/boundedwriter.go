@@ -2,7 +2,9 @@ package run
 
 import (
 	"context"
+	"errors"
 	"io"
+	"syscall"
 	"time"
 )
 
@@ -10,43 +12,66 @@ import (
 // reader that is only slow still gets what was for it.
 const lastWords = 3 * time.Second
 
-// atomicPipeWrite is the most that a pipe with room takes without blocking:
-// PIPE_BUF of Linux.
-const atomicPipeWrite = 4096
-
 // boundedWriter writes to somebody who may stop reading. Waiting for him has
 // no bound but ctx, the run's (DESIGN part 7): lastWords after its end a
 // blocked write is left behind, and every further one fails with its cause.
 type boundedWriter struct {
 	ctx  context.Context
-	w    io.Writer
-	room func() bool // tells that a pipe or terminal has room
+	file *blockingFile
 	over bool
 }
 
-// bounded is w with waiting bounded by ctx. What cannot block is left as it
-// is: only a file of the system has room to run out of.
+// bounded is w with waiting bounded by ctx; only a file of the system waits.
 func bounded(ctx context.Context, w io.Writer) io.Writer {
-	if f, ok := w.(interface{ room() bool }); ok {
-		return &boundedWriter{ctx: ctx, w: w, room: f.room}
+	if f, ok := w.(*blockingFile); ok {
+		return &boundedWriter{ctx: ctx, file: f}
 	}
 	return w
 }
 
-func (b *boundedWriter) Write(p []byte) (int, error) {
-	if b.over {
-		return 0, context.Cause(b.ctx)
+func (b *boundedWriter) Write(p []byte) (written int, err error) {
+	fd := int(b.file.f.Fd())
+	for !b.over {
+		n, err := writeNow(fd, p[written:])
+		written += n
+		switch {
+		case written == len(p):
+			return written, nil
+		case err == nil || err == syscall.EAGAIN:
+			b.wait(fd)
+		case errors.Is(err, errors.ErrUnsupported):
+			n, err := b.leave(p[written:])
+			return written + n, err
+		case err != syscall.EINTR:
+			return written, err
+		}
 	}
-	if len(p) <= atomicPipeWrite && b.room() {
-		return b.w.Write(p)
+	return written, context.Cause(b.ctx)
+}
+
+// wait returns when fd may take more, or when waiting is over.
+func (b *boundedWriter) wait(fd int) {
+	const look = 100 * time.Millisecond // how long the end of the run may go unnoticed
+	for began := time.Now(); !writable(fd, look); {
+		if b.ctx.Err() == nil {
+			began = time.Now()
+		} else if time.Since(began) > lastWords {
+			b.over = true
+			return
+		}
 	}
+}
+
+// leave writes where the system cannot tell beforehand whether a write waits:
+// in a goroutine, which is left behind when waiting is over.
+func (b *boundedWriter) leave(p []byte) (int, error) {
 	type result struct {
 		n   int
 		err error
 	}
 	done := make(chan result, 1)
-	go func() { // a write of the system knows no context
-		n, err := b.w.Write(p)
+	go func() {
+		n, err := b.file.Write(p)
 		done <- result{n, err}
 	}()
 	select {

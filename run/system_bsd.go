@@ -2,7 +2,10 @@
 
 package run
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // closeMemory has no equivalent that is safe on these systems.
 func closeMemory() {}
@@ -13,5 +16,10 @@ var Stop func()
 // awaitWritable waits a little: poll does not work on every terminal here.
 func awaitWritable(int) { time.Sleep(time.Millisecond) }
 
-// writable does not know, for the same reason.
-func writable(int) bool { return false }
+// writeNow cannot be had: O_NONBLOCK would be for everybody who shares the file.
+func writeNow(int, []byte) (int, error) { return 0, errors.ErrUnsupported }
+
+func writable(_ int, within time.Duration) bool {
+	time.Sleep(within)
+	return true
+}

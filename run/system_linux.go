@@ -30,9 +30,6 @@ var Stop = func() {
 // awaitWritable waits until fd can be written to.
 func awaitWritable(fd int) { poll(fd, nil) }
 
-// writable tells whether a write to fd would not block now.
-func writable(fd int) bool { return poll(fd, &syscall.Timespec{}) }
-
 func poll(fd int, wait *syscall.Timespec) bool {
 	p := struct {
 		fd              int32

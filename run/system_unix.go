@@ -59,9 +59,6 @@ func (b *blockingFile) Write(p []byte) (int, error) {
 	}
 }
 
-// room tells whether f takes a little without blocking: always, if it is a file.
-func (b *blockingFile) room() bool { return writable(int(b.f.Fd())) }
-
 // TerminalWidth is the number of columns of the terminal f, 0 if it is none.
 func TerminalWidth(f *os.File) int {
 	var size struct{ rows, columns, x, y uint16 }
