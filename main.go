@@ -246,12 +246,17 @@ func dieBy(s syscall.Signal) {
 // parse fills cfg from the arguments. help is the text that was asked for
 // instead of a run.
 func parse(cfg *run.Config, args []string) (help string, err error) {
-	if err := refuseApproveValue(args); err != nil {
+	fs, v := flags(cfg)
+	bad := fs.Parse(args)
+	flagged := args
+	if n := fs.ArgsLenAtDash(); n >= 0 { // a "--" may also be a flag's value
+		flagged = args[:len(args)-(fs.NArg()-n)-1]
+	}
+	if err := refuseApproveValue(flagged); err != nil {
 		return "", err
 	}
-	fs, v := flags(cfg)
-	if err := fs.Parse(args); err != nil {
-		return "", flagError(err, fs, args)
+	if bad != nil {
+		return "", flagError(bad, fs, args)
 	}
 	cfg.Args = fs.Args()
 	switch {
@@ -269,12 +274,9 @@ func parse(cfg *run.Config, args []string) (help string, err error) {
 
 // refuseApproveValue refuses a value behind -y, and a pattern that stands
 // there: it would approve everything, and --allow is what was meant (DESIGN
-// part 5). In a cluster of switches, such as -qyv, the y may stand anywhere.
+// part 5). args end before a "--" that ends the flags. In a cluster of switches, such as -qyv, the y may stand anywhere.
 func refuseApproveValue(args []string) error {
 	for i, a := range args {
-		if a == "--" {
-			return nil
-		}
 		value, wrong := strings.CutPrefix(a, "--auto-approve=")
 		bare := a == "--auto-approve"
 		if isCluster(a) {

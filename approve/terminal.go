@@ -142,6 +142,10 @@ func (t *Terminal) timeout() time.Duration {
 // something. What was typed before its last line is thrown away, at flushed:
 // that line comes after it, so that who answers to it is heard.
 func (t *Terminal) draw(ctx context.Context, tty *tty, q *question, deadline time.Time) (flushed time.Time, err error) {
+	select {
+	case <-t.Resumed: // of a stop before there was a question
+	default:
+	}
 	if err := tty.write(ctx, "\n"+q.body, deadline); err != nil {
 		return flushed, err
 	}

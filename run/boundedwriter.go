@@ -65,27 +65,12 @@ func (b *boundedWriter) wait(fd int) {
 // leave writes where the system cannot tell beforehand whether a write waits:
 // in a goroutine, which is left behind when waiting is over.
 func (b *boundedWriter) leave(p []byte) (int, error) {
-	type result struct {
-		n   int
-		err error
-	}
-	done := make(chan result, 1)
-	go func() {
-		n, err := b.file.Write(p)
-		done <- result{n, err}
-	}()
-	select {
-	case r := <-done:
-		return r.n, r.err
-	case <-b.ctx.Done():
-	}
-	timer := time.NewTimer(lastWords)
-	defer timer.Stop()
-	select {
-	case r := <-done:
-		return r.n, r.err
-	case <-timer.C:
-		b.over = true
-		return 0, context.Cause(b.ctx)
-	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	defer context.AfterFunc(b.ctx, func() {
+		time.AfterFunc(lastWords, func() { cancel(context.Cause(b.ctx)) })
+	})()
+	n, err := waitFor(ctx, func() (int, error) { return b.file.Write(p) })
+	b.over = ctx.Err() != nil
+	return n, err
 }

@@ -241,7 +241,7 @@ func readSchema(ctx context.Context, path string) (json.RawMessage, error) {
 }
 
 // makeClient makes the model's client, which checks where the key may go.
-func (r *runner) makeClient() (err error) {
+func (r *runner) makeClient(ctx context.Context) (err error) {
 	for _, p := range r.request.Params {
 		if p.Name == "tools" && len(r.servers) > 0 {
 			return usage("the param tools would take the place of the servers' tools")
@@ -249,7 +249,15 @@ func (r *runner) makeClient() (err error) {
 	}
 	e := r.endpoint
 	e.Wire = r.face.modelWire()
-	if r.client, err = stream.New(e.Config); err != nil {
+	if e.Record == "" && e.Replay == "" {
+		r.client, err = stream.New(e.Config)
+	} else { // a FIFO makes us wait
+		r.client, err = waitFor(ctx, func() (*stream.Client, error) { return stream.New(e.Config) })
+	}
+	if cancelled(err) {
+		return err
+	}
+	if err != nil {
 		return e.refused(err)
 	}
 	if host := r.client.Insecure(); host != "" {

@@ -22,20 +22,26 @@ const (
 // pipe that does not end. Neither --timeout nor a signal waits for that
 // (DESIGN part 7); the read is then left behind.
 func readFile(ctx context.Context, what, path string, limit int64, kind fileKind) ([]byte, error) {
+	return waitFor(ctx, func() ([]byte, error) { return kind.read(what, path, limit) })
+}
+
+// waitFor is f's result, or ctx's cause while f is left behind.
+func waitFor[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
-		data []byte
-		err  error
+		value T
+		err   error
 	}
 	done := make(chan result, 1)
 	go func() {
-		data, err := kind.read(what, path, limit)
-		done <- result{data, err}
+		value, err := f()
+		done <- result{value, err}
 	}()
 	select {
 	case r := <-done:
-		return r.data, r.err
+		return r.value, r.err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		var none T
+		return none, context.Cause(ctx)
 	}
 }
 

@@ -173,7 +173,7 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 	if r.request, err = c.request(ctx, r.endpoint); err != nil {
 		return err
 	}
-	return r.makeClient()
+	return r.makeClient(ctx)
 }
 
 // warner tells the user something; server may be "".

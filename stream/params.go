@@ -78,6 +78,9 @@ func (r *Request) AddDefaults(api string, params []Param) error {
 			return err
 		}
 		keep := !paramLater(r.Params, p.Name)
+		if slices.Contains(d.names.maxTokens, p.Name) { // one limit under two names
+			keep = !slices.ContainsFunc(d.names.maxTokens, func(name string) bool { return paramLater(r.Params, name) })
+		}
 		for _, t := range d.names.taken(r) {
 			if t.name != p.Name {
 				continue

@@ -16,6 +16,17 @@ func params(texts ...string) (list []Param) {
 	return list
 }
 
+// The limit of tokens has two names in chat; a later param drops both.
+func TestDefaultsOfOneLimit(t *testing.T) {
+	r := Request{Params: params(`max_completion_tokens=5`)}
+	if err := r.AddDefaults("chat", params(`max_tokens=8`, `max_completion_tokens=9`, `seed=1`)); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Params) != 2 || r.Params[0].Name != "seed" || string(r.Params[1].Value) != "5" {
+		t.Errorf("%s", r.Params)
+	}
+}
+
 // What a Request says of its own wins over a config's params, in the words of
 // each dialect; what stands beside it in the same object stays.
 func TestDefaults(t *testing.T) {
