@@ -162,10 +162,10 @@ func (pr *Process) Kill() {
 }
 
 // KillTree ends the child and all that it started, wherever that went, and
-// waits a second at most until it is gone. It says whether that is certain:
-// on other systems than Linux only the group is known, and ended.
-func (pr *Process) KillTree() (whole bool) {
-	whole = pr.killTree()
+// waits until it is gone, no longer than limit. It says whether that is
+// certain: on other systems than Linux only the group is known, and ended.
+func (pr *Process) KillTree(limit time.Duration) (whole bool) {
+	whole = pr.killTree(limit)
 	pr.Kill()
 	return whole
 }

@@ -76,7 +76,7 @@ func sweep(deadline time.Time, waitedFor func() map[int]bool) (left int) {
 				left++
 			}
 		}
-		if left == 0 && len(children()) == 0 || time.Now().After(deadline) {
+		if left == 0 && childless() || time.Now().After(deadline) {
 			return left
 		}
 		time.Sleep(min(pause, 50*time.Millisecond))
@@ -84,7 +84,8 @@ func sweep(deadline time.Time, waitedFor func() map[int]bool) (left int) {
 }
 
 // childless says that this process has no child at all: one call that spares
-// the search for them, on the way out of every run.
+// the search for them, on the way out of every run, and that leaves none out
+// as children may when one is reaped while they are listed.
 func childless() bool {
 	var info [128]byte // siginfo_t
 	_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, idTypeAll, 0,
@@ -92,31 +93,23 @@ func childless() bool {
 	return errno == syscall.ECHILD
 }
 
-// children are the direct children of this process.
+// children are the direct children of all threads of this process.
 func children() []int {
-	pids, _ := childrenOf("self")
-	return pids
-}
-
-// childrenOf are the direct children of all threads of a process.
-func childrenOf(pid string) (pids []int, err error) {
-	dir := "/proc/" + pid + "/task/"
-	tasks, err := os.ReadDir(dir)
-	read := false
+	var pids []int
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return nil
+	}
 	for _, t := range tasks {
-		var b []byte
-		if b, err = os.ReadFile(dir + t.Name() + "/children"); err != nil {
-			continue // the thread has ended
+		b, err := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
+		if err != nil {
+			continue
 		}
-		read = true
 		for f := range strings.FieldsSeq(string(b)) {
 			if pid, err := strconv.Atoi(f); err == nil {
 				pids = append(pids, pid)
 			}
 		}
 	}
-	if read {
-		err = nil
-	}
-	return pids, err
+	return pids
 }

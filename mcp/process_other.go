@@ -32,4 +32,4 @@ func sweep(time.Time, func() map[int]bool) int { return 0 }
 
 func startMarked(cmd *exec.Cmd) (mark uint64, err error) { return 0, cmd.Start() }
 
-func (pr *Process) killTree() bool { return false }
+func (pr *Process) killTree(time.Duration) bool { return false }

@@ -36,7 +36,7 @@ func hungStart(args []string) int {
 	for len(children()) == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	left := procs.Sweep(time.Second)
+	left := procs.Sweep(8 * time.Second) // much less than lease-break-time
 	<-started
 	fmt.Print("left ", left, " ", len(children()))
 	return 0

@@ -2,9 +2,11 @@ package mcp
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -46,47 +48,81 @@ func locksLimit(pid int, set, old *syscall.Rlimit) syscall.Errno {
 }
 
 // killTree kills the child and all its descendants, and those that they start
-// meanwhile, until none is found or a second has passed. It says whether all
+// meanwhile, until none is found or the limit has passed. It says whether all
 // have ended for certain.
-func (pr *Process) killTree() bool {
-	deadline := time.Now().Add(time.Second)
+func (pr *Process) killTree(limit time.Duration) bool {
+	deadline := time.Now().Add(limit)
 	for pause := time.Millisecond; ; pause *= 2 {
 		found, err := pr.tree()
-		running := 0
-		for _, m := range found {
-			if m.kill() {
-				running++
-			}
+		for _, d := range found {
+			pr.kill(d)
 		}
 		if err != nil || len(found) == 0 || time.Now().After(deadline) {
-			return err == nil && running == 0 && pr.mark != 0
+			return err == nil && len(found) == 0 && pr.mark != 0
 		}
-		time.Sleep(min(pause, 50*time.Millisecond))
+		time.Sleep(min(pause, 10*time.Millisecond))
 	}
 }
 
-// tree is what is there of the child and its descendants: the children of this
-// process that bear the mark, and all below them. A child that has ended is
-// left out, because somebody waits for it.
+// tree is what is there of the child and its descendants: the processes that
+// bear the mark, and all below them. It is empty only when none is left: who
+// ends meanwhile is still found, as nobody else reaps it. Only the child itself
+// is left out when it had ended before, because somebody waits for it.
+//
+// The list is /proc itself: the lists of children that it offers leave one out
+// when another is reaped while they are read (proc_tid_children(5)).
 func (pr *Process) tree() (found []descendant, err error) {
-	self := os.Getpid()
-	pids, err := childrenOf("self")
+	exited := false
+	select {
+	case <-pr.exited:
+		exited = true
+	default:
+	}
+	pids, err := processes()
 	if err != nil {
 		return nil, err
 	}
+	below := make(map[int][]descendant) // by parent
 	for _, pid := range pids {
-		m, ok := look(pid)
-		var limit syscall.Rlimit
-		marked := pr.mark != 0 && locksLimit(pid, nil, &limit) == 0 && limit.Cur == pr.mark
-		if !ok || m.parent != self || !marked && !pr.leads(pid) {
+		d, ok := look(pid)
+		if !ok {
 			continue
 		}
-		if m.orphan = pid != pr.Pid(); m.orphan || !m.ended {
-			found = append(found, m)
+		var limit syscall.Rlimit
+		if pr.mark != 0 && locksLimit(pid, nil, &limit) == 0 && limit.Cur == pr.mark || pr.leads(pid) {
+			found = append(found, d)
+			continue
 		}
-		found = appendBelow(found, m)
+		below[d.parent] = append(below[d.parent], d)
+	}
+	for i := 0; i < len(found); i++ {
+		pid := found[i].pid
+		found = append(found, below[pid]...)
+		delete(below, pid)
+	}
+	if exited {
+		found = slices.DeleteFunc(found, func(d descendant) bool { return d.pid == pr.Pid() })
 	}
 	return found, nil
+}
+
+// processes are the numbers of all processes that can be seen.
+func processes() (pids []int, err error) {
+	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
+		return nil, errors.New("/proc is not that of this process")
+	}
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, err
 }
 
 // leads says whether pid is certainly that of the child.
@@ -96,31 +132,16 @@ func (pr *Process) leads(pid int) bool {
 	return pid == pr.Pid() && !pr.reaped
 }
 
-// appendBelow appends the descendants of a process.
-func appendBelow(found []descendant, parent descendant) []descendant {
-	pids, err := childrenOf(strconv.Itoa(parent.pid))
-	if again, ok := look(parent.pid); err != nil || !ok || again.began != parent.began {
-		return found // the children are perhaps another's
-	}
-	for _, pid := range pids {
-		if m, ok := look(pid); ok && m.parent == parent.pid {
-			found = appendBelow(append(found, m), m)
-		}
-	}
-	return found
-}
-
-// descendant is a process of a tree. Its number may be another's after it ended,
-// its number together with its beginning not.
+// descendant is a process of a tree. Its number may be another's after it was
+// reaped, its number together with its beginning not.
 type descendant struct {
 	pid, parent int
 	began       string // in clock ticks since boot
-	ended       bool   // it only waits to be waited for
-	orphan      bool   // by this process: nobody else does
+	ended       bool   // it only waits to be reaped, or for its threads
 }
 
 // look finds a process.
-func look(pid int) (m descendant, ok bool) {
+func look(pid int) (d descendant, ok bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]) // from the third on: proc_pid_stat(5)
 	if err != nil || len(fields) < 20 {
@@ -130,19 +151,19 @@ func look(pid int) (m descendant, ok bool) {
 	return descendant{pid: pid, parent: parent, began: string(fields[19]), ended: fields[0][0] == 'Z'}, true
 }
 
-// kill kills m, which may have ended, and says whether it was running still.
-func (m descendant) kill() bool {
-	if m.ended && m.orphan {
-		syscall.Wait4(m.pid, nil, syscall.WNOHANG, nil)
+// kill kills d, or reaps it when it has ended and nobody else does.
+func (pr *Process) kill(d descendant) {
+	if d.ended && d.parent == os.Getpid() && d.pid != pr.Pid() {
+		if pid, _ := syscall.Wait4(d.pid, nil, syscall.WNOHANG, nil); pid == d.pid {
+			return
+		}
 	}
-	p, err := os.FindProcess(m.pid) // by a handle: what is looked at now is what is killed
+	p, err := os.FindProcess(d.pid) // by a handle: what is looked at now is what is killed
 	if err != nil {
-		return true
+		return
 	}
 	defer p.Release()
-	now, ok := look(m.pid)
-	if !ok || now.began != m.began || now.ended {
-		return false
+	if now, ok := look(d.pid); ok && now.began == d.began {
+		p.Kill()
 	}
-	return p.Kill() != os.ErrProcessDone
 }

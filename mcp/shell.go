@@ -25,6 +25,8 @@ type ShellSpec struct {
 	Timeout     time.Duration     // of a command that names none; 0: 60 s
 	Processes   *Processes
 	Version     string
+
+	killLimit time.Duration // of the end of a command and what it started; 0: 2 s
 }
 
 const (
@@ -61,6 +63,9 @@ func Shell(spec ShellSpec) (*Server, error) {
 	}
 	if spec.Processes == nil {
 		spec.Processes = &Processes{}
+	}
+	if spec.killLimit <= 0 {
+		spec.killLimit = 2 * time.Second
 	}
 	sh := &shell{spec: spec}
 	if sh.dir, err = filepath.Abs(spec.Dir); err != nil {
@@ -225,13 +230,13 @@ func (sh *shell) await(ctx context.Context, p *Process, timeout time.Duration, p
 			return ""
 		case <-limit.C:
 			killed = killedGroup
-			if p.KillTree() {
+			if p.KillTree(sh.spec.killLimit) {
 				killed = killedAll
 			}
 			<-p.Done()
 			return killed
 		case <-ctx.Done():
-			p.KillTree()
+			p.KillTree(sh.spec.killLimit)
 			<-p.Done()
 			return ""
 		case <-tick.C:

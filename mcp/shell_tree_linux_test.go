@@ -79,7 +79,7 @@ func shellTree(how, dir string) int {
 	BecomeSubreaper()
 	var procs Processes
 	defer procs.Sweep(hang)
-	server, err := Shell(ShellSpec{Dir: dir, Environ: os.Environ(), Processes: &procs})
+	server, err := Shell(ShellSpec{Dir: dir, Environ: os.Environ(), Processes: &procs, killLimit: hang})
 	if err != nil {
 		panic(err)
 	}
