@@ -163,8 +163,8 @@ func (h *httpConn) post(ctx context.Context, r *request, body []byte, at httpSta
 	for hops := 0; ; {
 		sent := &countedBody{}
 		req := h.newPost(r, body, sent, at)
-		kept := !h.conns.fleeting.Load()
-		res, err := h.send(ctx, req)
+		kept := h.conns.keeps(r.once)
+		res, err := h.send(ctx, req, r.once)
 		switch {
 		case errors.Is(err, errGone) && kept && (!r.once || !sent.began.Load()): // again, unlike before
 		case err != nil:
@@ -223,9 +223,9 @@ func (h *httpConn) redirected(from *url.URL, e *statusError) (*url.URL, error) {
 	return to, nil
 }
 
-// send is one HTTP exchange. The credentials are put on here, for the
-// configured origin only.
-func (h *httpConn) send(ctx context.Context, req *http.Request) (*http.Response, error) {
+// send is one HTTP exchange; once: the request is never sent again. The
+// credentials are put on here, for the configured origin only.
+func (h *httpConn) send(ctx context.Context, req *http.Request, once bool) (*http.Response, error) {
 	if originOf(req.URL) != h.origin {
 		return nil, fmt.Errorf("refusing to leave %s for %s", h.origin, originOf(req.URL))
 	}
@@ -236,7 +236,7 @@ func (h *httpConn) send(ctx context.Context, req *http.Request) (*http.Response,
 	if bearer != "" {
 		req.Header["Authorization"] = []string{"Bearer " + bearer}
 	}
-	res, err := h.conns.roundTrip(req.WithContext(ctx))
+	res, err := h.conns.roundTrip(req.WithContext(ctx), once)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -325,7 +325,7 @@ func (h *httpConn) close() {
 	if at := h.state(); at.session != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
 		defer cancel()
-		if res, err := h.send(ctx, h.newRequest(http.MethodDelete, at, false)); err == nil {
+		if res, err := h.send(ctx, h.newRequest(http.MethodDelete, at, false), false); err == nil {
 			res.Body.Close()
 		}
 	}

@@ -288,7 +288,7 @@ func (h *httpConn) get(ctx context.Context, at httpState, lastID string) (*http.
 	if lastID != "" {
 		req.Header["Last-Event-Id"] = []string{lastID}
 	}
-	res, err := h.send(ctx, req)
+	res, err := h.send(ctx, req, false)
 	if err != nil {
 		return nil, err
 	}

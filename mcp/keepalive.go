@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -15,10 +16,14 @@ import (
 
 // connections are those to one server. They are kept and used again until
 // they prove fleeting: there are servers that close one after each reply
-// without announcing it, and what is sent on it just then is lost.
+// without announcing it, and what is sent on it just then is lost. A request
+// that is sent at most once must not be what finds that out: it has a
+// connection of its own until one that was kept has answered another request.
+// A healthy server has done so before the first call.
 type connections struct {
 	kept, single *http.Transport // single: a connection for each request
 	fleeting     atomic.Bool
+	proven       atomic.Bool // a connection that was used before has answered
 }
 
 // fleetingTime is how soon after its last byte the end of a connection means
@@ -32,19 +37,41 @@ func newConnections() *connections {
 	return c
 }
 
+// keeps says whether a request goes on a connection that is kept; once: it is
+// sent at most once.
+func (c *connections) keeps(once bool) bool {
+	return !c.fleeting.Load() && (!once || c.proven.Load())
+}
+
 // roundTrip fails with errGone when the server closed the connection before it
 // answered.
-func (c *connections) roundTrip(req *http.Request) (*http.Response, error) {
-	t := c.kept
-	if c.fleeting.Load() {
-		t = c.single
+func (c *connections) roundTrip(req *http.Request, once bool) (*http.Response, error) {
+	var res *http.Response
+	var err error
+	switch {
+	case !c.keeps(once):
+		res, err = c.single.RoundTrip(req)
+	case c.proven.Load():
+		res, err = c.kept.RoundTrip(req)
+	default:
+		res, err = c.prove(req)
 	}
-	res, err := t.RoundTrip(req)
 	// net/http closes its side of an ended connection, and a write that comes
 	// just then fails by that.
 	if closedByServer(err) || errors.Is(err, net.ErrClosed) && req.Context().Err() == nil {
 		c.fleeting.Store(true)
 		err = fmt.Errorf("%w without an answer", errGone)
+	}
+	return res, err
+}
+
+// prove is a round trip that shows whether connections can be used again.
+func (c *connections) prove(req *http.Request) (*http.Response, error) {
+	var reused atomic.Bool // hooks may be called from anywhere
+	trace := &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { reused.Store(got.Reused) }}
+	res, err := c.kept.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+	if err == nil && reused.Load() {
+		c.proven.Store(true)
 	}
 	return res, err
 }
@@ -62,9 +89,9 @@ func (c *connections) dial(ctx context.Context, network, address string) (net.Co
 	return &watchedConn{Conn: conn, fleeting: &c.fleeting}, nil
 }
 
-// watchedConn notices a server that ends the connection right after a reply.
-// It makes the first use of such a server certain to be found out, by this or
-// by its failure: a call, which must not fail so, is never the first.
+// watchedConn notices a server that ends the connection right after a reply,
+// so that nothing has to be lost to learn it. It sees no end behind the
+// goodbye of TLS, after which nobody reads.
 type watchedConn struct {
 	net.Conn
 	fleeting *atomic.Bool

@@ -3,6 +3,8 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
@@ -17,19 +19,26 @@ import (
 // it takes the request and closes without an answer.
 type fleetingWeb struct {
 	url    string
+	roots  *x509.CertPool // nil without TLS
 	pause  time.Duration
 	handle webHandler
 	silent string
 	taken  map[string]*atomic.Int32 // requests that came whole, by method
 }
 
-func serveFleeting(t *testing.T, pause time.Duration, handle webHandler) *fleetingWeb {
+func serveFleeting(t *testing.T, scheme string, pause time.Duration, handle webHandler) *fleetingWeb {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	s := &fleetingWeb{url: "http://" + l.Addr().String(), pause: pause, handle: handle, taken: map[string]*atomic.Int32{}}
+	s := &fleetingWeb{url: scheme + "://" + l.Addr().String(), pause: pause, handle: handle, taken: map[string]*atomic.Int32{}}
+	if scheme == "https" {
+		lender := httptest.NewTLSServer(nil) // of its certificate
+		defer lender.Close()
+		s.roots = rootsOf(lender)
+		l = tls.NewListener(l, &tls.Config{Certificates: lender.TLS.Certificates})
+	}
 	for _, method := range []string{"server/discover", "initialize", "notifications/initialized", "tools/list", "tools/call"} {
 		s.taken[method] = new(atomic.Int32)
 	}
@@ -74,24 +83,72 @@ func (s *fleetingWeb) answer(c net.Conn) {
 	time.Sleep(s.pause)
 }
 
+func rootsOf(s *httptest.Server) *x509.CertPool {
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	return roots
+}
+
+// connectTrusting is connect to a server at a URL; roots are the certificates
+// that it may have, nil for those of the system.
+func connectTrusting(t *testing.T, url string, roots *x509.CertPool) (*Session, *record) {
+	t.Helper()
+	if roots == nil {
+		return connect(t, Spec{URL: url})
+	}
+	rec := &record{}
+	s := newSession(Spec{Name: "peer", URL: url, Version: "test", StartupTimeout: hang}, rec.hooks(), nil)
+	auth, err := newAuthorization(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := newHTTP(&s.spec, s, auth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.conns.kept.TLSClientConfig.RootCAs, h.conns.single.TLSClientConfig.RootCAs = roots, roots
+	s.conn, s.kind = h, "http"
+	t.Cleanup(func() { s.Close() })
+	v, _ := s.probeHTTP(bounded(t))
+	if !v.modern {
+		err = s.legacyHTTP(bounded(t), h, v.version)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, rec
+}
+
 // TestFleetingConnections: a server that does not keep its connections and
-// does not say so can be used, however soon it closes them.
+// does not say so can be used, however soon it closes them. Under TLS it says
+// goodbye first, and the end of the connection is not seen behind that.
 func TestFleetingConnections(t *testing.T) {
 	for name, handle := range map[string]webHandler{"legacy": legacyWeb, "modern": modernWeb} {
-		for _, pause := range []time.Duration{0, time.Millisecond, 3 * time.Millisecond} {
-			t.Run(name+"/"+pause.String(), func(t *testing.T) {
-				t.Parallel()
-				for range 20 {
-					web := serveFleeting(t, pause, handle)
-					s, _ := connect(t, Spec{URL: web.url})
-					if names, got := toolNames(t, s), called(t, s, "t", `{}`); names != "t" || got != "ok" {
-						t.Fatalf("tools %q, the call gave %q", names, got)
+		for _, scheme := range []string{"http", "https"} {
+			for _, pause := range []time.Duration{0, time.Millisecond, 3 * time.Millisecond} {
+				t.Run(name+"/"+scheme+"/"+pause.String(), func(t *testing.T) {
+					t.Parallel()
+					for range 10 {
+						useFleeting(t, serveFleeting(t, scheme, pause, handle))
 					}
-					if n := web.taken["tools/call"].Load(); n != 1 {
-						t.Fatalf("%d calls arrived", n)
-					}
-				}
-			})
+				})
+			}
+		}
+	}
+}
+
+func useFleeting(t *testing.T, web *fleetingWeb) {
+	s, _ := connectTrusting(t, web.url, web.roots)
+	defer s.Close()
+	if names := toolNames(t, s); names != "t" {
+		t.Fatalf("tools %q", names)
+	}
+	for i := range int32(5) {
+		if got := called(t, s, "t", `{}`); got != "ok" {
+			t.Fatalf("call %d gave %q", i+1, got)
+		}
+		if n := web.taken["tools/call"].Load(); n != i+1 {
+			t.Fatalf("%d calls arrived for %d", n, i+1)
 		}
 	}
 }
@@ -101,7 +158,7 @@ func TestFleetingConnections(t *testing.T) {
 func TestFleetingCallIsSentOnce(t *testing.T) {
 	for name, handle := range map[string]webHandler{"legacy": legacyWeb, "modern": modernWeb} {
 		t.Run(name, func(t *testing.T) {
-			web := serveFleeting(t, 0, handle)
+			web := serveFleeting(t, "http", 0, handle)
 			web.silent = "tools/call"
 			s, rec := connect(t, Spec{URL: web.url})
 			toolNames(t, s)
@@ -148,15 +205,65 @@ func TestLostWithKeptConnection(t *testing.T) {
 	}
 }
 
-// TestKeptConnections: a server that keeps its connections is not given a new
-// one for each request.
+// TestKeptConnections: a server that keeps its connections gets one for all
+// its requests, the calls included, whatever revision it speaks.
 func TestKeptConnections(t *testing.T) {
-	web := serveWeb(t, legacyWeb)
-	s, _ := connect(t, Spec{URL: web.URL})
-	for range 10 {
-		called(t, s, "t", `{}`)
+	for _, revision := range append([]string{modernRevision}, legacyRevisions[:]...) {
+		for _, scheme := range []string{"http", "https", "h2"} {
+			t.Run(revision+"/"+scheme, func(t *testing.T) {
+				t.Parallel()
+				web, opened := serveKept(t, scheme, revision)
+				var roots *x509.CertPool
+				if scheme != "http" {
+					roots = rootsOf(web)
+				}
+				s, _ := connectTrusting(t, web.URL, roots)
+				if s.Protocol() != revision {
+					t.Fatalf("speaks %s", s.Protocol())
+				}
+				toolNames(t, s)
+				for range 5 {
+					if got := called(t, s, "t", `{}`); got != "ok" {
+						t.Fatalf("the call gave %q", got)
+					}
+				}
+				if n := opened.Load(); n != 1 {
+					t.Errorf("%d connections", n)
+				}
+			})
+		}
 	}
-	if s.conn.(*httpConn).conns.fleeting.Load() {
-		t.Error("it is taken for one that does not")
+}
+
+// serveKept is a healthy server, and the count of its connections.
+func serveKept(t *testing.T, scheme, revision string) (*httptest.Server, *atomic.Int32) {
+	handle := modernWeb
+	if revision != modernRevision {
+		handle = instead(legacyWeb, "initialize", func(w http.ResponseWriter, r webRequest) {
+			sendJSON(w, 200, r.reply(initResult(revision)))
+		})
 	}
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		q := webRequest{verb: r.Method, path: r.URL.Path, header: r.Header, body: string(body)}
+		q.message, _ = parseMessage(body)
+		handle(w, q)
+	}))
+	opened := new(atomic.Int32)
+	web.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	web.EnableHTTP2 = scheme == "h2"
+	if scheme == "http" {
+		web.Start()
+	} else {
+		web.StartTLS()
+	}
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	return web, opened
 }

@@ -99,7 +99,7 @@ func (t *sse) Send(ctx context.Context, msg []byte) error {
 	defer cancel()
 	defer context.AfterFunc(t.ctx, cancel)()
 	sent := &countedBody{}
-	res, err := t.h.send(ctx, t.h.newPost(&request{}, msg, sent, t.at))
+	res, err := t.h.send(ctx, t.h.newPost(&request{}, msg, sent, t.at), true)
 	switch {
 	case err != nil && sent.began.Load():
 		return err
