@@ -198,6 +198,12 @@ var doubles = map[string]func(d *double){
 		fmt.Fprintln(os.Stderr, "waiting for the disk")
 		d.serve(on("tools/list", func(*double, message) {}))
 	},
+	"list-slow": func(d *double) {
+		d.serve(on("tools/list", func(d *double, m message) {
+			time.Sleep(200 * time.Millisecond)
+			d.answer(m)
+		}))
+	},
 	"list-fails": func(d *double) {
 		fmt.Fprintln(os.Stderr, "the table is gone")
 		d.serve(on("tools/list", func(d *double, m message) { d.fail(m, -32603, "database is locked") }))

@@ -15,10 +15,15 @@ var errListed = errors.New("enough")
 // to visit. identity names the member that tells items apart. It ends where
 // the server says so, and also where a cursor comes again or a page brings
 // only what came before (mcp-client.md section 11); one that is empty, as a
-// filter of the server's may leave it, ends nothing.
+// filter of the server's may leave it, ends nothing. It has the time of a call.
 func (s *Session) pages(ctx context.Context, method, key, identity string, visit func(item []byte) error) error {
 	ctx, watch := s.watch(ctx)
 	defer watch.stop()
+	return s.allPages(ctx, method, key, identity, visit)
+}
+
+// allPages is pages with the time that ctx has.
+func (s *Session) allPages(ctx context.Context, method, key, identity string, visit func(item []byte) error) error {
 	params := []byte("{}")
 	cursors, known := map[string]bool{}, map[string]bool{}
 	for range maxPages {

@@ -24,12 +24,15 @@ func (s *Session) rules(tool string) *toolRules {
 // Tools lists all pages, in the server's order. A tool that cannot be offered
 // or called is left out with the warning "tool_dropped"; it never hides the
 // others. A server without tools has none. The first list belongs to the
-// start: it is bounded as Connect is, and fails as Connect does.
+// start: it is bounded as Connect is, by nothing else, and fails as Connect
+// does.
 func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 	s.mu.Lock()
 	first := s.tools == nil
 	s.mu.Unlock()
 	if !first {
+		ctx, watch := s.watch(ctx)
+		defer watch.stop()
 		tools, err := s.list(ctx)
 		if err != nil {
 			err = s.failed("tools/list", err)
@@ -52,7 +55,7 @@ func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 func (s *Session) list(ctx context.Context) ([]Tool, error) {
 	var tools []Tool
 	rules := make(map[string]*toolRules)
-	err := s.pages(ctx, "tools/list", "tools", "name", func(item []byte) error {
+	err := s.allPages(ctx, "tools/list", "tools", "name", func(item []byte) error {
 		t := readTool(item)
 		if rules[t.Name] != nil && t.Name != "" {
 			s.dropped(t.Name, "the server lists it twice, the first one counts")

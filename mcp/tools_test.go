@@ -244,3 +244,17 @@ func TestFirstListRefused(t *testing.T) {
 		t.Errorf("the end of the run gives %v", err)
 	}
 }
+
+// TestFirstListIsSlow: the first list has the time of the start, not that of a
+// call.
+func TestFirstListIsSlow(t *testing.T) {
+	spec := stdio("list-slow")
+	spec.ToolTimeout = time.Millisecond
+	s, _ := connect(t, spec)
+	if names := toolNames(t, s); names != "t" {
+		t.Errorf("tools %q", names)
+	}
+	if _, err := s.Tools(bounded(t)); !errors.Is(err, errIdle) && !errors.Is(err, errHard) {
+		t.Errorf("the second list gives %v", err)
+	}
+}
