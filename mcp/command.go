@@ -141,11 +141,17 @@ func (c *command) Send(ctx context.Context, msg []byte) error {
 
 var errHalfSent = errors.New("the server does not read, part of an earlier message is still in the pipe")
 
-// write writes until ctx ends.
+// write writes until ctx ends. The deadline that ends it is gone when it
+// returns: it would fail all that is written later.
 func (c *command) write(ctx context.Context, frame []byte) (int, error) {
-	stop := context.AfterFunc(ctx, func() { c.in.SetWriteDeadline(time.Unix(1, 0)) })
+	expired := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		c.in.SetWriteDeadline(time.Unix(1, 0))
+		close(expired)
+	})
 	n, err := c.in.Write(frame)
-	if !stop() {
+	if !stop() { // it has begun, perhaps not ended
+		<-expired
 		c.in.SetWriteDeadline(time.Time{})
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -208,6 +209,27 @@ func TestFullPipeHoldsNobody(t *testing.T) {
 		t.Errorf("the first send ended: %v", err)
 	case <-bounded(t).Done():
 		t.Error("it waited for the first")
+	}
+}
+
+// TestEndedSendLeavesThePipe: a send whose context ended leaves nothing behind
+// that fails the next one.
+func TestEndedSendLeavesThePipe(t *testing.T) {
+	var procs Processes
+	c, err := startCommand(&Spec{Command: program("sleep")}, &procs, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	defer c.proc.Kill()
+	for range 5000 { // what is sent stays in the pipe, which has room for it
+		ctx, cancel := context.WithCancel(context.Background())
+		go cancel()
+		c.Send(ctx, []byte("{}"))
+		runtime.Gosched()
+		if err := c.Send(context.Background(), []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
