@@ -198,6 +198,15 @@ var doubles = map[string]func(d *double){
 		fmt.Fprintln(os.Stderr, "waiting for the disk")
 		d.serve(on("tools/list", func(*double, message) {}))
 	},
+	"list-then-dies": func(d *double) {
+		d.serve(on("tools/list", func(d *double, m message) {
+			d.answer(m)
+			os.Exit(3)
+		}))
+	},
+	"no-tools": func(d *double) {
+		d.serve(on("tools/list", func(d *double, m message) { d.fail(m, codeMethodNotFound, "no such method") }))
+	},
 	"list-slow": func(d *double) {
 		d.serve(on("tools/list", func(d *double, m message) {
 			time.Sleep(200 * time.Millisecond)

@@ -37,6 +37,7 @@ type Session struct {
 	renewed  bool
 
 	mu      sync.Mutex
+	listed  bool // the first list of tools came
 	tools   map[string]*toolRules
 	changed map[string]bool // notifications that were passed on
 
@@ -121,12 +122,12 @@ func (s *Session) unread() {
 	s.tell.log("the server asks more than it reads the answers to; some are dropped")
 }
 
-// gone implements inbound.
+// gone implements inbound. During the start it is the failure of the start.
 func (s *Session) gone(cause error) {
 	s.mu.Lock()
-	connected := s.revision != ""
+	started := s.listed
 	s.mu.Unlock()
-	if connected {
+	if started {
 		s.warnOnce("gone", "server_lost", s.lostMessage(cause))
 	}
 }

@@ -175,6 +175,7 @@ func TestParallelCallsGetTheirOwnReplies(t *testing.T) {
 
 func TestServerDiesInCall(t *testing.T) {
 	s, rec := connect(t, stdio("dies-in-call"))
+	toolNames(t, s)
 	e := callFails(t, s, "t", `{}`)
 	if !e.Sent || e.RPC || !strings.Contains(e.Message, "out of cheese") || !strings.Contains(e.Message, "exit status 3") {
 		t.Errorf("the call in flight: %+v", e)

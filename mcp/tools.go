@@ -28,7 +28,7 @@ func (s *Session) rules(tool string) *toolRules {
 // does.
 func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 	s.mu.Lock()
-	first := s.tools == nil
+	first := !s.listed
 	s.mu.Unlock()
 	if !first {
 		ctx, watch := s.watch(ctx)
@@ -45,11 +45,22 @@ func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 	tools, err := s.list(limited)
 	switch {
 	case err == nil:
+		s.started()
 		return tools, nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
 	return nil, s.connectError(err, s.stderr())
+}
+
+// started ends the start.
+func (s *Session) started() {
+	s.mu.Lock()
+	s.listed = true
+	s.mu.Unlock()
+	if cause := s.conn.lost(); cause != nil { // meanwhile, so that gone kept quiet
+		s.gone(cause)
+	}
 }
 
 func (s *Session) list(ctx context.Context) ([]Tool, error) {

@@ -219,7 +219,7 @@ func TestFirstListRefused(t *testing.T) {
 		"401": {list(func(w http.ResponseWriter, r webRequest) { http.Error(w, "who are you", 401) }), []string{"401", "--mcp-auth-env peer=VAR"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _ := connect(t, tt.spec)
+			s, rec := connect(t, tt.spec)
 			if name == "hangs" {
 				s.startBy = time.Now().Add(50 * time.Millisecond)
 			}
@@ -227,6 +227,9 @@ func TestFirstListRefused(t *testing.T) {
 			e, ok := errors.AsType[*ConnectError](err)
 			if !ok {
 				t.Fatalf("the error is %v", err)
+			}
+			if len(rec.snapshot(&rec.warnings)) > 0 {
+				t.Errorf("told twice: %q", rec.warnings)
 			}
 			said := e.Message + "\n" + e.Hint + "\n" + e.Stderr
 			for _, want := range tt.want {
@@ -256,5 +259,29 @@ func TestFirstListIsSlow(t *testing.T) {
 	}
 	if _, err := s.Tools(bounded(t)); !errors.Is(err, errIdle) && !errors.Is(err, errHard) {
 		t.Errorf("the second list gives %v", err)
+	}
+}
+
+// TestLostBesideTheFirstList: a server that ends as soon as it has listed its
+// tools is told of all the same.
+func TestLostBesideTheFirstList(t *testing.T) {
+	s, rec := connect(t, stdio("list-then-dies"))
+	toolNames(t, s)
+	for ctx := bounded(t); rec.warned("server_lost") == 0; time.Sleep(time.Millisecond) {
+		if ctx.Err() != nil {
+			t.Fatal("no warning")
+		}
+	}
+}
+
+// TestNoToolsIsAList: that a server has no tools is the answer to the first
+// list; the next one is no part of the start.
+func TestNoToolsIsAList(t *testing.T) {
+	s, _ := connect(t, stdio("no-tools"))
+	for range 2 {
+		if names := toolNames(t, s); names != "" {
+			t.Errorf("tools %q", names)
+		}
+		s.startBy = time.Now()
 	}
 }
