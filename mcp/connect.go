@@ -94,8 +94,8 @@ func (s *Session) junk(line []byte) {
 	s.tell.log("not a message on stdout: " + snippet(line))
 }
 
-// abandon ends a connection that did not come to be, at once, and returns the
-// tail of the child's stderr.
+// abandon ends a connection that was not started whole, at once, and returns
+// the tail of the child's stderr.
 func (s *Session) abandon() (stderr string) {
 	if m, ok := s.conn.(*mux); ok {
 		if c, ok := m.t.(*command); ok {

@@ -317,12 +317,16 @@ func (h *httpConn) notify(ctx context.Context, method string) error {
 	return h.tell(ctx, notification(method, []byte("{}")))
 }
 
-// close ends the session, if the server gave one, and what runs beside.
+// close ends the session, if the server gave one, once, and what runs beside.
 func (h *httpConn) close() {
 	h.end()
 	h.background.Wait()
 	h.farewells.Wait()
-	if at := h.state(); at.session != "" {
+	h.mu.Lock()
+	at := h.at
+	h.at.session = ""
+	h.mu.Unlock()
+	if at.session != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
 		defer cancel()
 		if res, err := h.send(ctx, h.newRequest(http.MethodDelete, at, false), false); err == nil {

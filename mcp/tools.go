@@ -25,7 +25,7 @@ func (s *Session) rules(tool string) *toolRules {
 // or called is left out with the warning "tool_dropped"; it never hides the
 // others. A server without tools has none. The first list belongs to the
 // start: it is bounded as Connect is, by nothing else, and fails as Connect
-// does.
+// does, with nothing left running.
 func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 	s.mu.Lock()
 	first := !s.listed
@@ -43,14 +43,15 @@ func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 	limited, cancel := s.startup(ctx)
 	defer cancel()
 	tools, err := s.list(limited)
-	switch {
-	case err == nil:
+	if err == nil {
 		s.started()
 		return tools, nil
-	case ctx.Err() != nil:
+	}
+	stderr := s.abandon()
+	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return nil, s.connectError(err, s.stderr())
+	return nil, s.connectError(err, stderr)
 }
 
 // started ends the start.

@@ -228,6 +228,13 @@ func TestFirstListRefused(t *testing.T) {
 			if !ok {
 				t.Fatalf("the error is %v", err)
 			}
+			if m, ok := s.conn.(*mux); ok {
+				select {
+				case <-m.t.(*command).proc.Done():
+				default:
+					t.Error("its process is still there")
+				}
+			}
 			if len(rec.snapshot(&rec.warnings)) > 0 {
 				t.Errorf("told twice: %q", rec.warnings)
 			}
@@ -283,5 +290,22 @@ func TestNoToolsIsAList(t *testing.T) {
 			t.Errorf("tools %q", names)
 		}
 		s.startBy = time.Now()
+	}
+}
+
+// TestFirstListEndsTheSession: what failed to start is ended then, once.
+func TestFirstListEndsTheSession(t *testing.T) {
+	server := &sessions{}
+	web := serveWeb(t, instead(server.handle, "tools/list", func(w http.ResponseWriter, r webRequest) { http.Error(w, "db down", 500) }))
+	s, _ := connect(t, Spec{URL: web.URL})
+	if _, err := s.Tools(bounded(t)); err == nil {
+		t.Fatal("there is a list")
+	}
+	if n := len(web.got("DELETE")); n != 1 {
+		t.Errorf("%d times ended", n)
+	}
+	s.Close()
+	if n := len(web.got("DELETE")); n != 1 {
+		t.Errorf("%d times ended after Close", n)
 	}
 }
