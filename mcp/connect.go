@@ -72,7 +72,9 @@ func (s *Session) connect(ctx context.Context) error {
 
 // spawn starts the server's process, a fresh one if there was one.
 func (s *Session) spawn() error {
-	if s.conn != nil {
+	if m, ok := s.conn.(*mux); ok {
+		taken, _ := m.replies()
+		s.understood = s.understood || taken > 0
 		s.abandon()
 	}
 	c, err := startCommand(&s.spec, s.procs, s.junk, s.tell.log)

@@ -321,6 +321,18 @@ var doubles = map[string]func(d *double){
 		fmt.Fprintln(os.Stderr, "one\ntwo\ncannot find the database")
 		os.Exit(1)
 	},
+	"slow-initialize": func(d *double) { d.serve(on("initialize", func(*double, message) {})) },
+	// It refuses to begin after the probe, and is slow without it.
+	"slow-when-fresh": func(d *double) {
+		probed := false
+		d.serve(
+			on("server/discover", func(d *double, m message) { probed = true; d.answer(m) }),
+			on("initialize", func(d *double, m message) {
+				if probed {
+					d.fail(m, 0, "too late")
+				}
+			}))
+	},
 	"never-speaks":  func(d *double) { io.Copy(io.Discard, d.in) },
 	"junk-for-ever": func(d *double) { d.junk() },
 }

@@ -106,18 +106,20 @@ func plainError(err error) string {
 func (s *Session) silenceHint() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stray := 0
+	taken, stray := 0, 0
 	if m, ok := s.conn.(*mux); ok {
-		stray = m.strays()
+		taken, stray = m.replies()
 	}
+	const slow = "raise startup_timeout if the server is slow to start"
 	switch {
 	case s.kind != "stdio", s.revision != "":
-		return "raise startup_timeout if the server is slow to start"
+		return slow
+	case stray > 0:
+		return fmt.Sprintf("%d replies on its stdout have ids of no request that was waiting", stray)
+	case taken > 0, s.understood:
+		return slow
 	case s.junkLines > 0:
 		return fmt.Sprintf("%d lines on its stdout were no messages, the first: %s", s.junkLines, s.junkSample)
-	}
-	if stray > 0 {
-		return fmt.Sprintf("%d replies on its stdout have ids of no request that was waiting", stray)
 	}
 	return `no reply came on its stdout: a server that reads Content-Length frames needs "framing": "content-length"; one that is slow to start a longer startup_timeout`
 }

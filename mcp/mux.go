@@ -22,6 +22,7 @@ type mux struct {
 	cause   error // why the transport ended; nil while it has not
 	closing bool
 
+	taken int           // replies that somebody waited for
 	stray int           // replies that nobody waited for
 	ended chan struct{} // closed when the reader is done
 }
@@ -196,6 +197,7 @@ func (m *mux) answer(msg *message) {
 		return
 	}
 	delete(m.waiting, c.id)
+	m.taken++
 	m.mu.Unlock()
 	result, err := msg.answer()
 	c.reply <- reply{result, err}
@@ -240,10 +242,11 @@ func (m *mux) end(err error) {
 	}
 }
 
-func (m *mux) strays() int {
+// replies counts them: those that were waited for, and the others.
+func (m *mux) replies() (taken, stray int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.stray
+	return m.taken, m.stray
 }
 
 func (m *mux) lost() error {

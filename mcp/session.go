@@ -41,6 +41,7 @@ type Session struct {
 	tools   map[string]*toolRules
 	changed map[string]bool // notifications that were passed on
 
+	understood bool // a process that was given up had answered a request
 	junkLines  int
 	junkSample string
 }

@@ -117,6 +117,8 @@ func TestStdioRefused(t *testing.T) {
 		{"exits-at-once", nil, []string{`server "peer" (stdio)`, "tried: server/discover, a fresh process, initialize", "exit status 1", "cannot find the database"}},
 		{"never-speaks", brief, []string{"start-up timeout of 300ms", "tried: server/discover, initialize)", "no reply came", "Content-Length", "startup_timeout"}},
 		{"content-length", nil, []string{"initialize", "no frame"}},
+		{"slow-initialize", brief, []string{"start-up timeout of 300ms", "tried: server/discover, initialize)", "hint: raise startup_timeout"}},
+		{"slow-when-fresh", brief, []string{"tried: server/discover, initialize, a fresh process, initialize)", "hint: raise startup_timeout"}},
 		{"foreign-ids", brief, []string{"start-up timeout", "2 replies on its stdout have ids of no request"}},
 		{"junk-for-ever", brief, []string{"start-up timeout", "no messages, the first: debug: still working"}},
 		{"future-only", nil, []string{"2031-01-01", "2026-07-28", "2025-11-25"}},
@@ -138,7 +140,7 @@ func TestStdioRefused(t *testing.T) {
 			if !ok {
 				t.Fatalf("the error is %v", err)
 			}
-			said := e.Message + "\n" + e.Hint + "\n" + e.Stderr
+			said := e.Message + "\nhint: " + e.Hint + "\n" + e.Stderr
 			for _, want := range tt.want {
 				if !strings.Contains(said, want) {
 					t.Errorf("%q is not in %q", want, said)
