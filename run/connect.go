@@ -120,8 +120,8 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 
 // checkServers ends the run when a required server failed, and only otherwise
 // warns about an optional one: the failure of the first cuts short all that
-// are still starting, which is no failure of theirs. --list-servers shows them
-// all first.
+// are still starting, as the end of the run does, which is no failure of
+// theirs. --list-servers shows them all first.
 func (r *runner) checkServers() error {
 	for _, c := range r.box.conns {
 		switch {
@@ -133,7 +133,7 @@ func (r *runner) checkServers() error {
 		}
 	}
 	for _, c := range r.box.conns {
-		if c.err != nil && c.optional && r.cfg.Mode != ListServers {
+		if c.err != nil && c.optional && r.cfg.Mode != ListServers && !cancelled(c.err) {
 			r.warn("server_failed", c.Name, c.failed().Message)
 		}
 	}
