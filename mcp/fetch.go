@@ -19,7 +19,8 @@ import (
 
 // FetchSpec says what may be fetched.
 type FetchSpec struct {
-	AllowPrivate []string // networks, addresses and host globs that may be reached though they are not public
+	AllowPrivate []string      // networks, addresses and host globs that may be reached though they are not public
+	Limit        time.Duration // the longest a fetch may take; 0, or more than that: 30 s
 	Version      string
 }
 
@@ -40,7 +41,10 @@ func Fetch(spec FetchSpec) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fetch{rules: rules, agent: "toolpipe/" + spec.Version}
+	f := &fetch{rules: rules, agent: "toolpipe/" + spec.Version, limit: fetchTimeout}
+	if spec.Limit > 0 {
+		f.limit = min(f.limit, spec.Limit)
+	}
 	tool := &builtin{"fetch_url", "Fetch a web page or file by HTTP GET and answer its text; HTML is made readable.", []parameter{
 		{"url", "string", "http or https URL", true},
 		{"raw", "boolean", "answer HTML as it is", false},
@@ -59,6 +63,7 @@ func Fetch(spec FetchSpec) (*Server, error) {
 type fetch struct {
 	rules *addressRules
 	agent string
+	limit time.Duration // of a whole fetch
 }
 
 // client has a transport of its own: nothing is shared between calls.
@@ -115,7 +120,7 @@ func (f *fetch) url(ctx context.Context, address string, raw bool) (*Result, err
 	if err := checkURL(u); err != nil {
 		return nil, fmt.Errorf("%q: %w", address, err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("no whole answer within %v", fetchTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, f.limit, fmt.Errorf("no whole answer within %v", f.limit))
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {

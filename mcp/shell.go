@@ -23,6 +23,7 @@ type ShellSpec struct {
 	Env         map[string]string // set in commands
 	PathPrepend []string          // directories put before PATH, absolute
 	Timeout     time.Duration     // of a command that names none; 0: 60 s
+	Limit       time.Duration     // the longest any command may run, whatever it names; 0: none but the 24 h of timeout_s
 	Processes   *Processes
 	Version     string
 
@@ -61,6 +62,10 @@ func Shell(spec ShellSpec) (*Server, error) {
 	if spec.Timeout <= 0 {
 		spec.Timeout = defaultCommandTimeout
 	}
+	if spec.Limit <= 0 {
+		spec.Limit = maxCommandTimeout
+	}
+	spec.Timeout = min(spec.Timeout, spec.Limit)
 	if spec.Processes == nil {
 		spec.Processes = &Processes{}
 	}
@@ -147,7 +152,7 @@ func (sh *shell) timeout(args arguments) (time.Duration, error) {
 	if seconds <= 0 || seconds > maxCommandTimeout.Seconds() {
 		return 0, fmt.Errorf("timeout_s is %v; more than 0 and at most %v seconds are allowed", seconds, maxCommandTimeout.Seconds())
 	}
-	return time.Duration(seconds * float64(time.Second)), nil
+	return min(time.Duration(seconds*float64(time.Second)), sh.spec.Limit), nil
 }
 
 // command is what the arguments ask for, not started.

@@ -9,7 +9,9 @@ import (
 )
 
 // builtinServers are the servers in this process that flags ask for: files,
-// shell and fetch. They are trusted: their annotations are ours.
+// shell and fetch. They are trusted: their annotations are ours. --tool-timeout
+// bounds what shell and fetch do themselves, so that the answer to a call that
+// takes longer is theirs and its outcome is known.
 func (c *Config) builtinServers(s *settings) ([]server, error) {
 	var all []server
 	filesRoot := ""
@@ -37,7 +39,7 @@ func (c *Config) builtinServers(s *settings) ([]server, error) {
 		}
 		local, err := mcp.Shell(mcp.ShellSpec{
 			Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: s.shell.env, PathPrepend: s.shell.pathPrepend,
-			Timeout: s.shell.timeout, Processes: c.Processes, Version: c.Version,
+			Timeout: s.shell.timeout, Limit: c.ToolTimeout, Processes: c.Processes, Version: c.Version,
 		})
 		if err != nil {
 			return nil, usage("--shell: %v", err)
@@ -45,7 +47,7 @@ func (c *Config) builtinServers(s *settings) ([]server, error) {
 		all = append(all, builtin("shell", local, dir))
 	}
 	if c.Fetch {
-		local, err := mcp.Fetch(mcp.FetchSpec{AllowPrivate: c.FetchAllow, Version: c.Version})
+		local, err := mcp.Fetch(mcp.FetchSpec{AllowPrivate: c.FetchAllow, Limit: c.ToolTimeout, Version: c.Version})
 		if err != nil {
 			return nil, usage("--fetch-allow: %v", err)
 		}
