@@ -74,6 +74,8 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	case errors.Is(err, errStartup):
 		e.Message += fmt.Sprintf(" of %s", s.spec.StartupTimeout)
 		e.Hint = s.silenceHint()
+	case otherPlace(err):
+		e.Hint = "is the URL right? that of an MCP server often ends in /mcp"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Hint = "is the server running, and is the port right?"
 	case s.kind == "stdio" && errors.Is(err, errGone):

@@ -167,7 +167,7 @@ func TestRepliesOverHTTP(t *testing.T) {
 		{"a page", call(func(w http.ResponseWriter, r webRequest) {
 			w.Header().Set("Content-Type", "text/html")
 			io.WriteString(w, "<!doctype html>\n<title>Sign in</title>"+strings.Repeat(".", 1000))
-		}), "error: the response is not JSON (HTTP status 200, text/html): <!doctype html>\n<title>Sign in</title>" + strings.Repeat(".", 262) + "…"},
+		}), "error: the response is not JSON (HTTP status 200, text/html): the web page \"Sign in\""},
 		{"plain words", typed("", "Ошибка: identity unknown"), "error: the response is not JSON (HTTP status 200, no Content-Type): Ошибка: identity unknown"},
 		{"packed", call(func(w http.ResponseWriter, r webRequest) { packed(w, r.reply(okResult)) }), "ok"},
 		{"slow", call(func(w http.ResponseWriter, r webRequest) { trickle(w, r.reply(okResult)) }), "ok"},

@@ -116,7 +116,7 @@ func (x *exchangeReader) neither(r io.Reader, res *http.Response) error {
 	if t := mediaType(res); t != "" {
 		what = t
 	}
-	return &notJSON{fmt.Errorf("HTTP status %d, %s", res.StatusCode, what), snippet(body)}
+	return &notJSON{cause: fmt.Errorf("HTTP status %d, %s", res.StatusCode, what), body: excerpt(body), page: isPage(body)}
 }
 
 // json reads a body that is one message. It is the reply to this request,
@@ -135,7 +135,7 @@ func (x *exchangeReader) json(r io.Reader, length int64) error {
 		}
 	})
 	if err != nil {
-		return &notJSON{err, snippet(body)}
+		return &notJSON{cause: err, body: snippet(body)}
 	}
 	return nil
 }
@@ -144,6 +144,7 @@ func (x *exchangeReader) json(r io.Reader, length int64) error {
 type notJSON struct {
 	cause error
 	body  string
+	page  bool // it is a web page
 }
 
 func (e *notJSON) Error() string {

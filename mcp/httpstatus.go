@@ -5,8 +5,11 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -30,7 +33,7 @@ func (e *statusError) Error() string {
 	case e.rpc != nil:
 		message += ": " + e.rpc.Error()
 	case len(bytes.TrimSpace(e.body)) > 0:
-		message += ": " + snippet(e.body)
+		message += ": " + excerpt(e.body)
 	}
 	return message
 }
@@ -55,6 +58,35 @@ func (h *httpConn) failure(res *http.Response) *statusError {
 		}
 	})
 	return e
+}
+
+// excerpt is what is shown of a body that is no message: of a web page its
+// title, or without one its text; of anything else the beginning.
+func excerpt(body []byte) string {
+	if !isPage(body) {
+		return snippet(body)
+	}
+	title := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title`).FindSubmatch(body)
+	if title != nil {
+		if words := strings.Fields(html.UnescapeString(string(title[1]))); len(words) > 0 {
+			return "the web page " + strconv.Quote(snippet([]byte(strings.Join(words, " "))))
+		}
+	}
+	words := bytes.Fields(readableText(body, nil))
+	return "a web page without a title: " + strconv.Quote(snippet(bytes.Join(words, []byte(" "))))
+}
+
+func isPage(body []byte) bool {
+	return strings.HasPrefix(http.DetectContentType(body), "text/html")
+}
+
+// otherPlace says whether err looks as if no MCP server is at that URL.
+func otherPlace(err error) bool {
+	if e, ok := errors.AsType[*notJSON](err); ok && e.page {
+		return true
+	}
+	e, ok := errors.AsType[*statusError](err)
+	return ok && e.rpc == nil && (e.status == http.StatusNotFound || isPage(e.body))
 }
 
 // unpacked is the body of a response, unpacked if the server packed it unasked.

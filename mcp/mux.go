@@ -179,7 +179,7 @@ func (m *mux) garbled(frame []byte, err error) {
 	delete(m.waiting, id)
 	m.mu.Unlock()
 	if c != nil {
-		c.reply <- reply{err: &undelivered{sent: true, cause: &notJSON{err, snippet(frame)}}}
+		c.reply <- reply{err: &undelivered{sent: true, cause: &notJSON{cause: err, body: snippet(frame)}}}
 	}
 }
 

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,8 @@ type sse struct {
 // transport (quarkus-mcp-server#317).
 var errOldTransport = errors.New("the server speaks only the HTTP+SSE transport of 2024-11-05")
 
+var errNoEndpoint = errors.New("the event stream ended without an endpoint")
+
 // oldSSE goes over to the transport of 2024-11-05.
 func (s *Session) oldSSE(ctx context.Context, h *httpConn) error {
 	s.try("HTTP+SSE")
@@ -60,6 +63,9 @@ func openSSE(ctx context.Context, h *httpConn) (*sse, error) {
 	t.body = res.Body
 	t.next, t.stop = iter.Pull2(stream.Events(unpacked(res), maxFrame))
 	if err := t.endpoint(); err != nil {
+		if kind := mediaType(res); errors.Is(err, errNoEndpoint) && kind != "text/event-stream" {
+			err = fmt.Errorf("GET is answered with %s, not with an event stream", cmp.Or(kind, "no Content-Type"))
+		}
 		t.stop()
 		t.Close()
 		return nil, err
@@ -76,7 +82,7 @@ func (t *sse) endpoint() error {
 		case err != nil:
 			return err
 		case !ok:
-			return errors.New("the event stream ended without an endpoint")
+			return errNoEndpoint
 		case ev.Name != "endpoint":
 			continue
 		}

@@ -214,7 +214,7 @@ func TestFirstListRefused(t *testing.T) {
 		"page": {list(func(w http.ResponseWriter, r webRequest) {
 			w.Header().Set("Content-Type", "text/html")
 			io.WriteString(w, "<html>sign in")
-		}), []string{`server "peer" (http): the response is not JSON`, "<html>sign in", "tools/list)"}},
+		}), []string{`server "peer" (http): the response is not JSON`, "a web page without a title: \"sign in\"", "is the URL right?", "tools/list)"}},
 		"500": {list(func(w http.ResponseWriter, r webRequest) { http.Error(w, "db down", 500) }), []string{"HTTP status 500", "db down", "tools/list)"}},
 		"401": {list(func(w http.ResponseWriter, r webRequest) { http.Error(w, "who are you", 401) }), []string{"401", "--mcp-auth-env peer=VAR"}},
 	} {
