@@ -78,8 +78,8 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 		e.Hint = "is the URL right? that of an MCP server often ends in /mcp"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Hint = "is the server running, and is the port right?"
-	case s.kind == "stdio" && errors.Is(err, errGone):
-		e.Hint = "is it an MCP server, and are its arguments right?"
+	case s.kind == "stdio" && (errors.Is(err, errGone) || errors.Is(err, errEnded)):
+		e.Hint = s.endHint(err)
 	case tried == "start" && !errors.Is(err, errDirectory):
 		e.Hint = "give the absolute path of the program, or its name if it is in PATH"
 	}
@@ -102,6 +102,20 @@ func plainError(err error) string {
 		return fmt.Sprintf("%q: %v", p.Path, p.Err)
 	}
 	return err.Error()
+}
+
+// endHint is for a server that ended, or closed its stdout, before it answered.
+func (s *Session) endHint(err error) string {
+	const doubt = "is it an MCP server, and are its arguments right?"
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.junkSample != "":
+		return doubt + " its stdout, where only messages belong, has: " + s.junkSample
+	case errors.Is(err, errGone):
+		return doubt
+	}
+	return "" // how it ended and its stderr say more
 }
 
 // silenceHint is for a server that was started and did not answer.
