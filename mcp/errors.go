@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -81,7 +82,7 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	case s.kind == "stdio" && (errors.Is(err, errGone) || errors.Is(err, errEnded)):
 		e.Hint = s.endHint(err)
 	case tried == "start" && !errors.Is(err, errDirectory):
-		e.Hint = "give the absolute path of the program, or its name if it is in PATH"
+		e.Hint = s.startHint()
 	}
 	e.Message, e.Hint, e.Stderr = s.tell.hide(e.Message), s.tell.hide(e.Hint), s.tell.hide(e.Stderr)
 	return e
@@ -102,6 +103,20 @@ func plainError(err error) string {
 		return fmt.Sprintf("%q: %v", p.Path, p.Err)
 	}
 	return err.Error()
+}
+
+// startHint is for a program that could not be started.
+func (s *Session) startHint() string {
+	program := s.spec.Command[0]
+	if first, _, more := strings.Cut(program, " "); more {
+		if _, err := LookPath(first, ChildEnv(s.spec.Environ, s.spec.Env, s.spec.InheritEnv)); err == nil {
+			return fmt.Sprintf("%q is taken as the name of one program: in a config %q is the command and the rest goes into args", program, first)
+		}
+	}
+	if filepath.IsAbs(program) {
+		return ""
+	}
+	return "give the absolute path of the program, or its name if it is in PATH"
 }
 
 // endHint is for a server that ended, or closed its stdout, before it answered.
