@@ -70,6 +70,9 @@ func (a *CommandApprover) Judge(ctx context.Context, c *Call, soFar RuleMatch) (
 		}
 		return Deny, reason, nil
 	}
+	if len(bytes.TrimSpace(out.b)) == 0 {
+		return Deny, "the approver gave no decision: it printed nothing", nil
+	}
 	d, reason := opinion(out.b)
 	return d, reason, nil
 }

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,7 +98,6 @@ var answers = []struct{ answer, want, reason string }{
 	{`{"decision":"deny"}`, "deny", "the approver denied it"},
 	{`{"decision":"deny","reason":"not today"}`, "deny", "not today"},
 	{`{"decision":"none"}`, "ask", ""},
-	{``, "deny", "did not answer with one JSON object"},
 	{`allow`, "deny", "did not answer with one JSON object"},
 	{`true`, "deny", "did not answer with one JSON object: found a boolean, not an object"},
 	{`"allow"`, "deny", "did not answer with one JSON object: found a string, not an object"},
@@ -172,6 +173,7 @@ func TestCommandApproverFails(t *testing.T) {
 		"fail": "the approver failed: exit status 3: no rules for this",
 		"die":  "the approver failed: signal: killed",
 		"hang": "the approver gave no answer in 300ms",
+		"say ": "the approver gave no decision: it printed nothing",
 	} {
 		a := commandApprover(how)
 		if how == "hang" {
@@ -230,6 +232,7 @@ func TestURLApproverFails(t *testing.T) {
 		io.WriteString(w, `{"decision":"allow"}`)
 	})
 	mux.HandleFunc("/hang", func(w http.ResponseWriter, r *http.Request) { <-ended })
+	mux.HandleFunc("/empty", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "\n") })
 	mux.HandleFunc("/cut", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		io.WriteString(w, `{"decision":"allow"}`)
@@ -238,7 +241,7 @@ func TestURLApproverFails(t *testing.T) {
 	defer server.Close()
 	defer close(ended)
 	for path, want := range map[string]string{
-		"/moved": "HTTP status 307", "/none": "HTTP status 404", "/created": "HTTP status 201", "/cut": "unexpected EOF", "/hang": "no answer in 300ms",
+		"/moved": "HTTP status 307", "/none": "HTTP status 404", "/created": "HTTP status 201", "/cut": "unexpected EOF", "/empty": "the approver failed: its reply is empty", "/hang": "no answer in 300ms",
 	} {
 		a := &URLApprover{URL: server.URL + path}
 		if path == "/hang" {
@@ -251,8 +254,18 @@ func TestURLApproverFails(t *testing.T) {
 	if hits != 0 {
 		t.Error("the redirect was followed")
 	}
-	if d, _, err := (&URLApprover{URL: "http://127.0.0.1:1/"}).Judge(t.Context(), &someCall, soFar); d != Deny || err != nil {
-		t.Error(d, err)
+	for address, want := range map[string]string{
+		"http://127.0.0.1:1/?key=k": "the approver failed: cannot reach 127.0.0.1:1: connection refused",
+		"http://x:port/":            `the approver failed: invalid port ":port" after host`,
+	} {
+		d, reason, err := (&URLApprover{URL: address}).Judge(t.Context(), &someCall, soFar)
+		if d != Deny || reason != want || err != nil {
+			t.Errorf("%s: %v %q %v", address, d, reason, err)
+		}
+	}
+	unknown := &url.Error{Op: "Post", URL: "http://x/", Err: &net.OpError{Op: "dial", Err: &net.DNSError{Name: "x", Err: "no such host"}}}
+	if got := unreached(unknown); got != `the host "x": no such host` {
+		t.Error(got)
 	}
 }
 

@@ -3,9 +3,14 @@ package approve
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -38,7 +43,7 @@ func (a *URLApprover) Judge(ctx context.Context, c *Call, soFar RuleMatch) (Deci
 func (a *URLApprover) post(ctx context.Context, body []byte) (answer []byte, problem string) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL, bytes.NewReader(body))
 	if err != nil {
-		return nil, err.Error()
+		return nil, unreached(err)
 	}
 	for name, values := range a.Header {
 		request.Header[name] = values
@@ -54,7 +59,7 @@ func (a *URLApprover) post(ctx context.Context, body []byte) (answer []byte, pro
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, err.Error()
+		return nil, unreached(err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
@@ -62,7 +67,27 @@ func (a *URLApprover) post(ctx context.Context, body []byte) (answer []byte, pro
 	}
 	answer, err = io.ReadAll(io.LimitReader(response.Body, maxOpinion+1))
 	if err != nil {
-		return nil, err.Error()
+		return nil, unreached(err)
+	}
+	if len(bytes.TrimSpace(answer)) == 0 {
+		return nil, "its reply is empty"
 	}
 	return answer, ""
+}
+
+// unreached is err for a person: what happened, not by which call of which
+// library, and without the URL, which may hold a secret.
+func unreached(err error) string {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return fmt.Sprintf("the host %q: %s", dns.Name, dns.Err)
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil {
+		if number, ok := errors.AsType[syscall.Errno](op); ok {
+			return "cannot reach " + op.Addr.String() + ": " + number.Error()
+		}
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
 }
