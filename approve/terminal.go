@@ -112,7 +112,10 @@ func (t *Terminal) question(ctx context.Context, tty *tty, c *Call, rule *Rule) 
 			return answer{answerNo, why}, nil
 		case errors.Is(err, errHangUp):
 			_ = tty.write(ctx, "\n", time.Now().Add(time.Second))
-			return answer{answerNo, "the terminal was closed without an answer"}, nil
+			if tty.gone() {
+				return answer{answerNo, "the terminal was closed without an answer"}, nil
+			}
+			return answer{answerNo, "no answer (end of input)"}, nil
 		case err != nil:
 			_ = tty.write(context.WithoutCancel(ctx), "\n", time.Now().Add(time.Second))
 			return answer{}, err

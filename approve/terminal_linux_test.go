@@ -40,8 +40,8 @@ func TestAnswers(t *testing.T) {
 		"y\x00\n":                        "deny by terminal: the user declined",
 		"\xff\n":                         "deny by terminal: the user declined",
 		"approve\n":                      "deny by terminal: the user declined",
-		"\x04":                           "deny by terminal: the terminal was closed without an answer",
-		"y\x04\x04":                      "deny by terminal: the terminal was closed without an answer",
+		"\x04":                           "deny by terminal: no answer (end of input)",
+		"y\x04\x04":                      "deny by terminal: no answer (end of input)",
 		strings.Repeat("y", 3000) + "\n": "deny by terminal: the user declined",
 	} {
 		t.Run("", func(t *testing.T) {
