@@ -27,6 +27,9 @@ const (
 	minWidth = 20
 )
 
+// explanation is shown once in a run, above a question that takes these letters.
+const explanation = "y: this call, a: also when it is repeated in this run"
+
 // newQuestion lays the question out for a terminal of width and height.
 func newQuestion(c *Call, rule *Rule, width, height int, color bool) *question {
 	width = max(width, minWidth)

@@ -24,6 +24,8 @@ type Terminal struct {
 	// Resumed tells that the process went on after it was stopped (SIGCONT):
 	// the question is drawn again and its time begins anew. It may be nil.
 	Resumed <-chan os.Signal
+
+	explained bool // the letters of the answer were
 }
 
 type answerKind uint8
@@ -99,9 +101,14 @@ func (t *Terminal) open() (opened *tty, why string) {
 
 // question draws and reads until there is an answer, an error or a cancelled ctx.
 func (t *Terminal) question(ctx context.Context, tty *tty, c *Call, rule *Rule) (answer, error) {
+	explained := t.explained
 	for {
 		width, height := tty.size()
 		q := newQuestion(c, rule, width, height, t.Color)
+		if !explained && !q.long {
+			q.body += explanation + "\n"
+			t.explained = true
+		}
 		line, err := t.exchange(ctx, tty, q)
 		switch {
 		case errors.Is(err, errResumed):

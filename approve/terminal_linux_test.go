@@ -109,6 +109,36 @@ func TestAlwaysMeansTheSameCall(t *testing.T) {
 	}
 }
 
+// TestLettersAreExplainedOnce: above the first question that has them, and
+// again where that is drawn again.
+func TestLettersAreExplainedOnce(t *testing.T) {
+	long := jobCall{"fs__long", `{"content":"` + strings.Repeat("harmless ", 6000) + `"}`}
+	a := startAsker(t, job{Calls: []jobCall{long, {"fs__one", `{}`}, {"fs__two", `{}`}}, Timeout: patience}, "")
+	a.await("type approve to allow: ", 1)
+	if strings.Contains(a.text(), explanation) {
+		t.Error("letters are explained that the question does not take")
+	}
+	a.typeIn("n\n")
+	a.verdict()
+	a.await("Allow fs__one? "+ending, 1)
+	a.stop()
+	if err := a.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	a.await("Allow fs__one? "+ending, 2)
+	if n := strings.Count(a.text(), "\r\n"+explanation+"\r\n"); n != 2 {
+		t.Errorf("the letters are explained %d times above two drawings of the first question", n)
+	}
+	a.typeIn("y\n")
+	a.verdict()
+	a.await("Allow fs__two? "+ending, 1)
+	if n := strings.Count(a.text(), explanation); n != 2 {
+		t.Error("the letters are explained again")
+	}
+	a.typeIn("y\n")
+	a.verdict()
+}
+
 func TestYesIsForOneCall(t *testing.T) {
 	a := startAsker(t, job{Calls: []jobCall{oneCall[0], oneCall[0]}, Timeout: patience}, "")
 	a.await(ending, 1)
