@@ -127,6 +127,8 @@ func (f *face) modelWire() func(byte, []byte) { return f.wire("model") }
 
 func (f *face) serverWire(name string) func(byte, []byte) { return f.wire(name) }
 
+// wire shows lines so that those of JSON stay JSON, to be cut out and parsed:
+// their backslashes are not doubled.
 func (f *face) wire(who string) func(byte, []byte) {
 	if f.verbose < 2 {
 		return nil
@@ -137,7 +139,7 @@ func (f *face) wire(who string) func(byte, []byte) {
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.print(f.paint(dim, who+" "+string(direction)+" "+approve.Escape(string(line))) + "\n")
+		f.print(f.paint(dim, who+" "+string(direction)+" "+string(appendJSON(nil, line))) + "\n")
 	}
 }
 

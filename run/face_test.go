@@ -149,6 +149,25 @@ func TestFaceHostile(t *testing.T) {
 	}
 }
 
+// TestFaceWire: a line of JSON on the wire is the same JSON on stderr, and
+// nothing of any line steers the terminal.
+func TestFaceWire(t *testing.T) {
+	var stderr bytes.Buffer
+	show := newFace(&Config{Verbose: 2}, Streams{Err: &stderr}).modelWire()
+	for in, want := range map[string]string{
+		`{"a":"q\"\\n\u001b"}`:                                `{"a":"q\"\\n\u001b"}`,
+		"{\"a\":\t\"\x7f\u0085\u202e\u2028\U000e0041\xff漢\"}": `{"a":"\u007f\u0085\u202e\u2028\udb40\udc41\ufffd漢"}`,
+		"data: {\"a\":\"\\n\u2029\"}":                         `data: {"a":"\n\u2029"}`,
+		"x-y: \x1b[2J\x9b\t":                                  `x-y: \u001b[2J\ufffd\t`,
+	} {
+		stderr.Reset()
+		show('<', []byte(in))
+		if got := stderr.String(); got != "model < "+want+"\n" {
+			t.Errorf("%q is shown as %q, want %q", in, got, want)
+		}
+	}
+}
+
 // TestFaceLongLines: no line of frames and live line wraps, whatever is in it.
 func TestFaceLongLines(t *testing.T) {
 	for _, width := range []int{1, 2, 7, 20, 60, 200} {

@@ -21,8 +21,8 @@ func appendString[T []byte | string](dst []byte, s T) []byte {
 }
 
 // appendJSON appends a JSON value as it came, with the same characters
-// escaped. raw must be valid JSON, in which they stand only inside strings;
-// white space between its tokens is dropped if it could end a line.
+// escaped: in valid JSON they stand only inside strings. White space between
+// its tokens is dropped if it could end a line. Other text is escaped alone.
 func appendJSON(dst, raw []byte) []byte {
 	if bytes.ContainsAny(raw, "\n\r\t") {
 		var b bytes.Buffer
