@@ -161,6 +161,7 @@ func (c *connection) failed() *Error {
 		if f.Hint != "" {
 			e.Hints = strings.Split(f.Hint, "\n")
 		}
+		e.Hints = append(e.Hints, c.misplaced()...)
 	}
 	if !c.optional {
 		e.Hints = append(e.Hints, `a server that may be missing is optional: --mcp `+shellQuote(c.Name+"?=…")+` or "required": false`)

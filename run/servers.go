@@ -30,11 +30,6 @@ type server struct {
 // reserved names belong to the built-in servers.
 var reserved = []string{"files", "shell", "fetch"}
 
-// neutralDir is where a stdio server runs unless its config says otherwise:
-// not in the user's working directory, whose files could change what starts
-// (security.md R5: launchers such as npx prefer local packages).
-const neutralDir = "/"
-
 func checkServerName(name string) error {
 	bad := func(why string) error {
 		return usageError([]string{"a server's name is letters, digits, - and _, at most 32, without __ and without _ at the end"}, "server name %q: %s", name, why)
@@ -264,7 +259,7 @@ func (c *Config) configuredServers(s *settings, warn func(code, server, message 
 		}
 		for _, w := range srv.Command {
 			if w == "." || w == ".." || strings.HasPrefix(w, "./") || strings.HasPrefix(w, "../") {
-				warn("server_directory", srv.Name, "server "+strconv.Quote(srv.Name)+" starts in "+neutralDir+", not in this directory: write \"$PWD\" instead of "+shellQuote(w))
+				warn("server_directory", srv.Name, "server "+strconv.Quote(srv.Name)+" starts in "+neutralDir+", not in this directory: write "+fromHere(w)+" instead of "+shellQuote(w))
 			}
 		}
 		add(srv)
