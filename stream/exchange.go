@@ -150,7 +150,11 @@ func (x *exchange) refused(res *response) error {
 	x.retry = res.status == 408 || res.status == 429 || res.status >= 500
 	x.after = retryAfter(res.header)
 	e := &Error{Kind: Refused, Status: res.status}
-	e.Message = x.where() + " answered " + statusLine(res.status)
+	e.Message = x.where()
+	if res.status == 404 || res.status == 405 { // what is wrong may be the path, without what could be secret in the URL
+		e.Message += x.path()
+	}
+	e.Message += " answered " + statusLine(res.status)
 	if to := redirectTarget(res); to != "" {
 		e.Message += " to " + to + ", which is not followed"
 	} else if shown := x.shown(b); shown != "" {

@@ -23,6 +23,14 @@ func (x *exchange) where() string {
 	return x.client.endpoint.origin
 }
 
+// path is that of the requests, "" for a recording.
+func (x *exchange) path() string {
+	if x.client.endpoint == nil {
+		return ""
+	}
+	return x.client.endpoint.url.EscapedPath()
+}
+
 // redact takes the key out of text from outside. A key of a few characters
 // is a dummy, and would be found everywhere.
 func (x *exchange) redact(s string) string { return redactKey(s, x.client.cfg.Key) }

@@ -22,7 +22,8 @@ func TestRefusals(t *testing.T) {
 		{"wrong key", status(401, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`), Refused, "401 Unauthorized|Incorrect API key provided: [key]", "right key"},
 		{"forbidden", status(403, ``), Refused, "403 Forbidden", "right key"},
 		{"no such model", status(404, `{"error":"model \"x\" not found"}`), Refused, `404 Not Found|model \"x\" not found`, "this model"},
-		{"wrong path", status(404, "404 page not found\n"), Refused, "404 page not found", "/v1"},
+		{"wrong path", status(404, "404 page not found\n"), Refused, "/v1/chat/completions answered 404 Not Found|404 page not found", "/v1"},
+		{"wrong method", status(405, ""), Refused, "/v1/chat/completions answered 405 Method Not Allowed", "/v1"},
 		{"roles", status(500, `{"error":"Jinja: Conversation roles must alternate user/assistant"}`, "Retry-After-Ms", "1"), Refused, "500|alternate", "tool_role"},
 		{"tool role", status(400, `Unexpected role 'tool'`), Refused, "400", "tool_role"},
 		{"long body", status(400, strings.Repeat("x", 5000)), Refused, strings.Repeat("x", 400) + " …", ""},
@@ -45,7 +46,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newModelServer(t, test.handler)
-			c := newClient(t, Config{BaseURL: s.URL + "/v1", Key: key})
+			c := newClient(t, Config{BaseURL: s.URL + "/v1?secret=s3cret", Key: key})
 			_, err := c.Reply(t.Context(), ask("hi"), nil)
 			e, ok := err.(*Error)
 			if !ok {
@@ -62,7 +63,7 @@ func TestRefusals(t *testing.T) {
 			if !strings.Contains(e.Hint, test.hint) {
 				t.Errorf("hint %q does not hold %q", e.Hint, test.hint)
 			}
-			if all := e.Message + e.Hint; strings.Contains(all, key) || strings.ContainsAny(all, "\r\n\x1b\x00") {
+			if all := e.Message + e.Hint; strings.Contains(all, key) || strings.Contains(all, "s3cret") || strings.ContainsAny(all, "\r\n\x1b\x00") {
 				t.Errorf("message %q, hint %q", e.Message, e.Hint)
 			}
 		})
