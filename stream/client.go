@@ -49,7 +49,8 @@ const (
 )
 
 // Error is a failed exchange. Message is one line without secrets and names
-// what came back; Hint, when not empty, gets the user out.
+// what came back, that of a Mismatch three: the last two are the difference.
+// Hint, when not empty, gets the user out.
 type Error struct {
 	Kind    Kind
 	Status  int // HTTP status, 0 for none

@@ -160,8 +160,8 @@ func (p *replayer) mismatch(r *recorded, then, now []byte) *Error {
 		path, a, b = firstDifference(gjson.ParseBytes(then), gjson.ParseBytes(now), "")
 	}
 	return &Error{Kind: Mismatch,
-		Message: fmt.Sprintf("request %d no longer fits the recording %q (line %d): %s differs", p.next, p.path, r.line, path),
-		Hint:    "- " + a + "\n+ " + b + "\n(- is recorded, + is sent now; --record makes a new recording)"}
+		Message: fmt.Sprintf("request %d no longer fits the recording %q (line %d): %s differs:\n- %s\n+ %s", p.next, p.path, r.line, path, a, b),
+		Hint:    "- is recorded, + is sent now; --record makes a new recording"}
 }
 
 // firstDifference returns the path of the first value that differs, and both.
