@@ -75,9 +75,6 @@ func parseTarget(s string, taken func(string) bool) (server, error) {
 		}
 		srv.URL = target
 	} else {
-		if !named {
-			return srv, usageError([]string{"--mcp NAME=" + shellQuote(target)}, "--mcp: %q: a command needs a name", s)
-		}
 		words, err := splitWords(target)
 		if err != nil {
 			return srv, within("--mcp", err)
@@ -87,6 +84,9 @@ func parseTarget(s string, taken func(string) bool) (server, error) {
 		}
 		if strings.Contains(words[0], "://") {
 			return srv, usage("--mcp: %q is not an http or https URL", words[0])
+		}
+		if !named {
+			return srv, usageError([]string{"--mcp NAME=" + shellQuote(target)}, "--mcp: %q: a command needs a name", s)
 		}
 		if strings.Contains(words[0], "/") { // named on the command line: relative to where the user stands
 			if words[0], err = filepath.Abs(words[0]); err != nil {

@@ -41,6 +41,9 @@ func TestParseTarget(t *testing.T) {
 		"fs='srv":                      "quote",
 		"gh=https://u:p@h/":            "password",
 		"gh=https:///x":                "not an http",
+		"htp://x":                      "is not an http",
+		"Htp://x?a=b c":                "is not an http",
+		"gh=htp://x":                   "is not an http",
 		strings.Repeat("a", 33) + "=s": "longer",
 	} {
 		if s, err := parseTarget(in, taken); err == nil || !strings.Contains(err.Error(), bad) {
