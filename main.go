@@ -356,7 +356,8 @@ func needsValue(f *pflag.Flag) string {
 
 // refuseNothing refuses a value that the run would take for none: "", which a
 // shell makes of an unset variable, and 0 for a limit. It would take away in
-// silence what the flag stands for, be it a guard such as --approver.
+// silence what the flag stands for, be it a guard such as --approver. And "-",
+// by which other programs mean a standard stream, for a file.
 func refuseNothing(fs *pflag.FlagSet) (err error) {
 	fs.Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
@@ -366,11 +367,20 @@ func refuseNothing(fs *pflag.FlagSet) (err error) {
 		switch {
 		case slices.Contains(values, "") && !slices.Contains([]string{"system", "key-env", "base-url"}, f.Name):
 			err = &run.Error{Status: run.StatusUsage, Message: needsValue(f), Hints: []string{"its value is empty: a variable of the shell that is not set?"}}
+		case slices.Contains(values, "-") && takesFile(f):
+			err = &run.Error{Status: run.StatusUsage, Message: "--" + f.Name + `: "-" is not a file`, Hints: []string{"./- names a file that is called -"}}
 		case f.Value.Type() == "int" && values[0] == "0" && f.Name != "max-rounds":
 			err = &run.Error{Status: run.StatusUsage, Message: fmt.Sprintf("--%s: 0 is not a number from 1 on", f.Name)}
 		}
 	})
 	return err
+}
+
+// takesFile tells whether f's value is a file. "-" is none: as the prompt or
+// the arguments of a call it stands for standard input.
+func takesFile(f *pflag.Flag) bool {
+	value, _ := pflag.UnquoteUsage(f)
+	return value == "PATH" || value == "FILE"
 }
 
 func valueCause(err error) string {
@@ -524,7 +534,13 @@ func (v *values) apply(c *run.Config, fs *pflag.FlagSet) (err error) {
 			return err
 		}
 	}
-	return mode(c, fs)
+	if err := mode(c, fs); err != nil {
+		return err
+	}
+	if c.Mode == run.Answer && len(c.Args) == 1 && c.Args[0] == "-" {
+		c.Args = nil // as for --call: standard input, which is read anyway
+	}
+	return nil
 }
 
 // mode finds out what the run does: at most one flag says so.
