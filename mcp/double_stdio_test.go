@@ -291,6 +291,14 @@ var doubles = map[string]func(d *double){
 			d.answer(m)
 		}))
 	},
+	"changes-early": func(d *double) {
+		d.serve(func(d *double, m message) bool {
+			if text(m.method) == "tools/list" {
+				d.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			}
+			return false
+		})
+	},
 	"notification-flood": func(d *double) {
 		w := bufio.NewWriter(d.out)
 		d.serve(on("tools/call", func(d *double, m message) {

@@ -88,6 +88,13 @@ func (s *Session) request(method string, params []byte) *request {
 func (s *Session) notified(method string, params []byte) {
 	switch method {
 	case "notifications/tools/list_changed":
+		s.mu.Lock()
+		listed := s.tools != nil
+		s.mu.Unlock()
+		if !listed {
+			s.tell.log("the list of tools changed before it was read")
+			return
+		}
 		s.warnOnce(method, "tools_changed", fmt.Sprintf("server %q announced a changed list of tools; this run goes on with the list it began with", s.spec.Name))
 	case "notifications/message":
 		s.logMessage(params)

@@ -73,6 +73,14 @@ func TestStdioDoubles(t *testing.T) {
 				t.Errorf("%d bytes of stderr are kept", n)
 			}
 		}},
+		{double: "changes-early", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
+			if w := rec.snapshot(&rec.warnings); len(w) > 0 {
+				t.Errorf("warnings: %q", w)
+			}
+			if logs := strings.Join(rec.snapshot(&rec.logs), "\n"); !strings.Contains(logs, "before it was read") {
+				t.Errorf("log: %q", logs)
+			}
+		}},
 		{double: "changes", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
 			if w := rec.snapshot(&rec.warnings); len(w) != 1 || !strings.HasPrefix(w[0], `tools_changed: server "peer" announced`) {
 				t.Errorf("warnings: %q", rec.warnings)

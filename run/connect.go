@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -180,8 +181,14 @@ func lastLines(s string, n int) string {
 // hooks pass on what happens at a server beside its answers.
 func (r *runner) hooks(s *server) mcp.Hooks {
 	h := mcp.Hooks{
-		Warning: func(code, message string) { r.warn(code, s.Name, message) },
-		Wire:    r.face.serverWire(s.Name),
+		Warning: func(code, message string) {
+			if r.cfg.concerns(code, s.Name, message) {
+				r.warn(code, s.Name, message)
+			} else {
+				r.face.verboseLine(message)
+			}
+		},
+		Wire: r.face.serverWire(s.Name),
 	}
 	if r.cfg.Verbose > 0 { // a server is asked to log only when somebody reads it
 		h.Log = func(line string) { r.face.verboseLine(s.Name + ": " + line) }
@@ -190,4 +197,18 @@ func (r *runner) hooks(s *server) mcp.Hooks {
 		h.Elicit = r.elicit(s.Name)
 	}
 	return h
+}
+
+// concerns tells whether a server's warning matters to what this run does:
+// without a model a changed list of tools does not, nor for a call of one tool
+// that others are left out.
+func (c *Config) concerns(code, server, message string) bool {
+	switch {
+	case code == "tools_changed":
+		return c.Mode == Answer
+	case code == "tool_dropped" && (c.Mode == CallTool || c.Mode == Explain || c.Mode == DescribeTool):
+		name, ok := strings.CutPrefix(c.Target, server+"__")
+		return ok && strings.Contains(message, "tool "+strconv.Quote(name)+" ")
+	}
+	return true
 }
