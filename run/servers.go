@@ -278,6 +278,11 @@ func findServer(all []server, name string) *server {
 
 // applyServerFlags applies the flags that name a server.
 func (c *Config) applyServerFlags(settings *settings, all []server) error {
+	for _, given := range c.InsecureHTTP {
+		if host := bareHost(given); host != given {
+			return usageError([]string{"--insecure-http " + shellQuote(host)}, "--insecure-http: %q is not the name of a host alone", given)
+		}
+	}
 	for _, name := range c.Trust {
 		s := findServer(all, name)
 		if s == nil {
@@ -317,6 +322,20 @@ func (c *Config) applyServerFlags(settings *settings, all []server) error {
 		}
 	}
 	return nil
+}
+
+// bareHost is the host of s, which may be a URL or have a port; s if there is
+// no telling.
+func bareHost(s string) string {
+	address := s
+	if !strings.Contains(s, "://") {
+		address = "http://" + s
+	}
+	u, err := url.Parse(address)
+	if err != nil || net.ParseIP(s) != nil || u.Hostname() == "" {
+		return s
+	}
+	return u.Hostname()
 }
 
 // withoutKey keeps the model's key from a server whose entry inherits it: the
