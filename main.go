@@ -330,7 +330,7 @@ func flagError(err error, fs *pflag.FlagSet, args []string) error {
 		}
 		var names []string
 		fs.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := run.Nearest(name, names); near != "" {
+		if near := nearestFlag(name, names); near != "" {
 			e.Hints = append([]string{"did you mean --" + near + "?"}, e.Hints...)
 		}
 		if slices.Contains([]string{"api-key", "key", "token", "password"}, name) {
@@ -347,6 +347,21 @@ func flagError(err error, fs *pflag.FlagSet, args []string) error {
 		}
 	}
 	return e
+}
+
+// nearestFlag is what an unknown flag is most likely meant to be: what other
+// programs call so, a flag that it begins, or one that it is a slip of.
+func nearestFlag(name string, flags []string) string {
+	switch name {
+	case "yes":
+		return "auto-approve"
+	case "json", "ndjson", "jsonl":
+		return "output " + strings.Replace(name, "jsonl", "ndjson", 1)
+	}
+	if i := slices.IndexFunc(flags, func(f string) bool { return len(name) > 2 && strings.HasPrefix(f, name) }); i >= 0 {
+		return flags[i]
+	}
+	return run.Nearest(name, flags)
 }
 
 func needsValue(f *pflag.Flag) string {
@@ -414,7 +429,23 @@ func flags(c *run.Config) (*pflag.FlagSet, *values) {
 	toolFlags(fs, c, v)
 	approvalFlags(fs, c)
 	outputFlags(fs, c, v)
+	fs.VisitAll(func(f *pflag.Flag) {
+		if f.Value.Type() == "bool" {
+			f.Value = onOff{f.Value}
+		}
+	})
 	return fs, v
+}
+
+// onOff is a switch. The library takes 1, t and T for true as well: nobody
+// means them, and they may be what belongs to another flag.
+type onOff struct{ pflag.Value }
+
+func (o onOff) Set(s string) error {
+	if s != "true" && s != "false" {
+		return errors.New("is no value of a switch")
+	}
+	return o.Value.Set(s)
 }
 
 func inputFlags(fs *pflag.FlagSet, c *run.Config, v *values) {
