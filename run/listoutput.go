@@ -28,7 +28,8 @@ func (o *listOutput) event(e Event) error {
 		desc, _, _ := strings.Cut(strings.TrimSpace(e.Description), "\n")
 		line = tabbed(e.Name, e.Verdict, e.Rule, desc)
 	case *ListedServerEvent:
-		line = tabbed(e.Name, e.Status, e.Transport, e.Protocol, strconv.Itoa(e.Tools), e.Target, e.Message)
+		why := strings.TrimPrefix(e.Message, "server "+strconv.Quote(e.Name)+" ("+e.Transport+"): ") // the row says it
+		line = tabbed(e.Name, e.Status, e.Transport, e.Protocol, strconv.Itoa(e.Tools), e.Target, why)
 	case *ItemEvent:
 		name := e.Name
 		if e.Kind == "resource" {
