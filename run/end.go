@@ -63,6 +63,8 @@ func (r *runner) endEvent(err error) *EndEvent {
 		e.Status, e.Exit, e.Err = f.Status, f.Exit(), &f
 	} else if unknown {
 		r.warn("outcome_unknown", "", "there is an answer, but the outcome of a call is unknown")
+	} else if r.cfg.Mode == Answer && !r.loop.said {
+		r.face.say("the model's answer is empty")
 	}
 	return e
 }

@@ -52,6 +52,7 @@ type tally struct {
 	uncounted bool // a turn came without usage
 	usage     Usage
 	text      []byte // of the current or last turn
+	said      bool   // it had a text, which may not be kept
 	finish    string
 }
 
@@ -101,10 +102,11 @@ func (l *loop) run(ctx context.Context) error {
 func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 	began := time.Now()
 	l.turns++
-	l.text, l.finish = l.text[:0], ""
+	l.text, l.said, l.finish = l.text[:0], false, ""
 	text, reasoning := TextEvent{Turn: l.turns}, ReasoningEvent{Turn: l.turns}
 	reply, err := l.client.Reply(ctx, l.request, &stream.Sink{
 		Text: func(delta []byte) error {
+			l.said = l.said || len(delta) > 0
 			if !l.printed {
 				l.text = append(l.text, delta...)
 			}
