@@ -106,12 +106,14 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	var data []byte
 	var err error
 	if r.cfg.readsInput(r.streams.InTerminal) {
+		r.face.waits.set(func(w *waits) { w.stdin = true })
 		data, err = readInput(reading, r.streams.In, func() {
 			r.face.say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
 		})
 		if err != nil {
 			cancel(err)
 		}
+		r.face.waits.set(func(w *waits) { w.stdin = false })
 	}
 	r.face.awaitServers()
 	<-connected
@@ -146,7 +148,10 @@ func cancelled(err error) bool {
 	if _, ok := errors.AsType[*Interrupted](err); ok {
 		return true
 	}
-	return errors.Is(err, errTimeout) || errors.Is(err, context.Canceled)
+	if _, ok := errors.AsType[*overtime](err); ok {
+		return true
+	}
+	return errors.Is(err, context.Canceled)
 }
 
 // failed is the error of a server that could not be used.

@@ -35,6 +35,7 @@ type face struct {
 	aside   []byte
 	frames  []*toolFrame // calls without result, in order
 	servers []string     // that have not answered yet
+	waits   waits        // for the error of --timeout
 	model   bool         // a model is asked
 	live    liveLine
 	half    bool      // the last thing on stderr is an unfinished line
@@ -256,6 +257,7 @@ func (f *face) called(e *CallEvent) {
 
 // running makes the live line the foot of the first open frame.
 func (f *face) running() {
+	f.waits.set(func(w *waits) { w.turn = "tool " + f.frames[0].name })
 	what := "└ running"
 	if !f.framed {
 		what = "running " + f.frames[0].name
@@ -306,14 +308,6 @@ func (f *face) answered(e *ResultEvent) {
 		f.running()
 	} else {
 		f.awaitModel()
-	}
-}
-
-func (f *face) awaitModel() {
-	if f.model {
-		f.await("waiting for the model")
-	} else {
-		f.await("")
 	}
 }
 

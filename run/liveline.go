@@ -130,6 +130,18 @@ func (f *face) awaiting(what string) {
 	f.await(what)
 }
 
+func (f *face) awaitModel() {
+	what := ""
+	if f.model {
+		what = "the model"
+	}
+	f.waits.set(func(w *waits) { w.turn = what })
+	if what != "" {
+		what = "waiting for " + what
+	}
+	f.await(what)
+}
+
 // connecting tells which servers are waited for from now on, and serverReady
 // that one of them is no longer, whatever became of it.
 func (f *face) connecting(servers []server) {
@@ -138,6 +150,7 @@ func (f *face) connecting(servers []server) {
 	for i := range servers {
 		f.servers = append(f.servers, servers[i].Name)
 	}
+	f.waits.set(func(w *waits) { w.servers = slices.Clone(f.servers) })
 }
 
 func (f *face) serverReady(name string) {
@@ -146,6 +159,7 @@ func (f *face) serverReady(name string) {
 	if i := slices.Index(f.servers, name); i >= 0 {
 		f.servers = slices.Delete(f.servers, i, i+1)
 	}
+	f.waits.set(func(w *waits) { w.servers = slices.Clone(f.servers) })
 	if f.live.servers && len(f.servers) > 0 {
 		f.live.what = f.serversText()
 	}
@@ -162,11 +176,15 @@ func (f *face) awaitServers() {
 
 // serversText names a few servers that are waited for.
 func (f *face) serversText() string {
+	return "waiting for " + joinFew(f.servers)
+}
+
+func joinFew(words []string) string {
 	const few = 4
-	if n := len(f.servers); n > few {
-		return fmt.Sprintf("waiting for %s and %d more", joinWords(f.servers[:few]), n-few)
+	if n := len(words); n > few {
+		return fmt.Sprintf("%s and %d more", joinWords(words[:few]), n-few)
 	}
-	return "waiting for " + joinWords(f.servers)
+	return joinWords(words)
 }
 
 // pause takes the live line away while a question stands; resume gives it back.
@@ -175,11 +193,13 @@ func (f *face) pause() {
 	defer f.mu.Unlock()
 	f.live.erase(f.w)
 	f.live.paused = true
+	f.waits.set(func(w *waits) { w.question = true })
 }
 
 func (f *face) resume() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.live.paused = false
+	f.waits.set(func(w *waits) { w.question = false })
 	f.live.since = time.Now()
 }

@@ -38,16 +38,16 @@ import (
 // was written and everything that was started has ended. It is cancelled by
 // ctx, whose cause should be *Interrupted for a signal.
 func Run(ctx context.Context, cfg *Config, s Streams) error {
-	if cfg.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, cfg.Timeout, errTimeout)
-		defer cancel()
-	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	if !s.OutFile {
 		s.Out = bounded(ctx, s.Out)
 	}
 	r := &runner{cfg: cfg, streams: s, began: time.Now(), out: &emitter{}}
 	err := r.open(ctx)
+	if cfg.Timeout > 0 {
+		defer time.AfterFunc(cfg.Timeout, func() { cancel(&overtime{cfg.Timeout, r.face.waits.text()}) }).Stop()
+	}
 	defer context.AfterFunc(ctx, r.face.interrupted)()
 	if err == nil {
 		err = r.guarded(ctx)

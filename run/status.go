@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"toolpipe/approve"
 	"toolpipe/stream"
@@ -103,8 +104,19 @@ func outputError(what string, err error) *Error {
 	return e
 }
 
-// errTimeout is the cause of the context when --timeout is over.
-var errTimeout = errors.New("time is up")
+// overtime is the cause of the context when --timeout is over.
+type overtime struct {
+	limit   time.Duration
+	awaited string // when it was over
+}
+
+func (o *overtime) Error() string {
+	s := "the run took longer than --timeout " + o.limit.String() + " allows"
+	if o.awaited != "" {
+		s += ", waiting for " + o.awaited
+	}
+	return s
+}
 
 // asError gives every error that can end a run its status: the one place where
 // causes of the context and errors of the leaves are told apart.
@@ -115,8 +127,8 @@ func asError(err error) *Error {
 	if i, ok := errors.AsType[*Interrupted](err); ok {
 		return &Error{Status: StatusInterrupted, Message: i.Error(), Signal: i.Signal, Cause: err}
 	}
-	if errors.Is(err, errTimeout) {
-		return limitError("--timeout gives the run more time", "the run took longer than --timeout allows")
+	if o, ok := errors.AsType[*overtime](err); ok {
+		return limitError("--timeout gives the run more time", "%v", o)
 	}
 	if m, ok := errors.AsType[*stream.Error](err); ok {
 		e := &Error{Status: StatusModel, Message: "model: " + m.Message, Cause: err}
