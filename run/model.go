@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -31,8 +32,9 @@ func (c *Config) resolveModel(ctx context.Context, s *settings, warn warner) (*e
 	if e.model == "" && c.Replay == "" { // a recording knows its model: only a flag asks for another
 		e.model = first(c.getenv("TOOLPIPE_MODEL"), s.model)
 	}
-	p := s.profiles[e.model]
-	e.model = first(p.model, e.model)
+	asked := e.model
+	p := s.profiles[asked]
+	e.model = first(p.model, asked)
 	c.resolveURL(e, p)
 	e.API = first(c.API, p.api, "chat")
 	e.NoToolRole = p.noToolRole
@@ -41,7 +43,7 @@ func (c *Config) resolveModel(ctx context.Context, s *settings, warn warner) (*e
 	e.Replay, e.Record = c.Replay, c.Record
 	e.UserAgent = "toolpipe/" + c.Version
 	if e.Replay == "" && (e.BaseURL == "" || e.model == "") {
-		return nil, noModel(e)
+		return nil, noModel(asked, e.BaseURL != "", s)
 	}
 	e.InsecureHTTP = c.InsecureHTTP
 	if u, err := url.Parse(e.BaseURL); err == nil && p.insecureHTTP && e.BaseURL == p.baseURL {
@@ -84,13 +86,31 @@ func first(words ...string) string {
 	return ""
 }
 
-func noModel(e *endpoint) error {
-	what := "no model: neither a name nor an endpoint is configured"
+// noModel is the error of a run that lacks the model's name, its endpoint or
+// both. Whoever has a config gets the names in it and not a newcomer's help.
+func noModel(asked string, hasURL bool, s *settings) error {
+	names := slices.Sorted(maps.Keys(s.profiles))
+	var profiles []string
+	if len(names) > 0 {
+		profiles = []string{"-m takes the name of a profile: " + joinWords(names)}
+	}
+	_, isProfile := s.profiles[asked]
 	switch {
-	case e.model != "":
-		what = "model " + approve.Escape(e.model) + ": no endpoint is configured"
-	case e.BaseURL != "":
-		what = "no model: an endpoint is configured, but no name"
+	case isProfile:
+		return usageError([]string{`"base_url" in the profile, or --base-url URL`}, "model %s: the profile has no base_url, and no endpoint is configured", approve.Escape(asked))
+	case asked != "" && len(names) > 0:
+		if near := Nearest(asked, names); near != "" {
+			profiles = append([]string{"did you mean -m " + shellQuote(near) + "?"}, profiles...)
+		}
+		return usageError(profiles, "model %s: no profile has this name, and no endpoint is configured", approve.Escape(asked))
+	case hasURL:
+		return usageError(append([]string{"-m NAME (or TOOLPIPE_MODEL) names the model at that endpoint"}, profiles...), "no model: an endpoint is configured, but no name")
+	case asked == "" && len(names) > 0:
+		return usageError(profiles, "no model: the config has profiles, but names none of them")
+	}
+	what := "no model: neither a name nor an endpoint is configured"
+	if asked != "" {
+		what = "model " + approve.Escape(asked) + ": no endpoint is configured"
 	}
 	return usageError([]string{
 		"a local llama.cpp:  toolpipe --base-url http://127.0.0.1:8080/v1 -m default 'hello'",
