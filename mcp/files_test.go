@@ -162,6 +162,17 @@ func TestFilesTools(t *testing.T) {
 	if got := get(t, filepath.Join(dir, "new/deep/n.txt")); got != "z\nw\n" {
 		t.Errorf("after the edits: %q", got)
 	}
+	for _, c := range [][2]string{{"", "created n: 0 bytes, 0 lines\n"}, {"x", "replaced n: 1 byte, 1 line\n"}, {"x\ny\n", "replaced n: 4 bytes, 2 lines\n"}} {
+		if got := works(t, s, "write_file", "path", "n", "content", c[0]); got != c[1] {
+			t.Errorf("%q written: %q", c[0], got)
+		}
+	}
+	if got := works(t, s, "set_file_slice", "path", "n", "start_line", 2, "end_line", 2, "new_content", ""); got != "edited n: it had 2 lines and has 1\n" {
+		t.Errorf("a line less: %q", got)
+	}
+	if got := works(t, s, "set_file_slice", "path", "n", "start_line", 2, "end_line", 1, "new_content", "y"); got != "edited n: it had 1 line and has 2\n" {
+		t.Errorf("a line more: %q", got)
+	}
 }
 
 func TestFilesErrors(t *testing.T) {

@@ -33,7 +33,14 @@ func (v *view) writeFile(ctx context.Context, args arguments) (*Result, error) {
 		v.unmake(path, made)
 		return nil, err
 	}
-	return textResult(fmt.Sprintf("%s %s: %d bytes, %d lines\n", verb, shownName(p.rel), len(content), countLines([]byte(content)))), nil
+	return textResult(fmt.Sprintf("%s %s: %s, %s\n", verb, shownName(p.rel), counted(int64(len(content)), "byte"), counted(countLines([]byte(content)), "line"))), nil
+}
+
+func counted(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // madeDirectory is a directory that was made for a file to be written.
@@ -281,6 +288,6 @@ func (v *view) setFileSlice(ctx context.Context, args arguments) (*Result, error
 			return nil, "", err
 		}
 		was, is := countLines(content), countLines(edited)
-		return edited, fmt.Sprintf("edited %s: it had %d lines and has %d\n", shownName(args.text("path")), was, is), nil
+		return edited, fmt.Sprintf("edited %s: it had %s and has %d\n", shownName(args.text("path")), counted(was, "line"), is), nil
 	})
 }
