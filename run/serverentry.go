@@ -55,6 +55,9 @@ func (e *entry) reach(m member) (known bool, err error) {
 			e.Command = words
 		}
 	case "args":
+		if m.kind() == '"' { // nothing splits it, so it would be one argument
+			return true, m.errorf(`%s is not a list of strings, such as ["…", "…"]`, m.short())
+		}
 		if e.written, err = m.words(); err == nil {
 			e.args, err = e.words(m.value)
 		}
