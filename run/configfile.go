@@ -11,8 +11,14 @@ import (
 	"toolpipe/stream"
 )
 
-// settings is what the config file says. Its keys: model, models, mcpServers,
-// auto_approve, policy, max_rounds, shell. An unknown key is an error.
+// The keys of the config, of a profile and of shell. Any other is an error.
+var (
+	configKeys  = []string{"model", "models", "mcpServers", "auto_approve", "policy", "max_rounds", "shell"}
+	profileKeys = []string{"base_url", "model", "key_env", "api", "params", "tool_role", "timeout", "insecure_http"}
+	shellKeys   = []string{"env", "path_prepend", "timeout_s"}
+)
+
+// settings is what the config file says.
 type settings struct {
 	path      string
 	model     string
@@ -109,7 +115,7 @@ func (s *settings) parse(c *Config, doc value) (err error) {
 		case "shell":
 			err = s.parseShell(m.value)
 		default:
-			err = m.at.errorf("unknown key %q", m.key)
+			err = m.unknown(configKeys)
 		}
 		if err != nil {
 			return err
@@ -125,7 +131,7 @@ func (s *settings) warn(code, server, message string) {
 func (s *settings) parseProfiles(v value) error {
 	s.profiles = map[string]profile{}
 	if v.kind() != '{' {
-		return v.errorf("models is not an object")
+		return v.errorf("not an object of profiles")
 	}
 	for _, m := range v.members() {
 		p, err := parseProfile(m.value)
@@ -139,7 +145,7 @@ func (s *settings) parseProfiles(v value) error {
 
 func parseProfile(v value) (p profile, err error) {
 	if v.kind() != '{' {
-		return p, v.errorf("a profile is an object")
+		return p, v.errorf("not an object")
 	}
 	for _, m := range v.members() {
 		switch m.key {
@@ -153,11 +159,11 @@ func parseProfile(v value) (p profile, err error) {
 			p.hasKeyEnv = true
 		case "api":
 			if p.api, err = m.str(); err == nil && !slices.Contains([]string{"chat", "messages", "responses"}, p.api) {
-				err = m.errorf("api %q is not chat, messages or responses", p.api)
+				err = m.errorf("%q is not chat, messages or responses", p.api)
 			}
 		case "params":
 			if m.kind() != '{' {
-				err = m.errorf("params is not an object")
+				err = m.errorf("not an object")
 			}
 			p.paramsFrom = m.at.origin() + ": params"
 			for _, f := range m.members() {
@@ -172,7 +178,7 @@ func parseProfile(v value) (p profile, err error) {
 		case "insecure_http":
 			p.insecureHTTP, err = m.boolean()
 		default:
-			err = m.at.errorf("unknown key %q", m.key)
+			err = m.unknown(profileKeys)
 		}
 		if err != nil {
 			return p, err
@@ -189,14 +195,16 @@ func (v value) duration() (time.Duration, error) {
 	}
 	d, err := ParseDuration(s)
 	if err != nil {
-		return 0, v.within(err)
+		e := v.errorf("%v", err)
+		e.Hints = asError(err).Hints
+		return 0, e
 	}
 	return d, nil
 }
 
 func (s *settings) parseAutoApprove(v value) error {
 	if v.kind() != '{' {
-		return v.errorf("auto_approve is not an object of patterns to true or false")
+		return v.errorf("not an object of patterns to true or false")
 	}
 	for _, m := range v.members() {
 		allow, err := m.boolean()
@@ -219,7 +227,7 @@ func (s *settings) parseAutoApprove(v value) error {
 
 func (s *settings) parseShell(v value) (err error) {
 	if v.kind() != '{' {
-		return v.errorf("shell is not an object")
+		return v.errorf("not an object")
 	}
 	for _, m := range v.members() {
 		switch m.key {
@@ -230,7 +238,7 @@ func (s *settings) parseShell(v value) (err error) {
 		case "timeout_s":
 			s.shell.timeout, err = m.duration()
 		default:
-			err = m.at.errorf("unknown key %q", m.key)
+			err = m.unknown(shellKeys)
 		}
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"toolpipe/approve"
 )
@@ -72,7 +73,59 @@ func (v value) line() int { return bytes.Count(v.doc.data[:v.from], []byte{'\n'}
 func (v value) origin() string { return v.doc.name + ":" + strconv.Itoa(v.line()) }
 
 func (v value) errorf(format string, args ...any) *Error {
-	return usage("%s:%d: %s", v.doc.name, v.line(), fmt.Sprintf(format, args...))
+	where := v.origin()
+	if path := v.path(); path != "" {
+		where += ": " + path
+	}
+	return usage("%s: %s", where, fmt.Sprintf(format, args...))
+}
+
+// path is the keys and positions that lead to v, such as models.local.timeout
+// or args[0]; for a key those of the object that it stands in.
+func (v value) path() string {
+	var b strings.Builder
+	at := v.doc.space(0)
+	in := value{v.doc, at, v.doc.skip(at)}
+descend:
+	for in.from != v.from {
+		for _, m := range in.members() {
+			if m.from <= v.from && v.from < m.to {
+				if b.Len() > 0 {
+					b.WriteByte('.')
+				}
+				b.WriteString(m.at.shownKey())
+				in = m.value
+				continue descend
+			}
+		}
+		for i, e := range in.elements() {
+			if e.from <= v.from && v.from < e.to {
+				fmt.Fprintf(&b, "[%d]", i)
+				in = e
+				continue descend
+			}
+		}
+		break // a key
+	}
+	return b.String()
+}
+
+// shownKey is a key in a path: bare where that reads as one word.
+func (v value) shownKey() string {
+	key := v.text()
+	if len(key) > 40 || key == "" || strings.ContainsFunc(key, func(r rune) bool { return r != '.' && r != ':' && r != '/' && (r > 0x7f || !nameByte(byte(r))) }) {
+		return v.short()
+	}
+	return key
+}
+
+// unknown is the error of a key that means nothing; known are those that do.
+func (m member) unknown(known []string) *Error {
+	e := m.at.errorf("unknown key %q", m.key)
+	if near := Nearest(m.key, known); near != "" {
+		e.Hints = []string{"did you mean " + strconv.Quote(near) + "?"}
+	}
+	return e
 }
 
 // within is err with v's place before its message.
@@ -167,7 +220,7 @@ func (v value) boolean() (bool, error) {
 func (v value) count() (int, error) {
 	n, err := strconv.Atoi(string(v.raw()))
 	if err != nil || n < 0 {
-		return 0, v.errorf("%s is not a whole number", v.short())
+		return 0, v.errorf("%s is not a whole number from 0 on", v.short())
 	}
 	return n, nil
 }

@@ -21,9 +21,19 @@ type entry struct {
 	disabled bool
 }
 
+// The keys of a server in the user's own config, and of its oauth.
+var (
+	serverKeys = []string{
+		"command", "args", "env", "environment", "inherit_env", "cwd", "framing", "url", "httpUrl", "serverUrl", "headers",
+		"insecure_http", "auth_token", "auth_env", "token_command", "oauth", "required", "trusted", "startup_timeout",
+		"tool_timeout", "tools", "exclude_tools", "protocol", "parallel", "instructions", "type",
+	}
+	oauthKeys = []string{"client_id", "client_secret", "client_secret_env", "private_key_file", "algorithm", "issuer", "scope"}
+)
+
 func (e *entry) parse(v value) error {
 	if v.kind() != '{' {
-		return v.errorf("server %q is not an object", e.Name)
+		return v.errorf("not an object")
 	}
 	for _, m := range v.members() {
 		if m.isNull() {
@@ -160,7 +170,7 @@ func (e *entry) foreign(m member) (known bool, err error) {
 
 func (e *entry) unknown(m member) error {
 	if e.own {
-		return m.at.errorf("unknown key %q", m.key)
+		return m.unknown(serverKeys)
 	}
 	e.warn("unknown_key", e.Name, m.at.origin()+": unknown key "+strconv.Quote(m.key)+" is ignored")
 	return nil
@@ -169,7 +179,7 @@ func (e *entry) unknown(m member) error {
 func (m member) word(words ...string) (string, error) {
 	s, err := m.str()
 	if err == nil && !slices.Contains(words, s) {
-		err = m.errorf("%s %q is not one of: %s", m.key, s, joinWords(words))
+		err = m.errorf("%q is not one of: %s", s, joinWords(words))
 	}
 	return s, err
 }
@@ -177,7 +187,7 @@ func (m member) word(words ...string) (string, error) {
 func (e *entry) oauth(v value) (*mcp.ClientCredentials, error) {
 	cc := &mcp.ClientCredentials{}
 	if v.kind() != '{' {
-		return nil, v.errorf("oauth is not an object")
+		return nil, v.errorf("not an object")
 	}
 	for _, m := range v.members() {
 		s, err := m.str()
@@ -207,7 +217,7 @@ func (e *entry) oauth(v value) (*mcp.ClientCredentials, error) {
 		case "scope":
 			cc.Scope = s
 		default:
-			return nil, m.at.errorf("unknown key %q", m.key)
+			return nil, m.unknown(oauthKeys)
 		}
 	}
 	return cc, nil
