@@ -34,12 +34,12 @@ type settings struct {
 
 // profile is one entry of models.
 type profile struct {
-	baseURL, model, keyEnv, api string
-	urlFrom, paramsFrom         string // where the file says base_url and params
-	hasKeyEnv                   bool
-	params                      []stream.Param
-	noToolRole, insecureHTTP    bool
-	timeout                     time.Duration // longest silence of the model; 0: 120 s
+	baseURL, model, keyEnv, api  string
+	urlFrom, paramsFrom, keyFrom string // where the file says base_url, params and key_env
+	hasKeyEnv                    bool
+	params                       []stream.Param
+	noToolRole, insecureHTTP     bool
+	timeout                      time.Duration // longest silence of the model; 0: 120 s
 }
 
 type shellSettings struct {
@@ -157,6 +157,7 @@ func parseProfile(v value) (p profile, err error) {
 		case "key_env":
 			p.keyEnv, err = m.str()
 			p.hasKeyEnv = true
+			p.keyFrom = m.origin() + ": " + m.path()
 		case "api":
 			if p.api, err = m.str(); err == nil && !slices.Contains([]string{"chat", "messages", "responses"}, p.api) {
 				err = m.errorf("%q is not chat, messages or responses", p.api)

@@ -154,9 +154,9 @@ func (c *Config) findKey(ctx context.Context, e *endpoint, p profile, warn warne
 		return key, "--key-env: " + *c.KeyEnv, nil
 	case p.baseURL != "" && e.BaseURL == p.baseURL, p.baseURL == "" && p.hasKeyEnv:
 		if key = c.getenv(p.keyEnv); key == "" && p.keyEnv != "" {
-			return "", "", usage("the profile's key_env: the variable %q is not set", p.keyEnv)
+			return "", "", usageError([]string{noKeyHint}, "%s: the variable %q is not set", p.keyFrom, p.keyEnv)
 		}
-		return key, "key_env: " + p.keyEnv, nil
+		return key, p.keyFrom + ": " + p.keyEnv, nil
 	}
 	for _, name := range []string{"TOOLPIPE_API_KEY", "OPENAI_API_KEY"} {
 		switch key := c.getenv(name); {
