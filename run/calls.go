@@ -41,7 +41,8 @@ type pending struct {
 	args   []byte // canonical
 	line   string // the command line that it stands for, "" for a tool call
 	answer *answer
-	told   bool // its tool_call event was written
+	told   bool   // its tool_call event was written
+	denial string // why it was denied, as a person is told
 }
 
 // answer decides and runs calls, then the command lines of the same reply,
@@ -107,6 +108,7 @@ func (c *caller) decide(ctx context.Context, l *loop, all []*pending) (stop *Err
 			stop = unapproved(stop, p, v)
 		default:
 			l.denied++
+			p.denial = first(refusal(v.Outcome.String(), v.By, v.Rule, v.Reason), denial(v))
 			p.answer = tell(ResultDenied, "tool call denied: "+denial(v))
 		}
 	}
@@ -143,6 +145,15 @@ func denial(v approve.Verdict) string {
 		return "by the user"
 	}
 	return "by a rule"
+}
+
+// refusal is a denial as a person is told of it: with the rule, whose place is
+// no business of the model's.
+func refusal(decision, by, rule, reason string) string {
+	if decision != "deny" || by == "terminal" || rule == "" {
+		return reason
+	}
+	return "by " + rule + quoted(reason)
 }
 
 func unapproved(stop *Error, p *pending, v approve.Verdict) *Error {

@@ -276,7 +276,9 @@ func (f *face) approved(e *ApprovalEvent) {
 	line := e.Decision + ": "
 	for _, t := range f.frames {
 		if t.id == e.ID {
-			line += t.name
+			if line += t.name; refused {
+				t.refusal = refusal(e.Decision, e.By, e.Rule, e.Reason)
+			}
 		}
 	}
 	if by := first(e.Rule, e.By); by != "" {

@@ -113,6 +113,15 @@ func TestFaceSeveralCalls(t *testing.T) {
 	p.screen.want(append(first, "└ denied · not here", "┌ c", "└ ok · 0 ms · 0 bytes")...)
 }
 
+// TestFaceDenied: the frame names the rule, of which the model is told nothing.
+func TestFaceDenied(t *testing.T) {
+	p := newPerson(t, &Config{}, false)
+	denied := tell(ResultDenied, "tool call denied: by a rule").event
+	denied.ID = "c1"
+	p.see(asked, callEvent(1, "a", `{}`), &ApprovalEvent{ID: "c1", Decision: "deny", By: "flag", Rule: "--deny a"}, &denied)
+	p.screen.want("┌ a", "└ denied · by --deny a")
+}
+
 // TestFaceQuestion: no live line is drawn while a question stands.
 func TestFaceQuestion(t *testing.T) {
 	p := newPerson(t, &Config{}, false)

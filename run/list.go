@@ -242,6 +242,8 @@ func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
 	case ResultError:
 		l.text = []byte(text)
 		return &Error{Status: StatusTool, Message: t.name + ": the tool reported an error"}
+	case ResultDenied:
+		return &Error{Status: StatusTool, Message: "tool call denied: " + p.denial}
 	case ResultUnknown:
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

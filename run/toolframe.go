@@ -21,10 +21,11 @@ import (
 //
 // It opens when its call is what is awaited, and closes with the result.
 type toolFrame struct {
-	id     string
-	name   string // escaped
-	args   string // escaped
-	opened bool
+	id      string
+	name    string // escaped
+	args    string // escaped
+	opened  bool
+	refusal string // who or what denied it; "" when its result says so
 }
 
 const (
@@ -65,7 +66,7 @@ func (f *face) closeFrame(t *toolFrame, e *ResultEvent) {
 	rest := " · " + duration(e.Time) + " · " + byteCount(e.Bytes)
 	if e.TextJSON == nil { // no server's answer, but a reason in our own words: [toolpipe] not run: the run ended
 		_, reason, _ := strings.Cut(string(e.Text), ": ")
-		rest = " · " + approve.Escape(reason)
+		rest = " · " + approve.Escape(first(t.refusal, reason))
 	} else {
 		for _, line := range f.resultText(e) {
 			b.WriteString(f.paint(dim, "│ "+f.fitLess("│ ", line)) + "\n")
