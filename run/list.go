@@ -16,8 +16,8 @@ func (r *runner) inspect(ctx context.Context, data []byte) error {
 	if err := r.start(); err != nil {
 		return err
 	}
-	if len(r.servers) == 0 {
-		r.face.say("no tool server is configured; --mcp NAME=TARGET and --files DIR add some")
+	if len(r.servers) == 0 && r.cfg.Target == "" {
+		r.face.say("no tool server is configured; " + addServers)
 	}
 	switch r.cfg.Mode {
 	case ListTools:
@@ -56,6 +56,8 @@ func (r *runner) inspect(ctx context.Context, data []byte) error {
 	return r.callOnce(ctx, t, args)
 }
 
+const addServers = "--mcp NAME=TARGET and --files DIR add some"
+
 // findTool is the tool of that name, as the model knows it or as SERVER__TOOL.
 func (r *runner) findTool(name string) (*tool, error) {
 	if t := r.box.byName[name]; t != nil {
@@ -66,6 +68,9 @@ func (r *runner) findTool(name string) (*tool, error) {
 			return t, nil
 		}
 	}
+	if len(r.servers) == 0 {
+		return nil, usageError([]string{addServers}, "no tool is named %q: no tool server is configured", name)
+	}
 	hints := []string{"--list-tools shows the names"}
 	if near := r.nearestTool(name); near != "" {
 		hints = append([]string{"did you mean " + near + "?"}, hints...)
@@ -73,7 +78,8 @@ func (r *runner) findTool(name string) (*tool, error) {
 	return nil, usageError(hints, "no tool is named %q", name)
 }
 
-// nearestTool is a tool whose name holds, or is held by, what was asked for.
+// nearestTool is a tool whose name holds what was asked for, or is one that it
+// may be a slip of.
 func (r *runner) nearestTool(name string) string {
 	_, short, ok := strings.Cut(name, "__")
 	if !ok {
@@ -84,7 +90,11 @@ func (r *runner) nearestTool(name string) string {
 			return t.name
 		}
 	}
-	return ""
+	names := make([]string, len(r.box.all))
+	for i, t := range r.box.all {
+		names[i] = t.name
+	}
+	return Nearest(name, names)
 }
 
 func (r *runner) toolEvent(t *tool) *ToolEvent {
