@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
 	"time"
 
 	"toolpipe/stream"
@@ -72,6 +74,7 @@ func (l *loop) run(ctx context.Context) error {
 			later = []stream.Message{msgs[n]}
 			l.request.Messages = msgs[:n]
 		}
+		l.warnMissing(open)
 		if err := l.calls.answer(ctx, l, open, lines); err != nil {
 			return err // without what was to follow, so that it can be resumed again
 		}
@@ -95,6 +98,21 @@ func (l *loop) run(ctx context.Context) error {
 		if err := l.calls.answer(ctx, l, calls, lines); err != nil {
 			return err
 		}
+	}
+}
+
+// warnMissing tells of calls left open whose tool is not there: an invocation
+// that forgot a server would answer them for good, and nobody would know.
+func (l *loop) warnMissing(open []stream.Call) {
+	var names []string
+	for _, call := range open {
+		if name := strconv.Quote(call.Name); l.calls.box.byName[call.Name] == nil && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		l.emit(&WarningEvent{Code: "tool_missing", Message: "the conversation leaves calls open whose tool this run does not have: " + joinFew(names) +
+			"; they are answered as failed (was --files or --mcp of the run before left out?)"})
 	}
 }
 
