@@ -90,8 +90,13 @@ func (t *tree) checkRoot(path, real string) error {
 		return fmt.Errorf("%q: %w", t.spec.Root, errPseudo)
 	}
 	for _, way := range [...]string{path, real} {
-		for name := range strings.SplitSeq(filepath.ToSlash(way), "/") {
-			if why := secret(name); why != "" {
+		names := strings.Split(filepath.ToSlash(way), "/")
+		for i, name := range names {
+			judge := secretDirectory
+			if t.only != "" && i == len(names)-1 {
+				judge = secret
+			}
+			if why := judge(name); why != "" {
 				return fmt.Errorf("%q is protected because of %q: %s; file tools neither read nor write it", t.spec.Root, name, why)
 			}
 		}

@@ -120,7 +120,10 @@ func (v *view) unmake(asked string, made []madeDirectory) {
 // mayWrite refuses to write at a path from the root. The root's own path
 // counts: who names a protected directory as the root means it to be read.
 func (v *view) mayWrite(asked, rel string) error {
-	why := unwritable(filepath.ToSlash(filepath.Join(v.real, rel)))
+	why := unwritableRoot(filepath.ToSlash(v.real))
+	if why == "" {
+		why = unwritable(filepath.Base(v.real), rel)
+	}
 	if why == "" {
 		return nil
 	}

@@ -25,14 +25,22 @@ func secret(name string) string {
 	return ""
 }
 
+// secretDirectory is secret for a directory that a root is or is in, which its
+// user has named: what only files are called so is no reason there, and .envs
+// or proj.key are directories of anything.
+func secretDirectory(name string) string {
+	for n := range forms(name) {
+		if why := keepsWhole(n); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
 // keeps is secret for a folded name.
 func keeps(n string) string {
-	switch n {
-	case ".git", "git~1":
-		return "it belongs to git"
-	case ".ssh", ".gnupg", ".aws", ".kube", ".password-store", ".netrc", "_netrc", ".pgpass", ".pypirc", ".git-credentials", ".htpasswd",
-		"id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_xmss":
-		return "it holds keys"
+	if why := keepsWhole(n); why != "" {
+		return why
 	}
 	if strings.HasPrefix(n, ".env") {
 		return "it holds an environment's secrets"
@@ -46,25 +54,62 @@ func keeps(n string) string {
 	return ""
 }
 
-// unwritable says why a path with slashes is not written; "" when it may be.
-// What follows a protected directory is protected.
-func unwritable(path string) string {
-	outer := ""
+// keepsWhole is secretDirectory for a folded name.
+func keepsWhole(n string) string {
+	switch n {
+	case ".git", "git~1":
+		return "it belongs to git"
+	case ".ssh", ".gnupg", ".aws", ".kube", ".password-store", ".netrc", "_netrc", ".pgpass", ".pypirc", ".git-credentials", ".htpasswd",
+		"id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_xmss":
+		return "it holds keys"
+	}
+	if n == ".env" || n == ".envrc" || strings.HasPrefix(n, ".env.") {
+		return "it holds an environment's secrets"
+	}
+	return ""
+}
+
+// unwritable says why a path with slashes, in a directory of the name outer,
+// is not written; "" when it may be. What follows a protected directory is
+// protected.
+func unwritable(outer, path string) string {
 	for name := range strings.SplitSeq(path, "/") {
 		if why := secret(name); why != "" {
 			return why
 		}
-		for n := range forms(name) {
-			if why := governs(n); why != "" {
-				return why
-			}
-			for o := range forms(outer) {
-				if why := governsIn(o, n); why != "" {
-					return why
-				}
-			}
+		if why := ruled(outer, name); why != "" {
+			return why
 		}
 		outer = name
+	}
+	return ""
+}
+
+// unwritableRoot is unwritable for the absolute path of a directory that may
+// be read.
+func unwritableRoot(path string) string {
+	outer := ""
+	for name := range strings.SplitSeq(path, "/") {
+		if why := ruled(outer, name); why != "" {
+			return why
+		}
+		outer = name
+	}
+	return ""
+}
+
+// ruled says why a name in a directory of the name outer is read but not
+// written.
+func ruled(outer, name string) string {
+	for n := range forms(name) {
+		if why := governs(n); why != "" {
+			return why
+		}
+		for o := range forms(outer) {
+			if why := governsIn(o, n); why != "" {
+				return why
+			}
+		}
 	}
 	return ""
 }

@@ -96,7 +96,7 @@ func TestProtectedNames(t *testing.T) {
 		if read != c.read {
 			t.Errorf("%q is read: %t", c.path, read)
 		}
-		if write := unwritable(c.path) == ""; write != c.write {
+		if write := unwritable("", c.path) == ""; write != c.write {
 			t.Errorf("%q is written: %t", c.path, write)
 		}
 	}
@@ -195,12 +195,56 @@ func TestProtectedRoots(t *testing.T) {
 			t.Errorf("root %s: %s was changed", c.root, path)
 		}
 	}
-	for name, target := range map[string]string{".aws": "r", ".env": "r/AGENTS.md"} {
+	for name, target := range map[string]string{".aws": "r", ".env": "r/AGENTS.md", "server.key": "r/AGENTS.md"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Skip(err)
 		}
 		if _, err := Files(FilesSpec{Root: filepath.Join(dir, name)}); err == nil {
 			t.Errorf("the link %s was taken as the root", name)
+		}
+	}
+}
+
+// A directory on the way to the root is judged by names that say so of a
+// directory: .envs and proj.key hold anything. Below the root every name counts.
+func TestRootBelowOrdinaryNames(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		root, file string // file "": the root is one
+		taken      bool
+	}{
+		{".envs/p", "a", true}, {".environments/p", "a", true}, {".envoy", "a", true}, {"proj.key/src", "a", true}, {"proj.PEM", "a", true}, {".envs/one", "", true},
+		{".env/p", "a", false}, {".ENV/p", "a", false}, {".env.local/p", "a", false}, {".envrc/p", "a", false}, {".env.d", "a", false},
+		{"x/.envoy", "", false}, {"x/proj.key", "", false}, {"proj.key/src.key", "", false},
+	} {
+		put(t, filepath.Join(dir, c.root, c.file), "old\n")
+		server, err := Files(FilesSpec{Root: filepath.Join(dir, c.root)})
+		if !c.taken {
+			if err == nil || !strings.Contains(err.Error(), "neither read nor write") {
+				t.Errorf("root %s: %v", c.root, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("root %s: %v", c.root, err)
+			continue
+		}
+		s := local(t, server)
+		path := c.file
+		if path == "" {
+			path = filepath.Base(c.root)
+		}
+		works(t, s, "write_file", "path", path, "content", "new\n")
+		if got := works(t, s, "read_file", "path", path); got != "new\n" {
+			t.Errorf("root %s: %q", c.root, got)
+		}
+		if c.file != "" {
+			for _, below := range []string{".envs/x", ".envoy", "sub.key/x", "server.key"} {
+				fails(t, s, "protected", "write_file", "path", below, "content", "x")
+			}
 		}
 	}
 }
