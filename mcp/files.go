@@ -12,12 +12,13 @@ import (
 
 // FilesSpec says which files a built-in file server offers.
 type FilesSpec struct {
-	Name      string   // the server's
-	Root      string   // a directory, or one single file
-	Anyway    bool     // the root may be / or a home directory
-	Home      string   // the user's home directory; "" when unknown
-	Protected []string // absolute paths of toolpipe's own files, existing or not
-	Environ   []string // toolpipe's environment, of which git gets what ChildEnv passes
+	Name      string                     // the server's
+	Root      string                     // a directory, or one single file
+	Anyway    bool                       // the root may be / or a home directory
+	Home      string                     // the user's home directory; "" when unknown
+	Protected []string                   // absolute paths of toolpipe's own files, existing or not
+	Warn      func(code, message string) // tells the user at once; may be nil
+	Environ   []string                   // toolpipe's environment, of which git gets what ChildEnv passes
 	Processes *Processes
 	Version   string
 }
@@ -29,6 +30,9 @@ func Files(spec FilesSpec) (*Server, error) {
 	t, err := openTree(spec)
 	if err != nil {
 		return nil, err
+	}
+	if t.sealed.why != "" && spec.Warn != nil {
+		spec.Warn("files_read_only", fmt.Sprintf("nothing is written below %q because of %q in its path: %s", t.path, t.sealed.name, t.sealed.why))
 	}
 	s := NewServer(spec.Name, spec.Version)
 	for _, b := range filesTools() {
@@ -70,6 +74,7 @@ func openTree(spec FilesSpec) (*tree, error) {
 	if err := t.checkRoot(path, real); err != nil {
 		return nil, err
 	}
+	t.sealed.name, t.sealed.why = sealed(filepath.ToSlash(t.real))
 	if t.root, err = os.OpenRoot(t.real); err != nil {
 		return nil, fmt.Errorf("%q: %w", spec.Root, reason(err))
 	}

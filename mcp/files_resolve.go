@@ -23,6 +23,8 @@ type tree struct {
 	real string      // links resolved
 	only string      // the one file that is offered; "" for all
 
+	sealed struct{ name, why string } // what in real keeps all below from being written
+
 	writing sync.Mutex // one change at a time
 }
 

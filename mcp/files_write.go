@@ -120,14 +120,13 @@ func (v *view) unmake(asked string, made []madeDirectory) {
 // mayWrite refuses to write at a path from the root. The root's own path
 // counts: who names a protected directory as the root means it to be read.
 func (v *view) mayWrite(asked, rel string) error {
-	why := unwritableRoot(filepath.ToSlash(v.real))
-	if why == "" {
-		why = unwritable(filepath.Base(v.real), rel)
+	if v.sealed.why != "" {
+		return fmt.Errorf("%q is protected because of %q in the root's path: %s; file tools do not write it; the allowed root is %q", asked, v.sealed.name, v.sealed.why, v.path)
 	}
-	if why == "" {
-		return nil
+	if why := unwritable(filepath.Base(v.real), rel); why != "" {
+		return fmt.Errorf("%q is protected: %s; file tools do not write it; the allowed root is %q", asked, why, v.path)
 	}
-	return fmt.Errorf("%q is protected: %s; file tools do not write it; the allowed root is %q", asked, why, v.path)
+	return nil
 }
 
 // replace puts a new file in the place of what is there, or of nothing. Who

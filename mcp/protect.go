@@ -85,17 +85,20 @@ func unwritable(outer, path string) string {
 	return ""
 }
 
-// unwritableRoot is unwritable for the absolute path of a directory that may
-// be read.
-func unwritableRoot(path string) string {
+// sealed says which name in the absolute path of a root makes all below it
+// unwritable, and why; "" when none does. Agents keep whole checkouts in the
+// worktrees of their directories: such a one is written when it is the root.
+func sealed(path string) (name, why string) {
 	outer := ""
-	for name := range strings.SplitSeq(path, "/") {
-		if why := ruled(outer, name); why != "" {
-			return why
+	names := strings.Split(path, "/")
+	for i, name := range names {
+		worktree := governs(foldName(name)) == agents && i+1 < len(names) && names[i+1] == "worktrees"
+		if why := ruled(outer, name); why != "" && !worktree {
+			return name, why
 		}
 		outer = name
 	}
-	return ""
+	return "", ""
 }
 
 // ruled says why a name in a directory of the name outer is read but not
@@ -114,6 +117,8 @@ func ruled(outer, name string) string {
 	return ""
 }
 
+const agents = "it is an agent's configuration"
+
 // governs says what a folded name rules over: things that other programs run
 // or obey without being asked.
 func governs(name string) string {
@@ -127,7 +132,7 @@ func governs(name string) string {
 		return "it is an editor's configuration"
 	case ".mcp.json", "mcp.json", ".claude", ".claude.json", "claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md", ".cursor", ".cursorrules", ".cursorignore", ".codex", ".gemini", ".opencode", "opencode.json", "opencode.jsonc",
 		".windsurf", ".windsurfrules", ".clinerules", ".cline", ".roo", ".roorules", ".continue", ".aider.conf.yml", ".kiro", ".amazonq", ".junie", ".goosehints", ".goose", ".agents", ".copilot", ".crush", ".crush.json", "crush.json", ".qwen", ".trae", ".toolpipe":
-		return "it is an agent's configuration"
+		return agents
 	case ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".login", ".logout", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".inputrc", ".xprofile", ".xinitrc", ".xsession", ".pam_environment":
 		return "it is a shell's start-up file"
 	case ".gitconfig", ".gitmodules", ".gitattributes", ".husky", ".githooks", ".pre-commit-config.yaml", ".lefthook.yml", "lefthook.yml", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".curlrc", ".wgetrc", ".direnv", ".direnvrc", ".tool-versions", ".mise.toml", "mise.toml", ".docker", ".terraformrc", ".pylintrc", ".rvmrc", ".screenrc", ".tmux.conf":
@@ -147,7 +152,7 @@ func governsIn(dir, name string) string {
 			return "it is a CI definition"
 		}
 		if name == "copilot-instructions.md" || name == "instructions" || name == "agents" || name == "prompts" || name == "chatmodes" {
-			return "it is an agent's configuration"
+			return agents
 		}
 	case ".config":
 		if name == "git" || name == "fish" || name == "toolpipe" || name == "systemd" || name == "autostart" || name == "gcloud" || name == "gh" || name == "nvim" || name == "helix" {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -245,6 +246,45 @@ func TestRootBelowOrdinaryNames(t *testing.T) {
 			for _, below := range []string{".envs/x", ".envoy", "sub.key/x", "server.key"} {
 				fails(t, s, "protected", "write_file", "path", below, "content", "x")
 			}
+		}
+	}
+}
+
+// TestSealedRoots names roots in directories that programs obey: they are read,
+// and it is said at once that they are not written, and because of which name.
+// A worktree that an agent keeps in its directory is written.
+func TestSealedRoots(t *testing.T) {
+	for _, c := range []struct{ root, because string }{
+		{".claude/worktrees/p", ""}, {".claude/worktrees/p/deep", ""}, {".codex/worktrees/1/p", ""}, {".cursor/worktrees/p/q", ""}, {"a/.claude/worktrees", ""},
+		{".codex/w/p", ".codex"}, {".vim/plugged/x", ".vim"}, {".emacs.d/lisp", ".emacs.d"}, {".vim/worktrees/p", ".vim"}, {".github/workflows/x", "workflows"},
+		{".claude", ".claude"}, {".claude/x/worktrees/p", ".claude"}, {".claude/Worktrees2/p", ".claude"},
+		{".claude/worktrees/p/.claude/commands", ".claude"}, {".claude/worktrees/p/.vscode", ".vscode"}, {".claude/.codex/worktrees/p", ".claude"}, {".github/instructions/worktrees/p", "instructions"},
+	} {
+		root := filepath.Join(t.TempDir(), c.root)
+		put(t, filepath.Join(root, "x"), "old\n")
+		var warnings []string
+		server, err := Files(FilesSpec{Root: root, Warn: func(_, message string) { warnings = append(warnings, message) }})
+		if err != nil {
+			t.Errorf("root %s: %v", c.root, err)
+			continue
+		}
+		s := local(t, server)
+		works(t, s, "read_file", "path", "x")
+		if c.because == "" {
+			works(t, s, "edit_file", "path", "x", "old_string", "old", "new_string", "new")
+			works(t, s, "write_file", "path", "made/here", "content", "new\n")
+			fails(t, s, "protected", "write_file", "path", ".claude/settings.json", "content", "{}")
+			fails(t, s, "protected", "write_file", "path", ".claude/worktrees/q/x", "content", "")
+			if len(warnings) > 0 {
+				t.Errorf("root %s: %q", c.root, warnings)
+			}
+			continue
+		}
+		because := fmt.Sprintf("because of %q in ", c.because)
+		fails(t, s, because+"the root's path", "edit_file", "path", "x", "old_string", "old", "new_string", "new")
+		fails(t, s, because+"the root's path", "write_file", "path", "made/here", "content", "new\n")
+		if len(warnings) != 1 || !strings.Contains(warnings[0], because) {
+			t.Errorf("root %s: %q", c.root, warnings)
 		}
 	}
 }

@@ -12,11 +12,11 @@ import (
 // shell and fetch. They are trusted: their annotations are ours. --tool-timeout
 // bounds what shell and fetch do themselves, so that the answer to a call that
 // takes longer is theirs and its outcome is known.
-func (c *Config) builtinServers(s *settings) ([]server, error) {
+func (c *Config) builtinServers(s *settings, warn warner) ([]server, error) {
 	var all []server
 	filesRoot := ""
 	for _, f := range c.FileRoots {
-		srv, err := c.filesServer(s, f)
+		srv, err := c.filesServer(s, f, warn)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +61,7 @@ func builtin(name string, local *mcp.Server, root string) server {
 }
 
 // filesServer is the server of one --files [NAME=]DIR.
-func (c *Config) filesServer(s *settings, value string) (server, error) {
+func (c *Config) filesServer(s *settings, value string, warn warner) (server, error) {
 	name, root, named := strings.Cut(value, "=")
 	if !named || strings.ContainsAny(name, "/.: \t'\"") {
 		name, root, named = "files", value, false
@@ -84,6 +84,7 @@ func (c *Config) filesServer(s *settings, value string) (server, error) {
 	local, err := mcp.Files(mcp.FilesSpec{
 		Name: name, Root: dir, Anyway: c.FilesAnyway, Home: c.getenv("HOME"), Protected: c.ownFiles(s),
 		Environ: c.Environ, Processes: c.Processes, Version: c.Version,
+		Warn: func(code, message string) { warn(code, name, message) },
 	})
 	if err != nil {
 		return server{}, usage("--files: %v", err)
