@@ -120,6 +120,9 @@ func (v *view) unmake(asked string, made []madeDirectory) {
 // mayWrite refuses to write at a path from the root. The root's own path
 // counts: who names a protected directory as the root means it to be read.
 func (v *view) mayWrite(asked, rel string) error {
+	if why := secretPath(rel); why != "" {
+		return v.refusal(asked, why)
+	}
 	if v.sealed.why != "" {
 		return fmt.Errorf("%q is protected because of %q in the root's path: %s; file tools do not write it; the allowed root is %q", asked, v.sealed.name, v.sealed.why, v.path)
 	}

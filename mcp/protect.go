@@ -69,14 +69,22 @@ func keepsWhole(n string) string {
 	return ""
 }
 
-// unwritable says why a path with slashes, in a directory of the name outer,
-// is not written; "" when it may be. What follows a protected directory is
-// protected.
-func unwritable(outer, path string) string {
+// secretPath is secret for a path with slashes: what follows such a directory
+// is like it.
+func secretPath(path string) string {
 	for name := range strings.SplitSeq(path, "/") {
 		if why := secret(name); why != "" {
 			return why
 		}
+	}
+	return ""
+}
+
+// unwritable says why a path with slashes that may be read, in a directory of
+// the name outer, is not written; "" when it may be. What follows a protected
+// directory is protected.
+func unwritable(outer, path string) string {
+	for name := range strings.SplitSeq(path, "/") {
 		if why := ruled(outer, name); why != "" {
 			return why
 		}

@@ -90,14 +90,11 @@ var protectedNames = []struct {
 
 func TestProtectedNames(t *testing.T) {
 	for _, c := range protectedNames {
-		read := true
-		for name := range strings.SplitSeq(c.path, "/") {
-			read = read && secret(name) == ""
-		}
+		read := secretPath(c.path) == ""
 		if read != c.read {
 			t.Errorf("%q is read: %t", c.path, read)
 		}
-		if write := unwritable("", c.path) == ""; write != c.write {
+		if write := read && unwritable("", c.path) == ""; write != c.write {
 			t.Errorf("%q is written: %t", c.path, write)
 		}
 	}
@@ -142,9 +139,12 @@ func TestProtectedFiles(t *testing.T) {
 func TestProtectedNewFiles(t *testing.T) {
 	dir, s := fileServer(t, nil)
 	for _, c := range protectedNames {
-		_, failed := do(t, s, "write_file", "path", c.path, "content", "x")
+		answer, failed := do(t, s, "write_file", "path", c.path, "content", "x")
 		if failed == c.write {
 			t.Errorf("write_file %q: failed %t", c.path, failed)
+		}
+		if kept := strings.Contains(answer, "neither read nor write"); kept == c.read { // whether or not its directory is there
+			t.Errorf("write_file %q: %s", c.path, answer)
 		}
 		if _, err := os.Lstat(filepath.Join(dir, c.path)); (err == nil) != c.write {
 			t.Errorf("%q: %v", c.path, err)
