@@ -163,7 +163,7 @@ func (s *slice) read(ctx context.Context, r io.Reader) error {
 		if err == io.EOF || s.full {
 			return nil
 		}
-		if total >= maxCounted {
+		if total >= maxCounted && (s.last < 0 || s.line <= s.last) {
 			s.far = true
 			return nil
 		}

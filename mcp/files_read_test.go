@@ -52,3 +52,30 @@ func TestSummaryOfLongFile(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// endless is the same bytes again and again.
+type endless string
+
+func (e endless) Read(b []byte) (int, error) {
+	for n := 0; n < len(b); {
+		n += copy(b[n:], e)
+	}
+	return len(b), nil
+}
+
+// Lines are counted in the first maxCounted bytes: those that end there are
+// read, the next is not.
+func TestSliceAtTheEndOfWhatIsCounted(t *testing.T) {
+	const lines = maxCounted / 2
+	text := endless(strings.Repeat("y\n", readChunk/2))
+	for _, c := range []struct {
+		first, last int64
+		want        string
+		far         bool
+	}{{lines - 1, lines, "y\ny\n", false}, {lines, lines + 1, "y\n", true}, {lines + 1, lines + 1, "", true}, {lines, -1, "y\n", true}} {
+		s := slice{first: c.first, last: c.last}
+		if err := s.read(t.Context(), text); err != nil || string(s.text) != c.want || s.far != c.far {
+			t.Errorf("lines %d to %d: %q, far %t: %v", c.first, c.last, s.text, s.far, err)
+		}
+	}
+}
