@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -37,7 +37,7 @@ func (v *view) getGitDiff(ctx context.Context, args arguments) (*Result, error) 
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, gitTimeout, fmt.Errorf("git diff did not end within %v", gitTimeout))
 	defer cancel()
-	repo, err := v.borrowRepository(ctx, git)
+	repo, err := v.borrowRepository(ctx, git, base, head)
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +112,14 @@ func (s *snapshot) diff(ctx context.Context, base, head string) (*Result, error)
 		revisions = append(revisions, s.path)
 	}
 	names := slices.Clone(s.copied)
-	err := s.b.run(ctx, func(r io.Reader) (err error) {
-		names, err = readNames(r, names)
-		return err
-	}, slices.Concat(list, []string{"-z", "--name-only", "--no-renames", "--ignore-submodules=all"}, revisions)...)
+	err := s.b.run(ctx, func(r io.Reader) error {
+		return readChanges(r, func(name string, ids [2][]byte) error {
+			names = append(names, name)
+			return errors.Join(s.b.content(ctx, ids[0]), s.b.content(ctx, ids[1]))
+		})
+	}, slices.Concat(list, []string{"-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=all"}, revisions)...)
 	if err == nil {
-		err = s.attributes(ctx, names)
+		err = errors.Join(s.b.finish(), s.attributes(ctx, names))
 	}
 	if err != nil {
 		return nil, err
@@ -150,21 +152,30 @@ func (s *snapshot) diff(ctx context.Context, base, head string) (*Result, error)
 // errCut ends git when enough of a diff is there.
 var errCut = errors.New("the diff is too long")
 
-// readNames reads names that end with a NUL byte.
-func readNames(r io.Reader, names []string) ([]string, error) {
+// readChanges reads ":MODE MODE ID ID LETTER\x00NAME\x00" again and again.
+func readChanges(r io.Reader, each func(name string, ids [2][]byte) error) error {
 	in := bufio.NewReaderSize(r, readChunk)
 	for {
-		name, err := in.ReadString(0)
-		if err == io.EOF {
-			return names, nil
+		head, err := in.ReadString(0)
+		if err == io.EOF && head == "" {
+			return nil
 		}
-		if err != nil {
-			return nil, err
+		name, err2 := in.ReadString(0)
+		words := strings.Fields(head)
+		if errors.Join(err, err2) != nil || len(words) != 5 {
+			return errors.Join(errIndex, err, err2)
 		}
 		if name = name[:len(name)-1]; !localName(name) {
-			return nil, fmt.Errorf("a commit has a file whose name %q leads out of the root: no diff is made", name)
+			return fmt.Errorf("a commit has a file whose name %q leads out of the root: no diff is made", name)
 		}
-		names = append(names, name)
+		before, err := hex.DecodeString(words[2])
+		after, err2 := hex.DecodeString(words[3])
+		if errors.Join(err, err2) != nil {
+			return errIndex
+		}
+		if err := each(name, [2][]byte{before, after}); err != nil {
+			return err
+		}
 	}
 }
 

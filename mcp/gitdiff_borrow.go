@@ -1,7 +1,10 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha1"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -23,12 +26,18 @@ import (
 // working tree of ours, for what is to be compared.
 type borrowed struct {
 	v       *view
-	program string // git
+	git     *os.Root // the repository's git directory
+	program string   // git
 	dir     string
 	index   string     // the one that git reads
 	lent    []*os.File // open in git as well, from descriptor 3 on
 	room    int64      // bytes that may still be copied
 	indexed time.Time  // when the repository's index was written
+
+	ids      int             // bytes of an object's id
+	contents map[string]bool // loose contents of files, by id, that git has not got
+	inflate  inflater
+	pack     packWriter // of loose objects
 }
 
 const (
@@ -42,8 +51,11 @@ func (b *borrowed) gitDir() string { return filepath.Join(b.dir, "git") }
 func (b *borrowed) tree() string   { return filepath.Join(b.dir, "tree") }
 
 func (b *borrowed) remove() {
-	for _, f := range b.lent {
+	for _, f := range append(b.lent, b.pack.file) {
 		f.Close()
+	}
+	if b.git != nil {
+		b.git.Close()
 	}
 	os.RemoveAll(b.dir)
 }
@@ -61,7 +73,7 @@ func (b *borrowed) env() []string {
 
 // borrowRepository takes what git needs of .git in the root, which has to be
 // a plain directory with all its own objects.
-func (v *view) borrowRepository(ctx context.Context, program string) (*borrowed, error) {
+func (v *view) borrowRepository(ctx context.Context, program string, revs ...string) (*borrowed, error) {
 	if now, err := os.Stat(v.real); err != nil || !os.SameFile(now, v.info) {
 		return nil, errors.New("the allowed root was moved; there is no diff of it")
 	}
@@ -69,19 +81,20 @@ func (v *view) borrowRepository(ctx context.Context, program string) (*borrowed,
 	if err != nil {
 		return nil, fmt.Errorf("the allowed root %q is not a git repository: it has no directory .git", v.path)
 	}
-	defer git.Close()
 	for _, name := range [...]string{"commondir", "objects/info/alternates"} {
 		if _, err := git.Lstat(name); err == nil {
+			git.Close()
 			return nil, fmt.Errorf("the repository keeps things elsewhere (%s): no diff is made", name)
 		}
 	}
 	dir, err := os.MkdirTemp("", "toolpipe-git-")
 	if err != nil {
+		git.Close()
 		return nil, reason(err)
 	}
-	b := &borrowed{v: v, program: program, dir: dir, room: maxBorrowed}
+	b := &borrowed{v: v, git: git, program: program, dir: dir, room: maxBorrowed, ids: sha1.Size, contents: map[string]bool{}}
 	b.index = filepath.Join(b.gitDir(), "index")
-	if err := b.fill(ctx, git); err != nil {
+	if err := b.fill(ctx, revs); err != nil {
 		b.remove()
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -94,26 +107,30 @@ func (v *view) borrowRepository(ctx context.Context, program string) (*borrowed,
 // fill takes the parts in the order in which git makes them, backwards:
 // nothing names what is not there yet, and packs come into being before the
 // objects in them go.
-func (b *borrowed) fill(ctx context.Context, git *os.Root) error {
-	for _, dir := range [...]string{b.gitDir(), b.tree(), filepath.Join(b.gitDir(), "objects"), filepath.Join(b.gitDir(), "refs")} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
+func (b *borrowed) fill(ctx context.Context, revs []string) error {
+	for _, dir := range [...]string{b.gitDir(), b.tree(), filepath.Join(b.gitDir(), "objects", "pack"), filepath.Join(b.gitDir(), "refs")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return reason(err)
 		}
 	}
-	config, err := b.config(git)
+	config, err := b.config(b.git)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(b.gitDir(), "config"), plainConfig(config), 0o600)
+		config = plainConfig(config)
+		if bytes.Contains(config, []byte("objectformat = sha256\n")) {
+			b.ids = sha256.Size
+		}
+		err = os.WriteFile(filepath.Join(b.gitDir(), "config"), config, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("the repository's configuration cannot be read: %w", reason(err))
 	}
-	if err := b.take(ctx, git, "HEAD", anything); err != nil {
+	if err := b.takeRefs(ctx, revs...); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(b.gitDir(), "HEAD")); err != nil {
 		return errors.New("the repository cannot be read: it has no HEAD")
 	}
-	top, err := git.Open(".")
+	top, err := b.git.Open(".")
 	if err != nil {
 		return reason(err)
 	}
@@ -123,15 +140,18 @@ func (b *borrowed) fill(ctx context.Context, git *os.Root) error {
 		return reason(err)
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, "sharedindex.") })
-	for _, name := range append([]string{"refs", "packed-refs", "reftable", "index"}, names...) {
-		if err := b.take(ctx, git, name, anything); err != nil {
+	for _, name := range append([]string{"packed-refs", "reftable", "index"}, names...) {
+		if err := b.take(ctx, b.git, name, anything); err != nil {
 			return err
 		}
 	}
-	if err := b.take(ctx, git, "objects", isLoose); err != nil {
+	if err := b.take(ctx, b.git, "objects", isLoose); err != nil {
 		return err
 	}
-	return b.take(ctx, git, "objects", isPacked)
+	if err := b.finish(); err != nil {
+		return err
+	}
+	return b.take(ctx, b.git, "objects", isPacked)
 }
 
 func (b *borrowed) config(git *os.Root) ([]byte, error) {
@@ -146,15 +166,15 @@ func (b *borrowed) config(git *os.Root) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, 1<<20))
 }
 
-func anything(string) bool { return true }
+func anything(string, fs.FileMode) bool { return true }
 
 // isLoose is for loose objects and the directories they are in.
-func isLoose(rel string) bool {
+func isLoose(rel string, _ fs.FileMode) bool {
 	dir, name, file := strings.Cut(strings.TrimPrefix(rel, "objects/"), "/")
 	return len(dir) == 2 && isHex(dir) && (!file || isHex(name) && (len(name) == 38 || len(name) == 62))
 }
 
-func isPacked(rel string) bool {
+func isPacked(rel string, _ fs.FileMode) bool {
 	return rel == "objects/pack" || path.Dir(rel) == "objects/pack" && (path.Ext(rel) == ".pack" || path.Ext(rel) == ".idx")
 }
 
@@ -162,7 +182,7 @@ func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // take takes what is at rel in .git, which is in dir; of what is below a
 // directory, that which is wanted.
-func (b *borrowed) take(ctx context.Context, dir *os.Root, rel string, wanted func(rel string) bool) error {
+func (b *borrowed) take(ctx context.Context, dir *os.Root, rel string, wanted func(rel string, mode fs.FileMode) bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -170,12 +190,19 @@ func (b *borrowed) take(ctx context.Context, dir *os.Root, rel string, wanted fu
 	switch {
 	case err == nil && info.IsDir():
 		err = b.takeAll(ctx, dir, rel, wanted)
+	case err == nil && isLoose(rel, 0):
+		err = b.loose(ctx, dir, rel)
 	case err == nil:
 		err = b.lend(ctx, dir, rel)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // or not any more: git tidies up now and then
 	}
+	return refused(rel, err)
+}
+
+// refused says what of the repository an error is about.
+func refused(rel string, err error) error {
 	if wrong, ok := errors.AsType[*wrongKind](err); ok {
 		if wrong.mode&fs.ModeSymlink != 0 {
 			return fmt.Errorf("the repository keeps things elsewhere (%s is a link): no diff is made", shownName(rel))
@@ -188,7 +215,7 @@ func (b *borrowed) take(ctx context.Context, dir *os.Root, rel string, wanted fu
 	return err
 }
 
-func (b *borrowed) takeAll(ctx context.Context, dir *os.Root, rel string, wanted func(rel string) bool) error {
+func (b *borrowed) takeAll(ctx context.Context, dir *os.Root, rel string, wanted func(rel string, mode fs.FileMode) bool) error {
 	if strings.Count(rel, "/") > maxDescent {
 		return fmt.Errorf("the repository's %s is too deep", shownName(rel))
 	}
@@ -206,9 +233,9 @@ func (b *borrowed) takeAll(ctx context.Context, dir *os.Root, rel string, wanted
 	}
 	defer f.Close()
 	for {
-		names, err := f.Readdirnames(readAtOnce)
-		for _, name := range names {
-			if at := rel + "/" + name; wanted(at) {
+		entries, err := f.ReadDir(readAtOnce)
+		for _, e := range entries {
+			if at := rel + "/" + e.Name(); wanted(at, e.Type()) {
 				if err := b.take(ctx, sub, at, wanted); err != nil {
 					return err
 				}
@@ -232,12 +259,16 @@ func (b *borrowed) lend(ctx context.Context, dir *os.Root, rel string) error {
 		return err
 	}
 	to := filepath.Join(b.gitDir(), filepath.FromSlash(rel))
+	if _, err := os.Lstat(to); err == nil {
+		f.Close()
+		return nil // git has it
+	}
 	if rel == "index" {
 		b.indexed = info.ModTime()
 	}
 	if info.Size() > smallFile {
 		most := maxLent
-		if !isPacked(rel) {
+		if !isPacked(rel, 0) {
 			most /= 2 // large loose objects leave room for packs
 		}
 		if same, err := os.Stat(descriptor(f.Fd())); err == nil && os.SameFile(same, info) && len(b.lent) < most {
@@ -255,12 +286,14 @@ func (b *borrowed) lend(ctx context.Context, dir *os.Root, rel string) error {
 	return b.copy(ctx, f, info, to)
 }
 
+var errRoom = fmt.Errorf("the repository has too much that would be copied (more than %d bytes); git gc makes it less", maxBorrowed)
+
 // descriptor is the name that an open file has for the process itself.
 func descriptor(fd uintptr) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 
 func (b *borrowed) copy(ctx context.Context, f *os.File, info fs.FileInfo, to string) error {
 	if b.room -= max(info.Size(), blockSize); b.room < 0 {
-		return fmt.Errorf("the repository has too much that would be copied (more than %d bytes); git gc makes it less", maxBorrowed)
+		return errRoom
 	}
 	w, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -89,6 +89,11 @@ func (s *snapshot) entry(ctx context.Context, e *indexEntry) error {
 			s.leave(e, why)
 		}
 	}
+	if !e.settled || path.Base(e.name) == ".gitattributes" { // git may read either from the index
+		if err := s.b.content(ctx, e.id); err != nil {
+			return err
+		}
+	}
 	s.index.add(e)
 	return nil
 }

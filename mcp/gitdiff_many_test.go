@@ -1,0 +1,95 @@
+//go:build unix
+
+package mcp
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// borrowedFiles is how many files are made to show a repository.
+func borrowedFiles(t *testing.T, dir string, revs ...string) (files int) {
+	t.Helper()
+	tree, err := openTree(FilesSpec{Root: dir, Environ: os.Environ()})
+	check(t, err)
+	b, err := tree.view().borrowRepository(t.Context(), "git", revs...)
+	check(t, err)
+	defer b.remove()
+	check(t, filepath.WalkDir(b.dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			files++
+		}
+		return err
+	}))
+	return files
+}
+
+// What git gets of a repository does not grow with its loose objects and its
+// references.
+func TestGitDiffManyLooseObjects(t *testing.T) {
+	files := map[string]string{"a": "one\n"}
+	for i := range 7000 {
+		files[fmt.Sprintf("d%d/f%d", i%70, i)] = fmt.Sprintln("content", i)
+	}
+	dir, s, git := repository(t, files)
+	git("config", "gc.auto", "0")
+	first := git("rev-parse", "HEAD")
+	put(t, filepath.Join(dir, "d3/f3"), "staged\n")
+	git("add", "d3/f3")
+	git("commit", "-q", "-m", "second")
+	git("tag", "-a", "-m", "t", "annotated")
+	git("symbolic-ref", "refs/heads/chain", "refs/heads/link")
+	git("symbolic-ref", "refs/heads/link", "refs/tags/annotated")
+	for i := range 5000 {
+		put(t, filepath.Join(dir, fmt.Sprintf(".git/refs/heads/b%d/x%d", i%7, i)), first+"\n")
+	}
+	put(t, filepath.Join(dir, ".git/refs/remotes/origin/HEAD"), "ref: refs/remotes/origin/main\n")
+	put(t, filepath.Join(dir, ".git/refs/remotes/origin/main"), first+"\n")
+	if files := borrowedFiles(t, dir, "HEAD"); files > 50 {
+		t.Errorf("%d files were made", files)
+	}
+	put(t, filepath.Join(dir, "a"), "two\n")
+	check(t, os.Remove(filepath.Join(dir, "d4/f4")))
+	for _, base := range []string{"HEAD", "HEAD~1", "@~", "b3/x3", "heads/b3/x3", "refs/heads/b3/x3", "annotated", "chain^{}", "link^", "origin", "origin/main", "main~1", first[:12], git("describe", "--long", "--always")} {
+		if got, want := works(t, s, "get_git_diff", "base_rev", base), plainDiff(t, dir, base); got != want {
+			t.Errorf("%s:\n%s\nwant:\n%s", base, got, want)
+		}
+		if got, want := works(t, s, "get_git_diff", "base_rev", base, "head_rev", "HEAD"), plainDiff(t, dir, base, "HEAD"); got != want {
+			t.Errorf("%s to HEAD:\n%s\nwant:\n%s", base, got, want)
+		}
+	}
+	fails(t, s, "names no commit", "get_git_diff", "base_rev", "b3")
+	gone := git("rev-parse", "HEAD:a")
+	check(t, os.Remove(filepath.Join(dir, ".git/objects", gone[:2], gone[2:])))
+	fails(t, s, "git diff failed", "get_git_diff")
+}
+
+// An object that git packs between the look at it and its use is still there.
+func TestGitDiffPackedMeanwhile(t *testing.T) {
+	dir, _, git := repository(t, map[string]string{"a": "one\n"})
+	id, err := hex.DecodeString(git("rev-parse", "HEAD:a"))
+	check(t, err)
+	tree, err := openTree(FilesSpec{Root: dir, Environ: os.Environ()})
+	check(t, err)
+	program, err := exec.LookPath("git")
+	check(t, err)
+	b, err := tree.view().borrowRepository(t.Context(), program, "HEAD")
+	check(t, err)
+	defer b.remove()
+	git("gc", "-q")
+	check(t, b.content(t.Context(), id))
+	check(t, b.finish())
+	check(t, b.run(t.Context(), func(r io.Reader) error {
+		got, err := io.ReadAll(r)
+		if string(got) != "one\n" {
+			t.Errorf("%q", got)
+		}
+		return err
+	}, "cat-file", "blob", "HEAD:a"))
+}
