@@ -111,30 +111,23 @@ func (s *snapshot) diff(ctx context.Context, base, head string) (*Result, error)
 	if revisions = append(revisions, "--"); s.path != "." {
 		revisions = append(revisions, s.path)
 	}
-	names := slices.Clone(s.copied)
-	err := s.b.run(ctx, func(r io.Reader) error {
-		return readChanges(r, func(name string, ids [2][]byte) error {
-			names = append(names, name)
-			return errors.Join(s.b.content(ctx, ids[0]), s.b.content(ctx, ids[1]))
-		})
-	}, slices.Concat(list, []string{"-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=all"}, revisions)...)
-	if err == nil {
-		err = errors.Join(s.b.finish(), s.attributes(ctx, names))
-	}
-	if err != nil {
+	if err := s.prepare(ctx, slices.Concat(list, []string{"-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=all"}, revisions)); err != nil {
 		return nil, err
 	}
 	var text []byte
 	var cut bool
-	err = s.b.run(ctx, func(r io.Reader) (err error) {
+	err := s.b.run(ctx, func(r io.Reader) (err error) {
 		if text, cut, err = s.shown(r); cut {
 			err = errCut
 		}
 		return err
 	}, slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all", "--src-prefix=a/", "--dst-prefix=b/"}, revisions)...)
 	switch {
-	case cut:
-		text = append(wholeRunes(text), "\n[toolpipe] the diff goes on and is cut here; a path shows less of it\n"...)
+	case cut, s.end != "" && ctx.Err() == nil: // git may miss what was not prepared
+		if text = wholeRunes(text); len(text) > 0 && text[len(text)-1] != '\n' {
+			text = append(text, '\n')
+		}
+		text = append(text, "[toolpipe] the diff goes on and is cut here; a path shows less of it\n"...)
 	case err != nil:
 		return nil, err
 	case len(text) == 0 && len(s.left) == 0:
@@ -147,6 +140,32 @@ func (s *snapshot) diff(ctx context.Context, base, head string) (*Result, error)
 		text = fmt.Appendf(text, "[toolpipe] %d more files are left out\n", more)
 	}
 	return textResult(text), nil
+}
+
+// prepare has git find what it needs to show the changes that list lists: the
+// contents that differ, and the attributes. Of many changes that is as much as
+// is shown.
+func (s *snapshot) prepare(ctx context.Context, list []string) error {
+	names := slices.Clone(s.copied)
+	least := 0
+	err := s.b.run(ctx, func(r io.Reader) error {
+		return readChanges(r, func(name string, ids [2][]byte) error {
+			if least > maxText && !s.ends(name) {
+				s.end = name
+			}
+			if _, copied := slices.BinarySearch(s.copied, name); !copied && s.ends(name) {
+				return nil
+			}
+			if names = append(names, name); !s.hidden[name] && !s.b.v.protects(name) {
+				least += leastShown(name)
+			}
+			return errors.Join(s.b.content(ctx, ids[0]), s.b.content(ctx, ids[1]))
+		})
+	}, list...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.b.finish(), s.attributes(ctx, names))
 }
 
 // errCut ends git when enough of a diff is there.
@@ -189,7 +208,11 @@ func (s *snapshot) shown(r io.Reader) (text []byte, cut bool, err error) {
 		piece, err := in.ReadSlice('\n')
 		if line := bytes.TrimSuffix(piece, []byte("\n")); fresh {
 			if names, ok := bytes.CutPrefix(line, []byte("diff --git ")); ok {
-				shown = s.mayShow(headerName(string(names)))
+				name := headerName(string(names))
+				if s.ends(name) {
+					return text, true, nil
+				}
+				shown = s.mayShow(name)
 			} else if name, ok := bytes.CutPrefix(line, []byte("* Unmerged path ")); ok {
 				shown = s.mayShow(string(name))
 			}
@@ -230,6 +253,9 @@ func unquoteC(s string) string {
 	u, _ := strconv.Unquote(s)
 	return u
 }
+
+// ends says whether the file of that name is among those that are not prepared.
+func (s *snapshot) ends(name string) bool { return s.end != "" && name >= s.end }
 
 // mayShow says whether the file of that name may be read.
 func (s *snapshot) mayShow(name string) bool {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -92,4 +93,63 @@ func TestGitDiffPackedMeanwhile(t *testing.T) {
 		}
 		return err
 	}, "cat-file", "blob", "HEAD:a"))
+}
+
+// No more files are copied than an answer can show, and it says so, also if
+// what was copied turns out not to differ.
+func TestGitDiffManyChanges(t *testing.T) {
+	files := map[string]string{".gitattributes": "*.txt text eol=crlf\n"}
+	for i := range 6000 {
+		files[fmt.Sprintf("d%d/f%d.txt", i%70, i)] = "same\n"
+	}
+	dir, s, git := repository(t, files)
+	compared := func(what string, most int) {
+		t.Helper()
+		tree, err := openTree(FilesSpec{Root: dir, Environ: os.Environ()})
+		check(t, err)
+		program, err := exec.LookPath("git")
+		check(t, err)
+		b, err := tree.view().borrowRepository(t.Context(), program, "HEAD")
+		check(t, err)
+		defer b.remove()
+		snapshot, err := b.snapshot(".")
+		check(t, err)
+		defer snapshot.close()
+		check(t, snapshot.compare(t.Context()))
+		if n := len(snapshot.copied); n > most {
+			t.Errorf("%s: %d files were copied", what, n)
+		}
+	}
+	rewrite := func(content string) {
+		t.Helper()
+		for name := range files {
+			if name != ".gitattributes" {
+				put(t, filepath.Join(dir, name), content)
+			}
+		}
+	}
+	const cut = "\n[toolpipe] the diff goes on and is cut here; a path shows less of it\n"
+	rewrite("same\r\n")
+	compared("only line ends", 5000)
+	if got := works(t, s, "get_git_diff"); got != cut[1:] {
+		t.Errorf("only line ends: %.200q", got)
+	}
+	rewrite("other\r\n")
+	compared("other content", 5000)
+	got, whole := works(t, s, "get_git_diff"), plainDiff(t, dir, "HEAD")
+	if shown, ok := strings.CutSuffix(got, cut); !ok || len(shown) < maxText-4 || !strings.HasPrefix(whole, shown) {
+		t.Errorf("other content: %d bytes, %q", len(got), got[len(got)-200:])
+	}
+	git("commit", "-q", "-a", "-m", "second")
+	got, whole = works(t, s, "get_git_diff", "base_rev", "HEAD~1", "head_rev", "HEAD"), plainDiff(t, dir, "HEAD~1", "HEAD")
+	if shown, ok := strings.CutSuffix(got, cut); !ok || len(shown) < maxText-4 || !strings.HasPrefix(whole, shown) {
+		t.Errorf("two commits: %d bytes, %q", len(got), got[len(got)-200:])
+	}
+	for name := range files {
+		check(t, os.Remove(filepath.Join(dir, name)))
+	}
+	got, whole = works(t, s, "get_git_diff"), plainDiff(t, dir, "HEAD")
+	if shown, ok := strings.CutSuffix(got, cut); !ok || len(shown) < maxText-4 || !strings.HasPrefix(whole, shown) {
+		t.Errorf("all removed: %d bytes, %q", len(got), got[len(got)-200:])
+	}
 }

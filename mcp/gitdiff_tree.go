@@ -36,6 +36,14 @@ type snapshot struct {
 	copied  []string        // names
 	hidden  map[string]bool // names that are not shown
 	left    []string        // of those, what the caller is told
+	least   int             // bytes that the diff has, if what was copied differs
+	end     string          // from this name on nothing was prepared; "" for nowhere
+}
+
+// leastShown is how long the diff of a file is at least: a mode that changes
+// takes the fewest lines.
+func leastShown(name string) int {
+	return len("diff --git a/ b/\nold mode 100644\nnew mode 100755\n") + 2*len(name)
 }
 
 func (b *borrowed) snapshot(path string) (*snapshot, error) {
@@ -81,12 +89,8 @@ func (s *snapshot) entry(ctx context.Context, e *indexEntry) error {
 		return fmt.Errorf("more than %d files are in the index", maxIndexed)
 	}
 	if !e.settled && !s.settles(e) {
-		why, err := s.look(ctx, e)
-		if err != nil {
+		if err := s.examine(ctx, e); err != nil {
 			return err
-		}
-		if why != "" {
-			s.leave(e, why)
 		}
 	}
 	if !e.settled || path.Base(e.name) == ".gitattributes" { // git may read either from the index
@@ -96,6 +100,26 @@ func (s *snapshot) entry(ctx context.Context, e *indexEntry) error {
 	}
 	s.index.add(e)
 	return nil
+}
+
+// examine looks at a file, unless those before it are all that is shown.
+func (s *snapshot) examine(ctx context.Context, e *indexEntry) error {
+	if s.least > maxText {
+		e.settled = true
+		if s.end == "" {
+			s.end = e.name
+		}
+		return nil
+	}
+	id := e.id
+	why, err := s.look(ctx, e)
+	if why != "" {
+		s.leave(e, why)
+	}
+	if !e.settled || !bytes.Equal(id, e.id) {
+		s.least += leastShown(e.name)
+	}
+	return err
 }
 
 // settles says whether there is no need to look at the file.
