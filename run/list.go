@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"context"
+	"os"
 	"strconv"
 	"strings"
 
@@ -251,14 +252,29 @@ func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
 		return nil
 	case ResultError:
 		l.text = []byte(text)
-		return &Error{Status: StatusTool, Message: t.name + ": the tool reported an error"}
+		return &Error{Status: StatusTool, Message: t.name + ": the tool reported an error", Hints: r.unreadHint()}
 	case ResultDenied:
 		return &Error{Status: StatusTool, Message: "tool call denied: " + p.denial}
+	case ResultNotRun:
+		return &Error{Status: StatusTool, Message: strings.TrimPrefix(text, prefix)}
 	case ResultUnknown:
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		return &Error{Status: StatusUnknown, Message: strings.TrimPrefix(text, prefix)}
 	}
-	return &Error{Status: StatusTool, Message: strings.TrimPrefix(text, prefix)}
+	return &Error{Status: StatusTool, Message: strings.TrimPrefix(text, prefix), Hints: r.unreadHint()}
+}
+
+// unreadHint is for a call that failed without arguments while something may
+// have been piped in, which --call reads only when it is asked to.
+func (r *runner) unreadHint() []string {
+	in, ok := r.streams.In.(interface{ Stat() (os.FileInfo, error) })
+	if !ok || len(r.cfg.Args) > 0 {
+		return nil
+	}
+	if info, err := in.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 && !r.streams.InFile {
+		return nil
+	}
+	return []string{"the call had no arguments; - reads them from standard input: --call " + shellQuote(r.cfg.Target) + " -"}
 }
