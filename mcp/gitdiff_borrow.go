@@ -339,6 +339,9 @@ func (b *borrowed) run(ctx context.Context, read func(io.Reader) error, args ...
 		return err
 	case failed != nil:
 		said := strings.TrimSpace(strings.ReplaceAll(string(errs.bytes()), b.gitDir(), ".git"))
+		if strings.Contains(said, "bad revision 'HEAD^{commit}'") {
+			return errors.New("there is no commit yet: HEAD names none")
+		}
 		if strings.Contains(said, "bad revision") {
 			return errors.New(strings.ReplaceAll("a revision names no commit: "+said, "^{commit}", ""))
 		}

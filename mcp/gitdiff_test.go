@@ -134,3 +134,27 @@ func TestGitOnlyInside(t *testing.T) {
 	os.Symlink(moved, filepath.Join(dir, ".git"))
 	fails(t, s, "not a git repository", "get_git_diff")
 }
+
+// The names that git leaves beside HEAD are revisions (gitrevisions(7)), and a
+// branch may have no commit yet.
+func TestGitDiffHeads(t *testing.T) {
+	dir, s, git := repository(t, map[string]string{"a.txt": "one\n"})
+	first := git("rev-parse", "HEAD")
+	put(t, filepath.Join(dir, "a.txt"), "two\n")
+	git("commit", "-q", "-a", "-m", "second")
+	for _, name := range []string{"ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD"} {
+		put(t, filepath.Join(dir, ".git", name), first+"\n")
+	}
+	put(t, filepath.Join(dir, ".git/FETCH_HEAD"), first+"\t\tbranch 'main' of elsewhere\n"+first+"\tnot-for-merge\tbranch 'x' of elsewhere\n")
+	for _, name := range []string{"ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "FETCH_HEAD", "ORIG_HEAD^{commit}"} {
+		if got := works(t, s, "get_git_diff", "base_rev", name); !strings.Contains(got, "-one\n+two\n") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	fails(t, s, "a revision names no commit", "get_git_diff", "base_rev", "REVERT_HEAD")
+	fails(t, s, "a revision names no commit", "get_git_diff", "head_rev", "REVERT_HEAD")
+	git("checkout", "-q", "--orphan", "fresh")
+	fails(t, s, "there is no commit yet", "get_git_diff")
+	fails(t, s, "there is no commit yet", "get_git_diff", "head_rev", first)
+	fails(t, s, "a revision names no commit", "get_git_diff", "base_rev", "no-such")
+}
