@@ -130,6 +130,9 @@ func (b *borrowed) fill(ctx context.Context, revs []string) error {
 	if _, err := os.Lstat(filepath.Join(b.gitDir(), "HEAD")); err != nil {
 		return errors.New("the repository cannot be read: it has no HEAD")
 	}
+	if err := b.take(ctx, b.git, "info", func(rel string, _ fs.FileMode) bool { return rel == "info/attributes" }); err != nil {
+		return err
+	}
 	top, err := b.git.Open(".")
 	if err != nil {
 		return reason(err)

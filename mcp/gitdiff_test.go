@@ -158,3 +158,22 @@ func TestGitDiffHeads(t *testing.T) {
 	fails(t, s, "there is no commit yet", "get_git_diff", "head_rev", first)
 	fails(t, s, "a revision names no commit", "get_git_diff", "base_rev", "no-such")
 }
+
+// The attributes of .git/info rule over what is shown, as in git.
+func TestGitDiffInfoAttributes(t *testing.T) {
+	dir, s, _ := repository(t, map[string]string{"a.txt": "one\n", "b.txt": "one\n"})
+	put(t, filepath.Join(dir, "a.txt"), "two\n")
+	put(t, filepath.Join(dir, "b.txt"), "two\n")
+	at := filepath.Join(dir, ".git/info/attributes")
+	put(t, at, "a.txt -diff\n")
+	if got := works(t, s, "get_git_diff"); !strings.Contains(got, "Binary files a/a.txt and b/a.txt differ") || !strings.Contains(got, "b/b.txt\n@@") {
+		t.Errorf("%s", got)
+	}
+	outside := filepath.Join(t.TempDir(), "attributes")
+	put(t, outside, "b.txt -diff\n")
+	check(t, os.Remove(at))
+	if err := os.Symlink(outside, at); err != nil {
+		t.Skip(err)
+	}
+	fails(t, s, "elsewhere", "get_git_diff")
+}
