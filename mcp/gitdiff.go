@@ -130,7 +130,9 @@ func (s *snapshot) diff(ctx context.Context, base, head string) (*Result, error)
 		text = append(text, "[toolpipe] the diff goes on and is cut here; a path shows less of it\n"...)
 	case err != nil:
 		return nil, err
-	case len(text) == 0 && len(s.left) == 0:
+	case len(text) == 0 && (s.passed || len(s.left) > 0):
+		text = []byte("no differences in what is shown\n")
+	case len(text) == 0:
 		text = []byte("no differences\n")
 	}
 	for _, note := range s.left[:min(maxLeft, len(s.left))] {
@@ -218,6 +220,7 @@ func (s *snapshot) shown(r io.Reader) (text []byte, cut bool, err error) {
 			}
 		}
 		fresh = bytes.HasSuffix(piece, []byte("\n"))
+		s.passed = s.passed || !shown
 		if shown {
 			text = append(text, piece...)
 		}

@@ -135,6 +135,30 @@ func TestGitOnlyInside(t *testing.T) {
 	fails(t, s, "not a git repository", "get_git_diff")
 }
 
+// "no differences" is not said of a file that was left out.
+func TestGitDiffNothingShown(t *testing.T) {
+	dir, s, git := repository(t, map[string]string{"a.txt": "one\n", ".env": "K=1\n", "sub/b.txt": "b\n"})
+	put(t, filepath.Join(dir, ".env"), "K=2, longer\n")
+	const hidden = "no differences in what is shown\n"
+	if got := works(t, s, "get_git_diff"); got != hidden {
+		t.Errorf("changed: %q", got)
+	}
+	if got := works(t, s, "get_git_diff", "path", "sub"); got != "no differences\n" {
+		t.Errorf("elsewhere: %q", got)
+	}
+	git("commit", "-q", "-a", "-m", "second")
+	if got := works(t, s, "get_git_diff", "base_rev", "HEAD~1", "head_rev", "HEAD"); got != hidden {
+		t.Errorf("committed: %q", got)
+	}
+	if got := works(t, s, "get_git_diff"); got != "no differences\n" {
+		t.Errorf("clean: %q", got)
+	}
+	check(t, os.Remove(filepath.Join(dir, ".env")))
+	if got := works(t, s, "get_git_diff"); got != hidden {
+		t.Errorf("removed: %q", got)
+	}
+}
+
 // The names that git leaves beside HEAD are revisions (gitrevisions(7)), and a
 // branch may have no commit yet.
 func TestGitDiffHeads(t *testing.T) {

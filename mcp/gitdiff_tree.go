@@ -36,6 +36,7 @@ type snapshot struct {
 	copied  []string        // names
 	hidden  map[string]bool // names that are not shown
 	left    []string        // of those, what the caller is told
+	passed  bool            // one that is not shown may differ
 	least   int             // bytes that the diff has, if what was copied differs
 	end     string          // from this name on nothing was prepared; "" for nowhere
 }
@@ -88,6 +89,9 @@ func (s *snapshot) entry(ctx context.Context, e *indexEntry) error {
 	if s.index.count == maxIndexed {
 		return fmt.Errorf("more than %d files are in the index", maxIndexed)
 	}
+	if !e.settled && below(e.name, s.path) && s.b.v.protects(e.name) {
+		s.passed = s.passed || s.touched(e)
+	}
 	if !e.settled && !s.settles(e) {
 		if err := s.examine(ctx, e); err != nil {
 			return err
@@ -128,6 +132,18 @@ func (s *snapshot) settles(e *indexEntry) bool {
 	return e.settled
 }
 
+// touched says whether a file that may not be read looks other than when it
+// was added.
+func (s *snapshot) touched(e *indexEntry) bool {
+	at, name := parentOf(e.name)
+	dir, err := s.at.to(at)
+	if err != nil {
+		return true
+	}
+	info, err := dir.Lstat(name)
+	return err != nil || !e.stat.known || e.stat.size != uint32(info.Size()) || !e.stat.modified.is(info.ModTime())
+}
+
 // below says whether a name is that of a path or of something in it.
 func below(name, path string) bool {
 	return path == "." || name == path || len(name) > len(path) && name[len(path)] == '/' && name[:len(path)] == path
@@ -156,7 +172,7 @@ func (s *snapshot) look(ctx context.Context, e *indexEntry) (why string, err err
 	case err != nil:
 		return reason(err).Error(), nil
 	case s.b.v.own.has(info):
-		s.hidden[e.name], e.settled = true, true
+		s.hidden[e.name], e.settled, s.passed = true, true, true
 		return "", nil
 	case info.IsDir():
 		return "", nil // also deleted
