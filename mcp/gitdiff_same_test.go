@@ -26,13 +26,6 @@ func plainDiff(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestGitDiffIsGits compares with git, which reads the working tree itself,
 // whatever form the repository has.
 func TestGitDiffIsGits(t *testing.T) {

@@ -32,6 +32,13 @@ func repository(t *testing.T, files map[string]string) (dir string, s *Session, 
 	return dir, s, git
 }
 
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestGitDiff(t *testing.T) {
 	dir, s, git := repository(t, map[string]string{"a.txt": "one\n", "b c.txt": "x\n", "sub/d.txt": "d\n", ".env": "K=1\n", "server.key": "k\n", "tab\tname": "t\n"})
 	first := git("rev-parse", "HEAD")
