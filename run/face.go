@@ -371,37 +371,3 @@ func (f *face) fitLess(prefix, s string) string {
 	}
 	return cutColumns(s, n)
 }
-
-// screen is standard output as it may appear on the screen of a face.
-type screen struct {
-	f *face
-	w io.Writer
-}
-
-// out wraps standard output, unless nothing that goes there is seen here.
-func (f *face) out(s Streams) io.Writer {
-	if !s.ErrTerminal || s.OutFile {
-		return s.Out
-	}
-	return &screen{f, s.Out}
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	if len(p) == 0 {
-		return s.w.Write(p)
-	}
-	f := s.f
-	f.mu.Lock()
-	f.live.erase(f.w)
-	if f.half && f.sameTTY {
-		io.WriteString(f.w, "\n")
-		f.half = false
-	}
-	f.writing, f.mid = true, p[len(p)-1] != '\n'
-	f.mu.Unlock()
-	n, err := s.w.Write(p)
-	f.mu.Lock()
-	f.writing, f.wrote = false, time.Now()
-	f.mu.Unlock()
-	return n, err
-}
