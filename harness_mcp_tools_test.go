@@ -27,7 +27,7 @@ func (s *fakeServer) definitions() (list []string) {
 			annotations = `,"annotations":{"readOnlyHint":false,"destructiveHint":true}`
 		}
 		list = append(list, fmt.Sprintf(`{"name":%s,"description":%s,"inputSchema":{"type":"object","properties":{"text":{"type":"string","description":"what to say"},"ms":{"type":"integer"},"n":{"type":"integer"},"bytes":{"type":"integer"}}}%s}`,
-			quote(name), quote("The tool "+name+" of the fake server.\nA second line."), annotations))
+			s.named(name), quote("The tool "+name+" of the fake server.\nA second line."), annotations))
 	}
 	if s.defs != "" {
 		text, _ := os.ReadFile(s.defs)

@@ -31,11 +31,11 @@ func (o *listOutput) event(e Event) error {
 		why := strings.TrimPrefix(e.Message, "server "+strconv.Quote(e.Name)+" ("+e.Transport+"): ") // the row says it
 		line = tabbed(e.Name, e.Status, e.Transport, e.Protocol, strconv.Itoa(e.Tools), e.Target, why)
 	case *ItemEvent:
-		name := e.Name
+		fields := []string{e.Server, e.Name}
 		if e.Kind == "resource" {
-			name = e.URI + "\t" + approve.Escape(e.Name)
+			fields = []string{e.Server, e.URI, e.Name}
 		}
-		line = append([]byte(approve.Escape(e.Server)+"\t"), tabbed(name, e.MIME, e.Description, argumentNames(e.Arguments))...)
+		line = tabbed(append(fields, e.MIME, e.Description, argumentNames(e.Arguments))...)
 	case *ExplanationEvent:
 		return o.explain(e)
 	case *EndEvent:
@@ -77,16 +77,13 @@ func argumentNames(raw json.RawMessage) string {
 	return strings.Join(names, " ")
 }
 
-// tabbed joins fields by tabs; no field can hold one.
+// tabbed joins fields by tabs. Every field is escaped, so that none of them can
+// hold a tab, begin another row or steer a terminal.
 func tabbed(fields ...string) []byte {
 	var b []byte
 	for i, f := range fields {
 		if i > 0 {
 			b = append(b, '\t')
-		}
-		if i == 0 {
-			b = append(b, f...)
-			continue
 		}
 		b = approve.AppendEscaped(b, f)
 	}
@@ -112,7 +109,9 @@ func (o *listOutput) describe(e *ToolEvent) error {
 		}
 	}
 	if e.Description != "" {
-		b.WriteString("description:\n" + string(appendLines(nil, []byte(strings.TrimSpace(e.Description)))) + "\n")
+		// Each line is indented, so that none of them can pass for a line of ours.
+		text := appendLines(nil, []byte(strings.TrimSpace(e.Description)))
+		b.WriteString("description:\n  " + strings.ReplaceAll(string(text), "\n", "\n  ") + "\n")
 	}
 	return o.w.write(b.Bytes())
 }
