@@ -133,21 +133,21 @@ func (e *evaluation) text(at int, wide bool) ([]byte, bool) {
 	return e.document.scalar(at), true
 }
 
-// globTest is a pattern over a whole string; stars alone are any string. In an
-// allow * and ? do not take a slash or a control character, ** takes slashes,
-// and a value that goes up by a ".." element does not match a pattern with a
-// wildcard.
+// globTest is a pattern over a whole string. In an allow * and ? do not take a
+// slash or a control character, ** takes slashes, and a value that goes up by
+// a ".." element does not match a pattern with a wildcard. Only ** alone is any
+// string at all: a lone * in a rule about a path must not open "../../x".
 func globTest(d *document, at int) (test, string) {
 	if d.nodes[at].kind != '"' {
 		return nil, "glob is a string with * and ?"
 	}
 	pattern := string(d.str(at))
 	wild := strings.ContainsAny(pattern, "*?")
-	all := pattern != "" && strings.Trim(pattern, "*") == ""
+	stars := pattern != "" && strings.Trim(pattern, "*") == ""
 	return func(e *evaluation, at int, wide bool) bool {
 		text, ok := e.text(at, wide)
 		switch {
-		case !ok || all:
+		case !ok || stars && (wide || len(pattern) > 1):
 			return ok
 		case !wide && wild && goesUp(text):
 			return false
