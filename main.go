@@ -484,7 +484,7 @@ func toolFlags(fs *pflag.FlagSet, c *run.Config, v *values) {
 	fs.BoolVar(&c.Shell, "shell", false, "built-in command tool; not confined by --files")
 	fs.BoolVar(&c.CmdLines, "cmd-lines", false, "with --shell: lines 'CMD: ...' of an answer are commands, for models without tool calls")
 	fs.BoolVar(&c.Fetch, "fetch", false, "built-in tool that fetches URLs")
-	fs.StringArrayVar(&c.FetchAllow, "fetch-allow", nil, "private address or host `PATTERN` that --fetch may reach (repeatable)")
+	fs.StringArrayVar(&c.FetchAllow, "fetch-allow", nil, "private network (10.1.*, 10.1.0.0/16), address or host that --fetch may reach, as a `PATTERN` (repeatable)")
 	fs.StringArrayVar(&c.Tools, "tools", nil, "offer only tools that match the `GLOB` over NAME__TOOL (repeatable)")
 	fs.StringArrayVar(&c.ExcludeTools, "exclude-tools", nil, "do not offer tools that match the `GLOB` (repeatable)")
 	fs.IntVar(&c.Parallel, "parallel", 0, "read-only calls at once, `N` (default 8)")

@@ -187,9 +187,9 @@ func printable(s string) bool {
 	return true
 }
 
-// grantClient is for the URLs that a server names: no redirections, no way
-// into the private network unless the server itself is there or a person
-// named the host, and short waits.
+// grantClient is for the URLs that a server names: no redirections, short
+// waits, and no way into the private network unless trusted says so. A proxy
+// looks up names by itself, so what is not trusted is not asked for by one.
 func grantClient(trusted func(*url.URL) bool) *http.Client {
 	open, guarded := newTransport(), newTransport()
 	guarded.Proxy = nil
@@ -205,7 +205,7 @@ func grantClient(trusted func(*url.URL) bool) *http.Client {
 				return nil, fmt.Errorf("refusing %s: only https is used for authorization", r.URL.Redacted())
 			}
 			if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
-				return open.RoundTrip(r)
+				return nil, fmt.Errorf("refusing to ask a proxy for %s, which the server named: where a proxy leads cannot be checked; an \"issuer\" in the server's \"oauth\" is asked that way", r.URL.Redacted())
 			}
 			return guarded.RoundTrip(r)
 		}),

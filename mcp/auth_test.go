@@ -8,10 +8,12 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"net"
 	"net/http"
-	"net/netip"
+	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,6 +28,7 @@ type guarded struct {
 	valid  atomic.Value // the token that is good now
 	// change bends the server: any may be nil.
 	resource, issuer func(real string) string
+	named, tokenURL  func(real string) string // what the documents lead to
 	methods          string
 	expires          int
 }
@@ -48,9 +51,9 @@ func (g *guarded) handle(w http.ResponseWriter, r webRequest) {
 	base := g.web.URL
 	switch {
 	case r.path == "/meta":
-		sendJSON(w, 200, fmt.Sprintf(`{"resource":%q,"authorization_servers":[%q],"scopes_supported":["all"]}`, bent(g.resource, base+"/mcp"), base+"/as"))
+		sendJSON(w, 200, fmt.Sprintf(`{"resource":%q,"authorization_servers":["%s"],"scopes_supported":["all"]}`, bent(g.resource, base+"/mcp"), bent(g.named, base+"/as")))
 	case r.path == "/.well-known/openid-configuration/as":
-		sendJSON(w, 200, fmt.Sprintf(`{"issuer":%q,"token_endpoint":%q,"token_endpoint_auth_methods_supported":%s}`, bent(g.issuer, base+"/as"), base+"/token", g.methods))
+		sendJSON(w, 200, fmt.Sprintf(`{"issuer":%q,"token_endpoint":%q,"token_endpoint_auth_methods_supported":%s}`, bent(g.issuer, base+"/as"), bent(g.tokenURL, base+"/token"), g.methods))
 	case r.path == "/token":
 		g.valid.Store(fmt.Sprint("token-", g.tokens.Add(1)))
 		sendJSON(w, 200, fmt.Sprintf(`{"access_token":%q,"token_type":"Bearer","expires_in":%d}`, g.valid.Load(), g.expires))
@@ -181,6 +184,12 @@ func TestGrantRefused(t *testing.T) {
 			g.issuer = func(real string) string { return real + "/" }
 		}, "is that of issuer"},
 		{"not the configured issuer", func(_ *guarded, c *ClientCredentials) { c.Issuer = "https://login.test" }, `does not name the configured issuer "https://login.test"`},
+		{"an issuer elsewhere", func(g *guarded, _ *ClientCredentials) {
+			g.named = func(string) string { return "https://login.test" }
+		}, `names "https://login.test"`},
+		{"a token endpoint elsewhere", func(g *guarded, _ *ClientCredentials) {
+			g.tokenURL = func(string) string { return "https://login.test/token" }
+		}, `names "https://login.test/token"`},
 		{"no key", func(_ *guarded, c *ClientCredentials) { c.PrivateKey = []byte("x") }, "not PEM"},
 	}
 	for _, tt := range tests {
@@ -192,7 +201,99 @@ func TestGrantRefused(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || g.tokens.Load() != 0 {
 				t.Errorf("%v, %d tokens", err, g.tokens.Load())
 			}
+			if elsewhere := strings.HasSuffix(tt.name, " elsewhere"); elsewhere != strings.Contains(dump(err), `add to the server's "oauth" in the config: "issuer": "`) {
+				t.Errorf("%s", dump(err))
+			}
 		})
+	}
+}
+
+// TestIssuerBesideOthers: of several issuers the one on the server's own host
+// needs no pin.
+func TestIssuerBesideOthers(t *testing.T) {
+	g := newGuarded(t)
+	g.named = func(real string) string { return `https://login.test","` + real }
+	connect(t, g.spec(ClientCredentials{ClientID: "me", Secret: "s"}))
+}
+
+// TestTrustedPlaces: without the guard of addresses go only the server's own
+// host and the issuer that the config names.
+func TestTrustedPlaces(t *testing.T) {
+	for _, tt := range []struct {
+		server, issuer, place string
+		want                  bool
+	}{
+		{"https://tools.corp/mcp", "", "https://tools.corp/.well-known/x", true},
+		{"https://tools.corp/mcp", "", "https://TOOLS.corp:443/.well-known/x", true},
+		{"http://tools.corp/mcp", "", "http://tools.corp/.well-known/x", true},
+		{"https://tools.corp/mcp", "", "http://tools.corp/.well-known/x", false},
+		{"https://tools.corp/mcp", "", "https://tools.corp:8443/x", false},
+		{"https://tools.corp/mcp", "", "https://login.corp/x", false},
+		{"https://10.1.2.3/mcp", "", "https://10.1.2.3/x", true},
+		{"https://10.1.2.3/mcp", "", "https://10.1.2.4/x", false},
+		{"http://127.0.0.1:80/mcp", "", "http://localhost:8080/x", true},
+		{"http://127.0.0.1:80/mcp", "", "https://10.1.2.3/x", false},
+		{"https://tools.test/mcp", "", "http://127.0.0.1/x", false},
+		{"https://tools.test/mcp", "https://login.corp/t", "https://login.corp/x", true},
+		{"https://tools.test/mcp", "https://login.corp/t", "http://login.corp/x", false},
+	} {
+		server, _ := url.Parse(tt.server)
+		place, _ := url.Parse(tt.place)
+		g := newGrant(server, &ClientCredentials{Issuer: tt.issuer})
+		if g.trusts(place) != tt.want {
+			t.Errorf("server %s, issuer %q: %s is trusted: %t", tt.server, tt.issuer, tt.place, !tt.want)
+		}
+	}
+	server, _ := url.Parse("https://tools.test/mcp")
+	for pin, want := range map[string]bool{"": false, "https://login.corp": true} {
+		g := newGrant(server, &ClientCredentials{Issuer: pin})
+		g.at = &issuer{name: "https://login.corp", tokenURL: "https://token.corp/t"}
+		place, _ := url.Parse("https://token.corp/t")
+		if g.trusts(place) != want {
+			t.Errorf("the token endpoint of issuer %q is trusted: %t", pin, !want)
+		}
+	}
+}
+
+// TestOwnHostOnTheIntranet: a server in the private network that is reached by
+// plain http, as the config allows, has its metadata at that same place.
+func TestOwnHostOnTheIntranet(t *testing.T) {
+	var listener net.Listener
+	addresses, _ := net.InterfaceAddrs()
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsPrivate() && listener == nil {
+			listener, _ = net.Listen("tcp", net.JoinHostPort(n.IP.String(), "0"))
+		}
+	}
+	if listener == nil {
+		t.Skip("this machine has no address in a private network")
+	}
+	g := newGuarded(t)
+	go http.Serve(listener, g.web.Config.Handler)
+	t.Cleanup(func() { listener.Close() })
+	there := "http://" + listener.Addr().String()
+	g.web.URL = there
+	s, _ := connect(t, Spec{URL: there + "/mcp", InsecureHTTP: true, OAuth: &ClientCredentials{ClientID: "me", Secret: "s"}})
+	if got := called(t, s, "t", `{}`); got != "ok" {
+		t.Errorf("the call gave %q", got)
+	}
+}
+
+// TestGuardAndProxy: a proxy would look up the name that the server gave, so
+// it is not asked.
+func TestGuardAndProxy(t *testing.T) {
+	var asked atomic.Int32
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		http.Error(w, "no", 502)
+	}))
+	defer proxy.Close()
+	argv := program("guarded-get", "https://metadata.test/x")
+	cmd := exec.CommandContext(bounded(t), argv[0], argv[1:]...)
+	cmd.Env = []string{"HTTPS_PROXY=" + proxy.URL}
+	out, err := cmd.Output()
+	if err != nil || asked.Load() != 0 || !strings.Contains(string(out), "refusing to ask a proxy for https://metadata.test/x") {
+		t.Errorf("%d requests at the proxy: %s, %v", asked.Load(), out, err)
 	}
 }
 
@@ -216,6 +317,11 @@ func init() {
 		fmt.Println(args[0])
 		return 0
 	}
+	programs["guarded-get"] = func(args []string) int {
+		_, err := grantClient(func(*url.URL) bool { return false }).Get(args[0])
+		fmt.Println(err)
+		return 0
+	}
 	programs["fail"] = func([]string) int { return 2 }
 }
 
@@ -231,18 +337,6 @@ func TestCredentialsOverPlainHTTP(t *testing.T) {
 	_, _, err = tryConnect(t, Spec{Name: "x", URL: "https://me:pw@tools.invalid/mcp"})
 	if err == nil || !strings.Contains(err.Error(), "auth_env") || strings.Contains(err.Error(), "pw") {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestPublicAddr(t *testing.T) {
-	for addr, want := range map[string]bool{
-		"1.1.1.1": true, "2606:4700::1": true,
-		"127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.0.1": false,
-		"0.0.0.0": false, "::1": false, "fe80::1": false, "fd00::1": false, "::ffff:127.0.0.1": false, "224.0.0.1": false,
-	} {
-		if publicAddr(netip.MustParseAddr(addr)) != want {
-			t.Errorf("%s: public is %v", addr, !want)
-		}
 	}
 }
 

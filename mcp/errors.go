@@ -69,7 +69,10 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	if tried != "" {
 		defer func() { e.Message += " (tried: " + tried + ")" }()
 	}
+	foreign, named := errors.AsType[*foreignIssuer](err)
 	switch {
+	case named:
+		e.Hint = foreign.hint()
 	case refusedAccess(err):
 		e.Hint = s.accessHint(err)
 	case errors.Is(err, errStartup):

@@ -94,9 +94,8 @@ func (f *fetch) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	if !f.rules.allowsHost(host) {
-		d.Control = func(_, resolved string, _ syscall.RawConn) error { return f.rules.check(resolved) }
-	}
+	named := f.rules.allowsHost(host)
+	d.Control = func(_, resolved string, _ syscall.RawConn) error { return f.rules.check(resolved, named) }
 	return d.DialContext(ctx, network, address)
 }
 

@@ -2,10 +2,10 @@ package mcp
 
 import (
 	"fmt"
-	"net"
 	"net/netip"
 	"path"
 	"strings"
+	"unicode"
 )
 
 // addressRules say which addresses that are not public may be reached.
@@ -14,24 +14,22 @@ type addressRules struct {
 	hosts    []string // globs, in lower case
 }
 
-// parseAddressRules reads patterns: a network such as 10.1.0.0/16, an
-// address, or a glob for the host's name such as *.corp.example.
+// parseAddressRules reads patterns: a network such as 10.1.0.0/16 or 10.1.*,
+// an address, or a glob for the host's name such as *.corp.example.
 func parseAddressRules(patterns []string) (*addressRules, error) {
 	r := &addressRules{}
 	for _, p := range patterns {
-		switch {
-		case strings.Contains(p, "/"):
-			network, err := netip.ParsePrefix(p)
+		bare := strings.TrimSuffix(strings.TrimPrefix(p, "["), "]")
+		switch a, err := netip.ParseAddr(bare); {
+		case err == nil:
+			r.networks = append(r.networks, netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()))
+		case likeAddress(p):
+			network, err := parseNetwork(p)
 			if err != nil {
-				return nil, fmt.Errorf("%q is no network such as 10.1.0.0/16", p)
+				return nil, err
 			}
-			r.networks = append(r.networks, network.Masked())
+			r.networks = append(r.networks, network)
 		default:
-			bare := strings.TrimSuffix(strings.TrimPrefix(p, "["), "]")
-			if a, err := netip.ParseAddr(bare); err == nil {
-				r.networks = append(r.networks, netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()))
-				continue
-			}
 			if _, err := path.Match(p, ""); err != nil || p == "" || strings.ContainsAny(p, ": @") {
 				return nil, fmt.Errorf("%q is neither a host pattern nor an address", p)
 			}
@@ -41,8 +39,36 @@ func parseAddressRules(patterns []string) (*addressRules, error) {
 	return r, nil
 }
 
-// allowsHost says whether a host's name is allowed wherever it leads.
+// likeAddress says whether a pattern is meant for addresses: as a glob for
+// names, 10.* would match 10.attacker.example, which leads wherever its owner
+// likes.
+func likeAddress(pattern string) bool {
+	return strings.Contains(pattern, "/") ||
+		strings.ContainsAny(pattern, "0123456789") && !strings.ContainsFunc(pattern, unicode.IsLetter)
+}
+
+// parseNetwork reads 10.1.0.0/16, or 10.1.* for the same.
+func parseNetwork(pattern string) (netip.Prefix, error) {
+	numbers := strings.TrimRight(pattern, ".*")
+	fixed := strings.Count(numbers, ".") + 1
+	stars := strings.Count(pattern[len(numbers):], ".*")
+	prefix := pattern
+	if numbers+strings.Repeat(".*", stars) == pattern && stars > 0 && fixed+stars <= 4 {
+		prefix = fmt.Sprintf("%s%s/%d", numbers, strings.Repeat(".0", 4-fixed), 8*fixed)
+	}
+	network, err := netip.ParsePrefix(prefix)
+	if err != nil {
+		return network, fmt.Errorf("%q is no address and no network such as 10.1.0.0/16 or 10.1.*", pattern)
+	}
+	return network.Masked(), nil
+}
+
+// allowsHost says whether a host's name may lead to an address that is not
+// public. An address in place of a name never does so by a pattern for names.
 func (r *addressRules) allowsHost(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return false
+	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	for _, glob := range r.hosts {
 		if ok, _ := path.Match(glob, host); ok {
@@ -53,17 +79,16 @@ func (r *addressRules) allowsHost(host string) bool {
 }
 
 // check says why a resolved address, "IP:port", must not be connected to.
-func (r *addressRules) check(address string) error {
-	host, _, err := net.SplitHostPort(address)
+// named is that the host's name is allowed: then it may be in a private
+// network, or this machine. It may not be a link-local address, where a cloud
+// hands out credentials, nor any other that is no host's.
+func (r *addressRules) check(address string, named bool) error {
+	at, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return err
+		return fmt.Errorf("%q is no address", address)
 	}
-	a, err := netip.ParseAddr(host)
-	if err != nil {
-		return fmt.Errorf("%q is no address", host)
-	}
-	a = a.WithZone("").Unmap()
-	if public(a) {
+	a := at.Addr().WithZone("").Unmap()
+	if public(a) || named && (a.IsPrivate() && a != cloudMetadata || a.IsLoopback()) {
 		return nil
 	}
 	for _, n := range r.networks {
@@ -74,51 +99,12 @@ func (r *addressRules) check(address string) error {
 	return &privateAddress{a}
 }
 
+// cloudMetadata hands out credentials too, in a private network.
+var cloudMetadata = netip.AddrFrom16([16]byte{0xfd, 0x00, 0x0e, 0xc2, 14: 0x02, 15: 0x54})
+
 // privateAddress is an address that is not fetched from.
 type privateAddress struct{ address netip.Addr }
 
 func (e *privateAddress) Error() string {
 	return fmt.Sprintf("%s is a private or local address; --fetch-allow %s would allow it", e.address, e.address)
-}
-
-// public says whether an address belongs to a host on the open internet:
-// not to this host, this network, a special purpose (IANA's registries), or
-// to an IPv4 address like that in another form.
-func public(a netip.Addr) bool {
-	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() {
-		return false
-	}
-	b := a.As16()
-	if a.Is4() {
-		v4 := a.As4()
-		switch {
-		case v4[0] == 0, v4[0] >= 240,
-			v4[0] == 100 && v4[1]&0xC0 == 64, // shared address space, carriers and clouds
-			v4[0] == 192 && v4[1] == 0 && (v4[2] == 0 || v4[2] == 2),
-			v4[0] == 192 && v4[1] == 88 && v4[2] == 99,
-			v4[0] == 198 && v4[1]&0xFE == 18,
-			v4[0] == 198 && v4[1] == 51 && v4[2] == 100,
-			v4[0] == 203 && v4[1] == 0 && v4[2] == 113,
-			v4[0] == 168 && v4[1] == 63 && v4[2] == 129 && v4[3] == 16: // a cloud's host
-			return false
-		}
-		return true
-	}
-	switch {
-	case b[0]&0xE0 == 0x20: // 2000::/3, all that is given out
-		switch {
-		case b[0] == 0x20 && b[1] == 0x02: // 6to4
-			return public(netip.AddrFrom4([4]byte(b[2:6])))
-		case b[0] == 0x20 && b[1] == 0x01 && b[2]&0xFE == 0: // 2001::/23: Teredo and other protocols
-			return false
-		case b[0] == 0x20 && b[1] == 0x01 && b[2] == 0x0d && b[3] == 0xb8: // documentation
-			return false
-		case b[0] == 0x3f && b[1] == 0xff: // documentation
-			return false
-		}
-		return true
-	case netip.MustParsePrefix("64:ff9b::/96").Contains(a): // NAT64
-		return public(netip.AddrFrom4([4]byte(b[12:16])))
-	}
-	return false
 }

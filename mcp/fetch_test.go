@@ -23,33 +23,68 @@ func fetchServer(t testing.TB, allow ...string) *Session {
 func TestPublicAddresses(t *testing.T) {
 	for address, want := range map[string]bool{
 		"93.184.216.34": true, "8.8.8.8": true, "2606:4700::1111": true, "100.63.0.1": true, "172.32.0.1": true, "64:ff9b::808:808": true, "2002:808:808::1": true,
-		"127.0.0.1": false, "127.8.8.8": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "0.0.0.0": false, "0.1.2.3": false,
+		"127.0.0.1": false, "fe80::1%eth0": false, "127.8.8.8": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "0.0.0.0": false, "0.1.2.3": false,
 		"100.64.0.1": false, "100.127.255.255": false, "192.0.0.1": false, "198.18.0.1": false, "224.0.0.1": false, "240.0.0.1": false, "255.255.255.255": false, "168.63.129.16": false,
 		"::1": false, "::": false, "fe80::1": false, "fc00::1": false, "fd00:ec2::254": false, "ff02::1": false, "::ffff:127.0.0.1": false, "::127.0.0.1": false,
 		"64:ff9b::7f00:1": false, "2002:7f00:1::": false, "2002:a9fe:a9fe::": false, "2001::1": false, "2001:db8::1": false, "fec0::1": false, "64:ff9b:1::1": false,
 	} {
-		if got := public(netip.MustParseAddr(address).Unmap()); got != want {
+		if got := public(netip.MustParseAddr(address)); got != want {
 			t.Errorf("public(%s) = %t", address, got)
 		}
 	}
 }
 
 func TestAddressRules(t *testing.T) {
-	rules, err := parseAddressRules([]string{"10.0.0.0/8", "127.0.0.1", "*.corp.example", "[::1]"})
+	rules, err := parseAddressRules([]string{"10.0.0.0/8", "127.0.0.1", "*.corp.example", "[::1]", "192.168.*", "172.16.3.*", "fd12::/16"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for address, want := range map[string]bool{"10.9.8.7:80": true, "127.0.0.1:1": true, "127.0.0.2:1": false, "[::1]:80": true, "[::ffff:10.1.1.1]:80": true, "192.168.0.1:80": false, "8.8.8.8:53": true} {
-		if err := rules.check(address); (err == nil) != want {
+	for address, want := range map[string]bool{
+		"10.9.8.7:80": true, "127.0.0.1:1": true, "127.0.0.2:1": false, "[::1]:80": true, "[::ffff:10.1.1.1]:80": true, "8.8.8.8:53": true,
+		"192.168.0.1:80": true, "192.169.0.1:80": true, "192.168.255.1:80": true, "172.16.3.9:80": true, "172.16.4.9:80": false, "[fd12::7]:80": true, "[fd13::7]:80": false,
+	} {
+		if err := rules.check(address, false); (err == nil) != want {
 			t.Errorf("check(%s): %v", address, err)
 		}
 	}
 	if !rules.allowsHost("A.Corp.Example.") || rules.allowsHost("corp.example") || rules.allowsHost("a.corp.example.org") {
 		t.Error("host globs")
 	}
-	for _, bad := range []string{"", "10.0.0.0/99", "a b", "[", "http://x"} {
+	for _, bad := range []string{"", "10.0.0.0/99", "a b", "[", "http://x", "10.*.1", "1*", "1?.*", "1[0-9].*", "10.", "*.10", "1.2.3.4.*", "300.*", "fd00:*", "10.1"} {
 		if _, err := Fetch(FetchSpec{AllowPrivate: []string{bad}}); err == nil {
 			t.Errorf("pattern %q was taken", bad)
+		}
+	}
+}
+
+// TestNamesAndAddresses: a pattern for addresses matches no name, one for
+// names no address, and an allowed name does not lead everywhere: who owns
+// 10.attacker.example says what it stands for.
+func TestNamesAndAddresses(t *testing.T) {
+	addresses, err := parseAddressRules([]string{"10.*", "192.168.*.*", "127.0.0.*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"10.attacker.test", "192.168.attacker.test", "127.0.0.attacker.test", "10.1.2.3"} {
+		if addresses.allowsHost(host) {
+			t.Errorf("the name %s is allowed by a range of addresses", host)
+		}
+	}
+	names, err := parseAddressRules([]string{"*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]bool{"intranet": true, "127.0.0.1": false, "::1": false} {
+		if names.allowsHost(host) != want {
+			t.Errorf("allowsHost(%s) is %t", host, !want)
+		}
+	}
+	for address, want := range map[string]bool{
+		"10.1.2.3:80": true, "127.0.0.1:80": true, "[fd00::1]:80": true, "8.8.8.8:80": true,
+		"169.254.169.254:80": false, "[fe80::1%eth0]:80": false, "168.63.129.16:80": false, "[fd00:ec2::254]:80": false, "0.0.0.0:80": false, "100.100.100.200:80": false,
+	} {
+		if err := names.check(address, true); (err == nil) != want {
+			t.Errorf("%s by an allowed name: %v", address, err)
 		}
 	}
 }
@@ -89,6 +124,11 @@ func TestFetch(t *testing.T) {
 	if hits.Load() != 0 {
 		t.Fatalf("%d requests arrived", hits.Load())
 	}
+	byName := fetchServer(t, "local*")
+	if got := works(t, byName, "fetch_url", "url", strings.Replace(server.URL, "127.0.0.1", "localhost", 1)+"/text"); !strings.Contains(got, "plain") {
+		t.Errorf("localhost: %q", got)
+	}
+	fails(t, byName, "private or local", "fetch_url", "url", server.URL+"/text")
 	s := fetchServer(t, "127.0.0.1")
 	for path, want := range map[string]string{
 		"/text": "Content-Type: text/plain; charset=utf-8\n\nplain & <b>\n", "/there": server.URL + "/text\n",

@@ -48,7 +48,7 @@ type ClientCredentials struct {
 	Secret     string
 	PrivateKey []byte // PEM; instead of Secret: private_key_jwt
 	Algorithm  string // "" chooses by the key
-	Issuer     string // "" takes the first that the server names
+	Issuer     string // "" takes one on the server's own host, and no other
 	Scope      string
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -42,18 +41,23 @@ func newGrant(server *url.URL, c *ClientCredentials) *grant {
 	return g
 }
 
-// trusts says whether a URL may be asked without the guards: the server's own
-// machine if the server is local, and the issuer that a person configured.
+// trusts says whether a URL may be asked without the guards: one on the
+// server's own host, one of the issuer that a person configured, and the token
+// endpoint that this issuer names.
 func (g *grant) trusts(u *url.URL) bool {
-	if named, err := url.Parse(g.credentials.Issuer); err == nil && named.Host != "" && originOf(named) == originOf(u) {
-		return u.Scheme == "https" || loopback(u.Hostname())
+	if ownPlace(g.server, u) {
+		return true
 	}
-	host := g.server.Hostname()
-	if loopback(host) {
-		return u.Scheme == "https" || loopback(u.Hostname())
-	}
-	ip, err := netip.ParseAddr(host)
-	return u.Scheme == "https" && err == nil && !publicAddr(ip)
+	named, err := url.Parse(g.credentials.Issuer)
+	pinned := err == nil && named.Host != "" && originOf(named) == originOf(u) ||
+		g.credentials.Issuer != "" && g.at != nil && u.String() == g.at.tokenURL
+	return pinned && (u.Scheme == "https" || loopback(u.Hostname()))
+}
+
+// ownPlace says whether a URL is on the server's own host: the same origin,
+// or, where both are on this machine, any port.
+func ownPlace(server, u *url.URL) bool {
+	return originOf(u) == originOf(server) || loopback(server.Hostname()) && loopback(u.Hostname())
 }
 
 // token fetches a token. e is the refusal that asked for it; nil when the one
@@ -96,15 +100,44 @@ func (g *grant) discover(ctx context.Context, c challenge) error {
 	case name == "" && len(servers) == 0:
 		return errors.New("the server names no authorization server")
 	case name == "":
-		name = servers[0]
+		name = servers[max(0, slices.IndexFunc(servers, g.owns))]
+		if !g.owns(name) {
+			return &foreignIssuer{name, name}
+		}
 	case resource != nil && !slices.Contains(servers, name):
 		return fmt.Errorf("the server does not name the configured issuer %q but %q", name, servers)
 	}
 	if len(g.scopes) == 0 && len(c.scopes) == 0 {
 		g.scopes = stringsIn(member(resource, "scopes_supported"))
 	}
-	g.at, err = g.metadata(ctx, name)
+	at, err := g.metadata(ctx, name)
+	if err == nil && g.credentials.Issuer == "" && !g.owns(at.tokenURL) {
+		err = &foreignIssuer{name, at.tokenURL}
+	}
+	if err == nil {
+		g.at = at
+	}
 	return err
+}
+
+// owns says whether a URL that the server gave is on its own host.
+func (g *grant) owns(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && ownPlace(g.server, u)
+}
+
+// foreignIssuer is an authorization that would take the credentials to another
+// host, which only the server named: a server that is not what it seems would
+// so choose who gets them.
+type foreignIssuer struct{ issuer, place string }
+
+func (e *foreignIssuer) Error() string {
+	return fmt.Sprintf("the server names %q for its authorization, which is not on its own host; no credentials are sent there unless the config names the issuer", e.place)
+}
+
+// hint is the line to write.
+func (e *foreignIssuer) hint() string {
+	return fmt.Sprintf(`if that is the right authorization server, add to the server's "oauth" in the config: "issuer": %s`, quoted(e.issuer))
 }
 
 // protectedResource is the server's metadata, nil when it has none and an
