@@ -464,7 +464,7 @@ func modelFlags(fs *pflag.FlagSet, c *run.Config, v *values) {
 	fs.StringVar(&c.API, "api", "", "`DIALECT`: chat (default), messages or responses")
 	fs.StringVar(&v.keyEnv, "key-env", "", "variable `NAME` that holds the key (default TOOLPIPE_API_KEY, then OPENAI_API_KEY); '' sends none")
 	fs.StringVar(&c.KeyFile, "key-file", "", "file `PATH` that holds the key")
-	fs.StringArrayVar(&c.InsecureHTTP, "insecure-http", nil, "let a key go to `HOST` over plain http (repeatable)")
+	fs.StringArrayVar(&c.InsecureHTTP, "insecure-http", nil, "let a key go to `HOST` over plain http, or an approver be asked there (repeatable)")
 	fs.IntVar(&c.MaxTokens, "max-tokens", 0, "limit of the answer, `N` tokens")
 	fs.StringVar(&c.Temperature, "temperature", "", "sampling temperature `X`")
 	fs.StringVar(&c.ReasoningEffort, "reasoning-effort", "", "`WORD` such as low, medium or high")

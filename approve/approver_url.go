@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -21,6 +23,34 @@ type URLApprover struct {
 	Header    http.Header       // sent with every question; may be nil
 	Transport http.RoundTripper // nil: a plain one
 	Timeout   time.Duration     // 0: 60 s
+	PlainHost string            // the host that is asked over plain http though it is not this machine; "" for none
+}
+
+// PlainHTTPError says that whoever sits between us and Host could give the
+// answers of an approver.
+type PlainHTTPError struct{ Host string }
+
+func (e *PlainHTTPError) Error() string {
+	return fmt.Sprintf("%q would be asked over plain http, where others can answer for it", e.Host)
+}
+
+// NewURLApprover makes the approver at an http or https URL. Plain http is for
+// this machine and for the hosts in insecure; otherwise the error is a
+// PlainHTTPError. No error shows the URL, which may hold a secret.
+func NewURLApprover(address string, insecure []string) (*URLApprover, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("what was given is not an http or https URL")
+	}
+	a, host := &URLApprover{URL: address}, u.Hostname()
+	if ip := net.ParseIP(host); u.Scheme == "https" || strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback() {
+		return a, nil
+	}
+	if !slices.ContainsFunc(insecure, func(h string) bool { return strings.EqualFold(h, host) }) {
+		return nil, &PlainHTTPError{host}
+	}
+	a.PlainHost = host
+	return a, nil
 }
 
 // Judge implements Approver.

@@ -1,8 +1,10 @@
 package run
 
 import (
+	"errors"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"toolpipe/approve"
@@ -13,8 +15,8 @@ import (
 // quotes it. The command runs in the current directory, which the user named
 // by standing in it, with the environment that tool servers get: no key.
 func (r *runner) approver(target string) (approve.Approver, error) {
-	if strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") {
-		return &approve.URLApprover{URL: target}, nil
+	if isURL(target) {
+		return r.urlApprover(target)
 	}
 	argv, err := splitWords(target)
 	if err != nil {
@@ -43,4 +45,17 @@ func (r *runner) approver(target string) (approve.Approver, error) {
 			return p, nil
 		},
 	}, nil
+}
+
+func (r *runner) urlApprover(address string) (approve.Approver, error) {
+	a, err := approve.NewURLApprover(address, r.cfg.InsecureHTTP)
+	if plain, ok := errors.AsType[*approve.PlainHTTPError](err); ok {
+		return nil, usageError([]string{"use https, or believe what comes in the clear: --insecure-http " + shellQuote(plain.Host)}, "--approver: %v", err)
+	} else if err != nil {
+		return nil, usage("--approver: %v", err)
+	}
+	if a.PlainHost != "" {
+		r.warn("insecure_http", "", "the approver "+strconv.Quote(a.PlainHost)+" is asked over plain http")
+	}
+	return a, nil
 }
