@@ -49,9 +49,6 @@ func (r *runner) frame() string {
 		lines[3] = "Prefer tools; for anything else write a line that begins with `CMD: ` and a shell command, and its output comes in the next turn."
 	}
 	for _, c := range r.box.conns {
-		if c.session == nil || c.err != nil {
-			continue
-		}
 		if text := c.instructionText(); text != "" {
 			lines = append(lines, "", "Instructions of the tool server "+c.Name+":", text)
 		}
@@ -66,7 +63,7 @@ func (c *connection) instructionText() string {
 	if c.instructions != nil {
 		may = *c.instructions
 	}
-	if !may {
+	if !may || c.session == nil || c.err != nil {
 		return ""
 	}
 	text := c.session.Instructions()

@@ -2,10 +2,12 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,16 +15,22 @@ import (
 	"strings"
 )
 
-// A lock pins the definition of every offered tool, so that none can change
-// its story after a person reviewed it (security.md S2, "rug pull"). The file
-// is JSON, one tool a line in a fixed order, so that git shows what changed:
+// A lock pins what servers tell the model about themselves: the definition of
+// every offered tool, and the instructions that go into the system message. So
+// none of it can change after a person reviewed it, which is known as a rug
+// pull. The file is JSON, one item a line in a fixed order, so that git shows
+// what changed; servers is absent where no instructions are used:
 //
-//	{"version":1,"tools":[
+//	{"version":1,"servers":[
+//	{"name":"fs","sha256":"…","instructions":"…"}
+//	],"tools":[
 //	{"name":"fs__read","sha256":"…","server":"fs","tool":"read","description":"…","schema":{…}},
-//	…]}
+//	…
+//	]}
 //
 // The digest is over the rest of the line.
-type lockedTool struct {
+type lockedItem struct {
+	list    string // of the file: "servers" or "tools"
 	name    string
 	digest  string
 	members []lockedMember
@@ -35,22 +43,31 @@ type lockedMember struct {
 }
 
 // locked is the definition of t as the lock has it.
-func (t *tool) locked() lockedTool {
-	l := lockedTool{name: t.name}
-	add := func(key string, raw []byte) {
-		if raw != nil {
-			l.members = append(l.members, lockedMember{key, raw})
-		}
-	}
-	add("server", appendString(nil, t.conn.Name))
-	add("tool", appendString(nil, t.Name))
-	add("title", optionalString(t.Title))
-	add("description", optionalString(t.Description))
-	add("schema", compact(t.InputSchema))
-	add("output_schema", compact(t.OutputSchema))
-	add("annotations", compact(t.Annotations))
+func (t *tool) locked() lockedItem {
+	l := lockedItem{list: "tools", name: t.name}
+	l.add("server", appendString(nil, t.conn.Name))
+	l.add("tool", appendString(nil, t.Name))
+	l.add("title", optionalString(t.Title))
+	l.add("description", optionalString(t.Description))
+	l.add("schema", compact(t.InputSchema))
+	l.add("output_schema", compact(t.OutputSchema))
+	l.add("annotations", compact(t.Annotations))
 	l.digest = l.sum()
 	return l
+}
+
+// locked is what the model is told by c itself, as the lock has it.
+func (c *connection) locked() lockedItem {
+	l := lockedItem{list: "servers", name: c.Name}
+	l.add("instructions", optionalString(c.instructionText()))
+	l.digest = l.sum()
+	return l
+}
+
+func (l *lockedItem) add(key string, raw []byte) {
+	if raw != nil {
+		l.members = append(l.members, lockedMember{key, raw})
+	}
 }
 
 func optionalString(s string) []byte {
@@ -72,7 +89,7 @@ func compact(raw json.RawMessage) []byte {
 }
 
 // body is the line without name and digest.
-func (l *lockedTool) body() []byte {
+func (l *lockedItem) body() []byte {
 	o := beginObject(nil)
 	for _, m := range l.members {
 		o.name(m.key)
@@ -81,47 +98,83 @@ func (l *lockedTool) body() []byte {
 	return o.end()
 }
 
-func (l *lockedTool) sum() string {
+func (l *lockedItem) sum() string {
 	sum := sha256.Sum256(l.body())
 	return hex.EncodeToString(sum[:])
 }
 
-// offeredLocks are those of all tools that the model would get.
-func (b *toolbox) offeredLocks() []lockedTool {
-	var all []lockedTool
+// locks are what the model would be told by the servers and of their tools,
+// in the order of the file.
+func (b *toolbox) locks() []lockedItem {
+	var all []lockedItem
+	for _, c := range b.conns {
+		if l := c.locked(); len(l.members) > 0 {
+			all = append(all, l)
+		}
+	}
 	for _, t := range b.all {
 		if !t.withheld {
 			all = append(all, t.locked())
 		}
 	}
+	sortLocks(all)
 	return all
 }
 
 // writeLock writes the lock file, whole or not at all.
 func (r *runner) writeLock() error {
-	out := []byte(`{"version":1,"tools":[` + "\n")
-	locks := r.box.offeredLocks()
-	sortLocks(locks)
-	for i, l := range locks {
-		o := beginObject(out)
-		o.str("name", l.name)
-		o.str("sha256", l.digest)
-		out = append(append(o.b, ','), l.body()[1:]...)
-		if i < len(locks)-1 {
-			out = append(out, ',')
+	locks := r.box.locks()
+	out := []byte(`{"version":1`)
+	for _, list := range []string{"servers", "tools"} {
+		count := 0
+		for _, l := range locks {
+			if l.list != list {
+				continue
+			}
+			if count++; count == 1 {
+				out = append(out, `,"`+list+`":[`...)
+			} else {
+				out = append(out, ',')
+			}
+			o := beginObject(append(out, '\n'))
+			o.str("name", l.name)
+			o.str("sha256", l.digest)
+			out = append(append(o.b, ','), l.body()[1:]...)
 		}
-		out = append(out, '\n')
+		switch {
+		case count > 0:
+			out = append(out, "\n]"...)
+		case list == "tools":
+			out = append(out, `,"tools":[]`...)
+		}
 	}
 	path := r.cfg.ToolsLock
-	if err := writeAtomically(path, append(out, "]}\n"...)); err != nil {
+	if err := writeAtomically(path, append(out, "}\n"...)); err != nil {
 		return openError("--tools-lock", path, err)
 	}
-	r.face.notef("%s: %d tools locked", path, len(locks))
+	r.face.notef("%s: locked %s", path, countLocks(locks))
 	return nil
 }
 
-func sortLocks(all []lockedTool) {
-	slices.SortFunc(all, func(a, b lockedTool) int { return strings.Compare(a.name, b.name) })
+// countLocks says how much is locked.
+func countLocks(all []lockedItem) string {
+	servers := 0
+	for _, l := range all {
+		if l.list == "servers" {
+			servers++
+		}
+	}
+	text := "tools: " + strconv.Itoa(len(all)-servers)
+	if servers > 0 {
+		text += ", servers' instructions: " + strconv.Itoa(servers)
+	}
+	return text
+}
+
+func sortLocks(all []lockedItem) {
+	slices.SortFunc(all, func(a, b lockedItem) int {
+		return cmp.Or(strings.Compare(a.list, b.list), strings.Compare(a.name, b.name))
+	})
 }
 
 func writeAtomically(path string, data []byte) error {
@@ -147,7 +200,7 @@ func writeAtomically(path string, data []byte) error {
 }
 
 // readLock reads a lock file; its digests must fit what it says.
-func readLock(path string) (map[string]lockedTool, error) {
+func readLock(path string) (map[string]lockedItem, error) {
 	doc, err := readDocument("--tools-lock", path)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
@@ -158,55 +211,63 @@ func readLock(path string) (map[string]lockedTool, error) {
 	if v, ok := doc.get("version"); !ok || string(v.raw()) != "1" {
 		return nil, doc.errorf("not a lock file of version 1")
 	}
-	tools, ok := doc.get("tools")
-	if !ok || tools.kind() != '[' {
+	if tools, ok := doc.get("tools"); !ok || tools.kind() != '[' {
 		return nil, doc.errorf("a lock file without tools")
 	}
-	all := map[string]lockedTool{}
-	for _, e := range tools.elements() {
-		l := lockedTool{}
-		for _, m := range e.members() {
-			switch m.key {
-			case "name":
-				l.name = m.text()
-			case "sha256":
-				l.digest = m.text()
-			default:
-				l.members = append(l.members, lockedMember{m.key, m.raw()})
+	all := map[string]lockedItem{}
+	for _, m := range doc.members() {
+		switch m.key {
+		case "version":
+		case "servers", "tools":
+			for _, e := range m.elements() {
+				l, err := readLocked(m.key, e)
+				if err != nil {
+					return nil, err
+				}
+				all[l.what()] = l
 			}
+		default:
+			return nil, m.unknown([]string{"version", "servers", "tools"})
 		}
-		if l.digest != l.sum() {
-			return nil, e.errorf("the digest of %q does not fit its definition", l.name)
-		}
-		all[l.name] = l
 	}
 	return all, nil
 }
 
+func readLocked(list string, e value) (lockedItem, error) {
+	l := lockedItem{list: list}
+	for _, m := range e.members() {
+		switch m.key {
+		case "name":
+			l.name = m.text()
+		case "sha256":
+			l.digest = m.text()
+		default:
+			l.members = append(l.members, lockedMember{m.key, m.raw()})
+		}
+	}
+	if l.digest != l.sum() {
+		return l, e.errorf("the digest of %q does not fit its definition", l.name)
+	}
+	return l, nil
+}
+
 // checkLock compares what the servers offer with the lock, before the first
 // model request.
-func (r *runner) checkLock(locked map[string]lockedTool) error {
+func (r *runner) checkLock(locked map[string]lockedItem) error {
 	diff := ""
-	seen := map[string]bool{}
-	for _, l := range r.box.offeredLocks() {
-		seen[l.name] = true
-		was, ok := locked[l.name]
+	for _, is := range r.box.locks() {
+		was, ok := locked[is.what()]
+		delete(locked, is.what())
 		switch {
 		case !ok:
-			diff += "\n+ " + l.name + " is new: " + shortJSON(l.member("description"))
-		case was.digest != l.digest:
-			diff += changedMembers(was, l)
+			text := cmp.Or(string(is.member("description")), string(is.member("instructions")), "(no description)")
+			diff += "\n+ " + is.what() + " is new: " + shortFrom(0, []byte(text))
+		case was.digest != is.digest:
+			diff += changedMembers(was, is)
 		}
 	}
-	var gone []lockedTool
-	for _, l := range locked {
-		if !seen[l.name] {
-			gone = append(gone, l)
-		}
-	}
-	sortLocks(gone)
-	for _, l := range gone {
-		diff += "\n- " + l.name + " is gone"
+	for _, name := range slices.Sorted(maps.Keys(locked)) {
+		diff += "\n- " + name + " is gone"
 	}
 	if diff == "" {
 		return nil
@@ -215,17 +276,39 @@ func (r *runner) checkLock(locked map[string]lockedTool) error {
 		Hints: []string{"--tools-lock-update writes the lock anew, once the change was reviewed"}}
 }
 
-func changedMembers(was, is lockedTool) string {
+// what names an item: a tool, or a server's words about itself.
+func (l *lockedItem) what() string {
+	if l.list == "servers" {
+		return "server " + l.name
+	}
+	return l.name
+}
+
+// changedMembers shows every member that differs, from shortly before it does.
+func changedMembers(was, is lockedItem) string {
 	diff := ""
-	for _, key := range []string{"server", "tool", "title", "description", "schema", "output_schema", "annotations"} {
-		if a, b := was.member(key), is.member(key); !bytes.Equal(a, b) {
-			diff += "\n- " + is.name + " " + key + ": " + shortJSON(a) + "\n+ " + is.name + " " + key + ": " + shortJSON(b)
+	both := slices.Clone(was.members)
+	for _, m := range is.members {
+		if was.member(m.key) == nil {
+			both = append(both, m)
 		}
+	}
+	for _, m := range both {
+		a, b := was.member(m.key), is.member(m.key)
+		if bytes.Equal(a, b) {
+			continue
+		}
+		from := 0
+		for from < min(len(a), len(b)) && a[from] == b[from] {
+			from++
+		}
+		from = max(from-60, 0)
+		diff += "\n- " + is.what() + " " + m.key + ": " + shortFrom(from, a) + "\n+ " + is.what() + " " + m.key + ": " + shortFrom(from, b)
 	}
 	return diff
 }
 
-func (l *lockedTool) member(key string) []byte {
+func (l *lockedItem) member(key string) []byte {
 	for _, m := range l.members {
 		if m.key == key {
 			return m.json
@@ -234,12 +317,17 @@ func (l *lockedTool) member(key string) []byte {
 	return nil
 }
 
-func shortJSON(raw []byte) string {
+// shortFrom shows what of raw stands from that byte on.
+func shortFrom(from int, raw []byte) string {
 	if raw == nil {
 		return "(none)"
 	}
-	if len(raw) > 400 {
-		raw = append(bytes.ToValidUTF8(raw[:400:400], nil), "…"...)
+	text := string(raw[from:])
+	if len(text) > 400 {
+		text = text[:400] + "…"
 	}
-	return string(raw)
+	if from > 0 {
+		text = "…" + text
+	}
+	return strings.ToValidUTF8(text, "")
 }

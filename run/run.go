@@ -70,7 +70,7 @@ type runner struct {
 	request  *stream.Request
 	client   *stream.Client
 	gate     *approve.Gate
-	locked   map[string]lockedTool // nil: no lock
+	locked   map[string]lockedItem // nil: no lock
 	box      *toolbox
 	loop     *loop
 	messages []stream.Message // what the run begins with
