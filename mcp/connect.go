@@ -164,7 +164,10 @@ func (s *Session) begin(revision string, result []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revision = revision
-	s.capabilities = member(result, "capabilities")
+	s.offers = map[string]bool{}
+	for _, what := range [...]string{"tools", "prompts", "resources"} {
+		s.offers[what] = member(result, "capabilities", what) != nil
+	}
 	s.instructions = text(member(result, "instructions"))
 }
 

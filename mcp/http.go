@@ -111,6 +111,12 @@ func (h *httpConn) state() httpState {
 	return h.at
 }
 
+func (h *httpConn) setSession(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.at.session = id
+}
+
 func (h *httpConn) negotiated(revision string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -123,27 +129,32 @@ func (h *httpConn) lost() error { return nil }
 // *undelivered around a *statusError; that it was sent is claimed unless the
 // status says that nothing was done.
 func (h *httpConn) exchange(ctx context.Context, r *request) ([]byte, error) {
+	return h.exchangeAt(ctx, r, h.state())
+}
+
+// exchangeAt is exchange with what state had returned.
+func (h *httpConn) exchangeAt(ctx context.Context, r *request, at httpState) ([]byte, error) {
 	id := h.next.Add(1)
 	body := appendRequest(make([]byte, 0, 160+len(r.params)+len(r.meta)), id, r.method, r.params, r.meta, r.heard != nil)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	at := h.state()
 	res, err := h.post(ctx, r, body, at)
 	if err != nil {
-		return nil, h.abandoned(ctx, id, at, err)
+		return nil, h.abandoned(ctx, r, id, at, err)
 	}
 	x := &exchangeReader{h: h, ctx: ctx, cancel: cancel, r: r, id: id, at: at}
 	result, err := x.read(res)
 	if err != nil && x.reply == nil && ctx.Err() != nil {
 		err = &undelivered{sent: true, cause: context.Cause(ctx)}
 	}
-	return result, h.abandoned(ctx, id, at, err)
+	return result, h.abandoned(ctx, r, id, at, err)
 }
 
 // abandoned tells a legacy server that a request is not wanted any more: for
-// it a broken connection is no cancellation.
-func (h *httpConn) abandoned(ctx context.Context, id int64, at httpState, err error) error {
-	if ctx.Err() != nil && err != nil && mayHaveArrived(err) && at.revision != "" && at.revision != modernRevision {
+// it a broken connection is no cancellation. An initialize must not be
+// cancelled (2025-11-25, basic/utilities/cancellation).
+func (h *httpConn) abandoned(ctx context.Context, r *request, id int64, at httpState, err error) error {
+	if ctx.Err() != nil && err != nil && r.method != "initialize" && mayHaveArrived(err) && at.revision != "" && at.revision != modernRevision {
 		h.farewells.Go(func() { // close waits for it, the end of ctx does not stop it
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()

@@ -38,9 +38,7 @@ func (x *exchangeReader) read(res *http.Response) ([]byte, error) {
 		return nil, &undelivered{sent: e.status >= 500 && e.rpc == nil, cause: e}
 	}
 	if id := res.Header.Get("Mcp-Session-Id"); id != "" && x.r.method == "initialize" {
-		x.h.mu.Lock()
-		x.h.at.session = id
-		x.h.mu.Unlock()
+		x.h.setSession(id)
 	}
 	err := x.body(res)
 	for err == nil && x.reply == nil && x.resumable() {
@@ -50,7 +48,7 @@ func (x *exchangeReader) read(res *http.Response) ([]byte, error) {
 	case x.reply != nil:
 		result, err := x.reply.answer()
 		if e, ok := errors.AsType[*rpcError](err); ok {
-			return nil, &statusError{status: res.StatusCode, header: res.Header, rpc: e}
+			return nil, &statusError{status: res.StatusCode, header: res.Header, rpc: e, answers: x.reply.answers()}
 		}
 		return result, nil
 	case err == nil:

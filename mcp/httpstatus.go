@@ -19,6 +19,7 @@ type statusError struct {
 	body     []byte // its beginning
 	header   http.Header
 	rpc      *rpcError // what the body says; nil when it is no JSON-RPC error
+	answers  bool      // and it bears the id of a request
 	location string    // of a redirection
 }
 
@@ -55,6 +56,7 @@ func (h *httpConn) failure(res *http.Response) *statusError {
 		if m.failure != nil {
 			_, err := m.answer()
 			e.rpc, _ = errors.AsType[*rpcError](err)
+			e.answers = m.answers()
 		}
 	})
 	return e

@@ -26,6 +26,10 @@ type message struct {
 
 func (m *message) isReply() bool { return m.method == nil && (m.result != nil || m.failure != nil) }
 
+// answers says whether a reply names the request it is for. One that could
+// not be read has null for its id, or none.
+func (m *message) answers() bool { return m.id != nil && string(m.id) != "null" }
+
 // parseMessages checks a frame and takes it apart. An array is a batch, which
 // some servers send although only 2025-03-26 had them.
 func parseMessages(frame []byte, each func(message)) error {

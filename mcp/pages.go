@@ -84,6 +84,9 @@ func (e *partial) Error() string {
 // nothingThere says whether a list failed because the server has no such
 // thing and does not claim to.
 func (s *Session) nothingThere(capability string, err error) bool {
+	s.mu.Lock()
+	offered := s.offers[capability]
+	s.mu.Unlock()
 	e, ok := errors.AsType[*rpcError](err)
-	return ok && (e.code == codeMethodNotFound || member(s.capabilities, capability) == nil)
+	return ok && (e.code == codeMethodNotFound || !offered)
 }

@@ -5,73 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 )
-
-// roundTrip sends a request and, when a legacy server has forgotten the
-// session, begins a new one, once in a run. What goes on the wire at most once
-// is not repeated after that, though it was refused.
-func (s *Session) roundTrip(ctx context.Context, r *request) ([]byte, error) {
-	h, ok := s.conn.(*httpConn)
-	if !ok {
-		return s.conn.exchange(ctx, r)
-	}
-	before := h.state().session
-	result, err := h.exchange(ctx, r)
-	if err == nil || before == "" || !sessionLost(err) {
-		return result, err
-	}
-	if again := s.renewSession(ctx, h, before); again != nil {
-		return nil, &undelivered{cause: fmt.Errorf("%w; a new session failed: %w", err, again)}
-	}
-	if r.once {
-		return nil, &undelivered{cause: errSessionRenewed}
-	}
-	return h.exchange(ctx, r)
-}
-
-var errSessionRenewed = errors.New("the server had lost the session, so the call was not run; a new session has begun, call again")
-
-// sessionLost: 404 by the specification, in the field also 400, 401 or an
-// error on 200 that speaks of the session (mcp-client.md 4.2).
-func sessionLost(err error) bool {
-	e, ok := errors.AsType[*statusError](err)
-	if !ok {
-		return false
-	}
-	said := e.body
-	if e.rpc != nil {
-		said = []byte(e.rpc.message)
-	}
-	speaks := bytes.Contains(bytes.ToLower(said), []byte("session"))
-	switch e.status {
-	case http.StatusNotFound:
-		return e.rpc == nil || speaks || e.rpc.code != codeMethodNotFound
-	case http.StatusBadRequest, http.StatusUnauthorized:
-		return speaks
-	case http.StatusOK:
-		return speaks && e.rpc.code <= -32000 && e.rpc.code > -32100
-	}
-	return false
-}
-
-// renewSession initializes again, unless another call has done so meanwhile.
-func (s *Session) renewSession(ctx context.Context, h *httpConn, lost string) error {
-	s.renewing.Lock()
-	defer s.renewing.Unlock()
-	if now := h.state().session; now != lost {
-		return nil
-	}
-	if s.renewed {
-		return errors.New("the session was lost twice")
-	}
-	s.renewed = true
-	h.mu.Lock()
-	h.at.session = ""
-	h.mu.Unlock()
-	return s.initialize(ctx, s.revision)
-}
 
 const (
 	maxRounds  = 8

@@ -11,17 +11,13 @@ import (
 
 // Session is a connected server. Its methods may be called concurrently.
 type Session struct {
-	spec     Spec
-	tell     *teller
-	procs    *Processes
-	conn     conn
-	kind     string // transport
-	modern   bool
-	revision string
-	meta     []byte // 2026-07-28: members of every request's _meta
-
-	capabilities []byte
-	instructions string
+	spec   Spec
+	tell   *teller
+	procs  *Processes
+	conn   conn
+	kind   string // transport
+	modern bool
+	meta   []byte // 2026-07-28: members of every request's _meta
 
 	startBy time.Time // the end of StartupTimeout
 	tried   []string  // on the way to being connected; guarded by mu
@@ -33,10 +29,15 @@ type Session struct {
 	asking    atomic.Int32   // a person is being asked
 	questions atomic.Int32   // of a legacy server, not answered yet
 
-	renewing sync.Mutex // held while a lost session is begun anew
-	renewed  bool
+	renewing chan struct{} // holds an element while a lost session is begun anew
+	renewed  bool          // guarded by renewing
 
-	mu      sync.Mutex
+	mu sync.Mutex // guards what follows
+
+	revision     string          // these three change when a lost session is begun anew
+	offers       map[string]bool // of tools, prompts, resources: what the server claims to have
+	instructions string
+
 	listed  bool // the first list of tools came
 	tools   map[string]*toolRules
 	changed map[string]bool // notifications that were passed on
@@ -47,20 +48,28 @@ type Session struct {
 }
 
 func newSession(spec Spec, hooks Hooks, procs *Processes) *Session {
-	s := &Session{spec: spec, procs: procs, tell: newTeller(hooks, &spec), changed: map[string]bool{}}
+	s := &Session{spec: spec, procs: procs, tell: newTeller(hooks, &spec), changed: map[string]bool{}, renewing: make(chan struct{}, 1)}
 	s.startBy = time.Now().Add(spec.StartupTimeout)
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
 
 // Protocol is the revision that is spoken.
-func (s *Session) Protocol() string { return s.revision }
+func (s *Session) Protocol() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revision
+}
 
 // Transport is "stdio", "http", "sse" or "local".
 func (s *Session) Transport() string { return s.kind }
 
 // Instructions are the server's, as it gave them; "" when it gave none.
-func (s *Session) Instructions() string { return s.instructions }
+func (s *Session) Instructions() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.instructions
+}
 
 // Lost says that the server ended or the connection is gone for good.
 func (s *Session) Lost() bool { return s.conn.lost() != nil }
