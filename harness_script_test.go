@@ -39,6 +39,7 @@ type script struct {
 	servers  []func()
 	canaries map[string]string // name in the environment to secret
 	exempt   map[string]bool   // files that may hold a secret
+	defect   bool              // status 70 is expected
 }
 
 // newScript lays out a home, a working directory with the archive's files,

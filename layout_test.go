@@ -18,11 +18,13 @@ import (
 // standard library. A change here is a change of design and belongs into the
 // same commit (DESIGN part 8).
 var imports = map[string][]string{
-	".":       {"toolpipe/run", "github.com/spf13/pflag", "github.com/mattn/go-isatty"},
-	"run":     {"toolpipe/approve", "toolpipe/mcp", "toolpipe/stream"},
-	"mcp":     {"toolpipe/stream", "github.com/tidwall/gjson"},
-	"stream":  {"github.com/tidwall/gjson"},
-	"approve": {},
+	".":       {"toolpipe/run", "toolpipe/stream/goroutine", "github.com/spf13/pflag", "github.com/mattn/go-isatty"},
+	"run":     {"toolpipe/approve", "toolpipe/mcp", "toolpipe/stream", "toolpipe/stream/goroutine"},
+	"mcp":     {"toolpipe/stream", "toolpipe/stream/goroutine", "github.com/tidwall/gjson"},
+	"stream":  {"toolpipe/stream/goroutine", "github.com/tidwall/gjson"},
+	"approve": {"toolpipe/stream/goroutine"},
+
+	"stream/goroutine": {},
 }
 
 // sseOnly is all that mcp may use of stream: there is one SSE reader, and
@@ -172,6 +174,29 @@ func selections(file goFile) map[string][]*ast.Ident {
 		return true
 	})
 	return found
+}
+
+// TestGoroutines holds that package goroutine starts them all: a panic in one
+// that was started otherwise ends the program in disorder.
+func TestGoroutines(t *testing.T) {
+	for _, file := range moduleFiles(t) {
+		if file.test || file.pack == "stream/goroutine" {
+			continue
+		}
+		used := selections(file)
+		ast.Inspect(file.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: a go statement outside stream/goroutine", file.positions.Position(n.Pos()))
+			case *ast.SelectorExpr:
+				bare := n.Sel.Name == "AfterFunc" && !slices.Contains(used["toolpipe/stream/goroutine"], n.Sel)
+				if bare || n.Sel.Name == "Go" { // of sync.WaitGroup
+					t.Errorf("%s: %s outside stream/goroutine", file.positions.Position(n.Pos()), n.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
 }
 
 func TestOnePackageComment(t *testing.T) {

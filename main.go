@@ -25,6 +25,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"toolpipe/run"
+	"toolpipe/stream/goroutine"
 )
 
 const version = "0.1.0"
@@ -97,7 +98,7 @@ func main() {
 
 // invoke does everything between the arguments and the exit status. A run
 // that ended by a signal dies by it here, so that the caller's shell sees it.
-func invoke(args []string) int {
+func invoke(args []string) (status int) {
 	streams := run.Streams{
 		In: os.Stdin, Out: run.Blocking(os.Stdout), Err: run.Blocking(os.Stderr),
 		InTerminal: isTerminal(os.Stdin), InFile: isFile(os.Stdin), OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
@@ -105,6 +106,11 @@ func invoke(args []string) int {
 		Width:   func() int { return run.TerminalWidth(os.Stderr) },
 	}
 	cfg := &run.Config{Version: version, Environ: os.Environ(), Processes: new(run.Processes)}
+	defer func() {
+		if p := recover(); p != nil {
+			status = panicked(cfg, streams, goroutine.NewPanic(p))
+		}
+	}()
 	help, err := parse(cfg, args)
 	switch {
 	case err != nil:
@@ -120,16 +126,29 @@ func invoke(args []string) int {
 	if streams.ErrTerminal {
 		streams.Suspend = watchSuspend()
 	}
-	ctx, ended := watchSignals(cfg.Processes)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	goroutine.OnPanic(func(p *goroutine.Panic) {
+		cancel(p)
+		goroutine.AfterFunc(graceful, func() { os.Exit(panicked(cfg, streams, p)) }) // the run waits for what panicked
+	})
+	watchSignals(cancel, cfg.Processes)
 	err = run.Run(ctx, cfg, streams)
 	if err != nil {
 		run.PrintError(cfg, streams, err)
 	}
-	ended()
+	cancel(nil)
 	if e, ok := errors.AsType[*run.Error](err); ok && e.Signal != 0 {
 		dieBy(e.Signal)
 	}
 	return run.ExitStatus(err)
+}
+
+// panicked ends what a run that cannot end in order leaves behind, and returns
+// the exit status.
+func panicked(cfg *run.Config, s run.Streams, p *goroutine.Panic) int {
+	cfg.Processes.Sweep(sudden)
+	run.PrintError(cfg, s, p)
+	return run.ExitStatus(p)
 }
 
 func printHelp(cfg *run.Config, s run.Streams, text string) int {
@@ -176,7 +195,7 @@ func watchSuspend() <-chan func() {
 	}
 	asked, stops := make(chan os.Signal, 1), make(chan func())
 	signal.Notify(asked, syscall.SIGTSTP)
-	go func() {
+	goroutine.Start(func() {
 		for range asked {
 			select {
 			case stops <- run.Stop:
@@ -184,7 +203,7 @@ func watchSuspend() <-chan func() {
 				run.Stop()
 			}
 		}
-	}()
+	})
 	return stops
 }
 
@@ -201,8 +220,7 @@ const (
 // leaves no stacks in a CI log. SIGPIPE is caught, so that a closed
 // stdout is an error to clean up after and not a sudden death that leaves
 // children behind (security.md D.2).
-func watchSignals(procs *run.Processes) (ctx context.Context, ended func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+func watchSignals(cancel context.CancelCauseFunc, procs *run.Processes) {
 	signals := make(chan os.Signal, 4)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) {
@@ -210,7 +228,7 @@ func watchSignals(procs *run.Processes) (ctx context.Context, ended func()) {
 		}
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	go func() {
+	goroutine.Start(func() {
 		first, ok := (<-signals).(syscall.Signal)
 		if !ok {
 			return
@@ -222,17 +240,16 @@ func watchSignals(procs *run.Processes) (ctx context.Context, ended func()) {
 		}
 		procs.Sweep(sudden)
 		dieBy(first)
-	}()
+	})
 	if !signal.Ignored(syscall.SIGQUIT) {
 		quit := make(chan os.Signal, 1)
 		signal.Notify(quit, syscall.SIGQUIT)
-		go func() {
+		goroutine.Start(func() {
 			<-quit
 			procs.Sweep(sudden)
 			os.Exit(128 + int(syscall.SIGQUIT)) // dying by it would print the stacks of the runtime
-		}()
+		})
 	}
-	return ctx, func() { cancel(nil) }
 }
 
 // dieBy ends this process by s, so that a shell sees what happened and not

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os/exec"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 // CommandApprover asks a program: the question on its standard input, the
@@ -49,7 +51,10 @@ func (a *CommandApprover) Judge(ctx context.Context, c *Call, soFar RuleMatch) (
 	}
 	defer process.Kill() // whatever it left in its group
 	ended := make(chan error, 1)
-	go func() { ended <- process.Wait() }()
+	goroutine.Start(func() {
+		defer close(ended)
+		ended <- process.Wait()
+	})
 	timeout := time.NewTimer(orDefault(a.Timeout))
 	defer timeout.Stop()
 	select {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 // authorization gives the bearer token for one HTTP server: a fixed one, the
@@ -150,7 +152,7 @@ func (s *Session) runTokenCommand(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("token_command: %w", err)
 	}
-	stop := context.AfterFunc(ctx, proc.Kill)
+	stop := goroutine.AfterContext(ctx, proc.Kill)
 	err = proc.Wait()
 	if stop(); ctx.Err() != nil {
 		err = context.Cause(ctx)

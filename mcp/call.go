@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 const (
@@ -69,14 +71,14 @@ func (s *Session) watch(ctx context.Context) (context.Context, *watch) {
 		w.limit = defaultIdle
 	}
 	ctx, w.cancel = context.WithCancelCause(ctx)
-	w.idle = time.AfterFunc(w.limit, func() {
+	w.idle = goroutine.AfterFunc(w.limit, func() {
 		if s.asking.Load() > 0 {
 			w.alive()
 			return
 		}
 		w.late(errIdle)
 	})
-	w.hard = time.AfterFunc(hardFactor*w.limit, func() { w.late(errHard) })
+	w.hard = goroutine.AfterFunc(hardFactor*w.limit, func() { w.late(errHard) })
 	return ctx, w
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 // shutdownGrace is each wait of the ladder: stdin closed, SIGTERM, SIGKILL.
@@ -58,11 +60,11 @@ func startCommand(spec *Spec, procs *Processes, junk func([]byte), log func(stri
 		return nil, startError(cmd.Dir, err)
 	}
 	c.frames = frameReader{r: c.out, junk: junk}
-	go func() {
+	goroutine.Start(func() {
 		defer close(c.read)
 		io.Copy(c.tail, c.errs)
 		c.tail.end()
-	}()
+	})
 	return c, nil
 }
 
@@ -145,7 +147,7 @@ var errHalfSent = errors.New("the server does not read, part of an earlier messa
 // returns: it would fail all that is written later.
 func (c *command) write(ctx context.Context, frame []byte) (int, error) {
 	expired := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
+	stop := goroutine.AfterContext(ctx, func() {
 		c.in.SetWriteDeadline(time.Unix(1, 0))
 		close(expired)
 	})

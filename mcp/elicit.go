@@ -3,6 +3,8 @@ package mcp
 import (
 	"context"
 	"slices"
+
+	"toolpipe/stream/goroutine"
 )
 
 // elicits says whether elicitation is declared.
@@ -27,7 +29,7 @@ func (s *Session) elicitation(m message, reply func([]byte)) {
 			reply(replyError(m.id, codeInternal, "too many questions at once"))
 			return
 		}
-		s.beside.Go(func() {
+		goroutine.StartIn(&s.beside, func() {
 			defer s.questions.Add(-1)
 			reply(replyResult(m.id, s.elicited(s.life, m.params)))
 		})

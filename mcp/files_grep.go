@@ -6,6 +6,8 @@ import (
 	"os"
 	"runtime"
 	"sync"
+
+	"toolpipe/stream/goroutine"
 )
 
 const (
@@ -127,14 +129,14 @@ func (g *grep) tree(ctx context.Context, p *place) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	for range min(4, runtime.GOMAXPROCS(0)) {
-		workers.Go(func() { g.work(ctx, jobs) })
+		goroutine.StartIn(&workers, func() { g.work(ctx, jobs) })
 	}
 	type ending struct {
 		left leftOut
 		err  error
 	}
 	walkEnd := make(chan ending, 1)
-	workers.Go(func() {
+	goroutine.StartIn(&workers, func() {
 		defer close(order)
 		defer close(jobs)
 		left, err := g.v.walk(ctx, dir, p.rel, func(w *walked) error { return g.deal(ctx, w, jobs, order) })

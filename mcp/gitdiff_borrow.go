@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 // borrowed is a git directory of ours with the repository's objects and
@@ -329,7 +331,7 @@ func (b *borrowed) run(ctx context.Context, read func(io.Reader) error, args ...
 	if err != nil {
 		return fmt.Errorf("git did not start: %w", reason(err))
 	}
-	stop := context.AfterFunc(ctx, func() { p.Kill(); r.SetReadDeadline(time.Now()) })
+	stop := goroutine.AfterContext(ctx, func() { p.Kill(); r.SetReadDeadline(time.Now()) })
 	defer stop()
 	if err = read(r); err != nil {
 		p.Kill()

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 // httpConn is the conn over Streamable HTTP, both eras: each request is a POST
@@ -57,7 +59,7 @@ func newHTTP(spec *Spec, in inbound, auth *authorization) (*httpConn, error) {
 	}
 	h := &httpConn{in: in, conns: newConnections(), auth: auth, origin: originOf(u), version: spec.Version, at: httpState{url: u}}
 	h.life, h.end = context.WithCancel(context.Background())
-	h.answers = outbox{send: h.respond, start: h.background.Go, full: in.unread}
+	h.answers = outbox{send: h.respond, start: func(f func()) { goroutine.StartIn(&h.background, f) }, full: in.unread}
 	h.fixed = http.Header{"User-Agent": {"toolpipe/" + spec.Version}}
 	for name, value := range spec.Headers {
 		h.fixed.Set(name, value)
@@ -155,7 +157,7 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *request, at httpState) ([]
 // cancelled (2025-11-25, basic/utilities/cancellation).
 func (h *httpConn) abandoned(ctx context.Context, r *request, id int64, at httpState, err error) error {
 	if ctx.Err() != nil && err != nil && r.method != "initialize" && mayHaveArrived(err) && at.revision != "" && at.revision != modernRevision {
-		h.farewells.Go(func() { // close waits for it, the end of ctx does not stop it
+		goroutine.StartIn(&h.farewells, func() { // close waits for it, the end of ctx does not stop it
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
 			h.tell(ctx, cancelled(id))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"toolpipe/stream"
+	"toolpipe/stream/goroutine"
 )
 
 // exchangeReader reads the response to one request.
@@ -202,7 +203,7 @@ func (x *exchangeReader) mine(id []byte) bool {
 // drain lets the connection be used again: a stream ends after the reply, and
 // if it does not at once, the connection is given up.
 func (x *exchangeReader) drain(r io.Reader) {
-	t := time.AfterFunc(drainTime, func() { x.cancel(nil) })
+	t := goroutine.AfterFunc(drainTime, func() { x.cancel(nil) })
 	defer t.Stop()
 	io.Copy(io.Discard, io.LimitReader(r, 64<<10))
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 // mux is the conn over a Transport: it gives requests their ids and replies
@@ -41,8 +43,8 @@ type reply struct {
 
 func newMux(t Transport, in inbound) *mux {
 	m := &mux{t: t, in: in, waiting: make(map[int64]*call), ended: make(chan struct{})}
-	m.answers = outbox{send: m.respond, start: func(f func()) { go f() }, full: in.unread}
-	go m.read()
+	m.answers = outbox{send: m.respond, start: goroutine.Start, full: in.unread}
+	goroutine.Start(m.read)
 	return m
 }
 

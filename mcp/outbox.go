@@ -50,16 +50,28 @@ func (o *outbox) put(response []byte) {
 
 // drain is a sender: it ends when nothing waits.
 func (o *outbox) drain() {
+	var sent []byte
+	for {
+		if sent = o.next(sent); sent == nil {
+			return
+		}
+		o.send(sent)
+	}
+}
+
+// next takes out what is to be sent after sent, nil for nothing.
+func (o *outbox) next(sent []byte) []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for len(o.waiting) > 0 {
-		response := o.waiting[0]
-		o.waiting[0] = nil
-		o.waiting = o.waiting[1:]
-		o.mu.Unlock()
-		o.send(response)
-		o.mu.Lock()
-		o.size -= len(response) + entryCost
+	if sent != nil {
+		o.size -= len(sent) + entryCost
 	}
-	o.senders--
+	if len(o.waiting) == 0 {
+		o.senders--
+		return nil
+	}
+	response := o.waiting[0]
+	o.waiting[0] = nil
+	o.waiting = o.waiting[1:]
+	return response
 }

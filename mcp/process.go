@@ -2,10 +2,13 @@ package mcp
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"sync"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 // Processes knows every child that was started through it, so that none
@@ -67,18 +70,36 @@ func (p *Processes) start(cmd *exec.Cmd, groupEnds bool) (*Process, error) {
 	if cmd.WaitDelay == 0 {
 		cmd.WaitDelay = waitDelay
 	}
+	cmd.Stdout, cmd.Stderr = recovering(cmd.Stdout), recovering(cmd.Stderr)
 	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, exited: make(chan struct{}), done: make(chan struct{})}
 	var err error
 	if pr.mark, err = startMarked(cmd); err != nil {
 		return nil, err
 	}
 	p.add(pr)
-	go pr.live()
+	goroutine.Start(pr.live)
 	return pr, nil
+}
+
+// recovering is w for package exec, which writes in a goroutine of its own to
+// what is no file.
+func recovering(w io.Writer) io.Writer {
+	if _, ok := w.(*os.File); ok || w == nil {
+		return w
+	}
+	return recoveringWriter{w}
+}
+
+type recoveringWriter struct{ io.Writer }
+
+func (w recoveringWriter) Write(p []byte) (int, error) {
+	defer goroutine.Recover()
+	return w.Writer.Write(p)
 }
 
 // live is the rest of a child's life.
 func (pr *Process) live() {
+	defer close(pr.done)
 	awaitExit(pr.cmd.Process.Pid)
 	pr.mu.Lock()
 	close(pr.exited)
@@ -89,7 +110,6 @@ func (pr *Process) live() {
 	err := pr.reap()
 	pr.owner.remove(pr)
 	pr.err = err
-	close(pr.done)
 }
 
 // reap collects the leader's status and waits, within the wait delay, for
@@ -262,10 +282,10 @@ func (p *Processes) Sweep(limit time.Duration) int {
 // awaitStarts waits until no start is under way.
 func (p *Processes) awaitStarts(limit time.Duration) {
 	started := make(chan struct{})
-	go func() {
+	goroutine.Start(func() {
 		p.starting.Wait()
 		close(started)
-	}()
+	})
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"toolpipe/stream/goroutine"
 )
 
 // Server offers tools that are Go functions. The built-in tools are Servers,
@@ -199,7 +201,7 @@ func (s *Server) run(ctx context.Context, name string, args json.RawMessage, pro
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			result, code, failure = nil, codeInternal, fmt.Sprintf("defect in tool %q: %v", name, p)
+			result, code, failure = nil, codeInternal, fmt.Sprintf("defect in tool %q: %v", name, goroutine.NewPanic(p))
 		}
 	}()
 	result, err := fn(ctx, args, progress)

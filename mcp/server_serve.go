@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 // Pipe connects to the server inside this process. Requests that need no tool
@@ -139,10 +141,10 @@ func newServing(ctx context.Context, s *Server, out func([]byte, bool)) *serving
 // settle waits for the calls that run, for d at most.
 func (v *serving) settle(d time.Duration) {
 	idle := make(chan struct{})
-	go func() {
+	goroutine.Start(func() {
 		v.calls.Wait()
 		close(idle)
-	}()
+	})
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -237,7 +239,7 @@ func (v *serving) call(m message, modern bool) {
 	v.running[id] = cancel
 	v.calls.Add(1)
 	v.mu.Unlock()
-	go func() {
+	goroutine.Start(func() {
 		defer v.calls.Done()
 		defer cancel()
 		result, code, failure := v.server.run(ctx, name, json.RawMessage(args), v.progress(member(m.params, "_meta", "progressToken")))
@@ -251,7 +253,7 @@ func (v *serving) call(m message, modern bool) {
 		default:
 			v.out(replyCall(m.id, result, modern), false)
 		}
-	}()
+	})
 }
 
 func replyCall(id []byte, r *Result, modern bool) []byte {

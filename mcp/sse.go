@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"toolpipe/stream"
+	"toolpipe/stream/goroutine"
 )
 
 // sse is the Transport of 2024-11-05: one event stream brings everything, and
@@ -53,7 +54,7 @@ func (s *Session) oldSSE(ctx context.Context, h *httpConn) error {
 func openSSE(ctx context.Context, h *httpConn) (*sse, error) {
 	t := &sse{h: h, at: httpState{url: h.state().url}}
 	t.ctx, t.end = context.WithCancel(h.life)
-	stop := context.AfterFunc(ctx, t.end)
+	stop := goroutine.AfterContext(ctx, t.end)
 	defer stop()
 	res, err := h.get(t.ctx, t.at, "")
 	if err != nil {
@@ -103,7 +104,7 @@ func (t *sse) endpoint() error {
 func (t *sse) Send(ctx context.Context, msg []byte) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(t.ctx, cancel)()
+	defer goroutine.AfterContext(t.ctx, cancel)()
 	sent := &countedBody{}
 	res, err := t.h.send(ctx, t.h.newPost(&request{}, msg, sent, t.at), true)
 	switch {
@@ -156,7 +157,7 @@ func (h *httpConn) listen() {
 	opened := make(chan struct{})
 	var once sync.Once
 	open := func() { once.Do(func() { close(opened) }) }
-	h.background.Go(func() {
+	goroutine.StartIn(&h.background, func() {
 		defer open()
 		lastID := ""
 		for failures := 0; failures < listenTries && h.life.Err() == nil; {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"syscall"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 // lastWords is how long a write that blocks may go on when the run is over: a
@@ -67,8 +69,8 @@ func (b *boundedWriter) wait(fd int) {
 func (b *boundedWriter) leave(p []byte) (int, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	defer context.AfterFunc(b.ctx, func() {
-		time.AfterFunc(lastWords, func() { cancel(context.Cause(b.ctx)) })
+	defer goroutine.AfterContext(b.ctx, func() {
+		goroutine.AfterFunc(lastWords, func() { cancel(context.Cause(b.ctx)) })
 	})()
 	n, err := waitFor(ctx, func() (int, error) { return b.file.Write(p) })
 	b.over = ctx.Err() != nil

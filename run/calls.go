@@ -3,7 +3,6 @@ package run
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/stream"
+	"toolpipe/stream/goroutine"
 )
 
 // caller answers the calls of a turn: it decides all of them in order, runs
@@ -216,13 +216,19 @@ func (c *caller) execute(ctx context.Context, l *loop, all []*pending) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
-	go func() {
+	goroutine.Start(func() {
 		defer close(done)
 		c.schedule(ctx, all, ready)
-	}()
+	})
 	var failed error
 	for i, p := range all {
-		<-ready[i]
+		select {
+		case <-ready[i]:
+		case <-done:
+		}
+		if p.answer == nil { // schedule has panicked
+			p.answer = tell(ResultUnknown, "outcome unknown: a defect of toolpipe")
+		}
 		if err := c.result(l, p); err != nil && failed == nil {
 			failed = err
 			cancel(failed) // stdout is gone: nothing more is run, and the log still gets every result
@@ -251,7 +257,7 @@ func (c *caller) schedule(ctx context.Context, all []*pending, ready []chan stru
 			continue
 		}
 		slots <- struct{}{}
-		running.Go(func() {
+		goroutine.StartIn(&running, func() {
 			c.run(ctx, p)
 			<-slots
 			close(ready[i])
@@ -272,7 +278,7 @@ func (c *caller) run(ctx context.Context, p *pending) {
 			p.answer = tell(ResultUnknown, "outcome unknown: a defect of toolpipe")
 			c.defectMu.Lock()
 			defer c.defectMu.Unlock()
-			c.defect = &Error{Status: StatusInternal, Message: fmt.Sprintf("defect: %v", r)}
+			c.defect = goroutine.NewPanic(r)
 		}
 	}()
 	if ctx.Err() != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"toolpipe/mcp"
+	"toolpipe/stream/goroutine"
 )
 
 // connectAll starts all servers side by side and lists their tools. required
@@ -23,14 +24,13 @@ func connectAll(ctx context.Context, servers []server, procs *Processes, hooks f
 			c.slots = make(chan struct{}, c.parallel)
 		}
 		box.conns = append(box.conns, c)
-		wg.Go(func() {
+		goroutine.StartIn(&wg, func() {
 			defer func() {
 				if c.err != nil && !c.optional {
 					required(c.failed())
 				}
 				ready(c.Name)
 			}()
-			defer recoverTo(&c.err)
 			c.connect(ctx, procs, hooks(&c.server))
 		})
 	}
@@ -90,7 +90,7 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	required := func(err error) {
 		cancel(err)
 		if r.cfg.Output == "messages" {
-			time.AfterFunc(owed, func() { stop(err) })
+			goroutine.AfterFunc(owed, func() { stop(err) })
 		} else {
 			stop(err)
 		}
@@ -99,10 +99,10 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 		required = func(error) {}
 	}
 	connected := make(chan struct{})
-	go func() {
+	goroutine.Start(func() {
 		defer close(connected)
 		r.box = connectAll(ctx, r.servers, r.cfg.Processes, r.hooks, required, r.face.serverReady)
-	}()
+	})
 	var data []byte
 	var err error
 	if r.cfg.readsInput(r.streams.InTerminal) {

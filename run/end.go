@@ -1,14 +1,20 @@
 package run
 
 import (
-	"fmt"
+	"context"
+	"errors"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 // end closes everything that was opened, writes the end event, and returns
 // what the run came to. Servers are ended after the last byte was written, so
 // that nobody waits for them to read an answer.
-func (r *runner) end(err error) error {
+func (r *runner) end(ctx context.Context, err error) error {
+	if p, ok := errors.AsType[*goroutine.Panic](context.Cause(ctx)); ok {
+		err = p // whatever it made of the run
+	}
 	if err == nil {
 		err = r.out.flush()
 	}
@@ -69,10 +75,10 @@ func (r *runner) endEvent(err error) *EndEvent {
 	return e
 }
 
-// recoverTo makes a panic of a goroutine the error of what it did, so that
+// recoverTo makes a panic of this goroutine the error of what it did, so that
 // the run can still end in order (status 70).
 func recoverTo(err *error) {
 	if p := recover(); p != nil {
-		*err = &Error{Status: StatusInternal, Message: fmt.Sprintf("defect: %v", p)}
+		*err = goroutine.NewPanic(p)
 	}
 }

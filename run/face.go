@@ -339,11 +339,15 @@ func (f *face) interrupted() {
 // that stop brings stops it, and returns when it goes on.
 func (f *face) suspend(stop <-chan func()) {
 	for halt := range stop {
-		f.mu.Lock()
-		f.live.erase(f.w)
-		halt()
-		f.mu.Unlock()
+		f.cleanly(halt)
 	}
+}
+
+func (f *face) cleanly(halt func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.live.erase(f.w)
+	halt()
 }
 
 // close takes the live line away for good.

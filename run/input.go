@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/stream"
+	"toolpipe/stream/goroutine"
 )
 
 const maxInput = 64 << 20
@@ -37,10 +38,10 @@ func readInput(ctx context.Context, in io.Reader, waiting func()) ([]byte, error
 	}
 	alive := make(chan struct{}, 1)
 	done := make(chan chunk, 1) // buffered: the reader may be left behind in a read
-	go func() {
+	goroutine.Start(func() {
 		data, err := readLimited(&pulse{in, alive}, "standard input", maxInput)
 		done <- chunk{data, err}
-	}()
+	})
 	timer := time.NewTimer(stdinAwaited)
 	defer timer.Stop()
 	for {

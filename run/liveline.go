@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 // liveLine is the last line of a terminal while something is awaited: what,
@@ -88,17 +90,21 @@ func elapsed(d time.Duration) string {
 
 // tick draws the live line from time to time while something is awaited.
 func (f *face) tick() {
-	for {
+	for goesOn := true; goesOn; {
 		time.Sleep(liveEvery)
-		f.mu.Lock()
-		if f.live.what == "" {
-			f.live.ticking = false
-			f.mu.Unlock()
-			return
-		}
-		f.redraw(time.Now())
-		f.mu.Unlock()
+		goesOn = f.tickOnce()
 	}
+}
+
+func (f *face) tickOnce() (goesOn bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.live.what == "" {
+		f.live.ticking = false
+		return false
+	}
+	f.redraw(time.Now())
+	return true
 }
 
 // redraw brings the end of the screen up to date. The caller holds mu.
@@ -119,7 +125,7 @@ func (f *face) await(what string) {
 	f.live.start(what)
 	if what != "" && f.live.enabled && !f.live.ticking {
 		f.live.ticking = true
-		go f.tick()
+		goroutine.Start(f.tick)
 	}
 }
 

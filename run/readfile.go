@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"toolpipe/stream/goroutine"
 )
 
 // fileKind says what a file may be that a flag or a key of the config names.
@@ -32,10 +34,10 @@ func waitFor[T any](ctx context.Context, f func() (T, error)) (T, error) {
 		err   error
 	}
 	done := make(chan result, 1)
-	go func() {
+	goroutine.Start(func() {
 		value, err := f()
 		done <- result{value, err}
-	}()
+	})
 	select {
 	case r := <-done:
 		return r.value, r.err

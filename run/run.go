@@ -32,6 +32,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/stream"
+	"toolpipe/stream/goroutine"
 )
 
 // Run does what cfg says and returns nil or an *Error, after the end event
@@ -46,13 +47,13 @@ func Run(ctx context.Context, cfg *Config, s Streams) error {
 	r := &runner{cfg: cfg, streams: s, began: time.Now(), out: &emitter{}}
 	err := r.open(ctx)
 	if cfg.Timeout > 0 {
-		defer time.AfterFunc(cfg.Timeout, func() { cancel(&overtime{cfg.Timeout, r.face.waits.text()}) }).Stop()
+		defer goroutine.AfterFunc(cfg.Timeout, func() { cancel(&overtime{cfg.Timeout, r.face.waits.text()}) }).Stop()
 	}
-	defer context.AfterFunc(ctx, r.face.interrupted)()
+	defer goroutine.AfterContext(ctx, r.face.interrupted)()
 	if err == nil {
 		err = r.guarded(ctx)
 	}
-	return r.end(err)
+	return r.end(ctx, err)
 }
 
 // runner is one run in progress.
@@ -99,7 +100,7 @@ func (r *runner) open(ctx context.Context) error {
 	}
 	r.out.outs = append(r.out.outs, r.face) // after stdout, with which it may share a screen
 	if r.streams.Suspend != nil {
-		go r.face.suspend(r.streams.Suspend)
+		goroutine.Start(func() { r.face.suspend(r.streams.Suspend) })
 	}
 	if err := c.validate(); err != nil {
 		return err

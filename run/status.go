@@ -140,7 +140,7 @@ func asError(err error) *Error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return &Error{Status: StatusInterrupted, Message: "cancelled", Signal: syscall.SIGTERM, Cause: err}
 	}
-	return &Error{Status: StatusInternal, Message: "defect: " + err.Error(), Cause: err}
+	return &Error{Status: StatusInternal, Message: "defect: " + err.Error(), Hints: []string{"this is an error of toolpipe itself; please report the line above"}, Cause: err}
 }
 
 // cause is err's last part, without the operation and the path that the

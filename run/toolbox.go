@@ -9,6 +9,7 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/stream"
+	"toolpipe/stream/goroutine"
 )
 
 // connection is a server and its session.
@@ -168,7 +169,7 @@ func (b *toolbox) close() {
 	var wg sync.WaitGroup
 	for _, c := range b.conns {
 		if c.session != nil {
-			wg.Go(func() { c.session.Close() })
+			goroutine.StartIn(&wg, func() { c.session.Close() })
 		}
 	}
 	wg.Wait()

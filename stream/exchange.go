@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 // maxResponse caps the bytes of one reply, as sent and as inflated.
@@ -131,14 +133,14 @@ func (x *exchange) httpRequest(ctx context.Context) *http.Request {
 func (c *Client) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
 	done := make(chan struct{})
 	c.draining = done
-	go func() {
+	goroutine.Start(func() {
 		defer close(done)
-		stop := time.AfterFunc(time.Second, func() { cancel(nil) })
+		stop := goroutine.AfterFunc(time.Second, func() { cancel(nil) })
 		io.CopyN(io.Discard, body, 256<<10)
 		stop.Stop()
 		body.Close()
 		cancel(nil)
-	}()
+	})
 }
 
 // refused turns an answer with another status than 2xx into an error.

@@ -3,6 +3,8 @@ package stream
 import (
 	"sync"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 // idleTimer bounds the time without useful data. It runs only while a read
@@ -21,7 +23,7 @@ type idleTimer struct {
 
 func newIdleTimer(limit time.Duration, expired func()) *idleTimer {
 	t := &idleTimer{limit: limit, left: limit}
-	t.timer = time.AfterFunc(limit, expired)
+	t.timer = goroutine.AfterFunc(limit, expired)
 	t.timer.Stop()
 	return t
 }

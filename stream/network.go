@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"toolpipe/stream/goroutine"
 )
 
 const (
@@ -69,14 +71,14 @@ func (n *network) warm(ctx context.Context) {
 	}
 	a := &aheadConn{ready: make(chan struct{})}
 	n.ahead = a
-	go func() {
+	goroutine.Start(func() {
 		defer close(a.ready)
 		if n.endpoint.url.Scheme == "https" {
 			a.conn, _ = n.handshake(ctx, "tcp", hostPort(n.endpoint.url))
 		} else {
 			a.conn, _ = n.dialer.DialContext(ctx, "tcp", hostPort(n.endpoint.url))
 		}
-	}()
+	})
 }
 
 func hostPort(u *url.URL) string {
@@ -105,7 +107,7 @@ func (n *network) takeAhead(ctx context.Context, addr string) net.Conn {
 		}
 	case <-ctx.Done():
 	}
-	go a.discard()
+	goroutine.Start(a.discard)
 	return nil
 }
 
@@ -161,7 +163,7 @@ func (n *network) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.ahead != nil {
-		go n.ahead.discard()
+		goroutine.Start(n.ahead.discard)
 		n.ahead = nil
 	}
 	n.dialled = true

@@ -1,0 +1,113 @@
+// Package goroutine starts the goroutines of this program, so that a panic in
+// any of them ends the run in order. A panic that nobody recovers ends the
+// process at once with status 2: without an end event, with children left
+// behind, and with a trace that may show an argument or a key.
+//
+// Every other package uses it instead of the go statement, time.AfterFunc,
+// context.AfterFunc and sync.WaitGroup.Go. It knows none of them.
+package goroutine
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+var handler atomic.Pointer[func(*Panic)]
+
+// OnPanic has handle called for every panic from now on, by the goroutine
+// that panicked, when its deferred calls have run. As long as nothing is set
+// a panic ends the process as usual.
+func OnPanic(handle func(*Panic)) { handler.Store(&handle) }
+
+// Start calls f in a goroutine of its own.
+func Start(f func()) {
+	go func() {
+		defer Recover()
+		f()
+	}()
+}
+
+// StartIn is Start, and group waits for f.
+func StartIn(group *sync.WaitGroup, f func()) {
+	group.Add(1)
+	Start(func() {
+		defer group.Done()
+		f()
+	})
+}
+
+// AfterFunc is time.AfterFunc.
+func AfterFunc(d time.Duration, f func()) *time.Timer {
+	return time.AfterFunc(d, func() {
+		defer Recover()
+		f()
+	})
+}
+
+// AfterContext is context.AfterFunc.
+func AfterContext(ctx context.Context, f func()) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		defer Recover()
+		f()
+	})
+}
+
+// Recover is deferred where the standard library calls this program in a
+// goroutine that it has started itself.
+func Recover() {
+	handle := handler.Load()
+	if handle == nil {
+		return
+	}
+	if p := recover(); p != nil {
+		(*handle)(NewPanic(p))
+	}
+}
+
+// Panic tells of a panic by its kind and its place in the source. It holds no
+// data: what was passed to panic may be an argument or a key.
+type Panic struct {
+	kind  string
+	place []string // the innermost first
+}
+
+// NewPanic describes p, which a deferred function has just recovered.
+func NewPanic(p any) *Panic {
+	d := &Panic{kind: fmt.Sprintf("panic with a value of type %T", p)}
+	if e, ok := p.(runtime.Error); ok {
+		d.kind = e.Error() // types, lengths and indices
+	}
+	callers := make([]uintptr, 64)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
+	for inside := false; len(d.place) < 4; {
+		f, more := frames.Next()
+		switch fromRuntime := strings.HasPrefix(f.Function, "runtime."); {
+		case f.Function == "runtime.gopanic":
+			inside = true
+		case inside && !fromRuntime && f.File != "":
+			pack, _, _ := strings.Cut(path.Base(f.Function), ".")
+			d.place = append(d.place, fmt.Sprintf("%s/%s:%d", pack, path.Base(f.File), f.Line))
+		}
+		if !more {
+			break
+		}
+	}
+	return d
+}
+
+func (p *Panic) Error() string {
+	if len(p.place) == 0 {
+		return p.kind
+	}
+	s := p.kind + ", at " + p.place[0]
+	if len(p.place) > 1 {
+		s += ", called from " + strings.Join(p.place[1:], ", ")
+	}
+	return s
+}
