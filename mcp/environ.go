@@ -26,7 +26,10 @@ func childName(name string) bool {
 
 // modelKey names what only set can give to a child: the model's key is not a
 // tool's business.
-func modelKey(name string) bool { return name == "TOOLPIPE_API_KEY" || name == "OPENAI_API_KEY" }
+func modelKey(name string) bool { return slices.Contains(ModelKeys, name) }
+
+// ModelKeys are the usual names of variables that hold a model's key.
+var ModelKeys = []string{"TOOLPIPE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"}
 
 // ChildEnv is the environment of a child: of environ the allow-listed names
 // and those in inherit, then what set says. PATH keeps its absolute elements

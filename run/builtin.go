@@ -12,11 +12,11 @@ import (
 // shell and fetch. They are trusted: their annotations are ours. --tool-timeout
 // bounds what shell and fetch do themselves, so that the answer to a call that
 // takes longer is theirs and its outcome is known.
-func (c *Config) builtinServers(s *settings, warn warner) ([]server, error) {
+func (c *Config) builtinServers(s *settings, protected []string, warn warner) ([]server, error) {
 	var all []server
 	filesRoot := ""
 	for _, f := range c.FileRoots {
-		srv, err := c.filesServer(s, f, warn)
+		srv, err := c.filesServer(f, protected, warn)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +61,7 @@ func builtin(name string, local *mcp.Server, root string) server {
 }
 
 // filesServer is the server of one --files [NAME=]DIR.
-func (c *Config) filesServer(s *settings, value string, warn warner) (server, error) {
+func (c *Config) filesServer(value string, protected []string, warn warner) (server, error) {
 	name, root, named := strings.Cut(value, "=")
 	if !named || strings.ContainsAny(name, "/.: \t'\"") {
 		name, root, named = "files", value, false
@@ -82,7 +82,7 @@ func (c *Config) filesServer(s *settings, value string, warn warner) (server, er
 		return server{}, usage("--files: %v", err)
 	}
 	local, err := mcp.Files(mcp.FilesSpec{
-		Name: name, Root: dir, Anyway: c.FilesAnyway, Home: c.getenv("HOME"), Protected: c.ownFiles(s),
+		Name: name, Root: dir, Anyway: c.FilesAnyway, Home: c.getenv("HOME"), Protected: protected,
 		Environ: c.Environ, Processes: c.Processes, Version: c.Version,
 		Warn: func(code, message string) { warn(code, name, message) },
 	})
@@ -96,8 +96,8 @@ func (c *Config) filesServer(s *settings, value string, warn warner) (server, er
 }
 
 // ownFiles are the files that govern this run or record it: no tool of ours
-// reads or writes them, whatever the approvals (security.md R8, E.18).
-func (c *Config) ownFiles(s *settings) []string {
+// reads or writes them, whatever the approvals.
+func (c *Config) ownFiles(s *settings, servers []server) []string {
 	var files []string
 	add := func(paths ...string) {
 		for _, p := range paths {
@@ -113,5 +113,8 @@ func (c *Config) ownFiles(s *settings) []string {
 	add(c.Policies...)
 	add(s.policies...)
 	add(c.ServerConfigs...)
+	for i := range servers {
+		add(servers[i].keyFile)
+	}
 	return files
 }

@@ -98,7 +98,7 @@ func (s *settings) parse(c *Config, doc value) (err error) {
 		case "models":
 			err = s.parseProfiles(m.value)
 		case "mcpServers":
-			s.servers, err = parseServers(c, m.value, true, s.warn)
+			s.servers, err = parseServers(c, m.value, true, nil, s.warn)
 		case "auto_approve":
 			err = s.parseAutoApprove(m.value)
 		case "policy":

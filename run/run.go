@@ -152,7 +152,7 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 	if r.servers, err = c.configuredServers(r.settings, r.warn); err != nil {
 		return err
 	}
-	builtins, err := c.builtinServers(r.settings, r.warn)
+	builtins, err := c.builtinServers(r.settings, c.ownFiles(r.settings, r.servers), r.warn)
 	if err != nil {
 		return err
 	}

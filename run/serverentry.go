@@ -1,6 +1,7 @@
 package run
 
 import (
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +13,8 @@ import (
 type entry struct {
 	server
 	c        *Config
-	own      bool // the user's own config: strict, and may grant trust
+	own      bool     // the user's own config: strict, and may grant trust
+	keys     []string // variables that hold a model's key, which only the user's own config may name
 	warn     func(code, server, message string)
 	args     []string
 	written  []string // args as they stand in the file
@@ -201,15 +203,19 @@ func (e *entry) oauth(v value) (*mcp.ClientCredentials, error) {
 			cc.Secret = s
 		case "client_secret_env":
 			var ok bool
-			if cc.Secret, ok = e.c.lookupEnv(s); !ok {
+			if cc.Secret, ok, err = e.variable(m.value, s); err != nil {
+				return nil, err
+			} else if !ok {
 				return nil, m.errorf("the variable %q is not set", s)
 			}
 		case "private_key_file":
-			pem, err := ruleFile.read(m.origin()+": private_key_file", s, 1<<20)
-			if err != nil {
+			if !filepath.IsAbs(s) { // as the policies of a config: from where the file is that names it
+				s = filepath.Join(filepath.Dir(m.doc.name), s)
+			}
+			if cc.PrivateKey, err = ruleFile.read(m.origin()+": private_key_file", s, 1<<20); err != nil {
 				return nil, err
 			}
-			cc.PrivateKey = pem
+			e.keyFile = s
 		case "algorithm":
 			cc.Algorithm = s
 		case "issuer":
@@ -234,7 +240,10 @@ func (e *entry) finish(at value) error {
 	if e.token != "" {
 		e.Bearer = e.token
 	} else if e.authEnv != "" {
-		token, ok := e.c.lookupEnv(e.authEnv)
+		token, ok, err := e.variable(at, e.authEnv)
+		if err != nil {
+			return err
+		}
 		if !ok || token == "" {
 			return at.errorf("server %q: the variable %q of auth_env is not set", e.Name, e.authEnv)
 		}
@@ -255,6 +264,19 @@ func (e *entry) finish(at value) error {
 	return nil
 }
 
+// variable looks up what an entry names. A model's key is no business of a
+// server that somebody else's file describes: a repository's file could send
+// it anywhere.
+func (e *entry) variable(at value, name string) (v string, set bool, err error) {
+	if !e.own && slices.Contains(e.keys, name) {
+		err := at.errorf("server %q: the variable %q holds a model's key, which only your own config gives to a server", e.Name, name)
+		err.Hints = []string{"a server that is meant to have it goes into mcpServers of your own config; for a token of its own use a variable of another name"}
+		return "", false, err
+	}
+	v, set = e.c.lookupEnv(name)
+	return v, set, nil
+}
+
 // expand replaces ${VAR} and ${VAR:-default}. A variable that is not set and
 // has no default is an error naming it; values are never shown.
 func (e *entry) expand(at value, s string) (string, error) {
@@ -271,7 +293,10 @@ func (e *entry) expand(at value, s string) (string, error) {
 		}
 		name, fallback, hasFallback := strings.Cut(name, ":-")
 		name = strings.TrimPrefix(name, "env:") // VS Code
-		v, set := e.c.lookupEnv(name)
+		v, set, err := e.variable(at, name)
+		if err != nil {
+			return "", err
+		}
 		if v == "" && hasFallback {
 			v = fallback
 		} else if !set {

@@ -22,6 +22,7 @@ type server struct {
 	tools        []string // globs over the server's own names; nil: all
 	exclude      []string
 	instructions *bool  // nil: as trusted
+	keyFile      string // that its oauth names
 	root         string // what relative paths of its arguments start from
 	origin       string // where it was configured, for the warning when it is shadowed
 	shown        string // URL or command as configured, ${VAR} not expanded; "": as it is
@@ -167,8 +168,9 @@ func legalName(s string) string {
 }
 
 // parseServers reads the servers of a config file or of another host's file.
-// own is the user's own config: there unknown keys are errors and trust counts.
-func parseServers(c *Config, v value, own bool, warn func(code, server, message string)) ([]server, error) {
+// own is the user's own config: there unknown keys are errors, trust counts,
+// and keys, the variables with a model's key, may be named.
+func parseServers(c *Config, v value, own bool, keys []string, warn func(code, server, message string)) ([]server, error) {
 	if v.kind() != '{' {
 		return nil, v.errorf("the servers are not an object of names")
 	}
@@ -180,7 +182,7 @@ func parseServers(c *Config, v value, own bool, warn func(code, server, message 
 		if slices.Contains(reserved, m.key) {
 			return nil, m.at.errorf("the name %q is reserved for a built-in server", m.key)
 		}
-		e := entry{c: c, own: own, warn: warn, server: server{Spec: mcp.Spec{Name: m.key}, origin: m.at.origin()}}
+		e := entry{c: c, own: own, keys: keys, warn: warn, server: server{Spec: mcp.Spec{Name: m.key}, origin: m.at.origin()}}
 		if err := e.parse(m.value); err != nil {
 			return nil, err
 		}
@@ -197,7 +199,7 @@ func parseServers(c *Config, v value, own bool, warn func(code, server, message 
 
 // loadServers reads a file of --mcp-config: mcpServers (Claude Desktop,
 // .mcp.json, Cursor, Gemini), servers (VS Code) or mcp (opencode).
-func (c *Config) loadServers(path string, warn func(code, server, message string)) ([]server, error) {
+func (c *Config) loadServers(path string, keys []string, warn func(code, server, message string)) ([]server, error) {
 	doc, err := readDocument("--mcp-config", path)
 	if err != nil {
 		return nil, err
@@ -213,7 +215,7 @@ func (c *Config) loadServers(path string, warn func(code, server, message string
 			v = inner
 		}
 		found = true
-		s, err := parseServers(c, v, false, warn)
+		s, err := parseServers(c, v, false, keys, warn)
 		if err != nil {
 			return nil, err
 		}
@@ -244,7 +246,7 @@ func (c *Config) configuredServers(s *settings, warn func(code, server, message 
 		add(srv)
 	}
 	for _, path := range c.ServerConfigs {
-		servers, err := c.loadServers(path, warn)
+		servers, err := c.loadServers(path, c.keyNames(s), warn)
 		if err != nil {
 			return nil, err
 		}
@@ -307,9 +309,10 @@ func (c *Config) applyServerFlags(settings *settings, all []server) error {
 		}
 		s.Bearer = token
 	}
+	keys := c.keyNames(settings) // whichever this run uses, none is a tool's business
 	for i := range all {
 		s := &all[i]
-		s.InheritEnv = withoutKey(c, settings, s.InheritEnv)
+		s.InheritEnv = slices.DeleteFunc(slices.Clone(s.InheritEnv), func(name string) bool { return slices.Contains(keys, name) })
 		s.Environ, s.Version, s.Elicit = c.Environ, c.Version, c.Elicit
 		if c.ToolTimeout > 0 {
 			s.ToolTimeout = c.ToolTimeout
@@ -338,20 +341,17 @@ func bareHost(s string) string {
 	return u.Hostname()
 }
 
-// withoutKey keeps the model's key from a server whose entry inherits it: the
-// one of --key-env and those of all profiles, whichever this run uses.
-func withoutKey(c *Config, settings *settings, names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		if c.KeyEnv != nil && name == *c.KeyEnv {
-			return true
-		}
-		for _, p := range settings.profiles {
-			if name == p.keyEnv {
-				return true
-			}
-		}
-		return false
-	})
+// keyNames are the variables that hold a model's key: the usual ones, that of
+// --key-env and those of all profiles.
+func (c *Config) keyNames(s *settings) []string {
+	names := slices.Clone(mcp.ModelKeys)
+	if c.KeyEnv != nil {
+		names = append(names, *c.KeyEnv)
+	}
+	for _, p := range s.profiles {
+		names = append(names, p.keyEnv)
+	}
+	return names
 }
 
 func knownServers(all []server) []string {
