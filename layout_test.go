@@ -18,13 +18,13 @@ import (
 // standard library. A change here is a change of design and belongs into the
 // same commit (DESIGN part 8).
 var imports = map[string][]string{
-	".":       {"toolpipe/run", "toolpipe/stream/goroutine", "github.com/spf13/pflag", "github.com/mattn/go-isatty"},
-	"run":     {"toolpipe/approve", "toolpipe/mcp", "toolpipe/stream", "toolpipe/stream/goroutine"},
-	"mcp":     {"toolpipe/stream", "toolpipe/stream/goroutine", "github.com/tidwall/gjson"},
-	"stream":  {"toolpipe/stream/goroutine", "github.com/tidwall/gjson"},
-	"approve": {"toolpipe/stream/goroutine"},
-
+	".":                {"toolpipe/run", "toolpipe/stream/goroutine", "github.com/spf13/pflag", "github.com/mattn/go-isatty"},
+	"run":              {"toolpipe/approve", "toolpipe/mcp", "toolpipe/stream", "toolpipe/stream/goroutine", "toolpipe/stream/jsontext"},
+	"mcp":              {"toolpipe/stream", "toolpipe/stream/goroutine", "toolpipe/stream/jsontext"},
+	"stream":           {"toolpipe/stream/goroutine", "toolpipe/stream/jsontext", "github.com/tidwall/gjson"},
 	"stream/goroutine": {},
+	"stream/jsontext":  {},
+	"approve":          {"toolpipe/stream/goroutine", "toolpipe/stream/jsontext"},
 }
 
 // sseOnly is all that mcp may use of stream: there is one SSE reader, and

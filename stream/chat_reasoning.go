@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/jsontext"
 )
 
 // reasoningEcho collects what a model thought in the form that it goes back
@@ -67,8 +69,8 @@ func (e *reasoningEcho) opaque(d *chatDecoder) Opaque {
 		o.json = append(o.json, strings.Join(e.details, ",")...)
 		o.json = append(o.json, ']')
 	case len(e.text) > 0:
-		o.json = append(appendQuoted(o.json, e.field), ':')
-		o.json = appendQuoted(o.json, e.text)
+		o.json = append(jsontext.AppendQuoted(o.json, e.field), ':')
+		o.json = jsontext.AppendQuoted(o.json, e.text)
 	}
 	if d.think.tagged {
 		o.text = d.think.asItCame(d.text.parts())

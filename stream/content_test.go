@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"toolpipe/stream/jsontext"
 )
 
 func TestAppendChatMessage(t *testing.T) {
@@ -67,71 +69,36 @@ func TestEncodedOnce(t *testing.T) {
 	}
 }
 
-func FuzzQuoted(f *testing.F) {
-	f.Add("a\"\\\x00\x1f\u2028\xff\xc3\U0001f600")
-	f.Fuzz(func(t *testing.T, s string) {
-		literal := appendQuoted(nil, s)
-		var back string
-		if err := json.Unmarshal(literal, &back); err != nil {
-			t.Fatalf("%q: %v", literal, err)
-		}
-		if want := strings.ToValidUTF8(s, "\ufffd"); utf8.ValidString(s) && back != s || strings.ReplaceAll(back, "\ufffd", "") != strings.ReplaceAll(want, "\ufffd", "") {
-			t.Errorf("%q came back as %q", s, back)
-		}
-		n, ok := literalLen(literal[1:])
-		if !ok || n != len(literal)-2 {
-			t.Errorf("literalLen(%q) = %d, %v", literal[1:], n, ok)
-		}
-		if got := string(appendUnquoted(nil, literal[1:len(literal)-1])); got != back {
-			t.Errorf("unquoted %q, want %q", got, back)
-		}
-	})
-}
-
-// The reader of literals takes and means what encoding/json does.
+// The fast way of a stream takes a literal for what encoding/json takes it
+// for, or leaves it to the slow way.
 func FuzzLiteral(f *testing.F) {
 	f.Add([]byte(`a\n\u00e9\ud83d\ude00\ud83dx\udfff"`))
 	f.Add([]byte("0123456\"8"))
 	f.Fuzz(func(t *testing.T, s []byte) {
-		n, ok := literalLen(s)
-		var want string
-		end := -1
-		for i := range s {
-			if s[i] == '"' && json.Unmarshal([]byte(`"`+string(s[:i+1])), &want) == nil {
-				end = i
-				break
+		var shape chunkShape
+		data := append([]byte{'"'}, s...)
+		text, n, ok := shape.literal(s)
+		if ok {
+			var want string
+			if err := json.Unmarshal(data[:n+2], &want); err != nil || utf8.Valid(s[:n]) && string(text) != want {
+				t.Fatalf("literal(%q) = %q, %d; want %q, %v", data, text, n, want, err)
 			}
 		}
-		if ok != (end >= 0) || (ok && n != end) {
-			t.Fatalf("literalLen(%q) = %d, %v; want %d", s, n, ok, end)
-		}
-		var scratch []byte
-		unquoted := appendUnquoted(nil, s[:n])
-		text, m, fine := readLiteral(s, &scratch)
-		if fine && (!ok || m != n || string(text) != string(unquoted)) || !fine && ok && nextHalf(unquoted) < 0 && utf8.Valid(s[:n]) {
-			t.Errorf("readLiteral(%q) = %q, %d, %v", s, text, m, fine)
-		}
-		if ok && utf8.Valid(s[:n]) {
-			var j joiner
-			if got := string(j.next(unquoted)) + string(j.end()); got != want {
-				t.Errorf("%q: %q, want %q", s[:n], got, want)
-			}
-		}
-		if valid(s) != json.Valid(s) && len(s) < maxDepth {
+		if valid(s) != json.Valid(s) && len(s) < fromEndpoint.Depth {
 			t.Errorf("valid(%q) = %v", s, valid(s))
 		}
 	})
 }
 
 func TestDepth(t *testing.T) {
-	deep := strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1)
+	deep := strings.Repeat("[", fromEndpoint.Depth+1) + strings.Repeat("]", fromEndpoint.Depth+1)
 	if valid([]byte(deep)) || !valid([]byte(deep[1:len(deep)-1])) {
 		t.Error("the depth is not capped")
 	}
 	if valid([]byte(strings.Repeat("[", 50<<20))) {
 		t.Error("unclosed brackets are valid")
 	}
-	if !valid([]byte(`"` + strings.Repeat("[", 2*maxDepth) + `"`)) {
+	if !valid([]byte(`"` + strings.Repeat("[", 2*fromEndpoint.Depth) + `"`)) {
 		t.Error("brackets in a string count")
 	}
 }
@@ -167,7 +134,7 @@ func TestThinkTags(t *testing.T) {
 			// With tags the message goes back as it came.
 			w := &segments{}
 			(&chatEncoder{}).message(w, &got.reply.Message)
-			if want := string(appendQuoted(nil, test.in)); !strings.Contains(string(w.flat()), want) {
+			if want := string(jsontext.AppendQuoted(nil, test.in)); !strings.Contains(string(w.flat()), want) {
 				t.Errorf("%q goes back as %s", test.in, w.flat())
 			}
 		}

@@ -50,8 +50,6 @@ func decode(t testing.TB, in bodyIn) decoded {
 			d.shape.off = in.slow
 		case *messagesDecoder:
 			d.shape.off = in.slow
-		case *responsesDecoder:
-			d.shape.off = in.slow
 		}
 		return dec
 	}

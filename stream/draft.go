@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"toolpipe/stream/jsontext"
 )
 
 // errEnd is what a decoder returns at the dialect's end marker.
@@ -93,10 +95,10 @@ func (d *draft) addReasoning(delta []byte) error {
 
 // addLiteral is add with the inner text of a JSON string literal.
 func (d *draft) addLiteral(raw []byte, add func([]byte) error) error {
-	if plainLen(raw) == len(raw) {
+	if jsontext.PlainLen(raw) == len(raw) {
 		return add(raw)
 	}
-	d.scratch = appendUnquoted(d.scratch[:0], raw)
+	d.scratch = jsontext.AppendHalves(d.scratch[:0], raw)
 	return add(d.scratch)
 }
 
@@ -226,7 +228,7 @@ func (c *chunks) appendInner(dst []byte, from, to int) []byte {
 	for _, p := range c.parts() {
 		n := len(p.Text)
 		if from < n && to > 0 {
-			dst = appendInner(dst, p.Text[max(from, 0):min(to, n)])
+			dst = jsontext.AppendInner(dst, p.Text[max(from, 0):min(to, n)])
 		}
 		from, to = from-n, to-n
 	}

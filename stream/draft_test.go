@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"toolpipe/stream/jsontext"
 )
 
 // A text that is only passed on is kept as far as a next request may need it:
@@ -65,7 +67,7 @@ func TestTextInPieces(t *testing.T) {
 				}
 				var got []byte
 				for _, p := range c.parts() {
-					got = appendInner(got, p.Text)
+					got = jsontext.AppendInner(got, p.Text)
 				}
 				if string(got) != text {
 					t.Fatalf("%q after %d bytes, in steps of %d: %d bytes became %d", char, shift, step, len(text), len(got))

@@ -2,27 +2,19 @@ package stream
 
 import (
 	"bytes"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"toolpipe/stream/jsontext"
 )
 
 // A half is one of the two surrogates that \u escapes write a character beyond
 // U+FFFF with. An endpoint may cut its text between them, which servers do
 // that count in UTF-16, or send one without the other. Until its other half
 // comes, a half stands as the three bytes that UTF-8 would have for it. These
-// are not UTF-8, so arguments that keep one are refused by whoever reads them
-// (DESIGN part 5); a U+FFFD in its place would run.
-
-// half returns the half that b begins with, -1 if there is none.
-func half(b []byte) rune {
-	if len(b) < 3 || b[0] != 0xed || b[1] < 0xa0 || b[1] > 0xbf || b[2]&0xc0 != 0x80 {
-		return -1
-	}
-	return 0xd000 | rune(b[1]&0x3f)<<6 | rune(b[2]&0x3f)
-}
+// are not UTF-8, so arguments that keep one are refused by whoever reads them;
+// with a U+FFFD in its place they would be run.
 
 // lastHalf returns the half that b ends with, -1 if there is none.
-func lastHalf(b []byte) rune { return half(b[max(len(b)-3, 0):]) }
+func lastHalf(b []byte) rune { return jsontext.Half(b[max(len(b)-3, 0):]) }
 
 // nextHalf returns where the first half in b is, -1 if there is none.
 func nextHalf(b []byte) int {
@@ -31,28 +23,16 @@ func nextHalf(b []byte) int {
 		if n < 0 {
 			return -1
 		}
-		if i += n; half(b[i:]) >= 0 {
+		if i += n; jsontext.Half(b[i:]) >= 0 {
 			return i
 		}
 	}
 }
 
-// appendUnit appends a code unit of UTF-16; a half is joined with its other
-// half at the end of dst.
-func appendUnit(dst []byte, r rune) []byte {
-	if !utf16.IsSurrogate(r) {
-		return utf8.AppendRune(dst, r)
-	}
-	if whole := utf16.DecodeRune(lastHalf(dst), r); whole != utf8.RuneError {
-		return utf8.AppendRune(dst[:len(dst)-3], whole)
-	}
-	return append(dst, 0xed, 0x80|byte(r>>6&0x3f), 0x80|byte(r&0x3f))
-}
-
 // appendPiece appends the next piece of a text that was cut anywhere.
 func appendPiece(dst, piece []byte) []byte {
-	if r := half(piece); r >= 0 {
-		dst, piece = appendUnit(dst, r), piece[3:]
+	if r := jsontext.Half(piece); r >= 0 {
+		dst, piece = jsontext.AppendUnit(dst, r), piece[3:]
 	}
 	return append(dst, piece...)
 }
@@ -79,7 +59,7 @@ func (j *joiner) join(piece []byte) []byte {
 	}
 	text := j.scratch[:0]
 	if j.high != 0 {
-		text = appendUnit(text, j.high)
+		text = jsontext.AppendUnit(text, j.high)
 		j.high = 0
 	}
 	text = appendPiece(text, piece)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"net/http"
 	"strings"
+
+	"toolpipe/stream/jsontext"
 )
 
 // messagesDialect is Anthropic's /v1/messages.
@@ -312,7 +314,7 @@ func appendToolUse(dst []byte, c *Call, others []member) []byte {
 	dst = append(dst, `{"type":"tool_use","id":"`...)
 	dst = append(dst, messagesID(c.ID)...)
 	dst = append(dst, `","name":`...)
-	dst = appendQuoted(dst, c.Name)
+	dst = jsontext.AppendQuoted(dst, c.Name)
 	dst = append(dst, `,"input":`...)
 	dst = append(dst, bytes.TrimSpace(sentArguments(c.Arguments))...)
 	if len(others) > 0 {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/jsontext"
 )
 
 // messagesDecoder reads the events of a streamed message, or a whole one.
@@ -273,9 +275,9 @@ func (d *messagesDecoder) appendBlock(w []byte, b *messagesBlock) []byte {
 		return append(w, `"}`...)
 	case "thinking":
 		w = append(w, `{"type":"thinking","thinking":`...)
-		w = appendQuoted(w, b.thinking)
+		w = jsontext.AppendQuoted(w, b.thinking)
 		w = append(w, `,"signature":`...)
-		w = appendQuoted(w, b.signature)
+		w = jsontext.AppendQuoted(w, b.signature)
 		return append(w, '}')
 	case "tool_use":
 		return appendToolUse(w, &b.call, b.others)

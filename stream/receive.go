@@ -116,11 +116,11 @@ func valueLen(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
-			n, ok := literalLen(b[i+1:])
-			if !ok {
-				return len(b)
+			for i++; i < len(b) && b[i] != '"'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
 			}
-			i += n + 1
 		case '{', '[':
 			depth++
 		case '}', ']':

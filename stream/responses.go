@@ -2,6 +2,8 @@ package stream
 
 import (
 	"net/http"
+
+	"toolpipe/stream/jsontext"
 )
 
 // responsesDialect is OpenAI's /v1/responses, without state on the server.
@@ -169,11 +171,11 @@ func (e *responsesEncoder) assistant(w *segments, m *Message) {
 
 func appendFunctionCall(dst []byte, c *Call) []byte {
 	dst = append(dst, `{"type":"function_call","call_id":`...)
-	dst = appendQuoted(dst, c.ID)
+	dst = jsontext.AppendQuoted(dst, c.ID)
 	dst = append(dst, `,"name":`...)
-	dst = appendQuoted(dst, c.Name)
+	dst = jsontext.AppendQuoted(dst, c.Name)
 	dst = append(dst, `,"arguments":`...)
-	dst = appendQuoted(dst, sentArguments(c.Arguments))
+	dst = jsontext.AppendQuoted(dst, sentArguments(c.Arguments))
 	return append(dst, '}')
 }
 

@@ -10,7 +10,6 @@ import (
 // responsesDecoder reads the events of a streamed response, or a whole one.
 type responsesDecoder struct {
 	*draft
-	shape chunkShape
 	items []*responsesItem
 	seen  bool // a response began
 	done  bool
@@ -28,13 +27,9 @@ type responsesItem struct {
 }
 
 func (d *responsesDecoder) event(ev Event) error {
-	if text, ok := d.shape.match(ev); ok {
-		return d.addText(text)
-	}
 	if string(bytes.TrimSpace(ev.Data)) == "[DONE]" {
 		return errEnd
 	}
-	d.shape.forget()
 	if !valid(ev.Data) {
 		return badEvent(ev)
 	}
@@ -58,7 +53,7 @@ func (d *responsesDecoder) event(ev Event) error {
 		return d.itemDone(d.item(root), root.Get("item"))
 	}
 	if strings.HasSuffix(kind, ".delta") {
-		return d.delta(ev, root, strings.TrimSuffix(kind, ".delta"))
+		return d.delta(root, strings.TrimSuffix(kind, ".delta"))
 	}
 	if strings.HasSuffix(kind, ".done") {
 		return d.textDone(root, strings.TrimSuffix(kind, ".done"))
@@ -114,7 +109,7 @@ func partKey(kind string, event gjson.Result) string {
 
 // delta takes a piece of a part. Kinds that are unknown are the server's
 // own doings.
-func (d *responsesDecoder) delta(ev Event, root gjson.Result, kind string) error {
+func (d *responsesDecoder) delta(root gjson.Result, kind string) error {
 	delta := root.Get("delta")
 	add := d.partSink(kind)
 	if add == nil && kind != "response.function_call_arguments" && kind != "response.custom_tool_call_input" {
@@ -129,9 +124,6 @@ func (d *responsesDecoder) delta(ev Event, root gjson.Result, kind string) error
 	}
 	if key := partKey(kind, root); len(piece) > 0 && !strings.Contains(it.streamed, key) {
 		it.streamed += key
-	}
-	if kind == "response.output_text" && delta.Type == gjson.String && len(delta.Raw) > 2 {
-		d.shape.learn(ev, delta)
 	}
 	return add(piece)
 }

@@ -3,6 +3,8 @@ package stream
 import (
 	"io"
 	"strconv"
+
+	"toolpipe/stream/jsontext"
 )
 
 // segments is a growing text whose long parts are not copied: they are kept
@@ -18,10 +20,10 @@ const longText = 16 << 10
 
 func (s *segments) str(text string)    { s.cur = append(s.cur, text...) }
 func (s *segments) int(n int)          { s.cur = strconv.AppendInt(s.cur, int64(n), 10) }
-func (s *segments) quoted(text string) { s.cur = appendQuoted(s.cur, text) }
-func (s *segments) inner(text string)  { s.cur = appendInner(s.cur, text) }
+func (s *segments) quoted(text string) { s.cur = jsontext.AppendQuoted(s.cur, text) }
+func (s *segments) inner(text string)  { s.cur = jsontext.AppendInner(s.cur, text) }
 
-func (s *segments) quotedBytes(text []byte) { s.cur = appendQuoted(s.cur, text) }
+func (s *segments) quotedBytes(text []byte) { s.cur = jsontext.AppendQuoted(s.cur, text) }
 
 // listItem begins the item of a list.
 func (s *segments) listItem(i int) {

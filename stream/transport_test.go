@@ -16,10 +16,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"toolpipe/stream/jsontext"
 )
 
 func delta(text string) string {
-	return `data: {"choices":[{"index":0,"delta":{"content":` + string(appendQuoted(nil, text)) + `}}]}` + "\n\n"
+	return `data: {"choices":[{"index":0,"delta":{"content":` + string(jsontext.AppendQuoted(nil, text)) + `}}]}` + "\n\n"
 }
 
 // A warmed connection is the one that the first request uses, and the only

@@ -2,8 +2,12 @@ package stream
 
 import (
 	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/jsontext"
 )
 
 // chunkShape is the fast way through a stream of small deltas. Chunks of one
@@ -38,9 +42,32 @@ func (s *chunkShape) match(ev Event) (text []byte, ok bool) {
 	if !ok || len(s.before) == 0 || ev.Name != s.name || s.off {
 		return nil, false
 	}
-	text, n, ok := readLiteral(rest, &s.scratch)
+	text, n, ok := s.literal(rest)
 	if !ok || !bytes.Equal(rest[n:], s.past) {
 		return nil, false
 	}
 	return text, true
+}
+
+// literal returns what the literal that begins before inner means, and its
+// length without the quotes. A literal that is broken or holds one half of a
+// surrogate pair goes the slow way.
+func (s *chunkShape) literal(inner []byte) (text []byte, n int, ok bool) {
+	n = jsontext.PlainLen(inner)
+	if n < len(inner) && inner[n] == '"' {
+		return inner[:n], n, true
+	}
+	text = append(s.scratch[:0], inner[:n]...)
+	for n < len(inner) && inner[n] == '\\' {
+		r, size := jsontext.ReadEscape(inner[n:])
+		if size == 0 || utf16.IsSurrogate(r) {
+			return nil, 0, false
+		}
+		n += size
+		more := jsontext.PlainLen(inner[n:])
+		text = append(utf8.AppendRune(text, r), inner[n:n+more]...)
+		n += more
+	}
+	s.scratch = text
+	return text, n, n < len(inner) && inner[n] == '"'
 }

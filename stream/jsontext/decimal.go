@@ -1,0 +1,71 @@
+package jsontext
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// Decimal is a JSON number, exactly: 0.digits times ten to the exponent.
+type Decimal struct {
+	negative bool
+	digits   []byte // without zeros at either end; none for zero
+	exponent int64
+}
+
+// maxExponentDigits bounds exponents so that their sums fit.
+const maxExponentDigits = 17
+
+// ParseDecimal reads a JSON number; ok is false if its exponent is too large
+// to reckon with.
+func ParseDecimal(literal []byte) (d Decimal, ok bool) {
+	rest, negative := bytes.CutPrefix(literal, []byte("-"))
+	mantissa, exponent := rest, []byte("0")
+	if i := bytes.IndexAny(rest, "eE"); i >= 0 {
+		mantissa, exponent = rest[:i], rest[i+1:]
+	}
+	whole, fraction, _ := bytes.Cut(mantissa, []byte("."))
+	digits := append(append(make([]byte, 0, 32), whole...), fraction...)
+	trimmed := bytes.TrimLeft(digits, "0")
+	d = Decimal{negative: negative, digits: bytes.TrimRight(trimmed, "0")}
+	if len(d.digits) == 0 {
+		return Decimal{}, true
+	}
+	magnitude := bytes.TrimLeft(exponent, "+-0")
+	if len(magnitude) > maxExponentDigits {
+		return Decimal{}, false
+	}
+	e := int64(0)
+	if len(magnitude) > 0 {
+		e, _ = strconv.ParseInt(string(magnitude), 10, 64)
+	}
+	if exponent[0] == '-' {
+		e = -e
+	}
+	d.exponent = e + int64(len(whole)) - int64(len(digits)-len(trimmed))
+	return d, true
+}
+
+// Compare returns -1, 0 or 1 as a is less than, equal to or more than b.
+func (a Decimal) Compare(b Decimal) int {
+	switch {
+	case len(a.digits) == 0 && len(b.digits) == 0:
+		return 0
+	case len(a.digits) == 0:
+		return b.sign(-1)
+	case len(b.digits) == 0 || a.negative != b.negative:
+		return a.sign(1)
+	case a.exponent < b.exponent:
+		return a.sign(-1)
+	case a.exponent > b.exponent:
+		return a.sign(1)
+	}
+	return a.sign(bytes.Compare(a.digits, b.digits))
+}
+
+// sign returns n, turned round for a negative number.
+func (a Decimal) sign(n int) int {
+	if a.negative {
+		return -n
+	}
+	return n
+}

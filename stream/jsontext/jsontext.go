@@ -1,0 +1,123 @@
+// Package jsontext checks, walks, quotes, unquotes and compares JSON text. It
+// is the one place of the program that does so, and it builds no tree: what
+// comes in stays the bytes that came.
+//
+// A literal is a string with its quotes, as it stands in the text; a value is
+// the text of one JSON value without white space around it. Check comes first:
+// the functions of walk.go, quote.go and compare.go take only text that Check
+// accepted, and may panic on other text.
+package jsontext
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// DefaultDepth is how deep arrays and objects may be nested unless Options
+// says another depth.
+const DefaultDepth = 128
+
+// Options say what Check accepts beyond the grammar of RFC 8259. The zero
+// value is the strictest that suits a document written for this program.
+type Options struct {
+	Depth          int  // how deep arrays and objects may be nested; 0 is DefaultDepth
+	DuplicateNames bool // one object may hold a name twice
+	LoneSurrogates bool // an escape may be one half of a surrogate pair
+	AnyBytes       bool // strings need not be UTF-8
+	Object         bool // the text must be an object
+	// FoldNames is for the arguments of calls: names of one object that differ
+	// in case alone are duplicates too, and no name may hold NUL. Programs that
+	// read arguments in another language may take such names for one.
+	FoldNames bool
+}
+
+// Peer accepts the messages of another program: what every JSON reader takes.
+var Peer = Options{Depth: 512, DuplicateNames: true, LoneSurrogates: true}
+
+// A SyntaxError says where a text is not the JSON that was asked for.
+type SyntaxError struct {
+	Offset       int // bytes before the culprit
+	Line, Column int // from 1; columns count characters
+	Message      string
+}
+
+func (e *SyntaxError) Error() string {
+	if e.Line > 1 {
+		return fmt.Sprintf("%s at line %d, column %d (byte %d)", e.Message, e.Line, e.Column, e.Offset)
+	}
+	return fmt.Sprintf("%s at byte %d", e.Message, e.Offset)
+}
+
+// Check reports whether data is exactly one JSON value, with nothing but white
+// space around it. The error is a *SyntaxError.
+func Check(data []byte, o Options) error {
+	s := scanner{data: data, options: o}
+	if err := s.document(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// CheckObject is Check for an object. It shows the members of the object while
+// it reads them: their names as literals, and their values.
+func CheckObject(data []byte, o Options, visit func(name, value []byte)) error {
+	o.Object = true
+	s := scanner{data: data, options: o, visit: visit}
+	if err := s.document(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Compact checks data and returns it without insignificant white space. The
+// result may share memory with data.
+func Compact(data []byte, o Options) ([]byte, error) {
+	s := scanner{data: data, options: o, compact: true}
+	if err := s.document(); err != nil {
+		return nil, err
+	}
+	if s.out != nil {
+		return append(s.out, data[s.kept:s.end]...), nil
+	}
+	return data[s.kept:s.end:s.end], nil
+}
+
+// errorAt makes the error for the byte at offset. It is the only place that
+// counts lines.
+func (s *scanner) errorAt(offset int, format string, args ...any) *SyntaxError {
+	before := s.data[:min(offset, len(s.data))]
+	line := bytes.Count(before, []byte{'\n'}) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return &SyntaxError{Offset: offset, Line: line, Column: column, Message: fmt.Sprintf(format, args...)}
+}
+
+// found names the next character for an error.
+func (s *scanner) found() string {
+	if s.i >= len(s.data) {
+		return "the end"
+	}
+	r, n := utf8.DecodeRune(s.data[s.i:])
+	if r == utf8.RuneError && n == 1 {
+		return fmt.Sprintf("byte 0x%02x", s.data[s.i])
+	}
+	return strconv.QuoteRuneToASCII(r)
+}
+
+// kindName names the kind of the value that begins with c, for an error.
+func kindName(c byte) string {
+	switch {
+	case c == '[':
+		return "an array"
+	case c == '"':
+		return "a string"
+	case c == '-' || c >= '0' && c <= '9':
+		return "a number"
+	case c == 't' || c == 'f':
+		return "a boolean"
+	case c == 'n':
+		return "null"
+	}
+	return strconv.QuoteRuneToASCII(rune(c))
+}

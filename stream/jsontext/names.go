@@ -1,0 +1,142 @@
+package jsontext
+
+import (
+	"bytes"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A name is a member name of an object that is being read: where its literal
+// stands, without the quotes.
+type name struct {
+	start, end int
+	plain      bool // ASCII without escapes
+}
+
+// A nameStack holds the names of all objects that are being read, one object
+// after the other: the first in an array, which costs no allocation.
+type nameStack struct {
+	n     int
+	first [24]name
+	rest  []name
+}
+
+func (k *nameStack) at(i int) name {
+	if i < len(k.first) {
+		return k.first[i]
+	}
+	return k.rest[i-len(k.first)]
+}
+
+func (k *nameStack) push(n name) {
+	if k.n < len(k.first) {
+		k.first[k.n] = n
+	} else {
+		k.rest = append(k.rest, n)
+	}
+	k.n++
+}
+
+// cut forgets all names from the nth on.
+func (k *nameStack) cut(n int) {
+	k.n = n
+	k.rest = k.rest[:max(0, n-len(k.first))]
+}
+
+// A nameSet is the names of one object: a run of the stack while they are few,
+// a map when they are many.
+type nameSet struct {
+	first int
+	many  map[string]struct{}
+}
+
+const fewNames = 16
+
+func (s *scanner) addName(own *nameSet, n name) *SyntaxError {
+	text := s.data[n.start:n.end]
+	if !n.plain && s.options.FoldNames && bytes.Contains(text, []byte(`\u0000`)) && bytes.IndexByte(unescape(text), 0) >= 0 {
+		return s.errorAt(n.start-1, "a key that contains NUL")
+	}
+	if own.many == nil && s.names.n-own.first >= fewNames {
+		own.many = make(map[string]struct{}, 4*fewNames)
+		for i := own.first; i < s.names.n; i++ {
+			own.many[s.normal(s.names.at(i))] = struct{}{}
+		}
+	}
+	if own.many != nil {
+		key := s.normal(n)
+		if _, ok := own.many[key]; ok {
+			return s.duplicate(n)
+		}
+		own.many[key] = struct{}{}
+		return nil
+	}
+	for i := own.first; i < s.names.n; i++ {
+		if s.same(s.names.at(i), n) {
+			return s.duplicate(n)
+		}
+	}
+	s.names.push(n)
+	return nil
+}
+
+func (s *scanner) duplicate(n name) *SyntaxError {
+	what := "duplicate key"
+	if s.options.FoldNames {
+		what = "duplicate key (upper and lower case count as the same)"
+	}
+	text := unescape(s.data[n.start:n.end])
+	if len(text) > 100 {
+		text = text[:100]
+	}
+	return s.errorAt(n.start-1, "%s %s", what, strconv.QuoteToASCII(string(text)))
+}
+
+// same reports whether two names are equal for this text.
+func (s *scanner) same(a, b name) bool {
+	if !a.plain || !b.plain {
+		return s.normal(a) == s.normal(b)
+	}
+	x, y := s.data[a.start:a.end], s.data[b.start:b.end]
+	if !s.options.FoldNames {
+		return bytes.Equal(x, y)
+	}
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if x[i] != y[i] && FoldRune(rune(x[i])) != FoldRune(rune(y[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// normal returns the form of a name in which equal names are the same string.
+func (s *scanner) normal(n name) string {
+	text := s.data[n.start:n.end]
+	if !n.plain {
+		text = unescape(text)
+	}
+	if !s.options.FoldNames {
+		return string(text)
+	}
+	return string(bytes.Map(FoldRune, text))
+}
+
+// FoldRune returns the smallest character that r is equal to under simple
+// case folding; K, k and the Kelvin sign are one.
+func FoldRune(r rune) rune {
+	if r < utf8.RuneSelf {
+		if r >= 'a' && r <= 'z' {
+			r -= 'a' - 'A'
+		}
+		return r
+	}
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return least
+}

@@ -1,0 +1,190 @@
+package jsontext
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+const hexDigits = "0123456789abcdef"
+
+// AppendQuoted appends s as a literal. Bytes that are not UTF-8 become U+FFFD.
+func AppendQuoted[S string | []byte](dst []byte, s S) []byte {
+	dst = append(dst, '"')
+	dst = AppendInner(dst, s)
+	return append(dst, '"')
+}
+
+// AppendInner is AppendQuoted without the quotes.
+func AppendInner[S string | []byte](dst []byte, s S) []byte {
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
+			if r == utf8.RuneError && n == 1 {
+				dst = append(append(dst, s[from:i]...), "\ufffd"...)
+				from = i + 1
+			}
+			i += n
+			continue
+		}
+		if c >= ' ' && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, `\n`...)
+		case '\r':
+			dst = append(dst, `\r`...)
+		case '\t':
+			dst = append(dst, `\t`...)
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		i++
+		from = i
+	}
+	return append(dst, s[from:]...)
+}
+
+// Quoted returns s as a literal.
+func Quoted(s string) []byte { return AppendQuoted(make([]byte, 0, len(s)+2), s) }
+
+// Unquote returns what a literal means. A lone surrogate becomes U+FFFD.
+func Unquote(literal []byte) string { return string(unescape(literal[1 : len(literal)-1])) }
+
+// AppendUnquoted appends what a literal means. A lone surrogate becomes U+FFFD.
+func AppendUnquoted(dst, literal []byte) []byte {
+	return appendUnescaped(dst, literal[1:len(literal)-1], utf8.AppendRune)
+}
+
+// AppendHalves appends what the text of a literal without its quotes means. A
+// lone surrogate stays: it is appended as AppendUnit appends it, and can be
+// joined with a second half that comes later.
+func AppendHalves(dst, inner []byte) []byte { return appendUnescaped(dst, inner, AppendUnit) }
+
+// unescape returns what the text of a literal means; inner itself when nothing
+// is escaped.
+func unescape(inner []byte) []byte {
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return inner
+	}
+	return appendUnescaped(make([]byte, 0, len(inner)), inner, utf8.AppendRune)
+}
+
+// appendUnescaped gives what each escape stands for to unit.
+func appendUnescaped(dst, s []byte, unit func([]byte, rune) []byte) []byte {
+	for {
+		i := bytes.IndexByte(s, '\\')
+		if i < 0 {
+			return append(dst, s...)
+		}
+		dst = append(dst, s[:i]...)
+		r, n := ReadEscape(s[i:])
+		if n == 0 {
+			return append(dst, s[i:]...)
+		}
+		dst, s = unit(dst, r), s[i+n:]
+	}
+}
+
+// escapes are what a backslash and a letter stand for, as pairs.
+const escapes = "\"\"\\\\//b\bf\fn\nr\rt\t"
+
+// ReadEscape returns what the escape that s begins with stands for and how
+// long it is: 0 when it is none. A surrogate and its other half are one
+// escape; a lone surrogate is returned as it is.
+func ReadEscape(s []byte) (r rune, n int) {
+	if len(s) < 2 {
+		return 0, 0
+	}
+	if s[1] != 'u' {
+		for i := 0; i < len(escapes); i += 2 {
+			if escapes[i] == s[1] {
+				return rune(escapes[i+1]), 2
+			}
+		}
+		return 0, 0
+	}
+	if r = Hex4(s[2:]); r < 0 {
+		return 0, 0
+	}
+	if utf16.IsSurrogate(r) && len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
+		if whole := utf16.DecodeRune(r, Hex4(s[8:])); whole != utf8.RuneError {
+			return whole, 12
+		}
+	}
+	return r, 6
+}
+
+// Half returns the surrogate that b begins with in the form of AppendUnit, -1
+// if there is none.
+func Half(b []byte) rune {
+	if len(b) < 3 || b[0] != 0xed || b[1] < 0xa0 || b[1] > 0xbf || b[2]&0xc0 != 0x80 {
+		return -1
+	}
+	return 0xd000 | rune(b[1]&0x3f)<<6 | rune(b[2]&0x3f)
+}
+
+// AppendUnit appends a code unit of UTF-16. A surrogate is joined with its
+// other half at the end of dst; alone it is appended as the three bytes that
+// UTF-8 would have for it, which are not UTF-8.
+func AppendUnit(dst []byte, r rune) []byte {
+	if !utf16.IsSurrogate(r) {
+		return utf8.AppendRune(dst, r)
+	}
+	if whole := utf16.DecodeRune(Half(dst[max(len(dst)-3, 0):]), r); whole != utf8.RuneError {
+		return utf8.AppendRune(dst[:len(dst)-3], whole)
+	}
+	return append(dst, 0xed, 0x80|byte(r>>6&0x3f), 0x80|byte(r&0x3f))
+}
+
+// LoneSurrogate reports whether a literal holds an escape that is one half of
+// a surrogate pair without the other.
+func LoneSurrogate(literal []byte) bool {
+	return Check(literal, Options{AnyBytes: true}) != nil
+}
+
+// Hex4 returns the value of the four hexadecimal digits that b begins with, -1
+// if it does not.
+func Hex4(b []byte) rune {
+	if len(b) < 4 {
+		return -1
+	}
+	var r rune
+	for _, c := range b[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+// AppendCompact appends a value without insignificant white space.
+func AppendCompact(dst, value []byte) []byte {
+	for i := 0; i < len(value); {
+		switch value[i] {
+		case ' ', '\n', '\r', '\t':
+			i++
+		case '"':
+			end := LiteralEnd(value, i)
+			dst = append(dst, value[i:end]...)
+			i = end
+		default:
+			dst = append(dst, value[i])
+			i++
+		}
+	}
+	return dst
+}

@@ -1,0 +1,192 @@
+package jsontext
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// jsonSeeds are documents on both sides of the grammar.
+var jsonSeeds = []string{
+	`{}`, `[]`, `null`, ` true `, `-0.5e+10`, `"a\u00e9\ud83d\ude00"`, `{"a":[1,{"b":"c\"d\\"}],"e":""}`, `"é€😀"`, "\"12345678\\n12345678é\"",
+	`{"a":1,}`, `[1 2]`, `01`, `1.`, `.5`, `"\x"`, `"\u12g4"`, `"`, `{"a"}`, `nul`, "\"a\tb\"", "\"\xff\"", `{"a":1}x`, `"12345678\`, `[`, `{"a":[`, `-`, `1e`,
+	`{"id":"\ud800","\u0069d":2}`,
+}
+
+// reference is the slow and obvious judge: encoding/json, and UTF-8.
+func reference(b []byte) bool { return json.Valid(b) && utf8.Valid(b) }
+
+func FuzzPeer(f *testing.F) {
+	for _, s := range jsonSeeds {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		want := reference(b)
+		if got := Check(b, Peer) == nil; got != want {
+			if !got && bytes.Count(b, []byte("["))+bytes.Count(b, []byte("{")) > Peer.Depth {
+				t.Skip("too deep on purpose")
+			}
+			t.Fatalf("accepted is %v, want %v: %q", got, want, b)
+		}
+		if want {
+			compareWalk(t, bytes.TrimSpace(b))
+		}
+	})
+}
+
+// compareWalk takes a value apart both ways.
+func compareWalk(t *testing.T, v []byte) {
+	switch Kind(v) {
+	case '"':
+		var want string
+		if err := json.Unmarshal(v, &want); err != nil || Unquote(v) != want {
+			t.Fatalf("%s means %q, want %q", v, Unquote(v), want)
+		}
+		if back := Quoted(want); Unquote(back) != want || Check(back, Peer) != nil {
+			t.Fatalf("%q is quoted as %s", want, back)
+		}
+	case '[':
+		var want []json.RawMessage
+		json.Unmarshal(v, &want)
+		n := 0
+		for e := range Elements(v) {
+			if n == len(want) || !bytes.Equal(e, want[n]) {
+				t.Fatalf("element %d of %s is %s", n, v, e)
+			}
+			compareWalk(t, e)
+			n++
+		}
+		if n != len(want) {
+			t.Fatalf("%s has %d elements, want %d", v, n, len(want))
+		}
+	case '{':
+		var want map[string]json.RawMessage
+		json.Unmarshal(v, &want)
+		got := map[string][]byte{}
+		for name, e := range Members(v) {
+			got[Unquote(name)] = e // the last of a name, as encoding/json has it
+			compareWalk(t, e)
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%s has %d names, want %d", v, len(got), len(want))
+		}
+		for name, e := range want {
+			if !bytes.Equal(got[name], e) {
+				t.Fatalf("%q of %s is %s, want %s", name, v, got[name], e)
+			}
+		}
+	}
+}
+
+func TestMember(t *testing.T) {
+	doc := []byte(`{ "a" : { "\u0062" : [1, null ] , "c" : null }, "a": 2 }`)
+	for path, want := range map[string]string{"a.b": `[1, null ]`, "a.c": `null`, "a.d": "", "x": "", "a.b.c": ""} {
+		if got := string(Member(doc, strings.Split(path, ".")...)); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+}
+
+func FuzzQuoted(f *testing.F) {
+	f.Add("a\"\\\x00\x1f\u2028\xff\xc3\U0001f600")
+	f.Fuzz(func(t *testing.T, s string) {
+		literal := AppendQuoted(nil, s)
+		var back string
+		if err := json.Unmarshal(literal, &back); err != nil {
+			t.Fatalf("%q: %v", literal, err)
+		}
+		if want := strings.ToValidUTF8(s, "\ufffd"); utf8.ValidString(s) && back != s || strings.ReplaceAll(back, "\ufffd", "") != strings.ReplaceAll(want, "\ufffd", "") {
+			t.Errorf("%q came back as %q", s, back)
+		}
+		if got := Unquote(literal); got != back {
+			t.Errorf("unquoted %q, want %q", got, back)
+		}
+		if got := string(AppendHalves(nil, literal[1:len(literal)-1])); got != back {
+			t.Errorf("unquoted %q, want %q", got, back)
+		}
+	})
+}
+
+// A surrogate whose other half comes in the next piece is joined with it.
+func TestHalves(t *testing.T) {
+	var text []byte
+	for _, inner := range []string{`a\ud83d`, `\ude00b`, `\udc00`} {
+		piece := AppendHalves(nil, []byte(inner))
+		if r := Half(piece); r >= 0 {
+			text = append(AppendUnit(text, r), piece[3:]...)
+			continue
+		}
+		text = append(text, piece...)
+	}
+	if want := "a\U0001f600b\xed\xb0\x80"; string(text) != want {
+		t.Errorf("%q, want %q", text, want)
+	}
+}
+
+func TestLoneSurrogate(t *testing.T) {
+	for literal, want := range map[string]bool{`"a"`: false, `"\ud83d\ude00"`: false, `"\ud83d"`: true, `"\ude00\ud83d"`: true, `"\\ud83d"`: false} {
+		if got := LoneSurrogate([]byte(literal)); got != want {
+			t.Errorf("%s: %v", literal, got)
+		}
+	}
+}
+
+func TestSame(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{`1`, `1.0`, true},
+		{`1e2`, `100`, true},
+		{`9007199254740993`, `9007199254740992`, false},
+		{`0.1`, `0.10000000000000000001`, false},
+		{`{"a":1,"b":[2,"\u0061"]}`, `{"b":[2.0,"a"],"a":1}`, true},
+		{`{"a":1}`, `{"a":1,"b":2}`, false},
+		{`[1,2]`, `[2,1]`, false},
+		{`[1]`, `[1,2]`, false},
+		{`"1"`, `1`, false},
+		{`null`, `false`, false},
+	} {
+		if got := Same([]byte(c.a), []byte(c.b)); got != c.want {
+			t.Errorf("%s and %s: %v", c.a, c.b, got)
+		}
+	}
+	if !SameAsText([]byte(`{"a":1}`), []byte(`" {\"a\": 1.0}\n"`)) || SameAsText([]byte(`{"a":1}`), []byte(`"{\"a\":2}"`)) {
+		t.Error("a value in the text of a string")
+	}
+}
+
+// Each option opens one thing and nothing else.
+func TestOptions(t *testing.T) {
+	for text, o := range map[string]Options{
+		`{"a":1,"a":2}`: {DuplicateNames: true},
+		`"\ud800"`:      {LoneSurrogates: true},
+		"\"\xff\"":      {AnyBytes: true},
+		strings.Repeat("[", 129) + strings.Repeat("]", 129): {Depth: 129},
+	} {
+		if Check([]byte(text), Options{}) == nil {
+			t.Errorf("%.40q is accepted without options", text)
+		}
+		if err := Check([]byte(text), o); err != nil {
+			t.Errorf("%.40q with %+v: %v", text, o, err)
+		}
+		for other, p := range map[string]Options{`{"a":1,"a":2}`: {DuplicateNames: true}, `"\ud800"`: {LoneSurrogates: true}, "\"\xff\"": {AnyBytes: true}} {
+			if other != text && o != p && Check([]byte(other), o) == nil {
+				t.Errorf("%q is accepted with %+v", other, o)
+			}
+		}
+	}
+}
+
+func TestCheckObject(t *testing.T) {
+	var got []string
+	err := CheckObject([]byte(` {"a": {"b":[1, 2]} , "\u0063":"d"} `), Options{}, func(name, value []byte) { got = append(got, string(name), string(value)) })
+	if want := `"a"|{"b":[1, 2]}|"\u0063"|"d"`; err != nil || strings.Join(got, "|") != want {
+		t.Errorf("%q, %v", got, err)
+	}
+	if CheckObject([]byte(`[]`), Options{}, nil) == nil {
+		t.Error("an array is taken for an object")
+	}
+}
