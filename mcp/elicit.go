@@ -3,8 +3,6 @@ package mcp
 import (
 	"context"
 	"slices"
-
-	"toolpipe/stream/goroutine"
 )
 
 // elicits says whether elicitation is declared.
@@ -29,7 +27,7 @@ func (s *Session) elicitation(m message, reply func([]byte)) {
 			reply(replyError(m.id, codeInternal, "too many questions at once"))
 			return
 		}
-		goroutine.StartIn(&s.beside, func() {
+		s.beside.start(func() {
 			defer s.questions.Add(-1)
 			reply(replyResult(m.id, s.elicited(s.life, m.params)))
 		})

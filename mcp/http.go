@@ -15,8 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"toolpipe/stream/goroutine"
 )
 
 // httpConn is the conn over Streamable HTTP, both eras: each request is a POST
@@ -35,9 +33,9 @@ type httpConn struct {
 
 	life       context.Context // ends with close
 	end        context.CancelFunc
-	background sync.WaitGroup // ends with life
-	answers    outbox         // to what the server asks
-	farewells  sync.WaitGroup // bounded by themselves
+	background crew   // ends with life
+	answers    outbox // to what the server asks
+	farewells  crew   // bounded by themselves
 
 	next atomic.Int64
 	mu   sync.Mutex
@@ -59,7 +57,7 @@ func newHTTP(spec *Spec, in inbound, auth *authorization) (*httpConn, error) {
 	}
 	h := &httpConn{in: in, conns: newConnections(), auth: auth, origin: originOf(u), version: spec.Version, at: httpState{url: u}}
 	h.life, h.end = context.WithCancel(context.Background())
-	h.answers = outbox{send: h.respond, start: func(f func()) { goroutine.StartIn(&h.background, f) }, full: in.unread}
+	h.answers = outbox{send: h.respond, start: h.background.start, full: in.unread}
 	h.fixed = http.Header{"User-Agent": {"toolpipe/" + spec.Version}}
 	for name, value := range spec.Headers {
 		h.fixed.Set(name, value)
@@ -157,7 +155,7 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *request, at httpState) ([]
 // cancelled (2025-11-25, basic/utilities/cancellation).
 func (h *httpConn) abandoned(ctx context.Context, r *request, id int64, at httpState, err error) error {
 	if ctx.Err() != nil && err != nil && r.method != "initialize" && mayHaveArrived(err) && at.revision != "" && at.revision != modernRevision {
-		goroutine.StartIn(&h.farewells, func() { // close waits for it, the end of ctx does not stop it
+		h.farewells.start(func() { // close waits for it, the end of ctx does not stop it
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
 			h.tell(ctx, cancelled(id))
@@ -333,8 +331,8 @@ func (h *httpConn) notify(ctx context.Context, method string) error {
 // close ends the session, if the server gave one, once, and what runs beside.
 func (h *httpConn) close() {
 	h.end()
-	h.background.Wait()
-	h.farewells.Wait()
+	h.background.wait()
+	h.farewells.wait()
 	h.mu.Lock()
 	at := h.at
 	h.at.session = ""

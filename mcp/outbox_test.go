@@ -94,7 +94,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 		t.Errorf("%d are refused at once", n)
 	}
 	close(hold)
-	s.beside.Wait()
+	s.beside.wait()
 	if n := answered.Load(); n != maxQuestions {
 		t.Errorf("%d are answered", n)
 	}

@@ -25,9 +25,9 @@ type Session struct {
 	life      context.Context // ends with Close
 	end       context.CancelFunc
 	closed    sync.Once
-	beside    sync.WaitGroup // answers to questions of the server
-	asking    atomic.Int32   // a person is being asked
-	questions atomic.Int32   // of a legacy server, not answered yet
+	beside    crew         // answers to questions of the server
+	asking    atomic.Int32 // a person is being asked
+	questions atomic.Int32 // of a legacy server, not answered yet
 
 	renewing chan struct{} // holds an element while a lost session is begun anew
 	renewed  bool          // guarded by renewing
@@ -82,7 +82,7 @@ func (s *Session) Close() error {
 		if s.conn != nil {
 			s.conn.close()
 		}
-		s.beside.Wait()
+		s.beside.wait()
 		s.tell.stop()
 	})
 	return nil

@@ -157,7 +157,7 @@ func (h *httpConn) listen() {
 	opened := make(chan struct{})
 	var once sync.Once
 	open := func() { once.Do(func() { close(opened) }) }
-	goroutine.StartIn(&h.background, func() {
+	h.background.start(func() {
 		defer open()
 		lastID := ""
 		for failures := 0; failures < listenTries && h.life.Err() == nil; {
