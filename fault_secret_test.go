@@ -114,9 +114,9 @@ env HTTP_PROXY=
 toolpipe --base-url http://me:$PROXY_PASSWORD@127.0.0.1:9/v1 hi
 status 2
 toolpipe -vv -t web=http://me:$PROXY_PASSWORD@127.0.0.1:9/mcp hi
-status 2 4
+status 2
 toolpipe --base-url 'http://127.0.0.1:99999/v1?key='$PROXY_PASSWORD hi
-status 2 3`)
+status 2`)
 	// A key that cannot be a header is refused without being shown.
 	s.env["TOOLPIPE_API_KEY"] = s.canaries["TOOLPIPE_API_KEY"] + "\nX-Evil: 1"
 	s.do("toolpipe hi\nstatus 2\nstderr TOOLPIPE_API_KEY|key")

@@ -56,6 +56,7 @@ func (s *fakeServer) call(params gjson.Result, kind string, send, reply func(str
 	case "hang":
 	case "slow":
 		time.Sleep(time.Duration(arguments.Get("ms").Int()) * time.Millisecond)
+		s.record("slow done")
 		text(said)
 	case "meet":
 		s.meet(int(arguments.Get("n").Int()))

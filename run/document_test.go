@@ -40,14 +40,22 @@ var documents = []string{
 
 func TestDocument(t *testing.T) {
 	for _, d := range documents {
-		checkDocument(t, []byte(d))
+		if !checkDocument(t, []byte(d)) {
+			t.Errorf("%q is refused", d)
+		}
+	}
+	for _, d := range []string{``, ` `, `{`, `{}{}`, `{"a":1,"a":2}`, `{"a":1,}`, `[1 2]`, `{a:1}`, `01`, `"\ud800"`, "\"\xff\"", `nul`, "\"\n\""} {
+		if checkDocument(t, []byte(d)) {
+			t.Errorf("%q is accepted", d)
+		}
 	}
 }
 
-func checkDocument(t *testing.T, data []byte) {
+// checkDocument holds that data is read as encoding/json reads it, if at all.
+func checkDocument(t *testing.T, data []byte) (accepted bool) {
 	v, err := parseDocument("x.json", data)
 	if err != nil {
-		return
+		return false
 	}
 	var want any
 	r := json.NewDecoder(bytes.NewReader(data))
@@ -58,6 +66,7 @@ func checkDocument(t *testing.T, data []byte) {
 	if got := build(v); !reflect.DeepEqual(got, want) {
 		t.Errorf("%q: %#v, want %#v", data, got, want)
 	}
+	return true
 }
 
 // FuzzDocument: the walk sees what encoding/json sees.
