@@ -76,6 +76,13 @@ type Verdict struct {
 	Rule    string // origin of the deciding rule: "ci.json:12", "--deny fs__*", "--auto-approve", "terminal", "approver"; "" when none
 	Reason  string // shown to the model and the person; may be empty; not escaped
 	Hint    string // for Unapproved: the flag or rule that would allow this call
+
+	// Places is where the paths that rules looked at led: absolute and free of
+	// links, by the text of the path; "" where that could not be told. The
+	// verdict holds for these places only.
+	Places map[string]string
+
+	rules Decision // what the rules said, before anybody was asked
 }
 
 // Explanation is what Explain found.
@@ -101,4 +108,5 @@ type Known struct {
 	Tools   []string // the server's own names
 	Names   []string // the same tools as the model knows them; nil: SERVER__TOOL each
 	Started bool     // false: its tools are not known, and nothing is said about them
+	Root    string   // of its calls, see Call
 }

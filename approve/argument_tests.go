@@ -256,11 +256,7 @@ func underTest(d *document, at int) (test, string) {
 		if e.document.nodes[at].kind != '"' {
 			return false
 		}
-		root := e.call.Root
-		if e.lexical {
-			root = "/"
-		}
-		return under(root, dir, string(e.document.str(at)), wide, e.lexical)
+		return e.under(dir, string(e.document.str(at)), wide)
 	}, ""
 }
 

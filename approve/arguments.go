@@ -19,8 +19,9 @@ type argumentTests struct {
 }
 
 type argumentTest struct {
-	path []segment
-	test test
+	path  []segment
+	test  test
+	under string // the directory of an under test; "" for another test
 }
 
 // test decides about the value e.document.nodes[at].
@@ -40,10 +41,20 @@ type evaluation struct {
 	parsed   bool
 	lexical  bool // no file system: examples
 	covered  []bool
+	places   map[string]string // where the paths that under tests looked at lead; "" when that cannot be told
+	first    map[string]string // where the directories of rules were at first; for all evaluations
 }
 
 // begin starts on another call.
-func (e *evaluation) begin(c *Call) { e.call, e.parsed = c, false }
+func (e *evaluation) begin(c *Call) { e.call, e.parsed, e.places = c, false, nil }
+
+// parse parses the arguments once.
+func (e *evaluation) parse() {
+	if !e.parsed {
+		e.document.parse(e.call.Arguments)
+		e.parsed = true
+	}
+}
 
 // matchesArguments reports whether r, which speaks of e.call's tool, matches
 // its arguments.
@@ -51,14 +62,11 @@ func (r *Rule) matchesArguments(e *evaluation, narrow bool) bool {
 	if r.arguments == nil {
 		return true
 	}
-	if !e.parsed {
-		e.document.parse(e.call.Arguments)
-		e.parsed = true
-	}
+	e.parse()
 	if narrow {
 		return r.arguments.allow(e)
 	}
-	return r.arguments.restrict(e)
+	return r.arguments.restrict(e, nil)
 }
 
 func (a *argumentTests) allow(e *evaluation) bool {
@@ -90,10 +98,14 @@ func (a *argumentTests) allow(e *evaluation) bool {
 	return true
 }
 
-func (a *argumentTests) restrict(e *evaluation) bool {
+// restrict reads wide; the test given is taken as one that holds.
+func (a *argumentTests) restrict(e *evaluation, given *argumentTest) bool {
 	d := &e.document
 	for i := range a.tests {
 		t := &a.tests[i]
+		if t == given {
+			continue
+		}
 		none := d.find(t.path, 0, true, func(at int) bool {
 			for j := at; j < d.nodes[at].next; j++ {
 				if t.test(e, j, true) {

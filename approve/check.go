@@ -9,10 +9,12 @@ import (
 // matches no tool is worth a warning; a policy rule that names, without a
 // wildcard, a server or a tool that no configured server has is an error, for
 // a misspelt deny denies nothing. Nothing is said about the tools of a server
-// that did not start, nor about rules with "optional":true.
+// that did not start, nor about rules with "optional":true. It also finds out
+// where the directories of rules are before any call can move them.
 func (g *Gate) Check(known []Known) (warnings []string, err error) {
 	for i := range g.Rules {
 		r := &g.Rules[i]
+		g.locate(r, known)
 		switch {
 		case r.readOnly || r.optional:
 		case r.names != nil:
@@ -29,6 +31,24 @@ func (g *Gate) Check(known []Known) (warnings []string, err error) {
 		}
 	}
 	return warnings, nil
+}
+
+// locate looks the directories of r up.
+func (g *Gate) locate(r *Rule, known []Known) {
+	if r.arguments == nil {
+		return
+	}
+	for _, k := range known {
+		if !matchesAny(r.servers, k.Server) {
+			continue
+		}
+		g.scratch.begin(&Call{Root: k.Root})
+		for i := range r.arguments.tests {
+			if dir := r.arguments.tests[i].under; dir != "" {
+				g.scratch.bases(dir)
+			}
+		}
+	}
 }
 
 // meant names, for a pattern that no name matches, the tools that it matches

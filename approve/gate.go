@@ -3,6 +3,9 @@ package approve
 import (
 	"context"
 	"crypto/sha256"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -27,11 +30,30 @@ func (g *Gate) Decide(ctx context.Context, c Call) (Verdict, error) {
 		return Verdict{}, err
 	}
 	decision, rule := g.evaluate(&c, nil)
+	places := g.scratch.places
+	v, err := g.settle(ctx, &c, decision, rule)
+	v.Places, v.rules = places, decision
+	return v, err
+}
+
+// Again gives the verdict on a call once more, immediately before it runs,
+// when what ran before it may have moved what its paths lead to; first is the
+// verdict that allowed it. As long as the rules say the same about the same
+// places first holds, and nobody is asked again.
+func (g *Gate) Again(ctx context.Context, c Call, first Verdict) (Verdict, error) {
+	if decision, _ := g.evaluate(&c, nil); decision == first.rules && maps.Equal(g.scratch.places, first.Places) {
+		return first, context.Cause(ctx)
+	}
+	return g.Decide(ctx, c)
+}
+
+// settle asks whom the decision of the rules leaves to be asked.
+func (g *Gate) settle(ctx context.Context, c *Call, decision Decision, rule *Rule) (Verdict, error) {
 	if decision == Deny {
 		return g.denied(rule), nil
 	}
 	if g.Approver != nil {
-		v, decided, err := g.consult(ctx, &c, g.soFar(decision, rule))
+		v, decided, err := g.consult(ctx, c, g.soFar(decision, rule))
 		if err != nil || decided {
 			return v, err
 		}
@@ -42,10 +64,41 @@ func (g *Gate) Decide(ctx context.Context, c Call) (Verdict, error) {
 	if g.AutoApprove {
 		return autoApproved(), nil
 	}
-	if g.remembered[callKey(&c)] {
+	if g.remembered[g.callKey(c)] {
 		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the same call was approved before"}, nil
 	}
-	return g.ask(ctx, &c, rule)
+	return g.ask(ctx, c, rule)
+}
+
+// DeniedPaths are the paths, absolute and free of links, that deny rules keep
+// the tool of c from by an under test on the argument of that name. A call
+// whose own argument leads elsewhere may run, but must leave out what is at
+// and below these paths. What cannot be told is the whole file system.
+func (g *Gate) DeniedPaths(c Call, argument string) (paths []string) {
+	e := &g.scratch
+	e.begin(&c)
+	for i := range g.Rules {
+		r := &g.Rules[i]
+		if r.Decision != Deny || r.arguments == nil || !r.matchesTool(&c) {
+			continue
+		}
+		for j := range r.arguments.tests {
+			t := &r.arguments.tests[j]
+			if t.under == "" || len(t.path) != 1 || !t.path[0].any && !strings.EqualFold(t.path[0].key, argument) {
+				continue
+			}
+			e.parse()
+			if !r.arguments.restrict(e, t) {
+				continue
+			}
+			bases, err := e.bases(t.under)
+			if err != nil {
+				bases = []string{string(filepath.Separator)}
+			}
+			paths = append(paths, bases...)
+		}
+	}
+	return paths
 }
 
 // ask puts the question to the terminal, if there is one.
@@ -65,7 +118,7 @@ func (g *Gate) ask(ctx context.Context, c *Call, rule *Rule) (Verdict, error) {
 		if g.remembered == nil {
 			g.remembered = make(map[[sha256.Size]byte]bool)
 		}
-		g.remembered[callKey(c)] = true
+		g.remembered[g.callKey(c)] = true
 		v.Outcome = Allowed
 	case answerYes:
 		v.Outcome = Allowed
@@ -73,14 +126,18 @@ func (g *Gate) ask(ctx context.Context, c *Call, rule *Rule) (Verdict, error) {
 	return v, nil
 }
 
-// callKey identifies the tool and the arguments that an "a" was given for.
-func callKey(c *Call) [sha256.Size]byte {
+// callKey identifies what an "a" was given for: the tool, the arguments, and
+// where the paths in them led when the rules were last evaluated.
+func (g *Gate) callKey(c *Call) [sha256.Size]byte {
 	h := sha256.New()
 	for _, part := range []string{c.Server, c.Tool, c.Name} {
 		h.Write([]byte(part))
 		h.Write([]byte{0})
 	}
 	h.Write(c.Arguments)
+	for _, path := range slices.Sorted(maps.Keys(g.scratch.places)) {
+		h.Write([]byte("\x00" + path + "\x00" + g.scratch.places[path]))
+	}
 	return [sha256.Size]byte(h.Sum(nil))
 }
 

@@ -276,7 +276,11 @@ func (p *policyReader) argumentTests(at int) (*argumentTests, error) {
 		case problem != "":
 			return nil, p.errorAt(p.nodes[first].start, "%s", problem)
 		}
-		a.tests = append(a.tests, argumentTest{path, t})
+		under := ""
+		if string(p.key(first)) == "under" {
+			under = string(p.str(first))
+		}
+		a.tests = append(a.tests, argumentTest{path, t, under})
 	}
 	return a, nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -14,16 +15,20 @@ const maxLinks = 40
 
 var errUndecidable = errors.New("a path whose place cannot be told")
 
-// under reports whether path is dir or inside it, both taken from root when
-// relative. Links and .. are resolved element by element, as opening the file
-// would; a path with .. must be inside by its text, too, since some programs
-// shorten it first. Directories are compared by identity where they exist, so
-// that neither case nor form of a name matters on systems where it does not.
-// Whatever cannot be decided is the answer wide. Lexical looks at no file.
-func under(root, dir, path string, wide, lexical bool) bool {
-	base, err := resolveFrom(root, dir, lexical)
+// under reports whether path is dir or inside it, both taken from the call's
+// root when relative. Links and .. are resolved element by element, as opening
+// the file would; a path with .. must be inside by its text, too, since some
+// programs shorten it first. Whatever cannot be decided is the answer wide.
+// So that nobody widens a rule by putting a link in the place of its
+// directory, an allow speaks of where dir was at first, and a deny of where it
+// is now as well.
+func (e *evaluation) under(dir, path string, wide bool) bool {
+	bases, err := e.bases(dir)
 	if err != nil {
 		return wide
+	}
+	if !wide {
+		bases = bases[:1]
 	}
 	inside := 0
 	spellings := []string{path}
@@ -31,9 +36,9 @@ func under(root, dir, path string, wide, lexical bool) bool {
 		spellings = append(spellings, filepath.Clean(path))
 	}
 	for _, p := range spellings {
-		resolved, err := resolveFrom(root, p, lexical)
+		resolved, err := e.resolve(p)
 		switch {
-		case err != nil && wide, err == nil && contains(base, resolved, wide, lexical):
+		case err != nil && wide, err == nil && slices.ContainsFunc(bases, func(base string) bool { return contains(base, resolved, wide, e.lexical) }):
 			inside++
 		}
 	}
@@ -41,6 +46,47 @@ func under(root, dir, path string, wide, lexical bool) bool {
 		return inside > 0
 	}
 	return inside == len(spellings)
+}
+
+// bases are where the directory of a rule was when it was first looked up, and
+// where it is now if that is another place.
+func (e *evaluation) bases(dir string) ([]string, error) {
+	now, err := e.resolve(dir)
+	if err != nil {
+		return nil, err
+	}
+	key := e.call.Root + "\x00" + dir
+	first, known := e.first[key]
+	switch {
+	case !known && e.first == nil:
+		e.first = map[string]string{key: now}
+	case !known:
+		e.first[key] = now
+	case first != now:
+		return []string{first, now}, nil
+	}
+	return []string{now}, nil
+}
+
+// resolve is where path leads from the call's root. Within one evaluation a
+// path is looked up once, so that all tests speak of the same file though
+// somebody moves links meanwhile; the verdict keeps what was found.
+func (e *evaluation) resolve(path string) (string, error) {
+	if real, looked := e.places[path]; looked && real != "" {
+		return real, nil
+	} else if looked {
+		return "", errUndecidable
+	}
+	root := e.call.Root
+	if e.lexical {
+		root = "/"
+	}
+	real, err := resolveFrom(root, path, e.lexical)
+	if e.places == nil {
+		e.places = make(map[string]string)
+	}
+	e.places[path] = real
+	return real, err
 }
 
 // resolveFrom makes path absolute and free of links. What another program may
@@ -122,7 +168,11 @@ func readLink(path string) (target string, isLink bool, err error) {
 	return target, true, err
 }
 
-// contains reports whether the resolved path is dir or inside it.
+// contains reports whether the resolved path is dir or inside it. Wide, a name
+// in another case counts, and so does a directory that is the same file: on
+// systems where neither case nor form of a name matters the same directory has
+// many names. Narrow, the text alone counts: what a name stands for may change
+// before the file is opened, and only the text is held to.
 func contains(dir, path string, wide, lexical bool) bool {
 	if dir == path {
 		return true
@@ -131,7 +181,10 @@ func contains(dir, path string, wide, lexical bool) bool {
 	if strings.HasPrefix(path, prefix) {
 		return true
 	}
-	if wide && len(path) >= len(prefix)-1 && strings.HasPrefix(foldString(path)+string(filepath.Separator), foldString(prefix)) {
+	if !wide {
+		return false
+	}
+	if len(path) >= len(prefix)-1 && strings.HasPrefix(foldString(path)+string(filepath.Separator), foldString(prefix)) {
 		return true
 	}
 	if lexical {

@@ -7,6 +7,12 @@ import (
 	"testing"
 )
 
+func under(root, dir, path string, wide, lexical bool) bool {
+	e := evaluation{lexical: lexical}
+	e.begin(&Call{Root: root})
+	return e.under(dir, path, wide)
+}
+
 // FuzzUnder compares with the system's own reading of paths that exist:
 // an allow is never wrong, and what a deny lets pass is outside.
 func FuzzUnder(f *testing.F) {

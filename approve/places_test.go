@@ -1,0 +1,192 @@
+package approve
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// placed is a gate with these rules, a root in which link leads to docs, and a
+// call of s__t for it.
+func placed(t *testing.T, rules string) (g *Gate, root string, c Call) {
+	t.Helper()
+	p, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[`+rules+`]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err = filepath.EvalSymlinks(tree(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	move(t, root, "docs")
+	return &Gate{Rules: p.Rules, Otherwise: Ask}, root, Call{Server: "s", Tool: "t", Name: "s__t", Root: root, Arguments: []byte(`{"path":"link/a.txt"}`)}
+}
+
+// move makes link lead to dir.
+func move(t *testing.T, root, dir string) {
+	t.Helper()
+	os.Remove(filepath.Join(root, "link"))
+	if err := os.Symlink(dir, filepath.Join(root, "link")); err != nil {
+		t.Skip(err)
+	}
+}
+
+const denySecret = `{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"under":"secret"}}}`
+
+func TestAgain(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		rules  string
+		to     string // where link leads the second time
+		yes    bool   // AutoApprove
+		says   Decision
+		want   string
+		asked  int // how often the approver was asked
+		places string
+	}{
+		{"nothing moved, asked once", denySecret, "docs", false, Allow, "allow --approver", 1, "docs/a.txt"},
+		{"moved where nobody denies: another thing, asked again", denySecret, "docs2", false, Allow, "allow --approver", 2, "docs2/a.txt"},
+		{"moved to what is denied", denySecret, "secret", false, Allow, "deny p.json:1", 1, ""},
+		{"moved to what is denied, everything else being approved", denySecret, "secret", true, Ask, "deny p.json:1", 1, ""},
+		{"moved out of what is allowed", `{"decision":"allow","server":"s","tool":"t","arguments":{"path":{"under":"docs"}}}`, "docs2", false, Ask, "ask -", 2, "docs2/a.txt"},
+		{"no rule looks at paths, asked once", "", "secret", false, Allow, "allow --approver", 1, ""},
+	} {
+		g, root, c := placed(t, x.rules)
+		a := &says{decision: x.says}
+		g.Approver, g.AutoApprove = a, x.yes
+		first, err := g.Decide(t.Context(), c)
+		if err != nil || first.Outcome != Allowed {
+			t.Fatalf("%s: at first %s, %v", x.name, show(first), err)
+		}
+		move(t, root, x.to)
+		second, err := g.Again(t.Context(), c, first)
+		if err != nil || show(second) != x.want || len(a.asked) != x.asked {
+			t.Errorf("%s: %s, %v, asked %d times", x.name, show(second), err, len(a.asked))
+		}
+		if place := second.Places["link/a.txt"]; x.places != "" && place != filepath.Join(root, x.places) {
+			t.Errorf("%s: the place is %q of %v", x.name, place, second.Places)
+		}
+	}
+	g, _, c := placed(t, "")
+	g.AutoApprove = true
+	first, _ := g.Decide(t.Context(), c)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := g.Again(ended, c, first); err == nil {
+		t.Error("a verdict is given though the run has ended")
+	}
+}
+
+// An "a" holds for the place that the path led to, too.
+func TestAlwaysIsForThePlace(t *testing.T) {
+	g, root, c := placed(t, denySecret)
+	key := func() [32]byte {
+		g.evaluate(&c, nil)
+		return g.callKey(&c)
+	}
+	before := key()
+	if key() != before {
+		t.Error("the same call is another one")
+	}
+	if move(t, root, "docs2"); key() == before {
+		t.Error("the call is the same though its path leads elsewhere")
+	}
+}
+
+func TestDeniedPaths(t *testing.T) {
+	for _, x := range []struct {
+		rules, arguments string
+		want             []string
+	}{
+		{denySecret, `{"pattern":"x"}`, []string{"secret"}},
+		{denySecret, `{"path":"."}`, []string{"secret"}},
+		{`{"decision":"deny","server":"*","tool":"*","arguments":{"*":{"under":"link"}}}`, `{}`, []string{"docs"}},
+		{`{"decision":"deny","server":"*","tool":"*","arguments":{"PATH":{"under":"none/yet"}}},` + denySecret, `{}`, []string{"none/yet", "secret"}},
+		// The other tests of a rule are asked about the call as it is.
+		{`{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"under":"secret"},"pattern":{"equals":"x"}}}`, `{"pattern":"x"}`, []string{"secret"}},
+		{`{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"under":"secret"},"pattern":{"equals":"x"}}}`, `{"pattern":"y"}`, nil},
+		// Other tools, other decisions, other arguments, other tests.
+		{`{"decision":"deny","server":"s","tool":"u","optional":true,"arguments":{"path":{"under":"secret"}}}`, `{}`, nil},
+		{`{"decision":"ask","server":"s","tool":"t","arguments":{"path":{"under":"secret"}}}`, `{}`, nil},
+		{`{"decision":"deny","server":"s","tool":"t","arguments":{"to":{"under":"secret"}}}`, `{}`, nil},
+		{`{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"glob":"secret/**"}}}`, `{}`, nil},
+	} {
+		g, root, c := placed(t, x.rules)
+		c.Arguments = []byte(x.arguments)
+		var got []string
+		for _, path := range g.DeniedPaths(c, "path") {
+			rel, err := filepath.Rel(root, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, rel)
+		}
+		if !slices.Equal(got, x.want) {
+			t.Errorf("%s %s: %q", x.rules, x.arguments, got)
+		}
+	}
+	g, root, c := placed(t, `{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"under":"loop"}}}`)
+	if err := os.Symlink("loop", filepath.Join(root, "loop")); err != nil {
+		t.Skip(err)
+	}
+	if got := g.DeniedPaths(c, "path"); !slices.Equal(got, []string{"/"}) {
+		t.Errorf("a directory that cannot be told: %q", got)
+	}
+}
+
+// Who puts a link in the place of a rule's directory widens no allow and
+// narrows no deny.
+func TestDirectoryOfRuleIsReplaced(t *testing.T) {
+	for _, x := range []struct {
+		rule, dir, path string
+		want            Decision
+	}{
+		{`{"decision":"allow","server":"s","tool":"t","arguments":{"path":{"under":"docs"}}}`, "docs", "docs/key", Ask},
+		{denySecret, "secret", "secret/a.txt", Deny},
+		{denySecret, "secret", "docs2/a.txt", Deny},
+		{denySecret, "secret", "old/key", Ask}, // moved by whoever may move it
+	} {
+		g, root, c := placed(t, x.rule)
+		if _, err := g.Check([]Known{{Server: "s", Tools: []string{"t"}, Started: true, Root: root}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(root, x.dir), filepath.Join(root, "old")); err != nil {
+			t.Fatal(err)
+		}
+		target := "docs2"
+		if x.dir == "docs" {
+			target = "secret"
+		}
+		if err := os.Symlink(target, filepath.Join(root, x.dir)); err != nil {
+			t.Skip(err)
+		}
+		c.Arguments = []byte(`{"path":"` + x.path + `"}`)
+		if d, _ := g.evaluate(&c, nil); d != x.want {
+			t.Errorf("%s, %s: %s", x.rule, x.path, d)
+		}
+	}
+}
+
+// All tests of one evaluation see a path at the same place.
+func TestPlaceIsLookedUpOnce(t *testing.T) {
+	g, root, c := placed(t, denySecret)
+	g.evaluate(&c, nil)
+	move(t, root, "secret")
+	if g.scratch.under("secret", "link/a.txt", true) || !g.scratch.under("docs", "link/a.txt", false) {
+		t.Error("a path was looked up again")
+	}
+}
+
+// To allow, a name must be that of the directory; to deny, it is enough that
+// it is the same file.
+func TestUnderByAnotherName(t *testing.T) {
+	root := tree(t)
+	if err := os.Link(filepath.Join(root, "docs/a.txt"), filepath.Join(root, "hard")); err != nil {
+		t.Skip(err)
+	}
+	if under(root, "docs/a.txt", "hard", false, false) || !under(root, "docs/a.txt", "hard", true, false) {
+		t.Error("a second name of a file")
+	}
+}
