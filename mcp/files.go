@@ -41,7 +41,12 @@ func Files(spec FilesSpec) (*Server, error) {
 			if err != nil {
 				return nil, err
 			}
-			return b.do(t.view(), ctx, args)
+			v := t.view(boundsOf(ctx))
+			result, err := b.do(v, ctx, args)
+			if err == nil && len(v.left) > 0 {
+				result.Content = append(result.Content, textResult(v.leftText()).Content...)
+			}
+			return result, err
 		})
 	}
 	return s, nil

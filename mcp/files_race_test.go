@@ -27,7 +27,7 @@ func swapped(t *testing.T) (v *view, swap func()) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tree.root.Close() })
-	return tree.view(), func() {
+	return tree.view(Bounds{}), func() {
 		for _, name := range []string{"a", "b"} {
 			path := filepath.Join(root, name)
 			os.Rename(path, path+".kept")

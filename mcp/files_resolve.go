@@ -28,14 +28,6 @@ type tree struct {
 	writing sync.Mutex // one change at a time
 }
 
-// view is a tree as one call sees it.
-type view struct {
-	*tree
-	own ownFiles
-}
-
-func (t *tree) view() *view { return &view{t, findOwn(t.spec.Protected)} }
-
 // place is where a path leads: a name in an open directory that is below the
 // root, no link on the way.
 type place struct {
@@ -69,7 +61,7 @@ func (v *view) find(path string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.lookup(path, names)
+	return v.approved(v.lookup(path, names))
 }
 
 // lookup is find for names that are some of a path's.
@@ -193,7 +185,9 @@ func (v *view) follow(path string, names []string) (_ *place, err error) {
 	if p.rel == "" {
 		p.rel = "."
 	}
-	p.info, err = p.dir.Stat(".")
+	if p.info, err = p.dir.Stat("."); err == nil {
+		err = v.checkOwn(p)
+	}
 	return p, err
 }
 
@@ -239,7 +233,7 @@ func (p *place) down(name string, info fs.FileInfo, rel string) error {
 // subdirectory opens a directory unless it is another one than info's by now,
 // or the kernel's.
 func (v *view) subdirectory(dir *os.Root, name, rel string, info fs.FileInfo) (*os.Root, error) {
-	if kernels(filepath.Join(v.real, filepath.FromSlash(rel))) {
+	if kernels(v.absolute(rel)) {
 		return nil, v.pseudo()
 	}
 	sub, err := dir.OpenRoot(name)
@@ -252,6 +246,8 @@ func (v *view) subdirectory(dir *os.Root, name, rel string, info fs.FileInfo) (*
 		err = reason(err)
 	case info != nil && !os.SameFile(info, now):
 		err = errChanged
+	case v.own.has(now):
+		err = errDenied
 	case device(now) != device(v.info) && pseudo(sub):
 		err = v.pseudo()
 	}
@@ -274,18 +270,6 @@ func kernels(path string) bool {
 		}
 	}
 	return false
-}
-
-// checkOwn refuses toolpipe's own files.
-func (v *view) checkOwn(p *place) error {
-	if p.info != nil && v.own.has(p.info) || v.own.at(filepath.Join(v.real, filepath.FromSlash(p.rel))) {
-		return v.refusal(p.asked, "it belongs to toolpipe")
-	}
-	return nil
-}
-
-func (v *view) refusal(path, why string) error {
-	return fmt.Errorf("%q is protected: %s; file tools neither read nor write it; the allowed root is %q", path, why, v.path)
 }
 
 // lookupError says what is wrong with a name on the way, and what is near it.
@@ -329,11 +313,6 @@ func (v *view) names(dir *os.Root, at string) []string {
 	defer f.Close()
 	all, _ := f.Readdirnames(10_000)
 	return slices.DeleteFunc(all, func(name string) bool { return v.hides(at, name) })
-}
-
-// hides says whether a name in a directory is left out of what is shown.
-func (v *view) hides(at, name string) bool {
-	return secret(name) != "" || len(v.own.places) > 0 && v.own.at(filepath.Join(v.real, filepath.FromSlash(at), name))
 }
 
 // reason is what the system said, without the path it said it of.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -59,7 +60,9 @@ func (v *view) hidesEntry(dir *os.Root, at string, e entry) bool {
 }
 
 // ownHasLinks says whether another name may lead to one of toolpipe's own files.
-func (v *view) ownHasLinks() bool { return slices.ContainsFunc(v.own.infos, aliased) }
+func (v *view) ownHasLinks() bool {
+	return slices.ContainsFunc(v.own.infos, func(info fs.FileInfo) bool { return !info.IsDir() && aliased(info) })
+}
 
 // walked is a directory on a walk. Whoever needs it longer than the visit
 // retains it, and releases it.

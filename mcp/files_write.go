@@ -74,7 +74,7 @@ func (v *view) findNew(path string) (p *place, made []madeDirectory, err error) 
 			made = append(made, madeDirectory{names[:n], info})
 		}
 	}
-	p, err = v.lookup(path, names)
+	p, err = v.approved(v.lookup(path, names))
 	return p, made, err
 }
 
@@ -89,7 +89,11 @@ func (v *view) makeDirectory(asked string, names, below []string) (fs.FileInfo, 
 	if p.info != nil {
 		return nil, nil
 	}
-	if err := v.mayWrite(asked, p.rel+"/"+strings.Join(below, "/")); err != nil {
+	file := p.rel + "/" + strings.Join(below, "/")
+	if err := v.bounds.check(asked, v.absolute(file)); err != nil {
+		return nil, err
+	}
+	if err := v.mayWrite(asked, file); err != nil {
 		return nil, err
 	}
 	err = p.dir.Mkdir(p.name, 0o777)

@@ -96,7 +96,7 @@ func (v *view) diffPath(args arguments) (string, error) {
 	if !filepath.IsLocal(path) {
 		return "", v.outside(args.text("path"))
 	}
-	return filepath.ToSlash(path), nil
+	return filepath.ToSlash(path), v.bounds.check(args.text("path"), v.absolute(path))
 }
 
 // diff shows the difference between a commit and another, or what there is now
@@ -276,5 +276,5 @@ func (v *view) protects(name string) bool {
 			return true
 		}
 	}
-	return len(v.own.places) > 0 && v.own.at(filepath.Join(v.real, filepath.FromSlash(name)))
+	return v.conceals(".", name)
 }

@@ -238,7 +238,7 @@ func TestGitDiffLends(t *testing.T) {
 	tree, err := openTree(FilesSpec{Root: dir})
 	check(t, err)
 	for _, lent := range []int{0, maxLent} {
-		b := &borrowed{v: tree.view(), dir: t.TempDir(), room: maxBorrowed, lent: make([]*os.File, lent)}
+		b := &borrowed{v: tree.view(Bounds{}), dir: t.TempDir(), room: maxBorrowed, lent: make([]*os.File, lent)}
 		check(t, os.Mkdir(b.gitDir(), 0o700))
 		git, err := tree.root.OpenRoot(".git")
 		check(t, err)

@@ -268,12 +268,13 @@ func (o *ownFiles) has(info fs.FileInfo) bool {
 	return false
 }
 
-// at says whether an absolute path is one of them.
-func (o *ownFiles) at(path string) bool {
+// at is the place of those that an absolute path is at or below; "" for none.
+func (o *ownFiles) at(path string) string {
 	for _, p := range o.places {
-		if p == path || len(p) == len(path) && strings.EqualFold(p, path) {
-			return true
+		dir := strings.TrimSuffix(p, string(filepath.Separator))
+		if n := len(dir); len(path) >= n && strings.EqualFold(dir, path[:n]) && (len(path) == n || os.IsPathSeparator(path[n])) {
+			return p
 		}
 	}
-	return false
+	return ""
 }

@@ -58,7 +58,7 @@ func (p *pipe) Send(ctx context.Context, msg []byte) error {
 		return fmt.Errorf("%w: %w", ErrNotSent, errGone)
 	default:
 	}
-	p.serving.handle(slices.Clone(msg))
+	p.serving.handle(boundsOf(ctx), slices.Clone(msg))
 	return nil
 }
 
@@ -115,7 +115,7 @@ func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) error {
 			}
 			return err
 		}
-		v.handle(msg)
+		v.handle(Bounds{}, msg)
 	}
 }
 
@@ -165,16 +165,16 @@ func (v *serving) end(d time.Duration) {
 	}
 }
 
-// handle takes one frame, whose memory it keeps.
-func (v *serving) handle(frame []byte) {
-	if err := parseMessages(frame, v.message); err != nil {
+// handle takes one frame, whose memory it keeps. Its calls keep to the bounds.
+func (v *serving) handle(bounds Bounds, frame []byte) {
+	if err := parseMessages(frame, func(m message) { v.message(bounds, m) }); err != nil {
 		v.out(replyError([]byte("null"), codeParse, err.Error()), false)
 	}
 }
 
 const codeParse = -32700
 
-func (v *serving) message(m message) {
+func (v *serving) message(bounds Bounds, m message) {
 	method := text(m.method)
 	switch {
 	case m.method == nil:
@@ -201,7 +201,7 @@ func (v *serving) message(m message) {
 	case "tools/list":
 		v.out(replyResult(m.id, v.server.listing(modern)), false)
 	case "tools/call":
-		v.call(m, modern)
+		v.call(bounds, m, modern)
 	default:
 		v.out(replyError(m.id, codeMethodNotFound, fmt.Sprintf("no method %q", method)), false)
 	}
@@ -216,7 +216,7 @@ func (v *serving) refuseVersion(id []byte, asked string) {
 	v.out(append(b, "]}}}"...), false)
 }
 
-func (v *serving) call(m message, modern bool) {
+func (v *serving) call(bounds Bounds, m message, modern bool) {
 	name, args := text(member(m.params, "name")), member(m.params, "arguments")
 	if args == nil {
 		args = []byte("{}")
@@ -225,7 +225,7 @@ func (v *serving) call(m message, modern bool) {
 		v.out(replyError(m.id, codeInvalidParams, "arguments are not an object"), false)
 		return
 	}
-	ctx, cancel := context.WithCancel(v.ctx)
+	ctx, cancel := context.WithCancel(WithBounds(v.ctx, bounds))
 	id := string(m.id)
 	v.mu.Lock()
 	if v.ended || v.running[id] != nil {

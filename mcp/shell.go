@@ -126,7 +126,7 @@ func (sh *shell) run(ctx context.Context, args arguments, progress func(Progress
 	if err != nil {
 		return nil, err
 	}
-	cmd, err := sh.command(args)
+	cmd, err := sh.command(boundsOf(ctx), args)
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +156,8 @@ func (sh *shell) timeout(args arguments) (time.Duration, error) {
 }
 
 // command is what the arguments ask for, not started.
-func (sh *shell) command(args arguments) (*exec.Cmd, error) {
-	dir, err := sh.cwd(args)
+func (sh *shell) command(bounds Bounds, args arguments) (*exec.Cmd, error) {
+	dir, err := sh.cwd(bounds, args)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (sh *shell) command(args arguments) (*exec.Cmd, error) {
 
 // cwd is the directory to run in, without links when it has to be inside
 // another.
-func (sh *shell) cwd(args arguments) (string, error) {
+func (sh *shell) cwd(bounds Bounds, args arguments) (string, error) {
 	asked := args.text("cwd")
 	if asked == "" || asked == "." {
 		return sh.dir, nil
@@ -205,6 +205,9 @@ func (sh *shell) cwd(args arguments) (string, error) {
 	}
 	if err != nil {
 		return "", fmt.Errorf("cwd %q: %w", asked, reason(err))
+	}
+	if err := bounds.check(asked, real); err != nil {
+		return "", err
 	}
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("cwd %q is not a directory", asked)
