@@ -3,7 +3,6 @@ package run
 import (
 	"bytes"
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,8 +29,9 @@ type caller struct {
 	cmdLines  bool
 	note      func(format string, args ...any) // a line for the user on stderr
 	nextLocal int                              // numbers the calls of command lines
-	defect    error                            // of a panic in a call; read when all calls have ended
-	defectMu  sync.Mutex
+
+	mu     sync.Mutex // held while a verdict is taken again
+	failed error      // what ends the run: a panic in a call, or a call that is unapproved when it was to run
 }
 
 // pending is one call on its way to its answer.
@@ -43,6 +43,8 @@ type pending struct {
 	answer *answer
 	told   bool   // its tool_call event was written
 	denial string // why it was denied, as a person is told
+
+	verdict *approve.Verdict // nil: not taken yet
 }
 
 // answer decides and runs calls, then the command lines of the same reply,
@@ -80,90 +82,6 @@ func (c *caller) pendings(calls []stream.Call, lines []string) []*pending {
 		all = append(all, c.lineCall(line))
 	}
 	return all
-}
-
-// decide gives every call its verdict, in order, before any is run. stop is
-// the error that ends the run when a call is unapproved.
-func (c *caller) decide(ctx context.Context, l *loop, all []*pending) (stop *Error, err error) {
-	for _, p := range all {
-		if err := c.announce(l, p); err != nil {
-			return nil, err
-		}
-		if p.answer != nil {
-			continue
-		}
-		v, err := c.verdict(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		if err := c.emit(&ApprovalEvent{p.ID, v.Outcome.String(), v.By, v.Rule, v.Reason}); err != nil {
-			return nil, err
-		}
-		switch {
-		case v.Outcome == approve.Allowed && (!c.dryRun || p.tool.readOnly()):
-		case c.dryRun && v.Outcome != approve.Denied:
-			p.answer = tell(ResultNotRun, "not run: dry run")
-			c.note("dry run: %s %s: %s", p.Name, p.args, dryVerdict(v))
-		case v.Outcome == approve.Unapproved && !c.goOn:
-			stop = unapproved(stop, p, v)
-		default:
-			l.denied++
-			p.denial = first(refusal(v.Outcome.String(), v.By, v.Rule, v.Reason), denial(v))
-			p.answer = tell(ResultDenied, "tool call denied: "+denial(v))
-		}
-	}
-	return stop, nil
-}
-
-func (c *caller) verdict(ctx context.Context, p *pending) (approve.Verdict, error) {
-	if c.dryRun { // nobody is asked but the approver, and that only about what would run
-		if v := c.gate.Explain(p.tool.call(p.args)).Verdict; v.Outcome != approve.Allowed || !p.tool.readOnly() {
-			return v, nil
-		}
-	}
-	if err := c.flush(); err != nil { // the person reads what came before the question
-		return approve.Verdict{}, err
-	}
-	return c.gate.Decide(ctx, p.tool.call(p.args))
-}
-
-func dryVerdict(v approve.Verdict) string {
-	if v.Outcome == approve.Allowed {
-		return "would run" + quoted(v.Rule)
-	}
-	return "would be asked" + quoted(v.Rule)
-}
-
-// denial is the reason that the model is told.
-func denial(v approve.Verdict) string {
-	switch {
-	case v.Reason != "":
-		return v.Reason
-	case v.Outcome == approve.Unapproved:
-		return "it needs an approval that nobody can give"
-	case v.By == "terminal":
-		return "by the user"
-	}
-	return "by a rule"
-}
-
-// refusal is a denial as a person is told of it: with the rule, whose place is
-// no business of the model's.
-func refusal(decision, by, rule, reason string) string {
-	if decision != "deny" || by == "terminal" || rule == "" {
-		return reason
-	}
-	return "by " + rule + quoted(reason)
-}
-
-func unapproved(stop *Error, p *pending, v approve.Verdict) *Error {
-	if stop == nil {
-		stop = &Error{Status: StatusUnapproved, Message: "unapproved: " + p.tool.name + ": " + first(v.Reason, "nobody can be asked")}
-	}
-	if v.Hint != "" && !slices.Contains(stop.Hints, v.Hint) {
-		stop.Hints = append(stop.Hints, v.Hint)
-	}
-	return stop
 }
 
 // prepare looks the tool up and reads the arguments; what cannot run has its
@@ -208,7 +126,7 @@ func (c *caller) execute(ctx context.Context, l *loop, all []*pending) error {
 		if err := c.result(l, all[0]); err != nil {
 			return err
 		}
-		return c.defect
+		return c.failed
 	}
 	ready := make([]chan struct{}, len(all))
 	for i := range ready {
@@ -237,7 +155,7 @@ func (c *caller) execute(ctx context.Context, l *loop, all []*pending) error {
 	<-done
 	cancel(nil)
 	if failed == nil {
-		failed = c.defect
+		failed = c.failed
 	}
 	return failed
 }
@@ -276,9 +194,9 @@ func (c *caller) run(ctx context.Context, p *pending) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.answer = tell(ResultUnknown, "outcome unknown: a defect of toolpipe")
-			c.defectMu.Lock()
-			defer c.defectMu.Unlock()
-			c.defect = goroutine.NewPanic(r)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.failed = goroutine.NewPanic(r)
 		}
 	}()
 	if ctx.Err() != nil {
@@ -286,7 +204,17 @@ func (c *caller) run(ctx context.Context, p *pending) {
 		p.answer.open = true
 		return
 	}
-	result, err := p.tool.run(ctx, p.args, func(g mcp.Progress) {
+	release, err := p.tool.conn.slot(ctx)
+	if err != nil {
+		p.answer = failure(err)
+		return
+	}
+	defer release()
+	bounds := c.again(ctx, p)
+	if p.answer != nil {
+		return
+	}
+	result, err := p.tool.conn.session.Call(mcp.WithBounds(ctx, bounds), p.tool.Name, p.args, func(g mcp.Progress) {
 		c.emit(&ProgressEvent{p.ID, g.Progress, g.Total, g.Message})
 		c.flush()
 	})
@@ -299,8 +227,11 @@ func (c *caller) run(ctx context.Context, p *pending) {
 
 // result emits the answer of p.
 func (c *caller) result(l *loop, p *pending) error {
-	if p.answer.event.Status == ResultUnknown {
+	switch p.answer.event.Status {
+	case ResultUnknown:
 		l.unknown = true
+	case ResultDenied:
+		l.denied++
 	}
 	p.answer.event.ID = p.ID
 	return c.emit(&p.answer.event)

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"sync"
 
@@ -138,7 +137,7 @@ func (b *toolbox) infos() []ServerInfo {
 func (b *toolbox) known() []approve.Known {
 	var all []approve.Known
 	for _, c := range b.conns {
-		k := approve.Known{Server: c.Name, Started: c.err == nil}
+		k := approve.Known{Server: c.Name, Started: c.err == nil, Root: c.root}
 		for _, t := range c.tools {
 			k.Tools = append(k.Tools, t.Name)
 			k.Names = append(k.Names, t.name)
@@ -148,17 +147,17 @@ func (b *toolbox) known() []approve.Known {
 	return all
 }
 
-// run calls the tool, with its server's limit of calls at once.
-func (t *tool) run(ctx context.Context, args json.RawMessage, progress func(mcp.Progress)) (*mcp.Result, error) {
-	if c := t.conn; c.slots != nil {
-		select {
-		case c.slots <- struct{}{}:
-			defer func() { <-c.slots }()
-		case <-ctx.Done():
-			return nil, &mcp.CallError{Message: "not sent: " + context.Cause(ctx).Error()}
-		}
+// slot waits until the server's limit of calls at once leaves room for one.
+func (c *connection) slot(ctx context.Context) (release func(), err error) {
+	if c.slots == nil {
+		return func() {}, nil
 	}
-	return t.conn.session.Call(ctx, t.Name, args, progress)
+	select {
+	case c.slots <- struct{}{}:
+		return func() { <-c.slots }, nil
+	case <-ctx.Done():
+		return nil, &mcp.CallError{Message: "not sent: " + context.Cause(ctx).Error()}
+	}
 }
 
 // close ends all sessions side by side; each is bounded by its own ladder.

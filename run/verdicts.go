@@ -1,0 +1,138 @@
+package run
+
+import (
+	"context"
+	"slices"
+
+	"toolpipe/approve"
+	"toolpipe/mcp"
+)
+
+// decide gives every call its verdict, in order, before any is run. stop is
+// the error that ends the run when a call is unapproved.
+func (c *caller) decide(ctx context.Context, l *loop, all []*pending) (stop *Error, err error) {
+	for _, p := range all {
+		if err := c.announce(l, p); err != nil {
+			return nil, err
+		}
+		if p.answer != nil {
+			continue
+		}
+		v, err := c.verdict(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.emit(&ApprovalEvent{p.ID, v.Outcome.String(), v.By, v.Rule, v.Reason}); err != nil {
+			return nil, err
+		}
+		if !c.heed(p, v) {
+			stop = unapproved(stop, p, v)
+		}
+	}
+	return stop, nil
+}
+
+// heed keeps the verdict on a call; one that may not run has its answer
+// afterwards. It is false for an unapproved call that ends the run.
+func (c *caller) heed(p *pending, v approve.Verdict) bool {
+	p.verdict = &v
+	switch {
+	case v.Outcome == approve.Allowed && (!c.dryRun || p.tool.readOnly()):
+	case c.dryRun && v.Outcome != approve.Denied:
+		p.answer = tell(ResultNotRun, "not run: dry run")
+		c.note("dry run: %s %s: %s", p.Name, p.args, dryVerdict(v))
+	case v.Outcome == approve.Unapproved && !c.goOn:
+		return false
+	default:
+		p.denial = first(refusal(v.Outcome.String(), v.By, v.Rule, v.Reason), denial(v))
+		p.answer = tell(ResultDenied, "tool call denied: "+denial(v))
+	}
+	return true
+}
+
+// verdict is the one on a call, or the one taken again on a call that has one.
+func (c *caller) verdict(ctx context.Context, p *pending) (approve.Verdict, error) {
+	call := p.tool.call(p.args)
+	if c.dryRun { // nobody is asked but the approver, and that only about what would run
+		if v := c.gate.Explain(call).Verdict; v.Outcome != approve.Allowed || !p.tool.readOnly() {
+			return v, nil
+		}
+	}
+	if err := c.flush(); err != nil { // the person reads what came before the question
+		return approve.Verdict{}, err
+	}
+	if p.verdict != nil {
+		return c.gate.Again(ctx, call, *p.verdict)
+	}
+	return c.gate.Decide(ctx, call)
+}
+
+// again takes the verdict on an allowed call once more immediately before it
+// runs: the calls before it may have moved what its paths lead to. A call that
+// may not run any more has its answer afterwards; the bounds hold one that may
+// to what this verdict saw.
+func (c *caller) again(ctx context.Context, p *pending) (bounds mcp.Bounds) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := *p.verdict
+	err := c.failed
+	if err == nil {
+		v, err = c.verdict(ctx, p)
+	}
+	if err == nil && (v.Outcome != approve.Allowed || v.Rule != p.verdict.Rule) {
+		err = c.emit(&ApprovalEvent{p.ID, v.Outcome.String(), v.By, v.Rule, v.Reason})
+	}
+	if err == nil && !c.heed(p, v) {
+		c.failed = unapproved(nil, p, v)
+		err = c.failed
+	}
+	if err != nil {
+		p.answer = tell(ResultNotRun, "not run: the run ended")
+		p.answer.open = true
+		return bounds
+	}
+	bounds.Places = v.Places
+	if p.tool.conn.Local != nil {
+		bounds.Denied = c.gate.DeniedPaths(p.tool.call(p.args), "path")
+	}
+	return bounds
+}
+
+func dryVerdict(v approve.Verdict) string {
+	if v.Outcome == approve.Allowed {
+		return "would run" + quoted(v.Rule)
+	}
+	return "would be asked" + quoted(v.Rule)
+}
+
+// denial is the reason that the model is told.
+func denial(v approve.Verdict) string {
+	switch {
+	case v.Reason != "":
+		return v.Reason
+	case v.Outcome == approve.Unapproved:
+		return "it needs an approval that nobody can give"
+	case v.By == "terminal":
+		return "by the user"
+	}
+	return "by a rule"
+}
+
+// refusal is a denial as a person is told of it: with the rule, whose place is
+// no business of the model's.
+func refusal(decision, by, rule, reason string) string {
+	if decision != "deny" || by == "terminal" || rule == "" {
+		return reason
+	}
+	return "by " + rule + quoted(reason)
+}
+
+func unapproved(stop *Error, p *pending, v approve.Verdict) *Error {
+	if stop == nil {
+		stop = &Error{Status: StatusUnapproved, Message: "unapproved: " + p.tool.name + ": " + first(v.Reason, "nobody can be asked")}
+	}
+	if v.Hint != "" && !slices.Contains(stop.Hints, v.Hint) {
+		stop.Hints = append(stop.Hints, v.Hint)
+	}
+	return stop
+}

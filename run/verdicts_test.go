@@ -1,0 +1,121 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"toolpipe/approve"
+	"toolpipe/mcp"
+	"toolpipe/stream"
+)
+
+// governed is a caller with a file server on a directory with docs/f and
+// secret/f, ruled by a policy file, and a function that makes calls and gives
+// their answers.
+func governed(t *testing.T, rules string) (root string, ask func(calls ...stream.Call) []string) {
+	t.Helper()
+	root = t.TempDir()
+	for _, dir := range []string{"docs", "secret"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, dir, "f"), []byte("content of "+dir+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "policy.json")
+	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	policy, err := approve.LoadPolicy(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, err := mcp.Files(mcp.FilesSpec{Name: "files", Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := connectAll(t.Context(), []server{builtin("files", local, root)}, &Processes{}, func(*server) mcp.Hooks { return mcp.Hooks{} }, func(err error) { t.Error(err) }, func(string) {})
+	t.Cleanup(box.close)
+	box.index(&Config{}, func(_, _, message string) { t.Log(message) })
+	c := &caller{
+		box: box, gate: &approve.Gate{Rules: policy.Rules, Otherwise: policy.Otherwise, AutoApprove: true}, parallel: 8, maxBytes: 1 << 20, goOn: true,
+		emit: func(Event) error { return nil }, flush: func() error { return nil },
+	}
+	return root, func(calls ...stream.Call) (answers []string) {
+		l := &loop{request: &stream.Request{}}
+		if err := c.answer(t.Context(), l, calls, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range l.request.Messages {
+			text := ""
+			for _, part := range m.Parts {
+				text += part.Text + textOfJSON(part.JSON)
+			}
+			answers = append(answers, text)
+		}
+		return answers
+	}
+}
+
+func fileCall(id int, tool, arguments string) stream.Call {
+	return stream.Call{ID: fmt.Sprint(id), Name: "files__" + tool, Arguments: []byte(arguments)}
+}
+
+// While links are moved all the time nothing is read or written at a place
+// that the policy does not allow: the tool opens what the verdict saw, or fails.
+func TestVerdictHoldsForWhatIsOpened(t *testing.T) {
+	for name, rules := range map[string]string{
+		"denied":      `{"version":1,"rules":[{"decision":"deny","server":"files","tool":"*","arguments":{"path":{"under":"secret"}}}]}`,
+		"not allowed": `{"version":1,"otherwise":"deny","rules":[{"decision":"allow","server":"files","tool":"*","others":"any","arguments":{"path":{"under":"docs"}}}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, ask := governed(t, rules)
+			if got := ask(fileCall(0, "read_file", `{"path":"docs/f"}`)); len(got) != 1 || got[0] != "content of docs\n" {
+				t.Fatalf("docs/f: %q", got)
+			}
+			link, other := filepath.Join(root, "link"), filepath.Join(root, "other")
+			if err := os.Symlink("docs", link); err != nil {
+				t.Skip(err)
+			}
+			var stop atomic.Bool
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				for i := 0; !stop.Load(); i++ {
+					os.Symlink([]string{"secret", "docs"}[i%2], other)
+					os.Rename(other, link)
+					time.Sleep(100 * time.Microsecond)
+				}
+			}()
+			defer func() { stop.Store(true); <-ended }()
+			read := 0
+			for range 250 {
+				var calls []stream.Call
+				for i := range 7 {
+					calls = append(calls, fileCall(i, "read_file", `{"path":"link/f"}`))
+				}
+				calls = append(calls, fileCall(7, "write_file", `{"path":"link/written/file","content":"x"}`))
+				for _, answer := range ask(calls...) {
+					if strings.Contains(answer, "content of secret") {
+						t.Fatalf("a denied file was read: %q", answer)
+					}
+					if strings.Contains(answer, "content of docs") {
+						read++
+					}
+				}
+				if _, err := os.Stat(filepath.Join(root, "secret", "written")); err == nil {
+					t.Fatal("something was written in the denied directory")
+				}
+			}
+			if t.Logf("%d of 1750 reads found the allowed file", read); read == 0 {
+				t.Error("nothing was read: the test shows nothing")
+			}
+		})
+	}
+}
