@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -18,20 +19,9 @@ func (r *runner) approver(target string) (approve.Approver, error) {
 	if isURL(target) {
 		return r.urlApprover(target)
 	}
-	argv, err := splitWords(target)
-	if err != nil {
-		return nil, usage("--approver: %v", err)
-	}
-	if len(argv) == 0 {
-		return nil, usage("--approver: no command and no URL")
-	}
 	c := r.cfg
-	if strings.Contains(argv[0], "/") {
-		if argv[0], err = filepath.Abs(argv[0]); err != nil {
-			return nil, usage("--approver: %v", err)
-		}
-	}
-	if argv[0], err = mcp.LookPath(argv[0], c.Environ); err != nil {
+	argv, err := c.approverCommand()
+	if err != nil {
 		return nil, usage("--approver: %v", err)
 	}
 	return &approve.CommandApprover{
@@ -45,6 +35,49 @@ func (r *runner) approver(target string) (approve.Approver, error) {
 			return p, nil
 		},
 	}, nil
+}
+
+// approverCommand is the command line of --approver, its program found.
+func (c *Config) approverCommand() ([]string, error) {
+	argv, err := splitWords(c.Approver)
+	if err != nil {
+		return nil, err
+	}
+	if len(argv) == 0 {
+		return nil, errors.New("no command and no URL")
+	}
+	if strings.Contains(argv[0], "/") {
+		if argv[0], err = filepath.Abs(argv[0]); err != nil {
+			return nil, err
+		}
+	}
+	argv[0], err = mcp.LookPath(argv[0], c.Environ)
+	return argv, err
+}
+
+// approverFiles are the program of --approver and the files that its arguments
+// name, as FILE or --option=FILE: whoever may write one of them approves
+// everything. An argument that names no file yet counts, since a file that is
+// made later would be read.
+func (c *Config) approverFiles() (files []string) {
+	if c.Approver == "" || isURL(c.Approver) {
+		return nil
+	}
+	argv, err := c.approverCommand()
+	if err != nil {
+		return nil // it is told when the approver is made
+	}
+	for i, word := range argv {
+		if _, value, ok := strings.Cut(word, "="); ok && i > 0 {
+			argv = append(argv, value)
+		}
+	}
+	for _, word := range argv {
+		if info, err := os.Stat(word); err != nil || !info.IsDir() {
+			files = append(files, word)
+		}
+	}
+	return files
 }
 
 func (r *runner) urlApprover(address string) (approve.Approver, error) {

@@ -112,6 +112,7 @@ func (c *Config) ownFiles(s *settings, servers []server) []string {
 	add(s.path, c.ToolsLock, c.Log, c.Record, c.Replay, c.KeyFile)
 	add(c.Policies...)
 	add(s.policies...)
+	add(c.approverFiles()...)
 	add(c.ServerConfigs...)
 	for i := range servers {
 		add(servers[i].keyFile)
