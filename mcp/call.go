@@ -48,7 +48,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 	}
 	raw, err := s.rounds(ctx, r)
 	if err != nil {
-		return nil, s.callError(ctx, err)
+		return nil, s.callError(err)
 	}
 	result, err := readResult(raw)
 	if err != nil {
@@ -117,7 +117,7 @@ func isNumber(v []byte) bool {
 }
 
 // callError says what is known about a call that has no result.
-func (s *Session) callError(ctx context.Context, err error) *CallError {
+func (s *Session) callError(err error) *CallError {
 	e := &CallError{Cause: err, Message: err.Error()}
 	defer func() { e.Message = s.tell.hide(e.Message) }()
 	if failed, ok := errors.AsType[*rpcError](err); ok {
@@ -126,7 +126,7 @@ func (s *Session) callError(ctx context.Context, err error) *CallError {
 		case codeURLElicitation:
 			e.Message += s.urlElicitation(failed)
 		case codeHeaderMismatch:
-			s.relearn(ctx)
+			e.Message += "; toolpipe goes by the list of tools that it read at its start: if the server's has changed since, a new run reads it"
 		}
 		return e
 	}
