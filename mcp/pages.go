@@ -6,7 +6,12 @@ import (
 	"fmt"
 )
 
-const maxPages = 100
+const (
+	maxPages     = 100
+	maxItems     = 10_000   // of one list
+	maxListBytes = maxFrame // bytes of the items of one list
+	maxCursor    = 64 << 10 // bytes of a cursor, as it came
+)
 
 // errListed ends a listing early without failing it.
 var errListed = errors.New("enough")
@@ -14,8 +19,9 @@ var errListed = errors.New("enough")
 // pages lists what method lists under key, page by page, and shows each item
 // to visit. identity names the member that tells items apart. It ends where
 // the server says so, and also where a cursor comes again or a page brings
-// only what came before (mcp-client.md section 11); one that is empty, as a
-// filter of the server's may leave it, ends nothing. It has the time of a call.
+// only what came before, as servers without an end do; one that is empty, as a
+// filter of the server's may leave it, ends nothing. What is beyond the limits
+// above is left out with the warning "list_cut". It has the time of a call.
 func (s *Session) pages(ctx context.Context, method, key, identity string, visit func(item []byte) error) error {
 	ctx, watch := s.watch(ctx)
 	defer watch.stop()
@@ -26,6 +32,7 @@ func (s *Session) pages(ctx context.Context, method, key, identity string, visit
 func (s *Session) allPages(ctx context.Context, method, key, identity string, visit func(item []byte) error) error {
 	params := []byte("{}")
 	cursors, known := map[string]bool{}, map[string]bool{}
+	items, size := 0, 0
 	for range maxPages {
 		raw, err := s.roundTrip(ctx, s.request(method, params))
 		if err != nil {
@@ -37,6 +44,12 @@ func (s *Session) allPages(ctx context.Context, method, key, identity string, vi
 		news, empty := false, true
 		for item := range elements(member(raw, key)) {
 			empty = false
+			items++
+			size += len(item)
+			if items > maxItems || size > maxListBytes {
+				s.cut(method, fmt.Sprintf("%d entries or %d MiB", maxItems, maxListBytes>>20))
+				return nil
+			}
 			id := text(member(item, identity))
 			news = news || !known[id]
 			known[id] = true
@@ -48,6 +61,10 @@ func (s *Session) allPages(ctx context.Context, method, key, identity string, vi
 			}
 		}
 		cursor := member(raw, "nextCursor")
+		if len(cursor) > maxCursor {
+			s.cut(method, fmt.Sprintf("%d KiB in a cursor", maxCursor>>10))
+			return nil
+		}
 		next := text(cursor)
 		switch {
 		case kind(cursor) != '"', next == "" && !s.modern:
@@ -59,8 +76,12 @@ func (s *Session) allPages(ctx context.Context, method, key, identity string, vi
 		cursors[next] = true
 		params = append(append([]byte(`{"cursor":`), cursor...), '}')
 	}
-	s.tell.warn("list_cut", fmt.Sprintf("server %q: %s has more than %d pages, the rest is left out", s.spec.Name, method, maxPages))
+	s.cut(method, fmt.Sprintf("%d pages", maxPages))
 	return nil
+}
+
+func (s *Session) cut(what, limit string) {
+	s.tell.warn("list_cut", fmt.Sprintf("server %q: %s has more than %s, the rest is left out", s.spec.Name, what, limit))
 }
 
 // complete says whether a result is a whole one: an unknown resultType is an

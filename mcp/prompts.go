@@ -25,17 +25,11 @@ type PromptMessage struct {
 	Content []Block // usually one
 }
 
-// maxItems bounds the prompts and resources of one server.
-const maxItems = 10_000
-
 // ListPrompts lists all pages, in the server's order. A server without
 // prompts has none.
 func (s *Session) ListPrompts(ctx context.Context) ([]Prompt, error) {
 	var prompts []Prompt
 	err := s.pages(ctx, "prompts/list", "prompts", "name", func(item []byte) error {
-		if len(prompts) == maxItems {
-			return errListed
-		}
 		prompts = append(prompts, readPrompt(item))
 		return nil
 	})
@@ -48,8 +42,8 @@ func (s *Session) ListPrompts(ctx context.Context) ([]Prompt, error) {
 func readPrompt(item []byte) Prompt {
 	p := Prompt{
 		Name:        text(member(item, "name")),
-		Title:       text(member(item, "title")),
-		Description: text(member(item, "description")),
+		Title:       capped(text(member(item, "title")), maxTitle),
+		Description: capped(text(member(item, "description")), maxDescription),
 	}
 	for a := range elements(member(item, "arguments")) {
 		p.Arguments = append(p.Arguments, PromptArgument{

@@ -31,9 +31,6 @@ func (s *Session) ListResources(ctx context.Context) ([]Resource, error) {
 		{"resources/templates/list", "resourceTemplates", "uriTemplate"},
 	} {
 		err := s.pages(ctx, from.method, from.key, from.uri, func(item []byte) error {
-			if len(list) == maxItems {
-				return errListed
-			}
 			r := readResource(item, from.uri)
 			r.Template = from.uri == "uriTemplate"
 			list = append(list, r)
@@ -51,8 +48,8 @@ func readResource(item []byte, uri string) Resource {
 	return Resource{
 		URI:         text(member(item, uri)),
 		Name:        text(member(item, "name")),
-		Title:       text(member(item, "title")),
-		Description: text(member(item, "description")),
+		Title:       capped(text(member(item, "title")), maxTitle),
+		Description: capped(text(member(item, "description")), maxDescription),
 		MIME:        text(member(item, "mimeType")),
 		Size:        size,
 	}

@@ -70,10 +70,7 @@ func composes(keyword string) bool {
 
 // oneLine is text of at most n bytes and a mark.
 func oneLine(text string, n int) string {
-	if len(text) > n {
-		text = strings.ToValidUTF8(text[:n], "") + "…"
-	}
-	return strings.Join(strings.Fields(text), " ")
+	return strings.Join(strings.Fields(capped(text, n)), " ")
 }
 
 // schemaWalk looks at every subschema of a tool's schema.

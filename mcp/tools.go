@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +10,11 @@ import (
 
 const (
 	maxTools       = 512
+	maxToolName    = 256 // bytes; the specification recommends at most 128
+	maxTitle       = 1 << 10
 	maxDescription = 64 << 10
+	maxAnnotations = 16 << 10
+	maxDropped     = 32 // tools that are named in a warning each
 )
 
 // toolRules is what a call has to know of a tool.
@@ -67,25 +72,36 @@ func (s *Session) started() {
 func (s *Session) list(ctx context.Context) ([]Tool, error) {
 	var tools []Tool
 	rules := make(map[string]*toolRules)
+	dropped := 0
+	drop := func(tool, why string) {
+		if dropped++; dropped <= maxDropped {
+			s.tell.warn("tool_dropped", fmt.Sprintf("server %q: tool %q is left out: %s", s.spec.Name, snippet([]byte(tool)), why))
+		}
+	}
 	err := s.allPages(ctx, "tools/list", "tools", "name", func(item []byte) error {
 		t := readTool(item)
 		if rules[t.Name] != nil && t.Name != "" {
-			s.dropped(t.Name, "the server lists it twice, the first one counts")
+			drop(t.Name, "the server lists it twice, the first one counts")
 			return nil
 		}
 		if len(tools) == maxTools {
-			s.tell.warn("list_cut", fmt.Sprintf("server %q has more than %d tools, the rest is left out", s.spec.Name, maxTools))
+			s.cut("tools/list", fmt.Sprintf("%d tools", maxTools))
 			return errListed
 		}
 		r, why := s.examine(&t, item)
 		if why != "" {
-			s.dropped(t.Name, why)
+			drop(t.Name, why)
 			return nil
 		}
+		// The page is not kept for the sake of its tools.
+		t.InputSchema, t.OutputSchema, t.Annotations = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema), bytes.Clone(t.Annotations)
 		rules[t.Name] = r
 		tools = append(tools, t)
 		return nil
 	})
+	if dropped > maxDropped {
+		s.tell.warn("tool_dropped", fmt.Sprintf("server %q: %d more tools are left out", s.spec.Name, dropped-maxDropped))
+	}
 	if err != nil {
 		if s.nothingThere("tools", err) {
 			return nil, nil
@@ -96,10 +112,6 @@ func (s *Session) list(ctx context.Context) ([]Tool, error) {
 	s.tools = rules
 	s.mu.Unlock()
 	return tools, nil
-}
-
-func (s *Session) dropped(tool, why string) {
-	s.tell.warn("tool_dropped", fmt.Sprintf("server %q: tool %q is left out: %s", s.spec.Name, tool, why))
 }
 
 // failed names the server in an error.
@@ -131,11 +143,17 @@ func readTool(item []byte) Tool {
 	if t.Title == "" {
 		t.Title = text(member(t.Annotations, "title"))
 	}
-	if len(t.Description) > maxDescription {
-		t.Description = strings.ToValidUTF8(t.Description[:maxDescription], "") + "…"
-	}
+	t.Title, t.Description = capped(t.Title, maxTitle), capped(t.Description, maxDescription)
 	t.ReadOnly = isTrue(member(t.Annotations, "readOnlyHint"))
 	return t
+}
+
+// capped is text of at most n bytes and a mark.
+func capped(text string, n int) string {
+	if len(text) > n {
+		text = strings.ToValidUTF8(text[:n], "") + "…"
+	}
+	return text
 }
 
 // examine says why a tool cannot be used, "" if it can.
@@ -143,6 +161,10 @@ func (s *Session) examine(t *Tool, item []byte) (*toolRules, string) {
 	switch {
 	case t.Name == "":
 		return nil, "it has no name"
+	case len(t.Name) > maxToolName:
+		return nil, fmt.Sprintf("its name has %d bytes, the limit is %d", len(t.Name), maxToolName)
+	case len(t.Annotations) > maxAnnotations:
+		return nil, fmt.Sprintf("its annotations have %d bytes, the limit is %d", len(t.Annotations), maxAnnotations)
 	case text(member(item, "execution", "taskSupport")) == "required":
 		return nil, "it can only be called as a task"
 	}
@@ -157,27 +179,4 @@ func (s *Session) examine(t *Tool, item []byte) (*toolRules, string) {
 		return &toolRules{}, ""
 	}
 	return &toolRules{headers: w.headers}, w.misuse
-}
-
-// relearn refreshes what calls have to know after the server refused the
-// headers of one. The list that was given out stays as it is.
-func (s *Session) relearn(ctx context.Context) {
-	fresh := make(map[string]*toolRules)
-	err := s.pages(ctx, "tools/list", "tools", "name", func(item []byte) error {
-		t := readTool(item)
-		if r, why := s.examine(&t, item); why == "" && fresh[t.Name] == nil {
-			fresh[t.Name] = r
-		}
-		return nil
-	})
-	if err != nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name := range s.tools {
-		if r := fresh[name]; r != nil {
-			s.tools[name] = r
-		}
-	}
 }
