@@ -49,6 +49,7 @@ import (
 //	fork       leaves a process behind, in a session of its own
 //	change     announces a changed list
 //	elicit     asks the user a question, answers what was answered
+//	late       asks the user something and ends before the answer
 //	hostile    answers terminal control sequences
 type fakeServer struct {
 	tools        string
@@ -72,6 +73,7 @@ type fakeServer struct {
 	sse          bool   // HTTP: answers as an event stream
 	session      bool   // HTTP: with a session id
 	hostile      bool   // names and descriptions steer the terminal
+	nag          bool   // asks the user something all the time
 
 	log     *os.File
 	mu      sync.Mutex
@@ -102,6 +104,7 @@ func newFakeServer(args []string) (*fakeServer, error) {
 	flags.StringVar(&s.auth, "auth", "", "bearer token to insist on")
 	flags.BoolVar(&s.sse, "sse", false, "answer as an event stream")
 	flags.BoolVar(&s.session, "session", false, "use a session id")
+	flags.BoolVar(&s.nag, "nag", false, "stdio: ask the user all the time, and log the answers")
 	flags.BoolVar(&s.hostile, "hostile", false, "list names and descriptions that steer the terminal")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -151,6 +154,9 @@ func fakeMCP(args []string) int {
 			out.WriteString(message + "\n")
 		}
 		out.Flush()
+	}
+	if s.nag {
+		go s.ask(send)
 	}
 	in := bufio.NewReader(os.Stdin)
 	for {
@@ -224,6 +230,8 @@ func (s *fakeServer) handle(m gjson.Result, send func(string)) {
 		s.mu.Unlock()
 		if waiter != nil {
 			waiter <- m
+		} else {
+			s.record("answer %s %s%s", id.Raw, m.Get("error.code").Raw, m.Get("result").Raw)
 		}
 		return
 	}

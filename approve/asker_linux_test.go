@@ -30,7 +30,10 @@ type job struct {
 	Background bool // ask from a process group in the background
 	IgnoreHUP  bool
 	Late, Deaf bool   // SIGCONT is told of late, or never
-	Prompt     string // ask for a line of text with this prompt, instead of calls
+	Prompt     string // ask for a line of text with this heading, instead of calls
+	Forms      bool   // beside each call a form is put, see together
+	Twice      bool   // another process of the group does the same
+	Withdrawn  bool   // a form that is taken away comes first
 }
 
 type jobCall struct{ Name, Arguments string }
@@ -81,8 +84,34 @@ func (j *job) run() {
 		After:  func() { fmt.Println("after") },
 	}}
 	if j.Prompt != "" {
-		line, err := g.Terminal.Line(ctx, []string{"a server asks", hostile}, j.Prompt)
+		var line string
+		err := g.Terminal.Form(ctx, func(f *Form) (err error) {
+			line, err = f.Ask(j.Prompt, []string{"a server asks", hostile})
+			return err
+		})
 		fmt.Printf("%q %v\n", line, err)
+	}
+	if j.Forms {
+		j.together(ctx, g)
+		return
+	}
+	began := time.Now()
+	if j.Withdrawn {
+		short, cancel := context.WithTimeoutCause(ctx, 3*settle, context.Canceled)
+		defer cancel()
+		err := g.Terminal.Form(short, func(f *Form) error {
+			_, err := f.Ask("a server asks", nil)
+			began = time.Now()
+			return err
+		})
+		fmt.Println(err)
+		defer func() {
+			if time.Since(began) > afterthought/2 {
+				fmt.Println("waited")
+			} else {
+				fmt.Println("came at once")
+			}
+		}()
 	}
 	for _, c := range j.Calls {
 		v, err := g.Decide(ctx, Call{Server: "fs", Tool: c.Name, Name: c.Name, Arguments: []byte(c.Arguments)})
@@ -91,6 +120,42 @@ func (j *job) run() {
 			return
 		}
 		fmt.Printf("%s by %s: %s\n", v.Outcome, v.By, v.Reason)
+	}
+}
+
+// together puts a question about each call and a form, in no order, and prints
+// what was answered to which.
+func (j *job) together(ctx context.Context, g *Gate) {
+	if j.Twice {
+		j.Twice = false
+		text, _ := json.Marshal(j)
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), jobVariable+"="+string(text))
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+		defer cmd.Wait()
+	}
+	g.Terminal.Before, g.Terminal.After = nil, nil
+	for i, c := range j.Calls {
+		var both sync.WaitGroup
+		both.Go(func() {
+			time.Sleep(time.Duration(i%5) * settle / 2) // before, beside and behind the question
+			err := g.Terminal.Form(ctx, func(f *Form) error {
+				line, err := f.Ask("a server asks", []string{"Allow fs__x? [y/N/a] ", "Go on? [y/N]"})
+				fmt.Printf("form: %s\n", line)
+				return err
+			})
+			if err != nil {
+				fmt.Println(err)
+			}
+		})
+		both.Go(func() {
+			v, err := g.Decide(ctx, Call{Server: "fs", Tool: c.Name, Name: c.Name, Arguments: []byte(c.Arguments)})
+			fmt.Printf("call: %s %v\n", v.Outcome, err)
+		})
+		both.Wait()
 	}
 }
 

@@ -74,10 +74,16 @@ func (q *question) read(line string) answer {
 	case q.long:
 	case line == "a":
 		return answer{kind: answerAlways}
-	case len(line) <= 3 && (strings.ToLower(line) == "y" || strings.ToLower(line) == "yes"):
+	case isYes(line):
 		return answer{kind: answerYes}
 	}
 	return answer{answerNo, "the user declined"}
+}
+
+// isYes tells whether a typed line is y or yes, in any case. Characters that
+// are not ASCII but fold to one of these letters are refused by the length.
+func isYes(line string) bool {
+	return len(line) <= 3 && (strings.ToLower(line) == "y" || strings.ToLower(line) == "yes")
 }
 
 // argumentLines shows arguments in at most room lines, a key a line or more;

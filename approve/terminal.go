@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 )
 
-// Terminal asks a person about calls. The zero value asks on /dev/tty.
-// Nothing about a question goes through standard input or output.
+// Terminal asks a person. It is the one owner of the terminal: questions about
+// calls and forms of servers are put one at a time, whichever goroutine wants
+// to, so that an answer to the one is never taken for the other's. The zero
+// value asks on /dev/tty. Nothing about a question goes through standard input
+// or output.
 type Terminal struct {
 	Path     string        // the terminal device; "" is /dev/tty
 	Disabled string        // why nobody may be asked: "CI is set", "--no-input"; "" if somebody may
@@ -25,7 +29,9 @@ type Terminal struct {
 	// the question is drawn again and its time begins anew. It may be nil.
 	Resumed <-chan os.Signal
 
-	explained bool // the letters of the answer were
+	asking    sync.Mutex // held while a question stands; guards the rest
+	explained bool       // the letters of the answer were
+	abandoned time.Time  // when a form ended that the person may still be answering
 }
 
 type answerKind uint8
@@ -53,22 +59,25 @@ const (
 	standstill = time.Second
 	// maxAnswer is how long a line may be that is read as an answer.
 	maxAnswer = 1024
+	// afterthought is how long what is typed is thrown away after a form was
+	// taken from the screen: somebody who was about to answer it has then seen
+	// that there is another question.
+	afterthought = time.Second
+	// maxQueue is how long to wait for another program that asks here.
+	maxQueue = 10 * time.Minute
 )
 
 // ask asks about one call; rule is the one that wants it asked, nil when none
 // matched. The error is ctx's cause.
 func (t *Terminal) ask(ctx context.Context, c *Call, rule *Rule) (answer, error) {
-	tty, why := t.open()
-	if tty == nil {
-		return answer{answerNobody, "nobody can be asked: " + why}, nil
+	tty, release, err := t.hold(ctx)
+	if why, ok := errors.AsType[nobody](err); ok {
+		return answer{answerNobody, why.Error()}, nil
 	}
-	defer tty.close()
-	if t.Before != nil {
-		t.Before()
+	if err != nil {
+		return answer{}, err
 	}
-	if t.After != nil {
-		defer t.After()
-	}
+	defer release()
 	a, err := t.question(ctx, tty, c, rule)
 	if cause := context.Cause(ctx); cause != nil {
 		return answer{}, cause
@@ -79,24 +88,64 @@ func (t *Terminal) ask(ctx context.Context, c *Call, rule *Rule) (answer, error)
 	return a, nil
 }
 
-// open opens the terminal if somebody is there to be asked, else why not.
-func (t *Terminal) open() (opened *tty, why string) {
+// nobody is why no person can be asked.
+type nobody string
+
+func (n nobody) Error() string { return "nobody can be asked: " + string(n) }
+
+// hold waits until nobody else asks on the terminal and opens it, to be given
+// back by release. The error is a nobody, or ctx's cause.
+func (t *Terminal) hold(ctx context.Context) (opened *tty, release func(), err error) {
 	if t.Disabled != "" {
-		return nil, t.Disabled
+		return nil, nil, nobody(t.Disabled)
 	}
+	for !t.asking.TryLock() {
+		if err := sleep(ctx, tick); err != nil {
+			return nil, nil, err
+		}
+	}
+	if opened, err = t.open(ctx); err != nil {
+		t.asking.Unlock()
+		return nil, nil, err
+	}
+	if t.Before != nil {
+		t.Before()
+	}
+	return opened, func() {
+		if t.After != nil {
+			t.After()
+		}
+		opened.close()
+		t.asking.Unlock()
+	}, nil
+}
+
+// open opens the terminal if somebody is there to be asked, as soon as no other
+// program of our process group asks there: they share the foreground.
+func (t *Terminal) open(ctx context.Context) (opened *tty, err error) {
 	path := t.Path
 	if path == "" {
 		path = "/dev/tty"
 	}
-	opened, err := openTTY(path)
-	if err != nil {
-		return nil, "no terminal"
+	if opened, err = openTTY(path); err != nil {
+		return nil, nobody("no terminal")
 	}
-	if !opened.foreground() {
-		opened.close()
-		return nil, "not in the foreground of the terminal"
+	for deadline := time.Now().Add(maxQueue); ; {
+		switch {
+		case !opened.foreground():
+			err = nobody("not in the foreground of the terminal")
+		case opened.lock():
+			return opened, nil
+		case time.Now().After(deadline):
+			err = nobody("another program asks on this terminal")
+		default:
+			err = sleep(ctx, tick)
+		}
+		if err != nil {
+			opened.close()
+			return nil, err
+		}
 	}
-	return opened, ""
 }
 
 // question draws and reads until there is an answer, an error or a cancelled ctx.
@@ -159,7 +208,7 @@ func (t *Terminal) draw(ctx context.Context, tty *tty, q *question, deadline tim
 	if err := tty.write(ctx, "\n"+q.body, deadline); err != nil {
 		return flushed, err
 	}
-	if err := sleep(ctx, settle); err != nil {
+	if err := sleep(ctx, max(settle, afterthought-time.Since(t.abandoned))); err != nil {
 		return flushed, err
 	}
 	flushed = time.Now()

@@ -314,22 +314,3 @@ func TestScreen(t *testing.T) {
 		})
 	}
 }
-
-func TestLine(t *testing.T) {
-	a := startAsker(t, job{Prompt: "Your\x1bname?", Timeout: patience}, "typed before\n")
-	a.await(`Your\u{1b}name? `, 1)
-	a.typeIn("Jürgen x\n")
-	if got := a.verdict(); got != `"Jürgen x" <nil>` {
-		t.Error(got)
-	}
-	for _, line := range strings.Split(a.text(), "\r\n") {
-		if strings.Contains(line, "fs__read_file") && !strings.HasPrefix(line, margin) && !strings.HasPrefix(line, continuation) {
-			t.Errorf("a line without margin: %q", line)
-		}
-	}
-	for _, j := range []job{{Prompt: "?", Timeout: patience, Background: true}, {Prompt: "?", Timeout: 300 * time.Millisecond}} {
-		if got := startAsker(t, j, "").verdict(); got != `"" nobody answered` {
-			t.Error(got)
-		}
-	}
-}

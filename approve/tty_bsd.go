@@ -26,3 +26,10 @@ func (t *tty) flushInput() error {
 	read := int32(1) // FREAD
 	return t.ioctl(syscall.TIOCFLUSH, unsafe.Pointer(&read))
 }
+
+// setLock takes a lock of the process: these systems have no other of a range.
+const setLock = syscall.F_SETLK
+
+// device returns "": the name behind /dev/tty is not known here. Where the
+// system locks devices at all, processes meet at the number of their group.
+func (t *tty) device() (path string, number uint64) { return "", 0 }

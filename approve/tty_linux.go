@@ -2,6 +2,7 @@ package approve
 
 import (
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -35,4 +36,23 @@ func (t *tty) flushInput() error {
 		return errno
 	}
 	return nil
+}
+
+// setLock is F_OFD_SETLK: the lock belongs to the open file, not the process.
+const setLock = 37
+
+// device returns the path and the number of the pseudo-terminal that t is, ""
+// for a terminal of another kind.
+func (t *tty) device() (path string, number uint64) {
+	request := uintptr(0x80045432) // TIOCGDEV
+	switch {
+	case strings.HasPrefix(runtime.GOARCH, "mips"), strings.HasPrefix(runtime.GOARCH, "ppc64"):
+		request = 0x40045432
+	}
+	var dev uint32
+	const firstMajor = 136 // of pseudo-terminals
+	if t.ioctl(request, unsafe.Pointer(&dev)) != nil || dev>>8&0xfff != firstMajor {
+		return "", 0
+	}
+	return "/dev/pts/" + strconv.Itoa(int(dev&0xff|dev>>12&0xfff00)), uint64(dev)
 }

@@ -16,6 +16,7 @@ var errNoTTY = errors.New("no terminal on this system")
 func openTTY(string) (*tty, error)                          { return nil, errNoTTY }
 func (*tty) close()                                         {}
 func (*tty) foreground() bool                               { return false }
+func (*tty) lock() bool                                     { return true }
 func (*tty) gone() bool                                     { return true }
 func (*tty) size() (int, int)                               { return 80, 24 }
 func (*tty) flushInput() error                              { return errNoTTY }

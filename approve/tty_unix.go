@@ -16,23 +16,49 @@ import (
 // own, so that nobody else's descriptor changes.
 type tty struct{ fd int }
 
-// openTTY opens the terminal at path without making it the controlling one.
+// openTTY opens the terminal at path without making it the controlling one:
+// under its own name where that is known, for a lock on /dev/tty would be one
+// on everybody's terminal.
 func openTTY(path string) (*tty, error) {
-	fd, err := syscall.Open(path, syscall.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
+	const flags = syscall.O_RDWR | syscall.O_NOCTTY | syscall.O_CLOEXEC | syscall.O_NONBLOCK
+	fd, err := syscall.Open(path, flags, 0)
 	if err != nil {
 		return nil, err
 	}
 	t := &tty{fd}
+	if device, number := t.device(); device != "" {
+		var stat syscall.Stat_t
+		own, err := syscall.Open(device, flags, 0)
+		switch {
+		case err != nil:
+		case syscall.Fstat(own, &stat) == nil && uint64(stat.Rdev) == number:
+			t.close()
+			t.fd = own
+		default:
+			_ = syscall.Close(own)
+		}
+	}
 	var pgrp int32
 	if err := t.ioctl(syscall.TIOCGPGRP, unsafe.Pointer(&pgrp)); err != nil {
 		t.close()
 		return nil, err
 	}
-	if fd >= maxSelect {
+	if t.fd >= maxSelect {
 		t.close()
 		return nil, fmt.Errorf("too many open files to wait for a terminal")
 	}
 	return t, nil
+}
+
+// lock makes the terminal ours among the processes of our process group until
+// it is closed, and tells whether it is. Of another group nobody is asked
+// meanwhile: only one is in the foreground. So a job that was stopped in the
+// middle of its question holds up nobody. Where the system locks no devices,
+// everybody asks at once.
+func (t *tty) lock() bool {
+	group := syscall.Flock_t{Type: syscall.F_WRLCK, Start: int64(syscall.Getpgrp()), Len: 1}
+	err := syscall.FcntlFlock(uintptr(t.fd), setLock, &group)
+	return !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EACCES)
 }
 
 func (t *tty) close() { _ = syscall.Close(t.fd) }

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"slices"
+	"sync"
 )
 
 // elicits says whether elicitation is declared.
@@ -13,14 +14,52 @@ const maxQuestions = 16
 
 const declined = `{"action":"decline"}`
 
+// inFlight counts the requests of ours in whose course a server may ask for
+// something: tools/call, prompts/get and resources/read.
+type inFlight struct {
+	mu  sync.Mutex
+	n   int
+	ctx context.Context // ends with the last of them; nil when there is none
+	end context.CancelFunc
+}
+
+func (f *inFlight) begin(life context.Context) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n++; f.n == 1 {
+		f.ctx, f.end = context.WithCancel(life)
+	}
+}
+
+func (f *inFlight) done() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n--; f.n == 0 {
+		f.end()
+		f.ctx = nil
+	}
+}
+
+func (f *inFlight) context() context.Context {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ctx
+}
+
 // elicitation answers a legacy server's request, beside everything else: a
-// person may have to be asked.
+// person may have to be asked. A request that belongs to none of ours is
+// refused, as SEP-2260 of the Model Context Protocol asks: it would let a server
+// put a form on the screen at any time, such as beside the question about
+// another server's call. When our request ends, the server's is cancelled.
 func (s *Session) elicitation(m message, reply func([]byte)) {
+	ctx := s.flying.context()
 	switch mode := text(member(m.params, "mode")); {
 	case !s.elicits():
 		reply(replyError(m.id, codeMethodNotFound, "elicitation is not supported"))
 	case mode != "" && mode != "form":
 		reply(replyError(m.id, codeInvalidParams, "elicitation mode "+mode+" is not supported"))
+	case ctx == nil:
+		reply(replyError(m.id, codeInvalidParams, "elicitation outside of a request in progress"))
 	default:
 		if s.questions.Add(1) > maxQuestions {
 			s.questions.Add(-1)
@@ -29,7 +68,7 @@ func (s *Session) elicitation(m message, reply func([]byte)) {
 		}
 		s.beside.start(func() {
 			defer s.questions.Add(-1)
-			reply(replyResult(m.id, s.elicited(s.life, m.params)))
+			reply(replyResult(m.id, s.elicited(ctx, m.params)))
 		})
 	}
 }

@@ -17,6 +17,8 @@ const (
 // (multi round-trip requests, mcp-client.md 3.7): each round is a new request
 // with the same params, the answers, and the server's state byte for byte.
 func (s *Session) rounds(ctx context.Context, r *request) ([]byte, error) {
+	s.flying.begin(s.life)
+	defer s.flying.done()
 	params := r.params
 	for round := 1; ; round++ {
 		raw, err := s.roundTrip(ctx, r)

@@ -142,6 +142,62 @@ func TestLegacyElicitation(t *testing.T) {
 	}
 }
 
+// TestElicitationBelongsToACall: a server may ask only while a request of ours
+// is in progress, and its form is cancelled when that ends.
+func TestElicitationBelongsToACall(t *testing.T) {
+	asked, shown, over := make(chan func(string), 1), make(chan bool), make(chan error, 1)
+	answers := make(chan string, 1)
+	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
+		switch {
+		case r.verb == http.MethodGet:
+			sendSSE(w, ": open\n\n")
+			w.(http.Flusher).Flush()
+			asked <- func(id string) {
+				io.WriteString(w, `data: {"jsonrpc":"2.0","id":`+id+`,"method":"elicitation/create","params":{"message":"who?","requestedSchema":`+form+"}}\n\n")
+				w.(http.Flusher).Flush()
+			}
+			<-t.Context().Done()
+		case r.method == nil && r.id != nil:
+			w.WriteHeader(202)
+			answers <- r.body
+		case text(r.method) == "tools/call":
+			ask := <-asked
+			asked <- ask
+			ask(`"in"`)
+			<-shown
+			sendJSON(w, 200, r.reply(`{"content":[]}`)) // without waiting for the answer
+		default:
+			legacyWeb(w, r)
+		}
+	})
+	hooks := Hooks{Elicit: func(ctx context.Context, _ string, _ json.RawMessage) (string, json.RawMessage) {
+		shown <- true
+		<-ctx.Done()
+		over <- context.Cause(ctx)
+		return "cancel", nil
+	}}
+	s, err := Connect(bounded(t), Spec{Name: "peer", URL: web.URL, Elicit: "ask"}, hooks, &Processes{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ask := <-asked
+	asked <- ask
+	ask(`"before"`)
+	if got := <-answers; !strings.Contains(got, `"id":"before"`) || !strings.Contains(got, "-32602") {
+		t.Errorf("before the call: %s", got)
+	}
+	called(t, s, "t", `{}`)
+	<-over
+	if got := <-answers; !strings.Contains(got, `"id":"in"`) || !strings.Contains(got, `{"action":"cancel"}`) {
+		t.Errorf("in the call: %s", got)
+	}
+	ask(`"after"`)
+	if got := <-answers; !strings.Contains(got, `"id":"after"`) || !strings.Contains(got, "-32602") {
+		t.Errorf("after the call: %s", got)
+	}
+}
+
 func TestURLElicitationIsShown(t *testing.T) {
 	web := serveWeb(t, instead(legacyWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
 		sendJSON(w, 200, r.refuse(codeURLElicitation, "sign in first", `{"elicitations":[{"mode":"url","url":"https://x.test/login","message":"Log in"}]}`))

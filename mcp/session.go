@@ -27,6 +27,7 @@ type Session struct {
 	closed    sync.Once
 	beside    crew         // answers to questions of the server
 	asking    atomic.Int32 // a person is being asked
+	flying    inFlight     // requests of ours that let the server ask
 	questions atomic.Int32 // of a legacy server, not answered yet
 
 	renewing chan struct{} // holds an element while a lost session is begun anew

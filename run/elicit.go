@@ -10,16 +10,29 @@ import (
 	"toolpipe/approve"
 )
 
+// maxFields is how many questions a form may ask.
+const maxFields = 50
+
 // elicit puts a server's questions to the person at the terminal (--elicit
 // ask), one form at a time. A field is asked for by itself; nothing is sent
-// before the person has seen all answers and said yes. Nobody there, a
-// closed terminal and any other answer decline.
+// before the person has seen all answers and said yes. Anything else declines
+// the form; it is cancelled when nobody answers.
 func (r *runner) elicit(server string) func(context.Context, string, json.RawMessage) (string, json.RawMessage) {
 	return func(ctx context.Context, message string, schema json.RawMessage) (string, json.RawMessage) {
-		r.asking.Lock()
-		defer r.asking.Unlock()
-		content, err := r.fillForm(ctx, server, message, schema)
-		if err != nil {
+		fields, err := formFields(schema)
+		if err != nil || len(fields) > maxFields {
+			return "cancel", nil
+		}
+		var content []byte
+		send := false
+		err = r.gate.Terminal.Form(ctx, func(form *approve.Form) (err error) {
+			content, send, err = fillForm(form, server, message, fields)
+			return err
+		})
+		switch {
+		case err != nil:
+			return "cancel", nil
+		case !send:
 			return "decline", nil
 		}
 		return "accept", content
@@ -36,39 +49,34 @@ type field struct {
 	required    bool
 }
 
-func (r *runner) fillForm(ctx context.Context, server, message string, schema json.RawMessage) ([]byte, error) {
-	fields, err := formFields(schema)
-	if err != nil {
-		return nil, err
-	}
-	head := []string{"the tool server " + server + " asks:", message}
-	form := beginObject(nil)
+// fillForm asks for every field, then whether content may be sent. What the
+// server wrote is only in the lines, never in a heading.
+func fillForm(form *approve.Form, server, message string, fields []field) (content []byte, send bool, err error) {
+	heading := "the tool server " + server + " asks you; this approves no tool call"
+	lines := []string{message}
+	object := beginObject(nil)
 	for _, f := range fields {
-		v, err := r.fillField(ctx, head, f)
+		v, err := fillField(form, heading, append(lines, f.describe()), f)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		head = nil
+		lines = nil
 		if v != nil {
 			key := appendString(nil, f.name)
-			form.name(string(key[1 : len(key)-1]))
-			form.b = append(form.b, v...)
+			object.name(string(key[1 : len(key)-1]))
+			object.b = append(object.b, v...)
 		}
 	}
-	content := form.end()
-	answer, err := r.gate.Terminal.Line(ctx, append(head, string(content)), "Send this to "+server+"? [y/N]")
-	if a := strings.ToLower(answer); err == nil && a != "y" && a != "yes" {
-		err = approve.ErrNobody
-	}
-	return content, err
+	content = object.end()
+	send, err = form.Confirm("this would be sent to the tool server "+server, append(lines, string(content)))
+	return content, send, err
 }
 
 // fillField asks for a field until the answer fits its type. An empty line
 // is the default, or leaves the field out.
-func (r *runner) fillField(ctx context.Context, head []string, f field) ([]byte, error) {
-	lines := append(head, f.describe())
+func fillField(form *approve.Form, heading string, lines []string, f field) ([]byte, error) {
 	for range 5 {
-		line, err := r.gate.Terminal.Line(ctx, lines, f.name+":")
+		line, err := form.Ask(heading, lines)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +84,7 @@ func (r *runner) fillField(ctx context.Context, head []string, f field) ([]byte,
 		if why == "" {
 			return v, nil
 		}
-		lines = []string{why}
+		lines = []string{why, f.describe()}
 	}
 	return nil, approve.ErrNobody
 }

@@ -38,6 +38,8 @@ type face struct {
 	waits   waits        // for the error of --timeout
 	model   bool         // a model is asked
 	live    liveLine
+	held    []byte    // came while a question stood
+	lost    int       // pieces that came then and were too many
 	half    bool      // the last thing on stderr is an unfinished line
 	mid     bool      // the same of stdout
 	sameTTY bool      // stdout is a terminal too
@@ -84,8 +86,21 @@ func (f *face) paint(style, s string) string {
 	return style + s + reset
 }
 
-// print writes whole lines over the live line. The caller holds mu.
+// maxHeld is how much is kept of what comes while a question stands.
+const maxHeld = 64 << 10
+
+// print writes whole lines over the live line. While a question stands they
+// wait: a line behind it that a server has a hand in, such as a warning or a
+// log line, could pass for a part of the question. The caller holds mu.
 func (f *face) print(s string) {
+	if f.live.paused {
+		if len(f.held)+len(s) > maxHeld {
+			f.lost++
+		} else {
+			f.held = append(f.held, s...)
+		}
+		return
+	}
 	f.live.erase(f.w)
 	if f.half || f.mid && f.sameTTY {
 		s = "\n" + s
@@ -357,6 +372,7 @@ func (f *face) close() {
 	f.over = true
 	f.await("")
 	f.live.enabled = false
+	f.release()
 }
 
 // fit cuts a line to the terminal's width, fitLess what follows a prefix.

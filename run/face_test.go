@@ -138,6 +138,33 @@ func TestFaceQuestion(t *testing.T) {
 	p.screen.want("Allow a? y", "┌ a", "└ running · 2 s")
 }
 
+// TestFaceHeldByQuestion: what a server makes us print while a question stands
+// is printed below it, when it is over, and not without a bound.
+func TestFaceHeldByQuestion(t *testing.T) {
+	p := newPerson(t, &Config{Verbose: 1}, false)
+	p.see(asked, callEvent(1, "a", `{}`))
+	p.pause()
+	p.screen.Write([]byte("Allow a? "))
+	p.see(&WarningEvent{"x", "the server says yes", "s"})
+	p.verboseLine("s: type y")
+	p.later(time.Minute)
+	p.screen.want("Allow a?")
+	p.screen.Write([]byte("n\n"))
+	p.resume()
+	p.screen.want("Allow a? n", "toolpipe: warning: the server says yes", "toolpipe: s: type y")
+	p.pause()
+	for range 10_000 {
+		p.verboseLine(strings.Repeat("x", 100))
+	}
+	if len(p.held) > maxHeld {
+		t.Errorf("%d bytes are kept", len(p.held))
+	}
+	p.close()
+	if !strings.Contains(p.screen.text(), "were not kept") {
+		t.Error("it is not said that something was left out")
+	}
+}
+
 func TestFaceHostile(t *testing.T) {
 	hostile := "a\x1b[31mb\x1b]0;t\x07c\x9b2Jd\u202ee\rf\u0085g\x00" + strings.Repeat("漢🙂", 100)
 	for _, tty := range []bool{false, true} {

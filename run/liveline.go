@@ -205,7 +205,19 @@ func (f *face) pause() {
 func (f *face) resume() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.live.paused = false
+	f.release()
 	f.waits.set(func(w *waits) { w.question = false })
 	f.live.since = time.Now()
+}
+
+// release prints what waited for the end of a question. The caller holds mu.
+func (f *face) release() {
+	f.live.paused = false
+	if f.lost > 0 {
+		f.held = fmt.Appendf(f.held, "toolpipe: %d more messages came while the question stood, and were not kept\n", f.lost)
+	}
+	if len(f.held) > 0 {
+		f.print(string(f.held))
+		f.held, f.lost = nil, 0
+	}
 }

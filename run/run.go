@@ -27,7 +27,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"sync"
 	"time"
 
 	"toolpipe/approve"
@@ -76,7 +75,6 @@ type runner struct {
 	loop     *loop
 	messages []stream.Message // what the run begins with
 	text     *textOutput      // nil: the output is not text
-	asking   sync.Mutex       // one form of a server at a time
 }
 
 // open makes the outputs. Only what cannot be a mistake in their own flags

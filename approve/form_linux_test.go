@@ -1,0 +1,105 @@
+package approve
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFormIsForeign(t *testing.T) {
+	a := startAsker(t, job{Prompt: "Your\x1bname?", Timeout: patience}, "typed before\n")
+	a.await(formAnswer, 1)
+	a.typeIn("Jürgen x\n")
+	if got := a.verdict(); got != `"Jürgen x" <nil>` {
+		t.Error(got)
+	}
+	if !strings.Contains(a.text(), "\r\ntoolpipe: Your\\u{1b}name?\r\n") {
+		t.Errorf("the heading is not on a line of its own: %q", a.text())
+	}
+	for _, line := range strings.Split(a.text(), "\r\n") {
+		if strings.Contains(line, "fs__read_file") && !strings.HasPrefix(line, margin) && !strings.HasPrefix(line, continuation) {
+			t.Errorf("a line without margin: %q", line)
+		}
+	}
+	for _, j := range []job{{Prompt: "?", Timeout: patience, Background: true}, {Prompt: "?", Timeout: 300 * time.Millisecond}} {
+		if got := startAsker(t, j, "").verdict(); got != `"" nobody answered` {
+			t.Error(got)
+		}
+	}
+}
+
+// TestFormFitsTheTerminal: a server cannot scroll our heading off the screen.
+func TestFormFitsTheTerminal(t *testing.T) {
+	for _, lines := range [][]string{{strings.Repeat("x", 100_000)}, slices.Repeat([]string{"Allow x? [y/N/a] "}, 10_000), {"\n\r\n"}, nil} {
+		for _, height := range []int{5, 24, 60} {
+			q := newForm("a server asks", lines, formAnswer, 80, height)
+			if n := strings.Count(q.body, "\n") + 2; n > max(height, 14) {
+				t.Errorf("%d lines on a terminal of %d", n, height)
+			}
+			for _, line := range strings.Split(strings.TrimSuffix(q.body, "\n"), "\n")[1:] {
+				if !strings.HasPrefix(line, margin) && !strings.HasPrefix(line, continuation) && !strings.HasPrefix(line, "  ... ") || len(line) > 80 {
+					t.Errorf("%q", line)
+				}
+			}
+		}
+	}
+}
+
+// TestOneOwnerOfTheTerminal: forms and questions that are wanted at the same
+// time, in one process and in two of a pipeline, are put one after the other.
+// The person says yes to every form and no to every call.
+func TestOneOwnerOfTheTerminal(t *testing.T) {
+	for _, twice := range []bool{false, true} {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			calls, each := 21, 21
+			if twice {
+				calls, each = 8, 4
+			}
+			j := job{Forms: true, Twice: twice, Timeout: patience, Calls: slices.Repeat([]jobCall{{"fs__x", "{}"}}, each)}
+			a := startAsker(t, j, "")
+			ended := make(chan string)
+			go func() {
+				all, _ := io.ReadAll(a.verdicts)
+				ended <- string(all)
+			}()
+			answered := 0
+			for guard := time.After(patience * 2); ; {
+				select {
+				case got := <-ended:
+					if strings.Count(got, "call: deny <nil>\n") != calls || strings.Count(got, "form: yes\n") != calls || strings.Count(got, "\n") != 2*calls {
+						t.Errorf("want %d refused calls and as many forms with yes, got:\n%s", calls, got)
+					}
+					return
+				case <-guard:
+					t.Fatalf("no end; the terminal got %q", a.text())
+				case <-a.drawn:
+				}
+				text := a.text()
+				for question, answer := range map[string]string{formAnswer: "yes\n", ending: "n\n"} {
+					if strings.HasSuffix(text, question) && len(text) > answered {
+						answered = len(text)
+						a.typeIn(answer)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestLateAnswerToAForm: a question that follows a form which was taken away
+// waits until nobody can still be typing the answer to that.
+func TestLateAnswerToAForm(t *testing.T) {
+	a := startAsker(t, job{Withdrawn: true, Timeout: 4 * settle, Calls: oneCall}, "")
+	if got := a.verdict(); got != "context canceled" {
+		t.Errorf("the form: %s", got)
+	}
+	if got := a.verdict(); got != "deny by terminal: no answer in 400ms" {
+		t.Error(got)
+	}
+	if got := a.verdict(); got != "waited" {
+		t.Errorf("the question %s", got)
+	}
+}
