@@ -3,6 +3,7 @@ package approve
 import (
 	"bytes"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 )
 
@@ -35,7 +36,7 @@ const testNames = "equals, one_of, glob, regex, range, under, words"
 func equalsTest(d *document, values []int) test {
 	return func(e *evaluation, at int, wide bool) bool {
 		for _, v := range values {
-			if equal(d, v, &e.document, at, wide) {
+			if e.equal(d, v, at, wide) {
 				return true
 			}
 		}
@@ -57,8 +58,12 @@ func oneOfTest(d *document, at int) (test, string) {
 // equal reports whether two values are the same: strings by their characters,
 // numbers by their worth, objects whatever the order of their keys. Wide, a
 // string is also the same as the number or word that it spells.
-func equal(a *document, i int, b *document, j int, wide bool) bool {
+func (e *evaluation) equal(a *document, i, j int, wide bool) bool {
+	b := &e.document
 	x, y := &a.nodes[i], &b.nodes[j]
+	if !e.read(j) {
+		return false
+	}
 	if x.kind != y.kind {
 		return wide && isScalar(x.kind) && isScalar(y.kind) && bytes.Equal(a.scalar(i), b.scalar(j))
 	}
@@ -73,9 +78,9 @@ func equal(a *document, i int, b *document, j int, wide bool) bool {
 		}
 		return p.compare(q) == 0
 	case '{':
-		return equalObjects(a, i, b, j, wide)
+		return e.equalObjects(a, i, j, wide)
 	case '[':
-		return equalArrays(a, i, b, j, wide)
+		return e.equalArrays(a, i, j, wide)
 	}
 	return true
 }
@@ -90,10 +95,11 @@ func (d *document) scalar(at int) []byte {
 	return d.raw(at)
 }
 
-func equalArrays(a *document, i int, b *document, j int, wide bool) bool {
+func (e *evaluation) equalArrays(a *document, i, j int, wide bool) bool {
+	b := &e.document
 	p, q := i+1, j+1
 	for p < a.nodes[i].next && q < b.nodes[j].next {
-		if !equal(a, p, b, q, wide) {
+		if !e.equal(a, p, q, wide) {
 			return false
 		}
 		p, q = a.nodes[p].next, b.nodes[q].next
@@ -101,15 +107,19 @@ func equalArrays(a *document, i int, b *document, j int, wide bool) bool {
 	return p == a.nodes[i].next && q == b.nodes[j].next
 }
 
-func equalObjects(a *document, i int, b *document, j int, wide bool) bool {
+func (e *evaluation) equalObjects(a *document, i, j int, wide bool) bool {
+	b := &e.document
 	members := 0
 	for p := range a.children(i) {
 		members++
 		found := false
 		key := a.key(p)
 		for q := range b.children(j) {
+			if !e.spend(readSteps + (b.nodes[q].keyEnd-b.nodes[q].keyStart)/readAtOnce) {
+				return false
+			}
 			if bytes.Equal(key, b.key(q)) {
-				found = equal(a, p, b, q, wide)
+				found = e.equal(a, p, q, wide)
 				break
 			}
 		}
@@ -152,7 +162,7 @@ func globTest(d *document, at int) (test, string) {
 		case !wide && wild && goesUp(text):
 			return false
 		}
-		return matchGlob(pattern, string(text), !wide)
+		return matchGlob(pattern, string(text), !wide, &e.work)
 	}, ""
 }
 
@@ -177,8 +187,13 @@ func regexTest(d *document, at int) (test, string) {
 	if len(pattern) > maxPattern {
 		return nil, "a regex may have at most 4096 bytes"
 	}
-	if _, err := regexp.Compile(pattern); err != nil {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
 		return nil, strings.TrimPrefix(err.Error(), "error parsing regexp: ") + " (the syntax is RE2's)"
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return nil, err.Error()
 	}
 	re, err := regexp.Compile(`\A(?:` + pattern + `)\z`)
 	if err != nil {
@@ -186,7 +201,7 @@ func regexTest(d *document, at int) (test, string) {
 	}
 	return func(e *evaluation, at int, wide bool) bool {
 		text, ok := e.text(at, wide)
-		return ok && re.Match(text)
+		return ok && e.match(re, len(program.Inst), text)
 	}, ""
 }
 
@@ -256,7 +271,8 @@ func underTest(d *document, at int) (test, string) {
 		if e.document.nodes[at].kind != '"' {
 			return false
 		}
-		return e.under(dir, string(e.document.str(at)), wide)
+		path := string(e.document.str(at))
+		return e.spend((1+strings.Count(path, "/"))*fileSteps) && e.under(dir, path, wide)
 	}, ""
 }
 
@@ -284,18 +300,19 @@ func wordsTest(d *document, at int) (test, string) {
 		}
 		positions = append(positions, words)
 	}
-	return func(e *evaluation, at int, wide bool) bool { return isWords(&e.document, at, positions) }, ""
+	return func(e *evaluation, at int, wide bool) bool { return e.isWords(at, positions) }, ""
 }
 
 // isWords reports whether a value is an array of strings, each one of those of
 // its position.
-func isWords(d *document, at int, positions [][]string) bool {
+func (e *evaluation) isWords(at int, positions [][]string) bool {
+	d := &e.document
 	if d.nodes[at].kind != '[' {
 		return false
 	}
 	n := 0
 	for i := range d.children(at) {
-		if n == len(positions) || d.nodes[i].kind != '"' {
+		if n == len(positions) || d.nodes[i].kind != '"' || !e.spend(len(positions[n])) || !e.read(i) {
 			return false
 		}
 		word, found := d.str(i), false

@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"context"
 	"strconv"
 	"strings"
 )
@@ -36,6 +37,7 @@ type segment struct {
 
 // evaluation is the state of deciding one call; its memory is used again.
 type evaluation struct {
+	work
 	document document
 	call     *Call
 	parsed   bool
@@ -45,8 +47,10 @@ type evaluation struct {
 	first    map[string]string // where the directories of rules were at first; for all evaluations
 }
 
-// begin starts on another call.
-func (e *evaluation) begin(c *Call) { e.call, e.parsed, e.places = c, false, nil }
+// begin starts on another call, with the work of a decision.
+func (e *evaluation) begin(ctx context.Context, c *Call) {
+	e.work, e.call, e.parsed, e.places = newWork(ctx), c, false, nil
+}
 
 // parse parses the arguments once.
 func (e *evaluation) parse() {
@@ -54,6 +58,15 @@ func (e *evaluation) parse() {
 		e.document.parse(e.call.Arguments)
 		e.parsed = true
 	}
+}
+
+// read takes the work of reading the value at a node, not what is inside of it.
+func (e *evaluation) read(at int) bool {
+	n, length := &e.document.nodes[at], 0
+	if isScalar(n.kind) {
+		length += n.end - n.start
+	}
+	return e.spend(readSteps + length/readAtOnce)
 }
 
 // matchesArguments reports whether r, which speaks of e.call's tool, matches
@@ -71,20 +84,23 @@ func (r *Rule) matchesArguments(e *evaluation, narrow bool) bool {
 
 func (a *argumentTests) allow(e *evaluation) bool {
 	d := &e.document
+	if !e.spend(len(d.nodes)) {
+		return false
+	}
 	if !a.others {
 		e.covered = append(e.covered[:0], make([]bool, len(d.nodes))...)
 	}
 	for i := range a.tests {
 		t := &a.tests[i]
 		found := false
-		ok := d.find(t.path, 0, false, func(at int) bool {
+		ok := e.find(t.path, 0, false, func(at int) bool {
 			found = true
 			if !a.others {
 				for j := at; j < d.nodes[at].next; j++ {
 					e.covered[j] = true
 				}
 			}
-			return t.test(e, at, false)
+			return e.read(at) && t.test(e, at, false)
 		})
 		if !ok || !found {
 			return false
@@ -106,9 +122,9 @@ func (a *argumentTests) restrict(e *evaluation, given *argumentTest) bool {
 		if t == given {
 			continue
 		}
-		none := d.find(t.path, 0, true, func(at int) bool {
+		none := e.find(t.path, 0, true, func(at int) bool {
 			for j := at; j < d.nodes[at].next; j++ {
-				if t.test(e, j, true) {
+				if e.read(j) && t.test(e, j, true) {
 					return false
 				}
 			}
@@ -123,13 +139,15 @@ func (a *argumentTests) restrict(e *evaluation, given *argumentTest) bool {
 
 // find calls f with each value at path, which starts from nodes[at], and
 // returns false as soon as f does.
-func (d *document) find(path []segment, at int, wide bool, f func(at int) bool) bool {
+func (e *evaluation) find(path []segment, at int, wide bool, f func(at int) bool) bool {
 	if len(path) == 0 {
 		return f(at)
 	}
-	s := &path[0]
-	n := 0
+	d, s, n := &e.document, &path[0], 0
 	for child := range d.children(at) {
+		if !e.spend(readSteps + (d.nodes[child].keyEnd-d.nodes[child].keyStart)/readAtOnce) {
+			return false
+		}
 		var here bool
 		switch {
 		case s.any:
@@ -141,7 +159,7 @@ func (d *document) find(path []segment, at int, wide bool, f func(at int) bool) 
 			here = string(key) == s.key || wide && strings.EqualFold(string(key), s.key)
 		}
 		n++
-		if here && !d.find(path[1:], child, wide, f) {
+		if here && !e.find(path[1:], child, wide, f) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -42,7 +43,7 @@ func (g *Gate) locate(r *Rule, known []Known) {
 		if !matchesAny(r.servers, k.Server) {
 			continue
 		}
-		g.scratch.begin(&Call{Root: k.Root})
+		g.scratch.begin(context.Background(), &Call{Root: k.Root})
 		for i := range r.arguments.tests {
 			if dir := r.arguments.tests[i].under; dir != "" {
 				g.scratch.bases(dir)

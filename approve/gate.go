@@ -29,7 +29,10 @@ func (g *Gate) Decide(ctx context.Context, c Call) (Verdict, error) {
 	if err := context.Cause(ctx); err != nil {
 		return Verdict{}, err
 	}
-	decision, rule := g.evaluate(&c, nil)
+	decision, rule := g.evaluate(ctx, &c, nil)
+	if err := context.Cause(ctx); err != nil {
+		return Verdict{}, err
+	}
 	places := g.scratch.places
 	v, err := g.settle(ctx, &c, decision, rule)
 	v.Places, v.rules = places, decision
@@ -41,7 +44,7 @@ func (g *Gate) Decide(ctx context.Context, c Call) (Verdict, error) {
 // verdict that allowed it. As long as the rules say the same about the same
 // places first holds, and nobody is asked again.
 func (g *Gate) Again(ctx context.Context, c Call, first Verdict) (Verdict, error) {
-	if decision, _ := g.evaluate(&c, nil); decision == first.rules && maps.Equal(g.scratch.places, first.Places) {
+	if decision, _ := g.evaluate(ctx, &c, nil); decision == first.rules && maps.Equal(g.scratch.places, first.Places) {
 		return first, context.Cause(ctx)
 	}
 	return g.Decide(ctx, c)
@@ -74,9 +77,9 @@ func (g *Gate) settle(ctx context.Context, c *Call, decision Decision, rule *Rul
 // the tool of c from by an under test on the argument of that name. A call
 // whose own argument leads elsewhere may run, but must leave out what is at
 // and below these paths. What cannot be told is the whole file system.
-func (g *Gate) DeniedPaths(c Call, argument string) (paths []string) {
+func (g *Gate) DeniedPaths(ctx context.Context, c Call, argument string) (paths []string) {
 	e := &g.scratch
-	e.begin(&c)
+	e.begin(ctx, &c)
 	for i := range g.Rules {
 		r := &g.Rules[i]
 		if r.Decision != Deny || r.arguments == nil || !r.matchesTool(&c) {
@@ -88,11 +91,11 @@ func (g *Gate) DeniedPaths(c Call, argument string) (paths []string) {
 				continue
 			}
 			e.parse()
-			if !r.arguments.restrict(e, t) {
+			if !r.arguments.restrict(e, t) && !e.usedUp() {
 				continue
 			}
 			bases, err := e.bases(t.under)
-			if err != nil {
+			if err != nil || e.usedUp() {
 				bases = []string{string(filepath.Separator)}
 			}
 			paths = append(paths, bases...)
@@ -242,10 +245,11 @@ func exceptSome(v Verdict, rules ...*Rule) Verdict {
 }
 
 // Explain says, without asking anybody, what Decide would say of c, and every
-// rule that matched.
-func (g *Gate) Explain(c Call) Explanation {
+// rule that matched. The error is ctx's cause.
+func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
 	var e Explanation
-	decision, rule := g.evaluate(&c, func(r *Rule) {
+	decision, rule := g.evaluate(ctx, &c, nil)
+	g.evaluate(ctx, &c, func(r *Rule) {
 		e.Matched = append(e.Matched, RuleMatch{Decision: r.Decision, By: r.By, Origin: r.Origin, Reason: r.Reason})
 	})
 	e.Approver = g.Approver != nil && decision != Deny
@@ -267,7 +271,7 @@ func (g *Gate) Explain(c Call) Explanation {
 			break
 		}
 	}
-	return e
+	return e, context.Cause(ctx)
 }
 
 // shellQuote returns s as one word of a POSIX shell.

@@ -60,7 +60,7 @@ func TestApproverInTheLattice(t *testing.T) {
 		if asked != x.asked {
 			t.Errorf("%s: it was told %q", x.name, asked)
 		}
-		if g.Explain(c); len(a.asked) > 1 {
+		if g.Explain(t.Context(), c); len(a.asked) > 1 {
 			t.Errorf("%s: Explain asked it", x.name)
 		}
 	}
@@ -161,7 +161,7 @@ func TestExplain(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := &Gate{Rules: p.Rules, Otherwise: Ask, Terminal: &Terminal{Path: "/none"}}
-	e := g.Explain(Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":2}`)})
+	e, _ := g.Explain(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":2}`)})
 	var got []string
 	for _, m := range e.Matched {
 		mark := ""
@@ -173,7 +173,7 @@ func TestExplain(t *testing.T) {
 	if strings.Join(got, ", ") != "allow p.json:2, ask p.json:3!, ask p.json:5" || !e.Ask || e.Verdict.Outcome != Unapproved || e.Verdict.Rule != "p.json:3" || !strings.HasPrefix(e.Verdict.Reason, "careful") {
 		t.Errorf("%v %+v", got, e)
 	}
-	if e := g.Explain(Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":1}`)}); e.Verdict.Outcome != Denied || e.Ask || len(e.Matched) != 4 {
+	if e, _ := g.Explain(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":1}`)}); e.Verdict.Outcome != Denied || e.Ask || len(e.Matched) != 4 {
 		t.Errorf("%+v", e)
 	}
 }

@@ -43,7 +43,7 @@ func (g *glob) matches(s string) bool {
 	case globPrefix:
 		return strings.HasPrefix(s, g.pattern[:len(g.pattern)-1])
 	}
-	return matchGlob(g.pattern, s, false)
+	return matchGlob(g.pattern, s, false, nil)
 }
 
 // matchesPrefix reports whether some string that begins with prefix matches.
@@ -61,15 +61,22 @@ func (g *glob) matchesPrefix(prefix string) bool {
 	return true
 }
 
+// globSteps is after how many steps of a match they are counted: a shorter
+// match costs nothing beside its text.
+const globSteps = 256
+
 // matchGlob matches the whole of s. Wide, * is any run of characters and ?
 // any character. Narrow, neither takes a slash or a control character; **
-// takes slashes, too. It needs time of at most len(pattern) times len(s).
-func matchGlob(pattern, s string, narrow bool) bool {
+// takes slashes, too. It takes at most len(pattern) times len(s) steps of w.
+func matchGlob(pattern, s string, narrow bool, w *work) bool {
 	type mark struct{ p, s int } // where to go on after one more character for the star
 	none := mark{p: -1}
 	star, deep := none, none
 	p, i := 0, 0
-	for p < len(pattern) || i < len(s) {
+	for steps := 1; p < len(pattern) || i < len(s); steps++ {
+		if steps%globSteps == 0 && !w.spend(globSteps) {
+			return false
+		}
 		if p < len(pattern) && pattern[p] == '*' {
 			next := p + len(pattern[p:]) - len(strings.TrimLeft(pattern[p:], "*"))
 			if next-p > 1 || !narrow {

@@ -43,7 +43,7 @@ func FuzzGlob(f *testing.F) {
 			return // both come from checked JSON, or are ASCII
 		}
 		for _, narrow := range []bool{false, true} {
-			if got, want := matchGlob(pattern, s, narrow), slowGlob(pattern, s, narrow); got != want {
+			if got, want := matchGlob(pattern, s, narrow, nil), slowGlob(pattern, s, narrow); got != want {
 				t.Errorf("%q on %q, narrow %v: %v", pattern, s, narrow, got)
 			}
 		}
@@ -51,7 +51,7 @@ func FuzzGlob(f *testing.F) {
 		if got, want := g.matches(s), slowGlob(pattern, s, false); got != want {
 			t.Errorf("%q on the name %q: %v", pattern, s, got)
 		}
-		if matchGlob(pattern, s, false) {
+		if matchGlob(pattern, s, false, nil) {
 			for i := range s {
 				if !strings.Contains(pattern[:min(i, len(pattern))], "?") && !g.matchesPrefix(s[:i]) {
 					t.Errorf("%q matches %q, and nothing that begins with %q", pattern, s, s[:i])
@@ -63,7 +63,7 @@ func FuzzGlob(f *testing.F) {
 
 func TestGlobIsNotSlow(t *testing.T) {
 	pattern, s := strings.Repeat("*a", 500)+"b", strings.Repeat("a", 20_000)
-	if matchGlob(pattern, s, false) || matchGlob(strings.ReplaceAll(pattern, "*", "**"), s, true) || matchGlob(pattern, s, true) {
+	if matchGlob(pattern, s, false, nil) || matchGlob(strings.ReplaceAll(pattern, "*", "**"), s, true, nil) || matchGlob(pattern, s, true, nil) {
 		t.Error("it matches")
 	}
 }

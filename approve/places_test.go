@@ -83,7 +83,7 @@ func TestAgain(t *testing.T) {
 func TestAlwaysIsForThePlace(t *testing.T) {
 	g, root, c := placed(t, denySecret)
 	key := func() [32]byte {
-		g.evaluate(&c, nil)
+		g.evaluate(t.Context(), &c, nil)
 		return g.callKey(&c)
 	}
 	before := key()
@@ -116,7 +116,7 @@ func TestDeniedPaths(t *testing.T) {
 		g, root, c := placed(t, x.rules)
 		c.Arguments = []byte(x.arguments)
 		var got []string
-		for _, path := range g.DeniedPaths(c, "path") {
+		for _, path := range g.DeniedPaths(t.Context(), c, "path") {
 			rel, err := filepath.Rel(root, path)
 			if err != nil {
 				t.Fatal(err)
@@ -131,7 +131,7 @@ func TestDeniedPaths(t *testing.T) {
 	if err := os.Symlink("loop", filepath.Join(root, "loop")); err != nil {
 		t.Skip(err)
 	}
-	if got := g.DeniedPaths(c, "path"); !slices.Equal(got, []string{"/"}) {
+	if got := g.DeniedPaths(t.Context(), c, "path"); !slices.Equal(got, []string{"/"}) {
 		t.Errorf("a directory that cannot be told: %q", got)
 	}
 }
@@ -163,7 +163,7 @@ func TestDirectoryOfRuleIsReplaced(t *testing.T) {
 			t.Skip(err)
 		}
 		c.Arguments = []byte(`{"path":"` + x.path + `"}`)
-		if d, _ := g.evaluate(&c, nil); d != x.want {
+		if d, _ := g.evaluate(t.Context(), &c, nil); d != x.want {
 			t.Errorf("%s, %s: %s", x.rule, x.path, d)
 		}
 	}
@@ -172,7 +172,7 @@ func TestDirectoryOfRuleIsReplaced(t *testing.T) {
 // All tests of one evaluation see a path at the same place.
 func TestPlaceIsLookedUpOnce(t *testing.T) {
 	g, root, c := placed(t, denySecret)
-	g.evaluate(&c, nil)
+	g.evaluate(t.Context(), &c, nil)
 	move(t, root, "secret")
 	if g.scratch.under("secret", "link/a.txt", true) || !g.scratch.under("docs", "link/a.txt", false) {
 		t.Error("a path was looked up again")

@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -304,8 +305,12 @@ func (p *policyReader) examples(at int, r *Rule) error {
 				return p.errorAt(p.nodes[j].start, "an example is an object of arguments")
 			}
 			e := &evaluation{lexical: true}
-			e.begin(&Call{Arguments: p.raw(j)})
-			if r.matchesArguments(e, r.Decision == Allow) != (key == "match") {
+			e.begin(context.Background(), &Call{Arguments: p.raw(j)})
+			matches := r.matchesArguments(e, r.Decision == Allow)
+			if e.usedUp() {
+				return p.errorAt(p.nodes[j].start, "%s", overworked.Reason)
+			}
+			if matches != (key == "match") {
 				return p.errorAt(p.nodes[j].start, "the rule of line %s %s this example of %s", strings.TrimPrefix(r.Origin, p.path+":"), map[bool]string{true: "does not match", false: "matches"}[key == "match"], key)
 			}
 		}

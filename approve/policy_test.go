@@ -160,7 +160,7 @@ func checkLattice(t *testing.T, p *Policy, c *Call) {
 	g := &Gate{Rules: p.Rules, Otherwise: Ask}
 	strictest := Ask
 	matched := map[Decision]bool{}
-	decision, _ := g.evaluate(c, func(r *Rule) { matched[r.Decision] = true })
+	decision, _ := g.evaluate(t.Context(), c, func(r *Rule) { matched[r.Decision] = true })
 	for _, d := range []Decision{Allow, Ask, Deny} {
 		if matched[d] {
 			strictest = d
@@ -173,11 +173,11 @@ func checkLattice(t *testing.T, p *Policy, c *Call) {
 	for i := range p.Rules {
 		reversed.Rules = append(reversed.Rules, p.Rules[len(p.Rules)-1-i])
 	}
-	if d, _ := reversed.evaluate(c, nil); d != decision {
+	if d, _ := reversed.evaluate(t.Context(), c, nil); d != decision {
 		t.Errorf("in the other order %v, not %v", d, decision)
 	}
 	e := &evaluation{}
-	e.begin(c)
+	e.begin(t.Context(), c)
 	for i := range p.Rules {
 		if r := &p.Rules[i]; r.matchesArguments(e, true) && !r.matchesArguments(e, false) {
 			t.Errorf("the rule of %s matches narrowly but not widely", r.Origin)

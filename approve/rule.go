@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -84,28 +85,34 @@ func matchesAny(globs []glob, s string) bool {
 
 // evaluate gives the strictest decision of all rules that match c and the
 // first rule that decided so; rule is nil when Otherwise decided. Each rule
-// that matched is handed to matched, if that is not nil.
+// that matched is handed to matched, if that is not nil. When the work of a
+// decision is used up, or ctx has ended, the decision is Deny.
 //
 // An ask restricts like a deny: one matching value is enough. Where the rest
 // is denied by Otherwise it also opens, and then it must account for every
 // argument, as an allow must.
-func (g *Gate) evaluate(c *Call, matched func(*Rule)) (Decision, *Rule) {
+func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) (Decision, *Rule) {
 	var first [Allow + 1]*Rule
 	var opening *Rule // an ask that accounts for every argument
 	e := &g.scratch
-	e.begin(c)
+	e.begin(ctx, c)
 	for i := range g.Rules {
 		r := &g.Rules[i]
 		if matched == nil && (first[Deny] != nil || first[r.Decision] != nil && (r.Decision != Ask || opening != nil || g.Otherwise != Deny)) || !r.matchesTool(c) {
 			continue
 		}
-		if !r.matchesArguments(e, r.Decision == Allow) {
+		matches := r.matchesArguments(e, r.Decision == Allow)
+		opens := matches && r.Decision == Ask && opening == nil && g.Otherwise == Deny && r.matchesArguments(e, true)
+		if e.usedUp() {
+			return Deny, &overworked
+		}
+		if !matches {
 			continue
 		}
 		if first[r.Decision] == nil {
 			first[r.Decision] = r
 		}
-		if r.Decision == Ask && opening == nil && g.Otherwise == Deny && r.matchesArguments(e, true) {
+		if opens {
 			opening = r
 		}
 		if matched != nil {

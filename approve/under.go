@@ -10,8 +10,10 @@ import (
 	"strings"
 )
 
-// maxLinks is how many symbolic links one path may go through.
-const maxLinks = 40
+const (
+	maxLinks = 40   // how many symbolic links one path may go through
+	maxPath  = 4096 // bytes of a path whose place is looked for: no system opens a longer one
+)
 
 var errUndecidable = errors.New("a path whose place cannot be told")
 
@@ -93,7 +95,7 @@ func (e *evaluation) resolve(path string) (string, error) {
 // read as something else than a plain path is undecidable.
 func resolveFrom(root, path string, lexical bool) (string, error) {
 	switch {
-	case path == "", strings.ContainsRune(path, 0), path[0] == '~', strings.Contains(path, "://"),
+	case path == "", len(path) > maxPath, strings.ContainsRune(path, 0), path[0] == '~', strings.Contains(path, "://"),
 		len(path) >= 5 && strings.EqualFold(path[:5], "file:"), runtime.GOOS != "windows" && strings.Contains(path, `\`):
 		return "", errUndecidable
 	case !filepath.IsAbs(path) && root == "":

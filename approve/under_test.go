@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +10,7 @@ import (
 
 func under(root, dir, path string, wide, lexical bool) bool {
 	e := evaluation{lexical: lexical}
-	e.begin(&Call{Root: root})
+	e.begin(context.Background(), &Call{Root: root})
 	return e.under(dir, path, wide)
 }
 

@@ -144,7 +144,7 @@ func (v *vector) check(t *testing.T, path, root string) {
 	if got := show(verdict); got != v.want {
 		t.Errorf("%s:%d: %s\n got  %s\n want %s", path, v.line, v.call, got, v.want)
 	}
-	if e := g.Explain(c); e.Verdict.Outcome != verdict.Outcome || e.Verdict.Rule != verdict.Rule {
+	if e, _ := g.Explain(t.Context(), c); e.Verdict.Outcome != verdict.Outcome || e.Verdict.Rule != verdict.Rule {
 		t.Errorf("%s:%d: Explain says %s", path, v.line, show(e.Verdict))
 	}
 	static := g.Static(c)

@@ -52,7 +52,7 @@ func (r *runner) inspect(ctx context.Context, data []byte) error {
 		return err
 	}
 	if r.cfg.Mode == Explain {
-		return r.explain(t, args)
+		return r.explain(ctx, t, args)
 	}
 	return r.callOnce(ctx, t, args)
 }
@@ -199,8 +199,11 @@ func (c *Config) flagOfMode() string {
 	return "--call"
 }
 
-func (r *runner) explain(t *tool, args []byte) error {
-	x := r.gate.Explain(t.call(args))
+func (r *runner) explain(ctx context.Context, t *tool, args []byte) error {
+	x, err := r.gate.Explain(ctx, t.call(args))
+	if err != nil {
+		return err
+	}
 	v := x.Verdict
 	e := &ExplanationEvent{Name: t.name, Arguments: args, ApprovalEvent: ApprovalEvent{Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason}}
 	if x.Ask {

@@ -54,8 +54,8 @@ func (c *caller) heed(p *pending, v approve.Verdict) bool {
 func (c *caller) verdict(ctx context.Context, p *pending) (approve.Verdict, error) {
 	call := p.tool.call(p.args)
 	if c.dryRun { // nobody is asked but the approver, and that only about what would run
-		if v := c.gate.Explain(call).Verdict; v.Outcome != approve.Allowed || !p.tool.readOnly() {
-			return v, nil
+		if x, err := c.gate.Explain(ctx, call); err != nil || x.Verdict.Outcome != approve.Allowed || !p.tool.readOnly() {
+			return x.Verdict, err
 		}
 	}
 	if err := c.flush(); err != nil { // the person reads what came before the question
@@ -93,7 +93,7 @@ func (c *caller) again(ctx context.Context, p *pending) (bounds mcp.Bounds) {
 	}
 	bounds.Places = v.Places
 	if p.tool.conn.Local != nil {
-		bounds.Denied = c.gate.DeniedPaths(p.tool.call(p.args), "path")
+		bounds.Denied = c.gate.DeniedPaths(ctx, p.tool.call(p.args), "path")
 	}
 	return bounds
 }

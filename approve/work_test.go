@@ -1,0 +1,120 @@
+package approve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// manyRules is n rules that restrict, each with a test on the argument a.
+func manyRules(t testing.TB, n int, decision, test string) []Rule {
+	rule := `{"decision":"` + decision + `","server":"*","tool":"*","arguments":{"a":` + test + `}}`
+	p, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[`+strings.TrimSuffix(strings.Repeat(rule+",", n), ",")+`]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Rules
+}
+
+// list is a JSON array or object of n elements made by format from their number.
+func list(opening, closing, format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, ","+format, i)
+	}
+	return opening + b.String()[1:] + closing
+}
+
+// laborious is what each kind of test can be made to work on.
+var laborious = []struct {
+	name, decision string
+	rules          int
+	test, argument string
+}{
+	{"glob", "deny", 400, `{"glob":"` + strings.Repeat("*a", 50) + `b"}`, `"` + strings.Repeat("a", 900_000) + `"`},
+	{"glob to allow", "allow", 400, `{"glob":"` + strings.Repeat("*a", 50) + `b"}`, `"` + strings.Repeat("a", 900_000) + `"`},
+	{"regex", "deny", 400, `{"regex":"(a?){200}a{200}x"}`, `"` + strings.Repeat("a", 900_000) + `"`},
+	{"short regex", "deny", 400, `{"regex":"(a?){200}a{200}x"}`, list("[", "]", `"%040d"`, 20_000)},
+	{"one_of", "deny", 40, `{"one_of":` + list("[", "]", "%d", 20_000) + `}`, list("[", "]", "1%09d", 40_000)},
+	{"equals: strings", "deny", 2000, `{"equals":"x"}`, `"` + strings.Repeat(`\n`, 900_000) + `"`},
+	{"equals: objects", "deny", 40, `{"equals":` + list("{", "}", `"k%d":1`, 20_000) + `}`, list("{", "}", `"k0%d":1`, 40_000)},
+	{"range", "deny", 400, `{"range":[null,5]}`, strings.Repeat("1", 900_000)},
+	{"range of strings", "deny", 400, `{"range":[null,5]}`, `"` + strings.Repeat("1", 900_000) + `"`},
+	{"under", "deny", 400, `{"under":"x"}`, `"` + strings.Repeat("y/../", 500) + `"`},
+	{"words", "deny", 40, `{"words":[` + list("[", "]", `"w%d"`, 20_000) + `]}`, `[` + list("", "", `["v%d"]`, 40_000) + `]`},
+	{"keys", "deny", 2000, `{"equals":1}`, list("{", "}", `"k%d":2`, 40_000)},
+	{"leaves", "allow", 8000, `{"range":[0,null]}`, list("[", "]", "%d", 40_000)},
+}
+
+// after is a context that ends when it was looked at n times.
+type after struct {
+	context.Context
+	n int
+}
+
+var errAfter = errors.New("it ended")
+
+func (a *after) Err() error {
+	if a.n--; a.n < 0 {
+		return errAfter
+	}
+	return nil
+}
+
+// Whatever a rule tests, deciding stops soon after its context has ended.
+func TestDecideStops(t *testing.T) {
+	for _, h := range laborious {
+		t.Run(h.name, func(t *testing.T) {
+			g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: Ask, AutoApprove: true}
+			c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":` + h.argument + `}`), Root: t.TempDir()}
+			if v, err := g.Decide(&after{t.Context(), 20}, c); err != errAfter {
+				t.Errorf("it was decided: %v, %v", v, err)
+			}
+			if x, err := g.Explain(&after{t.Context(), 20}, c); err != errAfter {
+				t.Errorf("it was explained: %v, %v", x, err)
+			}
+		})
+	}
+}
+
+// Arguments that need more work than a decision may take are denied, whatever
+// would approve them.
+func TestDecideTakesSoMuchWork(t *testing.T) {
+	h := laborious[len(laborious)-1]
+	g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: Ask, AutoApprove: true}
+	allow, err := Patterns("*", Allow, "flag", "--allow ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Rules = append(g.Rules, allow...)
+	c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":` + h.argument + `}`)}
+	v, err := g.Decide(t.Context(), c)
+	if err != nil || v.Outcome != Denied || v.By != "default" || v.Reason != overworked.Reason {
+		t.Errorf("%+v, %v", v, err)
+	}
+	c.Arguments = []byte(`{"a":"aaa"}`)
+	if v, err := g.Decide(t.Context(), c); err != nil || v.Outcome != Allowed {
+		t.Errorf("the next call: %+v, %v", v, err)
+	}
+}
+
+// A long text is no reason to deny under an ordinary policy.
+func TestOrdinaryWork(t *testing.T) {
+	text := strings.Repeat("An ordinary line of an ordinary file, with a word or two.\n", 2000)
+	for test, n := range map[string]int{
+		`{"glob":"*BEGIN PRIVATE KEY*"}`:               200,
+		`{"regex":"(?s).*(password|secret)\\s*=.*"}`:   5,
+		`{"regex":"[a-z]+"}`:                           500,
+		`{"one_of":["main","master","release","dev"]}`: 500,
+		`{"range":[1000,null]}`:                        500,
+	} {
+		g := &Gate{Rules: manyRules(t, n, "deny", test), Otherwise: Ask, AutoApprove: true}
+		c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: appendQuoted([]byte(`{"a":`), text)}
+		c.Arguments = append(c.Arguments, '}')
+		if v, err := g.Decide(t.Context(), c); err != nil || v.Outcome != Allowed {
+			t.Errorf("%d of %s: %+v, %v", n, test, v, err)
+		}
+	}
+}
