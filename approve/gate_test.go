@@ -86,7 +86,7 @@ func TestHint(t *testing.T) {
 	for name, want := range map[string]string{
 		"fs__write_file": "--allow fs__write_file",
 		"fs__it's":       `--allow 'fs__it'\''s'`,
-		"gh__push":       "--auto-approve",
+		"gh__push":       "--allow gh__push, with the rule config.json:3 taken out: an allow does not outweigh a rule that asks",
 	} {
 		server, tool, _ := strings.Cut(name, "__")
 		v, err := g.Decide(t.Context(), Call{Server: server, Tool: tool, Name: name})
@@ -94,12 +94,15 @@ func TestHint(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, v, err)
 		}
 		// The hint is true: with it the call runs.
-		better := &Gate{Rules: asks, Otherwise: Ask, AutoApprove: want == "--auto-approve"}
-		if !better.AutoApprove {
-			better.Rules = append(patterns(t, strings.ReplaceAll(name, "'", "?"), Allow, "--allow "), asks...)
+		better := &Gate{Rules: patterns(t, strings.ReplaceAll(name, "'", "?"), Allow, "--allow "), Otherwise: Ask}
+		if !strings.Contains(want, "taken out") {
+			better.Rules = append(better.Rules, asks...)
 		}
 		if v, _ := better.Decide(t.Context(), Call{Server: server, Tool: tool, Name: name}); v.Outcome != Allowed {
 			t.Errorf("%s: the hint %s does not help", name, want)
+		}
+		if v, _ := better.Decide(t.Context(), Call{Server: "other", Tool: "tool", Name: "other__tool"}); v.Outcome == Allowed {
+			t.Errorf("%s: the hint %s allows another tool", name, want)
 		}
 	}
 }
