@@ -18,8 +18,9 @@ import (
 
 // TestReadme runs the commands of README.md: each block fenced as ```sh is
 // one shell script, run with -e in a small git repository that also holds
-// the project's testdata. `toolpipe` and `go run .` are this binary; the
-// model is one that always answers. Lines in a block:
+// the project's testdata, once without a terminal, as in CI, and once on one,
+// as by a person who types nothing more. `toolpipe` and `go run .` are this
+// binary; the model is one that always answers. Lines in a block:
 //
 //	# needs: network   skips the block: nothing but loopback is reached here
 //	# status: 5        the status it ends with, 0 otherwise
@@ -46,9 +47,11 @@ func TestReadme(t *testing.T) {
 			continue
 		}
 		commands++
-		t.Run(fmt.Sprintf("line%d", block.line), func(t *testing.T) {
-			runReadmeBlock(t, block.text, files)
-		})
+		for _, on := range []string{"pipes", "terminal"} {
+			t.Run(fmt.Sprintf("line%d/%s", block.line, on), func(t *testing.T) {
+				runReadmeBlock(t, block.text, files, on == "terminal")
+			})
+		}
 	}
 	if commands < 5 {
 		t.Errorf("README.md has %d blocks of commands", commands)
@@ -146,7 +149,7 @@ var (
 	notRunHere     = regexp.MustCompile(`(?m)^\s*(go (test|build|install|mod)|git clone|cd toolpipe)\b.*$`)
 )
 
-func runReadmeBlock(t *testing.T, commands string, files map[string]string) {
+func runReadmeBlock(t *testing.T, commands string, files map[string]string, terminal bool) {
 	needs := readmePrograms.FindAllString(commands, -1)
 	if found := readmeNeeds.FindStringSubmatch(commands); found != nil {
 		needs = append(needs, strings.Fields(found[1])...)
@@ -163,19 +166,25 @@ func runReadmeBlock(t *testing.T, commands string, files map[string]string) {
 	commands = notRunHere.ReplaceAllString(commands, ":")
 	commands = strings.ReplaceAll(commands, "go run .", "toolpipe")
 
-	s := newScript(t, []section{{}, {name: "model", text: "reply\nagain\ntext \"An answer.\"\n"}})
-	defer s.close()
-	// The answer is an object, so that it is one under --schema too.
-	if strings.Contains(commands, "--schema") {
-		s.sections[1].text = "reply\nagain\ntext \"{\\\"name\\\":\\\"Rhine\\\"}\"\n"
-		os.WriteFile(filepath.Join(s.work, "model"), []byte(s.sections[1].text), 0o644)
+	model := "reply\nagain\ntext \"An answer.\"\n"
+	resumes := strings.Contains(commands, ".tool_calls")
+	switch {
+	case strings.Contains(commands, "--schema"): // the answer is an object
+		model = "reply\nagain\ntext \"{\\\"name\\\":\\\"Rhine\\\"}\"\n"
+	case resumes: // a call is stopped at, looked at, and run
+		model = "reply\ncall files__write_file {\"path\":\"notes.txt\",\"content\":\"tidy\"}\n" + model
 	}
+	s := newScript(t, []section{{}, {name: "model", text: model}})
+	defer s.close()
 	if err := s.startModel([]string{"model"}); err != nil {
 		t.Fatal(err)
 	}
 	s.verified = true
 	layReadmeFiles(t, s, files)
 	line := scriptLine{words: []scriptWord{literalWord("sh"), literalWord("set -e\n" + commands)}}
+	if terminal {
+		line.words = append([]scriptWord{literalWord("tty"), literalWord("-on=012")}, line.words...)
+	}
 	s.next = &scriptLine{words: []scriptWord{literalWord("status")}}
 	if err := s.run(line); err != nil {
 		t.Fatalf("%s\n%v", commands, err)
@@ -185,6 +194,11 @@ func runReadmeBlock(t *testing.T, commands string, files map[string]string) {
 	}
 	if err := s.finish(); err != nil {
 		t.Fatalf("%s\n%v", commands, err)
+	}
+	if shown := slices.Concat(s.stdout, s.screen); resumes {
+		if text, _ := s.read("notes.txt"); string(text) != "tidy" || !strings.Contains(string(shown), "files__write_file") {
+			t.Errorf("%s\nwrote %q and showed:\n%s", commands, text, shown)
+		}
 	}
 }
 
