@@ -27,7 +27,7 @@ func TestSessionIsConcurrent(t *testing.T) {
 			return textResult([]byte("ok")), nil
 		})
 	for name, spec := range map[string]func(*testing.T) Spec{
-		"local":        func(*testing.T) Spec { return Spec{Local: modern} },
+		"local":        func(*testing.T) Spec { return Spec{Local: modern.Pipe} },
 		"stdio":        func(*testing.T) Spec { return stdio("chatters") },
 		"http":         func(t *testing.T) Spec { return Spec{URL: serveWeb(t, chatter(legacyWeb)).URL, Elicit: "defaults"} },
 		"modern http":  func(t *testing.T) Spec { return Spec{URL: serveWeb(t, chatter(modernWeb)).URL, Elicit: "defaults"} },

@@ -54,7 +54,7 @@ func (s *Session) connect(ctx context.Context) error {
 	switch {
 	case s.spec.Local != nil:
 		s.kind = "local"
-		s.conn = newMux(s.spec.Local.Pipe(), s)
+		s.conn = newMux(s.spec.Local(), s)
 		return s.negotiateStream(ctx)
 	case s.spec.URL != "":
 		s.kind = "http"

@@ -160,7 +160,7 @@ func TestSymlinkRace(t *testing.T) {
 			os.Rename(at("f.kept"), at("f"))
 		}
 	}()
-	server := s.spec.Local
+	server := serverOf(s)
 	operations := 200_000
 	if testing.Short() {
 		operations = 20_000

@@ -6,19 +6,29 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
+
+// localServers are the servers that local has connected to, by session.
+var localServers sync.Map
+
+func serverOf(s *Session) *Server {
+	server, _ := localServers.Load(s)
+	return server.(*Server)
+}
 
 // local is a session with a server in this process.
 func local(t testing.TB, s *Server) *Session {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	session, err := Connect(ctx, Spec{Name: "local", Local: s}, Hooks{}, &Processes{})
+	session, err := Connect(ctx, Spec{Name: "local", Local: s.Pipe}, Hooks{}, &Processes{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	localServers.Store(session, s)
 	t.Cleanup(func() { session.Close() })
 	return session
 }

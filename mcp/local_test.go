@@ -24,7 +24,7 @@ func TestLocalServer(t *testing.T) {
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		})
-	s, _ := connect(t, Spec{Local: server})
+	s, _ := connect(t, Spec{Local: server.Pipe})
 	if s.Transport() != "local" || s.Protocol() != modernRevision || s.Instructions() != "be brief" {
 		t.Errorf("%s over %s, %q", s.Protocol(), s.Transport(), s.Instructions())
 	}

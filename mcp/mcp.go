@@ -17,9 +17,9 @@ import (
 // Spec says how to reach one server. Exactly one of URL, Command and Local is set.
 type Spec struct {
 	Name    string
-	URL     string   // Streamable HTTP
-	Command []string // stdio: argv, started without a shell
-	Local   *Server  // in this process
+	URL     string           // Streamable HTTP
+	Command []string         // stdio: argv, started without a shell
+	Local   func() Transport // connects to a server in this process
 
 	Dir        string            // stdio: working directory; "" is a neutral one, not the user's
 	Environ    []string          // stdio and TokenCommand: toolpipe's own environment; only allow-listed names and InheritEnv pass

@@ -53,7 +53,7 @@ func runCommand(t testing.TB, s *Session, args ...any) (commandOutcome, bool) {
 	raw, _ := json.Marshal(m)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	server := s.spec.Local
+	server := serverOf(s)
 	r, code, failure := server.run(ctx, "run_command", raw, func(Progress) {})
 	if failure != "" {
 		t.Fatalf("%d %s", code, failure)

@@ -57,7 +57,7 @@ func (c *Config) builtinServers(s *settings, protected []string, warn warner) ([
 }
 
 func builtin(name string, local *mcp.Server, root string) server {
-	return server{Spec: mcp.Spec{Name: name, Local: local}, trusted: true, root: root}
+	return server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, trusted: true, root: root}
 }
 
 // filesServer is the server of one --files [NAME=]DIR.
