@@ -47,6 +47,8 @@ type Call struct {
 	Annotations json.RawMessage // the server's claims; nil when none
 	ReadOnly    bool            // annotated read-only by a server that the user trusts
 	Root        string          // directory that relative paths of `under` start from: the files root or the server's cwd; "" when unknown
+
+	moved bool // it was allowed before, and now its paths lead elsewhere
 }
 
 // Outcome is the last word on a call.

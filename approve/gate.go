@@ -47,6 +47,7 @@ func (g *Gate) Again(ctx context.Context, c Call, first Verdict) (Verdict, error
 	if decision, _ := g.evaluate(ctx, &c, nil); decision == first.rules && maps.Equal(g.scratch.places, first.Places) {
 		return first, context.Cause(ctx)
 	}
+	c.moved = true
 	return g.Decide(ctx, c)
 }
 

@@ -49,6 +49,9 @@ func newQuestion(c *Call, rule *Rule, width, height int, color bool) *question {
 		}
 		lines = wrap(lines, Escape(text), width)
 	}
+	if c.moved {
+		lines = wrap(lines, "asked again: its paths lead elsewhere since it was allowed", width)
+	}
 	room := min(max(height-5-len(lines), 5), maxLines)
 	arguments, cut := argumentLines(c.Arguments, width, room)
 	for _, l := range append(lines, arguments...) {

@@ -71,6 +71,9 @@ func TestDeniedPathsAreLeftOut(t *testing.T) {
 			}
 		}
 	}
+	if answer, failed := bound(t, s, Bounds{Denied: []string{filepath.Join(dir, ".git")}}, "get_git_diff", `{}`); failed || !strings.Contains(answer, "+two") {
+		t.Errorf("with .git denied, which git reads itself: %s", answer)
+	}
 	if answer, failed := bound(t, s, Bounds{Denied: []string{"/"}}, "get_tree", `{}`); !failed {
 		t.Errorf("everything is denied: %s", answer)
 	}

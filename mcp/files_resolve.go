@@ -218,6 +218,9 @@ func (p *place) up() {
 
 // down opens the subdirectory that info was taken of.
 func (p *place) down(name string, info fs.FileInfo, rel string) error {
+	if p.v.own.has(info) {
+		return fmt.Errorf("%q: %w", p.asked, errDenied)
+	}
 	sub, err := p.v.subdirectory(p.dir, name, rel, info)
 	if err != nil {
 		if errors.Is(err, errChanged) {
@@ -246,8 +249,6 @@ func (v *view) subdirectory(dir *os.Root, name, rel string, info fs.FileInfo) (*
 		err = reason(err)
 	case info != nil && !os.SameFile(info, now):
 		err = errChanged
-	case v.own.has(now):
-		err = errDenied
 	case device(now) != device(v.info) && pseudo(sub):
 		err = v.pseudo()
 	}

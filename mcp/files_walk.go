@@ -128,8 +128,11 @@ func (v *view) enter(dir *os.Root, name, rel string) (*os.Root, error) {
 	if err != nil {
 		return nil, reason(err)
 	}
-	if !info.IsDir() {
+	switch {
+	case !info.IsDir():
 		return nil, errChanged
+	case v.own.has(info):
+		return nil, errDenied
 	}
 	return v.subdirectory(dir, name, rel, info)
 }
