@@ -89,8 +89,10 @@ func (c *Config) filesServer(value string, protected []string, warn warner) (ser
 	if err != nil {
 		return server{}, usage("--files: %v", err)
 	}
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		dir = filepath.Dir(dir)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		if info, err := os.Stat(real); err == nil && !info.IsDir() {
+			dir = filepath.Dir(real) // where the one file is that the server offers
+		}
 	}
 	return builtin(name, local, dir), nil
 }
