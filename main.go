@@ -114,7 +114,7 @@ func invoke(args []string) (status int) {
 	help, err := parse(cfg, args)
 	switch {
 	case err != nil:
-		run.PrintError(cfg, streams, err)
+		run.PrintError(context.Background(), cfg, streams, err)
 		return run.ExitStatus(err)
 	case help != "":
 		return printHelp(cfg, streams, help)
@@ -133,9 +133,6 @@ func invoke(args []string) (status int) {
 	})
 	watchSignals(cancel, cfg.Processes)
 	err = run.Run(ctx, cfg, streams)
-	if err != nil {
-		run.PrintError(cfg, streams, err)
-	}
 	cancel(nil)
 	if e, ok := errors.AsType[*run.Error](err); ok && e.Signal != 0 {
 		dieBy(e.Signal)
@@ -147,7 +144,9 @@ func invoke(args []string) (status int) {
 // the exit status.
 func panicked(cfg *run.Config, s run.Streams, p *goroutine.Panic) int {
 	cfg.Processes.Sweep(sudden)
-	run.PrintError(cfg, s, p)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	run.PrintError(ended, cfg, s, p)
 	return run.ExitStatus(p)
 }
 
@@ -156,7 +155,7 @@ func printHelp(cfg *run.Config, s run.Streams, text string) int {
 		if errors.Is(err, syscall.EPIPE) {
 			dieBy(syscall.SIGPIPE)
 		}
-		run.PrintError(cfg, s, &run.Error{Status: run.StatusOutput, Message: "standard output: " + plainCause(err)})
+		run.PrintError(context.Background(), cfg, s, &run.Error{Status: run.StatusOutput, Message: "standard output: " + plainCause(err)})
 		return 8
 	}
 	return 0

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"toolpipe/stream/goroutine"
@@ -60,7 +61,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 
 // watch is the two deadlines of a call: time without progress, and all time.
 type watch struct {
-	idle, hard *time.Timer
+	idle, hard *deadline
 	limit      time.Duration
 	cancel     context.CancelCauseFunc
 }
@@ -71,15 +72,63 @@ func (s *Session) watch(ctx context.Context) (context.Context, *watch) {
 		w.limit = defaultIdle
 	}
 	ctx, w.cancel = context.WithCancelCause(ctx)
-	w.idle = goroutine.AfterFunc(w.limit, func() {
+	w.idle = s.deadline(w.limit, func() {
 		if s.asking.Load() > 0 {
 			w.alive()
 			return
 		}
 		w.late(errIdle)
 	})
-	w.hard = goroutine.AfterFunc(hardFactor*w.limit, func() { w.late(errHard) })
+	w.hard = s.deadline(hardFactor*w.limit, func() { w.late(errHard) })
 	return ctx, w
+}
+
+// deadline is a timer that stands still while we wait for whoever reads our
+// output: a server may have answered, and nobody takes it in.
+type deadline struct {
+	limit      time.Duration
+	expired    func()
+	outputWait func() time.Duration
+
+	mu     sync.Mutex
+	timer  *time.Timer
+	waited time.Duration // of outputWait, taken into account
+}
+
+func (s *Session) deadline(limit time.Duration, expired func()) *deadline {
+	d := &deadline{limit: limit, expired: expired, outputWait: s.tell.outputWait}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waited = d.outputWait()
+	d.timer = goroutine.AfterFunc(limit, d.fired)
+	return d
+}
+
+func (d *deadline) fired() {
+	d.mu.Lock()
+	more := d.outputWait() - d.waited
+	if more > 0 {
+		d.waited += more
+		d.timer.Reset(more)
+	}
+	d.mu.Unlock()
+	if more <= 0 {
+		d.expired()
+	}
+}
+
+// restart gives the whole time again.
+func (d *deadline) restart() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waited = d.outputWait()
+	d.timer.Reset(d.limit)
+}
+
+func (d *deadline) stop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.timer.Stop()
 }
 
 // late says also which limit it was.
@@ -88,11 +137,11 @@ func (w *watch) late(err error) {
 }
 
 // alive is called for progress: nothing else puts the deadline off.
-func (w *watch) alive() { w.idle.Reset(w.limit) }
+func (w *watch) alive() { w.idle.restart() }
 
 func (w *watch) stop() {
-	w.idle.Stop()
-	w.hard.Stop()
+	w.idle.stop()
+	w.hard.stop()
 	w.cancel(nil)
 }
 

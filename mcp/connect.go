@@ -38,7 +38,12 @@ var errStartup = errors.New("no answer within the start-up timeout")
 // startup bounds what belongs to the start: connecting and the first list of
 // tools together take no longer than StartupTimeout (mcp-client.md 5.2).
 func (s *Session) startup(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithDeadlineCause(ctx, s.startBy, errStartup)
+	ctx, cancel := context.WithCancelCause(ctx)
+	d := s.deadline(time.Until(s.startBy)+s.tell.outputWait(), func() { cancel(errStartup) })
+	return ctx, func() {
+		d.stop()
+		cancel(nil)
+	}
 }
 
 // try notes what is tried next, for the error.

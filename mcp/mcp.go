@@ -55,10 +55,11 @@ type ClientCredentials struct {
 // Hooks tell what happens beside the answers. They are called from any
 // goroutine, never after Close returned; any may be nil.
 type Hooks struct {
-	Warning func(code, message string)                                                                                 // e.g. "protocol_mismatch", "tools_changed", "tool_dropped", "server_lost"
-	Log     func(line string)                                                                                          // stderr lines, log notifications: shown with -v
-	Wire    func(direction byte, line []byte)                                                                          // -vv: '>' and '<', secrets removed
-	Elicit  func(ctx context.Context, message string, schema json.RawMessage) (action string, content json.RawMessage) // for Elicit "ask"
+	Warning    func(code, message string)                                                                                 // e.g. "protocol_mismatch", "tools_changed", "tool_dropped", "server_lost"
+	Log        func(line string)                                                                                          // stderr lines, log notifications: shown with -v
+	OutputWait func() time.Duration                                                                                       // how long the caller has waited, in all, for whoever reads its output: no tool's silence
+	Wire       func(direction byte, line []byte)                                                                          // -vv: '>' and '<', secrets removed
+	Elicit     func(ctx context.Context, message string, schema json.RawMessage) (action string, content json.RawMessage) // for Elicit "ask"
 }
 
 // Tool is one tool of a server, as listed.

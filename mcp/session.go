@@ -19,7 +19,7 @@ type Session struct {
 	modern bool
 	meta   []byte // 2026-07-28: members of every request's _meta
 
-	startBy time.Time // the end of StartupTimeout
+	startBy time.Time // the end of StartupTimeout, had we never waited for whoever reads our output
 	tried   []string  // on the way to being connected; guarded by mu
 
 	life      context.Context // ends with Close
@@ -50,7 +50,7 @@ type Session struct {
 
 func newSession(spec Spec, hooks Hooks, procs *Processes) *Session {
 	s := &Session{spec: spec, procs: procs, tell: newTeller(hooks, &spec), changed: map[string]bool{}, renewing: make(chan struct{}, 1)}
-	s.startBy = time.Now().Add(spec.StartupTimeout)
+	s.startBy = time.Now().Add(spec.StartupTimeout - s.tell.outputWait())
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }

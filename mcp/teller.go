@@ -3,6 +3,7 @@ package mcp
 import (
 	"strings"
 	"sync"
+	"time"
 )
 
 // teller calls the hooks, never after stop, and keeps secrets out of what it
@@ -69,6 +70,13 @@ func (t *teller) log(line string) {
 	if t.hooks.Log != nil && !t.stopped {
 		t.hooks.Log(t.hidden(line))
 	}
+}
+
+func (t *teller) outputWait() time.Duration {
+	if t.hooks.OutputWait == nil {
+		return 0
+	}
+	return t.hooks.OutputWait()
 }
 
 // hide takes the secrets out of text: a server may say them back anywhere.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -15,25 +17,34 @@ import (
 const lastWords = 3 * time.Second
 
 // boundedWriter writes to somebody who may stop reading. Waiting for him has
-// no bound but ctx, the run's (DESIGN part 7): lastWords after its end a
-// blocked write is left behind, and every further one fails with its cause.
+// no bound but ctx, the run's: lastWords after its end a blocked write is left
+// behind, and every further one fails with its cause.
 type boundedWriter struct {
-	ctx  context.Context
-	file *blockingFile
-	over bool
+	ctx   context.Context
+	file  *blockingFile
+	waits *readerWaits
+	over  atomic.Bool
 }
 
-// bounded is w with waiting bounded by ctx; only a file of the system waits.
-func bounded(ctx context.Context, w io.Writer) io.Writer {
-	if f, ok := w.(*blockingFile); ok {
-		return &boundedWriter{ctx: ctx, file: f}
+// bounded is w with waiting bounded by ctx and counted in waits, which may be
+// nil. Only a file of the system waits, and not a regular one.
+func bounded(ctx context.Context, w io.Writer, waits *readerWaits) io.Writer {
+	f, ok := w.(*blockingFile)
+	if !ok {
+		return w
 	}
-	return w
+	if info, err := f.f.Stat(); err == nil && info.Mode().IsRegular() {
+		return w
+	}
+	if waits == nil {
+		waits = &readerWaits{}
+	}
+	return &boundedWriter{ctx: ctx, file: f, waits: waits}
 }
 
 func (b *boundedWriter) Write(p []byte) (written int, err error) {
 	fd := int(b.file.f.Fd())
-	for !b.over {
+	for !b.over.Load() {
 		n, err := writeNow(fd, p[written:])
 		written += n
 		switch {
@@ -53,12 +64,13 @@ func (b *boundedWriter) Write(p []byte) (written int, err error) {
 
 // wait returns when fd may take more, or when waiting is over.
 func (b *boundedWriter) wait(fd int) {
+	defer b.waits.begin()()
 	const look = 100 * time.Millisecond // how long the end of the run may go unnoticed
 	for began := time.Now(); !writable(fd, look); {
 		if b.ctx.Err() == nil {
 			began = time.Now()
 		} else if time.Since(began) > lastWords {
-			b.over = true
+			b.over.Store(true)
 			return
 		}
 	}
@@ -67,12 +79,50 @@ func (b *boundedWriter) wait(fd int) {
 // leave writes where the system cannot tell beforehand whether a write waits:
 // in a goroutine, which is left behind when waiting is over.
 func (b *boundedWriter) leave(p []byte) (int, error) {
+	defer b.waits.begin()()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	defer goroutine.AfterContext(b.ctx, func() {
 		goroutine.AfterFunc(lastWords, func() { cancel(context.Cause(b.ctx)) })
 	})()
 	n, err := waitFor(ctx, func() (int, error) { return b.file.Write(p) })
-	b.over = ctx.Err() != nil
+	b.over.Store(ctx.Err() != nil)
 	return n, err
+}
+
+// readerWaits measures how long the run has waited for whoever reads its
+// output: in that time it takes in no answer, so that it is nobody's silence.
+type readerWaits struct {
+	mu      sync.Mutex
+	writers int // that wait now
+	since   time.Time
+	total   time.Duration // without the wait that goes on
+}
+
+// begin begins a wait that ends when the returned function is called.
+func (r *readerWaits) begin() (end func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.writers++; r.writers == 1 {
+		r.since = time.Now()
+	}
+	return r.end
+}
+
+func (r *readerWaits) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.writers--; r.writers == 0 {
+		r.total += time.Since(r.since)
+	}
+}
+
+// time is all of it until now.
+func (r *readerWaits) time() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.writers > 0 {
+		return r.total + time.Since(r.since)
+	}
+	return r.total
 }

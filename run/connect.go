@@ -193,7 +193,8 @@ func (r *runner) hooks(s *server) mcp.Hooks {
 				r.face.verboseLine(message)
 			}
 		},
-		Wire: r.face.serverWire(s.Name),
+		Wire:       r.face.serverWire(s.Name),
+		OutputWait: r.readers.time,
 	}
 	if r.cfg.Verbose > 0 { // a server is asked to log only when somebody reads it
 		h.Log = func(line string) { r.face.verboseLine(s.Name + ": " + line) }

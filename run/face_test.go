@@ -333,7 +333,7 @@ func TestPrintErrorColor(t *testing.T) {
 		{Config{Color: "always", Environ: []string{"NO_COLOR=1"}}, true},
 	} {
 		var b strings.Builder
-		PrintError(&c.cfg, Streams{Err: &b, ErrTerminal: true}, &Interrupted{syscall.SIGINT})
+		PrintError(t.Context(), &c.cfg, Streams{Err: &b, ErrTerminal: true}, &Interrupted{syscall.SIGINT})
 		if want := "toolpipe: error: interrupted\n"; strings.Contains(b.String(), "\x1b") != c.colored || !c.colored && b.String() != want {
 			t.Errorf("%+v: %q", c.cfg, &b)
 		}

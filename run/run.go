@@ -24,7 +24,6 @@ package run
 
 import (
 	"context"
-	"io"
 	"os"
 	"strconv"
 	"time"
@@ -34,16 +33,18 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// Run does what cfg says and returns nil or an *Error, after the end event
-// was written and everything that was started has ended. It is cancelled by
+// Run does what cfg says and returns nil or an *Error, which it has printed,
+// after the end event was written and everything that was started has ended. It is cancelled by
 // ctx, whose cause should be *Interrupted for a signal.
 func Run(ctx context.Context, cfg *Config, s Streams) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	r := &runner{cfg: cfg, began: time.Now(), out: &emitter{}}
 	if !s.OutFile {
-		s.Out = bounded(ctx, s.Out)
+		s.Out = bounded(ctx, s.Out, &r.readers)
 	}
-	r := &runner{cfg: cfg, streams: s, began: time.Now(), out: &emitter{}}
+	s.Err = bounded(ctx, s.Err, &r.readers)
+	r.streams = s
 	err := r.open(ctx)
 	if cfg.Timeout > 0 {
 		defer goroutine.AfterFunc(cfg.Timeout, func() { cancel(&overtime{cfg.Timeout, r.face.waits.text()}) }).Stop()
@@ -52,7 +53,10 @@ func Run(ctx context.Context, cfg *Config, s Streams) error {
 	if err == nil {
 		err = r.guarded(ctx)
 	}
-	return r.end(ctx, err)
+	if err = r.end(ctx, err); err != nil {
+		PrintError(ctx, cfg, s, err)
+	}
+	return err
 }
 
 // runner is one run in progress.
@@ -61,6 +65,7 @@ type runner struct {
 	streams  Streams
 	began    time.Time
 	out      *emitter
+	readers  readerWaits
 	face     *face
 	log      *os.File
 	settings *settings
@@ -109,11 +114,7 @@ func (r *runner) open(ctx context.Context) error {
 			return openError("--log", c.Log, err)
 		}
 		r.log = f
-		var to io.Writer = f
-		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			to = bounded(ctx, Blocking(f))
-		}
-		r.out.outs = append(r.out.outs, &ndjsonOutput{w: newWriter(to, "--log "+shellQuote(c.Log))})
+		r.out.outs = append(r.out.outs, &ndjsonOutput{w: newWriter(bounded(ctx, Blocking(f), &r.readers), "--log "+shellQuote(c.Log))})
 	}
 	return nil
 }

@@ -156,8 +156,9 @@ func cause(err error) string {
 }
 
 // PrintError prints the error of a run once, with its hints: in silence when
-// the reader of stdout went away.
-func PrintError(c *Config, s Streams, err error) {
+// the reader of stdout went away. When ctx has ended, a reader of stderr who
+// does not read is waited for only a moment.
+func PrintError(ctx context.Context, c *Config, s Streams, err error) {
 	e := asError(err)
 	if e.Signal != 0 && e.Status != StatusInterrupted {
 		return
@@ -171,7 +172,7 @@ func PrintError(c *Config, s Streams, err error) {
 	for _, h := range e.Hints {
 		fmt.Fprintf(&b, "toolpipe: hint: %s\n", escapeQuoted(h))
 	}
-	s.Err.Write([]byte(b.String()))
+	bounded(ctx, s.Err, nil).Write([]byte(b.String()))
 }
 
 // escapeLines makes a message safe for a terminal; its lines are kept, each

@@ -1,6 +1,9 @@
 package run
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestWaitsText(t *testing.T) {
 	f := newFace(&Config{}, Streams{})
@@ -35,11 +38,21 @@ func TestWaitsText(t *testing.T) {
 	want("the model")
 }
 
-// A reader of stderr who has stopped holds the face's lock: the time is over
-// all the same.
+// TestWaitsWhileStderrIsStuck holds that the error of --timeout can be worded
+// while a write to stderr holds the face's lock.
 func TestWaitsWhileStderrIsStuck(t *testing.T) {
 	f := newFace(&Config{}, Streams{})
+	f.waits.set(func(w *waits) { w.stdin = true })
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.waits.text()
+	text := make(chan string, 1)
+	go func() { text <- f.waits.text() }()
+	select {
+	case got := <-text:
+		if got != "standard input" {
+			t.Errorf("waits for %q", got)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it waits for the lock")
+	}
 }
