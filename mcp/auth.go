@@ -118,7 +118,11 @@ func (a *authorization) fetch(ctx context.Context, e *statusError) error {
 	if a.command != nil {
 		t.value, err = a.command(ctx)
 	} else {
-		t, err = a.grant.token(ctx, e)
+		var r *refusal
+		if e != nil {
+			r = &refusal{e.status, e.header.Values("Www-Authenticate")}
+		}
+		t, err = a.grant.token(ctx, r)
 	}
 	if err != nil {
 		if e != nil {

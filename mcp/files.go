@@ -27,7 +27,7 @@ type FilesSpec struct {
 // (issue 6). The root is held open as long as the server is in use. An error
 // is about the root, which the user named.
 func Files(spec FilesSpec) (*Server, error) {
-	t, err := openTree(spec)
+	t, err := openTree(rootSpec{spec.Root, spec.Anyway, spec.Home, spec.Protected})
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func Files(spec FilesSpec) (*Server, error) {
 		spec.Warn("files_read_only", fmt.Sprintf("nothing is written below %q because of %q in its path: %s", t.path, t.sealed.name, t.sealed.why))
 	}
 	s := NewServer(spec.Name, spec.Version)
-	for _, b := range filesTools() {
+	for _, b := range filesTools(gitProgram{spec.Environ, spec.Processes}) {
 		s.Add(b.tool.tool(), func(ctx context.Context, raw json.RawMessage, _ func(Progress)) (*Result, error) {
 			args, err := b.tool.read(raw)
 			if err != nil {
@@ -52,7 +52,15 @@ func Files(spec FilesSpec) (*Server, error) {
 	return s, nil
 }
 
-func openTree(spec FilesSpec) (*tree, error) {
+// A rootSpec says what a tree is of; its fields are those of FilesSpec.
+type rootSpec struct {
+	Root      string
+	Anyway    bool
+	Home      string
+	Protected []string
+}
+
+func openTree(spec rootSpec) (*tree, error) {
 	path, err := filepath.Abs(spec.Root)
 	if err != nil {
 		return nil, err
@@ -151,7 +159,7 @@ type filesTool struct {
 var errNoGit = errors.New("git diffs are not offered for a single file")
 
 // filesTools are the tools of DESIGN part 4.
-func filesTools() []filesTool {
+func filesTools(git gitProgram) []filesTool {
 	path := parameter{"path", "string", "file, relative to the root", true}
 	dir := parameter{"path", "string", "directory, relative to the root; the root when absent", false}
 	return []filesTool{
@@ -176,7 +184,9 @@ func filesTools() []filesTool {
 		{&builtin{"get_git_diff", "Show what changed, as git diff does: the working tree against base_rev, or base_rev against head_rev.", []parameter{
 			{"path", "string", "file or directory to show; all when absent", false},
 			{"base_rev", "string", "commit to start from; HEAD when absent", false},
-			{"head_rev", "string", "commit to end with; the working tree when absent", false}}, readsOnly}, (*view).getGitDiff},
+			{"head_rev", "string", "commit to end with; the working tree when absent", false}}, readsOnly}, func(v *view, ctx context.Context, args arguments) (*Result, error) {
+			return v.getGitDiff(ctx, git, args)
+		}},
 		{&builtin{"write_file", "Write a whole file, new or in the place of an old one. Missing directories are made.", []parameter{path,
 			{"content", "string", "the whole new content", true}}, destroys}, (*view).writeFile},
 		{&builtin{"set_file_slice", "Replace a range of a text file's lines. end_line one less than start_line inserts before start_line; empty new_content deletes.", []parameter{path,

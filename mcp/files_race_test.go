@@ -22,7 +22,7 @@ func swapped(t *testing.T) (v *view, swap func()) {
 			t.Skip(err)
 		}
 	}
-	tree, err := openTree(FilesSpec{Root: root})
+	tree, err := openTree(rootSpec{Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // opened once: what its path comes to mean later does not matter. No path
 // leaves it, because every name is looked up below an open directory.
 type tree struct {
-	spec FilesSpec
+	spec rootSpec
 	root *os.Root
 	info fs.FileInfo // the root's
 	path string      // as given, absolute

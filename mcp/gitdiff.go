@@ -17,7 +17,13 @@ import (
 
 const gitTimeout = 30 * time.Second
 
-func (v *view) getGitDiff(ctx context.Context, args arguments) (*Result, error) {
+// A gitProgram is what git is started with.
+type gitProgram struct {
+	environ   []string // toolpipe's environment, of which git gets what ChildEnv passes
+	processes *Processes
+}
+
+func (v *view) getGitDiff(ctx context.Context, program gitProgram, args arguments) (*Result, error) {
 	base, head := args.text("base_rev"), args.text("head_rev")
 	for _, rev := range [...]string{base, head} {
 		if err := checkRevision(rev); err != nil {
@@ -31,13 +37,9 @@ func (v *view) getGitDiff(ctx context.Context, args arguments) (*Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	git, err := LookPath("git", ChildEnv(v.spec.Environ, nil, nil))
-	if err != nil {
-		return nil, errors.New("git is not installed")
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, gitTimeout, fmt.Errorf("git diff did not end within %v", gitTimeout))
 	defer cancel()
-	repo, err := v.borrowRepository(ctx, git, base, head)
+	repo, err := v.borrowRepository(ctx, program, base, head)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ import (
 type borrowed struct {
 	v       *view
 	git     *os.Root // the repository's git directory
-	program string   // git
+	program gitProgram
 	dir     string
 	index   string     // the one that git reads
 	lent    []*os.File // open in git as well, from descriptor 3 on
@@ -65,7 +65,7 @@ func (b *borrowed) remove() {
 // env is git's environment: what every child gets, and nothing of the user's
 // or the system's configuration.
 func (b *borrowed) env() []string {
-	return ChildEnv(b.v.spec.Environ, map[string]string{
+	return ChildEnv(b.program.environ, map[string]string{
 		"GIT_DIR": b.gitDir(), "GIT_WORK_TREE": b.tree(), "GIT_INDEX_FILE": b.index,
 		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_ATTR_NOSYSTEM": "1", "HOME": b.dir, "XDG_CONFIG_HOME": b.dir,
 		"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1",
@@ -75,7 +75,7 @@ func (b *borrowed) env() []string {
 
 // borrowRepository takes what git needs of .git in the root, which has to be
 // a plain directory with all its own objects.
-func (v *view) borrowRepository(ctx context.Context, program string, revs ...string) (*borrowed, error) {
+func (v *view) borrowRepository(ctx context.Context, program gitProgram, revs ...string) (*borrowed, error) {
 	if now, err := os.Stat(v.real); err != nil || !os.SameFile(now, v.info) {
 		return nil, errors.New("the allowed root was moved; there is no diff of it")
 	}
@@ -313,6 +313,10 @@ func (b *borrowed) copy(ctx context.Context, f *os.File, info fs.FileInfo, to st
 
 // run runs git and has its output read. An error of read ends git.
 func (b *borrowed) run(ctx context.Context, read func(io.Reader) error, args ...string) error {
+	path, err := LookPath("git", ChildEnv(b.program.environ, nil, nil))
+	if err != nil {
+		return errors.New("git is not installed")
+	}
 	r, w, err := os.Pipe()
 	if err != nil {
 		return reason(err)
@@ -321,8 +325,8 @@ func (b *borrowed) run(ctx context.Context, read func(io.Reader) error, args ...
 	var errs capture
 	args = append([]string{"git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
 		"-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, args...)
-	cmd := &exec.Cmd{Path: b.program, Args: args, Env: b.env(), Dir: b.tree(), Stdout: w, Stderr: &errs, ExtraFiles: b.lent}
-	procs := b.v.spec.Processes
+	cmd := &exec.Cmd{Path: path, Args: args, Env: b.env(), Dir: b.tree(), Stdout: w, Stderr: &errs, ExtraFiles: b.lent}
+	procs := b.program.processes
 	if procs == nil {
 		procs = &Processes{}
 	}

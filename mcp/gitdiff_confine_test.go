@@ -235,7 +235,7 @@ func TestGitDiffLends(t *testing.T) {
 	dir, outside, _, _, _ := walledRepository(t, map[string]string{"a": "a"})
 	put(t, filepath.Join(dir, ".git/big"), strings.Repeat("x", smallFile+1))
 	put(t, filepath.Join(outside, "f"), strings.Repeat("y", smallFile+1))
-	tree, err := openTree(FilesSpec{Root: dir})
+	tree, err := openTree(rootSpec{Root: dir})
 	check(t, err)
 	for _, lent := range []int{0, maxLent} {
 		b := &borrowed{v: tree.view(Bounds{}), dir: t.TempDir(), room: maxBorrowed, lent: make([]*os.File, lent)}

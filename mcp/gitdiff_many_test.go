@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,9 +16,9 @@ import (
 // borrowedFiles is how many files are made to show a repository.
 func borrowedFiles(t *testing.T, dir string, revs ...string) (files int) {
 	t.Helper()
-	tree, err := openTree(FilesSpec{Root: dir, Environ: os.Environ()})
+	tree, err := openTree(rootSpec{Root: dir})
 	check(t, err)
-	b, err := tree.view(Bounds{}).borrowRepository(t.Context(), "git", revs...)
+	b, err := tree.view(Bounds{}).borrowRepository(t.Context(), gitProgram{environ: os.Environ()}, revs...)
 	check(t, err)
 	defer b.remove()
 	check(t, filepath.WalkDir(b.dir, func(_ string, e fs.DirEntry, err error) error {
@@ -76,11 +75,9 @@ func TestGitDiffPackedMeanwhile(t *testing.T) {
 	dir, _, git := repository(t, map[string]string{"a": "one\n"})
 	id, err := hex.DecodeString(git("rev-parse", "HEAD:a"))
 	check(t, err)
-	tree, err := openTree(FilesSpec{Root: dir, Environ: os.Environ()})
+	tree, err := openTree(rootSpec{Root: dir})
 	check(t, err)
-	program, err := exec.LookPath("git")
-	check(t, err)
-	b, err := tree.view(Bounds{}).borrowRepository(t.Context(), program, "HEAD")
+	b, err := tree.view(Bounds{}).borrowRepository(t.Context(), gitProgram{environ: os.Environ()}, "HEAD")
 	check(t, err)
 	defer b.remove()
 	git("gc", "-q")
@@ -105,11 +102,9 @@ func TestGitDiffManyChanges(t *testing.T) {
 	dir, s, git := repository(t, files)
 	compared := func(what string, most int) {
 		t.Helper()
-		tree, err := openTree(FilesSpec{Root: dir, Environ: os.Environ()})
+		tree, err := openTree(rootSpec{Root: dir})
 		check(t, err)
-		program, err := exec.LookPath("git")
-		check(t, err)
-		b, err := tree.view(Bounds{}).borrowRepository(t.Context(), program, "HEAD")
+		b, err := tree.view(Bounds{}).borrowRepository(t.Context(), gitProgram{environ: os.Environ()}, "HEAD")
 		check(t, err)
 		defer b.remove()
 		snapshot, err := b.snapshot(".")

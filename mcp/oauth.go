@@ -60,19 +60,25 @@ func ownPlace(server, u *url.URL) bool {
 	return originOf(u) == originOf(server) || loopback(server.Hostname()) && loopback(u.Hostname())
 }
 
-// token fetches a token. e is the refusal that asked for it; nil when the one
-// there was has come to its end.
-func (g *grant) token(ctx context.Context, e *statusError) (token, error) {
+// A refusal is a response of the server that asks for a token, or for another.
+type refusal struct {
+	status     int
+	challenges []string // its WWW-Authenticate headers
+}
+
+// token fetches a token. r is the refusal that asked for it; nil when the
+// token there was has come to its end.
+func (g *grant) token(ctx context.Context, r *refusal) (token, error) {
 	var c challenge
-	if e != nil {
-		c = readChallenge(e.header.Values("Www-Authenticate"))
+	if r != nil {
+		c = readChallenge(r.challenges)
 	}
 	if g.at == nil {
 		if err := g.discover(ctx, c); err != nil {
 			return token{}, fmt.Errorf("oauth: %w", err)
 		}
 	}
-	if e != nil && e.status == http.StatusForbidden {
+	if r != nil && r.status == http.StatusForbidden {
 		if g.stepped {
 			return token{}, errors.New("oauth: the server asks for more scopes again")
 		}
