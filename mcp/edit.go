@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -39,41 +40,49 @@ func replaceText(content []byte, before, after string, all bool) (edited []byte,
 	if first < 0 {
 		return nil, 0, nil, absentText(content, before)
 	}
-	if !all {
-		if bytes.Contains(content[first+1:], b) {
-			n, lines := occurrences(content, b)
-			return nil, 0, nil, fmt.Errorf("old_string is there %d times, beginning in lines %s; give more of the text around the one that is meant, or set replace_all", n, joinLines(n, lines))
+	if !all && bytes.Contains(content[first+1:], b) {
+		lines, more := beginnings(content, b, 1)
+		times := strconv.Itoa(len(lines))
+		if more {
+			times = "more than " + times
 		}
-		edited = make([]byte, 0, len(content)-len(b)+len(after))
-		edited = append(append(append(edited, content[:first]...), after...), content[first+len(b):]...)
-		return edited, 1, []int{lineAt(content, first)}, nil
+		return nil, 0, nil, fmt.Errorf("old_string is there %s times, beginning in lines %s; give more of the text around the one that is meant, or set replace_all", times, joinLines(lines, more))
 	}
 	n = bytes.Count(content, b)
-	_, lines = occurrences(content, b)
+	if size := int64(len(content)) + int64(n)*int64(len(after)-len(b)); size > maxEdited {
+		return nil, 0, nil, errTooLarge(size)
+	}
+	lines, _ = beginnings(content, b, len(b))
 	return bytes.ReplaceAll(content, b, []byte(after)), n, lines, nil
 }
 
-func lineAt(content []byte, offset int) int { return 1 + bytes.Count(content[:offset], []byte("\n")) }
-
-// occurrences counts the places where b begins, overlapping ones too, and
-// gives the lines of the first ten.
-func occurrences(content, b []byte) (n int, lines []int) {
-	line, counted := 1, 0
-	for at := 0; ; at++ {
-		i := bytes.Index(content[at:], b)
-		if i < 0 {
-			return n, lines
-		}
-		at += i
-		if n++; len(lines) < 10 {
-			line += bytes.Count(content[counted:at], []byte("\n"))
-			counted = at
-			lines = append(lines, line)
-		}
-	}
+func errTooLarge(size int64) error {
+	return fmt.Errorf("the file would have %d bytes; no edit makes one of more than %d", size, maxEdited)
 }
 
-func joinLines(n int, lines []int) string {
+// beginnings are the lines of the first ten places where b begins, each at
+// least step bytes behind the one before, and whether there are more. All
+// places are not counted: in a text of one letter that takes the product of
+// both lengths.
+func beginnings(content, b []byte, step int) (lines []int, more bool) {
+	line, counted := 1, 0
+	for at := 0; at <= len(content); at += step {
+		i := bytes.Index(content[at:], b)
+		if i < 0 {
+			return lines, false
+		}
+		at += i
+		if len(lines) == 10 {
+			return lines, true
+		}
+		line += bytes.Count(content[counted:at], []byte("\n"))
+		counted = at
+		lines = append(lines, line)
+	}
+	return lines, false
+}
+
+func joinLines(lines []int, more bool) string {
 	var b []byte
 	for i, l := range lines {
 		if i > 0 {
@@ -81,7 +90,7 @@ func joinLines(n int, lines []int) string {
 		}
 		b = fmt.Append(b, l)
 	}
-	if n > len(lines) {
+	if more {
 		b = append(b, " and others"...)
 	}
 	return string(b)
@@ -131,7 +140,11 @@ func replaceLines(content []byte, first, last int64, text string) ([]byte, error
 	if text != "" && start == len(body) && start > 0 && body[start-1] != '\n' {
 		text = ending + text
 	}
-	edited := make([]byte, 0, len(content)-(end-start)+len(text))
+	size := len(content) - (end - start) + len(text)
+	if size > maxEdited {
+		return nil, errTooLarge(int64(size))
+	}
+	edited := make([]byte, 0, size)
 	edited = append(edited, content[:len(content)-len(body)+start]...)
 	return append(append(edited, text...), body[end:]...), nil
 }

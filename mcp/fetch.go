@@ -27,6 +27,7 @@ type FetchSpec struct {
 const (
 	fetchTimeout  = 30 * time.Second
 	maxRedirects  = 5
+	maxURL        = 16 << 10 // bytes; servers take half of that
 	maxFetched    = 8 << 20  // bytes of a body that are read
 	maxReplyHead  = 64 << 10 // bytes of a reply's header
 	fetchDialTime = 10 * time.Second
@@ -112,6 +113,9 @@ func checkURL(u *url.URL) error {
 }
 
 func (f *fetch) url(ctx context.Context, address string, raw bool) (*Result, error) {
+	if len(address) > maxURL {
+		return nil, fmt.Errorf("the URL has %d bytes, at most %d are allowed", len(address), maxURL)
+	}
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a URL", address)

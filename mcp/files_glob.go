@@ -20,18 +20,31 @@ type alternative struct {
 	dir   bool // directories only
 }
 
-const maxAlternatives = 256
+const (
+	maxAlternatives = 256
+	maxBraces       = 64       // {, which are expanded inside each other
+	maxExpanded     = 64 << 10 // bytes of all alternatives together
+)
 
 func parseGlob(pattern string) (*glob, error) {
-	if pattern == "" {
+	switch {
+	case pattern == "":
 		return nil, errors.New("the pattern is empty; * matches every name")
+	case len(pattern) > maxPattern:
+		return nil, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(pattern), maxPattern)
+	case strings.Count(pattern, "{") > maxBraces:
+		return nil, fmt.Errorf("pattern %q has more than %d {", pattern, maxBraces)
 	}
 	all, err := expandBraces(pattern)
 	if err != nil {
 		return nil, fmt.Errorf("pattern %q: %w", pattern, err)
 	}
 	g := &glob{base: !strings.Contains(pattern, "/")}
+	size := 0
 	for _, a := range all {
+		if size += len(a); size > maxExpanded {
+			return nil, fmt.Errorf("pattern %q: its alternatives have more than %d bytes together", pattern, maxExpanded)
+		}
 		a, dir := strings.CutSuffix(strings.TrimPrefix(strings.TrimPrefix(a, "./"), "/"), "/")
 		names := strings.Split(a, "/")
 		for _, n := range names {

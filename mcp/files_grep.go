@@ -182,6 +182,9 @@ func (g *grep) deal(ctx context.Context, w *walked, jobs, order chan<- *batch) e
 	}
 	from := startedAt(g.start, w.at)
 	for _, e := range w.entries {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if !e.Type().IsRegular() || g.include != nil && !g.include.finds(w.at, from, e) {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -19,17 +20,34 @@ type matcher struct {
 	line    *regexp.Regexp // against one line
 	block   *regexp.Regexp // against many lines; nil when that would find other lines
 	dollar  bool           // the end of a line matters
+	longest int            // bytes of a line that are matched together
 }
 
+const (
+	maxPattern      = 4096     // bytes of a regular expression or glob
+	maxInstructions = 2048     // of a compiled regular expression
+	maxSteps        = 64 << 20 // instructions times bytes that are matched together: about a second
+	maxLine         = 1 << 20  // bytes of a line that are matched together, at most
+)
+
+// newMatcher compiles a pattern. The time of a match is the product of the
+// text's length and the compiled pattern's, which a repetition makes a thousand
+// times as long as it is written: both have a limit.
 func newMatcher(pattern string, ignoreCase bool) (*matcher, error) {
-	if pattern == "" {
+	switch {
+	case pattern == "":
 		return nil, errors.New("the pattern is empty; it would match every line")
+	case len(pattern) > maxPattern:
+		return nil, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(pattern), maxPattern)
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl) // alone, that an error shows nothing of ours
+	if err == nil && instructions(tree) > maxInstructions {
+		return nil, fmt.Errorf("pattern %q is too large: its repetitions make more than %d steps", pattern, maxInstructions)
 	}
 	flags := "(?m)"
 	if ignoreCase {
 		flags = "(?mi)"
 	}
-	_, err := syntax.Parse(pattern, syntax.Perl) // alone, that an error shows nothing of ours
 	var re *regexp.Regexp
 	if err == nil {
 		re, err = regexp.Compile(flags + pattern)
@@ -41,12 +59,12 @@ func newMatcher(pattern string, ignoreCase bool) (*matcher, error) {
 		return nil, fmt.Errorf("pattern %q is not an RE2 regular expression", pattern)
 	}
 	m := &matcher{line: re, block: re, dollar: strings.ContainsAny(pattern, "$")}
-	tree, err := syntax.Parse(flags+pattern, syntax.Perl)
-	if err != nil {
+	m.longest = min(maxLine, max(readChunk, maxSteps/instructions(tree)))
+	if tree, err = syntax.Parse(flags+pattern, syntax.Perl); err != nil {
 		return m, nil
 	}
 	tree = tree.Simplify()
-	if anchored(tree) {
+	if anchored(tree) || crosses(tree) {
 		m.block = nil
 	}
 	if m.needs = required(tree); len(m.needs) > maxNeeds {
@@ -61,12 +79,40 @@ func anchored(re *syntax.Regexp) bool {
 	if re.Op == syntax.OpBeginText || re.Op == syntax.OpEndText {
 		return true
 	}
-	for _, sub := range re.Sub {
-		if anchored(sub) {
-			return true
+	return slices.ContainsFunc(re.Sub, anchored)
+}
+
+// crosses says whether an expression may match over the end of a line. Against
+// many lines, each of its matches could begin in one line and end in the last.
+func crosses(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpAnyChar:
+		return true
+	case syntax.OpLiteral:
+		return slices.Contains(re.Rune, '\n')
+	case syntax.OpCharClass:
+		for i := 0; i < len(re.Rune); i += 2 {
+			if re.Rune[i] <= '\n' && '\n' <= re.Rune[i+1] {
+				return true
+			}
 		}
 	}
-	return false
+	return slices.ContainsFunc(re.Sub, crosses)
+}
+
+// instructions is about how many an expression is compiled to.
+func instructions(re *syntax.Regexp) int {
+	n := max(1, len(re.Sub))
+	if re.Op == syntax.OpLiteral {
+		n = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		n += instructions(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(1, re.Min, re.Max)
+	}
+	return n
 }
 
 // need is a text that a line has to have; fold: in upper or lower case, the
@@ -202,7 +248,7 @@ func (m *matcher) next(b []byte, pos int, crlf bool) (start, end int, ok bool) {
 		if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
 			end = at + i
 		}
-		if start < len(b) && (m.literal || m.line.Match(bytes.TrimSuffix(b[start:end], []byte("\r"))) || !crlf && m.line.Match(b[start:end])) {
+		if start < len(b) && m.matches(b[start:end], crlf) {
 			return start, end, true
 		}
 		pos = end + 1
@@ -210,10 +256,14 @@ func (m *matcher) next(b []byte, pos int, crlf bool) (start, end int, ok bool) {
 	return 0, 0, false
 }
 
-const (
-	maxShownLine = 500     // bytes of a line in an answer
-	maxLine      = 1 << 20 // bytes of a line that are matched together
-)
+// matches says whether a line matches, a carriage return at its end belonging
+// to the line's end or, in a file without such ends, to the line.
+func (m *matcher) matches(line []byte, crlf bool) bool {
+	inner, cut := bytes.CutSuffix(line, []byte("\r"))
+	return m.literal || m.line.Match(inner) || cut && !crlf && m.line.Match(line)
+}
+
+const maxShownLine = 500 // bytes of a line in an answer
 
 // findings are what a search shows of some files.
 type findings struct {
@@ -267,7 +317,7 @@ func (s *scanner) file(ctx context.Context, r io.Reader, path string) findings {
 			if cut == from && end < len(s.buf) {
 				continue
 			}
-			if cut == from && len(s.buf) < maxLine {
+			if cut == from && len(s.buf) < s.m.longest {
 				s.buf = append(s.buf, make([]byte, len(s.buf))...)
 				continue
 			}

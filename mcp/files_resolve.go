@@ -49,6 +49,7 @@ func (p *place) close() {
 
 const (
 	maxPath  = 4096 // bytes of a path
+	maxNames = 256  // names of a path: a file to be written is looked up anew below each
 	maxLinks = 40   // links on the way, as Linux counts
 )
 
@@ -85,6 +86,8 @@ func (v *view) split(path string) ([]string, error) {
 		return nil, fmt.Errorf("the path is empty; \".\" is the root %q", v.path)
 	case len(path) > maxPath:
 		return nil, fmt.Errorf("the path has %d bytes, at most %d are allowed", len(path), maxPath)
+	case strings.Count(path, "/") > maxNames:
+		return nil, fmt.Errorf("the path has more than %d names", maxNames)
 	case strings.IndexByte(path, 0) >= 0:
 		return nil, errors.New("the path has a NUL byte")
 	}

@@ -27,6 +27,9 @@ func (v *view) searchFiles(ctx context.Context, args arguments) (*Result, error)
 	left, err := v.walk(ctx, dir, p.rel, func(w *walked) error {
 		from := startedAt(p.rel, w.at)
 		for _, e := range w.entries {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			if !g.finds(w.at, from, e) {
 				continue
 			}

@@ -285,7 +285,7 @@ func (v *view) editFile(ctx context.Context, args arguments) (*Result, error) {
 		if n > 1 {
 			places = fmt.Sprintf("%d places, lines", n)
 		}
-		return edited, fmt.Sprintf("edited %s: %s %s\n", shownName(args.text("path")), places, joinLines(n, lines)), nil
+		return edited, fmt.Sprintf("edited %s: %s %s\n", shownName(args.text("path")), places, joinLines(lines, n > len(lines))), nil
 	})
 }
 

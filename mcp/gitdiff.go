@@ -64,9 +64,11 @@ func (v *view) getGitDiff(ctx context.Context, program gitProgram, args argument
 // for a file's content.
 func checkRevision(rev string) error {
 	switch {
+	case len(rev) > 250:
+		return fmt.Errorf("a revision of %d bytes is none", len(rev))
 	case strings.HasPrefix(rev, "-"):
 		return fmt.Errorf("revision %q begins with -", rev)
-	case len(rev) > 250, strings.ContainsFunc(rev, func(r rune) bool { return r <= ' ' || r == 0x7F }):
+	case strings.ContainsFunc(rev, func(r rune) bool { return r <= ' ' || r == 0x7F }):
 		return fmt.Errorf("%q is no revision", rev)
 	case strings.Contains(rev, ".."), strings.ContainsRune(rev, ':'):
 		return fmt.Errorf("revision %q must name one commit; base_rev and head_rev are the two ends", rev)

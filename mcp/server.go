@@ -185,9 +185,16 @@ func textResult[T string | []byte](s T) *Result {
 	return &Result{Content: []Block{{Type: "text", Text: appendQuoted(make([]byte, 0, len(s)+len(s)/8+2), s)}}}
 }
 
-// failedResult is what a model reads when a tool failed.
+const maxFailure = 32 << 10 // bytes of an error that a model reads
+
+// failedResult is what a model reads when a tool failed. An error may quote an
+// argument, and an argument may be as long as a model likes.
 func failedResult(err error) *Result {
-	r := textResult(err.Error())
+	said := err.Error()
+	if len(said) > maxFailure {
+		said = fmt.Sprintf("%s\n[toolpipe] %d bytes of the error are left out\n", wholeRunes([]byte(said[:maxFailure])), len(said)-maxFailure)
+	}
+	r := textResult(said)
 	r.IsError = true
 	return r
 }

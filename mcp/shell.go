@@ -195,6 +195,9 @@ func (sh *shell) cwd(bounds Bounds, args arguments) (string, error) {
 	if asked == "" || asked == "." {
 		return sh.dir, nil
 	}
+	if len(asked) > maxPath {
+		return "", fmt.Errorf("cwd has %d bytes, at most %d are allowed", len(asked), maxPath)
+	}
 	dir := asked
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(sh.dir, dir)
