@@ -57,15 +57,18 @@ func oneOfTest(d *document, at int) (test, string) {
 
 // equal reports whether two values are the same: strings by their characters,
 // numbers by their worth, objects whatever the order of their keys. Wide, a
-// string is also the same as the number or word that it spells.
+// value is also the same as what it may be read as.
 func (e *evaluation) equal(a *document, i, j int, wide bool) bool {
 	b := &e.document
 	x, y := &a.nodes[i], &b.nodes[j]
 	if !e.read(j) {
 		return false
 	}
+	if wide && isScalar(x.kind) && isScalar(y.kind) {
+		return bytes.Equal(a.scalar(i), b.scalar(j)) || e.meansSame(a, i, j)
+	}
 	if x.kind != y.kind {
-		return wide && isScalar(x.kind) && isScalar(y.kind) && bytes.Equal(a.scalar(i), b.scalar(j))
+		return false
 	}
 	switch x.kind {
 	case '"':
@@ -73,10 +76,7 @@ func (e *evaluation) equal(a *document, i, j int, wide bool) bool {
 	case '0':
 		p, ok1 := parseDecimal(a.raw(i))
 		q, ok2 := parseDecimal(b.raw(j))
-		if !ok1 || !ok2 {
-			return wide
-		}
-		return p.compare(q) == 0
+		return ok1 && ok2 && p.compare(q) == 0
 	case '{':
 		return e.equalObjects(a, i, j, wide)
 	case '[':
@@ -133,14 +133,19 @@ func (e *evaluation) equalObjects(a *document, i, j int, wide bool) bool {
 	return members == 0
 }
 
-// text returns what a glob or a regex looks at: a string's characters; wide,
-// also what a number or a word looks like.
-func (e *evaluation) text(at int, wide bool) ([]byte, bool) {
+// hasText reports whether f holds for the text of a value: a string's
+// characters; wide, also what a number or a word looks like, and how a number
+// is written without an exponent and needless zeros.
+func (e *evaluation) hasText(at int, wide bool, f func([]byte) bool) bool {
 	kind := e.document.nodes[at].kind
-	if kind != '"' && (!wide || !isScalar(kind)) {
-		return nil, false
+	switch {
+	case kind == '"' || wide && isScalar(kind) && kind != '0':
+		return f(e.document.scalar(at))
+	case kind != '0' || !wide:
+		return false
 	}
-	return e.document.scalar(at), true
+	n, ok := parseDecimal(e.document.raw(at))
+	return f(e.document.raw(at)) || ok && n.exponent > -maxPlain && n.exponent < maxPlain && f(n.plain())
 }
 
 // globTest is a pattern over a whole string. In an allow * and ? do not take a
@@ -155,14 +160,15 @@ func globTest(d *document, at int) (test, string) {
 	wild := strings.ContainsAny(pattern, "*?")
 	stars := pattern != "" && strings.Trim(pattern, "*") == ""
 	return func(e *evaluation, at int, wide bool) bool {
-		text, ok := e.text(at, wide)
-		switch {
-		case !ok || stars && (wide || len(pattern) > 1):
-			return ok
-		case !wide && wild && goesUp(text):
-			return false
-		}
-		return matchGlob(pattern, string(text), !wide, &e.work)
+		return e.hasText(at, wide, func(text []byte) bool {
+			switch {
+			case stars && (wide || len(pattern) > 1):
+				return true
+			case !wide && wild && goesUp(text):
+				return false
+			}
+			return matchGlob(pattern, string(text), !wide, &e.work)
+		})
 	}, ""
 }
 
@@ -200,8 +206,7 @@ func regexTest(d *document, at int) (test, string) {
 		return nil, err.Error()
 	}
 	return func(e *evaluation, at int, wide bool) bool {
-		text, ok := e.text(at, wide)
-		return ok && e.match(re, len(program.Inst), text)
+		return e.hasText(at, wide, func(text []byte) bool { return e.match(re, len(program.Inst), text) })
 	}, ""
 }
 
@@ -232,31 +237,22 @@ func rangeTest(d *document, at int) (test, string) {
 	if low != nil && high != nil && low.compare(*high) > 0 {
 		return nil, "a range whose min is over its max holds nothing"
 	}
-	return func(e *evaluation, at int, wide bool) bool {
-		n, isNumber, ok := e.number(at, wide)
-		if !isNumber || !ok {
-			return isNumber && wide
-		}
+	inside := func(n decimal) bool {
 		return (low == nil || low.compare(n) <= 0) && (high == nil || high.compare(n) >= 0)
-	}, ""
-}
-
-// number returns the number at a node; wide, also one that a string spells. ok
-// is false for one that cannot be reckoned with.
-func (e *evaluation) number(at int, wide bool) (n decimal, isNumber, ok bool) {
-	text := e.document.raw(at)
-	if e.document.nodes[at].kind == '"' && wide {
-		text = bytes.TrimSpace(e.document.str(at))
-		text = bytes.TrimPrefix(text, []byte("+"))
-		s := scanner{data: text}
-		if len(text) == 0 || text[0] != '-' && (text[0] < '0' || text[0] > '9') || s.number() != nil || s.i < len(text) {
-			return decimal{}, false, false
-		}
-	} else if e.document.nodes[at].kind != '0' {
-		return decimal{}, false, false
 	}
-	n, ok = parseDecimal(text)
-	return n, true, ok
+	return func(e *evaluation, at int, wide bool) bool {
+		if wide {
+			r := e.readings(at)
+			return r.unclear || r.unit || r.any(func(n decimal) bool {
+				return inside(n) || low != nil && n.near(*low) || high != nil && n.near(*high)
+			})
+		}
+		if e.document.nodes[at].kind != '0' {
+			return false
+		}
+		n, ok := parseDecimal(e.document.raw(at))
+		return ok && inside(n)
+	}, ""
 }
 
 func underTest(d *document, at int) (test, string) {
@@ -300,26 +296,30 @@ func wordsTest(d *document, at int) (test, string) {
 		}
 		positions = append(positions, words)
 	}
-	return func(e *evaluation, at int, wide bool) bool { return e.isWords(at, positions) }, ""
+	return func(e *evaluation, at int, wide bool) bool { return e.isWords(at, positions, wide) }, ""
 }
 
 // isWords reports whether a value is an array of strings, each one of those of
 // its position.
-func (e *evaluation) isWords(at int, positions [][]string) bool {
+func (e *evaluation) isWords(at int, positions [][]string, wide bool) bool {
 	d := &e.document
 	if d.nodes[at].kind != '[' {
 		return false
 	}
 	n := 0
 	for i := range d.children(at) {
-		if n == len(positions) || d.nodes[i].kind != '"' || !e.spend(len(positions[n])) || !e.read(i) {
+		if n == len(positions) || !e.spend(len(positions[n])) || !e.read(i) {
 			return false
 		}
-		word, found := d.str(i), false
-		for _, w := range positions[n] {
-			found = found || string(word) == w
+		listed := func(word []byte) bool {
+			for _, w := range positions[n] {
+				if string(word) == w {
+					return true
+				}
+			}
+			return false
 		}
-		if !found {
+		if !e.hasText(i, wide, listed) {
 			return false
 		}
 		n++

@@ -2,6 +2,7 @@ package approve
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 )
 
@@ -60,6 +61,56 @@ func (a decimal) compare(b decimal) int {
 		return a.sign(1)
 	}
 	return a.sign(bytes.Compare(a.digits, b.digits))
+}
+
+// near reports whether a reader in double precision, or a careless one, may
+// take a for b: they differ by less than some units in the last place of a
+// float64.
+func (a decimal) near(b decimal) bool {
+	const underflow, tolerance = -300, 1.0 / (1 << 50)
+	switch {
+	case len(a.digits) == 0 || len(b.digits) == 0:
+		return a.exponent < underflow || b.exponent < underflow
+	case a.exponent-b.exponent > 1 || b.exponent-a.exponent > 1:
+		return false
+	}
+	x, y := a.float(), b.float()
+	return x == y || math.Abs(x-y) <= math.Abs(y)*tolerance
+}
+
+func (a decimal) float() float64 {
+	const enough = 25 // digits for any float64 with such a tolerance
+	b := make([]byte, 0, 64)
+	if a.negative {
+		b = append(b, '-')
+	}
+	b = append(append(b, "0."...), a.digits[:min(len(a.digits), enough)]...)
+	f, _ := strconv.ParseFloat(string(strconv.AppendInt(append(b, 'e'), a.exponent, 10)), 64) // out of range it is infinite or 0
+	return f
+}
+
+// maxPlain is up to which exponent numbers are written without one.
+const maxPlain = 400
+
+// plain returns a as it is written without an exponent and needless zeros.
+func (a decimal) plain() []byte {
+	if len(a.digits) == 0 {
+		return []byte("0")
+	}
+	var b []byte
+	if a.negative {
+		b = append(b, '-')
+	}
+	n := int64(len(a.digits))
+	switch {
+	case a.exponent <= 0:
+		b = append(append(b, "0."...), bytes.Repeat([]byte("0"), int(-a.exponent))...)
+		return append(b, a.digits...)
+	case a.exponent >= n:
+		return append(append(b, a.digits...), bytes.Repeat([]byte("0"), int(a.exponent-n))...)
+	}
+	b = append(append(b, a.digits[:a.exponent]...), '.')
+	return append(b, a.digits[a.exponent:]...)
 }
 
 // sign returns n, turned round for a negative number.
