@@ -44,7 +44,8 @@ func Files(spec FilesSpec) (*Server, error) {
 			v := t.view(boundsOf(ctx))
 			result, err := b.do(v, ctx, args)
 			if err == nil && len(v.left) > 0 {
-				result.Content = append(result.Content, textResult(v.leftText()).Content...)
+				answer := &result.Content[0] // two literals are put together without the quotes between
+				answer.Text = append(answer.Text[:len(answer.Text)-1], quoted(v.leftText())[1:]...)
 			}
 			return result, err
 		})
