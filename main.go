@@ -104,6 +104,8 @@ func invoke(args []string) (status int) {
 		InTerminal: isTerminal(os.Stdin), InFile: isFile(os.Stdin), OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
 		OutFile: isUnseen(os.Stdout),
 		Width:   func() int { return run.TerminalWidth(os.Stderr) },
+
+		Background: func() (background, stops bool) { return run.InBackground(os.Stderr) },
 	}
 	cfg := &run.Config{Version: version, Environ: os.Environ(), Processes: new(run.Processes)}
 	defer func() {

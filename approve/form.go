@@ -64,7 +64,7 @@ func (f *Form) line(heading string, lines []string, last string) (string, error)
 		}
 		// The person may be about to type: the next question waits for that.
 		f.terminal.abandoned = time.Now()
-		_ = f.tty.write(context.WithoutCancel(f.ctx), "\nno answer is awaited any more\n", time.Now().Add(time.Second))
+		f.tty.note("\nno answer is awaited any more\n")
 		if errors.Is(err, errDeadline) || errors.Is(err, errHangUp) {
 			err = ErrNobody
 		}

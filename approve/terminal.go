@@ -164,16 +164,16 @@ func (t *Terminal) question(ctx context.Context, tty *tty, c *Call, rule *Rule) 
 			continue
 		case errors.Is(err, errDeadline):
 			why := "no answer in " + t.timeout().String()
-			_ = tty.write(ctx, "\n"+why+": not run\n", time.Now().Add(time.Second))
+			tty.note("\n" + why + ": not run\n")
 			return answer{answerNo, why}, nil
 		case errors.Is(err, errHangUp):
-			_ = tty.write(ctx, "\n", time.Now().Add(time.Second))
+			tty.note("\n")
 			if tty.gone() {
 				return answer{answerNo, "the terminal was closed without an answer"}, nil
 			}
 			return answer{answerNo, "no answer (end of input)"}, nil
 		case err != nil:
-			_ = tty.write(context.WithoutCancel(ctx), "\n", time.Now().Add(time.Second))
+			tty.note("\n")
 			return answer{}, err
 		}
 		return q.read(line), nil
@@ -201,6 +201,9 @@ func (t *Terminal) timeout() time.Duration {
 // something. What was typed before its last line is thrown away, at flushed:
 // that line comes after it, so that who answers to it is heard.
 func (t *Terminal) draw(ctx context.Context, tty *tty, q *question, deadline time.Time) (flushed time.Time, err error) {
+	if _, err := awaitForeground(ctx, tty, deadline); err != nil {
+		return flushed, err
+	}
 	select {
 	case <-t.Resumed: // of a stop before there was a question
 	default:
@@ -240,14 +243,30 @@ var (
 	errHangUp   = errors.New("end of file on the terminal")
 )
 
+// awaitForeground waits until the terminal is ours to draw on and to read from;
+// either would stop us before. It tells whether that took any time.
+func awaitForeground(ctx context.Context, tty *tty, deadline time.Time) (waited bool, err error) {
+	for ; !tty.foreground(); waited = true {
+		switch {
+		case tty.gone():
+			return waited, errHangUp
+		case time.Now().After(deadline):
+			return waited, errDeadline
+		}
+		if err := sleep(ctx, tick); err != nil {
+			return waited, err
+		}
+	}
+	return waited, nil
+}
+
 // readLine reads up to a line end, which it leaves out. Nothing is read while
 // another process group is in the foreground: the answer is not ours then,
 // and the read would stop us. A line that may have been typed meanwhile, or
-// while the process was stopped, is none: nobody saw the question above it
-// (security.md C5.11, D.5). Nothing was typed before seen.
+// while the process was stopped, is none: nobody saw the question above it.
+// Nothing was typed before seen.
 func (t *Terminal) readLine(ctx context.Context, tty *tty, deadline, seen time.Time) (string, error) {
 	var line []byte
-	away := false
 	for {
 		if err := context.Cause(ctx); err != nil {
 			return "", err
@@ -258,17 +277,9 @@ func (t *Terminal) readLine(ctx context.Context, tty *tty, deadline, seen time.T
 		if time.Now().After(deadline) {
 			return "", errDeadline
 		}
-		if !tty.foreground() {
-			if tty.gone() {
-				return "", errHangUp
-			}
-			away = true
-			if err := sleep(ctx, tick); err != nil {
-				return "", err
-			}
-			continue
-		}
-		if away {
+		if away, err := awaitForeground(ctx, tty, deadline); err != nil {
+			return "", err
+		} else if away {
 			return "", errResumed
 		}
 		n, err := tty.read(&line, tick)
@@ -282,8 +293,8 @@ func (t *Terminal) readLine(ctx context.Context, tty *tty, deadline, seen time.T
 		if t.stopped(&seen, settle) {
 			return "", errResumed
 		}
-		if away = !tty.foreground(); away {
-			continue
+		if !tty.foreground() {
+			return "", errResumed
 		}
 		if end < 0 {
 			_ = tty.flushInput() // the rest of a line that no longer matters

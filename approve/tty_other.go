@@ -21,4 +21,5 @@ func (*tty) gone() bool                                     { return true }
 func (*tty) size() (int, int)                               { return 80, 24 }
 func (*tty) flushInput() error                              { return errNoTTY }
 func (*tty) write(context.Context, string, time.Time) error { return errNoTTY }
+func (*tty) note(string)                                    {}
 func (*tty) read(*[]byte, time.Duration) (int, error)       { return 0, errNoTTY }

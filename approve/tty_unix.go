@@ -124,6 +124,13 @@ func (t *tty) write(ctx context.Context, s string, deadline time.Time) error {
 	return nil
 }
 
+// note writes a last word, if that may be written without being stopped for it.
+func (t *tty) note(s string) {
+	if t.foreground() {
+		_ = t.write(context.Background(), s, time.Now().Add(time.Second))
+	}
+}
+
 // read waits at most d and appends what was typed. The error is errHangUp at
 // the end of file.
 func (t *tty) read(line *[]byte, d time.Duration) (int, error) {

@@ -25,6 +25,11 @@ type Streams struct {
 	ErrTerminal bool
 	Width       func() int // columns of stderr's terminal; nil or 0: unknown
 
+	// Background tells whether this process is in the background of stderr's
+	// terminal, and whether the terminal stops who writes to it from there
+	// (stty tostop). Nil: it never is.
+	Background func() (background, stops bool)
+
 	// Suspend brings functions that stop the process, as ^Z asks for, and
 	// return when it goes on: the screen is left clean before. It may be nil.
 	Suspend <-chan func()

@@ -50,6 +50,10 @@ type face struct {
 
 func newFace(c *Config, s Streams) *face {
 	f := &face{w: s.Err, quiet: c.Quiet, verbose: c.Verbose, width: s.Width, sameTTY: s.ErrTerminal && s.OutTerminal}
+	if s.ErrTerminal && s.Background != nil {
+		f.live.background = s.Background
+		f.w = &foregroundWriter{s.Err, s.Background}
+	}
 	f.goesOn = c.Unapproved == "deny"
 	text := c.Output == "" || c.Output == "text"
 	f.color = c.colored(s)
@@ -340,7 +344,7 @@ func (f *face) interrupted() {
 	f.over = true
 	f.await("")
 	switch {
-	case f.live.paused:
+	case f.live.paused || f.live.away():
 	case f.live.enabled && !f.mid && !f.half:
 		io.WriteString(f.w, eraseLine)
 	case f.framed && !(f.mid && f.sameTTY): // who reads stdout may have shown the line

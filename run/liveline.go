@@ -13,7 +13,8 @@ import (
 // for how long, how much came. It appears only after a moment, so that quick
 // answers do not flicker. The cursor stays in its first column: there the
 // terminal's echo of ^C and a shell's message do no harm, and a line that a
-// narrower window has wrapped is still below it. Its owner's lock guards it.
+// narrower window has wrapped is still below it. It is drawn in the foreground
+// only. Its owner's lock guards it.
 type liveLine struct {
 	enabled bool
 	paused  bool      // a question stands, or the end has come
@@ -25,6 +26,8 @@ type liveLine struct {
 	servers bool   // servers are awaited
 	shown   string // on the screen now
 	ticking bool   // a goroutine draws it
+
+	background func() (background, stops bool) // nil: never
 }
 
 const (
@@ -36,14 +39,24 @@ const (
 const eraseLine = "\r\x1b[J"
 
 func (l *liveLine) start(what string) {
-	*l = liveLine{enabled: l.enabled, paused: l.paused, ticking: l.ticking, shown: l.shown, what: what, since: time.Now()}
+	*l = liveLine{enabled: l.enabled, paused: l.paused, ticking: l.ticking, shown: l.shown, background: l.background, what: what, since: time.Now()}
 }
 
+// erase takes the line away, where it is still ours: in the background the
+// cursor's line is the user's command line.
 func (l *liveLine) erase(w io.Writer) {
-	if l.shown != "" {
+	if l.shown != "" && !l.away() {
 		io.WriteString(w, eraseLine)
-		l.shown = ""
 	}
+	l.shown = ""
+}
+
+func (l *liveLine) away() bool {
+	if l.background == nil {
+		return false
+	}
+	background, _ := l.background()
+	return background
 }
 
 // received counts a delta of a reply; what it is says what the model does.
@@ -109,7 +122,7 @@ func (f *face) tickOnce() (goesOn bool) {
 
 // redraw brings the end of the screen up to date. The caller holds mu.
 func (f *face) redraw(now time.Time) {
-	if f.writing || f.half || f.mid || now.Sub(f.wrote) < liveAfter {
+	if f.writing || f.half || f.mid || now.Sub(f.wrote) < liveAfter || f.live.away() {
 		return // others' text is being written there, or waits for its line's rest
 	}
 	if f.framed && len(f.frames) > 0 && !f.live.paused && now.Sub(f.live.since) >= liveAfter {

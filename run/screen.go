@@ -38,3 +38,18 @@ func (s *screen) Write(p []byte) (int, error) {
 	f.mu.Unlock()
 	return n, err
 }
+
+// foregroundWriter is stderr on a terminal that may stop who writes to it from the
+// background (stty tostop). What the face shows is not worth that, and is left
+// out then; errors do not go through here.
+type foregroundWriter struct {
+	w          io.Writer
+	background func() (background, stops bool)
+}
+
+func (c *foregroundWriter) Write(p []byte) (int, error) {
+	if _, stops := c.background(); stops {
+		return len(p), nil
+	}
+	return c.w.Write(p)
+}

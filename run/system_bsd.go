@@ -4,8 +4,11 @@ package run
 
 import (
 	"errors"
+	"syscall"
 	"time"
 )
+
+const getModes = syscall.TIOCGETA // of a terminal
 
 // closeMemory has no equivalent that is safe on these systems.
 func closeMemory() {}

@@ -5,7 +5,10 @@ import (
 	"unsafe"
 )
 
-const prSetDumpable = 4
+const (
+	prSetDumpable = 4
+	getModes      = syscall.TCGETS // of a terminal
+)
 
 // closeMemory makes the process non-dumpable: other processes of the same
 // user cannot read its environment and memory under /proc.

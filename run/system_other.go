@@ -24,3 +24,5 @@ func Raise(syscall.Signal) {}
 func Blocking(f *os.File) io.Writer { return f }
 
 func TerminalWidth(*os.File) int { return 0 }
+
+func InBackground(*os.File) (background, stops bool) { return false, false }

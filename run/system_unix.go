@@ -62,9 +62,24 @@ func (b *blockingFile) Write(p []byte) (int, error) {
 // TerminalWidth is the number of columns of the terminal f, 0 if it is none.
 func TerminalWidth(f *os.File) int {
 	var size struct{ rows, columns, x, y uint16 }
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&size)))
-	if errno != 0 {
+	if !control(f, syscall.TIOCGWINSZ, unsafe.Pointer(&size)) {
 		return 0
 	}
 	return int(size.columns)
+}
+
+// InBackground tells whether this process is in the background of the terminal
+// f, and whether that stops who writes to it from there (stty tostop).
+func InBackground(f *os.File) (background, stops bool) {
+	var group int32
+	var modes syscall.Termios
+	if !control(f, syscall.TIOCGPGRP, unsafe.Pointer(&group)) || int(group) == syscall.Getpgrp() {
+		return false, false
+	}
+	return true, control(f, getModes, unsafe.Pointer(&modes)) && modes.Lflag&syscall.TOSTOP != 0
+}
+
+func control(f *os.File, request uintptr, value unsafe.Pointer) bool {
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(value))
+	return errno == 0
 }
