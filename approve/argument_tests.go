@@ -160,6 +160,10 @@ func globTest(d *document, at int) (test, string) {
 	wild := strings.ContainsAny(pattern, "*?")
 	stars := pattern != "" && strings.Trim(pattern, "*") == ""
 	return func(e *evaluation, at int, wide bool) bool {
+		as := globNarrow
+		if wide {
+			as = globWide
+		}
 		return e.hasText(at, wide, func(text []byte) bool {
 			switch {
 			case stars && (wide || len(pattern) > 1):
@@ -167,7 +171,7 @@ func globTest(d *document, at int) (test, string) {
 			case !wide && wild && goesUp(text):
 				return false
 			}
-			return matchGlob(pattern, string(text), !wide, &e.work)
+			return matchGlob(pattern, string(text), as, &e.work)
 		})
 	}, ""
 }

@@ -40,7 +40,7 @@ func (g *Gate) locate(r *Rule, known []Known) {
 		return
 	}
 	for _, k := range known {
-		if !matchesAny(r.servers, k.Server) {
+		if !matchesAny(r.servers, k.Server, r.restricts()) {
 			continue
 		}
 		g.scratch.begin(context.Background(), &Call{Root: k.Root})
@@ -59,7 +59,7 @@ func (r *Rule) meant(known []Known) string {
 	var names []string
 	for _, k := range known {
 		for i, tool := range k.Tools {
-			if i < len(k.Names) && matchesAny(r.names, k.Server+"__"+tool) {
+			if i < len(k.Names) && matchesAny(r.names, k.Server+"__"+tool, r.restricts()) {
 				names = append(names, k.Names[i])
 			}
 		}
@@ -83,7 +83,7 @@ func flagOf(origin string) string {
 // that did not start had it.
 func (r *Rule) mayMatchName(known []Known) bool {
 	for _, k := range known {
-		if !k.Started && r.names[0].matchesPrefix(k.Server+"__") {
+		if !k.Started && r.names[0].matchesPrefix(k.Server+"__", r.restricts()) {
 			return true
 		}
 		for i, tool := range k.Tools {
@@ -107,7 +107,7 @@ func (r *Rule) checkServers(known []Known) error {
 		found := false
 		var names []string
 		for _, k := range known {
-			found = found || k.Server == g.pattern
+			found = found || g.matches(k.Server, r.restricts())
 			names = append(names, k.Server)
 		}
 		if !found {
@@ -125,13 +125,13 @@ func (r *Rule) checkTools(known []Known) error {
 		found := false
 		var servers []string
 		for _, k := range known {
-			if !matchesAny(r.servers, k.Server) {
+			if !matchesAny(r.servers, k.Server, r.restricts()) {
 				continue
 			}
 			servers = append(servers, k.Server)
 			found = found || !k.Started
 			for _, tool := range k.Tools {
-				found = found || tool == g.pattern
+				found = found || g.matches(tool, r.restricts())
 			}
 		}
 		if !found {

@@ -195,11 +195,13 @@ func (g *Gate) soFar(decision Decision, rule *Rule) RuleMatch {
 // allow is Unapproved. Used to withhold tools and by --list-tools.
 func (g *Gate) Static(c Call) Verdict {
 	var always, sometimes [Allow + 1]*Rule // by decision: whatever the arguments; for some arguments
+	opens := g.Otherwise != Deny           // not all calls are denied for want of a rule
 	for i := range g.Rules {
 		r := &g.Rules[i]
 		if !r.matchesTool(&c) {
 			continue
 		}
+		opens = opens || r.Decision != Deny && r.matchesNames(&c, false)
 		into := &always
 		if r.arguments != nil {
 			into = &sometimes
@@ -211,7 +213,7 @@ func (g *Gate) Static(c Call) Verdict {
 	switch {
 	case always[Deny] != nil:
 		return g.denied(always[Deny])
-	case always[Ask] == nil && always[Allow] == nil && g.Otherwise == Deny && sometimes[Ask] == nil && sometimes[Allow] == nil:
+	case !opens:
 		return g.denied(nil)
 	case always[Allow] != nil && always[Ask] == nil:
 		return exceptSome(allowed(always[Allow]), sometimes[Deny], sometimes[Ask])

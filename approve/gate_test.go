@@ -117,6 +117,7 @@ func TestStatic(t *testing.T) {
 	}
 	some := `,"server":"s","tool":"t","arguments":{"a":{"equals":1}}}`
 	every := `,"server":"s","tool":"t"}`
+	everyT := `,"server":"s","tool":"T"}` // in other case
 	const allow, ask, deny = `{"decision":"allow"`, `{"decision":"ask"`, `{"decision":"deny"`
 	for _, x := range []struct {
 		rules     string
@@ -140,6 +141,9 @@ func TestStatic(t *testing.T) {
 		{deny + some, Ask, false, "ask -", ""},
 		{deny + some, Ask, true, "allow --auto-approve", "p.json:1 denies some arguments"},
 		{deny + every, Ask, true, "deny p.json:1", ""},
+		{deny + everyT, Ask, true, "deny p.json:1", ""},
+		{ask + everyT, Deny, true, "deny -", ""},
+		{allow + some + "\n," + ask + everyT, Deny, false, "ask p.json:2", ""},
 		{allow + every + "\n," + deny + some, Ask, false, "allow p.json:1", "p.json:2 denies some arguments"},
 		{allow + every + "\n," + ask + some, Ask, false, "allow p.json:1", "p.json:2 asks about some arguments"},
 		{allow + every + "\n," + ask + every, Ask, false, "ask p.json:2", ""},
@@ -237,6 +241,19 @@ func TestCheck(t *testing.T) {
 	if w, _ := g.Check(known); len(w) != 1 || w[0] != `--allow: no tool has a name like "fs__write/*"; such tools are known to the model as fs__write_file_77` {
 		t.Errorf("an unmapped name: %q", w)
 	}
+	for decision, warnings := range map[Decision]int{Allow: 3, Deny: 0} {
+		g := &Gate{Rules: patterns(t, "fs__Read*,GH__x,FS__read_file", decision, "--x ")}
+		if w, _ := g.Check(known); len(w) != warnings {
+			t.Errorf("names in other case, %s: %q", decision, w)
+		}
+	}
+	p, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"allow","server":"fs","tool":"Read_File"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&Gate{Rules: p.Rules}).Check(known); err == nil {
+		t.Error("an allow of a name in other case is taken")
+	}
 	for rule, want := range map[string]string{
 		`"server":"fs","tool":"read_file"`:           "",
 		`"server":"fss","tool":"*"`:                  `p.json:1: no configured server is named "fss" (configured: fs, gh, sh)`,
@@ -252,7 +269,7 @@ func TestCheck(t *testing.T) {
 		`"server":"fss","tool":"x","optional":true`:  "",
 		`"server":"fss","tool":"x","optional":false`: "no configured server",
 		`"server":"f?","tool":"read_*"`:              "",
-		`"server":"FS","tool":"read_file"`:           "no configured server",
+		`"server":"FS","tool":"Read_File"`:           "", // a deny holds in any case
 	} {
 		p, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny",`+rule+`}]}`))
 		if err != nil {

@@ -35,7 +35,7 @@ func slowGlob(pattern, s string, narrow bool) bool {
 }
 
 func FuzzGlob(f *testing.F) {
-	for _, x := range [][2]string{{"a*b?c", "axxbyc"}, {"docs/**/*.md", "docs/a/b/c.md"}, {"*/*b", "x/y/zb"}, {"**a*b", "a/xab"}, {"*a/*", "aa/a/"}, {"?*?", "世界"}, {"", ""}, {"**", "\n"}, {"*a**a/*b", "a/aa/a/b"}} {
+	for _, x := range [][2]string{{"a*b?c", "axxbyc"}, {"docs/**/*.md", "docs/a/b/c.md"}, {"*/*b", "x/y/zb"}, {"**a*b", "a/xab"}, {"*a/*", "aa/a/"}, {"?*?", "世界"}, {"", ""}, {"**", "\n"}, {"*a**a/*b", "a/aa/a/b"}, {"K*s?", "kelvinKſ"}, {"kS", "Kſ"}, {"ab*", "ABC"}} {
 		f.Add(x[0], x[1])
 	}
 	f.Fuzz(func(t *testing.T, pattern, s string) {
@@ -43,17 +43,23 @@ func FuzzGlob(f *testing.F) {
 			return // both come from checked JSON, or are ASCII
 		}
 		for _, narrow := range []bool{false, true} {
-			if got, want := matchGlob(pattern, s, narrow, nil), slowGlob(pattern, s, narrow); got != want {
+			if got, want := matchGlob(pattern, s, map[bool]globReading{true: globNarrow}[narrow], nil), slowGlob(pattern, s, narrow); got != want {
 				t.Errorf("%q on %q, narrow %v: %v", pattern, s, narrow, got)
 			}
 		}
+		if got, want := matchGlob(pattern, s, globFold, nil), matchGlob(foldString(pattern), foldString(s), globWide, nil); got != want {
+			t.Errorf("%q on %q in any case: %v", pattern, s, got)
+		}
 		g := newGlob(pattern)
-		if got, want := g.matches(s), slowGlob(pattern, s, false); got != want {
+		if got, want := g.matches(s, true), matchGlob(pattern, s, globFold, nil); got != want {
+			t.Errorf("%q on the name %q in any case: %v", pattern, s, got)
+		}
+		if got, want := g.matches(s, false), slowGlob(pattern, s, false); got != want {
 			t.Errorf("%q on the name %q: %v", pattern, s, got)
 		}
-		if matchGlob(pattern, s, false, nil) {
+		if matchGlob(pattern, s, globWide, nil) {
 			for i := range s {
-				if !strings.Contains(pattern[:min(i, len(pattern))], "?") && !g.matchesPrefix(s[:i]) {
+				if !strings.Contains(pattern[:min(i, len(pattern))], "?") && !g.matchesPrefix(s[:i], false) {
 					t.Errorf("%q matches %q, and nothing that begins with %q", pattern, s, s[:i])
 				}
 			}
@@ -63,7 +69,7 @@ func FuzzGlob(f *testing.F) {
 
 func TestGlobIsNotSlow(t *testing.T) {
 	pattern, s := strings.Repeat("*a", 500)+"b", strings.Repeat("a", 20_000)
-	if matchGlob(pattern, s, false, nil) || matchGlob(strings.ReplaceAll(pattern, "*", "**"), s, true, nil) || matchGlob(pattern, s, true, nil) {
+	if matchGlob(pattern, s, globWide, nil) || matchGlob(strings.ReplaceAll(pattern, "*", "**"), s, globNarrow, nil) || matchGlob(pattern, s, globNarrow, nil) {
 		t.Error("it matches")
 	}
 }

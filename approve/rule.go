@@ -62,21 +62,28 @@ func notInPattern(r rune) bool {
 }
 
 // matchesTool reports whether the rule speaks of the tool of c, its arguments
-// not looked at. A name that was mapped to suit the model is matched by a
-// deny and an ask in its unmapped form, too.
-func (r *Rule) matchesTool(c *Call) bool {
+// not looked at.
+func (r *Rule) matchesTool(c *Call) bool { return r.matchesNames(c, r.restricts()) }
+
+// restricts reports whether the rule denies or asks, and is so read wide.
+func (r *Rule) restricts() bool { return r.Decision != Allow }
+
+// matchesNames is matchesTool for a rule that is read wide or not. Wide, names
+// match without regard to case, lest *delete* miss bulkDelete, and a name that
+// was mapped to suit the model matches in its unmapped form, too.
+func (r *Rule) matchesNames(c *Call, wide bool) bool {
 	switch {
 	case r.readOnly:
 		return c.ReadOnly
 	case r.names != nil:
-		return matchesAny(r.names, c.Name) || r.Decision != Allow && matchesAny(r.names, c.Server+"__"+c.Tool)
+		return matchesAny(r.names, c.Name, wide) || wide && matchesAny(r.names, c.Server+"__"+c.Tool, wide)
 	}
-	return matchesAny(r.servers, c.Server) && matchesAny(r.tools, c.Tool)
+	return matchesAny(r.servers, c.Server, wide) && matchesAny(r.tools, c.Tool, wide)
 }
 
-func matchesAny(globs []glob, s string) bool {
+func matchesAny(globs []glob, s string, fold bool) bool {
 	for i := range globs {
-		if globs[i].matches(s) {
+		if globs[i].matches(s, fold) {
 			return true
 		}
 	}
@@ -89,8 +96,8 @@ func matchesAny(globs []glob, s string) bool {
 // decision is used up, or ctx has ended, the decision is Deny.
 //
 // An ask restricts like a deny: one matching value is enough. Where the rest
-// is denied by Otherwise it also opens, and then it must account for every
-// argument, as an allow must.
+// is denied by Otherwise it also opens, and then it must name the tool as it is
+// written and account for every argument, as an allow must.
 func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) (Decision, *Rule) {
 	var first [Allow + 1]*Rule
 	var opening *Rule // an ask that accounts for every argument
@@ -102,7 +109,7 @@ func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) (Deci
 			continue
 		}
 		matches := r.matchesArguments(e, r.Decision == Allow)
-		opens := matches && r.Decision == Ask && opening == nil && g.Otherwise == Deny && r.matchesArguments(e, true)
+		opens := matches && r.Decision == Ask && opening == nil && g.Otherwise == Deny && r.matchesNames(c, false) && r.matchesArguments(e, true)
 		if e.usedUp() {
 			return Deny, &overworked
 		}
