@@ -3,8 +3,11 @@ package mcp
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // bound makes a call that keeps to b, and gives its whole answer.
@@ -130,5 +133,50 @@ func TestApprovedDirectoryOfCommand(t *testing.T) {
 	}
 	if answer, failed := bound(t, s, Bounds{Places: map[string]string{"link": filepath.Join(dir, "other")}}, "run_command", args); failed || !strings.Contains(answer, "/other\n") {
 		t.Errorf("%s", answer)
+	}
+}
+
+// A command starts in the directory that was looked at, though a link takes
+// its place before the command has started.
+func TestDirectoryOfCommandRace(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux gives an open directory a name")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	check(t, err)
+	put(t, filepath.Join(dir, "docs/f"), "docs\n")
+	put(t, filepath.Join(dir, "secret/f"), "secret\n")
+	docs, kept, link := filepath.Join(dir, "docs"), filepath.Join(dir, "kept"), filepath.Join(dir, "link")
+	check(t, os.Symlink("secret", link))
+	server, err := Shell(ShellSpec{Dir: dir, Confined: true})
+	check(t, err)
+	s := local(t, server)
+	var stop atomic.Bool
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for !stop.Load() {
+			os.Rename(docs, kept)
+			os.Rename(link, docs)
+			time.Sleep(500 * time.Microsecond)
+			os.Rename(docs, link)
+			os.Rename(kept, docs)
+			time.Sleep(500 * time.Microsecond)
+		}
+	}()
+	defer func() { stop.Store(true); <-ended }()
+	b := Bounds{Places: map[string]string{"docs": docs}}
+	ran := 0
+	for i := 0; i < 400 || ran < 20 && i < 20_000; i++ {
+		answer, failed := bound(t, s, b, "run_command", `{"argv":["cat","f"],"cwd":"docs"}`)
+		if strings.Contains(answer, "secret\n") {
+			t.Fatalf("the command ran in another directory: %s", answer)
+		}
+		if !failed {
+			ran++
+		}
+	}
+	if ran == 0 {
+		t.Error("no command ran: the test shows nothing")
 	}
 }

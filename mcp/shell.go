@@ -133,7 +133,7 @@ func (sh *shell) run(ctx context.Context, args arguments, progress func(Progress
 	var out, errs capture
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.WaitDelay = outputDelay
-	p, err := sh.spec.Processes.Start(cmd)
+	p, err := sh.start(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("%q did not start: %w", cmd.Args[0], reason(err))
 	}
@@ -142,6 +142,25 @@ func (sh *shell) run(ctx context.Context, args arguments, progress func(Progress
 		return nil, context.Cause(ctx)
 	}
 	return commandResult(&out, &errs, p.State(), killed), nil
+}
+
+// start starts cmd in the directory that was looked at. Where the system gives
+// an open directory a name, nothing can take its place meanwhile.
+func (sh *shell) start(cmd *exec.Cmd) (*Process, error) {
+	if cmd.Dir != sh.dir {
+		dir, err := os.OpenFile(cmd.Dir, openFlags, 0)
+		if err != nil {
+			return nil, err
+		}
+		defer dir.Close()
+		name := descriptor(dir.Fd())
+		if now, err := os.Readlink(name); err == nil && now != cmd.Dir {
+			return nil, fmt.Errorf("%q was moved", cmd.Dir)
+		} else if err == nil {
+			cmd.Dir = name
+		}
+	}
+	return sh.spec.Processes.Start(cmd)
 }
 
 func (sh *shell) timeout(args arguments) (time.Duration, error) {
