@@ -26,6 +26,12 @@ func aliased(info fs.FileInfo) bool {
 	return ok && s.Nlink > 1
 }
 
+// foreign says whether a file belongs to a user who is neither we nor root.
+func foreign(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && s.Uid != 0 && int(s.Uid) != os.Geteuid()
+}
+
 // keepOwner gives f the owner of the file it replaces, where it may.
 func keepOwner(f *os.File, info fs.FileInfo) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {

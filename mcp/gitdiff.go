@@ -174,6 +174,37 @@ func (s *snapshot) prepare(ctx context.Context, list []string) error {
 	return errors.Join(s.b.finish(), s.attributes(ctx, names))
 }
 
+// gitFailure says why git failed, in words of ours: git quotes lines that it
+// cannot read, and a file of .git may be a second name of any other file.
+func gitFailure(said string, args []string) error {
+	if !strings.Contains(said, "bad revision") {
+		for _, c := range [...][2]string{
+			{"packed-refs", "packed-refs has a line that is no reference"},
+			{"index", "the index cannot be read"},
+			{"object", "an object is missing or damaged"},
+			{"unable to read", "an object is missing or damaged"},
+			{"HEAD", "HEAD cannot be read"},
+			{"refs/", "a reference cannot be read"},
+		} {
+			if strings.Contains(said, c[0]) {
+				return fmt.Errorf("git diff failed: %s; git fsck says more", c[1])
+			}
+		}
+		return errors.New("git diff failed; git fsck says more")
+	}
+	for _, arg := range args {
+		rev, is := strings.CutSuffix(arg, "^{commit}")
+		switch {
+		case !is || !strings.Contains(said, "bad revision '"+arg+"'"):
+		case rev == "HEAD":
+			return errors.New("there is no commit yet: HEAD names none")
+		default:
+			return fmt.Errorf("a revision names no commit: %q", rev)
+		}
+	}
+	return errors.New("a revision names no commit")
+}
+
 // errCut ends git when enough of a diff is there.
 var errCut = errors.New("the diff is too long")
 

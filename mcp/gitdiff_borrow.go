@@ -89,10 +89,10 @@ func (v *view) borrowRepository(ctx context.Context, program gitProgram, revs ..
 			return nil, fmt.Errorf("the repository keeps things elsewhere (%s): no diff is made", name)
 		}
 	}
-	dir, err := os.MkdirTemp("", "toolpipe-git-")
+	dir, err := privateTempDir("toolpipe-git-")
 	if err != nil {
 		git.Close()
-		return nil, reason(err)
+		return nil, err
 	}
 	b := &borrowed{v: v, git: git, program: program, dir: dir, room: maxBorrowed, ids: sha1.Size, contents: map[string]bool{}}
 	b.index = filepath.Join(b.gitDir(), "index")
@@ -347,14 +347,7 @@ func (b *borrowed) run(ctx context.Context, read func(io.Reader) error, args ...
 	case err != nil:
 		return err
 	case failed != nil:
-		said := strings.TrimSpace(strings.ReplaceAll(string(errs.bytes()), b.gitDir(), ".git"))
-		if strings.Contains(said, "bad revision 'HEAD^{commit}'") {
-			return errors.New("there is no commit yet: HEAD names none")
-		}
-		if strings.Contains(said, "bad revision") {
-			return errors.New(strings.ReplaceAll("a revision names no commit: "+said, "^{commit}", ""))
-		}
-		return fmt.Errorf("git diff failed: %s", said)
+		return gitFailure(string(errs.bytes()), args)
 	}
 	return nil
 }

@@ -269,3 +269,59 @@ func TestGitDiffOwnFiles(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// git's errors quote lines of files it cannot read, and a file of .git may be
+// another name of any file.
+func TestGitDiffErrorsShowNoContent(t *testing.T) {
+	for _, name := range []string{"HEAD", "packed-refs", "index", "config", "refs/heads/main", "info/attributes", "reftable", "sharedindex.0", "objects/pack/x.idx", "objects/pack/x.pack"} {
+		dir, outside, _, s, git := walledRepository(t, map[string]string{"a": "one\n"})
+		put(t, filepath.Join(dir, "a"), "two\n")
+		if name == "packed-refs" {
+			git("pack-refs", "--all")
+		}
+		for _, content := range []string{"outside secret\n", "ref: refs/outside/secret\n"} {
+			put(t, filepath.Join(outside, "f"), content)
+			link := filepath.Join(dir, ".git", name)
+			os.RemoveAll(link)
+			check(t, os.MkdirAll(filepath.Dir(link), 0o755))
+			if err := os.Link(filepath.Join(outside, "f"), link); err != nil {
+				t.Skip(err)
+			}
+			for _, args := range [][]any{nil, {"base_rev", "other"}, {"base_rev", "HEAD", "head_rev", "main"}} {
+				if answer, _ := do(t, s, "get_git_diff", args...); strings.Contains(answer, "outside") || strings.Contains(answer, "secret") {
+					t.Errorf("%s is %q, %v: %s", name, content, args, answer)
+				}
+			}
+		}
+	}
+}
+
+// In a directory where everybody may rename, another user could give git a
+// repository of theirs, with a configuration that runs programs.
+func TestGitDiffTemporaryDirectory(t *testing.T) {
+	dir, s, _ := repository(t, map[string]string{"a": "one\n"})
+	put(t, filepath.Join(dir, "a"), "two\n")
+	open := t.TempDir()
+	check(t, os.Chmod(open, 0o777))
+	inner := filepath.Join(open, "inner")
+	check(t, os.Mkdir(inner, 0o700))
+	link := filepath.Join(t.TempDir(), "link")
+	check(t, os.Symlink(open, link))
+	for _, temp := range []string{open, inner, link} {
+		t.Setenv("TMPDIR", temp)
+		fails(t, s, "sticky bit; set TMPDIR", "get_git_diff")
+	}
+	check(t, os.Chmod(open, 0o777|os.ModeSticky))
+	if got := works(t, s, "get_git_diff"); !strings.Contains(got, "+two") {
+		t.Error(got)
+	}
+	if left, _ := os.ReadDir(open); len(left) != 1 {
+		t.Errorf("left in TMPDIR: %v", left)
+	}
+	if os.Geteuid() == 0 {
+		check(t, os.Chmod(open, 0o755))
+		check(t, os.Chown(open, 1234, -1))
+		t.Setenv("TMPDIR", open)
+		fails(t, s, "another user; set TMPDIR", "get_git_diff")
+	}
+}
