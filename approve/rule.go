@@ -3,6 +3,7 @@ package approve
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +14,8 @@ type Rule struct {
 	By       string // "flag", "policy", "config"
 	Origin   string // "--allow fs__*", "ci.json:12"
 	Reason   string // shown to the model and the person
+
+	NotServers []string // servers of whose tools it does not speak
 
 	names     []glob // a flag's pattern: NAME__TOOL as the model knows it
 	servers   []glob // a policy rule's
@@ -73,6 +76,8 @@ func (r *Rule) restricts() bool { return r.Decision != Allow }
 // was mapped to suit the model matches in its unmapped form, too.
 func (r *Rule) matchesNames(c *Call, wide bool) bool {
 	switch {
+	case slices.Contains(r.NotServers, c.Server):
+		return false
 	case r.readOnly:
 		return c.ReadOnly
 	case r.names != nil:

@@ -28,7 +28,7 @@ func (r *runner) makeGate() (*approve.Gate, error) {
 		}
 	}
 	if !c.inCI() || c.ConfigFile != "" {
-		g.Rules = append(g.Rules, r.settings.rules...)
+		g.Rules = append(g.Rules, r.configRules()...)
 		for _, p := range r.settings.patterns {
 			r.face.verboseLine("auto_approve of the config: " + p)
 		}
@@ -62,6 +62,25 @@ func (r *runner) makeGate() (*approve.Gate, error) {
 		g.Approver, err = r.approver(c.Approver)
 	}
 	return g, err
+}
+
+// configRules are those of the config. What they allow they allow to the servers
+// that the user had in mind, not to one of another host's file that bears the
+// name of one of the user's own.
+func (r *runner) configRules() []approve.Rule {
+	var borrowed []string
+	for i := range r.servers {
+		if r.servers[i].borrowed {
+			borrowed = append(borrowed, r.servers[i].Name)
+		}
+	}
+	rules := slices.Clone(r.settings.rules)
+	for i := range rules {
+		if rules[i].Decision == approve.Allow {
+			rules[i].NotServers = borrowed
+		}
+	}
+	return rules
 }
 
 // terminal is the way to ask a person, with the reason when there is none.

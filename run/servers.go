@@ -25,6 +25,8 @@ type server struct {
 	keyFile      string // that its oauth names
 	root         string // what relative paths of its arguments start from
 	origin       string // where it was configured, for the warning when it is shadowed
+	own          bool   // by the user's own config
+	borrowed     bool   // from another host's file, with the name of one in the user's own config
 	shown        string // URL or command as configured, ${VAR} not expanded; "": as it is
 }
 
@@ -232,18 +234,22 @@ func (c *Config) loadServers(path string, keys []string, warn func(code, server,
 // name given twice is the later one's, with a warning.
 func (c *Config) configuredServers(s *settings, warn func(code, server, message string)) ([]server, error) {
 	var all []server
-	add := func(srv server) {
-		for i := range all {
-			if all[i].Name == srv.Name {
-				warn("server_shadowed", srv.Name, "server "+strconv.Quote(srv.Name)+" of "+all[i].origin+" is shadowed by that of "+srv.origin)
-				all[i] = srv
-				return
-			}
+	add := func(srv server, foreign bool) {
+		shadowed := findServer(all, srv.Name)
+		if shadowed == nil {
+			all = append(all, srv)
+			return
 		}
-		all = append(all, srv)
+		message := "server " + strconv.Quote(srv.Name) + " of " + shadowed.origin + " is shadowed by that of " + srv.origin
+		if srv.borrowed = foreign && (shadowed.own || shadowed.borrowed); srv.borrowed && len(s.rules) > 0 {
+			message += "; what auto_approve of " + s.path + " allows is not for this one"
+		}
+		warn("server_shadowed", srv.Name, message)
+		*shadowed = srv
 	}
 	for _, srv := range s.servers {
-		add(srv)
+		srv.own = true
+		add(srv, false)
 	}
 	for _, path := range c.ServerConfigs {
 		servers, err := c.loadServers(path, c.keyNames(s), warn)
@@ -251,7 +257,7 @@ func (c *Config) configuredServers(s *settings, warn func(code, server, message 
 			return nil, err
 		}
 		for _, srv := range servers {
-			add(srv)
+			add(srv, true)
 		}
 	}
 	for _, t := range c.Servers {
@@ -264,7 +270,7 @@ func (c *Config) configuredServers(s *settings, warn func(code, server, message 
 				warn("server_directory", srv.Name, "server "+strconv.Quote(srv.Name)+" starts in "+neutralDir+", not in this directory: write "+fromHere(w)+" instead of "+shellQuote(w))
 			}
 		}
-		add(srv)
+		add(srv, false)
 	}
 	return all, c.applyServerFlags(s, all)
 }
