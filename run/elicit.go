@@ -52,7 +52,7 @@ type field struct {
 // fillForm asks for every field, then whether content may be sent. What the
 // server wrote is only in the lines, never in a heading.
 func fillForm(form *approve.Form, server, message string, fields []field) (content []byte, send bool, err error) {
-	heading := "the tool server " + server + " asks you; this approves no tool call"
+	heading := "the tool server " + server + " asks you; this approves no tool call, ^D sends nothing"
 	lines := []string{message}
 	object := beginObject(nil)
 	for _, f := range fields {
@@ -99,7 +99,7 @@ func (f *field) describe() string {
 	} else if !f.required {
 		s += ", may be left empty"
 	}
-	return s + ") " + f.description
+	return strings.TrimSpace(s + ") " + f.description)
 }
 
 // parse makes JSON of what was typed; why tells what does not fit.

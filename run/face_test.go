@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -13,9 +14,10 @@ import (
 // screen if tty, else kept apart.
 type person struct {
 	*face
-	screen *emulator
-	out    *emitter
-	stdout bytes.Buffer
+	background, tostop atomic.Bool
+	screen             *emulator
+	out                *emitter
+	stdout             bytes.Buffer
 }
 
 func newPerson(t *testing.T, c *Config, tty bool) *person {
@@ -23,7 +25,8 @@ func newPerson(t *testing.T, c *Config, tty bool) *person {
 	if c.Environ == nil {
 		c.Environ = []string{"TERM=xterm"}
 	}
-	s := Streams{Out: &p.stdout, Err: p.screen, ErrTerminal: true, OutTerminal: tty, Width: func() int { return p.screen.width }}
+	s := Streams{Out: &p.stdout, Err: p.screen, ErrTerminal: true, OutTerminal: tty, Width: func() int { return p.screen.width },
+		Background: func() (bool, bool) { return p.background.Load(), p.background.Load() && p.tostop.Load() }}
 	if tty {
 		s.Out = p.screen
 	}
@@ -163,6 +166,33 @@ func TestFaceHeldByQuestion(t *testing.T) {
 	if !strings.Contains(p.screen.text(), "were not kept") {
 		t.Error("it is not said that something was left out")
 	}
+}
+
+// TestFaceInTheBackground: a job that was sent to the background leaves the line
+// of the cursor, which is the user's, and shows what it has to say in lines.
+func TestFaceInTheBackground(t *testing.T) {
+	p := newPerson(t, &Config{}, false)
+	p.see(asked, callEvent(1, "a", `{}`))
+	p.later(2 * time.Second)
+	p.screen.want("┌ a", "└ running · 2 s")
+	p.background.Store(true)
+	p.screen.Write([]byte("\n$ ls"))
+	p.later(3 * time.Second)
+	p.awaiting("something else")
+	p.later(3 * time.Second)
+	p.screen.want("┌ a", "└ running · 2 s", "$ ls")
+	p.interrupted()
+	p.screen.want("┌ a", "└ running · 2 s", "$ ls")
+	p.screen.Write([]byte("\n"))
+	p.say("a word")
+	p.screen.want("┌ a", "└ running · 2 s", "$ ls", "toolpipe: a word")
+	p.tostop.Store(true)
+	p.say("more")
+	p.see(&WarningEvent{"x", "careful", ""}, okResult(1, "x"))
+	p.screen.want("┌ a", "└ running · 2 s", "$ ls", "toolpipe: a word")
+	p.background.Store(false)
+	p.say("here again")
+	p.screen.want("┌ a", "└ running · 2 s", "$ ls", "toolpipe: a word", "toolpipe: here again")
 }
 
 func TestFaceHostile(t *testing.T) {
