@@ -23,6 +23,7 @@ type frameReader struct {
 	buf        []byte
 	start, end int
 	begun      bool
+	headed     bool // a message came after a header
 }
 
 const frameBuffer = 64 << 10
@@ -42,7 +43,10 @@ func (f *frameReader) next() ([]byte, error) {
 			continue
 		}
 		if n, ok := contentLength(line); ok {
-			return f.body(n)
+			line = bytes.Clone(line) // what is read on may move it
+			if msg, err := f.body(n); msg != nil || err != nil {
+				return msg, err
+			}
 		}
 		if i := space(line, 0); i < len(line) && (line[i] == '{' || line[i] == '[') {
 			return f.own(line), nil
@@ -56,47 +60,91 @@ func (f *frameReader) next() ([]byte, error) {
 // line returns the next line without its end. It is valid until the next
 // read. A last line without an end counts.
 func (f *frameReader) line() ([]byte, error) {
-	for seen := f.start; ; {
-		if i := bytes.IndexByte(f.buf[seen:f.end], '\n'); i >= 0 {
-			line := f.buf[f.start : seen+i]
-			f.start = seen + i + 1
-			return bytes.TrimSuffix(line, []byte("\r")), nil
+	line, next, err := f.ahead(0)
+	f.start += next
+	return line, err
+}
+
+// ahead is the line that begins at bytes from here, and where the one after it
+// begins; nothing is taken yet.
+func (f *frameReader) ahead(at int) (line []byte, next int, err error) {
+	for seen := at; ; {
+		here := f.buf[f.start:f.end]
+		if i := bytes.IndexByte(here[seen:], '\n'); i >= 0 {
+			return bytes.TrimSuffix(here[at:seen+i], []byte("\r")), seen + i + 1, nil
 		}
-		scanned := f.end - f.start
-		err := f.fill()
-		if err != nil {
-			if err == io.EOF && f.end > f.start {
-				line := f.buf[f.start:f.end]
-				f.start = f.end
-				return bytes.TrimSuffix(line, []byte("\r")), nil
+		seen = len(here)
+		if err := f.fill(); err != nil {
+			if err == io.EOF && seen > at {
+				return bytes.TrimSuffix(here[at:], []byte("\r")), seen, nil
 			}
-			return nil, err
+			return nil, 0, err
 		}
-		seen = f.start + scanned
 	}
 }
 
-// body reads the rest of a header block and the n bytes after it.
+// body returns the message of n bytes that a Content-Length line announces, or
+// nil, with nothing taken, when that was a line of a log: no other header
+// lines, empty line and message of that length follow it. Once a message came
+// so, the peer is known to frame them, and its length is believed.
 func (f *frameReader) body(n int) ([]byte, error) {
-	for {
-		line, err := f.line()
-		if err != nil {
+	at, err := f.headEnd()
+	if at == 0 || err != nil {
+		return nil, err
+	}
+	for looked := f.headed; ; {
+		here := f.buf[f.start+at : f.end]
+		if len(here) >= n {
+			if !f.headed && checkJSON(here[:n]) != nil {
+				return nil, nil
+			}
+			f.headed = true
+			f.start += at + n
+			return f.own(here[:n:n]), nil
+		}
+		if i := bytes.IndexByte(here, '\n'); i >= 0 && !looked {
+			if looked = true; !unfinished(here[:i]) {
+				return nil, nil // a message on a line of its own, or none
+			}
+		}
+		if n > maxFrame && looked {
+			return nil, errFrameTooLarge
+		}
+		switch err := f.fill(); {
+		case err == io.EOF && !looked && !unfinished(here):
+			return nil, nil
+		case err == io.EOF:
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
 			return nil, err
 		}
-		if len(line) == 0 {
-			break
+	}
+}
+
+// headEnd is where the header block ends whose first line was taken; 0 when
+// what follows is none.
+func (f *frameReader) headEnd() (int, error) {
+	for at := 0; ; {
+		line, next, err := f.ahead(at)
+		name, _, ok := bytes.Cut(line, []byte(":"))
+		switch {
+		case err == io.EOF:
+			return 0, nil
+		case err != nil:
+			return 0, err
+		case len(line) == 0:
+			return next, nil
+		case !ok || !isToken(string(name)):
+			return 0, nil
 		}
+		at = next
 	}
-	if n > maxFrame {
-		return nil, errFrameTooLarge
-	}
-	msg := make([]byte, n)
-	have := copy(msg, f.buf[f.start:f.end])
-	f.start += have
-	if _, err := io.ReadFull(f.r, msg[have:]); err != nil {
-		return nil, io.ErrUnexpectedEOF
-	}
-	return msg, nil
+}
+
+// unfinished says whether a line may be the first of a longer message.
+func unfinished(line []byte) bool {
+	e, ok := checkJSON(line).(*SyntaxError)
+	return ok && e.Offset >= len(bytes.TrimRight(line, " \t\r"))
 }
 
 // contentLength reads a header line such as "Content-Length: 42".

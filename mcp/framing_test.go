@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 )
 
 // readFrames reads all frames, joined, and what was junk.
@@ -86,6 +87,64 @@ func TestFrames(t *testing.T) {
 		got, junk, err := readFrames(r)
 		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) || len(junk) != 1 {
 			t.Errorf("%s: %d frames, junk %q, %v", name, len(got), junk, err)
+		}
+	}
+}
+
+// TestLogLineLikeAHeader: a line of a log that looks like a header swallows
+// nothing of what follows, however reads split the stream.
+func TestLogLineLikeAHeader(t *testing.T) {
+	const a, b = `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":2,"result":{"x":"y"}}`
+	long := `{"x":"` + strings.Repeat("y", 2*frameBuffer) + `"}`
+	for name, stream := range map[string]string{
+		"before a message":       "Content-Length: 12\n" + a + "\n" + b + "\n",
+		"longer than it":         "Content-Length: 5000\n" + a + "\n" + b + "\n",
+		"longer than may be":     "Content-Length: 99999999999\n" + a + "\n" + b + "\n",
+		"with an empty line":     "Content-Length: 12\n\n" + a + "\n" + b + "\n",
+		"empty line, long":       "Content-Length: 5000\r\n\r\n" + a + "\n" + b + "\n",
+		"empty line, longer":     "Content-Length: 99999999999\n\n" + a + "\n" + b + "\n",
+		"with other headers":     "HTTP/1.1 200 OK\nContent-Length: 12\nServer: x\n\nbody of the log\n" + a + "\n" + b + "\n",
+		"with a log line":        "content-length: 5000\n\n[1] INFO ready\n" + a + "\n" + b + "\n",
+		"between messages":       a + "\nContent-Length: 12\n" + b + "\n",
+		"in a row":               "Content-Length: 1\nContent-Length: 2\n" + a + "\nContent-Length: 3\n\nContent-Length: 4\n" + b + "\n",
+		"with no end of line":    "Content-Length: 5000\n\n" + a + "\nContent-Length: 5000\n\n" + b,
+		"between framed":         "Content-Length: " + fmt.Sprint(len(a)) + "\r\n\r\n" + a + "Content-Length: 12\nlog\nContent-Length: " + fmt.Sprint(len(b)) + "\r\n\r\n" + b,
+		"as last line":           a + "\n" + b + "\nContent-Length: 12\n",
+		"before a long message":  "Content-Length: 70000\n\n" + long + "\n",
+		"framed on many lines":   "Content-Length: 9\n\n{\n\"b\":2\n}",
+		"framed with a line end": "Content-Length: " + fmt.Sprint(len(a)+1) + "\n\n" + a + "\n" + b + "\n",
+	} {
+		want := []string{a, b}
+		switch name {
+		case "with a log line": // it may be a message, and is told as none later
+			want = []string{"[1] INFO ready", a, b}
+		case "before a long message":
+			want = []string{long}
+		case "framed on many lines":
+			want = []string{"{\n\"b\":2\n}"}
+		case "framed with a line end":
+			want = []string{a + "\n", b}
+		}
+		for how, r := range map[string]io.Reader{
+			"whole": strings.NewReader(stream), "bytes": iotest.OneByteReader(strings.NewReader(stream)),
+		} {
+			if got, _, err := readFrames(r); err != nil || fmt.Sprintf("%.200q", got) != fmt.Sprintf("%.200q", want) {
+				t.Errorf("%s, %s: %.200q, %v", name, how, got, err)
+			}
+		}
+	}
+}
+
+// TestLogLineHoldsNothingBack: the message after such a line is given out as
+// soon as it is there, for a server that waits for the answer says no more.
+func TestLogLineHoldsNothingBack(t *testing.T) {
+	for _, line := range []string{"Content-Length: 5000\n", "Content-Length: 5000\n\n", "Content-Length: 5000\n\nINFO ready\n", "Content-Length: 0\n\n"} {
+		r, w := io.Pipe()
+		go io.WriteString(w, line+"{\"a\":1}\n")
+		f := frameReader{r: r}
+		time.AfterFunc(hang, func() { w.CloseWithError(errors.New("held back")) })
+		if got, err := f.next(); err != nil || string(got) != `{"a":1}` {
+			t.Errorf("%q: %q, %v", line, got, err)
 		}
 	}
 }
