@@ -32,7 +32,10 @@ func TestSessionIsConcurrent(t *testing.T) {
 		"http":         func(t *testing.T) Spec { return Spec{URL: serveWeb(t, chatter(legacyWeb)).URL, Elicit: "defaults"} },
 		"modern http":  func(t *testing.T) Spec { return Spec{URL: serveWeb(t, chatter(modernWeb)).URL, Elicit: "defaults"} },
 		"lost session": func(t *testing.T) Spec { return Spec{URL: serveWeb(t, forgetful()).URL, Elicit: "ask"} },
-		"sse":          func(t *testing.T) Spec { return Spec{URL: serveOld(t).URL + "/sse"} },
+		"sse": func(t *testing.T) Spec {
+			old := newOld()
+			return Spec{URL: old.serve(t, old.handle).URL + "/sse"}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, _ := connect(t, spec(t))
@@ -80,36 +83,44 @@ func init() {
 	}
 }
 
-// serveOld is a server of 2024-11-05 for one client, with its one stream.
-func serveOld(t *testing.T) *web {
-	events, end := make(chan string, 1000), make(chan struct{})
-	s := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
-		switch {
-		case r.verb == http.MethodGet:
-			sendSSE(w, "event: endpoint\ndata: /messages\n\n")
-			for {
-				w.(http.Flusher).Flush()
-				select {
-				case ev := <-events:
-					io.WriteString(w, "data: "+ev+"\n\n")
-				case <-end:
-					return
-				}
+// oldServer is a server of 2024-11-05 for one client, with its one stream.
+type oldServer struct {
+	events chan string
+	end    chan struct{}
+}
+
+func newOld() *oldServer { return &oldServer{make(chan string, 1000), make(chan struct{})} }
+
+func (s *oldServer) serve(t *testing.T, handle webHandler) *web {
+	web := serveWeb(t, handle)
+	t.Cleanup(func() { close(s.end) })
+	return web
+}
+
+func (s *oldServer) handle(w http.ResponseWriter, r webRequest) {
+	switch {
+	case r.verb == http.MethodGet:
+		sendSSE(w, "event: endpoint\ndata: /messages\n\n")
+		for {
+			w.(http.Flusher).Flush()
+			select {
+			case ev := <-s.events:
+				io.WriteString(w, "data: "+ev+"\n\n")
+			case <-s.end:
+				return
 			}
-		case r.path != "/messages":
-			w.WriteHeader(405)
-		case text(r.method) == "tools/call":
-			for line := range strings.SplitSeq(chat+r.reply(okResult), "\n") {
-				events <- line
-			}
-		default:
-			answer := httptest.NewRecorder()
-			legacyWeb(answer, r)
-			events <- answer.Body.String()
 		}
-	})
-	t.Cleanup(func() { close(end) })
-	return s
+	case r.path != "/messages":
+		w.WriteHeader(405)
+	case text(r.method) == "tools/call":
+		for line := range strings.SplitSeq(chat+r.reply(okResult), "\n") {
+			s.events <- line
+		}
+	default:
+		answer := httptest.NewRecorder()
+		legacyWeb(answer, r)
+		s.events <- answer.Body.String()
+	}
 }
 
 // useAll calls everything at once and closes the session meanwhile. What the

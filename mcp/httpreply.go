@@ -54,7 +54,7 @@ func (x *exchangeReader) read(res *http.Response) ([]byte, error) {
 		return result, nil
 	case err == nil:
 		err = errNoReply
-	case closedByServer(err) || errors.Is(err, io.ErrUnexpectedEOF):
+	case cutOff(err):
 		err = fmt.Errorf("%w in the middle of its answer", errGone)
 	}
 	return nil, &undelivered{sent: true, cause: err}
@@ -275,7 +275,7 @@ func (x *exchangeReader) resume() error {
 		return err
 	}
 	defer res.Body.Close()
-	if err := x.events(unpacked(res)); err != nil && x.lastID == from {
+	if err := x.events(unpacked(res)); err != nil && (x.lastID == from || !cutOff(err)) {
 		return err
 	}
 	return nil

@@ -115,3 +115,8 @@ func closedByServer(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		err != nil && strings.Contains(err.Error(), "server closed idle connection") // unexported there
 }
+
+// cutOff says whether a stream ended in its middle, not by what it said.
+func cutOff(err error) bool {
+	return closedByServer(err) || errors.Is(err, io.ErrUnexpectedEOF)
+}

@@ -182,14 +182,20 @@ func lastLines(text string, n int) string {
 // wire implements inbound.
 func (s *Session) wire(direction byte, msg []byte) { s.tell.wire(direction, msg) }
 
-// asked implements inbound: requests of legacy servers (mcp-client.md 4.3).
+// asked implements inbound: requests of legacy servers. In 2026-07-28 a server
+// sends no requests and a client no responses, so there is no answer.
 func (s *Session) asked(m message, reply func([]byte)) {
-	switch method := text(m.method); method {
+	method := text(m.method)
+	if s.Protocol() == modernRevision {
+		s.tell.log("the server sent the request " + snippet([]byte(method)) + ", which " + modernRevision + " does not have; it gets no answer")
+		return
+	}
+	switch method {
 	case "ping":
 		reply(replyResult(m.id, []byte("{}")))
 	case "elicitation/create":
 		s.elicitation(m, reply)
 	default:
-		reply(replyError(m.id, codeMethodNotFound, "not supported: "+method))
+		reply(replyError(m.id, codeMethodNotFound, "not supported: "+snippet([]byte(method))))
 	}
 }

@@ -127,7 +127,10 @@ func (t *sse) Receive() ([]byte, error) {
 		ev, err, ok := t.next()
 		if !ok || err != nil || t.ctx.Err() != nil {
 			t.stop()
-			return nil, io.EOF
+			if err == nil || t.ctx.Err() != nil || cutOff(err) {
+				err = io.EOF
+			}
+			return nil, err
 		}
 		if (ev.Name == "" || ev.Name == "message") && len(bytes.TrimSpace(ev.Data)) > 0 {
 			return bytes.Clone(ev.Data), nil
@@ -193,6 +196,9 @@ func (h *httpConn) listenOnce(lastID *string, open func()) (wait time.Duration, 
 	wait = defaultRetry
 	x := &exchangeReader{h: h, ctx: h.life, r: &request{}, id: -1}
 	for ev, err := range stream.Events(unpacked(res), maxFrame) {
+		if err != nil && !cutOff(err) {
+			return -1, heard
+		}
 		if err != nil {
 			break
 		}

@@ -1,0 +1,83 @@
+package mcp
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestModernServerAsks: in 2026-07-28 a server has no requests and a client no
+// responses, so a ping is not answered, over HTTP by no POST; the call is.
+func TestModernServerAsks(t *testing.T) {
+	web := serveWeb(t, chatter(modernWeb))
+	for name, spec := range map[string]Spec{"http": {URL: web.URL, Elicit: "defaults"}, "stdio": stdio("modern-asks")} {
+		t.Run(name, func(t *testing.T) {
+			s, rec := connect(t, spec)
+			if got := called(t, s, "t", `{}`); got != "ok" || s.Protocol() != modernRevision {
+				t.Errorf("the call gave %q by %s", got, s.Protocol())
+			}
+			s.Close()
+			for _, line := range rec.sentLines("") {
+				if !strings.Contains(line, `"method":`) {
+					t.Errorf("sent: %s", line)
+				}
+			}
+			if !strings.Contains(strings.Join(rec.snapshot(&rec.logs), "\n"), "the server sent the request ping") {
+				t.Errorf("logs: %q", rec.snapshot(&rec.logs))
+			}
+		})
+	}
+	for _, r := range web.got("POST") {
+		if r.method == nil {
+			t.Errorf("a POST without a method: %s", r.body)
+		}
+	}
+}
+
+func init() {
+	doubles["modern-asks"] = func(d *double) {
+		d.serve(on("server/discover", func(d *double, m message) { d.result(m, modernResult) }),
+			on("tools/call", func(d *double, m message) { d.write("%s%s", chat, replyResult(m.id, []byte(okResult))) }))
+	}
+}
+
+// TestOldTransportTooLarge: a message beyond the limit is told as that, not as
+// a server that is gone.
+func TestOldTransportTooLarge(t *testing.T) {
+	old := newOld()
+	web := old.serve(t, func(w http.ResponseWriter, r webRequest) {
+		if text(r.method) == "tools/call" {
+			old.events <- strings.Repeat("x", maxFrame+1)
+			return
+		}
+		old.handle(w, r)
+	})
+	s, rec := connect(t, Spec{URL: web.URL + "/sse"})
+	toolNames(t, s)
+	if e := callFails(t, s, "t", `{}`); !e.Sent || !strings.Contains(e.Message, "longer than") {
+		t.Errorf("%+v", e)
+	}
+	if lost := strings.Join(rec.snapshot(&rec.warnings), ""); !strings.Contains(lost, "longer than") {
+		t.Errorf("warnings: %q", lost)
+	}
+}
+
+// TestListenTooLarge: the stream beside the calls is given up for such a
+// message, not opened again for ever.
+func TestListenTooLarge(t *testing.T) {
+	web := serveWeb(t, instead(legacyWeb, "GET", func(w http.ResponseWriter, r webRequest) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "retry: 1\ndata: small\n\ndata: ")
+		io.WriteString(w, strings.Repeat("x", maxFrame+1))
+	}))
+	s, rec := connect(t, Spec{URL: web.URL, Elicit: "defaults"})
+	h := s.conn.(*httpConn)
+	h.background.wait()
+	if n := len(web.got("GET")); n != 1 {
+		t.Errorf("%d streams were opened", n)
+	}
+	if got := called(t, s, "t", `{}`); got != "ok" || rec.warned("server_lost") != 0 {
+		t.Errorf("the call gave %q", got)
+	}
+}
