@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -113,11 +112,15 @@ func rawControl(text []byte) int {
 // findSecret looks for every canary in the spellings it could leak in.
 func (s *script) findSecret(where string, text []byte) error {
 	for name, secret := range s.canaries {
-		reversed := []byte(secret)
-		slices.Reverse(reversed)
-		spellings := map[string]string{"as it is": secret, "reversed": string(reversed), "URL-encoded": url.QueryEscape(secret),
-			"in base64": base64.StdEncoding.EncodeToString([]byte(secret)), "in hex": fmt.Sprintf("%x", secret)}
-		for how, spelling := range spellings {
+		found := map[string]string{"escaped as in JSON": eachByte(`\u%04x`, secret)}
+		for how, spell := range spellings {
+			found[how] = spell(secret)
+		}
+		for offset := range 3 { // without the characters that hold bits of what stands beside it
+			text := base64.RawStdEncoding.EncodeToString([]byte("  "[:offset] + secret))
+			found[fmt.Sprintf("in base64 behind %d bytes", offset)] = text[(offset*8+5)/6 : (offset+len(secret))*8/6]
+		}
+		for how, spelling := range found {
 			if bytes.Contains(text, []byte(spelling)) {
 				return fmt.Errorf("the secret %s is in %s, %s", name, where, how)
 			}

@@ -19,11 +19,12 @@ import (
 // same commit (DESIGN part 8).
 var imports = map[string][]string{
 	".":                {"toolpipe/run", "toolpipe/stream/goroutine", "github.com/spf13/pflag", "github.com/mattn/go-isatty"},
-	"run":              {"toolpipe/approve", "toolpipe/mcp", "toolpipe/stream", "toolpipe/stream/goroutine", "toolpipe/stream/jsontext"},
-	"mcp":              {"toolpipe/stream", "toolpipe/stream/goroutine", "toolpipe/stream/jsontext"},
-	"stream":           {"toolpipe/stream/goroutine", "toolpipe/stream/jsontext", "github.com/tidwall/gjson"},
+	"run":              {"toolpipe/approve", "toolpipe/mcp", "toolpipe/stream", "toolpipe/stream/goroutine", "toolpipe/stream/jsontext", "toolpipe/stream/secrets"},
+	"mcp":              {"toolpipe/stream", "toolpipe/stream/goroutine", "toolpipe/stream/jsontext", "toolpipe/stream/secrets"},
+	"stream":           {"toolpipe/stream/goroutine", "toolpipe/stream/jsontext", "toolpipe/stream/secrets", "github.com/tidwall/gjson"},
 	"stream/goroutine": {},
 	"stream/jsontext":  {},
+	"stream/secrets":   {"toolpipe/stream/jsontext"},
 	"approve":          {"toolpipe/stream/goroutine", "toolpipe/stream/jsontext"},
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/secrets"
 )
 
 // authorization gives the bearer token for one HTTP server: a fixed one, the
@@ -53,7 +54,7 @@ func newAuthorization(s *Session) (*authorization, error) {
 		}
 		s.tell.warn("insecure_http", fmt.Sprintf("server %q: credentials go over plain http to %q", s.spec.Name, u.Hostname()))
 	}
-	a := &authorization{fixed: s.spec.Bearer, secret: s.tell.secret}
+	a := &authorization{fixed: s.spec.Bearer, secret: s.tell.secrets.Add}
 	if len(s.spec.TokenCommand) > 0 && a.fixed == "" {
 		a.command = s.runTokenCommand
 	}
@@ -65,7 +66,7 @@ func newAuthorization(s *Session) (*authorization, error) {
 
 func hasCredentials(spec *Spec) bool {
 	for name := range spec.Headers {
-		if secretName(name) || strings.EqualFold(name, "Cookie") {
+		if secrets.Named(name) {
 			return true
 		}
 	}

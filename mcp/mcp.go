@@ -12,6 +12,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"toolpipe/stream/secrets"
 )
 
 // Spec says how to reach one server. Exactly one of URL, Command and Local is set.
@@ -60,6 +62,7 @@ type Hooks struct {
 	OutputWait func() time.Duration                                                                                       // how long the caller has waited, in all, for whoever reads its output: no tool's silence
 	Wire       func(direction byte, line []byte)                                                                          // -vv: '>' and '<', secrets removed
 	Elicit     func(ctx context.Context, message string, schema json.RawMessage) (action string, content json.RawMessage) // for Elicit "ask"
+	Secrets    *secrets.Set                                                                                               // kept out of all that is told; those of the server are added. nil: these alone
 }
 
 // Tool is one tool of a server, as listed.

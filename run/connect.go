@@ -195,6 +195,7 @@ func (r *runner) hooks(s *server) mcp.Hooks {
 		},
 		Wire:       r.face.serverWire(s.Name),
 		OutputWait: r.readers.time,
+		Secrets:    r.secrets,
 	}
 	if r.cfg.Verbose > 0 { // a server is asked to log only when somebody reads it
 		h.Log = func(line string) { r.face.verboseLine(s.Name + ": " + line) }

@@ -61,7 +61,7 @@ func (r *runner) endEvent(err error) *EndEvent {
 		unknown = l.unknown
 	}
 	if err != nil {
-		f := *asError(err)
+		f := *hiddenError(r.secrets, *asError(err))
 		if unknown && (f.Status == StatusModel || f.Status == StatusServer || f.Status == StatusUnapproved || f.Status == StatusLimit) {
 			f.Status = StatusUnknown
 			f.Message = "a call's outcome is unknown: " + f.Message

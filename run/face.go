@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"toolpipe/approve"
+	"toolpipe/stream/secrets"
 )
 
 // face is what a person sees on stderr: warnings and retries, and on a
@@ -25,6 +26,7 @@ type face struct {
 	framed  bool // calls are shown in frames: stderr is a terminal
 	quiet   bool
 	verbose int
+	secrets *secrets.Set // that are taken out of what is no event
 	color   bool
 	width   func() int
 	goesOn  bool         // an unapproved call is not the end, whose error would tell of it
@@ -120,7 +122,7 @@ func (f *face) say(s string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.print("toolpipe: " + approve.Escape(s) + "\n")
+	f.print("toolpipe: " + approve.Escape(f.secrets.Message().HideString(s)) + "\n")
 }
 
 func (f *face) notef(format string, args ...any) { f.say(fmt.Sprintf(format, args...)) }
@@ -132,7 +134,7 @@ func (f *face) verboseLine(s string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.verbosely(approve.Escape(s))
+	f.verbosely(approve.Escape(f.secrets.Message().HideString(s)))
 }
 
 // verbosely prints an escaped line with -v. The caller holds mu.

@@ -268,7 +268,7 @@ func (r *runner) makeClient(ctx context.Context) (err error) {
 		}
 	}
 	e := r.endpoint
-	e.Wire = r.face.modelWire()
+	e.Wire, e.Secrets = r.face.modelWire(), r.secrets
 	if e.Record == "" && e.Replay == "" {
 		r.client, err = stream.New(e.Config)
 	} else { // a FIFO makes us wait

@@ -30,6 +30,7 @@ type output interface {
 type emitter struct {
 	mu      sync.Mutex
 	outs    []output
+	veil    veil
 	early   []Event
 	started bool
 	ended   bool
@@ -63,7 +64,9 @@ func (m *emitter) emit(e Event) error {
 	return m.err
 }
 
-func (m *emitter) send(e Event) {
+func (m *emitter) send(e Event) { m.veil.pass(e, m.deliver) }
+
+func (m *emitter) deliver(e Event) {
 	for _, o := range m.outs {
 		if end, ok := e.(*EndEvent); ok && m.err != nil { // the log, which comes last, says what the exit status will say
 			e = end.failed(m.err)

@@ -31,6 +31,7 @@ import (
 	"toolpipe/approve"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/secrets"
 )
 
 // Run does what cfg says and returns nil or an *Error, which it has printed,
@@ -39,7 +40,8 @@ import (
 func Run(ctx context.Context, cfg *Config, s Streams) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &runner{cfg: cfg, began: time.Now(), out: &emitter{}}
+	set := &secrets.Set{}
+	r := &runner{cfg: cfg, began: time.Now(), secrets: set, out: &emitter{veil: veil{set: set}}}
 	if !s.OutFile {
 		s.Out = bounded(ctx, s.Out, &r.readers)
 	}
@@ -64,6 +66,7 @@ type runner struct {
 	cfg      *Config
 	streams  Streams
 	began    time.Time
+	secrets  *secrets.Set // that must not show
 	out      *emitter
 	readers  readerWaits
 	face     *face
@@ -87,6 +90,7 @@ type runner struct {
 func (r *runner) open(ctx context.Context) error {
 	c := r.cfg
 	r.face = newFace(c, r.streams)
+	r.face.secrets = r.secrets
 	w := newWriter(r.face.out(r.streams), "standard output")
 	if r.streams.ErrTerminal {
 		r.face.pending = w.flush
@@ -151,6 +155,7 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 	if r.servers, err = c.configuredServers(r.settings, r.warn); err != nil {
 		return err
 	}
+	c.addSecrets(r.secrets, r.settings, r.servers)
 	builtins, err := c.builtinServers(r.settings, c.ownFiles(r.settings, r.servers), r.warn)
 	if err != nil {
 		return err

@@ -274,6 +274,10 @@ func (e *entry) variable(at value, name string) (v string, set bool, err error) 
 		return "", false, err
 	}
 	v, set = e.c.lookupEnv(name)
+	if e.variables == nil {
+		e.variables = map[string]string{}
+	}
+	e.variables[name] = v
 	return v, set, nil
 }
 

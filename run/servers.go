@@ -21,13 +21,14 @@ type server struct {
 	parallel     int      // calls at once; 0: no limit of its own
 	tools        []string // globs over the server's own names; nil: all
 	exclude      []string
-	instructions *bool  // nil: as trusted
-	keyFile      string // that its oauth names
-	root         string // what relative paths of its arguments start from
-	origin       string // where it was configured, for the warning when it is shadowed
-	own          bool   // by the user's own config
-	borrowed     bool   // from another host's file, with the name of one in the user's own config
-	shown        string // URL or command as configured, ${VAR} not expanded; "": as it is
+	instructions *bool             // nil: as trusted
+	keyFile      string            // that its oauth names
+	variables    map[string]string // the value of each that its entry names
+	root         string            // what relative paths of its arguments start from
+	origin       string            // where it was configured, for the warning when it is shadowed
+	own          bool              // by the user's own config
+	borrowed     bool              // from another host's file, with the name of one in the user's own config
+	shown        string            // URL or command as configured, ${VAR} not expanded; "": as it is
 }
 
 // reserved names belong to the built-in servers.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"toolpipe/stream/secrets"
 )
 
 // Key is a secret. It prints as a placeholder.
@@ -25,6 +27,7 @@ type Config struct {
 	Record       string                            // file to store exchanges in; "" for none
 	Replay       string                            // file to answer from instead of the network; "" for none
 	Wire         func(direction byte, line []byte) // -vv: '>' and '<' lines, secrets removed; nil for none
+	Secrets      *secrets.Set                      // kept out of Wire, Record and errors; Key is added. nil: Key alone
 }
 
 // Retry tells that an exchange failed before its first delta and is tried again.
@@ -88,6 +91,10 @@ func New(cfg Config) (*Client, error) {
 	if cfg.IdleTimeout <= 0 {
 		cfg.IdleTimeout = 120 * time.Second
 	}
+	if cfg.Secrets == nil {
+		cfg.Secrets = &secrets.Set{}
+	}
+	cfg.Secrets.Add(string(cfg.Key))
 	c := &Client{cfg: cfg, options: options{noToolRole: cfg.NoToolRole}}
 	var err error
 	if c.dialect, err = findDialect(cfg.API); err != nil {
@@ -106,7 +113,7 @@ func New(cfg Config) (*Client, error) {
 		c.options.newTokenLimit = c.endpoint.isOpenAI()
 	}
 	if cfg.Record != "" {
-		if c.recorder, err = createRecording(cfg.Record, cfg.Key); err != nil {
+		if c.recorder, err = createRecording(cfg.Record, cfg.Secrets); err != nil {
 			return nil, err
 		}
 	}
@@ -139,7 +146,7 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 	for attempt := 0; ; {
 		x := exchange{client: c, request: r, sink: sink}
 		reply, err := x.run(ctx)
-		x.hideKey(reply, err)
+		x.hideSecrets(reply, err)
 		switch {
 		case err == nil:
 			return reply, nil

@@ -83,7 +83,7 @@ func (x *exchange) send(ctx context.Context) (*response, error) {
 		c.recorder.request(x.sent)
 	}
 	if c.replayer != nil {
-		return c.replayer.answer(x.sent)
+		return c.replayer.answer(x.sent, c.cfg.Secrets.Content())
 	}
 	var stale, answered atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{

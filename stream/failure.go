@@ -31,20 +31,12 @@ func (x *exchange) path() string {
 	return x.client.endpoint.url.EscapedPath()
 }
 
-// redact takes the key out of text from outside. A key of a few characters
-// is a dummy, and would be found everywhere.
-func (x *exchange) redact(s string) string { return redactKey(s, x.client.cfg.Key) }
+// redact takes the secrets out of text from outside.
+func (x *exchange) redact(s string) string { return x.client.cfg.Secrets.Message().HideString(s) }
 
-func redactKey(s string, key Key) string {
-	if len(key) < 4 || !strings.Contains(s, string(key)) {
-		return s
-	}
-	return strings.ReplaceAll(s, string(key), key.String())
-}
-
-// hideKey takes the key out of all that an exchange says of itself: an
-// endpoint may say it back anywhere.
-func (x *exchange) hideKey(reply *Reply, err error) {
+// hideSecrets takes the secrets out of all that an exchange says of itself: an
+// endpoint may say them back anywhere.
+func (x *exchange) hideSecrets(reply *Reply, err error) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Message, e.Hint = x.redact(e.Message), x.redact(e.Hint)
 	}

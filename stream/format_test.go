@@ -103,7 +103,7 @@ func checkRequests(t *testing.T, exchanges []recorded) {
 }
 
 func writeVector(t *testing.T, file string, exchanges []recorded) {
-	rec, err := createRecording(file, "")
+	rec, err := createRecording(file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"toolpipe/stream/secrets"
 )
 
 // A recording is a text file:
@@ -22,17 +24,17 @@ import (
 // backslash gets a backslash before it; a line of one backslash says that the
 // line break before it is not the body's. "-- cut --" in place of "-- end --"
 // marks a transfer that broke. No header is stored but the status and the
-// content type, and the key is taken out of the bodies.
+// content type, and secrets are taken out of the bodies.
 const recordingHead = "toolpipe recording 1\n"
 
 // recorder writes a recording while exchanges are made.
 type recorder struct {
-	file *os.File
-	key  Key
-	err  error // the first that came
+	file    *os.File
+	secrets *secrets.Set
+	err     error // the first that came
 }
 
-func createRecording(path string, key Key) (*recorder, error) {
+func createRecording(path string, hidden *secrets.Set) (*recorder, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
@@ -42,7 +44,7 @@ func createRecording(path string, key Key) (*recorder, error) {
 			return nil, errors.Join(err, f.Close())
 		}
 	}
-	r := &recorder{file: f, key: key}
+	r := &recorder{file: f, secrets: hidden}
 	r.write([]byte(recordingHead))
 	return r, nil
 }
@@ -63,7 +65,7 @@ func (r *recorder) request(b *body) {
 }
 
 func (r *recorder) response(res *response) *section {
-	r.write(fmt.Appendf(nil, "-- response %d %s --\n", res.status, redactKey(contentType(res), r.key)))
+	r.write(fmt.Appendf(nil, "-- response %d %s --\n", res.status, r.secrets.Message().HideString(contentType(res))))
 	return &section{recorder: r, lineStart: true}
 }
 
@@ -76,30 +78,13 @@ func (r *recorder) close() error {
 type section struct {
 	recorder  *recorder
 	lineStart bool
-	held      []byte // what may be the beginning of the key
+	pieces    secrets.Pieces
 	out       []byte
 }
 
 func (s *section) Write(p []byte) (int, error) {
-	n := len(p)
-	if key := []byte(s.recorder.key); len(key) >= 4 {
-		p = bytes.ReplaceAll(append(s.held, p...), key, []byte(s.recorder.key.String()))
-		from := len(p) - keyTail(p, key)
-		s.held = bytes.Clone(p[from:])
-		p = p[:from]
-	}
-	s.escape(p)
-	return n, nil
-}
-
-// keyTail returns the length of the longest end of b that key begins with.
-func keyTail(b, key []byte) int {
-	for n := min(len(b), len(key)-1); n > 0; n-- {
-		if bytes.HasSuffix(b, key[:n]) {
-			return n
-		}
-	}
-	return 0
+	s.escape(s.pieces.Next(s.recorder.secrets.Content(), p))
+	return len(p), nil
 }
 
 func (s *section) escape(p []byte) {
@@ -121,7 +106,7 @@ func (s *section) escape(p []byte) {
 }
 
 func (s *section) close() {
-	s.escape(s.held)
+	s.escape(s.pieces.Rest(s.recorder.secrets.Content()))
 	if !s.lineStart {
 		s.recorder.write([]byte("\n\\\n"))
 	}

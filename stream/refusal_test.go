@@ -19,7 +19,7 @@ func TestRefusals(t *testing.T) {
 		message string // what it must hold, words separated by |
 		hint    string
 	}{
-		{"wrong key", status(401, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`), Refused, "401 Unauthorized|Incorrect API key provided: [key]", "right key"},
+		{"wrong key", status(401, `{"error":{"message":"Incorrect API key provided: `+key+`"}}`), Refused, "401 Unauthorized|Incorrect API key provided: [secret]", "right key"},
 		{"forbidden", status(403, ``), Refused, "403 Forbidden", "right key"},
 		{"no such model", status(404, `{"error":"model \"x\" not found"}`), Refused, `404 Not Found|model \"x\" not found`, "this model"},
 		{"wrong path", status(404, "404 page not found\n"), Refused, "/v1/chat/completions answered 404 Not Found|404 page not found", "/v1"},
@@ -41,8 +41,8 @@ func TestRefusals(t *testing.T) {
 		{"bad event", stream("data: {\"choices\":[}\n\n"), Malformed, "no JSON", ""},
 		{"unknown encoding", status(200, "abc", "Content-Encoding", "br"), Malformed, "br", ""},
 		{"broken gzip", status(200, "\x1f\x8b\x08garbage"), Malformed, "gzip", ""},
-		{"error event with the key", stream(`data: {"error":{"message":"bad key ` + key + `","code":401}}` + "\n\n"), Refused, "bad key [key]", "right key"},
-		{"html with the key", status(200, "<html>"+key), Malformed, "[key]", ""},
+		{"error event with the key", stream(`data: {"error":{"message":"bad key ` + key + `","code":401}}` + "\n\n"), Refused, "bad key [secret]", "right key"},
+		{"html with the key", status(200, "<html>"+key), Malformed, "[secret]", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newModelServer(t, test.handler)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/secrets"
 )
 
 // replayer answers from a recording, in its order.
@@ -115,14 +117,14 @@ func appender(to *[]byte) func([]byte) {
 }
 
 // answer returns the next response, if the request is the one it was to.
-func (p *replayer) answer(sent *body) (*response, error) {
+func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*response, error) {
 	if p.next == len(p.exchanges) {
 		return nil, &Error{Kind: Mismatch, Message: fmt.Sprintf("%q holds %d exchanges, and the run asks for one more", p.path, len(p.exchanges)),
 			Hint: "record it anew with --record"}
 	}
 	r := &p.exchanges[p.next]
 	p.next++
-	now := sent.bytes()
+	now := hidden.Hide(sent.bytes()) // as the recording has it
 	if then := comparable(r.request, now); !bytes.Equal(now, then) {
 		return nil, p.mismatch(r, then, now)
 	}

@@ -137,7 +137,7 @@ func FuzzRecording(f *testing.F) {
 	f.Add([]byte("\\"), []byte("\n\n"), uint8(3))
 	f.Fuzz(func(t *testing.T, sent, got []byte, step uint8) {
 		file := filepath.Join(t.TempDir(), "rec")
-		rec, err := createRecording(file, "")
+		rec, err := createRecording(file, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -314,8 +314,8 @@ func TestWireLog(t *testing.T) {
 	if _, err := c.Reply(t.Context(), ask("my key is sekrit-0123"), nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"> POST " + s.URL + "/chat/completions\n", "> Authorization: [removed]\n", `"content":"my key is [key]"`,
-		"< HTTP/1.1 200 OK\n", "< X-Echo: [key]\n", "< Set-Cookie: [removed]\n", `< data: {"choices"`, "> User-Agent: test/1\n"} {
+	for _, want := range []string{"> POST " + s.URL + "/chat/completions\n", "> Authorization: [removed]\n", `"content":"my key is [secret]"`,
+		"< HTTP/1.1 200 OK\n", "< X-Echo: [secret]\n", "< Set-Cookie: [removed]\n", `< data: {"choices"`, "> User-Agent: test/1\n"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("no %q in\n%s", want, log.String())
 		}

@@ -30,10 +30,7 @@ func (c *Client) tee(res *response, in io.Reader) (io.Reader, func(error)) {
 }
 
 func (c *Client) wire(direction byte, line []byte) {
-	if key := []byte(c.cfg.Key); len(key) >= 4 && bytes.Contains(line, key) {
-		line = bytes.ReplaceAll(line, key, []byte(c.cfg.Key.String()))
-	}
-	c.cfg.Wire(direction, line)
+	c.cfg.Wire(direction, c.cfg.Secrets.Message().Hide(line))
 }
 
 func (c *Client) wireRequest(req *http.Request, b *body) {

@@ -1,0 +1,202 @@
+package run
+
+import (
+	"toolpipe/stream/secrets"
+)
+
+// proxyNames are the variables that name a proxy, with the user name and
+// password for it.
+var proxyNames = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
+
+// addSecrets tells what must not show: the keys of models, what servers get
+// from variables, and the credentials of a proxy. The model's client adds the
+// key that it sends, a server's session its tokens.
+func (c *Config) addSecrets(set *secrets.Set, s *settings, servers []server) {
+	for _, name := range c.keyNames(s) {
+		set.Add(c.getenv(name))
+	}
+	for _, name := range proxyNames {
+		set.AddProxy(c.getenv(name))
+	}
+	for name, value := range s.shell.env {
+		if secrets.Named(name) {
+			set.Add(value)
+		}
+	}
+	for i := range servers {
+		for name, value := range servers[i].variables {
+			set.AddNamed(name, value)
+		}
+	}
+}
+
+// veil takes secrets out of events before any output sees them, so that
+// standard output, the log and stderr agree. What is sent, asked or resumed
+// has its own bytes.
+type veil struct {
+	set             *secrets.Set
+	text, reasoning veiled
+	passText        TextEvent // used again for each piece
+	passReasoning   ReasoningEvent
+}
+
+// veiled is the text, or the reasoning, of one turn.
+type veiled struct {
+	pieces secrets.Pieces
+	turn   int
+	same   int    // bytes that were passed on before something was taken out
+	shown  []byte // what was passed on since
+}
+
+func (v *veiled) next(f *secrets.Finder, turn int, piece []byte) []byte {
+	if turn != v.turn {
+		*v = veiled{turn: turn}
+	}
+	return v.passed(v.pieces.Next(f, piece))
+}
+
+func (v *veiled) passed(p []byte) []byte {
+	if v.pieces.Replaced {
+		v.shown = append(v.shown, p...)
+	} else {
+		v.same += len(p)
+	}
+	return p
+}
+
+// pass hands on e without secrets, after what was held back before it. Events
+// that come from elsewhere do not end a text.
+func (v *veil) pass(e Event, to func(Event)) {
+	f := v.set.Content()
+	if f == nil && v.set.Message() == nil {
+		to(e)
+		return
+	}
+	switch e := e.(type) {
+	case *TextEvent:
+		v.restOfReasoning(f, to)
+		v.passText = TextEvent{e.Turn, v.text.next(f, e.Turn, e.Text)}
+		if len(v.passText.Text) > 0 || len(e.Text) == 0 {
+			to(&v.passText)
+		}
+		return
+	case *ReasoningEvent:
+		v.restOfText(f, to)
+		v.passReasoning = ReasoningEvent{e.Turn, v.reasoning.next(f, e.Turn, e.Text)}
+		if len(v.passReasoning.Text) > 0 || len(e.Text) == 0 {
+			to(&v.passReasoning)
+		}
+		return
+	case *CallEvent, *TurnEvent, *EndEvent:
+		v.restOfReasoning(f, to)
+		v.restOfText(f, to)
+	}
+	to(v.hidden(e))
+}
+
+func (v *veil) restOfText(f *secrets.Finder, to func(Event)) {
+	if p := v.text.passed(v.text.pieces.Rest(f)); len(p) > 0 {
+		to(&TextEvent{v.text.turn, p})
+	}
+}
+
+func (v *veil) restOfReasoning(f *secrets.Finder, to func(Event)) {
+	if p := v.reasoning.passed(v.reasoning.pieces.Rest(f)); len(p) > 0 {
+		to(&ReasoningEvent{v.reasoning.turn, p})
+	}
+}
+
+// hidden is a copy of e without secrets. In what toolpipe says itself shorter
+// ones are looked for too.
+func (v *veil) hidden(e Event) Event {
+	content, message := v.set.Content(), v.set.Message()
+	text := content.HideString
+	switch e := e.(type) {
+	case *CallEvent:
+		c := *e
+		c.ID, c.Server, c.Tool, c.Name = text(e.ID), text(e.Server), text(e.Tool), text(e.Name)
+		c.Arguments, c.Raw = content.HideJSON(e.Arguments), content.Hide(e.Raw)
+		return &c
+	case *ApprovalEvent:
+		c := *e
+		c.ID, c.Rule, c.Reason = text(e.ID), text(e.Rule), message.HideString(e.Reason)
+		return &c
+	case *ProgressEvent:
+		c := *e
+		c.ID, c.Message = text(e.ID), text(e.Message)
+		return &c
+	case *ResultEvent:
+		c := *e
+		c.ID, c.Text, c.TextJSON = text(e.ID), content.Hide(e.Text), content.HideJSON(e.TextJSON)
+		c.Content, c.Structured = content.HideJSON(e.Content), content.HideJSON(e.Structured)
+		return &c
+	case *TurnEvent:
+		c := *e
+		c.Finish = text(e.Finish)
+		return &c
+	case *RetryEvent:
+		c := *e
+		c.Message = message.HideString(e.Message)
+		return &c
+	case *WarningEvent:
+		c := *e
+		c.Message = message.HideString(e.Message)
+		return &c
+	case *EndEvent:
+		c := *e
+		c.Text, c.Finish = v.lastText(e), text(e.Finish)
+		return &c
+	}
+	return v.hiddenItem(e)
+}
+
+// hiddenItem is hidden for what a list prints.
+func (v *veil) hiddenItem(e Event) Event {
+	content := v.set.Content()
+	text := content.HideString
+	switch e := e.(type) {
+	case *ToolEvent:
+		c := *e
+		c.Name, c.Tool, c.Description = text(e.Name), text(e.Tool), text(e.Description)
+		c.Schema, c.OutputSchema, c.Annotations = content.HideJSON(e.Schema), content.HideJSON(e.OutputSchema), content.HideJSON(e.Annotations)
+		return &c
+	case *ListedServerEvent:
+		c := *e
+		c.Target, c.Protocol, c.Message = text(e.Target), text(e.Protocol), v.set.Message().HideString(e.Message)
+		return &c
+	case *ItemEvent:
+		c := *e
+		c.URI, c.Name, c.Description, c.MIME = text(e.URI), text(e.Name), text(e.Description), text(e.MIME)
+		c.Arguments = content.HideJSON(e.Arguments)
+		return &c
+	case *ExplanationEvent:
+		c := *e
+		c.Arguments, c.Reason = content.HideJSON(e.Arguments), text(e.Reason)
+		return &c
+	}
+	return e
+}
+
+// lastText is the end event's text: byte for byte what the text events of the
+// turn said.
+func (v *veil) lastText(e *EndEvent) []byte {
+	switch {
+	case e.Turns == 0 || e.Turns != v.text.turn:
+		return v.set.Content().Hide(e.Text)
+	case v.text.pieces.Replaced && len(e.Text) >= v.text.same:
+		return append(e.Text[:v.text.same:v.text.same], v.text.shown...)
+	}
+	return e.Text
+}
+
+// hiddenError is e without secrets.
+func hiddenError(set *secrets.Set, e Error) *Error {
+	f := set.Message()
+	e.Message = f.HideString(e.Message)
+	hints := make([]string, len(e.Hints))
+	for i, h := range e.Hints {
+		hints[i] = f.HideString(h)
+	}
+	e.Hints = hints
+	return &e
+}

@@ -1,0 +1,106 @@
+package secrets
+
+import (
+	"bytes"
+	"strconv"
+)
+
+const (
+	maxLayers = 3         // of escapes over each other, as JSON in JSON
+	maxRegion = 256 << 10 // of text that is unescaped at once
+)
+
+// findEscaped returns where text holds a secret of which a byte is escaped.
+// Only the surroundings of an escape are looked at.
+func (f *Finder) findEscaped(text []byte) (found []span) {
+	reach := min(f.plain*12, maxRegion/4) // each byte may be the six of \u0041, and these escaped in turn
+	for i := nextEscape(text, 0); i < len(text); {
+		from, to := max(i-reach, 0), min(i+reach, len(text))
+		next := nextEscape(text, i+1)
+		for next < to && to-from < maxRegion {
+			to = min(next+reach, len(text))
+			next = nextEscape(text, next+1)
+		}
+		for _, s := range f.searchLayers(text[from:to]) {
+			found = append(found, span{from + s.from, from + s.to})
+		}
+		if next < to { // the region was large enough: what begins at its end is looked at again
+			next = nextEscape(text, max(to-reach, i+1))
+		}
+		i = next
+	}
+	return found
+}
+
+// nextEscape returns where the next escape begins, at or after i, behind which
+// a byte of a secret can be. A quote is none: how a secret with quotes stands
+// in JSON is a spelling of its own.
+func nextEscape(text []byte, i int) int {
+	for ; i < len(text); i++ {
+		if c := text[i]; c != '%' && c != '\\' {
+			continue
+		}
+		_, size := escaped(text[i:])
+		if size == 2 && (text[i+1] == '"' || text[i+1] == '\\' && (i+2 == len(text) || !bytes.Contains([]byte(`ux/\`), text[i+2:i+3]))) {
+			i++
+			continue
+		}
+		if size > 1 {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// escaped reads the escape that b begins with; size is 1 for none.
+func escaped(b []byte) (c byte, size int) {
+	hexAt := func(i, n int) (byte, int) {
+		if len(b) < i+n {
+			return b[0], 1
+		}
+		v, err := strconv.ParseUint(string(b[i:i+n]), 16, 16)
+		if err != nil || v <= ' ' || v > '~' {
+			return b[0], 1
+		}
+		return byte(v), i + n
+	}
+	switch {
+	case b[0] == '%':
+		return hexAt(1, 2)
+	case b[0] != '\\' || len(b) < 2:
+	case b[1] == 'u':
+		return hexAt(2, 4)
+	case b[1] == 'x':
+		return hexAt(2, 2)
+	case b[1] == '/' || b[1] == '\\' || b[1] == '"':
+		return b[1], 2
+	}
+	return b[0], 1
+}
+
+// searchLayers searches text with its escapes resolved, layer by layer.
+func (f *Finder) searchLayers(text []byte) (found []span) {
+	at := make([]int32, len(text)+1) // where each byte came from
+	for i := range at {
+		at[i] = int32(i)
+	}
+	for range maxLayers {
+		plain, from := text[:0:0], at[:0:0]
+		for i := 0; i < len(text); {
+			c, size := text[i], 1
+			if c == '%' || c == '\\' {
+				c, size = escaped(text[i:])
+			}
+			plain, from = append(plain, c), append(from, at[i])
+			i += size
+		}
+		if len(plain) == len(text) {
+			break
+		}
+		text, at = plain, append(from, at[len(text)])
+		for _, s := range f.search(text) {
+			found = append(found, span{int(at[s.from]), int(at[s.to])})
+		}
+	}
+	return found
+}

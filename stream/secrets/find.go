@@ -1,0 +1,209 @@
+package secrets
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"toolpipe/stream/jsontext"
+)
+
+// Finder finds a fixed set of secrets in text. A nil Finder finds none.
+type Finder struct {
+	spellings []string
+	longest   int
+	plain     int         // the longest spelling in which no byte is escaped by itself
+	starting  [256][]int  // spellings by their first byte
+	shortest  int         // length of the shortest spelling
+	shift     [4096]uint8 // how far to go on from a pair of bytes; see find
+}
+
+// span is where something stands: from, to.
+type span struct{ from, to int }
+
+func newFinder(words []string) *Finder {
+	f := &Finder{}
+	for _, w := range words {
+		f.add(w)
+		f.add(string(jsontext.AppendInner(nil, w)))
+		f.plain = max(f.plain, 2*len(w))
+		if len(w) < minContent {
+			continue
+		}
+		reversed := []byte(w)
+		slices.Reverse(reversed)
+		f.add(string(reversed))
+		f.add(strings.Trim(strconv.QuoteToASCII(w), `"`))
+		f.add(url.QueryEscape(w))
+		f.add(url.PathEscape(w))
+		f.add(hex.EncodeToString([]byte(w)))
+		f.add(fmt.Sprintf("%X", w))
+		f.add(escapeAll("%%%02x", w))
+		f.add(escapeAll("%%%02X", w))
+		for offset := range 3 {
+			f.add(inner64(base64.RawStdEncoding, offset, w))
+			f.add(inner64(base64.RawURLEncoding, offset, w))
+		}
+	}
+	f.index()
+	return f
+}
+
+func (f *Finder) add(spelling string) {
+	if !slices.Contains(f.spellings, spelling) {
+		f.spellings = append(f.spellings, spelling)
+	}
+}
+
+func escapeAll(format, w string) string {
+	var b strings.Builder
+	for i := range len(w) {
+		fmt.Fprintf(&b, format, w[i])
+	}
+	return b.String()
+}
+
+// inner64 is w in base64 behind so many other bytes, without the characters
+// that hold bits of something else.
+func inner64(e *base64.Encoding, offset int, w string) string {
+	text := e.EncodeToString(append(make([]byte, offset), w...))
+	return text[(offset*8+5)/6 : (offset+len(w))*8/6]
+}
+
+// index prepares the search of Wu and Manber: of a window as long as the
+// shortest spelling, the last two bytes tell how far the next place is where
+// any spelling can begin.
+func (f *Finder) index() {
+	f.shortest = len(f.spellings[0])
+	for _, p := range f.spellings {
+		f.shortest = min(f.shortest, len(p))
+		f.longest = max(f.longest, len(p))
+	}
+	for i := range f.shift {
+		f.shift[i] = uint8(min(f.shortest-1, 255))
+	}
+	for n, p := range f.spellings {
+		f.starting[p[0]] = append(f.starting[p[0]], n)
+		for i := 0; i+2 <= f.shortest; i++ {
+			pair := &f.shift[pairOf(p[i], p[i+1])]
+			*pair = min(*pair, uint8(min(f.shortest-2-i, 255)))
+		}
+	}
+}
+
+func pairOf(a, b byte) int { return int(a)<<4&0xff0 ^ int(b)&0xfff }
+
+// find returns where text holds a secret, in order and apart.
+func (f *Finder) find(text []byte) []span {
+	found := f.search(text)
+	if escaped := f.findEscaped(text); len(escaped) > 0 {
+		found = append(found, escaped...)
+		slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
+	}
+	apart := found[:0]
+	for _, s := range found {
+		if n := len(apart); n > 0 && s.from < apart[n-1].to {
+			apart[n-1].to = max(apart[n-1].to, s.to)
+		} else {
+			apart = append(apart, s)
+		}
+	}
+	return apart
+}
+
+// search returns where text holds a spelling as it is.
+func (f *Finder) search(text []byte) (found []span) {
+	for i := 0; i+f.shortest <= len(text); {
+		end := i + f.shortest
+		if s := f.shift[pairOf(text[end-2], text[end-1])]; s > 0 {
+			i += int(s)
+			continue
+		}
+		length := 0
+		for _, n := range f.starting[text[i]] {
+			if p := f.spellings[n]; len(p) > length && len(p) <= len(text)-i && string(text[i:i+len(p)]) == p {
+				length = len(p)
+			}
+		}
+		if length > 0 {
+			found = append(found, span{i, i + length})
+		}
+		i += max(length, 1)
+	}
+	return found
+}
+
+// begun returns where the longest end of text begins that a spelling begins
+// with, len(text) for none.
+func (f *Finder) begun(text []byte) int {
+	for i := max(len(text)-f.longest+1, 0); i < len(text); i++ {
+		for _, n := range f.starting[text[i]] {
+			if p := f.spellings[n]; len(p) > len(text)-i && p[:len(text)-i] == string(text[i:]) {
+				return i
+			}
+		}
+	}
+	return len(text)
+}
+
+// Hide returns text with a mark in place of each secret; text itself if there
+// is none.
+func (f *Finder) Hide(text []byte) []byte {
+	if f == nil {
+		return text
+	}
+	found := f.find(text)
+	if len(found) == 0 {
+		return text
+	}
+	var hidden []byte
+	at := 0
+	for _, s := range found {
+		hidden = append(append(hidden, text[at:s.from]...), Mark...)
+		at = s.to
+	}
+	return append(hidden, text[at:]...)
+}
+
+// HideString is Hide for a string.
+func (f *Finder) HideString(text string) string {
+	if f == nil || len(f.find([]byte(text))) == 0 {
+		return text
+	}
+	return string(f.Hide([]byte(text)))
+}
+
+// HideJSON is Hide for a valid JSON text, which it stays: each string of it,
+// names too, is looked at as what it says. A number that is a secret becomes
+// a string.
+func (f *Finder) HideJSON(text []byte) []byte {
+	if f == nil || len(text) == 0 || len(f.find(text)) == 0 {
+		return text
+	}
+	var hidden []byte
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c != '"' && c != '-' && (c < '0' || c > '9') {
+			hidden = append(hidden, c)
+			i++
+			continue
+		}
+		end := jsontext.ValueEnd(text, i)
+		value := text[i:end]
+		said := value
+		if c == '"' {
+			said = []byte(jsontext.Unquote(value))
+		}
+		if len(f.find(said)) == 0 {
+			hidden = append(hidden, value...)
+		} else {
+			hidden = jsontext.AppendQuoted(hidden, f.Hide(said))
+		}
+		i = end
+	}
+	return hidden
+}
