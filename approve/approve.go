@@ -48,6 +48,11 @@ type Call struct {
 	ReadOnly    bool            // annotated read-only by a server that the user trusts
 	Root        string          // directory that relative paths of `under` start from: the files root or the server's cwd; "" when unknown
 
+	// ShowsFilesOf is another tool of the server, "" for none: this one shows
+	// on its way what that one reads by path. A path that is denied there is
+	// denied here.
+	ShowsFilesOf string
+
 	moved bool // it was allowed before, and now its paths lead elsewhere
 }
 

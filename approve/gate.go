@@ -83,7 +83,7 @@ func (g *Gate) DeniedPaths(ctx context.Context, c Call, argument string) (paths 
 	e.begin(ctx, &c)
 	for i := range g.Rules {
 		r := &g.Rules[i]
-		if r.Decision != Deny || r.arguments == nil || !r.matchesTool(&c) {
+		if r.Decision != Deny || r.arguments == nil || !r.concerns(&c) {
 			continue
 		}
 		for j := range r.arguments.tests {

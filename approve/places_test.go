@@ -127,6 +127,26 @@ func TestDeniedPaths(t *testing.T) {
 			t.Errorf("%s %s: %q", x.rules, x.arguments, got)
 		}
 	}
+	// A deny by path of the tool whose files t shows holds for t, and no other rule of it.
+	for rule, want := range map[string]Decision{
+		`{"decision":"deny","server":"s","tool":"read","arguments":{"path":{"under":"secret"}}}`:     Deny,
+		`{"decision":"deny","server":"s","tool":"READ","arguments":{"path":{"under":"secret"}}}`:     Deny,
+		`{"decision":"deny","server":"s","tool":"read"}`:                                             Ask,
+		`{"decision":"deny","server":"s","tool":"read","arguments":{"path":{"glob":"secret/*"}}}`:    Ask,
+		`{"decision":"deny","server":"s","tool":"write","arguments":{"path":{"under":"secret"}}}`:    Ask,
+		`{"decision":"allow","server":"s","tool":"read","arguments":{"path":{"under":"secret"}}}`:    Ask,
+		`{"decision":"deny","server":"other","tool":"read","arguments":{"path":{"under":"secret"}}}`: Ask,
+	} {
+		g, root, c := placed(t, rule)
+		c.Arguments, c.ShowsFilesOf = []byte(`{"path":"secret/key"}`), "read"
+		if d, _ := g.evaluate(t.Context(), &c, nil); d != want {
+			t.Errorf("%s: %s", rule, d)
+		}
+		c.Arguments = []byte(`{}`)
+		if got := g.DeniedPaths(t.Context(), c, "path"); slices.Equal(got, []string{filepath.Join(root, "secret")}) != (want == Deny) {
+			t.Errorf("%s: %q", rule, got)
+		}
+	}
 	g, root, c := placed(t, `{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"under":"loop"}}}`)
 	if err := os.Symlink("loop", filepath.Join(root, "loop")); err != nil {
 		t.Skip(err)

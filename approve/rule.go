@@ -68,6 +68,21 @@ func notInPattern(r rune) bool {
 // not looked at.
 func (r *Rule) matchesTool(c *Call) bool { return r.matchesNames(c, r.restricts()) }
 
+// concerns is matchesTool, but a deny by an under test on the tool that c shows
+// the files of holds for c as well.
+func (r *Rule) concerns(c *Call) bool {
+	if r.matchesTool(c) {
+		return true
+	}
+	if c.ShowsFilesOf == "" || r.Decision != Deny || r.arguments == nil ||
+		!slices.ContainsFunc(r.arguments.tests, func(t argumentTest) bool { return t.under != "" }) {
+		return false
+	}
+	other := *c
+	other.Tool = c.ShowsFilesOf
+	return r.matchesTool(&other)
+}
+
 // restricts reports whether the rule denies or asks, and is so read wide.
 func (r *Rule) restricts() bool { return r.Decision != Allow }
 
@@ -110,7 +125,7 @@ func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) (Deci
 	e.begin(ctx, c)
 	for i := range g.Rules {
 		r := &g.Rules[i]
-		if matched == nil && (first[Deny] != nil || first[r.Decision] != nil && (r.Decision != Ask || opening != nil || g.Otherwise != Deny)) || !r.matchesTool(c) {
+		if matched == nil && (first[Deny] != nil || first[r.Decision] != nil && (r.Decision != Ask || opening != nil || g.Otherwise != Deny)) || !r.concerns(c) {
 			continue
 		}
 		matches := r.matchesArguments(e, r.Decision == Allow)

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -93,11 +94,19 @@ func (b *toolbox) withhold(gate *approve.Gate) {
 
 // call is t's call as approvals see it.
 func (t *tool) call(args []byte) approve.Call {
-	return approve.Call{
+	c := approve.Call{
 		Server: t.conn.Name, Tool: t.Name, Name: t.name, Arguments: args, Annotations: t.Annotations,
 		ReadOnly: t.readOnly(), Root: t.conn.root,
 	}
+	if t.conn.Local != nil && slices.Contains(walkers, t.Name) {
+		c.ShowsFilesOf = "read_file"
+	}
+	return c
 }
+
+// walkers are the built-in tools that show, on their way or in a digest, what
+// read_file reads.
+var walkers = []string{"grep_files", "get_tree", "search_files", "get_file_summary", "get_git_diff"}
 
 // readOnly tells whether a server that the user trusts says that t only reads.
 func (t *tool) readOnly() bool { return t.ReadOnly && t.conn.trusted }
