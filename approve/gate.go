@@ -13,7 +13,7 @@ import (
 // Its methods are called from one goroutine at a time.
 type Gate struct {
 	AutoApprove     bool
-	Rules           []Rule    // see Patterns, LoadPolicy
+	Rules           []Rule    // see Patterns, ParsePolicy
 	Otherwise       Decision  // what a call gets that no rule matches: Ask, or Deny; the zero value denies
 	OtherwiseOrigin string    // where Otherwise was written, such as "ci.json:2"; "" when nowhere
 	Terminal        *Terminal // nil: nobody can be asked

@@ -109,7 +109,7 @@ func TestHint(t *testing.T) {
 
 func TestStatic(t *testing.T) {
 	parse := func(rules string) []Rule {
-		p, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[`+rules+`]}`))
+		p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[`+rules+`]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestStatic(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	p, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[
+	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[
 		{"decision":"allow","server":"s","tool":"*"},
 		{"decision":"ask","server":"*","tool":"t","reason":"careful"},
 		{"decision":"deny","server":"s","tool":"t","arguments":{"a":{"equals":1}}},
@@ -247,7 +247,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("names in other case, %s: %q", decision, w)
 		}
 	}
-	p, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"allow","server":"fs","tool":"Read_File"}]}`))
+	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"allow","server":"fs","tool":"Read_File"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestCheck(t *testing.T) {
 		`"server":"f?","tool":"read_*"`:              "",
 		`"server":"FS","tool":"Read_File"`:           "", // a deny holds in any case
 	} {
-		p, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny",`+rule+`}]}`))
+		p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny",`+rule+`}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}

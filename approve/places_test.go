@@ -12,7 +12,7 @@ import (
 // call of s__t for it.
 func placed(t *testing.T, rules string) (g *Gate, root string, c Call) {
 	t.Helper()
-	p, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[`+rules+`]}`))
+	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[`+rules+`]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
-	"os"
-	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // Policy is what a policy file says.
@@ -22,46 +17,8 @@ type Policy struct {
 	SHA256          string   // of the file's bytes, in hexadecimal
 }
 
-// maxPolicy is how large a policy file may be.
-const maxPolicy = 4 << 20
-
-// LoadPolicy reads the policy file at path (DESIGN part 5): strict JSON in
-// which unknown and duplicate keys and failing examples are errors. The file
-// is read once, from one descriptor. It must be a regular file that not
-// everybody can write to. Errors name file, line and column and show the line.
-func LoadPolicy(path string) (*Policy, error) {
-	data, err := readPolicy(path)
-	if err != nil {
-		return nil, err
-	}
-	return parsePolicy(path, data)
-}
-
-func readPolicy(path string) ([]byte, error) {
-	// Opened without blocking: a pipe would wait for its writer.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, fmt.Errorf("policy: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("policy: %w", err)
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("policy %q is not a regular file", path)
-	case info.Mode().Perm()&0o002 != 0 && runtime.GOOS != "windows":
-		return nil, fmt.Errorf("policy %q can be written by everybody (mode %04o): chmod o-w it", path, info.Mode().Perm())
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxPolicy+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("policy: %w", err)
-	case len(data) > maxPolicy:
-		return nil, fmt.Errorf("policy %q is larger than %d MiB", path, maxPolicy>>20)
-	}
-	return data, nil
-}
+// MaxPolicy is how large a policy file may be.
+const MaxPolicy = 4 << 20
 
 // policyReader turns a document into rules. Its methods return the first
 // problem, made by errorAt.
@@ -71,7 +28,10 @@ type policyReader struct {
 	line struct{ offset, number int } // the last line counted: lines are counted once
 }
 
-func parsePolicy(path string, data []byte) (*Policy, error) {
+// ParsePolicy reads the text of the policy file at path (DESIGN part 5): strict
+// JSON in which unknown and duplicate keys and failing examples are errors.
+// Errors name file, line and column and show the line.
+func ParsePolicy(path string, data []byte) (*Policy, error) {
 	p := &policyReader{path: path}
 	p.text = data
 	if err := CheckJSON(data); err != nil {

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -77,7 +75,7 @@ func TestPolicyErrors(t *testing.T) {
 		{rule(`"examples":{"match":[{"a":2}]},"arguments":{"a":{"equals":1}}`), "does not match this example of match"},
 		{rule(`"arguments":{"a":{"under":"docs"}},"examples":{"match":[{"a":"docs2/x"}]}`), "does not match this example"},
 	} {
-		_, err := parsePolicy("p.json", []byte(c.text))
+		_, err := ParsePolicy("p.json", []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\n got  %v\n want %s", c.text, err, c.want)
 		}
@@ -85,7 +83,7 @@ func TestPolicyErrors(t *testing.T) {
 }
 
 func TestPolicyExamples(t *testing.T) {
-	_, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"allow","server":"s","tool":"t",
+	_, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"allow","server":"s","tool":"t",
 		"arguments":{"p":{"under":"docs"}},"examples":{"match":[{"p":"docs/a"},{"p":"docs/a/../b"}],"no_match":[{"p":"docs/../x"},{"p":"/docs2"},{"p":"docs/a","x":1},{}]}},
 		{"decision":"deny","server":"s","tool":"t","arguments":{"p":{"glob":"*.env"}},"examples":{"match":[{"p":["x",".env"]}],"no_match":[{"q":".env"}]}}]}`))
 	if err != nil {
@@ -95,7 +93,7 @@ func TestPolicyExamples(t *testing.T) {
 
 func TestCaretIsUnderTheCulprit(t *testing.T) {
 	for _, before := range []string{``, `   {"decision":"deny","server":"s","tool":"t"},`, "\t{\"reason\":\"a\\\\b\\n \u202e ä 世\",\"decision\":\"deny\",\"server\":\"s\",\"tool\":\"t\"},"} {
-		_, err := parsePolicy("p.json", []byte("{\"version\":1,\"rules\":[\n"+before+`{"x":1}`+strings.Repeat(" ", 500)+`]}`))
+		_, err := ParsePolicy("p.json", []byte("{\"version\":1,\"rules\":[\n"+before+`{"x":1}`+strings.Repeat(" ", 500)+`]}`))
 		lines := strings.Split(err.Error(), "\n")
 		if len(lines) != 3 || len(lines[1]) > 140 {
 			t.Fatalf("%q", lines)
@@ -107,21 +105,10 @@ func TestCaretIsUnderTheCulprit(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, text string, mode os.FileMode) string {
-	path := filepath.Join(t.TempDir(), "ci.json")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func TestLoadPolicy(t *testing.T) {
+func TestParsePolicy(t *testing.T) {
 	text := "{\"version\":1,\n \"otherwise\":\"deny\",\n \"rules\":[\n  {\"decision\":\"ask\",\n   \"server\":[\"a\",\"b*\"],\"tool\":\"t\",\"reason\":\"why\"}]}\n"
-	path := write(t, text, 0o644)
-	p, err := LoadPolicy(path)
+	path := "/etc/ci.json"
+	p, err := ParsePolicy(path, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +125,7 @@ func FuzzPolicy(f *testing.F) {
 	f.Add([]byte(`{"version":1,"rules":[{"decision":"deny","server":"*","tool":"*","arguments":{"n":{"range":[1,null]}}},{"decision":"ask","server":"*","tool":"*","arguments":{"w":{"words":["a",["b","c"]]}}}]}`), []byte(`{"n":2,"w":["a","b"]}`))
 	f.Add([]byte(`{"version":1,"rules":[{"decision":"allow","server":"s","tool":"t","arguments":{"r":{"regex":"a+"},"g":{"glob":"x/**/?"}},"reason":"r","optional":true}]}`), []byte(`{"r":"aa","g":"x/y/z"}`))
 	f.Fuzz(func(t *testing.T, policy, arguments []byte) {
-		p, err := parsePolicy("p.json", policy)
+		p, err := ParsePolicy("p.json", policy)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "p.json:") || strings.Count(err.Error(), "\n") != 2 {
 				t.Errorf("an error without place or line: %q", err)
@@ -223,7 +210,7 @@ func benchmarkDecide(b *testing.B, rules []Rule) {
 func BenchmarkDecideNoRules(b *testing.B) { benchmarkDecide(b, nil) }
 
 func BenchmarkDecideThousandRules(b *testing.B) {
-	p, err := parsePolicy("p.json", thousandRules())
+	p, err := ParsePolicy("p.json", thousandRules())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -235,7 +222,7 @@ func BenchmarkLoadThousandRules(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := parsePolicy("p.json", text); err != nil {
+		if _, err := ParsePolicy("p.json", text); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -246,7 +233,7 @@ func BenchmarkLoadTenRules(b *testing.B) {
 	text = append(text[:strings.Index(string(text), `,`+"\n"+`{"decision":"ask","server":"fs","tool":"*","arguments":{"mode.flags.*":{"one_of":["x11"`)], "]}"...)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := parsePolicy("p.json", text); err != nil {
+		if _, err := ParsePolicy("p.json", text); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Rule matches calls and says what becomes of them. Patterns and LoadPolicy
+// Rule matches calls and says what becomes of them. Patterns and ParsePolicy
 // make rules; the zero Rule matches nothing.
 type Rule struct {
 	Decision Decision

@@ -69,7 +69,7 @@ func readVectors(t testing.TB, path string) []vector {
 // gate makes the gate of a case.
 func (v *vector) gate(t testing.TB) *Gate {
 	text := `{"version":1,"otherwise":"` + v.otherwise + `","rules":[` + "\n" + strings.Join(v.rules, ",\n") + "\n]}\n"
-	p, err := parsePolicy("p.json", []byte(text))
+	p, err := ParsePolicy("p.json", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

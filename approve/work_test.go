@@ -11,7 +11,7 @@ import (
 // manyRules is n rules that restrict, each with a test on the argument a.
 func manyRules(t testing.TB, n int, decision, test string) []Rule {
 	rule := `{"decision":"` + decision + `","server":"*","tool":"*","arguments":{"a":` + test + `}}`
-	p, err := parsePolicy("p.json", []byte(`{"version":1,"rules":[`+strings.TrimSuffix(strings.Repeat(rule+",", n), ",")+`]}`))
+	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[`+strings.TrimSuffix(strings.Repeat(rule+",", n), ",")+`]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

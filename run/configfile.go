@@ -67,7 +67,7 @@ func (c *Config) loadSettings() (*settings, error) {
 			return s, nil
 		}
 	}
-	doc, err := readDocument(what, s.path)
+	doc, err := readDocument(what, s.path, s.warn)
 	if err != nil {
 		if named == "" && errors.Is(err, os.ErrNotExist) {
 			s.path = ""

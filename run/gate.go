@@ -3,8 +3,6 @@ package run
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"os"
 	"slices"
 
 	"toolpipe/approve"
@@ -37,14 +35,16 @@ func (r *runner) makeGate() (*approve.Gate, error) {
 	}
 	digest := sha256.New()
 	for i, path := range slices.Concat(r.settings.policies, c.Policies) {
-		p, err := approve.LoadPolicy(path)
-		if _, ok := errors.AsType[*os.PathError](err); ok {
-			what := "--policy"
-			if i < len(r.settings.policies) {
-				what = r.settings.path + ": policy"
-			}
-			return nil, openError(what, path, err)
-		} else if err != nil {
+		what := "--policy"
+		if i < len(r.settings.policies) {
+			what = r.settings.path + ": policy"
+		}
+		data, err := ruleFile.read(what, path, approve.MaxPolicy, r.warn)
+		if err != nil {
+			return nil, err
+		}
+		p, err := approve.ParsePolicy(path, data)
+		if err != nil {
 			return nil, usage("%v", err)
 		}
 		g.Rules = append(g.Rules, p.Rules...)

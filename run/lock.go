@@ -200,8 +200,8 @@ func writeAtomically(path string, data []byte) error {
 }
 
 // readLock reads a lock file; its digests must fit what it says.
-func readLock(path string) (map[string]lockedItem, error) {
-	doc, err := readDocument("--tools-lock", path)
+func readLock(path string, warn warner) (map[string]lockedItem, error) {
+	doc, err := readDocument("--tools-lock", path, warn)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, usageError([]string{"--tools-lock-update writes it"}, "--tools-lock: %q does not exist", path)

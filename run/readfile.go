@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"toolpipe/stream/goroutine"
@@ -24,7 +26,7 @@ const (
 // pipe that does not end. Neither --timeout nor a signal waits for that
 // (DESIGN part 7); the read is then left behind.
 func readFile(ctx context.Context, what, path string, limit int64, kind fileKind) ([]byte, error) {
-	return waitFor(ctx, func() ([]byte, error) { return kind.read(what, path, limit) })
+	return waitFor(ctx, func() ([]byte, error) { return kind.read(what, path, limit, nil) })
 }
 
 // waitFor is f's result, or ctx's cause while f is left behind.
@@ -48,8 +50,9 @@ func waitFor[T any](ctx context.Context, f func() (T, error)) (T, error) {
 }
 
 // read reads the file at path once, through the descriptor that was judged;
-// what, the flag or key that names it, begins the error.
-func (k fileKind) read(what, path string, limit int64) ([]byte, error) {
+// what, the flag or key that names it, begins the error. That somebody else
+// could change what may run, warn is told.
+func (k fileKind) read(what, path string, limit int64, warn warner) ([]byte, error) {
 	mode := os.O_RDONLY
 	if k != plainFile {
 		mode |= openNonblock // a FIFO without a writer is refused, not waited for
@@ -65,6 +68,9 @@ func (k fileKind) read(what, path string, limit int64) ([]byte, error) {
 	}
 	if err := k.judge(what, path, info.Mode()); err != nil {
 		return nil, err
+	}
+	if uid, other := otherOwner(info); other && k == ruleFile {
+		warn("file_owner", "", what+": "+strconv.Quote(path)+" belongs to "+userName(uid)+", who can change it")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	switch {
@@ -106,6 +112,14 @@ func openError(what, path string, err error) error {
 	}
 	e.Cause = err
 	return e
+}
+
+// userName names the user with that number, in quotes if it has a name.
+func userName(uid string) string {
+	if u, err := user.LookupId(uid); err == nil {
+		return strconv.Quote(u.Username)
+	}
+	return "user " + uid
 }
 
 func exists(path string) bool {

@@ -165,7 +165,7 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 		return err
 	}
 	if c.ToolsLock != "" && c.Mode != UpdateLock {
-		if r.locked, err = readLock(c.ToolsLock); err != nil {
+		if r.locked, err = readLock(c.ToolsLock, r.warn); err != nil {
 			return err
 		}
 	}

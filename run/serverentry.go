@@ -212,7 +212,7 @@ func (e *entry) oauth(v value) (*mcp.ClientCredentials, error) {
 			if !filepath.IsAbs(s) { // as the policies of a config: from where the file is that names it
 				s = filepath.Join(filepath.Dir(m.doc.name), s)
 			}
-			if cc.PrivateKey, err = ruleFile.read(m.origin()+": private_key_file", s, 1<<20); err != nil {
+			if cc.PrivateKey, err = ruleFile.read(m.origin()+": private_key_file", s, 1<<20, e.warn); err != nil {
 				return nil, err
 			}
 			e.keyFile = s

@@ -203,7 +203,7 @@ func parseServers(c *Config, v value, own bool, keys []string, warn func(code, s
 // loadServers reads a file of --mcp-config: mcpServers (Claude Desktop,
 // .mcp.json, Cursor, Gemini), servers (VS Code) or mcp (opencode).
 func (c *Config) loadServers(path string, keys []string, warn func(code, server, message string)) ([]server, error) {
-	doc, err := readDocument("--mcp-config", path)
+	doc, err := readDocument("--mcp-config", path, warn)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,8 @@ const openNonblock = 0
 
 func defaultConfigDir(home string) string { return home }
 
+func otherOwner(os.FileInfo) (uid string, other bool) { return "", false }
+
 func Harden() {}
 
 func Raise(syscall.Signal) {}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
@@ -23,6 +24,16 @@ func defaultConfigDir(home string) string {
 		return filepath.Join(home, "Library", "Application Support")
 	}
 	return filepath.Join(home, ".config")
+}
+
+// otherOwner is the number of the user to whom a file belongs who is neither
+// this one nor root.
+func otherOwner(info os.FileInfo) (uid string, other bool) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || s.Uid == 0 || int(s.Uid) == os.Geteuid() {
+		return "", false
+	}
+	return strconv.FormatUint(uint64(s.Uid), 10), true
 }
 
 // Harden prepares the process for running what others wrote: descendants that

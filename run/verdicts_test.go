@@ -28,11 +28,7 @@ func governed(t *testing.T, rules string) (root string, ask func(calls ...stream
 			t.Fatal(err)
 		}
 	}
-	file := filepath.Join(t.TempDir(), "policy.json")
-	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	policy, err := approve.LoadPolicy(file)
+	policy, err := approve.ParsePolicy("policy.json", []byte(rules))
 	if err != nil {
 		t.Fatal(err)
 	}
