@@ -293,10 +293,12 @@ func TestChildEnvironment(t *testing.T) {
 func TestWireHookHidesSecrets(t *testing.T) {
 	spec := stdio("environment")
 	spec.Env = map[string]string{"API_TOKEN": `sec"ret`, "MODE": "debug"}
+	spec.Environ, spec.InheritEnv = []string{"PATH=/bin", "PLAIN=a plain value", "OTHER=another value"}, []string{"PLAIN"}
 	s, rec := connect(t, spec)
 	called(t, s, "t", `{}`)
 	wire := strings.Join(rec.snapshot(&rec.wire), "\n")
-	if strings.Contains(wire, `sec\"ret`) || !strings.Contains(wire, "API_TOKEN=[secret]") || !strings.Contains(wire, "MODE=debug") {
+	if strings.Contains(wire, `sec\"ret`) || !strings.Contains(wire, "API_TOKEN=[secret]") || !strings.Contains(wire, "MODE=debug") ||
+		!strings.Contains(wire, "PLAIN=[secret]") || strings.Contains(wire, "OTHER") {
 		t.Errorf("wire: %s", wire)
 	}
 }

@@ -24,6 +24,7 @@ func newTeller(hooks Hooks, spec *Spec) *teller {
 		t.secrets = &secrets.Set{}
 	}
 	t.secrets.Add(spec.Bearer)
+	t.secrets.AddURL(spec.URL)
 	for name, v := range spec.Headers {
 		t.secrets.AddHeader(name, v)
 	}

@@ -95,6 +95,7 @@ func New(cfg Config) (*Client, error) {
 		cfg.Secrets = &secrets.Set{}
 	}
 	cfg.Secrets.Add(string(cfg.Key))
+	cfg.Secrets.AddURL(cfg.BaseURL)
 	c := &Client{cfg: cfg, options: options{noToolRole: cfg.NoToolRole}}
 	var err error
 	if c.dialect, err = findDialect(cfg.API); err != nil {

@@ -7,6 +7,7 @@
 package secrets
 
 import (
+	"encoding/base64"
 	"net/url"
 	"slices"
 	"strings"
@@ -64,6 +65,21 @@ func (s *Set) AddNamed(name, value string) {
 	}
 }
 
+// AddURL makes secrets of the parameters of a URL that are named like one.
+func (s *Set) AddURL(address string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return
+	}
+	for name, values := range u.Query() {
+		if Named(name) {
+			for _, v := range values {
+				s.Add(v)
+			}
+		}
+	}
+}
+
 // AddProxy makes secrets of the user name and the password in a proxy's URL,
 // which need not be a good one.
 func (s *Set) AddProxy(address string) {
@@ -82,6 +98,7 @@ func (s *Set) AddProxy(address string) {
 		s.add(word, true)
 		s.add(user, false)
 		s.add(password, true)
+		s.add(base64.StdEncoding.EncodeToString([]byte(word)), true) // as it is sent
 	}
 }
 

@@ -199,7 +199,12 @@ func TestNames(t *testing.T) {
 	s.AddNamed("EDITOR", "an-editor")
 	s.AddProxy("http://somebody:pa%73sword-1@proxy:8080")
 	s.AddProxy("otherbody:pass word@x@proxy")
-	if got := s.Content().HideString("correct-horse an-editor password-1 somebody " + base64.StdEncoding.EncodeToString([]byte("somebody:password-1"))); got != Mark+" an-editor "+Mark+" somebody "+Mark+"Q==" { // Q holds bits of what would follow
+	s.AddProxy("http://me:pw@proxy:80")
+	s.AddURL("https://host/mcp?mode=read&api_key=in-the-%71uery")
+	if got := s.Content().HideString("correct-horse an-editor password-1 somebody " + base64.StdEncoding.EncodeToString([]byte("somebody:password-1"))); got != Mark+" an-editor "+Mark+" somebody "+Mark {
+		t.Errorf("%q", got)
+	}
+	if got := s.Content().HideString("read in-the-query bWU6cHc="); got != "read "+Mark+" "+Mark {
 		t.Errorf("%q", got)
 	}
 	if got := s.Message().HideString("an-editor somebody pass word@x"); got != Mark+" "+Mark+" "+Mark {
