@@ -33,7 +33,7 @@ toolpipe -o ndjson --config config -m slow hi`},
 toolpipe -o ndjson --timeout 1 hi`},
 	"rest of a reply": {"stream/exchange.go", "io.CopyN(io.Discard, body", `model shell
 toolpipe -o ndjson -y --shell hi`},
-	"wait for a command": {"mcp/process.go", "err := pr.reap()", `model shell
+	"wait for a command": {"mcp/process.go", "state, err := pr.awaitLeader()", `model shell
 toolpipe -o ndjson -y --shell hi`},
 	"output of a command": {"mcp/process.go", "return w.Writer.Write(p)", `model shell
 toolpipe -o ndjson -y --shell hi`},
@@ -175,7 +175,7 @@ func Inject(before string) {
 		t.Fatal(err)
 	}
 	program = filepath.Join(dir, "toolpipe")
-	if out, err := exec.Command(goTool, "build", "-overlay", list, "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command(goTool, "build", "-tags", buildTags, "-overlay", list, "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return program

@@ -124,10 +124,11 @@ request 2 messages.3.content '~embedded text'
 func TestFaultKilled(t *testing.T) {
 	t.Parallel()
 	for name, server := range map[string]string{"a server": "$MCP -tools hang -log $WORK/log", "one that ignores its end": "$MCP -tools hang -stubborn -log $WORK/log"} {
+		need := map[bool]string{true: "need linux", false: "need native"}[name == "a server"]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newFault(t, "-- m --\nreply\ncall fs__hang {}\n")
-			s.do(`need linux
+			s.do(need + `
 model m
 toolpipe -y -t fs="` + server + `" hi &
 await file log 'tools/call hang'

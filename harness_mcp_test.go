@@ -199,10 +199,11 @@ func (s *fakeServer) readMessage(in *bufio.Reader) (string, error) {
 	}
 }
 
-// leaveBehind starts a process that outlives its parent unless somebody ends it.
+// leaveBehind starts a process that outlives its parent unless somebody ends
+// it: a daemon, in a session of its own, where the program can find those.
 func leaveBehind() {
 	cmd := exec.Command("sleep", "300")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: native}
 	cmd.Start()
 }
 

@@ -281,7 +281,8 @@ func (s *script) secret(args []string) error {
 }
 
 // need PROGRAM … skips the script where one is absent, or FILE, by a path with
-// a slash; `need root` and `need user` say who must run it, `need linux` where.
+// a slash; `need root` and `need user` say who must run it, `need linux` where, `need native` that the
+// program has its Linux files.
 func (s *script) need(args []string) error {
 	for _, arg := range args {
 		missing := false
@@ -292,6 +293,8 @@ func (s *script) need(args []string) error {
 			missing = os.Getuid() == 0
 		case "linux":
 			missing = runtime.GOOS != "linux"
+		case "native":
+			missing = !native
 		default:
 			_, err := exec.LookPath(arg)
 			if strings.Contains(arg, "/") {

@@ -1,3 +1,5 @@
+//go:build unix
+
 // Command toolpipe lets a model and tool servers take turns in a pipeline.
 //
 // It reads a prompt or a JSON message array from standard input, asks a
@@ -6,6 +8,10 @@
 //
 // This file alone touches the arguments, the environment, the real standard
 // streams, signals and the exit status.
+//
+// It builds on Linux, macOS and the BSDs. Elsewhere there are no process groups
+// and no /dev/tty, without which its promises cannot be kept; under Windows it
+// runs in WSL.
 package main
 
 import (

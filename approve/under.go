@@ -5,9 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 const (
@@ -96,7 +96,7 @@ func (e *evaluation) resolve(path string) (string, error) {
 func resolveFrom(root, path string, lexical bool) (string, error) {
 	switch {
 	case path == "", len(path) > maxPath, strings.ContainsRune(path, 0), path[0] == '~', strings.Contains(path, "://"),
-		len(path) >= 5 && strings.EqualFold(path[:5], "file:"), runtime.GOOS != "windows" && strings.Contains(path, `\`):
+		len(path) >= 5 && strings.EqualFold(path[:5], "file:"), strings.Contains(path, `\`):
 		return "", errUndecidable
 	case !filepath.IsAbs(path) && root == "":
 		return "", errUndecidable
@@ -159,7 +159,7 @@ func resolve(path string, lexical bool) (string, error) {
 func readLink(path string) (target string, isLink bool, err error) {
 	info, err := os.Lstat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotDirectory):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return "", false, nil
 	case err != nil:
 		return "", false, err

@@ -143,7 +143,7 @@ func (p *peer) serve(t *testing.T, argv []string, env map[string]string, dir, po
 			}
 		}
 		select {
-		case <-proc.Exited():
+		case <-proc.Done():
 			t.Fatalf("the peer ended: %s", out)
 		default:
 		}

@@ -5,7 +5,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"toolpipe/stream/goroutine"
@@ -20,19 +22,20 @@ import (
 type Processes struct {
 	mu       sync.Mutex
 	starting sync.WaitGroup        // starts under way
-	running  map[*Process]struct{} // not reaped yet
-	left     []int                 // groups whose leader was reaped, where no sweep finds the rest
+	running  map[*Process]struct{} // not ended, or with output that is not read yet
+	left     []*Process            // ended, with members of their group that may go on
 	closed   bool                  // nothing may start any more
 }
 
 // Process is a started child, the leader of its own session and group.
 type Process struct {
-	cmd    *exec.Cmd
-	owner  *Processes
-	mark   uint64        // what its descendants bear, 0 for nothing; see startMarked
-	exited chan struct{} // closed when the leader has ended, perhaps not reaped yet
-	done   chan struct{} // closed when it is reaped and its output was read; err is set then
-	err    error
+	cmd   *exec.Cmd
+	pid   int
+	owner *Processes
+	mark  uint64        // what its descendants bear, 0 for nothing; see startMarked
+	done  chan struct{} // closed when it is reaped and its output was read; state and err are set then
+	state *os.ProcessState
+	err   error
 
 	mu        sync.Mutex
 	reaped    bool
@@ -64,18 +67,17 @@ func (p *Processes) start(cmd *exec.Cmd, groupEnds bool) (*Process, error) {
 	p.mu.Unlock()
 	defer p.starting.Done()
 
-	if err := ownSession(cmd); err != nil {
-		return nil, err
-	}
+	ownSession(cmd)
 	if cmd.WaitDelay == 0 {
 		cmd.WaitDelay = waitDelay
 	}
 	cmd.Stdout, cmd.Stderr = recovering(cmd.Stdout), recovering(cmd.Stderr)
-	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, exited: make(chan struct{}), done: make(chan struct{})}
+	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, done: make(chan struct{})}
 	var err error
 	if pr.mark, err = startMarked(cmd); err != nil {
 		return nil, err
 	}
+	pr.pid = cmd.Process.Pid
 	p.add(pr)
 	goroutine.Start(pr.live)
 	return pr, nil
@@ -100,36 +102,62 @@ func (w recoveringWriter) Write(p []byte) (int, error) {
 // live is the rest of a child's life.
 func (pr *Process) live() {
 	defer close(pr.done)
-	awaitExit(pr.cmd.Process.Pid)
-	pr.mu.Lock()
-	close(pr.exited)
-	if pr.groupEnds {
-		killGroup(pr.cmd.Process.Pid) // not reaped yet: the number is still the group's
+	state, err := pr.awaitLeader()
+	if err == nil && !state.Success() {
+		err = &exec.ExitError{ProcessState: state}
 	}
-	pr.mu.Unlock()
-	err := pr.reap()
+	pr.cmd.Process.Release() // or Wait would wait for that number again
+	pr.cmd.Wait()            // for its output, within the wait delay; that a descendant holds it open is no failure
+	pr.state, pr.err = state, err
 	pr.owner.remove(pr)
-	pr.err = err
 }
 
-// reap collects the leader's status and waits, within the wait delay, for
-// its output to be read. A pipe held open by a descendant is not a failure.
-func (pr *Process) reap() error {
-	err := pr.cmd.Wait()
-	pr.mu.Lock()
-	pr.reaped = true
-	pr.mu.Unlock()
-	if errors.Is(err, exec.ErrWaitDelay) {
-		return nil
+// awaitLeader waits until the leader has ended, reaps it, and ends the rest of
+// its group where that is due. Where the system tells of an end before the
+// reaping, no signal can go to a number that is another's. Elsewhere one may
+// be sent between the reaping and the note of it, a moment in which nobody is
+// given the number: systems give them in turn or at random.
+func (pr *Process) awaitLeader() (*os.ProcessState, error) {
+	if awaitExit(pr.pid) {
+		pr.mu.Lock()
+		defer pr.mu.Unlock()
+		pr.killRest()
+		pr.reaped = true
+		return pr.cmd.Process.Wait()
 	}
-	return err
+	state, err := pr.cmd.Process.Wait()
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	pr.reaped = true
+	pr.killRest()
+	return state, err
 }
+
+// killRest is the end of a group whose leader has ended. pr.mu is held.
+func (pr *Process) killRest() {
+	if pr.groupEnds {
+		pr.signal(syscall.SIGKILL)
+	}
+}
+
+// signal sends to the group. The number of a leader that was reaped is given
+// to nobody else while its group has members (POSIX, "process ID"), and a
+// process that has it is another's. pr.mu is held.
+func (pr *Process) signal(s syscall.Signal) {
+	if !pr.reaped || !exists(pr.pid) {
+		syscall.Kill(-pr.pid, s)
+	}
+}
+
+// groupLeft says whether the group has members without their leader.
+func (pr *Process) groupLeft() bool { return !exists(pr.pid) && exists(-pr.pid) }
+
+// exists says whether there is a process of that number, or a group of the
+// negative one.
+func exists(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }
 
 // Pid is the number of the child, of its group and of its session.
-func (pr *Process) Pid() int { return pr.cmd.Process.Pid }
-
-// Exited is closed when the leader has ended.
-func (pr *Process) Exited() <-chan struct{} { return pr.exited }
+func (pr *Process) Pid() int { return pr.pid }
 
 // Done is closed when the leader has ended and its output was read.
 func (pr *Process) Done() <-chan struct{} { return pr.done }
@@ -146,7 +174,7 @@ func (pr *Process) Wait() error {
 func (pr *Process) State() *os.ProcessState {
 	select {
 	case <-pr.done:
-		return pr.cmd.ProcessState
+		return pr.state
 	default:
 		return nil
 	}
@@ -158,17 +186,17 @@ func (pr *Process) State() *os.ProcessState {
 func (pr *Process) End(grace time.Duration) error {
 	pr.mu.Lock()
 	pr.groupEnds = true
-	select {
-	case <-pr.exited:
-		pr.killRest()
-	default:
+	if pr.reaped {
+		pr.signal(syscall.SIGKILL)
 	}
 	pr.mu.Unlock()
-	if !pr.waitFor(grace) {
-		pr.signal(terminateGroup)
-		if !pr.waitFor(grace) {
-			pr.signal(killGroup)
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		if pr.waitFor(grace) {
+			break
 		}
+		pr.mu.Lock()
+		pr.signal(s)
+		pr.mu.Unlock()
 	}
 	return pr.Wait()
 }
@@ -176,9 +204,9 @@ func (pr *Process) End(grace time.Duration) error {
 // Kill ends the group at once. It does not wait.
 func (pr *Process) Kill() {
 	pr.mu.Lock()
+	defer pr.mu.Unlock()
 	pr.groupEnds = true
-	pr.killRest()
-	pr.mu.Unlock()
+	pr.signal(syscall.SIGKILL)
 }
 
 // KillTree ends the child and all that it started, wherever that went, and
@@ -188,24 +216,6 @@ func (pr *Process) KillTree(limit time.Duration) (whole bool) {
 	whole = pr.killTree(limit)
 	pr.Kill()
 	return whole
-}
-
-// killRest kills the group while its number is certainly its own, and where
-// nothing else would, also afterwards. pr.mu is held.
-func (pr *Process) killRest() {
-	if !pr.reaped || !sweeps {
-		killGroup(pr.cmd.Process.Pid)
-	}
-}
-
-// signal sends to the group unless the leader was reaped: its number may be
-// another's by then.
-func (pr *Process) signal(send func(pgid int)) {
-	pr.mu.Lock()
-	defer pr.mu.Unlock()
-	if !pr.reaped {
-		send(pr.cmd.Process.Pid)
-	}
 }
 
 func (pr *Process) waitFor(d time.Duration) bool {
@@ -227,7 +237,7 @@ func (p *Processes) add(pr *Process) {
 	}
 	p.running[pr] = struct{}{}
 	if p.closed { // KillAll came while it was being forked
-		killGroup(pr.cmd.Process.Pid)
+		pr.Kill()
 	}
 }
 
@@ -235,11 +245,7 @@ func (p *Processes) remove(pr *Process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.running, pr)
-	pr.mu.Lock()
-	defer pr.mu.Unlock()
-	if !sweeps && !pr.groupEnds {
-		p.left = append(p.left, pr.cmd.Process.Pid)
-	}
+	p.left = slices.DeleteFunc(append(p.left, pr), func(pr *Process) bool { return !pr.groupLeft() })
 }
 
 // KillAll kills every group at once and lets nothing start any more. It does
@@ -252,8 +258,8 @@ func (p *Processes) KillAll() {
 	for pr := range p.running {
 		pr.Kill()
 	}
-	for _, pgid := range p.left {
-		killGroup(pgid)
+	for _, pr := range p.left {
+		pr.Kill()
 	}
 	p.left = nil
 }
@@ -300,7 +306,7 @@ func (p *Processes) pids() map[int]bool {
 	defer p.mu.Unlock()
 	m := make(map[int]bool, len(p.running))
 	for pr := range p.running {
-		m[pr.cmd.Process.Pid] = true
+		m[pr.pid] = true
 	}
 	return m
 }

@@ -1,3 +1,5 @@
+//go:build !portable
+
 package mcp
 
 import (
@@ -19,9 +21,6 @@ const (
 	sysCloseRange       = 436 // the same on every architecture
 )
 
-// sweeps says that orphans come to this process and can be found.
-const sweeps = true
-
 // BecomeSubreaper makes orphaned descendants children of this process, so
 // that Sweep finds those that daemonised. Elsewhere than on Linux it does
 // nothing.
@@ -40,19 +39,19 @@ func CloseDescriptorsOnExec() {
 // runtime ends only with a goroutine that ends while locked to it, which no
 // goroutine of this program may do. Locking one here for the life of each
 // child would cost more than a quarter of its start.
-func ownSession(cmd *exec.Cmd) error {
+func ownSession(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	return nil
 }
 
-// awaitExit returns when the child has ended, and leaves it to be reaped.
-func awaitExit(pid int) {
+// awaitExit returns when the child has ended, and leaves it to be reaped. It
+// is false where that cannot be had.
+func awaitExit(pid int) bool {
 	var info [128]byte // siginfo_t
 	for {
 		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, idTypePid, uintptr(pid),
 			uintptr(unsafe.Pointer(&info)), syscall.WEXITED|waitNoReap, 0, 0)
 		if errno != syscall.EINTR {
-			return
+			return errno == 0
 		}
 	}
 }

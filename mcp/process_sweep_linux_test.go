@@ -1,6 +1,9 @@
+//go:build !portable
+
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -13,6 +16,11 @@ import (
 )
 
 func init() { programs["hung-start"] = hungStart }
+
+// native says that the package has its Linux files.
+const native = true
+
+func orphans() []int { return children() }
 
 // hungStart starts a program that cannot be read: its file is leased, and who
 // opens it, exec as well, waits for the holder or for lease-break-time, 45 s
@@ -57,5 +65,41 @@ func TestSweepHungStart(t *testing.T) {
 	}
 	if err != nil || string(out) != "left 0 0" {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestParentIsKilled: security.md C2.22. A child that only sleeps would not
+// notice a closed pipe.
+func TestParentIsKilled(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pids")
+	argv := program("parent", file)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	bufio.NewReader(out).ReadString('\n')
+	cmd.Process.Kill()
+	cmd.Wait()
+	pid := pidsIn(file)[0]
+	awaitGone(t, pid)
+}
+
+func init() {
+	programs["parent"] = func(args []string) int {
+		var procs Processes
+		argv := program("survivor", "sleeper", args[0])
+		if _, err := procs.Start(exec.Command(argv[0], argv[1:]...)); err != nil {
+			panic(err)
+		}
+		for len(pidsIn(args[0])) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		fmt.Println("ready")
+		time.Sleep(time.Hour) // without cgo an empty select is a deadlock that ends the process
+		return 0
 	}
 }

@@ -1,3 +1,5 @@
+//go:build !portable
+
 package mcp
 
 import (
@@ -6,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -66,18 +67,11 @@ func (pr *Process) killTree(limit time.Duration) bool {
 
 // tree is what is there of the child and its descendants: the processes that
 // bear the mark, and all below them. It is empty only when none is left: who
-// ends meanwhile is still found, as nobody else reaps it. Only the child itself
-// is left out when it had ended before, because somebody waits for it.
+// ends meanwhile is found until it is reaped.
 //
 // The list is /proc itself: the lists of children that it offers leave one out
 // when another is reaped while they are read (proc_tid_children(5)).
 func (pr *Process) tree() (found []descendant, err error) {
-	exited := false
-	select {
-	case <-pr.exited:
-		exited = true
-	default:
-	}
 	pids, err := processes()
 	if err != nil {
 		return nil, err
@@ -99,9 +93,6 @@ func (pr *Process) tree() (found []descendant, err error) {
 		pid := found[i].pid
 		found = append(found, below[pid]...)
 		delete(below, pid)
-	}
-	if exited {
-		found = slices.DeleteFunc(found, func(d descendant) bool { return d.pid == pr.Pid() })
 	}
 	return found, nil
 }

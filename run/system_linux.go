@@ -1,3 +1,5 @@
+//go:build !portable
+
 package run
 
 import (
@@ -5,10 +7,7 @@ import (
 	"unsafe"
 )
 
-const (
-	prSetDumpable = 4
-	getModes      = syscall.TCGETS // of a terminal
-)
+const prSetDumpable = 4
 
 // closeMemory makes the process non-dumpable: other processes of the same
 // user cannot read its environment and memory under /proc.

@@ -1,14 +1,11 @@
-//go:build unix && !linux
+//go:build unix && (!linux || portable)
 
 package run
 
 import (
 	"errors"
-	"syscall"
 	"time"
 )
-
-const getModes = syscall.TIOCGETA // of a terminal
 
 // closeMemory has no equivalent that is safe on these systems.
 func closeMemory() {}

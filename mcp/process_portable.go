@@ -1,4 +1,4 @@
-//go:build unix && !linux
+//go:build unix && (!linux || portable)
 
 package mcp
 
@@ -8,10 +8,8 @@ import (
 	"time"
 )
 
-// sweeps is false: orphans go to process 1, only their group finds them.
-const sweeps = false
-
-// BecomeSubreaper does nothing on this system.
+// BecomeSubreaper does nothing here: orphans go to process 1, only their
+// group finds them.
 func BecomeSubreaper() {}
 
 // CloseDescriptorsOnExec keeps what this process inherited beyond the
@@ -22,13 +20,11 @@ func CloseDescriptorsOnExec() {
 	}
 }
 
-func ownSession(cmd *exec.Cmd) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	return nil
-}
+func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// awaitExit leaves the waiting to exec.Cmd.Wait.
-func awaitExit(int) {}
+// awaitExit cannot be had: a wait that does not reap returns for stopped
+// children too on macOS (golang/go#19314).
+func awaitExit(int) bool { return false }
 
 func sweep(time.Time, func() map[int]bool) int { return 0 }
 

@@ -1,0 +1,7 @@
+//go:build darwin || freebsd || netbsd || openbsd || dragonfly
+
+package run
+
+import "syscall"
+
+const getModes = syscall.TIOCGETA // of a terminal

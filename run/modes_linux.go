@@ -1,0 +1,5 @@
+package run
+
+import "syscall"
+
+const getModes = syscall.TCGETS // of a terminal
