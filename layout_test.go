@@ -2,6 +2,7 @@ package main
 
 import (
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -263,6 +264,46 @@ func ignored(name string) bool {
 		}
 	}
 	return false
+}
+
+// TestPortable holds that a build with the tag portable runs on Linux what
+// other systems run, but for the files that testdata/portable.md names.
+func TestPortable(t *testing.T) {
+	text, err := os.ReadFile("testdata/portable.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `(.+)` \\| `(.+)` \\|$").FindAllStringSubmatch(string(text), -1) {
+		rows = append(rows, row[1:]...)
+	}
+	var alone []string
+	for _, file := range moduleFiles(t) {
+		if file.test {
+			continue
+		}
+		on := func(tags ...string) bool { return builds(t, file.path, tags...) }
+		linux, portable := on("linux", "unix"), on("linux", "unix", "portable")
+		darwin, freebsd := on("darwin", "unix"), on("freebsd", "unix")
+		if darwin != freebsd || darwin != portable || linux && !portable && !strings.HasSuffix(file.path, "_linux.go") {
+			alone = append(alone, file.path)
+		}
+	}
+	slices.Sort(rows)
+	slices.Sort(alone)
+	if !slices.Equal(rows, alone) {
+		t.Errorf("testdata/portable.md names %q, of one system are %q", rows, alone)
+	}
+}
+
+// builds says whether a file belongs to a build with these tags.
+func builds(t *testing.T, path string, tags ...string) bool {
+	c := build.Context{GOOS: tags[0], GOARCH: "amd64", Compiler: "gc", BuildTags: tags[1:]}
+	ok, err := c.MatchFile(filepath.Dir(path), filepath.Base(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ok
 }
 
 // TestSmells never fails: a long function or file is a question, to be
