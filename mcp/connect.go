@@ -36,7 +36,7 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *Processes) (*Se
 var errStartup = errors.New("no answer within the start-up timeout")
 
 // startup bounds what belongs to the start: connecting and the first list of
-// tools together take no longer than StartupTimeout (mcp-client.md 5.2).
+// tools together take no longer than StartupTimeout.
 func (s *Session) startup(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	d := s.deadline(time.Until(s.startBy)+s.tell.outputWait(), func() { cancel(errStartup) })

@@ -12,8 +12,8 @@ const modernRevision = "2026-07-28"
 
 var legacyRevisions = [...]string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
-// A verdict is what the answer to server/discover says about a server
-// (mcp-client.md section 5). Anything that is not positively modern is legacy.
+// A verdict is what the answer to server/discover says about a server. Anything
+// that is not positively modern is legacy.
 type verdict struct {
 	modern bool
 	retry  bool // ask once more, with version

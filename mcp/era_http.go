@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// negotiateHTTP finds the era of a server at a URL (mcp-client.md 5.1).
+// negotiateHTTP finds the era of a server at a URL.
 func (s *Session) negotiateHTTP(ctx context.Context) error {
 	auth, err := newAuthorization(s)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// negotiateStream finds the era of a server on a pipe (mcp-client.md 5.2).
+// negotiateStream finds the era of a server on a pipe.
 func (s *Session) negotiateStream(ctx context.Context) error {
 	if s.spec.Protocol == "legacy" {
 		return s.initialize(ctx, "")

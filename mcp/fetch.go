@@ -33,7 +33,7 @@ const (
 	fetchDialTime = 10 * time.Second
 )
 
-// Fetch makes a server whose one tool fetches a URL (issue 6). Addresses that
+// Fetch makes a server whose one tool fetches a URL. Addresses that
 // are not public are refused when a connection is made, after the name was
 // resolved, so that neither a redirect nor a changing name leads to one; that
 // is why no proxy is used. An error is about a pattern.

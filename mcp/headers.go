@@ -8,7 +8,7 @@ import (
 )
 
 // paramHeader is an argument that is sent as a header too (x-mcp-header,
-// 2026-07-28; mcp-client.md 3.5).
+// 2026-07-28).
 type paramHeader struct {
 	path []string
 	name string // without Mcp-Param-
@@ -97,7 +97,7 @@ const (
 
 // headerValue is s as it stands in a header: itself if it is printable ASCII
 // without white space around it and does not look encoded, otherwise base64
-// between markers (mcp-client.md 3.4).
+// between markers (2026-07-28, basic/transports).
 func headerValue(s string) string {
 	plain := strings.TrimSpace(s) == s && !(strings.HasPrefix(s, sentinelBegin) && strings.HasSuffix(s, sentinelEnd))
 	for i := range len(s) {

@@ -166,8 +166,8 @@ func (h *httpConn) abandoned(ctx context.Context, r *request, id int64, at httpS
 
 // post sends a body. It follows what redirections may be followed, answers a
 // refusal by a fresh token, and repeats on a connection of its own what was
-// lost with one that was kept, each for requests that may be sent again
-// (mcp-client.md 3.6); a call is one only as long as none of it has left.
+// lost with one that was kept, each for requests that may be sent again;
+// a call is one only as long as none of it has left.
 func (h *httpConn) post(ctx context.Context, r *request, body []byte, at httpState) (*http.Response, error) {
 	h.in.wire('>', body)
 	renewed := 0

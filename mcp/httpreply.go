@@ -61,7 +61,7 @@ func (x *exchangeReader) read(res *http.Response) ([]byte, error) {
 }
 
 // body reads one response body. What it begins with decides what it is: a
-// Content-Type may be wrong, or absent (mcp-client.md section 14, 11).
+// Content-Type may be wrong, or absent.
 func (x *exchangeReader) body(res *http.Response) error {
 	defer res.Body.Close()
 	r := unpacked(res)

@@ -75,7 +75,7 @@ func parseMessage(b []byte) (m message, err error) {
 
 // replyID is the number that an id stands for. Servers echo it as a string
 // too (python-sdk#1720), or as 0, which is never one of ours; that and
-// anything else says nothing (mcp-client.md section 14, 8).
+// anything else says nothing.
 func replyID(id []byte) (int64, bool) {
 	if kind(id) == '"' {
 		id = id[1 : len(id)-1]

@@ -189,7 +189,7 @@ func (m *mux) answer(msg *message) {
 	id, ok := replyID(msg.id)
 	m.mu.Lock()
 	c := m.waiting[id]
-	if !ok && len(m.waiting) == 1 { // no usable id, one candidate (mcp-client.md section 14, 8)
+	if !ok && len(m.waiting) == 1 { // no usable id, one candidate
 		for _, c = range m.waiting {
 		}
 	}

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// grant is the OAuth client-credentials grant for one server (mcp-client.md
-// section 10): its 401 leads to the protected resource metadata (RFC 9728),
+// grant is the OAuth client-credentials grant for one server: its 401 leads to the protected resource metadata (RFC 9728),
 // that to the authorization server (RFC 8414), and that to a token. It is used
 // by one goroutine at a time.
 type grant struct {

@@ -15,8 +15,7 @@ const (
 // outbox sends the responses to what a server asks, beside everything else: a
 // pipe that is full because the server waits for us to read must not stop the
 // reading. A server may ask without end and take no answer; what would go
-// beyond maxUnread is dropped then (mcp-client.md section 11: bounds
-// everywhere).
+// beyond maxUnread is dropped then.
 type outbox struct {
 	send  func(response []byte) // bounded in time
 	start func(func())          // runs a sender

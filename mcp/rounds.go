@@ -14,7 +14,7 @@ const (
 )
 
 // rounds sends a request and answers what the server asks on the way
-// (multi round-trip requests, mcp-client.md 3.7): each round is a new request
+// (multi round-trip requests of 2026-07-28): each round is a new request
 // with the same params, the answers, and the server's state byte for byte.
 func (s *Session) rounds(ctx context.Context, r *request) ([]byte, error) {
 	s.flying.begin(s.life)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Limits on a tool's schema (security.md D.9, mcp-client.md section 11).
+// Limits on a tool's schema.
 const (
 	maxSchema      = 256 << 10
 	maxSchemaNodes = 10_000
@@ -17,8 +17,7 @@ const (
 const emptySchema = `{"type":"object","properties":{}}`
 
 // OfferedSchema is the schema under which a model sees a tool: raw itself if
-// every provider takes it, otherwise a copy with what they refuse repaired
-// (mcp-client.md 7.2): a root that is an object with properties, and no
+// every provider takes it, otherwise a copy with what they refuse repaired: a root that is an object with properties, and no
 // composition at the root. What was left out is said in the note, one line to
 // be appended to the tool's description. raw is nil or valid JSON.
 func OfferedSchema(raw json.RawMessage) (schema json.RawMessage, note string) {

@@ -155,7 +155,7 @@ const (
 
 // listen reads the event stream that is tied to no request, where some legacy
 // servers send their questions. It is never needed for anything else, so
-// nothing that happens to it is a failure (mcp-client.md 4.2).
+// nothing that happens to it is a failure.
 func (h *httpConn) listen() {
 	opened := make(chan struct{})
 	var once sync.Once
