@@ -41,3 +41,13 @@ func keepOwner(f *os.File, info fs.FileInfo) {
 
 // syncDir makes a rename in d last.
 func syncDir(d *os.File) error { return d.Sync() }
+
+// lockFile locks a file for as long as it is open. A file system without locks
+// gives none.
+func lockFile(f *os.File) { syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+
+// isAbandoned says whether nobody has a lock on f; it is false where the file
+// system has no locks.
+func isAbandoned(f *os.File) bool {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil
+}

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -136,67 +135,31 @@ func (v *view) mayWrite(asked, rel string) error {
 	return nil
 }
 
-// replace puts a new file in the place of what is there, or of nothing. Who
-// reads sees the old or the new content. Neither a link nor another name of
-// the old file is written through. The mode is kept.
-func (p *place) replace(ctx context.Context, content []byte) (err error) {
+// replace puts a new file in the place of what is there, or of nothing. The
+// mode is kept.
+func (p *place) replace(ctx context.Context, content []byte) error {
 	if err := p.v.mayWrite(p.asked, p.rel); err != nil {
 		return err
 	}
-	mode := fs.FileMode(0o666) // less the umask
 	if p.info != nil {
 		if err := p.regular(); err != nil {
 			return err
 		}
-		mode = 0o600
 	}
-	name := ".toolpipe-" + rand.Text() + ".tmp"
-	f, err := p.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return fmt.Errorf("%q: %w", p.asked, reason(err))
-	}
-	defer func() {
-		if err != nil {
-			p.dir.Remove(name)
-			err = fmt.Errorf("%q is as it was: %w", p.asked, reason(err))
+	r := replacement{dir: p.dir, name: p.name, old: p.info, mode: 0o666}
+	err := r.write(content, func() error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-	}()
-	if err := p.fill(f, content); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err := p.unchanged(); err != nil {
-		return err
-	}
-	if err := p.dir.Rename(name, p.name); err != nil {
-		return err
-	}
-	if d, err := p.dir.Open("."); err == nil {
-		syncDir(d)
-		d.Close()
+		return p.unchanged()
+	})
+	switch {
+	case errors.Is(err, errOvertaken):
+		return fmt.Errorf("%q: %w", p.asked, err)
+	case err != nil:
+		return fmt.Errorf("%q is as it was: %w", p.asked, reason(err))
 	}
 	return nil
-}
-
-// fill writes content, gives f the owner and mode of what it replaces and
-// waits for the disk.
-func (p *place) fill(f *os.File, content []byte) error {
-	if _, err := f.Write(content); err != nil {
-		return err
-	}
-	if p.info != nil {
-		keepOwner(f, p.info)
-		if err := f.Chmod(p.info.Mode().Perm()); err != nil {
-			return err
-		}
-	}
-	return f.Sync()
 }
 
 // unchanged says whether what is to be replaced is still what was found.

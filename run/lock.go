@@ -9,10 +9,11 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"toolpipe/mcp"
 )
 
 // A lock pins what servers tell the model about themselves: the definition of
@@ -149,7 +150,7 @@ func (r *runner) writeLock() error {
 		}
 	}
 	path := r.cfg.ToolsLock
-	if err := writeAtomically(path, append(out, "}\n"...)); err != nil {
+	if err := mcp.ReplaceFile(path, append(out, "}\n"...)); err != nil {
 		return openError("--tools-lock", path, err)
 	}
 	r.face.notef("%s: locked %s", path, countLocks(locks))
@@ -175,28 +176,6 @@ func sortLocks(all []lockedItem) {
 	slices.SortFunc(all, func(a, b lockedItem) int {
 		return cmp.Or(strings.Compare(a.list, b.list), strings.Compare(a.name, b.name))
 	})
-}
-
-func writeAtomically(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".toolpipe-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
 }
 
 // readLock reads a lock file; its digests must fit what it says.
