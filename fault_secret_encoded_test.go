@@ -187,5 +187,5 @@ stderr 'web'`)
 	s := newFault(t, "")
 	s.begin("env PROXY_PASSWORD=canary")
 	s.env["HTTP_PROXY"] = "http://me:" + s.canaries["PROXY_PASSWORD"] + "@127.0.0.1:port /"
-	s.do("toolpipe -vv --insecure-http model.test --base-url http://model.test/v1 hi\nstatus 2 3")
+	s.do("toolpipe -vv --insecure-http model.test --base-url http://model.test/v1 hi\nstatus 3")
 }

@@ -124,6 +124,7 @@ func (v *veil) hidden(e Event) Event {
 	case *ProgressEvent:
 		c := *e
 		c.ID, c.Message = text(e.ID), text(e.Message)
+		c.Progress, c.Total = content.HideJSON(e.Progress), content.HideJSON(e.Total)
 		return &c
 	case *ResultEvent:
 		c := *e

@@ -2,6 +2,10 @@ package run
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,5 +54,53 @@ func TestEndHidesSecrets(t *testing.T) {
 	e := r.endEvent(usageError([]string{"try abcdefgh-1234"}, "the approver said abcdefgh-1234"))
 	if e.Err.Message != "the approver said [secret]" || e.Err.Hints[0] != "try [secret]" {
 		t.Errorf("%q %q", e.Err.Message, e.Err.Hints)
+	}
+}
+
+// ourWords are the fields of events that hold words of ours or of the user's
+// own flags and config, and nothing that a model or a server said.
+var ourWords = []string{
+	"StartEvent.Version", "StartEvent.Model", "StartEvent.API", "StartEvent.Policy", "ApprovalEvent.Decision", "ApprovalEvent.By",
+	"ResultEvent.Status", "WarningEvent.Code", "WarningEvent.Server", "ToolEvent.Server", "ToolEvent.Verdict", "ToolEvent.Rule",
+	"ListedServerEvent.Name", "ListedServerEvent.Transport", "ListedServerEvent.Status", "ItemEvent.Kind", "ItemEvent.Server",
+	"ExplanationEvent.Name", "ExplanationEvent.ID", "ExplanationEvent.Decision", "ExplanationEvent.By", "ExplanationEvent.Rule", "EndEvent.Status",
+}
+
+// TestVeilCoversEvents: no field of any event passes with a secret.
+func TestVeilCoversEvents(t *testing.T) {
+	const word = "abcdefgh-1234"
+	set := &secrets.Set{}
+	set.Add(word)
+	for _, e := range everyEvent {
+		kind := reflect.TypeOf(e.event).Elem()
+		for _, field := range reflect.VisibleFields(kind) {
+			name := kind.Name() + "." + field.Name
+			event := reflect.New(kind)
+			to := event.Elem().FieldByIndex(field.Index)
+			switch {
+			case field.Anonymous || slices.Contains(ourWords, name):
+				continue
+			case to.Kind() == reflect.String:
+				to.SetString(word)
+			case to.Type() == reflect.TypeFor[json.RawMessage]() || field.Name == "TextJSON":
+				to.SetBytes([]byte(`"` + word + `"`))
+			case to.Type() == reflect.TypeFor[[]byte]():
+				to.SetBytes([]byte(word))
+			default:
+				continue
+			}
+			if name == "ItemEvent.Arguments" {
+				event.Elem().FieldByName("Kind").SetString("prompt")
+			}
+			v := veil{set: set}
+			var got []byte
+			v.pass(event.Interface().(Event), func(e Event) { got = e.appendJSON(got) })
+			if bytes.Contains(got, []byte(word)) || !bytes.Contains(got, []byte(secrets.Mark)) {
+				t.Errorf("%s: %s", name, got)
+			}
+			if given := event.Elem().FieldByIndex(field.Index); !strings.Contains(fmt.Sprintf("%s", given.Interface()), word) {
+				t.Errorf("%s: the event itself was changed", name)
+			}
+		}
 	}
 }
