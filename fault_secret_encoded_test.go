@@ -88,6 +88,8 @@ event end.text '~^The answer is .*\[secret\].*\.$'
 grep 'The answer is .*\[secret\]' tape
 grep 'model < data: .*I think .*\[secret\]' stderr
 grep 'fs > .*tools/call.*\[secret\]' stderr
+toolpipe -o ndjson -y --replay tape --mcp-config servers.json hi
+event end.text '~^The answer is .*\[secret\].*\.$'
 toolpipe -o text -y --base-url $URL --mcp-config servers.json hi
 stdout '^The answer is .*\[secret\].*\.$'
 toolpipe -o json -y --base-url $URL --mcp-config servers.json hi
