@@ -15,6 +15,7 @@ type Policy struct {
 	Otherwise       Decision // Ask or Deny; of several files the strictest counts
 	OtherwiseOrigin string   // "ci.json:2"; "" when the file does not say
 	SHA256          string   // of the file's bytes, in hexadecimal
+	Warnings        []string // of rules that allow more than they seem to
 }
 
 // MaxPolicy is how large a policy file may be.
@@ -24,8 +25,9 @@ const MaxPolicy = 4 << 20
 // problem, made by errorAt.
 type policyReader struct {
 	document
-	path string
-	line struct{ offset, number int } // the last line counted: lines are counted once
+	path     string
+	warnings []string
+	line     struct{ offset, number int } // the last line counted: lines are counted once
 }
 
 // ParsePolicy reads the text of the policy file at path (DESIGN part 5): strict
@@ -46,6 +48,7 @@ func ParsePolicy(path string, data []byte) (*Policy, error) {
 	if err := p.policy(policy); err != nil {
 		return nil, err
 	}
+	policy.Warnings = p.warnings
 	return policy, nil
 }
 
@@ -105,7 +108,7 @@ func (p *policyReader) rules(at int) ([]Rule, error) {
 	return rules, nil
 }
 
-const ruleKeys = "decision, server, tool, arguments, others, reason, examples, optional"
+const ruleKeys = "decision, server, tool, arguments, others, reason, examples, optional, script_pattern"
 
 func (p *policyReader) rule(at int) (Rule, error) {
 	r := Rule{By: "policy", Origin: p.origin(at)}
@@ -113,7 +116,8 @@ func (p *policyReader) rule(at int) (Rule, error) {
 		return r, p.errorAt(p.nodes[at].start, "a rule is an object")
 	}
 	var decision, others bool
-	var examples int
+	var examples, arguments int
+	var scriptPattern bool
 	for i := range p.children(at) {
 		var err error
 		switch string(p.key(i)) {
@@ -125,6 +129,7 @@ func (p *policyReader) rule(at int) (Rule, error) {
 		case "tool":
 			r.tools, err = p.globs(i)
 		case "arguments":
+			arguments = i
 			r.arguments, err = p.argumentTests(i)
 		case "others":
 			others = true
@@ -136,10 +141,9 @@ func (p *policyReader) rule(at int) (Rule, error) {
 		case "examples":
 			examples = i
 		case "optional":
-			r.optional = p.nodes[i].kind == 't'
-			if p.nodes[i].kind != 't' && p.nodes[i].kind != 'f' {
-				err = p.errorAt(p.nodes[i].start, "optional is true or false")
-			}
+			r.optional, err = p.boolean(i)
+		case "script_pattern":
+			scriptPattern, err = p.boolean(i)
 		default:
 			err = p.unknownKey(i, ruleKeys)
 		}
@@ -150,10 +154,26 @@ func (p *policyReader) rule(at int) (Rule, error) {
 	if err := p.complete(at, &r, decision, others); err != nil {
 		return r, err
 	}
+	if r.Decision == Allow && arguments > 0 {
+		if err := p.scriptPattern(arguments, &r); err != nil && !scriptPattern {
+			return r, err
+		}
+		if w := p.runnerWarning(arguments, &r); w != "" {
+			p.warnings = append(p.warnings, w)
+		}
+	}
 	if examples > 0 {
 		return r, p.examples(examples, &r)
 	}
 	return r, nil
+}
+
+func (p *policyReader) boolean(at int) (bool, error) {
+	kind := p.nodes[at].kind
+	if kind != 't' && kind != 'f' {
+		return false, p.errorAt(p.nodes[at].start, "%s is true or false", p.key(at))
+	}
+	return kind == 't', nil
 }
 
 // complete checks what a rule must have.

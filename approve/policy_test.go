@@ -39,6 +39,7 @@ func TestPolicyErrors(t *testing.T) {
 		{rule(`"arguments":{},"others":"all"`), `others is "any"`},
 		{rule(`"reason":""`), "reason is a string that is not empty"},
 		{rule(`"optional":"yes"`), "optional is true or false"},
+		{rule(`"script_pattern":"yes"`), "script_pattern is true or false"},
 		{rule(`"arguments":[]`), "arguments is an object"},
 		{rule(`"arguments":{"a":"x"}`), "a test is an object with one key of: equals"},
 		{rule(`"arguments":{"a":{}}`), "a test is an object with one key of"},
@@ -78,6 +79,67 @@ func TestPolicyErrors(t *testing.T) {
 		_, err := ParsePolicy("p.json", []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\n got  %v\n want %s", c.text, err, c.want)
+		}
+	}
+}
+
+// A pattern over what a shell reads cannot hold in a rule that allows.
+func TestScriptPattern(t *testing.T) {
+	for rule, refused := range map[string]bool{
+		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"glob":"git *"}}`:                        true,
+		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"regex":"git [a-z]+"}}`:                  true,
+		`"decision":"allow","server":["x","s*"],"tool":"*","arguments":{"cwd":{"under":"."},"script":{"glob":"ls"}}`:              true,
+		`"decision":"allow","server":"*","tool":"*","arguments":{"*":{"glob":"**"}}`:                                              true,
+		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"glob":"git *"}},"script_pattern":true`:  false,
+		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"glob":"git *"}},"script_pattern":false`: true,
+		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"one_of":["make","make test"]}}`:         false,
+		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"cwd":{"glob":"*"},"argv":{"words":["ls"]}}`:       false,
+		`"decision":"deny","server":"shell","tool":"run_command","arguments":{"script":{"glob":"*curl*"}}`:                        false,
+		`"decision":"ask","server":"shell","tool":"run_command","arguments":{"script":{"glob":"git *"}}`:                          false,
+		`"decision":"allow","server":"fs","tool":"run_command","arguments":{"script":{"glob":"*"}}`:                               false,
+	} {
+		_, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{`+rule+`}]}`))
+		if refused != (err != nil) || refused && (!strings.HasPrefix(err.Error(), "p.json:1:") || !strings.Contains(err.Error(), `"argv":{"words":`) || !strings.Contains(err.Error(), `"script_pattern":true`)) {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+}
+
+// A rule that lists words and allows a program that runs others is warned of.
+func TestRunnerWarnings(t *testing.T) {
+	for arguments, runner := range map[string]string{
+		`"argv":{"words":[["sh"],["-c"],["ls"]]}`:                                            "sh -c",
+		`"argv":{"words":[["ls","/bin/bash"],["-l","-ec"],["x"]]}`:                           "/bin/bash -ec",
+		`"argv":{"words":["python3.12",["-V","-c"],"x"]}`:                                    "python3.12 -c",
+		`"argv":{"words":["node","--eval","x"]}`:                                             "node --eval",
+		`"argv":{"words":["find",".",["-name","-exec"],"x",";"]}`:                            "find -exec",
+		`"argv":{"words":[["git","env"],["status","x"]]}`:                                    "env",
+		`"argv":{"words":["xargs"]}`:                                                         "xargs",
+		`"command":{"words":["sudo","ls"]}`:                                                  "sudo",
+		`"argv.0":{"equals":"sh"},"argv.1":{"equals":"-c"},"argv.2":{"glob":"**"}`:           "sh -c",
+		`"argv.0":{"one_of":["ls","python3"]},"argv.*":{"regex":".*"}`:                       "python3 -c",
+		`"argv.0":{"one_of":["ls","python"]},"argv.*":{"regex":".*"}`:                        "python -c",
+		`"argv.0":{"equals":"find"}`:                                                         "",
+		`"argv.0":{"equals":"find"},"argv.1":{"glob":"*"},"argv.2":{"glob":"*"}`:             "find -exec",
+		`"argv.*":{"glob":"*"}`:                                                              "sh -c",
+		`"cwd":{"under":"."},"argv.*":{"regex":"env|[a-z]+-[a-z-]+"}`:                        "env",
+		`"argv":{"words":[["ls"],["-l","-c"]]}`:                                              "",
+		`"argv":{"words":["sh","build.sh"]}`:                                                 "",
+		`"argv":{"words":["python3","-V"]}`:                                                  "",
+		`"argv":{"words":["find",".","-name","x"]}`:                                          "",
+		`"argv":{"words":[]}`:                                                                "",
+		`"argv.0":{"equals":"sh"},"argv.1":{"equals":"-c"},"argv.2":{"equals":"make"}`:       "",
+		`"argv.0":{"equals":"git"},"argv.1":{"one_of":["log","diff"]},"argv.*":{"glob":"*"}`: "",
+		`"path":{"glob":"*"}`:                                                                "",
+	} {
+		p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[`+"\n"+`{"decision":"allow","server":"shell","tool":"run_command","arguments":{`+arguments+`}}]}`))
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case runner == "" && len(p.Warnings) > 0:
+			t.Errorf("%s: %q", arguments, p.Warnings)
+		case runner != "" && (len(p.Warnings) != 1 || !strings.HasPrefix(p.Warnings[0], `p.json:2: this rule allows "`+runner+`"`)):
+			t.Errorf("%s: %q, not of %q", arguments, p.Warnings, runner)
 		}
 	}
 }

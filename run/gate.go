@@ -47,6 +47,9 @@ func (r *runner) makeGate() (*approve.Gate, error) {
 		if err != nil {
 			return nil, usage("%v", err)
 		}
+		for _, w := range p.Warnings {
+			r.warn("policy_runner", "", w)
+		}
 		g.Rules = append(g.Rules, p.Rules...)
 		if p.Otherwise < g.Otherwise {
 			g.Otherwise, g.OtherwiseOrigin = p.Otherwise, p.OtherwiseOrigin
