@@ -168,7 +168,7 @@ func isNumber(v []byte) bool {
 // callError says what is known about a call that has no result.
 func (s *Session) callError(err error) *CallError {
 	e := &CallError{Cause: err, Message: err.Error()}
-	defer func() { e.Message = s.tell.hide(e.Message) }()
+	defer func() { e.Message = capped(s.tell.hide(e.Message), maxTold) }()
 	if failed, ok := errors.AsType[*rpcError](err); ok {
 		e.RPC, e.Code, e.Message = true, failed.code, failed.message
 		switch failed.code {

@@ -87,7 +87,7 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	case tried == "start" && !errors.Is(err, errDirectory):
 		e.Hint = s.startHint()
 	}
-	e.Message, e.Hint, e.Stderr = s.tell.hide(e.Message), s.tell.hide(e.Hint), s.tell.hide(e.Stderr)
+	e.Message, e.Hint, e.Stderr = capped(s.tell.hide(e.Message), maxTold), capped(s.tell.hide(e.Hint), maxTold), s.tell.hide(e.Stderr)
 	return e
 }
 

@@ -17,9 +17,10 @@ const (
 const emptySchema = `{"type":"object","properties":{}}`
 
 // OfferedSchema is the schema under which a model sees a tool: raw itself if
-// every provider takes it, otherwise a copy with what they refuse repaired: a root that is an object with properties, and no
-// composition at the root. What was left out is said in the note, one line to
-// be appended to the tool's description. raw is nil or valid JSON.
+// every provider takes it, otherwise a copy with what they refuse repaired: a
+// root that is an object with properties, and no composition at the root. What
+// was left out is said in the note, one line to be appended to the tool's
+// description. raw is nil or valid JSON.
 func OfferedSchema(raw json.RawMessage) (schema json.RawMessage, note string) {
 	if kind(raw) != '{' {
 		return json.RawMessage(emptySchema), ""

@@ -9,6 +9,10 @@ import (
 	"toolpipe/stream/secrets"
 )
 
+// maxTold bounds what is told of a server in one warning, log line or error:
+// the server's own text stands in them.
+const maxTold = 64 << 10
+
 // teller calls the hooks, never after stop, and keeps secrets out of what it
 // passes on: a server may say them back anywhere.
 type teller struct {
@@ -51,7 +55,7 @@ func (t *teller) warn(code, message string) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.hooks.Warning != nil && !t.stopped {
-		t.hooks.Warning(code, t.hide(message))
+		t.hooks.Warning(code, capped(t.hide(message), maxTold))
 	}
 }
 
@@ -59,7 +63,7 @@ func (t *teller) log(line string) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.hooks.Log != nil && !t.stopped {
-		t.hooks.Log(t.hide(line))
+		t.hooks.Log(capped(t.hide(line), maxTold))
 	}
 }
 
