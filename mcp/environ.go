@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// childNames pass to every child (mcp-client.md section 6): enough to find
-// programs, a home, a language, a proxy and the certificates to trust.
-// Loader and interpreter variables are absent on purpose (security.md S6).
+// childName tells what passes to every child: enough to find programs, a
+// home, a language, a proxy and the certificates to trust. Variables of loaders
+// and interpreters are absent: they would run code of whoever set them.
 func childName(name string) bool {
 	switch name {
 	case "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ",
@@ -75,8 +75,7 @@ func absolutePath(path string) []string {
 
 // LookPath finds a program as the shell would in the PATH of environ, the
 // last one given, except that empty and relative elements are skipped, and a
-// name with a slash must be absolute (security.md R5). The error names the
-// program.
+// name with a slash must be absolute. The error names the program.
 func LookPath(name string, environ []string) (string, error) {
 	if name == "" {
 		return "", errors.New("no program given")

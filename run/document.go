@@ -46,7 +46,7 @@ func parseDocument(name string, data []byte) (value, error) {
 }
 
 // readDocument reads a file that names what may run; what is the flag or key
-// that names the file (DESIGN part 7).
+// that names the file.
 func readDocument(what, path string, warn warner) (value, error) {
 	data, err := ruleFile.read(what, path, 16<<20, warn)
 	if err != nil {

@@ -126,13 +126,13 @@ func (b *toolbox) locks() []lockedItem {
 func (r *runner) writeLock() error {
 	locks := r.box.locks()
 	out := []byte(`{"version":1`)
+	counts := map[string]int{}
 	for _, list := range []string{"servers", "tools"} {
-		count := 0
 		for _, l := range locks {
 			if l.list != list {
 				continue
 			}
-			if count++; count == 1 {
+			if counts[list]++; counts[list] == 1 {
 				out = append(out, `,"`+list+`":[`...)
 			} else {
 				out = append(out, ',')
@@ -143,7 +143,7 @@ func (r *runner) writeLock() error {
 			out = append(append(o.b, ','), l.body()[1:]...)
 		}
 		switch {
-		case count > 0:
+		case counts[list] > 0:
 			out = append(out, "\n]"...)
 		case list == "tools":
 			out = append(out, `,"tools":[]`...)
@@ -153,23 +153,8 @@ func (r *runner) writeLock() error {
 	if err := mcp.ReplaceFile(path, append(out, "}\n"...)); err != nil {
 		return openError("--tools-lock", path, err)
 	}
-	r.face.notef("%s: locked %s", path, countLocks(locks))
+	r.face.notef("%s: locked tools: %d, instructions of servers: %d", path, counts["tools"], counts["servers"])
 	return nil
-}
-
-// countLocks says how much is locked.
-func countLocks(all []lockedItem) string {
-	servers := 0
-	for _, l := range all {
-		if l.list == "servers" {
-			servers++
-		}
-	}
-	text := "tools: " + strconv.Itoa(len(all)-servers)
-	if servers > 0 {
-		text += ", servers' instructions: " + strconv.Itoa(servers)
-	}
-	return text
 }
 
 func sortLocks(all []lockedItem) {

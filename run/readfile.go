@@ -19,12 +19,12 @@ type fileKind uint8
 const (
 	plainFile fileKind = iota // its content grants nothing: whatever can be read
 	keyFile                   // a pipe, or a file that not everybody can write to
-	ruleFile                  // it names what may run: as keyFile, but no pipe (security.md R4)
+	ruleFile                  // it names what may run: as keyFile, but no pipe
 )
 
 // readFile reads a file that may make us wait: a FIFO without a writer, a
-// pipe that does not end. Neither --timeout nor a signal waits for that
-// (DESIGN part 7); the read is then left behind.
+// pipe that does not end. Neither --timeout nor a signal waits for that; the
+// read is then left behind.
 func readFile(ctx context.Context, what, path string, limit int64, kind fileKind) ([]byte, error) {
 	return waitFor(ctx, func() ([]byte, error) { return kind.read(what, path, limit, nil) })
 }
