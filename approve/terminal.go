@@ -104,48 +104,67 @@ func (t *Terminal) hold(ctx context.Context) (opened *tty, release func(), err e
 			return nil, nil, err
 		}
 	}
-	if opened, err = t.open(ctx); err != nil {
+	if opened, err = t.open(); err != nil {
 		t.asking.Unlock()
 		return nil, nil, err
 	}
 	if t.Before != nil {
 		t.Before()
 	}
-	return opened, func() {
+	release = func() {
 		if t.After != nil {
 			t.After()
 		}
 		opened.close()
 		t.asking.Unlock()
-	}, nil
+	}
+	if err := queue(ctx, opened); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return opened, release, nil
 }
 
-// open opens the terminal if somebody is there to be asked, as soon as no other
-// program of our process group asks there: they share the foreground.
-func (t *Terminal) open(ctx context.Context) (opened *tty, err error) {
+// open opens the terminal if somebody is there to be asked.
+func (t *Terminal) open() (*tty, error) {
 	path := t.Path
 	if path == "" {
 		path = "/dev/tty"
 	}
-	if opened, err = openTTY(path); err != nil {
+	opened, err := openTTY(path)
+	if err != nil {
 		return nil, nobody("no terminal")
 	}
-	for deadline := time.Now().Add(maxQueue); ; {
-		switch {
-		case !opened.foreground():
-			err = nobody("not in the foreground of the terminal")
-		case opened.lock():
-			return opened, nil
-		case time.Now().After(deadline):
-			err = nobody("another program asks on this terminal")
-		default:
-			err = sleep(ctx, tick)
+	if !opened.foreground() {
+		opened.close()
+		return nil, nobody("not in the foreground of the terminal")
+	}
+	return opened, nil
+}
+
+// queue waits until no other program of our process group asks on the terminal:
+// they share the foreground.
+func queue(ctx context.Context, tty *tty) error {
+	for deadline := time.Now().Add(maxQueue); !tty.lock(); {
+		if time.Now().After(deadline) {
+			return nobody("another program asks on this terminal")
 		}
-		if err != nil {
-			opened.close()
-			return nil, err
+		if err := sleep(ctx, tick); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// Busy tells whether another program of our process group asks on the terminal,
+// where nobody else should draw then.
+func (t *Terminal) Busy() bool {
+	opened, err := t.open()
+	if err != nil {
+		return false
+	}
+	defer opened.close()
+	return opened.locked()
 }
 
 // question draws and reads until there is an answer, an error or a cancelled ctx.

@@ -27,8 +27,11 @@ func (t *tty) flushInput() error {
 	return t.ioctl(syscall.TIOCFLUSH, unsafe.Pointer(&read))
 }
 
-// setLock takes a lock of the process: these systems have no other of a range.
-const setLock = syscall.F_SETLK
+// The locks belong to the process: these systems have no others of a range.
+const (
+	setLock = syscall.F_SETLK
+	getLock = syscall.F_GETLK
+)
 
 // device returns "": the name behind /dev/tty is not known here. Where the
 // system locks devices at all, processes meet at the number of their group.

@@ -38,8 +38,11 @@ func (t *tty) flushInput() error {
 	return nil
 }
 
-// setLock is F_OFD_SETLK: the lock belongs to the open file, not the process.
-const setLock = 37
+// The locks belong to the open file, not to the process.
+const (
+	setLock = 37 // F_OFD_SETLK
+	getLock = 36 // F_OFD_GETLK
+)
 
 // device returns the path and the number of the pseudo-terminal that t is, ""
 // for a terminal of another kind.

@@ -54,9 +54,20 @@ func openTTY(path string) (*tty, error) {
 // middle of its question holds up nobody. Where the system locks no devices,
 // everybody asks at once.
 func (t *tty) lock() bool {
-	group := syscall.Flock_t{Type: syscall.F_WRLCK, Start: int64(syscall.Getpgrp()), Len: 1}
+	group := lockOfGroup()
 	err := syscall.FcntlFlock(uintptr(t.fd), setLock, &group)
 	return !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EACCES)
+}
+
+// locked tells whether somebody else in our process group has the lock.
+func (t *tty) locked() bool {
+	group := lockOfGroup()
+	return syscall.FcntlFlock(uintptr(t.fd), getLock, &group) == nil && group.Type != syscall.F_UNLCK
+}
+
+// lockOfGroup is a lock on the byte that has our process group's number.
+func lockOfGroup() syscall.Flock_t {
+	return syscall.Flock_t{Type: syscall.F_WRLCK, Start: int64(syscall.Getpgrp()), Len: 1}
 }
 
 func (t *tty) close() { _ = syscall.Close(t.fd) }

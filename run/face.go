@@ -66,6 +66,13 @@ func newFace(c *Config, s Streams) *face {
 	return f
 }
 
+// yieldTo makes the live line wait while another program asks on the terminal.
+func (f *face) yieldTo(busy func() bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.live.busy = busy
+}
+
 // colored tells whether stderr gets colours.
 func (c *Config) colored(s Streams) bool {
 	return c.Color == "always" || c.Color != "never" && s.ErrTerminal && c.getenv("NO_COLOR") == "" && !c.dumbTerminal()

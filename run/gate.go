@@ -89,6 +89,7 @@ func (r *runner) configRules() []approve.Rule {
 // terminal is the way to ask a person, with the reason when there is none.
 func (r *runner) terminal() *approve.Terminal {
 	t := &approve.Terminal{Before: r.face.pause, After: r.face.resume, Color: r.face.color, Resumed: r.cfg.Resumed}
+	r.face.yieldTo(t.Busy)
 	switch {
 	case r.cfg.NoInput:
 		t.Disabled = "--no-input was given"

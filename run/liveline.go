@@ -28,6 +28,7 @@ type liveLine struct {
 	ticking bool   // a goroutine draws it
 
 	background func() (background, stops bool) // nil: never
+	busy       func() bool                     // another program asks on the terminal; nil: none
 }
 
 const (
@@ -39,11 +40,10 @@ const (
 const eraseLine = "\r\x1b[J"
 
 func (l *liveLine) start(what string) {
-	*l = liveLine{enabled: l.enabled, paused: l.paused, ticking: l.ticking, shown: l.shown, background: l.background, what: what, since: time.Now()}
+	*l = liveLine{enabled: l.enabled, paused: l.paused, ticking: l.ticking, shown: l.shown, background: l.background, busy: l.busy, what: what, since: time.Now()}
 }
 
-// erase takes the line away, where it is still ours: in the background the
-// cursor's line is the user's command line.
+// erase takes the line away, where it is still ours.
 func (l *liveLine) erase(w io.Writer) {
 	if l.shown != "" && !l.away() {
 		io.WriteString(w, eraseLine)
@@ -51,12 +51,15 @@ func (l *liveLine) erase(w io.Writer) {
 	l.shown = ""
 }
 
+// away tells whether the cursor's line is not ours: in the background it is the
+// user's command line, and while another program of this job asks, its question.
 func (l *liveLine) away() bool {
-	if l.background == nil {
-		return false
+	if l.background != nil {
+		if background, _ := l.background(); background {
+			return true
+		}
 	}
-	background, _ := l.background()
-	return background
+	return l.busy != nil && l.busy()
 }
 
 // received counts a delta of a reply; what it is says what the model does.
@@ -122,10 +125,10 @@ func (f *face) tickOnce() (goesOn bool) {
 
 // redraw brings the end of the screen up to date. The caller holds mu.
 func (f *face) redraw(now time.Time) {
-	if f.writing || f.half || f.mid || now.Sub(f.wrote) < liveAfter || f.live.away() {
+	if f.writing || f.half || f.mid || now.Sub(f.wrote) < liveAfter || f.live.paused || f.live.away() {
 		return // others' text is being written there, or waits for its line's rest
 	}
-	if f.framed && len(f.frames) > 0 && !f.live.paused && now.Sub(f.live.since) >= liveAfter {
+	if f.framed && len(f.frames) > 0 && now.Sub(f.live.since) >= liveAfter {
 		f.openFrame(f.frames[0])
 	}
 	f.live.draw(f.w, now, f.fit, func(s string) string { return f.paint(dim, s) })
