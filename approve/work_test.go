@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -97,6 +98,25 @@ func TestDecideTakesSoMuchWork(t *testing.T) {
 	c.Arguments = []byte(`{"a":"aaa"}`)
 	if v, err := g.Decide(t.Context(), c); err != nil || v.Outcome != Allowed {
 		t.Errorf("the next call: %+v, %v", v, err)
+	}
+}
+
+// Without work left nobody knows which paths are denied: all are.
+func TestDeniedPathsStops(t *testing.T) {
+	h := laborious[0]
+	g := &Gate{Rules: manyRules(t, 40, "deny", h.test), Otherwise: Ask}
+	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny","server":"*","tool":"*","arguments":{"a":`+h.test+`,"path":{"under":"/secret"}}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Rules = append(g.Rules, p.Rules...)
+	c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"path":"/x","a":` + h.argument + `}`), Root: "/"}
+	if got := g.DeniedPaths(&after{t.Context(), 20}, c, "path"); !slices.Equal(got, []string{"/"}) {
+		t.Errorf("%q", got)
+	}
+	c.Arguments = []byte(`{"path":"/x","a":"aaa"}`)
+	if got := g.DeniedPaths(t.Context(), c, "path"); len(got) > 0 {
+		t.Errorf("it does not say so of short arguments: %q", got)
 	}
 }
 
