@@ -12,7 +12,7 @@ const maxMarks = 2
 // Unsafe reports whether r can disturb a terminal or deceive who reads it:
 // control, C1, bidi, zero-width and tag characters, variation selectors,
 // fillers, separators other than the blank, and whatever Unicode does not
-// call printable (security.md D.8). A newline is unsafe.
+// call printable. A newline is unsafe.
 func Unsafe(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r < ' ' || r == 0x7f

@@ -40,7 +40,7 @@ func (r *runner) elicit(server string) func(context.Context, string, json.RawMes
 }
 
 // field is one property of a form: a flat object of string, number, integer,
-// boolean, or a list of choices (mcp-client.md section 8).
+// boolean, or a list of choices.
 type field struct {
 	name, kind  string
 	description string

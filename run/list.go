@@ -142,8 +142,8 @@ func (r *runner) listServers() error {
 }
 
 // target is how the server is reached, in full: a person who lists servers
-// wants to see what would be started (security.md A.2), but no value of a
-// variable (C8.11).
+// wants to see what would be started, but no value of a variable, which may be
+// a secret.
 func (c *connection) target() string {
 	switch {
 	case c.shown != "":
