@@ -63,7 +63,7 @@ func (t *teller) log(line string) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.hooks.Log != nil && !t.stopped {
-		t.hooks.Log(capped(t.hide(line), maxTold))
+		t.hooks.Log(capped(t.secrets.Wire().HideString(line), maxTold))
 	}
 }
 
@@ -84,7 +84,7 @@ func (t *teller) wire(direction byte, msg []byte) {
 	if t.stopped {
 		return
 	}
-	t.hooks.Wire(direction, t.secrets.Message().Hide(msg))
+	t.hooks.Wire(direction, t.secrets.Wire().Hide(msg))
 }
 
 // stop waits for a hook that runs.

@@ -30,7 +30,7 @@ func (c *Client) tee(res *response, in io.Reader) (io.Reader, func(error)) {
 }
 
 func (c *Client) wire(direction byte, line []byte) {
-	c.cfg.Wire(direction, c.cfg.Secrets.Message().Hide(line))
+	c.cfg.Wire(direction, c.cfg.Secrets.Wire().Hide(line))
 }
 
 func (c *Client) wireRequest(req *http.Request, b *body) {

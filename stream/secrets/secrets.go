@@ -28,41 +28,110 @@ const (
 // Set is the secrets of one run. A nil Set has none. Its methods may be called
 // concurrently.
 type Set struct {
-	mu      sync.Mutex
-	words   []string
-	minor   []string
-	content atomic.Pointer[Finder]
-	message atomic.Pointer[Finder]
+	mu                     sync.Mutex
+	content, message, wire words
+}
+
+// words are what one kind of text is searched for.
+type words struct {
+	all    []string
+	finder atomic.Pointer[Finder]
+}
+
+func (w *words) add(value string) {
+	if !slices.Contains(w.all, value) {
+		w.all = append(w.all, value)
+		w.finder.Store(newFinder(w.all))
+	}
+}
+
+// reach says where a word is hidden.
+type reach uint8
+
+const (
+	onWire reach = iota
+	inMessages
+	everywhere
+)
+
+func (s *Set) add(value string, r reach) {
+	value = strings.TrimSpace(value)
+	if len(value) < minMessage {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wire.add(value)
+	if r >= inMessages {
+		s.message.add(value)
+	}
+	if r == everywhere && len(value) >= minContent {
+		s.content.add(value)
+	}
+}
+
+// Content finds what must not show in what a model or a server says: nil for
+// nothing.
+func (s *Set) Content() *Finder {
+	if s == nil {
+		return nil
+	}
+	return s.content.finder.Load()
+}
+
+// Message finds what must not show in diagnostics.
+func (s *Set) Message() *Finder {
+	if s == nil {
+		return nil
+	}
+	return s.message.finder.Load()
+}
+
+// Wire finds what must not show in the wire log.
+func (s *Set) Wire() *Finder {
+	if s == nil {
+		return nil
+	}
+	return s.wire.finder.Load()
 }
 
 // Add makes value a secret, and the password in it if it is a URL.
 func (s *Set) Add(value string) {
-	s.add(value, true)
+	s.add(value, everywhere)
 	if u, err := url.Parse(value); err == nil && u.User != nil {
 		password, _ := u.User.Password()
-		s.add(password, true)
-		s.add(u.User.Username()+":"+password, true) // as it is sent, in base64
+		s.add(password, everywhere)
+		s.add(u.User.Username()+":"+password, everywhere) // as it is sent, in base64
 	}
 }
 
 // AddHeader makes a secret of a header's value, and of what follows its scheme.
 func (s *Set) AddHeader(name, value string) {
-	s.AddNamed(name, value)
-	if _, token, ok := strings.Cut(value, " "); ok { // Bearer, Basic, …
-		s.AddNamed(name, token)
+	_, token, _ := strings.Cut(value, " ") // Bearer, Basic, …
+	for _, v := range []string{value, token} {
+		if Named(name) {
+			s.Add(v)
+		} else {
+			s.add(v, inMessages)
+		}
 	}
 }
 
-// AddNamed makes a secret of what goes under that name to a server: a secret
-// everywhere if the name says so, else one only in diagnostics, because it may
-// as well be an ordinary word.
+// AddNamed makes a secret of the value of a variable that a server gets, if
+// its name says so. Any other stays out of the wire log.
 func (s *Set) AddNamed(name, value string) {
-	u, err := url.Parse(value)
-	if Named(name) || err == nil && u.User != nil {
+	if u, err := url.Parse(value); Named(name) && !ordinary(value) || err == nil && u.User != nil {
 		s.Add(value)
 	} else {
-		s.add(value, false)
+		s.add(value, onWire)
 	}
+}
+
+// ordinary tells whether value is nothing but words, as in AUTH_TYPE=password,
+// a path or an address, which have to stay in what a model says.
+func ordinary(value string) bool {
+	return strings.HasPrefix(value, "/") || strings.Contains(value, "://") ||
+		!strings.ContainsFunc(value, func(r rune) bool { return (r < 'a' || r > 'z') && !strings.ContainsRune("-_. ", r) })
 }
 
 // AddURL makes secrets of the parameters of a URL that are named like one.
@@ -91,14 +160,14 @@ func (s *Set) AddProxy(address string) {
 	if at < 0 {
 		return
 	}
-	s.add(address, true)
+	s.add(address, everywhere)
 	info := rest[:at]
 	for _, word := range []string{info, unescaped(info)} {
 		user, password, _ := strings.Cut(word, ":")
-		s.add(word, true)
-		s.add(user, false)
-		s.add(password, true)
-		s.add(base64.StdEncoding.EncodeToString([]byte(word)), true) // as it is sent
+		s.add(word, everywhere)
+		s.add(user, inMessages)
+		s.add(password, everywhere)
+		s.add(base64.StdEncoding.EncodeToString([]byte(word)), everywhere) // as it is sent
 	}
 }
 
@@ -118,38 +187,4 @@ func Named(name string) bool {
 		}
 	}
 	return strings.Contains(strings.ReplaceAll(name, "AUTHOR", ""), "AUTH")
-}
-
-func (s *Set) add(value string, everywhere bool) {
-	value = strings.TrimSpace(value)
-	if len(value) < minMessage {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if everywhere && len(value) >= minContent && !slices.Contains(s.words, value) {
-		s.words = append(s.words, value)
-		s.content.Store(newFinder(s.words))
-	}
-	if !slices.Contains(s.minor, value) {
-		s.minor = append(s.minor, value)
-		s.message.Store(newFinder(s.minor))
-	}
-}
-
-// Content finds what must not show in what a model or a server says: nil for
-// nothing.
-func (s *Set) Content() *Finder {
-	if s == nil {
-		return nil
-	}
-	return s.content.Load()
-}
-
-// Message finds what must not show in diagnostics.
-func (s *Set) Message() *Finder {
-	if s == nil {
-		return nil
-	}
-	return s.message.Load()
 }

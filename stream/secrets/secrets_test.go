@@ -197,6 +197,9 @@ func TestNames(t *testing.T) {
 	s := &Set{}
 	s.AddNamed("DATABASE_URL", "postgres://me:correct-horse@db/x")
 	s.AddNamed("EDITOR", "an-editor")
+	s.AddNamed("AUTH_TYPE", "kubernetes")
+	s.AddNamed("TOKEN_URL", "https://host/oauth2/token")
+	s.AddNamed("API_KEY", "k8s-key-value")
 	s.AddProxy("http://somebody:pa%73sword-1@proxy:8080")
 	s.AddProxy("otherbody:pass word@x@proxy")
 	s.AddProxy("http://me:pw@proxy:80")
@@ -207,7 +210,13 @@ func TestNames(t *testing.T) {
 	if got := s.Content().HideString("read in-the-query bWU6cHc="); got != "read "+Mark+" "+Mark {
 		t.Errorf("%q", got)
 	}
-	if got := s.Message().HideString("an-editor somebody pass word@x"); got != Mark+" "+Mark+" "+Mark {
+	if got := s.Content().HideString("kubernetes https://host/oauth2/token k8s-key-value"); got != "kubernetes https://host/oauth2/token "+Mark {
+		t.Errorf("%q", got)
+	}
+	if got := s.Wire().HideString("an-editor kubernetes"); got != Mark+" "+Mark {
+		t.Errorf("%q", got)
+	}
+	if got := s.Message().HideString("an-editor somebody pass word@x"); got != "an-editor "+Mark+" "+Mark {
 		t.Errorf("%q", got)
 	}
 }
