@@ -31,7 +31,7 @@ var imports = map[string][]string{
 
 // sseOnly is all that mcp may use of stream: there is one SSE reader, and
 // two copies would drift.
-var sseOnly = []string{"Events", "Event"}
+var sseOnly = []string{"Events", "Event", "Error", "TooLarge"}
 
 // mainOnly may be mentioned in package main alone: everything below it gets
 // plain data and streams, so a run has no hidden inputs and no second exit.

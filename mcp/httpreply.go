@@ -275,10 +275,17 @@ func (x *exchangeReader) resume() error {
 		return err
 	}
 	defer res.Body.Close()
-	if err := x.events(unpacked(res)); err != nil && (x.lastID == from || !cutOff(err)) {
+	if err := x.events(unpacked(res)); err != nil && (x.lastID == from || tooLarge(err)) {
 		return err
 	}
 	return nil
+}
+
+// tooLarge says whether an event stream ended by an event beyond the limit,
+// which comes again where it is asked for again.
+func tooLarge(err error) bool {
+	e, ok := errors.AsType[*stream.Error](err)
+	return ok && e.Kind == stream.TooLarge
 }
 
 // get opens an event stream of a legacy session.

@@ -196,7 +196,7 @@ func (h *httpConn) listenOnce(lastID *string, open func()) (wait time.Duration, 
 	wait = defaultRetry
 	x := &exchangeReader{h: h, ctx: h.life, r: &request{}, id: -1}
 	for ev, err := range stream.Events(unpacked(res), maxFrame) {
-		if err != nil && !cutOff(err) {
+		if tooLarge(err) {
 			return -1, heard
 		}
 		if err != nil {

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -79,5 +81,25 @@ func TestListenTooLarge(t *testing.T) {
 	}
 	if got := called(t, s, "t", `{}`); got != "ok" || rec.warned("server_lost") != 0 {
 		t.Errorf("the call gave %q", got)
+	}
+}
+
+// TestResumedTooLarge: nor is a stream resumed for such a message.
+func TestResumedTooLarge(t *testing.T) {
+	var n atomic.Int32
+	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
+		switch {
+		case text(r.method) == "tools/call":
+			sendSSE(w, "id: 0\nretry: 1\ndata:\n\n")
+		case r.verb == http.MethodGet:
+			sendSSE(w, fmt.Sprintf("id: %d\nretry: 1\ndata:\n\ndata: ", n.Add(1)))
+			io.WriteString(w, strings.Repeat("x", maxFrame+1))
+		default:
+			legacyWeb(w, r)
+		}
+	})
+	s, _ := connect(t, Spec{URL: web.URL})
+	if e := callFails(t, s, "t", `{}`); !e.Sent || !strings.Contains(e.Message, "longer than") || n.Load() != 1 {
+		t.Errorf("%+v after %d resumptions", e, n.Load())
 	}
 }
