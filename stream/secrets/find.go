@@ -99,6 +99,9 @@ func pairOf(a, b byte) int { return int(a)<<4&0xff0 ^ int(b)&0xfff }
 
 // find returns where text holds a secret, in order and apart.
 func (f *Finder) find(text []byte) []span {
+	if len(text) < f.shortest {
+		return nil
+	}
 	found := f.search(text)
 	if escaped := f.findEscaped(text); len(escaped) > 0 {
 		found = append(found, escaped...)
@@ -141,8 +144,9 @@ func (f *Finder) search(text []byte) (found []span) {
 // with, len(text) for none.
 func (f *Finder) begun(text []byte) int {
 	for i := max(len(text)-f.longest+1, 0); i < len(text); i++ {
+		size, last := len(text)-i, text[len(text)-1]
 		for _, n := range f.starting[text[i]] {
-			if p := f.spellings[n]; len(p) > len(text)-i && p[:len(text)-i] == string(text[i:]) {
+			if p := f.spellings[n]; len(p) > size && p[size-1] == last && p[:size] == string(text[i:]) {
 				return i
 			}
 		}

@@ -23,6 +23,9 @@ func (s *Pieces) Next(f *Finder, piece []byte) []byte {
 	if f == nil {
 		return piece
 	}
+	if len(s.text) == 0 && len(piece) < f.shortest && f.begun(piece) == len(piece) {
+		return piece // as most are
+	}
 	return s.next(f, piece, false)
 }
 
