@@ -61,7 +61,7 @@ func (g *guarded) handle(w http.ResponseWriter, r webRequest) {
 		modernWeb(w, r)
 	case r.path == "/mcp":
 		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Basic realm="x", Bearer error="invalid_token", resource_metadata=%q, scope="read write"`, base+"/meta"))
-		w.WriteHeader(401)
+		sendJSON(w, 401, r.refuse(-32001, "the token is old", ""))
 	default:
 		http.NotFound(w, nil)
 	}
@@ -102,7 +102,7 @@ func TestClientCredentials(t *testing.T) {
 	}
 	g.valid.Store("none")
 	before := len(g.web.got("tools/call"))
-	if e := callFails(t, s, "t", `{}`); e.Sent || !strings.Contains(e.Message, "call again") {
+	if e := callFails(t, s, "t", `{}`); e.Sent || e.RPC || !strings.HasSuffix(e.Message, "call again") || !strings.Contains(e.Message, "the token is old") {
 		t.Errorf("%+v", e)
 	}
 	if got := called(t, s, "t", `{}`); got != "ok" || len(g.web.got("tools/call")) != before+2 {

@@ -191,7 +191,7 @@ func (h *httpConn) post(ctx context.Context, r *request, body []byte, at httpSta
 			if h.auth.renew(ctx, strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "), e) != nil {
 				return nil, &undelivered{cause: e}
 			}
-			return nil, &undelivered{cause: fmt.Errorf("%w; the call was not run; another token was fetched, call again", e)}
+			return nil, &undelivered{cause: fmt.Errorf("%v; the call was not run; another token was fetched, call again", e)}
 		case res.StatusCode >= 300 && res.StatusCode < 400:
 			e := h.failure(res)
 			to, err := h.redirected(at.url, e)
