@@ -14,16 +14,16 @@ const maxQuestions = 16
 
 const declined = `{"action":"decline"}`
 
-// inFlight counts the requests of ours in whose course a server may ask for
-// something: tools/call, prompts/get and resources/read.
-type inFlight struct {
+// requestsInFlight counts the requests of ours in whose course a server may ask
+// for something: tools/call, prompts/get and resources/read.
+type requestsInFlight struct {
 	mu  sync.Mutex
 	n   int
 	ctx context.Context // ends with the last of them; nil when there is none
 	end context.CancelFunc
 }
 
-func (f *inFlight) begin(life context.Context) {
+func (f *requestsInFlight) begin(life context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.n++; f.n == 1 {
@@ -31,7 +31,7 @@ func (f *inFlight) begin(life context.Context) {
 	}
 }
 
-func (f *inFlight) done() {
+func (f *requestsInFlight) done() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.n--; f.n == 0 {
@@ -40,7 +40,7 @@ func (f *inFlight) done() {
 	}
 }
 
-func (f *inFlight) context() context.Context {
+func (f *requestsInFlight) context() context.Context {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.ctx
@@ -52,7 +52,7 @@ func (f *inFlight) context() context.Context {
 // put a form on the screen at any time, such as beside the question about
 // another server's call. When our request ends, the server's is cancelled.
 func (s *Session) elicitation(m message, reply func([]byte)) {
-	ctx := s.flying.context()
+	ctx := s.inFlight.context()
 	switch mode := text(member(m.params, "mode")); {
 	case !s.elicits():
 		reply(replyError(m.id, codeMethodNotFound, "elicitation is not supported"))

@@ -80,8 +80,8 @@ func TestQuestionsAreBounded(t *testing.T) {
 		<-hold
 		return "cancel", nil
 	}}, nil)
-	s.flying.begin(s.life)
-	defer s.flying.done()
+	s.inFlight.begin(s.life)
+	defer s.inFlight.done()
 	var refused, answered atomic.Int32
 	for range 1000 {
 		s.asked(message{id: []byte("1"), method: []byte(`"elicitation/create"`)}, func(response []byte) {

@@ -17,8 +17,8 @@ const (
 // (multi round-trip requests of 2026-07-28): each round is a new request
 // with the same params, the answers, and the server's state byte for byte.
 func (s *Session) rounds(ctx context.Context, r *request) ([]byte, error) {
-	s.flying.begin(s.life)
-	defer s.flying.done()
+	s.inFlight.begin(s.life)
+	defer s.inFlight.done()
 	params := r.params
 	for round := 1; ; round++ {
 		raw, err := s.roundTrip(ctx, r)

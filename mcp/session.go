@@ -25,10 +25,10 @@ type Session struct {
 	life      context.Context // ends with Close
 	end       context.CancelFunc
 	closed    sync.Once
-	beside    crew         // answers to questions of the server
-	asking    atomic.Int32 // a person is being asked
-	flying    inFlight     // requests of ours that let the server ask
-	questions atomic.Int32 // of a legacy server, not answered yet
+	beside    crew             // answers to questions of the server
+	asking    atomic.Int32     // a person is being asked
+	inFlight  requestsInFlight // while there is one, the server may ask
+	questions atomic.Int32     // of a legacy server, not answered yet
 
 	renewing chan struct{} // holds an element while a lost session is begun anew
 	renewed  bool          // guarded by renewing
