@@ -16,12 +16,33 @@ import (
 func childName(name string) bool {
 	switch name {
 	case "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ",
-		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
-		"http_proxy", "https_proxy", "all_proxy", "no_proxy",
+		"LC_ALL", "LC_ADDRESS", "LC_COLLATE", "LC_CTYPE", "LC_IDENTIFICATION", "LC_MEASUREMENT", "LC_MESSAGES",
+		"LC_MONETARY", "LC_NAME", "LC_NUMERIC", "LC_PAPER", "LC_TELEPHONE", "LC_TIME", // locale(7)
+		"NO_PROXY", "no_proxy",
 		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE":
 		return true
 	}
-	return strings.HasPrefix(name, "LC_")
+	return proxyName(name)
+}
+
+// proxyName names the URL of a proxy.
+func proxyName(name string) bool {
+	switch name {
+	case "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy":
+		return true
+	}
+	return false
+}
+
+// withoutUser is a proxy's URL, with or without a scheme, without its user
+// name and password. A password may hold a slash or an @ that is not escaped.
+func withoutUser(proxy string) string {
+	scheme := 0
+	if i := strings.Index(proxy, "://"); i >= 0 && !strings.ContainsAny(proxy[:i], ":@") {
+		scheme = i + len("://")
+	}
+	host := max(scheme, strings.LastIndexByte(proxy, '@')+1)
+	return proxy[:scheme] + proxy[host:]
 }
 
 // modelKey names what only set can give to a child: the model's key is not a
@@ -33,8 +54,9 @@ var ModelKeys = []string{"TOOLPIPE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KE
 
 // ChildEnv is the environment of a child: of environ the allow-listed names
 // and those in inherit, then what set says. PATH keeps its absolute elements
-// only. The usual names of the model's key pass through set alone; a caller
-// whose key has another name must not put it into inherit.
+// only, and a proxy that is not in inherit loses its user name and password.
+// The usual names of the model's key pass through set alone; a caller whose key
+// has another name must not put it into inherit.
 func ChildEnv(environ []string, set map[string]string, inherit []string) []string {
 	env := make([]string, 0, 16+len(set))
 	for _, kv := range environ {
@@ -42,8 +64,12 @@ func ChildEnv(environ []string, set map[string]string, inherit []string) []strin
 		if !ok || name == "" {
 			continue
 		}
-		if _, replaced := set[name]; replaced || modelKey(name) || !childName(name) && !slices.Contains(inherit, name) {
+		inherited := slices.Contains(inherit, name)
+		if _, replaced := set[name]; replaced || modelKey(name) || !childName(name) && !inherited {
 			continue
+		}
+		if proxyName(name) && !inherited {
+			kv = name + "=" + withoutUser(value)
 		}
 		if name == "PATH" {
 			kv = "PATH=" + strings.Join(absolutePath(value), string(os.PathListSeparator))

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -43,5 +44,27 @@ func TestLookPath(t *testing.T) {
 		} else if err == nil || !strings.Contains(err.Error(), tt.want) && !(tt.name == "sub" && errors.Is(err, exec.ErrNotFound)) {
 			t.Errorf("%q in %q: %q, %v, want %q", tt.name, tt.path, got, err, tt.want)
 		}
+	}
+}
+
+// TestChildEnvSecrets: no child gets a proxy's password, or anything by a name
+// that only looks like one of a locale, unless it is named.
+func TestChildEnvSecrets(t *testing.T) {
+	environ := []string{
+		"HTTP_PROXY=http://me:p%40ss@proxy.test:3128", "https_proxy=me:pa/ss@proxy.test", "ALL_PROXY=socks5://me:p@ss@[::1]:1080/",
+		"http_proxy=http://token@proxy.test", "HTTPS_PROXY=me:p://x@proxy.test:1", "all_proxy=", "NO_PROXY=a.test,b@c.test",
+		"LC_ALL=C", "LC_CTYPE=de_DE.UTF-8@euro", "LC_TELEPHONE=C", "LC_SECRET=s", "LC_=s", "LC_PASSWORD=s", "LC_ALLOW=s",
+	}
+	want := []string{
+		"HTTP_PROXY=http://proxy.test:3128", "https_proxy=proxy.test", "ALL_PROXY=socks5://[::1]:1080/",
+		"http_proxy=http://proxy.test", "HTTPS_PROXY=proxy.test:1", "all_proxy=", "NO_PROXY=a.test,b@c.test",
+		"LC_ALL=C", "LC_CTYPE=de_DE.UTF-8@euro", "LC_TELEPHONE=C",
+	}
+	if got := ChildEnv(environ, nil, nil); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	want = []string{"HTTP_PROXY=http://me:p%40ss@proxy.test:3128", "LC_SECRET=s"}
+	if got := ChildEnv([]string{environ[0], environ[10]}, nil, []string{"HTTP_PROXY", "LC_SECRET"}); !slices.Equal(got, want) {
+		t.Errorf("asked for: %q", got)
 	}
 }
