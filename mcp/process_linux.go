@@ -14,6 +14,7 @@ import (
 
 const (
 	prSetChildSubreaper = 36
+	prGetChildSubreaper = 37
 	waitNoReap          = 0x01000000 // WNOWAIT
 	idTypeAll           = 0          // P_ALL
 	idTypePid           = 1          // P_PID

@@ -2,12 +2,30 @@
 
 package mcp
 
-import "testing"
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
 
 // native says that the package does what every Unix can do, and no more.
 const native = false
 
 func orphans() []int { return nil }
+
+// TestShellClaims: an answer says no more than what was done.
+func TestShellClaims(t *testing.T) {
+	server, err := Shell(ShellSpec{Dir: "/", Environ: os.Environ()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _, _ := server.run(context.Background(), "run_command", json.RawMessage(`{"script":"sleep 300","timeout_s":0.1}`), func(Progress) {})
+	if text := unquote(r.Content[0].Text); !strings.HasPrefix(text, "timed out; "+killedGroup+"\n") {
+		t.Errorf("the answer is %q", text)
+	}
+}
 
 // TestOnlyLinux names what no test holds here, because only Linux can do it.
 func TestOnlyLinux(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -22,17 +23,34 @@ import (
 // exec and has not enforced since Linux 2.4.25 (getrlimit(2), RLIMIT_LOCKS).
 const rlimitLocks = 10
 
-// marking is held while the limit of this process is that of the child that
-// is being started: every child inherits it.
-var marking sync.Mutex
+// marks were given from first on, up to next. The lock is held while the limit
+// of this process is that of the child that is being started: every child
+// inherits it.
+var marks struct {
+	sync.Mutex
+	first, next uint64
+}
+
+// marked says whether a process bears a mark, whosever.
+func marked(pid int) bool {
+	marks.Lock()
+	defer marks.Unlock()
+	var limit syscall.Rlimit
+	return locksLimit(pid, nil, &limit) == 0 && marks.first <= limit.Cur && limit.Cur < marks.next
+}
 
 // startMarked starts cmd. The mark is 0 where the system does not allow one.
 func startMarked(cmd *exec.Cmd) (mark uint64, err error) {
-	marking.Lock()
-	defer marking.Unlock()
+	marks.Lock()
+	defer marks.Unlock()
+	if marks.next == 0 {
+		marks.first = 1<<40 + rand.Uint64N(1<<61)
+		marks.next = marks.first
+	}
 	var old syscall.Rlimit
 	if locksLimit(0, nil, &old) == 0 {
-		mark = 1<<40 + rand.Uint64N(1<<61)
+		mark = marks.next
+		marks.next++
 		if locksLimit(0, &syscall.Rlimit{Cur: mark, Max: old.Max}, nil) != 0 {
 			mark = 0
 		} else {
@@ -59,10 +77,34 @@ func (pr *Process) killTree(limit time.Duration) bool {
 			pr.kill(d)
 		}
 		if err != nil || len(found) == 0 || time.Now().After(deadline) {
-			return err == nil && len(found) == 0 && pr.mark != 0
+			return err == nil && len(found) == 0 && pr.mark != 0 && !pr.owner.strangers()
 		}
 		time.Sleep(min(pause, 10*time.Millisecond))
 	}
+}
+
+// strangers says whether this process may have a descendant of which nobody
+// knows who started it: one that has lost its parent, and its mark by a change
+// of its limits. It comes to this process, where orphans do; a program that
+// forges the mark of another is not seen.
+func (p *Processes) strangers() bool {
+	var subreaper int32
+	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prGetChildSubreaper, uintptr(unsafe.Pointer(&subreaper)), 0)
+	pids, err := processes()
+	if errno != 0 || subreaper == 0 || err != nil {
+		return true
+	}
+	ours := children() // also those that /proc hides, for they are another user's
+	for _, pid := range pids {
+		if d, ok := look(pid); ok && d.parent == os.Getpid() {
+			ours = append(ours, pid)
+		}
+	}
+	known := p.pids()
+	return slices.ContainsFunc(ours, func(pid int) bool {
+		d, seen := look(pid)
+		return !known[pid] && !marked(pid) && exists(pid) && !(seen && d.ended)
+	})
 }
 
 // tree is what is there of the child and its descendants: the processes that

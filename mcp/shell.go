@@ -84,7 +84,7 @@ func Shell(spec ShellSpec) (*Server, error) {
 		{"argv", "strings", "program and arguments; no shell interprets them", false},
 		{"script", "string", "text for /bin/sh -c; instead of argv", false},
 		{"cwd", "string", "directory to run in; relative to the starting directory, which it is when absent", false},
-		{"timeout_s", "number", fmt.Sprintf("seconds after which the command and all it started is killed; %v when absent", spec.Timeout.Seconds()), false},
+		{"timeout_s", "number", fmt.Sprintf("seconds after which the command is killed with what it started; %v when absent", spec.Timeout.Seconds()), false},
 	}, runsFree}
 	s := NewServer("shell", spec.Version)
 	s.Add(tool.tool(), func(ctx context.Context, raw json.RawMessage, progress func(Progress)) (*Result, error) {
@@ -243,8 +243,8 @@ func inside(path, dir string) bool {
 
 // What a timeout killed, in an answer's words.
 const (
-	killedAll   = "the command and what it started were killed"
-	killedGroup = "the command's process group was killed, what left the group may still run"
+	killedAll   = "the command and its child processes were killed"
+	killedGroup = "the command's process group was sent SIGKILL; what it started may still run"
 )
 
 // await returns when the command has ended and its output was read. killed is

@@ -21,7 +21,8 @@ func init() {
 	programs["roamer"] = roamer
 	programs["hydra"] = hydra
 	programs["shell-tree"] = func(args []string) int { return shellTree(args[0], args[1]) }
-	programs["shell-unmarked"] = shellUnmarked
+	programs["shell-claims"] = func(args []string) int { return shellClaims(args[0], args[1]) }
+	programs["unlimited"] = unlimited
 }
 
 // astray leaves a sleeper behind as a daemon: in a session of its own, without
@@ -136,7 +137,7 @@ func shellTree(how, dir string) int {
 		mine = file(fmt.Sprint("mine", timeout))
 		ended = make(chan struct{})
 		start(timeout)
-		if status := inspect(mine, others, answer, "timed out; the command and what it started were killed\n"); status != 0 || ran(mine, true) {
+		if status := inspect(mine, others, answer, "timed out; "+killedAll+"\n"); status != 0 || ran(mine, true) {
 			return status
 		}
 	}
@@ -197,28 +198,64 @@ func TestShellTree(t *testing.T) {
 	}
 }
 
-// shellUnmarked is a run in a system that does not let it mark its children.
-func shellUnmarked([]string) int {
-	BecomeSubreaper()
-	if err := syscall.Setrlimit(rlimitLocks, &syscall.Rlimit{Cur: 1, Max: 1}); err != nil {
+// unlimited leaves a sleeper behind as astray does, after a change of its
+// limits such as daemons make.
+func unlimited(args []string) int {
+	var limit syscall.Rlimit
+	locksLimit(0, nil, &limit)
+	if err := syscall.Setrlimit(rlimitLocks, &syscall.Rlimit{Cur: limit.Max, Max: limit.Max}); err != nil {
 		panic(err)
+	}
+	return astray(args)
+}
+
+// shellClaims is a run in which a command times out. It prints the answer's
+// first line. A command whose daemon has other limits gets more time until the
+// daemon has lost its parent, and lives on.
+func shellClaims(how, file string) int {
+	if how != "no subreaper" {
+		BecomeSubreaper()
+	}
+	if how == "no marks" {
+		if err := syscall.Setrlimit(rlimitLocks, &syscall.Rlimit{Cur: 1, Max: 1}); err != nil {
+			panic(err)
+		}
 	}
 	var procs Processes
 	defer procs.Sweep(hang)
-	server, err := Shell(ShellSpec{Dir: "/", Environ: os.Environ(), Processes: &procs})
+	server, err := Shell(ShellSpec{Dir: "/", Environ: os.Environ(), Processes: &procs, killLimit: hang})
 	if err != nil {
 		panic(err)
 	}
-	r, _, _ := server.run(context.Background(), "run_command", json.RawMessage(`{"script":"sleep 300","timeout_s":0.1}`), func(Progress) {})
-	fmt.Print(shown(r))
-	return 0
+	script := "sleep 300"
+	if how == "other limits" {
+		script = strings.Join(program("unlimited", file), " ") + "; sleep 300"
+	}
+	for timeout := 0.2; ; timeout *= 2 {
+		raw, _ := json.Marshal(map[string]any{"script": script, "timeout_s": timeout})
+		r, _, _ := server.run(context.Background(), "run_command", raw, func(Progress) {})
+		if how != "other limits" || slices.ContainsFunc(pidsIn(file), pidRunning) {
+			first, _, _ := strings.Cut(shown(r), "\n")
+			fmt.Print(first)
+			return 0
+		}
+	}
 }
 
-// TestShellClaims: an answer says no more than what was done.
+// TestShellClaims: an answer says no more than what was seen.
 func TestShellClaims(t *testing.T) {
-	argv := program("shell-unmarked")
-	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
-	if want := "timed out; the command's process group was killed, what left the group may still run\n"; err != nil || !strings.HasPrefix(string(out), want) {
-		t.Errorf("%v: %q", err, out)
+	for how, want := range map[string]string{"": killedAll, "no marks": killedGroup, "no subreaper": killedGroup, "other limits": killedGroup} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "pid")
+			argv := program("shell-claims", how, file)
+			out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+			if err != nil || string(out) != "timed out; "+want {
+				t.Errorf("%v: %q", err, out)
+			}
+			for _, pid := range pidsIn(file) {
+				awaitGone(t, pid) // the end of the run is its end at the latest
+			}
+		})
 	}
 }
