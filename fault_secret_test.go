@@ -94,13 +94,15 @@ func TestFaultSecretsElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, "-- header.json --\n{\"mcpServers\":{\"web\":{\"url\":\"http://127.0.0.1:9/mcp?k=${QUERY}\",\"headers\":{\"X-Key\":\"${TOKEN}\"}}}}\n"+
 		"-- bad.json --\n{\"mcpServers\":{\"web\":{\"url\":\"http://127.0.0.1:9/mcp\",\"headers\":{\"X-Key\":\"${BROKEN}\"}}}}\n"+
-		"-- env.in --\n{\"mcpServers\":{\"fs\":{\"command\":\"sh\",\"args\":[\"-c\",\"exit 3\"],\"env\":{\"TOKEN\":\"${TOKEN}\"}}}}\n")
+		"-- env.in --\n{\"mcpServers\":{\"fs\":{\"command\":\"sh\",\"args\":[\"-c\",\"echo its token is; printf %s $TOKEN | base64 >&2; exit 3\"],\"env\":{\"TOKEN\":\"${TOKEN}\"}}}}\n")
 	s.do(`env TOKEN=canary QUERY=canary PROXY_PASSWORD=canary
 toolpipe -vv --mcp-config header.json hi
 status 4
 stderr web
 toolpipe -vv --mcp-config env.in hi
 status 4
+stderr '^toolpipe: fs: \[secret\]'
+stderr '^toolpipe: error: .*\[secret\]'
 toolpipe --list-servers --mcp-config header.json
 status 4
 stdout QUERY
