@@ -120,6 +120,9 @@ func (t *tree) checkRoot(path, real string) error {
 			}
 		}
 	}
+	if dir := aroundGit(t.real); dir != "" {
+		return fmt.Errorf("%q leads into %q: %w", t.spec.Root, dir, errGitDirectory)
+	}
 	if what := wide(t.real, t.spec.Home); what != "" && t.only == "" && !t.spec.Anyway {
 		return fmt.Errorf("%q is %s; name a directory in it, or add --files-anyway", t.spec.Root, what)
 	}

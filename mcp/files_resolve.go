@@ -254,6 +254,8 @@ func (v *view) subdirectory(dir *os.Root, name, rel string, info fs.FileInfo) (*
 		err = errChanged
 	case device(now) != device(v.info) && pseudo(sub):
 		err = v.pseudo()
+	case isGitDirectory(sub, "") && secretPath(rel) == "": // get_git_diff opens .git on purpose
+		err = errGitDirectory
 	}
 	if err != nil {
 		sub.Close()

@@ -126,6 +126,9 @@ func (v *view) mayWrite(asked, rel string) error {
 	if why := secretPath(rel); why != "" {
 		return v.refusal(asked, why)
 	}
+	if dir := v.makesGit(rel); dir != "" {
+		return fmt.Errorf("%q is protected: with it, %q would be a git directory; file tools make none; the allowed root is %q", asked, dir, v.path)
+	}
 	if v.sealed.why != "" {
 		return fmt.Errorf("%q is protected because of %q in the root's path: %s; file tools do not write it; the allowed root is %q", asked, v.sealed.name, v.sealed.why, v.path)
 	}

@@ -100,7 +100,7 @@ func sealed(path string) (name, why string) {
 	outer := ""
 	names := strings.Split(path, "/")
 	for i, name := range names {
-		worktree := governs(foldName(name)) == agents && i+1 < len(names) && names[i+1] == "worktrees"
+		worktree := governs("", foldName(name)) == agents && i+1 < len(names) && names[i+1] == "worktrees"
 		if why := ruled(outer, name); why != "" && !worktree {
 			return name, why
 		}
@@ -113,62 +113,13 @@ func sealed(path string) (name, why string) {
 // written.
 func ruled(outer, name string) string {
 	for n := range forms(name) {
-		if why := governs(n); why != "" {
+		if why := governs("", n); why != "" {
 			return why
 		}
 		for o := range forms(outer) {
-			if why := governsIn(o, n); why != "" {
+			if why := governs(o, n); why != "" {
 				return why
 			}
-		}
-	}
-	return ""
-}
-
-const agents = "it is an agent's configuration"
-
-// governs says what a folded name rules over: things that other programs run
-// or obey without being asked.
-func governs(name string) string {
-	switch name {
-	case ".gitlab", ".gitlab-ci.yml", ".gitlab-ci.yaml", ".gitea", ".forgejo", ".circleci", ".buildkite", ".woodpecker", ".woodpecker.yml", ".woodpecker.yaml",
-		".drone.yml", ".drone.yaml", ".drone.star", ".zuul.yaml", ".zuul.yml", ".zuul.d", "zuul.yaml", "zuul.d", ".taskcluster.yml", ".travis.yml", ".appveyor.yml", "appveyor.yml", ".cirrus.yml", ".cirrus.star", ".semaphore", ".teamcity", ".builds", ".build.yml",
-		"azure-pipelines.yml", "azure-pipelines.yaml", ".azure-pipelines", "bitbucket-pipelines.yml", "jenkinsfile", ".tekton", "cloudbuild.yaml", "cloudbuild.yml", "buildspec.yml":
-		return "it is a CI definition"
-	case ".vscode", ".idea", ".fleet", ".zed", ".devcontainer", ".devcontainer.json", ".editorconfig", ".vimrc", ".nvimrc", ".gvimrc", ".exrc", ".nvim.lua", ".vim", ".nvim", ".lvimrc", ".lazy.lua", ".ideavimrc", ".nanorc", ".helix", ".emacs", ".emacs.d", ".dir-locals.el",
-		".gdbinit", ".lldbinit":
-		return "it is an editor's configuration"
-	case ".mcp.json", "mcp.json", ".claude", ".claude.json", "claude.md", "claude.local.md", "agents.md", "agents.override.md", "gemini.md", ".cursor", ".cursorrules", ".cursorignore", ".codex", ".gemini", ".opencode", "opencode.json", "opencode.jsonc",
-		".windsurf", ".windsurfrules", ".clinerules", ".cline", ".roo", ".roorules", ".continue", ".aider.conf.yml", ".kiro", ".amazonq", ".junie", ".goosehints", ".goose", ".agents", ".copilot", ".crush", ".crush.json", "crush.json", ".qwen", ".trae", ".toolpipe":
-		return agents
-	case ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".login", ".logout", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".inputrc", ".xprofile", ".xinitrc", ".xsession", ".pam_environment":
-		return "it is a shell's start-up file"
-	case ".gitconfig", ".gitmodules", ".gitattributes", ".husky", ".githooks", ".pre-commit-config.yaml", ".lefthook.yml", "lefthook.yml", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".curlrc", ".wgetrc", ".direnv", ".direnvrc", ".tool-versions", ".mise.toml", "mise.toml", ".docker", ".terraformrc", ".pylintrc", ".rvmrc", ".screenrc", ".tmux.conf":
-		return "other programs run what it says"
-	}
-	if strings.HasSuffix(name, ".code-workspace") || strings.HasSuffix(name, ".sublime-project") {
-		return "it is an editor's configuration"
-	}
-	return ""
-}
-
-// governsIn is governs for names that mean something in one directory only.
-func governsIn(dir, name string) string {
-	switch dir {
-	case ".github":
-		if name == "workflows" || name == "actions" || name == "dependabot.yml" || name == "dependabot.yaml" {
-			return "it is a CI definition"
-		}
-		if name == "copilot-instructions.md" || name == "instructions" || name == "agents" || name == "prompts" || name == "chatmodes" {
-			return agents
-		}
-	case ".config":
-		if name == "git" || name == "fish" || name == "toolpipe" || name == "systemd" || name == "autostart" || name == "gcloud" || name == "gh" || name == "nvim" || name == "helix" {
-			return "other programs obey it"
-		}
-	case ".cargo":
-		if name == "config" || name == "config.toml" || name == "credentials" || name == "credentials.toml" {
-			return "other programs obey it"
 		}
 	}
 	return ""

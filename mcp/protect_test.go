@@ -86,6 +86,29 @@ var protectedNames = []struct {
 	{".nanorc", true, false},
 	{".lvimrc", true, false},
 	{".lazy.lua", true, false},
+	{".hg/hgrc", true, false},
+	{".jj/repo/config.toml", true, false},
+	{".sl/config", true, false},
+	{"sub/.bundle/config", true, false},
+	{".bundle/other", true, true},
+	{"lefthook.toml", true, false},
+	{"lefthook-local.yml", true, false},
+	{"lefthook", true, true},
+	{"mise.toml", true, false},
+	{"mise.local.toml", true, false},
+	{".mise/config.toml", true, false},
+	{"mise/config.toml", true, false},
+	{"mise/main.go", true, true},
+	{".Rprofile", true, false},
+	{".pdbrc", true, false},
+	{".pryrc", true, false},
+	{".irbrc", true, false},
+	{".gitpod.yml", true, false},
+	{".replit", true, false},
+	{"devcontainer.json", true, false},
+	{"x/devcontainer.json", true, false},
+	{"lib/python3/site-packages/x.pth", true, false},
+	{"model.pth", true, true},
 }
 
 func TestProtectedNames(t *testing.T) {
@@ -96,6 +119,26 @@ func TestProtectedNames(t *testing.T) {
 		}
 		if write := read && unwritable("", c.path) == ""; write != c.write {
 			t.Errorf("%q is written: %t", c.path, write)
+		}
+	}
+}
+
+// The table is written as it is compared: names are folded, none is there
+// twice, each has a reason and is protected.
+func TestUnwrittenTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, kind := range unwritten {
+		if kind.why == "" || len(strings.Fields(kind.names)) == 0 {
+			t.Errorf("%q has no reason, or no names", kind)
+		}
+		for _, rule := range strings.Fields(kind.names) {
+			path := strings.ReplaceAll(rule, "*", "x")
+			if seen[rule] || foldName(path) != path {
+				t.Errorf("%q is there twice, or not folded", rule)
+			}
+			if seen[rule] = true; unwritable("", "a/"+strings.ToUpper(path)) != kind.why {
+				t.Errorf("%q: %s", path, unwritable("", "a/"+strings.ToUpper(path)))
+			}
 		}
 	}
 }
