@@ -1,0 +1,183 @@
+//go:build unix
+
+package endtoend
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// TestFaultMillionDeltas is C10.01: a million deltas of one character, in
+// memory that does not grow with them beyond their text. Were the time for it
+// not linear, the harness would wait in vain.
+func TestFaultMillionDeltas(t *testing.T) {
+	t.Parallel()
+	if testing.Short() || raceDetector {
+		t.Skip("moves hundreds of MiB")
+	}
+	block := []byte(strings.Repeat(chatText("x"), 1000))
+	model := serveRaw(t, func(w io.Writer, r *http.Request, _ []byte) bool {
+		head(w, 200, eventStream)
+		for range 1000 {
+			if _, err := w.Write(block); err != nil {
+				return false
+			}
+		}
+		io.WriteString(w, chatEnd)
+		return false
+	})
+	s := newFault(t, "")
+	s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"
+	s.do(`sh 'toolpipe hi > text; test "$(wc -c < text)" = 1000001'
+sh 'toolpipe -o ndjson hi > events; tail -n 1 events > end; grep "\"type\":\"text\"" events | wc -l > count'
+json end status ok`)
+	end, _ := s.read("end")
+	if text := gjson.GetBytes(end, "text").String(); text != strings.Repeat("x", 1_000_000) {
+		t.Errorf("end has %d bytes of text", len(text))
+	}
+}
+
+// TestFaultSlowReader is C1.03 and C1.04: 20 MB for a reader that rests after
+// each piece, while the model sends as fast as it can. Each event comes, whole
+// and in order; and an answer in few large pieces comes byte by byte the same
+// in every form.
+func TestFaultSlowReader(t *testing.T) {
+	t.Parallel()
+	const size = 20_000
+	deltas := 1000
+	if raceDetector {
+		deltas = 100
+	}
+	filler := strings.Repeat("0123456789", size/10)
+	model := serveRaw(t, func(w io.Writer, r *http.Request, _ []byte) bool {
+		head(w, 200, eventStream)
+		for i := range deltas {
+			if _, err := io.WriteString(w, chatText(fmt.Sprintf("<%d>%s", i, filler))); err != nil {
+				return false
+			}
+		}
+		io.WriteString(w, chatEnd)
+		return false
+	})
+	var want strings.Builder
+	for i := range deltas {
+		fmt.Fprintf(&want, "<%d>%s", i, filler)
+	}
+	for _, form := range []string{"text", "json", "ndjson", "messages"} {
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			s := newFault(t, "")
+			s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"
+			if err := s.launch("toolpipe", []string{"-o", form, "hi"}, command{pace: 4 * time.Millisecond}); err != nil {
+				t.Fatal(err)
+			}
+			got := string(s.stdout)
+			switch form {
+			case "text":
+				got = strings.TrimSuffix(got, "\n")
+			case "json":
+				got = gjson.Get(got, "text").String()
+			case "messages":
+				got = gjson.Get(got, "1.content").String()
+			case "ndjson": // that end.text is the text of the events holds of every run
+				lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
+				got = gjson.Get(lines[len(lines)-1], "text").String()
+			}
+			if got != want.String() {
+				t.Errorf("%d bytes of %d, or others", len(got), want.Len())
+			}
+			if err := s.finish(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestFaultHundredProcesses is C10.02: a hundred runs at once with one config,
+// one lock file, one log: each gets its own answer, the log has whole lines,
+// and nothing is left of them.
+func TestFaultHundredProcesses(t *testing.T) {
+	t.Parallel()
+	model := serveRaw(t, func(w io.Writer, r *http.Request, body []byte) bool {
+		head(w, 200, eventStream)
+		messages := gjson.GetBytes(body, "messages").Array()
+		io.WriteString(w, chatText("You said "+messages[len(messages)-1].Get("content").String())+chatEnd)
+		return false
+	})
+	count := 100
+	if raceDetector {
+		count = 20
+	}
+	s := newFault(t, "-- config.in --\n"+`{"model":"m","models":{"m":{"base_url":"URL"}},"mcpServers":{"fs":{"command":"PROGRAM","args":["-tools","echo"]}}}`+"\n")
+	s.env["URL"], s.env["COUNT"] = model.url()+"/v1", fmt.Sprint(count)
+	s.do(`env -TOOLPIPE_MODEL -TOOLPIPE_BASE_URL
+sh 'mkdir -p $XDG_CONFIG_HOME/toolpipe; sed "s|URL|$URL|; s|PROGRAM|$MCP|" config.in > $XDG_CONFIG_HOME/toolpipe/config.json'
+sh 'toolpipe --tools-lock lock --tools-lock-update'
+sh 'mkdir out; for i in $(seq $COUNT); do { toolpipe --tools-lock lock --log log "number $i" > out/$i 2> out/$i.err; echo $? > out/$i.code; } & done; wait'
+sh 'for i in $(seq $COUNT); do test "$(cat out/$i.code) $(cat out/$i)" = "0 You said number $i" || { echo $i; cat out/$i out/$i.err; }; done'
+! stdout .
+sh 'ls; ls $XDG_CONFIG_HOME/toolpipe'
+! stdout '(?i)tmp|\.lock$|~$'
+mode log 0600`)
+	log, _ := s.read("log")
+	lines := map[string]int{}
+	for line := range strings.Lines(string(log)) {
+		if err := strictLine(strings.TrimSuffix(line, "\n")); err != nil {
+			t.Fatalf("in the log: %v: %s", err, line)
+		}
+		lines[gjson.Get(line, "type").String()]++
+	}
+	if lines["start"] != count || lines["end"] != count {
+		t.Errorf("in the log: %v", lines)
+	}
+}
+
+// TestFaultThousandTurns is C10.03: the conversation grows by its own size
+// and nothing else does.
+func TestFaultThousandTurns(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("moves hundreds of MiB")
+	}
+	turns := 1000
+	if raceDetector {
+		turns = 100
+	}
+	var mu sync.Mutex
+	var sizes []int
+	model := serveRaw(t, func(w io.Writer, r *http.Request, body []byte) bool {
+		mu.Lock()
+		sizes = append(sizes, len(body))
+		n := len(sizes)
+		mu.Unlock()
+		reply := chatText("Done.") + chatEnd
+		if n <= turns {
+			c := &chatWriter{number: n}
+			reply = c.call("", "fs__big", `{"bytes":1000}`) + c.finish("calls") + c.done()
+		}
+		fmt.Fprintf(w, "HTTP/1.1 200 OK\r\n%s\r\nContent-Length: %d\r\n\r\n%s", eventStream, len(reply), reply)
+		return true
+	})
+	s := newFault(t, "")
+	s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"
+	s.do(fmt.Sprintf(`toolpipe -o ndjson -y --max-rounds 1000 -t fs="$MCP -tools big" hi
+events tool_result %d
+event end.turns %d
+event end.text Done.`, turns, turns+1))
+	// A round adds one call and one result of a kilobyte, and no more later on than early.
+	for i := 2; i < len(sizes); i++ {
+		if grown := sizes[i] - sizes[i-1]; grown < 1000 || grown > 1500 {
+			t.Fatalf("request %d is larger by %d bytes", i+1, grown)
+		}
+	}
+	if len(model.got()) != turns+1 {
+		t.Errorf("%d requests", len(model.got()))
+	}
+}

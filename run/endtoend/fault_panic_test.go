@@ -1,0 +1,177 @@
+//go:build unix
+
+package endtoend
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// panics are places in the program at which a goroutine of every kind panics
+// in turn: before which statement of a file, and the commands that bring a run
+// there.
+var panics = map[string]struct{ file, before, commands string }{
+	"reader of stdin": {"run/input.go", "data, err := readLimited(&pulse", `stdin -text x
+toolpipe -o ndjson -t fs="$MCP -grandchild"`},
+	"writer of answers to a server": {"mcp/mux.go", "ctx, cancel := context.WithTimeout(context.Background(), responseTime)", `model elicit
+toolpipe -o ndjson -y -t fs="$MCP -tools elicit -grandchild" hi`},
+	"reader of a server": {"mcp/mux.go", "m.in.wire('<', frame)", `toolpipe -o ndjson -t fs="$MCP -grandchild -stubborn" hi`},
+	"progress of a call": {"run/calls.go", "c.emit(&ProgressEvent", `model progress
+toolpipe -o ndjson -y -t fs="$MCP -tools progress -grandchild" hi`},
+	"stderr of a server": {"mcp/command.go", "io.Copy(c.tail, c.errs)", `toolpipe -o ndjson -t fs="$MCP -silent -stubborn -grandchild" hi`},
+	"server starts":      {"run/connect.go", "c.connect(ctx, procs", `toolpipe -o ndjson -t fs="$MCP" hi`},
+	"timer of a call": {"mcp/call.go", "w.late(errIdle)", `model hang
+toolpipe -o ndjson -y --tool-timeout 1 -t fs="$MCP -tools hang -grandchild" hi`},
+	"timer of the model": {"stream/exchange.go", "cancel(errStalled)", `model silent
+toolpipe -o ndjson --config config -m slow hi`},
+	"timer of the run": {"run/run.go", "cancel(&overtime", `model silent
+toolpipe -o ndjson --timeout 1 hi`},
+	"rest of a reply": {"stream/exchange.go", "io.CopyN(io.Discard, body", `model shell
+toolpipe -o ndjson -y --shell hi`},
+	"wait for a command": {"mcp/process.go", "state, err := pr.awaitLeader()", `model shell
+toolpipe -o ndjson -y --shell hi`},
+	"output of a command": {"mcp/process.go", "return w.Writer.Write(p)", `model shell
+toolpipe -o ndjson -y --shell hi`},
+	"call of a built-in tool": {"mcp/server_serve.go", "v.out(replyCall(", `model shell
+toolpipe -o ndjson -y --shell hi`},
+	"calls of a turn": {"run/calls.go", "c.schedule(ctx, all, ready)", `model two
+toolpipe -o ndjson -y --shell hi`},
+	"approver": {"approve/approver_command.go", "ended <- process.Wait()", `model shell
+toolpipe -o ndjson --approver '/bin/sh -c "sleep 300 & cat"' --shell hi`},
+	"signals": {"main.go", "cancel(&run.Interrupted{Signal: first})", `model silent
+toolpipe -o ndjson -t fs="$MCP -grandchild" hi &
+await requests 1
+signal TERM
+wait`},
+	"main": {"run/run.go", "return r.work(ctx)", `toolpipe -o ndjson hi`},
+	"end":  {"run/end.go", "e := r.endEvent(err)", `toolpipe -t fs="$MCP -grandchild -stubborn" hi`},
+	"live line": {"run/liveline.go", "f.redraw(time.Now())\n\treturn", `env TERM=xterm
+model silent
+tty -on=2 toolpipe -t fs="$MCP -grandchild" hi`},
+}
+
+const panicFiles = `-- silent --
+reply
+hang
+-- hang --
+reply
+call fs__hang {}
+-- elicit --
+reply
+call fs__elicit {}
+reply
+again
+hang
+-- progress --
+reply
+call fs__progress {}
+reply
+again
+hang
+-- shell --
+reply
+call shell__run_command {"script":"sleep 300 & echo x"}
+reply
+again
+hang
+-- two --
+reply
+call shell__run_command {"script":"sleep 300 & echo x"}
+call shell__run_command {"script":"echo x"}
+reply
+again
+hang
+-- config --
+{"models":{"slow":{"model":"m","timeout":1}}}
+`
+
+// TestFaultPanic holds that a panic, in whatever goroutine, ends the run in
+// order: the end event, status 70, nothing left running, and no data shown,
+// which the harness looks for.
+func TestFaultPanic(t *testing.T) {
+	t.Parallel()
+	program := buildPanicking(t)
+	for where, p := range panics {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			s := newFault(t, panicFiles)
+			s.defect = true
+			path := filepath.Join(s.root, "bin", "toolpipe")
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(program, path); err != nil {
+				t.Fatal(err)
+			}
+			s.env["PANIC_BEFORE"] = where
+			held := `
+! stderr 'goroutine |panic:|0x|canary'
+stderr 'error: defect: panic with a value of type string, at goroutine/inject.go:[0-9]+, called from [a-z]+/`
+			if strings.Contains(p.commands, "tty ") {
+				held = "\nscreen 'error:.* defect: panic with a value"
+			} else if strings.Contains(p.commands, "ndjson") {
+				held = "\nevent end.status internal\nevent end.exit 70" + held
+			}
+			s.do(p.commands + "\nstatus 70" + held + "'")
+		})
+	}
+}
+
+// buildPanicking builds the program with a panic at each place, which
+// PANIC_BEFORE in its environment chooses. The sources are not changed: the
+// build takes other files in their stead.
+func buildPanicking(t *testing.T) (program string) {
+	t.Helper()
+	dir := t.TempDir()
+	root, _ := filepath.Abs(top)
+	texts := map[string]string{"stream/goroutine/inject.go": `package goroutine
+
+import "os"
+
+func Inject(before string) {
+	if os.Getenv("PANIC_BEFORE") == before {
+		panic(os.Getenv("TOOLPIPE_API_KEY"))
+	}
+}
+`}
+	for where, p := range panics {
+		text := texts[p.file]
+		if text == "" {
+			content, err := os.ReadFile(filepath.Join(top, p.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(content)
+		}
+		if strings.Count(text, p.before) != 1 {
+			t.Fatalf("%s: %q is not there once", p.file, p.before)
+		}
+		text = strings.Replace(text, p.before, fmt.Sprintf("goroutine.Inject(%q); %s", where, p.before), 1)
+		if !strings.Contains(text, `"toolpipe/stream/goroutine"`) {
+			text = strings.Replace(text, "import (", "import (\n\"toolpipe/stream/goroutine\"\n", 1)
+		}
+		texts[p.file] = text
+	}
+	replace := map[string]string{}
+	for file, text := range texts {
+		to := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(to, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		replace[filepath.Join(root, file)] = to
+	}
+	overlay, _ := json.Marshal(map[string]any{"Replace": replace})
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, overlay, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	program, err := build("panicking", "-overlay="+list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}

@@ -1,0 +1,174 @@
+//go:build unix
+
+package endtoend
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// phases are what a run can be waiting for when a signal comes: commands that
+// bring it there. What is running then has ended with it, the harness holds.
+var phases = map[string]string{
+	"reading input": `stdin -open -text 'x'
+toolpipe -o ndjson -t fs="$MCP -log $WORK/log" &
+await file log tools/list`,
+	"a server starts": `toolpipe -o ndjson -t fs="$MCP -silent -stubborn -log $WORK/log" -t two="$MCP -grandchild -log $WORK/two" hi &
+await file log ''
+await file two tools/list`,
+	"the model is silent": `model silent
+toolpipe -o ndjson -t fs="$MCP" hi &
+await requests 1`,
+	"text comes": `model stream
+toolpipe -o ndjson hi &
+await stdout Hel`,
+	"a retry is due": `model busy
+toolpipe -o ndjson hi &
+await stdout '"type":"retry"'`,
+	"calls run": `model calls
+toolpipe -o ndjson -y --trust fs -t fs="$MCP -tools slow,hang -grandchild -log $WORK/log" hi &
+await file log 'tools/call slow'`,
+	"a command runs": `model shell
+toolpipe -o ndjson -y --shell hi &
+await file began x`,
+	"an approver thinks": `sh 'chmod +x approver'
+model calls
+toolpipe -o ndjson --approver $WORK/approver -t fs="$MCP -tools slow,hang" hi &
+await file began x`,
+	"one call is made": `toolpipe --call fs__hang -o ndjson -y -t fs="$MCP -tools hang -log $WORK/log" '{}' &
+await file log 'tools/call hang'`,
+	"tools are listed": `toolpipe --list-tools -o ndjson -t fs="$MCP -silent -log $WORK/log" &
+await file log ''`,
+	"a person is asked": `model calls
+tty toolpipe -o ndjson -t fs="$MCP -tools slow,hang" hi &
+await screen '\[y/N/a\]'`,
+}
+
+const phaseFiles = `-- silent --
+reply
+hang
+-- stream --
+reply
+text "Hel"
+hang
+-- busy --
+reply 503
+header Retry-After: 50
+body {"error":{"message":"overloaded"}}
+-- calls --
+reply
+call fs__slow {"ms":100000}
+call fs__slow {"ms":100000}
+call fs__hang {}
+-- shell --
+reply
+call shell__run_command {"script":"sleep 300 | cat & (trap '' TERM INT HUP; echo x > $WORK_DIR/began; sleep 300)"}
+-- approver --
+#!/bin/sh
+trap '' TERM
+echo x > "${0%/*}/began"
+sleep 300
+`
+
+// TestFaultSignals is C1.06 to C1.08 and C1.13 in every phase: the run ends in
+// order, says how, and dies by the signal.
+func TestFaultSignals(t *testing.T) {
+	t.Parallel()
+	for phase, commands := range phases {
+		for signal, status := range map[string]int{"INT": 130, "TERM": 143, "HUP": 129} {
+			t.Run(phase+"/"+signal, func(t *testing.T) {
+				t.Parallel()
+				s := newFault(t, "")
+				s.plant(strings.ReplaceAll(phaseFiles, "$WORK_DIR", s.work))
+				s.begin(commands)
+				s.do(fmt.Sprintf(`signal %s
+wait
+status %d
+event end.status interrupted
+event end.exit %d
+! grep '"type":"tool_result".*"status":"ok"' stdout`, signal, status, status))
+			})
+		}
+	}
+}
+
+// plant writes the files of an archive into the working directory.
+func (s *script) plant(archive string) {
+	s.t.Helper()
+	sections, err := splitArchive(archive)
+	if err == nil {
+		err = s.writeFiles(sections)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// TestFaultSignalTwice is C1.08 with everything stuck: the second signal ends
+// it at once, and nothing is left.
+func TestFaultSignalTwice(t *testing.T) {
+	t.Parallel()
+	s := newFault(t, phaseFiles)
+	s.do(`model calls
+toolpipe -y --trust fs -t fs="$MCP -tools slow,hang -stubborn -grandchild -log $WORK/log" -t two="$MCP -silent -stubborn -version 1" hi &
+await file log 'tools/list'
+signal INT
+signal TERM
+wait
+status 130 143
+requests 0`)
+}
+
+// TestFaultSignalStuckOutput: a reader of stdout that does not read does not
+// keep a run from ending by a signal.
+func TestFaultSignalStuckOutput(t *testing.T) {
+	t.Parallel()
+	s := newFault(t, "-- m --\nreply\nmany 100000 text \"0123456789012345678901234567890123456789\"\n")
+	s.begin("model m")
+	if err := s.launch("toolpipe", []string{"hi", "&"}, command{pace: 2 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	s.do("await stdout 0\nsignal TERM\nwait\nstatus 143\nrequests 1")
+}
+
+// TestFaultTraceback is C1.15: what a quit signal makes a process of ours say
+// holds no secret, nor any stack at all.
+func TestFaultTraceback(t *testing.T) {
+	t.Parallel()
+	s := newFault(t, phaseFiles)
+	s.do(`model stream
+toolpipe -t fs="$MCP -grandchild -stubborn" --stream hi &
+await stdout Hel
+signal QUIT
+wait
+status 131
+! stderr 'goroutine|canary|0x'`)
+}
+
+// TestFaultStopped is C1.14 and C5.11: stopped and continued in mid-stream or
+// in mid-question, with the question drawn again and answered then.
+func TestFaultStopped(t *testing.T) {
+	t.Parallel()
+	s := newFault(t, "-- m --\nreply\ncall fs__echo {\"text\":\"x\"}\nreply\ntext \"Done.\"\n")
+	s.do(`need linux
+model m
+tty toolpipe -o ndjson -t fs="$MCP" hi &
+await screen '\[y/N/a\]'
+signal TSTP
+await stopped
+signal CONT
+await screen '\[y/N/a\]'
+send 'y\n'
+wait
+event approval.by terminal
+event tool_result.status ok
+event end.status ok
+model m
+tty sh 'stty -a < /dev/tty > before; toolpipe -t fs="$MCP" hi; stty -a < /dev/tty > after; cmp before after' &
+await screen '\[y/N/a\]'
+send 'y\n'
+wait
+stdout Done`)
+}

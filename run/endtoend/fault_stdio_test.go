@@ -1,0 +1,187 @@
+//go:build unix
+
+package endtoend
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestFaultStdio is what a server on the other end of a pipe can do wrong in
+// the middle of a call: the call has
+// one result with the given status, the server ran it once, and the run goes
+// on to its answer. What may have been done is never done again.
+func TestFaultStdio(t *testing.T) {
+	t.Parallel()
+	const model = "-- m --\nreply\ncall fs__do {}\nreply\ntext \"Done.\"\n"
+	for fault, test := range map[string]struct {
+		status string // of the result
+		more   string
+		heavy  bool
+	}{
+		"none":           {"ok", "event tool_result.text 'done 1'\n! stderr .", false},
+		"die":            {"unknown", "event warning.code server_lost", false},
+		"line":           {"unknown", "", true},
+		"huge":           {"unknown", "", true},
+		"deep":           {"ok|unknown|failed", "", false},
+		"helper":         {"ok", "", false},
+		"stderr-flood":   {"ok", "", true},
+		"notifications":  {"ok|unknown", "", true},
+		"ids":            {"ok", "event tool_result.text 'done 1'", false},
+		"guessed-ids":    {"ok", "event tool_result.text 'done 1'", false},
+		"changed-mind":   {"ok", "event warning.code tools_changed\n! grep 'ssh|fs__more' request:2", false},
+		"both-errors":    {"failed|unknown", "", false},
+		"crlf":           {"ok", "", false},
+		"blank-lines":    {"ok", "", false},
+		"bom":            {"unknown", "", false},
+		"utf-16":         {"unknown", "", false},
+		"two-on-a-line":  {"unknown", "", false},
+		"three-lines":    {"unknown", "", false},
+		"trailing-comma": {"unknown", "", false},
+		"half":           {"unknown", "", false},
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			if test.heavy && (testing.Short() || raceDetector) {
+				t.Skip("moves hundreds of MiB")
+			}
+			s := newFault(t, model)
+			s.env["NAME"] = fault
+			s.do(`model m
+toolpipe -o ndjson -y --tool-timeout 5 -t fs="$FAULT $NAME $WORK/log" hi
+event end.status ok
+event end.text Done.
+events tool_result 1
+event tool_result.status ~^(` + test.status + `)$
+grep -count=1 '^call ' log
+` + test.more)
+		})
+	}
+}
+
+// TestFaultStdioStart is a server that never becomes one (C2.02, C2.10, C2.12,
+// C2.21): status 4 before anything is asked of the model.
+func TestFaultStdioStart(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{"junk", "line-at-start"} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			s := newFault(t, "-- m --\n-- c.in --\n{\"mcpServers\":{\"fs\":{\"command\":\"PROGRAM\",\"args\":[\"NAME\"],\"startup_timeout\":20}}}\n")
+			s.env["NAME"] = fault
+			s.do(`model m
+sh 'sed "s|PROGRAM|$FAULT|; s|NAME|$NAME|" c.in > c.json'
+toolpipe -o ndjson --mcp-config c.json hi
+status 4
+event end.status server
+stderr fs
+requests 0`)
+		})
+	}
+}
+
+// TestFaultLateAnswer is C4.02 over stdio: an answer after the deadline is
+// nobody's, and not the next call's.
+func TestFaultLateAnswer(t *testing.T) {
+	t.Parallel()
+	s := newFault(t, "-- m --\nreply\ncall fs__do {\"n\":1}\nreply\ncall fs__do {\"n\":2}\nreply\ntext \"Done.\"\n")
+	s.do(`model m
+toolpipe -o ndjson -y --tool-timeout 2 -t fs="$FAULT late $WORK/log" hi
+status 0 7
+event tool_result[1].status unknown
+! stdout 'too late'
+grep -count=2 '^call ' log
+grep notifications/cancelled log`)
+}
+
+// TestFaultContents is C4.10: whatever a result says or links to, nothing is
+// opened or fetched, and all of it stays inside its one tool message.
+func TestFaultContents(t *testing.T) {
+	t.Parallel()
+	canary := serveRaw(t, nil)
+	s := newFault(t, "-- m --\nreply\ncall fs__do {}\nreply\ntext \"Done.\"\n-- c.in --\n"+
+		`{"mcpServers":{"fs":{"command":"PROGRAM","args":["contents"],"env":{"CANARY_URL":"${CANARY_URL}"}}}}`+"\n")
+	s.env["CANARY_URL"] = canary.url()
+	s.do(`model m
+sh 'sed "s|PROGRAM|$FAULT|" c.in > c.json'
+toolpipe -o ndjson -y -s x --mcp-config c.json hi
+event tool_result.status ok
+request 2 messages.3.role tool
+request 2 messages.# 5
+grep -count=1 obey request:2
+request 2 messages.4.content.#(type=="image_url")#.type '["image_url"]'
+request 2 messages.3.content '~obey'
+request 2 messages.3.content '~embedded text'
+! grep 'root:' request:2`)
+	canary.untouched(t)
+}
+
+// TestFaultKilled is C2.22: when toolpipe is killed in mid call, with no chance
+// to clean up, the servers that it started end with it.
+func TestFaultKilled(t *testing.T) {
+	t.Parallel()
+	for name, server := range map[string]string{"a server": "$MCP -tools hang -log $WORK/log", "one that ignores its end": "$MCP -tools hang -stubborn -log $WORK/log"} {
+		need := map[bool]string{true: "need linux", false: "need native"}[name == "a server"]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newFault(t, "-- m --\nreply\ncall fs__hang {}\n")
+			s.do(need + `
+model m
+toolpipe -y -t fs="` + server + `" hi &
+await file log 'tools/call hang'
+signal KILL
+wait
+status 137`)
+		})
+	}
+}
+
+// TestFaultLauncher is C2.05: the real server is a grandchild behind a shell
+// that waits for it.
+func TestFaultLauncher(t *testing.T) {
+	t.Parallel()
+	s := newFault(t, "-- m --\nreply\ncall fs__echo {\"text\":\"x\"}\nreply\ntext \"Done.\"\n-- launch.sh --\n$1 -stubborn -grandchild\ntrue\n")
+	s.do(`model m
+toolpipe -o ndjson -y -t fs="sh $WORK/launch.sh $MCP" hi
+event tool_result.status ok
+event end.exit 0`)
+}
+
+// TestFaultBigArguments is C2.07: a server that reads nothing while it is
+// written to does not hold the run for longer than the call may take.
+func TestFaultBigArguments(t *testing.T) {
+	t.Parallel()
+	s := newFault(t, "")
+	text := strings.Repeat("x", 900<<10)
+	if err := os.WriteFile(filepath.Join(s.work, "m"), fmt.Appendf(nil, "reply\ncall fs__echo {\"text\":%q}\ncall fs__echo {\"text\":%q}\nreply\ntext \"Done.\"\n", text, text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.do(`model m
+toolpipe -o ndjson -y -t fs="$MCP -tools echo,hang" hi
+event tool_result[1].bytes 921600
+event tool_result[2].bytes 921600
+event end.exit 0`)
+	// Stopped, it reads nothing: the pipe fills in the middle of a frame.
+	s.begin(`model m
+toolpipe -o ndjson -y --tool-timeout 2 -t fs="$MCP -tools echo -log $WORK/log" hi &
+await file log tools/list`)
+	if pid := childOf(s.running.pid); pid > 0 {
+		syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	s.do("wait\nstatus 0 7\nevents tool_result 2")
+}
+
+// childOf is a child of the process pid, 0 without one.
+func childOf(pid int) (child int) {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		if fmt.Sscan(string(text), &child); child > 0 {
+			return child
+		}
+	}
+	return 0
+}

@@ -1,0 +1,113 @@
+//go:build unix
+
+package endtoend
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// sweepModel asks for a call, a command and a file.
+const sweepModel = `-- m --
+reply
+again
+call fs__echo {"text":"x"}
+call shell__run_command {"argv":["true"]}
+call files__read_file {"path":"notes"}
+-- config --
+{"max_rounds":1}
+-- policy --
+{"version":1,"rules":[{"decision":"allow","server":"fs","tool":"echo"}]}
+-- notes --
+some notes
+`
+
+const sweepRun = `toolpipe -o ndjson -y --config config --policy policy -f notes --max-rounds 1 --files . --shell --timeout 20 --log log -t fs="$MCP -tools echo -grandchild" hi`
+
+// sweepHolds is U1 to U9 of a run under a shell or strace, whose output was
+// kept in the files out and err.
+func (s *script) sweepHolds(what string) {
+	s.t.Helper()
+	status := s.status
+	out, _ := s.read("out")
+	diagnostics, _ := s.read("err")
+	switch {
+	case bytes.Contains(diagnostics, []byte("goroutine ")) || bytes.Contains(diagnostics, []byte("panic")):
+		s.t.Errorf("%s: a defect shows: %s", what, clip(diagnostics))
+	case rawControl(diagnostics) >= 0 || bytes.Count(diagnostics, []byte("\n")) > 100:
+		s.t.Errorf("%s: stderr: %q", what, clip(diagnostics))
+	case status == 8 || status == 141: // the output is what failed
+	case status == 127: // the loader's libraries could not be read: it never began
+	case status > 128 || len(bytes.TrimSpace(out)) == 0:
+		s.t.Errorf("%s: status %d without an end: %s", what, status, clip(diagnostics))
+	default:
+		if err := checkEvents(out, &process{status: status}); err != nil {
+			s.t.Errorf("%s: %v\n%s\n%s", what, err, clip(out), clip(diagnostics))
+		}
+	}
+}
+
+// TestFaultDescriptors is C10.04: with any number of descriptors that is too
+// small, at whatever point they run out, the run ends in order.
+func TestFaultDescriptors(t *testing.T) {
+	t.Parallel()
+	s := newFault(t, sweepModel)
+	ended := map[int]int{}
+	for n := 8; n <= 34; n++ { // with fewer the Go runtime itself cannot begin
+		s.begin("model m\nsh 'exec > out 2> err; ulimit -n " + fmt.Sprint(n) + `; exec ` + sweepRun + `'` + "\nstatus 0 1 2 3 4 5 6 7 8 129 130 143 141")
+		s.verified = true
+		s.sweepHolds(fmt.Sprintf("%d descriptors", n))
+		ended[s.status]++
+	}
+	if len(ended) < 2 {
+		t.Errorf("all runs ended alike: %v", ended)
+	}
+	if err := s.finish(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFaultSweep is C10.06: the n-th call of each kind to the system fails,
+// for each n that a run comes to (in every thread by itself; the point of it
+// is where, not which). strace is the hook.
+func TestFaultSweep(t *testing.T) {
+	t.Parallel()
+	if testing.Short() || raceDetector {
+		t.Skip("many runs under strace")
+	}
+	for _, fault := range []struct {
+		calls, with string
+		count       int
+	}{
+		{"openat", "error=EMFILE", 14},
+		{"openat", "error=EACCES", 14},
+		{"read -P $WORK/config -P $WORK/policy -P $WORK/notes", "error=EIO", 5}, // of a pipe it cannot be, and Go would wait for the child
+		{"write -P $WORK/out -P $WORK/log", "error=ENOSPC", 10},
+		{"write -P $WORK/out -P $WORK/err", "error=EINTR", 6},
+		{"pipe2", "error=EMFILE", 6},
+		{"socket", "error=EMFILE", 3},
+		{"connect", "error=ECONNREFUSED", 3},
+		{"setsockopt,getsockname,getsockopt", "error=EINVAL", 4},
+		{"fstat,newfstatat", "error=EIO", 6},
+		{"close_range", "error=EPERM", 1}, // prctl too, but without it a daemon of a server can be left
+		{"wait4,waitid", "error=EINTR", 3},
+	} {
+		t.Run(fault.calls+" "+fault.with, func(t *testing.T) {
+			t.Parallel()
+			s := newFault(t, sweepModel)
+			s.begin("need strace linux\nsh 'strace -qq -o /dev/null true'\nmodel m")
+			s.verified = true
+			calls, only, _ := strings.Cut(fault.calls, " ")
+			for n := 1; n <= fault.count; n++ {
+				s.begin(fmt.Sprintf(`sh 'exec strace -f -qq -o /dev/null %s -e trace=%s -e inject=%s:%s:when=%d `, only, calls, calls, fault.with, n) +
+					"toolpipe " + strings.TrimPrefix(sweepRun, "toolpipe ") + ` > out 2> err'` + "\nstatus 0 1 2 3 4 5 6 7 8 127 129 130 143 141")
+				s.sweepHolds(fmt.Sprintf("%s number %d: %s", fault.calls, n, fault.with))
+			}
+			if err := s.finish(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,270 @@
+//go:build unix
+
+package endtoend
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// hangGuard bounds every wait of the harness. It is no measurement: it is
+// long enough for a loaded machine and a binary with the race detector.
+const hangGuard = 40 * time.Second
+
+// A command describes a process to be started under a guard.
+type command struct {
+	guard      string // path of the guard
+	args       []string
+	env        []string
+	dir        string
+	stdin      []byte
+	stdinOpen  bool          // stdin stays open after its bytes, see process.closeStdin
+	terminal   bool          // it has a controlling terminal
+	background bool          // but is not in its foreground
+	on         string        // digits of the standard streams that are the terminal
+	pace       time.Duration // the reader of stdout rests so long after each 64 KiB
+}
+
+// A process is a command under way, or done.
+type process struct {
+	command
+	pid            int
+	stdout, stderr *capture
+	screen         *capture // what the terminal shows; nil without one
+	master         *os.File
+	stdinPipe      *os.File
+
+	done      chan struct{} // closed when all of the following is known
+	status    int           // 128+N when ended by signal N
+	signal    syscall.Signal
+	maxrss    int64
+	survivors []string
+	failure   error
+}
+
+// start runs c. The caller must wait.
+func (c command) start() (*process, error) {
+	p := &process{command: c, stdout: newCapture(), stderr: newCapture(), done: make(chan struct{})}
+	argv := []string{"guard"}
+	var slave string
+	if c.terminal {
+		var err error
+		if p.master, slave, err = openTerminal(); err != nil {
+			return nil, err
+		}
+		resizeTerminal(p.master, 80, 24)
+		p.screen = newCapture()
+		argv = append(argv, "-tty="+slave)
+		if c.on != "" {
+			argv = append(argv, "-on="+c.on)
+		}
+		if c.background {
+			argv = append(argv, "-background")
+		}
+	}
+	cmd := &exec.Cmd{Path: c.guard, Args: append(argv, c.args...), Env: c.env, Dir: c.dir, SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+
+	var children, ours []*os.File
+	pipe := func() (r, w *os.File) {
+		r, w, err := os.Pipe()
+		if err != nil {
+			panic(err)
+		}
+		return r, w
+	}
+	inR, inW := pipe()
+	outR, outW := pipe()
+	errR, errW := pipe()
+	reportR, reportW := pipe()
+	children = append(children, inR, outW, errW, reportW)
+	ours = append(ours, inW, outR, errR, reportR)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = inR, outW, errW, []*os.File{reportW}
+	err := cmd.Start()
+	for _, f := range children {
+		f.Close()
+	}
+	if err != nil {
+		for _, f := range ours {
+			f.Close()
+		}
+		return nil, err
+	}
+
+	var readers sync.WaitGroup
+	readers.Go(func() { p.stdout.fill(paced{outR, c.pace}) })
+	readers.Go(func() { p.stderr.fill(errR) })
+	drawn := make(chan struct{})
+	if p.master != nil {
+		go func() {
+			p.screen.fill(p.master)
+			close(drawn)
+		}()
+	}
+	p.stdinPipe = inW
+	go func() {
+		inW.Write(c.stdin) // fails when the command does not read: its right
+		if !c.stdinOpen {
+			inW.Close()
+		}
+	}()
+	started := make(chan struct{})
+	go func() {
+		p.readReport(reportR, started)
+		readers.Wait()
+		cmd.Wait()
+		inW.Close()
+		if p.master != nil {
+			// With the terminal's last descriptor closed, it ends after all that was drawn.
+			select {
+			case <-drawn:
+			case <-time.After(5 * time.Second):
+			}
+			p.master.Close()
+			p.screen.close()
+		}
+		close(p.done)
+	}()
+	<-started
+	return p, nil
+}
+
+// readReport takes in what the guard says and closes started after its first line.
+func (p *process) readReport(r io.ReadCloser, started chan struct{}) {
+	defer r.Close()
+	first := sync.OnceFunc(func() { close(started) })
+	defer first()
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		word, rest, _ := strings.Cut(lines.Text(), " ")
+		n, _ := strconv.Atoi(rest)
+		switch word {
+		case "pid":
+			p.pid = n
+		case "exit":
+			p.status = n
+		case "signal":
+			p.status, p.signal = 128+n, syscall.Signal(n)
+		case "maxrss":
+			p.maxrss = int64(n) << 10
+		case "survivor":
+			p.survivors = append(p.survivors, rest)
+		case "error":
+			p.failure = fmt.Errorf("guard: %s", rest)
+		}
+		first()
+	}
+}
+
+// wait waits for the end. A process that hangs is asked for its stacks, then killed.
+func (p *process) wait() error {
+	select {
+	case <-p.done:
+		return p.failure
+	case <-time.After(hangGuard):
+	}
+	syscall.Kill(p.pid, syscall.SIGQUIT)
+	time.Sleep(200 * time.Millisecond)
+	syscall.Kill(p.pid, syscall.SIGKILL)
+	select {
+	case <-p.done:
+	case <-time.After(10 * time.Second):
+	}
+	return fmt.Errorf("it did not end within %v", hangGuard)
+}
+
+// stopped says whether the process is stopped by job control.
+func (p *process) stopped() bool {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
+	_, rest, _ := bytes.Cut(stat, []byte(") "))
+	return len(rest) > 0 && rest[0] == 'T'
+}
+
+// paced is a slow reader.
+type paced struct {
+	io.ReadCloser
+	rest time.Duration
+}
+
+func (p paced) Read(b []byte) (int, error) {
+	time.Sleep(p.rest)
+	return p.ReadCloser.Read(b)
+}
+
+// A capture is what a stream has brought so far.
+type capture struct {
+	mu     sync.Mutex
+	more   *sync.Cond
+	text   []byte
+	closed bool
+	seen   int // up to here await has matched
+}
+
+func newCapture() *capture {
+	c := &capture{}
+	c.more = sync.NewCond(&c.mu)
+	return c
+}
+
+func (c *capture) fill(r io.ReadCloser) {
+	defer r.Close()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(buffer)
+		c.mu.Lock()
+		c.text = append(c.text, buffer[:n]...)
+		c.closed = c.closed || err != nil
+		c.more.Broadcast()
+		c.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *capture) close() {
+	c.mu.Lock()
+	c.closed = true
+	c.more.Broadcast()
+	c.mu.Unlock()
+}
+
+func (c *capture) bytes() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return bytes.Clone(c.text)
+}
+
+// await waits until pattern matches what came after the last match.
+func (c *capture) await(pattern *regexp.Regexp) error {
+	expired := false
+	timer := time.AfterFunc(hangGuard, func() {
+		c.mu.Lock()
+		expired = true
+		c.more.Broadcast()
+		c.mu.Unlock()
+	})
+	defer timer.Stop()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		if at := pattern.FindIndex(c.text[c.seen:]); at != nil {
+			c.seen += at[1]
+			return nil
+		}
+		if c.closed || expired {
+			return fmt.Errorf("no match for %q in what came (ended: %v):\n%q", pattern, c.closed, c.text[c.seen:])
+		}
+		c.more.Wait()
+	}
+}

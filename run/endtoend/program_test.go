@@ -1,0 +1,109 @@
+//go:build unix
+
+package endtoend
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// top is the module's directory as seen from this package.
+const top = "../.."
+
+// programs is the directory of the programs that are built for this run of the tests.
+var programs string
+
+// TestMain lets the test binary be every program that the tests need beside
+// toolpipe. Under the name of one of them (a symbolic link, see newScript) it
+// is that program, so that the doubles are real processes and are not built.
+// The name, unlike a variable of the environment, reaches a tool server
+// through a client that passes no environment on.
+func TestMain(m *testing.M) {
+	switch filepath.Base(os.Args[0]) {
+	case "guard":
+		syscall.Exit(guard(os.Args[1:])) // not os.Exit: the race detector would wait a second
+	case "fakemcp":
+		syscall.Exit(fakeMCP(os.Args[1:]))
+	case "faultmcp":
+		syscall.Exit(faultMCP(os.Args[1:]))
+	}
+	flag.Parse()
+	if !flagGiven("test.parallel") {
+		// Scripts mostly wait: for processes, for sockets, for deadlines.
+		flag.Set("test.parallel", "8")
+	}
+	var err error
+	if programs, err = os.MkdirTemp("", "toolpipe-endtoend-*"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	os.RemoveAll(programs)
+	os.Exit(status)
+}
+
+func flagGiven(name string) bool {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	return given
+}
+
+// toolpipe builds the program, once, and gives its path.
+var toolpipe = sync.OnceValues(func() (string, error) { return build("toolpipe") })
+
+// build builds the program as this test was built, with the race detector and
+// build tags, and with more flags of go build. What GOFLAGS says is in force.
+func build(name string, more ...string) (path string, err error) {
+	path = filepath.Join(programs, name)
+	args := []string{"build", "-buildvcs=false", "-o", path}
+	if raceDetector {
+		args = append(args, "-race")
+	}
+	if tags := buildSetting("-tags"); tags != "" {
+		args = append(args, "-tags="+tags)
+	}
+	cmd := exec.Command("go", append(append(args, more...), ".")...)
+	cmd.Dir = top
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %v\n%s", err, out)
+	}
+	return path, readSources()
+}
+
+// buildSetting is a setting with which this test was built.
+func buildSetting(key string) string {
+	info, _ := debug.ReadBuildInfo()
+	for _, setting := range info.Settings {
+		if setting.Key == key {
+			return setting.Value
+		}
+	}
+	return ""
+}
+
+var raceDetector = buildSetting("-race") == "true"
+
+// readSources looks at all that the program is built of. The go command takes
+// a test's result from its cache unless a file changed that the test itself
+// has looked at, and what go build reads it does not see.
+func readSources() error {
+	return filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		name := entry.Name()
+		if path != top && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules") {
+			return filepath.SkipDir
+		}
+		return nil
+	})
+}

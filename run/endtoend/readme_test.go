@@ -1,0 +1,261 @@
+//go:build unix
+
+package endtoend
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+)
+
+// TestReadme runs the commands of README.md: each block fenced as ```sh is
+// one shell script, run with -e in a small git repository that also holds
+// the project's testdata, once without a terminal, as in CI, and once on one,
+// as by a person who types nothing more. `toolpipe` and `go run .` are this
+// binary; the model is one that always answers. Lines in a block:
+//
+//	# needs: network   skips the block: nothing but loopback is reached here
+//	# status: 5        the status it ends with, 0 otherwise
+//
+// A block that uses jq or git is skipped where there is none.
+//
+// A block fenced as ```json NAME (or any other language) is written to the
+// file NAME for the blocks after it. Commands of `go test`, `go build`,
+// `go install` and `git clone` are not run here: .ci/run does.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(top, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := fencedBlocks(string(text))
+	files := map[string]string{}
+	commands := 0
+	for _, block := range blocks {
+		language, name, _ := strings.Cut(block.info, " ")
+		if language != "sh" {
+			if name != "" {
+				files[name] = block.text
+			}
+			continue
+		}
+		commands++
+		for _, on := range []string{"pipes", "terminal"} {
+			t.Run(fmt.Sprintf("line%d/%s", block.line, on), func(t *testing.T) {
+				runReadmeBlock(t, block.text, files, on == "terminal")
+			})
+		}
+	}
+	if commands < 5 {
+		t.Errorf("README.md has %d blocks of commands", commands)
+	}
+}
+
+// TestReadmeFlags holds that the README speaks of no flag that is not there,
+// and of all exit statuses.
+func TestReadmeFlags(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(top, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScript(t, []section{{}})
+	defer s.close()
+	if err := s.run(scriptLine{words: mustWords(t, "toolpipe --help=all")}); err != nil {
+		t.Fatal(err)
+	}
+	known := longFlags(string(s.stdout))
+	for _, name := range longFlags(readmeOthers.ReplaceAllString(string(text), " ")) {
+		if !slices.Contains(known, name) {
+			t.Errorf("README.md has %s, --help=all has not", name)
+		}
+	}
+	for _, status := range []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "70", "129", "130", "141", "143"} {
+		if !regexp.MustCompile(`(?m)^\|.*\b` + status + `\b`).Match(text) {
+			t.Errorf("README.md has no line for exit status %s", status)
+		}
+	}
+}
+
+// TestReadmeJSON holds that the policy and the config that the README shows
+// are taken as they stand.
+func TestReadmeJSON(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(top, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScript(t, []section{{}})
+	defer s.close()
+	s.env["GH_TOKEN"] = "x"
+	found := map[string]string{}
+	for _, block := range fencedBlocks(string(text)) {
+		for name, member := range map[string]string{"policy.json": "rules", "config.json": "mcpServers"} {
+			if strings.HasPrefix(block.info, "json") && gjson.Get(block.text, member).Exists() {
+				found[name] = block.text
+				os.WriteFile(filepath.Join(s.work, name), []byte(block.text), 0o644)
+			}
+		}
+	}
+	if len(found) != 2 {
+		t.Fatalf("README.md shows no policy, or no config")
+	}
+	for _, command := range []string{
+		"toolpipe --list-tools --shell --policy policy.json",
+		"toolpipe --list-servers --shell --config config.json", // its servers do not exist
+	} {
+		s.next = &scriptLine{words: mustWords(t, "status")}
+		if err := s.run(scriptLine{words: mustWords(t, command)}); err != nil {
+			t.Error(err)
+		}
+		if s.status != 0 && s.status != 4 {
+			t.Errorf("%s: status %d\n%s", command, s.status, s.stderr)
+		}
+	}
+}
+
+type fencedBlock struct {
+	line       int
+	info, text string
+}
+
+func fencedBlocks(text string) (blocks []fencedBlock) {
+	number, inside := 0, false
+	for line := range strings.Lines(text) {
+		number++
+		if fence, ok := strings.CutPrefix(strings.TrimSpace(line), "```"); ok {
+			if inside = !inside; inside {
+				blocks = append(blocks, fencedBlock{line: number, info: fence})
+			}
+			continue
+		}
+		if inside {
+			blocks[len(blocks)-1].text += line
+		}
+	}
+	return blocks
+}
+
+var (
+	readmeOthers   = regexp.MustCompile("(?m)git log.*|(?s:```json.*?```)|`") // flags of other programs
+	readmePrograms = regexp.MustCompile(`\b(jq|git)\b`)
+	readmeNeeds    = regexp.MustCompile(`(?m)^# needs: (.*)$`)
+	readmeStatus   = regexp.MustCompile(`(?m)^# status: (\d+)$`)
+	notRunHere     = regexp.MustCompile(`(?m)^\s*(go (test|build|install|mod)|git clone|cd toolpipe)\b.*$`)
+)
+
+func runReadmeBlock(t *testing.T, commands string, files map[string]string, terminal bool) {
+	needs := readmePrograms.FindAllString(commands, -1)
+	if found := readmeNeeds.FindStringSubmatch(commands); found != nil {
+		needs = append(needs, strings.Fields(found[1])...)
+	}
+	for _, word := range needs {
+		if _, err := exec.LookPath(word); err != nil {
+			t.Skipf("needs %s", word)
+		}
+	}
+	status := "0"
+	if found := readmeStatus.FindStringSubmatch(commands); found != nil {
+		status = found[1]
+	}
+	commands = notRunHere.ReplaceAllString(commands, ":")
+	commands = strings.ReplaceAll(commands, "go run .", "toolpipe")
+
+	model := "reply\nagain\ntext \"An answer.\"\n"
+	resumes := strings.Contains(commands, ".tool_calls")
+	switch {
+	case strings.Contains(commands, "--schema"): // the answer is an object
+		model = "reply\nagain\ntext \"{\\\"name\\\":\\\"Rhine\\\"}\"\n"
+	case resumes: // a call is stopped at, looked at, and run
+		model = "reply\ncall files__write_file {\"path\":\"notes.txt\",\"content\":\"tidy\"}\n" + model
+	}
+	s := newScript(t, []section{{}, {name: "model", text: model}})
+	defer s.close()
+	if err := s.startModel([]string{"model"}); err != nil {
+		t.Fatal(err)
+	}
+	s.verified = true
+	layReadmeFiles(t, s, files)
+	line := scriptLine{words: []scriptWord{literalWord("sh"), literalWord("set -e\n" + commands)}}
+	if terminal {
+		line.words = append([]scriptWord{literalWord("tty"), literalWord("-on=012")}, line.words...)
+	}
+	s.next = &scriptLine{words: []scriptWord{literalWord("status")}}
+	if err := s.run(line); err != nil {
+		t.Fatalf("%s\n%v", commands, err)
+	}
+	if err := s.checkStatus([]string{status}); err != nil {
+		t.Fatalf("%s\n%v", commands, err)
+	}
+	if err := s.finish(); err != nil {
+		t.Fatalf("%s\n%v", commands, err)
+	}
+	if shown := slices.Concat(s.stdout, s.screen); resumes {
+		if text, _ := s.read("notes.txt"); string(text) != "tidy" || !strings.Contains(string(shown), "files__write_file") {
+			t.Errorf("%s\nwrote %q and showed:\n%s", commands, text, shown)
+		}
+	}
+}
+
+func literalWord(text string) scriptWord {
+	var word scriptWord
+	word = append(word, struct {
+		text    string
+		literal bool
+	}{text, true})
+	return word
+}
+
+// layReadmeFiles makes the working directory a repository with a change in
+// it, the project's test data, and the files that the README shows.
+func layReadmeFiles(t *testing.T, s *script, files map[string]string) {
+	t.Helper()
+	for _, name := range []string{"go.mod", "README.md", "main.go", "testdata/replay"} {
+		copyTree(t, filepath.Join(top, name), filepath.Join(s.work, name))
+	}
+	for name, text := range files {
+		path := filepath.Join(s.work, name)
+		os.MkdirAll(filepath.Dir(path), 0o755)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		return
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-q", "-m", "first"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir, cmd.Env = s.work, s.environ()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args[0], err, out)
+		}
+	}
+	os.WriteFile(filepath.Join(s.work, "go.mod"), []byte("module toolpipe\n\ngo 1.26.8\n\n// changed\n"), 0o644)
+}
+
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rest, _ := filepath.Rel(from, path)
+		target := filepath.Join(to, rest)
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(target, text, 0o644)
+	})
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+}

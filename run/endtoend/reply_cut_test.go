@@ -1,0 +1,49 @@
+//go:build unix
+
+package endtoend
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReplyCut cuts one reply that asks for a call at many of its bytes
+// (package stream does at every one): as a broken transfer it is always a
+// failure; closed cleanly it is one until the finish reason was seen. Never
+// is a call run of which anything was missing.
+func TestReplyCut(t *testing.T) {
+	writer := newReplyWriter("chat", 1)
+	body := writer.text("Let me see.") + writer.call("c1", "fs__args", `{"text":"all of it"}`)
+	finished := len(body) + len(writer.finish("calls"))
+	body += writer.finish("calls") + writer.usage(10, 5)
+	step := len(body) / 16
+	for _, end := range []string{"cut", "drop"} {
+		for at := step; at <= len(body); at += step {
+			t.Run(fmt.Sprintf("%s%d", end, at), func(t *testing.T) {
+				t.Parallel()
+				script := fmt.Sprintf("reply\nraw %q\n%s\nreply\ntext \"Done.\"\n", body[:at], end)
+				s := newScript(t, []section{{}, {name: "m", text: script}})
+				defer s.close()
+				if err := s.startModel([]string{"m"}); err != nil {
+					t.Fatal(err)
+				}
+				s.verified = true
+				s.next = &scriptLine{words: mustWords(t, "status")}
+				if err := s.run(scriptLine{words: mustWords(t, `toolpipe -o ndjson -y -t fs="$MCP -tools args -log $WORK/log" hi`)}); err != nil {
+					t.Fatal(err)
+				}
+				// After the finish reason a clean end is an answer, or still
+				// an error when it comes in the middle of an event.
+				mayFail, maySucceed := at < len(body) || end == "drop", end == "cut" && at >= finished-2
+				log, _ := os.ReadFile(filepath.Join(s.work, "log"))
+				called := strings.Contains(string(log), `tools/call args {"text":"all of it"}`)
+				if !(s.status == 0 && maySucceed || s.status == 3 && mayFail) || called != (s.status == 0) || strings.Count(string(log), "tools/call") > 1 {
+					t.Errorf("status %d; called: %v\n%s\n%s", s.status, called, s.stdout, s.stderr)
+				}
+			})
+		}
+	}
+}
