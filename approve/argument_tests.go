@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"toolpipe/stream/jsontext"
 )
 
 // The tests of policy files. Each is made from its value in the policy, the
@@ -74,9 +75,9 @@ func (e *evaluation) equal(a *document, i, j int, wide bool) bool {
 	case '"':
 		return bytes.Equal(a.str(i), b.str(j))
 	case '0':
-		p, ok1 := parseDecimal(a.raw(i))
-		q, ok2 := parseDecimal(b.raw(j))
-		return ok1 && ok2 && p.compare(q) == 0
+		p, ok1 := jsontext.ParseDecimal(a.raw(i))
+		q, ok2 := jsontext.ParseDecimal(b.raw(j))
+		return ok1 && ok2 && p.Compare(q) == 0
 	case '{':
 		return e.equalObjects(a, i, j, wide)
 	case '[':
@@ -144,8 +145,8 @@ func (e *evaluation) hasText(at int, wide bool, f func([]byte) bool) bool {
 	case kind != '0' || !wide:
 		return false
 	}
-	n, ok := parseDecimal(e.document.raw(at))
-	return f(e.document.raw(at)) || ok && n.exponent > -maxPlain && n.exponent < maxPlain && f(n.plain())
+	n, ok := jsontext.ParseDecimal(e.document.raw(at))
+	return f(e.document.raw(at)) || ok && n.Exponent > -maxPlain && n.Exponent < maxPlain && f(plain(n))
 }
 
 // globTest is a pattern over a whole string. In an allow * and ? do not take a
@@ -216,7 +217,7 @@ func regexTest(d *document, at int) (test, string) {
 
 func rangeTest(d *document, at int) (test, string) {
 	const wrong = "range is [min, max], two numbers, either of them null"
-	var bounds []*decimal
+	var bounds []*jsontext.Decimal
 	if d.nodes[at].kind != '[' {
 		return nil, wrong
 	}
@@ -225,7 +226,7 @@ func rangeTest(d *document, at int) (test, string) {
 		case 'n':
 			bounds = append(bounds, nil)
 		case '0':
-			n, ok := parseDecimal(d.raw(i))
+			n, ok := jsontext.ParseDecimal(d.raw(i))
 			if !ok {
 				return nil, "the exponent of a bound is too large"
 			}
@@ -238,23 +239,23 @@ func rangeTest(d *document, at int) (test, string) {
 		return nil, wrong
 	}
 	low, high := bounds[0], bounds[1]
-	if low != nil && high != nil && low.compare(*high) > 0 {
+	if low != nil && high != nil && low.Compare(*high) > 0 {
 		return nil, "a range whose min is over its max holds nothing"
 	}
-	inside := func(n decimal) bool {
-		return (low == nil || low.compare(n) <= 0) && (high == nil || high.compare(n) >= 0)
+	inside := func(n jsontext.Decimal) bool {
+		return (low == nil || low.Compare(n) <= 0) && (high == nil || high.Compare(n) >= 0)
 	}
 	return func(e *evaluation, at int, wide bool) bool {
 		if wide {
 			r := e.readings(at)
-			return r.unclear || r.unit || r.any(func(n decimal) bool {
-				return inside(n) || low != nil && n.near(*low) || high != nil && n.near(*high)
+			return r.unclear || r.unit || r.any(func(n jsontext.Decimal) bool {
+				return inside(n) || low != nil && near(n, *low) || high != nil && near(n, *high)
 			})
 		}
 		if e.document.nodes[at].kind != '0' {
 			return false
 		}
-		n, ok := parseDecimal(e.document.raw(at))
+		n, ok := jsontext.ParseDecimal(e.document.raw(at))
 		return ok && inside(n)
 	}, ""
 }

@@ -1,6 +1,9 @@
 package approve
 
-import "bytes"
+import (
+	"bytes"
+	"toolpipe/stream/jsontext"
+)
 
 // document is a JSON text that was checked before, as a flat list of its
 // values in the order of the text: the whole is nodes[0], and what is inside
@@ -38,10 +41,7 @@ func (d *document) parse(text []byte) {
 }
 
 func (d *document) space(i int) int {
-	for i < len(d.text) && isSpace(d.text[i]) {
-		i++
-	}
-	return i
+	return jsontext.Space(d.text, i)
 }
 
 // value reads the value at i, whose key is in n, and returns where it ends.
@@ -115,12 +115,12 @@ func (d *document) children(at int) func(f func(int) bool) {
 
 // key returns the name of nodes[at] in its object, unescaped.
 func (d *document) key(at int) []byte {
-	return unescape(d.text[d.nodes[at].keyStart:d.nodes[at].keyEnd])
+	return jsontext.Unescape(d.text[d.nodes[at].keyStart:d.nodes[at].keyEnd])
 }
 
 // str returns the text of the string nodes[at], unescaped.
 func (d *document) str(at int) []byte {
-	return unescape(d.text[d.nodes[at].start+1 : d.nodes[at].end-1])
+	return jsontext.Unescape(d.text[d.nodes[at].start+1 : d.nodes[at].end-1])
 }
 
 // raw returns the text of nodes[at] as it came.

@@ -2,6 +2,7 @@ package approve
 
 import (
 	"strings"
+	"toolpipe/stream/jsontext"
 	"unicode/utf8"
 )
 
@@ -61,7 +62,7 @@ func (g *glob) matchesPrefix(prefix string, fold bool) bool {
 			return false
 		case g.pattern[i] == '*':
 			return true
-		case g.pattern[i] != '?' && g.pattern[i] != prefix[i] && (!fold || lower(g.pattern[i]) != lower(prefix[i])):
+		case g.pattern[i] != '?' && g.pattern[i] != prefix[i] && (!fold || jsontext.FoldRune(rune(g.pattern[i])) != jsontext.FoldRune(rune(prefix[i]))):
 			return false
 		}
 	}
@@ -134,7 +135,7 @@ func matchOne(pattern, s string, as globReading) (m, n int) {
 		return m, m
 	}
 	if as == globFold {
-		if c, n := utf8.DecodeRuneInString(s); foldRune(c) == foldRune(p) {
+		if c, n := utf8.DecodeRuneInString(s); jsontext.FoldRune(c) == jsontext.FoldRune(p) {
 			return m, n
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"toolpipe/stream/jsontext"
 )
 
 // Policy is what a policy file says.
@@ -36,8 +37,8 @@ type policyReader struct {
 func ParsePolicy(path string, data []byte) (*Policy, error) {
 	p := &policyReader{path: path}
 	p.text = data
-	if err := CheckJSON(data); err != nil {
-		if s, ok := errors.AsType[*SyntaxError](err); ok {
+	if err := jsontext.Check(data, jsontext.Options{}); err != nil {
+		if s, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
 			return nil, p.errorAt(int(s.Offset), "%s", s.Message)
 		}
 		return nil, err

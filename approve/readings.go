@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"strconv"
+	"toolpipe/stream/jsontext"
 	"unicode"
 	"unicode/utf8"
 )
@@ -13,14 +14,14 @@ import (
 // ("0x3e8", "1,000", "１０００"), true as 1, null as 0. A deny must hold for
 // whatever the server makes of the value.
 type readings struct {
-	numbers [4]decimal
+	numbers [4]jsontext.Decimal
 	count   int
 	unclear bool // it may be any number
 	unit    bool // what follows may change its worth, as in "1k"
 }
 
 func (r *readings) add(literal []byte) {
-	d, ok := parseDecimal(literal)
+	d, ok := jsontext.ParseDecimal(literal)
 	if !ok {
 		r.unclear = true
 		return
@@ -30,7 +31,7 @@ func (r *readings) add(literal []byte) {
 }
 
 // any reports whether f holds for one of the numbers.
-func (r *readings) any(f func(decimal) bool) bool {
+func (r *readings) any(f func(jsontext.Decimal) bool) bool {
 	for _, n := range r.numbers[:r.count] {
 		if f(n) {
 			return true
@@ -203,7 +204,7 @@ func plainText(text []byte) (plain []byte, more bool) {
 			c = digit(c)
 		}
 		if c < utf8.RuneSelf {
-			c = rune(lower(byte(c)))
+			c = unicode.ToLower(c)
 		}
 		if c >= utf8.RuneSelf || bytes.IndexByte([]byte("0123456789_,. +-abcdefinotxy"), byte(c)) < 0 {
 			return plain, unicode.IsLetter(c)
@@ -251,7 +252,7 @@ func (e *evaluation) mayBe(truth bool, at int) bool {
 		}
 	}
 	r := e.readings(at)
-	return !r.unit && (r.unclear || r.any(func(n decimal) bool { return truth == (len(n.digits) > 0) }))
+	return !r.unit && (r.unclear || r.any(func(n jsontext.Decimal) bool { return truth == (len(n.Digits) > 0) }))
 }
 
 // meansSame reports whether a scalar of the call may be read as what the scalar
@@ -273,13 +274,12 @@ func (e *evaluation) meansSame(a *document, i, j int) bool {
 // mayBeNumber reports whether the value at a node may be read as the number
 // that JSON writes like text.
 func (e *evaluation) mayBeNumber(text []byte, at int) bool {
-	want, ok := parseDecimal(text)
+	want, ok := jsontext.ParseDecimal(text)
 	r := e.readings(at)
-	return !ok || r.unclear || r.any(func(n decimal) bool { return n.compare(want) == 0 || n.near(want) })
+	return !ok || r.unclear || r.any(func(n jsontext.Decimal) bool { return n.Compare(want) == 0 || near(n, want) })
 }
 
 // isNumber reports whether a text is a number as JSON writes it.
 func isNumber(text []byte) bool {
-	s := scanner{data: text}
-	return s.number() == nil && s.i == len(text)
+	return jsontext.IsNumber(text) && text[len(text)-1] > ' ' && jsontext.Check(text, jsontext.Options{}) == nil
 }

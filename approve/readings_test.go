@@ -2,6 +2,7 @@ package approve
 
 import (
 	"testing"
+	"toolpipe/stream/jsontext"
 )
 
 // FuzzReadings: whatever a string is, reading it ends; and a string that is a
@@ -26,10 +27,10 @@ func FuzzReadings(f *testing.F) {
 		if _, ok := read(s); !ok || s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') || !isNumber([]byte(s)) {
 			return
 		}
-		want, ok := parseDecimal([]byte(s))
+		want, ok := jsontext.ParseDecimal([]byte(s))
 		for _, around := range []string{s, " " + s + "\n", "$" + s, s + " "} {
 			r, _ := read(around)
-			if !r.unclear && (!ok || !r.any(func(n decimal) bool { return n.compare(want) == 0 })) {
+			if !r.unclear && (!ok || !r.any(func(n jsontext.Decimal) bool { return n.Compare(want) == 0 })) {
 				t.Errorf("%q is read as %+v", around, r)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"toolpipe/stream/jsontext"
 )
 
 const (
@@ -210,4 +211,4 @@ func contains(dir, path string, wide, lexical bool) bool {
 
 // foldString returns the form of s in which strings that are equal under
 // simple case folding are the same.
-func foldString(s string) string { return strings.Map(foldRune, s) }
+func foldString(s string) string { return strings.Map(jsontext.FoldRune, s) }

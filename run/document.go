@@ -8,8 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
-
-	"toolpipe/approve"
+	"toolpipe/stream/jsontext"
 )
 
 // document is a JSON text that has been read strictly: valid, no duplicate
@@ -35,8 +34,8 @@ type member struct {
 
 func parseDocument(name string, data []byte) (value, error) {
 	d := &document{name, data}
-	if err := approve.CheckJSON(data); err != nil {
-		if s, ok := errors.AsType[*approve.SyntaxError](err); ok {
+	if err := jsontext.Check(data, jsontext.Options{}); err != nil {
+		if s, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
 			return value{}, usage("%s:%d:%d: %s (byte %d)", name, s.Line, s.Column, s.Message, s.Offset)
 		}
 		return value{}, usage("%s: %v", name, err)

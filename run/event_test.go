@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/approve"
+	"toolpipe/stream/jsontext"
 )
 
 // nasty holds everything that must not reach a reader unescaped.
@@ -44,7 +45,7 @@ var everyEvent = []struct {
 func TestEventsAreStrictLines(t *testing.T) {
 	for _, e := range everyEvent {
 		line := e.event.appendJSON(nil)
-		if err := approve.CheckJSON(line); err != nil {
+		if err := jsontext.Check(line, jsontext.Options{}); err != nil {
 			t.Errorf("%s: %v in %q", e.kind, err, line)
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"toolpipe/approve"
 	"toolpipe/stream"
+	"toolpipe/stream/jsontext"
 )
 
 // inputError is an error about a place of standard input, by byte offset.
@@ -19,8 +19,8 @@ func inputError(v value, format string, args ...any) error {
 }
 
 func parseMessagesDocument(data []byte) (value, error) {
-	if err := approve.CheckJSON(data); err != nil {
-		if s, ok := errors.AsType[*approve.SyntaxError](err); ok {
+	if err := jsontext.Check(data, jsontext.Options{}); err != nil {
+		if s, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
 			var hints []string
 			if utf8.Valid(data) && len(bytes.TrimSpace(data)) > 0 {
 				hints = []string{"--input text sends it as one user message"}

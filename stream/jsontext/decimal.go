@@ -5,17 +5,17 @@ import (
 	"strconv"
 )
 
-// Decimal is a JSON number, exactly: 0.digits times ten to the exponent.
+// A Decimal is a JSON number, exactly: 0.Digits times ten to the exponent.
 type Decimal struct {
-	negative bool
-	digits   []byte // without zeros at either end; none for zero
-	exponent int64
+	Negative bool
+	Digits   []byte // without zeros at either end; none for zero
+	Exponent int64
 }
 
 // maxExponentDigits bounds exponents so that their sums fit.
 const maxExponentDigits = 17
 
-// ParseDecimal reads a JSON number; ok is false if its exponent is too large
+// ParseDecimal reads a number; ok is false if its exponent is too large
 // to reckon with.
 func ParseDecimal(literal []byte) (d Decimal, ok bool) {
 	rest, negative := bytes.CutPrefix(literal, []byte("-"))
@@ -26,8 +26,8 @@ func ParseDecimal(literal []byte) (d Decimal, ok bool) {
 	whole, fraction, _ := bytes.Cut(mantissa, []byte("."))
 	digits := append(append(make([]byte, 0, 32), whole...), fraction...)
 	trimmed := bytes.TrimLeft(digits, "0")
-	d = Decimal{negative: negative, digits: bytes.TrimRight(trimmed, "0")}
-	if len(d.digits) == 0 {
+	d = Decimal{Negative: negative, Digits: bytes.TrimRight(trimmed, "0")}
+	if len(d.Digits) == 0 {
 		return Decimal{}, true
 	}
 	magnitude := bytes.TrimLeft(exponent, "+-0")
@@ -41,30 +41,30 @@ func ParseDecimal(literal []byte) (d Decimal, ok bool) {
 	if exponent[0] == '-' {
 		e = -e
 	}
-	d.exponent = e + int64(len(whole)) - int64(len(digits)-len(trimmed))
+	d.Exponent = e + int64(len(whole)) - int64(len(digits)-len(trimmed))
 	return d, true
 }
 
 // Compare returns -1, 0 or 1 as a is less than, equal to or more than b.
 func (a Decimal) Compare(b Decimal) int {
 	switch {
-	case len(a.digits) == 0 && len(b.digits) == 0:
+	case len(a.Digits) == 0 && len(b.Digits) == 0:
 		return 0
-	case len(a.digits) == 0:
+	case len(a.Digits) == 0:
 		return b.sign(-1)
-	case len(b.digits) == 0 || a.negative != b.negative:
+	case len(b.Digits) == 0 || a.Negative != b.Negative:
 		return a.sign(1)
-	case a.exponent < b.exponent:
+	case a.Exponent < b.Exponent:
 		return a.sign(-1)
-	case a.exponent > b.exponent:
+	case a.Exponent > b.Exponent:
 		return a.sign(1)
 	}
-	return a.sign(bytes.Compare(a.digits, b.digits))
+	return a.sign(bytes.Compare(a.Digits, b.Digits))
 }
 
 // sign returns n, turned round for a negative number.
 func (a Decimal) sign(n int) int {
-	if a.negative {
+	if a.Negative {
 		return -n
 	}
 	return n

@@ -55,7 +55,7 @@ const fewNames = 16
 
 func (s *scanner) addName(own *nameSet, n name) *SyntaxError {
 	text := s.data[n.start:n.end]
-	if !n.plain && s.options.FoldNames && bytes.Contains(text, []byte(`\u0000`)) && bytes.IndexByte(unescape(text), 0) >= 0 {
+	if !n.plain && s.options.FoldNames && bytes.Contains(text, []byte(`\u0000`)) && bytes.IndexByte(Unescape(text), 0) >= 0 {
 		return s.errorAt(n.start-1, "a key that contains NUL")
 	}
 	if own.many == nil && s.names.n-own.first >= fewNames {
@@ -86,7 +86,7 @@ func (s *scanner) duplicate(n name) *SyntaxError {
 	if s.options.FoldNames {
 		what = "duplicate key (upper and lower case count as the same)"
 	}
-	text := unescape(s.data[n.start:n.end])
+	text := Unescape(s.data[n.start:n.end])
 	if len(text) > 100 {
 		text = text[:100]
 	}
@@ -117,7 +117,7 @@ func (s *scanner) same(a, b name) bool {
 func (s *scanner) normal(n name) string {
 	text := s.data[n.start:n.end]
 	if !n.plain {
-		text = unescape(text)
+		text = Unescape(text)
 	}
 	if !s.options.FoldNames {
 		return string(text)

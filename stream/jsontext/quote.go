@@ -56,7 +56,7 @@ func AppendInner[S string | []byte](dst []byte, s S) []byte {
 func Quoted(s string) []byte { return AppendQuoted(make([]byte, 0, len(s)+2), s) }
 
 // Unquote returns what a literal means. A lone surrogate becomes U+FFFD.
-func Unquote(literal []byte) string { return string(unescape(literal[1 : len(literal)-1])) }
+func Unquote(literal []byte) string { return string(Unescape(literal[1 : len(literal)-1])) }
 
 // AppendUnquoted appends what a literal means. A lone surrogate becomes U+FFFD.
 func AppendUnquoted(dst, literal []byte) []byte {
@@ -68,9 +68,9 @@ func AppendUnquoted(dst, literal []byte) []byte {
 // joined with a second half that comes later.
 func AppendHalves(dst, inner []byte) []byte { return appendUnescaped(dst, inner, AppendUnit) }
 
-// unescape returns what the text of a literal means; inner itself when nothing
+// Unescape returns what the text of a literal means; inner itself when nothing
 // is escaped.
-func unescape(inner []byte) []byte {
+func Unescape(inner []byte) []byte {
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return inner
 	}

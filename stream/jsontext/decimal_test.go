@@ -1,4 +1,4 @@
-package approve
+package jsontext
 
 import (
 	"math/big"
@@ -12,20 +12,20 @@ func FuzzDecimal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		for _, s := range []string{a, b} {
 			scan := scanner{data: []byte(s)}
-			if s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') || scan.number() != nil || scan.i < len(s) {
+			if !IsNumber(scan.data) || scan.number() != nil || scan.i < len(s) {
 				return
 			}
 		}
-		x, ok1 := parseDecimal([]byte(a))
-		y, ok2 := parseDecimal([]byte(b))
+		x, ok1 := ParseDecimal([]byte(a))
+		y, ok2 := ParseDecimal([]byte(b))
 		p, q := rational(a), rational(b)
 		if !ok1 || !ok2 || p == nil || q == nil {
 			return // too large for one of the two ways
 		}
-		if got, want := x.compare(y), p.Cmp(q); got != want {
+		if got, want := x.Compare(y), p.Cmp(q); got != want {
 			t.Errorf("%s against %s: %d, want %d", a, b, got, want)
 		}
-		if got, want := y.compare(x), q.Cmp(p); got != want {
+		if got, want := y.Compare(x), q.Cmp(p); got != want {
 			t.Errorf("%s against %s: %d, want %d", b, a, got, want)
 		}
 	})
@@ -36,8 +36,8 @@ func rational(s string) *big.Rat {
 	if len(s) > 40 {
 		return nil
 	}
-	d, ok := parseDecimal([]byte(s))
-	if !ok || d.exponent > 2000 || d.exponent < -2000 {
+	d, ok := ParseDecimal([]byte(s))
+	if !ok || d.Exponent > 2000 || d.Exponent < -2000 {
 		return nil
 	}
 	r, ok := new(big.Rat).SetString(s)
@@ -51,7 +51,7 @@ func TestDecimalBeyondReckoning(t *testing.T) {
 	for s, want := range map[string]bool{
 		"1e99999999999999999": true, "1e100000000000000000": false, "1e-100000000000000000": false, "0e100000000000000000": true, "1e000000000000000000001": true,
 	} {
-		if _, ok := parseDecimal([]byte(s)); ok != want {
+		if _, ok := ParseDecimal([]byte(s)); ok != want {
 			t.Errorf("%s: %v", s, ok)
 		}
 	}
