@@ -120,8 +120,12 @@ func (t *tree) checkRoot(path, real string) error {
 			}
 		}
 	}
-	if dir := aroundGit(t.real); dir != "" {
-		return fmt.Errorf("%q leads into %q: %w", t.spec.Root, dir, errGitDirectory)
+	switch dir := aroundGit(t.real); dir {
+	case "":
+	case t.real:
+		return fmt.Errorf("%q is %w", t.spec.Root, errGitDirectory)
+	default:
+		return fmt.Errorf("%q is in %q, which is %w", t.spec.Root, dir, errGitDirectory)
 	}
 	if what := wide(t.real, t.spec.Home); what != "" && t.only == "" && !t.spec.Anyway {
 		return fmt.Errorf("%q is %s; name a directory in it, or add --files-anyway", t.spec.Root, what)

@@ -21,7 +21,7 @@ import (
 // bytes, and the largest file the bytes of maxEdited.
 const (
 	argumentSize  = 1 << 20
-	mostTime      = 8 * time.Second
+	mostTime      = 8 * slowdown * time.Second
 	mostAllocated = 256 << 20
 	mostAnswered  = 1 << 20
 )
