@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestLookPath: security.md R5.
+// TestLookPath: a program is found as a shell finds it, but never in the current directory.
 func TestLookPath(t *testing.T) {
 	dir := t.TempDir()
 	for name, mode := range map[string]os.FileMode{"tool": 0o755, "data": 0o644} {

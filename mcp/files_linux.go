@@ -11,7 +11,7 @@ import (
 const largeFile = syscall.O_LARGEFILE
 
 // pseudo says whether a directory's file system is a window on the kernel,
-// wherever it is mounted (security.md I10).
+// wherever it is mounted.
 func pseudo(dir *os.Root) bool {
 	f, err := dir.Open(".")
 	if err != nil {

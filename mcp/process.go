@@ -14,7 +14,7 @@ import (
 )
 
 // Processes knows every child that was started through it, so that none
-// outlives this process (security.md D.4). The zero value is ready. Its
+// outlives this process. The zero value is ready. Its
 // methods are safe for concurrent use.
 //
 //	defer procs.Sweep(limit) // the very end: nothing is left

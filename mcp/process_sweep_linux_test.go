@@ -68,7 +68,7 @@ func TestSweepHungStart(t *testing.T) {
 	}
 }
 
-// TestParentIsKilled: security.md C2.22. A child that only sleeps would not
+// TestParentIsKilled: a child that only sleeps would not
 // notice a closed pipe.
 func TestParentIsKilled(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")

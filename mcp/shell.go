@@ -34,12 +34,12 @@ const (
 	defaultCommandTimeout = 60 * time.Second
 	maxCommandTimeout     = 24 * time.Hour
 	// outputDelay is how long a child in the background can hold up the
-	// answer of the command that started it (security.md C2.15).
+	// answer of the command that started it.
 	outputDelay   = 250 * time.Millisecond
 	progressEvery = 5 * time.Second // keeps the client's idle deadline away
 )
 
-// Shell makes a server whose one tool runs commands (issue 6). It confines
+// Shell makes a server whose one tool runs commands. It confines
 // nothing: what a command does is up to the user's account. Every command is
 // the leader of a session without a terminal, its input is empty and its
 // environment is clean. A timeout and a cancel kill all its processes, those

@@ -151,7 +151,7 @@ func shellRun([]string) int {
 	return 0
 }
 
-// C2.15: the answer does not wait for what runs in the background, and that
+// The answer does not wait for what runs in the background, and that
 // does not outlive the run.
 func TestShellBackgroundChild(t *testing.T) {
 	argv := program("shell-run")
@@ -164,7 +164,7 @@ func TestShellBackgroundChild(t *testing.T) {
 	gone(t, n)
 }
 
-// C2.16: a timeout ends a whole pipeline and keeps what was printed.
+// A timeout ends a whole pipeline and keeps what was printed.
 func TestShellTimeout(t *testing.T) {
 	for _, sh := range []string{"/bin/sh", "dash", "bash"} {
 		if _, err := exec.LookPath(sh); err != nil {
@@ -213,14 +213,14 @@ func TestShellCancel(t *testing.T) {
 	gone(t, pid)
 }
 
-// C2.17: the input is empty, whatever ours is.
+// The input is empty, whatever ours is.
 func TestShellReadsStdin(t *testing.T) {
 	if o, failed := runCommand(t, shellServer(t, ShellSpec{}), "script", "cat; echo end; test -t 0 || : < /dev/tty"); failed || !strings.HasPrefix(o.Stdout, "end\n") || o.ExitCode == 0 {
 		t.Errorf("%+v", o)
 	}
 }
 
-// C2.19: a flood is kept at both ends, and the exit status with it.
+// A flood is kept at both ends, and the exit status with it.
 func TestShellOutputFlood(t *testing.T) {
 	o, failed := runCommand(t, shellServer(t, ShellSpec{}), "script", "echo first; head -c 30000000 /dev/zero | tr '\\0' y; echo last; exit 7")
 	if failed || o.ExitCode != 7 || !strings.HasPrefix(o.Stdout, "first\ny") || !strings.HasSuffix(o.Stdout, "ylast\n") {
@@ -231,7 +231,7 @@ func TestShellOutputFlood(t *testing.T) {
 	}
 }
 
-// C2.20: only what is allowed or set is in the environment.
+// Only what is allowed or set is in the environment.
 func TestShellEnvironment(t *testing.T) {
 	s := shellServer(t, ShellSpec{
 		Environ: []string{"PATH=/usr/bin:.:/bin::rel", "HOME=/h", "TERM=xterm", "LC_ALL=C", "TOOLPIPE_API_KEY=k", "OPENAI_API_KEY=k", "AWS_SECRET_ACCESS_KEY=k",

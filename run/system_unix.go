@@ -39,7 +39,7 @@ func otherOwner(info os.FileInfo) (uid string, other bool) {
 // Harden prepares the process for running what others wrote: descendants that
 // detach come back to us to be ended, descriptors that we inherited do not
 // reach children, and where the system can do it our memory and environment
-// are closed to other processes of the user (security.md D.4, I11).
+// are closed to other processes of the user.
 func Harden() {
 	mcp.BecomeSubreaper()
 	mcp.CloseDescriptorsOnExec()
@@ -54,7 +54,7 @@ func Raise(s syscall.Signal) {
 
 // Blocking is f as a writer that waits where f would block: a neighbour that
 // shares the description may have made it non-blocking, which Go's own
-// writes do not expect (security.md D.3, M13).
+// writes do not expect.
 func Blocking(f *os.File) io.Writer { return &blockingFile{f} }
 
 type blockingFile struct{ f *os.File }
