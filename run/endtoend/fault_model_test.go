@@ -32,7 +32,7 @@ func TestFaultRedirects(t *testing.T) {
 				return false
 			})
 			s.env["BASE"] = model.url() + "/v1"
-			s.do("toolpipe --base-url $BASE hi\nstatus 3\n! stderr hidden\n! stdout .")
+			s.do("toolpipe --base-url $BASE hi => 3\n! stderr hidden\n! stdout .")
 			if got := model.got(); len(got) != 1 {
 				t.Errorf("%d to %s: %d requests", status, name, len(got))
 			}
@@ -55,7 +55,7 @@ func TestFaultMCPRedirect(t *testing.T) {
 				return false
 			})
 			s.env["WEB_URL"] = web.url() + "/mcp"
-			s.do("env TOKEN=canary\ntoolpipe --mcp-config web.json hi\nstatus 4\nstderr web")
+			s.do("env TOKEN=canary\ntoolpipe --mcp-config web.json hi => 4\nstderr web")
 			if len(web.got()) == 0 {
 				t.Error("the server itself was not asked")
 			}
@@ -74,7 +74,7 @@ func TestFaultKeyOrigin(t *testing.T) {
 	for _, url := range []string{"http://192.0.2.1/v1", "http://127.0.0.1.example/v1", "http://localhost.example/v1", "http://good@192.0.2.1/v1",
 		"http://127.0.0.1@192.0.2.1/v1", "http://[2001:db8::1]/v1", "http://0x7f.1.example/v1", "HTTP://MODEL.EXAMPLE/v1", "http://localhost./v1"} {
 		s.env["BASE"] = url
-		s.do("toolpipe --base-url $BASE hi\nstatus 2\nstderr -count=1 '^toolpipe: error: '")
+		s.do("toolpipe --base-url $BASE hi => 2\nstderr -count=1 '^toolpipe: error: '")
 	}
 	canary.untouched(t)
 }
@@ -137,7 +137,7 @@ func TestFaultBodies(t *testing.T) {
 			if test.status == "6" {
 				limit = "2"
 			}
-			s.do("toolpipe -o ndjson --timeout " + limit + " --base-url $BASE hi\nstatus " + test.status)
+			s.do("toolpipe -o ndjson --timeout " + limit + " --base-url $BASE hi => " + test.status)
 		})
 	}
 }
@@ -178,7 +178,7 @@ func TestFaultMediaTypes(t *testing.T) {
 			})
 			s := newFault(t, "")
 			s.env["BASE"] = model.url() + "/v1"
-			s.do("toolpipe -o ndjson --base-url $BASE hi\nstatus " + test.status + "\n! event end.text ~evil")
+			s.do("toolpipe -o ndjson --base-url $BASE hi => " + test.status + "\n! event end.text ~evil")
 			if n := len(model.got()); n != 1 {
 				t.Errorf("%d requests", n)
 			}
@@ -199,7 +199,6 @@ func TestFaultUnknownTools(t *testing.T) {
 	reply += w.finish("calls") + w.done()
 	s := newFault(t, fmt.Sprintf("-- m --\nreply\nraw %q\nreply\ntext \"Done.\"\n", reply))
 	s.do(`model m
-toolpipe -o ndjson -y -s x -t fs="$MCP -log $WORK/log" hi
-status 0 3
+toolpipe -o ndjson -y -s x -t fs="$MCP -log $WORK/log" hi => 0 3
 ! grep tools/call log`)
 }

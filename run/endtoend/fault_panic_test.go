@@ -116,7 +116,7 @@ stderr 'error: defect: panic with a value of type string, at goroutine/inject.go
 			} else if strings.Contains(p.commands, "ndjson") {
 				held = "\nevent end.status internal\nevent end.exit 70" + held
 			}
-			s.do(p.commands + "\nstatus 70" + held + "'")
+			s.do(p.commands + " => 70" + held + "'")
 		})
 	}
 }

@@ -176,11 +176,9 @@ func TestFaultSecretsProxy(t *testing.T) {
 				})
 				address := "http://" + s.canaries["PROXY_USER"] + ":" + url.PathEscape(s.canaries["PROXY_PASSWORD"]) + "@" + strings.TrimPrefix(proxy.url(), "http://")
 				s.env["HTTP_PROXY"], s.env["HTTPS_PROXY"], s.env["TARGET"] = address, address, target+"://model.test"
-				s.do(`toolpipe -vv -o ndjson --timeout 20 --log log --record tape --insecure-http model.test --base-url $TARGET/v1 hi
-status 3
+				s.do(`toolpipe -vv -o ndjson --timeout 20 --log log --record tape --insecure-http model.test --base-url $TARGET/v1 hi => 3
 stderr 'model\.test'
-toolpipe -vv -o ndjson --timeout 20 --log log -t web=$TARGET/mcp --mcp-auth-env web=TOKEN --insecure-http model.test hi
-status 4
+toolpipe -vv -o ndjson --timeout 20 --log log -t web=$TARGET/mcp --mcp-auth-env web=TOKEN --insecure-http model.test hi => 4
 stderr 'web'`)
 			})
 		}
@@ -189,5 +187,5 @@ stderr 'web'`)
 	s := newFault(t, "")
 	s.begin("env PROXY_PASSWORD=canary")
 	s.env["HTTP_PROXY"] = "http://me:" + s.canaries["PROXY_PASSWORD"] + "@127.0.0.1:port /"
-	s.do("toolpipe -vv --insecure-http model.test --base-url http://model.test/v1 hi\nstatus 3")
+	s.do("toolpipe -vv --insecure-http model.test --base-url http://model.test/v1 hi => 3")
 }

@@ -78,9 +78,9 @@ func TestFaultSecrets(t *testing.T) {
 				s := newFault(t, "")
 				s.env["URL"] = server.url()
 				if as == "model" {
-					s.do("toolpipe -vv -o ndjson --log log --record tape --base-url $URL/v1 hi\nstatus 0 3\nstderr .")
+					s.do("toolpipe -vv -o ndjson --log log --record tape --base-url $URL/v1 hi => 0 3\nstderr .")
 				} else {
-					s.do("env TOKEN=canary\ntoolpipe -vv -o ndjson --log log -t web=$URL/mcp --mcp-auth-env web=TOKEN hi\nstatus 4\nstderr web")
+					s.do("env TOKEN=canary\ntoolpipe -vv -o ndjson --log log -t web=$URL/mcp --mcp-auth-env web=TOKEN hi => 4\nstderr web")
 				}
 			})
 		}
@@ -96,34 +96,26 @@ func TestFaultSecretsElsewhere(t *testing.T) {
 		"-- bad.json --\n{\"mcpServers\":{\"web\":{\"url\":\"http://127.0.0.1:9/mcp\",\"headers\":{\"X-Key\":\"${BROKEN}\"}}}}\n"+
 		"-- env.in --\n{\"mcpServers\":{\"fs\":{\"command\":\"sh\",\"args\":[\"-c\",\"echo its token is; printf %s $TOKEN | base64 >&2; exit 3\"],\"env\":{\"TOKEN\":\"${TOKEN}\"}}}}\n")
 	s.do(`env TOKEN=canary QUERY=canary PROXY_PASSWORD=canary
-toolpipe -vv --mcp-config header.json hi
-status 4
+toolpipe -vv --mcp-config header.json hi => 4
 stderr web
-toolpipe -vv --mcp-config env.in hi
-status 4
+toolpipe -vv --mcp-config env.in hi => 4
 stderr '^toolpipe: fs: \[secret\]'
 stderr '^toolpipe: error: .*\[secret\]'
-toolpipe --list-servers --mcp-config header.json
-status 4
+toolpipe --list-servers --mcp-config header.json => 4
 stdout QUERY
-toolpipe --list-servers -o ndjson --mcp-config header.json
-status 4
+toolpipe --list-servers -o ndjson --mcp-config header.json => 4
 event server.target '~\$\{QUERY\}'
 env HTTP_PROXY=http://me:$PROXY_PASSWORD@127.0.0.1:9
-toolpipe -vv --insecure-http model.test --base-url http://model.test/v1 --timeout 5 hi
-status 3 6
+toolpipe -vv --insecure-http model.test --base-url http://model.test/v1 --timeout 5 hi => 3 6
 env HTTP_PROXY=
-toolpipe --base-url http://me:$PROXY_PASSWORD@127.0.0.1:9/v1 hi
-status 2
-toolpipe -vv -t web=http://me:$PROXY_PASSWORD@127.0.0.1:9/mcp hi
-status 2
-toolpipe --base-url 'http://127.0.0.1:99999/v1?key='$PROXY_PASSWORD hi
-status 2`)
+toolpipe --base-url http://me:$PROXY_PASSWORD@127.0.0.1:9/v1 hi => 2
+toolpipe -vv -t web=http://me:$PROXY_PASSWORD@127.0.0.1:9/mcp hi => 2
+toolpipe --base-url 'http://127.0.0.1:99999/v1?key='$PROXY_PASSWORD hi => 2`)
 	// A key that cannot be a header is refused without being shown.
 	s.env["TOOLPIPE_API_KEY"] = s.canaries["TOOLPIPE_API_KEY"] + "\nX-Evil: 1"
-	s.do("toolpipe hi\nstatus 2\nstderr TOOLPIPE_API_KEY|key")
+	s.do("toolpipe hi => 2\nstderr TOOLPIPE_API_KEY|key")
 	s.env["BROKEN"] = s.canaries["TOKEN"] + "\r\nX-Evil: 1"
-	s.do("toolpipe --key-env '' --mcp-config bad.json hi\nstatus 2 4\nstderr web")
+	s.do("toolpipe --key-env '' --mcp-config bad.json hi => 2 4\nstderr web")
 }
 
 // TestFaultProcessList is C8.06: while a run is under way its key is in no
@@ -132,7 +124,7 @@ status 2`)
 func TestFaultProcessList(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, phaseFiles)
-	s.begin(`need linux
+	s.begin(`[!linux] skip needs Linux
 model calls
 toolpipe -o ndjson -y --trust fs -t fs="$MCP -tools slow,hang -log $WORK/log" hi &
 await file log 'tools/call slow'`)
@@ -152,14 +144,15 @@ await file log 'tools/call slow'`)
 	if err != nil || native && os.Getuid() != 0 && !os.IsPermission(func() error { _, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.running.pid)); return err }()) {
 		t.Errorf("our environment can be read: %v %v", info, err)
 	}
-	s.do("signal TERM\nwait\nstatus 143")
+	s.do("signal TERM\nwait => 143")
 }
 
 // TestFaultNoOtherPrograms is C8.12: a run without servers starts nothing.
 func TestFaultNoOtherPrograms(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, "-- m --\nreply\ntext \"Hello\"\n")
-	s.do(`need strace linux
+	s.do(`[!program:strace] skip needs strace
+[!linux] skip needs Linux
 model m
 sh 'strace -f -qq -e trace=execve,execveat -o trace toolpipe --files . -f m hi'
 stdout Hello
@@ -217,7 +210,7 @@ func TestFaultTLS(t *testing.T) {
 			go server.Serve(listener)
 			defer server.Close()
 			s.env["BASE"] = "https://" + address + "/v1"
-			s.do("toolpipe -o ndjson --base-url $BASE hi\nstatus " + test.status)
+			s.do("toolpipe -o ndjson --base-url $BASE hi => " + test.status)
 			if want := map[bool]int32{true: 1}[test.status == "0"]; requests.Load() != want {
 				t.Errorf("%d requests", requests.Load())
 			}

@@ -84,8 +84,7 @@ func TestFaultSignals(t *testing.T) {
 				s.plant(strings.ReplaceAll(phaseFiles, "$WORK_DIR", s.work))
 				s.begin(commands)
 				s.do(fmt.Sprintf(`signal %s
-wait
-status %d
+wait => %d
 event end.status interrupted
 event end.exit %d
 ! grep '"type":"tool_result".*"status":"ok"' stdout`, signal, status, status))
@@ -97,9 +96,9 @@ event end.exit %d
 // plant writes the files of an archive into the working directory.
 func (s *script) plant(archive string) {
 	s.t.Helper()
-	sections, err := splitArchive(archive)
+	files, err := splitArchive(archive)
 	if err == nil {
-		err = s.writeFiles(sections)
+		err = s.writeFiles(files)
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -116,8 +115,7 @@ toolpipe -y --trust fs -t fs="$MCP -tools slow,hang -stubborn -grandchild -log $
 await file log 'tools/list'
 signal INT
 signal TERM
-wait
-status 130 143
+wait => 130 143
 requests 0`)
 }
 
@@ -130,7 +128,7 @@ func TestFaultSignalStuckOutput(t *testing.T) {
 	if err := s.launch("toolpipe", []string{"hi", "&"}, command{pace: 2 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	s.do("await stdout 0\nsignal TERM\nwait\nstatus 143\nrequests 1")
+	s.do("await stdout 0\nsignal TERM\nwait => 143\nrequests 1")
 }
 
 // TestFaultTraceback is C1.15: what a quit signal makes a process of ours say
@@ -142,8 +140,7 @@ func TestFaultTraceback(t *testing.T) {
 toolpipe -t fs="$MCP -grandchild -stubborn" --stream hi &
 await stdout Hel
 signal QUIT
-wait
-status 131
+wait => 131
 ! stderr 'goroutine|canary|0x'`)
 }
 
@@ -152,7 +149,7 @@ status 131
 func TestFaultStopped(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, "-- m --\nreply\ncall fs__echo {\"text\":\"x\"}\nreply\ntext \"Done.\"\n")
-	s.do(`need linux
+	s.do(`[!linux] skip needs Linux
 model m
 tty toolpipe -o ndjson -t fs="$MCP" hi &
 await screen '\[y/N/a\]'

@@ -74,8 +74,7 @@ func TestFaultStdioStart(t *testing.T) {
 			s.env["NAME"] = fault
 			s.do(`model m
 sh 'sed "s|PROGRAM|$FAULT|; s|NAME|$NAME|" c.in > c.json'
-toolpipe -o ndjson --mcp-config c.json hi
-status 4
+toolpipe -o ndjson --mcp-config c.json hi => 4
 event end.status server
 stderr fs
 requests 0`)
@@ -89,8 +88,7 @@ func TestFaultLateAnswer(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, "-- m --\nreply\ncall fs__do {\"n\":1}\nreply\ncall fs__do {\"n\":2}\nreply\ntext \"Done.\"\n")
 	s.do(`model m
-toolpipe -o ndjson -y --tool-timeout 2 -t fs="$FAULT late $WORK/log" hi
-status 0 7
+toolpipe -o ndjson -y --tool-timeout 2 -t fs="$FAULT late $WORK/log" hi => 0 7
 event tool_result[1].status unknown
 ! stdout 'too late'
 grep -count=2 '^call ' log
@@ -124,17 +122,16 @@ request 2 messages.3.content '~embedded text'
 func TestFaultKilled(t *testing.T) {
 	t.Parallel()
 	for name, server := range map[string]string{"a server": "$MCP -tools hang -log $WORK/log", "one that ignores its end": "$MCP -tools hang -stubborn -log $WORK/log"} {
-		need := map[bool]string{true: "need linux", false: "need native"}[name == "a server"]
+		condition := map[bool]string{true: "linux", false: "native"}[name == "a server"]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newFault(t, "-- m --\nreply\ncall fs__hang {}\n")
-			s.do(need + `
+			s.do("[!" + condition + "] skip needs " + condition + `
 model m
 toolpipe -y -t fs="` + server + `" hi &
 await file log 'tools/call hang'
 signal KILL
-wait
-status 137`)
+wait => 137`)
 		})
 	}
 }
@@ -171,7 +168,7 @@ await file log tools/list`)
 	if pid := childOf(s.running.pid); pid > 0 {
 		syscall.Kill(pid, syscall.SIGSTOP)
 	}
-	s.do("wait\nstatus 0 7\nevents tool_result 2")
+	s.do("wait => 0 7\nevents tool_result 2")
 }
 
 // childOf is a child of the process pid, 0 without one.

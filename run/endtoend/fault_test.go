@@ -22,11 +22,11 @@ import (
 // commands. The caller may add to it, then plays it.
 func newFault(t *testing.T, archive string) *script {
 	t.Helper()
-	sections, err := splitArchive(archive)
+	files, err := splitArchive(archive)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newScript(t, sections)
+	s := newScript(t, files)
 	t.Cleanup(s.close)
 	return s
 }
@@ -35,10 +35,7 @@ func newFault(t *testing.T, archive string) *script {
 func (s *script) begin(commands string) {
 	s.t.Helper()
 	lines, err := parseScript(commands)
-	for i, line := range lines {
-		if s.next = nil; i+1 < len(lines) {
-			s.next = &lines[i+1]
-		}
+	for _, line := range lines {
 		if err == nil {
 			err = s.run(line)
 		}

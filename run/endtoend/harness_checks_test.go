@@ -107,13 +107,8 @@ func (s *script) compare(args []string) error {
 	if bytes.Equal(got, want) {
 		return nil
 	}
-	if *update {
-		for i := range s.sections {
-			if i > 0 && s.sections[i].name == args[1] {
-				s.sections[i].text, s.updated = string(got), true
-				return nil
-			}
-		}
+	if *update && s.archive.replace(args[1], string(got)) {
+		return nil
 	}
 	return mismatchf("%s is not %s:\n%s\nwant:\n%s", args[0], args[1], clip(got), clip(want))
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -54,7 +55,7 @@ func (s *script) wait([]string) error {
 		return errors.New("no command is running")
 	}
 	err := p.wait()
-	s.running = nil
+	s.running, s.ended = nil, true
 	s.stdout, s.stderr, s.status = p.stdout.bytes(), p.stderr.bytes(), p.status
 	s.screen = nil
 	if p.screen != nil {
@@ -63,7 +64,7 @@ func (s *script) wait([]string) error {
 	if err == nil {
 		err = s.checkRun(p)
 	}
-	if err == nil && !s.statusFollows() && s.status != 0 {
+	if err == nil && !s.expected() {
 		err = fmt.Errorf("status %d", s.status)
 	}
 	if err != nil {
@@ -79,20 +80,12 @@ func clip(text []byte) []byte {
 	return text
 }
 
-func (s *script) statusFollows() bool {
-	if s.next == nil || len(s.next.words) == 0 {
-		return false
+// expected says whether the status is one that the command's line names.
+func (s *script) expected() bool {
+	if len(s.statuses) == 0 {
+		return s.status == 0
 	}
-	return s.next.words[0].expand(s.lookup) == "status"
-}
-
-func (s *script) checkStatus(args []string) error {
-	for _, arg := range args {
-		if strconv.Itoa(s.status) == arg {
-			return nil
-		}
-	}
-	return mismatchf("status %d\nstdout:\n%s\nstderr:\n%s", s.status, clip(s.stdout), clip(s.stderr))
+	return slices.Contains(s.statuses, strconv.Itoa(s.status)) || slices.Contains(s.statuses, "any")
 }
 
 func (s *script) shell(args []string) error {
@@ -280,32 +273,35 @@ func (s *script) secret(args []string) error {
 	return nil
 }
 
-// need PROGRAM … skips the script where one is absent, or FILE, by a path with
-// a slash; `need root` and `need user` say who must run it, `need linux` where, `need native` that the
-// program has its Linux files.
-func (s *script) need(args []string) error {
-	for _, arg := range args {
-		missing := false
-		switch arg {
-		case "root":
-			missing = os.Getuid() != 0
-		case "user":
-			missing = os.Getuid() == 0
-		case "linux":
-			missing = runtime.GOOS != "linux"
-		case "native":
-			missing = !native
-		default:
-			_, err := exec.LookPath(arg)
-			if strings.Contains(arg, "/") {
-				_, err = os.Stat(arg)
-			}
-			missing = err != nil
-		}
-		if missing {
-			s.t.Skipf("needs %s", arg)
-		}
+// holds says whether a condition is true here. README.md of the scripts has the list.
+func (s *script) holds(condition string) (bool, error) {
+	name, negated := strings.CutPrefix(condition, "!")
+	kind, value, _ := strings.Cut(os.Expand(name, s.lookup), ":")
+	var is bool
+	switch kind {
+	case "linux":
+		is = runtime.GOOS == "linux"
+	case "native":
+		is = native
+	case "root":
+		is = os.Getuid() == 0
+	case "race":
+		is = raceDetector
+	case "program":
+		_, err := exec.LookPath(value)
+		is = err == nil
+	case "file":
+		_, err := os.Stat(value)
+		is = err == nil
+	default:
+		return false, fmt.Errorf("unknown condition %q", condition)
 	}
+	return is != negated, nil
+}
+
+// skip REASON ends the case here.
+func (s *script) skip(args []string) error {
+	s.t.Skip(strings.Join(args, " "))
 	return nil
 }
 

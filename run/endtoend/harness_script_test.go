@@ -14,17 +14,15 @@ import (
 	"testing"
 )
 
-var errSkip = errors.New("skipped")
-
 // A script is one running script and all that it has started.
 type script struct {
 	t        *testing.T
 	root     string // everything is below; removed in the end
 	work     string // the working directory of every command
 	env      map[string]string
-	sections []section
-	updated  bool
-	next     *scriptLine // the command after this one
+	archive  *archive // its files
+	statuses []string // that the present command may end with; none for 0
+	ended    bool     // the present command was one whose status was looked at
 
 	stdin     []byte
 	stdinOpen bool
@@ -44,13 +42,13 @@ type script struct {
 
 // newScript lays out a home, a working directory with the archive's files,
 // and a folder of links to toolpipe and to its doubles, which are this test binary.
-func newScript(t *testing.T, sections []section) *script {
+func newScript(t *testing.T, files *archive) *script {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &script{t: t, root: root, work: filepath.Join(root, "work"), sections: sections,
+	s := &script{t: t, root: root, work: filepath.Join(root, "work"), archive: files,
 		env: map[string]string{}, canaries: map[string]string{}, exempt: map[string]bool{}}
 	for _, dir := range []string{"bin", "home/.config", "tmp", "requests", "work"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
@@ -70,7 +68,7 @@ func newScript(t *testing.T, sections []section) *script {
 			t.Fatal(err)
 		}
 	}
-	if err := s.writeFiles(sections); err != nil {
+	if err := s.writeFiles(files); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"TOOLPIPE_API_KEY", "OTHER_SECRET"} {
@@ -97,8 +95,8 @@ func newScript(t *testing.T, sections []section) *script {
 }
 
 // writeFiles puts the files of an archive into the working directory.
-func (s *script) writeFiles(sections []section) error {
-	for _, section := range sections[1:] {
+func (s *script) writeFiles(a *archive) error {
+	for _, section := range a.files() {
 		path := filepath.Join(s.work, section.name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(section.text), 0o644)); err != nil {
 			return err
@@ -181,8 +179,14 @@ func (s *script) environ() (list []string) {
 	return list
 }
 
-// run runs one command.
+// run runs one command, if its conditions hold.
 func (s *script) run(line scriptLine) error {
+	for _, condition := range line.conditions {
+		if is, err := s.holds(condition); err != nil || !is {
+			return err
+		}
+	}
+	s.statuses, s.ended = line.statuses, false
 	var words []string
 	for _, word := range line.words {
 		words = append(words, word.expand(s.lookup))
@@ -192,7 +196,10 @@ func (s *script) run(line scriptLine) error {
 		return fmt.Errorf("unknown command %q", words[0])
 	}
 	err := command(s, words[1:])
-	if !line.negate || err == errSkip {
+	if err == nil && len(line.statuses) > 0 && !s.ended {
+		err = errors.New("nothing ended here that could have a status")
+	}
+	if !line.negate {
 		return err
 	}
 	if _, isMismatch := errors.AsType[mismatch](err); isMismatch {
@@ -219,7 +226,6 @@ func init() {
 		"sh":       (*script).shell,
 		"tty":      (*script).tty,
 		"stdin":    (*script).setStdin,
-		"status":   (*script).checkStatus,
 		"stdout":   func(s *script, args []string) error { return matchText("stdout", s.stdout, args) },
 		"stderr":   func(s *script, args []string) error { return matchText("stderr", s.stderr, args) },
 		"screen":   func(s *script, args []string) error { return matchText("screen", s.screen, args) },
@@ -244,7 +250,7 @@ func init() {
 		"wait":     (*script).wait,
 		"pause":    (*script).pause,
 		"mode":     (*script).mode,
-		"need":     (*script).need,
+		"skip":     (*script).skip,
 		"secret":   (*script).secret,
 	}
 }

@@ -3,6 +3,8 @@
 package endtoend
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -64,20 +66,61 @@ func TestSplitWords(t *testing.T) {
 	}
 }
 
+func TestParseLine(t *testing.T) {
+	for source, want := range map[string]string{
+		`[linux] [!root] ! a b => 1 130`: `[linux !root] true [a b] [1 130]`,
+		`a '=>' 1`:                       `[] false [a => 1] []`,
+		`a => any`:                       `[] false [a] [any]`,
+		`a =>`:                           ``,
+		`a => b`:                         ``,
+		`=> 1`:                           ``,
+		`[linux]`:                        ``,
+	} {
+		line, err := parseLine(source)
+		var words []string
+		for _, word := range line.words {
+			words = append(words, word.expand(os.Getenv))
+		}
+		if got := fmt.Sprint(line.conditions, line.negate, words, line.statuses); err == nil && got != want || (err != nil) != (want == "") {
+			t.Errorf("%s: %s, %v", source, got, err)
+		}
+	}
+}
+
+func TestParseCases(t *testing.T) {
+	cases, err := parseCases("env A=1\n=== case one\na\n\n=== case two words\n# c\nb\n")
+	got := ""
+	for _, c := range cases {
+		got += c.name + ":"
+		for _, line := range c.lines {
+			got += fmt.Sprint(" ", line.number, " ", line.source)
+		}
+		got += ";"
+	}
+	if want := "one: 1 env A=1 3 a;two words: 1 env A=1 7 b;"; err != nil || got != want {
+		t.Errorf("%s, %v", got, err)
+	}
+	if _, err := parseCases("=== case a\n=== case a\n"); err == nil {
+		t.Error("two cases of one name are accepted")
+	}
+}
+
 // Runs that break what holds for every run must fail.
 func TestUniversalAssertions(t *testing.T) {
 	for name, commands := range map[string]string{
 		"processes left behind": `sh '(trap "" TERM HUP; sleep 60) > /dev/null 2>&1 &'`,
 		"the secret":            `sh 'echo $TOOLPIPE_API_KEY'`,
-		"in base64":             `sh 'printf %s $TOOLPIPE_API_KEY | base64 -w0'`,
+		"base64":                `sh 'printf %s $TOOLPIPE_API_KEY | base64 -w0'`,
 		"in secretfile":         `sh 'echo $TOOLPIPE_API_KEY > secretfile'`,
 		"temporary file":        `sh 'touch $TMPDIR/left'`,
 		"status 3":              `sh 'exit 3'`,
+		"status 0":              `sh 'exit 0' => 3 4`,
+		"nothing ended":         `env A=1 => 3`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScript(t, []section{{}})
+			s := newScript(t, noFiles)
 			defer s.close()
-			err := s.run(scriptLine{words: mustWords(t, commands)})
+			err := s.run(mustLine(t, commands))
 			if err == nil {
 				err = s.finish()
 			}

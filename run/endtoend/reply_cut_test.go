@@ -25,14 +25,13 @@ func TestReplyCut(t *testing.T) {
 			t.Run(fmt.Sprintf("%s%d", end, at), func(t *testing.T) {
 				t.Parallel()
 				script := fmt.Sprintf("reply\nraw %q\n%s\nreply\ntext \"Done.\"\n", body[:at], end)
-				s := newScript(t, []section{{}, {name: "m", text: script}})
+				s := newFault(t, "-- m --\n"+script)
 				defer s.close()
 				if err := s.startModel([]string{"m"}); err != nil {
 					t.Fatal(err)
 				}
 				s.verified = true
-				s.next = &scriptLine{words: mustWords(t, "status")}
-				if err := s.run(scriptLine{words: mustWords(t, `toolpipe -o ndjson -y -t fs="$MCP -tools args -log $WORK/log" hi`)}); err != nil {
+				if err := s.run(mustLine(t, `toolpipe -o ndjson -y -t fs="$MCP -tools args -log $WORK/log" hi => 0 3`)); err != nil {
 					t.Fatal(err)
 				}
 				// After the finish reason a clean end is an answer, or still

@@ -4,7 +4,6 @@ package endtoend
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sort"
@@ -15,13 +14,9 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in scripts")
 
 // TestScripts runs testdata/script/*.txt; testdata/script/README.md says what
-// a script is. Each runs in a folder of its own, with real processes.
+// a script is. Each of its cases runs in a folder of its own, with real processes.
 func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/script/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	for _, file := range files {
+	for _, file := range scriptFiles(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			t.Parallel()
 			runScript(t, file)
@@ -29,41 +24,63 @@ func TestScripts(t *testing.T) {
 	}
 }
 
+func scriptFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/script/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	return files
+}
+
+// runScript runs the cases of a file side by side.
 func runScript(t *testing.T, file string) {
+	a := readArchive(t, file)
+	t.Cleanup(func() { // after the cases
+		if a.updated && !t.Failed() {
+			if err := os.WriteFile(file, []byte(a.join()), 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	cases, err := parseCases(a.sections[0].text)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	run := func(t *testing.T, lines []scriptLine) {
+		s := newScript(t, a)
+		defer s.close()
+		s.play(file, lines)
+	}
+	for _, one := range cases {
+		if one.name == "" {
+			run(t, one.lines)
+			continue
+		}
+		t.Run(one.name, func(t *testing.T) {
+			t.Parallel()
+			run(t, one.lines)
+		})
+	}
+}
+
+func readArchive(t *testing.T, file string) *archive {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sections, err := splitArchive(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newScript(t, sections)
-	defer s.close()
-	lines, err := parseScript(sections[0].text)
+	a, err := splitArchive(string(text))
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	s.play(file, lines)
-	if s.updated && !t.Failed() {
-		if err := os.WriteFile(file, []byte(joinArchive(s.sections)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	return a
 }
 
 // play runs lines, the commands of file, and holds what must be true at the end.
 func (s *script) play(file string, lines []scriptLine) {
-	for i, line := range lines {
-		s.next = nil
-		if i+1 < len(lines) {
-			s.next = &lines[i+1]
-		}
-		err := s.run(line)
-		if err == errSkip {
-			break
-		}
-		if err != nil {
+	for _, line := range lines {
+		if err := s.run(line); err != nil {
 			s.t.Errorf("%s:%d: %s\n%v", file, line.number, line.source, err)
 			break
 		}
@@ -73,174 +90,14 @@ func (s *script) play(file string, lines []scriptLine) {
 	}
 }
 
-// A section is one file of a text archive; the first has no name and holds
-// the commands.
-type section struct{ name, text string }
-
-// splitArchive takes apart a text archive: sections begin with `-- name --`.
-func splitArchive(text string) ([]section, error) {
-	sections := []section{{}}
-	for line := range strings.Lines(text) {
-		if name, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "-- "); ok && strings.HasSuffix(name, " --") {
-			sections = append(sections, section{name: strings.TrimSuffix(name, " --")})
-			continue
-		}
-		sections[len(sections)-1].text += line
-	}
-	seen := map[string]bool{}
-	for _, s := range sections {
-		if seen[s.name] {
-			return nil, fmt.Errorf("two sections %q", s.name)
-		}
-		seen[s.name] = true
-	}
-	return sections, nil
-}
-
-func joinArchive(sections []section) string {
-	text := sections[0].text
-	for _, s := range sections[1:] {
-		text += "-- " + s.name + " --\n" + s.text
-	}
-	return text
-}
-
-// A scriptLine is one command. Its words are still to be expanded.
-type scriptLine struct {
-	number int
-	source string
-	negate bool
-	words  []scriptWord
-}
-
-// A scriptWord is made of parts, of which the literal ones stand in single quotes.
-type scriptWord []struct {
-	text    string
-	literal bool
-}
-
-// parseScript splits commands into words as a shell does: single quotes keep
-// everything, double quotes keep spaces, a backslash keeps the next byte, and
-// at the end of a line it joins the next line.
-func parseScript(text string) (lines []scriptLine, err error) {
-	number := 0
-	pending, first := "", 0
-	for raw := range strings.Lines(text) {
-		number++
-		raw = strings.TrimSuffix(raw, "\n")
-		if pending == "" {
-			first = number
-		}
-		if strings.HasSuffix(raw, `\`) {
-			pending += strings.TrimSuffix(raw, `\`)
-			continue
-		}
-		source := strings.TrimSpace(pending + raw)
-		pending = ""
-		if source == "" || strings.HasPrefix(source, "#") {
-			continue
-		}
-		line := scriptLine{number: first, source: source}
-		if rest, ok := strings.CutPrefix(source, "! "); ok {
-			line.negate, source = true, rest
-		}
-		if line.words, err = splitWords(source); err != nil {
-			return nil, fmt.Errorf("line %d: %v", first, err)
-		}
-		lines = append(lines, line)
-	}
-	return lines, nil
-}
-
-func splitWords(source string) (words []scriptWord, err error) {
-	var word scriptWord
-	inWord := false
-	add := func(text string, literal bool) {
-		inWord = true
-		word = append(word, struct {
-			text    string
-			literal bool
-		}{text, literal})
-	}
-	for i := 0; i < len(source); i++ {
-		switch c := source[i]; c {
-		case ' ', '\t':
-			if inWord {
-				words, word, inWord = append(words, word), nil, false
-			}
-		case '\'':
-			end := strings.IndexByte(source[i+1:], '\'')
-			if end < 0 {
-				return nil, fmt.Errorf("a single quote is not closed")
-			}
-			add(source[i+1:i+1+end], true)
-			i += end + 1
-		case '"':
-			add("", false)
-			for i++; ; i++ {
-				if i >= len(source) {
-					return nil, fmt.Errorf("a double quote is not closed")
-				}
-				if source[i] == '"' {
-					break
-				}
-				if source[i] == '\\' && i+1 < len(source) {
-					i++
-					add(source[i:i+1], true)
-					continue
-				}
-				add(source[i:i+1], false)
-			}
-		case '\\':
-			if i++; i < len(source) {
-				add(source[i:i+1], true)
-			}
-		default:
-			add(source[i:i+1], false)
-		}
-	}
-	if inWord {
-		words = append(words, word)
-	}
-	return words, nil
-}
-
-// expand replaces $NAME and ${NAME} outside single quotes.
-func (w scriptWord) expand(lookup func(string) string) string {
-	var out, plain strings.Builder
-	flush := func() {
-		out.WriteString(os.Expand(plain.String(), lookup))
-		plain.Reset()
-	}
-	for _, part := range w {
-		if part.literal {
-			flush()
-			out.WriteString(part.text)
-		} else {
-			plain.WriteString(part.text)
-		}
-	}
-	flush()
-	return out.String()
-}
-
 // TestEveryFlagHasAScript holds that each flag of `toolpipe --help=all` is
 // used by a script.
 func TestEveryFlagHasAScript(t *testing.T) {
-	files, _ := filepath.Glob("testdata/script/*.txt")
 	used := map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
+	for _, file := range scriptFiles(t) {
+		lines, err := parseScript(readArchive(t, file).sections[0].text)
 		if err != nil {
-			t.Fatal(err)
-		}
-		sections, err := splitArchive(string(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines, err := parseScript(sections[0].text)
-		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%s: %v", file, err)
 		}
 		for _, line := range lines {
 			if strings.Contains(line.source, "toolpipe ") {
@@ -250,9 +107,9 @@ func TestEveryFlagHasAScript(t *testing.T) {
 			}
 		}
 	}
-	s := newScript(t, []section{{}})
+	s := newScript(t, noFiles)
 	defer s.close()
-	if err := s.run(scriptLine{words: mustWords(t, "toolpipe --help=all")}); err != nil {
+	if err := s.run(mustLine(t, "toolpipe --help=all")); err != nil {
 		t.Fatal(err)
 	}
 	known := longFlags(string(s.stdout))
@@ -271,11 +128,11 @@ func TestEveryFlagHasAScript(t *testing.T) {
 	}
 }
 
-func mustWords(t *testing.T, source string) []scriptWord {
+func mustLine(t *testing.T, source string) scriptLine {
 	t.Helper()
-	words, err := splitWords(source)
+	line, err := parseLine(source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return words
+	return line
 }
