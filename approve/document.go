@@ -2,111 +2,93 @@ package approve
 
 import (
 	"bytes"
+	"iter"
+
 	"toolpipe/stream/jsontext"
 )
 
-// document is a JSON text that was checked before, as a flat list of its
-// values in the order of the text: the whole is nodes[0], and what is inside
-// a value follows it up to its next.
+// A document is a JSON text that jsontext.Check accepted, as a flat list of
+// its values in the order of the text. nodes[0] is the whole value. The values
+// inside of a value follow it, up to the index in its field next.
 type document struct {
 	text  []byte
 	nodes []node
+	open  []int // while parse runs: the arrays and objects around the next value
 }
 
-// maxGuess is for how many values memory is taken before they are seen: the
-// commas of a text may all stand in one string.
-const maxGuess = 1 << 14
-
-// node is one value.
+// A node is one value of a document.
 type node struct {
 	kind       byte // '{', '[', '"', '0' for a number, 't', 'f', 'n'
-	start, end int  // of the value's text
-	keyStart   int  // of its key's literal without quotes, when in an object
+	start, end int  // the value's text
+	keyStart   int  // its key's literal without the quotes, if it is in an object
 	keyEnd     int
-	next       int // index of the first node that is not inside this one
+	next       int // the index of the first node after it and the values inside of it
 }
 
-// parse reads text, which must be valid; blank is an empty object. Memory of
-// an earlier parse is used again.
+// maxReserved is for how many nodes memory is reserved before they are counted:
+// the commas of a text may all stand in one string.
+const maxReserved = 1 << 14
+
+// parse reads text. Blank text is read as an empty object. The memory of an
+// earlier parse is used again.
 func (d *document) parse(text []byte) {
-	d.text, d.nodes = text, d.nodes[:0]
-	if most := min(1+bytes.Count(text, []byte{','})+bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}), maxGuess); most > cap(d.nodes) {
+	d.text, d.nodes, d.open = text, d.nodes[:0], d.open[:0]
+	if most := min(1+bytes.Count(text, []byte{','})+bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}), maxReserved); most > cap(d.nodes) {
 		d.nodes = make([]node, 0, most)
 	}
-	if i := d.space(0); i < len(text) {
-		d.value(i, node{})
-	} else {
+	var n node // the next value; its key, if that was read
+	for i := jsontext.Space(text, 0); i < len(text); i = jsontext.Space(text, i) {
+		switch c := text[i]; c {
+		case ',', ':':
+			i++
+		case ']', '}':
+			i++
+			last := len(d.open) - 1
+			d.close(d.open[last], i)
+			d.open = d.open[:last]
+		default:
+			if c == '"' && n.keyEnd == 0 && d.inObject() {
+				end := jsontext.LiteralEnd(text, i)
+				n.keyStart, n.keyEnd = i+1, end-1
+				i = end
+				continue
+			}
+			n.kind, n.start = c, i
+			if jsontext.IsNumber(text[i:]) {
+				n.kind = '0'
+			}
+			at := len(d.nodes)
+			d.nodes = append(d.nodes, n)
+			n = node{}
+			if c == '{' || c == '[' {
+				d.open = append(d.open, at)
+				i++
+			} else {
+				i = jsontext.ValueEnd(text, i)
+				d.close(at, i)
+			}
+		}
+	}
+	if len(d.nodes) == 0 {
 		d.nodes = append(d.nodes, node{kind: '{', next: 1})
 	}
 }
 
-func (d *document) space(i int) int {
-	return jsontext.Space(d.text, i)
+// inObject reports whether the next value is a member of an object.
+func (d *document) inObject() bool {
+	return len(d.open) > 0 && d.nodes[d.open[len(d.open)-1]].kind == '{'
 }
 
-// value reads the value at i, whose key is in n, and returns where it ends.
-func (d *document) value(i int, n node) int {
-	at := len(d.nodes)
-	n.kind, n.start = d.text[i], i
-	d.nodes = append(d.nodes, n)
-	switch c := d.text[i]; {
-	case c == '{':
-		i = d.members(i + 1)
-	case c == '[':
-		i = d.elements(i + 1)
-	case c == '"':
-		i = d.literalEnd(i)
-	default:
-		if c == '-' || c >= '0' && c <= '9' {
-			d.nodes[at].kind = '0'
-		}
-		for i < len(d.text) && bytes.IndexByte([]byte(",]} \t\r\n"), d.text[i]) < 0 {
-			i++
-		}
-	}
-	d.nodes[at].end, d.nodes[at].next = i, len(d.nodes)
-	return i
+// close completes a node whose value ends at end.
+func (d *document) close(at, end int) {
+	d.nodes[at].end, d.nodes[at].next = end, len(d.nodes)
 }
 
-func (d *document) members(i int) int {
-	for i = d.space(i); d.text[i] != '}'; {
-		if d.text[i] == ',' {
-			i = d.space(i + 1)
-			continue
-		}
-		end := d.literalEnd(i)
-		n := node{keyStart: i + 1, keyEnd: end - 1}
-		i = d.space(d.value(d.space(d.space(end)+1), n))
-	}
-	return i + 1
-}
-
-func (d *document) elements(i int) int {
-	for i = d.space(i); d.text[i] != ']'; {
-		if d.text[i] == ',' {
-			i = d.space(i + 1)
-			continue
-		}
-		i = d.space(d.value(i, node{}))
-	}
-	return i + 1
-}
-
-// literalEnd returns the end of the string literal at i.
-func (d *document) literalEnd(i int) int {
-	for i++; d.text[i] != '"'; i++ {
-		if d.text[i] == '\\' {
-			i++
-		}
-	}
-	return i + 1
-}
-
-// children calls f with each value directly inside nodes[at] until f says false.
-func (d *document) children(at int) func(f func(int) bool) {
-	return func(f func(int) bool) {
+// children yields the index of each value directly inside of nodes[at].
+func (d *document) children(at int) iter.Seq[int] {
+	return func(yield func(int) bool) {
 		for i := at + 1; i < d.nodes[at].next; i = d.nodes[i].next {
-			if !f(i) {
+			if !yield(i) {
 				return
 			}
 		}
@@ -118,12 +100,12 @@ func (d *document) key(at int) []byte {
 	return jsontext.Unescape(d.text[d.nodes[at].keyStart:d.nodes[at].keyEnd])
 }
 
-// str returns the text of the string nodes[at], unescaped.
+// str returns the text that the string nodes[at] means.
 func (d *document) str(at int) []byte {
 	return jsontext.Unescape(d.text[d.nodes[at].start+1 : d.nodes[at].end-1])
 }
 
-// raw returns the text of nodes[at] as it came.
+// raw returns the text of nodes[at] as it stands in the document.
 func (d *document) raw(at int) []byte {
 	return d.text[d.nodes[at].start:d.nodes[at].end]
 }
