@@ -106,7 +106,6 @@ type RuleMatch struct {
 	By       string
 	Origin   string
 	Reason   string
-	Decided  bool // this one gave the verdict
 }
 
 // Known is a configured server, for Gate.Check.

@@ -2,12 +2,13 @@ package approve
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"toolpipe/stream/jsontext"
 )
 
 // Approver is a judge outside this program, asked about every call that no
@@ -48,12 +49,12 @@ func (g *Gate) consult(ctx context.Context, c *Call, soFar RuleMatch) (v Verdict
 func approverQuestion(c *Call, soFar RuleMatch) []byte {
 	b := make([]byte, 0, 512+len(c.Arguments)+len(c.Annotations))
 	for _, field := range [][2]string{{`{"server":`, c.Server}, {`,"tool":`, c.Tool}, {`,"name":`, c.Name}} {
-		b = appendQuoted(append(b, field[0]...), field[1])
+		b = jsontext.AppendQuoted(append(b, field[0]...), field[1])
 	}
 	b = append(append(b, `,"arguments":`...), orElse(c.Arguments, "{}")...)
 	b = append(append(b, `,"annotations":`...), orElse(c.Annotations, "null")...)
 	for _, field := range [][2]string{{`,"verdict":`, soFar.Decision.String()}, {`,"by":`, soFar.By}, {`,"rule":`, soFar.Origin}, {`,"reason":`, soFar.Reason}} {
-		b = appendQuoted(append(b, field[0]...), field[1])
+		b = jsontext.AppendQuoted(append(b, field[0]...), field[1])
 	}
 	return append(b, '}', '\n')
 }
@@ -65,18 +66,9 @@ func orElse(b []byte, otherwise string) []byte {
 	return b
 }
 
-// appendQuoted appends s as a JSON string.
-func appendQuoted(dst []byte, s string) []byte {
-	b, err := json.Marshal(s) // a string can always be marshalled
-	if err != nil {
-		return append(dst, `""`...)
-	}
-	return append(dst, b...)
-}
-
 // opinion reads an approver's answer.
 func opinion(answer []byte) (Decision, string) {
-	text, err := Canonical(answer, maxOpinion)
+	text, err := strictObject(answer, maxOpinion)
 	if err != nil {
 		return Deny, "the approver did not answer with one JSON object: " + err.Error()
 	}

@@ -3,7 +3,6 @@ package approve
 import (
 	"bytes"
 	"context"
-	"io"
 	"os/exec"
 	"time"
 
@@ -15,9 +14,7 @@ import (
 type CommandApprover struct {
 	Argv    []string
 	Env     []string      // its whole environment
-	Dir     string        // its working directory; "" is the current one
 	Timeout time.Duration // 0: 60 s
-	Stderr  io.Writer     // where its standard error goes; nil: only its last line is kept, for the reason
 
 	// Start starts the program as the leader of a process group of its own
 	// that does not outlive this process; mcp.Processes does.
@@ -38,13 +35,10 @@ func (a *CommandApprover) Judge(ctx context.Context, c *Call, soFar RuleMatch) (
 	}
 	out, diag := &capped{max: maxOpinion}, &capped{max: maxOpinion}
 	cmd := exec.Command(a.Argv[0], a.Argv[1:]...)
-	cmd.Env, cmd.Dir = append([]string{}, a.Env...), a.Dir
+	cmd.Env = append([]string{}, a.Env...)
 	cmd.Stdin = bytes.NewReader(approverQuestion(c, soFar))
 	cmd.Stdout = out
 	cmd.Stderr = diag
-	if a.Stderr != nil {
-		cmd.Stderr = io.MultiWriter(a.Stderr, diag)
-	}
 	process, err := a.Start(cmd)
 	if err != nil {
 		return Deny, "the approver cannot be started: " + err.Error(), nil

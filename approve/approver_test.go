@@ -152,13 +152,13 @@ func TestApproverQuestion(t *testing.T) {
 		t.Errorf("the command got %s", got)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if got, _ := io.ReadAll(r.Body); string(got) != wantQuestion || r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("X-Key") != "k" {
+		if got, _ := io.ReadAll(r.Body); string(got) != wantQuestion || r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("the service got %s %v %s", r.Method, r.Header, got)
 		}
 		io.WriteString(w, `{"decision":"allow"}`)
 	}))
 	defer server.Close()
-	a := &URLApprover{URL: server.URL, Header: http.Header{"X-Key": {"k"}}}
+	a := &URLApprover{URL: server.URL}
 	if d, reason, err := a.Judge(t.Context(), &someCall, soFar); d != Allow || err != nil {
 		t.Error(d, reason, err)
 	}

@@ -268,13 +268,6 @@ func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
 		e.Ask = true
 		e.Verdict = g.unapproved(&c, rule, "somebody must be asked")
 	}
-	for i := range e.Matched {
-		m := &e.Matched[i]
-		if rule != nil && m.Decision == rule.Decision && m.Origin == rule.Origin {
-			m.Decided = true
-			break
-		}
-	}
 	return e, context.Cause(ctx)
 }
 

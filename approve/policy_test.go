@@ -194,7 +194,7 @@ func FuzzPolicy(f *testing.F) {
 			}
 			return
 		}
-		arguments, err = Canonical(arguments, 0)
+		arguments, err = Canonical(arguments)
 		if err != nil {
 			return
 		}

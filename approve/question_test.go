@@ -70,7 +70,7 @@ func hostileCall(t *testing.T) *Call {
 	}
 	raw := strings.ReplaceAll(`{"raw":"`+hostile+`","世\u001b[A":`+string(value)+`,"x":"\\u202e"}`, "\n", `\n`)
 	raw = strings.NewReplacer("\x1b", `\u001b`, "\x07", `\u0007`, "\r", `\r`).Replace(raw)
-	arguments, err := Canonical([]byte(raw), 0)
+	arguments, err := Canonical([]byte(raw))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func FuzzReadings(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		read := func(s string) (r readings, ok bool) {
-			arguments, err := Canonical(append(appendQuoted([]byte(`{"a":`), s), '}'), 0)
+			arguments, err := Canonical(append(jsontext.AppendQuoted([]byte(`{"a":`), s), '}'))
 			if err != nil {
 				return r, false
 			}

@@ -25,9 +25,9 @@ type Rule struct {
 	arguments *argumentTests
 }
 
-// ReadOnlyTools is the pattern that stands for all tools annotated read-only
+// readOnlyTools is the pattern that stands for all tools annotated read-only
 // by servers that the user trusts.
-const ReadOnlyTools = "@read-only"
+const readOnlyTools = "@read-only"
 
 // Patterns makes one rule of each element of a comma list. An element is a
 // glob (* and ?) over NAME__TOOL, or @read-only, which a deny cannot use: a
@@ -44,12 +44,12 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 		switch {
 		case element == "":
 			return nil, fmt.Errorf("empty pattern in %q", list)
-		case element == ReadOnlyTools && d == Deny:
-			return nil, fmt.Errorf("%s cannot be denied: name the tools", ReadOnlyTools)
-		case element == ReadOnlyTools:
+		case element == readOnlyTools && d == Deny:
+			return nil, fmt.Errorf("%s cannot be denied: name the tools", readOnlyTools)
+		case element == readOnlyTools:
 			r.readOnly = true
 		case element[0] == '@':
-			return nil, fmt.Errorf("unknown word %q; the only one is %s", element, ReadOnlyTools)
+			return nil, fmt.Errorf("unknown word %q; the only one is %s", element, readOnlyTools)
 		case strings.ContainsFunc(element, notInPattern):
 			return nil, fmt.Errorf("%q is not a pattern of NAME__TOOL with * and ?", element)
 		default:

@@ -16,7 +16,6 @@ import (
 // value asks on /dev/tty. Nothing about a question goes through standard input
 // or output.
 type Terminal struct {
-	Path     string        // the terminal device; "" is /dev/tty
 	Disabled string        // why nobody may be asked: "CI is set", "--no-input"; "" if somebody may
 	Timeout  time.Duration // of silence after which the answer is no; 0: 120 s
 	Color    bool          // escape sequences may be used
@@ -127,11 +126,7 @@ func (t *Terminal) hold(ctx context.Context) (opened *tty, release func(), err e
 
 // open opens the terminal if somebody is there to be asked.
 func (t *Terminal) open() (*tty, error) {
-	path := t.Path
-	if path == "" {
-		path = "/dev/tty"
-	}
-	opened, err := openTTY(path)
+	opened, err := openTTY("/dev/tty")
 	if err != nil {
 		return nil, nobody("no terminal")
 	}

@@ -128,7 +128,7 @@ func TestVectors(t *testing.T) {
 
 func (v *vector) check(t *testing.T, path, root string) {
 	parts := strings.SplitN(v.call, " ", 3)
-	arguments, err := Canonical([]byte(parts[2]), 0)
+	arguments, err := Canonical([]byte(parts[2]))
 	if err != nil {
 		t.Fatalf("%s:%d: %v", path, v.line, err)
 	}

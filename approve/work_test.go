@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"toolpipe/stream/jsontext"
 )
 
 // manyRules is n rules that restrict, each with a test on the argument a.
@@ -131,7 +133,7 @@ func TestOrdinaryWork(t *testing.T) {
 		`{"range":[1000,null]}`:                        500,
 	} {
 		g := &Gate{Rules: manyRules(t, n, "deny", test), Otherwise: Ask, AutoApprove: true}
-		c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: appendQuoted([]byte(`{"a":`), text)}
+		c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: jsontext.AppendQuoted([]byte(`{"a":`), text)}
 		c.Arguments = append(c.Arguments, '}')
 		if v, err := g.Decide(t.Context(), c); err != nil || v.Outcome != Allowed {
 			t.Errorf("%d of %s: %+v, %v", n, test, v, err)

@@ -92,7 +92,7 @@ func (c *caller) prepare(p *pending) {
 	if len(text) == 0 || string(text) == "null" {
 		text = []byte("{}")
 	}
-	args, err := approve.Canonical(text, 0)
+	args, err := approve.Canonical(text)
 	switch {
 	case p.tool == nil:
 		p.answer = tell(ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(p.Name))

@@ -185,7 +185,7 @@ func (r *runner) callArguments(data []byte) ([]byte, error) {
 	if len(bytes.Trim(text, " \t\r\n")) == 0 {
 		text = []byte("{}")
 	}
-	args, err := approve.Canonical(text, 0)
+	args, err := approve.Canonical(text)
 	if err != nil {
 		return nil, usageError([]string{c.flagOfMode() + ` NAME '{"path":"notes.txt"}'`}, "%s: the arguments are not one JSON object: %v", c.flagOfMode(), err)
 	}
