@@ -9,13 +9,13 @@ import (
 )
 
 func TestCanonicalLimits(t *testing.T) {
-	long := []byte(`{"a":"` + strings.Repeat("x", DefaultMaxArguments) + `"}`)
-	if _, err := Canonical(long, 0); err == nil {
+	long := []byte(`{"a":"` + strings.Repeat("x", maxArguments) + `"}`)
+	if _, err := Canonical(long); err == nil {
 		t.Error("more than 1 MiB was accepted")
 	} else if _, ok := errors.AsType[*jsontext.SyntaxError](err); !ok {
 		t.Errorf("the error is a %T", err)
 	}
-	if got, err := Canonical(long, len(long)); err != nil || &got[0] != &long[0] {
+	if got, err := strictObject(long, len(long)); err != nil || &got[0] != &long[0] {
 		t.Errorf("with a higher limit: %v, or it was copied", err)
 	}
 }
@@ -23,11 +23,11 @@ func TestCanonicalLimits(t *testing.T) {
 // What two programs could read differently is not the arguments of a call.
 func TestCanonicalIsStrict(t *testing.T) {
 	for _, text := range []string{`[]`, `{"a":1,"A":2}`, `{"a":1,"a":2}`, `{"a\u0000":1}`, `{"a":"\ud800"}`, "{\"a\":\"\xff\"}"} {
-		if got, err := Canonical([]byte(text), 0); err == nil {
+		if got, err := Canonical([]byte(text)); err == nil {
 			t.Errorf("%q is accepted as %q", text, got)
 		}
 	}
-	if got, err := Canonical([]byte(" { \"b\" : [ 1 , 2.50 ] } "), 0); err != nil || string(got) != `{"b":[1,2.50]}` {
+	if got, err := Canonical([]byte(" { \"b\" : [ 1 , 2.50 ] } ")); err != nil || string(got) != `{"b":[1,2.50]}` {
 		t.Errorf("%q, %v", got, err)
 	}
 }
