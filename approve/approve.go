@@ -80,9 +80,8 @@ func (o Outcome) String() string {
 type Verdict struct {
 	Outcome Outcome
 	By      string // "flag", "policy", "config", "terminal", "approver", "default"
-	Rule    string // origin of the deciding rule: "ci.json:12", "--deny fs__*", "--auto-approve", "terminal", "approver"; "" when none
+	Rule    string // origin of the deciding rule: "ci.json:12", "--deny fs__*", "terminal"; "" when none. Of an Unapproved call: the rule that wants it asked about
 	Reason  string // shown to the model and the person; may be empty; not escaped
-	Hint    string // for Unapproved: the flag or rule that would allow this call
 
 	// Places is where the paths that rules looked at led: absolute and free of
 	// links, by the text of the path; "" where that could not be told. The

@@ -38,7 +38,7 @@ func (g *Gate) consult(ctx context.Context, c *Call, soFar RuleMatch) (v Verdict
 	if err != nil || d == Ask {
 		return Verdict{}, false, err
 	}
-	v = Verdict{By: "approver", Rule: "--approver", Reason: reason}
+	v = Verdict{By: "approver", Rule: g.ApproverOrigin, Reason: reason}
 	if d == Allow {
 		v.Outcome = Allowed
 	}

@@ -12,12 +12,13 @@ import (
 // Gate gives verdicts. Fill it, then call Check once before the first Decide.
 // Its methods are called from one goroutine at a time.
 type Gate struct {
-	AutoApprove     bool
+	AutoApprove     string    // the origin of the approval of all that would be asked about, such as a flag; "" for none
 	Rules           []Rule    // see Patterns, ParsePolicy
 	Otherwise       Decision  // what a call gets that no rule matches: Ask, or Deny; the zero value denies
 	OtherwiseOrigin string    // where Otherwise was written, such as "ci.json:2"; "" when nowhere
 	Terminal        *Terminal // nil: nobody can be asked
 	Approver        Approver  // nil: none
+	ApproverOrigin  string    // where Approver was named, such as a flag
 
 	remembered map[[sha256.Size]byte]bool // calls answered with "a" in this run
 	scratch    evaluation
@@ -65,8 +66,8 @@ func (g *Gate) settle(ctx context.Context, c *Call, decision Decision, rule *Rul
 	if decision == Allow {
 		return allowed(rule), nil
 	}
-	if g.AutoApprove {
-		return autoApproved(), nil
+	if g.AutoApprove != "" {
+		return g.autoApproved(), nil
 	}
 	if g.remembered[g.callKey(c)] {
 		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the same call was approved before"}, nil
@@ -108,7 +109,7 @@ func (g *Gate) DeniedPaths(ctx context.Context, c Call, argument string) (paths 
 // ask puts the question to the terminal, if there is one.
 func (g *Gate) ask(ctx context.Context, c *Call, rule *Rule) (Verdict, error) {
 	if g.Terminal == nil {
-		return g.unapproved(c, rule, "nobody can be asked"), nil
+		return unapproved(rule, "nobody can be asked"), nil
 	}
 	a, err := g.Terminal.ask(ctx, c, rule)
 	if err != nil {
@@ -117,7 +118,7 @@ func (g *Gate) ask(ctx context.Context, c *Call, rule *Rule) (Verdict, error) {
 	v := Verdict{By: "terminal", Rule: "terminal", Reason: a.reason}
 	switch a.kind {
 	case answerNobody:
-		return g.unapproved(c, rule, a.reason), nil
+		return unapproved(rule, a.reason), nil
 	case answerAlways:
 		if g.remembered == nil {
 			g.remembered = make(map[[sha256.Size]byte]bool)
@@ -161,18 +162,16 @@ func allowed(rule *Rule) Verdict {
 	return Verdict{Outcome: Allowed, By: rule.By, Rule: rule.Origin, Reason: rule.Reason}
 }
 
-func autoApproved() Verdict {
-	return Verdict{Outcome: Allowed, By: "flag", Rule: "--auto-approve"}
+func (g *Gate) autoApproved() Verdict {
+	return Verdict{Outcome: Allowed, By: "flag", Rule: g.AutoApprove}
 }
 
-// unapproved is the verdict when rule (nil: no rule) leaves c to be asked
+// unapproved is the verdict when rule (nil: no rule) leaves a call to be asked
 // about and nobody can be.
-func (g *Gate) unapproved(c *Call, rule *Rule, why string) Verdict {
-	v := Verdict{Outcome: Unapproved, By: "default", Reason: why, Hint: "--allow " + shellQuote(c.Name)}
+func unapproved(rule *Rule, why string) Verdict {
+	v := Verdict{Outcome: Unapproved, By: "default", Reason: why}
 	if rule != nil {
-		// --auto-approve would help as well, but it approves every other call too.
 		v.By, v.Rule = rule.By, rule.Origin
-		v.Hint += ", with the rule " + rule.Origin + " taken out: an allow does not outweigh a rule that asks"
 		if rule.Reason != "" {
 			v.Reason = rule.Reason + " (" + why + ")"
 		}
@@ -223,14 +222,14 @@ func (g *Gate) Static(c Call) Verdict {
 			rule = sometimes[Ask]
 		}
 		return Verdict{Outcome: Unapproved, By: rule.By, Rule: rule.Origin, Reason: "it depends on the arguments"}
-	case g.AutoApprove:
-		return exceptSome(autoApproved(), sometimes[Deny])
+	case g.AutoApprove != "":
+		return exceptSome(g.autoApproved(), sometimes[Deny])
 	case always[Ask] == nil && sometimes[Allow] != nil:
-		v := g.unapproved(&c, nil, "it depends on the arguments")
+		v := unapproved(nil, "it depends on the arguments")
 		v.By, v.Rule = sometimes[Allow].By, sometimes[Allow].Origin
 		return v
 	}
-	return g.unapproved(&c, always[Ask], "somebody must be asked")
+	return unapproved(always[Ask], "somebody must be asked")
 }
 
 // exceptSome adds to a verdict which rules can take it back for some arguments.
@@ -262,22 +261,11 @@ func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
 		e.Verdict = g.denied(rule)
 	case decision == Allow:
 		e.Verdict = allowed(rule)
-	case g.AutoApprove:
-		e.Verdict = autoApproved()
+	case g.AutoApprove != "":
+		e.Verdict = g.autoApproved()
 	default:
 		e.Ask = true
-		e.Verdict = g.unapproved(&c, rule, "somebody must be asked")
+		e.Verdict = unapproved(rule, "somebody must be asked")
 	}
 	return e, context.Cause(ctx)
-}
-
-// shellQuote returns s as one word of a POSIX shell.
-func shellQuote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:@%+,=", r)
-	}
-	if s != "" && strings.TrimFunc(s, plain) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -55,7 +55,7 @@ func TestAgain(t *testing.T) {
 	} {
 		g, root, c := placed(t, x.rules)
 		a := &says{decision: x.says}
-		g.Approver, g.AutoApprove = a, x.yes
+		g.Approver, g.AutoApprove, g.ApproverOrigin = a, autoApprove(x.yes), "--approver"
 		first, err := g.Decide(t.Context(), c)
 		if err != nil || first.Outcome != Allowed {
 			t.Fatalf("%s: at first %s, %v", x.name, show(first), err)
@@ -70,7 +70,7 @@ func TestAgain(t *testing.T) {
 		}
 	}
 	g, _, c := placed(t, "")
-	g.AutoApprove = true
+	g.AutoApprove = "--auto-approve"
 	first, _ := g.Decide(t.Context(), c)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -260,7 +260,7 @@ func thousandRules() []byte {
 var benchCall = Call{Server: "fs", Tool: "write_file", Name: "fs__write_file", Arguments: []byte(`{"path":"docs/notes/a.txt","content":"some text","mode":{"flags":["a","b"]}}`)}
 
 func benchmarkDecide(b *testing.B, rules []Rule) {
-	g := &Gate{Rules: rules, Otherwise: Ask, AutoApprove: true}
+	g := &Gate{Rules: rules, Otherwise: Ask, AutoApprove: "--auto-approve"}
 	b.ReportAllocs()
 	for b.Loop() {
 		if v, err := g.Decide(b.Context(), benchCall); err != nil || v.Outcome != Allowed {

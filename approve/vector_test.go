@@ -77,7 +77,7 @@ func (v *vector) gate(t testing.TB) *Gate {
 	for i := 0; i < len(v.flags); i++ {
 		switch f := v.flags[i]; f {
 		case "-y":
-			g.AutoApprove = true
+			g.AutoApprove = "--auto-approve"
 		default:
 			i++
 			d := map[string]Decision{"--allow": Allow, "--deny": Deny}[f]

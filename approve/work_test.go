@@ -70,7 +70,7 @@ func (a *after) Err() error {
 func TestDecideStops(t *testing.T) {
 	for _, h := range laborious {
 		t.Run(h.name, func(t *testing.T) {
-			g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: Ask, AutoApprove: true}
+			g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: Ask, AutoApprove: "--auto-approve"}
 			c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":` + h.argument + `}`), Root: t.TempDir()}
 			if v, err := g.Decide(&after{t.Context(), 20}, c); err != errAfter {
 				t.Errorf("it was decided: %v, %v", v, err)
@@ -86,7 +86,7 @@ func TestDecideStops(t *testing.T) {
 // would approve them.
 func TestDecideTakesSoMuchWork(t *testing.T) {
 	h := laborious[len(laborious)-1]
-	g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: Ask, AutoApprove: true}
+	g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: Ask, AutoApprove: "--auto-approve"}
 	allow, err := Patterns("*", Allow, "flag", "--allow ")
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestOrdinaryWork(t *testing.T) {
 		`{"one_of":["main","master","release","dev"]}`: 500,
 		`{"range":[1000,null]}`:                        500,
 	} {
-		g := &Gate{Rules: manyRules(t, n, "deny", test), Otherwise: Ask, AutoApprove: true}
+		g := &Gate{Rules: manyRules(t, n, "deny", test), Otherwise: Ask, AutoApprove: "--auto-approve"}
 		c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: jsontext.AppendQuoted([]byte(`{"a":`), text)}
 		c.Arguments = append(c.Arguments, '}')
 		if v, err := g.Decide(t.Context(), c); err != nil || v.Outcome != Allowed {

@@ -11,7 +11,10 @@ import (
 // makeGate puts the rules of flags, config and policy files into one set.
 func (r *runner) makeGate() (*approve.Gate, error) {
 	c := r.cfg
-	g := &approve.Gate{AutoApprove: c.AutoApprove, Otherwise: approve.Ask, Terminal: r.terminal()}
+	g := &approve.Gate{Otherwise: approve.Ask, Terminal: r.terminal(), ApproverOrigin: "--approver"}
+	if c.AutoApprove {
+		g.AutoApprove = "--auto-approve"
+	}
 	for _, f := range []struct {
 		flag     string
 		lists    []string

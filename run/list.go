@@ -221,8 +221,8 @@ func (r *runner) explain(ctx context.Context, t *tool, args []byte) error {
 		if x.Ask {
 			err.Message = "this call would need an approval"
 		}
-		if v.Hint != "" {
-			err.Hints = []string{v.Hint}
+		if v.Outcome == approve.Unapproved {
+			err.Hints = []string{approvalHint(t.name, v)}
 		}
 		return err
 	}

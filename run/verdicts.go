@@ -131,8 +131,18 @@ func unapproved(stop *Error, p *pending, v approve.Verdict) *Error {
 	if stop == nil {
 		stop = &Error{Status: StatusUnapproved, Message: "unapproved: " + p.tool.name + ": " + first(v.Reason, "nobody can be asked")}
 	}
-	if v.Hint != "" && !slices.Contains(stop.Hints, v.Hint) {
-		stop.Hints = append(stop.Hints, v.Hint)
+	if hint := approvalHint(p.tool.name, v); !slices.Contains(stop.Hints, hint) {
+		stop.Hints = append(stop.Hints, hint)
 	}
 	return stop
+}
+
+// approvalHint says what would allow the tool's call, which was left unapproved.
+func approvalHint(tool string, v approve.Verdict) string {
+	hint := "--allow " + shellQuote(tool)
+	if v.Rule != "" {
+		// --auto-approve would help as well, but it approves every other call too.
+		hint += ", with the rule " + v.Rule + " taken out: an allow does not outweigh a rule that asks"
+	}
+	return hint
 }

@@ -40,7 +40,7 @@ func governed(t *testing.T, rules string) (root string, ask func(calls ...stream
 	t.Cleanup(box.close)
 	box.index(&Config{}, func(_, _, message string) { t.Log(message) })
 	c := &caller{
-		box: box, gate: &approve.Gate{Rules: policy.Rules, Otherwise: policy.Otherwise, AutoApprove: true}, parallel: 8, maxBytes: 1 << 20, goOn: true,
+		box: box, gate: &approve.Gate{Rules: policy.Rules, Otherwise: policy.Otherwise, AutoApprove: "--auto-approve"}, parallel: 8, maxBytes: 1 << 20, goOn: true,
 		emit: func(Event) error { return nil }, flush: func() error { return nil },
 	}
 	return root, func(calls ...stream.Call) (answers []string) {
@@ -113,5 +113,41 @@ func TestVerdictHoldsForWhatIsOpened(t *testing.T) {
 				t.Error("nothing was read: the test shows nothing")
 			}
 		})
+	}
+}
+
+// TestApprovalHint: with what the hint names the call runs, and no other.
+func TestApprovalHint(t *testing.T) {
+	patterns := func(list string, d approve.Decision, origin string) []approve.Rule {
+		rules, err := approve.Patterns(list, d, "flag", origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rules
+	}
+	asks := patterns("gh__*", approve.Ask, "config.json:3")
+	g := &approve.Gate{Rules: asks, Otherwise: approve.Ask}
+	for name, want := range map[string]string{
+		"fs__write_file": "--allow fs__write_file",
+		"fs__w x":        "--allow 'fs__w x'",
+		"fs__it's":       `--allow 'fs__it'\''s'`,
+		"gh__push":       "--allow gh__push, with the rule config.json:3 taken out: an allow does not outweigh a rule that asks",
+	} {
+		server, tool, _ := strings.Cut(name, "__")
+		v, err := g.Decide(t.Context(), approve.Call{Server: server, Tool: tool, Name: name})
+		if err != nil || v.Outcome != approve.Unapproved || approvalHint(name, v) != want {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+		// The hint is true: with it the call runs.
+		better := &approve.Gate{Rules: patterns(strings.NewReplacer("'", "?", " ", "?").Replace(name), approve.Allow, "--allow "), Otherwise: approve.Ask}
+		if !strings.Contains(want, "taken out") {
+			better.Rules = append(better.Rules, asks...)
+		}
+		if v, _ := better.Decide(t.Context(), approve.Call{Server: server, Tool: tool, Name: name}); v.Outcome != approve.Allowed {
+			t.Errorf("%s: the hint %s does not help", name, want)
+		}
+		if v, _ := better.Decide(t.Context(), approve.Call{Server: "other", Tool: "tool", Name: "other__tool"}); v.Outcome == approve.Allowed {
+			t.Errorf("%s: the hint %s allows another tool", name, want)
+		}
 	}
 }
