@@ -42,6 +42,11 @@ func (c *Config) resolveModel(ctx context.Context, s *settings, warn warner) (*e
 	e.params, e.paramsFrom = p.params, p.paramsFrom
 	e.Replay, e.Record = c.Replay, c.Record
 	e.UserAgent = "toolpipe/" + c.Version
+	e.Hints = stream.Hints{
+		NoKey:    "no key was sent; --key-env NAME or --key-file PATH gives one",
+		Redirect: "give the URL that it points to, with --base-url",
+		Replay:   "--record makes a new recording",
+	}
 	if e.Replay == "" && (e.BaseURL == "" || e.model == "") {
 		return nil, noModel(asked, e.BaseURL != "", s)
 	}

@@ -2,51 +2,35 @@ package stream
 
 import (
 	"bytes"
-	"net/http"
+	"slices"
 	"unicode/utf8"
-
-	"github.com/tidwall/gjson"
 )
 
-// chatDialect is OpenAI's /v1/chat/completions as everybody serves it.
-// What it writes follows model-wire section 4, what it reads section 2.
+// chatDialect is OpenAI's /v1/chat/completions, in the form that all other
+// servers take too.
 var chatDialect = dialect{
 	name: "chat",
 	path: "/chat/completions",
-	names: names{
+	names: fieldNames{
 		conversation: []string{"messages"},
 		maxTokens:    []string{"max_tokens", "max_completion_tokens"}, temperature: "temperature", effort: "reasoning_effort", schema: "response_format",
 	},
-	headers: func(h http.Header, key Key) {
-		if key != "" {
-			h.Set("Authorization", "Bearer "+string(key))
-		}
-	},
-	encoder: func(_ *Request, o options) encoder { return &chatEncoder{options: o} },
+	headers: bearerHeader,
 	open:    openChat,
-	end:     func(w *segments, _ *Request, _ options) { w.str("]}") },
+	encoder: func(_ *Request, o options) encoder { return &chatEncoder{options: o} },
+	repair:  repairChat,
 	decoder: func(d *draft) decoder { return &chatDecoder{draft: d} },
 }
 
 func openChat(w *segments, r *Request, o options) {
 	f := openFields(w, r)
-	if r.Model != "" && f.field("model") {
-		w.quoted(r.Model)
+	if !o.noStreamOptions {
+		f.json("stream_options", []byte(`{"include_usage":true}`))
 	}
-	if f.field("stream") {
-		w.str("true")
-	}
-	if !o.noStreamOptions && f.field("stream_options") {
-		w.str(`{"include_usage":true}`)
-	}
-	if r.MaxTokens > 0 && f.field(chatTokenLimit(o)) {
-		w.int(r.MaxTokens)
-	}
-	if r.Temperature != nil && f.field("temperature") {
-		w.raw(r.Temperature)
-	}
-	if r.ReasoningEffort != "" && f.field("reasoning_effort") {
-		w.quoted(r.ReasoningEffort)
+	f.limit(chatTokenLimit(o), r.MaxTokens)
+	f.json("temperature", r.Temperature)
+	if r.ReasoningEffort != "" {
+		f.text("reasoning_effort", r.ReasoningEffort)
 	}
 	if r.Schema != nil && f.field("response_format") {
 		w.str(`{"type":"json_schema","json_schema":{"name":"answer","schema":`)
@@ -54,62 +38,53 @@ func openChat(w *segments, r *Request, o options) {
 		w.str("}}")
 	}
 	f.params("messages")
-	if len(r.Tools) > 0 && f.field("tools") {
-		for i := range r.Tools {
-			w.listItem(i)
-			chatTool(w, &r.Tools[i])
-		}
-		w.str("]")
-	}
-	f.comma()
-	w.str(`"messages":[`)
+	f.tools(`{"type":"function","function":{`, "parameters", "}}", "}}")
+	f.conversation("messages")
 	systemMessage(w, r.Messages)
 }
 
 // chatTokenLimit is the name of the token limit: OpenAI's reasoning models
-// refuse the old one, most others do not know the new one.
+// refuse max_tokens, and most other servers do not know the other name.
 func chatTokenLimit(o options) string {
-	if o.newTokenLimit != o.swapTokenLimit {
+	if o.isOpenAI != o.secondTokenLimit {
 		return "max_completion_tokens"
 	}
 	return "max_tokens"
 }
 
-func chatTool(w *segments, t *Tool) {
-	w.str(`{"type":"function","function":{"name":`)
-	w.quoted(t.Name)
-	if t.Description != "" {
-		w.str(`,"description":`)
-		w.quoted(t.Description)
+func repairChat(o *options, r *Request, refusal string) bool {
+	switch {
+	case !o.noStreamOptions && refuses(refusal, r, "stream_options"):
+		o.noStreamOptions = true
+	case !o.secondTokenLimit && r.MaxTokens > 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"):
+		o.secondTokenLimit = true
+	case !o.emptyContent && !o.noToolRole && hasNullContent(r.Messages) && refuses(refusal, r, "content"):
+		o.emptyContent = true
+	default:
+		return false
 	}
-	w.str(`,"parameters":`)
-	w.raw(toolSchema(t))
-	w.str("}}")
+	return true
 }
 
-// toolSchema returns the schema with properties, which OpenAI demands.
-func toolSchema(t *Tool) []byte {
-	schema := bytes.TrimSpace(t.Schema)
-	if len(schema) == 0 {
-		return []byte(`{"type":"object","properties":{}}`)
+// hasNullContent reports whether a message of the assistant only calls.
+func hasNullContent(messages []Message) bool {
+	for i := range messages {
+		if m := &messages[i]; m.Role == Assistant && len(m.Calls) > 0 && !hasText(m.Parts) {
+			return true
+		}
 	}
-	if gjson.GetBytes(schema, "properties").Exists() || schema[0] != '{' {
-		return schema
-	}
-	inner := bytes.TrimSpace(schema[1 : len(schema)-1])
-	if len(inner) == 0 {
-		return []byte(`{"type":"object","properties":{}}`)
-	}
-	return append(append([]byte{'{'}, inner...), `,"properties":{}}`...)
+	return false
 }
 
-// chatEncoder writes messages as section 4 of model-wire asks: nothing that
-// is empty, tool results in one block, the images of results after that block.
+// chatEncoder writes messages in the form that the strictest servers take:
+// nothing empty, and the results of a turn directly behind its calls. The
+// images of results, which a result cannot hold, follow in a message of the
+// user.
 type chatEncoder struct {
 	options
-	count  int       // messages written
-	images []Message // results whose images are still to come
-	turn   []Message // noToolRole: messages that become one of the user
+	count  int       // messages that were written
+	images []Message // results whose images are not written yet
+	turn   []Message // with noToolRole: messages that become one message of the user
 }
 
 func (e *chatEncoder) message(w *segments, m *Message) {
@@ -120,12 +95,12 @@ func (e *chatEncoder) message(w *segments, m *Message) {
 		e.turn = append(e.turn, *m)
 		return
 	}
-	if m.Role != ToolRole && e.held() {
+	if m.Role != ToolRole && e.isPending() {
 		e.finish(w)
 		e.count++
 		e.images, e.turn = nil, nil
 	}
-	e.separator(w)
+	w.comma(e.count)
 	e.count++
 	switch m.Role {
 	case Assistant:
@@ -141,7 +116,7 @@ func (e *chatEncoder) message(w *segments, m *Message) {
 	}
 }
 
-// chatName writes who speaks, or which tool answers.
+// chatName writes the name of the speaker or of the tool.
 func chatName(w *segments, m *Message) {
 	if m.Name != "" {
 		w.str(`,"name":`)
@@ -149,20 +124,14 @@ func chatName(w *segments, m *Message) {
 	}
 }
 
-func (e *chatEncoder) separator(w *segments) {
-	if e.count > 0 {
-		w.str(",")
-	}
-}
-
-// held reports whether a message of the user waits to be written.
-func (e *chatEncoder) held() bool { return len(e.turn)+len(e.images) > 0 }
+// isPending reports whether a message of the user is not written yet.
+func (e *chatEncoder) isPending() bool { return len(e.turn)+len(e.images) > 0 }
 
 func (e *chatEncoder) finish(w *segments) {
-	if !e.held() {
+	if !e.isPending() {
 		return
 	}
-	e.separator(w)
+	w.comma(e.count)
 	w.str(`{"role":"user"`)
 	if len(e.turn) == 1 && e.turn[0].Role == User {
 		chatName(w, &e.turn[0])
@@ -185,11 +154,7 @@ func (e *chatEncoder) finish(w *segments) {
 
 // chatTurn writes the content of several messages as that of one.
 func chatTurn(w *segments, turn []Message) {
-	plain := true
-	for i := range turn {
-		plain = plain && allText(turn[i].Parts)
-	}
-	if !plain {
+	if slices.ContainsFunc(turn, func(m Message) bool { return !allText(m.Parts) }) {
 		w.str("[")
 		for i := range turn {
 			writeTurnPart(w, i, turnHead(&turn[i]), turn[i].Parts, turn[i].Parts)
@@ -208,8 +173,8 @@ func chatTurn(w *segments, turn []Message) {
 	w.str(`"`)
 }
 
-// turnHead stands before the content of a tool message that has no role of
-// its own (DESIGN part 3, tool_role).
+// turnHead is the line that names the tool before a result that is written
+// as text.
 func turnHead(m *Message) string {
 	if m.Role == ToolRole {
 		return "[tool: " + m.Name + "]\n"
@@ -224,11 +189,10 @@ func turnJoint(m *Message) string {
 	return "\n"
 }
 
-// writeTurnPart writes a text part, then the images of others.
+// writeTurnPart writes one part with the given texts, then those of others
+// that are not text.
 func writeTurnPart(w *segments, i int, head string, texts, others []Part) {
-	if i > 0 {
-		w.str(",")
-	}
+	w.comma(i)
 	w.str(`{"type":"text","text":"`)
 	w.inner(head)
 	innerText(w, texts, "")
@@ -236,7 +200,7 @@ func writeTurnPart(w *segments, i int, head string, texts, others []Part) {
 	otherParts(w, others)
 }
 
-// otherParts writes the parts that are no text, behind one that is.
+// otherParts writes the parts that are not text, behind a part that is.
 func otherParts(w *segments, parts []Part) {
 	for i := range parts {
 		if !isText(&parts[i]) {
@@ -263,9 +227,9 @@ func (e *chatEncoder) assistant(w *segments, m *Message) {
 		joinedText(w, m.Opaque.text, "")
 	case !allText(m.Parts):
 		chatContent(w, m.Parts)
-	case len(m.Calls) > 0 && noText(m.Parts) && e.emptyContent:
+	case len(m.Calls) > 0 && !hasText(m.Parts) && e.emptyContent:
 		w.str(`""`)
-	case len(m.Calls) > 0 && noText(m.Parts):
+	case len(m.Calls) > 0 && !hasText(m.Parts):
 		w.str("null")
 	default:
 		joinedText(w, m.Parts, "")
@@ -274,17 +238,24 @@ func (e *chatEncoder) assistant(w *segments, m *Message) {
 		w.str(",")
 		w.raw(m.Opaque.json)
 	}
-	if len(m.Calls) > 0 && !e.noToolRole {
-		w.str(`,"tool_calls":[`)
-		for i := range m.Calls {
-			if i > 0 {
-				w.str(",")
-			}
-			chatCall(w, &m.Calls[i], sentArguments(m.Calls[i].Arguments))
-		}
-		w.str("]")
+	if !e.noToolRole {
+		chatCalls(w, m.Calls, sentArguments)
 	}
 	w.str("}")
+}
+
+// chatCalls writes the member tool_calls, with the arguments that the function
+// makes of a call's own.
+func chatCalls(w *segments, calls []Call, arguments func([]byte) []byte) {
+	if len(calls) == 0 {
+		return
+	}
+	w.str(`,"tool_calls":`)
+	for i := range calls {
+		w.listItem(i)
+		chatCall(w, &calls[i], arguments(calls[i].Arguments))
+	}
+	w.str("]")
 }
 
 func chatCall(w *segments, c *Call, arguments []byte) {
@@ -302,9 +273,9 @@ func chatCall(w *segments, c *Call, arguments []byte) {
 	w.str("}")
 }
 
-// sentArguments returns what may go back to an endpoint: one JSON object.
-// Anything else makes the next request fail; the model learns of it from the
-// call's answer.
+// sentArguments returns arguments as they go back to an endpoint: one JSON
+// object. Endpoints refuse a request with any other arguments; the model learns
+// from the answer to the call that they were refused.
 func sentArguments(arguments []byte) []byte {
 	if trimmed := bytes.TrimSpace(arguments); len(trimmed) > 0 && trimmed[0] == '{' && valid(trimmed) {
 		return asUTF8(arguments)
@@ -312,7 +283,7 @@ func sentArguments(arguments []byte) []byte {
 	return []byte("{}")
 }
 
-// asUTF8 returns b, with U+FFFD for what is not UTF-8.
+// asUTF8 returns b with U+FFFD in place of bytes that are not UTF-8.
 func asUTF8(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b
@@ -320,19 +291,19 @@ func asUTF8(b []byte) []byte {
 	return bytes.ToValidUTF8(b, []byte("\ufffd"))
 }
 
-// callsAsText writes an assistant message for templates without tools; it is
-// never empty.
+// callsAsText writes the content of a message of the assistant, with its calls
+// as text, for chat templates without tools. Such a message is never empty.
 func callsAsText(w *segments, m *Message) {
-	empty := noText(m.Parts)
+	empty := !hasText(m.Parts)
 	w.str(`"`)
 	innerText(w, m.Parts, "")
-	for i := range m.Calls {
+	for _, c := range m.Calls {
 		if !empty {
 			w.str(`\n\n`)
 		}
 		empty = false
-		w.inner("[call: " + m.Calls[i].Name + "]\n")
-		w.inner(string(sentArguments(m.Calls[i].Arguments)))
+		w.inner("[call: " + c.Name + "]\n")
+		w.inner(string(sentArguments(c.Arguments)))
 	}
 	if empty {
 		w.str("(no text)")
@@ -348,7 +319,7 @@ func (e *chatEncoder) result(w *segments, m *Message) {
 	if hasImage(m.Parts) {
 		e.images = append(e.images, *m)
 	}
-	if noText(m.Parts) && hasImage(m.Parts) {
+	if !hasText(m.Parts) && hasImage(m.Parts) {
 		w.str(`"[toolpipe] the images are in the next message"`)
 	} else {
 		joinedText(w, m.Parts, "")

@@ -3,83 +3,63 @@ package stream
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/tidwall/gjson"
 )
 
+// callAssembly puts the deltas of tool calls together. Servers number them in
+// many ways, so a delta belongs to a call by these rules:
+//
+//  1. Under an index in use it belongs to the latest call of that index, or to
+//     the call of that index with its id. A delta that begins another call is
+//     a new one although the index is in use.
+//  2. Under a new index it begins a call; without a name it belongs to the call
+//     with its id, if there is one.
+//  3. Without an index it belongs to the call with its id. Otherwise it belongs
+//     to the last call when it has no name, or when it repeats the name of a
+//     call whose arguments are not complete and has no id.
+//  4. The first id that comes is the call's id.
+//  5. Arguments that repeat all complete arguments so far add nothing.
+//  6. Members of a call that mean nothing here are kept and go back with it.
+type callAssembly struct {
+	calls []*openCall
+}
+
+// openCall is a call whose deltas may not all have come.
+type openCall struct {
+	index     int // -1 for none
+	id, name  string
+	arguments []byte
+	extra     []member
+}
+
 // callDelta is one entry of tool_calls in a delta.
 type callDelta struct {
-	index    int
-	hasIndex bool
+	index    int // -1 for none
 	id       string
 	function gjson.Result
 	members  gjson.Result // the whole entry, for what must go back with the call
 }
 
 func newCallDelta(v gjson.Result) callDelta {
-	c := callDelta{function: v.Get("function"), id: word(v.Get("id")), members: v}
+	c := callDelta{index: -1, function: v.Get("function"), id: stringOrNumber(v.Get("id")), members: v}
 	if index := v.Get("index"); index.Type == gjson.Number || index.Type == gjson.String {
-		c.index, c.hasIndex = int(index.Int()), true
+		c.index = int(index.Int())
 	}
-	if !c.function.IsObject() && v.Get("name").Exists() { // flat: no function around name and arguments
+	if !c.function.IsObject() && v.Get("name").Exists() { // name and arguments stand in the entry itself
 		c.function = v
 	}
 	return c
 }
 
-// word returns a string, or a number as text.
-func word(v gjson.Result) string {
-	switch v.Type {
-	case gjson.String:
-		return strings.Clone(v.Str) // not to hold the whole event
-	case gjson.Number:
-		return strings.Clone(v.Raw)
-	}
-	return ""
-}
-
-// openCall is a call in the making.
-type openCall struct {
-	index     int
-	id, name  string
-	arguments []byte
-	extra     []member
-}
-
-// member is a member of an object, both as JSON.
-type member struct{ name, value string }
-
-// complete reports whether the arguments so far are one JSON value.
-func (c *openCall) complete() bool {
-	last := bytes.TrimRight(c.arguments, " \t\r\n")
-	if len(last) == 0 {
-		return false
-	}
-	switch last[len(last)-1] {
-	case '{', '[', ',', ':':
-		return false
-	}
-	return valid(c.arguments)
-}
-
-// callAssembly puts deltas together to calls (model-wire section 2, "Which
-// call a tool delta belongs to"; the numbers below are its rules).
-type callAssembly struct {
-	calls []*openCall
-}
-
 func (a *callAssembly) add(c callDelta) error {
-	name := word(c.function.Get("name"))
+	name := stringOrNumber(c.function.Get("name"))
 	call := a.owner(c, name)
 	if call == nil {
 		if len(a.calls) == maxCalls {
 			return tooManyCalls()
 		}
 		call = &openCall{index: c.index}
-		if !c.hasIndex {
-			call.index = -1
-		}
 		a.calls = append(a.calls, call)
 	}
 	if call.id == "" { // rule 4
@@ -89,21 +69,22 @@ func (a *callAssembly) add(c callDelta) error {
 		call.name += name
 	}
 	call.addArguments(c.function.Get("arguments"))
-	call.addExtra(c.members)
+	call.extra = otherMembers(call.extra, c.members, "index", "id", "type", "function", "name", "arguments") // rule 6
 	return nil
 }
 
 // owner returns the call that the delta belongs to, nil for a new one.
 func (a *callAssembly) owner(c callDelta, name string) *openCall {
-	if c.hasIndex {
-		latest := a.latest(c.index)
+	sameID := func(o *openCall) bool { return c.id != "" && o.id == c.id }
+	if c.index >= 0 {
+		latest := a.latest(func(o *openCall) bool { return o.index == c.index })
 		if latest == nil { // rule 2
-			if c.id != "" && name == "" {
-				return a.byID(c.id)
+			if name == "" {
+				return a.first(sameID)
 			}
 			return nil
 		}
-		if same := a.byIndexAndID(c.index, c.id); same != nil { // rule 1
+		if same := a.first(func(o *openCall) bool { return o.index == c.index && sameID(o) }); same != nil { // rule 1
 			return same
 		}
 		if beginsCall(latest, c, name) {
@@ -111,25 +92,21 @@ func (a *callAssembly) owner(c callDelta, name string) *openCall {
 		}
 		return latest
 	}
-	known := a.byID(c.id) // rule 3
-	last := a.last()
-	switch {
-	case known != nil:
+	if known := a.first(sameID); known != nil { // rule 3
 		return known
-	case last == nil:
-		return nil
-	case name == "":
+	}
+	last := a.latest(func(*openCall) bool { return true })
+	switch {
+	case last == nil || name == "":
 		return last
-	case c.id != "":
-		return nil
-	case last.name != name || last.complete():
+	case c.id != "", last.name != name, last.complete():
 		return nil
 	}
 	return last
 }
 
-// beginsCall is the exception of rule 1: a delta under an index in use that
-// begins another call.
+// beginsCall reports whether a delta under the index of the latest call begins
+// another one.
 func beginsCall(latest *openCall, c callDelta, name string) bool {
 	switch {
 	case name == "":
@@ -142,97 +119,51 @@ func beginsCall(latest *openCall, c callDelta, name string) bool {
 		(name != latest.name || (bytes.HasPrefix(arguments, []byte("{")) && !bytes.Equal(arguments, latest.arguments)))
 }
 
-func (a *callAssembly) last() *openCall {
-	if len(a.calls) == 0 {
-		return nil
-	}
-	return a.calls[len(a.calls)-1]
-}
-
-func (a *callAssembly) latest(index int) *openCall {
-	for i := len(a.calls) - 1; i >= 0; i-- {
-		if a.calls[i].index == index {
-			return a.calls[i]
-		}
+func (a *callAssembly) first(is func(*openCall) bool) *openCall {
+	if i := slices.IndexFunc(a.calls, is); i >= 0 {
+		return a.calls[i]
 	}
 	return nil
 }
 
-func (a *callAssembly) byID(id string) *openCall {
-	for _, c := range a.calls {
-		if id != "" && c.id == id {
+func (a *callAssembly) latest(is func(*openCall) bool) *openCall {
+	for _, c := range slices.Backward(a.calls) {
+		if is(c) {
 			return c
 		}
 	}
 	return nil
 }
 
-func (a *callAssembly) byIndexAndID(index int, id string) *openCall {
-	for _, c := range a.calls {
-		if id != "" && c.index == index && c.id == id {
-			return c
-		}
+// complete reports whether the arguments so far are one JSON value.
+func (c *openCall) complete() bool {
+	trimmed := bytes.TrimRight(c.arguments, " \t\r\n")
+	if len(trimmed) == 0 || bytes.IndexByte([]byte("{[,:"), trimmed[len(trimmed)-1]) >= 0 {
+		return false // without reading all of them for each delta
 	}
-	return nil
+	return valid(c.arguments)
 }
 
-// addArguments is rule 5.
+// addArguments adds the arguments of a delta: a piece of text, or a value in
+// place of the text that it should be.
 func (c *openCall) addArguments(v gjson.Result) {
-	switch {
+	switch piece := text(v); {
 	case v.Type == gjson.Null:
 	case v.Type != gjson.String:
 		c.arguments = append(c.arguments, v.Raw...)
+	case len(piece) > 0 && bytes.Equal(piece, c.arguments) && c.complete(): // rule 5
 	default:
-		piece := text(v)
-		if len(piece) > 0 && bytes.Equal(piece, c.arguments) && c.complete() {
-			return
-		}
 		c.arguments = appendPiece(c.arguments, piece)
 	}
 }
 
-// addExtra keeps every member of the call that has no meaning here (rule 6).
-func (c *openCall) addExtra(members gjson.Result) {
-	c.extra = otherMembers(c.extra, members, "index", "id", "type", "function", "name", "arguments")
-}
-
-// otherMembers adds the members of an object that have none of the names; of
-// one name the last value stays.
-func otherMembers(list []member, object gjson.Result, names ...string) []member {
-	object.ForEach(func(name, value gjson.Result) bool {
-		if value.Type == gjson.Null || slices.Contains(names, name.Str) {
-			return true
-		}
-		for i := range list {
-			if list[i].name == name.Raw {
-				list[i].value = strings.Clone(value.Raw)
-				return true
-			}
-		}
-		list = append(list, member{strings.Clone(name.Raw), strings.Clone(value.Raw)})
-		return true
-	})
-	return list
-}
-
-// joinMembers writes members as they stand in an object, nil for none.
-func joinMembers(list []member) (joined []byte) {
-	for i, m := range list {
-		if i > 0 {
-			joined = append(joined, ',')
-		}
-		joined = append(append(append(joined, m.name...), ':'), m.value...)
-	}
-	return joined
-}
-
-// finished returns the calls, without those that never became one.
+// finished returns the calls, without those that have neither a name nor
+// arguments.
 func (a *callAssembly) finished() (calls []Call) {
 	for _, c := range a.calls {
-		if c.name == "" && len(c.arguments) == 0 {
-			continue
+		if c.name != "" || len(c.arguments) > 0 {
+			calls = append(calls, Call{ID: c.id, Name: c.name, Arguments: c.arguments, Extra: joinMembers(c.extra)})
 		}
-		calls = append(calls, Call{ID: c.id, Name: c.name, Arguments: c.arguments, Extra: joinMembers(c.extra)})
 	}
 	return calls
 }

@@ -1,61 +1,57 @@
 package stream
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/tidwall/gjson"
 )
 
 // chatDecoder reads chat.completion.chunk events, or one whole
-// chat.completion, by the rules of model-wire section 2.
+// chat.completion.
 type chatDecoder struct {
 	*draft
 	assembly callAssembly
 	shape    chunkShape
 
-	chunks   int  // that were read
-	done     bool // [DONE] came
-	deltas   bool // a delta brought something, so a message beside it repeats
-	effects  effects
-	native   string        // native_finish_reason, OpenRouter's
-	thoughts reasoningEcho // what goes back
+	chunks    int  // chunks and completions that were read
+	done      bool // [DONE] came
+	deltas    bool // a delta brought something, so a message after it repeats it
+	chunk     chunkContent
+	native    string // native_finish_reason of OpenRouter
+	reasoning chatReasoning
 }
 
-// effects says what one event did, for the fast way.
-type effects struct {
-	text  int          // deltas of the answer that came as a plain string
-	raw   gjson.Result // the last of them
-	other bool         // anything else that the next chunk of this form may not do
+// chunkContent says what one chunk held, for the fast way of chunkShape.
+type chunkContent struct {
+	texts int          // deltas of the answer that came as a plain string
+	last  gjson.Result // the last of them
+	other bool         // anything else
 }
 
 func (d *chatDecoder) event(ev Event) error {
 	if text, ok := d.shape.match(ev); ok {
 		return d.addText(text)
 	}
-	if string(bytes.TrimSpace(ev.Data)) == "[DONE]" {
-		d.done = true
-		return errEnd
-	}
 	d.shape.forget()
-	if !valid(ev.Data) {
-		return badEvent(ev)
+	root, err := parseEvent(ev)
+	if err != nil {
+		d.done = d.done || err == errEnd
+		return err
 	}
-	d.effects = effects{}
-	root := gjson.ParseBytes(ev.Data)
+	d.chunk = chunkContent{}
 	if err := d.value(root, ev.Name); err != nil {
 		return err
 	}
-	if d.effects.text == 1 && !d.effects.other && len(d.effects.raw.Raw) > len(`""`) {
-		d.shape.learn(ev, d.effects.raw)
+	if c := d.chunk; c.texts == 1 && !c.other && len(c.last.Raw) > len(`""`) {
+		d.shape.learn(ev, c.last)
 	}
 	return nil
 }
 
-// value takes a chunk, or the chunks of a list (Gemini wraps errors in one).
+// value takes a chunk, or a list of chunks: Gemini sends an error in a list.
 func (d *chatDecoder) value(root gjson.Result, name string) (err error) {
 	if root.IsArray() {
-		d.effects.other = true
+		d.chunk.other = true
 		root.ForEach(func(_, v gjson.Result) bool {
 			if v.IsObject() {
 				err = d.value(v, name)
@@ -68,20 +64,19 @@ func (d *chatDecoder) value(root gjson.Result, name string) (err error) {
 		return e
 	}
 	if !root.IsObject() {
-		d.effects.other = true
+		d.chunk.other = true
 		return nil
 	}
-	return d.chunk(root)
+	return d.completion(root)
 }
 
-// chunk is the table of a chunk's members.
-func (d *chatDecoder) chunk(root gjson.Result) (err error) {
+// completion takes the members of a chunk or of a whole completion.
+func (d *chatDecoder) completion(root gjson.Result) (err error) {
 	if root.Get("choices").Exists() {
 		d.chunks++
 	}
-	if m := root.Get("model"); d.model == "" && m.Str != "" {
-		d.model = strings.Clone(m.Str)
-		d.effects.other = true
+	if d.model == "" && setString(&d.model, root.Get("model")) {
+		d.chunk.other = true
 	}
 	root.Get("choices").ForEach(func(_, choice gjson.Result) bool {
 		if choice.Get("index").Int() == 0 {
@@ -92,17 +87,15 @@ func (d *chatDecoder) chunk(root gjson.Result) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, path := range []string{"usage", "x_groq.usage"} {
-		d.useUsage(root.Get(path))
-	}
+	d.useUsage(root.Get("usage"))
+	d.useUsage(root.Get("x_groq.usage"))
 	return nil
 }
 
 func (d *chatDecoder) choice(choice gjson.Result) error {
 	d.useUsage(choice.Get("usage"))
-	if reason := choice.Get("native_finish_reason"); reason.Str != "" {
-		d.native = strings.Clone(reason.Str)
-		d.effects.other = true
+	if setString(&d.native, choice.Get("native_finish_reason")) {
+		d.chunk.other = true
 	}
 	delta, message := choice.Get("delta"), choice.Get("message")
 	empty := !delta.IsObject() || isEmptyObject(delta)
@@ -110,7 +103,7 @@ func (d *chatDecoder) choice(choice gjson.Result) error {
 		return err
 	}
 	if empty && message.IsObject() {
-		d.effects.other = true
+		d.chunk.other = true
 		if err := d.message(message, delta.IsObject()); err != nil {
 			return err
 		}
@@ -118,18 +111,17 @@ func (d *chatDecoder) choice(choice gjson.Result) error {
 	if !empty && d.began {
 		d.deltas = true
 	}
-	if reason := choice.Get("finish_reason"); reason.Str != "" {
-		d.word = strings.Clone(reason.Str)
-		d.effects.other = true
-		if reason.Str == "error" {
+	if setString(&d.finishReason, choice.Get("finish_reason")) {
+		d.chunk.other = true
+		if d.finishReason == "error" {
 			return &Error{Kind: Refused, Message: "the reply ended with finish_reason error"}
 		}
 	}
 	return nil
 }
 
-// message takes a whole message where a delta could be. Some servers repeat
-// the whole answer so at the end: then only calls that are new count.
+// message takes a whole message in place of a delta. Some servers repeat the
+// whole answer in one at the end: then only new calls count.
 func (d *chatDecoder) message(message gjson.Result, beside bool) error {
 	if (beside && d.began) || d.deltas {
 		return d.toolCalls(message)
@@ -137,43 +129,39 @@ func (d *chatDecoder) message(message gjson.Result, beside bool) error {
 	return d.delta(message)
 }
 
-func isEmptyObject(r gjson.Result) bool {
-	return r.IsObject() && strings.TrimSpace(r.Raw[1:len(r.Raw)-1]) == ""
-}
-
-// delta is the table of a delta's members.
+// delta takes the members of a delta.
 func (d *chatDecoder) delta(delta gjson.Result) error {
 	if !delta.IsObject() {
 		return nil
 	}
-	if err := d.thoughts.delta(d, delta); err != nil {
+	if err := d.reasoning.delta(d, delta); err != nil {
 		return err
 	}
 	if err := d.content(delta.Get("content")); err != nil {
 		return err
 	}
 	if refusal := delta.Get("refusal"); refusal.Str != "" {
-		d.effects.other, d.began = true, true
+		d.chunk.other, d.began = true, true
 		d.refusal = appendPiece(d.refusal, text(refusal))
 	}
 	return d.toolCalls(delta)
 }
 
-// content is a string, or a list of parts some of which are reasoning.
+// content takes a string, or a list of parts some of which may be reasoning.
 func (d *chatDecoder) content(content gjson.Result) (err error) {
 	switch {
 	case content.Type == gjson.String:
-		d.effects.text++
-		d.effects.raw = content
+		d.chunk.texts++
+		d.chunk.last = content
 		return d.addLiteral([]byte(content.Raw[1:len(content.Raw)-1]), d.addText)
 	case content.IsArray():
-		d.effects.other = true
+		d.chunk.other = true
 		content.ForEach(func(_, part gjson.Result) bool {
 			err = d.part(part)
 			return err == nil
 		})
 	case content.IsObject():
-		d.effects.other = true
+		d.chunk.other = true
 		return d.part(content)
 	}
 	return err
@@ -217,38 +205,31 @@ func textOf(v gjson.Result) []byte {
 }
 
 func (d *chatDecoder) toolCalls(delta gjson.Result) (err error) {
-	list := delta.Get("tool_calls")
-	if f := delta.Get("function_call"); f.IsObject() { // before 2023-11
-		d.effects.other = true
-		err = d.toolCall(callDelta{function: f})
+	add := func(c callDelta) {
+		d.chunk.other, d.began = true, true
+		err = d.assembly.add(c)
 	}
-	one := func(_, v gjson.Result) bool {
-		if v.IsObject() {
-			d.effects.other = true
-			err = d.toolCall(newCallDelta(v))
+	if f := delta.Get("function_call"); f.IsObject() { // the one call of the API before November 2023
+		add(callDelta{index: -1, function: f})
+	}
+	list := delta.Get("tool_calls")
+	if list.IsObject() { // one call without the list around it
+		list = gjson.Parse("[" + list.Raw + "]")
+	}
+	list.ForEach(func(_, v gjson.Result) bool {
+		if err == nil && v.IsObject() {
+			add(newCallDelta(v))
 		}
 		return err == nil
-	}
-	switch {
-	case err != nil:
-	case list.IsArray():
-		list.ForEach(one)
-	default:
-		one(gjson.Result{}, list)
-	}
+	})
 	return err
-}
-
-func (d *chatDecoder) toolCall(c callDelta) error {
-	d.began = true
-	return d.assembly.add(c)
 }
 
 func (d *chatDecoder) useUsage(u gjson.Result) {
 	if !u.IsObject() {
 		return
 	}
-	d.effects.other = true
+	d.chunk.other = true
 	d.usage = Usage{
 		Input:     count(u, "prompt_tokens"),
 		Output:    count(u, "completion_tokens"),
@@ -257,37 +238,26 @@ func (d *chatDecoder) useUsage(u gjson.Result) {
 	}
 }
 
-// count returns the first of the numbers that is there.
-func count(u gjson.Result, paths ...string) int {
-	for _, path := range paths {
-		if n := u.Get(path); n.Type == gjson.Number && n.Num > 0 && n.Num < 1<<53 {
-			return int(n.Num)
-		}
-	}
-	return 0
+// failedUpstream reports whether OpenRouter's native_finish_reason says that the
+// model failed, although the finish_reason beside it does not.
+func failedUpstream(reason string) bool {
+	reason = strings.ToLower(reason)
+	return strings.HasSuffix(reason, "error") || reason == "malformed_function_call"
 }
 
-// failedNatively are the words of OpenRouter's native_finish_reason for an
-// upstream that failed although finish_reason looks harmless.
-func failedNatively(word string) bool {
-	word = strings.ToLower(word)
-	return strings.HasSuffix(word, "error") || word == "malformed_function_call"
-}
-
-// finish holds what an end of the body means: whole after the end marker or a
-// finish reason, else cut.
+// finish checks that the reply is whole: the end marker or a finish reason came.
 func (d *chatDecoder) finish() error {
 	d.calls = d.assembly.finished()
 	switch {
-	case d.draft.word == "" && !d.done:
+	case d.finishReason == "" && !d.done:
 		return cutReply()
 	case d.chunks == 0:
 		return notAReply("the body holds an end marker and nothing else")
-	case !d.began && failedNatively(d.native):
+	case !d.began && failedUpstream(d.native):
 		return &Error{Kind: Refused, Message: "the reply ended with native_finish_reason " + quoteShort(d.native)}
 	}
-	d.draft.stop = chatStop(d.draft.word)
-	d.opaque = d.thoughts.opaque(d)
+	d.stop = chatStop(d.finishReason)
+	d.opaque = d.reasoning.opaque(d)
 	return nil
 }
 

@@ -10,19 +10,20 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// chunkShape is the fast way through a stream of small deltas. Chunks of one
-// stream are mostly equal byte for byte but for the text of the delta. The
-// shape is that of a chunk that the full decoder has just read, and found to
-// hold one delta of text and nothing else; what equals it around the text can
-// hold nothing else either. So the fast way never gives another answer.
+// chunkShape is the fast way through a stream of small deltas. The chunks of one
+// stream are mostly equal byte for byte, except for the text of the delta. A
+// shape is the bytes around the text of a chunk that the full decoder has just
+// read, and that held one delta of text and nothing else. A chunk with the same
+// bytes around its text holds nothing else either, so the fast way gives the
+// same result.
 type chunkShape struct {
-	off          bool // for tests: everything goes the slow way
-	name         string
-	before, past []byte // around the text of the delta, quotes included
-	scratch      []byte
+	off           bool // for tests: all chunks go to the full decoder
+	name          string
+	before, after []byte // around the text of the delta, with its quotes
+	scratch       []byte
 }
 
-// learn takes the shape of an event whose delta stands at r.
+// learn takes the shape of an event whose delta is r.
 func (s *chunkShape) learn(ev Event, r gjson.Result) {
 	from, to := r.Index, r.Index+len(r.Raw)
 	if from <= 0 || to >= len(ev.Data) || string(ev.Data[from:to]) != r.Raw || ev.Unfinished {
@@ -30,7 +31,7 @@ func (s *chunkShape) learn(ev Event, r gjson.Result) {
 	}
 	s.name = ev.Name
 	s.before = append(s.before[:0], ev.Data[:from+1]...)
-	s.past = append(s.past[:0], ev.Data[to-1:]...)
+	s.after = append(s.after[:0], ev.Data[to-1:]...)
 }
 
 func (s *chunkShape) forget() { s.before = s.before[:0] }
@@ -43,15 +44,15 @@ func (s *chunkShape) match(ev Event) (text []byte, ok bool) {
 		return nil, false
 	}
 	text, n, ok := s.literal(rest)
-	if !ok || !bytes.Equal(rest[n:], s.past) {
+	if !ok || !bytes.Equal(rest[n:], s.after) {
 		return nil, false
 	}
 	return text, true
 }
 
-// literal returns what the literal that begins before inner means, and its
-// length without the quotes. A literal that is broken or holds one half of a
-// surrogate pair goes the slow way.
+// literal returns what a literal means, and its length without the quotes; inner
+// is the text behind its first quote. It is not ok when the literal is broken or
+// holds a lone surrogate.
 func (s *chunkShape) literal(inner []byte) (text []byte, n int, ok bool) {
 	n = jsontext.PlainLen(inner)
 	if n < len(inner) && inner[n] == '"' {

@@ -21,16 +21,25 @@ type Config struct {
 	BaseURL      string   // with /v1 as the user gave it; the dialect appends its path
 	Key          Key      // "" sends none
 	InsecureHTTP []string // host names to which the key may go over plain http; loopback always may
-	NoToolRole   bool     // tool_role: false
+	NoToolRole   bool     // write tool calls and their results as text, for chat templates that know no tools
 	UserAgent    string
 	IdleTimeout  time.Duration                     // longest silence within a reply, comments not counted; 0: 120 s
 	Record       string                            // file to store exchanges in; "" for none
 	Replay       string                            // file to answer from instead of the network; "" for none
-	Wire         func(direction byte, line []byte) // -vv: '>' and '<' lines, secrets removed; nil for none
+	Wire         func(direction byte, line []byte) // takes each line sent ('>') and received ('<'), without secrets; nil for none
 	Secrets      *secrets.Set                      // kept out of Wire, Record and errors; Key is added. nil: Key alone
+	Hints        Hints
 }
 
-// Retry tells that an exchange failed before its first delta and is tried again.
+// Hints words the way out of failures that the caller's own settings solve.
+type Hints struct {
+	NoKey    string // the endpoint refused a request without a key
+	Redirect string // the endpoint is somewhere else
+	Replay   string // the recording does not fit the run
+}
+
+// Retry describes the next repetition of an exchange that failed before its
+// first delta.
 type Retry struct {
 	Attempt, Of int // 1 of 3 is the first repetition
 	After       time.Duration
@@ -38,22 +47,23 @@ type Retry struct {
 	Message     string
 }
 
-// Kind says what went wrong with a model, for those who must branch on it.
+// Kind says what went wrong with an exchange.
 type Kind uint8
 
 const (
 	Unreachable Kind = iota // no connection, TLS, or a time-out before the headers
 	Refused                 // an HTTP status that is not 2xx, or an error event
-	Malformed               // a body that is no model's reply
+	Malformed               // a body that is not a model's reply
 	Cut                     // the reply ended before it was whole
 	Stalled                 // no useful data for IdleTimeout
 	TooLarge                // a cap was exceeded
 	Mismatch                // a replay that does not fit the request
 )
 
-// Error is a failed exchange. Message is one line without secrets and names
-// what came back, that of a Mismatch three: the last two are the difference.
-// Hint, when not empty, gets the user out.
+// Error is a failed exchange. Message is one line that describes what came
+// back; of a Mismatch it is three lines, the last two of which are the
+// difference. Hint, when not empty, says what the user can do. Both are without
+// secrets.
 type Error struct {
 	Kind    Kind
 	Status  int // HTTP status, 0 for none
@@ -76,17 +86,17 @@ type Client struct {
 	replayer *replayer
 
 	options  options
-	head     segments // what precedes the conversation, and what it was made of
-	headKey  headKey
+	head     segments // the request up to the conversation
+	headKey  headKey  // what head was made from
 	encoder  encoder
-	messages segments // the conversation as encoded so far
-	encoded  int      // how many messages that is
-	draining chan struct{}
+	messages segments      // the conversation as encoded so far
+	encoded  int           // number of messages in it
+	drained  chan struct{} // closed when the rest of the last body was read
 }
 
-// New checks cfg and makes a client; no packet is sent. The error is a usage
-// error: a bad URL, a key over plain http to another host, an unknown API, a
-// replay file that cannot be read.
+// New checks cfg and makes a client without sending a packet. Its errors are
+// the user's: a bad URL, a key that would go over plain http to another host,
+// an unknown API, a recording that cannot be read or written.
 func New(cfg Config) (*Client, error) {
 	if cfg.IdleTimeout <= 0 {
 		cfg.IdleTimeout = 120 * time.Second
@@ -102,7 +112,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	if cfg.Replay != "" {
-		c.replayer, err = openReplay(cfg.Replay)
+		c.replayer, err = openReplay(cfg.Replay, cfg.Hints.Replay)
 	} else {
 		c.endpoint, err = newEndpoint(&cfg, c.dialect.path)
 	}
@@ -111,7 +121,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	if c.endpoint != nil {
 		c.network = newNetwork(c.endpoint)
-		c.options.newTokenLimit = c.endpoint.isOpenAI()
+		c.options.isOpenAI = c.endpoint.isOpenAI()
 	}
 	if cfg.Record != "" {
 		if c.recorder, err = createRecording(cfg.Record, cfg.Secrets); err != nil {
@@ -121,8 +131,8 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Insecure is the host to which the key goes over plain http because
-// Config.InsecureHTTP names it, "" if it does not.
+// Insecure returns the host to which the key goes over plain http because
+// Config.InsecureHTTP names it, "" for none.
 func (c *Client) Insecure() string {
 	if c.endpoint == nil {
 		return ""
@@ -131,20 +141,21 @@ func (c *Client) Insecure() string {
 }
 
 // Warm opens the connection in the background so that the first request
-// finds it open. Failure is silent: the request will meet it again.
+// finds it open. A failure is ignored here: the request reports it.
 func (c *Client) Warm(ctx context.Context) {
 	if c.network != nil {
 		c.network.warm(ctx)
 	}
 }
 
-// Reply sends r and returns the complete reply, telling sink what happens
-// meanwhile. The error is ctx's cause, an error of sink, or an *Error.
+// Reply sends r and returns the complete reply; sink, which may be nil, takes
+// its deltas. The error is the cause that ended ctx, an error of sink, or an
+// *Error.
 func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, error) {
 	if sink == nil {
 		sink = &Sink{}
 	}
-	for attempt := 0; ; {
+	for retries := 0; ; {
 		x := exchange{client: c, request: r, sink: sink}
 		reply, err := x.run(ctx)
 		x.hideSecrets(reply, err)
@@ -153,24 +164,27 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 			return reply, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case x.canRepair():
+		case x.repair():
 			continue
 		}
 		if s, ok := errors.AsType[sinkError](err); ok {
 			return nil, s.error
 		}
-		wait, again := x.wait(err, attempt)
+		wait, again := x.retryWait(err, retries)
 		if !again {
 			return nil, err
 		}
-		attempt++
-		if err := c.retryAfter(ctx, wait, attempt, err, sink); err != nil {
+		retries++
+		if e, ok := errors.AsType[*Error](err); ok && sink.Retry != nil {
+			sink.Retry(Retry{Attempt: retries, Of: maxRetries, After: wait, Status: e.Status, Message: e.Message})
+		}
+		if err := sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// Close ends the connection and finishes the recording.
+// Close closes the connection and finishes the recording.
 func (c *Client) Close() error {
 	if c.network != nil {
 		c.network.close()
@@ -181,8 +195,9 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// body encodes the request: each message of the conversation once, the rest
-// anew. It is the same for the same request, so that a replay can compare it.
+// body encodes the request. It encodes each message of the conversation once.
+// The same request always gives the same bytes, so that a replay can compare
+// them.
 func (c *Client) body(r *Request) *body {
 	if c.encoder == nil {
 		c.encoder, c.messages, c.encoded = c.dialect.encoder(r, c.options), segments{}, 0
@@ -194,25 +209,27 @@ func (c *Client) body(r *Request) *body {
 		}
 		c.encoder.message(&c.messages, m)
 	}
-	if key := headOf(r, c.options); c.head.len() == 0 || key != c.headKey {
+	if key := headKeyOf(r, c.options); c.head.len() == 0 || key != c.headKey {
 		c.head, c.headKey = segments{}, key
 		c.dialect.open(&c.head, r, c.options)
 	}
 	var tail segments
 	c.encoder.finish(&tail)
-	c.dialect.end(&tail, r, c.options)
+	tail.str("]}")
 	return joinBody(&c.head, &c.messages, &tail)
 }
 
-// headKey is what the beginning of a request depends on, apart from the tools.
+// headKey is what the head of a request depends on. The tools are the same in
+// each round of a run, and the system messages too once they are there.
 type headKey struct {
-	options                        options
-	model, temperature, effort     string
-	schema, params                 string
-	maxTokens, tools, system, rest int
+	options                    options
+	model, temperature, effort string
+	schema, params             string
+	maxTokens, tools, system   int
+	others                     bool // there are messages that are not of the system
 }
 
-func headOf(r *Request, o options) headKey {
+func headKeyOf(r *Request, o options) headKey {
 	k := headKey{options: o, model: r.Model, temperature: string(r.Temperature), effort: r.ReasoningEffort,
 		schema: string(r.Schema), maxTokens: r.MaxTokens, tools: len(r.Tools)}
 	for _, p := range r.Params {
@@ -223,6 +240,6 @@ func headOf(r *Request, o options) headKey {
 			k.system++
 		}
 	}
-	k.rest = min(len(r.Messages)-k.system, 1)
+	k.others = len(r.Messages) > k.system
 	return k
 }

@@ -14,7 +14,7 @@ import (
 func TestCutAtEveryByte(t *testing.T) {
 	for _, d := range dialects {
 		for _, s := range situations {
-			p, err := openReplay(vectorFile(d.name, s.name))
+			p, err := openReplay(vectorFile(d.name, s.name), "")
 			if err != nil {
 				t.Fatal(err)
 			}

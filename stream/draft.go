@@ -2,6 +2,7 @@ package stream
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -9,7 +10,7 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// errEnd is what a decoder returns at the dialect's end marker.
+// errEnd is the error of a decoder at the dialect's end marker.
 var errEnd = errors.New("end of reply")
 
 // sinkError is an error of the sink, which Client.Reply returns unwrapped.
@@ -18,30 +19,30 @@ type sinkError struct{ error }
 // maxCalls caps the calls of one reply.
 const maxCalls = 256
 
-// maxTextOfCalls caps the text of a reply that has calls. A text that went
-// over it is an answer, and need not be kept for the next request.
+// maxTextOfCalls caps the text of a reply with calls, which goes back with the
+// next request.
 const maxTextOfCalls = 16 << 20
 
-// draft is a reply in the making. Decoders tell it what came; it passes
-// deltas on and keeps what the Reply needs.
+// draft is a reply that is being received. A decoder hands it what came; the
+// draft passes deltas on to the sink and keeps what the Reply needs.
 type draft struct {
 	request *Request
 	sink    *Sink
-	began   bool // the sink has had a delta, or a call began: no more repetition
+	began   bool // the sink took a delta or a call began: the exchange is not repeated
 
-	text    chunks
-	think   thinkSplitter
-	shown   joiner // of the answer
-	thought joiner // of the reasoning
-	scratch []byte
+	text            chunks
+	think           thinkSplitter
+	textJoiner      joiner
+	reasoningJoiner joiner
+	scratch         []byte
 
-	calls   []Call
-	opaque  Opaque
-	stop    Stop
-	word    string // the endpoint's own for the stop
-	usage   Usage
-	model   string
-	refusal []byte
+	calls        []Call
+	opaque       Opaque
+	stop         Stop
+	finishReason string // the stop in the endpoint's own word
+	usage        Usage
+	model        string
+	refusal      []byte
 }
 
 func newDraft(r *Request, sink *Sink) *draft {
@@ -57,7 +58,7 @@ func (d *draft) addText(delta []byte) error {
 		return nil
 	}
 	d.began = true
-	delta = d.shown.next(delta)
+	delta = d.textJoiner.next(delta)
 	if d.request.ThinkTags {
 		return d.think.add(d, delta)
 	}
@@ -69,7 +70,7 @@ func (d *draft) plainText(delta []byte) error {
 		return nil
 	}
 	if d.text.add(delta); d.request.TextPassing && d.text.size > maxTextOfCalls {
-		d.text.forget()
+		d.text.drop()
 	}
 	if d.sink.Text != nil {
 		if err := d.sink.Text(delta); err != nil {
@@ -79,13 +80,13 @@ func (d *draft) plainText(delta []byte) error {
 	return nil
 }
 
-// addReasoning takes a delta of what the model thinks before it answers.
+// addReasoning takes a delta of the reasoning.
 func (d *draft) addReasoning(delta []byte) error {
 	if len(delta) == 0 {
 		return nil
 	}
 	d.began = true
-	if delta = d.thought.next(delta); len(delta) > 0 && d.sink.Reasoning != nil {
+	if delta = d.reasoningJoiner.next(delta); len(delta) > 0 && d.sink.Reasoning != nil {
 		if err := d.sink.Reasoning(delta); err != nil {
 			return sinkError{err}
 		}
@@ -93,18 +94,18 @@ func (d *draft) addReasoning(delta []byte) error {
 	return nil
 }
 
-// addLiteral is add with the inner text of a JSON string literal.
+// addLiteral calls add with what a JSON literal without its quotes means.
 func (d *draft) addLiteral(raw []byte, add func([]byte) error) error {
 	if jsontext.PlainLen(raw) == len(raw) {
 		return add(raw)
 	}
-	d.scratch = jsontext.AppendHalves(d.scratch[:0], raw)
+	d.scratch = jsontext.AppendWTF8(d.scratch[:0], raw)
 	return add(d.scratch)
 }
 
-// reply makes the Reply, once the decoder has found it whole.
+// reply makes the Reply after the decoder has found it whole.
 func (d *draft) reply() (*Reply, error) {
-	if err := d.addText(d.shown.end()); err != nil {
+	if err := d.addText(d.textJoiner.end()); err != nil {
 		return nil, err
 	}
 	if d.request.ThinkTags {
@@ -112,14 +113,17 @@ func (d *draft) reply() (*Reply, error) {
 			return nil, err
 		}
 	}
-	if err := d.addReasoning(d.thought.end()); err != nil {
+	if err := d.addReasoning(d.reasoningJoiner.end()); err != nil {
 		return nil, err
 	}
-	if len(d.calls) > 0 && d.text.size > maxTextOfCalls {
+	switch {
+	case len(d.calls) > maxCalls:
+		return nil, tooManyCalls()
+	case len(d.calls) > 0 && d.text.size > maxTextOfCalls:
 		return nil, tooMuchText()
 	}
 	d.fillIDs()
-	r := &Reply{Stop: d.stop, Finish: d.word, Usage: d.usage, Model: d.model, Refusal: string(asUTF8(d.refusal))}
+	r := &Reply{Stop: d.stop, Finish: d.finishReason, Usage: d.usage, Model: d.model, Refusal: string(asUTF8(d.refusal))}
 	r.Message = Message{Role: Assistant, Parts: d.text.parts(), Calls: d.calls, Opaque: d.opaque}
 	switch {
 	case r.Refusal != "" && r.Stop != StopLength:
@@ -132,54 +136,37 @@ func (d *draft) reply() (*Reply, error) {
 	return r, nil
 }
 
-// fillIDs gives an id to each call that has none or has that of a call before
-// it in this reply: 9 characters, which Mistral demands, and the same ones in
-// a replay.
+// fillIDs gives an id to each call that has none, or that has the id of a call
+// before it in this reply. The ids have 9 characters, which Mistral demands, and
+// are the same in a replay.
 func (d *draft) fillIDs() {
 	for i := range d.calls {
 		if id := d.calls[i].ID; id != "" && !hasID(d.calls[:i], id) {
 			continue
 		}
-		d.calls[i].ID = ""
-		for n := len(d.request.Messages); d.calls[i].ID == ""; n++ {
+		for n := len(d.request.Messages); ; n++ {
 			digits := strconv.Itoa(n)
 			id := "call00000"[:max(9-len(digits), 0)] + digits
-			if !d.knowsID(id) {
+			inUse := func(m Message) bool { return hasID(m.Calls, id) }
+			if !hasID(d.calls, id) && !slices.ContainsFunc(d.request.Messages, inUse) {
 				d.calls[i].ID = id
+				break
 			}
 		}
 	}
 }
 
-func (d *draft) knowsID(id string) bool {
-	if hasID(d.calls, id) {
-		return true
-	}
-	for i := range d.request.Messages {
-		if hasID(d.request.Messages[i].Calls, id) {
-			return true
-		}
-	}
-	return false
-}
-
 func hasID(calls []Call, id string) bool {
-	for i := range calls {
-		if calls[i].ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(calls, func(c Call) bool { return c.ID == id })
 }
 
-// chunks keeps a text of any length in pieces that are never moved. Each piece
-// is written into requests for itself, so none ends inside a character that
-// came whole.
+// chunks keeps a text of any length in pieces that are never moved. Requests
+// quote each piece on its own, so none ends inside a character that came whole.
 type chunks struct {
-	whole  []Part
-	cur    strings.Builder
-	size   int
-	forgot bool
+	full    []Part
+	cur     strings.Builder
+	size    int // of the whole text
+	dropped bool
 }
 
 const (
@@ -189,11 +176,11 @@ const (
 
 func (c *chunks) add(b []byte) {
 	c.size += len(b)
-	for len(b) > 0 && !c.forgot {
+	for len(b) > 0 && !c.dropped {
 		if c.cur.Cap()-c.cur.Len() < utf8.UTFMax {
 			size := firstChunk
 			if c.cur.Cap() > 0 {
-				c.whole = append(c.whole, Part{Text: c.cur.String()})
+				c.full = append(c.full, Part{Text: c.cur.String()})
 				size = min(2*c.cur.Cap(), largestChunk)
 			}
 			c.cur = strings.Builder{}
@@ -211,19 +198,18 @@ func (c *chunks) add(b []byte) {
 	}
 }
 
-// forget lets go of the text; its size goes on being counted.
-func (c *chunks) forget() { c.whole, c.cur, c.forgot = nil, strings.Builder{}, true }
+// drop frees the text and what is added to it; only the size stays.
+func (c *chunks) drop() { c.full, c.cur, c.dropped = nil, strings.Builder{}, true }
 
-// parts returns the text as one part, or as several that follow each other
-// without anything between them.
+// parts returns the text as parts with nothing between them.
 func (c *chunks) parts() []Part {
-	if c.size == 0 || c.forgot {
+	if c.size == 0 || c.dropped {
 		return nil
 	}
-	return append(c.whole, Part{Text: c.cur.String()})
+	return append(c.full, Part{Text: c.cur.String()})
 }
 
-// appendInner appends a range of the text as a JSON literal without quotes.
+// appendInner appends a range of the text as a JSON literal without its quotes.
 func (c *chunks) appendInner(dst []byte, from, to int) []byte {
 	for _, p := range c.parts() {
 		n := len(p.Text)

@@ -4,24 +4,24 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// endpoint is where requests go and the key with them.
+// endpoint is where requests go, and the key with them.
 type endpoint struct {
-	url    *url.URL
-	origin string // scheme, host and port, for messages and for the key
-	key    Key
-
-	insecure string // the host if the key goes there over plain http, as Config.InsecureHTTP allows
+	url      *url.URL
+	origin   string // scheme, host and port: what messages show and the key is bound to
+	key      Key
+	insecure string // the host, if the key goes there over plain http as Config.InsecureHTTP allows
 }
 
-// EndpointError is New's error about Config.BaseURL. It names the URL without
-// what could be secret in it.
+// EndpointError is New's error about Config.BaseURL. It shows the URL without
+// the parts that may be secret.
 type EndpointError struct {
 	Message  string
-	Insecure string // the host to which the key would go over plain http; "" for another error
+	Insecure string // the host to which the key would go over plain http; "" in other errors
 }
 
 func (e *EndpointError) Error() string { return e.Message }
@@ -30,8 +30,9 @@ func endpointError(format string, args ...any) error {
 	return &EndpointError{Message: fmt.Sprintf(format, args...)}
 }
 
-// newEndpoint checks the base URL and whether the key may go there (security
-// E1).
+// newEndpoint checks the base URL and whether the key may go there. Over plain
+// http everybody on the way can read the key, so it goes only to this machine
+// and to hosts that the user names.
 func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 	if cfg.BaseURL == "" {
 		return nil, endpointError("no base URL of a model endpoint")
@@ -55,7 +56,7 @@ func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 	}
 	e := &endpoint{url: u, origin: originOf(u), key: cfg.Key}
 	if host := u.Hostname(); cfg.Key != "" && u.Scheme == "http" && !isLoopback(host) {
-		if !named(cfg.InsecureHTTP, host) {
+		if !slices.ContainsFunc(cfg.InsecureHTTP, func(h string) bool { return strings.EqualFold(h, host) }) {
 			return nil, &EndpointError{Message: fmt.Sprintf("the key would go to %q over plain http", host), Insecure: host}
 		}
 		e.insecure = host
@@ -66,7 +67,8 @@ func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 	return e, nil
 }
 
-// shownURL is a URL that may hold a password or, behind a question mark, a key.
+// shownURL returns what a message may show of a URL: it may hold a password or,
+// behind a question mark, a key.
 func shownURL(s string) string {
 	if strings.Contains(s, "@") {
 		return "the URL (not shown, for it may hold a password)"
@@ -75,8 +77,8 @@ func shownURL(s string) string {
 	return strconv.Quote(s)
 }
 
-// Check tells whether the text can be a key: it must fit into a header. What
-// fails is most often the wrong file.
+// Check reports whether the text can be a key: it must fit into a header. A text
+// that does not is most often the content of the wrong file.
 func (k Key) Check() error {
 	for i := range len(k) {
 		if k[i] <= ' ' || k[i] > '~' {
@@ -90,7 +92,7 @@ func originOf(u *url.URL) string {
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
-// isLoopback reports whether the host names this machine for certain.
+// isLoopback reports whether the host is certainly this machine.
 func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -99,16 +101,7 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-func named(hosts []string, host string) bool {
-	for _, h := range hosts {
-		if strings.EqualFold(h, host) {
-			return true
-		}
-	}
-	return false
-}
-
-// isOpenAI reports whether OpenAI or Azure answers here.
+// isOpenAI reports whether the endpoint is OpenAI's own or Azure's.
 func (e *endpoint) isOpenAI() bool {
 	host := strings.ToLower(e.url.Hostname())
 	return host == "api.openai.com" || strings.HasSuffix(host, ".openai.azure.com") ||

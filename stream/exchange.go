@@ -3,10 +3,12 @@ package stream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -25,22 +27,22 @@ type exchange struct {
 	sent    *body
 	idle    *idleTimer
 
-	// What decides about another try, set with the error.
-	retry  bool          // allowed by the kind of failure
-	after  time.Duration // as the endpoint asks, 0 for no wish
-	atOnce bool          // the connection had died while it lay idle
-	told   string        // what a refusal said, for repairs
-	code   int           // its HTTP status
+	// What decides about a repetition, set with the error.
+	retry          bool          // the failure may pass
+	retryAfter     time.Duration // the wait that the endpoint asks for, 0 for none
+	connectionDied bool          // before the request reached the endpoint
+	status         int           // of a refusal
+	refusal        string        // its body
 }
 
-// response is what an HTTP endpoint or a recording answers.
+// response is an answer of the endpoint or of a recording.
 type response struct {
 	status int
 	header http.Header
 	body   io.ReadCloser
 }
 
-// run makes the exchange. The error is an *Error, a sinkError, or ctx's.
+// run makes the exchange. Its error is an *Error, a sinkError, or of ctx.
 func (x *exchange) run(ctx context.Context) (*Reply, error) {
 	c := x.client
 	x.draft = newDraft(x.request, x.sink)
@@ -60,7 +62,7 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 	}
 	x.idle.pause()
 	if err != nil {
-		if _, mine := errors.AsType[*Error](err); !mine && context.Cause(ctx) == errStalled {
+		if _, ours := errors.AsType[*Error](err); !ours && context.Cause(ctx) == errStalled {
 			err = x.stalled()
 		}
 		cancel(nil)
@@ -76,8 +78,8 @@ var errStalled = errors.New("no useful data for too long")
 // send sends the request and waits for the head of the answer.
 func (x *exchange) send(ctx context.Context) (*response, error) {
 	c := x.client
-	if c.draining != nil {
-		<-c.draining
+	if c.drained != nil {
+		<-c.drained
 	}
 	if c.recorder != nil {
 		c.recorder.request(x.sent)
@@ -85,9 +87,9 @@ func (x *exchange) send(ctx context.Context) (*response, error) {
 	if c.replayer != nil {
 		return c.replayer.answer(x.sent, c.cfg.Secrets.Content())
 	}
-	var stale, answered atomic.Bool
+	var idled, answered atomic.Bool // the connection was idle before; the endpoint sent a byte
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn:              func(i httptrace.GotConnInfo) { stale.Store(i.Reused || c.network.isAhead(i.Conn)) },
+		GotConn:              func(i httptrace.GotConnInfo) { idled.Store(i.Reused || c.network.isWarm(i.Conn)) },
 		GotFirstResponseByte: func() { answered.Store(true) },
 	})
 	req := x.httpRequest(ctx)
@@ -96,7 +98,7 @@ func (x *exchange) send(ctx context.Context) (*response, error) {
 	res, err := c.network.transport.RoundTrip(req)
 	x.idle.pause()
 	if err != nil {
-		x.atOnce = stale.Load() && !answered.Load()
+		x.connectionDied = idled.Load() && !answered.Load()
 		return nil, x.unreachable(ctx, err)
 	}
 	c.wireResponse(res)
@@ -129,10 +131,10 @@ func (x *exchange) httpRequest(ctx context.Context) *http.Request {
 }
 
 // drain reads what follows the end of a reply, so that the connection can be
-// used again, without making the reply wait for it.
+// used again. The reply does not wait for it; the next request does.
 func (c *Client) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
 	done := make(chan struct{})
-	c.draining = done
+	c.drained = done
 	goroutine.Start(func() {
 		defer close(done)
 		stop := goroutine.AfterFunc(time.Second, func() { cancel(nil) })
@@ -148,32 +150,24 @@ func (x *exchange) refused(res *response) error {
 	x.idle.start()
 	b := x.errorBody(res)
 	x.idle.pause()
-	x.code, x.told = res.status, string(b)
+	x.status, x.refusal = res.status, string(b)
 	x.retry = res.status == 408 || res.status == 429 || res.status >= 500
-	x.after = retryAfter(res.header)
-	e := &Error{Kind: Refused, Status: res.status}
-	e.Message = x.where()
-	if res.status == 404 || res.status == 405 { // what is wrong may be the path, without what could be secret in the URL
+	x.retryAfter = retryAfter(res.header)
+	e := &Error{Kind: Refused, Status: res.status, Message: x.where()}
+	if res.status == 404 || res.status == 405 { // the path may be wrong; the query may hold a key
 		e.Message += x.path()
 	}
-	e.Message += " answered " + statusLine(res.status)
+	e.Message += strings.TrimRight(fmt.Sprintf(" answered %d %s", res.status, http.StatusText(res.status)), " ")
 	if to := redirectTarget(res); to != "" {
 		e.Message += " to " + to + ", which is not followed"
-	} else if shown := x.shown(b); shown != "" {
-		e.Message += ": " + shown
+	} else if text := x.shown(b); text != "" {
+		e.Message += ": " + text
 	}
-	e.Hint = x.hint(res.status, x.told)
+	e.Hint = x.hint(res.status, x.refusal)
 	return e
 }
 
-func statusLine(status int) string {
-	if word := http.StatusText(status); word != "" {
-		return strconv.Itoa(status) + " " + word
-	}
-	return strconv.Itoa(status)
-}
-
-// redirectTarget returns the origin that a redirect points to, "" for none.
+// redirectTarget returns the origin that a redirect leads to, "" for none.
 func redirectTarget(res *response) string {
 	if res.status/100 != 3 {
 		return ""
@@ -185,8 +179,8 @@ func redirectTarget(res *response) string {
 	return clean(originOf(u), maxShown)
 }
 
-// retryAfter reads what the endpoint asks for: seconds, a date, or OpenAI's
-// milliseconds; 0 for nothing.
+// retryAfter returns the wait that the endpoint asks for, 0 for none: seconds or
+// a date (RFC 9110, section 10.2.3), or the milliseconds of OpenAI's header.
 func retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e12 {
 		return time.Duration(ms * float64(time.Millisecond))

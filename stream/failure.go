@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -15,7 +16,7 @@ import (
 // maxErrorBody caps what is read of the body of a refusal.
 const maxErrorBody = 8 << 10
 
-// where names the endpoint in messages.
+// where is the name of the endpoint in messages.
 func (x *exchange) where() string {
 	if x.client.endpoint == nil {
 		return "the recording"
@@ -23,7 +24,7 @@ func (x *exchange) where() string {
 	return x.client.endpoint.origin
 }
 
-// path is that of the requests, "" for a recording.
+// path is the path of the requests, "" for a recording.
 func (x *exchange) path() string {
 	if x.client.endpoint == nil {
 		return ""
@@ -31,11 +32,11 @@ func (x *exchange) path() string {
 	return x.client.endpoint.url.EscapedPath()
 }
 
-// redact takes the secrets out of text from outside.
+// redact takes the secrets out of a text of the endpoint.
 func (x *exchange) redact(s string) string { return x.client.cfg.Secrets.Message().HideString(s) }
 
-// hideSecrets takes the secrets out of all that an exchange says of itself: an
-// endpoint may say them back anywhere.
+// hideSecrets takes the secrets out of what an exchange returns beside the
+// message: an endpoint may send them back anywhere.
 func (x *exchange) hideSecrets(reply *Reply, err error) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Message, e.Hint = x.redact(e.Message), x.redact(e.Hint)
@@ -45,12 +46,12 @@ func (x *exchange) hideSecrets(reply *Reply, err error) {
 	}
 }
 
-// shown makes bytes from outside fit to be shown on one line.
+// shown returns bytes of the endpoint as one safe line without secrets.
 func (x *exchange) shown(b []byte) string {
 	return clean(x.redact(string(b)), maxShown)
 }
 
-// errorBody reads the beginning of a refusal's body, as text.
+// errorBody reads the beginning of a refusal's body.
 func (x *exchange) errorBody(res *response) []byte {
 	in := &input{r: io.LimitReader(res.body, maxErrorBody)}
 	if in.peek() != nil {
@@ -96,8 +97,8 @@ func (x *exchange) unreachable(ctx context.Context, err error) error {
 	return e
 }
 
-// plainError is the innermost message that still says what happened, without
-// method and URL.
+// plainError returns the innermost message that still says what happened,
+// without the method and the URL.
 func plainError(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -105,12 +106,11 @@ func plainError(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Err != nil {
 		err = op.Err
 	}
-	if dns, ok := errors.AsType[*net.DNSError](err); ok { // without the resolver's address
+	if dns, ok := errors.AsType[*net.DNSError](err); ok { // its own text shows the resolver's address
 		return dns.Err
 	}
-	var sys syscall.Errno
-	if errors.As(err, &sys) {
-		return sys.Error()
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
+		return number.Error()
 	}
 	if err == io.EOF {
 		return "the connection was closed without an answer"
@@ -118,7 +118,7 @@ func plainError(err error) string {
 	return err.Error()
 }
 
-// broken turns a failure of the transfer into an error.
+// broken turns a failure while the body is read into an error.
 func (x *exchange) broken(err error) error {
 	if _, ok := errors.AsType[sinkError](err); ok {
 		return err
@@ -140,37 +140,37 @@ func (x *exchange) stalled() error {
 	return &Error{Kind: Stalled, Message: fmt.Sprintf("%s sent nothing of the reply for %v", x.where(), x.client.cfg.IdleTimeout)}
 }
 
-// hint names the usual cause of a refusal.
-func (x *exchange) hint(status int, told string) string {
-	told = strings.ToLower(told)
+// hint is the usual way out of a refusal.
+func (x *exchange) hint(status int, refusal string) string {
+	cfg := &x.client.cfg
+	refusal = strings.ToLower(refusal)
 	switch {
-	case !x.client.options.noToolRole && status >= 400 && speaksOfRoles(told):
+	case !x.client.options.noToolRole && status >= 400 && isAboutRoles(refusal):
 		return `the chat template may not know tool messages: "tool_role": false in the model's profile writes them as text`
-	case status == 400 && strings.Contains(told, "http request") && strings.Contains(told, "https"):
+	case status == 400 && strings.Contains(refusal, "http request") && strings.Contains(refusal, "https"):
 		return "is it an https:// endpoint?"
+	case (status == 401 || status == 403) && cfg.Key == "":
+		return cfg.Hints.NoKey
 	case status == 401 || status == 403:
-		if x.client.cfg.Key == "" {
-			return "no key was sent; --key-env NAME or --key-file PATH gives one"
-		}
 		return "is it the right key for this endpoint?"
-	case status == 404 && strings.Contains(told, "model"):
+	case status == 404 && strings.Contains(refusal, "model"):
 		return "does the endpoint have this model under this name?"
 	case status == 404 || status == 405:
 		return "is the base URL right? It usually ends in /v1"
 	case status/100 == 3:
-		return "give the URL that it points to, with --base-url"
-	case strings.Contains(told, "context length") || strings.Contains(told, "context_length") || strings.Contains(told, "too long"):
+		return cfg.Hints.Redirect
+	case containsAny(refusal, "context length", "context_length", "too long"):
 		return "the conversation does not fit the model's context"
 	}
 	return ""
 }
 
-func speaksOfRoles(told string) bool {
-	for _, words := range []string{"alternat", "conversation roles", "roles must", "role must", "message role",
-		"unexpected role", "unknown role", "invalid role", "unsupported role", "only user and assistant", "only user, assistant"} {
-		if strings.Contains(told, words) {
-			return true
-		}
-	}
-	return strings.Contains(told, "role") && strings.Contains(told, "tool")
+func isAboutRoles(refusal string) bool {
+	return strings.Contains(refusal, "role") && strings.Contains(refusal, "tool") ||
+		containsAny(refusal, "alternat", "conversation roles", "roles must", "role must", "message role",
+			"unexpected role", "unknown role", "invalid role", "unsupported role", "only user and assistant", "only user, assistant")
+}
+
+func containsAny(s string, words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }

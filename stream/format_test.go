@@ -114,7 +114,7 @@ func writeVector(t *testing.T, file string, exchanges []recorded) {
 			end = "cut"
 		}
 		rec.write(fmt.Appendf(nil, "-- response %d %s --\n", x.status, x.contentType))
-		s := &section{recorder: rec, lineStart: true}
+		s := &bodyWriter{recorder: rec, lineStart: true}
 		s.Write(x.body)
 		s.close()
 		rec.write([]byte("-- " + end + " --\n"))

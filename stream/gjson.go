@@ -1,24 +1,91 @@
 package stream
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/tidwall/gjson"
 
 	"toolpipe/stream/jsontext"
 )
 
-// text returns what the string r holds, "" if it is no string. It may hold
-// halves, and be a piece that must be joined with others by appendPiece.
-func text(r gjson.Result) []byte {
-	if r.Type != gjson.String || len(r.Raw) < 2 {
-		return nil
-	}
-	return jsontext.AppendHalves(nil, []byte(r.Raw[1:len(r.Raw)-1]))
-}
-
-// fromEndpoint is what JSON from an endpoint must be. Endpoints send names
-// twice, surrogates that were cut in two, and bytes that are not UTF-8; what
-// becomes of them is decided where the value is used.
+// fromEndpoint is what JSON of an endpoint must be. Endpoints send names twice,
+// surrogates that were cut apart, and bytes that are not UTF-8; the code that
+// uses a value decides what becomes of them.
 var fromEndpoint = jsontext.Options{Depth: 10_000, DuplicateNames: true, LoneSurrogates: true, AnyBytes: true}
 
 // valid reports whether data is one JSON value that is not nested too deep.
 func valid(data []byte) bool { return jsontext.Check(data, fromEndpoint) == nil }
+
+// text returns what the string r means, nil if it is not a string. The text may
+// hold lone surrogates; appendPiece joins it with other pieces.
+func text(r gjson.Result) []byte {
+	if r.Type != gjson.String || len(r.Raw) < 2 {
+		return nil
+	}
+	return jsontext.AppendWTF8(nil, []byte(r.Raw[1:len(r.Raw)-1]))
+}
+
+// stringOrNumber returns a string, or a number as text. Like every string that
+// outlives the event it is a copy: the original would keep the whole event.
+func stringOrNumber(v gjson.Result) string {
+	if v.Type == gjson.Number {
+		return strings.Clone(v.Raw)
+	}
+	return strings.Clone(v.Str)
+}
+
+// setString sets to to a string that is not empty.
+func setString(to *string, v gjson.Result) bool {
+	if v.Str == "" {
+		return false
+	}
+	*to = strings.Clone(v.Str)
+	return true
+}
+
+// count returns the first of the numbers at the paths, 0 for none.
+func count(v gjson.Result, paths ...string) int {
+	for _, path := range paths {
+		if n := v.Get(path); n.Type == gjson.Number && n.Num > 0 && n.Num < 1<<53 {
+			return int(n.Num)
+		}
+	}
+	return 0
+}
+
+func isEmptyObject(v gjson.Result) bool {
+	return v.IsObject() && len(innerObject([]byte(v.Raw))) == 0
+}
+
+// member is a member of an object, both as JSON.
+type member struct{ name, value string }
+
+// otherMembers adds to the list the members of an object that have none of the
+// names. Of members with the same name the last one stays.
+func otherMembers(list []member, object gjson.Result, names ...string) []member {
+	object.ForEach(func(name, value gjson.Result) bool {
+		if value.Type == gjson.Null || slices.Contains(names, name.Str) {
+			return true
+		}
+		m := member{strings.Clone(name.Raw), strings.Clone(value.Raw)}
+		if i := slices.IndexFunc(list, func(o member) bool { return o.name == m.name }); i >= 0 {
+			list[i] = m
+		} else {
+			list = append(list, m)
+		}
+		return true
+	})
+	return list
+}
+
+// joinMembers writes members as they stand in an object, nil for none.
+func joinMembers(list []member) (joined []byte) {
+	for i, m := range list {
+		if i > 0 {
+			joined = append(joined, ',')
+		}
+		joined = append(append(append(joined, m.name...), ':'), m.value...)
+	}
+	return joined
+}

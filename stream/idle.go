@@ -7,18 +7,20 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// idleTimer bounds the time without useful data. It runs only while a read
-// or the network is waited for: time that the sink takes does not count, and
-// comments do not set it back.
+// idleTimer bounds the time without useful data. It runs only during a wait for
+// the network: the time that the sink takes does not count. Comments do not
+// give it new time.
 type idleTimer struct {
 	mu      sync.Mutex
 	timer   *time.Timer
 	limit   time.Duration
 	left    time.Duration
-	began   time.Time
-	running bool
+	began   time.Time // when the wait began
+	running bool      // a wait goes on
 
-	fresh bool // useful data came since the last wait; of the reader's goroutine alone, which needs no lock for each event
+	// useful data came since the last wait. Only the reader's goroutine uses
+	// this field, so that an event costs no lock.
+	gotData bool
 }
 
 func newIdleTimer(limit time.Duration, expired func()) *idleTimer {
@@ -32,14 +34,14 @@ func newIdleTimer(limit time.Duration, expired func()) *idleTimer {
 func (t *idleTimer) start() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.fresh {
-		t.fresh, t.left = false, t.limit
+	if t.gotData {
+		t.gotData, t.left = false, t.limit
 	}
 	t.running, t.began = true, time.Now()
 	t.timer.Reset(t.left)
 }
 
-// pause ends a wait, if one goes on.
+// pause ends the present wait, if there is one.
 func (t *idleTimer) pause() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,12 +52,12 @@ func (t *idleTimer) pause() {
 	}
 }
 
-// useful gives the next waits the whole time again. It is called by the
-// goroutine that calls start.
-func (t *idleTimer) useful() { t.fresh = true }
+// useful gives the following waits the whole time again. The goroutine that
+// calls start calls it.
+func (t *idleTimer) useful() { t.gotData = true }
 
-// progress gives a wait that goes on the whole time again: some of the
-// request was sent. It may be called from another goroutine.
+// progress gives the present wait the whole time again, because a part of the
+// request was sent. Any goroutine may call it.
 func (t *idleTimer) progress() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,17 +1,11 @@
-// Package stream talks to a model: it sends a conversation and reads the
-// streamed reply.
+// Package stream is the client of a model: it sends a conversation to an
+// endpoint and reads the streamed reply. A Reply is always whole: a reply that
+// was cut off is an error. Its text reaches the caller's Sink while it arrives,
+// and the arguments of tool calls stay the bytes that came.
 //
-// Its words:
-//
-//   - A Message is one entry of the conversation; a Part is a piece of its
-//     content; a Call is a tool call that an assistant message asks for.
-//   - A Request is everything one exchange sends; a Reply is what came back
-//     and is always whole: a reply that was cut off is an error, never a Reply.
-//   - A delta is a piece of text as it arrives; the Sink takes deltas.
-//   - A dialect is one provider's wire form: chat, messages or responses.
-//   - An Event is one server-sent event.
-//
-// The package knows nothing of tools' servers, approvals or output formats.
+// A dialect is the wire form of one provider: chat, messages or responses.
+// Package run uses the Client; package mcp uses only the reader of server-sent
+// events. This package knows nothing of tool servers, approvals and outputs.
 package stream
 
 import "encoding/json"
@@ -20,7 +14,7 @@ import "encoding/json"
 type Role string
 
 // The roles of the chat-completions form. Developer is accepted from input
-// and sent as system, because most endpoints refuse it (model-wire, section 4).
+// and sent as system, because most endpoints refuse it.
 const (
 	System    Role = "system"
 	Developer Role = "developer"
@@ -34,20 +28,20 @@ const (
 type Message struct {
 	Role   Role
 	Parts  []Part
-	Calls  []Call // assistant only: what it asks for, in order
+	Calls  []Call // assistant only: the calls that it asks for, in order
 	CallID string // tool only: the id of the call that this answers
-	Name   string // tool: the name of the tool, as the model knows it; user and assistant: who speaks, sent by the chat dialect only
+	Name   string // tool: the name that the model knows the tool by; user and assistant: the speaker's name, sent by the chat dialect only
 	Failed bool   // tool only: the tool reported an error, or did not run
-	Opaque Opaque // assistant only: state that goes back unread
+	Opaque Opaque // assistant only: the endpoint's own state, which is sent back unread
 }
 
-// Part is a piece of content: exactly one of Text, JSON, Image and Raw is set
-// (an empty Part is empty text).
+// Part is a piece of a message's content. At most one of the fields is set; a
+// Part without any is empty text.
 type Part struct {
 	Text  string
-	JSON  []byte          // text as a JSON string literal with its quotes, copied to the wire as it is
-	Image *Image          //
-	Raw   json.RawMessage // a part of a kind unknown here, from a message array: sent as it came, by the chat dialect only
+	JSON  []byte // text as a JSON string literal with its quotes, copied to the wire as it is
+	Image *Image
+	Raw   json.RawMessage // a part of another kind, from a message array: sent as it came, by the chat dialect only
 }
 
 // Image is a picture: either Data with its MIME type, or URL.
@@ -66,13 +60,13 @@ type Call struct {
 	Extra     []byte // members of the call that must go back with it, without braces: `"extra_content":{…}`; nil when none
 }
 
-// Opaque is the dialect's own state of an assistant message (reasoning,
-// signatures, encrypted items). It is sent back unread, to the same endpoint
-// and within the same run only. The zero value is none.
+// Opaque is what an assistant message holds beside its Parts and Calls:
+// reasoning, signatures, encrypted items. It is sent back unread, to the same
+// endpoint and within the same run only. The zero value holds nothing.
 type Opaque struct {
-	dialect string
-	json    []byte // members or items in the dialect's own form
-	text    []Part // the content as it came, where it differs from Parts; nil if not
+	dialect string // that the fields below are written in
+	json    []byte // members or items
+	text    []Part // the content with its think tags; nil when Parts are the whole content
 }
 
 // Tool is one tool as offered to the model.
@@ -89,7 +83,7 @@ type Param struct {
 	Value json.RawMessage
 }
 
-// Request is one exchange. From one Reply of a Client to the next, Messages
+// Request is what one exchange sends. From one Reply of a Client to the next, Messages
 // may only be appended to and Tools must stay the same.
 type Request struct {
 	Model           string
@@ -101,7 +95,7 @@ type Request struct {
 	Params          []Param         // see AddParams and AddDefaults
 	Schema          json.RawMessage // JSON Schema for the answer; nil: none
 	ThinkTags       bool            // text between <think> and </think> is reasoning
-	TextPassing     bool            // nobody needs the text of a reply without calls: of a long one the Message has none
+	TextPassing     bool            // the caller needs the text only in its Sink: a long text of a reply without calls is left out of its Message
 }
 
 // Stop says why a reply ended, in one vocabulary for all dialects.
@@ -122,12 +116,12 @@ type Usage struct {
 
 // Reply is one complete answer of the model.
 type Reply struct {
-	Message Message // role assistant; a long text comes in several parts that follow each other directly
+	Message Message // of the assistant; a long text is in several parts, with nothing between them
 	Stop    Stop
-	Finish  string // the endpoint's own word for the stop, "" when it gave none
+	Finish  string // the stop in the endpoint's own word, "" when it gave none
 	Usage   Usage
 	Model   string // as the endpoint names it
-	Refusal string // the refusal's text, if it came apart from the content
+	Refusal string // the text of a refusal that came apart from the content
 }
 
 // Sink takes what happens during an exchange, in order, from one goroutine.
@@ -136,6 +130,6 @@ type Reply struct {
 type Sink struct {
 	Text      func(delta []byte) error
 	Reasoning func(delta []byte) error
-	Idle      func() error // nothing more is buffered: the next read may wait, so flush
+	Idle      func() error // called before a read that may wait, so that outputs are flushed
 	Retry     func(Retry)
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 var messagesDialect = dialect{
 	name: "messages",
 	path: "/messages",
-	names: names{
+	names: fieldNames{
 		conversation: []string{"messages", "system"},
 		maxTokens:    []string{"max_tokens"}, temperature: "temperature", effort: "output_config.effort", schema: "output_config.format",
 	},
@@ -22,73 +23,52 @@ var messagesDialect = dialect{
 			h.Set("X-Api-Key", string(key))
 		}
 	},
-	encoder: func(r *Request, o options) encoder { return &messagesEncoder{options: o, cache: len(r.Tools) > 0} },
 	open:    openMessages,
-	end:     func(w *segments, _ *Request, _ options) { w.str("]}") },
+	encoder: func(r *Request, o options) encoder { return &messagesEncoder{options: o, cache: len(r.Tools) > 0} },
+	repair: func(o *options, r *Request, refusal string) bool {
+		if o.secondTokenLimit || r.MaxTokens > 0 || !refuses(refusal, r, "max_tokens", "max_completion_tokens") {
+			return false
+		}
+		o.secondTokenLimit = true
+		return true
+	},
 	decoder: func(d *draft) decoder { return &messagesDecoder{draft: d} },
 }
 
-// The API demands a token limit. The first is one that current models take;
-// a model that takes less says so, and then the second is sent.
+// The API demands a token limit. The first one suits current models; a model
+// that takes less refuses it, and then the second one is sent.
 const (
 	messagesLimit      = 32000
 	messagesSmallLimit = 4096
 )
 
-// cacheMark ends what the endpoint may keep for the next round.
+// cacheMark ends the part of a request that the endpoint may keep for the next
+// round.
 const cacheMark = `,"cache_control":{"type":"ephemeral"}`
 
 func openMessages(w *segments, r *Request, o options) {
 	f := openFields(w, r)
-	if r.Model != "" && f.field("model") {
-		w.quoted(r.Model)
+	limit := messagesLimit
+	if o.secondTokenLimit {
+		limit = messagesSmallLimit
 	}
-	if f.field("stream") {
-		w.str("true")
-	}
-	if f.field("max_tokens") {
-		switch {
-		case r.MaxTokens > 0:
-			w.int(r.MaxTokens)
-		case o.swapTokenLimit:
-			w.int(messagesSmallLimit)
-		default:
-			w.int(messagesLimit)
-		}
-	}
-	if r.Temperature != nil && f.field("temperature") {
-		w.raw(r.Temperature)
-	}
+	f.limit("max_tokens", cmp.Or(r.MaxTokens, limit))
+	f.json("temperature", r.Temperature)
 	if r.ReasoningEffort != "" || r.Schema != nil {
 		f.object("output_config")
 		messagesOutput(w, r)
 	}
 	f.params("messages")
-	system := hasSystem(r.Messages)
-	if len(r.Tools) > 0 && f.field("tools") {
-		for i := range r.Tools {
-			w.listItem(i)
-			t := &r.Tools[i]
-			w.str(`{"name":`)
-			w.quoted(t.Name)
-			if t.Description != "" {
-				w.str(`,"description":`)
-				w.quoted(t.Description)
-			}
-			w.str(`,"input_schema":`)
-			w.raw(toolSchema(t))
-			if i == len(r.Tools)-1 && !system {
-				w.str(cacheMark)
-			}
-			w.str("}")
-		}
-		w.str("]")
+	system := systemMessages(r.Messages)
+	lastEnd := "}"
+	if len(system) == 0 {
+		lastEnd = cacheMark + "}"
 	}
-	if system && f.field("system") {
-		messagesSystem(w, r)
+	f.tools("{", "input_schema", "}", lastEnd)
+	if len(system) > 0 && f.field("system") {
+		messagesSystem(w, system, len(r.Tools) > 0)
 	}
-	f.comma()
-	w.str(`"messages":[`)
+	f.conversation("messages")
 }
 
 // messagesOutput writes the members of output_config and its end.
@@ -108,20 +88,14 @@ func messagesOutput(w *segments, r *Request) {
 	w.str("}")
 }
 
-// messagesSystem writes all system messages as blocks; the last ends what is
-// the same in each round.
-func messagesSystem(w *segments, r *Request) {
-	n := 0
-	for i := range r.Messages {
-		m := &r.Messages[i]
-		if !isSystem(m) || noText(m.Parts) {
-			continue
-		}
-		w.listItem(n)
-		n++
+// messagesSystem writes all system messages as blocks. The last one ends what
+// is the same in each round, and can be marked for the cache.
+func messagesSystem(w *segments, list []*Message, mark bool) {
+	for i, m := range list {
+		w.listItem(i)
 		w.str(`{"type":"text","text":`)
 		joinedText(w, m.Parts, "\n")
-		if len(r.Tools) > 0 && !hasSystem(r.Messages[i+1:]) {
+		if mark && i == len(list)-1 {
 			w.str(cacheMark)
 		}
 		w.str("}")
@@ -129,14 +103,14 @@ func messagesSystem(w *segments, r *Request) {
 	w.str("]")
 }
 
-// messagesEncoder writes turns: everything between two messages of the
-// assistant is one message of the user, results of tools first.
+// messagesEncoder writes turns: all that stands between two messages of the
+// assistant becomes one message of the user.
 type messagesEncoder struct {
 	options
-	cache  bool // the first message of the user ends a stable prefix
-	count  int
-	blocks int  // of the message of the user that is open
-	marked bool // the cache mark is set
+	cache  bool // mark the end of the first message of the user for the cache
+	marked bool // the mark is written
+	count  int  // messages that were written
+	blocks int  // in the message of the user that is being written
 }
 
 func (e *messagesEncoder) message(w *segments, m *Message) {
@@ -159,17 +133,12 @@ func (e *messagesEncoder) finish(w *segments) {
 
 // block begins a block of a message of the user.
 func (e *messagesEncoder) block(w *segments) {
-	switch {
-	case e.blocks > 0:
-		w.str(",")
-	case e.count > 0:
-		w.str(`,{"role":"user","content":[`)
-	default:
+	if e.blocks == 0 {
+		w.comma(e.count)
+		e.count++
 		w.str(`{"role":"user","content":[`)
 	}
-	if e.blocks == 0 {
-		e.count++
-	}
+	w.comma(e.blocks)
 	e.blocks++
 }
 
@@ -190,14 +159,12 @@ func (e *messagesEncoder) user(w *segments, m *Message) {
 	}
 }
 
-// messagesTakes leaves out parts that only chat knows, and empty text, which
-// is refused.
-func messagesTakes(p *Part) bool {
-	return p.Image != nil || (p.Raw == nil && (p.Text != "" || len(p.JSON) > len(`""`)))
-}
+// messagesTakes reports whether the API takes a part: not one that only chat
+// knows, and not empty text.
+func messagesTakes(p *Part) bool { return p.Raw == nil && !isEmpty(p) }
 
-// messagesPart writes a text or image block.
-func messagesPart(w *segments, p *Part, head string, last bool) {
+// messagesPart writes a text or image block, a text behind head.
+func messagesPart(w *segments, p *Part, head string, mark bool) {
 	switch {
 	case p.Image == nil:
 		w.str(`{"type":"text","text":"`)
@@ -216,13 +183,13 @@ func messagesPart(w *segments, p *Part, head string, last bool) {
 		w.rawString(data)
 		w.str(`"}`)
 	}
-	if last {
+	if mark {
 		w.str(cacheMark)
 	}
 	w.str("}")
 }
 
-// imageData takes a data URL apart.
+// imageData returns an image's type and base64, also of a data URL.
 func imageData(img *Image) (mime, data string) {
 	if head, data, ok := strings.Cut(strings.TrimPrefix(img.URL, "data:"), ","); ok && img.URL != "" {
 		mime, _, _ = strings.Cut(head, ";")
@@ -241,24 +208,25 @@ func (e *messagesEncoder) result(w *segments, m *Message) {
 	}
 	switch {
 	case hasImage(m.Parts):
-		w.str(`,"content":[`)
-		for i, n := 0, 0; i < len(m.Parts); i++ {
+		w.str(`,"content":`)
+		n := 0
+		for i := range m.Parts {
 			if messagesTakes(&m.Parts[i]) {
-				if n++; n > 1 {
-					w.str(",")
-				}
+				w.listItem(n)
+				n++
 				messagesPart(w, &m.Parts[i], "", false)
 			}
 		}
 		w.str("]")
-	case !noText(m.Parts):
+	case hasText(m.Parts):
 		w.str(`,"content":`)
 		joinedText(w, m.Parts, "")
 	}
 	w.str("}")
 }
 
-// messagesID makes an id fit: the API takes letters, digits, _ and -.
+// messagesID returns an id in the form that the API takes: letters, digits, _
+// and -.
 func messagesID(id string) string {
 	fit := func(r rune) rune {
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' {
@@ -271,14 +239,12 @@ func messagesID(id string) string {
 
 func (e *messagesEncoder) assistant(w *segments, m *Message) {
 	echo := m.Opaque.dialect == "messages" && len(m.Opaque.json) > 0
-	if !echo && noText(m.Parts) && (len(m.Calls) == 0) {
-		return // an empty message is refused
+	if !echo && !hasText(m.Parts) && len(m.Calls) == 0 {
+		return // the API refuses an empty message
 	}
 	e.finish(w)
 	e.blocks = 0
-	if e.count > 0 {
-		w.str(",")
-	}
+	w.comma(e.count)
 	e.count++
 	w.str(`{"role":"assistant","content":`)
 	switch {
@@ -292,15 +258,13 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 		joinedText(w, m.Parts, "")
 	default:
 		w.str("[")
-		if !noText(m.Parts) {
+		if hasText(m.Parts) {
 			w.str(`{"type":"text","text":`)
 			joinedText(w, m.Parts, "")
 			w.str("},")
 		}
 		for i := range m.Calls {
-			if i > 0 {
-				w.str(",")
-			}
+			w.comma(i)
 			w.cur = appendToolUse(w.cur, &m.Calls[i], nil)
 		}
 		w.str("]")
@@ -308,8 +272,9 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 	w.str("}")
 }
 
-// appendToolUse writes a call. Its Extra may be another dialect's, and what
-// the API does not know it refuses.
+// appendToolUse appends a call with other members that this API sent. The
+// call's Extra is left out: it may be of another dialect, and the API refuses
+// members that it does not know.
 func appendToolUse(dst []byte, c *Call, others []member) []byte {
 	dst = append(dst, `{"type":"tool_use","id":"`...)
 	dst = append(dst, messagesID(c.ID)...)

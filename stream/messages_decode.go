@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -9,43 +10,43 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// messagesDecoder reads the events of a streamed message, or a whole one.
+// messagesDecoder reads the events of a streamed message, or a whole message.
 type messagesDecoder struct {
 	*draft
-	shape  chunkShape
-	id     string
-	seen   bool // a message began
-	done   bool
-	blocks []*messagesBlock
-	tokens struct{ fresh, read, written, output, thinking int }
+	shape      chunkShape
+	id         string // of the message
+	hasMessage bool   // a message began
+	done       bool   // the end marker came
+	blocks     []*messagesBlock
+	tokens     struct{ fresh, read, written, output, thinking int }
 }
 
-// messagesBlock is one content block in the making.
+// messagesBlock is one content block that is being received.
 type messagesBlock struct {
-	index     int
+	index     int // -1 after another message began: its indexes count anew
 	kind      string
 	head      string // the block as it began
-	from, to  int    // the range of the answer's text that it is
+	from, to  int    // the range of the block in the text of the answer
 	input     []byte // partial_json
 	thinking  []byte
 	signature string
 	call      Call
-	others    []member // of a call, unknown here
+	others    []member // members of a call that mean nothing here
 	closed    bool
 }
+
+// maxBlocks caps the content blocks of one reply.
+const maxBlocks = 10000
 
 func (d *messagesDecoder) event(ev Event) error {
 	if text, ok := d.shape.match(ev); ok {
 		return d.textDelta(d.blocks[len(d.blocks)-1], text)
 	}
-	if string(bytes.TrimSpace(ev.Data)) == "[DONE]" {
-		return errEnd
-	}
 	d.shape.forget()
-	if !valid(ev.Data) {
-		return badEvent(ev)
+	root, err := parseEvent(ev)
+	if err != nil {
+		return err
 	}
-	root := gjson.ParseBytes(ev.Data)
 	if e := reportedError(root, ev.Name); e != nil {
 		return e
 	}
@@ -54,7 +55,7 @@ func (d *messagesDecoder) event(ev Event) error {
 		d.start(root.Get("message"))
 	case "message":
 		d.start(root)
-		d.end(root)
+		setString(&d.finishReason, root.Get("stop_reason"))
 		return d.wholeContent(root.Get("content"))
 	case "content_block_start":
 		return d.blockStart(int(root.Get("index").Int()), root.Get("content_block"))
@@ -66,7 +67,7 @@ func (d *messagesDecoder) event(ev Event) error {
 		}
 	case "message_delta":
 		d.useUsage(root.Get("usage"))
-		d.end(root.Get("delta"))
+		setString(&d.finishReason, root.Get("delta.stop_reason"))
 	case "message_stop":
 		d.done = true
 		return errEnd
@@ -74,23 +75,22 @@ func (d *messagesDecoder) event(ev Event) error {
 	return nil
 }
 
-// start takes a message's beginning. A second one is the same again, or
-// another in its place: then calls that are not finished are void.
+// start takes the beginning of a message. A second beginning either repeats the
+// first, or replaces the message by another: then calls that are not finished
+// are dropped.
 func (d *messagesDecoder) start(message gjson.Result) {
 	id := message.Get("id").Str
-	if d.seen && id == d.id {
+	if d.hasMessage && id == d.id {
 		return
 	}
-	if d.seen {
-		d.blocks = closedBlocks(d.blocks)
+	if d.hasMessage {
+		d.blocks = slices.DeleteFunc(d.blocks, func(b *messagesBlock) bool { return b.kind == "tool_use" && !b.closed })
 	}
 	for _, b := range d.blocks {
-		b.index = -1 // indexes count anew
+		b.index = -1
 	}
-	d.seen, d.id = true, strings.Clone(id)
-	if m := message.Get("model").Str; m != "" {
-		d.model = strings.Clone(m)
-	}
+	d.hasMessage, d.id = true, strings.Clone(id)
+	setString(&d.model, message.Get("model"))
 	d.useUsage(message.Get("usage"))
 }
 
@@ -106,18 +106,9 @@ func (d *messagesDecoder) wholeContent(content gjson.Result) (err error) {
 	return err
 }
 
-func closedBlocks(blocks []*messagesBlock) (closed []*messagesBlock) {
-	for _, b := range blocks {
-		if b.closed || b.kind != "tool_use" {
-			closed = append(closed, b)
-		}
-	}
-	return closed
-}
-
 func (d *messagesDecoder) block(index int) *messagesBlock {
-	for i := len(d.blocks) - 1; i >= 0; i-- {
-		if b := d.blocks[i]; b.index == index {
+	for _, b := range slices.Backward(d.blocks) {
+		if b.index == index {
 			return b
 		}
 	}
@@ -130,7 +121,7 @@ func (d *messagesDecoder) blockStart(index int, v gjson.Result) error {
 	}
 	b := &messagesBlock{index: index, kind: strings.Clone(v.Get("type").Str), from: d.text.size, to: d.text.size}
 	d.blocks = append(d.blocks, b)
-	d.seen = true
+	d.hasMessage = true
 	switch b.kind {
 	case "text":
 		return d.textDelta(b, text(v.Get("text")))
@@ -139,20 +130,18 @@ func (d *messagesDecoder) blockStart(index int, v gjson.Result) error {
 		return d.thinkingDelta(b, text(v.Get("thinking")))
 	case "tool_use":
 		d.began = true
-		b.call = Call{ID: word(v.Get("id")), Name: word(v.Get("name"))}
+		b.call = Call{ID: stringOrNumber(v.Get("id")), Name: stringOrNumber(v.Get("name"))}
 		b.others = otherMembers(nil, v, "type", "id", "name", "input")
 	}
 	b.head = strings.Clone(v.Raw)
 	return nil
 }
 
-// maxBlocks caps the content blocks of one reply.
-const maxBlocks = 10000
-
 func (d *messagesDecoder) delta(ev Event, root gjson.Result) error {
-	b := d.block(int(root.Get("index").Int()))
-	if b == nil { // servers that leave the start out
-		if err := d.blockStart(int(root.Get("index").Int()), gjson.Parse(`{"type":"text"}`)); err != nil {
+	index := int(root.Get("index").Int())
+	b := d.block(index)
+	if b == nil { // some servers leave the start of a text block out
+		if err := d.blockStart(index, gjson.Parse(`{"type":"text"}`)); err != nil {
 			return err
 		}
 		b = d.blocks[len(d.blocks)-1]
@@ -186,14 +175,8 @@ func (d *messagesDecoder) thinkingDelta(b *messagesBlock, delta []byte) error {
 	return d.addReasoning(delta)
 }
 
-func (d *messagesDecoder) end(v gjson.Result) {
-	if reason := v.Get("stop_reason"); reason.Str != "" {
-		d.word = strings.Clone(reason.Str)
-	}
-}
-
-// useUsage merges: message_start counts the input, message_delta the output,
-// and some servers the input again.
+// useUsage merges counts: message_start counts the input, message_delta the
+// output, and some servers the input again.
 func (d *messagesDecoder) useUsage(u gjson.Result) {
 	for path, n := range map[string]*int{
 		"input_tokens":                          &d.tokens.fresh,
@@ -212,9 +195,9 @@ func (d *messagesDecoder) useUsage(u gjson.Result) {
 
 func (d *messagesDecoder) finish() error {
 	switch {
-	case !d.seen:
+	case !d.hasMessage:
 		return notAReply("it holds no message")
-	case d.word == "" && !d.done:
+	case d.finishReason == "" && !d.done:
 		return cutReply()
 	}
 	for _, b := range d.blocks {
@@ -223,15 +206,13 @@ func (d *messagesDecoder) finish() error {
 			d.calls = append(d.calls, b.call)
 		}
 	}
-	if len(d.calls) > maxCalls {
-		return tooManyCalls()
-	}
-	d.stop = messagesStop(d.word)
+	d.stop = messagesStop(d.finishReason)
 	d.opaque = d.echo()
 	return nil
 }
 
-// arguments are the input that came in pieces, or that the block began with.
+// arguments returns the input that came in pieces, else the one that the block
+// began with.
 func (b *messagesBlock) arguments() []byte {
 	if input := gjson.Get(b.head, "input"); len(b.input) == 0 && input.IsObject() && !isEmptyObject(input) {
 		return []byte(input.Raw)
@@ -239,31 +220,24 @@ func (b *messagesBlock) arguments() []byte {
 	return b.input
 }
 
-// echo is the message's content in its own form, where Parts and Calls do not
-// say all of it: thinking goes back unchanged, and what the server did.
+// echo returns the content of the message in the API's own form, if it holds
+// more than Parts and Calls do: thinking, and what the server itself did, go
+// back unchanged.
 func (d *messagesDecoder) echo() Opaque {
-	needed := false
-	for _, b := range d.blocks {
-		needed = needed || (b.kind != "text" && b.kind != "tool_use") || len(b.others) > 0
-	}
-	if !needed || d.request.ThinkTags {
+	isMore := func(b *messagesBlock) bool { return b.kind != "text" && b.kind != "tool_use" || len(b.others) > 0 }
+	if d.request.ThinkTags || !slices.ContainsFunc(d.blocks, isMore) {
 		return Opaque{}
 	}
-	var w []byte
+	var list [][]byte
 	for _, b := range d.blocks {
-		before := len(w)
-		if before > 0 {
-			w = append(w, ',')
-		}
-		begin := len(w)
-		if w = d.appendBlock(w, b); len(w) == begin {
-			w = w[:before]
+		if block := d.appendBlock(nil, b); len(block) > 0 {
+			list = append(list, block)
 		}
 	}
-	return Opaque{dialect: "messages", json: w}
+	return Opaque{dialect: messagesDialect.name, json: bytes.Join(list, []byte(","))}
 }
 
-// appendBlock appends a block as it goes back, nothing for an empty one.
+// appendBlock appends a block as it goes back, nothing for an empty text.
 func (d *messagesDecoder) appendBlock(w []byte, b *messagesBlock) []byte {
 	switch b.kind {
 	case "text":
@@ -282,10 +256,9 @@ func (d *messagesDecoder) appendBlock(w []byte, b *messagesBlock) []byte {
 	case "tool_use":
 		return appendToolUse(w, &b.call, b.others)
 	}
-	if len(b.input) > 0 && valid(b.input) { // server_tool_use: its input came in pieces
-		members := otherMembers(nil, gjson.Parse(b.head), "input")
+	if len(b.input) > 0 && valid(b.input) { // a server_tool_use whose input came in pieces
 		w = append(w, '{')
-		w = append(w, joinMembers(members)...)
+		w = append(w, joinMembers(otherMembers(nil, gjson.Parse(b.head), "input"))...)
 		w = append(w, `,"input":`...)
 		w = append(w, asUTF8(b.input)...)
 		return append(w, '}')

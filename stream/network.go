@@ -17,8 +17,8 @@ const (
 	tlsTimeout     = 10 * time.Second
 )
 
-// network is the one connection to the endpoint, of HTTP/1.1: requests follow
-// one another, so streams within a connection would gain nothing.
+// network is the one connection to the endpoint. It is of HTTP/1.1: requests
+// follow one another, so streams within a connection would gain nothing.
 type network struct {
 	transport *http.Transport
 	endpoint  *endpoint
@@ -26,14 +26,14 @@ type network struct {
 	tls       *tls.Config
 
 	mu      sync.Mutex
-	ahead   *aheadConn
-	taken   net.Conn
-	dialled bool // the transport opened a connection: too late to open one ahead
+	opening *opening // the connection that warm opens, until it is used
+	warmed  net.Conn // the connection that warm opened, once it is used
+	dialled bool     // the transport opened a connection: too late to warm one
 }
 
-// aheadConn is a connection that Warm opens; ready is closed when it is
-// there or has failed.
-type aheadConn struct {
+// opening is a connection that is being opened. When ready is closed, conn is
+// set, or nil after a failure.
+type opening struct {
 	ready chan struct{}
 	conn  net.Conn
 }
@@ -66,18 +66,18 @@ func (n *network) warm(ctx context.Context) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.ahead != nil || n.dialled {
+	if n.opening != nil || n.dialled {
 		return
 	}
-	a := &aheadConn{ready: make(chan struct{})}
-	n.ahead = a
+	o := &opening{ready: make(chan struct{})}
+	n.opening = o
+	dial := n.dialer.DialContext
+	if n.endpoint.url.Scheme == "https" {
+		dial = n.handshake
+	}
 	goroutine.Start(func() {
-		defer close(a.ready)
-		if n.endpoint.url.Scheme == "https" {
-			a.conn, _ = n.handshake(ctx, "tcp", hostPort(n.endpoint.url))
-		} else {
-			a.conn, _ = n.dialer.DialContext(ctx, "tcp", hostPort(n.endpoint.url))
-		}
+		defer close(o.ready)
+		o.conn, _ = dial(ctx, "tcp", hostPort(n.endpoint.url))
 	})
 }
 
@@ -89,41 +89,41 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// takeAhead returns the connection that Warm opened to addr, nil if there is
-// none. A failure is met again by dialling.
-func (n *network) takeAhead(ctx context.Context, addr string) net.Conn {
+// useWarm returns the connection to addr that warm opened, nil if there is
+// none. A failure to open it comes again when the transport dials.
+func (n *network) useWarm(ctx context.Context, addr string) net.Conn {
 	n.mu.Lock()
-	a := n.ahead
-	n.ahead, n.dialled = nil, true
+	o := n.opening
+	n.opening, n.dialled = nil, true
 	n.mu.Unlock()
-	if a == nil {
+	if o == nil {
 		return nil
 	}
 	select {
-	case <-a.ready:
+	case <-o.ready:
 		if addr == hostPort(n.endpoint.url) {
-			n.taken = a.conn
-			return a.conn
+			n.warmed = o.conn
+			return o.conn
 		}
 	case <-ctx.Done():
 	}
-	goroutine.Start(a.discard)
+	goroutine.Start(o.discard)
 	return nil
 }
 
-// isAhead reports whether conn was opened ahead, so that it may have died
+// isWarm reports whether warm opened conn, so that the connection may have died
 // before anything was sent.
-func (n *network) isAhead(conn net.Conn) bool { return n.taken != nil && conn == n.taken }
+func (n *network) isWarm(conn net.Conn) bool { return n.warmed != nil && conn == n.warmed }
 
-func (a *aheadConn) discard() {
-	if <-a.ready; a.conn != nil {
-		a.conn.Close()
+func (o *opening) discard() {
+	if <-o.ready; o.conn != nil {
+		o.conn.Close()
 	}
 }
 
 func (n *network) dialTCP(ctx context.Context, network, addr string) (net.Conn, error) {
 	if n.endpoint.url.Scheme == "http" {
-		if conn := n.takeAhead(ctx, addr); conn != nil {
+		if conn := n.useWarm(ctx, addr); conn != nil {
 			return conn, nil
 		}
 	}
@@ -131,7 +131,7 @@ func (n *network) dialTCP(ctx context.Context, network, addr string) (net.Conn, 
 }
 
 func (n *network) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
-	if conn := n.takeAhead(ctx, addr); conn != nil {
+	if conn := n.useWarm(ctx, addr); conn != nil {
 		return conn, nil
 	}
 	return n.handshake(ctx, network, addr)
@@ -162,9 +162,9 @@ func (n *network) close() {
 	n.transport.CloseIdleConnections()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.ahead != nil {
-		goroutine.Start(n.ahead.discard)
-		n.ahead = nil
+	if n.opening != nil {
+		goroutine.Start(n.opening.discard)
+		n.opening = nil
 	}
 	n.dialled = true
 }

@@ -8,24 +8,84 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// names says how a dialect calls what a Request has fields for. "text.format"
-// is the member format of the object text, beside which others may stand.
-type names struct {
-	conversation []string // what the messages become: no param may be called so
+// AddParams adds params to r. An object that both a param and a field of r
+// write to is merged. A param that contradicts a field of r, or would replace
+// the conversation, is an error that begins with the param's name.
+func (r *Request) AddParams(api string, params []Param) error {
+	d, err := findDialect(api)
+	if err != nil {
+		return err
+	}
+	for _, p := range params {
+		if err := d.names.reserved(p.Name); err != nil {
+			return err
+		}
+		for _, f := range d.names.setBy(r) {
+			switch value := gjson.ParseBytes(p.Value); {
+			case f.name != p.Name:
+			case f.member == "":
+				return fmt.Errorf("%s: %s is given twice", p.Name, f.what)
+			case !value.IsObject():
+				return fmt.Errorf("%s: is not an object, into which %s could go", p.Name, f.what)
+			case value.Get(f.member).Exists():
+				return fmt.Errorf("%s.%s: %s is given twice", p.Name, f.member, f.what)
+			}
+		}
+		r.Params = append(r.Params, p)
+	}
+	return nil
+}
+
+// AddDefaults adds the params that neither a field nor a param of r replaces.
+// A param that would replace the conversation is an error as for AddParams.
+func (r *Request) AddDefaults(api string, params []Param) error {
+	d, err := findDialect(api)
+	if err != nil {
+		return err
+	}
+	var all []Param
+	for _, p := range params {
+		if err := d.names.reserved(p.Name); err != nil {
+			return err
+		}
+		keep := !hasParam(r.Params, p.Name)
+		if slices.Contains(d.names.maxTokens, p.Name) { // the limit may have two names
+			keep = !slices.ContainsFunc(d.names.maxTokens, func(name string) bool { return hasParam(r.Params, name) })
+		}
+		for _, f := range d.names.setBy(r) {
+			if f.name != p.Name {
+				continue
+			}
+			keep = keep && f.member != "" && gjson.ParseBytes(p.Value).IsObject()
+			p.Value = withoutMember(p.Value, f.member)
+		}
+		if keep {
+			all = append(all, p)
+		}
+	}
+	r.Params = append(all, r.Params...)
+	return nil
+}
+
+// fieldNames says how a dialect calls what a Request has fields for.
+// "text.format" is the member format of the object text, in which other
+// members may stand too.
+type fieldNames struct {
+	conversation []string // the messages' own: no param may have this name
 	maxTokens    []string
 	temperature  string
 	effort       string
 	schema       string
 }
 
-// taken is a name that belongs to a field which is set.
-type taken struct{ name, member, what string }
+// setField is a field that a Request sets: its name, the member of the object
+// of that name if it is one, and what it is in words.
+type setField struct{ name, member, what string }
 
-// taken lists the names of the fields that r sets.
-func (n *names) taken(r *Request) (all []taken) {
+func (n *fieldNames) setBy(r *Request) (all []setField) {
 	add := func(set bool, name, what string) {
 		if object, member, _ := strings.Cut(name, "."); set {
-			all = append(all, taken{object, member, what})
+			all = append(all, setField{object, member, what})
 		}
 	}
 	for _, name := range n.maxTokens {
@@ -37,81 +97,14 @@ func (n *names) taken(r *Request) (all []taken) {
 	return all
 }
 
-// AddParams adds to r what was given by name beside r's own fields. Members
-// of one object are put together. What contradicts a field of r, or would
-// take the conversation's place, is an error that begins with the name.
-func (r *Request) AddParams(api string, params []Param) error {
-	d, err := findDialect(api)
-	if err != nil {
-		return err
-	}
-	for _, p := range params {
-		if err := d.names.reserved(p.Name); err != nil {
-			return err
-		}
-		for _, t := range d.names.taken(r) {
-			switch value := gjson.ParseBytes(p.Value); {
-			case t.name != p.Name:
-			case t.member == "":
-				return fmt.Errorf("%s: %s is given twice", p.Name, t.what)
-			case !value.IsObject():
-				return fmt.Errorf("%s: is not an object, into which %s could go", p.Name, t.what)
-			case hasMember(value, t.member):
-				return fmt.Errorf("%s.%s: %s is given twice", p.Name, t.member, t.what)
-			}
-		}
-		r.Params = append(r.Params, p)
-	}
-	return nil
-}
-
-// AddDefaults adds what holds unless r says something else, in its fields or
-// its Params. Taking the conversation's place is an error as for AddParams.
-func (r *Request) AddDefaults(api string, params []Param) error {
-	d, err := findDialect(api)
-	if err != nil {
-		return err
-	}
-	var all []Param
-	for _, p := range params {
-		if err := d.names.reserved(p.Name); err != nil {
-			return err
-		}
-		keep := !paramLater(r.Params, p.Name)
-		if slices.Contains(d.names.maxTokens, p.Name) { // one limit under two names
-			keep = !slices.ContainsFunc(d.names.maxTokens, func(name string) bool { return paramLater(r.Params, name) })
-		}
-		for _, t := range d.names.taken(r) {
-			if t.name != p.Name {
-				continue
-			}
-			keep = keep && t.member != "" && gjson.ParseBytes(p.Value).IsObject()
-			p.Value = withoutMember(p.Value, t.member)
-		}
-		if keep {
-			all = append(all, p)
-		}
-	}
-	r.Params = append(all, r.Params...)
-	return nil
-}
-
-func (n *names) reserved(name string) error {
+func (n *fieldNames) reserved(name string) error {
 	if slices.Contains(n.conversation, name) {
 		return fmt.Errorf("%s: is the conversation, which comes from the input", name)
 	}
 	return nil
 }
 
-func hasMember(object gjson.Result, name string) (found bool) {
-	object.ForEach(func(key, _ gjson.Result) bool {
-		found = key.Str == name
-		return !found
-	})
-	return found
-}
-
-// withoutMember is a JSON object without the members of that name.
+// withoutMember returns a JSON object without the members of that name.
 func withoutMember(object []byte, name string) []byte {
 	out := []byte{'{'}
 	gjson.ParseBytes(object).ForEach(func(key, value gjson.Result) bool {

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
-// read reads the body of a successful answer into the draft. What kind of
-// body it is, its first bytes decide and not the headers (model-wire
-// section 2).
+// read reads the body of a successful answer into the draft. The first bytes
+// decide what kind of body it is, because servers send wrong headers.
 func (x *exchange) read(res *response) error {
 	if enc := strings.ToLower(res.header.Get("Content-Encoding")); enc != "" && enc != "identity" && enc != "gzip" {
 		return notAReply("its Content-Encoding is " + quoteShort(enc) + ", which nobody asked for")
@@ -70,17 +71,29 @@ func (x *exchange) readEvents(in io.Reader, dec decoder, sample []byte) error {
 		if err := dec.event(ev); err == errEnd {
 			break
 		} else if err != nil {
-			return x.reported(err)
+			return x.complete(err)
 		}
 	}
 	if !any {
 		return notAReply("its body holds no event: " + x.shown(sample))
 	}
-	return x.reported(dec.finish())
+	return x.complete(dec.finish())
+}
+
+// parseEvent returns the JSON of an event. The error is errEnd for the end marker
+// that all dialects may send.
+func parseEvent(ev Event) (gjson.Result, error) {
+	switch {
+	case string(bytes.TrimSpace(ev.Data)) == "[DONE]":
+		return gjson.Result{}, errEnd
+	case !valid(ev.Data):
+		return gjson.Result{}, badEvent(ev)
+	}
+	return gjson.ParseBytes(ev.Data), nil
 }
 
 // readJSON decodes one JSON value, which some endpoints send in place of a
-// stream or before the rest of one.
+// stream, or before its other events.
 func (x *exchange) readJSON(in io.Reader, dec decoder) error {
 	whole, err := io.ReadAll(io.LimitReader(in, MaxEvent+1))
 	switch {
@@ -106,7 +119,7 @@ func (x *exchange) readJSON(in io.Reader, dec decoder) error {
 			err = notAReply("it is other JSON: " + x.shown(value[:min(len(value), maxShown*2)]))
 		}
 	}
-	return x.reported(err)
+	return x.complete(err)
 }
 
 // valueLen returns the length of the JSON value that b begins with, all of b
@@ -132,8 +145,8 @@ func valueLen(b []byte) int {
 	return len(b)
 }
 
-// reported completes an error that a decoder found in the reply.
-func (x *exchange) reported(err error) error {
+// complete adds to the error of a decoder what the exchange knows of it.
+func (x *exchange) complete(err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		return err
@@ -145,17 +158,17 @@ func (x *exchange) reported(err error) error {
 	return e
 }
 
-// input is a body whose beginning can be looked at.
+// input is a body whose beginning can be seen before it is read.
 type input struct {
 	r    io.Reader
-	head []byte // read but not taken
-	err  error  // what comes after head
+	head []byte // the beginning, until it is read
+	err  error  // of r, behind head
 }
 
 const maxHead = 4 << 10
 
-// peek reads until something that is not blank is there. Blank lines, which
-// may keep a connection alive for long, are dropped.
+// peek fills head until it holds a character that is not white space. Blank
+// lines, which may keep a connection alive for long, are dropped.
 func (in *input) peek() error {
 	buf := make([]byte, maxHead)
 	for c := in.content(); in.err == nil && (len(c) == 0 || (len(c) == 1 && c[0] == 0x1f)); c = in.content() {

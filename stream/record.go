@@ -20,18 +20,18 @@ import (
 //	…
 //	-- end --
 //
-// Bodies stand as they were. A body line that begins with a hyphen or a
-// backslash gets a backslash before it; a line of one backslash says that the
-// line break before it is not the body's. "-- cut --" in place of "-- end --"
-// marks a transfer that broke. No header is stored but the status and the
-// content type, and secrets are taken out of the bodies.
+// Bodies are stored as they were, without secrets. A line of a body that begins
+// with a hyphen or a backslash gets a backslash before it; a line with only a
+// backslash says that the line break before it does not belong to the body.
+// "-- cut --" in place of "-- end --" marks a transfer that broke. Of the
+// headers only the status and the content type are stored.
 const recordingHead = "toolpipe recording 1\n"
 
 // recorder writes a recording while exchanges are made.
 type recorder struct {
 	file    *os.File
 	secrets *secrets.Set
-	err     error // the first that came
+	err     error // the first error of a write
 }
 
 func createRecording(path string, hidden *secrets.Set) (*recorder, error) {
@@ -57,67 +57,68 @@ func (r *recorder) write(b []byte) {
 
 func (r *recorder) request(b *body) {
 	r.write([]byte("-- request --\n"))
-	s := &section{recorder: r, lineStart: true}
+	s := &bodyWriter{recorder: r, lineStart: true}
 	for _, part := range b.parts {
 		s.Write(part)
 	}
 	s.close()
 }
 
-func (r *recorder) response(res *response) *section {
+func (r *recorder) response(res *response) *bodyWriter {
 	r.write(fmt.Appendf(nil, "-- response %d %s --\n", res.status, r.secrets.Message().HideString(contentType(res))))
-	return &section{recorder: r, lineStart: true}
+	return &bodyWriter{recorder: r, lineStart: true}
 }
 
 func (r *recorder) close() error {
 	return errors.Join(r.err, r.file.Close())
 }
 
-// section writes one body. Its Write never fails: a recording that cannot be
-// written must not end the reply; close of the recorder tells.
-type section struct {
+// bodyWriter writes one body of a recording. Its Write never fails, so that a
+// recording that cannot be written does not end the reply; recorder.close
+// returns the error.
+type bodyWriter struct {
 	recorder  *recorder
 	lineStart bool
 	pieces    secrets.Pieces
 	out       []byte
 }
 
-func (s *section) Write(p []byte) (int, error) {
-	s.escape(s.pieces.Next(s.recorder.secrets.Content(), p))
+func (w *bodyWriter) Write(p []byte) (int, error) {
+	w.escape(w.pieces.Next(w.recorder.secrets.Content(), p))
 	return len(p), nil
 }
 
-func (s *section) escape(p []byte) {
-	out := s.out[:0]
+func (w *bodyWriter) escape(p []byte) {
+	out := w.out[:0]
 	for len(p) > 0 {
-		if s.lineStart && (p[0] == '-' || p[0] == '\\') {
+		if w.lineStart && (p[0] == '-' || p[0] == '\\') {
 			out = append(out, '\\')
 		}
 		i := bytes.IndexByte(p, '\n') + 1
-		s.lineStart = i > 0
+		w.lineStart = i > 0
 		if i == 0 {
 			i = len(p)
 		}
 		out = append(out, p[:i]...)
 		p = p[i:]
 	}
-	s.out = out
-	s.recorder.write(out)
+	w.out = out
+	w.recorder.write(out)
 }
 
-func (s *section) close() {
-	s.escape(s.pieces.Rest(s.recorder.secrets.Content()))
-	if !s.lineStart {
-		s.recorder.write([]byte("\n\\\n"))
+func (w *bodyWriter) close() {
+	w.escape(w.pieces.Rest(w.recorder.secrets.Content()))
+	if !w.lineStart {
+		w.recorder.write([]byte("\n\\\n"))
 	}
 }
 
-// end ends a response; err is what the exchange ended with.
-func (s *section) end(err error) {
-	s.close()
+// end ends a response with the error of the exchange.
+func (w *bodyWriter) end(err error) {
+	w.close()
 	if e, ok := errors.AsType[*Error](err); err == nil || (ok && e.Cause == nil) {
-		s.recorder.write([]byte("-- end --\n"))
+		w.recorder.write([]byte("-- end --\n"))
 	} else {
-		s.recorder.write([]byte("-- cut --\n"))
+		w.recorder.write([]byte("-- cut --\n"))
 	}
 }

@@ -28,7 +28,7 @@ func TestRefusals(t *testing.T) {
 		{"tool role", status(400, `Unexpected role 'tool'`), Refused, "400", "tool_role"},
 		{"long body", status(400, strings.Repeat("x", 5000)), Refused, strings.Repeat("x", 400) + " …", ""},
 		{"control characters", status(400, "a\x1b[31mb\r\nc\u202ed\x00"), Refused, "a [31mb c d", ""},
-		{"redirect", status(307, "", "Location", "https://evil.example/path?q=1"), Refused, "307|https://evil.example, which is not followed", "--base-url"},
+		{"redirect", status(307, "", "Location", "https://evil.example/path?q=1"), Refused, "307|https://evil.example, which is not followed", "the caller's way to another URL"},
 		{"html", status(200, "<!DOCTYPE html><title>Login</title>", "Content-Type", "text/html"), Malformed, "HTML|text/html|Login", "/v1"},
 		{"empty", status(200, ""), Malformed, "empty", ""},
 		{"no content", status(204, ""), Malformed, "empty", ""},
@@ -46,7 +46,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newModelServer(t, test.handler)
-			c := newClient(t, Config{BaseURL: s.URL + "/v1?secret=s3cret", Key: key})
+			c := newClient(t, Config{BaseURL: s.URL + "/v1?secret=s3cret", Key: key, Hints: Hints{Redirect: "the caller's way to another URL"}})
 			_, err := c.Reply(t.Context(), ask("hi"), nil)
 			e, ok := err.(*Error)
 			if !ok {
@@ -67,6 +67,15 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("message %q, hint %q", e.Message, e.Hint)
 			}
 		})
+	}
+}
+
+// Without a key the hint says how the caller takes one.
+func TestNoKeyHint(t *testing.T) {
+	c := newClient(t, Config{BaseURL: newModelServer(t, status(401, "")).URL, Hints: Hints{NoKey: "the caller's way to a key"}})
+	_, err := c.Reply(t.Context(), ask("hi"), nil)
+	if e, ok := errors.AsType[*Error](err); !ok || e.Hint != "the caller's way to a key" {
+		t.Errorf("%v, hint %q", err, e.Hint)
 	}
 }
 

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,9 +15,10 @@ import (
 	"toolpipe/stream/secrets"
 )
 
-// replayer answers from a recording, in its order.
+// replayer answers requests from a recording, in its order.
 type replayer struct {
 	path      string
+	hint      string // Hints.Replay
 	exchanges []recorded
 	next      int
 }
@@ -25,7 +27,7 @@ type replayer struct {
 type recorded struct {
 	line        int // of the request
 	request     []byte
-	status      int // 0: nothing was answered
+	status      int // 0: there was no answer
 	contentType string
 	body        []byte
 	cut         bool
@@ -34,7 +36,7 @@ type recorded struct {
 // maxRecording caps a recording, which is held in memory.
 const maxRecording = 1 << 30
 
-func openReplay(path string) (*replayer, error) {
+func openReplay(path, hint string) (*replayer, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -47,41 +49,42 @@ func openReplay(path string) (*replayer, error) {
 	if len(data) > maxRecording {
 		return nil, fmt.Errorf("%s is larger than 1 GiB", path)
 	}
-	p := &replayer{path: path}
+	p := &replayer{path: path, hint: hint}
 	if err := p.parse(data); err != nil {
 		return nil, fmt.Errorf("%s:%w", path, err)
 	}
 	return p, nil
 }
 
-// parse reads the sections; see record.go for their form. Requests that got
-// no answer are left out: the run tried again.
+// parse reads a recording in the form that record.go describes. It leaves out
+// requests without an answer: the run repeated them.
 func (p *replayer) parse(data []byte) error {
 	rest, ok := bytes.CutPrefix(data, []byte(recordingHead))
 	if !ok {
-		return fmt.Errorf("1: this is no recording of --record")
+		return fmt.Errorf("1: this is not a recording")
 	}
 	var cur recorded
-	into := func([]byte) {}
+	var between []byte // lines that belong to no body
+	into := &between
 	number := 1
 	for line := range bytes.Lines(rest) {
 		number++
-		word, arg, isMark := mark(line)
+		kind, arg, isMark := parseMark(line)
 		switch {
 		case !isMark:
-			into(line)
-		case word == "request":
+			*into = appendBodyLine(*into, line)
+		case kind == "request":
 			cur = recorded{line: number}
-			into = appender(&cur.request)
-		case word == "response" && cur.line > 0 && cur.status == 0:
-			status, typ, _ := strings.Cut(arg, " ")
+			into = &cur.request
+		case kind == "response" && cur.line > 0 && cur.status == 0:
+			status, contentType, _ := strings.Cut(arg, " ")
 			cur.status, _ = strconv.Atoi(status)
-			cur.contentType = typ
-			into = appender(&cur.body)
-		case (word == "end" || word == "cut") && cur.status > 0:
-			cur.cut = word == "cut"
+			cur.contentType = contentType
+			into = &cur.body
+		case (kind == "end" || kind == "cut") && cur.status > 0:
+			cur.cut = kind == "cut"
 			p.exchanges = append(p.exchanges, cur)
-			cur, into = recorded{}, func([]byte) {}
+			cur, into = recorded{}, &between
 		default:
 			return fmt.Errorf("%d: unexpected %q", number, strings.TrimSpace(string(line)))
 		}
@@ -93,39 +96,34 @@ func (p *replayer) parse(data []byte) error {
 	return nil
 }
 
-// mark splits a line such as "-- response 200 text/html --".
-func mark(line []byte) (word, arg string, ok bool) {
+// parseMark splits a line such as "-- response 200 text/html --".
+func parseMark(line []byte) (kind, arg string, ok bool) {
 	s := strings.TrimRight(string(line[:min(len(line), 200)]), "\r\n")
 	s, head := strings.CutPrefix(s, "-- ")
 	s, tail := strings.CutSuffix(s, " --")
-	word, arg, _ = strings.Cut(s, " ")
-	return word, arg, head && tail
+	kind, arg, _ = strings.Cut(s, " ")
+	return kind, arg, head && tail
 }
 
-// appender adds lines to a body, undoing their escapes.
-func appender(to *[]byte) func([]byte) {
-	return func(line []byte) {
-		if rest, ok := bytes.CutPrefix(line, []byte{'\\'}); ok {
-			if len(bytes.TrimRight(rest, "\r\n")) == 0 {
-				*to = bytes.TrimSuffix(*to, []byte{'\n'})
-				return
-			}
-			line = rest
-		}
-		*to = append(*to, line...)
+// appendBodyLine adds a line to a body, without its escape.
+func appendBodyLine(body, line []byte) []byte {
+	rest, escaped := bytes.CutPrefix(line, []byte{'\\'})
+	if escaped && len(bytes.TrimRight(rest, "\r\n")) == 0 {
+		return bytes.TrimSuffix(body, []byte{'\n'})
 	}
+	return append(body, rest...)
 }
 
-// answer returns the next response, if the request is the one it was to.
+// answer returns the next response, if it was recorded for this request.
 func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*response, error) {
 	if p.next == len(p.exchanges) {
-		return nil, &Error{Kind: Mismatch, Message: fmt.Sprintf("%q holds %d exchanges, and the run asks for one more", p.path, len(p.exchanges)),
-			Hint: "record it anew with --record"}
+		return nil, &Error{Kind: Mismatch, Hint: p.hint,
+			Message: fmt.Sprintf("%q holds %d exchanges, and the run asks for one more", p.path, len(p.exchanges))}
 	}
 	r := &p.exchanges[p.next]
 	p.next++
 	now := hidden.Hide(sent.bytes()) // as the recording has it
-	if then := comparable(r.request, now); !bytes.Equal(now, then) {
+	if then := withModelOf(now, r.request); !bytes.Equal(now, then) {
 		return nil, p.mismatch(r, then, now)
 	}
 	res := &response{status: r.status, header: http.Header{"Content-Type": {r.contentType}}}
@@ -141,102 +139,78 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// comparable is the recorded request as now must be: a replay may do without
-// a model's name.
-func comparable(then, now []byte) []byte {
-	model := gjson.GetBytes(then, "model")
-	if !model.Exists() || gjson.GetBytes(now, "model").Exists() {
-		return then
-	}
-	rest, ok := bytes.CutPrefix(then, []byte(`{"model":`+model.Raw+`,`))
-	if !ok {
-		return then
+// withModelOf returns a recorded request, without its model if the present one
+// has none: a replay needs no model.
+func withModelOf(present, recorded []byte) []byte {
+	model := gjson.GetBytes(recorded, "model")
+	rest, ok := bytes.CutPrefix(recorded, []byte(`{"model":`+model.Raw+`,`))
+	if !ok || gjson.GetBytes(present, "model").Exists() {
+		return recorded
 	}
 	return append([]byte{'{'}, rest...)
 }
 
-// mismatch shows the first difference.
+// mismatch is the error of a request that differs from the recorded one.
 func (p *replayer) mismatch(r *recorded, then, now []byte) *Error {
-	path, a, b := "the body", clean(string(then), maxShown), clean(string(now), maxShown)
+	path, a, b := "the body", string(then), string(now)
 	if valid(then) && valid(now) {
 		path, a, b = firstDifference(gjson.ParseBytes(then), gjson.ParseBytes(now), "")
 	}
 	return &Error{Kind: Mismatch,
-		Message: fmt.Sprintf("request %d no longer fits the recording %q (line %d): %s differs:\n- %s\n+ %s", p.next, p.path, r.line, path, a, b),
-		Hint:    "- is recorded, + is sent now; --record makes a new recording"}
+		Message: fmt.Sprintf("request %d no longer fits the recording %q (line %d): %s differs:\n- %s\n+ %s", p.next, p.path, r.line, path, clean(a, maxShown), clean(b, maxShown)),
+		Hint:    strings.TrimSuffix("- is recorded, + is sent now; "+p.hint, "; ")}
 }
 
-// firstDifference returns the path of the first value that differs, and both.
-func firstDifference(a, b gjson.Result, path string) (string, string, string) {
-	if (a.IsObject() && b.IsObject()) || (a.IsArray() && b.IsArray()) {
+// firstDifference returns the path of the first value that differs, and both
+// values.
+func firstDifference(a, b gjson.Result, path string) (where, inA, inB string) {
+	if a.IsObject() && b.IsObject() || a.IsArray() && b.IsArray() {
 		as, bs := entries(a), entries(b)
 		for i := range max(len(as), len(bs)) {
-			var x, y entry
+			x, y := entry{}, entry{}
 			if i < len(as) {
 				x = as[i]
 			}
 			if i < len(bs) {
 				y = bs[i]
 			}
-			name := strings.TrimPrefix(path+"."+first(x.name, y.name), ".")
+			name := strings.TrimPrefix(path+"."+cmp.Or(x.name, y.name), ".")
 			switch {
 			case x.name != y.name:
-				return name, around(x), around(y)
+				return name, x.String(), y.String()
 			case x.value.Raw != y.value.Raw:
 				return firstDifference(x.value, y.value, name)
 			}
 		}
 	}
-	if path == "" {
-		path = "its white space"
+	from := 0 // shortly before where the texts part
+	for from < min(len(a.Raw), len(b.Raw)) && a.Raw[from] == b.Raw[from] {
+		from++
 	}
-	x, y := tails(a.Raw, b.Raw)
-	return path, x, y
+	lead := ""
+	if from = max(from-40, 0); from > 0 {
+		lead = "… "
+	}
+	return cmp.Or(path, "its white space"), lead + a.Raw[from:], lead + b.Raw[from:]
 }
 
+// entry is a member of an object or, with its number, an element of an array.
 type entry struct {
 	name  string
 	value gjson.Result
 }
 
-func entries(r gjson.Result) (list []entry) {
-	i := 0
-	r.ForEach(func(k, v gjson.Result) bool {
-		name := k.String()
-		if r.IsArray() {
-			name = strconv.Itoa(i)
-		}
-		i++
-		list = append(list, entry{name, v})
-		return true
-	})
-	return list
-}
-
-func around(e entry) string {
+func (e entry) String() string {
 	if e.name == "" {
 		return "(nothing)"
 	}
-	return e.name + ": " + clean(e.value.Raw, maxShown)
+	return e.name + ": " + e.value.Raw
 }
 
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// tails shows two texts from shortly before where they part.
-func tails(a, b string) (string, string) {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	from := max(n-40, 0)
-	lead := ""
-	if from > 0 {
-		lead = "… "
-	}
-	return lead + clean(a[from:], maxShown), lead + clean(b[from:], maxShown)
+func entries(v gjson.Result) (list []entry) {
+	v.ForEach(func(name, value gjson.Result) bool {
+		list = append(list, entry{name.String(), value})
+		return true
+	})
+	return list
 }

@@ -65,7 +65,7 @@ func TestRecordAndReplay(t *testing.T) {
 			t.Errorf("the recording holds %q", never)
 		}
 	}
-	p, err := openReplay(file)
+	p, err := openReplay(file, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func FuzzRecording(f *testing.F) {
 		if err := rec.close(); err != nil {
 			t.Fatal(err)
 		}
-		p, err := openReplay(file)
+		p, err := openReplay(file, "")
 		if err != nil || len(p.exchanges) != 1 {
 			t.Fatalf("%v, %d exchanges", err, len(p.exchanges))
 		}

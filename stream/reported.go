@@ -9,15 +9,16 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// reportedError returns the error that an event or a body reports: an error
-// member with content, or the flat forms of Mistral, vLLM and Anthropic.
+// reportedError returns the error that an event or a body reports, nil for
+// none: a member error with content, or the flat form of Mistral, vLLM and
+// Anthropic.
 func reportedError(root gjson.Result, event string) *Error {
-	if root.IsArray() { // Gemini wraps it in a list
+	if root.IsArray() { // Gemini sends a list of one error
 		root = root.Get("0")
 	}
 	inner := root.Get("error")
 	switch {
-	case inner.Type == gjson.Null, inner.Type == gjson.False, inner.Type == gjson.String && inner.Str == "", isEmptyObject(inner):
+	case inner.Type == gjson.Null, inner.Type == gjson.False, inner.Raw == `""`, isEmptyObject(inner):
 		inner = root
 		if event != "error" && root.Get("object").Str != "error" && root.Get("type").Str != "error" {
 			return nil
@@ -26,20 +27,21 @@ func reportedError(root gjson.Result, event string) *Error {
 	return &Error{Kind: Refused, Status: errorStatus(inner, root), Message: "the endpoint reports: " + errorText(inner)}
 }
 
-// errorText is the message of an error object, or all of it.
+// errorText returns the message of an error object, or all of the object.
 func errorText(v gjson.Result) string {
 	for _, path := range []string{"message", "error.message", "error", "detail", "msg"} {
 		if m := v.Get(path); m.Str != "" {
 			return clean(m.Str, maxShown)
 		}
 	}
-	if v.Type == gjson.String {
-		return clean(v.Str, maxShown)
+	if v.Type != gjson.String {
+		return clean(v.Raw, maxShown)
 	}
-	return clean(v.Raw, maxShown)
+	return clean(v.Str, maxShown)
 }
 
-// errorStatus finds the HTTP status that an error object names, 0 for none.
+// errorStatus returns the HTTP status that the first of the error objects
+// names, 0 for none.
 func errorStatus(list ...gjson.Result) int {
 	for _, v := range list {
 		for _, path := range []string{"code", "status_code", "status", "http_status", "statusCode"} {
@@ -56,10 +58,10 @@ func errorStatus(list ...gjson.Result) int {
 	return 0
 }
 
-// statusOfType maps the words that stand for an HTTP status, of Anthropic and
-// OpenAI.
-func statusOfType(word string) int {
-	switch word {
+// statusOfType returns the HTTP status that an error type of Anthropic or
+// OpenAI stands for, 0 for none.
+func statusOfType(errorType string) int {
+	switch errorType {
 	case "invalid_request_error", "invalid_prompt", "invalid_image", "context_length_exceeded":
 		return 400
 	case "authentication_error", "invalid_api_key":
@@ -84,11 +86,12 @@ func statusOfType(word string) int {
 	return 0
 }
 
-// maxShown is how much of an endpoint's own words a message shows, in bytes.
+// maxShown caps what a message shows of a text of the endpoint, in bytes.
 const maxShown = 400
 
-// clean makes one safe line of bytes from outside: runs of white space and
-// of what cannot be printed become one space, and it is cut after limit bytes.
+// clean makes one safe line of a text from outside: a run of characters that are
+// white space or cannot be printed becomes one space. The line is cut after
+// limit bytes.
 func clean(s string, limit int) string {
 	var b strings.Builder
 	space := false
@@ -112,14 +115,16 @@ func clean(s string, limit int) string {
 
 func quoteShort(s string) string { return `"` + clean(s, 60) + `"` }
 
+// badEvent is the error of an event that holds no JSON.
 func badEvent(ev Event) error {
-	if ev.Name == "error" {
-		return &Error{Kind: Refused, Message: "the endpoint reports: " + clean(string(ev.Data[:min(len(ev.Data), 4*maxShown)]), maxShown)}
-	}
-	if ev.Unfinished {
+	text := clean(string(ev.Data[:min(len(ev.Data), 4*maxShown)]), maxShown)
+	switch {
+	case ev.Name == "error":
+		return &Error{Kind: Refused, Message: "the endpoint reports: " + text}
+	case ev.Unfinished:
 		return cutReply()
 	}
-	return notAReply("an event holds no JSON: " + quoteShort(string(ev.Data[:min(len(ev.Data), 400)])))
+	return notAReply("an event holds no JSON: " + quoteShort(text))
 }
 
 func cutReply() *Error {

@@ -1,47 +1,33 @@
 package stream
 
-import (
-	"net/http"
-
-	"toolpipe/stream/jsontext"
-)
+import "toolpipe/stream/jsontext"
 
 // responsesDialect is OpenAI's /v1/responses, without state on the server.
 var responsesDialect = dialect{
 	name: "responses",
 	path: "/responses",
-	names: names{
+	names: fieldNames{
 		conversation: []string{"input"},
 		maxTokens:    []string{"max_output_tokens"}, temperature: "temperature", effort: "reasoning.effort", schema: "text.format",
 	},
-	headers: func(h http.Header, key Key) {
-		if key != "" {
-			h.Set("Authorization", "Bearer "+string(key))
-		}
-	},
-	encoder: func(_ *Request, o options) encoder { return &responsesEncoder{options: o} },
+	headers: bearerHeader,
 	open:    openResponses,
-	end:     func(w *segments, _ *Request, _ options) { w.str("]}") },
+	encoder: func(_ *Request, o options) encoder { return &responsesEncoder{options: o} },
+	repair: func(o *options, r *Request, refusal string) bool {
+		if o.noInclude || len(r.Tools) == 0 || !refuses(refusal, r, "include", "encrypted") {
+			return false
+		}
+		o.noInclude = true
+		return true
+	},
 	decoder: func(d *draft) decoder { return &responsesDecoder{draft: d} },
 }
 
 func openResponses(w *segments, r *Request, o options) {
 	f := openFields(w, r)
-	if r.Model != "" && f.field("model") {
-		w.quoted(r.Model)
-	}
-	if f.field("stream") {
-		w.str("true")
-	}
-	if f.field("store") {
-		w.str("false")
-	}
-	if r.MaxTokens > 0 && f.field("max_output_tokens") {
-		w.int(r.MaxTokens)
-	}
-	if r.Temperature != nil && f.field("temperature") {
-		w.raw(r.Temperature)
-	}
+	f.json("store", []byte("false"))
+	f.limit("max_output_tokens", r.MaxTokens)
+	f.json("temperature", r.Temperature)
 	if r.ReasoningEffort != "" {
 		f.object("reasoning")
 		w.str(`"effort":`)
@@ -54,42 +40,25 @@ func openResponses(w *segments, r *Request, o options) {
 		w.raw(r.Schema)
 		w.str("}}")
 	}
-	if len(r.Tools) > 0 && !o.noInclude && f.field("include") {
-		w.str(`["reasoning.encrypted_content"]`)
+	if len(r.Tools) > 0 && !o.noInclude {
+		f.json("include", []byte(`["reasoning.encrypted_content"]`))
 	}
 	f.params("input")
-	if len(r.Tools) > 0 && f.field("tools") {
-		for i := range r.Tools {
-			w.listItem(i)
-			t := &r.Tools[i]
-			w.str(`{"type":"function","name":`)
-			w.quoted(t.Name)
-			if t.Description != "" {
-				w.str(`,"description":`)
-				w.quoted(t.Description)
-			}
-			w.str(`,"parameters":`)
-			w.raw(toolSchema(t))
-			w.str(`,"strict":false}`)
-		}
-		w.str("]")
-	}
-	f.comma()
-	w.str(`"input":[`)
+	f.tools(`{"type":"function",`, "parameters", `,"strict":false}`, `,"strict":false}`)
+	f.conversation("input")
 	systemMessage(w, r.Messages)
 }
 
-// responsesEncoder writes input items; each message is some of them.
+// responsesEncoder writes input items. A message becomes one or several items.
 type responsesEncoder struct {
 	options
-	count int
-	turn  []Message // noToolRole: messages that become one of the user
+	count int       // items that were written
+	turn  []Message // with noToolRole: messages that become one message of the user
 }
 
+// item begins an item.
 func (e *responsesEncoder) item(w *segments) {
-	if e.count > 0 {
-		w.str(",")
-	}
+	w.comma(e.count)
 	e.count++
 }
 
@@ -128,9 +97,7 @@ func (e *responsesEncoder) finish(w *segments) {
 	if len(e.turn) == 0 {
 		return
 	}
-	if e.count > 0 {
-		w.str(",")
-	}
+	w.comma(e.count)
 	var parts []Part
 	for i := range e.turn {
 		if i > 0 {
@@ -157,7 +124,7 @@ func (e *responsesEncoder) assistant(w *segments, m *Message) {
 		w.raw(m.Opaque.json)
 		return
 	}
-	if !noText(m.Parts) {
+	if hasText(m.Parts) {
 		e.item(w)
 		w.str(`{"role":"assistant","content":`)
 		joinedText(w, m.Parts, "")
@@ -179,7 +146,8 @@ func appendFunctionCall(dst []byte, c *Call) []byte {
 	return append(dst, '}')
 }
 
-// responsesContent writes text as a string, and with images as a list.
+// responsesContent writes text as a string, and as a list when there are
+// images. The API has no form for other parts.
 func responsesContent(w *segments, parts []Part, joint string) {
 	if !hasImage(parts) {
 		joinedText(w, parts, joint)
@@ -188,21 +156,19 @@ func responsesContent(w *segments, parts []Part, joint string) {
 	n := 0
 	for i := range parts {
 		p := &parts[i]
-		switch {
-		case p.Image != nil:
-			w.listItem(n)
+		if p.Raw != nil || isEmpty(p) {
+			continue
+		}
+		w.listItem(n)
+		n++
+		if p.Image != nil {
 			w.str(`{"type":"input_image","image_url":`)
 			imageURL(w, p.Image)
-			w.str("}")
-		case p.Raw != nil || noText(parts[i:i+1]):
-			continue
-		default:
-			w.listItem(n)
+		} else {
 			w.str(`{"type":"input_text","text":`)
 			joinedText(w, parts[i:i+1], "")
-			w.str("}")
 		}
-		n++
+		w.str("}")
 	}
 	w.str("]")
 }

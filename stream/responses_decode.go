@@ -2,38 +2,36 @@ package stream
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
 )
 
-// responsesDecoder reads the events of a streamed response, or a whole one.
+// responsesDecoder reads the events of a streamed response, or a whole response.
 type responsesDecoder struct {
 	*draft
 	items []*responsesItem
-	seen  bool // a response began
-	done  bool
+	seen  bool // an event of a response came
+	done  bool // the response came to its end
 }
 
-// responsesItem is one output item in the making.
+// responsesItem is one output item that is being received.
 type responsesItem struct {
 	index     int
 	id        string
 	kind      string
-	raw       string // as it came whole, "" before
-	streamed  string // parts that came as deltas, and need no repetition
+	raw       string // the whole item, "" until it came
+	parts     string // the keys of its parts whose text came, so that a repetition is dropped
 	arguments []byte
 	call      Call
 }
 
 func (d *responsesDecoder) event(ev Event) error {
-	if string(bytes.TrimSpace(ev.Data)) == "[DONE]" {
-		return errEnd
+	root, err := parseEvent(ev)
+	if err != nil {
+		return err
 	}
-	if !valid(ev.Data) {
-		return badEvent(ev)
-	}
-	root := gjson.ParseBytes(ev.Data)
 	if e := reportedError(root, ev.Name); e != nil {
 		return e
 	}
@@ -46,9 +44,9 @@ func (d *responsesDecoder) event(ev Event) error {
 		return d.whole(root.Get("response"))
 	case "response.created", "response.in_progress", "response.queued":
 		d.seen = true
-		d.useModel(root.Get("response"))
+		setString(&d.model, root.Get("response.model"))
 	case "response.output_item.added":
-		d.item(root).open(root.Get("item"))
+		d.item(root).begin(root.Get("item"))
 	case "response.output_item.done":
 		return d.itemDone(d.item(root), root.Get("item"))
 	}
@@ -61,7 +59,7 @@ func (d *responsesDecoder) event(ev Event) error {
 	return nil
 }
 
-// item returns the item that an event speaks of, by its place, else by its id.
+// item returns the item of an event, by its place, else by its id.
 func (d *responsesDecoder) item(event gjson.Result) *responsesItem {
 	index, id := event.Get("output_index"), event.Get("item_id").Str
 	if id == "" {
@@ -82,23 +80,19 @@ func (d *responsesDecoder) item(event gjson.Result) *responsesItem {
 	return it
 }
 
-// open takes what an item says of itself.
-func (it *responsesItem) open(v gjson.Result) {
-	if kind := v.Get("type").Str; kind != "" {
-		it.kind = strings.Clone(kind)
-	}
-	if id := v.Get("id").Str; id != "" {
-		it.id = strings.Clone(id)
-	}
-	if id := word(v.Get("call_id")); id != "" {
+// begin takes the members of an item that identify it.
+func (it *responsesItem) begin(v gjson.Result) {
+	setString(&it.kind, v.Get("type"))
+	setString(&it.id, v.Get("id"))
+	if id := stringOrNumber(v.Get("call_id")); id != "" {
 		it.call.ID = id
 	}
-	if name := word(v.Get("name")); name != "" {
+	if name := stringOrNumber(v.Get("name")); name != "" {
 		it.call.Name = name
 	}
 }
 
-// partKey names a part of an item: what it is and its number.
+// partKey identifies a part within its item: by its kind and its number.
 func partKey(kind string, event gjson.Result) string {
 	number := event.Get("content_index")
 	if !number.Exists() {
@@ -107,28 +101,29 @@ func partKey(kind string, event gjson.Result) string {
 	return kind + " " + strings.Clone(number.Raw) + "\n"
 }
 
-// delta takes a piece of a part. Kinds that are unknown are the server's
-// own doings.
+// delta takes a piece of a part. Parts of other kinds are what the server itself
+// does; they come again in the whole item.
 func (d *responsesDecoder) delta(root gjson.Result, kind string) error {
-	delta := root.Get("delta")
-	add := d.partSink(kind)
-	if add == nil && kind != "response.function_call_arguments" && kind != "response.custom_tool_call_input" {
-		return nil
-	}
-	it := d.item(root)
-	piece := text(delta)
-	if add == nil {
+	piece := text(root.Get("delta"))
+	if kind == "response.function_call_arguments" || kind == "response.custom_tool_call_input" {
+		it := d.item(root)
 		d.began = true
 		it.arguments = appendPiece(it.arguments, piece)
 		return nil
 	}
-	if key := partKey(kind, root); len(piece) > 0 && !strings.Contains(it.streamed, key) {
-		it.streamed += key
+	add := d.partSink(kind)
+	if add == nil {
+		return nil
+	}
+	it := d.item(root)
+	if key := partKey(kind, root); len(piece) > 0 && !strings.Contains(it.parts, key) {
+		it.parts += key
 	}
 	return add(piece)
 }
 
-// partSink says where the text of a part goes; nil for a part without text.
+// partSink returns the function that takes the text of a part, nil for a part
+// without text.
 func (d *responsesDecoder) partSink(kind string) func([]byte) error {
 	switch kind {
 	case "response.output_text":
@@ -145,7 +140,7 @@ func (d *responsesDecoder) partSink(kind string) func([]byte) error {
 	return nil
 }
 
-// textDone takes a part's whole text, which counts where no delta brought it.
+// textDone takes the whole text of a part. It counts if no delta brought it.
 func (d *responsesDecoder) textDone(root gjson.Result, kind string) error {
 	switch kind {
 	case "response.output_text", "response.reasoning_summary_text", "response.reasoning_text":
@@ -172,14 +167,15 @@ func (it *responsesItem) wholeArguments(v gjson.Result) {
 
 func (d *responsesDecoder) wholePart(it *responsesItem, kind string, place, v gjson.Result) error {
 	key := partKey(kind, place)
-	if v.Str == "" || strings.Contains(it.streamed, key) {
+	if v.Str == "" || strings.Contains(it.parts, key) {
 		return nil
 	}
-	it.streamed += key
+	it.parts += key
 	return d.partSink(kind)(text(v))
 }
 
-// streamedAs maps a part of a whole item to the events that stream it.
+// streamedAs returns the kind of the events that stream a part of an item, ""
+// for a part without text.
 func streamedAs(part string) string {
 	switch part {
 	case "output_text", "text":
@@ -194,9 +190,9 @@ func streamedAs(part string) string {
 	return ""
 }
 
-// itemDone takes an item that is whole.
+// itemDone takes a whole item.
 func (d *responsesDecoder) itemDone(it *responsesItem, v gjson.Result) (err error) {
-	it.open(v)
+	it.begin(v)
 	it.raw = strings.Clone(v.Raw)
 	switch it.kind {
 	case "function_call":
@@ -206,12 +202,12 @@ func (d *responsesDecoder) itemDone(it *responsesItem, v gjson.Result) (err erro
 		d.began = true
 		it.wholeArguments(v.Get("input"))
 	case "message", "reasoning":
-		streamed := it.streamed // places are not reliable, so a kind of part counts as a whole
+		streamed := it.parts // the numbers of parts may differ here, so each kind of part is compared as a whole
 		for _, list := range []string{"summary", "content"} {
 			v.Get(list).ForEach(func(_, part gjson.Result) bool {
 				kind := streamedAs(part.Get("type").Str)
 				if kind != "" && !strings.Contains(streamed, kind+" ") {
-					it.streamed += kind + " \n"
+					it.parts += kind + " \n"
 					err = d.partSink(kind)(text(partText(part)))
 				}
 				return err == nil
@@ -231,16 +227,10 @@ func partText(part gjson.Result) gjson.Result {
 	return part.Get("refusal")
 }
 
-func (d *responsesDecoder) useModel(response gjson.Result) {
-	if m := response.Get("model").Str; m != "" {
-		d.model = strings.Clone(m)
-	}
-}
-
-// whole takes a response at its end, or one that is not streamed.
+// whole takes the response at its end, or a response that is not streamed.
 func (d *responsesDecoder) whole(response gjson.Result) (err error) {
 	d.seen = true
-	d.useModel(response)
+	setString(&d.model, response.Get("model"))
 	if e := reportedError(response, ""); e != nil {
 		return e
 	}
@@ -252,17 +242,17 @@ func (d *responsesDecoder) whole(response gjson.Result) (err error) {
 		}
 	}
 	response.Get("output").ForEach(func(_, v gjson.Result) bool {
-		if !d.knows(v) {
+		if !d.hasItem(v) {
 			it := &responsesItem{index: -1}
 			d.items = append(d.items, it)
 			err = d.itemDone(it, v)
 		}
 		return err == nil && len(d.items) < maxBlocks
 	})
-	d.word = strings.Clone(response.Get("status").Str)
-	switch d.word {
+	d.finishReason = strings.Clone(response.Get("status").Str)
+	switch d.finishReason {
 	case "failed", "cancelled":
-		return &Error{Kind: Refused, Message: "the response ended with status " + d.word}
+		return &Error{Kind: Refused, Message: "the response ended with status " + d.finishReason}
 	case "incomplete":
 		d.stop = chatStop(response.Get("incomplete_details.reason").Str)
 	case "", "completed":
@@ -275,17 +265,12 @@ func (d *responsesDecoder) whole(response gjson.Result) (err error) {
 	return err
 }
 
-// knows reports whether an item of the whole response came before. Its place
-// and its id may differ there, so any item of its kind will do, but calls are
-// told apart by their ids.
-func (d *responsesDecoder) knows(v gjson.Result) bool {
-	kind, callID := v.Get("type").Str, word(v.Get("call_id"))
-	for _, it := range d.items {
-		if it.kind == kind && it.call.ID == callID {
-			return true
-		}
-	}
-	return false
+// hasItem reports whether an item of the whole response came before. Its place
+// and its id may differ there, so an item of the same kind is taken for it; calls
+// are told apart by their ids.
+func (d *responsesDecoder) hasItem(v gjson.Result) bool {
+	kind, callID := v.Get("type").Str, stringOrNumber(v.Get("call_id"))
+	return slices.ContainsFunc(d.items, func(it *responsesItem) bool { return it.kind == kind && it.call.ID == callID })
 }
 
 func (d *responsesDecoder) finish() error {
@@ -308,17 +293,14 @@ func (d *responsesDecoder) finish() error {
 			echo = echo || it.goesBack()
 		}
 	}
-	if len(d.calls) > maxCalls {
-		return tooManyCalls()
-	}
 	if echo && !d.request.ThinkTags {
 		d.opaque = d.echo()
 	}
 	return nil
 }
 
-// goesBack reports whether an item can be sent again. Reasoning without its
-// content is only a reference to what the server did not store.
+// goesBack reports whether an item can be sent again. Reasoning without content
+// refers to what the server was asked not to store.
 func (it *responsesItem) goesBack() bool {
 	if it.raw == "" {
 		return false
@@ -330,22 +312,16 @@ func (it *responsesItem) goesBack() bool {
 	return v.Get("encrypted_content").Str != "" || len(v.Get("content").Array()) > 0
 }
 
-// echo is the output in its own form, in order.
+// echo returns the output in the API's own form, in order.
 func (d *responsesDecoder) echo() Opaque {
-	var w []byte
+	var list [][]byte
 	for _, it := range d.items {
-		before := len(w)
-		if before > 0 {
-			w = append(w, ',')
-		}
 		switch {
 		case it.kind == "function_call":
-			w = appendFunctionCall(w, &it.call)
+			list = append(list, appendFunctionCall(nil, &it.call))
 		case it.goesBack():
-			w = append(w, it.raw...)
-		default:
-			w = w[:before]
+			list = append(list, []byte(it.raw))
 		}
 	}
-	return Opaque{dialect: "responses", json: w}
+	return Opaque{dialect: responsesDialect.name, json: bytes.Join(list, []byte(","))}
 }

@@ -10,34 +10,32 @@ import (
 
 const (
 	maxRetries    = 3
-	maxRetryAfter = 60 * time.Second // what asks for more fails at once
+	maxRetryAfter = 60 * time.Second // an endpoint that asks for a longer wait fails at once
 	firstWait     = 500 * time.Millisecond
 )
 
-// wait says how long to wait before the exchange is repeated, and whether it
-// is: only before the first delta, and only what may pass (DESIGN part 3).
-func (x *exchange) wait(err error, attempts int) (time.Duration, bool) {
+// retryWait decides whether the exchange is repeated, and how long to wait
+// before. It is repeated only before the first delta of the reply, since the
+// sink cannot take text back, and only after a failure that may pass.
+func (x *exchange) retryWait(err error, retries int) (wait time.Duration, again bool) {
 	e, ours := errors.AsType[*Error](err)
 	switch {
-	case !ours || !x.retry || x.draft.began || attempts == maxRetries:
+	case !ours || !x.retry || x.draft.began || retries == maxRetries:
 		return 0, false
-	case x.after > maxRetryAfter:
-		e.Hint = "the endpoint asks to try again in " + min(x.after, 100*24*time.Hour).Round(time.Second).String()
+	case x.retryAfter > maxRetryAfter:
+		e.Hint = "the endpoint asks to try again in " + min(x.retryAfter, 100*24*time.Hour).Round(time.Second).String()
 		return 0, false
-	case x.client.replayer != nil || x.atOnce:
+	case x.client.replayer != nil || x.connectionDied:
 		return 0, true
-	case x.after > 0:
-		return x.after, true
+	case x.retryAfter > 0:
+		return x.retryAfter, true
 	}
-	wait := firstWait << attempts
+	wait = firstWait << retries
 	return wait + rand.N(wait/4), true
 }
 
-// retryAfter tells the sink and waits.
-func (c *Client) retryAfter(ctx context.Context, wait time.Duration, attempt int, cause error, sink *Sink) error {
-	if e, ok := errors.AsType[*Error](cause); ok && sink.Retry != nil {
-		sink.Retry(Retry{Attempt: attempt, Of: maxRetries, After: wait, Status: e.Status, Message: e.Message})
-	}
+// sleep waits, or returns the cause that ended ctx.
+func sleep(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -48,44 +46,26 @@ func (c *Client) retryAfter(ctx context.Context, wait time.Duration, attempt int
 	}
 }
 
-// canRepair changes how requests are written when a refusal names what this
-// endpoint does not take (model-wire section 4). Each change is made once and
-// holds for the rest of the run.
-func (x *exchange) canRepair() bool {
-	o, c := &x.client.options, x.client
-	told := strings.ToLower(x.told)
-	if x.code >= 400 && !o.noResultImages && strings.Contains(told, "image") && hasResultImages(x.request) {
-		o.noResultImages = true
-		c.encoder = nil // the conversation is written anew
-		return true
-	}
-	if x.code != 400 && x.code != 422 {
+// repair changes how requests are written when the refusal names something
+// that the endpoint does not take, and reports whether to send the request
+// again. Each change is made once and holds for the rest of the run.
+func (x *exchange) repair() bool {
+	c := x.client
+	refusal := strings.ToLower(x.refusal)
+	switch {
+	case x.status >= 400 && !c.options.noResultImages && strings.Contains(refusal, "image") && hasResultImages(x.request):
+		c.options.noResultImages = true
+	case x.status != 400 && x.status != 422, !c.dialect.repair(&c.options, x.request, refusal):
 		return false
 	}
-	names := func(word string) bool { return strings.Contains(told, word) && !setByUser(x.request, word) }
-	limit := names("max_tokens") || names("max_completion_tokens")
-	switch api := c.dialect; {
-	case api == &chatDialect && !o.noStreamOptions && names("stream_options"):
-		o.noStreamOptions = true
-	case api == &chatDialect && !o.swapTokenLimit && limit && x.request.MaxTokens > 0:
-		o.swapTokenLimit = true
-	case api == &messagesDialect && !o.swapTokenLimit && limit && x.request.MaxTokens == 0:
-		o.swapTokenLimit = true
-	case api == &responsesDialect && !o.noInclude && (names("include") || names("encrypted")) && len(x.request.Tools) > 0:
-		o.noInclude = true
-	case api == &chatDialect && !o.emptyContent && names("content") && sentNullContent(c, x.request):
-		o.emptyContent = true
-		c.encoder = nil
-	default:
-		return false
-	}
+	c.encoder = nil // the conversation is written anew
 	return true
 }
 
-// hasResultImages reports whether a tool's result has a picture. A model that
-// takes none gets the text beside it, which says what was left out; pictures
-// that the user attached are never dropped in silence. The refusals have many
-// statuses: 400, 404, 415, 422, and 500 of llama.cpp.
+// hasResultImages reports whether the result of a tool has an image. A model
+// that takes no images gets the text beside it, which describes the image; an
+// image that the user attached is never left out. Servers refuse images with
+// many statuses: 400, 404, 415, 422, and llama.cpp with 500.
 func hasResultImages(r *Request) bool {
 	for i := range r.Messages {
 		if m := &r.Messages[i]; m.Role == ToolRole && hasImage(m.Parts) {
@@ -95,29 +75,14 @@ func hasResultImages(r *Request) bool {
 	return false
 }
 
-// withoutImages is m with its other parts.
+// withoutImages returns m with its other parts.
 func withoutImages(m *Message) *Message {
 	rest := *m
 	rest.Parts = nil
-	for i := range m.Parts {
-		if m.Parts[i].Image == nil {
-			rest.Parts = append(rest.Parts, m.Parts[i])
+	for _, p := range m.Parts {
+		if p.Image == nil {
+			rest.Parts = append(rest.Parts, p)
 		}
 	}
 	return &rest
-}
-
-func setByUser(r *Request, name string) bool { return paramLater(r.Params, name) }
-
-// sentNullContent reports whether an assistant message went out without text.
-func sentNullContent(c *Client, r *Request) bool {
-	if c.options.noToolRole {
-		return false
-	}
-	for i := range r.Messages {
-		if m := &r.Messages[i]; m.Role == Assistant && len(m.Calls) > 0 && noText(m.Parts) {
-			return true
-		}
-	}
-	return false
 }

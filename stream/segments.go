@@ -1,18 +1,19 @@
 package stream
 
 import (
+	"bytes"
 	"io"
 	"strconv"
 
 	"toolpipe/stream/jsontext"
 )
 
-// segments is a growing text whose long parts are not copied: they are kept
-// by reference and must not change.
+// segments is a growing text that does not copy long parts: it keeps them by
+// reference, and they must not change.
 type segments struct {
-	done [][]byte
-	cur  []byte
-	size int // of done
+	done [][]byte // what precedes cur
+	size int      // of done
+	cur  []byte   // what is being written
 }
 
 // longText is the size from which a part is kept by reference.
@@ -25,13 +26,19 @@ func (s *segments) inner(text string)  { s.cur = jsontext.AppendInner(s.cur, tex
 
 func (s *segments) quotedBytes(text []byte) { s.cur = jsontext.AppendQuoted(s.cur, text) }
 
-// listItem begins the item of a list.
+// comma writes what separates item i of a list from the item before it.
+func (s *segments) comma(i int) {
+	if i > 0 {
+		s.str(",")
+	}
+}
+
+// listItem is comma, and begins the list before its first item.
 func (s *segments) listItem(i int) {
 	if i == 0 {
 		s.str("[")
-	} else {
-		s.str(",")
 	}
+	s.comma(i)
 }
 
 // raw adds b as it is.
@@ -40,7 +47,10 @@ func (s *segments) raw(b []byte) {
 		s.cur = append(s.cur, b...)
 		return
 	}
-	s.seal()
+	if len(s.cur) > 0 {
+		s.add(s.cur)
+		s.cur = nil
+	}
 	s.add(b)
 }
 
@@ -52,19 +62,12 @@ func (s *segments) rawString(b string) {
 	s.raw([]byte(b))
 }
 
-func (s *segments) seal() {
-	if len(s.cur) > 0 {
-		s.add(s.cur)
-		s.cur = nil
-	}
-}
-
 func (s *segments) add(b []byte) {
 	s.done = append(s.done, b)
 	s.size += len(b)
 }
 
-// flat returns all of it as one slice.
+// flat returns the whole text as one slice.
 func (s *segments) flat() []byte {
 	if len(s.done) == 0 {
 		return s.cur
@@ -74,39 +77,28 @@ func (s *segments) flat() []byte {
 
 func (s *segments) len() int { return s.size + len(s.cur) }
 
-// appendTo appends what s holds to list, the parts not copied. They stay
-// valid when s grows.
-func (s *segments) appendTo(list [][]byte) [][]byte {
-	list = append(list, s.done...)
-	if len(s.cur) > 0 {
-		list = append(list, s.cur)
-	}
-	return list
-}
-
 // body is a request body: parts that are sent one after another.
 type body struct {
 	parts [][]byte
 	size  int64
 }
 
+// joinBody makes a body of texts. It does not copy them, and stays as it is
+// when they grow.
 func joinBody(list ...*segments) *body {
 	b := &body{}
 	for _, s := range list {
-		b.parts = s.appendTo(b.parts)
+		b.parts = append(b.parts, s.done...)
+		if len(s.cur) > 0 {
+			b.parts = append(b.parts, s.cur)
+		}
 		b.size += int64(s.len())
 	}
 	return b
 }
 
-// bytes joins the parts; only a recording or a wire log needs them so.
-func (b *body) bytes() []byte {
-	joined := make([]byte, 0, b.size)
-	for _, part := range b.parts {
-		joined = append(joined, part...)
-	}
-	return joined
-}
+// bytes joins the parts, for a recording.
+func (b *body) bytes() []byte { return bytes.Join(b.parts, nil) }
 
 // reader reads the body from its beginning. Each Read calls progress.
 func (b *body) reader(progress func()) io.ReadCloser {

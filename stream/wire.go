@@ -3,16 +3,17 @@ package stream
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net/http"
-	"sort"
+	"slices"
 	"strings"
 )
 
-// maxWireLine cuts the lines of the wire log.
+// maxWireLine is the length at which the lines of the wire log are split.
 const maxWireLine = 64 << 10
 
-// tee returns in with its bytes going to the recording and the wire log as
-// well, and what must be called with the end of the exchange.
+// tee returns a reader of in that copies to the recording and the wire log, and
+// the function to call with the error of the exchange at its end.
 func (c *Client) tee(res *response, in io.Reader) (io.Reader, func(error)) {
 	done := func(error) {}
 	if c.cfg.Wire != nil {
@@ -20,10 +21,10 @@ func (c *Client) tee(res *response, in io.Reader) (io.Reader, func(error)) {
 		in, done = io.TeeReader(in, lines), func(error) { lines.flush() }
 	}
 	if c.recorder != nil {
-		section, logged := c.recorder.response(res), done
-		in, done = io.TeeReader(in, section), func(err error) {
-			logged(err)
-			section.end(err)
+		recorded, endLog := c.recorder.response(res), done
+		in, done = io.TeeReader(in, recorded), func(err error) {
+			endLog(err)
+			recorded.end(err)
 		}
 	}
 	return in, done
@@ -55,12 +56,7 @@ func (c *Client) wireResponse(res *http.Response) {
 }
 
 func (c *Client) wireHeader(direction byte, h http.Header) {
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
 		value := strings.Join(h[name], ", ")
 		if isSecretHeader(name) {
 			value = "[removed]"
@@ -78,32 +74,28 @@ func isSecretHeader(name string) bool {
 	return false
 }
 
-// lineWriter splits what is written into lines; a long one comes in pieces.
+// lineWriter gives each line that is written to emit, a long line in pieces.
 type lineWriter struct {
 	emit func(line []byte)
-	rest []byte
+	rest []byte // of a line that has not ended
 }
 
 func (w *lineWriter) Write(p []byte) (int, error) {
-	n := len(p)
-	for len(p) > 0 {
-		i := bytes.IndexByte(p, '\n')
-		switch {
-		case i >= 0:
-			w.rest = append(w.rest, p[:i]...)
-			p = p[i+1:]
-			w.emit(w.rest)
-			w.rest = w.rest[:0]
-		default:
-			k := min(len(p), maxWireLine)
-			w.rest = append(w.rest, p[:k]...)
-			p = p[k:]
+	for line := range bytes.Lines(p) {
+		line, ended := bytes.CutSuffix(line, []byte{'\n'})
+		for !ended && len(line) > 0 {
+			n := min(len(line), maxWireLine)
+			w.rest, line = append(w.rest, line[:n]...), line[n:]
 			if len(w.rest) >= maxWireLine {
 				w.flush()
 			}
 		}
+		if ended {
+			w.emit(append(w.rest, line...))
+			w.rest = w.rest[:0]
+		}
 	}
-	return n, nil
+	return len(p), nil
 }
 
 func (w *lineWriter) flush() {

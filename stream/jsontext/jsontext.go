@@ -24,7 +24,7 @@ const DefaultDepth = 128
 type Options struct {
 	Depth          int  // how deep arrays and objects may be nested; 0 is DefaultDepth
 	DuplicateNames bool // one object may hold a name twice
-	LoneSurrogates bool // an escape may be one half of a surrogate pair
+	LoneSurrogates bool // an escape may be a surrogate without the other one of its pair
 	AnyBytes       bool // strings need not be UTF-8
 	Object         bool // the text must be an object
 	// FoldNames is for the arguments of calls: names of one object that differ

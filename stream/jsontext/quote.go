@@ -63,10 +63,10 @@ func AppendUnquoted(dst, literal []byte) []byte {
 	return appendUnescaped(dst, literal[1:len(literal)-1], utf8.AppendRune)
 }
 
-// AppendHalves appends what the text of a literal without its quotes means. A
-// lone surrogate stays: it is appended as AppendUnit appends it, and can be
-// joined with a second half that comes later.
-func AppendHalves(dst, inner []byte) []byte { return appendUnescaped(dst, inner, AppendUnit) }
+// AppendWTF8 appends what the text of a literal without its quotes means. A lone
+// surrogate is kept as AppendCodeUnit keeps it, so that it can be joined with a
+// surrogate that comes later.
+func AppendWTF8(dst, inner []byte) []byte { return appendUnescaped(dst, inner, AppendCodeUnit) }
 
 // Unescape returns what the text of a literal means; inner itself when nothing
 // is escaped.
@@ -77,8 +77,9 @@ func Unescape(inner []byte) []byte {
 	return appendUnescaped(make([]byte, 0, len(inner)), inner, utf8.AppendRune)
 }
 
-// appendUnescaped gives what each escape stands for to unit.
-func appendUnescaped(dst, s []byte, unit func([]byte, rune) []byte) []byte {
+// appendUnescaped appends text with its escapes resolved: appendRune appends
+// what an escape stands for.
+func appendUnescaped(dst, s []byte, appendRune func([]byte, rune) []byte) []byte {
 	for {
 		i := bytes.IndexByte(s, '\\')
 		if i < 0 {
@@ -89,7 +90,7 @@ func appendUnescaped(dst, s []byte, unit func([]byte, rune) []byte) []byte {
 		if n == 0 {
 			return append(dst, s[i:]...)
 		}
-		dst, s = unit(dst, r), s[i+n:]
+		dst, s = appendRune(dst, r), s[i+n:]
 	}
 }
 
@@ -97,8 +98,8 @@ func appendUnescaped(dst, s []byte, unit func([]byte, rune) []byte) []byte {
 const escapes = "\"\"\\\\//b\bf\fn\nr\rt\t"
 
 // ReadEscape returns what the escape that s begins with stands for and how
-// long it is: 0 when it is none. A surrogate and its other half are one
-// escape; a lone surrogate is returned as it is.
+// long it is, 0 for no escape. A surrogate pair counts as one escape; a lone
+// surrogate is returned as it is.
 func ReadEscape(s []byte) (r rune, n int) {
 	if len(s) < 2 {
 		return 0, 0
@@ -122,30 +123,30 @@ func ReadEscape(s []byte) (r rune, n int) {
 	return r, 6
 }
 
-// Half returns the surrogate that b begins with in the form of AppendUnit, -1
-// if there is none.
-func Half(b []byte) rune {
+// Surrogate returns the surrogate that b begins with in the form of
+// AppendCodeUnit, -1 for none.
+func Surrogate(b []byte) rune {
 	if len(b) < 3 || b[0] != 0xed || b[1] < 0xa0 || b[1] > 0xbf || b[2]&0xc0 != 0x80 {
 		return -1
 	}
 	return 0xd000 | rune(b[1]&0x3f)<<6 | rune(b[2]&0x3f)
 }
 
-// AppendUnit appends a code unit of UTF-16. A surrogate is joined with its
-// other half at the end of dst; alone it is appended as the three bytes that
-// UTF-8 would have for it, which are not UTF-8.
-func AppendUnit(dst []byte, r rune) []byte {
+// AppendCodeUnit appends a code unit of UTF-16, as WTF-8 has it: a low surrogate
+// is joined with a high one at the end of dst. A lone surrogate is appended as
+// the three bytes that UTF-8 would have for it, which are not valid UTF-8.
+func AppendCodeUnit(dst []byte, r rune) []byte {
 	if !utf16.IsSurrogate(r) {
 		return utf8.AppendRune(dst, r)
 	}
-	if whole := utf16.DecodeRune(Half(dst[max(len(dst)-3, 0):]), r); whole != utf8.RuneError {
+	if whole := utf16.DecodeRune(Surrogate(dst[max(len(dst)-3, 0):]), r); whole != utf8.RuneError {
 		return utf8.AppendRune(dst[:len(dst)-3], whole)
 	}
 	return append(dst, 0xed, 0x80|byte(r>>6&0x3f), 0x80|byte(r&0x3f))
 }
 
-// LoneSurrogate reports whether a literal holds an escape that is one half of
-// a surrogate pair without the other.
+// LoneSurrogate reports whether a literal holds an escape for a surrogate
+// without the other one of its pair.
 func LoneSurrogate(literal []byte) bool {
 	return Check(literal, Options{AnyBytes: true}) != nil
 }

@@ -103,19 +103,19 @@ func FuzzQuoted(f *testing.F) {
 		if got := Unquote(literal); got != back {
 			t.Errorf("unquoted %q, want %q", got, back)
 		}
-		if got := string(AppendHalves(nil, literal[1:len(literal)-1])); got != back {
+		if got := string(AppendWTF8(nil, literal[1:len(literal)-1])); got != back {
 			t.Errorf("unquoted %q, want %q", got, back)
 		}
 	})
 }
 
-// A surrogate whose other half comes in the next piece is joined with it.
-func TestHalves(t *testing.T) {
+// Two surrogates of a pair that come in two pieces are joined.
+func TestSurrogates(t *testing.T) {
 	var text []byte
 	for _, inner := range []string{`a\ud83d`, `\ude00b`, `\udc00`} {
-		piece := AppendHalves(nil, []byte(inner))
-		if r := Half(piece); r >= 0 {
-			text = append(AppendUnit(text, r), piece[3:]...)
+		piece := AppendWTF8(nil, []byte(inner))
+		if r := Surrogate(piece); r >= 0 {
+			text = append(AppendCodeUnit(text, r), piece[3:]...)
 			continue
 		}
 		text = append(text, piece...)

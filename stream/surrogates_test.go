@@ -34,7 +34,7 @@ func callOf(api string, pieces ...string) []byte {
 // Arguments with a lone surrogate are refused by whoever reads them (DESIGN
 // part 5), so the decoder must not make a harmless character of it: what it
 // hands on is not UTF-8. A pair that came in two pieces is a character.
-func TestHalvesInArguments(t *testing.T) {
+func TestSurrogatesInArguments(t *testing.T) {
 	for _, c := range []struct {
 		name, want string // "" for what is not UTF-8
 		pieces     []string
@@ -60,15 +60,15 @@ func TestHalvesInArguments(t *testing.T) {
 			if c.want == "" && utf8.Valid(arguments) || c.want != "" && string(arguments) != c.want {
 				t.Errorf("%s: %s: arguments %q, want %q", d.name, c.name, arguments, c.want)
 			}
-			checkHalvesGoBack(t, d, got.reply)
+			checkSurrogatesGoBack(t, d, got.reply)
 		}
 	}
 }
 
-// checkHalvesGoBack checks that the next request is UTF-8, and that a call
+// checkSurrogatesGoBack checks that the next request is UTF-8, and that a call
 // which is refused now is refused as well when the written conversation is
 // resumed.
-func checkHalvesGoBack(t *testing.T, d *dialect, reply *Reply) {
+func checkSurrogatesGoBack(t *testing.T, d *dialect, reply *Reply) {
 	t.Helper()
 	for _, o := range []options{{}, {noToolRole: true}} {
 		c := &Client{dialect: d, options: o}
@@ -112,7 +112,7 @@ func textIn(api string, reasoning bool, pieces ...string) []byte {
 
 // Text is UTF-8 whatever came: a pair in two deltas is joined, what has no
 // other half is U+FFFD. JavaScript servers cut text between the halves.
-func TestHalvesInText(t *testing.T) {
+func TestSurrogatesInText(t *testing.T) {
 	for _, c := range []struct {
 		want   string
 		pieces []string

@@ -1,0 +1,93 @@
+package stream
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// dialect is the wire form of one provider. A new one is a file or two, a line
+// in dialects, and vectors in testdata/format.
+type dialect struct {
+	name    string
+	path    string // after the base URL
+	names   fieldNames
+	headers func(h http.Header, key Key)
+
+	// open writes the request up to the bracket that begins its messages.
+	open func(w *segments, r *Request, o options)
+
+	// encoder makes the writer of one conversation's messages.
+	encoder func(r *Request, o options) encoder
+
+	// repair changes in o how requests are written when a refusal of r, in
+	// lower case, names something that the endpoint does not take. It reports
+	// whether it changed something; it makes each change once.
+	repair func(o *options, r *Request, refusal string) bool
+
+	// decoder makes the reader of one reply.
+	decoder func(d *draft) decoder
+}
+
+// dialects lists what Config.API may name, the default first.
+var dialects = []*dialect{&chatDialect, &messagesDialect, &responsesDialect}
+
+func findDialect(name string) (*dialect, error) {
+	known := ""
+	for _, d := range dialects {
+		if name == d.name || name == "" {
+			return d, nil
+		}
+		known += " " + d.name
+	}
+	return nil, fmt.Errorf("api %q is unknown; known are:%s", name, known)
+}
+
+// options is how requests are written: as the configuration says, and without
+// what the endpoint has refused. They hold for the rest of a run.
+type options struct {
+	noToolRole       bool // write calls and their results as text
+	isOpenAI         bool // the endpoint is OpenAI's own or Azure's
+	noStreamOptions  bool // leave stream_options out
+	emptyContent     bool // the content of a message that only calls is "" instead of null
+	secondTokenLimit bool // write the token limit in the dialect's second way: the first was refused
+	noInclude        bool // leave include out
+	noResultImages   bool // leave the images of tool results out
+}
+
+// refuses reports whether a refusal names one of the fields, and the dialect
+// has written the field, not the user.
+func refuses(refusal string, r *Request, names ...string) bool {
+	for _, name := range names {
+		if strings.Contains(refusal, name) && !hasParam(r.Params, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func bearerHeader(h http.Header, key Key) {
+	if key != "" {
+		h.Set("Authorization", "Bearer "+string(key))
+	}
+}
+
+// encoder writes the messages of one conversation, each once, as the body of
+// a JSON array.
+type encoder interface {
+	// message writes m after all messages before it.
+	message(w *segments, m *Message)
+	// finish writes what ends the conversation as it stands. When messages
+	// follow, they replace what finish wrote.
+	finish(w *segments)
+}
+
+// decoder reads one reply into the draft that it was made with.
+type decoder interface {
+	// event takes one event with data. The error is errEnd at the end marker,
+	// an *Error when the reply failed, else an error of the sink.
+	event(ev Event) error
+	// finish is called at the end of the body. The error says that the reply
+	// is not whole.
+	finish() error
+}

@@ -1,0 +1,163 @@
+package stream
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/tidwall/gjson"
+)
+
+// fields writes the members of a request object. A param of the user replaces
+// the member that the dialect would write under the same name.
+type fields struct {
+	w      *segments
+	r      *Request
+	first  bool
+	merged []string // objects into which a param of the user was merged
+}
+
+// openFields begins the request object with the members that come first in
+// every dialect.
+func openFields(w *segments, r *Request) *fields {
+	w.str("{")
+	f := &fields{w: w, r: r, first: true}
+	if r.Model != "" {
+		f.text("model", r.Model)
+	}
+	f.json("stream", []byte("true"))
+	return f
+}
+
+// field begins a member and reports true, unless the user sets the member.
+func (f *fields) field(name string) bool {
+	if hasParam(f.r.Params, name) {
+		return false
+	}
+	f.name(name)
+	return true
+}
+
+// text writes a member whose value is a string.
+func (f *fields) text(name, value string) {
+	if f.field(name) {
+		f.w.quoted(value)
+	}
+}
+
+// json writes a member whose value is JSON; no value writes nothing.
+func (f *fields) json(name string, value []byte) {
+	if len(value) > 0 && f.field(name) {
+		f.w.raw(value)
+	}
+}
+
+// limit writes a member whose value is a positive number.
+func (f *fields) limit(name string, n int) {
+	if n > 0 && f.field(name) {
+		f.w.int(n)
+	}
+}
+
+// object begins an object with the members that the user set in it. At least
+// one other member must follow: AddParams has seen to it that the user did not
+// set that one.
+func (f *fields) object(name string) {
+	f.name(name)
+	f.w.str("{")
+	f.merged = append(f.merged, name)
+	for _, p := range slices.Backward(f.r.Params) {
+		if p.Name != name {
+			continue
+		}
+		if inner := innerObject(p.Value); len(inner) > 0 {
+			f.w.raw(inner)
+			f.w.str(",")
+		}
+		return
+	}
+}
+
+// innerObject returns the text between the braces of an object, nil for any
+// other value.
+func innerObject(value []byte) []byte {
+	value = bytes.TrimSpace(value)
+	if len(value) < 2 || value[0] != '{' {
+		return nil
+	}
+	return bytes.TrimSpace(value[1 : len(value)-1])
+}
+
+func (f *fields) name(name string) {
+	f.comma()
+	f.w.quoted(name)
+	f.w.str(":")
+}
+
+func (f *fields) comma() {
+	if !f.first {
+		f.w.str(",")
+	}
+	f.first = false
+}
+
+// params writes the params of the user, except one that has the name of the
+// conversation. Of params with the same name the last one counts.
+func (f *fields) params(conversation string) {
+	for i, p := range f.r.Params {
+		if p.Name != conversation && !slices.Contains(f.merged, p.Name) && !hasParam(f.r.Params[i+1:], p.Name) {
+			f.name(p.Name)
+			f.w.raw(p.Value)
+		}
+	}
+}
+
+func hasParam(params []Param, name string) bool {
+	return slices.ContainsFunc(params, func(p Param) bool { return p.Name == name })
+}
+
+// tools writes the tools on offer. Each of them begins with begin, holds its
+// schema under the given name, and ends with end, the last one with lastEnd.
+func (f *fields) tools(begin, schema, end, lastEnd string) {
+	tools, w := f.r.Tools, f.w
+	if len(tools) == 0 || !f.field("tools") {
+		return
+	}
+	for i, t := range tools {
+		w.listItem(i)
+		w.str(begin)
+		w.str(`"name":`)
+		w.quoted(t.Name)
+		if t.Description != "" {
+			w.str(`,"description":`)
+			w.quoted(t.Description)
+		}
+		w.str(`,"` + schema + `":`)
+		w.raw(toolSchema(t.Schema))
+		if i == len(tools)-1 {
+			end = lastEnd
+		}
+		w.str(end)
+	}
+	w.str("]")
+}
+
+// toolSchema returns the schema of a tool with the member properties, which
+// OpenAI demands.
+func toolSchema(schema json.RawMessage) []byte {
+	schema = bytes.TrimSpace(schema)
+	inner := innerObject(schema)
+	switch {
+	case len(schema) > 0 && schema[0] != '{', gjson.GetBytes(schema, "properties").Exists():
+		return schema
+	case len(inner) == 0:
+		return []byte(`{"type":"object","properties":{}}`)
+	}
+	return append(append([]byte{'{'}, inner...), `,"properties":{}}`...)
+}
+
+// conversation begins the array of messages, which is the last member.
+func (f *fields) conversation(name string) {
+	f.name(name)
+	f.w.str("[")
+}

@@ -1,0 +1,209 @@
+package stream
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+)
+
+// AppendChatMessage appends m in the chat-completions form, for outputs and for
+// a later input. The content is a string; it is an array where there are
+// several parts or one is not text, and null beside calls without text.
+// Arguments are exactly what came, if they are UTF-8. Reasoning is left out.
+func AppendChatMessage(dst []byte, m *Message) []byte {
+	w := &segments{cur: dst}
+	w.str(`{"role":`)
+	w.quoted(string(m.Role))
+	if m.Role == ToolRole {
+		w.str(`,"tool_call_id":`)
+		w.quoted(m.CallID)
+	}
+	if m.Name != "" {
+		w.str(`,"name":`)
+		w.quoted(m.Name)
+	}
+	w.str(`,"content":`)
+	switch {
+	case len(m.Calls) > 0 && len(m.Parts) == 0:
+		w.str("null")
+	case len(m.Parts) <= 1 && allText(m.Parts), m.Role == Assistant && allText(m.Parts):
+		joinedText(w, m.Parts, "")
+	default:
+		w.str("[")
+		for i := range m.Parts {
+			w.comma(i)
+			chatPart(w, &m.Parts[i])
+		}
+		w.str("]")
+	}
+	chatCalls(w, m.Calls, keptArguments)
+	w.str("}")
+	return w.flat()
+}
+
+// keptArguments returns arguments as a written conversation keeps them. Those
+// that are not UTF-8 were refused, and cannot be written as they came. U+FFFD
+// before them makes sure that they are refused again when the conversation is
+// resumed.
+func keptArguments(arguments []byte) []byte {
+	if utf8.Valid(arguments) {
+		return arguments
+	}
+	return append([]byte("\ufffd"), arguments...)
+}
+
+// Unsent returns the type of the first part of m that the API cannot send in a
+// message of this role, "" if it can send all of m. System messages are joined
+// to one text, results are text and images; only chat has other parts.
+func Unsent(api string, m *Message) string {
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		sent := isText(p)
+		switch m.Role {
+		case User:
+			sent = sent || p.Image != nil || api == chatDialect.name
+		case Assistant:
+			sent = sent || api == chatDialect.name
+		case ToolRole:
+			sent = sent || p.Image != nil
+		}
+		switch {
+		case sent:
+		case p.Image != nil:
+			return "image_url"
+		default:
+			return gjson.GetBytes(p.Raw, "type").Str
+		}
+	}
+	return ""
+}
+
+func isSystem(m *Message) bool { return m.Role == System || m.Role == Developer }
+
+func isText(p *Part) bool { return p.Image == nil && p.Raw == nil }
+
+// isEmpty reports whether a part is text without a character.
+func isEmpty(p *Part) bool { return isText(p) && p.Text == "" && len(p.JSON) <= len(`""`) }
+
+func allText(parts []Part) bool {
+	return !slices.ContainsFunc(parts, func(p Part) bool { return !isText(&p) })
+}
+
+func hasText(parts []Part) bool {
+	return slices.ContainsFunc(parts, func(p Part) bool { return isText(&p) && !isEmpty(&p) })
+}
+
+func hasImage(parts []Part) bool {
+	return slices.ContainsFunc(parts, func(p Part) bool { return p.Image != nil })
+}
+
+// systemMessages returns the system messages that hold text.
+func systemMessages(messages []Message) (list []*Message) {
+	for i := range messages {
+		if m := &messages[i]; isSystem(m) && hasText(m.Parts) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// systemMessage writes all system messages as one at the beginning: many chat
+// templates refuse a second one, or one that stands elsewhere.
+func systemMessage(w *segments, messages []Message) {
+	list := systemMessages(messages)
+	if len(list) == 0 {
+		return
+	}
+	w.str(`{"role":"system","content":"`)
+	for i, m := range list {
+		if i > 0 {
+			w.str(`\n\n`)
+		}
+		innerText(w, m.Parts, "\n")
+	}
+	w.str(`"}`)
+	if slices.ContainsFunc(messages, func(m Message) bool { return !isSystem(&m) }) {
+		w.str(",")
+	}
+}
+
+// joinedText writes the text parts as one JSON string, with joint between them.
+func joinedText(w *segments, parts []Part, joint string) {
+	if len(parts) == 1 && parts[0].JSON != nil {
+		w.raw(parts[0].JSON)
+		return
+	}
+	w.str(`"`)
+	innerText(w, parts, joint)
+	w.str(`"`)
+}
+
+// innerText is joinedText without the quotes.
+func innerText(w *segments, parts []Part, joint string) {
+	n := 0
+	for i := range parts {
+		p := &parts[i]
+		if !isText(p) {
+			continue
+		}
+		if n++; n > 1 {
+			w.inner(joint)
+		}
+		if len(p.JSON) >= 2 {
+			w.raw(p.JSON[1 : len(p.JSON)-1])
+		} else {
+			w.inner(p.Text)
+		}
+	}
+}
+
+// chatContent writes the content of a message of the user. When all parts are
+// text it is a string, because some endpoints take nothing else.
+func chatContent(w *segments, parts []Part) {
+	if allText(parts) {
+		joinedText(w, parts, "\n")
+		return
+	}
+	n := 0
+	for i := range parts {
+		if !isEmpty(&parts[i]) {
+			w.listItem(n)
+			n++
+			chatPart(w, &parts[i])
+		}
+	}
+	w.str("]")
+}
+
+func chatPart(w *segments, p *Part) {
+	switch {
+	case p.Image != nil:
+		w.str(`{"type":"image_url","image_url":{"url":`)
+		imageURL(w, p.Image)
+		if p.Image.Detail != "" {
+			w.str(`,"detail":`)
+			w.quoted(p.Image.Detail)
+		}
+		w.str("}}")
+	case p.Raw != nil:
+		w.raw(p.Raw)
+	default:
+		w.str(`{"type":"text","text":`)
+		joinedText(w, []Part{*p}, "")
+		w.str("}")
+	}
+}
+
+// imageURL writes the image as a URL literal, its data as a data URL.
+func imageURL(w *segments, img *Image) {
+	if img.URL != "" {
+		w.quoted(img.URL)
+		return
+	}
+	w.str(`"data:`)
+	w.inner(img.MIME)
+	w.str(";base64,")
+	w.rawString(img.Data)
+	w.str(`"`)
+}
