@@ -9,17 +9,20 @@
 // survive, with the reason: what is not in it, and what is in it and did not
 // survive, makes the status 1. The tree is never written: GOFLAGS=-overlay
 // gives the build the changed file, for the program that the tests start too.
+// Nobody else may write it either: a whole run takes hours, in a clone of its own.
 package main
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"go/build"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path"
 	"path/filepath"
 	"slices"
@@ -32,7 +35,9 @@ func main() {
 	list := flag.Bool("list", false, "print the changes and try none")
 	verbose := flag.Bool("v", false, "print what became of each change on stderr")
 	flag.Parse()
-	if err := mutate(*list, *verbose, flag.Args()); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := mutate(ctx, *list, *verbose, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
@@ -40,6 +45,7 @@ func main() {
 
 // bench is where mutants are tried.
 type bench struct {
+	ctx     context.Context
 	dir     string // holds the changed file, the overlay and a build cache
 	top     string
 	known   survivors
@@ -63,7 +69,7 @@ const (
 	slow    // a test did not end in its time: it noticed
 )
 
-func mutate(list, verbose bool, globs []string) error {
+func mutate(ctx context.Context, list, verbose bool, globs []string) error {
 	top, err := os.Getwd()
 	if err != nil {
 		return err
@@ -83,7 +89,7 @@ func mutate(list, verbose bool, globs []string) error {
 	// A change may make a test allocate or write without end.
 	syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: 8 << 30, Max: 8 << 30})
 	syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 2 << 30, Max: 2 << 30})
-	b := &bench{dir: dir, top: top, known: known, verbose: verbose}
+	b := &bench{ctx: ctx, dir: dir, top: top, known: known, verbose: verbose}
 	began := time.Now()
 	for _, t := range targets {
 		files, err := t.chosen(globs)
@@ -106,6 +112,9 @@ func mutate(list, verbose bool, globs []string) error {
 	}
 	fmt.Printf("%d killed, %d too slow, %d not built, %d survived (%d not known) in %v\n",
 		b.counts[killed], b.counts[slow], b.counts[unbuilt], b.counts[survived], b.news, time.Since(began).Round(time.Second))
+	if b.counts[unbuilt] > b.counts[killed] {
+		return errors.New("most changes do not compile: has the tree changed meanwhile?")
+	}
 	if stale := b.known.stale(); len(stale) > 0 {
 		return fmt.Errorf("in survivors.txt, but did not survive:\n%s", strings.Join(stale, "\n"))
 	}
@@ -188,6 +197,9 @@ func (b *bench) file(file string, steps []step, list bool) error {
 		}
 		began := time.Now()
 		o := b.try(steps, overlay)
+		if b.ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
 		b.counts[o]++
 		if b.verbose {
 			fmt.Fprintf(os.Stderr, "%v %s after %.1fs\n", m, o, time.Since(began).Seconds())
@@ -229,7 +241,7 @@ func (b *bench) run(s step, overlay string) (outcome, []byte) {
 	scratch := filepath.Join(b.dir, "tmp")
 	os.RemoveAll(scratch)
 	os.Mkdir(scratch, 0o700)
-	ctx, cancel := context.WithTimeout(context.Background(), s.limit)
+	ctx, cancel := context.WithTimeout(b.ctx, s.limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-vet=off", "-failfast", "-run", s.run, s.pack)
 	flags := os.Getenv("GOFLAGS")
