@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -39,7 +39,7 @@ func (v *view) getGitDiff(ctx context.Context, program gitProgram, args argument
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, gitTimeout, fmt.Errorf("git diff did not end within %v", gitTimeout))
 	defer cancel()
-	repo, err := v.borrowRepository(ctx, program, base, head)
+	repo, err := v.openRepository(ctx, program)
 	if err != nil {
 		return nil, err
 	}
@@ -103,37 +103,51 @@ func (v *view) diffPath(args arguments) (string, error) {
 	return filepath.ToSlash(path), v.bounds.check(args.text("path"), v.absolute(path))
 }
 
-// diff shows the difference between a commit and another, or what there is now
-// when head is "". What differs is asked first: git looks for attributes
+// diff shows the difference between a commit and another, or the working tree
+// when head is "". What differs is asked first, as git looks for attributes
 // beside each file, wherever a name leads.
 func (s *snapshot) diff(ctx context.Context, base, head string) (*Result, error) {
 	revisions := []string{"--end-of-options", base}
-	list := []string{"diff-index", "--cached"}
+	list := []string{"diff-index"}
 	if head != "" {
 		revisions, list = append(revisions, head), []string{"diff-tree", "-r"}
 	}
 	if revisions = append(revisions, "--"); s.path != "." {
 		revisions = append(revisions, s.path)
 	}
-	if err := s.prepare(ctx, slices.Concat(list, []string{"-z", "--raw", "--no-abbrev", "--no-renames", "--ignore-submodules=all"}, revisions)); err != nil {
+	var names []string
+	err := s.g.run(ctx, os.DevNull, func(r io.Reader) (err error) {
+		names, err = readChanges(r)
+		return err
+	}, slices.Concat(list, []string{"-z", "--raw", "--no-renames", "--ignore-submodules=all"}, revisions)...)
+	if err == nil {
+		err = s.attributes(ctx, names)
+	}
+	if err != nil {
 		return nil, err
 	}
 	var text []byte
 	var cut bool
-	err := s.b.run(ctx, func(r io.Reader) (err error) {
+	err = s.g.run(ctx, os.DevNull, func(r io.Reader) (err error) {
 		if text, cut, err = s.shown(r); cut {
 			err = errCut
 		}
 		return err
 	}, slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all", "--src-prefix=a/", "--dst-prefix=b/"}, revisions)...)
+	if err != nil && !cut {
+		return nil, err
+	}
+	return textResult(s.report(text, cut)), nil
+}
+
+// report says of a diff what is not in it.
+func (s *snapshot) report(text []byte, cut bool) []byte {
 	switch {
-	case cut, s.end != "" && ctx.Err() == nil: // git may miss what was not prepared
+	case cut, s.end != "":
 		if text = wholeRunes(text); len(text) > 0 && text[len(text)-1] != '\n' {
 			text = append(text, '\n')
 		}
 		text = append(text, "[toolpipe] the diff goes on and is cut here; a path shows less of it\n"...)
-	case err != nil:
-		return nil, err
 	case len(text) == 0 && (s.passed || len(s.left) > 0):
 		text = []byte("no differences in what is shown\n")
 	case len(text) == 0:
@@ -145,52 +159,14 @@ func (s *snapshot) diff(ctx context.Context, base, head string) (*Result, error)
 	if more := len(s.left) - maxLeft; more > 0 {
 		text = fmt.Appendf(text, "[toolpipe] %d more files are left out\n", more)
 	}
-	return textResult(text), nil
-}
-
-// prepare has git find what it needs to show the changes that list lists: the
-// contents that differ, and the attributes. Of many changes that is as much as
-// is shown.
-func (s *snapshot) prepare(ctx context.Context, list []string) error {
-	names := slices.Clone(s.copied)
-	least := 0
-	err := s.b.run(ctx, func(r io.Reader) error {
-		return readChanges(r, func(name string, ids [2][]byte) error {
-			if least > maxText && !s.ends(name) {
-				s.end = name
-			}
-			if _, copied := slices.BinarySearch(s.copied, name); !copied && s.ends(name) {
-				return nil
-			}
-			if names = append(names, name); !s.hidden[name] && !s.b.v.protects(name) {
-				least += leastShown(name)
-			}
-			return errors.Join(s.b.content(ctx, ids[0]), s.b.content(ctx, ids[1]))
-		})
-	}, list...)
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.b.finish(), s.attributes(ctx, names))
+	return text
 }
 
 // gitFailure says why git failed, in words of ours: git quotes lines that it
 // cannot read, and a file of .git may be a second name of any other file.
 func gitFailure(said string, args []string) error {
 	if !strings.Contains(said, "bad revision") {
-		for _, c := range [...][2]string{
-			{"packed-refs", "packed-refs has a line that is no reference"},
-			{"index", "the index cannot be read"},
-			{"object", "an object is missing or damaged"},
-			{"unable to read", "an object is missing or damaged"},
-			{"HEAD", "HEAD cannot be read"},
-			{"refs/", "a reference cannot be read"},
-		} {
-			if strings.Contains(said, c[0]) {
-				return fmt.Errorf("git diff failed: %s; git fsck says more", c[1])
-			}
-		}
-		return errors.New("git diff failed; git fsck says more")
+		return errors.New("git diff failed: an object, a reference or the index cannot be read; git fsck says more")
 	}
 	for _, arg := range args {
 		rev, is := strings.CutSuffix(arg, "^{commit}")
@@ -208,30 +184,23 @@ func gitFailure(said string, args []string) error {
 // errCut ends git when enough of a diff is there.
 var errCut = errors.New("the diff is too long")
 
-// readChanges reads ":MODE MODE ID ID LETTER\x00NAME\x00" again and again.
-func readChanges(r io.Reader, each func(name string, ids [2][]byte) error) error {
+// readChanges reads the names in ":MODE MODE ID ID LETTER\x00NAME\x00" again
+// and again.
+func readChanges(r io.Reader) (names []string, err error) {
 	in := bufio.NewReaderSize(r, readChunk)
 	for {
 		head, err := in.ReadString(0)
 		if err == io.EOF && head == "" {
-			return nil
+			return names, nil
 		}
 		name, err2 := in.ReadString(0)
-		words := strings.Fields(head)
-		if errors.Join(err, err2) != nil || len(words) != 5 {
-			return errors.Join(errIndex, err, err2)
+		if err = errors.Join(err, err2); err != nil || !strings.HasPrefix(head, ":") {
+			return nil, errors.Join(errIndex, err)
 		}
-		if name = name[:len(name)-1]; !localName(name) {
-			return fmt.Errorf("a commit has a file whose name %q leads out of the root: no diff is made", name)
+		if name = strings.TrimSuffix(name, "\x00"); !localName(name) {
+			return nil, fmt.Errorf("a commit has a file whose name %q leads out of the root: no diff is made", name)
 		}
-		before, err := hex.DecodeString(words[2])
-		after, err2 := hex.DecodeString(words[3])
-		if errors.Join(err, err2) != nil {
-			return errIndex
-		}
-		if err := each(name, [2][]byte{before, after}); err != nil {
-			return err
-		}
+		names = append(names, name)
 	}
 }
 
@@ -246,7 +215,7 @@ func (s *snapshot) shown(r io.Reader) (text []byte, cut bool, err error) {
 		if line := bytes.TrimSuffix(piece, []byte("\n")); fresh {
 			if names, ok := bytes.CutPrefix(line, []byte("diff --git ")); ok {
 				name := headerName(string(names))
-				if s.ends(name) {
+				if s.end != "" && name >= s.end {
 					return text, true, nil
 				}
 				shown = s.mayShow(name)
@@ -278,7 +247,7 @@ func headerName(names string) string {
 	}
 	first := names[:half]
 	if strings.HasPrefix(first, `"`) {
-		first = unquoteC(first)
+		first, _ = strconv.Unquote(first) // git quotes as C does
 	}
 	if name, ok := strings.CutPrefix(first, "a/"); ok {
 		return name
@@ -290,26 +259,4 @@ func headerName(names string) string {
 func unquoteC(s string) string {
 	u, _ := strconv.Unquote(s)
 	return u
-}
-
-// ends says whether the file of that name is among those that are not prepared.
-func (s *snapshot) ends(name string) bool { return s.end != "" && name >= s.end }
-
-// mayShow says whether the file of that name may be read.
-func (s *snapshot) mayShow(name string) bool {
-	if !localName(name) || s.hidden[name] || s.b.v.protects(name) {
-		return false
-	}
-	info, err := s.b.v.root.Lstat(filepath.FromSlash(name))
-	return err != nil || !s.b.v.own.has(info)
-}
-
-// protects says whether a path from the root is one that is not read.
-func (v *view) protects(name string) bool {
-	for part := range strings.SplitSeq(name, "/") {
-		if secret(part) != "" {
-			return true
-		}
-	}
-	return v.conceals(".", name)
 }

@@ -126,11 +126,11 @@ func whileSwapping(pairs [][2]string, calls func()) {
 // C7.03: somebody swaps files and directories with links all the while.
 func TestGitDiffRace(t *testing.T) {
 	files := map[string]string{"a": "inside\n", "c/f": "inside\n"}
-	for i := range 300 {
+	for i := range 50 {
 		files[fmt.Sprintf("c/f%d", i)] = "inside\n"
 	}
 	dir, outside, _, s, git := walledRepository(t, files)
-	for i := range 300 {
+	for i := range 50 {
 		put(t, filepath.Join(outside, fmt.Sprintf("f%d", i)), "outside secret\n")
 	}
 	other := git("-C", outside, "rev-parse", "HEAD")
@@ -200,20 +200,27 @@ func TestGitDiffForeignObjects(t *testing.T) {
 
 // C7.05: nothing waits for the other end of a FIFO.
 func TestGitDiffSpecialFiles(t *testing.T) {
-	dir, s, _ := repository(t, map[string]string{"a.txt": "one\n", "b.txt": "b\n", "sub/c.txt": "c\n"})
+	dir, s, git := repository(t, map[string]string{"a.txt": "one\n", "b.txt": "b\n", "d.txt": "gone\n", "sub/c.txt": "c\n"})
 	fifo := func(name string) {
 		os.Remove(filepath.Join(dir, name))
 		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o644); err != nil {
 			t.Skip(err)
 		}
 	}
+	git("update-index", "--add", "--cacheinfo", "160000,"+git("rev-parse", "HEAD")+",module")
 	fifo("a.txt")
 	fifo(".gitattributes")
 	fifo("sub/.gitattributes")
 	put(t, filepath.Join(dir, "b.txt"), "changed\n")
 	put(t, filepath.Join(dir, "sub/c.txt"), "changed\n")
+	// git looks into a directory that is a submodule, or that took the place of a file.
+	for _, name := range []string{"module", "d.txt"} {
+		os.Remove(filepath.Join(dir, name))
+		check(t, os.MkdirAll(filepath.Join(dir, name, ".git"), 0o755))
+		fifo(name + "/.git/HEAD")
+	}
 	got := works(t, s, "get_git_diff")
-	if strings.Count(got, "+changed") != 2 || !strings.Contains(got, `[toolpipe] "a.txt" is left out: it is a fifo`) || strings.Contains(got, "-one") {
+	if strings.Count(got, "+changed") != 2 || !strings.Contains(got, `[toolpipe] "a.txt" is left out: it is a fifo`) || strings.Contains(got, "-one") || !strings.Contains(got, "-gone") {
 		t.Errorf("a FIFO in the tree: %s", got)
 	}
 	for _, name := range []string{".git/refs/heads/main", ".git/packed-refs", ".git/index", ".git/HEAD", ".git/objects/aa/" + strings.Repeat("b", 38), ".git/objects/pack/pack-x.idx", ".git/objects/ff"} {
@@ -226,32 +233,14 @@ func TestGitDiffSpecialFiles(t *testing.T) {
 			put(t, filepath.Join(dir, name), string(old))
 		}
 	}
+	check(t, os.Rename(filepath.Join(dir, ".git"), filepath.Join(dir, ".kept")))
+	fifo(".git")
+	fails(t, s, "not a git repository", "get_git_diff")
+	check(t, os.Remove(filepath.Join(dir, ".git")))
+	check(t, os.Rename(filepath.Join(dir, ".kept"), filepath.Join(dir, ".git")))
 	works(t, s, "get_git_diff")
-}
-
-// A large file of .git is not copied: where git cannot get it open, it gets a
-// second name that is certainly this file's.
-func TestGitDiffLends(t *testing.T) {
-	dir, outside, _, _, _ := walledRepository(t, map[string]string{"a": "a"})
-	put(t, filepath.Join(dir, ".git/big"), strings.Repeat("x", smallFile+1))
-	put(t, filepath.Join(outside, "f"), strings.Repeat("y", smallFile+1))
-	tree, err := openTree(rootSpec{Root: dir})
-	check(t, err)
-	for _, lent := range []int{0, maxLent} {
-		b := &borrowed{v: tree.view(Bounds{}), dir: t.TempDir(), room: maxBorrowed, lent: make([]*os.File, lent)}
-		check(t, os.Mkdir(b.gitDir(), 0o700))
-		git, err := tree.root.OpenRoot(".git")
-		check(t, err)
-		check(t, b.lend(t.Context(), git, "big"))
-		if b.room != maxBorrowed {
-			t.Errorf("%d files lent: it was copied", lent)
-		}
-		if lent == maxLent && get(t, filepath.Join(b.gitDir(), "big"))[0] != 'x' {
-			t.Error("another file was lent")
-		}
-		git.Close()
-		b.remove()
-	}
+	fifo(".git/commondir")
+	fails(t, s, "is a fifo", "get_git_diff")
 }
 
 // toolpipe's own files are left out under every name they have.

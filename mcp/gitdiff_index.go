@@ -3,13 +3,7 @@ package mcp
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha1"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"strconv"
@@ -19,25 +13,22 @@ import (
 
 // indexEntry is a file in the index.
 type indexEntry struct {
-	name    string
-	id      []byte
-	mode    uint32
-	stage   int
-	settled bool // git is not to look at the working tree
-	stat    indexStat
+	name, id, mode, stage string
+	settled               bool // git is not to look at the working tree
+	stat                  indexStat
 }
 
-// What an entry's mode may be.
+// The modes of files in an index.
 const (
-	gitFile       = 0o100644
-	gitExecutable = 0o100755
-	gitLink       = 0o120000
+	gitFile       = "100644"
+	gitExecutable = "100755"
+	gitLink       = "120000"
 )
 
 // indexStat is what the index says of a file as it was when it was added.
 type indexStat struct {
 	changed, modified stamp
-	inode, size       uint32
+	size              uint32
 	known             bool
 }
 
@@ -53,33 +44,30 @@ func (s stamp) before(t time.Time) bool {
 	return s.sec < sec || s.sec == sec && s.nsec != 0 && s.nsec < uint32(t.Nanosecond())
 }
 
-// is says whether a file is certainly as it was added. What was added just
-// before the index was written may have changed since without a trace (git
-// calls that racy).
-func (s *indexStat) is(info fs.FileInfo, indexed time.Time) bool {
-	if !s.known || s.size != uint32(info.Size()) || !s.modified.is(info.ModTime()) || !s.modified.before(indexed) {
+// is says whether a file looks as it did when it was added.
+func (s *indexStat) is(info fs.FileInfo) bool {
+	if !s.known || s.size != uint32(info.Size()) || !s.modified.is(info.ModTime()) {
 		return false
 	}
-	inode, changed, ok := identity(info)
-	return !ok || s.inode == uint32(inode) && s.changed.is(changed)
+	changed, ok := changeTime(info)
+	return !ok || s.changed.is(changed)
 }
 
 var errIndex = errors.New("git says what toolpipe does not understand")
 
-// readIndex reads what git ls-files -s -v -z --debug says. What --debug adds
-// may be different some day: files are then compared by content alone.
+// readIndex reads what git ls-files -s -v -z --debug says.
 func readIndex(r io.Reader, each func(*indexEntry) error) error {
 	in := bufio.NewReaderSize(r, readChunk)
 	var last *indexEntry
 	for {
 		piece, err := in.ReadBytes(0)
-		var debug []byte
+		var debug []byte // the lines after an entry's name
 		for bytes.HasPrefix(piece, []byte("  ")) {
 			line, rest, _ := bytes.Cut(piece, []byte("\n"))
 			debug, piece = append(append(debug, line...), '\n'), rest
 		}
 		if last != nil {
-			last.stat = readStat(debug)
+			last.stat = readStat(string(debug))
 			if err := each(last); err != nil {
 				return err
 			}
@@ -87,105 +75,30 @@ func readIndex(r io.Reader, each func(*indexEntry) error) error {
 		if err == io.EOF && len(piece) == 0 {
 			return nil
 		}
-		if err != nil {
+		head, name, _ := strings.Cut(strings.TrimSuffix(string(piece), "\x00"), "\t")
+		words := strings.Split(head, " ") // "H 100644 ID 0"
+		if err != nil || len(words) != 4 || len(words[0]) != 1 || !isID(words[2]) {
 			return errors.Join(errIndex, err)
 		}
-		if last, err = readEntry(string(piece[:len(piece)-1])); err != nil {
-			return err
+		tag := words[0][0]
+		last = &indexEntry{name: name, mode: words[1], id: words[2], stage: words[3], settled: tag >= 'a' && tag <= 'z' || tag == 'S'}
+	}
+}
+
+// readStat reads what --debug adds. That may be different some day: files are
+// then compared by content alone.
+func readStat(debug string) (s indexStat) {
+	words := strings.FieldsFunc(debug, func(r rune) bool { return r < '0' || r > '9' })
+	if !strings.HasPrefix(debug, "  ctime: ") || !strings.Contains(debug, "\n  size: ") || len(words) < 9 {
+		return s
+	}
+	var n [9]uint32
+	for i := range n {
+		u, err := strconv.ParseUint(words[i], 10, 32)
+		if err != nil {
+			return s
 		}
+		n[i] = uint32(u)
 	}
-}
-
-// readEntry reads "H 100644 ID 0\tNAME".
-func readEntry(line string) (*indexEntry, error) {
-	head, name, _ := strings.Cut(line, "\t")
-	words := strings.Split(head, " ")
-	if len(words) != 4 || len(words[0]) != 1 {
-		return nil, errIndex
-	}
-	mode, err := strconv.ParseUint(words[1], 8, 32)
-	id, err2 := hex.DecodeString(words[2])
-	stage, err3 := strconv.ParseUint(words[3], 10, 2)
-	if errors.Join(err, err2, err3) != nil || len(id) != sha1.Size && len(id) != sha256.Size {
-		return nil, errIndex
-	}
-	tag := words[0][0]
-	return &indexEntry{name: name, id: id, mode: uint32(mode), stage: int(stage), settled: tag >= 'a' && tag <= 'z' || tag == 'S'}, nil
-}
-
-func readStat(debug []byte) indexStat {
-	s := indexStat{known: true}
-	number := func(label string, to *uint32) []byte {
-		_, rest, found := bytes.Cut(debug, []byte(label))
-		end := 0
-		for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
-			end++
-		}
-		n, err := strconv.ParseUint(string(rest[:end]), 10, 32)
-		*to = uint32(n)
-		s.known = s.known && found && err == nil
-		return rest[end:]
-	}
-	nanoseconds := func(rest []byte, to *uint32) {
-		old := debug
-		debug = rest
-		number(":", to)
-		debug = old
-	}
-	nanoseconds(number("ctime: ", &s.changed.sec), &s.changed.nsec)
-	nanoseconds(number("mtime: ", &s.modified.sec), &s.modified.nsec)
-	number("ino: ", &s.inode)
-	number("size: ", &s.size)
-	return s
-}
-
-// indexWriter makes an index of version 2 that knows nothing of any file but
-// its content.
-type indexWriter struct {
-	bytes []byte
-	count uint32
-	ids   int // bytes of an id
-}
-
-func (w *indexWriter) add(e *indexEntry) {
-	if w.bytes == nil {
-		w.bytes = append(w.bytes, "DIRC\x00\x00\x00\x02\x00\x00\x00\x00"...)
-	}
-	start := len(w.bytes)
-	w.bytes = append(w.bytes, make([]byte, 40)...)
-	binary.BigEndian.PutUint32(w.bytes[start+24:], e.mode)
-	w.bytes = append(w.bytes, e.id...)
-	flags := uint16(e.stage)<<12 | uint16(min(len(e.name), 0xFFF))
-	if e.settled {
-		flags |= 1 << 15
-	}
-	w.bytes = append(binary.BigEndian.AppendUint16(w.bytes, flags), e.name...)
-	w.bytes = append(w.bytes, make([]byte, 8-(len(w.bytes)-start)%8)...)
-	w.count++
-	w.ids = len(e.id)
-}
-
-// done is the whole index; nil when there is nothing in it.
-func (w *indexWriter) done() []byte {
-	if w.bytes == nil {
-		return nil
-	}
-	binary.BigEndian.PutUint32(w.bytes[8:], w.count)
-	sum := newHash(w.ids)
-	sum.Write(w.bytes)
-	return sum.Sum(w.bytes)
-}
-
-func newHash(size int) hash.Hash {
-	if size == sha256.Size {
-		return sha256.New()
-	}
-	return sha1.New()
-}
-
-// blobHash begins the id of a file's content.
-func blobHash(ids int, size int64) hash.Hash {
-	h := newHash(ids)
-	fmt.Fprintf(h, "blob %d\x00", size)
-	return h
+	return indexStat{changed: stamp{n[0], n[1]}, modified: stamp{n[2], n[3]}, size: n[8], known: true}
 }

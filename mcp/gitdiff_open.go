@@ -11,8 +11,10 @@ import (
 )
 
 // git opens by path, and a path may lead anywhere by the time it is opened. So
-// git is never let near the root: what it needs is opened here, name by name,
-// and handed to it (security.md C7.01 to C7.05).
+// git gets copies of files that are opened here, name by name. Only the objects
+// it reads where they are, after a look that none of them is a link or a special
+// file: who exchanges one for a link at that moment can have git read objects of
+// another repository, if these have the very ids that git looks for.
 
 // wrongKind is a name that is no regular file.
 type wrongKind struct{ mode fs.FileMode }
@@ -24,59 +26,46 @@ var errOwn = errors.New("it belongs to toolpipe")
 // openPlain opens the regular file of that name in dir. It follows no link and
 // waits for nobody.
 func (v *view) openPlain(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
-	err := errChanged
-	for range 16 {
-		before, e := dir.Lstat(name)
-		switch {
-		case e != nil:
-			return nil, nil, e
-		case !before.Mode().IsRegular():
-			return nil, nil, &wrongKind{before.Mode()}
-		case v.own.has(before):
-			return nil, nil, errOwn
-		}
-		f, e := dir.OpenFile(name, openFlags, 0)
-		if e != nil {
-			err = e
-			continue
-		}
-		if now, e := f.Stat(); e == nil && os.SameFile(before, now) {
-			return f, now, nil
-		}
-		f.Close()
-		err = errChanged
+	before, err := dir.Lstat(name)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !before.Mode().IsRegular():
+		return nil, nil, &wrongKind{before.Mode()}
+	case v.own.has(before):
+		return nil, nil, errOwn
 	}
-	return nil, nil, err
+	f, err := dir.OpenFile(name, openFlags, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if now, err := f.Stat(); err == nil && os.SameFile(before, now) {
+		return f, now, nil
+	}
+	f.Close()
+	return nil, nil, errChanged
 }
 
 // openBelow opens the directory of that name in dir, which is at a path from
 // the root. A link is none.
 func (v *view) openBelow(dir *os.Root, name, rel string) (*os.Root, error) {
-	err := errChanged
-	for range 16 {
-		info, e := dir.Lstat(name)
-		switch {
-		case e != nil:
-			return nil, e
-		case !info.IsDir():
-			return nil, &wrongKind{info.Mode()}
-		}
-		var sub *os.Root
-		if sub, err = v.subdirectory(dir, name, rel, info); err == nil {
-			return sub, nil
-		}
+	info, err := dir.Lstat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, &wrongKind{info.Mode()}
 	}
-	return nil, err
+	return v.subdirectory(dir, name, rel, info)
 }
 
-// descent opens one directory below the root after the other and keeps those
-// on the way open, for the next is often near.
+// descent opens directories below the root. Those on the way stay open, as the
+// next directory is often near.
 type descent struct {
 	v     *view
+	git   bool // git directories are opened on purpose, whatever their names
 	names []string
 	dirs  []*os.Root
-	bad   string // where there is no way on, with a slash; "" for nowhere
-	why   error
 }
 
 func (d *descent) close() { d.cut(0) }
@@ -90,14 +79,11 @@ func (d *descent) cut(depth int) {
 
 const maxDescent = 256 // directories open inside each other
 
-// to opens the directory at a path from the root, "" for the root. It stays
-// the descent's.
+// to opens the directory at a path from the root, "" for the root. It is open
+// until the next call, and is closed by the descent.
 func (d *descent) to(path string) (*os.Root, error) {
 	if path == "" {
 		return d.v.root, nil
-	}
-	if d.bad != "" && strings.HasPrefix(path+"/", d.bad) {
-		return nil, d.why
 	}
 	names := strings.Split(path, "/")
 	if len(names) > maxDescent {
@@ -114,9 +100,11 @@ func (d *descent) to(path string) (*os.Root, error) {
 			dir = d.dirs[i-1]
 		}
 		rel := strings.Join(names[:i+1], "/")
+		if d.git && !kernels(d.v.absolute(rel)) {
+			rel = ".git/" + rel
+		}
 		sub, err := d.v.openBelow(dir, names[i], rel)
 		if err != nil {
-			d.bad, d.why = rel+"/", err
 			return nil, err
 		}
 		d.names, d.dirs = append(d.names, names[i]), append(d.dirs, sub)
@@ -141,15 +129,15 @@ func localName(name string) bool {
 	return filepath.IsLocal(filepath.FromSlash(name))
 }
 
-// attentive reads until a context ends.
-type attentive struct {
+// contextReader reads until a context ends.
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (a attentive) Read(p []byte) (int, error) {
-	if a.ctx.Err() != nil {
-		return 0, context.Cause(a.ctx)
+func (r contextReader) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
 	}
-	return a.r.Read(p)
+	return r.r.Read(p)
 }

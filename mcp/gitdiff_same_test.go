@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // plainDiff is git's own answer.
@@ -34,7 +35,7 @@ func TestGitDiffIsGits(t *testing.T) {
 		"dir-to-link/x": "x\n", "file-to-dir": "f\n", "crlf.txt": "a\nb\n", ".gitattributes": "*.txt text eol=crlf\nmarked -diff\n", "marked": "1\n", "valid": "v\n", "skipped": "k\n",
 		"staged": "1\n", "staged-gone": "1\n", "touched": "t\n", "new\nline": "n\n", "func.go": "package a\n\nfunc f() {\n\t1\n\t2\n\t3\n\t4\n\t5\n}\n", "sub/inner": "i\n", "empty": "",
 	}
-	noise := make([]byte, 2*smallFile) // a loose object, later a pack, that is not copied
+	noise := make([]byte, 2<<20) // a large object
 	rand.NewChaCha8([32]byte{}).Read(noise)
 	files["noise"], files["noise-changed"] = string(noise), string(noise[1:])
 	dir, s, git := repository(t, files)
@@ -158,5 +159,18 @@ func TestGitDiffBounds(t *testing.T) {
 	got := works(t, s, "get_git_diff")
 	if !strings.Contains(got, "+two") || !strings.Contains(got, `[toolpipe] "big" is left out: it has 107374182400 bytes`) || strings.Contains(got, "-small") {
 		t.Errorf("%s", got)
+	}
+}
+
+// A change is seen although the file's size and modification time are as before.
+func TestGitDiffTimePutBack(t *testing.T) {
+	dir, s, git := repository(t, map[string]string{"a": "one\n"})
+	name, long := filepath.Join(dir, "a"), time.Unix(1e9, 0)
+	check(t, os.Chtimes(name, long, long))
+	git("add", "a")
+	put(t, name, "two\n")
+	check(t, os.Chtimes(name, long, long))
+	if got := works(t, s, "get_git_diff"); !strings.Contains(got, "+two") {
+		t.Error(got)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// identity is what of a file changes when it is replaced or written, whatever
-// is done to its modification time.
-func identity(info fs.FileInfo) (inode uint64, changed time.Time, ok bool) {
+// changeTime is when a file was last changed in any way: it differs after the file
+// was replaced or written, whatever was done to its modification time.
+func changeTime(info fs.FileInfo) (changed time.Time, ok bool) {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(s.Ino), time.Unix(int64(s.Ctim.Sec), int64(s.Ctim.Nsec)), true
+		return time.Unix(int64(s.Ctim.Sec), int64(s.Ctim.Nsec)), true
 	}
-	return 0, time.Time{}, false
+	return time.Time{}, false
 }

@@ -1,58 +1,59 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"compress/zlib"
 	"context"
+	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
+	"strings"
 )
 
 const (
 	maxCompared = 32 << 20  // bytes of a file; one that is larger is left out, or for git is binary
 	maxCopied   = 128 << 20 // bytes of the working tree that are copied
-	maxHashed   = 1 << 30   // bytes that are read to see whether a file changed
 	maxIndexed  = 2_000_000 // files in an index
 	maxLeft     = 20        // files left out that are named
 )
 
+// maxChanged is how many files are made: more than an answer shows.
+var maxChanged = 4000
+
 // snapshot is the part of the working tree that may differ from the index: a
 // copy, and an index that says of the rest that it does not.
 type snapshot struct {
-	b       *borrowed
+	g       *privateGit
 	at      descent
 	to      *os.Root // the copy
 	path    string   // what is to be shown; "." for all
-	index   indexWriter
+	count   int      // entries of the index
+	settled *bufio.Writer
+	open    *bufio.Writer
 	room    int64           // bytes that may still be copied
-	reading int64           // bytes that may still be read to compare
-	copied  []string        // names
+	files   int             // that were made
+	end     string          // from this name on no file was compared; "" for none
+	copied  string          // the last of them
 	hidden  map[string]bool // names that are not shown
-	left    []string        // of those, what the caller is told
-	passed  bool            // one that is not shown may differ
-	least   int             // bytes that the diff has, if what was copied differs
-	end     string          // from this name on nothing was prepared; "" for nowhere
+	left    []string        // what the caller is told of those
+	passed  bool            // a file that is not shown may differ
 }
 
-// leastShown is how long the diff of a file is at least: a mode that changes
-// takes the fewest lines.
-func leastShown(name string) int {
-	return len("diff --git a/ b/\nold mode 100644\nnew mode 100755\n") + 2*len(name)
-}
-
-func (b *borrowed) snapshot(path string) (*snapshot, error) {
-	to, err := os.OpenRoot(b.tree())
+func (g *privateGit) snapshot(path string) (*snapshot, error) {
+	to, err := os.OpenRoot(g.tree())
 	if err != nil {
 		return nil, reason(err)
 	}
-	return &snapshot{b: b, at: descent{v: b.v}, to: to, path: path, room: maxCopied, reading: maxHashed, hidden: map[string]bool{}}, nil
+	return &snapshot{g: g, at: descent{v: g.v}, to: to, path: path, room: maxCopied, hidden: map[string]bool{}}, nil
 }
 
 func (s *snapshot) close() {
@@ -60,17 +61,32 @@ func (s *snapshot) close() {
 	s.to.Close()
 }
 
-// compare looks at each file in the index, and makes git's own index.
+// compare looks at each file in the index, and has git make an index in which
+// only those that may differ are compared with the working tree: core.ignoreStat
+// marks the others as assumed to be unchanged.
 func (s *snapshot) compare(ctx context.Context) error {
-	err := s.b.run(ctx, func(r io.Reader) error {
+	var lists [2]*os.File
+	for i, name := range [...]string{"settled", "open"} {
+		f, err := os.Create(filepath.Join(s.g.dir, name))
+		if err != nil {
+			return reason(err)
+		}
+		defer f.Close()
+		lists[i] = f
+	}
+	s.settled, s.open = bufio.NewWriterSize(lists[0], readChunk), bufio.NewWriterSize(lists[1], readChunk)
+	err := s.g.run(ctx, os.DevNull, func(r io.Reader) error {
 		return readIndex(r, func(e *indexEntry) error { return s.entry(ctx, e) })
 	}, "ls-files", "-s", "-v", "-z", "--debug")
-	if err != nil {
-		return err
+	if err = errors.Join(err, s.settled.Flush(), s.open.Flush()); err != nil {
+		return reason(err)
 	}
-	s.b.index = filepath.Join(s.b.dir, "index")
-	if index := s.index.done(); index != nil {
-		return reason(os.WriteFile(s.b.index, index, 0o600))
+	s.g.index = filepath.Join(s.g.dir, "index")
+	for i, ignore := range [...]string{"core.ignoreStat=true", "core.ignoreStat=false"} {
+		nothing := func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err }
+		if err := s.g.run(ctx, lists[i].Name(), nothing, "-c", ignore, "update-index", "-z", "--index-info"); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -86,62 +102,28 @@ func (s *snapshot) entry(ctx context.Context, e *indexEntry) error {
 	if !below(e.name, s.path) && path.Base(e.name) != ".gitattributes" {
 		return nil // git takes very long to find out that it is not asked for
 	}
-	if s.index.count == maxIndexed {
+	if s.count++; s.count > maxIndexed {
 		return fmt.Errorf("more than %d files are in the index", maxIndexed)
 	}
-	if !e.settled && below(e.name, s.path) && s.b.v.protects(e.name) {
-		s.passed = s.passed || s.touched(e)
-	}
-	if !e.settled && !s.settles(e) {
-		if err := s.examine(ctx, e); err != nil {
-			return err
-		}
-	}
-	if !e.settled || path.Base(e.name) == ".gitattributes" { // git may read either from the index
-		if err := s.b.content(ctx, e.id); err != nil {
-			return err
-		}
-	}
-	s.index.add(e)
-	return nil
-}
-
-// examine looks at a file, unless those before it are all that is shown.
-func (s *snapshot) examine(ctx context.Context, e *indexEntry) error {
-	if s.least > maxText {
+	switch {
+	case e.settled:
+	case s.end != "", e.mode != gitFile && e.mode != gitExecutable && e.mode != gitLink, !below(e.name, s.path), s.hidden[e.name]:
 		e.settled = true
-		if s.end == "" {
-			s.end = e.name
+	default:
+		why, err := s.look(ctx, e)
+		if err != nil {
+			return err
 		}
-		return nil
+		if why != "" {
+			s.leave(e, why)
+		}
 	}
-	id := e.id
-	why, err := s.look(ctx, e)
-	if why != "" {
-		s.leave(e, why)
+	list := s.open
+	if e.settled {
+		list = s.settled
 	}
-	if !e.settled || !bytes.Equal(id, e.id) {
-		s.least += leastShown(e.name)
-	}
+	_, err := fmt.Fprintf(list, "%s %s %s\t%s\x00", e.mode, e.id, e.stage, e.name)
 	return err
-}
-
-// settles says whether there is no need to look at the file.
-func (s *snapshot) settles(e *indexEntry) bool {
-	e.settled = e.mode != gitFile && e.mode != gitExecutable && e.mode != gitLink || !below(e.name, s.path) || s.b.v.protects(e.name) || s.hidden[e.name]
-	return e.settled
-}
-
-// touched says whether a file that may not be read looks other than when it
-// was added.
-func (s *snapshot) touched(e *indexEntry) bool {
-	at, name := parentOf(e.name)
-	dir, err := s.at.to(at)
-	if err != nil {
-		return true
-	}
-	info, err := dir.Lstat(name)
-	return err != nil || !e.stat.known || e.stat.size != uint32(info.Size()) || !e.stat.modified.is(info.ModTime())
 }
 
 // below says whether a name is that of a path or of something in it.
@@ -167,11 +149,14 @@ func (s *snapshot) look(ctx context.Context, e *indexEntry) (why string, err err
 		info, err = dir.Lstat(name)
 	}
 	switch {
+	case s.g.v.protects(e.name):
+		e.settled, s.passed = true, s.passed || err != nil || !e.stat.is(info)
+		return "", nil
 	case err != nil && nowhere(err):
 		return "", nil // deleted
 	case err != nil:
 		return reason(err).Error(), nil
-	case s.b.v.own.has(info):
+	case s.g.v.own.has(info):
 		s.hidden[e.name], e.settled, s.passed = true, true, true
 		return "", nil
 	case info.IsDir():
@@ -180,68 +165,79 @@ func (s *snapshot) look(ctx context.Context, e *indexEntry) (why string, err err
 		return s.link(dir, name, e)
 	case !info.Mode().IsRegular():
 		return (&wrongKind{info.Mode()}).Error(), nil
-	case e.stage == 0 && sameMode(e, info) && e.stat.is(info, s.b.indexed):
+	case sameMode(e, info) && e.stat.is(info) && e.stat.modified.before(s.g.indexed):
+		// What was added just before the index was written may have changed since
+		// without a trace (git calls that racy).
 		e.settled = true
 		return "", nil
 	}
-	f, info, err := s.b.v.openPlain(dir, name)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", nil
-		}
-		return reason(err).Error(), nil
+	f, info, err := s.g.v.openPlain(dir, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
 	}
-	defer f.Close()
-	return s.file(ctx, f, info, e)
+	if err == nil {
+		defer f.Close()
+		why, err = s.file(ctx, f, info, e)
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if err != nil {
+		why = reason(err).Error()
+	}
+	return why, nil
 }
 
+// sameMode says whether a file has the mode of an entry that is in no conflict.
 func sameMode(e *indexEntry, info fs.FileInfo) bool {
-	return e.mode == gitFile && info.Mode()&0o100 == 0 || e.mode == gitExecutable && info.Mode()&0o100 != 0
+	return e.stage == "0" && (e.mode == gitFile && info.Mode()&0o100 == 0 || e.mode == gitExecutable && info.Mode()&0o100 != 0)
 }
 
 // file copies a file unless it has the entry's content.
 func (s *snapshot) file(ctx context.Context, f *os.File, info fs.FileInfo, e *indexEntry) (why string, err error) {
 	size := info.Size()
-	if slices.Contains(s.copied[max(0, len(s.copied)-1):], e.name) {
+	if s.copied == e.name {
 		return "", nil // the other side of a conflict
 	}
-	if e.stage == 0 && sameMode(e, info) && size <= s.reading && (!e.stat.known || e.stat.size == uint32(size)) {
-		s.reading -= size
+	if sameMode(e, info) && (!e.stat.known || e.stat.size == uint32(size)) {
 		sum := blobHash(len(e.id), size)
-		if _, err := io.Copy(sum, attentive{ctx, io.LimitReader(f, size)}); err != nil {
-			return s.unread(ctx, err)
+		if _, err := io.Copy(sum, contextReader{ctx, io.LimitReader(f, size)}); err != nil {
+			return "", err
 		}
-		if bytes.Equal(sum.Sum(nil), e.id) {
+		if hex.EncodeToString(sum.Sum(nil)) == e.id {
 			e.settled = true
 			return "", nil
 		}
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return s.unread(ctx, err)
+			return "", err
 		}
 	}
 	switch {
 	case size > maxCompared:
 		return fmt.Sprintf("it has %d bytes, at most %d are compared", size, maxCompared), nil
-	case max(size, blockSize) > s.room:
+	case size > s.room:
 		return "too much has changed; a path shows less of it", nil
+	case s.full(e):
+		return "", nil
 	}
-	s.room -= max(size, blockSize)
 	if err := s.write(ctx, e.name, f, info); err != nil {
-		return s.unread(ctx, err)
+		return "", err
 	}
-	s.copied = append(s.copied, e.name)
+	s.copied = e.name
 	return "", nil
 }
 
-func (s *snapshot) unread(ctx context.Context, err error) (string, error) {
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+// full says whether no more files are made, and otherwise counts one.
+func (s *snapshot) full(e *indexEntry) bool {
+	if s.files++; s.files > maxChanged {
+		s.end, e.settled = e.name, true
 	}
-	return reason(err).Error(), nil
+	return e.settled
 }
 
 // write makes the copy of a file.
 func (s *snapshot) write(ctx context.Context, name string, f *os.File, info fs.FileInfo) error {
+	s.room -= info.Size()
 	if at, _ := parentOf(name); at != "" {
 		if err := s.to.MkdirAll(filepath.FromSlash(at), 0o700); err != nil {
 			return err
@@ -251,11 +247,7 @@ func (s *snapshot) write(ctx context.Context, name string, f *os.File, info fs.F
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(w, attentive{ctx, io.LimitReader(f, info.Size())})
-	if e := w.Close(); err == nil {
-		err = e
-	}
-	return err
+	return copyAll(ctx, w, f, info.Size())
 }
 
 // link makes the entry that of a link, without there being one: git would
@@ -265,35 +257,33 @@ func (s *snapshot) link(dir *os.Root, name string, e *indexEntry) (why string, e
 	switch {
 	case err != nil:
 		return reason(err).Error(), nil
-	case e.stage != 0:
+	case e.stage != "0":
 		return "it is a link, in a conflict", nil
+	case s.full(e):
+		return "", nil
 	}
 	content := []byte(filepath.ToSlash(target))
 	sum := blobHash(len(e.id), int64(len(content)))
 	sum.Write(content)
-	e.mode, e.id, e.settled = gitLink, sum.Sum(nil), true
-	return "", s.b.writeBlob(e.id, content)
-}
-
-// writeBlob adds an object to ours.
-func (b *borrowed) writeBlob(id, content []byte) error {
-	name := hex.EncodeToString(id)
-	dir := filepath.Join(b.gitDir(), "objects", name[:2])
-	file := filepath.Join(dir, name[2:])
-	if _, err := os.Lstat(file); err == nil {
-		return nil
-	}
+	e.mode, e.id, e.settled = gitLink, hex.EncodeToString(sum.Sum(nil)), true
 	var packed bytes.Buffer
 	z := zlib.NewWriter(&packed)
 	fmt.Fprintf(z, "blob %d\x00%s", len(content), content)
 	z.Close()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return reason(err)
-	}
-	return reason(os.WriteFile(file, packed.Bytes(), 0o600))
+	return "", s.g.write("objects/"+e.id[:2]+"/"+e.id[2:], packed.Bytes())
 }
 
-// attributes copies the .gitattributes that rule over names.
+// blobHash begins the id, of so many digits, of a file's content.
+func blobHash(digits int, size int64) (h hash.Hash) {
+	if h = sha1.New(); digits == 2*sha256.Size {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", size)
+	return h
+}
+
+// attributes copies the .gitattributes that rule over names. Those that cannot
+// be read git has from the index.
 func (s *snapshot) attributes(ctx context.Context, names []string) error {
 	seen := map[string]bool{}
 	for _, name := range names {
@@ -302,31 +292,41 @@ func (s *snapshot) attributes(ctx context.Context, names []string) error {
 				break
 			}
 			seen[name] = true
-			if err := s.attribute(ctx, name); err != nil {
-				return err
+			dir, err := s.at.to(name)
+			if err != nil {
+				continue
+			}
+			f, info, err := s.g.v.openPlain(dir, ".gitattributes")
+			if err != nil {
+				continue
+			}
+			if info.Size() <= s.room {
+				err = s.write(ctx, path.Join(name, ".gitattributes"), f, info)
+			}
+			f.Close()
+			if err != nil && !errors.Is(err, fs.ErrExist) {
+				return reason(err)
 			}
 		}
 	}
 	return nil
 }
 
-func (s *snapshot) attribute(ctx context.Context, at string) error {
-	dir, err := s.at.to(at)
-	if err != nil {
-		return nil // git has those in the index
+// mayShow says whether the file of that name may be read.
+func (s *snapshot) mayShow(name string) bool {
+	if !localName(name) || s.hidden[name] || s.g.v.protects(name) {
+		return false
 	}
-	f, info, err := s.b.v.openPlain(dir, ".gitattributes")
-	if err != nil {
-		return nil
+	info, err := s.g.v.root.Lstat(filepath.FromSlash(name))
+	return err != nil || !s.g.v.own.has(info)
+}
+
+// protects says whether a path from the root is one that is not read.
+func (v *view) protects(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if secret(part) != "" {
+			return true
+		}
 	}
-	defer f.Close()
-	if max(info.Size(), blockSize) > s.room {
-		return nil
-	}
-	s.room -= max(info.Size(), blockSize)
-	if err := s.write(ctx, path.Join(at, ".gitattributes"), f, info); err != nil && !errors.Is(err, fs.ErrExist) {
-		_, err = s.unread(ctx, err)
-		return err
-	}
-	return nil
+	return v.conceals(".", name)
 }

@@ -163,6 +163,9 @@ func (sh *shell) start(cmd *exec.Cmd) (*Process, error) {
 	return sh.spec.Processes.Start(cmd)
 }
 
+// descriptor is the name that an open file has for the process itself.
+func descriptor(fd uintptr) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
+
 func (sh *shell) timeout(args arguments) (time.Duration, error) {
 	if !args.has("timeout_s") {
 		return sh.spec.Timeout, nil

@@ -1,0 +1,71 @@
+//go:build unix
+
+package mcp
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The git directory may be elsewhere in the root, and so may be what it shares
+// with other worktrees.
+func TestGitDiffWorktree(t *testing.T) {
+	dir, s, git := repository(t, map[string]string{"a.txt": "one\n", "crlf.txt": "c\n"})
+	in := func(name string) string { return filepath.Join(dir, name) }
+	same := func(how string, args ...any) {
+		t.Helper()
+		plain := []string{"HEAD"}
+		for i := 1; i < len(args); i += 2 {
+			plain = []string{args[i].(string)}
+		}
+		if got, want := works(t, s, "get_git_diff", args...), plainDiff(t, dir, plain...); got != want || !strings.Contains(got, "+two") {
+			t.Errorf("%s, %v: %s\nwant: %s", how, args, got, want)
+		}
+	}
+	git("commit", "-q", "--allow-empty", "-m", "second")
+	git("branch", "side")
+	check(t, os.Rename(in(".git"), in(".bare")))
+	for _, path := range []string{".bare", "./.bare", in(".bare")} {
+		put(t, in(".git"), "gitdir: "+path+"\n")
+		put(t, in("a.txt"), "two\n")
+		same(path)
+		same(path, "base_rev", "side~1")
+	}
+
+	work := in(".bare/worktrees/w")
+	check(t, os.MkdirAll(filepath.Join(work, "refs/bisect"), 0o755))
+	put(t, filepath.Join(work, "index"), get(t, in(".bare/index")))
+	put(t, filepath.Join(work, "HEAD"), "ref: refs/heads/side\n")
+	put(t, filepath.Join(work, "gitdir"), in(".git")+"\n")
+	put(t, in(".git"), "gitdir: "+work+"\n")
+	put(t, filepath.Join(work, "commondir"), "../..\n")
+	put(t, filepath.Join(work, "refs/bisect/bad"), git("rev-parse", "HEAD~1")+"\n")
+	put(t, in(".bare/info/attributes"), "crlf.txt text eol=crlf\n")
+	put(t, in("crlf.txt"), "c\r\n")
+	put(t, in("staged.txt"), "two\n")
+	git("add", "staged.txt")
+	git("commit", "-q", "-m", "on side")
+	for _, rev := range []string{"HEAD~1", "side~1", "main", "refs/bisect/bad"} {
+		same("worktree", "base_rev", rev)
+	}
+	if answer, failed := bound(t, s, Bounds{Denied: []string{in(".bare")}}, "get_git_diff", `{}`); !failed || strings.Contains(answer, "+two") {
+		t.Errorf("a denied git directory: %s", answer)
+	}
+
+	outside := filepath.Join(t.TempDir(), "bare")
+	check(t, os.CopyFS(outside, os.DirFS(in(".bare"))))
+	put(t, filepath.Join(work, "commondir"), outside+"\n")
+	fails(t, s, "elsewhere (commondir)", "get_git_diff")
+	check(t, os.Remove(filepath.Join(work, "commondir")))
+	check(t, os.Symlink(filepath.Join(outside, "worktrees/w/commondir"), filepath.Join(work, "commondir")))
+	fails(t, s, "elsewhere (commondir is a link)", "get_git_diff")
+	check(t, os.Symlink(outside, in("link")))
+	for _, path := range []string{outside, "../x", ".", "", "/", "link", "link/worktrees/w", "a.txt", "gone"} {
+		put(t, in(".git"), "gitdir: "+path+"\n")
+		if got, failed := do(t, s, "get_git_diff"); !failed || strings.Contains(got, "+two") {
+			t.Errorf("gitdir %q: %s", path, got)
+		}
+	}
+}
