@@ -37,9 +37,7 @@ func receive(b testing.TB, api string, body []byte) int {
 		b.Fatal(err)
 	}
 	n := 0
-	r := &Request{}
-	sink := &Sink{Text: func(p []byte) error { n += len(p); return nil }}
-	x := &exchange{client: &Client{dialect: d}, request: r, sink: sink, draft: newDraft(r, sink), idle: newIdleTimer(hangGuard, func() {})}
+	x := newExchange(d, &Request{}, &Sink{Text: func(p []byte) error { n += len(p); return nil }})
 	if err := x.read(&response{status: 200, header: http.Header{}, body: io.NopCloser(bytes.NewReader(body))}); err != nil {
 		b.Fatal(err)
 	}

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// slowChat is model-wire section 2 read slowly: generic values, no
-// shortcuts, one rule after another. It takes the data of the events in
-// order and prints what the reply is.
+// slowChat reads chunks slowly: generic values, no shortcuts, one rule after
+// another. It takes the data of the events in order and prints the reply.
 func slowChat(chunks []string) string {
 	r := &slowReply{}
 	for _, chunk := range chunks {

@@ -92,6 +92,7 @@ type Client struct {
 	messages segments      // the conversation as encoded so far
 	encoded  int           // number of messages in it
 	drained  chan struct{} // closed when the rest of the last body was read
+	sleep    func(context.Context, time.Duration) error
 }
 
 // New checks cfg and makes a client without sending a packet. Its errors are
@@ -106,7 +107,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	cfg.Secrets.Add(string(cfg.Key))
 	cfg.Secrets.AddURL(cfg.BaseURL)
-	c := &Client{cfg: cfg, options: options{noToolRole: cfg.NoToolRole}}
+	c := &Client{cfg: cfg, options: options{noToolRole: cfg.NoToolRole}, sleep: sleep}
 	var err error
 	if c.dialect, err = findDialect(cfg.API); err != nil {
 		return nil, err
@@ -178,7 +179,7 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 		if e, ok := errors.AsType[*Error](err); ok && sink.Retry != nil {
 			sink.Retry(Retry{Attempt: retries, Of: maxRetries, After: wait, Status: e.Status, Message: e.Message})
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := c.sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 	}

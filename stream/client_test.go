@@ -3,27 +3,10 @@ package stream
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
 )
-
-func newClient(t testing.TB, cfg Config) *Client {
-	t.Helper()
-	c, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-func ask(text string) *Request {
-	return &Request{Model: "m", Messages: []Message{{Role: User, Parts: []Part{{Text: text}}}}}
-}
 
 const shortReply = `data: {"model":"m1","choices":[{"index":0,"delta":{"content":"Hel"}}]}
 
@@ -34,19 +17,7 @@ data: [DONE]
 `
 
 func TestReply(t *testing.T) {
-	var bodies []string
-	conns := map[string]bool{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, _ := io.ReadAll(r.Body)
-		bodies = append(bodies, string(b))
-		conns[r.RemoteAddr] = true
-		if r.URL.Path != "/v1/chat/completions" || r.Header.Get("Authorization") != "Bearer secret" {
-			t.Errorf("%s with %q", r.URL, r.Header)
-		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, shortReply)
-	}))
-	defer server.Close()
+	server := newModelServer(t, stream(shortReply))
 	file := filepath.Join(t.TempDir(), "rec")
 	c := newClient(t, Config{BaseURL: server.URL + "/v1/", Key: "secret", Record: file})
 	c.Warm(t.Context())
@@ -65,12 +36,17 @@ func TestReply(t *testing.T) {
 	if text != "HelloHelloHello" {
 		t.Errorf("text %q", text)
 	}
-	if len(conns) != 1 {
-		t.Errorf("connections: %v", conns)
+	if n := server.accepted.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	for i := range server.requests() {
+		if server.paths[i] != "/v1/chat/completions" || server.headers[i].Get("Authorization") != "Bearer secret" {
+			t.Errorf("%s with %q", server.paths[i], server.headers[i])
+		}
 	}
 	want := `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"Hello"},{"role":"user","content":"more"}]}`
-	if bodies[1] != want {
-		t.Errorf("second request\n%s\nwant\n%s", bodies[1], want)
+	if server.bodies[1] != want {
+		t.Errorf("second request\n%s\nwant\n%s", server.bodies[1], want)
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
@@ -84,7 +60,5 @@ func TestReply(t *testing.T) {
 	_, err = replay.Reply(context.Background(), ask("ho"), nil)
 	if e, ok := err.(*Error); !ok || e.Kind != Mismatch || !strings.Contains(e.Message, "messages") {
 		t.Errorf("mismatch: %v", err)
-	} else {
-		t.Log(e.Message, "\n", e.Hint)
 	}
 }

@@ -30,7 +30,7 @@ func TestResultImagesAreLeftOut(t *testing.T) {
 			t.Run(fmt.Sprint(api, " ", code), func(t *testing.T) {
 				var s *modelServer
 				s = newModelServer(t, func(w http.ResponseWriter, req *http.Request) {
-					body := s.bodies[len(s.bodies)-1]
+					body := s.last()
 					if strings.Contains(body, "QUJD") {
 						w.Header().Set("Retry-After-Ms", "1")
 						w.WriteHeader(code)

@@ -80,18 +80,24 @@ func TestNoKeyHint(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
-	t.Parallel()
 	s := newModelServer(t, stream(hello))
 	s.Close()
 	var retries []Retry
 	c := newClient(t, Config{BaseURL: s.URL})
+	waited := waits(c)
 	_, err := c.Reply(t.Context(), ask("hi"), &Sink{Retry: func(r Retry) { retries = append(retries, r) }})
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.Kind != Unreachable || !strings.Contains(e.Message, s.URL) || !strings.Contains(e.Hint, "running") {
 		t.Errorf("error %v", err)
 	}
-	if len(retries) != 3 || retries[2].Attempt != 3 || retries[2].Of != 3 || retries[0].After < 100*time.Millisecond {
-		t.Errorf("retries %+v", retries)
+	if len(retries) != 3 || len(*waited) != 3 {
+		t.Fatalf("retries %+v, waits %v", retries, *waited)
+	}
+	for i, r := range retries {
+		least := 500 * time.Millisecond << i
+		if r.Attempt != i+1 || r.Of != 3 || r.After != (*waited)[i] || r.After < least || r.After > least*5/4 {
+			t.Errorf("retry %+v after %v", r, (*waited)[i])
+		}
 	}
 }
 
@@ -164,7 +170,8 @@ func TestKeyOnlyAtOrigin(t *testing.T) {
 	c := newClient(t, Config{BaseURL: "https://good.example/v1", Key: "sekrit"})
 	for _, origin := range []string{"https://good.example:444", "https://evil.example", "http://good.example", "https://good.example.", "https://good.example@evil.example"} {
 		c.endpoint.origin = origin
-		x := &exchange{client: c, request: ask("hi"), sent: &body{}, idle: newIdleTimer(time.Hour, func() {})}
+		x := newExchange(&chatDialect, ask("hi"), nil)
+		x.client, x.sent = c, &body{}
 		if h := x.httpRequest(t.Context()).Header.Get("Authorization"); h != "" {
 			t.Errorf("%s got the key", origin)
 		}

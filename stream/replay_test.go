@@ -75,7 +75,7 @@ func TestRecordAndReplay(t *testing.T) {
 }
 
 func TestReplay(t *testing.T) {
-	s := newModelServer(t, status(503, "busy", "Retry-After", "1"), stream(hello), stream(strings.ReplaceAll(hello, "hello", "again")))
+	s := newModelServer(t, status(503, "busy", "Retry-After-Ms", "1"), stream(hello), stream(strings.ReplaceAll(hello, "hello", "again")))
 	file := filepath.Join(t.TempDir(), "rec")
 	converse := func(c *Client, model, second string) (texts []string, err error) {
 		r := ask("hi")
@@ -143,7 +143,7 @@ func FuzzRecording(f *testing.F) {
 		}
 		rec.request(&body{parts: [][]byte{sent}})
 		s := rec.response(&response{status: 200, header: http.Header{}})
-		io.CopyBuffer(struct{ io.Writer }{s}, &stepReader{got, int(step)}, make([]byte, 7))
+		io.CopyBuffer(struct{ io.Writer }{s}, &scriptedReader{rest: got, sizes: []int{int(step)}}, make([]byte, 7))
 		s.end(nil)
 		if err := rec.close(); err != nil {
 			t.Fatal(err)

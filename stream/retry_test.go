@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,17 +72,25 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// Retry-After is waited for, and the event says so.
+// The wait that the endpoint asks for is waited, and the event says so.
 func TestRetryAfter(t *testing.T) {
-	s := newModelServer(t, status(429, "slow down", "Retry-After", "1"), stream(hello))
-	c := newClient(t, Config{BaseURL: s.URL})
-	began := time.Now()
-	var told []Retry
-	if _, err := c.Reply(t.Context(), ask("hi"), &Sink{Retry: func(r Retry) { told = append(told, r) }}); err != nil {
-		t.Fatal(err)
-	}
-	if time.Since(began) < time.Second || len(told) != 1 || told[0].After != time.Second || told[0].Status != 429 || told[0].Attempt != 1 {
-		t.Errorf("after %v: %+v", time.Since(began), told)
+	for asked, want := range map[[2]string]time.Duration{{"Retry-After", "1"}: time.Second, {"Retry-After-Ms", "40"}: 40 * time.Millisecond} {
+		s := newModelServer(t, status(429, "slow down", asked[0], asked[1]), stream(hello))
+		c := newClient(t, Config{BaseURL: s.URL})
+		began, waited := time.Now(), &[]time.Duration{want}
+		if want == time.Second { // the other one is really waited
+			waited = waits(c)
+		}
+		var told []Retry
+		if _, err := c.Reply(t.Context(), ask("hi"), &Sink{Retry: func(r Retry) { told = append(told, r) }}); err != nil {
+			t.Fatal(err)
+		}
+		if len(told) != 1 || told[0].After != want || told[0].Status != 429 || told[0].Attempt != 1 || !slices.Equal(*waited, []time.Duration{want}) {
+			t.Errorf("%v: %+v, waited %v", asked, told, *waited)
+		}
+		if want < time.Second && time.Since(began) < want {
+			t.Errorf("%v: after %v", asked, time.Since(began))
+		}
 	}
 }
 
@@ -158,15 +167,15 @@ func TestRepairs(t *testing.T) {
 				reply = `data: {"type":"response.completed","response":{"status":"completed","output":[]}}` + "\n\n"
 			}
 			refusals := 0
-			s := newModelServer(t)
-			s.handlers = []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
-				if strings.Contains(s.bodies[len(s.bodies)-1], test.refused) {
+			var s *modelServer
+			s = newModelServer(t, func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(s.last(), test.refused) {
 					refusals++
 					status(422, test.told)(w, r)
 					return
 				}
 				stream(reply)(w, r)
-			}}
+			})
 			c := newClient(t, Config{BaseURL: s.URL, API: test.api})
 			r := conversation()
 			for range 2 {
@@ -174,7 +183,7 @@ func TestRepairs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if last := s.bodies[len(s.bodies)-1]; refusals != 1 || !strings.Contains(last, test.accepted) {
+			if last := s.last(); refusals != 1 || !strings.Contains(last, test.accepted) {
 				t.Errorf("%d refusals, then %s", refusals, last)
 			}
 		})

@@ -224,24 +224,9 @@ func FuzzEvents(f *testing.F) {
 			return
 		}
 		want := slowEvents(body)
-		got, err := events(&stepReader{body, int(step)}, 1<<20)
+		got, err := events(&scriptedReader{rest: body, sizes: []int{int(step)}}, 1<<20)
 		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("in reads of %d: got %q, %v\nwant %q", step, got, err, want)
 		}
 	})
-}
-
-// stepReader returns at most step bytes a read.
-type stepReader struct {
-	rest []byte
-	step int
-}
-
-func (r *stepReader) Read(p []byte) (int, error) {
-	if len(r.rest) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p[:min(len(p), max(r.step, 1))], r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
 }

@@ -15,8 +15,8 @@ type chatRequest struct {
 	messages []map[string]any
 }
 
-// strict is an endpoint that refuses what some provider is known to refuse
-// (model-wire section 4), and asks for two calls before it answers.
+// strict is an endpoint that refuses what some provider is known to refuse, and
+// asks for two calls before it answers.
 type strict struct {
 	name      string
 	first     string // members of the first delta, beside the calls
@@ -87,8 +87,8 @@ var providers = []strict{
 func TestStrictProviders(t *testing.T) {
 	for _, p := range providers {
 		t.Run(p.name, func(t *testing.T) {
-			s := newModelServer(t)
-			s.handlers = []http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, s.bodies[len(s.bodies)-1]) }}
+			var s *modelServer
+			s = newModelServer(t, func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, s.last()) })
 			c := newClient(t, Config{BaseURL: s.URL, Key: "key-of-ours"})
 			r := withTools()
 			r.MaxTokens = p.maxTokens

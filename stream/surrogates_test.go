@@ -31,9 +31,9 @@ func callOf(api string, pieces ...string) []byte {
 	return []byte(body + "data: " + last + "\n\n")
 }
 
-// Arguments with a lone surrogate are refused by whoever reads them (DESIGN
-// part 5), so the decoder must not make a harmless character of it: what it
-// hands on is not UTF-8. A pair that came in two pieces is a character.
+// Arguments with a lone surrogate are refused by their reader, so the decoder
+// must not make a harmless character of it: what it hands on is not UTF-8. A
+// pair that came in two pieces is a character.
 func TestSurrogatesInArguments(t *testing.T) {
 	for _, c := range []struct {
 		name, want string // "" for what is not UTF-8
@@ -111,7 +111,7 @@ func textIn(api string, reasoning bool, pieces ...string) []byte {
 }
 
 // Text is UTF-8 whatever came: a pair in two deltas is joined, what has no
-// other half is U+FFFD. JavaScript servers cut text between the halves.
+// other one of its pair is U+FFFD. JavaScript servers cut text inside pairs.
 func TestSurrogatesInText(t *testing.T) {
 	for _, c := range []struct {
 		want   string

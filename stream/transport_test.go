@@ -8,21 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"toolpipe/stream/jsontext"
 )
-
-func delta(text string) string {
-	return `data: {"choices":[{"index":0,"delta":{"content":` + string(jsontext.AppendQuoted(nil, text)) + `}}]}` + "\n\n"
-}
 
 // A warmed connection is the one that the first request uses, and the only
 // one of a run.
@@ -154,11 +147,16 @@ func TestIdleTimeout(t *testing.T) {
 
 // A slow reader of the text is not a slow endpoint.
 func TestSlowSinkIsNotIdle(t *testing.T) {
-	s := newModelServer(t, stream(delta("a")+delta("b")+hello))
-	c := newClient(t, Config{BaseURL: s.URL, IdleTimeout: 200 * time.Millisecond})
-	if _, err := c.Reply(t.Context(), ask("hi"), &Sink{Text: func([]byte) error { time.Sleep(300 * time.Millisecond); return nil }}); err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := &Request{}
+		x := newExchange(&chatDialect, r, &Sink{Text: func([]byte) error { time.Sleep(3 * time.Second); return nil }})
+		x.idle = newIdleTimer(2*time.Second, func() { t.Error("the endpoint counts as silent") })
+		body := &scriptedReader{rest: []byte(delta("a") + delta("b") + hello), sizes: []int{1}}
+		if err := x.read(&response{status: 200, header: http.Header{}, body: io.NopCloser(body)}); err != nil {
+			t.Error(err)
+		}
+		x.idle.pause()
+	})
 }
 
 // Cancelling closes the stream at once and returns the cause.
@@ -258,7 +256,7 @@ func TestCaps(t *testing.T) {
 	}
 	forever := func(piece string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			block := []byte(strings.Repeat(piece, 1<<20/len(piece)))
+			block := []byte(strings.Repeat(piece, 1<<20/len(piece)+1))
 			for {
 				if _, err := w.Write(block); err != nil {
 					return
@@ -266,9 +264,8 @@ func TestCaps(t *testing.T) {
 			}
 		}
 	}
-	bomb := func(w http.ResponseWriter, r *http.Request) {
-		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
-		forever(": comment\n\n")(struct{ http.ResponseWriter }{writerTo{w, z}}, r)
+	bomb := func(w http.ResponseWriter, r *http.Request) { // members of gzip follow one another
+		forever(string(gzipped(t, strings.Repeat(": comment\n\n", 1<<20/11))))(w, r)
 	}
 	for name, test := range map[string]struct {
 		handler http.HandlerFunc
@@ -298,13 +295,6 @@ func TestCaps(t *testing.T) {
 	}
 }
 
-type writerTo struct {
-	http.ResponseWriter
-	w io.Writer
-}
-
-func (w writerTo) Write(p []byte) (int, error) { return w.w.Write(p) }
-
 // The wire log shows both directions without secrets.
 func TestWireLog(t *testing.T) {
 	s := newModelServer(t, stream("data: the key is sekrit-0123\n\n"+hello))
@@ -328,16 +318,7 @@ func TestWireLog(t *testing.T) {
 // Over TLS too there is one connection, opened ahead; what cannot be trusted
 // or is no TLS is not tried again.
 func TestTLS(t *testing.T) {
-	s := &modelServer{handlers: []http.HandlerFunc{stream(hello)}}
-	s.Server = httptest.NewUnstartedServer(s)
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			s.accepted.Add(1)
-		}
-	}
-	s.StartTLS()
-	t.Cleanup(s.Close)
+	s := newTLSModelServer(t, stream(hello))
 	c := newClient(t, Config{BaseURL: s.URL, Key: "k"})
 	c.network.tls.RootCAs = x509.NewCertPool()
 	c.network.tls.RootCAs.AddCert(s.Certificate())

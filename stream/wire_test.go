@@ -9,11 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
-
-// hangGuard is longer than any test takes.
-const hangGuard = time.Minute
 
 // expectation is NAME.expect.json of the recorded streams.
 type expectation struct {
@@ -106,9 +102,8 @@ func testRecording(t *testing.T, file string) {
 
 // refusalOf is the error of an HTTP status with this body.
 func refusalOf(body []byte, status int) error {
-	r := &Request{}
-	x := &exchange{client: &Client{dialect: &chatDialect, endpoint: &endpoint{origin: "http://test"}}, request: r, sink: &Sink{}, draft: newDraft(r, nil)}
-	x.idle = newIdleTimer(hangGuard, func() {})
+	x := newExchange(&chatDialect, &Request{}, &Sink{})
+	x.client.endpoint = &endpoint{origin: "http://test"}
 	return x.refused(&response{status: status, header: http.Header{}, body: io.NopCloser(bytes.NewReader(body))})
 }
 
