@@ -19,10 +19,11 @@ import (
 // standard library. A change here is a change of design and belongs into the
 // same commit (DESIGN part 8).
 var imports = map[string][]string{
-	".":                {"toolpipe/run", "toolpipe/stream/goroutine", "github.com/spf13/pflag", "github.com/mattn/go-isatty"},
+	".":                {"toolpipe/run", "toolpipe/run/flags", "toolpipe/stream/goroutine", "github.com/spf13/pflag", "github.com/mattn/go-isatty"},
 	"run":              {"toolpipe/approve", "toolpipe/mcp", "toolpipe/stream", "toolpipe/stream/goroutine", "toolpipe/stream/jsontext", "toolpipe/stream/secrets"},
 	"mcp":              {"toolpipe/stream", "toolpipe/stream/goroutine", "toolpipe/stream/jsontext", "toolpipe/stream/secrets"},
 	"run/endtoend":     {},
+	"run/flags":        {"toolpipe/run"},
 	"stream":           {"toolpipe/stream/goroutine", "toolpipe/stream/jsontext", "toolpipe/stream/secrets", "github.com/tidwall/gjson"},
 	"stream/goroutine": {},
 	"stream/jsontext":  {},

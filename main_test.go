@@ -3,30 +3,35 @@
 package main
 
 import (
+	"reflect"
 	"testing"
 
-	"github.com/spf13/pflag"
-
 	"toolpipe/run"
+	"toolpipe/run/flags"
 )
 
-// TestHelpGroups holds that the full help shows every flag, once: a flag that
-// no group names would be missing from it.
-func TestHelpGroups(t *testing.T) {
-	fs, _ := flags(&run.Config{})
-	shown := map[string]int{}
-	for _, g := range groups {
-		for _, name := range g.names {
-			shown[name]++
+// TestFlags holds that the arguments can give every flag of the table, and that
+// each changes the settings or asks for a text.
+func TestFlags(t *testing.T) {
+	for f := range flags.New(new(run.Config)).All() {
+		word := "--" + f.Name
+		if f.Bare() == "" {
+			word += "=7"
 		}
-	}
-	fs.VisitAll(func(f *pflag.Flag) {
-		if shown[f.Name] != 1 {
-			t.Errorf("--%s is in %d groups of the help", f.Name, shown[f.Name])
+		words := []string{word}
+		if f.Short != "" {
+			words = append(words, "-"+f.Short+word[len("--"+f.Name):])
 		}
-		delete(shown, f.Name)
-	})
-	for name := range shown {
-		t.Errorf("the help groups --%s, which is no flag", name)
+		for _, word := range words {
+			given := new(run.Config)
+			text, err := parse(given, []string{word})
+			given.Args = nil
+			if err != nil {
+				t.Errorf("%s: %v", word, err)
+			}
+			if text == "" && reflect.DeepEqual(given, new(run.Config)) {
+				t.Errorf("%s changes nothing", word)
+			}
+		}
 	}
 }

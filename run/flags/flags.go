@@ -1,0 +1,201 @@
+// Package flags is the table of the command's flags: their names, their values,
+// their help and the settings that they fill. Package main declares the flags
+// from it; the help is printed from it, and completion and a manual can be.
+// A new flag is a new line in New and a new field of the settings.
+package flags
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"toolpipe/run"
+)
+
+// A Flag is one flag of the command line.
+type Flag struct {
+	Name  string
+	Short string // its letter, "" if it has none
+	Value string // what stands for its value in the help, "" for a switch, "[=WORD]" for a value that may be left out
+	Brief string // its line in the short help, "" if it is left out there
+	Help  string // its text in the full help, "" if that is Brief too
+
+	// Setting is what the flag fills, and so decides which values it takes:
+	//
+	//	*bool           true or false, as a switch
+	//	run.Mode        what the run does; with a Value, to what
+	//	*count          how often it is given
+	//	*int            a number from 1 on
+	//	**int           a number from 0 on
+	//	*string         text that is not empty
+	//	*emptyOK        text
+	//	**string        text; nil if it is not given
+	//	*[]string       texts that are not empty; the flag can be repeated
+	//	*time.Duration  longer than 0
+	//	*int64          a number of bytes
+	Setting any
+
+	given bool
+	last  string // the value given last
+	bad   error  // why that cannot be taken
+}
+
+// A Group is the flags under one title of the help.
+type Group struct {
+	Title string
+	Flags []Flag
+}
+
+// count is a setting that a switch adds one to; a value sets it.
+type count int
+
+// emptyOK is a setting of text that is as good as not given when it is empty.
+type emptyOK string
+
+// Set takes one value that was given. It returns an error for what no later
+// value can mend; Check returns the others.
+func (f *Flag) Set(text string) (err error) {
+	f.given, f.last, f.bad = true, text, nil
+	if f.isSwitch() && text != "true" && text != "false" {
+		return f.refuse("takes no value, but got %q", text) // 1 and t may be meant for another flag
+	}
+	switch setting := f.Setting.(type) {
+	case run.Mode:
+	case *bool:
+		*setting = text == "true"
+	case *count:
+		if text == f.Bare() {
+			*setting++
+			return nil
+		}
+		err = f.number(text, (*int)(setting))
+	case *int:
+		err = f.number(text, setting)
+	case **int:
+		*setting = new(int)
+		err = f.number(text, *setting)
+	case *string:
+		*setting = text
+	case *emptyOK:
+		*setting = emptyOK(text)
+	case **string:
+		*setting = &text
+	case *[]string:
+		*setting = append(*setting, text)
+	case *time.Duration:
+		*setting, f.bad = f.duration(text)
+	case *int64:
+		*setting, f.bad = f.bytes(text)
+	default:
+		panic(fmt.Sprintf("--%s: no flag can set a %T", f.Name, setting))
+	}
+	return err
+}
+
+// String and Type are there for package pflag alone: a flag is one of its values.
+func (f *Flag) String() string { return "" }
+func (f *Flag) Type() string   { return f.Value }
+
+// isSwitch reports whether the flag is either on or off.
+func (f *Flag) isSwitch() bool {
+	_, counted := f.Setting.(*count)
+	return f.Value == "" && !counted
+}
+
+// Bare is the value of the flag when it is given without one, "" if it needs one.
+func (f *Flag) Bare() string {
+	switch {
+	case f.isSwitch():
+		return "true"
+	case f.Value == "":
+		return "+1"
+	case strings.HasPrefix(f.Value, "[="):
+		return "short"
+	}
+	return ""
+}
+
+// NeedsValue is the error for a flag without its value.
+func (f *Flag) NeedsValue() *run.Error {
+	return f.refuse("needs a value: --%s %s", f.Name, f.Value)
+}
+
+// refuse is an error that begins with the flag.
+func (f *Flag) refuse(format string, args ...any) *run.Error {
+	return &run.Error{Status: run.StatusUsage, Message: "--" + f.Name + ": " + fmt.Sprintf(format, args...)}
+}
+
+func (f *Flag) number(text string, to *int) error {
+	n, err := strconv.ParseInt(text, 0, strconv.IntSize)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return f.refuse("%q is too large", text)
+	case err != nil:
+		return f.refuse("%q is not a number", text)
+	}
+	*to = int(n)
+	return nil
+}
+
+func (f *Flag) duration(text string) (time.Duration, error) {
+	d, err := run.ParseDuration(text)
+	if err == nil && d > 0 {
+		return d, nil
+	}
+	if err == nil {
+		err = fmt.Errorf("%q is not longer than 0", text)
+	}
+	refused := f.refuse("%v", err)
+	refused.Hints = []string{"a duration is written 30s, 2m or as a number of seconds"}
+	return 0, refused
+}
+
+// bytes reads a number of bytes with an optional K, M or G.
+func (f *Flag) bytes(text string) (int64, error) {
+	digits, shift := text, 0
+	if n := len(text) - 1; n > 0 {
+		if i := strings.IndexByte("KMG", text[n]&^0x20); i >= 0 {
+			digits, shift = text[:n], 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil || n <= 0 || n<<shift > 1<<30 {
+		refused := f.refuse("%q is not a number of bytes up to 1G", text)
+		refused.Hints = []string{"--" + f.Name + " 65536, 64K or 1M"}
+		return 0, refused
+	}
+	return n << shift, nil
+}
+
+// check refuses values that a user cannot have meant. An empty one is what a
+// shell makes of a variable that is not set, and would take away in silence
+// what the flag stands for, be it a guard such as --approver; so would a limit
+// of 0. For a file, "-" is what other programs call a standard stream.
+func (f *Flag) check() error {
+	texts := []string{f.last}
+	mayBeEmpty := false
+	switch setting := f.Setting.(type) {
+	case *[]string:
+		texts = *setting
+	case *emptyOK, **string:
+		mayBeEmpty = true
+	case *int:
+		if *setting == 0 {
+			return f.refuse("0 is not a number from 1 on")
+		}
+	}
+	if slices.Contains(texts, "") && !mayBeEmpty {
+		refused := f.NeedsValue()
+		refused.Hints = []string{"its value is empty: a variable of the shell that is not set?"}
+		return refused
+	}
+	if slices.Contains(texts, "-") && (f.Value == "PATH" || f.Value == "FILE") {
+		refused := f.refuse(`"-" is not a file`)
+		refused.Hints = []string{"./- names a file that is called -"}
+		return refused
+	}
+	return f.bad
+}

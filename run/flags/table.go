@@ -1,0 +1,265 @@
+package flags
+
+import (
+	"fmt"
+	"iter"
+
+	"toolpipe/run"
+)
+
+// A Table is all flags, and what they say that is no setting of a run.
+type Table struct {
+	Groups   []Group // in the order of the help
+	Help     string  // "short", or what was given to --help
+	Version  bool
+	settings *run.Config
+}
+
+// New is the table of the flags that fill c.
+func New(c *run.Config) *Table {
+	t := &Table{settings: c}
+	t.Groups = []Group{
+		{"model", modelFlags(c)},
+		{"input", inputFlags(c)},
+		{"tools", toolFlags(c)},
+		{"without a model", modeFlags()},
+		{"approvals", approvalFlags(c)},
+		{"output", outputFlags(c)},
+		{"limits and config", limitFlags(c)},
+		{"about", []Flag{
+			{Name: "help", Short: "h", Value: "[=all]", Setting: &t.Help,
+				Brief: "this help; --help=all shows every flag",
+				Help:  "help; --help=all shows every flag"},
+			{Name: "version", Setting: &t.Version,
+				Brief: "print the version"},
+		}},
+	}
+	return t
+}
+
+// All gives every flag, in the order of the help.
+func (t *Table) All() iter.Seq[*Flag] {
+	return func(yield func(*Flag) bool) {
+		for _, g := range t.Groups {
+			for i := range g.Flags {
+				if !yield(&g.Flags[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Check refuses flags and prompt arguments that cannot be meant, when all are
+// set, and finds out what the run does.
+func (t *Table) Check() error {
+	c := t.settings
+	var chosen *Flag // says what the run does
+	for f := range t.All() {
+		if !f.given {
+			continue
+		}
+		if err := f.check(); err != nil {
+			return err
+		}
+		mode, ok := f.Setting.(run.Mode)
+		if !ok || f.isSwitch() && f.last == "false" {
+			continue
+		}
+		if chosen != nil {
+			return &run.Error{Status: run.StatusUsage, Message: fmt.Sprintf("--%s and --%s: only one of them can be given", chosen.Name, f.Name)}
+		}
+		chosen, c.Mode, c.Target = f, mode, f.last
+	}
+	switch {
+	case c.Mode == run.CallTool, c.Mode == run.Explain:
+	case chosen != nil && len(c.Args) > 0:
+		return chosen.refuse("takes no prompt, but %q was given", c.Args[0])
+	case len(c.Args) == 1 && c.Args[0] == "-":
+		c.Args = nil // as for --call: standard input, which is read anyway
+	}
+	return nil
+}
+
+func modelFlags(c *run.Config) []Flag {
+	return []Flag{
+		{Name: "model", Short: "m", Value: "NAME", Setting: &c.Model,
+			Brief: "model, or profile of the config",
+			Help:  "model, or the name of a profile of the config (TOOLPIPE_MODEL)"},
+		{Name: "base-url", Value: "URL", Setting: (*emptyOK)(&c.BaseURL),
+			Brief: "endpoint, ending in /v1 (or TOOLPIPE_BASE_URL)",
+			Help:  "endpoint, ending in /v1 (TOOLPIPE_BASE_URL, OPENAI_BASE_URL)"},
+		{Name: "api", Value: "DIALECT", Setting: &c.API,
+			Help: "chat (default), messages or responses"},
+		{Name: "key-env", Value: "NAME", Setting: &c.KeyEnv,
+			Brief: "variable that holds the key (TOOLPIPE_API_KEY)",
+			Help:  "variable that holds the key (default TOOLPIPE_API_KEY, then OPENAI_API_KEY); '' sends none"},
+		{Name: "key-file", Value: "PATH", Setting: &c.KeyFile,
+			Help: "file that holds the key"},
+		{Name: "insecure-http", Value: "HOST", Setting: &c.InsecureHTTP,
+			Help: "let a key go to HOST over plain http, or an approver be asked there"},
+		{Name: "max-tokens", Value: "N", Setting: &c.MaxTokens,
+			Help: "limit of the answer, in tokens"},
+		{Name: "temperature", Value: "X", Setting: &c.Temperature,
+			Help: "sampling temperature"},
+		{Name: "reasoning-effort", Value: "WORD", Setting: &c.ReasoningEffort,
+			Help: "such as low, medium or high"},
+		{Name: "param", Value: "NAME=JSON", Setting: &c.Params,
+			Help: "any field of the request"},
+		{Name: "schema", Value: "FILE", Setting: &c.SchemaFile,
+			Help: "JSON Schema for the answer"},
+		{Name: "think-tags", Setting: &c.ThinkTags,
+			Help: "text between <think> and </think> is reasoning"},
+	}
+}
+
+func inputFlags(c *run.Config) []Flag {
+	return []Flag{
+		{Name: "system", Short: "s", Value: "TEXT", Setting: &c.System,
+			Brief: "system message",
+			Help:  "system message; '' sends none, not even the frame about tools"},
+		{Name: "system-file", Value: "PATH", Setting: &c.SystemFile,
+			Help: "file that holds the system message"},
+		{Name: "file", Short: "f", Value: "PATH", Setting: &c.Files,
+			Brief: "attach a text file or a picture (repeatable)",
+			Help:  "attach a file: UTF-8 text, PNG, JPEG, GIF or WebP"},
+		{Name: "input", Short: "i", Value: "FORM", Setting: &c.Input,
+			Brief: "what stdin is: auto, text or messages",
+			Help:  "what stdin is: auto (default), text or messages (a JSON message array)"},
+		{Name: "no-stdin", Setting: &c.NoStdin,
+			Help: "never read standard input"},
+		{Name: "resource", Value: "NAME:URI", Setting: &c.Resources,
+			Help: "attach the resource URI of the tool server NAME"},
+		{Name: "prompt", Value: "NAME:PROMPT[,ARG=VALUE...]", Setting: &c.Prompt,
+			Help: "begin with a prompt of the tool server NAME"},
+	}
+}
+
+func toolFlags(c *run.Config) []Flag {
+	return []Flag{
+		{Name: "mcp", Short: "t", Value: "[NAME=]TARGET", Setting: &c.Servers,
+			Brief: "tool server: a URL or a command line (repeatable)",
+			Help:  "tool server: an http(s) URL or a command line; NAME?=TARGET may fail"},
+		{Name: "mcp-config", Value: "FILE", Setting: &c.ServerConfigs,
+			Brief: "servers from the JSON that other hosts use",
+			Help:  "servers from a file as other hosts write it, with mcpServers, servers or mcp"},
+		{Name: "mcp-auth-env", Value: "NAME=VAR", Setting: &c.ServerAuthEnv,
+			Help: "the bearer token of the server NAME is in the variable VAR"},
+		{Name: "trust", Value: "NAME", Setting: &c.Trust,
+			Help: "believe the server NAME about its tools being read-only"},
+		{Name: "elicit", Value: "HOW", Setting: &c.Elicit,
+			Help: "answer servers' questions: off (default), decline, defaults or ask (on the terminal)"},
+		{Name: "files", Value: "[NAME=]DIR", Setting: &c.FileRoots,
+			Brief: "built-in file tools, confined to DIR",
+			Help:  "built-in file tools, confined to DIR or to one file"},
+		{Name: "files-anyway", Setting: &c.FilesAnyway,
+			Help: "let --files name / or a home directory"},
+		{Name: "shell", Setting: &c.Shell,
+			Brief: "built-in command tool",
+			Help:  "built-in command tool; not confined by --files"},
+		{Name: "cmd-lines", Setting: &c.CmdLines,
+			Help: "with --shell: lines 'CMD: ...' of an answer are commands, for models without tool calls"},
+		{Name: "fetch", Setting: &c.Fetch,
+			Help: "built-in tool that fetches URLs"},
+		{Name: "fetch-allow", Value: "PATTERN", Setting: &c.FetchAllow,
+			Help: "private network (10.1.*, 10.1.0.0/16), address or host that --fetch may reach"},
+		{Name: "tools", Value: "GLOB", Setting: &c.Tools,
+			Help: "offer only tools that match, by their names NAME__TOOL"},
+		{Name: "exclude-tools", Value: "GLOB", Setting: &c.ExcludeTools,
+			Help: "do not offer tools that match"},
+		{Name: "parallel", Value: "N", Setting: &c.Parallel,
+			Help: "read-only calls at once (default 8)"},
+		{Name: "max-result-bytes", Value: "N", Setting: &c.MaxResultBytes,
+			Help: "how much of a result the model gets, such as 64K or 1M (default 256K)"},
+		{Name: "tool-timeout", Value: "D", Setting: &c.ToolTimeout,
+			Help: "longest time without progress of a call (default 120s)"},
+	}
+}
+
+func modeFlags() []Flag {
+	return []Flag{
+		{Name: "list-tools", Setting: run.ListTools,
+			Brief: "print the tools and their verdicts",
+			Help:  "print the tools, the verdict each would get, and exit"},
+		{Name: "describe-tool", Value: "NAME", Setting: run.DescribeTool,
+			Help: "print the definition of the tool NAME and exit"},
+		{Name: "call", Value: "NAME", Setting: run.CallTool,
+			Brief: "call a tool; the prompt is its JSON arguments",
+			Help:  "call the tool NAME once, approvals included; the prompt argument is its JSON, - for stdin"},
+		{Name: "explain", Value: "NAME", Setting: run.Explain,
+			Help: "print the verdict on a call of NAME, arguments as for --call"},
+		{Name: "tools-lock-update", Setting: run.UpdateLock,
+			Help: "write the file of --tools-lock and exit"},
+		{Name: "list-servers", Setting: run.ListServers,
+			Help: "print the servers and exit"},
+		{Name: "list-resources", Setting: run.ListResources,
+			Help: "print the servers' resources and exit"},
+		{Name: "list-prompts", Setting: run.ListPrompts,
+			Help: "print the servers' prompts and exit"},
+	}
+}
+
+func approvalFlags(c *run.Config) []Flag {
+	return []Flag{
+		{Name: "allow", Short: "a", Value: "PATTERNS", Setting: &c.Allow,
+			Brief: "tools that may run: fs__read_*,gh__* or @read-only",
+			Help:  "tools that may run: a comma list of NAME__TOOL globs, or @read-only"},
+		{Name: "deny", Value: "PATTERNS", Setting: &c.Deny,
+			Brief: "tools that may not, whatever else is said",
+			Help:  "tools that may not, whatever else is said; as for --allow"},
+		{Name: "policy", Value: "FILE", Setting: &c.Policies,
+			Brief: "rules over tools and their arguments"},
+		{Name: "auto-approve", Short: "y", Setting: &c.AutoApprove,
+			Brief: "everything that is not denied may run",
+			Help:  "everything that no rule denies may run"},
+		{Name: "dry-run", Setting: &c.DryRun,
+			Brief: "run only trusted read-only tools",
+			Help:  "run only approved calls of trusted read-only tools"},
+		{Name: "tools-lock", Value: "FILE", Setting: &c.ToolsLock,
+			Help: "fail if a tool's definition is not that in the file"},
+		{Name: "approver", Value: "COMMAND|URL", Setting: &c.Approver,
+			Help: "ask this program or address about every call that is not denied"},
+		{Name: "unapproved", Value: "WHAT", Setting: &c.Unapproved,
+			Help: "what a call does that nobody can approve: stop (default), or deny and go on"},
+		{Name: "no-input", Setting: &c.NoInput,
+			Help: "never ask on the terminal"},
+	}
+}
+
+func outputFlags(c *run.Config) []Flag {
+	return []Flag{
+		{Name: "output", Short: "o", Value: "FORM", Setting: &c.Output,
+			Brief: "text, ndjson, json or messages",
+			Help:  "text (default), ndjson (events), json (the end event) or messages"},
+		{Name: "stream", Setting: &c.Stream,
+			Help: "write text as it comes, also while tools are offered"},
+		{Name: "quiet", Short: "q", Setting: &c.Quiet,
+			Brief: "nothing on stderr but errors"},
+		{Name: "verbose", Short: "v", Setting: (*count)(&c.Verbose),
+			Brief: "more on stderr; -vv wire traffic",
+			Help:  "more on stderr; -vv wire traffic, without secrets"},
+		{Name: "color", Value: "WHEN", Setting: &c.Color,
+			Help: "auto (default), always or never"},
+		{Name: "log", Value: "FILE", Setting: &c.Log,
+			Help: "append the events to the file"},
+		{Name: "record", Value: "FILE", Setting: &c.Record,
+			Help: "store the model exchanges in the file"},
+		{Name: "replay", Value: "FILE", Setting: &c.Replay,
+			Help: "answer from the exchanges in the file, offline"},
+	}
+}
+
+func limitFlags(c *run.Config) []Flag {
+	return []Flag{
+		{Name: "max-rounds", Value: "N", Setting: &c.MaxRounds,
+			Brief: "rounds of calls (default 8)"},
+		{Name: "timeout", Value: "D", Setting: &c.Timeout,
+			Brief: "bound on the whole run, such as 90s or 5m"},
+		{Name: "max-total-tokens", Value: "N", Setting: &c.MaxTotalTokens,
+			Help: "stop when the run has used N tokens"},
+		{Name: "config", Value: "FILE", Setting: &c.ConfigFile,
+			Help: "config (default TOOLPIPE_CONFIG, then toolpipe/config.json in the user's config directory)"},
+		{Name: "no-config", Setting: &c.NoConfig,
+			Help: "read no config"},
+	}
+}
