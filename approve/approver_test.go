@@ -116,6 +116,7 @@ var answers = []struct{ answer, want, reason string }{
 }
 
 func TestCommandApprover(t *testing.T) {
+	t.Parallel()
 	for _, c := range answers {
 		if len(c.answer) > maxOpinion {
 			continue // longer than a variable may be; TestURLApprover has it
@@ -128,6 +129,7 @@ func TestCommandApprover(t *testing.T) {
 }
 
 func TestURLApprover(t *testing.T) {
+	t.Parallel()
 	for _, c := range answers {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, c.answer) }))
 		d, reason, err := (&URLApprover{URL: server.URL}).Judge(t.Context(), &someCall, RuleMatch{})
@@ -144,6 +146,7 @@ const wantQuestion = `{"server":"fs","tool":"write_file","name":"fs__write_file"
 var soFar = RuleMatch{Decision: Ask, By: "policy", Origin: "p.json:2", Reason: `say "why"`}
 
 func TestApproverQuestion(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "question")
 	if d, reason, err := commandApprover("keep "+path).Judge(t.Context(), &someCall, soFar); d != Allow || err != nil {
 		t.Fatal(d, reason, err)
@@ -169,6 +172,7 @@ func TestApproverQuestion(t *testing.T) {
 }
 
 func TestCommandApproverFails(t *testing.T) {
+	t.Parallel()
 	for how, want := range map[string]string{
 		"fail": "the approver failed: exit status 3: no rules for this",
 		"die":  "the approver failed: signal: killed",
@@ -191,6 +195,7 @@ func TestCommandApproverFails(t *testing.T) {
 }
 
 func TestCommandApproverLeavesNothing(t *testing.T) {
+	t.Parallel()
 	a := commandApprover("leave")
 	var out strings.Builder
 	a.Start = func(cmd *exec.Cmd) (Process, error) {
@@ -220,6 +225,7 @@ func isZombie(pid int) bool {
 }
 
 func TestURLApproverFails(t *testing.T) {
+	t.Parallel()
 	hits := 0
 	ended := make(chan struct{})
 	mux := http.NewServeMux()
@@ -270,6 +276,7 @@ func TestURLApproverFails(t *testing.T) {
 }
 
 func TestApproverCancelled(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("stop")
 	time.AfterFunc(100*time.Millisecond, func() { cancel(cause) })

@@ -9,6 +9,7 @@ import (
 )
 
 func TestFormIsForeign(t *testing.T) {
+	t.Parallel()
 	a := startAsker(t, job{Prompt: "Your\x1bname?", Timeout: patience}, "typed before\n")
 	a.await(formAnswer, 1)
 	a.typeIn("Jürgen x\n")
@@ -32,6 +33,7 @@ func TestFormIsForeign(t *testing.T) {
 
 // TestFormFitsTheTerminal: a server cannot scroll our heading off the screen.
 func TestFormFitsTheTerminal(t *testing.T) {
+	t.Parallel()
 	for _, lines := range [][]string{{strings.Repeat("x", 100_000)}, slices.Repeat([]string{"Allow x? [y/N/a] "}, 10_000), {"\n\r\n"}, nil} {
 		for _, height := range []int{5, 24, 60} {
 			q := newForm("a server asks", lines, formAnswer, 80, height)
@@ -51,6 +53,7 @@ func TestFormFitsTheTerminal(t *testing.T) {
 // time, in one process and in two of a pipeline, are put one after the other.
 // The person says yes to every form and no to every call.
 func TestOneOwnerOfTheTerminal(t *testing.T) {
+	t.Parallel()
 	for _, twice := range []bool{false, true} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
@@ -92,6 +95,7 @@ func TestOneOwnerOfTheTerminal(t *testing.T) {
 // TestLateAnswerToAForm: a question that follows a form which was taken away
 // waits until nobody can still be typing the answer to that.
 func TestLateAnswerToAForm(t *testing.T) {
+	t.Parallel()
 	a := startAsker(t, job{Withdrawn: true, Timeout: 4 * settle, Calls: oneCall}, "")
 	if got := a.verdict(); got != "context canceled" {
 		t.Errorf("the form: %s", got)

@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"flag"
 	"os"
 	"testing"
 )
@@ -26,6 +27,11 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(approverVariable); text != "" {
 		beApprover(text)
 		os.Exit(0)
+	}
+	flag.Parse()
+	// Tests at a terminal mostly wait for what is typed and drawn.
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		flag.Set("test.parallel", "8")
 	}
 	os.Exit(m.Run())
 }

@@ -18,6 +18,7 @@ var oneCall = []jobCall{{"fs__write_file", `{"path":"a.txt","content":"x"}`}}
 const ending = "[y/N/a] "
 
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	for typed, want := range map[string]string{
 		"y\n":                            "allow by terminal: ",
 		"Y\n":                            "allow by terminal: ",
@@ -61,6 +62,7 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestTypedAhead(t *testing.T) {
+	t.Parallel()
 	a := startAsker(t, job{Calls: oneCall, Timeout: time.Second}, "y\nyes\ny")
 	a.await(ending, 1)
 	if got, want := a.verdict(), "deny by terminal: no answer in 1s"; got != want {
@@ -70,6 +72,7 @@ func TestTypedAhead(t *testing.T) {
 }
 
 func TestEachQuestionHasItsOwnAnswer(t *testing.T) {
+	t.Parallel()
 	a := startAsker(t, job{Calls: []jobCall{{"fs__one", `{}`}, {"fs__two", `{}`}}, Timeout: time.Second}, "")
 	a.await("Allow fs__one? "+ending, 1)
 	if strings.Contains(a.text(), "fs__two") {
@@ -86,6 +89,7 @@ func TestEachQuestionHasItsOwnAnswer(t *testing.T) {
 }
 
 func TestAlwaysMeansTheSameCall(t *testing.T) {
+	t.Parallel()
 	a := startAsker(t, job{Calls: []jobCall{
 		{"fs__one", `{"a":1}`}, {"fs__one", `{"a":1}`}, {"fs__one", `{"a":2}`}, {"fs__two", `{"a":1}`}, {"fs__one", `{"a":1}`},
 	}, Timeout: patience}, "")
@@ -112,6 +116,7 @@ func TestAlwaysMeansTheSameCall(t *testing.T) {
 // TestLettersAreExplainedOnce: above the first question that has them, and
 // again where that is drawn again.
 func TestLettersAreExplainedOnce(t *testing.T) {
+	t.Parallel()
 	long := jobCall{"fs__long", `{"content":"` + strings.Repeat("harmless ", 6000) + `"}`}
 	a := startAsker(t, job{Calls: []jobCall{long, {"fs__one", `{}`}, {"fs__two", `{}`}}, Timeout: patience}, "")
 	a.await("type approve to allow: ", 1)
@@ -140,6 +145,7 @@ func TestLettersAreExplainedOnce(t *testing.T) {
 }
 
 func TestYesIsForOneCall(t *testing.T) {
+	t.Parallel()
 	a := startAsker(t, job{Calls: []jobCall{oneCall[0], oneCall[0]}, Timeout: patience}, "")
 	a.await(ending, 1)
 	a.typeIn("y\n")
@@ -151,6 +157,7 @@ func TestYesIsForOneCall(t *testing.T) {
 }
 
 func TestLongArguments(t *testing.T) {
+	t.Parallel()
 	arguments := `{"content":"` + strings.Repeat("harmless ", 6000) + "DANGER" + strings.Repeat(" harmless", 5000) + `","path":"end.txt"}`
 	sum := sha256.Sum256([]byte(arguments))
 	for typed, want := range map[string]string{
@@ -178,6 +185,7 @@ func TestLongArguments(t *testing.T) {
 }
 
 func TestBackgroundIsNotAsked(t *testing.T) {
+	t.Parallel()
 	a := startAsker(t, job{Calls: oneCall, Background: true, Timeout: patience}, "y\n")
 	if got, want := a.verdict(), "unapproved by default: nobody can be asked: not in the foreground of the terminal"; got != want {
 		t.Error(got)
@@ -188,6 +196,7 @@ func TestBackgroundIsNotAsked(t *testing.T) {
 }
 
 func TestWithoutTerminal(t *testing.T) {
+	t.Parallel()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), jobVariable+`={"Calls":[{"Name":"fs__x","Arguments":"{}"}]}`)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -198,6 +207,7 @@ func TestWithoutTerminal(t *testing.T) {
 }
 
 func TestCancelWhileAsking(t *testing.T) {
+	t.Parallel()
 	a := startAsker(t, job{Calls: oneCall, Timeout: patience}, "")
 	before := modes(t, a.slave)
 	a.await(ending, 1)
@@ -213,6 +223,7 @@ func TestCancelWhileAsking(t *testing.T) {
 }
 
 func TestCancelledBeforeAsking(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	g := &Gate{Otherwise: Ask, AutoApprove: "--auto-approve"}
@@ -222,6 +233,7 @@ func TestCancelledBeforeAsking(t *testing.T) {
 }
 
 func TestHangUpWhileAsking(t *testing.T) {
+	t.Parallel()
 	a := startAsker(t, job{Calls: oneCall, Timeout: patience, IgnoreHUP: true}, "")
 	a.await(ending, 1)
 	a.slave.Close()
@@ -232,6 +244,7 @@ func TestHangUpWhileAsking(t *testing.T) {
 }
 
 func TestStopAndContinue(t *testing.T) {
+	t.Parallel()
 	a := startAsker(t, job{Calls: oneCall, Timeout: patience}, "")
 	a.await(ending, 1)
 	a.typeIn("y") // half an answer
@@ -251,6 +264,7 @@ func TestStopAndContinue(t *testing.T) {
 // TestTypedWhileStopped types whole answers while the process is stopped: none
 // of them is one, whether SIGCONT is told of at once, late or never.
 func TestTypedWhileStopped(t *testing.T) {
+	t.Parallel()
 	for _, j := range []job{{}, {}, {}, {Late: true}, {Deaf: true}} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
@@ -275,6 +289,7 @@ func TestTypedWhileStopped(t *testing.T) {
 }
 
 func TestTerminalThatTakesNothing(t *testing.T) {
+	t.Parallel()
 	a := startAsker(t, job{Calls: oneCall, Timeout: 300 * time.Millisecond}, "", func(a *asker) { stopOutput(t, a.slave) })
 	if got := a.verdict(); got != "deny by terminal: the question could not be put: the terminal takes no output" {
 		t.Error(got)
@@ -282,6 +297,7 @@ func TestTerminalThatTakesNothing(t *testing.T) {
 }
 
 func TestDisabled(t *testing.T) {
+	t.Parallel()
 	g := &Gate{Otherwise: Ask, Terminal: &Terminal{Disabled: "CI is set"}}
 	v, err := g.Decide(context.Background(), Call{Server: "fs", Tool: "w x", Name: "fs__w x"})
 	if err != nil || v.Outcome != Unapproved || v.Reason != "nobody can be asked: CI is set" {
@@ -292,6 +308,7 @@ func TestDisabled(t *testing.T) {
 // TestScreen looks at a real terminal's screen after hostile arguments, and
 // after input that was typed before and echoed into the question.
 func TestScreen(t *testing.T) {
+	t.Parallel()
 	for _, color := range []bool{false, true} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
