@@ -19,13 +19,11 @@ import (
 // not linear, the harness would wait in vain.
 func TestFaultMillionDeltas(t *testing.T) {
 	t.Parallel()
-	if testing.Short() || raceDetector {
-		t.Skip("moves hundreds of MiB")
-	}
+	thousands := load(1000, 100)
 	block := []byte(strings.Repeat(chatText("x"), 1000))
 	model := serveRaw(t, func(w io.Writer, r *http.Request, _ []byte) bool {
 		head(w, 200, eventStream)
-		for range 1000 {
+		for range thousands {
 			if _, err := w.Write(block); err != nil {
 				return false
 			}
@@ -35,11 +33,12 @@ func TestFaultMillionDeltas(t *testing.T) {
 	})
 	s := newFault(t, "")
 	s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"
-	s.do(`sh 'toolpipe hi > text; test "$(wc -c < text)" = 1000001'
+	s.env["BYTES"] = fmt.Sprint(thousands*1000 + 1)
+	s.do(`sh 'toolpipe hi > text; test "$(wc -c < text)" = $BYTES'
 sh 'toolpipe -o ndjson hi > events; tail -n 1 events > end; grep "\"type\":\"text\"" events | wc -l > count'
 json end status ok`)
 	end, _ := s.read("end")
-	if text := gjson.GetBytes(end, "text").String(); text != strings.Repeat("x", 1_000_000) {
+	if text := gjson.GetBytes(end, "text").String(); text != strings.Repeat("x", thousands*1000) {
 		t.Errorf("end has %d bytes of text", len(text))
 	}
 }
@@ -51,10 +50,7 @@ json end status ok`)
 func TestFaultSlowReader(t *testing.T) {
 	t.Parallel()
 	const size = 20_000
-	deltas := 1000
-	if raceDetector {
-		deltas = 100
-	}
+	deltas := load(1000, 100)
 	filler := strings.Repeat("0123456789", size/10)
 	model := serveRaw(t, func(w io.Writer, r *http.Request, _ []byte) bool {
 		head(w, 200, eventStream)
@@ -111,10 +107,7 @@ func TestFaultHundredProcesses(t *testing.T) {
 		io.WriteString(w, chatText("You said "+messages[len(messages)-1].Get("content").String())+chatEnd)
 		return false
 	})
-	count := 100
-	if raceDetector {
-		count = 20
-	}
+	count := load(100, 20)
 	s := newFault(t, "-- config.in --\n"+`{"model":"m","models":{"m":{"base_url":"URL"}},"mcpServers":{"fs":{"command":"PROGRAM","args":["-tools","echo"]}}}`+"\n")
 	s.env["URL"], s.env["COUNT"] = model.url()+"/v1", fmt.Sprint(count)
 	s.do(`env -TOOLPIPE_MODEL -TOOLPIPE_BASE_URL
@@ -143,13 +136,7 @@ mode log 0600`)
 // and nothing else does.
 func TestFaultThousandTurns(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("moves hundreds of MiB")
-	}
-	turns := 1000
-	if raceDetector {
-		turns = 100
-	}
+	turns := load(1000, 100)
 	var mu sync.Mutex
 	var sizes []int
 	model := serveRaw(t, func(w io.Writer, r *http.Request, body []byte) bool {

@@ -46,7 +46,7 @@ func TestFaultStdio(t *testing.T) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			if test.heavy && (testing.Short() || raceDetector) {
+			if test.heavy && (raceDetector) {
 				t.Skip("moves hundreds of MiB")
 			}
 			s := newFault(t, model)
@@ -67,13 +67,13 @@ grep -count=1 '^call ' log
 // C2.21): status 4 before anything is asked of the model.
 func TestFaultStdioStart(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []string{"junk", "line-at-start"} {
+	for fault, timeout := range map[string]string{"junk": "2", "line-at-start": "20"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			s := newFault(t, "-- m --\n-- c.in --\n{\"mcpServers\":{\"fs\":{\"command\":\"PROGRAM\",\"args\":[\"NAME\"],\"startup_timeout\":20}}}\n")
-			s.env["NAME"] = fault
+			s := newFault(t, "-- m --\n-- c.in --\n{\"mcpServers\":{\"fs\":{\"command\":\"PROGRAM\",\"args\":[\"NAME\"],\"startup_timeout\":TIMEOUT}}}\n")
+			s.env["NAME"], s.env["TIMEOUT"] = fault, timeout
 			s.do(`model m
-sh 'sed "s|PROGRAM|$FAULT|; s|NAME|$NAME|" c.in > c.json'
+sh 'sed "s|PROGRAM|$FAULT|; s|NAME|$NAME|; s|TIMEOUT|$TIMEOUT|" c.in > c.json'
 toolpipe -o ndjson --mcp-config c.json hi => 4
 event end.status server
 stderr fs

@@ -107,6 +107,7 @@ func TestParseCases(t *testing.T) {
 
 // Runs that break what holds for every run must fail.
 func TestUniversalAssertions(t *testing.T) {
+	t.Parallel()
 	for name, commands := range map[string]string{
 		"processes left behind": `sh '(trap "" TERM HUP; sleep 60) > /dev/null 2>&1 &'`,
 		"the secret":            `sh 'echo $TOOLPIPE_API_KEY'`,
@@ -118,6 +119,7 @@ func TestUniversalAssertions(t *testing.T) {
 		"nothing ended":         `env A=1 => 3`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScript(t, noFiles)
 			defer s.close()
 			err := s.run(mustLine(t, commands))

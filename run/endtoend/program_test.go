@@ -90,6 +90,19 @@ func buildSetting(key string) string {
 	return ""
 }
 
+// underLoad says that tests are to bring all the load they can, which takes
+// minutes: .ci/run sets the variable. Without it, and under the race detector,
+// which makes everything slow, they bring a part of it.
+var underLoad = os.Getenv("TOOLPIPE_LOAD") != "" && !raceDetector
+
+// load is the whole or a part of something that a test does often.
+func load(whole, part int) int {
+	if underLoad {
+		return whole
+	}
+	return part
+}
+
 var raceDetector = buildSetting("-race") == "true"
 
 // readSources looks at all that the program is built of. The go command takes

@@ -5,6 +5,7 @@ package endtoend
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +32,7 @@ import (
 // file NAME for the blocks after it. Commands of `go test`, `go build`,
 // `go install` and `git clone` are not run here: .ci/run does.
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(top, "README.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -47,9 +49,11 @@ func TestReadme(t *testing.T) {
 			continue
 		}
 		commands++
+		before := maps.Clone(files)
 		for _, on := range []string{"pipes", "terminal"} {
 			t.Run(fmt.Sprintf("line%d/%s", block.line, on), func(t *testing.T) {
-				runReadmeBlock(t, block.text, files, on == "terminal")
+				t.Parallel()
+				runReadmeBlock(t, block.text, before, on == "terminal")
 			})
 		}
 	}
@@ -61,6 +65,7 @@ func TestReadme(t *testing.T) {
 // TestReadmeFlags holds that the README speaks of no flag that is not there,
 // and of all exit statuses.
 func TestReadmeFlags(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(top, "README.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -86,6 +91,7 @@ func TestReadmeFlags(t *testing.T) {
 // TestReadmeJSON holds that the policy and the config that the README shows
 // are taken as they stand.
 func TestReadmeJSON(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(top, "README.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 // failure; closed cleanly it is one until the finish reason was seen. Never
 // is a call run of which anything was missing.
 func TestReplyCut(t *testing.T) {
+	t.Parallel()
 	writer := newReplyWriter("chat", 1)
 	body := writer.text("Let me see.") + writer.call("c1", "fs__args", `{"text":"all of it"}`)
 	finished := len(body) + len(writer.finish("calls"))

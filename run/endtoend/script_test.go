@@ -93,6 +93,7 @@ func (s *script) play(file string, lines []scriptLine) {
 // TestEveryFlagHasAScript holds that each flag of `toolpipe --help=all` is
 // used by a script.
 func TestEveryFlagHasAScript(t *testing.T) {
+	t.Parallel()
 	used := map[string]bool{}
 	for _, file := range scriptFiles(t) {
 		lines, err := parseScript(readArchive(t, file).sections[0].text)
