@@ -16,8 +16,8 @@ import (
 )
 
 // imports is the architecture: what each package may import beside the
-// standard library. A change here is a change of design and belongs into the
-// same commit (DESIGN part 8).
+// standard library. A change here is a change of the design, and belongs into the
+// commit that needs it.
 var imports = map[string][]string{
 	".":                {"toolpipe/run", "toolpipe/run/flags", "toolpipe/stream/goroutine", "github.com/spf13/pflag", "github.com/mattn/go-isatty"},
 	"run":              {"toolpipe/approve", "toolpipe/mcp", "toolpipe/stream", "toolpipe/stream/goroutine", "toolpipe/stream/jsontext", "toolpipe/stream/secrets"},

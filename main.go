@@ -219,16 +219,16 @@ func parse(cfg *run.Config, args []string) (help string, err error) {
 	for f := range table.All() {
 		fs.VarPF(f, f.Name, f.Short, "").NoOptDefVal = f.Bare()
 	}
-	bad := fs.Parse(args)
-	flagged := args
-	if n := fs.ArgsLenAtDash(); n >= 0 { // a "--" may also be a flag's value
-		flagged = args[:len(args)-(fs.NArg()-n)-1]
+	unparsed := fs.Parse(args)
+	beforeDash := args
+	if n := fs.ArgsLenAtDash(); n >= 0 { // not the first "--" of args: that may be a flag's value
+		beforeDash = args[:len(args)-(fs.NArg()-n)-1]
 	}
-	if err := refuseApproveValue(flagged); err != nil {
+	if err := refuseApproveValue(beforeDash); err != nil {
 		return "", err
 	}
-	if bad != nil {
-		return "", flagError(bad, table, args)
+	if unparsed != nil {
+		return "", flagError(unparsed, table, args)
 	}
 	cfg.Args = fs.Args()
 	switch {
@@ -246,8 +246,8 @@ func parse(cfg *run.Config, args []string) (help string, err error) {
 
 // refuseApproveValue refuses a value that is given to --auto-approve, and a
 // pattern that follows it: everything would be approved where --allow was meant.
-// args end before a "--" that ends the flags. In a cluster of switches, such as
-// -qyv, the y may stand anywhere.
+// args are those before a "--" that ends the flags. In a cluster of switches,
+// such as -qyv, the y may stand anywhere.
 func refuseApproveValue(args []string) error {
 	for i, a := range args {
 		value, wrong := strings.CutPrefix(a, "--auto-approve=")
