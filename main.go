@@ -224,7 +224,7 @@ func parse(cfg *run.Config, args []string) (help string, err error) {
 	if n := fs.ArgsLenAtDash(); n >= 0 { // not the first "--" of args: that may be a flag's value
 		beforeDash = args[:len(args)-(fs.NArg()-n)-1]
 	}
-	if err := refuseApproveValue(beforeDash); err != nil {
+	if err := refuseApproveValue(beforeDash, table.SwitchLetters()); err != nil {
 		return "", err
 	}
 	if unparsed != nil {
@@ -248,12 +248,12 @@ func parse(cfg *run.Config, args []string) (help string, err error) {
 // pattern that follows it: everything would be approved where --allow was meant.
 // args are those before a "--" that ends the flags. In a cluster of switches,
 // such as -qyv, the y may stand anywhere.
-func refuseApproveValue(args []string) error {
+func refuseApproveValue(args []string, switches string) error {
 	for i, a := range args {
 		value, wrong := strings.CutPrefix(a, "--auto-approve=")
 		bare := a == "--auto-approve"
 		if isCluster(a) {
-			rest := strings.TrimLeft(a[1:], "qvy")
+			rest := strings.TrimLeft(a[1:], switches)
 			if _, behind, ok := strings.Cut(a[:len(a)-len(rest)], "y"); ok {
 				if value, wrong = strings.CutPrefix(rest, "="); !wrong {
 					value = behind + rest

@@ -50,6 +50,17 @@ func (t *Table) All() iter.Seq[*Flag] {
 	}
 }
 
+// SwitchLetters are the letters that can stand behind one dash together.
+func (t *Table) SwitchLetters() string {
+	letters := ""
+	for f := range t.All() {
+		if f.Value == "" {
+			letters += f.Short
+		}
+	}
+	return letters
+}
+
 // Check refuses flags and prompt arguments that cannot be meant, when all are
 // set, and finds out what the run does.
 func (t *Table) Check() error {
