@@ -1,24 +1,17 @@
 // Package approve decides whether a tool call may run.
 //
-// The rules in five sentences: every source of decisions (flags, policy files,
-// the config) becomes a set of rules. Of all rules that match a call the
-// strictest wins, whatever their order: deny before ask before allow. A call
-// that no rule matches is asked about. Where nobody can be asked the call is
-// unapproved and does not run. Nothing turns a deny into anything else.
+// Rules come from flags, policy files and the config. Of all rules that match
+// a call the strictest wins, whatever their order: deny before ask before
+// allow. A call that no rule matches is asked about. Where nobody can be asked
+// the call is unapproved and does not run. Nothing overrides a deny.
 //
-// Its words:
-//
-//   - A Call is a tool call with its arguments in canonical form.
-//   - A Rule matches calls and has a Decision and an origin such as "ci.json:12".
-//   - A Verdict is what was decided for one call, by whom and why.
-//   - A Gate holds the rules and the ways to ask, and gives verdicts.
+// Package run fills a Gate with the rules and the ways to ask, and gets a
+// Verdict on each Call.
 package approve
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
-// Decision is the strictness of a rule. The zero value denies.
+// A Decision is the strictness of a rule. The zero value denies.
 type Decision uint8
 
 const (
@@ -38,29 +31,29 @@ func (d Decision) String() string {
 	return "deny"
 }
 
-// Call is what is to be decided.
+// A Call is a tool call to decide about.
 type Call struct {
 	Server      string
-	Tool        string          // the server's own name of the tool
-	Name        string          // NAME__TOOL as the model knows it
-	Arguments   []byte          // in canonical form, see Canonical
-	Annotations json.RawMessage // the server's claims; nil when none
+	Tool        string          // the tool's name as its server gives it
+	Name        string          // the tool's name as the model knows it: NAME__TOOL
+	Arguments   []byte          // in the form that Canonical returns
+	Annotations json.RawMessage // what the server claims about the tool; nil for nothing
 	ReadOnly    bool            // annotated read-only by a server that the user trusts
-	Root        string          // directory that relative paths of `under` start from: the files root or the server's cwd; "" when unknown
+	Root        string          // the directory that relative paths start from: the server's root or working directory; "" if unknown
 
-	// ShowsFilesOf is another tool of the server, "" for none: this one shows
-	// on its way what that one reads by path. A path that is denied there is
-	// denied here.
+	// ShowsFilesOf names another tool of the server, "" for none: this tool's
+	// result may show files that the other tool reads by path. A path that is
+	// denied to the other tool is then denied to this tool, too.
 	ShowsFilesOf string
 
-	moved bool // it was allowed before, and now its paths lead elsewhere
+	pathsMoved bool // the call was allowed before, and its paths lead elsewhere now
 }
 
-// Outcome is the last word on a call.
+// An Outcome is the end of a decision. The zero value denies.
 type Outcome uint8
 
 const (
-	Denied     Outcome = iota // a rule, a person or an approver said no
+	Denied     Outcome = iota // by a rule, a person or an approver
 	Unapproved                // nobody could be asked
 	Allowed
 )
@@ -76,30 +69,31 @@ func (o Outcome) String() string {
 	return "deny"
 }
 
-// Verdict is what was decided for one call.
+// A Verdict is what was decided about one call, by whom and why.
 type Verdict struct {
 	Outcome Outcome
 	By      string // "flag", "policy", "config", "terminal", "approver", "default"
-	Rule    string // origin of the deciding rule: "ci.json:12", "--deny fs__*", "terminal"; "" when none. Of an Unapproved call: the rule that wants it asked about
-	Reason  string // shown to the model and the person; may be empty; not escaped
+	Rule    string // the origin of the deciding rule, such as "ci.json:12", or of the rule that wants an unapproved call asked about; "" for none
+	Reason  string // for the model and the person; may be empty; not escaped
 
-	// Places is where the paths that rules looked at led: absolute and free of
-	// links, by the text of the path; "" where that could not be told. The
-	// verdict holds for these places only.
+	// Places holds, for each path in the arguments that a rule looked at, where
+	// the path led: an absolute path without links, or "" if that could not be
+	// found out. The verdict holds for these places only.
 	Places map[string]string
 
-	rules Decision // what the rules said, before anybody was asked
+	byRules Decision // what the rules decided before anybody was asked
 }
 
-// Explanation is what Explain found.
+// An Explanation says how a call would be decided.
 type Explanation struct {
 	Verdict  Verdict     // Unapproved where Decide would ask a person
-	Ask      bool        // rules leave the call to be asked about, and no flag answers
-	Approver bool        // the external approver would be asked first
-	Matched  []RuleMatch // every rule that matched, in the order of Gate.Rules
+	Ask      bool        // the rules leave the call to be asked about, and nothing answers instead of a person
+	Approver bool        // the approver would be asked first
+	Matched  []RuleMatch // every rule that matches, in the order of Gate.Rules
 }
 
-// RuleMatch is one rule that matched a call.
+// A RuleMatch is a rule that matches a call, or, for an approver, what all
+// rules together decided.
 type RuleMatch struct {
 	Decision Decision
 	By       string
@@ -107,11 +101,11 @@ type RuleMatch struct {
 	Reason   string
 }
 
-// Known is a configured server, for Gate.Check.
-type Known struct {
-	Server  string
-	Tools   []string // the server's own names
-	Names   []string // the same tools as the model knows them; nil: SERVER__TOOL each
-	Started bool     // false: its tools are not known, and nothing is said about them
-	Root    string   // of its calls, see Call
+// A Server is a configured server and its tools, for Gate.Check.
+type Server struct {
+	Name    string
+	Tools   []string // the tools' names as the server gives them
+	Names   []string // the same tools' names as the model knows them; nil: NAME__TOOL each
+	Started bool     // false: the tools are not known
+	Root    string   // see Call
 }

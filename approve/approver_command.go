@@ -2,54 +2,57 @@ package approve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"os/exec"
+	"strings"
 	"time"
 
 	"toolpipe/stream/goroutine"
 )
 
-// CommandApprover asks a program: the question on its standard input, the
-// answer on its standard output, status 0.
+// A CommandApprover asks a program, which it starts anew for each call. The
+// program reads the question from its standard input and writes the answer to
+// its standard output; its exit status must be 0.
 type CommandApprover struct {
 	Argv    []string
-	Env     []string      // its whole environment
+	Env     []string      // the whole environment of the program
 	Timeout time.Duration // 0: 60 s
 
 	// Start starts the program as the leader of a process group of its own
-	// that does not outlive this process; mcp.Processes does.
+	// that does not outlive this process.
 	Start func(*exec.Cmd) (Process, error)
 }
 
-// Process is a started program.
+// A Process is a started program.
 type Process interface {
-	Wait() error // returns when it has ended and its output was read
-	Kill()       // ends it and all of its group at once; does not wait
+	Wait() error // returns when the program has ended and its output was read
+	Kill()       // kills all processes of its group; does not wait
 }
 
-// Judge implements Approver. It starts the program anew for each call and
-// leaves nothing of it behind.
-func (a *CommandApprover) Judge(ctx context.Context, c *Call, soFar RuleMatch) (Decision, string, error) {
+// Judge implements Approver. No process of the program's group is left when it
+// returns.
+func (a *CommandApprover) Judge(ctx context.Context, c *Call, byRules RuleMatch) (Decision, string, error) {
 	if len(a.Argv) == 0 || a.Start == nil {
 		return Deny, "the approver cannot be started: no command", nil
 	}
-	out, diag := &capped{max: maxOpinion}, &capped{max: maxOpinion}
+	var out, diagnostics approverOutput
+	limit := cmp.Or(a.Timeout, approverTimeout)
 	cmd := exec.Command(a.Argv[0], a.Argv[1:]...)
 	cmd.Env = append([]string{}, a.Env...)
-	cmd.Stdin = bytes.NewReader(approverQuestion(c, soFar))
-	cmd.Stdout = out
-	cmd.Stderr = diag
+	cmd.Stdin = bytes.NewReader(approverRequest(c, byRules))
+	cmd.Stdout, cmd.Stderr = &out, &diagnostics
 	process, err := a.Start(cmd)
 	if err != nil {
 		return Deny, "the approver cannot be started: " + err.Error(), nil
 	}
-	defer process.Kill() // whatever it left in its group
+	defer process.Kill() // the processes that the program left in its group
 	ended := make(chan error, 1)
 	goroutine.Start(func() {
 		defer close(ended)
 		ended <- process.Wait()
 	})
-	timeout := time.NewTimer(orDefault(a.Timeout))
+	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
 	select {
 	case <-ctx.Done():
@@ -59,26 +62,35 @@ func (a *CommandApprover) Judge(ctx context.Context, c *Call, soFar RuleMatch) (
 	case <-timeout.C:
 		process.Kill()
 		<-ended
-		return Deny, "the approver gave no answer in " + orDefault(a.Timeout).String(), nil
+		return Deny, "the approver gave no answer in " + limit.String(), nil
 	case err = <-ended:
 	}
 	if err != nil {
 		reason := "the approver failed: " + err.Error()
-		if line := lastLine(diag.b); line != "" {
+		if line := diagnostics.lastLine(); line != "" {
 			reason += ": " + line
 		}
 		return Deny, reason, nil
 	}
-	if len(bytes.TrimSpace(out.b)) == 0 {
+	if len(bytes.TrimSpace(out)) == 0 {
 		return Deny, "the approver gave no decision: it printed nothing", nil
 	}
-	d, reason := opinion(out.b)
+	d, reason := parseApproverAnswer(out)
 	return d, reason, nil
 }
 
-func orDefault(timeout time.Duration) time.Duration {
-	if timeout > 0 {
-		return timeout
-	}
-	return approverTimeout
+// An approverOutput keeps the first bytes that are written to it: one more than
+// an answer may have, which shows that an answer is too long.
+type approverOutput []byte
+
+func (o *approverOutput) Write(p []byte) (int, error) {
+	room := maxApproverAnswer + 1 - len(*o)
+	*o = append(*o, p[:min(room, len(p))]...)
+	return len(p), nil
+}
+
+// lastLine returns the last line that is not blank, clipped.
+func (o approverOutput) lastLine() string {
+	s := strings.TrimSpace(string(o))
+	return clip(s[strings.LastIndexByte(s, '\n')+1:])
 }

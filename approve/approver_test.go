@@ -112,13 +112,13 @@ var answers = []struct{ answer, want, reason string }{
 	{`{"decision":"deny","Decision":"allow"}`, "deny", "duplicate key"},
 	{`{"decision":"allow"} {"decision":"allow"}`, "deny", "after the end"},
 	{`{"decision":"allow"`, "deny", "the end in an object"},
-	{`{"decision":"allow","reason":"` + strings.Repeat("x", maxOpinion) + `"}`, "deny", "did not answer with one JSON object: more than 65536 bytes: too long"},
+	{`{"decision":"allow","reason":"` + strings.Repeat("x", maxApproverAnswer) + `"}`, "deny", "did not answer with one JSON object: more than 65536 bytes: too long"},
 }
 
 func TestCommandApprover(t *testing.T) {
 	t.Parallel()
 	for _, c := range answers {
-		if len(c.answer) > maxOpinion {
+		if len(c.answer) > maxApproverAnswer {
 			continue // longer than a variable may be; TestURLApprover has it
 		}
 		d, reason, err := commandApprover("say "+c.answer).Judge(t.Context(), &someCall, RuleMatch{})
@@ -143,12 +143,12 @@ func TestURLApprover(t *testing.T) {
 const wantQuestion = `{"server":"fs","tool":"write_file","name":"fs__write_file","arguments":{"path":"a<b","n":9007199254740993},` +
 	`"annotations":{"destructiveHint":true},"verdict":"ask","by":"policy","rule":"p.json:2","reason":"say \"why\""}` + "\n"
 
-var soFar = RuleMatch{Decision: Ask, By: "policy", Origin: "p.json:2", Reason: `say "why"`}
+var byRules = RuleMatch{Decision: Ask, By: "policy", Origin: "p.json:2", Reason: `say "why"`}
 
 func TestApproverQuestion(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "question")
-	if d, reason, err := commandApprover("keep "+path).Judge(t.Context(), &someCall, soFar); d != Allow || err != nil {
+	if d, reason, err := commandApprover("keep "+path).Judge(t.Context(), &someCall, byRules); d != Allow || err != nil {
 		t.Fatal(d, reason, err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != wantQuestion {
@@ -162,10 +162,10 @@ func TestApproverQuestion(t *testing.T) {
 	}))
 	defer server.Close()
 	a := &URLApprover{URL: server.URL}
-	if d, reason, err := a.Judge(t.Context(), &someCall, soFar); d != Allow || err != nil {
+	if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Allow || err != nil {
 		t.Error(d, reason, err)
 	}
-	bare := approverQuestion(&Call{Server: "s"}, RuleMatch{Decision: Allow})
+	bare := approverRequest(&Call{Server: "s"}, RuleMatch{Decision: Allow})
 	if !strings.Contains(string(bare), `"arguments":{},"annotations":null,"verdict":"allow"`) {
 		t.Errorf("%s", bare)
 	}
@@ -183,12 +183,12 @@ func TestCommandApproverFails(t *testing.T) {
 		if how == "hang" {
 			a.Timeout = 300 * time.Millisecond
 		}
-		if d, reason, err := a.Judge(t.Context(), &someCall, soFar); d != Deny || reason != want || err != nil {
+		if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Deny || reason != want || err != nil {
 			t.Errorf("%s: %v %q %v", how, d, reason, err)
 		}
 	}
 	for _, a := range []*CommandApprover{{}, {Argv: []string{"/none"}}, {Argv: []string{"/none"}, Start: startInGroup}} {
-		if d, reason, err := a.Judge(t.Context(), &someCall, soFar); d != Deny || !strings.HasPrefix(reason, "the approver cannot be started: ") || err != nil {
+		if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Deny || !strings.HasPrefix(reason, "the approver cannot be started: ") || err != nil {
 			t.Errorf("%v: %v %q %v", a.Argv, d, reason, err)
 		}
 	}
@@ -202,7 +202,7 @@ func TestCommandApproverLeavesNothing(t *testing.T) {
 		cmd.Stdout = io.MultiWriter(cmd.Stdout, &out)
 		return startInGroup(cmd)
 	}
-	if d, _, err := a.Judge(t.Context(), &someCall, soFar); d != Deny || err != nil {
+	if d, _, err := a.Judge(t.Context(), &someCall, byRules); d != Deny || err != nil {
 		t.Error(d, err)
 	}
 	var pid int
@@ -253,7 +253,7 @@ func TestURLApproverFails(t *testing.T) {
 		if path == "/hang" {
 			a.Timeout = 300 * time.Millisecond
 		}
-		if d, reason, err := a.Judge(t.Context(), &someCall, soFar); d != Deny || !strings.Contains(reason, want) || err != nil {
+		if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Deny || !strings.Contains(reason, want) || err != nil {
 			t.Errorf("%s: %v %q %v", path, d, reason, err)
 		}
 	}
@@ -264,13 +264,13 @@ func TestURLApproverFails(t *testing.T) {
 		"http://127.0.0.1:1/?key=k": "the approver failed: cannot reach 127.0.0.1:1: connection refused",
 		"http://x:port/":            `the approver failed: invalid port ":port" after host`,
 	} {
-		d, reason, err := (&URLApprover{URL: address}).Judge(t.Context(), &someCall, soFar)
+		d, reason, err := (&URLApprover{URL: address}).Judge(t.Context(), &someCall, byRules)
 		if d != Deny || reason != want || err != nil {
 			t.Errorf("%s: %v %q %v", address, d, reason, err)
 		}
 	}
 	unknown := &url.Error{Op: "Post", URL: "http://x/", Err: &net.OpError{Op: "dial", Err: &net.DNSError{Name: "x", Err: "no such host"}}}
-	if got := unreached(unknown); got != `the host "x": no such host` {
+	if got := requestProblem(unknown); got != `the host "x": no such host` {
 		t.Error(got)
 	}
 }
@@ -280,10 +280,10 @@ func TestApproverCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("stop")
 	time.AfterFunc(100*time.Millisecond, func() { cancel(cause) })
-	if d, _, err := commandApprover("hang").Judge(ctx, &someCall, soFar); d != Deny || err != cause {
+	if d, _, err := commandApprover("hang").Judge(ctx, &someCall, byRules); d != Deny || err != cause {
 		t.Error(d, err)
 	}
-	if d, _, err := (&URLApprover{URL: "http://127.0.0.1:1/"}).Judge(ctx, &someCall, soFar); d != Deny || err != cause {
+	if d, _, err := (&URLApprover{URL: "http://127.0.0.1:1/"}).Judge(ctx, &someCall, byRules); d != Deny || err != cause {
 		t.Error(d, err)
 	}
 }

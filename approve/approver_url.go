@@ -2,6 +2,7 @@ package approve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,25 +17,26 @@ import (
 	"time"
 )
 
-// URLApprover asks a web service: it POSTs the question and reads the answer
-// from a reply with status 200. Redirects are not followed.
+// A URLApprover asks a web service: it POSTs the question and reads the answer
+// from a response with status 200. It does not follow redirects. NewURLApprover
+// makes one.
 type URLApprover struct {
 	URL       string
 	Timeout   time.Duration // 0: 60 s
-	PlainHost string        // the host that is asked over plain http though it is not this machine; "" for none
+	PlainHost string        // the host, if it is asked over plain http and is not this machine; else ""
 }
 
-// PlainHTTPError says that whoever sits between us and Host could give the
-// answers of an approver.
+// A PlainHTTPError says that an approver would be asked over plain http, where
+// anybody on the way to Host can give its answers.
 type PlainHTTPError struct{ Host string }
 
 func (e *PlainHTTPError) Error() string {
 	return fmt.Sprintf("%q would be asked over plain http, where others can answer for it", e.Host)
 }
 
-// NewURLApprover makes the approver at an http or https URL. Plain http is for
-// this machine and for the hosts in insecure; otherwise the error is a
-// PlainHTTPError. No error shows the URL, which may hold a secret.
+// NewURLApprover makes an approver of an http or https URL. Plain http is
+// accepted for this machine and for the hosts in insecure; for another host the
+// error is a *PlainHTTPError. No error shows the URL, which may hold a secret.
 func NewURLApprover(address string, insecure []string) (*URLApprover, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -52,26 +54,28 @@ func NewURLApprover(address string, insecure []string) (*URLApprover, error) {
 }
 
 // Judge implements Approver.
-func (a *URLApprover) Judge(ctx context.Context, c *Call, soFar RuleMatch) (Decision, string, error) {
-	limited, cancel := context.WithTimeout(ctx, orDefault(a.Timeout))
+func (a *URLApprover) Judge(ctx context.Context, c *Call, byRules RuleMatch) (Decision, string, error) {
+	limit := cmp.Or(a.Timeout, approverTimeout)
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	answer, problem := a.post(limited, approverQuestion(c, soFar))
+	answer, problem := a.post(limited, approverRequest(c, byRules))
 	switch {
 	case ctx.Err() != nil:
 		return Deny, "", context.Cause(ctx)
 	case limited.Err() != nil:
-		return Deny, "the approver gave no answer in " + orDefault(a.Timeout).String(), nil
+		return Deny, "the approver gave no answer in " + limit.String(), nil
 	case problem != "":
 		return Deny, "the approver failed: " + problem, nil
 	}
-	d, reason := opinion(answer)
+	d, reason := parseApproverAnswer(answer)
 	return d, reason, nil
 }
 
+// post sends the question; problem is "" if the service answered.
 func (a *URLApprover) post(ctx context.Context, body []byte) (answer []byte, problem string) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL, bytes.NewReader(body))
 	if err != nil {
-		return nil, unreached(err)
+		return nil, requestProblem(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
@@ -80,15 +84,15 @@ func (a *URLApprover) post(ctx context.Context, body []byte) (answer []byte, pro
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, unreached(err)
+		return nil, requestProblem(err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return nil, "HTTP status " + strconv.Itoa(response.StatusCode)
 	}
-	answer, err = io.ReadAll(io.LimitReader(response.Body, maxOpinion+1))
+	answer, err = io.ReadAll(io.LimitReader(response.Body, maxApproverAnswer+1))
 	if err != nil {
-		return nil, unreached(err)
+		return nil, requestProblem(err)
 	}
 	if len(bytes.TrimSpace(answer)) == 0 {
 		return nil, "its reply is empty"
@@ -96,9 +100,9 @@ func (a *URLApprover) post(ctx context.Context, body []byte) (answer []byte, pro
 	return answer, ""
 }
 
-// unreached is err for a person: what happened, not by which call of which
-// library, and without the URL, which may hold a secret.
-func unreached(err error) string {
+// requestProblem describes the error of a request to a person, without the
+// names of library calls and without the URL, which may hold a secret.
+func requestProblem(err error) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return fmt.Sprintf("the host %q: %s", dns.Name, dns.Err)
 	}

@@ -5,13 +5,17 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+
 	"toolpipe/stream/jsontext"
 )
 
-// The tests of policy files. Each is made from its value in the policy, the
-// node at of d, or says what is wrong with that value.
-func newTest(name string, d *document, at int) (t test, known bool, problem string) {
-	switch name {
+// testNames are the kinds of tests that a policy can have.
+const testNames = "equals, one_of, glob, regex, range, under, words"
+
+// newTest makes the test of a kind from its value in the policy, d.nodes[at].
+// problem says what is wrong with the value, "" for nothing.
+func newTest(kind string, d *document, at int) (t test, known bool, problem string) {
+	switch kind {
 	case "equals":
 		t = equalsTest(d, []int{at})
 	case "one_of":
@@ -31,8 +35,6 @@ func newTest(name string, d *document, at int) (t test, known bool, problem stri
 	}
 	return t, true, problem
 }
-
-const testNames = "equals, one_of, glob, regex, range, under, words"
 
 func equalsTest(d *document, values []int) test {
 	return func(e *evaluation, at int, wide bool) bool {
@@ -56,17 +58,18 @@ func oneOfTest(d *document, at int) (test, string) {
 	return equalsTest(d, values), ""
 }
 
-// equal reports whether two values are the same: strings by their characters,
-// numbers by their worth, objects whatever the order of their keys. Wide, a
-// value is also the same as what it may be read as.
+// equal reports whether a.nodes[i], a policy's value, and nodes[j] of the
+// arguments are equal: strings by the characters that they mean, numbers by
+// their value, objects in any order of their members. Wide, they are also equal
+// if a server may read the argument as the policy's value.
 func (e *evaluation) equal(a *document, i, j int, wide bool) bool {
 	b := &e.document
 	x, y := &a.nodes[i], &b.nodes[j]
-	if !e.read(j) {
+	if !e.spendOnValue(j) {
 		return false
 	}
 	if wide && isScalar(x.kind) && isScalar(y.kind) {
-		return bytes.Equal(a.scalar(i), b.scalar(j)) || e.meansSame(a, i, j)
+		return bytes.Equal(a.scalar(i), b.scalar(j)) || e.mayMean(a, i, j)
 	}
 	if x.kind != y.kind {
 		return false
@@ -88,7 +91,7 @@ func (e *evaluation) equal(a *document, i, j int, wide bool) bool {
 
 func isScalar(kind byte) bool { return kind != '{' && kind != '[' }
 
-// scalar returns the text of a value without quotes.
+// scalar returns what a string means, and the text of another scalar.
 func (d *document) scalar(at int) []byte {
 	if d.nodes[at].kind == '"' {
 		return d.str(at)
@@ -116,7 +119,7 @@ func (e *evaluation) equalObjects(a *document, i, j int, wide bool) bool {
 		found := false
 		key := a.key(p)
 		for q := range b.children(j) {
-			if !e.spend(readSteps + (b.nodes[q].keyEnd-b.nodes[q].keyStart)/readAtOnce) {
+			if !e.spendOnKey(q) {
 				return false
 			}
 			if bytes.Equal(key, b.key(q)) {
@@ -134,9 +137,9 @@ func (e *evaluation) equalObjects(a *document, i, j int, wide bool) bool {
 	return members == 0
 }
 
-// hasText reports whether f holds for the text of a value: a string's
-// characters; wide, also what a number or a word looks like, and how a number
-// is written without an exponent and needless zeros.
+// hasText reports whether f holds for the text of the value at a node. Narrow,
+// only a string has a text. Wide, the text of another scalar counts, and that
+// of a number also as it is written without an exponent and needless zeros.
 func (e *evaluation) hasText(at int, wide bool, f func([]byte) bool) bool {
 	kind := e.document.nodes[at].kind
 	switch {
@@ -146,33 +149,33 @@ func (e *evaluation) hasText(at int, wide bool, f func([]byte) bool) bool {
 		return false
 	}
 	n, ok := jsontext.ParseDecimal(e.document.raw(at))
-	return f(e.document.raw(at)) || ok && n.Exponent > -maxPlain && n.Exponent < maxPlain && f(plain(n))
+	return f(e.document.raw(at)) || ok && n.Exponent > -maxPlain && n.Exponent < maxPlain && f(plainDecimal(n))
 }
 
-// globTest is a pattern over a whole string. In an allow * and ? do not take a
-// slash or a control character, ** takes slashes, and a value that goes up by
-// a ".." element does not match a pattern with a wildcard. Only ** alone is any
-// string at all: a lone * in a rule about a path must not open "../../x".
+// globTest is a pattern over the whole text of a value. Narrow, * and ? match
+// neither a slash nor a control character, ** also matches slashes, and a path
+// with a ".." element does not match a pattern with a wildcard: a rule that
+// allows the path * must not allow "../../x". Only ** alone matches every text.
 func globTest(d *document, at int) (test, string) {
 	if d.nodes[at].kind != '"' {
 		return nil, "glob is a string with * and ?"
 	}
 	pattern := string(d.str(at))
-	wild := strings.ContainsAny(pattern, "*?")
+	wildcards := strings.ContainsAny(pattern, "*?")
 	stars := pattern != "" && strings.Trim(pattern, "*") == ""
 	return func(e *evaluation, at int, wide bool) bool {
-		as := globNarrow
+		mode := globElement
 		if wide {
-			as = globWide
+			mode = globAny
 		}
 		return e.hasText(at, wide, func(text []byte) bool {
 			switch {
 			case stars && (wide || len(pattern) > 1):
 				return true
-			case !wide && wild && goesUp(text):
+			case !wide && wildcards && goesUp(text):
 				return false
 			}
-			return matchGlob(pattern, string(text), as, &e.work)
+			return matchGlob(pattern, string(text), mode, &e.budget)
 		})
 	}, ""
 }
@@ -187,7 +190,7 @@ func goesUp(path []byte) bool {
 	return false
 }
 
-// maxPattern is how long a regular expression may be.
+// maxPattern is how many bytes a regular expression may have.
 const maxPattern = 4096
 
 func regexTest(d *document, at int) (test, string) {
@@ -248,7 +251,7 @@ func rangeTest(d *document, at int) (test, string) {
 	return func(e *evaluation, at int, wide bool) bool {
 		if wide {
 			r := e.readings(at)
-			return r.unclear || r.unit || r.any(func(n jsontext.Decimal) bool {
+			return r.anyNumber || r.scaled || r.any(func(n jsontext.Decimal) bool {
 				return inside(n) || low != nil && near(n, *low) || high != nil && near(n, *high)
 			})
 		}
@@ -265,7 +268,7 @@ func underTest(d *document, at int) (test, string) {
 		return nil, `under is the path of a directory; "." is the tool's own`
 	}
 	dir := string(d.str(at))
-	if _, err := resolveFrom("/", dir, true); err != nil {
+	if _, err := resolvePath("/", dir, true); err != nil {
 		return nil, "under is a plain path: no ~, no URL, nothing under /proc"
 	}
 	return func(e *evaluation, at int, wide bool) bool {
@@ -304,8 +307,8 @@ func wordsTest(d *document, at int) (test, string) {
 	return func(e *evaluation, at int, wide bool) bool { return e.isWords(at, positions, wide) }, ""
 }
 
-// isWords reports whether a value is an array of strings, each one of those of
-// its position.
+// isWords reports whether the value at a node is an array of as many strings as
+// there are positions, each string in the list of its position.
 func (e *evaluation) isWords(at int, positions [][]string, wide bool) bool {
 	d := &e.document
 	if d.nodes[at].kind != '[' {
@@ -313,7 +316,7 @@ func (e *evaluation) isWords(at int, positions [][]string, wide bool) bool {
 	}
 	n := 0
 	for i := range d.children(at) {
-		if n == len(positions) || !e.spend(len(positions[n])) || !e.read(i) {
+		if n == len(positions) || !e.spend(len(positions[n])) || !e.spendOnValue(i) {
 			return false
 		}
 		listed := func(word []byte) bool {

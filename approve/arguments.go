@@ -6,17 +6,19 @@ import (
 	"strings"
 )
 
-// argumentTests is what a policy rule asks of a call's arguments. All tests
-// must hold.
+// argumentTests is the "arguments" object of a policy rule. The rule matches
+// if all its tests hold.
 //
-// A rule is read in one of two ways. Narrow, to allow: a test holds when there
-// is a value at its path and every value there passes; and every leaf of the
-// arguments must have a test on it or on what it is in. Wide, to deny: one
-// value at the path, or inside a value there, is enough; keys may differ in
-// case; and a test that cannot be decided holds.
+// A rule that allows is matched narrow, a rule that denies or asks is matched
+// wide, so that arguments which a server may read in several ways are never
+// allowed and always denied. Narrow, a test holds if there is a value at its
+// path and every value there passes; and every scalar, empty array and empty
+// object of the arguments must have a test on it or on a value around it.
+// Wide, it is enough that one value at the path passes, or one inside of a
+// value there; keys match in any case; and a test that cannot be decided holds.
 type argumentTests struct {
 	tests  []argumentTest
-	others bool // "others":"any": leaves without a test do not matter
+	others bool // "others":"any": matched narrow, values without a test do not matter
 }
 
 type argumentTest struct {
@@ -25,34 +27,36 @@ type argumentTest struct {
 	under string // the directory of an under test; "" for another test
 }
 
-// test decides about the value e.document.nodes[at].
+// A test decides about the value e.document.nodes[at].
 type test func(e *evaluation, at int, wide bool) bool
 
-// segment is one step of an argument path.
+// A segment is one step of an argument path.
 type segment struct {
 	key   string
-	index int  // of an array's element; -1 when key is not a number
+	index int  // of an array's element; -1 if key is not a number
 	any   bool // every element
 }
 
-// evaluation is the state of deciding one call; its memory is used again.
+// An evaluation is the state of the decision about one call. The memory of the
+// last one is used again.
 type evaluation struct {
-	work
-	document document
+	budget
 	call     *Call
-	parsed   bool
-	lexical  bool // no file system: examples
-	covered  []bool
-	places   map[string]string // where the paths that under tests looked at lead; "" when that cannot be told
-	first    map[string]string // where the directories of rules were at first; for all evaluations
+	document document // the arguments of the call
+	parsed   bool     // document was read
+	covered  []bool   // the values that a test looked at, while a rule is matched narrow
+	lexical  bool     // paths are compared by their text, without a look at the file system
+
+	places      map[string]string // see Verdict.Places
+	directories map[string]string // where the directories of rules were when they were first looked up, in all evaluations
 }
 
-// begin starts on another call, with the work of a decision.
+// begin starts the decision about another call, with a full budget.
 func (e *evaluation) begin(ctx context.Context, c *Call) {
-	e.work, e.call, e.parsed, e.places = newWork(ctx), c, false, nil
+	e.budget, e.call, e.parsed, e.places = newBudget(ctx), c, false, nil
 }
 
-// parse parses the arguments once.
+// parse reads the arguments, once for each call.
 func (e *evaluation) parse() {
 	if !e.parsed {
 		e.document.parse(e.call.Arguments)
@@ -60,29 +64,23 @@ func (e *evaluation) parse() {
 	}
 }
 
-// read takes the work of reading the value at a node, not what is inside of it.
-func (e *evaluation) read(at int) bool {
+// spendOnValue takes from the budget what it costs to read the value at a
+// node, without the values inside of it.
+func (e *evaluation) spendOnValue(at int) bool {
 	n, length := &e.document.nodes[at], 0
 	if isScalar(n.kind) {
-		length += n.end - n.start
+		length = n.end - n.start
 	}
-	return e.spend(readSteps + length/readAtOnce)
+	return e.spend(valueSteps + length/bytesPerStep)
 }
 
-// matchesArguments reports whether r, which speaks of e.call's tool, matches
-// its arguments.
-func (r *Rule) matchesArguments(e *evaluation, narrow bool) bool {
-	if r.arguments == nil {
-		return true
-	}
-	e.parse()
-	if narrow {
-		return r.arguments.allow(e)
-	}
-	return r.arguments.restrict(e, nil)
+// spendOnKey takes from the budget what it costs to compare the key of a node.
+func (e *evaluation) spendOnKey(at int) bool {
+	n := &e.document.nodes[at]
+	return e.spend(valueSteps + (n.keyEnd-n.keyStart)/bytesPerStep)
 }
 
-func (a *argumentTests) allow(e *evaluation) bool {
+func (a *argumentTests) matchNarrow(e *evaluation) bool {
 	d := &e.document
 	if !e.spend(len(d.nodes)) {
 		return false
@@ -93,16 +91,16 @@ func (a *argumentTests) allow(e *evaluation) bool {
 	for i := range a.tests {
 		t := &a.tests[i]
 		found := false
-		ok := e.find(t.path, 0, false, func(at int) bool {
+		passed := e.all(t.path, 0, false, func(at int) bool {
 			found = true
 			if !a.others {
 				for j := at; j < d.nodes[at].next; j++ {
 					e.covered[j] = true
 				}
 			}
-			return e.read(at) && t.test(e, at, false)
+			return e.spendOnValue(at) && t.test(e, at, false)
 		})
-		if !ok || !found {
+		if !passed || !found {
 			return false
 		}
 	}
@@ -114,52 +112,52 @@ func (a *argumentTests) allow(e *evaluation) bool {
 	return true
 }
 
-// restrict reads wide; the test given is taken as one that holds.
-func (a *argumentTests) restrict(e *evaluation, given *argumentTest) bool {
+// matchWide takes it that the test assumed holds, if that is not nil.
+func (a *argumentTests) matchWide(e *evaluation, assumed *argumentTest) bool {
 	d := &e.document
 	for i := range a.tests {
 		t := &a.tests[i]
-		if t == given {
+		if t == assumed {
 			continue
 		}
-		none := e.find(t.path, 0, true, func(at int) bool {
+		nonePassed := e.all(t.path, 0, true, func(at int) bool {
 			for j := at; j < d.nodes[at].next; j++ {
-				if e.read(j) && t.test(e, j, true) {
+				if e.spendOnValue(j) && t.test(e, j, true) {
 					return false
 				}
 			}
 			return true
 		})
-		if none {
+		if nonePassed {
 			return false
 		}
 	}
 	return true
 }
 
-// find calls f with each value at path, which starts from nodes[at], and
-// returns false as soon as f does.
-func (e *evaluation) find(path []segment, at int, wide bool, f func(at int) bool) bool {
+// all reports whether f holds for all values at path, which starts from
+// nodes[at]. It stops at the first value for which f does not hold.
+func (e *evaluation) all(path []segment, at int, wide bool, f func(at int) bool) bool {
 	if len(path) == 0 {
 		return f(at)
 	}
 	d, s, n := &e.document, &path[0], 0
 	for child := range d.children(at) {
-		if !e.spend(readSteps + (d.nodes[child].keyEnd-d.nodes[child].keyStart)/readAtOnce) {
+		if !e.spendOnKey(child) {
 			return false
 		}
-		var here bool
+		var fits bool
 		switch {
 		case s.any:
-			here = true
+			fits = true
 		case d.nodes[at].kind == '[':
-			here = n == s.index
+			fits = n == s.index
 		default:
-			key := d.key(child)
-			here = string(key) == s.key || wide && strings.EqualFold(string(key), s.key)
+			key := string(d.key(child))
+			fits = key == s.key || wide && strings.EqualFold(key, s.key)
 		}
 		n++
-		if here && !e.find(path[1:], child, wide, f) {
+		if fits && !e.all(path[1:], child, wide, f) {
 			return false
 		}
 	}
@@ -167,8 +165,8 @@ func (e *evaluation) find(path []segment, at int, wide bool, f func(at int) bool
 }
 
 // parsePath reads an argument path: keys joined by dots, * for any element, a
-// number for an array's element, a backslash before a character that is meant
-// as such. What is wrong with it, if anything, is the second result.
+// number for an array's element, a backslash before a character that stands
+// for itself. problem says what is wrong with the path, "" for nothing.
 func parsePath(text string) (path []segment, problem string) {
 	var key strings.Builder
 	escaped, star := false, false

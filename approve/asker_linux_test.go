@@ -72,7 +72,7 @@ func (j *job) run() {
 		signal.Notify(caught, syscall.SIGCONT)
 		go func() {
 			s := <-caught
-			time.Sleep(settle / 4)
+			time.Sleep(settleTime / 4)
 			resumed <- s
 		}()
 	case !j.Deaf:
@@ -97,7 +97,7 @@ func (j *job) run() {
 	}
 	began := time.Now()
 	if j.Withdrawn {
-		short, cancel := context.WithTimeoutCause(ctx, 3*settle, context.Canceled)
+		short, cancel := context.WithTimeoutCause(ctx, 3*settleTime, context.Canceled)
 		defer cancel()
 		err := g.Terminal.Form(short, func(f *Form) error {
 			_, err := f.Ask("a server asks", nil)
@@ -106,7 +106,7 @@ func (j *job) run() {
 		})
 		fmt.Println(err)
 		defer func() {
-			if time.Since(began) > afterthought/2 {
+			if time.Since(began) > lateAnswerTime/2 {
 				fmt.Println("waited")
 			} else {
 				fmt.Println("came at once")
@@ -141,7 +141,7 @@ func (j *job) together(ctx context.Context, g *Gate) {
 	for i, c := range j.Calls {
 		var both sync.WaitGroup
 		both.Go(func() {
-			time.Sleep(time.Duration(i%5) * settle / 2) // before, beside and behind the question
+			time.Sleep(time.Duration(i%5) * settleTime / 2) // before, beside and behind the question
 			err := g.Terminal.Form(ctx, func(f *Form) error {
 				line, err := f.Ask("a server asks", []string{"Allow fs__x? [y/N/a] ", "Go on? [y/N]"})
 				fmt.Printf("form: %s\n", line)

@@ -6,27 +6,28 @@ import (
 	"strings"
 )
 
-// Check compares the rules with the servers there are. A flag's pattern that
-// matches no tool is worth a warning; a policy rule that names, without a
-// wildcard, a server or a tool that no configured server has is an error, for
-// a misspelt deny denies nothing. Nothing is said about the tools of a server
-// that did not start, nor about rules with "optional":true. It also finds out
-// where the directories of rules are before any call can move them.
-func (g *Gate) Check(known []Known) (warnings []string, err error) {
+// Check compares the rules with all configured servers. A flag's pattern that
+// matches no tool gets a warning. A policy rule that names a server or a tool
+// without a wildcard is an error if no server has that name: a misspelt deny
+// denies nothing. A server that did not start may have any tool, and rules with
+// "optional":true may name anything. Check also looks up the directories of
+// rules, before any call can move them.
+func (g *Gate) Check(servers []Server) (warnings []string, err error) {
 	for i := range g.Rules {
 		r := &g.Rules[i]
-		g.locate(r, known)
+		g.lookUpDirectories(r, servers)
 		switch {
 		case r.readOnly || r.optional:
 		case r.names != nil:
-			if r.By == "flag" && !r.mayMatchName(known) {
-				warnings = append(warnings, fmt.Sprintf("%s: no tool has a name like %q%s", flagOf(r.Origin), r.names[0].pattern, r.meant(known)))
+			if r.By == "flag" && !r.mayMatch(servers) {
+				flag, _, _ := strings.Cut(r.Origin, " ")
+				warnings = append(warnings, fmt.Sprintf("%s: no tool has a name like %q%s", flag, r.names[0].pattern, r.changedNames(servers)))
 			}
 		default:
-			if err := r.checkServers(known); err != nil {
+			if err := r.checkServers(servers); err != nil {
 				return warnings, err
 			}
-			if err := r.checkTools(known); err != nil {
+			if err := r.checkTools(servers); err != nil {
 				return warnings, err
 			}
 		}
@@ -34,33 +35,34 @@ func (g *Gate) Check(known []Known) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// locate looks the directories of r up.
-func (g *Gate) locate(r *Rule, known []Known) {
+// lookUpDirectories has the evaluation remember where the directories of r are,
+// for each server that r matches.
+func (g *Gate) lookUpDirectories(r *Rule, servers []Server) {
 	if r.arguments == nil {
 		return
 	}
-	for _, k := range known {
-		if !matchesAny(r.servers, k.Server, r.restricts()) {
+	for _, s := range servers {
+		if !matchesAny(r.servers, s.Name, r.restricts()) {
 			continue
 		}
-		g.scratch.begin(context.Background(), &Call{Root: k.Root})
+		g.evaluation.begin(context.Background(), &Call{Root: s.Root})
 		for i := range r.arguments.tests {
 			if dir := r.arguments.tests[i].under; dir != "" {
-				g.scratch.bases(dir)
+				g.evaluation.ruleDirectories(dir)
 			}
 		}
 	}
 }
 
-// meant names, for a pattern that no name matches, the tools that it matches
-// in the unmapped form. An allow does not hold for those: it says what the
-// model may call, so it must be written as the model calls it.
-func (r *Rule) meant(known []Known) string {
+// changedNames helps with a pattern that matches no tool: it lists the tools
+// that the pattern would match if their names had not been changed to suit the
+// model. A rule that allows must have the name that the model calls.
+func (r *Rule) changedNames(servers []Server) string {
 	var names []string
-	for _, k := range known {
-		for i, tool := range k.Tools {
-			if i < len(k.Names) && matchesAny(r.names, k.Server+"__"+tool, r.restricts()) {
-				names = append(names, k.Names[i])
+	for _, s := range servers {
+		for i, tool := range s.Tools {
+			if i < len(s.Names) && matchesAny(r.names, s.Name+"__"+tool, r.restricts()) {
+				names = append(names, s.Names[i])
 			}
 		}
 	}
@@ -73,23 +75,17 @@ func (r *Rule) meant(known []Known) string {
 	return "; such tools are known to the model as " + strings.Join(names, ", ")
 }
 
-// flagOf returns the flag of an origin such as "--allow fs__*".
-func flagOf(origin string) string {
-	flag, _, _ := strings.Cut(origin, " ")
-	return flag
-}
-
-// mayMatchName reports whether a tool matches, or could match if the servers
-// that did not start had it.
-func (r *Rule) mayMatchName(known []Known) bool {
-	for _, k := range known {
-		if !k.Started && r.names[0].matchesPrefix(k.Server+"__", r.restricts()) {
+// mayMatch reports whether the rule, which has a pattern over NAME__TOOL,
+// matches a tool, or may match one of a server that did not start.
+func (r *Rule) mayMatch(servers []Server) bool {
+	for _, s := range servers {
+		if !s.Started && r.names[0].matchesPrefix(s.Name+"__", r.restricts()) {
 			return true
 		}
-		for i, tool := range k.Tools {
-			c := Call{Server: k.Server, Tool: tool, Name: k.Server + "__" + tool}
-			if i < len(k.Names) {
-				c.Name = k.Names[i]
+		for i, tool := range s.Tools {
+			c := Call{Server: s.Name, Tool: tool, Name: s.Name + "__" + tool}
+			if i < len(s.Names) {
+				c.Name = s.Names[i]
 			}
 			if r.matchesTool(&c) {
 				return true
@@ -99,16 +95,17 @@ func (r *Rule) mayMatchName(known []Known) bool {
 	return false
 }
 
-func (r *Rule) checkServers(known []Known) error {
+// checkServers refuses a policy rule for a server that is not configured.
+func (r *Rule) checkServers(servers []Server) error {
 	for _, g := range r.servers {
 		if g.kind != globLiteral {
 			continue
 		}
 		found := false
 		var names []string
-		for _, k := range known {
-			found = found || g.matches(k.Server, r.restricts())
-			names = append(names, k.Server)
+		for _, s := range servers {
+			found = found || g.matches(s.Name, r.restricts())
+			names = append(names, s.Name)
 		}
 		if !found {
 			return fmt.Errorf("%s: no configured server is named %q (configured: %s); \"optional\":true in the rule accepts that", r.Origin, g.pattern, listOrNone(names))
@@ -117,25 +114,26 @@ func (r *Rule) checkServers(known []Known) error {
 	return nil
 }
 
-func (r *Rule) checkTools(known []Known) error {
+// checkTools refuses a policy rule for a tool that none of its servers has.
+func (r *Rule) checkTools(servers []Server) error {
 	for _, g := range r.tools {
 		if g.kind != globLiteral {
 			continue
 		}
 		found := false
-		var servers []string
-		for _, k := range known {
-			if !matchesAny(r.servers, k.Server, r.restricts()) {
+		var names []string
+		for _, s := range servers {
+			if !matchesAny(r.servers, s.Name, r.restricts()) {
 				continue
 			}
-			servers = append(servers, k.Server)
-			found = found || !k.Started
-			for _, tool := range k.Tools {
+			names = append(names, s.Name)
+			found = found || !s.Started
+			for _, tool := range s.Tools {
 				found = found || g.matches(tool, r.restricts())
 			}
 		}
 		if !found {
-			return fmt.Errorf("%s: no tool is named %q (servers that the rule speaks of: %s); \"optional\":true in the rule accepts that", r.Origin, g.pattern, listOrNone(servers))
+			return fmt.Errorf("%s: no tool is named %q (servers that the rule speaks of: %s); \"optional\":true in the rule accepts that", r.Origin, g.pattern, listOrNone(names))
 		}
 	}
 	return nil

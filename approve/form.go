@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// ErrNobody is the error of a form that no person can fill in, or that none
-// answers.
-var ErrNobody = errors.New("nobody answered")
+// ErrNoAnswer is the error of a form that nobody can fill in, or nobody does.
+var ErrNoAnswer = errors.New("nobody answered")
 
-// Form asks a person for text on behalf of somebody who is not believed, such
-// as a tool server. Its answers approve nothing. What is shown cannot pass for
-// a question of ours: foreign lines stand behind a margin, and the line on
-// which the person types begins with a fixed word.
+// A Form asks a person for text on behalf of a tool server, which is not
+// trusted. Its answers approve nothing. Nothing in it can pass for a question
+// about a call: the server's lines stand behind a margin, and the line on which
+// the person types begins with one of the prompts below.
 type Form struct {
 	terminal *Terminal
 	tty      *tty
@@ -21,17 +20,17 @@ type Form struct {
 }
 
 const (
-	formAnswer  = "Your answer: "
-	formConfirm = "Send it? [y/N] "
+	answerPrompt  = "Your answer: "
+	confirmPrompt = "Send it? [y/N] "
 )
 
-// Form gives fill the terminal for as long as it takes: no other question is
-// put meanwhile. The error is fill's, or ErrNobody, or ctx's cause when that
-// ends before somebody else has finished asking.
+// Form calls fill with a form; no other question is put before fill returns.
+// The error is fill's, or ErrNoAnswer, or ctx's cause when that ends before
+// another question is over.
 func (t *Terminal) Form(ctx context.Context, fill func(*Form) error) error {
-	tty, release, err := t.hold(ctx)
-	if _, ok := errors.AsType[nobody](err); ok {
-		return ErrNobody
+	tty, release, err := t.acquire(ctx)
+	if _, ok := errors.AsType[nobodyError](err); ok {
+		return ErrNoAnswer
 	}
 	if err != nil {
 		return err
@@ -40,42 +39,43 @@ func (t *Terminal) Form(ctx context.Context, fill func(*Form) error) error {
 	return fill(&Form{t, tty, ctx})
 }
 
-// Ask shows heading, which is ours, above lines, which need not be, and reads a
-// line. The error is ErrNobody, ctx's cause, or that of the terminal.
+// Ask shows heading, which is ours, above lines, which may be the server's, and
+// reads a line. The error is ErrNoAnswer, ctx's cause, or that of the terminal.
 func (f *Form) Ask(heading string, lines []string) (string, error) {
-	return f.line(heading, lines, formAnswer)
+	return f.askLine(heading, lines, answerPrompt)
 }
 
-// Confirm shows what Ask shows and tells whether the person wants it sent.
+// Confirm shows heading above lines and reports whether the person wants them
+// sent. The error is as with Ask.
 func (f *Form) Confirm(heading string, lines []string) (bool, error) {
-	line, err := f.line(heading, lines, formConfirm)
+	line, err := f.askLine(heading, lines, confirmPrompt)
 	return err == nil && isYes(line), err
 }
 
-func (f *Form) line(heading string, lines []string, last string) (string, error) {
+func (f *Form) askLine(heading string, lines []string, prompt string) (string, error) {
 	for {
 		width, height := f.tty.size()
-		line, err := f.terminal.exchange(f.ctx, f.tty, newForm(heading, lines, last, width, height))
+		line, err := f.terminal.askLine(f.ctx, f.tty, newFormQuestion(heading, lines, prompt, width, height))
 		if err == nil {
 			return line, nil
 		}
-		if errors.Is(err, errResumed) {
+		if errors.Is(err, errRedraw) {
 			continue
 		}
-		// The person may be about to type: the next question waits for that.
-		f.terminal.abandoned = time.Now()
-		f.tty.note("\nno answer is awaited any more\n")
+		// The person may still be typing: the next question waits for that.
+		f.terminal.formWithdrawn = time.Now()
+		f.tty.writeNotice("\nno answer is awaited any more\n")
 		if errors.Is(err, errDeadline) || errors.Is(err, errHangUp) {
-			err = ErrNobody
+			err = ErrNoAnswer
 		}
 		return "", err
 	}
 }
 
-// newForm lays a question of a form out for a terminal of width and height.
-// All of it fits on the screen, so that heading cannot be scrolled away.
-func newForm(heading string, lines []string, last string, width, height int) *question {
-	q := &question{last: last, width: max(width, minWidth)}
+// newFormQuestion makes the question of a form for a terminal of width and
+// height. It fits on the screen, so that heading cannot be scrolled away.
+func newFormQuestion(heading string, lines []string, prompt string, width, height int) *question {
+	q := &question{prompt: prompt, width: max(width, minWidth)}
 	var shown []string
 	for _, l := range lines {
 		shown = wrap(shown, Escape(l), q.width)

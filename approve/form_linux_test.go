@@ -11,7 +11,7 @@ import (
 func TestFormIsForeign(t *testing.T) {
 	t.Parallel()
 	a := startAsker(t, job{Prompt: "Your\x1bname?", Timeout: patience}, "typed before\n")
-	a.await(formAnswer, 1)
+	a.await(answerPrompt, 1)
 	a.typeIn("Jürgen x\n")
 	if got := a.verdict(); got != `"Jürgen x" <nil>` {
 		t.Error(got)
@@ -36,7 +36,7 @@ func TestFormFitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	for _, lines := range [][]string{{strings.Repeat("x", 100_000)}, slices.Repeat([]string{"Allow x? [y/N/a] "}, 10_000), {"\n\r\n"}, nil} {
 		for _, height := range []int{5, 24, 60} {
-			q := newForm("a server asks", lines, formAnswer, 80, height)
+			q := newFormQuestion("a server asks", lines, answerPrompt, 80, height)
 			if n := strings.Count(q.body, "\n") + 2; n > max(height, 14) {
 				t.Errorf("%d lines on a terminal of %d", n, height)
 			}
@@ -81,7 +81,7 @@ func TestOneOwnerOfTheTerminal(t *testing.T) {
 				case <-a.drawn:
 				}
 				text := a.text()
-				for question, answer := range map[string]string{formAnswer: "yes\n", ending: "n\n"} {
+				for question, answer := range map[string]string{answerPrompt: "yes\n", ending: "n\n"} {
 					if strings.HasSuffix(text, question) && len(text) > answered {
 						answered = len(text)
 						a.typeIn(answer)
@@ -96,7 +96,7 @@ func TestOneOwnerOfTheTerminal(t *testing.T) {
 // waits until nobody can still be typing the answer to that.
 func TestLateAnswerToAForm(t *testing.T) {
 	t.Parallel()
-	a := startAsker(t, job{Withdrawn: true, Timeout: 4 * settle, Calls: oneCall}, "")
+	a := startAsker(t, job{Withdrawn: true, Timeout: 4 * settleTime, Calls: oneCall}, "")
 	if got := a.verdict(); got != "context canceled" {
 		t.Errorf("the form: %s", got)
 	}

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// Gate gives verdicts. Fill it, then call Check once before the first Decide.
+// A Gate gives verdicts. Fill it, then call Check once before the first Decide.
 // Its methods are called from one goroutine at a time.
 type Gate struct {
-	AutoApprove     string    // the origin of the approval of all that would be asked about, such as a flag; "" for none
-	Rules           []Rule    // see Patterns, ParsePolicy
-	Otherwise       Decision  // what a call gets that no rule matches: Ask, or Deny; the zero value denies
-	OtherwiseOrigin string    // where Otherwise was written, such as "ci.json:2"; "" when nowhere
-	Terminal        *Terminal // nil: nobody can be asked
+	Rules           []Rule    // from Patterns and ParsePolicy
+	Otherwise       Decision  // for a call that no rule matches: Ask, or Deny; the zero value denies
+	OtherwiseOrigin string    // where Otherwise was written, such as "ci.json:2"; "" if nowhere
+	AutoApprove     string    // the origin of the wish to allow all calls that would be asked about, such as a flag; "" for no such wish
 	Approver        Approver  // nil: none
 	ApproverOrigin  string    // where Approver was named, such as a flag
+	Terminal        *Terminal // nil: nobody can be asked
 
-	remembered map[[sha256.Size]byte]bool // calls answered with "a" in this run
-	scratch    evaluation
+	alwaysAllowed map[[sha256.Size]byte]bool // calls that a person allowed for the rest of the run, by callKey
+	evaluation    evaluation                 // of the last call
 }
 
 // Decide gives the verdict on c; it may wait for a person. The error is ctx's
@@ -34,80 +34,121 @@ func (g *Gate) Decide(ctx context.Context, c Call) (Verdict, error) {
 	if err := context.Cause(ctx); err != nil {
 		return Verdict{}, err
 	}
-	places := g.scratch.places
-	v, err := g.settle(ctx, &c, decision, rule)
-	v.Places, v.rules = places, decision
+	places := g.evaluation.places
+	v, err := g.verdict(ctx, &c, decision, rule)
+	v.Places, v.byRules = places, decision
 	return v, err
 }
 
-// Again gives the verdict on a call once more, immediately before it runs,
-// when what ran before it may have moved what its paths lead to; first is the
-// verdict that allowed it. As long as the rules say the same about the same
-// places first holds, and nobody is asked again.
-func (g *Gate) Again(ctx context.Context, c Call, first Verdict) (Verdict, error) {
-	if decision, _ := g.evaluate(ctx, &c, nil); decision == first.rules && maps.Equal(g.scratch.places, first.Places) {
-		return first, context.Cause(ctx)
+// Recheck gives the verdict on c again, immediately before c runs: the calls
+// that ran meanwhile may have moved what its paths lead to. before is the
+// verdict that allowed c. It still holds, and nobody is asked again, if the
+// rules decide the same and the paths lead to the same places.
+func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, error) {
+	if decision, _ := g.evaluate(ctx, &c, nil); decision == before.byRules && maps.Equal(g.evaluation.places, before.Places) {
+		return before, context.Cause(ctx)
 	}
-	c.moved = true
+	c.pathsMoved = true
 	return g.Decide(ctx, c)
 }
 
-// settle asks whom the decision of the rules leaves to be asked.
-func (g *Gate) settle(ctx context.Context, c *Call, decision Decision, rule *Rule) (Verdict, error) {
+// evaluate returns the strictest decision of all rules that match c, and the
+// first rule with that decision; rule is nil when Otherwise decided. matched,
+// if it is not nil, is called with each rule that matches. When the budget is
+// used up or ctx has ended, the decision is Deny.
+//
+// A rule that asks restricts, as a deny does: one matching value is enough.
+// Where Otherwise denies all other calls, such a rule also lets a call pass. To
+// do that it must match as an allow must: name the tool in its own case and
+// have a test for every argument.
+func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) (Decision, *Rule) {
+	var first [Allow + 1]*Rule // by decision
+	var admitting *Rule        // the first rule that asks and lets the call pass though Otherwise denies
+	e := &g.evaluation
+	e.begin(ctx, c)
+	for i := range g.Rules {
+		r := &g.Rules[i]
+		mayAdmit := r.Decision == Ask && g.Otherwise == Deny && admitting == nil
+		decidesNothing := first[Deny] != nil || first[r.Decision] != nil && !mayAdmit
+		if decidesNothing && matched == nil || !r.appliesTo(c) {
+			continue
+		}
+		matches := r.matchesArguments(e, r.restricts())
+		admits := matches && mayAdmit && r.matchesNames(c, false) && r.matchesArguments(e, false)
+		if e.exhausted() {
+			return Deny, &overBudget
+		}
+		if !matches {
+			continue
+		}
+		if first[r.Decision] == nil {
+			first[r.Decision] = r
+		}
+		if admits {
+			admitting = r
+		}
+		if matched != nil {
+			matched(r)
+		}
+	}
+	switch {
+	case first[Deny] != nil:
+		return Deny, first[Deny]
+	case first[Ask] != nil && (first[Allow] != nil || g.Otherwise != Deny):
+		return Ask, first[Ask]
+	case admitting != nil:
+		return Ask, admitting
+	case first[Allow] != nil:
+		return Allow, first[Allow]
+	case g.Otherwise == Deny:
+		return Deny, nil
+	}
+	return Ask, nil
+}
+
+// verdict asks the approver and the person about a call, where the decision of
+// the rules leaves that to be done.
+func (g *Gate) verdict(ctx context.Context, c *Call, decision Decision, rule *Rule) (Verdict, error) {
 	if decision == Deny {
 		return g.denied(rule), nil
 	}
 	if g.Approver != nil {
-		v, decided, err := g.consult(ctx, c, g.soFar(decision, rule))
+		v, decided, err := g.askApprover(ctx, c, decision, rule)
 		if err != nil || decided {
 			return v, err
 		}
 	}
-	if decision == Allow {
+	switch {
+	case decision == Allow:
 		return allowed(rule), nil
-	}
-	if g.AutoApprove != "" {
+	case g.AutoApprove != "":
 		return g.autoApproved(), nil
-	}
-	if g.remembered[g.callKey(c)] {
+	case g.alwaysAllowed[g.callKey(c)]:
 		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the same call was approved before"}, nil
 	}
-	return g.ask(ctx, c, rule)
+	return g.askPerson(ctx, c, rule)
 }
 
-// DeniedPaths are the paths, absolute and free of links, that deny rules keep
-// the tool of c from by an under test on the argument of that name. A call
-// whose own argument leads elsewhere may run, but must leave out what is at
-// and below these paths. What cannot be told is the whole file system.
-func (g *Gate) DeniedPaths(ctx context.Context, c Call, argument string) (paths []string) {
-	e := &g.scratch
-	e.begin(ctx, &c)
-	for i := range g.Rules {
-		r := &g.Rules[i]
-		if r.Decision != Deny || r.arguments == nil || !r.concerns(&c) {
-			continue
-		}
-		for j := range r.arguments.tests {
-			t := &r.arguments.tests[j]
-			if t.under == "" || len(t.path) != 1 || !t.path[0].any && !strings.EqualFold(t.path[0].key, argument) {
-				continue
-			}
-			e.parse()
-			if !r.arguments.restrict(e, t) && !e.usedUp() {
-				continue
-			}
-			bases, err := e.bases(t.under)
-			if err != nil || e.usedUp() {
-				bases = []string{string(filepath.Separator)}
-			}
-			paths = append(paths, bases...)
-		}
+// askApprover asks the approver; decided is false if it leaves the decision to
+// the rules.
+func (g *Gate) askApprover(ctx context.Context, c *Call, decision Decision, rule *Rule) (v Verdict, decided bool, err error) {
+	byRules := RuleMatch{Decision: decision, By: "default"}
+	if rule != nil {
+		byRules.By, byRules.Origin, byRules.Reason = rule.By, rule.Origin, rule.Reason
 	}
-	return paths
+	answer, reason, err := g.Approver.Judge(ctx, c, byRules)
+	if err != nil || answer == Ask {
+		return Verdict{}, false, err
+	}
+	v = Verdict{By: "approver", Rule: g.ApproverOrigin, Reason: reason}
+	if answer == Allow {
+		v.Outcome = Allowed
+	}
+	return v, true, nil
 }
 
-// ask puts the question to the terminal, if there is one.
-func (g *Gate) ask(ctx context.Context, c *Call, rule *Rule) (Verdict, error) {
+// askPerson asks on the terminal, if there is one.
+func (g *Gate) askPerson(ctx context.Context, c *Call, rule *Rule) (Verdict, error) {
 	if g.Terminal == nil {
 		return unapproved(rule, "nobody can be asked"), nil
 	}
@@ -120,10 +161,10 @@ func (g *Gate) ask(ctx context.Context, c *Call, rule *Rule) (Verdict, error) {
 	case answerNobody:
 		return unapproved(rule, a.reason), nil
 	case answerAlways:
-		if g.remembered == nil {
-			g.remembered = make(map[[sha256.Size]byte]bool)
+		if g.alwaysAllowed == nil {
+			g.alwaysAllowed = make(map[[sha256.Size]byte]bool)
 		}
-		g.remembered[g.callKey(c)] = true
+		g.alwaysAllowed[g.callKey(c)] = true
 		v.Outcome = Allowed
 	case answerYes:
 		v.Outcome = Allowed
@@ -131,8 +172,9 @@ func (g *Gate) ask(ctx context.Context, c *Call, rule *Rule) (Verdict, error) {
 	return v, nil
 }
 
-// callKey identifies what an "a" was given for: the tool, the arguments, and
-// where the paths in them led when the rules were last evaluated.
+// callKey identifies the calls that the answer "a" allows: those of the same
+// tool with the same arguments, as long as the paths in the arguments lead to
+// the same places.
 func (g *Gate) callKey(c *Call) [sha256.Size]byte {
 	h := sha256.New()
 	for _, part := range []string{c.Server, c.Tool, c.Name} {
@@ -140,10 +182,42 @@ func (g *Gate) callKey(c *Call) [sha256.Size]byte {
 		h.Write([]byte{0})
 	}
 	h.Write(c.Arguments)
-	for _, path := range slices.Sorted(maps.Keys(g.scratch.places)) {
-		h.Write([]byte("\x00" + path + "\x00" + g.scratch.places[path]))
+	for _, path := range slices.Sorted(maps.Keys(g.evaluation.places)) {
+		h.Write([]byte("\x00" + path + "\x00" + g.evaluation.places[path]))
 	}
 	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// DeniedPaths returns the paths, absolute and without links, that deny rules
+// keep the tool of c from by an under test on the argument of that name. A
+// call whose own path lies elsewhere may run, but must leave out the files at
+// and below these paths. If a path cannot be found out, the result holds the
+// root of the file system.
+func (g *Gate) DeniedPaths(ctx context.Context, c Call, argument string) (paths []string) {
+	e := &g.evaluation
+	e.begin(ctx, &c)
+	for i := range g.Rules {
+		r := &g.Rules[i]
+		if r.Decision != Deny || r.arguments == nil || !r.appliesTo(&c) {
+			continue
+		}
+		for j := range r.arguments.tests {
+			t := &r.arguments.tests[j]
+			if t.under == "" || len(t.path) != 1 || !t.path[0].any && !strings.EqualFold(t.path[0].key, argument) {
+				continue
+			}
+			e.parse()
+			if !r.arguments.matchWide(e, t) && !e.exhausted() {
+				continue
+			}
+			directories, err := e.ruleDirectories(t.under)
+			if err != nil || e.exhausted() {
+				directories = []string{string(filepath.Separator)}
+			}
+			paths = append(paths, directories...)
+		}
+	}
+	return paths
 }
 
 // denied is the verdict of a rule that denies, or of Otherwise when rule is nil.
@@ -166,8 +240,8 @@ func (g *Gate) autoApproved() Verdict {
 	return Verdict{Outcome: Allowed, By: "flag", Rule: g.AutoApprove}
 }
 
-// unapproved is the verdict when rule (nil: no rule) leaves a call to be asked
-// about and nobody can be.
+// unapproved is the verdict when nobody can be asked about a call. rule wants
+// the call asked about; it is nil when no rule matches the call.
 func unapproved(rule *Rule, why string) Verdict {
 	v := Verdict{Outcome: Unapproved, By: "default", Reason: why}
 	if rule != nil {
@@ -177,95 +251,4 @@ func unapproved(rule *Rule, why string) Verdict {
 		}
 	}
 	return v
-}
-
-// soFar is the verdict before an approver or a person was asked.
-func (g *Gate) soFar(decision Decision, rule *Rule) RuleMatch {
-	m := RuleMatch{Decision: decision, By: "default"}
-	if rule != nil {
-		m.By, m.Origin, m.Reason = rule.By, rule.Origin, rule.Reason
-	}
-	return m
-}
-
-// Static gives the verdict that the tool of c would get by rules alone, c's
-// arguments not looked at: Denied only if it is denied whatever its
-// arguments. It asks nobody. A tool that only rules with argument tests could
-// allow is Unapproved. Used to withhold tools and by --list-tools.
-func (g *Gate) Static(c Call) Verdict {
-	var always, sometimes [Allow + 1]*Rule // by decision: whatever the arguments; for some arguments
-	opens := g.Otherwise != Deny           // not all calls are denied for want of a rule
-	for i := range g.Rules {
-		r := &g.Rules[i]
-		if !r.matchesTool(&c) {
-			continue
-		}
-		opens = opens || r.Decision != Deny && r.matchesNames(&c, false)
-		into := &always
-		if r.arguments != nil {
-			into = &sometimes
-		}
-		if into[r.Decision] == nil {
-			into[r.Decision] = r
-		}
-	}
-	switch {
-	case always[Deny] != nil:
-		return g.denied(always[Deny])
-	case !opens:
-		return g.denied(nil)
-	case always[Allow] != nil && always[Ask] == nil:
-		return exceptSome(allowed(always[Allow]), sometimes[Deny], sometimes[Ask])
-	case always[Ask] == nil && g.Otherwise == Deny:
-		rule := sometimes[Allow]
-		if rule == nil {
-			rule = sometimes[Ask]
-		}
-		return Verdict{Outcome: Unapproved, By: rule.By, Rule: rule.Origin, Reason: "it depends on the arguments"}
-	case g.AutoApprove != "":
-		return exceptSome(g.autoApproved(), sometimes[Deny])
-	case always[Ask] == nil && sometimes[Allow] != nil:
-		v := unapproved(nil, "it depends on the arguments")
-		v.By, v.Rule = sometimes[Allow].By, sometimes[Allow].Origin
-		return v
-	}
-	return unapproved(always[Ask], "somebody must be asked")
-}
-
-// exceptSome adds to a verdict which rules can take it back for some arguments.
-func exceptSome(v Verdict, rules ...*Rule) Verdict {
-	for _, r := range rules {
-		if r == nil {
-			continue
-		}
-		does := "denies"
-		if r.Decision == Ask {
-			does = "asks about"
-		}
-		v.Reason = strings.TrimPrefix(v.Reason+"; "+r.Origin+" "+does+" some arguments", "; ")
-	}
-	return v
-}
-
-// Explain says, without asking anybody, what Decide would say of c, and every
-// rule that matched. The error is ctx's cause.
-func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
-	var e Explanation
-	decision, rule := g.evaluate(ctx, &c, nil)
-	g.evaluate(ctx, &c, func(r *Rule) {
-		e.Matched = append(e.Matched, RuleMatch{Decision: r.Decision, By: r.By, Origin: r.Origin, Reason: r.Reason})
-	})
-	e.Approver = g.Approver != nil && decision != Deny
-	switch {
-	case decision == Deny:
-		e.Verdict = g.denied(rule)
-	case decision == Allow:
-		e.Verdict = allowed(rule)
-	case g.AutoApprove != "":
-		e.Verdict = g.autoApproved()
-	default:
-		e.Ask = true
-		e.Verdict = unapproved(rule, "somebody must be asked")
-	}
-	return e, context.Cause(ctx)
 }

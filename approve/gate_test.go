@@ -12,8 +12,8 @@ type says struct {
 	asked    []RuleMatch
 }
 
-func (s *says) Judge(_ context.Context, _ *Call, soFar RuleMatch) (Decision, string, error) {
-	s.asked = append(s.asked, soFar)
+func (s *says) Judge(_ context.Context, _ *Call, byRules RuleMatch) (Decision, string, error) {
+	s.asked = append(s.asked, byRules)
 	return s.decision, "because", nil
 }
 
@@ -201,7 +201,7 @@ func TestMappedNames(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	known := []Known{{Server: "fs", Tools: []string{"read_file", "write/file"}, Names: []string{"fs__read_file", "fs__write_file_77"}, Started: true}, {Server: "gh"}, {Server: "sh", Tools: []string{"run"}, Started: true}}
+	known := []Server{{Name: "fs", Tools: []string{"read_file", "write/file"}, Names: []string{"fs__read_file", "fs__write_file_77"}, Started: true}, {Name: "gh"}, {Name: "sh", Tools: []string{"run"}, Started: true}}
 	for list, warned := range map[string]bool{
 		"fs__read_*": false, "fs__write_file_??": false, "fs__raed_file": true, "gh__anything": false, "g*": false, "?h__x": false, "gl__*": true, "*": false, "@read-only": false, "gh": true, "gh_": true, "gh__": false, "fs__": true,
 	} {

@@ -2,12 +2,16 @@ package approve
 
 import (
 	"strings"
-	"toolpipe/stream/jsontext"
 	"unicode/utf8"
+
+	"toolpipe/stream/jsontext"
 )
 
-// glob is a pattern of * (any run of characters) and ? (one character) over a
-// whole name.
+// MatchGlob reports whether pattern matches the whole of name. In pattern * is
+// any run of characters and ? is any character.
+func MatchGlob(pattern, name string) bool { return matchGlob(pattern, name, globAny, nil) }
+
+// A glob is a pattern over a name, prepared for many matches.
 type glob struct {
 	pattern string
 	kind    globKind
@@ -18,7 +22,7 @@ type globKind uint8
 const (
 	globLiteral globKind = iota // no wildcard
 	globAll                     // "*"
-	globPrefix                  // one * at the end
+	globPrefix                  // one *, at the end
 	globOther
 )
 
@@ -35,26 +39,36 @@ func newGlob(pattern string) glob {
 	return glob{pattern, globOther}
 }
 
-// matches reports whether the pattern is one of the whole name s; fold: without
-// regard to case.
-func (g *glob) matches(s string, fold bool) bool {
+// matches reports whether the pattern matches the whole of name; with fold the
+// case of letters does not matter.
+func (g *glob) matches(name string, fold bool) bool {
 	switch {
 	case g.kind == globAll:
 		return true
 	case g.kind == globLiteral && fold:
-		return strings.EqualFold(g.pattern, s)
+		return strings.EqualFold(g.pattern, name)
 	case g.kind == globLiteral:
-		return g.pattern == s
+		return g.pattern == name
 	case g.kind == globPrefix && !fold:
-		return strings.HasPrefix(s, g.pattern[:len(g.pattern)-1])
+		return strings.HasPrefix(name, g.pattern[:len(g.pattern)-1])
 	case fold:
-		return matchGlob(g.pattern, s, globFold, nil)
+		return matchGlob(g.pattern, name, globFold, nil)
 	}
-	return matchGlob(g.pattern, s, globWide, nil)
+	return matchGlob(g.pattern, name, globAny, nil)
 }
 
-// matchesPrefix reports whether some string that begins with prefix, in ASCII,
-// may match.
+// matchesAny reports whether one of the patterns matches name.
+func matchesAny(globs []glob, name string, fold bool) bool {
+	for i := range globs {
+		if globs[i].matches(name, fold) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchesPrefix reports whether some string that begins with prefix, which is
+// ASCII, may match.
 func (g *glob) matchesPrefix(prefix string, fold bool) bool {
 	for i := range len(prefix) {
 		switch {
@@ -69,51 +83,53 @@ func (g *glob) matchesPrefix(prefix string, fold bool) bool {
 	return true
 }
 
-// globReading says what the wildcards of a pattern take.
-type globReading uint8
+// A globMode says which characters the wildcards of a pattern match.
+type globMode uint8
 
 const (
-	globWide   globReading = iota // * any run of characters, ? any character
-	globNarrow                    // neither a slash nor a control character; ** takes slashes, too
-	globFold                      // as globWide, and letters match without regard to case
+	globAny     globMode = iota // every character
+	globElement                 // no slash and no control character; ** also matches slashes
+	globFold                    // every character, and letters match in any case
 )
 
-// globSteps is after how many steps of a match they are counted: a shorter
-// match costs nothing beside its text.
+// globSteps is how many steps of a match are taken from the budget at a time.
+// A shorter match costs nothing: reading its text was paid for.
 const globSteps = 256
 
-// matchGlob matches the whole of s. It takes at most len(pattern) times len(s)
-// steps of w.
-func matchGlob(pattern, s string, as globReading, w *work) bool {
-	type mark struct{ p, s int } // where to go on after one more character for the star
-	none := mark{p: -1}
-	star, deep := none, none
+// matchGlob reports whether pattern matches the whole of s. It takes at most
+// len(pattern) times len(s) steps of the budget b.
+func matchGlob(pattern, s string, mode globMode, b *budget) bool {
+	// A point to go back to: where the pattern goes on after a star, and the
+	// first character of s that the star does not match yet.
+	type point struct{ p, s int }
+	none := point{p: -1}
+	star, deepStar := none, none // the last star, and the last that matches slashes in globElement
 	p, i := 0, 0
 	for steps := 1; p < len(pattern) || i < len(s); steps++ {
-		if steps%globSteps == 0 && !w.spend(globSteps) {
+		if steps%globSteps == 0 && !b.spend(globSteps) {
 			return false
 		}
 		if p < len(pattern) && pattern[p] == '*' {
 			next := p + len(pattern[p:]) - len(strings.TrimLeft(pattern[p:], "*"))
-			if next-p > 1 || as != globNarrow {
-				deep, star = mark{next, i}, none
+			if next-p > 1 || mode != globElement {
+				deepStar, star = point{next, i}, none
 			} else {
-				star = mark{next, i}
+				star = point{next, i}
 			}
 			p = next
 			continue
 		}
-		if m, n := matchOne(pattern[p:], s[i:], as); n > 0 {
+		if m, n := matchOne(pattern[p:], s[i:], mode); n > 0 {
 			p += m
 			i += n
 			continue
 		}
-		if n := starTakes(s, star.s, as != globNarrow, as); star.p >= 0 && n > 0 {
+		if n := wildcardLen(s, star.s, mode != globElement, mode); star.p >= 0 && n > 0 {
 			star.s += n
 			p, i = star.p, star.s
-		} else if n := starTakes(s, deep.s, true, as); deep.p >= 0 && n > 0 {
-			deep.s += n
-			p, i, star = deep.p, deep.s, none
+		} else if n := wildcardLen(s, deepStar.s, true, mode); deepStar.p >= 0 && n > 0 {
+			deepStar.s += n
+			p, i, star = deepStar.p, deepStar.s, none
 		} else {
 			return false
 		}
@@ -121,20 +137,20 @@ func matchGlob(pattern, s string, as globReading, w *work) bool {
 	return true
 }
 
-// matchOne matches the first element of pattern, not a star, with the first
-// character of s and returns the length of both, 0 for no match.
-func matchOne(pattern, s string, as globReading) (m, n int) {
+// matchOne matches the first element of pattern, which is not a star, with the
+// first character of s, and returns the length of both; 0, 0 for no match.
+func matchOne(pattern, s string, mode globMode) (m, n int) {
 	if pattern == "" || s == "" {
 		return 0, 0
 	}
 	if pattern[0] == '?' {
-		return 1, starTakes(s, 0, as != globNarrow, as)
+		return 1, wildcardLen(s, 0, mode != globElement, mode)
 	}
 	p, m := utf8.DecodeRuneInString(pattern)
 	if len(s) >= m && s[:m] == pattern[:m] {
 		return m, m
 	}
-	if as == globFold {
+	if mode == globFold {
 		if c, n := utf8.DecodeRuneInString(s); jsontext.FoldRune(c) == jsontext.FoldRune(p) {
 			return m, n
 		}
@@ -142,14 +158,14 @@ func matchOne(pattern, s string, as globReading) (m, n int) {
 	return 0, 0
 }
 
-// starTakes returns the length of the character at s[i] if a star may stand
-// for it, else 0.
-func starTakes(s string, i int, slash bool, as globReading) int {
+// wildcardLen returns the length of the character at s[i] if a wildcard matches
+// it, else 0; slash says whether the wildcard matches a slash.
+func wildcardLen(s string, i int, slash bool, mode globMode) int {
 	if i >= len(s) {
 		return 0
 	}
 	r, n := utf8.DecodeRuneInString(s[i:])
-	if r == '/' && !slash || as == globNarrow && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029) {
+	if r == '/' && !slash || mode == globElement && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029) {
 		return 0
 	}
 	return n

@@ -43,11 +43,11 @@ func FuzzGlob(f *testing.F) {
 			return // both come from checked JSON, or are ASCII
 		}
 		for _, narrow := range []bool{false, true} {
-			if got, want := matchGlob(pattern, s, map[bool]globReading{true: globNarrow}[narrow], nil), slowGlob(pattern, s, narrow); got != want {
+			if got, want := matchGlob(pattern, s, map[bool]globMode{true: globElement}[narrow], nil), slowGlob(pattern, s, narrow); got != want {
 				t.Errorf("%q on %q, narrow %v: %v", pattern, s, narrow, got)
 			}
 		}
-		if got, want := matchGlob(pattern, s, globFold, nil), matchGlob(foldString(pattern), foldString(s), globWide, nil); got != want {
+		if got, want := matchGlob(pattern, s, globFold, nil), matchGlob(foldString(pattern), foldString(s), globAny, nil); got != want {
 			t.Errorf("%q on %q in any case: %v", pattern, s, got)
 		}
 		g := newGlob(pattern)
@@ -57,7 +57,7 @@ func FuzzGlob(f *testing.F) {
 		if got, want := g.matches(s, false), slowGlob(pattern, s, false); got != want {
 			t.Errorf("%q on the name %q: %v", pattern, s, got)
 		}
-		if matchGlob(pattern, s, globWide, nil) {
+		if matchGlob(pattern, s, globAny, nil) {
 			for i := range s {
 				if !strings.Contains(pattern[:min(i, len(pattern))], "?") && !g.matchesPrefix(s[:i], false) {
 					t.Errorf("%q matches %q, and nothing that begins with %q", pattern, s, s[:i])
@@ -67,9 +67,23 @@ func FuzzGlob(f *testing.F) {
 	})
 }
 
+func TestMatchGlob(t *testing.T) {
+	for _, c := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"*", "", true}, {"fs__*", "fs__read", true}, {"fs__*", "fs2__read", false}, {"*read*", "fs__read_file", true},
+		{"f?__x", "fs__x", true}, {"f?__x", "f__x", false}, {"", "", true}, {"a", "ab", false}, {"*a*b", "xaxxb", true}, {"*a*b", "xaxxbc", false}, {"a?", "a世", true}, {"a/*", "a/b/c", true},
+	} {
+		if got := MatchGlob(c.pattern, c.name); got != c.want {
+			t.Errorf("%q, %q: %v", c.pattern, c.name, got)
+		}
+	}
+}
+
 func TestGlobIsNotSlow(t *testing.T) {
 	pattern, s := strings.Repeat("*a", 500)+"b", strings.Repeat("a", 20_000)
-	if matchGlob(pattern, s, globWide, nil) || matchGlob(strings.ReplaceAll(pattern, "*", "**"), s, globNarrow, nil) || matchGlob(pattern, s, globNarrow, nil) {
+	if matchGlob(pattern, s, globAny, nil) || matchGlob(strings.ReplaceAll(pattern, "*", "**"), s, globElement, nil) || matchGlob(pattern, s, globElement, nil) {
 		t.Error("it matches")
 	}
 }

@@ -35,7 +35,7 @@ func move(t *testing.T, root, dir string) {
 
 const denySecret = `{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"under":"secret"}}}`
 
-func TestAgain(t *testing.T) {
+func TestRecheck(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		rules  string
@@ -61,7 +61,7 @@ func TestAgain(t *testing.T) {
 			t.Fatalf("%s: at first %s, %v", x.name, show(first), err)
 		}
 		move(t, root, x.to)
-		second, err := g.Again(t.Context(), c, first)
+		second, err := g.Recheck(t.Context(), c, first)
 		if err != nil || show(second) != x.want || len(a.asked) != x.asked {
 			t.Errorf("%s: %s, %v, asked %d times", x.name, show(second), err, len(a.asked))
 		}
@@ -74,7 +74,7 @@ func TestAgain(t *testing.T) {
 	first, _ := g.Decide(t.Context(), c)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := g.Again(ended, c, first); err == nil {
+	if _, err := g.Recheck(ended, c, first); err == nil {
 		t.Error("a verdict is given though the run has ended")
 	}
 }
@@ -169,7 +169,7 @@ func TestDirectoryOfRuleIsReplaced(t *testing.T) {
 		{denySecret, "secret", "old/key", Ask}, // moved by whoever may move it
 	} {
 		g, root, c := placed(t, x.rule)
-		if _, err := g.Check([]Known{{Server: "s", Tools: []string{"t"}, Started: true, Root: root}}); err != nil {
+		if _, err := g.Check([]Server{{Name: "s", Tools: []string{"t"}, Started: true, Root: root}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Rename(filepath.Join(root, x.dir), filepath.Join(root, "old")); err != nil {
@@ -194,7 +194,7 @@ func TestPlaceIsLookedUpOnce(t *testing.T) {
 	g, root, c := placed(t, denySecret)
 	g.evaluate(t.Context(), &c, nil)
 	move(t, root, "secret")
-	if g.scratch.under("secret", "link/a.txt", true) || !g.scratch.under("docs", "link/a.txt", false) {
+	if g.evaluation.under("secret", "link/a.txt", true) || !g.evaluation.under("docs", "link/a.txt", false) {
 		t.Error("a path was looked up again")
 	}
 }

@@ -7,33 +7,26 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+
 	"toolpipe/stream/jsontext"
 )
 
-// Policy is what a policy file says.
+// A Policy is the content of a policy file.
 type Policy struct {
 	Rules           []Rule
-	Otherwise       Decision // Ask or Deny; of several files the strictest counts
-	OtherwiseOrigin string   // "ci.json:2"; "" when the file does not say
+	Otherwise       Decision // for a call that no rule matches: Ask or Deny
+	OtherwiseOrigin string   // where the file says so, such as "ci.json:2"; "" if it does not
 	SHA256          string   // of the file's bytes, in hexadecimal
-	Warnings        []string // of rules that allow more than they seem to
+	Warnings        []string // about rules that allow more than they seem to
 }
 
-// MaxPolicy is how large a policy file may be.
+// MaxPolicy is how many bytes a policy file may have.
 const MaxPolicy = 4 << 20
 
-// policyReader turns a document into rules. Its methods return the first
-// problem, made by errorAt.
-type policyReader struct {
-	document
-	path     string
-	warnings []string
-	line     struct{ offset, number int } // the last line counted: lines are counted once
-}
-
-// ParsePolicy reads the text of the policy file at path (DESIGN part 5): strict
-// JSON in which unknown and duplicate keys and failing examples are errors.
-// Errors name file, line and column and show the line.
+// ParsePolicy reads the text of the policy file at path, whose form README.md
+// describes. The text must be strict JSON; a key that is unknown or stands
+// twice and an example that fails are errors. An error names the file, the line
+// and the column and shows the line.
 func ParsePolicy(path string, data []byte) (*Policy, error) {
 	p := &policyReader{path: path}
 	p.text = data
@@ -51,6 +44,15 @@ func ParsePolicy(path string, data []byte) (*Policy, error) {
 	}
 	policy.Warnings = p.warnings
 	return policy, nil
+}
+
+// A policyReader turns the document of a policy file into rules. Its methods
+// return the first error, which errorAt makes.
+type policyReader struct {
+	document
+	path     string
+	warnings []string
+	line     struct{ offset, number int } // the last line that lineOf counted
 }
 
 func (p *policyReader) policy(into *Policy) error {
@@ -94,11 +96,7 @@ func (p *policyReader) rules(at int) ([]Rule, error) {
 	if p.nodes[at].kind != '[' {
 		return nil, p.errorAt(p.nodes[at].start, "rules is an array")
 	}
-	n := 0
-	for range p.children(at) {
-		n++
-	}
-	rules := make([]Rule, 0, n)
+	var rules []Rule
 	for i := range p.children(at) {
 		r, err := p.rule(i)
 		if err != nil {
@@ -116,9 +114,9 @@ func (p *policyReader) rule(at int) (Rule, error) {
 	if p.nodes[at].kind != '{' {
 		return r, p.errorAt(p.nodes[at].start, "a rule is an object")
 	}
-	var decision, others bool
-	var examples, arguments int
-	var scriptPattern bool
+	var decision, others bool   // the rule has that key
+	var examples, arguments int // the nodes of these keys' values; 0 for none
+	var scriptPattern bool      // the value of that key
 	for i := range p.children(at) {
 		var err error
 		switch string(p.key(i)) {
@@ -156,7 +154,7 @@ func (p *policyReader) rule(at int) (Rule, error) {
 		return r, err
 	}
 	if r.Decision == Allow && arguments > 0 {
-		if err := p.scriptPattern(arguments, &r); err != nil && !scriptPattern {
+		if err := p.checkScriptPattern(arguments, &r); err != nil && !scriptPattern {
 			return r, err
 		}
 		if w := p.runnerWarning(arguments, &r); w != "" {
@@ -177,7 +175,7 @@ func (p *policyReader) boolean(at int) (bool, error) {
 	return kind == 't', nil
 }
 
-// complete checks what a rule must have.
+// complete checks that a rule has all keys that it needs.
 func (p *policyReader) complete(at int, r *Rule, decision, others bool) error {
 	start := p.nodes[at].start
 	switch {
@@ -208,7 +206,7 @@ func (p *policyReader) decision(at int) (Decision, error) {
 	return Deny, p.errorAt(p.nodes[at].start, `decision is "allow", "ask" or "deny"`)
 }
 
-// nonEmpty reads a string with something in it.
+// nonEmpty reads a string that is not empty.
 func (p *policyReader) nonEmpty(at int, what string) (string, error) {
 	if p.nodes[at].kind != '"' || p.nodes[at].end-p.nodes[at].start == 2 {
 		return "", p.errorAt(p.nodes[at].start, "%s is a string that is not empty", what)
@@ -267,8 +265,8 @@ func (p *policyReader) argumentTests(at int) (*argumentTests, error) {
 	return a, nil
 }
 
-// examples checks that the rule matches its match examples and no no_match
-// one. Paths are compared by their text, from a root of no consequence.
+// examples checks that the rule matches each example of "match" and none of
+// "no_match". Paths are compared by their text, without a file system.
 func (p *policyReader) examples(at int, r *Rule) error {
 	if p.nodes[at].kind != '{' {
 		return p.errorAt(p.nodes[at].start, `examples is an object with "match" and "no_match"`)
@@ -287,19 +285,23 @@ func (p *policyReader) examples(at int, r *Rule) error {
 			}
 			e := &evaluation{lexical: true}
 			e.begin(context.Background(), &Call{Arguments: p.raw(j)})
-			matches := r.matchesArguments(e, r.Decision == Allow)
-			if e.usedUp() {
-				return p.errorAt(p.nodes[j].start, "%s", overworked.Reason)
+			matches := r.matchesArguments(e, r.restricts())
+			if e.exhausted() {
+				return p.errorAt(p.nodes[j].start, "%s", overBudget.Reason)
+			}
+			does := "does not match"
+			if matches {
+				does = "matches"
 			}
 			if matches != (key == "match") {
-				return p.errorAt(p.nodes[j].start, "the rule of line %s %s this example of %s", strings.TrimPrefix(r.Origin, p.path+":"), map[bool]string{true: "does not match", false: "matches"}[key == "match"], key)
+				return p.errorAt(p.nodes[j].start, "the rule of line %s %s this example of %s", strings.TrimPrefix(r.Origin, p.path+":"), does, key)
 			}
 		}
 	}
 	return nil
 }
 
-// origin names the line of a value.
+// origin names the file and the line of a value.
 func (p *policyReader) origin(at int) string {
 	return p.path + ":" + strconv.Itoa(p.lineOf(p.nodes[at].start))
 }

@@ -228,7 +228,7 @@ func checkLattice(t *testing.T, p *Policy, c *Call) {
 	e := &evaluation{}
 	e.begin(t.Context(), c)
 	for i := range p.Rules {
-		if r := &p.Rules[i]; r.matchesArguments(e, true) && !r.matchesArguments(e, false) {
+		if r := &p.Rules[i]; r.matchesArguments(e, false) && !r.matchesArguments(e, true) {
 			t.Errorf("the rule of %s matches narrowly but not widely", r.Origin)
 		}
 	}

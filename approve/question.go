@@ -8,40 +8,35 @@ import (
 	"unicode/utf8"
 )
 
-// question is what a person sees of one call.
+// A question is the text that asks a person about a call, or for a form's line.
 type question struct {
-	body  string // all lines but the last
-	last  string // the question proper, without a line end
-	long  bool   // not everything is shown: the word is wanted
-	width int    // of the terminal
+	body   string // all lines before the prompt
+	prompt string // the line on which the person types the answer
+	cut    bool   // not all arguments are shown: the person must type "approve"
+	width  int    // of the terminal
 }
 
 const (
-	margin       = "  | " // before every line that others wrote
-	continuation = "  |   "
-	// headLines and tailLines are shown of a value that is cut.
-	headLines, tailLines = 6, 3
-	// maxLines is how many lines of arguments are shown in full on a high terminal.
-	maxLines = 200
-	// minWidth is what a terminal is taken to have if it says less.
-	minWidth = 20
+	margin       = "  | "   // before every text that is not ours,
+	continuation = "  |   " // and before the rest of a text that takes several lines
+
+	headLines, tailLines = 6, 3 // how many lines of a value are shown when it is cut
+	maxLines             = 200  // how many lines of arguments are shown on a tall terminal
+	minWidth             = 20   // for a terminal that says that it has fewer columns
 )
 
-// explanation is shown once in a run, above a question that takes these letters.
+// explanation stands above the first question of a run that has these answers.
 const explanation = "y: this call, a: also when it is repeated in this run"
 
-// newQuestion lays the question out for a terminal of width and height.
+// newQuestion makes the question about c for a terminal of width and height.
+// rule wants the call asked about; it may be nil.
 func newQuestion(c *Call, rule *Rule, width, height int, color bool) *question {
 	width = max(width, minWidth)
-	q := &question{width: width}
-	name := Escape(c.Name)
-	shown := name
+	shown := Escape(c.Name)
 	if color {
-		shown = "\x1b[1m" + name + "\x1b[0m"
+		shown = "\x1b[1m" + shown + "\x1b[0m"
 	}
-	var b strings.Builder
-	b.WriteString("toolpipe: tool call " + shown + "\n")
-	lines := []string{}
+	var lines []string
 	if rule != nil {
 		text := "asked because of " + rule.Origin
 		if rule.Reason != "" {
@@ -49,32 +44,28 @@ func newQuestion(c *Call, rule *Rule, width, height int, color bool) *question {
 		}
 		lines = wrap(lines, Escape(text), width)
 	}
-	if c.moved {
+	if c.pathsMoved {
 		lines = wrap(lines, "asked again: its paths lead elsewhere since it was allowed", width)
 	}
 	room := min(max(height-5-len(lines), 5), maxLines)
 	arguments, cut := argumentLines(c.Arguments, width, room)
-	for _, l := range append(lines, arguments...) {
-		b.WriteString(l)
-		b.WriteByte('\n')
-	}
-	q.last = "Allow " + shown + "? [y/N/a] "
+	lines = append(append([]string{"toolpipe: tool call " + shown}, lines...), arguments...)
+	q := &question{prompt: "Allow " + shown + "? [y/N/a] ", cut: cut, width: width}
 	if cut {
-		q.long = true
 		sum := sha256.Sum256(c.Arguments)
-		b.WriteString("The arguments are " + strconv.Itoa(len(c.Arguments)) + " bytes, not all are shown. SHA-256:\n" + hex.EncodeToString(sum[:]) + "\n")
-		q.last = "Allow " + shown + "? type approve to allow: "
+		lines = append(lines, "The arguments are "+strconv.Itoa(len(c.Arguments))+" bytes, not all are shown. SHA-256:", hex.EncodeToString(sum[:]))
+		q.prompt = "Allow " + shown + "? type approve to allow: "
 	}
-	q.body = b.String()
+	q.body = strings.Join(lines, "\n") + "\n"
 	return q
 }
 
-// read turns a typed line into an answer.
-func (q *question) read(line string) answer {
+// answer returns the answer that a typed line gives.
+func (q *question) answer(line string) answer {
 	switch {
-	case q.long && line == "approve":
+	case q.cut && line == "approve":
 		return answer{kind: answerYes}
-	case q.long:
+	case q.cut:
 	case line == "a":
 		return answer{kind: answerAlways}
 	case isYes(line):
@@ -83,14 +74,14 @@ func (q *question) read(line string) answer {
 	return answer{answerNo, "the user declined"}
 }
 
-// isYes tells whether a typed line is y or yes, in any case. Characters that
-// are not ASCII but fold to one of these letters are refused by the length.
+// isYes reports whether a typed line is y or yes, in any case. The length keeps
+// out characters beyond ASCII that are one of these letters in lower case.
 func isYes(line string) bool {
 	return len(line) <= 3 && (strings.ToLower(line) == "y" || strings.ToLower(line) == "yes")
 }
 
-// argumentLines shows arguments in at most room lines, a key a line or more;
-// cut says that not everything is shown.
+// argumentLines shows arguments in at most room lines; each argument begins a
+// line. cut reports that not everything is shown.
 func argumentLines(arguments []byte, width, room int) (lines []string, cut bool) {
 	var d document
 	d.parse(arguments)
@@ -118,15 +109,16 @@ func argumentLines(arguments []byte, width, room int) (lines []string, cut bool)
 	return lines, cut
 }
 
-// cutLines keeps the first head and the last tail lines.
+// cutLines keeps the first head lines and the last tail lines, and a line
+// between them that says how many are left out.
 func cutLines(lines []string, head, tail int) []string {
 	out := append([]string{}, lines[:head]...)
 	out = append(out, "  ... "+strconv.Itoa(len(lines)-head-tail)+" lines are not shown ...")
 	return append(out, lines[len(lines)-tail:]...)
 }
 
-// escapeJSON writes the unsafe characters of a JSON text as JSON escapes: what
-// is shown is the same JSON value.
+// escapeJSON replaces the unsafe characters of a JSON text by JSON escapes. The
+// result is JSON of the same value.
 func escapeJSON(s string) string {
 	if isPlain(strings.ReplaceAll(s, `\`, "")) {
 		return s
@@ -161,9 +153,10 @@ func writeUnicodeEscape(b *strings.Builder, r rune) {
 	}
 }
 
-// wrap cuts an escaped text into lines of our own margin, none wider than
-// width. Every character that is not ASCII counts as two columns: no terminal
-// shows it wider, so none wraps by itself, where it would lose the margin.
+// wrap appends text, which is escaped, to lines. Each line has a margin and is
+// narrower than width. A character that is not ASCII counts as two columns: no
+// terminal shows it wider. So the terminal itself wraps no line, where the rest
+// of it would stand without a margin.
 func wrap(lines []string, text string, width int) []string {
 	room := width - 1 - len(continuation)
 	head := margin

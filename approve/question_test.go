@@ -84,7 +84,7 @@ func TestHostileRendering(t *testing.T) {
 		for _, color := range []bool{false, true} {
 			q := newQuestion(c, rule, width, 500, color)
 			e := &emulator{t: t, width: max(width, 400), rows: [][]rune{nil}} // the name's own line may be long
-			e.write(q.body + "\r" + q.last)
+			e.write(q.body + "\r" + q.prompt)
 			if e.column == 0 || len(e.rows) < 5 {
 				t.Fatalf("nothing is shown: %q", q.body)
 			}
@@ -150,11 +150,11 @@ func TestQuestionFitsTheTerminal(t *testing.T) {
 		if n > max(height, 14) {
 			t.Errorf("%d lines on a terminal of %d", n, height)
 		}
-		if q.long != strings.Contains(q.body, "SHA-256") || q.long != strings.Contains(q.body, "not shown") {
-			t.Errorf("height %d: long is %v: %s", height, q.long, q.body)
+		if q.cut != strings.Contains(q.body, "SHA-256") || q.cut != strings.Contains(q.body, "not shown") {
+			t.Errorf("height %d: long is %v: %s", height, q.cut, q.body)
 		}
-		if q.long == (height >= 60) {
-			t.Errorf("height %d: long is %v", height, q.long)
+		if q.cut == (height >= 60) {
+			t.Errorf("height %d: long is %v", height, q.cut)
 		}
 	}
 }

@@ -3,27 +3,96 @@ package approve
 import (
 	"bytes"
 	"errors"
+	"math"
 	"strconv"
-	"toolpipe/stream/jsontext"
 	"unicode"
 	"unicode/utf8"
+
+	"toolpipe/stream/jsontext"
 )
 
-// readings are what a server may take an argument for where a number is
-// expected. Many servers read more than JSON's numbers: strings that spell one
-// ("0x3e8", "1,000", "１０００"), true as 1, null as 0. A deny must hold for
-// whatever the server makes of the value.
+// readings are the numbers that a server may read from an argument where it
+// expects a number. Many servers read more than JSON's numbers: strings that
+// spell a number ("0x3e8", "1,000", "１０００"), true as 1, null as 0. A deny
+// must hold whatever number the server reads.
 type readings struct {
-	numbers [4]jsontext.Decimal
-	count   int
-	unclear bool // it may be any number
-	unit    bool // what follows may change its worth, as in "1k"
+	numbers   [4]jsontext.Decimal
+	count     int
+	anyNumber bool // it may be read as any number
+	scaled    bool // a unit behind the number may change its value, as in "1k"
 }
+
+// mayMean reports whether a server may read nodes[j] of the arguments as
+// a.nodes[i], a policy's value. Both are scalars.
+func (e *evaluation) mayMean(a *document, i, j int) bool {
+	switch text := a.scalar(i); {
+	case a.nodes[i].kind == 'n', len(text) == 0:
+		return false
+	case text[0] == '-' || text[0] >= '0' && text[0] <= '9':
+		return isNumber(text) && e.mayMeanNumber(text, j)
+	case len(text) == len("true") && isOneOf(text, "true"):
+		return e.mayMeanBool(true, j)
+	case len(text) == len("false") && isOneOf(text, "false"):
+		return e.mayMeanBool(false, j)
+	}
+	return false
+}
+
+// mayMeanNumber reports whether a server may read the value at a node as a
+// number, given by its JSON text.
+func (e *evaluation) mayMeanNumber(text []byte, at int) bool {
+	want, ok := jsontext.ParseDecimal(text)
+	r := e.readings(at)
+	return !ok || r.anyNumber || r.any(func(n jsontext.Decimal) bool { return n.Compare(want) == 0 || near(n, want) })
+}
+
+// mayMeanBool reports whether a server may read the value at a node as want.
+func (e *evaluation) mayMeanBool(want bool, at int) bool {
+	if e.document.nodes[at].kind == '"' {
+		text := e.document.str(at)
+		switch {
+		case isOneOf(text, "true", "t", "yes", "y", "on", "enabled"):
+			return want
+		case isOneOf(text, "false", "f", "no", "n", "off", "disabled"):
+			return !want
+		}
+	}
+	r := e.readings(at)
+	return !r.scaled && (r.anyNumber || r.any(func(n jsontext.Decimal) bool { return want == (len(n.Digits) > 0) }))
+}
+
+// readings returns the numbers that a server may read from the value at a node.
+func (e *evaluation) readings(at int) (r readings) {
+	switch e.document.nodes[at].kind {
+	case '0':
+		r.add(e.document.raw(at))
+	case 't':
+		r.add([]byte("1"))
+	case 'f', 'n':
+		r.add([]byte("0"))
+	case '"':
+		text := e.document.str(at)
+		negative, rest := trimSign(text)
+		switch c, _ := utf8.DecodeRune(rest); {
+		case len(bytes.TrimSpace(text)) == 0:
+			r.add([]byte("0"))
+		case c == '∞':
+			r.anyNumber = true
+		case unicode.IsDigit(c) || c == '.' || c == ',' || isOneOf(rest, "nan", "inf", "infinity"):
+			if e.spend(len(rest)) {
+				r.addSpelled(negative, rest)
+			}
+		}
+	}
+	return r
+}
+
+// add adds the number of a JSON literal.
 
 func (r *readings) add(literal []byte) {
 	d, ok := jsontext.ParseDecimal(literal)
 	if !ok {
-		r.unclear = true
+		r.anyNumber = true
 		return
 	}
 	r.numbers[r.count] = d
@@ -40,34 +109,9 @@ func (r *readings) any(f func(jsontext.Decimal) bool) bool {
 	return false
 }
 
-// readings are those of the value at a node.
-func (e *evaluation) readings(at int) (r readings) {
-	switch e.document.nodes[at].kind {
-	case '0':
-		r.add(e.document.raw(at))
-	case 't':
-		r.add([]byte("1"))
-	case 'f', 'n':
-		r.add([]byte("0"))
-	case '"':
-		text := e.document.str(at)
-		negative, rest := beforeNumber(text)
-		switch c, _ := utf8.DecodeRune(rest); {
-		case len(bytes.TrimSpace(text)) == 0:
-			r.add([]byte("0"))
-		case c == '∞':
-			r.unclear = true
-		case unicode.IsDigit(c) || c == '.' || c == ',' || isWord(rest, "nan", "inf", "infinity"):
-			if e.spend(len(rest)) {
-				r.spelled(negative, rest)
-			}
-		}
-	}
-	return r
-}
-
-// beforeNumber takes spaces, signs and currencies from the front of a text.
-func beforeNumber(text []byte) (negative bool, rest []byte) {
+// trimSign cuts white space, signs and currency symbols from the front of a
+// text; negative reports a minus sign or a parenthesis, as accountants write.
+func trimSign(text []byte) (negative bool, rest []byte) {
 	for len(text) > 0 {
 		c, n := utf8.DecodeRune(text)
 		switch {
@@ -83,16 +127,16 @@ func beforeNumber(text []byte) (negative bool, rest []byte) {
 	return negative, nil
 }
 
-// spelled adds the numbers that a text may begin with, which begins with a
-// digit, a point, a comma or a word for what is no number.
-func (r *readings) spelled(negative bool, text []byte) {
-	b, more := plainText(text)
+// addSpelled adds the numbers that a server may read from the front of text,
+// which begins with a digit, a point or a comma, or is "nan", "inf" or the like.
+func (r *readings) addSpelled(negative bool, text []byte) {
+	b, letterFollows := asciiNumber(text)
 	if b[0] == 'n' || b[0] == 'i' {
-		r.unclear = true
+		r.anyNumber = true
 		return
 	}
 	if len(b) > 2 && b[0] == '0' {
-		if base := map[byte]int{'x': 16, 'o': 8, 'b': 2}[b[1]]; base != 0 && r.whole(negative, b[2:], base) {
+		if base := map[byte]int{'x': 16, 'o': 8, 'b': 2}[b[1]]; base != 0 && r.addWhole(negative, b[2:], base) {
 			return
 		}
 	}
@@ -104,13 +148,14 @@ func (r *readings) spelled(negative bool, text []byte) {
 	if i := exponentEnd(tail); i > 0 {
 		exponent, tail = tail[:i], tail[i:]
 	}
-	r.unit = len(tail) > 0 && tail[0] >= 'a' || len(tail) == 0 && more
-	r.decimals(negative, mantissa, exponent)
+	r.scaled = len(tail) > 0 && tail[0] >= 'a' || len(tail) == 0 && letterFollows
+	r.addSeparated(negative, mantissa, exponent)
 }
 
-// decimals adds what a mantissa with separators may mean: grouping of digits,
-// a comma as the point, the end of the number, or octal.
-func (r *readings) decimals(negative bool, mantissa, exponent []byte) {
+// addSeparated adds the numbers that a mantissa with separators may be: a
+// separator groups digits, is the decimal point, or ends the number. Digits
+// after a leading zero may be octal.
+func (r *readings) addSeparated(negative bool, mantissa, exponent []byte) {
 	add := func(point byte, drop string) {
 		literal := make([]byte, 0, len(mantissa)+len(exponent)+1)
 		if negative {
@@ -135,7 +180,7 @@ func (r *readings) decimals(negative bool, mantissa, exponent []byte) {
 		add(',', "_. ")
 	}
 	if len(exponent) == 0 && mantissa[0] == '0' {
-		r.whole(negative, mantissa, 8)
+		r.addWhole(negative, mantissa, 8)
 	}
 	if i := bytes.IndexAny(mantissa, "_, "); i > 0 {
 		mantissa, exponent = mantissa[:i], nil
@@ -143,8 +188,9 @@ func (r *readings) decimals(negative bool, mantissa, exponent []byte) {
 	}
 }
 
-// whole adds the whole number that digits spell, whatever comes behind it.
-func (r *readings) whole(negative bool, digits []byte, base int) bool {
+// addWhole adds the whole number at the front of digits, in the given base, and
+// reports whether there is one.
+func (r *readings) addWhole(negative bool, digits []byte, base int) bool {
 	digits = bytes.ReplaceAll(digits, []byte("_"), nil)
 	end := bytes.IndexFunc(digits, func(c rune) bool {
 		return c >= 'a' && int(c-'a')+10 >= base || c < '0' || c <= '9' && int(c-'0') >= base
@@ -155,7 +201,7 @@ func (r *readings) whole(negative bool, digits []byte, base int) bool {
 	n, err := strconv.ParseUint(string(bytes.TrimLeft(digits[:end], "0")), base, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		r.unclear = true
+		r.anyNumber = true
 	case end == 0:
 		return false
 	case negative:
@@ -166,7 +212,7 @@ func (r *readings) whole(negative bool, digits []byte, base int) bool {
 	return true
 }
 
-// exponentEnd is the length of the exponent that a text begins with.
+// exponentEnd returns the length of the exponent at the front of text, 0 for none.
 func exponentEnd(text []byte) int {
 	if len(text) < 2 || text[0] != 'e' {
 		return 0
@@ -182,14 +228,14 @@ func exponentEnd(text []byte) int {
 	return i + digits
 }
 
-// plainText returns the characters that text begins with and that a number may
-// be made of, in ASCII and small letters; more tells that a letter follows.
-func plainText(text []byte) (plain []byte, more bool) {
+// asciiNumber returns the characters at the front of text that a number may be
+// made of, as ASCII in lower case. letterFollows reports a letter behind them.
+func asciiNumber(text []byte) (number []byte, letterFollows bool) {
 	for len(text) > 0 {
 		c, n := utf8.DecodeRune(text)
 		text = text[n:]
 		switch {
-		case c >= '！' && c <= '～': // the wide forms of ASCII
+		case c >= '！' && c <= '～': // the full-width forms of ASCII
 			c -= '！' - '!'
 		case c == '٫':
 			c = '.'
@@ -207,15 +253,15 @@ func plainText(text []byte) (plain []byte, more bool) {
 			c = unicode.ToLower(c)
 		}
 		if c >= utf8.RuneSelf || bytes.IndexByte([]byte("0123456789_,. +-abcdefinotxy"), byte(c)) < 0 {
-			return plain, unicode.IsLetter(c)
+			return number, unicode.IsLetter(c)
 		}
-		plain = append(plain, byte(c))
+		number = append(number, byte(c))
 	}
-	return plain, false
+	return number, false
 }
 
-// digit returns the ASCII form of a decimal digit. Those of a script stand in
-// order, from its zero on.
+// digit returns the ASCII form of a decimal digit. Unicode has the ten digits of
+// every script in a row, from its zero on.
 func digit(c rune) rune {
 	n := rune(0)
 	for c >= utf8.RuneSelf && unicode.IsDigit(c-1) {
@@ -228,9 +274,9 @@ func digit(c rune) rune {
 	return '0' + n%10
 }
 
-// isWord reports whether a text is one of some words, which are small, but for
-// spaces and case.
-func isWord(text []byte, words ...string) bool {
+// isOneOf reports whether text, without white space around it, is one of words
+// in any case.
+func isOneOf(text []byte, words ...string) bool {
 	text = bytes.TrimSpace(text)
 	for _, w := range words {
 		if bytes.EqualFold(text, []byte(w)) {
@@ -240,46 +286,59 @@ func isWord(text []byte, words ...string) bool {
 	return false
 }
 
-// mayBe reports whether the value at a node may be read as the truth value.
-func (e *evaluation) mayBe(truth bool, at int) bool {
-	if e.document.nodes[at].kind == '"' {
-		text := e.document.str(at)
-		switch {
-		case isWord(text, "true", "t", "yes", "y", "on", "enabled"):
-			return truth
-		case isWord(text, "false", "f", "no", "n", "off", "disabled"):
-			return !truth
-		}
-	}
-	r := e.readings(at)
-	return !r.unit && (r.unclear || r.any(func(n jsontext.Decimal) bool { return truth == (len(n.Digits) > 0) }))
-}
-
-// meansSame reports whether a scalar of the call may be read as what the scalar
-// nodes[i] of a rule means.
-func (e *evaluation) meansSame(a *document, i, j int) bool {
-	switch text := a.scalar(i); {
-	case a.nodes[i].kind == 'n', len(text) == 0:
-		return false
-	case text[0] == '-' || text[0] >= '0' && text[0] <= '9':
-		return isNumber(text) && e.mayBeNumber(text, j)
-	case len(text) == len("true") && isWord(text, "true"):
-		return e.mayBe(true, j)
-	case len(text) == len("false") && isWord(text, "false"):
-		return e.mayBe(false, j)
-	}
-	return false
-}
-
-// mayBeNumber reports whether the value at a node may be read as the number
-// that JSON writes like text.
-func (e *evaluation) mayBeNumber(text []byte, at int) bool {
-	want, ok := jsontext.ParseDecimal(text)
-	r := e.readings(at)
-	return !ok || r.unclear || r.any(func(n jsontext.Decimal) bool { return n.Compare(want) == 0 || near(n, want) })
-}
-
-// isNumber reports whether a text is a number as JSON writes it.
+// isNumber reports whether a text is a JSON number.
 func isNumber(text []byte) bool {
 	return jsontext.IsNumber(text) && text[len(text)-1] > ' ' && jsontext.Check(text, jsontext.Options{}) == nil
+}
+
+// near reports whether a server that computes in double precision, or rounds,
+// may take a for b: they differ by less than some units in the last place of a
+// float64.
+func near(a, b jsontext.Decimal) bool {
+	const underflow, tolerance = -300, 1.0 / (1 << 50)
+	switch {
+	case len(a.Digits) == 0 || len(b.Digits) == 0:
+		return a.Exponent < underflow || b.Exponent < underflow
+	case a.Exponent-b.Exponent > 1 || b.Exponent-a.Exponent > 1:
+		return false
+	}
+	x, y := float(a), float(b)
+	return x == y || math.Abs(x-y) <= math.Abs(y)*tolerance
+}
+
+// float returns the float64 nearest to a, or so: infinite or 0 out of its range.
+func float(a jsontext.Decimal) float64 {
+	const maxDigits = 25 // more make no difference to near
+	b := make([]byte, 0, 64)
+	if a.Negative {
+		b = append(b, '-')
+	}
+	b = append(append(b, "0."...), a.Digits[:min(len(a.Digits), maxDigits)]...)
+	f, _ := strconv.ParseFloat(string(strconv.AppendInt(append(b, 'e'), a.Exponent, 10)), 64)
+	return f
+}
+
+// maxPlain bounds the exponents of the numbers that plainDecimal is used for.
+const maxPlain = 400
+
+// plainDecimal returns a as it is written without an exponent and needless
+// zeros.
+func plainDecimal(a jsontext.Decimal) []byte {
+	if len(a.Digits) == 0 {
+		return []byte("0")
+	}
+	var b []byte
+	if a.Negative {
+		b = append(b, '-')
+	}
+	n := int64(len(a.Digits))
+	switch {
+	case a.Exponent <= 0:
+		b = append(append(b, "0."...), bytes.Repeat([]byte("0"), int(-a.Exponent))...)
+		return append(b, a.Digits...)
+	case a.Exponent >= n:
+		return append(append(b, a.Digits...), bytes.Repeat([]byte("0"), int(a.Exponent-n))...)
+	}
+	b = append(append(b, a.Digits[:a.Exponent]...), '.')
+	return append(b, a.Digits[a.Exponent:]...)
 }

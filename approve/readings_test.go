@@ -21,7 +21,7 @@ func FuzzReadings(f *testing.F) {
 			e := &evaluation{}
 			e.begin(t.Context(), &Call{Arguments: arguments})
 			e.parse()
-			e.mayBe(true, 1)
+			e.mayMeanBool(true, 1)
 			return e.readings(1), true
 		}
 		if _, ok := read(s); !ok || s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') || !isNumber([]byte(s)) {
@@ -30,7 +30,7 @@ func FuzzReadings(f *testing.F) {
 		want, ok := jsontext.ParseDecimal([]byte(s))
 		for _, around := range []string{s, " " + s + "\n", "$" + s, s + " "} {
 			r, _ := read(around)
-			if !r.unclear && (!ok || !r.any(func(n jsontext.Decimal) bool { return n.Compare(want) == 0 })) {
+			if !r.anyNumber && (!ok || !r.any(func(n jsontext.Decimal) bool { return n.Compare(want) == 0 })) {
 				t.Errorf("%q is read as %+v", around, r)
 			}
 		}

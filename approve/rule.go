@@ -1,38 +1,39 @@
 package approve
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// Rule matches calls and says what becomes of them. Patterns and ParsePolicy
-// make rules; the zero Rule matches nothing.
+// A Rule matches calls and decides about them. Patterns and ParsePolicy make
+// rules; the zero Rule matches nothing.
 type Rule struct {
 	Decision Decision
 	By       string // "flag", "policy", "config"
-	Origin   string // "--allow fs__*", "ci.json:12"
-	Reason   string // shown to the model and the person
+	Origin   string // where the rule was written, such as "--allow fs__*" or "ci.json:12"
+	Reason   string // for the model and the person
 
-	NotServers []string // servers of whose tools it does not speak
+	NotServers []string // servers whose calls the rule does not match
 
-	names     []glob // a flag's pattern: NAME__TOOL as the model knows it
-	servers   []glob // a policy rule's
-	tools     []glob
-	readOnly  bool // every tool that is ReadOnly
-	optional  bool // may name a server or tool that does not exist
+	// One of the following says which tools the rule matches.
+	readOnly bool   // every tool that is ReadOnly
+	names    []glob // over NAME__TOOL, the name that the model knows
+	servers  []glob // a policy rule's patterns over the server's name,
+	tools    []glob // and over the tool's own name
+
+	optional  bool // the server or the tool need not exist
 	arguments *argumentTests
 }
 
-// readOnlyTools is the pattern that stands for all tools annotated read-only
-// by servers that the user trusts.
+// readOnlyTools is the pattern for all tools annotated read-only by servers
+// that the user trusts.
 const readOnlyTools = "@read-only"
 
 // Patterns makes one rule of each element of a comma list. An element is a
 // glob (* and ?) over NAME__TOOL, or @read-only, which a deny cannot use: a
-// deny must not hang on what a server claims. The origin of each rule is
-// origin, or, when origin ends in a blank, origin and the element.
+// deny must not depend on what a server claims about its tools. The origin of
+// each rule is origin; if origin ends in a blank, origin and the element.
 func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 	var rules []Rule
 	for element := range strings.SplitSeq(list, ",") {
@@ -60,17 +61,19 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 	return rules, nil
 }
 
+// notInPattern reports characters that a shell, a list or another program's
+// rule has, and no tool's name.
 func notInPattern(r rune) bool {
 	return r <= ' ' || r == 0x7f || Unsafe(r) || strings.ContainsRune("()[]{}\"'`\\|&;<>!$", r)
 }
 
-// matchesTool reports whether the rule speaks of the tool of c, its arguments
-// not looked at.
-func (r *Rule) matchesTool(c *Call) bool { return r.matchesNames(c, r.restricts()) }
+// restricts reports whether the rule denies or asks, and is so matched wide;
+// see argumentTests.
+func (r *Rule) restricts() bool { return r.Decision != Allow }
 
-// concerns is matchesTool, but a deny by an under test on the tool that c shows
-// the files of holds for c as well.
-func (r *Rule) concerns(c *Call) bool {
+// appliesTo reports whether the rule matches the tool of c, or denies paths to
+// the tool whose files c shows.
+func (r *Rule) appliesTo(c *Call) bool {
 	if r.matchesTool(c) {
 		return true
 	}
@@ -83,12 +86,13 @@ func (r *Rule) concerns(c *Call) bool {
 	return r.matchesTool(&other)
 }
 
-// restricts reports whether the rule denies or asks, and is so read wide.
-func (r *Rule) restricts() bool { return r.Decision != Allow }
+// matchesTool reports whether the rule matches the tool of c; it does not look
+// at the arguments.
+func (r *Rule) matchesTool(c *Call) bool { return r.matchesNames(c, r.restricts()) }
 
-// matchesNames is matchesTool for a rule that is read wide or not. Wide, names
-// match without regard to case, lest *delete* miss bulkDelete, and a name that
-// was mapped to suit the model matches in its unmapped form, too.
+// matchesNames does what matchesTool does, wide or narrow. Wide, the case of
+// letters does not matter, so that *delete* matches bulkDelete, and a name that
+// was changed to suit the model matches in its original form, too.
 func (r *Rule) matchesNames(c *Call, wide bool) bool {
 	switch {
 	case slices.Contains(r.NotServers, c.Server):
@@ -101,62 +105,15 @@ func (r *Rule) matchesNames(c *Call, wide bool) bool {
 	return matchesAny(r.servers, c.Server, wide) && matchesAny(r.tools, c.Tool, wide)
 }
 
-func matchesAny(globs []glob, s string, fold bool) bool {
-	for i := range globs {
-		if globs[i].matches(s, fold) {
-			return true
-		}
+// matchesArguments reports whether the rule, which applies to e's call,
+// matches its arguments.
+func (r *Rule) matchesArguments(e *evaluation, wide bool) bool {
+	if r.arguments == nil {
+		return true
 	}
-	return false
-}
-
-// evaluate gives the strictest decision of all rules that match c and the
-// first rule that decided so; rule is nil when Otherwise decided. Each rule
-// that matched is handed to matched, if that is not nil. When the work of a
-// decision is used up, or ctx has ended, the decision is Deny.
-//
-// An ask restricts like a deny: one matching value is enough. Where the rest
-// is denied by Otherwise it also opens, and then it must name the tool as it is
-// written and account for every argument, as an allow must.
-func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) (Decision, *Rule) {
-	var first [Allow + 1]*Rule
-	var opening *Rule // an ask that accounts for every argument
-	e := &g.scratch
-	e.begin(ctx, c)
-	for i := range g.Rules {
-		r := &g.Rules[i]
-		if matched == nil && (first[Deny] != nil || first[r.Decision] != nil && (r.Decision != Ask || opening != nil || g.Otherwise != Deny)) || !r.concerns(c) {
-			continue
-		}
-		matches := r.matchesArguments(e, r.Decision == Allow)
-		opens := matches && r.Decision == Ask && opening == nil && g.Otherwise == Deny && r.matchesNames(c, false) && r.matchesArguments(e, true)
-		if e.usedUp() {
-			return Deny, &overworked
-		}
-		if !matches {
-			continue
-		}
-		if first[r.Decision] == nil {
-			first[r.Decision] = r
-		}
-		if opens {
-			opening = r
-		}
-		if matched != nil {
-			matched(r)
-		}
+	e.parse()
+	if wide {
+		return r.arguments.matchWide(e, nil)
 	}
-	switch {
-	case first[Deny] != nil:
-		return Deny, first[Deny]
-	case first[Ask] != nil && (first[Allow] != nil || g.Otherwise != Deny):
-		return Ask, first[Ask]
-	case opening != nil:
-		return Ask, opening
-	case first[Allow] != nil:
-		return Allow, first[Allow]
-	case g.Otherwise == Deny:
-		return Deny, nil
-	}
-	return Ask, nil
+	return r.arguments.matchNarrow(e)
 }

@@ -274,7 +274,7 @@ func TestTypedWhileStopped(t *testing.T) {
 			a.stop()
 			a.typeIn("y\n")
 			if j.Deaf {
-				time.Sleep(2 * standstill)
+				time.Sleep(2 * maxPause)
 			}
 			if err := a.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 				t.Fatal(err)

@@ -11,8 +11,8 @@ func selectFDs(n int, r, w *syscall.FdSet, timeout *syscall.Timeval) error {
 	return syscall.Select(n, r, w, nil, timeout)
 }
 
-// fdBits is a byte: all processors of these systems are little-endian, where
-// words of any size put the bits at the same places.
+// fdBits is a byte of an FdSet, whatever the size of its words: the processors
+// of these systems are little-endian, so that a bit has the same place in both.
 type fdBits uint8
 
 // fdWord returns the byte of set that holds fd, and fd's bit in it.
@@ -21,18 +21,19 @@ func fdWord(set *syscall.FdSet, fd int) (*fdBits, fdBits) {
 	return &bytes[fd/8], 1 << (fd % 8)
 }
 
-// flushInput throws away what was typed and not yet read.
+// flushInput throws away the input that was not read yet.
 func (t *tty) flushInput() error {
 	read := int32(1) // FREAD
 	return t.ioctl(syscall.TIOCFLUSH, unsafe.Pointer(&read))
 }
 
-// The locks belong to the process: these systems have no others of a range.
+// The commands of locks that belong to the process. These systems have no locks
+// on a range of bytes that belong to the open file.
 const (
 	setLock = syscall.F_SETLK
 	getLock = syscall.F_GETLK
 )
 
-// device returns "": the name behind /dev/tty is not known here. Where the
-// system locks devices at all, processes meet at the number of their group.
+// device returns "" and 0: these systems do not tell the device behind /dev/tty.
+// Processes of one group then use the same byte of a lock on /dev/tty itself.
 func (t *tty) device() (path string, number uint64) { return "", 0 }

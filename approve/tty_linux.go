@@ -13,16 +13,16 @@ func selectFDs(n int, r, w *syscall.FdSet, timeout *syscall.Timeval) error {
 	return err
 }
 
+// fdBits is a word of an FdSet. It has the size of C's long.
+type fdBits uint
+
 // fdWord returns the word of set that holds fd, and fd's bit in it.
 func fdWord(set *syscall.FdSet, fd int) (*fdBits, fdBits) {
 	size := int(unsafe.Sizeof(set.Bits[0]) * 8)
 	return (*fdBits)(unsafe.Pointer(&set.Bits[fd/size])), 1 << (fd % size)
 }
 
-// fdBits has the size of C's long on all systems Go knows.
-type fdBits uint
-
-// flushInput throws away what was typed and not yet read.
+// flushInput throws away the input that was not read yet.
 func (t *tty) flushInput() error {
 	request := uintptr(0x540b) // TCFLSH
 	switch {
@@ -38,14 +38,14 @@ func (t *tty) flushInput() error {
 	return nil
 }
 
-// The locks belong to the open file, not to the process.
+// The commands of locks that belong to the open file, not to the process.
 const (
 	setLock = 37 // F_OFD_SETLK
 	getLock = 36 // F_OFD_GETLK
 )
 
-// device returns the path and the number of the pseudo-terminal that t is, ""
-// for a terminal of another kind.
+// device returns the path and the number of the terminal's device, if it is a
+// pseudo-terminal; else "" and 0.
 func (t *tty) device() (path string, number uint64) {
 	request := uintptr(0x80045432) // TIOCGDEV
 	switch {

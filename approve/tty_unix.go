@@ -9,14 +9,14 @@ import (
 	"unsafe"
 )
 
-// tty is an open terminal. Its descriptor is not blocking, so that a terminal
-// that takes no output (Ctrl-S) holds nothing up; it is an open file of its
-// own, so that nobody else's descriptor changes.
+// A tty is an open terminal. Its descriptor is non-blocking, so that a terminal
+// that accepts no output (Ctrl-S) cannot hang the program. It is an open file of
+// its own, so that this mode changes for no other descriptor.
 type tty struct{ fd int }
 
-// openTTY opens the terminal at path without making it the controlling one:
-// under its own name where that is known, for a lock on /dev/tty would be one
-// on everybody's terminal.
+// openTTY opens the terminal at path without making it the controlling one. It
+// opens the terminal's own device where that is known: /dev/tty is one file for
+// all terminals, and so would be a lock on it.
 func openTTY(path string) (*tty, error) {
 	const flags = syscall.O_RDWR | syscall.O_NOCTTY | syscall.O_CLOEXEC | syscall.O_NONBLOCK
 	fd, err := syscall.Open(path, flags, 0)
@@ -48,25 +48,25 @@ func openTTY(path string) (*tty, error) {
 	return t, nil
 }
 
-// lock makes the terminal ours among the processes of our process group until
-// it is closed, and tells whether it is. Of another group nobody is asked
-// meanwhile: only one is in the foreground. So a job that was stopped in the
-// middle of its question holds up nobody. Where the system locks no devices,
-// everybody asks at once.
+// lock locks the terminal against the other processes of our process group,
+// until close, and reports whether that worked. Each group has its own lock,
+// because only one group is in the foreground: so a job that was stopped while
+// it asked does not keep other jobs from asking. On a system that cannot lock
+// devices lock always works, and processes may ask at the same time.
 func (t *tty) lock() bool {
-	group := lockOfGroup()
-	err := syscall.FcntlFlock(uintptr(t.fd), setLock, &group)
+	lock := groupLock()
+	err := syscall.FcntlFlock(uintptr(t.fd), setLock, &lock)
 	return !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EACCES)
 }
 
-// locked tells whether somebody else in our process group has the lock.
+// locked reports whether another process of our process group has the lock.
 func (t *tty) locked() bool {
-	group := lockOfGroup()
-	return syscall.FcntlFlock(uintptr(t.fd), getLock, &group) == nil && group.Type != syscall.F_UNLCK
+	lock := groupLock()
+	return syscall.FcntlFlock(uintptr(t.fd), getLock, &lock) == nil && lock.Type != syscall.F_UNLCK
 }
 
-// lockOfGroup is a lock on the byte that has our process group's number.
-func lockOfGroup() syscall.Flock_t {
+// groupLock is a lock on one byte, whose offset is our process group's number.
+func groupLock() syscall.Flock_t {
 	return syscall.Flock_t{Type: syscall.F_WRLCK, Start: int64(syscall.Getpgrp()), Len: 1}
 }
 
@@ -85,14 +85,14 @@ func (t *tty) ioctl(request uintptr, arg unsafe.Pointer) error {
 	}
 }
 
-// foreground reports whether our process group is the terminal's foreground.
+// foreground reports whether our process group is in the terminal's foreground.
 func (t *tty) foreground() bool {
 	var pgrp int32
 	return t.ioctl(syscall.TIOCGPGRP, unsafe.Pointer(&pgrp)) == nil && int(pgrp) == syscall.Getpgrp()
 }
 
-// gone reports whether the terminal has hung up.
-func (t *tty) gone() bool {
+// hungUp reports whether the terminal was closed.
+func (t *tty) hungUp() bool {
 	var pgrp int32
 	return t.ioctl(syscall.TIOCGPGRP, unsafe.Pointer(&pgrp)) != nil
 }
@@ -106,8 +106,8 @@ func (t *tty) size() (width, height int) {
 	return int(w.columns), int(w.rows)
 }
 
-// write writes all of s; the deadline and ctx end it when the terminal takes
-// nothing. The error is errHangUp when the terminal is gone.
+// write writes all of s. If the terminal accepts no output, it ends at the
+// deadline or with ctx. The error is errHangUp if the terminal was closed.
 func (t *tty) write(ctx context.Context, s string, deadline time.Time) error {
 	for len(s) > 0 {
 		if err := context.Cause(ctx); err != nil {
@@ -121,7 +121,7 @@ func (t *tty) write(ctx context.Context, s string, deadline time.Time) error {
 			if time.Now().After(deadline) {
 				return errors.New("the terminal takes no output")
 			}
-			if _, err := t.wait(false, tick); err != nil {
+			if _, err := t.wait(false, pollInterval); err != nil {
 				return err
 			}
 		case errors.Is(err, syscall.EIO):
@@ -133,15 +133,16 @@ func (t *tty) write(ctx context.Context, s string, deadline time.Time) error {
 	return nil
 }
 
-// note writes a last word, if that may be written without being stopped for it.
-func (t *tty) note(s string) {
+// writeNotice writes s, unless our process group is in the background, where
+// the system may stop it for writing.
+func (t *tty) writeNotice(s string) {
 	if t.foreground() {
-		_ = t.write(context.Background(), s, time.Now().Add(time.Second))
+		_ = t.write(context.Background(), s, time.Now().Add(noticeTime))
 	}
 }
 
-// read waits at most d and appends what was typed. The error is errHangUp at
-// the end of file.
+// read waits at most d for input, appends it to line and returns its length. The
+// error is errHangUp at the end of file.
 func (t *tty) read(line *[]byte, d time.Duration) (int, error) {
 	ready, err := t.wait(true, d)
 	if err != nil || !ready {
@@ -166,8 +167,9 @@ func (t *tty) read(line *[]byte, d time.Duration) (int, error) {
 // maxSelect is how many descriptors an FdSet holds.
 const maxSelect = int(unsafe.Sizeof(syscall.FdSet{}) * 8)
 
-// wait waits at most d until the terminal can be read, or written. Select, for
-// poll does not know terminals on darwin.
+// wait waits at most d until the terminal can be read, or else written, and
+// reports whether it can. It uses select: on darwin, poll does not work with
+// terminals.
 func (t *tty) wait(read bool, d time.Duration) (bool, error) {
 	var set syscall.FdSet
 	word, bit := fdWord(&set, t.fd)

@@ -8,30 +8,33 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
 	"toolpipe/stream/jsontext"
 )
 
 const (
-	maxLinks = 40   // how many symbolic links one path may go through
-	maxPath  = 4096 // bytes of a path whose place is looked for: no system opens a longer one
+	maxLinks = 40   // symbolic links on the way of one path
+	maxPath  = 4096 // bytes of a path: no system opens a longer one
 )
 
-var errUndecidable = errors.New("a path whose place cannot be told")
+var errUndecidable = errors.New("nobody can say where the path leads")
 
-// under reports whether path is dir or inside it, both taken from the call's
-// root when relative. Links and .. are resolved element by element, as opening
-// the file would; a path with .. must be inside by its text, too, since some
-// programs shorten it first. Whatever cannot be decided is the answer wide.
-// So that nobody widens a rule by putting a link in the place of its
-// directory, an allow speaks of where dir was at first, and a deny of where it
-// is now as well.
+// under reports whether path is dir or inside of it; a relative path starts
+// from the call's root. Links and ".." are resolved element by element, as the
+// system does when it opens the file. A path with ".." must also be inside by
+// its text, since some programs shorten a path before they open it. What
+// cannot be decided holds wide and does not hold narrow.
+//
+// Who replaces a rule's directory by a link must not change the rule in their
+// favour. So a rule that allows is about the place where dir was first, and a
+// rule that denies also about the place where dir is now.
 func (e *evaluation) under(dir, path string, wide bool) bool {
-	bases, err := e.bases(dir)
+	directories, err := e.ruleDirectories(dir)
 	if err != nil {
 		return wide
 	}
 	if !wide {
-		bases = bases[:1]
+		directories = directories[:1]
 	}
 	inside := 0
 	spellings := []string{path}
@@ -41,7 +44,7 @@ func (e *evaluation) under(dir, path string, wide bool) bool {
 	for _, p := range spellings {
 		resolved, err := e.resolve(p)
 		switch {
-		case err != nil && wide, err == nil && slices.ContainsFunc(bases, func(base string) bool { return contains(base, resolved, wide, e.lexical) }):
+		case err != nil && wide, err == nil && slices.ContainsFunc(directories, func(d string) bool { return contains(d, resolved, wide, e.lexical) }):
 			inside++
 		}
 	}
@@ -51,50 +54,50 @@ func (e *evaluation) under(dir, path string, wide bool) bool {
 	return inside == len(spellings)
 }
 
-// bases are where the directory of a rule was when it was first looked up, and
-// where it is now if that is another place.
-func (e *evaluation) bases(dir string) ([]string, error) {
+// ruleDirectories returns the place where the directory of a rule was when it
+// was first looked up, and the place where it is now, if that is another one.
+func (e *evaluation) ruleDirectories(dir string) ([]string, error) {
 	now, err := e.resolve(dir)
 	if err != nil {
 		return nil, err
 	}
 	key := e.call.Root + "\x00" + dir
-	first, known := e.first[key]
+	first, known := e.directories[key]
 	switch {
-	case !known && e.first == nil:
-		e.first = map[string]string{key: now}
+	case !known && e.directories == nil:
+		e.directories = map[string]string{key: now}
 	case !known:
-		e.first[key] = now
+		e.directories[key] = now
 	case first != now:
 		return []string{first, now}, nil
 	}
 	return []string{now}, nil
 }
 
-// resolve is where path leads from the call's root. Within one evaluation a
-// path is looked up once, so that all tests speak of the same file though
-// somebody moves links meanwhile; the verdict keeps what was found.
+// resolve returns the place where path leads from the call's root. Within one
+// evaluation a path is looked up once, so that all tests are about the same
+// file though somebody moves links meanwhile; the verdict names the place.
 func (e *evaluation) resolve(path string) (string, error) {
-	if real, looked := e.places[path]; looked && real != "" {
-		return real, nil
-	} else if looked {
+	if place, found := e.places[path]; found && place != "" {
+		return place, nil
+	} else if found {
 		return "", errUndecidable
 	}
 	root := e.call.Root
 	if e.lexical {
 		root = "/"
 	}
-	real, err := resolveFrom(root, path, e.lexical)
+	place, err := resolvePath(root, path, e.lexical)
 	if e.places == nil {
 		e.places = make(map[string]string)
 	}
-	e.places[path] = real
-	return real, err
+	e.places[path] = place
+	return place, err
 }
 
-// resolveFrom makes path absolute and free of links. What another program may
-// read as something else than a plain path is undecidable.
-func resolveFrom(root, path string, lexical bool) (string, error) {
+// resolvePath makes path absolute and free of links. It refuses a path that
+// another program may read as something else, such as a URL.
+func resolvePath(root, path string, lexical bool) (string, error) {
 	switch {
 	case path == "", len(path) > maxPath, strings.ContainsRune(path, 0), path[0] == '~', strings.Contains(path, "://"),
 		len(path) >= 5 && strings.EqualFold(path[:5], "file:"), strings.Contains(path, `\`):
@@ -107,13 +110,13 @@ func resolveFrom(root, path string, lexical bool) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", errUndecidable
 	}
-	return resolve(path, lexical)
+	return resolveAbsolute(path, lexical)
 }
 
-// resolve walks an absolute path. Elements that do not exist are taken as they
-// are written. Nothing is said of paths through /proc, whose links mean
-// something else to every process.
-func resolve(path string, lexical bool) (string, error) {
+// resolveAbsolute walks an absolute path. Elements that do not exist stay as
+// they are written. It refuses paths through /proc, where a link leads each
+// process to another place.
+func resolveAbsolute(path string, lexical bool) (string, error) {
 	volume := filepath.VolumeName(path)
 	top := volume + string(filepath.Separator)
 	at := top
@@ -155,8 +158,8 @@ func resolve(path string, lexical bool) (string, error) {
 	return at, nil
 }
 
-// readLink returns the target of path if it is a link. That nothing is there
-// is no error.
+// readLink returns the target of path if it is a link. A path that does not
+// exist is no link.
 func readLink(path string) (target string, isLink bool, err error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -171,11 +174,11 @@ func readLink(path string) (target string, isLink bool, err error) {
 	return target, true, err
 }
 
-// contains reports whether the resolved path is dir or inside it. Wide, a name
-// in another case counts, and so does a directory that is the same file: on
-// systems where neither case nor form of a name matters the same directory has
-// many names. Narrow, the text alone counts: what a name stands for may change
-// before the file is opened, and only the text is held to.
+// contains reports whether the resolved path is dir or inside of it. Wide, a
+// name in another case counts, and so does a directory that is the same file:
+// some file systems ignore case, or the Unicode normal form, of names. Narrow,
+// the text of the path must match: a name may stand for another file when the
+// call runs, and the call is bound to the text only.
 func contains(dir, path string, wide, lexical bool) bool {
 	if dir == path {
 		return true
@@ -209,6 +212,6 @@ func contains(dir, path string, wide, lexical bool) bool {
 	}
 }
 
-// foldString returns the form of s in which strings that are equal under
-// simple case folding are the same.
+// foldString maps strings that are equal under simple case folding to the same
+// string.
 func foldString(s string) string { return strings.Map(jsontext.FoldRune, s) }

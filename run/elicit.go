@@ -86,7 +86,7 @@ func fillField(form *approve.Form, heading string, lines []string, f field) ([]b
 		}
 		lines = []string{why, f.describe()}
 	}
-	return nil, approve.ErrNobody
+	return nil, approve.ErrNoAnswer
 }
 
 func (f *field) describe() string {

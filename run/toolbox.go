@@ -143,15 +143,15 @@ func (b *toolbox) infos() []ServerInfo {
 }
 
 // known are the servers and tools that a policy may name.
-func (b *toolbox) known() []approve.Known {
-	var all []approve.Known
+func (b *toolbox) known() []approve.Server {
+	var all []approve.Server
 	for _, c := range b.conns {
-		k := approve.Known{Server: c.Name, Started: c.err == nil, Root: c.root}
+		s := approve.Server{Name: c.Name, Started: c.err == nil, Root: c.root}
 		for _, t := range c.tools {
-			k.Tools = append(k.Tools, t.Name)
-			k.Names = append(k.Names, t.name)
+			s.Tools = append(s.Tools, t.Name)
+			s.Names = append(s.Names, t.name)
 		}
-		all = append(all, k)
+		all = append(all, s)
 	}
 	return all
 }

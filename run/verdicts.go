@@ -62,7 +62,7 @@ func (c *caller) verdict(ctx context.Context, p *pending) (approve.Verdict, erro
 		return approve.Verdict{}, err
 	}
 	if p.verdict != nil {
-		return c.gate.Again(ctx, call, *p.verdict)
+		return c.gate.Recheck(ctx, call, *p.verdict)
 	}
 	return c.gate.Decide(ctx, call)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"toolpipe/approve"
 	"toolpipe/mcp"
 )
 
@@ -124,38 +125,12 @@ func hasDurationForm(s string) bool {
 	return err == nil
 }
 
-// matchGlob tells whether name matches pattern, in which * stands for any
-// characters and ? for one.
-func matchGlob(pattern, name string) bool {
-	p, n := 0, 0
-	star, mark := -1, 0
-	for n < len(name) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, n
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == name[n]):
-			p++
-			n++
-		case star >= 0:
-			mark++
-			p, n = star+1, mark
-		default:
-			return false
-		}
-	}
-	for p < len(pattern) && pattern[p] == '*' {
-		p++
-	}
-	return p == len(pattern)
-}
-
 // matchAny tells whether name matches one of the patterns, each of which may
 // be a comma list.
 func matchAny(patterns []string, name string) bool {
 	for _, list := range patterns {
 		for p := range strings.SplitSeq(list, ",") {
-			if matchGlob(strings.TrimSpace(p), name) {
+			if approve.MatchGlob(strings.TrimSpace(p), name) {
 				return true
 			}
 		}

@@ -86,20 +86,6 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-func TestMatchGlob(t *testing.T) {
-	for _, c := range []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"*", "", true}, {"fs__*", "fs__read", true}, {"fs__*", "fs2__read", false}, {"*read*", "fs__read_file", true},
-		{"f?__x", "fs__x", true}, {"f?__x", "f__x", false}, {"", "", true}, {"a", "ab", false}, {"*a*b", "xaxxb", true}, {"*a*b", "xaxxbc", false},
-	} {
-		if got := matchGlob(c.pattern, c.name); got != c.want {
-			t.Errorf("%q, %q: %v", c.pattern, c.name, got)
-		}
-	}
-}
-
 func TestNearest(t *testing.T) {
 	words := []string{"model", "color", "tools", "log", "list-tools"}
 	for in, want := range map[string]string{"colr": "color", "colour": "color", "modle": "model", "list-tool": "list-tools", "tool": "tools", "x": "", "xy": "", "": "", "temperature": "", "lgo": ""} {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// theShell is the tool that runs commands, by its server and its own name.
-var theShell = Call{Server: "shell", Tool: "run_command"}
+// shellTool is a call of the built-in tool that runs commands.
+var shellTool = Call{Server: "shell", Tool: "run_command"}
 
-// scriptPattern refuses a rule that allows what a shell reads by a pattern over
-// its text: "git *" takes "git log; rm -r .", too, for only a shell can tell
-// where a command ends. at is the rule's arguments.
-func (p *policyReader) scriptPattern(at int, r *Rule) error {
-	if !r.matchesNames(&theShell, false) {
+// checkScriptPattern refuses a rule that allows scripts by a pattern over their
+// text: only a shell knows where a command ends, and "git *" also matches
+// "git log; rm -r .". at is the node of the rule's arguments.
+func (p *policyReader) checkScriptPattern(at int, r *Rule) error {
+	if !r.matchesNames(&shellTool, false) {
 		return nil
 	}
 	for i := range p.children(at) {
@@ -28,8 +28,9 @@ func (p *policyReader) scriptPattern(at int, r *Rule) error {
 	return nil
 }
 
-// runners are programs that run what their arguments say, and the options that
-// make them do so; those without options do it always.
+// runners are programs that run other programs or code which their arguments
+// name, and the options that make them do so. The option "" stands for no
+// option: these programs always do so.
 var runners = []struct {
 	programs, options []string
 }{
@@ -41,8 +42,8 @@ var runners = []struct {
 	{[]string{"awk", "chroot", "doas", "env", "gawk", "ionice", "mawk", "nawk", "nice", "nohup", "npx", "parallel", "setsid", "ssh", "stdbuf", "su", "sudo", "time", "timeout", "unshare", "watch", "xargs"}, []string{""}},
 }
 
-// runnerWarning warns of a rule that allows commands by their words and with
-// them a program that runs other commands. at is the rule's arguments.
+// runnerWarning returns a warning if the rule, which allows calls, allows one of
+// the runners to run anything; else "". at is the node of the rule's arguments.
 func (p *policyReader) runnerWarning(at int, r *Rule) string {
 	for i := range p.children(at) {
 		if string(p.key(i+1)) != "words" {
@@ -59,20 +60,20 @@ func (p *policyReader) runnerWarning(at int, r *Rule) string {
 			listed = append(listed, words)
 		}
 		for _, program := range slices.Concat(listed[:min(1, len(listed))]...) {
-			if runner := asRunner(program, slices.Concat(listed[1:]...)); runner != "" {
+			if runner := runnerIn(program, slices.Concat(listed[1:]...)); runner != "" {
 				return r.Origin + ": this rule allows " + strconv.Quote(runner) + ", which runs what its arguments say: list the program that it is to run instead"
 			}
 		}
 	}
-	if runner := r.freeRunner(); runner != "" {
+	if runner := r.unlistedRunner(); runner != "" {
 		return r.Origin + ": this rule allows " + strconv.Quote(runner) + " with any argument, which it runs: list every word by words"
 	}
 	return ""
 }
 
-// asRunner returns the program and the option among words that makes it run
-// what its arguments say, "" if there is none.
-func asRunner(program string, words []string) string {
+// runnerIn returns the program and the option among words that makes it run what
+// its arguments say, such as "sh -c"; "" if there is none.
+func runnerIn(program string, words []string) string {
 	name := path.Base(program)
 	for _, r := range runners {
 		if !slices.Contains(r.programs, name) && !slices.Contains(r.programs, strings.TrimRight(name, "0123456789.")) { // python3.12
@@ -80,9 +81,9 @@ func asRunner(program string, words []string) string {
 		}
 		for _, o := range r.options {
 			for _, w := range words {
-				// Short options may stand together, as in sh -ec.
-				together := len(o) == 2 && o[0] == '-' && len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, o[1:])
-				if w == o || together {
+				// Short options may be combined, as in sh -ec.
+				combined := len(o) == 2 && o[0] == '-' && len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, o[1:])
+				if w == o || combined {
 					return program + " " + w
 				}
 			}
@@ -94,9 +95,9 @@ func asRunner(program string, words []string) string {
 	return ""
 }
 
-// freeRunner returns what asRunner does for a program that r, which tests the
-// words of argv one by one, allows with a word that nobody listed.
-func (r *Rule) freeRunner() string {
+// unlistedRunner returns a runner, as runnerIn does, that the rule allows with
+// words that it does not list. It tries the rule's tests on argv with each runner.
+func (r *Rule) unlistedRunner() string {
 	a := &argumentTests{others: r.arguments.others}
 	for _, t := range r.arguments.tests {
 		if t.path[0].key == "argv" {
@@ -111,12 +112,12 @@ func (r *Rule) freeRunner() string {
 		for _, program := range kind.programs {
 			for _, option := range kind.options {
 				words := strings.Fields(program + " " + option)
-				for range 4 { // as many free words as find and timeout take
+				for range 4 { // find and timeout need several words before a command
 					words = append(words, "unlisted-word")
 					arguments := `{"argv":["` + strings.Join(words, `","`) + `"]}`
 					e.begin(context.Background(), &Call{Arguments: []byte(arguments)})
 					e.parse()
-					if a.allow(e) {
+					if a.matchNarrow(e) {
 						return strings.TrimSpace(program + " " + option)
 					}
 				}

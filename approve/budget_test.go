@@ -94,7 +94,7 @@ func TestDecideTakesSoMuchWork(t *testing.T) {
 	g.Rules = append(g.Rules, allow...)
 	c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":` + h.argument + `}`)}
 	v, err := g.Decide(t.Context(), c)
-	if err != nil || v.Outcome != Denied || v.By != "default" || v.Reason != overworked.Reason {
+	if err != nil || v.Outcome != Denied || v.By != "default" || v.Reason != overBudget.Reason {
 		t.Errorf("%+v, %v", v, err)
 	}
 	c.Arguments = []byte(`{"a":"aaa"}`)

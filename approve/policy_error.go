@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// lineOf returns the number of the line of offset; it is cheap for offsets
-// that grow.
+// lineOf returns the line number of offset. For offsets that grow it counts each
+// line once.
 func (p *policyReader) lineOf(offset int) int {
 	if offset < p.line.offset || p.line.number == 0 {
 		p.line.offset, p.line.number = 0, 1
@@ -18,17 +18,18 @@ func (p *policyReader) lineOf(offset int) int {
 	return p.line.number
 }
 
-// unknownKey is the error for the key of a value.
+// unknownKey makes the error for the key of nodes[at].
 func (p *policyReader) unknownKey(at int, known string) error {
 	return p.errorAt(p.nodes[at].keyStart, "unknown key %q; the keys here: %s", p.key(at), known)
 }
 
-// shownLine is how many bytes are shown around the culprit of a long line.
-const shownLine = 60
+// maxContext is how many bytes of a long line are shown before the offset of an
+// error, and after it.
+const maxContext = 60
 
-// errorAt makes the error for the byte at offset: file, line and column, what
-// is wrong, the line, and a caret under the culprit. Like all error text it is
-// not escaped; the caret is in its place when each line is shown by Escape.
+// errorAt makes the error for the byte at offset: file, line and column, the
+// problem, the line, and a caret below the byte. Like all errors it is not
+// escaped; the caret is at the right place when Escape is applied to each line.
 func (p *policyReader) errorAt(offset int, format string, args ...any) error {
 	offset = min(offset, len(p.text))
 	start := bytes.LastIndexByte(p.text[:offset], '\n') + 1
@@ -37,7 +38,7 @@ func (p *policyReader) errorAt(offset int, format string, args ...any) error {
 		end = offset + i
 	}
 	column := utf8.RuneCount(p.text[start:offset]) + 1
-	from, to := max(start, offset-shownLine), min(end, offset+shownLine)
+	from, to := max(start, offset-maxContext), min(end, offset+maxContext)
 	before := bytes.TrimLeft(p.text[from:offset], " \t")
 	after := bytes.TrimRight(p.text[offset:to], " \t\r")
 	return fmt.Errorf("%s:%d:%d: %s\n    %s%s\n    %s^", p.path, p.lineOf(offset), column,

@@ -1,0 +1,88 @@
+package approve
+
+import (
+	"context"
+	"strings"
+)
+
+// Explain says how Decide would decide about c, and which rules match. It asks
+// nobody. The error is ctx's cause.
+func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
+	var x Explanation
+	decision, rule := g.evaluate(ctx, &c, nil)
+	g.evaluate(ctx, &c, func(r *Rule) {
+		x.Matched = append(x.Matched, RuleMatch{Decision: r.Decision, By: r.By, Origin: r.Origin, Reason: r.Reason})
+	})
+	x.Approver = g.Approver != nil && decision != Deny
+	switch {
+	case decision == Deny:
+		x.Verdict = g.denied(rule)
+	case decision == Allow:
+		x.Verdict = allowed(rule)
+	case g.AutoApprove != "":
+		x.Verdict = g.autoApproved()
+	default:
+		x.Ask = true
+		x.Verdict = unapproved(rule, "somebody must be asked")
+	}
+	return x, context.Cause(ctx)
+}
+
+// Static gives the verdict that rules alone give on the tool of c; it does not
+// look at c's arguments and asks nobody. Denied means that the tool is denied
+// with any arguments, and need not be offered to the model. Unapproved means
+// that the verdict depends on the arguments or on a person.
+func (g *Gate) Static(c Call) Verdict {
+	var always, sometimes [Allow + 1]*Rule // the first rule without argument tests, and with them, by decision
+	mayPass := g.Otherwise != Deny         // some calls are not denied for want of a rule
+	for i := range g.Rules {
+		r := &g.Rules[i]
+		if !r.matchesTool(&c) {
+			continue
+		}
+		mayPass = mayPass || r.Decision != Deny && r.matchesNames(&c, false)
+		into := &always
+		if r.arguments != nil {
+			into = &sometimes
+		}
+		if into[r.Decision] == nil {
+			into[r.Decision] = r
+		}
+	}
+	switch {
+	case always[Deny] != nil:
+		return g.denied(always[Deny])
+	case !mayPass:
+		return g.denied(nil)
+	case always[Allow] != nil && always[Ask] == nil:
+		return withExceptions(allowed(always[Allow]), sometimes[Deny], sometimes[Ask])
+	case always[Ask] == nil && g.Otherwise == Deny:
+		rule := sometimes[Allow]
+		if rule == nil {
+			rule = sometimes[Ask]
+		}
+		return Verdict{Outcome: Unapproved, By: rule.By, Rule: rule.Origin, Reason: "it depends on the arguments"}
+	case g.AutoApprove != "":
+		return withExceptions(g.autoApproved(), sometimes[Deny])
+	case always[Ask] == nil && sometimes[Allow] != nil:
+		rule := sometimes[Allow]
+		return Verdict{Outcome: Unapproved, By: rule.By, Rule: rule.Origin, Reason: "it depends on the arguments"}
+	}
+	return unapproved(always[Ask], "somebody must be asked")
+}
+
+// withExceptions adds to the reason of v which rules decide more strictly for
+// some arguments. A rule may be nil.
+func withExceptions(v Verdict, rules ...*Rule) Verdict {
+	for _, r := range rules {
+		if r == nil {
+			continue
+		}
+		does := "denies"
+		if r.Decision == Ask {
+			does = "asks about"
+		}
+		v.Reason = strings.TrimPrefix(v.Reason+"; "+r.Origin+" "+does+" some arguments", "; ")
+	}
+	return v
+}
