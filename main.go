@@ -30,7 +30,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"toolpipe/run"
+	"toolpipe/run/config"
+	"toolpipe/run/face"
+	"toolpipe/run/failure"
 	"toolpipe/run/flags"
+	"toolpipe/run/stdio"
 	"toolpipe/stream/goroutine"
 )
 
@@ -46,15 +50,15 @@ func main() {
 // invoke does everything between the arguments and the exit status. A run
 // that ended by a signal dies by it here, so that the caller's shell sees it.
 func invoke(args []string) (status int) {
-	streams := run.Streams{
-		In: os.Stdin, Out: run.Blocking(os.Stdout), Err: run.Blocking(os.Stderr),
+	streams := config.Streams{
+		In: os.Stdin, Out: stdio.Blocking(os.Stdout), Err: stdio.Blocking(os.Stderr),
 		InTerminal: isTerminal(os.Stdin), InFile: isFile(os.Stdin), OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
 		OutFile: isFileOrDevice(os.Stdout),
 
-		Width:      func() int { return run.TerminalWidth(os.Stderr) },
-		Background: func() (background, stops bool) { return run.InBackground(os.Stderr) },
+		Width:      func() int { return stdio.TerminalWidth(os.Stderr) },
+		Background: func() (background, stops bool) { return stdio.InBackground(os.Stderr) },
 	}
-	cfg := &run.Config{Version: version, Environ: os.Environ(), Processes: new(run.Processes)}
+	cfg := &config.Config{Version: version, Environ: os.Environ(), Processes: new(config.Processes)}
 	defer func() {
 		if p := recover(); p != nil {
 			status = panicked(cfg, streams, goroutine.NewPanic(p))
@@ -63,12 +67,12 @@ func invoke(args []string) (status int) {
 	help, err := parse(cfg, args)
 	switch {
 	case err != nil:
-		run.PrintError(context.Background(), cfg, streams, err)
-		return run.ExitStatus(err)
+		face.PrintError(context.Background(), cfg, streams, err)
+		return failure.ExitStatus(err)
 	case help != "":
 		return printHelp(cfg, streams, help)
 	}
-	run.Harden()
+	stdio.Harden()
 	resumed := make(chan os.Signal, 1)
 	signal.Notify(resumed, syscall.SIGCONT)
 	cfg.Resumed = resumed
@@ -83,28 +87,28 @@ func invoke(args []string) (status int) {
 	watchSignals(cancel, cfg.Processes)
 	err = run.Run(ctx, cfg, streams)
 	cancel(nil)
-	if e, ok := errors.AsType[*run.Error](err); ok && e.Signal != 0 {
+	if e, ok := errors.AsType[*failure.Error](err); ok && e.Signal != 0 {
 		dieBy(e.Signal)
 	}
-	return run.ExitStatus(err)
+	return failure.ExitStatus(err)
 }
 
 // panicked ends every process of a run that a panic kept from ending in order,
 // says so, and returns the exit status.
-func panicked(cfg *run.Config, s run.Streams, p *goroutine.Panic) int {
+func panicked(cfg *config.Config, s config.Streams, p *goroutine.Panic) int {
 	cfg.Processes.Sweep(sudden)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	run.PrintError(ended, cfg, s, p)
-	return run.ExitStatus(p)
+	face.PrintError(ended, cfg, s, p)
+	return failure.ExitStatus(p)
 }
 
-func printHelp(cfg *run.Config, s run.Streams, text string) int {
+func printHelp(cfg *config.Config, s config.Streams, text string) int {
 	if _, err := io.WriteString(s.Out, text); err != nil {
 		if errors.Is(err, syscall.EPIPE) {
 			dieBy(syscall.SIGPIPE)
 		}
-		run.PrintError(context.Background(), cfg, s, &run.Error{Status: run.StatusOutput, Message: "standard output: " + plainCause(err)})
+		face.PrintError(context.Background(), cfg, s, &failure.Error{Status: failure.StatusOutput, Message: "standard output: " + plainCause(err)})
 		return 8
 	}
 	return 0
@@ -139,7 +143,7 @@ func isFileOrDevice(f *os.File) bool {
 // it when its live line is off the screen; a run that does not take it in time is
 // stopped all the same.
 func watchSuspend() <-chan func() {
-	if run.Stop == nil || signal.Ignored(syscall.SIGTSTP) {
+	if stdio.Stop == nil || signal.Ignored(syscall.SIGTSTP) {
 		return nil
 	}
 	asked, stops := make(chan os.Signal, 1), make(chan func())
@@ -147,9 +151,9 @@ func watchSuspend() <-chan func() {
 	goroutine.Start(func() {
 		for range asked {
 			select {
-			case stops <- run.Stop:
+			case stops <- stdio.Stop:
 			case <-time.After(100 * time.Millisecond):
-				run.Stop()
+				stdio.Stop()
 			}
 		}
 	})
@@ -170,7 +174,7 @@ const (
 // leaves no stacks in a CI log. SIGPIPE is caught, so that a closed
 // stdout is an error to clean up after and not a sudden death that leaves
 // children behind.
-func watchSignals(cancel context.CancelCauseFunc, procs *run.Processes) {
+func watchSignals(cancel context.CancelCauseFunc, procs *config.Processes) {
 	signals := make(chan os.Signal, 4)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) {
@@ -183,7 +187,7 @@ func watchSignals(cancel context.CancelCauseFunc, procs *run.Processes) {
 		if !ok {
 			return
 		}
-		cancel(&run.Interrupted{Signal: first})
+		cancel(&failure.Interrupted{Signal: first})
 		select {
 		case <-signals:
 		case <-time.After(graceful):
@@ -206,13 +210,13 @@ func watchSignals(cancel context.CancelCauseFunc, procs *run.Processes) {
 // only a number. The number is for when s is blocked or ignored.
 func dieBy(s syscall.Signal) {
 	signal.Reset(s)
-	run.Raise(s)
+	stdio.Raise(s)
 	os.Exit(128 + int(s))
 }
 
 // parse fills cfg from the arguments. help is the text that was asked for
 // instead of a run.
-func parse(cfg *run.Config, args []string) (help string, err error) {
+func parse(cfg *config.Config, args []string) (help string, err error) {
 	table := flags.New(cfg)
 	fs := pflag.NewFlagSet("toolpipe", pflag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -239,7 +243,7 @@ func parse(cfg *run.Config, args []string) (help string, err error) {
 	case table.Help == "short":
 		return table.ShortHelp(), nil
 	case fs.Changed("help"):
-		return "", &run.Error{Status: run.StatusUsage, Message: fmt.Sprintf("--help: %q is not all", table.Help)}
+		return "", &failure.Error{Status: failure.StatusUsage, Message: fmt.Sprintf("--help: %q is not all", table.Help)}
 	}
 	return "", table.Check()
 }
@@ -270,7 +274,7 @@ func refuseApproveValue(args []string, switches string) error {
 			if looksLikePattern(value) {
 				meant = "'" + value + "'"
 			}
-			return &run.Error{Status: run.StatusUsage, Message: fmt.Sprintf("--auto-approve: takes no value, but %q follows it", value),
+			return &failure.Error{Status: failure.StatusUsage, Message: fmt.Sprintf("--auto-approve: takes no value, but %q follows it", value),
 				Hints: []string{"--allow " + meant + " approves these tools and nothing else", "--auto-approve alone approves everything that is not denied"}}
 		}
 	}
@@ -299,7 +303,7 @@ func flagError(err error, table *flags.Table, args []string) error {
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		err = missing.GetFlag().Value.(*flags.Flag).NeedsValue()
 	}
-	e := &run.Error{Status: run.StatusUsage, Message: err.Error(), Hints: []string{"toolpipe --help=all shows every flag"}}
+	e := &failure.Error{Status: failure.StatusUsage, Message: err.Error(), Hints: []string{"toolpipe --help=all shows every flag"}}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return e
@@ -338,5 +342,5 @@ func nearestFlag(name string, known []string) string {
 	if i := slices.IndexFunc(known, func(f string) bool { return len(name) > 2 && strings.HasPrefix(f, name) }); i >= 0 {
 		return known[i]
 	}
-	return run.Nearest(name, known)
+	return config.Nearest(name, known)
 }

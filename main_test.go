@@ -6,14 +6,14 @@ import (
 	"reflect"
 	"testing"
 
-	"toolpipe/run"
+	"toolpipe/run/config"
 	"toolpipe/run/flags"
 )
 
 // TestFlags holds that the arguments can give every flag of the table, and that
 // each changes the settings or asks for a text.
 func TestFlags(t *testing.T) {
-	for f := range flags.New(new(run.Config)).All() {
+	for f := range flags.New(new(config.Config)).All() {
 		word := "--" + f.Name
 		if f.Bare() == "" {
 			word += "=7"
@@ -23,13 +23,13 @@ func TestFlags(t *testing.T) {
 			words = append(words, "-"+f.Short+word[len("--"+f.Name):])
 		}
 		for _, word := range words {
-			given := new(run.Config)
+			given := new(config.Config)
 			text, err := parse(given, []string{word})
 			given.Args = nil
 			if err != nil {
 				t.Errorf("%s: %v", word, err)
 			}
-			if text == "" && reflect.DeepEqual(given, new(run.Config)) {
+			if text == "" && reflect.DeepEqual(given, new(config.Config)) {
 				t.Errorf("%s changes nothing", word)
 			}
 		}

@@ -9,7 +9,9 @@
 // Verdict on each Call.
 package approve
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // A Decision is the strictness of a rule. The zero value denies.
 type Decision uint8

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"toolpipe/stream/escape"
 )
 
 // ErrNoAnswer is the error of a form that nobody can fill in, or nobody does.
@@ -78,12 +80,12 @@ func newFormQuestion(heading string, lines []string, prompt string, width, heigh
 	q := &question{prompt: prompt, width: max(width, minWidth)}
 	var shown []string
 	for _, l := range lines {
-		shown = wrap(shown, Escape(l), q.width)
+		shown = wrap(shown, escape.Escape(l), q.width)
 	}
 	if room := max(height-6, 9); len(shown) > room {
 		shown = cutLines(shown, room*2/3, room/3)
 	}
-	q.body = "toolpipe: " + Escape(heading) + "\n"
+	q.body = "toolpipe: " + escape.Escape(heading) + "\n"
 	for _, l := range shown {
 		q.body += l + "\n"
 	}

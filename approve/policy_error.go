@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"toolpipe/stream/escape"
 )
 
 // lineOf returns the line number of offset. For offsets that grow it counts each
@@ -42,5 +44,5 @@ func (p *policyReader) errorAt(offset int, format string, args ...any) error {
 	before := bytes.TrimLeft(p.text[from:offset], " \t")
 	after := bytes.TrimRight(p.text[offset:to], " \t\r")
 	return fmt.Errorf("%s:%d:%d: %s\n    %s%s\n    %s^", p.path, p.lineOf(offset), column,
-		fmt.Sprintf(format, args...), before, after, strings.Repeat(" ", utf8.RuneCountInString(Escape(string(before)))))
+		fmt.Sprintf(format, args...), before, after, strings.Repeat(" ", utf8.RuneCountInString(escape.Escape(string(before)))))
 }

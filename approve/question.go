@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"toolpipe/stream/escape"
 )
 
 // A question is the text that asks a person about a call, or for a form's line.
@@ -32,7 +34,7 @@ const explanation = "y: this call, a: also when it is repeated in this run"
 // rule wants the call asked about; it may be nil.
 func newQuestion(c *Call, rule *Rule, width, height int, color bool) *question {
 	width = max(width, minWidth)
-	shown := Escape(c.Name)
+	shown := escape.Escape(c.Name)
 	if color {
 		shown = "\x1b[1m" + shown + "\x1b[0m"
 	}
@@ -42,7 +44,7 @@ func newQuestion(c *Call, rule *Rule, width, height int, color bool) *question {
 		if rule.Reason != "" {
 			text += ": " + rule.Reason
 		}
-		lines = wrap(lines, Escape(text), width)
+		lines = wrap(lines, escape.Escape(text), width)
 	}
 	if c.pathsMoved {
 		lines = wrap(lines, "asked again: its paths lead elsewhere since it was allowed", width)
@@ -120,19 +122,19 @@ func cutLines(lines []string, head, tail int) []string {
 // escapeJSON replaces the unsafe characters of a JSON text by JSON escapes. The
 // result is JSON of the same value.
 func escapeJSON(s string) string {
-	if isPlain(strings.ReplaceAll(s, `\`, "")) {
+	if escape.IsPlain(strings.ReplaceAll(s, `\`, "")) {
 		return s
 	}
 	var b strings.Builder
 	marks := 0
 	for _, r := range s {
 		switch {
-		case !isMark(r):
+		case !escape.IsMark(r):
 			marks = 0
 		default:
 			marks++
 		}
-		if !Unsafe(r) && marks <= maxMarks {
+		if !escape.Unsafe(r) && marks <= escape.MaxMarks {
 			b.WriteRune(r)
 			continue
 		}
@@ -149,7 +151,7 @@ func escapeJSON(s string) string {
 func writeUnicodeEscape(b *strings.Builder, r rune) {
 	b.WriteString(`\u`)
 	for shift := 12; shift >= 0; shift -= 4 {
-		b.WriteByte(hexDigits[r>>shift&15])
+		b.WriteByte(escape.HexDigits[r>>shift&15])
 	}
 }
 

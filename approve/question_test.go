@@ -32,7 +32,7 @@ func (e *emulator) write(s string) {
 		default:
 			r, n := utf8.DecodeRuneInString(s)
 			s = s[n:]
-			if disturbs(r) {
+			if escape.disturbs(r) {
 				e.t.Fatalf("the terminal got %U", r)
 			}
 			e.put(r)

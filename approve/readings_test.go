@@ -2,6 +2,7 @@ package approve
 
 import (
 	"testing"
+
 	"toolpipe/stream/jsontext"
 )
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"toolpipe/stream/escape"
 )
 
 // A Rule matches calls and decides about them. Patterns and ParsePolicy make
@@ -64,7 +66,7 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 // notInPattern reports characters that a shell, a list or another program's
 // rule has, and no tool's name.
 func notInPattern(r rune) bool {
-	return r <= ' ' || r == 0x7f || Unsafe(r) || strings.ContainsRune("()[]{}\"'`\\|&;<>!$", r)
+	return r <= ' ' || r == 0x7f || escape.Unsafe(r) || strings.ContainsRune("()[]{}\"'`\\|&;<>!$", r)
 }
 
 // restricts reports whether the rule denies or asks, and is so matched wide;

@@ -3,17 +3,14 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/netip"
-	"net/url"
 	"os/exec"
-	"strings"
 	"sync"
 	"time"
 
+	"toolpipe/mcp/oauth"
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/secrets"
 )
@@ -25,21 +22,12 @@ import (
 type authorization struct {
 	fixed   string
 	command func(ctx context.Context) (string, error) // nil for none
-	grant   *grant                                    // nil for none
+	grant   *oauth.Grant                              // nil for none
 	secret  func(string)                              // told of every token
 
 	mu  sync.Mutex
-	now token
+	now oauth.Token
 }
-
-// token is a bearer token. The zero time is no known end.
-type token struct {
-	value   string
-	expires time.Time
-}
-
-// tokenMargin is how long before its end a token is not used any more.
-const tokenMargin = 30 * time.Second
 
 // newAuthorization checks that no credential goes over plain http to another
 // host unless that was asked for.
@@ -48,7 +36,7 @@ func newAuthorization(s *Session) (*authorization, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u.Scheme == "http" && !loopback(u.Hostname()) && hasCredentials(&s.spec) {
+	if u.Scheme == "http" && !oauth.IsLoopback(u.Hostname()) && hasCredentials(&s.spec) {
 		if !s.spec.InsecureHTTP {
 			return nil, fmt.Errorf("credentials are not sent over plain http to %q: use https, or allow it with --insecure-http %s", u.Hostname(), u.Hostname())
 		}
@@ -59,7 +47,7 @@ func newAuthorization(s *Session) (*authorization, error) {
 		a.command = s.runTokenCommand
 	}
 	if s.spec.OAuth != nil && a.fixed == "" && a.command == nil {
-		a.grant = newGrant(u, s.spec.OAuth)
+		a.grant = oauth.New(u, s.spec.OAuth)
 	}
 	return a, nil
 }
@@ -71,15 +59,6 @@ func hasCredentials(spec *Spec) bool {
 		}
 	}
 	return spec.Bearer != "" || len(spec.TokenCommand) > 0 || spec.OAuth != nil
-}
-
-// loopback says whether a host name is this machine.
-func loopback(host string) bool {
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.Unmap().IsLoopback()
-	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // given says whether there is a token to send.
@@ -96,34 +75,34 @@ func (a *authorization) bearer(ctx context.Context) (string, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	over := !a.now.expires.IsZero() && time.Now().After(a.now.expires)
-	if a.now.value != "" && !over || a.now.value == "" && a.grant != nil {
-		return a.now.value, nil // the grant begins with the server's challenge
+	over := !a.now.Expires.IsZero() && time.Now().After(a.now.Expires)
+	if a.now.Value != "" && !over || a.now.Value == "" && a.grant != nil {
+		return a.now.Value, nil // the grant begins with the server's challenge
 	}
-	return a.now.value, a.fetch(ctx, nil)
+	return a.now.Value, a.fetch(ctx, nil)
 }
 
 // renew gets another token because the server refused with e the one used.
 func (a *authorization) renew(ctx context.Context, used string, e *statusError) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.now.value != used {
+	if a.now.Value != used {
 		return nil // another request was faster
 	}
 	return a.fetch(ctx, e)
 }
 
 func (a *authorization) fetch(ctx context.Context, e *statusError) error {
-	var t token
+	var t oauth.Token
 	var err error
 	if a.command != nil {
-		t.value, err = a.command(ctx)
+		t.Value, err = a.command(ctx)
 	} else {
-		var r *refusal
+		var r *oauth.Refusal
 		if e != nil {
-			r = &refusal{e.status, e.header.Values("Www-Authenticate")}
+			r = &oauth.Refusal{Status: e.status, Challenges: e.header.Values("Www-Authenticate")}
 		}
-		t, err = a.grant.token(ctx, r)
+		t, err = a.grant.Token(ctx, r)
 	}
 	if err != nil {
 		if e != nil {
@@ -131,7 +110,7 @@ func (a *authorization) fetch(ctx context.Context, e *statusError) error {
 		}
 		return err
 	}
-	a.secret(t.value)
+	a.secret(t.Value)
 	a.now = t
 	return nil
 }
@@ -145,15 +124,15 @@ const (
 // is the token.
 func (s *Session) runTokenCommand(ctx context.Context) (string, error) {
 	argv := s.spec.TokenCommand
-	env := ChildEnv(s.spec.Environ, s.spec.Env, s.spec.InheritEnv)
-	path, err := LookPath(argv[0], env)
+	env := process.ChildEnv(s.spec.Environ, s.spec.Env, s.spec.InheritEnv)
+	path, err := process.LookPath(argv[0], env)
 	if err != nil {
 		return "", fmt.Errorf("token_command: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, tokenCommandTime)
 	defer cancel()
-	out, errs := &limited{limit: maxTokenOutput}, &tail{}
-	proc, err := s.procs.start(&exec.Cmd{Path: path, Args: argv, Env: env, Dir: s.spec.Dir, Stdout: out, Stderr: errs}, true)
+	out, errs := &limited{limit: maxTokenOutput}, &process.Tail{}
+	proc, err := s.procs.StartGroup(&exec.Cmd{Path: path, Args: argv, Env: env, Dir: s.spec.Dir, Stdout: out, Stderr: errs}, true)
 	if err != nil {
 		return "", fmt.Errorf("token_command: %w", err)
 	}
@@ -167,7 +146,7 @@ func (s *Session) runTokenCommand(ctx context.Context) (string, error) {
 	}
 	line, _, _ := bytes.Cut(out.b, []byte("\n"))
 	value := string(bytes.TrimSpace(line))
-	if value == "" || !printable(value) {
+	if value == "" || !wire.IsPrintable(value) {
 		return "", fmt.Errorf("token_command %q: the first line of its output is no token", argv[0])
 	}
 	return value, nil
@@ -183,44 +162,3 @@ func (l *limited) Write(p []byte) (int, error) {
 	l.b = append(l.b, p[:min(len(p), l.limit-len(l.b))]...)
 	return len(p), nil
 }
-
-// printable says whether s may stand in a header.
-func printable(s string) bool {
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
-}
-
-// grantClient is for the URLs that a server names: no redirections, short
-// waits, and no way into the private network unless trusted says so. A proxy
-// looks up names by itself, so what is not trusted is not asked for by one.
-func grantClient(trusted func(*url.URL) bool) *http.Client {
-	open, guarded := newTransport(), newTransport()
-	guarded.Proxy = nil
-	guarded.DialContext = (&net.Dialer{Timeout: 10 * time.Second, Control: publicOnly}).DialContext
-	return &http.Client{
-		Timeout:       30 * time.Second,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-			if trusted(r.URL) {
-				return open.RoundTrip(r)
-			}
-			if r.URL.Scheme != "https" {
-				return nil, fmt.Errorf("refusing %s: only https is used for authorization", r.URL.Redacted())
-			}
-			if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
-				return nil, fmt.Errorf("refusing to ask a proxy for %s, which the server named: where a proxy leads cannot be checked; an \"issuer\" in the server's \"oauth\" is asked that way", r.URL.Redacted())
-			}
-			return guarded.RoundTrip(r)
-		}),
-	}
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-var errPrivate = errors.New("refusing an address of the private network that the server named for authorization")

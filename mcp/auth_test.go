@@ -18,6 +18,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/oauth"
+	"toolpipe/stream/jsontext"
 )
 
 // guarded is a modern server that takes the tokens of its own authorization
@@ -67,14 +70,14 @@ func (g *guarded) handle(w http.ResponseWriter, r webRequest) {
 	}
 }
 
-func (g *guarded) spec(c ClientCredentials) Spec {
+func (g *guarded) spec(c oauth.ClientCredentials) Spec {
 	return Spec{Name: "gh", URL: g.web.URL + "/mcp", OAuth: &c}
 }
 
 func TestClientCredentials(t *testing.T) {
 	g := newGuarded(t)
 	g.expires = 3600
-	s, rec := connect(t, g.spec(ClientCredentials{ClientID: "me:you", Secret: "s p"}))
+	s, rec := connect(t, g.spec(oauth.ClientCredentials{ClientID: "me:you", Secret: "s p"}))
 	if got := called(t, s, "t", `{}`); got != "ok" {
 		t.Errorf("the call gave %q", got)
 	}
@@ -113,10 +116,10 @@ func TestClientCredentials(t *testing.T) {
 func TestTokenIsRenewedBeforeItEnds(t *testing.T) {
 	g := newGuarded(t)
 	g.expires = 1
-	s, _ := connect(t, g.spec(ClientCredentials{ClientID: "me", Secret: "s"}))
+	s, _ := connect(t, g.spec(oauth.ClientCredentials{ClientID: "me", Secret: "s"}))
 	a := s.conn.(*httpConn).auth
 	a.mu.Lock()
-	a.now.expires = time.Now().Add(-time.Second)
+	a.now.Expires = time.Now().Add(-time.Second)
 	a.mu.Unlock()
 	if got := called(t, s, "t", `{}`); got != "ok" || len(g.web.got("tools/call")) != 1 || g.tokens.Load() != 2 {
 		t.Errorf("the call gave %q after %d tokens", got, g.tokens.Load())
@@ -126,7 +129,7 @@ func TestTokenIsRenewedBeforeItEnds(t *testing.T) {
 func TestClientSecretPost(t *testing.T) {
 	g := newGuarded(t)
 	g.methods = `["client_secret_post"]`
-	connect(t, g.spec(ClientCredentials{ClientID: "me", Secret: "s", Issuer: g.web.URL + "/as", Scope: "mine"}))
+	connect(t, g.spec(oauth.ClientCredentials{ClientID: "me", Secret: "s", Issuer: g.web.URL + "/as", Scope: "mine"}))
 	for _, r := range g.web.got("POST") {
 		if r.path == "/token" && (!strings.Contains(r.body, "client_secret=s") || !strings.Contains(r.body, "scope=mine") || r.header.Get("Authorization") != "") {
 			t.Errorf("grant: %s", r.body)
@@ -145,7 +148,7 @@ func TestPrivateKeyJWT(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	connect(t, g.spec(ClientCredentials{ClientID: "me", PrivateKey: file, Algorithm: "ES256"}))
+	connect(t, g.spec(oauth.ClientCredentials{ClientID: "me", PrivateKey: file, Algorithm: "ES256"}))
 	for _, r := range g.web.got("POST") {
 		if r.path != "/token" {
 			continue
@@ -153,7 +156,7 @@ func TestPrivateKeyJWT(t *testing.T) {
 		form, _ := url.ParseQuery(r.body)
 		parts := strings.Split(form.Get("client_assertion"), ".")
 		claims, err := base64.RawURLEncoding.DecodeString(parts[1])
-		if err != nil || checkJSON(claims) != nil || text(member(claims, "aud")) != g.web.URL+"/as" || text(member(claims, "iss")) != "me" || text(member(claims, "sub")) != "me" {
+		if err != nil || jsontext.Check(claims, jsontext.Peer) != nil || jsontext.Text(jsontext.Member(claims, "aud")) != g.web.URL+"/as" || jsontext.Text(jsontext.Member(claims, "iss")) != "me" || jsontext.Text(jsontext.Member(claims, "sub")) != "me" {
 			t.Errorf("claims %s, %v", claims, err)
 		}
 		sig, _ := base64.RawURLEncoding.DecodeString(parts[2])
@@ -161,7 +164,7 @@ func TestPrivateKeyJWT(t *testing.T) {
 			t.Error("the signature is wrong")
 		}
 	}
-	_, _, err = tryConnect(t, g.spec(ClientCredentials{ClientID: "me", PrivateKey: file, Algorithm: "RS256"}))
+	_, _, err = tryConnect(t, g.spec(oauth.ClientCredentials{ClientID: "me", PrivateKey: file, Algorithm: "RS256"}))
 	if err == nil || !strings.Contains(err.Error(), "cannot sign") {
 		t.Errorf("with the wrong algorithm: %v", err)
 	}
@@ -171,31 +174,31 @@ func TestPrivateKeyJWT(t *testing.T) {
 func TestGrantRefused(t *testing.T) {
 	tests := []struct {
 		name string
-		bend func(*guarded, *ClientCredentials)
+		bend func(*guarded, *oauth.ClientCredentials)
 		want string
 	}{
-		{"another resource", func(g *guarded, _ *ClientCredentials) {
+		{"another resource", func(g *guarded, _ *oauth.ClientCredentials) {
 			g.resource = func(string) string { return "https://evil.test/mcp" }
 		}, "not about this server"},
-		{"a sibling's resource", func(g *guarded, _ *ClientCredentials) {
+		{"a sibling's resource", func(g *guarded, _ *oauth.ClientCredentials) {
 			g.resource = func(real string) string { return real + "2" }
 		}, "not about this server"},
-		{"another issuer", func(g *guarded, _ *ClientCredentials) {
+		{"another issuer", func(g *guarded, _ *oauth.ClientCredentials) {
 			g.issuer = func(real string) string { return real + "/" }
 		}, "is that of issuer"},
-		{"not the configured issuer", func(_ *guarded, c *ClientCredentials) { c.Issuer = "https://login.test" }, `does not name the configured issuer "https://login.test"`},
-		{"an issuer elsewhere", func(g *guarded, _ *ClientCredentials) {
+		{"not the configured issuer", func(_ *guarded, c *oauth.ClientCredentials) { c.Issuer = "https://login.test" }, `does not name the configured issuer "https://login.test"`},
+		{"an issuer elsewhere", func(g *guarded, _ *oauth.ClientCredentials) {
 			g.named = func(string) string { return "https://login.test" }
 		}, `names "https://login.test"`},
-		{"a token endpoint elsewhere", func(g *guarded, _ *ClientCredentials) {
+		{"a token endpoint elsewhere", func(g *guarded, _ *oauth.ClientCredentials) {
 			g.tokenURL = func(string) string { return "https://login.test/token" }
 		}, `names "https://login.test/token"`},
-		{"no key", func(_ *guarded, c *ClientCredentials) { c.PrivateKey = []byte("x") }, "not PEM"},
+		{"no key", func(_ *guarded, c *oauth.ClientCredentials) { c.PrivateKey = []byte("x") }, "not PEM"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGuarded(t)
-			c := ClientCredentials{ClientID: "me", Secret: "s"}
+			c := oauth.ClientCredentials{ClientID: "me", Secret: "s"}
 			tt.bend(g, &c)
 			_, _, err := tryConnect(t, g.spec(c))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || g.tokens.Load() != 0 {
@@ -213,46 +216,7 @@ func TestGrantRefused(t *testing.T) {
 func TestIssuerBesideOthers(t *testing.T) {
 	g := newGuarded(t)
 	g.named = func(real string) string { return `https://login.test","` + real }
-	connect(t, g.spec(ClientCredentials{ClientID: "me", Secret: "s"}))
-}
-
-// TestTrustedPlaces: without the guard of addresses go only the server's own
-// host and the issuer that the config names.
-func TestTrustedPlaces(t *testing.T) {
-	for _, tt := range []struct {
-		server, issuer, place string
-		want                  bool
-	}{
-		{"https://tools.corp/mcp", "", "https://tools.corp/.well-known/x", true},
-		{"https://tools.corp/mcp", "", "https://TOOLS.corp:443/.well-known/x", true},
-		{"http://tools.corp/mcp", "", "http://tools.corp/.well-known/x", true},
-		{"https://tools.corp/mcp", "", "http://tools.corp/.well-known/x", false},
-		{"https://tools.corp/mcp", "", "https://tools.corp:8443/x", false},
-		{"https://tools.corp/mcp", "", "https://login.corp/x", false},
-		{"https://10.1.2.3/mcp", "", "https://10.1.2.3/x", true},
-		{"https://10.1.2.3/mcp", "", "https://10.1.2.4/x", false},
-		{"http://127.0.0.1:80/mcp", "", "http://localhost:8080/x", true},
-		{"http://127.0.0.1:80/mcp", "", "https://10.1.2.3/x", false},
-		{"https://tools.test/mcp", "", "http://127.0.0.1/x", false},
-		{"https://tools.test/mcp", "https://login.corp/t", "https://login.corp/x", true},
-		{"https://tools.test/mcp", "https://login.corp/t", "http://login.corp/x", false},
-	} {
-		server, _ := url.Parse(tt.server)
-		place, _ := url.Parse(tt.place)
-		g := newGrant(server, &ClientCredentials{Issuer: tt.issuer})
-		if g.trusts(place) != tt.want {
-			t.Errorf("server %s, issuer %q: %s is trusted: %t", tt.server, tt.issuer, tt.place, !tt.want)
-		}
-	}
-	server, _ := url.Parse("https://tools.test/mcp")
-	for pin, want := range map[string]bool{"": false, "https://login.corp": true} {
-		g := newGrant(server, &ClientCredentials{Issuer: pin})
-		g.at = &issuer{name: "https://login.corp", tokenURL: "https://token.corp/t"}
-		place, _ := url.Parse("https://token.corp/t")
-		if g.trusts(place) != want {
-			t.Errorf("the token endpoint of issuer %q is trusted: %t", pin, !want)
-		}
-	}
+	connect(t, g.spec(oauth.ClientCredentials{ClientID: "me", Secret: "s"}))
 }
 
 // TestOwnHostOnTheIntranet: a server in the private network that is reached by
@@ -273,7 +237,7 @@ func TestOwnHostOnTheIntranet(t *testing.T) {
 	t.Cleanup(func() { listener.Close() })
 	there := "http://" + listener.Addr().String()
 	g.web.URL = there
-	s, _ := connect(t, Spec{URL: there + "/mcp", InsecureHTTP: true, OAuth: &ClientCredentials{ClientID: "me", Secret: "s"}})
+	s, _ := connect(t, Spec{URL: there + "/mcp", InsecureHTTP: true, OAuth: &oauth.ClientCredentials{ClientID: "me", Secret: "s"}})
 	if got := called(t, s, "t", `{}`); got != "ok" {
 		t.Errorf("the call gave %q", got)
 	}
@@ -318,7 +282,7 @@ func init() {
 		return 0
 	}
 	programs["guarded-get"] = func(args []string) int {
-		_, err := grantClient(func(*url.URL) bool { return false }).Get(args[0])
+		_, err := oauth.grantClient(func(*url.URL) bool { return false }).Get(args[0])
 		fmt.Println(err)
 		return 0
 	}
@@ -337,18 +301,5 @@ func TestCredentialsOverPlainHTTP(t *testing.T) {
 	_, _, err = tryConnect(t, Spec{Name: "x", URL: "https://me:pw@tools.invalid/mcp"})
 	if err == nil || !strings.Contains(err.Error(), "auth_env") || strings.Contains(err.Error(), "pw") {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestReadChallenge(t *testing.T) {
-	for _, v := range []string{
-		`Bearer resource_metadata="https://x/m", scope="a b", error=insufficient_scope`,
-		`bearer scope="a b" , error="insufficient_scope",resource_metadata="https:\/\/x/m"`,
-		`Basic realm="Bearer town", Bearer error="insufficient_scope", scope="a b", resource_metadata="https://x/m", Digest x="y"`,
-	} {
-		c := readChallenge([]string{"Negotiate", v})
-		if c.metadata != "https://x/m" || strings.Join(c.scopes, "+") != "a+b" || c.failure != "insufficient_scope" {
-			t.Errorf("%s: %+v", v, c)
-		}
 	}
 }

@@ -4,15 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/wire"
 )
 
 // benchSession is a session with the plain double.
 func benchSession(b *testing.B, spec Spec) *Session {
 	b.Helper()
 	spec.Name = "peer"
-	s, err := Connect(context.Background(), spec, Hooks{}, &Processes{})
+	s, err := Connect(context.Background(), spec, Hooks{}, &process.Processes{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -54,7 +58,7 @@ func BenchmarkParallelCalls(b *testing.B) {
 // BenchmarkConnect is start, negotiation and end of a stdio server.
 func BenchmarkConnect(b *testing.B) {
 	for b.Loop() {
-		s, err := Connect(context.Background(), Spec{Name: "peer", Command: program("double", "modern-only")}, Hooks{}, &Processes{})
+		s, err := Connect(context.Background(), Spec{Name: "peer", Command: program("double", "modern-only")}, Hooks{}, &process.Processes{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -75,11 +79,11 @@ func BenchmarkReply(b *testing.B) {
 			b.SetBytes(int64(len(frame)))
 			b.ReportAllocs()
 			for b.Loop() {
-				m, err := parseMessage(frame)
+				m, err := wire.ParseMessage(frame)
 				if err != nil {
 					b.Fatal(err)
 				}
-				r, err := readResult(m.result)
+				r, err := wire.ReadResult(m.result)
 				if err != nil || len(r.Render(0).JSON) < n/2 {
 					b.Fatal(err)
 				}
@@ -94,8 +98,8 @@ func BenchmarkFrames(b *testing.B) {
 	b.SetBytes(int64(len(frame)))
 	b.ReportAllocs()
 	for b.Loop() {
-		f := frameReader{r: &splitReader{b: frame}}
-		if _, err := f.next(); err != nil {
+		f := wire.FrameReader{R: &splitReader{b: frame}}
+		if _, err := f.Next(); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -105,8 +109,8 @@ func BenchmarkFrames(b *testing.B) {
 func TestReplyIsNotCopied(t *testing.T) {
 	frame := longReply(1 << 20)
 	if n := testing.AllocsPerRun(10, func() {
-		m, _ := parseMessage(frame)
-		r, _ := readResult(m.result)
+		m, _ := wire.ParseMessage(frame)
+		r, _ := wire.ReadResult(m.result)
 		r.Render(0)
 	}); n > 12 {
 		t.Errorf("%v allocations", n)
@@ -114,12 +118,32 @@ func TestReplyIsNotCopied(t *testing.T) {
 	res := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			m, _ := parseMessage(frame)
-			r, _ := readResult(m.result)
+			m, _ := wire.ParseMessage(frame)
+			r, _ := wire.ReadResult(m.result)
 			r.Render(0)
 		}
 	})
 	if per := res.AllocedBytesPerOp(); per > 4096 {
 		t.Errorf("%d bytes for a reply of %d", per, len(frame))
 	}
+}
+
+// splitReader gives what it has in pieces whose lengths are the bytes of cuts.
+type splitReader struct {
+	b, cuts []byte
+	i       int
+}
+
+func (s *splitReader) Read(p []byte) (int, error) {
+	if len(s.b) == 0 {
+		return 0, io.EOF
+	}
+	n := len(s.b)
+	if len(s.cuts) > 0 {
+		n = min(n, 1+int(s.cuts[s.i%len(s.cuts)]))
+		s.i++
+	}
+	n = copy(p, s.b[:n])
+	s.b = s.b[n:]
+	return n, nil
 }

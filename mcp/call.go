@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/jsontext"
 )
 
 const (
@@ -23,18 +25,18 @@ var (
 
 // Call runs a tool. args is one JSON object and is sent as it is. It is put
 // on the wire at most once. The error is a *CallError.
-func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, progress func(Progress)) (*Result, error) {
-	if kind(args) != '{' {
-		return nil, &CallError{Message: errNotObject.Error()}
+func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
+	if jsontext.Kind(args) != '{' {
+		return nil, &wire.CallError{Message: errNotObject.Error()}
 	}
 	ctx, watch := s.watch(ctx)
 	defer watch.stop()
-	params := append(appendQuoted([]byte(`{"name":`), tool), `,"arguments":`...)
+	params := append(jsontext.AppendQuoted([]byte(`{"name":`), tool), `,"arguments":`...)
 	params = append(append(params, args...), '}')
 	r := s.request("tools/call", params)
-	r.once = true
-	r.name = tool
-	r.heard = func(params []byte) {
+	r.Once = true
+	r.Name = tool
+	r.Heard = func(params []byte) {
 		watch.alive()
 		if progress != nil {
 			progress(readProgress(params))
@@ -43,17 +45,17 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 	if rules := s.rules(tool); rules != nil && len(rules.headers) > 0 {
 		headers, err := headerFields(rules.headers, args)
 		if err != nil {
-			return nil, &CallError{Message: err.Error(), Cause: err}
+			return nil, &wire.CallError{Message: err.Error(), Cause: err}
 		}
-		r.headers = headers
+		r.Headers = headers
 	}
 	raw, err := s.rounds(ctx, r)
 	if err != nil {
 		return nil, s.callError(err)
 	}
-	result, err := readResult(raw)
+	result, err := wire.ReadResult(raw)
 	if err != nil {
-		return nil, &CallError{Sent: true, Message: fmt.Sprintf("server %q, tool %q: %v", s.spec.Name, tool, err), Cause: err}
+		return nil, &wire.CallError{Sent: true, Message: fmt.Sprintf("server %q, tool %q: %v", s.spec.Name, tool, err), Cause: err}
 	}
 	result.Told = result.Told && s.spec.Local != nil
 	return result, nil
@@ -145,41 +147,36 @@ func (w *watch) stop() {
 	w.cancel(nil)
 }
 
-func readProgress(params []byte) Progress {
-	var p Progress
-	for name, value := range members(params) {
+func readProgress(params []byte) wire.Progress {
+	var p wire.Progress
+	for name, value := range jsontext.Members(params) {
 		switch {
-		case is(name, "progress") && isNumber(value):
+		case jsontext.Is(name, "progress") && jsontext.IsNumber(value):
 			p.Progress = json.RawMessage(value)
-		case is(name, "total") && isNumber(value):
+		case jsontext.Is(name, "total") && jsontext.IsNumber(value):
 			p.Total = json.RawMessage(value)
-		case is(name, "message"):
-			p.Message = text(value)
+		case jsontext.Is(name, "message"):
+			p.Message = jsontext.Text(value)
 		}
 	}
 	return p
 }
 
-func isNumber(v []byte) bool {
-	c := kind(v)
-	return c == '-' || c >= '0' && c <= '9'
-}
-
 // callError says what is known about a call that has no result.
-func (s *Session) callError(err error) *CallError {
-	e := &CallError{Cause: err, Message: err.Error()}
+func (s *Session) callError(err error) *wire.CallError {
+	e := &wire.CallError{Cause: err, Message: err.Error()}
 	defer func() { e.Message = capped(s.tell.hide(e.Message), maxTold) }()
-	if failed, ok := errors.AsType[*rpcError](err); ok {
-		e.RPC, e.Code, e.Message = true, failed.code, failed.message
-		switch failed.code {
-		case codeURLElicitation:
+	if failed, ok := errors.AsType[*wire.RPCError](err); ok {
+		e.RPC, e.Code, e.Message = true, failed.Code, failed.Message
+		switch failed.Code {
+		case wire.CodeURLElicitation:
 			e.Message += s.urlElicitation(failed)
-		case codeHeaderMismatch:
+		case wire.CodeHeaderMismatch:
 			e.Message += "; toolpipe goes by the list of tools that it read at its start: if the server's has changed since, a new run reads it"
 		}
 		return e
 	}
-	e.Sent = mayHaveArrived(err)
+	e.Sent = wire.MayHaveArrived(err)
 	if errors.Is(err, errIdle) || errors.Is(err, errHard) {
 		e.Message = fmt.Sprintf("server %q: %v", s.spec.Name, err)
 	} else if s.conn.lost() != nil {
@@ -189,3 +186,6 @@ func (s *Session) callError(err error) *CallError {
 	}
 	return e
 }
+
+// errNotObject is for arguments that are not one JSON object.
+var errNotObject = errors.New("not one JSON object")

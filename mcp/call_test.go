@@ -7,6 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
 )
 
 // TestOutputWait holds that both deadlines of a call stand still while the
@@ -30,15 +33,15 @@ func TestOutputWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := NewServer("s", "1")
-				server.Add(Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, _ json.RawMessage, progress func(Progress)) (*Result, error) {
+				server := toolserver.New("s", "1")
+				server.Add(wire.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, _ json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
 					for began := time.Now(); time.Since(began) < tt.answer; {
 						time.Sleep(time.Second)
 						if tt.progress {
-							progress(Progress{Progress: json.RawMessage("1")})
+							progress(wire.Progress{Progress: json.RawMessage("1")})
 						}
 					}
-					return textResult("done"), nil
+					return toolserver.TextResult("done"), nil
 				})
 				began := time.Now()
 				wait := func() time.Duration { return min(max(time.Since(began)-tt.begins, 0), tt.wait) }

@@ -11,21 +11,20 @@ import (
 	"syscall"
 	"time"
 
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
 )
 
-// shutdownGrace is each wait of the ladder: stdin closed, SIGTERM, SIGKILL.
-const shutdownGrace = 2 * time.Second
-
 // command is a Transport to a child process over its standard streams.
 type command struct {
-	proc   *Process
+	proc   *process.Process
 	in     *os.File // the child's stdin
 	out    *os.File // the child's stdout
 	errs   *os.File // the child's stderr
-	frames frameReader
+	frames wire.FrameReader
 	framed bool // Content-Length framing
-	tail   *tail
+	tail   *process.Tail
 	read   chan struct{} // closed when stderr ended
 
 	writing chan struct{} // one element: somebody writes
@@ -36,9 +35,9 @@ type command struct {
 
 // startCommand starts a stdio server. junk is told of lines of its stdout
 // that are no messages, log of the lines of its stderr.
-func startCommand(spec *Spec, procs *Processes, junk func([]byte), log func(string)) (*command, error) {
-	env := ChildEnv(spec.Environ, spec.Env, spec.InheritEnv)
-	path, err := LookPath(spec.Command[0], env)
+func startCommand(spec *Spec, procs *process.Processes, junk func([]byte), log func(string)) (*command, error) {
+	env := process.ChildEnv(spec.Environ, spec.Env, spec.InheritEnv)
+	path, err := process.LookPath(spec.Command[0], env)
 	if err != nil {
 		return nil, err
 	}
@@ -46,12 +45,12 @@ func startCommand(spec *Spec, procs *Processes, junk func([]byte), log func(stri
 	if cmd.Dir == "" {
 		cmd.Dir = string(os.PathSeparator)
 	}
-	c := &command{framed: spec.Framing == "content-length", tail: &tail{log: log}, read: make(chan struct{}), writing: make(chan struct{}, 1)}
+	c := &command{framed: spec.Framing == "content-length", tail: &process.Tail{Log: log}, read: make(chan struct{}), writing: make(chan struct{}, 1)}
 	theirs, err := c.pipes(cmd)
 	if err != nil {
 		return nil, err
 	}
-	c.proc, err = procs.start(cmd, true)
+	c.proc, err = procs.StartGroup(cmd, true)
 	for _, f := range theirs {
 		f.Close()
 	}
@@ -59,11 +58,11 @@ func startCommand(spec *Spec, procs *Processes, junk func([]byte), log func(stri
 		c.closeFiles()
 		return nil, startError(cmd.Dir, err)
 	}
-	c.frames = frameReader{r: c.out, junk: junk}
+	c.frames = wire.FrameReader{R: c.out, Junk: junk}
 	goroutine.Start(func() {
 		defer close(c.read)
 		io.Copy(c.tail, c.errs)
-		c.tail.end()
+		c.tail.End()
 	})
 	return c, nil
 }
@@ -118,24 +117,24 @@ func (c *command) closeFiles() {
 // leaves the child with half a message: nothing can be sent after that.
 func (c *command) Send(ctx context.Context, msg []byte) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
+		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
 	}
-	frame := appendFrame(make([]byte, 0, len(msg)+40), msg, c.framed)
+	frame := wire.AppendFrame(make([]byte, 0, len(msg)+40), msg, c.framed)
 	select { // who writes may be held up by a full pipe for longer than ctx lasts
 	case c.writing <- struct{}{}:
 		defer func() { <-c.writing }()
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", ErrNotSent, context.Cause(ctx))
+		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
 	}
 	if c.broken {
-		return fmt.Errorf("%w: %w", ErrNotSent, errHalfSent)
+		return fmt.Errorf("%w: %w", wire.ErrNotSent, errHalfSent)
 	}
 	n, err := c.write(ctx, frame)
 	if err == nil {
 		return nil
 	}
 	if n == 0 {
-		return fmt.Errorf("%w: %w", ErrNotSent, err)
+		return fmt.Errorf("%w: %w", wire.ErrNotSent, err)
 	}
 	c.broken = true
 	return err
@@ -164,7 +163,7 @@ func (c *command) write(ctx context.Context, frame []byte) (int, error) {
 
 // Receive returns io.EOF when the child closed its stdout or ended.
 func (c *command) Receive() ([]byte, error) {
-	msg, err := c.frames.next()
+	msg, err := c.frames.Next()
 	if errors.Is(err, os.ErrClosed) {
 		err = io.EOF
 	}
@@ -175,7 +174,7 @@ func (c *command) Receive() ([]byte, error) {
 func (c *command) Close() error {
 	c.closing.Do(func() {
 		c.in.Close()
-		c.proc.End(shutdownGrace)
+		c.proc.End(wire.ShutdownGrace)
 		c.out.Close()
 		c.awaitStderr()
 		c.errs.Close()
@@ -185,7 +184,7 @@ func (c *command) Close() error {
 
 // awaitStderr gives the last lines of a child that ended the time to be read.
 func (c *command) awaitStderr() {
-	t := time.NewTimer(waitDelay)
+	t := time.NewTimer(process.WaitDelay)
 	defer t.Stop()
 	select {
 	case <-c.read:
@@ -199,11 +198,11 @@ var errEnded = errors.New("the server ended")
 // epitaph waits a moment for a child that closed its stdout and says how it
 // ended. One that cannot be understood any more is ended here.
 func (c *command) epitaph(err error) error {
-	if err != errGone {
+	if err != wire.ErrGone {
 		c.proc.Kill()
 		return err
 	}
-	t := time.NewTimer(waitDelay)
+	t := time.NewTimer(process.WaitDelay)
 	defer t.Stop()
 	select {
 	case <-c.proc.Done():

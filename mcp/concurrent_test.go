@@ -14,6 +14,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // TestSessionIsConcurrent uses every exported method of a session from several
@@ -21,10 +25,10 @@ import (
 // changes and, over HTTP, loses its session; and closes it in the middle of all
 // that. Under -race it says whether a method may be called at any time.
 func TestSessionIsConcurrent(t *testing.T) {
-	modern := NewServer("here", "1")
-	modern.Add(Tool{Name: "t", InputSchema: json.RawMessage(emptySchema)},
-		func(_ context.Context, _ json.RawMessage, progress func(Progress)) (*Result, error) {
-			return textResult([]byte("ok")), nil
+	modern := toolserver.New("here", "1")
+	modern.Add(wire.Tool{Name: "t", InputSchema: json.RawMessage(emptySchema)},
+		func(_ context.Context, _ json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
+			return toolserver.TextResult([]byte("ok")), nil
 		})
 	for name, spec := range map[string]func(*testing.T) Spec{
 		"local":        func(*testing.T) Spec { return Spec{Local: modern.Pipe} },
@@ -53,7 +57,7 @@ const chat = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
 // chatter says much on the stream of each call before it answers.
 func chatter(base webHandler) webHandler {
 	return instead(base, "tools/call", func(w http.ResponseWriter, r webRequest) {
-		token := member(r.params, "_meta", "progressToken")
+		token := jsontext.Member(r.Params, "_meta", "progressToken")
 		lines := chat + fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, token) + "\n" + r.reply(okResult)
 		for line := range strings.SplitSeq(lines, "\n") {
 			sendSSE(w, "data: "+line+"\n\n")
@@ -67,7 +71,7 @@ func forgetful() webHandler {
 	server := &sessions{after: func(w http.ResponseWriter, r webRequest) { w.WriteHeader(404) }}
 	var calls atomic.Int32
 	return chatter(func(w http.ResponseWriter, r webRequest) {
-		if text(r.method) == "prompts/list" && calls.Add(1) == 10 {
+		if jsontext.Text(r.Method) == "prompts/list" && calls.Add(1) == 10 {
 			server.lost.Store(true)
 		}
 		server.handle(w, r)
@@ -76,8 +80,8 @@ func forgetful() webHandler {
 
 func init() {
 	doubles["chatters"] = func(d *double) {
-		d.serve(on("tools/call", func(d *double, m message) {
-			d.write("%s"+`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, chat, member(m.params, "_meta", "progressToken"))
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
+			d.write("%s"+`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, chat, jsontext.Member(m.Params, "_meta", "progressToken"))
 			d.answer(m)
 		}))
 	}
@@ -112,7 +116,7 @@ func (s *oldServer) handle(w http.ResponseWriter, r webRequest) {
 		}
 	case r.path != "/messages":
 		w.WriteHeader(405)
-	case text(r.method) == "tools/call":
+	case jsontext.Text(r.Method) == "tools/call":
 		for line := range strings.SplitSeq(chat+r.reply(okResult), "\n") {
 			s.events <- line
 		}
@@ -134,7 +138,7 @@ func useAll(t *testing.T, s *Session) {
 		"Instructions":  func() { s.Instructions() },
 		"Lost":          func() { s.Lost() },
 		"Tools":         func() { s.Tools(ctx) },
-		"Call":          func() { s.Call(ctx, "t", args, func(Progress) {}) },
+		"Call":          func() { s.Call(ctx, "t", args, func(wire.Progress) {}) },
 		"ListPrompts":   func() { s.ListPrompts(ctx) },
 		"ListResources": func() { s.ListResources(ctx) },
 		"GetPrompt":     func() { s.GetPrompt(ctx, "p", map[string]string{"a": "b"}) },
@@ -150,7 +154,7 @@ func useAll(t *testing.T, s *Session) {
 	uses["a call that is cancelled"] = func() {
 		short, cancel := context.WithTimeout(ctx, time.Millisecond)
 		defer cancel()
-		s.Call(short, "t", args, func(Progress) {})
+		s.Call(short, "t", args, func(wire.Progress) {})
 	}
 	var all sync.WaitGroup
 	var calls atomic.Int32 // until the session is closed

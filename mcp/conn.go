@@ -1,6 +1,10 @@
 package mcp
 
-import "context"
+import (
+	"context"
+
+	"toolpipe/mcp/wire"
+)
 
 // A conn carries requests to one server and replies back: over a Transport,
 // where all replies come on one stream and are matched by id, or as HTTP
@@ -9,7 +13,7 @@ type conn interface {
 	// exchange sends the request and waits for its reply, until ctx ends. The
 	// error is a *rpcError, an *undelivered, or one of the HTTP errors wrapped
 	// in an *undelivered.
-	exchange(ctx context.Context, r *request) ([]byte, error)
+	exchange(ctx context.Context, r *wire.Request) ([]byte, error)
 
 	// notify sends a notification and returns when the server has taken it.
 	notify(ctx context.Context, method string) error
@@ -32,7 +36,7 @@ type inbound interface {
 
 	// asked is told of a request of the server; reply takes the whole
 	// response message, once, at any later time.
-	asked(m message, reply func(response []byte))
+	asked(m wire.Message, reply func(response []byte))
 
 	// unread is told once that responses are dropped, because the server asks
 	// and does not take the answers.

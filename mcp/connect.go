@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 const (
@@ -15,7 +19,7 @@ const (
 // Connect reaches the server, finds the revision to speak and returns when
 // requests can be sent. It takes no longer than StartupTimeout. On failure
 // nothing is left running; the error is a *ConnectError or ctx's cause.
-func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *Processes) (*Session, error) {
+func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Processes) (*Session, error) {
 	if spec.StartupTimeout <= 0 {
 		spec.StartupTimeout = defaultStartup
 	}
@@ -95,10 +99,10 @@ func (s *Session) junk(line []byte) {
 	s.mu.Lock()
 	s.junkLines++
 	if s.junkSample == "" {
-		s.junkSample = snippet(line)
+		s.junkSample = wire.Snippet(line)
 	}
 	s.mu.Unlock()
-	s.tell.log("not a message on stdout: " + snippet(line))
+	s.tell.log("not a message on stdout: " + wire.Snippet(line))
 }
 
 // abandon ends a connection that was not started whole, at once, and returns
@@ -118,14 +122,14 @@ func (s *Session) abandon() (stderr string) {
 }
 
 // discover is the probe: a request in the form of 2026-07-28.
-func (s *Session) discover() *request {
-	return &request{method: "server/discover", params: []byte("{}"), meta: s.modernMeta(), opening: true, version: modernRevision}
+func (s *Session) discover() *wire.Request {
+	return &wire.Request{Method: "server/discover", Params: []byte("{}"), Meta: s.modernMeta(), Opening: true, Version: wire.ModernRevision}
 }
 
 // modernMeta are the members of _meta that every request of 2026-07-28 carries.
 func (s *Session) modernMeta() []byte {
 	meta := fmt.Appendf(nil, `"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s`,
-		modernRevision, s.clientInfo(), s.clientCapabilities(true))
+		wire.ModernRevision, s.clientInfo(), s.clientCapabilities(true))
 	if s.tell.hooks.Log != nil {
 		meta = append(meta, `,"io.modelcontextprotocol/logLevel":"info"`...)
 	}
@@ -137,7 +141,7 @@ func (s *Session) clientInfo() []byte {
 	if version == "" {
 		version = "0"
 	}
-	return fmt.Appendf(nil, `{"name":"toolpipe","version":%s}`, quoted(version))
+	return fmt.Appendf(nil, `{"name":"toolpipe","version":%s}`, jsontext.Quoted(version))
 }
 
 // clientCapabilities is {} unless elicitation was asked for: what is not
@@ -159,8 +163,8 @@ func (s *Session) speakModern(result []byte) error {
 	}
 	s.modern = true
 	s.meta = s.modernMeta()
-	s.conn.negotiated(modernRevision)
-	s.begin(modernRevision, result)
+	s.conn.negotiated(wire.ModernRevision)
+	s.begin(wire.ModernRevision, result)
 	return nil
 }
 
@@ -171,27 +175,27 @@ func (s *Session) begin(revision string, result []byte) {
 	s.revision = revision
 	s.offers = map[string]bool{}
 	for _, what := range [...]string{"tools", "prompts", "resources"} {
-		s.offers[what] = member(result, "capabilities", what) != nil
+		s.offers[what] = jsontext.Member(result, "capabilities", what) != nil
 	}
-	s.instructions = text(member(result, "instructions"))
+	s.instructions = jsontext.Text(jsontext.Member(result, "instructions"))
 }
 
 // initialize is the legacy handshake, beginning with version; "" is the newest.
 func (s *Session) initialize(ctx context.Context, version string) error {
 	s.try("initialize")
 	if version == "" {
-		version = legacyRevisions[0]
+		version = wire.LegacyRevisions[0]
 	}
 	for attempt := 1; ; attempt++ {
 		result, err := s.conn.exchange(ctx, s.initializeRequest(version))
 		if err == nil {
 			return s.initialized(ctx, version, result)
 		}
-		e, ok := errors.AsType[*rpcError](err)
+		e, ok := errors.AsType[*wire.RPCError](err)
 		if !ok || refusedAccess(err) {
 			return err
 		}
-		if e.code == codeUnsupportedVersion && judge(nil, err, false).retry {
+		if e.Code == wire.CodeUnsupportedVersion && judge(nil, err, false).retry {
 			return errModern
 		}
 		if version = ladder(version, attempt, e); version == "" {
@@ -201,17 +205,17 @@ func (s *Session) initialize(ctx context.Context, version string) error {
 }
 
 // errModern is a server that refuses initialize because it is modern after all.
-var errModern = errors.New("the server speaks only " + modernRevision)
+var errModern = errors.New("the server speaks only " + wire.ModernRevision)
 
-func (s *Session) initializeRequest(version string) *request {
-	return &request{method: "initialize", opening: true,
-		params: fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, version, s.clientCapabilities(false), s.clientInfo())}
+func (s *Session) initializeRequest(version string) *wire.Request {
+	return &wire.Request{Method: "initialize", Opening: true,
+		Params: fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, version, s.clientCapabilities(false), s.clientInfo())}
 }
 
 // initialized ends the handshake. The notification is waited for: servers
 // refuse what overtakes it (python-sdk#1675).
 func (s *Session) initialized(ctx context.Context, offered string, result []byte) error {
-	answered := text(member(result, "protocolVersion"))
+	answered := jsontext.Text(jsontext.Member(result, "protocolVersion"))
 	revision := nearest(answered)
 	if answered == "" {
 		revision = offered

@@ -10,6 +10,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // web is a server on loopback that keeps what it was sent.
@@ -23,7 +26,7 @@ type webRequest struct {
 	verb, path string
 	header     http.Header
 	body       string
-	message
+	wire.Message
 }
 
 // serveWeb starts a server; handle answers each request.
@@ -33,7 +36,7 @@ func serveWeb(t testing.TB, handle func(w http.ResponseWriter, r webRequest)) *w
 		body, _ := io.ReadAll(r.Body)
 		req := webRequest{verb: r.Method, path: r.URL.Path, header: r.Header, body: string(body)}
 		if r.Method == http.MethodPost {
-			req.message, _ = parseMessage(body)
+			req.Message, _ = wire.ParseMessage(body)
 		}
 		s.mu.Lock()
 		s.requests = append(s.requests, req)
@@ -52,7 +55,7 @@ func (s *web) got(method string) (list []webRequest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.requests {
-		if text(r.method) == method || r.verb == method {
+		if jsontext.Text(r.Method) == method || r.verb == method {
 			list = append(list, r)
 		}
 	}
@@ -60,14 +63,14 @@ func (s *web) got(method string) (list []webRequest) {
 }
 
 func (r *webRequest) reply(result string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.id, result)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.Id, result)
 }
 
 func (r *webRequest) refuse(code int, what, data string) string {
 	if data != "" {
 		data = `,"data":` + data
 	}
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q%s}}`, r.id, code, what, data)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q%s}}`, r.Id, code, what, data)
 }
 
 func sendJSON(w http.ResponseWriter, status int, body string) {
@@ -93,13 +96,13 @@ func initResult(version string) string {
 
 // legacyWeb answers as a legacy server with JSON bodies.
 func legacyWeb(w http.ResponseWriter, r webRequest) {
-	switch method := text(r.method); {
+	switch method := jsontext.Text(r.Method); {
 	case r.verb != http.MethodPost:
 		w.WriteHeader(http.StatusMethodNotAllowed)
-	case r.id == nil || r.method == nil:
+	case r.Id == nil || r.Method == nil:
 		w.WriteHeader(http.StatusAccepted)
 	case method == "initialize":
-		sendJSON(w, 200, r.reply(initResult(text(member(r.params, "protocolVersion")))))
+		sendJSON(w, 200, r.reply(initResult(jsontext.Text(jsontext.Member(r.Params, "protocolVersion")))))
 	case method == "tools/list":
 		sendJSON(w, 200, r.reply(oneTool))
 	case method == "tools/call":
@@ -111,11 +114,11 @@ func legacyWeb(w http.ResponseWriter, r webRequest) {
 
 // modernWeb answers as a server of 2026-07-28 with JSON bodies.
 func modernWeb(w http.ResponseWriter, r webRequest) {
-	switch text(r.method) {
+	switch jsontext.Text(r.Method) {
 	case "server/discover":
 		sendJSON(w, 200, r.reply(modernResult))
 	case "initialize":
-		sendJSON(w, 400, r.refuse(codeUnsupportedVersion, "unsupported", `{"supported":["2026-07-28"]}`))
+		sendJSON(w, 400, r.refuse(wire.CodeUnsupportedVersion, "unsupported", `{"supported":["2026-07-28"]}`))
 	default:
 		legacyWeb(w, r)
 	}
@@ -124,7 +127,7 @@ func modernWeb(w http.ResponseWriter, r webRequest) {
 // instead answers one method in another way.
 func instead(base func(http.ResponseWriter, webRequest), method string, f func(http.ResponseWriter, webRequest)) func(http.ResponseWriter, webRequest) {
 	return func(w http.ResponseWriter, r webRequest) {
-		if text(r.method) == method || r.verb == method {
+		if jsontext.Text(r.Method) == method || r.verb == method {
 			f(w, r)
 			return
 		}
@@ -159,7 +162,7 @@ func lmcp(token string) func(http.ResponseWriter, webRequest) {
 			sendJSON(w, 401, `{"error":"unauthorized"}`)
 			return
 		}
-		switch text(r.method) {
+		switch jsontext.Text(r.Method) {
 		case "":
 			if r.verb == http.MethodGet {
 				sendSSE(w, "event: endpoint\ndata: /mcp\n\n")
@@ -175,7 +178,7 @@ func lmcp(token string) func(http.ResponseWriter, webRequest) {
 		case "tools/call":
 			sendJSON(w, 200, r.reply(`{"content":[{"type":"text","text":"Error: no such file"}],"isError":false}`))
 		default:
-			sendJSON(w, 200, r.refuse(codeMethodNotFound, "Method not found", ""))
+			sendJSON(w, 200, r.refuse(wire.CodeMethodNotFound, "Method not found", ""))
 		}
 	}
 }

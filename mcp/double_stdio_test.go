@@ -7,6 +7,9 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // double is the server's end of a pipe: it reads one message a line and writes
@@ -16,12 +19,12 @@ type double struct {
 	out io.Writer
 }
 
-func (d *double) read() (message, bool) {
+func (d *double) read() (wire.Message, bool) {
 	line, err := d.in.ReadBytes('\n')
 	if err != nil {
-		return message{}, false
+		return wire.Message{}, false
 	}
-	m, err := parseMessage(line)
+	m, err := wire.ParseMessage(line)
 	if err != nil {
 		panic(err)
 	}
@@ -32,32 +35,32 @@ func (d *double) write(format string, args ...any) {
 	fmt.Fprintf(d.out, format+"\n", args...)
 }
 
-func (d *double) result(m message, result string) {
-	d.write(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.id, result)
+func (d *double) result(m wire.Message, result string) {
+	d.write(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.Id, result)
 }
 
-func (d *double) fail(m message, code int, what string) {
-	d.write("%s", replyError(m.id, code, what))
+func (d *double) fail(m wire.Message, code int, what string) {
+	d.write("%s", wire.ReplyError(m.Id, code, what))
 }
 
 // answer is a plain legacy server with the tool "t", and its answers.
-func (d *double) answer(m message) {
-	switch text(m.method) {
+func (d *double) answer(m wire.Message) {
+	switch jsontext.Text(m.Method) {
 	case "initialize":
-		d.result(m, fmt.Sprintf(`{"protocolVersion":%s,"capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}`, member(m.params, "protocolVersion")))
+		d.result(m, fmt.Sprintf(`{"protocolVersion":%s,"capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}`, jsontext.Member(m.Params, "protocolVersion")))
 	case "tools/list":
 		d.result(m, `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`)
 	case "tools/call":
 		d.result(m, `{"content":[{"type":"text","text":"ok"}]}`)
 	default:
-		if m.id != nil && m.method != nil {
-			d.fail(m, codeMethodNotFound, "no such method")
+		if m.Id != nil && m.Method != nil {
+			d.fail(m, wire.CodeMethodNotFound, "no such method")
 		}
 	}
 }
 
 // serve hands each message to the first handler that takes it.
-func (d *double) serve(handlers ...func(d *double, m message) bool) {
+func (d *double) serve(handlers ...func(d *double, m wire.Message) bool) {
 next:
 	for {
 		m, ok := d.read()
@@ -74,9 +77,9 @@ next:
 }
 
 // on handles one method.
-func on(method string, f func(d *double, m message)) func(*double, message) bool {
-	return func(d *double, m message) bool {
-		if text(m.method) != method {
+func on(method string, f func(d *double, m wire.Message)) func(*double, wire.Message) bool {
+	return func(d *double, m wire.Message) bool {
+		if jsontext.Text(m.Method) != method {
 			return false
 		}
 		f(d, m)
@@ -91,7 +94,7 @@ var doubles = map[string]func(d *double){
 
 	// Its SDK gives up on anything but initialize (rmcp before 3).
 	"exit-on-unknown": func(d *double) {
-		if m, _ := d.read(); text(m.method) != "initialize" {
+		if m, _ := d.read(); jsontext.Text(m.Method) != "initialize" {
 			fmt.Fprintln(os.Stderr, "expected initialize")
 			os.Exit(1)
 		} else {
@@ -100,14 +103,14 @@ var doubles = map[string]func(d *double){
 		d.serve()
 	},
 	"silent-on-unknown": func(d *double) {
-		d.serve(on("server/discover", func(*double, message) {}))
+		d.serve(on("server/discover", func(*double, wire.Message) {}))
 	},
 	// Modern, but slow to say so; it refuses what comes meanwhile.
 	"late-discover": func(d *double) {
-		var probe message
+		var probe wire.Message
 		d.serve(
-			on("server/discover", func(d *double, m message) { probe = m }),
-			on("initialize", func(d *double, m message) {
+			on("server/discover", func(d *double, m wire.Message) { probe = m }),
+			on("initialize", func(d *double, m wire.Message) {
 				d.fail(m, 0, `duplicate "initialize" received`)
 				d.result(probe, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)
 			}))
@@ -117,12 +120,12 @@ var doubles = map[string]func(d *double){
 	"duplicate-initialize": func(d *double) {
 		probed := false
 		d.serve(
-			on("server/discover", func(d *double, m message) {
+			on("server/discover", func(d *double, m wire.Message) {
 				probed = true
 				d.result(m, `{"supportedVersions":["2025-06-18","2025-03-26"],"capabilities":{}}`)
 			}),
-			func(d *double, m message) bool {
-				if text(m.method) == "initialize" && probed {
+			func(d *double, m wire.Message) bool {
+				if jsontext.Text(m.Method) == "initialize" && probed {
 					d.fail(m, 0, `duplicate "initialize" received`)
 					return true
 				}
@@ -131,28 +134,28 @@ var doubles = map[string]func(d *double){
 	},
 	"modern-only": func(d *double) {
 		d.serve(
-			on("server/discover", func(d *double, m message) {
+			on("server/discover", func(d *double, m wire.Message) {
 				d.result(m, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"instructions":"be brief"}`)
 			}),
-			on("initialize", func(d *double, m message) { d.fail(m, codeUnsupportedVersion, "unsupported") }))
+			on("initialize", func(d *double, m wire.Message) { d.fail(m, wire.CodeUnsupportedVersion, "unsupported") }))
 	},
 	"future-only": func(d *double) {
-		d.serve(on("server/discover", func(d *double, m message) {
-			d.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":["2031-01-01"],"requested":"2026-07-28"}}}`, m.id)
+		d.serve(on("server/discover", func(d *double, m wire.Message) {
+			d.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":["2031-01-01"],"requested":"2026-07-28"}}}`, m.Id)
 		}))
 	},
 	// It fails on revisions it does not know instead of negotiating.
 	"refuses-versions": func(d *double) {
-		d.serve(func(d *double, m message) bool {
-			if text(m.method) == "initialize" && text(member(m.params, "protocolVersion")) != "2024-11-05" {
-				d.fail(m, codeInvalidParams, "bad protocol version")
+		d.serve(func(d *double, m wire.Message) bool {
+			if jsontext.Text(m.Method) == "initialize" && jsontext.Text(jsontext.Member(m.Params, "protocolVersion")) != "2024-11-05" {
+				d.fail(m, wire.CodeInvalidParams, "bad protocol version")
 				return true
 			}
 			return false
 		})
 	},
 	"odd-version": func(d *double) {
-		d.serve(on("initialize", func(d *double, m message) {
+		d.serve(on("initialize", func(d *double, m wire.Message) {
 			d.result(m, `{"protocolVersion":"2024-10-07","capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}`)
 		}))
 	},
@@ -166,13 +169,13 @@ var doubles = map[string]func(d *double){
 		d.serve()
 	},
 	"long-line": func(d *double) {
-		d.serve(on("tools/call", func(d *double, m message) {
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
 			d.result(m, `{"content":[{"type":"text","text":"`+strings.Repeat("é", 5<<19)+`"}]}`)
 		}))
 	},
 	"too-long-line": func(d *double) {
-		d.serve(on("tools/call", func(d *double, m message) {
-			for range (maxFrame >> 20) + 2 {
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
+			for range (wire.MaxFrame >> 20) + 2 {
 				io.WriteString(d.out, strings.Repeat("x", 1<<20))
 			}
 		}))
@@ -182,73 +185,73 @@ var doubles = map[string]func(d *double){
 		d.serve()
 	},
 	"out-of-order": func(d *double) {
-		var first *message
-		d.serve(on("tools/call", func(d *double, m message) {
+		var first *wire.Message
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
 			if first == nil {
 				first = &m
 				return
 			}
-			for _, m := range []message{m, *first} {
-				d.result(m, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, member(m.params, "arguments", "n")))
+			for _, m := range []wire.Message{m, *first} {
+				d.result(m, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, jsontext.Member(m.Params, "arguments", "n")))
 			}
 			first = nil
 		}))
 	},
 	"list-hangs": func(d *double) {
 		fmt.Fprintln(os.Stderr, "waiting for the disk")
-		d.serve(on("tools/list", func(*double, message) {}))
+		d.serve(on("tools/list", func(*double, wire.Message) {}))
 	},
 	"list-then-dies": func(d *double) {
-		d.serve(on("tools/list", func(d *double, m message) {
+		d.serve(on("tools/list", func(d *double, m wire.Message) {
 			d.answer(m)
 			os.Exit(3)
 		}))
 	},
 	"no-tools": func(d *double) {
-		d.serve(on("tools/list", func(d *double, m message) { d.fail(m, codeMethodNotFound, "no such method") }))
+		d.serve(on("tools/list", func(d *double, m wire.Message) { d.fail(m, wire.CodeMethodNotFound, "no such method") }))
 	},
 	"list-slow": func(d *double) {
-		d.serve(on("tools/list", func(d *double, m message) {
+		d.serve(on("tools/list", func(d *double, m wire.Message) {
 			time.Sleep(200 * time.Millisecond)
 			d.answer(m)
 		}))
 	},
 	"list-fails": func(d *double) {
 		fmt.Fprintln(os.Stderr, "the table is gone")
-		d.serve(on("tools/list", func(d *double, m message) { d.fail(m, -32603, "database is locked") }))
+		d.serve(on("tools/list", func(d *double, m wire.Message) { d.fail(m, -32603, "database is locked") }))
 	},
 	"list-dies": func(d *double) {
-		d.serve(on("tools/list", func(*double, message) {
+		d.serve(on("tools/list", func(*double, wire.Message) {
 			fmt.Fprintln(os.Stderr, "panic: out of cheese")
 			os.Exit(3)
 		}))
 	},
 	"batch": func(d *double) {
-		d.serve(on("tools/call", func(d *double, m message) {
-			d.write(`[{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"ok"}]}}]`, m.id)
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
+			d.write(`[{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"ok"}]}}]`, m.Id)
 		}))
 	},
 	"deep": func(d *double) {
-		d.serve(on("tools/call", func(d *double, m message) {
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
 			d.result(m, `{"content":[],"structuredContent":`+strings.Repeat("[", 100_000)+strings.Repeat("]", 100_000)+`}`)
 		}))
 	},
 	// It asks in mid-call, and answers only when it has been answered.
 	"asks": func(d *double) {
-		d.serve(on("tools/call", func(d *double, m message) {
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
 			var said []string
 			for i, method := range []string{"ping", "roots/list", "sampling/createMessage", "elicitation/create"} {
 				d.write(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{}}`, i, method)
 				r, _ := d.read()
-				said = append(said, string(r.id)+string(r.result)+string(member(r.failure, "code")))
+				said = append(said, string(r.Id)+string(r.result)+string(jsontext.Member(r.Failure, "code")))
 			}
-			d.result(m, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, quoted(strings.Join(said, " "))))
+			d.result(m, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, jsontext.Quoted(strings.Join(said, " "))))
 		}))
 	},
 	// It asks without end, does not read what it is answered, and stays.
 	"asks-unread": func(d *double) {
 		w := bufio.NewWriter(d.out)
-		d.serve(on("tools/call", func(d *double, m message) {
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
 			for i := range 20_000 {
 				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i)
 			}
@@ -257,33 +260,33 @@ var doubles = map[string]func(d *double){
 		}))
 	},
 	"dies-in-call": func(d *double) {
-		d.serve(on("tools/call", func(d *double, m message) {
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
 			fmt.Fprintf(os.Stderr, "loading\npanic: out of cheese\n")
 			os.Exit(3)
 		}))
 	},
 	"never-answers": func(d *double) {
-		d.serve(on("tools/call", func(*double, message) {}))
+		d.serve(on("tools/call", func(*double, wire.Message) {}))
 	},
 	"keeps-talking": func(d *double) {
-		d.serve(on("tools/call", func(d *double, m message) {
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
 			for i := range 1000 {
-				d.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":1000,"message":"m"}}`, m.id, i)
+				d.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":1000,"message":"m"}}`, m.Id, i)
 				time.Sleep(10 * time.Millisecond)
 			}
 		}))
 	},
 	"progress": func(d *double) {
-		d.serve(on("tools/call", func(d *double, m message) {
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
 			for _, p := range []string{"1", "2.5"} {
-				d.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%s,"total":10,"message":"step"}}`, member(m.params, "_meta", "progressToken"), p)
+				d.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%s,"total":10,"message":"step"}}`, jsontext.Member(m.Params, "_meta", "progressToken"), p)
 			}
 			d.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":12345,"progress":1}}`)
 			d.answer(m)
 		}))
 	},
 	"changes": func(d *double) {
-		d.serve(on("tools/call", func(d *double, m message) {
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
 			for range 3 {
 				d.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 			}
@@ -292,8 +295,8 @@ var doubles = map[string]func(d *double){
 		}))
 	},
 	"changes-early": func(d *double) {
-		d.serve(func(d *double, m message) bool {
-			if text(m.method) == "tools/list" {
+		d.serve(func(d *double, m wire.Message) bool {
+			if jsontext.Text(m.Method) == "tools/list" {
 				d.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 			}
 			return false
@@ -301,7 +304,7 @@ var doubles = map[string]func(d *double){
 	},
 	"notification-flood": func(d *double) {
 		w := bufio.NewWriter(d.out)
-		d.serve(on("tools/call", func(d *double, m message) {
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
 			for range 200_000 {
 				w.WriteString(`{"jsonrpc":"2.0","method":"notifications/nothing","params":{}}` + "\n")
 			}
@@ -321,21 +324,21 @@ var doubles = map[string]func(d *double){
 		d.serve()
 	},
 	"environment": func(d *double) {
-		d.serve(on("tools/call", func(d *double, m message) {
-			d.result(m, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, quoted(strings.Join(os.Environ(), "\n"))))
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
+			d.result(m, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, jsontext.Quoted(strings.Join(os.Environ(), "\n"))))
 		}))
 	},
 	"exits-at-once": func(d *double) {
 		fmt.Fprintln(os.Stderr, "one\ntwo\ncannot find the database")
 		os.Exit(1)
 	},
-	"slow-initialize": func(d *double) { d.serve(on("initialize", func(*double, message) {})) },
+	"slow-initialize": func(d *double) { d.serve(on("initialize", func(*double, wire.Message) {})) },
 	// It refuses to begin after the probe, and is slow without it.
 	"slow-when-fresh": func(d *double) {
 		probed := false
 		d.serve(
-			on("server/discover", func(d *double, m message) { probed = true; d.answer(m) }),
-			on("initialize", func(d *double, m message) {
+			on("server/discover", func(d *double, m wire.Message) { probed = true; d.answer(m) }),
+			on("initialize", func(d *double, m wire.Message) {
 				if probed {
 					d.fail(m, 0, "too late")
 				}
@@ -360,14 +363,14 @@ func (d *double) serveFramed() {
 		if err != nil {
 			return
 		}
-		n, ok := contentLength([]byte(strings.TrimSpace(header)))
+		n, ok := wire.contentLength([]byte(strings.TrimSpace(header)))
 		if !ok {
 			panic("no frame: " + header)
 		}
 		d.in.ReadString('\n')
 		body := make([]byte, n)
 		io.ReadFull(d.in, body)
-		m, err := parseMessage(body)
+		m, err := wire.ParseMessage(body)
 		if err != nil {
 			panic(err)
 		}

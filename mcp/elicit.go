@@ -4,6 +4,9 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // elicits says whether elicitation is declared.
@@ -51,39 +54,39 @@ func (f *requestsInFlight) context() context.Context {
 // refused, as SEP-2260 of the Model Context Protocol asks: it would let a server
 // put a form on the screen at any time, such as beside the question about
 // another server's call. When our request ends, the server's is cancelled.
-func (s *Session) elicitation(m message, reply func([]byte)) {
+func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
 	ctx := s.inFlight.context()
-	switch mode := text(member(m.params, "mode")); {
+	switch mode := jsontext.Text(jsontext.Member(m.Params, "mode")); {
 	case !s.elicits():
-		reply(replyError(m.id, codeMethodNotFound, "elicitation is not supported"))
+		reply(wire.ReplyError(m.Id, wire.CodeMethodNotFound, "elicitation is not supported"))
 	case mode != "" && mode != "form":
-		reply(replyError(m.id, codeInvalidParams, "elicitation mode "+mode+" is not supported"))
+		reply(wire.ReplyError(m.Id, wire.CodeInvalidParams, "elicitation mode "+mode+" is not supported"))
 	case ctx == nil:
-		reply(replyError(m.id, codeInvalidParams, "elicitation outside of a request in progress"))
+		reply(wire.ReplyError(m.Id, wire.CodeInvalidParams, "elicitation outside of a request in progress"))
 	default:
 		if s.questions.Add(1) > maxQuestions {
 			s.questions.Add(-1)
-			reply(replyError(m.id, codeInternal, "too many questions at once"))
+			reply(wire.ReplyError(m.Id, wire.CodeInternal, "too many questions at once"))
 			return
 		}
 		s.beside.start(func() {
 			defer s.questions.Add(-1)
-			reply(replyResult(m.id, s.elicited(ctx, m.params)))
+			reply(wire.ReplyResult(m.Id, s.elicited(ctx, m.Params)))
 		})
 	}
 }
 
 // elicited is the ElicitResult for a server's question.
 func (s *Session) elicited(ctx context.Context, params []byte) []byte {
-	if mode := text(member(params, "mode")); mode != "" && mode != "form" {
+	if mode := jsontext.Text(jsontext.Member(params, "mode")); mode != "" && mode != "form" {
 		return []byte(declined)
 	}
-	schema := member(params, "requestedSchema")
+	schema := jsontext.Member(params, "requestedSchema")
 	switch s.spec.Elicit {
 	case "defaults":
 		return defaults(schema)
 	case "ask":
-		return s.ask(ctx, text(member(params, "message")), schema)
+		return s.ask(ctx, jsontext.Text(jsontext.Member(params, "message")), schema)
 	}
 	return []byte(declined)
 }
@@ -97,7 +100,7 @@ func (s *Session) ask(ctx context.Context, message string, schema []byte) []byte
 	defer s.asking.Add(-1)
 	action, content := s.tell.hooks.Elicit(ctx, message, schema)
 	switch {
-	case action == "accept" && checkJSON(content) == nil && kind(content) == '{':
+	case action == "accept" && jsontext.Check(content, jsontext.Peer) == nil && jsontext.Kind(content) == '{':
 		return append(append([]byte(`{"action":"accept","content":`), content...), '}')
 	case action == "cancel":
 		return []byte(`{"action":"cancel"}`)
@@ -108,13 +111,13 @@ func (s *Session) ask(ctx context.Context, message string, schema []byte) []byte
 // defaults accepts with the defaults of a form, and cancels when a field that
 // is required has none.
 func defaults(schema []byte) []byte {
-	required := stringsIn(member(schema, "required"))
+	required := jsontext.Strings(jsontext.Member(schema, "required"))
 	out := []byte(`{"action":"accept","content":{`)
 	n := 0
-	for name, field := range members(member(schema, "properties")) {
-		value := member(field, "default")
+	for name, field := range jsontext.Members(jsontext.Member(schema, "properties")) {
+		value := jsontext.Member(field, "default")
 		if value == nil {
-			if slices.Contains(required, unquote(name)) {
+			if slices.Contains(required, jsontext.Unquote(name)) {
 				return []byte(`{"action":"cancel"}`)
 			}
 			continue
@@ -129,10 +132,10 @@ func defaults(schema []byte) []byte {
 
 // urlElicitation is what a legacy server wants a person to open before it can
 // go on (error -32042). It is shown, never opened.
-func (s *Session) urlElicitation(e *rpcError) string {
+func (s *Session) urlElicitation(e *wire.RPCError) string {
 	var list string
-	for v := range elements(member(e.data, "elicitations")) {
-		list += "; open " + text(member(v, "url")) + " (" + text(member(v, "message")) + ")"
+	for v := range jsontext.Elements(jsontext.Member(e.Data, "elicitations")) {
+		list += "; open " + jsontext.Text(jsontext.Member(v, "url")) + " (" + jsontext.Text(jsontext.Member(v, "message")) + ")"
 	}
 	return list
 }

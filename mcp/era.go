@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
-
-// The revisions, newest first.
-const modernRevision = "2026-07-28"
-
-var legacyRevisions = [...]string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 // A verdict is what the answer to server/discover says about a server. Anything
 // that is not positively modern is legacy.
@@ -29,23 +27,23 @@ func judge(result []byte, err error, corrected bool) verdict {
 	if err == nil {
 		return judgeSupported(result)
 	}
-	e, ok := errors.AsType[*rpcError](err)
+	e, ok := errors.AsType[*wire.RPCError](err)
 	if !ok {
 		return verdict{}
 	}
-	switch e.code {
-	case codeUnsupportedVersion:
+	switch e.Code {
+	case wire.CodeUnsupportedVersion:
 		return judgeUnsupported(e, corrected)
-	case codeHeaderMismatch, codeMissingCapability:
-		return verdict{err: fmt.Errorf("the server speaks %s but refuses server/discover: %w", modernRevision, e)}
+	case wire.CodeHeaderMismatch, wire.CodeMissingCapability:
+		return verdict{err: fmt.Errorf("the server speaks %s but refuses server/discover: %w", wire.ModernRevision, e)}
 	}
 	return verdict{}
 }
 
 func judgeSupported(result []byte) verdict {
-	supported := stringsIn(member(result, "supportedVersions"))
-	if slices.Contains(supported, modernRevision) {
-		return verdict{modern: true, version: modernRevision}
+	supported := jsontext.Strings(jsontext.Member(result, "supportedVersions"))
+	if slices.Contains(supported, wire.ModernRevision) {
+		return verdict{modern: true, version: wire.ModernRevision}
 	}
 	if v := newestLegacy(supported); v != "" || len(supported) == 0 {
 		return verdict{version: v}
@@ -53,13 +51,13 @@ func judgeSupported(result []byte) verdict {
 	return verdict{err: noMutual(supported)}
 }
 
-func judgeUnsupported(e *rpcError, corrected bool) verdict {
-	supported := stringsIn(member(e.data, "supported"))
-	if slices.Contains(supported, modernRevision) {
+func judgeUnsupported(e *wire.RPCError, corrected bool) verdict {
+	supported := jsontext.Strings(jsontext.Member(e.Data, "supported"))
+	if slices.Contains(supported, wire.ModernRevision) {
 		if corrected {
-			return verdict{err: fmt.Errorf("the server lists %s as supported and refuses it: %w", modernRevision, e)}
+			return verdict{err: fmt.Errorf("the server lists %s as supported and refuses it: %w", wire.ModernRevision, e)}
 		}
-		return verdict{retry: true, version: modernRevision}
+		return verdict{retry: true, version: wire.ModernRevision}
 	}
 	if v := newestLegacy(supported); v != "" || len(supported) == 0 {
 		return verdict{version: v}
@@ -69,11 +67,11 @@ func judgeUnsupported(e *rpcError, corrected bool) verdict {
 
 func noMutual(supported []string) error {
 	return fmt.Errorf("no protocol revision in common: the server has %s, toolpipe has %s and %s",
-		strings.Join(supported, ", "), modernRevision, strings.Join(legacyRevisions[:], ", "))
+		strings.Join(supported, ", "), wire.ModernRevision, strings.Join(wire.LegacyRevisions[:], ", "))
 }
 
 func newestLegacy(supported []string) string {
-	for _, v := range legacyRevisions {
+	for _, v := range wire.LegacyRevisions {
 		if slices.Contains(supported, v) {
 			return v
 		}
@@ -84,22 +82,22 @@ func newestLegacy(supported []string) string {
 // nearest is the known legacy revision whose rules to use for one that a
 // server answered to initialize: itself, or the newest not after it.
 func nearest(revision string) string {
-	for _, v := range legacyRevisions {
+	for _, v := range wire.LegacyRevisions {
 		if revision >= v {
 			return v
 		}
 	}
-	return legacyRevisions[len(legacyRevisions)-1]
+	return wire.LegacyRevisions[len(wire.LegacyRevisions)-1]
 }
 
 // ladder is what to offer next after initialize with version offered failed
 // with e: what the error names, else the older revisions that servers which
 // do not negotiate are known to want (higress#3226). "" is the end.
-func ladder(offered string, attempt int, e *rpcError) string {
+func ladder(offered string, attempt int, e *wire.RPCError) string {
 	if attempt == 1 {
-		named := stringsIn(member(e.data, "supported"))
-		for _, v := range legacyRevisions {
-			if v != offered && (slices.Contains(named, v) || strings.Contains(e.message, v)) {
+		named := jsontext.Strings(jsontext.Member(e.Data, "supported"))
+		for _, v := range wire.LegacyRevisions {
+			if v != offered && (slices.Contains(named, v) || strings.Contains(e.Message, v)) {
 				return v
 			}
 		}
@@ -110,14 +108,4 @@ func ladder(offered string, attempt int, e *rpcError) string {
 		}
 	}
 	return ""
-}
-
-func stringsIn(array []byte) []string {
-	var list []string
-	for v := range elements(array) {
-		if kind(v) == '"' {
-			list = append(list, unquote(v))
-		}
-	}
-	return list
 }

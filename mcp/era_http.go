@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"toolpipe/mcp/wire"
 )
 
 // negotiateHTTP finds the era of a server at a URL.
@@ -29,14 +31,14 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 		return first
 	case v.err != nil || v.modern:
 		return v.err
-	case s.spec.Protocol == modernRevision:
-		return together(errNotModern, first)
+	case s.spec.Protocol == wire.ModernRevision:
+		return wire.Together(errNotModern, first)
 	}
 	err = s.legacyHTTP(ctx, h, v.version)
 	if errors.Is(err, errModern) { // reached after an outage of the probe
 		v, err = s.probeHTTP(ctx)
 		if err == nil && !v.modern {
-			err = together(errModern, v.err)
+			err = wire.Together(errModern, v.err)
 		}
 		return err
 	}
@@ -76,7 +78,7 @@ func answered(err error) bool {
 // afterRefusal is for a gateway that answers an unknown method with 401
 // (QwenPaw#7620): with a token at hand initialize is worth one try.
 func (s *Session) afterRefusal(ctx context.Context, h *httpConn, first error) error {
-	if s.spec.Protocol == modernRevision || !h.auth.given() || s.initialize(ctx, "") != nil {
+	if s.spec.Protocol == wire.ModernRevision || !h.auth.given() || s.initialize(ctx, "") != nil {
 		return first
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"toolpipe/mcp/wire"
 )
 
 // negotiateStream finds the era of a server on a pipe.
@@ -18,20 +20,20 @@ func (s *Session) negotiateStream(ctx context.Context) error {
 	switch {
 	case errors.Is(err, errAnsweredLegacy):
 		return nil
-	case err != nil && (ctx.Err() != nil || s.spec.Protocol == modernRevision):
+	case err != nil && (ctx.Err() != nil || s.spec.Protocol == wire.ModernRevision):
 		return err
 	case err != nil: // it died of the question
 		return s.respawnLegacy(ctx, "")
 	case v.err != nil || v.modern:
 		return v.err
-	case s.spec.Protocol == modernRevision:
+	case s.spec.Protocol == wire.ModernRevision:
 		return errNotModern
 	}
 	return s.initializeAfterProbe(ctx, v.version)
 }
 
 var (
-	errNotModern      = errors.New("the server does not speak " + modernRevision)
+	errNotModern      = errors.New("the server does not speak " + wire.ModernRevision)
 	errAnsweredLegacy = errors.New("the server answered initialize")
 )
 
@@ -52,7 +54,7 @@ func (s *Session) initializeAfterProbe(ctx context.Context, version string) erro
 
 func (s *Session) respawnLegacy(ctx context.Context, version string) error {
 	if s.kind != "stdio" {
-		return errGone
+		return wire.ErrGone
 	}
 	s.try("a fresh process")
 	s.tell.log("the server ended on server/discover, starting it afresh; \"protocol\": \"legacy\" avoids this")
@@ -85,7 +87,7 @@ func (s *Session) probeStream(ctx context.Context, corrected bool) (verdict, err
 		return verdict{}, context.Cause(ctx)
 	case <-t.C:
 	}
-	if s.spec.Protocol == modernRevision {
+	if s.spec.Protocol == wire.ModernRevision {
 		r, err := m.await(ctx, c, "initialize")
 		return s.discovered(reply{r, err}, corrected)
 	}
@@ -108,7 +110,7 @@ func (s *Session) discovered(r reply, corrected bool) (verdict, error) {
 // died says whether a request has no answer because nobody is there any more;
 // an answer that is not JSON is one.
 func died(err error) bool {
-	_, none := errors.AsType[*undelivered](err)
+	_, none := errors.AsType[*wire.Undelivered](err)
 	_, garbled := errors.AsType[*notJSON](err)
 	return none && !garbled
 }
@@ -118,7 +120,7 @@ func died(err error) bool {
 func (s *Session) probeBoth(ctx context.Context, m *mux, discover *call, wait time.Duration) (verdict, error) {
 	s.tell.log("no answer to server/discover for " + wait.String() + ", trying initialize; \"protocol\": \"legacy\" avoids this wait")
 	s.try("initialize")
-	init, err := m.begin(ctx, s.initializeRequest(legacyRevisions[0]))
+	init, err := m.begin(ctx, s.initializeRequest(wire.LegacyRevisions[0]))
 	if err != nil {
 		return verdict{}, err
 	}
@@ -136,7 +138,7 @@ func (s *Session) probeBoth(ctx context.Context, m *mux, discover *call, wait ti
 			answers = nil // legacy: initialize decides
 		case r := <-init.reply:
 			if r.err == nil {
-				if err := s.initialized(ctx, legacyRevisions[0], r.result); err != nil {
+				if err := s.initialized(ctx, wire.LegacyRevisions[0], r.result); err != nil {
 					return verdict{}, err
 				}
 				return verdict{}, errAnsweredLegacy

@@ -9,34 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"toolpipe/mcp/oauth"
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/wire"
 )
-
-// joined are errors that belong together, told in one line.
-type joined []error
-
-// together leaves out what is nil.
-func together(errs ...error) error {
-	var j joined
-	for _, err := range errs {
-		if err != nil {
-			j = append(j, err)
-		}
-	}
-	if len(j) == 0 {
-		return nil
-	}
-	return j
-}
-
-func (j joined) Error() string {
-	var said []string
-	for _, err := range j {
-		said = append(said, err.Error())
-	}
-	return strings.Join(said, "; ")
-}
-
-func (j joined) Unwrap() []error { return j }
 
 // refusedAccess says whether err is a 401 or 403: never evidence of an era.
 func refusedAccess(err error) bool {
@@ -69,10 +46,10 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	if tried != "" {
 		defer func() { e.Message += " (tried: " + tried + ")" }()
 	}
-	foreign, named := errors.AsType[*foreignIssuer](err)
+	foreign, named := errors.AsType[*oauth.ForeignIssuer](err)
 	switch {
 	case named:
-		e.Hint = foreign.hint()
+		e.Hint = foreign.Hint()
 	case refusedAccess(err):
 		e.Hint = s.accessHint(err)
 	case errors.Is(err, errStartup):
@@ -82,7 +59,7 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 		e.Hint = "is the URL right? that of an MCP server often ends in /mcp"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Hint = "is the server running, and is the port right?"
-	case s.kind == "stdio" && (errors.Is(err, errGone) || errors.Is(err, errEnded)):
+	case s.kind == "stdio" && (errors.Is(err, wire.ErrGone) || errors.Is(err, errEnded)):
 		e.Hint = s.endHint(err)
 	case tried == "start" && !errors.Is(err, errDirectory):
 		e.Hint = s.startHint()
@@ -112,7 +89,7 @@ func plainError(err error) string {
 func (s *Session) startHint() string {
 	program := s.spec.Command[0]
 	if first, _, more := strings.Cut(program, " "); more {
-		if _, err := LookPath(first, ChildEnv(s.spec.Environ, s.spec.Env, s.spec.InheritEnv)); err == nil {
+		if _, err := process.LookPath(first, process.ChildEnv(s.spec.Environ, s.spec.Env, s.spec.InheritEnv)); err == nil {
 			return fmt.Sprintf("%q is taken as the name of one program: in a config %q is the command and the rest goes into args", program, first)
 		}
 	}
@@ -130,7 +107,7 @@ func (s *Session) endHint(err error) string {
 	switch {
 	case s.junkSample != "":
 		return doubt + " its stdout, where only messages belong, has: " + s.junkSample
-	case errors.Is(err, errGone):
+	case errors.Is(err, wire.ErrGone):
 		return doubt
 	}
 	return "" // how it ended and its stderr say more

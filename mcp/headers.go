@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // paramHeader is an argument that is sent as a header too (x-mcp-header,
@@ -16,15 +19,15 @@ type paramHeader struct {
 
 // header takes an x-mcp-header annotation of the subschema at path.
 func (w *schemaWalk) header(raw []byte, path []string) {
-	mark := member(raw, "x-mcp-header")
+	mark := jsontext.Member(raw, "x-mcp-header")
 	if mark == nil || w.misuse != "" {
 		return
 	}
-	name := text(mark)
-	typ := text(member(raw, "type"))
+	name := jsontext.Text(mark)
+	typ := jsontext.Text(jsontext.Member(raw, "type"))
 	switch {
-	case !isToken(name):
-		w.misuse = fmt.Sprintf("x-mcp-header %s is not a header name", snippet(mark))
+	case !wire.IsToken(name):
+		w.misuse = fmt.Sprintf("x-mcp-header %s is not a header name", wire.Snippet(mark))
 	case len(path) == 0:
 		w.misuse = fmt.Sprintf("x-mcp-header %q is not on a plain property", name)
 	case typ != "string" && typ != "integer" && typ != "boolean":
@@ -40,26 +43,16 @@ func (w *schemaWalk) header(raw []byte, path []string) {
 	}
 }
 
-// isToken is RFC 9110, section 5.6.2.
-func isToken(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; !asciiLetter(c) && (c < '0' || c > '9') && !strings.Contains("!#$%&'*+-.^_`|~", string(rune(c))) || c >= 0x80 {
-			return false
-		}
-	}
-	return s != ""
-}
-
 // headerFields are the headers that a call with these arguments carries.
-func headerFields(headers []paramHeader, args []byte) ([]headerField, error) {
-	var fields []headerField
+func headerFields(headers []paramHeader, args []byte) ([]wire.HeaderField, error) {
+	var fields []wire.HeaderField
 	for _, h := range headers {
-		value, ok, err := headerText(member(args, h.path...))
+		value, ok, err := headerText(jsontext.Member(args, h.path...))
 		if err != nil {
 			return nil, fmt.Errorf("argument %q: %w", strings.Join(h.path, "."), err)
 		}
 		if ok {
-			fields = append(fields, headerField{h.name, headerValue(value)})
+			fields = append(fields, wire.HeaderField{Name: h.name, Value: headerValue(value)})
 		}
 	}
 	return fields, nil
@@ -69,15 +62,15 @@ func headerFields(headers []paramHeader, args []byte) ([]headerField, error) {
 // and what cannot be said.
 func headerText(v []byte) (string, bool, error) {
 	switch {
-	case kind(v) == '"':
-		return unquote(v), true, nil
+	case jsontext.Kind(v) == '"':
+		return jsontext.Unquote(v), true, nil
 	case string(v) == "true" || string(v) == "false":
 		return string(v), true, nil
-	case !isNumber(v):
+	case !jsontext.IsNumber(v):
 		return "", false, nil
 	}
 	const most = 1<<53 - 1
-	n, ok := integer(v)
+	n, ok := jsontext.Integer(v)
 	if !ok {
 		f, err := strconv.ParseFloat(string(v), 64)
 		if n = int64(f); err != nil || f > most || f < -most || float64(n) != f {

@@ -3,18 +3,20 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"toolpipe/mcp/netguard"
+	"toolpipe/mcp/oauth"
+	"toolpipe/mcp/wire"
 )
 
 // httpConn is the conn over Streamable HTTP, both eras: each request is a POST
@@ -33,9 +35,9 @@ type httpConn struct {
 
 	life       context.Context // ends with close
 	end        context.CancelFunc
-	background crew   // ends with life
-	answers    outbox // to what the server asks
-	farewells  crew   // bounded by themselves
+	background crew        // ends with life
+	answers    wire.Outbox // to what the server asks
+	farewells  crew        // bounded by themselves
 
 	next atomic.Int64
 	mu   sync.Mutex
@@ -55,9 +57,9 @@ func newHTTP(spec *Spec, in inbound, auth *authorization) (*httpConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &httpConn{in: in, conns: newConnections(), auth: auth, origin: originOf(u), version: spec.Version, at: httpState{url: u}}
+	h := &httpConn{in: in, conns: newConnections(), auth: auth, origin: netguard.Origin(u), version: spec.Version, at: httpState{url: u}}
 	h.life, h.end = context.WithCancel(context.Background())
-	h.answers = outbox{send: h.respond, start: h.background.start, full: in.unread}
+	h.answers = wire.Outbox{Send: h.respond, Start: h.background.start, Full: in.unread}
 	h.fixed = http.Header{"User-Agent": {"toolpipe/" + spec.Version}}
 	for name, value := range spec.Headers {
 		h.fixed.Set(name, value)
@@ -78,31 +80,6 @@ func endpoint(raw string) (*url.URL, error) {
 	}
 	u.Fragment = ""
 	return u, nil
-}
-
-// originOf is scheme, host and port: what credentials are bound to.
-func originOf(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
-}
-
-var dialer = &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
-		TLSHandshakeTimeout:    10 * time.Second,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    16,
-		IdleConnTimeout:        30 * time.Second,
-		MaxResponseHeaderBytes: 256 << 10,
-		DisableCompression:     true, // what comes packed all the same is unpacked under the cap
-	}
 }
 
 func (h *httpConn) state() httpState {
@@ -128,14 +105,14 @@ func (h *httpConn) lost() error { return nil }
 // exchange implements conn. Besides the errors named there it gives an
 // *undelivered around a *statusError; that it was sent is claimed unless the
 // status says that nothing was done.
-func (h *httpConn) exchange(ctx context.Context, r *request) ([]byte, error) {
+func (h *httpConn) exchange(ctx context.Context, r *wire.Request) ([]byte, error) {
 	return h.exchangeAt(ctx, r, h.state())
 }
 
 // exchangeAt is exchange with what state had returned.
-func (h *httpConn) exchangeAt(ctx context.Context, r *request, at httpState) ([]byte, error) {
+func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState) ([]byte, error) {
 	id := h.next.Add(1)
-	body := appendRequest(make([]byte, 0, 160+len(r.params)+len(r.meta)), id, r.method, r.params, r.meta, r.heard != nil)
+	body := wire.AppendRequest(make([]byte, 0, 160+len(r.Params)+len(r.Meta)), id, r.Method, r.Params, r.Meta, r.Heard != nil)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	res, err := h.post(ctx, r, body, at)
@@ -145,7 +122,7 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *request, at httpState) ([]
 	x := &exchangeReader{h: h, ctx: ctx, cancel: cancel, r: r, id: id, at: at}
 	result, err := x.read(res)
 	if err != nil && x.reply == nil && ctx.Err() != nil {
-		err = &undelivered{sent: true, cause: context.Cause(ctx)}
+		err = &wire.Undelivered{Sent: true, Cause: context.Cause(ctx)}
 	}
 	return result, h.abandoned(ctx, r, id, at, err)
 }
@@ -153,12 +130,12 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *request, at httpState) ([]
 // abandoned tells a legacy server that a request is not wanted any more: for
 // it a broken connection is no cancellation. An initialize must not be
 // cancelled (2025-11-25, basic/utilities/cancellation).
-func (h *httpConn) abandoned(ctx context.Context, r *request, id int64, at httpState, err error) error {
-	if ctx.Err() != nil && err != nil && r.method != "initialize" && mayHaveArrived(err) && at.revision != "" && at.revision != modernRevision {
+func (h *httpConn) abandoned(ctx context.Context, r *wire.Request, id int64, at httpState, err error) error {
+	if ctx.Err() != nil && err != nil && r.Method != "initialize" && wire.MayHaveArrived(err) && at.revision != "" && at.revision != wire.ModernRevision {
 		h.farewells.start(func() { // close waits for it, the end of ctx does not stop it
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
-			h.tell(ctx, cancelled(id))
+			h.tell(ctx, wire.Cancelled(id))
 		})
 	}
 	return err
@@ -168,35 +145,35 @@ func (h *httpConn) abandoned(ctx context.Context, r *request, id int64, at httpS
 // refusal by a fresh token, and repeats on a connection of its own what was
 // lost with one that was kept, each for requests that may be sent again;
 // a call is one only as long as none of it has left.
-func (h *httpConn) post(ctx context.Context, r *request, body []byte, at httpState) (*http.Response, error) {
+func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at httpState) (*http.Response, error) {
 	h.in.wire('>', body)
 	renewed := 0
 	for hops := 0; ; {
 		sent := &countedBody{}
 		req := h.newPost(r, body, sent, at)
-		kept := h.conns.keeps(r.once)
-		res, err := h.send(ctx, req, r.once)
+		kept := h.conns.keeps(r.Once)
+		res, err := h.send(ctx, req, r.Once)
 		switch {
-		case errors.Is(err, errGone) && kept && (!r.once || !sent.began.Load()): // again, unlike before
+		case errors.Is(err, wire.ErrGone) && kept && (!r.Once || !sent.began.Load()): // again, unlike before
 		case err != nil:
-			return nil, &undelivered{sent: sent.began.Load(), cause: err}
-		case h.refusal(res) && !r.once && renewed < 2:
+			return nil, &wire.Undelivered{Sent: sent.began.Load(), Cause: err}
+		case h.refusal(res) && !r.Once && renewed < 2:
 			renewed++
 			used := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
 			if err := h.auth.renew(ctx, used, h.failure(res)); err != nil {
-				return nil, &undelivered{cause: err}
+				return nil, &wire.Undelivered{Cause: err}
 			}
-		case h.refusal(res) && r.once:
+		case h.refusal(res) && r.Once:
 			e := h.failure(res)
 			if h.auth.renew(ctx, strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "), e) != nil {
-				return nil, &undelivered{cause: e}
+				return nil, &wire.Undelivered{Cause: e}
 			}
-			return nil, &undelivered{cause: fmt.Errorf("%v; the call was not run; another token was fetched, call again", e)}
+			return nil, &wire.Undelivered{Cause: fmt.Errorf("%v; the call was not run; another token was fetched, call again", e)}
 		case res.StatusCode >= 300 && res.StatusCode < 400:
 			e := h.failure(res)
 			to, err := h.redirected(at.url, e)
-			if err != nil || r.once || hops == 3 {
-				return nil, &undelivered{cause: together(e, err)}
+			if err != nil || r.Once || hops == 3 {
+				return nil, &wire.Undelivered{Cause: wire.Together(e, err)}
 			}
 			hops++
 			at.url = to
@@ -212,7 +189,7 @@ func (h *httpConn) post(ctx context.Context, r *request, body []byte, at httpSta
 // refusal says whether a response asks for another token that can be had.
 func (h *httpConn) refusal(res *http.Response) bool {
 	if res.StatusCode == http.StatusForbidden && h.auth.grant != nil {
-		return readChallenge(res.Header.Values("Www-Authenticate")).failure == "insufficient_scope"
+		return oauth.ReadChallenge(res.Header.Values("Www-Authenticate")).Failure == "insufficient_scope"
 	}
 	return res.StatusCode == http.StatusUnauthorized && h.auth.renewable()
 }
@@ -227,7 +204,7 @@ func (h *httpConn) redirected(from *url.URL, e *statusError) (*url.URL, error) {
 		return nil, errors.New("a redirection without a usable target")
 	case e.status != http.StatusTemporaryRedirect && e.status != http.StatusPermanentRedirect:
 		return nil, errors.New("only 307 and 308 are followed: use that address as the server's URL")
-	case originOf(to) != h.origin:
+	case netguard.Origin(to) != h.origin:
 		return nil, errors.New("it leads to another origin: use that address as the server's URL if it is right")
 	}
 	e.location = to.String()
@@ -237,8 +214,8 @@ func (h *httpConn) redirected(from *url.URL, e *statusError) (*url.URL, error) {
 // send is one HTTP exchange; once: the request is never sent again. The
 // credentials are put on here, for the configured origin only.
 func (h *httpConn) send(ctx context.Context, req *http.Request, once bool) (*http.Response, error) {
-	if originOf(req.URL) != h.origin {
-		return nil, fmt.Errorf("refusing to leave %s for %s", h.origin, originOf(req.URL))
+	if netguard.Origin(req.URL) != h.origin {
+		return nil, fmt.Errorf("refusing to leave %s for %s", h.origin, netguard.Origin(req.URL))
 	}
 	bearer, err := h.auth.bearer(ctx)
 	if err != nil {
@@ -254,22 +231,22 @@ func (h *httpConn) send(ctx context.Context, req *http.Request, once bool) (*htt
 	return res, err
 }
 
-func (h *httpConn) newPost(r *request, body []byte, sent *countedBody, at httpState) *http.Request {
-	req := h.newRequest(http.MethodPost, at, r.opening)
+func (h *httpConn) newPost(r *wire.Request, body []byte, sent *countedBody, at httpState) *http.Request {
+	req := h.newRequest(http.MethodPost, at, r.Opening)
 	req.Header["Content-Type"] = []string{"application/json"}
 	req.Header["Accept"] = []string{"application/json, text/event-stream"}
-	if modern := at.revision == modernRevision || r.version != ""; modern {
+	if modern := at.revision == wire.ModernRevision || r.Version != ""; modern {
 		version := at.revision
-		if r.version != "" {
-			version = r.version
+		if r.Version != "" {
+			version = r.Version
 		}
 		req.Header["Mcp-Protocol-Version"] = []string{version}
-		req.Header["Mcp-Method"] = []string{r.method}
-		if r.name != "" {
-			req.Header["Mcp-Name"] = []string{headerValue(r.name)}
+		req.Header["Mcp-Method"] = []string{r.Method}
+		if r.Name != "" {
+			req.Header["Mcp-Name"] = []string{headerValue(r.Name)}
 		}
-		for _, f := range r.headers {
-			req.Header["Mcp-Param-"+f.name] = []string{f.value}
+		for _, f := range r.Headers {
+			req.Header["Mcp-Param-"+f.Name] = []string{f.Value}
 		}
 	}
 	sent.r.Reset(body)
@@ -285,7 +262,7 @@ func (h *httpConn) newRequest(method string, at httpState, opening bool) *http.R
 	for name, values := range h.fixed {
 		header[name] = values
 	}
-	if at.revision != modernRevision && !opening {
+	if at.revision != wire.ModernRevision && !opening {
 		if at.session != "" {
 			header["Mcp-Session-Id"] = []string{at.session}
 		}
@@ -313,19 +290,19 @@ func (b *countedBody) Close() error { return nil }
 // tell POSTs a message that has no reply: a notification or a response. Only
 // the class of the status counts.
 func (h *httpConn) tell(ctx context.Context, msg []byte) error {
-	res, err := h.post(ctx, &request{}, msg, h.state())
+	res, err := h.post(ctx, &wire.Request{}, msg, h.state())
 	if err != nil {
 		return err
 	}
 	if res.StatusCode >= 300 {
-		return &undelivered{cause: h.failure(res)}
+		return &wire.Undelivered{Cause: h.failure(res)}
 	}
 	io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
 	return res.Body.Close()
 }
 
 func (h *httpConn) notify(ctx context.Context, method string) error {
-	return h.tell(ctx, notification(method, []byte("{}")))
+	return h.tell(ctx, wire.Notification(method, []byte("{}")))
 }
 
 // close ends the session, if the server gave one, once, and what runs beside.
@@ -338,7 +315,7 @@ func (h *httpConn) close() {
 	h.at.session = ""
 	h.mu.Unlock()
 	if at.session != "" {
-		ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+		ctx, cancel := context.WithTimeout(context.Background(), wire.ShutdownGrace)
 		defer cancel()
 		if res, err := h.send(ctx, h.newRequest(http.MethodDelete, at, false), false); err == nil {
 			res.Body.Close()
@@ -356,21 +333,21 @@ func mediaType(res *http.Response) string {
 // readAll reads a body of at most maxFrame bytes, in one piece when its length
 // is known.
 func readAll(r io.Reader, length int64) ([]byte, error) {
-	if length > maxFrame {
-		return nil, errFrameTooLarge
+	if length > wire.MaxFrame {
+		return nil, wire.ErrFrameTooLarge
 	}
-	f := frameReader{r: r}
+	f := wire.FrameReader{R: r}
 	if length >= 0 {
-		f.buf = make([]byte, length+1)
+		f.Buf = make([]byte, length+1)
 	}
 	for {
-		switch err := f.fill(); {
+		switch err := f.Fill(); {
 		case err == io.EOF:
-			return f.buf[:f.end], nil
+			return f.Buf[:f.End], nil
 		case err != nil:
 			return nil, err
-		case f.end > maxFrame:
-			return nil, errFrameTooLarge
+		case f.End > wire.MaxFrame:
+			return nil, wire.ErrFrameTooLarge
 		}
 	}
 }

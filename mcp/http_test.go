@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 type webHandler = func(http.ResponseWriter, webRequest)
@@ -15,7 +18,7 @@ type webHandler = func(http.ResponseWriter, webRequest)
 func TestNegotiationOverHTTP(t *testing.T) {
 	discover := func(status int, body string) webHandler {
 		return instead(legacyWeb, "server/discover", func(w http.ResponseWriter, r webRequest) {
-			sendJSON(w, status, strings.ReplaceAll(body, "ID", string(r.id)))
+			sendJSON(w, status, strings.ReplaceAll(body, "ID", string(r.Id)))
 		})
 	}
 	raw := func(status int, kind, body string) webHandler {
@@ -54,7 +57,7 @@ func TestNegotiationOverHTTP(t *testing.T) {
 		{"400 in a foreign envelope", discover(400, `{"type":"about:blank","title":"Bad Request"}`), "2025-11-25"},
 		{"405", raw(405, "text/plain", ""), "2025-11-25"},
 		{"outage of the probe", raw(503, "text/plain", "try later"), "2025-11-25"},
-		{"outage", func(w http.ResponseWriter, r webRequest) { http.Error(w, "try later: "+text(r.method), 503) }, "HTTP status 503 Service Unavailable: try later: server/discover"},
+		{"outage", func(w http.ResponseWriter, r webRequest) { http.Error(w, "try later: "+jsontext.Text(r.Method), 503) }, "HTTP status 503 Service Unavailable: try later: server/discover"},
 		{"modern behind an outage", func() webHandler {
 			n := 0
 			return instead(modernWeb, "server/discover", func(w http.ResponseWriter, r webRequest) {
@@ -77,7 +80,7 @@ func TestNegotiationOverHTTP(t *testing.T) {
 			w.WriteHeader(302)
 		}, "HTTP status 302 Found to \"/mcp/\"; only 307 and 308"},
 		{"initialize refuses versions", instead(legacyWeb, "initialize", func(w http.ResponseWriter, r webRequest) {
-			if v := text(member(r.params, "protocolVersion")); v != "2025-06-18" {
+			if v := jsontext.Text(jsontext.Member(r.Params, "protocolVersion")); v != "2025-06-18" {
 				sendJSON(w, 400, r.refuse(-32602, "Unsupported protocol version (supported: 2025-06-18)", ""))
 				return
 			}
@@ -104,7 +107,7 @@ func TestNegotiationOverHTTP(t *testing.T) {
 			if mismatch := tt.name == "newer than known"; (rec.warned("protocol_mismatch") == 1) != mismatch {
 				t.Errorf("warnings: %q", rec.warnings)
 			}
-			if s.Protocol() == modernRevision && len(web.got("initialize")) > 0 && tt.name != "modern behind an outage" {
+			if s.Protocol() == wire.ModernRevision && len(web.got("initialize")) > 0 && tt.name != "modern behind an outage" {
 				t.Error("initialize was sent to a modern server")
 			}
 			if got := called(t, s, "t", `{}`); got != "ok" {
@@ -263,7 +266,7 @@ func TestUnknownOutcomeOverHTTP(t *testing.T) {
 func flood(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{"x":"`)
-	for range (maxFrame >> 20) + 1 {
+	for range (wire.MaxFrame >> 20) + 1 {
 		if _, err := io.WriteString(w, strings.Repeat("x", 1<<20)); err != nil {
 			return
 		}
@@ -312,15 +315,15 @@ func TestModernHeaders(t *testing.T) {
 	}
 	for _, r := range posts {
 		for name, want := range map[string]string{
-			"Mcp-Protocol-Version": modernRevision,
-			"Mcp-Method":           text(r.method),
+			"Mcp-Protocol-Version": wire.ModernRevision,
+			"Mcp-Method":           jsontext.Text(r.Method),
 			"Authorization":        "Bearer tok",
 			"X-Team":               "red",
 			"Accept":               "application/json, text/event-stream",
 			"Mcp-Session-Id":       "",
 		} {
 			if got := r.header.Get(name); got != want {
-				t.Errorf("%s: header %s is %q, want %q", r.method, name, got, want)
+				t.Errorf("%s: header %s is %q, want %q", r.Method, name, got, want)
 			}
 		}
 	}

@@ -11,20 +11,22 @@ import (
 	"strings"
 	"time"
 
+	"toolpipe/mcp/wire"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/jsontext"
 )
 
 // exchangeReader reads the response to one request.
 type exchangeReader struct {
 	h      *httpConn
 	ctx    context.Context
-	r      *request
+	r      *wire.Request
 	id     int64
 	cancel context.CancelCauseFunc
 	at     httpState // when it was sent
 
-	reply  *message
+	reply  *wire.Message
 	lastID string        // of the stream's events: where to resume
 	retry  time.Duration // how long to wait before that
 }
@@ -36,9 +38,9 @@ var errNoReply = errors.New("the response ended without the reply")
 func (x *exchangeReader) read(res *http.Response) ([]byte, error) {
 	if res.StatusCode < 200 || res.StatusCode >= 300 {
 		e := x.h.failure(res)
-		return nil, &undelivered{sent: e.status >= 500 && e.rpc == nil, cause: e}
+		return nil, &wire.Undelivered{Sent: e.status >= 500 && e.rpc == nil, Cause: e}
 	}
-	if id := res.Header.Get("Mcp-Session-Id"); id != "" && x.r.method == "initialize" {
+	if id := res.Header.Get("Mcp-Session-Id"); id != "" && x.r.Method == "initialize" {
 		x.h.setSession(id)
 	}
 	err := x.body(res)
@@ -47,17 +49,17 @@ func (x *exchangeReader) read(res *http.Response) ([]byte, error) {
 	}
 	switch {
 	case x.reply != nil:
-		result, err := x.reply.answer()
-		if e, ok := errors.AsType[*rpcError](err); ok {
-			return nil, &statusError{status: res.StatusCode, header: res.Header, rpc: e, answers: x.reply.answers()}
+		result, err := x.reply.Answer()
+		if e, ok := errors.AsType[*wire.RPCError](err); ok {
+			return nil, &statusError{status: res.StatusCode, header: res.Header, rpc: e, answers: x.reply.Answers()}
 		}
 		return result, nil
 	case err == nil:
 		err = errNoReply
 	case cutOff(err):
-		err = fmt.Errorf("%w in the middle of its answer", errGone)
+		err = fmt.Errorf("%w in the middle of its answer", wire.ErrGone)
 	}
-	return nil, &undelivered{sent: true, cause: err}
+	return nil, &wire.Undelivered{Sent: true, Cause: err}
 }
 
 // body reads one response body. What it begins with decides what it is: a
@@ -126,15 +128,15 @@ func (x *exchangeReader) json(r io.Reader, length int64) error {
 		return err
 	}
 	x.h.in.wire('<', body)
-	err = parseMessages(body, func(m message) {
-		if m.isReply() {
+	err = wire.ParseMessages(body, func(m wire.Message) {
+		if m.IsReply() {
 			x.reply = &m
 		} else {
 			x.other(m)
 		}
 	})
 	if err != nil {
-		return &notJSON{cause: err, body: snippet(body)}
+		return &notJSON{cause: err, body: wire.Snippet(body)}
 	}
 	return nil
 }
@@ -152,7 +154,7 @@ func (e *notJSON) Error() string {
 
 // events reads an event stream up to the reply.
 func (x *exchangeReader) events(r io.Reader) error {
-	for ev, err := range stream.Events(r, maxFrame) {
+	for ev, err := range stream.Events(r, wire.MaxFrame) {
 		if err != nil {
 			return err
 		}
@@ -180,11 +182,11 @@ func (x *exchangeReader) event(ev stream.Event) {
 		return
 	}
 	x.h.in.wire('<', ev.Data)
-	err := parseMessages(ev.Data, func(m message) {
+	err := wire.ParseMessages(ev.Data, func(m wire.Message) {
 		switch {
-		case !m.isReply():
+		case !m.IsReply():
 			x.other(m)
-		case x.mine(m.id):
+		case x.mine(m.Id):
 			x.reply = &m
 		}
 	})
@@ -196,7 +198,7 @@ func (x *exchangeReader) event(ev stream.Event) {
 // mine says whether a reply on the stream is this request's: its id, or none
 // that could be another's.
 func (x *exchangeReader) mine(id []byte) bool {
-	n, ok := replyID(id)
+	n, ok := wire.ReplyID(id)
 	return !ok || n == x.id
 }
 
@@ -211,38 +213,38 @@ func (x *exchangeReader) drain(r io.Reader) {
 const drainTime = 25 * time.Millisecond
 
 // other takes what is not a reply.
-func (x *exchangeReader) other(m message) {
+func (x *exchangeReader) other(m wire.Message) {
 	switch {
-	case m.method == nil:
-	case m.id != nil:
+	case m.Method == nil:
+	case m.Id != nil:
 		x.h.asked(m)
-	case text(m.method) == "notifications/progress":
-		if x.r.heard != nil {
-			x.r.heard(m.params)
+	case jsontext.Text(m.Method) == "notifications/progress":
+		if x.r.Heard != nil {
+			x.r.Heard(m.Params)
 		}
 	default:
-		x.h.in.notified(text(m.method), m.params)
+		x.h.in.notified(jsontext.Text(m.Method), m.Params)
 	}
 }
 
 // asked passes on a request of the server; its response is a POST of its own,
 // while the stream is still being read.
-func (h *httpConn) asked(m message) {
-	id := bytes.Clone(m.id)
-	m = message{id: id, method: bytes.Clone(m.method), params: bytes.Clone(m.params)}
-	h.in.asked(m, h.answers.put)
+func (h *httpConn) asked(m wire.Message) {
+	id := bytes.Clone(m.Id)
+	m = wire.Message{Id: id, Method: bytes.Clone(m.Method), Params: bytes.Clone(m.Params)}
+	h.in.asked(m, h.answers.Put)
 }
 
 // respond POSTs one response to what the server asked, but not beyond close.
 func (h *httpConn) respond(response []byte) {
-	ctx, cancel := context.WithTimeout(h.life, responseTime)
+	ctx, cancel := context.WithTimeout(h.life, wire.ResponseTime)
 	defer cancel()
 	h.tell(ctx, response)
 }
 
 // resumable: the stream had ids, so a legacy server keeps what we missed.
 func (x *exchangeReader) resumable() bool {
-	return x.lastID != "" && x.at.revision != "" && x.at.revision != modernRevision
+	return x.lastID != "" && x.at.revision != "" && x.at.revision != wire.ModernRevision
 }
 
 const (
@@ -308,7 +310,7 @@ func (h *httpConn) get(ctx context.Context, at httpState, lastID string) (*http.
 // sseData is the data of a body that is one event, or the body itself: some
 // servers send errors as events.
 func sseData(body []byte) []byte {
-	if i := space(body, 0); i == len(body) || body[i] == '{' || body[i] == '[' {
+	if i := jsontext.Space(body, 0); i == len(body) || body[i] == '{' || body[i] == '[' {
 		return body
 	}
 	for line := range strings.Lines(string(body)) {

@@ -11,6 +11,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"toolpipe/mcp/htmltext"
+	"toolpipe/mcp/wire"
 )
 
 // statusError is a response that is not a success.
@@ -18,9 +21,9 @@ type statusError struct {
 	status   int
 	body     []byte // its beginning
 	header   http.Header
-	rpc      *rpcError // what the body says; nil when it is no JSON-RPC error
-	answers  bool      // and it bears the id of a request
-	location string    // of a redirection
+	rpc      *wire.RPCError // what the body says; nil when it is no JSON-RPC error
+	answers  bool           // and it bears the id of a request
+	location string         // of a redirection
 }
 
 func (e *statusError) Error() string {
@@ -52,11 +55,11 @@ func (h *httpConn) failure(res *http.Response) *statusError {
 	body, _ := io.ReadAll(io.LimitReader(unpacked(res), 8<<10))
 	h.in.wire('<', fmt.Appendf(nil, "HTTP %d %s", res.StatusCode, body))
 	e := &statusError{status: res.StatusCode, body: body, header: res.Header}
-	parseMessages(sseData(body), func(m message) {
-		if m.failure != nil {
-			_, err := m.answer()
-			e.rpc, _ = errors.AsType[*rpcError](err)
-			e.answers = m.answers()
+	wire.ParseMessages(sseData(body), func(m wire.Message) {
+		if m.Failure != nil {
+			_, err := m.Answer()
+			e.rpc, _ = errors.AsType[*wire.RPCError](err)
+			e.answers = m.Answers()
 		}
 	})
 	return e
@@ -66,16 +69,16 @@ func (h *httpConn) failure(res *http.Response) *statusError {
 // title, or without one its text; of anything else the beginning.
 func excerpt(body []byte) string {
 	if !isPage(body) {
-		return snippet(body)
+		return wire.Snippet(body)
 	}
 	title := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title`).FindSubmatch(body)
 	if title != nil {
 		if words := strings.Fields(html.UnescapeString(string(title[1]))); len(words) > 0 {
-			return "the web page " + strconv.Quote(snippet([]byte(strings.Join(words, " "))))
+			return "the web page " + strconv.Quote(wire.Snippet([]byte(strings.Join(words, " "))))
 		}
 	}
-	words := bytes.Fields(readableText(body, nil))
-	return "a web page without a title: " + strconv.Quote(snippet(bytes.Join(words, []byte(" "))))
+	words := bytes.Fields(htmltext.Text(body, nil))
+	return "a web page without a title: " + strconv.Quote(wire.Snippet(bytes.Join(words, []byte(" "))))
 }
 
 func isPage(body []byte) bool {

@@ -12,6 +12,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"toolpipe/mcp/netguard"
+	"toolpipe/mcp/wire"
 )
 
 // connections are those to one server. They are kept and used again until
@@ -31,7 +34,7 @@ type connections struct {
 const fleetingTime = time.Second
 
 func newConnections() *connections {
-	c := &connections{kept: newTransport(), single: newTransport()}
+	c := &connections{kept: netguard.NewTransport(), single: netguard.NewTransport()}
 	c.kept.DialContext = c.dial
 	c.single.DisableKeepAlives = true
 	return c
@@ -60,7 +63,7 @@ func (c *connections) roundTrip(req *http.Request, once bool) (*http.Response, e
 	// just then fails by that.
 	if closedByServer(err) || errors.Is(err, net.ErrClosed) && req.Context().Err() == nil {
 		c.fleeting.Store(true)
-		err = fmt.Errorf("%w without an answer", errGone)
+		err = fmt.Errorf("%w without an answer", wire.ErrGone)
 	}
 	return res, err
 }
@@ -82,7 +85,7 @@ func (c *connections) closeIdle() {
 }
 
 func (c *connections) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := dialer.DialContext(ctx, network, address)
+	conn, err := netguard.Dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // fleetingWeb is a server that answers one request on each connection, claims
@@ -65,8 +68,8 @@ func (s *fleetingWeb) answer(c net.Conn) {
 		return
 	}
 	q := webRequest{verb: r.Method, path: r.URL.Path, header: r.Header, body: string(body)}
-	q.message, _ = parseMessage(body)
-	method := text(q.method)
+	q.Message, _ = wire.ParseMessage(body)
+	method := jsontext.Text(q.Method)
 	if n := s.taken[method]; n != nil {
 		n.Add(1)
 	}
@@ -183,7 +186,7 @@ func TestLostWithKeptConnection(t *testing.T) {
 	var lose atomic.Value
 	lose.Store("")
 	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
-		if method := text(r.method); method != "" && lose.CompareAndSwap(method, "") {
+		if method := jsontext.Text(r.Method); method != "" && lose.CompareAndSwap(method, "") {
 			dies(w)
 			return
 		}
@@ -208,7 +211,7 @@ func TestLostWithKeptConnection(t *testing.T) {
 // TestKeptConnections: a server that keeps its connections gets one for all
 // its requests, the calls included, whatever revision it speaks.
 func TestKeptConnections(t *testing.T) {
-	for _, revision := range append([]string{modernRevision}, legacyRevisions[:]...) {
+	for _, revision := range append([]string{wire.ModernRevision}, wire.LegacyRevisions[:]...) {
 		for _, scheme := range []string{"http", "https", "h2"} {
 			t.Run(revision+"/"+scheme, func(t *testing.T) {
 				t.Parallel()
@@ -238,7 +241,7 @@ func TestKeptConnections(t *testing.T) {
 // serveKept is a healthy server, and the count of its connections.
 func serveKept(t *testing.T, scheme, revision string) (*httptest.Server, *atomic.Int32) {
 	handle := modernWeb
-	if revision != modernRevision {
+	if revision != wire.ModernRevision {
 		handle = instead(legacyWeb, "initialize", func(w http.ResponseWriter, r webRequest) {
 			sendJSON(w, 200, r.reply(initResult(revision)))
 		})
@@ -246,7 +249,7 @@ func serveKept(t *testing.T, scheme, revision string) (*httptest.Server, *atomic
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		q := webRequest{verb: r.Method, path: r.URL.Path, header: r.Header, body: string(body)}
-		q.message, _ = parseMessage(body)
+		q.Message, _ = wire.ParseMessage(body)
 		handle(w, q)
 	}))
 	opened := new(atomic.Int32)

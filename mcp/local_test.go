@@ -6,34 +6,38 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // TestLocalServer: a server in this process is reached like any other.
 func TestLocalServer(t *testing.T) {
-	server := NewServer("here", "1")
+	server := toolserver.New("here", "1")
 	server.Instruct("be brief")
-	server.Add(Tool{Name: "echo", InputSchema: json.RawMessage(emptySchema), Annotations: json.RawMessage(`{"readOnlyHint":true}`)},
-		func(ctx context.Context, args json.RawMessage, progress func(Progress)) (*Result, error) {
+	server.Add(wire.Tool{Name: "echo", InputSchema: json.RawMessage(emptySchema), Annotations: json.RawMessage(`{"readOnlyHint":true}`)},
+		func(ctx context.Context, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
 			if progress != nil {
-				progress(Progress{Progress: json.RawMessage("1"), Message: "half"})
+				progress(wire.Progress{Progress: json.RawMessage("1"), Message: "half"})
 			}
-			return textResult(string(args)), nil
+			return toolserver.TextResult(string(args)), nil
 		})
-	server.Add(Tool{Name: "wait", InputSchema: json.RawMessage(emptySchema)},
-		func(ctx context.Context, args json.RawMessage, progress func(Progress)) (*Result, error) {
+	server.Add(wire.Tool{Name: "wait", InputSchema: json.RawMessage(emptySchema)},
+		func(ctx context.Context, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		})
 	s, _ := connect(t, Spec{Local: server.Pipe})
-	if s.Transport() != "local" || s.Protocol() != modernRevision || s.Instructions() != "be brief" {
+	if s.Transport() != "local" || s.Protocol() != wire.ModernRevision || s.Instructions() != "be brief" {
 		t.Errorf("%s over %s, %q", s.Protocol(), s.Transport(), s.Instructions())
 	}
 	if names := toolNames(t, s); names != "echo wait" {
 		t.Errorf("tools %q", names)
 	}
-	var seen []Progress
-	r, err := s.Call(bounded(t), "echo", json.RawMessage(`{"a": "\u00e9"}`), func(p Progress) { seen = append(seen, p) })
-	if err != nil || unquote(r.Render(0).JSON) != `{"a": "\u00e9"}` {
+	var seen []wire.Progress
+	r, err := s.Call(bounded(t), "echo", json.RawMessage(`{"a": "\u00e9"}`), func(p wire.Progress) { seen = append(seen, p) })
+	if err != nil || jsontext.Unquote(r.Render(0).JSON) != `{"a": "\u00e9"}` {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if len(seen) != 1 || seen[0].Message != "half" {
@@ -44,7 +48,7 @@ func TestLocalServer(t *testing.T) {
 	if _, err := s.Call(ctx, "wait", json.RawMessage(`{}`), nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
-	if e := callFails(t, s, "none", `{}`); !e.RPC || e.Code != codeInvalidParams {
+	if e := callFails(t, s, "none", `{}`); !e.RPC || e.Code != wire.CodeInvalidParams {
 		t.Errorf("%+v", e)
 	}
 	s.Close()

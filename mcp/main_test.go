@@ -10,6 +10,10 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // programs are what this test binary can be besides itself: called as
@@ -107,7 +111,7 @@ func connect(t *testing.T, spec Spec) (*Session, *record) {
 func tryConnect(t *testing.T, spec Spec) (*Session, *record, error) {
 	t.Helper()
 	rec := &record{}
-	procs := &Processes{}
+	procs := &process.Processes{}
 	if spec.Name == "" {
 		spec.Name = "peer"
 	}
@@ -157,17 +161,17 @@ func called(t *testing.T, s *Session, tool, args string) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}
-	return unquote(r.Render(0).JSON)
+	return jsontext.Unquote(r.Render(0).JSON)
 }
 
 // callFails makes a call that is to fail.
-func callFails(t *testing.T, s *Session, tool, args string) *CallError {
+func callFails(t *testing.T, s *Session, tool, args string) *wire.CallError {
 	t.Helper()
 	r, err := s.Call(bounded(t), tool, json.RawMessage(args), nil)
 	if err == nil {
 		t.Fatalf("the call succeeded: %s", r.Raw)
 	}
-	e, ok := err.(*CallError)
+	e, ok := err.(*wire.CallError)
 	if !ok {
 		t.Fatalf("the error is a %T", err)
 	}

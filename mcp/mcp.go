@@ -13,15 +13,17 @@ import (
 	"encoding/json"
 	"time"
 
+	"toolpipe/mcp/oauth"
+	"toolpipe/mcp/wire"
 	"toolpipe/stream/secrets"
 )
 
 // Spec says how to reach one server. Exactly one of URL, Command and Local is set.
 type Spec struct {
 	Name    string
-	URL     string           // Streamable HTTP
-	Command []string         // stdio: argv, started without a shell
-	Local   func() Transport // connects to a server in this process
+	URL     string                // Streamable HTTP
+	Command []string              // stdio: argv, started without a shell
+	Local   func() wire.Transport // connects to a server in this process
 
 	Dir        string            // stdio: working directory; "" is a neutral one, not the user's
 	Environ    []string          // stdio and TokenCommand: toolpipe's own environment; only allow-listed names and InheritEnv pass
@@ -32,7 +34,7 @@ type Spec struct {
 	Headers      map[string]string // http: sent on every request
 	Bearer       string            // http: secret
 	TokenCommand []string          // http: argv whose first line of output is the bearer token
-	OAuth        *ClientCredentials
+	OAuth        *oauth.ClientCredentials
 	InsecureHTTP bool // http: credentials may go over plain http to a host that is not loopback
 
 	Protocol       string        // "auto" (also ""), "legacy", "2026-07-28"
@@ -42,16 +44,6 @@ type Spec struct {
 	Version        string        // toolpipe's own, for clientInfo
 
 	probeTimeout time.Duration // 0: defaultProbe; tests do not wait for it
-}
-
-// ClientCredentials is the OAuth client-credentials grant, by secret or by private key.
-type ClientCredentials struct {
-	ClientID   string
-	Secret     string
-	PrivateKey []byte // PEM; instead of Secret: private_key_jwt
-	Algorithm  string // "" chooses by the key
-	Issuer     string // "" takes one on the server's own host, and no other
-	Scope      string
 }
 
 // Hooks tell what happens beside the answers. They are called from any
@@ -64,54 +56,6 @@ type Hooks struct {
 	Elicit     func(ctx context.Context, message string, schema json.RawMessage) (action string, content json.RawMessage) // for Elicit "ask"
 	Secrets    *secrets.Set                                                                                               // kept out of all that is told; those of the server are added. nil: these alone
 }
-
-// Tool is one tool of a server, as listed.
-type Tool struct {
-	Name         string
-	Title        string
-	Description  string
-	InputSchema  json.RawMessage // the bytes that came
-	OutputSchema json.RawMessage // nil when none
-	Annotations  json.RawMessage // nil when none
-	ReadOnly     bool            // readOnlyHint: a claim
-}
-
-// Progress of a running call.
-type Progress struct {
-	Progress, Total json.RawMessage // numbers as they came; nil when absent
-	Message         string
-}
-
-// Result is what a tool answered.
-type Result struct {
-	IsError    bool
-	Content    []Block
-	Structured json.RawMessage // structuredContent, nil when absent
-	Told       bool            // the text says all of Structured; believed of a Server in this process only
-	Raw        json.RawMessage // the whole content array as it came
-}
-
-// Block is one content block.
-type Block struct {
-	Type string // text, image, audio, resource_link, resource, or another
-	Text []byte // text blocks: the JSON string literal as it came
-	Raw  json.RawMessage
-}
-
-// CallError is a call that has no Result. Sent false: the server certainly did
-// not get it, or answered with a JSON-RPC error (RPC true): the outcome is
-// known. Sent true and RPC false: the outcome is unknown.
-type CallError struct {
-	Sent    bool
-	RPC     bool
-	Code    int // JSON-RPC error code when RPC
-	Message string
-	Cause   error // may be nil
-}
-
-func (e *CallError) Error() string { return e.Message }
-
-func (e *CallError) Unwrap() error { return e.Cause }
 
 // Error is one line.
 func (e *ConnectError) Error() string { return e.Message }

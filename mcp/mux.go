@@ -7,16 +7,19 @@ import (
 	"sync"
 	"time"
 
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/jsontext"
 )
 
 // mux is the conn over a Transport: it gives requests their ids and replies
 // to whoever waits for them. A reader goroutine runs until the transport
 // ends, so that pings are answered and the pipe never fills up in between.
 type mux struct {
-	t       Transport
+	t       wire.Transport
 	in      inbound
-	answers outbox // to what the server asks
+	answers wire.Outbox // to what the server asks
 
 	mu      sync.Mutex
 	next    int64 // ids count from 1 and are never used again
@@ -41,39 +44,39 @@ type reply struct {
 	err    error
 }
 
-func newMux(t Transport, in inbound) *mux {
+func newMux(t wire.Transport, in inbound) *mux {
 	m := &mux{t: t, in: in, waiting: make(map[int64]*call), ended: make(chan struct{})}
-	m.answers = outbox{send: m.respond, start: goroutine.Start, full: in.unread}
+	m.answers = wire.Outbox{Send: m.respond, Start: goroutine.Start, Full: in.unread}
 	goroutine.Start(m.read)
 	return m
 }
 
-func (m *mux) exchange(ctx context.Context, r *request) ([]byte, error) {
+func (m *mux) exchange(ctx context.Context, r *wire.Request) ([]byte, error) {
 	c, err := m.begin(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	return m.await(ctx, c, r.method)
+	return m.await(ctx, c, r.Method)
 }
 
 // begin sends the request.
-func (m *mux) begin(ctx context.Context, r *request) (*call, error) {
-	c := &call{reply: make(chan reply, 1), heard: r.heard}
+func (m *mux) begin(ctx context.Context, r *wire.Request) (*call, error) {
+	c := &call{reply: make(chan reply, 1), heard: r.Heard}
 	m.mu.Lock()
 	if m.cause != nil {
 		defer m.mu.Unlock()
-		return nil, &undelivered{cause: m.cause}
+		return nil, &wire.Undelivered{Cause: m.cause}
 	}
 	m.next++
 	c.id = m.next
 	m.waiting[c.id] = c
 	m.mu.Unlock()
 
-	msg := appendRequest(make([]byte, 0, 160+len(r.params)+len(r.meta)), c.id, r.method, r.params, r.meta, r.heard != nil)
+	msg := wire.AppendRequest(make([]byte, 0, 160+len(r.Params)+len(r.Meta)), c.id, r.Method, r.Params, r.Meta, r.Heard != nil)
 	m.in.wire('>', msg)
 	if err := m.t.Send(ctx, msg); err != nil {
 		m.forget(c)
-		return nil, &undelivered{sent: !errors.Is(err, ErrNotSent), cause: m.sendFailure(ctx, err)}
+		return nil, &wire.Undelivered{Sent: !errors.Is(err, wire.ErrNotSent), Cause: m.sendFailure(ctx, err)}
 	}
 	return c, nil
 }
@@ -84,7 +87,7 @@ func (m *mux) sendFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	t := time.NewTimer(waitDelay)
+	t := time.NewTimer(process.WaitDelay)
 	defer t.Stop()
 	select {
 	case <-m.ended:
@@ -112,11 +115,11 @@ func (m *mux) await(ctx context.Context, c *call, method string) ([]byte, error)
 	if method != "initialize" {
 		short, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
-		msg := cancelled(c.id)
+		msg := wire.Cancelled(c.id)
 		m.in.wire('>', msg)
 		m.t.Send(short, msg)
 	}
-	return nil, &undelivered{sent: true, cause: context.Cause(ctx)}
+	return nil, &wire.Undelivered{Sent: true, Cause: context.Cause(ctx)}
 }
 
 func (m *mux) forget(c *call) {
@@ -126,7 +129,7 @@ func (m *mux) forget(c *call) {
 }
 
 func (m *mux) notify(ctx context.Context, method string) error {
-	msg := notification(method, []byte("{}"))
+	msg := wire.Notification(method, []byte("{}"))
 	m.in.wire('>', msg)
 	return m.t.Send(ctx, msg)
 }
@@ -142,26 +145,26 @@ func (m *mux) read() {
 			return
 		}
 		m.in.wire('<', frame)
-		if err := parseMessages(frame, m.dispatch); err != nil {
+		if err := wire.ParseMessages(frame, m.dispatch); err != nil {
 			m.garbled(frame, err)
 		}
 	}
 }
 
-func (m *mux) dispatch(msg message) {
+func (m *mux) dispatch(msg wire.Message) {
 	switch {
-	case msg.isReply():
+	case msg.IsReply():
 		m.answer(&msg)
-	case msg.method != nil && msg.id != nil:
-		m.in.asked(msg, m.answers.put)
-	case msg.method != nil:
-		m.notified(text(msg.method), msg.params)
+	case msg.Method != nil && msg.Id != nil:
+		m.in.asked(msg, m.answers.Put)
+	case msg.Method != nil:
+		m.notified(jsontext.Text(msg.Method), msg.Params)
 	}
 }
 
 // respond sends one response to what the server asked.
 func (m *mux) respond(response []byte) {
-	ctx, cancel := context.WithTimeout(context.Background(), responseTime)
+	ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTime)
 	defer cancel()
 	m.in.wire('>', response)
 	m.t.Send(ctx, response)
@@ -171,8 +174,8 @@ func (m *mux) respond(response []byte) {
 // answers, that one need not wait any longer.
 func (m *mux) garbled(frame []byte, err error) {
 	m.in.notified("", frame)
-	begin, _ := parseMessage(frame)
-	id, ok := replyID(begin.id)
+	begin, _ := wire.ParseMessage(frame)
+	id, ok := wire.ReplyID(begin.Id)
 	if !ok {
 		return
 	}
@@ -181,12 +184,12 @@ func (m *mux) garbled(frame []byte, err error) {
 	delete(m.waiting, id)
 	m.mu.Unlock()
 	if c != nil {
-		c.reply <- reply{err: &undelivered{sent: true, cause: &notJSON{cause: err, body: snippet(frame)}}}
+		c.reply <- reply{err: &wire.Undelivered{Sent: true, Cause: &notJSON{cause: err, body: wire.Snippet(frame)}}}
 	}
 }
 
-func (m *mux) answer(msg *message) {
-	id, ok := replyID(msg.id)
+func (m *mux) answer(msg *wire.Message) {
+	id, ok := wire.ReplyID(msg.Id)
 	m.mu.Lock()
 	c := m.waiting[id]
 	if !ok && len(m.waiting) == 1 { // no usable id, one candidate
@@ -201,7 +204,7 @@ func (m *mux) answer(msg *message) {
 	delete(m.waiting, c.id)
 	m.taken++
 	m.mu.Unlock()
-	result, err := msg.answer()
+	result, err := msg.Answer()
 	c.reply <- reply{result, err}
 }
 
@@ -210,7 +213,7 @@ func (m *mux) notified(method string, params []byte) {
 		m.in.notified(method, params)
 		return
 	}
-	id, _ := replyID(member(params, "progressToken"))
+	id, _ := wire.ReplyID(jsontext.Member(params, "progressToken"))
 	m.mu.Lock()
 	c := m.waiting[id]
 	m.mu.Unlock()
@@ -222,7 +225,7 @@ func (m *mux) notified(method string, params []byte) {
 // end fails what waits and tells the session why, unless it closed us.
 func (m *mux) end(err error) {
 	if err == io.EOF {
-		err = errGone
+		err = wire.ErrGone
 	}
 	m.mu.Lock()
 	closing := m.closing
@@ -240,7 +243,7 @@ func (m *mux) end(err error) {
 		m.in.gone(err)
 	}
 	for _, c := range waiting {
-		c.reply <- reply{err: &undelivered{sent: true, cause: err}}
+		c.reply <- reply{err: &wire.Undelivered{Sent: true, Cause: err}}
 	}
 }
 

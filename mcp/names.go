@@ -3,6 +3,8 @@ package mcp
 import (
 	"crypto/sha256"
 	"encoding/hex"
+
+	"toolpipe/mcp/wire"
 )
 
 const (
@@ -24,7 +26,7 @@ func OfferedName(server, tool string) string {
 		return name
 	}
 	b := make([]byte, 0, maxOffered)
-	if !asciiLetter(name[0]) {
+	if !wire.AsciiLetter(name[0]) {
 		b = append(b, "t_"...)
 	}
 	for i := 0; i < len(name) && len(b) < maxOffered-1-hashDigits; i++ {
@@ -39,7 +41,7 @@ func OfferedName(server, tool string) string {
 }
 
 func legalName(name string) bool {
-	if len(name) > maxOffered || !asciiLetter(name[0]) {
+	if len(name) > maxOffered || !wire.AsciiLetter(name[0]) {
 		return false
 	}
 	for i := range len(name) {
@@ -63,8 +65,6 @@ func looksHashed(name string) bool {
 	return true
 }
 
-func asciiLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-
 func nameByte(c byte) bool {
-	return asciiLetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-'
+	return wire.AsciiLetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-'
 }

@@ -4,43 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"runtime"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-)
 
-// TestOutboxIsBounded: what a server asks for and does not take costs no more
-// than the bound, and all that was kept is sent once it is taken.
-func TestOutboxIsBounded(t *testing.T) {
-	for _, n := range []int{1, 1000, 3 << 20} {
-		gate := make(chan struct{})
-		var senders, sent sync.WaitGroup
-		full := 0
-		o := outbox{
-			send:  func([]byte) { <-gate; sent.Done() },
-			start: senders.Go,
-			full:  func() { full++ },
-		}
-		response := []byte(strings.Repeat("x", n))
-		sent.Add(max(1, maxUnread/(n+entryCost)))
-		for range maxUnread {
-			o.put(response)
-		}
-		o.mu.Lock()
-		if o.size > max(maxUnread, n+entryCost) || o.senders > maxSenders || full != 1 {
-			t.Errorf("%d bytes of responses of %d, %d senders, told %d times", o.size, n, o.senders, full)
-		}
-		o.mu.Unlock()
-		close(gate)
-		sent.Wait()
-		senders.Wait()
-		if o.size != 0 || o.senders != 0 {
-			t.Errorf("%d bytes and %d senders are left", o.size, o.senders)
-		}
-	}
-}
+	"toolpipe/mcp/wire"
+)
 
 // TestFloodOfRequests: a server that asks without end and reads no answer
 // costs its call, nothing else.
@@ -84,8 +53,8 @@ func TestQuestionsAreBounded(t *testing.T) {
 	defer s.inFlight.done()
 	var refused, answered atomic.Int32
 	for range 1000 {
-		s.asked(message{id: []byte("1"), method: []byte(`"elicitation/create"`)}, func(response []byte) {
-			if m, _ := parseMessage(response); m.failure != nil {
+		s.asked(wire.Message{Id: []byte("1"), Method: []byte(`"elicitation/create"`)}, func(response []byte) {
+			if m, _ := wire.ParseMessage(response); m.Failure != nil {
 				refused.Add(1)
 			} else {
 				answered.Add(1)

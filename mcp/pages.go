@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 const (
 	maxPages     = 100
-	maxItems     = 10_000   // of one list
-	maxListBytes = maxFrame // bytes of the items of one list
-	maxCursor    = 64 << 10 // bytes of a cursor, as it came
+	maxItems     = 10_000        // of one list
+	maxListBytes = wire.MaxFrame // bytes of the items of one list
+	maxCursor    = 64 << 10      // bytes of a cursor, as it came
 )
 
 // errListed ends a listing early without failing it.
@@ -42,7 +45,7 @@ func (s *Session) allPages(ctx context.Context, method, key, identity string, vi
 			return err
 		}
 		news, empty := false, true
-		for item := range elements(member(raw, key)) {
+		for item := range jsontext.Elements(jsontext.Member(raw, key)) {
 			empty = false
 			items++
 			size += len(item)
@@ -50,7 +53,7 @@ func (s *Session) allPages(ctx context.Context, method, key, identity string, vi
 				s.cut(method, fmt.Sprintf("%d entries or %d MiB", maxItems, maxListBytes>>20))
 				return nil
 			}
-			id := text(member(item, identity))
+			id := jsontext.Text(jsontext.Member(item, identity))
 			news = news || !known[id]
 			known[id] = true
 			if err := visit(item); err != nil {
@@ -60,14 +63,14 @@ func (s *Session) allPages(ctx context.Context, method, key, identity string, vi
 				return err
 			}
 		}
-		cursor := member(raw, "nextCursor")
+		cursor := jsontext.Member(raw, "nextCursor")
 		if len(cursor) > maxCursor {
 			s.cut(method, fmt.Sprintf("%d KiB in a cursor", maxCursor>>10))
 			return nil
 		}
-		next := text(cursor)
+		next := jsontext.Text(cursor)
 		switch {
-		case kind(cursor) != '"', next == "" && !s.modern:
+		case jsontext.Kind(cursor) != '"', next == "" && !s.modern:
 			return nil
 		case cursors[next], !news && !empty:
 			s.tell.log(method + ": the server's list has no end, what came is used")
@@ -87,11 +90,11 @@ func (s *Session) cut(what, limit string) {
 // complete says whether a result is a whole one: an unknown resultType is an
 // invalid answer, none is a legacy server's.
 func complete(result []byte) error {
-	switch t := member(result, "resultType"); {
-	case t == nil, text(t) == "complete":
+	switch t := jsontext.Member(result, "resultType"); {
+	case t == nil, jsontext.Text(t) == "complete":
 		return nil
 	default:
-		return &partial{text(t)}
+		return &partial{jsontext.Text(t)}
 	}
 }
 
@@ -108,6 +111,6 @@ func (s *Session) nothingThere(capability string, err error) bool {
 	s.mu.Lock()
 	offered := s.offers[capability]
 	s.mu.Unlock()
-	e, ok := errors.AsType[*rpcError](err)
-	return ok && (e.code == codeMethodNotFound || !offered)
+	e, ok := errors.AsType[*wire.RPCError](err)
+	return ok && (e.Code == wire.CodeMethodNotFound || !offered)
 }

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/process"
+	"toolpipe/stream/jsontext"
 )
 
 // peer is a real server of the field, pinned in ../testdata/peers
@@ -123,10 +126,10 @@ func TestPeersOverHTTP(t *testing.T) {
 // serve starts a peer that listens, and waits until it does.
 func (p *peer) serve(t *testing.T, argv []string, env map[string]string, dir, port string) {
 	t.Helper()
-	var procs Processes
-	out := &tail{}
+	var procs process.Processes
+	out := &process.Tail{}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = ChildEnv(os.Environ(), env, nil), dir, out, out
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = process.ChildEnv(os.Environ(), env, nil), dir, out, out
 	proc, err := procs.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +199,7 @@ func (p *peer) check(t *testing.T, s *Session, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprint(unquote(r.Render(0).JSON))
+	got := fmt.Sprint(jsontext.Unquote(r.Render(0).JSON))
 	if want := strings.ReplaceAll(p.want, "DIR", dir); !strings.Contains(got, want) {
 		t.Errorf("the call gave %q, want %q in it", got, want)
 	}

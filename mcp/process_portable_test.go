@@ -8,6 +8,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"toolpipe/mcp/shell"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // native says that the package does what every Unix can do, and no more.
@@ -17,12 +21,12 @@ func orphans() []int { return nil }
 
 // TestShellClaims: an answer says no more than what was done.
 func TestShellClaims(t *testing.T) {
-	server, err := Shell(ShellSpec{Dir: "/", Environ: os.Environ()})
+	server, err := shell.New(shell.Spec{Dir: "/", Environ: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, _, _ := server.run(context.Background(), "run_command", json.RawMessage(`{"script":"sleep 300","timeout_s":0.1}`), func(Progress) {})
-	if text := unquote(r.Content[0].Text); !strings.HasPrefix(text, "timed out; "+killedGroup+"\n") {
+	r, _, _ := server.run(context.Background(), "run_command", json.RawMessage(`{"script":"sleep 300","timeout_s":0.1}`), func(wire.Progress) {})
+	if text := jsontext.Unquote(r.Content[0].Text); !strings.HasPrefix(text, "timed out; "+shell.killedGroup+"\n") {
 		t.Errorf("the answer is %q", text)
 	}
 }

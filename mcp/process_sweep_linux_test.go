@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/process"
 )
 
 func init() { programs["hung-start"] = hungStart }
@@ -20,13 +22,13 @@ func init() { programs["hung-start"] = hungStart }
 // native says that the package has its Linux files.
 const native = true
 
-func orphans() []int { return children() }
+func orphans() []int { return process.children() }
 
 // hungStart starts a program that cannot be read: its file is leased, and who
 // opens it, exec as well, waits for the holder or for lease-break-time, 45 s
 // (fcntl(2)). It sweeps meanwhile and prints what that came to.
 func hungStart(args []string) int {
-	BecomeSubreaper()
+	process.BecomeSubreaper()
 	f, err := os.Open(args[0])
 	if err != nil {
 		panic(err)
@@ -35,18 +37,18 @@ func hungStart(args []string) int {
 		fmt.Print("no leases: ", errno)
 		return 0
 	}
-	var procs Processes
+	var procs process.Processes
 	started := make(chan struct{})
 	go func() {
 		procs.Start(exec.Command(args[0]))
 		close(started)
 	}()
-	for len(children()) == 0 {
+	for len(process.children()) == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	left := procs.Sweep(8 * time.Second) // much less than lease-break-time
 	<-started
-	fmt.Print("left ", left, " ", len(children()))
+	fmt.Print("left ", left, " ", len(process.children()))
 	return 0
 }
 
@@ -90,7 +92,7 @@ func TestParentIsKilled(t *testing.T) {
 
 func init() {
 	programs["parent"] = func(args []string) int {
-		var procs Processes
+		var procs process.Processes
 		argv := program("survivor", "sleeper", args[0])
 		if _, err := procs.Start(exec.Command(argv[0], argv[1:]...)); err != nil {
 			panic(err)

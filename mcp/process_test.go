@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/process"
 )
 
 // Each survivor is a server that leaves something behind when it is treated
@@ -109,8 +111,8 @@ func init() {
 // itself a subreaper and looks at the end whether any child is left. The
 // status says what went wrong.
 func oneRun(server, file, how string) int {
-	BecomeSubreaper()
-	var procs Processes
+	process.BecomeSubreaper()
+	var procs process.Processes
 	spec := Spec{Name: "s", Command: program("survivor", server, file), StartupTimeout: hang, ToolTimeout: hang}
 	s, err := Connect(context.Background(), spec, Hooks{}, &procs)
 	if (err != nil) != (server == "exits") {
@@ -130,7 +132,7 @@ func oneRun(server, file, how string) int {
 		}
 	case "kill":
 		procs.KillAll()
-		if _, err := procs.Start(exec.Command("/bin/true")); err != errClosed {
+		if _, err := procs.Start(exec.Command("/bin/true")); err != process.errClosed {
 			fmt.Println("start after KillAll:", err)
 			return 4
 		}
@@ -195,7 +197,7 @@ func awaitGone(t *testing.T, pid int) {
 // its group is ended.
 func TestWaitLeavesTheGroup(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")
-	var procs Processes
+	var procs process.Processes
 	argv := program("survivor", "exits", file)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdout = io.Discard
@@ -224,9 +226,9 @@ func TestNumberOfAnother(t *testing.T) {
 	}
 	defer cmd.Wait()
 	defer cmd.Process.Kill()
-	p := &Process{pid: cmd.Process.Pid, reaped: true}
+	p := &process.Process{pid: cmd.Process.Pid, reaped: true}
 	p.Kill()
-	procs := Processes{left: []*Process{p}}
+	procs := process.Processes{left: []*process.Process{p}}
 	procs.KillAll()
 	time.Sleep(20 * time.Millisecond)
 	if !pidRunning(p.pid) || p.groupLeft() {
@@ -252,7 +254,7 @@ func TestStoppedServer(t *testing.T) {
 }
 
 func TestChildHasNoTerminalAndNoExtraFiles(t *testing.T) {
-	var procs Processes
+	var procs process.Processes
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // Prompt is a prompt of a server, as listed.
@@ -22,7 +25,7 @@ type PromptArgument struct {
 // PromptMessage is one message of a prompt, "user" or "assistant".
 type PromptMessage struct {
 	Role    string
-	Content []Block // usually one
+	Content []wire.Block // usually one
 }
 
 // ListPrompts lists all pages, in the server's order. A server without
@@ -41,15 +44,15 @@ func (s *Session) ListPrompts(ctx context.Context) ([]Prompt, error) {
 
 func readPrompt(item []byte) Prompt {
 	p := Prompt{
-		Name:        text(member(item, "name")),
-		Title:       capped(text(member(item, "title")), maxTitle),
-		Description: capped(text(member(item, "description")), maxDescription),
+		Name:        jsontext.Text(jsontext.Member(item, "name")),
+		Title:       capped(jsontext.Text(jsontext.Member(item, "title")), maxTitle),
+		Description: capped(jsontext.Text(jsontext.Member(item, "description")), maxDescription),
 	}
-	for a := range elements(member(item, "arguments")) {
+	for a := range jsontext.Elements(jsontext.Member(item, "arguments")) {
 		p.Arguments = append(p.Arguments, PromptArgument{
-			Name:        text(member(a, "name")),
-			Description: text(member(a, "description")),
-			Required:    isTrue(member(a, "required")),
+			Name:        jsontext.Text(jsontext.Member(a, "name")),
+			Description: jsontext.Text(jsontext.Member(a, "description")),
+			Required:    jsontext.IsTrue(jsontext.Member(a, "required")),
 		})
 	}
 	return p
@@ -58,21 +61,21 @@ func readPrompt(item []byte) Prompt {
 // GetPrompt fills in a prompt. It is one request that may be repeated, so a
 // lost session costs nothing but time.
 func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string) ([]PromptMessage, error) {
-	params := append(appendQuoted([]byte(`{"name":`), name), `,"arguments":{`...)
+	params := append(jsontext.AppendQuoted([]byte(`{"name":`), name), `,"arguments":{`...)
 	for i, key := range sortedKeys(args) {
 		if i > 0 {
 			params = append(params, ',')
 		}
-		params = append(appendQuoted(params, key), ':')
-		params = appendQuoted(params, args[key])
+		params = append(jsontext.AppendQuoted(params, key), ':')
+		params = jsontext.AppendQuoted(params, args[key])
 	}
 	raw, err := s.fetch(ctx, "prompts/get", name, append(params, "}}"...))
 	if err != nil {
 		return nil, s.failed(fmt.Sprintf("prompt %q", name), err)
 	}
 	var messages []PromptMessage
-	for m := range elements(member(raw, "messages")) {
-		messages = append(messages, PromptMessage{Role: text(member(m, "role")), Content: readBlocks(member(m, "content"))})
+	for m := range jsontext.Elements(jsontext.Member(raw, "messages")) {
+		messages = append(messages, PromptMessage{Role: jsontext.Text(jsontext.Member(m, "role")), Content: wire.ReadBlocks(jsontext.Member(m, "content"))})
 	}
 	return messages, nil
 }
@@ -82,8 +85,8 @@ func (s *Session) fetch(ctx context.Context, method, name string, params []byte)
 	ctx, watch := s.watch(ctx)
 	defer watch.stop()
 	r := s.request(method, params)
-	r.name = name
-	r.heard = func([]byte) { watch.alive() }
+	r.Name = name
+	r.Heard = func([]byte) { watch.alive() }
 	return s.rounds(ctx, r)
 }
 
@@ -101,7 +104,7 @@ func sortedKeys(m map[string]string) []string {
 func (m PromptMessage) Text() string {
 	var parts []string
 	for _, b := range m.Content {
-		parts = append(parts, unquote(blockLiteral(b)))
+		parts = append(parts, jsontext.Unquote(wire.BlockLiteral(b)))
 	}
 	return strings.Join(parts, "\n")
 }

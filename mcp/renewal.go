@@ -6,31 +6,33 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"toolpipe/mcp/wire"
 )
 
 // roundTrip sends a request and, when a legacy server has forgotten the
 // session, begins a new one, once in a run. What goes on the wire at most once
 // is not repeated after that, though it was refused.
-func (s *Session) roundTrip(ctx context.Context, r *request) ([]byte, error) {
+func (s *Session) roundTrip(ctx context.Context, r *wire.Request) ([]byte, error) {
 	h, ok := s.conn.(*httpConn)
 	if !ok {
 		return s.conn.exchange(ctx, r)
 	}
 	at, err := s.settled(ctx, h)
 	if err != nil {
-		return nil, &undelivered{cause: err}
+		return nil, &wire.Undelivered{Cause: err}
 	}
 	result, err := h.exchangeAt(ctx, r, at)
-	if err == nil || at.session == "" || !sessionLost(err, r.once) {
+	if err == nil || at.session == "" || !sessionLost(err, r.Once) {
 		return result, err
 	}
 	// The text of both errors is kept. Neither is the outcome of the request,
 	// so that nobody takes them for an answer of the tool.
 	if again := s.renewSession(ctx, h, at.session); again != nil {
-		return nil, &undelivered{cause: fmt.Errorf("%v; a new session failed: %v", err, again)}
+		return nil, &wire.Undelivered{Cause: fmt.Errorf("%v; a new session failed: %v", err, again)}
 	}
-	if r.once {
-		return nil, &undelivered{cause: fmt.Errorf("the server had lost the session, so the call was not run; a new session has begun, call again (the server said: %v)", err)}
+	if r.Once {
+		return nil, &wire.Undelivered{Cause: fmt.Errorf("the server had lost the session, so the call was not run; a new session has begun, call again (the server said: %v)", err)}
 	}
 	return h.exchange(ctx, r)
 }
@@ -49,7 +51,7 @@ func sessionLost(err error, once bool) bool {
 	}
 	said := e.body
 	if e.rpc != nil {
-		said = []byte(e.rpc.message)
+		said = []byte(e.rpc.Message)
 	}
 	speaks := bytes.Contains(bytes.ToLower(said), []byte("session"))
 	if e.status != http.StatusNotFound && once && e.answers {
@@ -57,11 +59,11 @@ func sessionLost(err error, once bool) bool {
 	}
 	switch e.status {
 	case http.StatusNotFound:
-		return e.rpc == nil || speaks || e.rpc.code != codeMethodNotFound
+		return e.rpc == nil || speaks || e.rpc.Code != wire.CodeMethodNotFound
 	case http.StatusBadRequest, http.StatusUnauthorized:
 		return speaks
 	case http.StatusOK:
-		return speaks && e.rpc.code <= -32000 && e.rpc.code > -32100
+		return speaks && e.rpc.Code <= -32000 && e.rpc.Code > -32100
 	}
 	return false
 }

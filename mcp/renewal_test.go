@@ -10,6 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // sessions is a legacy server whose sessions can be forgotten.
@@ -22,9 +25,9 @@ type sessions struct {
 func (s *sessions) handle(w http.ResponseWriter, r webRequest) {
 	id := fmt.Sprint("session-", s.n.Load())
 	switch {
-	case text(r.method) == "server/discover":
+	case jsontext.Text(r.Method) == "server/discover":
 		legacyWeb(w, r)
-	case text(r.method) == "initialize":
+	case jsontext.Text(r.Method) == "initialize":
 		if r.header.Get("Mcp-Session-Id") != "" {
 			http.Error(w, "a session in initialize", 400)
 			return
@@ -172,7 +175,7 @@ func TestCallsWaitForARenewal(t *testing.T) {
 	}()
 	impatient, cancel := context.WithTimeoutCause(ctx, 50*time.Millisecond, errors.New("enough of waiting"))
 	defer cancel()
-	if _, err := s.Call(impatient, "t", json.RawMessage(`{}`), nil); err == nil || err.(*CallError).Sent || !strings.Contains(err.Error(), "enough of waiting") {
+	if _, err := s.Call(impatient, "t", json.RawMessage(`{}`), nil); err == nil || err.(*wire.CallError).Sent || !strings.Contains(err.Error(), "enough of waiting") {
 		t.Errorf("a call whose time ended in the renewal: %v", err)
 	}
 	close(goOn)
@@ -201,7 +204,7 @@ func TestRenewalThatIsCancelled(t *testing.T) {
 	}))
 	s, _ := connect(t, Spec{URL: web.URL})
 	server.lost.Store(true)
-	if _, err := s.Call(ctx, "t", json.RawMessage(`{}`), nil); err == nil || err.(*CallError).Sent {
+	if _, err := s.Call(ctx, "t", json.RawMessage(`{}`), nil); err == nil || err.(*wire.CallError).Sent {
 		t.Errorf("%v", err)
 	}
 	if e := callFails(t, s, "t", `{}`); e.Sent || !strings.Contains(e.Message, "call again") {

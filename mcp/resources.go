@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"toolpipe/stream/jsontext"
 )
 
 // Resource is a resource of a server, or a template for some, as listed.
@@ -44,30 +46,30 @@ func (s *Session) ListResources(ctx context.Context) ([]Resource, error) {
 }
 
 func readResource(item []byte, uri string) Resource {
-	size, _ := integer(member(item, "size"))
+	size, _ := jsontext.Integer(jsontext.Member(item, "size"))
 	return Resource{
-		URI:         text(member(item, uri)),
-		Name:        text(member(item, "name")),
-		Title:       capped(text(member(item, "title")), maxTitle),
-		Description: capped(text(member(item, "description")), maxDescription),
-		MIME:        text(member(item, "mimeType")),
+		URI:         jsontext.Text(jsontext.Member(item, uri)),
+		Name:        jsontext.Text(jsontext.Member(item, "name")),
+		Title:       capped(jsontext.Text(jsontext.Member(item, "title")), maxTitle),
+		Description: capped(jsontext.Text(jsontext.Member(item, "description")), maxDescription),
+		MIME:        jsontext.Text(jsontext.Member(item, "mimeType")),
 		Size:        size,
 	}
 }
 
 // ReadResource reads a resource, all its parts.
 func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, error) {
-	raw, err := s.fetch(ctx, "resources/read", uri, append(appendQuoted([]byte(`{"uri":`), uri), '}'))
+	raw, err := s.fetch(ctx, "resources/read", uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
 	if err != nil {
 		return nil, s.failed(fmt.Sprintf("resource %q", uri), err)
 	}
 	var parts []Contents
-	for v := range elements(member(raw, "contents")) {
-		c := Contents{URI: text(member(v, "uri")), MIME: text(member(v, "mimeType"))}
-		if inline := member(v, "text"); kind(inline) == '"' {
+	for v := range jsontext.Elements(jsontext.Member(raw, "contents")) {
+		c := Contents{URI: jsontext.Text(jsontext.Member(v, "uri")), MIME: jsontext.Text(jsontext.Member(v, "mimeType"))}
+		if inline := jsontext.Member(v, "text"); jsontext.Kind(inline) == '"' {
 			c.Text = json.RawMessage(inline)
 		} else {
-			c.Blob = []byte(text(member(v, "blob")))
+			c.Blob = []byte(jsontext.Text(jsontext.Member(v, "blob")))
 		}
 		parts = append(parts, c)
 	}

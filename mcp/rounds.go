@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 const (
@@ -16,10 +19,10 @@ const (
 // rounds sends a request and answers what the server asks on the way
 // (multi round-trip requests of 2026-07-28): each round is a new request
 // with the same params, the answers, and the server's state byte for byte.
-func (s *Session) rounds(ctx context.Context, r *request) ([]byte, error) {
+func (s *Session) rounds(ctx context.Context, r *wire.Request) ([]byte, error) {
 	s.inFlight.begin(s.life)
 	defer s.inFlight.done()
-	params := r.params
+	params := r.Params
 	for round := 1; ; round++ {
 		raw, err := s.roundTrip(ctx, r)
 		if err != nil {
@@ -30,19 +33,19 @@ func (s *Session) rounds(ctx context.Context, r *request) ([]byte, error) {
 		case !ok:
 			return raw, nil
 		case incomplete.resultType != "input_required" || !s.modern:
-			return nil, &undelivered{sent: true, cause: incomplete}
+			return nil, &wire.Undelivered{Sent: true, Cause: incomplete}
 		case round == maxRounds:
-			return nil, &undelivered{cause: fmt.Errorf("the server asked for input %d times without an end", maxRounds)}
+			return nil, &wire.Undelivered{Cause: fmt.Errorf("the server asked for input %d times without an end", maxRounds)}
 		}
-		answers, err := s.inputResponses(ctx, member(raw, "inputRequests"))
+		answers, err := s.inputResponses(ctx, jsontext.Member(raw, "inputRequests"))
 		if err != nil {
-			return nil, &undelivered{cause: err}
+			return nil, &wire.Undelivered{Cause: err}
 		}
 		if answers == nil && !pause(ctx, time.Duration(round)*roundPause) {
-			return nil, &undelivered{cause: context.Cause(ctx)}
+			return nil, &wire.Undelivered{Cause: context.Cause(ctx)}
 		}
 		again := *r
-		again.params = nextRound(params, answers, member(raw, "requestState"))
+		again.Params = nextRound(params, answers, jsontext.Member(raw, "requestState"))
 		r = &again
 	}
 }
@@ -62,8 +65,8 @@ func nextRound(params, answers, state []byte) []byte {
 // inputResponses answers every request of a round; nil when there was none.
 func (s *Session) inputResponses(ctx context.Context, requests []byte) ([]byte, error) {
 	var answers []byte
-	for key, r := range members(requests) {
-		method := text(member(r, "method"))
+	for key, r := range jsontext.Members(requests) {
+		method := jsontext.Text(jsontext.Member(r, "method"))
 		if method != "elicitation/create" {
 			return nil, fmt.Errorf("the server asked for %q, which toolpipe does not offer", method)
 		}
@@ -73,7 +76,7 @@ func (s *Session) inputResponses(ctx context.Context, requests []byte) ([]byte, 
 			answers = append(answers, ',')
 		}
 		answers = append(append(answers, key...), ':')
-		answers = append(answers, s.elicited(ctx, member(r, "params"))...)
+		answers = append(answers, s.elicited(ctx, jsontext.Member(r, "params"))...)
 	}
 	if answers == nil {
 		return nil, nil

@@ -8,6 +8,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // asking answers the first call with input_required and the next with what it
@@ -19,8 +23,8 @@ func asking(input string) webHandler {
 			sendJSON(w, 200, r.reply(`{"resultType":"input_required","content":null,`+input+`}`))
 			return
 		}
-		said := fmt.Sprintf("%s %s", member(r.params, "inputResponses"), member(r.params, "requestState"))
-		sendJSON(w, 200, r.reply(fmt.Sprintf(`{"resultType":"complete","content":[{"type":"text","text":%s}]}`, quoted(said))))
+		said := fmt.Sprintf("%s %s", jsontext.Member(r.Params, "inputResponses"), jsontext.Member(r.Params, "requestState"))
+		sendJSON(w, 200, r.reply(fmt.Sprintf(`{"resultType":"complete","content":[{"type":"text","text":%s}]}`, jsontext.Quoted(said))))
 	})
 }
 
@@ -55,14 +59,14 @@ func TestRounds(t *testing.T) {
 			if strings.HasPrefix(tt.want, "error") {
 				return
 			}
-			if len(calls) != 2 || string(calls[0].id) == string(calls[1].id) || string(member(calls[1].params, "arguments")) != `{"a":1}` {
+			if len(calls) != 2 || string(calls[0].Id) == string(calls[1].Id) || string(jsontext.Member(calls[1].Params, "arguments")) != `{"a":1}` {
 				t.Fatalf("calls: %q", calls)
 			}
 			called(t, s, "t", `{}`)
-			if next := web.got("tools/call")[2]; member(next.params, "inputResponses") != nil || member(next.params, "requestState") != nil {
-				t.Errorf("leaked into another call: %s", next.params)
+			if next := web.got("tools/call")[2]; jsontext.Member(next.Params, "inputResponses") != nil || jsontext.Member(next.Params, "requestState") != nil {
+				t.Errorf("leaked into another call: %s", next.Params)
 			}
-			declared := string(member(calls[0].params, "_meta", "io.modelcontextprotocol/clientCapabilities"))
+			declared := string(jsontext.Member(calls[0].Params, "_meta", "io.modelcontextprotocol/clientCapabilities"))
 			if want := map[bool]string{true: `{"elicitation":{"form":{}}}`, false: `{}`}[tt.elicit == "defaults" || tt.elicit == "decline"]; declared != want {
 				t.Errorf("capabilities %s, want %s", declared, want)
 			}
@@ -99,7 +103,7 @@ func TestAsk(t *testing.T) {
 			action, content, _ := strings.Cut(answer, " ")
 			return action, json.RawMessage(content)
 		}}
-		s, err := Connect(bounded(t), Spec{Name: "peer", URL: web.URL, Elicit: "ask"}, hooks, &Processes{})
+		s, err := Connect(bounded(t), Spec{Name: "peer", URL: web.URL, Elicit: "ask"}, hooks, &process.Processes{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,12 +130,12 @@ func TestLegacyElicitation(t *testing.T) {
 				close(done)
 			}
 			<-done
-		case r.method == nil && r.id != nil:
+		case r.Method == nil && r.Id != nil:
 			w.WriteHeader(202)
 			answer <- string(r.result)
-		case text(r.method) == "tools/call":
+		case jsontext.Text(r.Method) == "tools/call":
 			(<-opened)(`data: {"jsonrpc":"2.0","id":0,"method":"elicitation/create","params":{"message":"who?","requestedSchema":` + form + "}}\n\n")
-			sendJSON(w, 200, r.reply(fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, quoted(<-answer))))
+			sendJSON(w, 200, r.reply(fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, jsontext.Quoted(<-answer))))
 		default:
 			legacyWeb(w, r)
 		}
@@ -157,10 +161,10 @@ func TestElicitationBelongsToACall(t *testing.T) {
 				w.(http.Flusher).Flush()
 			}
 			<-t.Context().Done()
-		case r.method == nil && r.id != nil:
+		case r.Method == nil && r.Id != nil:
 			w.WriteHeader(202)
 			answers <- r.body
-		case text(r.method) == "tools/call":
+		case jsontext.Text(r.Method) == "tools/call":
 			ask := <-asked
 			asked <- ask
 			ask(`"in"`)
@@ -176,7 +180,7 @@ func TestElicitationBelongsToACall(t *testing.T) {
 		over <- context.Cause(ctx)
 		return "cancel", nil
 	}}
-	s, err := Connect(bounded(t), Spec{Name: "peer", URL: web.URL, Elicit: "ask"}, hooks, &Processes{})
+	s, err := Connect(bounded(t), Spec{Name: "peer", URL: web.URL, Elicit: "ask"}, hooks, &process.Processes{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +204,7 @@ func TestElicitationBelongsToACall(t *testing.T) {
 
 func TestURLElicitationIsShown(t *testing.T) {
 	web := serveWeb(t, instead(legacyWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
-		sendJSON(w, 200, r.refuse(codeURLElicitation, "sign in first", `{"elicitations":[{"mode":"url","url":"https://x.test/login","message":"Log in"}]}`))
+		sendJSON(w, 200, r.refuse(wire.CodeURLElicitation, "sign in first", `{"elicitations":[{"mode":"url","url":"https://x.test/login","message":"Log in"}]}`))
 	}))
 	s, _ := connect(t, Spec{URL: web.URL})
 	if e := callFails(t, s, "t", `{}`); !e.RPC || !strings.Contains(e.Message, "https://x.test/login (Log in)") {

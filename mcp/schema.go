@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"toolpipe/stream/jsontext"
 )
 
 // Limits on a tool's schema.
@@ -22,24 +24,24 @@ const emptySchema = `{"type":"object","properties":{}}`
 // was left out is said in the note, one line to be appended to the tool's
 // description. raw is nil or valid JSON.
 func OfferedSchema(raw json.RawMessage) (schema json.RawMessage, note string) {
-	if kind(raw) != '{' {
+	if jsontext.Kind(raw) != '{' {
 		return json.RawMessage(emptySchema), ""
 	}
 	var keep, dropped []string
 	typed, shaped, sound := false, false, true
-	for name, value := range members(raw) {
-		switch n := unquote(name); {
-		case n == "type" && text(value) == "object" && !typed:
+	for name, value := range jsontext.Members(raw) {
+		switch n := jsontext.Unquote(name); {
+		case n == "type" && jsontext.Text(value) == "object" && !typed:
 			typed = true
-		case n == "properties" && kind(value) == '{' && !shaped:
+		case n == "properties" && jsontext.Kind(value) == '{' && !shaped:
 			shaped = true
-		case n == "required" && kind(value) == '[':
+		case n == "required" && jsontext.Kind(value) == '[':
 		case n == "type" || n == "properties" || n == "required":
 			sound = false
 			continue
 		case composes(n):
 			sound = false
-			dropped = append(dropped, string(name)+":"+string(appendCompact(nil, value)))
+			dropped = append(dropped, string(name)+":"+string(jsontext.AppendCompact(nil, value)))
 			continue
 		}
 		keep = append(keep, string(name)+":"+string(value))
@@ -84,7 +86,7 @@ type schemaWalk struct {
 // walkSchema returns an error for a schema that must not be used at all: too
 // large, or one that refers to another document, which is never fetched.
 func walkSchema(raw []byte) (*schemaWalk, error) {
-	w := &schemaWalk{root: text(member(raw, "$id"))}
+	w := &schemaWalk{root: jsontext.Text(jsontext.Member(raw, "$id"))}
 	if len(raw) > maxSchema {
 		return w, fmt.Errorf("its schema has %d bytes, the limit is %d", len(raw), maxSchema)
 	}
@@ -101,8 +103,8 @@ func (w *schemaWalk) schema(raw []byte, depth int, path []string) error {
 		return fmt.Errorf("its schema is nested more than %d deep", maxSchemaDepth)
 	}
 	w.header(raw, path)
-	for name, value := range members(raw) {
-		if err := w.keyword(unquote(name), value, depth+1, path); err != nil {
+	for name, value := range jsontext.Members(raw) {
+		if err := w.keyword(jsontext.Unquote(name), value, depth+1, path); err != nil {
 			return err
 		}
 	}
@@ -114,15 +116,15 @@ func (w *schemaWalk) keyword(name string, value []byte, depth int, path []string
 	case "enum", "const", "default", "examples", "example": // data, not schemas
 		return nil
 	case "$ref", "$dynamicRef", "$recursiveRef":
-		if kind(value) == '"' && !w.local(unquote(value)) {
-			return fmt.Errorf("its schema refers to another document: %q", unquote(value))
+		if jsontext.Kind(value) == '"' && !w.local(jsontext.Unquote(value)) {
+			return fmt.Errorf("its schema refers to another document: %q", jsontext.Unquote(value))
 		}
 		return nil
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
-		for key, sub := range members(value) {
+		for key, sub := range jsontext.Members(value) {
 			var to []string
 			if name == "properties" && path != nil {
-				to = append(path[:len(path):len(path)], unquote(key))
+				to = append(path[:len(path):len(path)], jsontext.Unquote(key))
 			}
 			if err := w.schema(sub, depth, to); err != nil {
 				return err
@@ -130,11 +132,11 @@ func (w *schemaWalk) keyword(name string, value []byte, depth int, path []string
 		}
 		return nil
 	}
-	if kind(value) == '{' {
+	if jsontext.Kind(value) == '{' {
 		return w.schema(value, depth, nil)
 	}
-	for sub := range elements(value) {
-		if kind(sub) == '{' || kind(sub) == '[' {
+	for sub := range jsontext.Elements(value) {
+		if jsontext.Kind(sub) == '{' || jsontext.Kind(sub) == '[' {
 			if err := w.keyword("", sub, depth+1, nil); err != nil {
 				return err
 			}

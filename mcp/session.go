@@ -7,13 +7,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // Session is a connected server. Its methods may be called concurrently.
 type Session struct {
 	spec   Spec
 	tell   *teller
-	procs  *Processes
+	procs  *process.Processes
 	conn   conn
 	kind   string // transport
 	modern bool
@@ -48,7 +52,7 @@ type Session struct {
 	junkSample string
 }
 
-func newSession(spec Spec, hooks Hooks, procs *Processes) *Session {
+func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
 	s := &Session{spec: spec, procs: procs, tell: newTeller(hooks, &spec), changed: map[string]bool{}, renewing: make(chan struct{}, 1)}
 	s.startBy = time.Now().Add(spec.StartupTimeout - s.tell.outputWait())
 	s.life, s.end = context.WithCancel(context.Background())
@@ -90,8 +94,8 @@ func (s *Session) Close() error {
 }
 
 // request is a request of this session, its _meta included.
-func (s *Session) request(method string, params []byte) *request {
-	return &request{method: method, params: params, meta: s.meta}
+func (s *Session) request(method string, params []byte) *wire.Request {
+	return &wire.Request{Method: method, Params: params, Meta: s.meta}
 }
 
 // notified implements inbound. method is "" for a frame that is no JSON.
@@ -109,20 +113,20 @@ func (s *Session) notified(method string, params []byte) {
 	case "notifications/message":
 		s.logMessage(params)
 	case "":
-		s.tell.log("not JSON: " + snippet(params))
+		s.tell.log("not JSON: " + wire.Snippet(params))
 	}
 }
 
 func (s *Session) logMessage(params []byte) {
-	data := member(params, "data")
-	line := text(data)
-	if kind(data) != '"' {
-		line = snippet(appendCompact(nil, data))
+	data := jsontext.Member(params, "data")
+	line := jsontext.Text(data)
+	if jsontext.Kind(data) != '"' {
+		line = wire.Snippet(jsontext.AppendCompact(nil, data))
 	}
-	if logger := text(member(params, "logger")); logger != "" {
+	if logger := jsontext.Text(jsontext.Member(params, "logger")); logger != "" {
 		line = logger + ": " + line
 	}
-	s.tell.log(text(member(params, "level")) + ": " + line)
+	s.tell.log(jsontext.Text(jsontext.Member(params, "level")) + ": " + line)
 }
 
 func (s *Session) warnOnce(key, code, message string) {
@@ -184,18 +188,18 @@ func (s *Session) wire(direction byte, msg []byte) { s.tell.wire(direction, msg)
 
 // asked implements inbound: requests of legacy servers. In 2026-07-28 a server
 // sends no requests and a client no responses, so there is no answer.
-func (s *Session) asked(m message, reply func([]byte)) {
-	method := text(m.method)
-	if s.Protocol() == modernRevision {
-		s.tell.log("the server sent the request " + snippet([]byte(method)) + ", which " + modernRevision + " does not have; it gets no answer")
+func (s *Session) asked(m wire.Message, reply func([]byte)) {
+	method := jsontext.Text(m.Method)
+	if s.Protocol() == wire.ModernRevision {
+		s.tell.log("the server sent the request " + wire.Snippet([]byte(method)) + ", which " + wire.ModernRevision + " does not have; it gets no answer")
 		return
 	}
 	switch method {
 	case "ping":
-		reply(replyResult(m.id, []byte("{}")))
+		reply(wire.ReplyResult(m.Id, []byte("{}")))
 	case "elicitation/create":
 		s.elicitation(m, reply)
 	default:
-		reply(replyError(m.id, codeMethodNotFound, "not supported: "+snippet([]byte(method))))
+		reply(wire.ReplyError(m.Id, wire.CodeMethodNotFound, "not supported: "+wire.Snippet([]byte(method))))
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/process"
+	"toolpipe/stream/jsontext"
 )
 
 // TestLegacyHeaders: nothing on initialize, then session and revision.
@@ -20,11 +23,11 @@ func TestLegacyHeaders(t *testing.T) {
 	called(t, s, "t", `{}`)
 	for _, r := range web.got("POST") {
 		want, version := "session-1", "2025-11-25"
-		if text(r.method) == "initialize" {
+		if jsontext.Text(r.Method) == "initialize" {
 			want, version = "", ""
 		}
 		if r.header.Get("Mcp-Session-Id") != want || r.header.Get("Mcp-Protocol-Version") != version || r.header.Get("Mcp-Method") != "" {
-			t.Errorf("%s: %v", r.method, r.header)
+			t.Errorf("%s: %v", r.Method, r.header)
 		}
 	}
 }
@@ -83,7 +86,7 @@ func TestResumption(t *testing.T) {
 	var call webRequest
 	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
 		switch {
-		case text(r.method) == "tools/call":
+		case jsontext.Text(r.Method) == "tools/call":
 			call = r
 			sendSSE(w, "id: 7\nretry: 20\ndata:\n\n")
 		case r.verb == http.MethodGet && r.header.Get("Last-Event-Id") == "7":
@@ -107,7 +110,7 @@ func TestResumption(t *testing.T) {
 func TestResumptionIsNoBusyLoop(t *testing.T) {
 	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
 		switch {
-		case text(r.method) == "tools/call":
+		case jsontext.Text(r.Method) == "tools/call":
 			sendSSE(w, "id: 7\nretry: 1\ndata:\n\n")
 		case r.verb == http.MethodGet:
 			sendSSE(w, "retry: 1\n\n")
@@ -130,13 +133,13 @@ func TestServerAsksOverHTTP(t *testing.T) {
 	answers := make(chan string, 4)
 	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
 		switch {
-		case text(r.method) == "tools/call":
+		case jsontext.Text(r.Method) == "tools/call":
 			sendSSE(w, "data: {\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"ping\"}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"r\",\"method\":\"roots/list\"}\n\n")
 			w.(http.Flusher).Flush()
 			<-answers
 			<-answers
 			io.WriteString(w, "data: "+r.reply(okResult)+"\n\n")
-		case r.method == nil && r.id != nil:
+		case r.Method == nil && r.Id != nil:
 			w.WriteHeader(202)
 			answers <- r.body
 		default:
@@ -176,7 +179,7 @@ func TestOldTransport(t *testing.T) {
 					}
 				case r.path == "/messages":
 					w.WriteHeader(202)
-					switch text(r.method) {
+					switch jsontext.Text(r.Method) {
 					case "initialize":
 						events <- r.reply(initResult("2024-11-05"))
 					case "tools/list":
@@ -220,12 +223,12 @@ func TestLikeLMCP(t *testing.T) {
 		t.Errorf("warnings: %q", rec.warnings)
 	}
 	r, err := s.Call(bounded(t), "t", json.RawMessage(`{}`), nil)
-	if err != nil || r.IsError || unquote(r.Render(0).JSON) != "Error: no such file" {
+	if err != nil || r.IsError || jsontext.Unquote(r.Render(0).JSON) != "Error: no such file" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	for _, r := range web.got("POST") {
-		if v := r.header.Get("Mcp-Protocol-Version"); v != "" && text(r.method) != "server/discover" {
-			t.Errorf("%s has the version header %s, which 2025-03-26 does not know", r.method, v)
+		if v := r.header.Get("Mcp-Protocol-Version"); v != "" && jsontext.Text(r.Method) != "server/discover" {
+			t.Errorf("%s has the version header %s, which 2025-03-26 does not know", r.Method, v)
 		}
 	}
 	_, _, err = tryConnect(t, Spec{Name: "lm", URL: web.URL + "/mcp"})
@@ -242,7 +245,7 @@ func TestLikeLMCP(t *testing.T) {
 func TestSideBySide(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
-	var procs Processes
+	var procs process.Processes
 	type result struct {
 		s   *Session
 		err error

@@ -14,6 +14,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/shell"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 func init() {
@@ -79,16 +84,16 @@ func ran(file string, withHydra bool) bool {
 // shellTree is a run in which a command ends by how, a timeout or a cancel,
 // among others that do not. It prints what went wrong.
 func shellTree(how, dir string) int {
-	BecomeSubreaper()
-	var procs Processes
+	process.BecomeSubreaper()
+	var procs process.Processes
 	defer procs.Sweep(hang)
-	server, err := Shell(ShellSpec{Dir: dir, Environ: os.Environ(), Processes: &procs, killLimit: hang})
+	server, err := shell.New(shell.Spec{Dir: dir, Environ: os.Environ(), Processes: &procs, killLimit: hang})
 	if err != nil {
 		panic(err)
 	}
-	run := func(ctx context.Context, script string, timeout float64) *Result {
+	run := func(ctx context.Context, script string, timeout float64) *wire.Result {
 		raw, _ := json.Marshal(map[string]any{"script": script, "timeout_s": timeout})
-		r, _, _ := server.run(ctx, "run_command", raw, func(Progress) {})
+		r, _, _ := server.run(ctx, "run_command", raw, func(wire.Progress) {})
 		return r
 	}
 	file := func(name string) string { return filepath.Join(dir, name) }
@@ -103,7 +108,7 @@ func shellTree(how, dir string) int {
 	run(context.Background(), strings.Join(astrayNow, " "), 100)
 	go run(context.Background(), wanderers(others[1], false), 100)
 	ctx, cancel := context.WithCancel(context.Background())
-	var answer *Result
+	var answer *wire.Result
 	ended := make(chan struct{})
 	mine := file("mine")
 	start := func(timeout float64) {
@@ -120,7 +125,7 @@ func shellTree(how, dir string) int {
 	if _, err := cmd.StdinPipe(); err != nil {
 		panic(err)
 	}
-	if _, err := procs.start(cmd, true); err != nil {
+	if _, err := procs.StartGroup(cmd, true); err != nil {
 		panic(err)
 	}
 	await(func() bool {
@@ -137,14 +142,14 @@ func shellTree(how, dir string) int {
 		mine = file(fmt.Sprint("mine", timeout))
 		ended = make(chan struct{})
 		start(timeout)
-		if status := inspect(mine, others, answer, "timed out; "+killedAll+"\n"); status != 0 || ran(mine, true) {
+		if status := inspect(mine, others, answer, "timed out; "+shell.killedAll+"\n"); status != 0 || ran(mine, true) {
 			return status
 		}
 	}
 }
 
 // inspect prints and counts what is alive and should not be, and the reverse.
-func inspect(mine string, others []string, answer *Result, begins string) (wrong int) {
+func inspect(mine string, others []string, answer *wire.Result, begins string) (wrong int) {
 	complain := func(format string, args ...any) {
 		fmt.Printf(format+"\n", args...)
 		wrong++
@@ -165,7 +170,7 @@ func inspect(mine string, others []string, answer *Result, begins string) (wrong
 			}
 		}
 	}
-	for _, pid := range children() {
+	for _, pid := range process.children() {
 		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		if !slices.Contains(known, pid) && !strings.Contains(string(args), "beside") {
 			complain("child %d is left: %q", pid, args)
@@ -177,11 +182,11 @@ func inspect(mine string, others []string, answer *Result, begins string) (wrong
 	return wrong
 }
 
-func shown(r *Result) string {
+func shown(r *wire.Result) string {
 	if r == nil || len(r.Content) == 0 {
 		return ""
 	}
-	return unquote(r.Content[0].Text)
+	return jsontext.Unquote(r.Content[0].Text)
 }
 
 // TestShellTree: a timeout and a cancel end all that the command started,
@@ -202,8 +207,8 @@ func TestShellTree(t *testing.T) {
 // limits such as daemons make.
 func unlimited(args []string) int {
 	var limit syscall.Rlimit
-	locksLimit(0, nil, &limit)
-	if err := syscall.Setrlimit(rlimitLocks, &syscall.Rlimit{Cur: limit.Max, Max: limit.Max}); err != nil {
+	process.locksLimit(0, nil, &limit)
+	if err := syscall.Setrlimit(process.rlimitLocks, &syscall.Rlimit{Cur: limit.Max, Max: limit.Max}); err != nil {
 		panic(err)
 	}
 	return astray(args)
@@ -214,16 +219,16 @@ func unlimited(args []string) int {
 // daemon has lost its parent, and lives on.
 func shellClaims(how, file string) int {
 	if how != "no subreaper" {
-		BecomeSubreaper()
+		process.BecomeSubreaper()
 	}
 	if how == "no marks" {
-		if err := syscall.Setrlimit(rlimitLocks, &syscall.Rlimit{Cur: 1, Max: 1}); err != nil {
+		if err := syscall.Setrlimit(process.rlimitLocks, &syscall.Rlimit{Cur: 1, Max: 1}); err != nil {
 			panic(err)
 		}
 	}
-	var procs Processes
+	var procs process.Processes
 	defer procs.Sweep(hang)
-	server, err := Shell(ShellSpec{Dir: "/", Environ: os.Environ(), Processes: &procs, killLimit: hang})
+	server, err := shell.New(shell.Spec{Dir: "/", Environ: os.Environ(), Processes: &procs, killLimit: hang})
 	if err != nil {
 		panic(err)
 	}
@@ -233,7 +238,7 @@ func shellClaims(how, file string) int {
 	}
 	for timeout := 0.2; ; timeout *= 2 {
 		raw, _ := json.Marshal(map[string]any{"script": script, "timeout_s": timeout})
-		r, _, _ := server.run(context.Background(), "run_command", raw, func(Progress) {})
+		r, _, _ := server.run(context.Background(), "run_command", raw, func(wire.Progress) {})
 		if how != "other limits" || slices.ContainsFunc(pidsIn(file), pidRunning) {
 			first, _, _ := strings.Cut(shown(r), "\n")
 			fmt.Print(first)
@@ -244,7 +249,7 @@ func shellClaims(how, file string) int {
 
 // TestShellClaims: an answer says no more than what was seen.
 func TestShellClaims(t *testing.T) {
-	for how, want := range map[string]string{"": killedAll, "no marks": killedGroup, "no subreaper": killedGroup, "other limits": killedGroup} {
+	for how, want := range map[string]string{"": shell.killedAll, "no marks": shell.killedGroup, "no subreaper": shell.killedGroup, "other limits": shell.killedGroup} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "pid")

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"toolpipe/mcp/netguard"
+	"toolpipe/mcp/wire"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 )
@@ -62,7 +64,7 @@ func openSSE(ctx context.Context, h *httpConn) (*sse, error) {
 		return nil, err
 	}
 	t.body = res.Body
-	t.next, t.stop = iter.Pull2(stream.Events(unpacked(res), maxFrame))
+	t.next, t.stop = iter.Pull2(stream.Events(unpacked(res), wire.MaxFrame))
 	if err := t.endpoint(); err != nil {
 		if kind := mediaType(res); errors.Is(err, errNoEndpoint) && kind != "text/event-stream" {
 			err = fmt.Errorf("GET is answered with %s, not with an event stream", cmp.Or(kind, "no Content-Type"))
@@ -91,7 +93,7 @@ func (t *sse) endpoint() error {
 		if err != nil {
 			return err
 		}
-		if originOf(to) != t.h.origin {
+		if netguard.Origin(to) != t.h.origin {
 			return fmt.Errorf("the endpoint %q is of another origin", to)
 		}
 		t.at.url = to
@@ -106,14 +108,14 @@ func (t *sse) Send(ctx context.Context, msg []byte) error {
 	defer cancel()
 	defer goroutine.AfterContext(t.ctx, cancel)()
 	sent := &countedBody{}
-	res, err := t.h.send(ctx, t.h.newPost(&request{}, msg, sent, t.at), true)
+	res, err := t.h.send(ctx, t.h.newPost(&wire.Request{}, msg, sent, t.at), true)
 	switch {
 	case err != nil && sent.began.Load():
 		return err
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrNotSent, err)
+		return fmt.Errorf("%w: %w", wire.ErrNotSent, err)
 	case res.StatusCode >= 300 && res.StatusCode < 500:
-		return fmt.Errorf("%w: %w", ErrNotSent, t.h.failure(res))
+		return fmt.Errorf("%w: %w", wire.ErrNotSent, t.h.failure(res))
 	case res.StatusCode >= 500:
 		return t.h.failure(res)
 	}
@@ -194,8 +196,8 @@ func (h *httpConn) listenOnce(lastID *string, open func()) (wait time.Duration, 
 	}
 	defer res.Body.Close()
 	wait = defaultRetry
-	x := &exchangeReader{h: h, ctx: h.life, r: &request{}, id: -1}
-	for ev, err := range stream.Events(unpacked(res), maxFrame) {
+	x := &exchangeReader{h: h, ctx: h.life, r: &wire.Request{}, id: -1}
+	for ev, err := range stream.Events(unpacked(res), wire.MaxFrame) {
 		if tooLarge(err) {
 			return -1, heard
 		}

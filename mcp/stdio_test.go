@@ -10,6 +10,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 func stdio(name string) Spec { return Spec{Command: program("double", name)} }
@@ -41,7 +44,7 @@ func TestStdioDoubles(t *testing.T) {
 				t.Errorf("instructions are %q", s.Instructions())
 			}
 			for _, line := range rec.sentLines(`"id"`) {
-				if v := text(member([]byte(line), "params", "_meta", "io.modelcontextprotocol/protocolVersion")); v != modernRevision {
+				if v := jsontext.Text(jsontext.Member([]byte(line), "params", "_meta", "io.modelcontextprotocol/protocolVersion")); v != wire.ModernRevision {
 					t.Errorf("a request without its _meta: %s", line)
 				}
 			}
@@ -69,7 +72,7 @@ func TestStdioDoubles(t *testing.T) {
 		{double: "asks", protocol: "2025-11-25", call: "0{} 1-32601 2-32601 3-32601"},
 		{double: "notification-flood", protocol: "2025-11-25", call: "ok"},
 		{double: "stderr-flood", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
-			if n := len(s.stderr()); n > maxTail {
+			if n := len(s.stderr()); n > process.maxTail {
 				t.Errorf("%d bytes of stderr are kept", n)
 			}
 		}},
@@ -130,7 +133,7 @@ func TestStdioRefused(t *testing.T) {
 		{"foreign-ids", brief, []string{"start-up timeout", "2 replies on its stdout have ids of no request"}},
 		{"junk-for-ever", brief, []string{"start-up timeout", "no messages, the first: debug: still working"}},
 		{"future-only", nil, []string{"2031-01-01", "2026-07-28", "2025-11-25"}},
-		{"plain", func(s *Spec) { s.Protocol = modernRevision }, []string{"does not speak 2026-07-28"}},
+		{"plain", func(s *Spec) { s.Protocol = wire.ModernRevision }, []string{"does not speak 2026-07-28"}},
 		{"none", func(s *Spec) { s.Command = []string{"/nonexistent/server"} }, []string{"tried: start", "/nonexistent/server"}},
 		{"none", func(s *Spec) { s.Command = []string{"nonexistent-server"} }, []string{"tried: start", "nonexistent-server", "absolute path"}},
 		{"plain", func(s *Spec) { s.Dir = "/nonexistent/dir" }, []string{`its working directory cannot be used: "/nonexistent/dir": no such file`}},
@@ -253,14 +256,14 @@ func TestCallCancelled(t *testing.T) {
 	why := errors.New("interrupted")
 	time.AfterFunc(50*time.Millisecond, func() { cancel(why) })
 	_, err := s.Call(ctx, "t", json.RawMessage(`{}`), nil)
-	if e, ok := errors.AsType[*CallError](err); !ok || !e.Sent || !errors.Is(err, why) {
+	if e, ok := errors.AsType[*wire.CallError](err); !ok || !e.Sent || !errors.Is(err, why) {
 		t.Errorf("%v", err)
 	}
 	if got := rec.sentLines("notifications/cancelled"); len(got) != 1 {
 		t.Errorf("cancelled: %q", got)
 	}
 	cancel(nil)
-	if _, err = s.Call(ctx, "t", json.RawMessage(`{}`), nil); err.(*CallError).Sent {
+	if _, err = s.Call(ctx, "t", json.RawMessage(`{}`), nil); err.(*wire.CallError).Sent {
 		t.Error("a call that was cancelled before is said to be sent")
 	}
 }
@@ -268,7 +271,7 @@ func TestCallCancelled(t *testing.T) {
 func TestProgress(t *testing.T) {
 	s, _ := connect(t, stdio("progress"))
 	var seen []string
-	_, err := s.Call(bounded(t), "t", json.RawMessage(`{}`), func(p Progress) {
+	_, err := s.Call(bounded(t), "t", json.RawMessage(`{}`), func(p wire.Progress) {
 		seen = append(seen, fmt.Sprintf("%s/%s %s", p.Progress, p.Total, p.Message))
 	})
 	if got := strings.Join(seen, ", "); err != nil || got != "1/10 step, 2.5/10 step" {

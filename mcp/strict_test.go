@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // TestModernServerAsks: in 2026-07-28 a server has no requests and a client no
@@ -16,7 +19,7 @@ func TestModernServerAsks(t *testing.T) {
 	for name, spec := range map[string]Spec{"http": {URL: web.URL, Elicit: "defaults"}, "stdio": stdio("modern-asks")} {
 		t.Run(name, func(t *testing.T) {
 			s, rec := connect(t, spec)
-			if got := called(t, s, "t", `{}`); got != "ok" || s.Protocol() != modernRevision {
+			if got := called(t, s, "t", `{}`); got != "ok" || s.Protocol() != wire.ModernRevision {
 				t.Errorf("the call gave %q by %s", got, s.Protocol())
 			}
 			s.Close()
@@ -31,7 +34,7 @@ func TestModernServerAsks(t *testing.T) {
 		})
 	}
 	for _, r := range web.got("POST") {
-		if r.method == nil {
+		if r.Method == nil {
 			t.Errorf("a POST without a method: %s", r.body)
 		}
 	}
@@ -39,8 +42,8 @@ func TestModernServerAsks(t *testing.T) {
 
 func init() {
 	doubles["modern-asks"] = func(d *double) {
-		d.serve(on("server/discover", func(d *double, m message) { d.result(m, modernResult) }),
-			on("tools/call", func(d *double, m message) { d.write("%s%s", chat, replyResult(m.id, []byte(okResult))) }))
+		d.serve(on("server/discover", func(d *double, m wire.Message) { d.result(m, modernResult) }),
+			on("tools/call", func(d *double, m wire.Message) { d.write("%s%s", chat, wire.ReplyResult(m.Id, []byte(okResult))) }))
 	}
 }
 
@@ -49,8 +52,8 @@ func init() {
 func TestOldTransportTooLarge(t *testing.T) {
 	old := newOld()
 	web := old.serve(t, func(w http.ResponseWriter, r webRequest) {
-		if text(r.method) == "tools/call" {
-			old.events <- strings.Repeat("x", maxFrame+1)
+		if jsontext.Text(r.Method) == "tools/call" {
+			old.events <- strings.Repeat("x", wire.MaxFrame+1)
 			return
 		}
 		old.handle(w, r)
@@ -71,7 +74,7 @@ func TestListenTooLarge(t *testing.T) {
 	web := serveWeb(t, instead(legacyWeb, "GET", func(w http.ResponseWriter, r webRequest) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, "retry: 1\ndata: small\n\ndata: ")
-		io.WriteString(w, strings.Repeat("x", maxFrame+1))
+		io.WriteString(w, strings.Repeat("x", wire.MaxFrame+1))
 	}))
 	s, rec := connect(t, Spec{URL: web.URL, Elicit: "defaults"})
 	h := s.conn.(*httpConn)
@@ -89,11 +92,11 @@ func TestResumedTooLarge(t *testing.T) {
 	var n atomic.Int32
 	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
 		switch {
-		case text(r.method) == "tools/call":
+		case jsontext.Text(r.Method) == "tools/call":
 			sendSSE(w, "id: 0\nretry: 1\ndata:\n\n")
 		case r.verb == http.MethodGet:
 			sendSSE(w, fmt.Sprintf("id: %d\nretry: 1\ndata:\n\ndata: ", n.Add(1)))
-			io.WriteString(w, strings.Repeat("x", maxFrame+1))
+			io.WriteString(w, strings.Repeat("x", wire.MaxFrame+1))
 		default:
 			legacyWeb(w, r)
 		}

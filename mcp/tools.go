@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 const (
@@ -31,7 +34,7 @@ func (s *Session) rules(tool string) *toolRules {
 // others. A server without tools has none. The first list belongs to the
 // start: it is bounded as Connect is, by nothing else, and fails as Connect
 // does, with nothing left running.
-func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
+func (s *Session) Tools(ctx context.Context) ([]wire.Tool, error) {
 	s.mu.Lock()
 	first := !s.listed
 	s.mu.Unlock()
@@ -69,13 +72,13 @@ func (s *Session) started() {
 	}
 }
 
-func (s *Session) list(ctx context.Context) ([]Tool, error) {
-	var tools []Tool
+func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
+	var tools []wire.Tool
 	rules := make(map[string]*toolRules)
 	dropped := 0
 	drop := func(tool, why string) {
 		if dropped++; dropped <= maxDropped {
-			s.tell.warn("tool_dropped", fmt.Sprintf("server %q: tool %q is left out: %s", s.spec.Name, snippet([]byte(tool)), why))
+			s.tell.warn("tool_dropped", fmt.Sprintf("server %q: tool %q is left out: %s", s.spec.Name, wire.Snippet([]byte(tool)), why))
 		}
 	}
 	err := s.allPages(ctx, "tools/list", "tools", "name", func(item []byte) error {
@@ -122,29 +125,29 @@ func (s *Session) failed(what string, err error) error {
 	return fmt.Errorf("server %q: %s: %w", s.spec.Name, what, err)
 }
 
-func readTool(item []byte) Tool {
-	var t Tool
-	for name, value := range members(item) {
+func readTool(item []byte) wire.Tool {
+	var t wire.Tool
+	for name, value := range jsontext.Members(item) {
 		switch {
-		case is(name, "name"):
-			t.Name = text(value)
-		case is(name, "title"):
-			t.Title = text(value)
-		case is(name, "description"):
-			t.Description = text(value)
-		case is(name, "inputSchema") && string(value) != "null":
+		case jsontext.Is(name, "name"):
+			t.Name = jsontext.Text(value)
+		case jsontext.Is(name, "title"):
+			t.Title = jsontext.Text(value)
+		case jsontext.Is(name, "description"):
+			t.Description = jsontext.Text(value)
+		case jsontext.Is(name, "inputSchema") && string(value) != "null":
 			t.InputSchema = json.RawMessage(value)
-		case is(name, "outputSchema") && string(value) != "null":
+		case jsontext.Is(name, "outputSchema") && string(value) != "null":
 			t.OutputSchema = json.RawMessage(value)
-		case is(name, "annotations") && kind(value) == '{':
+		case jsontext.Is(name, "annotations") && jsontext.Kind(value) == '{':
 			t.Annotations = json.RawMessage(value)
 		}
 	}
 	if t.Title == "" {
-		t.Title = text(member(t.Annotations, "title"))
+		t.Title = jsontext.Text(jsontext.Member(t.Annotations, "title"))
 	}
 	t.Title, t.Description = capped(t.Title, maxTitle), capped(t.Description, maxDescription)
-	t.ReadOnly = isTrue(member(t.Annotations, "readOnlyHint"))
+	t.ReadOnly = jsontext.IsTrue(jsontext.Member(t.Annotations, "readOnlyHint"))
 	return t
 }
 
@@ -157,7 +160,7 @@ func capped(text string, n int) string {
 }
 
 // examine says why a tool cannot be used, "" if it can.
-func (s *Session) examine(t *Tool, item []byte) (*toolRules, string) {
+func (s *Session) examine(t *wire.Tool, item []byte) (*toolRules, string) {
 	switch {
 	case t.Name == "":
 		return nil, "it has no name"
@@ -165,7 +168,7 @@ func (s *Session) examine(t *Tool, item []byte) (*toolRules, string) {
 		return nil, fmt.Sprintf("its name has %d bytes, the limit is %d", len(t.Name), maxToolName)
 	case len(t.Annotations) > maxAnnotations:
 		return nil, fmt.Sprintf("its annotations have %d bytes, the limit is %d", len(t.Annotations), maxAnnotations)
-	case text(member(item, "execution", "taskSupport")) == "required":
+	case jsontext.Text(jsontext.Member(item, "execution", "taskSupport")) == "required":
 		return nil, "it can only be called as a task"
 	}
 	w, err := walkSchema(t.InputSchema)

@@ -6,10 +6,13 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/wire"
 )
 
 // listed connects to a server with that one page of tools.
-func listed(t *testing.T, page string) (*Session, *record, []Tool) {
+func listed(t *testing.T, page string) (*Session, *record, []wire.Tool) {
 	t.Helper()
 	s, rec := connect(t, Spec{URL: serveWeb(t, listing(legacyWeb, func(string) string { return page })).URL})
 	tools, err := s.Tools(bounded(t))
@@ -72,7 +75,7 @@ func TestListsDoNotKeepThePages(t *testing.T) {
 		}
 		return fmt.Sprintf(`{"tools":[{"name":"t%d","annotations":{"readOnlyHint":true},"outputSchema":{"type":"object"},"inputSchema":{"type":"object"}}],"padding":%q%s}`, n, strings.Repeat("x", padding), next)
 	}))
-	s, err := Connect(bounded(t), Spec{Name: "peer", URL: web.URL}, Hooks{}, &Processes{}) // hooks would keep what they are shown
+	s, err := Connect(bounded(t), Spec{Name: "peer", URL: web.URL}, Hooks{}, &process.Processes{}) // hooks would keep what they are shown
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,12 +11,15 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
 // listing answers tools/list with pages chosen by the cursor.
 func listing(base webHandler, pages func(cursor string) string) webHandler {
 	return instead(base, "tools/list", func(w http.ResponseWriter, r webRequest) {
-		sendJSON(w, 200, r.reply(pages(string(member(r.params, "cursor")))))
+		sendJSON(w, 200, r.reply(pages(string(jsontext.Member(r.Params, "cursor")))))
 	})
 }
 
@@ -168,7 +171,7 @@ func TestParamHeaders(t *testing.T) {
 	})
 	web := serveWeb(t, instead(handle, "tools/call", func(w http.ResponseWriter, r webRequest) {
 		if renamed.Load() && r.header.Get("Mcp-Param-Zone") == "" {
-			sendJSON(w, 400, r.refuse(codeHeaderMismatch, "Mcp-Param-Zone is missing", ""))
+			sendJSON(w, 400, r.refuse(wire.CodeHeaderMismatch, "Mcp-Param-Zone is missing", ""))
 			return
 		}
 		modernWeb(w, r)
@@ -191,7 +194,7 @@ func TestParamHeaders(t *testing.T) {
 	}
 	renamed.Store(true)
 	for range 2 {
-		if e := callFails(t, s, "t", `{"region":"eu"}`); !e.RPC || e.Code != codeHeaderMismatch || !strings.Contains(e.Message, "read at its start") {
+		if e := callFails(t, s, "t", `{"region":"eu"}`); !e.RPC || e.Code != wire.CodeHeaderMismatch || !strings.Contains(e.Message, "read at its start") {
 			t.Errorf("%+v", e)
 		}
 	}

@@ -13,18 +13,21 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/wire"
 )
 
 // transports are all the ways to carry messages. Each opens one to a peer that
 // sends back what it gets, and says how to make the peer go away.
-var transports = map[string]func(t *testing.T) (Transport, func()){
-	"newline":        func(t *testing.T) (Transport, func()) { return echoCommand(t, "newline") },
-	"content-length": func(t *testing.T) (Transport, func()) { return echoCommand(t, "content-length") },
+var transports = map[string]func(t *testing.T) (wire.Transport, func()){
+	"newline":        func(t *testing.T) (wire.Transport, func()) { return echoCommand(t, "newline") },
+	"content-length": func(t *testing.T) (wire.Transport, func()) { return echoCommand(t, "content-length") },
 	"sse":            echoSSE,
 }
 
-func echoCommand(t *testing.T, framing string) (Transport, func()) {
-	var procs Processes
+func echoCommand(t *testing.T, framing string) (wire.Transport, func()) {
+	var procs process.Processes
 	c, err := startCommand(&Spec{Command: program("echo", framing), Framing: framing}, &procs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -34,18 +37,18 @@ func echoCommand(t *testing.T, framing string) (Transport, func()) {
 
 func init() {
 	programs["echo"] = func(args []string) int {
-		f := frameReader{r: os.Stdin}
+		f := wire.FrameReader{R: os.Stdin}
 		for {
-			msg, err := f.next()
+			msg, err := f.Next()
 			if err != nil {
 				return 0
 			}
-			os.Stdout.Write(appendFrame(nil, msg, args[0] == "content-length"))
+			os.Stdout.Write(wire.AppendFrame(nil, msg, args[0] == "content-length"))
 		}
 	}
 }
 
-func echoSSE(t *testing.T) (Transport, func()) {
+func echoSSE(t *testing.T) (wire.Transport, func()) {
 	posts := make(chan string)
 	gone := make(chan struct{})
 	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
@@ -91,7 +94,7 @@ func TestTransports(t *testing.T) {
 			t.Run("messages arrive whole", func(t *testing.T) {
 				tr, _ := open(t)
 				defer tr.Close()
-				for _, n := range []int{0, 1, 1000, frameBuffer, 1 << 20} {
+				for _, n := range []int{0, 1, 1000, wire.frameBuffer, 1 << 20} {
 					msg := fmt.Appendf(nil, `{"x":%q}`, strings.Repeat("y", n))
 					go tr.Send(bounded(t), msg)
 					if got, err := tr.Receive(); err != nil || !bytes.Equal(got, msg) {
@@ -146,7 +149,7 @@ func TestTransports(t *testing.T) {
 				defer tr.Close()
 				ctx, cancel := context.WithCancel(context.Background())
 				cancel()
-				if err := tr.Send(ctx, []byte("{}")); !errors.Is(err, ErrNotSent) {
+				if err := tr.Send(ctx, []byte("{}")); !errors.Is(err, wire.ErrNotSent) {
 					t.Errorf("send: %v", err)
 				}
 			})
@@ -156,7 +159,7 @@ func TestTransports(t *testing.T) {
 
 // TestFullPipe: a server that does not read fails the call, not the program.
 func TestFullPipe(t *testing.T) {
-	var procs Processes
+	var procs process.Processes
 	c, err := startCommand(&Spec{Command: program("sleep")}, &procs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +174,7 @@ func TestFullPipe(t *testing.T) {
 		if !errors.Is(err, why) {
 			t.Fatalf("send: %v", err)
 		}
-		if !errors.Is(err, ErrNotSent) {
+		if !errors.Is(err, wire.ErrNotSent) {
 			break // some of it is in the pipe
 		}
 	}
@@ -183,7 +186,7 @@ func TestFullPipe(t *testing.T) {
 // TestFullPipeHoldsNobody: who waits behind a write that a full pipe holds up
 // leaves when its own time is over.
 func TestFullPipeHoldsNobody(t *testing.T) {
-	var procs Processes
+	var procs process.Processes
 	c, err := startCommand(&Spec{Command: program("sleep")}, &procs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +205,7 @@ func TestFullPipeHoldsNobody(t *testing.T) {
 	cancel(why)
 	select {
 	case err := <-left:
-		if !errors.Is(err, why) || !errors.Is(err, ErrNotSent) {
+		if !errors.Is(err, why) || !errors.Is(err, wire.ErrNotSent) {
 			t.Errorf("send: %v", err)
 		}
 	case err := <-held:
@@ -215,7 +218,7 @@ func TestFullPipeHoldsNobody(t *testing.T) {
 // TestEndedSendLeavesThePipe: a send whose context ended leaves nothing behind
 // that fails the next one.
 func TestEndedSendLeavesThePipe(t *testing.T) {
-	var procs Processes
+	var procs process.Processes
 	c, err := startCommand(&Spec{Command: program("sleep")}, &procs, nil, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 
-	"toolpipe/mcp"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/event"
 	"toolpipe/stream"
 )
 
 // answer is what a call came to: the event, and what the model is told.
 type answer struct {
-	event ResultEvent
+	event event.Result
 	parts []stream.Part
 	open  bool // the call stays open in the conversation, to be resumed
 }
@@ -19,33 +20,19 @@ type answer struct {
 const prefix = "[toolpipe] "
 
 // tell is an answer in toolpipe's own words.
-func tell(status ResultStatus, text string) *answer {
+func tell(status event.ResultStatus, text string) *answer {
 	text = prefix + text
-	return &answer{event: ResultEvent{Status: status, Text: []byte(text), Bytes: len(text)}, parts: []stream.Part{{Text: text}}}
-}
-
-// failure is the answer to a call without a result.
-func failure(err error) *answer {
-	e, ok := errors.AsType[*mcp.CallError](err)
-	switch {
-	case !ok:
-		return tell(ResultUnknown, "outcome unknown: "+err.Error())
-	case e.RPC:
-		return tell(ResultFailed, "tool dispatch failed: "+e.Message)
-	case e.Sent:
-		return tell(ResultUnknown, "outcome unknown: "+e.Message)
-	}
-	return tell(ResultFailed, "tool transport error: "+e.Message)
+	return &answer{event: event.Result{Status: status, Text: []byte(text), Bytes: len(text)}, parts: []stream.Part{{Text: text}}}
 }
 
 // rendered is the answer that a tool gave.
-func (c *caller) rendered(r *mcp.Result) *answer {
+func (c *caller) rendered(r *wire.Result) *answer {
 	m := r.Render(c.maxBytes)
-	a := &answer{event: ResultEvent{
-		Status: ResultOK, TextJSON: m.JSON, Content: r.Raw, Structured: r.Structured, Bytes: m.Bytes, Truncated: m.Truncated,
+	a := &answer{event: event.Result{
+		Status: event.ResultOK, TextJSON: m.JSON, Content: r.Raw, Structured: r.Structured, Bytes: m.Bytes, Truncated: m.Truncated,
 	}}
 	if r.IsError {
-		a.event.Status = ResultError
+		a.event.Status = event.ResultError
 	}
 	a.parts = []stream.Part{{JSON: m.JSON}}
 	if m.Truncated && c.whole {
@@ -70,4 +57,18 @@ func textOfJSON(literal []byte) string {
 	var s string
 	json.Unmarshal(literal, &s)
 	return s
+}
+
+// failure is the answer to a call without a result.
+func failed(err error) *answer {
+	e, ok := errors.AsType[*wire.CallError](err)
+	switch {
+	case !ok:
+		return tell(event.ResultUnknown, "outcome unknown: "+err.Error())
+	case e.RPC:
+		return tell(event.ResultFailed, "tool dispatch failed: "+e.Message)
+	case e.Sent:
+		return tell(event.ResultUnknown, "outcome unknown: "+e.Message)
+	}
+	return tell(event.ResultFailed, "tool transport error: "+e.Message)
 }

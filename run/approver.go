@@ -9,24 +9,26 @@ import (
 	"strings"
 
 	"toolpipe/approve"
-	"toolpipe/mcp"
+	"toolpipe/mcp/process"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
 )
 
 // approver is that of --approver: a URL, or a command line split as a shell
 // quotes it. The command runs in the current directory, which the user named
 // by standing in it, with the environment that tool servers get: no key.
 func (r *runner) approver(target string) (approve.Approver, error) {
-	if isURL(target) {
+	if config.IsURL(target) {
 		return r.urlApprover(target)
 	}
 	c := r.cfg
-	argv, err := c.approverCommand()
+	argv, err := approverCommand(c)
 	if err != nil {
-		return nil, usage("--approver: %v", err)
+		return nil, failure.Usage("--approver: %v", err)
 	}
 	return &approve.CommandApprover{
 		Argv: argv,
-		Env:  mcp.ChildEnv(c.Environ, nil, nil),
+		Env:  process.ChildEnv(c.Environ, nil, nil),
 		Start: func(cmd *exec.Cmd) (approve.Process, error) {
 			p, err := c.Processes.Start(cmd)
 			if err != nil {
@@ -38,8 +40,8 @@ func (r *runner) approver(target string) (approve.Approver, error) {
 }
 
 // approverCommand is the command line of --approver, its program found.
-func (c *Config) approverCommand() ([]string, error) {
-	argv, err := splitWords(c.Approver)
+func approverCommand(c *config.Config) ([]string, error) {
+	argv, err := config.SplitWords(c.Approver)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +53,7 @@ func (c *Config) approverCommand() ([]string, error) {
 			return nil, err
 		}
 	}
-	argv[0], err = mcp.LookPath(argv[0], c.Environ)
+	argv[0], err = process.LookPath(argv[0], c.Environ)
 	return argv, err
 }
 
@@ -59,11 +61,11 @@ func (c *Config) approverCommand() ([]string, error) {
 // name, as FILE or --option=FILE: whoever may write one of them approves
 // everything. An argument that names no file yet counts, since a file that is
 // made later would be read.
-func (c *Config) approverFiles() (files []string) {
-	if c.Approver == "" || isURL(c.Approver) {
+func approverFiles(c *config.Config) (files []string) {
+	if c.Approver == "" || config.IsURL(c.Approver) {
 		return nil
 	}
-	argv, err := c.approverCommand()
+	argv, err := approverCommand(c)
 	if err != nil {
 		return nil // it is told when the approver is made
 	}
@@ -83,9 +85,9 @@ func (c *Config) approverFiles() (files []string) {
 func (r *runner) urlApprover(address string) (approve.Approver, error) {
 	a, err := approve.NewURLApprover(address, r.cfg.InsecureHTTP)
 	if plain, ok := errors.AsType[*approve.PlainHTTPError](err); ok {
-		return nil, usageError([]string{"use https, or believe what comes in the clear: --insecure-http " + shellQuote(plain.Host)}, "--approver: %v", err)
+		return nil, failure.UsageError([]string{"use https, or believe what comes in the clear: --insecure-http " + config.ShellQuote(plain.Host)}, "--approver: %v", err)
 	} else if err != nil {
-		return nil, usage("--approver: %v", err)
+		return nil, failure.Usage("--approver: %v", err)
 	}
 	if a.PlainHost != "" {
 		r.warn("insecure_http", "", "the approver "+strconv.Quote(a.PlainHost)+" is asked over plain http")

@@ -6,25 +6,31 @@ import (
 	"strings"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/fetch"
+	"toolpipe/mcp/files"
+	"toolpipe/mcp/shell"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
 )
 
 // builtinServers are the servers in this process that flags ask for: files,
 // shell and fetch. They are trusted: their annotations are ours. --tool-timeout
 // bounds what shell and fetch do themselves, so that the answer to a call that
 // takes longer is theirs and its outcome is known.
-func (c *Config) builtinServers(s *settings, protected []string, warn warner) ([]server, error) {
-	var all []server
+func builtinServers(c *config.Config, s *config.Settings, protected []string, warn config.Warner) ([]config.Server, error) {
+	var all []config.Server
 	filesRoot := ""
 	for _, f := range c.FileRoots {
-		srv, err := c.filesServer(f, protected, warn)
+		srv, err := filesServer(c, f, protected, warn)
 		if err != nil {
 			return nil, err
 		}
-		if findServer(all, srv.Name) != nil {
-			return nil, usageError([]string{"--files NAME=DIR gives another root a name of its own"}, "--files: two roots are named %q", srv.Name)
+		if config.FindServer(all, srv.Name) != nil {
+			return nil, failure.UsageError([]string{"--files NAME=DIR gives another root a name of its own"}, "--files: two roots are named %q", srv.Name)
 		}
 		if filesRoot == "" {
-			filesRoot = srv.root
+			filesRoot = srv.Root
 		}
 		all = append(all, srv)
 	}
@@ -33,61 +39,61 @@ func (c *Config) builtinServers(s *settings, protected []string, warn warner) ([
 		if dir == "" {
 			wd, err := os.Getwd()
 			if err != nil {
-				return nil, usage("--shell: %s", cause(err))
+				return nil, failure.Usage("--shell: %s", failure.Cause(err))
 			}
 			dir = wd
 		}
-		local, err := mcp.Shell(mcp.ShellSpec{
-			Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: s.shell.env, PathPrepend: s.shell.pathPrepend,
-			Timeout: s.shell.timeout, Limit: c.ToolTimeout, Processes: c.Processes, Version: c.Version,
+		local, err := shell.New(shell.Spec{
+			Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: s.Shell.Env, PathPrepend: s.Shell.PathPrepend,
+			Timeout: s.Shell.Timeout, Limit: c.ToolTimeout, Processes: c.Processes, Version: c.Version,
 		})
 		if err != nil {
-			return nil, usage("--shell: %v", err)
+			return nil, failure.Usage("--shell: %v", err)
 		}
 		all = append(all, builtin("shell", local, dir))
 	}
 	if c.Fetch {
-		local, err := mcp.Fetch(mcp.FetchSpec{AllowPrivate: c.FetchAllow, Limit: c.ToolTimeout, Version: c.Version})
+		local, err := fetch.New(fetch.Spec{AllowPrivate: c.FetchAllow, Limit: c.ToolTimeout, Version: c.Version})
 		if err != nil {
-			return nil, usage("--fetch-allow: %v", err)
+			return nil, failure.Usage("--fetch-allow: %v", err)
 		}
 		all = append(all, builtin("fetch", local, ""))
 	}
 	return all, nil
 }
 
-func builtin(name string, local *mcp.Server, root string) server {
-	return server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, trusted: true, root: root}
+func builtin(name string, local *toolserver.Server, root string) config.Server {
+	return config.Server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, Trusted: true, Root: root}
 }
 
 // filesServer is the server of one --files [NAME=]DIR.
-func (c *Config) filesServer(value string, protected []string, warn warner) (server, error) {
+func filesServer(c *config.Config, value string, protected []string, warn config.Warner) (config.Server, error) {
 	name, root, named := strings.Cut(value, "=")
 	if !named || strings.ContainsAny(name, "/.: \t'\"") {
 		name, root, named = "files", value, false
 	}
 	if named {
-		if err := checkServerName(name); err != nil {
-			return server{}, within("--files", err)
+		if err := config.CheckServerName(name); err != nil {
+			return config.Server{}, failure.Within("--files", err)
 		}
 		if name == "shell" || name == "fetch" {
-			return server{}, usage("--files: the name %q is reserved for a built-in server", name)
+			return config.Server{}, failure.Usage("--files: the name %q is reserved for a built-in server", name)
 		}
 	}
 	if root == "" {
-		return server{}, usageError([]string{"--files . offers the current directory"}, "--files: no directory is named")
+		return config.Server{}, failure.UsageError([]string{"--files . offers the current directory"}, "--files: no directory is named")
 	}
 	dir, err := filepath.Abs(root)
 	if err != nil {
-		return server{}, usage("--files: %v", err)
+		return config.Server{}, failure.Usage("--files: %v", err)
 	}
-	local, err := mcp.Files(mcp.FilesSpec{
-		Name: name, Root: dir, Anyway: c.FilesAnyway, Home: c.getenv("HOME"), Protected: protected,
+	local, err := files.New(files.Spec{
+		Name: name, Root: dir, Anyway: c.FilesAnyway, Home: c.Getenv("HOME"), Protected: protected,
 		Environ: c.Environ, Processes: c.Processes, Version: c.Version,
 		Warn: func(code, message string) { warn(code, name, message) },
 	})
 	if err != nil {
-		return server{}, usage("--files: %v", err)
+		return config.Server{}, failure.Usage("--files: %v", err)
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		if info, err := os.Stat(real); err == nil && !info.IsDir() {
@@ -99,7 +105,7 @@ func (c *Config) filesServer(value string, protected []string, warn warner) (ser
 
 // ownFiles are the files that govern this run or record it: no tool of ours
 // reads or writes them, whatever the approvals.
-func (c *Config) ownFiles(s *settings, servers []server) []string {
+func ownFiles(c *config.Config, s *config.Settings, servers []config.Server) []string {
 	var files []string
 	add := func(paths ...string) {
 		for _, p := range paths {
@@ -111,13 +117,13 @@ func (c *Config) ownFiles(s *settings, servers []server) []string {
 			}
 		}
 	}
-	add(s.path, c.ToolsLock, c.Log, c.Record, c.Replay, c.KeyFile)
+	add(s.Path, c.ToolsLock, c.Log, c.Record, c.Replay, c.KeyFile)
 	add(c.Policies...)
-	add(s.policies...)
-	add(c.approverFiles()...)
+	add(s.Policies...)
+	add(approverFiles(c)...)
 	add(c.ServerConfigs...)
 	for i := range servers {
-		add(servers[i].keyFile)
+		add(servers[i].KeyFile)
 	}
 	return files
 }

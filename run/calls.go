@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"toolpipe/approve"
-	"toolpipe/mcp"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/event"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 )
@@ -19,7 +20,7 @@ import (
 type caller struct {
 	box       *toolbox
 	gate      *approve.Gate
-	emit      func(Event) error
+	emit      func(event.Event) error
 	flush     func() error
 	parallel  int
 	maxBytes  int
@@ -95,9 +96,9 @@ func (c *caller) prepare(p *pending) {
 	args, err := approve.Canonical(text)
 	switch {
 	case p.tool == nil:
-		p.answer = tell(ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(p.Name))
+		p.answer = tell(event.ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(p.Name))
 	case err != nil:
-		p.answer = tell(ResultInvalid, "tool arguments not parseable as JSON: "+err.Error())
+		p.answer = tell(event.ResultInvalid, "tool arguments not parseable as JSON: "+err.Error())
 	}
 	if err == nil {
 		p.args = args
@@ -109,7 +110,7 @@ func (c *caller) announce(l *loop, p *pending) error {
 	c.prepare(p)
 	p.told = true
 	l.toolCalls++
-	e := &CallEvent{Turn: l.turns, ID: p.ID, Name: p.Name, Arguments: p.args, Raw: p.Arguments}
+	e := &event.Call{Turn: l.turns, ID: p.ID, Name: p.Name, Arguments: p.args, Raw: p.Arguments}
 	if p.tool != nil {
 		e.Server, e.Tool = p.tool.conn.Name, p.tool.Name
 	}
@@ -145,7 +146,7 @@ func (c *caller) execute(ctx context.Context, l *loop, all []*pending) error {
 		case <-done:
 		}
 		if p.answer == nil { // schedule has panicked
-			p.answer = tell(ResultUnknown, "outcome unknown: a defect of toolpipe")
+			p.answer = tell(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
 		}
 		if err := c.result(l, p); err != nil && failed == nil {
 			failed = err
@@ -193,20 +194,20 @@ func (c *caller) run(ctx context.Context, p *pending) {
 	}()
 	defer func() {
 		if r := recover(); r != nil {
-			p.answer = tell(ResultUnknown, "outcome unknown: a defect of toolpipe")
+			p.answer = tell(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.failed = goroutine.NewPanic(r)
 		}
 	}()
 	if ctx.Err() != nil {
-		p.answer = tell(ResultNotRun, "not run: the run ended")
+		p.answer = tell(event.ResultNotRun, "not run: the run ended")
 		p.answer.open = true
 		return
 	}
 	release, err := p.tool.conn.slot(ctx)
 	if err != nil {
-		p.answer = failure(err)
+		p.answer = failed(err)
 		return
 	}
 	defer release()
@@ -214,12 +215,12 @@ func (c *caller) run(ctx context.Context, p *pending) {
 	if p.answer != nil {
 		return
 	}
-	result, err := p.tool.conn.session.Call(mcp.WithBounds(ctx, bounds), p.tool.Name, p.args, func(g mcp.Progress) {
-		c.emit(&ProgressEvent{p.ID, g.Progress, g.Total, g.Message})
+	result, err := p.tool.conn.session.Call(wire.WithBounds(ctx, bounds), p.tool.Name, p.args, func(g wire.Progress) {
+		c.emit(&event.Progress{ID: p.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
 		c.flush()
 	})
 	if err != nil {
-		p.answer = failure(err)
+		p.answer = failed(err)
 		return
 	}
 	p.answer = c.rendered(result)
@@ -228,9 +229,9 @@ func (c *caller) run(ctx context.Context, p *pending) {
 // result emits the answer of p.
 func (c *caller) result(l *loop, p *pending) error {
 	switch p.answer.event.Status {
-	case ResultUnknown:
+	case event.ResultUnknown:
 		l.unknown = true
-	case ResultDenied:
+	case event.ResultDenied:
 		l.denied++
 	}
 	p.answer.event.ID = p.ID
@@ -251,7 +252,7 @@ func (c *caller) finish(l *loop, all []*pending) (failed error) {
 	}
 	for _, p := range all {
 		if p.answer == nil {
-			p.answer = tell(ResultNotRun, "not run: the run ended")
+			p.answer = tell(event.ResultNotRun, "not run: the run ended")
 		}
 		if err := c.result(l, p); failed == nil {
 			failed = err
@@ -277,7 +278,7 @@ func (c *caller) appendAnswers(l *loop, all []*pending) {
 		}
 		l.request.Messages = append(l.request.Messages, stream.Message{
 			Role: stream.ToolRole, CallID: p.ID, Name: p.Name, Parts: p.answer.parts,
-			Failed: p.answer.event.Status != ResultOK,
+			Failed: p.answer.event.Status != event.ResultOK,
 		})
 	}
 	if outputs.Len() > 0 {

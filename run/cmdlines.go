@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolpipe/run/event"
 	"toolpipe/stream"
 )
 
@@ -52,10 +53,10 @@ func fenceOf(line string) string {
 // lineCall is a command line as a call of the shell tool.
 func (c *caller) lineCall(line string) *pending {
 	c.nextLocal++
-	args := beginObject(nil)
-	args.str("script", line)
+	args := event.BeginObject(nil)
+	args.Str("script", line)
 	return &pending{
-		Call: stream.Call{ID: "cmd-" + strconv.Itoa(c.nextLocal), Name: commandTool, Arguments: args.end()},
+		Call: stream.Call{ID: "cmd-" + strconv.Itoa(c.nextLocal), Name: commandTool, Arguments: args.End()},
 		line: line,
 	}
 }

@@ -9,36 +9,40 @@ import (
 	"time"
 
 	"toolpipe/mcp"
+	"toolpipe/run/config"
+	"toolpipe/run/face"
+	"toolpipe/run/failure"
+	"toolpipe/run/input"
 	"toolpipe/stream/goroutine"
 )
 
 // connectAll starts all servers side by side and lists their tools. required
 // is told of the failure of a server that is not optional, ready of each that
 // has started or failed.
-func connectAll(ctx context.Context, servers []server, procs *Processes, hooks func(*server) mcp.Hooks, required func(error), ready func(name string)) *toolbox {
+func connectAll(ctx context.Context, servers []config.Server, procs *config.Processes, hooks func(*config.Server) mcp.Hooks, required func(error), ready func(name string)) *toolbox {
 	box := &toolbox{}
 	var wg sync.WaitGroup
 	for i := range servers {
-		c := &connection{server: servers[i]}
-		if c.parallel > 0 {
-			c.slots = make(chan struct{}, c.parallel)
+		c := &connection{Server: servers[i]}
+		if c.Parallel > 0 {
+			c.slots = make(chan struct{}, c.Parallel)
 		}
 		box.conns = append(box.conns, c)
 		goroutine.StartIn(&wg, func() {
 			defer func() {
-				if c.err != nil && !c.optional {
+				if c.err != nil && !c.Optional {
 					required(c.failed())
 				}
 				ready(c.Name)
 			}()
-			c.connect(ctx, procs, hooks(&c.server))
+			c.connect(ctx, procs, hooks(&c.Server))
 		})
 	}
 	wg.Wait()
 	return box
 }
 
-func (c *connection) connect(ctx context.Context, procs *Processes, hooks mcp.Hooks) {
+func (c *connection) connect(ctx context.Context, procs *config.Processes, hooks mcp.Hooks) {
 	session, err := mcp.Connect(ctx, c.Spec, hooks, procs)
 	if err != nil {
 		c.err = err
@@ -52,7 +56,7 @@ func (c *connection) connect(ctx context.Context, procs *Processes, hooks mcp.Ho
 	}
 	for _, t := range listed {
 		if c.tools == nil || !c.hasTool(t.Name) {
-			if (len(c.server.tools) == 0 || matchAny(c.server.tools, t.Name)) && !matchAny(c.exclude, t.Name) {
+			if (len(c.Server.Tools) == 0 || config.MatchAny(c.Server.Tools, t.Name)) && !config.MatchAny(c.Exclude, t.Name) {
 				c.tools = append(c.tools, &tool{Tool: t, conn: c, name: mcp.OfferedName(c.Name, t.Name)})
 			}
 		}
@@ -75,18 +79,18 @@ const owed = time.Second
 // connectAndRead starts all servers and reads standard input meanwhile. The
 // first required server that fails ends both.
 func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
-	if len(r.servers) == 0 && (r.streams.InFile || !r.cfg.readsInput(r.streams.InTerminal)) {
+	if len(r.servers) == 0 && (r.streams.InFile || !r.cfg.ReadsInput(r.streams.InTerminal)) {
 		r.box = &toolbox{}
-		if !r.cfg.readsInput(r.streams.InTerminal) {
+		if !r.cfg.ReadsInput(r.streams.InTerminal) {
 			return nil, nil
 		}
-		return readLimited(r.streams.In, "standard input", maxInput)
+		return config.ReadLimited(r.streams.In, "standard input", input.MaxInput)
 	}
 	reading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r.face.connecting(r.servers)
+	r.face.Connecting(r.servers)
 	required := func(err error) {
 		cancel(err)
 		if r.cfg.Output == "messages" {
@@ -95,29 +99,29 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 			stop(err)
 		}
 	}
-	if r.cfg.Mode == ListServers { // each is shown with its own story
+	if r.cfg.Mode == config.ListServers { // each is shown with its own story
 		required = func(error) {}
 	}
 	connected := make(chan struct{})
 	goroutine.Start(func() {
 		defer close(connected)
-		r.box = connectAll(ctx, r.servers, r.cfg.Processes, r.hooks, required, r.face.serverReady)
+		r.box = connectAll(ctx, r.servers, r.cfg.Processes, r.hooks, required, r.face.ServerReady)
 	})
 	var data []byte
 	var err error
-	if r.cfg.readsInput(r.streams.InTerminal) {
-		r.face.waits.set(func(w *waits) { w.stdin = true })
-		data, err = readInput(reading, r.streams.In, func() {
-			r.face.say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
+	if r.cfg.ReadsInput(r.streams.InTerminal) {
+		r.face.Waits.Set(func(w *face.Waits) { w.Stdin = true })
+		data, err = input.Read(reading, r.streams.In, func() {
+			r.face.Say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
 		})
 		if err != nil {
 			cancel(err)
 		}
-		r.face.waits.set(func(w *waits) { w.stdin = false })
+		r.face.Waits.Set(func(w *face.Waits) { w.Stdin = false })
 	}
-	r.face.awaitServers()
+	r.face.AwaitServers()
 	<-connected
-	r.face.awaiting("")
+	r.face.Awaiting("")
 	return data, err
 }
 
@@ -128,38 +132,27 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 func (r *runner) checkServers() error {
 	for _, c := range r.box.conns {
 		switch {
-		case c.err == nil || c.optional:
-		case cancelled(c.err):
+		case c.err == nil || c.Optional:
+		case failure.IsCancelled(c.err):
 			return c.err
-		case r.cfg.Mode != ListServers:
+		case r.cfg.Mode != config.ListServers:
 			return c.failed()
 		}
 	}
 	for _, c := range r.box.conns {
-		if c.err != nil && c.optional && r.cfg.Mode != ListServers && !cancelled(c.err) {
+		if c.err != nil && c.Optional && r.cfg.Mode != config.ListServers && !failure.IsCancelled(c.err) {
 			r.warn("server_failed", c.Name, c.failed().Message)
 		}
 	}
 	return nil
 }
 
-// cancelled tells whether err is the end of the run and not a server's own.
-func cancelled(err error) bool {
-	if _, ok := errors.AsType[*Interrupted](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*overtime](err); ok {
-		return true
-	}
-	return errors.Is(err, context.Canceled)
-}
-
 // failed is the error of a server that could not be used.
-func (c *connection) failed() *Error {
-	if e, ok := errors.AsType[*Error](c.err); ok {
+func (c *connection) failed() *failure.Error {
+	if e, ok := errors.AsType[*failure.Error](c.err); ok {
 		return e
 	}
-	e := &Error{Status: StatusServer, Message: c.err.Error(), Cause: c.err}
+	e := &failure.Error{Status: failure.StatusServer, Message: c.err.Error(), Cause: c.err}
 	if f, ok := errors.AsType[*mcp.ConnectError](c.err); ok {
 		if tail := lastLines(f.Stderr, 10); tail != "" {
 			e.Message += "; its last lines on stderr: " + tail
@@ -167,10 +160,10 @@ func (c *connection) failed() *Error {
 		if f.Hint != "" {
 			e.Hints = strings.Split(f.Hint, "\n")
 		}
-		e.Hints = append(e.Hints, c.misplaced()...)
+		e.Hints = append(e.Hints, c.Misplaced()...)
 	}
-	if !c.optional {
-		e.Hints = append(e.Hints, `a server that may be missing is optional: --mcp `+shellQuote(c.Name+"?=…")+` or "required": false`)
+	if !c.Optional {
+		e.Hints = append(e.Hints, `a server that may be missing is optional: --mcp `+config.ShellQuote(c.Name+"?=…")+` or "required": false`)
 	}
 	return e
 }
@@ -184,21 +177,21 @@ func lastLines(s string, n int) string {
 }
 
 // hooks pass on what happens at a server beside its answers.
-func (r *runner) hooks(s *server) mcp.Hooks {
+func (r *runner) hooks(s *config.Server) mcp.Hooks {
 	h := mcp.Hooks{
 		Warning: func(code, message string) {
-			if r.cfg.concerns(code, s.Name, message) {
+			if concerns(r.cfg, code, s.Name, message) {
 				r.warn(code, s.Name, message)
 			} else {
-				r.face.verboseLine(message)
+				r.face.VerboseLine(message)
 			}
 		},
-		Wire:       r.face.serverWire(s.Name),
-		OutputWait: r.readers.time,
+		Wire:       r.face.ServerWire(s.Name),
+		OutputWait: r.readers.Time,
 		Secrets:    r.secrets,
 	}
 	if r.cfg.Verbose > 0 { // a server is asked to log only when somebody reads it
-		h.Log = func(line string) { r.face.verboseLine(s.Name + ": " + line) }
+		h.Log = func(line string) { r.face.VerboseLine(s.Name + ": " + line) }
 	}
 	if s.Elicit == "ask" {
 		h.Elicit = r.elicit(s.Name)
@@ -209,11 +202,11 @@ func (r *runner) hooks(s *server) mcp.Hooks {
 // concerns tells whether a server's warning matters to what this run does:
 // without a model a changed list of tools does not, nor for a call of one tool
 // that others are left out.
-func (c *Config) concerns(code, server, message string) bool {
+func concerns(c *config.Config, code, server, message string) bool {
 	switch {
 	case code == "tools_changed":
-		return c.Mode == Answer
-	case code == "tool_dropped" && (c.Mode == CallTool || c.Mode == Explain || c.Mode == DescribeTool):
+		return c.Mode == config.Answer
+	case code == "tool_dropped" && (c.Mode == config.CallTool || c.Mode == config.Explain || c.Mode == config.DescribeTool):
 		name, ok := strings.CutPrefix(c.Target, server+"__")
 		return ok && strings.Contains(message, "tool "+strconv.Quote(name)+" ")
 	}

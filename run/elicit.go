@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"toolpipe/approve"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
 )
 
 // maxFields is how many questions a form may ask.
@@ -54,7 +56,7 @@ type field struct {
 func fillForm(form *approve.Form, server, message string, fields []field) (content []byte, send bool, err error) {
 	heading := "the tool server " + server + " asks you; this approves no tool call, ^D sends nothing"
 	lines := []string{message}
-	object := beginObject(nil)
+	object := event.BeginObject(nil)
 	for _, f := range fields {
 		v, err := fillField(form, heading, append(lines, f.describe()), f)
 		if err != nil {
@@ -62,12 +64,12 @@ func fillForm(form *approve.Form, server, message string, fields []field) (conte
 		}
 		lines = nil
 		if v != nil {
-			key := appendString(nil, f.name)
-			object.name(string(key[1 : len(key)-1]))
-			object.b = append(object.b, v...)
+			key := event.AppendString(nil, f.name)
+			object.Name(string(key[1 : len(key)-1]))
+			object.B = append(object.B, v...)
 		}
 	}
-	content = object.end()
+	content = object.End()
 	send, err = form.Confirm("this would be sent to the tool server "+server, append(lines, string(content)))
 	return content, send, err
 }
@@ -92,7 +94,7 @@ func fillField(form *approve.Form, heading string, lines []string, f field) ([]b
 func (f *field) describe() string {
 	s := f.name + " (" + f.kind
 	if len(f.choices) > 0 {
-		s += ": " + joinWords(f.choices)
+		s += ": " + config.JoinWords(f.choices)
 	}
 	if f.fallback != nil {
 		s += ", default " + string(f.fallback)
@@ -113,16 +115,16 @@ func (f *field) parse(s string) (v []byte, why string) {
 		v = []byte{'['}
 		for i, w := range strings.Split(s, ",") {
 			if w = strings.TrimSpace(w); !slices.Contains(f.choices, w) {
-				return nil, strconv.Quote(w) + " is not one of: " + joinWords(f.choices)
+				return nil, strconv.Quote(w) + " is not one of: " + config.JoinWords(f.choices)
 			}
 			if i > 0 {
 				v = append(v, ',')
 			}
-			v = appendString(v, w)
+			v = event.AppendString(v, w)
 		}
 		return append(v, ']'), ""
 	case len(f.choices) > 0 && !slices.Contains(f.choices, s):
-		return nil, strconv.Quote(s) + " is not one of: " + joinWords(f.choices)
+		return nil, strconv.Quote(s) + " is not one of: " + config.JoinWords(f.choices)
 	case f.kind == "boolean":
 		switch strings.ToLower(s) {
 		case "y", "yes", "true":
@@ -131,49 +133,49 @@ func (f *field) parse(s string) (v []byte, why string) {
 			return []byte("false"), ""
 		}
 		return nil, "yes or no"
-	case f.kind == "number" && !isNumber(s):
+	case f.kind == "number" && !config.IsNumber(s):
 		return nil, "not a number"
 	case f.kind == "integer":
 		if _, err := strconv.ParseInt(s, 10, 64); err != nil {
 			return nil, "not a whole number"
 		}
 	case f.kind != "number":
-		return appendString(nil, s), ""
+		return event.AppendString(nil, s), ""
 	}
 	return []byte(s), ""
 }
 
 func formFields(schema json.RawMessage) ([]field, error) {
-	doc, err := parseDocument("the form", schema)
+	doc, err := config.ParseDocument("the form", schema)
 	if err != nil {
 		return nil, err
 	}
 	var required []string
-	if v, ok := doc.get("required"); ok {
-		if required, err = v.words(); err != nil {
+	if v, ok := doc.Get("required"); ok {
+		if required, err = v.Words(); err != nil {
 			return nil, err
 		}
 	}
-	props, _ := doc.get("properties")
-	if props.doc == nil {
+	props, _ := doc.Get("properties")
+	if props.Doc == nil {
 		return nil, nil
 	}
 	var fields []field
-	for _, m := range props.members() {
-		f := field{name: m.key, kind: "string", required: slices.Contains(required, m.key)}
-		for _, p := range m.members() {
-			switch p.key {
+	for _, m := range props.Members() {
+		f := field{name: m.Key, kind: "string", required: slices.Contains(required, m.Key)}
+		for _, p := range m.Members() {
+			switch p.Key {
 			case "type":
-				f.kind = p.text()
+				f.kind = p.Text()
 			case "title", "description":
-				f.description = strings.TrimSpace(f.description + " " + p.text())
+				f.description = strings.TrimSpace(f.description + " " + p.Text())
 			case "default":
-				f.fallback = p.raw()
+				f.fallback = p.Raw()
 			case "enum", "oneOf", "anyOf":
-				f.choices = choices(p.value)
+				f.choices = choices(p.Value)
 			case "items":
 				for _, key := range []string{"enum", "anyOf", "oneOf"} {
-					if c, ok := p.get(key); ok {
+					if c, ok := p.Get(key); ok {
 						f.choices = choices(c)
 					}
 				}
@@ -185,13 +187,13 @@ func formFields(schema json.RawMessage) ([]field, error) {
 }
 
 // choices are the values of an enum, or the const of each alternative.
-func choices(v value) []string {
+func choices(v config.Value) []string {
 	var all []string
-	for _, e := range v.elements() {
-		if c, ok := e.get("const"); ok {
+	for _, e := range v.Elements() {
+		if c, ok := e.Get("const"); ok {
 			e = c
 		}
-		all = append(all, e.text())
+		all = append(all, e.Text())
 	}
 	return all
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
 	"toolpipe/stream/goroutine"
 )
 
@@ -16,32 +19,32 @@ func (r *runner) end(ctx context.Context, err error) error {
 		err = p // whatever it made of the run
 	}
 	if err == nil {
-		err = r.out.flush()
+		err = r.out.Flush()
 	}
 	if r.client != nil {
 		if cerr := r.client.Close(); cerr != nil && err == nil {
-			err = outputError("--record", cerr)
+			err = failure.Output("--record", cerr)
 		} else if cerr != nil {
 			r.warn("not_recorded", "", "--record: "+cerr.Error())
 		}
 	}
 	e := r.endEvent(err)
-	if !r.out.started {
+	if !r.out.Started {
 		r.start()
 	}
-	if werr := r.out.emit(e); werr != nil {
-		e = e.failed(werr)
+	if werr := r.out.Emit(e); werr != nil {
+		e = e.Failed(werr)
 	}
 	err = nil
 	if e.Err != nil {
 		err = e.Err
 	}
-	if e.Status == StatusInterrupted {
-		r.face.interrupted() // the signal's own call may come after the end
+	if e.Status == failure.StatusInterrupted {
+		r.face.Interrupted() // the signal's own call may come after the end
 	}
-	r.face.awaiting("waiting for the servers to end")
+	r.face.Awaiting("waiting for the servers to end")
 	r.box.close()
-	r.face.close()
+	r.face.Close()
 	if r.log != nil {
 		r.log.Close()
 	}
@@ -53,24 +56,24 @@ func (r *runner) end(ctx context.Context, err error) error {
 
 // endEvent says how the run ended. A call whose outcome is unknown decides
 // the status unless there is an answer (DESIGN part 6, exit 7).
-func (r *runner) endEvent(err error) *EndEvent {
-	e := &EndEvent{Status: StatusOK, Time: time.Since(r.began)}
+func (r *runner) endEvent(err error) *event.End {
+	e := &event.End{Status: failure.StatusOK, Time: time.Since(r.began)}
 	unknown := false
 	if l := r.loop; l != nil {
 		e.Text, e.Finish, e.Turns, e.ToolCalls, e.Denied, e.Usage = l.text, l.finish, l.turns, l.toolCalls, l.denied, l.usage
 		unknown = l.unknown
 	}
 	if err != nil {
-		f := *hiddenError(r.secrets, *asError(err))
-		if unknown && (f.Status == StatusModel || f.Status == StatusServer || f.Status == StatusUnapproved || f.Status == StatusLimit) {
-			f.Status = StatusUnknown
+		f := *event.HiddenError(r.secrets, *failure.Of(err))
+		if unknown && (f.Status == failure.StatusModel || f.Status == failure.StatusServer || f.Status == failure.StatusUnapproved || f.Status == failure.StatusLimit) {
+			f.Status = failure.StatusUnknown
 			f.Message = "a call's outcome is unknown: " + f.Message
 		}
 		e.Status, e.Exit, e.Err = f.Status, f.Exit(), &f
 	} else if unknown {
 		r.warn("outcome_unknown", "", "there is an answer, but the outcome of a call is unknown")
-	} else if r.cfg.Mode == Answer && !r.loop.said {
-		r.face.say("the model's answer is empty")
+	} else if r.cfg.Mode == config.Answer && !r.loop.said {
+		r.face.Say("the model's answer is empty")
 	}
 	return e
 }

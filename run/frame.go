@@ -59,9 +59,9 @@ func (r *runner) frame() string {
 // instructionText is what the server says of itself, if the user lets it:
 // by default only a trusted server may.
 func (c *connection) instructionText() string {
-	may := c.trusted
-	if c.instructions != nil {
-		may = *c.instructions
+	may := c.Trusted
+	if c.Instructions != nil {
+		may = *c.Instructions
 	}
 	if !may || c.session == nil || c.err != nil {
 		return ""

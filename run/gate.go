@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"toolpipe/approve"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
 )
 
 // makeGate puts the rules of flags, config and policy files into one set.
@@ -23,32 +25,32 @@ func (r *runner) makeGate() (*approve.Gate, error) {
 		for _, list := range f.lists {
 			rules, err := approve.Patterns(list, f.decision, "flag", f.flag+" ")
 			if err != nil {
-				return nil, usage("%s: %v", f.flag, err)
+				return nil, failure.Usage("%s: %v", f.flag, err)
 			}
 			g.Rules = append(g.Rules, rules...)
 		}
 	}
-	if !c.inCI() || c.ConfigFile != "" {
+	if !c.InCI() || c.ConfigFile != "" {
 		g.Rules = append(g.Rules, r.configRules()...)
-		for _, p := range r.settings.patterns {
-			r.face.verboseLine("auto_approve of the config: " + p)
+		for _, p := range r.settings.Patterns {
+			r.face.VerboseLine("auto_approve of the config: " + p)
 		}
 	} else {
-		r.settings.rules = nil
+		r.settings.Rules = nil
 	}
 	digest := sha256.New()
-	for i, path := range slices.Concat(r.settings.policies, c.Policies) {
+	for i, path := range slices.Concat(r.settings.Policies, c.Policies) {
 		what := "--policy"
-		if i < len(r.settings.policies) {
-			what = r.settings.path + ": policy"
+		if i < len(r.settings.Policies) {
+			what = r.settings.Path + ": policy"
 		}
-		data, err := ruleFile.read(what, path, approve.MaxPolicy, r.warn)
+		data, err := config.RuleFile.Read(what, path, approve.MaxPolicy, r.warn)
 		if err != nil {
 			return nil, err
 		}
 		p, err := approve.ParsePolicy(path, data)
 		if err != nil {
-			return nil, usage("%v", err)
+			return nil, failure.Usage("%v", err)
 		}
 		for _, w := range p.Warnings {
 			r.warn("policy_runner", "", w)
@@ -60,7 +62,7 @@ func (r *runner) makeGate() (*approve.Gate, error) {
 		r.policy = p.SHA256
 		digest.Write([]byte(p.SHA256))
 	}
-	if len(r.settings.policies)+len(c.Policies) > 1 {
+	if len(r.settings.Policies)+len(c.Policies) > 1 {
 		r.policy = hex.EncodeToString(digest.Sum(nil))
 	}
 	var err error
@@ -76,11 +78,11 @@ func (r *runner) makeGate() (*approve.Gate, error) {
 func (r *runner) configRules() []approve.Rule {
 	var borrowed []string
 	for i := range r.servers {
-		if r.servers[i].borrowed {
+		if r.servers[i].Borrowed {
 			borrowed = append(borrowed, r.servers[i].Name)
 		}
 	}
-	rules := slices.Clone(r.settings.rules)
+	rules := slices.Clone(r.settings.Rules)
 	for i := range rules {
 		if rules[i].Decision == approve.Allow {
 			rules[i].NotServers = borrowed
@@ -91,12 +93,12 @@ func (r *runner) configRules() []approve.Rule {
 
 // terminal is the way to ask a person, with the reason when there is none.
 func (r *runner) terminal() *approve.Terminal {
-	t := &approve.Terminal{Before: r.face.pause, After: r.face.resume, Color: r.face.color, Resumed: r.cfg.Resumed}
-	r.face.yieldTo(t.Busy)
+	t := &approve.Terminal{Before: r.face.Pause, After: r.face.Resume, Color: r.face.Color, Resumed: r.cfg.Resumed}
+	r.face.YieldTo(t.Busy)
 	switch {
 	case r.cfg.NoInput:
 		t.Disabled = "--no-input was given"
-	case r.cfg.inCI():
+	case r.cfg.InCI():
 		t.Disabled = "CI is set"
 	}
 	return t

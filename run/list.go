@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"toolpipe/approve"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
 	"toolpipe/stream"
 )
 
@@ -18,29 +21,29 @@ func (r *runner) inspect(ctx context.Context, data []byte) error {
 		return err
 	}
 	if len(r.servers) == 0 && r.cfg.Target == "" {
-		r.face.say("no tool server is configured; " + addServers)
+		r.face.Say("no tool server is configured; " + addServers)
 	}
 	switch r.cfg.Mode {
-	case ListTools:
+	case config.ListTools:
 		for _, t := range r.box.all {
-			if err := r.out.emit(r.toolEvent(t)); err != nil {
+			if err := r.out.Emit(r.toolEvent(t)); err != nil {
 				return err
 			}
 		}
 		return nil
-	case DescribeTool:
+	case config.DescribeTool:
 		t, err := r.findTool(r.cfg.Target)
 		if err != nil {
 			return err
 		}
-		return r.out.emit(r.toolEvent(t))
-	case UpdateLock:
+		return r.out.Emit(r.toolEvent(t))
+	case config.UpdateLock:
 		return r.writeLock()
-	case ListServers:
+	case config.ListServers:
 		return r.listServers()
-	case ListResources:
+	case config.ListResources:
 		return r.listResources(ctx)
-	case ListPrompts:
+	case config.ListPrompts:
 		return r.listPrompts(ctx)
 	}
 	t, err := r.findTool(r.cfg.Target)
@@ -51,7 +54,7 @@ func (r *runner) inspect(ctx context.Context, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if r.cfg.Mode == Explain {
+	if r.cfg.Mode == config.Explain {
 		return r.explain(ctx, t, args)
 	}
 	return r.callOnce(ctx, t, args)
@@ -70,13 +73,13 @@ func (r *runner) findTool(name string) (*tool, error) {
 		}
 	}
 	if len(r.servers) == 0 {
-		return nil, usageError([]string{addServers}, "no tool is named %q: no tool server is configured", name)
+		return nil, failure.UsageError([]string{addServers}, "no tool is named %q: no tool server is configured", name)
 	}
 	hints := []string{"--list-tools shows the names"}
 	if near := r.nearestTool(name); near != "" {
 		hints = append([]string{"did you mean " + near + "?"}, hints...)
 	}
-	return nil, usageError(hints, "no tool is named %q", name)
+	return nil, failure.UsageError(hints, "no tool is named %q", name)
 }
 
 // nearestTool is a tool whose name holds what was asked for, or is one that it
@@ -95,12 +98,12 @@ func (r *runner) nearestTool(name string) string {
 	for i, t := range r.box.all {
 		names[i] = t.name
 	}
-	return Nearest(name, names)
+	return config.Nearest(name, names)
 }
 
-func (r *runner) toolEvent(t *tool) *ToolEvent {
+func (r *runner) toolEvent(t *tool) *event.Tool {
 	v := r.gate.Static(t.call(nil))
-	e := &ToolEvent{
+	e := &event.Tool{
 		Name: t.name, Server: t.conn.Name, Tool: t.Name, Description: t.Description,
 		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
 		Verdict: verdictWord(v.Outcome), Rule: v.Rule,
@@ -121,22 +124,22 @@ func verdictWord(o approve.Outcome) string {
 func (r *runner) listServers() error {
 	var failed []string
 	for _, c := range r.box.conns {
-		e := &ListedServerEvent{Name: c.Name, Target: c.target(), Status: "ok", Tools: len(c.tools), Transport: c.transport()}
+		e := &event.Server{Name: c.Name, Target: c.target(), Status: "ok", Tools: len(c.tools), Transport: c.transport()}
 		if c.session != nil {
 			e.Protocol, e.Transport = c.session.Protocol(), c.session.Transport()
 		}
 		if c.err != nil {
 			e.Status, e.Message = "failed", c.failed().Message
-			if !c.optional {
+			if !c.Optional {
 				failed = append(failed, strconv.Quote(c.Name))
 			}
 		}
-		if err := r.out.emit(e); err != nil {
+		if err := r.out.Emit(e); err != nil {
 			return err
 		}
 	}
 	if len(failed) > 0 {
-		return &Error{Status: StatusServer, Message: "required servers failed: " + joinWords(failed)}
+		return &failure.Error{Status: failure.StatusServer, Message: "required servers failed: " + config.JoinWords(failed)}
 	}
 	return nil
 }
@@ -146,12 +149,12 @@ func (r *runner) listServers() error {
 // a secret.
 func (c *connection) target() string {
 	switch {
-	case c.shown != "":
-		return c.shown
+	case c.Shown != "":
+		return c.Shown
 	case c.URL != "":
 		return c.URL
 	case len(c.Command) > 0:
-		return quoteWords(c.Command)
+		return config.QuoteWords(c.Command)
 	}
 	return "built-in"
 }
@@ -173,10 +176,10 @@ func (r *runner) callArguments(data []byte) ([]byte, error) {
 	text := []byte("{}")
 	switch {
 	case len(c.Args) > 1:
-		return nil, usageError([]string{"quote the JSON: toolpipe --call NAME '{\"path\":\"a b\"}'"}, "%s: more than one argument", c.flagOfMode())
+		return nil, failure.UsageError([]string{"quote the JSON: toolpipe --call NAME '{\"path\":\"a b\"}'"}, "%s: more than one argument", flagOfMode(c))
 	case len(c.Args) == 1 && c.Args[0] == "-":
 		if data == nil {
-			return nil, usage("%s -: standard input is not read", c.flagOfMode())
+			return nil, failure.Usage("%s -: standard input is not read", flagOfMode(c))
 		}
 		text = data
 	case len(c.Args) == 1:
@@ -187,13 +190,13 @@ func (r *runner) callArguments(data []byte) ([]byte, error) {
 	}
 	args, err := approve.Canonical(text)
 	if err != nil {
-		return nil, usageError([]string{c.flagOfMode() + ` NAME '{"path":"notes.txt"}'`}, "%s: the arguments are not one JSON object: %v", c.flagOfMode(), err)
+		return nil, failure.UsageError([]string{flagOfMode(c) + ` NAME '{"path":"notes.txt"}'`}, "%s: the arguments are not one JSON object: %v", flagOfMode(c), err)
 	}
 	return args, nil
 }
 
-func (c *Config) flagOfMode() string {
-	if c.Mode == Explain {
+func flagOfMode(c *config.Config) string {
+	if c.Mode == config.Explain {
 		return "--explain"
 	}
 	return "--call"
@@ -205,19 +208,19 @@ func (r *runner) explain(ctx context.Context, t *tool, args []byte) error {
 		return err
 	}
 	v := x.Verdict
-	e := &ExplanationEvent{Name: t.name, Arguments: args, ApprovalEvent: ApprovalEvent{Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason}}
+	e := &event.Explanation{Name: t.name, Arguments: args, Approval: event.Approval{Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason}}
 	if x.Ask {
 		e.Decision = "ask"
 	}
 	e.Approver = x.Approver
 	for _, m := range x.Matched {
-		e.Rules = append(e.Rules, ExplainedRule{m.Decision.String(), m.Origin, m.Reason})
+		e.Rules = append(e.Rules, event.ExplainedRule{Decision: m.Decision.String(), Rule: m.Origin, Reason: m.Reason})
 	}
-	if err := r.out.emit(e); err != nil {
+	if err := r.out.Emit(e); err != nil {
 		return err
 	}
 	if v.Outcome != approve.Allowed {
-		err := &Error{Status: StatusUnapproved, Message: "this call would not run"}
+		err := &failure.Error{Status: failure.StatusUnapproved, Message: "this call would not run"}
 		if x.Ask {
 			err.Message = "this call would need an approval"
 		}
@@ -232,7 +235,7 @@ func (r *runner) explain(ctx context.Context, t *tool, args []byte) error {
 // callOnce makes one call as a model would, approvals included, and prints
 // its result.
 func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
-	l := &loop{request: &stream.Request{}, emit: r.out.emit, flush: r.out.flush, calls: r.newCaller()}
+	l := &loop{request: &stream.Request{}, emit: r.out.Emit, flush: r.out.Flush, calls: r.newCaller()}
 	r.loop = l
 	k := l.calls
 	p := &pending{Call: stream.Call{ID: "call-1", Name: t.name, Arguments: args}}
@@ -250,23 +253,23 @@ func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
 	}
 	text := p.answer.text()
 	switch p.answer.event.Status {
-	case ResultOK:
+	case event.ResultOK:
 		l.text = []byte(text)
 		return nil
-	case ResultError:
+	case event.ResultError:
 		l.text = []byte(text)
-		return &Error{Status: StatusTool, Message: t.name + ": the tool reported an error", Hints: r.unreadHint()}
-	case ResultDenied:
-		return &Error{Status: StatusTool, Message: "tool call denied: " + p.denial}
-	case ResultNotRun:
-		return &Error{Status: StatusTool, Message: strings.TrimPrefix(text, prefix)}
-	case ResultUnknown:
+		return &failure.Error{Status: failure.StatusTool, Message: t.name + ": the tool reported an error", Hints: r.unreadHint()}
+	case event.ResultDenied:
+		return &failure.Error{Status: failure.StatusTool, Message: "tool call denied: " + p.denial}
+	case event.ResultNotRun:
+		return &failure.Error{Status: failure.StatusTool, Message: strings.TrimPrefix(text, prefix)}
+	case event.ResultUnknown:
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return &Error{Status: StatusUnknown, Message: strings.TrimPrefix(text, prefix)}
+		return &failure.Error{Status: failure.StatusUnknown, Message: strings.TrimPrefix(text, prefix)}
 	}
-	return &Error{Status: StatusTool, Message: strings.TrimPrefix(text, prefix), Hints: r.unreadHint()}
+	return &failure.Error{Status: failure.StatusTool, Message: strings.TrimPrefix(text, prefix), Hints: r.unreadHint()}
 }
 
 // unreadHint is for a call that failed without arguments while something may
@@ -279,5 +282,5 @@ func (r *runner) unreadHint() []string {
 	if info, err := in.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 && !r.streams.InFile {
 		return nil
 	}
-	return []string{"the call had no arguments; - reads them from standard input: --call " + shellQuote(r.cfg.Target) + " -"}
+	return []string{"the call had no arguments; - reads them from standard input: --call " + config.ShellQuote(r.cfg.Target) + " -"}
 }

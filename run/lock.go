@@ -13,7 +13,10 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/mcp"
+	"toolpipe/mcp/files"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
 )
 
 // A lock pins what servers tell the model about themselves: the definition of
@@ -46,8 +49,8 @@ type lockedMember struct {
 // locked is the definition of t as the lock has it.
 func (t *tool) locked() lockedItem {
 	l := lockedItem{list: "tools", name: t.name}
-	l.add("server", appendString(nil, t.conn.Name))
-	l.add("tool", appendString(nil, t.Name))
+	l.add("server", event.AppendString(nil, t.conn.Name))
+	l.add("tool", event.AppendString(nil, t.Name))
 	l.add("title", optionalString(t.Title))
 	l.add("description", optionalString(t.Description))
 	l.add("schema", compact(t.InputSchema))
@@ -75,7 +78,7 @@ func optionalString(s string) []byte {
 	if s == "" {
 		return nil
 	}
-	return appendString(nil, s)
+	return event.AppendString(nil, s)
 }
 
 func compact(raw json.RawMessage) []byte {
@@ -86,17 +89,17 @@ func compact(raw json.RawMessage) []byte {
 	if json.Compact(&b, raw) != nil {
 		return raw
 	}
-	return appendSafe(nil, b.Bytes(), false)
+	return event.AppendSafe(nil, b.Bytes(), false)
 }
 
 // body is the line without name and digest.
 func (l *lockedItem) body() []byte {
-	o := beginObject(nil)
+	o := event.BeginObject(nil)
 	for _, m := range l.members {
-		o.name(m.key)
-		o.b = append(o.b, m.json...)
+		o.Name(m.key)
+		o.B = append(o.B, m.json...)
 	}
-	return o.end()
+	return o.End()
 }
 
 func (l *lockedItem) sum() string {
@@ -137,10 +140,10 @@ func (r *runner) writeLock() error {
 			} else {
 				out = append(out, ',')
 			}
-			o := beginObject(append(out, '\n'))
-			o.str("name", l.name)
-			o.str("sha256", l.digest)
-			out = append(append(o.b, ','), l.body()[1:]...)
+			o := event.BeginObject(append(out, '\n'))
+			o.Str("name", l.name)
+			o.Str("sha256", l.digest)
+			out = append(append(o.B, ','), l.body()[1:]...)
 		}
 		switch {
 		case counts[list] > 0:
@@ -150,10 +153,10 @@ func (r *runner) writeLock() error {
 		}
 	}
 	path := r.cfg.ToolsLock
-	if err := mcp.ReplaceFile(path, append(out, "}\n"...)); err != nil {
-		return openError("--tools-lock", path, err)
+	if err := files.ReplaceFile(path, append(out, "}\n"...)); err != nil {
+		return config.OpenError("--tools-lock", path, err)
 	}
-	r.face.notef("%s: locked tools: %d, instructions of servers: %d", path, counts["tools"], counts["servers"])
+	r.face.Notef("%s: locked tools: %d, instructions of servers: %d", path, counts["tools"], counts["servers"])
 	return nil
 }
 
@@ -164,53 +167,53 @@ func sortLocks(all []lockedItem) {
 }
 
 // readLock reads a lock file; its digests must fit what it says.
-func readLock(path string, warn warner) (map[string]lockedItem, error) {
-	doc, err := readDocument("--tools-lock", path, warn)
+func readLock(path string, warn config.Warner) (map[string]lockedItem, error) {
+	doc, err := config.ReadDocument("--tools-lock", path, warn)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, usageError([]string{"--tools-lock-update writes it"}, "--tools-lock: %q does not exist", path)
+			return nil, failure.UsageError([]string{"--tools-lock-update writes it"}, "--tools-lock: %q does not exist", path)
 		}
 		return nil, err
 	}
-	if v, ok := doc.get("version"); !ok || string(v.raw()) != "1" {
-		return nil, doc.errorf("not a lock file of version 1")
+	if v, ok := doc.Get("version"); !ok || string(v.Raw()) != "1" {
+		return nil, doc.Errorf("not a lock file of version 1")
 	}
-	if tools, ok := doc.get("tools"); !ok || tools.kind() != '[' {
-		return nil, doc.errorf("a lock file without tools")
+	if tools, ok := doc.Get("tools"); !ok || tools.Kind() != '[' {
+		return nil, doc.Errorf("a lock file without tools")
 	}
 	all := map[string]lockedItem{}
-	for _, m := range doc.members() {
-		switch m.key {
+	for _, m := range doc.Members() {
+		switch m.Key {
 		case "version":
 		case "servers", "tools":
-			for _, e := range m.elements() {
-				l, err := readLocked(m.key, e)
+			for _, e := range m.Elements() {
+				l, err := readLocked(m.Key, e)
 				if err != nil {
 					return nil, err
 				}
 				all[l.what()] = l
 			}
 		default:
-			return nil, m.unknown([]string{"version", "servers", "tools"})
+			return nil, m.Unknown([]string{"version", "servers", "tools"})
 		}
 	}
 	return all, nil
 }
 
-func readLocked(list string, e value) (lockedItem, error) {
+func readLocked(list string, e config.Value) (lockedItem, error) {
 	l := lockedItem{list: list}
-	for _, m := range e.members() {
-		switch m.key {
+	for _, m := range e.Members() {
+		switch m.Key {
 		case "name":
-			l.name = m.text()
+			l.name = m.Text()
 		case "sha256":
-			l.digest = m.text()
+			l.digest = m.Text()
 		default:
-			l.members = append(l.members, lockedMember{m.key, m.raw()})
+			l.members = append(l.members, lockedMember{m.Key, m.Raw()})
 		}
 	}
 	if l.digest != l.sum() {
-		return l, e.errorf("the digest of %q does not fit its definition", l.name)
+		return l, e.Errorf("the digest of %q does not fit its definition", l.name)
 	}
 	return l, nil
 }
@@ -236,7 +239,7 @@ func (r *runner) checkLock(locked map[string]lockedItem) error {
 	if diff == "" {
 		return nil
 	}
-	return &Error{Status: StatusServer, Message: "the tools are not those of " + strconv.Quote(r.cfg.ToolsLock) + ":" + diff,
+	return &failure.Error{Status: failure.StatusServer, Message: "the tools are not those of " + strconv.Quote(r.cfg.ToolsLock) + ":" + diff,
 		Hints: []string{"--tools-lock-update writes the lock anew, once the change was reviewed"}}
 }
 

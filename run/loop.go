@@ -4,17 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 	"time"
 
+	"toolpipe/run/event"
+	"toolpipe/run/face"
+	"toolpipe/run/failure"
 	"toolpipe/stream"
 )
-
-// errLength is the cause of the limit error of an answer that was cut at the
-// model's token limit.
-var errLength = errors.New("the answer reached its length limit")
 
 // loop lets model and tools take turns until a reply asks for nothing more.
 //
@@ -28,7 +26,7 @@ type loop struct {
 	client  *stream.Client
 	request *stream.Request // its Messages are the conversation with its frame
 	calls   *caller
-	emit    func(Event) error
+	emit    func(event.Event) error
 	flush   func() error
 	limits  limits
 	schema  bool // the answer must be JSON
@@ -52,7 +50,7 @@ type tally struct {
 	denied    int
 	unknown   bool // a call's outcome is not known
 	uncounted bool // a turn came without usage
-	usage     Usage
+	usage     event.Usage
 	text      []byte // of the current or last turn
 	said      bool   // it had a text, which may not be kept
 	finish    string
@@ -111,7 +109,7 @@ func (l *loop) warnMissing(open []stream.Call) {
 		}
 	}
 	if len(names) > 0 {
-		l.emit(&WarningEvent{Code: "tool_missing", Message: "the conversation leaves calls open whose tool this run does not have: " + joinFew(names) +
+		l.emit(&event.Warning{Code: "tool_missing", Message: "the conversation leaves calls open whose tool this run does not have: " + face.JoinFew(names) +
 			"; they are answered as failed (was --files or --mcp of the run before left out?)"})
 	}
 }
@@ -121,7 +119,7 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 	began := time.Now()
 	l.turns++
 	l.text, l.said, l.finish = l.text[:0], false, ""
-	text, reasoning := TextEvent{Turn: l.turns}, ReasoningEvent{Turn: l.turns}
+	text, reasoning := event.Text{Turn: l.turns}, event.Reasoning{Turn: l.turns}
 	reply, err := l.client.Reply(ctx, l.request, &stream.Sink{
 		Text: func(delta []byte) error {
 			l.said = l.said || len(delta) > 0
@@ -137,7 +135,7 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 		},
 		Idle: l.flush,
 		Retry: func(r stream.Retry) {
-			l.emit(&RetryEvent{r.Attempt, r.Of, r.After, r.Status, r.Message})
+			l.emit(&event.Retry{Attempt: r.Attempt, Of: r.Of, After: r.After, Status: r.Status, Message: r.Message})
 		},
 	})
 	if err != nil {
@@ -145,13 +143,13 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 	}
 	l.request.Messages = append(l.request.Messages, reply.Message)
 	l.finish = reply.Finish
-	u := Usage(reply.Usage)
-	l.usage = Usage{l.usage.Input + u.Input, l.usage.Output + u.Output, l.usage.Reasoning + u.Reasoning, l.usage.Cached + u.Cached}
-	if l.limits.tokens > 0 && u.total() == 0 && !l.uncounted {
+	u := event.Usage(reply.Usage)
+	l.usage = event.Usage{Input: l.usage.Input + u.Input, Output: l.usage.Output + u.Output, Reasoning: l.usage.Reasoning + u.Reasoning, Cached: l.usage.Cached + u.Cached}
+	if l.limits.tokens > 0 && u.Total() == 0 && !l.uncounted {
 		l.uncounted = true
-		l.emit(&WarningEvent{Code: "no_usage", Message: "the endpoint counts no tokens, so --max-total-tokens cannot be held"})
+		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint counts no tokens, so --max-total-tokens cannot be held"})
 	}
-	return reply, l.emit(&TurnEvent{Turn: l.turns, Finish: reply.Finish, Usage: u, Calls: len(reply.Message.Calls), Time: time.Since(began)})
+	return reply, l.emit(&event.Turn{Turn: l.turns, Finish: reply.Finish, Usage: u, Calls: len(reply.Message.Calls), Time: time.Since(began)})
 }
 
 // mustEnd is the error of a reply that cannot be gone on from. Calls in a
@@ -160,18 +158,18 @@ func (l *loop) mustEnd(reply *stream.Reply, round, calls int) error {
 	switch reply.Stop {
 	case stream.StopLength:
 		l.dropCalls()
-		e := limitError("--max-tokens lets the model write more; its own limit may be lower", "the answer was cut at the model's length limit")
-		e.Cause = errLength
+		e := failure.Limit("--max-tokens lets the model write more; its own limit may be lower", "the answer was cut at the model's length limit")
+		e.Cause = failure.ErrLength
 		return e
 	case stream.StopFilter:
 		l.dropCalls()
-		return &Error{Status: StatusModel, Message: "model: the answer was refused or stopped by a content filter" + quoted(reply.Refusal)}
+		return &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + event.Quoted(reply.Refusal)}
 	}
 	if calls > 0 && round >= l.limits.rounds {
-		return limitError("--max-rounds allows more", "the model asked for more calls than the limit of rounds allows: %d", l.limits.rounds)
+		return failure.Limit("--max-rounds allows more", "the model asked for more calls than the limit of rounds allows: %d", l.limits.rounds)
 	}
-	if calls > 0 && l.limits.tokens > 0 && l.usage.total() >= l.limits.tokens {
-		return limitError("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usage.total(), l.limits.tokens)
+	if calls > 0 && l.limits.tokens > 0 && l.usage.Total() >= l.limits.tokens {
+		return failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usage.Total(), l.limits.tokens)
 	}
 	return nil
 }
@@ -187,16 +185,9 @@ func (l *loop) dropCalls() {
 	}
 }
 
-func quoted(s string) string {
-	if s == "" {
-		return ""
-	}
-	return ": " + s
-}
-
 func (l *loop) checkSchema() error {
 	if l.schema && !json.Valid(bytes.TrimSpace(l.text)) {
-		return &Error{Status: StatusModel, Message: "model: the answer is not JSON although --schema asks for it",
+		return &failure.Error{Status: failure.StatusModel, Message: "model: the answer is not JSON although --schema asks for it",
 			Hints: []string{"the endpoint may not support structured output; say in the prompt that the answer is JSON"}}
 	}
 	return nil

@@ -8,6 +8,10 @@ import (
 	"strings"
 
 	"toolpipe/mcp"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+	"toolpipe/run/input"
 	"toolpipe/stream"
 )
 
@@ -30,33 +34,33 @@ func (r *runner) serverMessages(ctx context.Context, msgs []stream.Message) ([]s
 		}
 		msgs = append(before, msgs...)
 	}
-	return attach(msgs, attached), nil
+	return input.Attach(msgs, attached), nil
 }
 
 // ofServer splits NAME:REST and finds the server.
 func (r *runner) ofServer(flag, s string) (*connection, string, error) {
 	name, rest, ok := strings.Cut(s, ":")
 	if !ok || name == "" || rest == "" {
-		return nil, "", usage("--%s: %q is not of the form NAME:%s", flag, s, map[string]string{"resource": "URI", "prompt": "PROMPT"}[flag])
+		return nil, "", failure.Usage("--%s: %q is not of the form NAME:%s", flag, s, map[string]string{"resource": "URI", "prompt": "PROMPT"}[flag])
 	}
 	for _, c := range r.box.conns {
 		if c.Name != name {
 			continue
 		}
 		if c.session == nil || c.err != nil {
-			return nil, "", &Error{Status: StatusServer, Message: "--" + flag + ": server " + strconv.Quote(name) + " did not start"}
+			return nil, "", &failure.Error{Status: failure.StatusServer, Message: "--" + flag + ": server " + strconv.Quote(name) + " did not start"}
 		}
 		return c, rest, nil
 	}
-	return nil, "", usageError(knownServers(r.servers), "--%s: no server is named %q", flag, name)
+	return nil, "", failure.UsageError(config.KnownServers(r.servers), "--%s: no server is named %q", flag, name)
 }
 
 // serverError is a failed request that is not a tool call.
 func serverError(err error) error {
-	if err == nil || cancelled(err) {
+	if err == nil || failure.IsCancelled(err) {
 		return err
 	}
-	return &Error{Status: StatusServer, Message: err.Error(), Cause: err}
+	return &failure.Error{Status: failure.StatusServer, Message: err.Error(), Cause: err}
 }
 
 // resource reads one resource: text headed by its URI, pictures as they are.
@@ -73,15 +77,15 @@ func (r *runner) resource(ctx context.Context, flag string) ([]stream.Part, erro
 	for _, p := range contents {
 		switch {
 		case p.Text != nil:
-			parts = append(parts, stream.Part{Text: first(p.URI, uri) + ":\n\n" + textOfJSON(p.Text)})
+			parts = append(parts, stream.Part{Text: config.FirstNonEmpty(p.URI, uri) + ":\n\n" + textOfJSON(p.Text)})
 		case isImageType(p.MIME):
 			parts = append(parts, stream.Part{Image: &stream.Image{MIME: p.MIME, Data: string(p.Blob)}})
 		default:
-			return nil, usage("--resource: %q is %s, neither text nor a picture", uri, first(p.MIME, "binary data"))
+			return nil, failure.Usage("--resource: %q is %s, neither text nor a picture", uri, config.FirstNonEmpty(p.MIME, "binary data"))
 		}
 	}
 	if len(parts) == 0 {
-		return nil, usage("--resource: %q is empty", uri)
+		return nil, failure.Usage("--resource: %q is empty", uri)
 	}
 	return parts, nil
 }
@@ -101,7 +105,7 @@ func (r *runner) prompt(ctx context.Context, flag string) ([]stream.Message, err
 	for _, w := range words[1:] {
 		name, value, ok := strings.Cut(w, "=")
 		if !ok || name == "" {
-			return nil, usage("--prompt: %q is not of the form ARG=VALUE", w)
+			return nil, failure.Usage("--prompt: %q is not of the form ARG=VALUE", w)
 		}
 		args[name] = value
 	}
@@ -118,7 +122,7 @@ func (r *runner) prompt(ctx context.Context, flag string) ([]stream.Message, err
 		msgs = append(msgs, msg)
 	}
 	if len(msgs) == 0 {
-		return nil, &Error{Status: StatusServer, Message: "server " + strconv.Quote(c.Name) + ": the prompt " + strconv.Quote(words[0]) + " has no messages"}
+		return nil, &failure.Error{Status: failure.StatusServer, Message: "server " + strconv.Quote(c.Name) + ": the prompt " + strconv.Quote(words[0]) + " has no messages"}
 	}
 	return msgs, nil
 }
@@ -130,8 +134,8 @@ func (r *runner) listResources(ctx context.Context) error {
 			return err
 		}
 		for _, x := range list {
-			e := &ItemEvent{Kind: "resource", Server: c.Name, URI: x.URI, Name: first(x.Title, x.Name), Description: x.Description, MIME: x.MIME, Template: x.Template}
-			if err := r.out.emit(e); err != nil {
+			e := &event.Item{Kind: "resource", Server: c.Name, URI: x.URI, Name: config.FirstNonEmpty(x.Title, x.Name), Description: x.Description, MIME: x.MIME, Template: x.Template}
+			if err := r.out.Emit(e); err != nil {
 				return err
 			}
 		}
@@ -146,7 +150,7 @@ func (r *runner) listPrompts(ctx context.Context) error {
 			return err
 		}
 		for _, x := range list {
-			if err := r.out.emit(&ItemEvent{Kind: "prompt", Server: c.Name, Name: x.Name, Description: x.Description, Arguments: promptArguments(x.Arguments)}); err != nil {
+			if err := r.out.Emit(&event.Item{Kind: "prompt", Server: c.Name, Name: x.Name, Description: x.Description, Arguments: promptArguments(x.Arguments)}); err != nil {
 				return err
 			}
 		}
@@ -160,11 +164,11 @@ func promptArguments(list []mcp.PromptArgument) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		o := beginObject(b)
-		o.str("name", a.Name)
-		o.optional("description", a.Description)
-		o.bool("required", a.Required)
-		b = o.end()
+		o := event.BeginObject(b)
+		o.Str("name", a.Name)
+		o.Optional("description", a.Description)
+		o.Bool("required", a.Required)
+		b = o.End()
 	}
 	return append(b, ']')
 }
@@ -180,7 +184,7 @@ func (r *runner) eachSession(list func(*connection) error) error {
 		if err == nil {
 			continue
 		}
-		if _, ok := errors.AsType[*Error](err); ok || cancelled(err) {
+		if _, ok := errors.AsType[*failure.Error](err); ok || failure.IsCancelled(err) {
 			return err
 		}
 		r.warn("server_failed", c.Name, err.Error())

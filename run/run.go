@@ -29,6 +29,12 @@ import (
 	"time"
 
 	"toolpipe/approve"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/face"
+	"toolpipe/run/failure"
+	"toolpipe/run/input"
+	"toolpipe/run/stdio"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/secrets"
@@ -37,100 +43,100 @@ import (
 // Run does what cfg says and returns nil or an *Error, which it has printed,
 // after the end event was written and everything that was started has ended. It is cancelled by
 // ctx, whose cause should be *Interrupted for a signal.
-func Run(ctx context.Context, cfg *Config, s Streams) error {
+func Run(ctx context.Context, cfg *config.Config, s config.Streams) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	set := &secrets.Set{}
-	r := &runner{cfg: cfg, began: time.Now(), secrets: set, out: &emitter{veil: veil{set: set}}}
+	r := &runner{cfg: cfg, began: time.Now(), secrets: set, out: &event.Emitter{Veil: event.Veil{Set: set}}}
 	if !s.OutFile {
-		s.Out = bounded(ctx, s.Out, &r.readers)
+		s.Out = stdio.Bounded(ctx, s.Out, &r.readers)
 	}
-	s.Err = bounded(ctx, s.Err, &r.readers)
+	s.Err = stdio.Bounded(ctx, s.Err, &r.readers)
 	r.streams = s
 	err := r.open(ctx)
 	if cfg.Timeout > 0 {
-		defer goroutine.AfterFunc(cfg.Timeout, func() { cancel(&overtime{cfg.Timeout, r.face.waits.text()}) }).Stop()
+		defer goroutine.AfterFunc(cfg.Timeout, func() { cancel(&failure.Overtime{Limit: cfg.Timeout, Awaited: r.face.Waits.Text()}) }).Stop()
 	}
-	defer goroutine.AfterContext(ctx, r.face.interrupted)()
+	defer goroutine.AfterContext(ctx, r.face.Interrupted)()
 	if err == nil {
 		err = r.guarded(ctx)
 	}
 	if err = r.end(ctx, err); err != nil {
-		PrintError(ctx, cfg, s, err)
+		face.PrintError(ctx, cfg, s, err)
 	}
 	return err
 }
 
 // runner is one run in progress.
 type runner struct {
-	cfg      *Config
-	streams  Streams
+	cfg      *config.Config
+	streams  config.Streams
 	began    time.Time
 	secrets  *secrets.Set // that must not show
-	out      *emitter
-	readers  readerWaits
-	face     *face
+	out      *event.Emitter
+	readers  stdio.ReaderWaits
+	face     *face.Face
 	log      *os.File
-	settings *settings
-	servers  []server
+	settings *config.Settings
+	servers  []config.Server
 	policy   string // SHA-256 over all policy files
-	endpoint *endpoint
+	endpoint *config.Endpoint
 	request  *stream.Request
 	client   *stream.Client
 	gate     *approve.Gate
 	locked   map[string]lockedItem // nil: no lock
 	box      *toolbox
 	loop     *loop
-	messages []stream.Message // what the run begins with
-	text     *textOutput      // nil: the output is not text
+	messages []stream.Message  // what the run begins with
+	text     *event.TextOutput // nil: the output is not text
 }
 
 // open makes the outputs. Only what cannot be a mistake in their own flags
 // fails before them, so that every other error has its end event.
 func (r *runner) open(ctx context.Context) error {
 	c := r.cfg
-	r.face = newFace(c, r.streams)
-	r.face.secrets = r.secrets
-	w := newWriter(r.face.out(r.streams), "standard output")
+	r.face = face.New(c, r.streams)
+	r.face.Secrets = r.secrets
+	w := event.NewWriter(r.face.Out(r.streams), "standard output")
 	if r.streams.ErrTerminal {
-		r.face.pending = w.flush
+		r.face.Pending = w.Finish
 	}
 	switch c.Output {
 	case "ndjson":
-		r.out.outs = append(r.out.outs, &ndjsonOutput{w: w})
+		r.out.Outs = append(r.out.Outs, &event.NDJSONOutput{W: w})
 	case "json":
-		r.out.outs = append(r.out.outs, &jsonOutput{w: w})
+		r.out.Outs = append(r.out.Outs, &event.JSONOutput{W: w})
 	case "messages":
-		r.out.outs = append(r.out.outs, &messagesOutput{w: w, conversation: r.conversation})
+		r.out.Outs = append(r.out.Outs, &event.MessagesOutput{W: w, Conversation: r.conversation})
 	default:
-		r.out.outs = append(r.out.outs, r.textOutputs(w)...)
+		r.out.Outs = append(r.out.Outs, r.textOutputs(w)...)
 	}
-	r.out.outs = append(r.out.outs, r.face) // after stdout, with which it may share a screen
+	r.out.Outs = append(r.out.Outs, r.face) // after stdout, with which it may share a screen
 	if r.streams.Suspend != nil {
-		goroutine.Start(func() { r.face.suspend(r.streams.Suspend) })
+		goroutine.Start(func() { r.face.Suspend(r.streams.Suspend) })
 	}
-	if err := c.validate(); err != nil {
+	if err := c.Validate(); err != nil {
 		return err
 	}
 	if c.Log != "" {
-		f, err := os.OpenFile(c.Log, os.O_WRONLY|os.O_APPEND|os.O_CREATE|openNonblock, 0o600)
+		f, err := os.OpenFile(c.Log, os.O_WRONLY|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
 		if err != nil {
-			return openError("--log", c.Log, err)
+			return config.OpenError("--log", c.Log, err)
 		}
 		r.log = f
-		r.out.outs = append(r.out.outs, &ndjsonOutput{w: newWriter(bounded(ctx, Blocking(f), &r.readers), "--log "+shellQuote(c.Log))})
+		r.out.Outs = append(r.out.Outs, &event.NDJSONOutput{W: event.NewWriter(stdio.Bounded(ctx, stdio.Blocking(f), &r.readers), "--log "+config.ShellQuote(c.Log))})
 	}
 	return nil
 }
 
 // textOutputs are the answer as text, or what a list prints.
-func (r *runner) textOutputs(w *writer) []output {
+func (r *runner) textOutputs(w *event.Writer) []event.Output {
 	terminal := r.streams.OutTerminal
-	if r.cfg.Mode != Answer {
-		return []output{&listOutput{w: w, terminal: terminal, full: r.cfg.Mode == DescribeTool}}
+	if r.cfg.Mode != config.Answer {
+		return []event.Output{&listOutput{w: w, terminal: terminal, full: r.cfg.Mode == config.DescribeTool}}
 	}
-	r.text = &textOutput{w: w, terminal: terminal, stream: r.cfg.Stream || terminal}
-	return []output{r.text}
+	r.text = &event.TextOutput{W: w, Terminal: terminal, Stream: r.cfg.Stream || terminal}
+	return []event.Output{r.text}
 }
 
 // guarded runs, and makes a panic the run's error.
@@ -146,17 +152,17 @@ func (r *runner) guarded(ctx context.Context) (err error) {
 // needs. Nothing is started yet, so that every usage error is cheap.
 func (r *runner) resolve(ctx context.Context) (err error) {
 	c := r.cfg
-	if r.settings, err = c.loadSettings(); err != nil {
+	if r.settings, err = c.LoadSettings(); err != nil {
 		return err
 	}
-	for _, w := range r.settings.warnings {
-		r.out.emit(w)
+	for _, w := range r.settings.Warnings {
+		r.out.Emit(w)
 	}
-	if r.servers, err = c.configuredServers(r.settings, r.warn); err != nil {
+	if r.servers, err = c.ConfiguredServers(r.settings, r.warn); err != nil {
 		return err
 	}
-	c.addSecrets(r.secrets, r.settings, r.servers)
-	builtins, err := c.builtinServers(r.settings, c.ownFiles(r.settings, r.servers), r.warn)
+	c.AddSecrets(r.secrets, r.settings, r.servers)
+	builtins, err := builtinServers(c, r.settings, ownFiles(c, r.settings, r.servers), r.warn)
 	if err != nil {
 		return err
 	}
@@ -164,28 +170,25 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 	if r.gate, err = r.makeGate(); err != nil {
 		return err
 	}
-	if c.ToolsLock != "" && c.Mode != UpdateLock {
+	if c.ToolsLock != "" && c.Mode != config.UpdateLock {
 		if r.locked, err = readLock(c.ToolsLock, r.warn); err != nil {
 			return err
 		}
 	}
-	if c.Mode != Answer {
+	if c.Mode != config.Answer {
 		return nil
 	}
-	if r.endpoint, err = c.resolveModel(ctx, r.settings, r.warn); err != nil {
+	if r.endpoint, err = c.ResolveModel(ctx, r.settings, r.warn); err != nil {
 		return err
 	}
-	if r.request, err = c.request(ctx, r.endpoint); err != nil {
+	if r.request, err = c.Request(ctx, r.endpoint); err != nil {
 		return err
 	}
 	return r.makeClient(ctx)
 }
 
-// warner tells the user something; server may be "".
-type warner = func(code, server, message string)
-
 func (r *runner) warn(code, server, message string) {
-	r.out.emit(&WarningEvent{Code: code, Server: server, Message: message})
+	r.out.Emit(&event.Warning{Code: code, Server: server, Message: message})
 }
 
 // work connects to the servers while standard input is read, then does what
@@ -196,17 +199,17 @@ func (r *runner) work(ctx context.Context) error {
 	var system string
 	var systemGiven bool
 	var err error
-	if c.Mode == Answer {
-		if c.Input != "messages" && !c.readsInput(r.streams.InTerminal) && len(c.Args) == 0 && len(c.Files)+len(c.Resources) == 0 && c.Prompt == "" {
-			return c.emptyPrompt(r.streams.InTerminal)
+	if c.Mode == config.Answer {
+		if c.Input != "messages" && !c.ReadsInput(r.streams.InTerminal) && len(c.Args) == 0 && len(c.Files)+len(c.Resources) == 0 && c.Prompt == "" {
+			return input.EmptyPrompt(c, r.streams.InTerminal)
 		}
-		if attached, err = c.attachments(ctx); err != nil {
+		if attached, err = input.Attachments(c, ctx); err != nil {
 			return err
 		}
-		if system, systemGiven, err = c.systemText(ctx); err != nil {
+		if system, systemGiven, err = input.SystemText(c, ctx); err != nil {
 			return err
 		}
-		if len(r.servers) > 0 || c.readsInput(r.streams.InTerminal) && !r.streams.InFile {
+		if len(r.servers) > 0 || c.ReadsInput(r.streams.InTerminal) && !r.streams.InFile {
 			r.client.Warm(ctx) // there is something to wait for meanwhile
 		}
 	}
@@ -215,9 +218,9 @@ func (r *runner) work(ctx context.Context) error {
 		return err
 	}
 	var bad error
-	if c.Mode == Answer {
-		if r.messages, bad = c.conversation(data, r.streams.InTerminal, attached); bad == nil {
-			bad = allSent(r.messages, r.endpoint.API)
+	if c.Mode == config.Answer {
+		if r.messages, bad = input.Conversation(c, data, r.streams.InTerminal, attached); bad == nil {
+			bad = input.AllSent(r.messages, r.endpoint.API)
 		}
 	}
 	if err := r.checkServers(); err != nil {
@@ -226,18 +229,18 @@ func (r *runner) work(ctx context.Context) error {
 	r.box.index(c, r.warn)
 	warnings, err := r.gate.Check(r.box.known())
 	if err != nil {
-		return usage("%v", err)
+		return failure.Usage("%v", err)
 	}
 	for _, w := range warnings {
 		r.warn("pattern_unused", "", w)
 	}
 	r.box.withhold(r.gate)
-	if r.locked != nil && c.Mode != UpdateLock {
+	if r.locked != nil && c.Mode != config.UpdateLock {
 		if err := r.checkLock(r.locked); err != nil {
 			return err
 		}
 	}
-	if c.Mode != Answer {
+	if c.Mode != config.Answer {
 		return r.inspect(ctx, data)
 	}
 	if bad != nil {
@@ -263,11 +266,11 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 	rounds := 8
 	if c.MaxRounds != nil {
 		rounds = *c.MaxRounds
-	} else if r.settings.maxRounds != nil {
-		rounds = *r.settings.maxRounds
+	} else if r.settings.MaxRounds != nil {
+		rounds = *r.settings.MaxRounds
 	}
 	r.loop = &loop{
-		client: r.client, request: r.request, emit: r.out.emit, flush: r.out.flush, frame: frame,
+		client: r.client, request: r.request, emit: r.out.Emit, flush: r.out.Flush, frame: frame,
 		limits: limits{rounds, c.MaxTotalTokens},
 		schema: c.SchemaFile != "",
 		resume: c.Input == "messages",
@@ -276,7 +279,7 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 	// Without tools the first turn is mostly the last, so its text need not wait;
 	// and a second copy of what went out already is not kept, unless it is read.
 	if r.text != nil && len(r.request.Tools) == 0 && c.SchemaFile == "" {
-		r.text.stream = true
+		r.text.Stream = true
 		r.loop.printed = c.Log == "" && !c.CmdLines
 		r.request.TextPassing = r.loop.printed
 	}
@@ -289,8 +292,8 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 func (r *runner) newCaller() *caller {
 	c := r.cfg
 	k := &caller{
-		box: r.box, gate: r.gate, emit: r.out.emit, flush: r.out.flush, parallel: c.Parallel, maxBytes: int(c.MaxResultBytes),
-		whole: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, goOn: c.Unapproved == "deny", cmdLines: c.CmdLines, note: r.face.notef,
+		box: r.box, gate: r.gate, emit: r.out.Emit, flush: r.out.Flush, parallel: c.Parallel, maxBytes: int(c.MaxResultBytes),
+		whole: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, goOn: c.Unapproved == "deny", cmdLines: c.CmdLines, note: r.face.Notef,
 	}
 	if k.parallel == 0 {
 		k.parallel = 8
@@ -303,17 +306,17 @@ func (r *runner) newCaller() *caller {
 
 // start emits the start event with what is known.
 func (r *runner) start() error {
-	e := &StartEvent{Version: r.cfg.Version, Policy: r.policy, Servers: []ServerInfo{}}
+	e := &event.Start{Version: r.cfg.Version, Policy: r.policy, Servers: []event.ServerInfo{}}
 	if r.endpoint != nil {
-		e.Model, e.API = r.endpoint.model, r.endpoint.API
+		e.Model, e.API = r.endpoint.Model, r.endpoint.API
 	}
 	if r.box != nil {
 		e.Servers = r.box.infos()
 	}
 	if r.settings != nil {
-		e.ConfigRules = len(r.settings.rules)
+		e.ConfigRules = len(r.settings.Rules)
 	}
-	return r.out.emit(e)
+	return r.out.Emit(e)
 }
 
 func (r *runner) conversation() []stream.Message {

@@ -8,13 +8,16 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 )
 
 // connection is a server and its session.
 type connection struct {
-	server
+	config.Server
 	session *mcp.Session // nil: it did not start
 	err     error
 	tools   []*tool
@@ -23,7 +26,7 @@ type connection struct {
 
 // tool is one tool of a server and the name that the model knows it by.
 type tool struct {
-	mcp.Tool
+	wire.Tool
 	conn     *connection
 	name     string // as offered
 	withheld bool   // denied whatever its arguments: not offered, and refused when called
@@ -38,7 +41,7 @@ type toolbox struct {
 }
 
 // index fills the dispatch table with the tools that the flags leave.
-func (b *toolbox) index(cfg *Config, warn func(code, server, message string)) {
+func (b *toolbox) index(cfg *config.Config, warn func(code, server, message string)) {
 	b.byName = map[string]*tool{}
 	for _, c := range b.conns {
 		for _, t := range c.tools {
@@ -69,7 +72,7 @@ func (b *toolbox) index(cfg *Config, warn func(code, server, message string)) {
 // or, where that had to be mapped, the one that a user would write. As for
 // --deny, an exclusion that matched only the first would fail open.
 func (t *tool) isLike(globs []string) bool {
-	return matchAny(globs, t.name) || matchAny(globs, t.conn.Name+"__"+t.Name)
+	return config.MatchAny(globs, t.name) || config.MatchAny(globs, t.conn.Name+"__"+t.Name)
 }
 
 // offers tells whether any server has a tool whose name matches glob.
@@ -96,7 +99,7 @@ func (b *toolbox) withhold(gate *approve.Gate) {
 func (t *tool) call(args []byte) approve.Call {
 	c := approve.Call{
 		Server: t.conn.Name, Tool: t.Name, Name: t.name, Arguments: args, Annotations: t.Annotations,
-		ReadOnly: t.readOnly(), Root: t.conn.root,
+		ReadOnly: t.readOnly(), Root: t.conn.Root,
 	}
 	if t.conn.Local != nil && slices.Contains(walkers, t.Name) {
 		c.ShowsFilesOf = "read_file"
@@ -109,7 +112,7 @@ func (t *tool) call(args []byte) approve.Call {
 var walkers = []string{"grep_files", "get_tree", "search_files", "get_file_summary", "get_git_diff"}
 
 // readOnly tells whether a server that the user trusts says that t only reads.
-func (t *tool) readOnly() bool { return t.ReadOnly && t.conn.trusted }
+func (t *tool) readOnly() bool { return t.ReadOnly && t.conn.Trusted }
 
 // offered are the tools as the model gets them.
 func (b *toolbox) offered() []stream.Tool {
@@ -132,11 +135,11 @@ func (b *toolbox) offered() []stream.Tool {
 }
 
 // infos are the servers as the start event lists them.
-func (b *toolbox) infos() []ServerInfo {
-	infos := []ServerInfo{}
+func (b *toolbox) infos() []event.ServerInfo {
+	infos := []event.ServerInfo{}
 	for _, c := range b.conns {
 		if c.session != nil && c.err == nil {
-			infos = append(infos, ServerInfo{c.Name, c.session.Protocol(), len(c.tools)})
+			infos = append(infos, event.ServerInfo{Name: c.Name, Protocol: c.session.Protocol(), Tools: len(c.tools)})
 		}
 	}
 	return infos
@@ -146,7 +149,7 @@ func (b *toolbox) infos() []ServerInfo {
 func (b *toolbox) known() []approve.Server {
 	var all []approve.Server
 	for _, c := range b.conns {
-		s := approve.Server{Name: c.Name, Started: c.err == nil, Root: c.root}
+		s := approve.Server{Name: c.Name, Started: c.err == nil, Root: c.Root}
 		for _, t := range c.tools {
 			s.Tools = append(s.Tools, t.Name)
 			s.Names = append(s.Names, t.name)
@@ -165,7 +168,7 @@ func (c *connection) slot(ctx context.Context) (release func(), err error) {
 	case c.slots <- struct{}{}:
 		return func() { <-c.slots }, nil
 	case <-ctx.Done():
-		return nil, &mcp.CallError{Message: "not sent: " + context.Cause(ctx).Error()}
+		return nil, &wire.CallError{Message: "not sent: " + context.Cause(ctx).Error()}
 	}
 }
 

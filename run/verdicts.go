@@ -5,12 +5,15 @@ import (
 	"slices"
 
 	"toolpipe/approve"
-	"toolpipe/mcp"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
 )
 
 // decide gives every call its verdict, in order, before any is run. stop is
 // the error that ends the run when a call is unapproved.
-func (c *caller) decide(ctx context.Context, l *loop, all []*pending) (stop *Error, err error) {
+func (c *caller) decide(ctx context.Context, l *loop, all []*pending) (stop *failure.Error, err error) {
 	for _, p := range all {
 		if err := c.announce(l, p); err != nil {
 			return nil, err
@@ -22,7 +25,7 @@ func (c *caller) decide(ctx context.Context, l *loop, all []*pending) (stop *Err
 		if err != nil {
 			return nil, err
 		}
-		if err := c.emit(&ApprovalEvent{p.ID, v.Outcome.String(), v.By, v.Rule, v.Reason}); err != nil {
+		if err := c.emit(&event.Approval{ID: p.ID, Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason}); err != nil {
 			return nil, err
 		}
 		if !c.heed(p, v) {
@@ -39,13 +42,13 @@ func (c *caller) heed(p *pending, v approve.Verdict) bool {
 	switch {
 	case v.Outcome == approve.Allowed && (!c.dryRun || p.tool.readOnly()):
 	case c.dryRun && v.Outcome != approve.Denied:
-		p.answer = tell(ResultNotRun, "not run: dry run")
+		p.answer = tell(event.ResultNotRun, "not run: dry run")
 		c.note("dry run: %s %s: %s", p.Name, p.args, dryVerdict(v))
 	case v.Outcome == approve.Unapproved && !c.goOn:
 		return false
 	default:
-		p.denial = first(refusal(v.Outcome.String(), v.By, v.Rule, v.Reason), denial(v))
-		p.answer = tell(ResultDenied, "tool call denied: "+denial(v))
+		p.denial = config.FirstNonEmpty(event.Refusal(v.Outcome.String(), v.By, v.Rule, v.Reason), denial(v))
+		p.answer = tell(event.ResultDenied, "tool call denied: "+denial(v))
 	}
 	return true
 }
@@ -71,7 +74,7 @@ func (c *caller) verdict(ctx context.Context, p *pending) (approve.Verdict, erro
 // runs: the calls before it may have moved what its paths lead to. A call that
 // may not run any more has its answer afterwards; the bounds hold one that may
 // to what this verdict saw.
-func (c *caller) again(ctx context.Context, p *pending) (bounds mcp.Bounds) {
+func (c *caller) again(ctx context.Context, p *pending) (bounds wire.Bounds) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v := *p.verdict
@@ -80,14 +83,14 @@ func (c *caller) again(ctx context.Context, p *pending) (bounds mcp.Bounds) {
 		v, err = c.verdict(ctx, p)
 	}
 	if err == nil && (v.Outcome != approve.Allowed || v.Rule != p.verdict.Rule) {
-		err = c.emit(&ApprovalEvent{p.ID, v.Outcome.String(), v.By, v.Rule, v.Reason})
+		err = c.emit(&event.Approval{ID: p.ID, Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason})
 	}
 	if err == nil && !c.heed(p, v) {
 		c.failed = unapproved(nil, p, v)
 		err = c.failed
 	}
 	if err != nil {
-		p.answer = tell(ResultNotRun, "not run: the run ended")
+		p.answer = tell(event.ResultNotRun, "not run: the run ended")
 		p.answer.open = true
 		return bounds
 	}
@@ -100,9 +103,9 @@ func (c *caller) again(ctx context.Context, p *pending) (bounds mcp.Bounds) {
 
 func dryVerdict(v approve.Verdict) string {
 	if v.Outcome == approve.Allowed {
-		return "would run" + quoted(v.Rule)
+		return "would run" + event.Quoted(v.Rule)
 	}
-	return "would be asked" + quoted(v.Rule)
+	return "would be asked" + event.Quoted(v.Rule)
 }
 
 // denial is the reason that the model is told.
@@ -118,18 +121,9 @@ func denial(v approve.Verdict) string {
 	return "by a rule"
 }
 
-// refusal is a denial as a person is told of it: with the rule, whose place is
-// no business of the model's.
-func refusal(decision, by, rule, reason string) string {
-	if decision != "deny" || by == "terminal" || rule == "" {
-		return reason
-	}
-	return "by " + rule + quoted(reason)
-}
-
-func unapproved(stop *Error, p *pending, v approve.Verdict) *Error {
+func unapproved(stop *failure.Error, p *pending, v approve.Verdict) *failure.Error {
 	if stop == nil {
-		stop = &Error{Status: StatusUnapproved, Message: "unapproved: " + p.tool.name + ": " + first(v.Reason, "nobody can be asked")}
+		stop = &failure.Error{Status: failure.StatusUnapproved, Message: "unapproved: " + p.tool.name + ": " + config.FirstNonEmpty(v.Reason, "nobody can be asked")}
 	}
 	if hint := approvalHint(p.tool.name, v); !slices.Contains(stop.Hints, hint) {
 		stop.Hints = append(stop.Hints, hint)
@@ -139,7 +133,7 @@ func unapproved(stop *Error, p *pending, v approve.Verdict) *Error {
 
 // approvalHint says what would allow the tool's call, which was left unapproved.
 func approvalHint(tool string, v approve.Verdict) string {
-	hint := "--allow " + shellQuote(tool)
+	hint := "--allow " + config.ShellQuote(tool)
 	if v.Rule != "" {
 		// --auto-approve would help as well, but it approves every other call too.
 		hint += ", with the rule " + v.Rule + " taken out: an allow does not outweigh a rule that asks"

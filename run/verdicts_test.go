@@ -11,6 +11,9 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/mcp/files"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
 	"toolpipe/stream"
 )
 
@@ -32,16 +35,16 @@ func governed(t *testing.T, rules string) (root string, ask func(calls ...stream
 	if err != nil {
 		t.Fatal(err)
 	}
-	local, err := mcp.Files(mcp.FilesSpec{Name: "files", Root: root})
+	local, err := files.New(files.Spec{Name: "files", Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}
-	box := connectAll(t.Context(), []server{builtin("files", local, root)}, &Processes{}, func(*server) mcp.Hooks { return mcp.Hooks{} }, func(err error) { t.Error(err) }, func(string) {})
+	box := connectAll(t.Context(), []config.Server{builtin("files", local, root)}, &config.Processes{}, func(*config.Server) mcp.Hooks { return mcp.Hooks{} }, func(err error) { t.Error(err) }, func(string) {})
 	t.Cleanup(box.close)
-	box.index(&Config{}, func(_, _, message string) { t.Log(message) })
+	box.index(&config.Config{}, func(_, _, message string) { t.Log(message) })
 	c := &caller{
 		box: box, gate: &approve.Gate{Rules: policy.Rules, Otherwise: policy.Otherwise, AutoApprove: "--auto-approve"}, parallel: 8, maxBytes: 1 << 20, goOn: true,
-		emit: func(Event) error { return nil }, flush: func() error { return nil },
+		emit: func(event.Event) error { return nil }, flush: func() error { return nil },
 	}
 	return root, func(calls ...stream.Call) (answers []string) {
 		l := &loop{request: &stream.Request{}}

@@ -8,7 +8,9 @@
 // events. This package knows nothing of tool servers, approvals and outputs.
 package stream
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // Role says who speaks in a Message.
 type Role string

@@ -1,6 +1,8 @@
 package stream
 
-import "toolpipe/stream/jsontext"
+import (
+	"toolpipe/stream/jsontext"
+)
 
 // responsesDialect is OpenAI's /v1/responses, without state on the server.
 var responsesDialect = dialect{

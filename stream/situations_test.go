@@ -1,6 +1,8 @@
 package stream
 
-import "encoding/json"
+import (
+	"encoding/json"
+)
 
 // situation is one conversation that every dialect must carry.
 type situation struct {

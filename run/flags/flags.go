@@ -12,7 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"toolpipe/run"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
 )
 
 // A Flag is one flag of the command line.
@@ -63,7 +64,7 @@ func (f *Flag) Set(text string) (err error) {
 		return f.refuse("takes no value, but got %q", text) // 1 and t may be meant for another flag
 	}
 	switch setting := f.Setting.(type) {
-	case run.Mode:
+	case config.Mode:
 	case *bool:
 		*setting = text == "true"
 	case *count:
@@ -119,13 +120,13 @@ func (f *Flag) Bare() string {
 }
 
 // NeedsValue is the error for a flag without its value.
-func (f *Flag) NeedsValue() *run.Error {
+func (f *Flag) NeedsValue() *failure.Error {
 	return f.refuse("needs a value: --%s %s", f.Name, f.Value)
 }
 
 // refuse is an error that begins with the flag.
-func (f *Flag) refuse(format string, args ...any) *run.Error {
-	return &run.Error{Status: run.StatusUsage, Message: "--" + f.Name + ": " + fmt.Sprintf(format, args...)}
+func (f *Flag) refuse(format string, args ...any) *failure.Error {
+	return &failure.Error{Status: failure.StatusUsage, Message: "--" + f.Name + ": " + fmt.Sprintf(format, args...)}
 }
 
 func (f *Flag) number(text string, to *int) error {
@@ -141,7 +142,7 @@ func (f *Flag) number(text string, to *int) error {
 }
 
 func (f *Flag) duration(text string) (time.Duration, error) {
-	d, err := run.ParseDuration(text)
+	d, err := config.ParseDuration(text)
 	if err == nil && d > 0 {
 		return d, nil
 	}

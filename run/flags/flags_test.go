@@ -6,13 +6,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"toolpipe/run"
+	"toolpipe/run/config"
 )
 
 // TestTable holds that every flag can be found in the full help, that no two are
 // the same, and that what the help says of a value fits what the flag takes.
 func TestTable(t *testing.T) {
-	table := New(new(run.Config))
+	table := New(new(config.Config))
 	full := table.FullHelp()
 	seen := map[any]string{}
 	once := func(what any, name string) {
@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("--%s %s is not in the full help", f.Name, f.Value)
 		}
 		switch f.Setting.(type) {
-		case run.Mode:
+		case config.Mode:
 		case *bool, *count:
 			if f.Value != "" {
 				t.Errorf("--%s is a switch but has the value %s", f.Name, f.Value)
@@ -54,7 +54,7 @@ func TestTable(t *testing.T) {
 
 // TestHelp holds that the short help fits a screen.
 func TestHelp(t *testing.T) {
-	table := New(new(run.Config))
+	table := New(new(config.Config))
 	if n := strings.Count(table.ShortHelp(), "\n"); n > 60 {
 		t.Errorf("the short help has %d lines", n)
 	}
@@ -102,7 +102,7 @@ func TestValues(t *testing.T) {
 		{"list-tools=1", `--list-tools: takes no value, but got "1"`},
 		{"list-tools=true call=a__b", "--list-tools and --call: only one of them can be given"},
 	} {
-		table := New(new(run.Config))
+		table := New(new(config.Config))
 		if got := give(table, strings.Fields(c.args)); got != c.error {
 			t.Errorf("%s: %s", c.args, got)
 		}
@@ -128,10 +128,10 @@ func give(table *Table, args []string) string {
 
 // TestSettings holds what values become.
 func TestSettings(t *testing.T) {
-	c := new(run.Config)
+	c := new(config.Config)
 	give(New(c), strings.Fields("verbose=+1 verbose=+1 timeout=90 max-result-bytes=64k max-rounds=0 deny=a deny=b system= call=a__b"))
 	if c.Verbose != 2 || c.Timeout != 90*time.Second || c.MaxResultBytes != 64<<10 || c.MaxRounds == nil || *c.MaxRounds != 0 ||
-		strings.Join(c.Deny, " ") != "a b" || c.System == nil || *c.System != "" || c.Mode != run.CallTool || c.Target != "a__b" {
+		strings.Join(c.Deny, " ") != "a b" || c.System == nil || *c.System != "" || c.Mode != config.CallTool || c.Target != "a__b" {
 		t.Errorf("%+v", c)
 	}
 	if c.KeyEnv != nil || c.BaseURL != "" || c.Shell {

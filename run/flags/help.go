@@ -1,6 +1,8 @@
 package flags
 
-import "strings"
+import (
+	"strings"
+)
 
 const (
 	indent = 28 // where the texts of the help begin

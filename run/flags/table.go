@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"iter"
 
-	"toolpipe/run"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
 )
 
 // A Table is all flags, and what they say that is no setting of a run.
@@ -12,11 +13,11 @@ type Table struct {
 	Groups   []Group // in the order of the help
 	Help     string  // "short", or what was given to --help
 	Version  bool
-	settings *run.Config
+	settings *config.Config
 }
 
 // New is the table of the flags that fill c.
-func New(c *run.Config) *Table {
+func New(c *config.Config) *Table {
 	t := &Table{settings: c}
 	t.Groups = []Group{
 		{"model", modelFlags(c)},
@@ -73,17 +74,17 @@ func (t *Table) Check() error {
 		if err := f.check(); err != nil {
 			return err
 		}
-		mode, ok := f.Setting.(run.Mode)
+		mode, ok := f.Setting.(config.Mode)
 		if !ok || f.isSwitch() && f.last == "false" {
 			continue
 		}
 		if chosen != nil {
-			return &run.Error{Status: run.StatusUsage, Message: fmt.Sprintf("--%s and --%s: only one of them can be given", chosen.Name, f.Name)}
+			return &failure.Error{Status: failure.StatusUsage, Message: fmt.Sprintf("--%s and --%s: only one of them can be given", chosen.Name, f.Name)}
 		}
 		chosen, c.Mode, c.Target = f, mode, f.last
 	}
 	switch {
-	case c.Mode == run.CallTool, c.Mode == run.Explain:
+	case c.Mode == config.CallTool, c.Mode == config.Explain:
 	case chosen != nil && len(c.Args) > 0:
 		return chosen.refuse("takes no prompt, but %q was given", c.Args[0])
 	case len(c.Args) == 1 && c.Args[0] == "-":
@@ -92,7 +93,7 @@ func (t *Table) Check() error {
 	return nil
 }
 
-func modelFlags(c *run.Config) []Flag {
+func modelFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "model", Short: "m", Value: "NAME", Setting: &c.Model,
 			Brief: "model, or profile of the config",
@@ -124,7 +125,7 @@ func modelFlags(c *run.Config) []Flag {
 	}
 }
 
-func inputFlags(c *run.Config) []Flag {
+func inputFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "system", Short: "s", Value: "TEXT", Setting: &c.System,
 			Brief: "system message",
@@ -146,7 +147,7 @@ func inputFlags(c *run.Config) []Flag {
 	}
 }
 
-func toolFlags(c *run.Config) []Flag {
+func toolFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "mcp", Short: "t", Value: "[NAME=]TARGET", Setting: &c.Servers,
 			Brief: "tool server: a URL or a command line (repeatable)",
@@ -189,28 +190,28 @@ func toolFlags(c *run.Config) []Flag {
 
 func modeFlags() []Flag {
 	return []Flag{
-		{Name: "list-tools", Setting: run.ListTools,
+		{Name: "list-tools", Setting: config.ListTools,
 			Brief: "print the tools and their verdicts",
 			Help:  "print the tools, the verdict each would get, and exit"},
-		{Name: "describe-tool", Value: "NAME", Setting: run.DescribeTool,
+		{Name: "describe-tool", Value: "NAME", Setting: config.DescribeTool,
 			Help: "print the definition of the tool NAME and exit"},
-		{Name: "call", Value: "NAME", Setting: run.CallTool,
+		{Name: "call", Value: "NAME", Setting: config.CallTool,
 			Brief: "call a tool; the prompt is its JSON arguments",
 			Help:  "call the tool NAME once, approvals included; the prompt argument is its JSON, - for stdin"},
-		{Name: "explain", Value: "NAME", Setting: run.Explain,
+		{Name: "explain", Value: "NAME", Setting: config.Explain,
 			Help: "print the verdict on a call of NAME, arguments as for --call"},
-		{Name: "tools-lock-update", Setting: run.UpdateLock,
+		{Name: "tools-lock-update", Setting: config.UpdateLock,
 			Help: "write the file of --tools-lock and exit"},
-		{Name: "list-servers", Setting: run.ListServers,
+		{Name: "list-servers", Setting: config.ListServers,
 			Help: "print the servers and exit"},
-		{Name: "list-resources", Setting: run.ListResources,
+		{Name: "list-resources", Setting: config.ListResources,
 			Help: "print the servers' resources and exit"},
-		{Name: "list-prompts", Setting: run.ListPrompts,
+		{Name: "list-prompts", Setting: config.ListPrompts,
 			Help: "print the servers' prompts and exit"},
 	}
 }
 
-func approvalFlags(c *run.Config) []Flag {
+func approvalFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "allow", Short: "a", Value: "PATTERNS", Setting: &c.Allow,
 			Brief: "tools that may run: fs__read_*,gh__* or @read-only",
@@ -237,7 +238,7 @@ func approvalFlags(c *run.Config) []Flag {
 	}
 }
 
-func outputFlags(c *run.Config) []Flag {
+func outputFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "output", Short: "o", Value: "FORM", Setting: &c.Output,
 			Brief: "text, ndjson, json or messages",
@@ -260,7 +261,7 @@ func outputFlags(c *run.Config) []Flag {
 	}
 }
 
-func limitFlags(c *run.Config) []Flag {
+func limitFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "max-rounds", Value: "N", Setting: &c.MaxRounds,
 			Brief: "rounds of calls (default 8)"},

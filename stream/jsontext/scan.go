@@ -48,7 +48,7 @@ func (s *scanner) document() *SyntaxError {
 	return nil
 }
 
-// space passes insignificant white space and leaves it out of the copy.
+// Space passes insignificant white space and leaves it out of the copy.
 func (s *scanner) space() {
 	if s.i >= len(s.data) || s.data[s.i] > ' ' {
 		return

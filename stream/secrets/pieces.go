@@ -1,6 +1,8 @@
 package secrets
 
-import "bytes"
+import (
+	"bytes"
+)
 
 // leak is how much of a secret's beginning may be passed on before it is known
 // for one: holding back every letter that some spelling begins with would make

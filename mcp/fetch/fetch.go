@@ -1,0 +1,262 @@
+// Package fetch is the built-in fetch tool: a tool server that reads a URL for
+// the model, within the addresses that are allowed.
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"toolpipe/mcp/htmltext"
+	"toolpipe/mcp/netguard"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+)
+
+// FetchSpec says what may be fetched.
+type Spec struct {
+	AllowPrivate []string      // networks, addresses and host globs that may be reached though they are not public
+	Limit        time.Duration // the longest a fetch may take; 0, or more than that: 30 s
+	Version      string
+}
+
+const (
+	fetchTimeout  = 30 * time.Second
+	maxRedirects  = 5
+	maxURL        = 16 << 10 // bytes; servers take half of that
+	maxFetched    = 8 << 20  // bytes of a body that are read
+	maxReplyHead  = 64 << 10 // bytes of a reply's header
+	fetchDialTime = 10 * time.Second
+)
+
+// Fetch makes a server whose one tool fetches a URL. Addresses that
+// are not public are refused when a connection is made, after the name was
+// resolved, so that neither a redirect nor a changing name leads to one; that
+// is why no proxy is used. An error is about a pattern.
+func New(spec Spec) (*toolserver.Server, error) {
+	rules, err := netguard.ParseRules(spec.AllowPrivate)
+	if err != nil {
+		return nil, err
+	}
+	f := &fetch{rules: rules, agent: "toolpipe/" + spec.Version, limit: fetchTimeout}
+	if spec.Limit > 0 {
+		f.limit = min(f.limit, spec.Limit)
+	}
+	tool := &toolserver.Builtin{Name: "fetch_url", About: "Fetch a web page or file by HTTP GET and answer its text; HTML is made readable.", Params: []toolserver.Parameter{
+		{Name: "url", Kind: "string", About: "http or https URL", Required: true},
+		{Name: "raw", Kind: "boolean", About: "answer HTML as it is", Required: false},
+	}, Annotations: toolserver.Fetches}
+	s := toolserver.New("fetch", spec.Version)
+	s.Add(tool.Tool(), func(ctx context.Context, raw json.RawMessage, _ func(wire.Progress)) (*wire.Result, error) {
+		args, err := tool.Read(raw)
+		if err != nil {
+			return nil, err
+		}
+		return f.url(ctx, args.Text("url"), args.Flag("raw"))
+	})
+	return s, nil
+}
+
+type fetch struct {
+	rules *netguard.Rules
+	agent string
+	limit time.Duration // of a whole fetch
+}
+
+// client has a transport of its own: nothing is shared between calls.
+func (f *fetch) client() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:            f.dial,
+			TLSHandshakeTimeout:    fetchDialTime,
+			DisableCompression:     true, // a small body stays small
+			DisableKeepAlives:      true,
+			MaxResponseHeaderBytes: maxReplyHead,
+			ForceAttemptHTTP2:      true,
+		},
+		CheckRedirect: func(r *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return fmt.Errorf("more than %d redirects", maxRedirects)
+			}
+			r.Header.Del("Referer")
+			return checkURL(r.URL)
+		},
+	}
+}
+
+// dial checks each address that a name stands for as it is connected to.
+func (f *fetch) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: fetchDialTime}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	named := f.rules.AllowsHost(host)
+	d.Control = func(_, resolved string, _ syscall.RawConn) error { return f.rules.Check(resolved, named) }
+	return d.DialContext(ctx, network, address)
+}
+
+func checkURL(u *url.URL) error {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("the scheme %q is not fetched, only http and https", u.Scheme)
+	case u.Host == "":
+		return errors.New("the URL has no host")
+	case u.User != nil:
+		return errors.New("a URL with a user name or password is not fetched")
+	}
+	return nil
+}
+
+func (f *fetch) url(ctx context.Context, address string, raw bool) (*wire.Result, error) {
+	if len(address) > maxURL {
+		return nil, fmt.Errorf("the URL has %d bytes, at most %d are allowed", len(address), maxURL)
+	}
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a URL", address)
+	}
+	if err := checkURL(u); err != nil {
+		return nil, fmt.Errorf("%q: %w", address, err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, f.limit, fmt.Errorf("no whole answer within %v", f.limit))
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not a URL that can be fetched", address)
+	}
+	r.Header.Set("User-Agent", f.agent)
+	r.Header.Set("Accept", "text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.1")
+	client := f.client()
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", address, fetchError(ctx, err))
+	}
+	defer resp.Body.Close()
+	return readPage(ctx, resp, raw)
+}
+
+// fetchError is what a model can act on: without the URL, which it knows.
+func fetchError(ctx context.Context, err error) error {
+	if private, ok := errors.AsType[*netguard.PrivateAddress](err); ok {
+		return private
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+func readPage(ctx context.Context, resp *http.Response, raw bool) (*wire.Result, error) {
+	at := resp.Request.URL.String()
+	if e := resp.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return nil, fmt.Errorf("%q: the body is encoded as %q, which was not asked for", at, e)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFetched+1))
+	if err != nil && len(body) == 0 {
+		return nil, fmt.Errorf("%q: the answer ended early: %w", at, fetchError(ctx, err))
+	}
+	cut := len(body) > maxFetched
+	body = body[:min(len(body), maxFetched)]
+	declared := resp.Header.Get("Content-Type")
+	kind, params, _ := mime.ParseMediaType(declared)
+	if kind == "" {
+		kind, _, _ = mime.ParseMediaType(http.DetectContentType(body))
+	}
+	b := appendHeadLine(nil, "URL", at)
+	b = appendHeadLine(b, "Status", resp.Status)
+	b = appendHeadLine(b, "Content-Type", declared)
+	b = append(b, '\n')
+	if !textual(kind, body) {
+		return nil, fmt.Errorf("%q is %s, %d bytes: not text", at, kind, len(body))
+	}
+	text := asUTF8(body, params["charset"])
+	if !raw && (kind == "text/html" || kind == "application/xhtml+xml") {
+		text = htmltext.Text(text, resp.Request.URL)
+	}
+	if room := toolserver.MaxText - len(b); len(text) > room {
+		text, cut = toolserver.WholeRunes(text[:room]), true
+	}
+	b = append(b, text...)
+	switch {
+	case err != nil:
+		b = append(b, "\n[toolpipe] the answer ended early\n"...)
+	case cut:
+		b = append(b, "\n[toolpipe] the text goes on and is cut here\n"...)
+	}
+	r := toolserver.TextResult(b)
+	r.IsError = resp.StatusCode >= 400
+	return r, nil
+}
+
+// appendHeadLine appends a line about the reply; the peer's text stays on it.
+func appendHeadLine(b []byte, name, value string) []byte {
+	value = strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, value)
+	return append(append(append(append(b, name...), ": "...), value...), '\n')
+}
+
+func textual(kind string, body []byte) bool {
+	switch {
+	case toolserver.LooksBinary(body):
+		return false
+	case strings.HasPrefix(kind, "text/"), strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml"):
+		return true
+	case strings.HasPrefix(kind, "image/"), strings.HasPrefix(kind, "audio/"), strings.HasPrefix(kind, "video/"), strings.HasPrefix(kind, "font/"), kind == "application/pdf", kind == "application/zip":
+		return false
+	}
+	return utf8.Valid(toolserver.WholeRunes(body[:min(len(body), 4096)]))
+}
+
+// asUTF8 is the text in UTF-8. Of other encodings only the western one-byte
+// ones are known; what is not understood is replaced later.
+func asUTF8(body []byte, charset string) []byte {
+	body = bytes.TrimPrefix(body, toolserver.ByteOrderMark)
+	switch strings.ToLower(charset) {
+	case "iso-8859-1", "latin1", "windows-1252", "us-ascii", "ascii":
+	default:
+		return body
+	}
+	if utf8.Valid(body) {
+		return body // most pages that say so are
+	}
+	b := make([]byte, 0, len(body)+len(body)/4)
+	for _, c := range body {
+		b = utf8.AppendRune(b, windows1252(c))
+	}
+	return b
+}
+
+// windows1252 is the character of a byte; web pages mean it by Latin 1 too.
+func windows1252(c byte) rune {
+	if c >= 0x80 && c < 0xA0 {
+		const upper = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ"
+		i := byte(0x80)
+		for _, r := range upper {
+			if i == c {
+				return r
+			}
+			i++
+		}
+	}
+	return rune(c)
+}

@@ -1,0 +1,172 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"toolpipe/mcp/toolserver"
+)
+
+// An edit works on the whole text. In a text whose lines all end in CR LF,
+// what a model writes gets the same line ends; a byte order mark stays first.
+
+// allCRLF says whether every line of a text that ends does so in CR LF.
+func allCRLF(text []byte) bool {
+	n := bytes.Count(text, []byte("\n"))
+	return n > 0 && n == bytes.Count(text, []byte("\r\n"))
+}
+
+func withCRLF(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
+}
+
+// replaceText replaces before by after: all of them, or the only one. lines
+// are those where it began, from 1, at most ten.
+func replaceText(content []byte, before, after string, all bool) (edited []byte, n int, lines []int, err error) {
+	if before == "" {
+		return nil, 0, nil, errors.New("old_string is empty; write_file writes a whole file, set_file_slice inserts at a line")
+	}
+	if allCRLF(content) {
+		before, after = withCRLF(before), withCRLF(after)
+	}
+	if before == after {
+		return nil, 0, nil, errors.New("old_string and new_string are the same; nothing would change")
+	}
+	b := []byte(before)
+	first := bytes.Index(content, b)
+	if first < 0 {
+		return nil, 0, nil, absentText(content, before)
+	}
+	if !all && bytes.Contains(content[first+1:], b) {
+		lines, more := beginnings(content, b, 1)
+		times := strconv.Itoa(len(lines))
+		if more {
+			times = "more than " + times
+		}
+		return nil, 0, nil, fmt.Errorf("old_string is there %s times, beginning in lines %s; give more of the text around the one that is meant, or set replace_all", times, joinLines(lines, more))
+	}
+	n = bytes.Count(content, b)
+	if size := int64(len(content)) + int64(n)*int64(len(after)-len(b)); size > maxEdited {
+		return nil, 0, nil, errTooLarge(size)
+	}
+	lines, _ = beginnings(content, b, len(b))
+	return bytes.ReplaceAll(content, b, []byte(after)), n, lines, nil
+}
+
+func errTooLarge(size int64) error {
+	return fmt.Errorf("the file would have %d bytes; no edit makes one of more than %d", size, maxEdited)
+}
+
+// beginnings are the lines of the first ten places where b begins, each at
+// least step bytes behind the one before, and whether there are more. All
+// places are not counted: in a text of one letter that takes the product of
+// both lengths.
+func beginnings(content, b []byte, step int) (lines []int, more bool) {
+	line, counted := 1, 0
+	for at := 0; at <= len(content); at += step {
+		i := bytes.Index(content[at:], b)
+		if i < 0 {
+			return lines, false
+		}
+		at += i
+		if len(lines) == 10 {
+			return lines, true
+		}
+		line += bytes.Count(content[counted:at], []byte("\n"))
+		counted = at
+		lines = append(lines, line)
+	}
+	return lines, false
+}
+
+func joinLines(lines []int, more bool) string {
+	var b []byte
+	for i, l := range lines {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = fmt.Append(b, l)
+	}
+	if more {
+		b = append(b, " and others"...)
+	}
+	return string(b)
+}
+
+// absentText says what of before there is, where white space is the difference.
+func absentText(content []byte, before string) error {
+	line, _, _ := strings.Cut(strings.TrimLeft(before, "\r\n"), "\n")
+	wanted := strings.TrimSpace(line)
+	if wanted != "" {
+		number := 0
+		for l := range bytes.Lines(content) {
+			number++
+			if string(bytes.TrimSpace(l)) == wanted {
+				return fmt.Errorf("old_string is not in the file; line %d has the same words as its first line, so white space or a later line differs: read the file again and copy exactly", number)
+			}
+		}
+	}
+	return errors.New("old_string is not in the file; read the file again and copy the text exactly")
+}
+
+// replaceLines replaces the lines first to last by text; last one less than
+// first inserts before first. Text without a line end gets one where a line
+// had one or another line follows; empty text deletes.
+func replaceLines(content []byte, first, last int64, text string) ([]byte, error) {
+	body := bytes.TrimPrefix(content, toolserver.ByteOrderMark)
+	count := countLines(body)
+	switch {
+	case first < 1:
+		return nil, fmt.Errorf("start_line is %d; lines count from 1", first)
+	case last < first-1:
+		return nil, fmt.Errorf("end_line %d is before start_line %d; one less than start_line inserts", last, first)
+	case first > count+1 || first == count+1 && last >= first:
+		return nil, fmt.Errorf("the file has %d lines; start_line %d is past the end (start_line %d with end_line %d appends)", count, first, count+1, count)
+	case last > count:
+		return nil, fmt.Errorf("the file has %d lines; end_line %d is past the end", count, last)
+	}
+	start := lineStart(body, first)
+	end := start + lineStart(body[start:], last-first+2)
+	ending := "\n"
+	if allCRLF(body) {
+		text, ending = withCRLF(text), "\r\n"
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") && (end < len(body) || bytes.HasSuffix(body, []byte("\n"))) {
+		text += ending
+	}
+	if text != "" && start == len(body) && start > 0 && body[start-1] != '\n' {
+		text = ending + text
+	}
+	size := len(content) - (end - start) + len(text)
+	if size > maxEdited {
+		return nil, errTooLarge(int64(size))
+	}
+	edited := make([]byte, 0, size)
+	edited = append(edited, content[:len(content)-len(body)+start]...)
+	return append(append(edited, text...), body[end:]...), nil
+}
+
+// countLines counts a last line without an end too.
+func countLines(b []byte) int64 {
+	n := int64(bytes.Count(b, []byte("\n")))
+	if len(b) > 0 && b[len(b)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+// lineStart is where a line begins, from 1; the end when there are fewer.
+func lineStart(b []byte, line int64) int {
+	at := 0
+	for ; line > 1; line-- {
+		i := bytes.IndexByte(b[at:], '\n')
+		if i < 0 {
+			return len(b)
+		}
+		at += i + 1
+	}
+	return at
+}

@@ -1,0 +1,30 @@
+//go:build unix && (!linux || portable)
+
+package files
+
+import (
+	"io"
+	"os"
+)
+
+// readDirectory gives the entries of f, which is dir opened, some at a time.
+func readDirectory(_ *os.Root, f *os.File, some func([]entry) error) error {
+	for {
+		all, err := f.ReadDir(1024)
+		list := make([]entry, len(all))
+		for i, e := range all {
+			list[i] = entry{e.Name(), e.Type()}
+		}
+		if len(list) > 0 {
+			if err := some(list); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

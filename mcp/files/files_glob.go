@@ -1,0 +1,153 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"toolpipe/mcp/confine"
+)
+
+// glob is a pattern over paths with slashes: * ? [a-z] within a name, ** for
+// any number of directories, {a,b} for either. A pattern without a slash is
+// for the name alone, at any depth. A slash at the end is for directories.
+type glob struct {
+	base         bool // for the name alone
+	alternatives []alternative
+}
+
+type alternative struct {
+	names []string
+	dir   bool // directories only
+}
+
+const (
+	maxAlternatives = 256
+	maxBraces       = 64       // {, which are expanded inside each other
+	maxExpanded     = 64 << 10 // bytes of all alternatives together
+)
+
+func parseGlob(pattern string) (*glob, error) {
+	switch {
+	case pattern == "":
+		return nil, errors.New("the pattern is empty; * matches every name")
+	case len(pattern) > maxPattern:
+		return nil, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(pattern), maxPattern)
+	case strings.Count(pattern, "{") > maxBraces:
+		return nil, fmt.Errorf("pattern %q has more than %d {", pattern, maxBraces)
+	}
+	all, err := expandBraces(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("pattern %q: %w", pattern, err)
+	}
+	g := &glob{base: !strings.Contains(pattern, "/")}
+	size := 0
+	for _, a := range all {
+		if size += len(a); size > maxExpanded {
+			return nil, fmt.Errorf("pattern %q: its alternatives have more than %d bytes together", pattern, maxExpanded)
+		}
+		a, dir := strings.CutSuffix(strings.TrimPrefix(strings.TrimPrefix(a, "./"), "/"), "/")
+		names := strings.Split(a, "/")
+		for _, n := range names {
+			if _, err := path.Match(n, ""); err != nil {
+				return nil, fmt.Errorf("pattern %q: %q is not complete ([ needs ], a final \\ a character)", pattern, n)
+			}
+		}
+		g.alternatives = append(g.alternatives, alternative{names, dir})
+	}
+	return g, nil
+}
+
+// expandBraces replaces each {a,b} by its alternatives, inner ones too.
+func expandBraces(pattern string) ([]string, error) {
+	open := strings.IndexByte(pattern, '{')
+	if open < 0 {
+		return []string{pattern}, nil
+	}
+	depth, from := 0, open+1
+	var choices []string
+	for i := open; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '{':
+			depth++
+		case c == ',' && depth == 1, c == '}' && depth == 1:
+			choices = append(choices, pattern[from:i])
+			from = i + 1
+		}
+		if pattern[i] != '}' {
+			continue
+		}
+		if depth--; depth == 0 {
+			return joinChoices(pattern[:open], choices, pattern[i+1:])
+		}
+	}
+	return nil, errors.New("{ without }")
+}
+
+func joinChoices(before string, choices []string, after string) ([]string, error) {
+	var all []string
+	for _, c := range choices {
+		more, err := expandBraces(before + c + after)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, more...); len(all) > maxAlternatives {
+			return nil, fmt.Errorf("more than %d alternatives", maxAlternatives)
+		}
+	}
+	return all, nil
+}
+
+// finds says whether an entry of the directory at fits. A path may be as seen
+// from where the search began, where the directory is from, or from the root:
+// that is how answers show it, and callers write what they have read.
+func (g *glob) finds(at, from string, e entry) bool {
+	if g.base {
+		return g.matches(e.Name(), e.IsDir())
+	}
+	return g.matches(confine.RelPath(from, e.Name()), e.IsDir()) || from != at && g.matches(confine.RelPath(at, e.Name()), e.IsDir())
+}
+
+// matches says whether a path fits, for a base pattern the name alone.
+func (g *glob) matches(rel string, dir bool) bool {
+	for _, a := range g.alternatives {
+		if a.dir && !dir {
+			continue
+		}
+		if g.base && confine.Fits(a.names[0], rel) || !g.base && fitsPath(a.names, rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// fitsPath matches names against the elements of rel, going back to the last
+// ** only, so that its time is bounded by their product.
+func fitsPath(names []string, rel string) bool {
+	back, backRel, inBack := -1, "", false
+	i := 0
+	for {
+		if i < len(names) && names[i] == "**" {
+			back, backRel, inBack = i, rel, true
+			i++
+			if i == len(names) {
+				return true
+			}
+			continue
+		}
+		if rel == "" && i == len(names) {
+			return true
+		}
+		element, rest, _ := strings.Cut(rel, "/")
+		if i < len(names) && rel != "" && confine.Fits(names[i], element) {
+			i, rel = i+1, rest
+			continue
+		}
+		if !inBack || backRel == "" {
+			return false
+		}
+		_, backRel, _ = strings.Cut(backRel, "/")
+		i, rel = back+1, backRel
+	}
+}

@@ -1,0 +1,245 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+
+	"toolpipe/mcp/confine"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
+)
+
+const (
+	maxMatches  = 2000 // lines that match, in one answer
+	maxContext  = 50
+	grepBatch   = 64 // files that a worker gets at once
+	grepPending = 16 // batches under way
+)
+
+func grepFiles(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
+	lines := args.Integer("context", 0)
+	if lines < 0 || lines > maxContext {
+		return nil, fmt.Errorf("context is %d; 0 to %d lines are shown around a match", lines, maxContext)
+	}
+	m, err := newMatcher(args.Text("pattern"), args.Flag("ignore_case"))
+	if err != nil {
+		return nil, err
+	}
+	var include *glob
+	if args.Has("include") {
+		if include, err = parseGlob(args.Text("include")); err != nil {
+			return nil, err
+		}
+	}
+	path := "."
+	if args.Has("path") {
+		path = args.Text("path")
+	}
+	p, err := v.Find(path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	g := &grep{v: v, matcher: m, around: int(lines), include: include, start: p.Rel}
+	if p.Info != nil && p.Info.IsDir() {
+		err = g.tree(ctx, p)
+	} else {
+		err = g.single(ctx, p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return toolserver.TextResult(g.report(args.Text("pattern"))), nil
+}
+
+// grep is one search in contents.
+type grep struct {
+	v       *confine.View
+	matcher *matcher
+	around  int
+	include *glob
+	start   string
+
+	text    []byte
+	matches int
+	full    bool
+	left    leftOut
+}
+
+func (g *grep) report(pattern string) []byte {
+	switch {
+	case g.full:
+		g.text = fmt.Appendf(g.text, "[toolpipe] the search stops here after %d matches; a narrower pattern, path or include shows the others\n", g.matches)
+	case g.matches == 0:
+		g.text = fmt.Appendf(g.text, "no line matches %q\n", pattern)
+	}
+	return g.left.appendTo(g.text)
+}
+
+// single searches one file, a binary one too, where grep on a tree would skip it.
+func (g *grep) single(ctx context.Context, p *confine.Place) error {
+	f, _, err := p.Open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	s := newScanner(g.matcher, g.around)
+	out := s.file(ctx, f, p.Rel)
+	if out.binary {
+		return fmt.Errorf("%q is a binary file, not text", p.Asked)
+	}
+	g.add(out)
+	return context.Cause(ctx)
+}
+
+// add takes the findings of a file or batch, in order, and says whether there is room.
+func (g *grep) add(f findings) bool {
+	g.left.unread += f.unread
+	if g.full || f.matches == 0 {
+		return !g.full
+	}
+	if g.around > 0 && len(g.text) > 0 {
+		g.text = append(g.text, "--\n"...)
+	}
+	g.text = append(g.text, f.text...)
+	g.matches += f.matches
+	g.full = f.full || g.matches >= maxMatches || len(g.text) >= toolserver.MaxText
+	return !g.full
+}
+
+// batch is some files of one directory.
+type batch struct {
+	in    *walked
+	names []string
+	found chan findings // one element
+}
+
+// tree searches all files below p: one goroutine walks, some search, and this
+// one puts what they find in order.
+func (g *grep) tree(ctx context.Context, p *confine.Place) error {
+	dir, err := p.Directory()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	jobs := make(chan *batch)
+	order := make(chan *batch, grepPending)
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	for range min(4, runtime.GOMAXPROCS(0)) {
+		goroutine.StartIn(&workers, func() { g.work(ctx, jobs) })
+	}
+	type ending struct {
+		left leftOut
+		err  error
+	}
+	walkEnd := make(chan ending, 1)
+	goroutine.StartIn(&workers, func() {
+		defer close(order)
+		defer close(jobs)
+		left, err := walk(g.v, ctx, dir, p.Rel, func(w *walked) error { return g.deal(ctx, w, jobs, order) })
+		walkEnd <- ending{left, err}
+	})
+	for b := range order {
+		if !g.full && !g.add(<-b.found) {
+			cancel()
+		}
+	}
+	walked := <-walkEnd
+	if g.full {
+		return nil
+	}
+	g.left.add(walked.left)
+	return walked.err
+}
+
+// deal hands the files of a directory to the workers.
+func (g *grep) deal(ctx context.Context, w *walked, jobs, order chan<- *batch) error {
+	var names []string
+	flush := func() error {
+		if len(names) == 0 {
+			return nil
+		}
+		b := &batch{w, names, make(chan findings, 1)}
+		names = nil
+		w.retain()
+		select {
+		case order <- b:
+		case <-ctx.Done():
+			w.release()
+			return context.Cause(ctx)
+		}
+		select {
+		case jobs <- b:
+			return nil
+		case <-ctx.Done():
+			w.release()
+			b.found <- findings{}
+			return context.Cause(ctx)
+		}
+	}
+	from := startedAt(g.start, w.at)
+	for _, e := range w.entries {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !e.Type().IsRegular() || g.include != nil && !g.include.finds(w.at, from, e) {
+			continue
+		}
+		if names = append(names, e.Name()); len(names) == grepBatch {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+func (g *grep) work(ctx context.Context, jobs <-chan *batch) {
+	s := newScanner(g.matcher, g.around)
+	for b := range jobs {
+		var all findings
+		for _, name := range b.names {
+			if ctx.Err() != nil || all.full {
+				break
+			}
+			found := g.file(ctx, s, b.in, name)
+			if found.matches > 0 && all.matches > 0 && g.around > 0 {
+				all.text = append(all.text, "--\n"...)
+			}
+			all.text = append(all.text, found.text...)
+			all.matches += found.matches
+			all.unread += found.unread
+			all.full = found.full || all.matches >= maxMatches || len(all.text) >= toolserver.MaxText
+		}
+		b.in.release()
+		b.found <- all
+	}
+}
+
+// file searches a file that was among the entries of in. What has become a
+// link since is not followed: it may lead to what is protected.
+func (g *grep) file(ctx context.Context, s *scanner, in *walked, name string) findings {
+	f, err := in.dir.OpenFile(name, confine.OpenFlags, 0)
+	if err != nil {
+		if os.IsNotExist(err) {
+			return findings{}
+		}
+		return findings{unread: 1}
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || g.v.Own.Has(info) {
+		return findings{}
+	}
+	if now, err := in.dir.Lstat(name); err != nil || !os.SameFile(now, info) {
+		return findings{unread: 1}
+	}
+	s.size = info.Size()
+	return s.file(ctx, f, in.rel(name))
+}

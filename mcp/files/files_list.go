@@ -1,0 +1,174 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"toolpipe/mcp/confine"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+)
+
+func listDirectory(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
+	p, dir, err := startDirectory(v, args)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	defer dir.Close()
+	list, total, err := entries(v, ctx, dir, p.Rel, toolserver.MaxListed)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", p.Asked, err)
+	}
+	var b []byte
+	shown := 0
+	for _, e := range list {
+		if len(b) > toolserver.MaxText {
+			break
+		}
+		b = appendListed(b, dir, e)
+		shown++
+	}
+	switch {
+	case total == 0:
+		b = append(b, "(empty directory)\n"...)
+	case shown < total:
+		b = fmt.Appendf(b, "[toolpipe] %d of %d entries are shown; search_files finds others by name\n", shown, total)
+	}
+	return toolserver.TextResult(b), nil
+}
+
+// startDirectory opens the directory that the path argument names, the root
+// where there is none. The caller closes both.
+func startDirectory(v *confine.View, args toolserver.Arguments) (*confine.Place, *os.Root, error) {
+	path := "."
+	if args.Has("path") {
+		path = args.Text("path")
+	}
+	p, err := v.Find(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := p.Directory()
+	if err != nil {
+		p.Close()
+		return nil, nil, err
+	}
+	return p, dir, nil
+}
+
+// appendListed appends a line: kind, size, name.
+func appendListed(b []byte, dir *os.Root, e entry) []byte {
+	size, target := "-", ""
+	switch {
+	case e.Type().IsRegular():
+		if info, err := dir.Lstat(e.Name()); err == nil {
+			size = strconv.FormatInt(info.Size(), 10)
+		}
+	case e.Type()&fs.ModeSymlink != 0:
+		if t, err := dir.Readlink(e.Name()); err == nil && !leadsOverSecret(t) {
+			target = " -> " + confine.ShownName(t)
+		}
+	}
+	b = fmt.Appendf(b, "%-9s %12s  %s", confine.KindOf(e.Type()), size, confine.ShownName(e.Name()))
+	if e.IsDir() {
+		b = append(b, '/')
+	}
+	return append(append(b, target...), '\n')
+}
+
+// leadsOverSecret says whether the target of a link has a name that is hidden.
+func leadsOverSecret(target string) bool {
+	for name := range strings.SplitSeq(filepath.ToSlash(target), "/") {
+		if confine.Secret(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+const defaultDepth = 3
+
+func getTree(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
+	p, dir, err := startDirectory(v, args)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	defer dir.Close()
+	deepest := args.Integer("max_depth", defaultDepth)
+	if deepest < 1 {
+		return nil, fmt.Errorf("max_depth must be at least 1, not %d", deepest)
+	}
+	t := outline{v: v, ctx: ctx, deepest: deepest}
+	t.text = append(append(t.text, confine.ShownName(p.Rel)...), "/\n"...)
+	t.directory(dir, p.Rel, 1)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if t.full {
+		t.text = fmt.Appendf(t.text, "[toolpipe] the tree stops here after %d entries; give a path further down or a smaller max_depth\n", t.lines)
+	}
+	return toolserver.TextResult(t.left.appendTo(t.text)), nil
+}
+
+// outline is a tree being written, two spaces for each level.
+type outline struct {
+	v       *confine.View
+	ctx     context.Context
+	deepest int64 // as asked
+	text    []byte
+	lines   int
+	left    leftOut
+	full    bool
+}
+
+func (t *outline) directory(dir *os.Root, at string, depth int) {
+	list, total, err := entries(t.v, t.ctx, dir, at, toolserver.MaxListed)
+	if err != nil {
+		t.left.unread++
+		return
+	}
+	w := walked{at: at}
+	for _, e := range list {
+		if t.lines >= toolserver.MaxListed || len(t.text) > toolserver.MaxText {
+			t.full = true
+		}
+		if t.full || t.ctx.Err() != nil {
+			return
+		}
+		t.lines++
+		for range depth {
+			t.text = append(t.text, ' ', ' ')
+		}
+		t.text = append(t.text, confine.ShownName(e.Name())...)
+		if !e.IsDir() {
+			t.text = append(t.text, '\n')
+			continue
+		}
+		t.text = append(t.text, '/', '\n')
+		switch {
+		case int64(depth) >= t.deepest:
+		case depth >= confine.MaxDepthWalked:
+			t.left.deep++
+		default:
+			t.enter(dir, e.Name(), w.rel(e.Name()), depth+1)
+		}
+	}
+	t.full = t.full || total > len(list)
+}
+
+func (t *outline) enter(dir *os.Root, name, rel string, depth int) {
+	sub, err := enter(t.v, dir, name, rel)
+	if err != nil {
+		t.left.unread++
+		return
+	}
+	defer sub.Close()
+	t.directory(sub, rel, depth)
+}

@@ -1,0 +1,123 @@
+package files
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"toolpipe/mcp/confine"
+	"toolpipe/mcp/toolserver"
+)
+
+// slowGrep finds lines one by one.
+func slowGrep(re *regexp.Regexp, text, path string, around int) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if text == "" {
+		return ""
+	}
+	mark := make([]byte, len(lines))
+	for i, l := range lines {
+		if !re.MatchString(strings.TrimSuffix(l, "\r")) {
+			continue
+		}
+		for j := max(0, i-around); j <= min(len(lines)-1, i+around); j++ {
+			if mark[j] == 0 {
+				mark[j] = '-'
+			}
+		}
+		mark[i] = ':'
+	}
+	var b strings.Builder
+	last := -1
+	for i, l := range lines {
+		if mark[i] == 0 {
+			continue
+		}
+		if around > 0 && last >= 0 && i > last+1 {
+			b.WriteString("--\n")
+		}
+		last = i
+		fmt.Fprintf(&b, "%s%c%d%c%s\n", path, mark[i], i+1, mark[i], strings.TrimSuffix(l, "\r"))
+	}
+	return b.String()
+}
+
+// FuzzGrep compares the search in blocks with one line by line.
+func FuzzGrep(f *testing.F) {
+	for _, pattern := range []string{"b", "^b", "b$", "a|b", "[ab]c|bd", "B", "\\Ab", "b\\z", "x*", "a\\s+b", "\\bb\\b", "(?i)kib|sx", "()", "[^a]b"} {
+		f.Add(pattern, "a\nb\nab b\n\ncab\nKib\nbd", uint8(1), false)
+		f.Add(pattern, "a\r\nb\r\nbd\r\n", uint8(0), true)
+		f.Add(pattern, strings.Repeat("a\nb\n\n\n\n\nab\nsome more text\nB\n", 80), uint8(2), false)
+	}
+	f.Fuzz(func(t *testing.T, pattern, text string, around uint8, fold bool) {
+		m, err := newMatcher(pattern, fold)
+		if err != nil || strings.Contains(text, "\x00") || strings.Contains(strings.ReplaceAll(text, "\r\n", ""), "\r") || len(text) > 4000 {
+			return
+		}
+		context := int(around % 4)
+		for l := range strings.Lines(text) {
+			if len(l) > 60 {
+				return // a small buffer gives up context for long lines
+			}
+		}
+		for _, size := range []int{512, toolserver.ReadChunk} {
+			s := newScanner(m, context)
+			s.buf = make([]byte, size)
+			got := string(s.file(t.Context(), iotest.HalfReader(strings.NewReader(text)), "p").text)
+			if want := slowGrep(m.line, text, "p", context); got != want && !strings.Contains(got, "[toolpipe: ") {
+				t.Fatalf("pattern %q, fold %t, context %d, buffer %d, text %q:\n%s\nwant\n%s", pattern, fold, context, size, text, got, want)
+			}
+		}
+	})
+}
+
+func FuzzGlob(f *testing.F) {
+	f.Add("**/a*/b", "x/ab/b")
+	f.Add("a/**", "a/b/c")
+	f.Add("{a,b}/**/c", "b/c")
+	f.Fuzz(func(t *testing.T, pattern, path string) {
+		g, err := parseGlob(pattern)
+		if err != nil || len(pattern) > 40 || len(path) > 40 || g.base || strings.Contains("/"+path+"/", "//") {
+			return
+		}
+		want := false
+		for _, a := range g.alternatives {
+			want = want || !a.dir && slowFits(a.names, strings.Split(path, "/"))
+		}
+		if got := g.matches(path, false); got != want {
+			t.Errorf("%q on %q: %t", pattern, path, got)
+		}
+	})
+}
+
+// slowFits tries every way.
+func slowFits(pattern, path []string) bool {
+	if len(pattern) == 0 {
+		return len(path) == 0
+	}
+	if pattern[0] == "**" {
+		for i := range len(path) + 1 {
+			if slowFits(pattern[1:], path[i:]) {
+				return true
+			}
+		}
+		return false
+	}
+	return len(path) > 0 && confine.Fits(pattern[0], path[0]) && slowFits(pattern[1:], path[1:])
+}
+
+// Lines behind the last match that is shown are context only as far as they
+// do not match.
+func TestContextWhenFull(t *testing.T) {
+	m, err := newMatcher("b", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScanner(m, 3)
+	out := s.file(t.Context(), strings.NewReader(strings.Repeat("b\n", maxMatches)+"c\nb\nc\n"), "p")
+	if !out.full || !strings.HasSuffix(string(out.text), fmt.Sprintf("\np:%d:b\np-%d-c\n", maxMatches, maxMatches+1)) {
+		t.Errorf("…%s", out.text[len(out.text)-60:])
+	}
+}

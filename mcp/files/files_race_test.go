@@ -1,0 +1,103 @@
+package files
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"toolpipe/mcp/confine"
+	"toolpipe/mcp/servertest"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
+)
+
+// swapped is a tree in which links to protected things wait for their chance:
+// a.link is for a, b.link for b. swap exchanges them, swap again undoes it.
+func swapped(t *testing.T) (v *confine.View, swap func()) {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range map[string]string{"a": "plain\n", "b/f": "plain\n", ".env": "SECRET\n", ".git/x/config": "SECRET\n"} {
+		servertest.Put(t, filepath.Join(root, name), content)
+	}
+	for name, target := range map[string]string{"a.link": ".env", "b.link": ".git/x"} {
+		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	tree, err := confine.Open(confine.Spec{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tree.Root.Close() })
+	return tree.View(wire.Bounds{}), func() {
+		for _, name := range []string{"a", "b"} {
+			path := filepath.Join(root, name)
+			os.Rename(path, path+".kept")
+			os.Rename(path+".link", path)
+			os.Rename(path+".kept", path+".link")
+		}
+	}
+}
+
+// What was a directory or file when its name was read, and is a link by the
+// time it is opened, is not followed (security.md C7.03).
+func TestWalkMeetsLink(t *testing.T) {
+	v, swap := swapped(t)
+	m, err := newMatcher("SECRET", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &grep{v: v, matcher: m}
+	var visited []string
+	left, err := walk(v, t.Context(), v.Root, ".", func(w *walked) error {
+		if visited = append(visited, w.at); len(visited) == 1 {
+			w.retain() // the root is not the walk's to close
+			swap()
+			if found := g.file(t.Context(), newScanner(m, 0), w, "a"); found.matches != 0 || found.unread != 1 {
+				t.Errorf("grep followed the link: %+v", found)
+			}
+		}
+		return nil
+	})
+	if err != nil || left.unread != 1 || !slices.Equal(visited, []string{"."}) {
+		t.Errorf("visited %q, left %+v: %v", visited, left, err)
+	}
+	o := outline{v: v, ctx: t.Context(), deepest: 9}
+	if o.enter(v.Root, "b", "b", 2); len(o.text) > 0 || o.left.unread != 1 {
+		t.Errorf("the tree followed the link: %s", o.text)
+	}
+}
+
+func TestWalkRace(t *testing.T) {
+	v, swap := swapped(t)
+	server, err := New(Spec{Root: v.Real})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stop atomic.Bool
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for !stop.Load() {
+			swap()
+		}
+	}()
+	calls := []struct{ tool, args string }{{"grep_files", `{"pattern":"SECRET"}`}, {"get_tree", `{}`}, {"search_files", `{"pattern":"config"}`}}
+	for i := range 6000 {
+		c := calls[i%len(calls)]
+		r, _, failure := server.run(t.Context(), c.tool, []byte(c.args), nil)
+		if failure != "" {
+			t.Fatal(failure)
+		}
+		answer := jsontext.Text(r.Content[0].Text)
+		if strings.Contains(answer, ":SECRET") || strings.Contains(answer, "/config") || strings.Contains(answer, "  config") {
+			t.Errorf("call %d, %s: %s", i, c.tool, answer)
+			break
+		}
+	}
+	stop.Store(true)
+	<-ended
+}

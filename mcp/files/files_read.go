@@ -1,0 +1,216 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"unicode/utf8"
+
+	"toolpipe/mcp/confine"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+)
+
+// openArgument opens the file that the path argument names.
+func openArgument(v *confine.View, args toolserver.Arguments) (*os.File, int64, string, error) {
+	p, err := v.Find(args.Text("path"))
+	if err != nil {
+		return nil, 0, "", err
+	}
+	defer p.Close()
+	f, info, err := p.Open()
+	if err != nil {
+		return nil, 0, "", err
+	}
+	return f, info.Size(), p.Asked, nil
+}
+
+func readFile(v *confine.View, _ context.Context, args toolserver.Arguments) (*wire.Result, error) {
+	f, size, path, err := openArgument(v, args)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	offset, length := args.Integer("offset", 0), args.Integer("length", size)
+	part := args.Has("offset") || args.Has("length")
+	switch {
+	case offset < 0 || length < 0:
+		return nil, fmt.Errorf("offset and length must not be negative")
+	case offset > size:
+		return nil, fmt.Errorf("%q has %d bytes, offset %d is past the end", path, size, offset)
+	}
+	if !part {
+		length = size
+	}
+	buf := make([]byte, min(length, size-offset, toolserver.MaxText))
+	n, err := f.ReadAt(buf, offset)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("%q: %w", path, confine.Reason(err))
+	}
+	buf = buf[:n]
+	if !part && toolserver.LooksBinary(buf) {
+		return nil, errBinary(path, size)
+	}
+	rest := min(length, size-offset) - int64(n)
+	if rest > 0 {
+		buf = toolserver.WholeRunes(buf)
+	}
+	end := offset + int64(len(buf))
+	buf = warnOther(buf, part)
+	if rest > 0 {
+		buf = fmt.Appendf(buf, "\n[toolpipe] bytes %d to %d of %d are shown; go on with offset %d\n", offset, end, size, end)
+	}
+	return toolserver.TextResult(buf), nil
+}
+
+// warnOther says of text that is not UTF-8 that it is not shown as it is. A
+// part may begin and end within a character.
+func warnOther(b []byte, part bool) []byte {
+	inner := b
+	if part {
+		inner = toolserver.WholeRunes(b)
+		for n := 0; n < utf8.UTFMax-1 && len(inner) > 0 && !utf8.RuneStart(inner[0]); n++ {
+			inner = inner[1:]
+		}
+	}
+	if utf8.Valid(inner) {
+		return b
+	}
+	return append(b, "\n[toolpipe] this is not all UTF-8: bytes that are not are shown as U+FFFD and would be lost if it were written back; edit_file and set_file_slice keep what they do not replace\n"...)
+}
+
+func errBinary(path string, size int64) error {
+	return fmt.Errorf("%q is a binary file of %d bytes, not text; get_file_summary says more, read_file with offset and length reads a part of it anyway", path, size)
+}
+
+func getFileSlice(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
+	first, last := args.Integer("start_line", 1), args.Integer("end_line", -1)
+	switch {
+	case first < 1:
+		return nil, fmt.Errorf("start_line is %d; lines count from 1", first)
+	case args.Has("end_line") && last < first:
+		return nil, fmt.Errorf("end_line %d is before start_line %d", last, first)
+	}
+	f, size, path, err := openArgument(v, args)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s := slice{first: first, last: last}
+	if err := s.read(ctx, f); err != nil {
+		return nil, fmt.Errorf("%q: %w", path, confine.Reason(err))
+	}
+	switch {
+	case s.binary:
+		return nil, errBinary(path, size)
+	case s.far:
+		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and no lines are counted behind; read_file with offset reads there, grep_files finds lines", path, size, toolserver.MaxCounted, s.line)
+	case s.full:
+		return toolserver.TextResult(s.cut()), nil
+	case first > s.count() && !(first == 1 && last < 0):
+		return nil, fmt.Errorf("%q has %d lines; start_line %d is past the end", path, s.count(), first)
+	case last > s.count():
+		return nil, fmt.Errorf("%q has %d lines; end_line %d is past the end", path, s.count(), last)
+	}
+	return toolserver.TextResult(warnOther(s.text, false)), nil
+}
+
+// slice reads lines first to last, last -1 being the end, and nothing behind.
+type slice struct {
+	first, last int64
+	line        int64 // the one being read, from 1
+	begun       bool  // it has a byte
+	passed      int64 // bytes before text
+	text        []byte
+	full        bool
+	binary      bool
+	far         bool // it is not in the first maxCounted bytes
+}
+
+func (s *slice) read(ctx context.Context, r io.Reader) error {
+	buf := make([]byte, toolserver.ReadChunk)
+	s.line = 1
+	for total := 0; s.last < 0 || s.line <= s.last; {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		n, err := r.Read(buf)
+		if total == 0 && toolserver.LooksBinary(buf[:n]) {
+			s.binary = true
+			return nil
+		}
+		total += n
+		s.take(buf[:n])
+		if err == io.EOF || s.full {
+			return nil
+		}
+		if total >= toolserver.MaxCounted && (s.last < 0 || s.line <= s.last) {
+			s.far = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *slice) take(b []byte) {
+	for len(b) > 0 && !s.full {
+		if s.line < s.first {
+			if n := int64(bytes.Count(b, []byte("\n"))); s.line+n < s.first {
+				s.line += n
+				s.passed += int64(len(b))
+				s.begun = b[len(b)-1] != '\n'
+				return
+			}
+		} else if s.last >= 0 && s.line > s.last {
+			return
+		}
+		end, whole := bytes.IndexByte(b, '\n')+1, true
+		if end == 0 {
+			end, whole = len(b), false
+		}
+		if s.line >= s.first {
+			if s.keep(b[:end]); s.full {
+				return
+			}
+		} else {
+			s.passed += int64(end)
+		}
+		s.begun = true
+		if whole {
+			s.line++
+			s.begun = false
+		}
+		b = b[end:]
+	}
+}
+
+func (s *slice) keep(b []byte) {
+	if room := toolserver.MaxText - len(s.text); len(b) > room {
+		b, s.full = b[:room], true
+	}
+	s.text = append(s.text, b...)
+}
+
+// cut is the text with a note on where it ends and how to go on.
+func (s *slice) cut() []byte {
+	b := toolserver.WholeRunes(s.text)
+	size := len(b)
+	on := fmt.Sprintf("start_line %d", s.line)
+	if s.line == s.first {
+		on = fmt.Sprintf("read_file, offset %d", s.passed+int64(size))
+	}
+	return fmt.Appendf(warnOther(b, false), "\n[toolpipe] the slice is cut at %d bytes, in line %d; go on with %s\n", size, s.line, on)
+}
+
+// count is how many lines were seen.
+func (s *slice) count() int64 {
+	if s.begun {
+		return s.line
+	}
+	return s.line - 1
+}

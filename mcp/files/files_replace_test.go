@@ -1,0 +1,209 @@
+//go:build unix
+
+package files
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"toolpipe/mcp/servertest"
+)
+
+func init() {
+	mcp.programs["hold-replacement"] = holdReplacement
+	mcp.programs["write-for-ever"] = writeForEver
+}
+
+// holdReplacement prepares a replacement of f in a directory, says under which
+// name, and waits.
+func holdReplacement(args []string) int {
+	dir, err := os.OpenRoot(args[0])
+	if err != nil {
+		return 1
+	}
+	d, err := dir.Open(".")
+	if err != nil {
+		return 1
+	}
+	r := replacement{dir: dir, name: "f", mode: 0o644}
+	f, name, err := r.create(d, []byte("half"))
+	if err != nil {
+		return 1
+	}
+	fmt.Println(name)
+	io.Copy(io.Discard, os.Stdin)
+	f.Close()
+	return 0
+}
+
+func writeForEver(args []string) int {
+	for {
+		if err := ReplaceFile(filepath.Join(args[0], "f"), []byte(strings.Repeat("x", 4<<20))); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+	}
+}
+
+// held starts holdReplacement and gives the name of the temporary file.
+func held(t *testing.T, dir string) (name string, kill func()) {
+	t.Helper()
+	argv := mcp.program("hold-replacement", dir)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	stdin, err := cmd.StdinPipe()
+	check(t, err)
+	t.Cleanup(func() { stdin.Close() })
+	stdout, err := cmd.StdoutPipe()
+	check(t, err)
+	check(t, cmd.Start())
+	kill = func() { cmd.Process.Kill(); cmd.Wait() }
+	t.Cleanup(kill)
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	check(t, err)
+	return strings.TrimSpace(line), kill
+}
+
+func namesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	check(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// What a writer left that was killed is removed by the next write in that
+// directory, but not before it is dead.
+func TestLeftoverOfDeadWriter(t *testing.T) {
+	dir, s := fileServer(t, map[string]string{"sub/x": ""})
+	name, kill := held(t, filepath.Join(dir, "sub"))
+	left := filepath.Join(dir, "sub", name)
+	servertest.Works(t, s, "write_file", "path", "sub/new", "content", "x")
+	servertest.Works(t, s, "edit_file", "path", "sub/new", "old_string", "x", "new_string", "y")
+	if servertest.Get(t, left) != "half" {
+		t.Error("the file of a living writer was changed")
+	}
+	kill()
+	servertest.Works(t, s, "write_file", "path", "other", "content", "x")
+	if servertest.Get(t, left) != "half" {
+		t.Error("a write in another directory removed it")
+	}
+	servertest.Works(t, s, "write_file", "path", "sub/new", "content", "x")
+	if names := namesIn(t, filepath.Join(dir, "sub")); fmt.Sprint(names) != "[new x]" {
+		t.Errorf("left: %q", names)
+	}
+}
+
+// Nothing is removed that only looks like a leftover.
+func TestLeftoverLookalikes(t *testing.T) {
+	dir, s := fileServer(t, nil)
+	name := temporaryName()
+	for _, other := range []string{"x" + name, name + "x", ".toolpipe-.tmp", ".toolpipe-x.tmp", strings.ToLower(name), ".toolpipe-" + name} {
+		servertest.Put(t, filepath.Join(dir, other), "")
+	}
+	servertest.Put(t, filepath.Join(dir, temporaryName(), "x"), "")
+	check(t, os.Symlink("x"+name, filepath.Join(dir, temporaryName())))
+	before := namesIn(t, dir)
+	servertest.Works(t, s, "write_file", "path", "a", "content", "x")
+	servertest.Works(t, s, "write_file", "path", "a", "content", "y")
+	if after := namesIn(t, dir); len(after) != len(before)+1 {
+		t.Errorf("%q became %q", before, after)
+	}
+	servertest.Put(t, filepath.Join(dir, name), "")
+	servertest.Works(t, s, "write_file", "path", "a", "content", "z")
+	if after := namesIn(t, dir); len(after) != len(before)+1 {
+		t.Errorf("a leftover stays: %q", after)
+	}
+}
+
+// A file that is being written has no name, where the system can do that: a
+// writer that is killed then leaves nothing.
+func TestUnnamedUntilWhole(t *testing.T) {
+	dir := t.TempDir()
+	d, err := os.Open(dir)
+	check(t, err)
+	defer d.Close()
+	f, err := openUnnamed(d, 0o600)
+	if err != nil {
+		t.Skip("this system or file system has no files without a name: ", err)
+	}
+	f.Close()
+	content := []byte(strings.Repeat("x", 16<<20))
+	written := make(chan error)
+	go func() {
+		var err error
+		for range 5 {
+			err = errors.Join(err, ReplaceFile(filepath.Join(dir, "f"), content))
+		}
+		written <- err
+	}()
+	for {
+		select {
+		case err := <-written:
+			check(t, err)
+			return
+		default:
+		}
+		for _, name := range namesIn(t, dir) {
+			if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Size() != int64(len(content)) {
+				t.Fatalf("%s has %d bytes", name, info.Size())
+			}
+		}
+	}
+}
+
+// A writer is killed at any moment.
+func TestKilledWriter(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	check(t, err)
+	whole := strings.Repeat("x", 4<<20)
+	for i := range 10 {
+		argv := mcp.program("write-for-ever", dir)
+		cmd := exec.Command(argv[0], argv[1:]...)
+		check(t, cmd.Start())
+		for limit := time.Now().Add(mcp.hang); ; time.Sleep(time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(dir, "f")); err == nil {
+				break
+			}
+			if time.Now().After(limit) {
+				t.Fatal("nothing was written")
+			}
+		}
+		time.Sleep(time.Duration(i) * 3 * time.Millisecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+		if servertest.Get(t, filepath.Join(dir, "f")) != whole {
+			t.Error("the file is not whole")
+		}
+	}
+	check(t, ReplaceFile(filepath.Join(dir, "f"), nil))
+	if names := namesIn(t, dir); fmt.Sprint(names) != "[f]" {
+		t.Errorf("left: %q", names)
+	}
+}
+
+func TestReplaceFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	check(t, ReplaceFile(path, []byte("one")))
+	check(t, os.Chmod(path, 0o640))
+	check(t, os.Link(path, filepath.Join(dir, "second")))
+	check(t, ReplaceFile(path, []byte("two")))
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o640 || servertest.Get(t, path) != "two" || servertest.Get(t, filepath.Join(dir, "second")) != "one" {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+	check(t, os.Chmod(dir, 0o777))
+	if err := ReplaceFile(path, []byte("three")); err == nil || servertest.Get(t, path) != "two" {
+		t.Errorf("in a directory of everybody: %v", err)
+	}
+}

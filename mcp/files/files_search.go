@@ -1,0 +1,72 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"toolpipe/mcp/confine"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+)
+
+// errEnough ends a walk whose answer is full.
+var errEnough = errors.New("enough")
+
+const maxFound = 2000 // paths that a search answers
+
+func searchFiles(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
+	g, err := parseGlob(args.Text("pattern"))
+	if err != nil {
+		return nil, err
+	}
+	p, dir, err := startDirectory(v, args)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	var b []byte
+	found := 0
+	left, err := walk(v, ctx, dir, p.Rel, func(w *walked) error {
+		from := startedAt(p.Rel, w.at)
+		for _, e := range w.entries {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if !g.finds(w.at, from, e) {
+				continue
+			}
+			if found == maxFound || len(b) > toolserver.MaxText {
+				return errEnough
+			}
+			found++
+			b = append(b, confine.ShownName(w.rel(e.Name()))...)
+			if e.IsDir() {
+				b = append(b, '/')
+			}
+			b = append(b, '\n')
+		}
+		return nil
+	})
+	switch {
+	case err == errEnough:
+		b = fmt.Appendf(b, "[toolpipe] the first %d matches are shown; a narrower pattern or path shows the others\n", found)
+	case err != nil:
+		return nil, err
+	case found == 0:
+		b = fmt.Appendf(b, "no file matches %q below %q\n", args.Text("pattern"), p.Rel)
+	}
+	return toolserver.TextResult(left.appendTo(b)), nil
+}
+
+// startedAt is a directory seen from where the search began; "." for that one.
+func startedAt(start, at string) string {
+	if start == "." {
+		return at
+	}
+	if at == start {
+		return "."
+	}
+	return strings.TrimPrefix(at, start+"/")
+}

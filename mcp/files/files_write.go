@@ -1,0 +1,272 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"toolpipe/mcp/confine"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+)
+
+const maxEdited = 32 << 20 // bytes of a file that is edited as a whole
+
+func writeFile(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
+	v.Writing.Lock()
+	defer v.Writing.Unlock()
+	path, content := args.Text("path"), args.Text("content")
+	p, made, err := findNew(v, path)
+	if err != nil {
+		unmake(v, path, made)
+		return nil, err
+	}
+	defer p.Close()
+	verb := "created"
+	if p.Info != nil {
+		verb = "replaced"
+	}
+	if err := replace(p, ctx, []byte(content)); err != nil {
+		unmake(v, path, made)
+		return nil, err
+	}
+	return toolserver.TextResult(fmt.Sprintf("%s %s: %s, %s\n", verb, confine.ShownName(p.Rel), counted(int64(len(content)), "byte"), counted(countLines([]byte(content)), "line"))), nil
+}
+
+func counted(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// madeDirectory is a directory that was made for a file to be written.
+type madeDirectory struct {
+	names []string // from the root
+	info  fs.FileInfo
+}
+
+// findNew is find for a file to be written: directories that are missing on
+// the way are made, unless the file would not be written in them. The caller
+// unmakes them when it does not get there.
+func findNew(v *confine.View, path string) (p *confine.Place, made []madeDirectory, err error) {
+	p, err = v.Find(path)
+	if _, absent := errors.AsType[*confine.NotFound](err); !absent {
+		return p, nil, err
+	}
+	names, splitErr := v.Split(path)
+	if splitErr != nil {
+		return nil, nil, splitErr
+	}
+	if names[len(names)-1] == "." || slices.Contains(names, "..") {
+		return nil, nil, err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "" || name == "." })
+	for n := 1; n < len(names); n++ {
+		info, err := makeDirectory(v, path, names[:n], names[n:])
+		if err != nil {
+			return nil, made, err
+		}
+		if info != nil {
+			made = append(made, madeDirectory{names[:n], info})
+		}
+	}
+	p, err = v.Approved(v.Lookup(path, names))
+	return p, made, err
+}
+
+// makeDirectory makes a directory, in which the names below will follow. The
+// info is nil when it was there.
+func makeDirectory(v *confine.View, asked string, names, below []string) (fs.FileInfo, error) {
+	p, err := v.Lookup(asked, names)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	if p.Info != nil {
+		return nil, nil
+	}
+	file := p.Rel + "/" + strings.Join(below, "/")
+	if err := v.Bounds.Check(asked, v.Absolute(file)); err != nil {
+		return nil, err
+	}
+	if err := mayWrite(v, asked, file); err != nil {
+		return nil, err
+	}
+	err = p.Dir.Mkdir(p.Name, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", asked, confine.Reason(err))
+	}
+	info, err := p.Dir.Lstat(p.Name)
+	return info, confine.Reason(err)
+}
+
+// unmake removes directories that were made and are still empty.
+func unmake(v *confine.View, asked string, made []madeDirectory) {
+	for _, m := range slices.Backward(made) {
+		p, err := v.Lookup(asked, m.names)
+		if err != nil {
+			return
+		}
+		if p.Info != nil && p.Info.IsDir() && os.SameFile(p.Info, m.info) {
+			p.Dir.Remove(p.Name)
+		}
+		p.Close()
+	}
+}
+
+// mayWrite refuses to write at a path from the root. The root's own path
+// counts: who names a protected directory as the root means it to be read.
+func mayWrite(v *confine.View, asked, rel string) error {
+	if why := confine.SecretPath(rel); why != "" {
+		return v.Refusal(asked, why)
+	}
+	if dir := v.MakesGit(rel); dir != "" {
+		return fmt.Errorf("%q is protected: with it, %q would be a git directory; file tools make none; the allowed root is %q", asked, dir, v.Path)
+	}
+	if v.Sealed.Why != "" {
+		return fmt.Errorf("%q is protected because of %q in the root's path: %s; file tools do not write it; the allowed root is %q", asked, v.Sealed.Name, v.Sealed.Why, v.Path)
+	}
+	if why := confine.Unwritable(filepath.Base(v.Real), rel); why != "" {
+		return fmt.Errorf("%q is protected: %s; file tools do not write it; the allowed root is %q", asked, why, v.Path)
+	}
+	return nil
+}
+
+// replace puts a new file in the place of what is there, or of nothing. The
+// mode is kept.
+func replace(p *confine.Place, ctx context.Context, content []byte) error {
+	if err := mayWrite(p.V, p.Asked, p.Rel); err != nil {
+		return err
+	}
+	if p.Info != nil {
+		if err := p.Regular(); err != nil {
+			return err
+		}
+	}
+	r := replacement{dir: p.Dir, name: p.Name, old: p.Info, mode: 0o666}
+	err := r.write(content, func() error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return unchanged(p)
+	})
+	switch {
+	case errors.Is(err, errOvertaken):
+		return fmt.Errorf("%q: %w", p.Asked, err)
+	case err != nil:
+		return fmt.Errorf("%q is as it was: %w", p.Asked, confine.Reason(err))
+	}
+	return nil
+}
+
+// unchanged says whether what is to be replaced is still what was found.
+func unchanged(p *confine.Place) error {
+	now, err := p.Dir.Lstat(p.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && p.Info == nil:
+		return nil
+	case err != nil:
+		return err
+	case p.Info == nil || !os.SameFile(now, p.Info) || now.Size() != p.Info.Size() || !now.ModTime().Equal(p.Info.ModTime()):
+		return errors.New("somebody else changed it meanwhile; read it again")
+	}
+	return nil
+}
+
+// change is an edit of a whole file: it reads, edits, and replaces.
+func change(v *confine.View, ctx context.Context, path string, edit func(content []byte) ([]byte, string, error)) (*wire.Result, error) {
+	v.Writing.Lock()
+	defer v.Writing.Unlock()
+	p, err := v.Find(path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	if p.Info != nil {
+		if err := mayWrite(v, path, p.Rel); err != nil {
+			return nil, err
+		}
+	}
+	f, info, err := p.Open()
+	if err != nil {
+		return nil, err
+	}
+	content, err := readWhole(f, info.Size())
+	f.Close()
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", path, err)
+	}
+	p.Info = info
+	edited, said, err := edit(content)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", path, err)
+	}
+	if err := replace(p, ctx, edited); err != nil {
+		return nil, err
+	}
+	return toolserver.TextResult(said), nil
+}
+
+func readWhole(f *os.File, size int64) ([]byte, error) {
+	if size > maxEdited {
+		return nil, fmt.Errorf("it has %d bytes; files of more than %d are not edited", size, maxEdited)
+	}
+	content := make([]byte, 0, size+1)
+	content, err := appendAll(content, io.LimitReader(f, maxEdited+1))
+	if err == nil && len(content) > maxEdited {
+		err = fmt.Errorf("it is growing beyond %d bytes", maxEdited)
+	}
+	return content, confine.Reason(err)
+}
+
+func appendAll(b []byte, r io.Reader) ([]byte, error) {
+	for {
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if err == io.EOF {
+			return b, nil
+		}
+		if err != nil {
+			return b, err
+		}
+		if len(b) == cap(b) {
+			b = slices.Grow(b, len(b)+1)
+		}
+	}
+}
+
+func editFile(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
+	return change(v, ctx, args.Text("path"), func(content []byte) ([]byte, string, error) {
+		edited, n, lines, err := replaceText(content, args.Text("old_string"), args.Text("new_string"), args.Flag("replace_all"))
+		if err != nil {
+			return nil, "", err
+		}
+		places := "line"
+		if n > 1 {
+			places = fmt.Sprintf("%d places, lines", n)
+		}
+		return edited, fmt.Sprintf("edited %s: %s %s\n", confine.ShownName(args.Text("path")), places, joinLines(lines, n > len(lines))), nil
+	})
+}
+
+func setFileSlice(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
+	first, last := args.Integer("start_line", 0), args.Integer("end_line", 0)
+	return change(v, ctx, args.Text("path"), func(content []byte) ([]byte, string, error) {
+		edited, err := replaceLines(content, first, last, args.Text("new_content"))
+		if err != nil {
+			return nil, "", err
+		}
+		was, is := countLines(content), countLines(edited)
+		return edited, fmt.Sprintf("edited %s: it had %s and has %d\n", confine.ShownName(args.Text("path")), counted(was, "line"), is), nil
+	})
+}

@@ -1,0 +1,197 @@
+//go:build unix
+
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"toolpipe/mcp/fetch"
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/servertest"
+	"toolpipe/mcp/shell"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
+)
+
+// What one call with hostile arguments may take: processor time, memory
+// allocated in all, bytes of an answer. The longest argument has argumentSize
+// bytes, and the largest file the bytes of maxEdited.
+const (
+	argumentSize  = 1 << 20
+	mostTime      = 8 * mcp.slowdown * time.Second
+	mostAllocated = 256 << 20
+	mostAnswered  = 1 << 20
+)
+
+func repeated(s string, size int) string { return strings.Repeat(s, size/len(s)) }
+
+// hostileTexts are strings for any argument: the longest of each kind that
+// something may be made larger of, or taken apart.
+func hostileTexts() []string {
+	texts := []string{"", "\x00", "\uFEFF"}
+	for _, s := range []string{"a", "a\n", "\n", "\r\n", "\x01", "\U0001F600", "\u212a", " ", "\"", "\\", "/", "./", "../", "a/", "**/", "*", "?", "[", "[!a", "{", "}", "{}", "{,}", "{,", "(", "(a", "(((((a*)*)*)*)*)*", "|", "a|", "-", "^", "~", "@{", "%", "http://a/", "a."} {
+		texts = append(texts, repeated(s, argumentSize), repeated(s, 4000))
+	}
+	for _, pair := range []string{"{}", "()", "[]", `""`} {
+		for _, depth := range []int{60, 400, 10_000} {
+			texts = append(texts, strings.Repeat(pair[:1], depth)+"a"+strings.Repeat(pair[1:], depth), strings.Repeat(pair[:1], depth)+strings.Repeat(",a"+pair[1:], depth))
+		}
+	}
+	return append(texts, "(a?){1000}a{1000}b", "((a{100}){100}){100}", strings.Repeat(".{0,999}", 500)+"b", "("+strings.Repeat(`\pL`, 1300)+"){900}", "(?s)a.*b|c", "(x+x+)+y",
+		strings.Repeat("{a,b}", 8)+strings.Repeat("{}", 50), strings.Repeat("**/a/", 700)+"b", strings.Repeat("*a", 2000)+"b", strings.Repeat("[^b]", 1000)+"b", "http://[::1%25"+repeated("a", 15_000)+"]/")
+}
+
+// hostileValues are JSON texts for an argument of a type.
+func hostileValues(kind string) (values []string) {
+	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
+	values = append(values, deep, `{"a":`+deep+`}`, "null", "[]", "{}", "true", `"`+repeated(`\u0001`, argumentSize)+`"`)
+	switch kind {
+	case "string":
+		for _, text := range hostileTexts() {
+			quoted, _ := json.Marshal(text)
+			values = append(values, string(quoted))
+		}
+	case "integer", "number":
+		values = append(values, "0", "-1", "1", "9223372036854775807", "-9223372036854775808", "9223372036854775806", "1e18", "1e308", "1e-308", "1e999999999", "0.1", repeated("9", argumentSize), "0."+repeated("0", argumentSize)+"1", "1e"+repeated("9", argumentSize))
+	case "array":
+		values = append(values, "["+repeated(`"",`, argumentSize)+`""]`, `["`+repeated("a", argumentSize)+`"]`, `["true","`+repeated("a", argumentSize)+`"]`, "["+repeated(`"true",`, argumentSize)+`"a"]`, `["\u0000"]`, `["`+repeated("/", argumentSize)+`"]`)
+	case "boolean":
+		values = append(values, "false", `"`+repeated("true", argumentSize)+`"`)
+	}
+	return values
+}
+
+// usualArguments are a good value for each required argument; the others are
+// absent unless they are the hostile one, or needed beside it.
+var usualArguments = map[string]string{
+	"path": `"letters"`, "pattern": `"b"`, "content": `"x"`, "start_line": "1", "end_line": "1", "new_content": `"x"`, "old_string": `"b"`, "new_string": `"c"`, "url": `"http://127.0.0.1:1/"`,
+}
+
+// hostileServers are all built-in servers that are functions of arguments.
+// Their files are written anew by fill.
+func hostileServers(t *testing.T) (servers []*toolserver.Server, fill func()) {
+	dir, _, _ := repository(t, map[string]string{"small": "a\n"})
+	servertest.Put(t, filepath.Join(dir, strings.Repeat("a/", 100)+"deep"), "a\n")
+	files, err := New(Spec{Name: "files", Root: dir, Environ: os.Environ(), Processes: &process.Processes{}})
+	check(t, err)
+	shell, err := shell.New(shell.Spec{Dir: dir, Limit: time.Second, Environ: os.Environ(), Processes: &process.Processes{}})
+	check(t, err)
+	fetch, err := fetch.New(fetch.Spec{Limit: time.Second})
+	check(t, err)
+	return []*toolserver.Server{files, shell, fetch}, func() {
+		servertest.Put(t, filepath.Join(dir, "letters"), repeated("a", 1<<20))
+		servertest.Put(t, filepath.Join(dir, "lines"), repeated("a\n", 1<<20))
+	}
+}
+
+// hostileCall runs a tool and says what was beyond the bounds.
+func hostileCall(t *testing.T, s *toolserver.Server, tool, args string) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	began := processorTime(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // whoever waits no longer is obeyed soon
+	defer cancel()
+	r, _, failure := s.run(ctx, tool, json.RawMessage(args), func(wire.Progress) {})
+	took := processorTime(t) - began
+	runtime.ReadMemStats(&after)
+	size := len(failure)
+	if r != nil {
+		size += len(r.Structured)
+		for _, b := range r.Content {
+			size += len(b.Text)
+		}
+	}
+	if allocated := after.TotalAlloc - before.TotalAlloc; took > mostTime || allocated > mostAllocated && mcp.slowdown == 1 || size > mostAnswered {
+		t.Errorf("%s %.150s (%d bytes) took %v and %d MiB, and answered %d bytes", tool, args, len(args), took, allocated>>20, size)
+	}
+	if strings.Contains(failure, "defect") {
+		t.Errorf("%s %.150s: %s", tool, args, failure)
+	}
+}
+
+func processorTime(t *testing.T) time.Duration {
+	var u syscall.Rusage
+	check(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// Every argument of every built-in tool gets the largest, the deepest and the
+// most repetitive value. A model that is misled may write any of them.
+func TestHostileArguments(t *testing.T) {
+	servers, fill := hostileServers(t)
+	for _, s := range servers {
+		for _, offered := range s.tools {
+			tool := offered.tool
+			properties := jsontext.Member(tool.InputSchema, "properties")
+			for literal, property := range jsontext.Members(properties) {
+				name := jsontext.Unquote(literal)
+				fill()
+				for _, value := range hostileValues(jsontext.Text(jsontext.Member(property, "type"))) {
+					args := []string{strconv.Quote(name) + ":" + value}
+					for required := range jsontext.Elements(jsontext.Member(tool.InputSchema, "required")) {
+						if string(required) != string(literal) {
+							args = append(args, string(required)+":"+usualArguments[jsontext.Unquote(required)])
+						}
+					}
+					hostileCall(t, s, tool.Name, "{"+strings.Join(args, ",")+"}")
+				}
+			}
+		}
+	}
+}
+
+// Arguments that are hostile together: one makes the other's size count twice,
+// or the file's.
+func TestHostileArgumentsTogether(t *testing.T) {
+	servers, fill := hostileServers(t)
+	files := servers[0]
+	letters := func(n int) string { return `"` + repeated("a", n) + `"` }
+	for _, c := range [][2]string{
+		{"edit_file", `{"path":"letters","old_string":"a","new_string":` + letters(900<<10) + `,"replace_all":true}`},
+		{"edit_file", `{"path":"letters","old_string":` + letters(512<<10) + `,"new_string":"b"}`},
+		{"edit_file", `{"path":"letters","old_string":` + letters(512<<10) + `,"new_string":"b","replace_all":true}`},
+		{"edit_file", `{"path":"lines","old_string":"a","new_string":"b"}`},
+		{"edit_file", `{"path":"lines","old_string":"` + repeated(`a\n`, 512<<10) + `b","new_string":"b"}`},
+		{"edit_file", `{"path":"lines","old_string":"\n","new_string":` + letters(argumentSize) + `,"replace_all":true}`},
+		{"set_file_slice", `{"path":"lines","start_line":1,"end_line":524288,"new_content":` + letters(argumentSize) + `}`},
+		{"set_file_slice", `{"path":"lines","start_line":9223372036854775807,"end_line":9223372036854775806,"new_content":""}`},
+		{"set_file_slice", `{"path":"lines","start_line":1,"end_line":9223372036854775807,"new_content":""}`},
+		{"read_file", `{"path":"letters","offset":9223372036854775807,"length":9223372036854775807}`},
+		{"read_file", `{"path":"letters","offset":1,"length":9223372036854775807}`},
+		{"get_file_slice", `{"path":"lines","start_line":9223372036854775807,"end_line":9223372036854775807}`},
+		{"grep_files", `{"path":"lines","pattern":"(?s)a.*c|a","context":50}`},
+		{"grep_files", `{"path":"lines","pattern":"(?s)^.*\\z"}`},
+		{"grep_files", `{"path":"lines","pattern":"(?s)[ab].{5}.*[ab]"}`},
+		{"grep_files", `{"path":"letters","pattern":"([ab]?){300}[ab]{300}[cd]"}`},
+		{"grep_files", `{"path":"letters","pattern":"(a?){200}(a?){200}b"}`},
+		{"grep_files", `{"path":"letters","pattern":"(?i)k*s*(\\pL?){500}b","ignore_case":true}`},
+		{"grep_files", `{"pattern":"a","include":"` + strings.Repeat("{**/,a/}", 7) + strings.Repeat("a/", 100) + `b"}`},
+		{"search_files", `{"pattern":"` + strings.Repeat("**/a/", 400) + `{b,c}"}`},
+		{"get_tree", `{"max_depth":9223372036854775807}`},
+		{"write_file", `{"path":"` + repeated("new/", 4000) + `x","content":""}`},
+	} {
+		fill()
+		hostileCall(t, files, c[0], c[1])
+	}
+	fill()
+	grow := `{"path":"letters","old_string":"a","new_string":"aaaaaaaa","replace_all":true}`
+	for range 2 {
+		hostileCall(t, files, "edit_file", grow)
+	}
+	r, _, failure := files.run(t.Context(), "edit_file", json.RawMessage(grow), nil)
+	if failure != "" || !r.IsError || !strings.Contains(jsontext.Text(r.Content[0].Text), fmt.Sprint(maxEdited)) {
+		t.Errorf("%s %.300s", failure, r.Content[0].Text)
+	}
+}

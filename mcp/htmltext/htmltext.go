@@ -1,0 +1,302 @@
+// Package htmltext makes readable text of a web page, for a model and for error
+// messages. It never fails: what is not HTML comes out as text.
+package htmltext
+
+import (
+	"bytes"
+	"html"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+)
+
+// Text is the text of an HTML page as a reader sees it: headings
+// with #, items with -, links with their address, white space as it is shown.
+// It takes any bytes; time and memory are proportional to their number.
+func Text(page []byte, base *url.URL) []byte {
+	p := &pageText{base: base}
+	for len(page) > 0 {
+		i := bytes.IndexByte(page, '<')
+		if i < 0 {
+			p.text(page)
+			break
+		}
+		p.text(page[:i])
+		page = p.markup(page[i:])
+	}
+	return append(bytes.TrimRight(bytes.TrimLeft(p.out, "\n"), " \n"), '\n')
+}
+
+// pageText is the text so far.
+type pageText struct {
+	base  *url.URL
+	out   []byte
+	gap   bool // white space came, not written yet
+	pre   int  // open elements whose white space counts
+	lists int  // open lists
+	links []openLink
+}
+
+// openLink is a link whose text is being read.
+type openLink struct {
+	address string
+	from    int // in out
+}
+
+// markup takes what begins with < and returns what follows it.
+func (p *pageText) markup(b []byte) []byte {
+	switch {
+	case bytes.HasPrefix(b, []byte("<!--")):
+		if i := bytes.Index(b[4:], []byte("-->")); i >= 0 {
+			return b[4+i+3:]
+		}
+		return nil
+	case len(b) < 2 || !IsLetter(b[1]) && b[1] != '/' && b[1] != '!' && b[1] != '?':
+		p.text(b[:1])
+		return b[1:]
+	}
+	end := tagEnd(b)
+	name, closing := tagName(b[1:end])
+	attributes := b[:end]
+	rest := b[min(end+1, len(b)):]
+	if hidden(name) && !closing && !bytes.HasSuffix(attributes, []byte("/")) {
+		return skipElement(rest, name)
+	}
+	p.tag(name, closing, attributes)
+	return rest
+}
+
+// tagEnd is where the tag's > is: not inside a quoted value. A tag without
+// an end is the rest.
+func tagEnd(b []byte) int {
+	quote := byte(0)
+	for i := 1; i < len(b); i++ {
+		switch c := b[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '>':
+			return i
+		case (c == '"' || c == '\'') && b[i-1] == '=':
+			quote = c
+		}
+	}
+	return len(b)
+}
+
+func tagName(b []byte) (name string, closing bool) {
+	if len(b) > 0 && b[0] == '/' {
+		closing = true
+		b = b[1:]
+	}
+	end := 0
+	for end < len(b) && end < 32 && (IsLetter(b[end]) || b[end] >= '0' && b[end] <= '9' || b[end] == '-') {
+		end++
+	}
+	return strings.ToLower(string(b[:end])), closing
+}
+
+// hidden elements have no text to read.
+func hidden(name string) bool {
+	switch name {
+	case "script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas", "select", "textarea":
+		return true
+	}
+	return false
+}
+
+// skipElement is what follows the element's end.
+func skipElement(b []byte, name string) []byte {
+	for {
+		i := bytes.Index(b, []byte("</"))
+		if i < 0 {
+			return nil
+		}
+		b = b[i+2:]
+		if len(b) >= len(name) && bytes.EqualFold(b[:len(name)], []byte(name)) {
+			return b[min(tagEnd(b)+1, len(b)):]
+		}
+	}
+}
+
+func (p *pageText) tag(name string, closing bool, tag []byte) {
+	switch name {
+	case "br":
+		p.newlines(1)
+	case "hr":
+		p.newlines(2)
+		p.write("---")
+		p.newlines(2)
+	case "h1", "h2", "h3", "h4", "h5", "h6":
+		p.newlines(2)
+		if !closing {
+			p.write("######"[:name[1]-'0'] + " ")
+		}
+	case "ul", "ol", "menu":
+		p.newlines(1)
+		if closing {
+			p.lists = max(0, p.lists-1)
+		} else {
+			p.lists = min(p.lists+1, 16)
+		}
+	case "li":
+		p.newlines(1)
+		if !closing {
+			p.write(strings.Repeat("  ", max(0, p.lists-1)) + "- ")
+		}
+	case "pre":
+		p.newlines(2)
+		if closing {
+			p.pre = max(0, p.pre-1)
+		} else {
+			p.pre++
+		}
+	case "td", "th":
+		if closing {
+			p.text([]byte(" "))
+		}
+	case "a":
+		p.link(closing, tag)
+	case "img":
+		if alt := attribute(tag, "alt"); alt != "" {
+			p.text([]byte("[image: " + alt + "]"))
+		}
+	case "p", "div", "section", "article", "header", "footer", "main", "nav", "aside", "table", "blockquote", "form", "fieldset", "figure", "dl", "details", "title", "body":
+		p.newlines(2)
+	case "tr", "dt", "dd", "figcaption", "summary", "option", "address", "caption":
+		p.newlines(1)
+	}
+}
+
+func (p *pageText) link(closing bool, tag []byte) {
+	if !closing {
+		if len(p.links) < 16 {
+			p.links = append(p.links, openLink{p.absolute(attribute(tag, "href")), len(p.out)})
+		}
+		return
+	}
+	last := len(p.links) - 1
+	if last < 0 {
+		return
+	}
+	l := p.links[last]
+	p.links = p.links[:last]
+	if shown := bytes.TrimSpace(p.out[min(l.from, len(p.out)):]); l.address != "" && len(shown) > 0 && string(shown) != l.address {
+		p.write(" <" + l.address + ">")
+	}
+}
+
+// absolute is a link's address, "" for what leads nowhere else.
+func (p *pageText) absolute(href string) string {
+	href = strings.TrimSpace(href)
+	if href == "" || href[0] == '#' || len(href) > 2000 {
+		return ""
+	}
+	u, err := url.Parse(href)
+	if err != nil {
+		return ""
+	}
+	if p.base != nil {
+		u = p.base.ResolveReference(u)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "mailto" {
+		return ""
+	}
+	return u.String()
+}
+
+// text takes text between tags.
+func (p *pageText) text(b []byte) {
+	if bytes.IndexByte(b, '&') >= 0 {
+		b = []byte(html.UnescapeString(string(b)))
+	}
+	if p.pre > 0 {
+		p.flush()
+		p.out = append(p.out, bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n"))...)
+		return
+	}
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if r == ' ' || r == '\n' || r == '\t' || r == '\r' || r == '\f' || r == '\u00a0' {
+			p.gap = true
+		} else {
+			p.flush()
+			p.out = append(p.out, b[:n]...)
+		}
+		b = b[n:]
+	}
+}
+
+// write puts text of our own.
+func (p *pageText) write(s string) {
+	p.gap = false
+	p.out = append(p.out, s...)
+}
+
+// flush writes the space that is due.
+func (p *pageText) flush() {
+	if n := len(p.out); p.gap && n > 0 && p.out[n-1] != '\n' && p.out[n-1] != ' ' {
+		p.out = append(p.out, ' ')
+	}
+	p.gap = false
+}
+
+// newlines makes sure that the text ends in n line ends.
+func (p *pageText) newlines(n int) {
+	p.gap = false
+	end := len(p.out)
+	for end > 0 && p.out[end-1] == ' ' {
+		end--
+	}
+	if end == 0 || bytes.HasSuffix(p.out[:end], []byte("- ")[:1]) && end < len(p.out) {
+		return // nothing yet, or an item that has only begun
+	}
+	p.out = p.out[:end]
+	for range n {
+		if !bytes.HasSuffix(p.out, []byte("\n\n")[:n]) {
+			p.out = append(p.out, '\n')
+		}
+	}
+}
+
+// attribute is the value of a tag's attribute, "" when it has none.
+func attribute(tag []byte, name string) string {
+	for at := 0; ; {
+		i := indexFold(tag[at:], name)
+		if i < 0 {
+			return ""
+		}
+		i += at
+		at = i + len(name)
+		if i == 0 || tag[i-1] != ' ' && tag[i-1] != '\n' && tag[i-1] != '\t' && tag[i-1] != '\r' && tag[i-1] != '"' && tag[i-1] != '\'' {
+			continue
+		}
+		v := bytes.TrimLeft(tag[at:], " \n\t\r")
+		if len(v) == 0 || v[0] != '=' {
+			continue
+		}
+		v = bytes.TrimLeft(v[1:], " \n\t\r")
+		end := bytes.IndexAny(v, " \n\t\r>")
+		if len(v) > 0 && (v[0] == '"' || v[0] == '\'') {
+			q := v[0]
+			v = v[1:]
+			end = bytes.IndexByte(v, q)
+		}
+		if end < 0 {
+			end = len(v)
+		}
+		return html.UnescapeString(string(v[:end]))
+	}
+}
+
+func indexFold(b []byte, name string) int {
+	for i := 0; i+len(name) <= len(b); i++ {
+		if bytes.EqualFold(b[i:i+len(name)], []byte(name)) {
+			return i
+		}
+	}
+	return -1
+}
+
+func IsLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }

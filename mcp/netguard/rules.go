@@ -1,0 +1,110 @@
+package netguard
+
+import (
+	"fmt"
+	"net/netip"
+	"path"
+	"strings"
+	"unicode"
+)
+
+// Rules say which addresses that are not public may be reached.
+type Rules struct {
+	networks []netip.Prefix
+	hosts    []string // globs, in lower case
+}
+
+// ParseRules reads patterns: a network such as 10.1.0.0/16 or 10.1.*,
+// an address, or a glob for the host's name such as *.corp.example.
+func ParseRules(patterns []string) (*Rules, error) {
+	r := &Rules{}
+	for _, p := range patterns {
+		bare := strings.TrimSuffix(strings.TrimPrefix(p, "["), "]")
+		switch a, err := netip.ParseAddr(bare); {
+		case err == nil:
+			r.networks = append(r.networks, netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()))
+		case likeAddress(p):
+			network, err := parseNetwork(p)
+			if err != nil {
+				return nil, err
+			}
+			r.networks = append(r.networks, network)
+		default:
+			if _, err := path.Match(p, ""); err != nil || p == "" || strings.ContainsAny(p, ": @") {
+				return nil, fmt.Errorf("%q is neither a host pattern nor an address", p)
+			}
+			r.hosts = append(r.hosts, strings.ToLower(strings.TrimSuffix(p, ".")))
+		}
+	}
+	return r, nil
+}
+
+// likeAddress says whether a pattern is meant for addresses: as a glob for
+// names, 10.* would match 10.attacker.example, which leads wherever its owner
+// likes.
+func likeAddress(pattern string) bool {
+	return strings.Contains(pattern, "/") ||
+		strings.ContainsAny(pattern, "0123456789") && !strings.ContainsFunc(pattern, unicode.IsLetter)
+}
+
+// parseNetwork reads 10.1.0.0/16, or 10.1.* for the same.
+func parseNetwork(pattern string) (netip.Prefix, error) {
+	numbers := strings.TrimRight(pattern, ".*")
+	fixed := strings.Count(numbers, ".") + 1
+	stars := strings.Count(pattern[len(numbers):], ".*")
+	prefix := pattern
+	if numbers+strings.Repeat(".*", stars) == pattern && stars > 0 && fixed+stars <= 4 {
+		prefix = fmt.Sprintf("%s%s/%d", numbers, strings.Repeat(".0", 4-fixed), 8*fixed)
+	}
+	network, err := netip.ParsePrefix(prefix)
+	if err != nil {
+		return network, fmt.Errorf("%q is no address and no network such as 10.1.0.0/16 or 10.1.*", pattern)
+	}
+	return network.Masked(), nil
+}
+
+// AllowsHost says whether a host's name may lead to an address that is not
+// public. An address in place of a name never does so by a pattern for names.
+func (r *Rules) AllowsHost(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return false
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	for _, glob := range r.hosts {
+		if ok, _ := path.Match(glob, host); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Check says why a resolved address, "IP:port", must not be connected to.
+// named is that the host's name is allowed: then it may be in a private
+// network, or this machine. It may not be a link-local address, where a cloud
+// hands out credentials, nor any other that is no host's.
+func (r *Rules) Check(address string, named bool) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%q is no address", address)
+	}
+	a := at.Addr().WithZone("").Unmap()
+	if public(a) || named && (a.IsPrivate() && a != cloudMetadata || a.IsLoopback()) {
+		return nil
+	}
+	for _, n := range r.networks {
+		if n.Contains(a) {
+			return nil
+		}
+	}
+	return &PrivateAddress{a}
+}
+
+// cloudMetadata hands out credentials too, in a private network.
+var cloudMetadata = netip.AddrFrom16([16]byte{0xfd, 0x00, 0x0e, 0xc2, 14: 0x02, 15: 0x54})
+
+// PrivateAddress is an address that is not fetched from.
+type PrivateAddress struct{ address netip.Addr }
+
+func (e *PrivateAddress) Error() string {
+	return fmt.Sprintf("%s is a private or local address; --fetch-allow %s would allow it", e.address, e.address)
+}

@@ -1,0 +1,149 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// childName tells what passes to every child: enough to find programs, a
+// home, a language, a proxy and the certificates to trust. Variables of loaders
+// and interpreters are absent: they would run code of whoever set them.
+func childName(name string) bool {
+	switch name {
+	case "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ",
+		"LC_ALL", "LC_ADDRESS", "LC_COLLATE", "LC_CTYPE", "LC_IDENTIFICATION", "LC_MEASUREMENT", "LC_MESSAGES",
+		"LC_MONETARY", "LC_NAME", "LC_NUMERIC", "LC_PAPER", "LC_TELEPHONE", "LC_TIME", // locale(7)
+		"NO_PROXY", "no_proxy",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE":
+		return true
+	}
+	return proxyName(name)
+}
+
+// proxyName names the URL of a proxy.
+func proxyName(name string) bool {
+	switch name {
+	case "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy":
+		return true
+	}
+	return false
+}
+
+// withoutUser is a proxy's URL, with or without a scheme, without its user
+// name and password. A password may hold a slash or an @ that is not escaped.
+func withoutUser(proxy string) string {
+	scheme := 0
+	if i := strings.Index(proxy, "://"); i >= 0 && !strings.ContainsAny(proxy[:i], ":@") {
+		scheme = i + len("://")
+	}
+	host := max(scheme, strings.LastIndexByte(proxy, '@')+1)
+	return proxy[:scheme] + proxy[host:]
+}
+
+// modelKey names what only set can give to a child: the model's key is not a
+// tool's business.
+func modelKey(name string) bool { return slices.Contains(ModelKeys, name) }
+
+// ModelKeys are the usual names of variables that hold a model's key.
+var ModelKeys = []string{"TOOLPIPE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"}
+
+// ChildEnv is the environment of a child: of environ the allow-listed names
+// and those in inherit, then what set says. PATH keeps its absolute elements
+// only, and a proxy that is not in inherit loses its user name and password.
+// The usual names of the model's key pass through set alone; a caller whose key
+// has another name must not put it into inherit.
+func ChildEnv(environ []string, set map[string]string, inherit []string) []string {
+	env := make([]string, 0, 16+len(set))
+	for _, kv := range environ {
+		name, value, ok := strings.Cut(kv, "=")
+		if !ok || name == "" {
+			continue
+		}
+		inherited := slices.Contains(inherit, name)
+		if _, replaced := set[name]; replaced || modelKey(name) || !childName(name) && !inherited {
+			continue
+		}
+		if proxyName(name) && !inherited {
+			kv = name + "=" + withoutUser(value)
+		}
+		if name == "PATH" {
+			kv = "PATH=" + strings.Join(absolutePath(value), string(os.PathListSeparator))
+		}
+		env = append(env, kv)
+	}
+	names := make([]string, 0, len(set))
+	for name := range set {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		env = append(env, name+"="+set[name])
+	}
+	return env
+}
+
+// absolutePath is PATH without its empty and relative elements: those would
+// find programs in whatever directory this one happens to run in.
+func absolutePath(path string) []string {
+	var dirs []string
+	for _, dir := range filepath.SplitList(path) {
+		if filepath.IsAbs(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// LookPath finds a program as the shell would in the PATH of environ, the
+// last one given, except that empty and relative elements are skipped, and a
+// name with a slash must be absolute. The error names the program.
+func LookPath(name string, environ []string) (string, error) {
+	if name == "" {
+		return "", errors.New("no program given")
+	}
+	if strings.ContainsRune(name, filepath.Separator) {
+		if !filepath.IsAbs(name) {
+			return "", fmt.Errorf("%q is relative: give the program's absolute path, or a name to be found in PATH", name)
+		}
+		return name, executable(name)
+	}
+	path := ""
+	for _, kv := range environ {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
+			path = v
+		}
+	}
+	var denied error
+	for _, dir := range absolutePath(path) {
+		file := filepath.Join(dir, name)
+		err := executable(file)
+		if err == nil {
+			return file, nil
+		}
+		if errors.Is(err, os.ErrPermission) {
+			denied = err
+		}
+	}
+	if denied != nil {
+		return "", denied
+	}
+	return "", fmt.Errorf("%q: %w", name, exec.ErrNotFound)
+}
+
+func executable(file string) error {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%q is a directory", file)
+	case info.Mode()&0o111 == 0:
+		return fmt.Errorf("%q is not executable: %w", file, os.ErrPermission)
+	}
+	return nil
+}

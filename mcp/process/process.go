@@ -1,0 +1,314 @@
+// Package process starts child processes, gives them their environment, and
+// ends them: no process that was started here outlives the program.
+package process
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"toolpipe/stream/goroutine"
+)
+
+// Processes knows every child that was started through it, so that none
+// outlives this process. The zero value is ready. Its
+// methods are safe for concurrent use.
+//
+//	defer procs.Sweep(limit) // the very end: nothing is left
+//	defer procs.KillAll()    // on a panic, on a second signal
+type Processes struct {
+	mu       sync.Mutex
+	starting sync.WaitGroup        // starts under way
+	running  map[*Process]struct{} // not ended, or with output that is not read yet
+	left     []*Process            // ended, with members of their group that may go on
+	closed   bool                  // nothing may start any more
+}
+
+// Process is a started child, the leader of its own session and group.
+type Process struct {
+	cmd   *exec.Cmd
+	pid   int
+	owner *Processes
+	mark  uint64        // what its descendants bear, 0 for nothing; see startMarked
+	done  chan struct{} // closed when it is reaped and its output was read; state and err are set then
+	state *os.ProcessState
+	err   error
+
+	mu        sync.Mutex
+	reaped    bool
+	groupEnds bool // the rest of the group is killed when the leader has ended
+}
+
+// errClosed is what Start gives after KillAll or Sweep.
+var errClosed = errors.New("shutting down, no process is started any more")
+
+// WaitDelay bounds how long a descendant that keeps a pipe open can hold up
+// the end of its leader.
+const WaitDelay = time.Second
+
+// Start starts cmd as the leader of a session of its own: it has no
+// controlling terminal, and one signal reaches its whole group. On Linux it
+// dies with this process. cmd.SysProcAttr is replaced. Whoever called Start
+// must call Wait, End or Kill.
+func (p *Processes) Start(cmd *exec.Cmd) (*Process, error) {
+	return p.StartGroup(cmd, false)
+}
+
+func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, errClosed
+	}
+	p.starting.Add(1)
+	p.mu.Unlock()
+	defer p.starting.Done()
+
+	ownSession(cmd)
+	if cmd.WaitDelay == 0 {
+		cmd.WaitDelay = WaitDelay
+	}
+	cmd.Stdout, cmd.Stderr = recovering(cmd.Stdout), recovering(cmd.Stderr)
+	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, done: make(chan struct{})}
+	var err error
+	if pr.mark, err = startMarked(cmd); err != nil {
+		return nil, err
+	}
+	pr.pid = cmd.Process.Pid
+	p.add(pr)
+	goroutine.Start(pr.live)
+	return pr, nil
+}
+
+// recovering is w for package exec, which writes in a goroutine of its own to
+// what is no file.
+func recovering(w io.Writer) io.Writer {
+	if _, ok := w.(*os.File); ok || w == nil {
+		return w
+	}
+	return recoveringWriter{w}
+}
+
+type recoveringWriter struct{ io.Writer }
+
+func (w recoveringWriter) Write(p []byte) (int, error) {
+	defer goroutine.Recover()
+	return w.Writer.Write(p)
+}
+
+// live is the rest of a child's life.
+func (pr *Process) live() {
+	defer close(pr.done)
+	state, err := pr.awaitLeader()
+	if err == nil && !state.Success() {
+		err = &exec.ExitError{ProcessState: state}
+	}
+	pr.cmd.Process.Release() // or Wait would wait for that number again
+	pr.cmd.Wait()            // for its output, within the wait delay; that a descendant holds it open is no failure
+	pr.state, pr.err = state, err
+	pr.owner.remove(pr)
+}
+
+// awaitLeader waits until the leader has ended, reaps it, and ends the rest of
+// its group where that is due. Where the system tells of an end before the
+// reaping, no signal can go to a number that is another's. Elsewhere one may
+// be sent between the reaping and the note of it, a moment in which nobody is
+// given the number: systems give them in turn or at random.
+func (pr *Process) awaitLeader() (*os.ProcessState, error) {
+	if awaitExit(pr.pid) {
+		pr.mu.Lock()
+		defer pr.mu.Unlock()
+		pr.killRest()
+		pr.reaped = true
+		return pr.cmd.Process.Wait()
+	}
+	state, err := pr.cmd.Process.Wait()
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	pr.reaped = true
+	pr.killRest()
+	return state, err
+}
+
+// killRest is the end of a group whose leader has ended. pr.mu is held.
+func (pr *Process) killRest() {
+	if pr.groupEnds {
+		pr.signal(syscall.SIGKILL)
+	}
+}
+
+// signal sends to the group. The number of a leader that was reaped is given
+// to nobody else while its group has members (POSIX, "process ID"), and a
+// process that has it is another's. pr.mu is held.
+func (pr *Process) signal(s syscall.Signal) {
+	if !pr.reaped || !exists(pr.pid) {
+		syscall.Kill(-pr.pid, s)
+	}
+}
+
+// groupLeft says whether the group has members without their leader.
+func (pr *Process) groupLeft() bool { return !exists(pr.pid) && exists(-pr.pid) }
+
+// exists says whether there is a process of that number, or a group of the
+// negative one.
+func exists(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }
+
+// Pid is the number of the child, of its group and of its session.
+func (pr *Process) Pid() int { return pr.pid }
+
+// Done is closed when the leader has ended and its output was read.
+func (pr *Process) Done() <-chan struct{} { return pr.done }
+
+// Wait waits for the leader and for its output to be read, and returns what
+// exec.Cmd.Wait does. Other members of the group go on until Kill, End or the
+// end of the run.
+func (pr *Process) Wait() error {
+	<-pr.done
+	return pr.err
+}
+
+// State is the leader's exit state; nil before Done.
+func (pr *Process) State() *os.ProcessState {
+	select {
+	case <-pr.done:
+		return pr.state
+	default:
+		return nil
+	}
+}
+
+// End ends the group the civil way: the caller has closed the child's stdin;
+// wait, SIGTERM, wait, SIGKILL, at most grace for each wait. It returns when
+// the leader is reaped.
+func (pr *Process) End(grace time.Duration) error {
+	pr.mu.Lock()
+	pr.groupEnds = true
+	if pr.reaped {
+		pr.signal(syscall.SIGKILL)
+	}
+	pr.mu.Unlock()
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		if pr.waitFor(grace) {
+			break
+		}
+		pr.mu.Lock()
+		pr.signal(s)
+		pr.mu.Unlock()
+	}
+	return pr.Wait()
+}
+
+// Kill ends the group at once. It does not wait.
+func (pr *Process) Kill() {
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	pr.groupEnds = true
+	pr.signal(syscall.SIGKILL)
+}
+
+// KillTree ends the child and all that it started, wherever that went, and
+// waits until it is gone, no longer than limit. It says whether that is
+// certain: on other systems than Linux only the group is known, and ended.
+func (pr *Process) KillTree(limit time.Duration) (whole bool) {
+	whole = pr.killTree(limit)
+	pr.Kill()
+	return whole
+}
+
+func (pr *Process) waitFor(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-pr.done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+func (p *Processes) add(pr *Process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running == nil {
+		p.running = make(map[*Process]struct{})
+	}
+	p.running[pr] = struct{}{}
+	if p.closed { // KillAll came while it was being forked
+		pr.Kill()
+	}
+}
+
+func (p *Processes) remove(pr *Process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.running, pr)
+	p.left = slices.DeleteFunc(append(p.left, pr), func(pr *Process) bool { return !pr.groupLeft() })
+}
+
+// KillAll kills every group at once and lets nothing start any more. It does
+// not wait; it is for panics and second signals, and may be called from
+// anywhere any number of times.
+func (p *Processes) KillAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for pr := range p.running {
+		pr.Kill()
+	}
+	for _, pr := range p.left {
+		pr.Kill()
+	}
+	p.left = nil
+}
+
+// Sweep is the very end: it kills what is running, waits for it, and on Linux
+// ends every other descendant that became a child of this process (see
+// BecomeSubreaper), whoever started it. It takes no longer than limit, also
+// when a process resists, and reports how many could not be ended.
+func (p *Processes) Sweep(limit time.Duration) int {
+	began := time.Now()
+	p.KillAll()
+	p.awaitStarts(limit / 4) // the sweep ends what hangs in exec
+	p.KillAll()              // what was being forked
+	p.mu.Lock()
+	waits := make([]*Process, 0, len(p.running))
+	for pr := range p.running {
+		waits = append(waits, pr)
+	}
+	p.mu.Unlock()
+	for _, pr := range waits {
+		pr.waitFor(time.Until(began.Add(limit / 2)))
+	}
+	return sweep(began.Add(limit), p.pids)
+}
+
+// awaitStarts waits until no start is under way.
+func (p *Processes) awaitStarts(limit time.Duration) {
+	started := make(chan struct{})
+	goroutine.Start(func() {
+		p.starting.Wait()
+		close(started)
+	})
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-started:
+	case <-t.C:
+	}
+}
+
+// pids are the children that somebody else waits for.
+func (p *Processes) pids() map[int]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := make(map[int]bool, len(p.running))
+	for pr := range p.running {
+		m[pr.pid] = true
+	}
+	return m
+}

@@ -1,0 +1,115 @@
+//go:build !portable
+
+package process
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+const (
+	prSetChildSubreaper = 36
+	prGetChildSubreaper = 37
+	waitNoReap          = 0x01000000 // WNOWAIT
+	idTypeAll           = 0          // P_ALL
+	idTypePid           = 1          // P_PID
+	closeRangeCloexec   = 4
+	sysCloseRange       = 436 // the same on every architecture
+)
+
+// BecomeSubreaper makes orphaned descendants children of this process, so
+// that Sweep finds those that daemonised. Elsewhere than on Linux it does
+// nothing.
+func BecomeSubreaper() {
+	syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
+}
+
+// CloseDescriptorsOnExec keeps what this process inherited beyond the
+// standard streams from its children.
+func CloseDescriptorsOnExec() {
+	syscall.RawSyscall(sysCloseRange, 3, uintptr(^uint32(0)), closeRangeCloexec)
+}
+
+// ownSession also asks for SIGKILL when this process dies. The kernel sends it
+// when the thread that forked ends (golang/go#27505), and a thread of the Go
+// runtime ends only with a goroutine that ends while locked to it, which no
+// goroutine of this program may do. Locking one here for the life of each
+// child would cost more than a quarter of its start.
+func ownSession(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// awaitExit returns when the child has ended, and leaves it to be reaped. It
+// is false where that cannot be had.
+func awaitExit(pid int) bool {
+	var info [128]byte // siginfo_t
+	for {
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, idTypePid, uintptr(pid),
+			uintptr(unsafe.Pointer(&info)), syscall.WEXITED|waitNoReap, 0, 0)
+		if errno != syscall.EINTR {
+			return errno == 0
+		}
+	}
+}
+
+// sweep kills and reaps the children that nobody waits for, and theirs as
+// they come, until there are none or the deadline passes.
+func sweep(deadline time.Time, waitedFor func() map[int]bool) (left int) {
+	if childless() {
+		return 0
+	}
+	for pause := time.Millisecond; ; pause *= 2 {
+		left = 0
+		others := waitedFor()
+		for _, pid := range children() {
+			if others[pid] {
+				left++
+				continue
+			}
+			syscall.Kill(pid, syscall.SIGKILL)
+			if got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); got == 0 && err == nil {
+				left++
+			}
+		}
+		if left == 0 && childless() || time.Now().After(deadline) {
+			return left
+		}
+		time.Sleep(min(pause, 50*time.Millisecond))
+	}
+}
+
+// childless says that this process has no child at all: one call that spares
+// the search for them, on the way out of every run, and that leaves none out
+// as children may when one is reaped while they are listed.
+func childless() bool {
+	var info [128]byte // siginfo_t
+	_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, idTypeAll, 0,
+		uintptr(unsafe.Pointer(&info)), syscall.WEXITED|syscall.WNOHANG|waitNoReap, 0, 0)
+	return errno == syscall.ECHILD
+}
+
+// children are the direct children of all threads of this process.
+func children() []int {
+	var pids []int
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return nil
+	}
+	for _, t := range tasks {
+		b, err := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
+		if err != nil {
+			continue
+		}
+		for f := range strings.FieldsSeq(string(b)) {
+			if pid, err := strconv.Atoi(f); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}

@@ -1,0 +1,33 @@
+//go:build unix && (!linux || portable)
+
+package process
+
+import (
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// BecomeSubreaper does nothing here: orphans go to process 1, only their
+// group finds them.
+func BecomeSubreaper() {}
+
+// CloseDescriptorsOnExec keeps what this process inherited beyond the
+// standard streams from its children.
+func CloseDescriptorsOnExec() {
+	for fd := 3; fd < 256; fd++ {
+		syscall.CloseOnExec(fd)
+	}
+}
+
+func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// awaitExit cannot be had: a wait that does not reap returns for stopped
+// children too on macOS (golang/go#19314).
+func awaitExit(int) bool { return false }
+
+func sweep(time.Time, func() map[int]bool) int { return 0 }
+
+func startMarked(cmd *exec.Cmd) (mark uint64, err error) { return 0, cmd.Start() }
+
+func (pr *Process) killTree(time.Duration) bool { return false }

@@ -1,0 +1,115 @@
+// Package servertest helps to test the built-in tool servers: it connects to a
+// server in this process and calls its tools. Only tests import it.
+package servertest
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"toolpipe/mcp"
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+)
+
+// localServers are the servers that local has connected to, by session.
+var localServers sync.Map
+
+func ServerOf(s *mcp.Session) *toolserver.Server {
+	server, _ := localServers.Load(s)
+	return server.(*toolserver.Server)
+}
+
+// Local is a session with a server in this process.
+func Local(t testing.TB, s *toolserver.Server) *mcp.Session {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	session, err := mcp.Connect(ctx, mcp.Spec{Name: "local", Local: s.Pipe}, mcp.Hooks{}, &process.Processes{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	localServers.Store(session, s)
+	t.Cleanup(func() { session.Close() })
+	return session
+}
+
+func Put(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func Get(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// Do calls a tool with arguments name, value, name, value ….
+func Do(t testing.TB, s *mcp.Session, tool string, args ...any) (answer string, failed bool) {
+	t.Helper()
+	m := map[string]any{}
+	for i := 0; i < len(args); i += 2 {
+		m[args[i].(string)] = args[i+1]
+	}
+	raw, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := doRaw(t, s, tool, raw)
+	var all []string
+	for _, b := range r.Content {
+		var text string
+		if err := json.Unmarshal(b.Text, &text); err != nil {
+			t.Fatalf("%s: %v", b.Text, err)
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "\n"), r.IsError
+}
+
+func doRaw(t testing.TB, s *mcp.Session, tool string, raw []byte) *wire.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	r, err := s.Call(ctx, tool, raw, nil)
+	if err != nil {
+		t.Fatalf("%s %s: %v", tool, raw, err)
+	}
+	return r
+}
+
+// Works is do for what must not fail.
+func Works(t testing.TB, s *mcp.Session, tool string, args ...any) string {
+	t.Helper()
+	answer, failed := Do(t, s, tool, args...)
+	if failed {
+		t.Fatalf("%s %v: %s", tool, args, answer)
+	}
+	return answer
+}
+
+// Fails is do for what must be refused with a word in it.
+func Fails(t testing.TB, s *mcp.Session, word, tool string, args ...any) {
+	t.Helper()
+	answer, failed := Do(t, s, tool, args...)
+	if !failed {
+		t.Errorf("%s %v answered %.200q, want an error with %q", tool, args, answer, word)
+	} else if !strings.Contains(answer, word) {
+		t.Errorf("%s %v: error %q has no %q", tool, args, answer, word)
+	}
+}

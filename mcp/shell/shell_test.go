@@ -1,0 +1,278 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"toolpipe/mcp"
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/servertest"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
+)
+
+func shellServer(t testing.TB, spec Spec) *mcp.Session {
+	t.Helper()
+	if spec.Dir == "" {
+		spec.Dir = t.TempDir()
+	}
+	if spec.Environ == nil {
+		spec.Environ = os.Environ()
+	}
+	if spec.Processes == nil {
+		spec.Processes = &process.Processes{}
+		t.Cleanup(spec.Processes.KillAll)
+	}
+	server, err := New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return servertest.Local(t, server)
+}
+
+// commandOutcome is the structured content of a command.
+type commandOutcome struct {
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
+	ExitCode int    `json:"exit_code"`
+	TimedOut bool   `json:"timed_out"`
+	Omitted  int64  `json:"omitted_bytes"`
+}
+
+func runCommand(t testing.TB, s *mcp.Session, args ...any) (commandOutcome, bool) {
+	t.Helper()
+	m := map[string]any{}
+	for i := 0; i < len(args); i += 2 {
+		m[args[i].(string)] = args[i+1]
+	}
+	raw, _ := json.Marshal(m)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	server := servertest.ServerOf(s)
+	r, code, failure := server.run(ctx, "run_command", raw, func(wire.Progress) {})
+	if failure != "" {
+		t.Fatalf("%d %s", code, failure)
+	}
+	var o commandOutcome
+	if r.Structured != nil {
+		if err := json.Unmarshal(r.Structured, &o); err != nil {
+			t.Fatalf("%s: %v", r.Structured, err)
+		}
+	}
+	return o, r.IsError
+}
+
+func TestShellAnswer(t *testing.T) {
+	s := shellServer(t, Spec{})
+	got := servertest.Works(t, s, "run_command", "script", "echo out; echo err >&2; exit 7")
+	if want := "STDOUT:\nout\nSTDERR:\nerr\nEXIT CODE: 7\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	o, failed := runCommand(t, s, "argv", []string{"printf", "%s", "$HOME *"})
+	if failed || o.Stdout != "$HOME *" || o.ExitCode != 0 {
+		t.Errorf("argv: %+v", o)
+	}
+	if o, _ := runCommand(t, s, "script", "kill -9 $$"); o.ExitCode != 137 {
+		t.Errorf("killed: %+v", o)
+	}
+	for _, args := range [][]any{{}, {"argv", []string{}}, {"argv", []string{"a"}, "script", "b"}, {"argv", []string{"no-such-program-here"}}, {"argv", "ls"}, {"script", "true", "timeout_s", 0}, {"script", "true", "cwd", "missing"}} {
+		if answer, failed := servertest.Do(t, s, "run_command", args...); !failed {
+			t.Errorf("%v answered %q", args, answer)
+		}
+	}
+}
+
+func TestShellDirectory(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	servertest.Put(t, filepath.Join(dir, "sub/run.sh"), "#!/bin/sh\npwd\n")
+	os.Chmod(filepath.Join(dir, "sub/run.sh"), 0o755)
+	os.Symlink("/", filepath.Join(dir, "out"))
+	s := shellServer(t, Spec{Dir: dir, Confined: true})
+	if o, _ := runCommand(t, s, "argv", []string{"./run.sh"}, "cwd", "sub"); o.Stdout != dir+"/sub\n" {
+		t.Errorf("%+v", o)
+	}
+	for _, cwd := range []string{"/", "..", "out", "out/tmp", "sub/../..", "/no/such"} {
+		servertest.Fails(t, s, dir, "run_command", "script", "pwd", "cwd", cwd)
+	}
+	free := shellServer(t, Spec{Dir: dir})
+	if o, _ := runCommand(t, free, "script", "pwd", "cwd", "/"); o.Stdout != "/\n" {
+		t.Errorf("without --files: %+v", o)
+	}
+}
+
+// alive says whether a process exists and is no zombie.
+func alive(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	_, rest, _ := bytes.Cut(b, []byte(") "))
+	return !bytes.HasPrefix(rest, []byte("Z"))
+}
+
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	for range 500 {
+		if !alive(pid) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("process %d is alive", pid)
+}
+
+func init() { mcp.programs["shell-run"] = shellRun }
+
+// shellRun is a run that starts a command with a child in the background and
+// ends as toolpipe does. It prints what the command did and whether its child
+// was alive before the end.
+func shellRun([]string) int {
+	process.BecomeSubreaper()
+	var procs process.Processes
+	server, err := New(Spec{Dir: "/", Environ: os.Environ(), Processes: &procs})
+	if err != nil {
+		return 1
+	}
+	r, _, _ := server.run(context.Background(), "run_command", json.RawMessage(`{"script":"sleep 300 & echo $!; echo done","timeout_s":100}`), nil)
+	pid, after, _ := strings.Cut(jsontext.Text(jsontext.Member(r.Structured, "stdout")), "\n")
+	n, _ := strconv.Atoi(pid)
+	fmt.Printf("%d %v %t %t %d\n", n, strings.TrimSpace(after), r.IsError, alive(n), procs.Sweep(mcp.hang))
+	return 0
+}
+
+// The answer does not wait for what runs in the background, and that
+// does not outlive the run.
+func TestShellBackgroundChild(t *testing.T) {
+	argv := mcp.program("shell-run")
+	out, err := exec.Command(argv[0], argv[1:]...).Output()
+	pid, rest, _ := strings.Cut(string(out), " ")
+	n, _ := strconv.Atoi(pid)
+	if err != nil || n == 0 || rest != "done false true 0\n" {
+		t.Fatalf("%q %v", out, err)
+	}
+	gone(t, n)
+}
+
+// A timeout ends a whole pipeline and keeps what was printed.
+func TestShellTimeout(t *testing.T) {
+	for _, sh := range []string{"/bin/sh", "dash", "bash"} {
+		if _, err := exec.LookPath(sh); err != nil {
+			continue
+		}
+		s := shellServer(t, Spec{})
+		o, failed := runCommand(t, s, "argv", []string{sh, "-c", "echo $$; echo early >&2; sleep 300 | cat; true"}, "timeout_s", 0.3)
+		if !failed || !o.TimedOut || o.Stderr != "early\n" {
+			t.Errorf("%s: %+v", sh, o)
+		}
+		pid, _ := strconv.Atoi(strings.TrimSpace(o.Stdout))
+		gone(t, pid)
+		if syscall.Kill(-pid, 0) == nil {
+			left, _ := exec.Command("ps", "-o", "pid,stat,args", "-g", strconv.Itoa(pid)).Output()
+			if bytes.Contains(left, []byte("sleep")) && !bytes.Contains(left, []byte("Z")) {
+				t.Errorf("%s: the pipeline lives: %s", sh, left)
+			}
+		}
+	}
+}
+
+func TestShellCancel(t *testing.T) {
+	dir := t.TempDir()
+	s := shellServer(t, Spec{Dir: dir})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Call(ctx, "run_command", json.RawMessage(`{"script":"echo $$ > pid.new; mv pid.new pid; sleep 300"}`), nil)
+		ended <- err
+	}()
+	var pid int
+	for range 1000 {
+		if b, err := os.ReadFile(filepath.Join(dir, "pid")); err == nil {
+			pid, _ = strconv.Atoi(strings.TrimSpace(string(b)))
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if pid == 0 {
+		t.Fatal("the command did not start")
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the call ended with %v", err)
+	}
+	gone(t, pid)
+}
+
+// The input is empty, whatever ours is.
+func TestShellReadsStdin(t *testing.T) {
+	if o, failed := runCommand(t, shellServer(t, Spec{}), "script", "cat; echo end; test -t 0 || : < /dev/tty"); failed || !strings.HasPrefix(o.Stdout, "end\n") || o.ExitCode == 0 {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A flood is kept at both ends, and the exit status with it.
+func TestShellOutputFlood(t *testing.T) {
+	o, failed := runCommand(t, shellServer(t, Spec{}), "script", "echo first; head -c 30000000 /dev/zero | tr '\\0' y; echo last; exit 7")
+	if failed || o.ExitCode != 7 || !strings.HasPrefix(o.Stdout, "first\ny") || !strings.HasSuffix(o.Stdout, "ylast\n") {
+		t.Errorf("status %d, %d bytes", o.ExitCode, len(o.Stdout))
+	}
+	if want := int64(30_000_011 - 2*toolserver.captured); o.Omitted != want || !strings.Contains(o.Stdout, strconv.FormatInt(want, 10)+" bytes are left out") {
+		t.Errorf("omitted %d, want %d", o.Omitted, want)
+	}
+}
+
+// Only what is allowed or set is in the environment.
+func TestShellEnvironment(t *testing.T) {
+	s := shellServer(t, Spec{
+		Environ: []string{"PATH=/usr/bin:.:/bin::rel", "HOME=/h", "TERM=xterm", "LC_ALL=C", "TOOLPIPE_API_KEY=k", "OPENAI_API_KEY=k", "AWS_SECRET_ACCESS_KEY=k",
+			"LD_PRELOAD=k", "BASH_ENV=k", "ENV=k", "NODE_OPTIONS=k", "GIT_SSH_COMMAND=k", "SSH_AUTH_SOCK=k"},
+		Env: map[string]string{"WANTED": "yes"}, PathPrepend: []string{"/opt/first"},
+	})
+	o, _ := runCommand(t, s, "argv", []string{"env"})
+	want := "PATH=/opt/first:/usr/bin:/bin\nHOME=/h\nTERM=dumb\nLC_ALL=C\nWANTED=yes\n"
+	if o.Stdout != want {
+		t.Errorf("environment:\n%s\nwant\n%s", o.Stdout, want)
+	}
+}
+
+func TestCapture(t *testing.T) {
+	for _, size := range []int{0, 1, toolserver.captured - 1, toolserver.captured, toolserver.captured + 1, 2*toolserver.captured - 1, 2 * toolserver.captured, 2*toolserver.captured + 1, 5*toolserver.captured + 77} {
+		all := make([]byte, size)
+		for i := range all {
+			all[i] = byte('a' + i*7%26)
+		}
+		for _, step := range []int{1, 1000, toolserver.captured, 3 * toolserver.captured} {
+			var c toolserver.Capture
+			for from := 0; from < size; from += step {
+				c.Write(all[from:min(size, from+step)])
+			}
+			got := c.Bytes()
+			if size <= 2*toolserver.captured {
+				if !bytes.Equal(got, all) {
+					t.Errorf("%d bytes by %d: %d came back", size, step, len(got))
+				}
+				continue
+			}
+			if c.Dropped() != int64(size-2*toolserver.captured) || !bytes.HasPrefix(got, all[:toolserver.captured]) || !bytes.HasSuffix(got, all[size-toolserver.captured:]) {
+				t.Errorf("%d bytes by %d: dropped %d", size, step, c.Dropped())
+			}
+		}
+	}
+}

@@ -1,0 +1,297 @@
+package toolserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
+	"toolpipe/stream/jsontext"
+)
+
+// Pipe connects to the server inside this process. Requests that need no tool
+// are answered within Send; a call has a goroutine of its own. Close cancels
+// the calls that run and waits a moment for them.
+func (s *Server) Pipe() wire.Transport {
+	p := &pipe{wake: make(chan struct{}, 1), closed: make(chan struct{})}
+	p.serving = newServing(context.Background(), s, p.put)
+	return p
+}
+
+type pipe struct {
+	serving *serving
+	closing sync.Once
+	closed  chan struct{}
+	wake    chan struct{} // one element: queue is not empty
+
+	mu    sync.Mutex
+	queue [][]byte // answers nobody received yet
+}
+
+// maxQueued bounds what is kept for a slow receiver beside the answers
+// themselves, of which there are no more than requests.
+const maxQueued = 1024
+
+func (p *pipe) put(msg []byte, mayDrop bool) {
+	p.mu.Lock()
+	if mayDrop && len(p.queue) >= maxQueued {
+		p.mu.Unlock()
+		return
+	}
+	p.queue = append(p.queue, msg)
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (p *pipe) Send(ctx context.Context, msg []byte) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
+	}
+	select {
+	case <-p.closed:
+		return fmt.Errorf("%w: %w", wire.ErrNotSent, wire.ErrGone)
+	default:
+	}
+	p.serving.handle(wire.BoundsOf(ctx), slices.Clone(msg))
+	return nil
+}
+
+func (p *pipe) Receive() ([]byte, error) {
+	for {
+		p.mu.Lock()
+		if len(p.queue) > 0 {
+			msg := p.queue[0]
+			p.queue[0] = nil
+			p.queue = p.queue[1:]
+			p.mu.Unlock()
+			return msg, nil
+		}
+		p.mu.Unlock()
+		select {
+		case <-p.wake:
+		case <-p.closed:
+			return nil, io.EOF
+		}
+	}
+}
+
+func (p *pipe) Close() error {
+	p.closing.Do(func() {
+		close(p.closed)
+		p.serving.end(wire.ShutdownGrace)
+	})
+	return nil
+}
+
+// Serve answers the messages of r on w, a line each, until r ends or ctx
+// does. At the end of r calls that run have a moment to finish. Reading is
+// not interrupted by ctx: who ends ctx closes r too.
+func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) error {
+	var mu sync.Mutex
+	var broken error
+	v := newServing(ctx, s, func(msg []byte, _ bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if _, err := w.Write(append(msg, '\n')); err != nil && broken == nil {
+			broken = err
+		}
+	})
+	frames := wire.FrameReader{R: r}
+	for {
+		msg, err := frames.Next()
+		if err != nil || ctx.Err() != nil {
+			v.settle(wire.ShutdownGrace)
+			v.end(wire.ShutdownGrace)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == io.EOF || err == nil {
+				err = broken
+			}
+			return err
+		}
+		v.handle(wire.Bounds{}, msg)
+	}
+}
+
+// serving is one connection's worth of a server.
+type serving struct {
+	server *Server
+	out    func(msg []byte, mayDrop bool)
+	ctx    context.Context
+	stop   context.CancelFunc
+	calls  sync.WaitGroup
+
+	mu      sync.Mutex
+	ended   bool
+	running map[string]context.CancelFunc // by the request's id, as it came
+}
+
+func newServing(ctx context.Context, s *Server, out func([]byte, bool)) *serving {
+	v := &serving{server: s, out: out}
+	v.ctx, v.stop = context.WithCancel(ctx)
+	return v
+}
+
+// settle waits for the calls that run, for d at most.
+func (v *serving) settle(d time.Duration) {
+	idle := make(chan struct{})
+	goroutine.Start(func() {
+		v.calls.Wait()
+		close(idle)
+	})
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-idle:
+	case <-t.C:
+	}
+}
+
+// end cancels the calls that run and waits for them, for d at most.
+func (v *serving) end(d time.Duration) {
+	v.mu.Lock()
+	v.ended = true
+	busy := len(v.running) > 0
+	v.mu.Unlock()
+	v.stop()
+	if busy {
+		v.settle(d)
+	}
+}
+
+// handle takes one frame, whose memory it keeps. Its calls keep to the bounds.
+func (v *serving) handle(bounds wire.Bounds, frame []byte) {
+	if err := wire.ParseMessages(frame, func(m wire.Message) { v.message(bounds, m) }); err != nil {
+		v.out(wire.ReplyError([]byte("null"), codeParse, err.Error()), false)
+	}
+}
+
+const codeParse = -32700
+
+func (v *serving) message(bounds wire.Bounds, m wire.Message) {
+	method := jsontext.Text(m.Method)
+	switch {
+	case m.Method == nil:
+		return // an answer; this server asks nothing
+	case m.Id == nil:
+		if method == "notifications/cancelled" {
+			v.cancel(jsontext.Member(m.Params, "requestId"))
+		}
+		return
+	}
+	asked := jsontext.Text(jsontext.Member(m.Params, "_meta", "io.modelcontextprotocol/protocolVersion"))
+	if asked != "" && asked != wire.ModernRevision {
+		v.refuseVersion(m.Id, asked)
+		return
+	}
+	modern := asked != ""
+	switch method {
+	case "server/discover":
+		v.out(wire.ReplyResult(m.Id, v.server.discovery()), false)
+	case "initialize":
+		v.out(wire.ReplyResult(m.Id, v.server.initialization(m.Params)), false)
+	case "ping":
+		v.out(wire.ReplyResult(m.Id, []byte("{}")), false)
+	case "tools/list":
+		v.out(wire.ReplyResult(m.Id, v.server.listing(modern)), false)
+	case "tools/call":
+		v.call(bounds, m, modern)
+	default:
+		v.out(wire.ReplyError(m.Id, wire.CodeMethodNotFound, fmt.Sprintf("no method %q", method)), false)
+	}
+}
+
+func (v *serving) refuseVersion(id []byte, asked string) {
+	b := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"unsupported protocol version","data":{"requested":%s,"supported":[%q`,
+		id, wire.CodeUnsupportedVersion, jsontext.Quoted(asked), wire.ModernRevision)
+	for _, version := range wire.LegacyRevisions {
+		b = fmt.Appendf(b, ",%q", version)
+	}
+	v.out(append(b, "]}}}"...), false)
+}
+
+func (v *serving) call(bounds wire.Bounds, m wire.Message, modern bool) {
+	name, args := jsontext.Text(jsontext.Member(m.Params, "name")), jsontext.Member(m.Params, "arguments")
+	if args == nil {
+		args = []byte("{}")
+	}
+	if jsontext.Kind(args) != '{' {
+		v.out(wire.ReplyError(m.Id, wire.CodeInvalidParams, "arguments are not an object"), false)
+		return
+	}
+	ctx, cancel := context.WithCancel(wire.WithBounds(v.ctx, bounds))
+	id := string(m.Id)
+	v.mu.Lock()
+	if v.ended || v.running[id] != nil {
+		v.mu.Unlock()
+		cancel()
+		return
+	}
+	if v.running == nil {
+		v.running = make(map[string]context.CancelFunc)
+	}
+	v.running[id] = cancel
+	v.calls.Add(1)
+	v.mu.Unlock()
+	goroutine.Start(func() {
+		defer v.calls.Done()
+		defer cancel()
+		result, code, failure := v.server.run(ctx, name, json.RawMessage(args), v.progress(jsontext.Member(m.Params, "_meta", "progressToken")))
+		v.mu.Lock()
+		delete(v.running, id)
+		v.mu.Unlock()
+		switch {
+		case ctx.Err() != nil: // nobody waits for it
+		case failure != "":
+			v.out(wire.ReplyError(m.Id, code, failure), false)
+		default:
+			v.out(replyCall(m.Id, result, modern), false)
+		}
+	})
+}
+
+func replyCall(id []byte, r *wire.Result, modern bool) []byte {
+	result := callResult(r, modern)
+	b := make([]byte, 0, len(result)+len(id)+40)
+	b = append(append(b, `{"jsonrpc":"2.0","id":`...), id...)
+	return append(append(append(b, `,"result":`...), result...), '}')
+}
+
+func (v *serving) cancel(id []byte) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if cancel := v.running[string(id)]; cancel != nil {
+		cancel()
+	}
+}
+
+// progress is what a call tells its progress to; nothing when the client did
+// not ask.
+func (v *serving) progress(token []byte) func(wire.Progress) {
+	if token == nil {
+		return func(wire.Progress) {}
+	}
+	return func(p wire.Progress) {
+		b := append([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`), token...)
+		b = append(b, `,"progress":`...)
+		if p.Progress == nil {
+			b = append(b, '0')
+		}
+		b = append(b, p.Progress...)
+		if p.Total != nil {
+			b = append(append(b, `,"total":`...), p.Total...)
+		}
+		if p.Message != "" {
+			b = jsontext.AppendQuoted(append(b, `,"message":`...), p.Message)
+		}
+		v.out(append(b, '}', '}'), true)
+	}
+}

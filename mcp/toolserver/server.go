@@ -1,0 +1,230 @@
+// Package toolserver is a server of the Model Context Protocol: tools as Go
+// functions, in this process over an in-memory transport, or over two streams.
+// The built-in tools are such servers, and tests use them as peers.
+package toolserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
+	"toolpipe/stream/jsontext"
+)
+
+// Server offers tools that are Go functions. The built-in tools are Servers,
+// and so are the peers of tests. Make one with NewServer, Add its tools, then
+// serve it with Pipe or Serve any number of times.
+type Server struct {
+	name, version string
+	instructions  string
+	tools         []offered
+}
+
+// offered is a tool with its function.
+type offered struct {
+	tool wire.Tool
+	fn   ToolFunc
+}
+
+// ToolFunc does a call. args is one JSON object, strict, and may be kept.
+// progress never blocks. An error that wraps a *CallError with RPC set is
+// answered as a JSON-RPC error; any other becomes a result with isError and
+// the error's text, which a model can act on. When ctx ends the answer is no
+// longer wanted.
+type ToolFunc func(ctx context.Context, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error)
+
+// NewServer makes a server without tools.
+func New(name, version string) *Server { return &Server{name: name, version: version} }
+
+// Instruct sets the instructions that clients are given. Not once it is served.
+func (s *Server) Instruct(text string) { s.instructions = text }
+
+// Add adds a tool; one of the same name is replaced. Not once it is served.
+func (s *Server) Add(tool wire.Tool, fn ToolFunc) {
+	if i := slices.IndexFunc(s.tools, func(o offered) bool { return o.tool.Name == tool.Name }); i >= 0 {
+		s.tools[i] = offered{tool, fn}
+		return
+	}
+	s.tools = append(s.tools, offered{tool, fn})
+}
+
+func (s *Server) find(name string) ToolFunc {
+	for i := range s.tools {
+		if s.tools[i].tool.Name == name {
+			return s.tools[i].fn
+		}
+	}
+	return nil
+}
+
+// discovery is the result of server/discover.
+func (s *Server) discovery() []byte {
+	b := fmt.Appendf(nil, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":[%q`, wire.ModernRevision)
+	for _, v := range wire.LegacyRevisions {
+		b = fmt.Appendf(b, `,%q`, v)
+	}
+	b = append(b, `],"capabilities":{"tools":{}}`...)
+	b = s.appendInstructions(b)
+	return append(append(s.appendInfo(append(b, `,"_meta":{"io.modelcontextprotocol/serverInfo":`...)), '}'), '}')
+}
+
+// initialization is the result of a legacy initialize. A revision that is not
+// known is answered with the newest that is.
+func (s *Server) initialization(params []byte) []byte {
+	version := jsontext.Text(jsontext.Member(params, "protocolVersion"))
+	if !slices.Contains(wire.LegacyRevisions[:], version) {
+		version = wire.LegacyRevisions[0]
+	}
+	b := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":`, version)
+	return append(s.appendInstructions(s.appendInfo(b)), '}')
+}
+
+func (s *Server) appendInfo(b []byte) []byte {
+	b = jsontext.AppendQuoted(append(b, `{"name":`...), s.name)
+	return append(jsontext.AppendQuoted(append(b, `,"version":`...), s.version), '}')
+}
+
+func (s *Server) appendInstructions(b []byte) []byte {
+	if s.instructions == "" {
+		return b
+	}
+	return jsontext.AppendQuoted(append(b, `,"instructions":`...), s.instructions)
+}
+
+// listing is the result of tools/list: all tools on one page.
+func (s *Server) listing(modern bool) []byte {
+	b := make([]byte, 0, 512+1024*len(s.tools))
+	b = append(b, '{')
+	if modern {
+		b = append(b, `"resultType":"complete","ttlMs":0,"cacheScope":"private",`...)
+	}
+	b = append(b, `"tools":[`...)
+	for i := range s.tools {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendTool(b, &s.tools[i].tool)
+	}
+	return append(b, ']', '}')
+}
+
+func appendTool(b []byte, t *wire.Tool) []byte {
+	b = jsontext.AppendQuoted(append(b, `{"name":`...), t.Name)
+	if t.Title != "" {
+		b = jsontext.AppendQuoted(append(b, `,"title":`...), t.Title)
+	}
+	if t.Description != "" {
+		b = jsontext.AppendQuoted(append(b, `,"description":`...), t.Description)
+	}
+	b = append(b, `,"inputSchema":`...)
+	if t.InputSchema == nil {
+		b = append(b, `{"type":"object"}`...)
+	}
+	b = append(b, t.InputSchema...)
+	if t.OutputSchema != nil {
+		b = append(append(b, `,"outputSchema":`...), t.OutputSchema...)
+	}
+	switch {
+	case t.Annotations != nil:
+		b = append(append(b, `,"annotations":`...), t.Annotations...)
+	case t.ReadOnly:
+		b = append(b, `,"annotations":{"readOnlyHint":true}`...)
+	}
+	return append(b, '}')
+}
+
+// callResult is a tool's answer as the result of tools/call.
+func callResult(r *wire.Result, modern bool) []byte {
+	b := make([]byte, 0, 256+resultSize(r))
+	b = append(b, '{')
+	if modern {
+		b = append(b, `"resultType":"complete",`...)
+	}
+	b = append(b, `"content":`...)
+	if r.Raw != nil {
+		b = append(b, r.Raw...)
+	} else {
+		b = appendBlocks(b, r.Content)
+	}
+	if r.Structured != nil {
+		b = append(append(b, `,"structuredContent":`...), r.Structured...)
+	}
+	if r.Told {
+		b = append(b, `,"_meta":{"`+wire.ToldKey+`":true}`...)
+	}
+	if r.IsError {
+		b = append(b, `,"isError":true`...)
+	}
+	return append(b, '}')
+}
+
+func appendBlocks(b []byte, blocks []wire.Block) []byte {
+	b = append(b, '[')
+	for i := range blocks {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if blocks[i].Raw != nil {
+			b = append(b, blocks[i].Raw...)
+			continue
+		}
+		b = append(append(append(b, `{"type":"text","text":`...), blocks[i].Text...), '}')
+	}
+	return append(b, ']')
+}
+
+func resultSize(r *wire.Result) int {
+	n := len(r.Raw) + len(r.Structured)
+	for i := range r.Content {
+		n += len(r.Content[i].Raw) + len(r.Content[i].Text) + 40
+	}
+	return n
+}
+
+// TextResult is a result of one text block. Invalid UTF-8 is replaced.
+func TextResult[T string | []byte](s T) *wire.Result {
+	return &wire.Result{Content: []wire.Block{{Type: "text", Text: jsontext.AppendQuoted(make([]byte, 0, len(s)+len(s)/8+2), s)}}}
+}
+
+const maxFailure = 32 << 10 // Bytes of an error that a model reads
+
+// failedResult is what a model reads when a tool failed. An error may quote an
+// argument, and an argument may be as long as a model likes.
+func failedResult(err error) *wire.Result {
+	said := err.Error()
+	if len(said) > maxFailure {
+		said = fmt.Sprintf("%s\n[toolpipe] %d bytes of the error are left out\n", WholeRunes([]byte(said[:maxFailure])), len(said)-maxFailure)
+	}
+	r := TextResult(said)
+	r.IsError = true
+	return r
+}
+
+// run calls fn. The failure is a complete JSON-RPC error object; a panic is
+// one too, so that a defect of one tool is not the end of the run.
+func (s *Server) run(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) (result *wire.Result, code int, failure string) {
+	fn := s.find(name)
+	if fn == nil {
+		return nil, wire.CodeInvalidParams, fmt.Sprintf("server %q has no tool %q", s.name, name)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			result, code, failure = nil, wire.CodeInternal, fmt.Sprintf("defect in tool %q: %v", name, goroutine.NewPanic(p))
+		}
+	}()
+	result, err := fn(ctx, args, progress)
+	if e, ok := errors.AsType[*wire.CallError](err); ok && e.RPC {
+		return nil, e.Code, e.Message
+	}
+	if err != nil {
+		return failedResult(err), 0, ""
+	}
+	if result == nil {
+		result = &wire.Result{}
+	}
+	return result, 0, ""
+}

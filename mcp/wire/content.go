@@ -1,0 +1,321 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"toolpipe/stream/jsontext"
+)
+
+// Rendered is a result in the form a model reads.
+type Rendered struct {
+	JSON      json.RawMessage // the text as a JSON string literal: valid UTF-8, no lone surrogate
+	Images    []Image         // in order; each has a placeholder in the text
+	Bytes     int             // of the whole text, decoded
+	Truncated bool            // JSON holds head and tail only
+}
+
+// Image is an image block.
+type Image struct {
+	MIME string // image/…
+	Data []byte // base64, as it came
+}
+
+// ToldKey of a result's _meta says that its text has all of its
+// structuredContent, so that a model is not shown a command's output twice.
+const ToldKey = "toolpipe/told"
+
+// noOutput stands for a result without anything in it.
+const noOutput = "(no output)"
+
+// ReadResult reads the result of tools/call. content may be absent, null or a
+// bare string (mcp-client.md 7.3).
+func ReadResult(raw []byte) (*Result, error) {
+	if jsontext.Kind(raw) != '{' {
+		return nil, fmt.Errorf("the result is not an object: %s", Snippet(raw))
+	}
+	r := &Result{}
+	for name, value := range jsontext.Members(raw) {
+		switch {
+		case jsontext.Is(name, "content"):
+			r.Raw = value
+		case jsontext.Is(name, "isError"):
+			r.IsError = jsontext.IsTrue(value)
+		case jsontext.Is(name, "structuredContent") && string(value) != "null":
+			r.Structured = value
+		case jsontext.Is(name, "_meta"):
+			r.Told = jsontext.IsTrue(jsontext.Member(value, ToldKey))
+		}
+	}
+	r.Content = ReadBlocks(r.Raw)
+	return r, nil
+}
+
+// ReadBlocks reads an array of content blocks, one block, or a string.
+func ReadBlocks(v []byte) []Block {
+	switch jsontext.Kind(v) {
+	case '"':
+		return []Block{{Type: "text", Text: v, Raw: v}}
+	case '{':
+		return []Block{readBlock(v)}
+	}
+	var blocks []Block
+	for b := range jsontext.Elements(v) {
+		blocks = append(blocks, readBlock(b))
+	}
+	return blocks
+}
+
+func readBlock(v []byte) Block {
+	if jsontext.Kind(v) == '"' {
+		return Block{Type: "text", Text: v, Raw: v}
+	}
+	b := Block{Raw: v}
+	var inner []byte
+	for name, value := range jsontext.Members(v) {
+		switch {
+		case jsontext.Is(name, "type"):
+			b.Type = jsontext.Text(value)
+		case jsontext.Is(name, "text") && jsontext.Kind(value) == '"':
+			inner = value
+		}
+	}
+	if b.Type == "text" {
+		b.Text = inner
+	}
+	return b
+}
+
+// Render gives the result as text: text blocks, and a line for each block that
+// is none, joined with a newline; then structuredContent, unless a text block
+// is that same value. Of more than max bytes head and tail remain, cut between
+// runes, with a line between them that counts what is missing; max 0 is no
+// limit. A result that is one text block which fits is given back as it came.
+func (r *Result) Render(max int) Rendered {
+	var out Rendered
+	for _, b := range r.shown() {
+		if img, ok := readImage(b); ok {
+			out.Images = append(out.Images, img)
+		}
+	}
+	literals := r.literals()
+	lengths := make([]int, len(literals))
+	for i, l := range literals {
+		n, lone := literalLength(l)
+		if lone {
+			literals[i] = jsontext.Quoted(jsontext.Unquote(l))
+			n, _ = literalLength(literals[i])
+		}
+		lengths[i] = n
+		out.Bytes += n + min(i, 1)
+	}
+	switch {
+	case out.Bytes == 0:
+		out.JSON = jsontext.Quoted(noOutput)
+		out.Bytes = len(noOutput)
+	case max > 0 && out.Bytes > max:
+		out.Truncated = true
+		out.JSON = cut(join(literals), out.Bytes, max)
+	case len(literals) == 1:
+		out.JSON = literals[0]
+	default:
+		out.JSON = join(literals)
+	}
+	return out
+}
+
+// shown are the blocks for the model: those for the user alone are left out
+// if others remain.
+func (r *Result) shown() []Block {
+	var shown []Block
+	for _, b := range r.Content {
+		if audience := jsontext.Strings(jsontext.Member(b.Raw, "annotations", "audience")); len(audience) != 1 || audience[0] != "user" {
+			shown = append(shown, b)
+		}
+	}
+	if len(shown) == 0 {
+		return r.Content
+	}
+	return shown
+}
+
+// literals are the parts of the text as string literals; empty ones only
+// between others.
+func (r *Result) literals() [][]byte {
+	var parts [][]byte
+	repeated := false
+	for _, b := range r.shown() {
+		part := BlockLiteral(b)
+		parts = append(parts, part)
+		repeated = repeated || r.Structured != nil && b.Type == "text" && len(part) > 2 && jsontext.SameAsText(r.Structured, part)
+	}
+	for len(parts) > 0 && len(parts[len(parts)-1]) == 2 {
+		parts = parts[:len(parts)-1]
+	}
+	if r.Structured != nil && !repeated && !r.Told {
+		parts = append(parts, jsontext.Quoted(string(jsontext.AppendCompact(nil, r.Structured))))
+	}
+	return parts
+}
+
+// BlockLiteral is one block as the model reads it.
+func BlockLiteral(b Block) []byte {
+	at := func(path ...string) string { return jsontext.Text(jsontext.Member(b.Raw, path...)) }
+	switch b.Type {
+	case "text":
+		if b.Text == nil {
+			return []byte(`""`)
+		}
+		return b.Text
+	case "image", "audio":
+		return jsontext.Quoted(placeholder(b.Type, at("mimeType"), jsontext.Member(b.Raw, "data")))
+	case "resource_link":
+		name := at("title")
+		if name == "" {
+			name = at("name")
+		}
+		return jsontext.Quoted(strings.Join(strings.Fields(fmt.Sprintf("[resource %s %s]", name, at("uri"))), " "))
+	case "resource":
+		if inline := jsontext.Member(b.Raw, "resource", "text"); jsontext.Kind(inline) == '"' {
+			return inline
+		}
+		return jsontext.Quoted(placeholder("resource "+at("resource", "uri"), at("resource", "mimeType"), jsontext.Member(b.Raw, "resource", "blob")))
+	}
+	return jsontext.Quoted("[unsupported content: " + b.Type + "]")
+}
+
+// placeholder says what stands where the model cannot have it.
+func placeholder(what, mime string, data []byte) string {
+	size := max(0, len(data)-2)
+	size = size/4*3 - bytes.Count(data[max(0, len(data)-3):], []byte("="))
+	return "[" + strings.Join(strings.Fields(what+" "+mime+" "+strconv.Itoa(max(0, size))), " ") + " bytes]"
+}
+
+// readImage is an image block that can be passed on: base64 of an image type.
+func readImage(b Block) (Image, bool) {
+	if b.Type != "image" {
+		return Image{}, false
+	}
+	mime, data := jsontext.Text(jsontext.Member(b.Raw, "mimeType")), jsontext.Member(b.Raw, "data")
+	if jsontext.Kind(data) != '"' || !strings.HasPrefix(mime, "image/") || strings.ContainsFunc(mime, notInMIME) {
+		return Image{}, false
+	}
+	data = data[1 : len(data)-1]
+	if bytes.IndexByte(data, '\\') >= 0 {
+		data = jsontext.AppendUnquoted(nil, jsontext.Member(b.Raw, "data"))
+	}
+	if !isBase64(data) {
+		return Image{}, false
+	}
+	return Image{MIME: mime, Data: data}, true
+}
+
+func notInMIME(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/.+-", r))
+}
+
+// isBase64 decodes in pieces: an image may be long.
+func isBase64(data []byte) bool {
+	var out [3072]byte
+	if len(data) == 0 || len(data)%4 != 0 {
+		return false
+	}
+	for len(data) > 0 {
+		n := min(len(data), 4096)
+		if got, err := base64.StdEncoding.Decode(out[:], data[:n]); err != nil || n < len(data) && got != 3072 {
+			return false
+		}
+		data = data[n:]
+	}
+	return true
+}
+
+// literalLength is how many bytes a literal means, and whether half a
+// surrogate pair is in it.
+func literalLength(literal []byte) (n int, lone bool) {
+	s := literal[1 : len(literal)-1]
+	for {
+		i := bytes.IndexByte(s, '\\')
+		if i < 0 {
+			return n + len(s), lone
+		}
+		size, length, bad := escaped(s[i:])
+		n += i + size
+		lone = lone || bad
+		s = s[i+length:]
+	}
+}
+
+// escaped is how many bytes the escape s begins with means, and how long it is.
+func escaped(s []byte) (size, length int, lone bool) {
+	r, length := jsontext.ReadEscape(s)
+	if utf16.IsSurrogate(r) {
+		return utf8.RuneLen(utf8.RuneError), length, true
+	}
+	return utf8.RuneLen(r), length, false
+}
+
+// join is the literals as one, a newline between them.
+func join(literals [][]byte) []byte {
+	n := 2
+	for _, l := range literals {
+		n += len(l)
+	}
+	out := append(make([]byte, 0, n), '"')
+	for i, l := range literals {
+		if i > 0 {
+			out = append(out, '\\', 'n')
+		}
+		out = append(out, l[1:len(l)-1]...)
+	}
+	return append(out, '"')
+}
+
+// cut keeps at most max of the total bytes that a literal means: its head and
+// its tail, a half each.
+func cut(literal []byte, total, max int) []byte {
+	s := literal[1 : len(literal)-1]
+	headEnd, head := advance(s, max-max/2, false)
+	tailStart, before := advance(s, total-max/2, true)
+	out := append(make([]byte, 0, headEnd+len(s)-tailStart+64), '"')
+	out = append(out, s[:headEnd]...)
+	out = fmt.Appendf(out, `\n[... %d bytes omitted ...]\n`, before-head)
+	out = append(out, s[tailStart:]...)
+	return append(out, '"')
+}
+
+// advance goes over escaped text up to n decoded bytes, to the nearest place
+// between runes before that, or after it, and returns where that is and how
+// many decoded bytes it passed.
+func advance(s []byte, n int, after bool) (at, passed int) {
+	for at < len(s) && passed < n {
+		if s[at] != '\\' {
+			run := bytes.IndexByte(s[at:], '\\')
+			if run < 0 {
+				run = len(s) - at
+			}
+			run = min(run, n-passed)
+			at, passed = at+run, passed+run
+			continue
+		}
+		size, length, _ := escaped(s[at:])
+		if passed+size > n && !after {
+			return at, passed
+		}
+		at, passed = at+length, passed+size
+	}
+	for at < len(s) && s[at]&0xC0 == 0x80 { // inside a rune
+		if after {
+			at, passed = at+1, passed+1
+		} else {
+			at, passed = at-1, passed-1
+		}
+	}
+	return at, passed
+}

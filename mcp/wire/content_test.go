@@ -1,0 +1,140 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+	"unsafe"
+
+	"toolpipe/stream/jsontext"
+)
+
+func TestRender(t *testing.T) {
+	textBlock := func(s string) string { return `{"type":"text","text":` + string(jsontext.Quoted(s)) + `}` }
+	tests := []struct{ name, result, want string }{
+		{"one text", `{"content":[` + textBlock("a\nb") + `]}`, "a\nb"},
+		{"joined", `{"content":[` + textBlock("a") + `,` + textBlock("b") + `]}`, "a\nb"},
+		{"empty list", `{"content":[]}`, "(no output)"},
+		{"empty text", `{"content":[` + textBlock("") + `]}`, "(no output)"},
+		{"absent", `{}`, "(no output)"},
+		{"null", `{"content":null,"structuredContent":null}`, "(no output)"},
+		{"a bare string", `{"content":"hello"}`, "hello"},
+		{"one block without a list", `{"content":` + textBlock("x") + `}`, "x"},
+		{"strings in the list", `{"content":["x","y"]}`, "x\ny"},
+		{"image", `{"content":[{"type":"image","mimeType":"image/png","data":"aGVsbG8="}]}`, "[image image/png 5 bytes]"},
+		{"audio", `{"content":[{"type":"audio","mimeType":"audio/wav","data":"aGVs"}]}`, "[audio audio/wav 3 bytes]"},
+		{"link", `{"content":[{"type":"resource_link","uri":"file:///etc/passwd","name":"pw"}]}`, "[resource pw file:///etc/passwd]"},
+		{"embedded text", `{"content":[{"type":"resource","resource":{"uri":"x:1","text":"inside"}}]}`, "inside"},
+		{"embedded blob", `{"content":[{"type":"resource","resource":{"uri":"x:1","mimeType":"a/b","blob":"aGVs"}}]}`, "[resource x:1 a/b 3 bytes]"},
+		{"unknown", `{"content":[{"type":"hologram"}]}`, "[unsupported content: hologram]"},
+		{"for the user", `{"content":[{"type":"text","text":"u","annotations":{"audience":["user"]}},{"type":"text","text":"m"}]}`, "m"},
+		{"only for the user", `{"content":[{"type":"text","text":"u","annotations":{"audience":["user"]}}]}`, "u"},
+		{"structured alone", `{"structuredContent":{ "a" : [1, 2] }}`, `{"a":[1,2]}`},
+		{"structured beside a summary", `{"content":[` + textBlock("2 rows") + `],"structuredContent":{"rows":2}}`, "2 rows\n" + `{"rows":2}`},
+		{"structured again", `{"content":[` + textBlock(`{"b":"\u00e9","a":1.0}`) + `],"structuredContent":{"a":1,"b":"é"}}`, `{"b":"\u00e9","a":1.0}`},
+		{"structured again, indented", `{"content":[` + textBlock("\n[\n 1\n]\n") + `],"structuredContent":[1]}`, "\n[\n 1\n]\n"},
+		{"structured nearly again", `{"content":[` + textBlock(`{"n":12345678901234567}`) + `],"structuredContent":{"n":12345678901234568}}`, `{"n":12345678901234567}` + "\n" + `{"n":12345678901234568}`},
+		{"structured is text", `{"content":[` + textBlock(`"x"`) + `],"structuredContent":"x"}`, `"x"`},
+		{"with an error", `{"isError":true,"content":[` + textBlock("failed") + `],"structuredContent":{"code":7}}`, "failed\n" + `{"code":7}`},
+		{"half a pair", `{"content":[{"type":"text","text":"a\ud800b"}]}`, "a\uFFFDb"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := ReadResult([]byte(tt.result))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := r.Render(0)
+			var got string
+			if err := json.Unmarshal(out.JSON, &got); err != nil || got != tt.want || out.Bytes != len(tt.want) || out.Truncated {
+				t.Errorf("got %q (%d bytes), want %q, %v", got, out.Bytes, tt.want, err)
+			}
+			if jsontext.LoneSurrogate(out.JSON) {
+				t.Error("half a surrogate pair goes to the model")
+			}
+		})
+	}
+	if _, err := ReadResult([]byte(`[1]`)); err == nil {
+		t.Error("a list is taken as a result")
+	}
+}
+
+// TestRenderIsTheLiteral: one text block that fits is not even copied.
+func TestRenderIsTheLiteral(t *testing.T) {
+	raw := []byte(`{"content":[{"type":"text","text":"a\u00e9\tb"}]}`)
+	r, _ := ReadResult(raw)
+	out := r.Render(5)
+	if i := bytes.Index(raw, out.JSON); i < 0 || unsafe.SliceData(out.JSON) != &raw[i] {
+		t.Errorf("%s is not the bytes that came", out.JSON)
+	}
+}
+
+func TestImages(t *testing.T) {
+	result := `{"content":[{"type":"image","mimeType":"image/png","data":"aGVsbG8="},{"type":"image","mimeType":"image/png","data":"not base64"},
+		{"type":"image","mimeType":"text/html","data":"aGVsbG8="},{"type":"image","mimeType":"image/png;x=\"\n","data":"aGVsbG8="},
+		{"type":"image","mimeType":"image/jpeg","data":"\/\/\/\/"},{"type":"image","mimeType":"image/png","data":"` + strings.Repeat("aGVs", 5000) + `"}]}`
+	r, _ := ReadResult([]byte(result))
+	out := r.Render(0)
+	if len(out.Images) != 3 || out.Images[0].MIME != "image/png" || string(out.Images[0].Data) != "aGVsbG8=" || string(out.Images[1].Data) != "////" || len(out.Images[2].Data) != 20000 {
+		t.Errorf("%d images: %.60q", len(out.Images), out.Images)
+	}
+	if n := strings.Count(string(out.JSON), "[image "); n != 6 {
+		t.Errorf("%d placeholders: %s", n, out.JSON)
+	}
+}
+
+// FuzzRenderCut: what remains of a long result is its head and its tail, whole
+// runes, at most max bytes, and the count in between is right.
+func FuzzRenderCut(f *testing.F) {
+	f.Add([]byte(`"abcdefghijklmnopqrstuvwxyz"`), []byte(`""`), 10)
+	f.Add([]byte(`"\u00e9é\ud83d\ude00😀\n\"\\"`), []byte(`"é"`), 7)
+	f.Add([]byte(`"\ud83d\ude00\ud83d\ude00"`), []byte(`"\ud800"`), 3)
+	f.Fuzz(func(t *testing.T, a, b []byte, max int) {
+		if jsontext.Kind(a) != '"' || jsontext.Kind(b) != '"' || jsontext.Check(a, jsontext.Peer) != nil || jsontext.Check(b, jsontext.Peer) != nil || max < 1 || max > 1000 {
+			t.Skip()
+		}
+		a, b = bytes.TrimSpace(a), bytes.TrimSpace(b)
+		whole := jsontext.Unquote(a)
+		if len(b) > 2 {
+			whole += "\n" + jsontext.Unquote(b)
+		}
+		r := &Result{Content: []Block{{Type: "text", Text: a}, {Type: "text", Text: b}}}
+		out := r.Render(max)
+		var got string
+		if err := json.Unmarshal(out.JSON, &got); err != nil || !utf8.ValidString(got) {
+			t.Fatalf("%q: %v", out.JSON, err)
+		}
+		if !out.Truncated {
+			if whole == "" {
+				whole = noOutput
+			}
+			if got != whole || out.Bytes > max && whole != noOutput {
+				t.Fatalf("got %q, want %q", got, whole)
+			}
+			return
+		}
+		checkCut(t, whole, got, max)
+	})
+}
+
+// checkCut looks for the one way to read got as head, note and tail.
+func checkCut(t *testing.T, whole, got string, max int) {
+	for i := 0; ; i++ {
+		at := strings.Index(got[i:], "\n[... ")
+		if at < 0 {
+			t.Fatalf("no note in %q", got)
+		}
+		i += at
+		number, rest, _ := strings.Cut(got[i+len("\n[... "):], " bytes omitted ...]\n")
+		head, tail := got[:i], rest
+		if len(head)+len(tail) <= max && len(head)+len(tail) >= max-6 && strings.HasPrefix(whole, head) && strings.HasSuffix(whole, tail) {
+			var n int
+			if err := json.Unmarshal([]byte(number), &n); err != nil || n != len(whole)-len(head)-len(tail) {
+				t.Fatalf("%s bytes are said to be omitted, %d are", number, len(whole)-len(head)-len(tail))
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,247 @@
+// Package config turns files and flags into settings: the config file, the
+// server entries of other hosts' files, profiles of models, words and
+// durations. A value knows the file and the line it came from, so that an
+// error about it can name them. Package run and its siblings read the result.
+package config
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"toolpipe/mcp/process"
+	"toolpipe/run/failure"
+	"toolpipe/run/stdio"
+)
+
+// Processes is the registry of every process that a run starts, so that main
+// can end them all at once when there is no time for more.
+type Processes = process.Processes
+
+// Streams are the standard streams of a run and what main knows of them.
+type Streams struct {
+	In          io.Reader
+	Out, Err    io.Writer
+	InTerminal  bool
+	InFile      bool // a regular file: reading it never waits
+	OutTerminal bool
+	OutFile     bool // what goes to Out appears on no screen: a file, a null device
+	ErrTerminal bool
+	Width       func() int // columns of stderr's terminal; nil or 0: unknown
+
+	// Background tells whether this process is in the background of stderr's
+	// terminal, and whether the terminal stops who writes to it from there
+	// (stty tostop). Nil: it never is.
+	Background func() (background, stops bool)
+
+	// Suspend brings functions that stop the process, as ^Z asks for, and
+	// return when it goes on: the screen is left clean before. It may be nil.
+	Suspend <-chan func()
+}
+
+// Mode is what a run does.
+type Mode uint8
+
+const (
+	Answer Mode = iota // let model and tools take turns
+	ListTools
+	DescribeTool
+	CallTool
+	ListServers
+	ListResources
+	ListPrompts
+	UpdateLock
+	Explain
+)
+
+// Config is one invocation as plain data: what the flags said, nothing
+// resolved. The zero value of a field means that its flag was not given.
+type Config struct {
+	Version   string
+	Environ   []string // the process's environment, "NAME=value"
+	Processes *Processes
+	Resumed   <-chan os.Signal // SIGCONT, so that a question is drawn again; may be nil
+
+	Mode   Mode
+	Target string // of DescribeTool, CallTool and Explain
+
+	// input, DESIGN part 2
+	Args       []string // the prompt arguments
+	Input      string   // auto, text or messages; "" is auto
+	NoStdin    bool
+	Files      []string
+	System     *string
+	SystemFile string
+	Resources  []string // NAME:URI
+	Prompt     string   // NAME:PROMPT[,arg=value…]
+
+	// Model, part 3
+	Model           string
+	BaseURL         string
+	API             string
+	KeyEnv          *string
+	KeyFile         string
+	InsecureHTTP    []string
+	MaxTokens       int
+	Temperature     string
+	ReasoningEffort string
+	Params          []string // NAME=JSON
+	SchemaFile      string
+	ThinkTags       bool
+
+	// Tools, part 4
+	Servers        []string // [NAME=]TARGET, NAME?=TARGET
+	ServerConfigs  []string // --mcp-config
+	ServerAuthEnv  []string // NAME=VAR
+	Trust          []string
+	Elicit         string
+	FileRoots      []string // [NAME=]DIR
+	FilesAnyway    bool
+	Shell          bool
+	Fetch          bool
+	FetchAllow     []string
+	Tools          []string
+	ExcludeTools   []string
+	Parallel       int
+	MaxResultBytes int64
+	CmdLines       bool
+	DryRun         bool
+
+	// approvals, part 5
+	AutoApprove bool
+	Allow, Deny []string
+	Policies    []string
+	ToolsLock   string
+	Unapproved  string // stop or deny; "" is stop
+	NoInput     bool
+	Approver    string // command or URL
+
+	// output, part 6
+	Output  string // Text, ndjson, json or messages; "" is text
+	Stream  bool
+	Quiet   bool
+	Verbose int
+	Color   string // auto, always or never; "" is auto
+	Log     string
+	Record  string
+	Replay  string
+
+	// limits and config, part 7
+	MaxRounds      *int
+	Timeout        time.Duration
+	ToolTimeout    time.Duration
+	MaxTotalTokens int
+	ConfigFile     string
+	NoConfig       bool
+}
+
+// Getenv looks a name up in the environment of the invocation.
+func (c *Config) Getenv(name string) string {
+	v, _ := c.lookupEnv(name)
+	return v
+}
+
+func (c *Config) lookupEnv(name string) (string, bool) {
+	for i := len(c.Environ) - 1; i >= 0; i-- { // the later of two wins, as in os/exec
+		if e := c.Environ[i]; len(e) > len(name) && e[len(name)] == '=' && e[:len(name)] == name {
+			return e[len(name)+1:], true
+		}
+	}
+	return "", false
+}
+
+// InCI tells whether a continuous-integration system says that it runs us:
+// then nobody is there to be asked.
+func (c *Config) InCI() bool {
+	switch c.Getenv("CI") {
+	case "", "0", "false":
+		return false
+	}
+	return true
+}
+
+// Validate refuses values and combinations that cannot be meant.
+func (c *Config) Validate() error {
+	for _, f := range []struct {
+		flag, value string
+		words       []string
+	}{
+		{"--input", c.Input, []string{"auto", "text", "messages"}},
+		{"--output", c.Output, []string{"text", "ndjson", "json", "messages"}},
+		{"--color", c.Color, []string{"auto", "always", "never"}},
+		{"--unapproved", c.Unapproved, []string{"stop", "deny"}},
+		{"--elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
+		{"--api", c.API, []string{"chat", "messages", "responses"}},
+	} {
+		if f.value != "" && !slices.Contains(f.words, f.value) {
+			return failure.UsageError([]string{f.flag + " is one of: " + JoinWords(f.words)}, "%s: %q is not one of its values", f.flag, f.value)
+		}
+	}
+	switch {
+	case c.Parallel < 0:
+		return failure.Usage("--parallel: %d is not a number of calls", c.Parallel)
+	case c.MaxRounds != nil && *c.MaxRounds < 0:
+		return failure.Usage("--max-rounds: %d is not a number of rounds", *c.MaxRounds)
+	case c.MaxTokens < 0:
+		return failure.Usage("--max-tokens: %d is not a number of tokens", c.MaxTokens)
+	case c.MaxTotalTokens < 0:
+		return failure.Usage("--max-total-tokens: %d is not a number of tokens", c.MaxTotalTokens)
+	case c.MaxResultBytes < 0:
+		return failure.Usage("--max-result-bytes: %d is not a number of bytes", c.MaxResultBytes)
+	case c.Temperature != "" && !IsNumber(c.Temperature):
+		return failure.Usage("--temperature: %q is not a number", c.Temperature)
+	case c.System != nil && c.SystemFile != "":
+		return failure.Usage("--system and --system-file: only one of them can be given")
+	case c.Record != "" && c.Replay != "":
+		return failure.Usage("--record and --replay: only one of them can be given")
+	case c.NoConfig && c.ConfigFile != "":
+		return failure.Usage("--config and --no-config: only one of them can be given")
+	case c.CmdLines && !c.Shell:
+		return failure.UsageError([]string{"add --shell, or leave --cmd-lines out"}, "--cmd-lines: needs --shell, whose tool runs the lines")
+	case c.FilesAnyway && len(c.FileRoots) == 0:
+		return failure.Usage("--files-anyway: goes with --files DIR")
+	case c.Mode == UpdateLock && c.ToolsLock == "":
+		return failure.Usage("--tools-lock-update: goes with --tools-lock FILE")
+	case len(c.FetchAllow) > 0 && !c.Fetch:
+		return failure.Usage("--fetch-allow: goes with --fetch")
+	case c.Mode != Answer && c.Output == "messages":
+		return failure.Usage("--output messages: there is no conversation to print; use text, ndjson or json")
+	case c.Quiet && c.Verbose > 0:
+		return failure.Usage("--quiet and --verbose: only one of them can be given")
+	}
+	return nil
+}
+
+func IsNumber(s string) bool {
+	return json.Valid([]byte(s)) && (s[0] == '-' || s[0] >= '0' && s[0] <= '9')
+}
+
+// userConfigDir is where the user's config files are, "" if nowhere. A path
+// that is not absolute is no answer, for nothing is read from the working
+// directory unless a flag names it; the XDG specification says the same.
+func userConfigDir(getenv func(string) string) string {
+	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	if home := getenv("HOME"); filepath.IsAbs(home) {
+		return stdio.DefaultConfigDir(home)
+	}
+	return ""
+}
+
+// ReadsInput tells whether this run reads standard input at all.
+func (c *Config) ReadsInput(terminal bool) bool {
+	switch {
+	case c.NoStdin || terminal:
+		return false
+	case c.Mode == CallTool || c.Mode == Explain:
+		return len(c.Args) == 1 && c.Args[0] == "-"
+	}
+	return c.Mode == Answer
+}
+
+// Warner tells the user something; server may be "".
+type Warner = func(code, server, message string)

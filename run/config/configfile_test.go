@@ -1,0 +1,55 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+// Every error of the config says which key it is about.
+func TestConfigErrors(t *testing.T) {
+	for _, c := range []struct{ config, want string }{
+		{`{"model":3}`, `c.json:1: model: 3 is not a string`},
+		{`{"models":[]}`, `c.json:1: models: not an object of profiles`},
+		{"{\"models\":{\n\"local\":{\"timeout\":\"soon\"}}}", `c.json:2: models.local.timeout: "soon" is not a duration`},
+		{`{"models":{"a b":{"api":"x"}}}`, `c.json:1: models."a b".api: "x" is not chat, messages or responses`},
+		{`{"max_rounds":-3}`, `c.json:1: max_rounds: -3 is not a whole number from 0 on`},
+		{`{"modl":"x"}`, `c.json:1: unknown key "modl"`},
+		{`{"mcpServers":{"gh":{"command":"x","args":["y",3]}}}`, `c.json:1: mcpServers.gh.args[1]: 3 is not a string`},
+		{`{"mcpServers":{"gh":{"command":"x","arg":[]}}}`, `c.json:1: mcpServers.gh: unknown key "arg"`},
+		{`{"mcpServers":{"gh":{"command":"x","framing":"lines"}}}`, `c.json:1: mcpServers.gh.framing: "lines" is not one of: newline, content-length`},
+	} {
+		if err := parseConfig(t, c.config); err == nil || err.Error() != c.want {
+			t.Errorf("%s: %v, want %s", c.config, err, c.want)
+		}
+	}
+}
+
+// The lists of keys, from which a slip's nearest is chosen, are the keys that
+// are read.
+func TestConfigKeys(t *testing.T) {
+	for _, c := range []struct {
+		keys         []string
+		before, last string
+	}{
+		{configKeys, `{`, `}`},
+		{profileKeys, `{"models":{"m":{`, `}}}`},
+		{shellKeys, `{"shell":{`, `}}`},
+		{serverKeys, `{"mcpServers":{"s":{`, `}}}`},
+		{oauthKeys, `{"mcpServers":{"s":{"oauth":{`, `}}}}`},
+	} {
+		for _, key := range c.keys {
+			config := c.before + `"` + key + `":3` + c.last
+			if err := parseConfig(t, config); err != nil && strings.Contains(err.Error(), "unknown key") {
+				t.Errorf("%s: %v", config, err)
+			}
+		}
+	}
+}
+
+func parseConfig(t *testing.T, text string) error {
+	doc, err := ParseDocument("c.json", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return (&Settings{Path: "c.json"}).parse(&Config{}, doc)
+}

@@ -1,0 +1,288 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+	"toolpipe/stream"
+	"toolpipe/stream/escape"
+)
+
+// Endpoint is the model of a run, resolved.
+type Endpoint struct {
+	stream.Config
+	Model      string
+	urlFrom    string // the flag, variable or key that says the URL
+	params     []stream.Param
+	paramsFrom string
+}
+
+// ResolveModel finds out which model to ask and where: flag, environment,
+// config, in that order. A profile that the flag names belongs to the flag.
+func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*Endpoint, error) {
+	e := &Endpoint{Model: c.Model}
+	if e.Model == "" && c.Replay == "" { // a recording knows its model: only a flag asks for another
+		e.Model = FirstNonEmpty(c.Getenv("TOOLPIPE_MODEL"), s.model)
+	}
+	asked := e.Model
+	p := s.profiles[asked]
+	e.Model = FirstNonEmpty(p.model, asked)
+	c.resolveURL(e, p)
+	e.API = FirstNonEmpty(c.API, p.api, "chat")
+	e.NoToolRole = p.noToolRole
+	e.IdleTimeout = p.timeout
+	e.params, e.paramsFrom = p.params, p.paramsFrom
+	e.Replay, e.Record = c.Replay, c.Record
+	e.UserAgent = "toolpipe/" + c.Version
+	e.Hints = stream.Hints{
+		NoKey:    "no key was sent; --key-env NAME or --key-file PATH gives one",
+		Redirect: "give the URL that it points to, with --base-url",
+		Replay:   "--record makes a new recording",
+	}
+	if e.Replay == "" && (e.BaseURL == "" || e.Model == "") {
+		return nil, noModel(asked, e.BaseURL != "", s)
+	}
+	e.InsecureHTTP = c.InsecureHTTP
+	if u, err := url.Parse(e.BaseURL); err == nil && p.insecureHTTP && e.BaseURL == p.baseURL {
+		e.InsecureHTTP = append([]string{u.Hostname()}, e.InsecureHTTP...)
+	}
+	return e, c.resolveKey(ctx, e, p, warn)
+}
+
+// resolveURL finds the endpoint. A profile that the flag names comes before
+// the environment.
+func (c *Config) resolveURL(e *Endpoint, p profile) {
+	type source struct{ url, from string }
+	sources := []source{
+		{c.BaseURL, "--base-url"},
+		{c.Getenv("TOOLPIPE_BASE_URL"), "TOOLPIPE_BASE_URL"},
+		{c.Getenv("OPENAI_BASE_URL"), "OPENAI_BASE_URL"},
+	}
+	at := len(sources)
+	if c.Model != "" {
+		at = 1
+	}
+	sources = slices.Insert(sources, at, source{p.baseURL, p.urlFrom})
+	if c.Getenv("OPENAI_API_KEY") != "" {
+		sources = append(sources, source{"https://api.openai.com/v1", "OPENAI_API_KEY"})
+	}
+	for _, s := range sources {
+		if s.url != "" {
+			e.BaseURL, e.urlFrom = s.url, s.from
+			return
+		}
+	}
+}
+
+func FirstNonEmpty(words ...string) string {
+	for _, w := range words {
+		if w != "" {
+			return w
+		}
+	}
+	return ""
+}
+
+// noModel is the error of a run that lacks the model's name, its endpoint or
+// both. Whoever has a config gets the names in it and not a newcomer's help.
+func noModel(asked string, hasURL bool, s *Settings) error {
+	names := slices.Sorted(maps.Keys(s.profiles))
+	var profiles []string
+	if len(names) > 0 {
+		profiles = []string{"-m takes the name of a profile: " + JoinWords(names)}
+	}
+	_, isProfile := s.profiles[asked]
+	switch {
+	case isProfile:
+		return failure.UsageError([]string{`"base_url" in the profile, or --base-url URL`}, "model %s: the profile has no base_url, and no endpoint is configured", escape.Escape(asked))
+	case asked != "" && len(names) > 0:
+		if near := Nearest(asked, names); near != "" {
+			profiles = append([]string{"did you mean -m " + ShellQuote(near) + "?"}, profiles...)
+		}
+		return failure.UsageError(profiles, "model %s: no profile has this name, and no endpoint is configured", escape.Escape(asked))
+	case hasURL:
+		return failure.UsageError(append([]string{"-m NAME (or TOOLPIPE_MODEL) names the model at that endpoint"}, profiles...), "no model: an endpoint is configured, but no name")
+	case asked == "" && len(names) > 0:
+		return failure.UsageError(profiles, "no model: the config has profiles, but names none of them")
+	}
+	what := "no model: neither a name nor an endpoint is configured"
+	if asked != "" {
+		what = "model " + escape.Escape(asked) + ": no endpoint is configured"
+	}
+	return failure.UsageError([]string{
+		"a local llama.cpp:  toolpipe --base-url http://127.0.0.1:8080/v1 -m default 'hello'",
+		"Ollama:             toolpipe --base-url http://127.0.0.1:11434/v1 -m qwen3 'hello'",
+		"a cloud endpoint:   OPENAI_API_KEY=… toolpipe -m gpt-5-mini 'hello'",
+	}, "%s", what)
+}
+
+// resolveKey finds the key.
+func (c *Config) resolveKey(ctx context.Context, e *Endpoint, p profile, warn Warner) error {
+	if e.Replay != "" {
+		return nil
+	}
+	key, from, err := c.findKey(ctx, e, p, warn)
+	if err != nil {
+		return err
+	}
+	e.Key = stream.Key(key)
+	if err := e.Key.Check(); err != nil {
+		return failure.Usage("%s: %v", from, err)
+	}
+	return nil
+}
+
+// findKey returns the key and where it is from. A profile with a base_url
+// uses only its own key_env, and that only there, or the flags: no key goes
+// to an endpoint it is not for.
+func (c *Config) findKey(ctx context.Context, e *Endpoint, p profile, warn Warner) (key, from string, err error) {
+	switch {
+	case c.KeyFile != "":
+		if c.KeyEnv != nil && *c.KeyEnv != "" {
+			return "", "", failure.Usage("--key-env and --key-file: only one of them can be given")
+		}
+		return c.readKey(ctx, warn)
+	case c.KeyEnv != nil && *c.KeyEnv == "":
+		return "", "", nil
+	case c.KeyEnv != nil:
+		if key = c.Getenv(*c.KeyEnv); key == "" {
+			return "", "", failure.UsageError([]string{noKeyHint}, "--key-env: the variable %q is not set", *c.KeyEnv)
+		}
+		return key, "--key-env: " + *c.KeyEnv, nil
+	case p.baseURL != "" && e.BaseURL == p.baseURL, p.baseURL == "" && p.hasKeyEnv:
+		if key = c.Getenv(p.keyEnv); key == "" && p.keyEnv != "" {
+			return "", "", failure.UsageError([]string{noKeyHint}, "%s: the variable %q is not set", p.keyFrom, p.keyEnv)
+		}
+		return key, p.keyFrom + ": " + p.keyEnv, nil
+	}
+	for _, name := range []string{"TOOLPIPE_API_KEY", "OPENAI_API_KEY"} {
+		switch key := c.Getenv(name); {
+		case key == "":
+		case p.baseURL != "":
+			warn("key_not_sent", "", "no key is sent: the profile has a base_url of its own, and "+e.urlFrom+" names another; --key-env "+name+" sends the key in "+name)
+			return "", "", nil
+		default:
+			return key, name, nil
+		}
+	}
+	return "", "", nil
+}
+
+const noKeyHint = "--key-env '' sends no key"
+
+// readKey reads the key of --key-file: a file, or a pipe such as <(pass show …).
+func (c *Config) readKey(ctx context.Context, warn Warner) (key, from string, err error) {
+	path := filepath.Clean(c.KeyFile)
+	if (path == "/dev/stdin" || path == "/dev/fd/0") && c.ReadsInput(false) {
+		return "", "", failure.UsageError([]string{"--no-stdin leaves standard input to the key"}, "--key-file: %q is standard input, which holds the prompt", c.KeyFile)
+	}
+	data, err := ReadFile(ctx, "--key-file", c.KeyFile, 1<<20, keyFile)
+	if err != nil {
+		return "", "", err
+	}
+	if key = strings.TrimSpace(string(data)); key == "" {
+		return "", "", failure.UsageError([]string{noKeyHint}, "--key-file: %q holds no key", c.KeyFile)
+	}
+	if info, err := os.Stat(c.KeyFile); err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0 {
+		warn("key_readable", "", "the key file "+strconv.Quote(c.KeyFile)+" can be read by others: chmod 600 "+ShellQuote(c.KeyFile))
+	}
+	return key, "--key-file: " + c.KeyFile, nil
+}
+
+// flagParams are those of --param; of one name the last counts.
+func (c *Config) flagParams() ([]stream.Param, error) {
+	var params []stream.Param
+	for _, f := range c.Params {
+		name, raw, ok := strings.Cut(f, "=")
+		if !ok || name == "" {
+			return nil, failure.UsageError([]string{"--param top_p=0.9", `--param 'stop=["END"]'`}, "--param: %q is not of the form NAME=JSON", f)
+		}
+		if _, err := ParseDocument("--param "+name, []byte(raw)); err != nil {
+			e := failure.Of(err)
+			if raw == "" || !strings.ContainsAny(raw[:1], `{["`) {
+				e.Hints = []string{"a string needs its quotes: --param " + ShellQuote(name+"="+string(event.AppendString(nil, raw)))}
+			}
+			return nil, e
+		}
+		params = slices.DeleteFunc(params, func(p stream.Param) bool { return p.Name == name })
+		params = append(params, stream.Param{Name: name, Value: json.RawMessage(raw)})
+	}
+	return params, nil
+}
+
+// Request is the part of a request that stays the same in a run. Flags win
+// over the profile's params.
+func (c *Config) Request(ctx context.Context, e *Endpoint) (*stream.Request, error) {
+	r := &stream.Request{
+		Model:           e.Model,
+		MaxTokens:       c.MaxTokens,
+		ReasoningEffort: c.ReasoningEffort,
+		ThinkTags:       c.ThinkTags,
+	}
+	if c.Temperature != "" {
+		r.Temperature = json.RawMessage(c.Temperature)
+	}
+	if c.SchemaFile != "" {
+		doc, err := readSchema(ctx, c.SchemaFile)
+		if err != nil {
+			return nil, err
+		}
+		r.Schema = doc
+	}
+	params, err := c.flagParams()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.AddParams(e.API, params); err != nil {
+		return nil, failure.Usage("--param %v", err)
+	}
+	if err := r.AddDefaults(e.API, e.params); err != nil {
+		return nil, failure.Usage("%s: %v", e.paramsFrom, err)
+	}
+	return r, nil
+}
+
+func readSchema(ctx context.Context, path string) (json.RawMessage, error) {
+	data, err := ReadFile(ctx, "--schema", path, 1<<20, PlainFile)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := ParseDocument(path, data)
+	if err != nil {
+		return nil, err
+	}
+	if doc.Kind() != '{' {
+		return nil, doc.Errorf("a JSON Schema for an answer is an object")
+	}
+	return doc.Raw(), nil
+}
+
+// Refused is err of making the client.
+func (e *Endpoint) Refused(err error) error {
+	if u, ok := errors.AsType[*stream.EndpointError](err); ok {
+		f := failure.Usage("%s: %v", e.urlFrom, u)
+		switch {
+		case u.Insecure != "":
+			f.Hints = []string{"use https, or let the key go there in the clear: --insecure-http " + ShellQuote(u.Insecure)}
+		case !strings.Contains(e.BaseURL, "://") && !strings.ContainsAny(e.BaseURL, "@?"):
+			f.Hints = []string{"a URL begins with http:// or https://: http://" + e.BaseURL}
+		}
+		return f
+	}
+	if _, ok := errors.AsType[*os.PathError](err); ok && e.Record != "" {
+		return OpenError("--record", e.Record, err)
+	} else if ok {
+		return OpenError("--replay", e.Replay, err)
+	}
+	return failure.Usage("%v", err)
+}

@@ -1,0 +1,97 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"toolpipe/run/failure"
+	"toolpipe/stream/escape"
+	"toolpipe/stream/jsontext"
+)
+
+// nasty holds everything that must not reach a reader unescaped.
+const nasty = "a\x00\x1b[2J\x7f\u0085\u009b\u202e\u2028\u200b\U000e0041\"\\\n\t\xff é 漢 \u2066"
+
+// everyEvent is one of each kind, with nasty text wherever text can be.
+var everyEvent = []struct {
+	kind  string
+	event Event
+}{
+	{"start", &Start{Version: "1", Model: nasty, API: "chat", Servers: []ServerInfo{{nasty, "2026-07-28", 3}}, Policy: "ab", ConfigRules: 2}},
+	{"text", &Text{1, []byte(nasty)}},
+	{"reasoning", &Reasoning{1, []byte(nasty)}},
+	{"tool_call", &Call{1, "id", "s", "t", "s__t", json.RawMessage("{\"a\":\"\u202e\", \n\"b\":1e2}"), nil}},
+	{"tool_call", &Call{1, "id", "", "", nasty, nil, []byte(nasty)}},
+	{"approval", &Approval{"id", "deny", "policy", nasty, nasty}},
+	{"progress", &Progress{"id", json.RawMessage("1.50"), json.RawMessage("3"), nasty}},
+	{"tool_result", &Result{ID: "id", Status: ResultOK, Text: []byte(nasty), Content: json.RawMessage("[ ]"), Structured: json.RawMessage("{\r\n}"), Bytes: 3, Time: time.Second}},
+	{"tool_result", &Result{ID: "id", Status: ResultError, TextJSON: []byte("\"\u009b\""), Truncated: true}},
+	{"turn", &Turn{2, nasty, Usage{1, 2, 3, 4}, 1, time.Second}},
+	{"retry", &Retry{1, 3, time.Second, 503, nasty}},
+	{"warning", &Warning{"code", nasty, "s"}},
+	{"tool", &Tool{Name: "s__t", Server: "s", Tool: nasty, Description: nasty, Schema: json.RawMessage("{}"), Verdict: "ask"}},
+	{"server", &Server{Name: "s", Target: nasty, Message: nasty}},
+	{"resource", &Item{Kind: "resource", Server: "s", URI: nasty, Template: true}},
+	{"prompt", &Item{Kind: "prompt", Server: "s", Arguments: json.RawMessage("[]")}},
+	{"explanation", &Explanation{Name: "s__t", Arguments: json.RawMessage("{}"), Rules: []ExplainedRule{{"deny", nasty, nasty}, {"allow", "x", ""}}}},
+	{"end", &End{Status: failure.StatusModel, Exit: 3, Text: []byte(nasty), Err: &failure.Error{Message: nasty, Hints: []string{"a", nasty}}, Items: []Event{&Warning{}}}},
+}
+
+// TestEventsAreStrictLines: whatever is in an event, its line is one strict
+// JSON object without a character that could disturb a reader or a terminal.
+func TestEventsAreStrictLines(t *testing.T) {
+	for _, e := range everyEvent {
+		line := e.event.appendJSON(nil)
+		if err := jsontext.Check(line, jsontext.Options{}); err != nil {
+			t.Errorf("%s: %v in %q", e.kind, err, line)
+			continue
+		}
+		var m map[string]any
+		if err := json.Unmarshal(line, &m); err != nil || m["type"] != e.kind {
+			t.Errorf("type is %v, not %s: %v", m["type"], e.kind, err)
+		}
+		for _, r := range string(line) {
+			if r == utf8.RuneError && !bytes.ContainsRune([]byte(nasty), r) || r < ' ' || escape.Unsafe(r) {
+				t.Errorf("%s: %U stands in %q", e.kind, r, line)
+			}
+		}
+	}
+}
+
+// TestStringsKeepTheirValue: escaping changes how a string is written, never
+// what it is.
+func TestStringsKeepTheirValue(t *testing.T) {
+	want := strings.ToValidUTF8(nasty, "\ufffd")
+	for _, got := range []string{unquote(t, AppendString(nil, nasty)), unquote(t, AppendString(nil, []byte(nasty)))} {
+		if got != want {
+			t.Errorf("%q became %q", want, got)
+		}
+	}
+	quoted, _ := json.Marshal(want)
+	if got := unquote(t, AppendJSON(nil, quoted)); got != want {
+		t.Errorf("as JSON: %q became %q", want, got)
+	}
+}
+
+func unquote(t *testing.T, b []byte) (s string) {
+	t.Helper()
+	if err := json.Unmarshal(b, &s); err != nil {
+		t.Fatalf("%v: %q", err, b)
+	}
+	return s
+}
+
+func BenchmarkTextEvent(b *testing.B) {
+	var out bytes.Buffer
+	o := &NDJSONOutput{W: NewWriter(&out, "x")}
+	e := &Text{1, []byte("word ")}
+	b.ReportAllocs()
+	for b.Loop() {
+		o.Event(e)
+		out.Reset()
+	}
+}

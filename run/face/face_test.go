@@ -1,0 +1,375 @@
+package face
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+)
+
+// person is a face with the screen before it, and standard output on the same
+// screen if tty, else kept apart.
+type person struct {
+	*Face
+	background, tostop atomic.Bool
+	screen             *emulator
+	out                *event.Emitter
+	stdout             bytes.Buffer
+}
+
+func newPerson(t *testing.T, c *config.Config, tty bool) *person {
+	p := &person{screen: newEmulator(t, 60)}
+	if c.Environ == nil {
+		c.Environ = []string{"TERM=xterm"}
+	}
+	s := config.Streams{Out: &p.stdout, Err: p.screen, ErrTerminal: true, OutTerminal: tty, Width: func() int { return p.screen.width },
+		Background: func() (bool, bool) { return p.background.Load(), p.background.Load() && p.tostop.Load() }}
+	if tty {
+		s.Out = p.screen
+	}
+	p.Face = New(c, s)
+	w := event.NewWriter(p.Face.Out(s), "standard output")
+	p.Face.Pending = w.Finish
+	p.out = &event.Emitter{Outs: []event.Output{&event.TextOutput{W: w, Terminal: tty, Stream: tty || c.Stream}, p.Face}}
+	t.Cleanup(p.Face.Close)
+	return p
+}
+
+func (p *person) see(events ...event.Event) {
+	for _, e := range events {
+		p.out.Emit(e)
+	}
+}
+
+// later draws what is seen when nothing happened for so long.
+func (p *person) later(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.redraw(time.Now().Add(d))
+}
+
+var asked = &event.Start{API: "chat", Model: "m"}
+
+func TestFaceOneCall(t *testing.T) {
+	p := newPerson(t, &config.Config{}, false)
+	p.see(asked)
+	p.screen.want("")
+	p.later(3 * time.Second)
+	p.screen.want("waiting for the model · 3 s")
+	p.see(&event.Text{Turn: 1, Text: []byte("Let me\nsee. ")})
+	p.later(4 * time.Second)
+	p.screen.want("the model is answering · 4 s · ~3 tokens")
+	p.see(&event.Turn{Turn: 1, Calls: 1}, callEvent(1, "fs__read", `{"path":"a.txt"}`))
+	p.screen.want("Let me", "see.")
+	p.later(time.Second)
+	p.screen.want("Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "└ running · 1 s")
+	p.see(&event.Progress{ID: "c1", Progress: []byte("2"), Total: []byte("5"), Message: "copying"})
+	p.later(2 * time.Second)
+	p.screen.want("Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "└ running · 2 s · 2/5 copying")
+	p.see(okResult(1, "one\ntwo\tthree\n"))
+	frame := []string{"Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "│ one", "│ two     three", "└ ok · 0 ms · 14 bytes"}
+	p.screen.want(frame...)
+	p.later(time.Second)
+	p.screen.want(append(frame, "waiting for the model · 1 s")...)
+	p.see(&event.Text{Turn: 2, Text: []byte("Done.")}, &event.Turn{Turn: 2}, &event.End{Status: failure.StatusOK, Text: []byte("Done.")})
+	p.screen.want(frame...)
+	if p.stdout.String() != "Done.\n" {
+		t.Errorf("stdout is %q", &p.stdout)
+	}
+}
+
+// TestFaceSharedScreen: text on stdout and frames do not run into each other,
+// in whatever order they come.
+func TestFaceSharedScreen(t *testing.T) {
+	p := newPerson(t, &config.Config{}, true)
+	p.see(asked)
+	p.later(time.Second)
+	p.see(&event.Text{Turn: 1, Text: []byte("Let me see.")})
+	p.out.Flush()
+	p.screen.want("Let me see.")
+	p.later(time.Minute)
+	p.screen.want("Let me see.") // nothing is drawn behind it
+	p.Say("a word")
+	p.screen.want("Let me see.", "toolpipe: a word")
+	p.see(&event.Text{Turn: 1, Text: []byte("More")}, &event.Turn{Turn: 1, Calls: 1}, callEvent(1, "fs__read", `{}`))
+	p.later(time.Minute)
+	p.see(okResult(1, "x"), &event.Text{Turn: 2, Text: []byte("Done")}, &event.Turn{Turn: 2}, &event.End{})
+	p.screen.want("Let me see.", "toolpipe: a word", "More", "┌ fs__read", "│ x", "└ ok · 0 ms · 1 byte", "Done")
+}
+
+// TestFaceSeveralCalls: every frame is in one piece, in the order of the calls.
+func TestFaceSeveralCalls(t *testing.T) {
+	p := newPerson(t, &config.Config{}, false)
+	p.see(asked, callEvent(1, "a", `{}`), callEvent(2, "b", `{"n":1}`), callEvent(3, "c", `{}`))
+	p.later(time.Second)
+	p.screen.want("┌ a", "└ running and 2 more · 1 s")
+	p.see(okResult(1, "one"))
+	p.later(2 * time.Second)
+	first := []string{"┌ a", "│ one", "└ ok · 0 ms · 3 bytes", `┌ b {"n":1}`}
+	p.screen.want(append(first, "└ running and 1 more · 2 s")...)
+	denied := run.tell(event.ResultDenied, "tool call denied: not here").event
+	denied.ID = "c2"
+	p.see(&denied, okResult(3, ""))
+	p.screen.want(append(first, "└ denied · not here", "┌ c", "└ ok · 0 ms · 0 bytes")...)
+}
+
+// TestFaceDenied: the frame names the rule, of which the model is told nothing.
+func TestFaceDenied(t *testing.T) {
+	p := newPerson(t, &config.Config{}, false)
+	denied := run.tell(event.ResultDenied, "tool call denied: by a rule").event
+	denied.ID = "c1"
+	p.see(asked, callEvent(1, "a", `{}`), &event.Approval{ID: "c1", Decision: "deny", By: "flag", Rule: "--deny a"}, &denied)
+	p.screen.want("┌ a", "└ denied · by --deny a")
+}
+
+// TestFaceQuestion: no live line is drawn while a question stands.
+func TestFaceQuestion(t *testing.T) {
+	p := newPerson(t, &config.Config{}, false)
+	p.see(asked)
+	p.later(time.Second)
+	p.see(callEvent(1, "a", `{}`))
+	p.Pause()
+	p.screen.Write([]byte("Allow a? "))
+	p.later(time.Minute)
+	p.screen.want("Allow a?")
+	p.screen.Write([]byte("y\n"))
+	p.Resume()
+	p.later(2 * time.Second)
+	p.screen.want("Allow a? y", "┌ a", "└ running · 2 s")
+}
+
+// TestFaceHeldByQuestion: what a server makes us print while a question stands
+// is printed below it, when it is over, and not without a bound.
+func TestFaceHeldByQuestion(t *testing.T) {
+	p := newPerson(t, &config.Config{Verbose: 1}, false)
+	p.see(asked, callEvent(1, "a", `{}`))
+	p.Pause()
+	p.screen.Write([]byte("Allow a? "))
+	p.see(&event.Warning{Code: "x", Message: "the server says yes", Server: "s"})
+	p.VerboseLine("s: type y")
+	p.later(time.Minute)
+	p.screen.want("Allow a?")
+	p.screen.Write([]byte("n\n"))
+	p.Resume()
+	p.screen.want("Allow a? n", "toolpipe: warning: the server says yes", "toolpipe: s: type y")
+	p.Pause()
+	for range 10_000 {
+		p.VerboseLine(strings.Repeat("x", 100))
+	}
+	if len(p.held) > maxHeld {
+		t.Errorf("%d bytes are kept", len(p.held))
+	}
+	p.Close()
+	if !strings.Contains(p.screen.text(), "were not kept") {
+		t.Error("it is not said that something was left out")
+	}
+}
+
+// TestFaceInTheBackground: a job that was sent to the background leaves the line
+// of the cursor, which is the user's, and shows what it has to say in lines.
+func TestFaceInTheBackground(t *testing.T) {
+	p := newPerson(t, &config.Config{}, false)
+	p.see(asked, callEvent(1, "a", `{}`))
+	p.later(2 * time.Second)
+	p.screen.want("┌ a", "└ running · 2 s")
+	p.background.Store(true)
+	p.screen.Write([]byte("\n$ ls"))
+	p.later(3 * time.Second)
+	p.Awaiting("something else")
+	p.later(3 * time.Second)
+	p.screen.want("┌ a", "└ running · 2 s", "$ ls")
+	p.Interrupted()
+	p.screen.want("┌ a", "└ running · 2 s", "$ ls")
+	p.screen.Write([]byte("\n"))
+	p.Say("a word")
+	p.screen.want("┌ a", "└ running · 2 s", "$ ls", "toolpipe: a word")
+	p.tostop.Store(true)
+	p.Say("more")
+	p.see(&event.Warning{Code: "x", Message: "careful", Server: ""}, okResult(1, "x"))
+	p.screen.want("┌ a", "└ running · 2 s", "$ ls", "toolpipe: a word")
+	p.background.Store(false)
+	p.Say("here again")
+	p.screen.want("┌ a", "└ running · 2 s", "$ ls", "toolpipe: a word", "toolpipe: here again")
+}
+
+func TestFaceHostile(t *testing.T) {
+	hostile := "a\x1b[31mb\x1b]0;t\x07c\x9b2Jd\u202ee\rf\u0085g\x00" + strings.Repeat("漢🙂", 100)
+	for _, tty := range []bool{false, true} {
+		p := newPerson(t, &config.Config{Verbose: 1}, tty)
+		p.see(asked, &event.Reasoning{Turn: 1, Text: []byte(hostile)}, &event.Text{Turn: 1, Text: []byte(hostile)}, &event.Turn{Turn: 1, Finish: hostile, Calls: 2},
+			callEvent(1, "n"+hostile, `{"a":"\u001b[2J`+"\u202e"+`"}`), &event.Call{ID: "c2", Name: hostile, Raw: []byte(hostile)},
+			&event.Approval{ID: "c1", Decision: "allow", By: hostile, Rule: hostile, Reason: hostile}, &event.Progress{ID: "c1", Progress: []byte("1"), Message: hostile})
+		p.later(time.Minute)
+		failed := run.tell(event.ResultFailed, "tool dispatch failed: "+hostile).event
+		failed.ID = "c2"
+		p.see(okResult(1, hostile+"\n"+hostile), &failed, &event.Warning{Code: "x", Message: hostile, Server: "s"}, &event.Retry{Message: hostile})
+		p.Say(hostile)
+		p.wire("x") // below -vv nothing
+		p.see(&event.End{})
+		if strings.Contains(p.screen.text(), "running") || strings.Contains(p.screen.text(), "waiting") {
+			t.Errorf("a live line is left:\n%s", p.screen.text())
+		}
+	}
+}
+
+// TestFaceWire: a line of JSON on the wire is the same JSON on stderr, and
+// nothing of any line steers the terminal.
+func TestFaceWire(t *testing.T) {
+	var stderr bytes.Buffer
+	show := New(&config.Config{Verbose: 2}, config.Streams{Err: &stderr}).ModelWire()
+	for in, want := range map[string]string{
+		`{"a":"q\"\\n\u001b"}`:                                `{"a":"q\"\\n\u001b"}`,
+		"{\"a\":\t\"\x7f\u0085\u202e\u2028\U000e0041\xff漢\"}": `{"a":"\u007f\u0085\u202e\u2028\udb40\udc41\ufffd漢"}`,
+		"data: {\"a\":\"\\n\u2029\"}":                         `data: {"a":"\n\u2029"}`,
+		"x-y: \x1b[2J\x9b\t":                                  `x-y: \u001b[2J\ufffd\t`,
+	} {
+		stderr.Reset()
+		show('<', []byte(in))
+		if got := stderr.String(); got != "model < "+want+"\n" {
+			t.Errorf("%q is shown as %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestFaceLongLines: no line of frames and live line wraps, whatever is in it.
+func TestFaceLongLines(t *testing.T) {
+	for _, width := range []int{1, 2, 7, 20, 60, 200} {
+		for _, long := range []string{strings.Repeat("x", 500), strings.Repeat("漢字", 300), "x" + strings.Repeat("🙂e\u0301", 300), strings.Repeat("\t", 100) + "x"} {
+			p := newPerson(t, &config.Config{}, false)
+			p.screen.width = width
+			p.see(asked, callEvent(1, long, `{"a":"`+strings.ReplaceAll(long, "\t", " ")+`"}`), &event.Progress{ID: "c1", Progress: []byte("1"), Message: long})
+			p.later(time.Minute)
+			p.see(okResult(1, strings.Repeat(long+"\n", 3)))
+			if n := p.screen.widest(); n > max(width, 2) {
+				t.Errorf("at width %d a line has %d columns:\n%s", width, n, p.screen.text())
+			}
+		}
+	}
+}
+
+// TestFaceResize: a live line that a narrower window wrapped leaves nothing.
+func TestFaceResize(t *testing.T) {
+	p := newPerson(t, &config.Config{}, false)
+	p.see(asked, callEvent(1, "a", `{}`), &event.Progress{ID: "c1", Progress: []byte("1"), Message: strings.Repeat("long ", 20)})
+	p.later(time.Second)
+	p.screen.width = 13
+	p.later(2 * time.Second)
+	p.screen.want("┌ a", "└ running ·…")
+	p.screen.width = 40
+	p.see(okResult(1, "x"))
+	p.screen.want("┌ a", "│ x", "└ ok · 0 ms · 1 byte")
+}
+
+func TestFaceEndings(t *testing.T) {
+	for name, end := range map[string]func(p *person){
+		"end": func(p *person) { p.see(&event.End{}) }, "close": func(p *person) { p.Close() },
+		"interrupted": func(p *person) { p.screen.Write([]byte("^C")); p.Interrupted() },
+		"stopped": func(p *person) {
+			stops := make(chan func())
+			go func() {
+				stops <- func() { p.screen.Write([]byte("stopped\r")) }
+				close(stops)
+			}()
+			p.Suspend(stops)
+			p.screen.want("stopped")
+			p.screen.Write([]byte(eraseLine))
+		},
+	} {
+		p := newPerson(t, &config.Config{}, false)
+		p.see(asked)
+		p.later(time.Minute)
+		p.screen.want("waiting for the model · 1 min 00 s")
+		end(p)
+		if p.screen.text() != "" {
+			t.Errorf("%s leaves %q", name, p.screen.text())
+		}
+	}
+	p := newPerson(t, &config.Config{Environ: []string{"TERM=dumb"}}, false)
+	p.screen.Write([]byte("^C"))
+	p.Interrupted()
+	p.Say("x")
+	p.screen.want("^C", "toolpipe: x")
+	p = newPerson(t, &config.Config{}, false)
+	p.Pause()
+	p.screen.Write([]byte("Allow? ^C"))
+	p.Interrupted()
+	p.screen.want("Allow? ^C")
+}
+
+func TestFaceServers(t *testing.T) {
+	p := newPerson(t, &config.Config{}, false)
+	var servers []config.Server
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		s := config.Server{}
+		s.Name = name
+		servers = append(servers, s)
+	}
+	p.Connecting(servers)
+	p.ServerReady("a")
+	p.AwaitServers()
+	p.later(2 * time.Second)
+	p.screen.want("waiting for b, c, d, e and 1 more · 2 s")
+	for _, name := range []string{"c", "b", "d", "f"} {
+		p.ServerReady(name)
+	}
+	p.later(3 * time.Second)
+	p.screen.want("waiting for e · 3 s")
+	p.ServerReady("e")
+	p.Awaiting("")
+	p.screen.want("")
+}
+
+// TestFaceSilence: what stderr holds when it is no terminal, or a terminal
+// that takes no sequences, or wants none.
+func TestFaceSilence(t *testing.T) {
+	events := []event.Event{asked, &event.Text{Turn: 1, Text: []byte("aside\n")}, &event.Turn{Turn: 1, Calls: 1}, callEvent(1, "a", `{}`), okResult(1, "x"),
+		&event.Warning{Code: "w", Message: "careful", Server: ""}, &event.End{}}
+	frame := "aside\n┌ a\n│ x\n└ ok · 0 ms · 1 byte\n"
+	for _, c := range []struct {
+		name     string
+		cfg      config.Config
+		terminal bool
+		want     string
+	}{
+		{"pipe", config.Config{}, false, "toolpipe: warning: careful\n"},
+		{"quiet pipe", config.Config{Quiet: true}, false, ""},
+		{"quiet", config.Config{Quiet: true, Environ: []string{"TERM=xterm"}}, true, ""},
+		{"dumb", config.Config{Environ: []string{"TERM=dumb"}}, true, frame + "toolpipe: warning: careful\n"},
+		{"no color", config.Config{Environ: []string{"TERM=xterm", "NO_COLOR=1"}}, true, frame + "toolpipe: warning: careful\n"},
+		{"never", config.Config{Color: "never", Environ: []string{"TERM=xterm"}}, true, frame + "toolpipe: warning: careful\n"},
+		{"always", config.Config{Color: "always"}, false, "toolpipe: \x1b[33mwarning:\x1b[0m careful\n"},
+	} {
+		var stderr bytes.Buffer
+		f := New(&c.cfg, config.Streams{Out: io.Discard, Err: &stderr, ErrTerminal: c.terminal})
+		for _, e := range events {
+			f.Event(e)
+		}
+		if got := stderr.String(); got != c.want {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
+func TestPrintErrorColor(t *testing.T) {
+	for _, c := range []struct {
+		cfg     config.Config
+		colored bool
+	}{
+		{config.Config{Environ: []string{"TERM=xterm"}}, true}, {config.Config{Environ: []string{"TERM=xterm", "NO_COLOR=1"}}, false},
+		{config.Config{Environ: []string{"TERM=dumb"}}, false}, {config.Config{Color: "never", Environ: []string{"TERM=xterm"}}, false},
+		{config.Config{Color: "always", Environ: []string{"NO_COLOR=1"}}, true},
+	} {
+		var b strings.Builder
+		PrintError(t.Context(), &c.cfg, config.Streams{Err: &b, ErrTerminal: true}, &failure.Interrupted{Signal: syscall.SIGINT})
+		if want := "toolpipe: error: interrupted\n"; strings.Contains(b.String(), "\x1b") != c.colored || !c.colored && b.String() != want {
+			t.Errorf("%+v: %q", c.cfg, &b)
+		}
+	}
+}

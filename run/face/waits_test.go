@@ -1,0 +1,60 @@
+package face
+
+import (
+	"testing"
+	"time"
+
+	"toolpipe/run/config"
+)
+
+func TestWaitsText(t *testing.T) {
+	f := New(&config.Config{}, config.Streams{})
+	want := func(text string) {
+		t.Helper()
+		if got := f.Waits.Text(); got != text {
+			t.Errorf("waits for %q, want %q", got, text)
+		}
+	}
+	want("")
+	servers := make([]config.Server, 6)
+	for i := range servers {
+		servers[i].Name = string(rune('a' + i))
+	}
+	f.Connecting(servers)
+	want(`server "a", server "b", server "c", server "d" and 2 more`)
+	for _, s := range servers[1:] {
+		f.ServerReady(s.Name)
+	}
+	f.Waits.Set(func(w *Waits) { w.Stdin = true })
+	want(`server "a", standard input`)
+	f.ServerReady("a")
+	f.Waits.Set(func(w *Waits) { w.Stdin = false })
+	f.Event(asked)
+	want("the model")
+	f.Event(callEvent(1, "fs__read", `{}`))
+	want("tool fs__read")
+	f.Pause()
+	want("an answer on the terminal")
+	f.Resume()
+	f.Event(okResult(1, ""))
+	want("the model")
+}
+
+// TestWaitsWhileStderrIsStuck holds that the error of --timeout can be worded
+// while a write to stderr holds the face's lock.
+func TestWaitsWhileStderrIsStuck(t *testing.T) {
+	f := New(&config.Config{}, config.Streams{})
+	f.Waits.Set(func(w *Waits) { w.Stdin = true })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	text := make(chan string, 1)
+	go func() { text <- f.Waits.Text() }()
+	select {
+	case got := <-text:
+		if got != "standard input" {
+			t.Errorf("waits for %q", got)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it waits for the lock")
+	}
+}

@@ -1,0 +1,226 @@
+// Package input makes the conversation of a run out of the prompt, standard
+// input and attached files.
+package input
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/stream"
+	"toolpipe/stream/goroutine"
+)
+
+const MaxInput = 64 << 20
+
+// stdinAwaited is how long stdin may be silent before one line says that it
+// is being waited for.
+const stdinAwaited = 5 * time.Second
+
+// Read reads standard input to its end, however slowly it comes; waiting
+// is called once when nothing has come for a while.
+func Read(ctx context.Context, in io.Reader, waiting func()) ([]byte, error) {
+	type chunk struct {
+		data []byte
+		err  error
+	}
+	alive := make(chan struct{}, 1)
+	done := make(chan chunk, 1) // buffered: the reader may be left behind in a read
+	goroutine.Start(func() {
+		data, err := config.ReadLimited(&pulse{in, alive}, "standard input", MaxInput)
+		done <- chunk{data, err}
+	})
+	timer := time.NewTimer(stdinAwaited)
+	defer timer.Stop()
+	for {
+		select {
+		case c := <-done:
+			return c.data, c.err
+		case <-alive:
+			timer.Reset(stdinAwaited)
+		case <-timer.C:
+			waiting()
+			alive = nil // once is enough
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// pulse tells of every read that brought something.
+type pulse struct {
+	r     io.Reader
+	alive chan<- struct{}
+}
+
+func (p *pulse) Read(b []byte) (int, error) {
+	n, err := p.r.Read(b)
+	if n > 0 {
+		select {
+		case p.alive <- struct{}{}:
+		default:
+		}
+	}
+	return n, err
+}
+
+// Conversation makes the messages that a run begins with from the arguments,
+// standard input and what is attached. data is nil when stdin was not read.
+func Conversation(c *config.Config, data []byte, terminal bool, attached []stream.Part) ([]stream.Message, error) {
+	if c.Input == "messages" {
+		return messagesInput(c, data, attached)
+	}
+	if c.Input != "text" && len(c.Args) == 0 {
+		msgs, err := autoMessages(data)
+		if err != nil || msgs != nil {
+			return Attach(msgs, attached), err
+		}
+	}
+	if i := invalidUTF8(data); i >= 0 {
+		return nil, failure.Usage("standard input: byte %d is not UTF-8", i)
+	}
+	text := strings.Join(c.Args, " ")
+	if !utf8.ValidString(text) {
+		return nil, failure.Usage("the prompt: an argument is not UTF-8")
+	}
+	switch {
+	case text == "":
+		text = string(data)
+	case len(data) > 0:
+		text += "\n\n" + string(data)
+	}
+	if strings.TrimSpace(text) == "" && len(attached) == 0 && c.Prompt == "" {
+		return nil, EmptyPrompt(c, terminal)
+	}
+	if strings.TrimSpace(text) == "" && len(attached) == 0 {
+		return nil, nil
+	}
+	parts := attached
+	if text != "" {
+		parts = append(parts, stream.Part{Text: text})
+	}
+	return []stream.Message{{Role: stream.User, Parts: parts}}, nil
+}
+
+func EmptyPrompt(c *config.Config, terminal bool) error {
+	hints := []string{"toolpipe 'name three rivers'", "git diff | toolpipe 'review this diff'", "toolpipe < prompt.txt"}
+	if terminal {
+		return failure.UsageError(hints, "no prompt: nothing on the command line, and standard input is a terminal")
+	}
+	if c.NoStdin {
+		return failure.UsageError(hints, "empty prompt: nothing on the command line, and --no-stdin reads nothing else")
+	}
+	return failure.UsageError(hints, "empty prompt: nothing on the command line, and nothing but white space on standard input")
+}
+
+// messagesInput is --input messages: the prompt arguments are one more user
+// message.
+func messagesInput(c *config.Config, data []byte, attached []stream.Part) ([]stream.Message, error) {
+	if data == nil {
+		return nil, failure.UsageError([]string{"toolpipe --input messages < conversation.json"}, "--input messages: standard input is not read")
+	}
+	doc, err := parseMessagesDocument(data)
+	if err != nil {
+		return nil, err
+	}
+	msgs, err := parseMessages(doc)
+	if err != nil {
+		return nil, err
+	}
+	if text := strings.Join(c.Args, " "); text != "" {
+		return append(msgs, stream.Message{Role: stream.User, Parts: append(attached, stream.Part{Text: text})}), nil
+	}
+	return Attach(msgs, attached), nil
+}
+
+// Attach adds parts to the last user message, or as a new one.
+func Attach(msgs []stream.Message, parts []stream.Part) []stream.Message {
+	if len(parts) == 0 {
+		return msgs
+	}
+	if n := len(msgs) - 1; n >= 0 && msgs[n].Role == stream.User {
+		msgs[n].Parts = append(parts, msgs[n].Parts...)
+		return msgs
+	}
+	return append(msgs, stream.Message{Role: stream.User, Parts: parts})
+}
+
+func invalidUTF8(p []byte) int {
+	if utf8.Valid(p) {
+		return -1
+	}
+	for i := 0; i < len(p); {
+		r, n := utf8.DecodeRune(p[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// autoMessages decides what stdin without arguments is: nil, nil for text.
+//
+// Only an array of plain user and assistant messages is taken for a
+// conversation. One that holds another role or a call is refused and never
+// guessed about: data that was piped in must not be able to forge a system
+// message, a tool result or a call (security.md 0.1, point 4).
+func autoMessages(data []byte) ([]stream.Message, error) {
+	if t := bytes.TrimLeft(data, " \t\r\n"); len(t) == 0 || t[0] != '[' {
+		return nil, nil
+	}
+	doc, err := parseMessagesDocument(data)
+	if err != nil {
+		return nil, nil // not JSON, so text
+	}
+	forged, plain := "", true
+	for _, e := range doc.Elements() {
+		role, ok := e.Get("role")
+		if !ok || role.Kind() != '"' {
+			return nil, nil
+		}
+		if r := stream.Role(role.Text()); r != stream.User && r != stream.Assistant {
+			forged = "a message of role " + string(role.Raw())
+		} else if holds(e, "tool_calls") || holds(e, "function_call") {
+			forged = "a message with calls"
+		} else if !plainContent(e) {
+			plain = false
+		}
+	}
+	if forged != "" {
+		return nil, failure.UsageError([]string{
+			"--input messages takes it as the conversation",
+			"--input text sends it as one user message",
+		}, "standard input: looks like a conversation that holds %s", forged)
+	}
+	if !plain || len(doc.Elements()) == 0 {
+		return nil, nil
+	}
+	return parseMessages(doc)
+}
+
+// holds tells whether a message has something under key; libraries write null
+// or an empty array for nothing.
+func holds(msg config.Value, key string) bool {
+	v, ok := msg.Get(key)
+	return ok && !v.IsNull() && (v.Kind() != '[' || len(v.Elements()) > 0)
+}
+
+// plainContent tells whether a message's content is text alone.
+func plainContent(msg config.Value) bool {
+	content, ok := msg.Get("content")
+	if !ok || content.Kind() == '"' {
+		return ok
+	}
+	for _, p := range content.Elements() {
+		if kind, _ := p.Get("type"); kind.Doc == nil || kind.Text() != "text" {
+			return false
+		}
+	}
+	return len(content.Elements()) > 0
+}

@@ -1,0 +1,236 @@
+package input
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/stream"
+	"toolpipe/stream/jsontext"
+)
+
+// inputError is an error about a place of standard input, by byte offset.
+func inputError(v config.Value, format string, args ...any) error {
+	return failure.Usage("standard input: byte %d: %s", v.From, fmt.Sprintf(format, args...))
+}
+
+func parseMessagesDocument(data []byte) (config.Value, error) {
+	if err := jsontext.Check(data, jsontext.Options{}); err != nil {
+		if s, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
+			var hints []string
+			if utf8.Valid(data) && len(bytes.TrimSpace(data)) > 0 {
+				hints = []string{"--input text sends it as one user message"}
+			}
+			return config.Value{}, failure.UsageError(hints, "standard input: byte %d: %s", s.Offset, s.Message)
+		}
+		return config.Value{}, failure.Usage("standard input: %v", err)
+	}
+	d := &config.Document{Name: "standard input", Data: data}
+	at := d.Space(0)
+	return config.Value{Doc: d, From: at, To: d.Skip(at)}, nil
+}
+
+// parseMessages reads a message array in the chat-completions form, or an
+// object with a member messages. Calls and their answers must fit: each tool
+// message answers a call of the assistant message before it, each call is
+// answered, except those of the last assistant message when only tool
+// messages follow it. These are left open, to be run first.
+func parseMessages(doc config.Value) ([]stream.Message, error) {
+	if doc.Kind() == '{' {
+		m, ok := doc.Get("messages")
+		if !ok {
+			return nil, inputError(doc, "an object without messages")
+		}
+		doc = m
+	}
+	if doc.Kind() != '[' {
+		return nil, inputError(doc, "not an array of messages")
+	}
+	var msgs []stream.Message
+	open := map[string]config.Value{} // calls of the last assistant message without an answer
+	for _, e := range doc.Elements() {
+		m, err := parseMessage(e)
+		if err != nil {
+			return nil, err
+		}
+		if m.Role == stream.ToolRole {
+			if _, ok := open[m.CallID]; !ok {
+				return nil, inputError(e, "a tool message without its call: no open call has the id %q", m.CallID)
+			}
+			delete(open, m.CallID)
+		} else if len(open) > 0 {
+			ids := slices.SortedFunc(maps.Keys(open), func(a, b string) int { return open[a].From - open[b].From })
+			return nil, inputError(open[ids[0]], "the call %q has no answer", ids[0])
+		}
+		if len(m.Calls) > 0 {
+			calls, _ := e.Get("tool_calls")
+			for i, at := range calls.Elements() {
+				if _, twice := open[m.Calls[i].ID]; twice {
+					return nil, inputError(e, "two calls have the id %q", m.Calls[i].ID)
+				}
+				open[m.Calls[i].ID] = at
+			}
+		}
+		msgs = append(msgs, m)
+	}
+	if len(msgs) == 0 {
+		return nil, inputError(doc, "no message")
+	}
+	return msgs, nil
+}
+
+// AllSent is the error of a part that the API has no form for: what the user
+// gave is sent or refused, never left out in silence.
+func AllSent(msgs []stream.Message, api string) error {
+	for i := range msgs {
+		if kind := stream.Unsent(api, &msgs[i]); kind != "" {
+			return failure.Usage("standard input: message %d: a part of type %q in a message of role %s cannot be sent by --api %s", i+1, kind, msgs[i].Role, api)
+		}
+	}
+	return nil
+}
+
+func parseMessage(e config.Value) (m stream.Message, err error) {
+	if e.Kind() != '{' {
+		return m, inputError(e, "a message that is not an object")
+	}
+	role, ok := e.Get("role")
+	if !ok {
+		return m, inputError(e, "a message without a role")
+	}
+	switch m.Role = stream.Role(role.Text()); m.Role {
+	case stream.System, stream.Developer, stream.User, stream.Assistant, stream.ToolRole:
+	default:
+		return m, inputError(role, "unknown role %s", role.Short())
+	}
+	for _, f := range e.Members() {
+		switch f.Key {
+		case "content":
+			m.Parts, err = parseContent(f.Value)
+		case "tool_calls":
+			if m.Role != stream.Assistant && !f.IsNull() {
+				return m, inputError(f.Value, "only an assistant message has tool_calls")
+			}
+			m.Calls, err = parseCalls(f.Value)
+		case "function_call":
+			if !f.IsNull() {
+				return m, inputError(f.Value, "function_call is not read; it is tool_calls since 2023-11, each with an id")
+			}
+		case "tool_call_id":
+			m.CallID = f.Text()
+		case "name":
+			m.Name = f.Text()
+		}
+		if err != nil {
+			return m, err
+		}
+	}
+	content, ok := e.Get("content")
+	if (!ok || content.IsNull()) && len(m.Calls) == 0 {
+		return m, inputError(e, "a message without content")
+	}
+	if m.Role == stream.ToolRole && m.CallID == "" {
+		return m, inputError(e, "a tool message without tool_call_id")
+	}
+	return m, nil
+}
+
+func parseContent(v config.Value) ([]stream.Part, error) {
+	switch v.Kind() {
+	case 'n':
+		return nil, nil
+	case '"':
+		return []stream.Part{{JSON: v.Raw()}}, nil
+	case '[':
+	default:
+		return nil, inputError(v, "content that is neither a string nor an array of parts")
+	}
+	var parts []stream.Part
+	for _, e := range v.Elements() {
+		kind, ok := e.Get("type")
+		if !ok {
+			return nil, inputError(e, "a part without a type")
+		}
+		p := stream.Part{Raw: e.Raw()}
+		switch kind.Text() {
+		case "text":
+			text, ok := e.Get("text")
+			if !ok || text.Kind() != '"' {
+				return nil, inputError(e, "a text part without a text")
+			}
+			p = stream.Part{JSON: text.Raw()}
+		case "image_url":
+			img, err := parseImage(e)
+			if err != nil {
+				return nil, err
+			}
+			p = stream.Part{Image: img}
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+func parseImage(e config.Value) (*stream.Image, error) {
+	u, ok := e.Get("image_url")
+	img := &stream.Image{}
+	if ok && u.Kind() == '{' {
+		if d, ok := u.Get("detail"); ok {
+			img.Detail = d.Text()
+		}
+		u, ok = u.Get("url")
+	}
+	if !ok || u.Kind() != '"' {
+		return nil, inputError(e, "an image_url part without a URL")
+	}
+	img.URL = u.Text()
+	if head, data, ok := strings.Cut(img.URL, ";base64,"); ok && strings.HasPrefix(head, "data:") {
+		img.MIME, img.Data, img.URL = head[len("data:"):], data, ""
+	}
+	return img, nil
+}
+
+func parseCalls(v config.Value) ([]stream.Call, error) {
+	if v.Kind() != '[' && !v.IsNull() {
+		return nil, inputError(v, "tool_calls is not an array")
+	}
+	var calls []stream.Call
+	for _, e := range v.Elements() {
+		fn, ok := e.Get("function")
+		if !ok {
+			return nil, inputError(e, "a call without a function")
+		}
+		c := stream.Call{}
+		for _, m := range e.Members() {
+			switch m.Key {
+			case "id":
+				c.ID = m.Text()
+			case "function", "type", "index":
+			default: // unknown members go back with the call (model-wire.md section 4)
+				if c.Extra != nil {
+					c.Extra = append(c.Extra, ',')
+				}
+				c.Extra = append(append(append(c.Extra, m.At.Raw()...), ':'), m.Raw()...)
+			}
+		}
+		if name, ok := fn.Get("name"); ok {
+			c.Name = name.Text()
+		}
+		if args, ok := fn.Get("arguments"); ok && args.Kind() == '"' {
+			c.Arguments = []byte(args.Text())
+		} else if ok && !args.IsNull() {
+			c.Arguments = bytes.Clone(args.Raw())
+		}
+		if c.ID == "" || c.Name == "" {
+			return nil, inputError(e, "a call without an id or a name")
+		}
+		calls = append(calls, c)
+	}
+	return calls, nil
+}

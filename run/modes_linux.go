@@ -1,5 +1,0 @@
-package run
-
-import "syscall"
-
-const getModes = syscall.TCGETS // of a terminal

@@ -1,0 +1,7 @@
+package stdio
+
+import (
+	"syscall"
+)
+
+const getModes = syscall.TCGETS // of a terminal

@@ -1,0 +1,96 @@
+//go:build unix
+
+package stdio
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"toolpipe/mcp/process"
+)
+
+// OpenNonblock keeps a FIFO without a writer from holding us for ever.
+const OpenNonblock = syscall.O_NONBLOCK
+
+func DefaultConfigDir(home string) string {
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Application Support")
+	}
+	return filepath.Join(home, ".config")
+}
+
+// OtherOwner is the number of the user to whom a file belongs who is neither
+// this one nor root.
+func OtherOwner(info os.FileInfo) (uid string, other bool) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || s.Uid == 0 || int(s.Uid) == os.Geteuid() {
+		return "", false
+	}
+	return strconv.FormatUint(uint64(s.Uid), 10), true
+}
+
+// Harden prepares the process for running what others wrote: descendants that
+// detach come back to us to be ended, descriptors that we inherited do not
+// reach children, and where the system can do it our memory and environment
+// are closed to other processes of the user.
+func Harden() {
+	process.BecomeSubreaper()
+	process.CloseDescriptorsOnExec()
+	closeMemory()
+}
+
+// Raise sends s to this process and gives it a moment to arrive.
+func Raise(s syscall.Signal) {
+	syscall.Kill(os.Getpid(), s)
+	time.Sleep(100 * time.Millisecond)
+}
+
+// Blocking is f as a writer that waits where f would block: a neighbour that
+// shares the description may have made it non-blocking, which Go's own
+// writes do not expect.
+func Blocking(f *os.File) io.Writer { return &blockingFile{f} }
+
+type blockingFile struct{ f *os.File }
+
+func (b *blockingFile) Write(p []byte) (int, error) {
+	for n := 0; ; {
+		m, err := b.f.Write(p[n:])
+		n += m
+		if !errors.Is(err, syscall.EAGAIN) {
+			return n, err
+		}
+		awaitWritable(int(b.f.Fd()))
+	}
+}
+
+// TerminalWidth is the number of columns of the terminal f, 0 if it is none.
+func TerminalWidth(f *os.File) int {
+	var size struct{ rows, columns, x, y uint16 }
+	if !control(f, syscall.TIOCGWINSZ, unsafe.Pointer(&size)) {
+		return 0
+	}
+	return int(size.columns)
+}
+
+// InBackground tells whether this process is in the background of the terminal
+// f, and whether that stops who writes to it from there (stty tostop).
+func InBackground(f *os.File) (background, stops bool) {
+	var group int32
+	var modes syscall.Termios
+	if !control(f, syscall.TIOCGPGRP, unsafe.Pointer(&group)) || int(group) == syscall.Getpgrp() {
+		return false, false
+	}
+	return true, control(f, getModes, unsafe.Pointer(&modes)) && modes.Lflag&syscall.TOSTOP != 0
+}
+
+func control(f *os.File, request uintptr, value unsafe.Pointer) bool {
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(value))
+	return errno == 0
+}

@@ -1,0 +1,119 @@
+// Package escape makes text safe to show on a terminal: what could move the
+// cursor, run a command of the terminal or deceive the reader is escaped.
+package escape
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxMarks is how many combining marks may stand on one character.
+const MaxMarks = 2
+
+// Unsafe reports whether r can disturb a terminal or deceive who reads it:
+// control, C1, bidi, zero-width and tag characters, variation selectors,
+// fillers, separators other than the blank, and whatever Unicode does not
+// call printable. A newline is unsafe.
+func Unsafe(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r < ' ' || r == 0x7f
+	}
+	return !unicode.IsPrint(r) || isInvisible(r)
+}
+
+// isInvisible reports the printable characters that show as nothing.
+func isInvisible(r rune) bool {
+	switch {
+	case r < 0x034f:
+		return false
+	case r == 0x034f, // combining grapheme joiner
+		r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, // Hangul fillers
+		r == 0x17b4, r == 0x17b5, // Khmer inherent vowels
+		r == 0x2800,                  // blank braille pattern
+		r >= 0x180b && r <= 0x180f,   // Mongolian variation selectors and separator
+		r >= 0xfe00 && r <= 0xfe0f,   // variation selectors
+		r >= 0xe0000 && r <= 0xe0fff: // tags, variation selectors supplement
+		return true
+	}
+	return false
+}
+
+func IsMark(r rune) bool { return r >= 0x300 && unicode.Is(unicode.M, r) }
+
+// AppendEscaped appends s as one line that is safe to show on a terminal. The
+// form is injective: different strings never look the same. A backslash is
+// doubled, \n, \r and \t are written so, another unsafe character as \u{202e},
+// a byte that is not UTF-8 as \xff, and of a run of combining marks all but
+// the first two as \u{301}.
+func AppendEscaped(dst []byte, s string) []byte {
+	marks := MaxMarks // a mark at the very beginning has nothing to stand on
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			marks = 0
+			if c >= ' ' && c != '\\' && c != 0x7f {
+				dst = append(dst, c)
+			} else {
+				dst = appendEscapedASCII(dst, c)
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			dst = append(dst, '\\', 'x', HexDigits[c>>4], HexDigits[c&15])
+			marks = 0
+		case IsMark(r) && marks >= MaxMarks, Unsafe(r):
+			dst = appendCodePoint(dst, r)
+		default:
+			if marks++; !IsMark(r) {
+				marks = 0
+			}
+			dst = append(dst, s[i:i+n]...)
+		}
+		i += n
+	}
+	return dst
+}
+
+// Escape returns s in the form of AppendEscaped; s itself if nothing is to do.
+func Escape(s string) string {
+	if IsPlain(s) {
+		return s
+	}
+	return string(AppendEscaped(make([]byte, 0, len(s)+16), s))
+}
+
+// IsPlain reports whether s is printable ASCII without backslashes.
+func IsPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+const HexDigits = "0123456789abcdef"
+
+func appendEscapedASCII(dst []byte, c byte) []byte {
+	if i := strings.IndexByte("\\\n\r\t", c); i >= 0 {
+		return append(dst, '\\', `\nrt`[i])
+	}
+	return appendCodePoint(dst, rune(c))
+}
+
+// appendCodePoint appends \u{hex}, which no doubled backslash can imitate.
+func appendCodePoint(dst []byte, r rune) []byte {
+	dst = append(dst, `\u{`...)
+	shift := 0
+	for r>>shift > 15 {
+		shift += 4
+	}
+	for ; shift >= 0; shift -= 4 {
+		dst = append(dst, HexDigits[r>>shift&15])
+	}
+	return append(dst, '}')
+}

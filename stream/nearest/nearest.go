@@ -1,0 +1,47 @@
+// Package nearest finds the word that a misspelt one was meant to be.
+package nearest
+
+import (
+	"strings"
+)
+
+// Nearest is the candidate that name is most likely a slip of, "" when
+// none is near or has nothing of it. Case does not count; names of hundreds of bytes are not compared.
+func Nearest(name string, candidates []string) string {
+	const longest = 200
+	if len(name) > longest {
+		return ""
+	}
+	best, least := "", min(len(name), 1+max(1, (len(name)+1)/3))
+	folded := strings.ToLower(name)
+	for _, c := range candidates {
+		if len(c) > longest || len(c)-len(name) >= least || len(name)-len(c) >= least {
+			continue
+		}
+		if d := editDistance(folded, strings.ToLower(c)); d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// editDistance counts insertions, deletions and replacements of bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
