@@ -37,38 +37,28 @@ func (s *chunkShape) learn(ev Event, r gjson.Result) {
 func (s *chunkShape) forget() { s.before = s.before[:0] }
 
 // match returns the text of the delta if the event has the shape. It is valid
-// until the next call.
+// until the next call. A literal with a lone surrogate does not match: the
+// decoder has to join it.
 func (s *chunkShape) match(ev Event) (text []byte, ok bool) {
-	rest, ok := bytes.CutPrefix(ev.Data, s.before)
-	if !ok || len(s.before) == 0 || ev.Name != s.name || s.off {
+	if s.off || len(s.before) == 0 || ev.Name != s.name || len(ev.Data) < len(s.before)+len(s.after) ||
+		!bytes.HasPrefix(ev.Data, s.before) || !bytes.HasSuffix(ev.Data, s.after) {
 		return nil, false
 	}
-	text, n, ok := s.literal(rest)
-	if !ok || !bytes.Equal(rest[n:], s.after) {
-		return nil, false
-	}
-	return text, true
-}
-
-// literal returns what a literal means, and its length without the quotes; inner
-// is the text behind its first quote. It is not ok when the literal is broken or
-// holds a lone surrogate.
-func (s *chunkShape) literal(inner []byte) (text []byte, n int, ok bool) {
-	n = jsontext.PlainLen(inner)
-	if n < len(inner) && inner[n] == '"' {
-		return inner[:n], n, true
+	inner := ev.Data[len(s.before) : len(ev.Data)-len(s.after)]
+	n := jsontext.PlainLen(inner)
+	if n == len(inner) {
+		return inner, true
 	}
 	text = append(s.scratch[:0], inner[:n]...)
-	for n < len(inner) && inner[n] == '\\' {
-		r, size := jsontext.ReadEscape(inner[n:])
-		if size == 0 || utf16.IsSurrogate(r) {
-			return nil, 0, false
+	for inner = inner[n:]; len(inner) > 0; inner = inner[n:] {
+		r, size := jsontext.ReadEscape(inner)
+		if inner[0] != '\\' || size == 0 || utf16.IsSurrogate(r) {
+			return nil, false
 		}
-		n += size
-		more := jsontext.PlainLen(inner[n:])
-		text = append(utf8.AppendRune(text, r), inner[n:n+more]...)
-		n += more
+		inner = inner[size:]
+		n = jsontext.PlainLen(inner)
+		text = append(utf8.AppendRune(text, r), inner[:n]...)
 	}
 	s.scratch = text
-	return text, n, n < len(inner) && inner[n] == '"'
+	return text, true
 }

@@ -70,18 +70,20 @@ func TestEncodedOnce(t *testing.T) {
 }
 
 // The fast way of a stream takes a literal for what encoding/json takes it
-// for, or leaves it to the slow way.
+// for, or leaves it to the full decoder.
 func FuzzLiteral(f *testing.F) {
 	f.Add([]byte(`a\n\u00e9\ud83d\ude00\ud83dx\udfff"`))
 	f.Add([]byte("0123456\"8"))
+	f.Add([]byte(`a\n\u00e9\ud83d\ude00`))
+	f.Add([]byte(`a\"`))
+	f.Add([]byte(`a" "b`))
 	f.Fuzz(func(t *testing.T, s []byte) {
-		var shape chunkShape
-		data := append([]byte{'"'}, s...)
-		text, n, ok := shape.literal(s)
+		shape := chunkShape{before: []byte(`{"a":"`), after: []byte(`"}`)}
+		text, ok := shape.match(Event{Data: []byte(`{"a":"` + string(s) + `"}`)})
 		if ok {
 			var want string
-			if err := json.Unmarshal(data[:n+2], &want); err != nil || utf8.Valid(s[:n]) && string(text) != want {
-				t.Fatalf("literal(%q) = %q, %d; want %q, %v", data, text, n, want, err)
+			if err := json.Unmarshal([]byte(`"`+string(s)+`"`), &want); err != nil || utf8.Valid(s) && string(text) != want {
+				t.Fatalf("the text of %q is %q; want %q, %v", s, text, want, err)
 			}
 		}
 		if valid(s) != json.Valid(s) && len(s) < fromEndpoint.Depth {
