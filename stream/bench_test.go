@@ -38,7 +38,7 @@ func receive(b testing.TB, api string, body []byte) int {
 	}
 	n := 0
 	x := newExchange(d, &Request{}, &Sink{Text: func(p []byte) error { n += len(p); return nil }})
-	if err := x.read(&response{status: 200, header: http.Header{}, body: io.NopCloser(bytes.NewReader(body))}); err != nil {
+	if err := x.read(&http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body))}); err != nil {
 		b.Fatal(err)
 	}
 	if _, err := x.draft.reply(); err != nil {

@@ -189,7 +189,7 @@ func decode(t testing.TB, in bodyIn) decoded {
 		header = http.Header{}
 	}
 	body := &scriptedReader{rest: in.data, sizes: in.reads, end: in.broken}
-	if got.err = x.read(&response{status: 200, header: header, body: io.NopCloser(body)}); got.err == nil {
+	if got.err = x.read(&http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(body)}); got.err == nil {
 		got.reply, got.err = x.draft.reply()
 	}
 	x.idle.pause()

@@ -35,13 +35,6 @@ type exchange struct {
 	refusal        string        // its body
 }
 
-// response is an answer of the endpoint or of a recording.
-type response struct {
-	status int
-	header http.Header
-	body   io.ReadCloser
-}
-
 // run makes the exchange. Its error is an *Error, a sinkError, or of ctx.
 func (x *exchange) run(ctx context.Context) (*Reply, error) {
 	c := x.client
@@ -55,7 +48,7 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 		cancel(nil)
 		return nil, err
 	}
-	if res.status/100 != 2 {
+	if res.StatusCode/100 != 2 {
 		err = x.refused(res)
 	} else {
 		err = x.read(res)
@@ -66,17 +59,17 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 			err = x.stalled()
 		}
 		cancel(nil)
-		res.body.Close()
+		res.Body.Close()
 		return nil, err
 	}
-	c.drain(res.body, cancel)
+	c.drain(res.Body, cancel)
 	return x.draft.reply()
 }
 
 var errStalled = errors.New("no useful data for too long")
 
 // send sends the request and waits for the head of the answer.
-func (x *exchange) send(ctx context.Context) (*response, error) {
+func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	c := x.client
 	if c.drained != nil {
 		<-c.drained
@@ -102,7 +95,7 @@ func (x *exchange) send(ctx context.Context) (*response, error) {
 		return nil, x.unreachable(ctx, err)
 	}
 	c.wireResponse(res)
-	return &response{res.StatusCode, res.Header, res.Body}, nil
+	return res, nil
 }
 
 // httpRequest makes the request. The key is attached only when the request
@@ -146,33 +139,33 @@ func (c *Client) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
 }
 
 // refused turns an answer with another status than 2xx into an error.
-func (x *exchange) refused(res *response) error {
+func (x *exchange) refused(res *http.Response) error {
 	x.idle.start()
 	b := x.errorBody(res)
 	x.idle.pause()
-	x.status, x.refusal = res.status, string(b)
-	x.retry = res.status == 408 || res.status == 429 || res.status >= 500
-	x.retryAfter = retryAfter(res.header)
-	e := &Error{Kind: Refused, Status: res.status, Message: x.where()}
-	if res.status == 404 || res.status == 405 { // the path may be wrong; the query may hold a key
+	x.status, x.refusal = res.StatusCode, string(b)
+	x.retry = res.StatusCode == 408 || res.StatusCode == 429 || res.StatusCode >= 500
+	x.retryAfter = retryAfter(res.Header)
+	e := &Error{Kind: Refused, Status: res.StatusCode, Message: x.where()}
+	if res.StatusCode == 404 || res.StatusCode == 405 { // the path may be wrong; the query may hold a key
 		e.Message += x.path()
 	}
-	e.Message += strings.TrimRight(fmt.Sprintf(" answered %d %s", res.status, http.StatusText(res.status)), " ")
+	e.Message += strings.TrimRight(fmt.Sprintf(" answered %d %s", res.StatusCode, http.StatusText(res.StatusCode)), " ")
 	if to := redirectTarget(res); to != "" {
 		e.Message += " to " + to + ", which is not followed"
 	} else if text := x.shown(b); text != "" {
 		e.Message += ": " + text
 	}
-	e.Hint = x.hint(res.status, x.refusal)
+	e.Hint = x.hint(res.StatusCode, x.refusal)
 	return e
 }
 
 // redirectTarget returns the origin that a redirect leads to, "" for none.
-func redirectTarget(res *response) string {
-	if res.status/100 != 3 {
+func redirectTarget(res *http.Response) string {
+	if res.StatusCode/100 != 3 {
 		return ""
 	}
-	u, err := (&http.Response{Header: res.header}).Location()
+	u, err := (&http.Response{Header: res.Header}).Location() // a relative target names no other origin
 	if err != nil || u.Host == "" {
 		return "another place"
 	}

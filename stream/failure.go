@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -52,8 +53,8 @@ func (x *exchange) shown(b []byte) string {
 }
 
 // errorBody reads the beginning of a refusal's body.
-func (x *exchange) errorBody(res *response) []byte {
-	in := &input{r: io.LimitReader(res.body, maxErrorBody)}
+func (x *exchange) errorBody(res *http.Response) []byte {
+	in := &input{r: io.LimitReader(res.Body, maxErrorBody)}
 	if in.peek() != nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -12,11 +13,11 @@ import (
 
 // read reads the body of a successful answer into the draft. The first bytes
 // decide what kind of body it is, because servers send wrong headers.
-func (x *exchange) read(res *response) error {
-	if enc := strings.ToLower(res.header.Get("Content-Encoding")); enc != "" && enc != "identity" && enc != "gzip" {
+func (x *exchange) read(res *http.Response) error {
+	if enc := strings.ToLower(res.Header.Get("Content-Encoding")); enc != "" && enc != "identity" && enc != "gzip" {
 		return notAReply("its Content-Encoding is " + quoteShort(enc) + ", which nobody asked for")
 	}
-	in := &input{r: &watchedReader{r: res.body, x: x}}
+	in := &input{r: &watchedReader{r: res.Body, x: x}}
 	if err := in.peek(); err != nil {
 		return x.broken(err)
 	}
@@ -49,8 +50,8 @@ func (x *exchange) read(res *response) error {
 	return err
 }
 
-func contentType(res *response) string {
-	if t := res.header.Get("Content-Type"); t != "" {
+func contentType(res *http.Response) string {
+	if t := res.Header.Get("Content-Type"); t != "" {
 		return clean(t, 80)
 	}
 	return "without a Content-Type"

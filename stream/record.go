@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 
 	"toolpipe/stream/secrets"
@@ -64,8 +65,8 @@ func (r *recorder) request(b *body) {
 	s.close()
 }
 
-func (r *recorder) response(res *response) *bodyWriter {
-	r.write(fmt.Appendf(nil, "-- response %d %s --\n", res.status, r.secrets.Message().HideString(contentType(res))))
+func (r *recorder) response(res *http.Response) *bodyWriter {
+	r.write(fmt.Appendf(nil, "-- response %d %s --\n", res.StatusCode, r.secrets.Message().HideString(contentType(res))))
 	return &bodyWriter{recorder: r, lineStart: true}
 }
 

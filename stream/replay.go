@@ -115,7 +115,7 @@ func appendBodyLine(body, line []byte) []byte {
 }
 
 // answer returns the next response, if it was recorded for this request.
-func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*response, error) {
+func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*http.Response, error) {
 	if p.next == len(p.exchanges) {
 		return nil, &Error{Kind: Mismatch, Hint: p.hint,
 			Message: fmt.Sprintf("%q holds %d exchanges, and the run asks for one more", p.path, len(p.exchanges))}
@@ -126,12 +126,12 @@ func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*response, error)
 	if then := withModelOf(now, r.request); !bytes.Equal(now, then) {
 		return nil, p.mismatch(r, then, now)
 	}
-	res := &response{status: r.status, header: http.Header{"Content-Type": {r.contentType}}}
+	res := &http.Response{StatusCode: r.status, Header: http.Header{"Content-Type": {r.contentType}}}
 	var body io.Reader = bytes.NewReader(r.body)
 	if r.cut {
 		body = io.MultiReader(body, brokenReader{})
 	}
-	res.body = io.NopCloser(body)
+	res.Body = io.NopCloser(body)
 	return res, nil
 }
 

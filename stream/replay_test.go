@@ -142,7 +142,7 @@ func FuzzRecording(f *testing.F) {
 			t.Fatal(err)
 		}
 		rec.request(&body{parts: [][]byte{sent}})
-		s := rec.response(&response{status: 200, header: http.Header{}})
+		s := rec.response(&http.Response{StatusCode: 200, Header: http.Header{}})
 		io.CopyBuffer(struct{ io.Writer }{s}, &scriptedReader{rest: got, sizes: []int{int(step)}}, make([]byte, 7))
 		s.end(nil)
 		if err := rec.close(); err != nil {

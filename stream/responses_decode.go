@@ -38,26 +38,33 @@ func (d *responsesDecoder) event(ev Event) error {
 	if root.Get("object").Str == "response" {
 		return d.whole(root)
 	}
-	kind := root.Get("type").Str
-	switch kind {
-	case "response.completed", "response.incomplete", "response.failed", "response.done", "response.cancelled":
+	kind, ok := strings.CutPrefix(root.Get("type").Str, "response.")
+	if !ok {
+		return nil
+	}
+	part, action := kind, ""
+	if dot := strings.LastIndexByte(kind, '.'); dot > 0 {
+		part, action = kind[:dot], kind[dot+1:]
+	}
+	switch {
+	case slices.Contains(endKinds, kind):
 		return d.whole(root.Get("response"))
-	case "response.created", "response.in_progress", "response.queued":
+	case kind == "created" || kind == "in_progress" || kind == "queued":
 		d.seen = true
 		setString(&d.model, root.Get("response.model"))
-	case "response.output_item.added":
+	case kind == "output_item.added":
 		d.item(root).begin(root.Get("item"))
-	case "response.output_item.done":
+	case kind == "output_item.done":
 		return d.itemDone(d.item(root), root.Get("item"))
-	}
-	if strings.HasSuffix(kind, ".delta") {
-		return d.delta(root, strings.TrimSuffix(kind, ".delta"))
-	}
-	if strings.HasSuffix(kind, ".done") {
-		return d.textDone(root, strings.TrimSuffix(kind, ".done"))
+	case action == "delta":
+		return d.delta(root, part)
+	case action == "done":
+		return d.textDone(root, part)
 	}
 	return nil
 }
+
+var endKinds = []string{"completed", "incomplete", "failed", "done", "cancelled"}
 
 // item returns the item of an event, by its place, else by its id.
 func (d *responsesDecoder) item(event gjson.Result) *responsesItem {
@@ -103,91 +110,66 @@ func partKey(kind string, event gjson.Result) string {
 
 // delta takes a piece of a part. Parts of other kinds are what the server itself
 // does; they come again in the whole item.
-func (d *responsesDecoder) delta(root gjson.Result, kind string) error {
-	piece := text(root.Get("delta"))
-	if kind == "response.function_call_arguments" || kind == "response.custom_tool_call_input" {
+func (d *responsesDecoder) delta(root gjson.Result, part string) error {
+	piece, add := text(root.Get("delta")), d.partSink(part)
+	switch {
+	case part == "function_call_arguments" || part == "custom_tool_call_input":
 		it := d.item(root)
 		d.began = true
 		it.arguments = appendPiece(it.arguments, piece)
-		return nil
+	case add != nil:
+		it := d.item(root)
+		if key := partKey(part, root); len(piece) > 0 && !strings.Contains(it.parts, key) {
+			it.parts += key
+		}
+		return add(piece)
 	}
-	add := d.partSink(kind)
-	if add == nil {
-		return nil
-	}
-	it := d.item(root)
-	if key := partKey(kind, root); len(piece) > 0 && !strings.Contains(it.parts, key) {
-		it.parts += key
-	}
-	return add(piece)
+	return nil
 }
 
 // partSink returns the function that takes the text of a part, nil for a part
 // without text.
-func (d *responsesDecoder) partSink(kind string) func([]byte) error {
-	switch kind {
-	case "response.output_text":
+func (d *responsesDecoder) partSink(part string) func([]byte) error {
+	switch part {
+	case "output_text":
 		return d.addText
-	case "response.refusal":
+	case "refusal":
 		return func(piece []byte) error {
 			d.refusal = appendPiece(d.refusal, piece)
 			d.began = true
 			return nil
 		}
-	case "response.reasoning_summary_text", "response.reasoning_text", "response.reasoning", "response.reasoning_summary":
+	case "reasoning_summary_text", "reasoning_text", "reasoning", "reasoning_summary":
 		return d.addReasoning
 	}
 	return nil
 }
 
 // textDone takes the whole text of a part. It counts if no delta brought it.
-func (d *responsesDecoder) textDone(root gjson.Result, kind string) error {
-	switch kind {
-	case "response.output_text", "response.reasoning_summary_text", "response.reasoning_text":
-		return d.wholePart(d.item(root), kind, root, root.Get("text"))
-	case "response.refusal":
-		return d.wholePart(d.item(root), kind, root, root.Get("refusal"))
-	case "response.function_call_arguments":
+func (d *responsesDecoder) textDone(root gjson.Result, part string) error {
+	switch part {
+	case "output_text", "reasoning_summary_text", "reasoning_text", "refusal":
+		it, key, v := d.item(root), partKey(part, root), partText(root)
+		if v.Str != "" && !strings.Contains(it.parts, key) {
+			it.parts += key
+			return d.partSink(part)(text(v))
+		}
+	case "function_call_arguments":
 		d.began = true
-		d.item(root).wholeArguments(root.Get("arguments"))
-	case "response.custom_tool_call_input":
-		d.item(root).wholeArguments(root.Get("input"))
+		d.item(root).setArguments(root.Get("arguments"))
+	case "custom_tool_call_input":
+		d.item(root).setArguments(root.Get("input"))
 	}
 	return nil
 }
 
-func (it *responsesItem) wholeArguments(v gjson.Result) {
+func (it *responsesItem) setArguments(v gjson.Result) {
 	switch {
 	case v.Type == gjson.String:
 		it.arguments = text(v)
 	case v.IsObject():
 		it.arguments = []byte(v.Raw)
 	}
-}
-
-func (d *responsesDecoder) wholePart(it *responsesItem, kind string, place, v gjson.Result) error {
-	key := partKey(kind, place)
-	if v.Str == "" || strings.Contains(it.parts, key) {
-		return nil
-	}
-	it.parts += key
-	return d.partSink(kind)(text(v))
-}
-
-// streamedAs returns the kind of the events that stream a part of an item, ""
-// for a part without text.
-func streamedAs(part string) string {
-	switch part {
-	case "output_text", "text":
-		return "response.output_text"
-	case "refusal":
-		return "response.refusal"
-	case "summary_text":
-		return "response.reasoning_summary_text"
-	case "reasoning_text":
-		return "response.reasoning_text"
-	}
-	return ""
 }
 
 // itemDone takes a whole item.
@@ -197,27 +179,39 @@ func (d *responsesDecoder) itemDone(it *responsesItem, v gjson.Result) (err erro
 	switch it.kind {
 	case "function_call":
 		d.began = true
-		it.wholeArguments(v.Get("arguments"))
+		it.setArguments(v.Get("arguments"))
 	case "custom_tool_call":
 		d.began = true
-		it.wholeArguments(v.Get("input"))
+		it.setArguments(v.Get("input"))
 	case "message", "reasoning":
 		streamed := it.parts // the numbers of parts may differ here, so each kind of part is compared as a whole
-		for _, list := range []string{"summary", "content"} {
-			v.Get(list).ForEach(func(_, part gjson.Result) bool {
-				kind := streamedAs(part.Get("type").Str)
-				if kind != "" && !strings.Contains(streamed, kind+" ") {
-					it.parts += kind + " \n"
-					err = d.partSink(kind)(text(partText(part)))
-				}
-				return err == nil
-			})
-			if err != nil {
-				return err
+		take := func(_, part gjson.Result) bool {
+			kind := streamedAs(part.Get("type").Str)
+			if kind != "" && !strings.Contains(streamed, kind+" ") {
+				it.parts += kind + " \n"
+				err = d.partSink(kind)(text(partText(part)))
 			}
+			return err == nil
+		}
+		if v.Get("summary").ForEach(take); err == nil {
+			v.Get("content").ForEach(take)
 		}
 	}
-	return nil
+	return err
+}
+
+// streamedAs returns the name that a part of an item has in the events that
+// stream it, "" for a part without text.
+func streamedAs(part string) string {
+	switch part {
+	case "output_text", "text":
+		return "output_text"
+	case "summary_text":
+		return "reasoning_summary_text"
+	case "refusal", "reasoning_text":
+		return part
+	}
+	return ""
 }
 
 func partText(part gjson.Result) gjson.Result {

@@ -102,28 +102,21 @@ func (b *body) bytes() []byte { return bytes.Join(b.parts, nil) }
 
 // reader reads the body from its beginning. Each Read calls progress.
 func (b *body) reader(progress func()) io.ReadCloser {
-	return &bodyReader{parts: b.parts, progress: progress}
+	readers := make([]io.Reader, len(b.parts))
+	for i, part := range b.parts {
+		readers[i] = bytes.NewReader(part)
+	}
+	return &progressReader{io.MultiReader(readers...), progress}
 }
 
-type bodyReader struct {
-	parts    [][]byte
-	offset   int // within parts[0]
+type progressReader struct {
+	io.Reader
 	progress func()
 }
 
-func (r *bodyReader) Read(p []byte) (n int, err error) {
+func (r *progressReader) Read(p []byte) (int, error) {
 	r.progress()
-	for n < len(p) && len(r.parts) > 0 {
-		k := copy(p[n:], r.parts[0][r.offset:])
-		n += k
-		if r.offset += k; r.offset == len(r.parts[0]) {
-			r.parts, r.offset = r.parts[1:], 0
-		}
-	}
-	if n == 0 && len(r.parts) == 0 {
-		return 0, io.EOF
-	}
-	return n, nil
+	return r.Reader.Read(p)
 }
 
-func (r *bodyReader) Close() error { return nil }
+func (r *progressReader) Close() error { return nil }

@@ -5,30 +5,31 @@ import (
 	"slices"
 )
 
+const (
+	thinkOpen  = "<think>"
+	thinkClose = "</think>"
+	whiteSpace = " \t\r\n"
+)
+
 // thinkSplitter takes the text between <think> and </think> as reasoning
-// (Request.ThinkTags). Tags may be split over deltas. A closing tag without
-// an opening one is text, and an opening one counts only where the answer has
-// not begun, so that an answer may speak of the tags.
+// (Request.ThinkTags). Tags may be split over deltas. An opening tag counts only
+// at the beginning of the text, and a closing tag only behind it, so that an
+// answer may speak of the tags.
 type thinkSplitter struct {
 	state   thinkState
-	pending []byte // what may be the beginning of a tag
-	raw     chunks // what came before the answer, pending excepted
+	pending []byte // may be the beginning of a tag
+	raw     chunks // all that came before the answer, except pending
 	tagged  bool   // there was an opening tag
 }
 
 type thinkState uint8
 
 const (
-	beforeThink thinkState = iota // nothing but white space yet
-	thinkStart                    // white space after the opening tag
+	beforeThink thinkState = iota // only white space came
+	thinkStart                    // only white space came after the opening tag
 	inThink
-	afterThink // white space after the closing tag
+	afterThink // only white space came after the closing tag
 	inAnswer
-)
-
-const (
-	thinkOpen  = "<think>"
-	thinkClose = "</think>"
 )
 
 func (t *thinkSplitter) add(d *draft, delta []byte) error {
@@ -36,61 +37,60 @@ func (t *thinkSplitter) add(d *draft, delta []byte) error {
 		return d.plainText(delta)
 	}
 	t.pending = append(t.pending, delta...)
-	for {
-		before, rest := t.state, len(t.pending)
-		if err := t.step(d); err != nil {
-			return err
-		}
-		if t.state == inAnswer || (t.state == before && rest == len(t.pending)) {
+	if t.state == beforeThink {
+		trimmed := bytes.TrimLeft(t.pending, whiteSpace)
+		if bytes.HasPrefix([]byte(thinkOpen), trimmed) && len(trimmed) < len(thinkOpen) {
 			return nil
 		}
-	}
-}
-
-// step handles what is pending as far as the state allows.
-func (t *thinkSplitter) step(d *draft) error {
-	switch t.state {
-	case beforeThink:
-		trimmed := bytes.TrimLeft(t.pending, " \t\r\n")
-		switch {
-		case bytes.HasPrefix(trimmed, []byte(thinkOpen)):
-			t.state, t.tagged = thinkStart, true
-			t.consume(len(t.pending) - len(trimmed) + len(thinkOpen))
-		case !bytes.HasPrefix([]byte(thinkOpen), trimmed):
+		if !bytes.HasPrefix(trimmed, []byte(thinkOpen)) {
 			return t.answer(d)
 		}
-	case thinkStart:
-		t.consume(len(t.pending) - len(bytes.TrimLeft(t.pending, " \t\r\n")))
-		if len(t.pending) > 0 {
-			t.state = inThink
+		t.state, t.tagged = thinkStart, true
+		t.consume(len(t.pending) - len(trimmed) + len(thinkOpen))
+	}
+	if t.state == thinkStart {
+		if t.skipSpace(); len(t.pending) == 0 {
+			return nil
 		}
-	case inThink:
-		if i := bytes.Index(t.pending, []byte(thinkClose)); i >= 0 {
-			err := d.addReasoning(t.pending[:i])
-			t.state = afterThink
-			t.consume(i + len(thinkClose))
+		t.state = inThink
+	}
+	if t.state == inThink {
+		if closed, err := t.reasoning(d); !closed || err != nil {
 			return err
 		}
-		n := len(t.pending) - partialTail(t.pending, thinkClose)
-		err := d.addReasoning(t.pending[:n])
-		t.consume(n)
-		return err
-	case afterThink:
-		t.consume(len(t.pending) - len(bytes.TrimLeft(t.pending, " \t\r\n")))
-		if len(t.pending) > 0 {
-			return t.answer(d)
-		}
+		t.state = afterThink
 	}
-	return nil
+	if t.skipSpace(); len(t.pending) == 0 {
+		return nil
+	}
+	return t.answer(d)
 }
 
-// consume takes what is no answer off what is pending.
+// reasoning passes on what is pending up to the closing tag.
+func (t *thinkSplitter) reasoning(d *draft) (closed bool, err error) {
+	if before, _, ok := bytes.Cut(t.pending, []byte(thinkClose)); ok {
+		err = d.addReasoning(before)
+		t.consume(len(before) + len(thinkClose))
+		return true, err
+	}
+	n := len(t.pending) - partialTail(t.pending, thinkClose)
+	err = d.addReasoning(t.pending[:n])
+	t.consume(n)
+	return false, err
+}
+
+func (t *thinkSplitter) skipSpace() {
+	t.consume(len(t.pending) - len(bytes.TrimLeft(t.pending, whiteSpace)))
+}
+
+// consume moves the first n bytes, which are not of the answer, from pending to
+// raw.
 func (t *thinkSplitter) consume(n int) {
 	t.raw.add(t.pending[:n])
 	t.pending = t.pending[:copy(t.pending, t.pending[n:])]
 }
 
-// asItCame returns all that came, tags included, to be sent back.
+// asItCame returns all that came, with its tags, to be sent back.
 func (t *thinkSplitter) asItCame(answer []Part) []Part {
 	return slices.Concat(t.raw.parts(), []Part{{Text: string(t.pending)}}, answer)
 }
@@ -102,7 +102,7 @@ func (t *thinkSplitter) answer(d *draft) error {
 	return err
 }
 
-// end takes what is pending for what it is: no tag.
+// end passes on what is pending: no tag follows.
 func (t *thinkSplitter) end(d *draft) error {
 	if t.state == inThink {
 		return d.addReasoning(t.pending)
@@ -110,7 +110,8 @@ func (t *thinkSplitter) end(d *draft) error {
 	return d.plainText(t.pending)
 }
 
-// partialTail returns the length of the longest end of b that tag begins with.
+// partialTail returns the length of the longest end of b that is a beginning of
+// tag.
 func partialTail(b []byte, tag string) int {
 	for n := min(len(b), len(tag)-1); n > 0; n-- {
 		if string(b[len(b)-n:]) == tag[:n] {

@@ -152,7 +152,7 @@ func TestSlowSinkIsNotIdle(t *testing.T) {
 		x := newExchange(&chatDialect, r, &Sink{Text: func([]byte) error { time.Sleep(3 * time.Second); return nil }})
 		x.idle = newIdleTimer(2*time.Second, func() { t.Error("the endpoint counts as silent") })
 		body := &scriptedReader{rest: []byte(delta("a") + delta("b") + hello), sizes: []int{1}}
-		if err := x.read(&response{status: 200, header: http.Header{}, body: io.NopCloser(body)}); err != nil {
+		if err := x.read(&http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body)}); err != nil {
 			t.Error(err)
 		}
 		x.idle.pause()

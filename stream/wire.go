@@ -14,7 +14,7 @@ const maxWireLine = 64 << 10
 
 // tee returns a reader of in that copies to the recording and the wire log, and
 // the function to call with the error of the exchange at its end.
-func (c *Client) tee(res *response, in io.Reader) (io.Reader, func(error)) {
+func (c *Client) tee(res *http.Response, in io.Reader) (io.Reader, func(error)) {
 	done := func(error) {}
 	if c.cfg.Wire != nil {
 		lines := &lineWriter{emit: func(line []byte) { c.wire('<', line) }}

@@ -104,7 +104,7 @@ func testRecording(t *testing.T, file string) {
 func refusalOf(body []byte, status int) error {
 	x := newExchange(&chatDialect, &Request{}, &Sink{})
 	x.client.endpoint = &endpoint{origin: "http://test"}
-	return x.refused(&response{status: status, header: http.Header{}, body: io.NopCloser(bytes.NewReader(body))})
+	return x.refused(&http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body))})
 }
 
 func checkRecording(t *testing.T, name string, got decoded, want *expectation) {
