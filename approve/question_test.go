@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -32,7 +33,7 @@ func (e *emulator) write(s string) {
 		default:
 			r, n := utf8.DecodeRuneInString(s)
 			s = s[n:]
-			if escape.disturbs(r) {
+			if disturbs(r) {
 				e.t.Fatalf("the terminal got %U", r)
 			}
 			e.put(r)
@@ -157,4 +158,12 @@ func TestQuestionFitsTheTerminal(t *testing.T) {
 			t.Errorf("height %d: long is %v", height, q.cut)
 		}
 	}
+}
+
+// disturbs is a plain reading of what must not reach a terminal: categories
+// and properties, without the tables of escape.Unsafe.
+func disturbs(r rune) bool {
+	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Variation_Selector,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Join_Control) && r != utf8.RuneError || unicode.Is(unicode.Zs, r) && r != ' ' ||
+		!unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S) && r != ' ' || r == 0x2800
 }
