@@ -104,22 +104,16 @@ func panicked(cfg *config.Config, s config.Streams, p *goroutine.Panic) int {
 }
 
 func printHelp(cfg *config.Config, s config.Streams, text string) int {
-	if _, err := io.WriteString(s.Out, text); err != nil {
-		if errors.Is(err, syscall.EPIPE) {
-			dieBy(syscall.SIGPIPE)
-		}
-		face.PrintError(context.Background(), cfg, s, &failure.Error{Status: failure.StatusOutput, Message: "standard output: " + plainCause(err)})
-		return 8
+	_, err := io.WriteString(s.Out, text)
+	if err == nil {
+		return 0
 	}
-	return 0
-}
-
-// plainCause is err without the operation and the path.
-func plainCause(err error) string {
-	if p, ok := errors.AsType[*os.PathError](err); ok {
-		err = p.Err
+	e := failure.Output("standard output", err)
+	if e.Signal != 0 {
+		dieBy(e.Signal)
 	}
-	return err.Error()
+	face.PrintError(context.Background(), cfg, s, e)
+	return e.Exit()
 }
 
 // isTerminal tells whether f is a terminal, under Cygwin too.
@@ -243,7 +237,7 @@ func parse(cfg *config.Config, args []string) (help string, err error) {
 	case table.Help == "short":
 		return table.ShortHelp(), nil
 	case fs.Changed("help"):
-		return "", &failure.Error{Status: failure.StatusUsage, Message: fmt.Sprintf("--help: %q is not all", table.Help)}
+		return "", failure.Usage("--help: %q is not all", table.Help)
 	}
 	return "", table.Check()
 }
@@ -274,8 +268,8 @@ func refuseApproveValue(args []string, switches string) error {
 			if looksLikePattern(value) {
 				meant = "'" + value + "'"
 			}
-			return &failure.Error{Status: failure.StatusUsage, Message: fmt.Sprintf("--auto-approve: takes no value, but %q follows it", value),
-				Hints: []string{"--allow " + meant + " approves these tools and nothing else", "--auto-approve alone approves everything that is not denied"}}
+			return failure.UsageError([]string{"--allow " + meant + " approves these tools and nothing else", "--auto-approve alone approves everything that is not denied"},
+				"--auto-approve: takes no value, but %q follows it", value)
 		}
 	}
 	return nil
@@ -303,7 +297,7 @@ func flagError(err error, table *flags.Table, args []string) error {
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		err = missing.GetFlag().Value.(*flags.Flag).NeedsValue()
 	}
-	e := &failure.Error{Status: failure.StatusUsage, Message: err.Error(), Hints: []string{"toolpipe --help=all shows every flag"}}
+	e := failure.UsageError([]string{"toolpipe --help=all shows every flag"}, "%v", err)
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return e

@@ -27,7 +27,7 @@ type Flag struct {
 	// Setting is what the flag fills, and so decides which values it takes:
 	//
 	//	*bool           true or false, as a switch
-	//	run.Mode        what the run does; with a Value, to what
+	//	config.Mode     what the run does; with a Value, to what
 	//	*count          how often it is given
 	//	*int            a number from 1 on
 	//	**int           a number from 0 on
@@ -126,7 +126,7 @@ func (f *Flag) NeedsValue() *failure.Error {
 
 // refuse is an error that begins with the flag.
 func (f *Flag) refuse(format string, args ...any) *failure.Error {
-	return &failure.Error{Status: failure.StatusUsage, Message: "--" + f.Name + ": " + fmt.Sprintf(format, args...)}
+	return failure.Usage("--%s: %s", f.Name, fmt.Sprintf(format, args...))
 }
 
 func (f *Flag) number(text string, to *int) error {

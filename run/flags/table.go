@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"fmt"
 	"iter"
 
 	"toolpipe/run/config"
@@ -79,7 +78,7 @@ func (t *Table) Check() error {
 			continue
 		}
 		if chosen != nil {
-			return &failure.Error{Status: failure.StatusUsage, Message: fmt.Sprintf("--%s and --%s: only one of them can be given", chosen.Name, f.Name)}
+			return failure.Usage("--%s and --%s: only one of them can be given", chosen.Name, f.Name)
 		}
 		chosen, c.Mode, c.Target = f, mode, f.last
 	}
