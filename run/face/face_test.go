@@ -114,18 +114,16 @@ func TestFaceSeveralCalls(t *testing.T) {
 	p.later(2 * time.Second)
 	first := []string{"┌ a", "│ one", "└ ok · 0 ms · 3 bytes", `┌ b {"n":1}`}
 	p.screen.want(append(first, "└ running and 1 more · 2 s")...)
-	denied := run.tell(event.ResultDenied, "tool call denied: not here").event
-	denied.ID = "c2"
-	p.see(&denied, okResult(3, ""))
+	denied := ownResult(2, event.ResultDenied, "tool call denied: not here")
+	p.see(denied, okResult(3, ""))
 	p.screen.want(append(first, "└ denied · not here", "┌ c", "└ ok · 0 ms · 0 bytes")...)
 }
 
 // TestFaceDenied: the frame names the rule, of which the model is told nothing.
 func TestFaceDenied(t *testing.T) {
 	p := newPerson(t, &config.Config{}, false)
-	denied := run.tell(event.ResultDenied, "tool call denied: by a rule").event
-	denied.ID = "c1"
-	p.see(asked, callEvent(1, "a", `{}`), &event.Approval{ID: "c1", Decision: "deny", By: "flag", Rule: "--deny a"}, &denied)
+	denied := ownResult(1, event.ResultDenied, "tool call denied: by a rule")
+	p.see(asked, callEvent(1, "a", `{}`), &event.Approval{ID: "c1", Decision: "deny", By: "flag", Rule: "--deny a"}, denied)
 	p.screen.want("┌ a", "└ denied · by --deny a")
 }
 
@@ -207,9 +205,8 @@ func TestFaceHostile(t *testing.T) {
 			callEvent(1, "n"+hostile, `{"a":"\u001b[2J`+"\u202e"+`"}`), &event.Call{ID: "c2", Name: hostile, Raw: []byte(hostile)},
 			&event.Approval{ID: "c1", Decision: "allow", By: hostile, Rule: hostile, Reason: hostile}, &event.Progress{ID: "c1", Progress: []byte("1"), Message: hostile})
 		p.later(time.Minute)
-		failed := run.tell(event.ResultFailed, "tool dispatch failed: "+hostile).event
-		failed.ID = "c2"
-		p.see(okResult(1, hostile+"\n"+hostile), &failed, &event.Warning{Code: "x", Message: hostile, Server: "s"}, &event.Retry{Message: hostile})
+		failed := ownResult(2, event.ResultFailed, "tool dispatch failed: "+hostile)
+		p.see(okResult(1, hostile+"\n"+hostile), failed, &event.Warning{Code: "x", Message: hostile, Server: "s"}, &event.Retry{Message: hostile})
 		p.Say(hostile)
 		p.wire("x") // below -vv nothing
 		p.see(&event.End{})

@@ -1,0 +1,20 @@
+package run
+
+import (
+	"testing"
+
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/stream/secrets"
+)
+
+// An error of ours may hold what a program or a server said.
+func TestEndHidesSecrets(t *testing.T) {
+	set := &secrets.Set{}
+	set.Add("abcdefgh-1234")
+	r := &runner{cfg: &config.Config{}, secrets: set}
+	e := r.endEvent(failure.UsageError([]string{"try abcdefgh-1234"}, "the approver said abcdefgh-1234"))
+	if e.Err.Message != "the approver said [secret]" || e.Err.Hints[0] != "try [secret]" {
+		t.Errorf("%q %q", e.Err.Message, e.Err.Hints)
+	}
+}
