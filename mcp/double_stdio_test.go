@@ -243,7 +243,8 @@ var doubles = map[string]func(d *double){
 			for i, method := range []string{"ping", "roots/list", "sampling/createMessage", "elicitation/create"} {
 				d.write(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{}}`, i, method)
 				r, _ := d.read()
-				said = append(said, string(r.Id)+string(r.result)+string(jsontext.Member(r.Failure, "code")))
+				result, _ := r.Answer()
+				said = append(said, string(r.Id)+string(result)+string(jsontext.Member(r.Failure, "code")))
 			}
 			d.result(m, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, jsontext.Quoted(strings.Join(said, " "))))
 		}))
@@ -363,8 +364,8 @@ func (d *double) serveFramed() {
 		if err != nil {
 			return
 		}
-		n, ok := wire.contentLength([]byte(strings.TrimSpace(header)))
-		if !ok {
+		var n int
+		if _, err := fmt.Sscanf(header, "Content-Length: %d\r\n", &n); err != nil {
 			panic("no frame: " + header)
 		}
 		d.in.ReadString('\n')

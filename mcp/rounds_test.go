@@ -132,7 +132,8 @@ func TestLegacyElicitation(t *testing.T) {
 			<-done
 		case r.Method == nil && r.Id != nil:
 			w.WriteHeader(202)
-			answer <- string(r.result)
+			result, _ := r.Answer()
+			answer <- string(result)
 		case jsontext.Text(r.Method) == "tools/call":
 			(<-opened)(`data: {"jsonrpc":"2.0","id":0,"method":"elicitation/create","params":{"message":"who?","requestedSchema":` + form + "}}\n\n")
 			sendJSON(w, 200, r.reply(fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, jsontext.Quoted(<-answer))))

@@ -94,7 +94,7 @@ func TestTransports(t *testing.T) {
 			t.Run("messages arrive whole", func(t *testing.T) {
 				tr, _ := open(t)
 				defer tr.Close()
-				for _, n := range []int{0, 1, 1000, wire.frameBuffer, 1 << 20} {
+				for _, n := range []int{0, 1, 1000, 64 << 10, 1 << 20} {
 					msg := fmt.Appendf(nil, `{"x":%q}`, strings.Repeat("y", n))
 					go tr.Send(bounded(t), msg)
 					if got, err := tr.Receive(); err != nil || !bytes.Equal(got, msg) {

@@ -1,8 +1,13 @@
 package oauth
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"os"
+	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -42,6 +47,30 @@ func TestTrustedPlaces(t *testing.T) {
 		if g.trusts(place) != want {
 			t.Errorf("the token endpoint of issuer %q is trusted: %t", pin, !want)
 		}
+	}
+}
+
+// TestGuardAndProxy: a proxy would look up the name that the server gave, so
+// the request is refused. The proxy is set in the environment of another
+// process, because net/http reads that once.
+func TestGuardAndProxy(t *testing.T) {
+	const child = "TOOLPIPE_TEST_CHILD"
+	if os.Getenv(child) != "" {
+		_, err := grantClient(func(*url.URL) bool { return false }).Get("https://metadata.test/x")
+		t.Log(err)
+		return
+	}
+	var requests atomic.Int32
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		http.Error(w, "no", 502)
+	}))
+	defer proxy.Close()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestGuardAndProxy$", "-test.v")
+	cmd.Env = []string{"HTTPS_PROXY=" + proxy.URL, child + "=1"}
+	out, err := cmd.Output()
+	if err != nil || requests.Load() != 0 || !strings.Contains(string(out), "refusing to ask a proxy for https://metadata.test/x") {
+		t.Errorf("%d requests at the proxy: %s, %v", requests.Load(), out, err)
 	}
 }
 

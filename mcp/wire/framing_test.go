@@ -49,7 +49,7 @@ func FuzzFrames(f *testing.F) {
 		if bytes.Contains(bytes.ToLower(b), []byte("content-length")) {
 			t.Skip("another framing")
 		}
-		got, _, err := readFrames(&mcp.splitReader{b: b, cuts: cuts})
+		got, _, err := readFrames(&splitReader{b: b, cuts: cuts})
 		if want := slowFrames(b); err != nil || fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
 			t.Fatalf("%q, %v, want %q", got, err, want)
 		}
@@ -122,7 +122,7 @@ func TestLogLineHoldsNothingBack(t *testing.T) {
 		r, w := io.Pipe()
 		go io.WriteString(w, line+"{\"a\":1}\n")
 		f := FrameReader{R: r}
-		time.AfterFunc(mcp.hang, func() { w.CloseWithError(errors.New("held back")) })
+		time.AfterFunc(time.Minute, func() { w.CloseWithError(errors.New("held back")) })
 		if got, err := f.Next(); err != nil || string(got) != `{"a":1}` {
 			t.Errorf("%q: %q, %v", line, got, err)
 		}
@@ -162,4 +162,24 @@ func (zeros) Read(p []byte) (int, error) {
 		p[i] = '0'
 	}
 	return len(p), nil
+}
+
+// splitReader gives what it has in pieces whose lengths are the bytes of cuts.
+type splitReader struct {
+	b, cuts []byte
+	i       int
+}
+
+func (s *splitReader) Read(p []byte) (int, error) {
+	if len(s.b) == 0 {
+		return 0, io.EOF
+	}
+	n := len(s.b)
+	if len(s.cuts) > 0 {
+		n = min(n, 1+int(s.cuts[s.i%len(s.cuts)]))
+		s.i++
+	}
+	n = copy(p, s.b[:n])
+	s.b = s.b[n:]
+	return n, nil
 }
