@@ -87,10 +87,7 @@ func filesTools(git gitdiff.Program) []filesTool {
 			{Name: "ignore_case", Kind: "boolean", About: "upper and lower case are the same", Required: false},
 			{Name: "context", Kind: "integer", About: "lines to show before and after each match; 0 when absent", Required: false}}, Annotations: toolserver.ReadsOnly}, grepFiles},
 		{&toolserver.Builtin{Name: "get_file_summary", About: "Say what a file is: kind, size, lines, headings or top-level names.", Params: []toolserver.Parameter{path}, Annotations: toolserver.ReadsOnly}, getFileSummary},
-		{&toolserver.Builtin{Name: "get_git_diff", About: "Show what changed, as git diff does: the working tree against base_rev, or base_rev against head_rev.", Params: []toolserver.Parameter{
-			{Name: "path", Kind: "string", About: "file or directory to show; all when absent", Required: false},
-			{Name: "base_rev", Kind: "string", About: "commit to start from; HEAD when absent", Required: false},
-			{Name: "head_rev", Kind: "string", About: "commit to end with; the working tree when absent", Required: false}}, Annotations: toolserver.ReadsOnly}, func(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
+		{gitdiff.Tool, func(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
 			return gitdiff.Diff(v, ctx, git, args)
 		}},
 		{&toolserver.Builtin{Name: "write_file", About: "Write a whole file, new or in the place of an old one. Missing directories are made.", Params: []toolserver.Parameter{path,

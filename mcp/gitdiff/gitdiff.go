@@ -25,6 +25,13 @@ import (
 
 const gitTimeout = 30 * time.Second
 
+// Tool is the definition of the tool that Diff is.
+var Tool = &toolserver.Builtin{Name: "get_git_diff", About: "Show what changed, as git diff does: the working tree against base_rev, or base_rev against head_rev.", Params: []toolserver.Parameter{
+	{Name: "path", Kind: "string", About: "file or directory to show; all when absent"},
+	{Name: "base_rev", Kind: "string", About: "commit to start from; HEAD when absent"},
+	{Name: "head_rev", Kind: "string", About: "commit to end with; the working tree when absent"},
+}, Annotations: toolserver.ReadsOnly}
+
 // A Program is what git is started with.
 type Program struct {
 	Environ   []string // toolpipe's environment, of which git gets what ChildEnv passes

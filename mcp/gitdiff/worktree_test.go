@@ -1,6 +1,6 @@
 //go:build unix
 
-package files
+package gitdiff
 
 import (
 	"os"
@@ -53,8 +53,9 @@ func TestGitDiffWorktree(t *testing.T) {
 	for _, rev := range []string{"HEAD~1", "side~1", "main", "refs/bisect/bad"} {
 		same("worktree", "base_rev", rev)
 	}
-	if answer, failed := bound(t, s, wire.Bounds{Denied: []string{in(".bare")}}, "get_git_diff", `{}`); !failed || strings.Contains(answer, "+two") {
-		t.Errorf("a denied git directory: %s", answer)
+	denied := wire.WithBounds(t.Context(), wire.Bounds{Denied: []string{in(".bare")}})
+	if r, err := s.Call(denied, "get_git_diff", []byte(`{}`), nil); err != nil || !r.IsError || strings.Contains(string(r.Raw), "+two") {
+		t.Errorf("a denied git directory: %s, %v", r.Raw, err)
 	}
 
 	outside := filepath.Join(t.TempDir(), "bare")

@@ -1,6 +1,6 @@
 //go:build unix
 
-package files
+package gitdiff
 
 import (
 	"math/rand/v2"

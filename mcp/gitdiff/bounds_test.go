@@ -15,19 +15,19 @@ import (
 )
 
 // privateFiles is how many files are made to show the working tree of a
-// repository, and how many of those for changed files.
+// repository, and how many of those for changed
 func privateFiles(t *testing.T, dir string) (all, made int) {
 	t.Helper()
 	tree, err := confine.Open(confine.Spec{Root: dir})
-	files.check(t, err)
+	check(t, err)
 	g, err := openRepository(tree.View(wire.Bounds{}), t.Context(), Program{Environ: os.Environ()})
-	files.check(t, err)
+	check(t, err)
 	defer g.remove()
 	snapshot, err := g.snapshot(".")
-	files.check(t, err)
+	check(t, err)
 	defer snapshot.close()
-	files.check(t, snapshot.compare(t.Context()))
-	files.check(t, filepath.WalkDir(g.dir, func(_ string, e fs.DirEntry, err error) error {
+	check(t, snapshot.compare(t.Context()))
+	check(t, filepath.WalkDir(g.dir, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			all++
 		}
@@ -39,7 +39,7 @@ func privateFiles(t *testing.T, dir string) (all, made int) {
 // The number of files that are made does not grow with the loose objects and
 // references of a repository.
 func TestGitDiffFewFilesMade(t *testing.T) {
-	dir, _, _, _ := files.manyLooseObjects(t)
+	dir, _, _, _ := manyLooseObjects(t)
 	if all, made := privateFiles(t, dir); all > 20 || made > 0 {
 		t.Errorf("%d files were made, %d of them copies", all, made)
 	}
@@ -54,7 +54,7 @@ func TestGitDiffMaxChanged(t *testing.T) {
 	for i := range 60 {
 		many[fmt.Sprintf("d%d/f%02d.txt", i%7, i)] = "same\n"
 	}
-	dir, s, _ := files.repository(t, many)
+	dir, s, _ := repository(t, many)
 	for name := range many {
 		if name != ".gitattributes" {
 			servertest.Put(t, filepath.Join(dir, name), "same\r\n")

@@ -1,6 +1,8 @@
-package files
+package gitdiff
 
 import (
+	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,31 +10,37 @@ import (
 	"testing"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/servertest"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
 )
 
-// repository makes a file server over a git repository with one commit.
+// repository is a git repository with one commit, and a session with a server
+// whose one tool is get_git_diff.
 func repository(t *testing.T, files map[string]string) (dir string, s *mcp.Session, git func(args ...string) string) {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed")
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	check(t, err)
+	for name, content := range files {
+		servertest.Put(t, filepath.Join(dir, name), content)
 	}
-	dir, s = fileServer(t, files)
-	git = func(args ...string) string {
-		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "init.defaultBranch=main", "-c", "commit.gpgsign=false", "-c", "core.fsync=none", "-c", "gc.auto=0"}, args...)...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
-		out, err := cmd.CombinedOutput()
+	return dir, diffServer(t, dir), servertest.Git(t, dir)
+}
+
+func diffServer(t *testing.T, dir string, protected ...string) *mcp.Session {
+	t.Helper()
+	tree, err := confine.Open(confine.Spec{Root: dir, Protected: protected})
+	check(t, err)
+	server := toolserver.New("git", "1")
+	server.Add(Tool.Tool(), func(ctx context.Context, raw json.RawMessage, _ func(wire.Progress)) (*wire.Result, error) {
+		args, err := Tool.Read(raw)
 		if err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
+			return nil, err
 		}
-		return strings.TrimSpace(string(out))
-	}
-	git("init", "-q")
-	git("add", "-A", "-f")
-	git("commit", "-q", "-m", "first")
-	return dir, s, git
+		return Diff(tree.View(wire.BoundsOf(ctx)), ctx, Program{Environ: os.Environ()}, args)
+	})
+	return servertest.Local(t, server)
 }
 
 func check(t *testing.T, err error) {
@@ -122,11 +130,7 @@ func TestGitRunsNothing(t *testing.T) {
 
 func TestGitOnlyInside(t *testing.T) {
 	dir, s, git := repository(t, map[string]string{"a.txt": "one\n", "sub/b.txt": "b\n"})
-	inner, err := New(Spec{Root: filepath.Join(dir, "sub"), Environ: os.Environ()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	servertest.Fails(t, servertest.Local(t, inner), "not a git repository", "get_git_diff")
+	servertest.Fails(t, diffServer(t, filepath.Join(dir, "sub")), "not a git repository", "get_git_diff")
 	servertest.Put(t, filepath.Join(dir, "a.txt"), "two\n")
 	git("config", "core.worktree", t.TempDir())
 	if got := servertest.Works(t, s, "get_git_diff"); !strings.Contains(got, "+two") {
