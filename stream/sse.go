@@ -13,27 +13,26 @@ import (
 // MaxEvent is the cap on a line or an event of a model or a tool server, in bytes.
 const MaxEvent = 64 << 20
 
-// Event is one server-sent event (WHATWG HTML, section 9.2).
+// Event is one server-sent event (WHATWG HTML Living Standard, section 9.2).
 type Event struct {
 	Name  string        // of the event field; "" when there was none
 	ID    string        // the last id the stream named, in this event or before it
 	Data  []byte        // the data lines joined by LF; valid until the next iteration
 	Retry time.Duration // what this event's retry field asks for; 0 when it has none
 
-	// Unfinished marks an event that the end of the body cut before its
-	// blank line. Its last line may be incomplete; whoever reads it decides.
+	// Unfinished marks an event without the blank line that ends it: the body
+	// ended before. The last line of its data may be incomplete.
 	Unfinished bool
 }
 
-// Events reads server-sent events from r until its end. A line, or the data
-// of an event, of more than limit bytes ends the sequence with an *Error of
-// kind TooLarge; an error of r ends it with that error, and an event that was
-// not complete by then is not delivered.
+// Events reads server-sent events from r until its end. A line, or the data of
+// an event, of more than limit bytes ends the sequence with an *Error of kind
+// TooLarge. An error of r ends it with that error, and an event that was not
+// complete by then is not delivered.
 //
-// An event without data is delivered only if it has an id or a retry field
-// (an MCP server primes resumption with one). r is read only when nothing
-// that is buffered holds a whole line, and no byte is looked at twice however
-// the reads split the stream.
+// An event without data is delivered only if it has an id or a retry field: MCP
+// servers send one so that a stream can be resumed. Events reads from r only
+// when its buffer holds no whole line.
 func Events(r io.Reader, limit int) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		s := eventScanner{lines: lineScanner{r: r, limit: limit, buf: make([]byte, firstBuffer)}}
@@ -55,10 +54,10 @@ type eventScanner struct {
 	lines lineScanner
 	name  string
 	id    string
-	known string // the last name made a string, so that a run of equal names costs one
+	known string // the last name, so that equal names need one allocation
 
-	count  int    // data lines so far: the first stays where it was read,
-	joined []byte // and joined holds it from the second one on
+	count  int    // data lines so far: a first line stays in the buffer,
+	joined []byte // and joined holds all lines from the second one on
 	retry  time.Duration
 	hasID  bool
 }
@@ -106,7 +105,7 @@ func (s *eventScanner) event() Event {
 	return ev
 }
 
-// field takes one line that is not blank; a comment is a field without a name.
+// field takes a line that is not blank. A comment is a field without a name.
 func (s *eventScanner) field(line []byte) error {
 	if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 		return s.data(value)
@@ -163,38 +162,38 @@ func tooLong(limit int) error {
 	return &Error{Kind: TooLarge, Message: fmt.Sprintf("a line of the event stream is longer than %d bytes", limit)}
 }
 
-// The buffer grows to its usual size once a read has filled it, and beyond
-// that only for a longer line.
+// The buffer grows to its usual size when a read has filled it, and beyond that
+// only for a longer line.
 const (
 	firstBuffer = 8 << 10
 	usualBuffer = 128 << 10
 )
 
-// lineScanner splits a reader into lines that end in LF, CRLF or CR, without
-// looking ahead: a CR ends its line at once, and an LF right after it is
-// dropped when it comes.
+// lineScanner splits a text into lines that end in LF, CRLF or CR. It does not
+// wait for the byte after a CR: a CR ends its line at once, and an LF that
+// follows is dropped when it comes.
 type lineScanner struct {
 	r     io.Reader
 	limit int
 	buf   []byte
-	pos   int // next byte that was not returned
-	end   int // end of what was read
-	lf    int // no LF in buf[pos:lf]; likewise cr
-	cr    int
+	pos   int // of the next line
+	end   int // of what was read
+	lf    int // buf[pos:lf] holds no LF
+	cr    int // buf[pos:cr] holds no CR
 
-	keep     int // buf[keep:keep+keepSize] outlives reading on
+	keep     int // buf[keep:keep+keepSize] is kept by later reads
 	keepSize int
 
-	behind  int   // bytes of line end between the last line and pos
-	skipLF  bool  // the last line ended in a CR that was the last byte read
-	started bool  // the byte order mark was dealt with
-	filled  bool  // the last read took all the room there was
-	err     error // what the last read ended with
+	behind  int   // bytes of the line end between the last line and pos
+	skipLF  bool  // the last line ended in a CR, which was the last byte read
+	started bool  // a byte order mark was dropped, or there is none
+	filled  bool  // the last read filled the buffer
+	err     error // of the last read
 }
 
-// next returns the next line without its end; it is valid until the next call
-// unless kept. At the end of r a rest without line end is a line too, and
-// then comes io.EOF.
+// next returns the next line without its end. It is valid until the next call,
+// or longer if it is kept. At the end of r, text without a line end is a line
+// too; then comes io.EOF.
 func (s *lineScanner) next() ([]byte, error) {
 	for {
 		i := s.lineEnd()
@@ -217,7 +216,7 @@ func (s *lineScanner) next() ([]byte, error) {
 	}
 }
 
-// take returns the line that ends at offset i and steps over its end.
+// take returns the line that ends at offset i, and goes on behind its end.
 func (s *lineScanner) take(i int) []byte {
 	line := s.buf[s.pos:i]
 	s.behind = 1
@@ -235,13 +234,14 @@ func (s *lineScanner) take(i int) []byte {
 
 // lineEnd returns the offset of the first line end at or after pos, or end.
 func (s *lineScanner) lineEnd() int {
-	s.lf = seek(s.buf[:s.end], max(s.lf, s.pos), '\n')
-	s.cr = seek(s.buf[:s.lf], max(s.cr, s.pos), '\r')
+	s.lf = indexFrom(s.buf[:s.end], max(s.lf, s.pos), '\n')
+	s.cr = indexFrom(s.buf[:s.lf], max(s.cr, s.pos), '\r')
 	return min(s.lf, s.cr)
 }
 
-// seek returns the offset of the first c in b at or after from, or len(b).
-func seek(b []byte, from int, c byte) int {
+// indexFrom returns the offset of the first c in b at or after from, len(b) for
+// none.
+func indexFrom(b []byte, from int, c byte) int {
 	if from >= len(b) {
 		return len(b)
 	}
@@ -251,8 +251,9 @@ func seek(b []byte, from int, c byte) int {
 	return len(b)
 }
 
-// fill reads once, after making room: what is kept moves to the front and
-// what is unread behind it. Both stay where they are while half of buf is free.
+// fill makes room and reads once. To make room it moves what is kept to the
+// front, and what is not returned behind it; while half of buf is free, both stay
+// in their place.
 func (s *lineScanner) fill() {
 	if s.pos > s.keepSize && (s.pos == s.end || len(s.buf)-s.end < len(s.buf)/2) {
 		copy(s.buf, s.buf[s.keep:][:s.keepSize])
@@ -275,8 +276,8 @@ func (s *lineScanner) fill() {
 	s.trim()
 }
 
-// grow doubles the buffer, up to what the longest line that is taken can need:
-// doubling on would cost twice the limit to refuse a line.
+// grow doubles the buffer, up to the room for the longest line: without this cap,
+// refusing a line would need twice the limit.
 func (s *lineScanner) grow() {
 	most := max(s.keepSize+s.limit, len(s.buf)) + usualBuffer
 	grown := make([]byte, min(max(2*len(s.buf), usualBuffer), most))
@@ -284,8 +285,8 @@ func (s *lineScanner) grow() {
 	s.buf = grown
 }
 
-// trim drops a byte order mark at the very beginning and the LF of a CRLF
-// that two reads split.
+// trim drops a byte order mark at the beginning, and the LF of a CRLF that two
+// reads split.
 func (s *lineScanner) trim() {
 	if s.skipLF && s.pos < s.end {
 		if s.buf[s.pos] == '\n' {

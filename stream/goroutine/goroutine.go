@@ -1,10 +1,10 @@
 // Package goroutine starts the goroutines of this program, so that a panic in
-// any of them ends the run in order. A panic that nobody recovers ends the
+// any of them ends the run in order. A panic that is not recovered ends the
 // process at once with status 2: without an end event, with children left
 // behind, and with a trace that may show an argument or a key.
 //
 // Every other package uses it instead of the go statement, time.AfterFunc,
-// context.AfterFunc and sync.WaitGroup.Go. It knows none of them.
+// context.AfterFunc and sync.WaitGroup.Go.
 package goroutine
 
 import (
@@ -20,9 +20,8 @@ import (
 
 var handler atomic.Pointer[func(*Panic)]
 
-// OnPanic has handle called for every panic from now on, by the goroutine
-// that panicked, when its deferred calls have run. As long as nothing is set
-// a panic ends the process as usual.
+// OnPanic makes every goroutine that panics call handle after its deferred
+// calls. Without a handler a panic ends the process as usual.
 func OnPanic(handle func(*Panic)) { handler.Store(&handle) }
 
 // Start calls f in a goroutine of its own.
@@ -33,7 +32,7 @@ func Start(f func()) {
 	}()
 }
 
-// StartIn is Start, and group waits for f.
+// StartIn is Start; group waits for f.
 func StartIn(group *sync.WaitGroup, f func()) {
 	group.Add(1)
 	Start(func() {
@@ -58,8 +57,8 @@ func AfterContext(ctx context.Context, f func()) (stop func() bool) {
 	})
 }
 
-// Recover is deferred where the standard library calls this program in a
-// goroutine that it has started itself.
+// Recover is deferred in functions that the standard library calls in a goroutine
+// of its own.
 func Recover() {
 	handle := handler.Load()
 	if handle == nil {
@@ -70,14 +69,15 @@ func Recover() {
 	}
 }
 
-// Panic tells of a panic by its kind and its place in the source. It holds no
-// data: what was passed to panic may be an argument or a key.
+// Panic describes a panic by its kind and its place in the source, without data:
+// the value of the panic may be an argument or a key.
 type Panic struct {
 	kind  string
-	place []string // the innermost first
+	place []string // of the calls, the innermost first
 }
 
-// NewPanic describes p, which a deferred function has just recovered.
+// NewPanic describes the panic with the value p, which a deferred function has
+// just recovered.
 func NewPanic(p any) *Panic {
 	d := &Panic{kind: fmt.Sprintf("panic with a value of type %T", p)}
 	if e, ok := p.(runtime.Error); ok {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Same compares two values: objects without regard to the order of their
-// members, strings by what they mean, numbers exactly by their value.
+// Same reports whether two values are equal: objects in any order of their
+// members, strings by their meaning, numbers by their exact value.
 func Same(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true

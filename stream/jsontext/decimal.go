@@ -12,7 +12,7 @@ type Decimal struct {
 	Exponent int64
 }
 
-// maxExponentDigits bounds exponents so that their sums fit.
+// maxExponentDigits bounds exponents so that their sums fit into an int64.
 const maxExponentDigits = 17
 
 // ParseDecimal reads a number; ok is false if its exponent is too large
@@ -62,7 +62,7 @@ func (a Decimal) Compare(b Decimal) int {
 	return a.sign(bytes.Compare(a.Digits, b.Digits))
 }
 
-// sign returns n, turned round for a negative number.
+// sign returns n, negated for a negative number.
 func (a Decimal) sign(n int) int {
 	if a.Negative {
 		return -n

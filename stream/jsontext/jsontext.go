@@ -1,6 +1,5 @@
-// Package jsontext checks, walks, quotes, unquotes and compares JSON text. It
-// is the one place of the program that does so, and it builds no tree: what
-// comes in stays the bytes that came.
+// Package jsontext checks, walks, quotes, unquotes and compares JSON text for all
+// other packages. It builds no tree: a value stays the bytes that came.
 //
 // A literal is a string with its quotes, as it stands in the text; a value is
 // the text of one JSON value without white space around it. Check comes first:
@@ -15,12 +14,12 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultDepth is how deep arrays and objects may be nested unless Options
-// says another depth.
+// DefaultDepth is how deep arrays and objects may be nested if Options does not
+// say it.
 const DefaultDepth = 128
 
-// Options say what Check accepts beyond the grammar of RFC 8259. The zero
-// value is the strictest that suits a document written for this program.
+// Options say what Check accepts beyond the grammar of RFC 8259. The zero value
+// is strict, for documents that are written for this program.
 type Options struct {
 	Depth          int  // how deep arrays and objects may be nested; 0 is DefaultDepth
 	DuplicateNames bool // one object may hold a name twice
@@ -28,17 +27,17 @@ type Options struct {
 	AnyBytes       bool // strings need not be UTF-8
 	Object         bool // the text must be an object
 	// FoldNames is for the arguments of calls: names of one object that differ
-	// in case alone are duplicates too, and no name may hold NUL. Programs that
-	// read arguments in another language may take such names for one.
+	// only in case are duplicates too, and no name may hold NUL. A tool written
+	// in another language may read two such names as one.
 	FoldNames bool
 }
 
-// Peer accepts the messages of another program: what every JSON reader takes.
+// Peer accepts the messages of another program, as common JSON readers do.
 var Peer = Options{Depth: 512, DuplicateNames: true, LoneSurrogates: true}
 
 // A SyntaxError says where a text is not the JSON that was asked for.
 type SyntaxError struct {
-	Offset       int // bytes before the culprit
+	Offset       int // of the byte in question
 	Line, Column int // from 1; columns count characters
 	Message      string
 }
@@ -60,8 +59,8 @@ func Check(data []byte, o Options) error {
 	return nil
 }
 
-// CheckObject is Check for an object. It shows the members of the object while
-// it reads them: their names as literals, and their values.
+// CheckObject is Check for an object. While it reads, it calls visit with each
+// member of the object: its name as a literal, and its value.
 func CheckObject(data []byte, o Options, visit func(name, value []byte)) error {
 	o.Object = true
 	s := scanner{data: data, options: o, visit: visit}
@@ -84,8 +83,7 @@ func Compact(data []byte, o Options) ([]byte, error) {
 	return data[s.kept:s.end:s.end], nil
 }
 
-// errorAt makes the error for the byte at offset. It is the only place that
-// counts lines.
+// errorAt makes the error for the byte at offset.
 func (s *scanner) errorAt(offset int, format string, args ...any) *SyntaxError {
 	before := s.data[:min(offset, len(s.data))]
 	line := bytes.Count(before, []byte{'\n'}) + 1
@@ -93,7 +91,7 @@ func (s *scanner) errorAt(offset int, format string, args ...any) *SyntaxError {
 	return &SyntaxError{Offset: offset, Line: line, Column: column, Message: fmt.Sprintf(format, args...)}
 }
 
-// found names the next character for an error.
+// found is the next character in words, for an error.
 func (s *scanner) found() string {
 	if s.i >= len(s.data) {
 		return "the end"
@@ -105,7 +103,7 @@ func (s *scanner) found() string {
 	return strconv.QuoteRuneToASCII(r)
 }
 
-// kindName names the kind of the value that begins with c, for an error.
+// kindName is the kind of the value that begins with c in words, for an error.
 func kindName(c byte) string {
 	switch {
 	case c == '[':

@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// A name is a member name of an object that is being read: where its literal
-// stands, without the quotes.
+// A name is a member name of an object that is being read: the place of its
+// literal, without the quotes.
 type name struct {
 	start, end int
 	plain      bool // ASCII without escapes
 }
 
 // A nameStack holds the names of all objects that are being read, one object
-// after the other: the first in an array, which costs no allocation.
+// after the other. The first names are in an array, which needs no allocation.
 type nameStack struct {
 	n     int
 	first [24]name
@@ -38,14 +38,14 @@ func (k *nameStack) push(n name) {
 	k.n++
 }
 
-// cut forgets all names from the nth on.
+// cut removes all names from the nth on.
 func (k *nameStack) cut(n int) {
 	k.n = n
 	k.rest = k.rest[:max(0, n-len(k.first))]
 }
 
-// A nameSet is the names of one object: a run of the stack while they are few,
-// a map when they are many.
+// A nameSet is the names of one object: the stack from first on while they are
+// few, a map when they are many.
 type nameSet struct {
 	first int
 	many  map[string]struct{}
@@ -93,7 +93,7 @@ func (s *scanner) duplicate(n name) *SyntaxError {
 	return s.errorAt(n.start-1, "%s %s", what, strconv.QuoteToASCII(string(text)))
 }
 
-// same reports whether two names are equal for this text.
+// same reports whether two names are equal under the options.
 func (s *scanner) same(a, b name) bool {
 	if !a.plain || !b.plain {
 		return s.normal(a) == s.normal(b)
@@ -113,7 +113,7 @@ func (s *scanner) same(a, b name) bool {
 	return true
 }
 
-// normal returns the form of a name in which equal names are the same string.
+// normal returns a string that is the same for equal names.
 func (s *scanner) normal(n name) string {
 	text := s.data[n.start:n.end]
 	if !n.plain {
@@ -125,8 +125,8 @@ func (s *scanner) normal(n name) string {
 	return string(bytes.Map(FoldRune, text))
 }
 
-// FoldRune returns the smallest character that r is equal to under simple
-// case folding; K, k and the Kelvin sign are one.
+// FoldRune returns the smallest character that equals r under simple case
+// folding: the same for K, k and the Kelvin sign.
 func FoldRune(r rune) rune {
 	if r < utf8.RuneSelf {
 		if r >= 'a' && r <= 'z' {

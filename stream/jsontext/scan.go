@@ -2,6 +2,7 @@ package jsontext
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math/bits"
 	"unicode/utf16"
@@ -12,12 +13,12 @@ import (
 type scanner struct {
 	data    []byte
 	options Options
-	visit   func(name, value []byte) // shown each member of the outermost object
+	visit   func(name, value []byte) // called with each member of the outermost object
 	i       int                      // the next byte
 	depth   int
 
-	// With compact, the text is copied without white space. It is copied only
-	// from the first white space inside the value on.
+	// With compact, the text is copied without white space, from the first white
+	// space inside the value on.
 	compact bool
 	out     []byte
 	kept    int // start of the text that is not in out yet
@@ -87,10 +88,7 @@ func (s *scanner) value() *SyntaxError {
 }
 
 func (s *scanner) nested(object bool) (err *SyntaxError) {
-	most := s.options.Depth
-	if most == 0 {
-		most = DefaultDepth
-	}
+	most := cmp.Or(s.options.Depth, DefaultDepth)
 	if s.depth++; s.depth > most {
 		return s.errorAt(s.i, "nested more than %d deep", most)
 	}
@@ -145,7 +143,7 @@ func (s *scanner) members() *SyntaxError {
 	}
 }
 
-// next passes what follows a member or an element: a comma, or the end.
+// next skips what follows a member or an element: a comma, or the end.
 func (s *scanner) next(end byte, in string) (last bool, err *SyntaxError) {
 	s.space()
 	switch {
@@ -191,7 +189,7 @@ func (s *scanner) member(own *nameSet) *SyntaxError {
 	return nil
 }
 
-// literal passes a string; plain says that it is ASCII without escapes.
+// literal skips a string; plain says that it is ASCII without escapes.
 func (s *scanner) literal() (plain bool, err *SyntaxError) {
 	start, ascii := s.i, true
 	plain = true
@@ -281,7 +279,7 @@ func (s *scanner) number() *SyntaxError {
 	return nil
 }
 
-// digits passes decimal digits and reports whether there were any.
+// digits skips decimal digits and reports whether there were any.
 func (s *scanner) digits() bool {
 	start := s.i
 	for s.i < len(s.data) && s.data[s.i] >= '0' && s.data[s.i] <= '9' {
@@ -298,17 +296,16 @@ func PlainLen(s []byte) int {
 	return n
 }
 
-// plainRun is PlainLen, and says whether a byte beyond ASCII is among the
-// bytes. It looks at eight bytes at a time: nearly all of a long text is one
-// literal.
+// plainRun is PlainLen, and reports whether one of the bytes is beyond ASCII. It
+// looks at eight bytes at a time, since most of a long text is inside literals.
 func plainRun(s []byte) (n int, high bool) {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	i := 0
 	for ; len(s)-i >= 8; i += 8 {
 		x := binary.LittleEndian.Uint64(s[i:])
 		quote, slash := x^ones*'"', x^ones*'\\'
-		// The top bit of a byte is set where the byte is one of those looked
-		// for; a false one can only stand above a true one.
+		// The top bit of each byte says that the byte is a quote, a backslash or a
+		// control character. A wrong bit can only be above a right one.
 		hit := ((x-ones*' ')&^x | (quote-ones)&^quote | (slash-ones)&^slash) & tops
 		if hit != 0 {
 			n := bits.TrailingZeros64(hit) / 8

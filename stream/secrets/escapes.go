@@ -6,41 +6,41 @@ import (
 )
 
 const (
-	maxLayers = 3         // of escapes over each other, as JSON in JSON
-	maxRegion = 256 << 10 // of text that is unescaped at once
+	maxLayers = 3         // of escapes that are escaped themselves, as JSON in JSON
+	maxRegion = 256 << 10 // bytes of text whose escapes are resolved at once
 )
 
-// findEscaped returns where text holds a secret of which a byte is escaped.
-// Only the surroundings of an escape are looked at.
+// findEscaped returns where text holds a secret of which a byte is escaped. It
+// looks only at the surroundings of escapes.
 func (f *Finder) findEscaped(text []byte) (found []span) {
-	reach := min(f.plain*12, maxRegion/4) // each byte may be the six of \u0041, and these escaped in turn
+	margin := min(f.unescaped*12, maxRegion/4) // a byte may be the six of \u0041, and these may be escaped in turn
 	for i := nextEscape(text, 0); i < len(text); {
-		from, to := max(i-reach, 0), min(i+reach, len(text))
+		from, to := max(i-margin, 0), min(i+margin, len(text))
 		next := nextEscape(text, i+1)
 		for next < to && to-from < maxRegion {
-			to = min(next+reach, len(text))
+			to = min(next+margin, len(text))
 			next = nextEscape(text, next+1)
 		}
 		for _, s := range f.searchLayers(text[from:to]) {
 			found = append(found, span{from + s.from, from + s.to})
 		}
-		if next < to { // the region was large enough: what begins at its end is looked at again
-			next = nextEscape(text, max(to-reach, i+1))
+		if next < to { // the region has its full size: look again at a secret that begins at its end
+			next = nextEscape(text, max(to-margin, i+1))
 		}
 		i = next
 	}
 	return found
 }
 
-// nextEscape returns where the next escape begins, at or after i, behind which
-// a byte of a secret can be. A quote is none: how a secret with quotes stands
-// in JSON is a spelling of its own.
+// nextEscape returns where the first escape at or after i begins that may stand
+// for a byte of a secret, len(text) for none. An escaped quote is left out: the
+// JSON form of a secret with quotes is a spelling of its own.
 func nextEscape(text []byte, i int) int {
 	for ; i < len(text); i++ {
 		if c := text[i]; c != '%' && c != '\\' {
 			continue
 		}
-		_, size := escaped(text[i:])
+		_, size := readEscape(text[i:])
 		if size == 2 && (text[i+1] == '"' || text[i+1] == '\\' && (i+2 == len(text) || !bytes.Contains([]byte(`ux/\`), text[i+2:i+3]))) {
 			i++
 			continue
@@ -52,8 +52,9 @@ func nextEscape(text []byte, i int) int {
 	return len(text)
 }
 
-// escaped reads the escape that b begins with; size is 1 for none.
-func escaped(b []byte) (c byte, size int) {
+// readEscape returns what the escape that b begins with stands for, and its
+// size; the size is 1 for no escape.
+func readEscape(b []byte) (c byte, size int) {
 	hexAt := func(i, n int) (byte, int) {
 		if len(b) < i+n {
 			return b[0], 1
@@ -80,7 +81,7 @@ func escaped(b []byte) (c byte, size int) {
 
 // searchLayers searches text with its escapes resolved, layer by layer.
 func (f *Finder) searchLayers(text []byte) (found []span) {
-	at := make([]int32, len(text)+1) // where each byte came from
+	at := make([]int32, len(text)+1) // the place of each byte in the original text
 	for i := range at {
 		at[i] = int32(i)
 	}
@@ -89,7 +90,7 @@ func (f *Finder) searchLayers(text []byte) (found []span) {
 		for i := 0; i < len(text); {
 			c, size := text[i], 1
 			if c == '%' || c == '\\' {
-				c, size = escaped(text[i:])
+				c, size = readEscape(text[i:])
 			}
 			plain, from = append(plain, c), append(from, at[i])
 			i += size

@@ -15,22 +15,80 @@ import (
 // Finder finds a fixed set of secrets in text. A nil Finder finds none.
 type Finder struct {
 	spellings []string
+	byFirst   [256][]string // spellings by their first byte
+	shortest  int           // length of the shortest spelling
 	longest   int
-	plain     int         // the longest spelling in which no byte is escaped by itself
-	starting  [256][]int  // spellings by their first byte
-	shortest  int         // length of the shortest spelling
-	shift     [4096]uint8 // how far to go on from a pair of bytes; see find
+	unescaped int         // cap on the length of a secret whose escapes are resolved
+	shift     [4096]uint8 // by a pair of bytes, how far search goes on; see index
 }
 
-// span is where something stands: from, to.
+// span is a range of a text.
 type span struct{ from, to int }
+
+// Hide returns text with Mark in place of each secret, or text itself if there is
+// none.
+func (f *Finder) Hide(text []byte) []byte {
+	if f == nil {
+		return text
+	}
+	found := f.find(text)
+	if len(found) == 0 {
+		return text
+	}
+	var hidden []byte
+	at := 0
+	for _, s := range found {
+		hidden = append(append(hidden, text[at:s.from]...), Mark...)
+		at = s.to
+	}
+	return append(hidden, text[at:]...)
+}
+
+// HideString is Hide for a string.
+func (f *Finder) HideString(text string) string {
+	if f == nil {
+		return text
+	}
+	return string(f.Hide([]byte(text)))
+}
+
+// HideJSON is Hide for a valid JSON text, and keeps it valid: it looks at what
+// each string, also each name, means. A number that is a secret becomes a
+// string.
+func (f *Finder) HideJSON(text []byte) []byte {
+	if f == nil || len(text) == 0 || len(f.find(text)) == 0 {
+		return text
+	}
+	var hidden []byte
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c != '"' && c != '-' && (c < '0' || c > '9') {
+			hidden = append(hidden, c)
+			i++
+			continue
+		}
+		end := jsontext.ValueEnd(text, i)
+		value := text[i:end]
+		meaning := value
+		if c == '"' {
+			meaning = []byte(jsontext.Unquote(value))
+		}
+		if len(f.find(meaning)) == 0 {
+			hidden = append(hidden, value...)
+		} else {
+			hidden = jsontext.AppendQuoted(hidden, f.Hide(meaning))
+		}
+		i = end
+	}
+	return hidden
+}
 
 func newFinder(words []string) *Finder {
 	f := &Finder{}
 	for _, w := range words {
 		f.add(w)
 		f.add(string(jsontext.AppendInner(nil, w)))
-		f.plain = max(f.plain, 2*len(w))
+		f.unescaped = max(f.unescaped, 2*len(w)) // every byte of it may have a backslash
 		if len(w) < minContent {
 			continue
 		}
@@ -67,16 +125,16 @@ func escapeAll(format, w string) string {
 	return b.String()
 }
 
-// inner64 is w in base64 behind so many other bytes, without the characters
-// that hold bits of something else.
+// inner64 returns w in base64 as it is behind offset other bytes, without the
+// characters that hold bits of other bytes.
 func inner64(e *base64.Encoding, offset int, w string) string {
 	text := e.EncodeToString(append(make([]byte, offset), w...))
 	return text[(offset*8+5)/6 : (offset+len(w))*8/6]
 }
 
-// index prepares the search of Wu and Manber: of a window as long as the
-// shortest spelling, the last two bytes tell how far the next place is where
-// any spelling can begin.
+// index prepares the search of Wu and Manber ("A fast algorithm for multi-pattern
+// searching", 1994): the last two bytes of a window that is as long as the
+// shortest spelling say how far the next place is where a spelling can begin.
 func (f *Finder) index() {
 	f.shortest = len(f.spellings[0])
 	for _, p := range f.spellings {
@@ -86,8 +144,8 @@ func (f *Finder) index() {
 	for i := range f.shift {
 		f.shift[i] = uint8(min(f.shortest-1, 255))
 	}
-	for n, p := range f.spellings {
-		f.starting[p[0]] = append(f.starting[p[0]], n)
+	for _, p := range f.spellings {
+		f.byFirst[p[0]] = append(f.byFirst[p[0]], p)
 		for i := 0; i+2 <= f.shortest; i++ {
 			pair := &f.shift[pairOf(p[i], p[i+1])]
 			*pair = min(*pair, uint8(min(f.shortest-2-i, 255)))
@@ -97,7 +155,7 @@ func (f *Finder) index() {
 
 func pairOf(a, b byte) int { return int(a)<<4&0xff0 ^ int(b)&0xfff }
 
-// find returns where text holds a secret, in order and apart.
+// find returns where text holds a secret, in order and without overlaps.
 func (f *Finder) find(text []byte) []span {
 	if len(text) < f.shortest {
 		return nil
@@ -127,8 +185,8 @@ func (f *Finder) search(text []byte) (found []span) {
 			continue
 		}
 		length := 0
-		for _, n := range f.starting[text[i]] {
-			if p := f.spellings[n]; len(p) > length && len(p) <= len(text)-i && string(text[i:i+len(p)]) == p {
+		for _, p := range f.byFirst[text[i]] {
+			if len(p) > length && len(p) <= len(text)-i && string(text[i:i+len(p)]) == p {
 				length = len(p)
 			}
 		}
@@ -140,74 +198,16 @@ func (f *Finder) search(text []byte) (found []span) {
 	return found
 }
 
-// begun returns where the longest end of text begins that a spelling begins
-// with, len(text) for none.
-func (f *Finder) begun(text []byte) int {
+// partial returns where the longest end of text begins that is a beginning of a
+// spelling, len(text) for none.
+func (f *Finder) partial(text []byte) int {
 	for i := max(len(text)-f.longest+1, 0); i < len(text); i++ {
 		size, last := len(text)-i, text[len(text)-1]
-		for _, n := range f.starting[text[i]] {
-			if p := f.spellings[n]; len(p) > size && p[size-1] == last && p[:size] == string(text[i:]) {
+		for _, p := range f.byFirst[text[i]] {
+			if len(p) > size && p[size-1] == last && p[:size] == string(text[i:]) {
 				return i
 			}
 		}
 	}
 	return len(text)
-}
-
-// Hide returns text with a mark in place of each secret; text itself if there
-// is none.
-func (f *Finder) Hide(text []byte) []byte {
-	if f == nil {
-		return text
-	}
-	found := f.find(text)
-	if len(found) == 0 {
-		return text
-	}
-	var hidden []byte
-	at := 0
-	for _, s := range found {
-		hidden = append(append(hidden, text[at:s.from]...), Mark...)
-		at = s.to
-	}
-	return append(hidden, text[at:]...)
-}
-
-// HideString is Hide for a string.
-func (f *Finder) HideString(text string) string {
-	if f == nil || len(f.find([]byte(text))) == 0 {
-		return text
-	}
-	return string(f.Hide([]byte(text)))
-}
-
-// HideJSON is Hide for a valid JSON text, which it stays: each string of it,
-// names too, is looked at as what it says. A number that is a secret becomes
-// a string.
-func (f *Finder) HideJSON(text []byte) []byte {
-	if f == nil || len(text) == 0 || len(f.find(text)) == 0 {
-		return text
-	}
-	var hidden []byte
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c != '"' && c != '-' && (c < '0' || c > '9') {
-			hidden = append(hidden, c)
-			i++
-			continue
-		}
-		end := jsontext.ValueEnd(text, i)
-		value := text[i:end]
-		said := value
-		if c == '"' {
-			said = []byte(jsontext.Unquote(value))
-		}
-		if len(f.find(said)) == 0 {
-			hidden = append(hidden, value...)
-		} else {
-			hidden = jsontext.AppendQuoted(hidden, f.Hide(said))
-		}
-		i = end
-	}
-	return hidden
 }

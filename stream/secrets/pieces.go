@@ -4,18 +4,18 @@ import (
 	"bytes"
 )
 
-// leak is how much of a secret's beginning may be passed on before it is known
-// for one: holding back every letter that some spelling begins with would make
-// most pieces wait for the next.
+// leak is how many of a secret's first bytes may be passed on before the rest
+// shows that it is a secret. Otherwise most pieces would have to wait for the
+// next: nearly every piece ends with a letter that some spelling begins with.
 const leak = 3
 
-// Pieces takes secrets out of a text that comes in pieces, also where one is
-// in two of them. It is for one goroutine.
+// Pieces takes secrets out of a text that comes in pieces, also a secret that is
+// in several of them. It is for one goroutine.
 type Pieces struct {
-	Replaced bool // something was taken out
+	Replaced bool // a secret was taken out
 
-	text   []byte // what may be the beginning of a secret
-	passed int    // so much of it was passed on
+	text   []byte // may be the beginning of a secret
+	passed int    // how many bytes of text were passed on
 	out    []byte
 }
 
@@ -25,13 +25,13 @@ func (s *Pieces) Next(f *Finder, piece []byte) []byte {
 	if f == nil {
 		return piece
 	}
-	if len(s.text) == 0 && len(piece) < f.shortest && f.begun(piece) == len(piece) {
-		return piece // as most are
+	if len(s.text) == 0 && len(piece) < f.shortest && f.partial(piece) == len(piece) {
+		return piece
 	}
 	return s.next(f, piece, false)
 }
 
-// Rest returns what was held back, when nothing follows it.
+// Rest returns what was held back, at the end of the text.
 func (s *Pieces) Rest(f *Finder) []byte {
 	if len(s.text) == s.passed {
 		s.text, s.passed = nil, 0
@@ -47,13 +47,13 @@ func (s *Pieces) next(f *Finder, piece []byte, last bool) []byte {
 	}
 	begun := len(text)
 	if !last {
-		begun = f.begun(text)
+		begun = f.partial(text)
 	}
 	s.out = s.out[:0]
 	at := s.passed
 	for _, p := range f.find(text) {
 		if p.from >= begun {
-			break // a longer one may be on its way
+			break // it may be the beginning of a longer secret
 		}
 		s.out = append(append(s.out, text[min(at, p.from):p.from]...), Mark...)
 		s.Replaced = true

@@ -1,9 +1,9 @@
-// Package secrets takes secrets out of what is shown, logged or recorded. What
-// is sent is never changed.
+// Package secrets takes secrets out of what is shown, logged or recorded; what is
+// sent is never changed. Packages run, mcp and stream use it.
 //
-// A secret is found as it is, in base64 at any offset, in hex, reversed, and
-// with any of its bytes percent-encoded or escaped as in JSON. What else can
-// be made of one, such as a cipher text or a compressed file, is not.
+// It finds a secret as it is, in base64 at any offset, in hex, reversed, and
+// with any of its bytes percent-encoded or escaped as in JSON. It does not find
+// other forms, such as a compressed file.
 package secrets
 
 import (
@@ -15,11 +15,11 @@ import (
 	"sync/atomic"
 )
 
-// Mark stands where a secret was.
+// Mark replaces a secret.
 const Mark = "[secret]"
 
-// A word is hidden from this length on: a shorter one is a placeholder such
-// as "none" or "ollama", and would be taken out of ordinary text.
+// A secret is hidden from this length on. A shorter value is a placeholder such
+// as "none" or "ollama", and ordinary text would lose a word.
 const (
 	minContent = 8 // in what a model or a server says
 	minMessage = 4 // in diagnostics and the wire log
@@ -28,72 +28,57 @@ const (
 // Set is the secrets of one run. A nil Set has none. Its methods may be called
 // concurrently.
 type Set struct {
-	mu                     sync.Mutex
-	content, message, wire words
-}
-
-// words are what one kind of text is searched for.
-type words struct {
-	all    []string
-	finder atomic.Pointer[Finder]
-}
-
-func (w *words) add(value string) {
-	if !slices.Contains(w.all, value) {
-		w.all = append(w.all, value)
-		w.finder.Store(newFinder(w.all))
+	mu    sync.Mutex
+	texts [3]struct { // by scope
+		words  []string
+		finder atomic.Pointer[Finder]
 	}
 }
 
-// reach says where a word is hidden.
-type reach uint8
+// scope says in which texts a value is hidden: each scope contains the scopes
+// before it.
+type scope int
 
 const (
-	onWire reach = iota
+	inWire scope = iota
 	inMessages
 	everywhere
 )
 
-func (s *Set) add(value string, r reach) {
+func (s *Set) add(value string, widest scope) {
 	value = strings.TrimSpace(value)
+	if widest == everywhere && len(value) < minContent {
+		widest = inMessages
+	}
 	if len(value) < minMessage {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wire.add(value)
-	if r >= inMessages {
-		s.message.add(value)
-	}
-	if r == everywhere && len(value) >= minContent {
-		s.content.add(value)
+	for i := range widest + 1 {
+		if t := &s.texts[i]; !slices.Contains(t.words, value) {
+			t.words = append(t.words, value)
+			t.finder.Store(newFinder(t.words))
+		}
 	}
 }
 
-// Content finds what must not show in what a model or a server says: nil for
-// nothing.
-func (s *Set) Content() *Finder {
+func (s *Set) finder(texts scope) *Finder {
 	if s == nil {
 		return nil
 	}
-	return s.content.finder.Load()
+	return s.texts[texts].finder.Load()
 }
+
+// Content finds what must not show in what a model or a server says; nil finds
+// nothing.
+func (s *Set) Content() *Finder { return s.finder(everywhere) }
 
 // Message finds what must not show in diagnostics.
-func (s *Set) Message() *Finder {
-	if s == nil {
-		return nil
-	}
-	return s.message.finder.Load()
-}
+func (s *Set) Message() *Finder { return s.finder(inMessages) }
 
 // Wire finds what must not show in the wire log.
-func (s *Set) Wire() *Finder {
-	if s == nil {
-		return nil
-	}
-	return s.wire.finder.Load()
-}
+func (s *Set) Wire() *Finder { return s.finder(inWire) }
 
 // Add makes value a secret, and the password in it if it is a URL.
 func (s *Set) Add(value string) {
@@ -105,7 +90,8 @@ func (s *Set) Add(value string) {
 	}
 }
 
-// AddHeader makes a secret of a header's value, and of what follows its scheme.
+// AddHeader makes secrets of the value of a header, and of the part of it that
+// follows its scheme.
 func (s *Set) AddHeader(name, value string) {
 	_, token, _ := strings.Cut(value, " ") // Bearer, Basic, …
 	for _, v := range []string{value, token} {
@@ -117,24 +103,25 @@ func (s *Set) AddHeader(name, value string) {
 	}
 }
 
-// AddNamed makes a secret of the value of a variable that a server gets, if
-// its name says so. Any other stays out of the wire log.
+// AddNamed makes a secret of the value of an environment variable if the
+// variable's name says that it is one. Another value is kept out of the wire log
+// only.
 func (s *Set) AddNamed(name, value string) {
-	if u, err := url.Parse(value); Named(name) && !ordinary(value) || err == nil && u.User != nil {
+	if u, err := url.Parse(value); Named(name) && !isOrdinary(value) || err == nil && u.User != nil {
 		s.Add(value)
 	} else {
-		s.add(value, onWire)
+		s.add(value, inWire)
 	}
 }
 
-// ordinary tells whether value is nothing but words, as in AUTH_TYPE=password,
-// a path or an address, which have to stay in what a model says.
-func ordinary(value string) bool {
+// isOrdinary reports whether value is only words, as in AUTH_TYPE=password, or a
+// path or an address. Such values have to stay in what a model says.
+func isOrdinary(value string) bool {
 	return strings.HasPrefix(value, "/") || strings.Contains(value, "://") ||
 		!strings.ContainsFunc(value, func(r rune) bool { return (r < 'a' || r > 'z') && !strings.ContainsRune("-_. ", r) })
 }
 
-// AddURL makes secrets of the parameters of a URL that are named like one.
+// AddURL makes secrets of the parameters of a URL whose names say that they are.
 func (s *Set) AddURL(address string) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -149,8 +136,8 @@ func (s *Set) AddURL(address string) {
 	}
 }
 
-// AddProxy makes secrets of the user name and the password in a proxy's URL,
-// which need not be a good one.
+// AddProxy makes secrets of the user name and the password in a proxy's URL, also
+// of one that is not valid.
 func (s *Set) AddProxy(address string) {
 	_, rest, ok := strings.Cut(address, "://")
 	if !ok {
@@ -161,24 +148,21 @@ func (s *Set) AddProxy(address string) {
 		return
 	}
 	s.add(address, everywhere)
-	info := rest[:at]
-	for _, word := range []string{info, unescaped(info)} {
-		user, password, _ := strings.Cut(word, ":")
-		s.add(word, everywhere)
+	credentials := []string{rest[:at]}
+	if plain, err := url.PathUnescape(rest[:at]); err == nil {
+		credentials = append(credentials, plain)
+	}
+	for _, c := range credentials {
+		user, password, _ := strings.Cut(c, ":")
+		s.add(c, everywhere)
 		s.add(user, inMessages)
 		s.add(password, everywhere)
-		s.add(base64.StdEncoding.EncodeToString([]byte(word)), everywhere) // as it is sent
+		s.add(base64.StdEncoding.EncodeToString([]byte(c)), everywhere) // as it is sent
 	}
 }
 
-func unescaped(s string) string {
-	if u, err := url.PathUnescape(s); err == nil {
-		return u
-	}
-	return s
-}
-
-// Named tells whether a variable or header of that name usually holds a secret.
+// Named reports whether a variable, header or parameter of this name usually
+// holds a secret.
 func Named(name string) bool {
 	name = strings.ToUpper(name)
 	for _, part := range [...]string{"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "AUTHORIZ", "COOKIE"} {
