@@ -50,7 +50,7 @@ func main() {
 // invoke does everything between the arguments and the exit status. A run
 // that ended by a signal dies by it here, so that the caller's shell sees it.
 func invoke(args []string) (status int) {
-	streams := config.Streams{
+	streams := stdio.Streams{
 		In: os.Stdin, Out: stdio.Blocking(os.Stdout), Err: stdio.Blocking(os.Stderr),
 		InTerminal: isTerminal(os.Stdin), InFile: isFile(os.Stdin), OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
 		OutFile: isFileOrDevice(os.Stdout),
@@ -95,7 +95,7 @@ func invoke(args []string) (status int) {
 
 // panicked ends every process of a run that a panic kept from ending in order,
 // says so, and returns the exit status.
-func panicked(cfg *config.Config, s config.Streams, p *goroutine.Panic) int {
+func panicked(cfg *config.Config, s stdio.Streams, p *goroutine.Panic) int {
 	cfg.Processes.Sweep(sudden)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -103,7 +103,7 @@ func panicked(cfg *config.Config, s config.Streams, p *goroutine.Panic) int {
 	return failure.ExitStatus(p)
 }
 
-func printHelp(cfg *config.Config, s config.Streams, text string) int {
+func printHelp(cfg *config.Config, s stdio.Streams, text string) int {
 	_, err := io.WriteString(s.Out, text)
 	if err == nil {
 		return 0

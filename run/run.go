@@ -43,7 +43,7 @@ import (
 // Run does what cfg says and returns nil or an *Error, which it has printed,
 // after the end event was written and everything that was started has ended. It is cancelled by
 // ctx, whose cause should be *Interrupted for a signal.
-func Run(ctx context.Context, cfg *config.Config, s config.Streams) error {
+func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	set := &secrets.Set{}
@@ -70,7 +70,7 @@ func Run(ctx context.Context, cfg *config.Config, s config.Streams) error {
 // runner is one run in progress.
 type runner struct {
 	cfg      *config.Config
-	streams  config.Streams
+	streams  stdio.Streams
 	began    time.Time
 	secrets  *secrets.Set // that must not show
 	out      *event.Emitter

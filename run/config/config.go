@@ -6,7 +6,6 @@ package config
 
 import (
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,27 +19,6 @@ import (
 // Processes is the registry of every process that a run starts, so that main
 // can end them all at once when there is no time for more.
 type Processes = process.Processes
-
-// Streams are the standard streams of a run and what main knows of them.
-type Streams struct {
-	In          io.Reader
-	Out, Err    io.Writer
-	InTerminal  bool
-	InFile      bool // a regular file: reading it never waits
-	OutTerminal bool
-	OutFile     bool // what goes to Out appears on no screen: a file, a null device
-	ErrTerminal bool
-	Width       func() int // columns of stderr's terminal; nil or 0: unknown
-
-	// Background tells whether this process is in the background of stderr's
-	// terminal, and whether the terminal stops who writes to it from there
-	// (stty tostop). Nil: it never is.
-	Background func() (background, stops bool)
-
-	// Suspend brings functions that stop the process, as ^Z asks for, and
-	// return when it goes on: the screen is left clean before. It may be nil.
-	Suspend <-chan func()
-}
 
 // Mode is what a run does.
 type Mode uint8

@@ -13,6 +13,7 @@ import (
 
 	"toolpipe/run/config"
 	"toolpipe/run/event"
+	"toolpipe/run/stdio"
 	"toolpipe/stream/escape"
 	"toolpipe/stream/secrets"
 )
@@ -55,7 +56,7 @@ type Face struct {
 	over    bool      // the last line was taken away for good
 }
 
-func New(c *config.Config, s config.Streams) *Face {
+func New(c *config.Config, s stdio.Streams) *Face {
 	f := &Face{w: s.Err, quiet: c.Quiet, verbose: c.Verbose, width: s.Width, sameTTY: s.ErrTerminal && s.OutTerminal}
 	if s.ErrTerminal && s.Background != nil {
 		f.live.background = s.Background
@@ -79,7 +80,7 @@ func (f *Face) YieldTo(busy func() bool) {
 }
 
 // colored tells whether stderr gets colours.
-func colored(c *config.Config, s config.Streams) bool {
+func colored(c *config.Config, s stdio.Streams) bool {
 	return c.Color == "always" || c.Color != "never" && s.ErrTerminal && c.Getenv("NO_COLOR") == "" && !dumbTerminal(c)
 }
 

@@ -12,6 +12,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
+	"toolpipe/run/stdio"
 )
 
 // person is a face with the screen before it, and standard output on the same
@@ -29,7 +30,7 @@ func newPerson(t *testing.T, c *config.Config, tty bool) *person {
 	if c.Environ == nil {
 		c.Environ = []string{"TERM=xterm"}
 	}
-	s := config.Streams{Out: &p.stdout, Err: p.screen, ErrTerminal: true, OutTerminal: tty, Width: func() int { return p.screen.width },
+	s := stdio.Streams{Out: &p.stdout, Err: p.screen, ErrTerminal: true, OutTerminal: tty, Width: func() int { return p.screen.width },
 		Background: func() (bool, bool) { return p.background.Load(), p.background.Load() && p.tostop.Load() }}
 	if tty {
 		s.Out = p.screen
@@ -220,7 +221,7 @@ func TestFaceHostile(t *testing.T) {
 // nothing of any line steers the terminal.
 func TestFaceWire(t *testing.T) {
 	var stderr bytes.Buffer
-	show := New(&config.Config{Verbose: 2}, config.Streams{Err: &stderr}).ModelWire()
+	show := New(&config.Config{Verbose: 2}, stdio.Streams{Err: &stderr}).ModelWire()
 	for in, want := range map[string]string{
 		`{"a":"q\"\\n\u001b"}`:                                `{"a":"q\"\\n\u001b"}`,
 		"{\"a\":\t\"\x7f\u0085\u202e\u2028\U000e0041\xff漢\"}": `{"a":"\u007f\u0085\u202e\u2028\udb40\udc41\ufffd漢"}`,
@@ -344,7 +345,7 @@ func TestFaceSilence(t *testing.T) {
 		{"always", config.Config{Color: "always"}, false, "toolpipe: \x1b[33mwarning:\x1b[0m careful\n"},
 	} {
 		var stderr bytes.Buffer
-		f := New(&c.cfg, config.Streams{Out: io.Discard, Err: &stderr, ErrTerminal: c.terminal})
+		f := New(&c.cfg, stdio.Streams{Out: io.Discard, Err: &stderr, ErrTerminal: c.terminal})
 		for _, e := range events {
 			f.Event(e)
 		}
@@ -364,7 +365,7 @@ func TestPrintErrorColor(t *testing.T) {
 		{config.Config{Color: "always", Environ: []string{"NO_COLOR=1"}}, true},
 	} {
 		var b strings.Builder
-		PrintError(t.Context(), &c.cfg, config.Streams{Err: &b, ErrTerminal: true}, &failure.Interrupted{Signal: syscall.SIGINT})
+		PrintError(t.Context(), &c.cfg, stdio.Streams{Err: &b, ErrTerminal: true}, &failure.Interrupted{Signal: syscall.SIGINT})
 		if want := "toolpipe: error: interrupted\n"; strings.Contains(b.String(), "\x1b") != c.colored || !c.colored && b.String() != want {
 			t.Errorf("%+v: %q", c.cfg, &b)
 		}

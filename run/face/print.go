@@ -14,7 +14,7 @@ import (
 // PrintError prints the error of a run once, with its hints: in silence when
 // the reader of stdout went away. When ctx has ended, a reader of stderr who
 // does not read is waited for only a moment.
-func PrintError(ctx context.Context, c *config.Config, s config.Streams, err error) {
+func PrintError(ctx context.Context, c *config.Config, s stdio.Streams, err error) {
 	e := failure.Of(err)
 	if e.Signal != 0 && e.Status != failure.StatusInterrupted {
 		return

@@ -4,7 +4,7 @@ import (
 	"io"
 	"time"
 
-	"toolpipe/run/config"
+	"toolpipe/run/stdio"
 )
 
 // screen is standard output as it may appear on the screen of a face.
@@ -14,7 +14,7 @@ type screen struct {
 }
 
 // Out wraps standard output, unless nothing that goes there is seen here.
-func (f *Face) Out(s config.Streams) io.Writer {
+func (f *Face) Out(s stdio.Streams) io.Writer {
 	if !s.ErrTerminal || s.OutFile {
 		return s.Out
 	}

@@ -5,10 +5,11 @@ import (
 	"time"
 
 	"toolpipe/run/config"
+	"toolpipe/run/stdio"
 )
 
 func TestWaitsText(t *testing.T) {
-	f := New(&config.Config{}, config.Streams{})
+	f := New(&config.Config{}, stdio.Streams{})
 	want := func(text string) {
 		t.Helper()
 		if got := f.Waits.Text(); got != text {
@@ -43,7 +44,7 @@ func TestWaitsText(t *testing.T) {
 // TestWaitsWhileStderrIsStuck holds that the error of --timeout can be worded
 // while a write to stderr holds the face's lock.
 func TestWaitsWhileStderrIsStuck(t *testing.T) {
-	f := New(&config.Config{}, config.Streams{})
+	f := New(&config.Config{}, stdio.Streams{})
 	f.Waits.Set(func(w *Waits) { w.Stdin = true })
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,0 +1,24 @@
+package stdio
+
+import "io"
+
+// Streams are the standard streams of a run and what main knows of them.
+type Streams struct {
+	In          io.Reader
+	Out, Err    io.Writer
+	InTerminal  bool
+	InFile      bool // a regular file: reading it never waits
+	OutTerminal bool
+	OutFile     bool // what goes to Out appears on no screen: a file, a null device
+	ErrTerminal bool
+	Width       func() int // columns of stderr's terminal; nil or 0: unknown
+
+	// Background tells whether this process is in the background of stderr's
+	// terminal, and whether the terminal stops a process that writes to it from
+	// there (stty tostop). If it is nil, the process never is.
+	Background func() (background, stops bool)
+
+	// Suspend brings functions that stop the process, as ^Z asks for, and return
+	// when it goes on. The screen is left clean before each is called. It may be nil.
+	Suspend <-chan func()
+}
