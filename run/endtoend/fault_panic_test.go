@@ -15,12 +15,12 @@ import (
 // in turn: before which statement of a file, and the commands that bring a run
 // there.
 var panics = map[string]struct{ file, before, commands string }{
-	"reader of stdin": {"run/input.go", "data, err := readLimited(&pulse", `stdin -text x
+	"reader of stdin": {"run/input/input.go", "data, err := config.ReadLimited(&pulse", `stdin -text x
 toolpipe -o ndjson -t fs="$MCP -grandchild"`},
-	"writer of answers to a server": {"mcp/mux.go", "ctx, cancel := context.WithTimeout(context.Background(), responseTime)", `model elicit
+	"writer of answers to a server": {"mcp/mux.go", "ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTime)", `model elicit
 toolpipe -o ndjson -y -t fs="$MCP -tools elicit -grandchild" hi`},
 	"reader of a server": {"mcp/mux.go", "m.in.wire('<', frame)", `toolpipe -o ndjson -t fs="$MCP -grandchild -stubborn" hi`},
-	"progress of a call": {"run/calls.go", "c.emit(&ProgressEvent", `model progress
+	"progress of a call": {"run/calls.go", "c.emit(&event.Progress{", `model progress
 toolpipe -o ndjson -y -t fs="$MCP -tools progress -grandchild" hi`},
 	"stderr of a server": {"mcp/command.go", "io.Copy(c.tail, c.errs)", `toolpipe -o ndjson -t fs="$MCP -silent -stubborn -grandchild" hi`},
 	"server starts":      {"run/connect.go", "c.connect(ctx, procs", `toolpipe -o ndjson -t fs="$MCP" hi`},
@@ -28,28 +28,28 @@ toolpipe -o ndjson -y -t fs="$MCP -tools progress -grandchild" hi`},
 toolpipe -o ndjson -y --tool-timeout 1 -t fs="$MCP -tools hang -grandchild" hi`},
 	"timer of the model": {"stream/exchange.go", "cancel(errStalled)", `model silent
 toolpipe -o ndjson --config config -m slow hi`},
-	"timer of the run": {"run/run.go", "cancel(&overtime", `model silent
+	"timer of the run": {"run/run.go", "cancel(&failure.Overtime", `model silent
 toolpipe -o ndjson --timeout 1 hi`},
 	"rest of a reply": {"stream/exchange.go", "io.CopyN(io.Discard, body", `model shell
 toolpipe -o ndjson -y --shell hi`},
-	"wait for a command": {"mcp/process.go", "state, err := pr.awaitLeader()", `model shell
+	"wait for a command": {"mcp/process/process.go", "state, err := pr.awaitLeader()", `model shell
 toolpipe -o ndjson -y --shell hi`},
-	"output of a command": {"mcp/process.go", "return w.Writer.Write(p)", `model shell
+	"output of a command": {"mcp/process/process.go", "return w.Writer.Write(p)", `model shell
 toolpipe -o ndjson -y --shell hi`},
-	"call of a built-in tool": {"mcp/server_serve.go", "v.out(replyCall(", `model shell
+	"call of a built-in tool": {"mcp/toolserver/serve.go", "v.out(replyCall(", `model shell
 toolpipe -o ndjson -y --shell hi`},
 	"calls of a turn": {"run/calls.go", "c.schedule(ctx, all, ready)", `model two
 toolpipe -o ndjson -y --shell hi`},
 	"approver": {"approve/approver_command.go", "ended <- process.Wait()", `model shell
 toolpipe -o ndjson --approver '/bin/sh -c "sleep 300 & cat"' --shell hi`},
-	"signals": {"main.go", "cancel(&run.Interrupted{Signal: first})", `model silent
+	"signals": {"main.go", "cancel(&failure.Interrupted{Signal: first})", `model silent
 toolpipe -o ndjson -t fs="$MCP -grandchild" hi &
 await requests 1
 signal TERM
 wait`},
 	"main": {"run/run.go", "return r.work(ctx)", `toolpipe -o ndjson hi`},
 	"end":  {"run/end.go", "e := r.endEvent(err)", `toolpipe -t fs="$MCP -grandchild -stubborn" hi`},
-	"live line": {"run/liveline.go", "f.redraw(time.Now())\n\treturn", `env TERM=xterm
+	"live line": {"run/face/liveline.go", "f.redraw(time.Now())\n\treturn", `env TERM=xterm
 model silent
 tty -on=2 toolpipe -t fs="$MCP -grandchild" hi`},
 }
