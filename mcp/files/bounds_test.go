@@ -19,7 +19,7 @@ import (
 // bound makes a call that keeps to b, and gives its whole answer.
 func bound(t *testing.T, s *mcp.Session, b wire.Bounds, tool, args string) (answer string, failed bool) {
 	t.Helper()
-	r, err := s.Call(wire.WithBounds(mcp.bounded(t), b), tool, []byte(args), nil)
+	r, err := s.Call(wire.WithBounds(t.Context(), b), tool, []byte(args), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"toolpipe/mcp/servertest"
 )
 
 // bigTree makes a tree of 100,000 small source files, some of them deep, some
@@ -49,6 +51,7 @@ func BenchmarkBigTree(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	session := servertest.Local(b, server)
 	for _, c := range []struct {
 		name, tool, args string
 		against          []string
@@ -72,14 +75,14 @@ func BenchmarkBigTree(b *testing.B) {
 				cmd.Run()
 				theirs = min(theirs, time.Since(start))
 				start = time.Now()
-				r, _, failure := server.run(b.Context(), c.tool, []byte(c.args), nil)
+				r, err := session.Call(b.Context(), c.tool, []byte(c.args), nil)
 				ours = min(ours, time.Since(start))
-				if failure != "" || r.IsError {
-					b.Fatal(failure)
+				if err != nil || r.IsError {
+					b.Fatal(err)
 				}
 			}
 			for b.Loop() {
-				server.run(b.Context(), c.tool, []byte(c.args), nil)
+				session.Call(b.Context(), c.tool, []byte(c.args), nil)
 			}
 			b.ReportMetric(float64(ours)/float64(theirs), "x-"+c.against[0])
 			b.ReportMetric(float64(theirs.Microseconds())/1000, "ms-"+c.against[0])
@@ -98,9 +101,10 @@ func BenchmarkSlice(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	session := servertest.Local(b, server)
 	b.ReportAllocs()
 	for b.Loop() {
-		server.run(b.Context(), "get_file_slice", []byte(`{"path":"f","start_line":10,"end_line":40}`), nil)
+		session.Call(b.Context(), "get_file_slice", []byte(`{"path":"f","start_line":10,"end_line":40}`), nil)
 	}
 }
 

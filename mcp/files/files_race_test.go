@@ -77,6 +77,7 @@ func TestWalkRace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := servertest.Local(t, server)
 	var stop atomic.Bool
 	ended := make(chan struct{})
 	go func() {
@@ -88,10 +89,8 @@ func TestWalkRace(t *testing.T) {
 	calls := []struct{ tool, args string }{{"grep_files", `{"pattern":"SECRET"}`}, {"get_tree", `{}`}, {"search_files", `{"pattern":"config"}`}}
 	for i := range 6000 {
 		c := calls[i%len(calls)]
-		r, _, failure := server.run(t.Context(), c.tool, []byte(c.args), nil)
-		if failure != "" {
-			t.Fatal(failure)
-		}
+		r, err := s.Call(t.Context(), c.tool, []byte(c.args), nil)
+		check(t, err)
 		answer := jsontext.Text(r.Content[0].Text)
 		if strings.Contains(answer, ":SECRET") || strings.Contains(answer, "/config") || strings.Contains(answer, "  config") {
 			t.Errorf("call %d, %s: %s", i, c.tool, answer)

@@ -17,15 +17,30 @@ import (
 	"toolpipe/mcp/servertest"
 )
 
-func init() {
-	mcp.programs["hold-replacement"] = holdReplacement
-	mcp.programs["write-for-ever"] = writeForEver
+// TestMain makes this test binary one of two writers when its first argument
+// names it, so that a writer that is killed is a real process.
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) == 3 && os.Args[1] == "hold-replacement":
+		os.Exit(holdReplacement(os.Args[2]))
+	case len(os.Args) == 3 && os.Args[1] == "write-for-ever":
+		os.Exit(writeForEver(os.Args[2]))
+	}
+	os.Exit(m.Run())
+}
+
+// program is this test binary as one of the writers in TestMain.
+func program(t *testing.T, name, dir string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	check(t, err)
+	return exec.Command(self, name, dir)
 }
 
 // holdReplacement prepares a replacement of f in a directory, says under which
 // name, and waits.
-func holdReplacement(args []string) int {
-	dir, err := os.OpenRoot(args[0])
+func holdReplacement(path string) int {
+	dir, err := os.OpenRoot(path)
 	if err != nil {
 		return 1
 	}
@@ -44,9 +59,9 @@ func holdReplacement(args []string) int {
 	return 0
 }
 
-func writeForEver(args []string) int {
+func writeForEver(dir string) int {
 	for {
-		if err := ReplaceFile(filepath.Join(args[0], "f"), []byte(strings.Repeat("x", 4<<20))); err != nil {
+		if err := ReplaceFile(filepath.Join(dir, "f"), []byte(strings.Repeat("x", 4<<20))); err != nil {
 			fmt.Println(err)
 			return 1
 		}
@@ -56,8 +71,7 @@ func writeForEver(args []string) int {
 // held starts holdReplacement and gives the name of the temporary file.
 func held(t *testing.T, dir string) (name string, kill func()) {
 	t.Helper()
-	argv := mcp.program("hold-replacement", dir)
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := program(t, "hold-replacement", dir)
 	stdin, err := cmd.StdinPipe()
 	check(t, err)
 	t.Cleanup(func() { stdin.Close() })
@@ -167,10 +181,9 @@ func TestKilledWriter(t *testing.T) {
 	check(t, err)
 	whole := strings.Repeat("x", 4<<20)
 	for i := range 10 {
-		argv := mcp.program("write-for-ever", dir)
-		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd := program(t, "write-for-ever", dir)
 		check(t, cmd.Start())
-		for limit := time.Now().Add(mcp.hang); ; time.Sleep(time.Millisecond) {
+		for limit := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			if _, err := os.Stat(filepath.Join(dir, "f")); err == nil {
 				break
 			}

@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"toolpipe/mcp"
 	"toolpipe/mcp/fetch"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/shell"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
 )
 
@@ -29,7 +29,7 @@ import (
 // bytes, and the largest file the bytes of maxEdited.
 const (
 	argumentSize  = 1 << 20
-	mostTime      = 8 * mcp.slowdown * time.Second
+	mostTime      = 8 * slowdown * time.Second
 	mostAllocated = 256 << 20
 	mostAnswered  = 1 << 20
 )
@@ -80,7 +80,7 @@ var usualArguments = map[string]string{
 
 // hostileServers are all built-in servers that are functions of arguments.
 // Their files are written anew by fill.
-func hostileServers(t *testing.T) (servers []*toolserver.Server, fill func()) {
+func hostileServers(t *testing.T) (sessions []*mcp.Session, fill func()) {
 	dir, _, _ := repository(t, map[string]string{"small": "a\n"})
 	servertest.Put(t, filepath.Join(dir, strings.Repeat("a/", 100)+"deep"), "a\n")
 	files, err := New(Spec{Name: "files", Root: dir, Environ: os.Environ(), Processes: &process.Processes{}})
@@ -89,35 +89,38 @@ func hostileServers(t *testing.T) (servers []*toolserver.Server, fill func()) {
 	check(t, err)
 	fetch, err := fetch.New(fetch.Spec{Limit: time.Second})
 	check(t, err)
-	return []*toolserver.Server{files, shell, fetch}, func() {
+	for _, server := range []*toolserver.Server{files, shell, fetch} {
+		sessions = append(sessions, servertest.Local(t, server))
+	}
+	return sessions, func() {
 		servertest.Put(t, filepath.Join(dir, "letters"), repeated("a", 1<<20))
 		servertest.Put(t, filepath.Join(dir, "lines"), repeated("a\n", 1<<20))
 	}
 }
 
 // hostileCall runs a tool and says what was beyond the bounds.
-func hostileCall(t *testing.T, s *toolserver.Server, tool, args string) {
+func hostileCall(t *testing.T, s *mcp.Session, tool, args string) {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	began := processorTime(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // whoever waits no longer is obeyed soon
 	defer cancel()
-	r, _, failure := s.run(ctx, tool, json.RawMessage(args), func(wire.Progress) {})
+	r, err := s.Call(ctx, tool, json.RawMessage(args), nil)
 	took := processorTime(t) - began
 	runtime.ReadMemStats(&after)
-	size := len(failure)
+	size := len(fmt.Sprint(err))
 	if r != nil {
 		size += len(r.Structured)
 		for _, b := range r.Content {
 			size += len(b.Text)
 		}
 	}
-	if allocated := after.TotalAlloc - before.TotalAlloc; took > mostTime || allocated > mostAllocated && mcp.slowdown == 1 || size > mostAnswered {
+	if allocated := after.TotalAlloc - before.TotalAlloc; took > mostTime || allocated > mostAllocated && slowdown == 1 || size > mostAnswered {
 		t.Errorf("%s %.150s (%d bytes) took %v and %d MiB, and answered %d bytes", tool, args, len(args), took, allocated>>20, size)
 	}
-	if strings.Contains(failure, "defect") {
-		t.Errorf("%s %.150s: %s", tool, args, failure)
+	if err != nil && strings.Contains(err.Error(), "defect") {
+		t.Errorf("%s %.150s: %v", tool, args, err)
 	}
 }
 
@@ -132,8 +135,9 @@ func processorTime(t *testing.T) time.Duration {
 func TestHostileArguments(t *testing.T) {
 	servers, fill := hostileServers(t)
 	for _, s := range servers {
-		for _, offered := range s.tools {
-			tool := offered.tool
+		tools, err := s.Tools(t.Context())
+		check(t, err)
+		for _, tool := range tools {
 			properties := jsontext.Member(tool.InputSchema, "properties")
 			for literal, property := range jsontext.Members(properties) {
 				name := jsontext.Unquote(literal)
@@ -190,8 +194,5 @@ func TestHostileArgumentsTogether(t *testing.T) {
 	for range 2 {
 		hostileCall(t, files, "edit_file", grow)
 	}
-	r, _, failure := files.run(t.Context(), "edit_file", json.RawMessage(grow), nil)
-	if failure != "" || !r.IsError || !strings.Contains(jsontext.Text(r.Content[0].Text), fmt.Sprint(maxEdited)) {
-		t.Errorf("%s %.300s", failure, r.Content[0].Text)
-	}
+	servertest.Fails(t, files, fmt.Sprint(maxEdited), "edit_file", "path", "letters", "old_string", "a", "new_string", "aaaaaaaa", "replace_all", true)
 }

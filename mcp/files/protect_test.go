@@ -126,26 +126,6 @@ func TestProtectedNames(t *testing.T) {
 	}
 }
 
-// The table is written as it is compared: names are folded, none is there
-// twice, each has a reason and is protected.
-func TestUnwrittenTable(t *testing.T) {
-	seen := map[string]bool{}
-	for _, kind := range confine.unwritten {
-		if kind.why == "" || len(strings.Fields(kind.names)) == 0 {
-			t.Errorf("%q has no reason, or no names", kind)
-		}
-		for _, rule := range strings.Fields(kind.names) {
-			path := strings.ReplaceAll(rule, "*", "x")
-			if seen[rule] || confine.foldName(path) != path {
-				t.Errorf("%q is there twice, or not folded", rule)
-			}
-			if seen[rule] = true; confine.Unwritable("", "a/"+strings.ToUpper(path)) != kind.why {
-				t.Errorf("%q: %s", path, confine.Unwritable("", "a/"+strings.ToUpper(path)))
-			}
-		}
-	}
-}
-
 // TestProtectedFiles does with real files what the table says (C7.08).
 func TestProtectedFiles(t *testing.T) {
 	for _, c := range protectedNames {
@@ -372,23 +352,4 @@ func TestOwnFiles(t *testing.T) {
 	if servertest.Get(t, policy) != "secret policy\n" || servertest.Get(t, log) != "secret log\n" {
 		t.Error("an own file was changed")
 	}
-}
-
-func FuzzFoldName(f *testing.F) {
-	for _, c := range protectedNames {
-		f.Add(c.path)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		once := confine.foldName(name)
-		if again := confine.foldName(once); again != once {
-			t.Errorf("%q folds to %q, that to %q", name, once, again)
-		}
-		if upper := confine.foldName(strings.ToUpper(name)); isASCII(name) && upper != once {
-			t.Errorf("%q folds to %q, in upper case to %q", name, once, upper)
-		}
-	})
-}
-
-func isASCII(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return r > 0x7F }) < 0
 }

@@ -1,0 +1,28 @@
+//go:build !portable
+
+package confine
+
+import (
+	"os"
+	"testing"
+)
+
+// A file system of the kernel is known by its kind, wherever it is mounted.
+func TestKernelFileSystemByKind(t *testing.T) {
+	procfs, err := os.OpenRoot("/proc")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer procfs.Close()
+	if !pseudo(procfs) {
+		t.Error("/proc is not seen for what it is")
+	}
+	temporary, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer temporary.Close()
+	if pseudo(temporary) {
+		t.Error("a temporary directory is taken for a file system of the kernel")
+	}
+}
