@@ -66,8 +66,7 @@ func argumentNames(raw json.RawMessage) string {
 		return ""
 	}
 	var names []string
-	d := &config.Document{Data: raw}
-	for _, a := range (config.Value{Doc: d, From: 0, To: len(raw)}).Elements() {
+	for _, a := range config.Checked("", raw).Elements() {
 		name, _ := a.Get("name")
 		required, _ := a.Get("required")
 		if required.Kind() == 't' {

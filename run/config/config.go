@@ -5,7 +5,6 @@
 package config
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"toolpipe/mcp/process"
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
+	"toolpipe/stream/jsontext"
 )
 
 // Processes is the registry of every process that a run starts, so that main
@@ -46,7 +46,7 @@ type Config struct {
 	Mode   Mode
 	Target string // of DescribeTool, CallTool and Explain
 
-	// input, DESIGN part 2
+	// input
 	Args       []string // the prompt arguments
 	Input      string   // auto, text or messages; "" is auto
 	NoStdin    bool
@@ -56,7 +56,7 @@ type Config struct {
 	Resources  []string // NAME:URI
 	Prompt     string   // NAME:PROMPT[,arg=value…]
 
-	// Model, part 3
+	// model
 	Model           string
 	BaseURL         string
 	API             string
@@ -70,7 +70,7 @@ type Config struct {
 	SchemaFile      string
 	ThinkTags       bool
 
-	// Tools, part 4
+	// tools
 	Servers        []string // [NAME=]TARGET, NAME?=TARGET
 	ServerConfigs  []string // --mcp-config
 	ServerAuthEnv  []string // NAME=VAR
@@ -88,7 +88,7 @@ type Config struct {
 	CmdLines       bool
 	DryRun         bool
 
-	// approvals, part 5
+	// approvals
 	AutoApprove bool
 	Allow, Deny []string
 	Policies    []string
@@ -97,8 +97,8 @@ type Config struct {
 	NoInput     bool
 	Approver    string // command or URL
 
-	// output, part 6
-	Output  string // Text, ndjson, json or messages; "" is text
+	// output
+	Output  string // text, ndjson, json or messages; "" is text
 	Stream  bool
 	Quiet   bool
 	Verbose int
@@ -107,7 +107,7 @@ type Config struct {
 	Record  string
 	Replay  string
 
-	// limits and config, part 7
+	// limits and config
 	MaxRounds      *int
 	Timeout        time.Duration
 	ToolTimeout    time.Duration
@@ -131,8 +131,8 @@ func (c *Config) lookupEnv(name string) (string, bool) {
 	return "", false
 }
 
-// InCI tells whether a continuous-integration system says that it runs us:
-// then nobody is there to be asked.
+// InCI tells whether a continuous-integration system runs this process: then
+// nobody is there who could answer a question.
 func (c *Config) InCI() bool {
 	switch c.Getenv("CI") {
 	case "", "0", "false":
@@ -141,7 +141,8 @@ func (c *Config) InCI() bool {
 	return true
 }
 
-// Validate refuses values and combinations that cannot be meant.
+// Validate refuses values that a flag does not take, and flags that
+// contradict each other.
 func (c *Config) Validate() error {
 	for _, f := range []struct {
 		flag, value string
@@ -193,13 +194,15 @@ func (c *Config) Validate() error {
 	return nil
 }
 
+// IsNumber tells whether s is a number as JSON writes it.
 func IsNumber(s string) bool {
-	return json.Valid([]byte(s)) && (s[0] == '-' || s[0] >= '0' && s[0] <= '9')
+	return jsontext.IsNumber([]byte(s)) && jsontext.Check([]byte(s), jsontext.Options{}) == nil
 }
 
-// userConfigDir is where the user's config files are, "" if nowhere. A path
-// that is not absolute is no answer, for nothing is read from the working
-// directory unless a flag names it; the XDG specification says the same.
+// userConfigDir is the directory of the user's config files, "" if there is
+// none. A relative path in a variable is ignored, as the XDG Base Directory
+// specification says: nothing is read from the working directory unless a flag
+// names it.
 func userConfigDir(getenv func(string) string) string {
 	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -210,7 +213,8 @@ func userConfigDir(getenv func(string) string) string {
 	return ""
 }
 
-// ReadsInput tells whether this run reads standard input at all.
+// ReadsInput tells whether this run reads standard input; terminal says that
+// standard input is a terminal.
 func (c *Config) ReadsInput(terminal bool) bool {
 	switch {
 	case c.NoStdin || terminal:
@@ -221,5 +225,6 @@ func (c *Config) ReadsInput(terminal bool) bool {
 	return c.Mode == Answer
 }
 
-// Warner tells the user something; server may be "".
+// A Warner warns the user. code is the warning's name for programs, server the
+// name of the server that it is about, or "".
 type Warner = func(code, server, message string)

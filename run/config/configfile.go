@@ -80,7 +80,8 @@ func (c *Config) LoadSettings() (*Settings, error) {
 	return s, s.parse(c, doc)
 }
 
-// userConfigFile is the config's usual place, "" when there is no home.
+// userConfigFile is the path of the user's config file, "" when there is no
+// home directory.
 func (c *Config) userConfigFile() string {
 	dir := userConfigDir(c.Getenv)
 	if dir == "" {
@@ -190,7 +191,7 @@ func parseProfile(v Value) (p profile, err error) {
 	return p, nil
 }
 
-// duration is a string such as "30s", or a number of seconds.
+// duration reads a string such as "30s", or a number of seconds.
 func (v Value) duration() (time.Duration, error) {
 	s := string(v.Raw())
 	if v.Kind() == '"' {

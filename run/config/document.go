@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,38 +12,45 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// Document is a JSON text that has been read strictly: valid, no duplicate
-// keys, UTF-8. It is walked without building a tree, and every value knows
-// its place, so that an error about its meaning can name the line.
+// A Document is a JSON text that was read strictly: valid, UTF-8, no key twice
+// in one object. It is walked without building a tree, and every value knows
+// its place, so that an error about the meaning of a value can name the line.
 type Document struct {
-	Name string // as errors show it
-	Data []byte
+	name string // as errors show it
+	data []byte
 }
 
-// Value is one JSON value of a document.
+// A Value is one JSON value of a document.
 type Value struct {
 	Doc      *Document
 	From, To int
 }
 
-// member is one member of an object.
+// A member is one member of an object: its key and its value.
 type member struct {
 	Key string
-	At  Value // the key itself
+	At  Value // the key in the document
 	Value
 }
 
+// ParseDocument reads a JSON text; name is what errors call it.
 func ParseDocument(name string, data []byte) (Value, error) {
-	d := &Document{name, data}
-	if err := jsontext.Check(data, jsontext.Options{}); err != nil {
-		if s, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
-			return Value{}, failure.Usage("%s:%d:%d: %s (byte %d)", name, s.Line, s.Column, s.Message, s.Offset)
-		}
-		return Value{}, failure.Usage("%s: %v", name, err)
+	err := jsontext.Check(data, jsontext.Options{})
+	if e, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
+		return Value{}, failure.Usage("%s:%d:%d: %s (byte %d)", name, e.Line, e.Column, e.Message, e.Offset)
 	}
-	at := d.Space(0)
-	return Value{d, at, d.Skip(at)}, nil
+	return Checked(name, data), nil
 }
+
+// Checked returns the whole value of a text that jsontext.Check has accepted.
+// name is what errors call the text.
+func Checked(name string, data []byte) Value {
+	d := &Document{name, data}
+	return d.value(jsontext.Space(data, 0))
+}
+
+// value returns the value that begins at from.
+func (d *Document) value(from int) Value { return Value{d, from, jsontext.ValueEnd(d.data, from)} }
 
 // ReadDocument reads a file that names what may run; what is the flag or key
 // that names the file.
@@ -56,6 +62,7 @@ func ReadDocument(what, path string, warn Warner) (Value, error) {
 	return ParseDocument(path, data)
 }
 
+// ReadLimited reads to the end of r, which may have limit bytes.
 func ReadLimited(r io.Reader, name string, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
@@ -67,12 +74,15 @@ func ReadLimited(r io.Reader, name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-func (v Value) Raw() []byte { return v.Doc.Data[v.From:v.To] }
+// Raw returns the text of the value as it stands in the document.
+func (v Value) Raw() []byte { return v.Doc.data[v.From:v.To] }
 
-func (v Value) line() int { return bytes.Count(v.Doc.Data[:v.From], []byte{'\n'}) + 1 }
+func (v Value) line() int { return bytes.Count(v.Doc.data[:v.From], []byte{'\n'}) + 1 }
 
-func (v Value) origin() string { return v.Doc.Name + ":" + strconv.Itoa(v.line()) }
+// origin is the document and the line of the value, such as ci.json:12.
+func (v Value) origin() string { return v.Doc.name + ":" + strconv.Itoa(v.line()) }
 
+// Errorf returns a usage error that begins with the place of the value.
 func (v Value) Errorf(format string, args ...any) *failure.Error {
 	where := v.origin()
 	if path := v.path(); path != "" {
@@ -81,12 +91,12 @@ func (v Value) Errorf(format string, args ...any) *failure.Error {
 	return failure.Usage("%s: %s", where, fmt.Sprintf(format, args...))
 }
 
-// Path is the keys and positions that lead to v, such as models.local.timeout
-// or args[0]; for a key those of the object that it stands in.
+// path is the keys and positions that lead to the value, such as
+// models.local.timeout or args[0]. For a key they are those that lead to the
+// object of the key.
 func (v Value) path() string {
 	var b strings.Builder
-	at := v.Doc.Space(0)
-	in := Value{v.Doc, at, v.Doc.Skip(at)}
+	in := v.Doc.value(jsontext.Space(v.Doc.data, 0))
 descend:
 	for in.From != v.From {
 		for _, m := range in.Members() {
@@ -94,7 +104,7 @@ descend:
 				if b.Len() > 0 {
 					b.WriteByte('.')
 				}
-				b.WriteString(m.At.shownKey())
+				b.WriteString(m.At.pathKey())
 				in = m.Value
 				continue descend
 			}
@@ -106,13 +116,14 @@ descend:
 				continue descend
 			}
 		}
-		break // a key
+		break // v is a key
 	}
 	return b.String()
 }
 
-// shownKey is a key in a path: bare where that reads as one word.
-func (v Value) shownKey() string {
+// pathKey is the key v as it stands in a path: without quotes where it reads as
+// one word.
+func (v Value) pathKey() string {
 	key := v.Text()
 	if len(key) > 40 || key == "" || strings.ContainsFunc(key, func(r rune) bool { return r != '.' && r != ':' && r != '/' && (r > 0x7f || !nameByte(byte(r))) }) {
 		return v.Short()
@@ -120,7 +131,7 @@ func (v Value) shownKey() string {
 	return key
 }
 
-// Unknown is the error of a key that means nothing; known are those that do.
+// Unknown returns the error for a key that is not one of the known keys.
 func (m member) Unknown(known []string) *failure.Error {
 	e := m.At.Errorf("unknown key %q", m.Key)
 	if near := Nearest(m.Key, known); near != "" {
@@ -129,57 +140,62 @@ func (m member) Unknown(known []string) *failure.Error {
 	return e
 }
 
-// within is err with v's place before its message.
+// within returns err with the place of the value before its message.
 func (v Value) within(err error) *failure.Error { return failure.Within(v.origin(), err) }
 
-// Kind is what v begins with: '{', '[', '"', 't', 'f', 'n' or a digit's '0'.
+// Kind is the first byte of the value: '{', '[', '"', 't', 'f' or 'n', and '0'
+// for every number.
 func (v Value) Kind() byte {
-	switch c := v.Doc.Data[v.From]; c {
-	case '{', '[', '"', 't', 'f', 'n':
-		return c
+	if raw := v.Raw(); !jsontext.IsNumber(raw) {
+		return raw[0]
 	}
 	return '0'
 }
 
+// IsNull tells whether the value is null.
 func (v Value) IsNull() bool { return v.Kind() == 'n' }
 
-// Members are those of an object, in order; none for any other value.
-func (v Value) Members() []member {
+// Members are the members of an object, in order; none for any other value.
+func (v Value) Members() (all []member) {
 	if v.Kind() != '{' {
 		return nil
 	}
-	var all []member
 	d := v.Doc
-	for i := d.Space(v.From + 1); d.Data[i] != '}'; {
-		key := Value{d, i, d.Skip(i)}
-		i = d.Space(d.Space(key.To) + 1) // past the colon
-		val := Value{d, i, d.Skip(i)}
-		all = append(all, member{key.Text(), key, val})
-		if i = d.Space(val.To); d.Data[i] == ',' {
-			i = d.Space(i + 1)
-		}
+	for i := jsontext.Space(d.data, v.From+1); d.data[i] != '}'; {
+		key := d.value(i)
+		i = jsontext.Space(d.data, key.To) + 1 // after the colon
+		value := d.value(jsontext.Space(d.data, i))
+		all = append(all, member{key.Text(), key, value})
+		i = d.next(value)
 	}
 	return all
 }
 
-// Elements are those of an array, in order; none for any other value.
-func (v Value) Elements() []Value {
+// Elements are the elements of an array, in order; none for any other value.
+func (v Value) Elements() (all []Value) {
 	if v.Kind() != '[' {
 		return nil
 	}
-	var all []Value
 	d := v.Doc
-	for i := d.Space(v.From + 1); d.Data[i] != ']'; {
-		e := Value{d, i, d.Skip(i)}
-		all = append(all, e)
-		if i = d.Space(e.To); d.Data[i] == ',' {
-			i = d.Space(i + 1)
-		}
+	for i := jsontext.Space(d.data, v.From+1); d.data[i] != ']'; {
+		element := d.value(i)
+		all = append(all, element)
+		i = d.next(element)
 	}
 	return all
 }
 
-// Get is the member of that key.
+// next returns where the next element or member begins after v, or where the
+// array or object closes.
+func (d *Document) next(v Value) int {
+	i := jsontext.Space(d.data, v.To)
+	if d.data[i] == ',' {
+		i = jsontext.Space(d.data, i+1)
+	}
+	return i
+}
+
+// Get returns the value of the member with that key.
 func (v Value) Get(key string) (Value, bool) {
 	for _, m := range v.Members() {
 		if m.Key == key {
@@ -189,19 +205,8 @@ func (v Value) Get(key string) (Value, bool) {
 	return Value{}, false
 }
 
-// Text is a string's value, "" for any other value.
-func (v Value) Text() string {
-	s := v.Raw()
-	if s[0] != '"' {
-		return ""
-	}
-	if bytes.IndexByte(s, '\\') < 0 {
-		return string(s[1 : len(s)-1])
-	}
-	var t string
-	json.Unmarshal(s, &t) // valid already
-	return t
-}
+// Text is what a string means, "" for any other value.
+func (v Value) Text() string { return jsontext.Text(v.Raw()) }
 
 func (v Value) str() (string, error) {
 	if v.Kind() != '"' {
@@ -217,7 +222,7 @@ func (v Value) boolean() (bool, error) {
 	return v.Kind() == 't', nil
 }
 
-// count is a whole number that is not negative.
+// count reads a whole number that is not negative.
 func (v Value) count() (int, error) {
 	n, err := strconv.Atoi(string(v.Raw()))
 	if err != nil || n < 0 {
@@ -226,7 +231,7 @@ func (v Value) count() (int, error) {
 	return n, nil
 }
 
-// Words is an array of strings, or one string.
+// Words reads an array of strings, or one string.
 func (v Value) Words() ([]string, error) {
 	if v.Kind() == '"' {
 		return []string{v.Text()}, nil
@@ -245,7 +250,7 @@ func (v Value) Words() ([]string, error) {
 	return all, nil
 }
 
-// table is an object of strings.
+// table reads an object of strings.
 func (v Value) table() (map[string]string, error) {
 	if v.Kind() != '{' {
 		return nil, v.Errorf("%s is not an object of strings", v.Short())
@@ -261,54 +266,11 @@ func (v Value) table() (map[string]string, error) {
 	return all, nil
 }
 
-// Short shows a value in an error.
+// Short is the value for an error: its text, cut when it is long.
 func (v Value) Short() string {
 	s := v.Raw()
 	if len(s) > 40 {
 		s = append(bytes.ToValidUTF8(s[:37:37], nil), "..."...)
 	}
 	return string(s)
-}
-
-// Space is the offset of the first byte at or after i that is not white space.
-func (d *Document) Space(i int) int {
-	for i < len(d.Data) {
-		switch d.Data[i] {
-		case ' ', '\t', '\n', '\r':
-			i++
-		default:
-			return i
-		}
-	}
-	return i
-}
-
-// Skip is the offset after the value that begins at i.
-func (d *Document) Skip(i int) int {
-	depth := 0
-	for ; i < len(d.Data); i++ {
-		switch d.Data[i] {
-		case '"':
-			for i++; d.Data[i] != '"'; i++ {
-				if d.Data[i] == '\\' {
-					i++
-				}
-			}
-		case '{', '[':
-			depth++
-			continue
-		case '}', ']':
-			depth--
-		case ' ', '\t', '\n', '\r', ',', ':':
-			continue
-		default:
-			for i+1 < len(d.Data) && !bytes.ContainsRune([]byte(" \t\n\r,]}"), rune(d.Data[i+1])) {
-				i++
-			}
-		}
-		if depth == 0 {
-			return i + 1
-		}
-	}
-	return i
 }

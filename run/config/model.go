@@ -31,7 +31,7 @@ type Endpoint struct {
 // config, in that order. A profile that the flag names belongs to the flag.
 func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*Endpoint, error) {
 	e := &Endpoint{Model: c.Model}
-	if e.Model == "" && c.Replay == "" { // a recording knows its model: only a flag asks for another
+	if e.Model == "" && c.Replay == "" { // a recording holds its model; only the flag asks for another
 		e.Model = FirstNonEmpty(c.Getenv("TOOLPIPE_MODEL"), s.model)
 	}
 	asked := e.Model
@@ -84,6 +84,7 @@ func (c *Config) resolveURL(e *Endpoint, p profile) {
 	}
 }
 
+// FirstNonEmpty returns the first word that is not empty, "" if there is none.
 func FirstNonEmpty(words ...string) string {
 	for _, w := range words {
 		if w != "" {
@@ -93,8 +94,9 @@ func FirstNonEmpty(words ...string) string {
 	return ""
 }
 
-// noModel is the error of a run that lacks the model's name, its endpoint or
-// both. Whoever has a config gets the names in it and not a newcomer's help.
+// noModel is the error of a run without a model's name, without an endpoint or
+// without both. A user with a config is shown the names in it; a user without
+// one is shown examples.
 func noModel(asked string, hasURL bool, s *Settings) error {
 	names := slices.Sorted(maps.Keys(s.profiles))
 	var profiles []string
@@ -142,9 +144,9 @@ func (c *Config) resolveKey(ctx context.Context, e *Endpoint, p profile, warn Wa
 	return nil
 }
 
-// findKey returns the key and where it is from. A profile with a base_url
-// uses only its own key_env, and that only there, or the flags: no key goes
-// to an endpoint it is not for.
+// findKey returns the key and where it is from. No key goes to an endpoint that
+// it is not for: the endpoint of a profile with a base_url gets the key of a
+// flag or of the profile's key_env, and that key_env goes to no other endpoint.
 func (c *Config) findKey(ctx context.Context, e *Endpoint, p profile, warn Warner) (key, from string, err error) {
 	switch {
 	case c.KeyFile != "":
@@ -199,7 +201,8 @@ func (c *Config) readKey(ctx context.Context, warn Warner) (key, from string, er
 	return key, "--key-file: " + c.KeyFile, nil
 }
 
-// flagParams are those of --param; of one name the last counts.
+// flagParams reads the values of --param; where a name is given twice, the last
+// value counts.
 func (c *Config) flagParams() ([]stream.Param, error) {
 	var params []stream.Param
 	for _, f := range c.Params {
@@ -252,6 +255,7 @@ func (c *Config) Request(ctx context.Context, e *Endpoint) (*stream.Request, err
 	return r, nil
 }
 
+// readSchema reads the JSON Schema of --schema.
 func readSchema(ctx context.Context, path string) (json.RawMessage, error) {
 	data, err := ReadFile(ctx, "--schema", path, 1<<20, PlainFile)
 	if err != nil {
@@ -267,7 +271,7 @@ func readSchema(ctx context.Context, path string) (json.RawMessage, error) {
 	return doc.Raw(), nil
 }
 
-// Refused is err of making the client.
+// Refused words err, which came from making the client of this endpoint.
 func (e *Endpoint) Refused(err error) error {
 	if u, ok := errors.AsType[*stream.EndpointError](err); ok {
 		f := failure.Usage("%s: %v", e.urlFrom, u)

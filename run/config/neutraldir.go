@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// neutralDir is where a stdio server runs unless its config says otherwise:
-// not in the user's working directory, whose files could change what starts
-// (security.md R5: launchers such as npx prefer local packages).
+// neutralDir is the working directory of a stdio server unless its config says
+// another. It is not the user's working directory, whose files could change
+// what starts: launchers such as npx prefer packages that they find there.
 const neutralDir = "/"
 
-// fromHere is a relative path as a shell makes it one from this directory.
+// fromHere writes a relative path for a shell so that it begins at the user's
+// working directory.
 func fromHere(path string) string {
 	switch path = strings.TrimPrefix(path, "./"); {
 	case path == "." || path == "":
@@ -21,8 +22,8 @@ func fromHere(path string) string {
 	return `"$PWD"/` + ShellQuote(path)
 }
 
-// Misplaced are hints on arguments that are paths only in this directory: a
-// server that starts elsewhere does not find them.
+// Misplaced returns a hint for each argument that names a file in the user's
+// working directory but none in the directory in which the server starts.
 func (s *Server) Misplaced() (hints []string) {
 	if s.URL != "" || s.Dir != neutralDir {
 		return nil

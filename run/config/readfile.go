@@ -14,25 +14,25 @@ import (
 	"toolpipe/run/stdio"
 )
 
-// fileKind says what a file may be that a flag or a key of the config names.
+// fileKind says which demands are made on a file that a flag or a key of the
+// config names.
 type fileKind uint8
 
 const (
-	PlainFile fileKind = iota // its content grants nothing: whatever can be read
+	PlainFile fileKind = iota // any file: its content grants nothing
 	keyFile                   // a pipe, or a file that not everybody can write to
-	RuleFile                  // it names what may run: as KeyFile, but no pipe
+	RuleFile                  // a regular file that not everybody can write to: it says what may run
 )
 
-// ReadFile reads a file that may make us wait: a FIFO without a writer, a
-// pipe that does not end. Neither --timeout nor a signal waits for that; the
-// read is then left behind.
+// ReadFile reads a file that may block: a FIFO without a writer, or a pipe that
+// does not end. When ctx ends it returns, and the read is left behind.
 func ReadFile(ctx context.Context, what, path string, limit int64, kind fileKind) ([]byte, error) {
 	return stdio.Await(ctx, func() ([]byte, error) { return kind.Read(what, path, limit, nil) })
 }
 
-// Read reads the file at path once, through the descriptor that was judged;
-// what, the flag or key that names it, begins the error. That somebody else
-// could change what may run, warn is told.
+// Read reads the file at path once, through the same descriptor whose mode was
+// checked. what is the flag or the key that names the file; errors begin with
+// it. A rule file that belongs to another user is a warning.
 func (k fileKind) Read(what, path string, limit int64, warn Warner) ([]byte, error) {
 	mode := os.O_RDONLY
 	if k != PlainFile {
@@ -47,7 +47,7 @@ func (k fileKind) Read(what, path string, limit int64, warn Warner) ([]byte, err
 	if err != nil {
 		return nil, OpenError(what, path, err)
 	}
-	if err := k.judge(what, path, info.Mode()); err != nil {
+	if err := k.check(what, path, info.Mode()); err != nil {
 		return nil, err
 	}
 	if uid, other := stdio.OtherOwner(info); other && k == RuleFile {
@@ -63,8 +63,8 @@ func (k fileKind) Read(what, path string, limit int64, warn Warner) ([]byte, err
 	return data, nil
 }
 
-// judge refuses a file of another kind.
-func (k fileKind) judge(what, path string, mode os.FileMode) error {
+// check refuses a file that does not meet the demands.
+func (k fileKind) check(what, path string, mode os.FileMode) error {
 	switch {
 	case mode.IsDir():
 		return failure.Usage("%s: %q is a directory", what, path)
@@ -76,7 +76,8 @@ func (k fileKind) judge(what, path string, mode os.FileMode) error {
 	return nil
 }
 
-// OpenError is err of opening the file that a flag or key names.
+// OpenError words err, which came from opening the file at path; what is the
+// flag or the key that names the file.
 func OpenError(what, path string, err error) error {
 	if _, ok := errors.AsType[*failure.Error](err); ok {
 		return err
@@ -95,7 +96,7 @@ func OpenError(what, path string, err error) error {
 	return e
 }
 
-// userName names the user with that number, in quotes if it has a name.
+// userName is the name of a user in quotes, or the number where there is none.
 func userName(uid string) string {
 	if u, err := user.LookupId(uid); err == nil {
 		return strconv.Quote(u.Username)

@@ -10,7 +10,8 @@ import (
 	"toolpipe/run/failure"
 )
 
-// entry reads one server of a config file, ours or another host's.
+// An entry is one server of a config file, the user's own or another host's,
+// while it is read.
 type entry struct {
 	Server
 	c        *Config
@@ -42,12 +43,12 @@ func (e *entry) parse(v Value) error {
 		if m.IsNull() {
 			continue
 		}
-		known, err := e.reach(m)
+		known, err := e.readTarget(m)
 		if err == nil && !known {
-			known, err = e.conduct(m)
+			known, err = e.readTreatment(m)
 		}
 		if err == nil && !known {
-			known, err = e.foreign(m)
+			known, err = e.readOfOtherHosts(m)
 		}
 		if err == nil && !known {
 			err = e.unknown(m)
@@ -59,8 +60,8 @@ func (e *entry) parse(v Value) error {
 	return nil
 }
 
-// reach reads the keys that say how to reach the server.
-func (e *entry) reach(m member) (known bool, err error) {
+// readTarget reads the keys that say how to reach the server.
+func (e *entry) readTarget(m member) (known bool, err error) {
 	switch m.Key {
 	case "command":
 		var words []string
@@ -81,7 +82,7 @@ func (e *entry) reach(m member) (known bool, err error) {
 	case "cwd":
 		e.Dir, err = m.str()
 	case "framing":
-		e.Framing, err = m.word("newline", "content-length")
+		e.Framing, err = m.oneOf("newline", "content-length")
 	case "url", "httpUrl", "serverUrl":
 		if e.Shown, err = m.str(); err == nil {
 			e.URL, err = e.expand(m.Value, e.Shown)
@@ -104,8 +105,9 @@ func (e *entry) reach(m member) (known bool, err error) {
 	return true, err
 }
 
-// conduct reads the keys that say how to treat it.
-func (e *entry) conduct(m member) (known bool, err error) {
+// readTreatment reads the keys that say how to treat the server: whether it is
+// required and trusted, its bounds and its tools.
+func (e *entry) readTreatment(m member) (known bool, err error) {
 	var on bool
 	switch m.Key {
 	case "required":
@@ -127,7 +129,7 @@ func (e *entry) conduct(m member) (known bool, err error) {
 	case "exclude_tools":
 		e.Exclude, err = m.Words()
 	case "protocol":
-		e.Protocol, err = m.word("auto", "legacy", "2026-07-28")
+		e.Protocol, err = m.oneOf("auto", "legacy", "2026-07-28")
 	case "parallel":
 		e.Parallel, err = m.count()
 	case "instructions":
@@ -139,13 +141,13 @@ func (e *entry) conduct(m member) (known bool, err error) {
 	return true, err
 }
 
-// foreign reads the keys of other hosts' files that mean something here. What
-// would approve calls is ignored with a warning: only your own flags, policy
-// and config approve.
-func (e *entry) foreign(m member) (known bool, err error) {
+// readOfOtherHosts reads the keys that only the files of other hosts have. A
+// key that would approve calls is ignored with a warning: only the user's own
+// flags, policy and config approve.
+func (e *entry) readOfOtherHosts(m member) (known bool, err error) {
 	switch m.Key {
 	case "type", "transport":
-		// stdio, http, sse, streamable-http, local, remote: told by url or command
+		// stdio, http, sse, streamable-http, local, remote: the url or the command says it too
 	case "timeout":
 		e.ToolTimeout, err = milliseconds(m.Value)
 	case "includeTools":
@@ -165,12 +167,14 @@ func (e *entry) foreign(m member) (known bool, err error) {
 	default:
 		return false, nil
 	}
-	if e.own && m.Key != "type" { // ours has its own words for these
+	if e.own && m.Key != "type" { // the user's own config has other keys for these
 		return true, e.unknown(m)
 	}
 	return true, err
 }
 
+// unknown is an error in the user's own config, and a warning in another
+// host's file.
 func (e *entry) unknown(m member) error {
 	if e.own {
 		return m.Unknown(serverKeys)
@@ -179,7 +183,8 @@ func (e *entry) unknown(m member) error {
 	return nil
 }
 
-func (m member) word(words ...string) (string, error) {
+// oneOf reads a string that is one of the words.
+func (m member) oneOf(words ...string) (string, error) {
 	s, err := m.str()
 	if err == nil && !slices.Contains(words, s) {
 		err = m.Errorf("%q is not one of: %s", s, JoinWords(words))
@@ -210,8 +215,8 @@ func (e *entry) oauth(v Value) (*oauth.ClientCredentials, error) {
 				return nil, m.Errorf("the variable %q is not set", s)
 			}
 		case "private_key_file":
-			if !filepath.IsAbs(s) { // as the policies of a config: from where the file is that names it
-				s = filepath.Join(filepath.Dir(m.Doc.Name), s)
+			if !filepath.IsAbs(s) { // relative to the directory of the file that names it, as policies are
+				s = filepath.Join(filepath.Dir(m.Doc.name), s)
 			}
 			if cc.PrivateKey, err = RuleFile.Read(m.origin()+": private_key_file", s, 1<<20, e.warn); err != nil {
 				return nil, err
@@ -230,7 +235,8 @@ func (e *entry) oauth(v Value) (*oauth.ClientCredentials, error) {
 	return cc, nil
 }
 
-// finish checks the entry as a whole. auth_token wins over auth_env.
+// finish checks the whole entry when all keys are read. auth_token wins over
+// auth_env.
 func (e *entry) finish(at Value) error {
 	switch {
 	case e.URL != "" && len(e.Command) > 0:
@@ -265,9 +271,9 @@ func (e *entry) finish(at Value) error {
 	return nil
 }
 
-// variable looks up what an entry names. A model's key is no business of a
-// server that somebody else's file describes: a repository's file could send
-// it anywhere.
+// variable looks up a variable that the entry names. An entry of another
+// host's file does not get a variable that holds a model's key: such a file
+// may come with a repository, and could send the key anywhere.
 func (e *entry) variable(at Value, name string) (v string, set bool, err error) {
 	if !e.own && slices.Contains(e.keys, name) {
 		err := at.Errorf("server %q: the variable %q holds a model's key, which only your own config gives to a server", e.Name, name)
@@ -312,6 +318,7 @@ func (e *entry) expand(at Value, s string) (string, error) {
 	}
 }
 
+// words reads an array of strings and expands each.
 func (e *entry) words(v Value) ([]string, error) {
 	words, err := v.Words()
 	for i := range words {
@@ -322,6 +329,7 @@ func (e *entry) words(v Value) ([]string, error) {
 	return words, err
 }
 
+// table reads an object of strings and expands each value.
 func (e *entry) table(v Value) (map[string]string, error) {
 	t, err := v.table()
 	for k := range t {

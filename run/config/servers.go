@@ -24,18 +24,19 @@ type Server struct {
 	Tools        []string // globs over the server's own names; nil: all
 	Exclude      []string
 	Instructions *bool             // nil: as trusted
-	KeyFile      string            // that its oauth names
-	variables    map[string]string // the value of each that its entry names
-	Root         string            // what relative paths of its arguments start from
+	KeyFile      string            // the private key that its oauth names
+	variables    map[string]string // the variables that its entry names, with their values
+	Root         string            // the directory that relative paths in its tools' arguments start from
 	origin       string            // where it was configured, for the warning when it is shadowed
-	own          bool              // by the user's own config
-	Borrowed     bool              // From another host's file, with the name of one in the user's own config
-	Shown        string            // URL or command as configured, ${VAR} not expanded; "": as it is
+	own          bool              // the user's own config has it
+	Borrowed     bool              // another host's file has it, under the name of a server in the user's own config
+	Shown        string            // URL or command as configured, ${VAR} not expanded; "": show the real one
 }
 
 // reserved names belong to the built-in servers.
 var reserved = []string{"files", "shell", "fetch"}
 
+// CheckServerName refuses a name that no server may have.
 func CheckServerName(name string) error {
 	bad := func(why string) error {
 		return failure.UsageError([]string{"a server's name is letters, digits, - and _, at most 32, without __ and without _ at the end"}, "server name %q: %s", name, why)
@@ -63,7 +64,8 @@ func nameByte(c byte) bool {
 }
 
 // parseTarget reads the value of -t: [NAME=]TARGET or NAME?=TARGET, where
-// TARGET is an http(s) URL or a command line. taken tells which names exist.
+// TARGET is an http(s) URL or a command line. taken tells whether a server
+// already has a name.
 func parseTarget(s string, taken func(string) bool) (Server, error) {
 	name, target, named := strings.Cut(s, "=")
 	if !named || strings.ContainsAny(name, "/: \t'\"") {
@@ -94,7 +96,7 @@ func parseTarget(s string, taken func(string) bool) (Server, error) {
 		if !named {
 			return srv, failure.UsageError([]string{"--mcp NAME=" + ShellQuote(target)}, "--mcp: %q: a command needs a name", s)
 		}
-		if strings.Contains(words[0], "/") { // named on the command line: relative to where the user stands
+		if strings.Contains(words[0], "/") { // a program named on the command line is relative to the user's working directory
 			if words[0], err = filepath.Abs(words[0]); err != nil {
 				return srv, failure.Usage("--mcp: %v", err)
 			}
@@ -118,8 +120,8 @@ func IsURL(target string) bool {
 	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
-// checkURL refuses a URL that cannot be a server's: an error before anything
-// is started.
+// checkURL refuses a URL that cannot be the address of a server, before
+// anything is started.
 func checkURL(target string) (*url.URL, error) {
 	u, err := url.Parse(target)
 	switch {
@@ -158,6 +160,7 @@ func nameOfURL(u *url.URL, taken func(string) bool) string {
 	return name
 }
 
+// legalName makes a server name of a host name: illegal bytes become "-".
 func legalName(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -278,6 +281,7 @@ func (c *Config) ConfiguredServers(s *Settings, warn func(code, server, message 
 	return all, c.applyServerFlags(s, all)
 }
 
+// FindServer returns the server of that name, nil if there is none.
 func FindServer(all []Server, name string) *Server {
 	for i := range all {
 		if all[i].Name == name {
@@ -318,7 +322,7 @@ func (c *Config) applyServerFlags(settings *Settings, all []Server) error {
 		}
 		s.Bearer = token
 	}
-	keys := c.keyNames(settings) // whichever this run uses, none is a tool's business
+	keys := c.keyNames(settings) // a server inherits no model's key, also not one that this run does not use
 	for i := range all {
 		s := &all[i]
 		s.InheritEnv = slices.DeleteFunc(slices.Clone(s.InheritEnv), func(name string) bool { return slices.Contains(keys, name) })
@@ -336,8 +340,8 @@ func (c *Config) applyServerFlags(settings *Settings, all []Server) error {
 	return nil
 }
 
-// bareHost is the host of s, which may be a URL or have a port; s if there is
-// no telling.
+// bareHost is the host in s, which may be a URL or have a port; s itself if no
+// host can be found in it.
 func bareHost(s string) string {
 	address := s
 	if !strings.Contains(s, "://") {
@@ -363,6 +367,7 @@ func (c *Config) keyNames(s *Settings) []string {
 	return names
 }
 
+// KnownServers returns a hint that names the servers there are.
 func KnownServers(all []Server) []string {
 	if len(all) == 0 {
 		return []string{"no server is configured; --mcp NAME=TARGET adds one"}
@@ -374,7 +379,7 @@ func KnownServers(all []Server) []string {
 	return []string{"servers: " + JoinWords(names)}
 }
 
-// milliseconds is the unit of timeout in other hosts' files.
+// milliseconds reads a timeout in the unit that other hosts' files use.
 func milliseconds(v Value) (time.Duration, error) {
 	n, err := v.count()
 	return time.Duration(n) * time.Millisecond, err

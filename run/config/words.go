@@ -139,7 +139,9 @@ func MatchAny(patterns []string, name string) bool {
 	return false
 }
 
-// Nearest is the word that w is most likely a slip of, "" if none is near.
+// Nearest returns the word that w was most likely meant to be, "" if none is
+// near.
 func Nearest(w string, words []string) string { return nearest.Nearest(w, words) }
 
+// JoinWords lists words for a message.
 func JoinWords(words []string) string { return strings.Join(words, ", ") }

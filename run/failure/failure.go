@@ -78,13 +78,15 @@ func (i *Interrupted) Error() string {
 	return "ended by signal: " + i.Signal.String()
 }
 
+// UsageError returns an error of status usage with hints.
 func UsageError(hints []string, format string, args ...any) *Error {
 	return &Error{Status: StatusUsage, Message: fmt.Sprintf(format, args...), Hints: hints}
 }
 
+// Usage returns an error of status usage without hints.
 func Usage(format string, args ...any) *Error { return UsageError(nil, format, args...) }
 
-// Within is err with a place or a flag before its message; its hints stay.
+// Within returns err with a place or a flag before its message, and its hints.
 func Within(where string, err error) *Error {
 	e := Usage("%s: %v", where, err)
 	if inner, ok := errors.AsType[*Error](err); ok {
@@ -93,11 +95,13 @@ func Within(where string, err error) *Error {
 	return e
 }
 
+// Limit returns the error of a limit that was reached; hint says what raises it.
 func Limit(hint, format string, args ...any) *Error {
 	return &Error{Status: StatusLimit, Message: fmt.Sprintf(format, args...), Hints: []string{hint}}
 }
 
-// Output is a failed write to stdout, to the log or to the recording.
+// Output returns the error of a failed write to stdout, the log or the
+// recording; what names it.
 func Output(what string, err error) *Error {
 	e := &Error{Status: StatusOutput, Message: what + ": " + Cause(err), Cause: err}
 	if errors.Is(err, syscall.EPIPE) && what == "standard output" {
@@ -109,7 +113,7 @@ func Output(what string, err error) *Error {
 // Overtime is the cause of the context when --timeout is over.
 type Overtime struct {
 	Limit   time.Duration
-	Awaited string // when it was over
+	Awaited string // what the run waited for when the time was over
 }
 
 func (o *Overtime) Error() string {
@@ -120,8 +124,9 @@ func (o *Overtime) Error() string {
 	return s
 }
 
-// Of gives every error that can end a run its status: the one place where
-// causes of the context and errors of the leaves are told apart.
+// Of returns the Error that err is or wraps. Any other error that can end a run
+// gets its status here: a signal, --timeout, an error of the model; what is
+// none of these is a defect.
 func Of(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -145,7 +150,7 @@ func Of(err error) *Error {
 	return &Error{Status: StatusInternal, Message: "defect: " + err.Error(), Hints: []string{"this is an error of toolpipe itself; please report the line above"}, Cause: err}
 }
 
-// Cause is err's last part, without the operation and the path that the
+// Cause is what the system said, without the operation and the path, which the
 // message names already.
 func Cause(err error) string {
 	if p, ok := errors.AsType[*os.PathError](err); ok {
@@ -157,7 +162,8 @@ func Cause(err error) string {
 	return err.Error()
 }
 
-// IsCancelled tells whether err is the end of the run and not a server's own.
+// IsCancelled tells whether err comes from the end of the run: a signal,
+// --timeout, or a cancelled context.
 func IsCancelled(err error) bool {
 	if _, ok := errors.AsType[*Interrupted](err); ok {
 		return true

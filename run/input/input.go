@@ -16,14 +16,15 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
+// MaxInput is how many bytes standard input and an attached file may have.
 const MaxInput = 64 << 20
 
-// stdinAwaited is how long stdin may be silent before one line says that it
-// is being waited for.
-const stdinAwaited = 5 * time.Second
+// stdinSilence is how long standard input may be silent before one line on
+// stderr says that the run waits for it.
+const stdinSilence = 5 * time.Second
 
-// Read reads standard input to its end, however slowly it comes; waiting
-// is called once when nothing has come for a while.
+// Read reads standard input to its end, however slowly it comes. waiting is
+// called once, when nothing has come for stdinSilence.
 func Read(ctx context.Context, in io.Reader, waiting func()) ([]byte, error) {
 	type chunk struct {
 		data []byte
@@ -35,24 +36,24 @@ func Read(ctx context.Context, in io.Reader, waiting func()) ([]byte, error) {
 		data, err := config.ReadLimited(&pulse{in, alive}, "standard input", MaxInput)
 		done <- chunk{data, err}
 	})
-	timer := time.NewTimer(stdinAwaited)
+	timer := time.NewTimer(stdinSilence)
 	defer timer.Stop()
 	for {
 		select {
 		case c := <-done:
 			return c.data, c.err
 		case <-alive:
-			timer.Reset(stdinAwaited)
+			timer.Reset(stdinSilence)
 		case <-timer.C:
 			waiting()
-			alive = nil // once is enough
+			alive = nil // waiting is called once
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// pulse tells of every read that brought something.
+// A pulse is a reader that signals every read that brought data.
 type pulse struct {
 	r     io.Reader
 	alive chan<- struct{}
@@ -107,6 +108,8 @@ func Conversation(c *config.Config, data []byte, terminal bool, attached []strea
 	return []stream.Message{{Role: stream.User, Parts: parts}}, nil
 }
 
+// EmptyPrompt is the error of a run without a prompt; terminal says that
+// standard input is a terminal.
 func EmptyPrompt(c *config.Config, terminal bool) error {
 	hints := []string{"toolpipe 'name three rivers'", "git diff | toolpipe 'review this diff'", "toolpipe < prompt.txt"}
 	if terminal {
@@ -118,8 +121,8 @@ func EmptyPrompt(c *config.Config, terminal bool) error {
 	return failure.UsageError(hints, "empty prompt: nothing on the command line, and nothing but white space on standard input")
 }
 
-// messagesInput is --input messages: the prompt arguments are one more user
-// message.
+// messagesInput reads the conversation of --input messages. The prompt
+// arguments are added as one more user message.
 func messagesInput(c *config.Config, data []byte, attached []stream.Part) ([]stream.Message, error) {
 	if data == nil {
 		return nil, failure.UsageError([]string{"toolpipe --input messages < conversation.json"}, "--input messages: standard input is not read")
@@ -150,6 +153,8 @@ func Attach(msgs []stream.Message, parts []stream.Part) []stream.Message {
 	return append(msgs, stream.Message{Role: stream.User, Parts: parts})
 }
 
+// invalidUTF8 returns the offset of the first byte that is not UTF-8, -1 if all
+// of p is.
 func invalidUTF8(p []byte) int {
 	if utf8.Valid(p) {
 		return -1
@@ -164,12 +169,13 @@ func invalidUTF8(p []byte) int {
 	return -1
 }
 
-// autoMessages decides what stdin without arguments is: nil, nil for text.
+// autoMessages decides what standard input is when there are no prompt
+// arguments; it returns nil, nil for text.
 //
 // Only an array of plain user and assistant messages is taken for a
-// conversation. One that holds another role or a call is refused and never
-// guessed about: data that was piped in must not be able to forge a system
-// message, a tool result or a call (security.md 0.1, point 4).
+// conversation. An array with another role or with a call is refused: data
+// that is piped in, such as a web page, must not be able to bring in a system
+// message, a tool result or a call.
 func autoMessages(data []byte) ([]stream.Message, error) {
 	if t := bytes.TrimLeft(data, " \t\r\n"); len(t) == 0 || t[0] != '[' {
 		return nil, nil
@@ -204,14 +210,14 @@ func autoMessages(data []byte) ([]stream.Message, error) {
 	return parseMessages(doc)
 }
 
-// holds tells whether a message has something under key; libraries write null
-// or an empty array for nothing.
+// holds tells whether a message has a value under key. A null and an empty
+// array count as none, because libraries write them for an absent value.
 func holds(msg config.Value, key string) bool {
 	v, ok := msg.Get(key)
 	return ok && !v.IsNull() && (v.Kind() != '[' || len(v.Elements()) > 0)
 }
 
-// plainContent tells whether a message's content is text alone.
+// plainContent tells whether the content of a message is text and nothing else.
 func plainContent(msg config.Value) bool {
 	content, ok := msg.Get("content")
 	if !ok || content.Kind() == '"' {

@@ -20,20 +20,17 @@ func inputError(v config.Value, format string, args ...any) error {
 	return failure.Usage("standard input: byte %d: %s", v.From, fmt.Sprintf(format, args...))
 }
 
+// parseMessagesDocument checks the JSON of standard input.
 func parseMessagesDocument(data []byte) (config.Value, error) {
-	if err := jsontext.Check(data, jsontext.Options{}); err != nil {
-		if s, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
-			var hints []string
-			if utf8.Valid(data) && len(bytes.TrimSpace(data)) > 0 {
-				hints = []string{"--input text sends it as one user message"}
-			}
-			return config.Value{}, failure.UsageError(hints, "standard input: byte %d: %s", s.Offset, s.Message)
+	err := jsontext.Check(data, jsontext.Options{})
+	if e, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
+		var hints []string
+		if utf8.Valid(data) && len(bytes.TrimSpace(data)) > 0 {
+			hints = []string{"--input text sends it as one user message"}
 		}
-		return config.Value{}, failure.Usage("standard input: %v", err)
+		return config.Value{}, failure.UsageError(hints, "standard input: byte %d: %s", e.Offset, e.Message)
 	}
-	d := &config.Document{Name: "standard input", Data: data}
-	at := d.Space(0)
-	return config.Value{Doc: d, From: at, To: d.Skip(at)}, nil
+	return config.Checked("standard input", data), nil
 }
 
 // parseMessages reads a message array in the chat-completions form, or an
@@ -85,8 +82,8 @@ func parseMessages(doc config.Value) ([]stream.Message, error) {
 	return msgs, nil
 }
 
-// AllSent is the error of a part that the API has no form for: what the user
-// gave is sent or refused, never left out in silence.
+// AllSent refuses a conversation with a part that the API has no form for: a
+// part that the user gave is never left out in silence.
 func AllSent(msgs []stream.Message, api string) error {
 	for i := range msgs {
 		if kind := stream.Unsent(api, &msgs[i]); kind != "" {
@@ -212,7 +209,7 @@ func parseCalls(v config.Value) ([]stream.Call, error) {
 			case "id":
 				c.ID = m.Text()
 			case "function", "type", "index":
-			default: // unknown members go back with the call (model-wire.md section 4)
+			default: // what the endpoint added to the call, such as a signature, it wants back with the call
 				if c.Extra != nil {
 					c.Extra = append(c.Extra, ',')
 				}

@@ -15,13 +15,14 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// lastWords is how long a write that blocks may go on when the run is over: a
-// reader that is only slow still gets what was for it.
-const lastWords = 3 * time.Second
+// endGrace is how long a blocked write may go on after the end of the run: a
+// reader that is only slow still gets the rest.
+const endGrace = 3 * time.Second
 
-// boundedWriter writes to somebody who may stop reading. Waiting for him has
-// no bound but ctx, the run's: lastWords after its end a blocked write is left
-// behind, and every further one fails with its cause.
+// A boundedWriter writes to a reader that may stop reading. As long as the run
+// goes on a write waits for the reader. endGrace after the end of ctx, the
+// context of the run, a blocked write is given up, and every further write
+// fails with the cause of ctx.
 type boundedWriter struct {
 	ctx   context.Context
 	file  *blockingFile
@@ -29,8 +30,9 @@ type boundedWriter struct {
 	over  atomic.Bool
 }
 
-// Bounded is w with waiting bounded by ctx and counted in waits, which may be
-// nil. Only a file of the system waits, and not a regular one.
+// Bounded returns w as a writer whose waiting is bounded by ctx and measured by
+// waits, which may be nil. Only a Blocking writer of a pipe, a socket or a
+// terminal waits; any other writer is returned as it is.
 func Bounded(ctx context.Context, w io.Writer, waits *ReaderWaits) io.Writer {
 	f, ok := w.(*blockingFile)
 	if !ok {
@@ -56,7 +58,7 @@ func (b *boundedWriter) Write(p []byte) (written int, err error) {
 		case err == nil || err == syscall.EAGAIN:
 			b.wait(fd)
 		case errors.Is(err, errors.ErrUnsupported):
-			n, err := b.leave(p[written:])
+			n, err := b.writeBeside(p[written:])
 			return written + n, err
 		case err != syscall.EINTR:
 			return written, err
@@ -65,44 +67,45 @@ func (b *boundedWriter) Write(p []byte) (written int, err error) {
 	return written, context.Cause(b.ctx)
 }
 
-// wait returns when fd may take more, or when waiting is over.
+// wait returns when fd may take more, or when the writer gives up.
 func (b *boundedWriter) wait(fd int) {
 	defer b.waits.begin()()
-	const look = 100 * time.Millisecond // how long the end of the run may go unnoticed
+	const look = 100 * time.Millisecond // the end of the run is noticed within this time
 	for began := time.Now(); !writable(fd, look); {
 		if b.ctx.Err() == nil {
 			began = time.Now()
-		} else if time.Since(began) > lastWords {
+		} else if time.Since(began) > endGrace {
 			b.over.Store(true)
 			return
 		}
 	}
 }
 
-// leave writes where the system cannot tell beforehand whether a write waits:
-// in a goroutine, which is left behind when waiting is over.
-func (b *boundedWriter) leave(p []byte) (int, error) {
+// writeBeside writes in a goroutine, which is left behind when the writer gives
+// up. It is for systems that cannot tell beforehand whether a write waits.
+func (b *boundedWriter) writeBeside(p []byte) (int, error) {
 	defer b.waits.begin()()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	defer goroutine.AfterContext(b.ctx, func() {
-		goroutine.AfterFunc(lastWords, func() { cancel(context.Cause(b.ctx)) })
+		goroutine.AfterFunc(endGrace, func() { cancel(context.Cause(b.ctx)) })
 	})()
 	n, err := Await(ctx, func() (int, error) { return b.file.Write(p) })
 	b.over.Store(ctx.Err() != nil)
 	return n, err
 }
 
-// ReaderWaits measures how long the run has waited for whoever reads its
-// output: in that time it takes in no answer, so that it is nobody's silence.
+// ReaderWaits measures how long the run has waited for the reader of its
+// output. In that time the run takes in no answers, so the time does not count
+// as a server's silence.
 type ReaderWaits struct {
 	mu      sync.Mutex
-	writers int // that wait now
+	writers int // writers that wait now
 	since   time.Time
-	total   time.Duration // without the wait that goes on
+	total   time.Duration // of the waits that have ended
 }
 
-// begin begins a wait that ends when the returned function is called.
+// begin begins a wait; calling the returned function ends it.
 func (r *ReaderWaits) begin() (end func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +123,7 @@ func (r *ReaderWaits) end() {
 	}
 }
 
-// Time is all of it until now.
+// Time is the whole time waited until now.
 func (r *ReaderWaits) Time() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,7 @@ type Streams struct {
 	InTerminal  bool
 	InFile      bool // a regular file: reading it never waits
 	OutTerminal bool
-	OutFile     bool // what goes to Out appears on no screen: a file, a null device
+	OutFile     bool // Out is a file or a null device: nothing written to it appears on a screen
 	ErrTerminal bool
 	Width       func() int // columns of stderr's terminal; nil or 0: unknown
 

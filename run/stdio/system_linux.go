@@ -13,10 +13,11 @@ const prSetDumpable = 4
 // user cannot read its environment and memory under /proc.
 func closeMemory() { syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0) }
 
-// Stop stops this process as its terminal's ^Z would have, had nobody wished
-// to be told of that, and returns when it goes on: at once where no shell is
-// there to continue it, which is why it is not SIGSTOP. The runtime keeps its
-// handler of a signal that was once asked for, so the default is set here.
+// Stop stops this process as ^Z does without a handler, and returns when it is
+// continued. It sends SIGTSTP with the default action: unlike SIGSTOP that
+// signal does not stop a process which no shell can continue (an orphaned
+// process group). The Go runtime keeps its handler of a signal that was once
+// asked for, so the default action is set here by the system call.
 var Stop = func() {
 	var standard, ours [8]uintptr // struct sigaction, zero: SIG_DFL
 	const words = 8               // bytes of a signal set

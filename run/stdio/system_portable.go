@@ -10,13 +10,14 @@ import (
 // closeMemory has no equivalent that is safe on these systems.
 func closeMemory() {}
 
-// Stop is nil: ^Z does here what the system does.
+// Stop is nil: ^Z has its default action here.
 var Stop func()
 
-// awaitWritable waits a little: poll does not work on every terminal here.
+// awaitWritable waits a moment: poll does not work on every terminal here.
 func awaitWritable(int) { time.Sleep(time.Millisecond) }
 
-// writeNow cannot be had: O_NONBLOCK would be for everybody who shares the file.
+// writeNow is not possible here: O_NONBLOCK would hold for every process that
+// shares the file description.
 func writeNow(int, []byte) (int, error) { return 0, errors.ErrUnsupported }
 
 func writable(_ int, within time.Duration) bool {

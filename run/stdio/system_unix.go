@@ -16,9 +16,10 @@ import (
 	"toolpipe/mcp/process"
 )
 
-// OpenNonblock keeps a FIFO without a writer from holding us for ever.
+// OpenNonblock lets the open of a FIFO return when there is no writer.
 const OpenNonblock = syscall.O_NONBLOCK
 
+// DefaultConfigDir is the directory of config files in a home directory.
 func DefaultConfigDir(home string) string {
 	if runtime.GOOS == "darwin" {
 		return filepath.Join(home, "Library", "Application Support")
@@ -26,8 +27,8 @@ func DefaultConfigDir(home string) string {
 	return filepath.Join(home, ".config")
 }
 
-// OtherOwner is the number of the user to whom a file belongs who is neither
-// this one nor root.
+// OtherOwner returns the number of the user who owns a file; other is false
+// when that is this user or root.
 func OtherOwner(info os.FileInfo) (uid string, other bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || s.Uid == 0 || int(s.Uid) == os.Geteuid() {
@@ -36,25 +37,26 @@ func OtherOwner(info os.FileInfo) (uid string, other bool) {
 	return strconv.FormatUint(uint64(s.Uid), 10), true
 }
 
-// Harden prepares the process for running what others wrote: descendants that
-// detach come back to us to be ended, descriptors that we inherited do not
-// reach children, and where the system can do it our memory and environment
-// are closed to other processes of the user.
+// Harden prepares the process for starting programs that others wrote: where
+// the system can do it, descendants that detach become children of this process
+// again, so that it can end them, inherited descriptors do not reach children,
+// and other processes of the user cannot read this one's memory and
+// environment.
 func Harden() {
 	process.BecomeSubreaper()
 	process.CloseDescriptorsOnExec()
 	closeMemory()
 }
 
-// Raise sends s to this process and gives it a moment to arrive.
+// Raise sends s to this process and waits a moment, so that s arrives.
 func Raise(s syscall.Signal) {
 	syscall.Kill(os.Getpid(), s)
 	time.Sleep(100 * time.Millisecond)
 }
 
-// Blocking is f as a writer that waits where f would block: a neighbour that
-// shares the description may have made it non-blocking, which Go's own
-// writes do not expect.
+// Blocking returns f as a writer that waits where f would block. Another process
+// that shares the file description may have made it non-blocking; Go's own
+// write returns EAGAIN then.
 func Blocking(f *os.File) io.Writer { return &blockingFile{f} }
 
 type blockingFile struct{ f *os.File }
@@ -70,7 +72,8 @@ func (b *blockingFile) Write(p []byte) (int, error) {
 	}
 }
 
-// TerminalWidth is the number of columns of the terminal f, 0 if it is none.
+// TerminalWidth is the number of columns of the terminal f, 0 if f is no
+// terminal.
 func TerminalWidth(f *os.File) int {
 	var size struct{ rows, columns, x, y uint16 }
 	if !control(f, syscall.TIOCGWINSZ, unsafe.Pointer(&size)) {
@@ -80,7 +83,7 @@ func TerminalWidth(f *os.File) int {
 }
 
 // InBackground tells whether this process is in the background of the terminal
-// f, and whether that stops who writes to it from there (stty tostop).
+// f, and whether f stops a background process that writes to it (stty tostop).
 func InBackground(f *os.File) (background, stops bool) {
 	var group int32
 	var modes syscall.Termios

@@ -6,7 +6,8 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// Await is f's result, or ctx's cause while f is left behind.
+// Await returns the result of f. When ctx ends first it returns the cause, and
+// f, which cannot be interrupted, is left behind in its goroutine.
 func Await[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
