@@ -21,20 +21,20 @@ import (
 	"time"
 )
 
-func init() { beApprover = approver }
+func init() { runApprover = approver }
 
-// approver is the program that the tests of the command approver ask; text
-// says how it behaves.
+// approver is the program that the tests of CommandApprover ask. The first word
+// of text says what it does.
 func approver(text string) {
 	question, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		panic(err)
 	}
-	how, rest, _ := strings.Cut(text, " ")
-	switch how {
+	action, rest, _ := strings.Cut(text, " ")
+	switch action {
 	case "say":
 		fmt.Println(rest)
-	case "keep": // the question in a file, then allow
+	case "save": // writes the question to a file
 		if err := os.WriteFile(rest, question, 0o600); err != nil {
 			panic(err)
 		}
@@ -48,7 +48,7 @@ func approver(text string) {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "hang":
 		time.Sleep(time.Hour)
-	case "leave": // a descendant that keeps the output open
+	case "leave": // starts a process that keeps the output open, and exits
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), approverVariable+"=hang")
 		cmd.Stdin, _ = os.Open(os.DevNull)
@@ -60,7 +60,7 @@ func approver(text string) {
 	}
 }
 
-// testProcess is a program in a process group of its own.
+// A testProcess is a program in a process group of its own.
 type testProcess struct{ cmd *exec.Cmd }
 
 func (p testProcess) Wait() error {
@@ -82,15 +82,17 @@ func startInGroup(cmd *exec.Cmd) (Process, error) {
 	return testProcess{cmd}, nil
 }
 
-func commandApprover(how string) *CommandApprover {
-	return &CommandApprover{Argv: []string{os.Args[0]}, Env: []string{approverVariable + "=" + how}, Timeout: patienceOfApprover, Start: startInGroup}
+func commandApprover(action string) *CommandApprover {
+	return &CommandApprover{Argv: []string{os.Args[0]}, Env: []string{approverVariable + "=" + action}, Timeout: approverGuard, Start: startInGroup}
 }
 
-const patienceOfApprover = 30 * time.Second
+// approverGuard keeps a test from hanging; no test waits for it.
+const approverGuard = 30 * time.Second
 
 var someCall = Call{Server: "fs", Tool: "write_file", Name: "fs__write_file", Arguments: []byte(`{"path":"a<b","n":9007199254740993}`), Annotations: json.RawMessage(`{"destructiveHint":true}`)}
 
-// answers are what an approver may say and what becomes of it.
+// answers are answers of an approver, and the decision and the reason that they
+// give.
 var answers = []struct{ answer, want, reason string }{
 	{`{"decision":"allow"}`, "allow", ""},
 	{`{"decision":"allow","reason":"fine"}`, "allow", "fine"},
@@ -116,15 +118,14 @@ var answers = []struct{ answer, want, reason string }{
 }
 
 func TestCommandApprover(t *testing.T) {
-	t.Parallel()
-	for _, c := range answers {
-		if len(c.answer) > maxApproverAnswer {
-			continue // longer than a variable may be; TestURLApprover has it
-		}
-		d, reason, err := commandApprover("say "+c.answer).Judge(t.Context(), &someCall, RuleMatch{})
-		if err != nil || d.String() != c.want || !strings.Contains(reason, c.reason) {
-			t.Errorf("%s: %v, %q, %v", c.answer, d, reason, err)
-		}
+	for _, c := range answers[:8] {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			d, reason, err := commandApprover("say "+c.answer).Judge(t.Context(), &someCall, RuleMatch{})
+			if err != nil || d.String() != c.want || !strings.Contains(reason, c.reason) {
+				t.Errorf("%s: %v, %q, %v", c.answer, d, reason, err)
+			}
+		})
 	}
 }
 
@@ -148,7 +149,7 @@ var byRules = RuleMatch{Decision: Ask, By: "policy", Origin: "p.json:2", Reason:
 func TestApproverQuestion(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "question")
-	if d, reason, err := commandApprover("keep "+path).Judge(t.Context(), &someCall, byRules); d != Allow || err != nil {
+	if d, reason, err := commandApprover("save "+path).Judge(t.Context(), &someCall, byRules); d != Allow || err != nil {
 		t.Fatal(d, reason, err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != wantQuestion {
@@ -173,19 +174,22 @@ func TestApproverQuestion(t *testing.T) {
 
 func TestCommandApproverFails(t *testing.T) {
 	t.Parallel()
-	for how, want := range map[string]string{
+	for action, want := range map[string]string{
 		"fail": "the approver failed: exit status 3: no rules for this",
 		"die":  "the approver failed: signal: killed",
 		"hang": "the approver gave no answer in 300ms",
 		"say ": "the approver gave no decision: it printed nothing",
 	} {
-		a := commandApprover(how)
-		if how == "hang" {
-			a.Timeout = 300 * time.Millisecond
-		}
-		if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Deny || reason != want || err != nil {
-			t.Errorf("%s: %v %q %v", how, d, reason, err)
-		}
+		t.Run(action, func(t *testing.T) {
+			t.Parallel()
+			a := commandApprover(action)
+			if action == "hang" {
+				a.Timeout = 300 * time.Millisecond
+			}
+			if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Deny || reason != want || err != nil {
+				t.Errorf("%v %q %v", d, reason, err)
+			}
+		})
 	}
 	for _, a := range []*CommandApprover{{}, {Argv: []string{"/none"}}, {Argv: []string{"/none"}, Start: startInGroup}} {
 		if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Deny || !strings.HasPrefix(reason, "the approver cannot be started: ") || err != nil {
@@ -209,16 +213,16 @@ func TestCommandApproverLeavesNothing(t *testing.T) {
 	if _, err := fmt.Sscan(out.String(), &pid); err != nil {
 		t.Fatal(err)
 	}
-	for guard := time.Now().Add(patienceOfApprover); syscall.Kill(pid, 0) == nil && !isZombie(pid); {
+	for guard := time.Now().Add(approverGuard); syscall.Kill(pid, 0) == nil && !isZombie(pid); {
 		if time.Now().After(guard) {
-			t.Fatal("a descendant of the approver lives on")
+			t.Fatal("a process of the approver's group is still running")
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// isZombie reports whether a process has ended and only waits to be collected
-// by whoever adopted it.
+// isZombie reports whether a process has ended, though its parent did not wait
+// for it yet.
 func isZombie(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ")

@@ -18,28 +18,30 @@ import (
 	"time"
 )
 
-// The tests of the question run this test program again as a child whose
-// controlling terminal is a pseudo-terminal. The child decides the calls of
-// its job and prints a verdict a line on its standard output.
+// The tests of questions start this test program again as a child whose
+// controlling terminal is a pseudo-terminal. The child decides about the calls
+// of its job and prints each verdict on a line of its standard output.
 
-// job is what the child does.
+// A job says what the child does.
 type job struct {
 	Calls      []jobCall
 	Timeout    time.Duration
 	Color      bool
-	Background bool // ask from a process group in the background
-	IgnoreHUP  bool
-	Late, Deaf bool   // SIGCONT is told of late, or never
-	Prompt     string // ask for a line of text with this heading, instead of calls
-	Forms      bool   // beside each call a form is put, see together
-	Twice      bool   // another process of the group does the same
-	Withdrawn  bool   // a form that is taken away comes first
+	Background bool   // a process in the background asks
+	IgnoreHUP  bool   // the child ignores SIGHUP
+	LateCONT   bool   // the Terminal gets SIGCONT late
+	NoCONT     bool   // the Terminal does not get SIGCONT
+	Heading    string // of a form that is put first
+	Forms      bool   // a form is put at the same time as each call's question, see askTogether
+	Twice      bool   // two processes of the group do that
+	Withdrawn  bool   // a form is put first and withdrawn
+	RealTimes  bool   // the times of the question are not shortened
 }
 
 type jobCall struct{ Name, Arguments string }
 
 func init() {
-	beAsker = func(text string) {
+	runAsker = func(text string) {
 		var j job
 		if err := json.Unmarshal([]byte(text), &j); err != nil {
 			panic(err)
@@ -49,6 +51,9 @@ func init() {
 }
 
 func (j *job) run() {
+	if !j.RealTimes {
+		settleTime, noticeTime, pollInterval = settleTime/10, noticeTime/10, pollInterval/10
+	}
 	if j.Background {
 		j.Background = false
 		text, _ := json.Marshal(j)
@@ -68,14 +73,14 @@ func (j *job) run() {
 	defer stop()
 	resumed, caught := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	switch {
-	case j.Late:
+	case j.LateCONT:
 		signal.Notify(caught, syscall.SIGCONT)
 		go func() {
 			s := <-caught
 			time.Sleep(settleTime / 4)
 			resumed <- s
 		}()
-	case !j.Deaf:
+	case !j.NoCONT:
 		signal.Notify(resumed, syscall.SIGCONT)
 	}
 	g := &Gate{Otherwise: Ask, Terminal: &Terminal{
@@ -83,16 +88,16 @@ func (j *job) run() {
 		Before: func() { fmt.Println("before") },
 		After:  func() { fmt.Println("after") },
 	}}
-	if j.Prompt != "" {
+	if j.Heading != "" {
 		var line string
 		err := g.Terminal.Form(ctx, func(f *Form) (err error) {
-			line, err = f.Ask(j.Prompt, []string{"a server asks", hostile})
+			line, err = f.Ask(j.Heading, []string{"a server asks", hostile})
 			return err
 		})
 		fmt.Printf("%q %v\n", line, err)
 	}
 	if j.Forms {
-		j.together(ctx, g)
+		j.askTogether(ctx, g)
 		return
 	}
 	began := time.Now()
@@ -123,9 +128,9 @@ func (j *job) run() {
 	}
 }
 
-// together puts a question about each call and a form, in no order, and prints
-// what was answered to which.
-func (j *job) together(ctx context.Context, g *Gate) {
+// askTogether puts a question about each call and a form at the same time, in
+// any order, and prints the answer to each.
+func (j *job) askTogether(ctx context.Context, g *Gate) {
 	if j.Twice {
 		j.Twice = false
 		text, _ := json.Marshal(j)
@@ -141,7 +146,7 @@ func (j *job) together(ctx context.Context, g *Gate) {
 	for i, c := range j.Calls {
 		var both sync.WaitGroup
 		both.Go(func() {
-			time.Sleep(time.Duration(i%5) * settleTime / 2) // before, beside and behind the question
+			time.Sleep(time.Duration(i%5) * settleTime / 2) // before, while or after the question is drawn
 			err := g.Terminal.Form(ctx, func(f *Form) error {
 				line, err := f.Ask("a server asks", []string{"Allow fs__x? [y/N/a] ", "Go on? [y/N]"})
 				fmt.Printf("form: %s\n", line)
@@ -159,7 +164,7 @@ func (j *job) together(ctx context.Context, g *Gate) {
 	}
 }
 
-// asker is a running child and its terminal.
+// An asker is a running child and its terminal.
 type asker struct {
 	t             *testing.T
 	master, slave *os.File
@@ -167,14 +172,14 @@ type asker struct {
 	verdicts      *bufio.Reader
 
 	mu     sync.Mutex
-	screen bytes.Buffer // all that was drawn, the echo of what was typed included
+	screen bytes.Buffer // the terminal's output: what was drawn, and the echo of what was typed
 	drawn  chan struct{}
 }
 
-// patience is a guard against hanging, nothing is measured with it.
-const patience = 30 * time.Second
+// guardTime keeps a test from hanging; no test waits for it.
+const guardTime = 30 * time.Second
 
-// startAsker starts the child; before is typed, and echoed, before it runs.
+// startAsker starts the child. The text before is typed, and echoed, before that.
 func startAsker(t *testing.T, j job, before string, adjust ...func(*asker)) *asker {
 	a := &asker{t: t, drawn: make(chan struct{}, 1)}
 	a.master, a.slave = openPTY(t)
@@ -183,14 +188,14 @@ func startAsker(t *testing.T, j job, before string, adjust ...func(*asker)) *ask
 	}
 	go a.watch()
 	a.typeIn(before)
-	a.await(strings.ReplaceAll(before, "\n", "\r\n"), 1) // the kernel echoes later than it takes
+	a.await(strings.ReplaceAll(before, "\n", "\r\n"), 1) // the kernel echoes input some time after it was written
 	text, err := json.Marshal(j)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a.cmd = exec.Command(os.Args[0])
 	a.cmd.Env = append(os.Environ(), jobVariable+"="+string(text))
-	a.cmd.Stdin = strings.NewReader(strings.Repeat("y\n", 100)) // data, never an answer
+	a.cmd.Stdin = strings.NewReader(strings.Repeat("y\n", 100)) // must not be read as answers
 	a.cmd.Stderr = os.Stderr
 	out, err := a.cmd.StdoutPipe()
 	if err != nil {
@@ -206,7 +211,7 @@ func startAsker(t *testing.T, j job, before string, adjust ...func(*asker)) *ask
 	return a
 }
 
-// watch copies what is drawn.
+// watch copies the terminal's output to screen.
 func (a *asker) watch() {
 	b := make([]byte, 4096)
 	for {
@@ -230,13 +235,13 @@ func (a *asker) typeIn(s string) {
 	}
 }
 
-// stop stops the child, and returns when it stands still.
+// stop stops the child, and returns when all its threads are stopped.
 func (a *asker) stop() {
 	a.t.Helper()
 	if err := a.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		a.t.Fatal(err)
 	}
-	guard := time.Now().Add(patience)
+	guard := time.Now().Add(guardTime)
 	for running := true; running; time.Sleep(time.Millisecond) {
 		if time.Now().After(guard) {
 			a.t.Fatal("the child does not stop")
@@ -259,7 +264,7 @@ func (a *asker) text() string {
 // await waits until text was drawn n times.
 func (a *asker) await(text string, n int) {
 	a.t.Helper()
-	guard := time.After(patience)
+	guard := time.After(guardTime)
 	for strings.Count(a.text(), text) < n {
 		select {
 		case <-a.drawn:
@@ -269,8 +274,8 @@ func (a *asker) await(text string, n int) {
 	}
 }
 
-// verdict returns the next verdict, the calls of Before and After around it
-// counted and left out.
+// verdict returns the next verdict. It checks that Before and After were called
+// in turn.
 func (a *asker) verdict() string {
 	a.t.Helper()
 	type line struct {
@@ -297,7 +302,7 @@ func (a *asker) verdict() string {
 			default:
 				return l.text
 			}
-		case <-time.After(patience):
+		case <-time.After(guardTime):
 			a.t.Fatalf("no verdict; the terminal got %q", a.text())
 		}
 	}

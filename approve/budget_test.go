@@ -11,17 +11,17 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// manyRules is n rules that restrict, each with a test on the argument a.
+// manyRules returns n equal rules with a test on the argument a.
 func manyRules(t testing.TB, n int, decision, test string) []Rule {
-	rule := `{"decision":"` + decision + `","server":"*","tool":"*","arguments":{"a":` + test + `}}`
-	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[`+strings.TrimSuffix(strings.Repeat(rule+",", n), ",")+`]}`))
+	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"`+decision+`","server":"*","tool":"*","arguments":{"a":`+test+`}}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Rules
+	return slices.Repeat(p.Rules, n)
 }
 
-// list is a JSON array or object of n elements made by format from their number.
+// list returns a JSON array or object of n elements; format makes an element
+// from its number.
 func list(opening, closing, format string, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -30,8 +30,9 @@ func list(opening, closing, format string, n int) string {
 	return opening + b.String()[1:] + closing
 }
 
-// laborious is what each kind of test can be made to work on.
-var laborious = []struct {
+// expensive has, for each kind of test, rules and an argument that need much
+// work.
+var expensive = []struct {
 	name, decision string
 	rules          int
 	test, argument string
@@ -51,31 +52,32 @@ var laborious = []struct {
 	{"leaves", "allow", 8000, `{"range":[0,null]}`, list("[", "]", "%d", 40_000)},
 }
 
-// after is a context that ends when it was looked at n times.
-type after struct {
+// An endingContext ends when Err was called n times.
+type endingContext struct {
 	context.Context
 	n int
 }
 
-var errAfter = errors.New("it ended")
+var errEnded = errors.New("the context ended")
 
-func (a *after) Err() error {
-	if a.n--; a.n < 0 {
-		return errAfter
+func (c *endingContext) Err() error {
+	if c.n--; c.n < 0 {
+		return errEnded
 	}
 	return nil
 }
 
-// Whatever a rule tests, deciding stops soon after its context has ended.
+// Whatever a rule tests, a decision stops soon after its context has ended.
 func TestDecideStops(t *testing.T) {
-	for _, h := range laborious {
+	for _, h := range expensive {
 		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
 			g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: Ask, AutoApprove: "--auto-approve"}
 			c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":` + h.argument + `}`), Root: t.TempDir()}
-			if v, err := g.Decide(&after{t.Context(), 20}, c); err != errAfter {
+			if v, err := g.Decide(&endingContext{t.Context(), 20}, c); err != errEnded {
 				t.Errorf("it was decided: %v, %v", v, err)
 			}
-			if x, err := g.Explain(&after{t.Context(), 20}, c); err != errAfter {
+			if x, err := g.Explain(&endingContext{t.Context(), 20}, c); err != errEnded {
 				t.Errorf("it was explained: %v, %v", x, err)
 			}
 		})
@@ -85,7 +87,8 @@ func TestDecideStops(t *testing.T) {
 // Arguments that need more work than a decision may take are denied, whatever
 // would approve them.
 func TestDecideTakesSoMuchWork(t *testing.T) {
-	h := laborious[len(laborious)-1]
+	t.Parallel()
+	h := expensive[len(expensive)-1]
 	g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: Ask, AutoApprove: "--auto-approve"}
 	allow, err := Patterns("*", Allow, "flag", "--allow ")
 	if err != nil {
@@ -103,9 +106,10 @@ func TestDecideTakesSoMuchWork(t *testing.T) {
 	}
 }
 
-// Without work left nobody knows which paths are denied: all are.
+// With an exhausted budget all paths are denied.
 func TestDeniedPathsStops(t *testing.T) {
-	h := laborious[0]
+	t.Parallel()
+	h := expensive[0]
 	g := &Gate{Rules: manyRules(t, 40, "deny", h.test), Otherwise: Ask}
 	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny","server":"*","tool":"*","arguments":{"a":`+h.test+`,"path":{"under":"/secret"}}}]}`))
 	if err != nil {
@@ -113,7 +117,7 @@ func TestDeniedPathsStops(t *testing.T) {
 	}
 	g.Rules = append(g.Rules, p.Rules...)
 	c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"path":"/x","a":` + h.argument + `}`), Root: "/"}
-	if got := g.DeniedPaths(&after{t.Context(), 20}, c, "path"); !slices.Equal(got, []string{"/"}) {
+	if got := g.DeniedPaths(&endingContext{t.Context(), 20}, c, "path"); !slices.Equal(got, []string{"/"}) {
 		t.Errorf("%q", got)
 	}
 	c.Arguments = []byte(`{"path":"/x","a":"aaa"}`)
@@ -124,6 +128,7 @@ func TestDeniedPathsStops(t *testing.T) {
 
 // A long text is no reason to deny under an ordinary policy.
 func TestOrdinaryWork(t *testing.T) {
+	t.Parallel()
 	text := strings.Repeat("An ordinary line of an ordinary file, with a word or two.\n", 2000)
 	for test, n := range map[string]int{
 		`{"glob":"*BEGIN PRIVATE KEY*"}`:               200,

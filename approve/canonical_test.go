@@ -20,7 +20,7 @@ func TestCanonicalLimits(t *testing.T) {
 	}
 }
 
-// What two programs could read differently is not the arguments of a call.
+// A text that two programs may read differently is refused.
 func TestCanonicalIsStrict(t *testing.T) {
 	for _, text := range []string{`[]`, `{"a":1,"A":2}`, `{"a":1,"a":2}`, `{"a\u0000":1}`, `{"a":"\ud800"}`, "{\"a\":\"\xff\"}"} {
 		if got, err := Canonical([]byte(text)); err == nil {

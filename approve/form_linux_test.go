@@ -10,7 +10,7 @@ import (
 
 func TestFormIsForeign(t *testing.T) {
 	t.Parallel()
-	a := startAsker(t, job{Prompt: "Your\x1bname?", Timeout: patience}, "typed before\n")
+	a := startAsker(t, job{Heading: "Your\x1bname?", Timeout: guardTime}, "typed before\n")
 	a.await(answerPrompt, 1)
 	a.typeIn("Jürgen x\n")
 	if got := a.verdict(); got != `"Jürgen x" <nil>` {
@@ -24,14 +24,14 @@ func TestFormIsForeign(t *testing.T) {
 			t.Errorf("a line without margin: %q", line)
 		}
 	}
-	for _, j := range []job{{Prompt: "?", Timeout: patience, Background: true}, {Prompt: "?", Timeout: 300 * time.Millisecond}} {
+	for _, j := range []job{{Heading: "?", Timeout: guardTime, Background: true}, {Heading: "?", Timeout: 300 * time.Millisecond}} {
 		if got := startAsker(t, j, "").verdict(); got != `"" nobody answered` {
 			t.Error(got)
 		}
 	}
 }
 
-// TestFormFitsTheTerminal: a server cannot scroll our heading off the screen.
+// A server cannot scroll our heading off the screen.
 func TestFormFitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	for _, lines := range [][]string{{strings.Repeat("x", 100_000)}, slices.Repeat([]string{"Allow x? [y/N/a] "}, 10_000), {"\n\r\n"}, nil} {
@@ -49,8 +49,8 @@ func TestFormFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// TestOneOwnerOfTheTerminal: forms and questions that are wanted at the same
-// time, in one process and in two of a pipeline, are put one after the other.
+// Forms and questions that are put at the same time, in one process and in two
+// of a pipeline, come one after the other.
 // The person says yes to every form and no to every call.
 func TestOneOwnerOfTheTerminal(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestOneOwnerOfTheTerminal(t *testing.T) {
 			if twice {
 				calls, each = 8, 4
 			}
-			j := job{Forms: true, Twice: twice, Timeout: patience, Calls: slices.Repeat([]jobCall{{"fs__x", "{}"}}, each)}
+			j := job{Forms: true, Twice: twice, Timeout: guardTime, Calls: slices.Repeat([]jobCall{{"fs__x", "{}"}}, each)}
 			a := startAsker(t, j, "")
 			ended := make(chan string)
 			go func() {
@@ -69,7 +69,7 @@ func TestOneOwnerOfTheTerminal(t *testing.T) {
 				ended <- string(all)
 			}()
 			answered := 0
-			for guard := time.After(patience * 2); ; {
+			for guard := time.After(guardTime * 2); ; {
 				select {
 				case got := <-ended:
 					if strings.Count(got, "call: deny <nil>\n") != calls || strings.Count(got, "form: yes\n") != calls || strings.Count(got, "\n") != 2*calls {
@@ -92,11 +92,11 @@ func TestOneOwnerOfTheTerminal(t *testing.T) {
 	}
 }
 
-// TestLateAnswerToAForm: a question that follows a form which was taken away
-// waits until nobody can still be typing the answer to that.
+// A question that follows a withdrawn form waits until nobody can still be
+// typing the form's answer.
 func TestLateAnswerToAForm(t *testing.T) {
 	t.Parallel()
-	a := startAsker(t, job{Withdrawn: true, Timeout: 4 * settleTime, Calls: oneCall}, "")
+	a := startAsker(t, job{Withdrawn: true, RealTimes: true, Timeout: 4 * settleTime, Calls: oneCall}, "")
 	if got := a.verdict(); got != "context canceled" {
 		t.Errorf("the form: %s", got)
 	}

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// says is an approver that always says the same and counts.
-type says struct {
+// A fakeApprover gives one decision always, and keeps what it was asked.
+type fakeApprover struct {
 	decision Decision
 	asked    []RuleMatch
 }
 
-func (s *says) Judge(_ context.Context, _ *Call, byRules RuleMatch) (Decision, string, error) {
+func (s *fakeApprover) Judge(_ context.Context, _ *Call, byRules RuleMatch) (Decision, string, error) {
 	s.asked = append(s.asked, byRules)
 	return s.decision, "because", nil
 }
@@ -38,12 +38,12 @@ func TestApproverInTheLattice(t *testing.T) {
 	c := Call{Server: "fs", Tool: "w", Name: "fs__w"}
 	allow, ask, deny := patterns(t, "fs__w", Allow, "--allow "), patterns(t, "fs__w", Ask, "cfg"), patterns(t, "fs__w", Deny, "--deny ")
 	for _, x := range []struct {
-		name  string
-		rules []Rule
-		yes   bool
-		says  Decision
-		want  string // the verdict
-		asked string // what it was told the rules say
+		name   string
+		rules  []Rule
+		yes    bool
+		answer Decision // the approver's
+		want   string   // the verdict
+		asked  string   // the decision of the rules that the approver got
 	}{
 		{"it answers what nothing decided", nil, false, Allow, "allow --approver", "ask"},
 		{"it answers an ask", ask, false, Allow, "allow --approver", "ask cfg"},
@@ -55,18 +55,18 @@ func TestApproverInTheLattice(t *testing.T) {
 		{"no opinion, and nobody", ask, false, Ask, "ask cfg", "ask cfg"},
 		{"it is not asked about a deny", append(deny, allow...), true, Allow, "deny --deny fs__w", ""},
 	} {
-		a := &says{decision: x.says}
+		a := &fakeApprover{decision: x.answer}
 		g := &Gate{Rules: x.rules, AutoApprove: autoApprove(x.yes), Otherwise: Ask, Approver: a, ApproverOrigin: "--approver"}
 		v, err := g.Decide(t.Context(), c)
-		if err != nil || show(v) != x.want {
-			t.Errorf("%s: %s, %v", x.name, show(v), err)
+		if err != nil || verdictString(v) != x.want {
+			t.Errorf("%s: %s, %v", x.name, verdictString(v), err)
 		}
 		asked := ""
 		for _, m := range a.asked {
 			asked += strings.TrimSpace(m.Decision.String() + " " + m.Origin)
 		}
 		if asked != x.asked {
-			t.Errorf("%s: it was told %q", x.name, asked)
+			t.Errorf("%s: it got %q", x.name, asked)
 		}
 		if g.Explain(t.Context(), c); len(a.asked) > 1 {
 			t.Errorf("%s: Explain asked it", x.name)
@@ -105,7 +105,7 @@ func TestStatic(t *testing.T) {
 		otherwise Decision
 		yes       bool
 		want      string
-		says      string // part of the reason
+		reason    string // a part of it
 	}{
 		{"", Ask, false, "ask -", ""},
 		{"", Ask, true, "allow --auto-approve", ""},
@@ -133,8 +133,8 @@ func TestStatic(t *testing.T) {
 	} {
 		g := &Gate{Rules: parse(x.rules), Otherwise: x.otherwise, AutoApprove: autoApprove(x.yes)}
 		v := g.Static(Call{Server: "s", Tool: "t", Name: "s__t"})
-		if show(v) != x.want || !strings.Contains(v.Reason, x.says) {
-			t.Errorf("%s otherwise %v -y %v: %s (%s)", x.rules, x.otherwise, x.yes, show(v), v.Reason)
+		if verdictString(v) != x.want || !strings.Contains(v.Reason, x.reason) {
+			t.Errorf("%s otherwise %v -y %v: %s (%s)", x.rules, x.otherwise, x.yes, verdictString(v), v.Reason)
 		}
 	}
 }

@@ -6,26 +6,26 @@ import (
 	"testing"
 )
 
-// Tests run this test program again as another program; these variables say
-// which one and hold what it is to do.
+// Tests start this test program again as another program. These environment
+// variables select that program and hold its instructions.
 const (
 	jobVariable      = "APPROVE_TEST_JOB"
 	approverVariable = "APPROVE_TEST_APPROVER"
 )
 
-// Set where the system has what they need.
+// The other programs; nil on a system for which there is none.
 var (
-	beAsker    func(job string)
-	beApprover func(how string)
+	runAsker    func(job string)
+	runApprover func(text string)
 )
 
 func TestMain(m *testing.M) {
 	if text := os.Getenv(jobVariable); text != "" {
-		beAsker(text)
+		runAsker(text)
 		os.Exit(0)
 	}
 	if text := os.Getenv(approverVariable); text != "" {
-		beApprover(text)
+		runApprover(text)
 		os.Exit(0)
 	}
 	flag.Parse()

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// placed is a gate with these rules, a root in which link leads to docs, and a
-// call of s__t for it.
-func placed(t *testing.T, rules string) (g *Gate, root string, c Call) {
+// gateWithLink returns a gate with these rules, a directory in which link leads
+// to docs, and a call of s__t with a path through the link.
+func gateWithLink(t *testing.T, rules string) (g *Gate, root string, c Call) {
 	t.Helper()
 	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[`+rules+`]}`))
 	if err != nil {
@@ -24,7 +24,7 @@ func placed(t *testing.T, rules string) (g *Gate, root string, c Call) {
 	return &Gate{Rules: p.Rules, Otherwise: Ask}, root, Call{Server: "s", Tool: "t", Name: "s__t", Root: root, Arguments: []byte(`{"path":"link/a.txt"}`)}
 }
 
-// move makes link lead to dir.
+// move makes the link lead to dir.
 func move(t *testing.T, root, dir string) {
 	t.Helper()
 	os.Remove(filepath.Join(root, "link"))
@@ -39,37 +39,37 @@ func TestRecheck(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		rules  string
-		to     string // where link leads the second time
-		yes    bool   // AutoApprove
-		says   Decision
+		to     string   // where link leads the second time
+		yes    bool     // AutoApprove
+		answer Decision // the approver's
 		want   string
 		asked  int // how often the approver was asked
 		places string
 	}{
 		{"nothing moved, asked once", denySecret, "docs", false, Allow, "allow --approver", 1, "docs/a.txt"},
-		{"moved where nobody denies: another thing, asked again", denySecret, "docs2", false, Allow, "allow --approver", 2, "docs2/a.txt"},
-		{"moved to what is denied", denySecret, "secret", false, Allow, "deny p.json:1", 1, ""},
-		{"moved to what is denied, everything else being approved", denySecret, "secret", true, Ask, "deny p.json:1", 1, ""},
-		{"moved out of what is allowed", `{"decision":"allow","server":"s","tool":"t","arguments":{"path":{"under":"docs"}}}`, "docs2", false, Ask, "ask -", 2, "docs2/a.txt"},
+		{"moved to another place, asked again", denySecret, "docs2", false, Allow, "allow --approver", 2, "docs2/a.txt"},
+		{"moved to a denied place", denySecret, "secret", false, Allow, "deny p.json:1", 1, ""},
+		{"moved to a denied place, with automatic approval", denySecret, "secret", true, Ask, "deny p.json:1", 1, ""},
+		{"moved out of the allowed place", `{"decision":"allow","server":"s","tool":"t","arguments":{"path":{"under":"docs"}}}`, "docs2", false, Ask, "ask -", 2, "docs2/a.txt"},
 		{"no rule looks at paths, asked once", "", "secret", false, Allow, "allow --approver", 1, ""},
 	} {
-		g, root, c := placed(t, x.rules)
-		a := &says{decision: x.says}
+		g, root, c := gateWithLink(t, x.rules)
+		a := &fakeApprover{decision: x.answer}
 		g.Approver, g.AutoApprove, g.ApproverOrigin = a, autoApprove(x.yes), "--approver"
 		first, err := g.Decide(t.Context(), c)
 		if err != nil || first.Outcome != Allowed {
-			t.Fatalf("%s: at first %s, %v", x.name, show(first), err)
+			t.Fatalf("%s: at first %s, %v", x.name, verdictString(first), err)
 		}
 		move(t, root, x.to)
 		second, err := g.Recheck(t.Context(), c, first)
-		if err != nil || show(second) != x.want || len(a.asked) != x.asked {
-			t.Errorf("%s: %s, %v, asked %d times", x.name, show(second), err, len(a.asked))
+		if err != nil || verdictString(second) != x.want || len(a.asked) != x.asked {
+			t.Errorf("%s: %s, %v, asked %d times", x.name, verdictString(second), err, len(a.asked))
 		}
 		if place := second.Places["link/a.txt"]; x.places != "" && place != filepath.Join(root, x.places) {
 			t.Errorf("%s: the place is %q of %v", x.name, place, second.Places)
 		}
 	}
-	g, _, c := placed(t, "")
+	g, _, c := gateWithLink(t, "")
 	g.AutoApprove = "--auto-approve"
 	first, _ := g.Decide(t.Context(), c)
 	ended, cancel := context.WithCancel(t.Context())
@@ -79,9 +79,9 @@ func TestRecheck(t *testing.T) {
 	}
 }
 
-// An "a" holds for the place that the path led to, too.
+// The answer "a" holds only as long as the path leads to the same place.
 func TestAlwaysIsForThePlace(t *testing.T) {
-	g, root, c := placed(t, denySecret)
+	g, root, c := gateWithLink(t, denySecret)
 	key := func() [32]byte {
 		g.evaluate(t.Context(), &c, nil)
 		return g.callKey(&c)
@@ -113,7 +113,7 @@ func TestDeniedPaths(t *testing.T) {
 		{`{"decision":"deny","server":"s","tool":"t","arguments":{"to":{"under":"secret"}}}`, `{}`, nil},
 		{`{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"glob":"secret/**"}}}`, `{}`, nil},
 	} {
-		g, root, c := placed(t, x.rules)
+		g, root, c := gateWithLink(t, x.rules)
 		c.Arguments = []byte(x.arguments)
 		var got []string
 		for _, path := range g.DeniedPaths(t.Context(), c, "path") {
@@ -127,7 +127,8 @@ func TestDeniedPaths(t *testing.T) {
 			t.Errorf("%s %s: %q", x.rules, x.arguments, got)
 		}
 	}
-	// A deny by path of the tool whose files t shows holds for t, and no other rule of it.
+	// A rule that denies paths to the tool whose files t shows holds for t; other
+	// rules for that tool do not.
 	for rule, want := range map[string]Decision{
 		`{"decision":"deny","server":"s","tool":"read","arguments":{"path":{"under":"secret"}}}`:     Deny,
 		`{"decision":"deny","server":"s","tool":"READ","arguments":{"path":{"under":"secret"}}}`:     Deny,
@@ -137,7 +138,7 @@ func TestDeniedPaths(t *testing.T) {
 		`{"decision":"allow","server":"s","tool":"read","arguments":{"path":{"under":"secret"}}}`:    Ask,
 		`{"decision":"deny","server":"other","tool":"read","arguments":{"path":{"under":"secret"}}}`: Ask,
 	} {
-		g, root, c := placed(t, rule)
+		g, root, c := gateWithLink(t, rule)
 		c.Arguments, c.ShowsFilesOf = []byte(`{"path":"secret/key"}`), "read"
 		if d, _ := g.evaluate(t.Context(), &c, nil); d != want {
 			t.Errorf("%s: %s", rule, d)
@@ -147,17 +148,17 @@ func TestDeniedPaths(t *testing.T) {
 			t.Errorf("%s: %q", rule, got)
 		}
 	}
-	g, root, c := placed(t, `{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"under":"loop"}}}`)
+	g, root, c := gateWithLink(t, `{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"under":"loop"}}}`)
 	if err := os.Symlink("loop", filepath.Join(root, "loop")); err != nil {
 		t.Skip(err)
 	}
 	if got := g.DeniedPaths(t.Context(), c, "path"); !slices.Equal(got, []string{"/"}) {
-		t.Errorf("a directory that cannot be told: %q", got)
+		t.Errorf("a directory that cannot be resolved: %q", got)
 	}
 }
 
-// Who puts a link in the place of a rule's directory widens no allow and
-// narrows no deny.
+// Replacing a rule's directory by a link neither widens a rule that allows nor
+// narrows a rule that denies.
 func TestDirectoryOfRuleIsReplaced(t *testing.T) {
 	for _, x := range []struct {
 		rule, dir, path string
@@ -166,9 +167,9 @@ func TestDirectoryOfRuleIsReplaced(t *testing.T) {
 		{`{"decision":"allow","server":"s","tool":"t","arguments":{"path":{"under":"docs"}}}`, "docs", "docs/key", Ask},
 		{denySecret, "secret", "secret/a.txt", Deny},
 		{denySecret, "secret", "docs2/a.txt", Deny},
-		{denySecret, "secret", "old/key", Ask}, // moved by whoever may move it
+		{denySecret, "secret", "old/key", Ask}, // the files were moved out of the directory
 	} {
-		g, root, c := placed(t, x.rule)
+		g, root, c := gateWithLink(t, x.rule)
 		if _, err := g.Check([]Server{{Name: "s", Tools: []string{"t"}, Started: true, Root: root}}); err != nil {
 			t.Fatal(err)
 		}
@@ -189,9 +190,9 @@ func TestDirectoryOfRuleIsReplaced(t *testing.T) {
 	}
 }
 
-// All tests of one evaluation see a path at the same place.
+// In one evaluation a path leads to one place for all tests.
 func TestPlaceIsLookedUpOnce(t *testing.T) {
-	g, root, c := placed(t, denySecret)
+	g, root, c := gateWithLink(t, denySecret)
 	g.evaluate(t.Context(), &c, nil)
 	move(t, root, "secret")
 	if g.evaluation.under("secret", "link/a.txt", true) || !g.evaluation.under("docs", "link/a.txt", false) {
@@ -199,8 +200,8 @@ func TestPlaceIsLookedUpOnce(t *testing.T) {
 	}
 }
 
-// To allow, a name must be that of the directory; to deny, it is enough that
-// it is the same file.
+// A rule that allows must have the path's own name; for a rule that denies it is
+// enough that the file is the same.
 func TestUnderByAnotherName(t *testing.T) {
 	root := tree(t)
 	if err := os.Link(filepath.Join(root, "docs/a.txt"), filepath.Join(root, "hard")); err != nil {

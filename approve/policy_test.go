@@ -85,7 +85,7 @@ func TestPolicyErrors(t *testing.T) {
 	}
 }
 
-// A pattern over what a shell reads cannot hold in a rule that allows.
+// A rule that allows cannot have a pattern over a script.
 func TestScriptPattern(t *testing.T) {
 	for rule, refused := range map[string]bool{
 		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"glob":"git *"}}`:                        true,
@@ -107,7 +107,7 @@ func TestScriptPattern(t *testing.T) {
 	}
 }
 
-// A rule that lists words and allows a program that runs others is warned of.
+// A rule that allows a program which runs other programs gets a warning.
 func TestRunnerWarnings(t *testing.T) {
 	for arguments, runner := range map[string]string{
 		`"argv":{"words":[["sh"],["-c"],["ls"]]}`:                                            "sh -c",
@@ -204,9 +204,9 @@ func FuzzPolicy(f *testing.F) {
 	})
 }
 
-// checkLattice checks what must hold of any rules and any call: the result is
-// the strictest of what matched, whatever the order; to allow is never easier
-// than to deny.
+// checkLattice checks what holds for any rules and any call: the decision is
+// that of the strictest rule that matches, in any order of the rules, and a rule
+// that matches narrow also matches wide.
 func checkLattice(t *testing.T, p *Policy, c *Call) {
 	g := &Gate{Rules: p.Rules, Otherwise: Ask}
 	strictest := Ask
@@ -231,12 +231,12 @@ func checkLattice(t *testing.T, p *Policy, c *Call) {
 	e.begin(t.Context(), c)
 	for i := range p.Rules {
 		if r := &p.Rules[i]; r.matchesArguments(e, false) && !r.matchesArguments(e, true) {
-			t.Errorf("the rule of %s matches narrowly but not widely", r.Origin)
+			t.Errorf("the rule of %s matches narrow but not wide", r.Origin)
 		}
 	}
 }
 
-// thousandRules is a policy as large as any, every rule of a kind of its own.
+// thousandRules returns a large policy with rules of several kinds.
 func thousandRules() []byte {
 	var b strings.Builder
 	b.WriteString(`{"version":1,"rules":[`)

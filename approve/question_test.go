@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// emulator is a terminal that knows what the question needs and nothing more:
-// text, carriage return, line feed, erasing to the end of the line, bold.
+// An emulator is a terminal that understands no more than a question needs:
+// text, carriage return, line feed, erasing to the end of the line, bold type.
 type emulator struct {
 	t       *testing.T
 	width   int
@@ -41,7 +41,7 @@ func (e *emulator) write(s string) {
 	}
 }
 
-// put shows a character; all that could be wide are taken as wide.
+// put shows a character; every character that may be wide is wide here.
 func (e *emulator) put(r rune) {
 	columns := 1
 	if r >= 0x1100 {
@@ -84,7 +84,7 @@ func TestHostileRendering(t *testing.T) {
 	for _, width := range []int{20, 33, 80, 200} {
 		for _, color := range []bool{false, true} {
 			q := newQuestion(c, rule, width, 500, color)
-			e := &emulator{t: t, width: max(width, 400), rows: [][]rune{nil}} // the name's own line may be long
+			e := &emulator{t: t, width: max(width, 400), rows: [][]rune{nil}} // the line with the name may be long
 			e.write(q.body + "\r" + q.prompt)
 			if e.column == 0 || len(e.rows) < 5 {
 				t.Fatalf("nothing is shown: %q", q.body)
@@ -109,8 +109,7 @@ func TestHostileRendering(t *testing.T) {
 
 const questionEnd = "[y/N/a] "
 
-// TestShownArgumentsAreTheArguments: put together, the lines are JSON of the
-// same value.
+// Put together, the lines that are shown are JSON of the same value.
 func TestShownArgumentsAreTheArguments(t *testing.T) {
 	c := hostileCall(t)
 	lines, cut := argumentLines(c.Arguments, 60, 1_000_000)

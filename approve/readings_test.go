@@ -6,9 +6,9 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// FuzzReadings: whatever a string is, reading it ends; and a string that is a
-// number as JSON writes it is read as that number, with or without what people
-// write around it.
+// FuzzReadings checks that any string can be read, and that a string which is a
+// JSON number is read as that number, also with white space or a currency
+// symbol around it.
 func FuzzReadings(f *testing.F) {
 	for _, s := range []string{"0x3e8", "1,000", "１０００", " +inf", "1_0.0e+5", "01750", "(1.000,50)", "٣٫٤", "-12.5e-3", "0", "1e999999999999999999999", "'", "0x", "𝟘𝟙"} {
 		f.Add(s)

@@ -47,7 +47,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			a := startAsker(t, job{Calls: oneCall, Timeout: patience}, "")
+			a := startAsker(t, job{Calls: oneCall, Timeout: guardTime}, "")
 			before := modes(t, a.slave)
 			a.await("Allow fs__write_file? "+ending, 1)
 			a.typeIn(typed)
@@ -63,7 +63,7 @@ func TestAnswers(t *testing.T) {
 
 func TestTypedAhead(t *testing.T) {
 	t.Parallel()
-	a := startAsker(t, job{Calls: oneCall, Timeout: time.Second}, "y\nyes\ny")
+	a := startAsker(t, job{Calls: oneCall, Timeout: time.Second, RealTimes: true}, "y\nyes\ny")
 	a.await(ending, 1)
 	if got, want := a.verdict(), "deny by terminal: no answer in 1s"; got != want {
 		t.Errorf("%s", got)
@@ -73,7 +73,7 @@ func TestTypedAhead(t *testing.T) {
 
 func TestEachQuestionHasItsOwnAnswer(t *testing.T) {
 	t.Parallel()
-	a := startAsker(t, job{Calls: []jobCall{{"fs__one", `{}`}, {"fs__two", `{}`}}, Timeout: time.Second}, "")
+	a := startAsker(t, job{Calls: []jobCall{{"fs__one", `{}`}, {"fs__two", `{}`}}, Timeout: time.Second, RealTimes: true}, "")
 	a.await("Allow fs__one? "+ending, 1)
 	if strings.Contains(a.text(), "fs__two") {
 		t.Error("the second question does not wait for the first")
@@ -92,7 +92,7 @@ func TestAlwaysMeansTheSameCall(t *testing.T) {
 	t.Parallel()
 	a := startAsker(t, job{Calls: []jobCall{
 		{"fs__one", `{"a":1}`}, {"fs__one", `{"a":1}`}, {"fs__one", `{"a":2}`}, {"fs__two", `{"a":1}`}, {"fs__one", `{"a":1}`},
-	}, Timeout: patience}, "")
+	}, Timeout: guardTime}, "")
 	a.await(ending, 1)
 	a.typeIn("a\n")
 	for i, want := range []string{
@@ -113,12 +113,12 @@ func TestAlwaysMeansTheSameCall(t *testing.T) {
 	}
 }
 
-// TestLettersAreExplainedOnce: above the first question that has them, and
-// again where that is drawn again.
+// The answers are explained above the first question that has them, also when
+// that question is drawn again.
 func TestLettersAreExplainedOnce(t *testing.T) {
 	t.Parallel()
 	long := jobCall{"fs__long", `{"content":"` + strings.Repeat("harmless ", 6000) + `"}`}
-	a := startAsker(t, job{Calls: []jobCall{long, {"fs__one", `{}`}, {"fs__two", `{}`}}, Timeout: patience}, "")
+	a := startAsker(t, job{Calls: []jobCall{long, {"fs__one", `{}`}, {"fs__two", `{}`}}, Timeout: guardTime}, "")
 	a.await("type approve to allow: ", 1)
 	if strings.Contains(a.text(), explanation) {
 		t.Error("letters are explained that the question does not take")
@@ -146,7 +146,7 @@ func TestLettersAreExplainedOnce(t *testing.T) {
 
 func TestYesIsForOneCall(t *testing.T) {
 	t.Parallel()
-	a := startAsker(t, job{Calls: []jobCall{oneCall[0], oneCall[0]}, Timeout: patience}, "")
+	a := startAsker(t, job{Calls: []jobCall{oneCall[0], oneCall[0]}, Timeout: guardTime}, "")
 	a.await(ending, 1)
 	a.typeIn("y\n")
 	a.await(ending, 2)
@@ -166,7 +166,7 @@ func TestLongArguments(t *testing.T) {
 	} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			a := startAsker(t, job{Calls: []jobCall{{"fs__write", arguments}}, Timeout: patience}, "")
+			a := startAsker(t, job{Calls: []jobCall{{"fs__write", arguments}}, Timeout: guardTime}, "")
 			a.await("Allow fs__write? type approve to allow: ", 1)
 			a.typeIn(typed)
 			if got := a.verdict(); got != want {
@@ -186,7 +186,7 @@ func TestLongArguments(t *testing.T) {
 
 func TestBackgroundIsNotAsked(t *testing.T) {
 	t.Parallel()
-	a := startAsker(t, job{Calls: oneCall, Background: true, Timeout: patience}, "y\n")
+	a := startAsker(t, job{Calls: oneCall, Background: true, Timeout: guardTime}, "y\n")
 	if got, want := a.verdict(), "unapproved by default: nobody can be asked: not in the foreground of the terminal"; got != want {
 		t.Error(got)
 	}
@@ -208,7 +208,7 @@ func TestWithoutTerminal(t *testing.T) {
 
 func TestCancelWhileAsking(t *testing.T) {
 	t.Parallel()
-	a := startAsker(t, job{Calls: oneCall, Timeout: patience}, "")
+	a := startAsker(t, job{Calls: oneCall, Timeout: guardTime}, "")
 	before := modes(t, a.slave)
 	a.await(ending, 1)
 	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -234,7 +234,7 @@ func TestCancelledBeforeAsking(t *testing.T) {
 
 func TestHangUpWhileAsking(t *testing.T) {
 	t.Parallel()
-	a := startAsker(t, job{Calls: oneCall, Timeout: patience, IgnoreHUP: true}, "")
+	a := startAsker(t, job{Calls: oneCall, Timeout: guardTime, IgnoreHUP: true}, "")
 	a.await(ending, 1)
 	a.slave.Close()
 	a.master.Close()
@@ -245,9 +245,9 @@ func TestHangUpWhileAsking(t *testing.T) {
 
 func TestStopAndContinue(t *testing.T) {
 	t.Parallel()
-	a := startAsker(t, job{Calls: oneCall, Timeout: patience}, "")
+	a := startAsker(t, job{Calls: oneCall, Timeout: guardTime}, "")
 	a.await(ending, 1)
-	a.typeIn("y") // half an answer
+	a.typeIn("y") // an answer without its end
 	if err := a.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -255,26 +255,26 @@ func TestStopAndContinue(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.await("Allow fs__write_file? "+ending, 2)
-	a.typeIn("\n") // the half is thrown away
+	a.typeIn("\n") // the y was thrown away
 	if got := a.verdict(); got != "deny by terminal: the user declined" {
 		t.Error(got)
 	}
 }
 
-// TestTypedWhileStopped types whole answers while the process is stopped: none
-// of them is one, whether SIGCONT is told of at once, late or never.
+// A line that was typed while the process was stopped is no answer, whether the
+// Terminal gets SIGCONT at once, late or never.
 func TestTypedWhileStopped(t *testing.T) {
 	t.Parallel()
-	for _, j := range []job{{}, {}, {}, {Late: true}, {Deaf: true}} {
+	for _, j := range []job{{}, {}, {}, {LateCONT: true}, {NoCONT: true}} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			j.Calls, j.Timeout = oneCall, patience
+			j.Calls, j.Timeout, j.RealTimes = oneCall, guardTime, true
 			a := startAsker(t, j, "")
 			a.await(ending, 1)
 			a.stop()
 			a.typeIn("y\n")
-			if j.Deaf {
-				time.Sleep(2 * maxPause)
+			if j.NoCONT {
+				time.Sleep(maxPause + 2*pollInterval)
 			}
 			if err := a.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 				t.Fatal(err)
@@ -305,14 +305,14 @@ func TestDisabled(t *testing.T) {
 	}
 }
 
-// TestScreen looks at a real terminal's screen after hostile arguments, and
-// after input that was typed before and echoed into the question.
+// Neither hostile arguments nor the echo of input that was typed before disturb
+// the screen.
 func TestScreen(t *testing.T) {
 	t.Parallel()
 	for _, color := range []bool{false, true} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			a := startAsker(t, job{Calls: []jobCall{{"fs__write", string(hostileCall(t).Arguments)}}, Color: color, Timeout: patience},
+			a := startAsker(t, job{Calls: []jobCall{{"fs__write", string(hostileCall(t).Arguments)}}, Color: color, Timeout: guardTime},
 				"y\n"+strings.Repeat("n", 70), func(a *asker) { setSize(t, a.slave, 80, 200) })
 			a.await("to allow: ", 1)
 			e := &emulator{t: t, width: 80, rows: [][]rune{nil}}

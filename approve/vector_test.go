@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// vector is one case of a file in testdata/policy; its README says the form.
+// A vector is a case of a file in testdata/policy; README.md there describes it.
 type vector struct {
 	line      int
 	name      string
@@ -66,7 +66,7 @@ func readVectors(t testing.TB, path string) []vector {
 	return all
 }
 
-// gate makes the gate of a case.
+// gate returns the gate of a case.
 func (v *vector) gate(t testing.TB) *Gate {
 	text := `{"version":1,"otherwise":"` + v.otherwise + `","rules":[` + "\n" + strings.Join(v.rules, ",\n") + "\n]}\n"
 	p, err := ParsePolicy("p.json", []byte(text))
@@ -92,7 +92,7 @@ func (v *vector) gate(t testing.TB) *Gate {
 	return g
 }
 
-// tree makes the directory that the cases of under.txt speak of.
+// tree makes the directory that under.txt describes.
 func tree(t testing.TB) string {
 	root := t.TempDir()
 	for _, dir := range []string{"docs/sub", "docs2", "secret"} {
@@ -141,11 +141,11 @@ func (v *vector) check(t *testing.T, path, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := show(verdict); got != v.want {
+	if got := verdictString(verdict); got != v.want {
 		t.Errorf("%s:%d: %s\n got  %s\n want %s", path, v.line, v.call, got, v.want)
 	}
 	if e, _ := g.Explain(t.Context(), c); e.Verdict.Outcome != verdict.Outcome || e.Verdict.Rule != verdict.Rule {
-		t.Errorf("%s:%d: Explain says %s", path, v.line, show(e.Verdict))
+		t.Errorf("%s:%d: Explain says %s", path, v.line, verdictString(e.Verdict))
 	}
 	static := g.Static(c)
 	if static.Outcome == Denied && verdict.Outcome != Denied {
@@ -153,8 +153,8 @@ func (v *vector) check(t *testing.T, path, root string) {
 	}
 }
 
-// show writes a verdict as the vectors do.
-func show(v Verdict) string {
+// verdictString writes a verdict as the vectors do.
+func verdictString(v Verdict) string {
 	word := map[Outcome]string{Denied: "deny", Unapproved: "ask", Allowed: "allow"}[v.Outcome]
 	if v.Rule == "" {
 		return word + " -"
