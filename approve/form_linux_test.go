@@ -51,13 +51,14 @@ func TestFormFitsTheTerminal(t *testing.T) {
 
 // Forms and questions that are put at the same time, in one process and in two
 // of a pipeline, come one after the other.
-// The person says yes to every form and no to every call.
+// The person thinks for a moment, then says yes to every form and no to every
+// call.
 func TestOneOwnerOfTheTerminal(t *testing.T) {
 	t.Parallel()
 	for _, twice := range []bool{false, true} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			calls, each := 21, 21
+			calls, each := 11, 11
 			if twice {
 				calls, each = 8, 4
 			}
@@ -68,12 +69,15 @@ func TestOneOwnerOfTheTerminal(t *testing.T) {
 				all, _ := io.ReadAll(a.verdicts)
 				ended <- string(all)
 			}()
-			answered := 0
+			answered, interrupted := 0, 0
 			for guard := time.After(guardTime * 2); ; {
 				select {
 				case got := <-ended:
 					if strings.Count(got, "call: deny <nil>\n") != calls || strings.Count(got, "form: yes\n") != calls || strings.Count(got, "\n") != 2*calls {
 						t.Errorf("want %d refused calls and as many forms with yes, got:\n%s", calls, got)
+					}
+					if interrupted > 2 { // a loaded machine may have a question drawn again
+						t.Errorf("another question came before the answer, %d times", interrupted)
 					}
 					return
 				case <-guard:
@@ -83,6 +87,10 @@ func TestOneOwnerOfTheTerminal(t *testing.T) {
 				text := a.text()
 				for question, answer := range map[string]string{answerPrompt: "yes\n", ending: "n\n"} {
 					if strings.HasSuffix(text, question) && len(text) > answered {
+						if time.Sleep(settleTime / 2); a.text() != text {
+							interrupted++
+							continue
+						}
 						answered = len(text)
 						a.typeIn(answer)
 					}
