@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"reflect"
@@ -13,34 +12,19 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
+	"toolpipe/mcp/process/processtest"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
 )
 
-// programs are what this test binary can be besides itself: called as
-// "BINARY program:NAME ARG...", it is that program, so that children in tests
-// are real processes and nothing has to be built. Test files add theirs in
-// init.
-var programs = map[string]func(args []string) int{}
+// programs are what this test binary can be besides itself. Test files add
+// theirs in init.
+var programs = processtest.Programs
 
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		if name, ok := strings.CutPrefix(os.Args[1], "program:"); ok {
-			os.Exit(programs[name](os.Args[2:]))
-		}
-	}
-	flag.Parse()
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }
 
 // program is the argument vector that runs one of programs.
-func program(name string, args ...string) []string {
-	self, err := os.Executable()
-	if err != nil {
-		panic(err)
-	}
-	return append([]string{self, "program:" + name}, args...)
-}
+func program(name string, args ...string) []string { return processtest.Argv(name, args...) }
 
 // hang is the guard of a test against hanging; no test depends on its length.
 const hang = 60 * time.Second

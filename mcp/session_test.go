@@ -275,3 +275,9 @@ func TestSideBySide(t *testing.T) {
 		t.Errorf("%d failed", failed)
 	}
 }
+
+func TestLastLines(t *testing.T) {
+	if got := lastLines("a\nb\nc\n", 2); got != "b\nc" {
+		t.Errorf("last lines %q", got)
+	}
+}

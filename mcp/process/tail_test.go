@@ -26,7 +26,4 @@ func TestTail(t *testing.T) {
 	if len(lines) != 20_001 || lines[19_999] != "line 19999" || lines[20_000] != "no end" {
 		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 	}
-	if got := mcp.lastLines("a\nb\nc\n", 2); got != "b\nc" {
-		t.Errorf("last lines %q", got)
-	}
 }

@@ -47,7 +47,7 @@ const (
 	progressEvery = 5 * time.Second // keeps the client's idle deadline away
 )
 
-// Shell makes a server whose one tool runs commands. It confines
+// New makes a server whose one tool runs commands. It confines
 // nothing: what a command does is up to the user's account. Every command is
 // the leader of a session without a terminal, its input is empty and its
 // environment is clean. A timeout and a cancel kill all its processes, those
@@ -55,6 +55,28 @@ const (
 // command leaves in the background lives until the end of the run at most. An
 // error is about the directory or PathPrepend.
 func New(spec Spec) (*toolserver.Server, error) {
+	sh, err := newShell(spec)
+	if err != nil {
+		return nil, err
+	}
+	tool := &toolserver.Builtin{Name: "run_command", About: "Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty.", Params: []toolserver.Parameter{
+		{Name: "argv", Kind: "strings", About: "program and arguments; no shell interprets them"},
+		{Name: "script", Kind: "string", About: "text for /bin/sh -c; instead of argv"},
+		{Name: "cwd", Kind: "string", About: "directory to run in; relative to the starting directory, which it is when absent"},
+		{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command is killed with what it started; %v when absent", sh.spec.Timeout.Seconds())},
+	}, Annotations: toolserver.RunsFree}
+	s := toolserver.New("shell", spec.Version)
+	s.Add(tool.Tool(), func(ctx context.Context, raw json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
+		args, err := tool.Read(raw)
+		if err != nil {
+			return nil, err
+		}
+		return sh.run(ctx, args, progress)
+	})
+	return s, nil
+}
+
+func newShell(spec Spec) (*shell, error) {
 	info, err := os.Stat(spec.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", spec.Dir, confine.Reason(err))
@@ -80,29 +102,14 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if spec.killLimit <= 0 {
 		spec.killLimit = 2 * time.Second
 	}
-	sh := &shell{spec: spec}
+	sh := &shell{spec: spec, env: commandEnv(spec)}
 	if sh.dir, err = filepath.Abs(spec.Dir); err != nil {
 		return nil, err
 	}
 	if sh.real, err = filepath.EvalSymlinks(sh.dir); err != nil {
 		return nil, fmt.Errorf("%q: %w", spec.Dir, confine.Reason(err))
 	}
-	sh.env = commandEnv(spec)
-	tool := &toolserver.Builtin{Name: "run_command", About: "Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty.", Params: []toolserver.Parameter{
-		{Name: "argv", Kind: "strings", About: "program and arguments; no shell interprets them", Required: false},
-		{Name: "script", Kind: "string", About: "text for /bin/sh -c; instead of argv", Required: false},
-		{Name: "cwd", Kind: "string", About: "directory to run in; relative to the starting directory, which it is when absent", Required: false},
-		{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command is killed with what it started; %v when absent", spec.Timeout.Seconds()), Required: false},
-	}, Annotations: toolserver.RunsFree}
-	s := toolserver.New("shell", spec.Version)
-	s.Add(tool.Tool(), func(ctx context.Context, raw json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
-		args, err := tool.Read(raw)
-		if err != nil {
-			return nil, err
-		}
-		return sh.run(ctx, args, progress)
-	})
-	return s, nil
+	return sh, nil
 }
 
 type shell struct {

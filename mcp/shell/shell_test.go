@@ -17,6 +17,7 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/process"
+	"toolpipe/mcp/process/processtest"
 	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
@@ -60,10 +61,9 @@ func runCommand(t testing.TB, s *mcp.Session, args ...any) (commandOutcome, bool
 	raw, _ := json.Marshal(m)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	server := servertest.ServerOf(s)
-	r, code, failure := server.run(ctx, "run_command", raw, func(wire.Progress) {})
-	if failure != "" {
-		t.Fatalf("%d %s", code, failure)
+	r, err := s.Call(ctx, "run_command", raw, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
 	var o commandOutcome
 	if r.Structured != nil {
@@ -115,31 +115,20 @@ func TestShellDirectory(t *testing.T) {
 	}
 }
 
-// alive says whether a process exists and is no zombie.
-func alive(pid int) bool {
-	if syscall.Kill(pid, 0) != nil {
-		return false
-	}
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }
+
+func init() { processtest.Programs["shell-run"] = shellRun }
+
+// runScript runs a script as run_command does, and returns when the command has
+// ended, also after a cancel.
+func runScript(ctx context.Context, spec Spec, script string, timeout float64) (*wire.Result, error) {
+	sh, err := newShell(spec)
 	if err != nil {
-		return !errors.Is(err, os.ErrNotExist)
+		return nil, err
 	}
-	_, rest, _ := bytes.Cut(b, []byte(") "))
-	return !bytes.HasPrefix(rest, []byte("Z"))
+	args := toolserver.Arguments{"script": jsontext.Quoted(script), "timeout_s": []byte(fmt.Sprint(timeout))}
+	return sh.run(ctx, args, func(wire.Progress) {})
 }
-
-func gone(t *testing.T, pid int) {
-	t.Helper()
-	for range 500 {
-		if !alive(pid) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("process %d is alive", pid)
-}
-
-func init() { mcp.programs["shell-run"] = shellRun }
 
 // shellRun is a run that starts a command with a child in the background and
 // ends as toolpipe does. It prints what the command did and whether its child
@@ -147,28 +136,26 @@ func init() { mcp.programs["shell-run"] = shellRun }
 func shellRun([]string) int {
 	process.BecomeSubreaper()
 	var procs process.Processes
-	server, err := New(Spec{Dir: "/", Environ: os.Environ(), Processes: &procs})
+	r, err := runScript(context.Background(), Spec{Dir: "/", Environ: os.Environ(), Processes: &procs}, "sleep 300 & echo $!; echo done", 100)
 	if err != nil {
 		return 1
 	}
-	r, _, _ := server.run(context.Background(), "run_command", json.RawMessage(`{"script":"sleep 300 & echo $!; echo done","timeout_s":100}`), nil)
 	pid, after, _ := strings.Cut(jsontext.Text(jsontext.Member(r.Structured, "stdout")), "\n")
 	n, _ := strconv.Atoi(pid)
-	fmt.Printf("%d %v %t %t %d\n", n, strings.TrimSpace(after), r.IsError, alive(n), procs.Sweep(mcp.hang))
+	fmt.Printf("%d %v %t %t %d\n", n, strings.TrimSpace(after), r.IsError, processtest.Running(n), procs.Sweep(time.Minute))
 	return 0
 }
 
 // The answer does not wait for what runs in the background, and that
 // does not outlive the run.
 func TestShellBackgroundChild(t *testing.T) {
-	argv := mcp.program("shell-run")
-	out, err := exec.Command(argv[0], argv[1:]...).Output()
+	out, err := processtest.Command("shell-run").Output()
 	pid, rest, _ := strings.Cut(string(out), " ")
 	n, _ := strconv.Atoi(pid)
 	if err != nil || n == 0 || rest != "done false true 0\n" {
 		t.Fatalf("%q %v", out, err)
 	}
-	gone(t, n)
+	processtest.AwaitGone(t, n)
 }
 
 // A timeout ends a whole pipeline and keeps what was printed.
@@ -183,7 +170,7 @@ func TestShellTimeout(t *testing.T) {
 			t.Errorf("%s: %+v", sh, o)
 		}
 		pid, _ := strconv.Atoi(strings.TrimSpace(o.Stdout))
-		gone(t, pid)
+		processtest.AwaitGone(t, pid)
 		if syscall.Kill(-pid, 0) == nil {
 			left, _ := exec.Command("ps", "-o", "pid,stat,args", "-g", strconv.Itoa(pid)).Output()
 			if bytes.Contains(left, []byte("sleep")) && !bytes.Contains(left, []byte("Z")) {
@@ -217,7 +204,7 @@ func TestShellCancel(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the call ended with %v", err)
 	}
-	gone(t, pid)
+	processtest.AwaitGone(t, pid)
 }
 
 // The input is empty, whatever ours is.
@@ -233,7 +220,8 @@ func TestShellOutputFlood(t *testing.T) {
 	if failed || o.ExitCode != 7 || !strings.HasPrefix(o.Stdout, "first\ny") || !strings.HasSuffix(o.Stdout, "ylast\n") {
 		t.Errorf("status %d, %d bytes", o.ExitCode, len(o.Stdout))
 	}
-	if want := int64(30_000_011 - 2*toolserver.captured); o.Omitted != want || !strings.Contains(o.Stdout, strconv.FormatInt(want, 10)+" bytes are left out") {
+	const captured = 24 << 10 // of each end
+	if want := int64(30_000_011 - 2*captured); o.Omitted != want || !strings.Contains(o.Stdout, strconv.FormatInt(want, 10)+" bytes are left out") {
 		t.Errorf("omitted %d, want %d", o.Omitted, want)
 	}
 }
@@ -249,30 +237,5 @@ func TestShellEnvironment(t *testing.T) {
 	want := "PATH=/opt/first:/usr/bin:/bin\nHOME=/h\nTERM=dumb\nLC_ALL=C\nWANTED=yes\n"
 	if o.Stdout != want {
 		t.Errorf("environment:\n%s\nwant\n%s", o.Stdout, want)
-	}
-}
-
-func TestCapture(t *testing.T) {
-	for _, size := range []int{0, 1, toolserver.captured - 1, toolserver.captured, toolserver.captured + 1, 2*toolserver.captured - 1, 2 * toolserver.captured, 2*toolserver.captured + 1, 5*toolserver.captured + 77} {
-		all := make([]byte, size)
-		for i := range all {
-			all[i] = byte('a' + i*7%26)
-		}
-		for _, step := range []int{1, 1000, toolserver.captured, 3 * toolserver.captured} {
-			var c toolserver.Capture
-			for from := 0; from < size; from += step {
-				c.Write(all[from:min(size, from+step)])
-			}
-			got := c.Bytes()
-			if size <= 2*toolserver.captured {
-				if !bytes.Equal(got, all) {
-					t.Errorf("%d bytes by %d: %d came back", size, step, len(got))
-				}
-				continue
-			}
-			if c.Dropped() != int64(size-2*toolserver.captured) || !bytes.HasPrefix(got, all[:toolserver.captured]) || !bytes.HasSuffix(got, all[size-toolserver.captured:]) {
-				t.Errorf("%d bytes by %d: dropped %d", size, step, c.Dropped())
-			}
-		}
 	}
 }

@@ -1,40 +1,41 @@
 //go:build !portable
 
-package mcp
+package shell
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/shell"
+	"toolpipe/mcp/process/processtest"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
 )
 
 func init() {
-	programs["astray"] = astray
-	programs["roamer"] = roamer
-	programs["hydra"] = hydra
-	programs["shell-tree"] = func(args []string) int { return shellTree(args[0], args[1]) }
-	programs["shell-claims"] = func(args []string) int { return shellClaims(args[0], args[1]) }
-	programs["unlimited"] = unlimited
+	processtest.Programs["astray"] = astray
+	processtest.Programs["roamer"] = roamer
+	processtest.Programs["hydra"] = hydra
+	processtest.Programs["shell-tree"] = func(args []string) int { return shellTree(args[0], args[1]) }
+	processtest.Programs["shell-claims"] = func(args []string) int { return shellClaims(args[0], args[1]) }
+	processtest.Programs["unlimited"] = unlimited
 }
+
+// limitLocks is RLIMIT_LOCKS: the soft limit marks what a command started.
+const limitLocks = 10
 
 // astray leaves a sleeper behind as a daemon: in a session of its own, without
 // environment, streams and parent.
 func astray(args []string) int {
-	argv := program("survivor", "sleeper", args[0])
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := processtest.Command("sleeper", args[0])
 	cmd.Env = []string{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -45,8 +46,8 @@ func astray(args []string) int {
 
 // roamer has a sleeper in another session for a child.
 func roamer(args []string) int {
-	note(args[0])
-	keep(args[0], true)
+	processtest.Note(args[0])
+	processtest.LeaveSleeper(args[0], os.Stdout, true)
 	time.Sleep(time.Hour)
 	return 0
 }
@@ -54,9 +55,8 @@ func roamer(args []string) int {
 // hydra is never the same process for long: each one starts the next, in a
 // session of its own, and ends. Without the directory of the file it gives up.
 func hydra(args []string) int {
-	note(args[0])
-	argv := program("hydra", args[0])
-	cmd := exec.Command(argv[0], argv[1:]...)
+	processtest.Note(args[0])
+	cmd := processtest.Command("hydra", args[0])
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		panic(err)
@@ -68,8 +68,8 @@ func hydra(args []string) int {
 // child in another session and, if asked, a hydra, and goes on. What ran notes
 // its pid in file.
 func wanderers(file string, withHydra bool) string {
-	self := program("")[0]
-	script := fmt.Sprintf("%[1]s program:astray %[2]s; set -m; %[1]s program:survivor sleeper %[2]s & %[1]s program:roamer %[2]s.d & ", self, file)
+	self := processtest.Argv("")[0]
+	script := fmt.Sprintf("%[1]s program:astray %[2]s; set -m; %[1]s program:sleeper %[2]s & %[1]s program:roamer %[2]s.d & ", self, file)
 	if withHydra {
 		script += fmt.Sprintf("%s program:hydra %s.h; ", self, file)
 	}
@@ -78,7 +78,7 @@ func wanderers(file string, withHydra bool) string {
 
 // ran says whether everything of wanderers runs.
 func ran(file string, withHydra bool) bool {
-	return len(pidsIn(file)) == 2 && len(pidsIn(file+".d")) == 2 && (!withHydra || len(pidsIn(file+".h")) > 2)
+	return len(processtest.Pids(file)) == 2 && len(processtest.Pids(file+".d")) == 2 && (!withHydra || len(processtest.Pids(file+".h")) > 2)
 }
 
 // shellTree is a run in which a command ends by how, a timeout or a cancel,
@@ -86,14 +86,9 @@ func ran(file string, withHydra bool) bool {
 func shellTree(how, dir string) int {
 	process.BecomeSubreaper()
 	var procs process.Processes
-	defer procs.Sweep(hang)
-	server, err := shell.New(shell.Spec{Dir: dir, Environ: os.Environ(), Processes: &procs, killLimit: hang})
-	if err != nil {
-		panic(err)
-	}
+	defer procs.Sweep(time.Minute)
 	run := func(ctx context.Context, script string, timeout float64) *wire.Result {
-		raw, _ := json.Marshal(map[string]any{"script": script, "timeout_s": timeout})
-		r, _, _ := server.run(ctx, "run_command", raw, func(wire.Progress) {})
+		r, _ := runScript(ctx, Spec{Dir: dir, Environ: os.Environ(), Processes: &procs, killLimit: time.Minute}, script, timeout)
 		return r
 	}
 	file := func(name string) string { return filepath.Join(dir, name) }
@@ -104,7 +99,7 @@ func shellTree(how, dir string) int {
 	}
 
 	others := []string{file("earlier"), file("beside"), file("beside.d"), file("server")}
-	astrayNow := program("astray", others[0])
+	astrayNow := processtest.Argv("astray", others[0])
 	run(context.Background(), strings.Join(astrayNow, " "), 100)
 	go run(context.Background(), wanderers(others[1], false), 100)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -120,8 +115,7 @@ func shellTree(how, dir string) int {
 		await(func() bool { return ran(mine, true) })
 	}
 	// The server leaves a daemon after the command began.
-	argv := program("survivor", "daemon", others[3])
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := processtest.Command("roamer", others[3])
 	if _, err := cmd.StdinPipe(); err != nil {
 		panic(err)
 	}
@@ -129,7 +123,7 @@ func shellTree(how, dir string) int {
 		panic(err)
 	}
 	await(func() bool {
-		return len(pidsIn(others[0])) == 1 && ran(others[1], false) && len(pidsIn(others[3])) == 2
+		return len(processtest.Pids(others[0])) == 1 && ran(others[1], false) && len(processtest.Pids(others[3])) == 2
 	})
 	cancelled := how == "cancel"
 	cancel()
@@ -142,7 +136,7 @@ func shellTree(how, dir string) int {
 		mine = file(fmt.Sprint("mine", timeout))
 		ended = make(chan struct{})
 		start(timeout)
-		if status := inspect(mine, others, answer, "timed out; "+shell.killedAll+"\n"); status != 0 || ran(mine, true) {
+		if status := inspect(mine, others, answer, "timed out; "+killedAll+"\n"); status != 0 || ran(mine, true) {
 			return status
 		}
 	}
@@ -155,22 +149,29 @@ func inspect(mine string, others []string, answer *wire.Result, begins string) (
 		wrong++
 	}
 	for _, file := range []string{mine, mine + ".d", mine + ".h"} {
-		for _, pid := range pidsIn(file) {
-			if pidAlive(pid) {
+		for _, pid := range processtest.Pids(file) {
+			if syscall.Kill(pid, 0) == nil {
 				complain("%d of the command is left", pid)
 			}
 		}
 	}
 	var known []int
+	var children []string
 	for _, file := range others {
-		for _, pid := range pidsIn(file) {
+		for _, pid := range processtest.Pids(file) {
 			known = append(known, pid)
-			if !pidRunning(pid) {
+			if !processtest.Running(pid) {
 				complain("%d of %s was killed too", pid, filepath.Base(file))
 			}
 		}
 	}
-	for _, pid := range process.children() {
+	lists, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, list := range lists {
+		pids, _ := os.ReadFile(list)
+		children = append(children, strings.Fields(string(pids))...)
+	}
+	for _, child := range children {
+		pid, _ := strconv.Atoi(child)
 		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		if !slices.Contains(known, pid) && !strings.Contains(string(args), "beside") {
 			complain("child %d is left: %q", pid, args)
@@ -195,8 +196,7 @@ func shown(r *wire.Result) string {
 func TestShellTree(t *testing.T) {
 	for _, how := range []string{"cancel", "timeout"} {
 		t.Run(how, func(t *testing.T) {
-			argv := program("shell-tree", how, t.TempDir())
-			if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+			if out, err := processtest.Command("shell-tree", how, t.TempDir()).CombinedOutput(); err != nil {
 				t.Errorf("%v:\n%s", err, out)
 			}
 		})
@@ -207,8 +207,8 @@ func TestShellTree(t *testing.T) {
 // limits such as daemons make.
 func unlimited(args []string) int {
 	var limit syscall.Rlimit
-	process.locksLimit(0, nil, &limit)
-	if err := syscall.Setrlimit(process.rlimitLocks, &syscall.Rlimit{Cur: limit.Max, Max: limit.Max}); err != nil {
+	syscall.Getrlimit(limitLocks, &limit)
+	if err := syscall.Setrlimit(limitLocks, &syscall.Rlimit{Cur: limit.Max, Max: limit.Max}); err != nil {
 		panic(err)
 	}
 	return astray(args)
@@ -222,24 +222,22 @@ func shellClaims(how, file string) int {
 		process.BecomeSubreaper()
 	}
 	if how == "no marks" {
-		if err := syscall.Setrlimit(process.rlimitLocks, &syscall.Rlimit{Cur: 1, Max: 1}); err != nil {
+		if err := syscall.Setrlimit(limitLocks, &syscall.Rlimit{Cur: 1, Max: 1}); err != nil {
 			panic(err)
 		}
 	}
 	var procs process.Processes
-	defer procs.Sweep(hang)
-	server, err := shell.New(shell.Spec{Dir: "/", Environ: os.Environ(), Processes: &procs, killLimit: hang})
-	if err != nil {
-		panic(err)
-	}
+	defer procs.Sweep(time.Minute)
 	script := "sleep 300"
 	if how == "other limits" {
-		script = strings.Join(program("unlimited", file), " ") + "; sleep 300"
+		script = strings.Join(processtest.Argv("unlimited", file), " ") + "; sleep 300"
 	}
 	for timeout := 0.2; ; timeout *= 2 {
-		raw, _ := json.Marshal(map[string]any{"script": script, "timeout_s": timeout})
-		r, _, _ := server.run(context.Background(), "run_command", raw, func(wire.Progress) {})
-		if how != "other limits" || slices.ContainsFunc(pidsIn(file), pidRunning) {
+		r, err := runScript(context.Background(), Spec{Dir: "/", Environ: os.Environ(), Processes: &procs, killLimit: time.Minute}, script, timeout)
+		if err != nil {
+			panic(err)
+		}
+		if how != "other limits" || slices.ContainsFunc(processtest.Pids(file), processtest.Running) {
 			first, _, _ := strings.Cut(shown(r), "\n")
 			fmt.Print(first)
 			return 0
@@ -249,17 +247,16 @@ func shellClaims(how, file string) int {
 
 // TestShellClaims: an answer says no more than what was seen.
 func TestShellClaims(t *testing.T) {
-	for how, want := range map[string]string{"": shell.killedAll, "no marks": shell.killedGroup, "no subreaper": shell.killedGroup, "other limits": shell.killedGroup} {
+	for how, want := range map[string]string{"": killedAll, "no marks": killedGroup, "no subreaper": killedGroup, "other limits": killedGroup} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "pid")
-			argv := program("shell-claims", how, file)
-			out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+			out, err := processtest.Command("shell-claims", how, file).CombinedOutput()
 			if err != nil || string(out) != "timed out; "+want {
 				t.Errorf("%v: %q", err, out)
 			}
-			for _, pid := range pidsIn(file) {
-				awaitGone(t, pid) // the end of the run is its end at the latest
+			for _, pid := range processtest.Pids(file) {
+				processtest.AwaitGone(t, pid) // the end of the run is its end at the latest
 			}
 		})
 	}

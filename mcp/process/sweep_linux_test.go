@@ -1,6 +1,6 @@
 //go:build !portable
 
-package mcp
+package process
 
 import (
 	"bufio"
@@ -14,21 +14,16 @@ import (
 	"testing"
 	"time"
 
-	"toolpipe/mcp/process"
+	"toolpipe/mcp/process/processtest"
 )
 
-func init() { programs["hung-start"] = hungStart }
-
-// native says that the package has its Linux files.
-const native = true
-
-func orphans() []int { return process.children() }
+func init() { processtest.Programs["hung-start"] = hungStart }
 
 // hungStart starts a program that cannot be read: its file is leased, and who
 // opens it, exec as well, waits for the holder or for lease-break-time, 45 s
 // (fcntl(2)). It sweeps meanwhile and prints what that came to.
 func hungStart(args []string) int {
-	process.BecomeSubreaper()
+	BecomeSubreaper()
 	f, err := os.Open(args[0])
 	if err != nil {
 		panic(err)
@@ -37,18 +32,18 @@ func hungStart(args []string) int {
 		fmt.Print("no leases: ", errno)
 		return 0
 	}
-	var procs process.Processes
+	var procs Processes
 	started := make(chan struct{})
 	go func() {
 		procs.Start(exec.Command(args[0]))
 		close(started)
 	}()
-	for len(process.children()) == 0 {
+	for len(children()) == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	left := procs.Sweep(8 * time.Second) // much less than lease-break-time
 	<-started
-	fmt.Print("left ", left, " ", len(process.children()))
+	fmt.Print("left ", left, " ", len(children()))
 	return 0
 }
 
@@ -58,9 +53,9 @@ func TestSweepHungStart(t *testing.T) {
 	if err := os.WriteFile(file, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), hang/2) // less than lease-break-time
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second) // less than lease-break-time
 	defer cancel()
-	argv := program("hung-start", file)
+	argv := processtest.Argv("hung-start", file)
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
 	if strings.HasPrefix(string(out), "no leases") {
 		t.Skip(string(out))
@@ -74,8 +69,7 @@ func TestSweepHungStart(t *testing.T) {
 // notice a closed pipe.
 func TestParentIsKilled(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pids")
-	argv := program("parent", file)
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := processtest.Command("parent", file)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -86,18 +80,17 @@ func TestParentIsKilled(t *testing.T) {
 	bufio.NewReader(out).ReadString('\n')
 	cmd.Process.Kill()
 	cmd.Wait()
-	pid := pidsIn(file)[0]
-	awaitGone(t, pid)
+	pid := processtest.Pids(file)[0]
+	processtest.AwaitGone(t, pid)
 }
 
 func init() {
-	programs["parent"] = func(args []string) int {
-		var procs process.Processes
-		argv := program("survivor", "sleeper", args[0])
-		if _, err := procs.Start(exec.Command(argv[0], argv[1:]...)); err != nil {
+	processtest.Programs["parent"] = func(args []string) int {
+		var procs Processes
+		if _, err := procs.Start(processtest.Command("sleeper", args[0])); err != nil {
 			panic(err)
 		}
-		for len(pidsIn(args[0])) == 0 {
+		for len(processtest.Pids(args[0])) == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		fmt.Println("ready")

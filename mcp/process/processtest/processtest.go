@@ -1,0 +1,109 @@
+// Package processtest lets tests start real child processes without building
+// anything: called as "BINARY program:NAME ARG...", a test binary is one of its
+// Programs. Processes write their pids into files, by which tests find them.
+// Only tests import it.
+package processtest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Programs are what a test binary can be besides itself. Test files add theirs
+// in init.
+var Programs = map[string]func(args []string) int{
+	// sleeper FILE notes its pid and does not end by itself.
+	"sleeper": func(args []string) int {
+		Note(args[0])
+		time.Sleep(time.Hour) // without cgo an empty select is a deadlock that ends the process
+		return 0
+	},
+}
+
+// Main is what TestMain does with the arguments of the test binary. It returns
+// the exit status.
+func Main(m *testing.M, args []string) int {
+	if len(args) > 1 {
+		if name, ok := strings.CutPrefix(args[1], "program:"); ok {
+			return Programs[name](args[2:])
+		}
+	}
+	flag.CommandLine.Parse(args[1:])
+	return m.Run()
+}
+
+// Argv is the argument vector that runs one of the Programs.
+func Argv(name string, args ...string) []string {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return append([]string{self, "program:" + name}, args...)
+}
+
+// Command is one of the Programs, not started.
+func Command(name string, args ...string) *exec.Cmd {
+	argv := Argv(name, args...)
+	return exec.Command(argv[0], argv[1:]...)
+}
+
+// Note writes the pid of this process into a file, after those that are in it.
+func Note(file string) {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(f, os.Getpid())
+	f.Close()
+}
+
+// Pids are the pids in a file.
+func Pids(file string) (pids []int) {
+	b, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(b)) {
+		if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// LeaveSleeper starts a sleeper that holds stdout, and returns when there are
+// two pids in the file: that of the caller and that of the sleeper.
+func LeaveSleeper(file string, stdout *os.File, ownSession bool) {
+	cmd := Command("sleeper", file)
+	cmd.Stdout = stdout
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: ownSession}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	for len(Pids(file)) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// Running says whether a process exists and, where the system tells, has not
+// ended.
+func Running(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(b), ") ")
+	return syscall.Kill(pid, 0) == nil && (err != nil || !strings.HasPrefix(state, "Z"))
+}
+
+// AwaitGone waits for the end of a process that was killed.
+func AwaitGone(t testing.TB, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); Running(pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatalf("process %d is alive", pid)
+		}
+	}
+}
