@@ -53,10 +53,9 @@ func fenceOf(line string) string {
 // lineCall is a command line as a call of the shell tool.
 func (c *caller) lineCall(line string) *pending {
 	c.nextLocal++
-	args := event.BeginObject(nil)
-	args.Str("script", line)
+	args := append(event.AppendString([]byte(`{"script":`), line), '}')
 	return &pending{
-		Call: stream.Call{ID: "cmd-" + strconv.Itoa(c.nextLocal), Name: commandTool, Arguments: args.End()},
+		Call: stream.Call{ID: "cmd-" + strconv.Itoa(c.nextLocal), Name: commandTool, Arguments: args},
 		line: line,
 	}
 }

@@ -56,7 +56,7 @@ type field struct {
 func fillForm(form *approve.Form, server, message string, fields []field) (content []byte, send bool, err error) {
 	heading := "the tool server " + server + " asks you; this approves no tool call, ^D sends nothing"
 	lines := []string{message}
-	object := event.BeginObject(nil)
+	content = []byte{'{'}
 	for _, f := range fields {
 		v, err := fillField(form, heading, append(lines, f.describe()), f)
 		if err != nil {
@@ -64,12 +64,13 @@ func fillForm(form *approve.Form, server, message string, fields []field) (conte
 		}
 		lines = nil
 		if v != nil {
-			key := event.AppendString(nil, f.name)
-			object.Name(string(key[1 : len(key)-1]))
-			object.B = append(object.B, v...)
+			if len(content) > 1 {
+				content = append(content, ',')
+			}
+			content = append(append(event.AppendString(content, f.name), ':'), v...)
 		}
 	}
-	content = object.End()
+	content = append(content, '}')
 	send, err = form.Confirm("this would be sent to the tool server "+server, append(lines, string(content)))
 	return content, send, err
 }

@@ -3,12 +3,14 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/secrets"
 )
 
 // end closes everything that was opened, writes the end event, and returns
@@ -29,11 +31,11 @@ func (r *runner) end(ctx context.Context, err error) error {
 		}
 	}
 	e := r.endEvent(err)
-	if !r.out.Started {
+	if !r.out.Started() {
 		r.start()
 	}
 	if werr := r.out.Emit(e); werr != nil {
-		e = e.Failed(werr)
+		e = e.WithOutputError(werr)
 	}
 	err = nil
 	if e.Err != nil {
@@ -64,18 +66,29 @@ func (r *runner) endEvent(err error) *event.End {
 		unknown = l.unknown
 	}
 	if err != nil {
-		f := *event.HiddenError(r.secrets, *failure.Of(err))
+		f := withoutSecrets(r.secrets, *failure.Of(err))
 		if unknown && (f.Status == failure.StatusModel || f.Status == failure.StatusServer || f.Status == failure.StatusUnapproved || f.Status == failure.StatusLimit) {
 			f.Status = failure.StatusUnknown
 			f.Message = "a call's outcome is unknown: " + f.Message
 		}
-		e.Status, e.Exit, e.Err = f.Status, f.Exit(), &f
+		e.Status, e.Exit, e.Err = f.Status, f.Exit(), f
 	} else if unknown {
 		r.warn("outcome_unknown", "", "there is an answer, but the outcome of a call is unknown")
 	} else if r.cfg.Mode == config.Answer && !r.loop.said {
 		r.face.Say("the model's answer is empty")
 	}
 	return e
+}
+
+// withoutSecrets is a copy of e in which no secret shows.
+func withoutSecrets(set *secrets.Set, e failure.Error) *failure.Error {
+	f := set.Message()
+	e.Message = f.HideString(e.Message)
+	e.Hints = slices.Clone(e.Hints)
+	for i, h := range e.Hints {
+		e.Hints[i] = f.HideString(h)
+	}
+	return &e
 }
 
 // recoverTo makes a panic of this goroutine the error of what it did, so that

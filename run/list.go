@@ -208,7 +208,7 @@ func (r *runner) explain(ctx context.Context, t *tool, args []byte) error {
 		return err
 	}
 	v := x.Verdict
-	e := &event.Explanation{Name: t.name, Arguments: args, Approval: event.Approval{Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason}}
+	e := &event.Explanation{Name: t.name, Arguments: args, Approval: *approvalEvent("", v)}
 	if x.Ask {
 		e.Decision = "ask"
 	}

@@ -89,17 +89,20 @@ func compact(raw json.RawMessage) []byte {
 	if json.Compact(&b, raw) != nil {
 		return raw
 	}
-	return event.AppendSafe(nil, b.Bytes(), false)
+	return event.AppendJSON(nil, b.Bytes())
 }
 
 // body is the line without name and digest.
 func (l *lockedItem) body() []byte {
-	o := event.BeginObject(nil)
-	for _, m := range l.members {
-		o.Name(m.key)
-		o.B = append(o.B, m.json...)
+	b := []byte{'{'}
+	for i, m := range l.members {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), m.key...), `":`...)
+		b = append(b, m.json...)
 	}
-	return o.End()
+	return append(b, '}')
 }
 
 func (l *lockedItem) sum() string {
@@ -140,10 +143,8 @@ func (r *runner) writeLock() error {
 			} else {
 				out = append(out, ',')
 			}
-			o := event.BeginObject(append(out, '\n'))
-			o.Str("name", l.name)
-			o.Str("sha256", l.digest)
-			out = append(append(o.B, ','), l.body()[1:]...)
+			out = event.AppendString(append(out, "\n{\"name\":"...), l.name)
+			out = append(append(out, `,"sha256":"`+l.digest+`",`...), l.body()[1:]...)
 		}
 		switch {
 		case counts[list] > 0:

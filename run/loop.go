@@ -149,7 +149,7 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 		l.uncounted = true
 		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint counts no tokens, so --max-total-tokens cannot be held"})
 	}
-	return reply, l.emit(&event.Turn{Turn: l.turns, Finish: reply.Finish, Usage: u, Calls: len(reply.Message.Calls), Time: time.Since(began)})
+	return reply, l.emit(&event.Turn{Turn: l.turns, Finish: reply.Finish, Usage: u, Time: time.Since(began)})
 }
 
 // mustEnd is the error of a reply that cannot be gone on from. Calls in a
@@ -163,7 +163,7 @@ func (l *loop) mustEnd(reply *stream.Reply, round, calls int) error {
 		return e
 	case stream.StopFilter:
 		l.dropCalls()
-		return &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + event.Quoted(reply.Refusal)}
+		return &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
 	}
 	if calls > 0 && round >= l.limits.rounds {
 		return failure.Limit("--max-rounds allows more", "the model asked for more calls than the limit of rounds allows: %d", l.limits.rounds)

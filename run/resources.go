@@ -158,19 +158,12 @@ func (r *runner) listPrompts(ctx context.Context) error {
 	})
 }
 
-func promptArguments(list []mcp.PromptArgument) []byte {
-	b := []byte{'['}
-	for i, a := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		o := event.BeginObject(b)
-		o.Str("name", a.Name)
-		o.Optional("description", a.Description)
-		o.Bool("required", a.Required)
-		b = o.End()
+func promptArguments(list []mcp.PromptArgument) []event.PromptArgument {
+	all := []event.PromptArgument{}
+	for _, a := range list {
+		all = append(all, event.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
 	}
-	return append(b, ']')
+	return all
 }
 
 // eachSession asks every server in turn. One that cannot answer is a warning

@@ -47,7 +47,7 @@ func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	set := &secrets.Set{}
-	r := &runner{cfg: cfg, began: time.Now(), secrets: set, out: &event.Emitter{Veil: event.Veil{Set: set}}}
+	r := &runner{cfg: cfg, began: time.Now(), secrets: set, out: event.NewEmitter(set)}
 	if !s.OutFile {
 		s.Out = stdio.Bounded(ctx, s.Out, &r.readers)
 	}
@@ -99,7 +99,7 @@ func (r *runner) open(ctx context.Context) error {
 	r.face.Secrets = r.secrets
 	w := event.NewWriter(r.face.Out(r.streams), "standard output")
 	if r.streams.ErrTerminal {
-		r.face.Pending = w.Finish
+		r.face.Pending = w.Flush
 	}
 	switch c.Output {
 	case "ndjson":
@@ -107,7 +107,7 @@ func (r *runner) open(ctx context.Context) error {
 	case "json":
 		r.out.Outs = append(r.out.Outs, &event.JSONOutput{W: w})
 	case "messages":
-		r.out.Outs = append(r.out.Outs, &event.MessagesOutput{W: w, Conversation: r.conversation})
+		r.out.Outs = append(r.out.Outs, &event.MessagesOutput{W: w, Messages: r.conversation})
 	default:
 		r.out.Outs = append(r.out.Outs, r.textOutputs(w)...)
 	}
@@ -133,7 +133,7 @@ func (r *runner) open(ctx context.Context) error {
 func (r *runner) textOutputs(w *event.Writer) []event.Output {
 	terminal := r.streams.OutTerminal
 	if r.cfg.Mode != config.Answer {
-		return []event.Output{&listOutput{w: w, terminal: terminal, full: r.cfg.Mode == config.DescribeTool}}
+		return []event.Output{&event.ListOutput{W: w, Terminal: terminal, Full: r.cfg.Mode == config.DescribeTool}}
 	}
 	r.text = &event.TextOutput{W: w, Terminal: terminal, Stream: r.cfg.Stream || terminal}
 	return []event.Output{r.text}
@@ -319,9 +319,16 @@ func (r *runner) start() error {
 	return r.out.Emit(e)
 }
 
-func (r *runner) conversation() []stream.Message {
-	if r.loop == nil {
-		return r.messages
+// conversation gives the messages that --output messages prints, as JSON.
+func (r *runner) conversation(yield func([]byte) bool) {
+	all := r.messages
+	if r.loop != nil {
+		all = r.loop.conversation()
 	}
-	return r.loop.conversation()
+	var b []byte
+	for i := range all {
+		if b = stream.AppendChatMessage(b[:0], &all[i]); !yield(b) {
+			return
+		}
+	}
 }

@@ -25,7 +25,7 @@ func (c *caller) decide(ctx context.Context, l *loop, all []*pending) (stop *fai
 		if err != nil {
 			return nil, err
 		}
-		if err := c.emit(&event.Approval{ID: p.ID, Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason}); err != nil {
+		if err := c.emit(approvalEvent(p.ID, v)); err != nil {
 			return nil, err
 		}
 		if !c.heed(p, v) {
@@ -47,7 +47,7 @@ func (c *caller) heed(p *pending, v approve.Verdict) bool {
 	case v.Outcome == approve.Unapproved && !c.goOn:
 		return false
 	default:
-		p.denial = config.FirstNonEmpty(event.Refusal(v.Outcome.String(), v.By, v.Rule, v.Reason), denial(v))
+		p.denial = config.FirstNonEmpty(approvalEvent(p.ID, v).Denial(), denial(v))
 		p.answer = tell(event.ResultDenied, "tool call denied: "+denial(v))
 	}
 	return true
@@ -83,7 +83,7 @@ func (c *caller) again(ctx context.Context, p *pending) (bounds wire.Bounds) {
 		v, err = c.verdict(ctx, p)
 	}
 	if err == nil && (v.Outcome != approve.Allowed || v.Rule != p.verdict.Rule) {
-		err = c.emit(&event.Approval{ID: p.ID, Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason})
+		err = c.emit(approvalEvent(p.ID, v))
 	}
 	if err == nil && !c.heed(p, v) {
 		c.failed = unapproved(nil, p, v)
@@ -101,11 +101,23 @@ func (c *caller) again(ctx context.Context, p *pending) (bounds wire.Bounds) {
 	return bounds
 }
 
+func approvalEvent(id string, v approve.Verdict) *event.Approval {
+	return &event.Approval{ID: id, Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason}
+}
+
+// detail is what follows a message when there is more to say.
+func detail(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ": " + s
+}
+
 func dryVerdict(v approve.Verdict) string {
 	if v.Outcome == approve.Allowed {
-		return "would run" + event.Quoted(v.Rule)
+		return "would run" + detail(v.Rule)
 	}
-	return "would be asked" + event.Quoted(v.Rule)
+	return "would be asked" + detail(v.Rule)
 }
 
 // denial is the reason that the model is told.

@@ -1,28 +1,30 @@
-// Package event holds all events of a run, and each output form as a function
-// from events to bytes: text, NDJSON, the end as one object, the conversation.
-// The veil takes secrets out of events before any output sees them.
+// Package event holds every event of a run, and the forms of standard output as
+// functions from events to bytes: the answer as text, one event a line, the end
+// as one object, the conversation, lists for people.
+//
+// Package run makes the events and hands them to an Emitter, which gives each to
+// every Output in the same order. Secrets are taken out of them before that. The
+// first event is Start and the last is End; no control character leaves in JSON.
 package event
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"toolpipe/run/failure"
 )
 
-// Event is something that happened in a run: a closed set, all of it in this
-// file. The comments on the types are the specification of the NDJSON output,
-// schema 1: each event is one line, an object with the member type and those
-// named here. Fields and types may be added within schema 1. The first line
-// is start, the last is end, always.
+// Event is something that happened in a run. All kinds of events are in this
+// file, and their comments are the specification of the NDJSON output, schema 1:
+// each event is one line, an object with the member type and the members named
+// here. Members and types may be added within schema 1.
 type Event interface {
 	appendJSON(dst []byte) []byte // one line without its newline
 }
 
 const schema = 1
 
-// StartEvent is the first event.
+// Start is the first event.
 //
 //	start: schema, version, model, api, servers [{name, protocol, tools}],
 //	policy (SHA-256, absent without a policy file), config_rules (how many
@@ -34,25 +36,25 @@ type Start struct {
 	ConfigRules         int
 }
 
-// ServerInfo is one server in a StartEvent.
+// ServerInfo is one server in Start.
 type ServerInfo struct {
 	Name, Protocol string
 	Tools          int
 }
 
-// TextEvent is a piece of the answer as it arrives. text: turn, text.
+// Text is a piece of the answer as it arrives. text: turn, text.
 type Text struct {
 	Turn int
 	Text []byte
 }
 
-// ReasoningEvent is a piece of the model's reasoning. reasoning: turn, text.
+// Reasoning is a piece of the model's reasoning. reasoning: turn, text.
 type Reasoning struct {
 	Turn int
 	Text []byte
 }
 
-// CallEvent is a call that the model asks for.
+// Call is a call that the model asks for.
 //
 //	tool_call: turn, id, server, tool (absent for an unknown tool), name,
 //	arguments (an object; absent when it is not one strict JSON object, then
@@ -64,13 +66,25 @@ type Call struct {
 	Raw                    []byte
 }
 
-// ApprovalEvent is the verdict on a call.
+// Approval is the verdict on a call.
 //
 //	approval: id, decision (allow, deny, unapproved), by (flag, policy, config,
 //	terminal, approver, default), rule, reason
 type Approval struct{ ID, Decision, By, Rule, Reason string }
 
-// ProgressEvent is what a server says of a running call.
+// Denial tells the user why the call may not run. The rule is named, which the
+// model is not told of. It is "" when there is nothing more to say.
+func (e *Approval) Denial() string {
+	switch {
+	case e.Decision != "deny" || e.By == "terminal" || e.Rule == "":
+		return e.Reason
+	case e.Reason == "":
+		return "by " + e.Rule
+	}
+	return "by " + e.Rule + ": " + e.Reason
+}
+
+// Progress is what a server says of a running call.
 // progress: id, progress, total, message.
 type Progress struct {
 	ID              string
@@ -83,15 +97,15 @@ type ResultStatus string
 
 const (
 	ResultOK      ResultStatus = "ok"
-	ResultError   ResultStatus = "error"   // isError
-	ResultFailed  ResultStatus = "failed"  // JSON-RPC error, or never sent
-	ResultDenied  ResultStatus = "denied"  //
+	ResultError   ResultStatus = "error"  // isError
+	ResultFailed  ResultStatus = "failed" // JSON-RPC error, or never sent
+	ResultDenied  ResultStatus = "denied"
 	ResultInvalid ResultStatus = "invalid" // unknown tool, bad arguments
 	ResultUnknown ResultStatus = "unknown" // sent, no answer
 	ResultNotRun  ResultStatus = "not_run" // the run ended first, or a dry run
 )
 
-// ResultEvent answers a CallEvent; every call has exactly one.
+// Result answers a Call; every call has exactly one.
 //
 //	tool_result: id, status, text (whole, also when the model
 //	got only its head and tail), content (MCP blocks),
@@ -111,19 +125,19 @@ type Result struct {
 // Usage counts tokens.
 type Usage struct{ Input, Output, Reasoning, Cached int }
 
+// Total counts each token once.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// TurnEvent ends a reply of the model. turn: turn, finish, usage
+// Turn ends a reply of the model. turn: turn, finish, usage
 // {input_tokens, output_tokens, reasoning_tokens, cached_tokens}, ms.
 type Turn struct {
 	Turn   int
 	Finish string
 	Usage  Usage
-	Calls  int // not written: tool_call events tell it
 	Time   time.Duration
 }
 
-// RetryEvent tells that a request is repeated.
+// Retry tells that a request is repeated.
 // retry: attempt, of, after_ms, status (absent without an HTTP status), message.
 type Retry struct {
 	Attempt, Of int
@@ -132,10 +146,10 @@ type Retry struct {
 	Message     string
 }
 
-// WarningEvent is something the user should know. warning: code, message, server.
+// Warning is something the user should know. warning: code, message, server.
 type Warning struct{ Code, Message, Server string }
 
-// ToolEvent is one tool of --list-tools or --describe-tool.
+// Tool is one tool of --list-tools or --describe-tool.
 // tool: name, server, tool, description, schema, annotations, verdict, rule.
 type Tool struct {
 	Name, Server, Tool, Description string
@@ -144,7 +158,7 @@ type Tool struct {
 	Verdict, Rule                   string
 }
 
-// ListedServerEvent is one server of --list-servers.
+// Server is one server of --list-servers.
 // server: name, target, transport, protocol, tools, status, message.
 type Server struct {
 	Name, Target, Transport, Protocol string
@@ -152,20 +166,27 @@ type Server struct {
 	Status, Message                   string
 }
 
-// ItemEvent is one resource or prompt of --list-resources or --list-prompts.
+// Item is one resource or prompt of --list-resources or --list-prompts.
 //
 //	resource: server, uri, name, description, mime_type, template
-//	prompt: server, name, description, arguments
+//	prompt: server, name, description, arguments [{name, description, required}]
 type Item struct {
 	Kind                                 string // "resource" or "prompt"
 	Server, URI, Name, Description, MIME string
 	Template                             bool
-	Arguments                            json.RawMessage
+	Arguments                            []PromptArgument // of a prompt; nil: not written
 }
 
-// ExplanationEvent is the answer of --explain.
-// explanation: name, arguments, decision, by, rule, reason, approver (true:
-// one is asked first), rules [{decision, rule, reason}].
+// PromptArgument is one argument that a prompt takes.
+type PromptArgument struct {
+	Name, Description string
+	Required          bool
+}
+
+// Explanation is the answer of --explain.
+//
+//	explanation: name, arguments, decision, by, rule, reason, approver (true
+//	when an approver is asked before), rules [{decision, rule, reason}]
 type Explanation struct {
 	Name      string
 	Arguments json.RawMessage
@@ -177,7 +198,7 @@ type Explanation struct {
 // ExplainedRule is a rule that matched.
 type ExplainedRule struct{ Decision, Rule, Reason string }
 
-// EndEvent is the last event.
+// End is the last event.
 //
 //	end: status, exit, text (the last turn's), finish, turns, tool_calls,
 //	denied, usage (the sum), ms, error {message, hint}, items (of a list)
@@ -194,264 +215,3 @@ type End struct {
 	Err       *failure.Error
 	Items     []Event // -o json: what a list printed
 }
-
-func (e *Start) appendJSON(dst []byte) []byte {
-	o := BeginObject(dst)
-	o.Str("type", "start")
-	o.int("schema", schema)
-	o.Str("version", e.Version)
-	o.Str("model", e.Model)
-	o.Str("api", e.API)
-	o.Name("servers")
-	o.B = append(o.B, '[')
-	for i, s := range e.Servers {
-		if i > 0 {
-			o.B = append(o.B, ',')
-		}
-		m := BeginObject(o.B)
-		m.Str("name", s.Name)
-		m.Str("protocol", s.Protocol)
-		m.int("tools", int64(s.Tools))
-		o.B = m.End()
-	}
-	o.B = append(o.B, ']')
-	o.Optional("policy", e.Policy)
-	if e.ConfigRules > 0 {
-		o.int("config_rules", int64(e.ConfigRules))
-	}
-	return o.End()
-}
-
-func appendDelta(dst []byte, kind string, turn int, text []byte) []byte {
-	o := BeginObject(dst)
-	o.Str("type", kind)
-	o.int("turn", int64(turn))
-	o.text("text", text)
-	return o.End()
-}
-
-func (e *Text) appendJSON(dst []byte) []byte { return appendDelta(dst, "text", e.Turn, e.Text) }
-
-func (e *Reasoning) appendJSON(dst []byte) []byte {
-	return appendDelta(dst, "reasoning", e.Turn, e.Text)
-}
-
-func (e *Call) appendJSON(dst []byte) []byte {
-	o := BeginObject(dst)
-	o.Str("type", "tool_call")
-	o.int("turn", int64(e.Turn))
-	o.Str("id", e.ID)
-	o.Optional("server", e.Server)
-	o.Optional("tool", e.Tool)
-	o.Str("name", e.Name)
-	if e.Arguments != nil {
-		o.raw("arguments", e.Arguments)
-	} else {
-		o.text("raw", e.Raw)
-	}
-	return o.End()
-}
-
-func (e *Approval) appendJSON(dst []byte) []byte {
-	o := BeginObject(dst)
-	o.Str("type", "approval")
-	o.Str("id", e.ID)
-	e.members(&o)
-	return o.End()
-}
-
-func (e *Approval) members(o *object) {
-	o.Str("decision", e.Decision)
-	o.Str("by", e.By)
-	o.Optional("rule", e.Rule)
-	o.Optional("reason", e.Reason)
-}
-
-func (e *Progress) appendJSON(dst []byte) []byte {
-	o := BeginObject(dst)
-	o.Str("type", "progress")
-	o.Str("id", e.ID)
-	o.raw("progress", e.Progress)
-	o.raw("total", e.Total)
-	o.Optional("message", e.Message)
-	return o.End()
-}
-
-func (e *Result) appendJSON(dst []byte) []byte {
-	o := BeginObject(dst)
-	o.Str("type", "tool_result")
-	o.Str("id", e.ID)
-	o.Str("status", string(e.Status))
-	if e.TextJSON != nil {
-		o.raw("text", e.TextJSON)
-	} else {
-		o.text("text", e.Text)
-	}
-	o.raw("content", e.Content)
-	o.raw("structured", e.Structured)
-	o.int("bytes", int64(e.Bytes))
-	o.Bool("truncated", e.Truncated)
-	o.int("ms", e.Time.Milliseconds())
-	return o.End()
-}
-
-func (u Usage) members(o *object) {
-	o.Name("usage")
-	m := BeginObject(o.B)
-	m.int("input_tokens", int64(u.Input))
-	m.int("output_tokens", int64(u.Output))
-	m.int("reasoning_tokens", int64(u.Reasoning))
-	m.int("cached_tokens", int64(u.Cached))
-	o.B = m.End()
-}
-
-func (e *Turn) appendJSON(dst []byte) []byte {
-	o := BeginObject(dst)
-	o.Str("type", "turn")
-	o.int("turn", int64(e.Turn))
-	o.Str("finish", e.Finish)
-	e.Usage.members(&o)
-	o.int("ms", e.Time.Milliseconds())
-	return o.End()
-}
-
-func (e *Retry) appendJSON(dst []byte) []byte {
-	o := BeginObject(dst)
-	o.Str("type", "retry")
-	o.int("attempt", int64(e.Attempt))
-	o.int("of", int64(e.Of))
-	o.int("after_ms", e.After.Milliseconds())
-	if e.Status != 0 {
-		o.int("status", int64(e.Status))
-	}
-	o.Str("message", e.Message)
-	return o.End()
-}
-
-func (e *Warning) appendJSON(dst []byte) []byte {
-	o := BeginObject(dst)
-	o.Str("type", "warning")
-	o.Str("code", e.Code)
-	o.Str("message", e.Message)
-	o.Optional("server", e.Server)
-	return o.End()
-}
-
-func (e *Tool) appendJSON(dst []byte) []byte {
-	o := BeginObject(dst)
-	o.Str("type", "tool")
-	o.Str("name", e.Name)
-	o.Str("server", e.Server)
-	o.Str("tool", e.Tool)
-	o.Str("description", e.Description)
-	o.raw("schema", e.Schema)
-	o.raw("output_schema", e.OutputSchema)
-	o.raw("annotations", e.Annotations)
-	o.Str("verdict", e.Verdict)
-	o.Optional("rule", e.Rule)
-	return o.End()
-}
-
-func (e *Server) appendJSON(dst []byte) []byte {
-	o := BeginObject(dst)
-	o.Str("type", "server")
-	o.Str("name", e.Name)
-	o.Str("target", e.Target)
-	o.Str("transport", e.Transport)
-	o.Str("protocol", e.Protocol)
-	o.int("tools", int64(e.Tools))
-	o.Str("status", e.Status)
-	o.Optional("message", e.Message)
-	return o.End()
-}
-
-func (e *Item) appendJSON(dst []byte) []byte {
-	o := BeginObject(dst)
-	o.Str("type", e.Kind)
-	o.Str("server", e.Server)
-	o.Optional("uri", e.URI)
-	o.Str("name", e.Name)
-	o.Optional("description", e.Description)
-	o.Optional("mime_type", e.MIME)
-	if e.Template {
-		o.Bool("template", true)
-	}
-	o.raw("arguments", e.Arguments)
-	return o.End()
-}
-
-func (e *Explanation) appendJSON(dst []byte) []byte {
-	o := BeginObject(dst)
-	o.Str("type", "explanation")
-	o.Str("name", e.Name)
-	o.raw("arguments", e.Arguments)
-	e.members(&o)
-	if e.Approver {
-		o.Bool("approver", true)
-	}
-	o.Name("rules")
-	o.B = append(o.B, '[')
-	for i, r := range e.Rules {
-		if i > 0 {
-			o.B = append(o.B, ',')
-		}
-		m := BeginObject(o.B)
-		m.Str("decision", r.Decision)
-		m.Str("rule", r.Rule)
-		m.Optional("reason", r.Reason)
-		o.B = m.End()
-	}
-	o.B = append(o.B, ']')
-	return o.End()
-}
-
-func (e *End) appendJSON(dst []byte) []byte {
-	o := BeginObject(dst)
-	o.Str("type", "end")
-	o.Str("status", string(e.Status))
-	o.int("exit", int64(e.Exit))
-	o.text("text", e.Text)
-	o.Str("finish", e.Finish)
-	o.int("turns", int64(e.Turns))
-	o.int("tool_calls", int64(e.ToolCalls))
-	o.int("denied", int64(e.Denied))
-	e.Usage.members(&o)
-	o.int("ms", e.Time.Milliseconds())
-	if e.Err != nil {
-		o.Name("error")
-		m := BeginObject(o.B)
-		m.Str("message", e.Err.Message)
-		m.Optional("hint", joinLines(e.Err.Hints))
-		o.B = m.End()
-	}
-	if e.Items != nil {
-		o.Name("items")
-		o.B = append(o.B, '[')
-		for i, it := range e.Items {
-			if i > 0 {
-				o.B = append(o.B, ',')
-			}
-			o.B = it.appendJSON(o.B)
-		}
-		o.B = append(o.B, ']')
-	}
-	return o.End()
-}
-
-func Quoted(s string) string {
-	if s == "" {
-		return ""
-	}
-	return ": " + s
-}
-
-// Refusal is a denial as a person is told of it: with the rule, whose place is
-// no business of the model's.
-func Refusal(decision, by, rule, reason string) string {
-	if decision != "deny" || by == "terminal" || rule == "" {
-		return reason
-	}
-	return "by " + rule + Quoted(reason)
-}
-
-func joinLines(lines []string) string { return strings.Join(lines, "\n") }

@@ -24,7 +24,7 @@ var runs = []struct {
 	}, "Hello\n", "Hello\n"},
 	{"nothing", []Event{&Turn{Turn: 1}, &End{Status: failure.StatusOK}}, "", ""},
 	{"a call between", []Event{
-		&Text{1, []byte("Let me see.")}, &Turn{Turn: 1, Calls: 1}, &Call{ID: "a"}, &Result{ID: "a"},
+		&Text{1, []byte("Let me see.")}, &Turn{Turn: 1}, &Call{ID: "a"}, &Result{ID: "a"},
 		&Text{2, []byte("Done.")}, &Turn{Turn: 2}, &End{Status: failure.StatusOK, Text: []byte("Done.")},
 	}, "Done.\n", "Let me see.\nDone.\n"},
 	{"cut off", []Event{
@@ -35,7 +35,7 @@ var runs = []struct {
 		&End{Status: failure.StatusLimit, Text: []byte("Hel"), Err: &failure.Error{Status: failure.StatusLimit, Cause: failure.ErrLength}},
 	}, "Hel\n", "Hel\n"},
 	{"too many rounds", []Event{
-		&Text{1, []byte("More?")}, &Turn{Turn: 1, Calls: 1}, &Call{ID: "a"}, &Result{ID: "a", Status: ResultNotRun},
+		&Text{1, []byte("More?")}, &Turn{Turn: 1}, &Call{ID: "a"}, &Result{ID: "a", Status: ResultNotRun},
 		&End{Status: failure.StatusLimit, Text: []byte("More?"), Err: &failure.Error{Status: failure.StatusLimit}},
 	}, "", "More?\n"},
 }

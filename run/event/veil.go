@@ -1,65 +1,70 @@
 package event
 
 import (
-	"toolpipe/run/failure"
+	"slices"
+
 	"toolpipe/stream/secrets"
 )
 
-// Veil takes secrets out of events before any output sees them, so that
-// standard output, the log and stderr agree. What is sent, asked or resumed
-// has its own bytes.
-type Veil struct {
-	Set             *secrets.Set
-	text, reasoning veiled
-	passText        Text // used again for each piece
-	passReasoning   Reasoning
+// veil takes secrets out of events before any output sees them, so that standard
+// output, the log and stderr agree. What is sent to the model or a server, asked
+// at the terminal or resumed keeps its bytes.
+type veil struct {
+	set             *secrets.Set
+	text, reasoning turnText
+	textPiece       Text // used again for each piece
+	reasoningPiece  Reasoning
 }
 
-// veiled is the text, or the reasoning, of one turn.
-type veiled struct {
-	pieces secrets.Pieces
-	turn   int
-	same   int    // bytes that were passed on before something was taken out
-	shown  []byte // what was passed on since
+// turnText is the text, or the reasoning, of one turn. It comes in pieces, and a
+// piece that may end with the beginning of a secret is held back in part.
+type turnText struct {
+	pieces   secrets.Pieces
+	turn     int
+	original int    // how many bytes were passed on before the first secret
+	veiled   []byte // the bytes that were passed on since
 }
 
-func (v *veiled) next(f *secrets.Finder, turn int, piece []byte) []byte {
-	if turn != v.turn {
-		*v = veiled{turn: turn}
+func (t *turnText) next(f *secrets.Finder, turn int, piece []byte) []byte {
+	if turn != t.turn {
+		*t = turnText{turn: turn}
 	}
-	return v.passed(v.pieces.Next(f, piece))
+	return t.count(t.pieces.Next(f, piece))
 }
 
-func (v *veiled) passed(p []byte) []byte {
-	if v.pieces.Replaced {
-		v.shown = append(v.shown, p...)
+// rest is what was held back.
+func (t *turnText) rest(f *secrets.Finder) []byte { return t.count(t.pieces.Rest(f)) }
+
+func (t *turnText) count(p []byte) []byte {
+	if t.pieces.Replaced {
+		t.veiled = append(t.veiled, p...)
 	} else {
-		v.same += len(p)
+		t.original += len(p)
 	}
 	return p
 }
 
-// pass hands on e without secrets, after what was held back before it. Events
-// that come from elsewhere do not end a text.
-func (v *Veil) pass(e Event, to func(Event)) {
-	f := v.Set.Content()
-	if f == nil && v.Set.Message() == nil {
+// pass hands on e without secrets, behind the text that was held back before it.
+// Only an event of the model ends a text; a warning in its midst does not.
+func (v *veil) pass(e Event, to func(Event)) {
+	f := v.set.Content()
+	if f == nil && v.set.Message() == nil {
 		to(e)
 		return
 	}
 	switch e := e.(type) {
 	case *Text:
 		v.restOfReasoning(f, to)
-		v.passText = Text{e.Turn, v.text.next(f, e.Turn, e.Text)}
-		if len(v.passText.Text) > 0 || len(e.Text) == 0 {
-			to(&v.passText)
+		v.textPiece = Text{e.Turn, v.text.next(f, e.Turn, e.Text)}
+		if len(v.textPiece.Text) > 0 || len(e.Text) == 0 {
+			to(&v.textPiece)
 		}
 		return
 	case *Reasoning:
 		v.restOfText(f, to)
-		v.passReasoning = Reasoning{e.Turn, v.reasoning.next(f, e.Turn, e.Text)}
-		if len(v.passReasoning.Text) > 0 || len(e.Text) == 0 {
-			to(&v.passReasoning)
+		v.reasoningPiece = Reasoning{e.Turn, v.reasoning.next(f, e.Turn, e.Text)}
+		if len(v.reasoningPiece.Text) > 0 || len(e.Text) == 0 {
+			to(&v.reasoningPiece)
 		}
 		return
 	case *Call, *Turn, *End:
@@ -69,22 +74,22 @@ func (v *Veil) pass(e Event, to func(Event)) {
 	to(v.hidden(e))
 }
 
-func (v *Veil) restOfText(f *secrets.Finder, to func(Event)) {
-	if p := v.text.passed(v.text.pieces.Rest(f)); len(p) > 0 {
+func (v *veil) restOfText(f *secrets.Finder, to func(Event)) {
+	if p := v.text.rest(f); len(p) > 0 {
 		to(&Text{v.text.turn, p})
 	}
 }
 
-func (v *Veil) restOfReasoning(f *secrets.Finder, to func(Event)) {
-	if p := v.reasoning.passed(v.reasoning.pieces.Rest(f)); len(p) > 0 {
+func (v *veil) restOfReasoning(f *secrets.Finder, to func(Event)) {
+	if p := v.reasoning.rest(f); len(p) > 0 {
 		to(&Reasoning{v.reasoning.turn, p})
 	}
 }
 
-// hidden is a copy of e without secrets. In what toolpipe says itself shorter
-// ones are looked for too.
-func (v *Veil) hidden(e Event) Event {
-	content, message := v.Set.Content(), v.Set.Message()
+// hidden is a copy of e without secrets. In toolpipe's own messages shorter
+// secrets are looked for than in the words of a model or a server.
+func (v *veil) hidden(e Event) Event {
+	content, message := v.set.Content(), v.set.Message()
 	text := content.HideString
 	switch e := e.(type) {
 	case *Call:
@@ -126,9 +131,9 @@ func (v *Veil) hidden(e Event) Event {
 	return v.hiddenItem(e)
 }
 
-// hiddenItem is hidden for what a list prints.
-func (v *Veil) hiddenItem(e Event) Event {
-	content := v.Set.Content()
+// hiddenItem is hidden for the events of lists.
+func (v *veil) hiddenItem(e Event) Event {
+	content := v.set.Content()
 	text := content.HideString
 	switch e := e.(type) {
 	case *Tool:
@@ -138,12 +143,15 @@ func (v *Veil) hiddenItem(e Event) Event {
 		return &c
 	case *Server:
 		c := *e
-		c.Target, c.Protocol, c.Message = text(e.Target), text(e.Protocol), v.Set.Message().HideString(e.Message)
+		c.Target, c.Protocol, c.Message = text(e.Target), text(e.Protocol), v.set.Message().HideString(e.Message)
 		return &c
 	case *Item:
 		c := *e
 		c.URI, c.Name, c.Description, c.MIME = text(e.URI), text(e.Name), text(e.Description), text(e.MIME)
-		c.Arguments = content.HideJSON(e.Arguments)
+		c.Arguments = slices.Clone(e.Arguments)
+		for i, a := range c.Arguments {
+			c.Arguments[i].Name, c.Arguments[i].Description = text(a.Name), text(a.Description)
+		}
 		return &c
 	case *Explanation:
 		c := *e
@@ -153,26 +161,14 @@ func (v *Veil) hiddenItem(e Event) Event {
 	return e
 }
 
-// lastText is the end event's text: byte for byte what the text events of the
-// turn said.
-func (v *Veil) lastText(e *End) []byte {
+// lastText is the text of the End: the same bytes that the Text events of the
+// last turn had.
+func (v *veil) lastText(e *End) []byte {
 	switch {
 	case e.Turns == 0 || e.Turns != v.text.turn:
-		return v.Set.Content().Hide(e.Text)
-	case v.text.pieces.Replaced && len(e.Text) >= v.text.same:
-		return append(e.Text[:v.text.same:v.text.same], v.text.shown...)
+		return v.set.Content().Hide(e.Text)
+	case v.text.pieces.Replaced && len(e.Text) >= v.text.original:
+		return append(e.Text[:v.text.original:v.text.original], v.text.veiled...)
 	}
 	return e.Text
-}
-
-// HiddenError is e without secrets.
-func HiddenError(set *secrets.Set, e failure.Error) *failure.Error {
-	f := set.Message()
-	e.Message = f.HideString(e.Message)
-	hints := make([]string, len(e.Hints))
-	for i, h := range e.Hints {
-		hints[i] = f.HideString(h)
-	}
-	e.Hints = hints
-	return &e
 }

@@ -18,7 +18,8 @@ func TestVeil(t *testing.T) {
 	set := &secrets.Set{}
 	set.Add("abcdefgh-1234")
 	var out bytes.Buffer
-	m := &Emitter{Veil: Veil{Set: set}, Outs: []Output{&NDJSONOutput{W: NewWriter(&out, "x")}}}
+	m := NewEmitter(set)
+	m.Outs = []Output{&NDJSONOutput{W: NewWriter(&out, "x")}}
 	for _, e := range []Event{
 		&Start{}, &Reasoning{1, []byte("r abcdefgh")}, &Text{1, []byte("t abcde")},
 		&Warning{Code: "c", Message: "m"}, &Text{1, []byte("fgh-1234, abcdef")}, &Turn{Turn: 1},
@@ -75,13 +76,12 @@ func TestVeilCoversEvents(t *testing.T) {
 				to.SetBytes([]byte(`"` + word + `"`))
 			case to.Type() == reflect.TypeFor[[]byte]():
 				to.SetBytes([]byte(word))
+			case to.Type() == reflect.TypeFor[[]PromptArgument]():
+				to.Set(reflect.ValueOf([]PromptArgument{{Name: word, Description: word}}))
 			default:
 				continue
 			}
-			if name == "Item.Arguments" {
-				event.Elem().FieldByName("Kind").SetString("prompt")
-			}
-			v := Veil{Set: set}
+			v := veil{set: set}
 			var got []byte
 			v.pass(event.Interface().(Event), func(e Event) { got = e.appendJSON(got) })
 			if bytes.Contains(got, []byte(word)) || !bytes.Contains(got, []byte(secrets.Mark)) {

@@ -311,7 +311,7 @@ func (f *Face) approved(e *event.Approval) {
 	for _, t := range f.frames {
 		if t.id == e.ID {
 			if line += t.name; refused {
-				t.refusal = event.Refusal(e.Decision, e.By, e.Rule, e.Reason)
+				t.refusal = e.Denial()
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func newPerson(t *testing.T, c *config.Config, tty bool) *person {
 	}
 	p.Face = New(c, s)
 	w := event.NewWriter(p.Face.Out(s), "standard output")
-	p.Face.Pending = w.Finish
+	p.Face.Pending = w.Flush
 	p.out = &event.Emitter{Outs: []event.Output{&event.TextOutput{W: w, Terminal: tty, Stream: tty || c.Stream}, p.Face}}
 	t.Cleanup(p.Face.Close)
 	return p
@@ -67,7 +67,7 @@ func TestFaceOneCall(t *testing.T) {
 	p.see(&event.Text{Turn: 1, Text: []byte("Let me\nsee. ")})
 	p.later(4 * time.Second)
 	p.screen.want("the model is answering · 4 s · ~3 tokens")
-	p.see(&event.Turn{Turn: 1, Calls: 1}, callEvent(1, "fs__read", `{"path":"a.txt"}`))
+	p.see(&event.Turn{Turn: 1}, callEvent(1, "fs__read", `{"path":"a.txt"}`))
 	p.screen.want("Let me", "see.")
 	p.later(time.Second)
 	p.screen.want("Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "└ running · 1 s")
@@ -99,7 +99,7 @@ func TestFaceSharedScreen(t *testing.T) {
 	p.screen.want("Let me see.") // nothing is drawn behind it
 	p.Say("a word")
 	p.screen.want("Let me see.", "toolpipe: a word")
-	p.see(&event.Text{Turn: 1, Text: []byte("More")}, &event.Turn{Turn: 1, Calls: 1}, callEvent(1, "fs__read", `{}`))
+	p.see(&event.Text{Turn: 1, Text: []byte("More")}, &event.Turn{Turn: 1}, callEvent(1, "fs__read", `{}`))
 	p.later(time.Minute)
 	p.see(okResult(1, "x"), &event.Text{Turn: 2, Text: []byte("Done")}, &event.Turn{Turn: 2}, &event.End{})
 	p.screen.want("Let me see.", "toolpipe: a word", "More", "┌ fs__read", "│ x", "└ ok · 0 ms · 1 byte", "Done")
@@ -202,7 +202,7 @@ func TestFaceHostile(t *testing.T) {
 	hostile := "a\x1b[31mb\x1b]0;t\x07c\x9b2Jd\u202ee\rf\u0085g\x00" + strings.Repeat("漢🙂", 100)
 	for _, tty := range []bool{false, true} {
 		p := newPerson(t, &config.Config{Verbose: 1}, tty)
-		p.see(asked, &event.Reasoning{Turn: 1, Text: []byte(hostile)}, &event.Text{Turn: 1, Text: []byte(hostile)}, &event.Turn{Turn: 1, Finish: hostile, Calls: 2},
+		p.see(asked, &event.Reasoning{Turn: 1, Text: []byte(hostile)}, &event.Text{Turn: 1, Text: []byte(hostile)}, &event.Turn{Turn: 1, Finish: hostile},
 			callEvent(1, "n"+hostile, `{"a":"\u001b[2J`+"\u202e"+`"}`), &event.Call{ID: "c2", Name: hostile, Raw: []byte(hostile)},
 			&event.Approval{ID: "c1", Decision: "allow", By: hostile, Rule: hostile, Reason: hostile}, &event.Progress{ID: "c1", Progress: []byte("1"), Message: hostile})
 		p.later(time.Minute)
@@ -327,7 +327,7 @@ func TestFaceServers(t *testing.T) {
 // TestFaceSilence: what stderr holds when it is no terminal, or a terminal
 // that takes no sequences, or wants none.
 func TestFaceSilence(t *testing.T) {
-	events := []event.Event{asked, &event.Text{Turn: 1, Text: []byte("aside\n")}, &event.Turn{Turn: 1, Calls: 1}, callEvent(1, "a", `{}`), okResult(1, "x"),
+	events := []event.Event{asked, &event.Text{Turn: 1, Text: []byte("aside\n")}, &event.Turn{Turn: 1}, callEvent(1, "a", `{}`), okResult(1, "x"),
 		&event.Warning{Code: "w", Message: "careful", Server: ""}, &event.End{}}
 	frame := "aside\n┌ a\n│ x\n└ ok · 0 ms · 1 byte\n"
 	for _, c := range []struct {

@@ -42,7 +42,7 @@ func newToolFrame(e *event.Call) *toolFrame {
 	case e.Arguments == nil:
 		t.args = escape.Escape(string(e.Raw[:min(len(e.Raw), resultPrefix)]))
 	case string(e.Arguments) != "{}":
-		t.args = string(event.AppendSafe(nil, []byte(e.Arguments[:min(len(e.Arguments), resultPrefix)]), false))
+		t.args = string(event.AppendJSON(nil, e.Arguments[:min(len(e.Arguments), resultPrefix)]))
 	}
 	return t
 }

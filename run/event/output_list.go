@@ -1,4 +1,4 @@
-package run
+package event
 
 import (
 	"bytes"
@@ -7,73 +7,66 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/run/config"
-	"toolpipe/run/event"
 	"toolpipe/stream/escape"
 )
 
-// listOutput prints lists for people and for cut and awk: one line an item,
-// columns separated by tabs; a description in full; a call's result.
-type listOutput struct {
-	w        *event.Writer
-	terminal bool
-	full     bool
+// ListOutput prints what a run without a model gives, for people and for cut and
+// awk: one line an item with columns separated by tabs, the definition of one
+// tool, an explanation, or the result of one call.
+type ListOutput struct {
+	W        *Writer
+	Terminal bool // the text of the end must be safe for a terminal
+	Full     bool // a tool is described in full
 }
 
-func (o *listOutput) Event(e event.Event) error {
+func (o *ListOutput) Event(e Event) error {
 	var line []byte
 	switch e := e.(type) {
-	case *event.Tool:
-		if o.full {
+	case *Tool:
+		if o.Full {
 			return o.describe(e)
 		}
 		desc, _, _ := strings.Cut(strings.TrimSpace(e.Description), "\n")
 		line = tabbed(e.Name, e.Verdict, e.Rule, desc)
-	case *event.Server:
-		why := strings.TrimPrefix(e.Message, "server "+strconv.Quote(e.Name)+" ("+e.Transport+"): ") // the row says it
+	case *Server:
+		why := strings.TrimPrefix(e.Message, "server "+strconv.Quote(e.Name)+" ("+e.Transport+"): ") // the row has it already
 		line = tabbed(e.Name, e.Status, e.Transport, e.Protocol, strconv.Itoa(e.Tools), e.Target, why)
-	case *event.Item:
+	case *Item:
 		fields := []string{e.Server, e.Name}
 		if e.Kind == "resource" {
 			fields = []string{e.Server, e.URI, e.Name}
 		}
 		line = tabbed(append(fields, e.MIME, e.Description, argumentNames(e.Arguments))...)
-	case *event.Explanation:
+	case *Explanation:
 		return o.explain(e)
-	case *event.End:
+	case *End:
 		if len(e.Text) > 0 {
 			text := e.Text
-			if o.terminal {
-				text = event.AppendLines(nil, text)
+			if o.Terminal {
+				text = AppendLines(nil, text)
 			}
 			if text[len(text)-1] != '\n' {
 				text = append(slices.Clip(text), '\n')
 			}
-			if err := o.w.WriteAll(text); err != nil {
+			if err := o.W.write(text); err != nil {
 				return err
 			}
 		}
-		return o.w.Finish()
+		return o.W.Flush()
 	default:
 		return nil
 	}
-	return o.w.WriteAll(line)
+	return o.W.write(line)
 }
 
-// argumentNames are those of a prompt: WHO, or [WHO] if it may be left out.
-func argumentNames(raw json.RawMessage) string {
-	if raw == nil {
-		return ""
-	}
+// argumentNames lists the arguments of a prompt: WHO, or [WHO] if it may be left out.
+func argumentNames(all []PromptArgument) string {
 	var names []string
-	for _, a := range config.Checked("", raw).Elements() {
-		name, _ := a.Get("name")
-		required, _ := a.Get("required")
-		if required.Kind() == 't' {
-			names = append(names, name.Text())
-		} else {
-			names = append(names, "["+name.Text()+"]")
+	for _, a := range all {
+		if !a.Required {
+			a.Name = "[" + a.Name + "]"
 		}
+		names = append(names, a.Name)
 	}
 	return strings.Join(names, " ")
 }
@@ -91,7 +84,7 @@ func tabbed(fields ...string) []byte {
 	return append(b, '\n')
 }
 
-func (o *listOutput) describe(e *event.Tool) error {
+func (o *ListOutput) describe(e *Tool) error {
 	var b bytes.Buffer
 	b.WriteString("name:        " + escape.Escape(e.Name) + "\nserver:      " + escape.Escape(e.Server) + "\ntool:        " + escape.Escape(e.Tool) +
 		"\nverdict:     " + e.Verdict)
@@ -105,19 +98,19 @@ func (o *listOutput) describe(e *event.Tool) error {
 	}{{"annotations", e.Annotations}, {"schema", e.Schema}, {"output", e.OutputSchema}} {
 		if part.raw != nil {
 			b.WriteString(part.name + ":\n")
-			json.Indent(&b, event.AppendJSON(nil, part.raw), "", "  ")
+			json.Indent(&b, AppendJSON(nil, part.raw), "", "  ")
 			b.WriteString("\n")
 		}
 	}
 	if e.Description != "" {
 		// Each line is indented, so that none of them can pass for a line of ours.
-		text := event.AppendLines(nil, []byte(strings.TrimSpace(e.Description)))
+		text := AppendLines(nil, []byte(strings.TrimSpace(e.Description)))
 		b.WriteString("description:\n  " + strings.ReplaceAll(string(text), "\n", "\n  ") + "\n")
 	}
-	return o.w.WriteAll(b.Bytes())
+	return o.W.write(b.Bytes())
 }
 
-func (o *listOutput) explain(e *event.Explanation) error {
+func (o *ListOutput) explain(e *Explanation) error {
 	line := e.Decision + "\t" + escape.Escape(e.Name) + "\t" + escape.Escape(string(e.Arguments)) + "\n"
 	for _, m := range e.Rules {
 		line += "rule\t" + m.Decision + "\t" + escape.Escape(m.Rule) + "\t" + escape.Escape(m.Reason) + "\n"
@@ -126,7 +119,7 @@ func (o *listOutput) explain(e *event.Explanation) error {
 		line += "approver\tis asked first, and can deny it\n"
 	}
 	line += "decided\t" + e.By + "\t" + escape.Escape(e.Rule) + "\t" + escape.Escape(e.Reason) + "\n"
-	return o.w.WriteAll([]byte(line))
+	return o.W.write([]byte(line))
 }
 
-func (o *listOutput) Flush() error { return o.w.Finish() }
+func (o *ListOutput) Flush() error { return o.W.Flush() }

@@ -1,0 +1,84 @@
+package event
+
+import "iter"
+
+// NDJSONOutput writes one event a line.
+type NDJSONOutput struct {
+	W       *Writer
+	scratch []byte
+}
+
+func (o *NDJSONOutput) Event(e Event) error {
+	if o.W.err != nil { // the failed write may still go on, and read the scratch
+		return o.W.err
+	}
+	o.scratch = append(e.appendJSON(o.scratch[:0]), '\n')
+	err := o.W.write(o.scratch)
+	if cap(o.scratch) > 1<<20 {
+		o.scratch = nil
+	}
+	switch e.(type) {
+	case *Text, *Reasoning: // flushed when the stream pauses
+		return err
+	}
+	if err == nil {
+		err = o.W.Flush()
+	}
+	return err
+}
+
+func (o *NDJSONOutput) Flush() error { return o.W.Flush() }
+
+// JSONOutput writes the end event, and what a list printed as its items.
+type JSONOutput struct {
+	W     *Writer
+	items []Event
+}
+
+func (o *JSONOutput) Event(e Event) error {
+	switch e := e.(type) {
+	case *Tool, *Server, *Item, *Explanation:
+		o.items = append(o.items, e)
+	case *End:
+		e.Items = o.items
+		if err := o.W.write(append(e.appendJSON(nil), '\n')); err != nil {
+			return err
+		}
+		return o.W.Flush()
+	}
+	return nil
+}
+
+func (o *JSONOutput) Flush() error { return nil }
+
+// MessagesOutput writes the whole conversation at the end as an array, one
+// message a line, also when the run stopped early, so that it can be looked at,
+// changed and resumed. It writes nothing when there is no conversation.
+type MessagesOutput struct {
+	W        *Writer
+	Messages iter.Seq[[]byte] // each as JSON
+}
+
+func (o *MessagesOutput) Event(e Event) error {
+	if _, ok := e.(*End); !ok {
+		return nil
+	}
+	before := "[\n"
+	var b []byte
+	for message := range o.Messages {
+		b = AppendJSON(append(b[:0], before...), message)
+		if err := o.W.write(b); err != nil {
+			return err
+		}
+		before = ",\n"
+	}
+	if b == nil {
+		return nil
+	}
+	if err := o.W.write([]byte("\n]\n")); err != nil {
+		return err
+	}
+	return o.W.Flush()
+}
+
+func (o *MessagesOutput) Flush() error { return nil }

@@ -1,0 +1,106 @@
+package event
+
+import (
+	"errors"
+	"unicode/utf8"
+
+	"toolpipe/run/failure"
+	"toolpipe/stream/escape"
+)
+
+// TextOutput writes the answer: as it comes, or the text of the End when that is
+// an answer. A newline is added at the end of a text that has none.
+type TextOutput struct {
+	W        *Writer
+	Stream   bool // text is written as it comes
+	Terminal bool // what is written must be safe for a terminal
+	last     byte // last byte written of the current turn
+	scratch  []byte
+}
+
+func (o *TextOutput) Event(e Event) error {
+	switch e := e.(type) {
+	case *Text:
+		if o.Stream {
+			return o.text(e.Text)
+		}
+	case *Turn:
+		if o.Stream { // another turn, or the frame of a call, begins on its own line
+			return o.newline()
+		}
+	case *End:
+		if !o.Stream && e.isAnswer() {
+			if err := o.text(e.Text); err != nil {
+				return err
+			}
+		}
+		if err := o.newline(); err != nil {
+			return err
+		}
+		return o.W.Flush()
+	}
+	return nil
+}
+
+// isAnswer tells whether the text of the last turn is the model's whole answer,
+// or all of it that the length limit left.
+func (e *End) isAnswer() bool {
+	return e.Status == failure.StatusOK || e.Status == failure.StatusTool || e.Err != nil && errors.Is(e.Err, failure.ErrLength)
+}
+
+func (o *TextOutput) newline() error {
+	if o.last == 0 || o.last == '\n' {
+		return nil
+	}
+	o.last = 0
+	return o.W.write([]byte{'\n'})
+}
+
+func (o *TextOutput) text(p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	o.last = p[len(p)-1]
+	if o.Terminal {
+		o.scratch = AppendLines(o.scratch[:0], p)
+		p = o.scratch
+	}
+	return o.W.write(p)
+}
+
+func (o *TextOutput) Flush() error { return o.W.Flush() }
+
+// AppendLines appends text for a terminal: the ends of lines and tabs stay,
+// everything that could steer the terminal is made visible. One zero-width joiner
+// or variation selector behind another character stays too, since an emoji may
+// need it; p may begin with one, as a piece of a longer text does.
+func AppendLines(dst, p []byte) []byte {
+	for start := 0; start < len(p); {
+		i := start
+		for i < len(p) && (p[i] == '\n' || p[i] == '\t' || p[i] >= ' ' && p[i] < 0x7f) {
+			i++
+		}
+		dst = append(dst, p[start:i]...)
+		if i == len(p) {
+			break
+		}
+		r, size := utf8.DecodeRune(p[i:])
+		if joins(r) {
+			if before, _ := utf8.DecodeLastRune(p[:i]); i == 0 || before > ' ' && !joins(before) {
+				dst, start = append(dst, p[i:i+size]...), i+size
+				continue
+			}
+		}
+		if r == utf8.RuneError && size == 1 || escape.Unsafe(r) {
+			dst = escape.AppendEscaped(dst, string(p[i:i+size]))
+		} else {
+			dst = append(dst, p[i:i+size]...)
+		}
+		start = i + size
+	}
+	return dst
+}
+
+// joins tells whether r only changes how its neighbours look: the selectors of
+// text style and emoji style, and the zero-width joiner.
+func joins(r rune) bool { return r == 0xfe0e || r == 0xfe0f || r == 0x200d }
