@@ -12,7 +12,6 @@ import (
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/secrets"
 )
 
 // authorization gives the bearer token for one HTTP server: a fixed one, the
@@ -36,9 +35,9 @@ func newAuthorization(s *Session) (*authorization, error) {
 	if err != nil {
 		return nil, err
 	}
-	if u.Scheme == "http" && !oauth.IsLoopback(u.Hostname()) && hasCredentials(&s.spec) {
+	if u.Scheme == "http" && !oauth.IsLoopback(u.Hostname()) && s.spec.HasCredentials() {
 		if !s.spec.InsecureHTTP {
-			return nil, fmt.Errorf("credentials are not sent over plain http to %q: use https, or allow it with --insecure-http %s", u.Hostname(), u.Hostname())
+			return nil, PlainHTTPError{u.Hostname()}
 		}
 		s.tell.warn("insecure_http", fmt.Sprintf("server %q: credentials go over plain http to %q", s.spec.Name, u.Hostname()))
 	}
@@ -50,15 +49,6 @@ func newAuthorization(s *Session) (*authorization, error) {
 		a.grant = oauth.New(u, s.spec.OAuth)
 	}
 	return a, nil
-}
-
-func hasCredentials(spec *Spec) bool {
-	for name := range spec.Headers {
-		if secrets.Named(name) {
-			return true
-		}
-	}
-	return spec.Bearer != "" || len(spec.TokenCommand) > 0 || spec.OAuth != nil
 }
 
 // given says whether there is a token to send.

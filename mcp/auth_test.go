@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -115,7 +116,7 @@ func TestTokenIsRenewedBeforeItEnds(t *testing.T) {
 	g := newGuarded(t)
 	g.expires = 1
 	s, _ := connect(t, g.spec(oauth.ClientCredentials{ClientID: "me", Secret: "s"}))
-	a := s.conn.(*httpConn).auth
+	a := s.http.auth
 	a.mu.Lock()
 	a.now.Expires = time.Now().Add(-time.Second)
 	a.mu.Unlock()
@@ -266,7 +267,7 @@ func init() {
 
 func TestCredentialsOverPlainHTTP(t *testing.T) {
 	_, _, err := tryConnect(t, Spec{Name: "x", URL: "http://tools.invalid/mcp", Bearer: "tok"})
-	if err == nil || !strings.Contains(err.Error(), "--insecure-http tools.invalid") {
+	if !errors.Is(err, PlainHTTPError{"tools.invalid"}) {
 		t.Errorf("%v", err)
 	}
 	_, rec, err := tryConnect(t, Spec{Name: "x", URL: "http://tools.invalid/mcp", Bearer: "tok", InsecureHTTP: true, StartupTimeout: time.Second})

@@ -18,11 +18,6 @@ const (
 	hardFactor  = 10 // the hard deadline of a call, in idle times
 )
 
-var (
-	errIdle = errors.New("no answer and no progress within the tool timeout")
-	errHard = errors.New("no answer within ten times the tool timeout")
-)
-
 // Call runs a tool. args is one JSON object and is sent as it is. It is put
 // on the wire at most once. The error is a *CallError.
 func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
@@ -79,9 +74,9 @@ func (s *Session) watch(ctx context.Context) (context.Context, *watch) {
 			w.alive()
 			return
 		}
-		w.late(errIdle)
+		w.cancel(TimeoutError{Limit: w.limit})
 	})
-	w.hard = s.deadline(hardFactor*w.limit, func() { w.late(errHard) })
+	w.hard = s.deadline(hardFactor*w.limit, func() { w.cancel(TimeoutError{Limit: w.limit, Hard: true}) })
 	return ctx, w
 }
 
@@ -133,11 +128,6 @@ func (d *deadline) stop() {
 	d.timer.Stop()
 }
 
-// late says also which limit it was.
-func (w *watch) late(err error) {
-	w.cancel(fmt.Errorf("%w of %v; --tool-timeout, or tool_timeout in the config, raises it", err, w.limit))
-}
-
 // alive is called for progress: nothing else puts the deadline off.
 func (w *watch) alive() { w.idle.restart() }
 
@@ -177,12 +167,10 @@ func (s *Session) callError(err error) *wire.CallError {
 		return e
 	}
 	e.Sent = wire.MayHaveArrived(err)
-	if errors.Is(err, errIdle) || errors.Is(err, errHard) {
+	if _, late := errors.AsType[TimeoutError](err); late {
 		e.Message = fmt.Sprintf("server %q: %v", s.spec.Name, err)
 	} else if s.conn.lost() != nil {
 		e.Message = s.lostMessage(err)
-	} else if refusedAccess(err) {
-		e.Message += "; " + s.accessHint(err)
 	}
 	return e
 }

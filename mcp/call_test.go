@@ -23,12 +23,12 @@ func TestOutputWait(t *testing.T) {
 		want         error
 	}{
 		"no sleep":              {0, 0, 9 * time.Second, false, nil},
-		"no sleep, too late":    {0, 0, 11 * time.Second, false, errIdle},
+		"no sleep, too late":    {0, 0, 11 * time.Second, false, TimeoutError{Limit: limit}},
 		"sleep":                 {2 * time.Second, 50 * time.Second, 59 * time.Second, false, nil},
-		"sleep, too late":       {2 * time.Second, 50 * time.Second, 61 * time.Second, false, errIdle},
-		"sleep before":          {-time.Hour, time.Hour, 11 * time.Second, false, errIdle},
+		"sleep, too late":       {2 * time.Second, 50 * time.Second, 61 * time.Second, false, TimeoutError{Limit: limit}},
+		"sleep before":          {-time.Hour, time.Hour, 11 * time.Second, false, TimeoutError{Limit: limit}},
 		"hard":                  {2 * time.Second, 50 * time.Second, 149 * time.Second, true, nil},
-		"hard, too late":        {2 * time.Second, 50 * time.Second, 151 * time.Second, true, errHard},
+		"hard, too late":        {2 * time.Second, 50 * time.Second, 151 * time.Second, true, TimeoutError{limit, true}},
 		"progress before sleep": {15 * time.Second, 50 * time.Second, 74 * time.Second, true, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,7 +63,7 @@ func (s *Session) connect(ctx context.Context) error {
 	switch {
 	case s.spec.Local != nil:
 		s.kind = "local"
-		s.conn = newMux(s.spec.Local(), s)
+		s.useTransport(s.spec.Local(), nil)
 		return s.negotiateStream(ctx)
 	case s.spec.URL != "":
 		s.kind = "http"
@@ -81,8 +81,8 @@ func (s *Session) connect(ctx context.Context) error {
 
 // spawn starts the server's process, a fresh one if there was one.
 func (s *Session) spawn() error {
-	if m, ok := s.conn.(*mux); ok {
-		taken, _ := m.replies()
+	if s.child != nil {
+		taken, _ := s.stream.replies()
 		s.understood = s.understood || taken > 0
 		s.abandon()
 	}
@@ -90,8 +90,16 @@ func (s *Session) spawn() error {
 	if err != nil {
 		return err
 	}
-	s.conn = newMux(c, s)
+	s.child = c
+	s.useTransport(c, c.epitaph)
 	return nil
+}
+
+// useTransport has the session talk over t. explain may tell more about the
+// error with which t ended; nil keeps it.
+func (s *Session) useTransport(t wire.Transport, explain func(error) error) {
+	s.stream = newMux(t, s, explain)
+	s.conn = s.stream
 }
 
 // junk is a line of stdout that is no message.
@@ -108,17 +116,13 @@ func (s *Session) junk(line []byte) {
 // abandon ends a connection that was not started whole, at once, and returns
 // the tail of the child's stderr.
 func (s *Session) abandon() (stderr string) {
-	if m, ok := s.conn.(*mux); ok {
-		if c, ok := m.t.(*command); ok {
-			c.proc.Kill()
-			m.close()
-			return c.tail.String()
-		}
+	if s.child != nil {
+		s.child.proc.Kill()
 	}
 	if s.conn != nil {
 		s.conn.close()
 	}
-	return ""
+	return s.stderr()
 }
 
 // discover is the probe: a request in the form of 2026-07-28.

@@ -19,14 +19,14 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.conn = h
+	s.conn, s.http = h, h
 	if s.spec.Protocol == "legacy" {
-		return s.legacyHTTP(ctx, h, "")
+		return s.legacyHTTP(ctx, "")
 	}
 	v, first := s.probeHTTP(ctx)
 	switch {
 	case first != nil && refusedAccess(first):
-		return s.afterRefusal(ctx, h, first)
+		return s.afterRefusal(ctx, first)
 	case first != nil && !answered(first):
 		return first
 	case v.err != nil || v.modern:
@@ -34,7 +34,7 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	case s.spec.Protocol == wire.ModernRevision:
 		return wire.Together(errNotModern, first)
 	}
-	err = s.legacyHTTP(ctx, h, v.version)
+	err = s.legacyHTTP(ctx, v.version)
 	if errors.Is(err, errModern) { // reached after an outage of the probe
 		v, err = s.probeHTTP(ctx)
 		if err == nil && !v.modern {
@@ -77,8 +77,8 @@ func answered(err error) bool {
 
 // afterRefusal is for a gateway that answers an unknown method with 401
 // (QwenPaw#7620): with a token at hand initialize is worth one try.
-func (s *Session) afterRefusal(ctx context.Context, h *httpConn, first error) error {
-	if s.spec.Protocol == wire.ModernRevision || !h.auth.given() || s.initialize(ctx, "") != nil {
+func (s *Session) afterRefusal(ctx context.Context, first error) error {
+	if s.spec.Protocol == wire.ModernRevision || !s.http.auth.given() || s.initialize(ctx, "") != nil {
 		return first
 	}
 	return nil
@@ -86,18 +86,18 @@ func (s *Session) afterRefusal(ctx context.Context, h *httpConn, first error) er
 
 // legacyHTTP is initialize, and the transport of 2024-11-05 where that fails
 // as it does on a server that has nothing else.
-func (s *Session) legacyHTTP(ctx context.Context, h *httpConn, version string) error {
+func (s *Session) legacyHTTP(ctx context.Context, version string) error {
 	err := s.initialize(ctx, version)
 	if err == nil {
 		if s.elicits() {
-			h.listen()
+			s.http.listen()
 		}
 		return nil
 	}
 	if !maybeOld(err) {
 		return err
 	}
-	if old := s.oldSSE(ctx, h); old != nil {
+	if old := s.oldSSE(ctx); old != nil {
 		return fmt.Errorf("%w; as 2024-11-05 HTTP+SSE: %w", err, old)
 	}
 	return nil

@@ -68,7 +68,7 @@ func (s *Session) respawnLegacy(ctx context.Context, version string) error {
 // as well, and the first definite answer of both counts.
 func (s *Session) probeStream(ctx context.Context, corrected bool) (verdict, error) {
 	s.try("server/discover")
-	m := s.conn.(*mux)
+	m := s.stream
 	c, err := m.begin(ctx, s.discover())
 	if err != nil {
 		return verdict{}, err

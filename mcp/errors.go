@@ -9,32 +9,62 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"toolpipe/mcp/oauth"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
 )
 
-// refusedAccess says whether err is a 401 or 403: never evidence of an era.
-func refusedAccess(err error) bool {
-	e, ok := errors.AsType[*statusError](err)
-	return ok && (e.status == http.StatusUnauthorized || e.status == http.StatusForbidden)
+// ConnectError says why a server could not be used. It names the server, the
+// transport, what was tried and the last lines of its stderr.
+type ConnectError struct {
+	Server, Transport string
+	Message           string // one line
+	Stderr            string // tail, unescaped; may be empty
+	Hint              string // what may be wrong at the server or in its Spec; "" when Cause tells more
+	Cause             error
 }
 
-// accessHint says what to set when the server refuses access.
-func (s *Session) accessHint(err error) string {
-	e, _ := errors.AsType[*statusError](err)
-	given := s.spec.Bearer != "" || len(s.spec.TokenCommand) > 0 || s.spec.OAuth != nil || s.spec.Headers["Authorization"] != ""
-	switch {
-	case e != nil && e.status == http.StatusForbidden && given:
-		return "the token is known but not allowed to do this; it may need another scope"
-	case e != nil && e.status == http.StatusForbidden:
-		return fmt.Sprintf("the server may want a token (--mcp-auth-env %s=VAR, or auth_env in the config), or another host name in the URL", s.spec.Name)
-	case given:
-		return fmt.Sprintf("the token is refused: check the one given by --mcp-auth-env %s=VAR, or auth_env, token_command, oauth in the config", s.spec.Name)
-	}
-	return fmt.Sprintf("give a token: --mcp-auth-env %s=VAR, or auth_env (headers, token_command, oauth) in the config", s.spec.Name)
+// Error is one line.
+func (e *ConnectError) Error() string { return e.Message }
+
+func (e *ConnectError) Unwrap() error { return e.Cause }
+
+// TimeoutError is a request that ran into Spec.ToolTimeout, or into the hard
+// deadline at ten times that.
+type TimeoutError struct {
+	Limit time.Duration // the ToolTimeout
+	Hard  bool
 }
+
+func (e TimeoutError) Error() string {
+	if e.Hard {
+		return fmt.Sprintf("no answer within ten times the tool timeout of %v", e.Limit)
+	}
+	return fmt.Sprintf("no answer and no progress within the tool timeout of %v", e.Limit)
+}
+
+// PlainHTTPError is the refusal to send credentials over http to a host that is
+// not this machine; Spec.InsecureHTTP allows it.
+type PlainHTTPError struct{ Host string }
+
+func (e PlainHTTPError) Error() string {
+	return fmt.Sprintf("credentials are not sent over plain http to %q", e.Host)
+}
+
+// AccessRefused is the HTTP status with which a server refused access, 401 or
+// 403; 0 where err is anything else. Such a refusal tells nothing about the
+// revision that the server speaks.
+func AccessRefused(err error) int {
+	e, ok := errors.AsType[*statusError](err)
+	if ok && (e.status == http.StatusUnauthorized || e.status == http.StatusForbidden) {
+		return e.status
+	}
+	return 0
+}
+
+func refusedAccess(err error) bool { return AccessRefused(err) != 0 }
 
 // connectError is what Connect and the first list of tools fail with.
 func (s *Session) connectError(err error, stderr string) *ConnectError {
@@ -50,8 +80,7 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	switch {
 	case named:
 		e.Hint = foreign.Hint()
-	case refusedAccess(err):
-		e.Hint = s.accessHint(err)
+	case refusedAccess(err): // the caller knows how a token is given
 	case errors.Is(err, errStartup):
 		e.Message += fmt.Sprintf(" of %s", s.spec.StartupTimeout)
 		e.Hint = s.silenceHint()
@@ -118,8 +147,8 @@ func (s *Session) silenceHint() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	taken, stray := 0, 0
-	if m, ok := s.conn.(*mux); ok {
-		taken, stray = m.replies()
+	if s.stream != nil {
+		taken, stray = s.stream.replies()
 	}
 	const slow = "raise startup_timeout if the server is slow to start"
 	switch {

@@ -278,7 +278,7 @@ func TestNeverSentOverHTTP(t *testing.T) {
 	s, _ := connect(t, Spec{URL: web.URL})
 	web.CloseClientConnections()
 	web.Close()
-	s.conn.(*httpConn).conns.closeIdle()
+	s.http.conns.closeIdle()
 	if e := callFails(t, s, "t", `{}`); e.Sent || e.RPC {
 		t.Errorf("%+v", e)
 	}

@@ -110,11 +110,11 @@ func connectTrusting(t *testing.T, url string, roots *x509.CertPool) (*Session, 
 		t.Fatal(err)
 	}
 	h.conns.kept.TLSClientConfig.RootCAs, h.conns.single.TLSClientConfig.RootCAs = roots, roots
-	s.conn, s.kind = h, "http"
+	s.conn, s.http, s.kind = h, h, "http"
 	t.Cleanup(func() { s.Close() })
 	v, _ := s.probeHTTP(bounded(t))
 	if !v.modern {
-		err = s.legacyHTTP(bounded(t), h, v.version)
+		err = s.legacyHTTP(bounded(t), v.version)
 	}
 	if err != nil {
 		t.Fatal(err)

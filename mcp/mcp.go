@@ -57,17 +57,12 @@ type Hooks struct {
 	Secrets    *secrets.Set                                                                                               // kept out of all that is told; those of the server are added. nil: these alone
 }
 
-// Error is one line.
-func (e *ConnectError) Error() string { return e.Message }
-
-func (e *ConnectError) Unwrap() error { return e.Cause }
-
-// ConnectError says why a server could not be used: it names the server, the
-// transport, what was tried and the last lines of its stderr.
-type ConnectError struct {
-	Server, Transport string
-	Message           string // one line
-	Stderr            string // tail, unescaped; may be empty
-	Hint              string
-	Cause             error
+// HasCredentials says whether a request to the server carries a secret.
+func (spec *Spec) HasCredentials() bool {
+	for name := range spec.Headers {
+		if secrets.Named(name) {
+			return true
+		}
+	}
+	return spec.Bearer != "" || len(spec.TokenCommand) > 0 || spec.OAuth != nil
 }

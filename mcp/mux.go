@@ -18,6 +18,7 @@ import (
 // ends, so that pings are answered and the pipe never fills up in between.
 type mux struct {
 	t       wire.Transport
+	explain func(error) error // says more about the error with which t ended; nil for none
 	in      inbound
 	answers wire.Outbox // to what the server asks
 
@@ -44,8 +45,8 @@ type reply struct {
 	err    error
 }
 
-func newMux(t wire.Transport, in inbound) *mux {
-	m := &mux{t: t, in: in, waiting: make(map[int64]*call), ended: make(chan struct{})}
+func newMux(t wire.Transport, in inbound, explain func(error) error) *mux {
+	m := &mux{t: t, in: in, explain: explain, waiting: make(map[int64]*call), ended: make(chan struct{})}
 	m.answers = wire.Outbox{Send: m.respond, Start: goroutine.Start, Full: in.unread}
 	goroutine.Start(m.read)
 	return m
@@ -230,8 +231,8 @@ func (m *mux) end(err error) {
 	m.mu.Lock()
 	closing := m.closing
 	m.mu.Unlock()
-	if c, ok := m.t.(*command); ok && !closing {
-		err = c.epitaph(err)
+	if m.explain != nil && !closing {
+		err = m.explain(err)
 	}
 	m.mu.Lock()
 	m.cause = err

@@ -14,10 +14,10 @@ import (
 // session, begins a new one, once in a run. What goes on the wire at most once
 // is not repeated after that, though it was refused.
 func (s *Session) roundTrip(ctx context.Context, r *wire.Request) ([]byte, error) {
-	h, ok := s.conn.(*httpConn)
-	if !ok {
+	if s.kind != "http" {
 		return s.conn.exchange(ctx, r)
 	}
+	h := s.http
 	at, err := s.settled(ctx, h)
 	if err != nil {
 		return nil, &wire.Undelivered{Cause: err}

@@ -19,7 +19,10 @@ type Session struct {
 	tell   *teller
 	procs  *process.Processes
 	conn   conn
-	kind   string // transport
+	stream *mux      // conn where it is over a Transport, else nil
+	http   *httpConn // what is behind conn for a server at a URL, else nil
+	child  *command  // what is behind stream for a server over stdio, else nil
+	kind   string    // transport
 	modern bool
 	meta   []byte // 2026-07-28: members of every request's _meta
 
@@ -165,12 +168,10 @@ func (s *Session) lostMessage(cause error) string {
 
 // stderr is the tail of the child's stderr.
 func (s *Session) stderr() string {
-	if m, ok := s.conn.(*mux); ok {
-		if c, ok := m.t.(*command); ok {
-			return c.tail.String()
-		}
+	if s.child == nil {
+		return ""
 	}
-	return ""
+	return s.child.tail.String()
 }
 
 // lastLines are the last n lines of text, without the final line end.

@@ -41,14 +41,14 @@ var errOldTransport = errors.New("the server speaks only the HTTP+SSE transport 
 var errNoEndpoint = errors.New("the event stream ended without an endpoint")
 
 // oldSSE goes over to the transport of 2024-11-05.
-func (s *Session) oldSSE(ctx context.Context, h *httpConn) error {
+func (s *Session) oldSSE(ctx context.Context) error {
 	s.try("HTTP+SSE")
-	t, err := openSSE(ctx, h)
+	t, err := openSSE(ctx, s.http)
 	if err != nil {
 		return err
 	}
 	s.kind = "sse"
-	s.conn = newMux(t, s)
+	s.useTransport(t, nil)
 	return s.initialize(ctx, "")
 }
 

@@ -224,10 +224,10 @@ func TestCallTimeout(t *testing.T) {
 	spec.ToolTimeout = 50 * time.Millisecond
 	s, rec := connect(t, spec)
 	e := callFails(t, s, "t", `{}`)
-	if !e.Sent || e.RPC || !errors.Is(e, errIdle) {
+	if !e.Sent || e.RPC || !errors.Is(e, TimeoutError{Limit: spec.ToolTimeout}) {
 		t.Errorf("%+v", e)
 	}
-	for _, part := range []string{`server "peer": `, "50ms", "--tool-timeout"} {
+	for _, part := range []string{`server "peer": `, "50ms"} {
 		if !strings.Contains(e.Message, part) {
 			t.Errorf("%q is not in %q", part, e.Message)
 		}
@@ -245,7 +245,7 @@ func TestHardDeadline(t *testing.T) {
 	spec := stdio("keeps-talking")
 	spec.ToolTimeout = 300 * time.Millisecond // far above the pauses, also on a busy machine
 	s, _ := connect(t, spec)
-	if e := callFails(t, s, "t", `{}`); !errors.Is(e, errHard) {
+	if e := callFails(t, s, "t", `{}`); !errors.Is(e, TimeoutError{spec.ToolTimeout, true}) {
 		t.Errorf("%+v", e)
 	}
 }

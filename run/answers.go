@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/stream"
 )
@@ -59,16 +60,18 @@ func textOfJSON(literal []byte) string {
 	return s
 }
 
-// failure is the answer to a call without a result.
-func failed(err error) *answer {
+// failed is the answer to a call of the server s without a result.
+func failed(s *config.Server, err error) *answer {
 	e, ok := errors.AsType[*wire.CallError](err)
 	switch {
 	case !ok:
 		return tell(event.ResultUnknown, "outcome unknown: "+err.Error())
 	case e.RPC:
 		return tell(event.ResultFailed, "tool dispatch failed: "+e.Message)
-	case e.Sent:
-		return tell(event.ResultUnknown, "outcome unknown: "+e.Message)
 	}
-	return tell(event.ResultFailed, "tool transport error: "+e.Message)
+	message := withHint(e.Message, s, err)
+	if e.Sent {
+		return tell(event.ResultUnknown, "outcome unknown: "+message)
+	}
+	return tell(event.ResultFailed, "tool transport error: "+message)
 }

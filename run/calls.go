@@ -207,7 +207,7 @@ func (c *caller) run(ctx context.Context, p *pending) {
 	}
 	release, err := p.tool.conn.slot(ctx)
 	if err != nil {
-		p.answer = failed(err)
+		p.answer = failed(&p.tool.conn.Server, err)
 		return
 	}
 	defer release()
@@ -220,7 +220,7 @@ func (c *caller) run(ctx context.Context, p *pending) {
 		c.flush()
 	})
 	if err != nil {
-		p.answer = failed(err)
+		p.answer = failed(&p.tool.conn.Server, err)
 		return
 	}
 	p.answer = c.rendered(result)

@@ -1,8 +1,10 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -157,8 +159,8 @@ func (c *connection) failed() *failure.Error {
 		if tail := lastLines(f.Stderr, 10); tail != "" {
 			e.Message += "; its last lines on stderr: " + tail
 		}
-		if f.Hint != "" {
-			e.Hints = strings.Split(f.Hint, "\n")
+		if hint := cmp.Or(f.Hint, settingHint(&c.Server, c.err)); hint != "" {
+			e.Hints = strings.Split(hint, "\n")
 		}
 		e.Hints = append(e.Hints, c.Misplaced()...)
 	}
@@ -166,6 +168,37 @@ func (c *connection) failed() *failure.Error {
 		e.Hints = append(e.Hints, `a server that may be missing is optional: --mcp `+config.ShellQuote(c.Name+"?=…")+` or "required": false`)
 	}
 	return e
+}
+
+// settingHint names the setting that helps after a failure of a server; "" for
+// none.
+func settingHint(s *config.Server, err error) string {
+	if plain, ok := errors.AsType[mcp.PlainHTTPError](err); ok {
+		return "use https, or allow it with --insecure-http " + config.ShellQuote(plain.Host)
+	}
+	if _, late := errors.AsType[mcp.TimeoutError](err); late {
+		return "--tool-timeout, or tool_timeout in the config, raises it"
+	}
+	flag, given := "--mcp-auth-env "+s.Name+"=VAR", s.Spec.HasCredentials()
+	switch status := mcp.AccessRefused(err); {
+	case status == http.StatusForbidden && given:
+		return "the token is known but not allowed to do this; it may need another scope"
+	case status == http.StatusForbidden:
+		return "the server may want a token (" + flag + ", or auth_env in the config), or another host name in the URL"
+	case status != 0 && given:
+		return "the token is refused: check the one given by " + flag + ", or auth_env, token_command, oauth in the config"
+	case status != 0:
+		return "give a token: " + flag + ", or auth_env (headers, token_command, oauth) in the config"
+	}
+	return ""
+}
+
+// withHint is message with the setting that helps, in one line.
+func withHint(message string, s *config.Server, err error) string {
+	if hint := settingHint(s, err); hint != "" {
+		return message + "; " + hint
+	}
+	return message
 }
 
 func lastLines(s string, n int) string {

@@ -56,11 +56,11 @@ func (r *runner) ofServer(flag, s string) (*connection, string, error) {
 }
 
 // serverError is a failed request that is not a tool call.
-func serverError(err error) error {
+func serverError(c *connection, err error) error {
 	if err == nil || failure.IsCancelled(err) {
 		return err
 	}
-	return &failure.Error{Status: failure.StatusServer, Message: err.Error(), Cause: err}
+	return &failure.Error{Status: failure.StatusServer, Message: withHint(err.Error(), &c.Server, err), Cause: err}
 }
 
 // resource reads one resource: text headed by its URI, pictures as they are.
@@ -71,7 +71,7 @@ func (r *runner) resource(ctx context.Context, flag string) ([]stream.Part, erro
 	}
 	contents, err := c.session.ReadResource(ctx, uri)
 	if err != nil {
-		return nil, serverError(err)
+		return nil, serverError(c, err)
 	}
 	var parts []stream.Part
 	for _, p := range contents {
@@ -111,7 +111,7 @@ func (r *runner) prompt(ctx context.Context, flag string) ([]stream.Message, err
 	}
 	got, err := c.session.GetPrompt(ctx, words[0], args)
 	if err != nil {
-		return nil, serverError(err)
+		return nil, serverError(c, err)
 	}
 	var msgs []stream.Message
 	for _, m := range got {
@@ -180,7 +180,7 @@ func (r *runner) eachSession(list func(*connection) error) error {
 		if _, ok := errors.AsType[*failure.Error](err); ok || failure.IsCancelled(err) {
 			return err
 		}
-		r.warn("server_failed", c.Name, err.Error())
+		r.warn("server_failed", c.Name, withHint(err.Error(), &c.Server, err))
 	}
 	return nil
 }
