@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"toolpipe/approve"
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
 	"toolpipe/stream"
@@ -215,7 +216,7 @@ func (c *caller) run(ctx context.Context, p *pending) {
 	if p.answer != nil {
 		return
 	}
-	result, err := p.tool.conn.session.Call(wire.WithBounds(ctx, bounds), p.tool.Name, p.args, func(g wire.Progress) {
+	result, err := p.tool.conn.session.Call(confine.WithBounds(ctx, bounds), p.tool.Name, p.args, func(g wire.Progress) {
 		c.emit(&event.Progress{ID: p.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
 		c.flush()
 	})

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"toolpipe/approve"
-	"toolpipe/mcp/wire"
+	"toolpipe/mcp/confine"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
@@ -74,7 +74,7 @@ func (c *caller) verdict(ctx context.Context, p *pending) (approve.Verdict, erro
 // runs: the calls before it may have moved what its paths lead to. A call that
 // may not run any more has its answer afterwards; the bounds hold one that may
 // to what this verdict saw.
-func (c *caller) again(ctx context.Context, p *pending) (bounds wire.Bounds) {
+func (c *caller) again(ctx context.Context, p *pending) (bounds confine.Bounds) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v := *p.verdict

@@ -7,19 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"toolpipe/mcp/wire"
 )
 
 // View is a tree as one call sees it.
 type View struct {
 	*Tree
-	Bounds wire.Bounds
+	Bounds Bounds
 	Own    ownFiles        // toolpipe's, and what the bounds deny
 	Left   map[string]bool // denied places that were left out of what is shown
 }
 
-func (t *Tree) View(bounds wire.Bounds) *View {
+func (t *Tree) View(bounds Bounds) *View {
 	own := findOwn(t.spec.Protected)
 	for _, path := range bounds.Denied { // as it was decided: not looked up again
 		own.places = append(own.places, path)

@@ -10,16 +10,16 @@ import (
 	"time"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/shell"
-	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
 )
 
 // bound makes a call that keeps to b, and gives its whole answer.
-func bound(t *testing.T, s *mcp.Session, b wire.Bounds, tool, args string) (answer string, failed bool) {
+func bound(t *testing.T, s *mcp.Session, b confine.Bounds, tool, args string) (answer string, failed bool) {
 	t.Helper()
-	r, err := s.Call(wire.WithBounds(t.Context(), b), tool, []byte(args), nil)
+	r, err := s.Call(confine.WithBounds(t.Context(), b), tool, []byte(args), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestDeniedPathsAreLeftOut(t *testing.T) {
 		t.Skip(err)
 	}
 	git("add", "-N", "hard")
-	denied := wire.Bounds{Denied: []string{filepath.Join(dir, "secret"), filepath.Join(dir, "one/file.x"), "/elsewhere"}}
+	denied := confine.Bounds{Denied: []string{filepath.Join(dir, "secret"), filepath.Join(dir, "one/file.x"), "/elsewhere"}}
 	for _, c := range []struct{ tool, args, shows string }{
 		{"grep_files", `{"pattern":"hidden|one|two"}`, "secrets:1:two"},
 		{"grep_files", `{"pattern":"hidden|one|two","path":"."}`, "a:1:two"},
@@ -66,7 +66,7 @@ func TestDeniedPathsAreLeftOut(t *testing.T) {
 				t.Errorf("%s %s shows %q: %s", c.tool, c.args, hidden, answer)
 			}
 		}
-		if answer, _ := bound(t, s, wire.Bounds{}, c.tool, c.args); strings.Contains(answer, "left out") {
+		if answer, _ := bound(t, s, confine.Bounds{}, c.tool, c.args); strings.Contains(answer, "left out") {
 			t.Errorf("%s %s leaves something out of itself: %s", c.tool, c.args, answer)
 		}
 	}
@@ -80,10 +80,10 @@ func TestDeniedPathsAreLeftOut(t *testing.T) {
 			}
 		}
 	}
-	if answer, failed := bound(t, s, wire.Bounds{Denied: []string{filepath.Join(dir, ".git")}}, "get_git_diff", `{}`); failed || !strings.Contains(answer, "+two") {
+	if answer, failed := bound(t, s, confine.Bounds{Denied: []string{filepath.Join(dir, ".git")}}, "get_git_diff", `{}`); failed || !strings.Contains(answer, "+two") {
 		t.Errorf("with .git denied, which git reads itself: %s", answer)
 	}
-	if answer, failed := bound(t, s, wire.Bounds{Denied: []string{"/"}}, "get_tree", `{}`); !failed {
+	if answer, failed := bound(t, s, confine.Bounds{Denied: []string{"/"}}, "get_tree", `{}`); !failed {
 		t.Errorf("everything is denied: %s", answer)
 	}
 	if servertest.Get(t, filepath.Join(dir, "secret/key")) != "hidden, too\n" || servertest.Get(t, filepath.Join(dir, "hard")) != "hidden, too\n" {
@@ -107,14 +107,14 @@ func TestPlaceThatWasApproved(t *testing.T) {
 	} {
 		args := `{"path":"` + c.path + `"` + c.more + `}`
 		rest := strings.TrimPrefix(c.path, "link")
-		before := wire.Bounds{Places: map[string]string{c.path: filepath.Join(dir, "docs"+rest)}}
+		before := confine.Bounds{Places: map[string]string{c.path: filepath.Join(dir, "docs"+rest)}}
 		if answer, failed := bound(t, s, before, c.tool, args); !failed || !strings.Contains(answer, "leads elsewhere") {
 			t.Errorf("%s %s: %s", c.tool, c.path, answer)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "other/far")); err == nil {
 			t.Errorf("%s %s made a directory elsewhere", c.tool, c.path)
 		}
-		now := wire.Bounds{Places: map[string]string{c.path: filepath.Join(dir, "other"+rest), "unknown": ""}}
+		now := confine.Bounds{Places: map[string]string{c.path: filepath.Join(dir, "other"+rest), "unknown": ""}}
 		if answer, failed := bound(t, s, now, c.tool, args); failed {
 			t.Errorf("%s %s: %s", c.tool, c.path, answer)
 		}
@@ -134,10 +134,10 @@ func TestApprovedDirectoryOfCommand(t *testing.T) {
 	check(t, err)
 	s := servertest.Local(t, server)
 	const args = `{"argv":["pwd"],"cwd":"link"}`
-	if answer, failed := bound(t, s, wire.Bounds{Places: map[string]string{"link": filepath.Join(dir, "docs")}}, "run_command", args); !failed || !strings.Contains(answer, "leads elsewhere") {
+	if answer, failed := bound(t, s, confine.Bounds{Places: map[string]string{"link": filepath.Join(dir, "docs")}}, "run_command", args); !failed || !strings.Contains(answer, "leads elsewhere") {
 		t.Errorf("%s", answer)
 	}
-	if answer, failed := bound(t, s, wire.Bounds{Places: map[string]string{"link": filepath.Join(dir, "other")}}, "run_command", args); failed || !strings.Contains(answer, "/other\n") {
+	if answer, failed := bound(t, s, confine.Bounds{Places: map[string]string{"link": filepath.Join(dir, "other")}}, "run_command", args); failed || !strings.Contains(answer, "/other\n") {
 		t.Errorf("%s", answer)
 	}
 }
@@ -171,7 +171,7 @@ func TestDirectoryOfCommandRace(t *testing.T) {
 		}
 	}()
 	defer func() { stop.Store(true); <-ended }()
-	b := wire.Bounds{Places: map[string]string{"docs": docs}}
+	b := confine.Bounds{Places: map[string]string{"docs": docs}}
 	ran := 0
 	for i := 0; i < 400 || ran < 20 && i < 20_000; i++ {
 		answer, failed := bound(t, s, b, "run_command", `{"argv":["cat","f"],"cwd":"docs"}`)

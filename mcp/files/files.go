@@ -46,7 +46,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 			if err != nil {
 				return nil, err
 			}
-			v := t.View(wire.BoundsOf(ctx))
+			v := t.View(confine.BoundsOf(ctx))
 			result, err := b.do(v, ctx, args)
 			if err == nil && len(v.Left) > 0 {
 				answer := &result.Content[0] // two literals are put together without the quotes between

@@ -10,7 +10,6 @@ import (
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/servertest"
-	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
 )
 
@@ -32,7 +31,7 @@ func swapped(t *testing.T) (v *confine.View, swap func()) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tree.Root.Close() })
-	return tree.View(wire.Bounds{}), func() {
+	return tree.View(confine.Bounds{}), func() {
 		for _, name := range []string{"a", "b"} {
 			path := filepath.Join(root, name)
 			os.Rename(path, path+".kept")

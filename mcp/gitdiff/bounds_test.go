@@ -11,7 +11,6 @@ import (
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/servertest"
-	"toolpipe/mcp/wire"
 )
 
 // privateFiles is how many files are made to show the working tree of a
@@ -20,7 +19,7 @@ func privateFiles(t *testing.T, dir string) (all, made int) {
 	t.Helper()
 	tree, err := confine.Open(confine.Spec{Root: dir})
 	check(t, err)
-	g, err := openRepository(tree.View(wire.Bounds{}), t.Context(), Program{Environ: os.Environ()})
+	g, err := openRepository(tree.View(confine.Bounds{}), t.Context(), Program{Environ: os.Environ()})
 	check(t, err)
 	defer g.remove()
 	snapshot, err := g.snapshot(".")

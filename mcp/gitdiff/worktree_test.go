@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/servertest"
-	"toolpipe/mcp/wire"
 )
 
 // The git directory may be elsewhere in the root, and so may be what it shares
@@ -53,7 +53,7 @@ func TestGitDiffWorktree(t *testing.T) {
 	for _, rev := range []string{"HEAD~1", "side~1", "main", "refs/bisect/bad"} {
 		same("worktree", "base_rev", rev)
 	}
-	denied := wire.WithBounds(t.Context(), wire.Bounds{Denied: []string{in(".bare")}})
+	denied := confine.WithBounds(t.Context(), confine.Bounds{Denied: []string{in(".bare")}})
 	if r, err := s.Call(denied, "get_git_diff", []byte(`{}`), nil); err != nil || !r.IsError || strings.Contains(string(r.Raw), "+two") {
 		t.Errorf("a denied git directory: %s, %v", r.Raw, err)
 	}

@@ -141,7 +141,7 @@ func (sh *shell) run(ctx context.Context, args toolserver.Arguments, progress fu
 	if err != nil {
 		return nil, err
 	}
-	cmd, err := sh.command(wire.BoundsOf(ctx), args)
+	cmd, err := sh.command(confine.BoundsOf(ctx), args)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (sh *shell) timeout(args toolserver.Arguments) (time.Duration, error) {
 }
 
 // command is what the arguments ask for, not started.
-func (sh *shell) command(bounds wire.Bounds, args toolserver.Arguments) (*exec.Cmd, error) {
+func (sh *shell) command(bounds confine.Bounds, args toolserver.Arguments) (*exec.Cmd, error) {
 	dir, err := sh.cwd(bounds, args)
 	if err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (sh *shell) command(bounds wire.Bounds, args toolserver.Arguments) (*exec.C
 
 // cwd is the directory to run in, without links when it has to be inside
 // another.
-func (sh *shell) cwd(bounds wire.Bounds, args toolserver.Arguments) (string, error) {
+func (sh *shell) cwd(bounds confine.Bounds, args toolserver.Arguments) (string, error) {
 	asked := args.Text("cwd")
 	if asked == "" || asked == "." {
 		return sh.dir, nil

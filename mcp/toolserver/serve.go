@@ -60,7 +60,7 @@ func (p *pipe) Send(ctx context.Context, msg []byte) error {
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, wire.ErrGone)
 	default:
 	}
-	p.serving.handle(wire.BoundsOf(ctx), slices.Clone(msg))
+	p.serving.handle(ctx, slices.Clone(msg))
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) error {
 			}
 			return err
 		}
-		v.handle(wire.Bounds{}, msg)
+		v.handle(ctx, msg)
 	}
 }
 
@@ -167,16 +167,17 @@ func (v *serving) end(d time.Duration) {
 	}
 }
 
-// handle takes one frame, whose memory it keeps. Its calls keep to the bounds.
-func (v *serving) handle(bounds wire.Bounds, frame []byte) {
-	if err := wire.ParseMessages(frame, func(m wire.Message) { v.message(bounds, m) }); err != nil {
+// handle takes one frame, whose memory it keeps. A tool that it calls sees the
+// values of ctx.
+func (v *serving) handle(ctx context.Context, frame []byte) {
+	if err := wire.ParseMessages(frame, func(m wire.Message) { v.message(ctx, m) }); err != nil {
 		v.out(wire.ReplyError([]byte("null"), codeParse, err.Error()), false)
 	}
 }
 
 const codeParse = -32700
 
-func (v *serving) message(bounds wire.Bounds, m wire.Message) {
+func (v *serving) message(ctx context.Context, m wire.Message) {
 	method := jsontext.Text(m.Method)
 	switch {
 	case m.Method == nil:
@@ -203,7 +204,7 @@ func (v *serving) message(bounds wire.Bounds, m wire.Message) {
 	case "tools/list":
 		v.out(wire.ReplyResult(m.Id, v.server.listing(modern)), false)
 	case "tools/call":
-		v.call(bounds, m, modern)
+		v.call(ctx, m, modern)
 	default:
 		v.out(wire.ReplyError(m.Id, wire.CodeMethodNotFound, fmt.Sprintf("no method %q", method)), false)
 	}
@@ -218,7 +219,21 @@ func (v *serving) refuseVersion(id []byte, asked string) {
 	v.out(append(b, "]}}}"...), false)
 }
 
-func (v *serving) call(bounds wire.Bounds, m wire.Message, modern bool) {
+// callContext ends with the connection, and has the values of the context in
+// which the request was sent.
+type callContext struct {
+	context.Context
+	sent context.Context
+}
+
+func (c callContext) Value(key any) any {
+	if value := c.Context.Value(key); value != nil {
+		return value
+	}
+	return c.sent.Value(key)
+}
+
+func (v *serving) call(sent context.Context, m wire.Message, modern bool) {
 	name, args := jsontext.Text(jsontext.Member(m.Params, "name")), jsontext.Member(m.Params, "arguments")
 	if args == nil {
 		args = []byte("{}")
@@ -227,7 +242,7 @@ func (v *serving) call(bounds wire.Bounds, m wire.Message, modern bool) {
 		v.out(wire.ReplyError(m.Id, wire.CodeInvalidParams, "arguments are not an object"), false)
 		return
 	}
-	ctx, cancel := context.WithCancel(wire.WithBounds(v.ctx, bounds))
+	ctx, cancel := context.WithCancel(callContext{v.ctx, sent})
 	id := string(m.Id)
 	v.mu.Lock()
 	if v.ended || v.running[id] != nil {

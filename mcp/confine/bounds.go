@@ -1,4 +1,4 @@
-package wire
+package confine
 
 import (
 	"context"
@@ -21,12 +21,12 @@ type Bounds struct {
 
 type boundsKey struct{}
 
-// WithBounds returns a context whose calls of a server in this process keep
-// to b.
+// WithBounds returns a context whose calls of a built-in server keep to b.
 func WithBounds(ctx context.Context, b Bounds) context.Context {
 	return context.WithValue(ctx, boundsKey{}, b)
 }
 
+// BoundsOf returns the bounds of a call, empty ones where none were set.
 func BoundsOf(ctx context.Context) Bounds {
 	b, _ := ctx.Value(boundsKey{}).(Bounds)
 	return b
