@@ -30,8 +30,8 @@ type Process interface {
 	Kill()       // kills all processes of its group; does not wait
 }
 
-// Judge implements Approver. No process of the program's group is left when it
-// returns.
+// Judge implements Approver. Before it returns it kills all processes of the
+// program's group.
 func (a *CommandApprover) Judge(ctx context.Context, c *Call, byRules RuleMatch) (Decision, string, error) {
 	if len(a.Argv) == 0 || a.Start == nil {
 		return Deny, "the approver cannot be started: no command", nil

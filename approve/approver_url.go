@@ -18,8 +18,7 @@ import (
 )
 
 // A URLApprover asks a web service: it POSTs the question and reads the answer
-// from a response with status 200. It does not follow redirects. NewURLApprover
-// makes one.
+// from a response with status 200. It does not follow redirects.
 type URLApprover struct {
 	URL       string
 	Timeout   time.Duration // 0: 60 s

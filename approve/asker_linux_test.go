@@ -56,12 +56,7 @@ func (j *job) run() {
 	}
 	if j.Background {
 		j.Background = false
-		text, _ := json.Marshal(j)
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), jobVariable+"="+string(text))
-		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		if err := cmd.Run(); err != nil {
+		if err := j.again(&syscall.SysProcAttr{Setpgid: true}).Run(); err != nil {
 			panic(err)
 		}
 		return
@@ -71,20 +66,8 @@ func (j *job) run() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	resumed, caught := make(chan os.Signal, 1), make(chan os.Signal, 1)
-	switch {
-	case j.LateCONT:
-		signal.Notify(caught, syscall.SIGCONT)
-		go func() {
-			s := <-caught
-			time.Sleep(settleTime / 4)
-			resumed <- s
-		}()
-	case !j.NoCONT:
-		signal.Notify(resumed, syscall.SIGCONT)
-	}
 	g := &Gate{Otherwise: Ask, Terminal: &Terminal{
-		Timeout: j.Timeout, Color: j.Color, Resumed: resumed,
+		Timeout: j.Timeout, Color: j.Color, Resumed: j.resumed(),
 		Before: func() { fmt.Println("before") },
 		After:  func() { fmt.Println("after") },
 	}}
@@ -100,23 +83,8 @@ func (j *job) run() {
 		j.askTogether(ctx, g)
 		return
 	}
-	began := time.Now()
 	if j.Withdrawn {
-		short, cancel := context.WithTimeoutCause(ctx, 3*settleTime, context.Canceled)
-		defer cancel()
-		err := g.Terminal.Form(short, func(f *Form) error {
-			_, err := f.Ask("a server asks", nil)
-			began = time.Now()
-			return err
-		})
-		fmt.Println(err)
-		defer func() {
-			if time.Since(began) > lateAnswerTime/2 {
-				fmt.Println("waited")
-			} else {
-				fmt.Println("came at once")
-			}
-		}()
+		defer reportWait(withdrawForm(ctx, g))
 	}
 	for _, c := range j.Calls {
 		v, err := g.Decide(ctx, Call{Server: "fs", Tool: c.Name, Name: c.Name, Arguments: []byte(c.Arguments)})
@@ -128,19 +96,66 @@ func (j *job) run() {
 	}
 }
 
+// again returns a command that does the job in another process.
+func (j *job) again(attributes *syscall.SysProcAttr) *exec.Cmd {
+	text, _ := json.Marshal(j)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), jobVariable+"="+string(text))
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = attributes
+	return cmd
+}
+
+// resumed returns the channel on which the Terminal gets SIGCONT.
+func (j *job) resumed() <-chan os.Signal {
+	resumed, caught := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	switch {
+	case j.LateCONT:
+		signal.Notify(caught, syscall.SIGCONT)
+		go func() {
+			s := <-caught
+			time.Sleep(settleTime / 4)
+			resumed <- s
+		}()
+	case !j.NoCONT:
+		signal.Notify(resumed, syscall.SIGCONT)
+	}
+	return resumed
+}
+
+// withdrawForm puts a form and withdraws it; it returns the time when it did.
+func withdrawForm(ctx context.Context, g *Gate) (withdrawn time.Time) {
+	short, cancel := context.WithTimeoutCause(ctx, 3*settleTime, context.Canceled)
+	defer cancel()
+	withdrawn = time.Now()
+	err := g.Terminal.Form(short, func(f *Form) error {
+		_, err := f.Ask("a server asks", nil)
+		withdrawn = time.Now()
+		return err
+	})
+	fmt.Println(err)
+	return withdrawn
+}
+
+// reportWait prints whether the question after a form waited for a late answer.
+func reportWait(withdrawn time.Time) {
+	if time.Since(withdrawn) > lateAnswerTime/2 {
+		fmt.Println("waited")
+	} else {
+		fmt.Println("came at once")
+	}
+}
+
 // askTogether puts a question about each call and a form at the same time, in
 // any order, and prints the answer to each.
 func (j *job) askTogether(ctx context.Context, g *Gate) {
 	if j.Twice {
 		j.Twice = false
-		text, _ := json.Marshal(j)
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), jobVariable+"="+string(text))
-		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-		if err := cmd.Start(); err != nil {
+		other := j.again(nil)
+		if err := other.Start(); err != nil {
 			panic(err)
 		}
-		defer cmd.Wait()
+		defer other.Wait()
 	}
 	g.Terminal.Before, g.Terminal.After = nil, nil
 	for i, c := range j.Calls {

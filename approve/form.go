@@ -8,7 +8,7 @@ import (
 	"toolpipe/stream/escape"
 )
 
-// ErrNoAnswer is the error of a form that nobody can fill in, or nobody does.
+// ErrNoAnswer is the error of a form when nobody can be asked, or nobody answers.
 var ErrNoAnswer = errors.New("nobody answered")
 
 // A Form asks a person for text on behalf of a tool server, which is not

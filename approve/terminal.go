@@ -214,8 +214,8 @@ func (t *Terminal) Busy() bool {
 	return opened.locked()
 }
 
-// askLine draws q and reads one line. The error is one of the above, that of
-// the terminal, or ctx's cause.
+// askLine draws q and reads one line. The error is errRedraw, errDeadline,
+// errHangUp, another error of the terminal, or ctx's cause.
 func (t *Terminal) askLine(ctx context.Context, tty *tty, q *question) (string, error) {
 	deadline := time.Now().Add(t.timeout())
 	flushed, err := t.draw(ctx, tty, q, deadline)
