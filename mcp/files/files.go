@@ -86,7 +86,7 @@ func filesTools(git gitdiff.Program) []filesTool {
 			{Name: "include", Kind: "string", About: "glob of the files to search, such as *.go", Required: false},
 			{Name: "ignore_case", Kind: "boolean", About: "upper and lower case are the same", Required: false},
 			{Name: "context", Kind: "integer", About: "lines to show before and after each match; 0 when absent", Required: false}}, Annotations: toolserver.ReadsOnly}, grepFiles},
-		{&toolserver.Builtin{Name: "get_file_summary", About: "Say what a file is: kind, size, lines, headings or top-level names.", Params: []toolserver.Parameter{path}, Annotations: toolserver.ReadsOnly}, getFileSummary},
+		{&toolserver.Builtin{Name: "get_file_summary", About: "Say what a file is without reading it whole: kind, size, number of lines, first lines.", Params: []toolserver.Parameter{path}, Annotations: toolserver.ReadsOnly}, getFileSummary},
 		{gitdiff.Tool, func(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
 			return gitdiff.Diff(v, ctx, git, args)
 		}},

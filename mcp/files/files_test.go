@@ -63,7 +63,7 @@ func TestFilesTools(t *testing.T) {
 		{"grep_files", []any{"pattern", "two"}, "a.txt:2:two\nsrc/lib/x_test.go:2:// two\n"},
 		{"grep_files", []any{"pattern", "^t.o$", "context", 1}, "a.txt-1-one\na.txt:2:two\na.txt-3-three\n"},
 		{"grep_files", []any{"pattern", "TWO", "ignore_case", true, "include", "*.go"}, "src/lib/x_test.go:2:// two\n"},
-		{"get_file_summary", []any{"path", "doc.md"}, "path: doc.md\nsize: 21 bytes\nkind: Markdown\nlines: 3\ntop level:\n     1  # Title\n     3  ## Part\n"},
+		{"get_file_summary", []any{"path", "doc.md"}, "path: doc.md\nsize: 21 bytes\nkind: text\nlines: 3\nfirst lines:\n     1  # Title\n     2  text\n     3  ## Part\n"},
 		{"get_file_summary", []any{"path", "bin"}, "path: bin\nsize: 3 bytes\nkind: binary, application/octet-stream\n"},
 	} {
 		if got := servertest.Works(t, s, c.tool, c.args...); got != c.want {

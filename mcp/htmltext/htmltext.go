@@ -51,7 +51,7 @@ func (p *pageText) markup(b []byte) []byte {
 			return b[4+i+3:]
 		}
 		return nil
-	case len(b) < 2 || !IsLetter(b[1]) && b[1] != '/' && b[1] != '!' && b[1] != '?':
+	case len(b) < 2 || !isLetter(b[1]) && b[1] != '/' && b[1] != '!' && b[1] != '?':
 		p.text(b[:1])
 		return b[1:]
 	}
@@ -91,7 +91,7 @@ func tagName(b []byte) (name string, closing bool) {
 		b = b[1:]
 	}
 	end := 0
-	for end < len(b) && end < 32 && (IsLetter(b[end]) || b[end] >= '0' && b[end] <= '9' || b[end] == '-') {
+	for end < len(b) && end < 32 && (isLetter(b[end]) || b[end] >= '0' && b[end] <= '9' || b[end] == '-') {
 		end++
 	}
 	return strings.ToLower(string(b[:end])), closing
@@ -299,4 +299,4 @@ func indexFold(b []byte, name string) int {
 	return -1
 }
 
-func IsLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }

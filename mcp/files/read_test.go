@@ -47,6 +47,20 @@ func TestNotUTF8(t *testing.T) {
 	}
 }
 
+// A summary shows the beginnings of the first lines, and counts the others.
+func TestSummaryOfText(t *testing.T) {
+	_, s := fileServer(t, map[string]string{"empty": "", "text": "\xEF\xBB\xBFone\r\n" + strings.Repeat("\u00e9", 600) + "\r\n" + strings.Repeat("x\r\n", 20) + "end"})
+	if got := servertest.Works(t, s, "get_file_summary", "path", "empty"); got != "path: empty\nsize: 0 bytes\nkind: text\nlines: 0\n" {
+		t.Errorf("empty: %q", got)
+	}
+	want := "kind: text, with a byte order mark, CRLF line ends\nlines: 23\nthe last line has no line end\nlongest line: 1202 bytes\nfirst lines:\n     1  \ufeffone\n     2  " +
+		strings.Repeat("\u00e9", 80) + "\n     3  x\n"
+	got := servertest.Works(t, s, "get_file_summary", "path", "text")
+	if !strings.Contains(got, want) || !strings.HasSuffix(got, "    10  x\n") {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
 // What the summary did not read it says nothing about.
 func TestSummaryOfLongFile(t *testing.T) {
 	_, s := fileServer(t, map[string]string{"big": strings.Repeat("a line\n", maxSummarised/7+10)})
