@@ -24,8 +24,8 @@ type authorization struct {
 	grant   *oauth.Grant                              // nil for none
 	secret  func(string)                              // told of every token
 
-	mu  sync.Mutex
-	now oauth.Token
+	mu    sync.Mutex
+	token oauth.Token
 }
 
 // newAuthorization checks that no credential goes over plain http to another
@@ -39,9 +39,9 @@ func newAuthorization(s *Session) (*authorization, error) {
 		if !s.spec.InsecureHTTP {
 			return nil, PlainHTTPError{u.Hostname()}
 		}
-		s.tell.warn("insecure_http", fmt.Sprintf("server %q: credentials go over plain http to %q", s.spec.Name, u.Hostname()))
+		s.report.warn("insecure_http", fmt.Sprintf("server %q: credentials go over plain http to %q", s.spec.Name, u.Hostname()))
 	}
-	a := &authorization{fixed: s.spec.Bearer, secret: s.tell.secrets.Add}
+	a := &authorization{fixed: s.spec.Bearer, secret: s.report.secrets.Add}
 	if len(s.spec.TokenCommand) > 0 && a.fixed == "" {
 		a.command = s.runTokenCommand
 	}
@@ -51,8 +51,8 @@ func newAuthorization(s *Session) (*authorization, error) {
 	return a, nil
 }
 
-// given says whether there is a token to send.
-func (a *authorization) given() bool { return a.fixed != "" || a.command != nil || a.grant != nil }
+// hasToken says whether there is a token to send.
+func (a *authorization) hasToken() bool { return a.fixed != "" || a.command != nil || a.grant != nil }
 
 // renewable says whether another token can be had after a refusal.
 func (a *authorization) renewable() bool { return a.command != nil || a.grant != nil }
@@ -65,18 +65,18 @@ func (a *authorization) bearer(ctx context.Context) (string, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	over := !a.now.Expires.IsZero() && time.Now().After(a.now.Expires)
-	if a.now.Value != "" && !over || a.now.Value == "" && a.grant != nil {
-		return a.now.Value, nil // the grant begins with the server's challenge
+	over := !a.token.Expires.IsZero() && time.Now().After(a.token.Expires)
+	if a.token.Value != "" && !over || a.token.Value == "" && a.grant != nil {
+		return a.token.Value, nil // the grant begins with the server's challenge
 	}
-	return a.now.Value, a.fetch(ctx, nil)
+	return a.token.Value, a.fetch(ctx, nil)
 }
 
 // renew gets another token because the server refused with e the one used.
 func (a *authorization) renew(ctx context.Context, used string, e *statusError) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.now.Value != used {
+	if a.token.Value != used {
 		return nil // another request was faster
 	}
 	return a.fetch(ctx, e)
@@ -101,7 +101,7 @@ func (a *authorization) fetch(ctx context.Context, e *statusError) error {
 		return err
 	}
 	a.secret(t.Value)
-	a.now = t
+	a.token = t
 	return nil
 }
 

@@ -118,7 +118,7 @@ func TestTokenIsRenewedBeforeItEnds(t *testing.T) {
 	s, _ := connect(t, g.spec(oauth.ClientCredentials{ClientID: "me", Secret: "s"}))
 	a := s.http.auth
 	a.mu.Lock()
-	a.now.Expires = time.Now().Add(-time.Second)
+	a.token.Expires = time.Now().Add(-time.Second)
 	a.mu.Unlock()
 	if got := called(t, s, "t", `{}`); got != "ok" || len(g.web.got("tools/call")) != 1 || g.tokens.Load() != 2 {
 		t.Errorf("the call gave %q after %d tokens", got, g.tokens.Load())

@@ -29,9 +29,9 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 	params := append(jsontext.AppendQuoted([]byte(`{"name":`), tool), `,"arguments":`...)
 	params = append(append(params, args...), '}')
 	r := s.request("tools/call", params)
-	r.Once = true
+	r.AtMostOnce = true
 	r.Name = tool
-	r.Heard = func(params []byte) {
+	r.Progress = func(params []byte) {
 		watch.alive()
 		if progress != nil {
 			progress(readProgress(params))
@@ -44,7 +44,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 		}
 		r.Headers = headers
 	}
-	raw, err := s.rounds(ctx, r)
+	raw, err := s.exchangeWithInput(ctx, r)
 	if err != nil {
 		return nil, s.callError(err)
 	}
@@ -52,7 +52,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 	if err != nil {
 		return nil, &wire.CallError{Sent: true, Message: fmt.Sprintf("server %q, tool %q: %v", s.spec.Name, tool, err), Cause: err}
 	}
-	result.Told = result.Told && s.spec.Local != nil
+	result.TextComplete = result.TextComplete && s.spec.Local != nil
 	return result, nil
 }
 
@@ -93,7 +93,7 @@ type deadline struct {
 }
 
 func (s *Session) deadline(limit time.Duration, expired func()) *deadline {
-	d := &deadline{limit: limit, expired: expired, outputWait: s.tell.outputWait}
+	d := &deadline{limit: limit, expired: expired, outputWait: s.report.outputWait}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waited = d.outputWait()
@@ -155,7 +155,7 @@ func readProgress(params []byte) wire.Progress {
 // callError says what is known about a call that has no result.
 func (s *Session) callError(err error) *wire.CallError {
 	e := &wire.CallError{Cause: err, Message: err.Error()}
-	defer func() { e.Message = capped(s.tell.hide(e.Message), maxTold) }()
+	defer func() { e.Message = capped(s.report.hide(e.Message), maxReported) }()
 	if failed, ok := errors.AsType[*wire.RPCError](err); ok {
 		e.RPC, e.Code, e.Message = true, failed.Code, failed.Message
 		switch failed.Code {

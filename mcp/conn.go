@@ -28,23 +28,23 @@ type conn interface {
 	close()
 }
 
-// inbound is what a conn hands to its session. Its methods may be called from
+// receiver is what a conn hands to its session. Its methods may be called from
 // any goroutine and do not block.
-type inbound interface {
-	// notified is told of every notification but progress.
-	notified(method string, params []byte)
+type receiver interface {
+	// onNotification is called for every notification but progress.
+	onNotification(method string, params []byte)
 
-	// asked is told of a request of the server; reply takes the whole
+	// onRequest is called for a request of the server; reply takes the whole
 	// response message, once, at any later time.
-	asked(m wire.Message, reply func(response []byte))
+	onRequest(m wire.Message, reply func(response []byte))
 
-	// unread is told once that responses are dropped, because the server asks
+	// onResponsesDropped is called once that responses are dropped, because the server asks
 	// and does not take the answers.
-	unread()
+	onResponsesDropped()
 
-	// gone is told once that the server ended although nobody closed it.
-	gone(cause error)
+	// onLost is called once that the server ended although nobody closed it.
+	onLost(cause error)
 
-	// wire is told of every message; nothing is copied for it.
-	wire(direction byte, msg []byte)
+	// onMessage is called for every message; nothing is copied for it.
+	onMessage(direction byte, msg []byte)
 }

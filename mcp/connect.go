@@ -43,7 +43,7 @@ var errStartup = errors.New("no answer within the start-up timeout")
 // tools together take no longer than StartupTimeout.
 func (s *Session) startup(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	d := s.deadline(time.Until(s.startBy)+s.tell.outputWait(), func() { cancel(errStartup) })
+	d := s.deadline(time.Until(s.startBy)+s.report.outputWait(), func() { cancel(errStartup) })
 	return ctx, func() {
 		d.stop()
 		cancel(nil)
@@ -62,14 +62,14 @@ func (s *Session) try(what string) {
 func (s *Session) connect(ctx context.Context) error {
 	switch {
 	case s.spec.Local != nil:
-		s.kind = "local"
+		s.transport = "local"
 		s.useTransport(s.spec.Local(), nil)
 		return s.negotiateStream(ctx)
 	case s.spec.URL != "":
-		s.kind = "http"
+		s.transport = "http"
 		return s.negotiateHTTP(ctx)
 	case len(s.spec.Command) > 0:
-		s.kind = "stdio"
+		s.transport = "stdio"
 		if err := s.spawn(); err != nil {
 			s.try("start")
 			return err
@@ -82,23 +82,23 @@ func (s *Session) connect(ctx context.Context) error {
 // spawn starts the server's process, a fresh one if there was one.
 func (s *Session) spawn() error {
 	if s.child != nil {
-		taken, _ := s.stream.replies()
-		s.understood = s.understood || taken > 0
+		matched, _ := s.stream.replies()
+		s.understood = s.understood || matched > 0
 		s.abandon()
 	}
-	c, err := startCommand(&s.spec, s.procs, s.junk, s.tell.log)
+	c, err := startStdio(&s.spec, s.procs, s.junk, s.report.log)
 	if err != nil {
 		return err
 	}
 	s.child = c
-	s.useTransport(c, c.epitaph)
+	s.useTransport(c, c.describeEnd)
 	return nil
 }
 
 // useTransport has the session talk over t. explain may tell more about the
 // error with which t ended; nil keeps it.
 func (s *Session) useTransport(t wire.Transport, explain func(error) error) {
-	s.stream = newMux(t, s, explain)
+	s.stream = newStreamConn(t, s, explain)
 	s.conn = s.stream
 }
 
@@ -110,7 +110,7 @@ func (s *Session) junk(line []byte) {
 		s.junkSample = wire.Snippet(line)
 	}
 	s.mu.Unlock()
-	s.tell.log("not a message on stdout: " + wire.Snippet(line))
+	s.report.log("not a message on stdout: " + wire.Snippet(line))
 }
 
 // abandon ends a connection that was not started whole, at once, and returns
@@ -134,7 +134,7 @@ func (s *Session) discover() *wire.Request {
 func (s *Session) modernMeta() []byte {
 	meta := fmt.Appendf(nil, `"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s`,
 		wire.ModernRevision, s.clientInfo(), s.clientCapabilities(true))
-	if s.tell.hooks.Log != nil {
+	if s.report.hooks.Log != nil {
 		meta = append(meta, `,"io.modelcontextprotocol/logLevel":"info"`...)
 	}
 	return meta
@@ -162,7 +162,7 @@ func (s *Session) clientCapabilities(modern bool) string {
 
 // speakModern begins with a server that answered the probe.
 func (s *Session) speakModern(result []byte) error {
-	if err := complete(result); err != nil {
+	if err := checkComplete(result); err != nil {
 		return err
 	}
 	s.modern = true
@@ -199,10 +199,10 @@ func (s *Session) initialize(ctx context.Context, version string) error {
 		if !ok || refusedAccess(err) {
 			return err
 		}
-		if e.Code == wire.CodeUnsupportedVersion && judge(nil, err, false).retry {
+		if e.Code == wire.CodeUnsupportedVersion && readProbe(nil, err, false).retry {
 			return errModern
 		}
-		if version = ladder(version, attempt, e); version == "" {
+		if version = nextOffer(version, attempt, e); version == "" {
 			return err
 		}
 	}
@@ -220,12 +220,12 @@ func (s *Session) initializeRequest(version string) *wire.Request {
 // refuse what overtakes it (python-sdk#1675).
 func (s *Session) initialized(ctx context.Context, offered string, result []byte) error {
 	answered := jsontext.Text(jsontext.Member(result, "protocolVersion"))
-	revision := nearest(answered)
+	revision := nearestRevision(answered)
 	if answered == "" {
 		revision = offered
 	}
 	if answered != revision {
-		s.tell.warn("protocol_mismatch", fmt.Sprintf("server %q answered with the unknown protocol revision %q; it is taken as %s", s.spec.Name, answered, revision))
+		s.report.warn("protocol_mismatch", fmt.Sprintf("server %q answered with the unknown protocol revision %q; it is taken as %s", s.spec.Name, answered, revision))
 	}
 	s.conn.negotiated(revision)
 	if err := s.conn.notify(ctx, "notifications/initialized"); err != nil {

@@ -63,14 +63,14 @@ func (s *web) got(method string) (list []webRequest) {
 }
 
 func (r *webRequest) reply(result string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.Id, result)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.ID, result)
 }
 
 func (r *webRequest) refuse(code int, what, data string) string {
 	if data != "" {
 		data = `,"data":` + data
 	}
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q%s}}`, r.Id, code, what, data)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q%s}}`, r.ID, code, what, data)
 }
 
 func sendJSON(w http.ResponseWriter, status int, body string) {
@@ -99,7 +99,7 @@ func legacyWeb(w http.ResponseWriter, r webRequest) {
 	switch method := jsontext.Text(r.Method); {
 	case r.verb != http.MethodPost:
 		w.WriteHeader(http.StatusMethodNotAllowed)
-	case r.Id == nil || r.Method == nil:
+	case r.ID == nil || r.Method == nil:
 		w.WriteHeader(http.StatusAccepted)
 	case method == "initialize":
 		sendJSON(w, 200, r.reply(initResult(jsontext.Text(jsontext.Member(r.Params, "protocolVersion")))))

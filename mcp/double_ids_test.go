@@ -11,7 +11,7 @@ func init() {
 	maps.Copy(doubles, map[string]func(d *double){
 		"string-ids": func(d *double) {
 			d.serve(on("tools/call", func(d *double, m wire.Message) {
-				d.write(`{"jsonrpc":"2.0","id":"%s","result":{"content":[{"type":"text","text":"ok"}]}}`, m.Id)
+				d.write(`{"jsonrpc":"2.0","id":"%s","result":{"content":[{"type":"text","text":"ok"}]}}`, m.ID)
 			}))
 		},
 		"null-ids": func(d *double) {
@@ -21,8 +21,8 @@ func init() {
 		},
 		"zero-ids": func(d *double) {
 			d.serve(func(d *double, m wire.Message) bool {
-				if m.Id != nil {
-					m.Id = []byte("0")
+				if m.ID != nil {
+					m.ID = []byte("0")
 				}
 				d.answer(m)
 				return true
@@ -30,7 +30,7 @@ func init() {
 		},
 		"foreign-ids": func(d *double) {
 			d.serve(func(d *double, m wire.Message) bool {
-				m.Id = []byte("77")
+				m.ID = []byte("77")
 				d.answer(m)
 				return true
 			})

@@ -36,11 +36,11 @@ func (d *double) write(format string, args ...any) {
 }
 
 func (d *double) result(m wire.Message, result string) {
-	d.write(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.Id, result)
+	d.write(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 }
 
 func (d *double) fail(m wire.Message, code int, what string) {
-	d.write("%s", wire.ReplyError(m.Id, code, what))
+	d.write("%s", wire.ReplyError(m.ID, code, what))
 }
 
 // answer is a plain legacy server with the tool "t", and its answers.
@@ -53,7 +53,7 @@ func (d *double) answer(m wire.Message) {
 	case "tools/call":
 		d.result(m, `{"content":[{"type":"text","text":"ok"}]}`)
 	default:
-		if m.Id != nil && m.Method != nil {
+		if m.ID != nil && m.Method != nil {
 			d.fail(m, wire.CodeMethodNotFound, "no such method")
 		}
 	}
@@ -141,7 +141,7 @@ var doubles = map[string]func(d *double){
 	},
 	"future-only": func(d *double) {
 		d.serve(on("server/discover", func(d *double, m wire.Message) {
-			d.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":["2031-01-01"],"requested":"2026-07-28"}}}`, m.Id)
+			d.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":["2031-01-01"],"requested":"2026-07-28"}}}`, m.ID)
 		}))
 	},
 	// It fails on revisions it does not know instead of negotiating.
@@ -228,7 +228,7 @@ var doubles = map[string]func(d *double){
 	},
 	"batch": func(d *double) {
 		d.serve(on("tools/call", func(d *double, m wire.Message) {
-			d.write(`[{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"ok"}]}}]`, m.Id)
+			d.write(`[{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"ok"}]}}]`, m.ID)
 		}))
 	},
 	"deep": func(d *double) {
@@ -244,7 +244,7 @@ var doubles = map[string]func(d *double){
 				d.write(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{}}`, i, method)
 				r, _ := d.read()
 				result, _ := r.Answer()
-				said = append(said, string(r.Id)+string(result)+string(jsontext.Member(r.Failure, "code")))
+				said = append(said, string(r.ID)+string(result)+string(jsontext.Member(r.Error, "code")))
 			}
 			d.result(m, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, jsontext.Quoted(strings.Join(said, " "))))
 		}))
@@ -272,7 +272,7 @@ var doubles = map[string]func(d *double){
 	"keeps-talking": func(d *double) {
 		d.serve(on("tools/call", func(d *double, m wire.Message) {
 			for i := range 1000 {
-				d.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":1000,"message":"m"}}`, m.Id, i)
+				d.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":1000,"message":"m"}}`, m.ID, i)
 				time.Sleep(10 * time.Millisecond)
 			}
 		}))

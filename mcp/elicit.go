@@ -58,20 +58,20 @@ func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
 	ctx := s.inFlight.context()
 	switch mode := jsontext.Text(jsontext.Member(m.Params, "mode")); {
 	case !s.elicits():
-		reply(wire.ReplyError(m.Id, wire.CodeMethodNotFound, "elicitation is not supported"))
+		reply(wire.ReplyError(m.ID, wire.CodeMethodNotFound, "elicitation is not supported"))
 	case mode != "" && mode != "form":
-		reply(wire.ReplyError(m.Id, wire.CodeInvalidParams, "elicitation mode "+mode+" is not supported"))
+		reply(wire.ReplyError(m.ID, wire.CodeInvalidParams, "elicitation mode "+mode+" is not supported"))
 	case ctx == nil:
-		reply(wire.ReplyError(m.Id, wire.CodeInvalidParams, "elicitation outside of a request in progress"))
+		reply(wire.ReplyError(m.ID, wire.CodeInvalidParams, "elicitation outside of a request in progress"))
 	default:
 		if s.questions.Add(1) > maxQuestions {
 			s.questions.Add(-1)
-			reply(wire.ReplyError(m.Id, wire.CodeInternal, "too many questions at once"))
+			reply(wire.ReplyError(m.ID, wire.CodeInternal, "too many questions at once"))
 			return
 		}
-		s.beside.start(func() {
+		s.elicitations.start(func() {
 			defer s.questions.Add(-1)
-			reply(wire.ReplyResult(m.Id, s.elicited(ctx, m.Params)))
+			reply(wire.ReplyResult(m.ID, s.elicited(ctx, m.Params)))
 		})
 	}
 }
@@ -93,12 +93,12 @@ func (s *Session) elicited(ctx context.Context, params []byte) []byte {
 
 // ask asks the person. The deadline of a call stands still meanwhile.
 func (s *Session) ask(ctx context.Context, message string, schema []byte) []byte {
-	if s.tell.hooks.Elicit == nil {
+	if s.report.hooks.Elicit == nil {
 		return []byte(declined)
 	}
 	s.asking.Add(1)
 	defer s.asking.Add(-1)
-	action, content := s.tell.hooks.Elicit(ctx, message, schema)
+	action, content := s.report.hooks.Elicit(ctx, message, schema)
 	switch {
 	case action == "accept" && jsontext.Check(content, jsontext.Peer) == nil && jsontext.Kind(content) == '{':
 		return append(append([]byte(`{"action":"accept","content":`), content...), '}')

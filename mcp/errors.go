@@ -71,8 +71,8 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	s.mu.Lock()
 	tried := strings.Join(s.tried, ", ")
 	s.mu.Unlock()
-	e := &ConnectError{Server: s.spec.Name, Transport: s.kind, Stderr: lastLines(stderr, 20), Cause: err}
-	e.Message = fmt.Sprintf("server %q (%s): %s", s.spec.Name, s.kind, strings.Join(strings.Fields(plainError(err)), " "))
+	e := &ConnectError{Server: s.spec.Name, Transport: s.transport, Stderr: lastLines(stderr, 20), Cause: err}
+	e.Message = fmt.Sprintf("server %q (%s): %s", s.spec.Name, s.transport, strings.Join(strings.Fields(plainError(err)), " "))
 	if tried != "" {
 		defer func() { e.Message += " (tried: " + tried + ")" }()
 	}
@@ -84,16 +84,16 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	case errors.Is(err, errStartup):
 		e.Message += fmt.Sprintf(" of %s", s.spec.StartupTimeout)
 		e.Hint = s.silenceHint()
-	case otherPlace(err):
+	case wrongURL(err):
 		e.Hint = "is the URL right? that of an MCP server often ends in /mcp"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Hint = "is the server running, and is the port right?"
-	case s.kind == "stdio" && (errors.Is(err, wire.ErrGone) || errors.Is(err, errEnded)):
+	case s.transport == "stdio" && (errors.Is(err, wire.ErrGone) || errors.Is(err, errEnded)):
 		e.Hint = s.endHint(err)
 	case tried == "start" && !errors.Is(err, errDirectory):
 		e.Hint = s.startHint()
 	}
-	e.Message, e.Hint, e.Stderr = capped(s.tell.hide(e.Message), maxTold), capped(s.tell.hide(e.Hint), maxTold), s.tell.hide(e.Stderr)
+	e.Message, e.Hint, e.Stderr = capped(s.report.hide(e.Message), maxReported), capped(s.report.hide(e.Hint), maxReported), s.report.hide(e.Stderr)
 	return e
 }
 
@@ -146,17 +146,17 @@ func (s *Session) endHint(err error) string {
 func (s *Session) silenceHint() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	taken, stray := 0, 0
+	matched, stray := 0, 0
 	if s.stream != nil {
-		taken, stray = s.stream.replies()
+		matched, stray = s.stream.replies()
 	}
 	const slow = "raise startup_timeout if the server is slow to start"
 	switch {
-	case s.kind != "stdio", s.revision != "":
+	case s.transport != "stdio", s.revision != "":
 		return slow
 	case stray > 0:
 		return fmt.Sprintf("%d replies on its stdout have ids of no request that was waiting", stray)
-	case taken > 0, s.understood:
+	case matched > 0, s.understood:
 		return slow
 	case s.junkLines > 0:
 		return fmt.Sprintf("%d lines on its stdout were no messages, the first: %s", s.junkLines, s.junkSample)

@@ -26,18 +26,18 @@ import (
 // GetBody and no idempotency key, and redirects are not its business. What may
 // be repeated is repeated by post.
 type httpConn struct {
-	in      inbound
+	in      receiver
 	conns   *connections
 	fixed   http.Header // sent on every request
 	auth    *authorization
 	origin  string
 	version string // toolpipe's own
 
-	life       context.Context // ends with close
-	end        context.CancelFunc
-	background crew        // ends with life
-	answers    wire.Outbox // to what the server asks
-	farewells  crew        // bounded by themselves
+	life          context.Context // ends with close
+	end           context.CancelFunc
+	background    tasks              // ends with life
+	answers       wire.ResponseQueue // to what the server asks
+	cancellations tasks              // bounded by themselves
 
 	next atomic.Int64
 	mu   sync.Mutex
@@ -52,14 +52,14 @@ type httpState struct {
 }
 
 // newHTTP makes the connection; nothing is sent yet.
-func newHTTP(spec *Spec, in inbound, auth *authorization) (*httpConn, error) {
+func newHTTP(spec *Spec, in receiver, auth *authorization) (*httpConn, error) {
 	u, err := endpoint(spec.URL)
 	if err != nil {
 		return nil, err
 	}
 	h := &httpConn{in: in, conns: newConnections(), auth: auth, origin: netguard.Origin(u), version: spec.Version, at: httpState{url: u}}
 	h.life, h.end = context.WithCancel(context.Background())
-	h.answers = wire.Outbox{Send: h.respond, Start: h.background.start, Full: in.unread}
+	h.answers = wire.ResponseQueue{Send: h.respond, Start: h.background.start, Full: in.onResponsesDropped}
 	h.fixed = http.Header{"User-Agent": {"toolpipe/" + spec.Version}}
 	for name, value := range spec.Headers {
 		h.fixed.Set(name, value)
@@ -112,17 +112,17 @@ func (h *httpConn) exchange(ctx context.Context, r *wire.Request) ([]byte, error
 // exchangeAt is exchange with what state had returned.
 func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState) ([]byte, error) {
 	id := h.next.Add(1)
-	body := wire.AppendRequest(make([]byte, 0, 160+len(r.Params)+len(r.Meta)), id, r.Method, r.Params, r.Meta, r.Heard != nil)
+	body := wire.AppendRequest(make([]byte, 0, 160+len(r.Params)+len(r.Meta)), id, r.Method, r.Params, r.Meta, r.Progress != nil)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	res, err := h.post(ctx, r, body, at)
 	if err != nil {
 		return nil, h.abandoned(ctx, r, id, at, err)
 	}
-	x := &exchangeReader{h: h, ctx: ctx, cancel: cancel, r: r, id: id, at: at}
+	x := &responseReader{h: h, ctx: ctx, cancel: cancel, r: r, id: id, at: at}
 	result, err := x.read(res)
 	if err != nil && x.reply == nil && ctx.Err() != nil {
-		err = &wire.Undelivered{Sent: true, Cause: context.Cause(ctx)}
+		err = &wire.NoReplyError{Sent: true, Cause: context.Cause(ctx)}
 	}
 	return result, h.abandoned(ctx, r, id, at, err)
 }
@@ -132,10 +132,10 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState
 // cancelled (2025-11-25, basic/utilities/cancellation).
 func (h *httpConn) abandoned(ctx context.Context, r *wire.Request, id int64, at httpState, err error) error {
 	if ctx.Err() != nil && err != nil && r.Method != "initialize" && wire.MayHaveArrived(err) && at.revision != "" && at.revision != wire.ModernRevision {
-		h.farewells.start(func() { // close waits for it, the end of ctx does not stop it
+		h.cancellations.start(func() { // close waits for it, the end of ctx does not stop it
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
-			h.tell(ctx, wire.Cancelled(id))
+			h.postMessage(ctx, wire.CancelledNotification(id))
 		})
 	}
 	return err
@@ -146,34 +146,34 @@ func (h *httpConn) abandoned(ctx context.Context, r *wire.Request, id int64, at 
 // lost with one that was kept, each for requests that may be sent again;
 // a call is one only as long as none of it has left.
 func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at httpState) (*http.Response, error) {
-	h.in.wire('>', body)
+	h.in.onMessage('>', body)
 	renewed := 0
 	for hops := 0; ; {
 		sent := &countedBody{}
 		req := h.newPost(r, body, sent, at)
-		kept := h.conns.keeps(r.Once)
-		res, err := h.send(ctx, req, r.Once)
+		kept := h.conns.reuses(r.AtMostOnce)
+		res, err := h.send(ctx, req, r.AtMostOnce)
 		switch {
-		case errors.Is(err, wire.ErrGone) && kept && (!r.Once || !sent.began.Load()): // again, unlike before
+		case errors.Is(err, wire.ErrGone) && kept && (!r.AtMostOnce || !sent.began.Load()): // again, unlike before
 		case err != nil:
-			return nil, &wire.Undelivered{Sent: sent.began.Load(), Cause: err}
-		case h.refusal(res) && !r.Once && renewed < 2:
+			return nil, &wire.NoReplyError{Sent: sent.began.Load(), Cause: err}
+		case h.asksForToken(res) && !r.AtMostOnce && renewed < 2:
 			renewed++
 			used := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
-			if err := h.auth.renew(ctx, used, h.failure(res)); err != nil {
-				return nil, &wire.Undelivered{Cause: err}
+			if err := h.auth.renew(ctx, used, h.readFailure(res)); err != nil {
+				return nil, &wire.NoReplyError{Cause: err}
 			}
-		case h.refusal(res) && r.Once:
-			e := h.failure(res)
+		case h.asksForToken(res) && r.AtMostOnce:
+			e := h.readFailure(res)
 			if h.auth.renew(ctx, strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "), e) != nil {
-				return nil, &wire.Undelivered{Cause: e}
+				return nil, &wire.NoReplyError{Cause: e}
 			}
-			return nil, &wire.Undelivered{Cause: fmt.Errorf("%v; the call was not run; another token was fetched, call again", e)}
+			return nil, &wire.NoReplyError{Cause: fmt.Errorf("%v; the call was not run; another token was fetched, call again", e)}
 		case res.StatusCode >= 300 && res.StatusCode < 400:
-			e := h.failure(res)
+			e := h.readFailure(res)
 			to, err := h.redirected(at.url, e)
-			if err != nil || r.Once || hops == 3 {
-				return nil, &wire.Undelivered{Cause: wire.Together(e, err)}
+			if err != nil || r.AtMostOnce || hops == 3 {
+				return nil, &wire.NoReplyError{Cause: wire.JoinErrors(e, err)}
 			}
 			hops++
 			at.url = to
@@ -186,8 +186,8 @@ func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at ht
 	}
 }
 
-// refusal says whether a response asks for another token that can be had.
-func (h *httpConn) refusal(res *http.Response) bool {
+// asksForToken says whether a response asks for another token that can be had.
+func (h *httpConn) asksForToken(res *http.Response) bool {
 	if res.StatusCode == http.StatusForbidden && h.auth.grant != nil {
 		return oauth.ReadChallenge(res.Header.Values("Www-Authenticate")).Failure == "insufficient_scope"
 	}
@@ -287,29 +287,29 @@ func (b *countedBody) Read(p []byte) (int, error) {
 
 func (b *countedBody) Close() error { return nil }
 
-// tell POSTs a message that has no reply: a notification or a response. Only
+// postMessage POSTs a message that has no reply: a notification or a response. Only
 // the class of the status counts.
-func (h *httpConn) tell(ctx context.Context, msg []byte) error {
+func (h *httpConn) postMessage(ctx context.Context, msg []byte) error {
 	res, err := h.post(ctx, &wire.Request{}, msg, h.state())
 	if err != nil {
 		return err
 	}
 	if res.StatusCode >= 300 {
-		return &wire.Undelivered{Cause: h.failure(res)}
+		return &wire.NoReplyError{Cause: h.readFailure(res)}
 	}
 	io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
 	return res.Body.Close()
 }
 
 func (h *httpConn) notify(ctx context.Context, method string) error {
-	return h.tell(ctx, wire.Notification(method, []byte("{}")))
+	return h.postMessage(ctx, wire.Notification(method, []byte("{}")))
 }
 
 // close ends the session, if the server gave one, once, and what runs beside.
 func (h *httpConn) close() {
 	h.end()
 	h.background.wait()
-	h.farewells.wait()
+	h.cancellations.wait()
 	h.mu.Lock()
 	at := h.at
 	h.at.session = ""

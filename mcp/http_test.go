@@ -18,7 +18,7 @@ type webHandler = func(http.ResponseWriter, webRequest)
 func TestNegotiationOverHTTP(t *testing.T) {
 	discover := func(status int, body string) webHandler {
 		return instead(legacyWeb, "server/discover", func(w http.ResponseWriter, r webRequest) {
-			sendJSON(w, status, strings.ReplaceAll(body, "ID", string(r.Id)))
+			sendJSON(w, status, strings.ReplaceAll(body, "ID", string(r.ID)))
 		})
 	}
 	raw := func(status int, kind, body string) webHandler {

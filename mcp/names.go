@@ -26,7 +26,7 @@ func OfferedName(server, tool string) string {
 		return name
 	}
 	b := make([]byte, 0, maxOffered)
-	if !wire.AsciiLetter(name[0]) {
+	if !wire.IsASCIILetter(name[0]) {
 		b = append(b, "t_"...)
 	}
 	for i := 0; i < len(name) && len(b) < maxOffered-1-hashDigits; i++ {
@@ -41,7 +41,7 @@ func OfferedName(server, tool string) string {
 }
 
 func legalName(name string) bool {
-	if len(name) > maxOffered || !wire.AsciiLetter(name[0]) {
+	if len(name) > maxOffered || !wire.IsASCIILetter(name[0]) {
 		return false
 	}
 	for i := range len(name) {
@@ -66,5 +66,5 @@ func looksHashed(name string) bool {
 }
 
 func nameByte(c byte) bool {
-	return wire.AsciiLetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-'
+	return wire.IsASCIILetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-'
 }

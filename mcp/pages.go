@@ -41,7 +41,7 @@ func (s *Session) allPages(ctx context.Context, method, key, identity string, vi
 		if err != nil {
 			return err
 		}
-		if err := complete(raw); err != nil {
+		if err := checkComplete(raw); err != nil {
 			return err
 		}
 		news, empty := false, true
@@ -50,7 +50,7 @@ func (s *Session) allPages(ctx context.Context, method, key, identity string, vi
 			items++
 			size += len(item)
 			if items > maxItems || size > maxListBytes {
-				s.cut(method, fmt.Sprintf("%d entries or %d MiB", maxItems, maxListBytes>>20))
+				s.warnCut(method, fmt.Sprintf("%d entries or %d MiB", maxItems, maxListBytes>>20))
 				return nil
 			}
 			id := jsontext.Text(jsontext.Member(item, identity))
@@ -65,7 +65,7 @@ func (s *Session) allPages(ctx context.Context, method, key, identity string, vi
 		}
 		cursor := jsontext.Member(raw, "nextCursor")
 		if len(cursor) > maxCursor {
-			s.cut(method, fmt.Sprintf("%d KiB in a cursor", maxCursor>>10))
+			s.warnCut(method, fmt.Sprintf("%d KiB in a cursor", maxCursor>>10))
 			return nil
 		}
 		next := jsontext.Text(cursor)
@@ -73,41 +73,41 @@ func (s *Session) allPages(ctx context.Context, method, key, identity string, vi
 		case jsontext.Kind(cursor) != '"', next == "" && !s.modern:
 			return nil
 		case cursors[next], !news && !empty:
-			s.tell.log(method + ": the server's list has no end, what came is used")
+			s.report.log(method + ": the server's list has no end, what came is used")
 			return nil
 		}
 		cursors[next] = true
 		params = append(append([]byte(`{"cursor":`), cursor...), '}')
 	}
-	s.cut(method, fmt.Sprintf("%d pages", maxPages))
+	s.warnCut(method, fmt.Sprintf("%d pages", maxPages))
 	return nil
 }
 
-func (s *Session) cut(what, limit string) {
-	s.tell.warn("list_cut", fmt.Sprintf("server %q: %s has more than %s, the rest is left out", s.spec.Name, what, limit))
+func (s *Session) warnCut(what, limit string) {
+	s.report.warn("list_cut", fmt.Sprintf("server %q: %s has more than %s, the rest is left out", s.spec.Name, what, limit))
 }
 
-// complete says whether a result is a whole one: an unknown resultType is an
+// checkComplete says whether a result is a whole one: an unknown resultType is an
 // invalid answer, none is a legacy server's.
-func complete(result []byte) error {
+func checkComplete(result []byte) error {
 	switch t := jsontext.Member(result, "resultType"); {
 	case t == nil, jsontext.Text(t) == "complete":
 		return nil
 	default:
-		return &partial{jsontext.Text(t)}
+		return &incompleteResult{jsontext.Text(t)}
 	}
 }
 
-// partial is a result that is not whole.
-type partial struct{ resultType string }
+// incompleteResult is a result that is not whole.
+type incompleteResult struct{ resultType string }
 
-func (e *partial) Error() string {
+func (e *incompleteResult) Error() string {
 	return fmt.Sprintf("the server answered with the result type %q, which was not asked for", e.resultType)
 }
 
-// nothingThere says whether a list failed because the server has no such
+// notOffered says whether a list failed because the server has no such
 // thing and does not claim to.
-func (s *Session) nothingThere(capability string, err error) bool {
+func (s *Session) notOffered(capability string, err error) bool {
 	s.mu.Lock()
 	offered := s.offers[capability]
 	s.mu.Unlock()

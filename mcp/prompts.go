@@ -36,7 +36,7 @@ func (s *Session) ListPrompts(ctx context.Context) ([]Prompt, error) {
 		prompts = append(prompts, readPrompt(item))
 		return nil
 	})
-	if err != nil && !s.nothingThere("prompts", err) {
+	if err != nil && !s.notOffered("prompts", err) {
 		return nil, s.failed("prompts/list", err)
 	}
 	return prompts, nil
@@ -69,7 +69,7 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 		params = append(jsontext.AppendQuoted(params, key), ':')
 		params = jsontext.AppendQuoted(params, args[key])
 	}
-	raw, err := s.fetch(ctx, "prompts/get", name, append(params, "}}"...))
+	raw, err := s.requestNamed(ctx, "prompts/get", name, append(params, "}}"...))
 	if err != nil {
 		return nil, s.failed(fmt.Sprintf("prompt %q", name), err)
 	}
@@ -80,14 +80,14 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 	return messages, nil
 }
 
-// fetch is a request for one named thing, with its rounds of input.
-func (s *Session) fetch(ctx context.Context, method, name string, params []byte) ([]byte, error) {
+// requestNamed is a request for one named thing, with its rounds of input.
+func (s *Session) requestNamed(ctx context.Context, method, name string, params []byte) ([]byte, error) {
 	ctx, watch := s.watch(ctx)
 	defer watch.stop()
 	r := s.request(method, params)
 	r.Name = name
-	r.Heard = func([]byte) { watch.alive() }
-	return s.rounds(ctx, r)
+	r.Progress = func([]byte) { watch.alive() }
+	return s.exchangeWithInput(ctx, r)
 }
 
 func sortedKeys(m map[string]string) []string {

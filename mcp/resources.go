@@ -38,7 +38,7 @@ func (s *Session) ListResources(ctx context.Context) ([]Resource, error) {
 			list = append(list, r)
 			return nil
 		})
-		if err != nil && !s.nothingThere("resources", err) {
+		if err != nil && !s.notOffered("resources", err) {
 			return nil, s.failed(from.method, err)
 		}
 	}
@@ -59,7 +59,7 @@ func readResource(item []byte, uri string) Resource {
 
 // ReadResource reads a resource, all its parts.
 func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, error) {
-	raw, err := s.fetch(ctx, "resources/read", uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
+	raw, err := s.requestNamed(ctx, "resources/read", uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
 	if err != nil {
 		return nil, s.failed(fmt.Sprintf("resource %q", uri), err)
 	}

@@ -15,27 +15,27 @@ import (
 
 // Session is a connected server. Its methods may be called concurrently.
 type Session struct {
-	spec   Spec
-	tell   *teller
-	procs  *process.Processes
-	conn   conn
-	stream *mux      // conn where it is over a Transport, else nil
-	http   *httpConn // what is behind conn for a server at a URL, else nil
-	child  *command  // what is behind stream for a server over stdio, else nil
-	kind   string    // transport
-	modern bool
-	meta   []byte // 2026-07-28: members of every request's _meta
+	spec      Spec
+	report    *reporter
+	procs     *process.Processes
+	conn      conn
+	stream    *streamConn     // conn where it is over a Transport, else nil
+	http      *httpConn       // what is behind conn for a server at a URL, else nil
+	child     *stdioTransport // what is behind stream for a server over stdio, else nil
+	transport string          // "stdio", "http", "sse" or "local"
+	modern    bool
+	meta      []byte // 2026-07-28: members of every request's _meta
 
 	startBy time.Time // the end of StartupTimeout, had we never waited for whoever reads our output
 	tried   []string  // on the way to being connected; guarded by mu
 
-	life      context.Context // ends with Close
-	end       context.CancelFunc
-	closed    sync.Once
-	beside    crew             // answers to questions of the server
-	asking    atomic.Int32     // a person is being asked
-	inFlight  requestsInFlight // while there is one, the server may ask
-	questions atomic.Int32     // of a legacy server, not answered yet
+	life         context.Context // ends with Close
+	end          context.CancelFunc
+	closed       sync.Once
+	elicitations tasks            // answers to questions of the server
+	asking       atomic.Int32     // a person is being asked
+	inFlight     requestsInFlight // while there is one, the server may ask
+	questions    atomic.Int32     // of a legacy server, not answered yet
 
 	renewing chan struct{} // holds an element while a lost session is begun anew
 	renewed  bool          // guarded by renewing
@@ -46,9 +46,9 @@ type Session struct {
 	offers       map[string]bool // of tools, prompts, resources: what the server claims to have
 	instructions string
 
-	listed  bool // the first list of tools came
-	tools   map[string]*toolRules
-	changed map[string]bool // notifications that were passed on
+	listed bool // the first list of tools came
+	tools  map[string]*toolRules
+	warned map[string]bool // what warnOnce has warned of
 
 	understood bool // a process that was given up had answered a request
 	junkLines  int
@@ -56,8 +56,8 @@ type Session struct {
 }
 
 func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
-	s := &Session{spec: spec, procs: procs, tell: newTeller(hooks, &spec), changed: map[string]bool{}, renewing: make(chan struct{}, 1)}
-	s.startBy = time.Now().Add(spec.StartupTimeout - s.tell.outputWait())
+	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec), warned: map[string]bool{}, renewing: make(chan struct{}, 1)}
+	s.startBy = time.Now().Add(spec.StartupTimeout - s.report.outputWait())
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -70,7 +70,7 @@ func (s *Session) Protocol() string {
 }
 
 // Transport is "stdio", "http", "sse" or "local".
-func (s *Session) Transport() string { return s.kind }
+func (s *Session) Transport() string { return s.transport }
 
 // Instructions are the server's, as it gave them; "" when it gave none.
 func (s *Session) Instructions() string {
@@ -90,8 +90,8 @@ func (s *Session) Close() error {
 		if s.conn != nil {
 			s.conn.close()
 		}
-		s.beside.wait()
-		s.tell.stop()
+		s.elicitations.wait()
+		s.report.stop()
 	})
 	return nil
 }
@@ -101,22 +101,22 @@ func (s *Session) request(method string, params []byte) *wire.Request {
 	return &wire.Request{Method: method, Params: params, Meta: s.meta}
 }
 
-// notified implements inbound. method is "" for a frame that is no JSON.
-func (s *Session) notified(method string, params []byte) {
+// onNotification implements receiver. method is "" for a frame that is no JSON.
+func (s *Session) onNotification(method string, params []byte) {
 	switch method {
 	case "notifications/tools/list_changed":
 		s.mu.Lock()
 		listed := s.tools != nil
 		s.mu.Unlock()
 		if !listed {
-			s.tell.log("the list of tools changed before it was read")
+			s.report.log("the list of tools changed before it was read")
 			return
 		}
 		s.warnOnce(method, "tools_changed", fmt.Sprintf("server %q announced a changed list of tools; this run goes on with the list it began with", s.spec.Name))
 	case "notifications/message":
 		s.logMessage(params)
 	case "":
-		s.tell.log("not JSON: " + wire.Snippet(params))
+		s.report.log("not JSON: " + wire.Snippet(params))
 	}
 }
 
@@ -129,26 +129,26 @@ func (s *Session) logMessage(params []byte) {
 	if logger := jsontext.Text(jsontext.Member(params, "logger")); logger != "" {
 		line = logger + ": " + line
 	}
-	s.tell.log(jsontext.Text(jsontext.Member(params, "level")) + ": " + line)
+	s.report.log(jsontext.Text(jsontext.Member(params, "level")) + ": " + line)
 }
 
 func (s *Session) warnOnce(key, code, message string) {
 	s.mu.Lock()
-	again := s.changed[key]
-	s.changed[key] = true
+	again := s.warned[key]
+	s.warned[key] = true
 	s.mu.Unlock()
 	if !again {
-		s.tell.warn(code, message)
+		s.report.warn(code, message)
 	}
 }
 
-// unread implements inbound.
-func (s *Session) unread() {
-	s.tell.log("the server asks more than it reads the answers to; some are dropped")
+// onResponsesDropped implements receiver.
+func (s *Session) onResponsesDropped() {
+	s.report.log("the server asks more than it reads the answers to; some are dropped")
 }
 
-// gone implements inbound. During the start it is the failure of the start.
-func (s *Session) gone(cause error) {
+// onLost implements receiver. During the start it is the failure of the start.
+func (s *Session) onLost(cause error) {
 	s.mu.Lock()
 	started := s.listed
 	s.mu.Unlock()
@@ -184,23 +184,23 @@ func lastLines(text string, n int) string {
 	return text[at+1:]
 }
 
-// wire implements inbound.
-func (s *Session) wire(direction byte, msg []byte) { s.tell.wire(direction, msg) }
+// onMessage implements receiver.
+func (s *Session) onMessage(direction byte, msg []byte) { s.report.message(direction, msg) }
 
-// asked implements inbound: requests of legacy servers. In 2026-07-28 a server
+// onRequest implements receiver: requests of legacy servers. In 2026-07-28 a server
 // sends no requests and a client no responses, so there is no answer.
-func (s *Session) asked(m wire.Message, reply func([]byte)) {
+func (s *Session) onRequest(m wire.Message, reply func([]byte)) {
 	method := jsontext.Text(m.Method)
 	if s.Protocol() == wire.ModernRevision {
-		s.tell.log("the server sent the request " + wire.Snippet([]byte(method)) + ", which " + wire.ModernRevision + " does not have; it gets no answer")
+		s.report.log("the server sent the request " + wire.Snippet([]byte(method)) + ", which " + wire.ModernRevision + " does not have; it gets no answer")
 		return
 	}
 	switch method {
 	case "ping":
-		reply(wire.ReplyResult(m.Id, []byte("{}")))
+		reply(wire.ReplyResult(m.ID, []byte("{}")))
 	case "elicitation/create":
 		s.elicitation(m, reply)
 	default:
-		reply(wire.ReplyError(m.Id, wire.CodeMethodNotFound, "not supported: "+wire.Snippet([]byte(method))))
+		reply(wire.ReplyError(m.ID, wire.CodeMethodNotFound, "not supported: "+wire.Snippet([]byte(method))))
 	}
 }

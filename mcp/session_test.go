@@ -139,7 +139,7 @@ func TestServerAsksOverHTTP(t *testing.T) {
 			<-answers
 			<-answers
 			io.WriteString(w, "data: "+r.reply(okResult)+"\n\n")
-		case r.Method == nil && r.Id != nil:
+		case r.Method == nil && r.ID != nil:
 			w.WriteHeader(202)
 			answers <- r.body
 		default:

@@ -43,7 +43,7 @@ func TestModernServerAsks(t *testing.T) {
 func init() {
 	doubles["modern-asks"] = func(d *double) {
 		d.serve(on("server/discover", func(d *double, m wire.Message) { d.result(m, modernResult) }),
-			on("tools/call", func(d *double, m wire.Message) { d.write("%s%s", chat, wire.ReplyResult(m.Id, []byte(okResult))) }))
+			on("tools/call", func(d *double, m wire.Message) { d.write("%s%s", chat, wire.ReplyResult(m.ID, []byte(okResult))) }))
 	}
 }
 

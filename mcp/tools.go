@@ -68,7 +68,7 @@ func (s *Session) started() {
 	s.listed = true
 	s.mu.Unlock()
 	if cause := s.conn.lost(); cause != nil { // meanwhile, so that gone kept quiet
-		s.gone(cause)
+		s.onLost(cause)
 	}
 }
 
@@ -78,7 +78,7 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 	dropped := 0
 	drop := func(tool, why string) {
 		if dropped++; dropped <= maxDropped {
-			s.tell.warn("tool_dropped", fmt.Sprintf("server %q: tool %q is left out: %s", s.spec.Name, wire.Snippet([]byte(tool)), why))
+			s.report.warn("tool_dropped", fmt.Sprintf("server %q: tool %q is left out: %s", s.spec.Name, wire.Snippet([]byte(tool)), why))
 		}
 	}
 	err := s.allPages(ctx, "tools/list", "tools", "name", func(item []byte) error {
@@ -88,7 +88,7 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 			return nil
 		}
 		if len(tools) == maxTools {
-			s.cut("tools/list", fmt.Sprintf("%d tools", maxTools))
+			s.warnCut("tools/list", fmt.Sprintf("%d tools", maxTools))
 			return errListed
 		}
 		r, why := s.examine(&t, item)
@@ -103,10 +103,10 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 		return nil
 	})
 	if dropped > maxDropped {
-		s.tell.warn("tool_dropped", fmt.Sprintf("server %q: %d more tools are left out", s.spec.Name, dropped-maxDropped))
+		s.report.warn("tool_dropped", fmt.Sprintf("server %q: %d more tools are left out", s.spec.Name, dropped-maxDropped))
 	}
 	if err != nil {
-		if s.nothingThere("tools", err) {
+		if s.notOffered("tools", err) {
 			return nil, nil
 		}
 		return nil, err
@@ -178,7 +178,7 @@ func (s *Session) examine(t *wire.Tool, item []byte) (*toolRules, string) {
 	if _, err := walkSchema(t.OutputSchema); err != nil {
 		return nil, "output: " + err.Error()
 	}
-	if s.kind != "http" || !s.modern {
+	if s.transport != "http" || !s.modern {
 		return &toolRules{}, ""
 	}
 	return &toolRules{headers: w.headers}, w.misuse

@@ -133,18 +133,18 @@ func TestTextOfAServerIsBounded(t *testing.T) {
 		sendSSE(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"data\":%q}}\n\ndata: %s\n\n", long, r.refuse(-32000, "why: "+long, "")))
 	}))
 	s, rec := connect(t, Spec{URL: web.URL})
-	if e := callFails(t, s, "t", `{}`); !e.RPC || len(e.Message) > maxTold+3 || !strings.HasPrefix(e.Message, "why: xxx") {
+	if e := callFails(t, s, "t", `{}`); !e.RPC || len(e.Message) > maxReported+3 || !strings.HasPrefix(e.Message, "why: xxx") {
 		t.Errorf("an error of %d bytes: %.40s", len(e.Message), e.Message)
 	}
 	odd := serveWeb(t, instead(legacyWeb, "initialize", func(w http.ResponseWriter, r webRequest) { sendJSON(w, 200, r.reply(initResult("1"+long))) }))
 	_, warned := connect(t, Spec{URL: odd.URL})
 	for _, line := range append(rec.snapshot(&rec.logs), warned.snapshot(&warned.warnings)...) {
-		if len(line) > maxTold+100 {
+		if len(line) > maxReported+100 {
 			t.Errorf("a line of %d bytes: %.40s", len(line), line)
 		}
 	}
 	refusing := serveWeb(t, instead(legacyWeb, "initialize", func(w http.ResponseWriter, r webRequest) { sendJSON(w, 200, r.refuse(-32000, long, "")) }))
-	if _, _, err := tryConnect(t, Spec{URL: refusing.URL}); err == nil || len(err.Error()) > maxTold+100 {
+	if _, _, err := tryConnect(t, Spec{URL: refusing.URL}); err == nil || len(err.Error()) > maxReported+100 {
 		t.Errorf("a failed start is told in %d bytes", len(err.Error()))
 	}
 }

@@ -28,7 +28,7 @@ var transports = map[string]func(t *testing.T) (wire.Transport, func()){
 
 func echoCommand(t *testing.T, framing string) (wire.Transport, func()) {
 	var procs process.Processes
-	c, err := startCommand(&Spec{Command: program("echo", framing), Framing: framing}, &procs, nil, nil)
+	c, err := startStdio(&Spec{Command: program("echo", framing), Framing: framing}, &procs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestTransports(t *testing.T) {
 // TestFullPipe: a server that does not read fails the call, not the program.
 func TestFullPipe(t *testing.T) {
 	var procs process.Processes
-	c, err := startCommand(&Spec{Command: program("sleep")}, &procs, nil, nil)
+	c, err := startStdio(&Spec{Command: program("sleep")}, &procs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestFullPipe(t *testing.T) {
 // leaves when its own time is over.
 func TestFullPipeHoldsNobody(t *testing.T) {
 	var procs process.Processes
-	c, err := startCommand(&Spec{Command: program("sleep")}, &procs, nil, nil)
+	c, err := startStdio(&Spec{Command: program("sleep")}, &procs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestFullPipeHoldsNobody(t *testing.T) {
 // that fails the next one.
 func TestEndedSendLeavesThePipe(t *testing.T) {
 	var procs process.Processes
-	c, err := startCommand(&Spec{Command: program("sleep")}, &procs, nil, nil)
+	c, err := startStdio(&Spec{Command: program("sleep")}, &procs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

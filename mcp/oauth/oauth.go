@@ -174,7 +174,7 @@ func (g *Grant) protectedResource(ctx context.Context, c challenge) ([]byte, err
 	if g.credentials.Issuer != "" {
 		return nil, nil
 	}
-	return nil, wire.Together(failures...)
+	return nil, wire.JoinErrors(failures...)
 }
 
 // wellKnownResource is where the metadata of a resource is without a hint.
@@ -221,7 +221,7 @@ func (g *Grant) metadata(ctx context.Context, name string) (*issuer, error) {
 		}
 		return at, nil
 	}
-	return nil, wire.Together(failures...)
+	return nil, wire.JoinErrors(failures...)
 }
 
 func wellKnownIssuer(u *url.URL) []string {

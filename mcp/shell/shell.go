@@ -319,7 +319,7 @@ func commandResult(out, errs *toolserver.Capture, state *os.ProcessState, killed
 	if dropped := out.Dropped() + errs.Dropped(); dropped > 0 {
 		s = fmt.Appendf(s, `,"omitted_bytes":%d`, dropped)
 	}
-	r.Structured, r.Told = append(s, '}'), true
+	r.Structured, r.TextComplete = append(s, '}'), true
 	return r
 }
 

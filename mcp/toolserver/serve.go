@@ -182,7 +182,7 @@ func (v *serving) message(ctx context.Context, m wire.Message) {
 	switch {
 	case m.Method == nil:
 		return // an answer; this server asks nothing
-	case m.Id == nil:
+	case m.ID == nil:
 		if method == "notifications/cancelled" {
 			v.cancel(jsontext.Member(m.Params, "requestId"))
 		}
@@ -190,23 +190,23 @@ func (v *serving) message(ctx context.Context, m wire.Message) {
 	}
 	asked := jsontext.Text(jsontext.Member(m.Params, "_meta", "io.modelcontextprotocol/protocolVersion"))
 	if asked != "" && asked != wire.ModernRevision {
-		v.refuseVersion(m.Id, asked)
+		v.refuseVersion(m.ID, asked)
 		return
 	}
 	modern := asked != ""
 	switch method {
 	case "server/discover":
-		v.out(wire.ReplyResult(m.Id, v.server.discovery()), false)
+		v.out(wire.ReplyResult(m.ID, v.server.discovery()), false)
 	case "initialize":
-		v.out(wire.ReplyResult(m.Id, v.server.initialization(m.Params)), false)
+		v.out(wire.ReplyResult(m.ID, v.server.initialization(m.Params)), false)
 	case "ping":
-		v.out(wire.ReplyResult(m.Id, []byte("{}")), false)
+		v.out(wire.ReplyResult(m.ID, []byte("{}")), false)
 	case "tools/list":
-		v.out(wire.ReplyResult(m.Id, v.server.listing(modern)), false)
+		v.out(wire.ReplyResult(m.ID, v.server.listing(modern)), false)
 	case "tools/call":
 		v.call(ctx, m, modern)
 	default:
-		v.out(wire.ReplyError(m.Id, wire.CodeMethodNotFound, fmt.Sprintf("no method %q", method)), false)
+		v.out(wire.ReplyError(m.ID, wire.CodeMethodNotFound, fmt.Sprintf("no method %q", method)), false)
 	}
 }
 
@@ -239,11 +239,11 @@ func (v *serving) call(sent context.Context, m wire.Message, modern bool) {
 		args = []byte("{}")
 	}
 	if jsontext.Kind(args) != '{' {
-		v.out(wire.ReplyError(m.Id, wire.CodeInvalidParams, "arguments are not an object"), false)
+		v.out(wire.ReplyError(m.ID, wire.CodeInvalidParams, "arguments are not an object"), false)
 		return
 	}
 	ctx, cancel := context.WithCancel(callContext{v.ctx, sent})
-	id := string(m.Id)
+	id := string(m.ID)
 	v.mu.Lock()
 	if v.ended || v.running[id] != nil {
 		v.mu.Unlock()
@@ -266,9 +266,9 @@ func (v *serving) call(sent context.Context, m wire.Message, modern bool) {
 		switch {
 		case ctx.Err() != nil: // nobody waits for it
 		case failure != "":
-			v.out(wire.ReplyError(m.Id, code, failure), false)
+			v.out(wire.ReplyError(m.ID, code, failure), false)
 		default:
-			v.out(replyCall(m.Id, result, modern), false)
+			v.out(replyCall(m.ID, result, modern), false)
 		}
 	})
 }

@@ -153,8 +153,8 @@ func callResult(r *wire.Result, modern bool) []byte {
 	if r.Structured != nil {
 		b = append(append(b, `,"structuredContent":`...), r.Structured...)
 	}
-	if r.Told {
-		b = append(b, `,"_meta":{"`+wire.ToldKey+`":true}`...)
+	if r.TextComplete {
+		b = append(b, `,"_meta":{"`+wire.TextCompleteKey+`":true}`...)
 	}
 	if r.IsError {
 		b = append(b, `,"isError":true`...)

@@ -27,9 +27,9 @@ type Image struct {
 	Data []byte // base64, as it came
 }
 
-// ToldKey of a result's _meta says that its text has all of its
+// TextCompleteKey of a result's _meta says that its text has all of its
 // structuredContent, so that a model is not shown a command's output twice.
-const ToldKey = "toolpipe/told"
+const TextCompleteKey = "toolpipe/textComplete"
 
 // noOutput stands for a result without anything in it.
 const noOutput = "(no output)"
@@ -50,7 +50,7 @@ func ReadResult(raw []byte) (*Result, error) {
 		case jsontext.Is(name, "structuredContent") && string(value) != "null":
 			r.Structured = value
 		case jsontext.Is(name, "_meta"):
-			r.Told = jsontext.IsTrue(jsontext.Member(value, ToldKey))
+			r.TextComplete = jsontext.IsTrue(jsontext.Member(value, TextCompleteKey))
 		}
 	}
 	r.Content = ReadBlocks(r.Raw)
@@ -99,7 +99,7 @@ func readBlock(v []byte) Block {
 // limit. A result that is one text block which fits is given back as it came.
 func (r *Result) Render(max int) Rendered {
 	var out Rendered
-	for _, b := range r.shown() {
+	for _, b := range r.blocksForModel() {
 		if img, ok := readImage(b); ok {
 			out.Images = append(out.Images, img)
 		}
@@ -130,9 +130,9 @@ func (r *Result) Render(max int) Rendered {
 	return out
 }
 
-// shown are the blocks for the model: those for the user alone are left out
+// blocksForModel are the blocks for the model: those for the user alone are left out
 // if others remain.
-func (r *Result) shown() []Block {
+func (r *Result) blocksForModel() []Block {
 	var shown []Block
 	for _, b := range r.Content {
 		if audience := jsontext.Strings(jsontext.Member(b.Raw, "annotations", "audience")); len(audience) != 1 || audience[0] != "user" {
@@ -150,7 +150,7 @@ func (r *Result) shown() []Block {
 func (r *Result) literals() [][]byte {
 	var parts [][]byte
 	repeated := false
-	for _, b := range r.shown() {
+	for _, b := range r.blocksForModel() {
 		part := BlockLiteral(b)
 		parts = append(parts, part)
 		repeated = repeated || r.Structured != nil && b.Type == "text" && len(part) > 2 && jsontext.SameAsText(r.Structured, part)
@@ -158,7 +158,7 @@ func (r *Result) literals() [][]byte {
 	for len(parts) > 0 && len(parts[len(parts)-1]) == 2 {
 		parts = parts[:len(parts)-1]
 	}
-	if r.Structured != nil && !repeated && !r.Told {
+	if r.Structured != nil && !repeated && !r.TextComplete {
 		parts = append(parts, jsontext.Quoted(string(jsontext.AppendCompact(nil, r.Structured))))
 	}
 	return parts

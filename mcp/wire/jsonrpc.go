@@ -23,14 +23,14 @@ const (
 // the bytes that came. nil is absent. At most one of result and failure is
 // looked at, the failure first.
 type Message struct {
-	Id, Method, Params, result, Failure []byte
+	ID, Method, Params, result, Error []byte
 }
 
-func (m *Message) IsReply() bool { return m.Method == nil && (m.result != nil || m.Failure != nil) }
+func (m *Message) IsReply() bool { return m.Method == nil && (m.result != nil || m.Error != nil) }
 
 // Answers says whether a reply names the request it is for. One that could
 // not be read has null for its id, or none.
-func (m *Message) Answers() bool { return m.Id != nil && string(m.Id) != "null" }
+func (m *Message) Answers() bool { return m.ID != nil && string(m.ID) != "null" }
 
 // ParseMessages checks a frame and takes it apart. An array is a batch, which
 // some servers send although only 2025-03-26 had them.
@@ -58,7 +58,7 @@ func ParseMessage(b []byte) (m Message, err error) {
 	err = jsontext.CheckObject(b, jsontext.Peer, func(name, value []byte) {
 		switch {
 		case jsontext.Is(name, "id"):
-			m.Id = value
+			m.ID = value
 		case jsontext.Is(name, "method"):
 			m.Method = value
 		case jsontext.Is(name, "params"):
@@ -66,11 +66,11 @@ func ParseMessage(b []byte) (m Message, err error) {
 		case jsontext.Is(name, "result"):
 			m.result = value
 		case jsontext.Is(name, "error"):
-			m.Failure = value
+			m.Error = value
 		}
 	})
-	if string(m.Failure) == "null" && m.result != nil {
-		m.Failure = nil
+	if string(m.Error) == "null" && m.result != nil {
+		m.Error = nil
 	}
 	return m, err
 }
@@ -103,14 +103,14 @@ func (e *RPCError) Error() string {
 // Answer is a reply's result, or its error as a *RPCError. The error's form is
 // the sender's affair: a bare string is taken as its message.
 func (m *Message) Answer() ([]byte, error) {
-	if m.Failure == nil {
+	if m.Error == nil {
 		return m.result, nil
 	}
-	code, _ := jsontext.Integer(jsontext.Member(m.Failure, "code"))
-	e := &RPCError{Code: int(code), Message: jsontext.Text(jsontext.Member(m.Failure, "message")), Data: jsontext.Member(m.Failure, "data")}
+	code, _ := jsontext.Integer(jsontext.Member(m.Error, "code"))
+	e := &RPCError{Code: int(code), Message: jsontext.Text(jsontext.Member(m.Error, "message")), Data: jsontext.Member(m.Error, "data")}
 	if e.Message == "" {
-		if e.Message = jsontext.Text(m.Failure); e.Message == "" {
-			e.Message = Snippet(m.Failure)
+		if e.Message = jsontext.Text(m.Error); e.Message == "" {
+			e.Message = Snippet(m.Error)
 		}
 	}
 	return nil, e
@@ -163,38 +163,38 @@ func ReplyError(id []byte, code int, what string) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, code, jsontext.Quoted(what))
 }
 
-func Cancelled(id int64) []byte {
+func CancelledNotification(id int64) []byte {
 	return Notification("notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d,"reason":"no longer wanted"}`, id))
 }
 
 // Request is one request on its way. Its params are complete but for _meta.
 type Request struct {
-	Method  string
-	Params  []byte
-	Meta    []byte // members of _meta; nil for none
-	Name    string // 2026-07-28 over HTTP: Mcp-Name
-	Headers []HeaderField
-	Once    bool                // tools/call: goes on the wire at most once
-	Opening bool                // the probe or initialize: no session yet
-	Version string              // 2026-07-28 over HTTP: what MCP-Protocol-Version says; "" for the negotiated one
-	Heard   func(params []byte) // called for progress, from any goroutine; nil asks for none
+	Method     string
+	Params     []byte
+	Meta       []byte // members of _meta; nil for none
+	Name       string // 2026-07-28 over HTTP: Mcp-Name
+	Headers    []HeaderField
+	AtMostOnce bool                // tools/call: goes on the wire at most once
+	Opening    bool                // the probe or initialize: no session yet
+	Version    string              // 2026-07-28 over HTTP: what MCP-Protocol-Version says; "" for the negotiated one
+	Progress   func(params []byte) // called for progress, from any goroutine; nil asks for none
 }
 
 type HeaderField struct{ Name, Value string }
 
-// Undelivered is a request that has no reply. sent says that the server may
+// NoReplyError is a request that has no reply. sent says that the server may
 // have got it.
-type Undelivered struct {
+type NoReplyError struct {
 	Sent  bool
 	Cause error
 }
 
-func (e *Undelivered) Error() string { return e.Cause.Error() }
-func (e *Undelivered) Unwrap() error { return e.Cause }
+func (e *NoReplyError) Error() string { return e.Cause.Error() }
+func (e *NoReplyError) Unwrap() error { return e.Cause }
 
 // MayHaveArrived says whether the request that gave err may be known to the server.
 func MayHaveArrived(err error) bool {
-	u, ok := errors.AsType[*Undelivered](err)
+	u, ok := errors.AsType[*NoReplyError](err)
 	return ok && u.Sent
 }
 

@@ -23,11 +23,11 @@ type Progress struct {
 
 // Result is what a tool answered.
 type Result struct {
-	IsError    bool
-	Content    []Block
-	Structured json.RawMessage // structuredContent, nil when absent
-	Told       bool            // the text says all of Structured; believed of a Server in this process only
-	Raw        json.RawMessage // the whole content array as it came
+	IsError      bool
+	Content      []Block
+	Structured   json.RawMessage // structuredContent, nil when absent
+	TextComplete bool            // the text says all of Structured; believed of a Server in this process only
+	Raw          json.RawMessage // the whole content array as it came
 }
 
 // Block is one content block.

@@ -17,7 +17,7 @@ import (
 var panics = map[string]struct{ file, before, commands string }{
 	"reader of stdin": {"run/input/input.go", "data, err := config.ReadLimited(&pulse", `stdin -text x
 toolpipe -o ndjson -t fs="$MCP -grandchild"`},
-	"writer of answers to a server": {"mcp/mux.go", "ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTime)", `model elicit
+	"writer of answers to a server": {"mcp/mux.go", "ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTimeout)", `model elicit
 toolpipe -o ndjson -y -t fs="$MCP -tools elicit -grandchild" hi`},
 	"reader of a server": {"mcp/mux.go", "m.in.wire('<', frame)", `toolpipe -o ndjson -t fs="$MCP -grandchild -stubborn" hi`},
 	"progress of a call": {"run/calls.go", "c.emit(&event.Progress{", `model progress

@@ -18,20 +18,20 @@ import (
 )
 
 // connections are those to one server. They are kept and used again until
-// they prove fleeting: there are servers that close one after each reply
+// they prove short-lived: there are servers that close one after each reply
 // without announcing it, and what is sent on it just then is lost. A request
 // that is sent at most once must not be what finds that out: it has a
 // connection of its own until one that was kept has answered another request.
 // A healthy server has done so before the first call.
 type connections struct {
 	kept, single *http.Transport // single: a connection for each request
-	fleeting     atomic.Bool
+	shortLived   atomic.Bool
 	proven       atomic.Bool // a connection that was used before has answered
 }
 
-// fleetingTime is how soon after its last byte the end of a connection means
+// shortLife is how soon after its last byte the end of a connection means
 // that the server does not keep any; an idle time-out is longer.
-const fleetingTime = time.Second
+const shortLife = time.Second
 
 func newConnections() *connections {
 	c := &connections{kept: netguard.NewTransport(), single: netguard.NewTransport()}
@@ -40,10 +40,10 @@ func newConnections() *connections {
 	return c
 }
 
-// keeps says whether a request goes on a connection that is kept; once: it is
+// reuses says whether a request goes on a connection that is kept; once: it is
 // sent at most once.
-func (c *connections) keeps(once bool) bool {
-	return !c.fleeting.Load() && (!once || c.proven.Load())
+func (c *connections) reuses(once bool) bool {
+	return !c.shortLived.Load() && (!once || c.proven.Load())
 }
 
 // roundTrip fails with errGone when the server closed the connection before it
@@ -52,7 +52,7 @@ func (c *connections) roundTrip(req *http.Request, once bool) (*http.Response, e
 	var res *http.Response
 	var err error
 	switch {
-	case !c.keeps(once):
+	case !c.reuses(once):
 		res, err = c.single.RoundTrip(req)
 	case c.proven.Load():
 		res, err = c.kept.RoundTrip(req)
@@ -62,7 +62,7 @@ func (c *connections) roundTrip(req *http.Request, once bool) (*http.Response, e
 	// net/http closes its side of an ended connection, and a write that comes
 	// just then fails by that.
 	if closedByServer(err) || errors.Is(err, net.ErrClosed) && req.Context().Err() == nil {
-		c.fleeting.Store(true)
+		c.shortLived.Store(true)
 		err = fmt.Errorf("%w without an answer", wire.ErrGone)
 	}
 	return res, err
@@ -89,7 +89,7 @@ func (c *connections) dial(ctx context.Context, network, address string) (net.Co
 	if err != nil {
 		return nil, err
 	}
-	return &watchedConn{Conn: conn, fleeting: &c.fleeting}, nil
+	return &watchedConn{Conn: conn, shortLived: &c.shortLived}, nil
 }
 
 // watchedConn notices a server that ends the connection right after a reply,
@@ -97,8 +97,8 @@ func (c *connections) dial(ctx context.Context, network, address string) (net.Co
 // goodbye of TLS, after which nobody reads.
 type watchedConn struct {
 	net.Conn
-	fleeting *atomic.Bool
-	last     time.Time // when something came; Read has one caller at a time
+	shortLived *atomic.Bool
+	last       time.Time // when something came; Read has one caller at a time
 }
 
 func (c *watchedConn) Read(p []byte) (int, error) {
@@ -106,8 +106,8 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	switch {
 	case n > 0:
 		c.last = time.Now()
-	case closedByServer(err) && time.Since(c.last) < fleetingTime:
-		c.fleeting.Store(true)
+	case closedByServer(err) && time.Since(c.last) < shortLife:
+		c.shortLived.Store(true)
 	}
 	return n, err
 }

@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	maxUnread    = 1 << 20 // bytes of responses that a server asked for and has not taken
-	entryCost    = 64      // of each, beside its bytes
-	maxSenders   = 4
-	ResponseTime = 10 * time.Second // for sending one
+	maxQueued       = 1 << 20 // bytes of responses that a server asked for and has not taken
+	entryCost       = 64      // of each, beside its bytes
+	maxSenders      = 4
+	ResponseTimeout = 10 * time.Second // for sending one
 )
 
-// Outbox sends the responses to what a server asks, beside everything else: a
+// ResponseQueue sends the responses to what a server asks, beside everything else: a
 // pipe that is full because the server waits for us to read must not stop the
 // reading. A server may ask without end and take no answer; what would go
-// beyond maxUnread is dropped then.
-type Outbox struct {
+// beyond maxQueued is dropped then.
+type ResponseQueue struct {
 	Send  func(response []byte) // bounded in time
 	Start func(func())          // runs a sender
 	Full  func()                // told once, when the first response is dropped
@@ -29,10 +29,10 @@ type Outbox struct {
 }
 
 // Put never waits.
-func (o *Outbox) Put(response []byte) {
+func (o *ResponseQueue) Put(response []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.size > 0 && o.size+len(response)+entryCost > maxUnread {
+	if o.size > 0 && o.size+len(response)+entryCost > maxQueued {
 		if !o.dropped {
 			o.dropped = true
 			o.Full()
@@ -48,7 +48,7 @@ func (o *Outbox) Put(response []byte) {
 }
 
 // drain is a sender: it ends when nothing waits.
-func (o *Outbox) drain() {
+func (o *ResponseQueue) drain() {
 	var sent []byte
 	for {
 		if sent = o.next(sent); sent == nil {
@@ -59,7 +59,7 @@ func (o *Outbox) drain() {
 }
 
 // Next takes out what is to be sent after sent, nil for nothing.
-func (o *Outbox) next(sent []byte) []byte {
+func (o *ResponseQueue) next(sent []byte) []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if sent != nil {

@@ -16,10 +16,10 @@ const (
 	roundPause = 50 * time.Millisecond
 )
 
-// rounds sends a request and answers what the server asks on the way
+// exchangeWithInput sends a request and answers what the server asks on the way
 // (multi round-trip requests of 2026-07-28): each round is a new request
 // with the same params, the answers, and the server's state byte for byte.
-func (s *Session) rounds(ctx context.Context, r *wire.Request) ([]byte, error) {
+func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byte, error) {
 	s.inFlight.begin(s.life)
 	defer s.inFlight.done()
 	params := r.Params
@@ -28,21 +28,21 @@ func (s *Session) rounds(ctx context.Context, r *wire.Request) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		incomplete, ok := errors.AsType[*partial](complete(raw))
+		incomplete, ok := errors.AsType[*incompleteResult](checkComplete(raw))
 		switch {
 		case !ok:
 			return raw, nil
 		case incomplete.resultType != "input_required" || !s.modern:
-			return nil, &wire.Undelivered{Sent: true, Cause: incomplete}
+			return nil, &wire.NoReplyError{Sent: true, Cause: incomplete}
 		case round == maxRounds:
-			return nil, &wire.Undelivered{Cause: fmt.Errorf("the server asked for input %d times without an end", maxRounds)}
+			return nil, &wire.NoReplyError{Cause: fmt.Errorf("the server asked for input %d times without an end", maxRounds)}
 		}
 		answers, err := s.inputResponses(ctx, jsontext.Member(raw, "inputRequests"))
 		if err != nil {
-			return nil, &wire.Undelivered{Cause: err}
+			return nil, &wire.NoReplyError{Cause: err}
 		}
 		if answers == nil && !pause(ctx, time.Duration(round)*roundPause) {
-			return nil, &wire.Undelivered{Cause: context.Cause(ctx)}
+			return nil, &wire.NoReplyError{Cause: context.Cause(ctx)}
 		}
 		again := *r
 		again.Params = nextRound(params, answers, jsontext.Member(raw, "requestState"))

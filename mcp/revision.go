@@ -10,9 +10,9 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// A verdict is what the answer to server/discover says about a server. Anything
+// A probeResult is what the answer to server/discover says about a server. Anything
 // that is not positively modern is legacy.
-type verdict struct {
+type probeResult struct {
 	modern bool
 	retry  bool // ask once more, with version
 	// version is the modern revision to speak, or the legacy one to offer; ""
@@ -21,48 +21,48 @@ type verdict struct {
 	err     error // it can be neither
 }
 
-// judge reads the answer to server/discover: its result, or the error that
+// readProbe reads the answer to server/discover: its result, or the error that
 // exchange gave. corrected says that the version was asked for by the server.
-func judge(result []byte, err error, corrected bool) verdict {
+func readProbe(result []byte, err error, corrected bool) probeResult {
 	if err == nil {
 		return judgeSupported(result)
 	}
 	e, ok := errors.AsType[*wire.RPCError](err)
 	if !ok {
-		return verdict{}
+		return probeResult{}
 	}
 	switch e.Code {
 	case wire.CodeUnsupportedVersion:
 		return judgeUnsupported(e, corrected)
 	case wire.CodeHeaderMismatch, wire.CodeMissingCapability:
-		return verdict{err: fmt.Errorf("the server speaks %s but refuses server/discover: %w", wire.ModernRevision, e)}
+		return probeResult{err: fmt.Errorf("the server speaks %s but refuses server/discover: %w", wire.ModernRevision, e)}
 	}
-	return verdict{}
+	return probeResult{}
 }
 
-func judgeSupported(result []byte) verdict {
+func judgeSupported(result []byte) probeResult {
 	supported := jsontext.Strings(jsontext.Member(result, "supportedVersions"))
 	if slices.Contains(supported, wire.ModernRevision) {
-		return verdict{modern: true, version: wire.ModernRevision}
+		return probeResult{modern: true, version: wire.ModernRevision}
 	}
 	if v := newestLegacy(supported); v != "" || len(supported) == 0 {
-		return verdict{version: v}
+		return probeResult{version: v}
 	}
-	return verdict{err: noMutual(supported)}
+	return probeResult{err: noMutual(supported)}
 }
 
-func judgeUnsupported(e *wire.RPCError, corrected bool) verdict {
+func judgeUnsupported(e *wire.RPCError, corrected bool) probeResult {
 	supported := jsontext.Strings(jsontext.Member(e.Data, "supported"))
 	if slices.Contains(supported, wire.ModernRevision) {
 		if corrected {
-			return verdict{err: fmt.Errorf("the server lists %s as supported and refuses it: %w", wire.ModernRevision, e)}
+			return probeResult{err: fmt.Errorf("the server lists %s as supported and refuses it: %w", wire.ModernRevision, e)}
 		}
-		return verdict{retry: true, version: wire.ModernRevision}
+		return probeResult{retry: true, version: wire.ModernRevision}
 	}
 	if v := newestLegacy(supported); v != "" || len(supported) == 0 {
-		return verdict{version: v}
+		return probeResult{version: v}
 	}
-	return verdict{err: noMutual(supported)}
+	return probeResult{err: noMutual(supported)}
 }
 
 func noMutual(supported []string) error {
@@ -79,9 +79,9 @@ func newestLegacy(supported []string) string {
 	return ""
 }
 
-// nearest is the known legacy revision whose rules to use for one that a
+// nearestRevision is the known legacy revision whose rules to use for one that a
 // server answered to initialize: itself, or the newest not after it.
-func nearest(revision string) string {
+func nearestRevision(revision string) string {
 	for _, v := range wire.LegacyRevisions {
 		if revision >= v {
 			return v
@@ -90,10 +90,10 @@ func nearest(revision string) string {
 	return wire.LegacyRevisions[len(wire.LegacyRevisions)-1]
 }
 
-// ladder is what to offer next after initialize with version offered failed
+// nextOffer is what to offer next after initialize with version offered failed
 // with e: what the error names, else the older revisions that servers which
 // do not negotiate are known to want (higress#3226). "" is the end.
-func ladder(offered string, attempt int, e *wire.RPCError) string {
+func nextOffer(offered string, attempt int, e *wire.RPCError) string {
 	if attempt == 1 {
 		named := jsontext.Strings(jsontext.Member(e.Data, "supported"))
 		for _, v := range wire.LegacyRevisions {

@@ -9,21 +9,21 @@ import (
 	"toolpipe/stream/secrets"
 )
 
-// maxTold bounds what is told of a server in one warning, log line or error:
+// maxReported bounds what is told of a server in one warning, log line or error:
 // the server's own text stands in them.
-const maxTold = 64 << 10
+const maxReported = 64 << 10
 
-// teller calls the hooks, never after stop, and keeps secrets out of what it
+// reporter calls the hooks, never after stop, and keeps secrets out of what it
 // passes on: a server may say them back anywhere.
-type teller struct {
+type reporter struct {
 	mu      sync.RWMutex
 	hooks   Hooks
 	stopped bool
 	secrets *secrets.Set
 }
 
-func newTeller(hooks Hooks, spec *Spec) *teller {
-	t := &teller{hooks: hooks, secrets: hooks.Secrets}
+func newReporter(hooks Hooks, spec *Spec) *reporter {
+	t := &reporter{hooks: hooks, secrets: hooks.Secrets}
 	if t.secrets == nil {
 		t.secrets = &secrets.Set{}
 	}
@@ -49,25 +49,25 @@ func newTeller(hooks Hooks, spec *Spec) *teller {
 }
 
 // hide takes the secrets out of text.
-func (t *teller) hide(text string) string { return t.secrets.Message().HideString(text) }
+func (t *reporter) hide(text string) string { return t.secrets.Message().HideString(text) }
 
-func (t *teller) warn(code, message string) {
+func (t *reporter) warn(code, message string) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.hooks.Warning != nil && !t.stopped {
-		t.hooks.Warning(code, capped(t.hide(message), maxTold))
+		t.hooks.Warning(code, capped(t.hide(message), maxReported))
 	}
 }
 
-func (t *teller) log(line string) {
+func (t *reporter) log(line string) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.hooks.Log != nil && !t.stopped {
-		t.hooks.Log(capped(t.secrets.Wire().HideString(line), maxTold))
+		t.hooks.Log(capped(t.secrets.Wire().HideString(line), maxReported))
 	}
 }
 
-func (t *teller) outputWait() time.Duration {
+func (t *reporter) outputWait() time.Duration {
 	if t.hooks.OutputWait == nil {
 		return 0
 	}
@@ -75,7 +75,7 @@ func (t *teller) outputWait() time.Duration {
 }
 
 // wire passes on a message.
-func (t *teller) wire(direction byte, msg []byte) {
+func (t *reporter) message(direction byte, msg []byte) {
 	if t.hooks.Wire == nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (t *teller) wire(direction byte, msg []byte) {
 }
 
 // stop waits for a hook that runs.
-func (t *teller) stop() {
+func (t *reporter) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stopped = true

@@ -59,7 +59,7 @@ func TestRounds(t *testing.T) {
 			if strings.HasPrefix(tt.want, "error") {
 				return
 			}
-			if len(calls) != 2 || string(calls[0].Id) == string(calls[1].Id) || string(jsontext.Member(calls[1].Params, "arguments")) != `{"a":1}` {
+			if len(calls) != 2 || string(calls[0].ID) == string(calls[1].ID) || string(jsontext.Member(calls[1].Params, "arguments")) != `{"a":1}` {
 				t.Fatalf("calls: %q", calls)
 			}
 			called(t, s, "t", `{}`)
@@ -130,7 +130,7 @@ func TestLegacyElicitation(t *testing.T) {
 				close(done)
 			}
 			<-done
-		case r.Method == nil && r.Id != nil:
+		case r.Method == nil && r.ID != nil:
 			w.WriteHeader(202)
 			result, _ := r.Answer()
 			answer <- string(result)
@@ -162,7 +162,7 @@ func TestElicitationBelongsToACall(t *testing.T) {
 				w.(http.Flusher).Flush()
 			}
 			<-t.Context().Done()
-		case r.Method == nil && r.Id != nil:
+		case r.Method == nil && r.ID != nil:
 			w.WriteHeader(202)
 			answers <- r.body
 		case jsontext.Text(r.Method) == "tools/call":

@@ -6,16 +6,16 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// crew are the goroutines that a close waits for. Unlike a sync.WaitGroup,
+// tasks are the goroutines that a close waits for. Unlike a sync.WaitGroup,
 // which panics, it may be given work by calls that are still under way while
 // somebody closes: what comes after wait began is not run.
-type crew struct {
+type tasks struct {
 	mu   sync.Mutex
 	over bool
 	all  sync.WaitGroup
 }
 
-func (c *crew) start(f func()) {
+func (c *tasks) start(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.over {
@@ -23,7 +23,7 @@ func (c *crew) start(f func()) {
 	}
 }
 
-func (c *crew) wait() {
+func (c *tasks) wait() {
 	c.mu.Lock()
 	c.over = true
 	c.mu.Unlock()

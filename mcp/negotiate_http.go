@@ -26,19 +26,19 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	v, first := s.probeHTTP(ctx)
 	switch {
 	case first != nil && refusedAccess(first):
-		return s.afterRefusal(ctx, first)
-	case first != nil && !answered(first):
+		return s.initializeAfterRefusal(ctx, first)
+	case first != nil && !gotHTTPResponse(first):
 		return first
 	case v.err != nil || v.modern:
 		return v.err
 	case s.spec.Protocol == wire.ModernRevision:
-		return wire.Together(errNotModern, first)
+		return wire.JoinErrors(errNotModern, first)
 	}
 	err = s.legacyHTTP(ctx, v.version)
 	if errors.Is(err, errModern) { // reached after an outage of the probe
 		v, err = s.probeHTTP(ctx)
 		if err == nil && !v.modern {
-			err = wire.Together(errModern, v.err)
+			err = wire.JoinErrors(errModern, v.err)
 		}
 		return err
 	}
@@ -49,12 +49,12 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 }
 
 // probeHTTP asks, and once more when the server corrects the version. The
-// error is that of the exchange, also where the verdict stands.
-func (s *Session) probeHTTP(ctx context.Context) (verdict, error) {
+// error is that of the exchange, also where the probeResult stands.
+func (s *Session) probeHTTP(ctx context.Context) (probeResult, error) {
 	s.try("server/discover")
 	for corrected := false; ; corrected = true {
 		result, err := s.conn.exchange(ctx, s.discover())
-		v := judge(result, err, corrected)
+		v := readProbe(result, err, corrected)
 		if v.retry {
 			continue
 		}
@@ -65,20 +65,20 @@ func (s *Session) probeHTTP(ctx context.Context) (verdict, error) {
 	}
 }
 
-// answered says whether err still shows that a server was reached that talks
+// gotHTTPResponse says whether err still shows that a server was reached that talks
 // HTTP; anything less is no evidence of an era.
-func answered(err error) bool {
+func gotHTTPResponse(err error) bool {
 	if _, ok := errors.AsType[*statusError](err); ok {
 		return true
 	}
 	_, ok := errors.AsType[*notJSON](err)
-	return ok || errors.Is(err, errNoReply) || errors.Is(err, errOldTransport)
+	return ok || errors.Is(err, errNoReply) || errors.Is(err, errHTTPSSE)
 }
 
-// afterRefusal is for a gateway that answers an unknown method with 401
+// initializeAfterRefusal is for a gateway that answers an unknown method with 401
 // (QwenPaw#7620): with a token at hand initialize is worth one try.
-func (s *Session) afterRefusal(ctx context.Context, first error) error {
-	if s.spec.Protocol == wire.ModernRevision || !s.http.auth.given() || s.initialize(ctx, "") != nil {
+func (s *Session) initializeAfterRefusal(ctx context.Context, first error) error {
+	if s.spec.Protocol == wire.ModernRevision || !s.http.auth.hasToken() || s.initialize(ctx, "") != nil {
 		return first
 	}
 	return nil
@@ -94,19 +94,19 @@ func (s *Session) legacyHTTP(ctx context.Context, version string) error {
 		}
 		return nil
 	}
-	if !maybeOld(err) {
+	if !mayBeHTTPSSE(err) {
 		return err
 	}
-	if old := s.oldSSE(ctx); old != nil {
+	if old := s.useHTTPSSE(ctx); old != nil {
 		return fmt.Errorf("%w; as 2024-11-05 HTTP+SSE: %w", err, old)
 	}
 	return nil
 }
 
-// maybeOld says whether a refused initialize leaves room for a server that has
+// mayBeHTTPSSE says whether a refused initialize leaves room for a server that has
 // only the transport of 2024-11-05.
-func maybeOld(err error) bool {
-	if errors.Is(err, errOldTransport) {
+func mayBeHTTPSSE(err error) bool {
+	if errors.Is(err, errHTTPSSE) {
 		return true
 	}
 	e, ok := errors.AsType[*statusError](err)

@@ -53,8 +53,8 @@ func TestQuestionsAreBounded(t *testing.T) {
 	defer s.inFlight.done()
 	var refused, answered atomic.Int32
 	for range 1000 {
-		s.asked(wire.Message{Id: []byte("1"), Method: []byte(`"elicitation/create"`)}, func(response []byte) {
-			if m, _ := wire.ParseMessage(response); m.Failure != nil {
+		s.onRequest(wire.Message{ID: []byte("1"), Method: []byte(`"elicitation/create"`)}, func(response []byte) {
+			if m, _ := wire.ParseMessage(response); m.Error != nil {
 				refused.Add(1)
 			} else {
 				answered.Add(1)
@@ -65,7 +65,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 		t.Errorf("%d are refused at once", n)
 	}
 	close(hold)
-	s.beside.wait()
+	s.elicitations.wait()
 	if n := answered.Load(); n != maxQuestions {
 		t.Errorf("%d are answered", n)
 	}

@@ -49,14 +49,14 @@ func (e *statusError) Unwrap() error {
 	return e.rpc
 }
 
-// failure reads the beginning of a response that is no success and closes it.
-func (h *httpConn) failure(res *http.Response) *statusError {
+// readFailure reads the beginning of a response that is no success and closes it.
+func (h *httpConn) readFailure(res *http.Response) *statusError {
 	defer res.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(unpacked(res), 8<<10))
-	h.in.wire('<', fmt.Appendf(nil, "HTTP %d %s", res.StatusCode, body))
+	body, _ := io.ReadAll(io.LimitReader(decoded(res), 8<<10))
+	h.in.onMessage('<', fmt.Appendf(nil, "HTTP %d %s", res.StatusCode, body))
 	e := &statusError{status: res.StatusCode, body: body, header: res.Header}
 	wire.ParseMessages(sseData(body), func(m wire.Message) {
-		if m.Failure != nil {
+		if m.Error != nil {
 			_, err := m.Answer()
 			e.rpc, _ = errors.AsType[*wire.RPCError](err)
 			e.answers = m.Answers()
@@ -85,8 +85,8 @@ func isPage(body []byte) bool {
 	return strings.HasPrefix(http.DetectContentType(body), "text/html")
 }
 
-// otherPlace says whether err looks as if no MCP server is at that URL.
-func otherPlace(err error) bool {
+// wrongURL says whether err looks as if no MCP server is at that URL.
+func wrongURL(err error) bool {
 	if e, ok := errors.AsType[*notJSON](err); ok && e.page {
 		return true
 	}
@@ -94,8 +94,8 @@ func otherPlace(err error) bool {
 	return ok && e.rpc == nil && (e.status == http.StatusNotFound || isPage(e.body))
 }
 
-// unpacked is the body of a response, unpacked if the server packed it unasked.
-func unpacked(res *http.Response) io.Reader {
+// decoded is the body of a response, unpacked if the server packed it unasked.
+func decoded(res *http.Response) io.Reader {
 	if !strings.EqualFold(res.Header.Get("Content-Encoding"), "gzip") {
 		return res.Body
 	}

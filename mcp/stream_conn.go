@@ -13,14 +13,14 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// mux is the conn over a Transport: it gives requests their ids and replies
+// streamConn is the conn over a Transport: it gives requests their ids and replies
 // to whoever waits for them. A reader goroutine runs until the transport
 // ends, so that pings are answered and the pipe never fills up in between.
-type mux struct {
+type streamConn struct {
 	t       wire.Transport
 	explain func(error) error // says more about the error with which t ended; nil for none
-	in      inbound
-	answers wire.Outbox // to what the server asks
+	in      receiver
+	answers wire.ResponseQueue // to what the server asks
 
 	mu      sync.Mutex
 	next    int64 // ids count from 1 and are never used again
@@ -28,16 +28,16 @@ type mux struct {
 	cause   error // why the transport ended; nil while it has not
 	closing bool
 
-	taken int           // replies that somebody waited for
-	stray int           // replies that nobody waited for
-	ended chan struct{} // closed when the reader is done
+	matched int           // replies that somebody waited for
+	stray   int           // replies that nobody waited for
+	ended   chan struct{} // closed when the reader is done
 }
 
 // call is a request that waits.
 type call struct {
-	id    int64
-	reply chan reply // one element, so that the reader never waits
-	heard func(params []byte)
+	id       int64
+	reply    chan reply // one element, so that the reader never waits
+	progress func(params []byte)
 }
 
 type reply struct {
@@ -45,46 +45,46 @@ type reply struct {
 	err    error
 }
 
-func newMux(t wire.Transport, in inbound, explain func(error) error) *mux {
-	m := &mux{t: t, in: in, explain: explain, waiting: make(map[int64]*call), ended: make(chan struct{})}
-	m.answers = wire.Outbox{Send: m.respond, Start: goroutine.Start, Full: in.unread}
+func newStreamConn(t wire.Transport, in receiver, explain func(error) error) *streamConn {
+	m := &streamConn{t: t, in: in, explain: explain, waiting: make(map[int64]*call), ended: make(chan struct{})}
+	m.answers = wire.ResponseQueue{Send: m.respond, Start: goroutine.Start, Full: in.onResponsesDropped}
 	goroutine.Start(m.read)
 	return m
 }
 
-func (m *mux) exchange(ctx context.Context, r *wire.Request) ([]byte, error) {
-	c, err := m.begin(ctx, r)
+func (m *streamConn) exchange(ctx context.Context, r *wire.Request) ([]byte, error) {
+	c, err := m.send(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	return m.await(ctx, c, r.Method)
 }
 
-// begin sends the request.
-func (m *mux) begin(ctx context.Context, r *wire.Request) (*call, error) {
-	c := &call{reply: make(chan reply, 1), heard: r.Heard}
+// send sends the request.
+func (m *streamConn) send(ctx context.Context, r *wire.Request) (*call, error) {
+	c := &call{reply: make(chan reply, 1), progress: r.Progress}
 	m.mu.Lock()
 	if m.cause != nil {
 		defer m.mu.Unlock()
-		return nil, &wire.Undelivered{Cause: m.cause}
+		return nil, &wire.NoReplyError{Cause: m.cause}
 	}
 	m.next++
 	c.id = m.next
 	m.waiting[c.id] = c
 	m.mu.Unlock()
 
-	msg := wire.AppendRequest(make([]byte, 0, 160+len(r.Params)+len(r.Meta)), c.id, r.Method, r.Params, r.Meta, r.Heard != nil)
-	m.in.wire('>', msg)
+	msg := wire.AppendRequest(make([]byte, 0, 160+len(r.Params)+len(r.Meta)), c.id, r.Method, r.Params, r.Meta, r.Progress != nil)
+	m.in.onMessage('>', msg)
 	if err := m.t.Send(ctx, msg); err != nil {
 		m.forget(c)
-		return nil, &wire.Undelivered{Sent: !errors.Is(err, wire.ErrNotSent), Cause: m.sendFailure(ctx, err)}
+		return nil, &wire.NoReplyError{Sent: !errors.Is(err, wire.ErrNotSent), Cause: m.sendFailure(ctx, err)}
 	}
 	return c, nil
 }
 
 // sendFailure prefers the reader's reason: a broken pipe only shows that the
 // server is gone, not how it ended.
-func (m *mux) sendFailure(ctx context.Context, err error) error {
+func (m *streamConn) sendFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -101,7 +101,7 @@ func (m *mux) sendFailure(ctx context.Context, err error) error {
 // await waits for the reply. When ctx ends first, the server is told that the
 // request is not wanted any more, except for initialize, which must not be
 // cancelled.
-func (m *mux) await(ctx context.Context, c *call, method string) ([]byte, error) {
+func (m *streamConn) await(ctx context.Context, c *call, method string) ([]byte, error) {
 	select {
 	case r := <-c.reply:
 		return r.result, r.err
@@ -116,28 +116,28 @@ func (m *mux) await(ctx context.Context, c *call, method string) ([]byte, error)
 	if method != "initialize" {
 		short, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
-		msg := wire.Cancelled(c.id)
-		m.in.wire('>', msg)
+		msg := wire.CancelledNotification(c.id)
+		m.in.onMessage('>', msg)
 		m.t.Send(short, msg)
 	}
-	return nil, &wire.Undelivered{Sent: true, Cause: context.Cause(ctx)}
+	return nil, &wire.NoReplyError{Sent: true, Cause: context.Cause(ctx)}
 }
 
-func (m *mux) forget(c *call) {
+func (m *streamConn) forget(c *call) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.waiting, c.id)
 }
 
-func (m *mux) notify(ctx context.Context, method string) error {
+func (m *streamConn) notify(ctx context.Context, method string) error {
 	msg := wire.Notification(method, []byte("{}"))
-	m.in.wire('>', msg)
+	m.in.onMessage('>', msg)
 	return m.t.Send(ctx, msg)
 }
 
-func (m *mux) negotiated(string) {}
+func (m *streamConn) negotiated(string) {}
 
-func (m *mux) read() {
+func (m *streamConn) read() {
 	defer close(m.ended)
 	for {
 		frame, err := m.t.Receive()
@@ -145,38 +145,38 @@ func (m *mux) read() {
 			m.end(err)
 			return
 		}
-		m.in.wire('<', frame)
+		m.in.onMessage('<', frame)
 		if err := wire.ParseMessages(frame, m.dispatch); err != nil {
 			m.garbled(frame, err)
 		}
 	}
 }
 
-func (m *mux) dispatch(msg wire.Message) {
+func (m *streamConn) dispatch(msg wire.Message) {
 	switch {
 	case msg.IsReply():
 		m.answer(&msg)
-	case msg.Method != nil && msg.Id != nil:
-		m.in.asked(msg, m.answers.Put)
+	case msg.Method != nil && msg.ID != nil:
+		m.in.onRequest(msg, m.answers.Put)
 	case msg.Method != nil:
 		m.notified(jsontext.Text(msg.Method), msg.Params)
 	}
 }
 
 // respond sends one response to what the server asked.
-func (m *mux) respond(response []byte) {
-	ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTime)
+func (m *streamConn) respond(response []byte) {
+	ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTimeout)
 	defer cancel()
-	m.in.wire('>', response)
+	m.in.onMessage('>', response)
 	m.t.Send(ctx, response)
 }
 
 // garbled is a frame that is not JSON. If its beginning says which request it
 // answers, that one need not wait any longer.
-func (m *mux) garbled(frame []byte, err error) {
-	m.in.notified("", frame)
+func (m *streamConn) garbled(frame []byte, err error) {
+	m.in.onNotification("", frame)
 	begin, _ := wire.ParseMessage(frame)
-	id, ok := wire.ReplyID(begin.Id)
+	id, ok := wire.ReplyID(begin.ID)
 	if !ok {
 		return
 	}
@@ -185,12 +185,12 @@ func (m *mux) garbled(frame []byte, err error) {
 	delete(m.waiting, id)
 	m.mu.Unlock()
 	if c != nil {
-		c.reply <- reply{err: &wire.Undelivered{Sent: true, Cause: &notJSON{cause: err, body: wire.Snippet(frame)}}}
+		c.reply <- reply{err: &wire.NoReplyError{Sent: true, Cause: &notJSON{cause: err, body: wire.Snippet(frame)}}}
 	}
 }
 
-func (m *mux) answer(msg *wire.Message) {
-	id, ok := wire.ReplyID(msg.Id)
+func (m *streamConn) answer(msg *wire.Message) {
+	id, ok := wire.ReplyID(msg.ID)
 	m.mu.Lock()
 	c := m.waiting[id]
 	if !ok && len(m.waiting) == 1 { // no usable id, one candidate
@@ -203,28 +203,28 @@ func (m *mux) answer(msg *wire.Message) {
 		return
 	}
 	delete(m.waiting, c.id)
-	m.taken++
+	m.matched++
 	m.mu.Unlock()
 	result, err := msg.Answer()
 	c.reply <- reply{result, err}
 }
 
-func (m *mux) notified(method string, params []byte) {
+func (m *streamConn) notified(method string, params []byte) {
 	if method != "notifications/progress" {
-		m.in.notified(method, params)
+		m.in.onNotification(method, params)
 		return
 	}
 	id, _ := wire.ReplyID(jsontext.Member(params, "progressToken"))
 	m.mu.Lock()
 	c := m.waiting[id]
 	m.mu.Unlock()
-	if c != nil && c.heard != nil {
-		c.heard(params)
+	if c != nil && c.progress != nil {
+		c.progress(params)
 	}
 }
 
 // end fails what waits and tells the session why, unless it closed us.
-func (m *mux) end(err error) {
+func (m *streamConn) end(err error) {
 	if err == io.EOF {
 		err = wire.ErrGone
 	}
@@ -241,27 +241,27 @@ func (m *mux) end(err error) {
 	m.waiting = nil
 	m.mu.Unlock()
 	if !closing {
-		m.in.gone(err)
+		m.in.onLost(err)
 	}
 	for _, c := range waiting {
-		c.reply <- reply{err: &wire.Undelivered{Sent: true, Cause: err}}
+		c.reply <- reply{err: &wire.NoReplyError{Sent: true, Cause: err}}
 	}
 }
 
 // replies counts them: those that were waited for, and the others.
-func (m *mux) replies() (taken, stray int) {
+func (m *streamConn) replies() (matched, stray int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.taken, m.stray
+	return m.matched, m.stray
 }
 
-func (m *mux) lost() error {
+func (m *streamConn) lost() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.cause
 }
 
-func (m *mux) close() {
+func (m *streamConn) close() {
 	m.mu.Lock()
 	m.closing = true
 	m.mu.Unlock()

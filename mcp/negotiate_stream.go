@@ -42,10 +42,10 @@ var (
 // take first thing.
 func (s *Session) initializeAfterProbe(ctx context.Context, version string) error {
 	err := s.initialize(ctx, version)
-	if err == nil || ctx.Err() != nil || s.kind != "stdio" {
+	if err == nil || ctx.Err() != nil || s.transport != "stdio" {
 		return err
 	}
-	s.tell.log("initialize failed after the probe (" + err.Error() + "), starting the server afresh; \"protocol\": \"legacy\" avoids this")
+	s.report.log("initialize failed after the probe (" + err.Error() + "), starting the server afresh; \"protocol\": \"legacy\" avoids this")
 	if again := s.respawnLegacy(ctx, version); again != nil {
 		return again
 	}
@@ -53,11 +53,11 @@ func (s *Session) initializeAfterProbe(ctx context.Context, version string) erro
 }
 
 func (s *Session) respawnLegacy(ctx context.Context, version string) error {
-	if s.kind != "stdio" {
+	if s.transport != "stdio" {
 		return wire.ErrGone
 	}
 	s.try("a fresh process")
-	s.tell.log("the server ended on server/discover, starting it afresh; \"protocol\": \"legacy\" avoids this")
+	s.report.log("the server ended on server/discover, starting it afresh; \"protocol\": \"legacy\" avoids this")
 	if err := s.spawn(); err != nil {
 		return err
 	}
@@ -66,12 +66,12 @@ func (s *Session) respawnLegacy(ctx context.Context, version string) error {
 
 // probeStream sends server/discover. A server that is silent gets initialize
 // as well, and the first definite answer of both counts.
-func (s *Session) probeStream(ctx context.Context, corrected bool) (verdict, error) {
+func (s *Session) probeStream(ctx context.Context, corrected bool) (probeResult, error) {
 	s.try("server/discover")
 	m := s.stream
-	c, err := m.begin(ctx, s.discover())
+	c, err := m.send(ctx, s.discover())
 	if err != nil {
-		return verdict{}, err
+		return probeResult{}, err
 	}
 	wait := s.spec.probeTimeout
 	if wait == 0 {
@@ -84,7 +84,7 @@ func (s *Session) probeStream(ctx context.Context, corrected bool) (verdict, err
 		return s.discovered(r, corrected)
 	case <-ctx.Done():
 		m.forget(c)
-		return verdict{}, context.Cause(ctx)
+		return probeResult{}, context.Cause(ctx)
 	case <-t.C:
 	}
 	if s.spec.Protocol == wire.ModernRevision {
@@ -96,33 +96,33 @@ func (s *Session) probeStream(ctx context.Context, corrected bool) (verdict, err
 
 // discovered acts on the answer to the probe. The error is that of a server
 // that is gone.
-func (s *Session) discovered(r reply, corrected bool) (verdict, error) {
-	if died(r.err) {
-		return verdict{}, r.err
+func (s *Session) discovered(r reply, corrected bool) (probeResult, error) {
+	if connectionEnded(r.err) {
+		return probeResult{}, r.err
 	}
-	v := judge(r.result, r.err, corrected)
+	v := readProbe(r.result, r.err, corrected)
 	if v.modern {
 		v.err = s.speakModern(r.result)
 	}
 	return v, nil
 }
 
-// died says whether a request has no answer because nobody is there any more;
+// connectionEnded says whether a request has no answer because nobody is there any more;
 // an answer that is not JSON is one.
-func died(err error) bool {
-	_, none := errors.AsType[*wire.Undelivered](err)
+func connectionEnded(err error) bool {
+	_, none := errors.AsType[*wire.NoReplyError](err)
 	_, garbled := errors.AsType[*notJSON](err)
 	return none && !garbled
 }
 
 // probeBoth waits for the answers to server/discover and to initialize. The
 // error of the one is not the last word while the other may still answer.
-func (s *Session) probeBoth(ctx context.Context, m *mux, discover *call, wait time.Duration) (verdict, error) {
-	s.tell.log("no answer to server/discover for " + wait.String() + ", trying initialize; \"protocol\": \"legacy\" avoids this wait")
+func (s *Session) probeBoth(ctx context.Context, m *streamConn, discover *call, wait time.Duration) (probeResult, error) {
+	s.report.log("no answer to server/discover for " + wait.String() + ", trying initialize; \"protocol\": \"legacy\" avoids this wait")
 	s.try("initialize")
-	init, err := m.begin(ctx, s.initializeRequest(wire.LegacyRevisions[0]))
+	init, err := m.send(ctx, s.initializeRequest(wire.LegacyRevisions[0]))
 	if err != nil {
-		return verdict{}, err
+		return probeResult{}, err
 	}
 	defer m.forget(discover)
 	defer m.forget(init)
@@ -139,21 +139,21 @@ func (s *Session) probeBoth(ctx context.Context, m *mux, discover *call, wait ti
 		case r := <-init.reply:
 			if r.err == nil {
 				if err := s.initialized(ctx, wire.LegacyRevisions[0], r.result); err != nil {
-					return verdict{}, err
+					return probeResult{}, err
 				}
-				return verdict{}, errAnsweredLegacy
+				return probeResult{}, errAnsweredLegacy
 			}
-			if died(r.err) {
-				return verdict{}, r.err
+			if connectionEnded(r.err) {
+				return probeResult{}, r.err
 			}
 			if answers == nil {
-				return verdict{}, nil // the ladder of initialize is next
+				return probeResult{}, nil // the ladder of initialize is next
 			}
 			late = time.After(wait)
 		case <-late:
-			return verdict{}, nil
+			return probeResult{}, nil
 		case <-ctx.Done():
-			return verdict{}, context.Cause(ctx)
+			return probeResult{}, context.Cause(ctx)
 		}
 	}
 }

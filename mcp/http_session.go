@@ -14,25 +14,25 @@ import (
 // session, begins a new one, once in a run. What goes on the wire at most once
 // is not repeated after that, though it was refused.
 func (s *Session) roundTrip(ctx context.Context, r *wire.Request) ([]byte, error) {
-	if s.kind != "http" {
+	if s.transport != "http" {
 		return s.conn.exchange(ctx, r)
 	}
 	h := s.http
-	at, err := s.settled(ctx, h)
+	at, err := s.settledState(ctx, h)
 	if err != nil {
-		return nil, &wire.Undelivered{Cause: err}
+		return nil, &wire.NoReplyError{Cause: err}
 	}
 	result, err := h.exchangeAt(ctx, r, at)
-	if err == nil || at.session == "" || !sessionLost(err, r.Once) {
+	if err == nil || at.session == "" || !sessionLost(err, r.AtMostOnce) {
 		return result, err
 	}
 	// The text of both errors is kept. Neither is the outcome of the request,
 	// so that nobody takes them for an answer of the tool.
 	if again := s.renewSession(ctx, h, at.session); again != nil {
-		return nil, &wire.Undelivered{Cause: fmt.Errorf("%v; a new session failed: %v", err, again)}
+		return nil, &wire.NoReplyError{Cause: fmt.Errorf("%v; a new session failed: %v", err, again)}
 	}
-	if r.Once {
-		return nil, &wire.Undelivered{Cause: fmt.Errorf("the server had lost the session, so the call was not run; a new session has begun, call again (the server said: %v)", err)}
+	if r.AtMostOnce {
+		return nil, &wire.NoReplyError{Cause: fmt.Errorf("the server had lost the session, so the call was not run; a new session has begun, call again (the server said: %v)", err)}
 	}
 	return h.exchange(ctx, r)
 }
@@ -68,9 +68,9 @@ func sessionLost(err error, once bool) bool {
 	return false
 }
 
-// settled is the state to send a request with. It waits for a renewal of the
+// settledState is the state to send a request with. It waits for a renewal of the
 // session that is under way: what was sent meanwhile would belong to none.
-func (s *Session) settled(ctx context.Context, h *httpConn) (httpState, error) {
+func (s *Session) settledState(ctx context.Context, h *httpConn) (httpState, error) {
 	select {
 	case s.renewing <- struct{}{}:
 		defer func() { <-s.renewing }()

@@ -7,8 +7,8 @@ import (
 // joined are errors that belong together, told in one line.
 type joined []error
 
-// Together leaves out what is nil.
-func Together(errs ...error) error {
+// JoinErrors leaves out what is nil.
+func JoinErrors(errs ...error) error {
 	var j joined
 	for _, err := range errs {
 		if err != nil {

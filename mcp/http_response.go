@@ -17,8 +17,8 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// exchangeReader reads the response to one request.
-type exchangeReader struct {
+// responseReader reads the response to one request.
+type responseReader struct {
 	h      *httpConn
 	ctx    context.Context
 	r      *wire.Request
@@ -35,10 +35,10 @@ type exchangeReader struct {
 var errNoReply = errors.New("the response ended without the reply")
 
 // read returns the result, or an error as exchange does.
-func (x *exchangeReader) read(res *http.Response) ([]byte, error) {
+func (x *responseReader) read(res *http.Response) ([]byte, error) {
 	if res.StatusCode < 200 || res.StatusCode >= 300 {
-		e := x.h.failure(res)
-		return nil, &wire.Undelivered{Sent: e.status >= 500 && e.rpc == nil, Cause: e}
+		e := x.h.readFailure(res)
+		return nil, &wire.NoReplyError{Sent: e.status >= 500 && e.rpc == nil, Cause: e}
 	}
 	if id := res.Header.Get("Mcp-Session-Id"); id != "" && x.r.Method == "initialize" {
 		x.h.setSession(id)
@@ -59,14 +59,14 @@ func (x *exchangeReader) read(res *http.Response) ([]byte, error) {
 	case cutOff(err):
 		err = fmt.Errorf("%w in the middle of its answer", wire.ErrGone)
 	}
-	return nil, &wire.Undelivered{Sent: true, Cause: err}
+	return nil, &wire.NoReplyError{Sent: true, Cause: err}
 }
 
 // body reads one response body. What it begins with decides what it is: a
 // Content-Type may be wrong, or absent.
-func (x *exchangeReader) body(res *http.Response) error {
+func (x *responseReader) body(res *http.Response) error {
 	defer res.Body.Close()
-	r := unpacked(res)
+	r := decoded(res)
 	length := int64(-1)
 	if r == io.Reader(res.Body) {
 		length = res.ContentLength
@@ -89,7 +89,7 @@ func (x *exchangeReader) body(res *http.Response) error {
 		case mediaType(res) == "text/event-stream" || beginsEvents(b):
 			return x.events(b)
 		}
-		return x.neither(b, res)
+		return x.notMessages(b, res)
 	}
 }
 
@@ -106,10 +106,10 @@ func beginsEvents(b *bufio.Reader) bool {
 	return false
 }
 
-// neither reads a body that is neither JSON nor events.
-func (x *exchangeReader) neither(r io.Reader, res *http.Response) error {
+// notMessages reads a body that is neither JSON nor events.
+func (x *responseReader) notMessages(r io.Reader, res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(r, 8<<10))
-	x.h.in.wire('<', body)
+	x.h.in.onMessage('<', body)
 	if err != nil {
 		return err
 	}
@@ -122,17 +122,17 @@ func (x *exchangeReader) neither(r io.Reader, res *http.Response) error {
 
 // json reads a body that is one message. It is the reply to this request,
 // whatever its id says.
-func (x *exchangeReader) json(r io.Reader, length int64) error {
+func (x *responseReader) json(r io.Reader, length int64) error {
 	body, err := readAll(r, length)
 	if err != nil {
 		return err
 	}
-	x.h.in.wire('<', body)
+	x.h.in.onMessage('<', body)
 	err = wire.ParseMessages(body, func(m wire.Message) {
 		if m.IsReply() {
 			x.reply = &m
 		} else {
-			x.other(m)
+			x.dispatch(m)
 		}
 	})
 	if err != nil {
@@ -153,7 +153,7 @@ func (e *notJSON) Error() string {
 }
 
 // events reads an event stream up to the reply.
-func (x *exchangeReader) events(r io.Reader) error {
+func (x *responseReader) events(r io.Reader) error {
 	for ev, err := range stream.Events(r, wire.MaxFrame) {
 		if err != nil {
 			return err
@@ -165,7 +165,7 @@ func (x *exchangeReader) events(r io.Reader) error {
 			x.retry = ev.Retry
 		}
 		if ev.Name == "endpoint" && x.at.session == "" {
-			return errOldTransport
+			return errHTTPSSE
 		}
 		if x.event(ev); x.reply != nil {
 			x.drain(r)
@@ -177,34 +177,34 @@ func (x *exchangeReader) events(r io.Reader) error {
 
 // event takes the messages out of an event; one that is cut short counts if
 // what came is whole.
-func (x *exchangeReader) event(ev stream.Event) {
+func (x *responseReader) event(ev stream.Event) {
 	if len(bytes.TrimSpace(ev.Data)) == 0 || ev.Name != "" && ev.Name != "message" {
 		return
 	}
-	x.h.in.wire('<', ev.Data)
+	x.h.in.onMessage('<', ev.Data)
 	err := wire.ParseMessages(ev.Data, func(m wire.Message) {
 		switch {
 		case !m.IsReply():
-			x.other(m)
-		case x.mine(m.Id):
+			x.dispatch(m)
+		case x.isReplyTo(m.ID):
 			x.reply = &m
 		}
 	})
 	if err != nil && !ev.Unfinished {
-		x.h.in.notified("", ev.Data)
+		x.h.in.onNotification("", ev.Data)
 	}
 }
 
-// mine says whether a reply on the stream is this request's: its id, or none
+// isReplyTo says whether a reply on the stream is this request's: its id, or none
 // that could be another's.
-func (x *exchangeReader) mine(id []byte) bool {
+func (x *responseReader) isReplyTo(id []byte) bool {
 	n, ok := wire.ReplyID(id)
 	return !ok || n == x.id
 }
 
 // drain lets the connection be used again: a stream ends after the reply, and
 // if it does not at once, the connection is given up.
-func (x *exchangeReader) drain(r io.Reader) {
+func (x *responseReader) drain(r io.Reader) {
 	t := goroutine.AfterFunc(drainTime, func() { x.cancel(nil) })
 	defer t.Stop()
 	io.Copy(io.Discard, io.LimitReader(r, 64<<10))
@@ -212,38 +212,38 @@ func (x *exchangeReader) drain(r io.Reader) {
 
 const drainTime = 25 * time.Millisecond
 
-// other takes what is not a reply.
-func (x *exchangeReader) other(m wire.Message) {
+// dispatch takes a request or a notification of the server.
+func (x *responseReader) dispatch(m wire.Message) {
 	switch {
 	case m.Method == nil:
-	case m.Id != nil:
-		x.h.asked(m)
+	case m.ID != nil:
+		x.h.serverRequest(m)
 	case jsontext.Text(m.Method) == "notifications/progress":
-		if x.r.Heard != nil {
-			x.r.Heard(m.Params)
+		if x.r.Progress != nil {
+			x.r.Progress(m.Params)
 		}
 	default:
-		x.h.in.notified(jsontext.Text(m.Method), m.Params)
+		x.h.in.onNotification(jsontext.Text(m.Method), m.Params)
 	}
 }
 
-// asked passes on a request of the server; its response is a POST of its own,
+// serverRequest passes on a request of the server; its response is a POST of its own,
 // while the stream is still being read.
-func (h *httpConn) asked(m wire.Message) {
-	id := bytes.Clone(m.Id)
-	m = wire.Message{Id: id, Method: bytes.Clone(m.Method), Params: bytes.Clone(m.Params)}
-	h.in.asked(m, h.answers.Put)
+func (h *httpConn) serverRequest(m wire.Message) {
+	id := bytes.Clone(m.ID)
+	m = wire.Message{ID: id, Method: bytes.Clone(m.Method), Params: bytes.Clone(m.Params)}
+	h.in.onRequest(m, h.answers.Put)
 }
 
 // respond POSTs one response to what the server asked, but not beyond close.
 func (h *httpConn) respond(response []byte) {
-	ctx, cancel := context.WithTimeout(h.life, wire.ResponseTime)
+	ctx, cancel := context.WithTimeout(h.life, wire.ResponseTimeout)
 	defer cancel()
-	h.tell(ctx, response)
+	h.postMessage(ctx, response)
 }
 
 // resumable: the stream had ids, so a legacy server keeps what we missed.
-func (x *exchangeReader) resumable() bool {
+func (x *responseReader) resumable() bool {
 	return x.lastID != "" && x.at.revision != "" && x.at.revision != wire.ModernRevision
 }
 
@@ -263,7 +263,7 @@ func retryWait(d time.Duration) time.Duration {
 }
 
 // resume asks for the rest of a stream that ended before the reply.
-func (x *exchangeReader) resume() error {
+func (x *responseReader) resume() error {
 	t := time.NewTimer(retryWait(x.retry))
 	defer t.Stop()
 	select {
@@ -277,7 +277,7 @@ func (x *exchangeReader) resume() error {
 		return err
 	}
 	defer res.Body.Close()
-	if err := x.events(unpacked(res)); err != nil && (x.lastID == from || tooLarge(err)) {
+	if err := x.events(decoded(res)); err != nil && (x.lastID == from || tooLarge(err)) {
 		return err
 	}
 	return nil
@@ -302,7 +302,7 @@ func (h *httpConn) get(ctx context.Context, at httpState, lastID string) (*http.
 		return nil, err
 	}
 	if res.StatusCode != http.StatusOK {
-		return nil, h.failure(res)
+		return nil, h.readFailure(res)
 	}
 	return res, nil
 }

@@ -16,8 +16,8 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// command is a Transport to a child process over its standard streams.
-type command struct {
+// stdioTransport is the Transport to a child process over its standard streams.
+type stdioTransport struct {
 	proc   *process.Process
 	in     *os.File // the child's stdin
 	out    *os.File // the child's stdout
@@ -33,9 +33,9 @@ type command struct {
 	closing sync.Once
 }
 
-// startCommand starts a stdio server. junk is told of lines of its stdout
+// startStdio starts a stdio server. junk is told of lines of its stdout
 // that are no messages, log of the lines of its stderr.
-func startCommand(spec *Spec, procs *process.Processes, junk func([]byte), log func(string)) (*command, error) {
+func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log func(string)) (*stdioTransport, error) {
 	env := process.ChildEnv(spec.Environ, spec.Env, spec.InheritEnv)
 	path, err := process.LookPath(spec.Command[0], env)
 	if err != nil {
@@ -45,7 +45,7 @@ func startCommand(spec *Spec, procs *process.Processes, junk func([]byte), log f
 	if cmd.Dir == "" {
 		cmd.Dir = string(os.PathSeparator)
 	}
-	c := &command{framed: spec.Framing == "content-length", tail: &process.Tail{Log: log}, read: make(chan struct{}), writing: make(chan struct{}, 1)}
+	c := &stdioTransport{framed: spec.Framing == "content-length", tail: &process.Tail{Log: log}, read: make(chan struct{}), writing: make(chan struct{}, 1)}
 	theirs, err := c.pipes(cmd)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func startError(dir string, err error) error {
 // pipes makes the three pipes and returns the child's ends. They are made
 // here, not by exec.Cmd, so that no goroutine stands between and Wait waits
 // for nobody.
-func (c *command) pipes(cmd *exec.Cmd) (theirs []*os.File, err error) {
+func (c *stdioTransport) pipes(cmd *exec.Cmd) (theirs []*os.File, err error) {
 	var stdin, stdout, stderr *os.File
 	if stdin, c.in, err = os.Pipe(); err == nil {
 		if c.out, stdout, err = os.Pipe(); err == nil {
@@ -107,7 +107,7 @@ func (c *command) pipes(cmd *exec.Cmd) (theirs []*os.File, err error) {
 	return theirs, nil
 }
 
-func (c *command) closeFiles() {
+func (c *stdioTransport) closeFiles() {
 	for _, f := range []*os.File{c.in, c.out, c.errs} {
 		f.Close()
 	}
@@ -115,7 +115,7 @@ func (c *command) closeFiles() {
 
 // Send writes the message in one piece. A pipe that stays full until ctx ends
 // leaves the child with half a message: nothing can be sent after that.
-func (c *command) Send(ctx context.Context, msg []byte) error {
+func (c *stdioTransport) Send(ctx context.Context, msg []byte) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
 	}
@@ -144,7 +144,7 @@ var errHalfSent = errors.New("the server does not read, part of an earlier messa
 
 // write writes until ctx ends. The deadline that ends it is gone when it
 // returns: it would fail all that is written later.
-func (c *command) write(ctx context.Context, frame []byte) (int, error) {
+func (c *stdioTransport) write(ctx context.Context, frame []byte) (int, error) {
 	expired := make(chan struct{})
 	stop := goroutine.AfterContext(ctx, func() {
 		c.in.SetWriteDeadline(time.Unix(1, 0))
@@ -162,7 +162,7 @@ func (c *command) write(ctx context.Context, frame []byte) (int, error) {
 }
 
 // Receive returns io.EOF when the child closed its stdout or ended.
-func (c *command) Receive() ([]byte, error) {
+func (c *stdioTransport) Receive() ([]byte, error) {
 	msg, err := c.frames.Next()
 	if errors.Is(err, os.ErrClosed) {
 		err = io.EOF
@@ -171,7 +171,7 @@ func (c *command) Receive() ([]byte, error) {
 }
 
 // Close goes down the ladder and returns when the child's group is gone.
-func (c *command) Close() error {
+func (c *stdioTransport) Close() error {
 	c.closing.Do(func() {
 		c.in.Close()
 		c.proc.End(wire.ShutdownGrace)
@@ -183,7 +183,7 @@ func (c *command) Close() error {
 }
 
 // awaitStderr gives the last lines of a child that ended the time to be read.
-func (c *command) awaitStderr() {
+func (c *stdioTransport) awaitStderr() {
 	t := time.NewTimer(process.WaitDelay)
 	defer t.Stop()
 	select {
@@ -195,9 +195,9 @@ func (c *command) awaitStderr() {
 // errEnded is why a child that ended cannot be used.
 var errEnded = errors.New("the server ended")
 
-// epitaph waits a moment for a child that closed its stdout and says how it
+// describeEnd waits a moment for a child that closed its stdout and says how it
 // ended. One that cannot be understood any more is ended here.
-func (c *command) epitaph(err error) error {
+func (c *stdioTransport) describeEnd(err error) error {
 	if err != wire.ErrGone {
 		c.proc.Kill()
 		return err

@@ -110,7 +110,7 @@ func connectTrusting(t *testing.T, url string, roots *x509.CertPool) (*Session, 
 		t.Fatal(err)
 	}
 	h.conns.kept.TLSClientConfig.RootCAs, h.conns.single.TLSClientConfig.RootCAs = roots, roots
-	s.conn, s.http, s.kind = h, h, "http"
+	s.conn, s.http, s.transport = h, h, "http"
 	t.Cleanup(func() { s.Close() })
 	v, _ := s.probeHTTP(bounded(t))
 	if !v.modern {

@@ -18,10 +18,10 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// sse is the Transport of 2024-11-05: one event stream brings everything, and
+// sseTransport is the Transport of 2024-11-05: one event stream brings everything, and
 // its first event names the address that messages are POSTed to. It borrows
 // the HTTP side, credentials and all, from an httpConn.
-type sse struct {
+type sseTransport struct {
 	h    *httpConn
 	at   httpState // the POST address
 	body io.Closer
@@ -34,27 +34,27 @@ type sse struct {
 	closing sync.Once
 }
 
-// errOldTransport is a POST that was answered with the first event of the old
+// errHTTPSSE is a POST that was answered with the first event of the old
 // transport (quarkus-mcp-server#317).
-var errOldTransport = errors.New("the server speaks only the HTTP+SSE transport of 2024-11-05")
+var errHTTPSSE = errors.New("the server speaks only the HTTP+SSE transport of 2024-11-05")
 
 var errNoEndpoint = errors.New("the event stream ended without an endpoint")
 
-// oldSSE goes over to the transport of 2024-11-05.
-func (s *Session) oldSSE(ctx context.Context) error {
+// useHTTPSSE goes over to the transport of 2024-11-05.
+func (s *Session) useHTTPSSE(ctx context.Context) error {
 	s.try("HTTP+SSE")
 	t, err := openSSE(ctx, s.http)
 	if err != nil {
 		return err
 	}
-	s.kind = "sse"
+	s.transport = "sse"
 	s.useTransport(t, nil)
 	return s.initialize(ctx, "")
 }
 
 // openSSE opens the stream and waits for its first event, until ctx ends.
-func openSSE(ctx context.Context, h *httpConn) (*sse, error) {
-	t := &sse{h: h, at: httpState{url: h.state().url}}
+func openSSE(ctx context.Context, h *httpConn) (*sseTransport, error) {
+	t := &sseTransport{h: h, at: httpState{url: h.state().url}}
 	t.ctx, t.end = context.WithCancel(h.life)
 	stop := goroutine.AfterContext(ctx, t.end)
 	defer stop()
@@ -64,7 +64,7 @@ func openSSE(ctx context.Context, h *httpConn) (*sse, error) {
 		return nil, err
 	}
 	t.body = res.Body
-	t.next, t.stop = iter.Pull2(stream.Events(unpacked(res), wire.MaxFrame))
+	t.next, t.stop = iter.Pull2(stream.Events(decoded(res), wire.MaxFrame))
 	if err := t.endpoint(); err != nil {
 		if kind := mediaType(res); errors.Is(err, errNoEndpoint) && kind != "text/event-stream" {
 			err = fmt.Errorf("GET is answered with %s, not with an event stream", cmp.Or(kind, "no Content-Type"))
@@ -78,7 +78,7 @@ func openSSE(ctx context.Context, h *httpConn) (*sse, error) {
 
 // endpoint reads the event that names the POST address. It must be of the
 // same origin: credentials are sent there.
-func (t *sse) endpoint() error {
+func (t *sseTransport) endpoint() error {
 	for {
 		ev, err, ok := t.next()
 		switch {
@@ -103,7 +103,7 @@ func (t *sse) endpoint() error {
 
 // Send POSTs the message. A status that is a refusal means that it was not
 // taken.
-func (t *sse) Send(ctx context.Context, msg []byte) error {
+func (t *sseTransport) Send(ctx context.Context, msg []byte) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer goroutine.AfterContext(t.ctx, cancel)()
@@ -115,16 +115,16 @@ func (t *sse) Send(ctx context.Context, msg []byte) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, err)
 	case res.StatusCode >= 300 && res.StatusCode < 500:
-		return fmt.Errorf("%w: %w", wire.ErrNotSent, t.h.failure(res))
+		return fmt.Errorf("%w: %w", wire.ErrNotSent, t.h.readFailure(res))
 	case res.StatusCode >= 500:
-		return t.h.failure(res)
+		return t.h.readFailure(res)
 	}
 	io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
 	return res.Body.Close()
 }
 
 // Receive returns the data of the next message event.
-func (t *sse) Receive() ([]byte, error) {
+func (t *sseTransport) Receive() ([]byte, error) {
 	for {
 		ev, err, ok := t.next()
 		if !ok || err != nil || t.ctx.Err() != nil {
@@ -141,7 +141,7 @@ func (t *sse) Receive() ([]byte, error) {
 }
 
 // Close ends the stream and what it borrowed.
-func (t *sse) Close() error {
+func (t *sseTransport) Close() error {
 	t.closing.Do(func() {
 		t.end()
 		t.body.Close()
@@ -196,8 +196,8 @@ func (h *httpConn) listenOnce(lastID *string, open func()) (wait time.Duration, 
 	}
 	defer res.Body.Close()
 	wait = defaultRetry
-	x := &exchangeReader{h: h, ctx: h.life, r: &wire.Request{}, id: -1}
-	for ev, err := range stream.Events(unpacked(res), wire.MaxFrame) {
+	x := &responseReader{h: h, ctx: h.life, r: &wire.Request{}, id: -1}
+	for ev, err := range stream.Events(decoded(res), wire.MaxFrame) {
 		if tooLarge(err) {
 			return -1, heard
 		}

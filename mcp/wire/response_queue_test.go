@@ -13,18 +13,18 @@ func TestOutboxIsBounded(t *testing.T) {
 		gate := make(chan struct{})
 		var senders, sent sync.WaitGroup
 		full := 0
-		o := Outbox{
+		o := ResponseQueue{
 			Send:  func([]byte) { <-gate; sent.Done() },
 			Start: senders.Go,
 			Full:  func() { full++ },
 		}
 		response := []byte(strings.Repeat("x", n))
-		sent.Add(max(1, maxUnread/(n+entryCost)))
-		for range maxUnread {
+		sent.Add(max(1, maxQueued/(n+entryCost)))
+		for range maxQueued {
 			o.Put(response)
 		}
 		o.mu.Lock()
-		if o.size > max(maxUnread, n+entryCost) || o.senders > maxSenders || full != 1 {
+		if o.size > max(maxQueued, n+entryCost) || o.senders > maxSenders || full != 1 {
 			t.Errorf("%d bytes of responses of %d, %d senders, told %d times", o.size, n, o.senders, full)
 		}
 		o.mu.Unlock()
