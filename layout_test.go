@@ -24,7 +24,7 @@ var imports = map[string]string{
 	"run/config":   "run/event run/failure run/stdio approve mcp mcp/oauth mcp/process stream stream/escape stream/jsontext stream/nearest stream/secrets",
 	"run/endtoend": "",
 	"run/event":    "run/failure stream/escape stream/secrets",
-	"run/face":     "run/config run/event run/failure run/stdio stream/escape stream/goroutine stream/secrets",
+	"run/face":     "run/event run/failure run/stdio stream/escape stream/goroutine stream/secrets",
 	"run/failure":  "stream",
 	"run/flags":    "run/config run/failure",
 	"run/input":    "run/config run/failure stream stream/goroutine stream/jsontext",

@@ -67,7 +67,7 @@ func invoke(args []string) (status int) {
 	help, err := parse(cfg, args)
 	switch {
 	case err != nil:
-		face.PrintError(context.Background(), cfg, streams, err)
+		printError(context.Background(), cfg, streams, err)
 		return failure.ExitStatus(err)
 	case help != "":
 		return printHelp(cfg, streams, help)
@@ -99,8 +99,12 @@ func panicked(cfg *config.Config, s stdio.Streams, p *goroutine.Panic) int {
 	cfg.Processes.Sweep(sudden)
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	face.PrintError(ended, cfg, s, p)
+	printError(ended, cfg, s, p)
 	return failure.ExitStatus(p)
+}
+
+func printError(ctx context.Context, cfg *config.Config, s stdio.Streams, err error) {
+	face.PrintError(ctx, s.Err, face.Colored(cfg.Color, s.ErrTerminal, cfg.Getenv), err)
 }
 
 func printHelp(cfg *config.Config, s stdio.Streams, text string) int {
@@ -112,7 +116,7 @@ func printHelp(cfg *config.Config, s stdio.Streams, text string) int {
 	if e.Signal != 0 {
 		dieBy(e.Signal)
 	}
-	face.PrintError(context.Background(), cfg, s, e)
+	printError(context.Background(), cfg, s, e)
 	return e.Exit()
 }
 

@@ -17,7 +17,7 @@ func (r *runner) makeClient(ctx context.Context) (err error) {
 		}
 	}
 	e := r.endpoint
-	e.Wire, e.Secrets = r.face.ModelWire(), r.secrets
+	e.Wire, e.Secrets = r.face.Wire("model"), r.secrets
 	if e.Record == "" && e.Replay == "" {
 		r.client, err = stream.New(e.Config)
 	} else { // a FIFO makes us wait

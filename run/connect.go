@@ -12,7 +12,6 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/run/config"
-	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/stream/goroutine"
@@ -92,7 +91,11 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	defer stop(nil)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r.face.Connecting(r.servers)
+	names := make([]string, len(r.servers))
+	for i := range r.servers {
+		names[i] = r.servers[i].Name
+	}
+	r.face.Connecting(names)
 	required := func(err error) {
 		cancel(err)
 		if r.cfg.Output == "messages" {
@@ -112,14 +115,14 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	var data []byte
 	var err error
 	if r.cfg.ReadsInput(r.streams.InTerminal) {
-		r.face.Waits.Set(func(w *face.Waits) { w.Stdin = true })
+		r.face.ReadingStdin(true)
 		data, err = input.Read(reading, r.streams.In, func() {
 			r.face.Say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
 		})
 		if err != nil {
 			cancel(err)
 		}
-		r.face.Waits.Set(func(w *face.Waits) { w.Stdin = false })
+		r.face.ReadingStdin(false)
 	}
 	r.face.AwaitServers()
 	<-connected
@@ -219,7 +222,7 @@ func (r *runner) hooks(s *config.Server) mcp.Hooks {
 				r.face.VerboseLine(message)
 			}
 		},
-		Wire:       r.face.ServerWire(s.Name),
+		Wire:       r.face.Wire(s.Name),
 		OutputWait: r.readers.Time,
 		Secrets:    r.secrets,
 	}

@@ -55,14 +55,14 @@ func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 	r.streams = s
 	err := r.open(ctx)
 	if cfg.Timeout > 0 {
-		defer goroutine.AfterFunc(cfg.Timeout, func() { cancel(&failure.Overtime{Limit: cfg.Timeout, Awaited: r.face.Waits.Text()}) }).Stop()
+		defer goroutine.AfterFunc(cfg.Timeout, func() { cancel(&failure.Overtime{Limit: cfg.Timeout, Awaited: r.face.Awaited()}) }).Stop()
 	}
 	defer goroutine.AfterContext(ctx, r.face.Interrupted)()
 	if err == nil {
 		err = r.guarded(ctx)
 	}
 	if err = r.end(ctx, err); err != nil {
-		face.PrintError(ctx, cfg, s, err)
+		face.PrintError(ctx, s.Err, face.Colored(cfg.Color, s.ErrTerminal, cfg.Getenv), err)
 	}
 	return err
 }
@@ -95,12 +95,12 @@ type runner struct {
 // fails before them, so that every other error has its end event.
 func (r *runner) open(ctx context.Context) error {
 	c := r.cfg
-	r.face = face.New(c, r.streams)
-	r.face.Secrets = r.secrets
-	w := event.NewWriter(r.face.Out(r.streams), "standard output")
-	if r.streams.ErrTerminal {
-		r.face.Pending = w.Flush
-	}
+	text := c.Output == "" || c.Output == "text"
+	r.face = face.New(face.Options{
+		Quiet: c.Quiet, Verbose: c.Verbose, Color: c.Color, Getenv: c.Getenv, Secrets: r.secrets,
+		Frames: c.Mode == config.Answer, AnswerAtEnd: text && !c.Stream, DeniesUnapproved: c.Unapproved == "deny",
+	}, r.streams)
+	w := r.face.Stdout()
 	switch c.Output {
 	case "ndjson":
 		r.out.Outs = append(r.out.Outs, &event.NDJSONOutput{W: w})

@@ -6,6 +6,24 @@ import (
 	"unicode/utf8"
 )
 
+// fit cuts a line to the terminal's width.
+func (f *Face) fit(s string) string { return f.fitBehind("", s) }
+
+// fitBehind cuts s so that it fits behind a prefix on the same line.
+func (f *Face) fitBehind(prefix, s string) string {
+	n := 0
+	if f.streams.Width != nil {
+		n = f.streams.Width()
+	}
+	if n <= 0 {
+		n = 80
+	}
+	if n -= 1 + stringColumns(prefix); n < 1 {
+		return ""
+	}
+	return cutColumns(s, n)
+}
+
 // cutColumns cuts s to so many columns of a terminal, with an ellipsis. s is
 // escaped already.
 func cutColumns(s string, columns int) string {

@@ -1,74 +1,90 @@
-// Package face is what a person sees on a terminal beside the answer: the live
-// line, the frames of tool calls, messages and errors. It is a function of the
-// events, and nothing from a model or a server reaches the terminal unescaped.
+// Package face is what a person sees on standard error beside the answer: the
+// messages of a run and, on a terminal, a live line that tells what is awaited
+// and a frame around each tool call.
+//
+// It is made of the events of package event, and of what package run tells it of
+// waits. Nothing from a model or a server reaches the terminal unescaped, no line
+// of the live line or of a frame wraps, and no question is written over.
 package face
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
-	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/stdio"
 	"toolpipe/stream/escape"
 	"toolpipe/stream/secrets"
 )
 
-// Face is what a person sees on stderr: warnings and retries, and on a
-// terminal a live line while something is awaited and a frame around each
-// tool call. Nothing from a model or a server reaches it unescaped. Its
-// methods may be called concurrently.
-//
-// Standard output may be on the same screen, or go to somebody who writes
-// there: what passes through stdout takes the live line away first, and
-// nothing is drawn while a line of it is unfinished.
-type Face struct {
-	mu      sync.Mutex
-	w       io.Writer
-	framed  bool // calls are shown in frames: stderr is a terminal
-	quiet   bool
-	verbose int
-	Secrets *secrets.Set // that are taken out of what is no event
-	Color   bool
-	width   func() int
-	goesOn  bool         // an unapproved call is not the end, whose error would tell of it
-	asides  bool         // Text before calls goes here, dimmed
-	deaf    bool         // deltas change nothing that is shown; never changes
-	Pending func() error // writes out what stdout holds back; nil: not on this screen
-
-	aside   []byte
-	frames  []*toolFrame // calls without result, in order
-	servers []string     // that have not answered yet
-	Waits   Waits        // for the error of --timeout
-	model   bool         // a model is asked
-	live    liveLine
-	held    []byte    // came while a question stood
-	lost    int       // pieces that came then and were too many
-	half    bool      // the last thing on stderr is an unfinished line
-	mid     bool      // the same of stdout
-	sameTTY bool      // stdout is a terminal too
-	writing bool      // stdout is being written
-	wrote   time.Time // when it was written last
-	over    bool      // the last line was taken away for good
+// Options are what the flags and the environment say about the face.
+type Options struct {
+	Quiet            bool
+	Verbose          int
+	Color            string // always, never, or by the terminal
+	Getenv           func(name string) string
+	Frames           bool // frames are shown without Verbose too
+	AnswerAtEnd      bool // stdout gets the text of the last turn and nothing else
+	DeniesUnapproved bool // an unapproved call is denied and the run goes on
+	Secrets          *secrets.Set
 }
 
-func New(c *config.Config, s stdio.Streams) *Face {
-	f := &Face{w: s.Err, quiet: c.Quiet, verbose: c.Verbose, width: s.Width, sameTTY: s.ErrTerminal && s.OutTerminal}
+// Face is an event.Output to standard error. Its methods may be called
+// concurrently.
+//
+// Standard output may be on the same screen, or go to a program that writes
+// there. So what passes through Stdout takes the live line away first, and
+// nothing is drawn while a line of it is unfinished.
+type Face struct {
+	Color bool // colours are used
+
+	streams          stdio.Streams
+	quiet            bool
+	verbose          int
+	secrets          *secrets.Set
+	showsFrames      bool
+	showsAsides      bool // text before calls is shown here, dimmed
+	ignoresDeltas    bool // pieces of text change nothing that is shown
+	deniesUnapproved bool // no error at the end tells of an unapproved call
+	sharedScreen     bool // stdout is a terminal too
+	flushStdout      func() error
+	waits            waits
+
+	mu             sync.Mutex
+	w              io.Writer
+	aside          []byte
+	frames         []*toolFrame // calls without result, in order
+	servers        []string     // that have not answered yet
+	asksModel      bool
+	live           liveLine
+	held           []byte // what was to be printed while a question stood
+	dropped        int    // messages that did not fit into held
+	lineOpen       bool   // the last line on stderr is unfinished
+	stdoutLineOpen bool   // the last line on stdout is unfinished
+	stdoutBusy     bool   // stdout is being written
+	stdoutTime     time.Time
+	ended          bool // the live line was taken away for good
+}
+
+func New(o Options, s stdio.Streams) *Face {
+	f := &Face{
+		streams: s, w: s.Err, quiet: o.Quiet, verbose: o.Verbose, secrets: o.Secrets, deniesUnapproved: o.DeniesUnapproved,
+		Color: Colored(o.Color, s.ErrTerminal, o.Getenv), sharedScreen: s.ErrTerminal && s.OutTerminal, flushStdout: func() error { return nil },
+	}
 	if s.ErrTerminal && s.Background != nil {
 		f.live.background = s.Background
 		f.w = &foregroundWriter{s.Err, s.Background}
 	}
-	f.goesOn = c.Unapproved == "deny"
-	text := c.Output == "" || c.Output == "text"
-	f.Color = colored(c, s)
-	f.framed = s.ErrTerminal && !c.Quiet && (c.Mode == config.Answer || c.Verbose > 0)
-	f.asides = s.ErrTerminal && !s.OutTerminal && !c.Stream && !c.Quiet && text
-	f.live.enabled = s.ErrTerminal && !c.Quiet && !dumbTerminal(c)
-	f.deaf = !f.live.enabled && !f.asides && f.verbose == 0
+	if s.ErrTerminal && !o.Quiet {
+		f.showsFrames = o.Frames || o.Verbose > 0
+		f.showsAsides = o.AnswerAtEnd && !s.OutTerminal
+		f.live.enabled = !dumbTerminal(o.Getenv)
+	}
+	f.ignoresDeltas = !f.live.enabled && !f.showsAsides && o.Verbose == 0
 	return f
 }
 
@@ -79,15 +95,17 @@ func (f *Face) YieldTo(busy func() bool) {
 	f.live.busy = busy
 }
 
-// colored tells whether stderr gets colours.
-func colored(c *config.Config, s stdio.Streams) bool {
-	return c.Color == "always" || c.Color != "never" && s.ErrTerminal && c.Getenv("NO_COLOR") == "" && !dumbTerminal(c)
+// Colored tells whether stderr gets colours; when is the value of --color.
+func Colored(when string, terminal bool, getenv func(string) string) bool {
+	return when == "always" || when != "never" && terminal && getenv("NO_COLOR") == "" && !dumbTerminal(getenv)
 }
 
 // dumbTerminal tells whether the terminal understands no control sequences.
-func dumbTerminal(c *config.Config) bool { return c.Getenv("TERM") == "dumb" || c.Getenv("TERM") == "" }
+func dumbTerminal(getenv func(string) string) bool {
+	return getenv("TERM") == "dumb" || getenv("TERM") == ""
+}
 
-// most of the text before a call that is shown.
+// maxAside limits the text before a call that is shown.
 const maxAside = 64 << 10
 
 const (
@@ -105,49 +123,50 @@ func (f *Face) paint(style, s string) string {
 	return style + s + reset
 }
 
-// maxHeld is how much is kept of what comes while a question stands.
+// maxHeld limits what is kept while a question stands.
 const maxHeld = 64 << 10
 
-// print writes whole lines over the live line. While a question stands they
-// wait: a line behind it that a server has a hand in, such as a warning or a
-// log line, could pass for a part of the question. The caller holds mu.
+// print writes whole lines in place of the live line. While a question stands
+// they wait: a warning or a log line holds words of a server, and behind the
+// question they could pass for a part of it. The caller holds mu.
 func (f *Face) print(s string) {
 	if f.live.paused {
 		if len(f.held)+len(s) > maxHeld {
-			f.lost++
+			f.dropped++
 		} else {
 			f.held = append(f.held, s...)
 		}
 		return
 	}
 	f.live.erase(f.w)
-	if f.half || f.mid && f.sameTTY {
+	if f.lineOpen || f.stdoutLineOpen && f.sharedScreen {
 		s = "\n" + s
-		f.half, f.mid = false, false
+		f.lineOpen, f.stdoutLineOpen = false, false
 	}
 	io.WriteString(f.w, s)
 }
 
-// Say prints a line that is not an event's, unless -q.
+// Say prints a line for which there is no event, unless with -q.
 func (f *Face) Say(s string) {
 	if f.quiet {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.print("toolpipe: " + escape.Escape(f.Secrets.Message().HideString(s)) + "\n")
+	f.print("toolpipe: " + escape.Escape(f.secrets.Message().HideString(s)) + "\n")
 }
 
+// Notef is Say with a format.
 func (f *Face) Notef(format string, args ...any) { f.Say(fmt.Sprintf(format, args...)) }
 
-// VerboseLine prints a line with -v.
+// VerboseLine prints a line for which there is no event, with -v.
 func (f *Face) VerboseLine(s string) {
-	if f.verbose < 1 {
+	if f.verbose == 0 { // without waiting for the lock
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.verbosely(escape.Escape(f.Secrets.Message().HideString(s)))
+	f.verbosely(escape.Escape(f.secrets.Message().HideString(s)))
 }
 
 // verbosely prints an escaped line with -v. The caller holds mu.
@@ -157,20 +176,16 @@ func (f *Face) verbosely(s string) {
 	}
 }
 
-// ModelWire and ServerWire show the wire with -vv; nil below that.
-func (f *Face) ModelWire() func(byte, []byte) { return f.wire("model") }
-
-func (f *Face) ServerWire(name string) func(byte, []byte) { return f.wire(name) }
-
-// wire shows lines so that those of JSON stay JSON, to be cut out and parsed:
-// their backslashes are not doubled.
-func (f *Face) wire(who string) func(byte, []byte) {
+// Wire shows each line that is exchanged with the model or a server, with -vv;
+// below that it is nil. A line of JSON stays JSON, so that it can be cut out and
+// parsed.
+func (f *Face) Wire(who string) func(byte, []byte) {
 	if f.verbose < 2 {
 		return nil
 	}
 	return func(direction byte, line []byte) {
 		if len(bytes.TrimSpace(line)) == 0 {
-			return // between two events
+			return // the empty line between two events of a stream
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -178,27 +193,23 @@ func (f *Face) wire(who string) func(byte, []byte) {
 	}
 }
 
-func (f *Face) Flush() error { return nil }
-
-// Event shows an event, after what stdout has of it. It never fails: what
-// cannot be shown changes nothing.
+// Event shows an event, after what stdout has of it. It never fails: a run does
+// not end because a message cannot be shown.
 func (f *Face) Event(e event.Event) error {
 	switch e.(type) {
 	case *event.Text, *event.Reasoning:
-		if f.deaf {
+		if f.ignoresDeltas {
 			return nil // the hot path of a pipe
 		}
 	default:
-		if f.Pending != nil {
-			f.Pending() // its error comes again with the next write
-		}
+		f.flushStdout() // its error comes again with the next write
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch e := e.(type) {
 	case *event.Text:
 		f.live.received("the model is answering", len(e.Text))
-		if f.asides {
+		if f.showsAsides {
 			f.aside = append(f.aside, e.Text[:min(len(e.Text), maxAside-len(f.aside))]...)
 		}
 	case *event.Reasoning:
@@ -231,6 +242,8 @@ func (f *Face) Event(e event.Event) error {
 	return nil
 }
 
+func (f *Face) Flush() error { return nil }
+
 func (f *Face) started(e *event.Start) {
 	for _, s := range e.Servers {
 		f.verbosely(fmt.Sprintf("server %s: protocol %s, tools: %d", s.Name, escape.Escape(s.Protocol), s.Tools))
@@ -238,7 +251,7 @@ func (f *Face) started(e *event.Start) {
 	if e.ConfigRules > 0 {
 		f.verbosely(fmt.Sprintf("auto_approve rules of the config that count: %d", e.ConfigRules))
 	}
-	f.model = e.API != ""
+	f.asksModel = e.API != ""
 	f.awaitModel()
 }
 
@@ -248,136 +261,56 @@ func (f *Face) reasoned(e *event.Reasoning) {
 		return
 	}
 	f.live.erase(f.w)
-	if f.mid && f.sameTTY {
+	if f.stdoutLineOpen && f.sharedScreen {
 		io.WriteString(f.w, "\n")
-		f.mid = false
+		f.stdoutLineOpen = false
 	}
 	io.WriteString(f.w, f.paint(dim, string(event.AppendLines(nil, e.Text))))
-	f.half = e.Text[len(e.Text)-1] != '\n'
+	f.lineOpen = e.Text[len(e.Text)-1] != '\n'
 }
 
 func (f *Face) turned(e *event.Turn) {
 	f.await("")
-	if f.half {
+	if f.lineOpen {
 		f.print("")
 	}
 	if f.verbose > 0 {
-		f.verbosely(fmt.Sprintf("turn %d: %s, %d tokens in, %d out, %s", e.Turn, config.FirstNonEmpty(escape.Escape(e.Finish), "ended"),
+		f.verbosely(fmt.Sprintf("turn %d: %s, %d tokens in, %d out, %s", e.Turn, cmp.Or(escape.Escape(e.Finish), "ended"),
 			e.Usage.Input, e.Usage.Output, duration(e.Time)))
 	}
 }
 
-// progressText is what a server says of a running call: 2/5 copying.
-func progressText(e *event.Progress) string {
-	s := string(e.Progress)
-	if len(e.Total) > 0 {
-		s += "/" + string(e.Total)
-	}
-	return strings.TrimSpace(s + " " + e.Message)
-}
-
-// called shows the text that came before a call, and keeps the call until
-// something is known of it: a question may come first, which shows it too.
-func (f *Face) called(e *event.Call) {
-	if text := bytes.TrimSpace(f.aside); len(text) > 0 {
-		for line := range strings.Lines(string(event.AppendLines(nil, text))) {
-			f.print(f.paint(dim, strings.TrimSuffix(line, "\n")) + "\n")
-		}
-	}
-	f.aside = f.aside[:0]
-	f.frames = append(f.frames, newToolFrame(e))
-	f.running()
-}
-
-// running makes the live line the foot of the first open frame.
-func (f *Face) running() {
-	f.Waits.Set(func(w *Waits) { w.turn = "tool " + f.frames[0].name })
-	what := "└ running"
-	if !f.framed {
-		what = "running " + f.frames[0].name
-	}
-	if n := len(f.frames); n > 1 {
-		what += fmt.Sprintf(" and %d more", n-1)
-	}
-	f.await(what)
-}
-
-func (f *Face) approved(e *event.Approval) {
-	refused := e.Decision == "deny" || e.Decision == "unapproved" && f.goesOn
-	if f.verbose == 0 && (!refused || f.quiet) {
-		return
-	}
-	line := e.Decision + ": "
-	for _, t := range f.frames {
-		if t.id == e.ID {
-			if line += t.name; refused {
-				t.refusal = e.Denial()
-			}
-		}
-	}
-	if by := config.FirstNonEmpty(e.Rule, e.By); by != "" {
-		line += " by " + escape.Escape(by)
-	}
-	if e.Reason != "" {
-		line += ": " + escape.Escape(e.Reason)
-	}
-	if !refused {
-		f.verbosely(line)
-	} else if !f.framed { // the frame says it too
-		f.print("toolpipe: " + line + "\n")
-	}
-}
-
-// answered shows a result. Results come in the order of their calls.
-func (f *Face) answered(e *event.Result) {
-	for i, t := range f.frames {
-		if t.id != e.ID {
-			continue
-		}
-		f.frames = append(f.frames[:i:i], f.frames[i+1:]...)
-		if f.framed {
-			f.closeFrame(t, e)
-		}
-		break
-	}
-	if len(f.frames) > 0 {
-		f.running()
-	} else {
-		f.awaitModel()
-	}
-}
-
-// Interrupted takes the live line away for good, and the terminal's echo of
-// ^C with it, unless that stands behind a question or an unfinished line. Only
-// the first call does.
+// Interrupted takes the live line away for good, and with it the ^C that the
+// terminal has echoed, unless that stands behind a question or an unfinished
+// line. Only the first call does anything.
 func (f *Face) Interrupted() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.over {
+	if f.ended {
 		return
 	}
-	f.over = true
+	f.ended = true
 	f.await("")
 	switch {
-	case f.live.paused || f.live.away():
-	case f.live.enabled && !f.mid && !f.half:
+	case f.live.paused || f.live.yields():
+	case f.live.enabled && !f.stdoutLineOpen && !f.lineOpen:
 		io.WriteString(f.w, eraseLine)
-	case f.framed && !(f.mid && f.sameTTY): // who reads stdout may have shown the line
+	case f.showsFrames && !(f.stdoutLineOpen && f.sharedScreen): // the reader of stdout may have shown the line
 		io.WriteString(f.w, "\n")
-		f.half = false
+		f.lineOpen = false
 	}
 	f.live.enabled = false
 }
 
-// Suspend leaves the screen clean while the process is stopped: each function
-// that stop brings stops it, and returns when it goes on.
+// Suspend calls each function that stop brings, which stops the process and
+// returns when it goes on, while the live line is off the screen.
 func (f *Face) Suspend(stop <-chan func()) {
 	for halt := range stop {
-		f.cleanly(halt)
+		f.suspend(halt)
 	}
 }
 
-func (f *Face) cleanly(halt func()) {
+func (f *Face) suspend(halt func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.live.erase(f.w)
@@ -388,25 +321,8 @@ func (f *Face) cleanly(halt func()) {
 func (f *Face) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.over = true
+	f.ended = true
 	f.await("")
 	f.live.enabled = false
 	f.release()
-}
-
-// fit cuts a line to the terminal's width, fitLess what follows a prefix.
-func (f *Face) fit(s string) string { return f.fitLess("", s) }
-
-func (f *Face) fitLess(prefix, s string) string {
-	n := 0
-	if f.width != nil {
-		n = f.width()
-	}
-	if n <= 0 {
-		n = 80
-	}
-	if n -= 1 + stringColumns(prefix); n < 1 {
-		return ""
-	}
-	return cutColumns(s, n)
 }

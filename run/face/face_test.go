@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
@@ -25,20 +24,32 @@ type person struct {
 	stdout             bytes.Buffer
 }
 
-func newPerson(t *testing.T, c *config.Config, tty bool) *person {
-	p := &person{screen: newEmulator(t, 60)}
-	if c.Environ == nil {
-		c.Environ = []string{"TERM=xterm"}
+// environ looks names up in an environment.
+func environ(env []string) func(string) string {
+	return func(name string) string {
+		for _, e := range env {
+			if value, ok := strings.CutPrefix(e, name+"="); ok {
+				return value
+			}
+		}
+		return ""
 	}
+}
+
+func newPerson(t *testing.T, o Options, tty bool) *person {
+	p := &person{screen: newEmulator(t, 60)}
+	if o.Getenv == nil {
+		o.Getenv = environ([]string{"TERM=xterm"})
+	}
+	o.Frames, o.AnswerAtEnd = true, true
 	s := stdio.Streams{Out: &p.stdout, Err: p.screen, ErrTerminal: true, OutTerminal: tty, Width: func() int { return p.screen.width },
 		Background: func() (bool, bool) { return p.background.Load(), p.background.Load() && p.tostop.Load() }}
 	if tty {
 		s.Out = p.screen
 	}
-	p.Face = New(c, s)
-	w := event.NewWriter(p.Face.Out(s), "standard output")
-	p.Face.Pending = w.Flush
-	p.out = &event.Emitter{Outs: []event.Output{&event.TextOutput{W: w, Terminal: tty, Stream: tty || c.Stream}, p.Face}}
+	p.Face = New(o, s)
+	w := p.Face.Stdout()
+	p.out = &event.Emitter{Outs: []event.Output{&event.TextOutput{W: w, Terminal: tty, Stream: tty}, p.Face}}
 	t.Cleanup(p.Face.Close)
 	return p
 }
@@ -59,7 +70,7 @@ func (p *person) later(d time.Duration) {
 var asked = &event.Start{API: "chat", Model: "m"}
 
 func TestFaceOneCall(t *testing.T) {
-	p := newPerson(t, &config.Config{}, false)
+	p := newPerson(t, Options{}, false)
 	p.see(asked)
 	p.screen.want("")
 	p.later(3 * time.Second)
@@ -89,7 +100,7 @@ func TestFaceOneCall(t *testing.T) {
 // TestFaceSharedScreen: text on stdout and frames do not run into each other,
 // in whatever order they come.
 func TestFaceSharedScreen(t *testing.T) {
-	p := newPerson(t, &config.Config{}, true)
+	p := newPerson(t, Options{}, true)
 	p.see(asked)
 	p.later(time.Second)
 	p.see(&event.Text{Turn: 1, Text: []byte("Let me see.")})
@@ -107,7 +118,7 @@ func TestFaceSharedScreen(t *testing.T) {
 
 // TestFaceSeveralCalls: every frame is in one piece, in the order of the calls.
 func TestFaceSeveralCalls(t *testing.T) {
-	p := newPerson(t, &config.Config{}, false)
+	p := newPerson(t, Options{}, false)
 	p.see(asked, callEvent(1, "a", `{}`), callEvent(2, "b", `{"n":1}`), callEvent(3, "c", `{}`))
 	p.later(time.Second)
 	p.screen.want("┌ a", "└ running and 2 more · 1 s")
@@ -122,7 +133,7 @@ func TestFaceSeveralCalls(t *testing.T) {
 
 // TestFaceDenied: the frame names the rule, of which the model is told nothing.
 func TestFaceDenied(t *testing.T) {
-	p := newPerson(t, &config.Config{}, false)
+	p := newPerson(t, Options{}, false)
 	denied := ownResult(1, event.ResultDenied, "tool call denied: by a rule")
 	p.see(asked, callEvent(1, "a", `{}`), &event.Approval{ID: "c1", Decision: "deny", By: "flag", Rule: "--deny a"}, denied)
 	p.screen.want("┌ a", "└ denied · by --deny a")
@@ -130,7 +141,7 @@ func TestFaceDenied(t *testing.T) {
 
 // TestFaceQuestion: no live line is drawn while a question stands.
 func TestFaceQuestion(t *testing.T) {
-	p := newPerson(t, &config.Config{}, false)
+	p := newPerson(t, Options{}, false)
 	p.see(asked)
 	p.later(time.Second)
 	p.see(callEvent(1, "a", `{}`))
@@ -147,7 +158,7 @@ func TestFaceQuestion(t *testing.T) {
 // TestFaceHeldByQuestion: what a server makes us print while a question stands
 // is printed below it, when it is over, and not without a bound.
 func TestFaceHeldByQuestion(t *testing.T) {
-	p := newPerson(t, &config.Config{Verbose: 1}, false)
+	p := newPerson(t, Options{Verbose: 1}, false)
 	p.see(asked, callEvent(1, "a", `{}`))
 	p.Pause()
 	p.screen.Write([]byte("Allow a? "))
@@ -174,7 +185,7 @@ func TestFaceHeldByQuestion(t *testing.T) {
 // TestFaceInTheBackground: a job that was sent to the background leaves the line
 // of the cursor, which is the user's, and shows what it has to say in lines.
 func TestFaceInTheBackground(t *testing.T) {
-	p := newPerson(t, &config.Config{}, false)
+	p := newPerson(t, Options{}, false)
 	p.see(asked, callEvent(1, "a", `{}`))
 	p.later(2 * time.Second)
 	p.screen.want("┌ a", "└ running · 2 s")
@@ -201,7 +212,7 @@ func TestFaceInTheBackground(t *testing.T) {
 func TestFaceHostile(t *testing.T) {
 	hostile := "a\x1b[31mb\x1b]0;t\x07c\x9b2Jd\u202ee\rf\u0085g\x00" + strings.Repeat("漢🙂", 100)
 	for _, tty := range []bool{false, true} {
-		p := newPerson(t, &config.Config{Verbose: 1}, tty)
+		p := newPerson(t, Options{Verbose: 1}, tty)
 		p.see(asked, &event.Reasoning{Turn: 1, Text: []byte(hostile)}, &event.Text{Turn: 1, Text: []byte(hostile)}, &event.Turn{Turn: 1, Finish: hostile},
 			callEvent(1, "n"+hostile, `{"a":"\u001b[2J`+"\u202e"+`"}`), &event.Call{ID: "c2", Name: hostile, Raw: []byte(hostile)},
 			&event.Approval{ID: "c1", Decision: "allow", By: hostile, Rule: hostile, Reason: hostile}, &event.Progress{ID: "c1", Progress: []byte("1"), Message: hostile})
@@ -209,7 +220,9 @@ func TestFaceHostile(t *testing.T) {
 		failed := ownResult(2, event.ResultFailed, "tool dispatch failed: "+hostile)
 		p.see(okResult(1, hostile+"\n"+hostile), failed, &event.Warning{Code: "x", Message: hostile, Server: "s"}, &event.Retry{Message: hostile})
 		p.Say(hostile)
-		p.wire("x") // below -vv nothing
+		if p.Wire("x") != nil {
+			t.Error("the wire is shown below -vv")
+		}
 		p.see(&event.End{})
 		if strings.Contains(p.screen.text(), "running") || strings.Contains(p.screen.text(), "waiting") {
 			t.Errorf("a live line is left:\n%s", p.screen.text())
@@ -221,7 +234,7 @@ func TestFaceHostile(t *testing.T) {
 // nothing of any line steers the terminal.
 func TestFaceWire(t *testing.T) {
 	var stderr bytes.Buffer
-	show := New(&config.Config{Verbose: 2}, stdio.Streams{Err: &stderr}).ModelWire()
+	show := New(Options{Verbose: 2, Getenv: environ(nil)}, stdio.Streams{Err: &stderr}).Wire("model")
 	for in, want := range map[string]string{
 		`{"a":"q\"\\n\u001b"}`:                                `{"a":"q\"\\n\u001b"}`,
 		"{\"a\":\t\"\x7f\u0085\u202e\u2028\U000e0041\xff漢\"}": `{"a":"\u007f\u0085\u202e\u2028\udb40\udc41\ufffd漢"}`,
@@ -240,7 +253,7 @@ func TestFaceWire(t *testing.T) {
 func TestFaceLongLines(t *testing.T) {
 	for _, width := range []int{1, 2, 7, 20, 60, 200} {
 		for _, long := range []string{strings.Repeat("x", 500), strings.Repeat("漢字", 300), "x" + strings.Repeat("🙂e\u0301", 300), strings.Repeat("\t", 100) + "x"} {
-			p := newPerson(t, &config.Config{}, false)
+			p := newPerson(t, Options{}, false)
 			p.screen.width = width
 			p.see(asked, callEvent(1, long, `{"a":"`+strings.ReplaceAll(long, "\t", " ")+`"}`), &event.Progress{ID: "c1", Progress: []byte("1"), Message: long})
 			p.later(time.Minute)
@@ -254,7 +267,7 @@ func TestFaceLongLines(t *testing.T) {
 
 // TestFaceResize: a live line that a narrower window wrapped leaves nothing.
 func TestFaceResize(t *testing.T) {
-	p := newPerson(t, &config.Config{}, false)
+	p := newPerson(t, Options{}, false)
 	p.see(asked, callEvent(1, "a", `{}`), &event.Progress{ID: "c1", Progress: []byte("1"), Message: strings.Repeat("long ", 20)})
 	p.later(time.Second)
 	p.screen.width = 13
@@ -280,7 +293,7 @@ func TestFaceEndings(t *testing.T) {
 			p.screen.Write([]byte(eraseLine))
 		},
 	} {
-		p := newPerson(t, &config.Config{}, false)
+		p := newPerson(t, Options{}, false)
 		p.see(asked)
 		p.later(time.Minute)
 		p.screen.want("waiting for the model · 1 min 00 s")
@@ -289,12 +302,12 @@ func TestFaceEndings(t *testing.T) {
 			t.Errorf("%s leaves %q", name, p.screen.text())
 		}
 	}
-	p := newPerson(t, &config.Config{Environ: []string{"TERM=dumb"}}, false)
+	p := newPerson(t, Options{Getenv: environ([]string{"TERM=dumb"})}, false)
 	p.screen.Write([]byte("^C"))
 	p.Interrupted()
 	p.Say("x")
 	p.screen.want("^C", "toolpipe: x")
-	p = newPerson(t, &config.Config{}, false)
+	p = newPerson(t, Options{}, false)
 	p.Pause()
 	p.screen.Write([]byte("Allow? ^C"))
 	p.Interrupted()
@@ -302,14 +315,8 @@ func TestFaceEndings(t *testing.T) {
 }
 
 func TestFaceServers(t *testing.T) {
-	p := newPerson(t, &config.Config{}, false)
-	var servers []config.Server
-	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		s := config.Server{}
-		s.Name = name
-		servers = append(servers, s)
-	}
-	p.Connecting(servers)
+	p := newPerson(t, Options{}, false)
+	p.Connecting([]string{"a", "b", "c", "d", "e", "f"})
 	p.ServerReady("a")
 	p.AwaitServers()
 	p.later(2 * time.Second)
@@ -332,20 +339,24 @@ func TestFaceSilence(t *testing.T) {
 	frame := "aside\n┌ a\n│ x\n└ ok · 0 ms · 1 byte\n"
 	for _, c := range []struct {
 		name     string
-		cfg      config.Config
+		cfg      Options
 		terminal bool
 		want     string
 	}{
-		{"pipe", config.Config{}, false, "toolpipe: warning: careful\n"},
-		{"quiet pipe", config.Config{Quiet: true}, false, ""},
-		{"quiet", config.Config{Quiet: true, Environ: []string{"TERM=xterm"}}, true, ""},
-		{"dumb", config.Config{Environ: []string{"TERM=dumb"}}, true, frame + "toolpipe: warning: careful\n"},
-		{"no color", config.Config{Environ: []string{"TERM=xterm", "NO_COLOR=1"}}, true, frame + "toolpipe: warning: careful\n"},
-		{"never", config.Config{Color: "never", Environ: []string{"TERM=xterm"}}, true, frame + "toolpipe: warning: careful\n"},
-		{"always", config.Config{Color: "always"}, false, "toolpipe: \x1b[33mwarning:\x1b[0m careful\n"},
+		{"pipe", Options{}, false, "toolpipe: warning: careful\n"},
+		{"quiet pipe", Options{Quiet: true}, false, ""},
+		{"quiet", Options{Quiet: true, Getenv: environ([]string{"TERM=xterm"})}, true, ""},
+		{"dumb", Options{Getenv: environ([]string{"TERM=dumb"})}, true, frame + "toolpipe: warning: careful\n"},
+		{"no color", Options{Getenv: environ([]string{"TERM=xterm", "NO_COLOR=1"})}, true, frame + "toolpipe: warning: careful\n"},
+		{"never", Options{Color: "never", Getenv: environ([]string{"TERM=xterm"})}, true, frame + "toolpipe: warning: careful\n"},
+		{"always", Options{Color: "always"}, false, "toolpipe: \x1b[33mwarning:\x1b[0m careful\n"},
 	} {
 		var stderr bytes.Buffer
-		f := New(&c.cfg, stdio.Streams{Out: io.Discard, Err: &stderr, ErrTerminal: c.terminal})
+		c.cfg.Frames, c.cfg.AnswerAtEnd = true, true
+		if c.cfg.Getenv == nil {
+			c.cfg.Getenv = environ(nil)
+		}
+		f := New(c.cfg, stdio.Streams{Out: io.Discard, Err: &stderr, ErrTerminal: c.terminal})
 		for _, e := range events {
 			f.Event(e)
 		}
@@ -357,15 +368,15 @@ func TestFaceSilence(t *testing.T) {
 
 func TestPrintErrorColor(t *testing.T) {
 	for _, c := range []struct {
-		cfg     config.Config
+		cfg     Options
 		colored bool
 	}{
-		{config.Config{Environ: []string{"TERM=xterm"}}, true}, {config.Config{Environ: []string{"TERM=xterm", "NO_COLOR=1"}}, false},
-		{config.Config{Environ: []string{"TERM=dumb"}}, false}, {config.Config{Color: "never", Environ: []string{"TERM=xterm"}}, false},
-		{config.Config{Color: "always", Environ: []string{"NO_COLOR=1"}}, true},
+		{Options{Getenv: environ([]string{"TERM=xterm"})}, true}, {Options{Getenv: environ([]string{"TERM=xterm", "NO_COLOR=1"})}, false},
+		{Options{Getenv: environ([]string{"TERM=dumb"})}, false}, {Options{Color: "never", Getenv: environ([]string{"TERM=xterm"})}, false},
+		{Options{Color: "always", Getenv: environ([]string{"NO_COLOR=1"})}, true},
 	} {
 		var b strings.Builder
-		PrintError(t.Context(), &c.cfg, stdio.Streams{Err: &b, ErrTerminal: true}, &failure.Interrupted{Signal: syscall.SIGINT})
+		PrintError(t.Context(), &b, Colored(c.cfg.Color, true, c.cfg.Getenv), &failure.Interrupted{Signal: syscall.SIGINT})
 		if want := "toolpipe: error: interrupted\n"; strings.Contains(b.String(), "\x1b") != c.colored || !c.colored && b.String() != want {
 			t.Errorf("%+v: %q", c.cfg, &b)
 		}

@@ -4,29 +4,29 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
-	"toolpipe/run/config"
 	"toolpipe/stream/goroutine"
 )
 
-// liveLine is the last line of a terminal while something is awaited: what,
-// for how long, how much came. It appears only after a moment, so that quick
-// answers do not flicker. The cursor stays in its first column: there the
-// terminal's echo of ^C and a shell's message do no harm, and a line that a
-// narrower window has wrapped is still below it. It is drawn in the foreground
-// only. Its owner's lock guards it.
+// liveLine is the last line of a terminal while the run waits: what it waits
+// for, for how long, how much has come. It appears only after a moment, so that
+// quick answers do not flicker. The cursor stays in its first column: there the
+// ^C that the terminal echoes and a shell's message do no harm, and when a
+// narrower window wraps the line, all of it is still below the cursor. It is
+// drawn in the foreground only. The lock of the Face guards it.
 type liveLine struct {
 	enabled bool
-	paused  bool      // a question stands, or the end has come
-	what    string    // awaited now; "" nothing
-	detail  string    // what a server said of it, escaped
-	since   time.Time // the wait began
-	deltas  int       // that came of a reply
-	bytes   int
-	servers bool   // servers are awaited
-	shown   string // on the screen now
-	ticking bool   // a goroutine draws it
+	paused  bool      // a question stands
+	what    string    // what the run waits for; "": nothing
+	detail  string    // the progress that a server told, escaped
+	since   time.Time // when the wait began
+	deltas  int       // pieces of a reply that have come
+	bytes   int       // their size
+	servers bool      // servers are awaited
+	drawn   string    // what is on the screen now
+	ticking bool      // a goroutine draws it
 
 	background func() (background, stops bool) // nil: never
 	busy       func() bool                     // another program asks on the terminal; nil: none
@@ -41,20 +41,20 @@ const (
 const eraseLine = "\r\x1b[J"
 
 func (l *liveLine) start(what string) {
-	*l = liveLine{enabled: l.enabled, paused: l.paused, ticking: l.ticking, shown: l.shown, background: l.background, busy: l.busy, what: what, since: time.Now()}
+	*l = liveLine{enabled: l.enabled, paused: l.paused, ticking: l.ticking, drawn: l.drawn, background: l.background, busy: l.busy, what: what, since: time.Now()}
 }
 
-// erase takes the line away, where it is still ours.
+// erase takes the line off the screen, if the cursor is still on it.
 func (l *liveLine) erase(w io.Writer) {
-	if l.shown != "" && !l.away() {
+	if l.drawn != "" && !l.yields() {
 		io.WriteString(w, eraseLine)
 	}
-	l.shown = ""
+	l.drawn = ""
 }
 
-// away tells whether the cursor's line is not ours: in the background it is the
-// user's command line, and while another program of this job asks, its question.
-func (l *liveLine) away() bool {
+// yields tells whether the cursor's line belongs to another program: to the shell
+// when this one is in the background, or to a program that asks on the terminal.
+func (l *liveLine) yields() bool {
 	if l.background != nil {
 		if background, _ := l.background(); background {
 			return true
@@ -63,20 +63,20 @@ func (l *liveLine) away() bool {
 	return l.busy != nil && l.busy()
 }
 
-// received counts a delta of a reply; what it is says what the model does.
+// received counts a piece of a reply; what tells what the model does.
 func (l *liveLine) received(what string, n int) {
 	l.what = what
 	l.deltas++
 	l.bytes += n
 }
 
-// Text is the line at a time, such as what · 3 s · ~120 tokens · detail.
+// text is the line at a time, such as what · 3 s · ~120 tokens · detail.
 func (l *liveLine) text(now time.Time) string {
 	s := l.what
 	if d := now.Sub(l.since); d >= time.Second {
 		s += " · " + elapsed(d)
 	}
-	if l.deltas > 0 { // a delta is a token or more, four bytes are one or less
+	if l.deltas > 0 { // a piece is one token or more, four bytes are one token or less
 		s += fmt.Sprintf(" · ~%d tokens", max(l.deltas, l.bytes/4))
 	}
 	if l.detail != "" {
@@ -90,9 +90,9 @@ func (l *liveLine) draw(w io.Writer, now time.Time, fit, paint func(string) stri
 	if !l.enabled || l.what == "" || l.paused || now.Sub(l.since) < liveAfter {
 		return
 	}
-	if s := fit(l.text(now)); s != l.shown {
+	if s := fit(l.text(now)); s != l.drawn {
 		io.WriteString(w, "\r"+paint(s)+"\x1b[J\r")
-		l.shown = s
+		l.drawn = s
 	}
 }
 
@@ -107,13 +107,13 @@ func elapsed(d time.Duration) string {
 
 // tick draws the live line from time to time while something is awaited.
 func (f *Face) tick() {
-	for goesOn := true; goesOn; {
+	for again := true; again; {
 		time.Sleep(liveEvery)
-		goesOn = f.tickOnce()
+		again = f.tickOnce()
 	}
 }
 
-func (f *Face) tickOnce() (goesOn bool) {
+func (f *Face) tickOnce() (again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.live.what == "" {
@@ -126,17 +126,17 @@ func (f *Face) tickOnce() (goesOn bool) {
 
 // redraw brings the end of the screen up to date. The caller holds mu.
 func (f *Face) redraw(now time.Time) {
-	if f.writing || f.half || f.mid || now.Sub(f.wrote) < liveAfter || f.live.paused || f.live.away() {
-		return // others' text is being written there, or waits for its line's rest
+	if f.stdoutBusy || f.lineOpen || f.stdoutLineOpen || now.Sub(f.stdoutTime) < liveAfter || f.live.paused || f.live.yields() {
+		return // the end of the screen belongs to the answer, a question or another program
 	}
-	if f.framed && len(f.frames) > 0 && now.Sub(f.live.since) >= liveAfter {
+	if f.showsFrames && len(f.frames) > 0 && now.Sub(f.live.since) >= liveAfter {
 		f.openFrame(f.frames[0])
 	}
 	f.live.draw(f.w, now, f.fit, func(s string) string { return f.paint(dim, s) })
 }
 
-// await makes the live line say what is awaited; "" stops it. The caller
-// holds mu.
+// await makes the live line tell what the run waits for; "" stops it. The
+// caller holds mu.
 func (f *Face) await(what string) {
 	f.live.erase(f.w)
 	f.live.start(what)
@@ -146,7 +146,7 @@ func (f *Face) await(what string) {
 	}
 }
 
-// Awaiting is await for those who do not hold mu.
+// Awaiting makes the live line tell what the run waits for; "" stops it.
 func (f *Face) Awaiting(what string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -155,25 +155,23 @@ func (f *Face) Awaiting(what string) {
 
 func (f *Face) awaitModel() {
 	what := ""
-	if f.model {
+	if f.asksModel {
 		what = "the model"
 	}
-	f.Waits.Set(func(w *Waits) { w.turn = what })
+	f.waits.set(func(w *waits) { w.turn = what })
 	if what != "" {
 		what = "waiting for " + what
 	}
 	f.await(what)
 }
 
-// Connecting tells which servers are waited for from now on, and ServerReady
-// that one of them is no longer, whatever became of it.
-func (f *Face) Connecting(servers []config.Server) {
+// Connecting tells that servers are being started, and ServerReady that one of
+// them has started or failed.
+func (f *Face) Connecting(names []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for i := range servers {
-		f.servers = append(f.servers, servers[i].Name)
-	}
-	f.Waits.Set(func(w *Waits) { w.servers = slices.Clone(f.servers) })
+	f.servers = slices.Clone(names)
+	f.waits.set(func(w *waits) { w.servers = slices.Clone(names) })
 }
 
 func (f *Face) ServerReady(name string) {
@@ -182,12 +180,13 @@ func (f *Face) ServerReady(name string) {
 	if i := slices.Index(f.servers, name); i >= 0 {
 		f.servers = slices.Delete(f.servers, i, i+1)
 	}
-	f.Waits.Set(func(w *Waits) { w.servers = slices.Clone(f.servers) })
+	f.waits.set(func(w *waits) { w.servers = slices.Clone(f.servers) })
 	if f.live.servers && len(f.servers) > 0 {
 		f.live.what = f.serversText()
 	}
 }
 
+// AwaitServers tells that the run waits for the servers that are being started.
 func (f *Face) AwaitServers() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -197,44 +196,42 @@ func (f *Face) AwaitServers() {
 	}
 }
 
-// serversText names a few servers that are waited for.
-func (f *Face) serversText() string {
-	return "waiting for " + JoinFew(f.servers)
-}
+func (f *Face) serversText() string { return "waiting for " + JoinFew(f.servers) }
 
+// JoinFew lists a few of the words, and tells how many more there are.
 func JoinFew(words []string) string {
 	const few = 4
 	if n := len(words); n > few {
-		return fmt.Sprintf("%s and %d more", config.JoinWords(words[:few]), n-few)
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:few], ", "), n-few)
 	}
-	return config.JoinWords(words)
+	return strings.Join(words, ", ")
 }
 
-// Pause takes the live line away while a question stands; resume gives it back.
+// Pause takes the live line away while a question stands; Resume gives it back.
 func (f *Face) Pause() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.live.erase(f.w)
 	f.live.paused = true
-	f.Waits.Set(func(w *Waits) { w.question = true })
+	f.waits.set(func(w *waits) { w.question = true })
 }
 
 func (f *Face) Resume() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.release()
-	f.Waits.Set(func(w *Waits) { w.question = false })
+	f.waits.set(func(w *waits) { w.question = false })
 	f.live.since = time.Now()
 }
 
-// release prints what waited for the end of a question. The caller holds mu.
+// release prints what was kept while a question stood. The caller holds mu.
 func (f *Face) release() {
 	f.live.paused = false
-	if f.lost > 0 {
-		f.held = fmt.Appendf(f.held, "toolpipe: %d more messages came while the question stood, and were not kept\n", f.lost)
+	if f.dropped > 0 {
+		f.held = fmt.Appendf(f.held, "toolpipe: %d more messages came while the question stood, and were not kept\n", f.dropped)
 	}
 	if len(f.held) > 0 {
 		f.print(string(f.held))
-		f.held, f.lost = nil, 0
+		f.held, f.dropped = nil, 0
 	}
 }

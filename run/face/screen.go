@@ -4,46 +4,52 @@ import (
 	"io"
 	"time"
 
-	"toolpipe/run/stdio"
+	"toolpipe/run/event"
 )
 
-// screen is standard output as it may appear on the screen of a face.
-type screen struct {
+// Stdout is standard output for the answer. What it holds back is written before
+// the face shows the next event.
+func (f *Face) Stdout() *event.Writer {
+	out := f.streams.Out
+	if f.streams.ErrTerminal && !f.streams.OutFile {
+		out = &sharedStdout{f, out}
+	}
+	w := event.NewWriter(out, "standard output")
+	if f.streams.ErrTerminal {
+		f.flushStdout = w.Flush
+	}
+	return w
+}
+
+// sharedStdout is standard output that may appear on the screen of the face.
+type sharedStdout struct {
 	f *Face
 	w io.Writer
 }
 
-// Out wraps standard output, unless nothing that goes there is seen here.
-func (f *Face) Out(s stdio.Streams) io.Writer {
-	if !s.ErrTerminal || s.OutFile {
-		return s.Out
-	}
-	return &screen{f, s.Out}
-}
-
-func (s *screen) Write(p []byte) (int, error) {
+func (s *sharedStdout) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return s.w.Write(p)
 	}
 	f := s.f
 	f.mu.Lock()
 	f.live.erase(f.w)
-	if f.half && f.sameTTY {
+	if f.lineOpen && f.sharedScreen {
 		io.WriteString(f.w, "\n")
-		f.half = false
+		f.lineOpen = false
 	}
-	f.writing, f.mid = true, p[len(p)-1] != '\n'
+	f.stdoutBusy, f.stdoutLineOpen = true, p[len(p)-1] != '\n'
 	f.mu.Unlock()
 	n, err := s.w.Write(p)
 	f.mu.Lock()
-	f.writing, f.wrote = false, time.Now()
+	f.stdoutBusy, f.stdoutTime = false, time.Now()
 	f.mu.Unlock()
 	return n, err
 }
 
-// foregroundWriter is stderr on a terminal that may stop who writes to it from the
-// background (stty tostop). What the face shows is not worth that, and is left
-// out then; errors do not go through here.
+// foregroundWriter is stderr on a terminal that may stop a program that writes to
+// it from the background (stty tostop). A message of the face is not worth that
+// and is left out then; errors are not written through it.
 type foregroundWriter struct {
 	w          io.Writer
 	background func() (background, stops bool)

@@ -1,6 +1,8 @@
 package face
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -8,7 +10,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/stream/escape"
 )
@@ -21,13 +22,13 @@ import (
 //	│ …
 //	└ ok · 12 ms · 2048 bytes
 //
-// It opens when its call is what is awaited, and closes with the result.
+// It opens when the run waits for its call, and closes with the result.
 type toolFrame struct {
-	id      string
-	name    string // escaped
-	args    string // escaped
-	opened  bool
-	refusal string // who or what denied it; "" when its result says so
+	id     string
+	name   string // escaped
+	args   string // escaped
+	opened bool
+	denial string // the rule or the reason that denied it
 }
 
 const (
@@ -47,38 +48,118 @@ func newToolFrame(e *event.Call) *toolFrame {
 	return t
 }
 
+// progressText is what a server says of a running call, such as 2/5 copying.
+func progressText(e *event.Progress) string {
+	s := string(e.Progress)
+	if len(e.Total) > 0 {
+		s += "/" + string(e.Total)
+	}
+	return strings.TrimSpace(s + " " + e.Message)
+}
+
+// called shows the text that came before a call. The frame of the call itself is
+// opened later: a question about the call shows it too, and may come first.
+func (f *Face) called(e *event.Call) {
+	if text := bytes.TrimSpace(f.aside); len(text) > 0 {
+		for line := range strings.Lines(string(event.AppendLines(nil, text))) {
+			f.print(f.paint(dim, strings.TrimSuffix(line, "\n")) + "\n")
+		}
+	}
+	f.aside = f.aside[:0]
+	f.frames = append(f.frames, newToolFrame(e))
+	f.running()
+}
+
+// running makes the live line the foot of the first open frame.
+func (f *Face) running() {
+	f.waits.set(func(w *waits) { w.turn = "tool " + f.frames[0].name })
+	what := "└ running"
+	if !f.showsFrames {
+		what = "running " + f.frames[0].name
+	}
+	if n := len(f.frames); n > 1 {
+		what += fmt.Sprintf(" and %d more", n-1)
+	}
+	f.await(what)
+}
+
+func (f *Face) approved(e *event.Approval) {
+	denied := e.Decision == "deny" || e.Decision == "unapproved" && f.deniesUnapproved
+	if f.verbose == 0 && (!denied || f.quiet) {
+		return
+	}
+	line := e.Decision + ": "
+	for _, t := range f.frames {
+		if t.id == e.ID {
+			if line += t.name; denied {
+				t.denial = e.Denial()
+			}
+		}
+	}
+	if by := cmp.Or(e.Rule, e.By); by != "" {
+		line += " by " + escape.Escape(by)
+	}
+	if e.Reason != "" {
+		line += ": " + escape.Escape(e.Reason)
+	}
+	if !denied {
+		f.verbosely(line)
+	} else if !f.showsFrames { // the frame says it too
+		f.print("toolpipe: " + line + "\n")
+	}
+}
+
+// answered shows a result. Results come in the order of their calls.
+func (f *Face) answered(e *event.Result) {
+	for i, t := range f.frames {
+		if t.id != e.ID {
+			continue
+		}
+		f.frames = append(f.frames[:i:i], f.frames[i+1:]...)
+		if f.showsFrames {
+			f.closeFrame(t, e)
+		}
+		break
+	}
+	if len(f.frames) > 0 {
+		f.running()
+	} else {
+		f.awaitModel()
+	}
+}
+
 // openFrame prints the head of a frame once. The caller holds mu.
 func (f *Face) openFrame(t *toolFrame) {
 	if t.opened {
 		return
 	}
 	t.opened = true
-	name := f.fitLess("┌ ", t.name)
+	name := f.fitBehind("┌ ", t.name)
 	line := f.paint(dim, "┌ ") + f.paint(bold, name)
-	if args := f.fitLess("┌ "+name+" ", t.args); args != "" {
+	if args := f.fitBehind("┌ "+name+" ", t.args); args != "" {
 		line += f.paint(dim, " "+args)
 	}
 	f.print(line + "\n")
 }
 
-// closeFrame prints what a call came to. The caller holds mu.
+// closeFrame prints the result of a call. The caller holds mu.
 func (f *Face) closeFrame(t *toolFrame, e *event.Result) {
 	f.openFrame(t)
 	var b strings.Builder
 	rest := " · " + duration(e.Time) + " · " + byteCount(e.Bytes)
-	if e.TextJSON == nil { // no server's answer, but a reason in our own words: [toolpipe] not run: the run ended
+	if e.TextJSON == nil { // toolpipe's own answer, such as [toolpipe] not run: the run ended
 		_, reason, _ := strings.Cut(string(e.Text), ": ")
-		rest = " · " + escape.Escape(config.FirstNonEmpty(t.refusal, reason))
+		rest = " · " + escape.Escape(cmp.Or(t.denial, reason))
 	} else {
 		for _, line := range f.resultText(e) {
-			b.WriteString(f.paint(dim, "│ "+f.fitLess("│ ", line)) + "\n")
+			b.WriteString(f.paint(dim, "│ "+f.fitBehind("│ ", line)) + "\n")
 		}
 	}
 	status, style := strings.ReplaceAll(string(e.Status), "_", " "), yellow
 	if e.Status == event.ResultOK {
 		style = dim
 	}
-	b.WriteString(f.paint(dim, "└ ") + f.paint(style, f.fitLess("└ ", status)) + f.paint(dim, f.fitLess("└ "+status, rest)) + "\n")
+	b.WriteString(f.paint(dim, "└ ") + f.paint(style, f.fitBehind("└ ", status)) + f.paint(dim, f.fitBehind("└ "+status, rest)) + "\n")
 	f.print(b.String())
 }
 
@@ -109,8 +190,8 @@ func (f *Face) resultText(e *event.Result) []string {
 	return lines
 }
 
-// literalPrefix is the beginning of the text that a JSON string literal
-// stands for, made of at most so many of its bytes.
+// literalPrefix is the beginning of the text of a JSON string literal, read from
+// at most that many bytes of the literal.
 func literalPrefix(literal []byte, most int) (text []byte, cut bool) {
 	i := 1
 	for i < len(literal)-1 && i < most {

@@ -5,38 +5,43 @@ import (
 	"sync"
 )
 
-// Waits is what a run waits for, so that the error of --timeout can name it.
-// Its lock is never held while something is written: a reader of stderr who
-// has stopped must not hold back the end of the run.
-type Waits struct {
+// waits is what a run waits for. It has a lock of its own, which is never held
+// while something is written: when the reader of stderr has stopped reading, the
+// error of --timeout can still be worded.
+type waits struct {
 	mu       sync.Mutex
 	servers  []string // that have not answered yet
-	Stdin    bool
-	turn     string // the model, or the first call without result
-	question bool   // stands on the terminal
+	stdin    bool     // standard input is read
+	turn     string   // the model, or the first call without result
+	question bool     // a question stands on the terminal
 }
 
-func (w *Waits) Set(change func(*Waits)) {
+// Awaited is what the run waits for, "" if that has no name.
+func (f *Face) Awaited() string { return f.waits.text() }
+
+// ReadingStdin tells whether standard input is being read.
+func (f *Face) ReadingStdin(now bool) { f.waits.set(func(w *waits) { w.stdin = now }) }
+
+func (w *waits) set(change func(*waits)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change(w)
 }
 
-// Text is all of it, "" for nothing that has a name.
-func (w *Waits) Text() string {
+func (w *waits) text() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
 	case w.question:
 		return "an answer on the terminal"
-	case len(w.servers) == 0 && !w.Stdin:
+	case len(w.servers) == 0 && !w.stdin:
 		return w.turn
 	}
 	var all []string
 	for _, name := range w.servers {
 		all = append(all, "server "+strconv.Quote(name))
 	}
-	if w.Stdin {
+	if w.stdin {
 		all = append(all, "standard input")
 	}
 	return JoinFew(all)

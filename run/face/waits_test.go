@@ -4,32 +4,28 @@ import (
 	"testing"
 	"time"
 
-	"toolpipe/run/config"
 	"toolpipe/run/stdio"
 )
 
 func TestWaitsText(t *testing.T) {
-	f := New(&config.Config{}, stdio.Streams{})
+	f := New(Options{Getenv: environ(nil)}, stdio.Streams{})
 	want := func(text string) {
 		t.Helper()
-		if got := f.Waits.Text(); got != text {
+		if got := f.Awaited(); got != text {
 			t.Errorf("waits for %q, want %q", got, text)
 		}
 	}
 	want("")
-	servers := make([]config.Server, 6)
-	for i := range servers {
-		servers[i].Name = string(rune('a' + i))
-	}
+	servers := []string{"a", "b", "c", "d", "e", "f"}
 	f.Connecting(servers)
 	want(`server "a", server "b", server "c", server "d" and 2 more`)
 	for _, s := range servers[1:] {
-		f.ServerReady(s.Name)
+		f.ServerReady(s)
 	}
-	f.Waits.Set(func(w *Waits) { w.Stdin = true })
+	f.ReadingStdin(true)
 	want(`server "a", standard input`)
 	f.ServerReady("a")
-	f.Waits.Set(func(w *Waits) { w.Stdin = false })
+	f.ReadingStdin(false)
 	f.Event(asked)
 	want("the model")
 	f.Event(callEvent(1, "fs__read", `{}`))
@@ -44,12 +40,12 @@ func TestWaitsText(t *testing.T) {
 // TestWaitsWhileStderrIsStuck holds that the error of --timeout can be worded
 // while a write to stderr holds the face's lock.
 func TestWaitsWhileStderrIsStuck(t *testing.T) {
-	f := New(&config.Config{}, stdio.Streams{})
-	f.Waits.Set(func(w *Waits) { w.Stdin = true })
+	f := New(Options{Getenv: environ(nil)}, stdio.Streams{})
+	f.ReadingStdin(true)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	text := make(chan string, 1)
-	go func() { text <- f.Waits.Text() }()
+	go func() { text <- f.Awaited() }()
 	select {
 	case got := <-text:
 		if got != "standard input" {
