@@ -119,7 +119,7 @@ func TestFaultBodies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if test.heavy && (raceDetector) {
+			if test.heavy && raceDetector {
 				t.Skip("moves hundreds of MiB")
 			}
 			model := serveRaw(t, func(w io.Writer, r *http.Request, _ []byte) bool {

@@ -46,18 +46,18 @@ func TestFaultStdio(t *testing.T) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			if test.heavy && (raceDetector) {
+			if test.heavy && raceDetector {
 				t.Skip("moves hundreds of MiB")
 			}
 			s := newFault(t, model)
 			s.env["NAME"] = fault
 			s.do(`model m
-toolpipe -o ndjson -y --tool-timeout 5 -t fs="$FAULT $NAME $WORK/log" hi
+toolpipe -o ndjson -y --tool-timeout 5 -t fs="$MCP -fault $NAME -tools do -log $WORK/log" hi
 event end.status ok
 event end.text Done.
 events tool_result 1
 event tool_result.status ~^(` + test.status + `)$
-grep -count=1 '^call ' log
+grep -count=1 '^tools/call ' log
 ` + test.more)
 		})
 	}
@@ -70,10 +70,10 @@ func TestFaultStdioStart(t *testing.T) {
 	for fault, timeout := range map[string]string{"junk": "2", "line-at-start": "20"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			s := newFault(t, "-- m --\n-- c.in --\n{\"mcpServers\":{\"fs\":{\"command\":\"PROGRAM\",\"args\":[\"NAME\"],\"startup_timeout\":TIMEOUT}}}\n")
+			s := newFault(t, "-- m --\n-- c.in --\n{\"mcpServers\":{\"fs\":{\"command\":\"PROGRAM\",\"args\":[\"-fault\",\"NAME\"],\"startup_timeout\":TIMEOUT}}}\n")
 			s.env["NAME"], s.env["TIMEOUT"] = fault, timeout
 			s.do(`model m
-sh 'sed "s|PROGRAM|$FAULT|; s|NAME|$NAME|; s|TIMEOUT|$TIMEOUT|" c.in > c.json'
+sh 'sed "s|PROGRAM|$MCP|; s|NAME|$NAME|; s|TIMEOUT|$TIMEOUT|" c.in > c.json'
 toolpipe -o ndjson --mcp-config c.json hi => 4
 event end.status server
 stderr fs
@@ -88,10 +88,10 @@ func TestFaultLateAnswer(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, "-- m --\nreply\ncall fs__do {\"n\":1}\nreply\ncall fs__do {\"n\":2}\nreply\ntext \"Done.\"\n")
 	s.do(`model m
-toolpipe -o ndjson -y --tool-timeout 2 -t fs="$FAULT late $WORK/log" hi => 0 7
+toolpipe -o ndjson -y --tool-timeout 2 -t fs="$MCP -fault late -tools do -log $WORK/log" hi => 0 7
 event tool_result[1].status unknown
 ! stdout 'too late'
-grep -count=2 '^call ' log
+grep -count=2 '^tools/call ' log
 grep notifications/cancelled log`)
 }
 
@@ -101,10 +101,10 @@ func TestFaultContents(t *testing.T) {
 	t.Parallel()
 	canary := serveRaw(t, nil)
 	s := newFault(t, "-- m --\nreply\ncall fs__do {}\nreply\ntext \"Done.\"\n-- c.in --\n"+
-		`{"mcpServers":{"fs":{"command":"PROGRAM","args":["contents"],"env":{"CANARY_URL":"${CANARY_URL}"}}}}`+"\n")
+		`{"mcpServers":{"fs":{"command":"PROGRAM","args":["-fault","contents","-tools","do"],"env":{"CANARY_URL":"${CANARY_URL}"}}}}`+"\n")
 	s.env["CANARY_URL"] = canary.url()
 	s.do(`model m
-sh 'sed "s|PROGRAM|$FAULT|" c.in > c.json'
+sh 'sed "s|PROGRAM|$MCP|" c.in > c.json'
 toolpipe -o ndjson -y -s x --mcp-config c.json hi
 event tool_result.status ok
 request 2 messages.3.role tool

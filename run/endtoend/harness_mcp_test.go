@@ -74,9 +74,12 @@ type fakeServer struct {
 	session      bool   // HTTP: with a session id
 	hostile      bool   // names and descriptions steer the terminal
 	nag          bool   // asks the user something all the time
+	fault        string // stdio: what it does wrong
 
 	log     *os.File
 	mu      sync.Mutex
+	out     *bufio.Writer // of stdio
+	calls   int
 	waiting map[string]chan gjson.Result // requests of ours, by id
 	meeting map[string][]chan bool
 }
@@ -106,6 +109,7 @@ func newFakeServer(args []string) (*fakeServer, error) {
 	flags.BoolVar(&s.session, "session", false, "use a session id")
 	flags.BoolVar(&s.nag, "nag", false, "stdio: ask the user all the time, and log the answers")
 	flags.BoolVar(&s.hostile, "hostile", false, "list names and descriptions that steer the terminal")
+	flags.StringVar(&s.fault, "fault", "", "stdio: do one thing wrong, at the start or in each call")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -144,19 +148,10 @@ func fakeMCP(args []string) int {
 	if s.junk {
 		fmt.Print("Welcome to the fake server!\n\x1b[32mready\x1b[0m\n\n[log] {not json\n")
 	}
-	out := bufio.NewWriter(os.Stdout)
-	send := func(message string) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.framing == "content-length" {
-			fmt.Fprintf(out, "Content-Length: %d\r\n\r\n%s", len(message), message)
-		} else {
-			out.WriteString(message + "\n")
-		}
-		out.Flush()
-	}
+	s.out = bufio.NewWriter(os.Stdout)
+	s.faultAtStart()
 	if s.nag {
-		go s.ask(send)
+		go s.ask(s.send)
 	}
 	in := bufio.NewReader(os.Stdin)
 	for {
@@ -168,9 +163,9 @@ func fakeMCP(args []string) int {
 			continue
 		}
 		if m := gjson.Parse(message); m.Get("method").String() == "tools/call" {
-			go s.handle(m, send)
+			go s.handle(m, s.send)
 		} else {
-			s.handle(m, send)
+			s.handle(m, s.send)
 		}
 	}
 	s.record("eof")
@@ -178,6 +173,22 @@ func fakeMCP(args []string) int {
 		time.Sleep(time.Hour)
 	}
 	return 0
+}
+
+// send writes a message to stdout.
+func (s *fakeServer) send(message string) {
+	if s.framing == "content-length" {
+		s.raw(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(message), message))
+	} else {
+		s.raw(message + "\n")
+	}
+}
+
+func (s *fakeServer) raw(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.out.WriteString(text)
+	s.out.Flush()
 }
 
 func (s *fakeServer) readMessage(in *bufio.Reader) (string, error) {
@@ -315,6 +326,14 @@ func (s *fakeServer) handle(m gjson.Result, send func(string)) {
 		}
 		reply(`{` + kind + `"messages":[` + messages + `]}`)
 	case "tools/call":
+		if s.fault != "" {
+			s.mu.Lock()
+			s.calls++
+			calls := s.calls
+			s.mu.Unlock()
+			s.faultInCall(id.Raw, calls)
+			return
+		}
 		for i := range s.chatter {
 			send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":%d}}`, i))
 		}

@@ -63,7 +63,7 @@ func newScript(t *testing.T, files *archive) *script {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, target := range map[string]string{"toolpipe": program, "guard": self, "fakemcp": self, "faultmcp": self} {
+	for name, target := range map[string]string{"toolpipe": program, "guard": self, "fakemcp": self} {
 		if err := os.Symlink(target, filepath.Join(root, "bin", name)); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,6 @@ func newScript(t *testing.T, files *archive) *script {
 	s.env["GORACE"] = "atexit_sleep_ms=0" // the race detector's wait for stragglers, at every exit
 	s.env["WORK"] = s.work
 	s.env["MCP"] = filepath.Join(root, "bin", "fakemcp")
-	s.env["FAULT"] = filepath.Join(root, "bin", "faultmcp")
 	s.env["SRC"], _ = filepath.Abs(top)
 	s.env["TOOLPIPE_MODEL"] = "fake"
 	// Nothing listens there: without a model in the script every request fails.

@@ -33,8 +33,6 @@ func TestMain(m *testing.M) {
 		syscall.Exit(guard(os.Args[1:])) // not os.Exit: the race detector would wait a second
 	case "fakemcp":
 		syscall.Exit(fakeMCP(os.Args[1:]))
-	case "faultmcp":
-		syscall.Exit(faultMCP(os.Args[1:]))
 	}
 	flag.Parse()
 	if !flagGiven("test.parallel") {
