@@ -3,13 +3,9 @@
 package endtoend
 
 import (
-	"bufio"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -53,108 +49,6 @@ func (s *script) do(commands string) {
 		s.t.Fatal(err)
 	}
 	s.play(s.t.Name(), lines)
-}
-
-// A rawServer is an HTTP server that writes its replies itself, byte by byte
-// if need be, and counts what came.
-type rawServer struct {
-	listener net.Listener
-	mu       sync.Mutex
-	requests []string // request lines with their headers, and what came that is no HTTP
-	bodies   int64
-	open     map[net.Conn]bool
-}
-
-// serveRaw answers every request with answer, until it says no, or errs. A
-// nil answer makes a canary: whatever comes is written down, nothing is said.
-func serveRaw(t *testing.T, answer func(w io.Writer, r *http.Request, body []byte) bool) *rawServer {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &rawServer{listener: listener, open: map[net.Conn]bool{}}
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			s.mu.Lock()
-			s.open[conn] = true
-			s.mu.Unlock()
-			go s.serve(conn, answer)
-		}
-	}()
-	t.Cleanup(func() {
-		listener.Close()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		for conn := range s.open {
-			conn.Close()
-		}
-	})
-	return s
-}
-
-func (s *rawServer) url() string { return "http://" + s.listener.Addr().String() }
-
-func (s *rawServer) serve(conn net.Conn, answer func(io.Writer, *http.Request, []byte) bool) {
-	defer func() {
-		conn.Close()
-		s.mu.Lock()
-		delete(s.open, conn)
-		s.mu.Unlock()
-	}()
-	reader := bufio.NewReader(conn)
-	for {
-		if answer == nil {
-			first, _ := reader.Peek(1)
-			if len(first) > 0 {
-				head, _ := reader.Peek(reader.Buffered())
-				s.note(string(head))
-			}
-			return
-		}
-		r, err := http.ReadRequest(reader)
-		if err != nil {
-			return
-		}
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
-		}
-		var head strings.Builder
-		fmt.Fprintf(&head, "%s %s\n", r.Method, r.URL.RequestURI())
-		r.Header.Write(&head)
-		s.note(head.String())
-		s.mu.Lock()
-		s.bodies += int64(len(body))
-		s.mu.Unlock()
-		if !answer(conn, r, body) {
-			return
-		}
-	}
-}
-
-func (s *rawServer) note(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests = append(s.requests, text)
-}
-
-func (s *rawServer) got() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.requests...)
-}
-
-// untouched fails when anything came.
-func (s *rawServer) untouched(t *testing.T) {
-	t.Helper()
-	if got := s.got(); len(got) > 0 {
-		t.Errorf("the canary got %q", got)
-	}
 }
 
 // head writes the head of a reply whose body ends with the connection.

@@ -215,7 +215,7 @@ func (s *script) countRequests(args []string) error {
 	for _, arg := range args {
 		what, got := "requests", len(s.model.requests)
 		if digits, ok := strings.CutPrefix(arg, "-connections="); ok {
-			what, got, arg = "connections", s.model.connections, digits
+			what, got, arg = "connections", s.model.server.connected(), digits
 		}
 		if strconv.Itoa(got) != arg {
 			return mismatchf("%d %s came", got, what)

@@ -3,7 +3,6 @@
 package endtoend
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -48,17 +47,15 @@ import (
 // (calls or stop), `usage 10 5` and the end marker; one with raw, body, done,
 // hang, cut, drop or reset gets nothing added.
 type fakeModel struct {
-	listener net.Listener
-	capture  string // folder for N.json, the body, and N.head, the rest
+	server  *rawServer
+	capture string // folder for N.json, the body, and N.head, the rest
 
-	mu          sync.Mutex
-	replies     []*modelReply
-	requests    []*modelRequest
-	connections int
-	extra       int // requests that the script has no reply for
-	released    int
-	release     *sync.Cond
-	open        map[net.Conn]bool
+	mu       sync.Mutex
+	replies  []*modelReply
+	requests []*modelRequest
+	extra    int // requests that the script has no reply for
+	released int
+	release  *sync.Cond
 }
 
 type modelRequest struct {
@@ -82,7 +79,7 @@ type modelStep struct {
 
 // newFakeModel starts an endpoint that follows script.
 func newFakeModel(script, capture string) (*fakeModel, error) {
-	m := &fakeModel{capture: capture, open: map[net.Conn]bool{}}
+	m := &fakeModel{capture: capture}
 	m.release = sync.NewCond(&m.mu)
 	if err := m.parse(script); err != nil {
 		return nil, err
@@ -91,34 +88,22 @@ func newFakeModel(script, capture string) (*fakeModel, error) {
 		return nil, err
 	}
 	var err error
-	if m.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		return nil, err
-	}
-	go func() {
-		for {
-			conn, err := m.listener.Accept()
-			if err != nil {
-				return
-			}
-			m.mu.Lock()
-			m.open[conn] = true
-			m.connections++
-			m.mu.Unlock()
-			go m.serve(conn)
+	m.server, err = newRawServer(func(w io.Writer, r *http.Request, body []byte) bool {
+		target := r.URL.RequestURI()
+		if r.Method == http.MethodConnect {
+			target = r.Host
 		}
-	}()
-	return m, nil
+		return m.answer(w.(*net.TCPConn), m.record(&modelRequest{r.Method, target, r.Header, body}))
+	})
+	return m, err
 }
 
-func (m *fakeModel) url() string { return "http://" + m.listener.Addr().String() + "/v1" }
+func (m *fakeModel) url() string { return m.server.url() + "/v1" }
 
 func (m *fakeModel) close() {
-	m.listener.Close()
+	m.server.close()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for conn := range m.open {
-		conn.Close()
-	}
 	m.released = 1 << 30
 	m.release.Broadcast()
 }
@@ -246,35 +231,6 @@ func (r *modelReply) send(text string) {
 	}
 }
 
-// serve answers the requests of one connection.
-func (m *fakeModel) serve(conn net.Conn) {
-	defer func() {
-		conn.Close()
-		m.mu.Lock()
-		delete(m.open, conn)
-		m.mu.Unlock()
-	}()
-	reader := bufio.NewReader(conn)
-	for {
-		request, err := http.ReadRequest(reader)
-		if err != nil {
-			return
-		}
-		body, err := io.ReadAll(request.Body)
-		if err != nil {
-			return
-		}
-		target := request.URL.RequestURI()
-		if request.Method == http.MethodConnect {
-			target = request.Host
-		}
-		reply := m.record(&modelRequest{request.Method, target, request.Header, body})
-		if !m.answer(conn, reply) {
-			return
-		}
-	}
-}
-
 // record keeps a request and gives its reply.
 func (m *fakeModel) record(r *modelRequest) *modelReply {
 	m.mu.Lock()
@@ -300,7 +256,7 @@ func (m *fakeModel) record(r *modelRequest) *modelReply {
 }
 
 // answer writes one reply and says whether the connection goes on.
-func (m *fakeModel) answer(conn net.Conn, reply *modelReply) bool {
+func (m *fakeModel) answer(conn *net.TCPConn, reply *modelReply) bool {
 	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nTransfer-Encoding: chunked\r\n", reply.status, http.StatusText(reply.status))
 	typed := false
 	for _, line := range reply.header {
@@ -333,7 +289,7 @@ func (m *fakeModel) answer(conn net.Conn, reply *modelReply) bool {
 		case "drop":
 			return false
 		case "reset":
-			conn.(*net.TCPConn).SetLinger(0)
+			conn.SetLinger(0)
 			return false
 		}
 	}
