@@ -3,8 +3,10 @@
 package endtoend
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,44 +14,44 @@ import (
 )
 
 // panics are places in the program at which a goroutine of every kind panics
-// in turn: before which statement of a file, and the commands that bring a run
-// there.
-var panics = map[string]struct{ file, before, commands string }{
-	"reader of stdin": {"run/input/input.go", "data, err := config.ReadLimited(&pulse", `stdin -text x
+// in turn: before which statement, which is in the sources once, and the
+// commands that bring a run there.
+var panics = map[string]struct{ before, commands string }{
+	"reader of stdin": {"data, err := config.ReadLimited(&pulse", `stdin -text x
 toolpipe -o ndjson -t fs="$MCP -grandchild"`},
-	"writer of answers to a server": {"mcp/mux.go", "ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTimeout)", `model elicit
+	"writer of answers to a server": {"ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTimeout)", `model elicit
 toolpipe -o ndjson -y -t fs="$MCP -tools elicit -grandchild" hi`},
-	"reader of a server": {"mcp/mux.go", "m.in.wire('<', frame)", `toolpipe -o ndjson -t fs="$MCP -grandchild -stubborn" hi`},
-	"progress of a call": {"run/calls.go", "c.emit(&event.Progress{", `model progress
+	"reader of a server": {"m.in.onMessage('<', frame)", `toolpipe -o ndjson -t fs="$MCP -grandchild -stubborn" hi`},
+	"progress of a call": {"c.emit(&event.Progress{", `model progress
 toolpipe -o ndjson -y -t fs="$MCP -tools progress -grandchild" hi`},
-	"stderr of a server": {"mcp/command.go", "io.Copy(c.tail, c.errs)", `toolpipe -o ndjson -t fs="$MCP -silent -stubborn -grandchild" hi`},
-	"server starts":      {"run/connect.go", "c.connect(ctx, procs", `toolpipe -o ndjson -t fs="$MCP" hi`},
-	"timer of a call": {"mcp/call.go", "w.late(errIdle)", `model hang
+	"stderr of a server": {"io.Copy(c.tail, c.errs)", `toolpipe -o ndjson -t fs="$MCP -silent -stubborn -grandchild" hi`},
+	"server starts":      {"c.connect(ctx, procs", `toolpipe -o ndjson -t fs="$MCP" hi`},
+	"timer of a call": {"w.cancel(TimeoutError{Limit: w.limit})", `model hang
 toolpipe -o ndjson -y --tool-timeout 1 -t fs="$MCP -tools hang -grandchild" hi`},
-	"timer of the model": {"stream/exchange.go", "cancel(errStalled)", `model silent
+	"timer of the model": {"cancel(errStalled)", `model silent
 toolpipe -o ndjson --config config -m slow hi`},
-	"timer of the run": {"run/run.go", "cancel(&failure.Overtime", `model silent
+	"timer of the run": {"cancel(&failure.Overtime", `model silent
 toolpipe -o ndjson --timeout 1 hi`},
-	"rest of a reply": {"stream/exchange.go", "io.CopyN(io.Discard, body", `model shell
+	"rest of a reply": {"io.CopyN(io.Discard, body", `model shell
 toolpipe -o ndjson -y --shell hi`},
-	"wait for a command": {"mcp/process/process.go", "state, err := pr.awaitLeader()", `model shell
+	"wait for a command": {"state, err := pr.awaitLeader()", `model shell
 toolpipe -o ndjson -y --shell hi`},
-	"output of a command": {"mcp/process/process.go", "return w.Writer.Write(p)", `model shell
+	"output of a command": {"return w.Writer.Write(p)", `model shell
 toolpipe -o ndjson -y --shell hi`},
-	"call of a built-in tool": {"mcp/toolserver/serve.go", "v.out(replyCall(", `model shell
+	"call of a built-in tool": {"v.out(replyCall(", `model shell
 toolpipe -o ndjson -y --shell hi`},
-	"calls of a turn": {"run/calls.go", "c.schedule(ctx, all, ready)", `model two
+	"calls of a turn": {"c.schedule(ctx, all, ready)", `model two
 toolpipe -o ndjson -y --shell hi`},
-	"approver": {"approve/approver_command.go", "ended <- process.Wait()", `model shell
+	"approver": {"ended <- process.Wait()", `model shell
 toolpipe -o ndjson --approver '/bin/sh -c "sleep 300 & cat"' --shell hi`},
-	"signals": {"main.go", "cancel(&failure.Interrupted{Signal: first})", `model silent
+	"signals": {"cancel(&failure.Interrupted{Signal: first})", `model silent
 toolpipe -o ndjson -t fs="$MCP -grandchild" hi &
 await requests 1
 signal TERM
 wait`},
-	"main": {"run/run.go", "return r.work(ctx)", `toolpipe -o ndjson hi`},
-	"end":  {"run/end.go", "e := r.endEvent(err)", `toolpipe -t fs="$MCP -grandchild -stubborn" hi`},
-	"live line": {"run/face/liveline.go", "f.redraw(time.Now())\n\treturn", `env TERM=xterm
+	"main": {"return r.work(ctx)", `toolpipe -o ndjson hi`},
+	"end":  {"e := r.endEvent(err)", `toolpipe -t fs="$MCP -grandchild -stubborn" hi`},
+	"live line": {"f.redraw(time.Now())\n\treturn", `env TERM=xterm
 model silent
 tty -on=2 toolpipe -t fs="$MCP -grandchild" hi`},
 }
@@ -138,23 +140,14 @@ func Inject(before string) {
 	}
 }
 `}
+	sources := goSources(t)
 	for where, p := range panics {
-		text := texts[p.file]
-		if text == "" {
-			content, err := os.ReadFile(filepath.Join(top, p.file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			text = string(content)
-		}
-		if strings.Count(text, p.before) != 1 {
-			t.Fatalf("%s: %q is not there once", p.file, p.before)
-		}
-		text = strings.Replace(text, p.before, fmt.Sprintf("goroutine.Inject(%q); %s", where, p.before), 1)
+		file := theOneWith(t, sources, p.before)
+		text := strings.Replace(sources[file], p.before, fmt.Sprintf("goroutine.Inject(%q); %s", where, p.before), 1)
 		if !strings.Contains(text, `"toolpipe/stream/goroutine"`) {
 			text = strings.Replace(text, "import (", "import (\n\"toolpipe/stream/goroutine\"\n", 1)
 		}
-		texts[p.file] = text
+		sources[file], texts[file] = text, text
 	}
 	replace := map[string]string{}
 	for file, text := range texts {
@@ -174,4 +167,41 @@ func Inject(before string) {
 		t.Fatal(err)
 	}
 	return program
+}
+
+// goSources are the program's source files, by their path from the top.
+func goSources(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() && entry.Name() == "testdata" {
+			return cmp.Or(err, filepath.SkipDir)
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(top, path)
+		texts[name] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+// theOneWith is the source file that has the text, once.
+func theOneWith(t *testing.T, sources map[string]string, text string) (file string) {
+	t.Helper()
+	found := 0
+	for name, source := range sources {
+		if n := strings.Count(source, text); n > 0 {
+			file, found = name, found+n
+		}
+	}
+	if found != 1 {
+		t.Fatalf("%q is %d times in the sources", text, found)
+	}
+	return file
 }
