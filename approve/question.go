@@ -3,8 +3,10 @@ package approve
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"toolpipe/stream/escape"
@@ -138,21 +140,11 @@ func escapeJSON(s string) string {
 			b.WriteRune(r)
 			continue
 		}
-		if r > 0xffff {
-			r -= 0x10000
-			writeUnicodeEscape(&b, 0xd800|r>>10)
-			r = 0xdc00 | r&0x3ff
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
 		}
-		writeUnicodeEscape(&b, r)
 	}
 	return b.String()
-}
-
-func writeUnicodeEscape(b *strings.Builder, r rune) {
-	b.WriteString(`\u`)
-	for shift := 12; shift >= 0; shift -= 4 {
-		b.WriteByte(escape.HexDigits[r>>shift&15])
-	}
 }
 
 // wrap appends text, which is escaped, to lines. Each line has a margin and is

@@ -295,7 +295,7 @@ func (t *Terminal) readLine(ctx context.Context, tty *tty, deadline, flushed tim
 		} else if waited {
 			return "", errRedraw
 		}
-		n, err := tty.read(&line, pollInterval)
+		n, err := tty.read(ctx, &line)
 		if err != nil {
 			return "", err
 		}

@@ -7,20 +7,6 @@ import (
 	"unsafe"
 )
 
-func selectFDs(n int, r, w *syscall.FdSet, timeout *syscall.Timeval) error {
-	return syscall.Select(n, r, w, nil, timeout)
-}
-
-// fdBits is a byte of an FdSet, whatever the size of its words: the processors
-// of these systems are little-endian, so that a bit has the same place in both.
-type fdBits uint8
-
-// fdWord returns the byte of set that holds fd, and fd's bit in it.
-func fdWord(set *syscall.FdSet, fd int) (*fdBits, fdBits) {
-	bytes := (*[unsafe.Sizeof(*set)]fdBits)(unsafe.Pointer(set))
-	return &bytes[fd/8], 1 << (fd % 8)
-}
-
 // flushInput throws away the input that was not read yet.
 func (t *tty) flushInput() error {
 	read := int32(1) // FREAD

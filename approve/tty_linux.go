@@ -8,20 +8,6 @@ import (
 	"unsafe"
 )
 
-func selectFDs(n int, r, w *syscall.FdSet, timeout *syscall.Timeval) error {
-	_, err := syscall.Select(n, r, w, nil, timeout)
-	return err
-}
-
-// fdBits is a word of an FdSet. It has the size of C's long.
-type fdBits uint
-
-// fdWord returns the word of set that holds fd, and fd's bit in it.
-func fdWord(set *syscall.FdSet, fd int) (*fdBits, fdBits) {
-	size := int(unsafe.Sizeof(set.Bits[0]) * 8)
-	return (*fdBits)(unsafe.Pointer(&set.Bits[fd/size])), 1 << (fd % size)
-}
-
 // flushInput throws away the input that was not read yet.
 func (t *tty) flushInput() error {
 	request := uintptr(0x540b) // TCFLSH

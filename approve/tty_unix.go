@@ -3,7 +3,6 @@ package approve
 import (
 	"context"
 	"errors"
-	"fmt"
 	"syscall"
 	"time"
 	"unsafe"
@@ -40,10 +39,6 @@ func openTTY(path string) (*tty, error) {
 	if err := t.ioctl(syscall.TIOCGPGRP, unsafe.Pointer(&pgrp)); err != nil {
 		t.close()
 		return nil, err
-	}
-	if t.fd >= maxSelect {
-		t.close()
-		return nil, fmt.Errorf("too many open files to wait for a terminal")
 	}
 	return t, nil
 }
@@ -121,7 +116,7 @@ func (t *tty) write(ctx context.Context, s string, deadline time.Time) error {
 			if time.Now().After(deadline) {
 				return errors.New("the terminal takes no output")
 			}
-			if _, err := t.wait(false, pollInterval); err != nil {
+			if err := sleep(ctx, pollInterval); err != nil {
 				return err
 			}
 		case errors.Is(err, syscall.EIO):
@@ -141,48 +136,20 @@ func (t *tty) writeNotice(s string) {
 	}
 }
 
-// read waits at most d for input, appends it to line and returns its length. The
-// error is errHangUp at the end of file.
-func (t *tty) read(line *[]byte, d time.Duration) (int, error) {
-	ready, err := t.wait(true, d)
-	if err != nil || !ready {
-		return 0, err
-	}
+// read appends the input to line and returns its length. If there is none, it
+// waits a pollInterval and returns 0: select and poll do not work with terminals
+// on all systems. The error is errHangUp at the end of file, or ctx's cause.
+func (t *tty) read(ctx context.Context, line *[]byte) (int, error) {
 	var b [256]byte
 	n, err := syscall.Read(t.fd, b[:])
 	switch {
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.EINTR):
-		return 0, nil
-	case errors.Is(err, syscall.EIO):
+		return 0, sleep(ctx, pollInterval)
+	case errors.Is(err, syscall.EIO), err == nil && n == 0:
 		return 0, errHangUp
 	case err != nil:
 		return 0, err
-	case n == 0:
-		return 0, errHangUp
 	}
 	*line = append(*line, b[:n]...)
 	return n, nil
-}
-
-// maxSelect is how many descriptors an FdSet holds.
-const maxSelect = int(unsafe.Sizeof(syscall.FdSet{}) * 8)
-
-// wait waits at most d until the terminal can be read, or else written, and
-// reports whether it can. It uses select: on darwin, poll does not work with
-// terminals.
-func (t *tty) wait(read bool, d time.Duration) (bool, error) {
-	var set syscall.FdSet
-	word, bit := fdWord(&set, t.fd)
-	*word |= bit
-	timeout := syscall.NsecToTimeval(int64(d))
-	var err error
-	if read {
-		err = selectFDs(t.fd+1, &set, nil, &timeout)
-	} else {
-		err = selectFDs(t.fd+1, nil, &set, &timeout)
-	}
-	if errors.Is(err, syscall.EINTR) {
-		return false, nil
-	}
-	return *word&bit != 0, err
 }
