@@ -10,18 +10,18 @@ import (
 	"toolpipe/stream"
 )
 
-// answer is what a call came to: the event, and what the model is told.
+// answer is the result of a call: as an event, and as the model gets it.
 type answer struct {
-	event event.Result
-	parts []stream.Part
-	open  bool // the call stays open in the conversation, to be resumed
+	event     event.Result
+	parts     []stream.Part
+	keepsOpen bool // the model gets none, so that a later run can take the call up again
 }
 
-// prefix begins all that toolpipe itself says to the model.
+// prefix begins every text that toolpipe itself says to the model.
 const prefix = "[toolpipe] "
 
-// tell is an answer in toolpipe's own words.
-func tell(status event.ResultStatus, text string) *answer {
+// ownAnswer is an answer in toolpipe's own words.
+func ownAnswer(status event.ResultStatus, text string) *answer {
 	text = prefix + text
 	return &answer{event: event.Result{Status: status, Text: []byte(text), Bytes: len(text)}, parts: []stream.Part{{Text: text}}}
 }
@@ -36,7 +36,7 @@ func (c *caller) rendered(r *wire.Result) *answer {
 		a.event.Status = event.ResultError
 	}
 	a.parts = []stream.Part{{JSON: m.JSON}}
-	if m.Truncated && c.whole {
+	if m.Truncated && c.wholeResults {
 		a.event.TextJSON = r.Render(0).JSON
 	}
 	for _, img := range m.Images {
@@ -45,7 +45,7 @@ func (c *caller) rendered(r *wire.Result) *answer {
 	return a
 }
 
-// text is what the model is told, without pictures.
+// text is what the model gets, without pictures.
 func (a *answer) text() string {
 	if a.event.TextJSON != nil {
 		return textOfJSON(a.parts[0].JSON)
@@ -65,13 +65,13 @@ func failed(s *config.Server, err error) *answer {
 	e, ok := errors.AsType[*wire.CallError](err)
 	switch {
 	case !ok:
-		return tell(event.ResultUnknown, "outcome unknown: "+err.Error())
+		return ownAnswer(event.ResultUnknown, "outcome unknown: "+err.Error())
 	case e.RPC:
-		return tell(event.ResultFailed, "tool dispatch failed: "+e.Message)
+		return ownAnswer(event.ResultFailed, "tool dispatch failed: "+e.Message)
 	}
 	message := withHint(e.Message, s, err)
 	if e.Sent {
-		return tell(event.ResultUnknown, "outcome unknown: "+message)
+		return ownAnswer(event.ResultUnknown, "outcome unknown: "+message)
 	}
-	return tell(event.ResultFailed, "tool transport error: "+message)
+	return ownAnswer(event.ResultFailed, "tool transport error: "+message)
 }

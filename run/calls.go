@@ -16,80 +16,91 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// caller answers the calls of a turn: it decides all of them in order, runs
-// the allowed ones, and reports the results in order.
+// caller answers the calls of the model's turns. Each turn's calls are a round.
 type caller struct {
-	box       *toolbox
-	gate      *approve.Gate
-	emit      func(event.Event) error
-	flush     func() error
-	parallel  int
-	maxBytes  int
-	whole     bool // events are written, and show a result that was cut for the model in full
-	dryRun    bool
-	goOn      bool // --unapproved deny: tell the model instead of stopping
-	cmdLines  bool
-	note      func(format string, args ...any) // a line for the user on stderr
-	nextLocal int                              // numbers the calls of command lines
-
-	mu     sync.Mutex // held while a verdict is taken again
-	failed error      // what ends the run: a panic in a call, or a call that is unapproved when it was to run
+	box            *toolbox
+	gate           *approve.Gate
+	emit           func(event.Event) error
+	flush          func() error
+	say            func(format string, args ...any) // prints a line on stderr
+	parallel       int                              // read-only calls that run at once
+	maxBytes       int                              // of a result for the model
+	wholeResults   bool                             // events show in full what was cut for the model
+	dryRun         bool
+	denyUnapproved bool // an unapproved call is denied, and the run goes on
+	cmdLines       bool
+	lineCount      int // numbers the calls of command lines
 }
 
-// pending is one call on its way to its answer.
-type pending struct {
+// round is the calls of one turn. All of them are decided in order before any of
+// them runs, and their results are reported in order.
+type round struct {
+	*caller
+	turn  int
+	calls []*call
+	tally callTally
+
+	mu      sync.Mutex // held while a verdict is taken again
+	stopped error      // ends the run: a defect, or a verdict that was taken again
+}
+
+// callTally counts calls for the end event.
+type callTally struct {
+	toolCalls int
+	denied    int
+	unknown   bool // the outcome of a call is unknown
+}
+
+// call is one call on its way to its answer.
+type call struct {
 	stream.Call
-	tool   *tool  // nil: unknown
-	args   []byte // canonical
-	line   string // the command line that it stands for, "" for a tool call
-	answer *answer
-	told   bool   // its tool_call event was written
-	denial string // why it was denied, as a person is told
-
-	verdict *approve.Verdict // nil: not taken yet
+	line      string // the command line that it stands for; "" for a tool call
+	tool      *tool  // nil: unknown
+	args      []byte // canonical
+	announced bool   // its tool_call event was written
+	verdict   *approve.Verdict
+	denial    string  // why it was denied, for the user
+	answer    *answer // nil: it has not run yet
 }
 
-// answer decides and runs calls, then the command lines of the same reply,
-// and appends their answers to the conversation.
-func (c *caller) answer(ctx context.Context, l *loop, calls []stream.Call, lines []string) error {
-	all := c.pendings(calls, lines)
-	stop, err := c.decide(ctx, l, all)
-	if err != nil || stop != nil {
-		c.finish(l, all)
-		if err == nil {
-			err = stop
-		}
-		return err
+// answer decides and runs calls, then the command lines of the same reply. The
+// messages answer them for the model. There are none when the run ends before any
+// call has run, so that a later run can take all of them up again.
+func (c *caller) answer(ctx context.Context, turn int, calls []stream.Call, lines []string) ([]stream.Message, callTally, error) {
+	r := c.newRound(turn, calls, lines)
+	if err := r.decide(ctx); err != nil {
+		r.finish()
+		return nil, r.tally, err
 	}
-	err = c.execute(ctx, l, all)
-	c.appendAnswers(l, all)
+	err := r.execute(ctx)
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return err
+	return r.messages(), r.tally, err
 }
 
 // report emits calls that will never run because the run ends here.
-func (c *caller) report(l *loop, calls []stream.Call, lines []string) error {
-	return c.finish(l, c.pendings(calls, lines))
+func (c *caller) report(turn int, calls []stream.Call, lines []string) (callTally, error) {
+	r := c.newRound(turn, calls, lines)
+	err := r.finish()
+	return r.tally, err
 }
 
-// pendings are the calls of a reply in the order in which they run.
-func (c *caller) pendings(calls []stream.Call, lines []string) []*pending {
-	all := make([]*pending, 0, len(calls)+len(lines))
-	for _, call := range calls {
-		all = append(all, &pending{Call: call})
+func (c *caller) newRound(turn int, calls []stream.Call, lines []string) *round {
+	r := &round{caller: c, turn: turn}
+	for _, asked := range calls {
+		r.calls = append(r.calls, &call{Call: asked})
 	}
 	for _, line := range lines {
-		all = append(all, c.lineCall(line))
+		r.calls = append(r.calls, c.lineCall(line))
 	}
-	return all
+	return r
 }
 
-// prepare looks the tool up and reads the arguments; what cannot run has its
-// answer afterwards.
-func (c *caller) prepare(p *pending) {
-	p.tool = c.box.byName[p.Name]
+// prepare looks the tool up and reads the arguments. A call that cannot run has
+// its answer then.
+func (r *round) prepare(p *call) {
+	p.tool = r.box.byName[p.Name]
 	text := bytes.Trim(p.Arguments, " \t\r\n")
 	if len(text) == 0 || string(text) == "null" {
 		text = []byte("{}")
@@ -97,9 +108,9 @@ func (c *caller) prepare(p *pending) {
 	args, err := approve.Canonical(text)
 	switch {
 	case p.tool == nil:
-		p.answer = tell(event.ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(p.Name))
+		p.answer = ownAnswer(event.ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(p.Name))
 	case err != nil:
-		p.answer = tell(event.ResultInvalid, "tool arguments not parseable as JSON: "+err.Error())
+		p.answer = ownAnswer(event.ResultInvalid, "tool arguments not parseable as JSON: "+err.Error())
 	}
 	if err == nil {
 		p.args = args
@@ -107,30 +118,31 @@ func (c *caller) prepare(p *pending) {
 }
 
 // announce emits the call as it will be decided and sent.
-func (c *caller) announce(l *loop, p *pending) error {
-	c.prepare(p)
-	p.told = true
-	l.toolCalls++
-	e := &event.Call{Turn: l.turns, ID: p.ID, Name: p.Name, Arguments: p.args, Raw: p.Arguments}
+func (r *round) announce(p *call) error {
+	r.prepare(p)
+	p.announced = true
+	r.tally.toolCalls++
+	e := &event.Call{Turn: r.turn, ID: p.ID, Name: p.Name, Arguments: p.args, Raw: p.Arguments}
 	if p.tool != nil {
 		e.Server, e.Tool = p.tool.conn.Name, p.tool.Name
 	}
-	return c.emit(e)
+	return r.emit(e)
 }
 
-// execute runs what has no answer yet. Calls annotated read-only run side by
-// side; any other waits for all before it and holds back all after it.
-func (c *caller) execute(ctx context.Context, l *loop, all []*pending) error {
-	if len(all) == 1 { // the common turn needs no goroutine
-		if all[0].answer == nil {
-			c.run(ctx, all[0])
+// execute runs the calls that have no answer yet. Calls whose tools are annotated
+// as read-only run side by side; any other waits for all calls before it, and all
+// calls behind it wait for it.
+func (r *round) execute(ctx context.Context) error {
+	if len(r.calls) == 1 { // the common turn needs no goroutine
+		if r.calls[0].answer == nil {
+			r.run(ctx, r.calls[0])
 		}
-		if err := c.result(l, all[0]); err != nil {
+		if err := r.result(r.calls[0]); err != nil {
 			return err
 		}
-		return c.failed
+		return r.stopped
 	}
-	ready := make([]chan struct{}, len(all))
+	ready := make([]chan struct{}, len(r.calls))
 	for i := range ready {
 		ready[i] = make(chan struct{})
 	}
@@ -138,18 +150,18 @@ func (c *caller) execute(ctx context.Context, l *loop, all []*pending) error {
 	done := make(chan struct{})
 	goroutine.Start(func() {
 		defer close(done)
-		c.schedule(ctx, all, ready)
+		r.schedule(ctx, ready)
 	})
 	var failed error
-	for i, p := range all {
+	for i, p := range r.calls {
 		select {
 		case <-ready[i]:
 		case <-done:
 		}
-		if p.answer == nil { // schedule has panicked
-			p.answer = tell(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
+		if p.answer == nil { // schedule has ended by a panic
+			p.answer = ownAnswer(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
 		}
-		if err := c.result(l, p); err != nil && failed == nil {
+		if err := r.result(p); err != nil && failed == nil {
 			failed = err
 			cancel(failed) // stdout is gone: nothing more is run, and the log still gets every result
 		}
@@ -157,28 +169,28 @@ func (c *caller) execute(ctx context.Context, l *loop, all []*pending) error {
 	<-done
 	cancel(nil)
 	if failed == nil {
-		failed = c.failed
+		failed = r.stopped
 	}
 	return failed
 }
 
-func (c *caller) schedule(ctx context.Context, all []*pending, ready []chan struct{}) {
-	slots := make(chan struct{}, c.parallel)
+func (r *round) schedule(ctx context.Context, ready []chan struct{}) {
+	slots := make(chan struct{}, r.parallel)
 	var running sync.WaitGroup
-	for i, p := range all {
+	for i, p := range r.calls {
 		if p.answer != nil {
 			close(ready[i])
 			continue
 		}
 		if !p.tool.ReadOnly {
 			running.Wait()
-			c.run(ctx, p)
+			r.run(ctx, p)
 			close(ready[i])
 			continue
 		}
 		slots <- struct{}{}
 		goroutine.StartIn(&running, func() {
-			c.run(ctx, p)
+			r.run(ctx, p)
 			<-slots
 			close(ready[i])
 		})
@@ -186,24 +198,23 @@ func (c *caller) schedule(ctx context.Context, all []*pending, ready []chan stru
 	running.Wait()
 }
 
-// run makes one call and keeps its answer. It is the only place where a tool
-// is run.
-func (c *caller) run(ctx context.Context, p *pending) {
+// run makes one call and keeps its answer. No tool is run anywhere else.
+func (r *round) run(ctx context.Context, p *call) {
 	began := time.Now()
 	defer func() {
 		p.answer.event.Time = time.Since(began)
 	}()
 	defer func() {
-		if r := recover(); r != nil {
-			p.answer = tell(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.failed = goroutine.NewPanic(r)
+		if v := recover(); v != nil {
+			p.answer = ownAnswer(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.stopped = goroutine.NewPanic(v)
 		}
 	}()
 	if ctx.Err() != nil {
-		p.answer = tell(event.ResultNotRun, "not run: the run ended")
-		p.answer.open = true
+		p.answer = ownAnswer(event.ResultNotRun, "not run: the run ended")
+		p.answer.keepsOpen = true
 		return
 	}
 	release, err := p.tool.conn.slot(ctx)
@@ -212,77 +223,73 @@ func (c *caller) run(ctx context.Context, p *pending) {
 		return
 	}
 	defer release()
-	bounds := c.again(ctx, p)
+	bounds := r.recheck(ctx, p)
 	if p.answer != nil {
 		return
 	}
 	result, err := p.tool.conn.session.Call(confine.WithBounds(ctx, bounds), p.tool.Name, p.args, func(g wire.Progress) {
-		c.emit(&event.Progress{ID: p.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
-		c.flush()
+		r.emit(&event.Progress{ID: p.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
+		r.flush()
 	})
 	if err != nil {
 		p.answer = failed(&p.tool.conn.Server, err)
 		return
 	}
-	p.answer = c.rendered(result)
+	p.answer = r.rendered(result)
 }
 
 // result emits the answer of p.
-func (c *caller) result(l *loop, p *pending) error {
+func (r *round) result(p *call) error {
 	switch p.answer.event.Status {
 	case event.ResultUnknown:
-		l.unknown = true
+		r.tally.unknown = true
 	case event.ResultDenied:
-		l.denied++
+		r.tally.denied++
 	}
 	p.answer.event.ID = p.ID
-	return c.emit(&p.answer.event)
+	return r.emit(&p.answer.event)
 }
 
-// finish announces every call that was not yet, and answers every one that
-// has no answer: the run ends before it runs. The error is the first of the
-// output; a log goes on behind it.
-func (c *caller) finish(l *loop, all []*pending) (failed error) {
-	for _, p := range all {
-		if p.told {
+// finish announces every call that was not announced, and answers every call that
+// has no answer: the run ends before it runs. It goes on after an error of one
+// output, for the sake of the others, and returns the first.
+func (r *round) finish() (failed error) {
+	for _, p := range r.calls {
+		if p.announced {
 			continue
 		}
-		if err := c.announce(l, p); failed == nil {
+		if err := r.announce(p); failed == nil {
 			failed = err
 		}
 	}
-	for _, p := range all {
+	for _, p := range r.calls {
 		if p.answer == nil {
-			p.answer = tell(event.ResultNotRun, "not run: the run ended")
+			p.answer = ownAnswer(event.ResultNotRun, "not run: the run ended")
 		}
-		if err := c.result(l, p); failed == nil {
+		if err := r.result(p); failed == nil {
 			failed = err
 		}
 	}
 	return failed
 }
 
-// appendAnswers appends one tool message for each call, in order, and one
-// user message for the command lines.
-func (c *caller) appendAnswers(l *loop, all []*pending) {
-	var outputs strings.Builder
-	for _, p := range all {
-		if p.answer == nil || p.answer.open {
-			continue
+// messages are one tool message for each call, in order, and one user message for
+// the command lines.
+func (r *round) messages() (all []stream.Message) {
+	var outputs []string
+	for _, p := range r.calls {
+		switch {
+		case p.answer == nil || p.answer.keepsOpen:
+		case p.line != "":
+			outputs = append(outputs, "CMD: "+p.line+"\n"+p.answer.text())
+		default:
+			all = append(all, stream.Message{
+				Role: stream.ToolRole, CallID: p.ID, Name: p.Name, Parts: p.answer.parts, Failed: p.answer.event.Status != event.ResultOK,
+			})
 		}
-		if p.line != "" {
-			if outputs.Len() > 0 {
-				outputs.WriteString("\n\n")
-			}
-			outputs.WriteString("CMD: " + p.line + "\n" + p.answer.text())
-			continue
-		}
-		l.request.Messages = append(l.request.Messages, stream.Message{
-			Role: stream.ToolRole, CallID: p.ID, Name: p.Name, Parts: p.answer.parts,
-			Failed: p.answer.event.Status != event.ResultOK,
-		})
 	}
-	if outputs.Len() > 0 {
-		l.request.Messages = append(l.request.Messages, stream.Message{Role: stream.User, Parts: []stream.Part{{Text: outputs.String()}}})
+	if len(outputs) > 0 {
+		all = append(all, stream.Message{Role: stream.User, Parts: []stream.Part{{Text: strings.Join(outputs, "\n\n")}}})
 	}
+	return all
 }

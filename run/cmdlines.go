@@ -51,11 +51,11 @@ func fenceOf(line string) string {
 }
 
 // lineCall is a command line as a call of the shell tool.
-func (c *caller) lineCall(line string) *pending {
-	c.nextLocal++
+func (c *caller) lineCall(line string) *call {
+	c.lineCount++
 	args := append(event.AppendString([]byte(`{"script":`), line), '}')
-	return &pending{
-		Call: stream.Call{ID: "cmd-" + strconv.Itoa(c.nextLocal), Name: commandTool, Arguments: args},
+	return &call{
+		Call: stream.Call{ID: "cmd-" + strconv.Itoa(c.lineCount), Name: commandTool, Arguments: args},
 		line: line,
 	}
 }

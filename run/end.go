@@ -57,24 +57,21 @@ func (r *runner) end(ctx context.Context, err error) error {
 }
 
 // endEvent says how the run ended. A call whose outcome is unknown decides
-// the status unless there is an answer (DESIGN part 6, exit 7).
+// the status unless there is an answer.
 func (r *runner) endEvent(err error) *event.End {
 	e := &event.End{Status: failure.StatusOK, Time: time.Since(r.began)}
-	unknown := false
-	if l := r.loop; l != nil {
-		e.Text, e.Finish, e.Turns, e.ToolCalls, e.Denied, e.Usage = l.text, l.finish, l.turns, l.toolCalls, l.denied, l.usage
-		unknown = l.unknown
-	}
+	t := &r.tally
+	e.Text, e.Finish, e.Turns, e.ToolCalls, e.Denied, e.Usage = t.text, t.finish, t.turns, t.toolCalls, t.denied, t.usage
 	if err != nil {
 		f := withoutSecrets(r.secrets, *failure.Of(err))
-		if unknown && (f.Status == failure.StatusModel || f.Status == failure.StatusServer || f.Status == failure.StatusUnapproved || f.Status == failure.StatusLimit) {
+		if t.unknown && (f.Status == failure.StatusModel || f.Status == failure.StatusServer || f.Status == failure.StatusUnapproved || f.Status == failure.StatusLimit) {
 			f.Status = failure.StatusUnknown
 			f.Message = "a call's outcome is unknown: " + f.Message
 		}
 		e.Status, e.Exit, e.Err = f.Status, f.Exit(), f
-	} else if unknown {
+	} else if t.unknown {
 		r.warn("outcome_unknown", "", "there is an answer, but the outcome of a call is unknown")
-	} else if r.cfg.Mode == config.Answer && !r.loop.said {
+	} else if r.cfg.Mode == config.Answer && !t.hasText {
 		r.face.Say("the model's answer is empty")
 	}
 	return e

@@ -235,29 +235,25 @@ func (r *runner) explain(ctx context.Context, t *tool, args []byte) error {
 // callOnce makes one call as a model would, approvals included, and prints
 // its result.
 func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
-	l := &loop{request: &stream.Request{}, emit: r.out.Emit, flush: r.out.Flush, calls: r.newCaller()}
-	r.loop = l
-	k := l.calls
-	p := &pending{Call: stream.Call{ID: "call-1", Name: t.name, Arguments: args}}
-	k.goOn = r.cfg.Unapproved == "deny"
-	stop, err := k.decide(ctx, l, []*pending{p})
-	if err == nil && stop != nil {
-		err = stop
-	}
+	round := r.newCaller().newRound(0, []stream.Call{{ID: "call-1", Name: t.name, Arguments: args}}, nil)
+	err := round.decide(ctx)
 	if err != nil {
-		k.finish(l, []*pending{p})
+		round.finish()
+	} else {
+		err = round.execute(ctx)
+	}
+	r.tally.add(round.tally)
+	if err != nil {
 		return err
 	}
-	if err := k.execute(ctx, l, []*pending{p}); err != nil {
-		return err
-	}
+	p := round.calls[0]
 	text := p.answer.text()
 	switch p.answer.event.Status {
 	case event.ResultOK:
-		l.text = []byte(text)
+		r.tally.text = []byte(text)
 		return nil
 	case event.ResultError:
-		l.text = []byte(text)
+		r.tally.text = []byte(text)
 		return &failure.Error{Status: failure.StatusTool, Message: t.name + ": the tool reported an error", Hints: r.unreadHint()}
 	case event.ResultDenied:
 		return &failure.Error{Status: failure.StatusTool, Message: "tool call denied: " + p.denial}

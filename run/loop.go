@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -34,7 +35,7 @@ type loop struct {
 	resume  bool // what the conversation leaves open is run first: only --input messages says so
 
 	frame int // messages before the conversation: the frame, never part of the output
-	tally
+	*tally
 }
 
 // limits of one run; 0 is no limit for tokens.
@@ -45,15 +46,19 @@ type limits struct {
 
 // tally is what the end event tells.
 type tally struct {
+	callTally
 	turns     int
-	toolCalls int
-	denied    int
-	unknown   bool // a call's outcome is not known
 	uncounted bool // a turn came without usage
 	usage     event.Usage
 	text      []byte // of the current or last turn
-	said      bool   // it had a text, which may not be kept
+	hasText   bool   // it had a text, though text may not hold it
 	finish    string
+}
+
+func (t *tally) add(c callTally) {
+	t.toolCalls += c.toolCalls
+	t.denied += c.denied
+	t.unknown = t.unknown || c.unknown
 }
 
 // run answers the calls that the conversation leaves open, then takes turns.
@@ -73,7 +78,7 @@ func (l *loop) run(ctx context.Context) error {
 			l.request.Messages = msgs[:n]
 		}
 		l.warnMissing(open)
-		if err := l.calls.answer(ctx, l, open, lines); err != nil {
+		if err := l.answer(ctx, open, lines); err != nil {
 			return err // without what was to follow, so that it can be resumed again
 		}
 		l.request.Messages = append(l.request.Messages, later...)
@@ -85,18 +90,25 @@ func (l *loop) run(ctx context.Context) error {
 		}
 		calls, lines := reply.Message.Calls, l.calls.commandLines(l.text)
 		if err := l.mustEnd(reply, round, len(calls)+len(lines)); err != nil {
-			if e := l.calls.report(l, calls, lines); e != nil {
-				return e
-			}
-			return err
+			counts, lost := l.calls.report(l.turns, calls, lines)
+			l.add(counts)
+			return cmp.Or(lost, err)
 		}
 		if len(calls)+len(lines) == 0 {
 			return l.checkSchema()
 		}
-		if err := l.calls.answer(ctx, l, calls, lines); err != nil {
+		if err := l.answer(ctx, calls, lines); err != nil {
 			return err
 		}
 	}
+}
+
+// answer runs calls and appends their answers to the conversation.
+func (l *loop) answer(ctx context.Context, calls []stream.Call, lines []string) error {
+	answers, counts, err := l.calls.answer(ctx, l.turns, calls, lines)
+	l.add(counts)
+	l.request.Messages = append(l.request.Messages, answers...)
+	return err
 }
 
 // warnMissing tells of calls left open whose tool is not there: an invocation
@@ -118,11 +130,11 @@ func (l *loop) warnMissing(open []stream.Call) {
 func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 	began := time.Now()
 	l.turns++
-	l.text, l.said, l.finish = l.text[:0], false, ""
+	l.text, l.hasText, l.finish = l.text[:0], false, ""
 	text, reasoning := event.Text{Turn: l.turns}, event.Reasoning{Turn: l.turns}
 	reply, err := l.client.Reply(ctx, l.request, &stream.Sink{
 		Text: func(delta []byte) error {
-			l.said = l.said || len(delta) > 0
+			l.hasText = l.hasText || len(delta) > 0
 			if !l.printed {
 				l.text = append(l.text, delta...)
 			}
@@ -153,7 +165,8 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 }
 
 // mustEnd is the error of a reply that cannot be gone on from. Calls in a
-// reply that ended by length or by a filter are never run (security.md I6).
+// reply that ended by length or by a filter are never run: their arguments may be
+// cut, and cut arguments can still be valid JSON.
 func (l *loop) mustEnd(reply *stream.Reply, round, calls int) error {
 	switch reply.Stop {
 	case stream.StopLength:

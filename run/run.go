@@ -87,6 +87,7 @@ type runner struct {
 	locked   map[string]lockedItem // nil: no lock
 	box      *toolbox
 	loop     *loop
+	tally    tally
 	messages []stream.Message  // what the run begins with
 	text     *event.TextOutput // nil: the output is not text
 }
@@ -270,7 +271,7 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 		rounds = *r.settings.MaxRounds
 	}
 	r.loop = &loop{
-		client: r.client, request: r.request, emit: r.out.Emit, flush: r.out.Flush, frame: frame,
+		client: r.client, request: r.request, emit: r.out.Emit, flush: r.out.Flush, frame: frame, tally: &r.tally,
 		limits: limits{rounds, c.MaxTotalTokens},
 		schema: c.SchemaFile != "",
 		resume: c.Input == "messages",
@@ -293,7 +294,7 @@ func (r *runner) newCaller() *caller {
 	c := r.cfg
 	k := &caller{
 		box: r.box, gate: r.gate, emit: r.out.Emit, flush: r.out.Flush, parallel: c.Parallel, maxBytes: int(c.MaxResultBytes),
-		whole: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, goOn: c.Unapproved == "deny", cmdLines: c.CmdLines, note: r.face.Notef,
+		wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.Unapproved == "deny", cmdLines: c.CmdLines, say: r.face.Notef,
 	}
 	if k.parallel == 0 {
 		k.parallel = 8

@@ -33,7 +33,7 @@ type tool struct {
 }
 
 // toolbox holds all servers and the table that dispatches a call. Names are
-// looked up, never split apart (DESIGN part 4).
+// looked up, never split apart.
 type toolbox struct {
 	conns  []*connection
 	byName map[string]*tool

@@ -11,92 +11,96 @@ import (
 	"toolpipe/run/failure"
 )
 
-// decide gives every call its verdict, in order, before any is run. stop is
-// the error that ends the run when a call is unapproved.
-func (c *caller) decide(ctx context.Context, l *loop, all []*pending) (stop *failure.Error, err error) {
-	for _, p := range all {
-		if err := c.announce(l, p); err != nil {
-			return nil, err
+// decide gives every call its verdict, in order, before any is run. The error ends
+// the run; it is that of the first unapproved call, with a hint for each.
+func (r *round) decide(ctx context.Context) error {
+	var stop *failure.Error
+	for _, p := range r.calls {
+		if err := r.announce(p); err != nil {
+			return err
 		}
 		if p.answer != nil {
 			continue
 		}
-		v, err := c.verdict(ctx, p)
+		v, err := r.decideCall(ctx, p)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if err := c.emit(approvalEvent(p.ID, v)); err != nil {
-			return nil, err
+		if err := r.emit(approvalEvent(p.ID, v)); err != nil {
+			return err
 		}
-		if !c.heed(p, v) {
+		if !r.apply(p, v) {
 			stop = unapproved(stop, p, v)
 		}
 	}
-	return stop, nil
+	if stop != nil {
+		return stop
+	}
+	return nil
 }
 
-// heed keeps the verdict on a call; one that may not run has its answer
-// afterwards. It is false for an unapproved call that ends the run.
-func (c *caller) heed(p *pending, v approve.Verdict) bool {
+// apply keeps the verdict on a call. A call that may not run has its answer then,
+// unless it is unapproved and ends the run: then apply returns false.
+func (r *round) apply(p *call, v approve.Verdict) bool {
 	p.verdict = &v
 	switch {
-	case v.Outcome == approve.Allowed && (!c.dryRun || p.tool.readOnly()):
-	case c.dryRun && v.Outcome != approve.Denied:
-		p.answer = tell(event.ResultNotRun, "not run: dry run")
-		c.note("dry run: %s %s: %s", p.Name, p.args, dryVerdict(v))
-	case v.Outcome == approve.Unapproved && !c.goOn:
+	case v.Outcome == approve.Allowed && (!r.dryRun || p.tool.readOnly()):
+	case r.dryRun && v.Outcome != approve.Denied:
+		p.answer = ownAnswer(event.ResultNotRun, "not run: dry run")
+		r.say("dry run: %s %s: %s", p.Name, p.args, dryVerdict(v))
+	case v.Outcome == approve.Unapproved && !r.denyUnapproved:
 		return false
 	default:
 		p.denial = config.FirstNonEmpty(approvalEvent(p.ID, v).Denial(), denial(v))
-		p.answer = tell(event.ResultDenied, "tool call denied: "+denial(v))
+		p.answer = ownAnswer(event.ResultDenied, "tool call denied: "+denial(v))
 	}
 	return true
 }
 
-// verdict is the one on a call, or the one taken again on a call that has one.
-func (c *caller) verdict(ctx context.Context, p *pending) (approve.Verdict, error) {
-	call := p.tool.call(p.args)
-	if c.dryRun { // nobody is asked but the approver, and that only about what would run
-		if x, err := c.gate.Explain(ctx, call); err != nil || x.Verdict.Outcome != approve.Allowed || !p.tool.readOnly() {
+// decideCall takes the verdict on a call, or takes it again if there is one.
+func (r *round) decideCall(ctx context.Context, p *call) (approve.Verdict, error) {
+	asked := p.tool.call(p.args)
+	if r.dryRun { // nobody is asked, but the approver about a call that would run
+		if x, err := r.gate.Explain(ctx, asked); err != nil || x.Verdict.Outcome != approve.Allowed || !p.tool.readOnly() {
 			return x.Verdict, err
 		}
 	}
-	if err := c.flush(); err != nil { // the person reads what came before the question
+	if err := r.flush(); err != nil { // the person reads what came before the question
 		return approve.Verdict{}, err
 	}
 	if p.verdict != nil {
-		return c.gate.Recheck(ctx, call, *p.verdict)
+		return r.gate.Recheck(ctx, asked, *p.verdict)
 	}
-	return c.gate.Decide(ctx, call)
+	return r.gate.Decide(ctx, asked)
 }
 
-// again takes the verdict on an allowed call once more immediately before it
-// runs: the calls before it may have moved what its paths lead to. A call that
-// may not run any more has its answer afterwards; the bounds hold one that may
-// to what this verdict saw.
-func (c *caller) again(ctx context.Context, p *pending) (bounds confine.Bounds) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// recheck takes the verdict on an allowed call again, immediately before it runs:
+// the calls before it may have moved the files that its paths lead to. A call
+// that may not run any more has its answer then. The bounds hold the tool to the
+// files that this verdict was about.
+func (r *round) recheck(ctx context.Context, p *call) (bounds confine.Bounds) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	v := *p.verdict
-	err := c.failed
+	err := r.stopped
 	if err == nil {
-		v, err = c.verdict(ctx, p)
+		v, err = r.decideCall(ctx, p)
 	}
 	if err == nil && (v.Outcome != approve.Allowed || v.Rule != p.verdict.Rule) {
-		err = c.emit(approvalEvent(p.ID, v))
+		err = r.emit(approvalEvent(p.ID, v))
 	}
-	if err == nil && !c.heed(p, v) {
-		c.failed = unapproved(nil, p, v)
-		err = c.failed
+	if err == nil && !r.apply(p, v) {
+		r.stopped = unapproved(nil, p, v)
+		err = r.stopped
 	}
 	if err != nil {
-		p.answer = tell(event.ResultNotRun, "not run: the run ended")
-		p.answer.open = true
+		p.answer = ownAnswer(event.ResultNotRun, "not run: the run ended")
+		p.answer.keepsOpen = true
 		return bounds
 	}
 	bounds.Places = v.Places
 	if p.tool.conn.Local != nil {
-		bounds.Denied = c.gate.DeniedPaths(ctx, p.tool.call(p.args), "path")
+		bounds.Denied = r.gate.DeniedPaths(ctx, p.tool.call(p.args), "path")
 	}
 	return bounds
 }
@@ -120,7 +124,7 @@ func dryVerdict(v approve.Verdict) string {
 	return "would be asked" + detail(v.Rule)
 }
 
-// denial is the reason that the model is told.
+// denial is the reason that the model is given.
 func denial(v approve.Verdict) string {
 	switch {
 	case v.Reason != "":
@@ -133,7 +137,7 @@ func denial(v approve.Verdict) string {
 	return "by a rule"
 }
 
-func unapproved(stop *failure.Error, p *pending, v approve.Verdict) *failure.Error {
+func unapproved(stop *failure.Error, p *call, v approve.Verdict) *failure.Error {
 	if stop == nil {
 		stop = &failure.Error{Status: failure.StatusUnapproved, Message: "unapproved: " + p.tool.name + ": " + config.FirstNonEmpty(v.Reason, "nobody can be asked")}
 	}

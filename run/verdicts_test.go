@@ -43,15 +43,15 @@ func governed(t *testing.T, rules string) (root string, ask func(calls ...stream
 	t.Cleanup(box.close)
 	box.index(&config.Config{}, func(_, _, message string) { t.Log(message) })
 	c := &caller{
-		box: box, gate: &approve.Gate{Rules: policy.Rules, Otherwise: policy.Otherwise, AutoApprove: "--auto-approve"}, parallel: 8, maxBytes: 1 << 20, goOn: true,
+		box: box, gate: &approve.Gate{Rules: policy.Rules, Otherwise: policy.Otherwise, AutoApprove: "--auto-approve"}, parallel: 8, maxBytes: 1 << 20, denyUnapproved: true,
 		emit: func(event.Event) error { return nil }, flush: func() error { return nil },
 	}
 	return root, func(calls ...stream.Call) (answers []string) {
-		l := &loop{request: &stream.Request{}}
-		if err := c.answer(t.Context(), l, calls, nil); err != nil {
+		messages, _, err := c.answer(t.Context(), 1, calls, nil)
+		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range l.request.Messages {
+		for _, m := range messages {
 			text := ""
 			for _, part := range m.Parts {
 				text += part.Text + textOfJSON(part.JSON)
