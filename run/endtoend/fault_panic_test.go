@@ -40,7 +40,7 @@ toolpipe -o ndjson -y --shell hi`},
 toolpipe -o ndjson -y --shell hi`},
 	"call of a built-in tool": {"v.out(replyCall(", `model shell
 toolpipe -o ndjson -y --shell hi`},
-	"calls of a turn": {"c.schedule(ctx, all, ready)", `model two
+	"calls of a turn": {"r.schedule(ctx, ready)", `model two
 toolpipe -o ndjson -y --shell hi`},
 	"approver": {"ended <- process.Wait()", `model shell
 toolpipe -o ndjson --approver '/bin/sh -c "sleep 300 & cat"' --shell hi`},
