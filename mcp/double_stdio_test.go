@@ -243,7 +243,7 @@ var doubles = map[string]func(d *double){
 			for i, method := range []string{"ping", "roots/list", "sampling/createMessage", "elicitation/create"} {
 				d.write(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{}}`, i, method)
 				r, _ := d.read()
-				result, _ := r.Answer()
+				result, _ := r.Result()
 				said = append(said, string(r.ID)+string(result)+string(jsontext.Member(r.Error, "code")))
 			}
 			d.result(m, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, jsontext.Quoted(strings.Join(said, " "))))

@@ -330,24 +330,16 @@ func mediaType(res *http.Response) string {
 	return t
 }
 
-// readAll reads a body of at most maxFrame bytes, in one piece when its length
-// is known.
+// readAll reads a body of at most MaxFrame bytes, without copying when its
+// length is known; -1 is an unknown length.
 func readAll(r io.Reader, length int64) ([]byte, error) {
 	if length > wire.MaxFrame {
 		return nil, wire.ErrFrameTooLarge
 	}
-	f := wire.FrameReader{R: r}
-	if length >= 0 {
-		f.Buf = make([]byte, length+1)
+	body := bytes.NewBuffer(make([]byte, 0, length+1+bytes.MinRead))
+	_, err := body.ReadFrom(io.LimitReader(r, wire.MaxFrame+1))
+	if err == nil && body.Len() > wire.MaxFrame {
+		err = wire.ErrFrameTooLarge
 	}
-	for {
-		switch err := f.Fill(); {
-		case err == io.EOF:
-			return f.Buf[:f.End], nil
-		case err != nil:
-			return nil, err
-		case f.End > wire.MaxFrame:
-			return nil, wire.ErrFrameTooLarge
-		}
-	}
+	return body.Bytes(), err
 }

@@ -57,9 +57,9 @@ func (h *httpConn) readFailure(res *http.Response) *statusError {
 	e := &statusError{status: res.StatusCode, body: body, header: res.Header}
 	wire.ParseMessages(sseData(body), func(m wire.Message) {
 		if m.Error != nil {
-			_, err := m.Answer()
+			_, err := m.Result()
 			e.rpc, _ = errors.AsType[*wire.RPCError](err)
-			e.answers = m.Answers()
+			e.answers = m.NamesRequest()
 		}
 	})
 	return e

@@ -49,9 +49,9 @@ func (x *responseReader) read(res *http.Response) ([]byte, error) {
 	}
 	switch {
 	case x.reply != nil:
-		result, err := x.reply.Answer()
+		result, err := x.reply.Result()
 		if e, ok := errors.AsType[*wire.RPCError](err); ok {
-			return nil, &statusError{status: res.StatusCode, header: res.Header, rpc: e, answers: x.reply.Answers()}
+			return nil, &statusError{status: res.StatusCode, header: res.Header, rpc: e, answers: x.reply.NamesRequest()}
 		}
 		return result, nil
 	case err == nil:

@@ -132,7 +132,7 @@ func TestLegacyElicitation(t *testing.T) {
 			<-done
 		case r.Method == nil && r.ID != nil:
 			w.WriteHeader(202)
-			result, _ := r.Answer()
+			result, _ := r.Result()
 			answer <- string(result)
 		case jsontext.Text(r.Method) == "tools/call":
 			(<-opened)(`data: {"jsonrpc":"2.0","id":0,"method":"elicitation/create","params":{"message":"who?","requestedSchema":` + form + "}}\n\n")

@@ -205,7 +205,7 @@ func (m *streamConn) answer(msg *wire.Message) {
 	delete(m.waiting, c.id)
 	m.matched++
 	m.mu.Unlock()
-	result, err := msg.Answer()
+	result, err := msg.Result()
 	c.reply <- reply{result, err}
 }
 

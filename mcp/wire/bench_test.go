@@ -23,7 +23,7 @@ func BenchmarkReply(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				result, _ := m.Answer()
+				result, _ := m.Result()
 				r, err := ReadResult(result)
 				if err != nil || len(r.Render(0).JSON) < n/2 {
 					b.Fatal(err)
@@ -51,7 +51,7 @@ func TestReplyIsNotCopied(t *testing.T) {
 	frame := longReply(1 << 20)
 	if n := testing.AllocsPerRun(10, func() {
 		m, _ := ParseMessage(frame)
-		result, _ := m.Answer()
+		result, _ := m.Result()
 		r, _ := ReadResult(result)
 		r.Render(0)
 	}); n > 12 {
@@ -61,7 +61,7 @@ func TestReplyIsNotCopied(t *testing.T) {
 		b.ReportAllocs()
 		for b.Loop() {
 			m, _ := ParseMessage(frame)
-			result, _ := m.Answer()
+			result, _ := m.Result()
 			r, _ := ReadResult(result)
 			r.Render(0)
 		}

@@ -2,9 +2,11 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -13,12 +15,12 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// Rendered is a result in the form a model reads.
+// Rendered is a result as a model reads it.
 type Rendered struct {
 	JSON      json.RawMessage // the text as a JSON string literal: valid UTF-8, no lone surrogate
 	Images    []Image         // in order; each has a placeholder in the text
 	Bytes     int             // of the whole text, decoded
-	Truncated bool            // JSON holds head and tail only
+	Truncated bool            // JSON has only the head and the tail of the text
 }
 
 // Image is an image block.
@@ -27,15 +29,15 @@ type Image struct {
 	Data []byte // base64, as it came
 }
 
-// TextCompleteKey of a result's _meta says that its text has all of its
-// structuredContent, so that a model is not shown a command's output twice.
+// TextCompleteKey in the _meta of a built-in tool's result says that the text
+// repeats all of structuredContent, which is therefore not shown to the model.
 const TextCompleteKey = "toolpipe/textComplete"
 
-// noOutput stands for a result without anything in it.
+// noOutput is the text of an empty result.
 const noOutput = "(no output)"
 
-// ReadResult reads the result of tools/call. content may be absent, null or a
-// bare string (mcp-client.md 7.3).
+// ReadResult reads the result of tools/call. Servers also send results whose
+// content is absent, null or a bare string.
 func ReadResult(raw []byte) (*Result, error) {
 	if jsontext.Kind(raw) != '{' {
 		return nil, fmt.Errorf("the result is not an object: %s", Snippet(raw))
@@ -92,11 +94,12 @@ func readBlock(v []byte) Block {
 	return b
 }
 
-// Render gives the result as text: text blocks, and a line for each block that
-// is none, joined with a newline; then structuredContent, unless a text block
-// is that same value. Of more than max bytes head and tail remain, cut between
-// runes, with a line between them that counts what is missing; max 0 is no
-// limit. A result that is one text block which fits is given back as it came.
+// Render gives the result as text: text blocks, and a line for each block of
+// another type, joined with a newline; then structuredContent, unless a text
+// block is that same value. Of a text of more than max bytes the head and the
+// tail remain, cut between runes, and a line between them says how many bytes
+// are omitted; max 0 is no limit. A single text block that fits is given back
+// as it came.
 func (r *Result) Render(max int) Rendered {
 	var out Rendered
 	for _, b := range r.blocksForModel() {
@@ -130,23 +133,21 @@ func (r *Result) Render(max int) Rendered {
 	return out
 }
 
-// blocksForModel are the blocks for the model: those for the user alone are left out
-// if others remain.
+// blocksForModel leaves out the blocks whose audience is the user alone, if
+// others remain.
 func (r *Result) blocksForModel() []Block {
-	var shown []Block
-	for _, b := range r.Content {
-		if audience := jsontext.Strings(jsontext.Member(b.Raw, "annotations", "audience")); len(audience) != 1 || audience[0] != "user" {
-			shown = append(shown, b)
-		}
-	}
-	if len(shown) == 0 {
+	blocks := slices.DeleteFunc(slices.Clone(r.Content), func(b Block) bool {
+		audience := jsontext.Strings(jsontext.Member(b.Raw, "annotations", "audience"))
+		return len(audience) == 1 && audience[0] == "user"
+	})
+	if len(blocks) == 0 {
 		return r.Content
 	}
-	return shown
+	return blocks
 }
 
-// literals are the parts of the text as string literals; empty ones only
-// between others.
+// literals are the parts of the text as string literals, without empty ones at
+// the end.
 func (r *Result) literals() [][]byte {
 	var parts [][]byte
 	repeated := false
@@ -164,7 +165,7 @@ func (r *Result) literals() [][]byte {
 	return parts
 }
 
-// BlockLiteral is one block as the model reads it.
+// BlockLiteral is one block as the model reads it, as a string literal.
 func BlockLiteral(b Block) []byte {
 	at := func(path ...string) string { return jsontext.Text(jsontext.Member(b.Raw, path...)) }
 	switch b.Type {
@@ -176,11 +177,7 @@ func BlockLiteral(b Block) []byte {
 	case "image", "audio":
 		return jsontext.Quoted(placeholder(b.Type, at("mimeType"), jsontext.Member(b.Raw, "data")))
 	case "resource_link":
-		name := at("title")
-		if name == "" {
-			name = at("name")
-		}
-		return jsontext.Quoted(strings.Join(strings.Fields(fmt.Sprintf("[resource %s %s]", name, at("uri"))), " "))
+		return jsontext.Quoted(strings.Join(strings.Fields(fmt.Sprintf("[resource %s %s]", cmp.Or(at("title"), at("name")), at("uri"))), " "))
 	case "resource":
 		if inline := jsontext.Member(b.Raw, "resource", "text"); jsontext.Kind(inline) == '"' {
 			return inline
@@ -190,14 +187,15 @@ func BlockLiteral(b Block) []byte {
 	return jsontext.Quoted("[unsupported content: " + b.Type + "]")
 }
 
-// placeholder says what stands where the model cannot have it.
+// placeholder describes data that the model cannot be given as text.
 func placeholder(what, mime string, data []byte) string {
 	size := max(0, len(data)-2)
 	size = size/4*3 - bytes.Count(data[max(0, len(data)-3):], []byte("="))
 	return "[" + strings.Join(strings.Fields(what+" "+mime+" "+strconv.Itoa(max(0, size))), " ") + " bytes]"
 }
 
-// readImage is an image block that can be passed on: base64 of an image type.
+// readImage returns an image block that can be passed on: base64 data of an
+// image type.
 func readImage(b Block) (Image, bool) {
 	if b.Type != "image" {
 		return Image{}, false
@@ -236,8 +234,8 @@ func isBase64(data []byte) bool {
 	return true
 }
 
-// literalLength is how many bytes a literal means, and whether half a
-// surrogate pair is in it.
+// literalLength is how many bytes the decoded literal has, and whether a lone
+// surrogate is in it.
 func literalLength(literal []byte) (n int, lone bool) {
 	s := literal[1 : len(literal)-1]
 	for {
@@ -252,7 +250,8 @@ func literalLength(literal []byte) (n int, lone bool) {
 	}
 }
 
-// escaped is how many bytes the escape s begins with means, and how long it is.
+// escaped returns the decoded size and the length of the escape that s begins
+// with.
 func escaped(s []byte) (size, length int, lone bool) {
 	r, length := jsontext.ReadEscape(s)
 	if utf16.IsSurrogate(r) {
@@ -261,7 +260,7 @@ func escaped(s []byte) (size, length int, lone bool) {
 	return utf8.RuneLen(r), length, false
 }
 
-// join is the literals as one, a newline between them.
+// join joins the literals to one, with newlines between them.
 func join(literals [][]byte) []byte {
 	n := 2
 	for _, l := range literals {
@@ -277,8 +276,8 @@ func join(literals [][]byte) []byte {
 	return append(out, '"')
 }
 
-// cut keeps at most max of the total bytes that a literal means: its head and
-// its tail, a half each.
+// cut keeps at most max of the total decoded bytes of a literal, half of them
+// at its head and half at its tail.
 func cut(literal []byte, total, max int) []byte {
 	s := literal[1 : len(literal)-1]
 	headEnd, head := advance(s, max-max/2, false)
@@ -290,9 +289,9 @@ func cut(literal []byte, total, max int) []byte {
 	return append(out, '"')
 }
 
-// advance goes over escaped text up to n decoded bytes, to the nearest place
-// between runes before that, or after it, and returns where that is and how
-// many decoded bytes it passed.
+// advance passes n decoded bytes of escaped text, or fewer (with after: more)
+// where the n-th is inside a rune. It returns the offset and the decoded bytes
+// it passed.
 func advance(s []byte, n int, after bool) (at, passed int) {
 	for at < len(s) && passed < n {
 		if s[at] != '\\' {

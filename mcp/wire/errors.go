@@ -1,32 +1,70 @@
 package wire
 
 import (
-	"strings"
+	"errors"
+	"fmt"
 )
 
-// joined are errors that belong together, told in one line.
-type joined []error
+// ErrNotSent says that no byte of a message left this process.
+var ErrNotSent = errors.New("not sent")
 
-// JoinErrors leaves out what is nil.
-func JoinErrors(errs ...error) error {
-	var j joined
+// ErrGone is why a peer that closed its side cannot be used.
+var ErrGone = errors.New("the server closed the connection")
+
+// RPCError is a reply that is an error.
+type RPCError struct {
+	Code    int
+	Message string
+	Data    []byte // raw; nil when absent
+}
+
+func (e *RPCError) Error() string {
+	if e.Code == 0 { // the reply had no code
+		return e.Message
+	}
+	return fmt.Sprintf("%s (code %d)", e.Message, e.Code)
+}
+
+// NoReplyError is a request that has no reply.
+type NoReplyError struct {
+	Sent  bool // the server may have got the request
+	Cause error
+}
+
+func (e *NoReplyError) Error() string { return e.Cause.Error() }
+func (e *NoReplyError) Unwrap() error { return e.Cause }
+
+// MayHaveArrived says whether the server may have got the request that failed
+// with err.
+func MayHaveArrived(err error) bool {
+	e, ok := errors.AsType[*NoReplyError](err)
+	return ok && e.Sent
+}
+
+// CallError is a tool call that has no Result. The outcome of the call is
+// unknown where Sent is true and RPC is false. Otherwise it is known: the
+// server did not get the call, or answered with a JSON-RPC error.
+type CallError struct {
+	Sent    bool
+	RPC     bool
+	Code    int // JSON-RPC error code when RPC
+	Message string
+	Cause   error // may be nil
+}
+
+func (e *CallError) Error() string { return e.Message }
+
+func (e *CallError) Unwrap() error { return e.Cause }
+
+// JoinErrors wraps all errors that are not nil, in one line.
+func JoinErrors(errs ...error) (all error) {
 	for _, err := range errs {
-		if err != nil {
-			j = append(j, err)
+		switch {
+		case all == nil:
+			all = err
+		case err != nil:
+			all = fmt.Errorf("%w; %w", all, err)
 		}
 	}
-	if len(j) == 0 {
-		return nil
-	}
-	return j
+	return all
 }
-
-func (j joined) Error() string {
-	var said []string
-	for _, err := range j {
-		said = append(said, err.Error())
-	}
-	return strings.Join(said, "; ")
-}
-
-func (j joined) Unwrap() []error { return j }

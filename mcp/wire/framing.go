@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -13,18 +12,20 @@ import (
 // MaxFrame bounds one message, whatever carries it.
 const MaxFrame = 64 << 20
 
-// ErrFrameTooLarge ends a transport: what follows cannot be told apart.
+// ErrFrameTooLarge ends a transport: where the next message begins is unknown.
 var ErrFrameTooLarge = fmt.Errorf("a message of more than %d MiB", MaxFrame>>20)
 
-// FrameReader reads messages from a byte stream: a line each, or, when the
-// peer sends them so, each after a Content-Length header (bigpowers#131).
-// Lines that cannot be a message are passed to junk and skipped.
+// FrameReader reads messages from a byte stream. A message is one line, or
+// follows a Content-Length header where the peer sends one, as servers do that
+// were written for the framing of the Language Server Protocol. Lines that
+// cannot be a message are passed to Junk and skipped.
 type FrameReader struct {
-	R          io.Reader
-	Junk       func(line []byte) // nil drops them
-	Buf        []byte
-	start, End int
-	begun      bool
+	R    io.Reader
+	Junk func(line []byte) // nil drops them
+
+	buf        []byte // what was read and not given out is buf[start:end]
+	start, end int
+	begun      bool // the first line was read
 	headed     bool // a message came after a header
 }
 
@@ -45,7 +46,7 @@ func (f *FrameReader) Next() ([]byte, error) {
 			continue
 		}
 		if n, ok := contentLength(line); ok {
-			line = bytes.Clone(line) // what is read on may move it
+			line = bytes.Clone(line) // further reading may move the buffer
 			if msg, err := f.body(n); msg != nil || err != nil {
 				return msg, err
 			}
@@ -67,16 +68,16 @@ func (f *FrameReader) line() ([]byte, error) {
 	return line, err
 }
 
-// ahead is the line that begins at bytes from here, and where the one after it
-// begins; nothing is taken yet.
+// ahead returns the line that begins at bytes after the start, and where the
+// next line begins. It does not consume anything.
 func (f *FrameReader) ahead(at int) (line []byte, next int, err error) {
 	for seen := at; ; {
-		here := f.Buf[f.start:f.End]
+		here := f.buf[f.start:f.end]
 		if i := bytes.IndexByte(here[seen:], '\n'); i >= 0 {
 			return bytes.TrimSuffix(here[at:seen+i], []byte("\r")), seen + i + 1, nil
 		}
 		seen = len(here)
-		if err := f.Fill(); err != nil {
+		if err := f.fill(); err != nil {
 			if err == io.EOF && seen > at {
 				return bytes.TrimSuffix(here[at:], []byte("\r")), seen, nil
 			}
@@ -85,17 +86,17 @@ func (f *FrameReader) ahead(at int) (line []byte, next int, err error) {
 	}
 }
 
-// body returns the message of n bytes that a Content-Length line announces, or
-// nil, with nothing taken, when that was a line of a log: no other header
-// lines, empty line and message of that length follow it. Once a message came
-// so, the peer is known to frame them, and its length is believed.
+// body returns the message of n bytes that a Content-Length line announces.
+// Such a line may be part of a log instead: then no end of the header and no
+// JSON of that length follow, and body returns nil and consumes nothing. After
+// the first message with a header the peer's lengths are believed.
 func (f *FrameReader) body(n int) ([]byte, error) {
 	at, err := f.headEnd()
 	if at == 0 || err != nil {
 		return nil, err
 	}
 	for looked := f.headed; ; {
-		here := f.Buf[f.start+at : f.End]
+		here := f.buf[f.start+at : f.end]
 		if len(here) >= n {
 			if !f.headed && jsontext.Check(here[:n], jsontext.Peer) != nil {
 				return nil, nil
@@ -106,13 +107,13 @@ func (f *FrameReader) body(n int) ([]byte, error) {
 		}
 		if i := bytes.IndexByte(here, '\n'); i >= 0 && !looked {
 			if looked = true; !unfinished(here[:i]) {
-				return nil, nil // a message on a line of its own, or none
+				return nil, nil // a whole message on one line, or a line of a log
 			}
 		}
 		if n > MaxFrame && looked {
 			return nil, ErrFrameTooLarge
 		}
-		switch err := f.Fill(); {
+		switch err := f.fill(); {
 		case err == io.EOF && !looked && !unfinished(here):
 			return nil, nil
 		case err == io.EOF:
@@ -123,8 +124,8 @@ func (f *FrameReader) body(n int) ([]byte, error) {
 	}
 }
 
-// headEnd is where the header block ends whose first line was taken; 0 when
-// what follows is none.
+// headEnd is where the header ends whose first line was read; 0 when the lines
+// that follow are not a header.
 func (f *FrameReader) headEnd() (int, error) {
 	for at := 0; ; {
 		line, next, err := f.ahead(at)
@@ -143,7 +144,7 @@ func (f *FrameReader) headEnd() (int, error) {
 	}
 }
 
-// unfinished says whether a line may be the first of a longer message.
+// unfinished says whether a line may be the first line of a longer message.
 func unfinished(line []byte) bool {
 	e, ok := jsontext.Check(line, jsontext.Peer).(*jsontext.SyntaxError)
 	return ok && e.Offset >= len(bytes.TrimRight(line, " \t\r"))
@@ -159,42 +160,42 @@ func contentLength(line []byte) (int, bool) {
 	return n, err == nil && n >= 0
 }
 
-// own makes line the caller's: a short one is copied, a long one takes the
-// buffer with it.
+// own makes line the caller's: a short line is copied, a long one keeps its
+// buffer, and the reader goes on with a new one.
 func (f *FrameReader) own(line []byte) []byte {
-	if cap(f.Buf) <= frameBuffer {
+	if cap(f.buf) <= frameBuffer {
 		return bytes.Clone(line)
 	}
-	rest := f.Buf[f.start:f.End]
-	f.Buf = make([]byte, max(frameBuffer, len(rest)))
-	f.start, f.End = 0, copy(f.Buf, rest)
+	rest := f.buf[f.start:f.end]
+	f.buf = make([]byte, max(frameBuffer, len(rest)))
+	f.start, f.end = 0, copy(f.buf, rest)
 	return line
 }
 
-// Fill reads more. The buffer grows eightfold: memory that was never touched
-// costs nothing, copies do.
-func (f *FrameReader) Fill() error {
-	if f.start == f.End {
-		f.start, f.End = 0, 0
+// fill reads more. The buffer grows eightfold: copying costs time, memory that
+// was never touched costs nothing.
+func (f *FrameReader) fill() error {
+	if f.start == f.end {
+		f.start, f.end = 0, 0
 	}
-	if f.End == len(f.Buf) {
-		switch have := f.End - f.start; {
-		case f.Buf == nil:
-			f.Buf = make([]byte, frameBuffer)
-		case f.start > 0 && have < len(f.Buf)/2:
-			f.End = copy(f.Buf, f.Buf[f.start:f.End])
+	if f.end == len(f.buf) {
+		switch have := f.end - f.start; {
+		case f.buf == nil:
+			f.buf = make([]byte, frameBuffer)
+		case f.start > 0 && have < len(f.buf)/2:
+			f.end = copy(f.buf, f.buf[f.start:f.end])
 			f.start = 0
 		case have > MaxFrame:
 			return ErrFrameTooLarge
 		default:
-			grown := make([]byte, min(8*len(f.Buf), MaxFrame+frameBuffer))
-			f.End = copy(grown, f.Buf[f.start:f.End])
-			f.start, f.Buf = 0, grown
+			grown := make([]byte, min(8*len(f.buf), MaxFrame+frameBuffer))
+			f.end = copy(grown, f.buf[f.start:f.end])
+			f.start, f.buf = 0, grown
 		}
 	}
 	for range 100 {
-		n, err := f.R.Read(f.Buf[f.End:])
-		f.End += n
+		n, err := f.R.Read(f.buf[f.end:])
+		f.end += n
 		if n > 0 {
 			return nil
 		}
@@ -213,6 +214,3 @@ func AppendFrame(dst, msg []byte, contentLength bool) []byte {
 	}
 	return append(append(dst, msg...), '\n')
 }
-
-// ErrGone is why a peer that closed its side cannot be used.
-var ErrGone = errors.New("the server closed the connection")

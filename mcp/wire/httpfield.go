@@ -1,27 +1,23 @@
 package wire
 
-import (
-	"strings"
-)
+import "strings"
 
-// IsPrintable says whether s may stand in a header.
-func IsPrintable(s string) bool {
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
-}
-
-// IsToken is RFC 9110, section 5.6.2.
+// IsToken says whether s is a token of RFC 9110, section 5.6.2, as the name of
+// a header is.
 func IsToken(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; !IsASCIILetter(c) && (c < '0' || c > '9') && !strings.Contains("!#$%&'*+-.^_`|~", string(rune(c))) || c >= 0x80 {
+		if c := s[i]; !IsASCIILetter(c) && (c < '0' || c > '9') && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
 			return false
 		}
 	}
 	return s != ""
 }
 
+// IsPrintable says whether s is printable ASCII without spaces, as a credential
+// in a header must be.
+func IsPrintable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// IsASCIILetter says whether c is one of A-Z and a-z.
 func IsASCIILetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

@@ -2,38 +2,44 @@ package wire
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strconv"
 
 	"toolpipe/stream/jsontext"
 )
 
+// ModernRevision is the newest revision of the protocol: it has no handshake,
+// and metadata on every request.
+const ModernRevision = "2026-07-28"
+
+// LegacyRevisions are those before it, newest first.
+var LegacyRevisions = [...]string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
 // Error codes of JSON-RPC 2.0 and of the revisions of MCP.
 const (
 	CodeMethodNotFound     = -32601
 	CodeInvalidParams      = -32602
+	CodeInternal           = -32603
 	CodeHeaderMismatch     = -32020 // 2026-07-28: headers do not say what the body does
 	CodeMissingCapability  = -32021 // 2026-07-28: data.requiredCapabilities
 	CodeUnsupportedVersion = -32022 // 2026-07-28: data.supported
 	CodeURLElicitation     = -32042 // 2025-11-25: data.elicitations
 )
 
-// Message is one JSON-RPC message taken apart; its parts share the memory of
-// the bytes that came. nil is absent. At most one of result and failure is
-// looked at, the failure first.
+// Message is one JSON-RPC message. Its members share the memory of the bytes
+// that came; nil is an absent member. Error is looked at before result.
 type Message struct {
 	ID, Method, Params, result, Error []byte
 }
 
 func (m *Message) IsReply() bool { return m.Method == nil && (m.result != nil || m.Error != nil) }
 
-// Answers says whether a reply names the request it is for. One that could
-// not be read has null for its id, or none.
-func (m *Message) Answers() bool { return m.ID != nil && string(m.ID) != "null" }
+// NamesRequest says whether a reply names its request. The reply to a request
+// that could not be read has the id null, or none.
+func (m *Message) NamesRequest() bool { return m.ID != nil && string(m.ID) != "null" }
 
-// ParseMessages checks a frame and takes it apart. An array is a batch, which
-// some servers send although only 2025-03-26 had them.
+// ParseMessages parses the messages of a frame. An array is a batch, which some
+// servers send although only 2025-03-26 had batches.
 func ParseMessages(frame []byte, each func(Message)) error {
 	i := jsontext.Space(frame, 0)
 	if i == len(frame) || frame[i] != '[' {
@@ -54,6 +60,8 @@ func ParseMessages(frame []byte, each func(Message)) error {
 	return nil
 }
 
+// ParseMessage parses one message. Where b is not JSON, the members before the
+// error are returned with it.
 func ParseMessage(b []byte) (m Message, err error) {
 	err = jsontext.CheckObject(b, jsontext.Peer, func(name, value []byte) {
 		switch {
@@ -75,9 +83,9 @@ func ParseMessage(b []byte) (m Message, err error) {
 	return m, err
 }
 
-// ReplyID is the number that an id stands for. Servers echo it as a string
-// too (python-sdk#1720), or as 0, which is never one of ours; that and
-// anything else says nothing.
+// ReplyID is the number of the request that the id of a reply names. Servers
+// also echo it as a string (modelcontextprotocol/python-sdk#1720). Anything
+// else, such as 0, which is the id of no request, names none.
 func ReplyID(id []byte) (int64, bool) {
 	if jsontext.Kind(id) == '"' {
 		id = id[1 : len(id)-1]
@@ -86,23 +94,9 @@ func ReplyID(id []byte) (int64, bool) {
 	return n, ok && n > 0
 }
 
-// RPCError is a reply that is an error.
-type RPCError struct {
-	Code    int
-	Message string
-	Data    []byte // raw; nil when absent
-}
-
-func (e *RPCError) Error() string {
-	if e.Code == 0 { // none, as a rule
-		return e.Message
-	}
-	return fmt.Sprintf("%s (code %d)", e.Message, e.Code)
-}
-
-// Answer is a reply's result, or its error as a *RPCError. The error's form is
-// the sender's affair: a bare string is taken as its message.
-func (m *Message) Answer() ([]byte, error) {
+// Result is a reply's result, or its error as a *RPCError. An error that is not
+// an object but a string is taken as the message.
+func (m *Message) Result() ([]byte, error) {
 	if m.Error == nil {
 		return m.result, nil
 	}
@@ -116,7 +110,7 @@ func (m *Message) Answer() ([]byte, error) {
 	return nil, e
 }
 
-// Snippet is the beginning of what a peer sent, for an error message.
+// Snippet is the beginning of b as valid UTF-8, to be quoted in a message.
 func Snippet(b []byte) string {
 	const most = 300
 	b = bytes.TrimSpace(b)
@@ -126,15 +120,15 @@ func Snippet(b []byte) string {
 	return string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
 }
 
-// AppendRequest appends a request. params is an object; meta, members of its
-// _meta without braces, is put in at its end.
-func AppendRequest(dst []byte, id int64, method string, params, meta []byte, token bool) []byte {
+// AppendRequest appends a request. params is an object. meta are members of its
+// _meta, without braces; progress adds the id as the progressToken.
+func AppendRequest(dst []byte, id int64, method string, params, meta []byte, progress bool) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = strconv.AppendInt(dst, id, 10)
 	dst = append(dst, `,"method":"`...)
 	dst = append(dst, method...)
 	dst = append(dst, `","params":`...)
-	if len(meta) == 0 && !token {
+	if len(meta) == 0 && !progress {
 		return append(append(dst, params...), '}')
 	}
 	dst = append(dst, params[:len(params)-1]...)
@@ -142,7 +136,7 @@ func AppendRequest(dst []byte, id int64, method string, params, meta []byte, tok
 		dst = append(dst, ',')
 	}
 	dst = append(append(dst, `"_meta":{`...), meta...)
-	if token {
+	if progress {
 		if len(meta) > 0 {
 			dst = append(dst, ',')
 		}
@@ -167,7 +161,7 @@ func CancelledNotification(id int64) []byte {
 	return Notification("notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d,"reason":"no longer wanted"}`, id))
 }
 
-// Request is one request on its way. Its params are complete but for _meta.
+// Request is a request to be sent. Its params are complete but for _meta.
 type Request struct {
 	Method     string
 	Params     []byte
@@ -181,21 +175,3 @@ type Request struct {
 }
 
 type HeaderField struct{ Name, Value string }
-
-// NoReplyError is a request that has no reply. sent says that the server may
-// have got it.
-type NoReplyError struct {
-	Sent  bool
-	Cause error
-}
-
-func (e *NoReplyError) Error() string { return e.Cause.Error() }
-func (e *NoReplyError) Unwrap() error { return e.Cause }
-
-// MayHaveArrived says whether the request that gave err may be known to the server.
-func MayHaveArrived(err error) bool {
-	u, ok := errors.AsType[*NoReplyError](err)
-	return ok && u.Sent
-}
-
-const CodeInternal = -32603

@@ -6,29 +6,31 @@ import (
 )
 
 const (
-	maxQueued       = 1 << 20 // bytes of responses that a server asked for and has not taken
-	entryCost       = 64      // of each, beside its bytes
-	maxSenders      = 4
-	ResponseTimeout = 10 * time.Second // for sending one
+	maxQueued  = 1 << 20 // bytes of responses that the server has not taken
+	entryCost  = 64      // bytes that a response costs beside its own
+	maxSenders = 4
+
+	// ResponseTimeout bounds the sending of one response.
+	ResponseTimeout = 10 * time.Second
 )
 
-// ResponseQueue sends the responses to what a server asks, beside everything else: a
-// pipe that is full because the server waits for us to read must not stop the
-// reading. A server may ask without end and take no answer; what would go
-// beyond maxQueued is dropped then.
+// ResponseQueue sends the responses to a server's requests in goroutines of its
+// own: a pipe that is full because the server waits until its output is read
+// must not stop the reading. A server may send requests without end and read no
+// response; responses beyond maxQueued are dropped.
 type ResponseQueue struct {
 	Send  func(response []byte) // bounded in time
 	Start func(func())          // runs a sender
-	Full  func()                // told once, when the first response is dropped
+	Full  func()                // called once, when the first response is dropped
 
 	mu      sync.Mutex
 	waiting [][]byte
-	size    int // of what waits and what is being sent
+	size    int // bytes of the responses that wait or are being sent
 	senders int
 	dropped bool
 }
 
-// Put never waits.
+// Put queues a response. It never waits.
 func (o *ResponseQueue) Put(response []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -47,18 +49,14 @@ func (o *ResponseQueue) Put(response []byte) {
 	}
 }
 
-// drain is a sender: it ends when nothing waits.
+// drain sends responses until none waits.
 func (o *ResponseQueue) drain() {
-	var sent []byte
-	for {
-		if sent = o.next(sent); sent == nil {
-			return
-		}
-		o.Send(sent)
+	for response := o.next(nil); response != nil; response = o.next(response) {
+		o.Send(response)
 	}
 }
 
-// Next takes out what is to be sent after sent, nil for nothing.
+// next takes out the response to be sent after sent; nil when none waits.
 func (o *ResponseQueue) next(sent []byte) []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()

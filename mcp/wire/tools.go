@@ -1,8 +1,6 @@
 package wire
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
 // Tool is one tool of a server, as listed.
 type Tool struct {
@@ -12,7 +10,7 @@ type Tool struct {
 	InputSchema  json.RawMessage // the bytes that came
 	OutputSchema json.RawMessage // nil when none
 	Annotations  json.RawMessage // nil when none
-	ReadOnly     bool            // readOnlyHint: a claim
+	ReadOnly     bool            // readOnlyHint, which the server claims
 }
 
 // Progress of a running call.
@@ -26,7 +24,7 @@ type Result struct {
 	IsError      bool
 	Content      []Block
 	Structured   json.RawMessage // structuredContent, nil when absent
-	TextComplete bool            // the text says all of Structured; believed of a Server in this process only
+	TextComplete bool            // Text blocks repeat all of Structured; believed only of a server in this process
 	Raw          json.RawMessage // the whole content array as it came
 }
 
@@ -36,18 +34,3 @@ type Block struct {
 	Text []byte // text blocks: the JSON string literal as it came
 	Raw  json.RawMessage
 }
-
-// CallError is a call that has no Result. Sent false: the server certainly did
-// not get it, or answered with a JSON-RPC error (RPC true): the outcome is
-// known. Sent true and RPC false: the outcome is unknown.
-type CallError struct {
-	Sent    bool
-	RPC     bool
-	Code    int // JSON-RPC error code when RPC
-	Message string
-	Cause   error // may be nil
-}
-
-func (e *CallError) Error() string { return e.Message }
-
-func (e *CallError) Unwrap() error { return e.Cause }

@@ -9,30 +9,23 @@ import (
 )
 
 // A Transport carries whole JSON-RPC messages, one frame each, both ways.
-// What a frame looks like on the wire is the transport's business; a message
-// handed over here has no delimiter.
+// Messages are handed over without the delimiters of the wire.
 type Transport interface {
-	// Send puts one whole message on the wire. It is safe for concurrent use:
-	// messages never interleave. It keeps no reference to msg. When ctx ends
-	// while part of the message is out, the transport is unusable afterwards.
-	// An error that wraps ErrNotSent means that nothing left.
+	// Send sends one whole message. It is safe for concurrent use: messages
+	// never interleave. It keeps no reference to msg. When ctx ends while part
+	// of the message is sent, the transport is unusable afterwards. An error
+	// that wraps ErrNotSent means that nothing was sent.
 	Send(ctx context.Context, msg []byte) error
 
 	// Receive returns the next message. One goroutine may call it. The slice
 	// belongs to the caller. It returns io.EOF when the peer is gone.
 	Receive() ([]byte, error)
 
-	// Close unblocks Send and Receive and gives up what the transport holds.
+	// Close unblocks Send and Receive and releases all resources.
 	// It may be called more than once, from any goroutine.
 	Close() error
 }
 
-// ErrNotSent says that no byte of a message left this process.
-var ErrNotSent error = notSent{}
-
-type notSent struct{}
-
-func (notSent) Error() string { return "not sent" }
-
-// ShutdownGrace is each wait of the ladder: stdin closed, SIGTERM, SIGKILL.
+// ShutdownGrace bounds each step of the end of a server's process: closed
+// stdin, SIGTERM, SIGKILL.
 const ShutdownGrace = 2 * time.Second
