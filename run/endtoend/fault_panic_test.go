@@ -22,7 +22,7 @@ toolpipe -o ndjson -t fs="$MCP -grandchild"`},
 	"writer of answers to a server": {"ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTimeout)", `model elicit
 toolpipe -o ndjson -y -t fs="$MCP -tools elicit -grandchild" hi`},
 	"reader of a server": {"m.in.onMessage('<', frame)", `toolpipe -o ndjson -t fs="$MCP -grandchild -stubborn" hi`},
-	"progress of a call": {"c.emit(&event.Progress{", `model progress
+	"progress of a call": {"r.emit(&event.Progress{", `model progress
 toolpipe -o ndjson -y -t fs="$MCP -tools progress -grandchild" hi`},
 	"stderr of a server": {"io.Copy(c.tail, c.errs)", `toolpipe -o ndjson -t fs="$MCP -silent -stubborn -grandchild" hi`},
 	"server starts":      {"c.connect(ctx, procs", `toolpipe -o ndjson -t fs="$MCP" hi`},
