@@ -9,43 +9,26 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// testNames are the kinds of tests that a policy can have.
-const testNames = "equals, one_of, glob, regex, range, under, words"
-
-// newTest makes the test of a kind from its value in the policy, d.nodes[at].
-// problem says what is wrong with the value, "" for nothing.
-func newTest(kind string, d *document, at int) (t test, known bool, problem string) {
-	switch kind {
-	case "equals":
-		t = equalsTest(d, []int{at})
-	case "one_of":
-		t, problem = oneOfTest(d, at)
-	case "glob":
-		t, problem = globTest(d, at)
-	case "regex":
-		t, problem = regexTest(d, at)
-	case "range":
-		t, problem = rangeTest(d, at)
-	case "under":
-		t, problem = underTest(d, at)
-	case "words":
-		t, problem = wordsTest(d, at)
-	default:
-		return nil, false, ""
-	}
-	return t, true, problem
+// testKinds are the tests that a policy can have. Each is made from its value,
+// d.nodes[at]; problem says what is wrong with the value, "" for nothing.
+var testKinds = []struct {
+	name string
+	make func(d *document, at int) (t test, problem string)
+}{
+	{"equals", equalsTest}, {"one_of", oneOfTest}, {"glob", globTest}, {"regex", regexTest},
+	{"range", rangeTest}, {"under", underTest}, {"words", wordsTest},
 }
 
-func equalsTest(d *document, values []int) test {
-	return func(e *evaluation, at int, wide bool) bool {
-		for _, v := range values {
-			if e.equal(d, v, at, wide) {
-				return true
-			}
-		}
-		return false
+// testNames lists the names of testKinds, for an error.
+func testNames() string {
+	var names []string
+	for _, k := range testKinds {
+		names = append(names, k.name)
 	}
+	return strings.Join(names, ", ")
 }
+
+func equalsTest(d *document, at int) (test, string) { return equalsAny(d, []int{at}), "" }
 
 func oneOfTest(d *document, at int) (test, string) {
 	if d.nodes[at].kind != '[' || d.nodes[at].next == at+1 {
@@ -55,7 +38,18 @@ func oneOfTest(d *document, at int) (test, string) {
 	for i := range d.children(at) {
 		values = append(values, i)
 	}
-	return equalsTest(d, values), ""
+	return equalsAny(d, values), ""
+}
+
+func equalsAny(d *document, values []int) test {
+	return func(e *evaluation, at int, wide bool) bool {
+		for _, v := range values {
+			if e.equal(d, v, at, wide) {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // equal reports whether a.nodes[i], a policy's value, and nodes[j] of the

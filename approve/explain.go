@@ -1,8 +1,8 @@
 package approve
 
 import (
+	"cmp"
 	"context"
-	"strings"
 )
 
 // Explain says how Decide would decide about c, and which rules match. It asks
@@ -31,10 +31,11 @@ func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
 // Static gives the verdict that rules alone give on the tool of c; it does not
 // look at c's arguments and asks nobody. Denied means that the tool is denied
 // with any arguments, and need not be offered to the model. Unapproved means
-// that the verdict depends on the arguments or on a person.
+// that the verdict depends on the arguments or on a person. If the tool is
+// Allowed, stricter rules may still match some arguments.
 func (g *Gate) Static(c Call) Verdict {
-	var always, sometimes [Allow + 1]*Rule // the first rule without argument tests, and with them, by decision
-	mayPass := g.Otherwise != Deny         // some calls are not denied for want of a rule
+	var always, sometimes [Allow + 1]*Rule // by decision, the first rule without argument tests and with them
+	mayPass := g.Otherwise != Deny         // not all calls are denied for want of a rule
 	for i := range g.Rules {
 		r := &g.Rules[i]
 		if !r.matchesTool(&c) {
@@ -55,34 +56,15 @@ func (g *Gate) Static(c Call) Verdict {
 	case !mayPass:
 		return g.denied(nil)
 	case always[Allow] != nil && always[Ask] == nil:
-		return withExceptions(allowed(always[Allow]), sometimes[Deny], sometimes[Ask])
+		return allowed(always[Allow])
 	case always[Ask] == nil && g.Otherwise == Deny:
-		rule := sometimes[Allow]
-		if rule == nil {
-			rule = sometimes[Ask]
-		}
+		rule := cmp.Or(sometimes[Allow], sometimes[Ask])
 		return Verdict{Outcome: Unapproved, By: rule.By, Rule: rule.Origin, Reason: "it depends on the arguments"}
 	case g.AutoApprove != "":
-		return withExceptions(g.autoApproved(), sometimes[Deny])
+		return g.autoApproved()
 	case always[Ask] == nil && sometimes[Allow] != nil:
 		rule := sometimes[Allow]
 		return Verdict{Outcome: Unapproved, By: rule.By, Rule: rule.Origin, Reason: "it depends on the arguments"}
 	}
 	return unapproved(always[Ask], "somebody must be asked")
-}
-
-// withExceptions adds to the reason of v which rules decide more strictly for
-// some arguments. A rule may be nil.
-func withExceptions(v Verdict, rules ...*Rule) Verdict {
-	for _, r := range rules {
-		if r == nil {
-			continue
-		}
-		does := "denies"
-		if r.Decision == Ask {
-			does = "asks about"
-		}
-		v.Reason = strings.TrimPrefix(v.Reason+"; "+r.Origin+" "+does+" some arguments", "; ")
-	}
-	return v
 }

@@ -247,20 +247,24 @@ func (p *policyReader) argumentTests(at int) (*argumentTests, error) {
 		}
 		first := i + 1
 		if p.nodes[i].kind != '{' || first == p.nodes[i].next || p.nodes[first].next != p.nodes[i].next {
-			return nil, p.errorAt(p.nodes[i].start, `a test is an object with one key of: %s`, testNames)
+			return nil, p.errorAt(p.nodes[i].start, `a test is an object with one key of: %s`, testNames())
 		}
-		t, known, problem := newTest(string(p.key(first)), &p.document, first)
-		switch {
-		case !known:
-			return nil, p.unknownKey(first, testNames)
-		case problem != "":
-			return nil, p.errorAt(p.nodes[first].start, "%s", problem)
+		t := argumentTest{path: path}
+		for _, kind := range testKinds {
+			if string(p.key(first)) != kind.name {
+				continue
+			}
+			if t.test, problem = kind.make(&p.document, first); problem != "" {
+				return nil, p.errorAt(p.nodes[first].start, "%s", problem)
+			}
+			if kind.name == "under" {
+				t.under = string(p.str(first))
+			}
 		}
-		under := ""
-		if string(p.key(first)) == "under" {
-			under = string(p.str(first))
+		if t.test == nil {
+			return nil, p.unknownKey(first, testNames())
 		}
-		a.tests = append(a.tests, argumentTest{path, t, under})
+		a.tests = append(a.tests, t)
 	}
 	return a, nil
 }
