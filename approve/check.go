@@ -21,7 +21,7 @@ func (g *Gate) Check(servers []Server) (warnings []string, err error) {
 		case r.names != nil:
 			if r.By == "flag" && !r.mayMatch(servers) {
 				flag, _, _ := strings.Cut(r.Origin, " ")
-				warnings = append(warnings, fmt.Sprintf("%s: no tool has a name like %q%s", flag, r.names[0].pattern, r.changedNames(servers)))
+				warnings = append(warnings, fmt.Sprintf("%s: no tool has a name like %q%s", flag, r.names[0], r.changedNames(servers)))
 			}
 		default:
 			if err := r.checkServers(servers); err != nil {
@@ -98,7 +98,7 @@ func (r *Rule) mayMatch(servers []Server) bool {
 // checkServers refuses a policy rule for a server that is not configured.
 func (r *Rule) checkServers(servers []Server) error {
 	for _, g := range r.servers {
-		if g.kind != globLiteral {
+		if !g.isLiteral() {
 			continue
 		}
 		found := false
@@ -108,7 +108,7 @@ func (r *Rule) checkServers(servers []Server) error {
 			names = append(names, s.Name)
 		}
 		if !found {
-			return fmt.Errorf("%s: no configured server is named %q (configured: %s); \"optional\":true in the rule accepts that", r.Origin, g.pattern, listOrNone(names))
+			return fmt.Errorf("%s: no configured server is named %q (configured: %s); \"optional\":true in the rule accepts that", r.Origin, g, listOrNone(names))
 		}
 	}
 	return nil
@@ -117,7 +117,7 @@ func (r *Rule) checkServers(servers []Server) error {
 // checkTools refuses a policy rule for a tool that none of its servers has.
 func (r *Rule) checkTools(servers []Server) error {
 	for _, g := range r.tools {
-		if g.kind != globLiteral {
+		if !g.isLiteral() {
 			continue
 		}
 		found := false
@@ -133,7 +133,7 @@ func (r *Rule) checkTools(servers []Server) error {
 			}
 		}
 		if !found {
-			return fmt.Errorf("%s: no tool is named %q (servers that the rule speaks of: %s); \"optional\":true in the rule accepts that", r.Origin, g.pattern, listOrNone(names))
+			return fmt.Errorf("%s: no tool is named %q (servers that the rule speaks of: %s); \"optional\":true in the rule accepts that", r.Origin, g, listOrNone(names))
 		}
 	}
 	return nil

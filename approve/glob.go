@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,72 +12,37 @@ import (
 // any run of characters and ? is any character.
 func MatchGlob(pattern, name string) bool { return matchGlob(pattern, name, globAny, nil) }
 
-// A glob is a pattern over a name, prepared for many matches.
-type glob struct {
-	pattern string
-	kind    globKind
-}
-
-type globKind uint8
-
-const (
-	globLiteral globKind = iota // no wildcard
-	globAll                     // "*"
-	globPrefix                  // one *, at the end
-	globOther
-)
-
-func newGlob(pattern string) glob {
-	i := strings.IndexAny(pattern, "*?")
-	switch {
-	case i < 0:
-		return glob{pattern, globLiteral}
-	case pattern == "*":
-		return glob{pattern, globAll}
-	case i == len(pattern)-1 && pattern[i] == '*':
-		return glob{pattern, globPrefix}
-	}
-	return glob{pattern, globOther}
-}
+// A glob is a pattern over a name.
+type glob string
 
 // matches reports whether the pattern matches the whole of name; with fold the
 // case of letters does not matter.
-func (g *glob) matches(name string, fold bool) bool {
-	switch {
-	case g.kind == globAll:
-		return true
-	case g.kind == globLiteral && fold:
-		return strings.EqualFold(g.pattern, name)
-	case g.kind == globLiteral:
-		return g.pattern == name
-	case g.kind == globPrefix && !fold:
-		return strings.HasPrefix(name, g.pattern[:len(g.pattern)-1])
-	case fold:
-		return matchGlob(g.pattern, name, globFold, nil)
+func (g glob) matches(name string, fold bool) bool {
+	mode := globAny
+	if fold {
+		mode = globFold
 	}
-	return matchGlob(g.pattern, name, globAny, nil)
+	return matchGlob(string(g), name, mode, nil)
 }
+
+// isLiteral reports whether the pattern has no wildcard.
+func (g glob) isLiteral() bool { return !strings.ContainsAny(string(g), "*?") }
 
 // matchesAny reports whether one of the patterns matches name.
 func matchesAny(globs []glob, name string, fold bool) bool {
-	for i := range globs {
-		if globs[i].matches(name, fold) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(globs, func(g glob) bool { return g.matches(name, fold) })
 }
 
 // matchesPrefix reports whether some string that begins with prefix, which is
 // ASCII, may match.
-func (g *glob) matchesPrefix(prefix string, fold bool) bool {
+func (g glob) matchesPrefix(prefix string, fold bool) bool {
 	for i := range len(prefix) {
 		switch {
-		case i == len(g.pattern):
+		case i == len(g):
 			return false
-		case g.pattern[i] == '*':
+		case g[i] == '*':
 			return true
-		case g.pattern[i] != '?' && g.pattern[i] != prefix[i] && (!fold || jsontext.FoldRune(rune(g.pattern[i])) != jsontext.FoldRune(rune(prefix[i]))):
+		case g[i] != '?' && g[i] != prefix[i] && (!fold || jsontext.FoldRune(rune(g[i])) != jsontext.FoldRune(rune(prefix[i]))):
 			return false
 		}
 	}

@@ -219,7 +219,7 @@ func (p *policyReader) globs(at int) ([]glob, error) {
 	key := string(p.key(at))
 	if p.nodes[at].kind != '[' {
 		text, err := p.nonEmpty(at, key)
-		return []glob{newGlob(text)}, err
+		return []glob{glob(text)}, err
 	}
 	var globs []glob
 	for i := range p.children(at) {
@@ -227,7 +227,7 @@ func (p *policyReader) globs(at int) ([]glob, error) {
 		if err != nil {
 			return nil, err
 		}
-		globs = append(globs, newGlob(text))
+		globs = append(globs, glob(text))
 	}
 	if globs == nil {
 		return nil, p.errorAt(p.nodes[at].start, "an empty list of %ss matches nothing", key)

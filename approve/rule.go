@@ -56,7 +56,7 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 		case strings.ContainsFunc(element, notInPattern):
 			return nil, fmt.Errorf("%q is not a pattern of NAME__TOOL with * and ?", element)
 		default:
-			r.names = []glob{newGlob(element)}
+			r.names = []glob{glob(element)}
 		}
 		rules = append(rules, r)
 	}
