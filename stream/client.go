@@ -80,8 +80,8 @@ func (e *Error) Unwrap() error { return e.Cause }
 type Client struct {
 	cfg      Config
 	dialect  *dialect
-	endpoint *endpoint // nil in a replay
-	network  *network  // nil in a replay
+	endpoint *endpoint
+	network  *network // nil in a replay
 	recorder *recorder
 	replayer *replayer
 
@@ -113,17 +113,15 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	if cfg.Replay != "" {
+		c.endpoint = &recordingEndpoint
 		c.replayer, err = openReplay(cfg.Replay, cfg.Hints.Replay)
-	} else {
-		c.endpoint, err = newEndpoint(&cfg, c.dialect.path)
+	} else if c.endpoint, err = newEndpoint(&cfg, c.dialect.path); err == nil {
+		c.network = newNetwork(c.endpoint)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if c.endpoint != nil {
-		c.network = newNetwork(c.endpoint)
-		c.options.isOpenAI = c.endpoint.isOpenAI()
-	}
+	c.options.isOpenAI = c.endpoint.isOpenAI()
 	if cfg.Record != "" {
 		if c.recorder, err = createRecording(cfg.Record, cfg.Secrets); err != nil {
 			return nil, err
@@ -134,12 +132,7 @@ func New(cfg Config) (*Client, error) {
 
 // Insecure returns the host to which the key goes over plain http because
 // Config.InsecureHTTP names it, "" for none.
-func (c *Client) Insecure() string {
-	if c.endpoint == nil {
-		return ""
-	}
-	return c.endpoint.insecure
-}
+func (c *Client) Insecure() string { return c.endpoint.insecure }
 
 // Warm opens the connection in the background so that the first request
 // finds it open. A failure is ignored here: the request reports it.

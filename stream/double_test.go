@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -136,7 +137,7 @@ const hangGuard = time.Minute
 // newExchange is an exchange without a network.
 func newExchange(d *dialect, r *Request, sink *Sink) *exchange {
 	idle := newIdleTimer(hangGuard, func() { panic("reading a reply hangs") })
-	return &exchange{client: &Client{dialect: d}, request: r, sink: sink, draft: newDraft(r, sink), idle: idle}
+	return &exchange{client: &Client{dialect: d, endpoint: &endpoint{url: &url.URL{}, origin: "http://test"}}, request: r, sink: sink, draft: newDraft(r, sink), idle: idle}
 }
 
 // decoded is what one response body gave.

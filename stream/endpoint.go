@@ -17,6 +17,9 @@ type endpoint struct {
 	insecure string // the host, if the key goes there over plain http as Config.InsecureHTTP allows
 }
 
+// recordingEndpoint stands for the endpoint in a replay.
+var recordingEndpoint = endpoint{url: &url.URL{}, origin: "the recording"}
+
 // EndpointError is New's error about Config.BaseURL. It shows the URL without
 // the parts that may be secret.
 type EndpointError struct {

@@ -148,7 +148,7 @@ func (x *exchange) refused(res *http.Response) error {
 	x.retryAfter = retryAfter(res.Header)
 	e := &Error{Kind: Refused, Status: res.StatusCode, Message: x.where()}
 	if res.StatusCode == 404 || res.StatusCode == 405 { // the path may be wrong; the query may hold a key
-		e.Message += x.path()
+		e.Message += x.client.endpoint.url.EscapedPath()
 	}
 	e.Message += strings.TrimRight(fmt.Sprintf(" answered %d %s", res.StatusCode, http.StatusText(res.StatusCode)), " ")
 	if to := redirectTarget(res); to != "" {

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -18,20 +19,7 @@ import (
 const maxErrorBody = 8 << 10
 
 // where is the name of the endpoint in messages.
-func (x *exchange) where() string {
-	if x.client.endpoint == nil {
-		return "the recording"
-	}
-	return x.client.endpoint.origin
-}
-
-// path is the path of the requests, "" for a recording.
-func (x *exchange) path() string {
-	if x.client.endpoint == nil {
-		return ""
-	}
-	return x.client.endpoint.url.EscapedPath()
-}
+func (x *exchange) where() string { return x.client.endpoint.origin }
 
 // redact takes the secrets out of a text of the endpoint.
 func (x *exchange) redact(s string) string { return x.client.cfg.Secrets.Message().HideString(s) }
@@ -54,8 +42,8 @@ func (x *exchange) shown(b []byte) string {
 
 // errorBody reads the beginning of a refusal's body.
 func (x *exchange) errorBody(res *http.Response) []byte {
-	in := &input{r: io.LimitReader(res.Body, maxErrorBody)}
-	if in.peek() != nil {
+	in := bufio.NewReader(io.LimitReader(res.Body, maxErrorBody))
+	if _, err := skipBlank(in); err != nil {
 		return nil
 	}
 	body, done := x.client.tee(res, in)

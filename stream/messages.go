@@ -180,7 +180,7 @@ func messagesPart(w *segments, p *Part, head string, mark bool) {
 		w.str(`{"type":"image","source":{"type":"base64","media_type":`)
 		w.quoted(mime)
 		w.str(`,"data":"`)
-		w.rawString(data)
+		w.raw([]byte(data))
 		w.str(`"}`)
 	}
 	if mark {

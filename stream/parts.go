@@ -204,6 +204,6 @@ func imageURL(w *segments, img *Image) {
 	w.str(`"data:`)
 	w.inner(img.MIME)
 	w.str(";base64,")
-	w.rawString(img.Data)
+	w.raw([]byte(img.Data))
 	w.str(`"`)
 }

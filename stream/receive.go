@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -17,37 +18,65 @@ func (x *exchange) read(res *http.Response) error {
 	if enc := strings.ToLower(res.Header.Get("Content-Encoding")); enc != "" && enc != "identity" && enc != "gzip" {
 		return notAReply("its Content-Encoding is " + quoteShort(enc) + ", which nobody asked for")
 	}
-	in := &input{r: &watchedReader{r: res.Body, x: x}}
-	if err := in.peek(); err != nil {
+	in := bufio.NewReaderSize(&watchedReader{r: res.Body, x: x}, maxHead)
+	first, err := skipBlank(in)
+	if err != nil {
 		return x.broken(err)
 	}
-	if in.is("\x1f\x8b") {
+	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return notAReply("it is broken gzip")
 		}
-		in = &input{r: &cappedReader{r: z, left: maxResponse}}
-		if err := in.peek(); err != nil {
+		in = bufio.NewReaderSize(&cappedReader{r: z, left: maxResponse}, maxHead)
+		if first, err = skipBlank(in); err != nil {
 			return x.broken(err)
 		}
 	}
 	body, done := x.client.tee(res, in)
 	dec := x.client.dialect.decoder(x.draft)
-	var err error
-	switch in.first() {
+	head, _ := in.Peek(min(in.Buffered(), 2*maxShown))
+	switch first {
 	case 0:
 		err = notAReply("its body is empty")
 	case '<':
-		e := notAReply("it is HTML (" + contentType(res) + "): " + x.shown(in.sample()))
+		e := notAReply("it is HTML (" + contentType(res) + "): " + x.shown(head))
 		e.Hint = x.hint(404, "")
 		err = e
 	case '{', '[':
 		err = x.readJSON(body, dec)
 	default:
-		err = x.readEvents(body, dec, in.sample())
+		err = x.readEvents(body, dec, bytes.Clone(head))
 	}
 	done(err)
 	return err
+}
+
+// maxHead is how much of a body may be buffered before it is decoded.
+const maxHead = 4 << 10
+
+// skipBlank skips a byte order mark and white space, such as the blank lines that
+// may keep a connection alive for long. It returns the byte that follows, 0 at
+// the end of the body.
+func skipBlank(in *bufio.Reader) (byte, error) {
+	for {
+		next, err := in.Peek(1)
+		switch {
+		case err == io.EOF:
+			return 0, nil
+		case err != nil:
+			return 0, err
+		case bytes.IndexByte([]byte(" \t\r\n"), next[0]) >= 0:
+			in.Discard(1)
+		case next[0] != 0xef:
+			return next[0], nil
+		default:
+			if next, _ = in.Peek(3); string(next) != "\xef\xbb\xbf" {
+				return next[0], nil
+			}
+			in.Discard(3)
+		}
+	}
 }
 
 func contentType(res *http.Response) string {
@@ -157,64 +186,6 @@ func (x *exchange) complete(err error) error {
 		e.Hint = x.hint(e.Status, e.Message)
 	}
 	return e
-}
-
-// input is a body whose beginning can be seen before it is read.
-type input struct {
-	r    io.Reader
-	head []byte // the beginning, until it is read
-	err  error  // of r, behind head
-}
-
-const maxHead = 4 << 10
-
-// peek fills head until it holds a character that is not white space. Blank
-// lines, which may keep a connection alive for long, are dropped.
-func (in *input) peek() error {
-	buf := make([]byte, maxHead)
-	for c := in.content(); in.err == nil && (len(c) == 0 || (len(c) == 1 && c[0] == 0x1f)); c = in.content() {
-		n, err := in.r.Read(buf)
-		in.head, in.err = append(in.head, buf[:n]...), err
-		if len(in.content()) == 0 && len(in.head) > maxHead {
-			in.head = in.head[:0]
-		}
-	}
-	if in.err != nil && in.err != io.EOF {
-		return in.err
-	}
-	return nil
-}
-
-// content is the head without white space and byte order mark before it.
-func (in *input) content() []byte {
-	return bytes.TrimLeft(bytes.TrimPrefix(in.head, []byte("\xef\xbb\xbf")), " \t\r\n")
-}
-
-func (in *input) is(magic string) bool { return strings.HasPrefix(string(in.content()), magic) }
-
-// first returns the first byte that is not blank, 0 if there is none.
-func (in *input) first() byte {
-	if c := in.content(); len(c) > 0 {
-		return c[0]
-	}
-	return 0
-}
-
-// sample returns a copy of some bytes from the beginning.
-func (in *input) sample() []byte {
-	return bytes.Clone(in.head[:min(len(in.head), 2*maxShown)])
-}
-
-func (in *input) Read(p []byte) (int, error) {
-	if len(in.head) > 0 {
-		n := copy(p, in.head)
-		in.head = in.head[n:]
-		return n, nil
-	}
-	if in.err != nil {
-		return 0, in.err
-	}
-	return in.r.Read(p)
 }
 
 // watchedReader reads the body from the network: it lets the sink flush

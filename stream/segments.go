@@ -54,14 +54,6 @@ func (s *segments) raw(b []byte) {
 	s.add(b)
 }
 
-func (s *segments) rawString(b string) {
-	if len(b) < longText {
-		s.cur = append(s.cur, b...)
-		return
-	}
-	s.raw([]byte(b))
-}
-
 func (s *segments) add(b []byte) {
 	s.done = append(s.done, b)
 	s.size += len(b)

@@ -103,7 +103,6 @@ func testRecording(t *testing.T, file string) {
 // refusalOf is the error of an HTTP status with this body.
 func refusalOf(body []byte, status int) error {
 	x := newExchange(&chatDialect, &Request{}, &Sink{})
-	x.client.endpoint = &endpoint{origin: "http://test"}
 	return x.refused(&http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body))})
 }
 
