@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 
 	"toolpipe/stream/jsontext"
@@ -313,14 +314,7 @@ func (e *evaluation) isWords(at int, positions [][]string, wide bool) bool {
 		if n == len(positions) || !e.spend(len(positions[n])) || !e.spendOnValue(i) {
 			return false
 		}
-		listed := func(word []byte) bool {
-			for _, w := range positions[n] {
-				if string(word) == w {
-					return true
-				}
-			}
-			return false
-		}
+		listed := func(word []byte) bool { return slices.Contains(positions[n], string(word)) }
 		if !e.hasText(i, wide, listed) {
 			return false
 		}
