@@ -40,6 +40,7 @@ var targets = []target{
 	}},
 	{"run/calls.go", callSteps},
 	{"run/answers.go", callSteps},
+	{"run/verdicts.go", callSteps},
 	{"run/toolbox.go", callSteps},
 	{"run/loop.go", []step{
 		{"./run", all, time.Minute},
@@ -50,7 +51,7 @@ var targets = []target{
 		{endToEnd, "^TestScripts$/^(retry|request_repairs|faults_model|tool_role|images)|^TestFaultModel", 4 * time.Minute},
 	}},
 	{"mcp/call.go", mcpSteps},
-	{"mcp/rounds.go", mcpSteps},
+	{"mcp/input_requests.go", mcpSteps},
 }
 
 var gateSteps = []step{
