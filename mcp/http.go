@@ -189,7 +189,7 @@ func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at ht
 // asksForToken says whether a response asks for another token that can be had.
 func (h *httpConn) asksForToken(res *http.Response) bool {
 	if res.StatusCode == http.StatusForbidden && h.auth.grant != nil {
-		return oauth.ReadChallenge(res.Header.Values("Www-Authenticate")).Failure == "insufficient_scope"
+		return oauth.InsufficientScope(res.Header.Values("Www-Authenticate"))
 	}
 	return res.StatusCode == http.StatusUnauthorized && h.auth.renewable()
 }

@@ -1,28 +1,31 @@
 package oauth
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
-	"crypto/sha512"
+	_ "crypto/sha256"
+	_ "crypto/sha512"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"toolpipe/stream/jsontext"
 )
 
-// assertionLife is how long a client assertion is good for.
+// assertionLife is how long a client assertion is valid.
 const assertionLife = 5 * time.Minute
 
-// clientAssertion is the JWT by which a client shows that it has a private
+// clientAssertion is the JWT with which a client proves that it has a private
 // key (RFC 7523). Its audience is the issuer, not the token endpoint.
 func clientAssertion(c *ClientCredentials, audience string, now time.Time) (string, error) {
 	key, err := privateKey(c.PrivateKey)
@@ -72,81 +75,58 @@ func privateKey(file []byte) (crypto.Signer, error) {
 	return signer, nil
 }
 
-// signature chooses the algorithm (RFC 7518): the key's usual one, or the one
-// asked for if the key can do it.
+// signature chooses the algorithm (RFC 7518): the usual one for the key, or the
+// one asked for if the key can do it.
 func signature(key crypto.Signer, asked string) (alg string, sign func([]byte) ([]byte, error), err error) {
+	hashes := map[string]crypto.Hash{"256": crypto.SHA256, "384": crypto.SHA384, "512": crypto.SHA512}
+	var hash crypto.Hash // 0 signs the text itself
+	var options crypto.SignerOpts
 	switch k := key.(type) {
 	case *rsa.PrivateKey:
-		alg, sign = signRSA(k, asked)
+		if bits, ok := strings.CutPrefix(cmp.Or(asked, "RS256"), "RS"); ok {
+			hash = hashes[bits]
+			options = hash
+		} else if bits, ok := strings.CutPrefix(asked, "PS"); ok {
+			hash = hashes[bits]
+			options = &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: hash}
+		}
+		if hash != 0 {
+			alg = cmp.Or(asked, "RS256")
+		}
 	case *ecdsa.PrivateKey:
-		alg, sign = signECDSA(k)
+		bits := map[int]string{256: "256", 384: "384", 521: "512"}[k.Curve.Params().BitSize]
+		if hash = hashes[bits]; hash != 0 {
+			alg, options = "ES"+bits, hash
+			key = fixedECDSA{k}
+		}
 	case ed25519.PrivateKey:
-		alg, sign = "EdDSA", func(b []byte) ([]byte, error) { return ed25519.Sign(k, b), nil }
+		alg, options = "EdDSA", hash
 	}
-	if sign == nil || asked != "" && asked != alg {
+	if alg == "" || asked != "" && asked != alg {
 		return "", nil, fmt.Errorf("the private key, a %T, cannot sign with %q", key, asked)
 	}
-	return alg, sign, nil
-}
-
-func signRSA(k *rsa.PrivateKey, asked string) (string, func([]byte) ([]byte, error)) {
-	alg := asked
-	if alg == "" {
-		alg = "RS256"
-	}
-	hash, ok := hashes(alg[min(2, len(alg)):])
-	if !ok || alg[:2] != "RS" && alg[:2] != "PS" {
-		return "", nil
-	}
-	return alg, func(b []byte) ([]byte, error) {
-		if alg[:2] == "PS" {
-			return rsa.SignPSS(rand.Reader, k, hash, digest(hash, b), &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash})
+	return alg, func(text []byte) ([]byte, error) {
+		if hash != 0 {
+			h := hash.New()
+			h.Write(text)
+			text = h.Sum(nil)
 		}
-		return rsa.SignPKCS1v15(rand.Reader, k, hash, digest(hash, b))
-	}
+		return key.Sign(rand.Reader, text, options)
+	}, nil
 }
 
-// signECDSA gives the two numbers side by side, each as long as the curve's.
-func signECDSA(k *ecdsa.PrivateKey) (string, func([]byte) ([]byte, error)) {
-	bits := map[int]string{256: "256", 384: "384", 521: "512"}[k.Curve.Params().BitSize]
-	hash, ok := hashes(bits)
-	if !ok {
-		return "", nil
+// fixedECDSA signs with two numbers side by side, each as long as the curve's,
+// as RFC 7518 wants it, instead of with ASN.1.
+type fixedECDSA struct{ *ecdsa.PrivateKey }
+
+func (k fixedECDSA) Sign(random io.Reader, digest []byte, _ crypto.SignerOpts) ([]byte, error) {
+	r, s, err := ecdsa.Sign(random, k.PrivateKey, digest)
+	if err != nil {
+		return nil, err
 	}
 	size := (k.Curve.Params().BitSize + 7) / 8
-	return "ES" + bits, func(b []byte) ([]byte, error) {
-		r, s, err := ecdsa.Sign(rand.Reader, k, digest(hash, b))
-		if err != nil {
-			return nil, err
-		}
-		out := make([]byte, 2*size)
-		r.FillBytes(out[:size])
-		s.FillBytes(out[size:])
-		return out, nil
-	}
-}
-
-func hashes(bits string) (crypto.Hash, bool) {
-	switch bits {
-	case "256":
-		return crypto.SHA256, true
-	case "384":
-		return crypto.SHA384, true
-	case "512":
-		return crypto.SHA512, true
-	}
-	return 0, false
-}
-
-func digest(hash crypto.Hash, b []byte) []byte {
-	switch hash {
-	case crypto.SHA384:
-		d := sha512.Sum384(b)
-		return d[:]
-	case crypto.SHA512:
-		d := sha512.Sum512(b)
-		return d[:]
-	}
-	d := sha256.Sum256(b)
-	return d[:]
+	out := make([]byte, 2*size)
+	r.FillBytes(out[:size])
+	s.FillBytes(out[size:])
+	return out, nil
 }

@@ -10,12 +10,17 @@ import (
 type challenge struct {
 	metadata string // resource_metadata
 	scopes   []string
-	Failure  string // error
+	code     string // error
 }
 
-// ReadChallenge takes the first Bearer challenge of the header's values; other
-// schemes before or after it are skipped.
-func ReadChallenge(values []string) challenge {
+// InsufficientScope says whether a challenge asks for a token with more scopes.
+func InsufficientScope(challenges []string) bool {
+	return readChallenge(challenges).code == "insufficient_scope"
+}
+
+// readChallenge reads the first Bearer challenge in the values of the header;
+// other schemes before or after it are skipped.
+func readChallenge(values []string) challenge {
 	var c challenge
 	for _, v := range values {
 		rest, ok := bearerPart(v)
@@ -33,7 +38,7 @@ func ReadChallenge(values []string) challenge {
 			case "scope":
 				c.scopes = strings.Fields(value)
 			case "error":
-				c.Failure = value
+				c.code = value
 			}
 		}
 		return c
@@ -41,7 +46,7 @@ func ReadChallenge(values []string) challenge {
 	return c
 }
 
-// bearerPart is what follows the scheme Bearer.
+// bearerPart returns the parameters of the scheme Bearer in a value.
 func bearerPart(v string) (string, bool) {
 	for i := 0; i+6 <= len(v); i++ {
 		before := strings.TrimRight(v[:i], " \t")

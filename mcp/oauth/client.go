@@ -1,7 +1,9 @@
 package oauth
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -10,30 +12,15 @@ import (
 	"time"
 
 	"toolpipe/mcp/netguard"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
 )
 
-// Token is a bearer token. The zero time is no known end.
-type Token struct {
-	Value   string
-	Expires time.Time
-}
-
-// tokenMargin is how long before its end a token is not used any more.
-const tokenMargin = 30 * time.Second
-
-// IsLoopback says whether a host name is this machine.
-func IsLoopback(host string) bool {
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.Unmap().IsLoopback()
-	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return host == "localhost" || strings.HasSuffix(host, ".localhost")
-}
-
-// grantClient is for the URLs that a server names: no redirections, short
-// waits, and no way into the private network unless trusted says so. A proxy
-// looks up names by itself, so what is not trusted is not asked for by one.
-func grantClient(trusted func(*url.URL) bool) *http.Client {
+// newClient is the client for URLs that a server names: it follows no
+// redirections, waits for a short time, and reaches no private address unless
+// the URL is trusted. A proxy would look up names itself, so it gets only
+// requests to trusted URLs.
+func newClient(trusted func(*url.URL) bool) *http.Client {
 	open, guarded := netguard.NewTransport(), netguard.NewTransport()
 	guarded.Proxy = nil
 	guarded.DialContext = (&net.Dialer{Timeout: 10 * time.Second, Control: netguard.PublicOnly}).DialContext
@@ -58,3 +45,45 @@ func grantClient(trusted func(*url.URL) bool) *http.Client {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+const maxDocument = 1 << 20
+
+// document fetches a JSON object.
+func (g *Grant) document(ctx context.Context, place string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	return g.do(req)
+}
+
+// do returns the JSON object with which a request is answered.
+func (g *Grant) do(req *http.Request) ([]byte, error) {
+	place := req.URL.Scheme + "://" + req.URL.Host + req.URL.Path
+	res, err := g.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxDocument))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", place, err)
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: HTTP status %d: %s", place, res.StatusCode, wire.Snippet(body))
+	}
+	if err := jsontext.CheckObject(body, jsontext.Peer, nil); err != nil {
+		return nil, fmt.Errorf("%s: not a JSON object: %w", place, err)
+	}
+	return body[jsontext.Space(body, 0):], nil
+}
+
+// IsLoopback says whether a host name is this machine.
+func IsLoopback(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Unmap().IsLoopback()
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}

@@ -42,7 +42,7 @@ func TestTrustedPlaces(t *testing.T) {
 	server, _ := url.Parse("https://tools.test/mcp")
 	for pin, want := range map[string]bool{"": false, "https://login.corp": true} {
 		g := New(server, &ClientCredentials{Issuer: pin})
-		g.at = &issuer{name: "https://login.corp", tokenURL: "https://token.corp/t"}
+		g.issuer = &issuer{name: "https://login.corp", tokenURL: "https://token.corp/t"}
 		place, _ := url.Parse("https://token.corp/t")
 		if g.trusts(place) != want {
 			t.Errorf("the token endpoint of issuer %q is trusted: %t", pin, !want)
@@ -56,7 +56,7 @@ func TestTrustedPlaces(t *testing.T) {
 func TestGuardAndProxy(t *testing.T) {
 	const child = "TOOLPIPE_TEST_CHILD"
 	if os.Getenv(child) != "" {
-		_, err := grantClient(func(*url.URL) bool { return false }).Get("https://metadata.test/x")
+		_, err := newClient(func(*url.URL) bool { return false }).Get("https://metadata.test/x")
 		t.Log(err)
 		return
 	}
@@ -80,8 +80,8 @@ func TestReadChallenge(t *testing.T) {
 		`bearer scope="a b" , error="insufficient_scope",resource_metadata="https:\/\/x/m"`,
 		`Basic realm="Bearer town", Bearer error="insufficient_scope", scope="a b", resource_metadata="https://x/m", Digest x="y"`,
 	} {
-		c := ReadChallenge([]string{"Negotiate", v})
-		if c.metadata != "https://x/m" || strings.Join(c.scopes, "+") != "a+b" || c.Failure != "insufficient_scope" {
+		c := readChallenge([]string{"Negotiate", v})
+		if c.metadata != "https://x/m" || strings.Join(c.scopes, "+") != "a+b" || c.code != "insufficient_scope" {
 			t.Errorf("%s: %+v", v, c)
 		}
 	}
