@@ -14,14 +14,13 @@ import (
 	"toolpipe/run/failure"
 )
 
-// approver is that of --approver: a URL, or a command line split as a shell
-// quotes it. The command runs in the current directory, which the user named
-// by standing in it, with the environment that tool servers get: no key.
-func (r *runner) approver(target string) (approve.Approver, error) {
-	if config.IsURL(target) {
-		return r.urlApprover(target)
+// newApprover is the approver of --approver: a URL, or a command line split as a
+// shell quotes it. The command runs in the current directory, since the user runs
+// toolpipe there, with the environment that tool servers get: without keys.
+func newApprover(c *config.Config, warn config.Warner) (approve.Approver, error) {
+	if config.IsURL(c.Approver) {
+		return urlApprover(c, warn)
 	}
-	c := r.cfg
 	argv, err := approverCommand(c)
 	if err != nil {
 		return nil, failure.Usage("--approver: %v", err)
@@ -37,6 +36,19 @@ func (r *runner) approver(target string) (approve.Approver, error) {
 			return p, nil
 		},
 	}, nil
+}
+
+func urlApprover(c *config.Config, warn config.Warner) (approve.Approver, error) {
+	a, err := approve.NewURLApprover(c.Approver, c.InsecureHTTP)
+	if plain, ok := errors.AsType[*approve.PlainHTTPError](err); ok {
+		return nil, failure.UsageError([]string{"use https, or believe what comes in the clear: --insecure-http " + config.ShellQuote(plain.Host)}, "--approver: %v", err)
+	} else if err != nil {
+		return nil, failure.Usage("--approver: %v", err)
+	}
+	if a.PlainHost != "" {
+		warn("insecure_http", "", "the approver "+strconv.Quote(a.PlainHost)+" is asked over plain http")
+	}
+	return a, nil
 }
 
 // approverCommand is the command line of --approver, its program found.
@@ -58,16 +70,16 @@ func approverCommand(c *config.Config) ([]string, error) {
 }
 
 // approverFiles are the program of --approver and the files that its arguments
-// name, as FILE or --option=FILE: whoever may write one of them approves
-// everything. An argument that names no file yet counts, since a file that is
-// made later would be read.
+// name, as FILE or --option=FILE: a tool that could write one of them could approve
+// everything. A file that does not exist counts, since the program would read it
+// once it does.
 func approverFiles(c *config.Config) (files []string) {
 	if c.Approver == "" || config.IsURL(c.Approver) {
 		return nil
 	}
 	argv, err := approverCommand(c)
 	if err != nil {
-		return nil // it is told when the approver is made
+		return nil // newApprover gives the error
 	}
 	for i, word := range argv {
 		if _, value, ok := strings.Cut(word, "="); ok && i > 0 {
@@ -80,17 +92,4 @@ func approverFiles(c *config.Config) (files []string) {
 		}
 	}
 	return files
-}
-
-func (r *runner) urlApprover(address string) (approve.Approver, error) {
-	a, err := approve.NewURLApprover(address, r.cfg.InsecureHTTP)
-	if plain, ok := errors.AsType[*approve.PlainHTTPError](err); ok {
-		return nil, failure.UsageError([]string{"use https, or believe what comes in the clear: --insecure-http " + config.ShellQuote(plain.Host)}, "--approver: %v", err)
-	} else if err != nil {
-		return nil, failure.Usage("--approver: %v", err)
-	}
-	if a.PlainHost != "" {
-		r.warn("insecure_http", "", "the approver "+strconv.Quote(a.PlainHost)+" is asked over plain http")
-	}
-	return a, nil
 }

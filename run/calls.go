@@ -11,6 +11,7 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
@@ -30,6 +31,20 @@ type caller struct {
 	denyUnapproved bool // an unapproved call is denied, and the run goes on
 	cmdLines       bool
 	lineCount      int // numbers the calls of command lines
+}
+
+func newCaller(c *config.Config, box *toolbox, gate *approve.Gate, o *outputs) *caller {
+	k := &caller{
+		box: box, gate: gate, emit: o.Emit, flush: o.Flush, say: o.face.Notef, parallel: c.Parallel, maxBytes: int(c.MaxResultBytes),
+		wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.Unapproved == "deny", cmdLines: c.CmdLines,
+	}
+	if k.parallel == 0 {
+		k.parallel = 8
+	}
+	if k.maxBytes == 0 {
+		k.maxBytes = 256 << 10
+	}
+	return k
 }
 
 // round is the calls of one turn. All of them are decided in order before any of

@@ -4,33 +4,28 @@ import (
 	"context"
 	"strconv"
 
+	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
 	"toolpipe/stream"
 )
 
-// makeClient makes the model's client, which checks where the key may go.
-func (r *runner) makeClient(ctx context.Context) (err error) {
-	for _, p := range r.request.Params {
-		if p.Name == "tools" && len(r.servers) > 0 {
-			return failure.Usage("the param tools would take the place of the servers' tools")
-		}
-	}
-	e := r.endpoint
-	e.Wire, e.Secrets = r.face.Wire("model"), r.secrets
+// newClient makes the model's client, which checks where the key may go.
+func newClient(ctx context.Context, e *config.Endpoint, o *outputs) (client *stream.Client, err error) {
+	e.Wire, e.Secrets = o.face.Wire("model"), o.secrets
 	if e.Record == "" && e.Replay == "" {
-		r.client, err = stream.New(e.Config)
-	} else { // a FIFO makes us wait
-		r.client, err = stdio.Await(ctx, func() (*stream.Client, error) { return stream.New(e.Config) })
+		client, err = stream.New(e.Config)
+	} else { // opening a named pipe waits
+		client, err = stdio.Await(ctx, func() (*stream.Client, error) { return stream.New(e.Config) })
 	}
 	if failure.IsCancelled(err) {
-		return err
+		return nil, err
 	}
 	if err != nil {
-		return e.Refused(err)
+		return nil, e.Refused(err)
 	}
-	if host := r.client.Insecure(); host != "" {
-		r.warn("insecure_http", "", "the key goes over plain http to "+strconv.Quote(host))
+	if host := client.Insecure(); host != "" {
+		o.warn("insecure_http", "", "the key goes over plain http to "+strconv.Quote(host))
 	}
-	return nil
+	return client, nil
 }

@@ -230,7 +230,7 @@ func (r *runner) hooks(s *config.Server) mcp.Hooks {
 		h.Log = func(line string) { r.face.VerboseLine(s.Name + ": " + line) }
 	}
 	if s.Elicit == "ask" {
-		h.Elicit = r.elicit(s.Name)
+		h.Elicit = elicit(r.gate.Terminal, s.Name)
 	}
 	return h
 }

@@ -15,11 +15,11 @@ import (
 // maxFields is how many questions a form may ask.
 const maxFields = 50
 
-// elicit puts a server's questions to the person at the terminal (--elicit
-// ask), one form at a time. A field is asked for by itself; nothing is sent
-// before the person has seen all answers and said yes. Anything else declines
-// the form; it is cancelled when nobody answers.
-func (r *runner) elicit(server string) func(context.Context, string, json.RawMessage) (string, json.RawMessage) {
+// elicit puts a server's questions to the person at the terminal (--elicit ask),
+// one form at a time and each field by itself. The answers are sent when the person
+// has seen all of them and said yes. Otherwise the form is declined, or cancelled
+// when nobody answers.
+func elicit(terminal *approve.Terminal, server string) func(context.Context, string, json.RawMessage) (string, json.RawMessage) {
 	return func(ctx context.Context, message string, schema json.RawMessage) (string, json.RawMessage) {
 		fields, err := formFields(schema)
 		if err != nil || len(fields) > maxFields {
@@ -27,7 +27,7 @@ func (r *runner) elicit(server string) func(context.Context, string, json.RawMes
 		}
 		var content []byte
 		send := false
-		err = r.gate.Terminal.Form(ctx, func(form *approve.Form) (err error) {
+		err = terminal.Form(ctx, func(form *approve.Form) (err error) {
 			content, send, err = fillForm(form, server, message, fields)
 			return err
 		})

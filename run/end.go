@@ -21,7 +21,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 		err = p // whatever it made of the run
 	}
 	if err == nil {
-		err = r.out.Flush()
+		err = r.Flush()
 	}
 	if r.client != nil {
 		if cerr := r.client.Close(); cerr != nil && err == nil {
@@ -31,10 +31,10 @@ func (r *runner) end(ctx context.Context, err error) error {
 		}
 	}
 	e := r.endEvent(err)
-	if !r.out.Started() {
+	if !r.Started() {
 		r.start()
 	}
-	if werr := r.out.Emit(e); werr != nil {
+	if werr := r.Emit(e); werr != nil {
 		e = e.WithOutputError(werr)
 	}
 	err = nil

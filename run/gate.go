@@ -7,13 +7,14 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/run/config"
+	"toolpipe/run/face"
 	"toolpipe/run/failure"
 )
 
-// makeGate puts the rules of flags, config and policy files into one set.
-func (r *runner) makeGate() (*approve.Gate, error) {
-	c := r.cfg
-	g := &approve.Gate{Otherwise: approve.Ask, Terminal: r.terminal(), ApproverOrigin: "--approver"}
+// makeGate puts the rules of flags, config and policy files into one set. policy
+// is the SHA-256 over all policy files.
+func makeGate(c *config.Config, s *config.Settings, servers []config.Server, o *outputs) (g *approve.Gate, policy string, err error) {
+	g = &approve.Gate{Otherwise: approve.Ask, Terminal: terminal(c, o.face), ApproverOrigin: "--approver"}
 	if c.AutoApprove {
 		g.AutoApprove = "--auto-approve"
 	}
@@ -25,64 +26,63 @@ func (r *runner) makeGate() (*approve.Gate, error) {
 		for _, list := range f.lists {
 			rules, err := approve.Patterns(list, f.decision, "flag", f.flag+" ")
 			if err != nil {
-				return nil, failure.Usage("%s: %v", f.flag, err)
+				return nil, "", failure.Usage("%s: %v", f.flag, err)
 			}
 			g.Rules = append(g.Rules, rules...)
 		}
 	}
 	if !c.InCI() || c.ConfigFile != "" {
-		g.Rules = append(g.Rules, r.configRules()...)
-		for _, p := range r.settings.Patterns {
-			r.face.VerboseLine("auto_approve of the config: " + p)
+		g.Rules = append(g.Rules, configRules(s.Rules, servers)...)
+		for _, p := range s.Patterns {
+			o.face.VerboseLine("auto_approve of the config: " + p)
 		}
 	} else {
-		r.settings.Rules = nil
+		s.Rules = nil
 	}
 	digest := sha256.New()
-	for i, path := range slices.Concat(r.settings.Policies, c.Policies) {
+	for i, path := range slices.Concat(s.Policies, c.Policies) {
 		what := "--policy"
-		if i < len(r.settings.Policies) {
-			what = r.settings.Path + ": policy"
+		if i < len(s.Policies) {
+			what = s.Path + ": policy"
 		}
-		data, err := config.RuleFile.Read(what, path, approve.MaxPolicy, r.warn)
+		data, err := config.RuleFile.Read(what, path, approve.MaxPolicy, o.warn)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		p, err := approve.ParsePolicy(path, data)
 		if err != nil {
-			return nil, failure.Usage("%v", err)
+			return nil, "", failure.Usage("%v", err)
 		}
 		for _, w := range p.Warnings {
-			r.warn("policy_runner", "", w)
+			o.warn("policy_runner", "", w)
 		}
 		g.Rules = append(g.Rules, p.Rules...)
 		if p.Otherwise < g.Otherwise {
 			g.Otherwise, g.OtherwiseOrigin = p.Otherwise, p.OtherwiseOrigin
 		}
-		r.policy = p.SHA256
+		policy = p.SHA256
 		digest.Write([]byte(p.SHA256))
 	}
-	if len(r.settings.Policies)+len(c.Policies) > 1 {
-		r.policy = hex.EncodeToString(digest.Sum(nil))
+	if len(s.Policies)+len(c.Policies) > 1 {
+		policy = hex.EncodeToString(digest.Sum(nil))
 	}
-	var err error
 	if c.Approver != "" {
-		g.Approver, err = r.approver(c.Approver)
+		g.Approver, err = newApprover(c, o.warn)
 	}
-	return g, err
+	return g, policy, err
 }
 
-// configRules are those of the config. What they allow they allow to the servers
-// that the user had in mind, not to one of another host's file that bears the
-// name of one of the user's own.
-func (r *runner) configRules() []approve.Rule {
+// configRules are the rules of the config. What they allow they allow to the
+// user's own servers, and not to a server from another host's file that has the
+// name of one of them.
+func configRules(rules []approve.Rule, servers []config.Server) []approve.Rule {
 	var borrowed []string
-	for i := range r.servers {
-		if r.servers[i].Borrowed {
-			borrowed = append(borrowed, r.servers[i].Name)
+	for i := range servers {
+		if servers[i].Borrowed {
+			borrowed = append(borrowed, servers[i].Name)
 		}
 	}
-	rules := slices.Clone(r.settings.Rules)
+	rules = slices.Clone(rules)
 	for i := range rules {
 		if rules[i].Decision == approve.Allow {
 			rules[i].NotServers = borrowed
@@ -91,14 +91,15 @@ func (r *runner) configRules() []approve.Rule {
 	return rules
 }
 
-// terminal is the way to ask a person, with the reason when there is none.
-func (r *runner) terminal() *approve.Terminal {
-	t := &approve.Terminal{Before: r.face.Pause, After: r.face.Resume, Color: r.face.Color, Resumed: r.cfg.Resumed}
-	r.face.YieldTo(t.Busy)
+// terminal asks the person at the terminal; it knows the reason when nobody may be
+// asked there.
+func terminal(c *config.Config, f *face.Face) *approve.Terminal {
+	t := &approve.Terminal{Before: f.Pause, After: f.Resume, Color: f.Color, Resumed: c.Resumed}
+	f.YieldTo(t.Busy)
 	switch {
-	case r.cfg.NoInput:
+	case c.NoInput:
 		t.Disabled = "--no-input was given"
-	case r.cfg.InCI():
+	case c.InCI():
 		t.Disabled = "CI is set"
 	}
 	return t

@@ -128,11 +128,11 @@ func (b *toolbox) locks() []lockedItem {
 	return all
 }
 
-// writeLock writes the lock file, whole or not at all.
-func (r *runner) writeLock() error {
-	locks := r.box.locks()
+// writeLock writes the lock file, whole or not at all, and tells how many items of
+// each list it has.
+func writeLock(path string, locks []lockedItem) (counts map[string]int, err error) {
 	out := []byte(`{"version":1`)
-	counts := map[string]int{}
+	counts = map[string]int{}
 	for _, list := range []string{"servers", "tools"} {
 		for _, l := range locks {
 			if l.list != list {
@@ -153,12 +153,10 @@ func (r *runner) writeLock() error {
 			out = append(out, `,"tools":[]`...)
 		}
 	}
-	path := r.cfg.ToolsLock
 	if err := files.ReplaceFile(path, append(out, "}\n"...)); err != nil {
-		return config.OpenError("--tools-lock", path, err)
+		return nil, config.OpenError("--tools-lock", path, err)
 	}
-	r.face.Notef("%s: locked tools: %d, instructions of servers: %d", path, counts["tools"], counts["servers"])
-	return nil
+	return counts, nil
 }
 
 func sortLocks(all []lockedItem) {
@@ -219,11 +217,10 @@ func readLocked(list string, e config.Value) (lockedItem, error) {
 	return l, nil
 }
 
-// checkLock compares what the servers offer with the lock, before the first
-// model request.
-func (r *runner) checkLock(locked map[string]lockedItem) error {
+// checkLock compares what the servers offer with the lock file of that path.
+func checkLock(path string, locked map[string]lockedItem, offered []lockedItem) error {
 	diff := ""
-	for _, is := range r.box.locks() {
+	for _, is := range offered {
 		was, ok := locked[is.what()]
 		delete(locked, is.what())
 		switch {
@@ -240,7 +237,7 @@ func (r *runner) checkLock(locked map[string]lockedItem) error {
 	if diff == "" {
 		return nil
 	}
-	return &failure.Error{Status: failure.StatusServer, Message: "the tools are not those of " + strconv.Quote(r.cfg.ToolsLock) + ":" + diff,
+	return &failure.Error{Status: failure.StatusServer, Message: "the tools are not those of " + strconv.Quote(path) + ":" + diff,
 		Hints: []string{"--tools-lock-update writes the lock anew, once the change was reviewed"}}
 }
 

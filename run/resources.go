@@ -15,20 +15,20 @@ import (
 	"toolpipe/stream"
 )
 
-// serverMessages adds what servers contribute to the conversation's beginning:
-// the messages of --prompt before it, the resources of --resource attached to
-// its last user message.
-func (r *runner) serverMessages(ctx context.Context, msgs []stream.Message) ([]stream.Message, error) {
+// withServerMessages adds what servers give for the beginning of the conversation:
+// the messages of --prompt before it, the resources of --resource attached to its
+// last user message.
+func (b *toolbox) withServerMessages(ctx context.Context, msgs []stream.Message, prompt string, resources []string) ([]stream.Message, error) {
 	var attached []stream.Part
-	for _, f := range r.cfg.Resources {
-		parts, err := r.resource(ctx, f)
+	for _, f := range resources {
+		parts, err := b.resource(ctx, f)
 		if err != nil {
 			return nil, err
 		}
 		attached = append(attached, parts...)
 	}
-	if r.cfg.Prompt != "" {
-		before, err := r.prompt(ctx, r.cfg.Prompt)
+	if prompt != "" {
+		before, err := b.prompt(ctx, prompt)
 		if err != nil {
 			return nil, err
 		}
@@ -37,13 +37,13 @@ func (r *runner) serverMessages(ctx context.Context, msgs []stream.Message) ([]s
 	return input.Attach(msgs, attached), nil
 }
 
-// ofServer splits NAME:REST and finds the server.
-func (r *runner) ofServer(flag, s string) (*connection, string, error) {
+// ofServer splits the value NAME:REST of a flag and finds the server.
+func (b *toolbox) ofServer(flag, s string) (*connection, string, error) {
 	name, rest, ok := strings.Cut(s, ":")
 	if !ok || name == "" || rest == "" {
 		return nil, "", failure.Usage("--%s: %q is not of the form NAME:%s", flag, s, map[string]string{"resource": "URI", "prompt": "PROMPT"}[flag])
 	}
-	for _, c := range r.box.conns {
+	for _, c := range b.conns {
 		if c.Name != name {
 			continue
 		}
@@ -52,7 +52,7 @@ func (r *runner) ofServer(flag, s string) (*connection, string, error) {
 		}
 		return c, rest, nil
 	}
-	return nil, "", failure.UsageError(config.KnownServers(r.servers), "--%s: no server is named %q", flag, name)
+	return nil, "", failure.UsageError(config.KnownServers(b.servers()), "--%s: no server is named %q", flag, name)
 }
 
 // serverError is a failed request that is not a tool call.
@@ -64,8 +64,8 @@ func serverError(c *connection, err error) error {
 }
 
 // resource reads one resource: text headed by its URI, pictures as they are.
-func (r *runner) resource(ctx context.Context, flag string) ([]stream.Part, error) {
-	c, uri, err := r.ofServer("resource", flag)
+func (b *toolbox) resource(ctx context.Context, flag string) ([]stream.Part, error) {
+	c, uri, err := b.ofServer("resource", flag)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +95,8 @@ func isImageType(mime string) bool {
 }
 
 // prompt gets NAME:PROMPT[,ARG=VALUE…] from a server.
-func (r *runner) prompt(ctx context.Context, flag string) ([]stream.Message, error) {
-	c, rest, err := r.ofServer("prompt", flag)
+func (b *toolbox) prompt(ctx context.Context, flag string) ([]stream.Message, error) {
+	c, rest, err := b.ofServer("prompt", flag)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (r *runner) prompt(ctx context.Context, flag string) ([]stream.Message, err
 	return msgs, nil
 }
 
-func (r *runner) listResources(ctx context.Context) error {
+func (r *inspection) listResources(ctx context.Context) error {
 	return r.eachSession(func(c *connection) error {
 		list, err := c.session.ListResources(ctx)
 		if err != nil {
@@ -135,7 +135,7 @@ func (r *runner) listResources(ctx context.Context) error {
 		}
 		for _, x := range list {
 			e := &event.Item{Kind: "resource", Server: c.Name, URI: x.URI, Name: config.FirstNonEmpty(x.Title, x.Name), Description: x.Description, MIME: x.MIME, Template: x.Template}
-			if err := r.out.Emit(e); err != nil {
+			if err := r.Emit(e); err != nil {
 				return err
 			}
 		}
@@ -143,14 +143,14 @@ func (r *runner) listResources(ctx context.Context) error {
 	})
 }
 
-func (r *runner) listPrompts(ctx context.Context) error {
+func (r *inspection) listPrompts(ctx context.Context) error {
 	return r.eachSession(func(c *connection) error {
 		list, err := c.session.ListPrompts(ctx)
 		if err != nil {
 			return err
 		}
 		for _, x := range list {
-			if err := r.out.Emit(&event.Item{Kind: "prompt", Server: c.Name, Name: x.Name, Description: x.Description, Arguments: promptArguments(x.Arguments)}); err != nil {
+			if err := r.Emit(&event.Item{Kind: "prompt", Server: c.Name, Name: x.Name, Description: x.Description, Arguments: promptArguments(x.Arguments)}); err != nil {
 				return err
 			}
 		}
@@ -168,7 +168,7 @@ func promptArguments(list []mcp.PromptArgument) []event.PromptArgument {
 
 // eachSession asks every server in turn. One that cannot answer is a warning
 // and hides no other.
-func (r *runner) eachSession(list func(*connection) error) error {
+func (r *inspection) eachSession(list func(*connection) error) error {
 	for _, c := range r.box.conns {
 		if c.session == nil || c.err != nil {
 			continue

@@ -24,7 +24,6 @@ package run
 
 import (
 	"context"
-	"os"
 	"strconv"
 	"time"
 
@@ -37,23 +36,20 @@ import (
 	"toolpipe/run/stdio"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/secrets"
 )
 
-// Run does what cfg says and returns nil or an *Error, which it has printed,
-// after the end event was written and everything that was started has ended. It is cancelled by
-// ctx, whose cause should be *Interrupted for a signal.
+// Run does what cfg says. It returns when the end event was written and all that
+// was started has ended. The error is nil or a *failure.Error, and was printed.
+// ctx cancels the run; for a signal its cause should be *failure.Interrupted.
 func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	set := &secrets.Set{}
-	r := &runner{cfg: cfg, began: time.Now(), secrets: set, out: event.NewEmitter(set)}
-	if !s.OutFile {
-		s.Out = stdio.Bounded(ctx, s.Out, &r.readers)
+	r := &runner{cfg: cfg, began: time.Now()}
+	r.outputs = newOutputs(ctx, cfg, s, r.conversation)
+	err := cfg.Validate()
+	if err == nil {
+		err = r.openLog(ctx, cfg.Log)
 	}
-	s.Err = stdio.Bounded(ctx, s.Err, &r.readers)
-	r.streams = s
-	err := r.open(ctx)
 	if cfg.Timeout > 0 {
 		defer goroutine.AfterFunc(cfg.Timeout, func() { cancel(&failure.Overtime{Limit: cfg.Timeout, Awaited: r.face.Awaited()}) }).Stop()
 	}
@@ -62,85 +58,37 @@ func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 		err = r.guarded(ctx)
 	}
 	if err = r.end(ctx, err); err != nil {
-		face.PrintError(ctx, s.Err, face.Colored(cfg.Color, s.ErrTerminal, cfg.Getenv), err)
+		face.PrintError(ctx, r.streams.Err, r.face.Color, err)
 	}
 	return err
 }
 
 // runner is one run in progress.
 type runner struct {
+	*outputs
+	setup
 	cfg      *config.Config
-	streams  stdio.Streams
 	began    time.Time
-	secrets  *secrets.Set // that must not show
-	out      *event.Emitter
-	readers  stdio.ReaderWaits
-	face     *face.Face
-	log      *os.File
+	box      *toolbox
+	messages []stream.Message // what the conversation begins with
+	loop     *loop            // nil until the first request
+	tally    tally
+}
+
+// setup is what flags, environment, config and policy come to. Nothing is started
+// for it.
+type setup struct {
 	settings *config.Settings
 	servers  []config.Server
-	policy   string // SHA-256 over all policy files
-	endpoint *config.Endpoint
+	gate     *approve.Gate
+	policy   string                // SHA-256 over all policy files
+	locked   map[string]lockedItem // nil: there is no lock
+	endpoint *config.Endpoint      // of a model, as the next two
 	request  *stream.Request
 	client   *stream.Client
-	gate     *approve.Gate
-	locked   map[string]lockedItem // nil: no lock
-	box      *toolbox
-	loop     *loop
-	tally    tally
-	messages []stream.Message  // what the run begins with
-	text     *event.TextOutput // nil: the output is not text
 }
 
-// open makes the outputs. Only what cannot be a mistake in their own flags
-// fails before them, so that every other error has its end event.
-func (r *runner) open(ctx context.Context) error {
-	c := r.cfg
-	text := c.Output == "" || c.Output == "text"
-	r.face = face.New(face.Options{
-		Quiet: c.Quiet, Verbose: c.Verbose, Color: c.Color, Getenv: c.Getenv, Secrets: r.secrets,
-		Frames: c.Mode == config.Answer, AnswerAtEnd: text && !c.Stream, DeniesUnapproved: c.Unapproved == "deny",
-	}, r.streams)
-	w := r.face.Stdout()
-	switch c.Output {
-	case "ndjson":
-		r.out.Outs = append(r.out.Outs, &event.NDJSONOutput{W: w})
-	case "json":
-		r.out.Outs = append(r.out.Outs, &event.JSONOutput{W: w})
-	case "messages":
-		r.out.Outs = append(r.out.Outs, &event.MessagesOutput{W: w, Messages: r.conversation})
-	default:
-		r.out.Outs = append(r.out.Outs, r.textOutputs(w)...)
-	}
-	r.out.Outs = append(r.out.Outs, r.face) // after stdout, with which it may share a screen
-	if r.streams.Suspend != nil {
-		goroutine.Start(func() { r.face.Suspend(r.streams.Suspend) })
-	}
-	if err := c.Validate(); err != nil {
-		return err
-	}
-	if c.Log != "" {
-		f, err := os.OpenFile(c.Log, os.O_WRONLY|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
-		if err != nil {
-			return config.OpenError("--log", c.Log, err)
-		}
-		r.log = f
-		r.out.Outs = append(r.out.Outs, &event.NDJSONOutput{W: event.NewWriter(stdio.Bounded(ctx, stdio.Blocking(f), &r.readers), "--log "+config.ShellQuote(c.Log))})
-	}
-	return nil
-}
-
-// textOutputs are the answer as text, or what a list prints.
-func (r *runner) textOutputs(w *event.Writer) []event.Output {
-	terminal := r.streams.OutTerminal
-	if r.cfg.Mode != config.Answer {
-		return []event.Output{&event.ListOutput{W: w, Terminal: terminal, Full: r.cfg.Mode == config.DescribeTool}}
-	}
-	r.text = &event.TextOutput{W: w, Terminal: terminal, Stream: r.cfg.Stream || terminal}
-	return []event.Output{r.text}
-}
-
-// guarded runs, and makes a panic the run's error.
+// guarded does the work of the run and makes a panic its error.
 func (r *runner) guarded(ctx context.Context) (err error) {
 	defer recoverTo(&err)
 	if err := r.resolve(ctx); err != nil {
@@ -157,7 +105,7 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 		return err
 	}
 	for _, w := range r.settings.Warnings {
-		r.out.Emit(w)
+		r.Emit(w)
 	}
 	if r.servers, err = c.ConfiguredServers(r.settings, r.warn); err != nil {
 		return err
@@ -168,7 +116,7 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 		return err
 	}
 	r.servers = append(r.servers, builtins...)
-	if r.gate, err = r.makeGate(); err != nil {
+	if r.gate, r.policy, err = makeGate(c, r.settings, r.servers, r.outputs); err != nil {
 		return err
 	}
 	if c.ToolsLock != "" && c.Mode != config.UpdateLock {
@@ -185,11 +133,13 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 	if r.request, err = c.Request(ctx, r.endpoint); err != nil {
 		return err
 	}
-	return r.makeClient(ctx)
-}
-
-func (r *runner) warn(code, server, message string) {
-	r.out.Emit(&event.Warning{Code: code, Server: server, Message: message})
+	for _, p := range r.request.Params {
+		if p.Name == "tools" && len(r.servers) > 0 {
+			return failure.Usage("the param tools would take the place of the servers' tools")
+		}
+	}
+	r.client, err = newClient(ctx, r.endpoint, r.outputs)
+	return err
 }
 
 // work connects to the servers while standard input is read, then does what
@@ -237,17 +187,21 @@ func (r *runner) work(ctx context.Context) error {
 	}
 	r.box.withhold(r.gate)
 	if r.locked != nil && c.Mode != config.UpdateLock {
-		if err := r.checkLock(r.locked); err != nil {
+		if err := checkLock(c.ToolsLock, r.locked, r.box.locks()); err != nil {
 			return err
 		}
 	}
 	if c.Mode != config.Answer {
-		return r.inspect(ctx, data)
+		if err := r.start(); err != nil {
+			return err
+		}
+		i := &inspection{outputs: r.outputs, cfg: c, box: r.box, gate: r.gate, tally: &r.tally}
+		return i.run(ctx, data)
 	}
 	if bad != nil {
 		return bad
 	}
-	msgs, err := r.serverMessages(ctx, r.messages)
+	msgs, err := r.box.withServerMessages(ctx, r.messages, c.Prompt, c.Resources)
 	if err != nil {
 		return err
 	}
@@ -262,8 +216,7 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 		r.warn("many_tools", "", strconv.Itoa(n)+" tools are offered; some endpoints take 128 at most, --tools and --exclude-tools choose")
 	}
 	frame := 0
-	msgs, frame = r.withSystem(msgs, system, systemGiven)
-	r.request.Messages = msgs
+	r.request.Messages, frame = withSystem(msgs, system, systemGiven, func() string { return r.box.frame(c.CmdLines) })
 	rounds := 8
 	if c.MaxRounds != nil {
 		rounds = *c.MaxRounds
@@ -271,11 +224,11 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 		rounds = *r.settings.MaxRounds
 	}
 	r.loop = &loop{
-		client: r.client, request: r.request, emit: r.out.Emit, flush: r.out.Flush, frame: frame, tally: &r.tally,
+		client: r.client, request: r.request, emit: r.Emit, flush: r.Flush, frame: frame, tally: &r.tally,
 		limits: limits{rounds, c.MaxTotalTokens},
 		schema: c.SchemaFile != "",
 		resume: c.Input == "messages",
-		calls:  r.newCaller(),
+		calls:  newCaller(c, r.box, r.gate, r.outputs),
 	}
 	// Without tools the first turn is mostly the last, so its text need not wait;
 	// and a second copy of what went out already is not kept, unless it is read.
@@ -290,21 +243,6 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 	return r.loop.run(ctx)
 }
 
-func (r *runner) newCaller() *caller {
-	c := r.cfg
-	k := &caller{
-		box: r.box, gate: r.gate, emit: r.out.Emit, flush: r.out.Flush, parallel: c.Parallel, maxBytes: int(c.MaxResultBytes),
-		wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.Unapproved == "deny", cmdLines: c.CmdLines, say: r.face.Notef,
-	}
-	if k.parallel == 0 {
-		k.parallel = 8
-	}
-	if k.maxBytes == 0 {
-		k.maxBytes = 256 << 10
-	}
-	return k
-}
-
 // start emits the start event with what is known.
 func (r *runner) start() error {
 	e := &event.Start{Version: r.cfg.Version, Policy: r.policy, Servers: []event.ServerInfo{}}
@@ -317,7 +255,7 @@ func (r *runner) start() error {
 	if r.settings != nil {
 		e.ConfigRules = len(r.settings.Rules)
 	}
-	return r.out.Emit(e)
+	return r.Emit(e)
 }
 
 // conversation gives the messages that --output messages prints, as JSON.

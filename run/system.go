@@ -11,10 +11,10 @@ import (
 // maxInstructions is how much of one server's instructions goes into the frame.
 const maxInstructions = 4 << 10
 
-// withSystem puts the system message first: the user's, or when tools are
-// offered and there is none, the frame. It returns how many messages at the
-// front are not part of the conversation's output.
-func (r *runner) withSystem(msgs []stream.Message, text string, given bool) ([]stream.Message, int) {
+// withSystem puts the system message first: the text of the flag if it is given,
+// or the frame when tools are offered and there is no system message. The number
+// tells how many messages at the front are never part of the output.
+func withSystem(msgs []stream.Message, text string, given bool, frame func() string) ([]stream.Message, int) {
 	own := len(msgs) > 0 && instructs(msgs[0])
 	switch {
 	case given && own: // the flag's wins, so that a later command of a chain can replace it
@@ -22,33 +22,34 @@ func (r *runner) withSystem(msgs []stream.Message, text string, given bool) ([]s
 	case own:
 		return msgs, 0
 	}
-	if given {
-		if text == "" {
-			return msgs, 0
-		}
-		return append([]stream.Message{{Role: stream.System, Parts: []stream.Part{{Text: text}}}}, msgs...), 0
+	hidden := 0
+	if !given && !slices.ContainsFunc(msgs, instructs) {
+		text, hidden = frame(), 1
 	}
-	if len(r.request.Tools) == 0 || slices.ContainsFunc(msgs, instructs) {
+	if text == "" {
 		return msgs, 0
 	}
-	return append([]stream.Message{{Role: stream.System, Parts: []stream.Part{{Text: r.frame()}}}}, msgs...), 1
+	return append([]stream.Message{{Role: stream.System, Parts: []stream.Part{{Text: text}}}}, msgs...), hidden
 }
 
 func instructs(m stream.Message) bool { return m.Role == stream.System || m.Role == stream.Developer }
 
-// frame tells a model how to use tools, in four lines, and what servers say
-// about themselves if they may.
-func (r *runner) frame() string {
+// frame tells a model how to use tools in four lines, followed by the instructions
+// of servers. It is "" when no tool is offered.
+func (b *toolbox) frame(cmdLines bool) string {
+	if !slices.ContainsFunc(b.all, func(t *tool) bool { return !t.withheld }) {
+		return ""
+	}
 	lines := []string{
 		"The tools you may use are in the `tools` field of this request.",
 		"Call one by a tool call; its result comes in the next turn.",
 		"Use them for structured operations.",
 		"Do not guess what a tool can tell you.",
 	}
-	if r.cfg.CmdLines {
+	if cmdLines {
 		lines[3] = "Prefer tools; for anything else write a line that begins with `CMD: ` and a shell command, and its output comes in the next turn."
 	}
-	for _, c := range r.box.conns {
+	for _, c := range b.conns {
 		if text := c.instructionText(); text != "" {
 			lines = append(lines, "", "Instructions of the tool server "+c.Name+":", text)
 		}
@@ -56,14 +57,14 @@ func (r *runner) frame() string {
 	return strings.Join(lines, "\n")
 }
 
-// instructionText is what the server says of itself, if the user lets it:
-// by default only a trusted server may.
+// instructionText is the server's instructions if the user lets them into the
+// frame; by default that is so for a trusted server.
 func (c *connection) instructionText() string {
-	may := c.Trusted
+	allowed := c.Trusted
 	if c.Instructions != nil {
-		may = *c.Instructions
+		allowed = *c.Instructions
 	}
-	if !may || c.session == nil || c.err != nil {
+	if !allowed || c.session == nil || c.err != nil {
 		return ""
 	}
 	text := c.session.Instructions()

@@ -1,0 +1,178 @@
+package run
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"toolpipe/approve"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+)
+
+// inspection is a run that needs no model: a list, the definition of one tool, one
+// call, an explanation.
+type inspection struct {
+	*outputs
+	cfg   *config.Config
+	box   *toolbox
+	gate  *approve.Gate
+	tally *tally
+}
+
+// run does what the mode says. data is standard input if the mode reads it.
+func (r *inspection) run(ctx context.Context, data []byte) error {
+	if len(r.box.conns) == 0 && r.cfg.Target == "" {
+		r.face.Say("no tool server is configured; " + addServers)
+	}
+	switch r.cfg.Mode {
+	case config.ListTools:
+		for _, t := range r.box.all {
+			if err := r.Emit(r.toolEvent(t)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case config.DescribeTool:
+		t, err := r.findTool(r.cfg.Target)
+		if err != nil {
+			return err
+		}
+		return r.Emit(r.toolEvent(t))
+	case config.UpdateLock:
+		path := r.cfg.ToolsLock
+		counts, err := writeLock(path, r.box.locks())
+		if err == nil {
+			r.face.Notef("%s: locked tools: %d, instructions of servers: %d", path, counts["tools"], counts["servers"])
+		}
+		return err
+	case config.ListServers:
+		return r.listServers()
+	case config.ListResources:
+		return r.listResources(ctx)
+	case config.ListPrompts:
+		return r.listPrompts(ctx)
+	}
+	t, err := r.findTool(r.cfg.Target)
+	if err != nil {
+		return err
+	}
+	args, err := r.callArguments(data)
+	if err != nil {
+		return err
+	}
+	if r.cfg.Mode == config.Explain {
+		return r.explain(ctx, t, args)
+	}
+	return r.callOnce(ctx, t, args)
+}
+
+const addServers = "--mcp NAME=TARGET and --files DIR add some"
+
+// findTool is the tool of that name, as the model knows it or as SERVER__TOOL.
+func (r *inspection) findTool(name string) (*tool, error) {
+	if t := r.box.byName[name]; t != nil {
+		return t, nil
+	}
+	for _, t := range r.box.all {
+		if t.conn.Name+"__"+t.Name == name {
+			return t, nil
+		}
+	}
+	if len(r.box.conns) == 0 {
+		return nil, failure.UsageError([]string{addServers}, "no tool is named %q: no tool server is configured", name)
+	}
+	hints := []string{"--list-tools shows the names"}
+	if near := r.nearestTool(name); near != "" {
+		hints = append([]string{"did you mean " + near + "?"}, hints...)
+	}
+	return nil, failure.UsageError(hints, "no tool is named %q", name)
+}
+
+// nearestTool is a tool whose name holds what was asked for, or is one that it
+// may be a slip of.
+func (r *inspection) nearestTool(name string) string {
+	_, short, ok := strings.Cut(name, "__")
+	if !ok {
+		short = name
+	}
+	for _, t := range r.box.all {
+		if t.Name == short || short != "" && strings.Contains(t.name, short) {
+			return t.name
+		}
+	}
+	names := make([]string, len(r.box.all))
+	for i, t := range r.box.all {
+		names[i] = t.name
+	}
+	return config.Nearest(name, names)
+}
+
+func (r *inspection) toolEvent(t *tool) *event.Tool {
+	v := r.gate.Static(t.call(nil))
+	e := &event.Tool{
+		Name: t.name, Server: t.conn.Name, Tool: t.Name, Description: t.Description,
+		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
+		Verdict: verdictWord(v.Outcome), Rule: v.Rule,
+	}
+	return e
+}
+
+// verdictWord is allow, ask or deny: before a call nobody has been asked yet.
+func verdictWord(o approve.Outcome) string {
+	if o == approve.Unapproved {
+		return "ask"
+	}
+	return o.String()
+}
+
+// listServers shows every server, and ends with the failure of the first that
+// is required.
+func (r *inspection) listServers() error {
+	var failed []string
+	for _, c := range r.box.conns {
+		e := &event.Server{Name: c.Name, Target: c.target(), Status: "ok", Tools: len(c.tools), Transport: c.transport()}
+		if c.session != nil {
+			e.Protocol, e.Transport = c.session.Protocol(), c.session.Transport()
+		}
+		if c.err != nil {
+			e.Status, e.Message = "failed", c.failed().Message
+			if !c.Optional {
+				failed = append(failed, strconv.Quote(c.Name))
+			}
+		}
+		if err := r.Emit(e); err != nil {
+			return err
+		}
+	}
+	if len(failed) > 0 {
+		return &failure.Error{Status: failure.StatusServer, Message: "required servers failed: " + config.JoinWords(failed)}
+	}
+	return nil
+}
+
+// target is how the server is reached, in full: a person who lists servers
+// wants to see what would be started, but no value of a variable, which may be
+// a secret.
+func (c *connection) target() string {
+	switch {
+	case c.Shown != "":
+		return c.Shown
+	case c.URL != "":
+		return c.URL
+	case len(c.Command) > 0:
+		return config.QuoteWords(c.Command)
+	}
+	return "built-in"
+}
+
+func (c *connection) transport() string {
+	switch {
+	case c.URL != "":
+		return "http"
+	case len(c.Command) > 0:
+		return "stdio"
+	}
+	return "local"
+}

@@ -1,0 +1,82 @@
+package run
+
+import (
+	"context"
+	"iter"
+	"os"
+
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/face"
+	"toolpipe/run/stdio"
+	"toolpipe/stream/goroutine"
+	"toolpipe/stream/secrets"
+)
+
+// outputs are where a run writes: events go to standard output in the form that
+// was asked for, to the log and to the face on standard error.
+type outputs struct {
+	*event.Emitter
+	streams stdio.Streams
+	readers stdio.ReaderWaits
+	secrets *secrets.Set // that must not show
+	face    *face.Face
+	text    *event.TextOutput // nil: standard output is not the answer as text
+	log     *os.File          // nil: there is none
+}
+
+// newOutputs cannot fail, so that every error of a run has its end event.
+// messages are what --output messages prints.
+func newOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages iter.Seq[[]byte]) *outputs {
+	set := &secrets.Set{}
+	o := &outputs{Emitter: event.NewEmitter(set), secrets: set}
+	if !s.OutFile {
+		s.Out = stdio.Bounded(ctx, s.Out, &o.readers)
+	}
+	s.Err = stdio.Bounded(ctx, s.Err, &o.readers)
+	o.streams = s
+	text := c.Output == "" || c.Output == "text"
+	o.face = face.New(face.Options{
+		Quiet: c.Quiet, Verbose: c.Verbose, Color: c.Color, Getenv: c.Getenv, Secrets: set,
+		Frames: c.Mode == config.Answer, AnswerAtEnd: text && !c.Stream, DeniesUnapproved: c.Unapproved == "deny",
+	}, s)
+	w := o.face.Stdout()
+	switch {
+	case c.Output == "ndjson":
+		o.add(&event.NDJSONOutput{W: w})
+	case c.Output == "json":
+		o.add(&event.JSONOutput{W: w})
+	case c.Output == "messages":
+		o.add(&event.MessagesOutput{W: w, Messages: messages})
+	case c.Mode != config.Answer:
+		o.add(&event.ListOutput{W: w, Terminal: s.OutTerminal, Full: c.Mode == config.DescribeTool})
+	default:
+		o.text = &event.TextOutput{W: w, Terminal: s.OutTerminal, Stream: c.Stream || s.OutTerminal}
+		o.add(o.text)
+	}
+	o.add(o.face) // after standard output, with which it may share a screen
+	if s.Suspend != nil {
+		goroutine.Start(func() { o.face.Suspend(s.Suspend) })
+	}
+	return o
+}
+
+func (o *outputs) add(output event.Output) { o.Outs = append(o.Outs, output) }
+
+// openLog adds the log, if its path is not "".
+func (o *outputs) openLog(ctx context.Context, path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
+	if err != nil {
+		return config.OpenError("--log", path, err)
+	}
+	o.log = f
+	o.add(&event.NDJSONOutput{W: event.NewWriter(stdio.Bounded(ctx, stdio.Blocking(f), &o.readers), "--log "+config.ShellQuote(path))})
+	return nil
+}
+
+func (o *outputs) warn(code, server, message string) {
+	o.Emit(&event.Warning{Code: code, Server: server, Message: message})
+}
