@@ -16,10 +16,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestFaultSameBytes is C6.09: what the model wrote, without the white space
-// between, is what the approver is asked about, what goes on the wire, and
-// what comes back to the model in the next request; the event has the same
-// value with the same key order and number text.
+// TestFaultSameBytes checks that the arguments which the model wrote, without
+// the white space between tokens, are shown to the approver, sent to the server
+// and sent back to the model in the next request. The event has the same value
+// with the same order of keys and the same text of numbers.
 func TestFaultSameBytes(t *testing.T) {
 	t.Parallel()
 	const rounds, perRound = 10, 30
@@ -90,7 +90,7 @@ event end.status ok`, len(wrote)))
 	}
 }
 
-// tokens are those of a JSON text: keys in their order, numbers as written.
+// tokens returns the tokens of a JSON text: keys in their order, numbers as written.
 func tokens(text string) string {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()

@@ -14,9 +14,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestFaultMillionDeltas is C10.01: a million deltas of one character, in
-// memory that does not grow with them beyond their text. Were the time for it
-// not linear, the harness would wait in vain.
+// TestFaultMillionDeltas sends a million deltas of one character. The memory
+// grows only with their text. If the time were not linear, the harness would
+// give up waiting.
 func TestFaultMillionDeltas(t *testing.T) {
 	t.Parallel()
 	thousands := load(1000, 100)
@@ -43,10 +43,9 @@ json end status ok`)
 	}
 }
 
-// TestFaultSlowReader is C1.03 and C1.04: 20 MB for a reader that rests after
-// each piece, while the model sends as fast as it can. Each event comes, whole
-// and in order; and an answer in few large pieces comes byte by byte the same
-// in every form.
+// TestFaultSlowReader writes 20 MB to a reader that pauses after each piece,
+// while the model sends as fast as it can. Every event comes, complete and in
+// order. An answer in few large pieces has the same bytes in every form.
 func TestFaultSlowReader(t *testing.T) {
 	t.Parallel()
 	const size = 20_000
@@ -82,7 +81,7 @@ func TestFaultSlowReader(t *testing.T) {
 				got = gjson.Get(got, "text").String()
 			case "messages":
 				got = gjson.Get(got, "1.content").String()
-			case "ndjson": // that end.text is the text of the events holds of every run
+			case "ndjson": // checkRun compares end.text with the text of the events
 				lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
 				got = gjson.Get(lines[len(lines)-1], "text").String()
 			}
@@ -96,9 +95,9 @@ func TestFaultSlowReader(t *testing.T) {
 	}
 }
 
-// TestFaultHundredProcesses is C10.02: a hundred runs at once with one config,
-// one lock file, one log: each gets its own answer, the log has whole lines,
-// and nothing is left of them.
+// TestFaultHundredProcesses starts a hundred runs at once with one config, one
+// lock file and one log: each gets its own answer, the log has complete lines,
+// and no process is left.
 func TestFaultHundredProcesses(t *testing.T) {
 	t.Parallel()
 	model := serveRaw(t, func(w io.Writer, r *http.Request, body []byte) bool {
@@ -132,8 +131,8 @@ mode log 0600`)
 	}
 }
 
-// TestFaultThousandTurns is C10.03: the conversation grows by its own size
-// and nothing else does.
+// TestFaultThousandTurns checks that each request of a long run is larger than
+// the one before only by the messages of one round.
 func TestFaultThousandTurns(t *testing.T) {
 	t.Parallel()
 	turns := load(1000, 100)

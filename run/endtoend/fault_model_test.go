@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// TestFaultRedirects is C3.12: nothing follows a redirect, whatever its
-// status and wherever it leads; its host may be named, path and query not.
+// TestFaultRedirects checks that no redirect is followed, whatever its status
+// and target. The error may name the host of the target, but not its path or
+// query.
 func TestFaultRedirects(t *testing.T) {
 	t.Parallel()
 	canary := serveRaw(t, nil)
@@ -41,8 +42,8 @@ func TestFaultRedirects(t *testing.T) {
 	canary.untouched(t)
 }
 
-// TestFaultMCPRedirect is C3.15: neither bearer nor any other header of a tool
-// server goes to another origin, and the body does not either.
+// TestFaultMCPRedirect checks that a redirect to another origin gets neither the
+// bearer token nor another header of a tool server, nor the request's body.
 func TestFaultMCPRedirect(t *testing.T) {
 	t.Parallel()
 	canary := serveRaw(t, nil)
@@ -64,13 +65,13 @@ func TestFaultMCPRedirect(t *testing.T) {
 	canary.untouched(t)
 }
 
-// TestFaultKeyOrigin is C3.13 and C3.14 of the whole program: a key goes over
-// plain http to loopback alone, and no spelling of a URL sends it elsewhere.
+// TestFaultKeyOrigin checks that a key goes over plain http to loopback only,
+// and that no spelling of a URL sends it to another host.
 func TestFaultKeyOrigin(t *testing.T) {
 	t.Parallel()
 	canary := serveRaw(t, nil)
 	s := newFault(t, "")
-	s.env["HTTP_PROXY"] = canary.url() // a packet to anywhere would come here
+	s.env["HTTP_PROXY"] = canary.url() // a request to any other host would come here
 	for _, url := range []string{"http://192.0.2.1/v1", "http://127.0.0.1.example/v1", "http://localhost.example/v1", "http://good@192.0.2.1/v1",
 		"http://127.0.0.1@192.0.2.1/v1", "http://[2001:db8::1]/v1", "http://0x7f.1.example/v1", "HTTP://MODEL.EXAMPLE/v1", "http://localhost./v1"} {
 		s.env["BASE"] = url
@@ -79,9 +80,9 @@ func TestFaultKeyOrigin(t *testing.T) {
 	canary.untouched(t)
 }
 
-// TestFaultBodies are replies that never end, end slowly, or blow up (C3.10,
-// C3.11, C3.18, C3.25): the run ends, in bounded memory, as the model's
-// failure or at the run's own time limit.
+// TestFaultBodies sends replies that never end, come slowly or grow when they are
+// decompressed: the run ends in bounded memory, with a failure of the model or
+// by the run's time limit.
 func TestFaultBodies(t *testing.T) {
 	t.Parallel()
 	zeros := func(size int) []byte {
@@ -151,8 +152,8 @@ func slowly(w io.Writer, text string) {
 	}
 }
 
-// TestFaultMediaTypes is C3.08: what is no event stream is no answer; a
-// parameter of its type does not matter.
+// TestFaultMediaTypes checks that a reply of another type than an event stream
+// is not an answer, and that a parameter of the media type does not matter.
 func TestFaultMediaTypes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -186,8 +187,8 @@ func TestFaultMediaTypes(t *testing.T) {
 	}
 }
 
-// TestFaultUnknownTools is C3.23: only the exact name of an offered tool
-// calls it; the model is told, and nothing runs.
+// TestFaultUnknownTools checks that only the exact name of an offered tool calls
+// it. For any other name nothing runs, and the model is told.
 func TestFaultUnknownTools(t *testing.T) {
 	t.Parallel()
 	w := &chatWriter{number: 1}

@@ -91,9 +91,9 @@ hang
 {"models":{"slow":{"model":"m","timeout":1}}}
 `
 
-// TestFaultPanic holds that a panic, in whatever goroutine, ends the run in
-// order: the end event, status 70, nothing left running, and no data shown,
-// which the harness looks for.
+// TestFaultPanic checks that a panic in any goroutine ends the run in an orderly
+// way: with the end event and status 70. The harness checks that no process is
+// left and no secret is shown.
 func TestFaultPanic(t *testing.T) {
 	t.Parallel()
 	program := buildPanicking(t)
@@ -123,9 +123,9 @@ stderr 'error: defect: panic with a value of type string, at goroutine/inject.go
 	}
 }
 
-// buildPanicking builds the program with a panic at each place, which
-// PANIC_BEFORE in its environment chooses. The sources are not changed: the
-// build takes other files in their stead.
+// buildPanicking builds the program with a panic at each place; PANIC_BEFORE in
+// its environment chooses one. The sources are not changed: the build uses an
+// overlay.
 func buildPanicking(t *testing.T) (program string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// spellings are what a secret may come back as.
+// spellings are the encodings in which a secret may come back.
 var spellings = map[string]func(string) string{
 	"as it is":           func(s string) string { return s },
 	"base64":             func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
@@ -42,8 +42,8 @@ func eachByte(format, s string) string {
 	return b.String()
 }
 
-// sayEverywhere is a model that says a word in all places of a reply, and asks
-// for two calls with it; then it says it as the answer.
+// sayEverywhere is a model that writes a word in every place of a reply, calls
+// two tools with it, and then answers with it.
 func sayEverywhere(t *testing.T, word string) *rawServer {
 	return serveRaw(t, func(w io.Writer, _ *http.Request, body []byte) bool {
 		c := &chatWriter{number: 1}
@@ -63,9 +63,9 @@ func sayEverywhere(t *testing.T, word string) *rawServer {
 	})
 }
 
-// TestFaultSecretsEncoded: the model's key, and a token of a tool server, come
-// back in other spellings, from the model and from the server. That they show
-// nowhere holds of every run; what is sent keeps every byte.
+// TestFaultSecretsEncoded lets the model and a server send back the model's key
+// and the server's token in other encodings. Every run checks that they are not
+// shown; here the requests must keep every byte.
 func TestFaultSecretsEncoded(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"TOOLPIPE_API_KEY", "FS_TOKEN"} {
@@ -108,8 +108,8 @@ screen "The answer is .*.secret.*"`)
 	}
 }
 
-// TestFaultSecretsInPieces: a secret comes in many deltas. The events agree
-// with the answer, and nothing of it is left but a few bytes.
+// TestFaultSecretsInPieces sends a secret in many deltas. The events agree with
+// the answer, and at most a few bytes of the secret are left.
 func TestFaultSecretsInPieces(t *testing.T) {
 	t.Parallel()
 	for how, spell := range spellings {
@@ -144,7 +144,7 @@ stderr 'The key is .*\[secret\].*, I said\.'`)
 	}
 }
 
-// TestFaultSecretsProxy: a proxy says its credentials back where it can.
+// TestFaultSecretsProxy lets a proxy send its credentials back wherever it can.
 func TestFaultSecretsProxy(t *testing.T) {
 	t.Parallel()
 	for how, reply := range map[string]func(user, password, sent string) string{
@@ -183,7 +183,7 @@ stderr 'web'`)
 			})
 		}
 	}
-	// A proxy's address that is none is not shown either.
+	// The invalid address of a proxy is not shown either.
 	s := newFault(t, "")
 	s.begin("env PROXY_PASSWORD=canary")
 	s.env["HTTP_PROXY"] = "http://me:" + s.canaries["PROXY_PASSWORD"] + "@127.0.0.1:port /"

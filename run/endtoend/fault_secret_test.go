@@ -25,9 +25,9 @@ import (
 	"time"
 )
 
-// TestFaultSecrets is C8.07 and C8.11: whoever is sent a secret says it back
-// in every place that an error is made of, with wire traffic shown and the log
-// and the record on. That it shows nowhere holds of every run.
+// TestFaultSecrets lets the receivers of a secret send it back in every place
+// that an error message is built from, with -vv, --log and --record. Every run
+// checks that it is not shown.
 func TestFaultSecrets(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]func(key string) string{
@@ -89,7 +89,7 @@ func TestFaultSecrets(t *testing.T) {
 
 const okHead = "HTTP/1.1 200 OK\r\n" + eventStream + "\r\nConnection: close\r\n\r\n"
 
-// TestFaultSecretsElsewhere: secrets that are not the model's key.
+// TestFaultSecretsElsewhere is the same for secrets other than the model's key.
 func TestFaultSecretsElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, "-- header.json --\n{\"mcpServers\":{\"web\":{\"url\":\"http://127.0.0.1:9/mcp?k=${QUERY}\",\"headers\":{\"X-Key\":\"${TOKEN}\"}}}}\n"+
@@ -118,9 +118,9 @@ toolpipe --base-url 'http://127.0.0.1:99999/v1?key='$PROXY_PASSWORD hi => 2`)
 	s.do("toolpipe --key-env '' --mcp-config bad.json hi => 2 4\nstderr web")
 }
 
-// TestFaultProcessList is C8.06: while a run is under way its key is in no
-// argument vector and no environment of a child, and nobody else of the user's
-// processes may read it from ours.
+// TestFaultProcessList checks that during a run its key is in no argument vector
+// and in no environment of a child, and that other processes of the user cannot
+// read it from the environment of toolpipe.
 func TestFaultProcessList(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, phaseFiles)
@@ -147,7 +147,7 @@ await file log 'tools/call slow'`)
 	s.do("signal TERM\nwait => 143")
 }
 
-// TestFaultNoOtherPrograms is C8.12: a run without servers starts nothing.
+// TestFaultNoOtherPrograms checks that a run without servers starts no program.
 func TestFaultNoOtherPrograms(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, "-- m --\nreply\ntext \"Hello\"\n")
@@ -159,9 +159,9 @@ stdout Hello
 grep -count=1 'execve' trace`)
 }
 
-// TestFaultTLS is C3.17: an endpoint that is not who it should be gets no
-// request, there is no second try in clear, and what the user trusts is
-// reached.
+// TestFaultTLS checks that an endpoint with a wrong certificate gets no request,
+// that there is no second attempt without TLS, and that an authority which the
+// user trusts is accepted.
 func TestFaultTLS(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -218,7 +218,7 @@ func TestFaultTLS(t *testing.T) {
 	}
 }
 
-// certify makes a certificate that is its own authority.
+// certify makes a self-signed certificate.
 func certify(t *testing.T, host string, from, until time.Time) (tls.Certificate, []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

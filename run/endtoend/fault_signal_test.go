@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// phases are what a run can be waiting for when a signal comes: commands that
-// bring it there. What is running then has ended with it, the harness holds.
+// phases are the things that a run can wait for when a signal comes, with the
+// commands that bring a run there. The harness checks that no process is left.
 var phases = map[string]string{
 	"reading input": `stdin -open -text 'x'
 toolpipe -o ndjson -t fs="$MCP -log $WORK/log" &
@@ -72,8 +72,8 @@ echo x > "${0%/*}/began"
 sleep 300
 `
 
-// TestFaultSignals is C1.06 to C1.08 and C1.13 in every phase: the run ends in
-// order, says how, and dies by the signal.
+// TestFaultSignals sends each signal in every phase: the run ends in an orderly
+// way, reports it, and dies by the signal.
 func TestFaultSignals(t *testing.T) {
 	t.Parallel()
 	for phase, commands := range phases {
@@ -105,8 +105,8 @@ func (s *script) plant(archive string) {
 	}
 }
 
-// TestFaultSignalTwice is C1.08 with everything stuck: the second signal ends
-// it at once, and nothing is left.
+// TestFaultSignalTwice sends two signals to a run whose server does not react:
+// the second one ends it at once, and no process is left.
 func TestFaultSignalTwice(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, phaseFiles)
@@ -119,8 +119,8 @@ wait => 130 143
 requests 0`)
 }
 
-// TestFaultSignalStuckOutput: a reader of stdout that does not read does not
-// keep a run from ending by a signal.
+// TestFaultSignalStuckOutput checks that a signal ends a run whose reader of
+// stdout does not read.
 func TestFaultSignalStuckOutput(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, "-- m --\nreply\nmany 100000 text \"0123456789012345678901234567890123456789\"\n")
@@ -131,8 +131,8 @@ func TestFaultSignalStuckOutput(t *testing.T) {
 	s.do("await stdout 0\nsignal TERM\nwait => 143\nrequests 1")
 }
 
-// TestFaultTraceback is C1.15: what a quit signal makes a process of ours say
-// holds no secret, nor any stack at all.
+// TestFaultTraceback checks that SIGQUIT makes toolpipe print no secret and no
+// stack trace.
 func TestFaultTraceback(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, phaseFiles)
@@ -144,8 +144,8 @@ wait => 131
 ! stderr 'goroutine|canary|0x'`)
 }
 
-// TestFaultStopped is C1.14 and C5.11: stopped and continued in mid-stream or
-// in mid-question, with the question drawn again and answered then.
+// TestFaultStopped stops and continues a run in the middle of a stream, and in
+// the middle of a question, which is then drawn again and answered.
 func TestFaultStopped(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, "-- m --\nreply\ncall fs__echo {\"text\":\"x\"}\nreply\ntext \"Done.\"\n")

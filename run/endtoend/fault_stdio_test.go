@@ -11,10 +11,9 @@ import (
 	"testing"
 )
 
-// TestFaultStdio is what a server on the other end of a pipe can do wrong in
-// the middle of a call: the call has
-// one result with the given status, the server ran it once, and the run goes
-// on to its answer. What may have been done is never done again.
+// TestFaultStdio has servers that do something wrong during a call: the call has
+// one result with the given status, the server ran it once, and the run goes on
+// to its answer. A call that may have been done is never sent again.
 func TestFaultStdio(t *testing.T) {
 	t.Parallel()
 	const model = "-- m --\nreply\ncall fs__do {}\nreply\ntext \"Done.\"\n"
@@ -63,8 +62,8 @@ grep -count=1 '^tools/call ' log
 	}
 }
 
-// TestFaultStdioStart is a server that never becomes one (C2.02, C2.10, C2.12,
-// C2.21): status 4 before anything is asked of the model.
+// TestFaultStdioStart has servers that never complete their start: status 4
+// before the first request to the model.
 func TestFaultStdioStart(t *testing.T) {
 	t.Parallel()
 	for fault, timeout := range map[string]string{"junk": "2", "line-at-start": "20"} {
@@ -82,8 +81,8 @@ requests 0`)
 	}
 }
 
-// TestFaultLateAnswer is C4.02 over stdio: an answer after the deadline is
-// nobody's, and not the next call's.
+// TestFaultLateAnswer checks that an answer which comes after the deadline is
+// dropped, and is not taken for the answer to the next call.
 func TestFaultLateAnswer(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, "-- m --\nreply\ncall fs__do {\"n\":1}\nreply\ncall fs__do {\"n\":2}\nreply\ntext \"Done.\"\n")
@@ -95,8 +94,8 @@ grep -count=2 '^tools/call ' log
 grep notifications/cancelled log`)
 }
 
-// TestFaultContents is C4.10: whatever a result says or links to, nothing is
-// opened or fetched, and all of it stays inside its one tool message.
+// TestFaultContents checks that the links of a result are not opened or fetched,
+// and that all its content stays inside one tool message.
 func TestFaultContents(t *testing.T) {
 	t.Parallel()
 	canary := serveRaw(t, nil)
@@ -117,8 +116,8 @@ request 2 messages.3.content '~embedded text'
 	canary.untouched(t)
 }
 
-// TestFaultKilled is C2.22: when toolpipe is killed in mid call, with no chance
-// to clean up, the servers that it started end with it.
+// TestFaultKilled checks that the servers end with a toolpipe that is killed in
+// the middle of a call and cannot clean up.
 func TestFaultKilled(t *testing.T) {
 	t.Parallel()
 	for name, server := range map[string]string{"a server": "$MCP -tools hang -log $WORK/log", "one that ignores its end": "$MCP -tools hang -stubborn -log $WORK/log"} {
@@ -136,8 +135,8 @@ wait => 137`)
 	}
 }
 
-// TestFaultLauncher is C2.05: the real server is a grandchild behind a shell
-// that waits for it.
+// TestFaultLauncher has a server that is the child of a shell, which waits for
+// it.
 func TestFaultLauncher(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, "-- m --\nreply\ncall fs__echo {\"text\":\"x\"}\nreply\ntext \"Done.\"\n-- launch.sh --\n$1 -stubborn -grandchild\ntrue\n")
@@ -147,8 +146,8 @@ event tool_result.status ok
 event end.exit 0`)
 }
 
-// TestFaultBigArguments is C2.07: a server that reads nothing while it is
-// written to does not hold the run for longer than the call may take.
+// TestFaultBigArguments checks that a server which does not read its input
+// delays the run only for the time limit of the call.
 func TestFaultBigArguments(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, "")
@@ -161,7 +160,7 @@ toolpipe -o ndjson -y -t fs="$MCP -tools echo,hang" hi
 event tool_result[1].bytes 921600
 event tool_result[2].bytes 921600
 event end.exit 0`)
-	// Stopped, it reads nothing: the pipe fills in the middle of a frame.
+	// A stopped server reads nothing: the pipe fills in the middle of a frame.
 	s.begin(`model m
 toolpipe -o ndjson -y --tool-timeout 2 -t fs="$MCP -tools echo -log $WORK/log" hi &
 await file log tools/list`)
@@ -171,7 +170,7 @@ await file log tools/list`)
 	s.do("wait => 0 7\nevents tool_result 2")
 }
 
-// childOf is a child of the process pid, 0 without one.
+// childOf returns a child of the process pid, or 0.
 func childOf(pid int) (child int) {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, list := range lists {

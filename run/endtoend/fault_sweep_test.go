@@ -26,8 +26,8 @@ some notes
 
 const sweepRun = `toolpipe -o ndjson -y --config config --policy policy -f notes --max-rounds 1 --files . --shell --timeout 20 --log log -t fs="$MCP -tools echo -grandchild" hi`
 
-// sweepHolds is U1 to U9 of a run under a shell or strace, whose output was
-// kept in the files out and err.
+// sweepHolds checks a run under a shell or strace, whose output is in the files
+// out and err, for what checkRun checks in other runs.
 func (s *script) sweepHolds(what string) {
 	s.t.Helper()
 	status := s.status
@@ -38,8 +38,8 @@ func (s *script) sweepHolds(what string) {
 		s.t.Errorf("%s: a defect shows: %s", what, clip(diagnostics))
 	case rawControl(diagnostics) >= 0 || bytes.Count(diagnostics, []byte("\n")) > 100:
 		s.t.Errorf("%s: stderr: %q", what, clip(diagnostics))
-	case status == 8 || status == 141: // the output is what failed
-	case status == 127: // the loader's libraries could not be read: it never began
+	case status == 8 || status == 141: // the output failed
+	case status == 127: // the loader could not read the libraries: the program did not start
 	case status > 128 || len(bytes.TrimSpace(out)) == 0:
 		s.t.Errorf("%s: status %d without an end: %s", what, status, clip(diagnostics))
 	default:
@@ -49,13 +49,13 @@ func (s *script) sweepHolds(what string) {
 	}
 }
 
-// TestFaultDescriptors is C10.04: with any number of descriptors that is too
-// small, at whatever point they run out, the run ends in order.
+// TestFaultDescriptors checks that a run with too few file descriptors ends in an
+// orderly way, wherever they run out.
 func TestFaultDescriptors(t *testing.T) {
 	t.Parallel()
 	s := newFault(t, sweepModel)
 	ended := map[int]int{}
-	for n := 8; n <= 34; n++ { // with fewer the Go runtime itself cannot begin
+	for n := 8; n <= 34; n++ { // with fewer the Go runtime itself cannot start
 		s.begin("model m\nsh 'exec > out 2> err; ulimit -n " + fmt.Sprint(n) + `; exec ` + sweepRun + `'` + " => 0 1 2 3 4 5 6 7 8 129 130 143 141")
 		s.verified = true
 		s.sweepHolds(fmt.Sprintf("%d descriptors", n))
@@ -69,9 +69,9 @@ func TestFaultDescriptors(t *testing.T) {
 	}
 }
 
-// TestFaultSweep is C10.06: the n-th call of each kind to the system fails,
-// for each n that a run comes to (in every thread by itself; the point of it
-// is where, not which). strace is the hook.
+// TestFaultSweep uses strace to let the n-th system call of each kind fail, for
+// each n that a run reaches. strace counts the calls of each thread separately,
+// which is enough to reach every place.
 func TestFaultSweep(t *testing.T) {
 	t.Parallel()
 	if raceDetector {
@@ -83,7 +83,7 @@ func TestFaultSweep(t *testing.T) {
 	}{
 		{"openat", "error=EMFILE", 14},
 		{"openat", "error=EACCES", 14},
-		{"read -P $WORK/config -P $WORK/policy -P $WORK/notes", "error=EIO", 5}, // of a pipe it cannot be, and Go would wait for the child
+		{"read -P $WORK/config -P $WORK/policy -P $WORK/notes", "error=EIO", 5}, // not of pipes: Go would wait for the child without end
 		{"write -P $WORK/out -P $WORK/log", "error=ENOSPC", 10},
 		{"write -P $WORK/out -P $WORK/err", "error=EINTR", 6},
 		{"pipe2", "error=EMFILE", 6},
@@ -91,7 +91,7 @@ func TestFaultSweep(t *testing.T) {
 		{"connect", "error=ECONNREFUSED", 3},
 		{"setsockopt,getsockname,getsockopt", "error=EINVAL", 4},
 		{"fstat,newfstatat", "error=EIO", 6},
-		{"close_range", "error=EPERM", 1}, // prctl too, but without it a daemon of a server can be left
+		{"close_range", "error=EPERM", 1}, // prctl is left out: without it, a daemon of a server may survive
 		{"wait4,waitid", "error=EINTR", 3},
 	} {
 		t.Run(fault.calls+" "+fault.with, func(t *testing.T) {

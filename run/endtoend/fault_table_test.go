@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestFaultTable holds that what testdata/faults.md names exists.
+// TestFaultTable checks that every test which testdata/faults.md names exists.
 func TestFaultTable(t *testing.T) {
 	table, err := os.ReadFile("testdata/faults.md")
 	if err != nil {

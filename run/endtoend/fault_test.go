@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// The tests of what can go wrong outside toolpipe are TestFault… here and
-// testdata/script/fault_*.txt; testdata/faults.md has the table. Those here need more than a script can
-// say: a server that misbehaves below HTTP, certificates, load. Each plays a
-// script all the same, so that what holds for every run is asserted in it.
+// testdata/faults.md lists what can go wrong outside toolpipe, and its tests. The
+// tests named TestFault… need more than a script can express: a server that
+// misbehaves below HTTP, certificates, load. Each runs a script all the same, so
+// that what must hold in every run is checked.
 
 // newFault prepares a script whose files are those of archive, without its
 // commands. The caller may add to it, then plays it.
@@ -27,7 +27,7 @@ func newFault(t *testing.T, archive string) *script {
 	return s
 }
 
-// begin runs commands of which the last leaves something running.
+// begin runs commands; the last one leaves a program running.
 func (s *script) begin(commands string) {
 	s.t.Helper()
 	lines, err := parseScript(commands)
@@ -58,7 +58,7 @@ func head(w io.Writer, status int, lines ...string) {
 
 const eventStream = "Content-Type: text/event-stream"
 
-// chatText is an event with text, as chatEnd ends a reply.
+// chatText is an event with text; chatEnd ends a reply.
 func chatText(text string) string { return (&chatWriter{number: 1}).text(text) }
 
 var chatEnd = (&chatWriter{number: 1}).finish("stop") + (&chatWriter{number: 1}).done()

@@ -35,7 +35,7 @@ func (s *fakeServer) faultAtStart() {
 		}
 	case "line-at-start":
 		s.endlessLine(1 << 40)
-	case "guessed-ids": // of requests that are not yet made
+	case "guessed-ids": // ids of requests that were not sent yet
 		for id := 4; id < 12; id++ {
 			s.reply(fmt.Sprint(id), textResult("guessed"))
 			s.reply(quote(fmt.Sprint(id)), textResult("guessed"))
@@ -76,7 +76,7 @@ func (s *fakeServer) faultInCall(id string, calls int) {
 		s.send(`"}]}}`)
 	case "deep":
 		s.reply(id, `{"content":[],"structuredContent":{"a":`+strings.Repeat("[", 100_000)+strings.Repeat("]", 100_000)+`}}`)
-	case "helper": // a helper keeps our stdout, we go
+	case "helper": // the server ends, and a child of it keeps its stdout open
 		helper := exec.Command("sleep", "300")
 		helper.Stdout = os.Stdout
 		helper.Start()

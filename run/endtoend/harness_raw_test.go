@@ -21,7 +21,7 @@ type rawServer struct {
 	answer   answerFunc
 
 	mu          sync.Mutex
-	requests    []string // request lines with their headers, and what came that is no HTTP
+	requests    []string // request lines with their headers, and bytes that are not HTTP
 	connections int
 	open        map[net.Conn]bool
 }
@@ -130,7 +130,7 @@ func (s *rawServer) connected() int {
 	return s.connections
 }
 
-// untouched fails when anything came.
+// untouched fails the test if the canary got anything.
 func (s *rawServer) untouched(t *testing.T) {
 	t.Helper()
 	if got := s.got(); len(got) > 0 {
