@@ -3,7 +3,7 @@
 // against a model and tool servers that are doubles.
 //
 // testdata/script holds the scenarios, and its README.md says how one is written.
-// Tests in Go are for what a script cannot say: servers that misbehave below
-// HTTP, certificates, load, panics. testdata/faults.md lists what can go wrong
-// outside toolpipe and which test holds each case.
+// Tests in Go do what a script cannot express: servers that misbehave below HTTP,
+// certificates, load, panics. testdata/faults.md lists what can go wrong outside
+// toolpipe, with the tests for each case.
 package endtoend

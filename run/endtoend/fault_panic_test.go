@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// panics are places in the program at which a goroutine of every kind panics
-// in turn: before which statement, which is in the sources once, and the
-// commands that bring a run there.
+// panics are places in the program where one goroutine of every kind panics in
+// turn: the statement before which it panics, which is in the sources once, and
+// the commands that bring a run to it.
 var panics = map[string]struct{ before, commands string }{
 	"reader of stdin": {"data, err := config.ReadLimited(&pulse", `stdin -text x
 toolpipe -o ndjson -t fs="$MCP -grandchild"`},

@@ -30,13 +30,12 @@ func longFlags(text string) (names []string) {
 	return names
 }
 
-// maxMemory is what any run may take at most, unless it is one under the
-// race detector.
+// maxMemory is the peak memory that a run may have, except under the race
+// detector.
 const maxMemory = 256 << 20
 
-// checkRun holds what is true of every run, whatever it was for: nothing is
-// left behind, no secret shows, diagnostics are clean, and events keep the
-// contract.
+// checkRun checks what must hold in every run: no process is left, no secret is
+// shown, stderr is clean, and the events are as README promises.
 func (s *script) checkRun(p *process) error {
 	var errs []error
 	fail := func(format string, values ...any) { errs = append(errs, fmt.Errorf(format, values...)) }
@@ -63,7 +62,7 @@ func (s *script) checkRun(p *process) error {
 	if bytes.Contains(s.stderr, []byte("goroutine ")) || p.status == 70 && !s.defect {
 		fail("a defect shows: status %d", p.status)
 	}
-	// A terminal mixes what was printed with what was typed and asked.
+	// On a terminal, the output is mixed with questions and typed input.
 	if !strings.Contains(p.on, "1") {
 		switch outputFormat(p.args[1:]) {
 		case "ndjson":
@@ -90,8 +89,8 @@ func outputFormat(args []string) string {
 	return "text"
 }
 
-// rawControl finds a control character (C0 but newline and tab, DEL, C1) or
-// a byte that is not UTF-8, -1 for none.
+// rawControl returns the offset of the first control character (C0 except newline
+// and tab, DEL, C1) or byte that is not UTF-8, or -1.
 func rawControl(text []byte) int {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
@@ -103,14 +102,14 @@ func rawControl(text []byte) int {
 	return -1
 }
 
-// findSecret looks for every canary in the spellings it could leak in.
+// findSecret looks for every canary, in each encoding in which it could leak.
 func (s *script) findSecret(where string, text []byte) error {
 	for name, secret := range s.canaries {
 		found := map[string]string{"escaped as in JSON": eachByte(`\u%04x`, secret)}
 		for how, spell := range spellings {
 			found[how] = spell(secret)
 		}
-		for offset := range 3 { // without the characters that hold bits of what stands beside it
+		for offset := range 3 { // without the characters that also hold bits of the bytes beside it
 			text := base64.RawStdEncoding.EncodeToString([]byte("  "[:offset] + secret))
 			found[fmt.Sprintf("in base64 behind %d bytes", offset)] = text[(offset*8+5)/6 : (offset+len(secret))*8/6]
 		}
@@ -132,11 +131,11 @@ var (
 	deciders       = []string{"flag", "policy", "config", "terminal", "approver", "default"}
 )
 
-// checkEvents holds what is promised of every event stream.
+// checkEvents checks what README promises of every event stream.
 func checkEvents(stdout []byte, p *process) error {
 	if len(stdout) == 0 {
 		if p.status == 2 || p.status > 128 {
-			return nil // unreadable flags, or killed
+			return nil // the flags were wrong, or the program was killed
 		}
 		return errors.New("no events at all")
 	}
@@ -206,7 +205,7 @@ func checkEvents(stdout []byte, p *process) error {
 	return nil
 }
 
-// checkEnd holds that stdout is one end event that agrees with the exit status.
+// checkEnd checks that stdout is one end event that agrees with the exit status.
 func checkEnd(stdout []byte, p *process) error {
 	if len(stdout) == 0 && (p.status == 2 || p.status > 128) {
 		return nil
@@ -267,7 +266,7 @@ func strictLine(text string) error {
 	return nil
 }
 
-// pairedSurrogates holds that each escaped surrogate has its other half.
+// pairedSurrogates checks that each escaped surrogate is half of a pair.
 func pairedSurrogates(text string) error {
 	escaped := func(i int) (unit rune) {
 		if i+6 <= len(text) && text[i:i+2] == `\u` {

@@ -27,8 +27,8 @@ func (s *script) mode(args []string) error {
 	return nil
 }
 
-// read gives a source by name: stdout, stderr, screen, request:N, or a file;
-// with #PATH behind it the string that gjson finds there.
+// read returns a source by its name: stdout, stderr, screen, request:N or a file.
+// For SOURCE#PATH it is the string that gjson finds at PATH.
 func (s *script) read(name string) ([]byte, error) {
 	if name, path, ok := strings.Cut(name, "#"); ok {
 		text, err := s.read(name)
@@ -86,8 +86,8 @@ func matchText(name string, text []byte, args []string) error {
 	return mismatchf("%q matches %d times in %s:\n%s", args[0], found, name, clip(text))
 }
 
-// compare is cmp [-scrub] SOURCE FILE: byte equality; -scrub leaves out
-// what differs from run to run.
+// compare is cmp [-scrub] SOURCE FILE: byte equality; -scrub leaves out the
+// values that differ from run to run.
 func (s *script) compare(args []string) error {
 	scrub := false
 	if args[0] == "-scrub" {
@@ -142,7 +142,7 @@ func (s *script) json(args []string) error {
 
 func matchJSON(text []byte, path string, want []string) error {
 	got := gjson.GetBytes(text, path)
-	if !got.Exists() && len(want) > 0 { // no mismatch: `!` must not take it for a value that differs
+	if !got.Exists() && len(want) > 0 { // not a mismatch, because `!` would then accept a missing value
 		return fmt.Errorf("nothing at %s in:\n%s", path, clip(text))
 	}
 	if !got.Exists() {
@@ -207,7 +207,7 @@ func (s *script) events(args []string) error {
 	return nil
 }
 
-// requests N: so many requests came, on -connections=M connections if given.
+// requests N: the model got N requests, on M connections with -connections=M.
 func (s *script) countRequests(args []string) error {
 	s.verified = true
 	s.model.mu.Lock()

@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// A replyWriter writes one reply in a provider's dialect, each method the
+// A replyWriter writes one reply in a provider's dialect. Each method writes the
 // events of one instruction.
 type replyWriter interface {
 	text(string) string
 	reasoning(string) string
 	call(id, name, arguments string) string
-	finish(word string) string // the word "calls" is the dialect's own word for that
+	finish(word string) string // for "calls" it writes the dialect's own word
 	usage(in, out int) string
 	done() string
 }

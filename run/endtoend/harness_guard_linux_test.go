@@ -15,7 +15,7 @@ func becomeSubreaper() {
 	}
 }
 
-// childPIDs are the children of this process, orphans given to it included.
+// childPIDs are the children of this process, including the orphans that it got.
 func childPIDs() (pids []int) {
 	lists, _ := filepath.Glob("/proc/self/task/*/children")
 	for _, list := range lists {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// guard runs one command as a job-control shell would, and tells on
-// descriptor 3 what became of it, one line each:
+// guard runs one command like a job-control shell, and reports on descriptor 3
+// what happens, one line for each event:
 //
 //	pid N          the command was started
 //	exit N         it ended by itself
@@ -24,11 +24,11 @@ import (
 //	survivor ARGS  a process that it left behind
 //	error TEXT     it could not be started
 //
-// The guard is the leader of a session of its own. With -tty it owns that
-// terminal and puts the command into its foreground, or with -background
-// not; without, /dev/tty cannot be opened. On Linux it is a child subreaper:
-// whatever the command leaves behind becomes the guard's child, so nothing
-// escapes its count, however often it forked.
+// The guard is the leader of its own session. With -tty it has that terminal as
+// controlling terminal and puts the command into its foreground, or into its
+// background with -background. Without -tty, /dev/tty cannot be opened. On Linux
+// the guard is a child subreaper: every process that the command leaves behind
+// becomes its child, so that the guard sees all of them.
 func guard(args []string) int {
 	report := os.NewFile(3, "report")
 	syscall.CloseOnExec(3)
@@ -65,7 +65,7 @@ func guard(args []string) int {
 		fmt.Fprintln(report, "error", err)
 		return 1
 	}
-	// The pipes must be the command's alone, or nobody would see them close.
+	// Only the command may have the pipes open, or nobody would see them close.
 	os.Stdin.Close()
 	os.Stdout.Close()
 	os.Stderr.Close()
@@ -86,8 +86,8 @@ func guard(args []string) int {
 	return 0
 }
 
-// reportSurvivors gives what was left behind two seconds to end, then names
-// and kills it.
+// reportSurvivors waits two seconds for the processes that were left behind, then
+// reports and kills them.
 func reportSurvivors(report io.Writer) {
 	deadline := time.Now().Add(2 * time.Second)
 	for {

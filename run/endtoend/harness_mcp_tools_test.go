@@ -13,7 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// definitions are the tools as listed.
+// definitions are the tools that tools/list returns.
 func (s *fakeServer) definitions() (list []string) {
 	s.mu.Lock()
 	changed := s.fault == "changed-mind" && s.calls > 0
@@ -103,7 +103,7 @@ func (s *fakeServer) call(params gjson.Result, kind string, send, reply func(str
 		text("changed")
 	case "elicit":
 		s.elicit(params, kind, send, reply, text)
-	case "late": // the form is still there when the call has its answer
+	case "late": // the form is still open when the call has its result
 		send(`{"jsonrpc":"2.0","id":77,"method":"elicitation/create","params":{"message":"Type y","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}`)
 		time.Sleep(time.Second)
 		text("done")
@@ -120,7 +120,7 @@ func (s *fakeServer) call(params gjson.Result, kind string, send, reply func(str
 	}
 }
 
-// meet returns when n calls are in it together.
+// meet returns when n calls have called it.
 func (s *fakeServer) meet(n int) {
 	here := make(chan bool)
 	s.mu.Lock()
@@ -135,7 +135,7 @@ func (s *fakeServer) meet(n int) {
 	<-here
 }
 
-// ask sends one question after the other, none of which belongs to a call.
+// ask sends questions that belong to no call, one after the other.
 func (s *fakeServer) ask(send func(string)) {
 	for i := 1000; ; i++ {
 		send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":{"message":"Type y","requestedSchema":{"type":"object","properties":{"Allow":{"type":"string"}}}}}`, i))
@@ -143,7 +143,7 @@ func (s *fakeServer) ask(send func(string)) {
 	}
 }
 
-// elicit asks for a name and answers with what came back.
+// elicit asks the user for a name and returns the answer.
 func (s *fakeServer) elicit(params gjson.Result, kind string, send, reply, text func(string)) {
 	question := `{"mode":"form","message":"Which name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string","default":"nobody"}},"required":["name"]}}`
 	if s.hostile {

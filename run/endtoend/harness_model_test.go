@@ -24,7 +24,7 @@ import (
 //
 //	dialect chat|messages|responses   how text, call, … are written (chat)
 //	reply [STATUS]      begins the next reply (200)
-//	again               this reply answers all further requests too
+//	again               all further requests get this reply too
 //	header NAME: VALUE
 //	text STRING         a delta of the answer
 //	reasoning STRING    a delta of the model's thoughts
@@ -40,20 +40,20 @@ import (
 //	hold                waits for the script command `release`
 //	hang                waits until the client goes away
 //	cut                 ends the body here, cleanly
-//	drop                closes the connection in mid body
+//	drop                closes the connection in the middle of the body
 //	reset               resets the connection
 //
-// A reply gets the usual end, as far as it gives none itself: a finish reason
-// (calls or stop), `usage 10 5` and the end marker; one with raw, body, done,
-// hang, cut, drop or reset gets nothing added.
+// A reply gets the usual end unless the script writes it: a finish reason (calls
+// or stop), `usage 10 5` and the end marker. Nothing is added to a reply with raw,
+// body, done, hang, cut, drop or reset.
 type fakeModel struct {
 	server  *rawServer
-	capture string // folder for N.json, the body, and N.head, the rest
+	capture string // folder for N.json, the body, and N.head, the request line and headers
 
 	mu       sync.Mutex
 	replies  []*modelReply
 	requests []*modelRequest
-	extra    int // requests that the script has no reply for
+	extra    int // requests for which the script has no reply
 	released int
 	release  *sync.Cond
 }
@@ -231,7 +231,7 @@ func (r *modelReply) send(text string) {
 	}
 }
 
-// record keeps a request and gives its reply.
+// record keeps a request and returns the reply to it.
 func (m *fakeModel) record(r *modelRequest) *modelReply {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -297,7 +297,7 @@ func (m *fakeModel) answer(conn *net.TCPConn, reply *modelReply) bool {
 	return err == nil
 }
 
-// hold waits for its turn of release.
+// hold waits for the next release.
 func (m *fakeModel) hold() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

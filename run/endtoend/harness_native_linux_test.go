@@ -2,6 +2,6 @@
 
 package endtoend
 
-// native says that the program has its Linux files: what has left its session
-// is found, and dies with it.
+// native says that the program is built with its Linux files: it finds processes
+// that have left its session, and they die with it.
 const native = true

@@ -2,5 +2,5 @@
 
 package endtoend
 
-// native says that the program does what every Unix can do, and no more.
+// native says that the program is built without its Linux files.
 const native = false

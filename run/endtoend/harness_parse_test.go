@@ -13,7 +13,7 @@ import (
 )
 
 // An archive is a text file that holds files: each section begins with a line
-// `-- name --`, but the first, which has no name and holds the commands.
+// `-- name --`, except the first, which has no name and holds the commands.
 type archive struct {
 	sections []section
 
@@ -51,7 +51,7 @@ func (a *archive) files() []section {
 	return slices.Clone(a.sections[1:])
 }
 
-// replace gives the file name another text and says whether there is that file.
+// replace changes the text of the file name, and says whether the file exists.
 func (a *archive) replace(name, text string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,17 +108,17 @@ func parseCases(text string) (cases []scriptCase, err error) {
 	return cases, nil
 }
 
-// A scriptLine is one command. Its words are still to be expanded.
+// A scriptLine is one command. Its words are not expanded yet.
 type scriptLine struct {
 	number     int
 	source     string
 	conditions []string // of [NAME] before the command
 	negate     bool
 	words      []scriptWord
-	statuses   []string // behind =>; none for 0
+	statuses   []string // after =>; empty means 0
 }
 
-// A scriptWord is made of parts, of which the literal ones stand in single quotes.
+// A scriptWord is made of parts; the literal ones were in single quotes.
 type scriptWord []struct {
 	text    string
 	literal bool

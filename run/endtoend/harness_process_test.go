@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// hangGuard bounds every wait of the harness. It is no measurement: it is
-// long enough for a loaded machine and a binary with the race detector.
+// hangGuard bounds every wait of the harness. It is long enough for a loaded
+// machine and a binary with the race detector.
 const hangGuard = 40 * time.Second
 
 // A command describes a process to be started under a guard.
@@ -30,9 +30,9 @@ type command struct {
 	stdin      []byte
 	stdinOpen  bool          // stdin stays open after its bytes, see process.closeStdin
 	terminal   bool          // it has a controlling terminal
-	background bool          // but is not in its foreground
+	background bool          // the terminal's foreground is another process group
 	on         string        // digits of the standard streams that are the terminal
-	pace       time.Duration // the reader of stdout rests so long after each 64 KiB
+	pace       time.Duration // pause of the reader of stdout after each 64 KiB
 }
 
 // A process is a command under way, or done.
@@ -112,7 +112,7 @@ func (c command) start() (*process, error) {
 	}
 	p.stdinPipe = inW
 	go func() {
-		inW.Write(c.stdin) // fails when the command does not read: its right
+		inW.Write(c.stdin) // an error means that the command does not read, which it may do
 		if !c.stdinOpen {
 			inW.Close()
 		}
@@ -124,7 +124,7 @@ func (c command) start() (*process, error) {
 		cmd.Wait()
 		inW.Close()
 		if p.master != nil {
-			// With the terminal's last descriptor closed, it ends after all that was drawn.
+			// After the last descriptor of the terminal is closed, the output ends after all that was drawn.
 			select {
 			case <-drawn:
 			case <-time.After(5 * time.Second):
@@ -138,7 +138,7 @@ func (c command) start() (*process, error) {
 	return p, nil
 }
 
-// readReport takes in what the guard says and closes started after its first line.
+// readReport reads the report of the guard, and closes started after its first line.
 func (p *process) readReport(r io.ReadCloser, started chan struct{}) {
 	defer r.Close()
 	first := sync.OnceFunc(func() { close(started) })
@@ -190,7 +190,7 @@ func (p *process) stopped() bool {
 	return len(rest) > 0 && rest[0] == 'T'
 }
 
-// paced is a slow reader.
+// paced reads slowly.
 type paced struct {
 	io.ReadCloser
 	rest time.Duration
@@ -201,13 +201,13 @@ func (p paced) Read(b []byte) (int, error) {
 	return p.ReadCloser.Read(b)
 }
 
-// A capture is what a stream has brought so far.
+// A capture holds what has come from a stream so far.
 type capture struct {
 	mu     sync.Mutex
 	more   *sync.Cond
 	text   []byte
 	closed bool
-	seen   int // up to here await has matched
+	seen   int // where the last match of await ended
 }
 
 func newCapture() *capture {
@@ -245,7 +245,7 @@ func (c *capture) bytes() []byte {
 	return bytes.Clone(c.text)
 }
 
-// await waits until pattern matches what came after the last match.
+// await waits until pattern matches the text after the last match.
 func (c *capture) await(pattern *regexp.Regexp) error {
 	expired := false
 	timer := time.AfterFunc(hangGuard, func() {

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// A rawServer is an HTTP server on loopback that writes its replies itself,
-// byte by byte if need be, and keeps what came.
+// A rawServer is an HTTP server on loopback that writes the bytes of its replies
+// itself, and keeps the requests.
 type rawServer struct {
 	listener net.Listener
 	answer   answerFunc
@@ -30,8 +30,8 @@ type rawServer struct {
 // *net.TCPConn, and says whether the connection takes another.
 type answerFunc func(w io.Writer, r *http.Request, body []byte) bool
 
-// newRawServer answers every request with answer. A nil answer makes a canary:
-// whatever comes is written down, nothing is said.
+// newRawServer answers every request with answer. A nil answer makes a canary,
+// which keeps all that comes and never answers.
 func newRawServer(answer answerFunc) (*rawServer, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -48,7 +48,7 @@ func (s *script) launch(name string, args []string, c command) error {
 	return s.wait(nil)
 }
 
-// wait takes in the end of the running command and holds what is true of every run.
+// wait waits for the end of the running command, and checks what must hold in every run.
 func (s *script) wait([]string) error {
 	p := s.running
 	if p == nil {
@@ -80,7 +80,7 @@ func clip(text []byte) []byte {
 	return text
 }
 
-// expected says whether the status is one that the command's line names.
+// expected says whether the command's line names the status.
 func (s *script) expected() bool {
 	if len(s.statuses) == 0 {
 		return s.status == 0
@@ -112,7 +112,7 @@ func (s *script) tty(args []string) error {
 	return s.launch(args[0], args[1:], c)
 }
 
-// stdin FILE, stdin -text STRING: what the next command reads; -open before
+// stdin FILE, stdin -text STRING: the input of the next command; -open before
 // either keeps it open until the command eof.
 func (s *script) setStdin(args []string) error {
 	if args[0] == "-open" {
@@ -131,7 +131,7 @@ func (s *script) setStdin(args []string) error {
 	return err
 }
 
-// unquote resolves Go's escapes; quotes need none.
+// unquote resolves Go's escapes; quotes need no escape.
 func unquote(text string) (string, error) {
 	var quoted strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -166,7 +166,7 @@ func (s *script) send(args []string) error {
 }
 
 // await stdout|stderr|screen PATTERN, await requests N, await stopped,
-// await file NAME PATTERN: waits until it is so.
+// await file NAME PATTERN: waits until this has happened.
 func (s *script) await(args []string) error {
 	if args[0] == "requests" {
 		n, _ := strconv.Atoi(args[1])
@@ -203,7 +203,7 @@ func (s *script) await(args []string) error {
 	return stream.await(pattern)
 }
 
-// pause DURATION gives a fault the time to show; nothing may depend on it otherwise.
+// pause DURATION gives a fault time to appear; a test must not depend on it otherwise.
 func (s *script) pause(args []string) error {
 	d, err := time.ParseDuration(args[0])
 	time.Sleep(d)
@@ -243,7 +243,7 @@ func (s *script) resize(args []string) error {
 	return resizeTerminal(s.running.master, columns, rows)
 }
 
-// hangup takes the terminal away.
+// hangup closes the terminal.
 func (s *script) hangup([]string) error { return s.running.master.Close() }
 
 // env NAME=VALUE … sets, env -NAME … removes; NAME=canary:… makes a new secret.
@@ -306,8 +306,8 @@ func (s *script) skip(args []string) error {
 }
 
 // model FILE starts a fake model with that script and makes it the default
-// endpoint; its URL is in $MODEL_URL, its captures in $REQUESTS. A model
-// that was there before must have been used up. model -as NAME FILE starts
+// endpoint; its URL is in $MODEL_URL, its captures in $REQUESTS. The script of
+// the model before must have been used up. model -as NAME FILE starts
 // another HTTP server of that kind beside it, $NAME_URL.
 func (s *script) startModel(args []string) error {
 	if args[0] == "-as" {

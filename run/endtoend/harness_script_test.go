@@ -14,15 +14,15 @@ import (
 	"testing"
 )
 
-// A script is one running script and all that it has started.
+// A script is one running script, with the processes and servers that it has started.
 type script struct {
 	t        *testing.T
-	root     string // everything is below; removed in the end
+	root     string // contains all its files, and is removed at the end
 	work     string // the working directory of every command
 	env      map[string]string
 	archive  *archive // its files
-	statuses []string // that the present command may end with; none for 0
-	ended    bool     // the present command was one whose status was looked at
+	statuses []string // with which the current command may end; empty means 0
+	ended    bool     // the status of the current command was checked
 
 	stdin     []byte
 	stdinOpen bool
@@ -41,7 +41,7 @@ type script struct {
 }
 
 // newScript lays out a home, a working directory with the archive's files,
-// and a folder of links to toolpipe and to its doubles, which are this test binary.
+// and a folder of links to toolpipe and to the doubles, which are this test binary.
 func newScript(t *testing.T, files *archive) *script {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -83,12 +83,12 @@ func newScript(t *testing.T, files *archive) *script {
 	s.env["TMPDIR"] = filepath.Join(root, "tmp")
 	s.env["LANG"] = "C.UTF-8"
 	s.env["TZ"] = "UTC"
-	s.env["GORACE"] = "atexit_sleep_ms=0" // the race detector's wait for stragglers, at every exit
+	s.env["GORACE"] = "atexit_sleep_ms=0" // the race detector would wait for goroutines at every exit
 	s.env["WORK"] = s.work
 	s.env["MCP"] = filepath.Join(root, "bin", "fakemcp")
 	s.env["SRC"], _ = filepath.Abs(top)
 	s.env["TOOLPIPE_MODEL"] = "fake"
-	// Nothing listens there: without a model in the script every request fails.
+	// No program listens at this address: without a model in the script every request fails.
 	s.env["TOOLPIPE_BASE_URL"] = "http://127.0.0.1:9/v1"
 	return s
 }
@@ -104,7 +104,7 @@ func (s *script) writeFiles(a *archive) error {
 	return nil
 }
 
-// close ends what the script left running; the script has failed or is done.
+// close ends the processes and servers of the script.
 func (s *script) close() {
 	if s.running != nil {
 		syscall.Kill(s.running.pid, syscall.SIGKILL)
@@ -118,7 +118,7 @@ func (s *script) close() {
 	}
 }
 
-// finish holds what must be true when a script is through.
+// finish checks what must hold at the end of a script.
 func (s *script) finish() error {
 	if s.t.Failed() || s.t.Skipped() {
 		return nil
@@ -129,7 +129,7 @@ func (s *script) finish() error {
 	return errors.Join(s.checkModel(), s.checkFiles())
 }
 
-// checkModel holds that the model's script was followed to its end.
+// checkModel checks that all replies of the model's script were used.
 func (s *script) checkModel() error {
 	if s.model == nil || s.verified {
 		return nil
@@ -146,8 +146,8 @@ func (s *script) checkModel() error {
 	return nil
 }
 
-// checkFiles looks for secrets in everything that was written, and for
-// temporary files left behind.
+// checkFiles looks for secrets in all files that were written, and for temporary
+// files that were left.
 func (s *script) checkFiles() error {
 	left, _ := os.ReadDir(filepath.Join(s.root, "tmp"))
 	for _, entry := range left {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The harness must see what it is there to see.
+// The checks of the harness must fail where they should.
 
 func TestStrictLine(t *testing.T) {
 	for text, good := range map[string]bool{
@@ -105,7 +105,7 @@ func TestParseCases(t *testing.T) {
 	}
 }
 
-// Runs that break what holds for every run must fail.
+// A run must fail if it violates what every run must hold.
 func TestUniversalAssertions(t *testing.T) {
 	t.Parallel()
 	for name, commands := range map[string]string{
@@ -133,7 +133,7 @@ func TestUniversalAssertions(t *testing.T) {
 	}
 }
 
-// Events that break the contract must fail.
+// Events that violate a rule of README must fail.
 func TestEventAssertions(t *testing.T) {
 	const start = `{"type":"start","schema":1,"version":"v"}` + "\n"
 	const end = `{"type":"end","status":"ok","exit":0,"text":"","turns":0}` + "\n"

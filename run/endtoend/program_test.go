@@ -22,11 +22,11 @@ const top = "../.."
 // programs is the directory of the programs that are built for this run of the tests.
 var programs string
 
-// TestMain lets the test binary be every program that the tests need beside
-// toolpipe. Under the name of one of them (a symbolic link, see newScript) it
-// is that program, so that the doubles are real processes and are not built.
-// The name, unlike a variable of the environment, reaches a tool server
-// through a client that passes no environment on.
+// TestMain makes the test binary serve as every program that the tests need
+// besides toolpipe. Started under the name of one of them (a symbolic link, see
+// newScript) it is that program, so that the doubles are real processes and need
+// no build. A variable of the environment would not do: toolpipe does not pass
+// its environment on to a tool server.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "guard":
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Parse()
 	if !flagGiven("test.parallel") {
-		// Scripts mostly wait: for processes, for sockets, for deadlines.
+		// Scripts spend most of their time waiting for processes, sockets and deadlines.
 		flag.Set("test.parallel", "8")
 	}
 	var err error
@@ -55,11 +55,11 @@ func flagGiven(name string) bool {
 	return given
 }
 
-// toolpipe builds the program, once, and gives its path.
+// toolpipe builds the program once and returns its path.
 var toolpipe = sync.OnceValues(func() (string, error) { return build("toolpipe") })
 
-// build builds the program as this test was built, with the race detector and
-// build tags, and with more flags of go build. What GOFLAGS says is in force.
+// build builds the program with the race detector and build tags of this test,
+// and with more flags of go build. GOFLAGS is obeyed.
 func build(name string, more ...string) (path string, err error) {
 	path = filepath.Join(programs, name)
 	args := []string{"build", "-buildvcs=false", "-o", path}
@@ -77,7 +77,7 @@ func build(name string, more ...string) (path string, err error) {
 	return path, readSources()
 }
 
-// buildSetting is a setting with which this test was built.
+// buildSetting returns a setting with which this test was built.
 func buildSetting(key string) string {
 	info, _ := debug.ReadBuildInfo()
 	for _, setting := range info.Settings {
@@ -88,12 +88,12 @@ func buildSetting(key string) string {
 	return ""
 }
 
-// underLoad says that tests are to bring all the load they can, which takes
-// minutes: .ci/run sets the variable. Without it, and under the race detector,
-// which makes everything slow, they bring a part of it.
+// underLoad says that tests of load run at their full size, which takes minutes:
+// .ci/run sets the variable. Without it, and under the race detector, they run
+// at a part of it.
 var underLoad = os.Getenv("TOOLPIPE_LOAD") != "" && !raceDetector
 
-// load is the whole or a part of something that a test does often.
+// load returns the full or the reduced number of repetitions.
 func load(whole, part int) int {
 	if underLoad {
 		return whole
@@ -103,9 +103,9 @@ func load(whole, part int) int {
 
 var raceDetector = buildSetting("-race") == "true"
 
-// readSources looks at all that the program is built of. The go command takes
-// a test's result from its cache unless a file changed that the test itself
-// has looked at, and what go build reads it does not see.
+// readSources reads the names of all source files of the program. The go command
+// takes a test's result from its cache unless a file changed that the test itself
+// has opened, and it does not see the files that go build reads.
 func readSources() error {
 	return filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {

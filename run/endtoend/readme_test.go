@@ -19,9 +19,9 @@ import (
 
 // TestReadme runs the commands of README.md: each block fenced as ```sh is
 // one shell script, run with -e in a small git repository that also holds
-// the project's testdata, once without a terminal, as in CI, and once on one,
-// as by a person who types nothing more. `toolpipe` and `go run .` are this
-// binary; the model is one that always answers. Lines in a block:
+// the project's testdata, once without a terminal, as in CI, and once on a
+// terminal, as by a person who types nothing more. `toolpipe` and `go run .` are
+// this binary; the model always answers. Lines in a block:
 //
 //	# needs: network   skips the block: nothing but loopback is reached here
 //	# status: 5        the status it ends with, 0 otherwise
@@ -62,8 +62,8 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestReadmeFlags holds that the README speaks of no flag that is not there,
-// and of all exit statuses.
+// TestReadmeFlags checks that every flag in the README exists, and that the README
+// has all exit statuses.
 func TestReadmeFlags(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(top, "README.md"))
@@ -88,8 +88,8 @@ func TestReadmeFlags(t *testing.T) {
 	}
 }
 
-// TestReadmeJSON holds that the policy and the config that the README shows
-// are taken as they stand.
+// TestReadmeJSON checks that the policy and the config in the README are accepted
+// as they are.
 func TestReadmeJSON(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(top, "README.md"))

@@ -11,9 +11,9 @@ import (
 )
 
 // TestReplyCut cuts one reply that asks for a call at many of its bytes
-// (package stream does at every one): as a broken transfer it is always a
-// failure; closed cleanly it is one until the finish reason was seen. Never
-// is a call run of which anything was missing.
+// (package stream does it at every byte). A broken transfer always fails. A clean
+// end fails before the finish reason has come. A call that is incomplete is never
+// run.
 func TestReplyCut(t *testing.T) {
 	t.Parallel()
 	writer := newReplyWriter("chat", 1)

@@ -77,7 +77,7 @@ func readArchive(t *testing.T, file string) *archive {
 	return a
 }
 
-// play runs lines, the commands of file, and holds what must be true at the end.
+// play runs lines, the commands of file, and checks what must hold at the end.
 func (s *script) play(file string, lines []scriptLine) {
 	for _, line := range lines {
 		if err := s.run(line); err != nil {
@@ -90,8 +90,8 @@ func (s *script) play(file string, lines []scriptLine) {
 	}
 }
 
-// TestEveryFlagHasAScript holds that each flag of `toolpipe --help=all` is
-// used by a script.
+// TestEveryFlagHasAScript checks that a script uses each flag of
+// `toolpipe --help=all`.
 func TestEveryFlagHasAScript(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// openTerminal makes a pseudo-terminal: the side that a person sits at, and
-// the path of the side that programs have.
+// openTerminal makes a pseudo-terminal. It returns the side of the person, and
+// the path of the side of the programs.
 func openTerminal() (master *os.File, slave string, err error) {
 	master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 	if err != nil {
