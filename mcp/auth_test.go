@@ -4,11 +4,13 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"net"
 	"net/http"
 	"net/url"
@@ -167,6 +169,11 @@ func TestPrivateKeyJWT(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "cannot sign") {
 		t.Errorf("with the wrong algorithm: %v", err)
 	}
+}
+
+func verifyES256(key *ecdsa.PublicKey, signed string, sig []byte) bool {
+	sum := sha256.Sum256([]byte(signed))
+	return len(sig) == 64 && ecdsa.Verify(key, sum[:], new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:]))
 }
 
 // TestGrantRefused: no credential leaves for a server that is not the one.

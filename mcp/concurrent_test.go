@@ -3,13 +3,9 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -48,24 +44,6 @@ func TestSessionIsConcurrent(t *testing.T) {
 	}
 }
 
-const chat = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
-{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"look"}}
-{"jsonrpc":"2.0","id":0,"method":"ping"}
-{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"properties":{}}}}
-`
-
-// chatter says much on the stream of each call before it answers.
-func chatter(base webHandler) webHandler {
-	return instead(base, "tools/call", func(w http.ResponseWriter, r webRequest) {
-		token := jsontext.Member(r.Params, "_meta", "progressToken")
-		lines := chat + fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, token) + "\n" + r.reply(okResult)
-		for line := range strings.SplitSeq(lines, "\n") {
-			sendSSE(w, "data: "+line+"\n\n")
-			w.(http.Flusher).Flush()
-		}
-	})
-}
-
 // forgetful loses its session after the tenth call.
 func forgetful() webHandler {
 	server := &sessions{after: func(w http.ResponseWriter, r webRequest) { w.WriteHeader(404) }}
@@ -76,55 +54,6 @@ func forgetful() webHandler {
 		}
 		server.handle(w, r)
 	})
-}
-
-func init() {
-	doubles["chatters"] = func(d *double) {
-		d.serve(on("tools/call", func(d *double, m wire.Message) {
-			d.write("%s"+`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, chat, jsontext.Member(m.Params, "_meta", "progressToken"))
-			d.answer(m)
-		}))
-	}
-}
-
-// oldServer is a server of 2024-11-05 for one client, with its one stream.
-type oldServer struct {
-	events chan string
-	end    chan struct{}
-}
-
-func newOld() *oldServer { return &oldServer{make(chan string, 1000), make(chan struct{})} }
-
-func (s *oldServer) serve(t *testing.T, handle webHandler) *web {
-	web := serveWeb(t, handle)
-	t.Cleanup(func() { close(s.end) })
-	return web
-}
-
-func (s *oldServer) handle(w http.ResponseWriter, r webRequest) {
-	switch {
-	case r.verb == http.MethodGet:
-		sendSSE(w, "event: endpoint\ndata: /messages\n\n")
-		for {
-			w.(http.Flusher).Flush()
-			select {
-			case ev := <-s.events:
-				io.WriteString(w, "data: "+ev+"\n\n")
-			case <-s.end:
-				return
-			}
-		}
-	case r.path != "/messages":
-		w.WriteHeader(405)
-	case jsontext.Text(r.Method) == "tools/call":
-		for line := range strings.SplitSeq(chat+r.reply(okResult), "\n") {
-			s.events <- line
-		}
-	default:
-		answer := httptest.NewRecorder()
-		legacyWeb(answer, r)
-		s.events <- answer.Body.String()
-	}
 }
 
 // useAll calls everything at once and closes the session meanwhile. What the

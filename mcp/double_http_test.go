@@ -84,29 +84,15 @@ func sendSSE(w http.ResponseWriter, body string) {
 	io.WriteString(w, body)
 }
 
-const (
-	okResult     = `{"content":[{"type":"text","text":"ok"}]}`
-	oneTool      = `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
-	modernResult = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
-)
-
-func initResult(version string) string {
-	return fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"w","version":"1"}}`, version)
-}
-
 // legacyWeb answers as a legacy server with JSON bodies.
 func legacyWeb(w http.ResponseWriter, r webRequest) {
-	switch method := jsontext.Text(r.Method); {
+	switch result := legacyResult(r.Message); {
 	case r.verb != http.MethodPost:
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	case r.ID == nil || r.Method == nil:
 		w.WriteHeader(http.StatusAccepted)
-	case method == "initialize":
-		sendJSON(w, 200, r.reply(initResult(jsontext.Text(jsontext.Member(r.Params, "protocolVersion")))))
-	case method == "tools/list":
-		sendJSON(w, 200, r.reply(oneTool))
-	case method == "tools/call":
-		sendJSON(w, 200, r.reply(okResult))
+	case result != "":
+		sendJSON(w, 200, r.reply(result))
 	default:
 		sendJSON(w, 400, r.refuse(-32000, "Bad Request: Server not initialized", ""))
 	}
@@ -201,5 +187,72 @@ func trickle(w http.ResponseWriter, body string) {
 		io.WriteString(w, part)
 		w.(http.Flusher).Flush()
 		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+const chat = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
+{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"look"}}
+{"jsonrpc":"2.0","id":0,"method":"ping"}
+{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"properties":{}}}}
+`
+
+// chatter says much on the stream of each call before it answers.
+func chatter(base webHandler) webHandler {
+	return instead(base, "tools/call", func(w http.ResponseWriter, r webRequest) {
+		token := jsontext.Member(r.Params, "_meta", "progressToken")
+		lines := chat + fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, token) + "\n" + r.reply(okResult)
+		for line := range strings.SplitSeq(lines, "\n") {
+			sendSSE(w, "data: "+line+"\n\n")
+			w.(http.Flusher).Flush()
+		}
+	})
+}
+
+// oldServer is a server of HTTP+SSE (2024-11-05) for one client, with its one
+// stream. A call with "die" in its arguments ends that.
+type oldServer struct {
+	events chan string
+	end    chan struct{}
+}
+
+func newOld() *oldServer { return &oldServer{make(chan string, 1000), make(chan struct{})} }
+
+func (s *oldServer) serve(t *testing.T, handle webHandler) *web {
+	web := serveWeb(t, handle)
+	t.Cleanup(func() { close(s.end) })
+	return web
+}
+
+func (s *oldServer) handle(w http.ResponseWriter, r webRequest) {
+	switch {
+	case r.verb == http.MethodGet:
+		sendSSE(w, "event: endpoint\ndata: /messages?id=1\n\n")
+		for {
+			w.(http.Flusher).Flush()
+			select {
+			case ev := <-s.events:
+				if ev == "" { // the end of the stream
+					return
+				}
+				io.WriteString(w, "data: "+ev+"\n\n")
+			case <-s.end:
+				return
+			}
+		}
+	case r.path != "/messages":
+		w.WriteHeader(405)
+	case jsontext.Text(r.Method) == "tools/call" && strings.Contains(r.body, "die"):
+		s.events <- ""
+	case jsontext.Text(r.Method) == "tools/call":
+		for line := range strings.SplitSeq(chat+r.reply(okResult), "\n") {
+			s.events <- line
+		}
+	case jsontext.Text(r.Method) == "initialize":
+		s.events <- r.reply(initResult("2024-11-05"))
+	default:
+		answer := httptest.NewRecorder()
+		if legacyWeb(answer, r); answer.Body.Len() > 0 {
+			s.events <- answer.Body.String()
+		}
 	}
 }

@@ -164,38 +164,14 @@ func TestOldTransport(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			events := make(chan string, 16)
-			web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
-				switch {
-				case r.verb == http.MethodGet:
-					sendSSE(w, "event: endpoint\ndata: /messages?id=1\n\n")
-					w.(http.Flusher).Flush()
-					for ev := range events {
-						if ev == "" {
-							return
-						}
-						io.WriteString(w, "event: message\ndata: "+ev+"\n\n")
-						w.(http.Flusher).Flush()
-					}
-				case r.path == "/messages":
-					w.WriteHeader(202)
-					switch jsontext.Text(r.Method) {
-					case "initialize":
-						events <- r.reply(initResult("2024-11-05"))
-					case "tools/list":
-						events <- r.reply(oneTool)
-					case "tools/call":
-						if strings.Contains(r.body, "die") {
-							events <- ""
-							return
-						}
-						events <- r.reply(okResult)
-					}
-				default:
+			old := newOld()
+			web := old.serve(t, func(w http.ResponseWriter, r webRequest) {
+				if r.verb == http.MethodPost && r.path != "/messages" {
 					post(w, r)
+				} else {
+					old.handle(w, r)
 				}
 			})
-			t.Cleanup(func() { close(events) })
 			s, rec := connect(t, Spec{URL: web.URL + "/sse"})
 			if s.Transport() != "sse" || s.Protocol() != "2024-11-05" {
 				t.Errorf("%s over %s", s.Protocol(), s.Transport())

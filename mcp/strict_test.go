@@ -40,13 +40,6 @@ func TestModernServerAsks(t *testing.T) {
 	}
 }
 
-func init() {
-	doubles["modern-asks"] = func(d *double) {
-		d.serve(on("server/discover", func(d *double, m wire.Message) { d.result(m, modernResult) }),
-			on("tools/call", func(d *double, m wire.Message) { d.write("%s%s", chat, wire.ReplyResult(m.ID, []byte(okResult))) }))
-	}
-}
-
 // TestOldTransportTooLarge: a message beyond the limit is told as that, not as
 // a server that is gone.
 func TestOldTransportTooLarge(t *testing.T) {

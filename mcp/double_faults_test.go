@@ -12,83 +12,8 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// double is the server's end of a pipe: it reads one message a line and writes
-// what it is told to.
-type double struct {
-	in  *bufio.Reader
-	out io.Writer
-}
-
-func (d *double) read() (wire.Message, bool) {
-	line, err := d.in.ReadBytes('\n')
-	if err != nil {
-		return wire.Message{}, false
-	}
-	m, err := wire.ParseMessage(line)
-	if err != nil {
-		panic(err)
-	}
-	return m, true
-}
-
-func (d *double) write(format string, args ...any) {
-	fmt.Fprintf(d.out, format+"\n", args...)
-}
-
-func (d *double) result(m wire.Message, result string) {
-	d.write(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
-}
-
-func (d *double) fail(m wire.Message, code int, what string) {
-	d.write("%s", wire.ReplyError(m.ID, code, what))
-}
-
-// answer is a plain legacy server with the tool "t", and its answers.
-func (d *double) answer(m wire.Message) {
-	switch jsontext.Text(m.Method) {
-	case "initialize":
-		d.result(m, fmt.Sprintf(`{"protocolVersion":%s,"capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}`, jsontext.Member(m.Params, "protocolVersion")))
-	case "tools/list":
-		d.result(m, `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`)
-	case "tools/call":
-		d.result(m, `{"content":[{"type":"text","text":"ok"}]}`)
-	default:
-		if m.ID != nil && m.Method != nil {
-			d.fail(m, wire.CodeMethodNotFound, "no such method")
-		}
-	}
-}
-
-// serve hands each message to the first handler that takes it.
-func (d *double) serve(handlers ...func(d *double, m wire.Message) bool) {
-next:
-	for {
-		m, ok := d.read()
-		if !ok {
-			return
-		}
-		for _, h := range handlers {
-			if h(d, m) {
-				continue next
-			}
-		}
-		d.answer(m)
-	}
-}
-
-// on handles one method.
-func on(method string, f func(d *double, m wire.Message)) func(*double, wire.Message) bool {
-	return func(d *double, m wire.Message) bool {
-		if jsontext.Text(m.Method) != method {
-			return false
-		}
-		f(d, m)
-		return true
-	}
-}
-
-// doubles are servers that no existing server covers (mcp-client.md section
-// 15), by name. Each runs as a process of its own.
+// doubles are the named faults of a server over stdio. Each runs as a process
+// of its own.
 var doubles = map[string]func(d *double){
 	"plain": func(d *double) { d.serve() },
 
@@ -347,64 +272,52 @@ var doubles = map[string]func(d *double){
 	},
 	"never-speaks":  func(d *double) { io.Copy(io.Discard, d.in) },
 	"junk-for-ever": func(d *double) { d.junk() },
-}
 
-func init() {
-	programs["double"] = func(args []string) int {
-		doubles[args[0]](&double{in: bufio.NewReader(os.Stdin), out: os.Stdout})
-		return 0
-	}
-}
-
-// serveFramed reads and writes Content-Length frames only.
-func (d *double) serveFramed() {
-	d.out = &framer{d.out}
-	for {
-		header, err := d.in.ReadString('\n')
-		if err != nil {
-			return
-		}
-		var n int
-		if _, err := fmt.Sscanf(header, "Content-Length: %d\r\n", &n); err != nil {
-			panic("no frame: " + header)
-		}
-		d.in.ReadString('\n')
-		body := make([]byte, n)
-		io.ReadFull(d.in, body)
-		m, err := wire.ParseMessage(body)
-		if err != nil {
-			panic(err)
-		}
-		d.answer(m)
-	}
-}
-
-func (d *double) junk() {
-	for {
-		if _, err := fmt.Fprintln(d.out, "debug: still working"); err != nil {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
-// framer writes each line as a Content-Length frame.
-type framer struct{ w io.Writer }
-
-func (f *framer) Write(p []byte) (int, error) {
-	body := strings.TrimSuffix(string(p), "\n")
-	_, err := fmt.Fprintf(f.w, "content-length: %d\r\nContent-Type: application/json\r\n\r\n%s", len(body), body)
-	return len(p), err
-}
-
-// dribble writes a byte at a time.
-type dribble struct{ w io.Writer }
-
-func (f *dribble) Write(p []byte) (int, error) {
-	for i := range p {
-		if _, err := f.w.Write(p[i : i+1]); err != nil {
-			return i, err
-		}
-	}
-	return len(p), nil
+	// Servers that do not answer with the ids they were given.
+	"string-ids": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
+			d.write(`{"jsonrpc":"2.0","id":"%s","result":{"content":[{"type":"text","text":"ok"}]}}`, m.ID)
+		}))
+	},
+	"null-ids": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
+			d.write(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"lost the id"}}`)
+		}))
+	},
+	"zero-ids": func(d *double) {
+		d.serve(func(d *double, m wire.Message) bool {
+			if m.ID != nil {
+				m.ID = []byte("0")
+			}
+			d.answer(m)
+			return true
+		})
+	},
+	"foreign-ids": func(d *double) {
+		d.serve(func(d *double, m wire.Message) bool {
+			m.ID = []byte("77")
+			d.answer(m)
+			return true
+		})
+	},
+	"id-games": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
+			for _, id := range []string{"1", "99", `"99"`} {
+				d.write(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"wrong"}]}}`, id)
+			}
+			d.result(m, `{"content":[{"type":"text","text":"right"}]}`)
+			d.result(m, `{"content":[{"type":"text","text":"again"}]}`)
+		}))
+	},
+	// It announces changes, asks and tells of progress before it answers.
+	"chatters": func(d *double) {
+		d.serve(on("tools/call", func(d *double, m wire.Message) {
+			d.write("%s"+`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, chat, jsontext.Member(m.Params, "_meta", "progressToken"))
+			d.answer(m)
+		}))
+	},
+	"modern-asks": func(d *double) {
+		d.serve(on("server/discover", func(d *double, m wire.Message) { d.result(m, modernResult) }),
+			on("tools/call", func(d *double, m wire.Message) { d.write("%s%s", chat, wire.ReplyResult(m.ID, []byte(okResult))) }))
+	},
 }
