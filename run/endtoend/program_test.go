@@ -103,9 +103,9 @@ func load(whole, part int) int {
 
 var raceDetector = buildSetting("-race") == "true"
 
-// readSources reads the names of all source files of the program. The go command
-// takes a test's result from its cache unless a file changed that the test itself
-// has opened, and it does not see the files that go build reads.
+// readSources reads the directories of the program's sources. The go command takes
+// a test's result from its cache unless a file or directory changed that the test
+// itself has opened, and it does not see the files that go build reads.
 func readSources() error {
 	return filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
