@@ -63,7 +63,7 @@ func AppendEscaped(dst []byte, s string) []byte {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:
-			dst = append(dst, '\\', 'x', HexDigits[c>>4], HexDigits[c&15])
+			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
 			marks = 0
 		case IsMark(r) && marks >= MaxMarks, Unsafe(r):
 			dst = appendCodePoint(dst, r)
@@ -96,7 +96,7 @@ func IsPlain(s string) bool {
 	return true
 }
 
-const HexDigits = "0123456789abcdef"
+const hexDigits = "0123456789abcdef"
 
 func appendEscapedASCII(dst []byte, c byte) []byte {
 	if i := strings.IndexByte("\\\n\r\t", c); i >= 0 {
@@ -113,7 +113,7 @@ func appendCodePoint(dst []byte, r rune) []byte {
 		shift += 4
 	}
 	for ; shift >= 0; shift -= 4 {
-		dst = append(dst, HexDigits[r>>shift&15])
+		dst = append(dst, hexDigits[r>>shift&15])
 	}
 	return append(dst, '}')
 }
