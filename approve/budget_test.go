@@ -74,10 +74,10 @@ func TestDecideStops(t *testing.T) {
 			t.Parallel()
 			g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: Ask, AutoApprove: "--auto-approve"}
 			c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":` + h.argument + `}`), Root: t.TempDir()}
-			if v, err := g.Decide(&endingContext{t.Context(), 20}, c); err != errEnded {
+			if v, err := g.Decide(&endingContext{t.Context(), 6}, c); err != errEnded {
 				t.Errorf("it was decided: %v, %v", v, err)
 			}
-			if x, err := g.Explain(&endingContext{t.Context(), 20}, c); err != errEnded {
+			if x, err := g.Explain(&endingContext{t.Context(), 6}, c); err != errEnded {
 				t.Errorf("it was explained: %v, %v", x, err)
 			}
 		})
@@ -117,7 +117,7 @@ func TestDeniedPathsStops(t *testing.T) {
 	}
 	g.Rules = append(g.Rules, p.Rules...)
 	c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"path":"/x","a":` + h.argument + `}`), Root: "/"}
-	if got := g.DeniedPaths(&endingContext{t.Context(), 20}, c, "path"); !slices.Equal(got, []string{"/"}) {
+	if got := g.DeniedPaths(&endingContext{t.Context(), 6}, c, "path"); !slices.Equal(got, []string{"/"}) {
 		t.Errorf("%q", got)
 	}
 	c.Arguments = []byte(`{"path":"/x","a":"aaa"}`)
