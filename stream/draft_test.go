@@ -51,29 +51,36 @@ func TestTextOfCalls(t *testing.T) {
 // none may end inside a character.
 func TestTextInPieces(t *testing.T) {
 	for _, char := range []string{"x", "é", "世", "😀"} {
-		for shift := range 5 {
-			text := strings.Repeat("y", shift) + strings.Repeat(char, 3*largestChunk/len(char))
-			for _, step := range []int{len(text), 7 * len(char), 100_000 * len(char)} {
-				var c chunks
-				for rest := text; rest != ""; {
-					n := min(step, len(rest))
-					for n < len(rest) && !utf8.RuneStart(rest[n]) {
-						n--
-					}
-					c.add([]byte(rest[:n]))
-					rest = rest[n:]
+		t.Run(char, func(t *testing.T) {
+			t.Parallel()
+			checkPieces(t, char)
+		})
+	}
+}
+
+func checkPieces(t *testing.T, char string) {
+	for shift := range 5 {
+		text := strings.Repeat("y", shift) + strings.Repeat(char, 3*largestChunk/len(char))
+		for _, step := range []int{len(text), 7 * len(char), 100_000 * len(char)} {
+			var c chunks
+			for rest := text; rest != ""; {
+				n := min(step, len(rest))
+				for n < len(rest) && !utf8.RuneStart(rest[n]) {
+					n--
 				}
-				rest := text
-				for _, p := range c.parts() {
-					after, ok := strings.CutPrefix(rest, p.Text)
-					if !ok || !utf8.ValidString(p.Text) {
-						t.Fatalf("%q after %d bytes, in steps of %d: a part of %d bytes", char, shift, step, len(p.Text))
-					}
-					rest = after
+				c.add([]byte(rest[:n]))
+				rest = rest[n:]
+			}
+			rest := text
+			for _, p := range c.parts() {
+				after, ok := strings.CutPrefix(rest, p.Text)
+				if !ok || !utf8.ValidString(p.Text) {
+					t.Fatalf("%q after %d bytes, in steps of %d: a part of %d bytes", char, shift, step, len(p.Text))
 				}
-				if rest != "" {
-					t.Fatalf("%q after %d bytes, in steps of %d: %d bytes are missing", char, shift, step, len(rest))
-				}
+				rest = after
+			}
+			if rest != "" {
+				t.Fatalf("%q after %d bytes, in steps of %d: %d bytes are missing", char, shift, step, len(rest))
 			}
 		}
 	}

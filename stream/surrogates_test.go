@@ -6,29 +6,45 @@ import (
 	"unicode/utf8"
 )
 
-// callOf is a reply with one call whose arguments come in the given pieces,
-// each the inside of a JSON string literal as the endpoint wrote it.
-func callOf(api string, pieces ...string) []byte {
-	first, each, last := "", "", ""
-	switch api {
-	case "chat":
-		first = `{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]}}]}`
-		each = `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"PIECE"}}]}}]}`
-		last = `{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`
-	case "messages":
-		first = `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`
-		each = `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"PIECE"}}`
-		last = `{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`
-	case "responses":
-		first = `{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":""}}`
-		each = `{"type":"response.function_call_arguments.delta","output_index":0,"delta":"PIECE"}`
-		last = `{"type":"response.completed","response":{"status":"completed","output":[]}}`
+// streamed is how each dialect streams a text, a reasoning or the arguments of a
+// call: the event before, the event of each piece, and the event after.
+var streamed = map[string]map[string][3]string{
+	"chat": {
+		"text":      {"", `{"choices":[{"delta":{"content":"PIECE"}}]}`, `{"choices":[{"delta":{},"finish_reason":"stop"}]}`},
+		"reasoning": {"", `{"choices":[{"delta":{"reasoning_content":"PIECE"}}]}`, `{"choices":[{"delta":{},"finish_reason":"stop"}]}`},
+		"call": {`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]}}]}`,
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"PIECE"}}]}}]}`, `{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`},
+	},
+	"messages": {
+		"text": {`{"type":"content_block_start","index":0,"content_block":{"type":"text"}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"PIECE"}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`},
+		"reasoning": {`{"type":"content_block_start","index":0,"content_block":{"type":"thinking"}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"PIECE"}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`},
+		"call": {`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"PIECE"}}`, `{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`},
+	},
+	"responses": {
+		"text":      {"", `{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"PIECE"}`, responseEnd},
+		"reasoning": {"", `{"type":"response.reasoning_summary_text.delta","output_index":0,"content_index":0,"delta":"PIECE"}`, responseEnd},
+		"call": {`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":""}}`,
+			`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"PIECE"}`, responseEnd},
+	},
+}
+
+const responseEnd = `{"type":"response.completed","response":{"status":"completed","output":[]}}`
+
+// inPieces is a reply that comes in these pieces, each the inside of a JSON
+// literal as the endpoint wrote it.
+func inPieces(api, what string, pieces ...string) []byte {
+	form := streamed[api][what]
+	body := ""
+	if form[0] != "" {
+		body = "data: " + form[0] + "\n\n"
 	}
-	body := "data: " + first + "\n\n"
 	for _, p := range pieces {
-		body += "data: " + strings.Replace(each, "PIECE", p, 1) + "\n\n"
+		body += "data: " + strings.Replace(form[1], "PIECE", p, 1) + "\n\n"
 	}
-	return []byte(body + "data: " + last + "\n\n")
+	return []byte(body + "data: " + form[2] + "\n\n")
 }
 
 // Arguments with a lone surrogate are refused by their reader, so the decoder
@@ -52,7 +68,7 @@ func TestSurrogatesInArguments(t *testing.T) {
 		{"escaped twice", `{"a":"\ud83d\ude00"}`, []string{`{\"a\":\"\\ud83d`, `\\ude00\"}`}},
 	} {
 		for _, d := range dialects {
-			got := decode(t, bodyIn{api: d.name, data: callOf(d.name, c.pieces...)})
+			got := decode(t, bodyIn{api: d.name, data: inPieces(d.name, "call", c.pieces...)})
 			if got.err != nil || len(got.reply.Message.Calls) != 1 {
 				t.Fatalf("%s: %s: %v", d.name, c.name, got.err)
 			}
@@ -83,33 +99,6 @@ func checkSurrogatesGoBack(t *testing.T, d *dialect, reply *Reply) {
 	}
 }
 
-// textIn is a reply whose text, or reasoning, comes in the given pieces.
-func textIn(api string, reasoning bool, pieces ...string) []byte {
-	words := map[string][2]string{"chat": {"content", "reasoning_content"}, "messages": {"text", "thinking"}, "responses": {"output_text", "reasoning_summary_text"}}
-	word := words[api][0]
-	if reasoning {
-		word = words[api][1]
-	}
-	first, each, last := "", "", ""
-	switch api {
-	case "chat":
-		each = `{"choices":[{"delta":{"WORD":"PIECE"}}]}`
-		last = `{"choices":[{"delta":{},"finish_reason":"stop"}]}`
-	case "messages":
-		first = "data: " + `{"type":"content_block_start","index":0,"content_block":{"type":"` + word + `"}}` + "\n\n"
-		each = `{"type":"content_block_delta","index":0,"delta":{"type":"WORD_delta","WORD":"PIECE"}}`
-		last = `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`
-	case "responses":
-		each = `{"type":"response.WORD.delta","output_index":0,"content_index":0,"delta":"PIECE"}`
-		last = `{"type":"response.completed","response":{"status":"completed","output":[]}}`
-	}
-	body := first
-	for _, p := range pieces {
-		body += "data: " + strings.ReplaceAll(strings.Replace(each, "PIECE", p, 1), "WORD", word) + "\n\n"
-	}
-	return []byte(body + "data: " + last + "\n\n")
-}
-
 // Text is UTF-8 whatever came: a pair in two deltas is joined, what has no
 // other one of its pair is U+FFFD. JavaScript servers cut text inside pairs.
 func TestSurrogatesInText(t *testing.T) {
@@ -129,11 +118,11 @@ func TestSurrogatesInText(t *testing.T) {
 	} {
 		for _, d := range dialects {
 			for _, in := range []bodyIn{{}, {slow: true}, {request: Request{ThinkTags: true}}} {
-				in.api, in.data = d.name, textIn(d.name, false, c.pieces...)
+				in.api, in.data = d.name, inPieces(d.name, "text", c.pieces...)
 				if got := decode(t, in); got.err != nil || got.text != c.want || textOfParts(got.reply.Message.Parts) != c.want {
 					t.Errorf("%s: %q: text %q, want %q, %v", d.name, c.pieces, got.text, c.want, got.err)
 				}
-				in.data = textIn(d.name, true, c.pieces...)
+				in.data = inPieces(d.name, "reasoning", c.pieces...)
 				if got := decode(t, in); got.err != nil || got.reasoning != c.want {
 					t.Errorf("%s: %q: reasoning %q, want %q, %v", d.name, c.pieces, got.reasoning, c.want, got.err)
 				}
