@@ -14,10 +14,9 @@ import (
 	"toolpipe/run/failure"
 )
 
-// builtinServers are the servers in this process that flags ask for: files,
-// shell and fetch. They are trusted: their annotations are ours. --tool-timeout
-// bounds what shell and fetch do themselves, so that the answer to a call that
-// takes longer is theirs and its outcome is known.
+// builtinServers are the servers in this process that flags ask for: files, shell
+// and fetch. They are trusted. --tool-timeout is given to shell and fetch, so that
+// they answer a call that takes longer themselves and its outcome is known.
 func builtinServers(c *config.Config, s *config.Settings, protected []string, warn config.Warner) ([]config.Server, error) {
 	var all []config.Server
 	filesRoot := ""
@@ -97,14 +96,14 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		if info, err := os.Stat(real); err == nil && !info.IsDir() {
-			dir = filepath.Dir(real) // where the one file is that the server offers
+			dir = filepath.Dir(real) // --files named one file, and the server offers that alone
 		}
 	}
 	return builtin(name, local, dir), nil
 }
 
-// ownFiles are the files that govern this run or record it: no tool of ours
-// reads or writes them, whatever the approvals.
+// ownFiles are the files that this run is configured by or recorded in. The
+// built-in tools neither read nor write them, whatever is approved.
 func ownFiles(c *config.Config, s *config.Settings, servers []config.Server) []string {
 	var files []string
 	add := func(paths ...string) {

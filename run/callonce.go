@@ -13,8 +13,8 @@ import (
 	"toolpipe/stream"
 )
 
-// callArguments are those of --call and --explain: the one prompt argument,
-// "-" for standard input, none for {}.
+// callArguments are the arguments of --call and --explain: the one prompt argument,
+// or standard input for "-", or {} without any.
 func (r *inspection) callArguments(data []byte) ([]byte, error) {
 	c := r.cfg
 	text := []byte("{}")
@@ -76,8 +76,8 @@ func (r *inspection) explain(ctx context.Context, t *tool, args []byte) error {
 	return nil
 }
 
-// callOnce makes one call as a model would, approvals included, and prints
-// its result.
+// callOnce makes one call as a model would, with its approval. The result is the
+// text of the end event.
 func (r *inspection) callOnce(ctx context.Context, t *tool, args []byte) error {
 	round := newCaller(r.cfg, r.box, r.gate, r.outputs).newRound(0, []stream.Call{{ID: "call-1", Name: t.name, Arguments: args}}, nil)
 	err := round.decide(ctx)
@@ -98,7 +98,7 @@ func (r *inspection) callOnce(ctx context.Context, t *tool, args []byte) error {
 		return nil
 	case event.ResultError:
 		r.tally.text = []byte(text)
-		return &failure.Error{Status: failure.StatusTool, Message: t.name + ": the tool reported an error", Hints: r.unreadHint()}
+		return &failure.Error{Status: failure.StatusTool, Message: t.name + ": the tool reported an error", Hints: r.stdinHint()}
 	case event.ResultDenied:
 		return &failure.Error{Status: failure.StatusTool, Message: "tool call denied: " + p.denial}
 	case event.ResultNotRun:
@@ -109,12 +109,12 @@ func (r *inspection) callOnce(ctx context.Context, t *tool, args []byte) error {
 		}
 		return &failure.Error{Status: failure.StatusUnknown, Message: strings.TrimPrefix(text, prefix)}
 	}
-	return &failure.Error{Status: failure.StatusTool, Message: strings.TrimPrefix(text, prefix), Hints: r.unreadHint()}
+	return &failure.Error{Status: failure.StatusTool, Message: strings.TrimPrefix(text, prefix), Hints: r.stdinHint()}
 }
 
-// unreadHint is for a call that failed without arguments while something may
-// have been piped in, which --call reads only when it is asked to.
-func (r *inspection) unreadHint() []string {
+// stdinHint is for a call that failed without arguments while standard input is a
+// pipe or a file, which --call reads only with the argument -.
+func (r *inspection) stdinHint() []string {
 	in, ok := r.streams.In.(interface{ Stat() (os.FileInfo, error) })
 	if !ok || len(r.cfg.Args) > 0 {
 		return nil

@@ -148,7 +148,7 @@ func (r *round) announce(p *call) error {
 // as read-only run side by side; any other waits for all calls before it, and all
 // calls behind it wait for it.
 func (r *round) execute(ctx context.Context) error {
-	if len(r.calls) == 1 { // the common turn needs no goroutine
+	if len(r.calls) == 1 { // the common case needs no goroutine
 		if r.calls[0].answer == nil {
 			r.run(ctx, r.calls[0])
 		}
@@ -178,7 +178,7 @@ func (r *round) execute(ctx context.Context) error {
 		}
 		if err := r.result(p); err != nil && failed == nil {
 			failed = err
-			cancel(failed) // stdout is gone: nothing more is run, and the log still gets every result
+			cancel(failed) // standard output failed: no further call runs, and the log still gets every result
 		}
 	}
 	<-done

@@ -8,11 +8,12 @@ import (
 	"toolpipe/stream"
 )
 
-// commandTool runs the command lines of models that cannot call tools.
+// commandTool is the name of the tool that runs command lines, for models that
+// cannot call tools.
 const commandTool = "shell__run_command"
 
-// commandLines are the commands of a finished reply's text under --cmd-lines:
-// the lines that begin with "CMD: ", outside code fences.
+// commandLines are the commands in the text of a whole reply under --cmd-lines: the
+// lines that begin with "CMD: ", outside fenced code blocks.
 func (c *caller) commandLines(text []byte) []string {
 	if !c.cmdLines {
 		return nil
@@ -36,8 +37,8 @@ func (c *caller) commandLines(text []byte) []string {
 	return lines
 }
 
-// fenceOf is the run of backquotes or tildes that opens or closes a code
-// block, "" for any other line.
+// fenceOf is the run of backquotes or tildes that opens or closes a fenced code
+// block as CommonMark has it, "" for any other line.
 func fenceOf(line string) string {
 	s := strings.TrimLeft(line, " ")
 	if len(line)-len(s) > 3 || len(s) < 3 || s[0] != '`' && s[0] != '~' {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,8 +18,8 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// connectAll starts all servers side by side and lists their tools. required
-// is told of the failure of a server that is not optional, ready of each that
+// connectAll starts all servers side by side and lists their tools. required gets
+// the failure of a server that is not optional, ready the name of each server that
 // has started or failed.
 func connectAll(ctx context.Context, servers []config.Server, procs *config.Processes, hooks func(*config.Server) mcp.Hooks, required func(error), ready func(name string)) *toolbox {
 	box := &toolbox{}
@@ -56,33 +57,25 @@ func (c *connection) connect(ctx context.Context, procs *config.Processes, hooks
 		return
 	}
 	for _, t := range listed {
-		if c.tools == nil || !c.hasTool(t.Name) {
-			if (len(c.Server.Tools) == 0 || config.MatchAny(c.Server.Tools, t.Name)) && !config.MatchAny(c.Exclude, t.Name) {
-				c.tools = append(c.tools, &tool{Tool: t, conn: c, name: mcp.OfferedName(c.Name, t.Name)})
-			}
+		included := len(c.Server.Tools) == 0 || config.MatchAny(c.Server.Tools, t.Name)
+		twice := slices.ContainsFunc(c.tools, func(other *tool) bool { return other.Name == t.Name })
+		if included && !twice && !config.MatchAny(c.Exclude, t.Name) {
+			c.tools = append(c.tools, &tool{Tool: t, conn: c, name: mcp.OfferedName(c.Name, t.Name)})
 		}
 	}
 }
 
-func (c *connection) hasTool(name string) bool {
-	for _, t := range c.tools {
-		if t.Name == name {
-			return true
-		}
-	}
-	return false
-}
+// stdinGrace is how long standard input is still read after a server failed when
+// --output messages has to print the conversation, which may be there already.
+const stdinGrace = time.Second
 
-// owed is how long standard input is still read after a server failed, when
-// --output messages is owed the conversation: one that lies ready is not lost.
-const owed = time.Second
-
-// connectAndRead starts all servers and reads standard input meanwhile. The
-// first required server that fails ends both.
+// connectAndRead starts all servers and reads standard input meanwhile. The first
+// required server that fails ends both.
 func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
-	if len(r.servers) == 0 && (r.streams.InFile || !r.cfg.ReadsInput(r.streams.InTerminal)) {
+	reads := r.cfg.ReadsInput(r.streams.InTerminal)
+	if len(r.servers) == 0 && (r.streams.InFile || !reads) {
 		r.box = &toolbox{}
-		if !r.cfg.ReadsInput(r.streams.InTerminal) {
+		if !reads {
 			return nil, nil
 		}
 		return config.ReadLimited(r.streams.In, "standard input", input.MaxInput)
@@ -99,12 +92,12 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	required := func(err error) {
 		cancel(err)
 		if r.cfg.Output == "messages" {
-			goroutine.AfterFunc(owed, func() { stop(err) })
+			goroutine.AfterFunc(stdinGrace, func() { stop(err) })
 		} else {
 			stop(err)
 		}
 	}
-	if r.cfg.Mode == config.ListServers { // each is shown with its own story
+	if r.cfg.Mode == config.ListServers { // it shows all of them, each with its failure
 		required = func(error) {}
 	}
 	connected := make(chan struct{})
@@ -114,7 +107,7 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	})
 	var data []byte
 	var err error
-	if r.cfg.ReadsInput(r.streams.InTerminal) {
+	if reads {
 		r.face.ReadingStdin(true)
 		data, err = input.Read(reading, r.streams.In, func() {
 			r.face.Say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
@@ -130,10 +123,10 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	return data, err
 }
 
-// checkServers ends the run when a required server failed, and only otherwise
-// warns about an optional one: the failure of the first cuts short all that
-// are still starting, as the end of the run does, which is no failure of
-// theirs. --list-servers shows them all first.
+// checkServers gives the error of a required server that failed. Only if there is
+// none it warns about the optional servers: when a required server fails, those
+// that are still starting are cancelled, which is no failure of theirs.
+// --list-servers shows all of them before it fails.
 func (r *runner) checkServers() error {
 	for _, c := range r.box.conns {
 		switch {
@@ -212,7 +205,7 @@ func lastLines(s string, n int) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// hooks pass on what happens at a server beside its answers.
+// hooks handle what a server sends beside its answers.
 func (r *runner) hooks(s *config.Server) mcp.Hooks {
 	h := mcp.Hooks{
 		Warning: func(code, message string) {
@@ -235,9 +228,9 @@ func (r *runner) hooks(s *config.Server) mcp.Hooks {
 	return h
 }
 
-// concerns tells whether a server's warning matters to what this run does:
-// without a model a changed list of tools does not, nor for a call of one tool
-// that others are left out.
+// concerns tells whether a server's warning matters for this run. Without a model
+// it does not matter that the list of tools has changed, and for one tool it does
+// not matter that others are left out.
 func concerns(c *config.Config, code, server, message string) bool {
 	switch {
 	case code == "tools_changed":

@@ -51,8 +51,8 @@ type field struct {
 	required    bool
 }
 
-// fillForm asks for every field, then whether content may be sent. What the
-// server wrote is only in the lines, never in a heading.
+// fillForm asks for every field, then whether content may be sent. The words of the
+// server stand only in the lines, never in the heading.
 func fillForm(form *approve.Form, server, message string, fields []field) (content []byte, send bool, err error) {
 	heading := "the tool server " + server + " asks you; this approves no tool call, ^D sends nothing"
 	lines := []string{message}
@@ -75,8 +75,8 @@ func fillForm(form *approve.Form, server, message string, fields []field) (conte
 	return content, send, err
 }
 
-// fillField asks for a field until the answer fits its type. An empty line
-// is the default, or leaves the field out.
+// fillField asks for a field until the answer fits its type, at most five times. An
+// empty line gives the default, or leaves the field out.
 func fillField(form *approve.Form, heading string, lines []string, f field) ([]byte, error) {
 	for range 5 {
 		line, err := form.Ask(heading, lines)
@@ -105,7 +105,7 @@ func (f *field) describe() string {
 	return strings.TrimSpace(s + ") " + f.description)
 }
 
-// parse makes JSON of what was typed; why tells what does not fit.
+// parse makes JSON of a typed answer; why tells why it does not fit.
 func (f *field) parse(s string) (v []byte, why string) {
 	switch {
 	case s == "" && f.fallback != nil:

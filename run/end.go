@@ -13,12 +13,12 @@ import (
 	"toolpipe/stream/secrets"
 )
 
-// end closes everything that was opened, writes the end event, and returns
-// what the run came to. Servers are ended after the last byte was written, so
-// that nobody waits for them to read an answer.
+// end writes the end event, closes everything that was opened and returns the
+// error of the run. Servers are ended after the last byte was written, so that the
+// reader of the answer need not wait for them.
 func (r *runner) end(ctx context.Context, err error) error {
 	if p, ok := errors.AsType[*goroutine.Panic](context.Cause(ctx)); ok {
-		err = p // whatever it made of the run
+		err = p // the panic is the cause of any other error
 	}
 	if err == nil {
 		err = r.Flush()
@@ -42,7 +42,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 		err = e.Err
 	}
 	if e.Status == failure.StatusInterrupted {
-		r.face.Interrupted() // the signal's own call may come after the end
+		r.face.Interrupted() // the call that the signal makes may come after the end
 	}
 	r.face.Awaiting("waiting for the servers to end")
 	r.box.close()
@@ -56,8 +56,8 @@ func (r *runner) end(ctx context.Context, err error) error {
 	return err
 }
 
-// endEvent says how the run ended. A call whose outcome is unknown decides
-// the status unless there is an answer.
+// endEvent tells how the run ended. A call whose outcome is unknown decides the
+// status unless there is an answer.
 func (r *runner) endEvent(err error) *event.End {
 	e := &event.End{Status: failure.StatusOK, Time: time.Since(r.began)}
 	t := &r.tally
@@ -88,8 +88,8 @@ func withoutSecrets(set *secrets.Set, e failure.Error) *failure.Error {
 	return &e
 }
 
-// recoverTo makes a panic of this goroutine the error of what it did, so that
-// the run can still end in order (status 70).
+// recoverTo makes a panic of this goroutine the error of the run, so that the run
+// can still end in order.
 func recoverTo(err *error) {
 	if p := recover(); p != nil {
 		*err = goroutine.NewPanic(p)

@@ -70,7 +70,7 @@ func (r *inspection) run(ctx context.Context, data []byte) error {
 
 const addServers = "--mcp NAME=TARGET and --files DIR add some"
 
-// findTool is the tool of that name, as the model knows it or as SERVER__TOOL.
+// findTool finds a tool by the name that the model knows, or by SERVER__TOOL.
 func (r *inspection) findTool(name string) (*tool, error) {
 	if t := r.box.byName[name]; t != nil {
 		return t, nil
@@ -90,8 +90,8 @@ func (r *inspection) findTool(name string) (*tool, error) {
 	return nil, failure.UsageError(hints, "no tool is named %q", name)
 }
 
-// nearestTool is a tool whose name holds what was asked for, or is one that it
-// may be a slip of.
+// nearestTool is the tool that a wrong name may mean: one whose name holds it, or
+// one whose name is spelled almost like it.
 func (r *inspection) nearestTool(name string) string {
 	_, short, ok := strings.Cut(name, "__")
 	if !ok {
@@ -119,7 +119,8 @@ func (r *inspection) toolEvent(t *tool) *event.Tool {
 	return e
 }
 
-// verdictWord is allow, ask or deny: before a call nobody has been asked yet.
+// verdictWord is allow, ask or deny: a call that nobody has approved yet is asked
+// about.
 func verdictWord(o approve.Outcome) string {
 	if o == approve.Unapproved {
 		return "ask"
@@ -127,8 +128,7 @@ func verdictWord(o approve.Outcome) string {
 	return o.String()
 }
 
-// listServers shows every server, and ends with the failure of the first that
-// is required.
+// listServers shows every server. Its error names the required servers that failed.
 func (r *inspection) listServers() error {
 	var failed []string
 	for _, c := range r.box.conns {
@@ -152,9 +152,8 @@ func (r *inspection) listServers() error {
 	return nil
 }
 
-// target is how the server is reached, in full: a person who lists servers
-// wants to see what would be started, but no value of a variable, which may be
-// a secret.
+// target is how the server is reached, in full: a user who lists servers wants to
+// see what would be started. Values of variables, which may be secrets, stay out.
 func (c *connection) target() string {
 	switch {
 	case c.Shown != "":

@@ -19,11 +19,11 @@ import (
 	"toolpipe/run/failure"
 )
 
-// A lock pins what servers tell the model about themselves: the definition of
-// every offered tool, and the instructions that go into the system message. So
-// none of it can change after a person reviewed it, which is known as a rug
-// pull. The file is JSON, one item a line in a fixed order, so that git shows
-// what changed; servers is absent where no instructions are used:
+// A lock pins the definition of every offered tool, and the instructions of servers
+// that go into the system message, so that they cannot change after a person has
+// reviewed them; such a change is known as a rug pull. The file is JSON, one item a
+// line in a fixed order, so that git shows what changed. servers is absent where no
+// instructions are used:
 //
 //	{"version":1,"servers":[
 //	{"name":"fs","sha256":"…","instructions":"…"}
@@ -60,7 +60,7 @@ func (t *tool) locked() lockedItem {
 	return l
 }
 
-// locked is what the model is told by c itself, as the lock has it.
+// locked is the instructions of c as the lock has them.
 func (c *connection) locked() lockedItem {
 	l := lockedItem{list: "servers", name: c.Name}
 	l.add("instructions", optionalString(c.instructionText()))
@@ -110,8 +110,7 @@ func (l *lockedItem) sum() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// locks are what the model would be told by the servers and of their tools,
-// in the order of the file.
+// locks are the items that a lock of these servers has, in the order of the file.
 func (b *toolbox) locks() []lockedItem {
 	var all []lockedItem
 	for _, c := range b.conns {
@@ -165,7 +164,7 @@ func sortLocks(all []lockedItem) {
 	})
 }
 
-// readLock reads a lock file; its digests must fit what it says.
+// readLock reads a lock file. A digest that does not fit its item is an error.
 func readLock(path string, warn config.Warner) (map[string]lockedItem, error) {
 	doc, err := config.ReadDocument("--tools-lock", path, warn)
 	if err != nil {
@@ -190,7 +189,7 @@ func readLock(path string, warn config.Warner) (map[string]lockedItem, error) {
 				if err != nil {
 					return nil, err
 				}
-				all[l.what()] = l
+				all[l.title()] = l
 			}
 		default:
 			return nil, m.Unknown([]string{"version", "servers", "tools"})
@@ -221,12 +220,12 @@ func readLocked(list string, e config.Value) (lockedItem, error) {
 func checkLock(path string, locked map[string]lockedItem, offered []lockedItem) error {
 	diff := ""
 	for _, is := range offered {
-		was, ok := locked[is.what()]
-		delete(locked, is.what())
+		was, ok := locked[is.title()]
+		delete(locked, is.title())
 		switch {
 		case !ok:
 			text := cmp.Or(string(is.member("description")), string(is.member("instructions")), "(no description)")
-			diff += "\n+ " + is.what() + " is new: " + shortFrom(0, []byte(text))
+			diff += "\n+ " + is.title() + " is new: " + shortFrom(0, []byte(text))
 		case was.digest != is.digest:
 			diff += changedMembers(was, is)
 		}
@@ -241,15 +240,15 @@ func checkLock(path string, locked map[string]lockedItem, offered []lockedItem) 
 		Hints: []string{"--tools-lock-update writes the lock anew, once the change was reviewed"}}
 }
 
-// what names an item: a tool, or a server's words about itself.
-func (l *lockedItem) what() string {
+// title names an item in messages.
+func (l *lockedItem) title() string {
 	if l.list == "servers" {
 		return "server " + l.name
 	}
 	return l.name
 }
 
-// changedMembers shows every member that differs, from shortly before it does.
+// changedMembers shows every member that differs, from shortly before the difference.
 func changedMembers(was, is lockedItem) string {
 	diff := ""
 	both := slices.Clone(was.members)
@@ -268,7 +267,7 @@ func changedMembers(was, is lockedItem) string {
 			from++
 		}
 		from = max(from-60, 0)
-		diff += "\n- " + is.what() + " " + m.key + ": " + shortFrom(from, a) + "\n+ " + is.what() + " " + m.key + ": " + shortFrom(from, b)
+		diff += "\n- " + is.title() + " " + m.key + ": " + shortFrom(from, a) + "\n+ " + is.title() + " " + m.key + ": " + shortFrom(from, b)
 	}
 	return diff
 }
@@ -282,7 +281,7 @@ func (l *lockedItem) member(key string) []byte {
 	return nil
 }
 
-// shortFrom shows what of raw stands from that byte on.
+// shortFrom shows raw from that byte on, in at most about 400 bytes.
 func shortFrom(from int, raw []byte) string {
 	if raw == nil {
 		return "(none)"

@@ -31,8 +31,8 @@ type loop struct {
 	flush   func() error
 	limits  limits
 	schema  bool // the answer must be JSON
-	printed bool // the text was printed, and nobody but the model needs it again
-	resume  bool // what the conversation leaves open is run first: only --input messages says so
+	printed bool // the text was printed, and only the model needs it again
+	resume  bool // calls that the conversation leaves open run first (--input messages)
 
 	frame int // messages before the conversation: the frame, never part of the output
 	*tally
@@ -79,7 +79,7 @@ func (l *loop) run(ctx context.Context) error {
 		}
 		l.warnMissing(open)
 		if err := l.answer(ctx, open, lines); err != nil {
-			return err // without what was to follow, so that it can be resumed again
+			return err // without the later message, so that the conversation can be resumed
 		}
 		l.request.Messages = append(l.request.Messages, later...)
 	}
@@ -111,8 +111,8 @@ func (l *loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 	return err
 }
 
-// warnMissing tells of calls left open whose tool is not there: an invocation
-// that forgot a server would answer them for good, and nobody would know.
+// warnMissing warns about open calls whose tool this run does not have: without the
+// server they are answered as failed for good, which the user may not have meant.
 func (l *loop) warnMissing(open []stream.Call) {
 	var names []string
 	for _, call := range open {
@@ -164,7 +164,7 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 	return reply, l.emit(&event.Turn{Turn: l.turns, Finish: reply.Finish, Usage: u, Time: time.Since(began)})
 }
 
-// mustEnd is the error of a reply that cannot be gone on from. Calls in a
+// mustEnd is the error of a reply after which the run cannot go on. Calls in a
 // reply that ended by length or by a filter are never run: their arguments may be
 // cut, and cut arguments can still be valid JSON.
 func (l *loop) mustEnd(reply *stream.Reply, round, calls int) error {
@@ -187,9 +187,9 @@ func (l *loop) mustEnd(reply *stream.Reply, round, calls int) error {
 	return nil
 }
 
-// dropCalls takes the calls of the last reply out of the conversation: they
-// may be half, and a later invocation must not resume them. A text with
-// command lines goes whole, for the same reason.
+// dropCalls takes the calls of the last reply out of the conversation: their
+// arguments may be cut, and a later run must not take them up. A text with command
+// lines is taken out as a whole, for the same reason.
 func (l *loop) dropCalls() {
 	n := len(l.request.Messages) - 1
 	m := &l.request.Messages[n]
@@ -209,10 +209,10 @@ func (l *loop) checkSchema() error {
 // conversation is what --output messages prints: without the frame.
 func (l *loop) conversation() []stream.Message { return l.request.Messages[l.frame:] }
 
-// openCalls are the calls of the last assistant message that have no answer
-// yet; only tool messages, or one last user message, may follow it. text is
-// what that message says, if no user message follows: its command lines have
-// no answer yet either.
+// openCalls are the calls of the last assistant message that have no answer yet;
+// only tool messages and then one user message may follow it. text is the text of
+// that message if no user message follows, since only then the command lines in it
+// have no answer yet.
 func openCalls(msgs []stream.Message) (open []stream.Call, text string) {
 	i := len(msgs) - 1
 	if i > 0 && msgs[i].Role == stream.User {

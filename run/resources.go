@@ -55,7 +55,7 @@ func (b *toolbox) ofServer(flag, s string) (*connection, string, error) {
 	return nil, "", failure.UsageError(config.KnownServers(b.servers()), "--%s: no server is named %q", flag, name)
 }
 
-// serverError is a failed request that is not a tool call.
+// serverError is the error of a request to a server that is no tool call.
 func serverError(c *connection, err error) error {
 	if err == nil || failure.IsCancelled(err) {
 		return err
@@ -63,7 +63,7 @@ func serverError(c *connection, err error) error {
 	return &failure.Error{Status: failure.StatusServer, Message: withHint(err.Error(), &c.Server, err), Cause: err}
 }
 
-// resource reads one resource: text headed by its URI, pictures as they are.
+// resource reads one resource: a text headed by its URI, an image as it is.
 func (b *toolbox) resource(ctx context.Context, flag string) ([]stream.Part, error) {
 	c, uri, err := b.ofServer("resource", flag)
 	if err != nil {
@@ -166,8 +166,8 @@ func promptArguments(list []mcp.PromptArgument) []event.PromptArgument {
 	return all
 }
 
-// eachSession asks every server in turn. One that cannot answer is a warning
-// and hides no other.
+// eachSession asks every server in turn. A server that cannot answer is a warning,
+// and the others are asked all the same.
 func (r *inspection) eachSession(list func(*connection) error) error {
 	for _, c := range r.box.conns {
 		if c.session == nil || c.err != nil {

@@ -4,22 +4,19 @@
 //
 //	stdin ──► input ──► messages ─┐                        ┌─► text, ndjson,
 //	                              ▼                        │   json, messages ──► stdout
-//	                     ┌────── loop ── emit(Event) ──────┼─► log
-//	                     │        │  ▲                     └─► face ──► stderr
-//	          stream.Client       ▼  │ one tool message per call, in order
-//	                     │     caller ──► approve.Gate ──► /dev/tty
-//	                     │        │
-//	                     └──── toolbox ──► mcp.Session ──► child process | HTTP | in-process
+//	 stream.Client ◄──── loop ── Emit(event) ──────────────┼─► log
+//	                     │  ▲                              └─► face ──► stderr
+//	                     ▼  │ one tool message per call, in order
+//	                    round ──► approve.Gate ──► /dev/tty
+//	                     │
+//	                  toolbox ──► mcp.Session ──► child process | HTTP | in-process
 //
-// Its words: a turn is one reply of the model; a round is a turn's calls and
-// their answers; an Event is something that happened, and an output turns
-// events into bytes. run is the only translator between stream, mcp and
-// approve, which know nothing of each other.
+// A turn is one reply of the model, a round its calls and their answers. Only run
+// translates between stream, mcp and approve, which know nothing of each other.
 //
-// What holds on every path: every call is answered exactly once and in order,
-// or the run ends; no tool runs without a verdict that allowed it; start is
-// the first event and end the last; stdout carries only the answer or events;
-// every wait has a bound, and no process that was started outlives the run.
+// On every path each call is answered exactly once and in order, or the run ends;
+// no tool runs without a verdict that allows it; every wait has a bound, and no
+// process that was started outlives the run.
 package run
 
 import (
@@ -142,61 +139,54 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 	return err
 }
 
-// work connects to the servers while standard input is read, then does what
-// the mode says.
+// work does what the mode says.
 func (r *runner) work(ctx context.Context) error {
-	c := r.cfg
-	var attached []stream.Part
-	var system string
-	var systemGiven bool
-	var err error
-	if c.Mode == config.Answer {
-		if c.Input != "messages" && !c.ReadsInput(r.streams.InTerminal) && len(c.Args) == 0 && len(c.Files)+len(c.Resources) == 0 && c.Prompt == "" {
-			return input.EmptyPrompt(c, r.streams.InTerminal)
-		}
-		if attached, err = input.Attachments(c, ctx); err != nil {
-			return err
-		}
-		if system, systemGiven, err = input.SystemText(c, ctx); err != nil {
-			return err
-		}
-		if len(r.servers) > 0 || c.ReadsInput(r.streams.InTerminal) && !r.streams.InFile {
-			r.client.Warm(ctx) // there is something to wait for meanwhile
-		}
+	if r.cfg.Mode == config.Answer {
+		return r.ask(ctx)
 	}
 	data, err := r.connectAndRead(ctx)
 	if err != nil {
 		return err
 	}
-	var bad error
-	if c.Mode == config.Answer {
-		if r.messages, bad = input.Conversation(c, data, r.streams.InTerminal, attached); bad == nil {
-			bad = input.AllSent(r.messages, r.endpoint.API)
-		}
-	}
-	if err := r.checkServers(); err != nil {
+	if err := r.useServers(); err != nil {
 		return err
 	}
-	r.box.index(c, r.warn)
-	warnings, err := r.gate.Check(r.box.known())
+	if err := r.start(); err != nil {
+		return err
+	}
+	i := &inspection{outputs: r.outputs, cfg: r.cfg, box: r.box, gate: r.gate, tally: &r.tally}
+	return i.run(ctx, data)
+}
+
+// ask puts the conversation's beginning together while the servers start, and lets
+// the model answer it.
+func (r *runner) ask(ctx context.Context) error {
+	c := r.cfg
+	reads := c.ReadsInput(r.streams.InTerminal)
+	if c.Input != "messages" && !reads && len(c.Args) == 0 && len(c.Files)+len(c.Resources) == 0 && c.Prompt == "" {
+		return input.EmptyPrompt(c, r.streams.InTerminal)
+	}
+	attached, err := input.Attachments(c, ctx)
 	if err != nil {
-		return failure.Usage("%v", err)
+		return err
 	}
-	for _, w := range warnings {
-		r.warn("pattern_unused", "", w)
+	system, systemGiven, err := input.SystemText(c, ctx)
+	if err != nil {
+		return err
 	}
-	r.box.withhold(r.gate)
-	if r.locked != nil && c.Mode != config.UpdateLock {
-		if err := checkLock(c.ToolsLock, r.locked, r.box.locks()); err != nil {
-			return err
-		}
+	if len(r.servers) > 0 || reads && !r.streams.InFile {
+		r.client.Warm(ctx) // the request has to wait for something else
 	}
-	if c.Mode != config.Answer {
-		if err := r.start(); err != nil {
-			return err
-		}
-		i := &inspection{outputs: r.outputs, cfg: c, box: r.box, gate: r.gate, tally: &r.tally}
-		return i.run(ctx, data)
+	data, err := r.connectAndRead(ctx)
+	if err != nil {
+		return err
+	}
+	var bad error // told only when the servers are in order
+	if r.messages, bad = input.Conversation(c, data, r.streams.InTerminal, attached); bad == nil {
+		bad = input.AllSent(r.messages, r.endpoint.API)
+	}
+	if err := r.useServers(); err != nil {
+		return err
 	}
 	if bad != nil {
 		return bad
@@ -208,7 +198,28 @@ func (r *runner) work(ctx context.Context) error {
 	return r.answer(ctx, msgs, system, systemGiven)
 }
 
-// answer is the main job.
+// useServers puts the tools of the connected servers under the rules that flags,
+// policy and lock make.
+func (r *runner) useServers() error {
+	if err := r.checkServers(); err != nil {
+		return err
+	}
+	r.box.index(r.cfg.Tools, r.cfg.ExcludeTools, r.warn)
+	warnings, err := r.gate.Check(r.box.known())
+	if err != nil {
+		return failure.Usage("%v", err)
+	}
+	for _, w := range warnings {
+		r.warn("pattern_unused", "", w)
+	}
+	r.box.withhold(r.gate)
+	if r.locked == nil {
+		return nil
+	}
+	return checkLock(r.cfg.ToolsLock, r.locked, r.box.locks())
+}
+
+// answer lets model and tools take turns until the answer is done.
 func (r *runner) answer(ctx context.Context, msgs []stream.Message, system string, systemGiven bool) error {
 	c := r.cfg
 	r.request.Tools = r.box.offered()
@@ -230,8 +241,9 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 		resume: c.Input == "messages",
 		calls:  newCaller(c, r.box, r.gate, r.outputs),
 	}
-	// Without tools the first turn is mostly the last, so its text need not wait;
-	// and a second copy of what went out already is not kept, unless it is read.
+	// Without tools the first turn is mostly the last, so its text need not be held
+	// back for the end; and no copy of it is kept, unless the log or the search for
+	// command lines needs one.
 	if r.text != nil && len(r.request.Tools) == 0 && c.SchemaFile == "" {
 		r.text.Stream = true
 		r.loop.printed = c.Log == "" && !c.CmdLines
@@ -243,7 +255,7 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 	return r.loop.run(ctx)
 }
 
-// start emits the start event with what is known.
+// start emits the start event with what is known by now.
 func (r *runner) start() error {
 	e := &event.Start{Version: r.cfg.Version, Policy: r.policy, Servers: []event.ServerInfo{}}
 	if r.endpoint != nil {

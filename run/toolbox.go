@@ -21,7 +21,7 @@ type connection struct {
 	session *mcp.Session // nil: it did not start
 	err     error
 	tools   []*tool
-	slots   chan struct{} // nil: no limit of calls at once
+	slots   chan struct{} // holds the calls that run at once; nil: no limit
 }
 
 // tool is one tool of a server and the name that the model knows it by.
@@ -29,23 +29,23 @@ type tool struct {
 	wire.Tool
 	conn     *connection
 	name     string // as offered
-	withheld bool   // denied whatever its arguments: not offered, and refused when called
+	withheld bool   // denied with any arguments, and so not offered
 }
 
-// toolbox holds all servers and the table that dispatches a call. Names are
-// looked up, never split apart.
+// toolbox holds all servers, and the table in which the tool of a call is looked
+// up by its name. No name is split into server and tool.
 type toolbox struct {
 	conns  []*connection
 	byName map[string]*tool
 	all    []*tool // in the order of servers, then of their lists
 }
 
-// index fills the dispatch table with the tools that the flags leave.
-func (b *toolbox) index(cfg *config.Config, warn func(code, server, message string)) {
+// index fills the table with the tools that the globs leave.
+func (b *toolbox) index(include, exclude []string, warn config.Warner) {
 	b.byName = map[string]*tool{}
 	for _, c := range b.conns {
 		for _, t := range c.tools {
-			if len(cfg.Tools) > 0 && !t.isLike(cfg.Tools) || t.isLike(cfg.ExcludeTools) {
+			if len(include) > 0 && !t.isLike(include) || t.isLike(exclude) {
 				continue
 			}
 			if other := b.byName[t.name]; other != nil {
@@ -59,7 +59,7 @@ func (b *toolbox) index(cfg *config.Config, warn func(code, server, message stri
 	for _, f := range []struct {
 		flag  string
 		globs []string
-	}{{"--tools", cfg.Tools}, {"--exclude-tools", cfg.ExcludeTools}} {
+	}{{"--tools", include}, {"--exclude-tools", exclude}} {
 		for _, glob := range f.globs {
 			if !b.offers(glob) {
 				warn("pattern_unused", "", f.flag+": no tool has a name like "+strconv.Quote(glob))
@@ -68,9 +68,9 @@ func (b *toolbox) index(cfg *config.Config, warn func(code, server, message stri
 	}
 }
 
-// isLike tells whether a glob matches t's name: the one that the model knows,
-// or, where that had to be mapped, the one that a user would write. As for
-// --deny, an exclusion that matched only the first would fail open.
+// isLike tells whether a glob matches t's name: the name that the model knows or,
+// where that had to be changed, SERVER__TOOL as a user would write it. A tool that
+// a user means to exclude must not stay because its name was changed.
 func (t *tool) isLike(globs []string) bool {
 	return config.MatchAny(globs, t.name) || config.MatchAny(globs, t.conn.Name+"__"+t.Name)
 }
@@ -87,8 +87,7 @@ func (b *toolbox) offers(glob string) bool {
 	return false
 }
 
-// withhold takes the tools from the offer that the rules deny whatever their
-// arguments.
+// withhold keeps back the tools that the rules deny with any arguments.
 func (b *toolbox) withhold(gate *approve.Gate) {
 	for _, t := range b.all {
 		t.withheld = gate.Static(t.call(nil)).Outcome == approve.Denied
@@ -107,11 +106,10 @@ func (t *tool) call(args []byte) approve.Call {
 	return c
 }
 
-// walkers are the built-in tools that show, on their way or in a digest, what
-// read_file reads.
+// walkers are the built-in tools that show parts of the files that read_file reads.
 var walkers = []string{"grep_files", "get_tree", "search_files", "get_file_summary", "get_git_diff"}
 
-// readOnly tells whether a server that the user trusts says that t only reads.
+// readOnly tells whether t only reads, as a server says that the user trusts.
 func (t *tool) readOnly() bool { return t.ReadOnly && t.conn.Trusted }
 
 // offered are the tools as the model gets them.
@@ -181,7 +179,7 @@ func (c *connection) slot(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// close ends all sessions side by side; each is bounded by its own ladder.
+// close ends all sessions side by side, each of which bounds its own end.
 func (b *toolbox) close() {
 	if b == nil {
 		return

@@ -41,7 +41,7 @@ func governed(t *testing.T, rules string) (root string, ask func(calls ...stream
 	}
 	box := connectAll(t.Context(), []config.Server{builtin("files", local, root)}, &config.Processes{}, func(*config.Server) mcp.Hooks { return mcp.Hooks{} }, func(err error) { t.Error(err) }, func(string) {})
 	t.Cleanup(box.close)
-	box.index(&config.Config{}, func(_, _, message string) { t.Log(message) })
+	box.index(nil, nil, func(_, _, message string) { t.Log(message) })
 	c := &caller{
 		box: box, gate: &approve.Gate{Rules: policy.Rules, Otherwise: policy.Otherwise, AutoApprove: "--auto-approve"}, parallel: 8, maxBytes: 1 << 20, denyUnapproved: true,
 		emit: func(event.Event) error { return nil }, flush: func() error { return nil },
