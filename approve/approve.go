@@ -78,9 +78,9 @@ type Verdict struct {
 	Rule    string // the origin of the deciding rule, such as "ci.json:12", or of the rule that wants an unapproved call asked about; "" for none
 	Reason  string // for the model and the person; may be empty; not escaped
 
-	// Places holds, for each path in the arguments that a rule looked at, where
-	// the path led: an absolute path without links, or "" if that could not be
-	// found out. The verdict holds for these places only.
+	// Places holds, for each path that a rule looked at, its own and those in
+	// the arguments, where the path led: an absolute path without links, or ""
+	// if that could not be found out. The verdict holds for these places only.
 	Places map[string]string
 
 	byRules Decision // what the rules decided before anybody was asked

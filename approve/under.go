@@ -17,7 +17,7 @@ const (
 	maxPath  = 4096 // bytes of a path: no system opens a longer one
 )
 
-var errUndecidable = errors.New("nobody can say where the path leads")
+var errUndecidable = errors.New("it is not known where the path leads")
 
 // under reports whether path is dir or inside of it; a relative path starts
 // from the call's root. Links and ".." are resolved element by element, as the
@@ -25,9 +25,9 @@ var errUndecidable = errors.New("nobody can say where the path leads")
 // its text, since some programs shorten a path before they open it. What
 // cannot be decided holds wide and does not hold narrow.
 //
-// Who replaces a rule's directory by a link must not change the rule in their
-// favour. So a rule that allows is about the place where dir was first, and a
-// rule that denies also about the place where dir is now.
+// Replacing the directory of a rule by a link must not make the rule weaker. So
+// a rule that allows is about the place where dir was first, and a rule that
+// denies also about the place where dir is now.
 func (e *evaluation) under(dir, path string, wide bool) bool {
 	directories, err := e.ruleDirectories(dir)
 	if err != nil {
