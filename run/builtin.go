@@ -1,11 +1,13 @@
 package run
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/fetch"
 	"toolpipe/mcp/files"
 	"toolpipe/mcp/shell"
@@ -91,6 +93,9 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 		Environ: c.Environ, Processes: c.Processes, Version: c.Version,
 		Warn: func(code, message string) { warn(code, name, message) },
 	})
+	if _, broad := errors.AsType[*confine.BroadRootError](err); broad {
+		return config.Server{}, failure.UsageError([]string{"--files-anyway offers such a directory all the same"}, "--files: %v", err)
+	}
 	if err != nil {
 		return config.Server{}, failure.Usage("--files: %v", err)
 	}

@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 )
 
-// Bounds hold a call of a built-in server to what was approved: who approves
-// looks at paths before the call runs, and links may be moved in between. They
-// travel beside the arguments, which are sent as they came.
+// Bounds hold a call of a built-in tool to what was approved. Its paths were
+// followed when it was decided, and links may be moved before it runs. Bounds
+// travel in the context, beside the arguments, which are sent as they came.
 type Bounds struct {
-	// Places is where a path argument, by its text, led when it was approved:
-	// absolute and free of links. What leads elsewhere is not opened. A path
-	// that is not in it, or has "", was not looked at.
+	// Places gives for the text of a path argument where it led when the call
+	// was approved: absolute and free of links. If it leads elsewhere now, it
+	// is not opened. A path without a place was not followed.
 	Places map[string]string
-	// Denied are absolute paths without links. What is at and below them is
+	// Denied are absolute paths without links. Files at and below them are
 	// neither opened nor shown.
 	Denied []string
 }
@@ -32,7 +32,8 @@ func BoundsOf(ctx context.Context) Bounds {
 	return b
 }
 
-// Check refuses a path that leads to another place than the one approved.
+// Check returns an error when a path leads to another place than it did when the
+// call was approved.
 func (b Bounds) Check(asked, real string) error {
 	if place := b.Places[asked]; place != "" && place != filepath.Clean(real) {
 		return fmt.Errorf("%q leads elsewhere since the call was approved; call again", asked)

@@ -5,120 +5,118 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
 	"strings"
-	"unicode"
 )
 
-// Open opens the file at p for reading: a regular one, the one that was
-// looked at.
-func (p *Place) Open() (*os.File, fs.FileInfo, error) {
-	if p.Info == nil {
-		return nil, nil, p.absent()
+// Open opens the regular file at a location for reading.
+func (l *Location) Open() (*os.File, fs.FileInfo, error) {
+	if l.Info == nil {
+		return nil, nil, l.notFound()
 	}
-	for range 16 {
-		if err := p.Regular(); err != nil {
+	for range attempts {
+		if err := l.CheckRegular(); err != nil {
 			return nil, nil, err
 		}
-		f, err := p.Dir.OpenFile(p.Name, OpenFlags, 0)
+		f, err := l.Dir.OpenFile(l.Name, OpenFlags, 0)
 		if err == nil {
 			info, err := f.Stat()
-			if err == nil && os.SameFile(info, p.Info) {
+			if err == nil && os.SameFile(info, l.Info) {
 				return f, info, nil
 			}
 			f.Close()
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, fmt.Errorf("%q: %w", p.Asked, Reason(err))
+			return nil, nil, fmt.Errorf("%q: %w", l.Asked, Reason(err))
 		}
-		if p.Info, err = p.Dir.Lstat(p.Name); err != nil {
-			return nil, nil, fmt.Errorf("%q: %w", p.Asked, Reason(err))
+		if l.Info, err = l.Dir.Lstat(l.Name); err != nil {
+			return nil, nil, fmt.Errorf("%q: %w", l.Asked, Reason(err))
 		}
-		if err := p.V.checkOwn(p); err != nil {
+		if err := l.Access.checkRefused(l); err != nil {
 			return nil, nil, err
 		}
 	}
-	return nil, nil, fmt.Errorf("%q: %w", p.Asked, ErrChanged)
+	return nil, nil, fmt.Errorf("%q: %w", l.Asked, ErrChanged)
 }
 
-func (p *Place) absent() error {
-	at, _ := ParentOf(p.Rel)
-	return p.V.missing(p.Dir, p.Asked, at, p.Name)
+func (l *Location) notFound() error {
+	at, _ := SplitLast(l.Rel)
+	return l.Access.notFound(l.Dir, l.Asked, at, l.Name)
 }
 
-func ParentOf(rel string) (dir, name string) {
-	if i := strings.LastIndexByte(rel, '/'); i >= 0 {
-		return rel[:i], rel[i+1:]
-	}
-	return "", rel
-}
-
-// Regular refuses what is no regular file.
-func (p *Place) Regular() error {
-	switch mode := p.Info.Mode(); {
+// CheckRegular returns an error when the location is not a regular file.
+func (l *Location) CheckRegular() error {
+	switch mode := l.Info.Mode(); {
 	case mode.IsDir():
-		return fmt.Errorf("%q is a directory, not a file; list_directory shows what is in it", p.Asked)
+		return fmt.Errorf("%q is a directory, not a file; list_directory shows what is in it", l.Asked)
 	case !mode.IsRegular():
-		return fmt.Errorf("%q is a %s, not a file", p.Asked, KindOf(mode))
+		return fmt.Errorf("%q is a %s, not a file", l.Asked, KindOf(mode))
 	}
 	return nil
 }
 
-// Directory opens the directory at p. The caller closes it.
-func (p *Place) Directory() (*os.Root, error) {
+// Directory opens the directory at a location. The caller closes it.
+func (l *Location) Directory() (*os.Root, error) {
 	switch {
-	case p.Info == nil:
-		return nil, p.absent()
-	case !p.Info.IsDir():
-		return nil, fmt.Errorf("%q is a %s, not a directory", p.Asked, KindOf(p.Info.Mode()))
+	case l.Info == nil:
+		return nil, l.notFound()
+	case !l.Info.IsDir():
+		return nil, fmt.Errorf("%q is a %s, not a directory", l.Asked, KindOf(l.Info.Mode()))
 	}
-	info := p.Info
-	if p.Name == "." {
+	info := l.Info
+	if l.Name == "." {
 		info = nil
 	}
-	sub, err := p.V.Subdirectory(p.Dir, p.Name, p.Rel, info)
+	sub, err := l.Access.OpenDirectory(l.Dir, l.Name, l.Rel, info)
 	if err != nil {
-		return nil, fmt.Errorf("%q: %w", p.Asked, err)
+		return nil, fmt.Errorf("%q: %w", l.Asked, err)
 	}
 	return sub, nil
 }
 
-// KindOf is one word for what a directory entry is.
-func KindOf(mode fs.FileMode) string {
+// OpenDirectory opens a directory in another. rel is its path from the root, and
+// info, unless nil, what a look at it gave: a directory that has taken its place
+// since is not opened. Nor is one that is refused, that belongs to the kernel, or
+// that git takes for a repository.
+func (a *Access) OpenDirectory(dir *os.Root, name, rel string, info fs.FileInfo) (*os.Root, error) {
+	if InKernelDirectory(a.Absolute(rel)) {
+		return nil, a.kernelError()
+	}
+	sub, err := dir.OpenRoot(name)
+	if err != nil {
+		return nil, Reason(err)
+	}
+	now, err := sub.Stat(".")
+	forGit := SecretPath(rel) != "" // below .git: only get_git_diff opens that
 	switch {
-	case mode.IsRegular():
-		return "file"
-	case mode.IsDir():
-		return "directory"
-	case mode&fs.ModeSymlink != 0:
-		return "link"
-	case mode&fs.ModeNamedPipe != 0:
-		return "fifo"
-	case mode&fs.ModeSocket != 0:
-		return "socket"
-	case mode&fs.ModeDevice != 0:
-		return "device"
+	case err != nil:
+		err = Reason(err)
+	case info != nil && !os.SameFile(info, now):
+		err = ErrChanged
+	case !forGit && a.Refuses(now):
+		err = errDenied
+	case device(now) != device(a.Info) && isKernelFileSystem(sub):
+		err = a.kernelError()
+	case !forGit && isGitDirectory(sub, ""):
+		err = errGitDirectory
 	}
-	return "special file"
+	if err != nil {
+		sub.Close()
+		return nil, err
+	}
+	return sub, nil
 }
 
-// ShownName is a name on a line of its own: as it is, or quoted where it
-// would not look like what it is.
-func ShownName(name string) string {
-	plain := name != "" && name == strings.TrimSpace(name) && name[0] != '"'
-	for _, r := range name {
-		plain = plain && r != unicode.ReplacementChar && unicode.IsGraphic(r)
-	}
-	if plain {
-		return name
-	}
-	return strconv.Quote(name)
+var errKernel = errors.New("the file systems of the kernel (/proc, /sys, /dev) are not offered")
+
+func (a *Access) kernelError() error {
+	return fmt.Errorf("%w; the allowed root is %q", errKernel, a.Path)
 }
 
-const (
-	MaxDepthWalked = 256     // directories inside each other
-	MaxKept        = 200_000 // entries of one directory that a walk looks at
-	ReadAtOnce     = 1024    // entries more than are kept before some are dropped
-)
-
-// Descriptor is the name that an open file has for the process itself.
-func Descriptor(fd uintptr) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
+// InKernelDirectory says whether an absolute path is in /proc, /sys or /dev.
+func InKernelDirectory(path string) bool {
+	for _, dir := range [...]string{"/proc", "/sys", "/dev"} {
+		if path == dir || strings.HasPrefix(path, dir+"/") {
+			return true
+		}
+	}
+	return false
+}

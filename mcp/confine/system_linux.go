@@ -10,9 +10,9 @@ import (
 // LargeFile lets a 32-bit process open files of 2 GiB and more.
 const LargeFile = syscall.O_LARGEFILE
 
-// pseudo says whether a directory's file system is a window on the kernel,
-// wherever it is mounted.
-func pseudo(dir *os.Root) bool {
+// isKernelFileSystem says whether the kernel makes up the files of a directory's
+// file system, wherever that is mounted.
+func isKernelFileSystem(dir *os.Root) bool {
 	f, err := dir.Open(".")
 	if err != nil {
 		return true

@@ -14,7 +14,7 @@ func TestKernelFileSystemByKind(t *testing.T) {
 		t.Skip(err)
 	}
 	defer procfs.Close()
-	if !pseudo(procfs) {
+	if !isKernelFileSystem(procfs) {
 		t.Error("/proc is not seen for what it is")
 	}
 	temporary, err := os.OpenRoot(t.TempDir())
@@ -22,7 +22,7 @@ func TestKernelFileSystemByKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer temporary.Close()
-	if pseudo(temporary) {
+	if isKernelFileSystem(temporary) {
 		t.Error("a temporary directory is taken for a file system of the kernel")
 	}
 }

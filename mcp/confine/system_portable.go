@@ -2,11 +2,9 @@
 
 package confine
 
-import (
-	"os"
-)
+import "os"
 
 const LargeFile = 0 // all files are large
 
-// pseudo is known by path alone on this system.
-func pseudo(*os.Root) bool { return false }
+// isKernelFileSystem answers no: on this system only InKernelDirectory tells.
+func isKernelFileSystem(*os.Root) bool { return false }

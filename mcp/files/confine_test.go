@@ -263,7 +263,7 @@ func TestRoots(t *testing.T) {
 		anyway bool
 		word   string // of the error; "" for none
 	}{
-		{home + "/project", false, ""}, {home, false, "--files-anyway"}, {dir + "/home", false, "--files-anyway"}, {"/", false, "--files-anyway"}, {home, true, ""},
+		{home + "/project", false, ""}, {home, false, "; name a directory in it"}, {dir + "/home", false, "; name a directory in it"}, {"/", false, "; name a directory in it"}, {home, true, ""},
 		{home + "/none", false, "no such"}, {home + "/project/.git", true, ".git"}, {home + "/.env", true, "protected"},
 	} {
 		_, err := New(Spec{Root: c.root, Home: home, Anyway: c.anyway})

@@ -127,7 +127,7 @@ func FuzzReplaceText(f *testing.F) {
 		want, ok := slowReplace(content, before, after, all)
 		got, n, lines, err := replaceText([]byte(content), before, after, all)
 		if ok != (err == nil) || ok && string(got) != want {
-			t.Fatalf("%q, %q to %q, %t: %q %v, want %q %t", content, before, after, all, got, err, want, ok)
+			t.Fatalf("%q, %q to %q, %t: %q %a, want %q %t", content, before, after, all, got, err, want, ok)
 		}
 		if ok && (n < 1 || len(lines) == 0 || lines[0] < 1) {
 			t.Errorf("%d places, lines %v", n, lines)
@@ -176,7 +176,7 @@ func FuzzReplaceLines(f *testing.F) {
 		want, ok := slowLines(content, int64(first), int64(last), text)
 		got, err := replaceLines([]byte(content), int64(first), int64(last), text)
 		if ok != (err == nil) || ok && string(got) != want {
-			t.Fatalf("%q, %d to %d, %q: %q %v, want %q %t", content, first, last, text, got, err, want, ok)
+			t.Fatalf("%q, %d to %d, %q: %q %a, want %q %t", content, first, last, text, got, err, want, ok)
 		}
 	})
 }

@@ -106,7 +106,7 @@ func (g *glob) finds(at, from string, e entry) bool {
 	if g.base {
 		return g.matches(e.Name(), e.IsDir())
 	}
-	return g.matches(confine.RelPath(from, e.Name()), e.IsDir()) || from != at && g.matches(confine.RelPath(at, e.Name()), e.IsDir())
+	return g.matches(confine.JoinRel(from, e.Name()), e.IsDir()) || from != at && g.matches(confine.JoinRel(at, e.Name()), e.IsDir())
 }
 
 // matches says whether a path fits, for a base pattern the name alone.
@@ -115,7 +115,7 @@ func (g *glob) matches(rel string, dir bool) bool {
 		if a.dir && !dir {
 			continue
 		}
-		if g.base && confine.Fits(a.names[0], rel) || !g.base && fitsPath(a.names, rel) {
+		if g.base && confine.MatchName(a.names[0], rel) || !g.base && fitsPath(a.names, rel) {
 			return true
 		}
 	}
@@ -140,7 +140,7 @@ func fitsPath(names []string, rel string) bool {
 			return true
 		}
 		element, rest, _ := strings.Cut(rel, "/")
-		if i < len(names) && rel != "" && confine.Fits(names[i], element) {
+		if i < len(names) && rel != "" && confine.MatchName(names[i], element) {
 			i, rel = i+1, rest
 			continue
 		}

@@ -20,7 +20,7 @@ const (
 	grepPending = 16 // batches under way
 )
 
-func grepFiles(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
+func grepFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
 	lines := args.Integer("context", 0)
 	if lines < 0 || lines > maxContext {
 		return nil, fmt.Errorf("context is %d; 0 to %d lines are shown around a match", lines, maxContext)
@@ -39,12 +39,12 @@ func grepFiles(v *confine.View, ctx context.Context, args toolserver.Arguments) 
 	if args.Has("path") {
 		path = args.Text("path")
 	}
-	p, err := v.Find(path)
+	p, err := a.Find(path)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
-	g := &grep{v: v, matcher: m, around: int(lines), include: include, start: p.Rel}
+	g := &grep{access: a, matcher: m, around: int(lines), include: include, start: p.Rel}
 	if p.Info != nil && p.Info.IsDir() {
 		err = g.tree(ctx, p)
 	} else {
@@ -58,7 +58,7 @@ func grepFiles(v *confine.View, ctx context.Context, args toolserver.Arguments) 
 
 // grep is one search in contents.
 type grep struct {
-	v       *confine.View
+	access  *confine.Access
 	matcher *matcher
 	around  int
 	include *glob
@@ -67,7 +67,7 @@ type grep struct {
 	text    []byte
 	matches int
 	full    bool
-	left    leftOut
+	skipped skipped
 }
 
 func (g *grep) report(pattern string) []byte {
@@ -77,11 +77,11 @@ func (g *grep) report(pattern string) []byte {
 	case g.matches == 0:
 		g.text = fmt.Appendf(g.text, "no line matches %q\n", pattern)
 	}
-	return g.left.appendTo(g.text)
+	return g.skipped.appendTo(g.text)
 }
 
 // single searches one file, a binary one too, where grep on a tree would skip it.
-func (g *grep) single(ctx context.Context, p *confine.Place) error {
+func (g *grep) single(ctx context.Context, p *confine.Location) error {
 	f, _, err := p.Open()
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (g *grep) single(ctx context.Context, p *confine.Place) error {
 
 // add takes the findings of a file or batch, in order, and says whether there is room.
 func (g *grep) add(f findings) bool {
-	g.left.unread += f.unread
+	g.skipped.unreadable += f.unreadable
 	if g.full || f.matches == 0 {
 		return !g.full
 	}
@@ -120,7 +120,7 @@ type batch struct {
 
 // tree searches all files below p: one goroutine walks, some search, and this
 // one puts what they find in order.
-func (g *grep) tree(ctx context.Context, p *confine.Place) error {
+func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 	dir, err := p.Directory()
 	if err != nil {
 		return err
@@ -135,15 +135,15 @@ func (g *grep) tree(ctx context.Context, p *confine.Place) error {
 		goroutine.StartIn(&workers, func() { g.work(ctx, jobs) })
 	}
 	type ending struct {
-		left leftOut
-		err  error
+		skipped skipped
+		err     error
 	}
 	walkEnd := make(chan ending, 1)
 	goroutine.StartIn(&workers, func() {
 		defer close(order)
 		defer close(jobs)
-		left, err := walk(g.v, ctx, dir, p.Rel, func(w *walked) error { return g.deal(ctx, w, jobs, order) })
-		walkEnd <- ending{left, err}
+		skipped, err := walk(ctx, g.access, dir, p.Rel, func(w *walked) error { return g.deal(ctx, w, jobs, order) })
+		walkEnd <- ending{skipped, err}
 	})
 	for b := range order {
 		if !g.full && !g.add(<-b.found) {
@@ -154,7 +154,7 @@ func (g *grep) tree(ctx context.Context, p *confine.Place) error {
 	if g.full {
 		return nil
 	}
-	g.left.add(walked.left)
+	g.skipped.add(walked.skipped)
 	return walked.err
 }
 
@@ -214,7 +214,7 @@ func (g *grep) work(ctx context.Context, jobs <-chan *batch) {
 			}
 			all.text = append(all.text, found.text...)
 			all.matches += found.matches
-			all.unread += found.unread
+			all.unreadable += found.unreadable
 			all.full = found.full || all.matches >= maxMatches || len(all.text) >= toolserver.MaxText
 		}
 		b.in.release()
@@ -230,15 +230,15 @@ func (g *grep) file(ctx context.Context, s *scanner, in *walked, name string) fi
 		if os.IsNotExist(err) {
 			return findings{}
 		}
-		return findings{unread: 1}
+		return findings{unreadable: 1}
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || g.v.Own.Has(info) {
+	if err != nil || !info.Mode().IsRegular() || g.access.Refuses(info) {
 		return findings{}
 	}
 	if now, err := in.dir.Lstat(name); err != nil || !os.SameFile(now, info) {
-		return findings{unread: 1}
+		return findings{unreadable: 1}
 	}
 	s.size = info.Size()
 	return s.file(ctx, f, in.rel(name))

@@ -21,6 +21,7 @@ import (
 	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/shell"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
 )
 
@@ -140,10 +141,14 @@ func TestHostileArguments(t *testing.T) {
 		every = 1
 	}
 	servers, fill := hostileServers(t)
-	for _, s := range servers {
-		tools, err := s.Tools(t.Context())
+	tools := make([][]wire.Tool, len(servers))
+	for i, s := range servers { // all at first: a listing has to end within the start-up timeout
+		var err error
+		tools[i], err = s.Tools(t.Context())
 		check(t, err)
-		for _, tool := range tools {
+	}
+	for i, s := range servers {
+		for _, tool := range tools[i] {
 			properties := jsontext.Member(tool.InputSchema, "properties")
 			for literal, property := range jsontext.Members(properties) {
 				name := jsontext.Unquote(literal)

@@ -270,11 +270,11 @@ const maxShownLine = 500 // bytes of a line in an answer
 
 // findings are what a search shows of some files.
 type findings struct {
-	text    []byte
-	matches int
-	unread  int  // files that could not be opened
-	full    bool // there may be more
-	binary  bool
+	text       []byte
+	matches    int
+	unreadable int  // files that could not be opened
+	full       bool // there may be more
+	binary     bool
 }
 
 // scanner searches files, one after the other, with one buffer.

@@ -105,7 +105,7 @@ func slowFits(pattern, path []string) bool {
 		}
 		return false
 	}
-	return len(path) > 0 && confine.Fits(pattern[0], path[0]) && slowFits(pattern[1:], path[1:])
+	return len(path) > 0 && confine.MatchName(pattern[0], path[0]) && slowFits(pattern[1:], path[1:])
 }
 
 // Lines behind the last match that is shown are context only as far as they

@@ -14,14 +14,14 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-func listDirectory(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
-	p, dir, err := startDirectory(v, args)
+func listDirectory(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
+	p, dir, err := startDirectory(a, args)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
 	defer dir.Close()
-	list, total, err := entries(v, ctx, dir, p.Rel, toolserver.MaxListed)
+	list, total, err := entries(ctx, a, dir, p.Rel, toolserver.MaxListed)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", p.Asked, err)
 	}
@@ -45,12 +45,12 @@ func listDirectory(v *confine.View, ctx context.Context, args toolserver.Argumen
 
 // startDirectory opens the directory that the path argument names, the root
 // where there is none. The caller closes both.
-func startDirectory(v *confine.View, args toolserver.Arguments) (*confine.Place, *os.Root, error) {
+func startDirectory(a *confine.Access, args toolserver.Arguments) (*confine.Location, *os.Root, error) {
 	path := "."
 	if args.Has("path") {
 		path = args.Text("path")
 	}
-	p, err := v.Find(path)
+	p, err := a.Find(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,7 +85,7 @@ func appendListed(b []byte, dir *os.Root, e entry) []byte {
 // leadsOverSecret says whether the target of a link has a name that is hidden.
 func leadsOverSecret(target string) bool {
 	for name := range strings.SplitSeq(filepath.ToSlash(target), "/") {
-		if confine.Secret(name) != "" {
+		if confine.SecretName(name) != "" {
 			return true
 		}
 	}
@@ -94,8 +94,8 @@ func leadsOverSecret(target string) bool {
 
 const defaultDepth = 3
 
-func getTree(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
-	p, dir, err := startDirectory(v, args)
+func getTree(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
+	p, dir, err := startDirectory(a, args)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func getTree(v *confine.View, ctx context.Context, args toolserver.Arguments) (*
 	if deepest < 1 {
 		return nil, fmt.Errorf("max_depth must be at least 1, not %d", deepest)
 	}
-	t := outline{v: v, ctx: ctx, deepest: deepest}
+	t := outline{access: a, ctx: ctx, deepest: deepest}
 	t.text = append(append(t.text, confine.ShownName(p.Rel)...), "/\n"...)
 	t.directory(dir, p.Rel, 1)
 	if ctx.Err() != nil {
@@ -114,24 +114,24 @@ func getTree(v *confine.View, ctx context.Context, args toolserver.Arguments) (*
 	if t.full {
 		t.text = fmt.Appendf(t.text, "[toolpipe] the tree stops here after %d entries; give a path further down or a smaller max_depth\n", t.lines)
 	}
-	return toolserver.TextResult(t.left.appendTo(t.text)), nil
+	return toolserver.TextResult(t.skipped.appendTo(t.text)), nil
 }
 
 // outline is a tree being written, two spaces for each level.
 type outline struct {
-	v       *confine.View
+	access  *confine.Access
 	ctx     context.Context
 	deepest int64 // as asked
 	text    []byte
 	lines   int
-	left    leftOut
+	skipped skipped
 	full    bool
 }
 
 func (t *outline) directory(dir *os.Root, at string, depth int) {
-	list, total, err := entries(t.v, t.ctx, dir, at, toolserver.MaxListed)
+	list, total, err := entries(t.ctx, t.access, dir, at, toolserver.MaxListed)
 	if err != nil {
-		t.left.unread++
+		t.skipped.unreadable++
 		return
 	}
 	w := walked{at: at}
@@ -154,8 +154,8 @@ func (t *outline) directory(dir *os.Root, at string, depth int) {
 		t.text = append(t.text, '/', '\n')
 		switch {
 		case int64(depth) >= t.deepest:
-		case depth >= confine.MaxDepthWalked:
-			t.left.deep++
+		case depth >= maxDepth:
+			t.skipped.deep++
 		default:
 			t.enter(dir, e.Name(), w.rel(e.Name()), depth+1)
 		}
@@ -164,9 +164,9 @@ func (t *outline) directory(dir *os.Root, at string, depth int) {
 }
 
 func (t *outline) enter(dir *os.Root, name, rel string, depth int) {
-	sub, err := enter(t.v, dir, name, rel)
+	sub, err := enter(t.access, dir, name, rel)
 	if err != nil {
-		t.left.unread++
+		t.skipped.unreadable++
 		return
 	}
 	defer sub.Close()

@@ -120,7 +120,7 @@ func TestProtectedNames(t *testing.T) {
 		if read != c.read {
 			t.Errorf("%q is read: %t", c.path, read)
 		}
-		if write := read && confine.Unwritable("", c.path) == ""; write != c.write {
+		if write := read && confine.ReadOnlyPath("", c.path) == ""; write != c.write {
 			t.Errorf("%q is written: %t", c.path, write)
 		}
 	}

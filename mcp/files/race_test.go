@@ -15,7 +15,7 @@ import (
 
 // swapped is a tree in which links to protected things wait for their chance:
 // a.link is for a, b.link for b. swap exchanges them, swap again undoes it.
-func swapped(t *testing.T) (v *confine.View, swap func()) {
+func swapped(t *testing.T) (a *confine.Access, swap func()) {
 	t.Helper()
 	root := t.TempDir()
 	for name, content := range map[string]string{"a": "plain\n", "b/f": "plain\n", ".env": "SECRET\n", ".git/x/config": "SECRET\n"} {
@@ -31,7 +31,7 @@ func swapped(t *testing.T) (v *confine.View, swap func()) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tree.Root.Close() })
-	return tree.View(confine.Bounds{}), func() {
+	return tree.Access(confine.Bounds{}), func() {
 		for _, name := range []string{"a", "b"} {
 			path := filepath.Join(root, name)
 			os.Rename(path, path+".kept")
@@ -44,35 +44,35 @@ func swapped(t *testing.T) (v *confine.View, swap func()) {
 // What was a directory or file when its name was read, and is a link by the
 // time it is opened, is not followed (security.md C7.03).
 func TestWalkMeetsLink(t *testing.T) {
-	v, swap := swapped(t)
+	a, swap := swapped(t)
 	m, err := newMatcher("SECRET", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &grep{v: v, matcher: m}
+	g := &grep{access: a, matcher: m}
 	var visited []string
-	left, err := walk(v, t.Context(), v.Root, ".", func(w *walked) error {
+	skipped, err := walk(t.Context(), a, a.Root, ".", func(w *walked) error {
 		if visited = append(visited, w.at); len(visited) == 1 {
 			w.retain() // the root is not the walk's to close
 			swap()
-			if found := g.file(t.Context(), newScanner(m, 0), w, "a"); found.matches != 0 || found.unread != 1 {
+			if found := g.file(t.Context(), newScanner(m, 0), w, "a"); found.matches != 0 || found.unreadable != 1 {
 				t.Errorf("grep followed the link: %+v", found)
 			}
 		}
 		return nil
 	})
-	if err != nil || left.unread != 1 || !slices.Equal(visited, []string{"."}) {
-		t.Errorf("visited %q, left %+v: %v", visited, left, err)
+	if err != nil || skipped.unreadable != 1 || !slices.Equal(visited, []string{"."}) {
+		t.Errorf("visited %q, skipped %+v: %v", visited, skipped, err)
 	}
-	o := outline{v: v, ctx: t.Context(), deepest: 9}
-	if o.enter(v.Root, "b", "b", 2); len(o.text) > 0 || o.left.unread != 1 {
+	o := outline{access: a, ctx: t.Context(), deepest: 9}
+	if o.enter(a.Root, "b", "b", 2); len(o.text) > 0 || o.skipped.unreadable != 1 {
 		t.Errorf("the tree followed the link: %s", o.text)
 	}
 }
 
 func TestWalkRace(t *testing.T) {
-	v, swap := swapped(t)
-	server, err := New(Spec{Root: v.Real})
+	a, swap := swapped(t)
+	server, err := New(Spec{Root: a.Real})
 	if err != nil {
 		t.Fatal(err)
 	}

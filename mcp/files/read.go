@@ -14,8 +14,8 @@ import (
 )
 
 // openArgument opens the file that the path argument names.
-func openArgument(v *confine.View, args toolserver.Arguments) (*os.File, int64, string, error) {
-	p, err := v.Find(args.Text("path"))
+func openArgument(a *confine.Access, args toolserver.Arguments) (*os.File, int64, string, error) {
+	p, err := a.Find(args.Text("path"))
 	if err != nil {
 		return nil, 0, "", err
 	}
@@ -27,8 +27,8 @@ func openArgument(v *confine.View, args toolserver.Arguments) (*os.File, int64, 
 	return f, info.Size(), p.Asked, nil
 }
 
-func readFile(v *confine.View, _ context.Context, args toolserver.Arguments) (*wire.Result, error) {
-	f, size, path, err := openArgument(v, args)
+func readFile(_ context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
+	f, size, path, err := openArgument(a, args)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func errBinary(path string, size int64) error {
 	return fmt.Errorf("%q is a binary file of %d bytes, not text; get_file_summary says more, read_file with offset and length reads a part of it anyway", path, size)
 }
 
-func getFileSlice(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
+func getFileSlice(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
 	first, last := args.Integer("start_line", 1), args.Integer("end_line", -1)
 	switch {
 	case first < 1:
@@ -93,7 +93,7 @@ func getFileSlice(v *confine.View, ctx context.Context, args toolserver.Argument
 	case args.Has("end_line") && last < first:
 		return nil, fmt.Errorf("end_line %d is before start_line %d", last, first)
 	}
-	f, size, path, err := openArgument(v, args)
+	f, size, path, err := openArgument(a, args)
 	if err != nil {
 		return nil, err
 	}

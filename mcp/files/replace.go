@@ -7,24 +7,24 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"toolpipe/mcp/confine"
 )
 
-// replacement is a new file that takes the place of name in dir, or of
-// nothing. Who reads sees the old or the new content. Neither a link nor
-// another name of the old file is written through.
+// replacement writes a new file in the place of name in dir, whether or not there
+// is one. A reader sees the old or the new content. No link and no other name of
+// the old file is written through.
 //
-// The new file has no name until it is whole, where the system can do that.
-// Then it has a temporary one, which is renamed at once. Its writer holds a
-// lock on it, and the system takes that away from a process that was killed:
-// what such a process left is removed by the next replacement in its
-// directory, whichever machine or container that comes from.
+// Where the system can do that, the new file has no name until it is whole. Then
+// it gets a temporary name, and is renamed at once. Its writer holds a lock on
+// it, which ends with the process: a temporary file without a lock was left by a
+// process that was killed, and the next replacement in the directory removes it.
 type replacement struct {
 	dir  *os.Root
 	name string
-	old  fs.FileInfo // the regular file that is replaced: its mode and owner are kept
-	mode fs.FileMode // less the umask, where there is no old one
+	old  fs.FileInfo // of the regular file that is replaced, whose mode and owner are kept; nil for none
+	mode fs.FileMode // of a new file, less the umask
 }
 
 // ReplaceFile writes a file, whole or not at all. Its directory must be one in
@@ -45,11 +45,12 @@ func ReplaceFile(path string, content []byte) error {
 	return confine.Reason(r.write(content, func() error { return nil }))
 }
 
-// errOvertaken is told when the file is not there after it was put there.
+// errOvertaken says that another writer replaced the file after this one did.
 var errOvertaken = errors.New("somebody else replaced it at the same time; read it again")
 
-// write replaces if ready says so when all is prepared.
-func (r *replacement) write(content []byte, ready func() error) error {
+// write writes the file unless check, which it calls at the last moment, returns
+// an error.
+func (r *replacement) write(content []byte, check func() error) error {
 	d, err := r.dir.Open(".")
 	if err != nil {
 		return err
@@ -61,14 +62,14 @@ func (r *replacement) write(content []byte, ready func() error) error {
 		return err
 	}
 	defer f.Close()
-	if err = ready(); err == nil {
+	if err = check(); err == nil {
 		err = r.dir.Rename(temporary, r.name)
 	}
 	if err != nil {
 		r.dir.Remove(temporary)
 		return err
 	}
-	confine.SyncDir(d)
+	d.Sync()
 	if info, err := f.Stat(); err == nil {
 		if now, err := r.dir.Lstat(r.name); err != nil || !os.SameFile(now, info) {
 			return errOvertaken
@@ -77,15 +78,15 @@ func (r *replacement) write(content []byte, ready func() error) error {
 	return nil
 }
 
-// create makes the new file, whole, on the disk and locked, under a temporary
-// name. d is dir.
+// create makes the new file under a temporary name: whole, on the disk, and
+// locked. d is dir, open as a file.
 func (r *replacement) create(d *os.File, content []byte) (f *os.File, name string, err error) {
 	mode := r.mode
 	if r.old != nil {
 		mode = 0o600
 	}
 	if f, err = openUnnamed(d, mode); err == nil {
-		confine.LockFile(f)
+		lock(f)
 		if err := r.fill(f, content); err != nil {
 			f.Close()
 			return nil, "", err
@@ -101,8 +102,8 @@ func (r *replacement) create(d *os.File, content []byte) (f *os.File, name strin
 		if f, err = r.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode); err != nil {
 			return nil, "", err
 		}
-		confine.LockFile(f)
-		if !isFile(r.dir, name, f) { // removed as a leftover before it had a lock
+		lock(f)
+		if !isFile(r.dir, name, f) { // another writer removed it before it had a lock
 			f.Close()
 			continue
 		}
@@ -123,7 +124,7 @@ func (r *replacement) fill(f *os.File, content []byte) error {
 		return err
 	}
 	if r.old != nil {
-		confine.KeepOwner(f, r.old)
+		keepOwner(f, r.old)
 		if err := f.Chmod(r.old.Mode().Perm()); err != nil {
 			return err
 		}
@@ -131,23 +132,23 @@ func (r *replacement) fill(f *os.File, content []byte) error {
 	return f.Sync()
 }
 
-func temporaryName() string { return confine.TemporaryStart + rand.Text() + confine.TemporaryEnd }
+func temporaryName() string { return confine.TemporaryPrefix + rand.Text() + confine.TemporarySuffix }
 
-// isTemporary says whether a name is one of temporaryName.
+// isTemporary says whether a name may come from temporaryName.
 func isTemporary(name string) bool {
-	middle, start := strings.CutPrefix(name, confine.TemporaryStart)
-	middle, end := strings.CutSuffix(middle, confine.TemporaryEnd)
+	middle, start := strings.CutPrefix(name, confine.TemporaryPrefix)
+	middle, end := strings.CutSuffix(middle, confine.TemporarySuffix)
 	return start && end && len(middle) == len("ABCDEFGHIJKLMNOPQRSTUVWXYZ") && strings.Trim(middle, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
-// maxSwept bounds what a write looks at in a directory that is not its own.
-const maxSwept = 100 * confine.ReadAtOnce
+// maxSweeps bounds how much of a large directory a write looks through.
+const maxSweeps = 100
 
-// removeLeftovers removes the temporary files of dead processes from dir,
-// which is d.
+// removeLeftovers removes from dir, which is open as d, the temporary files that
+// processes left when they were killed.
 func removeLeftovers(dir *os.Root, d *os.File) {
-	for range maxSwept / confine.ReadAtOnce {
-		names, err := d.Readdirnames(confine.ReadAtOnce)
+	for range maxSweeps {
+		names, err := d.Readdirnames(readBatch)
 		for _, name := range names {
 			if isTemporary(name) {
 				removeLeftover(dir, name)
@@ -159,10 +160,10 @@ func removeLeftovers(dir *os.Root, d *os.File) {
 	}
 }
 
-// removeLeftover removes a temporary file that no living process has locked.
+// removeLeftover removes a temporary file unless a living process has locked it.
 func removeLeftover(dir *os.Root, name string) {
 	info, err := dir.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || confine.Foreign(info) {
+	if err != nil || !info.Mode().IsRegular() || confine.IsForeign(info) {
 		return
 	}
 	f, err := dir.OpenFile(name, confine.OpenFlags, 0)
@@ -170,9 +171,25 @@ func removeLeftover(dir *os.Root, name string) {
 		return
 	}
 	defer f.Close()
-	if confine.IsAbandoned(f) && isFile(dir, name, f) {
+	if !isLocked(f) && isFile(dir, name, f) {
 		dir.Remove(name)
 	}
+}
+
+// keepOwner gives f the owner of the file it replaces, if the user may do that.
+func keepOwner(f *os.File, old fs.FileInfo) {
+	if s, ok := old.Sys().(*syscall.Stat_t); ok {
+		f.Chown(int(s.Uid), int(s.Gid))
+	}
+}
+
+// lock locks a file for as long as it is open, on a file system that has locks.
+func lock(f *os.File) { syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+
+// isLocked says whether a file is locked; on a file system without locks, every
+// file may be.
+func isLocked(f *os.File) bool {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
 }
 
 // isFile says whether a name in dir is that of the open file f.

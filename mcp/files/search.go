@@ -16,19 +16,19 @@ var errEnough = errors.New("enough")
 
 const maxFound = 2000 // paths that a search answers
 
-func searchFiles(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
+func searchFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
 	g, err := parseGlob(args.Text("pattern"))
 	if err != nil {
 		return nil, err
 	}
-	p, dir, err := startDirectory(v, args)
+	p, dir, err := startDirectory(a, args)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
 	var b []byte
 	found := 0
-	left, err := walk(v, ctx, dir, p.Rel, func(w *walked) error {
+	skipped, err := walk(ctx, a, dir, p.Rel, func(w *walked) error {
 		from := startedAt(p.Rel, w.at)
 		for _, e := range w.entries {
 			if ctx.Err() != nil {
@@ -57,7 +57,7 @@ func searchFiles(v *confine.View, ctx context.Context, args toolserver.Arguments
 	case found == 0:
 		b = fmt.Appendf(b, "no file matches %q below %q\n", args.Text("pattern"), p.Rel)
 	}
-	return toolserver.TextResult(left.appendTo(b)), nil
+	return toolserver.TextResult(skipped.appendTo(b)), nil
 }
 
 // startedAt is a directory seen from where the search began; "." for that one.

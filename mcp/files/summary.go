@@ -21,14 +21,14 @@ const (
 
 // getFileSummary answers what a file or directory is, without its content: a
 // model learns from it what reading the file would cost.
-func getFileSummary(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
-	p, err := v.Find(args.Text("path"))
+func getFileSummary(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
+	p, err := a.Find(args.Text("path"))
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
 	if p.Info != nil && p.Info.IsDir() {
-		return summariseDirectory(v, ctx, p)
+		return summariseDirectory(ctx, a, p)
 	}
 	f, info, err := p.Open()
 	if err != nil {
@@ -58,13 +58,13 @@ func getFileSummary(v *confine.View, ctx context.Context, args toolserver.Argume
 	return toolserver.TextResult(s.appendTo(append(b, '\n'), info.Size())), nil
 }
 
-func summariseDirectory(v *confine.View, ctx context.Context, p *confine.Place) (*wire.Result, error) {
+func summariseDirectory(ctx context.Context, a *confine.Access, p *confine.Location) (*wire.Result, error) {
 	dir, err := p.Directory()
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	list, total, err := entries(v, ctx, dir, p.Rel, confine.MaxKept)
+	list, total, err := entries(ctx, a, dir, p.Rel, maxEntries)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", p.Asked, err)
 	}

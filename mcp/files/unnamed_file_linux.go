@@ -31,7 +31,7 @@ func openUnnamed(dir *os.File, mode fs.FileMode) (*os.File, error) {
 
 // linkUnnamed gives f a name in dir, which nothing has yet.
 func linkUnnamed(f, dir *os.File, name string) error {
-	from, err := syscall.BytePtrFromString(confine.Descriptor(f.Fd()))
+	from, err := syscall.BytePtrFromString(confine.DescriptorPath(f.Fd()))
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package files
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -12,9 +11,15 @@ import (
 	"toolpipe/mcp/confine"
 )
 
-// entries reads a directory: of the names that may be shown the keep first
-// ones in order, and how many there are.
-func entries(v *confine.View, ctx context.Context, dir *os.Root, at string, keep int) (list []entry, total int, err error) {
+const (
+	maxDepth   = 256     // directories inside each other that a walk enters
+	maxEntries = 200_000 // entries of one directory that a walk looks at
+	readBatch  = 1024    // entries read beyond those that are kept, before some are dropped
+)
+
+// entries reads a directory. It returns the first entries that may be shown, in
+// order of their names and at most keep, and how many there are.
+func entries(ctx context.Context, a *confine.Access, dir *os.Root, at string, keep int) (list []entry, total int, err error) {
 	f, err := dir.Open(".")
 	if err != nil {
 		return nil, 0, confine.Reason(err)
@@ -22,12 +27,12 @@ func entries(v *confine.View, ctx context.Context, dir *os.Root, at string, keep
 	defer f.Close()
 	err = readDirectory(dir, f, func(some []entry) error {
 		for _, e := range some {
-			if !hidesEntry(v, dir, at, e) {
+			if !hidesEntry(a, dir, at, e) {
 				list = append(list, e)
 				total++
 			}
 		}
-		if len(list) > 2*keep+confine.ReadAtOnce {
+		if len(list) > 2*keep+readBatch {
 			sortEntries(list)
 			list = slices.Clip(list[:keep])
 		}
@@ -44,28 +49,23 @@ func sortEntries(list []entry) {
 	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 }
 
-func hidesEntry(v *confine.View, dir *os.Root, at string, e entry) bool {
-	if v.Only != "" && e.Name() != v.Only || v.Hides(at, e.Name()) {
+func hidesEntry(a *confine.Access, dir *os.Root, at string, e entry) bool {
+	if a.Only != "" && e.Name() != a.Only || a.Hides(at, e.Name()) {
 		return true
 	}
-	if !ownHasLinks(v) || !e.Type().IsRegular() {
+	if !a.RefusesHardLinks() || !e.Type().IsRegular() {
 		return false
 	}
 	info, err := dir.Lstat(e.Name())
-	return err == nil && v.Own.Has(info)
+	return err == nil && a.Refuses(info)
 }
 
-// ownHasLinks says whether another name may lead to one of toolpipe's own files.
-func ownHasLinks(v *confine.View) bool {
-	return slices.ContainsFunc(v.Own.Infos, func(info fs.FileInfo) bool { return !info.IsDir() && confine.Aliased(info) })
-}
-
-// walked is a directory on a walk. Whoever needs it longer than the visit
-// retains it, and releases it.
+// walked is an open directory on a walk. Code that uses it after the visit
+// retains it, and releases it afterwards.
 type walked struct {
 	dir     *os.Root
-	at      string // from the root; "." for the root
-	depth   int    // of what is in it; 1 where the walk began
+	at      string // its path from the root; "." for the root
+	depth   int    // 1 where the walk began
 	entries []entry
 	users   atomic.Int32
 }
@@ -78,71 +78,67 @@ func (w *walked) release() {
 	}
 }
 
-// rel is where an entry is, from the root.
-func (w *walked) rel(name string) string { return confine.RelPath(w.at, name) }
+// rel is the path of an entry from the root.
+func (w *walked) rel(name string) string { return confine.JoinRel(w.at, name) }
 
-// leftOut is what a walk did not look at. A caller that shows nothing of it
-// would say that there is nothing.
-type leftOut struct {
-	unread int // files and directories that could not be opened
-	beyond int // entries of directories with more than maxKept
-	deep   int // directories at maxDepthWalked
+// skipped counts what a walk did not look at, so that an answer does not read as
+// if there were nothing.
+type skipped struct {
+	unreadable int // files and directories that could not be opened
+	beyond     int // entries of directories with more than maxEntries
+	deep       int // directories at maxDepth
 }
 
-func (l *leftOut) add(m leftOut) {
-	l.unread += m.unread
+func (l *skipped) add(m skipped) {
+	l.unreadable += m.unreadable
 	l.beyond += m.beyond
 	l.deep += m.deep
 }
 
 // appendTo appends a line for each kind.
-func (l leftOut) appendTo(b []byte) []byte {
-	if l.unread > 0 {
-		b = fmt.Appendf(b, "[toolpipe] %d directories or files could not be read\n", l.unread)
+func (l skipped) appendTo(b []byte) []byte {
+	if l.unreadable > 0 {
+		b = fmt.Appendf(b, "[toolpipe] %d directories or files could not be read\n", l.unreadable)
 	}
 	if l.beyond > 0 {
-		b = fmt.Appendf(b, "[toolpipe] %d entries were not looked at: of a directory only the first %d are\n", l.beyond, confine.MaxKept)
+		b = fmt.Appendf(b, "[toolpipe] %d entries were not looked at: of a directory only the first %d are\n", l.beyond, maxEntries)
 	}
 	if l.deep > 0 {
-		b = fmt.Appendf(b, "[toolpipe] %d directories were not looked into, being %d levels down; give a path further down\n", l.deep, confine.MaxDepthWalked)
+		b = fmt.Appendf(b, "[toolpipe] %d directories were not looked into, being %d levels down; give a path further down\n", l.deep, maxDepth)
 	}
 	return b
 }
 
-// enter opens a directory that was among the entries of dir. What has become
-// a link since is not followed: it may lead to what is protected.
-func enter(v *confine.View, dir *os.Root, name, rel string) (*os.Root, error) {
+// enter opens a directory that was among the entries of dir. If a link has taken
+// its place since, the link is not followed: it may lead to a protected directory.
+func enter(a *confine.Access, dir *os.Root, name, rel string) (*os.Root, error) {
 	info, err := dir.Lstat(name)
 	if err != nil {
 		return nil, confine.Reason(err)
 	}
-	switch {
-	case !info.IsDir():
+	if !info.IsDir() {
 		return nil, confine.ErrChanged
-	case v.Own.Has(info):
-		return nil, confine.ErrDenied
 	}
-	return v.Subdirectory(dir, name, rel, info)
+	return a.OpenDirectory(dir, name, rel, info)
 }
 
-// walk visits a directory, then those in it, in order of their names. It
-// follows no links and stays out of the kernel's file systems. What it leaves
-// out is counted.
-func walk(v *confine.View, ctx context.Context, dir *os.Root, at string, visit func(*walked) error) (leftOut, error) {
-	var left leftOut
-	err := walkFrom(v, ctx, &walked{dir: dir, at: at, depth: 1}, visit, &left)
-	return left, err
+// walk visits a directory, then the directories in it, in order of their names.
+// It follows no links, and counts what it skips.
+func walk(ctx context.Context, a *confine.Access, dir *os.Root, at string, visit func(*walked) error) (skipped, error) {
+	var skipped skipped
+	err := walkFrom(ctx, a, &walked{dir: dir, at: at, depth: 1}, visit, &skipped)
+	return skipped, err
 }
 
-func walkFrom(v *confine.View, ctx context.Context, w *walked, visit func(*walked) error, left *leftOut) error {
+func walkFrom(ctx context.Context, a *confine.Access, w *walked, visit func(*walked) error, skipped *skipped) error {
 	w.retain()
 	defer w.release()
-	entries, total, err := entries(v, ctx, w.dir, w.at, confine.MaxKept)
+	entries, total, err := entries(ctx, a, w.dir, w.at, maxEntries)
 	if err != nil {
-		left.unread++
+		skipped.unreadable++
 		return context.Cause(ctx)
 	}
-	left.beyond += total - len(entries)
+	skipped.beyond += total - len(entries)
 	w.entries = entries
 	if err := visit(w); err != nil {
 		return err
@@ -151,17 +147,17 @@ func walkFrom(v *confine.View, ctx context.Context, w *walked, visit func(*walke
 		switch {
 		case !e.IsDir():
 			continue
-		case w.depth == confine.MaxDepthWalked:
-			left.deep++
+		case w.depth == maxDepth:
+			skipped.deep++
 			continue
 		}
 		rel := w.rel(e.Name())
-		sub, err := enter(v, w.dir, e.Name(), rel)
+		sub, err := enter(a, w.dir, e.Name(), rel)
 		if err != nil {
-			left.unread++
+			skipped.unreadable++
 			continue
 		}
-		if err := walkFrom(v, ctx, &walked{dir: sub, at: rel, depth: w.depth + 1}, visit, left); err != nil {
+		if err := walkFrom(ctx, a, &walked{dir: sub, at: rel, depth: w.depth + 1}, visit, skipped); err != nil {
 			return err
 		}
 	}

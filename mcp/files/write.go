@@ -18,13 +18,13 @@ import (
 
 const maxEdited = 32 << 20 // bytes of a file that is edited as a whole
 
-func writeFile(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
-	v.Writing.Lock()
-	defer v.Writing.Unlock()
+func writeFile(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
+	a.Writing.Lock()
+	defer a.Writing.Unlock()
 	path, content := args.Text("path"), args.Text("content")
-	p, made, err := findNew(v, path)
+	p, made, err := findNew(a, path)
 	if err != nil {
-		unmake(v, path, made)
+		unmake(a, path, made)
 		return nil, err
 	}
 	defer p.Close()
@@ -32,8 +32,8 @@ func writeFile(v *confine.View, ctx context.Context, args toolserver.Arguments) 
 	if p.Info != nil {
 		verb = "replaced"
 	}
-	if err := replace(p, ctx, []byte(content)); err != nil {
-		unmake(v, path, made)
+	if err := replace(ctx, p, []byte(content)); err != nil {
+		unmake(a, path, made)
 		return nil, err
 	}
 	return toolserver.TextResult(fmt.Sprintf("%s %s: %s, %s\n", verb, confine.ShownName(p.Rel), counted(int64(len(content)), "byte"), counted(countLines([]byte(content)), "line"))), nil
@@ -55,12 +55,12 @@ type madeDirectory struct {
 // findNew is find for a file to be written: directories that are missing on
 // the way are made, unless the file would not be written in them. The caller
 // unmakes them when it does not get there.
-func findNew(v *confine.View, path string) (p *confine.Place, made []madeDirectory, err error) {
-	p, err = v.Find(path)
-	if _, absent := errors.AsType[*confine.NotFound](err); !absent {
+func findNew(a *confine.Access, path string) (p *confine.Location, made []madeDirectory, err error) {
+	p, err = a.Find(path)
+	if _, absent := errors.AsType[*confine.NotFoundError](err); !absent {
 		return p, nil, err
 	}
-	names, splitErr := v.Split(path)
+	names, splitErr := a.Split(path)
 	if splitErr != nil {
 		return nil, nil, splitErr
 	}
@@ -69,7 +69,7 @@ func findNew(v *confine.View, path string) (p *confine.Place, made []madeDirecto
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "" || name == "." })
 	for n := 1; n < len(names); n++ {
-		info, err := makeDirectory(v, path, names[:n], names[n:])
+		info, err := makeDirectory(a, path, names[:n], names[n:])
 		if err != nil {
 			return nil, made, err
 		}
@@ -77,14 +77,14 @@ func findNew(v *confine.View, path string) (p *confine.Place, made []madeDirecto
 			made = append(made, madeDirectory{names[:n], info})
 		}
 	}
-	p, err = v.Approved(v.Lookup(path, names))
+	p, err = a.FindNames(path, names)
 	return p, made, err
 }
 
 // makeDirectory makes a directory, in which the names below will follow. The
 // info is nil when it was there.
-func makeDirectory(v *confine.View, asked string, names, below []string) (fs.FileInfo, error) {
-	p, err := v.Lookup(asked, names)
+func makeDirectory(a *confine.Access, asked string, names, below []string) (fs.FileInfo, error) {
+	p, err := a.Follow(asked, names)
 	if err != nil {
 		return nil, err
 	}
@@ -93,10 +93,10 @@ func makeDirectory(v *confine.View, asked string, names, below []string) (fs.Fil
 		return nil, nil
 	}
 	file := p.Rel + "/" + strings.Join(below, "/")
-	if err := v.Bounds.Check(asked, v.Absolute(file)); err != nil {
+	if err := a.Bounds.Check(asked, a.Absolute(file)); err != nil {
 		return nil, err
 	}
-	if err := mayWrite(v, asked, file); err != nil {
+	if err := mayWrite(a, asked, file); err != nil {
 		return nil, err
 	}
 	err = p.Dir.Mkdir(p.Name, 0o777)
@@ -111,9 +111,9 @@ func makeDirectory(v *confine.View, asked string, names, below []string) (fs.Fil
 }
 
 // unmake removes directories that were made and are still empty.
-func unmake(v *confine.View, asked string, made []madeDirectory) {
+func unmake(a *confine.Access, asked string, made []madeDirectory) {
 	for _, m := range slices.Backward(made) {
-		p, err := v.Lookup(asked, m.names)
+		p, err := a.Follow(asked, m.names)
 		if err != nil {
 			return
 		}
@@ -126,30 +126,30 @@ func unmake(v *confine.View, asked string, made []madeDirectory) {
 
 // mayWrite refuses to write at a path from the root. The root's own path
 // counts: who names a protected directory as the root means it to be read.
-func mayWrite(v *confine.View, asked, rel string) error {
+func mayWrite(a *confine.Access, asked, rel string) error {
 	if why := confine.SecretPath(rel); why != "" {
-		return v.Refusal(asked, why)
+		return a.ProtectedError(asked, why)
 	}
-	if dir := v.MakesGit(rel); dir != "" {
-		return fmt.Errorf("%q is protected: with it, %q would be a git directory; file tools make none; the allowed root is %q", asked, dir, v.Path)
+	if dir := a.GitDirectoryMadeBy(rel); dir != "" {
+		return fmt.Errorf("%q is protected: with it, %q would be a git directory; file tools make none; the allowed root is %q", asked, dir, a.Path)
 	}
-	if v.Sealed.Why != "" {
-		return fmt.Errorf("%q is protected because of %q in the root's path: %s; file tools do not write it; the allowed root is %q", asked, v.Sealed.Name, v.Sealed.Why, v.Path)
+	if a.ReadOnly.Why != "" {
+		return fmt.Errorf("%q is protected because of %q in the root's path: %s; file tools do not write it; the allowed root is %q", asked, a.ReadOnly.Name, a.ReadOnly.Why, a.Path)
 	}
-	if why := confine.Unwritable(filepath.Base(v.Real), rel); why != "" {
-		return fmt.Errorf("%q is protected: %s; file tools do not write it; the allowed root is %q", asked, why, v.Path)
+	if why := confine.ReadOnlyPath(filepath.Base(a.Real), rel); why != "" {
+		return fmt.Errorf("%q is protected: %s; file tools do not write it; the allowed root is %q", asked, why, a.Path)
 	}
 	return nil
 }
 
 // replace puts a new file in the place of what is there, or of nothing. The
 // mode is kept.
-func replace(p *confine.Place, ctx context.Context, content []byte) error {
-	if err := mayWrite(p.V, p.Asked, p.Rel); err != nil {
+func replace(ctx context.Context, p *confine.Location, content []byte) error {
+	if err := mayWrite(p.Access, p.Asked, p.Rel); err != nil {
 		return err
 	}
 	if p.Info != nil {
-		if err := p.Regular(); err != nil {
+		if err := p.CheckRegular(); err != nil {
 			return err
 		}
 	}
@@ -170,7 +170,7 @@ func replace(p *confine.Place, ctx context.Context, content []byte) error {
 }
 
 // unchanged says whether what is to be replaced is still what was found.
-func unchanged(p *confine.Place) error {
+func unchanged(p *confine.Location) error {
 	now, err := p.Dir.Lstat(p.Name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && p.Info == nil:
@@ -184,16 +184,16 @@ func unchanged(p *confine.Place) error {
 }
 
 // change is an edit of a whole file: it reads, edits, and replaces.
-func change(v *confine.View, ctx context.Context, path string, edit func(content []byte) ([]byte, string, error)) (*wire.Result, error) {
-	v.Writing.Lock()
-	defer v.Writing.Unlock()
-	p, err := v.Find(path)
+func change(ctx context.Context, a *confine.Access, path string, edit func(content []byte) ([]byte, string, error)) (*wire.Result, error) {
+	a.Writing.Lock()
+	defer a.Writing.Unlock()
+	p, err := a.Find(path)
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
 	if p.Info != nil {
-		if err := mayWrite(v, path, p.Rel); err != nil {
+		if err := mayWrite(a, path, p.Rel); err != nil {
 			return nil, err
 		}
 	}
@@ -211,7 +211,7 @@ func change(v *confine.View, ctx context.Context, path string, edit func(content
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", path, err)
 	}
-	if err := replace(p, ctx, edited); err != nil {
+	if err := replace(ctx, p, edited); err != nil {
 		return nil, err
 	}
 	return toolserver.TextResult(said), nil
@@ -245,8 +245,8 @@ func appendAll(b []byte, r io.Reader) ([]byte, error) {
 	}
 }
 
-func editFile(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
-	return change(v, ctx, args.Text("path"), func(content []byte) ([]byte, string, error) {
+func editFile(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
+	return change(ctx, a, args.Text("path"), func(content []byte) ([]byte, string, error) {
 		edited, n, lines, err := replaceText(content, args.Text("old_string"), args.Text("new_string"), args.Flag("replace_all"))
 		if err != nil {
 			return nil, "", err
@@ -259,9 +259,9 @@ func editFile(v *confine.View, ctx context.Context, args toolserver.Arguments) (
 	})
 }
 
-func setFileSlice(v *confine.View, ctx context.Context, args toolserver.Arguments) (*wire.Result, error) {
+func setFileSlice(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
 	first, last := args.Integer("start_line", 0), args.Integer("end_line", 0)
-	return change(v, ctx, args.Text("path"), func(content []byte) ([]byte, string, error) {
+	return change(ctx, a, args.Text("path"), func(content []byte) ([]byte, string, error) {
 		edited, err := replaceLines(content, first, last, args.Text("new_content"))
 		if err != nil {
 			return nil, "", err

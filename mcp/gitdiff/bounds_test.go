@@ -19,7 +19,7 @@ func privateFiles(t *testing.T, dir string) (all, made int) {
 	t.Helper()
 	tree, err := confine.Open(confine.Spec{Root: dir})
 	check(t, err)
-	g, err := openRepository(tree.View(confine.Bounds{}), t.Context(), Program{Environ: os.Environ()})
+	g, err := openRepository(t.Context(), tree.Access(confine.Bounds{}), Program{Environ: os.Environ()})
 	check(t, err)
 	defer g.remove()
 	snapshot, err := g.snapshot(".")

@@ -38,7 +38,7 @@ func diffServer(t *testing.T, dir string, protected ...string) *mcp.Session {
 		if err != nil {
 			return nil, err
 		}
-		return Diff(tree.View(confine.BoundsOf(ctx)), ctx, Program{Environ: os.Environ()}, args)
+		return Diff(ctx, tree.Access(confine.BoundsOf(ctx)), Program{Environ: os.Environ()}, args)
 	})
 	return servertest.Local(t, server)
 }

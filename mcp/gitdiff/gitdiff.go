@@ -38,7 +38,7 @@ type Program struct {
 	Processes *process.Processes
 }
 
-func Diff(v *confine.View, ctx context.Context, program Program, args toolserver.Arguments) (*wire.Result, error) {
+func Diff(ctx context.Context, v *confine.Access, program Program, args toolserver.Arguments) (*wire.Result, error) {
 	base, head := args.Text("base_rev"), args.Text("head_rev")
 	for _, rev := range [...]string{base, head} {
 		if err := checkRevision(rev); err != nil {
@@ -54,7 +54,7 @@ func Diff(v *confine.View, ctx context.Context, program Program, args toolserver
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, gitTimeout, fmt.Errorf("git diff did not end within %v", gitTimeout))
 	defer cancel()
-	repo, err := openRepository(v, ctx, program)
+	repo, err := openRepository(ctx, v, program)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func checkRevision(rev string) error {
 }
 
 // diffPath is the path argument from the root, what it names being there or not.
-func diffPath(v *confine.View, args toolserver.Arguments) (string, error) {
+func diffPath(v *confine.Access, args toolserver.Arguments) (string, error) {
 	if v.Only != "" {
 		return "", errNoGit
 	}
@@ -104,7 +104,7 @@ func diffPath(v *confine.View, args toolserver.Arguments) (string, error) {
 		defer p.Close()
 		return p.Rel, nil
 	}
-	if _, absent := errors.AsType[*confine.NotFound](err); !absent {
+	if _, absent := errors.AsType[*confine.NotFoundError](err); !absent {
 		return "", err
 	}
 	names, err := v.Split(args.Text("path")) // it may be there in a commit
@@ -113,7 +113,7 @@ func diffPath(v *confine.View, args toolserver.Arguments) (string, error) {
 	}
 	path := filepath.Clean(strings.Join(names, "/"))
 	if !filepath.IsLocal(path) {
-		return "", v.Outside(args.Text("path"))
+		return "", v.OutsideError(args.Text("path"))
 	}
 	return filepath.ToSlash(path), v.Bounds.Check(args.Text("path"), v.Absolute(path))
 }

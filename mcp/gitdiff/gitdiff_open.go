@@ -27,14 +27,14 @@ var errOwn = errors.New("it belongs to toolpipe")
 
 // openPlain opens the regular file of that name in dir. It follows no link and
 // waits for nobody.
-func openPlain(v *confine.View, dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
+func openPlain(v *confine.Access, dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	before, err := dir.Lstat(name)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case !before.Mode().IsRegular():
 		return nil, nil, &wrongKind{before.Mode()}
-	case v.Own.Has(before):
+	case v.Refuses(before):
 		return nil, nil, errOwn
 	}
 	f, err := dir.OpenFile(name, confine.OpenFlags, 0)
@@ -50,7 +50,7 @@ func openPlain(v *confine.View, dir *os.Root, name string) (*os.File, fs.FileInf
 
 // openBelow opens the directory of that name in dir, which is at a path from
 // the root. A link is none.
-func openBelow(v *confine.View, dir *os.Root, name, rel string) (*os.Root, error) {
+func openBelow(v *confine.Access, dir *os.Root, name, rel string) (*os.Root, error) {
 	info, err := dir.Lstat(name)
 	switch {
 	case err != nil:
@@ -58,13 +58,13 @@ func openBelow(v *confine.View, dir *os.Root, name, rel string) (*os.Root, error
 	case !info.IsDir():
 		return nil, &wrongKind{info.Mode()}
 	}
-	return v.Subdirectory(dir, name, rel, info)
+	return v.OpenDirectory(dir, name, rel, info)
 }
 
 // descent opens directories below the root. Those on the way stay open, as the
 // next directory is often near.
 type descent struct {
-	v     *confine.View
+	v     *confine.Access
 	git   bool // git directories are opened on purpose, whatever their names
 	names []string
 	dirs  []*os.Root
@@ -102,7 +102,7 @@ func (d *descent) to(path string) (*os.Root, error) {
 			dir = d.dirs[i-1]
 		}
 		rel := strings.Join(names[:i+1], "/")
-		if d.git && !confine.Kernels(d.v.Absolute(rel)) {
+		if d.git && !confine.InKernelDirectory(d.v.Absolute(rel)) {
 			rel = ".git/" + rel
 		}
 		sub, err := openBelow(d.v, dir, names[i], rel)

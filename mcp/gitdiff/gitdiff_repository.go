@@ -29,7 +29,7 @@ import (
 // a working tree of our own, which gets copies of the files to compare: git is
 // never started in the real one, where the names in an index may lead anywhere.
 type privateGit struct {
-	v       *confine.View
+	v       *confine.Access
 	at      descent
 	program Program
 	dir     string
@@ -62,7 +62,7 @@ func (g *privateGit) env() []string {
 }
 
 // openRepository makes the private copy of the root's repository.
-func openRepository(v *confine.View, ctx context.Context, program Program) (*privateGit, error) {
+func openRepository(ctx context.Context, v *confine.Access, program Program) (*privateGit, error) {
 	if now, err := os.Stat(v.Real); err != nil || !os.SameFile(now, v.Info) {
 		return nil, errors.New("the allowed root was moved; there is no diff of it")
 	}
@@ -106,7 +106,7 @@ func (g *privateGit) find() (git, common string, err error) {
 		return "", "", refused("commondir", err)
 	}
 	for _, dir := range [...]string{git, common} {
-		if dir != ".git" && g.v.Conceals(".", dir) {
+		if dir != ".git" && g.v.Withholds(".", dir) {
 			return "", "", fmt.Errorf("the repository's directory %q may not be read: no diff is made", dir)
 		}
 	}

@@ -145,7 +145,7 @@ func (s *snapshot) leave(e *indexEntry, why string) {
 
 // look compares the file itself. why is for what cannot be compared.
 func (s *snapshot) look(ctx context.Context, e *indexEntry) (why string, err error) {
-	at, name := confine.ParentOf(e.name)
+	at, name := confine.SplitLast(e.name)
 	dir, err := s.at.to(at)
 	var info fs.FileInfo
 	if err == nil {
@@ -159,7 +159,7 @@ func (s *snapshot) look(ctx context.Context, e *indexEntry) (why string, err err
 		return "", nil // deleted
 	case err != nil:
 		return confine.Reason(err).Error(), nil
-	case s.g.v.Own.Has(info):
+	case s.g.v.Refuses(info):
 		s.hidden[e.name], e.settled, s.passed = true, true, true
 		return "", nil
 	case info.IsDir():
@@ -241,7 +241,7 @@ func (s *snapshot) full(e *indexEntry) bool {
 // write makes the copy of a file.
 func (s *snapshot) write(ctx context.Context, name string, f *os.File, info fs.FileInfo) error {
 	s.room -= info.Size()
-	if at, _ := confine.ParentOf(name); at != "" {
+	if at, _ := confine.SplitLast(name); at != "" {
 		if err := s.to.MkdirAll(filepath.FromSlash(at), 0o700); err != nil {
 			return err
 		}
@@ -291,7 +291,7 @@ func (s *snapshot) attributes(ctx context.Context, names []string) error {
 	seen := map[string]bool{}
 	for _, name := range names {
 		for name != "" {
-			if name, _ = confine.ParentOf(name); seen[name] {
+			if name, _ = confine.SplitLast(name); seen[name] {
 				break
 			}
 			seen[name] = true
@@ -321,15 +321,15 @@ func (s *snapshot) mayShow(name string) bool {
 		return false
 	}
 	info, err := s.g.v.Root.Lstat(filepath.FromSlash(name))
-	return err != nil || !s.g.v.Own.Has(info)
+	return err != nil || !s.g.v.Refuses(info)
 }
 
 // protects says whether a path from the root is one that is not read.
-func protects(v *confine.View, name string) bool {
+func protects(v *confine.Access, name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
-		if confine.Secret(part) != "" {
+		if confine.SecretName(part) != "" {
 			return true
 		}
 	}
-	return v.Conceals(".", name)
+	return v.Withholds(".", name)
 }

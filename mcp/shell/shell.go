@@ -168,7 +168,7 @@ func (sh *shell) start(cmd *exec.Cmd) (*process.Process, error) {
 			return nil, err
 		}
 		defer dir.Close()
-		name := confine.Descriptor(dir.Fd())
+		name := confine.DescriptorPath(dir.Fd())
 		if now, err := os.Readlink(name); err == nil && now != cmd.Dir {
 			return nil, fmt.Errorf("%q was moved", cmd.Dir)
 		} else if err == nil {

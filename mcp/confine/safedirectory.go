@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// PrivateTempDir makes a directory for files that another program is going to
-// read by path. os.MkdirTemp alone makes one that others cannot look into, but
-// they can put another in its place where everybody may write above it.
+// PrivateTempDir makes a directory for files that another program will read by
+// path. Others cannot look into a directory of os.MkdirTemp, but where everybody
+// may write above it they can put another one in its place: that is refused.
 func PrivateTempDir(pattern string) (string, error) {
 	temp := os.TempDir()
 	if err := SafeDirectory(temp); err != nil {
@@ -19,10 +19,9 @@ func PrivateTempDir(pattern string) (string, error) {
 	return dir, Reason(err)
 }
 
-// SafeDirectory says why another user could put something in the place of a
-// file in a directory: the directory or one above it is one in which everybody
-// may rename, or the directory belongs to another user. The sticky bit keeps
-// each user to files of their own.
+// SafeDirectory returns an error when another user could replace a file in a
+// directory: everybody may rename files in the directory or in one above it, or
+// it belongs to another user. With the sticky bit, users rename only their own.
 func SafeDirectory(dir string) error {
 	real, err := filepath.Abs(dir)
 	if err == nil {
@@ -39,7 +38,7 @@ func SafeDirectory(dir string) error {
 		case info.Mode()&fs.ModeSticky != 0:
 		case info.Mode()&0o002 != 0:
 			return fmt.Errorf("everybody can replace files in %q, which has mode %04o and no sticky bit", at, info.Mode().Perm())
-		case at == real && Foreign(info):
+		case at == real && IsForeign(info):
 			return fmt.Errorf("%q belongs to another user", at)
 		}
 		if at == filepath.Dir(at) {

@@ -7,9 +7,9 @@ import (
 
 // The table is written as it is compared: names are folded, none is there
 // twice, each has a reason and is protected.
-func TestUnwrittenTable(t *testing.T) {
+func TestReadOnlyTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, kind := range unwritten {
+	for _, kind := range readOnlyNames {
 		if kind.why == "" || len(strings.Fields(kind.names)) == 0 {
 			t.Errorf("%q has no reason, or no names", kind)
 		}
@@ -18,8 +18,8 @@ func TestUnwrittenTable(t *testing.T) {
 			if seen[rule] || foldName(path) != path {
 				t.Errorf("%q is there twice, or not folded", rule)
 			}
-			if seen[rule] = true; Unwritable("", "a/"+strings.ToUpper(path)) != kind.why {
-				t.Errorf("%q: %s", path, Unwritable("", "a/"+strings.ToUpper(path)))
+			if seen[rule] = true; ReadOnlyPath("", "a/"+strings.ToUpper(path)) != kind.why {
+				t.Errorf("%q: %s", path, ReadOnlyPath("", "a/"+strings.ToUpper(path)))
 			}
 		}
 	}

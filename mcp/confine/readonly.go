@@ -5,21 +5,18 @@ import (
 	"strings"
 )
 
-const (
-	agents = "it is an agent's configuration"
-	runs   = "other programs run what it says"
-)
+const agentReason = "it is an agent's configuration"
 
-// unwritten are the names of what may be read but is never written: what other
-// programs run or obey without being asked, each kind with its reason. Such a
-// file turns a write that was approved into a command that was not, by a
-// person who opens the directory, or by a machine that does.
+// readOnlyNames are the names of files and directories that are read but never
+// written, because other programs run or obey them without being asked. Writing
+// one turns an approved write into a command that nobody approved, run by the
+// next person or machine that opens the directory.
 //
-// Names are folded and parted by blanks; * is any text. DIR/NAME is a name in a
-// directory of that name, wherever that is. What is in a directory that is
-// named here is not written either. Where people keep whole checkouts is
-// not named: a root in such a directory could not be written.
-var unwritten = []struct{ why, names string }{
+// Names are folded and separated by white space; * is any text. DIR/NAME is a
+// name in a directory of that name, at any depth. What is below a directory with
+// such a name is not written either; so directories in which people keep whole
+// checkouts are not named here.
+var readOnlyNames = []struct{ why, names string }{
 	{"it is a CI definition", `.github/workflows .github/actions .github/dependabot.yml .github/dependabot.yaml .gitlab .gitlab-ci.yml .gitlab-ci.yaml .gitlab-ci.*.yml
 		.gitea .forgejo .circleci .buildkite .woodpecker .woodpecker.yml .woodpecker.yaml .drone.yml .drone.yaml .drone.star .zuul.yaml .zuul.yml .zuul.d zuul.yaml zuul.d
 		.taskcluster.yml .travis.yml .appveyor.yml appveyor.yml .cirrus.yml .cirrus.star .semaphore .teamcity .builds .build.yml azure-pipelines*.yml azure-pipelines*.yaml
@@ -38,7 +35,7 @@ var unwritten = []struct{ why, names string }{
 	{"it is a debugger's start-up file", `.gdbinit .gdbearlyinit .lldbinit .lldbinit-* .pdbrc .pdbrc.py .perldb .dbxrc`},
 	{"it is an interpreter's start-up file", `.rprofile .renviron .pryrc .irbrc .pythonrc .pythonrc.py .pythonstartup .ipython .jupyter sitecustomize.py usercustomize.py site-packages/*.pth
 		dist-packages/*.pth .ghci .ocamlinit .sbclrc .iex.exs .erlang .octaverc .tclshrc .wishrc .psqlrc .sqliterc .my.cnf .gnuplot .latexmkrc latexmkrc .guile .julia/config`},
-	{agents, `.mcp.json mcp.json .claude .claude.json .claude-plugin claude.md claude.local.md agents.md agents.override.md agent.md gemini.md gemini-extension.json .cursor .cursorrules
+	{agentReason, `.mcp.json mcp.json .claude .claude.json .claude-plugin claude.md claude.local.md agents.md agents.override.md agent.md gemini.md gemini-extension.json .cursor .cursorrules
 		.cursorignore .codex .gemini .opencode opencode.json opencode.jsonc .windsurf .windsurfrules .codeium .clinerules .cline .roo .roorules .roomodes .continue .aider* .kiro
 		.amazonq .junie .goosehints .goose .agents .agent .augment .augment-guidelines .copilot .crush .crush.json crush.json .qwen qwen.md .trae .kilocode .kilocodemodes .rules
 		.openhands .warp warp.md .antigravity .toolpipe .config/toolpipe .github/copilot-instructions.md .github/instructions .github/agents .github/prompts .github/chatmodes
@@ -49,22 +46,69 @@ var unwritten = []struct{ why, names string }{
 	{"a package manager or build tool runs or obeys what it says", `.npmrc .yarnrc .yarnrc.yml .yarn .pnpmfile.cjs .pnpmfile.mjs bunfig.toml .bundle/config .gemrc pip.conf .pip .condarc
 		.cargo/config .cargo/config.toml .cargo/credentials .cargo/credentials.toml .mvn gradle/wrapper .bazelrc .bazeliskrc .buckconfig nuget.config .sbtopts .jvmopts ansible.cfg .ansible.cfg
 		.terraformrc .terraform .docker .pylintrc`},
-	{runs, `.curlrc .wgetrc .screenrc .tmux.conf .mailcap .muttrc .procmailrc .forward .xbindkeysrc launchagents launchdaemons desktop.ini autorun.inf .config/systemd
+	{"other programs run what it says", `.curlrc .wgetrc .screenrc .tmux.conf .mailcap .muttrc .procmailrc .forward .xbindkeysrc launchagents launchdaemons desktop.ini autorun.inf .config/systemd
 		.config/autostart .config/environment.d .config/gcloud .config/gh .local/bin`},
-	{"it is a file that toolpipe is writing", TemporaryStart + "*" + TemporaryEnd},
+	{"it is a file that toolpipe is writing", TemporaryPrefix + "*" + TemporarySuffix},
 }
 
-// governs says why a folded name in a directory of the folded name outer is
-// read but not written; "" when it may be written.
-func governs(outer, name string) string {
-	for _, kind := range unwritten {
+// The temporary file of a write, which becomes the file when it is whole.
+const TemporaryPrefix, TemporarySuffix = ".toolpipe-", ".tmp"
+
+// ReadOnlyPath says why a path with slashes is not written, in a directory whose
+// name is parent; "" when it may be written.
+func ReadOnlyPath(parent, path string) string {
+	for name := range strings.SplitSeq(path, "/") {
+		if why := readOnlyName(parent, name); why != "" {
+			return why
+		}
+		parent = name
+	}
+	return ""
+}
+
+// readOnlyRoot says which name in the absolute path of a root has all below it
+// unwritten. Agents keep whole checkouts in a directory "worktrees" of their
+// own: as a root, such a checkout is written.
+func readOnlyRoot(path string) ReadOnly {
+	parent := ""
+	names := strings.Split(path, "/")
+	for i, name := range names {
+		worktree := tableReason("", foldName(name)) == agentReason && i+1 < len(names) && names[i+1] == "worktrees"
+		if why := readOnlyName(parent, name); why != "" && !worktree {
+			return ReadOnly{name, why}
+		}
+		parent = name
+	}
+	return ReadOnly{}
+}
+
+// readOnlyName says why a name in a directory is not written; "" when it may be
+// written.
+func readOnlyName(parent, name string) string {
+	for n := range comparedForms(name) {
+		if why := tableReason("", n); why != "" {
+			return why
+		}
+		for p := range comparedForms(parent) {
+			if why := tableReason(p, n); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// tableReason looks up a folded name, in a directory with the folded name
+// parent, in readOnlyNames.
+func tableReason(parent, name string) string {
+	for _, kind := range readOnlyNames {
 		for rule := range strings.FieldsSeq(kind.names) {
-			if dir, inner, in := strings.Cut(rule, "/"); in && dir == outer {
+			if dir, inner, in := strings.Cut(rule, "/"); in && dir == parent {
 				rule = inner
 			} else if in {
 				continue
 			}
-			if rule == name || strings.Contains(rule, "*") && Fits(rule, name) {
+			if rule == name || strings.Contains(rule, "*") && MatchName(rule, name) {
 				return kind.why
 			}
 		}
@@ -72,15 +116,15 @@ func governs(outer, name string) string {
 	return ""
 }
 
-func Fits(pattern, name string) bool {
+// MatchName is path.Match for a single name, with ** as *, and quick for the
+// usual *.EXTENSION. A pattern that is not complete matches nothing.
+func MatchName(pattern, name string) bool {
 	switch {
 	case pattern == "*" || pattern == "**":
 		return true
 	case len(pattern) > 1 && pattern[0] == '*' && !strings.ContainsAny(pattern[1:], `*?[\`):
-		return strings.HasSuffix(name, pattern[1:]) // as *.go is, nearly always
+		return strings.HasSuffix(name, pattern[1:])
 	}
 	ok, _ := path.Match(pattern, name)
 	return ok
 }
-
-const TemporaryStart, TemporaryEnd = ".toolpipe-", ".tmp"

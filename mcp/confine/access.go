@@ -1,0 +1,135 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// An Access is an area as one call may use it.
+type Access struct {
+	*Area
+	Bounds  Bounds
+	LeftOut map[string]bool // denied paths that the call met and did not show
+
+	// What no call opens or shows: toolpipe's own files (config, policy, log,
+	// recordings) and what the bounds deny. A file is known by its path and by
+	// its device and inode, so that no link leads to it.
+	refused      []string // absolute paths, links in their directories resolved
+	refusedFiles []fs.FileInfo
+}
+
+// Access prepares one call. Toolpipe's own files are looked up for each call: a
+// log may be created after the area was opened.
+func (a *Area) Access(bounds Bounds) *Access {
+	access := &Access{Area: a, Bounds: bounds}
+	for _, path := range a.spec.Protected {
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+			path = filepath.Join(dir, filepath.Base(path))
+		}
+		access.refuse(path, os.Stat)
+	}
+	for _, path := range bounds.Denied { // the decision resolved the links in it
+		access.refuse(path, os.Lstat)
+	}
+	return access
+}
+
+func (a *Access) refuse(path string, stat func(string) (fs.FileInfo, error)) {
+	a.refused = append(a.refused, path)
+	if info, err := stat(path); err == nil {
+		a.refusedFiles = append(a.refusedFiles, info)
+	}
+}
+
+// Absolute returns the absolute form of a path from the root.
+func (a *Access) Absolute(rel string) string { return filepath.Join(a.Real, filepath.FromSlash(rel)) }
+
+// Hides says whether a name in a directory is not to be shown, because it is
+// secret, toolpipe's own, or denied.
+func (a *Access) Hides(dir, name string) bool {
+	return SecretName(name) != "" || a.Withholds(dir, name)
+}
+
+// Withholds says whether a name in a directory is not to be shown because it is
+// toolpipe's own or denied. It remembers what is denied for LeftOutText.
+func (a *Access) Withholds(dir, name string) bool {
+	if len(a.refused) == 0 {
+		return false
+	}
+	path := a.refusedAbove(filepath.Join(a.Real, filepath.FromSlash(dir), filepath.FromSlash(name)))
+	if slices.Contains(a.Bounds.Denied, path) {
+		if a.LeftOut == nil {
+			a.LeftOut = map[string]bool{}
+		}
+		a.LeftOut[path] = true
+	}
+	return path != ""
+}
+
+// LeftOutText tells which denied paths were left out, a line each.
+func (a *Access) LeftOutText() (text string) {
+	for _, path := range slices.Sorted(maps.Keys(a.LeftOut)) {
+		if rel, err := filepath.Rel(a.Real, path); err == nil {
+			path = rel
+		}
+		text += fmt.Sprintf("[toolpipe] %q is left out: a rule denies it\n", filepath.ToSlash(path))
+	}
+	return text
+}
+
+// Refuses says whether a file is toolpipe's own or denied, by whatever name it
+// was found.
+func (a *Access) Refuses(info fs.FileInfo) bool {
+	return slices.ContainsFunc(a.refusedFiles, func(refused fs.FileInfo) bool { return os.SameFile(refused, info) })
+}
+
+// RefusesHardLinks says whether a file that is refused has other names, so that
+// a file's name does not tell whether it is refused.
+func (a *Access) RefusesHardLinks() bool {
+	return slices.ContainsFunc(a.refusedFiles, func(info fs.FileInfo) bool { return !info.IsDir() && hasOtherNames(info) })
+}
+
+// refusedAbove returns the refused path that an absolute path is equal to or
+// below; "" for none.
+func (a *Access) refusedAbove(path string) string {
+	for _, refused := range a.refused {
+		dir := strings.TrimSuffix(refused, string(filepath.Separator))
+		if n := len(dir); len(path) >= n && strings.EqualFold(dir, path[:n]) && (len(path) == n || os.IsPathSeparator(path[n])) {
+			return refused
+		}
+	}
+	return ""
+}
+
+var errDenied = errors.New("a rule denies it")
+
+// checkRefused returns an error when a location is toolpipe's own or denied.
+func (a *Access) checkRefused(l *Location) error {
+	path := a.refusedAbove(a.Absolute(l.Rel))
+	switch {
+	case slices.Contains(a.Bounds.Denied, path):
+		return fmt.Errorf("%q: %w", l.Asked, errDenied)
+	case path != "", l.Info != nil && a.Refuses(l.Info):
+		return a.ProtectedError(l.Asked, "it belongs to toolpipe")
+	}
+	return nil
+}
+
+// ProtectedError is the error for a path that is neither read nor written.
+func (a *Access) ProtectedError(path, why string) error {
+	return fmt.Errorf("%q is protected: %s; file tools neither read nor write it; the allowed root is %q", path, why, a.Path)
+}
+
+// OutsideError is the error for a path that leads out of the area.
+func (a *Access) OutsideError(path string) error {
+	if a.Only != "" {
+		return fmt.Errorf("%q is not offered; the only file is %q in %q", path, a.Only, a.Path)
+	}
+	return fmt.Errorf("%q is outside the allowed root %q", path, a.Path)
+}

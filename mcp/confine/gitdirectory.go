@@ -1,0 +1,72 @@
+package confine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// git takes any directory for a repository that holds HEAD, objects and refs, or
+// HEAD and commondir, whatever its name (gitrepository-layout(5)). In such a
+// directory and below it, every git command runs what its configuration says
+// (safe.bareRepository in git-config(1)).
+
+var errGitDirectory = errors.New("protected: it belongs to git, as HEAD, objects and refs in it say; file tools neither read nor write it")
+
+// isGitDirectory says whether an open directory is a git directory, or would be
+// one with the name added in it.
+func isGitDirectory(dir *os.Root, added string) bool {
+	return looksLikeRepository(func(name string) bool {
+		_, err := dir.Lstat(name)
+		return name == added || err == nil
+	})
+}
+
+func looksLikeRepository(has func(name string) bool) bool {
+	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+}
+
+// enclosingGitDirectory returns the git directory that an absolute path is or is
+// in; "" for none. A worktree, which has a .git of its own, may be in one.
+func enclosingGitDirectory(path string) string {
+	has := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(path, name))
+		return err == nil
+	}
+	for ; !has(".git"); path = filepath.Dir(path) {
+		if looksLikeRepository(has) {
+			return path
+		}
+		if path == filepath.Dir(path) {
+			return ""
+		}
+	}
+	return ""
+}
+
+// GitDirectoryMadeBy returns the directory that would become a git directory by
+// a write at a path from the root; "" for none. Its parts could be written one
+// after the other, and its configuration with them.
+func (a *Access) GitDirectoryMadeBy(rel string) string {
+	names := strings.Split(rel, "/")
+	for i, name := range names {
+		added := foldName(name)
+		switch added {
+		case "head":
+			added = "HEAD"
+		case "objects", "refs", "commondir":
+		default:
+			continue
+		}
+		at := strings.Join(append([]string{"."}, names[:i]...), "/")
+		if dir, err := a.Root.OpenRoot(filepath.FromSlash(at)); err == nil {
+			makes := isGitDirectory(dir, added)
+			dir.Close()
+			if makes {
+				return JoinRel(".", strings.TrimPrefix(at, "./"))
+			}
+		}
+	}
+	return ""
+}

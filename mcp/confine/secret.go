@@ -1,0 +1,136 @@
+package confine
+
+import (
+	"iter"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Secret files are neither read, written nor shown, whatever was approved. Names
+// are compared folded, on every system: the file system may fold them too.
+
+// SecretName says why a file or directory of this name is secret, wherever it
+// is; "" when it is not.
+func SecretName(name string) string {
+	for n := range comparedForms(name) {
+		if why := secretReason(n); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// SecretPath is SecretName for a path with slashes: what is below a secret
+// directory is secret.
+func SecretPath(path string) string {
+	for name := range strings.SplitSeq(path, "/") {
+		if why := SecretName(name); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// secretDirectory is SecretName for a directory that the user has named. The
+// names that only files have do not count: .envs or proj.key may be any
+// directory.
+func secretDirectory(name string) string {
+	for n := range comparedForms(name) {
+		if why := secretDirectoryReason(n); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// secretReason is SecretName for a folded name.
+func secretReason(n string) string {
+	if why := secretDirectoryReason(n); why != "" {
+		return why
+	}
+	if strings.HasPrefix(n, ".env") {
+		return "it holds an environment's secrets"
+	}
+	if dot := strings.LastIndexByte(n, '.'); dot >= 0 {
+		switch n[dot:] {
+		case ".pem", ".key", ".p12", ".pfx", ".p8", ".jks", ".keystore", ".kdbx", ".ppk":
+			return "it holds keys"
+		}
+	}
+	return ""
+}
+
+// secretDirectoryReason is secretDirectory for a folded name.
+func secretDirectoryReason(n string) string {
+	switch n {
+	case ".git", "git~1":
+		return "it belongs to git"
+	case ".ssh", ".gnupg", ".aws", ".kube", ".password-store", ".netrc", "_netrc", ".pgpass", ".pypirc", ".git-credentials", ".htpasswd",
+		"id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_xmss":
+		return "it holds keys"
+	}
+	if n == ".env" || n == ".envrc" || strings.HasPrefix(n, ".env.") {
+		return "it holds an environment's secrets"
+	}
+	return ""
+}
+
+// comparedForms yields a name folded, and that form cut at each of its colons.
+// On some file systems what follows a colon names a stream of the file, on
+// others it belongs to the name; so all forms are compared.
+func comparedForms(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for n := foldName(name); n != "" && yield(n); {
+			n = trimEnd(n[:max(0, strings.LastIndexByte(n, ':'))])
+		}
+	}
+}
+
+// foldName returns a name as the most forgiving file system sees it: in lower
+// case by Unicode's simple folding, without invisible code points, and without
+// the final dots and blanks that Windows drops.
+func foldName(name string) string {
+	for i := 0; i < len(name); i++ {
+		if c := name[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' {
+			name = strings.Map(foldRune, name)
+			break
+		}
+	}
+	return trimEnd(name)
+}
+
+// trimEnd cuts the dots and blanks at the end of a name that has anything else.
+func trimEnd(name string) string {
+	if n := len(name); n > 0 && (name[n-1] == '.' || name[n-1] == ' ') {
+		if cut := strings.TrimRight(name, ". "); cut != "" {
+			return cut
+		}
+	}
+	return name
+}
+
+// foldRune returns the first of the characters that differ from r by case only,
+// or -1 for a character that file systems may drop.
+func foldRune(r rune) rune {
+	if r < utf8.RuneSelf {
+		return unicode.ToLower(r)
+	}
+	if isIgnorable(r) {
+		return -1
+	}
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	if least < utf8.RuneSelf {
+		return unicode.ToLower(least)
+	}
+	return least
+}
+
+// isIgnorable says whether Unicode calls a code point default ignorable, or a
+// file system is known to drop it.
+func isIgnorable(r rune) bool {
+	return r == utf8.RuneError || unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}

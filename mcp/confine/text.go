@@ -1,0 +1,70 @@
+package confine
+
+import (
+	"errors"
+	"io/fs"
+	"strconv"
+	"strings"
+	"syscall"
+	"unicode"
+)
+
+// KindOf is the word for a kind of directory entry.
+func KindOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsRegular():
+		return "file"
+	case mode.IsDir():
+		return "directory"
+	case mode&fs.ModeSymlink != 0:
+		return "link"
+	case mode&fs.ModeNamedPipe != 0:
+		return "fifo"
+	case mode&fs.ModeSocket != 0:
+		return "socket"
+	case mode&fs.ModeDevice != 0:
+		return "device"
+	}
+	return "special file"
+}
+
+// ShownName returns a file name for a line of an answer: as it is, or quoted
+// where it could be taken for something else.
+func ShownName(name string) string {
+	plain := name != "" && name == strings.TrimSpace(name) && name[0] != '"'
+	for _, r := range name {
+		plain = plain && r != unicode.ReplacementChar && unicode.IsGraphic(r)
+	}
+	if plain {
+		return name
+	}
+	return strconv.Quote(name)
+}
+
+// Reason returns what the system said, without the path, which an error gives
+// as the caller wrote it.
+func Reason(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		return e
+	}
+	return err
+}
+
+// JoinRel joins a directory's path from the root, which may be ".", and a name.
+func JoinRel(dir, name string) string {
+	if dir == "." {
+		return name
+	}
+	return dir + "/" + name
+}
+
+// SplitLast splits the last name off a path from the root.
+func SplitLast(rel string) (dir, name string) {
+	if i := strings.LastIndexByte(rel, '/'); i >= 0 {
+		return rel[:i], rel[i+1:]
+	}
+	return "", rel
+}
