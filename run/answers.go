@@ -1,13 +1,13 @@
 package run
 
 import (
-	"encoding/json"
 	"errors"
 
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/stream"
+	"toolpipe/stream/jsontext"
 )
 
 // answer is the result of a call: as an event, and as the model gets it.
@@ -48,16 +48,9 @@ func (c *caller) rendered(r *wire.Result) *answer {
 // text is what the model gets, without pictures.
 func (a *answer) text() string {
 	if a.event.TextJSON != nil {
-		return textOfJSON(a.parts[0].JSON)
+		return jsontext.Unquote(a.parts[0].JSON)
 	}
 	return string(a.event.Text)
-}
-
-// textOfJSON is the value of a JSON string literal that was checked when it came.
-func textOfJSON(literal []byte) string {
-	var s string
-	json.Unmarshal(literal, &s)
-	return s
 }
 
 // failed is the answer to a call of the server s without a result.

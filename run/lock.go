@@ -17,6 +17,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
+	"toolpipe/stream/jsontext"
 )
 
 // A lock pins the definition of every offered tool, and the instructions of servers
@@ -85,11 +86,7 @@ func compact(raw json.RawMessage) []byte {
 	if raw == nil {
 		return nil
 	}
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return raw
-	}
-	return event.AppendJSON(nil, b.Bytes())
+	return event.AppendJSON(nil, jsontext.AppendCompact(nil, raw))
 }
 
 // body is the line without name and digest.

@@ -13,6 +13,7 @@ import (
 	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
+	"toolpipe/stream/jsontext"
 )
 
 // loop lets model and tools take turns until a reply asks for nothing more.
@@ -227,9 +228,7 @@ func openCalls(msgs []stream.Message) (open []stream.Call, text string) {
 	}
 	if msgs[len(msgs)-1].Role != stream.User {
 		for _, p := range msgs[i].Parts {
-			if text += p.Text; p.JSON != nil {
-				text += textOfJSON(p.JSON)
-			}
+			text += p.Text + jsontext.Text(p.JSON)
 		}
 	}
 	for _, c := range msgs[i].Calls {

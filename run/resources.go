@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/stream"
+	"toolpipe/stream/jsontext"
 )
 
 // withServerMessages adds what servers give for the beginning of the conversation:
@@ -77,11 +79,11 @@ func (b *toolbox) resource(ctx context.Context, flag string) ([]stream.Part, err
 	for _, p := range contents {
 		switch {
 		case p.Text != nil:
-			parts = append(parts, stream.Part{Text: config.FirstNonEmpty(p.URI, uri) + ":\n\n" + textOfJSON(p.Text)})
+			parts = append(parts, stream.Part{Text: cmp.Or(p.URI, uri) + ":\n\n" + jsontext.Unquote(p.Text)})
 		case isImageType(p.MIME):
 			parts = append(parts, stream.Part{Image: &stream.Image{MIME: p.MIME, Data: string(p.Blob)}})
 		default:
-			return nil, failure.Usage("--resource: %q is %s, neither text nor a picture", uri, config.FirstNonEmpty(p.MIME, "binary data"))
+			return nil, failure.Usage("--resource: %q is %s, neither text nor a picture", uri, cmp.Or(p.MIME, "binary data"))
 		}
 	}
 	if len(parts) == 0 {
@@ -134,7 +136,7 @@ func (r *inspection) listResources(ctx context.Context) error {
 			return err
 		}
 		for _, x := range list {
-			e := &event.Item{Kind: "resource", Server: c.Name, URI: x.URI, Name: config.FirstNonEmpty(x.Title, x.Name), Description: x.Description, MIME: x.MIME, Template: x.Template}
+			e := &event.Item{Kind: "resource", Server: c.Name, URI: x.URI, Name: cmp.Or(x.Title, x.Name), Description: x.Description, MIME: x.MIME, Template: x.Template}
 			if err := r.Emit(e); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -51,7 +52,7 @@ func (r *round) apply(p *call, v approve.Verdict) bool {
 	case v.Outcome == approve.Unapproved && !r.denyUnapproved:
 		return false
 	default:
-		p.denial = config.FirstNonEmpty(approvalEvent(p.ID, v).Denial(), denial(v))
+		p.denial = cmp.Or(approvalEvent(p.ID, v).Denial(), denial(v))
 		p.answer = ownAnswer(event.ResultDenied, "tool call denied: "+denial(v))
 	}
 	return true
@@ -139,7 +140,7 @@ func denial(v approve.Verdict) string {
 
 func unapproved(stop *failure.Error, p *call, v approve.Verdict) *failure.Error {
 	if stop == nil {
-		stop = &failure.Error{Status: failure.StatusUnapproved, Message: "unapproved: " + p.tool.name + ": " + config.FirstNonEmpty(v.Reason, "nobody can be asked")}
+		stop = &failure.Error{Status: failure.StatusUnapproved, Message: "unapproved: " + p.tool.name + ": " + cmp.Or(v.Reason, "nobody can be asked")}
 	}
 	if hint := approvalHint(p.tool.name, v); !slices.Contains(stop.Hints, hint) {
 		stop.Hints = append(stop.Hints, hint)

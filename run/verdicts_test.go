@@ -15,6 +15,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/stream"
+	"toolpipe/stream/jsontext"
 )
 
 // governed is a caller with a file server on a directory with docs/f and
@@ -54,7 +55,7 @@ func governed(t *testing.T, rules string) (root string, ask func(calls ...stream
 		for _, m := range messages {
 			text := ""
 			for _, part := range m.Parts {
-				text += part.Text + textOfJSON(part.JSON)
+				text += part.Text + jsontext.Text(part.JSON)
 			}
 			answers = append(answers, text)
 		}

@@ -3,7 +3,6 @@ package face
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"toolpipe/run/event"
 	"toolpipe/stream/escape"
+	"toolpipe/stream/jsontext"
 )
 
 // toolFrame is a call as a person sees it on a terminal, in one piece though
@@ -191,39 +191,18 @@ func (f *Face) resultText(e *event.Result) []string {
 }
 
 // literalPrefix is the beginning of the text of a JSON string literal, read from
-// at most that many bytes of the literal.
+// little more than that many bytes of it.
 func literalPrefix(literal []byte, most int) (text []byte, cut bool) {
-	i := 1
-	for i < len(literal)-1 && i < most {
-		switch {
-		case literal[i] != '\\':
-			i++
-		case literal[i+1] != 'u':
-			i += 2
-		case isHighSurrogate(literal[i:]) && i+12 < len(literal):
-			i += 12
-		default:
-			i += 6
+	inner := literal[1 : len(literal)-1]
+	end := 0
+	for end < len(inner) && end < most {
+		_, n := utf8.DecodeRune(inner[end:])
+		if inner[end] == '\\' {
+			_, n = jsontext.ReadEscape(inner[end:])
 		}
+		end += max(n, 1)
 	}
-	for i > 1 && i < len(literal) && !utf8.RuneStart(literal[i]) {
-		i--
-	}
-	var s string
-	if json.Unmarshal(append(append([]byte{}, literal[:i]...), '"'), &s) != nil {
-		return nil, true
-	}
-	return []byte(s), i < len(literal)-1
-}
-
-// isHighSurrogate tells whether p begins with the escape of the first half of
-// a surrogate pair.
-func isHighSurrogate(p []byte) bool {
-	if len(p) < 6 {
-		return false
-	}
-	n, err := strconv.ParseUint(string(p[2:6]), 16, 16)
-	return err == nil && n >= 0xd800 && n < 0xdc00
+	return jsontext.Unescape(inner[:end]), end < len(inner)
 }
 
 // duration is a time for people: 12 ms, 3.4 s, 2 min 05 s.
