@@ -264,11 +264,7 @@ func retryWait(d time.Duration) time.Duration {
 
 // resume asks for the rest of a stream that ended before the reply.
 func (x *responseReader) resume() error {
-	t := time.NewTimer(retryWait(x.retry))
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-x.ctx.Done():
+	if !pause(x.ctx, retryWait(x.retry)) {
 		return context.Cause(x.ctx)
 	}
 	from := x.lastID

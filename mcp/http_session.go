@@ -10,9 +10,9 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// roundTrip sends a request and, when a legacy server has forgotten the
-// session, begins a new one, once in a run. What goes on the wire at most once
-// is not repeated after that, though it was refused.
+// roundTrip sends a request and, when a legacy server has lost the session,
+// begins a new one, once in a run, and sends the request again unless that may
+// be sent at most once.
 func (s *Session) roundTrip(ctx context.Context, r *wire.Request) ([]byte, error) {
 	if s.transport != "http" {
 		return s.conn.exchange(ctx, r)
@@ -26,8 +26,7 @@ func (s *Session) roundTrip(ctx context.Context, r *wire.Request) ([]byte, error
 	if err == nil || at.session == "" || !sessionLost(err, r.AtMostOnce) {
 		return result, err
 	}
-	// The text of both errors is kept. Neither is the outcome of the request,
-	// so that nobody takes them for an answer of the tool.
+	// Neither error is wrapped: they are not the outcome of the request.
 	if again := s.renewSession(ctx, h, at.session); again != nil {
 		return nil, &wire.NoReplyError{Cause: fmt.Errorf("%v; a new session failed: %v", err, again)}
 	}
@@ -37,59 +36,65 @@ func (s *Session) roundTrip(ctx context.Context, r *wire.Request) ([]byte, error
 	return h.exchange(ctx, r)
 }
 
-// sessionLost says whether an error that a request of a session got means that
-// the server has forgotten the session. That is a 404 by the specification; in
-// the field also a 400, a 401 or an error on 200 that speaks of the session.
-//
-// A call must not be told as not run because its own error speaks of some
-// session (a browser's, a database's): for what goes on the wire at most once,
-// an error that bears the id of a request is the answer to it.
+// sessionLost says whether a request failed because the server has lost the
+// session. That is a 404 by the specification; servers also send a 400, a 401
+// or an error on 200 whose message speaks of a session. A tool may speak so of
+// another session, such as a browser's: for a call, an error that names the id
+// of a request is the answer to the call.
 func sessionLost(err error, once bool) bool {
 	e, ok := errors.AsType[*statusError](err)
 	if !ok {
 		return false
 	}
-	said := e.body
+	text := e.body
 	if e.rpc != nil {
-		said = []byte(e.rpc.Message)
+		text = []byte(e.rpc.Message)
 	}
-	speaks := bytes.Contains(bytes.ToLower(said), []byte("session"))
+	ofSession := bytes.Contains(bytes.ToLower(text), []byte("session"))
 	if e.status != http.StatusNotFound && once && e.answers {
 		return false
 	}
 	switch e.status {
 	case http.StatusNotFound:
-		return e.rpc == nil || speaks || e.rpc.Code != wire.CodeMethodNotFound
+		return e.rpc == nil || ofSession || e.rpc.Code != wire.CodeMethodNotFound
 	case http.StatusBadRequest, http.StatusUnauthorized:
-		return speaks
+		return ofSession
 	case http.StatusOK:
-		return speaks && e.rpc.Code <= -32000 && e.rpc.Code > -32100
+		return ofSession && e.rpc.Code <= -32000 && e.rpc.Code > -32100
 	}
 	return false
 }
 
-// settledState is the state to send a request with. It waits for a renewal of the
-// session that is under way: what was sent meanwhile would belong to none.
+// settledState is the state to send a request with. It waits for a renewal of
+// the session that is under way.
 func (s *Session) settledState(ctx context.Context, h *httpConn) (httpState, error) {
+	unlock, err := s.lockRenewal(ctx)
+	if err != nil {
+		return httpState{}, err
+	}
+	defer unlock()
+	return h.state(), nil
+}
+
+// lockRenewal waits until no renewal of the session is under way.
+func (s *Session) lockRenewal(ctx context.Context) (unlock func(), err error) {
 	select {
 	case s.renewing <- struct{}{}:
-		defer func() { <-s.renewing }()
-		return h.state(), nil
+		return func() { <-s.renewing }, nil
 	case <-ctx.Done():
-		return httpState{}, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 }
 
 // renewSession initializes again, unless another call has done so meanwhile.
-// One that fails leaves the lost session in place for the next call to renew.
+// When it fails, the lost session stays in place for the next call to renew.
 func (s *Session) renewSession(ctx context.Context, h *httpConn, lost string) error {
-	select {
-	case s.renewing <- struct{}{}:
-		defer func() { <-s.renewing }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	unlock, err := s.lockRenewal(ctx)
+	if err != nil {
+		return err
 	}
-	if now := h.state().session; now != lost {
+	defer unlock()
+	if h.state().session != lost {
 		return nil
 	}
 	if s.renewed {

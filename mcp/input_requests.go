@@ -16,9 +16,10 @@ const (
 	roundPause = 50 * time.Millisecond
 )
 
-// exchangeWithInput sends a request and answers what the server asks on the way
-// (multi round-trip requests of 2026-07-28): each round is a new request
-// with the same params, the answers, and the server's state byte for byte.
+// exchangeWithInput sends a request and gives the server the input that it
+// requires (multi round-trip requests of 2026-07-28): each round is a new
+// request with the same params, the responses, and the server's requestState
+// byte for byte.
 func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byte, error) {
 	s.inFlight.begin(s.life)
 	defer s.inFlight.done()
@@ -50,7 +51,8 @@ func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byt
 	}
 }
 
-// nextRound is params with the members of the next round; nil for none.
+// nextRound is params with the inputResponses and requestState of the next
+// round; nil leaves one out.
 func nextRound(params, answers, state []byte) []byte {
 	next := bytes.Clone(params[:len(params)-1])
 	if answers != nil {
@@ -62,7 +64,7 @@ func nextRound(params, answers, state []byte) []byte {
 	return append(next, '}')
 }
 
-// inputResponses answers every request of a round; nil when there was none.
+// inputResponses answers all input requests of a round; nil when there are none.
 func (s *Session) inputResponses(ctx context.Context, requests []byte) ([]byte, error) {
 	var answers []byte
 	for key, r := range jsontext.Members(requests) {
@@ -84,7 +86,7 @@ func (s *Session) inputResponses(ctx context.Context, requests []byte) ([]byte, 
 	return append(answers, '}'), nil
 }
 
-// pause says false when ctx ended first.
+// pause waits for d. It returns false when ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

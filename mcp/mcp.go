@@ -1,11 +1,11 @@
-// Package mcp talks to tool servers by the Model Context Protocol.
+// Package mcp is a client of the Model Context Protocol. A Spec says how to
+// reach a server, Connect negotiates the revision of the protocol, and the
+// Session lists tools, prompts and resources and calls the tools.
 //
-// Its words are the specification's. A Spec says how to reach a server; a
-// Transport carries whole JSON-RPC messages to it; a Session is a connected
-// server. A revision is a dated version of the protocol; "modern" is
-// 2026-07-28 and later (no handshake, metadata on every request), "legacy" all
-// before it. A Server is the other side: tools as Go functions, in this
-// process, over an in-memory transport.
+// A revision is a dated version of the protocol. "Modern" is 2026-07-28, which
+// has no handshake but metadata on every request; "legacy" are all before it.
+// A call is sent at most once, every wait has a bound, no process outlives its
+// Session, and no secret of the Spec gets into a hook or an error.
 package mcp
 
 import (
@@ -25,10 +25,10 @@ type Spec struct {
 	Command []string              // stdio: argv, started without a shell
 	Local   func() wire.Transport // connects to a server in this process
 
-	Dir        string            // stdio: working directory; "" is a neutral one, not the user's
-	Environ    []string          // stdio and TokenCommand: toolpipe's own environment; only allow-listed names and InheritEnv pass
+	Dir        string            // stdio: working directory; "" is the root directory, not the user's
+	Environ    []string          // stdio and TokenCommand: our own environment; allow-listed names and InheritEnv are passed on
 	Env        map[string]string // stdio: set in the child
-	InheritEnv []string          // stdio: names passed from Environ
+	InheritEnv []string          // stdio: names passed on from Environ
 	Framing    string            // stdio: "newline" (also "") or "content-length"
 
 	Headers      map[string]string // http: sent on every request
@@ -41,20 +41,28 @@ type Spec struct {
 	StartupTimeout time.Duration // 0: 30 s
 	ToolTimeout    time.Duration // longest time without progress; 0: 120 s; the hard deadline is ten times that
 	Elicit         string        // "off" (also ""), "decline", "defaults", "ask"
-	Version        string        // toolpipe's own, for clientInfo
+	Version        string        // of this program, for clientInfo
 
-	probeTimeout time.Duration // 0: defaultProbe; tests do not wait for it
+	probeTimeout time.Duration // 0: defaultProbe; tests set a shorter one
 }
 
-// Hooks tell what happens beside the answers. They are called from any
-// goroutine, never after Close returned; any may be nil.
+// Hooks are called for what happens beside the answers, from any goroutine, but
+// not after Close has returned. Any may be nil.
 type Hooks struct {
-	Warning    func(code, message string)                                                                                 // e.g. "protocol_mismatch", "tools_changed", "tool_dropped", "server_lost"
-	Log        func(line string)                                                                                          // stderr lines, log notifications: shown with -v
-	OutputWait func() time.Duration                                                                                       // how long the caller has waited, in all, for whoever reads its output: no tool's silence
-	Wire       func(direction byte, line []byte)                                                                          // -vv: '>' and '<', secrets removed
-	Elicit     func(ctx context.Context, message string, schema json.RawMessage) (action string, content json.RawMessage) // for Elicit "ask"
-	Secrets    *secrets.Set                                                                                               // kept out of all that is told; those of the server are added. nil: these alone
+	// Warning has a code such as "tools_changed" or "server_lost".
+	Warning func(code, message string)
+	// Log has lines of the server's stderr and its log notifications.
+	Log func(line string)
+	// Wire has every message that was sent ('>') or received ('<'), without secrets.
+	Wire func(direction byte, line []byte)
+	// OutputWait is how long the caller has waited, in all, until its own
+	// output was read. Deadlines of a call do not count that time.
+	OutputWait func() time.Duration
+	// Elicit asks the user, for Spec.Elicit "ask".
+	Elicit func(ctx context.Context, message string, schema json.RawMessage) (action string, content json.RawMessage)
+	// Secrets are kept out of all that hooks and errors say. Those of the Spec
+	// are added. nil: those of the Spec alone.
+	Secrets *secrets.Set
 }
 
 // HasCredentials says whether a request to the server carries a secret.

@@ -9,7 +9,7 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// negotiateHTTP finds the era of a server at a URL.
+// negotiateHTTP finds the revision and the transport of a server at a URL.
 func (s *Session) negotiateHTTP(ctx context.Context) error {
 	auth, err := newAuthorization(s)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 		return wire.JoinErrors(errNotModern, first)
 	}
 	err = s.legacyHTTP(ctx, v.version)
-	if errors.Is(err, errModern) { // reached after an outage of the probe
+	if errors.Is(err, errModern) { // the probe had failed for another reason
 		v, err = s.probeHTTP(ctx)
 		if err == nil && !v.modern {
 			err = wire.JoinErrors(errModern, v.err)
@@ -48,8 +48,9 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	return err
 }
 
-// probeHTTP asks, and once more when the server corrects the version. The
-// error is that of the exchange, also where the probeResult stands.
+// probeHTTP sends server/discover, and once more when the server asks for
+// another version. The error is that of the exchange; the probeResult holds
+// also with an error.
 func (s *Session) probeHTTP(ctx context.Context) (probeResult, error) {
 	s.try("server/discover")
 	for corrected := false; ; corrected = true {
@@ -65,18 +66,16 @@ func (s *Session) probeHTTP(ctx context.Context) (probeResult, error) {
 	}
 }
 
-// gotHTTPResponse says whether err still shows that a server was reached that talks
-// HTTP; anything less is no evidence of an era.
+// gotHTTPResponse says whether err is about an HTTP response that was received;
+// any other error tells nothing about the revision.
 func gotHTTPResponse(err error) bool {
-	if _, ok := errors.AsType[*statusError](err); ok {
-		return true
-	}
-	_, ok := errors.AsType[*notJSON](err)
-	return ok || errors.Is(err, errNoReply) || errors.Is(err, errHTTPSSE)
+	_, status := errors.AsType[*statusError](err)
+	_, noJSON := errors.AsType[*notJSON](err)
+	return status || noJSON || errors.Is(err, errNoReply) || errors.Is(err, errHTTPSSE)
 }
 
-// initializeAfterRefusal is for a gateway that answers an unknown method with 401
-// (QwenPaw#7620): with a token at hand initialize is worth one try.
+// initializeAfterRefusal is for gateways that answer an unknown method with 401
+// (agentscope-ai/QwenPaw#7620): with a token, initialize may be accepted.
 func (s *Session) initializeAfterRefusal(ctx context.Context, first error) error {
 	if s.spec.Protocol == wire.ModernRevision || !s.http.auth.hasToken() || s.initialize(ctx, "") != nil {
 		return first
@@ -84,8 +83,8 @@ func (s *Session) initializeAfterRefusal(ctx context.Context, first error) error
 	return nil
 }
 
-// legacyHTTP is initialize, and the transport of 2024-11-05 where that fails
-// as it does on a server that has nothing else.
+// legacyHTTP sends initialize, and uses the transport of 2024-11-05 where the
+// error shows that the server may have no other.
 func (s *Session) legacyHTTP(ctx context.Context, version string) error {
 	err := s.initialize(ctx, version)
 	if err == nil {
@@ -103,7 +102,7 @@ func (s *Session) legacyHTTP(ctx context.Context, version string) error {
 	return nil
 }
 
-// mayBeHTTPSSE says whether a refused initialize leaves room for a server that has
+// mayBeHTTPSSE says whether the server that refused initialize with err may have
 // only the transport of 2024-11-05.
 func mayBeHTTPSSE(err error) bool {
 	if errors.Is(err, errHTTPSSE) {

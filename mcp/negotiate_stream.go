@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -8,7 +9,7 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// negotiateStream finds the era of a server on a pipe.
+// negotiateStream finds the revision of a server over stdio or in this process.
 func (s *Session) negotiateStream(ctx context.Context) error {
 	if s.spec.Protocol == "legacy" {
 		return s.initialize(ctx, "")
@@ -22,7 +23,7 @@ func (s *Session) negotiateStream(ctx context.Context) error {
 		return nil
 	case err != nil && (ctx.Err() != nil || s.spec.Protocol == wire.ModernRevision):
 		return err
-	case err != nil: // it died of the question
+	case err != nil: // server/discover ended the server
 		return s.respawnLegacy(ctx, "")
 	case v.err != nil || v.modern:
 		return v.err
@@ -37,19 +38,16 @@ var (
 	errAnsweredLegacy = errors.New("the server answered initialize")
 )
 
-// initializeAfterProbe is for servers that allow one opening for each process
-// (go-sdk, github-mcp-server#2938): what they refuse after the probe they may
-// take first thing.
+// initializeAfterProbe sends initialize, and starts the server afresh where it
+// refuses that after the probe, as servers do that take one opening request for
+// each process (github/github-mcp-server#2938).
 func (s *Session) initializeAfterProbe(ctx context.Context, version string) error {
 	err := s.initialize(ctx, version)
 	if err == nil || ctx.Err() != nil || s.transport != "stdio" {
 		return err
 	}
 	s.report.log("initialize failed after the probe (" + err.Error() + "), starting the server afresh; \"protocol\": \"legacy\" avoids this")
-	if again := s.respawnLegacy(ctx, version); again != nil {
-		return again
-	}
-	return nil
+	return s.respawnLegacy(ctx, version)
 }
 
 func (s *Session) respawnLegacy(ctx context.Context, version string) error {
@@ -64,8 +62,8 @@ func (s *Session) respawnLegacy(ctx context.Context, version string) error {
 	return s.initialize(ctx, version)
 }
 
-// probeStream sends server/discover. A server that is silent gets initialize
-// as well, and the first definite answer of both counts.
+// probeStream sends server/discover. A server that does not answer gets
+// initialize too, and the first definite answer of both counts.
 func (s *Session) probeStream(ctx context.Context, corrected bool) (probeResult, error) {
 	s.try("server/discover")
 	m := s.stream
@@ -73,19 +71,14 @@ func (s *Session) probeStream(ctx context.Context, corrected bool) (probeResult,
 	if err != nil {
 		return probeResult{}, err
 	}
-	wait := s.spec.probeTimeout
-	if wait == 0 {
-		wait = defaultProbe
-	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
+	wait := cmp.Or(s.spec.probeTimeout, defaultProbe)
 	select {
 	case r := <-c.reply:
 		return s.discovered(r, corrected)
 	case <-ctx.Done():
 		m.forget(c)
 		return probeResult{}, context.Cause(ctx)
-	case <-t.C:
+	case <-time.After(wait):
 	}
 	if s.spec.Protocol == wire.ModernRevision {
 		r, err := m.await(ctx, c, "initialize")
@@ -94,8 +87,8 @@ func (s *Session) probeStream(ctx context.Context, corrected bool) (probeResult,
 	return s.probeBoth(ctx, m, c, wait)
 }
 
-// discovered acts on the answer to the probe. The error is that of a server
-// that is gone.
+// discovered acts on the answer to the probe. The error is that of a connection
+// that ended.
 func (s *Session) discovered(r reply, corrected bool) (probeResult, error) {
 	if connectionEnded(r.err) {
 		return probeResult{}, r.err
@@ -107,16 +100,16 @@ func (s *Session) discovered(r reply, corrected bool) (probeResult, error) {
 	return v, nil
 }
 
-// connectionEnded says whether a request has no answer because nobody is there any more;
-// an answer that is not JSON is one.
+// connectionEnded says whether a request has no reply because the connection
+// ended. An answer that is not JSON is a reply.
 func connectionEnded(err error) bool {
 	_, none := errors.AsType[*wire.NoReplyError](err)
 	_, garbled := errors.AsType[*notJSON](err)
 	return none && !garbled
 }
 
-// probeBoth waits for the answers to server/discover and to initialize. The
-// error of the one is not the last word while the other may still answer.
+// probeBoth sends initialize and waits for the answers to it and to
+// server/discover. An error of one is not final while the other may succeed.
 func (s *Session) probeBoth(ctx context.Context, m *streamConn, discover *call, wait time.Duration) (probeResult, error) {
 	s.report.log("no answer to server/discover for " + wait.String() + ", trying initialize; \"protocol\": \"legacy\" avoids this wait")
 	s.try("initialize")
@@ -135,7 +128,7 @@ func (s *Session) probeBoth(ctx context.Context, m *streamConn, discover *call, 
 			if err != nil || v.modern {
 				return v, err
 			}
-			answers = nil // legacy: initialize decides
+			answers = nil // the server is legacy, initialize decides
 		case r := <-init.reply:
 			if r.err == nil {
 				if err := s.initialized(ctx, wire.LegacyRevisions[0], r.result); err != nil {
@@ -147,7 +140,7 @@ func (s *Session) probeBoth(ctx context.Context, m *streamConn, discover *call, 
 				return probeResult{}, r.err
 			}
 			if answers == nil {
-				return probeResult{}, nil // the ladder of initialize is next
+				return probeResult{}, nil // initialize is tried with older revisions
 			}
 			late = time.After(wait)
 		case <-late:

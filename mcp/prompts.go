@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -58,11 +59,10 @@ func readPrompt(item []byte) Prompt {
 	return p
 }
 
-// GetPrompt fills in a prompt. It is one request that may be repeated, so a
-// lost session costs nothing but time.
+// GetPrompt fills in a prompt. The request is repeated after a lost session.
 func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string) ([]PromptMessage, error) {
 	params := append(jsontext.AppendQuoted([]byte(`{"name":`), name), `,"arguments":{`...)
-	for i, key := range sortedKeys(args) {
+	for i, key := range slices.Sorted(maps.Keys(args)) {
 		if i > 0 {
 			params = append(params, ',')
 		}
@@ -80,7 +80,8 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 	return messages, nil
 }
 
-// requestNamed is a request for one named thing, with its rounds of input.
+// requestNamed sends a request for a named prompt or resource, within the
+// deadlines of a call.
 func (s *Session) requestNamed(ctx context.Context, method, name string, params []byte) ([]byte, error) {
 	ctx, watch := s.watch(ctx)
 	defer watch.stop()
@@ -88,15 +89,6 @@ func (s *Session) requestNamed(ctx context.Context, method, name string, params 
 	r.Name = name
 	r.Progress = func([]byte) { watch.alive() }
 	return s.exchangeWithInput(ctx, r)
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // Text is the message as text: its text blocks, and a line for each block

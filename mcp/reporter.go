@@ -9,12 +9,11 @@ import (
 	"toolpipe/stream/secrets"
 )
 
-// maxReported bounds what is told of a server in one warning, log line or error:
-// the server's own text stands in them.
+// maxReported bounds one warning, log line or error, which may quote the server.
 const maxReported = 64 << 10
 
-// reporter calls the hooks, never after stop, and keeps secrets out of what it
-// passes on: a server may say them back anywhere.
+// reporter calls the hooks, but not after stop, and removes secrets from what
+// it passes on: a server may echo them anywhere.
 type reporter struct {
 	mu      sync.RWMutex
 	hooks   Hooks
@@ -48,22 +47,18 @@ func newReporter(hooks Hooks, spec *Spec) *reporter {
 	return t
 }
 
-// hide takes the secrets out of text.
+// hide removes the secrets from text.
 func (t *reporter) hide(text string) string { return t.secrets.Message().HideString(text) }
 
 func (t *reporter) warn(code, message string) {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	if t.hooks.Warning != nil && !t.stopped {
-		t.hooks.Warning(code, capped(t.hide(message), maxReported))
+	if t.hooks.Warning != nil {
+		t.unlessStopped(func() { t.hooks.Warning(code, capped(t.hide(message), maxReported)) })
 	}
 }
 
 func (t *reporter) log(line string) {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	if t.hooks.Log != nil && !t.stopped {
-		t.hooks.Log(capped(t.secrets.Wire().HideString(line), maxReported))
+	if t.hooks.Log != nil {
+		t.unlessStopped(func() { t.hooks.Log(capped(t.secrets.Wire().HideString(line), maxReported)) })
 	}
 }
 
@@ -74,20 +69,21 @@ func (t *reporter) outputWait() time.Duration {
 	return t.hooks.OutputWait()
 }
 
-// wire passes on a message.
 func (t *reporter) message(direction byte, msg []byte) {
-	if t.hooks.Wire == nil {
-		return
+	if t.hooks.Wire != nil {
+		t.unlessStopped(func() { t.hooks.Wire(direction, t.secrets.Wire().Hide(msg)) })
 	}
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	if t.stopped {
-		return
-	}
-	t.hooks.Wire(direction, t.secrets.Wire().Hide(msg))
 }
 
-// stop waits for a hook that runs.
+func (t *reporter) unlessStopped(call func()) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if !t.stopped {
+		call()
+	}
+}
+
+// stop waits for a hook that is running.
 func (t *reporter) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

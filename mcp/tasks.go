@@ -6,26 +6,26 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// tasks are the goroutines that a close waits for. Unlike a sync.WaitGroup,
-// which panics, it may be given work by calls that are still under way while
-// somebody closes: what comes after wait began is not run.
+// tasks are goroutines that a close waits for. Unlike with a sync.WaitGroup,
+// start and wait may be called at the same time; after wait began, start does
+// nothing.
 type tasks struct {
-	mu   sync.Mutex
-	over bool
-	all  sync.WaitGroup
+	mu     sync.Mutex
+	closed bool
+	all    sync.WaitGroup
 }
 
 func (c *tasks) start(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.over {
+	if !c.closed {
 		goroutine.StartIn(&c.all, f)
 	}
 }
 
 func (c *tasks) wait() {
 	c.mu.Lock()
-	c.over = true
+	c.closed = true
 	c.mu.Unlock()
 	c.all.Wait()
 }
