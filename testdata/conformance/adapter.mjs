@@ -1,8 +1,8 @@
 // Stands between the conformance suite and toolpipe:
 //   node adapter.mjs TOOLPIPE URL
-// It plays the model: every tool that is offered is called once, so a tool
-// that should have been left out shows as a failure. What the suite hands over
-// as context (credentials, calls to make) becomes a config file and the plan.
+// It plays the model and calls every offered tool once, so that a tool which
+// should have been left out is seen as a failure. The context that the suite
+// gives (credentials, calls to make) becomes a config file and the plan.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -12,7 +12,7 @@ import { join } from 'node:path';
 const [toolpipe, url] = process.argv.slice(2);
 const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT || '{}');
 
-// plan is what the model calls: pairs of the offered name and the arguments.
+// plan returns the calls of the model: pairs of the offered name and the arguments.
 function plan(tools) {
   const offered = (name) => tools.find((t) => t.function.name === name || t.function.name.endsWith('__' + name))?.function.name;
   if (context.toolCalls) {

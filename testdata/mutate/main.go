@@ -1,15 +1,16 @@
-// Command mutate finds out which changes of the program no test notices. It
-// changes one condition, statement or result at a time, has the tests of the
-// changed file run, and prints each change that they survive:
+// Command mutate finds changes of the program that no test notices. It changes
+// one condition, statement or result at a time, runs the tests of the changed
+// file, and prints each change that survives, because no test fails:
 //
 //	go run ./testdata/mutate [-list] [-v] [GLOB ...]
 //
-// from the top of the repository. GLOB chooses files of targets.go, where the
-// tests for each file are. survivors.txt holds the changes that are known to
-// survive, with the reason: what is not in it, and what is in it and did not
-// survive, makes the status 1. The tree is never written: GOFLAGS=-overlay
-// gives the build the changed file, for the program that the tests start too.
-// Nobody else may write it either: a whole run takes hours, in a clone of its own.
+// Run it from the top of the repository. GLOB chooses files of targets.go, which
+// lists the tests for each file. survivors.txt lists the changes that are known
+// to survive, with the reason. The status is 1 when another change survived, or
+// when a listed one did not. mutate never writes to the tree: GOFLAGS=-overlay
+// gives the changed file to every build, also to that of the program which the
+// tests start. Nobody else may write to the tree either. A whole run takes hours,
+// so use a separate clone.
 package main
 
 import (
@@ -43,7 +44,7 @@ func main() {
 	}
 }
 
-// bench is where mutants are tried.
+// A bench tries mutants and counts what becomes of them.
 type bench struct {
 	ctx     context.Context
 	dir     string // holds the changed file, the overlay and a build cache
@@ -66,7 +67,7 @@ const (
 	killed outcome = iota
 	survived
 	unbuilt // the change does not compile
-	slow    // a test did not end in its time: it noticed
+	slow    // a test did not end in its time, so the change was noticed
 )
 
 func mutate(ctx context.Context, list, verbose bool, globs []string) error {
@@ -124,7 +125,7 @@ func mutate(ctx context.Context, list, verbose bool, globs []string) error {
 	return nil
 }
 
-// chosen are the target's files that are built here and that globs choose.
+// chosen returns the target's files that this system builds and globs choose.
 func (t *target) chosen(globs []string) (files []string, err error) {
 	found, err := filepath.Glob(t.files)
 	if err != nil {
@@ -146,8 +147,8 @@ func (t *target) chosen(globs []string) (files []string, err error) {
 	return files, nil
 }
 
-// unchanged runs the tests as they are: where they fail, nothing can be
-// learnt. It also fills the build cache.
+// unchanged runs the tests without a change: if they fail, no change can be
+// tried. It also fills the build cache.
 func (b *bench) unchanged(t target) error {
 	for _, s := range t.steps {
 		s.limit += 20 * time.Minute // the first of them builds everything
@@ -220,7 +221,7 @@ func (m *mutant) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s", m.file, m.line, m.function, m.what)
 }
 
-// try runs the steps until one notices the change.
+// try runs the steps until the tests of one notice the change.
 func (b *bench) try(steps []step, overlay string) (o outcome) {
 	defer b.cached(func(file string) {
 		if !b.kept[file] {

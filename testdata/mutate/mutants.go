@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A mutant is a source file with one change that still compiles, as a rule.
-// The change keeps every line where it is.
+// A mutant is a source file with one change. It usually compiles, and the change
+// keeps the number of every line.
 type mutant struct {
 	file, function string
 	line           int
@@ -18,7 +18,7 @@ type mutant struct {
 	text           string
 }
 
-// apply gives the changed source.
+// apply returns the changed source.
 func (m *mutant) apply(source []byte) []byte {
 	return []byte(string(source[:m.from]) + m.text + string(source[m.to:]))
 }
@@ -34,9 +34,9 @@ type maker struct {
 }
 
 // makeMutants changes one thing at a time: a condition or an operand of one
-// becomes true or false, a comparison takes in its bound or leaves it out, a
-// statement is left out, a result becomes the zero value of its type or true.
-// Locks are left alone: what they prevent is for the race detector to find.
+// becomes true or false, a comparison includes or excludes its bound, a statement
+// is left out, a result becomes the zero value of its type or true. Locks are not
+// changed, because only the race detector finds their absence.
 func makeMutants(file string, source []byte) ([]mutant, error) {
 	m := &maker{file: file, source: string(source), set: token.NewFileSet()}
 	syntax, err := parser.ParseFile(m.set, file, source, parser.SkipObjectResolution)
@@ -107,8 +107,8 @@ func (m *maker) cases(body *ast.BlockStmt) {
 	}
 }
 
-// truth makes a condition true or false. It stays in the text, so that
-// nothing is declared and not used, and its calls still happen.
+// truth makes a condition true or false. The condition stays in the text, so that
+// its variables are still used and its calls still happen.
 func (m *maker) truth(condition ast.Expr, to bool) {
 	text := "(" + m.between(condition)
 	if to {
@@ -190,7 +190,7 @@ func (m *maker) returned(n *ast.ReturnStmt) {
 			m.truth(r, true)
 			continue
 		}
-		// Called and thrown away, so that nothing is imported and not used.
+		// The call stays and its result is dropped, so that every import is still used.
 		m.replace(r, fmt.Sprintf("func() (zero %s) { if false { zero = %s }; return }()", types[i], text), "the zero value for "+m.clip(r))
 	}
 }
@@ -199,7 +199,7 @@ func (m *maker) offset(p token.Pos) int { return m.set.Position(p).Offset }
 
 func (m *maker) between(n ast.Node) string { return m.source[m.offset(n.Pos()):m.offset(n.End())] }
 
-// clip is a node's text on one line.
+// clip returns a node's text on one line.
 func (m *maker) clip(n ast.Node) string {
 	text := strings.Join(strings.Fields(m.between(n)), " ")
 	if r := []rune(text); len(r) > 90 {

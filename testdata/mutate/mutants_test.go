@@ -32,8 +32,8 @@ func (g *gate) judge(n int, err error) (ok bool, out []byte, failed error) {
 }
 `
 
-// TestMutants holds which changes are made, and that each is Go and keeps the
-// number of lines.
+// TestMutants checks which changes are made, and that each is valid Go and keeps
+// the number of lines.
 func TestMutants(t *testing.T) {
 	mutants, err := makeMutants("p.go", []byte(sample))
 	if err != nil {
@@ -79,8 +79,8 @@ p.go:19: gate.judge: zero values for "g.find(n)"`), "\n")
 	}
 }
 
-// TestSurvivors holds that a known survivor is recognised, and told of when
-// it does not survive any more.
+// TestSurvivors checks that a known survivor is recognised, and reported when it
+// does not survive any more.
 func TestSurvivors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "survivors.txt")
 	if err := os.WriteFile(file, []byte("# x\np.go\tf\twithout `a()`\tit only saves time\np.go\tf\twithout `b()`\tit is equal\n"), 0o600); err != nil {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// survivors are the changes that are known to survive. A line of their file
-// is the file, the function, the change and the reason, with tabs between; the
-// line number is left out, so that it stays true when other code changes.
+// survivors are the changes that are known to survive. A line of survivors.txt has
+// the source file, the function, the change and the reason, separated by tabs. It
+// has no line number, so that it stays valid when other code changes.
 type survivors map[string]*survivor
 
 type survivor struct {
@@ -36,7 +36,7 @@ func readSurvivors(file string) (survivors, error) {
 	return known, nil
 }
 
-// tried takes in what became of a mutant, and tells whether it is known.
+// tried records whether a mutant survived, and says whether it is a known one.
 func (s survivors) tried(m *mutant, survived bool) bool {
 	k := s[m.file+"\t"+m.function+"\t"+m.what]
 	if k == nil {
@@ -47,7 +47,7 @@ func (s survivors) tried(m *mutant, survived bool) bool {
 	return true
 }
 
-// stale are the known ones that were tried and noticed.
+// stale returns the known survivors that were tried and did not survive.
 func (s survivors) stale() (stale []string) {
 	for key, k := range s {
 		if k.tried && !k.survived {

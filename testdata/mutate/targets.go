@@ -2,15 +2,15 @@ package main
 
 import "time"
 
-// A target is files, by a glob from the top, and the tests that must notice
-// when one of them is wrong: each step is tried until one fails.
+// A target names files, by a glob from the top, and the tests that must notice a
+// mistake in them: the steps run until one fails.
 type target struct {
 	files string
 	steps []step
 }
 
-// A step is the tests of a package that a pattern selects, and how long they
-// may take together.
+// A step is the tests of a package that a pattern selects, and the time limit for
+// all of them.
 type step struct {
 	pack, run string
 	limit     time.Duration

@@ -1,4 +1,5 @@
-// A server on version 2 of the TypeScript SDK, which speaks both eras:
+// A server on version 2 of the TypeScript SDK, for protocol revisions with and
+// without initialize:
 //   node server.mjs              stdio
 //   node server.mjs http PORT    Streamable HTTP on loopback
 import { createServer } from 'node:http';
