@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -50,13 +49,13 @@ type lockedMember struct {
 // locked is the definition of t as the lock has it.
 func (t *tool) locked() lockedItem {
 	l := lockedItem{list: "tools", name: t.name}
-	l.add("server", event.AppendString(nil, t.conn.Name))
-	l.add("tool", event.AppendString(nil, t.Name))
-	l.add("title", optionalString(t.Title))
-	l.add("description", optionalString(t.Description))
-	l.add("schema", compact(t.InputSchema))
-	l.add("output_schema", compact(t.OutputSchema))
-	l.add("annotations", compact(t.Annotations))
+	l.addText("server", t.conn.Name)
+	l.addText("tool", t.Name)
+	l.addText("title", t.Title)
+	l.addText("description", t.Description)
+	l.addJSON("schema", t.InputSchema)
+	l.addJSON("output_schema", t.OutputSchema)
+	l.addJSON("annotations", t.Annotations)
 	l.digest = l.sum()
 	return l
 }
@@ -64,29 +63,21 @@ func (t *tool) locked() lockedItem {
 // locked is the instructions of c as the lock has them.
 func (c *connection) locked() lockedItem {
 	l := lockedItem{list: "servers", name: c.Name}
-	l.add("instructions", optionalString(c.instructionText()))
+	l.addText("instructions", c.instructionText())
 	l.digest = l.sum()
 	return l
 }
 
-func (l *lockedItem) add(key string, raw []byte) {
+func (l *lockedItem) addText(key, text string) {
+	if text != "" {
+		l.members = append(l.members, lockedMember{key, event.AppendString(nil, text)})
+	}
+}
+
+func (l *lockedItem) addJSON(key string, raw []byte) {
 	if raw != nil {
-		l.members = append(l.members, lockedMember{key, raw})
+		l.members = append(l.members, lockedMember{key, event.AppendJSON(nil, jsontext.AppendCompact(nil, raw))})
 	}
-}
-
-func optionalString(s string) []byte {
-	if s == "" {
-		return nil
-	}
-	return event.AppendString(nil, s)
-}
-
-func compact(raw json.RawMessage) []byte {
-	if raw == nil {
-		return nil
-	}
-	return event.AppendJSON(nil, jsontext.AppendCompact(nil, raw))
 }
 
 // body is the line without name and digest.
@@ -120,7 +111,9 @@ func (b *toolbox) locks() []lockedItem {
 			all = append(all, t.locked())
 		}
 	}
-	sortLocks(all)
+	slices.SortFunc(all, func(a, b lockedItem) int {
+		return cmp.Or(strings.Compare(a.list, b.list), strings.Compare(a.name, b.name))
+	})
 	return all
 }
 
@@ -130,22 +123,18 @@ func writeLock(path string, locks []lockedItem) (counts map[string]int, err erro
 	out := []byte(`{"version":1`)
 	counts = map[string]int{}
 	for _, list := range []string{"servers", "tools"} {
+		var lines [][]byte
 		for _, l := range locks {
-			if l.list != list {
-				continue
+			if l.list == list {
+				line := event.AppendString([]byte("\n{\"name\":"), l.name)
+				line = append(line, `,"sha256":"`+l.digest+`",`...)
+				lines = append(lines, append(line, l.body()[1:]...))
 			}
-			if counts[list]++; counts[list] == 1 {
-				out = append(out, `,"`+list+`":[`...)
-			} else {
-				out = append(out, ',')
-			}
-			out = event.AppendString(append(out, "\n{\"name\":"...), l.name)
-			out = append(append(out, `,"sha256":"`+l.digest+`",`...), l.body()[1:]...)
 		}
-		switch {
-		case counts[list] > 0:
+		if counts[list] = len(lines); len(lines) > 0 {
+			out = append(append(out, `,"`+list+`":[`...), bytes.Join(lines, []byte(","))...)
 			out = append(out, "\n]"...)
-		case list == "tools":
+		} else if list == "tools" {
 			out = append(out, `,"tools":[]`...)
 		}
 	}
@@ -153,12 +142,6 @@ func writeLock(path string, locks []lockedItem) (counts map[string]int, err erro
 		return nil, config.OpenError("--tools-lock", path, err)
 	}
 	return counts, nil
-}
-
-func sortLocks(all []lockedItem) {
-	slices.SortFunc(all, func(a, b lockedItem) int {
-		return cmp.Or(strings.Compare(a.list, b.list), strings.Compare(a.name, b.name))
-	})
 }
 
 // readLock reads a lock file. A digest that does not fit its item is an error.
