@@ -62,26 +62,24 @@ func (x *exchange) unreachable(ctx context.Context, err error) error {
 		e.Message = fmt.Sprintf("%s sent no answer within %v", x.where(), x.client.cfg.IdleTimeout)
 		return e
 	}
-	x.retry = true
 	e.Message = "cannot reach " + x.where() + ": " + x.shown([]byte(plainError(err)))
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	_, isCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, isPlain := errors.AsType[tls.RecordHeaderError](err)
 	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		e.Hint = "is the server running, and is the port right?"
 	case isDNS && dns.IsNotFound:
-		x.retry = false
 		e.Hint = "is the host name right?"
 	case isCertificate:
-		x.retry = false
 		e.Hint = "the server's certificate is not trusted here"
 	case isPlain:
-		x.retry = false
 		e.Hint = "the server does not speak TLS there; is it an http:// endpoint?"
 	case strings.Contains(err.Error(), "malformed HTTP"):
-		x.retry = false
 		e.Hint = "the server does not speak HTTP there; is it an https:// endpoint?"
+	default: // these failures may pass
+		x.retry = true
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			e.Hint = "is the server running, and is the port right?"
+		}
 	}
 	return e
 }

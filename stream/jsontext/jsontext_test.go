@@ -226,7 +226,7 @@ func hasLoneSurrogate(data []byte) bool {
 		if i++; s[i] != 'u' {
 			continue
 		}
-		r := Hex4([]byte(s[i+1:]))
+		r := hex4([]byte(s[i+1:]))
 		i += 4
 		switch {
 		case r >= 0xdc00 && r <= 0xdfff:
@@ -235,7 +235,7 @@ func hasLoneSurrogate(data []byte) bool {
 			if i+6 >= len(s) || s[i+1] != '\\' || s[i+2] != 'u' {
 				return true
 			}
-			if low := Hex4([]byte(s[i+3:])); low < 0xdc00 || low > 0xdfff {
+			if low := hex4([]byte(s[i+3:])); low < 0xdc00 || low > 0xdfff {
 				return true
 			}
 			i += 6

@@ -112,11 +112,11 @@ func ReadEscape(s []byte) (r rune, n int) {
 		}
 		return 0, 0
 	}
-	if r = Hex4(s[2:]); r < 0 {
+	if r = hex4(s[2:]); r < 0 {
 		return 0, 0
 	}
 	if utf16.IsSurrogate(r) && len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
-		if whole := utf16.DecodeRune(r, Hex4(s[8:])); whole != utf8.RuneError {
+		if whole := utf16.DecodeRune(r, hex4(s[8:])); whole != utf8.RuneError {
 			return whole, 12
 		}
 	}
@@ -151,9 +151,9 @@ func LoneSurrogate(literal []byte) bool {
 	return Check(literal, Options{AnyBytes: true}) != nil
 }
 
-// Hex4 returns the value of the four hexadecimal digits that b begins with, -1
+// hex4 returns the value of the four hexadecimal digits that b begins with, -1
 // if it does not.
-func Hex4(b []byte) rune {
+func hex4(b []byte) rune {
 	if len(b) < 4 {
 		return -1
 	}
