@@ -77,6 +77,16 @@ func (l *Location) Directory() (*os.Root, error) {
 // since is not opened. Nor is one that is refused, that belongs to the kernel, or
 // that git takes for a repository.
 func (a *Access) OpenDirectory(dir *os.Root, name, rel string, info fs.FileInfo) (*os.Root, error) {
+	return a.openDirectory(dir, name, rel, info, false)
+}
+
+// OpenGitDirectory is OpenDirectory for what git takes for a repository, and for
+// the directories in it.
+func (a *Access) OpenGitDirectory(dir *os.Root, name, rel string, info fs.FileInfo) (*os.Root, error) {
+	return a.openDirectory(dir, name, rel, info, true)
+}
+
+func (a *Access) openDirectory(dir *os.Root, name, rel string, info fs.FileInfo, forGit bool) (*os.Root, error) {
 	if InKernelDirectory(a.Absolute(rel)) {
 		return nil, a.kernelError()
 	}
@@ -85,7 +95,6 @@ func (a *Access) OpenDirectory(dir *os.Root, name, rel string, info fs.FileInfo)
 		return nil, Reason(err)
 	}
 	now, err := sub.Stat(".")
-	forGit := SecretPath(rel) != "" // below .git: only get_git_diff opens that
 	switch {
 	case err != nil:
 		err = Reason(err)

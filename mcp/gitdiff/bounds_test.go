@@ -7,63 +7,69 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/servertest"
 )
 
-// privateFiles is how many files are made to show the working tree of a
-// repository, and how many of those for changed
-func privateFiles(t *testing.T, dir string) (all, made int) {
+// privateFiles counts the files that are made to show the working tree of a
+// repository: those of the private git directory without references, and the
+// copies of changed files.
+func privateFiles(t *testing.T, dir string) (private, copies int) {
 	t.Helper()
-	tree, err := confine.Open(confine.Spec{Root: dir})
+	opened, err := confine.Open(confine.Spec{Root: dir})
 	check(t, err)
-	g, err := openRepository(t.Context(), tree.Access(confine.Bounds{}), Program{Environ: os.Environ()})
+	r, err := openRepository(t.Context(), opened.Access(confine.Bounds{}), Program{Environ: os.Environ()})
 	check(t, err)
-	defer g.remove()
-	snapshot, err := g.snapshot(".")
+	defer r.remove()
+	tree, err := r.openTree(".")
 	check(t, err)
-	defer snapshot.close()
-	check(t, snapshot.compare(t.Context()))
-	check(t, filepath.WalkDir(g.dir, func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			all++
+	defer tree.close()
+	check(t, tree.compare(t.Context()))
+	check(t, filepath.WalkDir(r.dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || e.IsDir():
+		case strings.HasPrefix(path, filepath.Join(r.dir, "tree")):
+			copies++
+		case !strings.HasPrefix(path, r.private("refs")):
+			private++
 		}
 		return err
 	}))
-	return all, min(snapshot.files, maxChanged)
+	return private, copies
 }
 
-// The number of files that are made does not grow with the loose objects and
-// references of a repository.
+// The number of files that are made does not grow with the loose objects of a
+// repository.
 func TestGitDiffFewFilesMade(t *testing.T) {
 	dir, _, _, _ := manyLooseObjects(t)
-	if all, made := privateFiles(t, dir); all > 20 || made > 0 {
-		t.Errorf("%d files were made, %d of them copies", all, made)
+	if private, copies := privateFiles(t, dir); private > 10 || copies > 0 {
+		t.Errorf("%d files were made, and %d copies", private, copies)
 	}
 }
 
-// No more files are copied than a bound says, and an answer says so.
+// No more files are copied than a bound says, and an answer names what it leaves out.
 func TestGitDiffMaxChanged(t *testing.T) {
-	old := maxChanged
-	t.Cleanup(func() { maxChanged = old })
-	maxChanged = 50
+	old := maxCopied
+	t.Cleanup(func() { maxCopied = old })
+	maxCopied = 30 * leastCopied
 	many := map[string]string{".gitattributes": "*.txt text eol=crlf\n"}
 	for i := range 60 {
 		many[fmt.Sprintf("d%d/f%02d.txt", i%7, i)] = "same\n"
 	}
-	dir, s, _ := repository(t, many)
+	dir, s, _ := newRepository(t, many)
 	for name := range many {
 		if name != ".gitattributes" {
 			servertest.Put(t, filepath.Join(dir, name), "same\r\n")
 		}
 	}
-	if _, copied := privateFiles(t, dir); copied != maxChanged {
-		t.Errorf("%d files were copied", copied)
+	if _, copies := privateFiles(t, dir); copies != 30 {
+		t.Errorf("%d files were copied", copies)
 	}
-	want := "[toolpipe] the diff goes on and is cut here; a path shows less of it\n"
-	if got := servertest.Works(t, s, "get_git_diff"); got != want {
+	got := servertest.Works(t, s, "get_git_diff")
+	if !strings.HasPrefix(got, "no differences in what is shown\n") || strings.Count(got, " is left out: too much has changed; a path shows less of it\n") != maxLeft || !strings.HasSuffix(got, "[toolpipe] 10 more files are left out\n") {
 		t.Errorf("only line ends: %s", got)
 	}
 	if got := servertest.Works(t, s, "get_git_diff", "path", "d1"); got != "no differences\n" {

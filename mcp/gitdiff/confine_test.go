@@ -25,7 +25,7 @@ import (
 // no diff may read. otherID is a blob of the other one.
 func walledRepository(t *testing.T, files map[string]string) (dir, outside, otherID string, s *mcp.Session, git func(args ...string) string) {
 	t.Helper()
-	dir, s, git = repository(t, files)
+	dir, s, git = newRepository(t, files)
 	outside, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func TestGitDiffForeignObjects(t *testing.T) {
 
 // Nothing waits for the other end of a FIFO.
 func TestGitDiffSpecialFiles(t *testing.T) {
-	dir, s, git := repository(t, map[string]string{"a.txt": "one\n", "b.txt": "b\n", "d.txt": "gone\n", "sub/c.txt": "c\n"})
+	dir, s, git := newRepository(t, map[string]string{"a.txt": "one\n", "b.txt": "b\n", "d.txt": "gone\n", "sub/c.txt": "c\n"})
 	fifo := func(name string) {
 		os.Remove(filepath.Join(dir, name))
 		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o644); err != nil {
@@ -252,7 +252,7 @@ func TestGitDiffSpecialFiles(t *testing.T) {
 
 // toolpipe's own files are left out under every name they have.
 func TestGitDiffOwnFiles(t *testing.T) {
-	dir, _, _ := repository(t, map[string]string{"a": "one\n", "log": "hidden\n", "alias": "x\n"})
+	dir, _, _ := newRepository(t, map[string]string{"a": "one\n", "log": "hidden\n", "alias": "x\n"})
 	check(t, os.Remove(filepath.Join(dir, "alias")))
 	if err := os.Link(filepath.Join(dir, "log"), filepath.Join(dir, "alias")); err != nil {
 		t.Skip(err)
@@ -293,7 +293,7 @@ func TestGitDiffErrorsShowNoContent(t *testing.T) {
 // In a directory where everybody may rename, another user could give git a
 // repository of theirs, with a configuration that runs programs.
 func TestGitDiffTemporaryDirectory(t *testing.T) {
-	dir, s, _ := repository(t, map[string]string{"a": "one\n"})
+	dir, s, _ := newRepository(t, map[string]string{"a": "one\n"})
 	servertest.Put(t, filepath.Join(dir, "a"), "two\n")
 	open := t.TempDir()
 	check(t, os.Chmod(open, 0o777))

@@ -16,9 +16,9 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// repository is a git repository with one commit, and a session with a server
+// newRepository is a git repository with one commit, and a session with a server
 // whose one tool is get_git_diff.
-func repository(t *testing.T, files map[string]string) (dir string, s *mcp.Session, git func(args ...string) string) {
+func newRepository(t *testing.T, files map[string]string) (dir string, s *mcp.Session, git func(args ...string) string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	check(t, err)
@@ -51,7 +51,7 @@ func check(t *testing.T, err error) {
 }
 
 func TestGitDiff(t *testing.T) {
-	dir, s, git := repository(t, map[string]string{"a.txt": "one\n", "b c.txt": "x\n", "sub/d.txt": "d\n", ".env": "K=1\n", "server.key": "k\n", "tab\tname": "t\n"})
+	dir, s, git := newRepository(t, map[string]string{"a.txt": "one\n", "b c.txt": "x\n", "sub/d.txt": "d\n", ".env": "K=1\n", "server.key": "k\n", "tab\tname": "t\n"})
 	first := git("rev-parse", "HEAD")
 	if got := servertest.Works(t, s, "get_git_diff"); got != "no differences\n" {
 		t.Errorf("clean: %q", got)
@@ -88,7 +88,7 @@ func TestGitDiff(t *testing.T) {
 
 // TestGitRunsNothing tries what a repository can make git run.
 func TestGitRunsNothing(t *testing.T) {
-	dir, s, git := repository(t, map[string]string{"a.txt": "one\n", "b.bin": "x\n", "inner/x": "x"})
+	dir, s, git := newRepository(t, map[string]string{"a.txt": "one\n", "b.bin": "x\n", "inner/x": "x"})
 	outside := t.TempDir()
 	touch := filepath.Join(outside, "ran")
 	script := filepath.Join(outside, "run.sh")
@@ -129,7 +129,7 @@ func TestGitRunsNothing(t *testing.T) {
 }
 
 func TestGitOnlyInside(t *testing.T) {
-	dir, s, git := repository(t, map[string]string{"a.txt": "one\n", "sub/b.txt": "b\n"})
+	dir, s, git := newRepository(t, map[string]string{"a.txt": "one\n", "sub/b.txt": "b\n"})
 	servertest.Fails(t, diffServer(t, filepath.Join(dir, "sub")), "not a git repository", "get_git_diff")
 	servertest.Put(t, filepath.Join(dir, "a.txt"), "two\n")
 	git("config", "core.worktree", t.TempDir())
@@ -151,7 +151,7 @@ func TestGitOnlyInside(t *testing.T) {
 
 // "no differences" is not said of a file that was left out.
 func TestGitDiffNothingShown(t *testing.T) {
-	dir, s, git := repository(t, map[string]string{"a.txt": "one\n", ".env": "K=1\n", "sub/b.txt": "b\n"})
+	dir, s, git := newRepository(t, map[string]string{"a.txt": "one\n", ".env": "K=1\n", "sub/b.txt": "b\n"})
 	servertest.Put(t, filepath.Join(dir, ".env"), "K=2, longer\n")
 	const hidden = "no differences in what is shown\n"
 	if got := servertest.Works(t, s, "get_git_diff"); got != hidden {
@@ -176,7 +176,7 @@ func TestGitDiffNothingShown(t *testing.T) {
 // The names that git leaves beside HEAD are revisions (gitrevisions(7)), and a
 // branch may have no commit yet.
 func TestGitDiffHeads(t *testing.T) {
-	dir, s, git := repository(t, map[string]string{"a.txt": "one\n"})
+	dir, s, git := newRepository(t, map[string]string{"a.txt": "one\n"})
 	first := git("rev-parse", "HEAD")
 	servertest.Put(t, filepath.Join(dir, "a.txt"), "two\n")
 	git("commit", "-q", "-a", "-m", "second")
@@ -199,7 +199,7 @@ func TestGitDiffHeads(t *testing.T) {
 
 // The attributes of .git/info rule over what is shown, as in git.
 func TestGitDiffInfoAttributes(t *testing.T) {
-	dir, s, _ := repository(t, map[string]string{"a.txt": "one\n", "b.txt": "one\n"})
+	dir, s, _ := newRepository(t, map[string]string{"a.txt": "one\n", "b.txt": "one\n"})
 	servertest.Put(t, filepath.Join(dir, "a.txt"), "two\n")
 	servertest.Put(t, filepath.Join(dir, "b.txt"), "two\n")
 	at := filepath.Join(dir, ".git/info/attributes")
@@ -214,4 +214,20 @@ func TestGitDiffInfoAttributes(t *testing.T) {
 		t.Skip(err)
 	}
 	servertest.Fails(t, s, "elsewhere", "get_git_diff")
+}
+
+// A directory that took the place of a file has that file's name before its own
+// files' names: what is hidden in it is not shown with the file.
+func TestGitDiffHiddenBelowFile(t *testing.T) {
+	dir, s, git := newRepository(t, map[string]string{"a": "one\n", "b": "one\n"})
+	check(t, os.Remove(filepath.Join(dir, "a")))
+	servertest.Put(t, filepath.Join(dir, "a/.env"), "K=hidden\n")
+	servertest.Put(t, filepath.Join(dir, "b"), "two\n")
+	git("add", "-A", "-f")
+	git("commit", "-q", "-m", "second")
+	for _, args := range [][]any{{"base_rev", "HEAD~1"}, {"base_rev", "HEAD~1", "head_rev", "HEAD"}} {
+		if got := servertest.Works(t, s, "get_git_diff", args...); strings.Contains(got, "hidden") || !strings.Contains(got, "+two") {
+			t.Errorf("%v: %s", args, got)
+		}
+	}
 }

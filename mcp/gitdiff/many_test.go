@@ -21,7 +21,7 @@ func manyLooseObjects(t *testing.T) (dir string, s *mcp.Session, git func(args .
 	for i := range 200 {
 		files[fmt.Sprintf("d%d/f%d", i%7, i)] = fmt.Sprintln("content", i)
 	}
-	dir, s, git = repository(t, files)
+	dir, s, git = newRepository(t, files)
 	first = git("rev-parse", "HEAD")
 	servertest.Put(t, filepath.Join(dir, "d3/f3"), "staged\n")
 	git("add", "d3/f3")
@@ -67,7 +67,7 @@ func TestGitDiffManyChanges(t *testing.T) {
 	for i := range 30 {
 		files[fmt.Sprintf("d%d/f%02d.txt", i%7, i)] = "same\n" + long
 	}
-	dir, s, git := repository(t, files)
+	dir, s, git := newRepository(t, files)
 	compare := func(how string, args []any, plain ...string) {
 		t.Helper()
 		got, whole := servertest.Works(t, s, "get_git_diff", args...), plainDiff(t, dir, plain...)
@@ -86,4 +86,21 @@ func TestGitDiffManyChanges(t *testing.T) {
 		check(t, os.Remove(filepath.Join(dir, name)))
 	}
 	compare("all removed", nil, "HEAD")
+}
+
+// More changed files than an answer names are cut, and the answer says so.
+func TestGitDiffManyNames(t *testing.T) {
+	files := map[string]string{}
+	for i := range maxNames + 1 {
+		files[fmt.Sprintf("f%04d", i)] = "x\n"
+	}
+	dir, s, _ := newRepository(t, files)
+	for name := range files {
+		check(t, os.Remove(filepath.Join(dir, name)))
+	}
+	whole := plainDiff(t, dir, "HEAD")
+	want := whole[:strings.LastIndex(whole, "diff --git ")] + "[toolpipe] the diff goes on and is cut here; a path shows less of it\n"
+	if got := servertest.Works(t, s, "get_git_diff"); got != want {
+		t.Errorf("%d bytes, want %d: %q", len(got), len(want), got[max(0, len(got)-300):])
+	}
 }

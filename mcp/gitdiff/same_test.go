@@ -40,7 +40,7 @@ func TestGitDiffIsGits(t *testing.T) {
 	noise := make([]byte, 2<<20) // a large object
 	rand.NewChaCha8([32]byte{}).Read(noise)
 	files["noise"], files["noise-changed"] = string(noise), string(noise[1:])
-	dir, s, git := repository(t, files)
+	dir, s, git := newRepository(t, files)
 	in := func(name string) string { return filepath.Join(dir, name) }
 	check(t, os.Symlink("text", in("alink")))
 	check(t, os.Symlink("text", in("link-to-file")))
@@ -122,7 +122,7 @@ func changeEverything(t *testing.T, in func(name string) string, git func(args .
 
 // A conflict is shown, and so is what is in the file.
 func TestGitDiffConflict(t *testing.T) {
-	dir, s, git := repository(t, map[string]string{"f": "one\n", "gone": "g\n", ".env": "K=1\n", "other": "o\n"})
+	dir, s, git := newRepository(t, map[string]string{"f": "one\n", "gone": "g\n", ".env": "K=1\n", "other": "o\n"})
 	for _, branch := range []string{"a", "b"} {
 		git("checkout", "-q", "-b", branch, "main")
 		servertest.Put(t, filepath.Join(dir, "f"), branch+"\n")
@@ -153,7 +153,7 @@ func TestGitDiffConflict(t *testing.T) {
 // A file that is too large to be compared is said to be left out; the others
 // are shown.
 func TestGitDiffBounds(t *testing.T) {
-	dir, s, _ := repository(t, map[string]string{"a": "one\n", "big": "small\n"})
+	dir, s, _ := newRepository(t, map[string]string{"a": "one\n", "big": "small\n"})
 	servertest.Put(t, filepath.Join(dir, "a"), "two\n")
 	if err := os.Truncate(filepath.Join(dir, "big"), 100<<30); err != nil {
 		t.Skip(err)
@@ -166,7 +166,7 @@ func TestGitDiffBounds(t *testing.T) {
 
 // A change is seen although the file's size and modification time are as before.
 func TestGitDiffTimePutBack(t *testing.T) {
-	dir, s, git := repository(t, map[string]string{"a": "one\n"})
+	dir, s, git := newRepository(t, map[string]string{"a": "one\n"})
 	name, long := filepath.Join(dir, "a"), time.Unix(1e9, 0)
 	check(t, os.Chtimes(name, long, long))
 	git("add", "a")

@@ -10,9 +10,7 @@ import (
 
 // changeTime is when a file was last changed in any way: it differs after the file
 // was replaced or written, whatever was done to its modification time.
-func changeTime(info fs.FileInfo) (changed time.Time, ok bool) {
-	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return time.Unix(int64(s.Ctimespec.Sec), int64(s.Ctimespec.Nsec)), true
-	}
-	return time.Time{}, false
+func changeTime(info fs.FileInfo) time.Time {
+	s := info.Sys().(*syscall.Stat_t)
+	return time.Unix(int64(s.Ctimespec.Sec), int64(s.Ctimespec.Nsec))
 }

@@ -1,0 +1,234 @@
+package gitdiff
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"toolpipe/mcp/confine"
+)
+
+// repository is a private copy of what git needs of the root's repository: a git
+// directory with a configuration of ours, copies of the index, the references
+// and the attributes, and the repository's objects as alternates. Git never
+// reads the repository's own configuration, so no filter, driver, monitor, hook
+// or remote of it can run a program.
+//
+// Git opens files by path, and another process may exchange any part of a path
+// for a link at any time. So git gets copies of files that are opened here. Only
+// the objects it reads in place, after a look that none of them is a link or a
+// special file: whoever exchanges one for a link at that moment can have git read
+// objects of another repository, if these have the very ids that git looks for.
+type repository struct {
+	v       *confine.Access
+	program Program
+	dir     string    // has the private git directory "git" and the working tree "tree"
+	index   string    // path of the index that git reads
+	room    int64     // bytes that may still be copied
+	indexed time.Time // when the repository's index was written
+	noLinks bool      // the working tree has files in the place of links: core.symlinks is false
+}
+
+const maxRepository = 256 << 20 // bytes of a repository that are copied
+
+// openRepository makes the private copy of the root's repository.
+func openRepository(ctx context.Context, v *confine.Access, program Program) (*repository, error) {
+	if now, err := os.Stat(v.Real); err != nil || !os.SameFile(now, v.Info) {
+		return nil, errors.New("the allowed root was moved; there is no diff of it")
+	}
+	r := &repository{v: v, program: program, room: maxRepository}
+	dir, git, err := r.find()
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if r.dir, err = confine.PrivateTempDir("toolpipe-git-"); err != nil {
+		return nil, err
+	}
+	r.index = r.private("index")
+	if err = r.fill(ctx, dir, git); err != nil {
+		r.remove()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *repository) remove() { os.RemoveAll(r.dir) }
+
+// private is the path of a file in the private git directory.
+func (r *repository) private(name string) string {
+	return filepath.Join(r.dir, "git", filepath.FromSlash(name))
+}
+
+// find opens the git directory, which is at git from the root: .git, or where a
+// file .git leads (gitrepository-layout(5)). It may not lead out of the root.
+func (r *repository) find() (dir *os.Root, git string, err error) {
+	git = ".git"
+	if dir, err = openBelow(r.v, git, r.v.OpenGitDirectory); err != nil {
+		if git, err = r.pointer(r.v.Root, ".", ".git", "gitdir: "); err == nil {
+			dir, err = openBelow(r.v, git, r.v.OpenGitDirectory)
+		}
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("the allowed root %q is not a git repository: it has no directory .git, nor a file .git that leads to one inside the root", r.v.Path)
+	}
+	return dir, git, nil
+}
+
+// pointer is the path from the root that a file in a directory names, which is at
+// a path from the root.
+func (r *repository) pointer(dir *os.Root, at, name, prefix string) (string, error) {
+	content, _, err := readPlain(r.v, dir, name, maxRepository)
+	if err != nil {
+		return "", err
+	}
+	target, ok := strings.CutPrefix(strings.TrimRight(string(content), "\r\n"), prefix)
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(r.v.Absolute(at), target)
+	}
+	rel, err := filepath.Rel(r.v.Real, target)
+	if rel = filepath.ToSlash(rel); !ok || err != nil || !localName(rel) {
+		return "", fmt.Errorf("the repository keeps things elsewhere (%s): no diff is made", name)
+	}
+	return rel, nil
+}
+
+// fill copies what git needs, from the git directory and from the directory that
+// all worktrees share, which the file commondir names.
+func (r *repository) fill(ctx context.Context, dir *os.Root, git string) error {
+	for _, made := range [...]string{r.private("objects/info"), r.private("refs"), filepath.Join(r.dir, "tree")} {
+		if err := os.MkdirAll(made, 0o700); err != nil {
+			return confine.Reason(err)
+		}
+	}
+	own, shared := []string{"HEAD", "index", "refs"}, []string{"config", "info", "objects", "packed-refs", "refs", "reftable"}
+	common, err := r.pointer(dir, git, "commondir", "")
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(r.lendObjects(git), r.copyDirectory(ctx, dir, git, append(own, shared...)))
+	}
+	if err != nil {
+		return refused("commondir", err)
+	}
+	sharedDir, err := openBelow(r.v, common, r.v.OpenGitDirectory)
+	if err != nil {
+		return refused(common, err)
+	}
+	defer sharedDir.Close()
+	if _, err := sharedDir.Lstat("reftable"); err == nil {
+		return errors.New("a worktree of a repository with reftables is not supported: no diff is made")
+	}
+	return errors.Join(r.lendObjects(common), r.copyDirectory(ctx, sharedDir, common, shared), r.copyDirectory(ctx, dir, git, own))
+}
+
+// copyDirectory copies parts of a git directory at a path from the root: files
+// and directories by their names, "HEAD" for all that end so, as those are
+// revisions, and "index" for its parts too.
+func (r *repository) copyDirectory(ctx context.Context, dir *os.Root, at string, parts []string) error {
+	if at != ".git" && r.v.Withholds(".", at) {
+		return fmt.Errorf("the repository's directory %q may not be read: no diff is made", at)
+	}
+	return fs.WalkDir(dir.FS(), ".", func(rel string, e fs.DirEntry, err error) error {
+		part, _, _ := strings.Cut(rel, "/")
+		if strings.HasSuffix(part, "HEAD") {
+			part = "HEAD"
+		} else if strings.HasPrefix(part, "sharedindex.") {
+			part = "index"
+		}
+		switch wanted := slices.Contains(parts, part); {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, fs.ErrNotExist), rel == ".":
+			return nil // git tidies up now and then
+		case err != nil && wanted:
+			return refused(rel, err)
+		case e.IsDir() && !wanted:
+			return fs.SkipDir
+		case !wanted, e.IsDir(), part == "info" && rel != "info" && rel != "info/attributes":
+			return nil
+		case part != "objects":
+			return r.copyFile(dir, rel)
+		case !e.Type().IsRegular():
+			return refused(rel, &wrongKind{e.Type()})
+		case rel == "objects/info/alternates":
+			return errors.New("the repository keeps things elsewhere (objects/info/alternates): no diff is made")
+		}
+		return nil
+	})
+}
+
+// lendObjects has git read the objects of the git directory at a path in place.
+func (r *repository) lendObjects(at string) error {
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(r.v.Absolute(at + "/objects"))
+	return confine.Reason(os.WriteFile(r.private("objects/info/alternates"), []byte(`"`+quoted+"\"\n"), 0o600))
+}
+
+// copyFile copies a file of a git directory. A small one takes as much room as a
+// block of a disk.
+func (r *repository) copyFile(dir *os.Root, rel string) error {
+	content, info, err := readPlain(r.v, dir, rel, maxRepository)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return refused(rel, err)
+	case rel == "index":
+		r.indexed = info.ModTime()
+	case rel == "config":
+		content = r.plainConfig(content)
+	}
+	if r.room -= max(info.Size(), 4<<10); r.room < 0 {
+		return fmt.Errorf("the repository has too much that would be copied (more than %d bytes); git gc makes it less", maxRepository)
+	}
+	if err := os.MkdirAll(filepath.Dir(r.private(rel)), 0o700); err != nil {
+		return confine.Reason(err)
+	}
+	return confine.Reason(os.WriteFile(r.private(rel), content, 0o600))
+}
+
+// plainConfig takes from a repository's configuration what says how its files
+// are stored, and no more. Values are words without meaning to a shell. Links
+// are files in our working tree, whatever they are in the repository's: git
+// would look for .gitattributes behind a link.
+func (r *repository) plainConfig(config []byte) []byte {
+	b := []byte("[core]\n\trepositoryformatversion = 1\n\tbare = false\n\tsymlinks = false\n")
+	section := ""
+	for line := range bytes.Lines(bytes.ToLower(config)) {
+		line := strings.TrimSpace(string(line))
+		if strings.HasPrefix(line, "[") {
+			section = strings.TrimSpace(strings.Trim(line, "[]"))
+			continue
+		}
+		name, value, _ := strings.Cut(line, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		switch section + "." + name {
+		case "core.symlinks":
+			r.noLinks = value == "false"
+		case "core.autocrlf", "core.eol", "core.filemode", "core.ignorecase", "core.precomposeunicode", "extensions.objectformat", "extensions.refstorage":
+			if value != "" && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789") == "" {
+				b = fmt.Appendf(b, "[%s]\n\t%s = %s\n", section, name, value)
+			}
+		}
+	}
+	return b
+}
+
+// refused says which part of the repository an error is about.
+func refused(rel string, err error) error {
+	if wrong, ok := errors.AsType[*wrongKind](err); ok {
+		if wrong.mode&fs.ModeSymlink != 0 {
+			return fmt.Errorf("the repository keeps things elsewhere (%s is a link): no diff is made", confine.ShownName(rel))
+		}
+		return fmt.Errorf("the repository's %s is a %s: no diff is made", confine.ShownName(rel), confine.KindOf(wrong.mode))
+	}
+	if _, system := errors.AsType[*fs.PathError](err); system {
+		return fmt.Errorf("the repository's %s cannot be read: %w", confine.ShownName(rel), confine.Reason(err))
+	}
+	return err
+}
