@@ -44,7 +44,7 @@ func untouched(t testing.TB, outside string) {
 	}
 }
 
-// C7.01
+// A path that leads out of the root, however it is written, is refused.
 func TestTraversal(t *testing.T) {
 	root, outside, s := walled(t)
 	servertest.Put(t, filepath.Join(root, "-rf"), "dash\n")
@@ -80,7 +80,7 @@ func TestTraversal(t *testing.T) {
 	untouched(t, outside)
 }
 
-// C7.02
+// A link is followed only as far as it stays inside.
 func TestSymlinks(t *testing.T) {
 	root, outside, s := walled(t)
 	for name, target := range map[string]string{
@@ -123,7 +123,7 @@ func TestSymlinks(t *testing.T) {
 	untouched(t, outside)
 }
 
-// A hard link to an outside file is replaced, not written through (M4).
+// A hard link to an outside file is replaced, not written through.
 func TestHardLinkIsReplaced(t *testing.T) {
 	root, outside, s := walled(t)
 	for _, tool := range []string{"write_file", "edit_file", "set_file_slice"} {
@@ -137,7 +137,7 @@ func TestHardLinkIsReplaced(t *testing.T) {
 	untouched(t, outside)
 }
 
-// C7.03: somebody swaps directories and links all the while.
+// Nothing outside is reached while another process swaps directories and links.
 func TestSymlinkRace(t *testing.T) {
 	root, outside, s := walled(t)
 	if err := os.Symlink("../outside", filepath.Join(root, "link")); err != nil {
@@ -194,7 +194,7 @@ func TestSymlinkRace(t *testing.T) {
 	untouched(t, outside)
 }
 
-// C7.05
+// A FIFO, a socket and a device are neither opened nor replaced.
 func TestSpecialFiles(t *testing.T) {
 	root, _, s := walled(t)
 	if err := syscall.Mkfifo(filepath.Join(root, "fifo"), 0o644); err != nil {
@@ -228,7 +228,7 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
-// C7.06
+// The file systems of the kernel are not offered, not even below the root /.
 func TestKernelFileSystems(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no /proc")
@@ -307,7 +307,7 @@ func TestSingleFile(t *testing.T) {
 	}
 }
 
-// C7.11
+// The root stays the directory that was opened, when its path leads elsewhere.
 func TestRootReplaced(t *testing.T) {
 	root, outside, s := walled(t)
 	if err := os.Rename(root, root+".moved"); err != nil {
@@ -328,7 +328,7 @@ func TestRootReplaced(t *testing.T) {
 	untouched(t, outside)
 }
 
-// C7.07: who reads while a file is replaced sees the old or the new content.
+// A reader sees the old or the new content while a file is replaced.
 func TestAtomicWrite(t *testing.T) {
 	root, _, s := walled(t)
 	path := filepath.Join(root, "script")
@@ -370,7 +370,7 @@ func TestAtomicWrite(t *testing.T) {
 	}
 }
 
-// C7.10: a write that fails leaves the old file and nothing else.
+// A write that fails leaves the old file and nothing else.
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	if err := mountSmall(dir); err != nil {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// direntBuffers are for what the kernel says of a directory at once.
+// direntBuffers hold the entries that one system call reads.
 var direntBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // Offsets in struct linux_dirent64 (getdents64(2)).
@@ -21,8 +21,9 @@ const (
 	direntName   = 19
 )
 
-// readDirectory gives the entries of f, which is dir opened, some at a time.
-func readDirectory(dir *os.Root, f *os.File, some func([]entry) error) error {
+// readDirectory calls visit with some entries after the other of f, which is dir
+// open as a file.
+func readDirectory(dir *os.Root, f *os.File, visit func([]entry) error) error {
 	buffer := direntBuffers.Get().(*[32 << 10]byte)
 	defer direntBuffers.Put(buffer)
 	fd := int(f.Fd())
@@ -46,7 +47,7 @@ func readDirectory(dir *os.Root, f *os.File, some func([]entry) error) error {
 			}
 			b = b[length:]
 		}
-		if err := some(list); err != nil {
+		if err := visit(list); err != nil {
 			return err
 		}
 	}
@@ -68,5 +69,5 @@ func parseDirent(dir *os.Root, b []byte) (entry, bool) {
 	case syscall.DT_LNK:
 		return entry{string(name), fs.ModeSymlink}, true
 	}
-	return lookAt(dir, string(name))
+	return statEntry(dir, string(name))
 }

@@ -7,8 +7,9 @@ import (
 	"os"
 )
 
-// readDirectory gives the entries of f, which is dir opened, some at a time.
-func readDirectory(_ *os.Root, f *os.File, some func([]entry) error) error {
+// readDirectory calls visit with some entries after the other of f, which is dir
+// open as a file.
+func readDirectory(_ *os.Root, f *os.File, visit func([]entry) error) error {
 	for {
 		all, err := f.ReadDir(1024)
 		list := make([]entry, len(all))
@@ -16,7 +17,7 @@ func readDirectory(_ *os.Root, f *os.File, some func([]entry) error) error {
 			list[i] = entry{e.Name(), e.Type()}
 		}
 		if len(list) > 0 {
-			if err := some(list); err != nil {
+			if err := visit(list); err != nil {
 				return err
 			}
 		}

@@ -10,10 +10,10 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-// An edit works on the whole text. In a text whose lines all end in CR LF,
-// what a model writes gets the same line ends; a byte order mark stays first.
+// An edit works on the whole text. If all lines of the text end in CR LF, so do the
+// lines that a model writes. A byte order mark stays at the beginning.
 
-// allCRLF says whether every line of a text that ends does so in CR LF.
+// allCRLF says whether every line end of a text, which has any, is CR LF.
 func allCRLF(text []byte) bool {
 	n := bytes.Count(text, []byte("\n"))
 	return n > 0 && n == bytes.Count(text, []byte("\r\n"))
@@ -23,8 +23,8 @@ func withCRLF(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// replaceText replaces before by after: all of them, or the only one. lines
-// are those where it began, from 1, at most ten.
+// replaceText replaces the text before by after, at all n places or at the only
+// one. lines are the lines, from 1, of the first ten places.
 func replaceText(content []byte, before, after string, all bool) (edited []byte, n int, lines []int, err error) {
 	if before == "" {
 		return nil, 0, nil, errors.New("old_string is empty; write_file writes a whole file, set_file_slice inserts at a line")
@@ -38,7 +38,7 @@ func replaceText(content []byte, before, after string, all bool) (edited []byte,
 	b := []byte(before)
 	first := bytes.Index(content, b)
 	if first < 0 {
-		return nil, 0, nil, absentText(content, before)
+		return nil, 0, nil, notInFile(content, before)
 	}
 	if !all && bytes.Contains(content[first+1:], b) {
 		lines, more := beginnings(content, b, 1)
@@ -60,10 +60,9 @@ func errTooLarge(size int64) error {
 	return fmt.Errorf("the file would have %d bytes; no edit makes one of more than %d", size, maxEdited)
 }
 
-// beginnings are the lines of the first ten places where b begins, each at
-// least step bytes behind the one before, and whether there are more. All
-// places are not counted: in a text of one letter that takes the product of
-// both lengths.
+// beginnings returns the lines of the first ten places where b begins, each at least
+// step bytes behind the place before, and whether there are more. It does not count
+// all places: in a text of one letter that takes the product of both lengths.
 func beginnings(content, b []byte, step int) (lines []int, more bool) {
 	line, counted := 1, 0
 	for at := 0; at <= len(content); at += step {
@@ -96,8 +95,9 @@ func joinLines(lines []int, more bool) string {
 	return string(b)
 }
 
-// absentText says what of before there is, where white space is the difference.
-func absentText(content []byte, before string) error {
+// notInFile is the error for a text that is not in the file. It names a line that
+// differs from the text's first line in white space only.
+func notInFile(content []byte, before string) error {
 	line, _, _ := strings.Cut(strings.TrimLeft(before, "\r\n"), "\n")
 	wanted := strings.TrimSpace(line)
 	if wanted != "" {
@@ -112,9 +112,10 @@ func absentText(content []byte, before string) error {
 	return errors.New("old_string is not in the file; read the file again and copy the text exactly")
 }
 
-// replaceLines replaces the lines first to last by text; last one less than
-// first inserts before first. Text without a line end gets one where a line
-// had one or another line follows; empty text deletes.
+// replaceLines replaces the lines first to last by text. With last one less than
+// first it inserts the text before first; with an empty text it deletes. A text
+// without a line end gets one, unless it becomes the last line of a file whose last
+// line had none.
 func replaceLines(content []byte, first, last int64, text string) ([]byte, error) {
 	body := bytes.TrimPrefix(content, toolserver.ByteOrderMark)
 	count := countLines(body)
@@ -149,7 +150,7 @@ func replaceLines(content []byte, first, last int64, text string) ([]byte, error
 	return append(append(edited, text...), body[end:]...), nil
 }
 
-// countLines counts a last line without an end too.
+// countLines counts lines, also a last line without an end.
 func countLines(b []byte) int64 {
 	n := int64(bytes.Count(b, []byte("\n")))
 	if len(b) > 0 && b[len(b)-1] != '\n' {
@@ -158,7 +159,7 @@ func countLines(b []byte) int64 {
 	return n
 }
 
-// lineStart is where a line begins, from 1; the end when there are fewer.
+// lineStart is the offset of a line, from 1, or of the end when there are fewer.
 func lineStart(b []byte, line int64) int {
 	at := 0
 	for ; line > 1; line-- {

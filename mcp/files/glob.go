@@ -10,21 +10,21 @@ import (
 )
 
 // glob is a pattern over paths with slashes: * ? [a-z] within a name, ** for
-// any number of directories, {a,b} for either. A pattern without a slash is
-// for the name alone, at any depth. A slash at the end is for directories.
+// any number of directories, {a,b} for either. A pattern without a slash matches
+// the name, at any depth. A pattern that ends in a slash matches directories.
 type glob struct {
-	base         bool // for the name alone
-	alternatives []alternative
+	nameOnly     bool          // the pattern has no slash
+	alternatives []alternative // the pattern with its braces expanded
 }
 
 type alternative struct {
-	names []string
-	dir   bool // directories only
+	names   []string // patterns of one name each, and **
+	dirOnly bool     // the pattern ends in a slash
 }
 
 const (
 	maxAlternatives = 256
-	maxBraces       = 64       // {, which are expanded inside each other
+	maxBraces       = 64       // { in a pattern
 	maxExpanded     = 64 << 10 // bytes of all alternatives together
 )
 
@@ -41,7 +41,7 @@ func parseGlob(pattern string) (*glob, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pattern %q: %w", pattern, err)
 	}
-	g := &glob{base: !strings.Contains(pattern, "/")}
+	g := &glob{nameOnly: !strings.Contains(pattern, "/")}
 	size := 0
 	for _, a := range all {
 		if size += len(a); size > maxExpanded {
@@ -99,32 +99,34 @@ func joinChoices(before string, choices []string, after string) ([]string, error
 	return all, nil
 }
 
-// finds says whether an entry of the directory at fits. A path may be as seen
-// from where the search began, where the directory is from, or from the root:
-// that is how answers show it, and callers write what they have read.
-func (g *glob) finds(at, from string, e entry) bool {
-	if g.base {
+// matchesEntry says whether an entry of a directory matches. The pattern may be
+// for paths from the directory where the search began (the directory is at
+// fromStart there), or from the root (there it is at fromRoot): answers show paths
+// from the root, and a model writes what it has read.
+func (g *glob) matchesEntry(fromRoot, fromStart string, e entry) bool {
+	if g.nameOnly {
 		return g.matches(e.Name(), e.IsDir())
 	}
-	return g.matches(confine.JoinRel(from, e.Name()), e.IsDir()) || from != at && g.matches(confine.JoinRel(at, e.Name()), e.IsDir())
+	return g.matches(confine.JoinRel(fromStart, e.Name()), e.IsDir()) ||
+		fromStart != fromRoot && g.matches(confine.JoinRel(fromRoot, e.Name()), e.IsDir())
 }
 
-// matches says whether a path fits, for a base pattern the name alone.
+// matches says whether a path matches; with nameOnly, a name.
 func (g *glob) matches(rel string, dir bool) bool {
 	for _, a := range g.alternatives {
-		if a.dir && !dir {
+		if a.dirOnly && !dir {
 			continue
 		}
-		if g.base && confine.MatchName(a.names[0], rel) || !g.base && fitsPath(a.names, rel) {
+		if g.nameOnly && confine.MatchName(a.names[0], rel) || !g.nameOnly && matchNames(a.names, rel) {
 			return true
 		}
 	}
 	return false
 }
 
-// fitsPath matches names against the elements of rel, going back to the last
-// ** only, so that its time is bounded by their product.
-func fitsPath(names []string, rel string) bool {
+// matchNames matches patterns with the names of a path. After a mismatch it goes
+// back to the last ** only, so its time is bounded by the product of both lengths.
+func matchNames(names []string, rel string) bool {
 	back, backRel, inBack := -1, "", false
 	i := 0
 	for {

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	maxMatches  = 2000 // lines that match, in one answer
-	maxContext  = 50
-	grepBatch   = 64 // files that a worker gets at once
-	grepPending = 16 // batches under way
+	maxMatches  = 2000 // matching lines in one answer
+	maxContext  = 50   // lines shown before and after one
+	grepBatch   = 64   // files that a worker gets at once
+	grepPending = 16   // batches whose findings are not in the answer yet
 )
 
 func grepFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
@@ -35,11 +35,7 @@ func grepFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments
 			return nil, err
 		}
 	}
-	path := "."
-	if args.Has("path") {
-		path = args.Text("path")
-	}
-	p, err := a.Find(path)
+	p, err := a.Find(pathOrRoot(args))
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +52,7 @@ func grepFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments
 	return toolserver.TextResult(g.report(args.Text("pattern"))), nil
 }
 
-// grep is one search in contents.
+// grep is one call of grep_files.
 type grep struct {
 	access  *confine.Access
 	matcher *matcher
@@ -80,7 +76,8 @@ func (g *grep) report(pattern string) []byte {
 	return g.skipped.appendTo(g.text)
 }
 
-// single searches one file, a binary one too, where grep on a tree would skip it.
+// single searches the one file that path names. If it is binary that is an error,
+// whereas tree passes over binary files.
 func (g *grep) single(ctx context.Context, p *confine.Location) error {
 	f, _, err := p.Open()
 	if err != nil {
@@ -96,7 +93,7 @@ func (g *grep) single(ctx context.Context, p *confine.Location) error {
 	return context.Cause(ctx)
 }
 
-// add takes the findings of a file or batch, in order, and says whether there is room.
+// add appends findings to the answer, and says whether there is room for more.
 func (g *grep) add(f findings) bool {
 	g.skipped.unreadable += f.unreadable
 	if g.full || f.matches == 0 {
@@ -111,15 +108,15 @@ func (g *grep) add(f findings) bool {
 	return !g.full
 }
 
-// batch is some files of one directory.
+// batch is some files of one directory, which one worker searches.
 type batch struct {
 	in    *walked
 	names []string
-	found chan findings // one element
+	found chan findings // gets one element
 }
 
-// tree searches all files below p: one goroutine walks, some search, and this
-// one puts what they find in order.
+// tree searches all files below p. One goroutine walks the directories, some
+// search the files, and this one adds what they find in the order of the walk.
 func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 	dir, err := p.Directory()
 	if err != nil {
@@ -158,7 +155,7 @@ func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 	return walked.err
 }
 
-// deal hands the files of a directory to the workers.
+// deal hands the files of a directory to the workers, in batches.
 func (g *grep) deal(ctx context.Context, w *walked, jobs, order chan<- *batch) error {
 	var names []string
 	flush := func() error {
@@ -183,12 +180,12 @@ func (g *grep) deal(ctx context.Context, w *walked, jobs, order chan<- *batch) e
 			return context.Cause(ctx)
 		}
 	}
-	from := startedAt(g.start, w.at)
+	from := fromStart(g.start, w.at)
 	for _, e := range w.entries {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if !e.Type().IsRegular() || g.include != nil && !g.include.finds(w.at, from, e) {
+		if !e.Type().IsRegular() || g.include != nil && !g.include.matchesEntry(w.at, from, e) {
 			continue
 		}
 		if names = append(names, e.Name()); len(names) == grepBatch {
@@ -200,6 +197,7 @@ func (g *grep) deal(ctx context.Context, w *walked, jobs, order chan<- *batch) e
 	return flush()
 }
 
+// work searches batches until there are no more.
 func (g *grep) work(ctx context.Context, jobs <-chan *batch) {
 	s := newScanner(g.matcher, g.around)
 	for b := range jobs {
@@ -222,8 +220,8 @@ func (g *grep) work(ctx context.Context, jobs <-chan *batch) {
 	}
 }
 
-// file searches a file that was among the entries of in. What has become a
-// link since is not followed: it may lead to what is protected.
+// file searches a file that was among the entries of a directory. If a link has
+// taken its place since, the link is not followed: it may lead to a protected file.
 func (g *grep) file(ctx context.Context, s *scanner, in *walked, name string) findings {
 	f, err := in.dir.OpenFile(name, confine.OpenFlags, 0)
 	if err != nil {

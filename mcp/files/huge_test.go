@@ -15,7 +15,7 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-// C7.09: sizes that nobody expects are cut with a mark, and nothing waits.
+// Answers about very large files are cut and say so, and no call takes long.
 func TestHugeFiles(t *testing.T) {
 	root, _, s := walled(t)
 	sparse := filepath.Join(root, "sparse")

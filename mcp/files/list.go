@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
@@ -43,14 +42,10 @@ func listDirectory(ctx context.Context, a *confine.Access, args toolserver.Argum
 	return toolserver.TextResult(b), nil
 }
 
-// startDirectory opens the directory that the path argument names, the root
-// where there is none. The caller closes both.
+// startDirectory opens the directory that the path argument names, or the root.
+// The caller closes the location and the directory.
 func startDirectory(a *confine.Access, args toolserver.Arguments) (*confine.Location, *os.Root, error) {
-	path := "."
-	if args.Has("path") {
-		path = args.Text("path")
-	}
-	p, err := a.Find(path)
+	p, err := a.Find(pathOrRoot(args))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +57,15 @@ func startDirectory(a *confine.Access, args toolserver.Arguments) (*confine.Loca
 	return p, dir, nil
 }
 
-// appendListed appends a line: kind, size, name.
+// pathOrRoot is the path argument, or the root when it is absent.
+func pathOrRoot(args toolserver.Arguments) string {
+	if args.Has("path") {
+		return args.Text("path")
+	}
+	return "."
+}
+
+// appendListed appends a line with the kind, size and name of an entry.
 func appendListed(b []byte, dir *os.Root, e entry) []byte {
 	size, target := "-", ""
 	switch {
@@ -71,7 +74,7 @@ func appendListed(b []byte, dir *os.Root, e entry) []byte {
 			size = strconv.FormatInt(info.Size(), 10)
 		}
 	case e.Type()&fs.ModeSymlink != 0:
-		if t, err := dir.Readlink(e.Name()); err == nil && !leadsOverSecret(t) {
+		if t, err := dir.Readlink(e.Name()); err == nil && confine.SecretPath(filepath.ToSlash(t)) == "" {
 			target = " -> " + confine.ShownName(t)
 		}
 	}
@@ -80,16 +83,6 @@ func appendListed(b []byte, dir *os.Root, e entry) []byte {
 		b = append(b, '/')
 	}
 	return append(append(b, target...), '\n')
-}
-
-// leadsOverSecret says whether the target of a link has a name that is hidden.
-func leadsOverSecret(target string) bool {
-	for name := range strings.SplitSeq(filepath.ToSlash(target), "/") {
-		if confine.SecretName(name) != "" {
-			return true
-		}
-	}
-	return false
 }
 
 const defaultDepth = 3
@@ -105,7 +98,7 @@ func getTree(ctx context.Context, a *confine.Access, args toolserver.Arguments) 
 	if deepest < 1 {
 		return nil, fmt.Errorf("max_depth must be at least 1, not %d", deepest)
 	}
-	t := outline{access: a, ctx: ctx, deepest: deepest}
+	t := tree{access: a, ctx: ctx, deepest: deepest}
 	t.text = append(append(t.text, confine.ShownName(p.Rel)...), "/\n"...)
 	t.directory(dir, p.Rel, 1)
 	if ctx.Err() != nil {
@@ -117,18 +110,18 @@ func getTree(ctx context.Context, a *confine.Access, args toolserver.Arguments) 
 	return toolserver.TextResult(t.skipped.appendTo(t.text)), nil
 }
 
-// outline is a tree being written, two spaces for each level.
-type outline struct {
+// tree is the answer of get_tree while it is written, two spaces for each level.
+type tree struct {
 	access  *confine.Access
 	ctx     context.Context
-	deepest int64 // as asked
+	deepest int64 // level, from 1
 	text    []byte
 	lines   int
 	skipped skipped
 	full    bool
 }
 
-func (t *outline) directory(dir *os.Root, at string, depth int) {
+func (t *tree) directory(dir *os.Root, at string, depth int) {
 	list, total, err := entries(t.ctx, t.access, dir, at, toolserver.MaxListed)
 	if err != nil {
 		t.skipped.unreadable++
@@ -163,7 +156,7 @@ func (t *outline) directory(dir *os.Root, at string, depth int) {
 	t.full = t.full || total > len(list)
 }
 
-func (t *outline) enter(dir *os.Root, name, rel string, depth int) {
+func (t *tree) enter(dir *os.Root, name, rel string, depth int) {
 	sub, err := enter(t.access, dir, name, rel)
 	if err != nil {
 		t.skipped.unreadable++

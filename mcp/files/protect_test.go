@@ -126,7 +126,7 @@ func TestProtectedNames(t *testing.T) {
 	}
 }
 
-// TestProtectedFiles does with real files what the table says (C7.08).
+// TestProtectedFiles reads and writes real files with the names of the table.
 func TestProtectedFiles(t *testing.T) {
 	for _, c := range protectedNames {
 		dir, s := fileServer(t, map[string]string{c.path: "old\n", "plain": ""})
@@ -179,8 +179,8 @@ func TestProtectedNewFiles(t *testing.T) {
 	}
 }
 
-// TestProtectedRoots names protected places as roots: that is no consent
-// (security.md C7.08: denied even with every approval flag).
+// A protected directory or file is refused as a root too: no flag and no
+// approval gives access to it.
 func TestProtectedRoots(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -42,7 +42,7 @@ func swapped(t *testing.T) (a *confine.Access, swap func()) {
 }
 
 // What was a directory or file when its name was read, and is a link by the
-// time it is opened, is not followed (security.md C7.03).
+// time it is opened, is not followed.
 func TestWalkMeetsLink(t *testing.T) {
 	a, swap := swapped(t)
 	m, err := newMatcher("SECRET", false)
@@ -64,7 +64,7 @@ func TestWalkMeetsLink(t *testing.T) {
 	if err != nil || skipped.unreadable != 1 || !slices.Equal(visited, []string{"."}) {
 		t.Errorf("visited %q, skipped %+v: %v", visited, skipped, err)
 	}
-	o := outline{access: a, ctx: t.Context(), deepest: 9}
+	o := tree{access: a, ctx: t.Context(), deepest: 9}
 	if o.enter(a.Root, "b", "b", 2); len(o.text) > 0 || o.skipped.unreadable != 1 {
 		t.Errorf("the tree followed the link: %s", o.text)
 	}

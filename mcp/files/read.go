@@ -14,7 +14,7 @@ import (
 )
 
 // openArgument opens the file that the path argument names.
-func openArgument(a *confine.Access, args toolserver.Arguments) (*os.File, int64, string, error) {
+func openArgument(a *confine.Access, args toolserver.Arguments) (f *os.File, size int64, path string, err error) {
 	p, err := a.Find(args.Text("path"))
 	if err != nil {
 		return nil, 0, "", err
@@ -58,16 +58,16 @@ func readFile(_ context.Context, a *confine.Access, args toolserver.Arguments) (
 		buf = toolserver.WholeRunes(buf)
 	}
 	end := offset + int64(len(buf))
-	buf = warnOther(buf, part)
+	buf = appendEncodingNote(buf, part)
 	if rest > 0 {
 		buf = fmt.Appendf(buf, "\n[toolpipe] bytes %d to %d of %d are shown; go on with offset %d\n", offset, end, size, end)
 	}
 	return toolserver.TextResult(buf), nil
 }
 
-// warnOther says of text that is not UTF-8 that it is not shown as it is. A
-// part may begin and end within a character.
-func warnOther(b []byte, part bool) []byte {
+// appendEncodingNote appends to a text that is not UTF-8 that it is not shown as it
+// is. A part of a file may begin and end within a character.
+func appendEncodingNote(b []byte, part bool) []byte {
 	inner := b
 	if part {
 		inner = toolserver.WholeRunes(b)
@@ -108,25 +108,25 @@ func getFileSlice(ctx context.Context, a *confine.Access, args toolserver.Argume
 	case s.far:
 		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and no lines are counted behind; read_file with offset reads there, grep_files finds lines", path, size, toolserver.MaxCounted, s.line)
 	case s.full:
-		return toolserver.TextResult(s.cut()), nil
+		return toolserver.TextResult(s.cutText()), nil
 	case first > s.count() && !(first == 1 && last < 0):
 		return nil, fmt.Errorf("%q has %d lines; start_line %d is past the end", path, s.count(), first)
 	case last > s.count():
 		return nil, fmt.Errorf("%q has %d lines; end_line %d is past the end", path, s.count(), last)
 	}
-	return toolserver.TextResult(warnOther(s.text, false)), nil
+	return toolserver.TextResult(appendEncodingNote(s.text, false)), nil
 }
 
-// slice reads lines first to last, last -1 being the end, and nothing behind.
+// slice reads some lines of a file, and nothing behind them.
 type slice struct {
-	first, last int64
-	line        int64 // the one being read, from 1
-	begun       bool  // it has a byte
+	first, last int64 // from 1; a last of -1 is the last line of the file
+	line        int64 // the line that is being read
+	begun       bool  // a byte of that line was read
 	passed      int64 // bytes before text
 	text        []byte
-	full        bool
-	binary      bool
-	far         bool // it is not in the first maxCounted bytes
+	full        bool // text has reached its limit
+	binary      bool // the file is binary
+	far         bool // the lines are not all in the first MaxCounted bytes
 }
 
 func (s *slice) read(ctx context.Context, r io.Reader) error {
@@ -157,6 +157,7 @@ func (s *slice) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
+// take goes over the next bytes of the file.
 func (s *slice) take(b []byte) {
 	for len(b) > 0 && !s.full {
 		if s.line < s.first {
@@ -196,18 +197,18 @@ func (s *slice) keep(b []byte) {
 	s.text = append(s.text, b...)
 }
 
-// cut is the text with a note on where it ends and how to go on.
-func (s *slice) cut() []byte {
+// cutText is the text with a note that says where it ends and how to go on.
+func (s *slice) cutText() []byte {
 	b := toolserver.WholeRunes(s.text)
 	size := len(b)
 	on := fmt.Sprintf("start_line %d", s.line)
 	if s.line == s.first {
 		on = fmt.Sprintf("read_file, offset %d", s.passed+int64(size))
 	}
-	return fmt.Appendf(warnOther(b, false), "\n[toolpipe] the slice is cut at %d bytes, in line %d; go on with %s\n", size, s.line, on)
+	return fmt.Appendf(appendEncodingNote(b, false), "\n[toolpipe] the slice is cut at %d bytes, in line %d; go on with %s\n", size, s.line, on)
 }
 
-// count is how many lines were seen.
+// count is how many lines were read or passed.
 func (s *slice) count() int64 {
 	if s.begun {
 		return s.line

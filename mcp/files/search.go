@@ -11,10 +11,10 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// errEnough ends a walk whose answer is full.
-var errEnough = errors.New("enough")
+// errFull ends a walk whose answer is full.
+var errFull = errors.New("the answer is full")
 
-const maxFound = 2000 // paths that a search answers
+const maxFound = 2000 // paths in one answer
 
 func searchFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
 	g, err := parseGlob(args.Text("pattern"))
@@ -29,16 +29,16 @@ func searchFiles(ctx context.Context, a *confine.Access, args toolserver.Argumen
 	var b []byte
 	found := 0
 	skipped, err := walk(ctx, a, dir, p.Rel, func(w *walked) error {
-		from := startedAt(p.Rel, w.at)
+		from := fromStart(p.Rel, w.at)
 		for _, e := range w.entries {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			if !g.finds(w.at, from, e) {
+			if !g.matchesEntry(w.at, from, e) {
 				continue
 			}
 			if found == maxFound || len(b) > toolserver.MaxText {
-				return errEnough
+				return errFull
 			}
 			found++
 			b = append(b, confine.ShownName(w.rel(e.Name()))...)
@@ -50,7 +50,7 @@ func searchFiles(ctx context.Context, a *confine.Access, args toolserver.Argumen
 		return nil
 	})
 	switch {
-	case err == errEnough:
+	case err == errFull:
 		b = fmt.Appendf(b, "[toolpipe] the first %d matches are shown; a narrower pattern or path shows the others\n", found)
 	case err != nil:
 		return nil, err
@@ -60,8 +60,9 @@ func searchFiles(ctx context.Context, a *confine.Access, args toolserver.Argumen
 	return toolserver.TextResult(skipped.appendTo(b)), nil
 }
 
-// startedAt is a directory seen from where the search began; "." for that one.
-func startedAt(start, at string) string {
+// fromStart turns a directory's path from the root into its path from the
+// directory start, at or below which it is.
+func fromStart(start, at string) string {
 	if start == "." {
 		return at
 	}

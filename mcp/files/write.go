@@ -24,7 +24,7 @@ func writeFile(ctx context.Context, a *confine.Access, args toolserver.Arguments
 	path, content := args.Text("path"), args.Text("content")
 	p, made, err := findNew(a, path)
 	if err != nil {
-		unmake(a, path, made)
+		removeMade(a, path, made)
 		return nil, err
 	}
 	defer p.Close()
@@ -33,7 +33,7 @@ func writeFile(ctx context.Context, a *confine.Access, args toolserver.Arguments
 		verb = "replaced"
 	}
 	if err := replace(ctx, p, []byte(content)); err != nil {
-		unmake(a, path, made)
+		removeMade(a, path, made)
 		return nil, err
 	}
 	return toolserver.TextResult(fmt.Sprintf("%s %s: %s, %s\n", verb, confine.ShownName(p.Rel), counted(int64(len(content)), "byte"), counted(countLines([]byte(content)), "line"))), nil
@@ -46,15 +46,15 @@ func counted(n int64, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// madeDirectory is a directory that was made for a file to be written.
+// madeDirectory is a directory that was made for a file.
 type madeDirectory struct {
 	names []string // from the root
 	info  fs.FileInfo
 }
 
-// findNew is find for a file to be written: directories that are missing on
-// the way are made, unless the file would not be written in them. The caller
-// unmakes them when it does not get there.
+// findNew finds a file that will be written, and makes the directories that are
+// missing on the way, unless the file may not be written there. If the write fails,
+// the caller removes them with removeMade.
 func findNew(a *confine.Access, path string) (p *confine.Location, made []madeDirectory, err error) {
 	p, err = a.Find(path)
 	if _, absent := errors.AsType[*confine.NotFoundError](err); !absent {
@@ -81,8 +81,8 @@ func findNew(a *confine.Access, path string) (p *confine.Location, made []madeDi
 	return p, made, err
 }
 
-// makeDirectory makes a directory, in which the names below will follow. The
-// info is nil when it was there.
+// makeDirectory makes a directory for a file with the names below. The info is nil
+// when the directory existed.
 func makeDirectory(a *confine.Access, asked string, names, below []string) (fs.FileInfo, error) {
 	p, err := a.Follow(asked, names)
 	if err != nil {
@@ -96,7 +96,7 @@ func makeDirectory(a *confine.Access, asked string, names, below []string) (fs.F
 	if err := a.Bounds.Check(asked, a.Absolute(file)); err != nil {
 		return nil, err
 	}
-	if err := mayWrite(a, asked, file); err != nil {
+	if err := checkWritable(a, asked, file); err != nil {
 		return nil, err
 	}
 	err = p.Dir.Mkdir(p.Name, 0o777)
@@ -110,8 +110,8 @@ func makeDirectory(a *confine.Access, asked string, names, below []string) (fs.F
 	return info, confine.Reason(err)
 }
 
-// unmake removes directories that were made and are still empty.
-func unmake(a *confine.Access, asked string, made []madeDirectory) {
+// removeMade removes the directories that were made, if they are still empty.
+func removeMade(a *confine.Access, asked string, made []madeDirectory) {
 	for _, m := range slices.Backward(made) {
 		p, err := a.Follow(asked, m.names)
 		if err != nil {
@@ -124,9 +124,10 @@ func unmake(a *confine.Access, asked string, made []madeDirectory) {
 	}
 }
 
-// mayWrite refuses to write at a path from the root. The root's own path
-// counts: who names a protected directory as the root means it to be read.
-func mayWrite(a *confine.Access, asked, rel string) error {
+// checkWritable returns an error when a path from the root is not to be written.
+// The names in the root's own path count too: a user who offers a read-only
+// directory as the root means it to be read.
+func checkWritable(a *confine.Access, asked, rel string) error {
 	if why := confine.SecretPath(rel); why != "" {
 		return a.ProtectedError(asked, why)
 	}
@@ -142,10 +143,9 @@ func mayWrite(a *confine.Access, asked, rel string) error {
 	return nil
 }
 
-// replace puts a new file in the place of what is there, or of nothing. The
-// mode is kept.
+// replace writes a whole file at a location. The mode of an old file is kept.
 func replace(ctx context.Context, p *confine.Location, content []byte) error {
-	if err := mayWrite(p.Access, p.Asked, p.Rel); err != nil {
+	if err := checkWritable(p.Access, p.Asked, p.Rel); err != nil {
 		return err
 	}
 	if p.Info != nil {
@@ -158,7 +158,7 @@ func replace(ctx context.Context, p *confine.Location, content []byte) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return unchanged(p)
+		return checkUnchanged(p)
 	})
 	switch {
 	case errors.Is(err, errOvertaken):
@@ -169,8 +169,9 @@ func replace(ctx context.Context, p *confine.Location, content []byte) error {
 	return nil
 }
 
-// unchanged says whether what is to be replaced is still what was found.
-func unchanged(p *confine.Location) error {
+// checkUnchanged returns an error when the file at a location is another one than
+// was found there.
+func checkUnchanged(p *confine.Location) error {
 	now, err := p.Dir.Lstat(p.Name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && p.Info == nil:
@@ -183,8 +184,9 @@ func unchanged(p *confine.Location) error {
 	return nil
 }
 
-// change is an edit of a whole file: it reads, edits, and replaces.
-func change(ctx context.Context, a *confine.Access, path string, edit func(content []byte) ([]byte, string, error)) (*wire.Result, error) {
+// change reads a file, edits its content, and replaces it. edit also returns what
+// the tool answers.
+func change(ctx context.Context, a *confine.Access, path string, edit func(content []byte) (edited []byte, answer string, err error)) (*wire.Result, error) {
 	a.Writing.Lock()
 	defer a.Writing.Unlock()
 	p, err := a.Find(path)
@@ -193,7 +195,7 @@ func change(ctx context.Context, a *confine.Access, path string, edit func(conte
 	}
 	defer p.Close()
 	if p.Info != nil {
-		if err := mayWrite(a, path, p.Rel); err != nil {
+		if err := checkWritable(a, path, p.Rel); err != nil {
 			return nil, err
 		}
 	}
@@ -207,14 +209,14 @@ func change(ctx context.Context, a *confine.Access, path string, edit func(conte
 		return nil, fmt.Errorf("%q: %w", path, err)
 	}
 	p.Info = info
-	edited, said, err := edit(content)
+	edited, answer, err := edit(content)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", path, err)
 	}
 	if err := replace(ctx, p, edited); err != nil {
 		return nil, err
 	}
-	return toolserver.TextResult(said), nil
+	return toolserver.TextResult(answer), nil
 }
 
 func readWhole(f *os.File, size int64) ([]byte, error) {

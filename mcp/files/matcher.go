@@ -1,0 +1,262 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"toolpipe/mcp/toolserver"
+)
+
+// matcher finds the lines that match a regular expression. A match never goes
+// over the end of its line.
+type matcher struct {
+	literals []literal      // every matching line has one of them; nil when none are known
+	exact    bool           // every line that has the one literal matches
+	line     *regexp.Regexp // matches one line at a time
+	block    *regexp.Regexp // finds a match in many lines; nil when it could find other ones than line
+	dollar   bool           // the pattern has $, so a carriage return at the end of a line matters
+	longest  int            // bytes of a line that are matched together
+}
+
+const (
+	maxPattern      = 4096     // bytes of a regular expression or glob
+	maxInstructions = 2048     // of a compiled regular expression
+	maxSteps        = 64 << 20 // instructions times bytes that are matched together: about a second
+	maxLine         = 1 << 20  // bytes of a line that are matched together, at most
+)
+
+// newMatcher compiles a pattern. A match takes at most the product of the length
+// of the text and the size of the compiled pattern, which repetitions can make a
+// thousand times as large as the pattern is long. So both have a limit.
+func newMatcher(pattern string, ignoreCase bool) (*matcher, error) {
+	switch {
+	case pattern == "":
+		return nil, errors.New("the pattern is empty; it would match every line")
+	case len(pattern) > maxPattern:
+		return nil, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(pattern), maxPattern)
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl) // without flags, which an error would show
+	if err == nil && instructions(tree) > maxInstructions {
+		return nil, fmt.Errorf("pattern %q is too large: its repetitions make more than %d steps", pattern, maxInstructions)
+	}
+	flags := "(?m)"
+	if ignoreCase {
+		flags = "(?mi)"
+	}
+	var re *regexp.Regexp
+	if err == nil {
+		re, err = regexp.Compile(flags + pattern)
+	}
+	if err != nil {
+		if e, ok := errors.AsType[*syntax.Error](err); ok {
+			return nil, fmt.Errorf("pattern %q is not an RE2 regular expression: %s: %q", pattern, e.Code, e.Expr)
+		}
+		return nil, fmt.Errorf("pattern %q is not an RE2 regular expression", pattern)
+	}
+	m := &matcher{line: re, block: re, dollar: strings.ContainsAny(pattern, "$")}
+	m.longest = min(maxLine, max(toolserver.ReadChunk, maxSteps/instructions(tree)))
+	if tree, err = syntax.Parse(flags+pattern, syntax.Perl); err != nil {
+		return m, nil
+	}
+	tree = tree.Simplify()
+	if anchored(tree) || crosses(tree) {
+		m.block = nil
+	}
+	if m.literals = required(tree); len(m.literals) > maxLiterals {
+		m.literals = nil
+	}
+	m.exact = tree.Op == syntax.OpLiteral && len(m.literals) == 1 && !m.literals[0].fold
+	return m, nil
+}
+
+// anchored says whether an expression matches at an end of the whole text, which
+// in a block is not the end of each line.
+func anchored(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpBeginText || re.Op == syntax.OpEndText {
+		return true
+	}
+	return slices.ContainsFunc(re.Sub, anchored)
+}
+
+// crosses says whether an expression may match over the end of a line. In a
+// block, such a match could go from the first line to the last.
+func crosses(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpAnyChar:
+		return true
+	case syntax.OpLiteral:
+		return slices.Contains(re.Rune, '\n')
+	case syntax.OpCharClass:
+		for i := 0; i < len(re.Rune); i += 2 {
+			if re.Rune[i] <= '\n' && '\n' <= re.Rune[i+1] {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(re.Sub, crosses)
+}
+
+// instructions estimates to how many instructions an expression is compiled.
+func instructions(re *syntax.Regexp) int {
+	n := max(1, len(re.Sub))
+	if re.Op == syntax.OpLiteral {
+		n = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		n += instructions(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(1, re.Min, re.Max)
+	}
+	return n
+}
+
+// literal is a text that a line must contain.
+type literal struct {
+	text string
+	fold bool // letters match in either case; text is in lower case
+}
+
+const maxLiterals = 8
+
+// required returns literals of which every match has at least one, each as long as
+// possible; nil when none are known.
+func required(re *syntax.Regexp) []literal {
+	switch re.Op {
+	case syntax.OpLiteral:
+		if n := literalOf(re); n.text != "" && !strings.Contains(n.text, "\n") {
+			return []literal{n}
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(re.Sub[0])
+	case syntax.OpConcat:
+		var best []literal
+		for _, sub := range re.Sub {
+			if n := required(sub); shortest(n) > shortest(best) {
+				best = n
+			}
+		}
+		return best
+	case syntax.OpAlternate:
+		var all []literal
+		for _, sub := range re.Sub {
+			n := required(sub)
+			if n == nil {
+				return nil
+			}
+			all = append(all, n...)
+		}
+		return all
+	}
+	return nil
+}
+
+// literalOf returns the literal of an expression. Where case does not matter, it is
+// the longest part whose characters equal only ASCII letters when folded: k and s
+// also equal the Kelvin sign and the long s.
+func literalOf(re *syntax.Regexp) literal {
+	if re.Flags&syntax.FoldCase == 0 {
+		return literal{text: string(re.Rune)}
+	}
+	longest := ""
+	parts := strings.FieldsFunc(strings.ToLower(string(re.Rune)), func(r rune) bool { return r >= 0x80 || r == 'k' || r == 's' })
+	for _, part := range parts {
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return literal{longest, true}
+}
+
+// shortest is the length of the shortest literal, 0 when there are none.
+func shortest(all []literal) int {
+	if len(all) == 0 {
+		return 0
+	}
+	return len(slices.MinFunc(all, func(a, b literal) int { return len(a.text) - len(b.text) }).text)
+}
+
+// findLiteral returns where the first of the literals is in b at or after from, -1
+// when there is none. next remembers where each was found last, len(b) for nowhere.
+func (m *matcher) findLiteral(b []byte, from int, next []int) int {
+	first := len(b)
+	for i, n := range m.literals {
+		if next[i] < from {
+			next[i] = len(b)
+			if at := n.index(b[from:]); at >= 0 {
+				next[i] = from + at
+			}
+		}
+		first = min(first, next[i])
+	}
+	if first == len(b) {
+		return -1
+	}
+	return first
+}
+
+func (n literal) index(b []byte) int {
+	if !n.fold {
+		return bytes.Index(b, []byte(n.text))
+	}
+	var lower [4096]byte
+	for from := 0; from < len(b); from += len(lower) - len(n.text) + 1 {
+		some := lower[:copy(lower[:], b[from:])]
+		for i, c := range some {
+			if c-'A' < 26 {
+				some[i] = c | 0x20
+			}
+		}
+		if at := bytes.Index(some, []byte(n.text)); at >= 0 {
+			return from + at
+		}
+	}
+	return -1
+}
+
+// next returns the first matching line at or after pos. b ends with a line's end
+// or the file's. crlf says that lines end in CR LF.
+func (m *matcher) next(b []byte, pos int, crlf bool) (start, end int, ok bool) {
+	byLine := m.block == nil || crlf && m.dollar
+	var found [maxLiterals]int
+	for i := range found {
+		found[i] = -1
+	}
+	for pos < len(b) {
+		at := pos
+		switch {
+		case m.literals != nil:
+			if at = m.findLiteral(b, pos, found[:]); at < 0 {
+				return 0, 0, false
+			}
+		case !byLine:
+			loc := m.block.FindIndex(b[pos:])
+			if loc == nil {
+				return 0, 0, false
+			}
+			at += loc[0]
+		}
+		start = pos + bytes.LastIndexByte(b[pos:at], '\n') + 1
+		end = len(b)
+		if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
+			end = at + i
+		}
+		if start < len(b) && m.matches(b[start:end], crlf) {
+			return start, end, true
+		}
+		pos = end + 1
+	}
+	return 0, 0, false
+}
+
+// matches says whether a line matches. A carriage return at its end belongs to
+// the line's end; in a file without such ends it may also belong to the line.
+func (m *matcher) matches(line []byte, crlf bool) bool {
+	inner, cut := bytes.CutSuffix(line, []byte("\r"))
+	return m.exact || m.line.Match(inner) || cut && !crlf && m.line.Match(line)
+}
