@@ -41,7 +41,7 @@ func newApprover(c *config.Config, warn config.Warner) (approve.Approver, error)
 func urlApprover(c *config.Config, warn config.Warner) (approve.Approver, error) {
 	a, err := approve.NewURLApprover(c.Approver, c.InsecureHTTP)
 	if plain, ok := errors.AsType[*approve.PlainHTTPError](err); ok {
-		return nil, failure.UsageError([]string{"use https, or believe what comes in the clear: --insecure-http " + config.ShellQuote(plain.Host)}, "--approver: %v", err)
+		return nil, failure.UsageError([]string{"use https, or allow plain http to this host: --insecure-http " + config.ShellQuote(plain.Host)}, "--approver: %v", err)
 	} else if err != nil {
 		return nil, failure.Usage("--approver: %v", err)
 	}

@@ -114,32 +114,32 @@ func (c *caller) newRound(turn int, calls []stream.Call, lines []string) *round 
 
 // prepare looks the tool up and reads the arguments. A call that cannot run has
 // its answer then.
-func (r *round) prepare(p *call) {
-	p.tool = r.box.byName[p.Name]
-	text := bytes.Trim(p.Arguments, " \t\r\n")
+func (r *round) prepare(c *call) {
+	c.tool = r.box.byName[c.Name]
+	text := bytes.Trim(c.Arguments, " \t\r\n")
 	if len(text) == 0 || string(text) == "null" {
 		text = []byte("{}")
 	}
 	args, err := approve.Canonical(text)
 	switch {
-	case p.tool == nil:
-		p.answer = ownAnswer(event.ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(p.Name))
+	case c.tool == nil:
+		c.answer = ownAnswer(event.ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(c.Name))
 	case err != nil:
-		p.answer = ownAnswer(event.ResultInvalid, "tool arguments not parseable as JSON: "+err.Error())
+		c.answer = ownAnswer(event.ResultInvalid, "tool arguments not parseable as JSON: "+err.Error())
 	}
 	if err == nil {
-		p.args = args
+		c.args = args
 	}
 }
 
 // announce emits the call as it will be decided and sent.
-func (r *round) announce(p *call) error {
-	r.prepare(p)
-	p.announced = true
+func (r *round) announce(c *call) error {
+	r.prepare(c)
+	c.announced = true
 	r.tally.toolCalls++
-	e := &event.Call{Turn: r.turn, ID: p.ID, Name: p.Name, Arguments: p.args, Raw: p.Arguments}
-	if p.tool != nil {
-		e.Server, e.Tool = p.tool.conn.Name, p.tool.Name
+	e := &event.Call{Turn: r.turn, ID: c.ID, Name: c.Name, Arguments: c.args, Raw: c.Arguments}
+	if c.tool != nil {
+		e.Server, e.Tool = c.tool.conn.Name, c.tool.Name
 	}
 	return r.emit(e)
 }
@@ -168,15 +168,15 @@ func (r *round) execute(ctx context.Context) error {
 		r.schedule(ctx, ready)
 	})
 	var failed error
-	for i, p := range r.calls {
+	for i, c := range r.calls {
 		select {
 		case <-ready[i]:
 		case <-done:
 		}
-		if p.answer == nil { // schedule has ended by a panic
-			p.answer = ownAnswer(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
+		if c.answer == nil { // schedule has ended by a panic
+			c.answer = ownAnswer(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
 		}
-		if err := r.result(p); err != nil && failed == nil {
+		if err := r.result(c); err != nil && failed == nil {
 			failed = err
 			cancel(failed) // standard output failed: no further call runs, and the log still gets every result
 		}
@@ -192,20 +192,20 @@ func (r *round) execute(ctx context.Context) error {
 func (r *round) schedule(ctx context.Context, ready []chan struct{}) {
 	slots := make(chan struct{}, r.parallel)
 	var running sync.WaitGroup
-	for i, p := range r.calls {
-		if p.answer != nil {
+	for i, c := range r.calls {
+		if c.answer != nil {
 			close(ready[i])
 			continue
 		}
-		if !p.tool.ReadOnly {
+		if !c.tool.ReadOnly {
 			running.Wait()
-			r.run(ctx, p)
+			r.run(ctx, c)
 			close(ready[i])
 			continue
 		}
 		slots <- struct{}{}
 		goroutine.StartIn(&running, func() {
-			r.run(ctx, p)
+			r.run(ctx, c)
 			<-slots
 			close(ready[i])
 		})
@@ -214,74 +214,74 @@ func (r *round) schedule(ctx context.Context, ready []chan struct{}) {
 }
 
 // run makes one call and keeps its answer. No tool is run anywhere else.
-func (r *round) run(ctx context.Context, p *call) {
+func (r *round) run(ctx context.Context, c *call) {
 	began := time.Now()
 	defer func() {
-		p.answer.event.Time = time.Since(began)
+		c.answer.event.Time = time.Since(began)
 	}()
 	defer func() {
 		if v := recover(); v != nil {
-			p.answer = ownAnswer(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
+			c.answer = ownAnswer(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.stopped = goroutine.NewPanic(v)
 		}
 	}()
 	if ctx.Err() != nil {
-		p.answer = ownAnswer(event.ResultNotRun, "not run: the run ended")
-		p.answer.keepsOpen = true
+		c.answer = ownAnswer(event.ResultNotRun, "not run: the run ended")
+		c.answer.keepsOpen = true
 		return
 	}
-	release, err := p.tool.conn.slot(ctx)
+	release, err := c.tool.conn.slot(ctx)
 	if err != nil {
-		p.answer = failed(&p.tool.conn.Server, err)
+		c.answer = failed(&c.tool.conn.Server, err)
 		return
 	}
 	defer release()
-	bounds := r.recheck(ctx, p)
-	if p.answer != nil {
+	bounds := r.recheck(ctx, c)
+	if c.answer != nil {
 		return
 	}
-	result, err := p.tool.conn.session.Call(confine.WithBounds(ctx, bounds), p.tool.Name, p.args, func(g wire.Progress) {
-		r.emit(&event.Progress{ID: p.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
+	result, err := c.tool.conn.session.Call(confine.WithBounds(ctx, bounds), c.tool.Name, c.args, func(g wire.Progress) {
+		r.emit(&event.Progress{ID: c.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
 		r.flush()
 	})
 	if err != nil {
-		p.answer = failed(&p.tool.conn.Server, err)
+		c.answer = failed(&c.tool.conn.Server, err)
 		return
 	}
-	p.answer = r.rendered(result)
+	c.answer = r.rendered(result)
 }
 
-// result emits the answer of p.
-func (r *round) result(p *call) error {
-	switch p.answer.event.Status {
+// result emits the answer of c.
+func (r *round) result(c *call) error {
+	switch c.answer.event.Status {
 	case event.ResultUnknown:
 		r.tally.unknown = true
 	case event.ResultDenied:
 		r.tally.denied++
 	}
-	p.answer.event.ID = p.ID
-	return r.emit(&p.answer.event)
+	c.answer.event.ID = c.ID
+	return r.emit(&c.answer.event)
 }
 
 // finish announces every call that was not announced, and answers every call that
 // has no answer: the run ends before it runs. It goes on after an error of one
 // output, for the sake of the others, and returns the first.
 func (r *round) finish() (failed error) {
-	for _, p := range r.calls {
-		if p.announced {
+	for _, c := range r.calls {
+		if c.announced {
 			continue
 		}
-		if err := r.announce(p); failed == nil {
+		if err := r.announce(c); failed == nil {
 			failed = err
 		}
 	}
-	for _, p := range r.calls {
-		if p.answer == nil {
-			p.answer = ownAnswer(event.ResultNotRun, "not run: the run ended")
+	for _, c := range r.calls {
+		if c.answer == nil {
+			c.answer = ownAnswer(event.ResultNotRun, "not run: the run ended")
 		}
-		if err := r.result(p); failed == nil {
+		if err := r.result(c); failed == nil {
 			failed = err
 		}
 	}
@@ -292,14 +292,14 @@ func (r *round) finish() (failed error) {
 // the command lines.
 func (r *round) messages() (all []stream.Message) {
 	var outputs []string
-	for _, p := range r.calls {
+	for _, c := range r.calls {
 		switch {
-		case p.answer == nil || p.answer.keepsOpen:
-		case p.line != "":
-			outputs = append(outputs, "CMD: "+p.line+"\n"+p.answer.text())
+		case c.answer == nil || c.answer.keepsOpen:
+		case c.line != "":
+			outputs = append(outputs, "CMD: "+c.line+"\n"+c.answer.text())
 		default:
 			all = append(all, stream.Message{
-				Role: stream.ToolRole, CallID: p.ID, Name: p.Name, Parts: p.answer.parts, Failed: p.answer.event.Status != event.ResultOK,
+				Role: stream.ToolRole, CallID: c.ID, Name: c.Name, Parts: c.answer.parts, Failed: c.answer.event.Status != event.ResultOK,
 			})
 		}
 	}

@@ -217,7 +217,7 @@ func checkLock(path string, locked map[string]lockedItem, offered []lockedItem) 
 		return nil
 	}
 	return &failure.Error{Status: failure.StatusServer, Message: "the tools are not those of " + strconv.Quote(path) + ":" + diff,
-		Hints: []string{"--tools-lock-update writes the lock anew, once the change was reviewed"}}
+		Hints: []string{"review the change, then --tools-lock-update writes a new lock"}}
 }
 
 // title names an item in messages.

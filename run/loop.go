@@ -160,7 +160,7 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 	l.usage = event.Usage{Input: l.usage.Input + u.Input, Output: l.usage.Output + u.Output, Reasoning: l.usage.Reasoning + u.Reasoning, Cached: l.usage.Cached + u.Cached}
 	if l.limits.tokens > 0 && u.Total() == 0 && !l.uncounted {
 		l.uncounted = true
-		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint counts no tokens, so --max-total-tokens cannot be held"})
+		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens has no effect"})
 	}
 	return reply, l.emit(&event.Turn{Turn: l.turns, Finish: reply.Finish, Usage: u, Time: time.Since(began)})
 }

@@ -83,7 +83,7 @@ func (b *toolbox) resource(ctx context.Context, flag string) ([]stream.Part, err
 		case isImageType(p.MIME):
 			parts = append(parts, stream.Part{Image: &stream.Image{MIME: p.MIME, Data: string(p.Blob)}})
 		default:
-			return nil, failure.Usage("--resource: %q is %s, neither text nor a picture", uri, cmp.Or(p.MIME, "binary data"))
+			return nil, failure.Usage("--resource: %q is %s, neither text nor an image", uri, cmp.Or(p.MIME, "binary data"))
 		}
 	}
 	if len(parts) == 0 {

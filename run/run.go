@@ -132,7 +132,7 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 	}
 	for _, p := range r.request.Params {
 		if p.Name == "tools" && len(r.servers) > 0 {
-			return failure.Usage("the param tools would take the place of the servers' tools")
+			return failure.Usage("param tools: it would replace the tools of the servers")
 		}
 	}
 	r.client, err = newClient(ctx, r.endpoint, r.outputs)

@@ -16,22 +16,22 @@ import (
 // the run; it is that of the first unapproved call, with a hint for each.
 func (r *round) decide(ctx context.Context) error {
 	var stop *failure.Error
-	for _, p := range r.calls {
-		if err := r.announce(p); err != nil {
+	for _, c := range r.calls {
+		if err := r.announce(c); err != nil {
 			return err
 		}
-		if p.answer != nil {
+		if c.answer != nil {
 			continue
 		}
-		v, err := r.decideCall(ctx, p)
+		v, err := r.decideCall(ctx, c)
 		if err != nil {
 			return err
 		}
-		if err := r.emit(approvalEvent(p.ID, v)); err != nil {
+		if err := r.emit(approvalEvent(c.ID, v)); err != nil {
 			return err
 		}
-		if !r.apply(p, v) {
-			stop = unapproved(stop, p, v)
+		if !r.apply(c, v) {
+			stop = unapproved(stop, c, v)
 		}
 	}
 	if stop != nil {
@@ -42,35 +42,35 @@ func (r *round) decide(ctx context.Context) error {
 
 // apply keeps the verdict on a call. A call that may not run has its answer then,
 // unless it is unapproved and ends the run: then apply returns false.
-func (r *round) apply(p *call, v approve.Verdict) bool {
-	p.verdict = &v
+func (r *round) apply(c *call, v approve.Verdict) bool {
+	c.verdict = &v
 	switch {
-	case v.Outcome == approve.Allowed && (!r.dryRun || p.tool.readOnly()):
+	case v.Outcome == approve.Allowed && (!r.dryRun || c.tool.readOnly()):
 	case r.dryRun && v.Outcome != approve.Denied:
-		p.answer = ownAnswer(event.ResultNotRun, "not run: dry run")
-		r.say("dry run: %s %s: %s", p.Name, p.args, dryVerdict(v))
+		c.answer = ownAnswer(event.ResultNotRun, "not run: dry run")
+		r.say("dry run: %s %s: %s", c.Name, c.args, dryVerdict(v))
 	case v.Outcome == approve.Unapproved && !r.denyUnapproved:
 		return false
 	default:
-		p.denial = cmp.Or(approvalEvent(p.ID, v).Denial(), denial(v))
-		p.answer = ownAnswer(event.ResultDenied, "tool call denied: "+denial(v))
+		c.denial = cmp.Or(approvalEvent(c.ID, v).Denial(), denial(v))
+		c.answer = ownAnswer(event.ResultDenied, "tool call denied: "+denial(v))
 	}
 	return true
 }
 
 // decideCall takes the verdict on a call, or takes it again if there is one.
-func (r *round) decideCall(ctx context.Context, p *call) (approve.Verdict, error) {
-	asked := p.tool.call(p.args)
+func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error) {
+	asked := c.tool.call(c.args)
 	if r.dryRun { // nobody is asked, but the approver about a call that would run
-		if x, err := r.gate.Explain(ctx, asked); err != nil || x.Verdict.Outcome != approve.Allowed || !p.tool.readOnly() {
+		if x, err := r.gate.Explain(ctx, asked); err != nil || x.Verdict.Outcome != approve.Allowed || !c.tool.readOnly() {
 			return x.Verdict, err
 		}
 	}
 	if err := r.flush(); err != nil { // the person reads what came before the question
 		return approve.Verdict{}, err
 	}
-	if p.verdict != nil {
-		return r.gate.Recheck(ctx, asked, *p.verdict)
+	if c.verdict != nil {
+		return r.gate.Recheck(ctx, asked, *c.verdict)
 	}
 	return r.gate.Decide(ctx, asked)
 }
@@ -79,29 +79,29 @@ func (r *round) decideCall(ctx context.Context, p *call) (approve.Verdict, error
 // the calls before it may have moved the files that its paths lead to. A call
 // that may not run any more has its answer then. The bounds hold the tool to the
 // files that this verdict was about.
-func (r *round) recheck(ctx context.Context, p *call) (bounds confine.Bounds) {
+func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := *p.verdict
+	v := *c.verdict
 	err := r.stopped
 	if err == nil {
-		v, err = r.decideCall(ctx, p)
+		v, err = r.decideCall(ctx, c)
 	}
-	if err == nil && (v.Outcome != approve.Allowed || v.Rule != p.verdict.Rule) {
-		err = r.emit(approvalEvent(p.ID, v))
+	if err == nil && (v.Outcome != approve.Allowed || v.Rule != c.verdict.Rule) {
+		err = r.emit(approvalEvent(c.ID, v))
 	}
-	if err == nil && !r.apply(p, v) {
-		r.stopped = unapproved(nil, p, v)
+	if err == nil && !r.apply(c, v) {
+		r.stopped = unapproved(nil, c, v)
 		err = r.stopped
 	}
 	if err != nil {
-		p.answer = ownAnswer(event.ResultNotRun, "not run: the run ended")
-		p.answer.keepsOpen = true
+		c.answer = ownAnswer(event.ResultNotRun, "not run: the run ended")
+		c.answer.keepsOpen = true
 		return bounds
 	}
 	bounds.Places = v.Places
-	if p.tool.conn.Local != nil {
-		bounds.Denied = r.gate.DeniedPaths(ctx, p.tool.call(p.args), "path")
+	if c.tool.conn.Local != nil {
+		bounds.Denied = r.gate.DeniedPaths(ctx, c.tool.call(c.args), "path")
 	}
 	return bounds
 }
@@ -138,11 +138,11 @@ func denial(v approve.Verdict) string {
 	return "by a rule"
 }
 
-func unapproved(stop *failure.Error, p *call, v approve.Verdict) *failure.Error {
+func unapproved(stop *failure.Error, c *call, v approve.Verdict) *failure.Error {
 	if stop == nil {
-		stop = &failure.Error{Status: failure.StatusUnapproved, Message: "unapproved: " + p.tool.name + ": " + cmp.Or(v.Reason, "nobody can be asked")}
+		stop = &failure.Error{Status: failure.StatusUnapproved, Message: "unapproved: " + c.tool.name + ": " + cmp.Or(v.Reason, "nobody can be asked")}
 	}
-	if hint := approvalHint(p.tool.name, v); !slices.Contains(stop.Hints, hint) {
+	if hint := approvalHint(c.tool.name, v); !slices.Contains(stop.Hints, hint) {
 		stop.Hints = append(stop.Hints, hint)
 	}
 	return stop

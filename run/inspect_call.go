@@ -90,9 +90,9 @@ func (r *inspection) callOnce(ctx context.Context, t *tool, args []byte) error {
 	if err != nil {
 		return err
 	}
-	p := round.calls[0]
-	text := p.answer.text()
-	switch p.answer.event.Status {
+	made := round.calls[0]
+	text := made.answer.text()
+	switch made.answer.event.Status {
 	case event.ResultOK:
 		r.tally.text = []byte(text)
 		return nil
@@ -100,7 +100,7 @@ func (r *inspection) callOnce(ctx context.Context, t *tool, args []byte) error {
 		r.tally.text = []byte(text)
 		return &failure.Error{Status: failure.StatusTool, Message: t.name + ": the tool reported an error", Hints: r.stdinHint()}
 	case event.ResultDenied:
-		return &failure.Error{Status: failure.StatusTool, Message: "tool call denied: " + p.denial}
+		return &failure.Error{Status: failure.StatusTool, Message: "tool call denied: " + made.denial}
 	case event.ResultNotRun:
 		return &failure.Error{Status: failure.StatusTool, Message: strings.TrimPrefix(text, prefix)}
 	case event.ResultUnknown:
