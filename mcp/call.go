@@ -18,11 +18,11 @@ const (
 	hardFactor  = 10 // the hard deadline of a call, in idle times
 )
 
-// Call runs a tool. args is one JSON object and is sent as it is. It is put
-// on the wire at most once. The error is a *CallError.
+// Call calls a tool. args is one JSON object and is sent byte for byte. The
+// request is sent at most once. The error is a *wire.CallError.
 func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
 	if jsontext.Kind(args) != '{' {
-		return nil, &wire.CallError{Message: errNotObject.Error()}
+		return nil, &wire.CallError{Message: "not one JSON object"}
 	}
 	ctx, watch := s.watch(ctx)
 	defer watch.stop()
@@ -32,7 +32,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 	r.AtMostOnce = true
 	r.Name = tool
 	r.Progress = func(params []byte) {
-		watch.alive()
+		watch.idle.restart()
 		if progress != nil {
 			progress(readProgress(params))
 		}
@@ -56,32 +56,32 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 	return result, nil
 }
 
-// watch is the two deadlines of a call: time without progress, and all time.
+// watch has the two deadlines of a call: one for the time without progress, one
+// for the whole time.
 type watch struct {
 	idle, hard *deadline
-	limit      time.Duration
 	cancel     context.CancelCauseFunc
 }
 
 func (s *Session) watch(ctx context.Context) (context.Context, *watch) {
-	w := &watch{limit: s.spec.ToolTimeout}
-	if w.limit <= 0 {
-		w.limit = defaultIdle
+	w, limit := &watch{}, s.spec.ToolTimeout
+	if limit <= 0 {
+		limit = defaultIdle
 	}
 	ctx, w.cancel = context.WithCancelCause(ctx)
-	w.idle = s.deadline(w.limit, func() {
+	w.idle = s.deadline(limit, func() {
 		if s.asking.Load() > 0 {
-			w.alive()
+			w.idle.restart()
 			return
 		}
-		w.cancel(TimeoutError{Limit: w.limit})
+		w.cancel(TimeoutError{Limit: limit})
 	})
-	w.hard = s.deadline(hardFactor*w.limit, func() { w.cancel(TimeoutError{Limit: w.limit, Hard: true}) })
+	w.hard = s.deadline(hardFactor*limit, func() { w.cancel(TimeoutError{Limit: limit, Hard: true}) })
 	return ctx, w
 }
 
-// deadline is a timer that stands still while we wait for whoever reads our
-// output: a server may have answered, and nobody takes it in.
+// deadline is a timer that stands still while the caller waits until its own
+// output is read: the server may have answered meanwhile.
 type deadline struct {
 	limit      time.Duration
 	expired    func()
@@ -89,7 +89,7 @@ type deadline struct {
 
 	mu     sync.Mutex
 	timer  *time.Timer
-	waited time.Duration // of outputWait, taken into account
+	waited time.Duration // the outputWait that the timer takes into account
 }
 
 func (s *Session) deadline(limit time.Duration, expired func()) *deadline {
@@ -114,7 +114,7 @@ func (d *deadline) fired() {
 	}
 }
 
-// restart gives the whole time again.
+// restart begins the whole time again.
 func (d *deadline) restart() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,9 +127,6 @@ func (d *deadline) stop() {
 	defer d.mu.Unlock()
 	d.timer.Stop()
 }
-
-// alive is called for progress: nothing else puts the deadline off.
-func (w *watch) alive() { w.idle.restart() }
 
 func (w *watch) stop() {
 	w.idle.stop()
@@ -152,7 +149,7 @@ func readProgress(params []byte) wire.Progress {
 	return p
 }
 
-// callError says what is known about a call that has no result.
+// callError is the error of a call that has no result.
 func (s *Session) callError(err error) *wire.CallError {
 	e := &wire.CallError{Cause: err, Message: err.Error()}
 	defer func() { e.Message = capped(s.report.hide(e.Message), maxReported) }()
@@ -162,7 +159,7 @@ func (s *Session) callError(err error) *wire.CallError {
 		case wire.CodeURLElicitation:
 			e.Message += s.urlElicitation(failed)
 		case wire.CodeHeaderMismatch:
-			e.Message += "; toolpipe goes by the list of tools that it read at its start: if the server's has changed since, a new run reads it"
+			e.Message += "; the headers follow the list of tools that was read at the start: if the server has changed it since, a new run reads it"
 		}
 		return e
 	}
@@ -174,6 +171,3 @@ func (s *Session) callError(err error) *wire.CallError {
 	}
 	return e
 }
-
-// errNotObject is for arguments that are not one JSON object.
-var errNotObject = errors.New("not one JSON object")

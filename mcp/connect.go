@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,12 +14,12 @@ import (
 
 const (
 	defaultStartup = 30 * time.Second
-	defaultProbe   = 5 * time.Second // a stdio server that is silent for so long gets initialize too
+	defaultProbe   = 5 * time.Second // after which a server over stdio gets initialize too
 )
 
-// Connect reaches the server, finds the revision to speak and returns when
-// requests can be sent. It takes no longer than StartupTimeout. On failure
-// nothing is left running; the error is a *ConnectError or ctx's cause.
+// Connect connects to the server, negotiates the revision and returns when
+// requests can be sent, within StartupTimeout. After an error nothing is left
+// running; the error is a *ConnectError or ctx's cause.
 func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Processes) (*Session, error) {
 	if spec.StartupTimeout <= 0 {
 		spec.StartupTimeout = defaultStartup
@@ -39,8 +40,8 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 
 var errStartup = errors.New("no answer within the start-up timeout")
 
-// startup bounds what belongs to the start: connecting and the first list of
-// tools together take no longer than StartupTimeout.
+// startup bounds the start, which is Connect and the first list of tools, by
+// StartupTimeout.
 func (s *Session) startup(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	d := s.deadline(time.Until(s.startBy)+s.report.outputWait(), func() { cancel(errStartup) })
@@ -50,7 +51,7 @@ func (s *Session) startup(ctx context.Context) (context.Context, context.CancelF
 	}
 }
 
-// try notes what is tried next, for the error.
+// try records what is tried next, for the error message.
 func (s *Session) try(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +80,7 @@ func (s *Session) connect(ctx context.Context) error {
 	return errors.New("neither a command nor a URL")
 }
 
-// spawn starts the server's process, a fresh one if there was one.
+// spawn starts the server's process, after ending the one before.
 func (s *Session) spawn() error {
 	if s.child != nil {
 		matched, _ := s.stream.replies()
@@ -102,7 +103,7 @@ func (s *Session) useTransport(t wire.Transport, explain func(error) error) {
 	s.conn = s.stream
 }
 
-// junk is a line of stdout that is no message.
+// junk takes a line of the server's stdout that is not a message.
 func (s *Session) junk(line []byte) {
 	s.mu.Lock()
 	s.junkLines++
@@ -113,8 +114,8 @@ func (s *Session) junk(line []byte) {
 	s.report.log("not a message on stdout: " + wire.Snippet(line))
 }
 
-// abandon ends a connection that was not started whole, at once, and returns
-// the tail of the child's stderr.
+// abandon ends a connection whose start failed, at once, and returns the tail
+// of the child's stderr.
 func (s *Session) abandon() (stderr string) {
 	if s.child != nil {
 		s.child.proc.Kill()
@@ -141,15 +142,11 @@ func (s *Session) modernMeta() []byte {
 }
 
 func (s *Session) clientInfo() []byte {
-	version := s.spec.Version
-	if version == "" {
-		version = "0"
-	}
-	return fmt.Appendf(nil, `{"name":"toolpipe","version":%s}`, jsontext.Quoted(version))
+	return fmt.Appendf(nil, `{"name":"toolpipe","version":%s}`, jsontext.Quoted(cmp.Or(s.spec.Version, "0")))
 }
 
-// clientCapabilities is {} unless elicitation was asked for: what is not
-// declared a server does not ask for.
+// clientCapabilities declares elicitation where the Spec has it. A server does
+// not ask for a capability that is not declared.
 func (s *Session) clientCapabilities(modern bool) string {
 	switch {
 	case !s.elicits():
@@ -160,7 +157,8 @@ func (s *Session) clientCapabilities(modern bool) string {
 	return `{"elicitation":{}}`
 }
 
-// speakModern begins with a server that answered the probe.
+// speakModern begins the session with a modern server, which answered the probe
+// with result.
 func (s *Session) speakModern(result []byte) error {
 	if err := checkComplete(result); err != nil {
 		return err
@@ -172,7 +170,7 @@ func (s *Session) speakModern(result []byte) error {
 	return nil
 }
 
-// begin keeps what a server said about itself.
+// begin records what the server said about itself.
 func (s *Session) begin(revision string, result []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,12 +182,11 @@ func (s *Session) begin(revision string, result []byte) {
 	s.instructions = jsontext.Text(jsontext.Member(result, "instructions"))
 }
 
-// initialize is the legacy handshake, beginning with version; "" is the newest.
+// initialize is the legacy handshake. version is offered first; "" is the newest
+// one.
 func (s *Session) initialize(ctx context.Context, version string) error {
 	s.try("initialize")
-	if version == "" {
-		version = wire.LegacyRevisions[0]
-	}
+	version = cmp.Or(version, wire.LegacyRevisions[0])
 	for attempt := 1; ; attempt++ {
 		result, err := s.conn.exchange(ctx, s.initializeRequest(version))
 		if err == nil {
@@ -208,7 +205,7 @@ func (s *Session) initialize(ctx context.Context, version string) error {
 	}
 }
 
-// errModern is a server that refuses initialize because it is modern after all.
+// errModern is why a modern server refuses initialize.
 var errModern = errors.New("the server speaks only " + wire.ModernRevision)
 
 func (s *Session) initializeRequest(version string) *wire.Request {
@@ -216,14 +213,11 @@ func (s *Session) initializeRequest(version string) *wire.Request {
 		Params: fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, version, s.clientCapabilities(false), s.clientInfo())}
 }
 
-// initialized ends the handshake. The notification is waited for: servers
-// refuse what overtakes it (python-sdk#1675).
+// initialized ends the handshake. It waits until the notification was sent:
+// servers refuse requests that overtake it (modelcontextprotocol/python-sdk#1675).
 func (s *Session) initialized(ctx context.Context, offered string, result []byte) error {
 	answered := jsontext.Text(jsontext.Member(result, "protocolVersion"))
-	revision := nearestRevision(answered)
-	if answered == "" {
-		revision = offered
-	}
+	revision := nearestRevision(cmp.Or(answered, offered))
 	if answered != revision {
 		s.report.warn("protocol_mismatch", fmt.Sprintf("server %q answered with the unknown protocol revision %q; it is taken as %s", s.spec.Name, answered, revision))
 	}

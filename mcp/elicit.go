@@ -12,13 +12,13 @@ import (
 // elicits says whether elicitation is declared.
 func (s *Session) elicits() bool { return s.spec.Elicit != "" && s.spec.Elicit != "off" }
 
-// maxQuestions bounds what a legacy server asks a person at once.
+// maxQuestions bounds the elicitations of a legacy server at the same time.
 const maxQuestions = 16
 
 const declined = `{"action":"decline"}`
 
-// requestsInFlight counts the requests of ours in whose course a server may ask
-// for something: tools/call, prompts/get and resources/read.
+// requestsInFlight counts our requests during which a server may send an
+// elicitation: tools/call, prompts/get and resources/read.
 type requestsInFlight struct {
 	mu  sync.Mutex
 	n   int
@@ -49,11 +49,11 @@ func (f *requestsInFlight) context() context.Context {
 	return f.ctx
 }
 
-// elicitation answers a legacy server's request, beside everything else: a
-// person may have to be asked. A request that belongs to none of ours is
-// refused, as SEP-2260 of the Model Context Protocol asks: it would let a server
-// put a form on the screen at any time, such as beside the question about
-// another server's call. When our request ends, the server's is cancelled.
+// elicitation answers a legacy server's elicitation/create in a goroutine of its
+// own, because the user may have to be asked. Outside of our requests it is
+// refused, as SEP-2260 of the Model Context Protocol asks: else a server could
+// show a form at any time, even beside the question about another server's
+// call. When our request ends, the elicitation is cancelled.
 func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
 	ctx := s.inFlight.context()
 	switch mode := jsontext.Text(jsontext.Member(m.Params, "mode")); {
@@ -76,7 +76,7 @@ func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
 	}
 }
 
-// elicited is the ElicitResult for a server's question.
+// elicited is the ElicitResult for the params of an elicitation.
 func (s *Session) elicited(ctx context.Context, params []byte) []byte {
 	if mode := jsontext.Text(jsontext.Member(params, "mode")); mode != "" && mode != "form" {
 		return []byte(declined)
@@ -91,7 +91,7 @@ func (s *Session) elicited(ctx context.Context, params []byte) []byte {
 	return []byte(declined)
 }
 
-// ask asks the person. The deadline of a call stands still meanwhile.
+// ask asks the user. The deadline of a call is put off meanwhile.
 func (s *Session) ask(ctx context.Context, message string, schema []byte) []byte {
 	if s.report.hooks.Elicit == nil {
 		return []byte(declined)
@@ -108,8 +108,8 @@ func (s *Session) ask(ctx context.Context, message string, schema []byte) []byte
 	return []byte(declined)
 }
 
-// defaults accepts with the defaults of a form, and cancels when a field that
-// is required has none.
+// defaults accepts with the default values of a form, and cancels when a
+// required field has none.
 func defaults(schema []byte) []byte {
 	required := jsontext.Strings(jsontext.Member(schema, "required"))
 	out := []byte(`{"action":"accept","content":{`)
@@ -130,8 +130,8 @@ func defaults(schema []byte) []byte {
 	return append(out, "}}"...)
 }
 
-// urlElicitation is what a legacy server wants a person to open before it can
-// go on (error -32042). It is shown, never opened.
+// urlElicitation lists the URLs that a legacy server wants the user to open
+// before it goes on (error -32042). They are shown, never opened.
 func (s *Session) urlElicitation(e *wire.RPCError) string {
 	var list string
 	for v := range jsontext.Elements(jsontext.Member(e.Data, "elicitations")) {

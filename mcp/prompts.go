@@ -87,7 +87,7 @@ func (s *Session) requestNamed(ctx context.Context, method, name string, params 
 	defer watch.stop()
 	r := s.request(method, params)
 	r.Name = name
-	r.Progress = func([]byte) { watch.alive() }
+	r.Progress = func([]byte) { watch.idle.restart() }
 	return s.exchangeWithInput(ctx, r)
 }
 

@@ -26,31 +26,31 @@ type Session struct {
 	modern    bool
 	meta      []byte // 2026-07-28: members of every request's _meta
 
-	startBy time.Time // the end of StartupTimeout, had we never waited for whoever reads our output
-	tried   []string  // on the way to being connected; guarded by mu
+	startBy time.Time // the end of StartupTimeout, without the OutputWait
+	tried   []string  // what Connect tried, for its error; guarded by mu
 
 	life         context.Context // ends with Close
 	end          context.CancelFunc
 	closed       sync.Once
-	elicitations tasks            // answers to questions of the server
-	asking       atomic.Int32     // a person is being asked
-	inFlight     requestsInFlight // while there is one, the server may ask
-	questions    atomic.Int32     // of a legacy server, not answered yet
+	elicitations tasks            // handlers of the server's elicitations
+	asking       atomic.Int32     // elicitations that the user is answering
+	inFlight     requestsInFlight // while there are any, the server may send elicitations
+	questions    atomic.Int32     // elicitations of a legacy server, not answered yet
 
-	renewing chan struct{} // holds an element while a lost session is begun anew
+	renewing chan struct{} // a lock: holds an element while a lost session is renewed
 	renewed  bool          // guarded by renewing
 
 	mu sync.Mutex // guards what follows
 
-	revision     string          // these three change when a lost session is begun anew
-	offers       map[string]bool // of tools, prompts, resources: what the server claims to have
+	revision     string          // these three change when a lost session is renewed
+	offers       map[string]bool // capabilities of the server: tools, prompts, resources
 	instructions string
 
 	listed bool // the first list of tools came
 	tools  map[string]*toolRules
 	warned map[string]bool // what warnOnce has warned of
 
-	understood bool // a process that was given up had answered a request
+	understood bool // an earlier process of the server had answered a request
 	junkLines  int
 	junkSample string
 }
@@ -62,7 +62,7 @@ func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
 	return s
 }
 
-// Protocol is the revision that is spoken.
+// Protocol is the negotiated revision.
 func (s *Session) Protocol() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,18 +72,18 @@ func (s *Session) Protocol() string {
 // Transport is "stdio", "http", "sse" or "local".
 func (s *Session) Transport() string { return s.transport }
 
-// Instructions are the server's, as it gave them; "" when it gave none.
+// Instructions are the server's; "" when it gave none.
 func (s *Session) Instructions() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.instructions
 }
 
-// Lost says that the server ended or the connection is gone for good.
+// Lost says whether the server ended or the connection is closed for good.
 func (s *Session) Lost() bool { return s.conn.lost() != nil }
 
-// Close ends the session and its process, bounded by the shutdown ladder.
-// Hooks are not called after it returned.
+// Close ends the session and its process, within a bounded time. No hook is
+// called after it returned.
 func (s *Session) Close() error {
 	s.closed.Do(func() {
 		s.end()
@@ -96,12 +96,11 @@ func (s *Session) Close() error {
 	return nil
 }
 
-// request is a request of this session, its _meta included.
+// request makes a request of this session, with its _meta.
 func (s *Session) request(method string, params []byte) *wire.Request {
 	return &wire.Request{Method: method, Params: params, Meta: s.meta}
 }
 
-// onNotification implements receiver. method is "" for a frame that is no JSON.
 func (s *Session) onNotification(method string, params []byte) {
 	switch method {
 	case "notifications/tools/list_changed":
@@ -142,12 +141,12 @@ func (s *Session) warnOnce(key, code, message string) {
 	}
 }
 
-// onResponsesDropped implements receiver.
 func (s *Session) onResponsesDropped() {
-	s.report.log("the server asks more than it reads the answers to; some are dropped")
+	s.report.log("the server sends requests and does not read the responses; some responses are dropped")
 }
 
-// onLost implements receiver. During the start it is the failure of the start.
+// onLost implements receiver. During the start the loss is reported as the error
+// of Connect or Tools.
 func (s *Session) onLost(cause error) {
 	s.mu.Lock()
 	started := s.listed
@@ -157,7 +156,7 @@ func (s *Session) onLost(cause error) {
 	}
 }
 
-// lostMessage is why the server cannot be used, with its last words.
+// lostMessage is why the server cannot be used, with the end of its stderr.
 func (s *Session) lostMessage(cause error) string {
 	message := fmt.Sprintf("server %q is lost: %s", s.spec.Name, cause)
 	if last := lastLines(s.stderr(), 5); last != "" {
@@ -184,11 +183,10 @@ func lastLines(text string, n int) string {
 	return text[at+1:]
 }
 
-// onMessage implements receiver.
 func (s *Session) onMessage(direction byte, msg []byte) { s.report.message(direction, msg) }
 
-// onRequest implements receiver: requests of legacy servers. In 2026-07-28 a server
-// sends no requests and a client no responses, so there is no answer.
+// onRequest implements receiver for legacy servers. In 2026-07-28 a server sends
+// no requests and a client no responses, so there is no answer.
 func (s *Session) onRequest(m wire.Message, reply func([]byte)) {
 	method := jsontext.Text(m.Method)
 	if s.Protocol() == wire.ModernRevision {

@@ -25,16 +25,16 @@ type stdioTransport struct {
 	frames wire.FrameReader
 	framed bool // Content-Length framing
 	tail   *process.Tail
-	read   chan struct{} // closed when stderr ended
+	ended  chan struct{} // closed at the end of stderr
 
-	writing chan struct{} // one element: somebody writes
-	broken  bool          // part of a message is out
+	writing   chan struct{} // a lock for what follows: it holds one element
+	truncated bool          // a message was sent in part
 
 	closing sync.Once
 }
 
-// startStdio starts a stdio server. junk is told of lines of its stdout
-// that are no messages, log of the lines of its stderr.
+// startStdio starts a server. junk gets the lines of its stdout that are not
+// messages, log those of its stderr.
 func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log func(string)) (*stdioTransport, error) {
 	env := process.ChildEnv(spec.Environ, spec.Env, spec.InheritEnv)
 	path, err := process.LookPath(spec.Command[0], env)
@@ -45,89 +45,81 @@ func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log fun
 	if cmd.Dir == "" {
 		cmd.Dir = string(os.PathSeparator)
 	}
-	c := &stdioTransport{framed: spec.Framing == "content-length", tail: &process.Tail{Log: log}, read: make(chan struct{}), writing: make(chan struct{}, 1)}
-	theirs, err := c.pipes(cmd)
+	c := &stdioTransport{framed: spec.Framing == "content-length", tail: &process.Tail{Log: log}, ended: make(chan struct{}), writing: make(chan struct{}, 1)}
+	childEnds, err := c.pipes(cmd)
 	if err != nil {
 		return nil, err
 	}
 	c.proc, err = procs.StartGroup(cmd, true)
-	for _, f := range theirs {
-		f.Close()
-	}
+	closeFiles(childEnds)
 	if err != nil {
-		c.closeFiles()
+		closeFiles([]*os.File{c.in, c.out, c.errs})
 		return nil, startError(cmd.Dir, err)
 	}
 	c.frames = wire.FrameReader{R: c.out, Junk: junk}
 	goroutine.Start(func() {
-		defer close(c.read)
+		defer close(c.ended)
 		io.Copy(c.tail, c.errs)
 		c.tail.End()
 	})
 	return c, nil
 }
 
-// errDirectory is a working directory that does not exist.
+// errDirectory is why a server cannot start in its working directory.
 var errDirectory = errors.New("its working directory cannot be used")
 
-// startError blames the directory where the system names the program for it.
+// startError is err, or what is wrong with the working directory, for which the
+// system names the program.
 func startError(dir string, err error) error {
-	info, why := os.Stat(dir)
-	if e, ok := errors.AsType[*os.PathError](why); ok {
-		why = e.Err
+	info, statErr := os.Stat(dir)
+	if e, ok := errors.AsType[*os.PathError](statErr); ok {
+		return fmt.Errorf("%w: %q: %w", errDirectory, dir, e.Err)
 	}
-	if why == nil && !info.IsDir() {
-		why = syscall.ENOTDIR
+	if !info.IsDir() {
+		return fmt.Errorf("%w: %q: %w", errDirectory, dir, syscall.ENOTDIR)
 	}
-	if why == nil {
-		return err
-	}
-	return fmt.Errorf("%w: %q: %w", errDirectory, dir, why)
+	return err
 }
 
-// pipes makes the three pipes and returns the child's ends. They are made
-// here, not by exec.Cmd, so that no goroutine stands between and Wait waits
-// for nobody.
-func (c *stdioTransport) pipes(cmd *exec.Cmd) (theirs []*os.File, err error) {
+// pipes makes the three pipes and returns the child's ends. Pipes of exec.Cmd
+// would be closed at the end of the child, with output that is not read yet.
+func (c *stdioTransport) pipes(cmd *exec.Cmd) (childEnds []*os.File, err error) {
 	var stdin, stdout, stderr *os.File
 	if stdin, c.in, err = os.Pipe(); err == nil {
 		if c.out, stdout, err = os.Pipe(); err == nil {
 			c.errs, stderr, err = os.Pipe()
 		}
 	}
-	theirs = []*os.File{stdin, stdout, stderr}
+	childEnds = []*os.File{stdin, stdout, stderr}
 	if err != nil {
-		c.closeFiles()
-		for _, f := range theirs {
-			f.Close()
-		}
+		closeFiles(append(childEnds, c.in, c.out, c.errs))
 		return nil, err
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
-	return theirs, nil
+	return childEnds, nil
 }
 
-func (c *stdioTransport) closeFiles() {
-	for _, f := range []*os.File{c.in, c.out, c.errs} {
-		f.Close()
+func closeFiles(files []*os.File) {
+	for _, f := range files {
+		f.Close() // a nil file gives an error
 	}
 }
 
-// Send writes the message in one piece. A pipe that stays full until ctx ends
-// leaves the child with half a message: nothing can be sent after that.
+// Send writes the message in one piece. When the pipe stays full until ctx ends,
+// the child has part of the message, and nothing can be sent any more.
 func (c *stdioTransport) Send(ctx context.Context, msg []byte) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
 	}
 	frame := wire.AppendFrame(make([]byte, 0, len(msg)+40), msg, c.framed)
-	select { // who writes may be held up by a full pipe for longer than ctx lasts
+	select { // a full pipe may block the current writer for longer than ctx lasts
 	case c.writing <- struct{}{}:
 		defer func() { <-c.writing }()
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
 	}
-	if c.broken {
-		return fmt.Errorf("%w: %w", wire.ErrNotSent, errHalfSent)
+	if c.truncated {
+		return fmt.Errorf("%w: %w", wire.ErrNotSent, errTruncated)
 	}
 	n, err := c.write(ctx, frame)
 	if err == nil {
@@ -136,14 +128,14 @@ func (c *stdioTransport) Send(ctx context.Context, msg []byte) error {
 	if n == 0 {
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, err)
 	}
-	c.broken = true
+	c.truncated = true
 	return err
 }
 
-var errHalfSent = errors.New("the server does not read, part of an earlier message is still in the pipe")
+var errTruncated = errors.New("the server does not read, part of an earlier message is still in the pipe")
 
-// write writes until ctx ends. The deadline that ends it is gone when it
-// returns: it would fail all that is written later.
+// write writes until ctx ends. It removes the deadline that ended it, for the
+// writes that follow.
 func (c *stdioTransport) write(ctx context.Context, frame []byte) (int, error) {
 	expired := make(chan struct{})
 	stop := goroutine.AfterContext(ctx, func() {
@@ -151,7 +143,7 @@ func (c *stdioTransport) write(ctx context.Context, frame []byte) (int, error) {
 		close(expired)
 	})
 	n, err := c.in.Write(frame)
-	if !stop() { // it has begun, perhaps not ended
+	if !stop() { // the function has begun, perhaps not ended
 		<-expired
 		c.in.SetWriteDeadline(time.Time{})
 	}
@@ -170,7 +162,8 @@ func (c *stdioTransport) Receive() ([]byte, error) {
 	return msg, err
 }
 
-// Close goes down the ladder and returns when the child's group is gone.
+// Close closes the child's stdin, ends its process group within three times
+// ShutdownGrace and returns then.
 func (c *stdioTransport) Close() error {
 	c.closing.Do(func() {
 		c.in.Close()
@@ -182,33 +175,29 @@ func (c *stdioTransport) Close() error {
 	return nil
 }
 
-// awaitStderr gives the last lines of a child that ended the time to be read.
+// awaitStderr waits until the last lines of a child that ended are read.
 func (c *stdioTransport) awaitStderr() {
-	t := time.NewTimer(process.WaitDelay)
-	defer t.Stop()
 	select {
-	case <-c.read:
-	case <-t.C:
+	case <-c.ended:
+	case <-time.After(process.WaitDelay):
 	}
 }
 
 // errEnded is why a child that ended cannot be used.
 var errEnded = errors.New("the server ended")
 
-// describeEnd waits a moment for a child that closed its stdout and says how it
-// ended. One that cannot be understood any more is ended here.
+// describeEnd says how a child ended that closed its stdout, if it ends within a
+// short time. For any other error of reading it kills the child.
 func (c *stdioTransport) describeEnd(err error) error {
 	if err != wire.ErrGone {
 		c.proc.Kill()
 		return err
 	}
-	t := time.NewTimer(process.WaitDelay)
-	defer t.Stop()
 	select {
 	case <-c.proc.Done():
 		c.awaitStderr()
 		return fmt.Errorf("%w (%s)", errEnded, c.proc.State())
-	case <-t.C:
+	case <-time.After(process.WaitDelay):
 		return err
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// streamConn is the conn over a Transport: it gives requests their ids and replies
-// to whoever waits for them. A reader goroutine runs until the transport
-// ends, so that pings are answered and the pipe never fills up in between.
+// streamConn is the conn over a Transport: it gives requests their ids, and
+// replies to the calls that wait for them. A goroutine reads until the transport
+// ends, so that pings are answered and the pipe never fills up.
 type streamConn struct {
 	t       wire.Transport
 	explain func(error) error // says more about the error with which t ended; nil for none
 	in      receiver
-	answers wire.ResponseQueue // to what the server asks
+	answers wire.ResponseQueue // to requests of the server
 
 	mu      sync.Mutex
 	next    int64 // ids count from 1 and are never used again
@@ -28,12 +28,12 @@ type streamConn struct {
 	cause   error // why the transport ended; nil while it has not
 	closing bool
 
-	matched int           // replies that somebody waited for
-	stray   int           // replies that nobody waited for
+	matched int           // replies that a call waited for
+	stray   int           // replies that no call waited for
 	ended   chan struct{} // closed when the reader is done
 }
 
-// call is a request that waits.
+// call is a request that waits for its reply.
 type call struct {
 	id       int64
 	reply    chan reply // one element, so that the reader never waits
@@ -82,25 +82,22 @@ func (m *streamConn) send(ctx context.Context, r *wire.Request) (*call, error) {
 	return c, nil
 }
 
-// sendFailure prefers the reader's reason: a broken pipe only shows that the
-// server is gone, not how it ended.
+// sendFailure is why sending failed. The reader's error tells how the server
+// ended, err only that its pipe is broken.
 func (m *streamConn) sendFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	t := time.NewTimer(process.WaitDelay)
-	defer t.Stop()
 	select {
 	case <-m.ended:
 		return m.lost()
-	case <-t.C:
+	case <-time.After(process.WaitDelay):
 		return err
 	}
 }
 
-// await waits for the reply. When ctx ends first, the server is told that the
-// request is not wanted any more, except for initialize, which must not be
-// cancelled.
+// await waits for the reply. When ctx ends first, it cancels the request, except
+// for initialize, which must not be cancelled.
 func (m *streamConn) await(ctx context.Context, c *call, method string) ([]byte, error) {
 	select {
 	case r := <-c.reply:
@@ -163,7 +160,7 @@ func (m *streamConn) dispatch(msg wire.Message) {
 	}
 }
 
-// respond sends one response to what the server asked.
+// respond sends one response to a request of the server.
 func (m *streamConn) respond(response []byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTimeout)
 	defer cancel()
@@ -171,8 +168,8 @@ func (m *streamConn) respond(response []byte) {
 	m.t.Send(ctx, response)
 }
 
-// garbled is a frame that is not JSON. If its beginning says which request it
-// answers, that one need not wait any longer.
+// garbled takes a frame that is not JSON. If its beginning names the request
+// that it answers, that request fails.
 func (m *streamConn) garbled(frame []byte, err error) {
 	m.in.onNotification("", frame)
 	begin, _ := wire.ParseMessage(frame)
@@ -193,7 +190,7 @@ func (m *streamConn) answer(msg *wire.Message) {
 	id, ok := wire.ReplyID(msg.ID)
 	m.mu.Lock()
 	c := m.waiting[id]
-	if !ok && len(m.waiting) == 1 { // no usable id, one candidate
+	if !ok && len(m.waiting) == 1 { // without a usable id it can only be this one
 		for _, c = range m.waiting {
 		}
 	}
@@ -223,7 +220,7 @@ func (m *streamConn) notified(method string, params []byte) {
 	}
 }
 
-// end fails what waits and tells the session why, unless it closed us.
+// end fails the calls that wait, and reports the loss unless close was called.
 func (m *streamConn) end(err error) {
 	if err == io.EOF {
 		err = wire.ErrGone
@@ -248,7 +245,7 @@ func (m *streamConn) end(err error) {
 	}
 }
 
-// replies counts them: those that were waited for, and the others.
+// replies counts the replies that a call waited for, and the others.
 func (m *streamConn) replies() (matched, stray int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -194,7 +194,7 @@ func TestParamHeaders(t *testing.T) {
 	}
 	renamed.Store(true)
 	for range 2 {
-		if e := callFails(t, s, "t", `{"region":"eu"}`); !e.RPC || e.Code != wire.CodeHeaderMismatch || !strings.Contains(e.Message, "read at its start") {
+		if e := callFails(t, s, "t", `{"region":"eu"}`); !e.RPC || e.Code != wire.CodeHeaderMismatch || !strings.Contains(e.Message, "read at the start") {
 			t.Errorf("%+v", e)
 		}
 	}
