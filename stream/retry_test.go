@@ -81,12 +81,12 @@ func TestRetryAfter(t *testing.T) {
 		if want == time.Second { // the other one is really waited
 			waited = waits(c)
 		}
-		var told []Retry
-		if _, err := c.Reply(t.Context(), ask("hi"), &Sink{Retry: func(r Retry) { told = append(told, r) }}); err != nil {
+		var retries []Retry
+		if _, err := c.Reply(t.Context(), ask("hi"), &Sink{Retry: func(r Retry) { retries = append(retries, r) }}); err != nil {
 			t.Fatal(err)
 		}
-		if len(told) != 1 || told[0].After != want || told[0].Status != 429 || told[0].Attempt != 1 || !slices.Equal(*waited, []time.Duration{want}) {
-			t.Errorf("%v: %+v, waited %v", asked, told, *waited)
+		if len(retries) != 1 || retries[0].After != want || retries[0].Status != 429 || retries[0].Attempt != 1 || !slices.Equal(*waited, []time.Duration{want}) {
+			t.Errorf("%v: %+v, waited %v", asked, retries, *waited)
 		}
 		if want < time.Second && time.Since(began) < want {
 			t.Errorf("%v: after %v", asked, time.Since(began))
@@ -131,13 +131,13 @@ func TestDeadConnection(t *testing.T) {
 	}()
 	c := newClient(t, Config{BaseURL: "http://" + l.Addr().String()})
 	for range 3 {
-		var told []Retry
-		reply, err := c.Reply(t.Context(), ask("hi"), &Sink{Retry: func(r Retry) { told = append(told, r) }})
+		var retries []Retry
+		reply, err := c.Reply(t.Context(), ask("hi"), &Sink{Retry: func(r Retry) { retries = append(retries, r) }})
 		if err != nil || textOfParts(reply.Message.Parts) != "hello" {
 			t.Fatalf("%+v, %v", reply, err)
 		}
-		if len(told) > 1 || (len(told) == 1 && told[0].After != 0) {
-			t.Errorf("retries %+v", told)
+		if len(retries) > 1 || (len(retries) == 1 && retries[0].After != 0) {
+			t.Errorf("retries %+v", retries)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestRepairs(t *testing.T) {
 		return r
 	}
 	for _, test := range []struct {
-		api, refused, told string
+		api, refused, refusal string
 		accepted           string
 	}{
 		{"chat", `"stream_options"`, `{"detail":"stream_options: Extra inputs are not permitted"}`, `"stream":true,"max_tokens"`},
@@ -161,7 +161,7 @@ func TestRepairs(t *testing.T) {
 		{"chat", `"content":null`, `invalid message content type: <nil>`, `"content":""`},
 		{"responses", `"include"`, `{"error":{"message":"Encrypted content is not supported with this model.","param":"include"}}`, `"store":false`},
 	} {
-		t.Run(test.told, func(t *testing.T) {
+		t.Run(test.refusal, func(t *testing.T) {
 			reply := hello
 			if test.api == "responses" {
 				reply = `data: {"type":"response.completed","response":{"status":"completed","output":[]}}` + "\n\n"
@@ -171,7 +171,7 @@ func TestRepairs(t *testing.T) {
 			s = newModelServer(t, func(w http.ResponseWriter, r *http.Request) {
 				if strings.Contains(s.last(), test.refused) {
 					refusals++
-					status(422, test.told)(w, r)
+					status(422, test.refusal)(w, r)
 					return
 				}
 				stream(reply)(w, r)

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// TestPanics holds that each way to start a goroutine tells of a panic, after
-// the deferred calls, and that what is told holds no data.
+// TestPanics shows that each way to start a goroutine reports a panic after the
+// deferred calls, and that the report holds no data.
 func TestPanics(t *testing.T) {
-	told := make(chan *Panic, 1)
-	OnPanic(func(p *Panic) { told <- p })
+	panics := make(chan *Panic, 1)
+	OnPanic(func(p *Panic) { panics <- p })
 	t.Cleanup(func() { handler.Store(nil) })
 	secret := strings.Repeat("sk-secret", 2)
 	for name, start := range map[string]func(f func()){
@@ -29,7 +29,7 @@ func TestPanics(t *testing.T) {
 			defer func() { deferred = true }()
 			panic(secret)
 		})
-		p := (<-told).Error()
+		p := (<-panics).Error()
 		if !deferred {
 			t.Errorf("%s: the deferred calls had not run", name)
 		}
@@ -41,7 +41,7 @@ func TestPanics(t *testing.T) {
 		var none []byte
 		_ = none[len(secret)]
 	})
-	if p := (<-told).Error(); !strings.HasPrefix(p, "runtime error: index out of range [18] with length 0, at goroutine/goroutine_test.go:") {
+	if p := (<-panics).Error(); !strings.HasPrefix(p, "runtime error: index out of range [18] with length 0, at goroutine/goroutine_test.go:") {
 		t.Error(p)
 	}
 	done := make(chan bool)
