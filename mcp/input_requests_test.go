@@ -75,6 +75,7 @@ func TestRounds(t *testing.T) {
 }
 
 func TestEndlessRounds(t *testing.T) {
+	t.Parallel()
 	web := serveWeb(t, instead(modernWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
 		sendJSON(w, 200, r.reply(`{"resultType":"input_required","requestState":"again"}`))
 	}))

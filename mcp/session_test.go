@@ -219,6 +219,7 @@ func TestLikeLMCP(t *testing.T) {
 
 // TestSideBySide: of many servers one that hangs costs one start-up timeout.
 func TestSideBySide(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), hang)
 	defer cancel()
 	var procs process.Processes

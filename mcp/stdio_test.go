@@ -242,6 +242,7 @@ func TestCallTimeout(t *testing.T) {
 
 // TestHardDeadline: progress puts the idle deadline off, not the hard one.
 func TestHardDeadline(t *testing.T) {
+	t.Parallel()
 	spec := stdio("keeps-talking")
 	spec.ToolTimeout = 300 * time.Millisecond // far above the pauses, also on a busy machine
 	s, _ := connect(t, spec)

@@ -160,6 +160,7 @@ func TestShellBackgroundChild(t *testing.T) {
 
 // A timeout ends a whole pipeline and keeps what was printed.
 func TestShellTimeout(t *testing.T) {
+	t.Parallel()
 	for _, sh := range []string{"/bin/sh", "dash", "bash"} {
 		if _, err := exec.LookPath(sh); err != nil {
 			continue
@@ -181,6 +182,7 @@ func TestShellTimeout(t *testing.T) {
 }
 
 func TestShellCancel(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := shellServer(t, Spec{Dir: dir})
 	ctx, cancel := context.WithCancel(context.Background())
