@@ -56,18 +56,18 @@ type Face struct {
 
 	mu             sync.Mutex
 	w              io.Writer
-	aside          []byte
+	aside          []byte       // text of this turn for showsAsides
 	frames         []*toolFrame // calls without result, in order
 	servers        []string     // that have not answered yet
-	asksModel      bool
+	asksModel      bool         // a model is asked in this run
 	live           liveLine
-	held           []byte // what was to be printed while a question stood
-	dropped        int    // messages that did not fit into held
-	lineOpen       bool   // the last line on stderr is unfinished
-	stdoutLineOpen bool   // the last line on stdout is unfinished
-	stdoutBusy     bool   // stdout is being written
-	stdoutTime     time.Time
-	ended          bool // the live line was taken away for good
+	held           []byte    // what was to be printed while a question stood
+	dropped        int       // messages that did not fit into held
+	lineOpen       bool      // the last line on stderr is unfinished
+	stdoutLineOpen bool      // the last line on stdout is unfinished
+	stdoutBusy     bool      // stdout is being written
+	stdoutTime     time.Time // when stdout was written last
+	ended          bool      // the live line was taken away for good
 }
 
 func New(o Options, s stdio.Streams) *Face {

@@ -17,19 +17,23 @@ import (
 // narrower window wraps the line, all of it is still below the cursor. It is
 // drawn in the foreground only. The lock of the Face guards it.
 type liveLine struct {
-	enabled bool
-	paused  bool      // a question stands
+	wait
+	enabled    bool
+	paused     bool                            // a question stands
+	drawn      string                          // what is on the screen now
+	ticking    bool                            // a goroutine draws it
+	background func() (background, stops bool) // nil: never
+	busy       func() bool                     // another program asks on the terminal; nil: none
+}
+
+// wait is one wait of the run.
+type wait struct {
 	what    string    // what the run waits for; "": nothing
-	detail  string    // the progress that a server told, escaped
 	since   time.Time // when the wait began
+	detail  string    // the progress that a server told, escaped
 	deltas  int       // pieces of a reply that have come
 	bytes   int       // their size
 	servers bool      // servers are awaited
-	drawn   string    // what is on the screen now
-	ticking bool      // a goroutine draws it
-
-	background func() (background, stops bool) // nil: never
-	busy       func() bool                     // another program asks on the terminal; nil: none
 }
 
 const (
@@ -39,10 +43,6 @@ const (
 
 // eraseLine takes away everything from the cursor's line on.
 const eraseLine = "\r\x1b[J"
-
-func (l *liveLine) start(what string) {
-	*l = liveLine{enabled: l.enabled, paused: l.paused, ticking: l.ticking, drawn: l.drawn, background: l.background, busy: l.busy, what: what, since: time.Now()}
-}
 
 // erase takes the line off the screen, if the cursor is still on it.
 func (l *liveLine) erase(w io.Writer) {
@@ -139,7 +139,7 @@ func (f *Face) redraw(now time.Time) {
 // caller holds mu.
 func (f *Face) await(what string) {
 	f.live.erase(f.w)
-	f.live.start(what)
+	f.live.wait = wait{what: what, since: time.Now()}
 	if what != "" && f.live.enabled && !f.live.ticking {
 		f.live.ticking = true
 		goroutine.Start(f.tick)
