@@ -191,11 +191,11 @@ func readNames(r io.Reader) ([]string, error) {
 func (t *tree) shown(names []string) (shown []string, cut bool) {
 	var hidden []string
 	for _, name := range names {
-		if !t.mayShow(name) {
-			hidden = append(hidden, name)
+		info, err := t.v.Root.Lstat(filepath.FromSlash(name))
+		if t.hidden[name] || t.protected(name) || err == nil && t.v.Refuses(info) {
+			hidden, t.passed = append(hidden, name), true
 		}
 	}
-	t.passed = t.passed || len(hidden) > 0
 	size := 0
 	for _, name := range names {
 		if slices.ContainsFunc(hidden, func(h string) bool { return below(h, name) }) {
@@ -207,15 +207,6 @@ func (t *tree) shown(names []string) (shown []string, cut bool) {
 		shown = append(shown, name)
 	}
 	return shown, false
-}
-
-// mayShow says whether the file of that name may be read.
-func (t *tree) mayShow(name string) bool {
-	if t.hidden[name] || t.protected(name) {
-		return false
-	}
-	info, err := t.v.Root.Lstat(filepath.FromSlash(name))
-	return err != nil || !t.v.Refuses(info)
 }
 
 // report adds to a diff what is not in it.

@@ -59,26 +59,24 @@ func readPlain(v *confine.Access, dir *os.Root, name string, limit int64) ([]byt
 	return content, info, err
 }
 
-// openBelow opens the directory at a path from the root, with open for each name
-// of it. A link on the way is an error.
+// openBelow opens the directory at a path from the root, "" for the root, with
+// open for each name of it. A link on the way is an error.
 func openBelow(v *confine.Access, path string, open func(dir *os.Root, name, rel string, info fs.FileInfo) (*os.Root, error)) (*os.Root, error) {
-	dir, rel := v.Root, ""
-	for name := range strings.SplitSeq(path, "/") {
-		info, err := dir.Lstat(name)
-		if err == nil && !info.IsDir() {
+	dir, err := v.Root.OpenRoot(".")
+	for end := 0; err == nil && end < len(path); end++ {
+		name, _, _ := strings.Cut(path[end:], "/")
+		end += len(name)
+		above := dir
+		info, lookErr := above.Lstat(name)
+		switch {
+		case lookErr != nil:
+			err = lookErr
+		case !info.IsDir():
 			err = &wrongKind{info.Mode()}
+		default:
+			dir, err = open(above, name, path[:end], info)
 		}
-		var sub *os.Root
-		if err == nil {
-			sub, err = open(dir, name, rel+name, info)
-		}
-		if dir != v.Root {
-			dir.Close()
-		}
-		if err != nil {
-			return nil, err
-		}
-		dir, rel = sub, rel+name+"/"
+		above.Close()
 	}
-	return dir, nil
+	return dir, err
 }

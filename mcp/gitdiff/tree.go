@@ -53,33 +53,26 @@ func (r *repository) openTree(path string) (*tree, error) {
 	if err != nil {
 		return nil, confine.Reason(err)
 	}
-	return &tree{repository: r, near: r.v.Root, to: to, path: path, room: maxCopied, hidden: map[string]bool{}}, nil
+	return &tree{repository: r, to: to, path: path, room: maxCopied, hidden: map[string]bool{}}, nil
 }
 
 func (t *tree) close() {
-	t.closeDirectory()
-	t.to.Close()
-}
-
-func (t *tree) closeDirectory() {
-	if t.near != t.v.Root {
+	if t.near != nil {
 		t.near.Close()
 	}
-	t.near, t.nearAt = t.v.Root, ""
+	t.to.Close()
 }
 
 // directory opens the directory at a path from the root, "" for the root. It is
 // open until the next call.
-func (t *tree) directory(at string) (*os.Root, error) {
-	if at == t.nearAt {
+func (t *tree) directory(at string) (dir *os.Root, err error) {
+	if t.near != nil && at == t.nearAt {
 		return t.near, nil
 	}
-	t.closeDirectory()
-	if at == "" {
-		return t.near, nil
-	}
-	dir, err := openBelow(t.v, at, t.v.OpenDirectory)
-	if err == nil {
+	if dir, err = openBelow(t.v, at, t.v.OpenDirectory); err == nil {
+		if t.near != nil {
+			t.near.Close()
+		}
 		t.near, t.nearAt = dir, at
 	}
 	return dir, err
