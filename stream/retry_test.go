@@ -154,7 +154,7 @@ func TestRepairs(t *testing.T) {
 	}
 	for _, test := range []struct {
 		api, refused, refusal string
-		accepted           string
+		accepted              string
 	}{
 		{"chat", `"stream_options"`, `{"detail":"stream_options: Extra inputs are not permitted"}`, `"stream":true,"max_tokens"`},
 		{"chat", `"max_tokens"`, `{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'"}}`, `"max_completion_tokens":10`},
