@@ -74,7 +74,7 @@ func (e *evaluation) readings(at int) (r readings) {
 		text := e.document.str(at)
 		negative, rest := trimSign(text)
 		switch c, _ := utf8.DecodeRune(rest); {
-		case len(bytes.TrimSpace(text)) == 0:
+		case len(trimSpace(text)) == 0:
 			r.add([]byte("0"))
 		case c == '∞':
 			r.anyNumber = true
@@ -88,7 +88,6 @@ func (e *evaluation) readings(at int) (r readings) {
 }
 
 // add adds the number of a JSON literal.
-
 func (r *readings) add(literal []byte) {
 	d, ok := jsontext.ParseDecimal(literal)
 	if !ok {
@@ -119,7 +118,7 @@ func trimSign(text []byte) (negative bool, rest []byte) {
 			return negative, text
 		case unicode.Is(unicode.Pd, c) || c == '−' || c == '(':
 			negative = true
-		case !unicode.IsSpace(c) && !unicode.IsSymbol(c) && c != '#':
+		case !isSpace(c) && !unicode.IsSymbol(c) && c != '#':
 			return negative, text
 		}
 		text = text[n:]
@@ -136,6 +135,10 @@ func (r *readings) addSpelled(negative bool, text []byte) {
 		return
 	}
 	if len(b) > 2 && b[0] == '0' {
+		if b[1] == 'x' && isHexFloat(b[2:]) {
+			r.anyNumber = true
+			return
+		}
 		if base := map[byte]int{'x': 16, 'o': 8, 'b': 2}[b[1]]; base != 0 && r.addWhole(negative, b[2:], base) {
 			return
 		}
@@ -252,7 +255,7 @@ func asciiNumber(text []byte) (number []byte, letterFollows bool) {
 		if c < utf8.RuneSelf {
 			c = unicode.ToLower(c)
 		}
-		if c >= utf8.RuneSelf || bytes.IndexByte([]byte("0123456789_,. +-abcdefinotxy"), byte(c)) < 0 {
+		if c >= utf8.RuneSelf || bytes.IndexByte([]byte("0123456789_,. +-abcdefinoptxy"), byte(c)) < 0 {
 			return number, unicode.IsLetter(c)
 		}
 		number = append(number, byte(c))
@@ -274,10 +277,26 @@ func digit(c rune) rune {
 	return '0' + n%10
 }
 
-// isOneOf reports whether text, without white space around it, is one of words
+// isHexFloat reports whether text begins with hexadecimal digits and a point or
+// a binary exponent, which C and Go read.
+func isHexFloat(text []byte) bool {
+	rest := bytes.TrimLeft(text, "0123456789abcdef_.")
+	digits := text[:len(text)-len(rest)]
+	return bytes.Contains(digits, []byte(".")) || len(digits) > 0 && len(rest) > 0 && rest[0] == 'p'
+}
+
+// isSpace reports whether a server may skip c around a number or a word:
+// JavaScript takes a byte order mark for white space, Python the separator
+// characters of ASCII, C a control character for the end.
+func isSpace(c rune) bool { return unicode.In(c, unicode.White_Space, unicode.Cc, unicode.Cf) }
+
+// trimSpace cuts such characters from both ends of a text.
+func trimSpace(text []byte) []byte { return bytes.TrimFunc(text, isSpace) }
+
+// isOneOf reports whether text, without what isSpace holds for around it, is one of words
 // in any case.
 func isOneOf(text []byte, words ...string) bool {
-	text = bytes.TrimSpace(text)
+	text = trimSpace(text)
 	for _, w := range words {
 		if bytes.EqualFold(text, []byte(w)) {
 			return true
