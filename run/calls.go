@@ -148,15 +148,6 @@ func (r *round) announce(c *call) error {
 // as read-only run side by side; any other waits for all calls before it, and all
 // calls behind it wait for it.
 func (r *round) execute(ctx context.Context) error {
-	if len(r.calls) == 1 { // the common case needs no goroutine
-		if r.calls[0].answer == nil {
-			r.run(ctx, r.calls[0])
-		}
-		if err := r.result(r.calls[0]); err != nil {
-			return err
-		}
-		return r.stopped
-	}
 	ready := make([]chan struct{}, len(r.calls))
 	for i := range ready {
 		ready[i] = make(chan struct{})

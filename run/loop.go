@@ -16,33 +16,21 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// loop lets model and tools take turns until a reply asks for nothing more.
-//
-//	conv ──► client.Reply ──► text events ──► turn
-//	  ▲                                        │ calls
-//	  └── tool messages ◄── execute ◄── decide ◄
-//
-// Every call that the model makes is answered exactly once, in order, or the
-// run ends; no tool runs without a verdict that allowed it.
+// loop lets model and tools take turns until a reply asks for no more calls.
 type loop struct {
 	client  *stream.Client
 	request *stream.Request // its Messages are the conversation with its frame
 	calls   *caller
 	emit    func(event.Event) error
 	flush   func() error
-	limits  limits
+	rounds  int  // the limit of rounds
+	tokens  int  // the limit of tokens; 0: none
 	schema  bool // the answer must be JSON
 	printed bool // the text was printed, and only the model needs it again
 	resume  bool // calls that the conversation leaves open run first (--input messages)
 
 	frame int // messages before the conversation: the frame, never part of the output
 	*tally
-}
-
-// limits of one run; 0 is no limit for tokens.
-type limits struct {
-	rounds int
-	tokens int
 }
 
 // tally is what the end event tells.
@@ -158,7 +146,7 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 	l.finish = reply.Finish
 	u := event.Usage(reply.Usage)
 	l.usage = event.Usage{Input: l.usage.Input + u.Input, Output: l.usage.Output + u.Output, Reasoning: l.usage.Reasoning + u.Reasoning, Cached: l.usage.Cached + u.Cached}
-	if l.limits.tokens > 0 && u.Total() == 0 && !l.uncounted {
+	if l.tokens > 0 && u.Total() == 0 && !l.uncounted {
 		l.uncounted = true
 		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens has no effect"})
 	}
@@ -179,11 +167,11 @@ func (l *loop) mustEnd(reply *stream.Reply, round, calls int) error {
 		l.dropCalls()
 		return &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
 	}
-	if calls > 0 && round >= l.limits.rounds {
-		return failure.Limit("--max-rounds allows more", "the model asked for more calls than the limit of rounds allows: %d", l.limits.rounds)
+	if calls > 0 && round >= l.rounds {
+		return failure.Limit("--max-rounds allows more", "the model asked for more calls than the limit of rounds allows: %d", l.rounds)
 	}
-	if calls > 0 && l.limits.tokens > 0 && l.usage.Total() >= l.limits.tokens {
-		return failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usage.Total(), l.limits.tokens)
+	if calls > 0 && l.tokens > 0 && l.usage.Total() >= l.tokens {
+		return failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usage.Total(), l.tokens)
 	}
 	return nil
 }
@@ -206,9 +194,6 @@ func (l *loop) checkSchema() error {
 	}
 	return nil
 }
-
-// conversation is what --output messages prints: without the frame.
-func (l *loop) conversation() []stream.Message { return l.request.Messages[l.frame:] }
 
 // openCalls are the calls of the last assistant message that have no answer yet;
 // only tool messages and then one user message may follow it. text is the text of

@@ -236,7 +236,8 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 	}
 	r.loop = &loop{
 		client: r.client, request: r.request, emit: r.Emit, flush: r.Flush, frame: frame, tally: &r.tally,
-		limits: limits{rounds, c.MaxTotalTokens},
+		rounds: rounds,
+		tokens: c.MaxTotalTokens,
 		schema: c.SchemaFile != "",
 		resume: c.Input == "messages",
 		calls:  newCaller(c, r.box, r.gate, r.outputs),
@@ -274,7 +275,7 @@ func (r *runner) start() error {
 func (r *runner) conversation(yield func([]byte) bool) {
 	all := r.messages
 	if r.loop != nil {
-		all = r.loop.conversation()
+		all = r.loop.request.Messages[r.loop.frame:]
 	}
 	var b []byte
 	for i := range all {

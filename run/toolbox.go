@@ -120,12 +120,9 @@ func (b *toolbox) offered() []stream.Tool {
 			continue
 		}
 		schema, note := mcp.OfferedSchema(t.InputSchema)
-		d := t.Description
-		if note != "" {
-			if d != "" {
-				d += "\n"
-			}
-			d += note
+		d := t.Description + note
+		if t.Description != "" && note != "" {
+			d = t.Description + "\n" + note
 		}
 		all = append(all, stream.Tool{Name: t.name, Description: d, Schema: schema})
 	}

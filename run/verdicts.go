@@ -48,7 +48,11 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 	case v.Outcome == approve.Allowed && (!r.dryRun || c.tool.readOnly()):
 	case r.dryRun && v.Outcome != approve.Denied:
 		c.answer = ownAnswer(event.ResultNotRun, "not run: dry run")
-		r.say("dry run: %s %s: %s", c.Name, c.args, dryVerdict(v))
+		what := "would be asked"
+		if v.Outcome == approve.Allowed {
+			what = "would run"
+		}
+		r.say("dry run: %s %s: %s%s", c.Name, c.args, what, detail(v.Rule))
 	case v.Outcome == approve.Unapproved && !r.denyUnapproved:
 		return false
 	default:
@@ -116,13 +120,6 @@ func detail(s string) string {
 		return ""
 	}
 	return ": " + s
-}
-
-func dryVerdict(v approve.Verdict) string {
-	if v.Outcome == approve.Allowed {
-		return "would run" + detail(v.Rule)
-	}
-	return "would be asked" + detail(v.Rule)
 }
 
 // denial is the reason that the model is given.
