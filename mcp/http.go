@@ -2,10 +2,12 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -19,32 +21,31 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// httpConn is the conn over Streamable HTTP, both eras: each request is a POST
-// and its reply comes in the response to it.
+// httpConn is the conn over Streamable HTTP, modern and legacy: each request is
+// a POST, and its reply comes in the response.
 //
-// Nothing here is ever sent a second time by net/http: requests have no
-// GetBody and no idempotency key, and redirects are not its business. What may
-// be repeated is repeated by post.
+// net/http never sends a request again: requests have no GetBody and no
+// idempotency key, and it follows no redirects. Only post sends again what may
+// be sent again.
 type httpConn struct {
-	in      receiver
-	conns   *connections
-	fixed   http.Header // sent on every request
-	auth    *authorization
-	origin  string
-	version string // toolpipe's own
+	in     receiver
+	conns  *connections
+	fixed  http.Header // sent on every request
+	auth   *authorization
+	origin string
 
 	life          context.Context // ends with close
 	end           context.CancelFunc
-	background    tasks              // ends with life
-	answers       wire.ResponseQueue // to what the server asks
-	cancellations tasks              // bounded by themselves
+	background    tasks              // end with life
+	answers       wire.ResponseQueue // to requests of the server
+	cancellations tasks              // each bounded by itself
 
 	next atomic.Int64
 	mu   sync.Mutex
 	at   httpState
 }
 
-// httpState is what changes in the course of a connection.
+// httpState is what changes during a connection.
 type httpState struct {
 	url      *url.URL
 	session  string // legacy: Mcp-Session-Id; "" for none
@@ -57,7 +58,7 @@ func newHTTP(spec *Spec, in receiver, auth *authorization) (*httpConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &httpConn{in: in, conns: newConnections(), auth: auth, origin: netguard.Origin(u), version: spec.Version, at: httpState{url: u}}
+	h := &httpConn{in: in, conns: newConnections(), auth: auth, origin: netguard.Origin(u), at: httpState{url: u}}
 	h.life, h.end = context.WithCancel(context.Background())
 	h.answers = wire.ResponseQueue{Send: h.respond, Start: h.background.start, Full: in.onResponsesDropped}
 	h.fixed = http.Header{"User-Agent": {"toolpipe/" + spec.Version}}
@@ -102,14 +103,13 @@ func (h *httpConn) negotiated(revision string) {
 
 func (h *httpConn) lost() error { return nil }
 
-// exchange implements conn. Besides the errors named there it gives an
-// *undelivered around a *statusError; that it was sent is claimed unless the
-// status says that nothing was done.
+// exchange implements conn. A *statusError may also be the cause of a
+// *wire.NoReplyError, which is Sent unless the status says that nothing was done.
 func (h *httpConn) exchange(ctx context.Context, r *wire.Request) ([]byte, error) {
 	return h.exchangeAt(ctx, r, h.state())
 }
 
-// exchangeAt is exchange with what state had returned.
+// exchangeAt is exchange in the given state.
 func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState) ([]byte, error) {
 	id := h.next.Add(1)
 	body := wire.AppendRequest(make([]byte, 0, 160+len(r.Params)+len(r.Meta)), id, r.Method, r.Params, r.Meta, r.Progress != nil)
@@ -117,58 +117,59 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState
 	defer cancel(nil)
 	res, err := h.post(ctx, r, body, at)
 	if err != nil {
-		return nil, h.abandoned(ctx, r, id, at, err)
+		h.cancel(ctx, r, id, at, err)
+		return nil, err
 	}
 	x := &responseReader{h: h, ctx: ctx, cancel: cancel, r: r, id: id, at: at}
 	result, err := x.read(res)
 	if err != nil && x.reply == nil && ctx.Err() != nil {
 		err = &wire.NoReplyError{Sent: true, Cause: context.Cause(ctx)}
 	}
-	return result, h.abandoned(ctx, r, id, at, err)
+	h.cancel(ctx, r, id, at, err)
+	return result, err
 }
 
-// abandoned tells a legacy server that a request is not wanted any more: for
-// it a broken connection is no cancellation. An initialize must not be
-// cancelled (2025-11-25, basic/utilities/cancellation).
-func (h *httpConn) abandoned(ctx context.Context, r *wire.Request, id int64, at httpState, err error) error {
+// cancel sends a legacy server the cancellation of a request that failed
+// because ctx ended: for it a closed connection is no cancellation. initialize
+// must not be cancelled (2025-11-25, basic/utilities/cancellation).
+func (h *httpConn) cancel(ctx context.Context, r *wire.Request, id int64, at httpState, err error) {
 	if ctx.Err() != nil && err != nil && r.Method != "initialize" && wire.MayHaveArrived(err) && at.revision != "" && at.revision != wire.ModernRevision {
-		h.cancellations.start(func() { // close waits for it, the end of ctx does not stop it
+		h.cancellations.start(func() { // close waits for it; the end of ctx does not stop it
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
 			h.postMessage(ctx, wire.CancelledNotification(id))
 		})
 	}
-	return err
 }
 
-// post sends a body. It follows what redirections may be followed, answers a
-// refusal by a fresh token, and repeats on a connection of its own what was
-// lost with one that was kept, each for requests that may be sent again;
-// a call is one only as long as none of it has left.
+// post sends a body. It sends again a request that may be sent again: to the
+// target of a redirection, with a new token after a refusal, and on a new
+// connection when the server closed a reused one. A request that is sent at
+// most once is sent again only in the last case, if no byte of it had left.
 func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at httpState) (*http.Response, error) {
 	h.in.onMessage('>', body)
 	renewed := 0
 	for hops := 0; ; {
-		sent := &countedBody{}
+		sent := &trackedBody{}
 		req := h.newPost(r, body, sent, at)
 		kept := h.conns.reuses(r.AtMostOnce)
 		res, err := h.send(ctx, req, r.AtMostOnce)
 		switch {
-		case errors.Is(err, wire.ErrGone) && kept && (!r.AtMostOnce || !sent.began.Load()): // again, unlike before
+		case errors.Is(err, wire.ErrGone) && kept && (!r.AtMostOnce || !sent.began.Load()): // once more, on a new connection
 		case err != nil:
 			return nil, &wire.NoReplyError{Sent: sent.began.Load(), Cause: err}
-		case h.asksForToken(res) && !r.AtMostOnce && renewed < 2:
+		case h.asksForToken(res) && renewed < 2:
 			renewed++
-			used := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
-			if err := h.auth.renew(ctx, used, h.readFailure(res)); err != nil {
-				return nil, &wire.NoReplyError{Cause: err}
-			}
-		case h.asksForToken(res) && r.AtMostOnce:
 			e := h.readFailure(res)
-			if h.auth.renew(ctx, strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "), e) != nil {
+			used := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
+			switch err := h.auth.renew(ctx, used, e); {
+			case err != nil && r.AtMostOnce:
 				return nil, &wire.NoReplyError{Cause: e}
+			case err != nil:
+				return nil, &wire.NoReplyError{Cause: err}
+			case r.AtMostOnce:
+				return nil, &wire.NoReplyError{Cause: fmt.Errorf("%v; the call was not run; another token was fetched, call again", e)}
 			}
-			return nil, &wire.NoReplyError{Cause: fmt.Errorf("%v; the call was not run; another token was fetched, call again", e)}
 		case res.StatusCode >= 300 && res.StatusCode < 400:
 			e := h.readFailure(res)
 			to, err := h.redirected(at.url, e)
@@ -186,7 +187,8 @@ func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at ht
 	}
 }
 
-// asksForToken says whether a response asks for another token that can be had.
+// asksForToken says whether a response asks for another token, which can be
+// fetched.
 func (h *httpConn) asksForToken(res *http.Response) bool {
 	if res.StatusCode == http.StatusForbidden && h.auth.grant != nil {
 		return oauth.InsufficientScope(res.Header.Values("Www-Authenticate"))
@@ -194,8 +196,8 @@ func (h *httpConn) asksForToken(res *http.Response) bool {
 	return res.StatusCode == http.StatusUnauthorized && h.auth.renewable()
 }
 
-// redirected is where a request may be sent instead: 307 and 308 keep method
-// and body, anything else would turn it into a GET.
+// redirected is the target of a redirection: 307 and 308 keep the method and the
+// body, any other status would turn the request into a GET.
 func (h *httpConn) redirected(from *url.URL, e *statusError) (*url.URL, error) {
 	e.location = e.header.Get("Location")
 	to, err := from.Parse(e.location)
@@ -211,8 +213,8 @@ func (h *httpConn) redirected(from *url.URL, e *statusError) (*url.URL, error) {
 	return to, nil
 }
 
-// send is one HTTP exchange; once: the request is never sent again. The
-// credentials are put on here, for the configured origin only.
+// send is one HTTP exchange; once: the request is sent at most once. It adds the
+// credentials, for the configured origin only.
 func (h *httpConn) send(ctx context.Context, req *http.Request, once bool) (*http.Response, error) {
 	if netguard.Origin(req.URL) != h.origin {
 		return nil, fmt.Errorf("refusing to leave %s for %s", h.origin, netguard.Origin(req.URL))
@@ -231,15 +233,11 @@ func (h *httpConn) send(ctx context.Context, req *http.Request, once bool) (*htt
 	return res, err
 }
 
-func (h *httpConn) newPost(r *wire.Request, body []byte, sent *countedBody, at httpState) *http.Request {
+func (h *httpConn) newPost(r *wire.Request, body []byte, sent *trackedBody, at httpState) *http.Request {
 	req := h.newRequest(http.MethodPost, at, r.Opening)
 	req.Header["Content-Type"] = []string{"application/json"}
 	req.Header["Accept"] = []string{"application/json, text/event-stream"}
-	if modern := at.revision == wire.ModernRevision || r.Version != ""; modern {
-		version := at.revision
-		if r.Version != "" {
-			version = r.Version
-		}
+	if version := cmp.Or(r.Version, at.revision); version == wire.ModernRevision {
 		req.Header["Mcp-Protocol-Version"] = []string{version}
 		req.Header["Mcp-Method"] = []string{r.Method}
 		if r.Name != "" {
@@ -255,13 +253,10 @@ func (h *httpConn) newPost(r *wire.Request, body []byte, sent *countedBody, at h
 	return req
 }
 
-// newRequest is a request with the headers that every one has. An opening one
-// belongs to no session.
+// newRequest is a request with the headers that all requests have. An opening
+// request belongs to no session.
 func (h *httpConn) newRequest(method string, at httpState, opening bool) *http.Request {
-	header := make(http.Header, len(h.fixed)+8)
-	for name, values := range h.fixed {
-		header[name] = values
-	}
+	header := maps.Clone(h.fixed)
 	if at.revision != wire.ModernRevision && !opening {
 		if at.session != "" {
 			header["Mcp-Session-Id"] = []string{at.session}
@@ -274,21 +269,21 @@ func (h *httpConn) newRequest(method string, at httpState, opening bool) *http.R
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 }
 
-// countedBody knows whether any of it may have left.
-type countedBody struct {
+// trackedBody records whether any byte of it may have been sent.
+type trackedBody struct {
 	r     bytes.Reader
 	began atomic.Bool
 }
 
-func (b *countedBody) Read(p []byte) (int, error) {
+func (b *trackedBody) Read(p []byte) (int, error) {
 	b.began.Store(true)
 	return b.r.Read(p)
 }
 
-func (b *countedBody) Close() error { return nil }
+func (b *trackedBody) Close() error { return nil }
 
-// postMessage POSTs a message that has no reply: a notification or a response. Only
-// the class of the status counts.
+// postMessage POSTs a message that has no reply: a notification or a response.
+// Any status below 300 is a success.
 func (h *httpConn) postMessage(ctx context.Context, msg []byte) error {
 	res, err := h.post(ctx, &wire.Request{}, msg, h.state())
 	if err != nil {
@@ -305,7 +300,8 @@ func (h *httpConn) notify(ctx context.Context, method string) error {
 	return h.postMessage(ctx, wire.Notification(method, []byte("{}")))
 }
 
-// close ends the session, if the server gave one, once, and what runs beside.
+// close ends the goroutines, the session if the server gave one, and the
+// connections.
 func (h *httpConn) close() {
 	h.end()
 	h.background.wait()

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net/http"
 	"sync"
-	"time"
 
 	"toolpipe/mcp/netguard"
 	"toolpipe/mcp/wire"
@@ -18,9 +16,9 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// sseTransport is the Transport of 2024-11-05: one event stream brings everything, and
-// its first event names the address that messages are POSTed to. It borrows
-// the HTTP side, credentials and all, from an httpConn.
+// sseTransport is the transport HTTP+SSE of 2024-11-05: one event stream brings
+// all messages, and its first event names the endpoint to which messages are
+// POSTed. It sends through an httpConn, with its credentials.
 type sseTransport struct {
 	h    *httpConn
 	at   httpState // the POST address
@@ -34,13 +32,13 @@ type sseTransport struct {
 	closing sync.Once
 }
 
-// errHTTPSSE is a POST that was answered with the first event of the old
-// transport (quarkus-mcp-server#317).
+// errHTTPSSE is why a POST failed that was answered with an endpoint event, as
+// servers do that have only this transport (quarkiverse/quarkus-mcp-server#317).
 var errHTTPSSE = errors.New("the server speaks only the HTTP+SSE transport of 2024-11-05")
 
 var errNoEndpoint = errors.New("the event stream ended without an endpoint")
 
-// useHTTPSSE goes over to the transport of 2024-11-05.
+// useHTTPSSE changes to the transport of 2024-11-05.
 func (s *Session) useHTTPSSE(ctx context.Context) error {
 	s.try("HTTP+SSE")
 	t, err := openSSE(ctx, s.http)
@@ -76,8 +74,8 @@ func openSSE(ctx context.Context, h *httpConn) (*sseTransport, error) {
 	return t, nil
 }
 
-// endpoint reads the event that names the POST address. It must be of the
-// same origin: credentials are sent there.
+// endpoint reads the event that names the endpoint. It must be of the same
+// origin, because credentials are sent there.
 func (t *sseTransport) endpoint() error {
 	for {
 		ev, err, ok := t.next()
@@ -101,13 +99,13 @@ func (t *sseTransport) endpoint() error {
 	}
 }
 
-// Send POSTs the message. A status that is a refusal means that it was not
-// taken.
+// Send POSTs the message. A status from 300 to 499 means that the server did not
+// take it.
 func (t *sseTransport) Send(ctx context.Context, msg []byte) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer goroutine.AfterContext(t.ctx, cancel)()
-	sent := &countedBody{}
+	sent := &trackedBody{}
 	res, err := t.h.send(ctx, t.h.newPost(&wire.Request{}, msg, sent, t.at), true)
 	switch {
 	case err != nil && sent.began.Load():
@@ -140,7 +138,7 @@ func (t *sseTransport) Receive() ([]byte, error) {
 	}
 }
 
-// Close ends the stream and what it borrowed.
+// Close ends the stream and closes the connections.
 func (t *sseTransport) Close() error {
 	t.closing.Do(func() {
 		t.end()
@@ -148,70 +146,4 @@ func (t *sseTransport) Close() error {
 		t.h.conns.closeIdle()
 	})
 	return nil
-}
-
-const (
-	listenOpening = time.Second // how long a session waits for its event stream to open
-	listenTries   = 3           // failures in a row after which nobody listens any more
-)
-
-// listen reads the event stream that is tied to no request, where some legacy
-// servers send their questions. It is never needed for anything else, so
-// nothing that happens to it is a failure.
-func (h *httpConn) listen() {
-	opened := make(chan struct{})
-	var once sync.Once
-	open := func() { once.Do(func() { close(opened) }) }
-	h.background.start(func() {
-		defer open()
-		lastID := ""
-		for failures := 0; failures < listenTries && h.life.Err() == nil; {
-			wait, heard := h.listenOnce(&lastID, open)
-			if failures++; heard {
-				failures = 0
-			}
-			if wait < 0 || !pause(h.life, wait) {
-				return
-			}
-		}
-	})
-	t := time.NewTimer(listenOpening)
-	defer t.Stop()
-	select {
-	case <-opened:
-	case <-t.C:
-	}
-}
-
-// listenOnce reads one stream to its end and says how long to wait before the
-// next, negative for never.
-func (h *httpConn) listenOnce(lastID *string, open func()) (wait time.Duration, heard bool) {
-	res, err := h.get(h.life, h.state(), *lastID)
-	open()
-	if err != nil {
-		if e, ok := errors.AsType[*statusError](err); ok && e.status < http.StatusInternalServerError {
-			return -1, false // not offered
-		}
-		return defaultRetry, false
-	}
-	defer res.Body.Close()
-	wait = defaultRetry
-	x := &responseReader{h: h, ctx: h.life, r: &wire.Request{}, id: -1}
-	for ev, err := range stream.Events(decoded(res), wire.MaxFrame) {
-		if tooLarge(err) {
-			return -1, heard
-		}
-		if err != nil {
-			break
-		}
-		heard = true
-		if ev.ID != "" {
-			*lastID = ev.ID
-		}
-		if ev.Retry > 0 {
-			wait = retryWait(ev.Retry)
-		}
-		x.event(ev)
-	}
-	return wait, heard
 }
