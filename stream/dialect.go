@@ -32,6 +32,14 @@ type dialect struct {
 // dialects lists what Config.API may name, the default first.
 var dialects = []*dialect{&chatDialect, &messagesDialect, &responsesDialect}
 
+// APIs returns the names of all dialects: what Config.API may be.
+func APIs() (names []string) {
+	for _, d := range dialects {
+		names = append(names, d.name)
+	}
+	return names
+}
+
 func findDialect(name string) (*dialect, error) {
 	known := ""
 	for _, d := range dialects {

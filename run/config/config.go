@@ -13,6 +13,7 @@ import (
 	"toolpipe/mcp/process"
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
+	"toolpipe/stream"
 	"toolpipe/stream/jsontext"
 )
 
@@ -153,7 +154,7 @@ func (c *Config) Validate() error {
 		{"--color", c.Color, []string{"auto", "always", "never"}},
 		{"--unapproved", c.Unapproved, []string{"stop", "deny"}},
 		{"--elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
-		{"--api", c.API, []string{"chat", "messages", "responses"}},
+		{"--api", c.API, stream.APIs()},
 	} {
 		if f.value != "" && !slices.Contains(f.words, f.value) {
 			return failure.UsageError([]string{f.flag + " is one of: " + JoinWords(f.words)}, "%s: %q is not one of its values", f.flag, f.value)

@@ -162,8 +162,8 @@ func parseProfile(v Value) (p profile, err error) {
 			p.hasKeyEnv = true
 			p.keyFrom = m.origin() + ": " + m.path()
 		case "api":
-			if p.api, err = m.str(); err == nil && !slices.Contains([]string{"chat", "messages", "responses"}, p.api) {
-				err = m.Errorf("%q is not chat, messages or responses", p.api)
+			if p.api, err = m.str(); err == nil && !slices.Contains(stream.APIs(), p.api) {
+				err = m.Errorf("%q is not one of: %s", p.api, JoinWords(stream.APIs()))
 			}
 		case "params":
 			if m.Kind() != '{' {
