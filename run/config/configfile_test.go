@@ -11,7 +11,7 @@ func TestConfigErrors(t *testing.T) {
 		{`{"model":3}`, `c.json:1: model: 3 is not a string`},
 		{`{"models":[]}`, `c.json:1: models: not an object of profiles`},
 		{"{\"models\":{\n\"local\":{\"timeout\":\"soon\"}}}", `c.json:2: models.local.timeout: "soon" is not a duration`},
-		{`{"models":{"a b":{"api":"x"}}}`, `c.json:1: models."a b".api: "x" is not chat, messages or responses`},
+		{`{"models":{"a b":{"api":"x"}}}`, `c.json:1: models."a b".api: "x" is not one of: chat, messages, responses`},
 		{`{"max_rounds":-3}`, `c.json:1: max_rounds: -3 is not a whole number from 0 on`},
 		{`{"modl":"x"}`, `c.json:1: unknown key "modl"`},
 		{`{"mcpServers":{"gh":{"command":"x","args":["y",3]}}}`, `c.json:1: mcpServers.gh.args[1]: 3 is not a string`},
