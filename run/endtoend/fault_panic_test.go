@@ -26,7 +26,7 @@ toolpipe -o ndjson -y -t fs="$MCP -tools elicit -grandchild" hi`},
 toolpipe -o ndjson -y -t fs="$MCP -tools progress -grandchild" hi`},
 	"stderr of a server": {"io.Copy(c.tail, c.errs)", `toolpipe -o ndjson -t fs="$MCP -silent -stubborn -grandchild" hi`},
 	"server starts":      {"c.connect(ctx, procs", `toolpipe -o ndjson -t fs="$MCP" hi`},
-	"timer of a call": {"w.cancel(TimeoutError{Limit: w.limit})", `model hang
+	"timer of a call": {"w.cancel(TimeoutError{Limit: limit})", `model hang
 toolpipe -o ndjson -y --tool-timeout 1 -t fs="$MCP -tools hang -grandchild" hi`},
 	"timer of the model": {"cancel(errStalled)", `model silent
 toolpipe -o ndjson --config config -m slow hi`},
