@@ -60,20 +60,20 @@ type grep struct {
 	include *glob
 	start   string
 
-	text    []byte
-	matches int
-	full    bool
+	found   findings
 	skipped skipped
 }
 
 func (g *grep) report(pattern string) []byte {
+	text := g.found.text
 	switch {
-	case g.full:
-		g.text = fmt.Appendf(g.text, "[toolpipe] the search stops here after %d matches; a narrower pattern, path or include shows the others\n", g.matches)
-	case g.matches == 0:
-		g.text = fmt.Appendf(g.text, "no line matches %q\n", pattern)
+	case g.found.full:
+		text = fmt.Appendf(text, "[toolpipe] the search stops here after %d matches; a narrower pattern, path or include shows the others\n", g.found.matches)
+	case g.found.matches == 0:
+		text = fmt.Appendf(text, "no line matches %q\n", pattern)
 	}
-	return g.skipped.appendTo(g.text)
+	g.skipped.unreadable += g.found.unreadable
+	return g.skipped.appendTo(text)
 }
 
 // single searches the one file that path names. If it is binary that is an error,
@@ -85,27 +85,11 @@ func (g *grep) single(ctx context.Context, p *confine.Location) error {
 	}
 	defer f.Close()
 	s := newScanner(g.matcher, g.around)
-	out := s.file(ctx, f, p.Rel)
-	if out.binary {
+	g.found = s.file(ctx, f, p.Rel)
+	if g.found.binary {
 		return fmt.Errorf("%q is a binary file, not text", p.Asked)
 	}
-	g.add(out)
 	return context.Cause(ctx)
-}
-
-// add appends findings to the answer, and says whether there is room for more.
-func (g *grep) add(f findings) bool {
-	g.skipped.unreadable += f.unreadable
-	if g.full || f.matches == 0 {
-		return !g.full
-	}
-	if g.around > 0 && len(g.text) > 0 {
-		g.text = append(g.text, "--\n"...)
-	}
-	g.text = append(g.text, f.text...)
-	g.matches += f.matches
-	g.full = f.full || g.matches >= maxMatches || len(g.text) >= toolserver.MaxText
-	return !g.full
 }
 
 // batch is some files of one directory, which one worker searches.
@@ -143,12 +127,15 @@ func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 		walkEnd <- ending{skipped, err}
 	})
 	for b := range order {
-		if !g.full && !g.add(<-b.found) {
+		if !g.found.full {
+			g.found.add(<-b.found, g.around > 0)
+		}
+		if g.found.full {
 			cancel()
 		}
 	}
 	walked := <-walkEnd
-	if g.full {
+	if g.found.full {
 		return nil
 	}
 	g.skipped.add(walked.skipped)
@@ -206,14 +193,7 @@ func (g *grep) work(ctx context.Context, jobs <-chan *batch) {
 			if ctx.Err() != nil || all.full {
 				break
 			}
-			found := g.file(ctx, s, b.in, name)
-			if found.matches > 0 && all.matches > 0 && g.around > 0 {
-				all.text = append(all.text, "--\n"...)
-			}
-			all.text = append(all.text, found.text...)
-			all.matches += found.matches
-			all.unreadable += found.unreadable
-			all.full = found.full || all.matches >= maxMatches || len(all.text) >= toolserver.MaxText
+			all.add(g.file(ctx, s, b.in, name), g.around > 0)
 		}
 		b.in.release()
 		b.found <- all

@@ -64,7 +64,7 @@ func newMatcher(pattern string, ignoreCase bool) (*matcher, error) {
 		return m, nil
 	}
 	tree = tree.Simplify()
-	if anchored(tree) || crosses(tree) {
+	if leavesLine(tree) {
 		m.block = nil
 	}
 	if m.literals = required(tree); len(m.literals) > maxLiterals {
@@ -74,20 +74,12 @@ func newMatcher(pattern string, ignoreCase bool) (*matcher, error) {
 	return m, nil
 }
 
-// anchored says whether an expression matches at an end of the whole text, which
-// in a block is not the end of each line.
-func anchored(re *syntax.Regexp) bool {
-	if re.Op == syntax.OpBeginText || re.Op == syntax.OpEndText {
-		return true
-	}
-	return slices.ContainsFunc(re.Sub, anchored)
-}
-
-// crosses says whether an expression may match over the end of a line. In a
-// block, such a match could go from the first line to the last.
-func crosses(re *syntax.Regexp) bool {
+// leavesLine says whether an expression finds other matches in a block of lines
+// than in one line: it looks at the ends of the whole text, or it may match a line's
+// end, and then a match could go from the first line to the last.
+func leavesLine(re *syntax.Regexp) bool {
 	switch re.Op {
-	case syntax.OpAnyChar:
+	case syntax.OpAnyChar, syntax.OpBeginText, syntax.OpEndText:
 		return true
 	case syntax.OpLiteral:
 		return slices.Contains(re.Rune, '\n')
@@ -98,7 +90,7 @@ func crosses(re *syntax.Regexp) bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(re.Sub, crosses)
+	return slices.ContainsFunc(re.Sub, leavesLine)
 }
 
 // instructions estimates to how many instructions an expression is compiled.

@@ -22,6 +22,17 @@ type findings struct {
 	binary     bool // the file is binary, and was not searched
 }
 
+// add appends the findings of further files, after a line -- if separate is set.
+func (f *findings) add(more findings, separate bool) {
+	if separate && f.matches > 0 && more.matches > 0 {
+		f.text = append(f.text, "--\n"...)
+	}
+	f.text = append(f.text, more.text...)
+	f.matches += more.matches
+	f.unreadable += more.unreadable
+	f.full = more.full || f.matches >= maxMatches || len(f.text) >= toolserver.MaxText
+}
+
 // scanner searches one file after the other, with one buffer.
 type scanner struct {
 	m      *matcher

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -223,28 +224,13 @@ func readWhole(f *os.File, size int64) ([]byte, error) {
 	if size > maxEdited {
 		return nil, fmt.Errorf("it has %d bytes; files of more than %d are not edited", size, maxEdited)
 	}
-	content := make([]byte, 0, size+1)
-	content, err := appendAll(content, io.LimitReader(f, maxEdited+1))
-	if err == nil && len(content) > maxEdited {
+	var content bytes.Buffer
+	content.Grow(int(size) + bytes.MinRead)
+	_, err := content.ReadFrom(io.LimitReader(f, maxEdited+1))
+	if err == nil && content.Len() > maxEdited {
 		err = fmt.Errorf("it is growing beyond %d bytes", maxEdited)
 	}
-	return content, confine.Reason(err)
-}
-
-func appendAll(b []byte, r io.Reader) ([]byte, error) {
-	for {
-		n, err := r.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		if err == io.EOF {
-			return b, nil
-		}
-		if err != nil {
-			return b, err
-		}
-		if len(b) == cap(b) {
-			b = slices.Grow(b, len(b)+1)
-		}
-	}
+	return content.Bytes(), confine.Reason(err)
 }
 
 func editFile(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {

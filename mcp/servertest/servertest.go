@@ -1,5 +1,6 @@
-// Package servertest helps to test the built-in tool servers: it connects to a
-// server in this process and calls its tools. Only tests import it.
+// Package servertest helps tests of the built-in tool servers: it connects to a
+// server in this process, calls its tools, and makes files and repositories for
+// them. Only tests import it.
 package servertest
 
 import (
@@ -9,25 +10,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 )
 
-// localServers are the servers that local has connected to, by session.
-var localServers sync.Map
-
-func ServerOf(s *mcp.Session) *toolserver.Server {
-	server, _ := localServers.Load(s)
-	return server.(*toolserver.Server)
-}
-
-// Local is a session with a server in this process.
+// Local connects to a server in this process, until the end of the test.
 func Local(t testing.TB, s *toolserver.Server) *mcp.Session {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -36,11 +27,11 @@ func Local(t testing.TB, s *toolserver.Server) *mcp.Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	localServers.Store(session, s)
 	t.Cleanup(func() { session.Close() })
 	return session
 }
 
+// Put writes a file, and makes its directory.
 func Put(t testing.TB, path, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -51,6 +42,7 @@ func Put(t testing.TB, path, content string) {
 	}
 }
 
+// Get reads a file.
 func Get(t testing.TB, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -84,7 +76,7 @@ func Git(t testing.TB, dir string) func(args ...string) string {
 	return git
 }
 
-// Do calls a tool with arguments name, value, name, value ….
+// Do calls a tool. The arguments are names, each followed by its value.
 func Do(t testing.TB, s *mcp.Session, tool string, args ...any) (answer string, failed bool) {
 	t.Helper()
 	m := map[string]any{}
@@ -95,7 +87,12 @@ func Do(t testing.TB, s *mcp.Session, tool string, args ...any) (answer string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := doRaw(t, s, tool, raw)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	r, err := s.Call(ctx, tool, raw, nil)
+	if err != nil {
+		t.Fatalf("%s %s: %v", tool, raw, err)
+	}
 	var all []string
 	for _, b := range r.Content {
 		var text string
@@ -107,18 +104,7 @@ func Do(t testing.TB, s *mcp.Session, tool string, args ...any) (answer string, 
 	return strings.Join(all, "\n"), r.IsError
 }
 
-func doRaw(t testing.TB, s *mcp.Session, tool string, raw []byte) *wire.Result {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	r, err := s.Call(ctx, tool, raw, nil)
-	if err != nil {
-		t.Fatalf("%s %s: %v", tool, raw, err)
-	}
-	return r
-}
-
-// Works is do for what must not fail.
+// Works calls a tool and ends the test when that fails.
 func Works(t testing.TB, s *mcp.Session, tool string, args ...any) string {
 	t.Helper()
 	answer, failed := Do(t, s, tool, args...)
@@ -128,7 +114,7 @@ func Works(t testing.TB, s *mcp.Session, tool string, args ...any) string {
 	return answer
 }
 
-// Fails is do for what must be refused with a word in it.
+// Fails calls a tool that must fail with an error that contains the word.
 func Fails(t testing.TB, s *mcp.Session, word, tool string, args ...any) {
 	t.Helper()
 	answer, failed := Do(t, s, tool, args...)
