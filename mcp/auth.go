@@ -121,7 +121,7 @@ func (s *Session) runTokenCommand(ctx context.Context) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tokenCommandTime)
 	defer cancel()
-	out, errs := &limited{limit: maxTokenOutput}, &process.Tail{}
+	out, errs := &process.Output{Head: maxTokenOutput}, &process.Output{Tail: process.MaxStderr}
 	proc, err := s.procs.StartGroup(&exec.Cmd{Path: path, Args: argv, Env: env, Dir: s.spec.Dir, Stdout: out, Stderr: errs}, true)
 	if err != nil {
 		return "", fmt.Errorf("token_command: %w", err)
@@ -134,21 +134,11 @@ func (s *Session) runTokenCommand(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("token_command %q: %w: %s", argv[0], err, lastLines(errs.String(), 3))
 	}
-	line, _, _ := bytes.Cut(out.b, []byte("\n"))
+	head, _, _ := out.Kept()
+	line, _, _ := bytes.Cut(head, []byte("\n"))
 	value := string(bytes.TrimSpace(line))
 	if value == "" || !wire.IsPrintable(value) {
 		return "", fmt.Errorf("token_command %q: the first line of its output is no token", argv[0])
 	}
 	return value, nil
-}
-
-// limited keeps the beginning of what is written to it.
-type limited struct {
-	b     []byte
-	limit int
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	l.b = append(l.b, p[:min(len(p), l.limit-len(l.b))]...)
-	return len(p), nil
 }

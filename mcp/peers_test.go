@@ -127,7 +127,7 @@ func TestPeersOverHTTP(t *testing.T) {
 func (p *peer) serve(t *testing.T, argv []string, env map[string]string, dir, port string) {
 	t.Helper()
 	var procs process.Processes
-	out := &process.Tail{}
+	out := &process.Output{Tail: process.MaxStderr}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = process.ChildEnv(os.Environ(), env, nil), dir, out, out
 	proc, err := procs.Start(cmd)

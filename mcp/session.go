@@ -170,7 +170,7 @@ func (s *Session) stderr() string {
 	if s.child == nil {
 		return ""
 	}
-	return s.child.tail.String()
+	return s.child.stderr.String()
 }
 
 // lastLines are the last n lines of text, without the final line end.

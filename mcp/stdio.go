@@ -24,7 +24,7 @@ type stdioTransport struct {
 	errs   *os.File // the child's stderr
 	frames wire.FrameReader
 	framed bool // Content-Length framing
-	tail   *process.Tail
+	stderr *process.Output
 	ended  chan struct{} // closed at the end of stderr
 
 	writing   chan struct{} // a lock for what follows: it holds one element
@@ -45,7 +45,7 @@ func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log fun
 	if cmd.Dir == "" {
 		cmd.Dir = string(os.PathSeparator)
 	}
-	c := &stdioTransport{framed: spec.Framing == "content-length", tail: &process.Tail{Log: log}, ended: make(chan struct{}), writing: make(chan struct{}, 1)}
+	c := &stdioTransport{framed: spec.Framing == "content-length", stderr: &process.Output{Tail: process.MaxStderr, Log: log}, ended: make(chan struct{}), writing: make(chan struct{}, 1)}
 	childEnds, err := c.pipes(cmd)
 	if err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log fun
 	c.frames = wire.FrameReader{R: c.out, Junk: junk}
 	goroutine.Start(func() {
 		defer close(c.ended)
-		io.Copy(c.tail, c.errs)
-		c.tail.End()
+		io.Copy(c.stderr, c.errs)
+		c.stderr.End()
 	})
 	return c, nil
 }

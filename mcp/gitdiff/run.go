@@ -14,7 +14,6 @@ import (
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/process"
-	"toolpipe/mcp/toolserver"
 	"toolpipe/stream/goroutine"
 )
 
@@ -29,7 +28,7 @@ func (r *repository) run(ctx context.Context, input []byte, read func(io.Reader)
 		return confine.Reason(err)
 	}
 	defer out.Close()
-	var errs toolserver.Capture
+	errs := process.Output{Tail: process.MaxStderr}
 	args = append([]string{"git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
 		"-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, args...)
 	cmd := &exec.Cmd{Path: path, Args: args, Env: r.environ(), Dir: filepath.Join(r.dir, "tree"), Stdin: bytes.NewReader(input), Stdout: w, Stderr: &errs}
@@ -53,7 +52,7 @@ func (r *repository) run(ctx context.Context, input []byte, read func(io.Reader)
 	case err != nil:
 		return err
 	case failed != nil:
-		return gitFailure(string(errs.Bytes()), args)
+		return gitFailure(errs.String(), args)
 	}
 	return nil
 }

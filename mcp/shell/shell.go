@@ -43,7 +43,10 @@ const (
 	maxCommandTimeout     = 24 * time.Hour
 	// outputDelay is how long a child in the background can hold up the
 	// answer of the command that started it.
-	outputDelay   = 250 * time.Millisecond
+	outputDelay = 250 * time.Millisecond
+	// keptOutput is how many bytes of each end of an output are kept: both outputs
+	// with their copies in an answer stay below what a model is shown.
+	keptOutput    = 24 << 10
 	progressEvery = 5 * time.Second // keeps the client's idle deadline away
 )
 
@@ -145,7 +148,7 @@ func (sh *shell) run(ctx context.Context, args toolserver.Arguments, progress fu
 	if err != nil {
 		return nil, err
 	}
-	var out, errs toolserver.Capture
+	out, errs := process.Output{Head: keptOutput, Tail: keptOutput}, process.Output{Head: keptOutput, Tail: keptOutput}
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.WaitDelay = outputDelay
 	p, err := sh.start(cmd)
@@ -297,8 +300,9 @@ func seconds(d time.Duration) json.RawMessage {
 
 // commandResult is the answer of a command that ran: the same as text and as
 // an object. Only a timeout is an error; killed says what it did.
-func commandResult(out, errs *toolserver.Capture, state *os.ProcessState, killed string) *wire.Result {
-	stdout, stderr := out.Bytes(), errs.Bytes()
+func commandResult(out, errs *process.Output, state *os.ProcessState, killed string) *wire.Result {
+	stdout, dropped := outputText(out)
+	stderr, droppedErr := outputText(errs)
 	code, signal := exitCode(state)
 	var b []byte
 	timedOut := killed != ""
@@ -316,11 +320,20 @@ func commandResult(out, errs *toolserver.Capture, state *os.ProcessState, killed
 	s := jsontext.AppendQuoted([]byte(`{"stdout":`), stdout)
 	s = jsontext.AppendQuoted(append(s, `,"stderr":`...), stderr)
 	s = fmt.Appendf(s, `,"exit_code":%d,"timed_out":%t`, code, timedOut)
-	if dropped := out.Dropped() + errs.Dropped(); dropped > 0 {
-		s = fmt.Appendf(s, `,"omitted_bytes":%d`, dropped)
+	if omitted := dropped + droppedErr; omitted > 0 {
+		s = fmt.Appendf(s, `,"omitted_bytes":%d`, omitted)
 	}
 	r.Structured, r.TextComplete = append(s, '}'), true
 	return r
+}
+
+// outputText is what was kept of an output, with a mark where bytes were dropped.
+func outputText(o *process.Output) (text []byte, dropped int64) {
+	head, tail, dropped := o.Kept()
+	if dropped > 0 {
+		head = fmt.Appendf(toolserver.WholeRunes(head), "\n[toolpipe] %d bytes are left out here\n", dropped)
+	}
+	return append(head, tail...), dropped
 }
 
 func appendOutput(b []byte, heading string, output []byte) []byte {

@@ -222,8 +222,7 @@ func TestShellOutputFlood(t *testing.T) {
 	if failed || o.ExitCode != 7 || !strings.HasPrefix(o.Stdout, "first\ny") || !strings.HasSuffix(o.Stdout, "ylast\n") {
 		t.Errorf("status %d, %d bytes", o.ExitCode, len(o.Stdout))
 	}
-	const captured = 24 << 10 // of each end
-	if want := int64(30_000_011 - 2*captured); o.Omitted != want || !strings.Contains(o.Stdout, strconv.FormatInt(want, 10)+" bytes are left out") {
+	if want := int64(30_000_011 - 2*keptOutput); o.Omitted != want || !strings.Contains(o.Stdout, strconv.FormatInt(want, 10)+" bytes are left out") {
 		t.Errorf("omitted %d, want %d", o.Omitted, want)
 	}
 }
