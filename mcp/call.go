@@ -37,13 +37,11 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 			progress(readProgress(params))
 		}
 	}
-	if rules := s.rules(tool); rules != nil && len(rules.headers) > 0 {
-		headers, err := headerFields(rules.headers, args)
-		if err != nil {
-			return nil, &wire.CallError{Message: err.Error(), Cause: err}
-		}
-		r.Headers = headers
+	headers, err := headerFields(s.paramHeaders(tool), args)
+	if err != nil {
+		return nil, &wire.CallError{Message: err.Error(), Cause: err}
 	}
+	r.Headers = headers
 	raw, err := s.exchangeWithInput(ctx, r)
 	if err != nil {
 		return nil, s.callError(err)

@@ -66,7 +66,7 @@ func AccessRefused(err error) int {
 
 func refusedAccess(err error) bool { return AccessRefused(err) != 0 }
 
-// connectError is what Connect and the first list of tools fail with.
+// connectError is the error of Connect and of the first list of tools.
 func (s *Session) connectError(err error, stderr string) *ConnectError {
 	s.mu.Lock()
 	tried := strings.Join(s.tried, ", ")
@@ -97,8 +97,7 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	return e
 }
 
-// plainError is err for a person: what happened, not by which call of which
-// library.
+// plainError is the text of err without the operations of the libraries.
 func plainError(err error) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return fmt.Sprintf("the host %q: %s", dns.Name, dns.Err)
@@ -114,7 +113,7 @@ func plainError(err error) string {
 	return err.Error()
 }
 
-// startHint is for a program that could not be started.
+// startHint is the hint for a program that could not be started.
 func (s *Session) startHint() string {
 	program := s.spec.Command[0]
 	if first, _, more := strings.Cut(program, " "); more {
@@ -128,7 +127,8 @@ func (s *Session) startHint() string {
 	return "give the absolute path of the program, or its name if it is in PATH"
 }
 
-// endHint is for a server that ended, or closed its stdout, before it answered.
+// endHint is the hint for a server that ended, or closed its stdout, before it
+// answered.
 func (s *Session) endHint(err error) string {
 	const doubt = "is it an MCP server, and are its arguments right?"
 	s.mu.Lock()
@@ -139,10 +139,10 @@ func (s *Session) endHint(err error) string {
 	case errors.Is(err, wire.ErrGone):
 		return doubt
 	}
-	return "" // how it ended and its stderr say more
+	return "" // the error and its stderr say more
 }
 
-// silenceHint is for a server that was started and did not answer.
+// silenceHint is the hint for a server that was started and did not answer.
 func (s *Session) silenceHint() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

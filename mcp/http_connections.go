@@ -17,20 +17,20 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// connections are those to one server. They are kept and used again until
-// they prove short-lived: there are servers that close one after each reply
-// without announcing it, and what is sent on it just then is lost. A request
-// that is sent at most once must not be what finds that out: it has a
-// connection of its own until one that was kept has answered another request.
-// A healthy server has done so before the first call.
+// connections are the HTTP connections to one server. They are reused until they
+// prove short-lived: some servers close a connection after each reply without
+// announcing it, and a request that is sent at that moment is lost. So that this
+// is never a request that may be sent at most once, such a request gets a
+// connection of its own until a reused one has answered another request; a
+// healthy server has done so before the first call.
 type connections struct {
 	kept, single *http.Transport // single: a connection for each request
 	shortLived   atomic.Bool
-	proven       atomic.Bool // a connection that was used before has answered
+	proven       atomic.Bool // a reused connection has answered
 }
 
-// shortLife is how soon after its last byte the end of a connection means
-// that the server does not keep any; an idle time-out is longer.
+// shortLife is the time after the last byte within which the end of a connection
+// means that the server does not keep any; idle timeouts are longer.
 const shortLife = time.Second
 
 func newConnections() *connections {
@@ -40,14 +40,14 @@ func newConnections() *connections {
 	return c
 }
 
-// reuses says whether a request goes on a connection that is kept; once: it is
-// sent at most once.
+// reuses says whether a request is sent on a kept connection; once: the request
+// is sent at most once.
 func (c *connections) reuses(once bool) bool {
 	return !c.shortLived.Load() && (!once || c.proven.Load())
 }
 
-// roundTrip fails with errGone when the server closed the connection before it
-// answered.
+// roundTrip fails with wire.ErrGone when the server closed the connection before
+// it answered.
 func (c *connections) roundTrip(req *http.Request, once bool) (*http.Response, error) {
 	var res *http.Response
 	var err error
@@ -59,8 +59,8 @@ func (c *connections) roundTrip(req *http.Request, once bool) (*http.Response, e
 	default:
 		res, err = c.prove(req)
 	}
-	// net/http closes its side of an ended connection, and a write that comes
-	// just then fails by that.
+	// net/http closes its side of an ended connection, and a concurrent write
+	// fails with net.ErrClosed.
 	if closedByServer(err) || errors.Is(err, net.ErrClosed) && req.Context().Err() == nil {
 		c.shortLived.Store(true)
 		err = fmt.Errorf("%w without an answer", wire.ErrGone)
@@ -68,7 +68,7 @@ func (c *connections) roundTrip(req *http.Request, once bool) (*http.Response, e
 	return res, err
 }
 
-// prove is a round trip that shows whether connections can be used again.
+// prove is a round trip that finds out whether connections can be reused.
 func (c *connections) prove(req *http.Request) (*http.Response, error) {
 	var reused atomic.Bool // hooks may be called from anywhere
 	trace := &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { reused.Store(got.Reused) }}
@@ -92,9 +92,9 @@ func (c *connections) dial(ctx context.Context, network, address string) (net.Co
 	return &watchedConn{Conn: conn, shortLived: &c.shortLived}, nil
 }
 
-// watchedConn notices a server that ends the connection right after a reply,
-// so that nothing has to be lost to learn it. It sees no end behind the
-// goodbye of TLS, after which nobody reads.
+// watchedConn notices when the server ends the connection right after a reply,
+// before a request is lost. It does not notice an end that TLS announced, because
+// nothing reads after that.
 type watchedConn struct {
 	net.Conn
 	shortLived *atomic.Bool
@@ -112,14 +112,14 @@ func (c *watchedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// closedByServer says whether err is the end of the connection, however
-// net/http dresses it.
+// closedByServer says whether err is the end of the connection, in any of the
+// forms that net/http gives it.
 func closedByServer(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
-		err != nil && strings.Contains(err.Error(), "server closed idle connection") // unexported there
+		err != nil && strings.Contains(err.Error(), "server closed idle connection") // an unexported error
 }
 
-// cutOff says whether a stream ended in its middle, not by what it said.
+// cutOff says whether a stream ended because its connection ended.
 func cutOff(err error) bool {
 	return closedByServer(err) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -16,13 +16,13 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// statusError is a response that is not a success.
+// statusError is a response whose status or whose reply is an error.
 type statusError struct {
 	status   int
 	body     []byte // its beginning
 	header   http.Header
-	rpc      *wire.RPCError // what the body says; nil when it is no JSON-RPC error
-	answers  bool           // and it bears the id of a request
+	rpc      *wire.RPCError // the body; nil when it is not a JSON-RPC error
+	answers  bool           // the body has the id of a request
 	location string         // of a redirection
 }
 
@@ -49,7 +49,7 @@ func (e *statusError) Unwrap() error {
 	return e.rpc
 }
 
-// readFailure reads the beginning of a response that is no success and closes it.
+// readFailure reads the beginning of an unsuccessful response and closes it.
 func (h *httpConn) readFailure(res *http.Response) *statusError {
 	defer res.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(decoded(res), 8<<10))
@@ -65,8 +65,8 @@ func (h *httpConn) readFailure(res *http.Response) *statusError {
 	return e
 }
 
-// excerpt is what is shown of a body that is no message: of a web page its
-// title, or without one its text; of anything else the beginning.
+// excerpt is the part of a body that is quoted in an error: the title or the
+// text of a web page, the beginning of anything else.
 func excerpt(body []byte) string {
 	if !isPage(body) {
 		return wire.Snippet(body)
@@ -85,7 +85,7 @@ func isPage(body []byte) bool {
 	return strings.HasPrefix(http.DetectContentType(body), "text/html")
 }
 
-// wrongURL says whether err looks as if no MCP server is at that URL.
+// wrongURL says whether err looks as if there is no MCP server at the URL.
 func wrongURL(err error) bool {
 	if e, ok := errors.AsType[*notJSON](err); ok && e.page {
 		return true
@@ -94,7 +94,8 @@ func wrongURL(err error) bool {
 	return ok && e.rpc == nil && (e.status == http.StatusNotFound || isPage(e.body))
 }
 
-// decoded is the body of a response, unpacked if the server packed it unasked.
+// decoded is the body of a response, decompressed if the server compressed it
+// although it was not asked to.
 func decoded(res *http.Response) io.Reader {
 	if !strings.EqualFold(res.Header.Get("Content-Encoding"), "gzip") {
 		return res.Body

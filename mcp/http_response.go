@@ -3,6 +3,7 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,11 +28,11 @@ type responseReader struct {
 	at     httpState // when it was sent
 
 	reply  *wire.Message
-	lastID string        // of the stream's events: where to resume
+	lastID string        // of the stream's events, to resume after it
 	retry  time.Duration // how long to wait before that
 }
 
-// errNoReply is why a response without the reply is a failure.
+// errNoReply is why a response that has no reply is a failure.
 var errNoReply = errors.New("the response ended without the reply")
 
 // read returns the result, or an error as exchange does.
@@ -62,8 +63,8 @@ func (x *responseReader) read(res *http.Response) ([]byte, error) {
 	return nil, &wire.NoReplyError{Sent: true, Cause: err}
 }
 
-// body reads one response body. What it begins with decides what it is: a
-// Content-Type may be wrong, or absent.
+// body reads one response body. Its first bytes decide what it is, because
+// servers send a wrong Content-Type, or none.
 func (x *responseReader) body(res *http.Response) error {
 	defer res.Body.Close()
 	r := decoded(res)
@@ -71,7 +72,7 @@ func (x *responseReader) body(res *http.Response) error {
 	if r == io.Reader(res.Body) {
 		length = res.ContentLength
 	}
-	b := bufio.NewReaderSize(r, sniffed) // passes long reads through
+	b := bufio.NewReaderSize(r, 16) // enough to see what it is; long reads pass through
 	for {
 		c, err := b.ReadByte()
 		switch {
@@ -93,10 +94,7 @@ func (x *responseReader) body(res *http.Response) error {
 	}
 }
 
-// sniffed is how much of a body is looked at.
-const sniffed = 16
-
-// beginsEvents says whether a line of an event stream is next.
+// beginsEvents says whether the next line is one of an event stream.
 func beginsEvents(b *bufio.Reader) bool {
 	for _, field := range [...]string{":", "id:", "data:", "event:", "retry:"} {
 		if begin, _ := b.Peek(len(field)); string(begin) == field {
@@ -106,22 +104,18 @@ func beginsEvents(b *bufio.Reader) bool {
 	return false
 }
 
-// notMessages reads a body that is neither JSON nor events.
+// notMessages reads a body that is neither JSON nor an event stream.
 func (x *responseReader) notMessages(r io.Reader, res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(r, 8<<10))
 	x.h.in.onMessage('<', body)
 	if err != nil {
 		return err
 	}
-	what := "no Content-Type"
-	if t := mediaType(res); t != "" {
-		what = t
-	}
-	return &notJSON{cause: fmt.Errorf("HTTP status %d, %s", res.StatusCode, what), body: excerpt(body), page: isPage(body)}
+	return &notJSON{cause: fmt.Errorf("HTTP status %d, %s", res.StatusCode, cmp.Or(mediaType(res), "no Content-Type")), body: excerpt(body), page: isPage(body)}
 }
 
-// json reads a body that is one message. It is the reply to this request,
-// whatever its id says.
+// json reads a body that is JSON. A reply in it is the reply to this request,
+// whatever its id is.
 func (x *responseReader) json(r io.Reader, length int64) error {
 	body, err := readAll(r, length)
 	if err != nil {
@@ -141,7 +135,7 @@ func (x *responseReader) json(r io.Reader, length int64) error {
 	return nil
 }
 
-// notJSON is a success that carries no JSON-RPC.
+// notJSON is a response with a status of success that is not JSON-RPC.
 type notJSON struct {
 	cause error
 	body  string
@@ -175,8 +169,8 @@ func (x *responseReader) events(r io.Reader) error {
 	return nil
 }
 
-// event takes the messages out of an event; one that is cut short counts if
-// what came is whole.
+// event reads the messages of an event. An unfinished event counts if its data
+// is complete.
 func (x *responseReader) event(ev stream.Event) {
 	if len(bytes.TrimSpace(ev.Data)) == 0 || ev.Name != "" && ev.Name != "message" {
 		return
@@ -186,7 +180,7 @@ func (x *responseReader) event(ev stream.Event) {
 		switch {
 		case !m.IsReply():
 			x.dispatch(m)
-		case x.isReplyTo(m.ID):
+		case x.isMine(m.ID):
 			x.reply = &m
 		}
 	})
@@ -195,15 +189,15 @@ func (x *responseReader) event(ev stream.Event) {
 	}
 }
 
-// isReplyTo says whether a reply on the stream is this request's: its id, or none
-// that could be another's.
-func (x *responseReader) isReplyTo(id []byte) bool {
+// isMine says whether a reply on the stream with this id is the reply to the
+// request: the id is the request's, or names no request.
+func (x *responseReader) isMine(id []byte) bool {
 	n, ok := wire.ReplyID(id)
 	return !ok || n == x.id
 }
 
-// drain lets the connection be used again: a stream ends after the reply, and
-// if it does not at once, the connection is given up.
+// drain reads the end of the stream, so that the connection can be reused. When
+// the stream does not end at once, the connection is closed.
 func (x *responseReader) drain(r io.Reader) {
 	t := goroutine.AfterFunc(drainTime, func() { x.cancel(nil) })
 	defer t.Stop()
@@ -227,34 +221,34 @@ func (x *responseReader) dispatch(m wire.Message) {
 	}
 }
 
-// serverRequest passes on a request of the server; its response is a POST of its own,
-// while the stream is still being read.
+// serverRequest passes on a request of the server. It is copied, because the
+// stream is read on before its response is POSTed.
 func (h *httpConn) serverRequest(m wire.Message) {
-	id := bytes.Clone(m.ID)
-	m = wire.Message{ID: id, Method: bytes.Clone(m.Method), Params: bytes.Clone(m.Params)}
+	m = wire.Message{ID: bytes.Clone(m.ID), Method: bytes.Clone(m.Method), Params: bytes.Clone(m.Params)}
 	h.in.onRequest(m, h.answers.Put)
 }
 
-// respond POSTs one response to what the server asked, but not beyond close.
+// respond POSTs one response to a request of the server. close ends it.
 func (h *httpConn) respond(response []byte) {
 	ctx, cancel := context.WithTimeout(h.life, wire.ResponseTimeout)
 	defer cancel()
 	h.postMessage(ctx, response)
 }
 
-// resumable: the stream had ids, so a legacy server keeps what we missed.
+// resumable says whether the rest of the stream can be asked for: its events
+// had ids, and the server is legacy.
 func (x *responseReader) resumable() bool {
 	return x.lastID != "" && x.at.revision != "" && x.at.revision != wire.ModernRevision
 }
 
 const (
 	defaultRetry = time.Second
-	minRetry     = 100 * time.Millisecond // retry: 1 is no leave for a busy loop
+	minRetry     = 100 * time.Millisecond // whatever shorter time the server asks for
 	maxRetry     = time.Minute
 )
 
 // retryWait is how long to wait where a server's retry field asks for d; 0 is
-// none.
+// no such field.
 func retryWait(d time.Duration) time.Duration {
 	if d <= 0 {
 		return defaultRetry
@@ -279,8 +273,8 @@ func (x *responseReader) resume() error {
 	return nil
 }
 
-// tooLarge says whether an event stream ended by an event beyond the limit,
-// which comes again where it is asked for again.
+// tooLarge says whether an event stream ended because of an event beyond the
+// limit, which the server would send again.
 func tooLarge(err error) bool {
 	e, ok := errors.AsType[*stream.Error](err)
 	return ok && e.Kind == stream.TooLarge
@@ -303,8 +297,8 @@ func (h *httpConn) get(ctx context.Context, at httpState, lastID string) (*http.
 	return res, nil
 }
 
-// sseData is the data of a body that is one event, or the body itself: some
-// servers send errors as events.
+// sseData is the data of a body that is one event, else the body: some servers
+// send errors as events.
 func sseData(body []byte) []byte {
 	if i := jsontext.Space(body, 0); i == len(body) || body[i] == '{' || body[i] == '[' {
 		return body

@@ -16,22 +16,22 @@ const (
 	maxCursor    = 64 << 10      // bytes of a cursor, as it came
 )
 
-// errListed ends a listing early without failing it.
-var errListed = errors.New("enough")
+// errEnough ends a listing early without failing it.
+var errEnough = errors.New("enough")
 
-// pages lists what method lists under key, page by page, and shows each item
-// to visit. identity names the member that tells items apart. It ends where
-// the server says so, and also where a cursor comes again or a page brings
-// only what came before, as servers without an end do; one that is empty, as a
-// filter of the server's may leave it, ends nothing. What is beyond the limits
-// above is left out with the warning "list_cut". It has the time of a call.
+// pages lists all pages of method and passes each item under key to visit.
+// identity is the member that tells items apart. It also ends where a cursor
+// comes again, or a page has only items that came before, as with servers whose
+// list has no end; an empty page, which a filter of the server may leave, does
+// not end it. Items beyond the limits are left out with the warning "list_cut".
+// It has the deadlines of a call.
 func (s *Session) pages(ctx context.Context, method, key, identity string, visit func(item []byte) error) error {
 	ctx, watch := s.watch(ctx)
 	defer watch.stop()
 	return s.allPages(ctx, method, key, identity, visit)
 }
 
-// allPages is pages with the time that ctx has.
+// allPages is pages without the deadlines of a call.
 func (s *Session) allPages(ctx context.Context, method, key, identity string, visit func(item []byte) error) error {
 	params := []byte("{}")
 	cursors, known := map[string]bool{}, map[string]bool{}
@@ -57,7 +57,7 @@ func (s *Session) allPages(ctx context.Context, method, key, identity string, vi
 			news = news || !known[id]
 			known[id] = true
 			if err := visit(item); err != nil {
-				if errors.Is(err, errListed) {
+				if errors.Is(err, errEnough) {
 					return nil
 				}
 				return err
@@ -87,26 +87,24 @@ func (s *Session) warnCut(what, limit string) {
 	s.report.warn("list_cut", fmt.Sprintf("server %q: %s has more than %s, the rest is left out", s.spec.Name, what, limit))
 }
 
-// checkComplete says whether a result is a whole one: an unknown resultType is an
-// invalid answer, none is a legacy server's.
+// checkComplete returns an error unless a result is complete. Legacy servers send
+// no resultType.
 func checkComplete(result []byte) error {
-	switch t := jsontext.Member(result, "resultType"); {
-	case t == nil, jsontext.Text(t) == "complete":
-		return nil
-	default:
+	if t := jsontext.Member(result, "resultType"); t != nil && jsontext.Text(t) != "complete" {
 		return &incompleteResult{jsontext.Text(t)}
 	}
+	return nil
 }
 
-// incompleteResult is a result that is not whole.
+// incompleteResult is a result whose resultType is not "complete".
 type incompleteResult struct{ resultType string }
 
 func (e *incompleteResult) Error() string {
 	return fmt.Sprintf("the server answered with the result type %q, which was not asked for", e.resultType)
 }
 
-// notOffered says whether a list failed because the server has no such
-// thing and does not claim to.
+// notOffered says whether a list failed because the server does not have that
+// capability.
 func (s *Session) notOffered(capability string, err error) bool {
 	s.mu.Lock()
 	offered := s.offers[capability]

@@ -47,7 +47,7 @@ type Session struct {
 	instructions string
 
 	listed bool // the first list of tools came
-	tools  map[string]*toolRules
+	tools  map[string][]paramHeader // by name, of the last list
 	warned map[string]bool // what warnOnce has warned of
 
 	understood bool // an earlier process of the server had answered a request

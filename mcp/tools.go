@@ -20,20 +20,17 @@ const (
 	maxDropped     = 32 // tools that are named in a warning each
 )
 
-// toolRules is what a call has to know of a tool.
-type toolRules struct{ headers []paramHeader }
-
-func (s *Session) rules(tool string) *toolRules {
+// paramHeaders are the headers that a call of the tool has to carry.
+func (s *Session) paramHeaders(tool string) []paramHeader {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tools[tool]
 }
 
-// Tools lists all pages, in the server's order. A tool that cannot be offered
-// or called is left out with the warning "tool_dropped"; it never hides the
-// others. A server without tools has none. The first list belongs to the
-// start: it is bounded as Connect is, by nothing else, and fails as Connect
-// does, with nothing left running.
+// Tools lists the tools, in the server's order. A tool that cannot be used is
+// left out with the warning "tool_dropped". The first list belongs to the start:
+// it is bounded by StartupTimeout and fails as Connect does, with nothing left
+// running.
 func (s *Session) Tools(ctx context.Context) ([]wire.Tool, error) {
 	s.mu.Lock()
 	first := !s.listed
@@ -67,14 +64,14 @@ func (s *Session) started() {
 	s.mu.Lock()
 	s.listed = true
 	s.mu.Unlock()
-	if cause := s.conn.lost(); cause != nil { // meanwhile, so that gone kept quiet
+	if cause := s.conn.lost(); cause != nil { // it was lost before listed was set
 		s.onLost(cause)
 	}
 }
 
 func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 	var tools []wire.Tool
-	rules := make(map[string]*toolRules)
+	headers := make(map[string][]paramHeader)
 	dropped := 0
 	drop := func(tool, why string) {
 		if dropped++; dropped <= maxDropped {
@@ -83,22 +80,22 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 	}
 	err := s.allPages(ctx, "tools/list", "tools", "name", func(item []byte) error {
 		t := readTool(item)
-		if rules[t.Name] != nil && t.Name != "" {
+		if _, again := headers[t.Name]; again {
 			drop(t.Name, "the server lists it twice, the first one counts")
 			return nil
 		}
 		if len(tools) == maxTools {
 			s.warnCut("tools/list", fmt.Sprintf("%d tools", maxTools))
-			return errListed
+			return errEnough
 		}
-		r, why := s.examine(&t, item)
+		params, why := s.examine(&t, item)
 		if why != "" {
 			drop(t.Name, why)
 			return nil
 		}
-		// The page is not kept for the sake of its tools.
+		// Clones let the page be freed.
 		t.InputSchema, t.OutputSchema, t.Annotations = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema), bytes.Clone(t.Annotations)
-		rules[t.Name] = r
+		headers[t.Name] = params
 		tools = append(tools, t)
 		return nil
 	})
@@ -112,12 +109,12 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	s.tools = rules
+	s.tools = headers
 	s.mu.Unlock()
 	return tools, nil
 }
 
-// failed names the server in an error.
+// failed is the error of a request that is not a call; it names the server.
 func (s *Session) failed(what string, err error) error {
 	if cause := s.conn.lost(); cause != nil {
 		return fmt.Errorf("%s: %s", what, s.lostMessage(cause))
@@ -159,8 +156,9 @@ func capped(text string, n int) string {
 	return text
 }
 
-// examine says why a tool cannot be used, "" if it can.
-func (s *Session) examine(t *wire.Tool, item []byte) (*toolRules, string) {
+// examine says why a tool cannot be used, "" if it can, and returns the headers
+// that its calls carry.
+func (s *Session) examine(t *wire.Tool, item []byte) ([]paramHeader, string) {
 	switch {
 	case t.Name == "":
 		return nil, "it has no name"
@@ -179,7 +177,7 @@ func (s *Session) examine(t *wire.Tool, item []byte) (*toolRules, string) {
 		return nil, "output: " + err.Error()
 	}
 	if s.transport != "http" || !s.modern {
-		return &toolRules{}, ""
+		return nil, ""
 	}
-	return &toolRules{headers: w.headers}, w.misuse
+	return w.headers, w.misuse
 }
