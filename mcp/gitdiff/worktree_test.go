@@ -32,7 +32,7 @@ func TestGitDiffWorktree(t *testing.T) {
 	check(t, os.Rename(in(".git"), in(".bare")))
 	for _, path := range []string{".bare", "./.bare", in(".bare")} {
 		servertest.Put(t, in(".git"), "gitdir: "+path+"\n")
-		servertest.Put(t, in("a.txt"), "two\n")
+		servertest.Put(t, in("a.txt"), "two\ntwo\n") // of another size: git does not see a change in the second of the index otherwise
 		same(path)
 		same(path, "base_rev", "side~1")
 	}
