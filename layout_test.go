@@ -42,7 +42,7 @@ var imports = map[string]string{
 	"mcp/oauth":               "mcp/netguard mcp/wire stream/jsontext",
 	"mcp/process":             "stream/goroutine",
 	"mcp/process/processtest": "testing",
-	"mcp/servertest":          "mcp mcp/process mcp/toolserver mcp/wire testing",
+	"mcp/servertest":          "mcp mcp/process mcp/toolserver testing",
 	"mcp/shell":               "mcp/confine mcp/process mcp/toolserver mcp/wire stream/jsontext",
 	"mcp/toolserver":          "mcp/wire stream/goroutine stream/jsontext stream/nearest",
 	"mcp/wire":                "stream/jsontext",

@@ -1,5 +1,6 @@
-// Package htmltext makes readable text of a web page, for a model and for error
-// messages. It never fails: what is not HTML comes out as text.
+// Package htmltext turns an HTML page into readable text, for a model that fetched
+// it and for error messages of servers. It takes any bytes: what is not HTML comes
+// out as text.
 package htmltext
 
 import (
@@ -10,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text is the text of an HTML page as a reader sees it: headings
-// with #, items with -, links with their address, white space as it is shown.
-// It takes any bytes; time and memory are proportional to their number.
+// Text returns the text of an HTML page as a browser shows it, with # before
+// headings, - before items, and addresses after links, which are relative to base.
+// Its time and memory are proportional to the length of the page.
 func Text(page []byte, base *url.URL) []byte {
 	p := &pageText{base: base}
 	for len(page) > 0 {
@@ -27,14 +28,14 @@ func Text(page []byte, base *url.URL) []byte {
 	return append(bytes.TrimRight(bytes.TrimLeft(p.out, "\n"), " \n"), '\n')
 }
 
-// pageText is the text so far.
+// pageText is the text of the page so far.
 type pageText struct {
 	base  *url.URL
 	out   []byte
-	gap   bool // white space came, not written yet
-	pre   int  // open elements whose white space counts
-	lists int  // open lists
-	links []openLink
+	gap   bool       // white space was read after the end of out
+	pre   int        // open pre elements
+	lists int        // open lists
+	links []openLink // open links
 }
 
 // openLink is a link whose text is being read.
@@ -43,7 +44,7 @@ type openLink struct {
 	from    int // in out
 }
 
-// markup takes what begins with < and returns what follows it.
+// markup takes a tag or a comment, which begins with <, and returns the rest.
 func (p *pageText) markup(b []byte) []byte {
 	switch {
 	case bytes.HasPrefix(b, []byte("<!--")):
@@ -66,8 +67,8 @@ func (p *pageText) markup(b []byte) []byte {
 	return rest
 }
 
-// tagEnd is where the tag's > is: not inside a quoted value. A tag without
-// an end is the rest.
+// tagEnd returns the offset of the > that ends a tag, which is not in a quoted
+// value, or the length of b.
 func tagEnd(b []byte) int {
 	quote := byte(0)
 	for i := 1; i < len(b); i++ {
@@ -97,7 +98,7 @@ func tagName(b []byte) (name string, closing bool) {
 	return strings.ToLower(string(b[:end])), closing
 }
 
-// hidden elements have no text to read.
+// hidden says whether the content of an element is not shown as text.
 func hidden(name string) bool {
 	switch name {
 	case "script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas", "select", "textarea":
@@ -106,7 +107,7 @@ func hidden(name string) bool {
 	return false
 }
 
-// skipElement is what follows the element's end.
+// skipElement returns what follows the end tag of an element.
 func skipElement(b []byte, name string) []byte {
 	for {
 		i := bytes.Index(b, []byte("</"))
@@ -120,6 +121,7 @@ func skipElement(b []byte, name string) []byte {
 	}
 }
 
+// tag writes what separates or marks the text at a tag.
 func (p *pageText) tag(name string, closing bool, tag []byte) {
 	switch name {
 	case "br":
@@ -187,7 +189,8 @@ func (p *pageText) link(closing bool, tag []byte) {
 	}
 }
 
-// absolute is a link's address, "" for what leads nowhere else.
+// absolute returns the address that a link leads to; "" when it stays on the page
+// or is not an address for a reader.
 func (p *pageText) absolute(href string) string {
 	href = strings.TrimSpace(href)
 	if href == "" || href[0] == '#' || len(href) > 2000 {
@@ -206,7 +209,7 @@ func (p *pageText) absolute(href string) string {
 	return u.String()
 }
 
-// text takes text between tags.
+// text writes text from between tags.
 func (p *pageText) text(b []byte) {
 	if bytes.IndexByte(b, '&') >= 0 {
 		b = []byte(html.UnescapeString(string(b)))
@@ -228,13 +231,13 @@ func (p *pageText) text(b []byte) {
 	}
 }
 
-// write puts text of our own.
+// write writes text that is not from the page.
 func (p *pageText) write(s string) {
 	p.gap = false
 	p.out = append(p.out, s...)
 }
 
-// flush writes the space that is due.
+// flush writes a space for the gap before the next text.
 func (p *pageText) flush() {
 	if n := len(p.out); p.gap && n > 0 && p.out[n-1] != '\n' && p.out[n-1] != ' ' {
 		p.out = append(p.out, ' ')
@@ -260,7 +263,7 @@ func (p *pageText) newlines(n int) {
 	}
 }
 
-// attribute is the value of a tag's attribute, "" when it has none.
+// attribute returns the value of an attribute; "" when the tag does not have it.
 func attribute(tag []byte, name string) string {
 	for at := 0; ; {
 		i := indexFold(tag[at:], name)

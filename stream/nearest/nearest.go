@@ -1,12 +1,12 @@
-// Package nearest finds the word that a misspelt one was meant to be.
+// Package nearest finds the name that was meant by a misspelt one, for the hint
+// of an error.
 package nearest
 
-import (
-	"strings"
-)
+import "strings"
 
-// Nearest is the candidate that name is most likely a slip of, "" when
-// none is near or has nothing of it. Case does not count; names of hundreds of bytes are not compared.
+// Nearest returns the candidate with the fewest differences from name, without
+// regard to case; "" when all have too many for its length. Names of more than 200
+// bytes are not compared.
 func Nearest(name string, candidates []string) string {
 	const longest = 200
 	if len(name) > longest {
@@ -25,7 +25,8 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// editDistance counts insertions, deletions and replacements of bytes.
+// editDistance is the least number of bytes to insert, delete or replace that make
+// a from b.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
