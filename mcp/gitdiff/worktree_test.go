@@ -32,7 +32,8 @@ func TestGitDiffWorktree(t *testing.T) {
 	check(t, os.Rename(in(".git"), in(".bare")))
 	for _, path := range []string{".bare", "./.bare", in(".bare")} {
 		servertest.Put(t, in(".git"), "gitdir: "+path+"\n")
-		servertest.Put(t, in("a.txt"), "two\ntwo\n") // of another size: git does not see a change in the second of the index otherwise
+		// Of another size: in the tick of the index git itself sees no other change.
+		servertest.Put(t, in("a.txt"), "two\ntwo\n")
 		same(path)
 		same(path, "base_rev", "side~1")
 	}
