@@ -1,7 +1,0 @@
-//go:build race
-
-package mcp
-
-// slowdown is how many times longer the race detector makes what computes. It
-// also has pools forget at random, so that memory says nothing.
-const slowdown = 12
