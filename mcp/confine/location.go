@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -146,13 +147,12 @@ func (a *Access) follow(path string, names []string) (_ *Location, err error) {
 	for len(names) > 0 {
 		name := names[0]
 		names = names[1:]
-		if name == "" || name == "." {
+		switch {
+		case name == "" || name == ".":
 			continue
-		}
-		if name == ".." {
-			if len(done) == 0 {
-				return nil, a.OutsideError(path)
-			}
+		case name == ".." && len(done) == 0:
+			return nil, a.OutsideError(path)
+		case name == "..":
 			done = done[:len(done)-1]
 			l.up()
 			continue
@@ -188,10 +188,7 @@ func (a *Access) follow(path string, names []string) (_ *Location, err error) {
 		}
 		done = append(done, name)
 	}
-	l.Name, l.Rel = ".", strings.Join(done, "/")
-	if l.Rel == "" {
-		l.Rel = "."
-	}
+	l.Name, l.Rel = ".", cmp.Or(strings.Join(done, "/"), ".")
 	if l.Info, err = l.Dir.Stat("."); err == nil {
 		err = a.checkRefused(l)
 	}

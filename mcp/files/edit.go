@@ -46,7 +46,7 @@ func replaceText(content []byte, before, after string, all bool) (edited []byte,
 		if more {
 			times = "more than " + times
 		}
-		return nil, 0, nil, fmt.Errorf("old_string is there %s times, beginning in lines %s; give more of the text around the one that is meant, or set replace_all", times, joinLines(lines, more))
+		return nil, 0, nil, fmt.Errorf("old_string occurs %s times, beginning in lines %s; give more of the text around the place that is meant, or set replace_all", times, joinLines(lines, more))
 	}
 	n = bytes.Count(content, b)
 	if size := int64(len(content)) + int64(n)*int64(len(after)-len(b)); size > maxEdited {
