@@ -5,40 +5,36 @@ import (
 	"strings"
 )
 
-func (e *Start) appendJSON(dst []byte) []byte {
-	o := begin(dst, "start")
+func (e *Start) members(o *object) {
+	o.str("type", "start")
 	o.int("schema", schema)
 	o.str("version", e.Version)
 	o.str("model", e.Model)
 	o.str("api", e.API)
-	o.list("servers", len(e.Servers), func(m *object, i int) {
-		m.str("name", e.Servers[i].Name)
-		m.str("protocol", e.Servers[i].Protocol)
-		m.int("tools", int64(e.Servers[i].Tools))
+	o.list("servers", len(e.Servers), func(i int) {
+		o.str("name", e.Servers[i].Name)
+		o.str("protocol", e.Servers[i].Protocol)
+		o.int("tools", e.Servers[i].Tools)
 	})
 	o.optional("policy", e.Policy)
 	if e.ConfigRules > 0 {
-		o.int("config_rules", int64(e.ConfigRules))
+		o.int("config_rules", e.ConfigRules)
 	}
-	return o.end()
 }
 
-func appendDelta(dst []byte, kind string, turn int, text []byte) []byte {
-	o := begin(dst, kind)
-	o.int("turn", int64(turn))
+func (e *Text) members(o *object) { o.piece("text", e.Turn, e.Text) }
+
+func (e *Reasoning) members(o *object) { o.piece("reasoning", e.Turn, e.Text) }
+
+func (o *object) piece(kind string, turn int, text []byte) {
+	o.str("type", kind)
+	o.int("turn", turn)
 	o.text("text", text)
-	return o.end()
 }
 
-func (e *Text) appendJSON(dst []byte) []byte { return appendDelta(dst, "text", e.Turn, e.Text) }
-
-func (e *Reasoning) appendJSON(dst []byte) []byte {
-	return appendDelta(dst, "reasoning", e.Turn, e.Text)
-}
-
-func (e *Call) appendJSON(dst []byte) []byte {
-	o := begin(dst, "tool_call")
-	o.int("turn", int64(e.Turn))
+func (e *Call) members(o *object) {
+	o.str("type", "tool_call")
+	o.int("turn", e.Turn)
 	o.str("id", e.ID)
 	o.optional("server", e.Server)
 	o.optional("tool", e.Tool)
@@ -48,34 +44,31 @@ func (e *Call) appendJSON(dst []byte) []byte {
 	} else {
 		o.text("raw", e.Raw)
 	}
-	return o.end()
-}
-
-func (e *Approval) appendJSON(dst []byte) []byte {
-	o := begin(dst, "approval")
-	o.str("id", e.ID)
-	e.members(&o)
-	return o.end()
 }
 
 func (e *Approval) members(o *object) {
+	o.str("type", "approval")
+	o.str("id", e.ID)
+	e.verdict(o)
+}
+
+func (e *Approval) verdict(o *object) {
 	o.str("decision", e.Decision)
 	o.str("by", e.By)
 	o.optional("rule", e.Rule)
 	o.optional("reason", e.Reason)
 }
 
-func (e *Progress) appendJSON(dst []byte) []byte {
-	o := begin(dst, "progress")
+func (e *Progress) members(o *object) {
+	o.str("type", "progress")
 	o.str("id", e.ID)
 	o.raw("progress", e.Progress)
 	o.raw("total", e.Total)
 	o.optional("message", e.Message)
-	return o.end()
 }
 
-func (e *Result) appendJSON(dst []byte) []byte {
-	o := begin(dst, "tool_result")
+func (e *Result) members(o *object) {
+	o.str("type", "tool_result")
 	o.str("id", e.ID)
 	o.str("status", string(e.Status))
 	if e.TextJSON != nil {
@@ -85,53 +78,49 @@ func (e *Result) appendJSON(dst []byte) []byte {
 	}
 	o.raw("content", e.Content)
 	o.raw("structured", e.Structured)
-	o.int("bytes", int64(e.Bytes))
+	o.int("bytes", e.Bytes)
 	o.bool("truncated", e.Truncated)
-	o.int("ms", e.Time.Milliseconds())
-	return o.end()
+	o.int("ms", int(e.Time.Milliseconds()))
 }
 
-func (u Usage) members(o *object) {
+func (u Usage) member(o *object) {
 	o.name("usage")
-	m := beginObject(o.b)
-	m.int("input_tokens", int64(u.Input))
-	m.int("output_tokens", int64(u.Output))
-	m.int("reasoning_tokens", int64(u.Reasoning))
-	m.int("cached_tokens", int64(u.Cached))
-	o.b = m.end()
+	o.begin()
+	o.int("input_tokens", u.Input)
+	o.int("output_tokens", u.Output)
+	o.int("reasoning_tokens", u.Reasoning)
+	o.int("cached_tokens", u.Cached)
+	o.end()
 }
 
-func (e *Turn) appendJSON(dst []byte) []byte {
-	o := begin(dst, "turn")
-	o.int("turn", int64(e.Turn))
+func (e *Turn) members(o *object) {
+	o.str("type", "turn")
+	o.int("turn", e.Turn)
 	o.str("finish", e.Finish)
-	e.Usage.members(&o)
-	o.int("ms", e.Time.Milliseconds())
-	return o.end()
+	e.Usage.member(o)
+	o.int("ms", int(e.Time.Milliseconds()))
 }
 
-func (e *Retry) appendJSON(dst []byte) []byte {
-	o := begin(dst, "retry")
-	o.int("attempt", int64(e.Attempt))
-	o.int("of", int64(e.Of))
-	o.int("after_ms", e.After.Milliseconds())
+func (e *Retry) members(o *object) {
+	o.str("type", "retry")
+	o.int("attempt", e.Attempt)
+	o.int("of", e.Of)
+	o.int("after_ms", int(e.After.Milliseconds()))
 	if e.Status != 0 {
-		o.int("status", int64(e.Status))
+		o.int("status", e.Status)
 	}
 	o.str("message", e.Message)
-	return o.end()
 }
 
-func (e *Warning) appendJSON(dst []byte) []byte {
-	o := begin(dst, "warning")
+func (e *Warning) members(o *object) {
+	o.str("type", "warning")
 	o.str("code", e.Code)
 	o.str("message", e.Message)
 	o.optional("server", e.Server)
-	return o.end()
 }
 
-func (e *Tool) appendJSON(dst []byte) []byte {
-	o := begin(dst, "tool")
+func (e *Tool) members(o *object) {
+	o.str("type", "tool")
 	o.str("name", e.Name)
 	o.str("server", e.Server)
 	o.str("tool", e.Tool)
@@ -141,23 +130,21 @@ func (e *Tool) appendJSON(dst []byte) []byte {
 	o.raw("annotations", e.Annotations)
 	o.str("verdict", e.Verdict)
 	o.optional("rule", e.Rule)
-	return o.end()
 }
 
-func (e *Server) appendJSON(dst []byte) []byte {
-	o := begin(dst, "server")
+func (e *Server) members(o *object) {
+	o.str("type", "server")
 	o.str("name", e.Name)
 	o.str("target", e.Target)
 	o.str("transport", e.Transport)
 	o.str("protocol", e.Protocol)
-	o.int("tools", int64(e.Tools))
+	o.int("tools", e.Tools)
 	o.str("status", e.Status)
 	o.optional("message", e.Message)
-	return o.end()
 }
 
-func (e *Item) appendJSON(dst []byte) []byte {
-	o := begin(dst, e.Kind)
+func (e *Item) members(o *object) {
+	o.str("type", e.Kind)
 	o.str("server", e.Server)
 	o.optional("uri", e.URI)
 	o.str("name", e.Name)
@@ -167,85 +154,76 @@ func (e *Item) appendJSON(dst []byte) []byte {
 		o.bool("template", true)
 	}
 	if e.Arguments != nil {
-		o.list("arguments", len(e.Arguments), func(m *object, i int) {
-			m.str("name", e.Arguments[i].Name)
-			m.optional("description", e.Arguments[i].Description)
-			m.bool("required", e.Arguments[i].Required)
+		o.list("arguments", len(e.Arguments), func(i int) {
+			o.str("name", e.Arguments[i].Name)
+			o.optional("description", e.Arguments[i].Description)
+			o.bool("required", e.Arguments[i].Required)
 		})
 	}
-	return o.end()
 }
 
-func (e *Explanation) appendJSON(dst []byte) []byte {
-	o := begin(dst, "explanation")
+func (e *Explanation) members(o *object) {
+	o.str("type", "explanation")
 	o.str("name", e.Name)
 	o.raw("arguments", e.Arguments)
-	e.members(&o)
+	e.verdict(o)
 	if e.Approver {
 		o.bool("approver", true)
 	}
-	o.list("rules", len(e.Rules), func(m *object, i int) {
-		m.str("decision", e.Rules[i].Decision)
-		m.str("rule", e.Rules[i].Rule)
-		m.optional("reason", e.Rules[i].Reason)
+	o.list("rules", len(e.Rules), func(i int) {
+		o.str("decision", e.Rules[i].Decision)
+		o.str("rule", e.Rules[i].Rule)
+		o.optional("reason", e.Rules[i].Reason)
 	})
-	return o.end()
 }
 
-func (e *End) appendJSON(dst []byte) []byte {
-	o := begin(dst, "end")
+func (e *End) members(o *object) {
+	o.str("type", "end")
 	o.str("status", string(e.Status))
-	o.int("exit", int64(e.Exit))
+	o.int("exit", e.Exit)
 	o.text("text", e.Text)
 	o.str("finish", e.Finish)
-	o.int("turns", int64(e.Turns))
-	o.int("tool_calls", int64(e.ToolCalls))
-	o.int("denied", int64(e.Denied))
-	e.Usage.members(&o)
-	o.int("ms", e.Time.Milliseconds())
+	o.int("turns", e.Turns)
+	o.int("tool_calls", e.ToolCalls)
+	o.int("denied", e.Denied)
+	e.Usage.member(o)
+	o.int("ms", int(e.Time.Milliseconds()))
 	if e.Err != nil {
 		o.name("error")
-		m := beginObject(o.b)
-		m.str("message", e.Err.Message)
-		m.optional("hint", strings.Join(e.Err.Hints, "\n"))
-		o.b = m.end()
+		o.begin()
+		o.str("message", e.Err.Message)
+		o.optional("hint", strings.Join(e.Err.Hints, "\n"))
+		o.end()
 	}
 	if e.Items != nil {
-		o.name("items")
-		o.b = append(o.b, '[')
-		for i, it := range e.Items {
-			if i > 0 {
-				o.b = append(o.b, ',')
-			}
-			o.b = it.appendJSON(o.b)
-		}
-		o.b = append(o.b, ']')
+		o.list("items", len(e.Items), func(i int) { e.Items[i].members(o) })
 	}
-	return o.end()
 }
 
-// object writes one JSON object, member by member.
+// object writes a JSON object, member by member. Its zero value is ready.
 type object struct {
-	b     []byte
-	first bool
+	b      []byte
+	follow bool // a member has been written
 }
 
-func beginObject(dst []byte) object { return object{append(dst, '{'), true} }
-
-// begin begins an event's object with its type.
-func begin(dst []byte, kind string) object {
-	o := beginObject(dst)
-	o.str("type", kind)
-	return o
+// appendEvent appends an event as one line without its newline.
+func appendEvent(dst []byte, e Event) []byte {
+	o := object{b: dst}
+	o.event(e)
+	return o.b
 }
 
-func (o *object) end() []byte { return append(o.b, '}') }
+func (o *object) event(e Event) { o.begin(); e.members(o); o.end() }
+
+func (o *object) begin() { o.b, o.follow = append(o.b, '{'), false }
+
+func (o *object) end() { o.b, o.follow = append(o.b, '}'), true }
 
 func (o *object) name(key string) {
-	if !o.first {
+	if o.follow {
 		o.b = append(o.b, ',')
 	}
-	o.first = false
+	o.follow = true
 	o.b = append(append(append(o.b, '"'), key...), '"', ':')
 }
 
@@ -259,7 +237,7 @@ func (o *object) optional(key, s string) {
 
 func (o *object) text(key string, s []byte) { o.name(key); o.b = AppendString(o.b, s) }
 
-func (o *object) int(key string, n int64) { o.name(key); o.b = strconv.AppendInt(o.b, n, 10) }
+func (o *object) int(key string, n int) { o.name(key); o.b = strconv.AppendInt(o.b, int64(n), 10) }
 
 func (o *object) bool(key string, v bool) { o.name(key); o.b = strconv.AppendBool(o.b, v) }
 
@@ -271,16 +249,16 @@ func (o *object) raw(key string, v []byte) {
 }
 
 // list is a member whose value is an array of n objects.
-func (o *object) list(key string, n int, members func(m *object, i int)) {
+func (o *object) list(key string, n int, members func(i int)) {
 	o.name(key)
 	o.b = append(o.b, '[')
 	for i := range n {
 		if i > 0 {
 			o.b = append(o.b, ',')
 		}
-		m := beginObject(o.b)
-		members(&m, i)
-		o.b = m.end()
+		o.begin()
+		members(i)
+		o.end()
 	}
 	o.b = append(o.b, ']')
 }

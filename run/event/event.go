@@ -19,7 +19,7 @@ import (
 // each event is one line, an object with the member type and the members named
 // here. Members and types may be added within schema 1.
 type Event interface {
-	appendJSON(dst []byte) []byte // one line without its newline
+	members(o *object) // writes the members, the type first
 }
 
 const schema = 1

@@ -45,7 +45,7 @@ var everyEvent = []struct {
 // JSON object without a character that could disturb a reader or a terminal.
 func TestEventsAreStrictLines(t *testing.T) {
 	for _, e := range everyEvent {
-		line := e.event.appendJSON(nil)
+		line := appendEvent(nil, e.event)
 		if err := jsontext.Check(line, jsontext.Options{}); err != nil {
 			t.Errorf("%s: %v in %q", e.kind, err, line)
 			continue

@@ -4,18 +4,19 @@ import "iter"
 
 // NDJSONOutput writes one event a line.
 type NDJSONOutput struct {
-	W       *Writer
-	scratch []byte
+	W    *Writer
+	line object // used again for each event
 }
 
 func (o *NDJSONOutput) Event(e Event) error {
-	if o.W.err != nil { // the failed write may still go on, and read the scratch
+	if o.W.err != nil { // the failed write may still go on, and read the line
 		return o.W.err
 	}
-	o.scratch = append(e.appendJSON(o.scratch[:0]), '\n')
-	err := o.W.write(o.scratch)
-	if cap(o.scratch) > 1<<20 {
-		o.scratch = nil
+	o.line.b = o.line.b[:0]
+	o.line.event(e)
+	err := o.W.write(append(o.line.b, '\n'))
+	if cap(o.line.b) > 1<<20 {
+		o.line.b = nil
 	}
 	switch e.(type) {
 	case *Text, *Reasoning: // flushed when the stream pauses
@@ -41,7 +42,7 @@ func (o *JSONOutput) Event(e Event) error {
 		o.items = append(o.items, e)
 	case *End:
 		e.Items = o.items
-		if err := o.W.write(append(e.appendJSON(nil), '\n')); err != nil {
+		if err := o.W.write(append(appendEvent(nil, e), '\n')); err != nil {
 			return err
 		}
 		return o.W.Flush()
