@@ -54,7 +54,7 @@ func builtinServers(c *config.Config, s *config.Settings, protected []string, wa
 		all = append(all, builtin("shell", local, dir))
 	}
 	if c.Fetch {
-		local, err := fetch.New(fetch.Spec{AllowPrivate: c.FetchAllow, Limit: c.ToolTimeout, Version: c.Version})
+		local, err := fetch.New(fetch.Spec{AllowFlag: "--fetch-allow", AllowPrivate: c.FetchAllow, Limit: c.ToolTimeout, Version: c.Version})
 		if err != nil {
 			return nil, failure.Usage("--fetch-allow: %v", err)
 		}

@@ -24,8 +24,9 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// FetchSpec says what may be fetched.
+// A Spec says what may be fetched.
 type Spec struct {
+	AllowFlag    string        // the flag that sets AllowPrivate, for error messages; may be ""
 	AllowPrivate []string      // networks, addresses and host globs that may be reached though they are not public
 	Limit        time.Duration // the longest a fetch may take; 0, or more than that: 30 s
 	Version      string
@@ -40,7 +41,7 @@ const (
 	fetchDialTime = 10 * time.Second
 )
 
-// Fetch makes a server whose one tool fetches a URL. Addresses that
+// New makes a server whose one tool fetches a URL. Addresses that
 // are not public are refused when a connection is made, after the name was
 // resolved, so that neither a redirect nor a changing name leads to one; that
 // is why no proxy is used. An error is about a pattern.
@@ -49,13 +50,13 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fetch{rules: rules, agent: "toolpipe/" + spec.Version, limit: fetchTimeout}
+	f := &fetch{rules: rules, agent: "toolpipe/" + spec.Version, allowFlag: spec.AllowFlag, limit: fetchTimeout}
 	if spec.Limit > 0 {
 		f.limit = min(f.limit, spec.Limit)
 	}
 	tool := &toolserver.Builtin{Name: "fetch_url", About: "Fetch a web page or file by HTTP GET and answer its text; HTML is made readable.", Params: []toolserver.Parameter{
 		{Name: "url", Kind: "string", About: "http or https URL", Required: true},
-		{Name: "raw", Kind: "boolean", About: "answer HTML as it is", Required: false},
+		{Name: "raw", Kind: "boolean", About: "answer HTML as it is"},
 	}, Annotations: toolserver.Fetches}
 	s := toolserver.New("fetch", spec.Version)
 	s.Add(tool.Tool(), func(ctx context.Context, raw json.RawMessage, _ func(wire.Progress)) (*wire.Result, error) {
@@ -69,9 +70,10 @@ func New(spec Spec) (*toolserver.Server, error) {
 }
 
 type fetch struct {
-	rules *netguard.Rules
-	agent string
-	limit time.Duration // of a whole fetch
+	rules     *netguard.Rules
+	agent     string
+	allowFlag string
+	limit     time.Duration // of a whole fetch
 }
 
 // client has a transport of its own: nothing is shared between calls.
@@ -142,15 +144,17 @@ func (f *fetch) url(ctx context.Context, address string, raw bool) (*wire.Result
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("%q: %w", address, fetchError(ctx, err))
+		return nil, fmt.Errorf("%q: %w", address, f.failure(ctx, err))
 	}
 	defer resp.Body.Close()
-	return readPage(ctx, resp, raw)
+	return f.readPage(ctx, resp, raw)
 }
 
-// fetchError is what a model can act on: without the URL, which it knows.
-func fetchError(ctx context.Context, err error) error {
-	if private, ok := errors.AsType[*netguard.PrivateAddress](err); ok {
+// failure is the error for the model, which knows the URL.
+func (f *fetch) failure(ctx context.Context, err error) error {
+	if private, ok := errors.AsType[*netguard.PrivateAddressError](err); ok && f.allowFlag != "" {
+		return fmt.Errorf("%w; %s %s would allow it", private, f.allowFlag, private.Address)
+	} else if ok {
 		return private
 	}
 	if ctx.Err() != nil {
@@ -162,14 +166,14 @@ func fetchError(ctx context.Context, err error) error {
 	return err
 }
 
-func readPage(ctx context.Context, resp *http.Response, raw bool) (*wire.Result, error) {
+func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*wire.Result, error) {
 	at := resp.Request.URL.String()
 	if e := resp.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return nil, fmt.Errorf("%q: the body is encoded as %q, which was not asked for", at, e)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFetched+1))
 	if err != nil && len(body) == 0 {
-		return nil, fmt.Errorf("%q: the answer ended early: %w", at, fetchError(ctx, err))
+		return nil, fmt.Errorf("%q: the answer ended early: %w", at, f.failure(ctx, err))
 	}
 	cut := len(body) > maxFetched
 	body = body[:min(len(body), maxFetched)]
@@ -227,8 +231,8 @@ func textual(kind string, body []byte) bool {
 	return utf8.Valid(toolserver.WholeRunes(body[:min(len(body), 4096)]))
 }
 
-// asUTF8 is the text in UTF-8. Of other encodings only the western one-byte
-// ones are known; what is not understood is replaced later.
+// asUTF8 returns the text in UTF-8. Of other encodings only the western one-byte
+// ones are known; bytes of any other are replaced later.
 func asUTF8(body []byte, charset string) []byte {
 	body = bytes.TrimPrefix(body, toolserver.ByteOrderMark)
 	switch strings.ToLower(charset) {
@@ -237,7 +241,7 @@ func asUTF8(body []byte, charset string) []byte {
 		return body
 	}
 	if utf8.Valid(body) {
-		return body // most pages that say so are
+		return body // most pages that name such an encoding are in UTF-8
 	}
 	b := make([]byte, 0, len(body)+len(body)/4)
 	for _, c := range body {
@@ -246,17 +250,11 @@ func asUTF8(body []byte, charset string) []byte {
 	return b
 }
 
-// windows1252 is the character of a byte; web pages mean it by Latin 1 too.
+// windows1252 is the character of a byte; web pages that name Latin 1 mean this
+// encoding too.
 func windows1252(c byte) rune {
 	if c >= 0x80 && c < 0xA0 {
-		const upper = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ"
-		i := byte(0x80)
-		for _, r := range upper {
-			if i == c {
-				return r
-			}
-			i++
-		}
+		return []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")[c-0x80]
 	}
 	return rune(c)
 }

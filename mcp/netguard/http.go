@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Origin is scheme, host and port: what credentials are bound to.
+// Origin is scheme, host and port of a URL: credentials are sent to one origin only.
 func Origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -18,8 +18,11 @@ func Origin(u *url.URL) string {
 	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
+// Dialer connects without a look at the address.
 var Dialer = &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 
+// NewTransport makes a transport for one origin: connections are not shared
+// between origins.
 func NewTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -30,6 +33,6 @@ func NewTransport() *http.Transport {
 		MaxIdleConnsPerHost:    16,
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
-		DisableCompression:     true, // what comes packed all the same is unpacked under the cap
+		DisableCompression:     true, // the caller unpacks a compressed body, within its limit
 	}
 }

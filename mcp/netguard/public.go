@@ -5,6 +5,7 @@ package netguard
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"syscall"
 )
 
@@ -21,47 +22,35 @@ func PublicOnly(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
+// special are networks with no hosts on the open internet that package netip
+// does not tell: IANA's registries of special-purpose addresses, and one of a cloud.
+var special = []string{
+	"0.0.0.0/8", "240.0.0.0/4",
+	"100.64.0.0/10", // shared by carriers and clouds
+	"192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+	"168.63.129.16/32",           // the host of a virtual machine in a cloud
+	"2001::/23",                  // Teredo and other protocols
+	"2001:db8::/32", "3fff::/16", // documentation
+}
+
 // public says whether an address belongs to a host on the open internet:
-// not to this host, this network, a special purpose (IANA's registries), or
-// to an IPv4 address like that in another form.
+// not to this host, this network, a special purpose, or to an IPv4 address like
+// that in another form.
 func public(a netip.Addr) bool {
 	a = a.WithZone("").Unmap()
-	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() {
-		return false
-	}
+	within := func(network string) bool { return netip.MustParsePrefix(network).Contains(a) }
 	b := a.As16()
-	if a.Is4() {
-		v4 := a.As4()
-		switch {
-		case v4[0] == 0, v4[0] >= 240,
-			v4[0] == 100 && v4[1]&0xC0 == 64, // shared address space, carriers and clouds
-			v4[0] == 192 && v4[1] == 0 && (v4[2] == 0 || v4[2] == 2),
-			v4[0] == 192 && v4[1] == 88 && v4[2] == 99,
-			v4[0] == 198 && v4[1]&0xFE == 18,
-			v4[0] == 198 && v4[1] == 51 && v4[2] == 100,
-			v4[0] == 203 && v4[1] == 0 && v4[2] == 113,
-			v4[0] == 168 && v4[1] == 63 && v4[2] == 129 && v4[3] == 16: // a cloud's host
-			return false
-		}
-		return true
-	}
 	switch {
-	case b[0]&0xE0 == 0x20: // 2000::/3, all that is given out
-		switch {
-		case b[0] == 0x20 && b[1] == 0x02: // 6to4
-			return public(netip.AddrFrom4([4]byte(b[2:6])))
-		case b[0] == 0x20 && b[1] == 0x01 && b[2]&0xFE == 0: // 2001::/23: Teredo and other protocols
-			return false
-		case b[0] == 0x20 && b[1] == 0x01 && b[2] == 0x0d && b[3] == 0xb8: // documentation
-			return false
-		case b[0] == 0x3f && b[1] == 0xff: // documentation
-			return false
-		}
+	case !a.IsGlobalUnicast(), a.IsPrivate(), slices.ContainsFunc(special, within):
+		return false
+	case a.Is4():
 		return true
-	case netip.MustParsePrefix("64:ff9b::/96").Contains(a): // NAT64
+	case within("2002::/16"): // 6to4
+		return public(netip.AddrFrom4([4]byte(b[2:6])))
+	case within("64:ff9b::/96"): // NAT64
 		return public(netip.AddrFrom4([4]byte(b[12:16])))
 	}
-	return false
+	return within("2000::/3") // all that is given out
 }
 
 var errPrivate = errors.New("refusing an address of the private network that the server named for authorization")

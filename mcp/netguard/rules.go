@@ -78,10 +78,10 @@ func (r *Rules) AllowsHost(host string) bool {
 	return false
 }
 
-// Check says why a resolved address, "IP:port", must not be connected to.
-// named is that the host's name is allowed: then it may be in a private
-// network, or this machine. It may not be a link-local address, where a cloud
-// hands out credentials, nor any other that is no host's.
+// Check returns an error if a resolved address, "IP:port", must not be connected
+// to. named says that the host's name is allowed: then the address may be in a
+// private network, or this machine's, but not link-local, where a cloud gives out
+// credentials, nor of any other special purpose.
 func (r *Rules) Check(address string, named bool) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -96,15 +96,15 @@ func (r *Rules) Check(address string, named bool) error {
 			return nil
 		}
 	}
-	return &PrivateAddress{a}
+	return &PrivateAddressError{a}
 }
 
-// cloudMetadata hands out credentials too, in a private network.
+// cloudMetadata is in a private network, and gives out credentials too.
 var cloudMetadata = netip.AddrFrom16([16]byte{0xfd, 0x00, 0x0e, 0xc2, 14: 0x02, 15: 0x54})
 
-// PrivateAddress is an address that is not fetched from.
-type PrivateAddress struct{ address netip.Addr }
+// A PrivateAddressError is about an address that is not public and not allowed.
+type PrivateAddressError struct{ Address netip.Addr }
 
-func (e *PrivateAddress) Error() string {
-	return fmt.Sprintf("%s is a private or local address; --fetch-allow %s would allow it", e.address, e.address)
+func (e *PrivateAddressError) Error() string {
+	return fmt.Sprintf("%s is a private or local address", e.Address)
 }

@@ -23,7 +23,7 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// ShellSpec says how commands are run.
+// A Spec says how commands are run.
 type Spec struct {
 	Dir         string            // where commands start
 	Confined    bool              // cwd must be inside Dir
@@ -53,9 +53,9 @@ const (
 // New makes a server whose one tool runs commands. It confines
 // nothing: what a command does is up to the user's account. Every command is
 // the leader of a session without a terminal, its input is empty and its
-// environment is clean. A timeout and a cancel kill all its processes, those
-// that left its group where the system knows them (see KillTree); what a
-// command leaves in the background lives until the end of the run at most. An
+// environment is clean. A timeout and a cancel kill all its processes, on Linux
+// also those that left its group (see KillTree). A process that a command leaves
+// in the background lives until the end of the run at most. An
 // error is about the directory or PathPrepend.
 func New(spec Spec) (*toolserver.Server, error) {
 	sh, err := newShell(spec)

@@ -15,9 +15,8 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// Server offers tools that are Go functions. The built-in tools are Servers,
-// and so are the peers of tests. Make one with NewServer, Add its tools, then
-// serve it with Pipe or Serve any number of times.
+// A Server offers tools that are Go functions. New makes one, Add adds its tools;
+// then Pipe or Serve may serve it any number of times.
 type Server struct {
 	name, version string
 	instructions  string
@@ -30,20 +29,22 @@ type offered struct {
 	fn   ToolFunc
 }
 
-// ToolFunc does a call. args is one JSON object, strict, and may be kept.
+// A ToolFunc makes a call. args is one JSON object, strict, and may be kept.
 // progress never blocks. An error that wraps a *CallError with RPC set is
 // answered as a JSON-RPC error; any other becomes a result with isError and
-// the error's text, which a model can act on. When ctx ends the answer is no
-// longer wanted.
+// the error's text, which a model can act on. When ctx ends, the client no longer
+// waits for the answer.
 type ToolFunc func(ctx context.Context, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error)
 
-// NewServer makes a server without tools.
+// New makes a server without tools.
 func New(name, version string) *Server { return &Server{name: name, version: version} }
 
-// Instruct sets the instructions that clients are given. Not once it is served.
+// Instruct sets the instructions that clients are given. Call it before the server
+// is served.
 func (s *Server) Instruct(text string) { s.instructions = text }
 
-// Add adds a tool; one of the same name is replaced. Not once it is served.
+// Add adds a tool, or replaces the one of the same name. Call it before the server
+// is served.
 func (s *Server) Add(tool wire.Tool, fn ToolFunc) {
 	if i := slices.IndexFunc(s.tools, func(o offered) bool { return o.tool.Name == tool.Name }); i >= 0 {
 		s.tools[i] = offered{tool, fn}
@@ -190,16 +191,16 @@ func TextResult[T string | []byte](s T) *wire.Result {
 	return &wire.Result{Content: []wire.Block{{Type: "text", Text: jsontext.AppendQuoted(make([]byte, 0, len(s)+len(s)/8+2), s)}}}
 }
 
-const maxFailure = 32 << 10 // Bytes of an error that a model reads
+const maxFailure = 32 << 10 // bytes of an error that are answered
 
-// failedResult is what a model reads when a tool failed. An error may quote an
+// failedResult is the result of a tool that failed. An error may quote an
 // argument, and an argument may be as long as a model likes.
 func failedResult(err error) *wire.Result {
-	said := err.Error()
-	if len(said) > maxFailure {
-		said = fmt.Sprintf("%s\n[toolpipe] %d bytes of the error are left out\n", WholeRunes([]byte(said[:maxFailure])), len(said)-maxFailure)
+	text := err.Error()
+	if len(text) > maxFailure {
+		text = fmt.Sprintf("%s\n[toolpipe] %d bytes of the error are left out\n", WholeRunes([]byte(text[:maxFailure])), len(text)-maxFailure)
 	}
-	r := TextResult(said)
+	r := TextResult(text)
 	r.IsError = true
 	return r
 }

@@ -9,7 +9,7 @@ var ByteOrderMark = []byte("\xEF\xBB\xBF")
 
 const (
 	// MaxText is the longest text that a tool answers: a little less than
-	// what a model is shown without a cut (DESIGN part 4).
+	// what a model is shown without a cut.
 	MaxText   = 240 << 10
 	MaxListed = 5000 // entries that a listing shows
 )
