@@ -15,21 +15,20 @@ import (
 )
 
 // authorization gives the bearer token for one HTTP server: a fixed one, the
-// output of a command, or one of the client-credentials grant. Static headers
-// are not its business. It may be used concurrently; one token is fetched at
-// a time.
+// output of a command, or one of the client-credentials grant. It may be used
+// concurrently; one token is fetched at a time.
 type authorization struct {
 	fixed   string
 	command func(ctx context.Context) (string, error) // nil for none
 	grant   *oauth.Grant                              // nil for none
-	secret  func(string)                              // told of every token
+	secret  func(string)                              // called with every token
 
 	mu    sync.Mutex
 	token oauth.Token
 }
 
-// newAuthorization checks that no credential goes over plain http to another
-// host unless that was asked for.
+// newAuthorization also checks that no credential goes over plain http to another
+// host, unless the Spec allows it.
 func newAuthorization(s *Session) (*authorization, error) {
 	u, err := endpoint(s.spec.URL)
 	if err != nil {
@@ -54,22 +53,23 @@ func newAuthorization(s *Session) (*authorization, error) {
 // hasToken says whether there is a token to send.
 func (a *authorization) hasToken() bool { return a.fixed != "" || a.command != nil || a.grant != nil }
 
-// renewable says whether another token can be had after a refusal.
+// renewable says whether another token can be fetched after a refusal.
 func (a *authorization) renewable() bool { return a.command != nil || a.grant != nil }
 
-// bearer is the token to send, "" for none. A token at its end is replaced
-// before the server can refuse it.
+// bearer is the token to send, "" for none. An expired token is replaced before
+// the server can refuse it.
 func (a *authorization) bearer(ctx context.Context) (string, error) {
 	if !a.renewable() {
 		return a.fixed, nil
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	over := !a.token.Expires.IsZero() && time.Now().After(a.token.Expires)
-	if a.token.Value != "" && !over || a.token.Value == "" && a.grant != nil {
-		return a.token.Value, nil // the grant begins with the server's challenge
+	expired := !a.token.Expires.IsZero() && time.Now().After(a.token.Expires)
+	if a.token.Value != "" && !expired || a.token.Value == "" && a.grant != nil {
+		return a.token.Value, nil // the first token of a grant needs the server's challenge
 	}
-	return a.token.Value, a.fetch(ctx, nil)
+	err := a.fetch(ctx, nil)
+	return a.token.Value, err
 }
 
 // renew gets another token because the server refused with e the one used.
@@ -77,7 +77,7 @@ func (a *authorization) renew(ctx context.Context, used string, e *statusError) 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.token.Value != used {
-		return nil // another request was faster
+		return nil // another request has renewed it
 	}
 	return a.fetch(ctx, e)
 }
@@ -110,8 +110,8 @@ const (
 	maxTokenOutput   = 64 << 10
 )
 
-// runTokenCommand runs the command of the config; the first line of its output
-// is the token.
+// runTokenCommand runs Spec.TokenCommand; the first line of its output is the
+// token.
 func (s *Session) runTokenCommand(ctx context.Context) (string, error) {
 	argv := s.spec.TokenCommand
 	env := process.ChildEnv(s.spec.Environ, s.spec.Env, s.spec.InheritEnv)
@@ -138,7 +138,7 @@ func (s *Session) runTokenCommand(ctx context.Context) (string, error) {
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	value := string(bytes.TrimSpace(line))
 	if value == "" || !wire.IsPrintable(value) {
-		return "", fmt.Errorf("token_command %q: the first line of its output is no token", argv[0])
+		return "", fmt.Errorf("token_command %q: the first line of its output is not a token", argv[0])
 	}
 	return value, nil
 }

@@ -256,7 +256,7 @@ func TestTokenCommand(t *testing.T) {
 	if got := called(t, s, "t", `{}`); got != "ok" {
 		t.Errorf("the call gave %q", got)
 	}
-	for what, argv := range map[string][]string{"no token": program("print", "\n"), "exit status 2": program("fail"), "not found": {"no-such-program"}} {
+	for what, argv := range map[string][]string{"not a token": program("print", "\n"), "exit status 2": program("fail"), "not found": {"no-such-program"}} {
 		_, _, err := tryConnect(t, Spec{URL: g.web.URL + "/mcp", TokenCommand: argv, Environ: []string{"PATH=/bin"}})
 		if err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "token_command") {
 			t.Errorf("%q is not in %v", what, err)

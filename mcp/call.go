@@ -155,7 +155,7 @@ func (s *Session) callError(err error) *wire.CallError {
 		e.RPC, e.Code, e.Message = true, failed.Code, failed.Message
 		switch failed.Code {
 		case wire.CodeURLElicitation:
-			e.Message += s.urlElicitation(failed)
+			e.Message += urlElicitation(failed)
 		case wire.CodeHeaderMismatch:
 			e.Message += "; the headers follow the list of tools that was read at the start: if the server has changed it since, a new run reads it"
 		}

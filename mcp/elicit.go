@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -15,7 +17,10 @@ func (s *Session) elicits() bool { return s.spec.Elicit != "" && s.spec.Elicit !
 // maxQuestions bounds the elicitations of a legacy server at the same time.
 const maxQuestions = 16
 
-const declined = `{"action":"decline"}`
+const (
+	declined  = `{"action":"decline"}`
+	cancelled = `{"action":"cancel"}`
+)
 
 // requestsInFlight counts our requests during which a server may send an
 // elicitation: tools/call, prompts/get and resources/read.
@@ -101,9 +106,9 @@ func (s *Session) ask(ctx context.Context, message string, schema []byte) []byte
 	action, content := s.report.hooks.Elicit(ctx, message, schema)
 	switch {
 	case action == "accept" && jsontext.Check(content, jsontext.Peer) == nil && jsontext.Kind(content) == '{':
-		return append(append([]byte(`{"action":"accept","content":`), content...), '}')
+		return fmt.Appendf(nil, `{"action":"accept","content":%s}`, content)
 	case action == "cancel":
-		return []byte(`{"action":"cancel"}`)
+		return []byte(cancelled)
 	}
 	return []byte(declined)
 }
@@ -112,27 +117,23 @@ func (s *Session) ask(ctx context.Context, message string, schema []byte) []byte
 // required field has none.
 func defaults(schema []byte) []byte {
 	required := jsontext.Strings(jsontext.Member(schema, "required"))
-	out := []byte(`{"action":"accept","content":{`)
-	n := 0
+	var fields []byte
 	for name, field := range jsontext.Members(jsontext.Member(schema, "properties")) {
 		value := jsontext.Member(field, "default")
 		if value == nil {
 			if slices.Contains(required, jsontext.Unquote(name)) {
-				return []byte(`{"action":"cancel"}`)
+				return []byte(cancelled)
 			}
 			continue
 		}
-		if n++; n > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, name...), ':'), value...)
+		fields = append(append(append(append(fields, ','), name...), ':'), value...)
 	}
-	return append(out, "}}"...)
+	return fmt.Appendf(nil, `{"action":"accept","content":{%s}}`, bytes.TrimPrefix(fields, []byte(",")))
 }
 
 // urlElicitation lists the URLs that a legacy server wants the user to open
 // before it goes on (error -32042). They are shown, never opened.
-func (s *Session) urlElicitation(e *wire.RPCError) string {
+func urlElicitation(e *wire.RPCError) string {
 	var list string
 	for v := range jsontext.Elements(jsontext.Member(e.Data, "elicitations")) {
 		list += "; open " + jsontext.Text(jsontext.Member(v, "url")) + " (" + jsontext.Text(jsontext.Member(v, "message")) + ")"

@@ -157,7 +157,7 @@ func useFleeting(t *testing.T, web *fleetingWeb) {
 }
 
 // TestFleetingCallIsSentOnce: when such a server takes a call and closes, the
-// outcome is unknown, and the call is not repeated (DESIGN part 4).
+// outcome is unknown, and the call is not repeated.
 func TestFleetingCallIsSentOnce(t *testing.T) {
 	for name, handle := range map[string]webHandler{"legacy": legacyWeb, "modern": modernWeb} {
 		t.Run(name, func(t *testing.T) {

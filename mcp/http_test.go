@@ -14,7 +14,7 @@ import (
 
 type webHandler = func(http.ResponseWriter, webRequest)
 
-// TestNegotiationOverHTTP has every row of mcp-client.md 5.1.
+// TestNegotiationOverHTTP holds what each kind of answer to server/discover leads to.
 func TestNegotiationOverHTTP(t *testing.T) {
 	discover := func(status int, body string) webHandler {
 		return instead(legacyWeb, "server/discover", func(w http.ResponseWriter, r webRequest) {
@@ -215,7 +215,7 @@ func TestNotificationAnswers(t *testing.T) {
 }
 
 // TestUnknownOutcomeOverHTTP: what may have been executed is unknown and is
-// not sent again (security.md C4.01, C4.02, C4.20).
+// not sent again.
 func TestUnknownOutcomeOverHTTP(t *testing.T) {
 	for _, base := range []struct {
 		name   string

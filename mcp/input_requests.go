@@ -72,17 +72,13 @@ func (s *Session) inputResponses(ctx context.Context, requests []byte) ([]byte, 
 		if method != "elicitation/create" {
 			return nil, fmt.Errorf("the server asked for %q, which toolpipe does not offer", method)
 		}
-		if answers == nil {
-			answers = []byte{'{'}
-		} else {
-			answers = append(answers, ',')
-		}
-		answers = append(append(answers, key...), ':')
+		answers = append(append(append(answers, ','), key...), ':')
 		answers = append(answers, s.elicited(ctx, jsontext.Member(r, "params"))...)
 	}
 	if answers == nil {
 		return nil, nil
 	}
+	answers[0] = '{' // instead of the first comma
 	return append(answers, '}'), nil
 }
 

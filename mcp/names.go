@@ -3,6 +3,7 @@ package mcp
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 
 	"toolpipe/mcp/wire"
 )
@@ -13,16 +14,16 @@ const (
 )
 
 // OfferedName is the name under which a model sees a tool: server, two
-// underscores, tool. Where that is not a letter followed by at most 63 of
-// A-Z a-z 0-9 _ -, bytes that are none become underscores, it is cut, and a
-// hash of server and tool is added. The same is done to a name that ends as if
-// it had such a hash, so that no two tools share a name as long as no hash
-// collides. It depends on nothing but its arguments.
-//
-// The way back is a table, never a split.
+// underscores, tool. Providers take a letter followed by at most 63 of
+// A-Z a-z 0-9 _ -. In any other name the wrong bytes become underscores, it is
+// cut, and a hash of server and tool is added; so is one to a name that already
+// ends like such a hash, so that two tools share a name only if hashes collide.
+// The name depends on nothing but the arguments. It cannot be split again: who
+// needs server and tool keeps a table.
 func OfferedName(server, tool string) string {
 	name := server + "__" + tool
-	if legalName(name) && !looksHashed(name) {
+	legal := len(name) <= maxOffered && wire.IsASCIILetter(name[0]) && strings.IndexFunc(name, notInName) < 0
+	if legal && !endsWithHash(name) {
 		return name
 	}
 	b := make([]byte, 0, maxOffered)
@@ -31,7 +32,7 @@ func OfferedName(server, tool string) string {
 	}
 	for i := 0; i < len(name) && len(b) < maxOffered-1-hashDigits; i++ {
 		c := name[i]
-		if !nameByte(c) {
+		if notInName(rune(c)) {
 			c = '_'
 		}
 		b = append(b, c)
@@ -40,31 +41,11 @@ func OfferedName(server, tool string) string {
 	return string(hex.AppendEncode(append(b, '_'), sum[:hashDigits/2]))
 }
 
-func legalName(name string) bool {
-	if len(name) > maxOffered || !wire.IsASCIILetter(name[0]) {
-		return false
-	}
-	for i := range len(name) {
-		if !nameByte(name[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func looksHashed(name string) bool {
+func endsWithHash(name string) bool {
 	at := len(name) - hashDigits
-	if at < 1 || name[at-1] != '_' {
-		return false
-	}
-	for _, c := range []byte(name[at:]) {
-		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f') {
-			return false
-		}
-	}
-	return true
+	return at >= 1 && name[at-1] == '_' && strings.Trim(name[at:], "0123456789abcdef") == ""
 }
 
-func nameByte(c byte) bool {
-	return wire.IsASCIILetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-'
+func notInName(r rune) bool {
+	return r > 'z' || !wire.IsASCIILetter(byte(r)) && (r < '0' || r > '9') && r != '_' && r != '-'
 }

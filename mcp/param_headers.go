@@ -10,14 +10,14 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// paramHeader is an argument that is sent as a header too (x-mcp-header,
-// 2026-07-28).
+// paramHeader is an argument of a tool that is also sent as a header (x-mcp-header
+// of 2026-07-28).
 type paramHeader struct {
 	path []string
 	name string // without Mcp-Param-
 }
 
-// header takes an x-mcp-header annotation of the subschema at path.
+// header reads the x-mcp-header annotation of the subschema at path.
 func (w *schemaWalk) header(raw []byte, path []string) {
 	mark := jsontext.Member(raw, "x-mcp-header")
 	if mark == nil || w.misuse != "" {
@@ -58,8 +58,8 @@ func headerFields(headers []paramHeader, args []byte) ([]wire.HeaderField, error
 	return fields, nil
 }
 
-// headerText is an argument as a header says it; none for null, an absent one
-// and what cannot be said.
+// headerText is the text of an argument in a header. There is none for null, an
+// absent argument, an object and an array.
 func headerText(v []byte) (string, bool, error) {
 	switch {
 	case jsontext.Kind(v) == '"':
@@ -88,7 +88,7 @@ const (
 	sentinelEnd   = "?="
 )
 
-// headerValue is s as it stands in a header: itself if it is printable ASCII
+// headerValue is s as the value of a header: s itself if it is printable ASCII
 // without white space around it and does not look encoded, otherwise base64
 // between markers (2026-07-28, basic/transports).
 func headerValue(s string) string {

@@ -17,8 +17,8 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// peer is a real server of the field, pinned in ../testdata/peers
-// (mcp-client.md section 13), over one transport.
+// peer is a published server, pinned in testdata/peers of the repository, over
+// one transport.
 type peer struct {
 	name     string
 	command  string // words; NODE, NPM, BIN, DIR and PORT stand for what they say

@@ -15,14 +15,13 @@ const (
 	maxSchemaDepth = 64
 )
 
-// emptySchema is for tools that take nothing, or do not say.
+// emptySchema is for tools that take no arguments, or have no schema.
 const emptySchema = `{"type":"object","properties":{}}`
 
 // OfferedSchema is the schema under which a model sees a tool: raw itself if
-// every provider takes it, otherwise a copy with what they refuse repaired: a
-// root that is an object with properties, and no composition at the root. What
-// was left out is said in the note, one line to be appended to the tool's
-// description. raw is nil or valid JSON.
+// every provider takes it, otherwise a copy whose root is an object with
+// properties and has no composition such as anyOf. The note is one line with
+// what was left out, for the tool's description. raw is nil or valid JSON.
 func OfferedSchema(raw json.RawMessage) (schema json.RawMessage, note string) {
 	if jsontext.Kind(raw) != '{' {
 		return json.RawMessage(emptySchema), ""
@@ -61,7 +60,7 @@ func OfferedSchema(raw json.RawMessage) (schema json.RawMessage, note string) {
 	return json.RawMessage("{" + strings.Join(keep, ",") + "}"), note
 }
 
-// composes says whether a keyword is one that providers refuse at the root.
+// composes says whether providers refuse a keyword at the root.
 func composes(keyword string) bool {
 	switch keyword {
 	case "anyOf", "oneOf", "allOf", "not", "if", "then", "else":
@@ -70,12 +69,12 @@ func composes(keyword string) bool {
 	return false
 }
 
-// oneLine is text of at most n bytes and a mark.
+// oneLine is text of at most n bytes and a mark, in one line.
 func oneLine(text string, n int) string {
 	return strings.Join(strings.Fields(capped(text, n)), " ")
 }
 
-// schemaWalk looks at every subschema of a tool's schema.
+// schemaWalk checks every subschema of a tool's schema.
 type schemaWalk struct {
 	root    string // its $id
 	nodes   int
@@ -83,8 +82,8 @@ type schemaWalk struct {
 	misuse  string // why the x-mcp-header annotations are wrong; "" when they are right
 }
 
-// walkSchema returns an error for a schema that must not be used at all: too
-// large, or one that refers to another document, which is never fetched.
+// walkSchema returns an error for a schema that is too large or refers to another
+// document, which is never fetched.
 func walkSchema(raw []byte) (*schemaWalk, error) {
 	w := &schemaWalk{root: jsontext.Text(jsontext.Member(raw, "$id"))}
 	if len(raw) > maxSchema {
@@ -93,8 +92,8 @@ func walkSchema(raw []byte) (*schemaWalk, error) {
 	return w, w.schema(raw, 0, []string{})
 }
 
-// schema looks at one subschema. path is the way to it through properties
-// alone; nil when it was reached by another way.
+// schema checks one subschema. path is the way to it through properties; nil when
+// the way has other keywords.
 func (w *schemaWalk) schema(raw []byte, depth int, path []string) error {
 	if w.nodes++; w.nodes > maxSchemaNodes {
 		return fmt.Errorf("its schema has more than %d parts", maxSchemaNodes)

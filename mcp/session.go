@@ -46,9 +46,9 @@ type Session struct {
 	offers       map[string]bool // capabilities of the server: tools, prompts, resources
 	instructions string
 
-	listed bool // the first list of tools came
+	listed bool                     // the first list of tools came
 	tools  map[string][]paramHeader // by name, of the last list
-	warned map[string]bool // what warnOnce has warned of
+	warned map[string]bool          // what warnOnce has warned of
 
 	understood bool // an earlier process of the server had answered a request
 	junkLines  int

@@ -17,7 +17,7 @@ import (
 
 func stdio(name string) Spec { return Spec{Command: program("double", name)} }
 
-// TestStdioDoubles has the outcome that mcp-client.md names for each double.
+// TestStdioDoubles holds what a session makes of each fault.
 func TestStdioDoubles(t *testing.T) {
 	tests := []struct {
 		double   string
@@ -280,7 +280,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestChildEnvironment: security.md C2.20.
+// TestChildEnvironment: a child gets only what is allow-listed, inherited or set.
 func TestChildEnvironment(t *testing.T) {
 	spec := stdio("environment")
 	spec.Environ = []string{"PATH=/bin::relative:/usr/bin", "HOME=/h", "LC_ALL=C", "TOOLPIPE_API_KEY=k1", "OPENAI_API_KEY=k2", "AWS_SECRET=k3",
