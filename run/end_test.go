@@ -8,7 +8,7 @@ import (
 	"toolpipe/stream/secrets"
 )
 
-// An error of ours may hold what a program or a server said.
+// TestEndHidesSecrets: an error of toolpipe may hold words of a program or a server.
 func TestEndHidesSecrets(t *testing.T) {
 	set := &secrets.Set{}
 	set.Add("abcdefgh-1234")

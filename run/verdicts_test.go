@@ -18,10 +18,9 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// governed is a caller with a file server on a directory with docs/f and
-// secret/f, ruled by a policy file, and a function that makes calls and gives
-// their answers.
-func governed(t *testing.T, rules string) (root string, ask func(calls ...stream.Call) []string) {
+// callerWithPolicy gives a directory with docs/f and secret/f, and a function that
+// makes calls of a file server on it under a policy and returns their answers.
+func callerWithPolicy(t *testing.T, rules string) (root string, ask func(calls ...stream.Call) []string) {
 	t.Helper()
 	root = t.TempDir()
 	for _, dir := range []string{"docs", "secret"} {
@@ -67,15 +66,16 @@ func fileCall(id int, tool, arguments string) stream.Call {
 	return stream.Call{ID: fmt.Sprint(id), Name: "files__" + tool, Arguments: []byte(arguments)}
 }
 
-// While links are moved all the time nothing is read or written at a place
-// that the policy does not allow: the tool opens what the verdict saw, or fails.
+// TestVerdictHoldsForWhatIsOpened: while a symbolic link is changed all the time,
+// nothing is read or written that the policy does not allow. The tool opens the file
+// that the verdict was about, or fails.
 func TestVerdictHoldsForWhatIsOpened(t *testing.T) {
 	for name, rules := range map[string]string{
 		"denied":      `{"version":1,"rules":[{"decision":"deny","server":"files","tool":"*","arguments":{"path":{"under":"secret"}}}]}`,
 		"not allowed": `{"version":1,"otherwise":"deny","rules":[{"decision":"allow","server":"files","tool":"*","others":"any","arguments":{"path":{"under":"docs"}}}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			root, ask := governed(t, rules)
+			root, ask := callerWithPolicy(t, rules)
 			if got := ask(fileCall(0, "read_file", `{"path":"docs/f"}`)); len(got) != 1 || got[0] != "content of docs\n" {
 				t.Fatalf("docs/f: %q", got)
 			}
@@ -120,7 +120,7 @@ func TestVerdictHoldsForWhatIsOpened(t *testing.T) {
 	}
 }
 
-// TestApprovalHint: with what the hint names the call runs, and no other.
+// TestApprovalHint: with the flag that the hint names, that call runs and no other.
 func TestApprovalHint(t *testing.T) {
 	patterns := func(list string, d approve.Decision, origin string) []approve.Rule {
 		rules, err := approve.Patterns(list, d, "flag", origin)

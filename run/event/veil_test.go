@@ -12,8 +12,9 @@ import (
 	"toolpipe/stream/secrets"
 )
 
-// What may be the beginning of a secret is held back until it is known, and
-// not lost when it was none; only what ends a text ends the wait.
+// TestVeil: what may be the beginning of a secret is held back until more of the
+// text tells, and passed on when it was none. Only an event that ends the text ends
+// the wait.
 func TestVeil(t *testing.T) {
 	set := &secrets.Set{}
 	set.Add("abcdefgh-1234")
@@ -47,8 +48,8 @@ func TestVeil(t *testing.T) {
 	}
 }
 
-// ourWords are the fields of events that hold words of ours or of the user's
-// own flags and config, and nothing that a model or a server said.
+// ourWords are the fields of events that hold words of toolpipe or of the user's
+// flags and config, and never words of a model or a server.
 var ourWords = []string{
 	"Start.Version", "Start.Model", "Start.API", "Start.Policy", "Approval.Decision", "Approval.By",
 	"Result.Status", "Warning.Code", "Warning.Server", "Tool.Server", "Tool.Verdict", "Tool.Rule",

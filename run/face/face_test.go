@@ -14,8 +14,8 @@ import (
 	"toolpipe/run/stdio"
 )
 
-// person is a face with the screen before it, and standard output on the same
-// screen if tty, else kept apart.
+// person is a face that writes to an emulated terminal. Standard output goes to
+// the same terminal if tty, else to stdout.
 type person struct {
 	*Face
 	background, tostop atomic.Bool
@@ -60,7 +60,7 @@ func (p *person) see(events ...event.Event) {
 	}
 }
 
-// later draws what is seen when nothing happened for so long.
+// later draws the screen as it is after that time without an event.
 func (p *person) later(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,8 +97,8 @@ func TestFaceOneCall(t *testing.T) {
 	}
 }
 
-// TestFaceSharedScreen: text on stdout and frames do not run into each other,
-// in whatever order they come.
+// TestFaceSharedScreen: text on stdout and frames on stderr each begin on a line of
+// their own.
 func TestFaceSharedScreen(t *testing.T) {
 	p := newPerson(t, Options{}, true)
 	p.see(asked)
@@ -131,7 +131,7 @@ func TestFaceSeveralCalls(t *testing.T) {
 	p.screen.want(append(first, "└ denied · not here", "┌ c", "└ ok · 0 ms · 0 bytes")...)
 }
 
-// TestFaceDenied: the frame names the rule, of which the model is told nothing.
+// TestFaceDenied: the frame names the rule, though the model's result does not.
 func TestFaceDenied(t *testing.T) {
 	p := newPerson(t, Options{}, false)
 	denied := ownResult(1, event.ResultDenied, "tool call denied: by a rule")
@@ -155,8 +155,8 @@ func TestFaceQuestion(t *testing.T) {
 	p.screen.want("Allow a? y", "┌ a", "└ running · 2 s")
 }
 
-// TestFaceHeldByQuestion: what a server makes us print while a question stands
-// is printed below it, when it is over, and not without a bound.
+// TestFaceHeldByQuestion: messages that come while a question stands are printed
+// below it when it is over, and only a bounded part of them is kept.
 func TestFaceHeldByQuestion(t *testing.T) {
 	p := newPerson(t, Options{Verbose: 1}, false)
 	p.see(asked, callEvent(1, "a", `{}`))
@@ -182,8 +182,8 @@ func TestFaceHeldByQuestion(t *testing.T) {
 	}
 }
 
-// TestFaceInTheBackground: a job that was sent to the background leaves the line
-// of the cursor, which is the user's, and shows what it has to say in lines.
+// TestFaceInTheBackground: a job in the background does not touch the line of the
+// cursor, where the user types, and prints its messages as whole lines.
 func TestFaceInTheBackground(t *testing.T) {
 	p := newPerson(t, Options{}, false)
 	p.see(asked, callEvent(1, "a", `{}`))
@@ -230,8 +230,8 @@ func TestFaceHostile(t *testing.T) {
 	}
 }
 
-// TestFaceWire: a line of JSON on the wire is the same JSON on stderr, and
-// nothing of any line steers the terminal.
+// TestFaceWire: a line of JSON on the wire is the same JSON on stderr, and no line
+// holds a character that steers the terminal.
 func TestFaceWire(t *testing.T) {
 	var stderr bytes.Buffer
 	show := New(Options{Verbose: 2, Getenv: environ(nil)}, stdio.Streams{Err: &stderr}).Wire("model")
@@ -265,7 +265,7 @@ func TestFaceLongLines(t *testing.T) {
 	}
 }
 
-// TestFaceResize: a live line that a narrower window wrapped leaves nothing.
+// TestFaceResize: a live line that a narrower window has wrapped is erased whole.
 func TestFaceResize(t *testing.T) {
 	p := newPerson(t, Options{}, false)
 	p.see(asked, callEvent(1, "a", `{}`), &event.Progress{ID: "c1", Progress: []byte("1"), Message: strings.Repeat("long ", 20)})
@@ -331,8 +331,8 @@ func TestFaceServers(t *testing.T) {
 	p.screen.want("")
 }
 
-// TestFaceSilence: what stderr holds when it is no terminal, or a terminal
-// that takes no sequences, or wants none.
+// TestFaceSilence: what is written to stderr when it is no terminal, or a terminal
+// without control sequences or colours.
 func TestFaceSilence(t *testing.T) {
 	events := []event.Event{asked, &event.Text{Turn: 1, Text: []byte("aside\n")}, &event.Turn{Turn: 1}, callEvent(1, "a", `{}`), okResult(1, "x"),
 		&event.Warning{Code: "w", Message: "careful", Server: ""}, &event.End{}}
