@@ -127,11 +127,11 @@ func (g *glob) matches(rel string, dir bool) bool {
 // matchNames matches patterns with the names of a path. After a mismatch it goes
 // back to the last ** only, so its time is bounded by the product of both lengths.
 func matchNames(names []string, rel string) bool {
-	back, backRel, inBack := -1, "", false
+	back, backRel := -1, "" // the last **, and the path from where it matches
 	i := 0
 	for {
 		if i < len(names) && names[i] == "**" {
-			back, backRel, inBack = i, rel, true
+			back, backRel = i, rel
 			i++
 			if i == len(names) {
 				return true
@@ -146,7 +146,7 @@ func matchNames(names []string, rel string) bool {
 			i, rel = i+1, rest
 			continue
 		}
-		if !inBack || backRel == "" {
+		if back < 0 || backRel == "" {
 			return false
 		}
 		_, backRel, _ = strings.Cut(backRel, "/")
