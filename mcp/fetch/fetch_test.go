@@ -147,3 +147,12 @@ func TestFetch(t *testing.T) {
 		t.Errorf("/cut: %q", got)
 	}
 }
+
+// The error about a private address names the flag that would allow it.
+func TestFetchAllowFlag(t *testing.T) {
+	server, err := New(Spec{AllowFlag: "--allow-it"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	servertest.Fails(t, servertest.Local(t, server), "127.0.0.1 is a private or local address; --allow-it 127.0.0.1 would allow it", "fetch_url", "url", "http://127.0.0.1:1/")
+}

@@ -25,7 +25,7 @@ type Processes struct {
 	mu       sync.Mutex
 	starting sync.WaitGroup        // starts under way
 	running  map[*Process]struct{} // not ended, or with output that is not read yet
-	left     []*Process            // ended, with members of their group that may go on
+	left     []*Process            // ended, though members of their group may go on
 	closed   bool                  // nothing may start any more
 }
 
@@ -34,7 +34,7 @@ type Process struct {
 	cmd   *exec.Cmd
 	pid   int
 	owner *Processes
-	mark  uint64        // what its descendants bear, 0 for nothing; see startMarked
+	mark  uint64        // which its descendants inherit, 0 for none; see startMarked
 	done  chan struct{} // closed when it is reaped and its output was read; state and err are set then
 	state *os.ProcessState
 	err   error
@@ -59,6 +59,8 @@ func (p *Processes) Start(cmd *exec.Cmd) (*Process, error) {
 	return p.StartGroup(cmd, false)
 }
 
+// StartGroup is Start. If groupEnds, the rest of the group is killed when the leader
+// has ended.
 func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -85,8 +87,8 @@ func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) 
 	return pr, nil
 }
 
-// recovering is w for package exec, which writes in a goroutine of its own to
-// what is no file.
+// recovering wraps a writer that is not a file: package exec writes to it in a
+// goroutine of its own, where a panic must not end the program in disorder.
 func recovering(w io.Writer) io.Writer {
 	if _, ok := w.(*os.File); ok || w == nil {
 		return w
@@ -101,7 +103,7 @@ func (w recoveringWriter) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// live is the rest of a child's life.
+// live waits for the end of the child and of its output.
 func (pr *Process) live() {
 	defer close(pr.done)
 	state, err := pr.awaitLeader()
@@ -115,10 +117,10 @@ func (pr *Process) live() {
 }
 
 // awaitLeader waits until the leader has ended, reaps it, and ends the rest of
-// its group where that is due. Where the system tells of an end before the
-// reaping, no signal can go to a number that is another's. Elsewhere one may
-// be sent between the reaping and the note of it, a moment in which nobody is
-// given the number: systems give them in turn or at random.
+// its group if it is to end. If the system can wait without reaping, no signal
+// goes to another process that got the same pid. Elsewhere a signal may be sent
+// between the reaping and the note of it, a moment in which no process gets that
+// pid: systems give pids in turn or at random.
 func (pr *Process) awaitLeader() (*os.ProcessState, error) {
 	if awaitExit(pr.pid) {
 		pr.mu.Lock()
@@ -142,9 +144,9 @@ func (pr *Process) killRest() {
 	}
 }
 
-// signal sends to the group. The number of a leader that was reaped is given
-// to nobody else while its group has members (POSIX, "process ID"), and a
-// process that has it is another's. pr.mu is held.
+// signal sends a signal to the group. While the group has members, no other process
+// gets the pid of its reaped leader (POSIX, "process ID"): one that has it now is not
+// ours. pr.mu is held.
 func (pr *Process) signal(s syscall.Signal) {
 	if !pr.reaped || !exists(pr.pid) {
 		syscall.Kill(-pr.pid, s)
@@ -154,11 +156,11 @@ func (pr *Process) signal(s syscall.Signal) {
 // groupLeft says whether the group has members without their leader.
 func (pr *Process) groupLeft() bool { return !exists(pr.pid) && exists(-pr.pid) }
 
-// exists says whether there is a process of that number, or a group of the
-// negative one.
+// exists says whether there is a process with that pid, or, for a negative number,
+// a process group.
 func exists(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }
 
-// Pid is the number of the child, of its group and of its session.
+// Pid is the pid of the child, which is that of its group and of its session too.
 func (pr *Process) Pid() int { return pr.pid }
 
 // Done is closed when the leader has ended and its output was read.
@@ -182,9 +184,9 @@ func (pr *Process) State() *os.ProcessState {
 	}
 }
 
-// End ends the group the civil way: the caller has closed the child's stdin;
-// wait, SIGTERM, wait, SIGKILL, at most grace for each wait. It returns when
-// the leader is reaped.
+// End ends the group of a child whose stdin the caller has closed: it waits, sends
+// SIGTERM, waits, and sends SIGKILL, with at most grace for each wait. It returns
+// when the leader is reaped.
 func (pr *Process) End(grace time.Duration) error {
 	pr.mu.Lock()
 	pr.groupEnds = true
@@ -211,9 +213,9 @@ func (pr *Process) Kill() {
 	pr.signal(syscall.SIGKILL)
 }
 
-// KillTree ends the child and all that it started, wherever that went, and
-// waits until it is gone, no longer than limit. It says whether that is
-// certain: on other systems than Linux only the group is known, and ended.
+// KillTree ends the child and all its descendants, and waits until they are gone,
+// no longer than limit. It says whether that is certain: on other systems than Linux
+// only the group is known, and ended.
 func (pr *Process) KillTree(limit time.Duration) (whole bool) {
 	whole = pr.killTree(limit)
 	pr.Kill()
@@ -302,7 +304,7 @@ func (p *Processes) awaitStarts(limit time.Duration) {
 	}
 }
 
-// pids are the children that somebody else waits for.
+// pids are the running children, for which live waits.
 func (p *Processes) pids() map[int]bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

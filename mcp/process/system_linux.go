@@ -29,8 +29,8 @@ func BecomeSubreaper() {
 	syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
 }
 
-// CloseDescriptorsOnExec keeps what this process inherited beyond the
-// standard streams from its children.
+// CloseDescriptorsOnExec keeps children from inheriting the files, beyond the
+// standard streams, that this process inherited.
 func CloseDescriptorsOnExec() {
 	syscall.RawSyscall(sysCloseRange, 3, uintptr(^uint32(0)), closeRangeCloexec)
 }
@@ -44,8 +44,8 @@ func ownSession(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// awaitExit returns when the child has ended, and leaves it to be reaped. It
-// is false where that cannot be had.
+// awaitExit returns when the child has ended, without reaping it; false if the
+// system cannot wait so.
 func awaitExit(pid int) bool {
 	var info [128]byte // siginfo_t
 	for {
@@ -57,8 +57,8 @@ func awaitExit(pid int) bool {
 	}
 }
 
-// sweep kills and reaps the children that nobody waits for, and theirs as
-// they come, until there are none or the deadline passes.
+// sweep kills and reaps the children but those that waitedFor gives, and then
+// their orphaned children, until there are none or the deadline passes.
 func sweep(deadline time.Time, waitedFor func() map[int]bool) (left int) {
 	if childless() {
 		return 0
@@ -83,9 +83,9 @@ func sweep(deadline time.Time, waitedFor func() map[int]bool) (left int) {
 	}
 }
 
-// childless says that this process has no child at all: one call that spares
-// the search for them, on the way out of every run, and that leaves none out
-// as children may when one is reaped while they are listed.
+// childless says that this process has no child at all. Every run asks at its end:
+// this one call is faster than a search in /proc, which may also leave a child out
+// when another is reaped at that moment.
 func childless() bool {
 	var info [128]byte // siginfo_t
 	_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, idTypeAll, 0,

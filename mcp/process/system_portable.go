@@ -12,8 +12,8 @@ import (
 // group finds them.
 func BecomeSubreaper() {}
 
-// CloseDescriptorsOnExec keeps what this process inherited beyond the
-// standard streams from its children.
+// CloseDescriptorsOnExec keeps children from inheriting the files, beyond the
+// standard streams, that this process inherited.
 func CloseDescriptorsOnExec() {
 	for fd := 3; fd < 256; fd++ {
 		syscall.CloseOnExec(fd)
@@ -22,8 +22,8 @@ func CloseDescriptorsOnExec() {
 
 func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// awaitExit cannot be had: a wait that does not reap returns for stopped
-// children too on macOS (golang/go#19314).
+// awaitExit says that the system cannot wait without reaping: on macOS such a wait
+// returns for stopped children too (golang/go#19314).
 func awaitExit(int) bool { return false }
 
 func sweep(time.Time, func() map[int]bool) int { return 0 }

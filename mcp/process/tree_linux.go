@@ -16,22 +16,20 @@ import (
 	"unsafe"
 )
 
-// A child is marked so that its descendants are known for its own wherever
-// they go: sessions, groups, environments, descriptors and, below a
-// subreaper, parents all change when a process becomes a daemon. The mark is
-// the soft limit on file locks, which the kernel hands down through fork and
-// exec and has not enforced since Linux 2.4.25 (getrlimit(2), RLIMIT_LOCKS).
+// A child gets a mark, by which its descendants are found: a process that becomes
+// a daemon changes its session, group, environment, descriptors and parent. The
+// mark is the soft limit on file locks, which a process inherits through fork and
+// exec, and which Linux has not enforced since 2.4.25 (getrlimit(2), RLIMIT_LOCKS).
 const rlimitLocks = 10
 
-// marks were given from first on, up to next. The lock is held while the limit
-// of this process is that of the child that is being started: every child
-// inherits it.
+// marks are given in order: those from first up to next are in use. The lock is
+// held while a child is being started, as this process then has the child's limit.
 var marks struct {
 	sync.Mutex
 	first, next uint64
 }
 
-// marked says whether a process bears a mark, whosever.
+// marked says whether a process has the mark of any child.
 func marked(pid int) bool {
 	marks.Lock()
 	defer marks.Unlock()
@@ -77,24 +75,24 @@ func (pr *Process) killTree(limit time.Duration) bool {
 			pr.kill(d)
 		}
 		if err != nil || len(found) == 0 || time.Now().After(deadline) {
-			return err == nil && len(found) == 0 && pr.mark != 0 && !pr.owner.strangers()
+			return err == nil && len(found) == 0 && pr.mark != 0 && !pr.owner.hasUnknownChildren()
 		}
 		time.Sleep(min(pause, 10*time.Millisecond))
 	}
 }
 
-// strangers says whether this process may have a descendant of which nobody
-// knows who started it: one that has lost its parent, and its mark by a change
-// of its limits. It comes to this process, where orphans do; a program that
-// forges the mark of another is not seen.
-func (p *Processes) strangers() bool {
+// hasUnknownChildren says whether this process may have a descendant of which it
+// is not known which child started it: an orphan that has lost its mark by a change
+// of its limits. A subreaper becomes the parent of orphans. A program that takes the
+// mark of another is not found.
+func (p *Processes) hasUnknownChildren() bool {
 	var subreaper int32
 	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prGetChildSubreaper, uintptr(unsafe.Pointer(&subreaper)), 0)
 	pids, err := processes()
 	if errno != 0 || subreaper == 0 || err != nil {
 		return true
 	}
-	ours := children() // also those that /proc hides, for they are another user's
+	ours := children() // with those that /proc hides because they are another user's
 	for _, pid := range pids {
 		if d, ok := look(pid); ok && d.parent == os.Getpid() {
 			ours = append(ours, pid)
@@ -107,12 +105,12 @@ func (p *Processes) strangers() bool {
 	})
 }
 
-// tree is what is there of the child and its descendants: the processes that
-// bear the mark, and all below them. It is empty only when none is left: who
-// ends meanwhile is found until it is reaped.
+// tree finds the child and its descendants: the processes that have the mark, and
+// all below them. It is empty only when none is left: a process that ends meanwhile
+// is found until it is reaped.
 //
-// The list is /proc itself: the lists of children that it offers leave one out
-// when another is reaped while they are read (proc_tid_children(5)).
+// It reads the list of all processes: /proc/PID/task/TID/children leaves one out
+// when another is reaped at that moment (proc_tid_children(5)).
 func (pr *Process) tree() (found []descendant, err error) {
 	pids, err := processes()
 	if err != nil {
@@ -139,7 +137,7 @@ func (pr *Process) tree() (found []descendant, err error) {
 	return found, nil
 }
 
-// processes are the numbers of all processes that can be seen.
+// processes are the pids of all processes that /proc shows.
 func processes() (pids []int, err error) {
 	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
 		return nil, errors.New("/proc is not that of this process")
@@ -158,19 +156,19 @@ func processes() (pids []int, err error) {
 	return pids, err
 }
 
-// leads says whether pid is certainly that of the child.
+// leads says whether pid is for certain that of the child.
 func (pr *Process) leads(pid int) bool {
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
 	return pid == pr.Pid() && !pr.reaped
 }
 
-// descendant is a process of a tree. Its number may be another's after it was
-// reaped, its number together with its beginning not.
+// descendant is a process of a tree. After it was reaped another process may get
+// its pid, but not with the same start time.
 type descendant struct {
 	pid, parent int
-	began       string // in clock ticks since boot
-	ended       bool   // it only waits to be reaped, or for its threads
+	began       string // start time in clock ticks since boot
+	ended       bool   // it waits to be reaped, or for its threads
 }
 
 // look finds a process.
@@ -184,14 +182,14 @@ func look(pid int) (d descendant, ok bool) {
 	return descendant{pid: pid, parent: parent, began: string(fields[19]), ended: fields[0][0] == 'Z'}, true
 }
 
-// kill kills d, or reaps it when it has ended and nobody else does.
+// kill kills d, or reaps it when it has ended and this process has to.
 func (pr *Process) kill(d descendant) {
 	if d.ended && d.parent == os.Getpid() && d.pid != pr.Pid() {
 		if pid, _ := syscall.Wait4(d.pid, nil, syscall.WNOHANG, nil); pid == d.pid {
 			return
 		}
 	}
-	p, err := os.FindProcess(d.pid) // by a handle: what is looked at now is what is killed
+	p, err := os.FindProcess(d.pid) // a handle, so that no other process with this pid is killed
 	if err != nil {
 		return
 	}
