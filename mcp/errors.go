@@ -21,7 +21,7 @@ import (
 type ConnectError struct {
 	Server, Transport string
 	Message           string // one line
-	Stderr            string // tail, unescaped; may be empty
+	Stderr            string // its last ten lines, unescaped; may be empty
 	Hint              string // what may be wrong at the server or in its Spec; "" when Cause tells more
 	Cause             error
 }
@@ -71,7 +71,7 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	s.mu.Lock()
 	tried := strings.Join(s.tried, ", ")
 	s.mu.Unlock()
-	e := &ConnectError{Server: s.spec.Name, Transport: s.transport, Stderr: lastLines(stderr, 20), Cause: err}
+	e := &ConnectError{Server: s.spec.Name, Transport: s.transport, Stderr: strings.TrimSpace(lastLines(stderr, 10)), Cause: err}
 	e.Message = fmt.Sprintf("server %q (%s): %s", s.spec.Name, s.transport, strings.Join(strings.Fields(plainError(err)), " "))
 	if tried != "" {
 		defer func() { e.Message += " (tried: " + tried + ")" }()

@@ -152,8 +152,8 @@ func (c *connection) failed() *failure.Error {
 	}
 	e := &failure.Error{Status: failure.StatusServer, Message: c.err.Error(), Cause: c.err}
 	if f, ok := errors.AsType[*mcp.ConnectError](c.err); ok {
-		if tail := lastLines(f.Stderr, 10); tail != "" {
-			e.Message += "; its last lines on stderr: " + tail
+		if f.Stderr != "" {
+			e.Message += "; its last lines on stderr: " + f.Stderr
 		}
 		if hint := cmp.Or(f.Hint, settingHint(&c.Server, c.err)); hint != "" {
 			e.Hints = strings.Split(hint, "\n")
@@ -195,14 +195,6 @@ func withHint(message string, s *config.Server, err error) string {
 		return message + "; " + hint
 	}
 	return message
-}
-
-func lastLines(s string, n int) string {
-	lines := strings.Split(strings.TrimRight(s, "\r\n"), "\n")
-	if len(lines) > n {
-		lines = lines[len(lines)-n:]
-	}
-	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
 // hooks handle what a server sends beside its answers.
