@@ -111,12 +111,11 @@ func (r *inspection) nearestTool(name string) string {
 
 func (r *inspection) toolEvent(t *tool) *event.Tool {
 	v := r.gate.Static(t.call(nil))
-	e := &event.Tool{
+	return &event.Tool{
 		Name: t.name, Server: t.conn.Name, Tool: t.Name, Description: t.Description,
 		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
 		Verdict: verdictWord(v.Outcome), Rule: v.Rule,
 	}
-	return e
 }
 
 // verdictWord is allow, ask or deny: a call that nobody has approved yet is asked
