@@ -53,7 +53,7 @@ func readPlain(v *confine.Access, dir *os.Root, name string, limit int64) ([]byt
 	case err != nil || !os.SameFile(before, info):
 		return nil, nil, confine.ErrChanged
 	case info.Size() > limit:
-		return nil, nil, fmt.Errorf("it has %d bytes, at most %d are compared", info.Size(), limit)
+		return nil, nil, fmt.Errorf("it has %d bytes, at most %d are read", info.Size(), limit)
 	}
 	content, err := io.ReadAll(io.LimitReader(f, info.Size()))
 	return content, info, err

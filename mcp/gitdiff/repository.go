@@ -108,6 +108,9 @@ func (r *repository) fill(ctx context.Context, dir *os.Root, git string) error {
 			return confine.Reason(err)
 		}
 	}
+	if err := os.WriteFile(r.private("config"), r.plainConfig(nil), 0o600); err != nil {
+		return confine.Reason(err) // for a repository that has none
+	}
 	own, shared := []string{"HEAD", "index", "refs"}, []string{"config", "info", "objects", "packed-refs", "refs", "reftable"}
 	common, err := r.pointer(dir, git, "commondir", "")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -176,3 +176,34 @@ func TestGitDiffTimePutBack(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A repository without a configuration, and links that became files and files
+// that became links.
+func TestGitDiffNoConfiguration(t *testing.T) {
+	dir, s, git := newRepository(t, map[string]string{"a": "one\n", "file": "a"})
+	in := func(name string) string { return filepath.Join(dir, name) }
+	check(t, os.Symlink("a", in("link")))
+	check(t, os.Symlink("a", in("other")))
+	git("add", "-A")
+	git("commit", "-q", "-m", "links")
+	for _, name := range []string{"link", "other", "file", ".git/config"} {
+		check(t, os.Remove(in(name)))
+	}
+	check(t, os.Symlink("b", in("link")))
+	check(t, os.Symlink("a", in("file")))
+	servertest.Put(t, in("other"), "a")
+	if got, want := servertest.Works(t, s, "get_git_diff"), plainDiff(t, dir, "HEAD"); got != want {
+		t.Errorf("%s\nwant:\n%s", got, want)
+	}
+
+	// Where links are files by the configuration, such a file is the link.
+	git("reset", "-q", "--hard")
+	git("config", "core.symlinks", "false")
+	check(t, os.Remove(in("link")))
+	servertest.Put(t, in("link"), "a")
+	check(t, os.Remove(in("other")))
+	servertest.Put(t, in("other"), "c")
+	if got, want := servertest.Works(t, s, "get_git_diff"), plainDiff(t, dir, "HEAD"); got != want || strings.Contains(got, "b/link") || !strings.Contains(got, "+c") {
+		t.Errorf("without links:\n%s\nwant:\n%s", got, want)
+	}
+}
