@@ -25,7 +25,7 @@ var targets = []target{
 	{"approve/*.go", []step{
 		{"./approve", "Static|Policy|Explain|Hint|Patterns|Check|Glob|Vectors|Suite|Canonical$|Under|Decimal", time.Minute}, // the fast ones
 		{"./approve", all, 3 * time.Minute},
-		{endToEnd, "^TestScripts$/^(approv|arguments|auto_approve|config_approvals|config_policy|dry_run|elicit|explain|fault_policy|files_sealed|policy|resume)", 4 * time.Minute},
+		{endToEnd, "^TestScripts$/^(approv|arguments|auto_approve|config_approvals|config_policy|dry_run|elicit|explain|fault_policy|files_read_only|policy|resume)", 4 * time.Minute},
 	}},
 	{"stream/jsontext/*.go", []step{
 		{"./stream/jsontext", all, time.Minute},
