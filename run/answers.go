@@ -53,8 +53,8 @@ func (a *answer) text() string {
 	return string(a.event.Text)
 }
 
-// failed is the answer to a call of the server s without a result.
-func failed(s *config.Server, err error) *answer {
+// failedAnswer is the answer to a call of the server s without a result.
+func failedAnswer(s *config.Server, err error) *answer {
 	e, ok := errors.AsType[*wire.CallError](err)
 	switch {
 	case !ok:

@@ -225,7 +225,7 @@ func (r *round) run(ctx context.Context, c *call) {
 	}
 	release, err := c.tool.conn.slot(ctx)
 	if err != nil {
-		c.answer = failed(&c.tool.conn.Server, err)
+		c.answer = failedAnswer(&c.tool.conn.Server, err)
 		return
 	}
 	defer release()
@@ -238,7 +238,7 @@ func (r *round) run(ctx context.Context, c *call) {
 		r.flush()
 	})
 	if err != nil {
-		c.answer = failed(&c.tool.conn.Server, err)
+		c.answer = failedAnswer(&c.tool.conn.Server, err)
 		return
 	}
 	c.answer = r.rendered(result)

@@ -33,7 +33,7 @@ func connectAll(ctx context.Context, servers []config.Server, procs *config.Proc
 		goroutine.StartIn(&wg, func() {
 			defer func() {
 				if c.err != nil && !c.Optional {
-					required(c.failed())
+					required(c.failure())
 				}
 				ready(c.Name)
 			}()
@@ -134,19 +134,19 @@ func (r *runner) checkServers() error {
 		case failure.IsCancelled(c.err):
 			return c.err
 		case r.cfg.Mode != config.ListServers:
-			return c.failed()
+			return c.failure()
 		}
 	}
 	for _, c := range r.box.conns {
 		if c.err != nil && c.Optional && r.cfg.Mode != config.ListServers && !failure.IsCancelled(c.err) {
-			r.warn("server_failed", c.Name, c.failed().Message)
+			r.warn("server_failed", c.Name, c.failure().Message)
 		}
 	}
 	return nil
 }
 
-// failed is the error of a server that could not be used.
-func (c *connection) failed() *failure.Error {
+// failure is the error of a server that did not start or did not list its tools.
+func (c *connection) failure() *failure.Error {
 	if e, ok := errors.AsType[*failure.Error](c.err); ok {
 		return e
 	}

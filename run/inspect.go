@@ -136,7 +136,7 @@ func (r *inspection) listServers() error {
 			e.Protocol, e.Transport = c.session.Protocol(), c.session.Transport()
 		}
 		if c.err != nil {
-			e.Status, e.Message = "failed", c.failed().Message
+			e.Status, e.Message = "failed", c.failure().Message
 			if !c.Optional {
 				failed = append(failed, strconv.Quote(c.Name))
 			}

@@ -79,9 +79,9 @@ func (l *loop) run(ctx context.Context) error {
 		}
 		calls, lines := reply.Message.Calls, l.calls.commandLines(l.text)
 		if err := l.mustEnd(reply, round, len(calls)+len(lines)); err != nil {
-			counts, lost := l.calls.report(l.turns, calls, lines)
+			counts, outputErr := l.calls.report(l.turns, calls, lines)
 			l.add(counts)
-			return cmp.Or(lost, err)
+			return cmp.Or(outputErr, err)
 		}
 		if len(calls)+len(lines) == 0 {
 			return l.checkSchema()

@@ -181,15 +181,15 @@ func (r *runner) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var bad error // told only when the servers are in order
-	if r.messages, bad = input.Conversation(c, data, r.streams.InTerminal, attached); bad == nil {
-		bad = input.AllSent(r.messages, r.endpoint.API)
+	var inputErr error // reported only when the servers are in order
+	if r.messages, inputErr = input.Conversation(c, data, r.streams.InTerminal, attached); inputErr == nil {
+		inputErr = input.AllSent(r.messages, r.endpoint.API)
 	}
 	if err := r.useServers(); err != nil {
 		return err
 	}
-	if bad != nil {
-		return bad
+	if inputErr != nil {
+		return inputErr
 	}
 	msgs, err := r.box.withServerMessages(ctx, r.messages, c.Prompt, c.Resources)
 	if err != nil {
