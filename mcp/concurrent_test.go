@@ -65,7 +65,6 @@ func useAll(t *testing.T, s *Session) {
 		"Protocol":      func() { s.Protocol() },
 		"Transport":     func() { s.Transport() },
 		"Instructions":  func() { s.Instructions() },
-		"Lost":          func() { s.Lost() },
 		"Tools":         func() { s.Tools(ctx) },
 		"Call":          func() { s.Call(ctx, "t", args, func(wire.Progress) {}) },
 		"ListPrompts":   func() { s.ListPrompts(ctx) },

@@ -121,7 +121,8 @@ func (d *double) serveFramed() {
 		}
 		var n int
 		if _, err := fmt.Sscanf(header, "Content-Length: %d\r\n", &n); err != nil {
-			panic("no frame: " + header)
+			fmt.Fprintln(os.Stderr, "no frame: "+header)
+			os.Exit(2)
 		}
 		d.in.ReadString('\n')
 		body := make([]byte, n)

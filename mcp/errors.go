@@ -16,14 +16,13 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// ConnectError says why a server could not be used. It names the server, the
-// transport, what was tried and the last lines of its stderr.
+// ConnectError says why a server could not be used. Message names the server, the
+// transport and what was tried.
 type ConnectError struct {
-	Server, Transport string
-	Message           string // one line
-	Stderr            string // its last ten lines, unescaped; may be empty
-	Hint              string // what may be wrong at the server or in its Spec; "" when Cause tells more
-	Cause             error
+	Message string // one line
+	Stderr  string // its last ten lines, unescaped; may be empty
+	Hint    string // what may be wrong at the server or in its Spec; "" when Cause tells more
+	Cause   error
 }
 
 // Error is one line.
@@ -71,7 +70,7 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	s.mu.Lock()
 	tried := strings.Join(s.tried, ", ")
 	s.mu.Unlock()
-	e := &ConnectError{Server: s.spec.Name, Transport: s.transport, Stderr: strings.TrimSpace(lastLines(stderr, 10)), Cause: err}
+	e := &ConnectError{Stderr: strings.TrimSpace(lastLines(stderr, 10)), Cause: err}
 	e.Message = fmt.Sprintf("server %q (%s): %s", s.spec.Name, s.transport, strings.Join(strings.Fields(plainError(err)), " "))
 	if tried != "" {
 		defer func() { e.Message += " (tried: " + tried + ")" }()

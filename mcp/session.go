@@ -79,9 +79,6 @@ func (s *Session) Instructions() string {
 	return s.instructions
 }
 
-// Lost says whether the server ended or the connection is closed for good.
-func (s *Session) Lost() bool { return s.conn.lost() != nil }
-
 // Close ends the session and its process, within a bounded time. No hook is
 // called after it returned.
 func (s *Session) Close() error {

@@ -179,8 +179,8 @@ func TestOldTransport(t *testing.T) {
 			if names, got := toolNames(t, s), called(t, s, "t", `{}`); names != "t" || got != "ok" {
 				t.Errorf("tools %q, the call gave %q", names, got)
 			}
-			if e := callFails(t, s, "t", `{"die":1}`); !e.Sent || !s.Lost() || rec.warned("server_lost") != 1 {
-				t.Errorf("%+v, lost %v, %q", e, s.Lost(), rec.warnings)
+			if e := callFails(t, s, "t", `{"die":1}`); !e.Sent || s.conn.lost() == nil || rec.warned("server_lost") != 1 {
+				t.Errorf("%+v, lost %v, %q", e, s.conn.lost(), rec.warnings)
 			}
 			if e := callFails(t, s, "t", `{}`); e.Sent {
 				t.Errorf("%+v", e)

@@ -197,8 +197,8 @@ func TestServerDiesInCall(t *testing.T) {
 	if e = callFails(t, s, "t", `{}`); e.Sent || e.RPC || !strings.Contains(e.Message, "out of cheese") {
 		t.Errorf("the next call: %+v", e)
 	}
-	if !s.Lost() || rec.warned("server_lost") != 1 {
-		t.Errorf("lost: %v, warnings: %q", s.Lost(), rec.warnings)
+	if s.conn.lost() == nil || rec.warned("server_lost") != 1 {
+		t.Errorf("lost: %v, warnings: %q", s.conn.lost(), rec.warnings)
 	}
 	if n := len(rec.sentLines("tools/call")); n != 1 {
 		t.Errorf("%d calls went out", n)
@@ -212,8 +212,8 @@ func TestReplyThatIsNoMessage(t *testing.T) {
 			if e := callFails(t, s, "t", `{}`); !e.Sent || e.RPC {
 				t.Errorf("%+v", e)
 			}
-			if lost := name == "too-long-line"; s.Lost() != lost {
-				t.Errorf("lost is %v", s.Lost())
+			if lost := name == "too-long-line"; (s.conn.lost() != nil) != lost {
+				t.Errorf("lost is %v", s.conn.lost())
 			}
 		})
 	}

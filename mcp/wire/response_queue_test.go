@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestOutboxIsBounded: what a server asks for and does not take costs no more
+// TestResponseQueueIsBounded: what a server asks for and does not take costs no more
 // than the bound, and all that was kept is sent once it is taken.
-func TestOutboxIsBounded(t *testing.T) {
+func TestResponseQueueIsBounded(t *testing.T) {
 	for _, n := range []int{1, 1000, 3 << 20} {
 		gate := make(chan struct{})
 		var senders, sent sync.WaitGroup
