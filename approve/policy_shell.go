@@ -12,7 +12,7 @@ import (
 var shellTool = Call{Server: "shell", Tool: "run_command"}
 
 // checkScriptPattern refuses a rule that allows scripts by a pattern over their
-// text: only a shell knows where a command ends, and "git *" also matches
+// text, or as a path: only a shell knows where a command ends, and "git *" also matches
 // "git log; rm -r .". at is the node of the rule's arguments.
 func (p *policyReader) checkScriptPattern(at int, r *Rule) error {
 	if !r.matchesNames(&shellTool, false) {
@@ -21,7 +21,7 @@ func (p *policyReader) checkScriptPattern(at int, r *Rule) error {
 	for i := range p.children(at) {
 		keys, _ := parsePath(string(p.key(i)))
 		test := string(p.key(i + 1))
-		if len(keys) == 1 && (keys[0].any || keys[0].key == "script") && (test == "glob" || test == "regex") {
+		if len(keys) == 1 && (keys[0].any || keys[0].key == "script") && (test == "glob" || test == "regex" || test == "under") {
 			return p.errorAt(p.nodes[i].keyStart, `no %s can tell what a shell makes of a script: allow words instead, such as "argv":{"words":["git",["log","diff"]]}, or accept it by "script_pattern":true in the rule`, test)
 		}
 	}

@@ -92,6 +92,7 @@ func TestScriptPattern(t *testing.T) {
 		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"regex":"git [a-z]+"}}`:                  true,
 		`"decision":"allow","server":["x","s*"],"tool":"*","arguments":{"cwd":{"under":"."},"script":{"glob":"ls"}}`:              true,
 		`"decision":"allow","server":"*","tool":"*","arguments":{"*":{"glob":"**"}}`:                                              true,
+		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"under":"/tmp"}}`:                        true,
 		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"glob":"git *"}},"script_pattern":true`:  false,
 		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"glob":"git *"}},"script_pattern":false`: true,
 		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"one_of":["make","make test"]}}`:         false,
