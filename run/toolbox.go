@@ -107,7 +107,7 @@ func (t *tool) call(args []byte) approve.Call {
 }
 
 // walkers are the built-in tools that show parts of the files that read_file reads.
-var walkers = []string{"grep_files", "get_tree", "search_files", "get_file_summary", "get_git_diff"}
+var walkers = []string{"get_file_slice", "grep_files", "get_tree", "search_files", "get_file_summary", "get_git_diff"}
 
 // readOnly tells whether t only reads, as a server says that the user trusts.
 func (t *tool) readOnly() bool { return t.ReadOnly && t.conn.Trusted }
