@@ -70,8 +70,8 @@ func approverCommand(c *config.Config) ([]string, error) {
 }
 
 // approverFiles are the program of --approver and the files that its arguments
-// name, as FILE or --option=FILE: a tool that could write one of them could approve
-// everything. A file that does not exist counts, since the program would read it
+// name, as FILE, --option=FILE or a word of a script for sh -c: a tool that could
+// write one of them could approve everything. A file that does not exist counts, since the program would read it
 // once it does.
 func approverFiles(c *config.Config) (files []string) {
 	if c.Approver == "" || config.IsURL(c.Approver) {
@@ -82,9 +82,13 @@ func approverFiles(c *config.Config) (files []string) {
 		return nil // newApprover gives the error
 	}
 	for i, word := range argv {
-		if _, value, ok := strings.Cut(word, "="); ok && i > 0 {
+		if i == 0 {
+			continue
+		}
+		if _, value, ok := strings.Cut(word, "="); ok {
 			argv = append(argv, value)
 		}
+		argv = append(argv, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;|&<>(){}$=", r) })...)
 	}
 	for _, word := range argv {
 		if info, err := os.Stat(word); err != nil || !info.IsDir() {
