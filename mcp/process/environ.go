@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// childName tells what passes to every child: enough to find programs, a
-// home, a language, a proxy and the certificates to trust. Variables of loaders
-// and interpreters are absent: they would run code of whoever set them.
+// childName says whether every child gets the variable of that name: enough to find
+// programs, a home, a language, a proxy and the certificates to trust. Variables of
+// loaders and interpreters are not among them: they would run code of whoever set them.
 func childName(name string) bool {
 	switch name {
 	case "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "TMPDIR", "TZ",
@@ -25,7 +25,7 @@ func childName(name string) bool {
 	return proxyName(name)
 }
 
-// proxyName names the URL of a proxy.
+// proxyName says whether a variable of that name holds the URL of a proxy.
 func proxyName(name string) bool {
 	switch name {
 	case "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy":
@@ -34,8 +34,8 @@ func proxyName(name string) bool {
 	return false
 }
 
-// withoutUser is a proxy's URL, with or without a scheme, without its user
-// name and password. A password may hold a slash or an @ that is not escaped.
+// withoutUser removes the user name and password from a proxy's URL, which may lack
+// the scheme. A password may hold a slash or an @ that is not escaped.
 func withoutUser(proxy string) string {
 	scheme := 0
 	if i := strings.Index(proxy, "://"); i >= 0 && !strings.ContainsAny(proxy[:i], ":@") {
@@ -45,8 +45,8 @@ func withoutUser(proxy string) string {
 	return proxy[:scheme] + proxy[host:]
 }
 
-// modelKey names what only set can give to a child: the model's key is not a
-// tool's business.
+// modelKey says whether a variable of that name holds the model's key, which no tool
+// needs: a child gets it through set alone.
 func modelKey(name string) bool { return slices.Contains(ModelKeys, name) }
 
 // ModelKeys are the usual names of variables that hold a model's key.
@@ -87,8 +87,8 @@ func ChildEnv(environ []string, set map[string]string, inherit []string) []strin
 	return env
 }
 
-// absolutePath is PATH without its empty and relative elements: those would
-// find programs in whatever directory this one happens to run in.
+// absolutePath splits PATH and drops its empty and relative elements, which would
+// find programs in the working directory.
 func absolutePath(path string) []string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(path) {

@@ -66,7 +66,7 @@ func (t *Builtin) schema() json.RawMessage {
 	return append(b, `,"additionalProperties":false}`...)
 }
 
-// Arguments are those of one call; absent ones are not in it.
+// Arguments are the arguments of one call by name, without the absent ones.
 type Arguments map[string][]byte
 
 // Read checks the arguments of a call against the parameters. null counts as
@@ -119,7 +119,7 @@ func (t *Builtin) unknown(name string) error {
 	return fmt.Errorf("%s has no argument %q%s (it takes %s)", t.Name, name, hint, strings.Join(names, ", "))
 }
 
-// mismatch says what the value should have been; "" when it is.
+// mismatch says what kind of value is wanted; "" if v is one.
 func (p *Parameter) mismatch(v []byte) string {
 	switch p.Kind {
 	case "string":
@@ -161,7 +161,7 @@ func (a Arguments) List(name string) []string {
 	return jsontext.Strings(a[name])
 }
 
-// Integer is the argument's value, or otherwise where it is absent.
+// Integer is the argument's value, or otherwise if it is absent.
 func (a Arguments) Integer(name string, otherwise int64) int64 {
 	if n, ok := jsontext.Integer(a[name]); ok {
 		return n
@@ -169,7 +169,7 @@ func (a Arguments) Integer(name string, otherwise int64) int64 {
 	return otherwise
 }
 
-// Number is the argument's value, or otherwise where it is absent.
+// Number is the argument's value, or otherwise if it is absent.
 func (a Arguments) Number(name string, otherwise float64) float64 {
 	if n, err := strconv.ParseFloat(string(a[name]), 64); err == nil {
 		return n

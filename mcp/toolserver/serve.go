@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"time"
 
@@ -14,86 +13,9 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// Pipe connects to the server inside this process. Requests that need no tool
-// are answered within Send; a call has a goroutine of its own. Close cancels
-// the calls that run and waits a moment for them.
-func (s *Server) Pipe() wire.Transport {
-	p := &pipe{wake: make(chan struct{}, 1), closed: make(chan struct{})}
-	p.serving = newServing(context.Background(), s, p.put)
-	return p
-}
-
-type pipe struct {
-	serving *serving
-	closing sync.Once
-	closed  chan struct{}
-	wake    chan struct{} // one element: queue is not empty
-
-	mu    sync.Mutex
-	queue [][]byte // answers nobody received yet
-}
-
-// maxQueued bounds what is kept for a slow receiver beside the answers
-// themselves, of which there are no more than requests.
-const maxQueued = 1024
-
-func (p *pipe) put(msg []byte, mayDrop bool) {
-	p.mu.Lock()
-	if mayDrop && len(p.queue) >= maxQueued {
-		p.mu.Unlock()
-		return
-	}
-	p.queue = append(p.queue, msg)
-	p.mu.Unlock()
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (p *pipe) Send(ctx context.Context, msg []byte) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
-	}
-	select {
-	case <-p.closed:
-		return fmt.Errorf("%w: %w", wire.ErrNotSent, wire.ErrGone)
-	default:
-	}
-	p.serving.handle(ctx, slices.Clone(msg))
-	return nil
-}
-
-func (p *pipe) Receive() ([]byte, error) {
-	for {
-		p.mu.Lock()
-		if len(p.queue) > 0 {
-			msg := p.queue[0]
-			p.queue[0] = nil
-			p.queue = p.queue[1:]
-			p.mu.Unlock()
-			return msg, nil
-		}
-		p.mu.Unlock()
-		select {
-		case <-p.wake:
-		case <-p.closed:
-			return nil, io.EOF
-		}
-	}
-}
-
-func (p *pipe) Close() error {
-	p.closing.Do(func() {
-		close(p.closed)
-		p.serving.end(wire.ShutdownGrace)
-	})
-	return nil
-}
-
 // Serve answers the messages of r on w, a line each, until r ends or ctx
-// does. At the end of r calls that run have a moment to finish. Reading is
-// not interrupted by ctx: who ends ctx closes r too.
+// does. At the end of r the calls that run have a moment to finish. The end of ctx
+// does not interrupt a read: the caller closes r too.
 func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) error {
 	var mu sync.Mutex
 	var broken error
@@ -121,7 +43,7 @@ func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) error {
 	}
 }
 
-// serving is one connection's worth of a server.
+// serving is a server on one connection.
 type serving struct {
 	server *Server
 	out    func(msg []byte, mayDrop bool)
@@ -181,7 +103,7 @@ func (v *serving) message(ctx context.Context, m wire.Message) {
 	method := jsontext.Text(m.Method)
 	switch {
 	case m.Method == nil:
-		return // an answer; this server asks nothing
+		return // an answer, though this server sends no requests
 	case m.ID == nil:
 		if method == "notifications/cancelled" {
 			v.cancel(jsontext.Member(m.Params, "requestId"))
@@ -264,7 +186,7 @@ func (v *serving) call(sent context.Context, m wire.Message, modern bool) {
 		delete(v.running, id)
 		v.mu.Unlock()
 		switch {
-		case ctx.Err() != nil: // nobody waits for it
+		case ctx.Err() != nil: // the client no longer waits for the result
 		case failure != "":
 			v.out(wire.ReplyError(m.ID, code, failure), false)
 		default:
@@ -288,8 +210,8 @@ func (v *serving) cancel(id []byte) {
 	}
 }
 
-// progress is what a call tells its progress to; nothing when the client did
-// not ask.
+// progress gives the function that sends the progress of a call. It does nothing
+// when the client did not ask for progress.
 func (v *serving) progress(token []byte) func(wire.Progress) {
 	if token == nil {
 		return func(wire.Progress) {}
