@@ -193,17 +193,9 @@ func (f *FrameReader) fill() error {
 			f.start, f.buf = 0, grown
 		}
 	}
-	for range 100 {
-		n, err := f.R.Read(f.buf[f.end:])
-		f.end += n
-		if n > 0 {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return io.ErrNoProgress
+	n, err := io.ReadAtLeast(f.R, f.buf[f.end:], 1)
+	f.end += n
+	return err
 }
 
 // AppendFrame appends msg as the peer reads it.
