@@ -75,7 +75,7 @@ func TestListsDoNotKeepThePages(t *testing.T) {
 		}
 		return fmt.Sprintf(`{"tools":[{"name":"t%d","annotations":{"readOnlyHint":true},"outputSchema":{"type":"object"},"inputSchema":{"type":"object"}}],"padding":%q%s}`, n, strings.Repeat("x", padding), next)
 	}))
-	s, err := Connect(bounded(t), Spec{Name: "peer", URL: web.URL}, Hooks{}, &process.Processes{}) // hooks would keep what they are shown
+	s, err := Connect(bounded(t), Spec{Name: "peer", URL: web.URL, StartupTimeout: hang}, Hooks{}, &process.Processes{}) // hooks would keep what they are shown
 	if err != nil {
 		t.Fatal(err)
 	}
