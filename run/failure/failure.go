@@ -19,7 +19,7 @@ import (
 // exit status, see Exit.
 type Status string
 
-// The statuses of DESIGN part 6.
+// The statuses that a run can end with.
 const (
 	StatusOK          Status = "ok"
 	StatusTool        Status = "tool"        // only --call: the tool reported an error or was refused
