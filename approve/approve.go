@@ -88,7 +88,7 @@ type Verdict struct {
 
 // An Explanation says how a call would be decided.
 type Explanation struct {
-	Verdict  Verdict     // Unapproved where Decide would ask a person
+	Verdict  Verdict     // an unapproved one where Decide would ask a person
 	Ask      bool        // the rules leave the call to be asked about, and nothing answers instead of a person
 	Approver bool        // the approver would be asked first
 	Matched  []RuleMatch // every rule that matches, in the order of Gate.Rules

@@ -31,6 +31,6 @@ func WholeRunes(b []byte) []byte {
 }
 
 const (
-	ReadChunk  = 64 << 10
-	MaxCounted = 256 << 20 // Bytes in which lines are counted: no call may last as long as a file is
+	ReadChunk  = 64 << 10  // bytes that a tool reads from a file at once
+	MaxCounted = 256 << 20 // bytes in which lines are counted, so that a huge file does not hold up a call
 )

@@ -24,7 +24,7 @@ type Result struct {
 	IsError      bool
 	Content      []Block
 	Structured   json.RawMessage // structuredContent, nil when absent
-	TextComplete bool            // Text blocks repeat all of Structured; believed only of a server in this process
+	TextComplete bool            // the text blocks repeat all of Structured; believed only of a server in this process
 	Raw          json.RawMessage // the whole content array as it came
 }
 

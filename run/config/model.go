@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,13 +33,13 @@ type Endpoint struct {
 func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*Endpoint, error) {
 	e := &Endpoint{Model: c.Model}
 	if e.Model == "" && c.Replay == "" { // a recording holds its model; only the flag asks for another
-		e.Model = FirstNonEmpty(c.Getenv("TOOLPIPE_MODEL"), s.model)
+		e.Model = cmp.Or(c.Getenv("TOOLPIPE_MODEL"), s.model)
 	}
 	asked := e.Model
 	p := s.profiles[asked]
-	e.Model = FirstNonEmpty(p.model, asked)
+	e.Model = cmp.Or(p.model, asked)
 	c.resolveURL(e, p)
-	e.API = FirstNonEmpty(c.API, p.api, "chat")
+	e.API = cmp.Or(c.API, p.api, "chat")
 	e.NoToolRole = p.noToolRole
 	e.IdleTimeout = p.timeout
 	e.params, e.paramsFrom = p.params, p.paramsFrom
@@ -82,16 +83,6 @@ func (c *Config) resolveURL(e *Endpoint, p profile) {
 			return
 		}
 	}
-}
-
-// FirstNonEmpty returns the first word that is not empty, "" if there is none.
-func FirstNonEmpty(words ...string) string {
-	for _, w := range words {
-		if w != "" {
-			return w
-		}
-	}
-	return ""
 }
 
 // noModel is the error of a run without a model's name, without an endpoint or
