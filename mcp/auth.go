@@ -44,7 +44,7 @@ func newAuthorization(s *Session) (*authorization, error) {
 	if len(s.spec.TokenCommand) > 0 && a.fixed == "" {
 		a.command = s.runTokenCommand
 	}
-	if s.spec.OAuth != nil && a.fixed == "" && a.command == nil {
+	if s.spec.OAuth != nil && !s.spec.OAuth.SignsIn() && a.fixed == "" && a.command == nil {
 		a.grant = oauth.New(u, s.spec.OAuth)
 	}
 	return a, nil

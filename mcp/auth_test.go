@@ -71,14 +71,14 @@ func (g *guarded) handle(w http.ResponseWriter, r webRequest) {
 	}
 }
 
-func (g *guarded) spec(c oauth.ClientCredentials) Spec {
+func (g *guarded) spec(c oauth.Settings) Spec {
 	return Spec{Name: "gh", URL: g.web.URL + "/mcp", OAuth: &c}
 }
 
 func TestClientCredentials(t *testing.T) {
 	g := newGuarded(t)
 	g.expires = 3600
-	s, rec := connect(t, g.spec(oauth.ClientCredentials{ClientID: "me:you", Secret: "s p"}))
+	s, rec := connect(t, g.spec(oauth.Settings{ClientID: "me:you", Secret: "s p"}))
 	if got := called(t, s, "t", `{}`); got != "ok" {
 		t.Errorf("the call gave %q", got)
 	}
@@ -117,7 +117,7 @@ func TestClientCredentials(t *testing.T) {
 func TestTokenIsRenewedBeforeItEnds(t *testing.T) {
 	g := newGuarded(t)
 	g.expires = 1
-	s, _ := connect(t, g.spec(oauth.ClientCredentials{ClientID: "me", Secret: "s"}))
+	s, _ := connect(t, g.spec(oauth.Settings{ClientID: "me", Secret: "s"}))
 	a := s.http.auth
 	a.mu.Lock()
 	a.token.Expires = time.Now().Add(-time.Second)
@@ -130,7 +130,7 @@ func TestTokenIsRenewedBeforeItEnds(t *testing.T) {
 func TestClientSecretPost(t *testing.T) {
 	g := newGuarded(t)
 	g.methods = `["client_secret_post"]`
-	connect(t, g.spec(oauth.ClientCredentials{ClientID: "me", Secret: "s", Issuer: g.web.URL + "/as", Scope: "mine"}))
+	connect(t, g.spec(oauth.Settings{ClientID: "me", Secret: "s", Issuer: g.web.URL + "/as", Scopes: []string{"mine"}}))
 	for _, r := range g.web.got("POST") {
 		if r.path == "/token" && (!strings.Contains(r.body, "client_secret=s") || !strings.Contains(r.body, "scope=mine") || r.header.Get("Authorization") != "") {
 			t.Errorf("grant: %s", r.body)
@@ -149,7 +149,7 @@ func TestPrivateKeyJWT(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	connect(t, g.spec(oauth.ClientCredentials{ClientID: "me", PrivateKey: file, Algorithm: "ES256"}))
+	connect(t, g.spec(oauth.Settings{ClientID: "me", PrivateKey: file, Algorithm: "ES256"}))
 	for _, r := range g.web.got("POST") {
 		if r.path != "/token" {
 			continue
@@ -165,7 +165,7 @@ func TestPrivateKeyJWT(t *testing.T) {
 			t.Error("the signature is wrong")
 		}
 	}
-	_, _, err = tryConnect(t, g.spec(oauth.ClientCredentials{ClientID: "me", PrivateKey: file, Algorithm: "RS256"}))
+	_, _, err = tryConnect(t, g.spec(oauth.Settings{ClientID: "me", PrivateKey: file, Algorithm: "RS256"}))
 	if err == nil || !strings.Contains(err.Error(), "cannot sign") {
 		t.Errorf("with the wrong algorithm: %v", err)
 	}
@@ -180,31 +180,31 @@ func verifyES256(key *ecdsa.PublicKey, signed string, sig []byte) bool {
 func TestGrantRefused(t *testing.T) {
 	tests := []struct {
 		name string
-		bend func(*guarded, *oauth.ClientCredentials)
+		bend func(*guarded, *oauth.Settings)
 		want string
 	}{
-		{"another resource", func(g *guarded, _ *oauth.ClientCredentials) {
+		{"another resource", func(g *guarded, _ *oauth.Settings) {
 			g.resource = func(string) string { return "https://evil.test/mcp" }
 		}, "not about this server"},
-		{"a sibling's resource", func(g *guarded, _ *oauth.ClientCredentials) {
+		{"a sibling's resource", func(g *guarded, _ *oauth.Settings) {
 			g.resource = func(real string) string { return real + "2" }
 		}, "not about this server"},
-		{"another issuer", func(g *guarded, _ *oauth.ClientCredentials) {
+		{"another issuer", func(g *guarded, _ *oauth.Settings) {
 			g.issuer = func(real string) string { return real + "/" }
 		}, "is that of issuer"},
-		{"not the configured issuer", func(_ *guarded, c *oauth.ClientCredentials) { c.Issuer = "https://login.test" }, `does not name the configured issuer "https://login.test"`},
-		{"an issuer elsewhere", func(g *guarded, _ *oauth.ClientCredentials) {
+		{"not the configured issuer", func(_ *guarded, c *oauth.Settings) { c.Issuer = "https://login.test" }, `does not name the configured issuer "https://login.test"`},
+		{"an issuer elsewhere", func(g *guarded, _ *oauth.Settings) {
 			g.named = func(string) string { return "https://login.test" }
 		}, `names "https://login.test"`},
-		{"a token endpoint elsewhere", func(g *guarded, _ *oauth.ClientCredentials) {
+		{"a token endpoint elsewhere", func(g *guarded, _ *oauth.Settings) {
 			g.tokenURL = func(string) string { return "https://login.test/token" }
 		}, `names "https://login.test/token"`},
-		{"no key", func(_ *guarded, c *oauth.ClientCredentials) { c.PrivateKey = []byte("x") }, "not PEM"},
+		{"no key", func(_ *guarded, c *oauth.Settings) { c.PrivateKey = []byte("x") }, "not PEM"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGuarded(t)
-			c := oauth.ClientCredentials{ClientID: "me", Secret: "s"}
+			c := oauth.Settings{ClientID: "me", Secret: "s"}
 			tt.bend(g, &c)
 			_, _, err := tryConnect(t, g.spec(c))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || g.tokens.Load() != 0 {
@@ -222,7 +222,7 @@ func TestGrantRefused(t *testing.T) {
 func TestIssuerBesideOthers(t *testing.T) {
 	g := newGuarded(t)
 	g.named = func(real string) string { return `https://login.test","` + real }
-	connect(t, g.spec(oauth.ClientCredentials{ClientID: "me", Secret: "s"}))
+	connect(t, g.spec(oauth.Settings{ClientID: "me", Secret: "s"}))
 }
 
 // TestOwnHostOnTheIntranet: a server in the private network that is reached by
@@ -243,7 +243,7 @@ func TestOwnHostOnTheIntranet(t *testing.T) {
 	t.Cleanup(func() { listener.Close() })
 	there := "http://" + listener.Addr().String()
 	g.web.URL = there
-	s, _ := connect(t, Spec{URL: there + "/mcp", InsecureHTTP: true, OAuth: &oauth.ClientCredentials{ClientID: "me", Secret: "s"}})
+	s, _ := connect(t, Spec{URL: there + "/mcp", InsecureHTTP: true, OAuth: &oauth.Settings{ClientID: "me", Secret: "s"}})
 	if got := called(t, s, "t", `{}`); got != "ok" {
 		t.Errorf("the call gave %q", got)
 	}

@@ -34,7 +34,7 @@ type Spec struct {
 	Headers      map[string]string // http: sent on every request
 	Bearer       string            // http: secret
 	TokenCommand []string          // http: argv whose first line of output is the bearer token
-	OAuth        *oauth.ClientCredentials
+	OAuth        *oauth.Settings
 	InsecureHTTP bool // http: credentials may go over plain http to a host that is not loopback
 
 	Protocol       string        // "auto" (also ""), "legacy", "2026-07-28"

@@ -27,7 +27,7 @@ const assertionLife = 5 * time.Minute
 
 // clientAssertion is the JWT with which a client proves that it has a private
 // key (RFC 7523). Its audience is the issuer, not the token endpoint.
-func clientAssertion(c *ClientCredentials, audience string, now time.Time) (string, error) {
+func clientAssertion(c *Settings, audience string, now time.Time) (string, error) {
 	key, err := privateKey(c.PrivateKey)
 	if err != nil {
 		return "", err

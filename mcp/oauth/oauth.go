@@ -20,16 +20,6 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// ClientCredentials identify the client, by a secret or by a private key.
-type ClientCredentials struct {
-	ClientID   string
-	Secret     string
-	PrivateKey []byte // PEM; instead of Secret: private_key_jwt
-	Algorithm  string // of the signature; "" is the usual one for the key
-	Issuer     string // "" allows only an issuer on the server's own host
-	Scope      string
-}
-
 // Token is a bearer token. A zero Expires is unknown.
 type Token struct {
 	Value   string
@@ -42,7 +32,7 @@ const tokenMargin = 30 * time.Second
 // Grant gets the tokens for one server. It is used by one goroutine at a time.
 type Grant struct {
 	server      *url.URL
-	credentials *ClientCredentials
+	credentials *Settings
 	client      *http.Client
 
 	issuer  *issuer // found once and kept: the credentials go to no other
@@ -51,8 +41,8 @@ type Grant struct {
 }
 
 // New makes the Grant for a server. Nothing is sent yet.
-func New(server *url.URL, c *ClientCredentials) *Grant {
-	g := &Grant{server: server, credentials: c, scopes: strings.Fields(c.Scope)}
+func New(server *url.URL, c *Settings) *Grant {
+	g := &Grant{server: server, credentials: c, scopes: slices.Clone(c.Scopes)}
 	g.client = newClient(g.trusts)
 	return g
 }

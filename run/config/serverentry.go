@@ -192,8 +192,8 @@ func (m member) oneOf(words ...string) (string, error) {
 	return s, err
 }
 
-func (e *entry) oauth(v Value) (*oauth.ClientCredentials, error) {
-	cc := &oauth.ClientCredentials{}
+func (e *entry) oauth(v Value) (*oauth.Settings, error) {
+	cc := &oauth.Settings{}
 	if v.Kind() != '{' {
 		return nil, v.Errorf("not an object")
 	}
@@ -227,7 +227,7 @@ func (e *entry) oauth(v Value) (*oauth.ClientCredentials, error) {
 		case "issuer":
 			cc.Issuer = s
 		case "scope":
-			cc.Scope = s
+			cc.Scopes = strings.Fields(s)
 		default:
 			return nil, m.Unknown(oauthKeys)
 		}
