@@ -138,6 +138,7 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 		Retry: func(r stream.Retry) {
 			l.emit(&event.Retry{Attempt: r.Attempt, Of: r.Of, After: r.After, Status: r.Status, Message: r.Message})
 		},
+		Warn: func(code, message string) { l.emit(&event.Warning{Code: code, Message: message}) },
 	})
 	if err != nil {
 		return nil, err

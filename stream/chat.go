@@ -52,18 +52,19 @@ func chatTokenLimit(o options) string {
 	return "max_tokens"
 }
 
-func repairChat(o *options, r *Request, refusal string) bool {
+func repairChat(o *options, r *Request, refusal string) string {
 	switch {
 	case !o.noStreamOptions && refuses(refusal, r, "stream_options"):
 		o.noStreamOptions = true
+		return "without stream_options"
 	case !o.secondTokenLimit && r.MaxTokens > 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"):
 		o.secondTokenLimit = true
+		return "with the token limit as " + chatTokenLimit(*o)
 	case !o.emptyContent && !o.noToolRole && hasNullContent(r.Messages) && refuses(refusal, r, "content"):
 		o.emptyContent = true
-	default:
-		return false
+		return "with empty text instead of null in messages that only call tools"
 	}
-	return true
+	return ""
 }
 
 // hasNullContent reports whether a message of the assistant only calls.

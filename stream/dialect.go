@@ -21,9 +21,10 @@ type dialect struct {
 	encoder func(r *Request, o options) encoder
 
 	// repair changes in o how requests are written when a refusal of r, in
-	// lower case, names something that the endpoint does not take. It reports
-	// whether it changed something; it makes each change once.
-	repair func(o *options, r *Request, refusal string) bool
+	// lower case, names something that the endpoint does not take. It returns
+	// what is different from now on, as in "the request is sent again without
+	// include", and "" when it changed nothing. It makes each change once.
+	repair func(o *options, r *Request, refusal string) string
 
 	// decoder makes the reader of one reply.
 	decoder func(d *draft) decoder

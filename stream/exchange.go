@@ -144,7 +144,7 @@ func (x *exchange) refused(res *http.Response) error {
 	b := x.errorBody(res)
 	x.idle.pause()
 	x.status, x.refusal = res.StatusCode, string(b)
-	x.retry = res.StatusCode == 408 || res.StatusCode == 429 || res.StatusCode >= 500
+	x.retry = mayPass(res.StatusCode, strings.ToLower(x.refusal))
 	x.retryAfter = retryAfter(res.Header)
 	e := &Error{Kind: Refused, Status: res.StatusCode, Message: x.where()}
 	if res.StatusCode == 404 || res.StatusCode == 405 { // the path may be wrong; the query may hold a key

@@ -61,3 +61,26 @@ func TestResultImagesAreLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// A refusal that only has the word in it is not about the pictures: they stay.
+func TestResultImagesStay(t *testing.T) {
+	for _, test := range []struct {
+		code int
+		text string
+	}{
+		{400, `{"error":{"message":"the container image of this model is gone"}}`},
+		{500, `{"error":{"message":"no support for this machine image"}}`},
+		{429, `{"error":{"message":"too many images are not supported"}}`},
+	} {
+		s := newModelServer(t, status(test.code, test.text))
+		c := newClient(t, Config{BaseURL: s.URL})
+		waits(c)
+		r := ask("hi")
+		r.Messages = append(r.Messages,
+			Message{Role: Assistant, Calls: []Call{{ID: "call00001", Name: "look", Arguments: []byte("{}")}}},
+			Message{Role: ToolRole, CallID: "call00001", Name: "look", Parts: []Part{{Text: "x"}, {Image: &Image{MIME: "image/png", Data: "QUJD"}}}})
+		if _, err := c.Reply(t.Context(), r, nil); err == nil || !strings.Contains(s.last(), "QUJD") {
+			t.Errorf("%d: %v, sent %s", test.code, err, s.last())
+		}
+	}
+}

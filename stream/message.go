@@ -134,4 +134,12 @@ type Sink struct {
 	Reasoning func(delta []byte) error
 	Idle      func() error // called before a read that may wait, so that outputs are flushed
 	Retry     func(Retry)
+	Warn      func(code, message string) // the exchange goes on, but the user should know this
+}
+
+// warn calls Warn, if there is one.
+func (s *Sink) warn(code, message string) {
+	if s.Warn != nil {
+		s.Warn(code, message)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"toolpipe/stream/jsontext"
@@ -25,13 +26,7 @@ var messagesDialect = dialect{
 	},
 	open:    openMessages,
 	encoder: func(r *Request, o options) encoder { return &messagesEncoder{options: o, cache: len(r.Tools) > 0} },
-	repair: func(o *options, r *Request, refusal string) bool {
-		if o.secondTokenLimit || r.MaxTokens > 0 || !refuses(refusal, r, "max_tokens", "max_completion_tokens") {
-			return false
-		}
-		o.secondTokenLimit = true
-		return true
-	},
+	repair:  repairMessages,
 	decoder: func(d *draft) decoder { return &messagesDecoder{draft: d} },
 }
 
@@ -41,6 +36,14 @@ const (
 	messagesLimit      = 32000
 	messagesSmallLimit = 4096
 )
+
+func repairMessages(o *options, r *Request, refusal string) string {
+	if o.secondTokenLimit || r.MaxTokens > 0 || !refuses(refusal, r, "max_tokens", "max_completion_tokens") {
+		return ""
+	}
+	o.secondTokenLimit = true
+	return "with max_tokens " + strconv.Itoa(messagesSmallLimit)
+}
 
 // cacheMark ends the part of a request that the endpoint may keep for the next
 // round.

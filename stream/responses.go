@@ -15,13 +15,7 @@ var responsesDialect = dialect{
 	headers: bearerHeader,
 	open:    openResponses,
 	encoder: func(_ *Request, o options) encoder { return &responsesEncoder{options: o} },
-	repair: func(o *options, r *Request, refusal string) bool {
-		if o.noInclude || len(r.Tools) == 0 || !refuses(refusal, r, "include", "encrypted") {
-			return false
-		}
-		o.noInclude = true
-		return true
-	},
+	repair:  repairResponses,
 	decoder: func(d *draft) decoder { return &responsesDecoder{draft: d} },
 }
 
@@ -49,6 +43,14 @@ func openResponses(w *segments, r *Request, o options) {
 	f.tools(`{"type":"function",`, "parameters", `,"strict":false}`, `,"strict":false}`)
 	f.conversation("input")
 	systemMessage(w, r.Messages)
+}
+
+func repairResponses(o *options, r *Request, refusal string) string {
+	if o.noInclude || len(r.Tools) == 0 || !refuses(refusal, r, "include", "encrypted") {
+		return ""
+	}
+	o.noInclude = true
+	return "without include"
 }
 
 // responsesEncoder writes input items. A message becomes one or several items.

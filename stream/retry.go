@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -34,6 +35,16 @@ func (x *exchange) retryWait(err error, retries int) (wait time.Duration, again 
 	return wait + rand.N(wait/4), true
 }
 
+// mayPass reports whether a refusal may pass by itself. A model that takes no
+// images will not take them later, and a quota does not come back within a run.
+func mayPass(status int, refusal string) bool {
+	switch {
+	case refusesImages(status, refusal), strings.Contains(refusal, "insufficient_quota"):
+		return false
+	}
+	return status == 408 || status == 429 || status >= 500
+}
+
 // sleep waits, or returns the cause that ended ctx.
 func sleep(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
@@ -52,20 +63,40 @@ func sleep(ctx context.Context, wait time.Duration) error {
 func (x *exchange) repair() bool {
 	c := x.client
 	refusal := strings.ToLower(x.refusal)
+	change := ""
 	switch {
-	case x.status >= 400 && !c.options.noResultImages && strings.Contains(refusal, "image") && hasResultImages(x.request):
+	case !c.options.noResultImages && refusesImages(x.status, refusal) && hasResultImages(x.request):
 		c.options.noResultImages = true
-	case x.status != 400 && x.status != 422, !c.dialect.repair(&c.options, x.request, refusal):
+		change = "without the images of tool results"
+	case x.status == 400 || x.status == 422:
+		change = c.dialect.repair(&c.options, x.request, refusal)
+	}
+	if change == "" {
 		return false
 	}
+	x.sink.warn("request_repaired", fmt.Sprintf("the endpoint answered %d; the request is sent again %s, and so are later ones", x.status, change))
 	c.encoder = nil // the conversation is written anew
 	return true
 }
 
+// refusesImages reports whether a refusal says that the model takes no images.
+// Servers refuse images with many statuses: 400, 404, 415, 422. llama.cpp answers
+// 500 with "image input is not supported"; any other 500 that speaks of an image
+// may be about something else, such as the server's own container image.
+func refusesImages(status int, refusal string) bool {
+	switch status {
+	case 400, 404, 415, 422:
+		return containsAny(refusal, "image_url", "image input", "input image", "input_image", "images", "image content", "vision", "multimodal") ||
+			strings.Contains(refusal, "image") && containsAny(refusal, "support", "accept", "allow", "modalit", "content type")
+	case 500:
+		return containsAny(refusal, "image input is not supported", "does not support image")
+	}
+	return false
+}
+
 // hasResultImages reports whether the result of a tool has an image. A model
 // that takes no images gets the text beside it, which describes the image; an
-// image that the user attached is never left out. Servers refuse images with
-// many statuses: 400, 404, 415, 422, and llama.cpp with 500.
+// image that the user attached is never left out.
 func hasResultImages(r *Request) bool {
 	for i := range r.Messages {
 		if m := &r.Messages[i]; m.Role == ToolRole && hasImage(m.Parts) {

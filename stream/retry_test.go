@@ -36,6 +36,9 @@ func TestRetries(t *testing.T) {
 		{"503 then a reply", []http.HandlerFunc{soon(503), stream(hello)}, 2, false},
 		{"408, 429, 529 then a reply", []http.HandlerFunc{soon(408), soon(429), soon(529), stream(hello)}, 4, false},
 		{"four times 500", []http.HandlerFunc{soon(500)}, 4, true},
+		{"no quota", []http.HandlerFunc{status(429, `{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}`, "Retry-After-Ms", "1"), stream(hello)}, 1, true},
+		{"500 about images", []http.HandlerFunc{status(500, `{"error":{"message":"image input is not supported - hint: provide the mmproj"}}`, "Retry-After-Ms", "1"), stream(hello)}, 1, true},
+		{"500 about another image", []http.HandlerFunc{status(500, `{"error":{"message":"cannot pull the container image"}}`, "Retry-After-Ms", "1"), stream(hello)}, 2, false},
 		{"400", []http.HandlerFunc{soon(400), stream(hello)}, 1, true},
 		{"404", []http.HandlerFunc{soon(404), stream(hello)}, 1, true},
 		{"409", []http.HandlerFunc{soon(409), stream(hello)}, 1, true},
@@ -178,10 +181,15 @@ func TestRepairs(t *testing.T) {
 			})
 			c := newClient(t, Config{BaseURL: s.URL, API: test.api})
 			r := conversation()
+			var warned []string
 			for range 2 {
-				if _, err := c.Reply(t.Context(), r, &Sink{Retry: func(Retry) { t.Error("a repair is no retry") }}); err != nil {
+				sink := &Sink{Retry: func(Retry) { t.Error("a repair is no retry") }, Warn: func(code, message string) { warned = append(warned, code+": "+message) }}
+				if _, err := c.Reply(t.Context(), r, sink); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if len(warned) != 1 || !strings.HasPrefix(warned[0], "request_repaired: the endpoint answered 422; the request is sent again with") {
+				t.Errorf("warnings %q", warned)
 			}
 			if last := s.last(); refusals != 1 || !strings.Contains(last, test.accepted) {
 				t.Errorf("%d refusals, then %s", refusals, last)
