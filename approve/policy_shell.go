@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"toolpipe/stream/jsontext"
 )
 
 // shellTool is a call of the built-in tool that runs commands.
@@ -65,7 +67,7 @@ func (p *policyReader) runnerWarning(at int, r *Rule) string {
 			}
 		}
 	}
-	if runner := r.unlistedRunner(); runner != "" {
+	if runner := p.unlistedRunner(at, r); runner != "" {
 		return r.Origin + ": this rule allows " + strconv.Quote(runner) + " with any argument, which it runs: list every word by words"
 	}
 	return ""
@@ -74,55 +76,123 @@ func (p *policyReader) runnerWarning(at int, r *Rule) string {
 // runnerIn returns the program and the option among words that makes it run what
 // its arguments say, such as "sh -c"; "" if there is none.
 func runnerIn(program string, words []string) string {
+	for _, o := range runnerOptions(program) {
+		for _, w := range words {
+			// Short options may be combined, as in sh -ec.
+			combined := len(o) == 2 && o[0] == '-' && len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, o[1:])
+			if w == o || combined {
+				return program + " " + w
+			}
+		}
+		if o == "" {
+			return program
+		}
+	}
+	return ""
+}
+
+// runnerOptions returns the options of the runner at the path program, which may
+// have a version, such as /usr/bin/python3.12; nil if it is no runner.
+func runnerOptions(program string) []string {
 	name := path.Base(program)
 	for _, r := range runners {
-		if !slices.Contains(r.programs, name) && !slices.Contains(r.programs, strings.TrimRight(name, "0123456789.")) { // python3.12
+		if slices.Contains(r.programs, name) || slices.Contains(r.programs, strings.TrimRight(name, "-.0123456789")) {
+			return r.options
+		}
+	}
+	return nil
+}
+
+// unlistedRunner returns a runner, as runnerIn does, that the rule allows with
+// words that it does not list. It tries the rule's tests on argv with each
+// program that these tests may mean. at is the node of the rule's arguments.
+func (p *policyReader) unlistedRunner(at int, r *Rule) string {
+	argv := &argumentTests{others: r.arguments.others}
+	first := &argumentTests{others: true} // the tests on the program alone
+	programs, tests := plainRunners(), r.arguments.tests
+	for i := range p.children(at) {
+		t := tests[0]
+		tests = tests[1:]
+		if t.path[0].key != "argv" && !t.path[0].any {
 			continue
 		}
-		for _, o := range r.options {
-			for _, w := range words {
-				// Short options may be combined, as in sh -ec.
-				combined := len(o) == 2 && o[0] == '-' && len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, o[1:])
-				if w == o || combined {
-					return program + " " + w
+		argv.tests = append(argv.tests, t)
+		if len(t.path) == 2 && (t.path[1].index == 0 || t.path[1].any) {
+			first.tests = append(first.tests, t)
+			programs = append(programs, p.meantRunners(i+1)...)
+		}
+	}
+	if argv.tests == nil {
+		return ""
+	}
+	for _, program := range programs {
+		options := runnerOptions(program)
+		if options == nil || !first.allowWords(program) {
+			continue
+		}
+		for _, option := range options {
+			words := append([]string{program}, strings.Fields(option)...)
+			for range 4 { // find and timeout need several words before a command
+				if words = append(words, "unlisted-word"); argv.allowWords(words...) {
+					return strings.TrimSpace(program + " " + option)
 				}
-			}
-			if o == "" {
-				return program
 			}
 		}
 	}
 	return ""
 }
 
-// unlistedRunner returns a runner, as runnerIn does, that the rule allows with
-// words that it does not list. It tries the rule's tests on argv with each runner.
-func (r *Rule) unlistedRunner() string {
-	a := &argumentTests{others: r.arguments.others}
-	for _, t := range r.arguments.tests {
-		if t.path[0].key == "argv" {
-			a.tests = append(a.tests, t)
+// allowWords reports whether the tests allow argv to be words.
+func (a *argumentTests) allowWords(words ...string) bool {
+	arguments := []byte(`{"argv":[`)
+	for i, w := range words {
+		if i > 0 {
+			arguments = append(arguments, ',')
 		}
-	}
-	if a.tests == nil {
-		return ""
+		arguments = jsontext.AppendQuoted(arguments, w)
 	}
 	e := &evaluation{lexical: true}
-	for _, kind := range runners {
-		for _, program := range kind.programs {
-			for _, option := range kind.options {
-				words := strings.Fields(program + " " + option)
-				for range 4 { // find and timeout need several words before a command
-					words = append(words, "unlisted-word")
-					arguments := `{"argv":["` + strings.Join(words, `","`) + `"]}`
-					e.begin(context.Background(), &Call{Arguments: []byte(arguments)})
-					e.parse()
-					if a.matchNarrow(e) {
-						return strings.TrimSpace(program + " " + option)
-					}
-				}
+	e.begin(context.Background(), &Call{Arguments: append(arguments, "]}"...)})
+	e.parse()
+	return a.matchNarrow(e)
+}
+
+// plainRunners returns the names of all runners, as programs are usually named:
+// alone or in a directory of programs, Python also with a version.
+func plainRunners() (programs []string) {
+	for _, directory := range []string{"", "/usr/bin/", "/bin/", "/usr/local/bin/"} {
+		for _, r := range runners {
+			for _, name := range r.programs {
+				programs = append(programs, directory+name)
+			}
+		}
+		programs = append(programs, directory+"python3.12")
+	}
+	return programs
+}
+
+// meantRunners returns the programs which the value of a test, p.nodes[at], may
+// mean: a string itself, and what is left of it when each wildcard stands for
+// little or for a runner's name, and the runners in its directory and below it.
+func (p *policyReader) meantRunners(at int) (programs []string) {
+	for i := at; i < p.nodes[at].next; i++ {
+		if p.nodes[i].kind != '"' {
+			continue
+		}
+		text := string(p.str(i))
+		programs = append(programs, text)
+		if at != i || string(p.key(at)) != "glob" && string(p.key(at)) != "under" {
+			continue // one value of one_of
+		}
+		directory, name := path.Split(text)
+		directory = strings.NewReplacer("*", "x", "?", "x").Replace(directory)
+		name = strings.ReplaceAll(name, "?", "1")
+		programs = append(programs, directory+strings.ReplaceAll(name, "*", ""), directory+strings.ReplaceAll(name, "*", "1"))
+		for _, r := range runners {
+			for _, runner := range r.programs {
+				programs = append(programs, directory+strings.ReplaceAll(name, "*", runner), directory+runner, text+"/"+runner)
 			}
 		}
 	}
-	return ""
+	return programs
 }
