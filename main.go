@@ -67,7 +67,7 @@ func invoke(args []string) (status int) {
 	help, err := parse(cfg, args)
 	switch {
 	case err != nil:
-		printError(context.Background(), cfg, streams, err)
+		printError(cfg, streams, err)
 		return failure.ExitStatus(err)
 	case help != "":
 		return printHelp(cfg, streams, help)
@@ -97,14 +97,16 @@ func invoke(args []string) (status int) {
 // says so, and returns the exit status.
 func panicked(cfg *config.Config, s stdio.Streams, p *goroutine.Panic) int {
 	cfg.Processes.Sweep(sudden)
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
-	printError(ended, cfg, s, p)
+	printError(cfg, s, p)
 	return failure.ExitStatus(p)
 }
 
-func printError(ctx context.Context, cfg *config.Config, s stdio.Streams, err error) {
-	face.PrintError(ctx, s.Err, face.Colored(cfg.Color, s.ErrTerminal, cfg.Getenv), err)
+// printError prints an error when no run goes on: a reader of stderr that does
+// not read keeps the process only a moment.
+func printError(cfg *config.Config, s stdio.Streams, err error) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	face.PrintError(ended, s.Err, face.Colored(cfg.Color, s.ErrTerminal, cfg.Getenv), err)
 }
 
 func printHelp(cfg *config.Config, s stdio.Streams, text string) int {
@@ -116,7 +118,7 @@ func printHelp(cfg *config.Config, s stdio.Streams, text string) int {
 	if e.Signal != 0 {
 		dieBy(e.Signal)
 	}
-	printError(context.Background(), cfg, s, e)
+	printError(cfg, s, e)
 	return e.Exit()
 }
 

@@ -3,8 +3,12 @@
 package endtoend
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -129,6 +133,45 @@ func TestFaultSignalStuckOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.do("await stdout 0\nsignal TERM\nwait => 143\nrequests 1")
+}
+
+// TestFaultStuckStderr checks that an error from before a run ends the process
+// though nobody reads stderr, a pipe that is full.
+func TestFaultStuckStderr(t *testing.T) {
+	t.Parallel()
+	program, err := toolpipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for argument, want := range map[string]int{"--no-such-flag": 2, "--help": 8} {
+		t.Run(argument, func(t *testing.T) {
+			t.Parallel()
+			stdout, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+			if err != nil {
+				t.Skip(err)
+			}
+			defer stdout.Close()
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			defer w.Close()
+			fd := int(w.Fd())
+			syscall.SetNonblock(fd, true)
+			for err == nil {
+				_, err = syscall.Write(fd, []byte("x"))
+			}
+			syscall.SetNonblock(fd, false)
+			ctx, cancel := context.WithTimeout(t.Context(), hangGuard)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, program, argument)
+			cmd.Stdout, cmd.Stderr = stdout, w
+			if err := cmd.Run(); ctx.Err() != nil || cmd.ProcessState.ExitCode() != want {
+				t.Errorf("%v, want status %d", err, want)
+			}
+		})
+	}
 }
 
 // TestFaultTraceback checks that SIGQUIT makes toolpipe print no secret and no
