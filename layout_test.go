@@ -26,8 +26,9 @@ var imports = map[string]string{
 	"run/event":    "run/failure stream/escape stream/secrets",
 	"run/face":     "run/event run/failure run/stdio stream/escape stream/goroutine stream/jsontext stream/secrets",
 	"run/failure":  "stream",
-	"run/flags":    "run/config run/failure",
+	"run/flags":    "run/config run/failure run/manual",
 	"run/input":    "run/config run/failure stream stream/goroutine stream/jsontext",
+	"run/manual":   "",
 	"run/stdio":    "mcp/process stream/goroutine",
 
 	"approve": "stream/escape stream/goroutine stream/jsontext",

@@ -238,12 +238,8 @@ func parse(cfg *config.Config, args []string) (help string, err error) {
 	switch {
 	case table.Version:
 		return "toolpipe " + version + "\n", nil
-	case table.Help == "all" || table.Help != "" && len(cfg.Args) > 0 && cfg.Args[0] == "all":
-		return table.FullHelp(), nil
-	case table.Help == "short":
-		return table.ShortHelp(), nil
-	case fs.Changed("help"):
-		return "", failure.Usage("--help: %q is not all", table.Help)
+	case table.Help != nil:
+		return table.HelpText(version, cfg.Args)
 	}
 	return "", table.Check()
 }

@@ -35,7 +35,7 @@ func longFlags(text string) (names []string) {
 const maxMemory = 256 << 20
 
 // checkRun checks what must hold in every run: no process is left, no secret is
-// shown, stderr is clean, and the events are as README promises.
+// shown, stderr is clean, and the events are as the manual promises.
 func (s *script) checkRun(p *process) error {
 	var errs []error
 	fail := func(format string, values ...any) { errs = append(errs, fmt.Errorf(format, values...)) }
@@ -131,7 +131,7 @@ var (
 	deciders       = []string{"flag", "policy", "config", "terminal", "approver", "default"}
 )
 
-// checkEvents checks what README promises of every event stream.
+// checkEvents checks what the manual promises of every event stream.
 func checkEvents(stdout []byte, p *process) error {
 	if len(stdout) == 0 {
 		if p.status == 2 || p.status > 128 {

@@ -133,7 +133,7 @@ func TestUniversalAssertions(t *testing.T) {
 	}
 }
 
-// Events that violate a rule of README must fail.
+// Events that violate a rule of the manual must fail.
 func TestEventAssertions(t *testing.T) {
 	const start = `{"type":"start","schema":1,"version":"v"}` + "\n"
 	const end = `{"type":"end","status":"ok","exit":0,"text":"","turns":0}` + "\n"

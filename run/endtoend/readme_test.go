@@ -3,6 +3,7 @@
 package endtoend
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -13,24 +14,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/tidwall/gjson"
 )
 
-// TestReadme runs the commands of README.md: each block fenced as ```sh is
-// one shell script, run with -e in a small git repository that also holds
-// the project's testdata, once without a terminal, as in CI, and once on a
-// terminal, as by a person who types nothing more. `toolpipe` and `go run .` are
-// this binary; the model always answers. Lines in a block:
-//
-//	# needs: network   skips the block: nothing but loopback is reached here
-//	# status: 5        the status it ends with, 0 otherwise
-//
-// A block that uses jq or git is skipped where there is none.
-//
-// A block fenced as ```json NAME (or any other language) is written to the
-// file NAME for the blocks after it. Commands of `go test`, `go build`,
-// `go install` and `git clone` are not run here: .ci/run does.
+// TestReadme runs the commands of README.md: each block fenced as ```sh, see
+// runExample. A block fenced as ```json NAME (or any other language) is written
+// to the file NAME for the blocks after it.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(top, "README.md"))
@@ -53,7 +41,7 @@ func TestReadme(t *testing.T) {
 		for _, on := range []string{"pipes", "terminal"} {
 			t.Run(fmt.Sprintf("line%d/%s", block.line, on), func(t *testing.T) {
 				t.Parallel()
-				runReadmeBlock(t, block.text, before, on == "terminal")
+				runExample(t, block.text, before, on == "terminal")
 			})
 		}
 	}
@@ -76,7 +64,7 @@ func TestReadmeFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := longFlags(string(s.stdout))
-	for _, name := range longFlags(readmeOthers.ReplaceAllString(string(text), " ")) {
+	for _, name := range longFlags(otherPrograms.ReplaceAllString(string(text), " ")) {
 		if !slices.Contains(known, name) {
 			t.Errorf("README.md has %s, --help=all has not", name)
 		}
@@ -84,39 +72,6 @@ func TestReadmeFlags(t *testing.T) {
 	for _, status := range []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "70", "129", "130", "141", "143"} {
 		if !regexp.MustCompile(`(?m)^\|.*\b` + status + `\b`).Match(text) {
 			t.Errorf("README.md has no line for exit status %s", status)
-		}
-	}
-}
-
-// TestReadmeJSON checks that the policy and the config in the README are accepted
-// as they are.
-func TestReadmeJSON(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(top, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newScript(t, noFiles)
-	defer s.close()
-	s.env["GH_TOKEN"] = "x"
-	found := map[string]string{}
-	for _, block := range fencedBlocks(string(text)) {
-		for name, member := range map[string]string{"policy.json": "rules", "config.json": "mcpServers"} {
-			if strings.HasPrefix(block.info, "json") && gjson.Get(block.text, member).Exists() {
-				found[name] = block.text
-				os.WriteFile(filepath.Join(s.work, name), []byte(block.text), 0o644)
-			}
-		}
-	}
-	if len(found) != 2 {
-		t.Fatalf("README.md shows no policy, or no config")
-	}
-	for _, command := range []string{
-		"toolpipe --list-tools --shell --policy policy.json => 0 4",
-		"toolpipe --list-servers --shell --config config.json => 0 4", // its servers do not exist
-	} {
-		if err := s.run(mustLine(t, command)); err != nil {
-			t.Error(err)
 		}
 	}
 }
@@ -144,14 +99,25 @@ func fencedBlocks(text string) (blocks []fencedBlock) {
 }
 
 var (
-	readmeOthers   = regexp.MustCompile("(?m)git log.*|(?s:```json.*?```)|`") // flags of other programs
+	otherPrograms   = regexp.MustCompile("(?m)git log.*|(?s:```json.*?```)|`") // flags of other programs
 	readmePrograms = regexp.MustCompile(`\b(jq|git)\b`)
 	readmeNeeds    = regexp.MustCompile(`(?m)^# needs: (.*)$`)
 	readmeStatus   = regexp.MustCompile(`(?m)^# status: (\d+)$`)
 	notRunHere     = regexp.MustCompile(`(?m)^\s*(go (test|build|install|mod)|git clone|cd toolpipe)\b.*$`)
 )
 
-func runReadmeBlock(t *testing.T, commands string, files map[string]string, terminal bool) {
+// runExample runs commands of the README or the manual as one shell script, with
+// -e, in a small git repository that also holds the project's testdata: without a
+// terminal, as in CI, or on a terminal, as by a person who types nothing more.
+// `toolpipe` and `go run .` are this binary, the model always answers, and a
+// tool server is at https://mcp.example.com/mcp. Lines in a block:
+//
+//	# needs: network   skips the block: nothing but loopback is reached here
+//	# status: 5        the status it ends with, 0 otherwise
+//
+// A block that uses jq or git is skipped where there is none. Commands of `go
+// test`, `go build`, `go install` and `git clone` are not run here: .ci/run does.
+func runExample(t *testing.T, commands string, files map[string]string, terminal bool) {
 	needs := readmePrograms.FindAllString(commands, -1)
 	if found := readmeNeeds.FindStringSubmatch(commands); found != nil {
 		needs = append(needs, strings.Fields(found[1])...)
@@ -178,10 +144,11 @@ func runReadmeBlock(t *testing.T, commands string, files map[string]string, term
 	}
 	s := newScript(t, &archive{sections: []section{{}, {name: "model", text: model}}})
 	defer s.close()
-	if err := s.startModel([]string{"model"}); err != nil {
+	if err := errors.Join(s.startModel([]string{"model"}), s.startMCP([]string{"example"})); err != nil {
 		t.Fatal(err)
 	}
 	s.verified = true
+	commands = strings.NewReplacer("https://mcp.example.com/mcp", s.env["EXAMPLE_URL"], "http://127.0.0.1:8080/v1", s.env["MODEL_URL"]).Replace(commands)
 	layReadmeFiles(t, s, files)
 	line := scriptLine{words: []scriptWord{literalWord("sh"), literalWord("set -e\n" + commands)}, statuses: []string{status}}
 	if terminal {
@@ -210,7 +177,7 @@ func literalWord(text string) scriptWord {
 }
 
 // layReadmeFiles makes the working directory a repository with a change in
-// it, the project's test data, and the files that the README shows.
+// it, the project's test data, and files.
 func layReadmeFiles(t *testing.T, s *script, files map[string]string) {
 	t.Helper()
 	for _, name := range []string{"go.mod", "README.md", "main.go", "testdata/replay"} {

@@ -1,7 +1,12 @@
 package flags
 
 import (
+	"slices"
 	"strings"
+
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/run/manual"
 )
 
 const (
@@ -37,6 +42,54 @@ exit status
   4 a required tool server failed     129, 130, 143 signals; 141 the reader of
   5 a call needed an approval             stdout went away
 `
+
+// HelpText is what --help prints: its value and args, the prompt arguments, are
+// the topics. Without any it is the everyday flags.
+func (t *Table) HelpText(version string, args []string) (string, error) {
+	if *t.Help != "short" {
+		args = append([]string{*t.Help}, args...)
+	}
+	if len(args) == 0 {
+		return t.ShortHelp(), nil
+	}
+	var texts []string
+	for _, topic := range args {
+		text := manual.Page(topic)
+		switch topic {
+		case "all":
+			text = t.FullHelp()
+		case "topics":
+			text = topics()
+		case "man":
+			text = t.man(version)
+		}
+		if text == "" {
+			return "", unknownTopic(topic)
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "\n"), nil
+}
+
+// topics lists the pages of the manual.
+func topics() string {
+	var b strings.Builder
+	b.WriteString("toolpipe --help=TOPIC prints a page of the manual:\n\n")
+	for _, topic := range manual.Topics() {
+		b.WriteString("  " + topic + strings.Repeat(" ", 12-len(topic)) + manual.Title(topic) + "\n")
+	}
+	b.WriteString("\n  all         every flag\n  man         the whole manual as roff, for man -l\n")
+	return b.String()
+}
+
+func unknownTopic(topic string) error {
+	all := append([]string{"all", "topics", "man"}, manual.Topics()...)
+	e := failure.UsageError([]string{"topics: " + strings.Join(all, ", ")}, "--help: %q is not a topic", topic)
+	if near := config.Nearest(topic, all); near != "" {
+		e.Hints = slices.Insert(e.Hints, 0, "did you mean --help="+near+"?")
+	}
+	return e
+}
 
 // ShortHelp shows the everyday flags.
 func (t *Table) ShortHelp() string {
@@ -77,16 +130,24 @@ func (t *Table) help(end string, text func(*Flag) string) string {
 	return b.String()
 }
 
-// writeLines writes the flag and, beside it or below it, its text.
-func (f *Flag) writeLines(b *strings.Builder, text string) {
-	left := "      --" + f.Name
+// synopsis is the flag as it is given, such as -t, --mcp [NAME=]TARGET.
+func (f *Flag) synopsis() string {
+	s := "--" + f.Name
 	if f.Short != "" {
-		left = "  -" + f.Short + ", --" + f.Name
+		s = "-" + f.Short + ", " + s
 	}
 	if f.Value != "" && f.Bare() == "" {
-		left += " "
+		s += " "
 	}
-	left += f.Value
+	return s + f.Value
+}
+
+// writeLines writes the flag and, beside it or below it, its text.
+func (f *Flag) writeLines(b *strings.Builder, text string) {
+	left := "  " + f.synopsis()
+	if f.Short == "" {
+		left = "      " + f.synopsis()
+	}
 	b.WriteString(left)
 	column := len(left)
 	if column > indent-2 {

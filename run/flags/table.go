@@ -10,7 +10,7 @@ import (
 // A Table is all flags, and what they say that is no setting of a run.
 type Table struct {
 	Groups   []Group // in the order of the help
-	Help     string  // "short", or what was given to --help
+	Help     *string // what was given to --help, "short" for nothing; nil if it was not given
 	Version  bool
 	settings *config.Config
 }
@@ -27,9 +27,9 @@ func New(c *config.Config) *Table {
 		{"output", outputFlags(c)},
 		{"limits and config", limitFlags(c)},
 		{"about", []Flag{
-			{Name: "help", Short: "h", Value: "[=all]", Setting: &t.Help,
-				Brief: "this help; --help=all shows every flag",
-				Help:  "help; --help=all shows every flag"},
+			{Name: "help", Short: "h", Value: "[=TOPIC]", Setting: &t.Help,
+				Brief: "this help; =all: every flag; =topics: the manual",
+				Help:  "the everyday flags, or all, or a page of the manual; --help=topics lists them, --help=man is all as roff"},
 			{Name: "version", Setting: &t.Version,
 				Brief: "print the version"},
 		}},
