@@ -3,6 +3,7 @@ package files
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -103,7 +104,7 @@ func joinChoices(before string, choices []string, after string) ([]string, error
 // for paths from the directory where the search began (the directory is at
 // fromStart there), or from the root (there it is at fromRoot): answers show paths
 // from the root, and a model writes what it has read.
-func (g *glob) matchesEntry(fromRoot, fromStart string, e entry) bool {
+func (g *glob) matchesEntry(fromRoot, fromStart string, e fs.DirEntry) bool {
 	if g.nameOnly {
 		return g.matches(e.Name(), e.IsDir())
 	}

@@ -66,7 +66,7 @@ func pathOrRoot(args toolserver.Arguments) string {
 }
 
 // appendListed appends a line with the kind, size and name of an entry.
-func appendListed(b []byte, dir *os.Root, e entry) []byte {
+func appendListed(b []byte, dir *os.Root, e fs.DirEntry) []byte {
 	size, target := "-", ""
 	switch {
 	case e.Type().IsRegular():

@@ -3,6 +3,8 @@ package files
 import (
 	"context"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -19,13 +21,15 @@ const (
 
 // entries reads a directory. It returns the first entries that may be shown, in
 // order of their names and at most keep, and how many there are.
-func entries(ctx context.Context, a *confine.Access, dir *os.Root, at string, keep int) (list []entry, total int, err error) {
-	f, err := dir.Open(".")
+func entries(ctx context.Context, a *confine.Access, dir *os.Root, at string, keep int) (list []fs.DirEntry, total int, err error) {
+	f, err := openListed(dir)
 	if err != nil {
 		return nil, 0, confine.Reason(err)
 	}
 	defer f.Close()
-	err = readDirectory(dir, f, func(some []entry) error {
+	for err == nil {
+		var some []fs.DirEntry
+		some, err = f.ReadDir(readBatch)
 		for _, e := range some {
 			if !hidesEntry(a, dir, at, e) {
 				list = append(list, e)
@@ -36,20 +40,37 @@ func entries(ctx context.Context, a *confine.Access, dir *os.Root, at string, ke
 			sortEntries(list)
 			list = slices.Clip(list[:keep])
 		}
-		return context.Cause(ctx)
-	})
-	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+	}
+	if err != io.EOF {
 		return nil, 0, confine.Reason(err)
 	}
 	sortEntries(list)
 	return list[:min(keep, len(list))], total, nil
 }
 
-func sortEntries(list []entry) {
-	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+// openListed opens a directory to read its entries. Of a file that was opened in
+// an os.Root, ReadDir makes a system call for each entry; of the same file opened
+// anew by its descriptor, where the system can do that, it does not.
+func openListed(dir *os.Root) (*os.File, error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	if again, err := os.Open(confine.DescriptorPath(f.Fd())); err == nil {
+		f.Close()
+		return again, nil
+	}
+	return f, nil
 }
 
-func hidesEntry(a *confine.Access, dir *os.Root, at string, e entry) bool {
+func sortEntries(list []fs.DirEntry) {
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+}
+
+func hidesEntry(a *confine.Access, dir *os.Root, at string, e fs.DirEntry) bool {
 	if a.Only != "" && e.Name() != a.Only || a.Hides(at, e.Name()) {
 		return true
 	}
@@ -66,7 +87,7 @@ type walked struct {
 	dir     *os.Root
 	at      string // its path from the root; "." for the root
 	depth   int    // 1 where the walk began
-	entries []entry
+	entries []fs.DirEntry
 	users   atomic.Int32
 }
 
