@@ -10,7 +10,7 @@ import (
 // OpenFlags keep an open from waiting for the other end of a FIFO, and from
 // making a terminal the controlling one. os.Root does not ask for large files by
 // itself.
-const OpenFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY | LargeFile
+const OpenFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY | largeFile
 
 // device returns the number of the file system that a file is on.
 func device(info fs.FileInfo) uint64 {

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// LargeFile lets a 32-bit process open files of 2 GiB and more.
-const LargeFile = syscall.O_LARGEFILE
+// largeFile lets a 32-bit process open files of 2 GiB and more.
+const largeFile = syscall.O_LARGEFILE
 
 // isKernelFileSystem says whether the kernel makes up the files of a directory's
 // file system, wherever that is mounted.

@@ -4,7 +4,7 @@ package confine
 
 import "os"
 
-const LargeFile = 0 // all files are large
+const largeFile = 0 // all files are large
 
 // isKernelFileSystem answers no: on this system only InKernelDirectory tells.
 func isKernelFileSystem(*os.Root) bool { return false }

@@ -16,8 +16,7 @@ import (
 // is one. A reader sees the old or the new content. No link and no other name of
 // the old file is written through.
 //
-// Where the system can do that, the new file has no name until it is whole. Then
-// it gets a temporary name, and is renamed at once. Its writer holds a lock on
+// The new file has a temporary name until it is whole. Its writer holds a lock on
 // it, which ends with the process: a temporary file without a lock was left by a
 // process that was killed, and the next replacement in the directory removes it.
 type replacement struct {
@@ -57,7 +56,7 @@ func (r *replacement) write(content []byte, check func() error) error {
 	}
 	defer d.Close()
 	removeLeftovers(r.dir, d)
-	f, temporary, err := r.create(d, content)
+	f, temporary, err := r.create(content)
 	if err != nil {
 		return err
 	}
@@ -79,23 +78,11 @@ func (r *replacement) write(content []byte, check func() error) error {
 }
 
 // create makes the new file under a temporary name: whole, on the disk, and
-// locked. d is dir, open as a file.
-func (r *replacement) create(d *os.File, content []byte) (f *os.File, name string, err error) {
+// locked.
+func (r *replacement) create(content []byte) (f *os.File, name string, err error) {
 	mode := r.mode
 	if r.old != nil {
 		mode = 0o600
-	}
-	if f, err = openUnnamed(d, mode); err == nil {
-		lock(f)
-		if err := r.fill(f, content); err != nil {
-			f.Close()
-			return nil, "", err
-		}
-		name = temporaryName()
-		if linkUnnamed(f, d, name) == nil {
-			return f, name, nil
-		}
-		f.Close() // without /proc there is no link
 	}
 	for range 16 {
 		name = temporaryName()

@@ -4,7 +4,6 @@ package files
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -44,12 +43,8 @@ func holdReplacement(path string) int {
 	if err != nil {
 		return 1
 	}
-	d, err := dir.Open(".")
-	if err != nil {
-		return 1
-	}
 	r := replacement{dir: dir, name: "f", mode: 0o644}
-	f, name, err := r.create(d, []byte("half"))
+	f, name, err := r.create([]byte("half"))
 	if err != nil {
 		return 1
 	}
@@ -136,42 +131,6 @@ func TestLeftoverLookalikes(t *testing.T) {
 	servertest.Works(t, s, "write_file", "path", "a", "content", "z")
 	if after := namesIn(t, dir); len(after) != len(before)+1 {
 		t.Errorf("a leftover stays: %q", after)
-	}
-}
-
-// A file that is being written has no name, where the system can do that: a
-// writer that is killed then leaves nothing.
-func TestUnnamedUntilWhole(t *testing.T) {
-	dir := t.TempDir()
-	d, err := os.Open(dir)
-	check(t, err)
-	defer d.Close()
-	f, err := openUnnamed(d, 0o600)
-	if err != nil {
-		t.Skip("this system or file system has no files without a name: ", err)
-	}
-	f.Close()
-	content := []byte(strings.Repeat("x", 16<<20))
-	written := make(chan error)
-	go func() {
-		var err error
-		for range 5 {
-			err = errors.Join(err, ReplaceFile(filepath.Join(dir, "f"), content))
-		}
-		written <- err
-	}()
-	for {
-		select {
-		case err := <-written:
-			check(t, err)
-			return
-		default:
-		}
-		for _, name := range namesIn(t, dir) {
-			if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Size() != int64(len(content)) {
-				t.Fatalf("%s has %d bytes", name, info.Size())
-			}
-		}
 	}
 }
 
