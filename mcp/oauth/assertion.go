@@ -27,18 +27,18 @@ const assertionLife = 5 * time.Minute
 
 // clientAssertion is the JWT with which a client proves that it has a private
 // key (RFC 7523). Its audience is the issuer, not the token endpoint.
-func clientAssertion(c *Settings, audience string, now time.Time) (string, error) {
-	key, err := privateKey(c.PrivateKey)
+func clientAssertion(clientID string, s *Settings, audience string, now time.Time) (string, error) {
+	key, err := privateKey(s.PrivateKey)
 	if err != nil {
 		return "", err
 	}
-	alg, sign, err := signature(key, c.Algorithm)
+	alg, sign, err := signature(key, s.Algorithm)
 	if err != nil {
 		return "", err
 	}
 	var id [16]byte
 	rand.Read(id[:])
-	claims := fmt.Appendf(nil, `{"iss":%s,"sub":%s,"aud":%s,"iat":%d,"exp":%d,"jti":%q}`, jsontext.Quoted(c.ClientID), jsontext.Quoted(c.ClientID),
+	claims := fmt.Appendf(nil, `{"iss":%s,"sub":%s,"aud":%s,"iat":%d,"exp":%d,"jti":%q}`, jsontext.Quoted(clientID), jsontext.Quoted(clientID),
 		jsontext.Quoted(audience), now.Unix(), now.Add(assertionLife).Unix(), hex.EncodeToString(id[:]))
 	b64 := base64.RawURLEncoding
 	signed := b64.EncodeToString([]byte(`{"alg":"`+alg+`","typ":"JWT"}`)) + "." + b64.EncodeToString(claims)

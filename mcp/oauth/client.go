@@ -2,12 +2,14 @@ package oauth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +17,21 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
 )
+
+// agent sends the requests for the authorization at one server. Which places
+// it may reach depends on who named them: the user or the server.
+type agent struct {
+	server   *url.URL
+	settings *Settings
+	client   *http.Client
+	vouched  []string // endpoints that the metadata of the configured issuer names
+}
+
+func newAgent(server *url.URL, s *Settings) *agent {
+	a := &agent{server: server, settings: s}
+	a.client = newClient(a.trusts)
+	return a
+}
 
 // newClient is the client for URLs that a server names: it follows no
 // redirections, waits for a short time, and reaches no private address unless
@@ -28,6 +45,9 @@ func newClient(trusted func(*url.URL) bool) *http.Client {
 		Timeout:       30 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.URL.User != nil {
+				return nil, errors.New("refusing a URL with a user name")
+			}
 			if trusted(r.URL) {
 				return open.RoundTrip(r)
 			}
@@ -46,37 +66,66 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+// trusts says whether a request to u needs no guard against private addresses:
+// u is on the server's own host, or at an origin that the user configured, or
+// is an endpoint that the configured issuer names.
+func (a *agent) trusts(u *url.URL) bool {
+	if sameHost(a.server, u) {
+		return true
+	}
+	return (u.Scheme == "https" || IsLoopback(u.Hostname())) &&
+		(slices.ContainsFunc(a.settings.places(), func(place string) bool { return sameOrigin(place, u) }) || slices.Contains(a.vouched, u.String()))
+}
+
+// sameHost says whether a URL is on the server's own host: the same origin,
+// or, where both are on this machine, any port.
+func sameHost(server, u *url.URL) bool {
+	return netguard.Origin(u) == netguard.Origin(server) || IsLoopback(server.Hostname()) && IsLoopback(u.Hostname())
+}
+
+func sameOrigin(place string, u *url.URL) bool {
+	p, err := url.Parse(place)
+	return err == nil && p.Host != "" && netguard.Origin(p) == netguard.Origin(u)
+}
+
 const maxDocument = 1 << 20
 
 // document fetches a JSON object.
-func (g *Grant) document(ctx context.Context, place string) ([]byte, error) {
+func (a *agent) document(ctx context.Context, place string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", "application/json")
-	return g.do(req)
-}
-
-// do returns the JSON object with which a request is answered.
-func (g *Grant) do(req *http.Request) ([]byte, error) {
-	place := req.URL.Scheme + "://" + req.URL.Host + req.URL.Path
-	res, err := g.client.Do(req)
+	status, body, err := a.do(req)
 	if err != nil {
 		return nil, err
 	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxDocument))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", place, err)
-	}
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: HTTP status %d: %s", place, res.StatusCode, wire.Snippet(body))
+	at := req.URL.Scheme + "://" + req.URL.Host + req.URL.Path
+	if status != http.StatusOK {
+		return nil, fmt.Errorf("%s: HTTP status %d: %s", at, status, wire.Snippet(body))
 	}
 	if err := jsontext.CheckObject(body, jsontext.Peer, nil); err != nil {
-		return nil, fmt.Errorf("%s: not a JSON object: %w", place, err)
+		return nil, fmt.Errorf("%s: not a JSON object: %w", at, err)
 	}
 	return body[jsontext.Space(body, 0):], nil
+}
+
+// do returns the status and the body with which a request is answered.
+func (a *agent) do(req *http.Request) (status int, body []byte, err error) {
+	req.Header.Set("Accept", "application/json")
+	res, err := a.client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer res.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(res.Body, maxDocument+1))
+	if err == nil && len(body) > maxDocument {
+		err = errors.New("the answer is longer than 1 MiB")
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("%s://%s%s: %w", req.URL.Scheme, req.URL.Host, req.URL.Path, err)
+	}
+	return res.StatusCode, body, nil
 }
 
 // IsLoopback says whether a host name is this machine.

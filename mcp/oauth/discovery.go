@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,106 +14,124 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// issuer is an authorization server.
-type issuer struct {
-	name, tokenURL string
-	methods        []string // token_endpoint_auth_methods_supported
+// resource is what a server says about itself (RFC 9728).
+type resource struct {
+	id      string // the resource parameter for its tokens; "" for none
+	issuers []string
+	scopes  []string
 }
 
-// discover finds the issuer. Where no issuer is configured, only one on the
-// server's own host is used.
-func (g *Grant) discover(ctx context.Context, c challenge) error {
-	resource, err := g.protectedResource(ctx, c)
+// issuer is an authorization server: its metadata (RFC 8414), or what the user
+// configured in the place of that.
+type issuer struct {
+	name             string
+	authorizationURL string
+	tokenURL         string
+	registrationURL  string
+	revocationURL    string
+	authMethods      []string // token_endpoint_auth_methods_supported
+	scopes           []string
+	pkce             bool // S256
+	documents        bool // a client_id may be the URL of a metadata document
+	namesItself      bool // redirects carry iss (RFC 9207)
+}
+
+// discover finds the server's authorization server. previous is the issuer that
+// is taken again if the server still names it. No secret of the user goes to an
+// issuer on another host that only the server named: an impostor would name its
+// own.
+func (a *agent) discover(ctx context.Context, c challenge, previous string) (*resource, *issuer, error) {
+	r, err := a.protectedResource(ctx, c)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	servers := jsontext.Strings(jsontext.Member(resource, "authorization_servers"))
-	name := g.credentials.Issuer
+	s := a.settings
+	if s.TokenURL != "" {
+		return r, &issuer{name: cmp.Or(s.Issuer, s.TokenURL), authorizationURL: s.AuthorizationURL, tokenURL: s.TokenURL, pkce: true}, nil
+	}
+	name, err := a.chooseIssuer(r, previous)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := a.metadata(ctx, name)
+	if err == nil && s.Issuer != "" {
+		a.vouched = []string{found.tokenURL, found.registrationURL, found.revocationURL}
+	}
+	if err == nil && s.Issuer == "" && s.hasSecret() && !a.owns(found.tokenURL) {
+		err = &ForeignIssuer{found.tokenURL}
+	}
+	return r, found, err
+}
+
+func (a *agent) chooseIssuer(r *resource, previous string) (string, error) {
+	name := a.settings.Issuer
 	switch {
-	case name == "" && len(servers) == 0:
-		return errors.New("the server names no authorization server")
-	case name == "":
-		name = servers[max(0, slices.IndexFunc(servers, g.owns))]
-		if !g.owns(name) {
-			return &ForeignIssuer{name, name}
-		}
-	case resource != nil && !slices.Contains(servers, name):
-		return fmt.Errorf("the server does not name the configured issuer %q but %q", name, servers)
+	case name != "" && (len(r.issuers) == 0 || slices.Contains(r.issuers, name) || a.settings.MetadataURL != ""):
+		return name, nil
+	case name != "":
+		return "", fmt.Errorf("the server does not name the configured issuer %q but %q", name, r.issuers)
+	case len(r.issuers) == 0:
+		return "", errors.New("the server names no authorization server")
 	}
-	if len(g.scopes) == 0 && len(c.scopes) == 0 {
-		g.scopes = jsontext.Strings(jsontext.Member(resource, "scopes_supported"))
+	name = r.issuers[max(0, slices.IndexFunc(r.issuers, a.owns))]
+	switch {
+	case a.settings.hasSecret() && !a.owns(name):
+		return "", &ForeignIssuer{name}
+	case slices.Contains(r.issuers, previous) && !a.settings.hasSecret():
+		return previous, nil
 	}
-	found, err := g.metadata(ctx, name)
-	if err == nil && g.credentials.Issuer == "" && !g.owns(found.tokenURL) {
-		err = &ForeignIssuer{name, found.tokenURL}
-	}
-	if err == nil {
-		g.issuer = found
-	}
-	return err
+	return name, nil
 }
 
 // ForeignIssuer is the refusal to send the credentials to another host that
-// only the server named: an impostor would name its own.
-type ForeignIssuer struct{ issuer, place string }
+// only the server named.
+type ForeignIssuer struct{ place string }
 
 func (e *ForeignIssuer) Error() string {
 	return fmt.Sprintf("the server names %q for its authorization, which is not on its own host; no credentials are sent there unless the config names the issuer", e.place)
 }
 
-// Hint says how to configure the issuer.
+// Hint says how to configure the issuer. It does not repeat the name that the
+// server gave, which nobody has checked.
 func (e *ForeignIssuer) Hint() string {
-	return fmt.Sprintf(`if that is the right authorization server, add to the server's "oauth" in the config: "issuer": %s`, jsontext.Quoted(e.issuer))
+	return `add to the server's "oauth" in the config: "issuer": "https://…", the issuer that the maker of the server documents`
 }
 
 // owns says whether a URL that the server gave is on its own host.
-func (g *Grant) owns(raw string) bool {
+func (a *agent) owns(raw string) bool {
 	u, err := url.Parse(raw)
-	return err == nil && sameHost(g.server, u)
+	return err == nil && sameHost(a.server, u)
 }
 
-// trusts says whether a request to u needs no guard against private addresses:
-// u is on the server's own host or the configured issuer's, or is the token
-// endpoint that this issuer names.
-func (g *Grant) trusts(u *url.URL) bool {
-	if sameHost(g.server, u) {
-		return true
-	}
-	named, err := url.Parse(g.credentials.Issuer)
-	pinned := err == nil && named.Host != "" && netguard.Origin(named) == netguard.Origin(u) ||
-		g.credentials.Issuer != "" && g.issuer != nil && u.String() == g.issuer.tokenURL
-	return pinned && (u.Scheme == "https" || IsLoopback(u.Hostname()))
-}
-
-// sameHost says whether a URL is on the server's own host: the same origin,
-// or, where both are on this machine, any port.
-func sameHost(server, u *url.URL) bool {
-	return netguard.Origin(u) == netguard.Origin(server) || IsLoopback(server.Hostname()) && IsLoopback(u.Hostname())
-}
-
-// protectedResource reads the server's metadata; nil when there is none and an
-// issuer is configured.
-func (g *Grant) protectedResource(ctx context.Context, c challenge) ([]byte, error) {
+// protectedResource reads the server's metadata. Where there is none, the
+// user must have configured the issuer.
+func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, error) {
 	places := []string{c.metadata}
 	if c.metadata == "" {
-		places = wellKnownResource(g.server)
+		places = wellKnownResource(a.server)
 	}
+	r := &resource{id: resourceOf(a.server)}
 	var failures []error
 	for _, place := range places {
-		doc, err := g.document(ctx, place)
+		doc, err := a.document(ctx, place)
 		if err != nil {
 			failures = append(failures, err)
 			continue
 		}
-		if resource := jsontext.Text(jsontext.Member(doc, "resource")); !covers(resource, g.server) {
-			return nil, fmt.Errorf("the metadata at %s is about %q, not about this server", place, resource)
+		r = &resource{jsontext.Text(jsontext.Member(doc, "resource")), jsontext.Strings(jsontext.Member(doc, "authorization_servers")), jsontext.Strings(jsontext.Member(doc, "scopes_supported"))}
+		if pin := a.settings.Resource; !covers(r.id, a.server) && (pin == nil || *pin != r.id) {
+			return nil, fmt.Errorf("the metadata at %s is about %q, not about this server", place, r.id)
 		}
-		return doc, nil
+		failures = nil
+		break
 	}
-	if g.credentials.Issuer != "" {
-		return nil, nil
+	if a.settings.Resource != nil {
+		r.id = *a.settings.Resource
 	}
-	return nil, wire.JoinErrors(failures...)
+	if len(failures) > 0 && a.settings.Issuer == "" && a.settings.TokenURL == "" {
+		return nil, wire.JoinErrors(failures...)
+	}
+	return r, nil
 }
 
 // wellKnownResource are the places of a server's metadata where it names none.
@@ -136,30 +155,61 @@ func covers(resource string, server *url.URL) bool {
 	return strings.HasPrefix(have, want)
 }
 
+// resourceOf is the canonical form of the server's URL (RFC 8707).
+func resourceOf(server *url.URL) string {
+	u := *server
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	if u.Path == "/" {
+		u.Path = ""
+	}
+	return u.String()
+}
+
 // metadata reads the issuer's metadata from the first place that has it. The
 // issuer in it must be name, byte for byte.
-func (g *Grant) metadata(ctx context.Context, name string) (*issuer, error) {
+func (a *agent) metadata(ctx context.Context, name string) (*issuer, error) {
 	u, err := url.Parse(name)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("%q is not an issuer's URL", name)
 	}
+	places := wellKnownIssuer(u)
+	if a.settings.MetadataURL != "" {
+		places = []string{a.settings.MetadataURL}
+	}
 	var failures []error
-	for _, place := range wellKnownIssuer(u) {
-		doc, err := g.document(ctx, place)
+	for _, place := range places {
+		doc, err := a.document(ctx, place)
 		if err != nil {
 			failures = append(failures, err)
 			continue
 		}
 		if said := jsontext.Text(jsontext.Member(doc, "issuer")); said != name {
-			return nil, fmt.Errorf("the metadata at %s is that of issuer %q", place, said)
+			return nil, fmt.Errorf("the metadata at %s is that of issuer %q, not of %q", place, said, name)
 		}
-		found := &issuer{name, jsontext.Text(jsontext.Member(doc, "token_endpoint")), jsontext.Strings(jsontext.Member(doc, "token_endpoint_auth_methods_supported"))}
+		found := readIssuer(doc)
 		if found.tokenURL == "" {
 			return nil, fmt.Errorf("the metadata at %s has no token_endpoint", place)
 		}
 		return found, nil
 	}
 	return nil, wire.JoinErrors(failures...)
+}
+
+func readIssuer(doc []byte) *issuer {
+	text := func(name string) string { return jsontext.Text(jsontext.Member(doc, name)) }
+	list := func(name string) []string { return jsontext.Strings(jsontext.Member(doc, name)) }
+	return &issuer{
+		name:             text("issuer"),
+		authorizationURL: text("authorization_endpoint"),
+		tokenURL:         text("token_endpoint"),
+		registrationURL:  text("registration_endpoint"),
+		revocationURL:    text("revocation_endpoint"),
+		authMethods:      list("token_endpoint_auth_methods_supported"),
+		scopes:           list("scopes_supported"),
+		pkce:             slices.Contains(list("code_challenge_methods_supported"), "S256"),
+		documents:        jsontext.IsTrue(jsontext.Member(doc, "client_id_metadata_document_supported")),
+		namesItself:      jsontext.IsTrue(jsontext.Member(doc, "authorization_response_iss_parameter_supported")),
+	}
 }
 
 // wellKnownIssuer are the places of an issuer's metadata.

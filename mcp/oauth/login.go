@@ -3,6 +3,10 @@ package oauth
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -51,8 +55,9 @@ type Request struct {
 	// received. It prints the address, and starts a browser if there is one.
 	Show func(Consent)
 	// Paste reads a line with the address on which the browser ended, until
-	// ctx ends; nil: nobody can paste. After an error it is not called again.
-	Paste func(ctx context.Context) (string, error)
+	// ctx ends; nil: nobody can paste. It is called again, with what was wrong
+	// with the line before, until a line is right; after an error not again.
+	Paste func(ctx context.Context, wrong error) (string, error)
 	// Secret is told every secret before it is sent or can appear anywhere.
 	Secret func(string)
 }
@@ -69,51 +74,118 @@ type Consent struct {
 	New         []string // those of Scopes that the Previous login has not
 }
 
-// Bounds of a sign-in.
-const (
-	SignInTime = 5 * time.Minute // for the person in the browser
-)
+// SignInTime is how long a sign-in waits for the person in the browser.
+const SignInTime = 5 * time.Minute
 
-// SignIn gets a login by the authorization code grant with PKCE: it finds the
-// authorization server, registers where that is needed, has the address shown,
-// waits for the redirect and trades the code for tokens. Nothing is stored.
-//
-// The error is an *Error where the authorization server refused, ErrNobody
-// where nobody came in time, or anything else.
-func SignIn(ctx context.Context, r Request) (Login, error) {
-	return Login{}, errors.New("not yet")
+// take puts the tokens of a reply into the login. A reply without a refresh
+// token, or without scopes, leaves those that the login has.
+func (l *Login) take(t tokenReply, now time.Time) {
+	l.AccessToken, l.Expires = t.access, time.Time{}
+	if t.life > 0 {
+		l.Expires = now.Add(t.life)
+	}
+	if t.refresh != "" {
+		l.RefreshToken = t.refresh
+	}
+	if len(t.scopes) > 0 {
+		l.Scopes = t.scopes
+	}
+}
+
+// with is the client with the secret that is configured and not stored.
+func (c Client) with(s *Settings) Client {
+	if c.ID == s.ClientID && !c.Dynamic {
+		c.Secret = s.Secret
+	}
+	return c
 }
 
 // Refresh trades the refresh token for new tokens. The result is the login to
 // store in the place of l; it holds the old refresh token where the reply has
 // none. The caller holds the lock on the stored login.
 //
-// With an *Error whose Ended is true the login is over. After any other error
-// the old tokens are kept: the authorization server may not have seen the
-// request, or its answer was lost.
+// With an *Error whose Ended is true, or with ErrOtherClient, the login is of
+// no use any more. After any other error the old tokens are kept: the
+// authorization server may not have seen the request, or its answer was lost.
 func Refresh(ctx context.Context, s *Settings, l Login) (Login, error) {
-	return Login{}, errors.New("not yet")
+	a, err := l.agent(s)
+	if err != nil {
+		return l, err
+	}
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.RefreshToken}}
+	if l.Resource != "" {
+		form.Set("resource", l.Resource)
+	}
+	t, err := a.requestToken(ctx, l.TokenURL, l.Issuer, l.Client.with(a.settings), form)
+	if err != nil {
+		return l, fmt.Errorf("the authorization server %q does not refresh the login: %w", l.Issuer, err)
+	}
+	l.take(t, time.Now())
+	return l, nil
 }
 
 // Revoke tells the authorization server that the tokens are not used any more
 // (RFC 7009). Without a revocation endpoint it does nothing.
 func Revoke(ctx context.Context, s *Settings, l Login) error {
-	return nil
+	a, err := l.agent(s)
+	if err != nil || l.RevocationURL == "" {
+		return err
+	}
+	for kind, token := range map[string]string{"refresh_token": l.RefreshToken, "access_token": l.AccessToken} {
+		if token == "" {
+			continue
+		}
+		form := url.Values{"token": {token}, "token_type_hint": {kind}}
+		if failed := a.revoke(ctx, l, form); failed != nil {
+			err = fmt.Errorf("the authorization server %q did not revoke the %s: %w", l.Issuer, strings.ReplaceAll(kind, "_", " "), failed)
+		}
+	}
+	return err
 }
 
-// Moved says whether the server's metadata does not name the login's issuer any
-// more. r is the refusal of the login's token.
+// Moved says whether the server does not name the login's issuer any more: then
+// the login is of no use. r is the refusal of the login's token.
 func Moved(ctx context.Context, s *Settings, l Login, r *Refusal) (bool, error) {
-	return false, nil
+	a, err := l.agent(s)
+	if err != nil || a.settings.Issuer != "" || a.settings.TokenURL != "" {
+		return false, err
+	}
+	resource, err := a.protectedResource(ctx, r.challenge())
+	return err == nil && !slices.Contains(resource.issuers, l.Issuer), err
 }
+
+// agent sends requests for the login: its tokens go to the endpoints of its
+// issuer, and the secret of a configured client only with the login that was
+// made with that client.
+func (l *Login) agent(s *Settings) (*agent, error) {
+	if s == nil {
+		s = &Settings{}
+	}
+	server, err := url.Parse(l.Server)
+	if err != nil {
+		return nil, err
+	}
+	if s.ClientID != "" && s.ClientID != l.Client.ID || s.Issuer != "" && s.Issuer != l.Issuer {
+		return nil, ErrOtherClient
+	}
+	a := newAgent(server, s)
+	if s.Issuer != "" {
+		a.vouched = []string{l.TokenURL, l.RevocationURL}
+	}
+	return a, nil
+}
+
+// ErrOtherClient is a login that was made with another client or issuer than
+// is configured now.
+var ErrOtherClient = errors.New("the login was made with another client_id or issuer than the config names now")
 
 // ErrNobody is the end of a sign-in for which nobody came in SignInTime.
 var ErrNobody = errors.New("nobody finished the sign-in in the browser within 5 minutes")
 
 // Error is a refusal by the authorization server (RFC 6749, 4.1.2.1 and 5.2).
 type Error struct {
-	Code        string // such as access_denied, invalid_grant
-	Description string // from outside, at most 300 bytes
+	Code        string // such as access_denied, invalid_grant; from outside
+	Description string // from outside too; both at most 300 bytes
 }
 
 func (e *Error) Error() string {
@@ -123,5 +195,8 @@ func (e *Error) Error() string {
 	return e.Code + ": " + e.Description
 }
 
-// Ended says whether the refresh token is not valid any more.
-func (e *Error) Ended() bool { return e.Code == "invalid_grant" }
+// Ended says whether the refresh token is not valid any more. Not all servers
+// use the word of RFC 6749 for that.
+func (e *Error) Ended() bool {
+	return slices.Contains([]string{"invalid_grant", "bad_refresh_token", "invalid_refresh_token"}, e.Code)
+}

@@ -1,9 +1,10 @@
-// Package oauth gets bearer tokens for MCP servers over HTTP: the
-// client-credentials grant of OAuth 2.1 with the discovery that the Model
+// Package oauth gets bearer tokens for MCP servers over HTTP, as the Model
 // Context Protocol prescribes. A server's 401 leads to its protected resource
 // metadata (RFC 9728), that to the authorization server and its metadata
-// (RFC 8414), and that to a token. Credentials go to the server's own host or
-// to the issuer that the configuration names, nowhere else. Package mcp uses it.
+// (RFC 8414), and that to a token: by the sign-in of a person (SignIn,
+// Refresh), or without one (Grant). A secret that the user configured goes to
+// the server's own host or to the issuer that the configuration names, nowhere
+// else. Package mcp uses it.
 package oauth
 
 import (
@@ -16,35 +17,33 @@ import (
 	"strings"
 	"time"
 
-	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
 )
 
 // Token is a bearer token. A zero Expires is unknown.
 type Token struct {
 	Value   string
-	Expires time.Time
+	Expires time.Time // some time before the server's
 }
 
 // tokenMargin is how long before its end a token is replaced.
 const tokenMargin = 30 * time.Second
 
-// Grant gets the tokens for one server. It is used by one goroutine at a time.
+// Grant gets the tokens for one server without a person: by client credentials,
+// by the JWT of a platform, or by that of a company's identity provider. It is
+// used by one goroutine at a time.
 type Grant struct {
-	server      *url.URL
-	credentials *Settings
-	client      *http.Client
-
-	issuer  *issuer // found once and kept: the credentials go to no other
-	scopes  []string
-	widened bool // scopes were added once
+	agent    *agent
+	resource *resource
+	issuer   *issuer // found once and kept: the credentials go to no other
+	scopes   []string
+	widened  int   // how often scopes were added
+	refused  error // the end of a grant by JWT, which is not tried twice
 }
 
 // New makes the Grant for a server. Nothing is sent yet.
-func New(server *url.URL, c *Settings) *Grant {
-	g := &Grant{server: server, credentials: c, scopes: slices.Clone(c.Scopes)}
-	g.client = newClient(g.trusts)
-	return g
+func New(server *url.URL, s *Settings) *Grant {
+	return &Grant{agent: newAgent(server, s), scopes: slices.Clone(s.Scopes)}
 }
 
 // A Refusal is a response of the server that asks for a token, or for another
@@ -54,92 +53,118 @@ type Refusal struct {
 	Challenges []string // its WWW-Authenticate headers
 }
 
+func (r *Refusal) challenge() challenge {
+	if r == nil {
+		return challenge{}
+	}
+	return readChallenge(r.Challenges)
+}
+
 // Token fetches a token. r is the refusal that asked for it; nil when the last
 // token has expired.
 func (g *Grant) Token(ctx context.Context, r *Refusal) (Token, error) {
-	var c challenge
-	if r != nil {
-		c = readChallenge(r.Challenges)
-	}
+	c := r.challenge()
 	if g.issuer == nil {
-		if err := g.discover(ctx, c); err != nil {
+		var err error
+		if g.resource, g.issuer, err = g.agent.discover(ctx, c, ""); err != nil {
+			g.issuer = nil
 			return Token{}, fmt.Errorf("oauth: %w", err)
 		}
 	}
-	if r != nil && r.Status == http.StatusForbidden {
-		if g.widened {
+	switch {
+	case r != nil && r.Status == http.StatusForbidden:
+		before := len(g.scopes)
+		g.scopes = union(g.scopes, c.scopes)
+		if g.widened++; len(g.scopes) == before || g.widened > maxWidened {
 			return Token{}, errors.New("oauth: the server asks for more scopes again")
 		}
-		g.widened = true
-		for _, scope := range c.scopes {
-			if !slices.Contains(g.scopes, scope) {
-				g.scopes = append(g.scopes, scope)
-			}
-		}
-	} else if len(g.scopes) == 0 {
+	case len(g.scopes) == 0 && len(c.scopes) > 0:
 		g.scopes = c.scopes
+	case len(g.scopes) == 0:
+		g.scopes = g.resource.scopes
 	}
 	t, err := g.request(ctx)
 	if err != nil {
 		return Token{}, fmt.Errorf("oauth: issuer %q: %w", g.issuer.name, err)
 	}
-	return t, nil
+	token := Token{Value: t.access}
+	if t.life > 0 {
+		token.Expires = time.Now().Add(max(t.life-tokenMargin, t.life/2))
+	}
+	return token, nil
+}
+
+// maxWidened bounds how often a server may ask for more scopes.
+const maxWidened = 3
+
+// union is a and what b has beside it.
+func union(a, b []string) []string {
+	all := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // request asks the token endpoint for a token.
-func (g *Grant) request(ctx context.Context) (Token, error) {
-	form := url.Values{"grant_type": {"client_credentials"}, "resource": {resourceOf(g.server)}}
+func (g *Grant) request(ctx context.Context) (tokenReply, error) {
+	if g.refused != nil {
+		return tokenReply{}, g.refused
+	}
+	s := g.agent.settings
+	form := url.Values{"grant_type": {"client_credentials"}}
+	if s.grant() != GrantClientCredentials {
+		assertion, err := g.assertion(ctx)
+		if err != nil {
+			return tokenReply{}, err
+		}
+		form = url.Values{"grant_type": {grantJWT}, "assertion": {assertion}}
+	}
+	g.address(form)
+	client := Client{ID: s.ClientID, Secret: s.Secret, AuthMethod: s.authMethod(g.issuer.authMethods)}
+	t, err := g.agent.requestToken(ctx, g.issuer.tokenURL, g.issuer.name, client, form)
+	if err != nil && s.grant() != GrantClientCredentials {
+		g.refused = err
+	}
+	return t, err
+}
+
+// address says which server the token is for, and what it shall be good for.
+func (g *Grant) address(form url.Values) {
+	if g.resource.id != "" {
+		form.Set("resource", g.resource.id)
+	}
 	if len(g.scopes) > 0 {
 		form.Set("scope", strings.Join(g.scopes, " "))
 	}
-	var id, secret string
-	switch c := g.credentials; {
-	case len(c.PrivateKey) > 0:
-		assertion, err := clientAssertion(c, g.issuer.name, time.Now())
-		if err != nil {
-			return Token{}, err
-		}
-		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
-		form.Set("client_assertion", assertion)
-	case slices.Contains(g.issuer.methods, "client_secret_post") && !slices.Contains(g.issuer.methods, "client_secret_basic"):
-		form.Set("client_id", c.ClientID)
-		form.Set("client_secret", c.Secret)
-	default:
-		id, secret = url.QueryEscape(c.ClientID), url.QueryEscape(c.Secret)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.issuer.tokenURL, strings.NewReader(form.Encode()))
-	if err != nil {
-		return Token{}, err
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Accept", "application/json")
-	if id != "" {
-		req.SetBasicAuth(id, secret)
-	}
-	doc, err := g.do(req)
-	if err != nil {
-		return Token{}, err
-	}
-	return readToken(doc, time.Now())
 }
 
-func readToken(doc []byte, now time.Time) (Token, error) {
-	t := Token{Value: jsontext.Text(jsontext.Member(doc, "access_token"))}
-	if t.Value == "" || !wire.IsPrintable(t.Value) || !strings.EqualFold(jsontext.Text(jsontext.Member(doc, "token_type")), "bearer") {
-		return Token{}, errors.New("the answer holds no bearer token")
+// assertion is the JWT that the authorization server trusts: that of the
+// platform, or the one for which a company's identity provider exchanges the
+// ID token (RFC 8693; the Identity Assertion Authorization Grant).
+func (g *Grant) assertion(ctx context.Context) (string, error) {
+	s := g.agent.settings
+	token, err := s.Assertion(ctx)
+	if err != nil || s.grant() != GrantIDJAG {
+		return token, err
 	}
-	if n, ok := jsontext.Integer(jsontext.Member(doc, "expires_in")); ok && n > 0 {
-		t.Expires = now.Add(max(time.Duration(n)*time.Second-tokenMargin, time.Duration(n)*time.Second/2))
+	const types = "urn:ietf:params:oauth:token-type:"
+	form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "subject_token": {token},
+		"subject_token_type": {types + "id_token"}, "requested_token_type": {types + "id-jag"}, "audience": {g.issuer.name}}
+	g.address(form)
+	client := Client{ID: s.IDP.ClientID, Secret: s.IDP.Secret, AuthMethod: authNone}
+	if s.IDP.Secret != "" {
+		client.AuthMethod = authBasic
 	}
-	return t, nil
-}
-
-// resourceOf is the canonical form of the server's URL (RFC 8707).
-func resourceOf(server *url.URL) string {
-	u := *server
-	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
-	if u.Path == "/" {
-		u.Path = ""
+	doc, err := g.agent.post(ctx, s.IDP.TokenURL, "", client, form)
+	if err != nil {
+		return "", fmt.Errorf("the identity provider: %w", err)
 	}
-	return u.String()
+	exchanged := jsontext.Text(jsontext.Member(doc, "access_token"))
+	if exchanged == "" || jsontext.Text(jsontext.Member(doc, "issued_token_type")) != types+"id-jag" {
+		return "", fmt.Errorf("the identity provider's reply holds no assertion (%d bytes)", len(doc))
+	}
+	return exchanged, nil
 }

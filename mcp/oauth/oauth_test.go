@@ -34,17 +34,19 @@ func TestTrustedPlaces(t *testing.T) {
 	} {
 		server, _ := url.Parse(tt.server)
 		place, _ := url.Parse(tt.place)
-		g := New(server, &Settings{Issuer: tt.issuer})
-		if g.trusts(place) != tt.want {
+		a := newAgent(server, &Settings{Issuer: tt.issuer})
+		if a.trusts(place) != tt.want {
 			t.Errorf("server %s, issuer %q: %s is trusted: %t", tt.server, tt.issuer, tt.place, !tt.want)
 		}
 	}
 	server, _ := url.Parse("https://tools.test/mcp")
 	for pin, want := range map[string]bool{"": false, "https://login.corp": true} {
-		g := New(server, &Settings{Issuer: pin})
-		g.issuer = &issuer{name: "https://login.corp", tokenURL: "https://token.corp/t"}
+		a := newAgent(server, &Settings{Issuer: pin})
+		if pin != "" {
+			a.vouched = []string{"https://token.corp/t"}
+		}
 		place, _ := url.Parse("https://token.corp/t")
-		if g.trusts(place) != want {
+		if a.trusts(place) != want {
 			t.Errorf("the token endpoint of issuer %q is trusted: %t", pin, !want)
 		}
 	}

@@ -1,5 +1,7 @@
 package oauth
 
+import "context"
+
 // Settings are what the user configured for the authorization at one server.
 // The zero value signs in by the authorization code grant as a client that
 // registers itself.
@@ -26,8 +28,8 @@ type Settings struct {
 	AuthorizationURL string // with TokenURL: no metadata is read
 	TokenURL         string
 
-	Assertion func() (string, error) // GrantJWTBearer: the platform's JWT, GrantIDJAG: the ID token; read anew for each token
-	IDP       *IDP                   // GrantIDJAG
+	Assertion func(context.Context) (string, error) // GrantJWTBearer: the platform's JWT, GrantIDJAG: the ID token; read anew for each token
+	IDP       *IDP                                  // GrantIDJAG
 }
 
 // IDP is the identity provider of a company, for GrantIDJAG.
@@ -47,6 +49,21 @@ const (
 
 // SignsIn says whether tokens come from a person's sign-in.
 func (s *Settings) SignsIn() bool { return s.grant() == GrantCode }
+
+// hasSecret says whether a token request carries something that an impostor of
+// the authorization server could use.
+func (s *Settings) hasSecret() bool {
+	return s.Secret != "" || len(s.PrivateKey) > 0 || s.Assertion != nil
+}
+
+// places are the URLs that the user configured.
+func (s *Settings) places() []string {
+	all := []string{s.Issuer, s.MetadataURL, s.AuthorizationURL, s.TokenURL}
+	if s.IDP != nil {
+		all = append(all, s.IDP.TokenURL)
+	}
+	return all
+}
 
 func (s *Settings) grant() string {
 	switch {

@@ -1,0 +1,232 @@
+package oauth
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"toolpipe/stream/goroutine"
+)
+
+// callback receives the redirect of the browser on the loopback addresses of
+// this machine. It goes on waiting after anything that is not the redirect:
+// any page in the browser, and any process here, can send a request to it.
+// net/http's server would add half a megabyte to the program for this one request.
+type callback struct {
+	uri       *url.URL
+	isState   func(string) bool
+	listeners []net.Listener
+	arrived   chan redirect
+	group     sync.WaitGroup
+}
+
+// redirect is the answer of the authorization server that the browser brought.
+type redirect struct {
+	query url.Values
+	// finish answers the browser with a page that says whether it worked.
+	finish func(worked bool)
+}
+
+// Bounds of a connection from the browser.
+const (
+	callbackTime    = 5 * time.Second
+	callbackRequest = 8 << 10
+	callbacksAtOnce = 64
+)
+
+// listen binds the redirect URI; "" is one with a free port. A redirect URI that
+// does not lead to this machine is bound nowhere: its address is pasted.
+func listen(redirectURI string) (*callback, error) {
+	c := &callback{arrived: make(chan redirect)}
+	var err error
+	if redirectURI == "" {
+		for range 8 { // a port may be free on one loopback and taken on the other
+			var port string
+			if c.listeners, port, err = listenLoopback("localhost", "0"); err == nil {
+				c.uri = &url.URL{Scheme: "http", Host: "localhost:" + port, Path: "/callback"}
+				break
+			}
+		}
+		return c, err
+	}
+	if c.uri, err = url.Parse(redirectURI); err != nil || c.uri.Host == "" || c.uri.User != nil || c.uri.Scheme != "https" && !isPlainLoopback(c.uri) {
+		return nil, fmt.Errorf("the redirect_uri %q is neither https nor http on this machine", redirectURI)
+	}
+	if isPlainLoopback(c.uri) {
+		port := c.uri.Port()
+		if port == "" {
+			port = "80"
+		}
+		if c.listeners, _, err = listenLoopback(c.uri.Hostname(), port); err != nil {
+			return nil, fmt.Errorf("the redirect_uri %q cannot be received: %w", redirectURI, err)
+		}
+	}
+	return c, nil
+}
+
+func isPlainLoopback(u *url.URL) bool { return u.Scheme == "http" && IsLoopback(u.Hostname()) }
+
+// listenLoopback listens on the port of a loopback host. The name localhost is
+// both loopback addresses: a browser may take either, and on one that is left
+// free another process could listen.
+func listenLoopback(host, port string) (all []net.Listener, bound string, err error) {
+	hosts := []string{host}
+	if net.ParseIP(host) == nil {
+		hosts = []string{"127.0.0.1", "::1"}
+	}
+	var failed error
+	for _, h := range hosts {
+		l, err := net.Listen("tcp", net.JoinHostPort(h, port))
+		if err != nil {
+			failed = err
+			if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, syscall.EACCES) {
+				break
+			}
+			continue // without IPv6, or without IPv4
+		}
+		all = append(all, l)
+		_, port, _ = net.SplitHostPort(l.Addr().String())
+	}
+	if len(all) == 0 || errors.Is(failed, syscall.EADDRINUSE) || errors.Is(failed, syscall.EACCES) {
+		for _, l := range all {
+			l.Close()
+		}
+		return nil, "", failed
+	}
+	return all, port, nil
+}
+
+// serve accepts connections until ctx ends or close is called.
+func (c *callback) serve(ctx context.Context) {
+	slots := make(chan struct{}, callbacksAtOnce)
+	for _, l := range c.listeners {
+		goroutine.StartIn(&c.group, func() {
+			for {
+				slots <- struct{}{}
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				goroutine.StartIn(&c.group, func() {
+					defer func() { <-slots }()
+					c.handle(ctx, conn)
+				})
+			}
+		})
+	}
+}
+
+// close ends the listeners and waits for the connections, which ctx of serve
+// ends at once.
+func (c *callback) close() {
+	for _, l := range c.listeners {
+		l.Close()
+	}
+	c.group.Wait()
+}
+
+// handle reads one request. The redirect is handed over with the connection.
+func (c *callback) handle(ctx context.Context, conn net.Conn) {
+	defer conn.Close()
+	defer goroutine.AfterContext(ctx, func() { conn.Close() })()
+	conn.SetDeadline(time.Now().Add(callbackTime))
+	req, err := http.ReadRequest(bufio.NewReader(io.LimitReader(conn, callbackRequest)))
+	if err != nil {
+		writePage(conn, http.StatusBadRequest, "This is not a redirect.")
+		return
+	}
+	query, status := c.check(req)
+	if status != http.StatusOK {
+		writePage(conn, status, "This is not the redirect that is awaited.")
+		return
+	}
+	done := make(chan struct{})
+	r := redirect{query, func(worked bool) {
+		defer close(done)
+		conn.SetDeadline(time.Now().Add(callbackTime))
+		page := "The sign-in failed: the terminal says why."
+		if worked {
+			page = "The sign-in worked: you can close this page and go back to the terminal."
+		}
+		writePage(conn, http.StatusOK, page)
+	}}
+	select {
+	case c.arrived <- r:
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// check says whether a request is the redirect. A page of another site cannot
+// send one: it does not know the state, and its request has an Origin or
+// another Host.
+func (c *callback) check(r *http.Request) (url.Values, int) {
+	host, port, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host, port = r.Host, ""
+	}
+	switch {
+	case r.Method != http.MethodGet:
+		return nil, http.StatusMethodNotAllowed
+	case !IsLoopback(strings.Trim(host, "[]")) || port != c.uri.Port() || r.Header.Get("Origin") != "":
+		return nil, http.StatusForbidden
+	case r.URL.EscapedPath() != c.uri.EscapedPath():
+		return nil, http.StatusNotFound
+	}
+	query, err := c.readQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, http.StatusBadRequest
+	}
+	return query, http.StatusOK
+}
+
+// readQuery reads the parameters of the redirect, which has the right state and
+// nothing twice.
+func (c *callback) readQuery(raw string) (url.Values, error) {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, errors.New("it cannot be read")
+	}
+	for _, name := range [...]string{"state", "code", "iss", "error", "error_description"} {
+		if len(query[name]) > 1 {
+			return nil, fmt.Errorf("it has %s twice", name)
+		}
+	}
+	if !c.isState(query.Get("state")) {
+		return nil, errors.New("its state is not that of this sign-in")
+	}
+	return query, nil
+}
+
+// readPasted reads the address that the person copied from the browser.
+func (c *callback) readPasted(line string) (url.Values, error) {
+	u, err := url.Parse(strings.TrimSpace(line))
+	if err != nil || u.Scheme != c.uri.Scheme || u.Host != c.uri.Host || u.EscapedPath() != c.uri.EscapedPath() {
+		return nil, fmt.Errorf("this is not the address of the last page, which begins with %s", c.uri)
+	}
+	query, err := c.readQuery(u.RawQuery)
+	if err != nil {
+		return nil, fmt.Errorf("this address is not the one of this sign-in: %w", err)
+	}
+	return query, nil
+}
+
+// writePage answers with a fixed text: nothing that came in a request is in it.
+func writePage(w io.Writer, status int, text string) {
+	page := "<!doctype html><meta charset=utf-8><title>toolpipe</title><p>" + text + "\n"
+	fmt.Fprintf(w, "HTTP/1.1 %d %s\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
+		"Content-Security-Policy: default-src 'none'\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n%s", status, http.StatusText(status), len(page), page)
+}

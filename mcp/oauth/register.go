@@ -1,0 +1,114 @@
+package oauth
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
+)
+
+// client is how this program is known to the issuer: by the ID that the user
+// configured, by the registration of the previous sign-in, by the URL of its
+// metadata document, or by a registration that is made now. What was
+// registered at one issuer is of no use at another, and never sent there.
+func (a *agent) registration(ctx context.Context, is *issuer, previous *Login, redirectURI string) (Client, error) {
+	s := a.settings
+	switch {
+	case s.ClientID != "":
+		return Client{ID: s.ClientID, AuthMethod: s.authMethod(is.authMethods), RedirectURI: redirectURI}, nil
+	case reusable(previous, is) && previous.Client.RedirectURI == redirectURI:
+		return previous.Client, nil
+	case is.documents && s.ClientMetadataURL != "" && (len(is.authMethods) == 0 || slices.Contains(is.authMethods, authNone)):
+		return Client{ID: s.ClientMetadataURL, AuthMethod: authNone, RedirectURI: redirectURI}, nil
+	case is.registrationURL != "":
+		return a.register(ctx, is, redirectURI)
+	}
+	return Client{}, &NoClient{is.name, redirectURI}
+}
+
+// reusable says whether the registration of the previous login is good for the issuer.
+func reusable(l *Login, is *issuer) bool {
+	return l != nil && l.Client.Dynamic && l.Issuer == is.name && (l.Client.SecretExpires.IsZero() || time.Now().Before(l.Client.SecretExpires))
+}
+
+// NoClient is an issuer at which no client can register itself.
+type NoClient struct {
+	Issuer, RedirectURI string
+}
+
+func (e *NoClient) Error() string {
+	return fmt.Sprintf("the authorization server %q lets no program register itself", e.Issuer)
+}
+
+// Hint says how to register by hand.
+func (e *NoClient) Hint() string {
+	uri := e.RedirectURI
+	return fmt.Sprintf(`register an application in its developer console with the redirect URI %s, and add to the server's "oauth" in the config: "client_id", "redirect_uri": %s, and "client_secret_env" if it has a secret`, uri, jsontext.Quoted(uri))
+}
+
+// register registers this program (RFC 7591). Neither resource nor scope are
+// sent, which some servers refuse.
+func (a *agent) register(ctx context.Context, is *issuer, redirectURI string) (Client, error) {
+	method := authNone
+	if len(is.authMethods) > 0 && !slices.Contains(is.authMethods, authNone) {
+		if method = authBasic; !slices.Contains(is.authMethods, authBasic) {
+			method = authPost
+		}
+	}
+	body := fmt.Appendf(nil, `{"client_name":%s,"application_type":"native","redirect_uris":[%s],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":%q}`,
+		jsontext.Quoted(cmp.Or(a.settings.ClientName, "toolpipe")), jsontext.Quoted(redirectURI), method)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, is.registrationURL, bytes.NewReader(body))
+	if err != nil {
+		return Client{}, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	status, doc, err := a.do(req)
+	if err == nil {
+		if err = refusal(status, doc); err != nil && status >= 400 {
+			err = fmt.Errorf("HTTP status %d: %s", status, wire.Snippet(doc)) // a refusal holds no secret, and often says what is wrong with the redirect URI
+		}
+	}
+	if err != nil {
+		return Client{}, &RegistrationError{NoClient{is.name, redirectURI}, err}
+	}
+	return readRegistration(doc, method, redirectURI)
+}
+
+// RegistrationError is a registration that failed.
+type RegistrationError struct {
+	NoClient
+	cause error
+}
+
+func (e *RegistrationError) Error() string {
+	return fmt.Sprintf("the authorization server %q refuses to register this program: %v", e.Issuer, e.cause)
+}
+
+func (e *RegistrationError) Unwrap() error { return e.cause }
+
+// readRegistration reads the reply, whose word on the client's proof of itself
+// counts; asked is the method that was asked for.
+func readRegistration(doc []byte, asked, redirectURI string) (Client, error) {
+	text := func(name string) string { return jsontext.Text(jsontext.Member(doc, name)) }
+	c := Client{ID: text("client_id"), Secret: text("client_secret"), RedirectURI: redirectURI, Dynamic: true}
+	if c.ID == "" {
+		return Client{}, errors.New("the reply to the registration holds no client_id")
+	}
+	if n, ok := jsontext.Integer(jsontext.Member(doc, "client_secret_expires_at")); ok && n > 0 {
+		c.SecretExpires = time.Unix(n, 0)
+	}
+	switch c.AuthMethod = cmp.Or(text("token_endpoint_auth_method"), asked); {
+	case c.AuthMethod != authNone && c.Secret == "":
+		c.AuthMethod = authNone
+	case !slices.Contains([]string{authNone, authBasic, authPost}, c.AuthMethod):
+		return Client{}, fmt.Errorf("the registration asks for %q at the token endpoint, which a program that registers itself cannot do", c.AuthMethod)
+	}
+	return c, nil
+}

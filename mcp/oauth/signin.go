@@ -1,0 +1,301 @@
+package oauth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
+)
+
+// A signIn is one run of the authorization code grant with PKCE. It records
+// everything that the redirect is checked against before the browser is sent
+// away.
+type signIn struct {
+	Request
+	agent    *agent
+	resource *resource
+	issuer   *issuer
+	client   Client
+	scopes   []string
+	callback *callback
+	state    string
+	verifier string
+}
+
+// SignIn gets a login by the authorization code grant with PKCE: it finds the
+// authorization server, registers where that is needed, has the address shown,
+// waits for the redirect and trades the code for tokens. Nothing is stored.
+//
+// The error is an *Error where the authorization server refused, ErrNobody
+// where nobody came in time, or anything else. An error with a method
+// Hint() string says what to configure.
+func SignIn(ctx context.Context, r Request) (Login, error) {
+	s, err := r.prepare(ctx)
+	if err != nil {
+		return Login{}, err
+	}
+	serving, cancel := context.WithCancel(ctx)
+	defer s.callback.close()
+	defer cancel()
+	address, err := s.authorizationURL()
+	if err != nil {
+		return Login{}, err
+	}
+	s.callback.serve(serving)
+	s.Show(Consent{URL: address, RedirectURI: s.client.RedirectURI, Pasted: len(s.callback.listeners) == 0, Server: s.Server, Issuer: s.issuer.name, Scopes: s.scopes, New: s.newScopes()})
+	answer, err := s.await(serving)
+	if err != nil {
+		return Login{}, err
+	}
+	login, err := s.finish(ctx, answer.query)
+	answer.finish(err == nil)
+	return login, err
+}
+
+// prepare finds the authorization server, binds the redirect and registers.
+func (r Request) prepare(ctx context.Context) (*signIn, error) {
+	server, err := url.Parse(r.Server)
+	if err != nil || server.Host == "" {
+		return nil, fmt.Errorf("%q is not a server's URL", r.Server)
+	}
+	if r.Settings == nil {
+		r.Settings = &Settings{}
+	}
+	if r.Secret == nil {
+		r.Secret = func(string) {}
+	}
+	s := &signIn{Request: r, agent: newAgent(server, r.Settings), state: random(), verifier: random()}
+	r.Secret(s.state)
+	r.Secret(s.verifier)
+	c := r.Refusal.challenge()
+	previous := ""
+	if r.Previous != nil {
+		previous = r.Previous.Issuer
+	}
+	if s.resource, s.issuer, err = s.agent.discover(ctx, c, previous); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.issuer.authorizationURL == "":
+		return nil, fmt.Errorf("the authorization server %q has no page to sign in", s.issuer.name)
+	case !s.issuer.pkce:
+		return nil, &NoPKCE{s.issuer.name}
+	}
+	s.scopes = s.chooseScopes(c)
+	if err = s.bind(); err == nil {
+		s.callback.isState = func(state string) bool { return subtle.ConstantTimeCompare([]byte(state), []byte(s.state)) == 1 }
+		s.client, err = s.agent.registration(ctx, s.issuer, r.Previous, s.client.RedirectURI)
+		r.Secret(s.client.Secret)
+		if err != nil {
+			s.callback.close()
+		}
+	}
+	return s, err
+}
+
+// NoPKCE is an authorization server that does not say that it knows S256,
+// without which a stolen code can be used.
+type NoPKCE struct{ issuer string }
+
+func (e *NoPKCE) Error() string {
+	return fmt.Sprintf("the authorization server %q does not say that it checks PKCE with S256 (code_challenge_methods_supported), so the code could be stolen on its way", e.issuer)
+}
+
+// Hint says how the user vouches for the server.
+func (e *NoPKCE) Hint() string {
+	return `if its makers document that it does, add to the server's "oauth" in the config: "authorization_url" and "token_url"; S256 is sent to them`
+}
+
+// bind listens where the redirect will come: at the configured URI, at that of
+// the previous registration if its port is still free, or at a free port.
+func (s *signIn) bind() (err error) {
+	uri := s.Settings.RedirectURI
+	if uri == "" && s.Settings.ClientID == "" && reusable(s.Previous, s.issuer) {
+		if s.callback, err = listen(s.Previous.Client.RedirectURI); err == nil {
+			s.client.RedirectURI = s.Previous.Client.RedirectURI
+			return nil
+		}
+	}
+	if s.callback, err = listen(uri); err != nil {
+		return err
+	}
+	if s.client.RedirectURI = uri; uri == "" {
+		s.client.RedirectURI = s.callback.uri.String()
+	}
+	return nil
+}
+
+// chooseScopes are the scopes to ask for: those that the user configured, else
+// those of the challenge, else those that the server's metadata lists; beside
+// them those that were granted before or are asked for now. A token that can
+// be refreshed is asked for where the issuer offers that.
+func (s *signIn) chooseScopes(c challenge) []string {
+	scopes := s.Settings.Scopes
+	for _, other := range [][]string{c.scopes, s.resource.scopes} {
+		if len(scopes) == 0 {
+			scopes = other
+		}
+	}
+	if s.Previous != nil && s.Previous.Issuer == s.issuer.name {
+		scopes = union(s.Previous.Scopes, scopes)
+	}
+	scopes = union(scopes, s.Scopes)
+	const offline = "offline_access"
+	if len(scopes) > 0 && len(s.Settings.Scopes) == 0 && slices.Contains(s.issuer.scopes, offline) {
+		scopes = union(scopes, []string{offline})
+	}
+	return scopes
+}
+
+// newScopes are those that the previous login has not.
+func (s *signIn) newScopes() []string {
+	if s.Previous == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.scopes), func(scope string) bool { return slices.Contains(s.Previous.Scopes, scope) })
+}
+
+// random is a secret of 256 bits in the alphabet of a code verifier (RFC 7636).
+func random() string {
+	var b [32]byte
+	rand.Read(b[:])
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// authorizationURL is the address for the browser. Its own parameters cannot be
+// replaced by configured ones, nor by those of the endpoint.
+func (s *signIn) authorizationURL() (string, error) {
+	u, err := url.Parse(s.issuer.authorizationURL)
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !isPlainLoopback(u) || strings.ContainsFunc(u.Host, notInHost) {
+		return "", fmt.Errorf("the authorization server %q has a page to sign in that is not opened: %q is not an https URL", s.issuer.name, wire.Snippet([]byte(s.issuer.authorizationURL)))
+	}
+	query := u.Query()
+	for name, value := range s.Settings.AuthorizeParams {
+		query.Set(name, value)
+	}
+	sum := sha256.Sum256([]byte(s.verifier))
+	query.Set("response_type", "code")
+	query.Set("client_id", s.client.ID)
+	query.Set("redirect_uri", s.client.RedirectURI)
+	query.Set("state", s.state)
+	query.Set("code_challenge", base64.RawURLEncoding.EncodeToString(sum[:]))
+	query.Set("code_challenge_method", "S256")
+	query.Del("resource")
+	if s.resource.id != "" {
+		query.Set("resource", s.resource.id)
+	}
+	query.Del("scope")
+	if len(s.scopes) > 0 {
+		query.Set("scope", strings.Join(s.scopes, " "))
+	}
+	u.RawQuery, u.Fragment = query.Encode(), ""
+	return u.String(), nil
+}
+
+// notInHost keeps what a shell could read out of the host's name: openers of
+// browsers are scripts. Path and query are escaped.
+func notInHost(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_:[]", r))
+}
+
+// await waits for the redirect, which the browser brings or the person pastes.
+func (s *signIn) await(ctx context.Context) (redirect, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, SignInTime, ErrNobody)
+	defer cancel()
+	if s.Paste != nil {
+		goroutine.StartIn(&s.callback.group, func() { s.awaitPaste(ctx) })
+	} else if len(s.callback.listeners) == 0 {
+		return redirect{}, fmt.Errorf("the redirect leads to %s, which is not this machine, and nobody can paste its address here", s.client.RedirectURI)
+	}
+	select {
+	case r := <-s.callback.arrived:
+		return r, nil
+	case <-ctx.Done():
+		return redirect{}, context.Cause(ctx)
+	}
+}
+
+// awaitPaste reads lines until one is the redirect.
+func (s *signIn) awaitPaste(ctx context.Context) {
+	var wrong error
+	for ctx.Err() == nil {
+		line, err := s.Paste(ctx, wrong)
+		if err != nil {
+			return
+		}
+		var query url.Values
+		if query, wrong = s.callback.readPasted(line); wrong != nil {
+			continue
+		}
+		select {
+		case s.callback.arrived <- redirect{query, func(bool) {}}:
+		case <-ctx.Done():
+		}
+		return
+	}
+}
+
+// finish checks the redirect and trades its code for tokens.
+func (s *signIn) finish(ctx context.Context, query url.Values) (Login, error) {
+	code := query.Get("code")
+	s.Secret(code)
+	if err := s.checkIssuer(query); err != nil {
+		return Login{}, err
+	}
+	if refused := query.Get("error"); refused != "" {
+		return Login{}, &Error{wire.Snippet([]byte(refused)), wire.Snippet([]byte(query.Get("error_description")))}
+	}
+	if code == "" {
+		return Login{}, errors.New("the redirect holds neither a code nor an error")
+	}
+	t, err := s.exchange(ctx, code)
+	if err != nil {
+		return Login{}, fmt.Errorf("the authorization server %q gives no token: %w", s.issuer.name, err)
+	}
+	l := Login{
+		Server: s.Server, Account: s.Settings.Account, Issuer: s.issuer.name, Resource: s.resource.id,
+		TokenURL: s.issuer.tokenURL, RevocationURL: s.issuer.revocationURL, Client: s.client, Scopes: s.scopes,
+	}
+	s.Secret(t.access)
+	s.Secret(t.refresh)
+	l.take(t, time.Now())
+	return l, nil
+}
+
+// checkIssuer checks who sent the browser back (RFC 9207), byte for byte: an
+// authorization server that attacks may have led the browser to an honest one.
+func (s *signIn) checkIssuer(query url.Values) error {
+	switch said, given := query.Get("iss"), query.Has("iss"); {
+	case given && said != s.issuer.name:
+		return fmt.Errorf("the redirect comes from the issuer %q, not from %q: its code is not used", wire.Snippet([]byte(said)), s.issuer.name)
+	case !given && s.issuer.namesItself:
+		return fmt.Errorf("the redirect does not name its issuer, which %q always does: its code is not used", s.issuer.name)
+	}
+	return nil
+}
+
+// exchange trades the code. A registration that gave a secret and the method
+// "none" is tried with the secret when it is refused without: some servers
+// register so and then want it.
+func (s *signIn) exchange(ctx context.Context, code string) (tokenReply, error) {
+	form := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {s.client.RedirectURI}, "code_verifier": {s.verifier}}
+	if s.resource.id != "" {
+		form.Set("resource", s.resource.id)
+	}
+	t, err := s.agent.requestToken(ctx, s.issuer.tokenURL, s.issuer.name, s.client.with(s.Settings), form)
+	if e, refused := errors.AsType[*Error](err); refused && e.Code == "invalid_client" && s.client.AuthMethod == authNone && s.client.Secret != "" {
+		s.client.AuthMethod = authPost
+		t, err = s.agent.requestToken(ctx, s.issuer.tokenURL, s.issuer.name, s.client, form)
+	}
+	return t, err
+}

@@ -1,0 +1,141 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/jsontext"
+)
+
+// The ways in which a client proves itself at the token endpoint.
+const (
+	authNone   = "none"
+	authBasic  = "client_secret_basic"
+	authPost   = "client_secret_post"
+	authSigned = "private_key_jwt"
+)
+
+// grantJWT is the grant of RFC 7523: somebody whom the authorization server
+// trusts vouches for the client or the person.
+const grantJWT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+// authMethod is how a configured client proves itself.
+func (s *Settings) authMethod(supported []string) string {
+	switch {
+	case len(s.PrivateKey) > 0:
+		return authSigned
+	case s.Secret == "":
+		return authNone
+	case slices.Contains(supported, authPost) && !slices.Contains(supported, authBasic):
+		return authPost
+	}
+	return authBasic
+}
+
+// tokenReply is a reply of a token endpoint.
+type tokenReply struct {
+	access, refresh string
+	life            time.Duration // 0: unknown
+	scopes          []string      // nil: those that were asked for
+}
+
+// requestToken asks the token endpoint at place, of the issuer of that name.
+func (a *agent) requestToken(ctx context.Context, place, issuer string, c Client, form url.Values) (tokenReply, error) {
+	doc, err := a.post(ctx, place, issuer, c, form)
+	if err != nil {
+		return tokenReply{}, err
+	}
+	return readTokenReply(doc)
+}
+
+// post sends a form and the client's proof of itself.
+func (a *agent) post(ctx context.Context, place, issuer string, c Client, form url.Values) ([]byte, error) {
+	req, err := a.form(ctx, place, issuer, c, form)
+	if err != nil {
+		return nil, err
+	}
+	status, body, err := a.do(req)
+	if err != nil {
+		return nil, err
+	}
+	return body, refusal(status, body)
+}
+
+// form is a request with a form and the client's proof of itself.
+func (a *agent) form(ctx context.Context, place, issuer string, c Client, form url.Values) (*http.Request, error) {
+	switch c.AuthMethod {
+	case authSigned:
+		assertion, err := clientAssertion(c.ID, a.settings, issuer, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+		form.Set("client_assertion", assertion)
+	case authPost:
+		form.Set("client_id", c.ID)
+		form.Set("client_secret", c.Secret)
+	case authNone:
+		if c.ID != "" {
+			form.Set("client_id", c.ID)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, place, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if c.AuthMethod == authBasic {
+		req.SetBasicAuth(url.QueryEscape(c.ID), url.QueryEscape(c.Secret))
+	}
+	return req, nil
+}
+
+// revoke sends a token that is not used any more (RFC 7009).
+func (a *agent) revoke(ctx context.Context, l Login, form url.Values) error {
+	req, err := a.form(ctx, l.RevocationURL, l.Issuer, l.Client.with(a.settings), form)
+	if err != nil {
+		return err
+	}
+	status, body, err := a.do(req)
+	if err == nil && status != http.StatusOK && status != http.StatusNoContent {
+		err = refusal(status, body)
+	}
+	return err
+}
+
+// refusal is the error in a reply; nil for none. A reply is never quoted, but
+// for the error that it names: it may hold a token in a form that nobody knows.
+func refusal(status int, body []byte) error {
+	if jsontext.CheckObject(body, jsontext.Peer, nil) == nil {
+		if code := jsontext.Text(jsontext.Member(body, "error")); code != "" { // some send it with status 200
+			return &Error{wire.Snippet([]byte(code)), wire.Snippet([]byte(jsontext.Text(jsontext.Member(body, "error_description"))))}
+		}
+		if status == http.StatusOK || status == http.StatusCreated {
+			return nil
+		}
+	}
+	return fmt.Errorf("HTTP status %d without an answer that can be read (%d bytes)", status, len(body))
+}
+
+func readTokenReply(doc []byte) (tokenReply, error) {
+	text := func(name string) string { return jsontext.Text(jsontext.Member(doc, name)) }
+	t := tokenReply{access: text("access_token"), refresh: text("refresh_token"), scopes: strings.Fields(text("scope"))}
+	switch {
+	case t.access == "" || !wire.IsPrintable(t.access) || !wire.IsPrintable(t.refresh):
+		return tokenReply{}, fmt.Errorf("not a token reply (%d bytes)", len(doc))
+	case !strings.EqualFold(text("token_type"), "bearer"):
+		return tokenReply{}, errors.New("the token in the reply is not a bearer token")
+	}
+	const longest = 10 * 365 * 24 * 3600
+	if n, ok := jsontext.Integer(jsontext.Member(doc, "expires_in")); ok && n > 0 {
+		t.life = time.Duration(min(n, longest)) * time.Second
+	}
+	return t, nil
+}
