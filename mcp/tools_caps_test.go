@@ -102,6 +102,9 @@ func heap() int64 {
 
 // TestLongLists: the bytes of a list have a limit, and so has a cursor.
 func TestLongLists(t *testing.T) {
+	if testing.Short() {
+		t.Skip("moves tens of MiB")
+	}
 	n := 0
 	for name, page := range map[string]func() string{
 		"entries": func() string {
