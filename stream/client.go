@@ -23,7 +23,7 @@ type Config struct {
 	InsecureHTTP []string // host names to which the key may go over plain http; loopback always may
 	NoToolRole   bool     // write tool calls and their results as text, for chat templates that know no tools
 	UserAgent    string
-	IdleTimeout  time.Duration                     // longest silence within a reply, comments not counted; 0: 120 s
+	IdleTimeout  time.Duration                     // longest silence of the endpoint; 0: 120 s
 	Record       string                            // file to store exchanges in; "" for none
 	Replay       string                            // file to answer from instead of the network; "" for none
 	Wire         func(direction byte, line []byte) // takes each line sent ('>') and received ('<'), without secrets; nil for none
@@ -35,6 +35,7 @@ type Config struct {
 type Hints struct {
 	NoKey    string // the endpoint refused a request without a key
 	Redirect string // the endpoint is somewhere else
+	Idle     string // the endpoint was silent for IdleTimeout
 	Replay   string // the recording does not fit the run
 }
 
@@ -55,7 +56,7 @@ const (
 	Refused                 // an HTTP status that is not 2xx, or an error event
 	Malformed               // a body that is not a model's reply
 	Cut                     // the reply ended before it was whole
-	Stalled                 // no useful data for IdleTimeout
+	Stalled                 // silent for IdleTimeout
 	TooLarge                // a cap was exceeded
 	Mismatch                // a replay that does not fit the request
 )

@@ -26,6 +26,8 @@ type exchange struct {
 	draft   *draft
 	sent    *body
 	idle    *idleTimer
+	bytes   int // of the body that came
+	events  int // with data that came
 
 	// What decides about a repetition, set with the error.
 	retry          bool          // the failure may pass
@@ -66,7 +68,7 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 	return x.draft.reply()
 }
 
-var errStalled = errors.New("no useful data for too long")
+var errStalled = errors.New("silent for too long")
 
 // send sends the request and waits for the head of the answer.
 func (x *exchange) send(ctx context.Context) (*http.Response, error) {

@@ -60,6 +60,7 @@ func (x *exchange) unreachable(ctx context.Context, err error) error {
 	e := &Error{Kind: Unreachable, Cause: err}
 	if context.Cause(ctx) == errStalled {
 		e.Message = fmt.Sprintf("%s sent no answer within %v", x.where(), x.client.cfg.IdleTimeout)
+		e.Hint = x.client.cfg.Hints.Idle
 		return e
 	}
 	e.Message = "cannot reach " + x.where() + ": " + x.shown([]byte(plainError(err)))
@@ -124,7 +125,14 @@ func (x *exchange) broken(err error) error {
 }
 
 func (x *exchange) stalled() error {
-	return &Error{Kind: Stalled, Message: fmt.Sprintf("%s sent nothing of the reply for %v", x.where(), x.client.cfg.IdleTimeout)}
+	came := "behind the head of its answer"
+	switch {
+	case x.events > 0:
+		came = fmt.Sprintf("behind %d events of its reply", x.events)
+	case x.bytes > 0:
+		came = fmt.Sprintf("behind %d bytes of its answer, which hold no whole event", x.bytes)
+	}
+	return &Error{Kind: Stalled, Message: fmt.Sprintf("%s sent nothing for %v %s", x.where(), x.client.cfg.IdleTimeout, came), Hint: x.client.cfg.Hints.Idle}
 }
 
 // hint is the usual way out of a refusal.

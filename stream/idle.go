@@ -7,9 +7,9 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// idleTimer bounds the time without useful data. It runs only during a wait for
-// the network: the time that the sink takes does not count. Comments do not
-// give it new time.
+// idleTimer bounds the silence of the endpoint. It runs only during a wait for
+// the network: the time that the sink takes does not count. Every byte gives it
+// new time: comments and empty lines are what servers send while a model thinks.
 type idleTimer struct {
 	mu      sync.Mutex
 	timer   *time.Timer
@@ -18,9 +18,9 @@ type idleTimer struct {
 	began   time.Time // when the wait began
 	running bool      // a wait goes on
 
-	// useful data came since the last wait. Only the reader's goroutine uses
-	// this field, so that an event costs no lock.
-	gotData bool
+	// bytes came in the last wait. Only the reader's goroutine uses this field,
+	// so that a read costs no further lock.
+	gotBytes bool
 }
 
 func newIdleTimer(limit time.Duration, expired func()) *idleTimer {
@@ -34,8 +34,8 @@ func newIdleTimer(limit time.Duration, expired func()) *idleTimer {
 func (t *idleTimer) start() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.gotData {
-		t.gotData, t.left = false, t.limit
+	if t.gotBytes {
+		t.gotBytes, t.left = false, t.limit
 	}
 	t.running, t.began = true, time.Now()
 	t.timer.Reset(t.left)
@@ -52,9 +52,9 @@ func (t *idleTimer) pause() {
 	}
 }
 
-// useful gives the following waits the whole time again. The goroutine that
+// heard gives the following waits the whole time again. The goroutine that
 // calls start calls it.
-func (t *idleTimer) useful() { t.gotData = true }
+func (t *idleTimer) heard() { t.gotBytes = true }
 
 // progress gives the present wait the whole time again, because a part of the
 // request was sent. Any goroutine may call it.

@@ -26,12 +26,12 @@ func TestIdleAfterProgress(t *testing.T) {
 			t.Error("what was left is less than what the last progress gave")
 		}
 		idle.pause()
-		idle.useful()
+		idle.heard()
 		idle.start()
 		time.Sleep(2900 * time.Millisecond)
 		synctest.Wait()
 		if expired.Load() {
-			t.Error("useful data did not give the whole time again")
+			t.Error("bytes did not give the whole time again")
 		}
 		time.Sleep(200 * time.Millisecond)
 		synctest.Wait()

@@ -88,7 +88,6 @@ func contentType(res *http.Response) string {
 
 // readEvents decodes a stream of events up to the end marker or its end.
 func (x *exchange) readEvents(in io.Reader, dec decoder, sample []byte) error {
-	any := false
 	for ev, err := range Events(in, MaxEvent) {
 		if err != nil {
 			return x.broken(err)
@@ -96,15 +95,14 @@ func (x *exchange) readEvents(in io.Reader, dec decoder, sample []byte) error {
 		if len(ev.Data) == 0 {
 			continue
 		}
-		any = true
-		x.idle.useful()
+		x.events++
 		if err := dec.event(ev); err == errEnd {
 			break
 		} else if err != nil {
 			return x.complete(err)
 		}
 	}
-	if !any {
+	if x.events == 0 {
 		return notAReply("its body holds no event: " + x.shown(sample))
 	}
 	return x.complete(dec.finish())
@@ -191,9 +189,8 @@ func (x *exchange) complete(err error) error {
 // watchedReader reads the body from the network: it lets the sink flush
 // before a wait, bounds the wait, and caps the whole.
 type watchedReader struct {
-	r    io.Reader
-	x    *exchange
-	read int
+	r io.Reader
+	x *exchange
 }
 
 func (w *watchedReader) Read(p []byte) (int, error) {
@@ -205,11 +202,14 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 	w.x.idle.start()
 	n, err := w.r.Read(p)
 	w.x.idle.pause()
-	w.read += n
-	if w.read > maxResponse {
+	if n > 0 {
+		w.x.idle.heard()
+	}
+	w.x.bytes += n
+	if w.x.bytes > maxResponse {
 		return 0, tooLarge()
 	}
-	if w.read == 0 && err != nil && err != io.EOF {
+	if w.x.bytes == 0 && err != nil && err != io.EOF {
 		err = &noByteError{err}
 	}
 	return n, err

@@ -110,27 +110,29 @@ func hold(t *testing.T, first string, then func(w http.ResponseWriter)) http.Han
 	}
 }
 
-// Silence, and comments without data, end a reply after the idle timeout.
+// Silence ends a reply after the idle timeout, and the error says what had come.
 func TestIdleTimeout(t *testing.T) {
-	comment := func(w http.ResponseWriter) {
-		io.WriteString(w, ": ping\n\n")
-		w.(http.Flusher).Flush()
-	}
-	for name, handler := range map[string]http.HandlerFunc{
-		"silence":        hold(t, delta("a"), nil),
-		"comments":       hold(t, delta("a"), comment),
-		"blank lines":    hold(t, "\n", func(w http.ResponseWriter) { io.WriteString(w, "\n"); w.(http.Flusher).Flush() }),
-		"half an event":  hold(t, `data: {"cho`, nil),
-		"half a refusal": func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(400); hold(t, "no", nil)(w, r) },
+	for name, test := range map[string]struct {
+		handler http.HandlerFunc
+		kind    Kind
+		message string
+	}{
+		"silence":        {hold(t, delta("a")+": ping\n\n"+delta("b"), nil), Stalled, "sent nothing for 300ms behind 2 events of its reply"},
+		"blank lines":    {hold(t, "\n\n", nil), Stalled, "behind 2 bytes of its answer"},
+		"half an event":  {hold(t, `data: {"cho`, nil), Stalled, "behind 11 bytes of its answer"},
+		"only a head":    {hold(t, "", nil), Stalled, "behind the head of its answer"},
+		"half a refusal": {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(400); hold(t, "no", nil)(w, r) }, Refused, "400"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newModelServer(t, handler)
-			c := newClient(t, Config{BaseURL: s.URL, IdleTimeout: 300 * time.Millisecond})
+			s := newModelServer(t, test.handler)
+			c := newClient(t, Config{BaseURL: s.URL, IdleTimeout: 300 * time.Millisecond, Hints: Hints{Idle: "the caller's way to more time"}})
 			_, err := c.Reply(t.Context(), ask("hi"), nil)
 			e, ok := errors.AsType[*Error](err)
-			if want := map[bool]Kind{true: Refused, false: Stalled}[name == "half a refusal"]; !ok || e.Kind != want || s.requests() != 1 {
+			if !ok || e.Kind != test.kind || s.requests() != 1 || !strings.Contains(e.Message, test.message) {
 				t.Errorf("error %v after %d requests", err, s.requests())
+			} else if test.kind == Stalled && e.Hint != "the caller's way to more time" {
+				t.Errorf("hint %q", e.Hint)
 			}
 		})
 	}
@@ -143,6 +145,34 @@ func TestIdleTimeout(t *testing.T) {
 			t.Errorf("error %v after %d requests", err, s.requests())
 		}
 	})
+}
+
+// pacedReader lets a second pass before each of its pieces.
+type pacedReader struct{ pieces []string }
+
+func (r *pacedReader) Read(p []byte) (int, error) {
+	if len(r.pieces) == 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(time.Second)
+	n := copy(p, r.pieces[0])
+	r.pieces = r.pieces[1:]
+	return n, nil
+}
+
+// Comments and empty lines are signs of life, before the first event too.
+func TestCommentsAreLife(t *testing.T) {
+	for _, sign := range []string{": ping\n\n", "\n", "data:\n\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			x := newExchange(&chatDialect, &Request{}, &Sink{})
+			x.idle = newIdleTimer(1500*time.Millisecond, func() { t.Errorf("with %q the endpoint counts as silent", sign) })
+			body := &pacedReader{[]string{sign, sign, sign, delta("a"), sign, sign, sign, hello}}
+			if err := x.read(&http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body)}); err != nil {
+				t.Error(err)
+			}
+			x.idle.pause()
+		})
+	}
 }
 
 // A slow reader of the text is not a slow endpoint.

@@ -16,7 +16,7 @@ import (
 // The keys of the config, of a profile and of shell. Any other is an error.
 var (
 	configKeys  = []string{"model", "models", "mcpServers", "auto_approve", "policy", "max_rounds", "shell"}
-	profileKeys = []string{"base_url", "model", "key_env", "api", "params", "tool_role", "timeout", "insecure_http"}
+	profileKeys = []string{"base_url", "model", "key_env", "api", "params", "tool_role", "idle_timeout", "timeout", "insecure_http"}
 	shellKeys   = []string{"env", "path_prepend", "timeout_s"}
 )
 
@@ -41,7 +41,7 @@ type profile struct {
 	hasKeyEnv                    bool
 	params                       []stream.Param
 	noToolRole, insecureHTTP     bool
-	timeout                      time.Duration // longest silence of the model; 0: 120 s
+	idleTimeout                  time.Duration // longest silence of the model; 0: 120 s
 }
 
 type shellSettings struct {
@@ -177,8 +177,11 @@ func parseProfile(v Value) (p profile, err error) {
 			var on bool
 			on, err = m.boolean()
 			p.noToolRole = !on
-		case "timeout":
-			p.timeout, err = m.duration()
+		case "idle_timeout", "timeout": // the second is the older name
+			if p.idleTimeout != 0 {
+				return p, m.Errorf("idle_timeout and timeout are the same; only one of them can be given")
+			}
+			p.idleTimeout, err = m.duration()
 		case "insecure_http":
 			p.insecureHTTP, err = m.boolean()
 		default:
