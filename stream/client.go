@@ -24,6 +24,7 @@ type Config struct {
 	NoToolRole   bool     // write tool calls and their results as text, for chat templates that know no tools
 	UserAgent    string
 	IdleTimeout  time.Duration                     // longest silence of the endpoint; 0: 120 s
+	RetryFor     time.Duration                     // how long failed connections and the statuses 429 and 503 are retried; 0: three times, as all other failures
 	Record       string                            // file to store exchanges in; "" for none
 	Replay       string                            // file to answer from instead of the network; "" for none
 	Wire         func(direction byte, line []byte) // takes each line sent ('>') and received ('<'), without secrets; nil for none
@@ -36,13 +37,14 @@ type Hints struct {
 	NoKey    string // the endpoint refused a request without a key
 	Redirect string // the endpoint is somewhere else
 	Idle     string // the endpoint was silent for IdleTimeout
+	Later    string // the endpoint asks for a longer wait than is waited
 	Replay   string // the recording does not fit the run
 }
 
 // Retry describes the next repetition of an exchange that failed before its
 // first delta.
 type Retry struct {
-	Attempt, Of int // 1 of 3 is the first repetition
+	Attempt, Of int // 1 of 3 is the first repetition; Of is 0 where only the time is limited
 	After       time.Duration
 	Status      int // 0 when no HTTP status came
 	Message     string
@@ -94,6 +96,7 @@ type Client struct {
 	encoded  int           // number of messages in it
 	drained  chan struct{} // closed when the rest of the last body was read
 	sleep    func(context.Context, time.Duration) error
+	now      func() time.Time
 }
 
 // New checks cfg and makes a client without sending a packet. Its errors are
@@ -108,7 +111,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	cfg.Secrets.Add(string(cfg.Key))
 	cfg.Secrets.AddURL(cfg.BaseURL)
-	c := &Client{cfg: cfg, options: options{noToolRole: cfg.NoToolRole}, sleep: sleep}
+	c := &Client{cfg: cfg, options: options{noToolRole: cfg.NoToolRole}, sleep: sleep, now: time.Now}
 	var err error
 	if c.dialect, err = findDialect(cfg.API); err != nil {
 		return nil, err
@@ -150,7 +153,8 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 	if sink == nil {
 		sink = &Sink{}
 	}
-	for retries := 0; ; {
+	retries := retries{until: c.now().Add(c.cfg.RetryFor)}
+	for {
 		x := exchange{client: c, request: r, sink: sink}
 		reply, err := x.run(ctx)
 		x.hideSecrets(reply, err)
@@ -165,15 +169,14 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 		if s, ok := errors.AsType[sinkError](err); ok {
 			return nil, s.error
 		}
-		wait, again := x.retryWait(err, retries)
+		next, again := x.nextRetry(err, &retries)
 		if !again {
 			return nil, err
 		}
-		retries++
-		if e, ok := errors.AsType[*Error](err); ok && sink.Retry != nil {
-			sink.Retry(Retry{Attempt: retries, Of: maxRetries, After: wait, Status: e.Status, Message: e.Message})
+		if sink.Retry != nil {
+			sink.Retry(next)
 		}
-		if err := c.sleep(ctx, wait); err != nil {
+		if err := c.sleep(ctx, next.After); err != nil {
 			return nil, err
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"toolpipe/stream/goroutine"
 )
 
@@ -147,7 +149,7 @@ func (x *exchange) refused(res *http.Response) error {
 	x.idle.pause()
 	x.status, x.refusal = res.StatusCode, string(b)
 	x.retry = mayPass(res.StatusCode, strings.ToLower(x.refusal))
-	x.retryAfter = retryAfter(res.Header)
+	x.retryAfter = retryAfter(res.Header, b)
 	e := &Error{Kind: Refused, Status: res.StatusCode, Message: x.where()}
 	if res.StatusCode == 404 || res.StatusCode == 405 { // the path may be wrong; the query may hold a key
 		e.Message += x.client.endpoint.url.EscapedPath()
@@ -174,9 +176,10 @@ func redirectTarget(res *http.Response) string {
 	return clean(originOf(u), maxShown)
 }
 
-// retryAfter returns the wait that the endpoint asks for, 0 for none: seconds or
-// a date (RFC 9110, section 10.2.3), or the milliseconds of OpenAI's header.
-func retryAfter(h http.Header) time.Duration {
+// retryAfter returns the wait that a refusal asks for, 0 for none: seconds or a
+// date (RFC 9110, section 10.2.3), the milliseconds of OpenAI's header, or the
+// google.rpc.RetryInfo in the body of Gemini, which sends no header.
+func retryAfter(h http.Header, body []byte) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e12 {
 		return time.Duration(ms * float64(time.Millisecond))
 	}
@@ -186,6 +189,12 @@ func retryAfter(h http.Header) time.Duration {
 	}
 	if t, err := http.ParseTime(v); err == nil {
 		return max(time.Until(t), 0)
+	}
+	if valid(body) {
+		delay := gjson.GetBytes(body, `[@this].@flatten.#.error.details|@flatten.#(@type%"*google.rpc.RetryInfo").retryDelay`)
+		if d, err := time.ParseDuration(delay.Str); err == nil {
+			return max(d, 0)
+		}
 	}
 	return 0
 }

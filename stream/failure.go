@@ -69,6 +69,7 @@ func (x *exchange) unreachable(ctx context.Context, err error) error {
 	_, isPlain := errors.AsType[tls.RecordHeaderError](err)
 	switch {
 	case isDNS && dns.IsNotFound:
+		x.retry = x.client.cfg.RetryFor > 0 // the name of a service that is starting may not be there yet
 		e.Hint = "is the host name right?"
 	case isCertificate:
 		e.Hint = "the server's certificate is not trusted here"

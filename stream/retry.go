@@ -13,26 +13,49 @@ const (
 	maxRetries    = 3
 	maxRetryAfter = 60 * time.Second // an endpoint that asks for a longer wait fails at once
 	firstWait     = 500 * time.Millisecond
+	maxWait       = 30 * time.Second // between two attempts, when the endpoint asks for no wait
 )
 
-// retryWait decides whether the exchange is repeated, and how long to wait
+// retries counts the repetitions of one exchange.
+type retries struct {
+	made  int
+	until time.Time // the end of Config.RetryFor
+}
+
+// nextRetry decides whether the exchange is repeated, and how long to wait
 // before. It is repeated only before the first delta of the reply, since the
 // sink cannot take text back, and only after a failure that may pass.
-func (x *exchange) retryWait(err error, retries int) (wait time.Duration, again bool) {
+func (x *exchange) nextRetry(err error, made *retries) (r Retry, again bool) {
 	e, ours := errors.AsType[*Error](err)
-	switch {
-	case !ours || !x.retry || x.draft.began || retries == maxRetries:
-		return 0, false
-	case x.retryAfter > maxRetryAfter:
-		e.Hint = "the endpoint asks to try again in " + min(x.retryAfter, 100*24*time.Hour).Round(time.Second).String()
-		return 0, false
-	case x.client.replayer != nil || x.connectionDied:
-		return 0, true
-	case x.retryAfter > 0:
-		return x.retryAfter, true
+	if !ours || !x.retry || x.draft.began {
+		return r, false
 	}
-	wait = firstWait << retries
-	return wait + rand.N(wait/4), true
+	r = Retry{Attempt: made.made + 1, Of: maxRetries, Status: e.Status, Message: e.Message}
+	longest := maxRetryAfter
+	if x.client.cfg.RetryFor > 0 && (e.Kind == Unreachable || e.Status == 429 || e.Status == 503) {
+		r.Of = 0
+		if longest = made.until.Sub(x.client.now()); longest <= 0 {
+			return r, false
+		}
+	} else if r.Attempt > maxRetries {
+		return r, false
+	}
+	switch {
+	case x.retryAfter > longest:
+		e.Hint = "the endpoint asks to try again in " + min(x.retryAfter, 100*24*time.Hour).Round(time.Second).String()
+		if later := x.client.cfg.Hints.Later; later != "" {
+			e.Hint += "; " + later
+		}
+		return r, false
+	case x.client.replayer != nil || x.connectionDied:
+	case x.retryAfter > 0:
+		r.After = x.retryAfter
+	default:
+		r.After = min(firstWait<<min(made.made, 16), maxWait)
+		r.After = min(r.After+rand.N(r.After/4), longest)
+	}
+	made.made++
+	return r, true
 }
 
 // mayPass reports whether a refusal may pass by itself. A model that takes no

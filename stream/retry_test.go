@@ -97,6 +97,75 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// Gemini says in the body how long to wait, as an object or as a list of one.
+func TestRetryInfo(t *testing.T) {
+	const object = `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.Help"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}]}}`
+	for body, want := range map[string]time.Duration{
+		object: 34500 * time.Millisecond, "[" + object + "]": 34500 * time.Millisecond,
+		`{"error":{"details":"x"}}`: 0, object[:150]: 0, `{"error":{"details":[{"@type":"x.google.rpc.RetryInfo","retryDelay":"-3s"}]}}`: 0,
+	} {
+		if got := retryAfter(http.Header{}, []byte(body)); got != want {
+			t.Errorf("%s: %v, want %v", body, got, want)
+		}
+	}
+	if got := retryAfter(http.Header{"Retry-After": {"7"}}, []byte(object)); got != 7*time.Second {
+		t.Errorf("the header does not come first: %v", got)
+	}
+}
+
+// With RetryFor, what a restart of the endpoint causes is retried for that long,
+// however often; other failures are still retried three times.
+func TestRetryFor(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		refusal  http.HandlerFunc
+		requests int // 0: more than 4
+		hint     string
+	}{
+		{"503", status(503, "starting"), 0, ""},
+		{"429", status(429, "slow down"), 0, ""},
+		{"500", status(500, "broken"), 4, ""},
+		{"400", status(400, "wrong"), 1, ""},
+		{"quota", status(429, `{"error":{"code":"insufficient_quota"}}`), 1, ""},
+		{"asks for more than a minute", status(503, "", "Retry-After", "90"), 0, "in 1m30s; the caller's way to wait"},
+		{"asks for more than is left", status(503, "", "Retry-After", "3600"), 1, "in 1h0m0s; the caller's way to wait"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newModelServer(t, test.refusal)
+			clock := time.Now()
+			c := newClient(t, Config{BaseURL: s.URL, RetryFor: 10 * time.Minute, Hints: Hints{Later: "the caller's way to wait"}})
+			c.now = func() time.Time { return clock }
+			c.sleep = func(_ context.Context, d time.Duration) error { clock = clock.Add(d); return nil }
+			began := clock
+			_, err := c.Reply(t.Context(), ask("hi"), &Sink{Retry: func(r Retry) {
+				if (r.Of == 0) != (test.requests == 0) {
+					t.Errorf("%+v", r)
+				}
+			}})
+			e, ok := errors.AsType[*Error](err)
+			if n := s.requests(); !ok || test.requests != 0 && n != test.requests || test.requests == 0 && n <= 4 || e.Hint != "" && !strings.Contains(e.Hint, test.hint) || e.Hint == "" && test.hint != "" {
+				t.Errorf("%d requests, %v, hint %q", n, err, e.Hint)
+			}
+			if took := clock.Sub(began); test.requests == 0 && (took < 8*time.Minute || took > 10*time.Minute) {
+				t.Errorf("retried for %v", took)
+			}
+		})
+	}
+	s := newModelServer(t, hold(t, "", nil))
+	s.Close()
+	c := newClient(t, Config{BaseURL: s.URL, RetryFor: time.Hour})
+	attempts := 0
+	c.sleep = func(context.Context, time.Duration) error {
+		if attempts++; attempts == 9 {
+			return errors.New("enough")
+		}
+		return nil
+	}
+	if _, err := c.Reply(t.Context(), ask("hi"), nil); attempts != 9 {
+		t.Errorf("%d attempts, %v", attempts, err)
+	}
+}
+
 // An interrupt during a wait ends it at once with its cause.
 func TestCancelDuringWait(t *testing.T) {
 	s := newModelServer(t, status(503, "", "Retry-After", "50"))

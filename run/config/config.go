@@ -70,6 +70,7 @@ type Config struct {
 	Params          []string // NAME=JSON
 	SchemaFile      string
 	ThinkTags       bool
+	RetryFor        time.Duration
 
 	// tools
 	Servers        []string // [NAME=]TARGET, NAME?=TARGET

@@ -43,10 +43,12 @@ func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*E
 	e.NoToolRole = p.noToolRole
 	e.IdleTimeout = p.idleTimeout
 	e.params, e.paramsFrom = p.params, p.paramsFrom
+	e.RetryFor = c.RetryFor
 	e.Replay, e.Record = c.Replay, c.Record
 	e.UserAgent = "toolpipe/" + c.Version
 	e.Hints = stream.Hints{
 		NoKey:    "no key was sent; --key-env NAME or --key-file PATH gives one",
+		Later:    "--retry-for D waits longer",
 		Idle:     `"idle_timeout" in the model's profile allows a longer silence`,
 		Redirect: "give the URL that it points to, with --base-url",
 		Replay:   "--record makes a new recording",

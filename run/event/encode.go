@@ -104,7 +104,9 @@ func (e *Turn) members(o *object) {
 func (e *Retry) members(o *object) {
 	o.str("type", "retry")
 	o.int("attempt", e.Attempt)
-	o.int("of", e.Of)
+	if e.Of != 0 {
+		o.int("of", e.Of)
+	}
 	o.int("after_ms", int(e.After.Milliseconds()))
 	if e.Status != 0 {
 		o.int("status", e.Status)

@@ -138,7 +138,9 @@ type Turn struct {
 }
 
 // Retry tells that a request is repeated.
-// retry: attempt, of, after_ms, status (absent without an HTTP status), message.
+//
+//	retry: attempt, of (absent when only the time is limited), after_ms,
+//	status (absent without an HTTP status), message
 type Retry struct {
 	Attempt, Of int
 	After       time.Duration

@@ -230,7 +230,11 @@ func (f *Face) Event(e event.Event) error {
 		f.answered(e)
 	case *event.Retry:
 		if !f.quiet {
-			f.print(fmt.Sprintf("toolpipe: retry %d of %d in %s: %s\n", e.Attempt, e.Of, duration(e.After), escape.Escape(e.Message)))
+			of := ""
+			if e.Of > 0 {
+				of = fmt.Sprintf(" of %d", e.Of)
+			}
+			f.print(fmt.Sprintf("toolpipe: retry %d%s in %s: %s\n", e.Attempt, of, duration(e.After), escape.Escape(e.Message)))
 		}
 	case *event.Warning:
 		if !f.quiet {

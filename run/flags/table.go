@@ -119,6 +119,8 @@ func modelFlags(c *config.Config) []Flag {
 			Help: "any field of the request"},
 		{Name: "schema", Value: "FILE", Setting: &c.SchemaFile,
 			Help: "JSON Schema for the answer"},
+		{Name: "retry-for", Value: "D", Setting: &c.RetryFor,
+			Help: "how long a failed connection, 429 and 503 are retried (default: three times)"},
 		{Name: "think-tags", Setting: &c.ThinkTags,
 			Help: "text between <think> and </think> is reasoning"},
 	}
