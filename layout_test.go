@@ -40,7 +40,7 @@ var imports = map[string]string{
 	"mcp/gitdiff":             "mcp/confine mcp/process mcp/toolserver mcp/wire stream/goroutine",
 	"mcp/htmltext":            "",
 	"mcp/netguard":            "",
-	"mcp/oauth":               "mcp/netguard mcp/wire stream/goroutine stream/jsontext",
+	"mcp/oauth":               "mcp/netguard mcp/process mcp/wire stream/goroutine stream/jsontext",
 	"mcp/process":             "stream/goroutine",
 	"mcp/process/processtest": "testing",
 	"mcp/servertest":          "mcp mcp/process mcp/toolserver testing",

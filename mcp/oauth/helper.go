@@ -1,0 +1,159 @@
+package oauth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
+	"toolpipe/stream/jsontext"
+)
+
+// Helper is a program that keeps secrets, as docker-credential-osxkeychain,
+// -secretservice, -pass and -wincred do. It gets the word "get", "store",
+// "erase" or "list" as its argument, and a URL or JSON on standard input.
+type Helper struct {
+	Name      string   // NAME of docker-credential-NAME, or the path of a program
+	Environ   []string // our own environment
+	Processes *process.Processes
+}
+
+// helperNames are the variables by which a helper finds its keychain.
+var helperNames = []string{"DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY", "GNUPGHOME", "GPG_TTY", "PASSWORD_STORE_DIR"}
+
+const (
+	helperTime   = 10 * time.Second
+	helperPrefix = "https://toolpipe.invalid/login/"
+	// notFound is what a helper prints when it has no such login. Helpers have no
+	// other sign for it (docker/docker-credential-helpers, credentials/error.go).
+	notFound = "credentials not found in native keychain"
+)
+
+// helperURL is the name of a login for a helper. Helpers take it apart as a URL:
+// the one for the macOS keychain keeps host and path, refuses any scheme but
+// https and http, and lists nothing but paths. So a login has a host that no
+// registry has, and its id is the path.
+func helperURL(id string) string { return helperPrefix + id }
+
+type helperEntry struct{ ServerURL, Username, Secret string }
+
+func (h *Helper) get(ctx context.Context, k Key) ([]byte, error) {
+	return h.getNamed(ctx, k.id())
+}
+
+// getNamed gets the login with an id; nil when there is none.
+func (h *Helper) getNamed(ctx context.Context, id string) ([]byte, error) {
+	out, err := h.run(ctx, "get", []byte(helperURL(id)))
+	if failed, ok := errors.AsType[*helperError](err); ok && strings.Contains(failed.said, notFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var e helperEntry
+	if jsontext.CheckObject(out, jsontext.Peer, nil) != nil || json.Unmarshal(out, &e) != nil {
+		return nil, h.failed("get", "its output is not the JSON of a credential helper")
+	}
+	return []byte(e.Secret), nil
+}
+
+func (h *Helper) store(ctx context.Context, k Key, doc []byte) error {
+	entry, err := json.Marshal(helperEntry{helperURL(k.id()), userName(k), string(doc)})
+	if err != nil {
+		return err
+	}
+	_, err = h.run(ctx, "store", entry)
+	return err
+}
+
+// userName is what a keychain shows a person beside the login.
+func userName(k Key) string {
+	if k.Account != "" {
+		return k.Account + " at " + k.Server
+	}
+	return k.Server
+}
+
+func (h *Helper) erase(ctx context.Context, k Key) error {
+	_, err := h.run(ctx, "erase", []byte(helperURL(k.id())))
+	if failed, ok := errors.AsType[*helperError](err); ok && strings.Contains(failed.said, notFound) {
+		return nil
+	}
+	return err
+}
+
+// list is the ids of the logins among all that the helper keeps.
+func (h *Helper) list(ctx context.Context) (ids []string, err error) {
+	out, err := h.run(ctx, "list", nil)
+	if err != nil {
+		return nil, err
+	}
+	if jsontext.CheckObject(out, jsontext.Peer, nil) != nil {
+		return nil, h.failed("list", "its output is not the JSON of a credential helper")
+	}
+	for name := range jsontext.Members(bytes.TrimSpace(out)) {
+		place := jsontext.Text(name)
+		if at := strings.LastIndexByte(place, '/') + 1; strings.HasSuffix(place[:at], "/login/") && len(place)-at == len(Key{}.id()) {
+			ids = append(ids, place[at:])
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// helperError is a failure of a credential helper.
+type helperError struct{ program, action, said string }
+
+func (e *helperError) Error() string {
+	return fmt.Sprintf("credential helper %q, %s: %s", e.program, e.action, e.said)
+}
+
+func (h *Helper) failed(action, why string) error { return &helperError{h.program(), action, why} }
+
+func (h *Helper) program() string {
+	if strings.ContainsRune(h.Name, filepath.Separator) {
+		return h.Name
+	}
+	return "docker-credential-" + h.Name
+}
+
+// run runs the helper once, for at most helperTime. What it printed is quoted
+// only where it failed: else it is a login.
+func (h *Helper) run(ctx context.Context, action string, input []byte) ([]byte, error) {
+	env := process.ChildEnv(h.Environ, nil, helperNames)
+	path, err := process.LookPath(h.program(), env)
+	if err != nil {
+		return nil, fmt.Errorf("credential helper: %w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, helperTime, fmt.Errorf("no answer within %v", helperTime))
+	defer cancel()
+	out, errs := &process.Output{Head: maxLogin + 1}, &process.Output{Tail: process.MaxStderr}
+	proc, err := h.Processes.StartGroup(&exec.Cmd{
+		Path: path, Args: []string{path, action}, Env: env, Dir: "/", Stdin: bytes.NewReader(input), Stdout: out, Stderr: errs,
+	}, true)
+	if err != nil {
+		return nil, h.failed(action, err.Error())
+	}
+	stop := goroutine.AfterContext(ctx, proc.Kill)
+	err = proc.Wait()
+	stop()
+	said, _, _ := out.Kept()
+	switch {
+	case ctx.Err() != nil:
+		return nil, h.failed(action, context.Cause(ctx).Error())
+	case err != nil:
+		return nil, h.failed(action, err.Error()+": "+wire.Snippet(bytes.TrimSpace(append(said, errs.String()...))))
+	case len(said) > maxLogin:
+		return nil, h.failed(action, "its output is longer than any login")
+	}
+	return said, nil
+}

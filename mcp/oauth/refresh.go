@@ -1,0 +1,135 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"toolpipe/stream/goroutine"
+)
+
+// ErrSignedOut is about a server for which there is no login, or one that is over.
+var (
+	ErrSignedOut = errors.New("there is no login at the server")
+	ErrEnded     = errors.New("the login has ended")
+)
+
+// settleTime is how long a refresh goes on after the run has ended: the answer
+// may be on its way, and with it the only valid refresh token.
+const settleTime = 3 * time.Second
+
+// Scopes are those that the server names in its challenge.
+func (r *Refusal) Scopes() []string { return readChallenge(r.Challenges).scopes }
+
+// Expired says whether the access token is to be replaced before it is used.
+func (l *Login) Expired() bool { return !l.Expires.IsZero() && time.Now().After(l.Expires) }
+
+// Refresh gives a login with another access token than used, which has expired
+// or was refused. However many processes ask at once, the first that has the
+// lock makes the one request, and the others read what it has stored: an
+// authorization server that sees a refresh token twice takes it for stolen and
+// ends the login (RFC 9700, 4.14.2).
+//
+// The error is ErrSignedOut, ErrEnded where a person has to sign in again, or
+// anything else after which the stored tokens are as before.
+func (s *Store) Refresh(ctx context.Context, settings *Settings, k Key, used string) (*Login, error) {
+	unlock, err := s.lock(ctx, k)
+	if err != nil && !s.isGiven(ctx, k) {
+		return nil, err
+	}
+	if err == nil {
+		defer unlock()
+	}
+	l, err := s.Get(ctx, k)
+	switch {
+	case err != nil:
+		return nil, err
+	case l == nil:
+		return nil, ErrSignedOut
+	case l.AccessToken != used && l.AccessToken != "" && !l.Expired():
+		return l, nil
+	case l.RefreshToken == "":
+		return nil, ErrEnded
+	}
+	ctx, cancel := outlast(ctx)
+	defer cancel()
+	fresh, err := Refresh(ctx, settings, *l)
+	if refused, ok := errors.AsType[*Error](err); ok && refused.Ended() {
+		return nil, errors.Join(ErrEnded, s.end(ctx, k, l))
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.tell(&fresh)
+	s.keep(ctx, &fresh, l)
+	return &fresh, nil
+}
+
+// outlast is a context that ends settleTime after ctx.
+func outlast(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := goroutine.AfterContext(ctx, func() {
+		goroutine.AfterFunc(settleTime, func() { cancel(context.Cause(ctx)) })
+	})
+	return longer, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+// keep stores a refreshed login in the place of old. What cannot be stored is
+// used in this process all the same.
+func (s *Store) keep(ctx context.Context, fresh, old *Login) {
+	k := fresh.Key()
+	err := errGivenStays
+	if s.Helper != nil || !s.isGiven(ctx, k) {
+		err = s.put(ctx, fresh)
+	}
+	if err == nil {
+		return
+	}
+	s.mu.Lock()
+	if s.ahead == nil {
+		s.ahead = map[Key]*Login{}
+	}
+	s.ahead[k] = fresh
+	s.mu.Unlock()
+	if err != errGivenStays || fresh.RefreshToken != old.RefreshToken {
+		s.warnOnce("login_not_saved", fmt.Sprintf("the login at %s was refreshed, but is not saved: %v; the refresh token that is stored may not be valid any more", k.Server, err))
+	}
+}
+
+// errGivenStays is why a refreshed login of Store.Given is not stored.
+var errGivenStays = errors.New("it was given, not stored")
+
+// isGiven says whether a login is one of Given that the store does not have.
+func (s *Store) isGiven(ctx context.Context, k Key) bool {
+	given, _ := s.givenLogins()
+	if !slices.ContainsFunc(given, func(l Login) bool { return l.Key() == k }) {
+		return false
+	}
+	l, err := s.stored(ctx, k)
+	return l == nil && err == nil
+}
+
+// end stores that the tokens of l are not valid any more. Its registration stays
+// for the next sign-in. A login that was stored meanwhile stays as it is.
+func (s *Store) end(ctx context.Context, k Key, l *Login) error {
+	now, err := s.stored(ctx, k)
+	if now == nil || err != nil || now.RefreshToken != l.RefreshToken {
+		return err
+	}
+	now.AccessToken, now.RefreshToken = "", ""
+	return s.put(ctx, now)
+}
+
+// tell keeps the secrets of a login out of what is shown.
+func (s *Store) tell(l *Login) {
+	if s.Secret != nil {
+		for _, secret := range [...]string{l.AccessToken, l.RefreshToken, l.Client.Secret} {
+			s.Secret(secret)
+		}
+	}
+}

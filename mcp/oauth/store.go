@@ -1,0 +1,229 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"toolpipe/stream/jsontext"
+)
+
+// A Key says whose login is meant. The server's URL is part of it and its name
+// is not, so that no other server gets the tokens by having the same name.
+type Key struct{ Server, Account string }
+
+// Key is under what the login is stored.
+func (l *Login) Key() Key { return Key{l.Server, l.Account} }
+
+// A Store keeps logins: in one file each, or with a credential helper. Its
+// methods may be called concurrently, and by several processes.
+type Store struct {
+	Dir    string       // of the files and the locks, absolute; "" where there is none
+	Helper *Helper      // nil: the logins are files
+	Given  string       // logins for servers that the store has none for: one document or an array of them
+	Secret func(string) // is told every token and every client secret that is read
+	Warn   func(code, message string)
+
+	mu     sync.Mutex
+	seen   bool           // Given was read
+	given  []Login        // of Given
+	ahead  map[Key]*Login // refreshed, but not storable: newer than what is stored
+	warned map[string]bool
+}
+
+// Get is the stored login, nil when there is none. A *RefusedError says that
+// there is one that must not be used.
+func (s *Store) Get(ctx context.Context, k Key) (*Login, error) {
+	s.mu.Lock()
+	newer := s.ahead[k]
+	s.mu.Unlock()
+	if newer != nil {
+		return newer, nil
+	}
+	l, err := s.stored(ctx, k)
+	if l != nil || err != nil {
+		return l, err
+	}
+	given, err := s.givenLogins()
+	for i := range given {
+		if given[i].Key() == k {
+			return &given[i], nil
+		}
+	}
+	return nil, err
+}
+
+// stored is the login in the file or with the helper, nil when there is none.
+func (s *Store) stored(ctx context.Context, k Key) (*Login, error) {
+	var doc []byte
+	var err error
+	if s.Helper != nil {
+		doc, err = s.Helper.get(ctx, k)
+	} else {
+		doc, err = s.readFile(k.file())
+	}
+	if doc == nil || err != nil {
+		return nil, err
+	}
+	l, err := s.read(doc)
+	if err == nil && l.Key() != k {
+		err = fmt.Errorf("it is a login at %q", l.Server)
+	}
+	if err != nil {
+		return nil, &RefusedError{s.place(k), err.Error()}
+	}
+	return l, nil
+}
+
+// Update changes the stored login under its lock: change gets it, nil for none,
+// and returns what to store in its place, nil for nothing.
+func (s *Store) Update(ctx context.Context, k Key, change func(*Login) (*Login, error)) error {
+	unlock, err := s.lock(ctx, k)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	old, err := s.stored(ctx, k)
+	if _, refused := errors.AsType[*RefusedError](err); err != nil && !refused {
+		return err
+	}
+	l, err := change(old)
+	switch {
+	case err != nil:
+		return err
+	case l != nil:
+		return s.put(ctx, l)
+	case s.Helper != nil:
+		return s.Helper.erase(ctx, k)
+	}
+	return s.removeFile(k.file())
+}
+
+// put stores a login. The caller holds its lock.
+func (s *Store) put(ctx context.Context, l *Login) error {
+	doc, err := json.Marshal(document{1, *l})
+	if err != nil {
+		return err
+	}
+	if s.Helper != nil {
+		err = s.Helper.store(ctx, l.Key(), doc)
+	} else {
+		err = s.writeFile(l.Key().file(), append(doc, '\n'))
+	}
+	if err == nil {
+		s.mu.Lock()
+		delete(s.ahead, l.Key())
+		s.mu.Unlock()
+	}
+	return err
+}
+
+// List is all stored logins, ordered by server and account. Logins that are
+// refused are left out; the error is about them.
+func (s *Store) List(ctx context.Context) (all []Login, err error) {
+	var names []string
+	if s.Helper != nil {
+		names, err = s.Helper.list(ctx)
+	} else {
+		names, err = s.listFiles()
+	}
+	if err != nil {
+		return nil, err
+	}
+	var failures []error
+	for _, name := range names {
+		doc, err := []byte(nil), error(nil)
+		if s.Helper != nil {
+			doc, err = s.Helper.getNamed(ctx, name)
+		} else {
+			doc, err = s.readFile(name)
+		}
+		if err == nil && doc != nil {
+			var l *Login
+			if l, err = s.read(doc); err == nil {
+				all = append(all, *l)
+			} else {
+				err = &RefusedError{name, err.Error()}
+			}
+		}
+		failures = append(failures, err)
+	}
+	given, err := s.givenLogins()
+	for _, l := range given {
+		if !slices.ContainsFunc(all, func(other Login) bool { return other.Key() == l.Key() }) {
+			all = append(all, l)
+		}
+	}
+	slices.SortFunc(all, func(a, b Login) int {
+		return strings.Compare(a.Server+"\x00"+a.Account, b.Server+"\x00"+b.Account)
+	})
+	return all, errors.Join(append(failures, err)...)
+}
+
+// document is a login as it is stored.
+type document struct {
+	Version int `json:"version"`
+	Login
+}
+
+// read reads a stored login.
+func (s *Store) read(doc []byte) (*Login, error) {
+	if jsontext.CheckObject(doc, jsontext.Peer, nil) != nil { // the text is secret: no part of it is quoted
+		return nil, fmt.Errorf("it is not a login of toolpipe (%d bytes)", len(doc))
+	}
+	var d document
+	switch err := json.Unmarshal(doc, &d); {
+	case err != nil || d.Server == "" || d.Version < 1:
+		return nil, fmt.Errorf("it is not a login of toolpipe (%d bytes)", len(doc))
+	case d.Version > 1:
+		return nil, fmt.Errorf("a newer toolpipe wrote it (version %d)", d.Version)
+	}
+	s.tell(&d.Login)
+	return &d.Login, nil
+}
+
+// givenLogins reads Given, once.
+func (s *Store) givenLogins() ([]Login, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen || strings.TrimSpace(s.Given) == "" {
+		return s.given, nil
+	}
+	text := []byte(strings.TrimSpace(s.Given))
+	docs := [][]byte{text}
+	if text[0] == '[' {
+		if jsontext.Check(text, jsontext.Peer) != nil {
+			return nil, errGiven
+		}
+		docs = slices.Collect(jsontext.Elements(text))
+	}
+	s.seen = true
+	for _, doc := range docs {
+		l, err := s.read(doc)
+		if err != nil {
+			return nil, errGiven
+		}
+		s.given = append(s.given, *l)
+	}
+	return s.given, nil
+}
+
+// errGiven is of Store.Given.
+var errGiven = &RefusedError{"the logins that were given", "they are not logins of toolpipe: one stored document, or an array of them"}
+
+// RefusedError is about a stored login that is not used.
+type RefusedError struct{ Place, Why string }
+
+func (e *RefusedError) Error() string { return fmt.Sprintf("%s is not used: %s", e.Place, e.Why) }
+
+// place names where a login is stored, for errors.
+func (s *Store) place(k Key) string {
+	if s.Helper != nil {
+		return fmt.Sprintf("the login at %q of credential helper %q", k.Server, s.Helper.Name)
+	}
+	return s.path(k.file())
+}

@@ -1,0 +1,233 @@
+package oauth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The files of a store. Each has the mode 0600 and the directory 0700. A file is
+// replaced by another with its name, so that a reader gets the old or the new
+// login, and a process that is killed leaves one of both.
+
+// maxLogin bounds a stored login.
+const maxLogin = 64 << 10
+
+// id names the login: the SHA-256 of the server's URL and the account.
+func (k Key) id() string {
+	sum := sha256.Sum256([]byte(k.Server + "\x00" + k.Account))
+	return hex.EncodeToString(sum[:])
+}
+
+func (k Key) file() string { return k.id() + ".json" }
+
+func (s *Store) path(name string) string { return filepath.Join(s.Dir, name) }
+
+// checkDir refuses a directory in which another user could put a file. A
+// missing one is fs.ErrNotExist, as is that of a user without a home directory.
+func (s *Store) checkDir() error {
+	if s.Dir == "" {
+		return fs.ErrNotExist
+	}
+	info, err := os.Lstat(s.Dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() && info.Mode()&fs.ModeSymlink == 0 {
+		return &RefusedError{s.Dir, "it is not a directory"}
+	}
+	return refuse(s.Dir, info)
+}
+
+// makeDir makes the directory if it is not there.
+func (s *Store) makeDir() error {
+	if s.Dir == "" {
+		return errors.New("there is no directory to keep logins in: neither XDG_STATE_HOME nor HOME is an absolute path")
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return err
+	}
+	return s.checkDir()
+}
+
+// refuse is the error for a file or directory that another user controls.
+func refuse(path string, info fs.FileInfo) error {
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return &RefusedError{path, "it is a symbolic link"}
+	case ok && int(owner.Uid) != os.Geteuid():
+		return &RefusedError{path, fmt.Sprintf("it belongs to user %d", owner.Uid)}
+	case info.Mode()&0o022 != 0:
+		return &RefusedError{path, fmt.Sprintf("others can write to it (mode %04o)", info.Mode().Perm())}
+	}
+	return nil
+}
+
+// readFile reads a file of the directory; nil when there is none. The file that
+// is read is the one that was checked.
+func (s *Store) readFile(name string) ([]byte, error) {
+	path := s.path(name)
+	if err := s.checkDir(); err != nil {
+		return nil, unlessMissing(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EMLINK) { // EMLINK is FreeBSD's word for it
+		return nil, &RefusedError{path, "it is a symbolic link"}
+	}
+	if err != nil {
+		return nil, unlessMissing(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &RefusedError{path, "it is not a regular file"}
+	}
+	if err == nil {
+		err = refuse(path, info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode()&0o044 != 0 {
+		s.warnOnce("login_readable", fmt.Sprintf("%s holds a login, and others can read it (mode %04o): chmod 600 it, and sign in again if somebody may have read it", path, info.Mode().Perm()))
+	}
+	doc, err := io.ReadAll(io.LimitReader(f, maxLogin+1))
+	if err == nil && len(doc) > maxLogin {
+		err = &RefusedError{path, "it is longer than any login"}
+	}
+	return doc, err
+}
+
+func unlessMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (s *Store) warnOnce(code, message string) {
+	s.mu.Lock()
+	again := s.warned[message]
+	if s.warned == nil {
+		s.warned = map[string]bool{}
+	}
+	s.warned[message] = true
+	s.mu.Unlock()
+	if !again && s.Warn != nil {
+		s.Warn(code, message)
+	}
+}
+
+// writeFile puts a file in the place of the one with its name. The caller holds
+// the lock, so that the temporary file needs no name of its own: what a process
+// that was killed has left goes with the next write.
+func (s *Store) writeFile(name string, doc []byte) error {
+	if err := s.makeDir(); err != nil {
+		return err
+	}
+	temporary := s.path(name + ".tmp")
+	if err := os.Remove(temporary); unlessMissing(err) != nil {
+		return err
+	}
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(doc)
+	err = errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(temporary, s.path(name))
+	}
+	if err != nil {
+		os.Remove(temporary)
+		return err
+	}
+	return s.syncDir()
+}
+
+func (s *Store) removeFile(name string) error {
+	if err := s.checkDir(); err != nil {
+		return unlessMissing(err)
+	}
+	if err := os.Remove(s.path(name)); err != nil {
+		return unlessMissing(err)
+	}
+	return s.syncDir()
+}
+
+// syncDir waits until the disk knows the names in the directory.
+func (s *Store) syncDir() error {
+	d, err := os.Open(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems cannot
+		return err
+	}
+	return nil
+}
+
+func (s *Store) listFiles() (names []string, err error) {
+	if err := s.checkDir(); err != nil {
+		return nil, unlessMissing(err)
+	}
+	entries, err := os.ReadDir(s.Dir)
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), ".json"); ok && len(id) == hex.EncodedLen(sha256.Size) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+const (
+	lockPoll = 20 * time.Millisecond
+	lockTime = time.Minute
+)
+
+// lock waits until no other process or goroutine changes the login. The lock
+// goes with its holder, also when that is killed, and its file stays: a file
+// that is removed would let two processes lock different files of one name.
+func (s *Store) lock(ctx context.Context, k Key) (unlock func(), err error) {
+	if err := s.makeDir(); err != nil {
+		return nil, err
+	}
+	path := s.path(k.id() + ".lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(lockTime); ; {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return func() { f.Close() }, nil
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case !errors.Is(err, syscall.EWOULDBLOCK):
+			err = fmt.Errorf("%s cannot be locked: %w", path, err)
+		case time.Now().After(deadline):
+			err = fmt.Errorf("another process has held the lock %s for %v", path, lockTime)
+		default:
+			select {
+			case <-ctx.Done():
+				err = context.Cause(ctx)
+			case <-time.After(lockPoll):
+				continue
+			}
+		}
+		f.Close()
+		return nil, err
+	}
+}
