@@ -15,12 +15,13 @@ import (
 )
 
 // authorization gives the bearer token for one HTTP server: a fixed one, the
-// output of a command, or one of the client-credentials grant. It may be used
+// output of a command, one of a grant, or that of a stored login. It may be used
 // concurrently; one token is fetched at a time.
 type authorization struct {
 	fixed   string
 	command func(ctx context.Context) (string, error) // nil for none
 	grant   *oauth.Grant                              // nil for none
+	login   *loginSource                              // nil for none
 	secret  func(string)                              // called with every token
 
 	mu    sync.Mutex
@@ -47,14 +48,21 @@ func newAuthorization(s *Session) (*authorization, error) {
 	if s.spec.OAuth != nil && !s.spec.OAuth.SignsIn() && a.fixed == "" && a.command == nil {
 		a.grant = oauth.New(u, s.spec.OAuth)
 	}
+	a.login = s.loginSource(u)
 	return a, nil
 }
 
 // hasToken says whether there is a token to send.
-func (a *authorization) hasToken() bool { return a.fixed != "" || a.command != nil || a.grant != nil }
+func (a *authorization) hasToken() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.fixed != "" || a.command != nil || a.grant != nil || a.login != nil && a.login.login != nil
+}
 
 // renewable says whether another token can be fetched after a refusal.
-func (a *authorization) renewable() bool { return a.command != nil || a.grant != nil }
+func (a *authorization) renewable() bool {
+	return a.command != nil || a.grant != nil || a.login != nil
+}
 
 // bearer is the token to send, "" for none. An expired token is replaced before
 // the server can refuse it.
@@ -64,6 +72,9 @@ func (a *authorization) bearer(ctx context.Context) (string, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.login != nil {
+		return a.login.token(ctx)
+	}
 	expired := !a.token.Expires.IsZero() && time.Now().After(a.token.Expires)
 	if a.token.Value != "" && !expired || a.token.Value == "" && a.grant != nil {
 		return a.token.Value, nil // the first token of a grant needs the server's challenge
@@ -76,6 +87,9 @@ func (a *authorization) bearer(ctx context.Context) (string, error) {
 func (a *authorization) renew(ctx context.Context, used string, e *statusError) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.login != nil {
+		return a.login.renew(ctx, used, e)
+	}
 	if a.token.Value != used {
 		return nil // another request has renewed it
 	}
@@ -90,7 +104,7 @@ func (a *authorization) fetch(ctx context.Context, e *statusError) error {
 	} else {
 		var r *oauth.Refusal
 		if e != nil {
-			r = &oauth.Refusal{Status: e.status, Challenges: e.header.Values("Www-Authenticate")}
+			r = e.refusal()
 		}
 		t, err = a.grant.Token(ctx, r)
 	}

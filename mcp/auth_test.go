@@ -27,9 +27,10 @@ import (
 // guarded is a modern server that takes the tokens of its own authorization
 // server only.
 type guarded struct {
-	web    *web
-	tokens atomic.Int32
-	valid  atomic.Value // the token that is good now
+	web       *web
+	tokens    atomic.Int32
+	valid     atomic.Value // the token that is good now
+	refuseAll atomic.Bool
 	// change bends the server: any may be nil.
 	resource, issuer func(real string) string
 	named, tokenURL  func(real string) string // what the documents lead to
@@ -61,7 +62,7 @@ func (g *guarded) handle(w http.ResponseWriter, r webRequest) {
 	case r.path == "/token":
 		g.valid.Store(fmt.Sprint("token-", g.tokens.Add(1)))
 		sendJSON(w, 200, fmt.Sprintf(`{"access_token":%q,"token_type":"Bearer","expires_in":%d}`, g.valid.Load(), g.expires))
-	case r.path == "/mcp" && r.header.Get("Authorization") == "Bearer "+g.valid.Load().(string):
+	case r.path == "/mcp" && !g.refuseAll.Load() && r.header.Get("Authorization") == "Bearer "+g.valid.Load().(string):
 		modernWeb(w, r)
 	case r.path == "/mcp":
 		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Basic realm="x", Bearer error="invalid_token", resource_metadata=%q, scope="read write"`, base+"/meta"))
@@ -98,19 +99,21 @@ func TestClientCredentials(t *testing.T) {
 		t.Error("the token is on the wire log")
 	}
 
-	// The token is withdrawn: a list gets another and is sent again, a call is
-	// not sent again.
+	// The token is withdrawn: a list and a call get another and are sent once
+	// more. A call that is refused again is not.
 	g.valid.Store("none")
 	if names := toolNames(t, s); names != "t" || g.tokens.Load() != 2 {
 		t.Errorf("tools %q after %d tokens", names, g.tokens.Load())
 	}
 	g.valid.Store("none")
 	before := len(g.web.got("tools/call"))
-	if e := callFails(t, s, "t", `{}`); e.Sent || e.RPC || !strings.HasSuffix(e.Message, "call again") || !strings.Contains(e.Message, "the token is old") {
-		t.Errorf("%+v", e)
-	}
 	if got := called(t, s, "t", `{}`); got != "ok" || len(g.web.got("tools/call")) != before+2 {
-		t.Errorf("the call gave %q", got)
+		t.Errorf("the call gave %q after %d requests", got, len(g.web.got("tools/call"))-before)
+	}
+	g.refuseAll.Store(true)
+	before = len(g.web.got("tools/call"))
+	if e := callFails(t, s, "t", `{}`); e.Sent || !strings.Contains(e.Message, "the token is old") || len(g.web.got("tools/call")) != before+2 {
+		t.Errorf("%+v after %d requests", e, len(g.web.got("tools/call"))-before)
 	}
 }
 

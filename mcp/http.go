@@ -145,7 +145,8 @@ func (h *httpConn) cancel(ctx context.Context, r *wire.Request, id int64, at htt
 // post sends a body. It sends again a request that may be sent again: to the
 // target of a redirection, with a new token after a refusal, and on a new
 // connection when the server closed a reused one. A request that is sent at
-// most once is sent again only in the last case, if no byte of it had left.
+// most once is sent again if no byte of it had left, and once after a refusal of
+// its token, which came before it was run.
 func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at httpState) (*http.Response, error) {
 	h.in.onMessage('>', body)
 	renewed := 0
@@ -158,17 +159,12 @@ func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at ht
 		case errors.Is(err, wire.ErrGone) && kept && (!r.AtMostOnce || !sent.began.Load()): // once more, on a new connection
 		case err != nil:
 			return nil, &wire.NoReplyError{Sent: sent.began.Load(), Cause: err}
-		case h.asksForToken(res) && renewed < 2:
+		case h.asksForToken(res) && (renewed == 0 || renewed == 1 && !r.AtMostOnce):
 			renewed++
 			e := h.readFailure(res)
 			used := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
-			switch err := h.auth.renew(ctx, used, e); {
-			case err != nil && r.AtMostOnce:
-				return nil, &wire.NoReplyError{Cause: e}
-			case err != nil:
+			if err := h.auth.renew(ctx, used, e); err != nil {
 				return nil, &wire.NoReplyError{Cause: err}
-			case r.AtMostOnce:
-				return nil, &wire.NoReplyError{Cause: fmt.Errorf("%v; the call was not run; another token was fetched, call again", e)}
 			}
 		case res.StatusCode >= 300 && res.StatusCode < 400:
 			e := h.readFailure(res)
@@ -190,7 +186,7 @@ func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at ht
 // asksForToken says whether a response asks for another token, which can be
 // fetched.
 func (h *httpConn) asksForToken(res *http.Response) bool {
-	if res.StatusCode == http.StatusForbidden && h.auth.grant != nil {
+	if res.StatusCode == http.StatusForbidden && (h.auth.grant != nil || h.auth.login != nil) {
 		return oauth.InsufficientScope(res.Header.Values("Www-Authenticate"))
 	}
 	return res.StatusCode == http.StatusUnauthorized && h.auth.renewable()

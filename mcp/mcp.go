@@ -35,7 +35,8 @@ type Spec struct {
 	Bearer       string            // http: secret
 	TokenCommand []string          // http: argv whose first line of output is the bearer token
 	OAuth        *oauth.Settings
-	InsecureHTTP bool // http: credentials may go over plain http to a host that is not loopback
+	Logins       *oauth.Store // http: where the token comes from if nothing above gives one; nil: nowhere
+	InsecureHTTP bool         // http: credentials may go over plain http to a host that is not loopback
 
 	Protocol       string        // "auto" (also ""), "legacy", "2026-07-28"
 	StartupTimeout time.Duration // 0: 30 s

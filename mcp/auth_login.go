@@ -1,0 +1,176 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"toolpipe/mcp/oauth"
+)
+
+// LoginError says that a server can be used only after a person has signed in:
+// it wants a token and there is none, or one with more scopes.
+type LoginError struct {
+	Scopes  []string // that the server names
+	Missing []string // those of them that the login does not have
+	Granted bool     // the login has them all: another sign-in is of no use
+	Why     error    // oauth.ErrSignedOut, oauth.ErrEnded, or why the stored login is not used
+	refusal *statusError
+}
+
+func (e *LoginError) Error() string {
+	message := e.Why.Error()
+	if e.refusal != nil {
+		message = e.refusal.Error() + "; " + message
+	}
+	return message
+}
+
+func (e *LoginError) Unwrap() []error {
+	if e.refusal == nil {
+		return []error{e.Why}
+	}
+	return []error{e.Why, e.refusal}
+}
+
+// refreshPause is how long a token is used on after it could not be refreshed.
+const refreshPause = 30 * time.Second
+
+// loginSource gives the tokens of a stored login. Its owner's lock guards it.
+type loginSource struct {
+	store    *oauth.Store
+	settings *oauth.Settings
+	key      oauth.Key
+	unsafe   error // why no token may be sent; nil if it may
+
+	read    bool
+	login   *oauth.Login // nil: there is none
+	refused error        // why the stored login is not used
+	renewed time.Time    // when the token was got from the authorization server
+	pause   time.Time    // no refresh is tried before
+}
+
+// loginSource is where the token comes from if the Spec says nothing else; nil if
+// it does.
+func (s *Session) loginSource(u *url.URL) *loginSource {
+	explicit := s.spec.Bearer != "" || len(s.spec.TokenCommand) > 0 || s.spec.OAuth != nil && !s.spec.OAuth.SignsIn()
+	for name := range s.spec.Headers {
+		explicit = explicit || strings.EqualFold(name, "Authorization")
+	}
+	if explicit || s.spec.Logins == nil {
+		return nil
+	}
+	l := &loginSource{store: s.spec.Logins, settings: s.spec.OAuth, key: oauth.Key{Server: s.spec.URL}}
+	if l.settings == nil {
+		l.settings = &oauth.Settings{}
+	}
+	l.key.Account = l.settings.Account
+	if u.Scheme == "http" && !oauth.IsLoopback(u.Hostname()) && !s.spec.InsecureHTTP {
+		l.unsafe = PlainHTTPError{u.Hostname()}
+	}
+	return l
+}
+
+// token is the access token to send, "" for none.
+func (l *loginSource) token(ctx context.Context) (string, error) {
+	if !l.read {
+		l.read = true
+		l.reread(ctx)
+	}
+	switch {
+	case l.login == nil:
+		return "", nil
+	case l.unsafe != nil:
+		return "", l.unsafe
+	case l.login.AccessToken != "" && (!l.login.Expired() || time.Now().Before(l.pause)):
+		return l.login.AccessToken, nil
+	}
+	err := l.refresh(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case errors.Is(err, oauth.ErrSignedOut): // by another process
+		l.login = nil
+		return "", nil
+	case errors.Is(err, oauth.ErrEnded):
+		return "", &LoginError{Scopes: l.login.Scopes, Why: err}
+	case err != nil: // the old token is good until the server refuses it
+		l.pause = time.Now().Add(refreshPause)
+	}
+	return l.login.AccessToken, nil
+}
+
+// reread reads the stored login. A failure is remembered: it matters only if the
+// server wants a token.
+func (l *loginSource) reread(ctx context.Context) {
+	l.login, l.refused = l.store.Get(ctx, l.key)
+}
+
+func (l *loginSource) refresh(ctx context.Context) error {
+	used := l.login.AccessToken
+	fresh, err := l.store.Refresh(ctx, l.settings, l.key, used)
+	if err == nil {
+		l.login, l.renewed = fresh, time.Now()
+	}
+	return err
+}
+
+// renew gets another token than the one that the server refused with e.
+func (l *loginSource) renew(ctx context.Context, used string, e *statusError) error {
+	had := l.login
+	l.reread(ctx) // another process may have refreshed it, or a person signed in again
+	switch {
+	case l.login != nil && l.login.AccessToken != "" && l.login.AccessToken != used && l.unsafe == nil:
+		return nil
+	case l.refused != nil:
+		return l.needed(e, l.refused)
+	case l.login == nil:
+		return l.needed(e, oauth.ErrSignedOut)
+	case l.unsafe != nil:
+		return l.unsafe
+	case e.status == http.StatusForbidden:
+		return l.lacking(e)
+	case l.login.AccessToken == "":
+		return l.needed(e, oauth.ErrEnded)
+	case had != nil && time.Since(l.renewed) < time.Minute && !l.login.Expired():
+		return l.needed(e, errors.New("the server refuses a token that was just refreshed"))
+	}
+	err := l.refresh(ctx)
+	if errors.Is(err, oauth.ErrEnded) || errors.Is(err, oauth.ErrSignedOut) {
+		return l.needed(e, err)
+	}
+	if err != nil {
+		return fmt.Errorf("%w; the token could not be refreshed: %w", e, err)
+	}
+	return nil
+}
+
+func (l *loginSource) needed(e *statusError, why error) error {
+	return &LoginError{Scopes: e.refusal().Scopes(), Why: why, refusal: e}
+}
+
+// lacking is the error for a login with too few scopes.
+func (l *loginSource) lacking(e *statusError) error {
+	f := &LoginError{Scopes: e.refusal().Scopes(), refusal: e}
+	for _, scope := range f.Scopes {
+		if !slices.Contains(l.login.Scopes, scope) {
+			f.Missing = append(f.Missing, scope)
+		}
+	}
+	if f.Granted = len(f.Missing) == 0; f.Granted {
+		f.Why = errors.New("the login has the scopes that the server asks for, and the server still refuses")
+	} else {
+		f.Why = errors.New("the login lacks the scopes " + strconv.Quote(strings.Join(f.Missing, " ")))
+	}
+	return f
+}
+
+func (e *statusError) refusal() *oauth.Refusal {
+	return &oauth.Refusal{Status: e.status, Challenges: e.header.Values("Www-Authenticate")}
+}
