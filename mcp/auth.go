@@ -43,10 +43,18 @@ func newAuthorization(s *Session) (*authorization, error) {
 	}
 	a := &authorization{fixed: s.spec.Bearer, secret: s.report.secrets.Add}
 	if len(s.spec.TokenCommand) > 0 && a.fixed == "" {
-		a.command = s.runTokenCommand
+		a.command = func(ctx context.Context) (string, error) {
+			return s.runForLine(ctx, "token_command", s.spec.TokenCommand)
+		}
 	}
 	if s.spec.OAuth != nil && !s.spec.OAuth.SignsIn() && a.fixed == "" && a.command == nil {
-		a.grant = oauth.New(u, s.spec.OAuth)
+		settings := *s.spec.OAuth
+		if argv := settings.AssertionCommand; len(argv) > 0 {
+			settings.Assertion = func(ctx context.Context) (string, error) {
+				return s.runForLine(ctx, "assertion_command", argv)
+			}
+		}
+		a.grant = oauth.New(u, &settings, a.secret)
 	}
 	a.login = s.loginSource(u)
 	return a, nil
@@ -124,21 +132,20 @@ const (
 	maxTokenOutput   = 64 << 10
 )
 
-// runTokenCommand runs Spec.TokenCommand; the first line of its output is the
-// token.
-func (s *Session) runTokenCommand(ctx context.Context) (string, error) {
-	argv := s.spec.TokenCommand
+// runForLine runs the program that the key what names; the first line of its
+// output is a token.
+func (s *Session) runForLine(ctx context.Context, what string, argv []string) (string, error) {
 	env := process.ChildEnv(s.spec.Environ, s.spec.Env, s.spec.InheritEnv)
 	path, err := process.LookPath(argv[0], env)
 	if err != nil {
-		return "", fmt.Errorf("token_command: %w", err)
+		return "", fmt.Errorf("%s: %w", what, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, tokenCommandTime)
 	defer cancel()
 	out, errs := &process.Output{Head: maxTokenOutput}, &process.Output{Tail: process.MaxStderr}
 	proc, err := s.procs.StartGroup(&exec.Cmd{Path: path, Args: argv, Env: env, Dir: s.spec.Dir, Stdout: out, Stderr: errs}, true)
 	if err != nil {
-		return "", fmt.Errorf("token_command: %w", err)
+		return "", fmt.Errorf("%s: %w", what, err)
 	}
 	stop := goroutine.AfterContext(ctx, proc.Kill)
 	err = proc.Wait()
@@ -146,13 +153,13 @@ func (s *Session) runTokenCommand(ctx context.Context) (string, error) {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return "", fmt.Errorf("token_command %q: %w: %s", argv[0], err, lastLines(errs.String(), 3))
+		return "", fmt.Errorf("%s %q: %w: %s", what, argv[0], err, lastLines(errs.String(), 3))
 	}
 	head, _, _ := out.Kept()
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	value := string(bytes.TrimSpace(line))
 	if value == "" || !wire.IsPrintable(value) {
-		return "", fmt.Errorf("token_command %q: the first line of its output is not a token", argv[0])
+		return "", fmt.Errorf("%s %q: the first line of its output is not a token", what, argv[0])
 	}
 	return value, nil
 }

@@ -43,6 +43,9 @@ func newReporter(hooks Hooks, spec *Spec) *reporter {
 	}
 	if spec.OAuth != nil {
 		t.secrets.Add(spec.OAuth.Secret)
+		if idp := spec.OAuth.IDP; idp != nil {
+			t.secrets.Add(idp.Secret)
+		}
 	}
 	return t
 }

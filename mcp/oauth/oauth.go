@@ -34,6 +34,7 @@ const tokenMargin = 30 * time.Second
 // used by one goroutine at a time.
 type Grant struct {
 	agent    *agent
+	secret   func(string)
 	resource *resource
 	issuer   *issuer // found once and kept: the credentials go to no other
 	scopes   []string
@@ -41,9 +42,10 @@ type Grant struct {
 	refused  error // the end of a grant by JWT, which is not tried twice
 }
 
-// New makes the Grant for a server. Nothing is sent yet.
-func New(server *url.URL, s *Settings) *Grant {
-	return &Grant{agent: newAgent(server, s), scopes: slices.Clone(s.Scopes)}
+// New makes the Grant for a server. Nothing is sent yet. secret is told every
+// secret beside those of the Settings, before it is sent.
+func New(server *url.URL, s *Settings, secret func(string)) *Grant {
+	return &Grant{agent: newAgent(server, s), secret: secret, scopes: slices.Clone(s.Scopes)}
 }
 
 // A Refusal is a response of the server that asks for a token, or for another
@@ -84,6 +86,7 @@ func (g *Grant) Token(ctx context.Context, r *Refusal) (Token, error) {
 		g.scopes = g.resource.scopes
 	}
 	t, err := g.request(ctx)
+	g.secret(t.access)
 	if err != nil {
 		return Token{}, fmt.Errorf("oauth: issuer %q: %w", g.issuer.name, err)
 	}
@@ -147,6 +150,7 @@ func (g *Grant) address(form url.Values) {
 func (g *Grant) assertion(ctx context.Context) (string, error) {
 	s := g.agent.settings
 	token, err := s.Assertion(ctx)
+	g.secret(token)
 	if err != nil || s.grant() != GrantIDJAG {
 		return token, err
 	}
@@ -163,6 +167,7 @@ func (g *Grant) assertion(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("the identity provider: %w", err)
 	}
 	exchanged := jsontext.Text(jsontext.Member(doc, "access_token"))
+	g.secret(exchanged)
 	if exchanged == "" || jsontext.Text(jsontext.Member(doc, "issued_token_type")) != types+"id-jag" {
 		return "", fmt.Errorf("the identity provider's reply holds no assertion (%d bytes)", len(doc))
 	}

@@ -28,8 +28,9 @@ type Settings struct {
 	AuthorizationURL string // with TokenURL: no metadata is read
 	TokenURL         string
 
-	Assertion func(context.Context) (string, error) // GrantJWTBearer: the platform's JWT, GrantIDJAG: the ID token; read anew for each token
-	IDP       *IDP                                  // GrantIDJAG
+	AssertionCommand []string                              // argv whose first line of output is the Assertion
+	Assertion        func(context.Context) (string, error) // GrantJWTBearer: the platform's JWT, GrantIDJAG: the ID token; read anew for each token
+	IDP              *IDP                                  // GrantIDJAG
 }
 
 // IDP is the identity provider of a company, for GrantIDJAG.

@@ -1,12 +1,10 @@
 package config
 
 import (
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"toolpipe/mcp/oauth"
 	"toolpipe/run/failure"
 )
 
@@ -25,15 +23,12 @@ type entry struct {
 	disabled bool
 }
 
-// The keys of a server in the user's own config, and of its oauth.
-var (
-	serverKeys = []string{
-		"command", "args", "env", "environment", "inherit_env", "cwd", "framing", "url", "httpUrl", "serverUrl", "headers",
-		"insecure_http", "auth_token", "auth_env", "token_command", "oauth", "required", "trusted", "startup_timeout",
-		"tool_timeout", "tools", "exclude_tools", "protocol", "parallel", "instructions", "type",
-	}
-	oauthKeys = []string{"client_id", "client_secret", "client_secret_env", "private_key_file", "algorithm", "issuer", "scope"}
-)
+// serverKeys are the keys of a server in the user's own config.
+var serverKeys = []string{
+	"command", "args", "env", "environment", "inherit_env", "cwd", "framing", "url", "httpUrl", "serverUrl", "headers",
+	"insecure_http", "auth_token", "auth_env", "token_command", "oauth", "required", "trusted", "startup_timeout",
+	"tool_timeout", "tools", "exclude_tools", "protocol", "parallel", "instructions", "type",
+}
 
 func (e *entry) parse(v Value) error {
 	if v.Kind() != '{' {
@@ -190,49 +185,6 @@ func (m member) oneOf(words ...string) (string, error) {
 		err = m.Errorf("%q is not one of: %s", s, JoinWords(words))
 	}
 	return s, err
-}
-
-func (e *entry) oauth(v Value) (*oauth.Settings, error) {
-	cc := &oauth.Settings{}
-	if v.Kind() != '{' {
-		return nil, v.Errorf("not an object")
-	}
-	for _, m := range v.Members() {
-		s, err := m.str()
-		if err != nil {
-			return nil, err
-		}
-		switch m.Key {
-		case "client_id":
-			cc.ClientID = s
-		case "client_secret":
-			cc.Secret = s
-		case "client_secret_env":
-			var ok bool
-			if cc.Secret, ok, err = e.variable(m.Value, s); err != nil {
-				return nil, err
-			} else if !ok {
-				return nil, m.Errorf("the variable %q is not set", s)
-			}
-		case "private_key_file":
-			if !filepath.IsAbs(s) { // relative to the directory of the file that names it, as policies are
-				s = filepath.Join(filepath.Dir(m.Doc.name), s)
-			}
-			if cc.PrivateKey, err = RuleFile.Read(m.origin()+": private_key_file", s, 1<<20, e.warn); err != nil {
-				return nil, err
-			}
-			e.KeyFile = s
-		case "algorithm":
-			cc.Algorithm = s
-		case "issuer":
-			cc.Issuer = s
-		case "scope":
-			cc.Scopes = strings.Fields(s)
-		default:
-			return nil, m.Unknown(oauthKeys)
-		}
-	}
-	return cc, nil
 }
 
 // finish checks the whole entry when all keys are read. auth_token wins over
