@@ -52,7 +52,6 @@ type loginSource struct {
 	read    bool
 	login   *oauth.Login // nil: there is none
 	refused error        // why the stored login is not used
-	renewed time.Time    // when the token was got from the authorization server
 	pause   time.Time    // no refresh is tried before
 }
 
@@ -98,7 +97,7 @@ func (l *loginSource) token(ctx context.Context) (string, error) {
 	case errors.Is(err, oauth.ErrSignedOut): // by another process
 		l.login = nil
 		return "", nil
-	case errors.Is(err, oauth.ErrEnded):
+	case over(err):
 		return "", &LoginError{Scopes: l.login.Scopes, Why: err}
 	case err != nil: // the old token is good until the server refuses it
 		l.pause = time.Now().Add(refreshPause)
@@ -116,14 +115,13 @@ func (l *loginSource) refresh(ctx context.Context) error {
 	used := l.login.AccessToken
 	fresh, err := l.store.Refresh(ctx, l.settings, l.key, used)
 	if err == nil {
-		l.login, l.renewed = fresh, time.Now()
+		l.login = fresh
 	}
 	return err
 }
 
 // renew gets another token than the one that the server refused with e.
 func (l *loginSource) renew(ctx context.Context, used string, e *statusError) error {
-	had := l.login
 	l.reread(ctx) // another process may have refreshed it, or a person signed in again
 	switch {
 	case l.login != nil && l.login.AccessToken != "" && l.login.AccessToken != used && l.unsafe == nil:
@@ -138,17 +136,25 @@ func (l *loginSource) renew(ctx context.Context, used string, e *statusError) er
 		return l.lacking(e)
 	case l.login.AccessToken == "":
 		return l.needed(e, oauth.ErrEnded)
-	case had != nil && time.Since(l.renewed) < time.Minute && !l.login.Expired():
-		return l.needed(e, errors.New("the server refuses a token that was just refreshed"))
+	case time.Since(l.login.Obtained) < time.Minute && !l.login.Expired():
+		return l.needed(e, errors.New("the server refuses a token that was just obtained"))
 	}
 	err := l.refresh(ctx)
-	if errors.Is(err, oauth.ErrEnded) || errors.Is(err, oauth.ErrSignedOut) {
+	if over(err) {
 		return l.needed(e, err)
 	}
 	if err != nil {
 		return fmt.Errorf("%w; the token could not be refreshed: %w", e, err)
 	}
 	return nil
+}
+
+// over says whether a login that could not be refreshed is of no use any more.
+func over(err error) bool {
+	if e, ok := errors.AsType[*oauth.Error](err); ok {
+		return e.Code != "temporarily_unavailable" && e.Code != "server_error"
+	}
+	return errors.Is(err, oauth.ErrEnded) || errors.Is(err, oauth.ErrSignedOut) || errors.Is(err, oauth.ErrOtherClient)
 }
 
 func (l *loginSource) needed(e *statusError, why error) error {

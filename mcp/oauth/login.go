@@ -24,6 +24,7 @@ type Login struct {
 
 	Scopes       []string  `json:"scopes"` // granted; as requested where the reply names none
 	AccessToken  string    `json:"access_token"`
+	Obtained     time.Time `json:"obtained_at,omitzero"`
 	Expires      time.Time `json:"expires_at,omitzero"` // zero: unknown
 	RefreshToken string    `json:"refresh_token,omitempty"`
 }
@@ -80,7 +81,7 @@ const SignInTime = 5 * time.Minute
 // take puts the tokens of a reply into the login. A reply without a refresh
 // token, or without scopes, leaves those that the login has.
 func (l *Login) take(t tokenReply, now time.Time) {
-	l.AccessToken, l.Expires = t.access, time.Time{}
+	l.AccessToken, l.Obtained, l.Expires = t.access, now, time.Time{}
 	if t.life > 0 {
 		l.Expires = now.Add(t.life)
 	}

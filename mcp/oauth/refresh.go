@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"toolpipe/stream/goroutine"
@@ -23,8 +22,15 @@ const settleTime = 3 * time.Second
 // Scopes are those that the server names in its challenge.
 func (r *Refusal) Scopes() []string { return readChallenge(r.Challenges).scopes }
 
-// Expired says whether the access token is to be replaced before it is used.
-func (l *Login) Expired() bool { return !l.Expires.IsZero() && time.Now().After(l.Expires) }
+// Expired says whether the access token is to be replaced before it is used:
+// some time before its end, so that it does not end on its way.
+func (l *Login) Expired() bool {
+	margin := tokenMargin
+	if !l.Obtained.IsZero() {
+		margin = min(margin, l.Expires.Sub(l.Obtained)/2)
+	}
+	return !l.Expires.IsZero() && time.Now().After(l.Expires.Add(-margin))
+}
 
 // Refresh gives a login with another access token than used, which has expired
 // or was refused. However many processes ask at once, the first that has the
@@ -56,10 +62,11 @@ func (s *Store) Refresh(ctx context.Context, settings *Settings, k Key, used str
 	ctx, cancel := outlast(ctx)
 	defer cancel()
 	fresh, err := Refresh(ctx, settings, *l)
-	if refused, ok := errors.AsType[*Error](err); ok && refused.Ended() {
+	refused, ok := errors.AsType[*Error](err)
+	switch {
+	case ok && refused.Ended():
 		return nil, errors.Join(ErrEnded, s.end(ctx, k, l))
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	s.tell(&fresh)
@@ -104,10 +111,9 @@ func (s *Store) keep(ctx context.Context, fresh, old *Login) {
 // errGivenStays is why a refreshed login of Store.Given is not stored.
 var errGivenStays = errors.New("it was given, not stored")
 
-// isGiven says whether a login is one of Given that the store does not have.
+// isGiven says whether a login was given, and the store has none.
 func (s *Store) isGiven(ctx context.Context, k Key) bool {
-	given, _ := s.givenLogins()
-	if !slices.ContainsFunc(given, func(l Login) bool { return l.Key() == k }) {
+	if s.findGiven(k) == nil {
 		return false
 	}
 	l, err := s.stored(ctx, k)

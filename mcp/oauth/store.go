@@ -29,8 +29,7 @@ type Store struct {
 	Warn   func(code, message string)
 
 	mu     sync.Mutex
-	seen   bool           // Given was read
-	given  []Login        // of Given
+	given  []*Login       // for servers that nothing is stored for
 	ahead  map[Key]*Login // refreshed, but not storable: newer than what is stored
 	warned map[string]bool
 }
@@ -48,13 +47,7 @@ func (s *Store) Get(ctx context.Context, k Key) (*Login, error) {
 	if l != nil || err != nil {
 		return l, err
 	}
-	given, err := s.givenLogins()
-	for i := range given {
-		if given[i].Key() == k {
-			return &given[i], nil
-		}
-	}
-	return nil, err
+	return s.findGiven(k), nil
 }
 
 // stored is the login in the file or with the helper, nil when there is none.
@@ -152,16 +145,15 @@ func (s *Store) List(ctx context.Context) (all []Login, err error) {
 		}
 		failures = append(failures, err)
 	}
-	given, err := s.givenLogins()
-	for _, l := range given {
+	for _, l := range s.given {
 		if !slices.ContainsFunc(all, func(other Login) bool { return other.Key() == l.Key() }) {
-			all = append(all, l)
+			all = append(all, *l)
 		}
 	}
 	slices.SortFunc(all, func(a, b Login) int {
 		return strings.Compare(a.Server+"\x00"+a.Account, b.Server+"\x00"+b.Account)
 	})
-	return all, errors.Join(append(failures, err)...)
+	return all, errors.Join(failures...)
 }
 
 // document is a login as it is stored.
@@ -186,34 +178,32 @@ func (s *Store) read(doc []byte) (*Login, error) {
 	return &d.Login, nil
 }
 
-// givenLogins reads Given, once.
-func (s *Store) givenLogins() ([]Login, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.seen || strings.TrimSpace(s.Given) == "" {
-		return s.given, nil
+// Give adds logins for servers that nothing is stored for: one stored document,
+// or an array of them. It is called before all other methods.
+func (s *Store) Give(text string) error {
+	all := []byte(strings.TrimSpace(text))
+	docs := [][]byte{all}
+	if strings.HasPrefix(string(all), "[") && jsontext.Check(all, jsontext.Peer) == nil {
+		docs = slices.Collect(jsontext.Elements(all))
 	}
-	text := []byte(strings.TrimSpace(s.Given))
-	docs := [][]byte{text}
-	if text[0] == '[' {
-		if jsontext.Check(text, jsontext.Peer) != nil {
-			return nil, errGiven
-		}
-		docs = slices.Collect(jsontext.Elements(text))
-	}
-	s.seen = true
 	for _, doc := range docs {
 		l, err := s.read(doc)
 		if err != nil {
-			return nil, errGiven
+			return err
 		}
-		s.given = append(s.given, *l)
+		s.given = append(s.given, l)
 	}
-	return s.given, nil
+	return nil
 }
 
-// errGiven is of Store.Given.
-var errGiven = &RefusedError{"the logins that were given", "they are not logins of toolpipe: one stored document, or an array of them"}
+func (s *Store) findGiven(k Key) *Login {
+	for _, l := range s.given {
+		if l.Key() == k {
+			return l
+		}
+	}
+	return nil
+}
 
 // RefusedError is about a stored login that is not used.
 type RefusedError struct{ Place, Why string }
