@@ -64,13 +64,13 @@ func invoke(args []string) (status int) {
 			status = panicked(cfg, streams, goroutine.NewPanic(p))
 		}
 	}()
-	help, err := parse(cfg, args)
+	text, err := parse(cfg, args)
 	switch {
 	case err != nil:
 		printError(cfg, streams, err)
 		return failure.ExitStatus(err)
-	case help != "":
-		return printHelp(cfg, streams, help)
+	case text != nil:
+		return printText(cfg, streams, *text)
 	}
 	stdio.Harden()
 	resumed := make(chan os.Signal, 1)
@@ -109,7 +109,7 @@ func printError(cfg *config.Config, s stdio.Streams, err error) {
 	face.PrintError(ended, s.Err, face.Colored(cfg.Color, s.ErrTerminal, cfg.Getenv), err)
 }
 
-func printHelp(cfg *config.Config, s stdio.Streams, text string) int {
+func printText(cfg *config.Config, s stdio.Streams, text string) int {
 	_, err := io.WriteString(s.Out, text)
 	if err == nil {
 		return 0
@@ -214,9 +214,9 @@ func dieBy(s syscall.Signal) {
 	os.Exit(128 + int(s))
 }
 
-// parse fills cfg from the arguments. help is the text that was asked for
-// instead of a run.
-func parse(cfg *config.Config, args []string) (help string, err error) {
+// parse fills cfg from the arguments. text is what was asked for instead of a
+// run, nil if nothing was.
+func parse(cfg *config.Config, args []string) (text *string, err error) {
 	table := flags.New(cfg)
 	fs := pflag.NewFlagSet("toolpipe", pflag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -229,19 +229,24 @@ func parse(cfg *config.Config, args []string) (help string, err error) {
 		beforeDash = args[:len(args)-(fs.NArg()-n)-1]
 	}
 	if err := refuseApproveValue(beforeDash, table.SwitchLetters()); err != nil {
-		return "", err
+		return nil, err
 	}
 	if unparsed != nil {
-		return "", flagError(unparsed, table, args)
+		return nil, flagError(unparsed, table, args)
 	}
 	cfg.Args = fs.Args()
+	text = new(string)
 	switch {
+	case table.Completion != "": // whatever stands behind it: a user is still typing that
+		*text, err = table.CompletionText()
 	case table.Version:
-		return "toolpipe " + version + "\n", nil
+		*text = "toolpipe " + version + "\n"
 	case table.Help != nil:
-		return table.HelpText(version, cfg.Args)
+		*text, err = table.HelpText(version, cfg.Args)
+	default:
+		return nil, table.Check()
 	}
-	return "", table.Check()
+	return text, err
 }
 
 // refuseApproveValue refuses a value that is given to --auto-approve, and a

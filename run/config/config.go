@@ -143,22 +143,39 @@ func (c *Config) InCI() bool {
 	return true
 }
 
+// choice is a flag whose values are words.
+type choice struct {
+	flag, value string
+	words       []string
+}
+
+func (c *Config) choices() []choice {
+	return []choice{
+		{"input", c.Input, []string{"auto", "text", "messages"}},
+		{"output", c.Output, []string{"text", "ndjson", "json", "messages"}},
+		{"color", c.Color, []string{"auto", "always", "never"}},
+		{"unapproved", c.Unapproved, []string{"stop", "deny"}},
+		{"elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
+		{"api", c.API, stream.APIs()},
+	}
+}
+
+// Choices are the values that a flag can have, nil if they are no list of words.
+func Choices(flag string) []string {
+	for _, f := range new(Config).choices() {
+		if f.flag == flag {
+			return f.words
+		}
+	}
+	return nil
+}
+
 // Validate refuses values that a flag does not take, and flags that
 // contradict each other.
 func (c *Config) Validate() error {
-	for _, f := range []struct {
-		flag, value string
-		words       []string
-	}{
-		{"--input", c.Input, []string{"auto", "text", "messages"}},
-		{"--output", c.Output, []string{"text", "ndjson", "json", "messages"}},
-		{"--color", c.Color, []string{"auto", "always", "never"}},
-		{"--unapproved", c.Unapproved, []string{"stop", "deny"}},
-		{"--elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
-		{"--api", c.API, stream.APIs()},
-	} {
+	for _, f := range c.choices() {
 		if f.value != "" && !slices.Contains(f.words, f.value) {
-			return failure.UsageError([]string{f.flag + " is one of: " + JoinWords(f.words)}, "%s: %q is not one of its values", f.flag, f.value)
+			return failure.UsageError([]string{"--" + f.flag + " is one of: " + JoinWords(f.words)}, "--%s: %q is not one of its values", f.flag, f.value)
 		}
 	}
 	switch {

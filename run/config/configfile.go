@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -126,6 +127,9 @@ func (s *Settings) parse(c *Config, doc Value) (err error) {
 	}
 	return nil
 }
+
+// ProfileNames are the names of the profiles, in order.
+func (s *Settings) ProfileNames() []string { return slices.Sorted(maps.Keys(s.profiles)) }
 
 func (s *Settings) warn(code, server, message string) {
 	s.Warnings = append(s.Warnings, &event.Warning{Code: code, Server: server, Message: message})

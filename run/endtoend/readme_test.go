@@ -99,7 +99,7 @@ func fencedBlocks(text string) (blocks []fencedBlock) {
 }
 
 var (
-	otherPrograms   = regexp.MustCompile("(?m)git log.*|(?s:```json.*?```)|`") // flags of other programs
+	otherPrograms  = regexp.MustCompile("(?m)git log.*|(?s:```json.*?```)|`") // flags of other programs
 	readmePrograms = regexp.MustCompile(`\b(jq|git)\b`)
 	readmeNeeds    = regexp.MustCompile(`(?m)^# needs: (.*)$`)
 	readmeStatus   = regexp.MustCompile(`(?m)^# status: (\d+)$`)

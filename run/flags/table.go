@@ -9,10 +9,11 @@ import (
 
 // A Table is all flags, and what they say that is no setting of a run.
 type Table struct {
-	Groups   []Group // in the order of the help
-	Help     *string // what was given to --help, "short" for nothing; nil if it was not given
-	Version  bool
-	settings *config.Config
+	Groups     []Group // in the order of the help
+	Completion string  // what was given to --completion
+	Help       *string // what was given to --help, "short" for nothing; nil if it was not given
+	Version    bool
+	settings   *config.Config
 }
 
 // New is the table of the flags that fill c.
@@ -30,6 +31,8 @@ func New(c *config.Config) *Table {
 			{Name: "help", Short: "h", Value: "[=TOPIC]", Setting: &t.Help,
 				Brief: "this help; =all: every flag; =topics: the manual",
 				Help:  "the everyday flags, or all, or a page of the manual; --help=topics lists them, --help=man is all as roff"},
+			{Name: "completion", Value: "SHELL", Setting: &t.Completion,
+				Help: "print the completion for bash, zsh or fish"},
 			{Name: "version", Setting: &t.Version,
 				Brief: "print the version"},
 		}},

@@ -1,0 +1,216 @@
+package flags
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/run/manual"
+)
+
+// The scripts, with @NAMES@ for what is made of the table.
+var (
+	//go:embed completion.bash
+	bashScript string
+	//go:embed completion.zsh
+	zshScript string
+	//go:embed completion.fish
+	fishScript string
+)
+
+// shells are those for which --completion prints a script. The scripts ask for
+// profiles and servers, the names in the config, while a user types: each runs
+// toolpipe --completion with the words in front of the cursor behind it: so a "--" among
+// them makes no prompt of it, and the config is that of --config.
+var shells = []string{"bash", "zsh", "fish"}
+
+// CompletionText is what --completion prints.
+func (t *Table) CompletionText() (string, error) {
+	switch t.Completion {
+	case "bash":
+		return t.bash(), nil
+	case "zsh":
+		return t.zsh(), nil
+	case "fish":
+		return t.fish(), nil
+	case "profiles", "servers":
+		return t.configNames()
+	}
+	return "", failure.UsageError([]string{"--completion is one of: " + config.JoinWords(shells)}, "--completion: %q is not one of its values", t.Completion)
+}
+
+// configNames are the names in the config that a value can be, one a line.
+func (t *Table) configNames() (string, error) {
+	settings, err := t.settings.LoadSettings()
+	if err != nil {
+		return "", err
+	}
+	names := settings.ProfileNames()
+	if t.Completion == "servers" {
+		servers, err := t.settings.ConfiguredServers(settings, func(string, string, string) {})
+		if err != nil {
+			return "", err
+		}
+		names = nil
+		for _, s := range servers {
+			names = append(names, s.Name)
+		}
+	}
+	var b strings.Builder
+	for _, name := range names {
+		if !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			b.WriteString(name + "\n")
+		}
+	}
+	return b.String(), nil
+}
+
+// brief is the description of the flag in a list of flags.
+func (f *Flag) brief() string {
+	if f.Brief != "" {
+		return f.Brief
+	}
+	return f.Help
+}
+
+// words are the values that the flag can have, nil if they cannot be listed.
+func (f *Flag) words() []string {
+	switch f.Name {
+	case "help":
+		return append([]string{"all", "topics", "man"}, manual.Topics()...)
+	case "completion":
+		return shells
+	}
+	return config.Choices(f.Name)
+}
+
+// source says where the values of a flag come from: "words", "file", "directory",
+// "profiles" or "servers"; "" is anywhere.
+func (f *Flag) source() string {
+	switch {
+	case f.words() != nil:
+		return "words"
+	case f.Name == "model":
+		return "profiles"
+	case f.Name == "trust":
+		return "servers"
+	case f.Value == "FILE" || f.Value == "PATH":
+		return "file"
+	case strings.HasSuffix(f.Value, "DIR"):
+		return "directory"
+	}
+	return ""
+}
+
+// names are the flag as it is given: -o and --output.
+func (f *Flag) names() []string {
+	if f.Short == "" {
+		return []string{"--" + f.Name}
+	}
+	return []string{"-" + f.Short, "--" + f.Name}
+}
+
+// bash is the script for bash. What stands behind a "=" is a word of its own for
+// bash, so the line is split here. Nothing of the config is expanded as code, as
+// "compgen -W" would do it.
+func (t *Table) bash() string {
+	var cases, descriptions strings.Builder
+	for f := range t.All() {
+		fmt.Fprintf(&descriptions, "--%s\t%s\n", f.Name, f.brief())
+		action := ""
+		switch source := f.source(); source {
+		case "words":
+			action = "_toolpipe_words " + strings.Join(f.words(), " ")
+		case "file", "directory":
+			action = "_toolpipe_paths " + source
+		case "profiles", "servers":
+			action = "_toolpipe_names " + source
+		default:
+			if f.Bare() == "" {
+				action = ":"
+			}
+		}
+		if action != "" {
+			fmt.Fprintf(&cases, "    %s) %s ;;\n", strings.Join(f.names(), "|"), action)
+		}
+	}
+	return strings.NewReplacer("@CASES@", cases.String(), "@FLAGS@", config.ShellQuote(strings.TrimSuffix(descriptions.String(), "\n"))).Replace(bashScript)
+}
+
+// zsh is the script for zsh.
+func (t *Table) zsh() string {
+	var specs strings.Builder
+	for f := range t.All() {
+		action := ""
+		switch source := f.source(); source {
+		case "words":
+			action = "(" + strings.Join(f.words(), " ") + ")"
+		case "file":
+			action = "_files"
+		case "directory":
+			action = "_files -/"
+		case "profiles", "servers":
+			action = "{_toolpipe_names " + source + "}"
+		}
+		spec := "[" + zshEscaper.Replace(f.brief()) + "]"
+		switch {
+		case f.Value == "":
+		case f.Bare() != "":
+			spec = "=-" + spec + "::" + zshEscaper.Replace(f.Value) + ":" + action
+		default:
+			spec += ":" + zshEscaper.Replace(f.Value) + ":" + action
+		}
+		if _, repeated := f.Setting.(*[]string); repeated {
+			for _, name := range f.names() {
+				specs.WriteString("    " + config.ShellQuote("*"+zshName(f, name)+spec) + " \\\n")
+			}
+			continue
+		}
+		for _, name := range f.names() {
+			specs.WriteString("    " + config.ShellQuote("("+strings.Join(f.names(), " ")+")"+zshName(f, name)+spec) + " \\\n")
+		}
+	}
+	return strings.Replace(zshScript, "@SPECS@", specs.String(), 1)
+}
+
+// zshName is a name of the flag with the ways in which its value can follow.
+func zshName(f *Flag, name string) string {
+	if f.Value == "" || f.Bare() != "" || !strings.HasPrefix(name, "--") {
+		return name
+	}
+	return name + "="
+}
+
+var zshEscaper = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`)
+
+// fish is the script for fish.
+func (t *Table) fish() string {
+	var b strings.Builder
+	b.WriteString(fishScript)
+	for f := range t.All() {
+		b.WriteString("complete -c toolpipe -l " + f.Name)
+		if f.Short != "" {
+			b.WriteString(" -s " + f.Short)
+		}
+		switch source := f.source(); {
+		case source == "words":
+			b.WriteString(" -x -a " + config.ShellQuote(strings.Join(f.words(), " ")))
+		case source == "file":
+			b.WriteString(" -r -F")
+		case source == "directory":
+			b.WriteString(" -x -a '(__fish_complete_directories)'")
+		case source != "":
+			b.WriteString(" -x -a '(__toolpipe_names " + source + ")'")
+		case f.Bare() == "":
+			b.WriteString(" -x")
+		}
+		b.WriteString(" -d " + fishQuote(f.brief()) + "\n")
+	}
+	return b.String()
+}
+
+func fishQuote(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'"
+}
