@@ -26,6 +26,7 @@ type Processes struct {
 	starting sync.WaitGroup        // starts under way
 	running  map[*Process]struct{} // not ended, or with output that is not read yet
 	left     []*Process            // ended, though members of their group may go on
+	detached map[int]bool          // pids that Sweep spares
 	closed   bool                  // nothing may start any more
 }
 
@@ -85,6 +86,25 @@ func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) 
 	p.add(pr)
 	goroutine.Start(pr.live)
 	return pr, nil
+}
+
+// StartDetached starts a program that is to outlive this process, which nothing
+// here ends: the user's browser. Its orphans are not adopted, and neither are
+// those of programs that are started later.
+func (p *Processes) StartDetached(cmd *exec.Cmd) error {
+	leaveOrphans()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errClosed
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	p.detached = map[int]bool{cmd.Process.Pid: true}
+	goroutine.Start(func() { cmd.Wait() })
+	return nil
 }
 
 // recovering wraps a writer that is not a file: package exec writes to it in a
@@ -270,7 +290,7 @@ func (p *Processes) KillAll() {
 
 // Sweep is the very end: it kills what is running, waits for it, and on Linux
 // ends every other descendant that became a child of this process (see
-// BecomeSubreaper), whoever started it. It takes no longer than limit, also
+// BecomeSubreaper), whoever started it, but for what StartDetached started. It takes no longer than limit, also
 // when a process resists, and reports how many could not be ended.
 func (p *Processes) Sweep(limit time.Duration) int {
 	began := time.Now()
@@ -286,7 +306,10 @@ func (p *Processes) Sweep(limit time.Duration) int {
 	for _, pr := range waits {
 		pr.waitFor(time.Until(began.Add(limit / 2)))
 	}
-	return sweep(began.Add(limit), p.pids)
+	p.mu.Lock()
+	detached := p.detached
+	p.mu.Unlock()
+	return sweep(began.Add(limit), p.pids, detached)
 }
 
 // awaitStarts waits until no start is under way.

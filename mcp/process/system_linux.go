@@ -29,6 +29,11 @@ func BecomeSubreaper() {
 	syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
 }
 
+// leaveOrphans undoes BecomeSubreaper.
+func leaveOrphans() {
+	syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 0, 0)
+}
+
 // CloseDescriptorsOnExec keeps children from inheriting the files, beyond the
 // standard streams, that this process inherited.
 func CloseDescriptorsOnExec() {
@@ -58,8 +63,9 @@ func awaitExit(pid int) bool {
 }
 
 // sweep kills and reaps the children but those that waitedFor gives, and then
-// their orphaned children, until there are none or the deadline passes.
-func sweep(deadline time.Time, waitedFor func() map[int]bool) (left int) {
+// their orphaned children, until there are none or the deadline passes. The
+// detached ones stay.
+func sweep(deadline time.Time, waitedFor func() map[int]bool, detached map[int]bool) (left int) {
 	if childless() {
 		return 0
 	}
@@ -67,6 +73,9 @@ func sweep(deadline time.Time, waitedFor func() map[int]bool) (left int) {
 		left = 0
 		others := waitedFor()
 		for _, pid := range children() {
+			if detached[pid] {
+				continue
+			}
 			if others[pid] {
 				left++
 				continue
@@ -76,7 +85,7 @@ func sweep(deadline time.Time, waitedFor func() map[int]bool) (left int) {
 				left++
 			}
 		}
-		if left == 0 && childless() || time.Now().After(deadline) {
+		if left == 0 && (detached != nil || childless()) || time.Now().After(deadline) {
 			return left
 		}
 		time.Sleep(min(pause, 50*time.Millisecond))

@@ -12,6 +12,8 @@ import (
 // group finds them.
 func BecomeSubreaper() {}
 
+func leaveOrphans() {}
+
 // CloseDescriptorsOnExec keeps children from inheriting the files, beyond the
 // standard streams, that this process inherited.
 func CloseDescriptorsOnExec() {
@@ -26,7 +28,7 @@ func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: 
 // returns for stopped children too (golang/go#19314).
 func awaitExit(int) bool { return false }
 
-func sweep(time.Time, func() map[int]bool) int { return 0 }
+func sweep(time.Time, func() map[int]bool, map[int]bool) int { return 0 }
 
 func startMarked(cmd *exec.Cmd) (mark uint64, err error) { return 0, cmd.Start() }
 
