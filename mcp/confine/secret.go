@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"toolpipe/stream/jsontext"
 )
 
 // Secret files are neither read, written nor shown, whatever was approved. Names
@@ -110,23 +112,16 @@ func trimEnd(name string) string {
 	return name
 }
 
-// foldRune returns the first of the characters that differ from r by case only,
-// or -1 for a character that file systems may drop.
+// foldRune returns the first of the characters that differ from r by case only, a
+// letter of ASCII in lower case, or -1 for a character that file systems may drop.
 func foldRune(r rune) rune {
-	if r < utf8.RuneSelf {
-		return unicode.ToLower(r)
-	}
-	if isIgnorable(r) {
+	if r >= utf8.RuneSelf && isIgnorable(r) {
 		return -1
 	}
-	least := r
-	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-		least = min(least, next)
+	if r = jsontext.FoldRune(r); r < utf8.RuneSelf {
+		r = unicode.ToLower(r)
 	}
-	if least < utf8.RuneSelf {
-		return unicode.ToLower(least)
-	}
-	return least
+	return r
 }
 
 // isIgnorable says whether Unicode calls a code point default ignorable, or a

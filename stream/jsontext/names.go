@@ -14,38 +14,8 @@ type name struct {
 	plain      bool // ASCII without escapes
 }
 
-// A nameStack holds the names of all objects that are being read, one object
-// after the other. The first names are in an array, which needs no allocation.
-type nameStack struct {
-	n     int
-	first [24]name
-	rest  []name
-}
-
-func (k *nameStack) at(i int) name {
-	if i < len(k.first) {
-		return k.first[i]
-	}
-	return k.rest[i-len(k.first)]
-}
-
-func (k *nameStack) push(n name) {
-	if k.n < len(k.first) {
-		k.first[k.n] = n
-	} else {
-		k.rest = append(k.rest, n)
-	}
-	k.n++
-}
-
-// cut removes all names from the nth on.
-func (k *nameStack) cut(n int) {
-	k.n = n
-	k.rest = k.rest[:max(0, n-len(k.first))]
-}
-
-// A nameSet is the names of one object: the stack from first on while they are
-// few, a map when they are many.
+// A nameSet is the names of one object: those in scanner.names from first on
+// while they are few and find room there, else a map.
 type nameSet struct {
 	first int
 	many  map[string]struct{}
@@ -58,10 +28,10 @@ func (s *scanner) addName(own *nameSet, n name) *SyntaxError {
 	if !n.plain && s.options.FoldNames && bytes.Contains(text, []byte(`\u0000`)) && bytes.IndexByte(Unescape(text), 0) >= 0 {
 		return s.errorAt(n.start-1, "a key that contains NUL")
 	}
-	if own.many == nil && s.names.n-own.first >= fewNames {
+	if own.many == nil && (s.named-own.first >= fewNames || s.named == len(s.names)) {
 		own.many = make(map[string]struct{}, 4*fewNames)
-		for i := own.first; i < s.names.n; i++ {
-			own.many[s.normal(s.names.at(i))] = struct{}{}
+		for _, other := range s.names[own.first:s.named] {
+			own.many[s.normal(other)] = struct{}{}
 		}
 	}
 	if own.many != nil {
@@ -72,12 +42,13 @@ func (s *scanner) addName(own *nameSet, n name) *SyntaxError {
 		own.many[key] = struct{}{}
 		return nil
 	}
-	for i := own.first; i < s.names.n; i++ {
-		if s.same(s.names.at(i), n) {
+	for _, other := range s.names[own.first:s.named] {
+		if s.same(other, n) {
 			return s.duplicate(n)
 		}
 	}
-	s.names.push(n)
+	s.names[s.named] = n
+	s.named++
 	return nil
 }
 
@@ -99,18 +70,7 @@ func (s *scanner) same(a, b name) bool {
 		return s.normal(a) == s.normal(b)
 	}
 	x, y := s.data[a.start:a.end], s.data[b.start:b.end]
-	if !s.options.FoldNames {
-		return bytes.Equal(x, y)
-	}
-	if len(x) != len(y) {
-		return false
-	}
-	for i := range x {
-		if x[i] != y[i] && FoldRune(rune(x[i])) != FoldRune(rune(y[i])) {
-			return false
-		}
-	}
-	return true
+	return len(x) == len(y) && (bytes.Equal(x, y) || s.options.FoldNames && bytes.EqualFold(x, y))
 }
 
 // normal returns a string that is the same for equal names.

@@ -24,7 +24,10 @@ type scanner struct {
 	kept    int // start of the text that is not in out yet
 	end     int // end of the value
 
-	names nameStack
+	// names[:named] are names of the objects that are being read, one object after
+	// the other. An array needs no allocation.
+	names [24]name
+	named int
 }
 
 func (s *scanner) document() *SyntaxError {
@@ -131,13 +134,13 @@ func (s *scanner) members() *SyntaxError {
 		s.i++
 		return nil
 	}
-	own := nameSet{first: s.names.n}
+	own := nameSet{first: s.named}
 	for {
 		if err := s.member(&own); err != nil {
 			return err
 		}
 		if last, err := s.next('}', "an object"); last || err != nil {
-			s.names.cut(own.first)
+			s.named = own.first
 			return err
 		}
 	}
