@@ -23,7 +23,7 @@ var imports = map[string]string{
 	"run":          "run/config run/event run/face run/failure run/input run/stdio approve mcp mcp/confine mcp/fetch mcp/files mcp/process mcp/shell mcp/toolserver mcp/wire stream stream/goroutine stream/jsontext stream/secrets",
 	"run/config":   "run/event run/failure run/stdio approve mcp mcp/oauth mcp/process stream stream/escape stream/jsontext stream/nearest stream/secrets",
 	"run/endtoend": "",
-	"run/event":    "run/failure stream/escape stream/secrets",
+	"run/event":    "run/failure stream/escape stream/jsontext stream/secrets",
 	"run/face":     "run/event run/failure run/stdio stream/escape stream/goroutine stream/jsontext stream/secrets",
 	"run/failure":  "stream",
 	"run/flags":    "run/config run/failure run/manual",

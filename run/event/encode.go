@@ -1,206 +1,14 @@
 package event
 
 import (
+	"encoding/json"
+	"reflect"
 	"strconv"
 	"strings"
+	"time"
+
+	"toolpipe/run/failure"
 )
-
-func (e *Start) members(o *object) {
-	o.str("type", "start")
-	o.int("schema", schema)
-	o.str("version", e.Version)
-	o.str("model", e.Model)
-	o.str("api", e.API)
-	o.list("servers", len(e.Servers), func(i int) {
-		o.str("name", e.Servers[i].Name)
-		o.str("protocol", e.Servers[i].Protocol)
-		o.int("tools", e.Servers[i].Tools)
-	})
-	o.optional("policy", e.Policy)
-	if e.ConfigRules > 0 {
-		o.int("config_rules", e.ConfigRules)
-	}
-}
-
-func (e *Text) members(o *object) { o.piece("text", e.Turn, e.Text) }
-
-func (e *Reasoning) members(o *object) { o.piece("reasoning", e.Turn, e.Text) }
-
-func (o *object) piece(kind string, turn int, text []byte) {
-	o.str("type", kind)
-	o.int("turn", turn)
-	o.text("text", text)
-}
-
-func (e *Call) members(o *object) {
-	o.str("type", "tool_call")
-	o.int("turn", e.Turn)
-	o.str("id", e.ID)
-	o.optional("server", e.Server)
-	o.optional("tool", e.Tool)
-	o.str("name", e.Name)
-	if e.Arguments != nil {
-		o.raw("arguments", e.Arguments)
-	} else {
-		o.text("raw", e.Raw)
-	}
-}
-
-func (e *Approval) members(o *object) {
-	o.str("type", "approval")
-	o.str("id", e.ID)
-	e.verdict(o)
-}
-
-func (e *Approval) verdict(o *object) {
-	o.str("decision", e.Decision)
-	o.str("by", e.By)
-	o.optional("rule", e.Rule)
-	o.optional("reason", e.Reason)
-}
-
-func (e *Progress) members(o *object) {
-	o.str("type", "progress")
-	o.str("id", e.ID)
-	o.raw("progress", e.Progress)
-	o.raw("total", e.Total)
-	o.optional("message", e.Message)
-}
-
-func (e *Result) members(o *object) {
-	o.str("type", "tool_result")
-	o.str("id", e.ID)
-	o.str("status", string(e.Status))
-	if e.TextJSON != nil {
-		o.raw("text", e.TextJSON)
-	} else {
-		o.text("text", e.Text)
-	}
-	o.raw("content", e.Content)
-	o.raw("structured", e.Structured)
-	o.int("bytes", e.Bytes)
-	o.bool("truncated", e.Truncated)
-	o.int("ms", int(e.Time.Milliseconds()))
-}
-
-func (u Usage) member(o *object) {
-	o.name("usage")
-	o.begin()
-	o.int("input_tokens", u.Input)
-	o.int("output_tokens", u.Output)
-	o.int("reasoning_tokens", u.Reasoning)
-	o.int("cached_tokens", u.Cached)
-	o.end()
-}
-
-func (e *Turn) members(o *object) {
-	o.str("type", "turn")
-	o.int("turn", e.Turn)
-	o.str("finish", e.Finish)
-	e.Usage.member(o)
-	o.int("ms", int(e.Time.Milliseconds()))
-}
-
-func (e *Retry) members(o *object) {
-	o.str("type", "retry")
-	o.int("attempt", e.Attempt)
-	if e.Of != 0 {
-		o.int("of", e.Of)
-	}
-	o.int("after_ms", int(e.After.Milliseconds()))
-	if e.Status != 0 {
-		o.int("status", e.Status)
-	}
-	o.str("message", e.Message)
-}
-
-func (e *Warning) members(o *object) {
-	o.str("type", "warning")
-	o.str("code", e.Code)
-	o.str("message", e.Message)
-	o.optional("server", e.Server)
-}
-
-func (e *Tool) members(o *object) {
-	o.str("type", "tool")
-	o.str("name", e.Name)
-	o.str("server", e.Server)
-	o.str("tool", e.Tool)
-	o.str("description", e.Description)
-	o.raw("schema", e.Schema)
-	o.raw("output_schema", e.OutputSchema)
-	o.raw("annotations", e.Annotations)
-	o.str("verdict", e.Verdict)
-	o.optional("rule", e.Rule)
-}
-
-func (e *Server) members(o *object) {
-	o.str("type", "server")
-	o.str("name", e.Name)
-	o.str("target", e.Target)
-	o.str("transport", e.Transport)
-	o.str("protocol", e.Protocol)
-	o.int("tools", e.Tools)
-	o.str("status", e.Status)
-	o.optional("message", e.Message)
-}
-
-func (e *Item) members(o *object) {
-	o.str("type", e.Kind)
-	o.str("server", e.Server)
-	o.optional("uri", e.URI)
-	o.str("name", e.Name)
-	o.optional("description", e.Description)
-	o.optional("mime_type", e.MIME)
-	if e.Template {
-		o.bool("template", true)
-	}
-	if e.Arguments != nil {
-		o.list("arguments", len(e.Arguments), func(i int) {
-			o.str("name", e.Arguments[i].Name)
-			o.optional("description", e.Arguments[i].Description)
-			o.bool("required", e.Arguments[i].Required)
-		})
-	}
-}
-
-func (e *Explanation) members(o *object) {
-	o.str("type", "explanation")
-	o.str("name", e.Name)
-	o.raw("arguments", e.Arguments)
-	e.verdict(o)
-	if e.Approver {
-		o.bool("approver", true)
-	}
-	o.list("rules", len(e.Rules), func(i int) {
-		o.str("decision", e.Rules[i].Decision)
-		o.str("rule", e.Rules[i].Rule)
-		o.optional("reason", e.Rules[i].Reason)
-	})
-}
-
-func (e *End) members(o *object) {
-	o.str("type", "end")
-	o.str("status", string(e.Status))
-	o.int("exit", e.Exit)
-	o.text("text", e.Text)
-	o.str("finish", e.Finish)
-	o.int("turns", e.Turns)
-	o.int("tool_calls", e.ToolCalls)
-	o.int("denied", e.Denied)
-	e.Usage.member(o)
-	o.int("ms", int(e.Time.Milliseconds()))
-	if e.Err != nil {
-		o.name("error")
-		o.begin()
-		o.str("message", e.Err.Message)
-		o.optional("hint", strings.Join(e.Err.Hints, "\n"))
-		o.end()
-	}
-	if e.Items != nil {
-		o.list("items", len(e.Items), func(i int) { e.Items[i].members(o) })
-	}
-}
 
 // object writes a JSON object, member by member. Its zero value is ready.
 type object struct {
@@ -215,7 +23,85 @@ func appendEvent(dst []byte, e Event) []byte {
 	return o.b
 }
 
-func (o *object) event(e Event) { o.begin(); e.members(o); o.end() }
+// event writes an event. Those that come often are written without reflection.
+func (o *object) event(e Event) {
+	o.begin()
+	o.str("type", e.kind())
+	switch e := e.(type) {
+	case *Text:
+		o.piece(e.Turn, e.Text)
+	case *Reasoning:
+		o.piece(e.Turn, e.Text)
+	case *Start:
+		o.int("schema", schema)
+		o.members(reflect.ValueOf(e).Elem())
+	default:
+		o.members(reflect.ValueOf(e).Elem())
+	}
+	o.end()
+}
+
+func (o *object) piece(turn int, text []byte) {
+	o.int("turn", turn)
+	o.text("text", text)
+}
+
+// members writes the fields of a struct as their tags say.
+func (o *object) members(of reflect.Value) {
+	before := false // the field before was written
+	for i := range of.NumField() {
+		value, field := of.Field(i), of.Type().Field(i)
+		if field.Anonymous {
+			o.members(value)
+			continue
+		}
+		key, options, _ := strings.Cut(field.Tag.Get("event"), ",")
+		raw, isRaw := value.Interface().(json.RawMessage)
+		left := isRaw && raw == nil || strings.Contains(options, "opt") && value.IsZero() || strings.Contains(options, "else") && before
+		if before = key != "" && !left; before {
+			o.member(key, value)
+		}
+	}
+}
+
+func (o *object) member(key string, value reflect.Value) {
+	switch v := value.Interface().(type) {
+	case json.RawMessage:
+		o.raw(key, v)
+	case []byte:
+		o.text(key, v)
+	case time.Duration:
+		o.int(key, int(v.Milliseconds()))
+	case int:
+		o.int(key, v)
+	case bool:
+		o.name(key)
+		o.b = strconv.AppendBool(o.b, v)
+	case Usage:
+		o.name(key)
+		o.begin()
+		o.members(value)
+		o.end()
+	case *failure.Error:
+		o.name(key)
+		o.begin()
+		o.str("message", v.Message)
+		if len(v.Hints) > 0 {
+			o.str("hint", strings.Join(v.Hints, "\n"))
+		}
+		o.end()
+	case []Event:
+		o.list(key, len(v), func(i int) { o.event(v[i]) })
+	case []ServerInfo, []PromptArgument, []ExplainedRule:
+		o.list(key, value.Len(), func(i int) {
+			o.begin()
+			o.members(value.Index(i))
+			o.end()
+		})
+	default:
+		o.str(key, value.String())
+	}
+}
 
 func (o *object) begin() { o.b, o.follow = append(o.b, '{'), false }
 
@@ -231,36 +117,21 @@ func (o *object) name(key string) {
 
 func (o *object) str(key, s string) { o.name(key); o.b = AppendString(o.b, s) }
 
-func (o *object) optional(key, s string) {
-	if s != "" {
-		o.str(key, s)
-	}
-}
-
 func (o *object) text(key string, s []byte) { o.name(key); o.b = AppendString(o.b, s) }
 
 func (o *object) int(key string, n int) { o.name(key); o.b = strconv.AppendInt(o.b, int64(n), 10) }
 
-func (o *object) bool(key string, v bool) { o.name(key); o.b = strconv.AppendBool(o.b, v) }
-
-func (o *object) raw(key string, v []byte) {
-	if v != nil {
-		o.name(key)
-		o.b = AppendJSON(o.b, v)
-	}
-}
+func (o *object) raw(key string, v []byte) { o.name(key); o.b = AppendJSON(o.b, v) }
 
 // list is a member whose value is an array of n objects.
-func (o *object) list(key string, n int, members func(i int)) {
+func (o *object) list(key string, n int, element func(i int)) {
 	o.name(key)
 	o.b = append(o.b, '[')
 	for i := range n {
 		if i > 0 {
 			o.b = append(o.b, ',')
 		}
-		o.begin()
-		members(i)
-		o.end()
+		element(i)
 	}
 	o.b = append(o.b, ']')
 }

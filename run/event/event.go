@@ -15,62 +15,68 @@ import (
 )
 
 // Event is something that happened in a run. All kinds of events are in this
-// file, and their comments are the specification of the NDJSON output, schema 1:
-// each event is one line, an object with the member type and the members named
-// here. Members and types may be added within schema 1.
-type Event interface {
-	members(o *object) // writes the members, the type first
-}
+// file, and their tags are the specification of the NDJSON output, schema 1: each
+// event is one line, an object with the member type and the members of the tags in
+// their order. Members and types may be added within schema 1.
+//
+// In a tag, "opt" is for a member that is left out when it is zero, and "else" for
+// one that stands for the member before it where that is nil. Secrets are taken out
+// of every text: "ours" has shorter ones taken out too, of a message of toolpipe's
+// own, and "plain" none, of the words of toolpipe, the flags and the config.
+type Event interface{ kind() string }
 
 const schema = 1
 
 // Start is the first event.
-//
-//	start: schema, version, model, api, servers [{name, protocol, tools}],
-//	policy (SHA-256, absent without a policy file), config_rules (how many
-//	auto_approve rules of the config count, absent when none)
 type Start struct {
-	Version, Model, API string
-	Servers             []ServerInfo
-	Policy              string
-	ConfigRules         int
+	Version     string       `event:"version,plain"`
+	Model       string       `event:"model,plain"`
+	API         string       `event:"api,plain"`
+	Servers     []ServerInfo `event:"servers"`
+	Policy      string       `event:"policy,opt,plain"` // SHA-256 of the policy files
+	ConfigRules int          `event:"config_rules,opt"` // how many auto_approve rules of the config count
 }
 
 // ServerInfo is one server in Start.
 type ServerInfo struct {
-	Name, Protocol string
-	Tools          int
+	Name     string `event:"name,plain"`
+	Protocol string `event:"protocol,plain"`
+	Tools    int    `event:"tools"`
 }
 
-// Text is a piece of the answer as it arrives. text: turn, text.
+// Text is a piece of the answer as it arrives.
 type Text struct {
-	Turn int
-	Text []byte
+	Turn int    `event:"turn"`
+	Text []byte `event:"text"`
 }
 
-// Reasoning is a piece of the model's reasoning. reasoning: turn, text.
+// Reasoning is a piece of the model's reasoning.
 type Reasoning struct {
-	Turn int
-	Text []byte
+	Turn int    `event:"turn"`
+	Text []byte `event:"text"`
 }
 
-// Call is a call that the model asks for.
-//
-//	tool_call: turn, id, server, tool (absent for an unknown tool), name,
-//	arguments (an object; absent when it is not one strict JSON object, then
-//	raw holds the text)
+// Call is a call that the model asks for. Server and Tool are "" for an unknown
+// tool.
 type Call struct {
-	Turn                   int
-	ID, Server, Tool, Name string
-	Arguments              json.RawMessage // canonical; nil: Raw
-	Raw                    []byte
+	Turn      int             `event:"turn"`
+	ID        string          `event:"id"`
+	Server    string          `event:"server,opt"`
+	Tool      string          `event:"tool,opt"`
+	Name      string          `event:"name"`
+	Arguments json.RawMessage `event:"arguments"` // canonical; nil when they are not one strict JSON object
+	Raw       []byte          `event:"raw,else"`  // the text that came
 }
 
-// Approval is the verdict on a call.
-//
-//	approval: id, decision (allow, deny, unapproved), by (flag, policy, config,
-//	terminal, approver, default), rule, reason
-type Approval struct{ ID, Decision, By, Rule, Reason string }
+// Approval is the verdict on a call: decision is allow, deny or unapproved; by is
+// flag, policy, config, terminal, approver or default.
+type Approval struct {
+	ID       string `event:"id,opt"` // "" in an Explanation
+	Decision string `event:"decision,plain"`
+	By       string `event:"by,plain"`
+	Rule     string `event:"rule,opt"`
+	Reason   string `event:"reason,opt,ours"`
+}
 
 // Denial tells the user why the call may not run. The rule is named, which the
 // model is not told of. It is "" when there is nothing more to say.
@@ -85,11 +91,11 @@ func (e *Approval) Denial() string {
 }
 
 // Progress is what a server says of a running call.
-// progress: id, progress, total, message.
 type Progress struct {
-	ID              string
-	Progress, Total json.RawMessage
-	Message         string
+	ID       string          `event:"id"`
+	Progress json.RawMessage `event:"progress"`
+	Total    json.RawMessage `event:"total"`
+	Message  string          `event:"message,opt"`
 }
 
 // ResultStatus is the status of a tool_result.
@@ -105,115 +111,141 @@ const (
 	ResultNotRun  ResultStatus = "not_run" // the run ended first, or a dry run
 )
 
-// Result answers a Call; every call has exactly one.
-//
-//	tool_result: id, status, text (whole, also when the model
-//	got only its head and tail), content (MCP blocks),
-//	structured, bytes (of the whole text), truncated, ms
+// Result answers a Call; every call has exactly one. The text is whole, also when
+// the model got only its head and tail.
 type Result struct {
-	ID         string
-	Status     ResultStatus
-	Text       []byte
-	TextJSON   []byte // Text as a JSON string literal, instead of Text
-	Content    json.RawMessage
-	Structured json.RawMessage
-	Bytes      int
-	Truncated  bool
-	Time       time.Duration
+	ID         string          `event:"id"`
+	Status     ResultStatus    `event:"status"`
+	TextJSON   json.RawMessage `event:"text"` // a string literal, instead of Text
+	Text       []byte          `event:"text,else"`
+	Content    json.RawMessage `event:"content"` // MCP blocks
+	Structured json.RawMessage `event:"structured"`
+	Bytes      int             `event:"bytes"` // of the whole text
+	Truncated  bool            `event:"truncated"`
+	Time       time.Duration   `event:"ms"`
 }
 
 // Usage counts tokens.
-type Usage struct{ Input, Output, Reasoning, Cached int }
+type Usage struct {
+	Input     int `event:"input_tokens"`
+	Output    int `event:"output_tokens"`
+	Reasoning int `event:"reasoning_tokens"`
+	Cached    int `event:"cached_tokens"`
+}
 
 // Total counts each token once.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// Turn ends a reply of the model. turn: turn, finish, usage
-// {input_tokens, output_tokens, reasoning_tokens, cached_tokens}, ms.
+// Turn ends a reply of the model.
 type Turn struct {
-	Turn   int
-	Finish string
-	Usage  Usage
-	Time   time.Duration
+	Turn   int           `event:"turn"`
+	Finish string        `event:"finish"`
+	Usage  Usage         `event:"usage"`
+	Time   time.Duration `event:"ms"`
 }
 
 // Retry tells that a request is repeated.
-//
-//	retry: attempt, of (absent when only the time is limited), after_ms,
-//	status (absent without an HTTP status), message
 type Retry struct {
-	Attempt, Of int
-	After       time.Duration
-	Status      int
-	Message     string
+	Attempt int           `event:"attempt"`
+	Of      int           `event:"of,opt"` // 0 when only the time is limited
+	After   time.Duration `event:"after_ms"`
+	Status  int           `event:"status,opt"` // of HTTP
+	Message string        `event:"message,ours"`
 }
 
-// Warning is something the user should know. warning: code, message, server.
-type Warning struct{ Code, Message, Server string }
+// Warning is something the user should know.
+type Warning struct {
+	Code    string `event:"code,plain"`
+	Message string `event:"message,ours"`
+	Server  string `event:"server,opt,plain"`
+}
 
 // Tool is one tool of --list-tools or --describe-tool.
-// tool: name, server, tool, description, schema, annotations, verdict, rule.
 type Tool struct {
-	Name, Server, Tool, Description string
-	Schema, OutputSchema            json.RawMessage
-	Annotations                     json.RawMessage
-	Verdict, Rule                   string
+	Name         string          `event:"name"`
+	Server       string          `event:"server,plain"`
+	Tool         string          `event:"tool"`
+	Description  string          `event:"description"`
+	Schema       json.RawMessage `event:"schema"`
+	OutputSchema json.RawMessage `event:"output_schema"`
+	Annotations  json.RawMessage `event:"annotations"`
+	Verdict      string          `event:"verdict,plain"`
+	Rule         string          `event:"rule,opt,plain"`
 }
 
 // Server is one server of --list-servers.
-// server: name, target, transport, protocol, tools, status, message.
 type Server struct {
-	Name, Target, Transport, Protocol string
-	Tools                             int
-	Status, Message                   string
+	Name      string `event:"name,plain"`
+	Target    string `event:"target"`
+	Transport string `event:"transport,plain"`
+	Protocol  string `event:"protocol"`
+	Tools     int    `event:"tools"`
+	Status    string `event:"status,plain"`
+	Message   string `event:"message,opt,ours"`
 }
 
 // Item is one resource or prompt of --list-resources or --list-prompts.
-//
-//	resource: server, uri, name, description, mime_type, template
-//	prompt: server, name, description, arguments [{name, description, required}]
 type Item struct {
-	Kind                                 string // "resource" or "prompt"
-	Server, URI, Name, Description, MIME string
-	Template                             bool
-	Arguments                            []PromptArgument // of a prompt; nil: not written
+	Kind        string           `event:",plain"` // the type: "resource" or "prompt"
+	Server      string           `event:"server,plain"`
+	URI         string           `event:"uri,opt"`
+	Name        string           `event:"name"`
+	Description string           `event:"description,opt"`
+	MIME        string           `event:"mime_type,opt"`
+	Template    bool             `event:"template,opt"`
+	Arguments   []PromptArgument `event:"arguments,opt"` // of a prompt; nil: not written
 }
 
 // PromptArgument is one argument that a prompt takes.
 type PromptArgument struct {
-	Name, Description string
-	Required          bool
+	Name        string `event:"name"`
+	Description string `event:"description,opt"`
+	Required    bool   `event:"required"`
 }
 
 // Explanation is the answer of --explain.
-//
-//	explanation: name, arguments, decision, by, rule, reason, approver (true
-//	when an approver is asked before), rules [{decision, rule, reason}]
 type Explanation struct {
-	Name      string
-	Arguments json.RawMessage
+	Name      string          `event:"name,plain"`
+	Arguments json.RawMessage `event:"arguments"`
 	Approval
-	Approver bool
-	Rules    []ExplainedRule
+	Approver bool            `event:"approver,opt"` // an approver is asked before
+	Rules    []ExplainedRule `event:"rules"`
 }
 
 // ExplainedRule is a rule that matched.
-type ExplainedRule struct{ Decision, Rule, Reason string }
+type ExplainedRule struct {
+	Decision string `event:"decision,plain"`
+	Rule     string `event:"rule,plain"`
+	Reason   string `event:"reason,opt,plain"`
+}
 
 // End is the last event.
-//
-//	end: status, exit, text (the last turn's), finish, turns, tool_calls,
-//	denied, usage (the sum), ms, error {message, hint}, items (of a list)
 type End struct {
-	Status    failure.Status
-	Exit      int
-	Text      []byte
-	Finish    string
-	Turns     int
-	ToolCalls int
-	Denied    int
-	Usage     Usage
-	Time      time.Duration
-	Err       *failure.Error
-	Items     []Event // -o json: what a list printed
+	Status    failure.Status `event:"status"`
+	Exit      int            `event:"exit"`
+	Text      []byte         `event:"text"` // the last turn's
+	Finish    string         `event:"finish"`
+	Turns     int            `event:"turns"`
+	ToolCalls int            `event:"tool_calls"`
+	Denied    int            `event:"denied"`
+	Usage     Usage          `event:"usage"` // the sum
+	Time      time.Duration  `event:"ms"`
+	Err       *failure.Error `event:"error,opt"` // message, hint
+	Items     []Event        `event:"items,opt"` // -o json: what a list printed
 }
+
+func (*Start) kind() string       { return "start" }
+func (*Text) kind() string        { return "text" }
+func (*Reasoning) kind() string   { return "reasoning" }
+func (*Call) kind() string        { return "tool_call" }
+func (*Approval) kind() string    { return "approval" }
+func (*Progress) kind() string    { return "progress" }
+func (*Result) kind() string      { return "tool_result" }
+func (*Turn) kind() string        { return "turn" }
+func (*Retry) kind() string       { return "retry" }
+func (*Warning) kind() string     { return "warning" }
+func (*Tool) kind() string        { return "tool" }
+func (*Server) kind() string      { return "server" }
+func (e *Item) kind() string      { return e.Kind }
+func (*Explanation) kind() string { return "explanation" }
+func (*End) kind() string         { return "end" }

@@ -3,20 +3,19 @@ package event
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"toolpipe/stream/escape"
+	"toolpipe/stream/jsontext"
 )
-
-const hexDigits = "0123456789abcdef"
 
 // AppendString appends s as a JSON string that a terminal or a reader of lines
 // can take as it is: control characters (C0 and C1), bidirectional marks and line
 // separators are escaped. Bytes that are not UTF-8 become U+FFFD.
 func AppendString[T []byte | string](dst []byte, s T) []byte {
-	dst = append(dst, '"')
-	dst = appendSafe(dst, s, true)
-	return append(dst, '"')
+	return escapeFrom(jsontext.AppendQuoted(dst, s), len(dst))
 }
 
 // AppendJSON appends a JSON value as it came, with the same characters escaped:
@@ -30,51 +29,46 @@ func AppendJSON(dst, raw []byte) []byte {
 			raw = b.Bytes()
 		}
 	}
-	return appendSafe(dst, raw, false)
+	return escapeFrom(append(dst, raw...), len(dst))
 }
 
-// appendSafe appends s with the unsafe characters escaped, with quote also those
-// that JSON gives a meaning.
-func appendSafe[T []byte | string](dst []byte, s T, quote bool) []byte {
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c < 0x7f && (c != '"' && c != '\\' || !quote) {
-			i++
-			continue
+// escapeFrom escapes the unsafe characters in dst from an offset on.
+func escapeFrom(dst []byte, from int) []byte {
+	for from < len(dst) {
+		_, size, safe := firstRune(dst[from:])
+		if !safe {
+			break
 		}
-		size := 1
-		r := rune(c)
-		if c >= utf8.RuneSelf {
-			// utf8.DecodeRune wants one type; at most four bytes are converted.
-			var b [utf8.UTFMax]byte
-			n := copy(b[:], s[i:min(i+utf8.UTFMax, len(s))])
-			if r, size = utf8.DecodeRune(b[:n]); (r != utf8.RuneError || size > 1) && !escape.Unsafe(r) {
-				i += size
-				continue
+		from += size
+	}
+	rest := bytes.Clone(dst[from:])
+	dst = dst[:from]
+	for len(rest) > 0 {
+		r, size, safe := firstRune(rest)
+		switch {
+		case safe:
+			dst = append(dst, rest[:size]...)
+		case r == '\n':
+			dst = append(dst, `\n`...)
+		case r == '\t':
+			dst = append(dst, `\t`...)
+		case r == '\r':
+			dst = append(dst, `\r`...)
+		default:
+			for _, unit := range utf16.Encode([]rune{r}) {
+				dst = fmt.Appendf(dst, `\u%04x`, unit)
 			}
 		}
-		dst = append(dst, s[start:i]...)
-		dst = appendEscaped(dst, r)
-		i += size
-		start = i
+		rest = rest[size:]
 	}
-	return append(dst, s[start:]...)
+	return dst
 }
 
-func appendEscaped(dst []byte, r rune) []byte {
-	switch {
-	case r == '"' || r == '\\':
-		return append(dst, '\\', byte(r))
-	case r == '\n':
-		return append(dst, '\\', 'n')
-	case r == '\t':
-		return append(dst, '\\', 't')
-	case r == '\r':
-		return append(dst, '\\', 'r')
-	case r >= 0x10000:
-		r -= 0x10000
-		return appendEscaped(appendEscaped(dst, 0xd800+(r>>10)), 0xdc00+(r&0x3ff))
+// firstRune is the first character of b, and whether it needs no escape.
+func firstRune(b []byte) (r rune, size int, safe bool) {
+	if c := b[0]; c >= ' ' && c < 0x7f {
+		return rune(c), 1, true
 	}
-	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+	r, size = utf8.DecodeRune(b)
+	return r, size, (r != utf8.RuneError || size > 1) && !escape.Unsafe(r)
 }

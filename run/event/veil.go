@@ -1,7 +1,10 @@
 package event
 
 import (
+	"encoding/json"
+	"reflect"
 	"slices"
+	"strings"
 
 	"toolpipe/stream/secrets"
 )
@@ -86,79 +89,43 @@ func (v *veil) restOfReasoning(f *secrets.Finder, to func(Event)) {
 	}
 }
 
-// hidden is a copy of e without secrets. In toolpipe's own messages shorter
-// secrets are looked for than in the words of a model or a server.
+// hidden is a copy of e without secrets.
 func (v *veil) hidden(e Event) Event {
-	content, message := v.set.Content(), v.set.Message()
-	text := content.HideString
-	switch e := e.(type) {
-	case *Call:
-		c := *e
-		c.ID, c.Server, c.Tool, c.Name = text(e.ID), text(e.Server), text(e.Tool), text(e.Name)
-		c.Arguments, c.Raw = content.HideJSON(e.Arguments), content.Hide(e.Raw)
-		return &c
-	case *Approval:
-		c := *e
-		c.ID, c.Rule, c.Reason = text(e.ID), text(e.Rule), message.HideString(e.Reason)
-		return &c
-	case *Progress:
-		c := *e
-		c.ID, c.Message = text(e.ID), text(e.Message)
-		c.Progress, c.Total = content.HideJSON(e.Progress), content.HideJSON(e.Total)
-		return &c
-	case *Result:
-		c := *e
-		c.ID, c.Text, c.TextJSON = text(e.ID), content.Hide(e.Text), content.HideJSON(e.TextJSON)
-		c.Content, c.Structured = content.HideJSON(e.Content), content.HideJSON(e.Structured)
-		return &c
-	case *Turn:
-		c := *e
-		c.Finish = text(e.Finish)
-		return &c
-	case *Retry:
-		c := *e
-		c.Message = message.HideString(e.Message)
-		return &c
-	case *Warning:
-		c := *e
-		c.Message = message.HideString(e.Message)
-		return &c
-	case *End:
-		c := *e
-		c.Text, c.Finish = v.lastText(e), text(e.Finish)
-		return &c
+	made := reflect.New(reflect.TypeOf(e).Elem())
+	made.Elem().Set(reflect.ValueOf(e).Elem())
+	v.hide(made.Elem())
+	c := made.Interface().(Event)
+	if end, ok := c.(*End); ok {
+		end.Text = v.lastText(e.(*End))
 	}
-	return v.hiddenItem(e)
+	return c
 }
 
-// hiddenItem is hidden for the events of lists.
-func (v *veil) hiddenItem(e Event) Event {
+// hide takes the secrets out of the fields of a struct as their tags say.
+func (v *veil) hide(in reflect.Value) {
 	content := v.set.Content()
-	text := content.HideString
-	switch e := e.(type) {
-	case *Tool:
-		c := *e
-		c.Name, c.Tool, c.Description = text(e.Name), text(e.Tool), text(e.Description)
-		c.Schema, c.OutputSchema, c.Annotations = content.HideJSON(e.Schema), content.HideJSON(e.OutputSchema), content.HideJSON(e.Annotations)
-		return &c
-	case *Server:
-		c := *e
-		c.Target, c.Protocol, c.Message = text(e.Target), text(e.Protocol), v.set.Message().HideString(e.Message)
-		return &c
-	case *Item:
-		c := *e
-		c.URI, c.Name, c.Description, c.MIME = text(e.URI), text(e.Name), text(e.Description), text(e.MIME)
-		c.Arguments = slices.Clone(e.Arguments)
-		for i, a := range c.Arguments {
-			c.Arguments[i].Name, c.Arguments[i].Description = text(a.Name), text(a.Description)
+	for i := range in.NumField() {
+		options := in.Type().Field(i).Tag.Get("event")
+		switch p := in.Field(i).Addr().Interface().(type) {
+		case *string:
+			if strings.Contains(options, "ours") {
+				*p = v.set.Message().HideString(*p)
+			} else if !strings.Contains(options, "plain") {
+				*p = content.HideString(*p)
+			}
+		case *[]byte:
+			*p = content.Hide(*p)
+		case *json.RawMessage:
+			*p = content.HideJSON(*p)
+		case *Approval:
+			v.hide(reflect.ValueOf(p).Elem())
+		case *[]PromptArgument:
+			*p = slices.Clone(*p)
+			for i := range *p {
+				v.hide(reflect.ValueOf(p).Elem().Index(i))
+			}
 		}
-		return &c
-	case *Explanation:
-		c := *e
-		c.Arguments, c.Reason = content.HideJSON(e.Arguments), text(e.Reason)
-		return &c
 	}
-	return e
 }
 
 // lastText is the text of the End: the same bytes that the Text events of the
