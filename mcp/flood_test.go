@@ -14,6 +14,7 @@ import (
 // TestFloodOfRequests: a server that asks without end and reads no answer
 // costs its call, nothing else.
 func TestFloodOfRequests(t *testing.T) {
+	t.Parallel()
 	spec := stdio("asks-unread")
 	spec.ToolTimeout = 500 * time.Millisecond
 	s, rec := connect(t, spec)

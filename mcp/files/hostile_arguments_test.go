@@ -134,10 +134,10 @@ func processorTime(t *testing.T) time.Duration {
 // Every argument of every built-in tool gets the largest, the deepest and the
 // most repetitive value. A model that is misled may write any of them. All of
 // them take a quarter of a minute: .ci/run sets TOOLPIPE_LOAD for that, without
-// which an argument gets every fourth, and the next one those that follow. The
+// which an argument gets every 16th, and the next one those that follow. The
 // race detector, which makes each ten times slower, is run with -short.
 func TestHostileArguments(t *testing.T) {
-	every, count := 4, 0
+	every, count := 16, 0
 	switch {
 	case os.Getenv("TOOLPIPE_LOAD") != "":
 		every = 1

@@ -36,6 +36,10 @@ func Main(m *testing.M, args []string) int {
 		}
 	}
 	flag.CommandLine.Parse(args[1:])
+	// Tests of processes mostly wait for their time limits.
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		flag.Set("test.parallel", "8")
+	}
 	return m.Run()
 }
 
