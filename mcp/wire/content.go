@@ -124,7 +124,7 @@ func (r *Result) Render(max int) Rendered {
 		out.Bytes = len(noOutput)
 	case max > 0 && out.Bytes > max:
 		out.Truncated = true
-		out.JSON = cut(join(literals), out.Bytes, max)
+		out.JSON = cut(join(literals), max)
 	case len(literals) == 1:
 		out.JSON = literals[0]
 	default:
@@ -218,20 +218,10 @@ func notInMIME(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/.+-", r))
 }
 
-// isBase64 decodes in pieces: an image may be long.
+// isBase64 says whether data is base64 without line ends, which Decode ignores.
 func isBase64(data []byte) bool {
-	var out [3072]byte
-	if len(data) == 0 || len(data)%4 != 0 {
-		return false
-	}
-	for len(data) > 0 {
-		n := min(len(data), 4096)
-		if got, err := base64.StdEncoding.Decode(out[:], data[:n]); err != nil || n < len(data) && got != 3072 {
-			return false
-		}
-		data = data[n:]
-	}
-	return true
+	_, err := base64.StdEncoding.Decode(make([]byte, base64.StdEncoding.DecodedLen(len(data))), data)
+	return len(data) > 0 && err == nil && !bytes.ContainsAny(data, "\r\n")
 }
 
 // literalLength is how many bytes the decoded literal has, and whether a lone
@@ -243,21 +233,13 @@ func literalLength(literal []byte) (n int, lone bool) {
 		if i < 0 {
 			return n + len(s), lone
 		}
-		size, length, bad := escaped(s[i:])
-		n += i + size
-		lone = lone || bad
+		r, length := jsontext.ReadEscape(s[i:])
+		if utf16.IsSurrogate(r) {
+			r, lone = utf8.RuneError, true
+		}
+		n += i + utf8.RuneLen(r)
 		s = s[i+length:]
 	}
-}
-
-// escaped returns the decoded size and the length of the escape that s begins
-// with.
-func escaped(s []byte) (size, length int, lone bool) {
-	r, length := jsontext.ReadEscape(s)
-	if utf16.IsSurrogate(r) {
-		return utf8.RuneLen(utf8.RuneError), length, true
-	}
-	return utf8.RuneLen(r), length, false
 }
 
 // join joins the literals to one, with newlines between them.
@@ -276,45 +258,16 @@ func join(literals [][]byte) []byte {
 	return append(out, '"')
 }
 
-// cut keeps at most max of the total decoded bytes of a literal, half of them
-// at its head and half at its tail.
-func cut(literal []byte, total, max int) []byte {
-	s := literal[1 : len(literal)-1]
-	headEnd, head := advance(s, max-max/2, false)
-	tailStart, before := advance(s, total-max/2, true)
-	out := append(make([]byte, 0, headEnd+len(s)-tailStart+64), '"')
-	out = append(out, s[:headEnd]...)
-	out = fmt.Appendf(out, `\n[... %d bytes omitted ...]\n`, before-head)
-	out = append(out, s[tailStart:]...)
-	return append(out, '"')
-}
-
-// advance passes n decoded bytes of escaped text, or fewer (with after: more)
-// where the n-th is inside a rune. It returns the offset and the decoded bytes
-// it passed.
-func advance(s []byte, n int, after bool) (at, passed int) {
-	for at < len(s) && passed < n {
-		if s[at] != '\\' {
-			run := bytes.IndexByte(s[at:], '\\')
-			if run < 0 {
-				run = len(s) - at
-			}
-			run = min(run, n-passed)
-			at, passed = at+run, passed+run
-			continue
-		}
-		size, length, _ := escaped(s[at:])
-		if passed+size > n && !after {
-			return at, passed
-		}
-		at, passed = at+length, passed+size
+// cut keeps at most max of the decoded bytes of a literal, half of them at its
+// head and half at its tail.
+func cut(literal []byte, max int) []byte {
+	text := jsontext.Unescape(literal[1 : len(literal)-1])
+	head, tail := max-max/2, len(text)-max/2
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
 	}
-	for at < len(s) && s[at]&0xC0 == 0x80 { // inside a rune
-		if after {
-			at, passed = at+1, passed+1
-		} else {
-			at, passed = at-1, passed-1
-		}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
 	}
-	return at, passed
+	return jsontext.Quoted(fmt.Sprintf("%s\n[... %d bytes omitted ...]\n%s", text[:head], tail-head, text[tail:]))
 }
