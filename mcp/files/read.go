@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -98,13 +99,15 @@ func getFileSlice(ctx context.Context, a *confine.Access, args toolserver.Argume
 		return nil, err
 	}
 	defer f.Close()
-	s := slice{first: first, last: last}
-	if err := s.read(ctx, f); err != nil {
+	r := bufio.NewReaderSize(f, toolserver.ReadChunk)
+	if head, _ := r.Peek(toolserver.ReadChunk); toolserver.LooksBinary(head) {
+		return nil, errBinary(path, size)
+	}
+	s := slice{first: first, last: last, line: 1}
+	if err := s.read(ctx, r); err != nil {
 		return nil, fmt.Errorf("%q: %w", path, confine.Reason(err))
 	}
 	switch {
-	case s.binary:
-		return nil, errBinary(path, size)
 	case s.far:
 		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and no lines are counted behind; read_file with offset reads there, grep_files finds lines", path, size, toolserver.MaxCounted, s.line)
 	case s.full:
@@ -125,76 +128,40 @@ type slice struct {
 	passed      int64 // bytes before text
 	text        []byte
 	full        bool // text has reached its limit
-	binary      bool // the file is binary
 	far         bool // the lines are not all in the first MaxCounted bytes
 }
 
-func (s *slice) read(ctx context.Context, r io.Reader) error {
-	buf := make([]byte, toolserver.ReadChunk)
-	s.line = 1
+func (s *slice) read(ctx context.Context, r *bufio.Reader) error {
 	for total := 0; s.last < 0 || s.line <= s.last; {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		piece, err := r.ReadSlice('\n') // a line, or a part of a longer one
+		if s.line < s.first {
+			s.passed += int64(len(piece))
+		} else {
+			room := toolserver.MaxText - len(s.text)
+			s.text = append(s.text, piece[:min(len(piece), room)]...)
+			s.full = len(piece) > room
 		}
-		n, err := r.Read(buf)
-		if total == 0 && toolserver.LooksBinary(buf[:n]) {
-			s.binary = true
+		switch {
+		case s.full:
 			return nil
+		case bytes.HasSuffix(piece, []byte("\n")):
+			s.line++
+			s.begun = false
+		case len(piece) > 0:
+			s.begun = true
 		}
-		total += n
-		s.take(buf[:n])
-		if err == io.EOF || s.full {
+		total += len(piece)
+		s.far = total >= toolserver.MaxCounted && (s.last < 0 || s.line <= s.last)
+		switch {
+		case err == io.EOF, s.far:
 			return nil
-		}
-		if total >= toolserver.MaxCounted && (s.last < 0 || s.line <= s.last) {
-			s.far = true
-			return nil
-		}
-		if err != nil {
+		case err != nil && err != bufio.ErrBufferFull:
 			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		}
 	}
 	return nil
-}
-
-// take goes over the next bytes of the file.
-func (s *slice) take(b []byte) {
-	for len(b) > 0 && !s.full {
-		if s.line < s.first {
-			if n := int64(bytes.Count(b, []byte("\n"))); s.line+n < s.first {
-				s.line += n
-				s.passed += int64(len(b))
-				s.begun = b[len(b)-1] != '\n'
-				return
-			}
-		} else if s.last >= 0 && s.line > s.last {
-			return
-		}
-		end, whole := bytes.IndexByte(b, '\n')+1, true
-		if end == 0 {
-			end, whole = len(b), false
-		}
-		if s.line >= s.first {
-			if s.keep(b[:end]); s.full {
-				return
-			}
-		} else {
-			s.passed += int64(end)
-		}
-		s.begun = true
-		if whole {
-			s.line++
-			s.begun = false
-		}
-		b = b[end:]
-	}
-}
-
-func (s *slice) keep(b []byte) {
-	if room := toolserver.MaxText - len(s.text); len(b) > room {
-		b, s.full = b[:room], true
-	}
-	s.text = append(s.text, b...)
 }
 
 // cutText is the text with a note that says where it ends and how to go on.

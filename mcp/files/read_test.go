@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bufio"
 	"fmt"
 	"strings"
 	"testing"
@@ -83,15 +84,15 @@ func (e endless) Read(b []byte) (int, error) {
 // Lines are counted in the first maxCounted bytes: those that end there are
 // read, the next is not.
 func TestSliceAtTheEndOfWhatIsCounted(t *testing.T) {
-	const lines = toolserver.MaxCounted / 2
-	text := endless(strings.Repeat("y\n", toolserver.ReadChunk/2))
+	line := strings.Repeat("y", 1<<10-1) + "\n"
+	lines := int64(toolserver.MaxCounted / len(line))
 	for _, c := range []struct {
 		first, last int64
 		want        string
 		far         bool
-	}{{lines - 1, lines, "y\ny\n", false}, {lines, lines + 1, "y\n", true}, {lines + 1, lines + 1, "", true}, {lines, -1, "y\n", true}} {
-		s := slice{first: c.first, last: c.last}
-		if err := s.read(t.Context(), text); err != nil || string(s.text) != c.want || s.far != c.far {
+	}{{lines - 1, lines, line + line, false}, {lines, lines + 1, line, true}, {lines + 1, lines + 1, "", true}, {lines, -1, line, true}} {
+		s := slice{first: c.first, last: c.last, line: 1}
+		if err := s.read(t.Context(), bufio.NewReader(endless(line))); err != nil || string(s.text) != c.want || s.far != c.far {
 			t.Errorf("lines %d to %d: %q, far %t: %v", c.first, c.last, s.text, s.far, err)
 		}
 	}
