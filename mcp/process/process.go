@@ -243,12 +243,10 @@ func (pr *Process) KillTree(limit time.Duration) (whole bool) {
 }
 
 func (pr *Process) waitFor(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-pr.done:
 		return true
-	case <-t.C:
+	case <-time.After(d):
 		return false
 	}
 }
@@ -295,8 +293,8 @@ func (p *Processes) KillAll() {
 func (p *Processes) Sweep(limit time.Duration) int {
 	began := time.Now()
 	p.KillAll()
-	p.awaitStarts(limit / 4) // the sweep ends what hangs in exec
-	p.KillAll()              // what was being forked
+	goroutine.Within(limit/4, p.starting.Wait) // the sweep ends what hangs in exec
+	p.KillAll()                                // what was being forked
 	p.mu.Lock()
 	waits := make([]*Process, 0, len(p.running))
 	for pr := range p.running {
@@ -310,21 +308,6 @@ func (p *Processes) Sweep(limit time.Duration) int {
 	detached := p.detached
 	p.mu.Unlock()
 	return sweep(began.Add(limit), p.pids, detached)
-}
-
-// awaitStarts waits until no start is under way.
-func (p *Processes) awaitStarts(limit time.Duration) {
-	started := make(chan struct{})
-	goroutine.Start(func() {
-		p.starting.Wait()
-		close(started)
-	})
-	t := time.NewTimer(limit)
-	defer t.Stop()
-	select {
-	case <-started:
-	case <-t.C:
-	}
 }
 
 // pids are the running children, for which live waits.

@@ -268,15 +268,14 @@ const (
 // await returns when the command has ended and its output was read. killed is
 // not empty after a timeout.
 func (sh *shell) await(ctx context.Context, p *process.Process, timeout time.Duration, progress func(wire.Progress)) (killed string) {
-	limit := time.NewTimer(timeout)
-	defer limit.Stop()
+	limit := time.After(timeout)
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	for elapsed := progressEvery; ; {
 		select {
 		case <-p.Done():
 			return ""
-		case <-limit.C:
+		case <-limit:
 			killed = killedGroup
 			if p.KillTree(sh.spec.killLimit) {
 				killed = killedAll

@@ -82,7 +82,7 @@ func (p *pipe) Receive() ([]byte, error) {
 func (p *pipe) Close() error {
 	p.closing.Do(func() {
 		close(p.closed)
-		p.serving.end(wire.ShutdownGrace)
+		p.serving.end()
 	})
 	return nil
 }

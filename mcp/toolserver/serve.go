@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
@@ -30,8 +29,8 @@ func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) error {
 	for {
 		msg, err := frames.Next()
 		if err != nil || ctx.Err() != nil {
-			v.settle(wire.ShutdownGrace)
-			v.end(wire.ShutdownGrace)
+			goroutine.Within(wire.ShutdownGrace, v.calls.Wait)
+			v.end()
 			mu.Lock()
 			defer mu.Unlock()
 			if err == io.EOF || err == nil {
@@ -62,30 +61,15 @@ func newServing(ctx context.Context, s *Server, out func([]byte, bool)) *serving
 	return v
 }
 
-// settle waits for the calls that run, for d at most.
-func (v *serving) settle(d time.Duration) {
-	idle := make(chan struct{})
-	goroutine.Start(func() {
-		v.calls.Wait()
-		close(idle)
-	})
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-idle:
-	case <-t.C:
-	}
-}
-
-// end cancels the calls that run and waits for them, for d at most.
-func (v *serving) end(d time.Duration) {
+// end cancels the calls that run and waits a moment for them.
+func (v *serving) end() {
 	v.mu.Lock()
 	v.ended = true
 	busy := len(v.running) > 0
 	v.mu.Unlock()
 	v.stop()
 	if busy {
-		v.settle(d)
+		goroutine.Within(wire.ShutdownGrace, v.calls.Wait)
 	}
 }
 

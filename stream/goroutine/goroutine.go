@@ -41,6 +41,22 @@ func StartIn(group *sync.WaitGroup, f func()) {
 	})
 }
 
+// Within calls f in a goroutine of its own, and says whether it returned within d.
+// Otherwise it is left behind there.
+func Within(d time.Duration, f func()) bool {
+	done := make(chan struct{})
+	Start(func() {
+		defer close(done)
+		f()
+	})
+	select {
+	case <-done:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
 // AfterFunc is time.AfterFunc.
 func AfterFunc(d time.Duration, f func()) *time.Timer {
 	return time.AfterFunc(d, func() {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // TestPanics shows that each way to start a goroutine reports a panic after the
@@ -47,4 +49,15 @@ func TestPanics(t *testing.T) {
 	done := make(chan bool)
 	Start(func() { close(done) })
 	<-done
+}
+
+func TestWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, takes := range []time.Duration{0, time.Second - 1, time.Second + 1} {
+			if began := time.Now(); Within(time.Second, func() { time.Sleep(takes) }) != (takes < time.Second) || time.Since(began) != min(takes, time.Second) {
+				t.Errorf("a function that takes %v: %v", takes, time.Since(began))
+			}
+		}
+		time.Sleep(1) // for the last one
+	})
 }
