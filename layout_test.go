@@ -41,6 +41,7 @@ var imports = map[string]string{
 	"mcp/htmltext":            "",
 	"mcp/netguard":            "",
 	"mcp/oauth":               "mcp/netguard mcp/process mcp/wire stream/goroutine stream/jsontext",
+	"mcp/oauth/oauthtest":     "net/http/httptest testing",
 	"mcp/process":             "stream/goroutine",
 	"mcp/process/processtest": "testing",
 	"mcp/servertest":          "mcp mcp/process mcp/toolserver testing",

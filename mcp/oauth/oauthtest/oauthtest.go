@@ -1,0 +1,258 @@
+// Package oauthtest is the metadata of a tool server and the authorization server
+// behind it, for tests: well behaved, or bent into the shape of another. Only
+// tests import it.
+package oauthtest
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Server serves, below one URL: the tool server at /mcp, its metadata, and the
+// issuer at /as with its endpoints. What bends it is set before the first
+// request; any may be nil.
+type Server struct {
+	*httptest.Server
+	Resource map[string]any // replaces members of the protected resource metadata; nil removes one
+	Issuer   map[string]any // the same for the issuer's metadata
+	Clients  []Client       // registered by hand
+
+	NoResource bool                                                      // there is no protected resource metadata
+	NoIssuer   bool                                                      // there is no issuer's metadata
+	Register   func(request map[string]any) (status int, reply any)      // in place of a registration
+	Authorize  func(query url.Values) (wrong string)                     // more demands on the page to sign in
+	Token      func(r *http.Request, form url.Values) (errorCode string) // more demands on a token request
+	Redirect   func(back url.Values)                                     // changes what the browser brings back
+	Reply      func(form url.Values, reply map[string]any)               // changes the reply with the tokens
+
+	mu       sync.Mutex
+	requests []Request
+	codes    map[string]url.Values // the query of the page that gave each
+	tokens   int
+}
+
+// Client is a registered client.
+type Client struct {
+	ID, Secret, Method, RedirectURI string
+}
+
+// Request is one that came in.
+type Request struct {
+	Path   string
+	Query  url.Values // or the form
+	Header http.Header
+	Body   string
+}
+
+// New starts a server that behaves well, and ends it with the test.
+func New(t testing.TB) *Server {
+	s := &Server{codes: map[string]url.Values{}}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Seen are the requests for a path.
+func (s *Server) Seen(path string) (found []Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.requests {
+		if r.Path == path {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// Browser is what a person with a browser does who agrees to everything: it
+// opens the address and follows it to the end.
+func Browser(address string) (page string, err error) {
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(address)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	return string(body), err
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	seen := Request{r.URL.Path, r.URL.Query(), r.Header.Clone(), string(body)}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
+		seen.Query, _ = url.ParseQuery(string(body))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, seen)
+	switch r.URL.Path {
+	case "/.well-known/oauth-protected-resource/mcp":
+		s.document(w, s.NoResource, s.Resource, map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{s.URL + "/as"}, "scopes_supported": []string{"read", "write"}})
+	case "/.well-known/oauth-authorization-server/as":
+		s.document(w, s.NoIssuer, s.Issuer, map[string]any{
+			"issuer": s.URL + "/as", "authorization_endpoint": s.URL + "/as/authorize", "token_endpoint": s.URL + "/as/token",
+			"registration_endpoint": s.URL + "/as/register", "revocation_endpoint": s.URL + "/as/revoke",
+			"code_challenge_methods_supported": []string{"S256"}, "authorization_response_iss_parameter_supported": true,
+			"token_endpoint_auth_methods_supported": []string{"none"},
+		})
+	case "/as/register":
+		s.register(w, body)
+	case "/as/authorize":
+		s.authorize(w, r)
+	case "/as/token":
+		s.token(w, r, seen.Query)
+	case "/as/revoke":
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (s *Server) document(w http.ResponseWriter, missing bool, bent, document map[string]any) {
+	maps.Copy(document, bent)
+	maps.DeleteFunc(document, func(_ string, v any) bool { return v == nil })
+	if missing {
+		http.Error(w, "no", http.StatusNotFound)
+		return
+	}
+	send(w, http.StatusOK, document)
+}
+
+func send(w http.ResponseWriter, status int, value any) {
+	if text, ok := value.(string); ok { // no JSON
+		http.Error(w, text, status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(value)
+}
+
+func (s *Server) register(w http.ResponseWriter, body []byte) {
+	var request map[string]any
+	if err := json.Unmarshal(body, &request); err != nil {
+		send(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	status, reply := http.StatusCreated, any(nil)
+	if s.Register != nil {
+		status, reply = s.Register(request)
+	}
+	method, _ := request["token_endpoint_auth_method"].(string)
+	c := Client{ID: fmt.Sprint("registered-", len(s.Clients)+1), Method: method}
+	if uris, _ := request["redirect_uris"].([]any); len(uris) == 1 {
+		c.RedirectURI, _ = uris[0].(string)
+	}
+	if reply == nil {
+		answer := map[string]any{"client_id": c.ID, "redirect_uris": []string{c.RedirectURI}, "token_endpoint_auth_method": method}
+		if method != "none" {
+			c.Secret = "secret-of-" + c.ID
+			answer["client_secret"] = c.Secret
+		}
+		reply = answer
+	} else if answer, ok := reply.(map[string]any); ok {
+		c.ID, _ = answer["client_id"].(string)
+		c.Secret, _ = answer["client_secret"].(string)
+	}
+	if status < 300 {
+		s.Clients = append(s.Clients, c)
+	}
+	send(w, status, reply)
+}
+
+func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	known := slices.ContainsFunc(s.Clients, func(c Client) bool {
+		return c.ID == q.Get("client_id") && c.RedirectURI == q.Get("redirect_uri")
+	})
+	wrong := ""
+	switch {
+	case !known:
+		wrong = "no such client, or another redirect_uri"
+	case q.Get("code_challenge_method") != "S256" || len(q.Get("code_challenge")) != 43 || len(q.Get("state")) < 20 || q.Get("response_type") != "code":
+		wrong = "no PKCE, or no state"
+	case s.Authorize != nil:
+		wrong = s.Authorize(q)
+	}
+	back := url.Values{"state": {q.Get("state")}, "iss": {s.URL + "/as"}}
+	if wrong != "" {
+		back.Set("error", "invalid_request")
+		back.Set("error_description", wrong)
+	} else {
+		code := fmt.Sprint("code-", len(s.codes)+1)
+		s.codes[code] = q
+		back.Set("code", code)
+	}
+	if s.Redirect != nil {
+		s.Redirect(back)
+	}
+	to, err := url.Parse(q.Get("redirect_uri"))
+	if err != nil || to.Host == "" {
+		http.Error(w, "no redirect_uri", http.StatusBadRequest)
+		return
+	}
+	to.RawQuery = back.Encode()
+	http.Redirect(w, r, to.String(), http.StatusFound)
+}
+
+func (s *Server) token(w http.ResponseWriter, r *http.Request, form url.Values) {
+	code := ""
+	if form.Get("grant_type") == "authorization_code" {
+		code = s.checkCode(form)
+	}
+	if code == "" {
+		code = s.checkClient(r, form)
+	}
+	if code == "" && s.Token != nil {
+		code = s.Token(r, form)
+	}
+	if code != "" {
+		send(w, http.StatusBadRequest, map[string]any{"error": code, "error_description": "as the test wants"})
+		return
+	}
+	s.tokens++
+	reply := map[string]any{"access_token": fmt.Sprint("access-", s.tokens), "token_type": "Bearer", "expires_in": 3600, "refresh_token": fmt.Sprint("refresh-", s.tokens)}
+	if s.Reply != nil {
+		s.Reply(form, reply)
+	}
+	delete(s.codes, form.Get("code"))
+	send(w, http.StatusOK, reply)
+}
+
+// checkCode gives the error for a code that is not the one of this client.
+func (s *Server) checkCode(form url.Values) string {
+	q := s.codes[form.Get("code")]
+	sum := sha256.Sum256([]byte(form.Get("code_verifier")))
+	if q == nil || q.Get("redirect_uri") != form.Get("redirect_uri") || q.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) {
+		return "invalid_grant"
+	}
+	return ""
+}
+
+// checkClient gives the error for a client that does not prove itself.
+func (s *Server) checkClient(r *http.Request, form url.Values) string {
+	id, secret, basic := r.BasicAuth()
+	method := "client_secret_basic"
+	if !basic {
+		id, secret = form.Get("client_id"), form.Get("client_secret")
+		if method = "client_secret_post"; secret == "" {
+			method = "none"
+		}
+	}
+	for _, c := range s.Clients {
+		if c.ID == id && c.Secret == secret && c.Method == method {
+			return ""
+		}
+	}
+	return "invalid_client"
+}

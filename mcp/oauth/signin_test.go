@@ -1,0 +1,388 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"toolpipe/mcp/oauth/oauthtest"
+)
+
+// request is a sign-in of somebody who agrees to everything.
+func request(t *testing.T, as *oauthtest.Server, s Settings) (r Request, page func() string) {
+	pages := make(chan string, 1)
+	r = Request{Server: as.URL + "/mcp", Settings: &s, Show: func(c Consent) {
+		go func() {
+			text, err := oauthtest.Browser(c.URL)
+			if err != nil {
+				text = err.Error()
+			}
+			pages <- text
+		}()
+	}}
+	return r, func() string { return <-pages }
+}
+
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	as := oauthtest.New(t)
+	var secrets []string
+	r, page := request(t, as, Settings{})
+	r.Refusal = &Refusal{Status: 401, Challenges: []string{`Bearer scope="read"`}}
+	r.Secret = func(s string) { secrets = append(secrets, s) }
+	l, err := SignIn(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := page(); !strings.Contains(got, "The sign-in worked") {
+		t.Errorf("the page: %s", got)
+	}
+	registered, asked, traded := as.Seen("/as/register")[0], as.Seen("/as/authorize")[0].Query, as.Seen("/as/token")[0].Query
+	uri := asked.Get("redirect_uri")
+	var body map[string]any
+	json.Unmarshal([]byte(registered.Body), &body)
+	if got := strings.TrimSpace(fmt.Sprintln(body["redirect_uris"], body["application_type"], body["grant_types"], body["response_types"], body["token_endpoint_auth_method"], body["client_name"], len(body))); got != "["+uri+"] native [authorization_code refresh_token] [code] none toolpipe 6" {
+		t.Errorf("registered %s", got)
+	}
+	if asked.Get("resource") != as.URL+"/mcp" || asked.Get("scope") != "read" || !strings.HasPrefix(uri, "http://localhost:") || !strings.HasSuffix(uri, "/callback") {
+		t.Errorf("asked %v", asked)
+	}
+	if traded.Get("resource") != as.URL+"/mcp" || traded.Get("redirect_uri") != uri || traded.Get("client_id") != "registered-1" || len(traded.Get("code_verifier")) != 43 {
+		t.Errorf("traded %v", traded)
+	}
+	for _, secret := range []string{traded.Get("code_verifier"), asked.Get("state"), "code-1", "access-1", "refresh-1"} {
+		if !slices.Contains(secrets, secret) {
+			t.Errorf("the secret %s was not told", secret)
+		}
+	}
+	want := Login{Server: r.Server, Issuer: as.URL + "/as", Resource: as.URL + "/mcp", TokenURL: as.URL + "/as/token", RevocationURL: as.URL + "/as/revoke",
+		Client: Client{ID: "registered-1", AuthMethod: "none", RedirectURI: uri, Dynamic: true}, Scopes: []string{"read"}, AccessToken: "access-1", RefreshToken: "refresh-1"}
+	left := time.Until(l.Expires)
+	l.Expires, l.Obtained = time.Time{}, time.Time{}
+	if fmt.Sprint(l) != fmt.Sprint(want) || left < 59*time.Minute || left > time.Hour {
+		t.Errorf("login %+v, expires in %v", l, left)
+	}
+}
+
+// TestRegistration: the order is the configured client, the registration of the
+// login before, the metadata document, a new registration, an error that says
+// what to register.
+func TestRegistration(t *testing.T) {
+	t.Parallel()
+	as := oauthtest.New(t)
+	signIn := func(s Settings, previous *Login) (Login, url.Values, error) {
+		r, _ := request(t, as, s)
+		r.Previous = previous
+		l, err := SignIn(t.Context(), r)
+		seen := as.Seen("/as/authorize")
+		if len(seen) == 0 {
+			return l, nil, err
+		}
+		return l, seen[len(seen)-1].Query, err
+	}
+	first, _, err := signIn(Settings{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, q, err := signIn(Settings{}, &first); err != nil || again.Client.ID != first.Client.ID || q.Get("redirect_uri") != first.Client.RedirectURI || len(as.Seen("/as/register")) != 1 {
+		t.Errorf("the registration is not used again: %+v, %v", again.Client, err)
+	}
+	busy, err := net.Listen("tcp", "127.0.0.1:"+portOf(first.Client.RedirectURI))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, _, err := signIn(Settings{}, &first)
+	busy.Close()
+	if err != nil || second.Client.ID == first.Client.ID || second.Client.RedirectURI == first.Client.RedirectURI {
+		t.Errorf("with its port taken: %+v, %v", second.Client, err)
+	}
+	elsewhere := first
+	elsewhere.Issuer = "https://login.test"
+	if l, _, err := signIn(Settings{}, &elsewhere); err != nil || l.Client.ID == first.Client.ID {
+		t.Errorf("a registration at another issuer: %+v, %v", l.Client, err)
+	}
+	expired := first
+	expired.Client.SecretExpires = time.Now().Add(-time.Hour)
+	if l, _, err := signIn(Settings{}, &expired); err != nil || l.Client.ID == first.Client.ID {
+		t.Errorf("a registration that has expired: %+v, %v", l.Client, err)
+	}
+
+	document := Settings{ClientMetadataURL: "https://me.test/client.json", RedirectURI: freeRedirect(t)}
+	registrations := len(as.Seen("/as/register"))
+	as.Issuer = map[string]any{"client_id_metadata_document_supported": true}
+	as.Clients = append(as.Clients, oauthtest.Client{ID: document.ClientMetadataURL, Method: "none", RedirectURI: document.RedirectURI})
+	if l, _, err := signIn(document, nil); err != nil || l.Client.ID != document.ClientMetadataURL || l.Client.Dynamic || len(as.Seen("/as/register")) != registrations {
+		t.Errorf("with a metadata document: %+v, %v", l.Client, err)
+	}
+	as.Issuer = map[string]any{"registration_endpoint": nil}
+	_, _, err = signIn(document, nil)
+	hint, _ := err.(interface{ Hint() string })
+	if hint == nil || !strings.Contains(hint.Hint(), "redirect URI "+document.RedirectURI) {
+		t.Errorf("nothing to register with: %v", err)
+	}
+}
+
+// TestConfiguredClient: the client proves itself in the way that the issuer takes,
+// and its secret is not put into the login.
+func TestConfiguredClient(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"none", "client_secret_basic", "client_secret_post"} {
+		as := oauthtest.New(t)
+		s := Settings{Grant: GrantCode, ClientID: "me", RedirectURI: freeRedirect(t), Account: "work"}
+		if method != "none" {
+			s.Secret = "s p"
+		}
+		as.Issuer = map[string]any{"token_endpoint_auth_methods_supported": []string{method}}
+		as.Clients = []oauthtest.Client{{ID: "me", Secret: url.QueryEscape(s.Secret), Method: method, RedirectURI: s.RedirectURI}}
+		if method == "client_secret_post" {
+			as.Clients[0].Secret = s.Secret
+		}
+		r, _ := request(t, as, s)
+		l, err := SignIn(t.Context(), r)
+		if err != nil || l.Client != (Client{ID: "me", AuthMethod: method, RedirectURI: s.RedirectURI}) || l.Account != "work" || len(as.Seen("/as/register")) != 0 {
+			t.Errorf("%s: %+v, %v", method, l, err)
+			continue
+		}
+		fresh, err := Refresh(t.Context(), &s, l)
+		if err != nil || fresh.AccessToken != "access-2" || fresh.Client.Secret != "" {
+			t.Errorf("%s: refresh: %+v, %v", method, fresh, err)
+		}
+	}
+}
+
+// TestSecretInSpiteOfNone: a registration that gave a secret and the method none
+// is tried with the secret when it is refused without.
+func TestSecretInSpiteOfNone(t *testing.T) {
+	t.Parallel()
+	as := oauthtest.New(t)
+	as.Register = func(map[string]any) (int, any) {
+		return 201, map[string]any{"client_id": "f", "client_secret": "s", "token_endpoint_auth_method": "none"}
+	}
+	as.Token = func(_ *http.Request, form url.Values) string { return "" }
+	r, _ := request(t, as, Settings{})
+	as.Authorize = func(url.Values) string {
+		as.Clients[0].Method = "client_secret_post"
+		return ""
+	}
+	l, err := SignIn(t.Context(), r)
+	if err != nil || l.Client.AuthMethod != "client_secret_post" || len(as.Seen("/as/token")) != 2 {
+		t.Errorf("%+v, %v", l.Client, err)
+	}
+}
+
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	previous := func(as *oauthtest.Server, scopes ...string) *Login {
+		return &Login{Issuer: as.URL + "/as", Scopes: scopes}
+	}
+	for _, tt := range []struct {
+		name, challenge string
+		settings, more  string
+		supported       any // of the server
+		offline         bool
+		previous        string
+		want            string
+	}{
+		{name: "by the challenge", challenge: "a b", want: "a b"},
+		{name: "by the metadata", want: "read write"},
+		{name: "none", supported: []string{}, want: ""},
+		{name: "none and offline", supported: []string{}, offline: true, want: ""},
+		{name: "offline", challenge: "a", offline: true, want: "a offline_access"},
+		{name: "configured", challenge: "a", settings: "x y", offline: true, want: "x y"},
+		{name: "more", challenge: "a", more: "b a", want: "a b"},
+		{name: "union", challenge: "b", previous: "a", want: "a b"},
+	} {
+		as := oauthtest.New(t)
+		if tt.supported != nil {
+			as.Resource = map[string]any{"scopes_supported": tt.supported}
+		}
+		if tt.offline {
+			as.Issuer = map[string]any{"scopes_supported": []string{"offline_access", "a"}}
+		}
+		r, _ := request(t, as, Settings{Scopes: strings.Fields(tt.settings)})
+		r.Scopes = strings.Fields(tt.more)
+		if tt.challenge != "" {
+			r.Refusal = &Refusal{Status: 401, Challenges: []string{fmt.Sprintf(`Bearer scope=%q`, tt.challenge)}}
+		}
+		if tt.previous != "" {
+			r.Previous = previous(as, tt.previous)
+		}
+		show := r.Show
+		r.Show = func(c Consent) {
+			if tt.previous != "" && fmt.Sprint(c.New) != "[b]" {
+				t.Errorf("%s: new scopes %q", tt.name, c.New)
+			}
+			show(c)
+		}
+		_, err := SignIn(t.Context(), r)
+		if q := as.Seen("/as/authorize")[0].Query; err != nil || q.Get("scope") != tt.want || q.Has("scope") != (tt.want != "") {
+			t.Errorf("%s: %q, %v", tt.name, q["scope"], err)
+		}
+	}
+}
+
+// TestPins: what the user vouches for stands in the place of the metadata.
+func TestPins(t *testing.T) {
+	t.Parallel()
+	none := ""
+	for _, tt := range []struct {
+		name     string
+		bend     func(*oauthtest.Server, *Settings)
+		resource string
+	}{
+		{"resource", func(as *oauthtest.Server, s *Settings) {
+			as.Resource = map[string]any{"resource": "api://other"}
+			other := "api://other"
+			s.Resource = &other
+		}, "api://other"},
+		{"no resource", func(_ *oauthtest.Server, s *Settings) { s.Resource = &none }, ""},
+		{"metadata_url", func(as *oauthtest.Server, s *Settings) {
+			as.Issuer = map[string]any{"issuer": "https://login.test/real"}
+			as.Redirect = func(back url.Values) { back.Set("iss", "https://login.test/real") }
+			s.Issuer, s.MetadataURL = "https://login.test/real", as.URL+"/.well-known/oauth-authorization-server/as"
+		}, "/mcp"},
+		{"authorization_url and token_url", func(as *oauthtest.Server, s *Settings) {
+			as.NoIssuer, as.NoResource = true, true
+			as.Redirect = func(back url.Values) { back.Del("iss") }
+			s.AuthorizationURL, s.TokenURL, s.ClientID, s.RedirectURI = as.URL+"/as/authorize?tenant=1", as.URL+"/as/token", "me", freeRedirect(t)
+			as.Clients = []oauthtest.Client{{ID: "me", Method: "none", RedirectURI: s.RedirectURI}}
+			s.AuthorizeParams = map[string]string{"prompt": "consent", "state": "mine", "client_id": "not me"}
+			as.Authorize = func(q url.Values) string {
+				if q.Get("tenant") != "1" || q.Get("prompt") != "consent" {
+					return "parameters are missing"
+				}
+				return ""
+			}
+		}, "/mcp"},
+	} {
+		as := oauthtest.New(t)
+		s := Settings{}
+		tt.bend(as, &s)
+		r, _ := request(t, as, s)
+		want := tt.resource
+		if want == "/mcp" {
+			want = as.URL + "/mcp"
+		}
+		if l, err := SignIn(t.Context(), r); err != nil || l.Resource != want {
+			t.Errorf("%s: %+v, %v", tt.name, l, err)
+		}
+		for _, path := range []string{"/as/authorize", "/as/token"} {
+			for _, seen := range as.Seen(path) {
+				if seen.Query.Get("resource") != want || seen.Query.Has("resource") != (want != "") {
+					t.Errorf("%s: resource %q at %s", tt.name, seen.Query["resource"], path)
+				}
+			}
+		}
+	}
+}
+
+// TestPaste: where the redirect cannot come back, its address is pasted. Wrong
+// lines are told, and asked for again.
+func TestPaste(t *testing.T) {
+	t.Parallel()
+	as := oauthtest.New(t)
+	s := Settings{ClientID: "me", RedirectURI: "https://tools.test/back"}
+	as.Clients = []oauthtest.Client{{ID: "me", Method: "none", RedirectURI: s.RedirectURI}}
+	r, _ := request(t, as, s)
+	ended := make(chan string, 1)
+	r.Show = func(c Consent) {
+		if !c.Pasted {
+			t.Error("the redirect is said to come here")
+		}
+		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		res, err := client.Get(c.URL)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		res.Body.Close()
+		ended <- res.Header.Get("Location")
+	}
+	var wrongs []string
+	r.Paste = func(_ context.Context, wrong error) (string, error) {
+		wrongs = append(wrongs, fmt.Sprint(wrong))
+		switch len(wrongs) {
+		case 1:
+			return "code-1", nil
+		case 2:
+			return "https://tools.test/back?code=code-1&state=x", nil
+		}
+		return " " + <-ended + "\n", nil
+	}
+	l, err := SignIn(t.Context(), r)
+	if err != nil || l.AccessToken == "" {
+		t.Errorf("%+v, %v", l, err)
+	}
+	if len(wrongs) != 3 || !strings.Contains(wrongs[1], "begins with https://tools.test/back") || !strings.Contains(wrongs[2], "its state is not that of this sign-in") {
+		t.Errorf("said %q", wrongs)
+	}
+	r.Paste = nil
+	r.Show = func(Consent) {}
+	if _, err := SignIn(t.Context(), r); err == nil || !strings.Contains(err.Error(), "not this machine") {
+		t.Errorf("without anybody to paste: %v", err)
+	}
+}
+
+// TestNobody: the wait for the person is bounded, and ends with the run.
+func TestNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &callback{arrived: make(chan redirect)}
+		c.listeners = []net.Listener{nil}
+		s := &signIn{callback: c}
+		began := time.Now()
+		if _, err := s.await(t.Context()); err != ErrNobody || time.Since(began) != SignInTime {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+	as := oauthtest.New(t)
+	r, _ := request(t, as, Settings{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("stop")
+	r.Show = func(Consent) { cancel(stop) }
+	if _, err := SignIn(ctx, r); err != stop {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestRevoke(t *testing.T) {
+	t.Parallel()
+	as := oauthtest.New(t)
+	r, _ := request(t, as, Settings{})
+	l, err := SignIn(t.Context(), r)
+	if err == nil {
+		err = Revoke(t.Context(), nil, l)
+	}
+	var revoked []string
+	for _, seen := range as.Seen("/as/revoke") {
+		revoked = append(revoked, seen.Query.Get("token")+" "+seen.Query.Get("token_type_hint")+" "+seen.Query.Get("client_id"))
+	}
+	slices.Sort(revoked)
+	if want := []string{"access-1 access_token registered-1", "refresh-1 refresh_token registered-1"}; err != nil || !slices.Equal(revoked, want) {
+		t.Errorf("%q, %v", revoked, err)
+	}
+}
+
+func portOf(uri string) string {
+	u, _ := url.Parse(uri)
+	return u.Port()
+}
+
+// freeRedirect is a redirect URI with a port that nobody listens on.
+func freeRedirect(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return "http://localhost:" + port + "/callback"
+}
