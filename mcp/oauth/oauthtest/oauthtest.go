@@ -163,6 +163,7 @@ func (s *Server) register(w http.ResponseWriter, body []byte) {
 	} else if answer, ok := reply.(map[string]any); ok {
 		c.ID, _ = answer["client_id"].(string)
 		c.Secret, _ = answer["client_secret"].(string)
+		c.Method, _ = answer["token_endpoint_auth_method"].(string)
 	}
 	if status < 300 {
 		s.Clients = append(s.Clients, c)
