@@ -53,7 +53,7 @@ func invoke(args []string) (status int) {
 	streams := stdio.Streams{
 		In: os.Stdin, Out: stdio.Blocking(os.Stdout), Err: stdio.Blocking(os.Stderr),
 		InTerminal: isTerminal(os.Stdin), InFile: isFile(os.Stdin), OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
-		OutFile: isFileOrDevice(os.Stdout),
+		OutFile: isFileOrDevice(os.Stdout), OutWidth: stdio.TerminalWidth(os.Stdout),
 
 		Width:      func() int { return stdio.TerminalWidth(os.Stderr) },
 		Background: func() (background, stops bool) { return stdio.InBackground(os.Stderr) },

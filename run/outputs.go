@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"os"
@@ -49,7 +50,11 @@ func newOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 	case c.Output == "messages":
 		o.add(&event.MessagesOutput{W: w, Messages: messages})
 	case c.Mode != config.Answer:
-		o.add(&event.ListOutput{W: w, Terminal: s.OutTerminal, Full: c.Mode == config.DescribeTool})
+		list := &event.ListOutput{W: w, Terminal: s.OutTerminal, Full: c.Mode == config.DescribeTool}
+		if s.OutTerminal {
+			list.Columns, list.ASCII = cmp.Or(s.OutWidth, 80), !face.UTF8(c.Getenv)
+		}
+		o.add(list)
 	default:
 		o.text = &event.TextOutput{W: w, Terminal: s.OutTerminal, Stream: c.Stream || s.OutTerminal}
 		o.add(o.text)

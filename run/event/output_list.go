@@ -10,36 +10,47 @@ import (
 	"toolpipe/stream/escape"
 )
 
-// ListOutput prints what a run without a model gives, for people and for cut and
-// awk: one line an item with columns separated by tabs, the definition of one
-// tool, an explanation, or the result of one call.
+// ListOutput prints what a run without a model gives: one line an item, the
+// definition of one tool, an explanation, or the result of one call. The columns
+// of a list are separated by tabs, for cut and awk, or aligned on a terminal.
 type ListOutput struct {
 	W        *Writer
 	Terminal bool // the text of the end must be safe for a terminal
+	Columns  int  // of the terminal that a list is cut to; 0: tabs
+	ASCII    bool // the terminal shows nothing else
 	Full     bool // a tool is described in full
+	table    table
 }
 
 func (o *ListOutput) Event(e Event) error {
-	var line []byte
 	switch e := e.(type) {
 	case *Tool:
 		if o.Full {
 			return o.describe(e)
 		}
 		desc, _, _ := strings.Cut(strings.TrimSpace(e.Description), "\n")
-		line = tabbed(e.Name, e.Verdict, e.Rule, desc)
+		return o.row([]string{"TOOL", "VERDICT", "RULE", "DESCRIPTION"}, e.Name, e.Verdict, e.Rule, desc)
 	case *Server:
 		why := strings.TrimPrefix(e.Message, "server "+strconv.Quote(e.Name)+" ("+e.Transport+"): ") // the row has it already
-		line = tabbed(e.Name, e.Status, e.Transport, e.Protocol, strconv.Itoa(e.Tools), e.Target, why)
+		return o.row([]string{"SERVER", "STATUS", "TRANSPORT", "PROTOCOL", "TOOLS", "TARGET", "MESSAGE"}, e.Name, e.Status, e.Transport, e.Protocol, strconv.Itoa(e.Tools), e.Target, why)
 	case *Item:
-		fields := []string{e.Server, e.Name}
+		header, fields := []string{"SERVER", "PROMPT"}, []string{e.Server, e.Name}
 		if e.Kind == "resource" {
-			fields = []string{e.Server, e.URI, e.Name}
+			header, fields = []string{"SERVER", "URI", "NAME"}, []string{e.Server, e.URI, e.Name}
 		}
-		line = tabbed(append(fields, e.MIME, e.Description, argumentNames(e.Arguments))...)
+		return o.row(append(header, "TYPE", "DESCRIPTION", "ARGUMENTS"), append(fields, e.MIME, e.Description, argumentNames(e.Arguments))...)
 	case *Explanation:
 		return o.explain(e)
 	case *End:
+		if len(o.table.rows) > 0 {
+			lines := o.table.appendTo(nil, o.Columns)
+			if o.ASCII {
+				lines = bytes.ReplaceAll(lines, []byte("…"), []byte(">"))
+			}
+			if err := o.W.write(lines); err != nil {
+				return err
+			}
+		}
 		if len(e.Text) > 0 {
 			text := e.Text
 			if o.Terminal {
@@ -53,10 +64,8 @@ func (o *ListOutput) Event(e Event) error {
 			}
 		}
 		return o.W.Flush()
-	default:
-		return nil
 	}
-	return o.W.write(line)
+	return nil
 }
 
 // argumentNames lists the arguments of a prompt: WHO, or [WHO] if it may be left out.
@@ -71,17 +80,18 @@ func argumentNames(all []PromptArgument) string {
 	return strings.Join(names, " ")
 }
 
-// tabbed joins fields by tabs. Every field is escaped, so that none of them can
-// hold a tab, begin another row or steer a terminal.
-func tabbed(fields ...string) []byte {
-	var b []byte
-	for i, f := range fields {
-		if i > 0 {
-			b = append(b, '\t')
-		}
-		b = escape.AppendEscaped(b, f)
+// row writes one item, or keeps it until all are there to be aligned. Every field
+// is escaped, so that none of them can hold a tab, begin another row or steer a
+// terminal.
+func (o *ListOutput) row(header []string, fields ...string) error {
+	for i := range fields {
+		fields[i] = escape.Escape(fields[i])
 	}
-	return append(b, '\n')
+	if o.Columns > 0 {
+		o.table.header, o.table.rows = header, append(o.table.rows, fields)
+		return nil
+	}
+	return o.W.write([]byte(strings.Join(fields, "\t") + "\n"))
 }
 
 func (o *ListOutput) describe(e *Tool) error {

@@ -2,12 +2,32 @@ package face
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"toolpipe/stream/escape"
 )
 
+// UTF8 tells whether the locale of the terminal has more characters than ASCII,
+// by the variables that POSIX names (Base Definitions, 8.2).
+func UTF8(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := strings.ToLower(getenv(name)); locale != "" {
+			return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
+		}
+	}
+	return false
+}
+
+// signs writes the signs of frames and lines so that the terminal can show them,
+// each in one column.
+func (f *Face) signs(s string) string {
+	if f.ascii {
+		return strings.NewReplacer("┌", "+", "│", "|", "└", "+", "·", "-", "…", ">").Replace(s)
+	}
+	return s
+}
+
 // fit cuts a line to the terminal's width.
-func (f *Face) fit(s string) string { return f.fitBehind("", s) }
+func (f *Face) fit(s string) string { return f.signs(f.fitBehind("", s)) }
 
 // fitBehind cuts s so that it fits behind a prefix on the same line.
 func (f *Face) fitBehind(prefix, s string) string {
@@ -18,52 +38,10 @@ func (f *Face) fitBehind(prefix, s string) string {
 	if n <= 0 {
 		n = 80
 	}
-	if n -= 1 + stringColumns(prefix); n < 1 {
+	if n -= 1 + escape.Columns(prefix); n < 1 {
 		return ""
 	}
-	return cutColumns(s, n)
-}
-
-// cutColumns cuts s to so many columns of a terminal, with an ellipsis. s is
-// escaped already.
-func cutColumns(s string, columns int) string {
-	used, end := 0, 0 // end: where an ellipsis still has room
-	for i, r := range s {
-		used += runeColumns(r)
-		if used > columns {
-			return s[:end] + "…"
-		}
-		if used < columns {
-			end = i + utf8.RuneLen(r)
-		}
-	}
-	return s
-}
-
-// stringColumns is how many columns s takes at most.
-func stringColumns(s string) int {
-	n := 0
-	for _, r := range s {
-		n += runeColumns(r)
-	}
-	return n
-}
-
-// runeColumns is the most columns that a terminal gives a rune: terminals
-// differ over emoji and symbols, and a line that is too long wraps, one that
-// is too short only looks so. A variation selector may widen what precedes it.
-func runeColumns(r rune) int {
-	switch {
-	case r < 0x300:
-		return 1
-	case r == 0xfe0f:
-		return 1
-	case r == 0x200d, unicode.In(r, unicode.Mn, unicode.Me):
-		return 0
-	case r < 0x1100, r >= 0x1e00 && r < 0x2300, r >= 0x2400 && r < 0x25a0, r >= 0xd7b0 && r < 0xf900, r >= 0xfe20 && r < 0xfe30, r >= 0xff61 && r < 0xffe0:
-		return 1
-	}
-	return 2
+	return escape.Cut(s, n)
 }
 
 // expandTabs writes tabs as blanks, so that a line's columns can be counted.
@@ -76,7 +54,7 @@ func expandTabs(s string) string {
 	for _, r := range s {
 		if r != '\t' {
 			b.WriteRune(r)
-			column += runeColumns(r)
+			column += escape.RuneColumns(r)
 			continue
 		}
 		n := 8 - column%8

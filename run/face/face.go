@@ -50,6 +50,7 @@ type Face struct {
 	showsAsides      bool // text before calls is shown here, dimmed
 	ignoresDeltas    bool // pieces of text change nothing that is shown
 	deniesUnapproved bool // no error at the end tells of an unapproved call
+	ascii            bool // the terminal's locale has no signs for frames
 	sharedScreen     bool // stdout is a terminal too
 	flushStdout      func() error
 	waits            waits
@@ -74,6 +75,7 @@ func New(o Options, s stdio.Streams) *Face {
 	f := &Face{
 		streams: s, w: s.Err, quiet: o.Quiet, verbose: o.Verbose, secrets: o.Secrets, deniesUnapproved: o.DeniesUnapproved,
 		Color: Colored(o.Color, s.ErrTerminal, o.Getenv), sharedScreen: s.ErrTerminal && s.OutTerminal, flushStdout: func() error { return nil },
+		ascii: s.ErrTerminal && !UTF8(o.Getenv),
 	}
 	if s.ErrTerminal && s.Background != nil {
 		f.live.background = s.Background
@@ -138,6 +140,7 @@ func (f *Face) print(s string) {
 		}
 		return
 	}
+	s = f.signs(s)
 	f.live.erase(f.w)
 	if f.lineOpen || f.stdoutLineOpen && f.sharedScreen {
 		s = "\n" + s

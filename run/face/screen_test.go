@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/run/event"
+	"toolpipe/stream/escape"
 )
 
 // emulator is a terminal's screen as far as the face uses one: it wraps and,
@@ -86,11 +87,11 @@ func (e *emulator) put(r rune, style string) {
 		}
 	case r < ' ' || r >= 0x7f && r < 0xa0:
 		e.t.Errorf("a control character: %U", r)
-	case runeColumns(r) == 0 && e.at > 0:
+	case escape.RuneColumns(r) == 0 && e.at > 0:
 		line[e.at-1].text += string(r)
 	default:
 		cells := []cell{{string(r), style}}
-		if runeColumns(r) == 2 {
+		if escape.RuneColumns(r) == 2 {
 			if e.at%e.width == e.width-1 {
 				line = append(line[:min(e.at, len(line))], cell{" ", ""})
 				e.at++

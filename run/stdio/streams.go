@@ -9,6 +9,7 @@ type Streams struct {
 	InTerminal  bool
 	InFile      bool // a regular file: reading it never waits
 	OutTerminal bool
+	OutWidth    int  // columns of stdout's terminal; 0: unknown
 	OutFile     bool // Out is a file or a null device: nothing written to it appears on a screen
 	ErrTerminal bool
 	Width       func() int // columns of stderr's terminal; nil or 0: unknown
