@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // The tests of questions start this test program again as a child whose
@@ -28,6 +29,7 @@ type job struct {
 	Timeout    time.Duration
 	Color      bool
 	Background bool   // a process in the background asks
+	Shell      bool   // a process of a group of its own asks, see inShell
 	IgnoreHUP  bool   // the child ignores SIGHUP
 	LateCONT   bool   // the Terminal gets SIGCONT late
 	NoCONT     bool   // the Terminal does not get SIGCONT
@@ -59,6 +61,11 @@ func (j *job) run() {
 		if err := j.again(&syscall.SysProcAttr{Setpgid: true}).Run(); err != nil {
 			panic(err)
 		}
+		return
+	}
+	if j.Shell {
+		j.Shell = false
+		j.inShell()
 		return
 	}
 	if j.IgnoreHUP {
@@ -93,6 +100,42 @@ func (j *job) run() {
 			return
 		}
 		fmt.Printf("%s by %s: %s\n", v.Outcome, v.By, v.Reason)
+	}
+}
+
+// inShell does the job in another process, in the foreground. It does with that
+// process what a shell does, at these signals: SIGUSR1 moves it to the background,
+// SIGUSR2 gives it the terminal, and SIGALRM sends it SIGCONT. Each is printed.
+func (j *job) inShell() {
+	signal.Ignore(syscall.SIGTTOU)
+	commands := make(chan os.Signal, 1)
+	signal.Notify(commands, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM)
+	const terminal = 3 // see startAsker
+	cmd := j.again(&syscall.SysProcAttr{Foreground: true, Ctty: terminal})
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for {
+		select {
+		case <-ended:
+			return
+		case s := <-commands:
+			group := int32(cmd.Process.Pid)
+			switch s {
+			case syscall.SIGALRM:
+				_ = cmd.Process.Signal(syscall.SIGCONT)
+			case syscall.SIGUSR1:
+				group = int32(os.Getpid())
+				fallthrough
+			case syscall.SIGUSR2:
+				if _, _, err := syscall.Syscall(syscall.SYS_IOCTL, terminal, syscall.TIOCSPGRP, uintptr(unsafe.Pointer(&group))); err != 0 {
+					panic(err)
+				}
+			}
+			fmt.Println(s)
+		}
 	}
 }
 
@@ -185,6 +228,7 @@ type asker struct {
 	master, slave *os.File
 	cmd           *exec.Cmd
 	verdicts      *bufio.Reader
+	before        int // calls of Before that no call of After followed yet
 
 	mu     sync.Mutex
 	screen bytes.Buffer // the terminal's output: what was drawn, and the echo of what was typed
@@ -293,12 +337,22 @@ func (a *asker) await(text string, n int) {
 // in turn.
 func (a *asker) verdict() string {
 	a.t.Helper()
+	text := a.line()
+	if a.before != 0 {
+		a.t.Fatalf("%q came between Before and After", text)
+	}
+	return text
+}
+
+// line returns the child's next line, and counts the calls of Before and After.
+func (a *asker) line() string {
+	a.t.Helper()
 	type line struct {
 		text string
 		err  error
 	}
 	lines := make(chan line, 1)
-	for open := 0; ; {
+	for {
 		go func() {
 			s, err := a.verdicts.ReadString('\n')
 			lines <- line{strings.TrimSuffix(s, "\n"), err}
@@ -309,11 +363,9 @@ func (a *asker) verdict() string {
 			case l.err != nil:
 				a.t.Fatalf("no verdict: %v; the terminal got %q", l.err, a.text())
 			case l.text == "before":
-				open++
+				a.before++
 			case l.text == "after":
-				open--
-			case open != 0:
-				a.t.Fatalf("%q came between Before and After", l.text)
+				a.before--
 			default:
 				return l.text
 			}

@@ -33,6 +33,7 @@ type Terminal struct {
 	asking        sync.Mutex // held while a question stands; guards the fields below
 	explained     bool       // the answers were explained
 	formWithdrawn time.Time  // when a form ended without an answer
+	resumed       time.Time  // when the process was seen to go on in the foreground, before its SIGCONT came
 }
 
 // Times of the question. Tests shorten some of them.
@@ -56,6 +57,10 @@ const (
 	// maxPause is how long a loop that waits a pollInterval at a time may take
 	// for one round. If it takes longer, the process was stopped.
 	maxPause = time.Second
+	// lateResume is how long the SIGCONT that belongs to a process seen in the
+	// foreground again may be on its way. A shell gives the process the terminal
+	// first, and some send no signal if the process was not stopped.
+	lateResume = 10 * time.Second
 	// maxAnswer is how many bytes of a line are read as an answer.
 	maxAnswer = 1024
 	// maxQueue is how long to wait for another program that asks on the terminal.
@@ -229,18 +234,18 @@ func (t *Terminal) askLine(ctx context.Context, tty *tty, q *question) (string, 
 // thrown away at the time flushed, and only then the line with the prompt is
 // drawn, so that no answer to it is lost.
 func (t *Terminal) draw(ctx context.Context, tty *tty, q *question, deadline time.Time) (flushed time.Time, err error) {
-	if _, err := awaitForeground(ctx, tty, deadline); err != nil {
+	if _, err := t.awaitForeground(ctx, tty, deadline); err != nil {
 		return flushed, err
 	}
-	select {
-	case <-t.Resumed: // from before the question
-	default:
-	}
+	t.wasContinued() // before the question
 	if err := tty.write(ctx, "\n"+q.body, deadline); err != nil {
 		return flushed, err
 	}
 	if err := sleep(ctx, max(settleTime, lateAnswerTime-time.Since(t.formWithdrawn))); err != nil {
 		return flushed, err
+	}
+	if t.wasContinued() {
+		return flushed, errRedraw
 	}
 	flushed = time.Now()
 	if err := tty.flushInput(); err != nil {
@@ -257,8 +262,9 @@ func (t *Terminal) draw(ctx context.Context, tty *tty, q *question, deadline tim
 // awaitForeground waits until our process group is in the foreground, where
 // drawing and reading do not stop us. waited reports that it was not there at
 // first.
-func awaitForeground(ctx context.Context, tty *tty, deadline time.Time) (waited bool, err error) {
+func (t *Terminal) awaitForeground(ctx context.Context, tty *tty, deadline time.Time) (waited bool, err error) {
 	for ; !tty.foreground(); waited = true {
+		t.gotSIGCONT() // it moved us to the background
 		switch {
 		case tty.hungUp():
 			return waited, errHangUp
@@ -268,6 +274,9 @@ func awaitForeground(ctx context.Context, tty *tty, deadline time.Time) (waited 
 		if err := sleep(ctx, pollInterval); err != nil {
 			return waited, err
 		}
+	}
+	if waited {
+		t.resumed = time.Now()
 	}
 	return waited, nil
 }
@@ -290,7 +299,7 @@ func (t *Terminal) readLine(ctx context.Context, tty *tty, deadline, flushed tim
 		if time.Now().After(deadline) {
 			return "", errDeadline
 		}
-		if waited, err := awaitForeground(ctx, tty, deadline); err != nil {
+		if waited, err := t.awaitForeground(ctx, tty, deadline); err != nil {
 			return "", err
 		} else if waited {
 			return "", errRedraw
@@ -324,10 +333,32 @@ func (t *Terminal) wasStopped(running *time.Time, wait time.Duration) bool {
 		return true
 	}
 	*running = now
+	for !t.wasContinued() {
+		if time.Since(now) >= wait {
+			return false
+		}
+		time.Sleep(min(wait, pollInterval))
+	}
+	return true
+}
+
+// wasContinued reports whether a SIGCONT came, other than the one that belongs to
+// a change to the foreground which was seen already.
+func (t *Terminal) wasContinued() bool {
+	if !t.gotSIGCONT() {
+		return false
+	}
+	known := time.Since(t.resumed) < lateResume
+	t.resumed = time.Time{}
+	return !known
+}
+
+// gotSIGCONT reports whether a SIGCONT came since the last call.
+func (t *Terminal) gotSIGCONT() bool {
 	select {
 	case <-t.Resumed:
 		return true
-	case <-time.After(wait):
+	default:
 		return false
 	}
 }

@@ -288,6 +288,38 @@ func TestTypedWhileStopped(t *testing.T) {
 	}
 }
 
+// A shell gives a job of the background the terminal before it sends SIGCONT.
+// The question may be drawn again between these, and its answer counts. A SIGCONT
+// after that belongs to another stop.
+func TestSIGCONTAfterForeground(t *testing.T) {
+	t.Parallel()
+	a := startAsker(t, job{Calls: []jobCall{oneCall[0], oneCall[0]}, Timeout: guardTime, Shell: true}, "")
+	tell := func(s syscall.Signal) {
+		if err := a.cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		for a.line() != s.String() {
+		}
+	}
+	a.await(ending, 1)
+	tell(syscall.SIGUSR1)
+	time.Sleep(maxPause + 2*pollInterval)
+	tell(syscall.SIGUSR2)
+	a.await(ending, 2)
+	tell(syscall.SIGALRM)
+	a.typeIn("n\n")
+	if got := a.verdict(); got != "deny by terminal: the user declined" {
+		t.Error(got)
+	}
+	a.await(ending, 3) // of the second call
+	tell(syscall.SIGALRM)
+	a.await(ending, 4)
+	a.typeIn("n\n")
+	if got := a.verdict(); got != "deny by terminal: the user declined" {
+		t.Error(got)
+	}
+}
+
 func TestTerminalThatTakesNothing(t *testing.T) {
 	t.Parallel()
 	a := startAsker(t, job{Calls: oneCall, Timeout: 300 * time.Millisecond}, "", func(a *asker) { stopOutput(t, a.slave) })
