@@ -8,19 +8,28 @@ import (
 	"strings"
 )
 
-// A mutant is a source file with one change. It usually compiles, and the change
-// keeps the number of every line.
+// A mutant is one change of a source file.
 type mutant struct {
 	file, function string
+	text           string // of the function, without the change
 	line           int
 	what           string // the change, on one line
-	from, to       int    // the bytes that are replaced
-	text           string
+	number         int    // by which package active knows it
+	edit           edit
+	key            string // of its result
 }
 
-// apply returns the changed source.
-func (m *mutant) apply(source []byte) []byte {
-	return []byte(string(source[:m.from]) + m.text + string(source[m.to:]))
+// An edit builds a change into the source: before and after are put around the
+// bytes from:to, and the operator at op becomes a comma. In before, # stands for
+// the change's number. An edit without before cannot be built in.
+type edit struct {
+	from, to      int
+	before, after string
+	op, opEnd     int
+}
+
+func (m *mutant) String() string {
+	return fmt.Sprintf("%s:%d: %s: %s", m.file, m.line, m.function, m.what)
 }
 
 // maker collects the mutants of one file.
@@ -29,15 +38,16 @@ type maker struct {
 	source   string
 	set      *token.FileSet
 	function string
+	text     string     // the function's
 	results  [][]string // the result types of the functions around a node
-	made     []mutant
+	made     []*mutant
 }
 
 // makeMutants changes one thing at a time: a condition or an operand of one
 // becomes true or false, a comparison includes or excludes its bound, a statement
 // is left out, a result becomes the zero value of its type or true. Locks are not
 // changed, because only the race detector finds their absence.
-func makeMutants(file string, source []byte) ([]mutant, error) {
+func makeMutants(file string, source []byte) ([]*mutant, error) {
 	m := &maker{file: file, source: string(source), set: token.NewFileSet()}
 	syntax, err := parser.ParseFile(m.set, file, source, parser.SkipObjectResolution)
 	if err != nil {
@@ -45,7 +55,7 @@ func makeMutants(file string, source []byte) ([]mutant, error) {
 	}
 	for _, d := range syntax.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
-			m.function = f.Name.Name
+			m.function, m.text = f.Name.Name, m.between(f)
 			if f.Recv != nil {
 				m.function = strings.TrimLeft(m.between(f.Recv.List[0].Type), "*") + "." + m.function
 			}
@@ -55,7 +65,8 @@ func makeMutants(file string, source []byte) ([]mutant, error) {
 	return m.made, nil
 }
 
-// body walks a function's body.
+// body walks a function's body. A node's changes are made before those of the
+// nodes inside of it.
 func (m *maker) body(t *ast.FuncType, body *ast.BlockStmt) {
 	var results []string
 	if t.Results != nil {
@@ -107,28 +118,30 @@ func (m *maker) cases(body *ast.BlockStmt) {
 	}
 }
 
-// truth makes a condition true or false. The condition stays in the text, so that
-// its variables are still used and its calls still happen.
+// truth makes a condition true or false. The condition is still evaluated.
 func (m *maker) truth(condition ast.Expr, to bool) {
-	text := "(" + m.between(condition)
-	if to {
-		text += " || true)"
-	} else {
-		text += " && false)"
+	if text := m.between(condition); text == fmt.Sprint(to) {
+		return // no change
 	}
-	m.replace(condition, text, fmt.Sprintf("%s is %t", m.clip(condition), to))
+	before := "active.False(#, "
+	if to {
+		before = "active.True(#, "
+	}
+	m.add(condition, edit{before: before, after: ")"}, fmt.Sprintf("%s is %t", m.clip(condition), to))
 }
 
-var bounds = map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}
+var bounds = map[token.Token]struct{ other, function string }{
+	token.LSS: {"<=", "Less"}, token.LEQ: {"<", "LessEqual"}, token.GTR: {">=", "Greater"}, token.GEQ: {">", "GreaterEqual"},
+}
 
 func (m *maker) binary(n *ast.BinaryExpr) {
 	if n.Op == token.LAND || n.Op == token.LOR {
 		m.truth(n.X, n.Op == token.LAND)
 		m.truth(n.Y, n.Op == token.LAND)
 	}
-	if other := bounds[n.Op]; other != "" {
+	if b, ok := bounds[n.Op]; ok {
 		at := m.offset(n.OpPos)
-		m.add(n.OpPos, at, at+len(n.Op.String()), other, fmt.Sprintf("%s with %s", m.clip(n), other))
+		m.add(n, edit{before: "active." + b.function + "(#, ", after: ")", op: at, opEnd: at + len(n.Op.String())}, fmt.Sprintf("%s with %s", m.clip(n), b.other))
 	}
 }
 
@@ -153,7 +166,7 @@ func (m *maker) statements(list []ast.Stmt) {
 			continue
 		}
 		if text := m.between(s); !strings.HasSuffix(text, "ock()") { // Lock, RUnlock, …
-			m.replace(s, "if false { "+text+" }", "without "+m.clip(s))
+			m.add(s, edit{before: "if active.Keep(#) { ", after: " }"}, "without "+m.clip(s))
 		}
 	}
 }
@@ -168,7 +181,8 @@ func isBlank(s *ast.AssignStmt) bool {
 	return true
 }
 
-// returned makes each result the zero value, and a bool also true.
+// returned makes each result the zero value, and a bool also true. An expression
+// whose value is replaced is not evaluated, unless it is a bool.
 func (m *maker) returned(n *ast.ReturnStmt) {
 	types := m.results[len(m.results)-1]
 	if len(n.Results) == 1 && len(types) > 1 { // the results of a call
@@ -176,13 +190,15 @@ func (m *maker) returned(n *ast.ReturnStmt) {
 		for i, t := range types {
 			zeros[i] = "*new(" + t + ")"
 		}
-		text := m.between(n)
-		m.replace(n, "if false { "+text+" }; return "+strings.Join(zeros, ", "), "zero values for "+m.clip(n.Results[0]))
+		m.instead(n, zeros, "zero values for "+m.clip(n.Results[0]))
 		return
 	}
+	texts := make([]string, len(n.Results))
 	for i, r := range n.Results {
-		text := m.between(r)
-		if text == "nil" || text == "0" || text == `""` {
+		texts[i] = m.between(r)
+	}
+	for i, r := range n.Results {
+		if texts[i] == "nil" || texts[i] == "0" || texts[i] == `""` {
 			continue
 		}
 		if types[i] == "bool" {
@@ -190,9 +206,19 @@ func (m *maker) returned(n *ast.ReturnStmt) {
 			m.truth(r, true)
 			continue
 		}
-		// The call stays and its result is dropped, so that every import is still used.
-		m.replace(r, fmt.Sprintf("func() (zero %s) { if false { zero = %s }; return }()", types[i], text), "the zero value for "+m.clip(r))
+		others := append([]string(nil), texts...)
+		others[i] = "*new(" + types[i] + ")"
+		m.instead(n, others, "the zero value for "+m.clip(r))
 	}
+}
+
+// instead returns other results. The numbers of the lines must stay the same.
+func (m *maker) instead(n *ast.ReturnStmt, results []string, what string) {
+	e := edit{before: "if active.On(#) { return " + strings.Join(results, ", ") + " }; "}
+	if strings.Contains(e.before, "\n") {
+		e = edit{}
+	}
+	m.add(n, e, what)
 }
 
 func (m *maker) offset(p token.Pos) int { return m.set.Position(p).Offset }
@@ -208,13 +234,7 @@ func (m *maker) clip(n ast.Node) string {
 	return "`" + text + "`"
 }
 
-func (m *maker) replace(n ast.Node, text, what string) {
-	m.add(n.Pos(), m.offset(n.Pos()), m.offset(n.End()), text, what)
-}
-
-func (m *maker) add(at token.Pos, from, to int, text, what string) {
-	if m.source[from:to] == "true" && strings.HasSuffix(what, " is true") || m.source[from:to] == "false" && strings.HasSuffix(what, " is false") {
-		return // no change
-	}
-	m.made = append(m.made, mutant{m.file, m.function, m.set.Position(at).Line, what, from, to, text})
+func (m *maker) add(n ast.Node, e edit, what string) {
+	e.from, e.to = m.offset(n.Pos()), m.offset(n.End())
+	m.made = append(m.made, &mutant{file: m.file, function: m.function, text: m.text, line: m.set.Position(n.Pos()).Line, what: what, edit: e})
 }

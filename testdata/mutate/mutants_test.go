@@ -32,8 +32,8 @@ func (g *gate) judge(n int, err error) (ok bool, out []byte, failed error) {
 }
 `
 
-// TestMutants checks which changes are made, and that each is valid Go and keeps
-// the number of lines.
+// TestMutants checks which changes are made, and that the source with all of them
+// is valid Go and keeps the number of lines.
 func TestMutants(t *testing.T) {
 	mutants, err := makeMutants("p.go", []byte(sample))
 	if err != nil {
@@ -61,13 +61,14 @@ p.go:19: gate.judge: zero values for "g.find(n)"`), "\n")
 	var got []string
 	for i := range mutants {
 		got = append(got, mutants[i].String())
-		changed := mutants[i].apply([]byte(sample))
-		if _, err := parser.ParseFile(token.NewFileSet(), "p.go", changed, 0); err != nil {
-			t.Errorf("%v: %v", &mutants[i], err)
-		}
-		if strings.Count(string(changed), "\n") != strings.Count(sample, "\n") {
-			t.Errorf("%v: other lines", &mutants[i])
-		}
+		mutants[i].number = i + 1
+	}
+	changed := instrument([]byte(sample), mutants)
+	if _, err := parser.ParseFile(token.NewFileSet(), "p.go", changed, 0); err != nil {
+		t.Errorf("%v:\n%s", err, changed)
+	}
+	if strings.Count(string(changed), "\n") != strings.Count(sample, "\n") {
+		t.Errorf("other lines:\n%s", changed)
 	}
 	for i := range want {
 		want[i] = strings.ReplaceAll(want[i], `"`, "`")

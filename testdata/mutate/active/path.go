@@ -1,0 +1,4 @@
+package active
+
+// path is the path of the file; mutate builds this source file with another one.
+const path = ""
