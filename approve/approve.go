@@ -36,6 +36,7 @@ func (d Decision) String() string {
 // A Call is a tool call to decide about.
 type Call struct {
 	Server      string
+	Spelling    string          // another name of the server, by which rules may name it too; "" for none
 	Tool        string          // the tool's name as its server gives it
 	Name        string          // the tool's name as the model knows it: NAME__TOOL
 	Arguments   []byte          // in the form that Canonical returns
@@ -105,9 +106,10 @@ type RuleMatch struct {
 
 // A Server is a configured server and its tools, for Gate.Check.
 type Server struct {
-	Name    string
-	Tools   []string // the tools' names as the server gives them
-	Names   []string // the same tools' names as the model knows them; nil: NAME__TOOL each
-	Started bool     // false: the tools are not known
-	Root    string   // see Call
+	Name     string
+	Spelling string   // see Call
+	Tools    []string // the tools' names as the server gives them
+	Names    []string // the same tools' names as the model knows them; nil: NAME__TOOL each
+	Started  bool     // false: the tools are not known
+	Root     string   // see Call
 }

@@ -42,7 +42,7 @@ func (g *Gate) lookUpDirectories(r *Rule, servers []Server) {
 		return
 	}
 	for _, s := range servers {
-		if !matchesAny(r.servers, s.Name, r.restricts()) {
+		if !r.matchesServer(s.Name, s.Spelling, r.restricts()) {
 			continue
 		}
 		g.evaluation.begin(context.Background(), &Call{Root: s.Root})
@@ -79,11 +79,11 @@ func (r *Rule) changedNames(servers []Server) string {
 // matches a tool, or may match one of a server that did not start.
 func (r *Rule) mayMatch(servers []Server) bool {
 	for _, s := range servers {
-		if !s.Started && r.names[0].matchesPrefix(s.Name+"__", r.restricts()) {
+		if !s.Started && (r.names[0].matchesPrefix(s.Name+"__", r.restricts()) || s.Spelling != "" && r.names[0].matchesPrefix(s.Spelling+"__", r.restricts())) {
 			return true
 		}
 		for i, tool := range s.Tools {
-			c := Call{Server: s.Name, Tool: tool, Name: s.Name + "__" + tool}
+			c := Call{Server: s.Name, Spelling: s.Spelling, Tool: tool, Name: s.Name + "__" + tool}
 			if i < len(s.Names) {
 				c.Name = s.Names[i]
 			}
@@ -104,7 +104,7 @@ func (r *Rule) checkServers(servers []Server) error {
 		found := false
 		var names []string
 		for _, s := range servers {
-			found = found || g.matches(s.Name, r.restricts())
+			found = found || g.matches(s.Name, r.restricts()) || s.Spelling != "" && g.matches(s.Spelling, r.restricts())
 			names = append(names, s.Name)
 		}
 		if !found {
@@ -123,7 +123,7 @@ func (r *Rule) checkTools(servers []Server) error {
 		found := false
 		var names []string
 		for _, s := range servers {
-			if !matchesAny(r.servers, s.Name, r.restricts()) {
+			if !r.matchesServer(s.Name, s.Spelling, r.restricts()) {
 				continue
 			}
 			names = append(names, s.Name)

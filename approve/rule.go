@@ -53,7 +53,7 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 			r.readOnly = true
 		case element[0] == '@':
 			return nil, fmt.Errorf("unknown word %q; the only one is %s", element, readOnlyTools)
-		case strings.ContainsFunc(element, notInPattern):
+		case strings.ContainsFunc(withoutNameBlanks(element), notInPattern):
 			return nil, fmt.Errorf("%q is not a pattern of NAME__TOOL with * and ?", element)
 		default:
 			r.names = []glob{glob(element)}
@@ -67,6 +67,15 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 // rule has, and no tool's name.
 func notInPattern(r rune) bool {
 	return r <= ' ' || r == 0x7f || escape.Unsafe(r) || strings.ContainsRune("()[]{}\"'`\\|&;<>!$", r)
+}
+
+// withoutNameBlanks is a pattern without the blanks in its server's name, which
+// that may have in another host's file.
+func withoutNameBlanks(pattern string) string {
+	if server, tool, ok := strings.Cut(pattern, "__"); ok {
+		return strings.ReplaceAll(server, " ", "") + "__" + tool
+	}
+	return pattern
 }
 
 // restricts reports whether the rule denies or asks, and is so matched wide;
@@ -102,9 +111,15 @@ func (r *Rule) matchesNames(c *Call, wide bool) bool {
 	case r.readOnly:
 		return c.ReadOnly
 	case r.names != nil:
-		return matchesAny(r.names, c.Name, wide) || wide && matchesAny(r.names, c.Server+"__"+c.Tool, wide)
+		return matchesAny(r.names, c.Name, wide) || wide && matchesAny(r.names, c.Server+"__"+c.Tool, wide) ||
+			c.Spelling != "" && matchesAny(r.names, c.Spelling+"__"+c.Tool, wide)
 	}
-	return matchesAny(r.servers, c.Server, wide) && matchesAny(r.tools, c.Tool, wide)
+	return r.matchesServer(c.Server, c.Spelling, wide) && matchesAny(r.tools, c.Tool, wide)
+}
+
+// matchesServer reports whether a policy rule's patterns match a name of a server.
+func (r *Rule) matchesServer(name, spelling string, wide bool) bool {
+	return matchesAny(r.servers, name, wide) || spelling != "" && matchesAny(r.servers, spelling, wide)
 }
 
 // matchesArguments reports whether the rule, which applies to e's call,

@@ -45,6 +45,10 @@ func connectAll(ctx context.Context, servers []config.Server, procs *config.Proc
 }
 
 func (c *connection) connect(ctx context.Context, procs *config.Processes, hooks mcp.Hooks) {
+	if c.Unusable != nil {
+		c.err = c.Unusable
+		return
+	}
 	session, err := mcp.Connect(ctx, c.Spec, hooks, procs)
 	if err != nil {
 		c.err = err
@@ -57,7 +61,7 @@ func (c *connection) connect(ctx context.Context, procs *config.Processes, hooks
 		return
 	}
 	for _, t := range listed {
-		included := len(c.Server.Tools) == 0 || config.MatchAny(c.Server.Tools, t.Name)
+		included := c.Server.Tools == nil || config.MatchAny(c.Server.Tools, t.Name)
 		twice := slices.ContainsFunc(c.tools, func(other *tool) bool { return other.Name == t.Name })
 		if included && !twice && !config.MatchAny(c.Exclude, t.Name) {
 			c.tools = append(c.tools, &tool{Tool: t, conn: c, name: mcp.OfferedName(c.Name, t.Name)})
@@ -147,10 +151,10 @@ func (r *runner) checkServers() error {
 
 // failure is the error of a server that did not start or did not list its tools.
 func (c *connection) failure() *failure.Error {
-	if e, ok := errors.AsType[*failure.Error](c.err); ok {
-		return e
+	e := failure.Error{Status: failure.StatusServer, Message: c.err.Error(), Cause: c.err}
+	if given, ok := errors.AsType[*failure.Error](c.err); ok {
+		e = *given
 	}
-	e := &failure.Error{Status: failure.StatusServer, Message: c.err.Error(), Cause: c.err}
 	if f, ok := errors.AsType[*mcp.ConnectError](c.err); ok {
 		if f.Stderr != "" {
 			e.Message += "; its last lines on stderr: " + f.Stderr
@@ -160,10 +164,14 @@ func (c *connection) failure() *failure.Error {
 		}
 		e.Hints = append(e.Hints, c.Misplaced()...)
 	}
-	if !c.Optional {
-		e.Hints = append(e.Hints, `a server that may be missing is optional: --mcp `+config.ShellQuote(c.Name+"?=…")+` or "required": false`)
+	if !c.Optional && e.Status == failure.StatusServer {
+		e.Hints = append(slices.Clone(e.Hints), c.OptionalHint())
 	}
-	return e
+	e.Message = c.Unexpanded(e.Message)
+	for i := range e.Hints {
+		e.Hints[i] = c.Unexpanded(e.Hints[i])
+	}
+	return &e
 }
 
 // settingHint names the setting that helps after a failure of a server; "" for

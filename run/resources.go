@@ -46,7 +46,7 @@ func (b *toolbox) ofServer(flag, s string) (*connection, string, error) {
 		return nil, "", failure.Usage("--%s: %q is not of the form NAME:%s", flag, s, map[string]string{"resource": "URI", "prompt": "PROMPT"}[flag])
 	}
 	for _, c := range b.conns {
-		if c.Name != name {
+		if c.Name != name && c.Spelling != name {
 			continue
 		}
 		if c.session == nil || c.err != nil {

@@ -77,6 +77,7 @@ type runner struct {
 type setup struct {
 	settings *config.Settings
 	servers  []config.Server
+	unused   []config.Server // those that flags, profile or files leave out
 	gate     *approve.Gate
 	policy   string                // SHA-256 over all policy files
 	locked   map[string]lockedItem // nil: there is no lock
@@ -104,7 +105,7 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 	for _, w := range r.settings.Warnings {
 		r.Emit(w)
 	}
-	if r.servers, err = c.ConfiguredServers(r.settings, r.warn); err != nil {
+	if r.servers, r.unused, err = c.ConfiguredServers(ctx, r.settings, r.streams.In, r.noteServer); err != nil {
 		return err
 	}
 	c.AddSecrets(r.secrets, r.settings, r.servers)
@@ -120,6 +121,10 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 		if r.locked, err = readLock(c.ToolsLock, r.warn); err != nil {
 			return err
 		}
+	}
+	r.leaveOut()
+	if err := r.checkUsable(); err != nil {
+		return err
 	}
 	if c.Mode != config.Answer {
 		return nil
@@ -205,7 +210,7 @@ func (r *runner) useServers() error {
 		return err
 	}
 	r.box.index(r.cfg.Tools, r.cfg.ExcludeTools, r.warn)
-	warnings, err := r.gate.Check(r.box.known())
+	warnings, err := r.gate.Check(append(r.box.known(), unstarted(r.unused)...))
 	if err != nil {
 		return failure.Usage("%v", err)
 	}
@@ -216,7 +221,7 @@ func (r *runner) useServers() error {
 	if r.locked == nil {
 		return nil
 	}
-	return checkLock(r.cfg.ToolsLock, r.locked, r.box.locks())
+	return checkLock(r.cfg.ToolsLock, r.inUse(r.locked), r.box.locks())
 }
 
 // answer lets model and tools take turns until the answer is done.

@@ -72,7 +72,8 @@ func (b *toolbox) index(include, exclude []string, warn config.Warner) {
 // where that had to be changed, SERVER__TOOL as a user would write it. A tool that
 // a user means to exclude must not stay because its name was changed.
 func (t *tool) isLike(globs []string) bool {
-	return config.MatchAny(globs, t.name) || config.MatchAny(globs, t.conn.Name+"__"+t.Name)
+	return config.MatchAny(globs, t.name) || config.MatchAny(globs, t.conn.Name+"__"+t.Name) ||
+		t.conn.Spelling != "" && config.MatchAny(globs, t.conn.Spelling+"__"+t.Name)
 }
 
 // offers tells whether any server has a tool whose name matches glob.
@@ -97,7 +98,7 @@ func (b *toolbox) withhold(gate *approve.Gate) {
 // call is t's call as approvals see it.
 func (t *tool) call(args []byte) approve.Call {
 	c := approve.Call{
-		Server: t.conn.Name, Tool: t.Name, Name: t.name, Arguments: args, Annotations: t.Annotations,
+		Server: t.conn.Name, Spelling: t.conn.Spelling, Tool: t.Name, Name: t.name, Arguments: args, Annotations: t.Annotations,
 		ReadOnly: t.readOnly(), Root: t.conn.Root,
 	}
 	if t.conn.Local != nil && slices.Contains(walkers, t.Name) {
@@ -153,7 +154,7 @@ func (b *toolbox) infos() []event.ServerInfo {
 func (b *toolbox) known() []approve.Server {
 	var all []approve.Server
 	for _, c := range b.conns {
-		s := approve.Server{Name: c.Name, Started: c.err == nil, Root: c.Root}
+		s := approve.Server{Name: c.Name, Spelling: c.Spelling, Started: c.err == nil, Root: c.Root}
 		for _, t := range c.tools {
 			s.Tools = append(s.Tools, t.Name)
 			s.Names = append(s.Names, t.name)

@@ -76,6 +76,9 @@ type Config struct {
 	Servers        []string // [NAME=]TARGET, NAME?=TARGET
 	ServerConfigs  []string // --mcp-config
 	ServerAuthEnv  []string // NAME=VAR
+	ServerEnv      []string // NAME=VAR[,VAR…]
+	ServerDirs     []string // [NAME=]DIR
+	ChosenServers  []string // comma lists of names; nil: all that the files have
 	Trust          []string
 	Elicit         string
 	FileRoots      []string // [NAME=]DIR
@@ -113,6 +116,7 @@ type Config struct {
 	MaxRounds      *int
 	Timeout        time.Duration
 	ToolTimeout    time.Duration
+	StartupTimeout time.Duration
 	MaxTotalTokens int
 	ConfigFile     string
 	NoConfig       bool
@@ -236,7 +240,7 @@ func userConfigDir(getenv func(string) string) string {
 // standard input is a terminal.
 func (c *Config) ReadsInput(terminal bool) bool {
 	switch {
-	case c.NoStdin || terminal:
+	case c.NoStdin || terminal || slices.Contains(c.ServerConfigs, "-"):
 		return false
 	case c.Mode == CallTool || c.Mode == Explain:
 		return len(c.Args) == 1 && c.Args[0] == "-"

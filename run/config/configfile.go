@@ -17,7 +17,7 @@ import (
 // The keys of the config, of a profile and of shell. Any other is an error.
 var (
 	configKeys  = []string{"model", "models", "mcpServers", "auto_approve", "policy", "max_rounds", "shell"}
-	profileKeys = []string{"base_url", "model", "key_env", "api", "params", "tool_role", "idle_timeout", "timeout", "insecure_http"}
+	profileKeys = []string{"base_url", "model", "key_env", "api", "params", "tool_role", "idle_timeout", "timeout", "insecure_http", "servers"}
 	shellKeys   = []string{"env", "path_prepend", "timeout_s"}
 )
 
@@ -43,6 +43,8 @@ type profile struct {
 	params                       []stream.Param
 	noToolRole, insecureHTTP     bool
 	idleTimeout                  time.Duration // longest silence of the model; 0: 120 s
+	servers                      []string      // nil: all
+	serversFrom                  string
 }
 
 type shellSettings struct {
@@ -102,7 +104,7 @@ func (s *Settings) parse(c *Config, doc Value) (err error) {
 		case "models":
 			err = s.parseProfiles(m.Value)
 		case "mcpServers":
-			s.servers, err = parseServers(c, m.Value, true, nil, s.warn)
+			s.servers, err = parseServers(c, m.Value, true, nil)
 		case "auto_approve":
 			err = s.parseAutoApprove(m.Value)
 		case "policy":
@@ -186,6 +188,9 @@ func parseProfile(v Value) (p profile, err error) {
 				return p, m.Errorf("idle_timeout and timeout are the same; only one of them can be given")
 			}
 			p.idleTimeout, err = m.duration()
+		case "servers":
+			p.servers, err = m.Words()
+			p.serversFrom = m.At.origin() + ": servers"
 		case "insecure_http":
 			p.insecureHTTP, err = m.boolean()
 		default:

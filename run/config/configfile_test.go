@@ -34,7 +34,7 @@ func TestConfigKeys(t *testing.T) {
 		{configKeys, `{`, `}`},
 		{profileKeys, `{"models":{"m":{`, `}}}`},
 		{shellKeys, `{"shell":{`, `}}`},
-		{serverKeys, `{"mcpServers":{"s":{`, `}}}`},
+		{ownKeys(), `{"mcpServers":{"s":{`, `}}}`},
 		{oauthKeys, `{"mcpServers":{"s":{"oauth":{`, `}}}}`},
 	} {
 		for _, key := range c.keys {

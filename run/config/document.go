@@ -37,7 +37,11 @@ type member struct {
 func ParseDocument(name string, data []byte) (Value, error) {
 	err := jsontext.Check(data, jsontext.Options{})
 	if e, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
-		return Value{}, failure.Usage("%s:%d:%d: %s (byte %d)", name, e.Line, e.Column, e.Message, e.Offset)
+		first := ""
+		if e.First != nil {
+			first = fmt.Sprintf(", and before at %d:%d", e.First.Line, e.First.Column)
+		}
+		return Value{}, failure.Usage("%s:%d:%d: %s (byte %d)%s", name, e.Line, e.Column, e.Message, e.Offset, first)
 	}
 	return Checked(name, data), nil
 }
@@ -55,11 +59,15 @@ func (d *Document) value(from int) Value { return Value{d, from, jsontext.ValueE
 // ReadDocument reads a file that names what may run; what is the flag or key
 // that names the file.
 func ReadDocument(what, path string, warn Warner) (Value, error) {
-	data, err := RuleFile.Read(what, path, 16<<20, warn)
+	data, err := RuleFile.Read(what, path, maxRuleFile, warn)
 	if err != nil {
 		return Value{}, err
 	}
-	return ParseDocument(path, data)
+	v, err := ParseDocument(path, data)
+	if err != nil {
+		failure.Of(err).Hints = commentHint(data)
+	}
+	return v, err
 }
 
 // ReadLimited reads to the end of r, which may have limit bytes.

@@ -31,13 +31,9 @@ type Endpoint struct {
 // ResolveModel finds out which model to ask and where: flag, environment,
 // config, in that order. A profile that the flag names belongs to the flag.
 func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*Endpoint, error) {
-	e := &Endpoint{Model: c.Model}
-	if e.Model == "" && c.Replay == "" { // a recording holds its model; only the flag asks for another
-		e.Model = cmp.Or(c.Getenv("TOOLPIPE_MODEL"), s.model)
-	}
-	asked := e.Model
+	asked := c.askedModel(s)
 	p := s.profiles[asked]
-	e.Model = cmp.Or(p.model, asked)
+	e := &Endpoint{Model: cmp.Or(p.model, asked)}
 	c.resolveURL(e, p)
 	e.API = cmp.Or(c.API, p.api, "chat")
 	e.NoToolRole = p.noToolRole
@@ -61,6 +57,14 @@ func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*E
 		e.InsecureHTTP = append([]string{u.Hostname()}, e.InsecureHTTP...)
 	}
 	return e, c.resolveKey(ctx, e, p, warn)
+}
+
+// askedModel is the model or profile that is asked for, "" for none.
+func (c *Config) askedModel(s *Settings) string {
+	if c.Model != "" || c.Replay != "" { // a recording holds its model; only the flag asks for another
+		return c.Model
+	}
+	return cmp.Or(c.Getenv("TOOLPIPE_MODEL"), s.model)
 }
 
 // resolveURL finds the endpoint. A profile that the flag names comes before

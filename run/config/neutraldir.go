@@ -3,6 +3,8 @@ package config
 import (
 	"path/filepath"
 	"strings"
+
+	"toolpipe/run/failure"
 )
 
 // neutralDir is the working directory of a stdio server unless its config says
@@ -10,25 +12,96 @@ import (
 // what starts: launchers such as npx prefer packages that they find there.
 const neutralDir = "/"
 
-// fromHere writes a relative path for a shell so that it begins at the user's
-// working directory.
-func fromHere(path string) string {
-	switch path = strings.TrimPrefix(path, "./"); {
-	case path == "." || path == "":
-		return `"$PWD"`
-	case ShellQuote(path) == path:
-		return `"$PWD/` + path + `"`
+// place finishes the working directory of a command server, when flags and its
+// entry have said what they say of it. Without one, a relative path in its
+// command line makes it unusable: "." would mean the whole disk.
+func (s *Server) place() {
+	switch {
+	case len(s.Command) == 0:
+		return
+	case s.Dir != "":
+		if program := s.Command[0]; strings.Contains(program, "/") && !filepath.IsAbs(program) {
+			s.Command[0] = filepath.Join(s.Dir, program)
+		}
+		return
 	}
-	return `"$PWD"/` + ShellQuote(path)
+	s.Dir = neutralDir
+	for i, w := range s.Command {
+		if i > 0 && !isRelativePath(w) || i == 0 && (!strings.Contains(w, "/") || filepath.IsAbs(w)) {
+			continue
+		}
+		s.unusable(s.relative(w))
+		return
+	}
+}
+
+// isRelativePath tells whether an argument, or what follows its =, is a path
+// that begins at the working directory.
+func isRelativePath(w string) bool {
+	for _, p := range [...]string{w, w[strings.IndexByte(w, '=')+1:]} {
+		if p == "." || p == ".." || strings.HasPrefix(p, "./") || strings.HasPrefix(p, "../") {
+			return true
+		}
+	}
+	return false
+}
+
+// relative is the error for an argument that is a relative path.
+func (s *Server) relative(w string) *failure.Error {
+	hints := []string{"in a config write " + fromHere(w, "${PWD}") + `, or give the server a "cwd"`}
+	if s.fromFlag {
+		hints = []string{"write " + shellFromHere(w) + " instead of " + ShellQuote(w)}
+	}
+	hints = append(hints, "--mcp-cwd "+s.cwdName()+". starts it in this directory")
+	return failure.UsageError(hints, "%s: server %q: %s is a relative path, but the server starts in %s", s.origin, s.Name, ShellQuote(w), neutralDir)
+}
+
+// cwdName is what stands before the directory of --mcp-cwd for this server.
+func (s *Server) cwdName() string {
+	if s.own {
+		return s.Name + "="
+	}
+	return ""
+}
+
+// fromHere writes a relative path so that it begins at the user's working
+// directory, which here stands for.
+func fromHere(w, here string) string {
+	option, path := w[:strings.IndexByte(w, '=')+1], w[strings.IndexByte(w, '=')+1:]
+	if path = strings.TrimPrefix(path, "./"); path == "." || path == "" {
+		return option + here
+	}
+	return option + here + "/" + path
+}
+
+// shellFromHere is fromHere for a shell.
+func shellFromHere(w string) string {
+	path := fromHere(w, "$PWD")
+	if rest := strings.ReplaceAll(path, "$PWD", ""); rest != "" && ShellQuote(rest) != rest {
+		before, after, _ := strings.Cut(path, "$PWD")
+		return before + `"$PWD"` + ShellQuote(after)
+	}
+	return `"` + path + `"`
 }
 
 // Misplaced returns a hint for each argument that names a file in the user's
-// working directory but none in the directory in which the server starts.
+// working directory but none in the directory in which the server starts, and
+// one for a program whose name holds its arguments.
 func (s *Server) Misplaced() (hints []string) {
-	if s.URL != "" || s.Dir != neutralDir {
+	if s.URL != "" || len(s.Command) == 0 {
 		return nil
 	}
-	for _, w := range s.Command[min(1, len(s.Command)):] {
+	if words, err := SplitWords(s.Command[0]); err == nil && len(words) > 1 && !s.fromFlag && !exists(s.Command[0]) {
+		args := make([]string, len(words)-1)
+		for i, w := range words[1:] {
+			args[i] = `"` + w + `"`
+		}
+		hints = append(hints, `"command" is the program alone: "command": "`+words[0]+`", "args": [`+JoinWords(args)+`]`)
+	}
+	if s.Dir != neutralDir {
+		return hints
+	}
+	for _, w := range s.Command[1:] {
 		if w == "" || filepath.IsAbs(w) || exists(filepath.Join(s.Dir, w)) || !exists(w) {
 			continue
 		}

@@ -93,7 +93,7 @@ func (e *entry) clientSecret(m member) (string, error) {
 	}
 	secret, ok, err := e.variable(m.Value, s)
 	if err == nil && !ok {
-		err = m.Errorf("the variable %q is not set", s)
+		err = unresolved{m.Errorf("the variable %q is not set", s)}
 	}
 	return secret, err
 }
@@ -107,7 +107,10 @@ func (e *entry) fileBeside(m member) (data []byte, path string, err error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(m.Doc.name), path)
 	}
-	data, err = RuleFile.Read(m.origin()+": "+m.Key, path, 1<<20, e.warn)
+	data, err = RuleFile.Read(m.origin()+": "+m.Key, path, 1<<20, e.warner)
+	if err != nil {
+		err = unresolved{failure.Of(err)}
+	}
 	return data, path, err
 }
 

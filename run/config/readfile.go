@@ -19,10 +19,13 @@ import (
 type fileKind uint8
 
 const (
-	PlainFile fileKind = iota // any file: its content grants nothing
-	keyFile                   // a pipe, or a file that not everybody can write to
-	RuleFile                  // a regular file that not everybody can write to: it says what may run
+	PlainFile      fileKind = iota // any file: its content grants nothing
+	keyFile                        // a pipe, or a file that not everybody can write to
+	RuleFile                       // a regular file that not everybody can write to: it says what may run
+	pipeOrRuleFile                 // a pipe such as <(jq …), or a RuleFile
 )
+
+const maxRuleFile = 16 << 20
 
 // ReadFile reads a file that may block: a FIFO without a writer, or a pipe that
 // does not end. When ctx ends it returns, and the read is left behind.
@@ -50,7 +53,7 @@ func (k fileKind) Read(what, path string, limit int64, warn Warner) ([]byte, err
 	if err := k.check(what, path, info.Mode()); err != nil {
 		return nil, err
 	}
-	if uid, other := stdio.OtherOwner(info); other && k == RuleFile {
+	if uid, other := stdio.OtherOwner(info); other && k >= RuleFile {
 		warn("file_owner", "", what+": "+strconv.Quote(path)+" belongs to "+userName(uid)+", who can change it")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
@@ -68,7 +71,8 @@ func (k fileKind) check(what, path string, mode os.FileMode) error {
 	switch {
 	case mode.IsDir():
 		return failure.Usage("%s: %q is a directory", what, path)
-	case k == RuleFile && !mode.IsRegular():
+	case k == pipeOrRuleFile && mode&(os.ModeNamedPipe|os.ModeSocket) != 0:
+	case k >= RuleFile && !mode.IsRegular():
 		return failure.Usage("%s: %q is not a regular file", what, path)
 	case k != PlainFile && mode.IsRegular() && mode&0o002 != 0:
 		return failure.UsageError([]string{"chmod o-w " + ShellQuote(path)}, "%s: %q: everybody can write to this file", what, path)

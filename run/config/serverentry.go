@@ -1,10 +1,13 @@
 package config
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"toolpipe/mcp"
 	"toolpipe/run/failure"
 )
 
@@ -12,169 +15,286 @@ import (
 // while it is read.
 type entry struct {
 	Server
-	c        *Config
-	own      bool     // the user's own config: strict, and may grant trust
-	keys     []string // variables that hold a model's key, which only the user's own config may name
-	warn     func(code, server, message string)
-	args     []string
-	written  []string // args as they stand in the file
-	authEnv  string
-	token    string
-	disabled bool
+	c       *Config
+	own     bool     // the user's own config: strict, and may grant trust
+	dollar  bool     // $NAME is a variable, as with Gemini
+	keys    []string // variables that hold a model's key, which only the user's own config may name
+	command []string // as they stand in the file, as the next
+	args    []string
+	words   []string // args with their variables expanded
+	authEnv string
+	token   string
+	envFile string
 }
 
-// serverKeys are the keys of a server in the user's own config.
-var serverKeys = []string{
-	"command", "args", "env", "environment", "inherit_env", "cwd", "framing", "url", "httpUrl", "serverUrl", "headers",
-	"insecure_http", "auth_token", "auth_env", "token_command", "oauth", "required", "trusted", "startup_timeout",
-	"tool_timeout", "tools", "exclude_tools", "protocol", "parallel", "instructions", "type",
+// A serverKey is one key of a server's entry. Hosts differ in the names of
+// their keys and in the forms of the values, so both are data here.
+type serverKey struct {
+	name string
+	in   files
+	// field is what the value fills, and so says which values there are: see
+	// entry.fill.
+	field func(e *entry) any
+}
+
+// files says in which files a key may stand.
+type files uint8
+
+const (
+	everyFile files = iota
+	ownFile         // the user's own config
+	hostFile        // files of other hosts
+)
+
+// What a serverKey fills beside fields of the entry.
+type (
+	text   string // with its variables expanded
+	path   string // the same, and absolute
+	table  map[string]string
+	not    bool // the opposite of the value
+	choice struct {
+		to    *string
+		words []string
+	}
+	ignored struct{}
+	refused struct{} // it would approve calls, which only the user's own flags, policy and config do
+)
+
+var serverKeys = [...]serverKey{
+	{"command", everyFile, func(e *entry) any { return e.readCommand }},
+	{"args", everyFile, func(e *entry) any { return e.readArgs }},
+	{"env", everyFile, func(e *entry) any { return (*table)(&e.Env) }},
+	{"environment", everyFile, func(e *entry) any { return (*table)(&e.Env) }}, // opencode
+	{"envFile", hostFile, func(e *entry) any { return (*path)(&e.envFile) }},   // VS Code
+	{"inherit_env", everyFile, func(e *entry) any { return &e.InheritEnv }},
+	{"cwd", everyFile, func(e *entry) any { return (*path)(&e.Dir) }},
+	{"framing", everyFile, func(e *entry) any { return choice{&e.Framing, []string{"newline", "content-length"}} }},
+	{"url", everyFile, func(e *entry) any { return (*text)(&e.URL) }},
+	{"httpUrl", everyFile, func(e *entry) any { return (*text)(&e.URL) }},   // Gemini
+	{"serverUrl", everyFile, func(e *entry) any { return (*text)(&e.URL) }}, // Windsurf
+	{"headers", everyFile, func(e *entry) any { return (*table)(&e.Headers) }},
+	{"http_headers", hostFile, func(e *entry) any { return (*table)(&e.Headers) }}, // Codex
+	{"requestInit", hostFile, func(*entry) any { return ignored{} }},
+	{"transport", hostFile, func(e *entry) any { return e.checkTransport }},
+	{"type", everyFile, func(e *entry) any { return e.checkTransport }},
+	{"insecure_http", everyFile, func(e *entry) any { return &e.InsecureHTTP }},
+	{"auth_token", everyFile, func(e *entry) any { return (*text)(&e.token) }},
+	{"auth_env", everyFile, func(e *entry) any { return &e.authEnv }},
+	{"token_command", everyFile, func(e *entry) any { return &e.TokenCommand }},
+	{"oauth", everyFile, func(e *entry) any { return e.readOAuth }},
+
+	{"required", everyFile, func(e *entry) any { return (*not)(&e.Optional) }},
+	{"trusted", everyFile, func(e *entry) any { return e.readTrusted }},
+	{"disabled", everyFile, func(e *entry) any { return &e.off }},
+	{"enabled", hostFile, func(e *entry) any { return (*not)(&e.off) }}, // opencode
+	{"startup_timeout", everyFile, func(e *entry) any { return &e.StartupTimeout }},
+	{"tool_timeout", everyFile, func(e *entry) any { return &e.ToolTimeout }},
+	{"timeout", hostFile, func(e *entry) any { return e.readTimeout }},
+	{"tools", everyFile, func(e *entry) any { return &e.Tools }}, // of the Copilot CLI too
+	{"includeTools", hostFile, func(e *entry) any { return e.readIncludeTools }},
+	{"exclude_tools", everyFile, func(e *entry) any { return &e.Exclude }},
+	{"excludeTools", hostFile, func(e *entry) any { return &e.Exclude }},  // Gemini
+	{"disabledTools", hostFile, func(e *entry) any { return &e.Exclude }}, // Kiro, Roo
+	{"protocol", everyFile, func(e *entry) any { return choice{&e.Protocol, []string{"auto", "legacy", "2026-07-28"}} }},
+	{"parallel", everyFile, func(e *entry) any { return &e.Parallel }},
+	{"instructions", everyFile, func(e *entry) any { return e.readInstructions }},
+
+	{"trust", hostFile, func(*entry) any { return refused{} }},
+	{"autoApprove", hostFile, func(*entry) any { return refused{} }},
+	{"alwaysAllow", hostFile, func(*entry) any { return refused{} }},
+	{"description", hostFile, func(*entry) any { return ignored{} }},
+	{"name", hostFile, func(*entry) any { return ignored{} }},
+	{"gallery", hostFile, func(*entry) any { return ignored{} }},
+	{"version", hostFile, func(*entry) any { return ignored{} }},
+	{"source", hostFile, func(*entry) any { return ignored{} }},     // Zed
+	{"settings", hostFile, func(*entry) any { return ignored{} }},   // Zed
+	{"path", hostFile, func(e *entry) any { return e.readCommand }}, // Zed: of command
+}
+
+// nestedKeys may hold an object with keys of a server: a command of Zed, a
+// transport of Cursor, requestInit of JetBrains.
+var nestedKeys = []string{"command", "transport", "requestInit"}
+
+// ownKeys are the keys of a server in the user's own config.
+func ownKeys() (names []string) {
+	for _, k := range serverKeys {
+		if k.in != hostFile {
+			names = append(names, k.name)
+		}
+	}
+	return names
+}
+
+// parseServers reads the servers of a config file or of another host's file.
+// own is the user's own config: there unknown keys are errors, trust counts,
+// and keys, the variables with a model's key, may be named.
+func parseServers(c *Config, v Value, own bool, keys []string) ([]Server, error) {
+	if v.Kind() != '{' {
+		return nil, v.Errorf("the servers are not an object of names")
+	}
+	var all []Server
+	for _, m := range v.Members() {
+		e := entry{c: c, own: own, keys: keys, Server: Server{own: own, Spec: mcp.Spec{Name: m.Key}, origin: m.At.origin()}}
+		nameErr := CheckServerName(m.Key)
+		switch isReserved := slices.Contains(reserved, m.Key); {
+		case !own && (nameErr != nil || isReserved):
+			e.Spelling = m.Key
+		case nameErr != nil:
+			return nil, m.At.within(nameErr)
+		case isReserved:
+			return nil, m.At.Errorf("the name %q is reserved for a built-in server", m.Key)
+		}
+		if err := e.parse(m.Value); err != nil {
+			return nil, err
+		}
+		if err := e.bad(e.finish(m.At)); err != nil {
+			return nil, err
+		}
+		all = append(all, e.Server)
+	}
+	return all, nil
+}
+
+// warner is warn for what reads a file that the entry names.
+func (e *entry) warner(code, _, message string) { e.warn(code, message) }
+
+// unresolved is an error about something that an entry names and that is not
+// there: a variable, a file.
+type unresolved struct{ err *failure.Error }
+
+func (u unresolved) Error() string { return u.err.Error() }
+func (u unresolved) Unwrap() error { return u.err }
+
+// bad takes an error of an entry: in a file of another host, or when something
+// that is named is not there, it is one of this server alone.
+func (e *entry) bad(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, missing := errors.AsType[unresolved](err); e.own && !missing {
+		return err
+	}
+	f := *failure.Of(err)
+	f.Status = failure.StatusServer
+	e.unusable(&f)
+	return nil
+}
+
+// unusable notes why the server cannot be started; the first reason counts.
+func (s *Server) unusable(err *failure.Error) {
+	if s.Unusable == nil {
+		s.Unusable = err
+	}
 }
 
 func (e *entry) parse(v Value) error {
 	if v.Kind() != '{' {
-		return v.Errorf("not an object")
+		return e.bad(v.Errorf("not an object"))
 	}
+	_, gemini := v.Get("httpUrl")
+	e.dollar = e.dollar || gemini || !e.own && strings.Contains("/"+v.Doc.name, "/.gemini/")
 	for _, m := range v.Members() {
 		if m.IsNull() {
 			continue
 		}
-		known, err := e.readTarget(m)
-		if err == nil && !known {
-			known, err = e.readTreatment(m)
-		}
-		if err == nil && !known {
-			known, err = e.readOfOtherHosts(m)
-		}
-		if err == nil && !known {
-			err = e.unknown(m)
-		}
-		if err != nil {
+		if err := e.bad(e.read(m)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readTarget reads the keys that say how to reach the server.
-func (e *entry) readTarget(m member) (known bool, err error) {
-	switch m.Key {
-	case "command":
-		var words []string
-		if words, err = m.Words(); err == nil && len(words) > 0 {
-			e.Command = words
+// read reads one member of the entry.
+func (e *entry) read(m member) error {
+	for i := range serverKeys {
+		k := &serverKeys[i]
+		if k.name != m.Key || k.in == hostFile && e.own {
+			continue
 		}
-	case "args":
-		if m.Kind() == '"' { // nothing splits it, so it would be one argument
-			return true, m.Errorf(`%s is not a list of strings, such as ["…", "…"]`, m.Short())
+		if m.Kind() == '{' && !e.own && slices.Contains(nestedKeys, m.Key) {
+			return e.parse(m.Value)
 		}
-		if e.written, err = m.Words(); err == nil {
-			e.args, err = e.words(m.Value)
-		}
-	case "env", "environment":
-		e.Env, err = e.table(m.Value)
-	case "inherit_env":
-		e.InheritEnv, err = m.Words()
-	case "cwd":
-		e.Dir, err = m.str()
-	case "framing":
-		e.Framing, err = m.oneOf("newline", "content-length")
-	case "url", "httpUrl", "serverUrl":
-		if e.Shown, err = m.str(); err == nil {
-			e.URL, err = e.expand(m.Value, e.Shown)
-		}
-	case "headers":
-		e.Headers, err = e.table(m.Value)
-	case "insecure_http":
-		e.InsecureHTTP, err = m.boolean()
-	case "auth_token":
-		e.token, err = m.str()
-	case "auth_env":
-		e.authEnv, err = m.str()
-	case "token_command":
-		e.TokenCommand, err = m.Words()
-	case "oauth":
-		e.OAuth, err = e.oauth(m.Value)
-	default:
-		return false, nil
+		return e.fill(k.field(e), m)
 	}
-	return true, err
+	if e.own {
+		return m.Unknown(ownKeys())
+	}
+	e.warn("unknown_key", m.At.origin()+": unknown key "+strconv.Quote(m.Key)+" is ignored")
+	return nil
 }
 
-// readTreatment reads the keys that say how to treat the server: whether it is
-// required and trusted, its bounds and its tools.
-func (e *entry) readTreatment(m member) (known bool, err error) {
-	var on bool
-	switch m.Key {
-	case "required":
-		on, err = m.boolean()
-		e.Optional = !on
-	case "trusted":
-		on, err = m.boolean()
-		if e.own {
-			e.Trusted = on
-		} else if on {
-			e.warn("trust_ignored", e.Name, m.At.origin()+": trusted counts only in your own config; --trust "+e.Name+" does it")
+// fill reads the value of m into a field of the entry.
+func (e *entry) fill(field any, m member) (err error) {
+	switch to := field.(type) {
+	case *string:
+		*to, err = m.str()
+	case *text:
+		*to, err = filled[text](e.expanded(m.Value))
+		if (*string)(to) == &e.URL {
+			e.Shown = m.Text()
 		}
-	case "startup_timeout":
-		e.StartupTimeout, err = m.duration()
-	case "tool_timeout":
-		e.ToolTimeout, err = m.duration()
-	case "tools":
-		e.Tools, err = m.Words()
-	case "exclude_tools":
-		e.Exclude, err = m.Words()
-	case "protocol":
-		e.Protocol, err = m.oneOf("auto", "legacy", "2026-07-28")
-	case "parallel":
-		e.Parallel, err = m.count()
-	case "instructions":
-		on, err = m.boolean()
-		e.Instructions = &on
-	default:
-		return false, nil
-	}
-	return true, err
-}
-
-// readOfOtherHosts reads the keys that only the files of other hosts have. A
-// key that would approve calls is ignored with a warning: only the user's own
-// flags, policy and config approve.
-func (e *entry) readOfOtherHosts(m member) (known bool, err error) {
-	switch m.Key {
-	case "type", "transport":
-		// stdio, http, sse, streamable-http, local, remote: the url or the command says it too
-	case "timeout":
-		e.ToolTimeout, err = milliseconds(m.Value)
-	case "includeTools":
-		e.Tools, err = m.Words()
-	case "excludeTools":
-		e.Exclude, err = m.Words()
-	case "disabled":
-		e.disabled, err = m.boolean()
-	case "enabled":
+	case *path:
+		*to, err = filled[path](e.path(m.Value))
+	case *[]string:
+		*to, err = m.Words()
+	case *table:
+		*to, err = e.table(m.Value)
+	case *bool:
+		*to, err = m.boolean()
+	case *not:
 		var on bool
 		on, err = m.boolean()
-		e.disabled = !on
-	case "trust", "autoApprove", "alwaysAllow":
-		if m.Kind() != 'f' && len(m.Elements()) > 0 || m.Kind() == 't' {
-			e.warn("trust_ignored", e.Name, m.At.origin()+": "+m.Key+" is ignored; --allow and --trust approve calls")
+		*to = not(!on)
+	case *int:
+		*to, err = m.count()
+	case *time.Duration:
+		*to, err = m.duration()
+	case choice:
+		*to.to, err = m.oneOf(to.words...)
+	case func(member) error:
+		err = to(m)
+	case refused:
+		if m.Kind() == 't' || len(m.Elements()) > 0 {
+			e.warn("trust_ignored", m.At.origin()+": "+m.Key+" is ignored; --allow and --trust approve calls")
 		}
-	default:
-		return false, nil
 	}
-	if e.own && m.Key != "type" { // the user's own config has other keys for these
-		return true, e.unknown(m)
-	}
-	return true, err
+	return err
 }
 
-// unknown is an error in the user's own config, and a warning in another
-// host's file.
-func (e *entry) unknown(m member) error {
-	if e.own {
-		return m.Unknown(serverKeys)
+func filled[T ~string](s string, err error) (T, error) { return T(s), err }
+
+// readCommand reads the program, with opencode its arguments too.
+func (e *entry) readCommand(m member) (err error) {
+	if e.command, err = m.Words(); err != nil {
+		return err
 	}
-	e.warn("unknown_key", e.Name, m.At.origin()+": unknown key "+strconv.Quote(m.Key)+" is ignored")
+	for i, w := range e.command {
+		if w, err = e.expand(m.Value, w); err != nil {
+			return err
+		}
+		if i == 0 {
+			w = e.c.fromHome(w)
+		}
+		e.Command = append(e.Command, w)
+	}
+	return nil
+}
+
+func (e *entry) readArgs(m member) error {
+	if m.Kind() != '[' { // nothing splits a string, so it would be one argument
+		return m.Errorf(`%s is not a list of strings, such as ["…", "…"]`, m.Short())
+	}
+	for _, v := range m.Elements() {
+		s, err := e.scalar(v)
+		if err != nil {
+			return err
+		}
+		e.args = append(e.args, s)
+		if s, err = e.expand(v, s); err != nil {
+			return err
+		}
+		e.words = append(e.words, s)
+	}
 	return nil
 }
 
@@ -187,107 +307,145 @@ func (m member) oneOf(words ...string) (string, error) {
 	return s, err
 }
 
+// scalar reads a string or, as hosts do, a number or boolean as the text that
+// it is.
+func (e *entry) scalar(v Value) (string, error) {
+	if k := v.Kind(); !e.own && (k == '0' || k == 't' || k == 'f') {
+		return string(v.Raw()), nil
+	}
+	return v.str()
+}
+
+// table reads an object of strings and expands each value.
+func (e *entry) table(v Value) (map[string]string, error) {
+	if v.Kind() != '{' {
+		return nil, v.Errorf("%s is not an object of strings", v.Short())
+	}
+	all := map[string]string{}
+	for _, m := range v.Members() {
+		s, err := e.scalar(m.Value)
+		if err == nil {
+			s, err = e.expand(m.Value, s)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[m.Key] = s
+	}
+	return all, nil
+}
+
+// checkTransport reads what says how the server is reached. The url or the
+// command says it too, but for the transports that there are not here.
+func (e *entry) checkTransport(m member) error {
+	s, err := m.str()
+	if err != nil {
+		return err
+	}
+	switch strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' {
+			return -1
+		}
+		return r
+	}, strings.ToLower(s)) {
+	case "", "stdio", "local", "http", "sse", "streamablehttp", "remote", "custom":
+		return nil
+	}
+	return m.Errorf("the transport %q is unknown; stdio and http (with sse) are known", s)
+}
+
+func (e *entry) readTrusted(m member) error {
+	on, err := m.boolean()
+	if e.own {
+		e.Trusted = on
+	} else if on {
+		e.warn("trust_ignored", m.At.origin()+": trusted counts only in your own config; --trust "+e.Name+" does it")
+	}
+	return err
+}
+
+func (e *entry) readInstructions(m member) error {
+	on, err := m.boolean()
+	e.Instructions = &on
+	return err
+}
+
+// readIncludeTools reads Gemini's list, where an empty one is as good as none.
+func (e *entry) readIncludeTools(m member) error {
+	words, err := m.Words()
+	if len(words) > 0 {
+		e.Tools = words
+	}
+	return err
+}
+
+func (e *entry) readOAuth(m member) (err error) {
+	e.OAuth, err = e.oauth(m.Value)
+	return err
+}
+
+// readTimeout reads the timeout of another host's file: milliseconds with some
+// (Gemini, opencode), seconds with others (Cline, Roo, which take at most an
+// hour). A tool that gets longer than meant does less harm than one that gets
+// no time.
+func (e *entry) readTimeout(m member) error {
+	n, err := m.count()
+	unit := time.Millisecond
+	if n <= 3600 {
+		unit = time.Second
+	}
+	e.ToolTimeout = time.Duration(n) * unit
+	return err
+}
+
 // finish checks the whole entry when all keys are read. auth_token wins over
 // auth_env.
 func (e *entry) finish(at Value) error {
 	switch {
-	case e.URL != "" && len(e.Command) > 0:
+	case e.Unusable != nil: // it is only shown
+		if e.Shown = e.shown(); len(e.command) > 0 {
+			e.Command = e.command
+		} else {
+			e.URL = e.Shown
+		}
+		return nil
+	case e.URL != "" && len(e.command) > 0:
 		return at.Errorf("server %q has both a url and a command", e.Name)
-	case e.URL == "" && len(e.Command) == 0:
+	case e.URL == "" && len(e.command) == 0:
 		return at.Errorf("server %q has neither a url nor a command", e.Name)
 	}
-	if e.token != "" {
-		e.Bearer = e.token
-	} else if e.authEnv != "" {
+	if e.Bearer = e.token; e.token == "" && e.authEnv != "" {
 		token, ok, err := e.variable(at, e.authEnv)
 		if err != nil {
 			return err
 		}
 		if !ok || token == "" {
-			return at.Errorf("server %q: the variable %q of auth_env is not set", e.Name, e.authEnv)
+			return unresolved{at.Errorf("server %q: the variable %q of auth_env is not set", e.Name, e.authEnv)}
 		}
 		e.Bearer = token
 	}
-	if len(e.Command) > 0 {
-		e.Shown = QuoteWords(append(e.Command, e.written...))
-		e.Command = append(e.Command, e.args...)
-		if e.Dir == "" {
-			e.Dir = neutralDir
-		}
-	}
 	if e.URL != "" {
+		if len(e.Env) > 0 {
+			e.warn("key_unused", e.origin+": server "+strconv.Quote(e.Name)+" is at a URL, so its env is not used")
+		}
 		if _, err := checkURL(e.URL); err != nil {
 			return at.within(failure.Within("server "+strconv.Quote(e.Name), err))
 		}
+		return nil
+	}
+	e.Shown = e.shown()
+	e.Command = append(e.Command, e.words...)
+	if e.envFile != "" {
+		return e.readEnvFile(at)
 	}
 	return nil
 }
 
-// variable looks up a variable that the entry names. An entry of another
-// host's file does not get a variable that holds a model's key: such a file
-// may come with a repository, and could send the key anywhere.
-func (e *entry) variable(at Value, name string) (v string, set bool, err error) {
-	if !e.own && slices.Contains(e.keys, name) {
-		err := at.Errorf("server %q: the variable %q holds a model's key, which only your own config gives to a server", e.Name, name)
-		err.Hints = []string{"a server that is meant to have it goes into mcpServers of your own config; for a token of its own use a variable of another name"}
-		return "", false, err
+// shown is how the server is reached, as the file has it: no variable's value
+// shows.
+func (e *entry) shown() string {
+	if len(e.command) > 0 {
+		return QuoteWords(slices.Concat(e.command, e.args))
 	}
-	v, set = e.c.lookupEnv(name)
-	if e.variables == nil {
-		e.variables = map[string]string{}
-	}
-	e.variables[name] = v
-	return v, set, nil
-}
-
-// expand replaces ${VAR} and ${VAR:-default}. A variable that is not set and
-// has no default is an error naming it; values are never shown.
-func (e *entry) expand(at Value, s string) (string, error) {
-	var b strings.Builder
-	for {
-		before, rest, ok := strings.Cut(s, "${")
-		b.WriteString(before)
-		if !ok {
-			return b.String(), nil
-		}
-		name, after, ok := strings.Cut(rest, "}")
-		if !ok {
-			return "", at.Errorf("%q: ${ is not closed", s)
-		}
-		name, fallback, hasFallback := strings.Cut(name, ":-")
-		name = strings.TrimPrefix(name, "env:") // VS Code
-		v, set, err := e.variable(at, name)
-		if err != nil {
-			return "", err
-		}
-		if v == "" && hasFallback {
-			v = fallback
-		} else if !set {
-			return "", at.Errorf("the variable %q is not set and has no default", name)
-		}
-		b.WriteString(v)
-		s = after
-	}
-}
-
-// words reads an array of strings and expands each.
-func (e *entry) words(v Value) ([]string, error) {
-	words, err := v.Words()
-	for i := range words {
-		if err == nil {
-			words[i], err = e.expand(v, words[i])
-		}
-	}
-	return words, err
-}
-
-// table reads an object of strings and expands each value.
-func (e *entry) table(v Value) (map[string]string, error) {
-	t, err := v.table()
-	for k := range t {
-		if err == nil {
-			t[k], err = e.expand(v, t[k])
-		}
-	}
-	return t, err
+	return e.Shown
 }

@@ -35,6 +35,7 @@ type Flag struct {
 	//	*emptyOK        text
 	//	**string        text; nil if it is not given
 	//	*[]string       texts that are not empty; the flag can be repeated
+	//	*mayBeEmpty     texts; the flag can be repeated
 	//	*time.Duration  longer than 0
 	//	*int64          a number of bytes
 	Setting any
@@ -55,6 +56,9 @@ type count int
 
 // emptyOK is a setting of text that is as good as not given when it is empty.
 type emptyOK string
+
+// mayBeEmpty is a setting of texts that may be empty; nil if none is given.
+type mayBeEmpty []string
 
 // Set takes one value that was given. It returns an error for what no later
 // value can mend; Check returns the others.
@@ -85,6 +89,8 @@ func (f *Flag) Set(text string) (err error) {
 	case **string:
 		*setting = &text
 	case *[]string:
+		*setting = append(*setting, text)
+	case *mayBeEmpty:
 		*setting = append(*setting, text)
 	case *time.Duration:
 		*setting, f.bad = f.duration(text)
@@ -177,18 +183,18 @@ func (f *Flag) bytes(text string) (int64, error) {
 // of 0. For a file, "-" is what other programs call a standard stream.
 func (f *Flag) check() error {
 	texts := []string{f.last}
-	mayBeEmpty := false
+	empty := false // whether it may be
 	switch setting := f.Setting.(type) {
 	case *[]string:
 		texts = *setting
-	case *emptyOK, **string:
-		mayBeEmpty = true
+	case *emptyOK, **string, *mayBeEmpty:
+		empty = true
 	case *int:
 		if *setting == 0 {
 			return f.refuse("0 is not a number from 1 on")
 		}
 	}
-	if slices.Contains(texts, "") && !mayBeEmpty {
+	if slices.Contains(texts, "") && !empty {
 		refused := f.NeedsValue()
 		refused.Hints = []string{"its value is empty: a variable of the shell that is not set?"}
 		return refused

@@ -156,11 +156,17 @@ func toolFlags(c *config.Config) []Flag {
 		{Name: "mcp", Short: "t", Value: "[NAME=]TARGET", Setting: &c.Servers,
 			Brief: "tool server: a URL or a command line (repeatable)",
 			Help:  "tool server: an http(s) URL or a command line; NAME?=TARGET may fail"},
-		{Name: "mcp-config", Value: "FILE", Setting: &c.ServerConfigs,
+		{Name: "mcp-config", Value: "FILE|-", Setting: &c.ServerConfigs,
 			Brief: "servers from the JSON that other hosts use",
-			Help:  "servers from a file as other hosts write it, with mcpServers, servers or mcp"},
+			Help:  "servers from a file as other hosts have it (Claude, Cursor, VS Code, opencode, Zed ...); - is stdin"},
+		{Name: "servers", Value: "NAMES", Setting: (*mayBeEmpty)(&c.ChosenServers),
+			Help: "of the servers of the config and of --mcp-config only these: a comma list; '' is none"},
 		{Name: "mcp-auth-env", Value: "NAME=VAR", Setting: &c.ServerAuthEnv,
 			Help: "the bearer token of the server NAME is in the variable VAR"},
+		{Name: "mcp-env", Value: "NAME=VAR[,VAR...]", Setting: &c.ServerEnv,
+			Help: "hand variables, by their names, to the server NAME, which is a command"},
+		{Name: "mcp-cwd", Value: "[NAME=]DIR", Setting: &c.ServerDirs,
+			Help: "where the server NAME starts, or those of -t and --mcp-config that say nothing of it"},
 		{Name: "trust", Value: "NAME", Setting: &c.Trust,
 			Help: "believe the server NAME about its tools being read-only"},
 		{Name: "elicit", Value: "HOW", Setting: &c.Elicit,
@@ -189,6 +195,8 @@ func toolFlags(c *config.Config) []Flag {
 			Help: "how much of a result the model gets, such as 64K or 1M (default 256K)"},
 		{Name: "tool-timeout", Value: "D", Setting: &c.ToolTimeout,
 			Help: "longest time without progress of a call (default 120s)"},
+		{Name: "startup-timeout", Value: "D", Setting: &c.StartupTimeout,
+			Help: "longest start of a server (default 30s)"},
 	}
 }
 

@@ -40,6 +40,7 @@ type SyntaxError struct {
 	Offset       int // of the byte in question
 	Line, Column int // from 1; columns count characters
 	Message      string
+	First        *SyntaxError // for a name that stands twice: where it stood before
 }
 
 func (e *SyntaxError) Error() string {

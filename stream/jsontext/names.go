@@ -18,7 +18,7 @@ type name struct {
 // while they are few and find room there, else a map.
 type nameSet struct {
 	first int
-	many  map[string]struct{}
+	many  map[string]int // the offset of each
 }
 
 const fewNames = 16
@@ -29,22 +29,22 @@ func (s *scanner) addName(own *nameSet, n name) *SyntaxError {
 		return s.errorAt(n.start-1, "a key that contains NUL")
 	}
 	if own.many == nil && (s.named-own.first >= fewNames || s.named == len(s.names)) {
-		own.many = make(map[string]struct{}, 4*fewNames)
+		own.many = make(map[string]int, 4*fewNames)
 		for _, other := range s.names[own.first:s.named] {
-			own.many[s.normal(other)] = struct{}{}
+			own.many[s.normal(other)] = other.start
 		}
 	}
 	if own.many != nil {
 		key := s.normal(n)
-		if _, ok := own.many[key]; ok {
-			return s.duplicate(n)
+		if first, ok := own.many[key]; ok {
+			return s.duplicate(first, n)
 		}
-		own.many[key] = struct{}{}
+		own.many[key] = n.start
 		return nil
 	}
 	for _, other := range s.names[own.first:s.named] {
 		if s.same(other, n) {
-			return s.duplicate(n)
+			return s.duplicate(other.start, n)
 		}
 	}
 	s.names[s.named] = n
@@ -52,7 +52,8 @@ func (s *scanner) addName(own *nameSet, n name) *SyntaxError {
 	return nil
 }
 
-func (s *scanner) duplicate(n name) *SyntaxError {
+// duplicate is the error for the name n, which stood at first before.
+func (s *scanner) duplicate(first int, n name) *SyntaxError {
 	what := "duplicate key"
 	if s.options.FoldNames {
 		what = "duplicate key (upper and lower case count as the same)"
@@ -61,7 +62,9 @@ func (s *scanner) duplicate(n name) *SyntaxError {
 	if len(text) > 100 {
 		text = text[:100]
 	}
-	return s.errorAt(n.start-1, "%s %s", what, strconv.QuoteToASCII(string(text)))
+	e := s.errorAt(n.start-1, "%s %s", what, strconv.QuoteToASCII(string(text)))
+	e.First = s.errorAt(first-1, "the first")
+	return e
 }
 
 // same reports whether two names are equal under the options.

@@ -1,0 +1,97 @@
+package run
+
+import (
+	"slices"
+
+	"toolpipe/approve"
+	"toolpipe/run/config"
+	"toolpipe/stream/jsontext"
+)
+
+// noteServer passes on a warning about a configured server. That its name was
+// changed is only of interest to a user who wants to know more.
+func (r *runner) noteServer(code, server, message string) {
+	if code == "server_renamed" {
+		r.face.VerboseLine(message)
+		return
+	}
+	r.warn(code, server, message)
+}
+
+// leaveOut takes out the servers of which --tools leaves nothing, as their names
+// or the lock say.
+func (r *runner) leaveOut() {
+	if len(r.cfg.Tools) == 0 || r.cfg.Prompt != "" || len(r.cfg.Resources) > 0 {
+		return
+	}
+	r.servers = slices.DeleteFunc(r.servers, func(s config.Server) bool {
+		useless := !s.MayOffer(r.cfg.Tools) || r.lockedOut(&s)
+		if useless {
+			r.unused = append(r.unused, s)
+		}
+		return useless
+	})
+}
+
+// lockedOut tells whether the lock has tools of the server, but none that
+// --tools and --exclude-tools leave.
+func (r *runner) lockedOut(s *config.Server) bool {
+	known := false
+	for _, l := range r.locked {
+		if l.text("server") == s.Name {
+			known = true
+			if r.chooses(&l) {
+				return false
+			}
+		}
+	}
+	return known
+}
+
+// chooses tells whether --tools and --exclude-tools leave a locked tool.
+func (r *runner) chooses(l *lockedItem) bool {
+	names := []string{l.name, l.text("server") + "__" + l.text("tool")}
+	like := func(globs []string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return config.MatchAny(globs, name) })
+	}
+	return (len(r.cfg.Tools) == 0 || like(r.cfg.Tools)) && !like(r.cfg.ExcludeTools)
+}
+
+// inUse are the locked items that this run is to offer: neither the tools that
+// flags leave out, nor those of servers that are not used.
+func (r *runner) inUse(locked map[string]lockedItem) map[string]lockedItem {
+	use := map[string]lockedItem{}
+	for title, l := range locked {
+		server := l.name
+		if l.list == "tools" {
+			server = l.text("server")
+		}
+		if config.FindServer(r.unused, server) == nil && (l.list == "servers" || r.chooses(&l)) {
+			use[title] = l
+		}
+	}
+	return use
+}
+
+// text is a member of a locked item that is a string.
+func (l *lockedItem) text(key string) string { return jsontext.Text(l.member(key)) }
+
+// unstarted are servers whose tools nobody knows, for the check of rules: a rule
+// for a server that this run does not use is no mistake.
+func unstarted(servers []config.Server) (all []approve.Server) {
+	for _, s := range servers {
+		all = append(all, approve.Server{Name: s.Name, Spelling: s.Spelling, Root: s.Root})
+	}
+	return all
+}
+
+// checkUsable gives the error of a required server that cannot be started as it
+// is configured, before anything is started. --list-servers shows all of them.
+func (r *runner) checkUsable() error {
+	for i := range r.servers {
+		if s := &r.servers[i]; s.Unusable != nil && !s.Optional && r.cfg.Mode != config.ListServers {
+			return (&connection{Server: *s, err: s.Unusable}).failure()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"toolpipe/run/failure"
+)
+
+// expanded reads a string and expands it.
+func (e *entry) expanded(v Value) (string, error) {
+	s, err := v.str()
+	if err != nil {
+		return "", err
+	}
+	return e.expand(v, s)
+}
+
+// path reads a path: expanded, and absolute. Hosts start from the directory of
+// the project, where this program was called.
+func (e *entry) path(v Value) (string, error) {
+	s, err := e.expanded(v)
+	if err != nil || s == "" {
+		return "", err
+	}
+	abs, err := filepath.Abs(e.c.fromHome(s))
+	if err != nil {
+		return "", v.Errorf("%v", err)
+	}
+	return abs, nil
+}
+
+// fromHome expands ~/ at the beginning of a path.
+func (c *Config) fromHome(path string) string {
+	if home := c.Getenv("HOME"); home != "" && strings.HasPrefix(path, "~/") {
+		return home + path[1:]
+	}
+	return path
+}
+
+// variable looks up a variable that the entry names. An entry of another
+// host's file does not get a variable that holds a model's key: such a file
+// may come with a repository, and could send the key anywhere.
+func (e *entry) variable(at Value, name string) (v string, set bool, err error) {
+	if !e.own && slices.Contains(e.keys, name) {
+		err := at.Errorf("server %q: the variable %q holds a model's key, which only your own config gives to a server", e.Name, name)
+		err.Hints = []string{"a server that is meant to have it goes into mcpServers of your own config; for a token of its own use a variable of another name"}
+		return "", false, err
+	}
+	v, set = e.c.lookupEnv(name)
+	e.remember(name, v)
+	return v, set, nil
+}
+
+// expand replaces the variables in s: ${NAME}, ${NAME:-default}, ${env:NAME}
+// and ${input:NAME} (VS Code), {env:NAME} (opencode), $NAME (Gemini). One that
+// has no value and no default is an error naming it; values are never shown.
+func (e *entry) expand(at Value, s string) (string, error) {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		name, size := referenceAt(s[i:], e.dollar)
+		switch {
+		case size == 0:
+			b.WriteByte(s[i])
+			i++
+			continue
+		case size < 0:
+			return "", at.Errorf("%q: %s is not closed", s, s[i:i+2])
+		}
+		v, err := e.resolve(at, name)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(v)
+		i += size
+	}
+	return b.String(), nil
+}
+
+// referenceAt returns the variable that s begins with, without its brackets,
+// and how long it is with them; 0 for none, -1 if it is not closed. dollar says
+// whether $NAME is one.
+func referenceAt(s string, dollar bool) (name string, size int) {
+	open := 0
+	switch {
+	case strings.HasPrefix(s, "${"):
+		open = 2
+	case strings.HasPrefix(s, "{env:"):
+		open = 1
+	case dollar && s[0] == '$':
+		for size = 1; size < len(s) && s[size] != '-' && nameByte(s[size]); size++ {
+		}
+		if size > 1 && (s[1] < '0' || s[1] > '9') {
+			return s[1:size], size
+		}
+		return "", 0
+	default:
+		return "", 0
+	}
+	depth := 0
+	for i, c := range []byte(s[open-1:]) {
+		switch c {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return s[open : open-1+i], open + i
+			}
+		}
+	}
+	return "", -1
+}
+
+// resolve returns the value of a variable, or its default.
+func (e *entry) resolve(at Value, reference string) (string, error) {
+	name, fallback, hasFallback := strings.Cut(reference, ":-")
+	switch name {
+	case "/", "pathSeparator":
+		return string(os.PathSeparator), nil
+	case "workspaceFolder", "PWD": // the directory of the invocation, also where PWD is not exported
+		dir, err := os.Getwd()
+		if err != nil {
+			return "", unresolved{at.Errorf("%s: %s", name, failure.Cause(err))}
+		}
+		return dir, nil
+	case "userHome":
+		name = "HOME"
+	}
+	input, isInput := strings.CutPrefix(name, "input:")
+	if isInput {
+		name = inputVariable(input)
+	}
+	name = strings.TrimPrefix(name, "env:")
+	v, set, err := e.variable(at, name)
+	switch {
+	case err != nil || v != "":
+		return v, err
+	case hasFallback:
+		return e.expand(at, fallback)
+	case set:
+		return "", nil
+	case isInput:
+		return "", unresolved{at.Errorf("the input %q of VS Code is read from the variable %s, which is not set", input, name)}
+	}
+	return "", unresolved{at.Errorf("the variable %q is not set and has no default", name)}
+}
+
+// inputVariable is the variable that holds an input of VS Code.
+func inputVariable(input string) string {
+	return "TOOLPIPE_INPUT_" + strings.Map(func(r rune) rune {
+		if r < 0x80 && r != '-' && nameByte(byte(r)) {
+			return r
+		}
+		return '_'
+	}, input)
+}
+
+// readEnvFile adds the variables of the entry's envFile that its env does not
+// have: lines NAME=value, where quotes around the value and "export" do not
+// count.
+func (e *entry) readEnvFile(at Value) error {
+	data, err := RuleFile.Read(at.origin()+": envFile", e.envFile, 1<<20, e.warner)
+	if err != nil {
+		return unresolved{failure.Of(err)}
+	}
+	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "export ")
+		name, value, ok := strings.Cut(line, "=")
+		if name = strings.TrimSpace(name); !ok || name == "" || name[0] == '#' {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+			value = value[1 : n-1]
+		}
+		if _, given := e.Env[name]; !given {
+			if e.Env == nil {
+				e.Env = map[string]string{}
+			}
+			e.Env[name] = value
+			e.remember(name, value)
+		}
+	}
+	return nil
+}
+
+// Unexpanded is a message about the server without the values of the variables
+// that its entry names: their names stand there instead.
+func (s *Server) Unexpanded(message string) string {
+	for name, value := range s.variables {
+		if len(value) > 3 {
+			message = strings.ReplaceAll(message, value, "${"+name+"}")
+		}
+	}
+	return message
+}

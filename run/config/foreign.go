@@ -1,0 +1,198 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"toolpipe/run/failure"
+	"toolpipe/run/stdio"
+	"toolpipe/stream/jsontext"
+)
+
+// serverPlaces are where the files of other hosts have their servers. All that
+// a file has are read.
+var serverPlaces = [][]string{
+	{"mcpServers"},      // Claude, Cursor, Gemini, Windsurf, Cline, Roo, Copilot
+	{"servers"},         // VS Code's mcp.json, JetBrains
+	{"mcp", "servers"},  // VS Code's settings.json
+	{"mcp"},             // opencode
+	{"context_servers"}, // Zed
+	{"amp.mcpServers"},  // Amp
+}
+
+const formHint = `the file is of the form {"mcpServers":{"NAME":{"command":"…","args":["…"]}}}`
+
+// loadServers reads a file of --mcp-config; "-" is standard input.
+func (c *Config) loadServers(ctx context.Context, file string, keys []string, stdin io.Reader, warn Warner) ([]Server, error) {
+	doc, err := readHostFile(ctx, file, stdin, warn)
+	if err != nil {
+		return nil, err
+	}
+	var all []Server
+	places := doc.serverPlaces()
+	for _, v := range places {
+		servers, err := parseServers(c, v, false, keys)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, servers...)
+	}
+	if len(places) == 0 {
+		return nil, failure.UsageError([]string{formHint},
+			"%s: holds no servers in a form that is read: an object mcpServers, servers, mcp, context_servers or amp.mcpServers, or a bare one", doc.Doc.name)
+	}
+	return all, nil
+}
+
+// serverPlaces are the objects of servers in a file.
+func (v Value) serverPlaces() (places []Value) {
+	for _, place := range serverPlaces {
+		at, ok := v, true
+		for _, key := range place {
+			if ok {
+				at, ok = at.Get(key)
+			}
+		}
+		nested := slices.ContainsFunc(places, func(p Value) bool { return at.From <= p.From && p.To <= at.To })
+		if ok && at.Kind() == '{' && !nested {
+			places = append(places, at)
+		}
+	}
+	if len(places) == 0 && v.isBareMap() {
+		return []Value{v}
+	}
+	return places
+}
+
+// isBareMap tells whether an object is one of servers itself.
+func (v Value) isBareMap() bool {
+	for _, m := range v.Members() {
+		_, command := m.Get("command")
+		_, url := m.Get("url")
+		if !command && !url {
+			return false
+		}
+	}
+	return len(v.Members()) > 0
+}
+
+// readHostFile reads a file as another host has it. Hosts accept comments,
+// trailing commas and a byte order mark.
+func readHostFile(ctx context.Context, file string, stdin io.Reader, warn Warner) (v Value, err error) {
+	var data []byte
+	name := file
+	if file == "-" {
+		name = "standard input"
+		data, err = stdio.Await(ctx, func() ([]byte, error) { return ReadLimited(stdin, "--mcp-config: "+name, maxRuleFile) })
+	} else {
+		data, err = stdio.Await(ctx, func() ([]byte, error) { return pipeOrRuleFile.Read("--mcp-config", file, maxRuleFile, warn) })
+	}
+	if err != nil {
+		return Value{}, err
+	}
+	plain := withoutComments(data)
+	v, err = ParseDocument(name, plain)
+	if err == nil {
+		return v, nil
+	}
+	if format := otherFormat(file, plain); format != "" {
+		return v, failure.UsageError([]string{formHint}, "--mcp-config: %s is %s; only JSON is read", ShellQuote(name), format)
+	}
+	return v, err
+}
+
+// otherFormat is the format of a file that is not JSON, "" if nothing tells.
+func otherFormat(file string, data []byte) string {
+	switch strings.ToLower(filepath.Ext(file)) {
+	case ".toml":
+		return "TOML"
+	case ".yaml", ".yml":
+		return "YAML"
+	}
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		word := strings.TrimLeft(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-. ")
+		switch {
+		case line[0] == '[' && len(line) > 1 && nameByte(line[1]) && strings.HasSuffix(line, "]"), word != line && strings.HasPrefix(word, "="):
+			return "TOML"
+		case line == "---", word != line && strings.HasPrefix(word, ":"):
+			return "YAML"
+		}
+		break
+	}
+	return ""
+}
+
+// withoutComments returns a JSON text with blanks instead of its byte order
+// mark, its comments and the commas before a closing bracket, so that all else
+// keeps its place.
+func withoutComments(data []byte) []byte {
+	out := slices.Clone(data)
+	blank := func(from, to int) {
+		for i := from; i < to; i++ {
+			if out[i] != '\n' {
+				out[i] = ' '
+			}
+		}
+	}
+	if bytes.HasPrefix(data, []byte("\ufeff")) {
+		blank(0, 3)
+	}
+	comma := -1 // the last comma, as long as nothing but blanks follows it
+	before := byte('[')
+	for i := 0; i < len(out); i++ {
+		switch rest := string(out[i:min(i+2, len(out))]); {
+		case rest == "//":
+			n := bytes.IndexByte(out[i:], '\n')
+			if n < 0 {
+				n = len(out) - i
+			}
+			blank(i, i+n)
+		case rest == "/*":
+			n := bytes.Index(out[i+2:], []byte("*/"))
+			if n < 0 {
+				return out // and ParseDocument says where
+			}
+			blank(i, i+n+4)
+		case out[i] == ' ' || out[i] == '\n' || out[i] == '\t' || out[i] == '\r':
+		case out[i] == ',' && before != '[' && before != '{' && before != ',':
+			comma, before = i, ','
+		default:
+			if comma >= 0 && (out[i] == ']' || out[i] == '}') {
+				out[comma] = ' '
+			}
+			comma, before = -1, out[i]
+			if out[i] == '"' {
+				i = stringEnd(out, i)
+			}
+		}
+	}
+	return out
+}
+
+// stringEnd is the offset of the quote that closes the string at i, or of the
+// last byte.
+func stringEnd(data []byte, i int) int {
+	for i++; i < len(data)-1 && data[i] != '"'; i++ {
+		if data[i] == '\\' {
+			i++
+		}
+	}
+	return i
+}
+
+// commentHint is for a text that would be JSON without comments, trailing
+// commas and byte order mark; nil where it would not.
+func commentHint(data []byte) []string {
+	if jsontext.Check(withoutComments(data), jsontext.Options{}) != nil {
+		return nil
+	}
+	return []string{"comments, trailing commas and a byte order mark are accepted only in the files of --mcp-config"}
+}

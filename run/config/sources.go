@@ -1,0 +1,282 @@
+package config
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"toolpipe/mcp/process"
+	"toolpipe/run/failure"
+)
+
+// ConfiguredServers puts all sources together: config, --mcp-config, -t. A
+// name given twice is the later one's, with a warning. It returns the servers
+// that the run uses, and those that flags, profile or files leave out: nothing
+// is warned of or refused about these.
+func (c *Config) ConfiguredServers(ctx context.Context, s *Settings, stdin io.Reader, warn Warner) (used, unused []Server, err error) {
+	all, err := c.allServers(ctx, s, stdin, warn)
+	if err != nil {
+		return nil, nil, err
+	}
+	giveNames(all)
+	if err := c.applyServerFlags(s, all); err != nil {
+		return nil, nil, err
+	}
+	chosen, err := c.chosenServers(s, all)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, srv := range all {
+		if !srv.fromFlag && (srv.off || chosen != nil && !slices.ContainsFunc(chosen, srv.is)) {
+			unused = append(unused, srv)
+			continue
+		}
+		for _, n := range srv.notes {
+			warn(n.code, srv.Name, n.message)
+		}
+		used = append(used, srv)
+	}
+	return used, unused, nil
+}
+
+func (c *Config) allServers(ctx context.Context, s *Settings, stdin io.Reader, warn Warner) ([]Server, error) {
+	var all []Server
+	add := func(srv Server, foreign bool) {
+		name := srv.Name
+		if srv.Spelling != "" {
+			name = srv.Spelling
+		}
+		shadowed := FindServer(all, name)
+		if shadowed == nil {
+			all = append(all, srv)
+			return
+		}
+		message := "server " + strconv.Quote(name) + " of " + shadowed.origin + " is shadowed by that of " + srv.origin
+		if srv.Borrowed = foreign && (shadowed.own || shadowed.Borrowed); srv.Borrowed && len(s.Rules) > 0 {
+			message += "; what auto_approve of " + s.Path + " allows is not for this one"
+		}
+		srv.warn("server_shadowed", message)
+		*shadowed = srv
+	}
+	for _, srv := range s.servers {
+		add(srv, false)
+	}
+	for _, path := range c.ServerConfigs {
+		servers, err := c.loadServers(ctx, path, c.keyNames(s), stdin, warn)
+		if err != nil {
+			return nil, err
+		}
+		for _, srv := range servers {
+			add(srv, true)
+		}
+	}
+	for _, t := range c.Servers {
+		srv, err := parseTarget(t, func(name string) bool { return FindServer(all, name) != nil })
+		if err != nil {
+			return nil, err
+		}
+		add(srv, false)
+	}
+	return all, nil
+}
+
+// chosenServers are the names that --servers gives, or else the profile; nil
+// for all servers.
+func (c *Config) chosenServers(s *Settings, all []Server) (names []string, err error) {
+	refuse := func(problem string, name string) error {
+		hints := KnownServers(all)
+		if c.ChosenServers != nil {
+			return failure.UsageError(hints, "--servers: "+problem, name)
+		}
+		return failure.UsageError(hints, "%s: "+problem, s.profiles[c.askedModel(s)].serversFrom, name)
+	}
+	for _, list := range c.ChosenServers {
+		names = append(names, strings.FieldsFunc(list, func(r rune) bool { return r == ',' })...)
+	}
+	if c.ChosenServers == nil {
+		names = s.profiles[c.askedModel(s)].servers
+	} else if names == nil {
+		names = []string{}
+	}
+	for i, name := range names {
+		names[i] = strings.TrimSpace(name)
+		switch srv := FindServer(all, names[i]); {
+		case srv == nil:
+			return nil, refuse("no server is named %q", names[i])
+		case srv.off && !srv.fromFlag:
+			return nil, refuse("server %q is switched off in "+srv.origin, names[i])
+		}
+	}
+	return names, nil
+}
+
+// applyServerFlags applies the flags that name a server.
+func (c *Config) applyServerFlags(settings *Settings, all []Server) error {
+	for _, given := range c.InsecureHTTP {
+		if host := bareHost(given); host != given {
+			return failure.UsageError([]string{"--insecure-http " + ShellQuote(host)}, "--insecure-http: %q is not the name of a host alone", given)
+		}
+	}
+	for _, name := range c.Trust {
+		s := FindServer(all, name)
+		if s == nil {
+			return failure.UsageError(KnownServers(all), "--trust: no server is named %q", name)
+		}
+		s.Trusted = true
+	}
+	if err := c.applyAuthEnv(all); err != nil {
+		return err
+	}
+	if err := c.applyServerEnv(all); err != nil {
+		return err
+	}
+	if err := c.applyServerDirs(all); err != nil {
+		return err
+	}
+	keys := c.keyNames(settings) // a server inherits no model's key, also not one that this run does not use
+	for i := range all {
+		s := &all[i]
+		s.InheritEnv = slices.DeleteFunc(slices.Clone(s.InheritEnv), func(name string) bool { return slices.Contains(keys, name) })
+		s.Environ, s.Version, s.Elicit = c.Environ, c.Version, c.Elicit
+		if c.ToolTimeout > 0 {
+			s.ToolTimeout = c.ToolTimeout
+		}
+		if c.StartupTimeout > 0 {
+			s.StartupTimeout = c.StartupTimeout
+		}
+		if s.URL == "" {
+			s.place()
+			s.Root = s.Dir
+		}
+		if u, err := url.Parse(s.URL); err == nil && slices.ContainsFunc(c.InsecureHTTP, func(host string) bool { return strings.EqualFold(host, u.Hostname()) }) {
+			s.InsecureHTTP = true
+		}
+	}
+	return nil
+}
+
+// applyAuthEnv gives servers the tokens of --mcp-auth-env.
+func (c *Config) applyAuthEnv(all []Server) error {
+	for _, f := range c.ServerAuthEnv {
+		name, env, ok := strings.Cut(f, "=")
+		s := FindServer(all, name)
+		switch {
+		case !ok || env == "":
+			return failure.Usage("--mcp-auth-env: %q is not of the form NAME=VAR", f)
+		case s == nil:
+			return failure.UsageError(KnownServers(all), "--mcp-auth-env: no server is named %q", name)
+		case s.URL == "":
+			return failure.UsageError([]string{"--mcp-env " + ShellQuote(f)}, "--mcp-auth-env: server %q is a command, which gets variables", name)
+		}
+		token, ok := c.lookupEnv(env)
+		if !ok || token == "" {
+			return failure.Usage("--mcp-auth-env: the variable %q is not set", env)
+		}
+		s.Bearer = token
+	}
+	return nil
+}
+
+// applyServerEnv gives servers the variables of --mcp-env. Its errors do not
+// show what follows the =, which may be a value, given by mistake.
+func (c *Config) applyServerEnv(all []Server) error {
+	for _, f := range c.ServerEnv {
+		name, list, ok := strings.Cut(f, "=")
+		s := FindServer(all, name)
+		switch {
+		case !ok || list == "":
+			return failure.UsageError([]string{"--mcp-env NAME=VAR hands the variable VAR to the server NAME"}, "--mcp-env: not of the form NAME=VAR[,VAR...]")
+		case s == nil:
+			return failure.UsageError(KnownServers(all), "--mcp-env: no server is named %q", name)
+		case s.URL != "":
+			return failure.UsageError([]string{"--mcp-auth-env " + name + "=VAR sends a bearer token"}, "--mcp-env: server %q is at a URL, and gets no variables", name)
+		}
+		for i, variable := range strings.Split(list, ",") {
+			value, set := c.lookupEnv(variable)
+			if !set {
+				return failure.UsageError([]string{"what follows " + name + "= is the names of variables, not their values; export them first"},
+					"--mcp-env: for server %q: number %d is not the name of a variable that is set", name, i+1)
+			}
+			if s.Env == nil {
+				s.Env = map[string]string{}
+			}
+			s.Env[variable] = value
+			s.remember(variable, value)
+		}
+	}
+	return nil
+}
+
+// remember notes a variable that the server gets, so that its value is not shown.
+func (s *Server) remember(name, value string) {
+	if s.variables == nil {
+		s.variables = map[string]string{}
+	}
+	s.variables[name] = value
+}
+
+// applyServerDirs gives servers the working directories of --mcp-cwd.
+func (c *Config) applyServerDirs(all []Server) error {
+	for _, f := range c.ServerDirs {
+		name, dir, named := strings.Cut(f, "=")
+		if !named || strings.ContainsAny(name, "/.: \t'\"") {
+			name, dir, named = "", f, false
+		}
+		path, err := filepath.Abs(dir)
+		if err != nil {
+			return failure.Usage("--mcp-cwd: %v", err)
+		}
+		if info, err := os.Stat(path); err != nil {
+			return OpenError("--mcp-cwd", dir, err)
+		} else if !info.IsDir() {
+			return failure.Usage("--mcp-cwd: %q is not a directory", dir)
+		}
+		if s := FindServer(all, name); named && s == nil {
+			return failure.UsageError(KnownServers(all), "--mcp-cwd: no server is named %q", name)
+		} else if named && s.URL != "" {
+			return failure.Usage("--mcp-cwd: server %q is at a URL", name)
+		} else if named {
+			s.Dir = path
+			continue
+		}
+		for i := range all {
+			if s := &all[i]; s.Dir == "" && !s.own && s.URL == "" {
+				s.Dir = path
+			}
+		}
+	}
+	return nil
+}
+
+// bareHost is the host in s, which may be a URL or have a port; s itself if no
+// host can be found in it.
+func bareHost(s string) string {
+	address := s
+	if !strings.Contains(s, "://") {
+		address = "http://" + s
+	}
+	u, err := url.Parse(address)
+	if err != nil || net.ParseIP(s) != nil || u.Hostname() == "" {
+		return s
+	}
+	return u.Hostname()
+}
+
+// keyNames are the variables that hold a model's key: the usual ones, that of
+// --key-env and those of all profiles.
+func (c *Config) keyNames(s *Settings) []string {
+	names := slices.Clone(process.ModelKeys)
+	if c.KeyEnv != nil {
+		names = append(names, *c.KeyEnv)
+	}
+	for _, p := range s.profiles {
+		names = append(names, p.keyEnv)
+	}
+	return names
+}

@@ -1,0 +1,109 @@
+package config
+
+import (
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"toolpipe/run/failure"
+)
+
+// parseTarget reads the value of -t: [NAME=]TARGET or NAME?=TARGET, where
+// TARGET is an http(s) URL or a command line. taken tells whether a server
+// already has a name.
+func parseTarget(s string, taken func(string) bool) (Server, error) {
+	name, target, named := strings.Cut(s, "=")
+	if !named || strings.ContainsAny(name, "/: \t'\"") {
+		name, target, named = "", s, false
+	}
+	srv := Server{origin: "--mcp " + ShellQuote(s), fromFlag: true}
+	name, srv.Optional = strings.CutSuffix(name, "?")
+	if IsURL(target) {
+		u, err := checkURL(target)
+		if err != nil {
+			return srv, failure.Within("--mcp", err)
+		}
+		if !named {
+			name = nameOfURL(u, taken)
+		}
+		srv.URL = target
+	} else {
+		words, err := SplitWords(target)
+		if err != nil {
+			return srv, failure.Within("--mcp", err)
+		}
+		if len(words) == 0 {
+			return srv, failure.Usage("--mcp: %q: no command and no URL", s)
+		}
+		if strings.Contains(words[0], "://") {
+			return srv, failure.Usage("--mcp: %q is not an http or https URL", words[0])
+		}
+		if !named {
+			return srv, failure.UsageError([]string{"--mcp NAME=" + ShellQuote(target)}, "--mcp: %q: a command needs a name", s)
+		}
+		if strings.Contains(words[0], "/") { // a program named on the command line is relative to the user's working directory
+			if words[0], err = filepath.Abs(words[0]); err != nil {
+				return srv, failure.Usage("--mcp: %v", err)
+			}
+		}
+		srv.Command = words
+	}
+	if err := CheckServerName(name); err != nil {
+		return srv, failure.Within("--mcp", err)
+	}
+	if slices.Contains(reserved, name) {
+		return srv, failure.Usage("--mcp: the name %q is reserved for a built-in server", name)
+	}
+	srv.Name = name
+	return srv, nil
+}
+
+// IsURL tells an http or https URL from a command line. Schemes are
+// case-insensitive (RFC 3986, 3.1).
+func IsURL(target string) bool {
+	scheme, _, ok := strings.Cut(target, "://")
+	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
+// checkURL refuses a URL that cannot be the address of a server, before
+// anything is started.
+func checkURL(target string) (*url.URL, error) {
+	u, err := url.Parse(target)
+	switch {
+	case err != nil && strings.Contains(target, "@"): // there may be a password in it
+		return nil, failure.Usage("what was given is not a URL")
+	case err != nil:
+		return nil, failure.Usage("%q is not a URL", target)
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, failure.Usage("%q is not an http or https URL", u.Redacted())
+	case u.User != nil:
+		return nil, failure.UsageError([]string{"--mcp-auth-env NAME=VAR sends the bearer token in VAR"}, "the URL holds a user name or password")
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 || port[0] == '0' {
+			return nil, failure.Usage("%q has no port that exists", u.Redacted())
+		}
+	}
+	return u, nil
+}
+
+// nameOfURL names a server after its host's first label; an IP address or a
+// name that is taken gets the port added.
+func nameOfURL(u *url.URL, taken func(string) bool) string {
+	host, port := u.Hostname(), u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	isIP := net.ParseIP(host) != nil
+	if !isIP {
+		host, _, _ = strings.Cut(host, ".")
+	}
+	name := legalName(host)
+	if isIP || taken(name) || slices.Contains(reserved, name) {
+		name = strings.TrimRight(name[:min(len(name), 31-len(port))], "-") + "-" + port
+	}
+	return name
+}
