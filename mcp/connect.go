@@ -38,13 +38,14 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 	return nil, s.connectError(err, stderr)
 }
 
-var errStartup = errors.New("no answer within the start-up timeout")
+// ErrStartup is why a server that does not answer in time cannot be used.
+var ErrStartup = errors.New("no answer within the start-up timeout")
 
 // startup bounds the start, which is Connect and the first list of tools, by
 // StartupTimeout.
 func (s *Session) startup(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	d := s.deadline(time.Until(s.startBy)+s.report.outputWait(), func() { cancel(errStartup) })
+	d := s.deadline(time.Until(s.startBy)+s.report.outputWait(), func() { cancel(ErrStartup) })
 	return ctx, func() {
 		d.stop()
 		cancel(nil)

@@ -80,7 +80,7 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	case named:
 		e.Hint = foreign.Hint()
 	case refusedAccess(err): // the caller knows how a token is given
-	case errors.Is(err, errStartup):
+	case errors.Is(err, ErrStartup):
 		e.Message += fmt.Sprintf(" of %s", s.spec.StartupTimeout)
 		e.Hint = s.silenceHint()
 	case wrongURL(err):

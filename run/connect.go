@@ -162,6 +162,9 @@ func (c *connection) failure() *failure.Error {
 		if hint := cmp.Or(f.Hint, settingHint(&c.Server, c.err)); hint != "" {
 			e.Hints = strings.Split(hint, "\n")
 		}
+		if errors.Is(f, mcp.ErrStartup) {
+			e.Hints = append(e.Hints, "--startup-timeout D gives servers longer to start")
+		}
 		e.Hints = append(e.Hints, c.Misplaced()...)
 	}
 	if !c.Optional && e.Status == failure.StatusServer {

@@ -129,14 +129,22 @@ func verdictWord(o approve.Outcome) string {
 
 // listServers shows every server. Its error names the required servers that failed.
 func (r *inspection) listServers() error {
-	var failed []string
+	var failed, hints []string
+	of := map[string][]string{} // the servers that a hint is for
 	for _, c := range r.box.conns {
 		e := &event.Server{Name: c.Name, Target: c.target(), Status: "ok", Tools: len(c.tools), Transport: c.transport()}
 		if c.session != nil {
 			e.Protocol, e.Transport = c.session.Protocol(), c.session.Transport()
 		}
 		if c.err != nil {
-			e.Status, e.Message = "failed", c.failure().Message
+			f := c.failure()
+			e.Status, e.Message = "failed", f.Message
+			for _, h := range f.Hints {
+				if of[h] == nil {
+					hints = append(hints, h)
+				}
+				of[h] = append(of[h], c.Name)
+			}
 			if !c.Optional {
 				failed = append(failed, strconv.Quote(c.Name))
 			}
@@ -145,8 +153,14 @@ func (r *inspection) listServers() error {
 			return err
 		}
 	}
+	for i, h := range hints {
+		hints[i] = config.JoinWords(of[h]) + ": " + h
+	}
 	if len(failed) > 0 {
-		return &failure.Error{Status: failure.StatusServer, Message: "required servers failed: " + config.JoinWords(failed)}
+		return &failure.Error{Status: failure.StatusServer, Message: "required servers failed: " + config.JoinWords(failed), Hints: hints}
+	}
+	for _, h := range hints {
+		r.face.Say("hint: " + h)
 	}
 	return nil
 }
