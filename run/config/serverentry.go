@@ -151,7 +151,7 @@ func (e *entry) fill(field any, m member) (err error) {
 		*to, err = m.count()
 	case *time.Duration:
 		*to, err = m.duration()
-	case choice:
+	case word:
 		*to.to, err = m.oneOf(to.words...)
 	case func(member) error:
 		err = to(m)

@@ -21,11 +21,11 @@ const (
 
 // What a serverKey fills beside fields of the entry.
 type (
-	text   string // with its variables expanded
-	path   string // the same, and absolute
-	table  map[string]string
-	not    bool // the opposite of the value
-	choice struct {
+	text  string // with its variables expanded
+	path  string // the same, and absolute
+	table map[string]string
+	not   bool // the opposite of the value
+	word  struct {
 		to    *string
 		words []string
 	}
@@ -41,7 +41,7 @@ var serverKeys = [...]serverKey{
 	{"envFile", hostFile, func(e *entry) any { return (*path)(&e.envFile) }},   // VS Code
 	{"inherit_env", everyFile, func(e *entry) any { return &e.InheritEnv }},
 	{"cwd", everyFile, func(e *entry) any { return (*path)(&e.Dir) }},
-	{"framing", everyFile, func(e *entry) any { return choice{&e.Framing, []string{"newline", "content-length"}} }},
+	{"framing", everyFile, func(e *entry) any { return word{&e.Framing, []string{"newline", "content-length"}} }},
 	{"url", everyFile, func(e *entry) any { return (*text)(&e.URL) }},
 	{"httpUrl", everyFile, func(e *entry) any { return (*text)(&e.URL) }},   // Gemini
 	{"serverUrl", everyFile, func(e *entry) any { return (*text)(&e.URL) }}, // Windsurf
@@ -68,7 +68,7 @@ var serverKeys = [...]serverKey{
 	{"exclude_tools", everyFile, func(e *entry) any { return &e.Exclude }},
 	{"excludeTools", hostFile, func(e *entry) any { return &e.Exclude }},  // Gemini
 	{"disabledTools", hostFile, func(e *entry) any { return &e.Exclude }}, // Kiro, Roo
-	{"protocol", everyFile, func(e *entry) any { return choice{&e.Protocol, []string{"auto", "legacy", "2026-07-28"}} }},
+	{"protocol", everyFile, func(e *entry) any { return word{&e.Protocol, []string{"auto", "legacy", "2026-07-28"}} }},
 	{"parallel", everyFile, func(e *entry) any { return &e.Parallel }},
 	{"instructions", everyFile, func(e *entry) any { return e.readInstructions }},
 

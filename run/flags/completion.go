@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"context"
 	_ "embed"
 	"fmt"
 	"strings"
@@ -49,12 +50,12 @@ func (t *Table) configNames() (string, error) {
 	}
 	names := settings.ProfileNames()
 	if t.Completion == "servers" {
-		servers, err := t.settings.ConfiguredServers(settings, func(string, string, string) {})
+		used, unused, err := t.settings.ConfiguredServers(context.Background(), settings, strings.NewReader(""), func(string, string, string) {})
 		if err != nil {
 			return "", err
 		}
 		names = nil
-		for _, s := range servers {
+		for _, s := range append(used, unused...) {
 			names = append(names, s.Name)
 		}
 	}
@@ -94,9 +95,9 @@ func (f *Flag) source() string {
 		return "words"
 	case f.Name == "model":
 		return "profiles"
-	case f.Name == "trust":
+	case f.Name == "trust" || f.Name == "servers":
 		return "servers"
-	case f.Value == "FILE" || f.Value == "PATH":
+	case f.Value == "FILE" || f.Value == "FILE|-" || f.Value == "PATH":
 		return "file"
 	case strings.HasSuffix(f.Value, "DIR"):
 		return "directory"
