@@ -130,6 +130,11 @@ func (r *round) prepare(c *call) {
 	if err == nil {
 		c.args = args
 	}
+	if c.answer == nil {
+		if text := c.tool.misfit(args); text != "" {
+			c.answer = ownAnswer(event.ResultInvalid, "tool arguments do not fit the tool's schema: "+text)
+		}
+	}
 }
 
 // announce emits the call as it will be decided and sent.

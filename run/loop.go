@@ -1,10 +1,8 @@
 package run
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/face"
 	"toolpipe/run/failure"
+	"toolpipe/run/schema"
 	"toolpipe/stream"
 	"toolpipe/stream/jsontext"
 )
@@ -23,11 +22,12 @@ type loop struct {
 	calls   *caller
 	emit    func(event.Event) error
 	flush   func() error
-	rounds  int  // the limit of rounds
-	tokens  int  // the limit of tokens; 0: none
-	schema  bool // the answer must be JSON
-	printed bool // the text was printed, and only the model needs it again
-	resume  bool // calls that the conversation leaves open run first (--input messages)
+	rounds  int            // the limit of rounds
+	tokens  int            // the limit of tokens; 0: none
+	schema  *schema.Schema // that the answer must fit; nil: none
+	told    bool           // the model was told that its answer does not fit
+	printed bool           // the text was printed, and only the model needs it again
+	resume  bool           // calls that the conversation leaves open run first (--input messages)
 
 	frame int // messages before the conversation: the frame, never part of the output
 	*tally
@@ -84,7 +84,11 @@ func (l *loop) run(ctx context.Context) error {
 			return cmp.Or(outputErr, err)
 		}
 		if len(calls)+len(lines) == 0 {
-			return l.checkSchema()
+			if again, err := l.checkAnswer(); err != nil || !again {
+				return err
+			}
+			round-- // no calls: this turn is not a round
+			continue
 		}
 		if err := l.answer(ctx, calls, lines); err != nil {
 			return err
@@ -172,9 +176,13 @@ func (l *loop) mustEnd(reply *stream.Reply, round, calls int) error {
 		return failure.Limit("--max-rounds allows more", "the model asked for more calls than the limit of rounds allows: %d", l.rounds)
 	}
 	if calls > 0 && l.tokens > 0 && l.usage.Total() >= l.tokens {
-		return failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usage.Total(), l.tokens)
+		return l.tokenLimit()
 	}
 	return nil
+}
+
+func (l *loop) tokenLimit() error {
+	return failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usage.Total(), l.tokens)
 }
 
 // dropCalls takes the calls of the last reply out of the conversation: their
@@ -186,14 +194,6 @@ func (l *loop) dropCalls() {
 	if m.Calls = nil; len(m.Parts) == 0 || len(l.calls.commandLines(l.text)) > 0 {
 		l.request.Messages = l.request.Messages[:n]
 	}
-}
-
-func (l *loop) checkSchema() error {
-	if l.schema && !json.Valid(bytes.TrimSpace(l.text)) {
-		return &failure.Error{Status: failure.StatusModel, Message: "model: the answer is not JSON although --schema asks for it",
-			Hints: []string{"the endpoint may not support structured output; say in the prompt that the answer is JSON"}}
-	}
-	return nil
 }
 
 // openCalls are the calls of the last assistant message that have no answer yet;

@@ -56,7 +56,7 @@ func newOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 		}
 		o.add(list)
 	default:
-		o.text = &event.TextOutput{W: w, Terminal: s.OutTerminal, Stream: c.Stream || s.OutTerminal}
+		o.text = &event.TextOutput{W: w, Terminal: s.OutTerminal, Stream: c.Stream || s.OutTerminal && c.Schema == ""}
 		o.add(o.text)
 	}
 	o.add(o.face) // after standard output, with which it may share a screen

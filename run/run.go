@@ -30,6 +30,7 @@ import (
 	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
+	"toolpipe/run/schema"
 	"toolpipe/run/stdio"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
@@ -84,6 +85,7 @@ type setup struct {
 	endpoint *config.Endpoint      // of a model, as the next two
 	request  *stream.Request
 	client   *stream.Client
+	schema   *schema.Schema // that the answer must fit; nil: none
 }
 
 // guarded does the work of the run and makes a panic its error.
@@ -140,6 +142,7 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 			return failure.Usage("param tools: it would replace the tools of the servers")
 		}
 	}
+	r.schema = answerSchema(r.request.Schema, r.warn)
 	r.client, err = newClient(ctx, r.endpoint, r.outputs)
 	return err
 }
@@ -243,14 +246,14 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 		client: r.client, request: r.request, emit: r.Emit, flush: r.Flush, frame: frame, tally: &r.tally,
 		rounds: rounds,
 		tokens: c.MaxTotalTokens,
-		schema: c.SchemaFile != "",
+		schema: r.schema,
 		resume: c.Input == "messages",
 		calls:  newCaller(c, r.box, r.gate, r.outputs),
 	}
 	// Without tools the first turn is mostly the last, so its text need not be held
 	// back for the end; and no copy of it is kept, unless the log or the search for
 	// command lines needs one.
-	if r.text != nil && len(r.request.Tools) == 0 && c.SchemaFile == "" {
+	if r.text != nil && len(r.request.Tools) == 0 && r.schema == nil {
 		r.text.Stream = true
 		r.loop.printed = c.Log == "" && !c.CmdLines
 		r.request.TextPassing = r.loop.printed

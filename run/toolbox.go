@@ -11,6 +11,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
+	"toolpipe/run/schema"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 )
@@ -30,6 +31,9 @@ type tool struct {
 	conn     *connection
 	name     string // as offered
 	withheld bool   // denied with any arguments, and so not offered
+
+	compile sync.Once // makes schema, at the first call
+	schema  *schema.Schema
 }
 
 // toolbox holds all servers, and the table in which the tool of a call is looked

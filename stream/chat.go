@@ -33,7 +33,7 @@ func openChat(w *segments, r *Request, o options) {
 		f.text("reasoning_effort", r.ReasoningEffort)
 	}
 	if r.Schema != nil && f.field("response_format") {
-		w.str(`{"type":"json_schema","json_schema":{"name":"answer","schema":`)
+		w.str(`{"type":"json_schema","json_schema":{"name":"answer",` + strictMember(o) + `"schema":`)
 		w.raw(r.Schema)
 		w.str("}}")
 	}
@@ -60,6 +60,9 @@ func repairChat(o *options, r *Request, refusal string) string {
 	case !o.secondTokenLimit && r.MaxTokens > 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"):
 		o.secondTokenLimit = true
 		return "with the token limit as " + chatTokenLimit(*o)
+	case !o.noStrict && r.Schema != nil && refuses(refusal, r, "response_format", "schema", "strict"):
+		o.noStrict = true
+		return "without strict beside the schema"
 	case !o.emptyContent && !o.noToolRole && hasNullContent(r.Messages) && refuses(refusal, r, "content"):
 		o.emptyContent = true
 		return "with empty text instead of null in messages that only call tools"

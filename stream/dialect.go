@@ -61,6 +61,7 @@ type options struct {
 	emptyContent     bool // the content of a message that only calls is "" instead of null
 	secondTokenLimit bool // write the token limit in the dialect's second way: the first was refused
 	noInclude        bool // leave include out
+	noStrict         bool // leave strict beside the schema of the answer out
 	noResultImages   bool // leave the images of tool results out
 }
 
@@ -73,6 +74,15 @@ func refuses(refusal string, r *Request, names ...string) bool {
 		}
 	}
 	return false
+}
+
+// strictMember is what asks the endpoint to hold to the schema of the answer. Those
+// that can do so only for a part of JSON Schema refuse other schemas.
+func strictMember(o options) string {
+	if o.noStrict {
+		return ""
+	}
+	return `"strict":true,`
 }
 
 func bearerHeader(h http.Header, key Key) {

@@ -32,7 +32,7 @@ func openResponses(w *segments, r *Request, o options) {
 	}
 	if r.Schema != nil {
 		f.object("text")
-		w.str(`"format":{"type":"json_schema","name":"answer","schema":`)
+		w.str(`"format":{"type":"json_schema","name":"answer",` + strictMember(o) + `"schema":`)
 		w.raw(r.Schema)
 		w.str("}}")
 	}
@@ -46,11 +46,15 @@ func openResponses(w *segments, r *Request, o options) {
 }
 
 func repairResponses(o *options, r *Request, refusal string) string {
-	if o.noInclude || len(r.Tools) == 0 || !refuses(refusal, r, "include", "encrypted") {
-		return ""
+	switch {
+	case !o.noInclude && len(r.Tools) > 0 && refuses(refusal, r, "include", "encrypted"):
+		o.noInclude = true
+		return "without include"
+	case !o.noStrict && r.Schema != nil && refuses(refusal, r, "text.format", "schema", "strict"):
+		o.noStrict = true
+		return "without strict beside the schema"
 	}
-	o.noInclude = true
-	return "without include"
+	return ""
 }
 
 // responsesEncoder writes input items. A message becomes one or several items.

@@ -68,7 +68,7 @@ type Config struct {
 	Temperature     string
 	ReasoningEffort string
 	Params          []string // NAME=JSON
-	SchemaFile      string
+	Schema          string   // a file, or the schema itself
 	ThinkTags       bool
 	RetryFor        time.Duration
 
@@ -199,6 +199,8 @@ func (c *Config) Validate() error {
 		return failure.Usage("--system and --system-file: only one of them can be given")
 	case c.Record != "" && c.Replay != "":
 		return failure.Usage("--record and --replay: only one of them can be given")
+	case c.Schema != "" && c.Stream:
+		return failure.UsageError([]string{"leave --stream out"}, "--schema and --stream: the answer is held until it is checked")
 	case c.NoConfig && c.ConfigFile != "":
 		return failure.Usage("--config and --no-config: only one of them can be given")
 	case c.CmdLines && !c.Shell:

@@ -233,8 +233,8 @@ func (c *Config) Request(ctx context.Context, e *Endpoint) (*stream.Request, err
 	if c.Temperature != "" {
 		r.Temperature = json.RawMessage(c.Temperature)
 	}
-	if c.SchemaFile != "" {
-		doc, err := readSchema(ctx, c.SchemaFile)
+	if c.Schema != "" {
+		doc, err := readSchema(ctx, c.Schema)
 		if err != nil {
 			return nil, err
 		}
@@ -253,13 +253,18 @@ func (c *Config) Request(ctx context.Context, e *Endpoint) (*stream.Request, err
 	return r, nil
 }
 
-// readSchema reads the JSON Schema of --schema.
-func readSchema(ctx context.Context, path string) (json.RawMessage, error) {
-	data, err := ReadFile(ctx, "--schema", path, 1<<20, PlainFile)
-	if err != nil {
-		return nil, err
+// readSchema reads the JSON Schema of --schema: its value, or the file that it
+// names.
+func readSchema(ctx context.Context, value string) (json.RawMessage, error) {
+	name, data := "--schema", []byte(value)
+	if !strings.HasPrefix(strings.TrimLeft(value, " \t\r\n"), "{") {
+		name = value
+		var err error
+		if data, err = ReadFile(ctx, "--schema", value, 1<<20, PlainFile); err != nil {
+			return nil, err
+		}
 	}
-	doc, err := ParseDocument(path, data)
+	doc, err := ParseDocument(name, data)
 	if err != nil {
 		return nil, err
 	}

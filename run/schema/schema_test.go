@@ -1,0 +1,150 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func compile(t *testing.T, text string) *Schema {
+	t.Helper()
+	s, err := Compile([]byte(text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return s
+}
+
+// Each fault has the place in the value and the keyword, all of them are found,
+// and no long value is printed whole.
+func TestFaults(t *testing.T) {
+	const tree = `{"$id":"https://x.example/tree","type":"object","required":["name"],"properties":{"name":{"type":"string","maxLength":5},
+		"children":{"type":"array","items":{"$ref":"#"}}},"additionalProperties":false}`
+	long := strings.Repeat("x", 5000)
+	for _, test := range []struct{ schema, value, want string }{
+		{tree, `{"name":"a","children":[{"name":"b"}]}`, ``},
+		{tree, `{"name":1,"children":[{"name":"b"},{"nam":"c"},{"name":"toolong","children":[7]}]}`,
+			`/children/1/nam: additionalProperties: is not a property of the schema; /children/1: required: missing properties: ["name"]; ` +
+				`/children/2/children/0: type: 7 has type "integer", want "object"; ` +
+				`/children/2/name: maxLength: "toolong" contains 7 Unicode code points, more than 5; /name: type: 1 has type "integer", want "string"`},
+		{tree, `not json`, `(the whole): is not JSON: `},
+		{`{"$ref":"#/definitions/a","definitions":{"a":{"$ref":"#/definitions/b~1c"},"b/c":{"enum":["x","y"]}},"$schema":"http://json-schema.org/draft-07/schema"}`,
+			`"z"`, `(the whole): enum: z does not equal any of: [x y]`},
+		{`{"allOf":[{"properties":{"a":{"minimum":3}}},{"properties":{"b":{"pattern":"^x"}}}]}`, `{"a":1,"b":"y"}`,
+			`/a: minimum: 1/1 is less than 3.000000; /b: pattern: "y" does not match regular expression "^x"`},
+		{`{"prefixItems":[{"type":"null"}],"items":{"const":2},"minItems":9}`, `[1,2,3]`,
+			`/0: type: 1 has type "integer", want "null"; /2: const: 3 does not equal 2; (the whole): minItems: `},
+		{`{"patternProperties":{"^a":{"type":"string"}},"additionalProperties":{"type":"number"}}`, `{"ab":1,"b/c":"x"}`,
+			`/ab: type: 1 has type "integer", want "string"; /b~1c: type: x has type "string", want "number"`},
+		{`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]},"b":{"oneOf":[{"type":"number"},{"type":"integer"}]},"c":{"not":{"type":"null"}},"d":false}}`,
+			`{"a":1,"b":1,"c":null,"d":1}`,
+			`/a: anyOf: fits none of the 2 alternatives; /b: oneOf: fits more than one of the alternatives; /c: not: is what the schema excludes; /d: false: nothing is allowed here`},
+		{`{"properties":{"a":{}},"unevaluatedProperties":false}`, `{"a":1,"b":2}`, `(the whole): `},
+		{`{"properties":{"a":{"type":"number"}}}`, `{"a":"` + long + `"}`, ` … `},
+		{`{"enum":[9007199254740991,0.5]}`, `9007199254740991`, ``},
+		{`{"type":"integer","maximum":9007199254740991}`, `9007199254740993`, `maximum`},
+		{`{"multipleOf":0.01}`, `4.35`, ``},
+		{`{"multipleOf":1.5}`, `4.25`, `multipleOf`},
+		{`true`, `1`, ``},
+		{`false`, `1`, `(the whole): false: nothing is allowed here`},
+	} {
+		faults, err := compile(t, test.schema).Check([]byte(test.value))
+		got := Text(faults)
+		if err != nil || (got == "") != (test.want == "") || !strings.Contains(got, test.want) || len(got) > 600 {
+			t.Errorf("%s\n%.200s\n got %s, %v\nwant %s", test.schema, test.value, got, err, test.want)
+		}
+	}
+	faults, err := compile(t, `{"items":{"type":"string"}}`).Check([]byte("[" + strings.Repeat("1,", 5000) + "1]"))
+	if len(faults) != maxFaults || err != nil {
+		t.Errorf("%d faults, %v", len(faults), err)
+	}
+}
+
+// Keywords that are not checked are named, and they reject nothing.
+func TestUnchecked(t *testing.T) {
+	s := compile(t, `{"properties":{"a":{"type":"string","format":"date","pattern":"(?=x)y"},"b":{"multipleOf":0.01,"nullable":true,"x-hint":1}}}`)
+	want := `["format at /properties/a" "multipleOf at /properties/b" "nullable at /properties/b" "pattern at /properties/a"]`
+	if got := fmt.Sprintf("%q", s.Unchecked); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if faults, err := s.Check([]byte(`{"a":"z","b":0.015}`)); len(faults) > 0 || err != nil {
+		t.Errorf("%v, %v", faults, err)
+	}
+}
+
+// What cannot be checked rightly is not checked at all, and nothing is fetched.
+func TestNotCompiled(t *testing.T) {
+	for _, text := range []string{
+		`{"not":{"pattern":"(?=x)y"}}`, `{"oneOf":[{"const":9007199254740993},{"const":9007199254740992}]}`, `{"patternProperties":{"(?=x)":{}}}`,
+		`{"$ref":"https://schema.example/x.json"}`, `{"$ref":"file:///etc/passwd"}`, `{"$ref":"other.json"}`, `{"$ref":"#/nowhere"}`,
+		`{"$schema":"http://json-schema.org/draft-04/schema#","exclusiveMinimum":true}`, `{"type":5}`, `{"required":true}`, `[]`, `{`, ``, `{"minLength":1e99}`,
+		strings.Repeat(`{"items":`, 200) + "1" + strings.Repeat(`}`, 200), `{"title":"` + strings.Repeat("x", maxText) + `"}`,
+	} {
+		if s, err := Compile([]byte(text)); err == nil {
+			t.Errorf("%.100s was compiled: %q", text, s.Unchecked)
+		}
+	}
+}
+
+// A schema of a stranger may use up neither the stack nor the time.
+func TestHostileSchemas(t *testing.T) {
+	double := `{"$defs":{"z":{}`
+	for i := range 60 {
+		next := fmt.Sprint("#/$defs/a", i+1)
+		if i == 59 {
+			next = "#/$defs/z"
+		}
+		double += fmt.Sprintf(`,"a%d":{"allOf":[{"$ref":%q},{"$ref":%q}]}`, i, next, next)
+	}
+	wide := `{"anyOf":[` + strings.Repeat(`{"type":"null"},`, 40_000) + `{}]}`
+	for name, test := range map[string]struct{ schema, value string }{
+		"loop":           {`{"$ref":"#"}`, `1`},
+		"long loop":      {`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"anyOf":[{"$ref":"#/$defs/a"}]}}}`, `1`},
+		"loop of ids":    {`{"$id":"https://a.example/","$ref":"https://a.example/"}`, `1`},
+		"loop of names":  {`{"$dynamicAnchor":"x","$dynamicRef":"#x"}`, `1`},
+		"loop below":     {`{"properties":{"a":{"not":{"$ref":"#/properties/a"}}}}`, `{"a":1}`},
+		"doubling":       {double + `},"$ref":"#/$defs/a0"}`, `1`},
+		"doubling below": {`{"allOf":[{"properties":{"a":{"$ref":"#"}}},{"properties":{"a":{"$ref":"#"}}}]}`, strings.Repeat(`{"a":`, 60) + "1" + strings.Repeat("}", 60)},
+		"wide":           {wide, `["` + strings.Repeat("x", 1<<20) + `"]`},
+		"deep value":     {`{"items":{"$ref":"#"}}`, strings.Repeat("[", 5000) + strings.Repeat("]", 5000)},
+		"huge number":    {`{"type":"integer"}`, `1e999999999`},
+	} {
+		began := time.Now()
+		s, err := Compile([]byte(test.schema))
+		var faults []Fault
+		if err == nil {
+			faults, err = s.Check([]byte(test.value))
+		}
+		if err == nil && len(faults) == 0 {
+			t.Errorf("%s: the value fits", name)
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("%s: after %v", name, took)
+		}
+	}
+}
+
+// A list of thousands of values is checked.
+func TestLargeValue(t *testing.T) {
+	s := compile(t, `{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`)
+	value := "[" + strings.Repeat(`{"n":1},`, 20_000) + `{"n":"x"}]`
+	if faults, err := s.Check([]byte(value)); err != nil || Text(faults) != `/20000/n: type: x has type "string", want "integer"` {
+		t.Errorf("%v, %v", faults, err)
+	}
+}
+
+func FuzzCheck(f *testing.F) {
+	f.Add(`{"properties":{"a":{"$ref":"#"}},"additionalProperties":false}`, `{"a":{"b":1}}`)
+	f.Add(`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"not":{}}],"dependencies":{"a":["b"],"c":{"minimum":1}}}`, `[1,{"a":"x"}]`)
+	f.Fuzz(func(t *testing.T, schema, value string) {
+		s, err := Compile([]byte(schema))
+		if err != nil {
+			return
+		}
+		faults, err := s.Check([]byte(value))
+		if len(faults) > maxFaults || err != nil && len(faults) > 0 {
+			t.Errorf("%q, %v", faults, err)
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+	"toolpipe/run/schema"
+	"toolpipe/stream"
+)
+
+// answerSchema compiles the schema of --schema, nil if there is none. What of it
+// cannot be checked is a warning, for the endpoint may still hold to it.
+func answerSchema(text json.RawMessage, warn config.Warner) *schema.Schema {
+	if text == nil {
+		return nil
+	}
+	s, err := schema.Compile(text)
+	switch {
+	case err != nil:
+		warn("schema_unchecked", "", "--schema: the answer is only checked to be JSON: "+err.Error())
+		s, _ = schema.Compile([]byte("true"))
+	case len(s.Unchecked) > 0:
+		const most = 10
+		rest := ""
+		if n := len(s.Unchecked); n > most {
+			s.Unchecked, rest = s.Unchecked[:most], ", …"
+		}
+		warn("schema_unchecked", "", "--schema: not checked: "+strings.Join(s.Unchecked, ", ")+rest)
+	}
+	return s
+}
+
+// checkAnswer checks the last turn's text against the schema. When it does not
+// fit, the model is told why, once, and takes another turn; then it is an error.
+func (l *loop) checkAnswer() (again bool, err error) {
+	if l.schema == nil {
+		return false, nil
+	}
+	faults, err := l.schema.Check(bytes.TrimSpace(l.text))
+	if err != nil {
+		return false, l.emit(&event.Warning{Code: "schema_unchecked", Message: "--schema: the answer is not checked: " + err.Error()})
+	}
+	if len(faults) == 0 {
+		return false, nil
+	}
+	text := schema.Text(faults)
+	if l.told {
+		return false, &failure.Error{Status: failure.StatusModel, Message: "model: the answer does not fit --schema: " + text,
+			Hints: []string{"the endpoint may not support structured output; say in the prompt what the answer looks like"}}
+	}
+	if l.tokens > 0 && l.usage.Total() >= l.tokens {
+		return false, l.tokenLimit()
+	}
+	l.told = true
+	l.request.Messages = append(l.request.Messages, stream.Message{Role: stream.User, Parts: []stream.Part{{
+		Text: prefix + "The answer does not fit the JSON Schema that was asked for: " + text + ". Answer again with one JSON value that fits it, and nothing else.",
+	}}})
+	return true, l.emit(&event.Warning{Code: "answer_invalid", Message: "the answer does not fit --schema, and the model is asked once more: " + text})
+}
+
+// misfit says what of canonical arguments does not fit the tool's schema, "" for
+// nothing. A schema that cannot be used is not held against the call.
+func (t *tool) misfit(args []byte) string {
+	t.compile.Do(func() { t.schema, _ = schema.Compile(t.InputSchema) })
+	if t.schema == nil {
+		return ""
+	}
+	faults, _ := t.schema.Check(args)
+	return schema.Text(faults)
+}
