@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
@@ -175,19 +176,61 @@ func fault(path string, n *node, err error) Fault {
 	keyword, message, ok := strings.Cut(text, ": ")
 	switch {
 	case n != nil && isFalse(n):
-		keyword, message = "false", "nothing is allowed here"
+		return Fault{path, "false", "nothing is allowed here"}
 	case !ok:
-		keyword, message = "schema", text
-	case keyword == "anyOf" && n != nil:
-		message = "fits none of the " + strconv.Itoa(len(n.AnyOf)) + " alternatives"
-	case keyword == "oneOf" && strings.HasPrefix(message, "did not") && n != nil:
-		message = "fits none of the " + strconv.Itoa(len(n.OneOf)) + " alternatives"
-	case keyword == "oneOf":
-		message = "fits more than one of the alternatives"
-	case keyword == "not":
-		message = "is what the schema excludes"
+		return Fault{path, "schema", clip(text)}
+	case n == nil:
+		n = &node{}
 	}
-	return Fault{path, keyword, clip(message)}
+	return Fault{path, keyword, clip(worded(keyword, message, n))}
+}
+
+// worded returns the library's message about a keyword of n in plain words,
+// without the value, which the library writes in the syntax of Go.
+func worded(keyword, message string, n *node) string {
+	from := func(words string) string { return message[max(strings.LastIndex(message, words), 0):] }
+	number := func(words string, f *float64) string {
+		if f == nil { // the keyword is of a schema below n
+			return message
+		}
+		return words + strconv.FormatFloat(*f, 'g', -1, 64)
+	}
+	switch keyword {
+	case "type":
+		return from("has type")
+	case "minLength", "maxLength":
+		return from("contains")
+	case "pattern":
+		return from("does not match")
+	case "enum":
+		if list, err := json.Marshal(n.Enum); err == nil && n.Enum != nil {
+			return "is none of " + string(list)
+		}
+	case "const":
+		if value, err := json.Marshal(n.Const); err == nil && n.Const != nil {
+			return "is not " + string(value)
+		}
+	case "minimum":
+		return number("is less than ", n.Minimum)
+	case "maximum":
+		return number("is greater than ", n.Maximum)
+	case "exclusiveMinimum":
+		return number("is not greater than ", n.ExclusiveMinimum)
+	case "exclusiveMaximum":
+		return number("is not less than ", n.ExclusiveMaximum)
+	case "multipleOf":
+		return number("is not a multiple of ", n.MultipleOf)
+	case "anyOf":
+		return "fits none of the alternatives"
+	case "oneOf":
+		if strings.HasPrefix(message, "did not") {
+			return "fits none of the alternatives"
+		}
+		return "fits more than one of the alternatives"
+	case "not":
+		return "is what the schema excludes"
+	}
+	return message
 }
 
 // clip shortens a text in its middle: the library prints whole values, and says

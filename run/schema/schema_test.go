@@ -26,22 +26,24 @@ func TestFaults(t *testing.T) {
 		{tree, `{"name":"a","children":[{"name":"b"}]}`, ``},
 		{tree, `{"name":1,"children":[{"name":"b"},{"nam":"c"},{"name":"toolong","children":[7]}]}`,
 			`/children/1/nam: additionalProperties: is not a property of the schema; /children/1: required: missing properties: ["name"]; ` +
-				`/children/2/children/0: type: 7 has type "integer", want "object"; ` +
-				`/children/2/name: maxLength: "toolong" contains 7 Unicode code points, more than 5; /name: type: 1 has type "integer", want "string"`},
+				`/children/2/children/0: type: has type "integer", want "object"; ` +
+				`/children/2/name: maxLength: contains 7 Unicode code points, more than 5; /name: type: has type "integer", want "string"`},
 		{tree, `not json`, `(the whole): is not JSON: `},
 		{`{"$ref":"#/definitions/a","definitions":{"a":{"$ref":"#/definitions/b~1c"},"b/c":{"enum":["x","y"]}},"$schema":"http://json-schema.org/draft-07/schema"}`,
-			`"z"`, `(the whole): enum: z does not equal any of: [x y]`},
+			`"z"`, `(the whole): enum: is none of ["x","y"]`},
 		{`{"allOf":[{"properties":{"a":{"minimum":3}}},{"properties":{"b":{"pattern":"^x"}}}]}`, `{"a":1,"b":"y"}`,
-			`/a: minimum: 1/1 is less than 3.000000; /b: pattern: "y" does not match regular expression "^x"`},
+			`/a: minimum: is less than 3; /b: pattern: does not match regular expression "^x"`},
 		{`{"prefixItems":[{"type":"null"}],"items":{"const":2},"minItems":9}`, `[1,2,3]`,
-			`/0: type: 1 has type "integer", want "null"; /2: const: 3 does not equal 2; (the whole): minItems: `},
+			`/0: type: has type "integer", want "null"; /2: const: is not 2; (the whole): minItems: `},
 		{`{"patternProperties":{"^a":{"type":"string"}},"additionalProperties":{"type":"number"}}`, `{"ab":1,"b/c":"x"}`,
-			`/ab: type: 1 has type "integer", want "string"; /b~1c: type: x has type "string", want "number"`},
+			`/ab: type: has type "integer", want "string"; /b~1c: type: has type "string", want "number"`},
 		{`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]},"b":{"oneOf":[{"type":"number"},{"type":"integer"}]},"c":{"not":{"type":"null"}},"d":false}}`,
 			`{"a":1,"b":1,"c":null,"d":1}`,
-			`/a: anyOf: fits none of the 2 alternatives; /b: oneOf: fits more than one of the alternatives; /c: not: is what the schema excludes; /d: false: nothing is allowed here`},
+			`/a: anyOf: fits none of the alternatives; /b: oneOf: fits more than one of the alternatives; /c: not: is what the schema excludes; /d: false: nothing is allowed here`},
 		{`{"properties":{"a":{}},"unevaluatedProperties":false}`, `{"a":1,"b":2}`, `(the whole): `},
-		{`{"properties":{"a":{"type":"number"}}}`, `{"a":"` + long + `"}`, ` … `},
+		{`{"properties":{"a":{"type":"number"}}}`, `{"a":"` + long + `"}`, `/a: type: has type "string", want "number"`},
+		{`{"propertyNames":{"maxLength":9}}`, `{"` + long + `":1}`, `(the whole): maxLength: contains 5000 Unicode`},
+		{`{"enum":["` + long + `"]}`, `1`, ` … `},
 		{`{"enum":[9007199254740991,0.5]}`, `9007199254740991`, ``},
 		{`{"type":"integer","maximum":9007199254740991}`, `9007199254740993`, `maximum`},
 		{`{"multipleOf":0.01}`, `4.35`, ``},
@@ -97,7 +99,7 @@ func TestHostileSchemas(t *testing.T) {
 		}
 		double += fmt.Sprintf(`,"a%d":{"allOf":[{"$ref":%q},{"$ref":%q}]}`, i, next, next)
 	}
-	wide := `{"anyOf":[` + strings.Repeat(`{"type":"null"},`, 40_000) + `{}]}`
+	wide := `{"anyOf":[` + strings.Repeat(`{"type":"null"},`, 4_000) + `{}]}`
 	for name, test := range map[string]struct{ schema, value string }{
 		"loop":           {`{"$ref":"#"}`, `1`},
 		"long loop":      {`{"$ref":"#/$defs/a","$defs":{"a":{"allOf":[{"$ref":"#/$defs/b"}]},"b":{"anyOf":[{"$ref":"#/$defs/a"}]}}}`, `1`},
@@ -106,7 +108,7 @@ func TestHostileSchemas(t *testing.T) {
 		"loop below":     {`{"properties":{"a":{"not":{"$ref":"#/properties/a"}}}}`, `{"a":1}`},
 		"doubling":       {double + `},"$ref":"#/$defs/a0"}`, `1`},
 		"doubling below": {`{"allOf":[{"properties":{"a":{"$ref":"#"}}},{"properties":{"a":{"$ref":"#"}}}]}`, strings.Repeat(`{"a":`, 60) + "1" + strings.Repeat("}", 60)},
-		"wide":           {wide, `["` + strings.Repeat("x", 1<<20) + `"]`},
+		"wide":           {wide, `["` + strings.Repeat("x", 1<<18) + `"]`},
 		"deep value":     {`{"items":{"$ref":"#"}}`, strings.Repeat("[", 5000) + strings.Repeat("]", 5000)},
 		"huge number":    {`{"type":"integer"}`, `1e999999999`},
 	} {
@@ -129,7 +131,7 @@ func TestHostileSchemas(t *testing.T) {
 func TestLargeValue(t *testing.T) {
 	s := compile(t, `{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`)
 	value := "[" + strings.Repeat(`{"n":1},`, 20_000) + `{"n":"x"}]`
-	if faults, err := s.Check([]byte(value)); err != nil || Text(faults) != `/20000/n: type: x has type "string", want "integer"` {
+	if faults, err := s.Check([]byte(value)); err != nil || Text(faults) != `/20000/n: type: has type "string", want "integer"` {
 		t.Errorf("%v, %v", faults, err)
 	}
 }
