@@ -53,12 +53,14 @@ func (r *inspection) run(ctx context.Context, data []byte) error {
 		return r.listResources(ctx)
 	case config.ListPrompts:
 		return r.listPrompts(ctx)
+	case config.ReadResource:
+		return r.readResource(ctx)
 	}
 	t, err := r.findTool(r.cfg.Target)
 	if err != nil {
 		return err
 	}
-	args, err := r.callArguments(data)
+	args, err := r.callArguments(ctx, t, data)
 	if err != nil {
 		return err
 	}

@@ -13,21 +13,26 @@ import (
 	"toolpipe/stream"
 )
 
-// callArguments are the arguments of --call and --explain: the one prompt argument,
-// or standard input for "-", or {} without any.
-func (r *inspection) callArguments(data []byte) ([]byte, error) {
+// callArguments are the arguments of --call and --explain: one JSON object, which
+// is the prompt argument or for "-" standard input, or words, or {} without any.
+func (r *inspection) callArguments(ctx context.Context, t *tool, data []byte) ([]byte, error) {
 	c := r.cfg
 	text := []byte("{}")
 	switch {
-	case len(c.Args) > 1:
-		return nil, failure.UsageError([]string{"quote the JSON: toolpipe --call NAME '{\"path\":\"a b\"}'"}, "%s: more than one argument", flagOfMode(c))
 	case len(c.Args) == 1 && c.Args[0] == "-":
 		if data == nil {
 			return nil, failure.Usage("%s -: standard input is not read", flagOfMode(c))
 		}
 		text = data
-	case len(c.Args) == 1:
+	case len(c.Args) == 1 && strings.HasPrefix(strings.TrimSpace(c.Args[0]), "{"):
 		text = []byte(c.Args[0])
+	case len(c.Args) > 1 && strings.HasPrefix(c.Args[0], "{"):
+		return nil, failure.UsageError([]string{"quote the JSON: toolpipe --call NAME '{\"path\":\"a b\"}'"}, "%s: more than one argument", flagOfMode(c))
+	case len(c.Args) > 0 && (len(c.Args) > 1 || strings.TrimSpace(c.Args[0]) != ""):
+		var err error
+		if text, err = wordsObject(ctx, flagOfMode(c), c.Args, t.InputSchema); err != nil {
+			return nil, err
+		}
 	}
 	if len(bytes.Trim(text, " \t\r\n")) == 0 {
 		text = []byte("{}")

@@ -3,7 +3,9 @@ package run
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,7 +45,7 @@ func (b *toolbox) withServerMessages(ctx context.Context, msgs []stream.Message,
 func (b *toolbox) ofServer(flag, s string) (*connection, string, error) {
 	name, rest, ok := strings.Cut(s, ":")
 	if !ok || name == "" || rest == "" {
-		return nil, "", failure.Usage("--%s: %q is not of the form NAME:%s", flag, s, map[string]string{"resource": "URI", "prompt": "PROMPT"}[flag])
+		return nil, "", failure.Usage("--%s: %q is not of the form NAME:%s", flag, s, map[string]string{"resource": "URI", "read": "URI", "prompt": "PROMPT"}[flag])
 	}
 	for _, c := range b.conns {
 		if c.Name != name && c.Spelling != name {
@@ -127,6 +129,32 @@ func (b *toolbox) prompt(ctx context.Context, flag string) ([]stream.Message, er
 		return nil, &failure.Error{Status: failure.StatusServer, Message: "server " + strconv.Quote(c.Name) + ": the prompt " + strconv.Quote(words[0]) + " has no messages"}
 	}
 	return msgs, nil
+}
+
+// readResource emits the parts of one resource.
+func (r *inspection) readResource(ctx context.Context) error {
+	c, uri, err := r.box.ofServer("read", r.cfg.Target)
+	if err != nil {
+		return err
+	}
+	parts, err := c.session.ReadResource(ctx, uri)
+	if err == nil && len(parts) == 0 {
+		err = fmt.Errorf("server %q: the resource %q has no contents", c.Name, uri)
+	}
+	for _, p := range parts {
+		if _, wrong := base64.StdEncoding.DecodeString(string(p.Blob)); wrong != nil && err == nil {
+			err = fmt.Errorf("server %q: the resource %q is not base64: %v", c.Name, uri, wrong)
+		}
+	}
+	if err != nil {
+		return serverError(c, err)
+	}
+	for _, p := range parts {
+		if err := r.Emit(&event.Contents{Server: c.Name, URI: p.URI, MIME: p.MIME, Text: p.Text, Blob: p.Blob}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *inspection) listResources(ctx context.Context) error {

@@ -34,6 +34,7 @@ const (
 	ListPrompts
 	UpdateLock
 	Explain
+	ReadResource
 )
 
 // Config is one invocation as plain data: what the flags said, nothing
@@ -45,7 +46,7 @@ type Config struct {
 	Resumed   <-chan os.Signal // SIGCONT, so that a question is drawn again; may be nil
 
 	Mode   Mode
-	Target string // of DescribeTool, CallTool and Explain
+	Target string // of DescribeTool, CallTool, Explain and ReadResource
 
 	// input
 	Args       []string // the prompt arguments

@@ -308,11 +308,20 @@ func (s *fakeServer) handle(m gjson.Result, send func(string)) {
 	case "resources/templates/list":
 		reply(`{` + kind + cached + `"resourceTemplates":[]}`)
 	case "resources/read":
-		if uri := m.Get("params.uri").String(); uri != "note://one" {
+		uri := m.Get("params.uri").String()
+		contents := map[string]string{
+			"note://one":     `{"uri":"note://one","mimeType":"text/plain","text":"the text of note one"}`,
+			"note://bytes":   `{"uri":"note://bytes","mimeType":"application/octet-stream","blob":"AP8KAA=="}`, // 00 ff 0a 00
+			"note://parts":   `{"uri":"note://one","text":"one\n"},{"uri":"note://two","blob":"dHdv"}`,
+			"note://hostile": `{"uri":"note://hostile","text":"red \u001b[31m\u0007"}`,
+			"note://wrong":   `{"uri":"note://wrong","blob":"no base64!"}`,
+			"note://empty":   ``,
+		}
+		if _, ok := contents[uri]; !ok {
 			refuse(-32602, "no such resource: "+uri)
 			return
 		}
-		reply(`{` + kind + cached + `"contents":[{"uri":"note://one","mimeType":"text/plain","text":"the text of note one"}]}`)
+		reply(`{` + kind + cached + `"contents":[` + contents[uri] + `]}`)
 	case "prompts/list":
 		reply(`{` + kind + cached + `"prompts":[{"name":` + s.named("greet") + `,"description":` + s.named("greets somebody") + `,"arguments":[{"name":` + s.named("who") + `,"required":true}]}]}`)
 	case "prompts/get":

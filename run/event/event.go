@@ -196,6 +196,15 @@ type Item struct {
 	Arguments   []PromptArgument `event:"arguments,opt"` // of a prompt; nil: not written
 }
 
+// Contents is one part of a resource, of --read.
+type Contents struct {
+	Server string          `event:"server,plain"`
+	URI    string          `event:"uri,opt"`
+	MIME   string          `event:"mime_type,opt"`
+	Text   json.RawMessage `event:"text"`      // a string literal; nil for a blob
+	Blob   []byte          `event:"blob,else"` // base64
+}
+
 // PromptArgument is one argument that a prompt takes.
 type PromptArgument struct {
 	Name        string `event:"name"`
@@ -247,5 +256,6 @@ func (*Warning) kind() string     { return "warning" }
 func (*Tool) kind() string        { return "tool" }
 func (*Server) kind() string      { return "server" }
 func (e *Item) kind() string      { return e.Kind }
+func (*Contents) kind() string    { return "contents" }
 func (*Explanation) kind() string { return "explanation" }
 func (*End) kind() string         { return "end" }

@@ -2,12 +2,14 @@ package event
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
 	"toolpipe/stream/escape"
+	"toolpipe/stream/jsontext"
 )
 
 // ListOutput prints what a run without a model gives: one line an item, the
@@ -39,6 +41,8 @@ func (o *ListOutput) Event(e Event) error {
 			header, fields = []string{"SERVER", "URI", "NAME"}, []string{e.Server, e.URI, e.Name}
 		}
 		return o.row(append(header, "TYPE", "DESCRIPTION", "ARGUMENTS"), append(fields, e.MIME, e.Description, argumentNames(e.Arguments))...)
+	case *Contents:
+		return o.contents(e)
 	case *Explanation:
 		return o.explain(e)
 	case *End:
@@ -118,6 +122,20 @@ func (o *ListOutput) describe(e *Tool) error {
 		b.WriteString("description:\n  " + strings.ReplaceAll(string(text), "\n", "\n  ") + "\n")
 	}
 	return o.W.write(b.Bytes())
+}
+
+// contents writes the bytes of a part of a resource, made safe for a terminal.
+func (o *ListOutput) contents(e *Contents) (err error) {
+	var b []byte
+	if e.Text != nil {
+		b = []byte(jsontext.Unquote(e.Text))
+	} else if b, err = base64.StdEncoding.DecodeString(string(e.Blob)); err != nil {
+		return err
+	}
+	if o.Terminal {
+		b = AppendLines(nil, b)
+	}
+	return o.W.write(b)
 }
 
 func (o *ListOutput) explain(e *Explanation) error {
