@@ -83,6 +83,9 @@ func (l *loop) run(ctx context.Context) error {
 			l.add(counts)
 			return cmp.Or(outputErr, err)
 		}
+		if reply.Stop == stream.StopPause {
+			continue // the endpoint's own tools take longer: it goes on when it gets its message back
+		}
 		if len(calls)+len(lines) == 0 {
 			if again, err := l.checkAnswer(); err != nil || !again {
 				return err
@@ -125,14 +128,29 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 	l.turns++
 	l.text, l.hasText, l.finish = l.text[:0], false, ""
 	text, reasoning := event.Text{Turn: l.turns}, event.Reasoning{Turn: l.turns}
+	var aside []byte // commentary, which is shown as a whole
+	said := func() error {
+		whole := aside
+		if aside = nil; len(whole) == 0 {
+			return nil
+		}
+		return l.emit(&event.Commentary{Turn: l.turns, Text: whole})
+	}
 	reply, err := l.client.Reply(ctx, l.request, &stream.Sink{
 		Text: func(delta []byte) error {
+			if err := said(); err != nil {
+				return err
+			}
 			l.hasText = l.hasText || len(delta) > 0
 			if !l.printed {
 				l.text = append(l.text, delta...)
 			}
 			text.Text = delta
 			return l.emit(&text)
+		},
+		Commentary: func(delta []byte) error {
+			aside = append(aside, delta...)
+			return nil
 		},
 		Reasoning: func(delta []byte) error {
 			reasoning.Text = delta
@@ -144,11 +162,14 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 		},
 		Warn: func(code, message string) { l.emit(&event.Warning{Code: code, Message: message}) },
 	})
-	if err != nil {
+	if err = cmp.Or(said(), err); err != nil {
 		return nil, err
 	}
 	l.request.Messages = append(l.request.Messages, reply.Message)
 	l.finish = reply.Finish
+	if reply.HasAside { // it may have turned out to be commentary only behind its text
+		l.keepAnswer(reply)
+	}
 	u := event.Usage(reply.Usage)
 	l.usage = event.Usage{Input: l.usage.Input + u.Input, Output: l.usage.Output + u.Output, Reasoning: l.usage.Reasoning + u.Reasoning, Cached: l.usage.Cached + u.Cached}
 	if l.tokens > 0 && u.Total() == 0 && !l.uncounted {
@@ -156,6 +177,18 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens has no effect"})
 	}
 	return reply, l.emit(&event.Turn{Turn: l.turns, Finish: reply.Finish, Usage: u, Time: time.Since(began)})
+}
+
+// keepAnswer takes commentary out of the text of the turn.
+func (l *loop) keepAnswer(reply *stream.Reply) {
+	l.text, l.hasText = l.text[:0], false
+	if len(reply.Message.Calls) > 0 {
+		return
+	}
+	for _, p := range reply.Message.Parts {
+		l.text = append(l.text, p.Text...)
+	}
+	l.hasText = len(l.text) > 0
 }
 
 // mustEnd is the error of a reply after which the run cannot go on. Calls in a
@@ -168,14 +201,23 @@ func (l *loop) mustEnd(reply *stream.Reply, round, calls int) error {
 		e := failure.Limit("--max-tokens lets the model write more; its own limit may be lower", "the answer was cut at the model's length limit")
 		e.Cause = failure.ErrLength
 		return e
+	case stream.StopContext:
+		l.dropCalls()
+		e := failure.Limit("the conversation must be shorter, or the model's context longer", "the answer was cut: the model's context is full")
+		e.Cause = failure.ErrLength
+		return e
+	case stream.StopFailed, stream.StopUnknown:
+		if err := l.finishedOddly(reply, calls); err != nil {
+			return err
+		}
 	case stream.StopFilter:
 		l.dropCalls()
 		return &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
 	}
-	if calls > 0 && round >= l.rounds {
+	if (calls > 0 || reply.Stop == stream.StopPause) && round >= l.rounds {
 		return failure.Limit("--max-rounds allows more", "the model asked for more calls than the limit of rounds allows: %d", l.rounds)
 	}
-	if calls > 0 && l.tokens > 0 && l.usage.Total() >= l.tokens {
+	if (calls > 0 || reply.Stop == stream.StopPause) && l.tokens > 0 && l.usage.Total() >= l.tokens {
 		return l.tokenLimit()
 	}
 	return nil
@@ -183,6 +225,21 @@ func (l *loop) mustEnd(reply *stream.Reply, round, calls int) error {
 
 func (l *loop) tokenLimit() error {
 	return failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usage.Total(), l.tokens)
+}
+
+// finishedOddly is the error of a reply that names a finish reason which means that
+// the model failed, or which is not known. Its text counts if the reason is not
+// known; its calls never run.
+func (l *loop) finishedOddly(reply *stream.Reply, calls int) error {
+	switch {
+	case reply.Stop == stream.StopUnknown && reply.Finish == "":
+		return nil
+	case reply.Stop == stream.StopUnknown && calls == 0:
+		l.emit(&event.Warning{Code: "unknown_finish", Message: "the model ended its answer with a finish reason that is not known: " + strconv.Quote(reply.Finish)})
+		return nil
+	}
+	l.dropCalls()
+	return &failure.Error{Status: failure.StatusModel, Message: "model: the reply ended with finish_reason " + strconv.Quote(reply.Finish) + ", so its calls do not run"}
 }
 
 // dropCalls takes the calls of the last reply out of the conversation: their

@@ -41,7 +41,7 @@ func receive(b testing.TB, api string, body []byte) int {
 	if err := x.read(&http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body))}); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := x.draft.reply(); err != nil {
+	if _, err := x.reply(); err != nil {
 		b.Fatal(err)
 	}
 	return n

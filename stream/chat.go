@@ -73,7 +73,7 @@ func repairChat(o *options, r *Request, refusal string) string {
 // hasNullContent reports whether a message of the assistant only calls.
 func hasNullContent(messages []Message) bool {
 	for i := range messages {
-		if m := &messages[i]; m.Role == Assistant && len(m.Calls) > 0 && !hasText(m.Parts) {
+		if m := &messages[i]; m.Role == Assistant && len(m.Calls) > 0 && !hasContent(m) {
 			return true
 		}
 	}
@@ -218,7 +218,8 @@ func (e *chatEncoder) assistant(w *segments, m *Message) {
 	w.str(`{"role":"assistant"`)
 	chatName(w, m)
 	w.str(`,"content":`)
-	switch echoed := m.Opaque.dialect == "chat" && m.Opaque.text != nil; {
+	opaque := m.Opaque.of("chat")
+	switch {
 	case e.noToolRole && !allText(m.Parts):
 		w.str(`[{"type":"text","text":`)
 		callsAsText(w, m)
@@ -227,20 +228,20 @@ func (e *chatEncoder) assistant(w *segments, m *Message) {
 		w.str("]")
 	case e.noToolRole:
 		callsAsText(w, m)
-	case echoed:
-		joinedText(w, m.Opaque.text, "")
+	case opaque.content != nil:
+		w.raw(opaque.content)
 	case !allText(m.Parts):
 		chatContent(w, m.Parts)
-	case len(m.Calls) > 0 && !hasText(m.Parts) && e.emptyContent:
+	case len(m.Calls) > 0 && !hasContent(m) && e.emptyContent:
 		w.str(`""`)
-	case len(m.Calls) > 0 && !hasText(m.Parts):
+	case len(m.Calls) > 0 && !hasContent(m):
 		w.str("null")
 	default:
 		joinedText(w, m.Parts, "")
 	}
-	if m.Opaque.dialect == "chat" && len(m.Opaque.json) > 0 {
+	if len(opaque.json) > 0 {
 		w.str(",")
-		w.raw(m.Opaque.json)
+		w.raw(opaque.json)
 	}
 	if !e.noToolRole {
 		chatCalls(w, m.Calls, sentArguments)

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -30,6 +31,7 @@ type openCall struct {
 	index     int // -1 for none
 	id, name  string
 	arguments []byte
+	scan      jsonScan // of the arguments
 	extra     []member
 }
 
@@ -56,11 +58,10 @@ func (a *callAssembly) add(c callDelta) error {
 	name := stringOrNumber(c.function.Get("name"))
 	call := a.owner(c, name)
 	if call == nil {
-		if len(a.calls) == maxCalls {
-			return tooManyCalls()
+		if err := a.begin(c); err != nil {
+			return err
 		}
-		call = &openCall{index: c.index}
-		a.calls = append(a.calls, call)
+		call = a.calls[len(a.calls)-1]
 	}
 	if call.id == "" { // rule 4
 		call.id = c.id
@@ -69,7 +70,7 @@ func (a *callAssembly) add(c callDelta) error {
 		call.name += name
 	}
 	call.addArguments(c.function.Get("arguments"))
-	call.extra = otherMembers(call.extra, c.members, "index", "id", "type", "function", "name", "arguments") // rule 6
+	call.addExtra(c.members)
 	return nil
 }
 
@@ -99,7 +100,7 @@ func (a *callAssembly) owner(c callDelta, name string) *openCall {
 	switch {
 	case last == nil || name == "":
 		return last
-	case c.id != "", last.name != name, last.complete():
+	case c.id != "", last.name != name, last.isComplete():
 		return nil
 	}
 	return last
@@ -112,10 +113,10 @@ func beginsCall(latest *openCall, c callDelta, name string) bool {
 	case name == "":
 		return false
 	case c.id != "":
-		return c.id != latest.id && (name != latest.name || latest.complete())
+		return c.id != latest.id && (name != latest.name || latest.isComplete())
 	}
 	arguments := text(c.function.Get("arguments"))
-	return latest.complete() &&
+	return latest.isComplete() &&
 		(name != latest.name || (bytes.HasPrefix(arguments, []byte("{")) && !bytes.Equal(arguments, latest.arguments)))
 }
 
@@ -135,26 +136,120 @@ func (a *callAssembly) latest(is func(*openCall) bool) *openCall {
 	return nil
 }
 
-// complete reports whether the arguments so far are one JSON value.
-func (c *openCall) complete() bool {
-	trimmed := bytes.TrimRight(c.arguments, " \t\r\n")
-	if len(trimmed) == 0 || bytes.IndexByte([]byte("{[,:"), trimmed[len(trimmed)-1]) >= 0 {
-		return false // without reading all of them for each delta
+// complete takes the calls of a whole message, which repeat those that came.
+func (a *callAssembly) complete(list []callDelta) error {
+	name := func(i int) string { return stringOrNumber(list[i].function.Get("name")) }
+	sameName := func(i, k int) bool { return name(i) == a.calls[k].name || name(i) == "" || a.calls[k].name == "" }
+	found := pair(len(list), len(a.calls),
+		func(i, k int) bool { return list[i].id != "" && list[i].id == a.calls[k].id },
+		func(i, k int) bool { return list[i].index >= 0 && list[i].index == a.calls[k].index && sameName(i, k) },
+		sameName)
+	for i, k := range found {
+		if k < 0 {
+			if err := a.begin(list[i]); err != nil {
+				return err
+			}
+			k = len(a.calls) - 1
+		}
+		c := a.calls[k]
+		c.id, c.name = cmp.Or(c.id, list[i].id), cmp.Or(c.name, name(i))
+		c.arguments = wholeArguments(c.arguments, list[i].function.Get("arguments"))
+		c.addExtra(list[i].members)
 	}
-	return valid(c.arguments)
+	return nil
+}
+
+func (a *callAssembly) begin(c callDelta) error {
+	if len(a.calls) == maxCalls {
+		return tooManyCalls()
+	}
+	a.calls = append(a.calls, &openCall{index: c.index})
+	return nil
+}
+
+func (c *openCall) addExtra(entry gjson.Result) {
+	c.extra = otherMembers(c.extra, entry, "index", "id", "type", "function", "name", "arguments") // rule 6
+}
+
+// wholeArguments returns what the arguments are when they come as a whole. The
+// whole replaces the deltas, unless less came in it.
+func wholeArguments(deltas []byte, v gjson.Result) []byte {
+	whole := text(v)
+	if v.IsObject() {
+		whole = []byte(v.Raw)
+	}
+	object := gjson.ParseBytes(whole)
+	if len(deltas) == 0 || object.IsObject() && !isEmptyObject(object) && (valid(whole) || len(whole) > len(deltas)) {
+		return whole
+	}
+	return deltas
 }
 
 // addArguments adds the arguments of a delta: a piece of text, or a value in
 // place of the text that it should be.
 func (c *openCall) addArguments(v gjson.Result) {
-	switch piece := text(v); {
+	piece := text(v)
+	switch {
 	case v.Type == gjson.Null:
+		return
 	case v.Type != gjson.String:
-		c.arguments = append(c.arguments, v.Raw...)
-	case len(piece) > 0 && bytes.Equal(piece, c.arguments) && c.complete(): // rule 5
-	default:
-		c.arguments = appendPiece(c.arguments, piece)
+		piece = []byte(v.Raw)
+	case len(piece) > 0 && bytes.Equal(piece, c.arguments) && c.isComplete(): // rule 5
+		return
 	}
+	c.arguments = appendPiece(c.arguments, piece)
+	c.scan.add(piece)
+}
+
+// isComplete reports whether the arguments so far are one JSON value.
+func (c *openCall) isComplete() bool { return c.scan.isComplete(c.arguments) }
+
+// jsonScan follows a JSON text that comes in pieces, so that asking whether it is
+// complete costs nothing while it is not.
+type jsonScan struct {
+	began, ended, broken bool
+	inString, escaped    bool
+	depth                int
+	checked, valid       bool
+}
+
+func (s *jsonScan) add(piece []byte) {
+	for _, b := range piece {
+		switch {
+		case s.escaped:
+			s.escaped = false
+		case s.inString:
+			s.escaped, s.inString = b == '\\', b != '"'
+			s.ended = !s.inString && s.depth == 0
+		case b == ' ' || b == '\t' || b == '\r' || b == '\n':
+		case s.ended:
+			s.broken = true
+			return
+		case b == '"':
+			s.began, s.inString = true, true
+		case b == '{' || b == '[':
+			s.began = true
+			s.depth++
+		case b == '}' || b == ']':
+			s.depth--
+			s.ended = s.depth <= 0
+		default:
+			s.began = true
+		}
+	}
+}
+
+// isComplete reports whether text, which is all that was added, is one JSON value.
+func (s *jsonScan) isComplete(text []byte) bool {
+	switch {
+	case s.broken || s.inString || s.depth > 0:
+		return false
+	case !s.ended: // nothing, or a number or a word
+		return s.began && len(text) < 64 && valid(text)
+	case !s.checked:
+		s.checked, s.valid = true, valid(text)
+	}
+	return s.valid
 }
 
 // finished returns the calls, without those that have neither a name nor

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -113,20 +114,27 @@ func (d *chatDecoder) choice(choice gjson.Result) error {
 	}
 	if setString(&d.finishReason, choice.Get("finish_reason")) {
 		d.chunk.other = true
-		if d.finishReason == "error" {
-			return &Error{Kind: Refused, Message: "the reply ended with finish_reason error"}
-		}
 	}
 	return nil
 }
 
-// message takes a whole message in place of a delta. Some servers repeat the
-// whole answer in one at the end: then only new calls count.
+// message takes a whole message in place of a delta. Some servers repeat the whole
+// answer in one at the end: then only what is missing counts.
 func (d *chatDecoder) message(message gjson.Result, beside bool) error {
-	if (beside && d.began) || d.deltas {
-		return d.toolCalls(message)
+	if !d.deltas && !(beside && d.began) {
+		return d.delta(message)
 	}
-	return d.delta(message)
+	said := map[*voice][]byte{&d.thought: d.reasoning.take(message, true), &d.denial: text(message.Get("refusal"))}
+	d.parts(message.Get("content"), func(v *voice, piece []byte) error {
+		said[v] = appendPiece(said[v], piece)
+		return nil
+	})
+	for _, v := range []*voice{&d.thought, &d.answer, &d.denial} {
+		if err := v.complete(&v.whole, said[v]); err != nil {
+			return err
+		}
+	}
+	return d.assembly.complete(callDeltas(message))
 }
 
 // delta takes the members of a delta.
@@ -134,68 +142,100 @@ func (d *chatDecoder) delta(delta gjson.Result) error {
 	if !delta.IsObject() {
 		return nil
 	}
-	if err := d.reasoning.delta(d, delta); err != nil {
+	if thought := d.reasoning.take(delta, false); len(thought) > 0 || d.reasoning.extra != nil {
+		d.chunk.other = true
+		if err := d.addReasoning(thought); err != nil {
+			return err
+		}
+	}
+	if err := d.content(delta); err != nil {
 		return err
 	}
-	if err := d.content(delta.Get("content")); err != nil {
-		return err
+	if refusal := text(delta.Get("refusal")); len(refusal) > 0 {
+		d.chunk.other = true
+		d.addRefusal(refusal)
 	}
-	if refusal := delta.Get("refusal"); refusal.Str != "" {
+	for _, c := range callDeltas(delta) {
 		d.chunk.other, d.began = true, true
-		d.refusal = appendPiece(d.refusal, text(refusal))
+		if err := d.assembly.add(c); err != nil {
+			return err
+		}
 	}
-	return d.toolCalls(delta)
+	return nil
 }
 
 // content takes a string, or a list of parts some of which may be reasoning.
-func (d *chatDecoder) content(content gjson.Result) (err error) {
-	switch {
-	case content.Type == gjson.String:
+func (d *chatDecoder) content(delta gjson.Result) error {
+	content := delta.Get("content")
+	thought := isThought(delta)
+	if thought || d.reasoning.marked {
+		d.chunk.other = true
+		return d.thoughtContent(text(content), thought)
+	}
+	if content.Type == gjson.String {
 		d.chunk.texts++
 		d.chunk.last = content
 		return d.addLiteral([]byte(content.Raw[1:len(content.Raw)-1]), d.addText)
-	case content.IsArray():
-		d.chunk.other = true
-		content.ForEach(func(_, part gjson.Result) bool {
-			err = d.part(part)
-			return err == nil
-		})
-	case content.IsObject():
-		d.chunk.other = true
-		return d.part(content)
 	}
+	d.chunk.other = d.chunk.other || content.IsArray() || content.IsObject()
+	return d.parts(content, func(v *voice, piece []byte) error { return v.add(&v.whole, piece) })
+}
+
+// thoughtContent takes content in a reply whose thoughts Gemini marks. It writes
+// them between tags, the last of which stands before the answer.
+func (d *chatDecoder) thoughtContent(piece []byte, thought bool) error {
+	if thought {
+		if !d.reasoning.marked {
+			piece = bytes.TrimPrefix(piece, []byte("<thought>"))
+		}
+		d.reasoning.marked = true
+		return d.addReasoning(bytes.TrimSuffix(piece, []byte("</thought>")))
+	}
+	if len(piece) > 0 {
+		d.reasoning.marked = false
+	}
+	return d.addText(bytes.TrimPrefix(piece, []byte("</thought>")))
+}
+
+// parts gives the text of each part of a content to add.
+func (d *chatDecoder) parts(content gjson.Result, add func(*voice, []byte) error) (err error) {
+	if !content.IsArray() {
+		return d.part(content, add)
+	}
+	content.ForEach(func(_, part gjson.Result) bool {
+		err = d.part(part, add)
+		return err == nil
+	})
 	return err
 }
 
-func (d *chatDecoder) part(part gjson.Result) error {
-	if part.Type == gjson.String {
-		return d.addText(text(part))
-	}
-	switch part.Get("type").Str {
-	case "thinking", "reasoning":
-		for _, name := range []string{"thinking", "text", "summary", "content"} {
-			if v := part.Get(name); v.Exists() {
-				return d.addReasoning(textOf(v))
-			}
+func (d *chatDecoder) part(part gjson.Result, add func(*voice, []byte) error) error {
+	switch kind := part.Get("type").Str; {
+	case part.Type == gjson.String:
+		return add(&d.answer, text(part))
+	case kind == "thinking" || kind == "reasoning":
+		if d.reasoning.parts == nil || !d.deltas {
+			d.reasoning.parts.piece(part).add(part)
 		}
-		return nil
-	case "refusal":
-		d.refusal = appendPiece(d.refusal, text(part.Get("refusal")))
-		return nil
+		return add(&d.thought, textOf(part))
+	case kind == "refusal":
+		return add(&d.denial, text(part.Get("refusal")))
 	}
-	return d.addText(text(part.Get("text")))
+	return add(&d.answer, text(part.Get("text")))
 }
 
 // textOf joins the texts of a string, of a part, or of a list of them.
-func textOf(v gjson.Result) []byte {
+func textOf(v gjson.Result) (joined []byte) {
 	switch {
 	case v.Type == gjson.String:
 		return text(v)
 	case v.IsObject():
-		return text(v.Get("text"))
-	}
-	var joined []byte
-	if v.IsArray() {
+		for _, name := range append(fragmentTexts, "content") {
+			if t := v.Get(name); t.Exists() {
+				return textOf(t)
+			}
+		}
+	case v.IsArray():
 		v.ForEach(func(_, part gjson.Result) bool {
 			joined = appendPiece(joined, textOf(part))
 			return true
@@ -204,25 +244,22 @@ func textOf(v gjson.Result) []byte {
 	return joined
 }
 
-func (d *chatDecoder) toolCalls(delta gjson.Result) (err error) {
-	add := func(c callDelta) {
-		d.chunk.other, d.began = true, true
-		err = d.assembly.add(c)
-	}
+// callDeltas returns the calls in a delta or a message.
+func callDeltas(delta gjson.Result) (list []callDelta) {
 	if f := delta.Get("function_call"); f.IsObject() { // the one call of the API before November 2023
-		add(callDelta{index: -1, function: f})
+		list = append(list, callDelta{index: -1, function: f})
 	}
-	list := delta.Get("tool_calls")
-	if list.IsObject() { // one call without the list around it
-		list = gjson.Parse("[" + list.Raw + "]")
+	calls := delta.Get("tool_calls")
+	if calls.IsObject() { // one call without the list around it
+		calls = gjson.Parse("[" + calls.Raw + "]")
 	}
-	list.ForEach(func(_, v gjson.Result) bool {
-		if err == nil && v.IsObject() {
-			add(newCallDelta(v))
+	calls.ForEach(func(_, v gjson.Result) bool {
+		if v.IsObject() {
+			list = append(list, newCallDelta(v))
 		}
-		return err == nil
+		return true
 	})
-	return err
+	return list
 }
 
 func (d *chatDecoder) useUsage(u gjson.Result) {
@@ -245,33 +282,23 @@ func failedUpstream(reason string) bool {
 	return strings.HasSuffix(reason, "error") || reason == "malformed_function_call"
 }
 
+func (d *chatDecoder) ended() bool { return d.finishReason != "" }
+
 // finish checks that the reply is whole: the end marker or a finish reason came.
 func (d *chatDecoder) finish() error {
 	d.calls = d.assembly.finished()
 	switch {
+	case d.chunks == 0 && !d.done:
+		return errNoReply
 	case d.finishReason == "" && !d.done:
 		return cutReply()
 	case d.chunks == 0:
 		return notAReply("the body holds an end marker and nothing else")
 	case !d.began && failedUpstream(d.native):
-		return &Error{Kind: Refused, Message: "the reply ended with native_finish_reason " + quoteShort(d.native)}
+		return failedReply("native_finish_reason", d.native)
 	}
-	d.stop = chatStop(d.finishReason)
-	d.opaque = d.reasoning.opaque(d)
+	d.stop = stopOf(d.finishReason)
 	return nil
 }
 
-// chatStop maps finish reasons, in lower case, to stops.
-func chatStop(reason string) Stop {
-	switch strings.ToLower(reason) {
-	case "stop", "end_turn", "eos", "eos_token", "stop_sequence", "stop_token", "complete", "completed", "end":
-		return StopEnd
-	case "tool_calls", "tool_call", "tool_use", "function_call":
-		return StopCalls
-	case "length", "max_tokens", "model_length", "max_output_tokens", "token_limit":
-		return StopLength
-	case "content_filter", "content-filter", "safety", "refusal", "recitation", "blocklist", "prohibited_content", "spii":
-		return StopFilter
-	}
-	return StopUnknown
-}
+func (d *chatDecoder) echo() Opaque { return d.reasoning.opaque(d) }

@@ -1,7 +1,7 @@
 package stream
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/tidwall/gjson"
 
@@ -9,74 +9,96 @@ import (
 )
 
 // chatReasoning collects the reasoning of a reply in the form in which it goes
-// back to the endpoint: under the field name that it came with, because
-// endpoints refuse the field names of others.
+// back to the endpoint: under the field names that it came with, because
+// endpoints refuse the field names of others, and some demand their own.
 type chatReasoning struct {
-	field   string // the first name that held text
-	text    []byte
-	details []string // entries of reasoning_details, as they came
+	fields  [len(reasoningFields)]reasoningField
+	details fragments // reasoning_details of OpenRouter and others
+	blocks  fragments // thinking_blocks of LiteLLM
+	parts   fragments // parts of the content that are thoughts: Mistral, Databricks
+	extra   []member  // extra_content of the message: Gemini's signature of a text
+	marked  bool      // the content so far is a thought, as Gemini marks it
+}
+
+type reasoningField struct {
+	came bool
+	text []byte
 }
 
 var reasoningFields = [...]string{"reasoning_content", "reasoning", "thinking"}
 
-// delta takes the reasoning of a delta and passes it on. The same text may come
-// under several names; the first one counts.
-func (r *chatReasoning) delta(d *chatDecoder, delta gjson.Result) error {
-	var found []byte
-	for _, name := range reasoningFields {
-		if v := delta.Get(name); len(found) == 0 && v.Str != "" {
-			found = text(v)
-			if r.field == "" {
-				r.field = name
-			}
+// take keeps the reasoning of a delta or of a whole message, and returns its text.
+// The same text may come under several names; the first one counts.
+func (r *chatReasoning) take(v gjson.Result, whole bool) (shown []byte) {
+	for i, name := range reasoningFields {
+		value, f := v.Get(name), &r.fields[i]
+		if value.Type != gjson.String {
+			continue
+		}
+		piece := text(value)
+		if f.came = true; !whole {
+			f.text = appendPiece(f.text, piece)
+		} else if len(piece) > len(f.text) {
+			f.text = piece
+		}
+		if len(shown) == 0 {
+			shown = piece
 		}
 	}
-	fromDetails := r.addDetails(d, delta.Get("reasoning_details"))
-	if len(found) == 0 {
-		found = fromDetails
-	} else {
-		r.text = appendPiece(r.text, found)
+	for _, list := range []struct {
+		to   *fragments
+		from gjson.Result
+	}{{&r.details, v.Get("reasoning_details")}, {&r.blocks, v.Get("thinking_blocks")}} {
+		if whole && *list.to != nil {
+			continue
+		}
+		if piece := list.to.add(list.from); len(shown) == 0 {
+			shown = piece
+		}
 	}
-	if len(found) > 0 {
-		d.chunk.other = true
+	if extra := v.Get("extra_content"); extra.IsObject() && !isThought(v) {
+		r.extra = otherMembers(nil, gjson.Parse(`{"extra_content":`+extra.Raw+`}`))
 	}
-	return d.addReasoning(found)
+	return shown
 }
 
-// addDetails keeps the entries of reasoning_details and returns their text.
-func (r *chatReasoning) addDetails(d *chatDecoder, list gjson.Result) (joined []byte) {
-	list.ForEach(func(_, entry gjson.Result) bool {
-		d.chunk.other = true
-		if entry.IsObject() {
-			r.details = append(r.details, strings.Clone(entry.Raw))
-		}
-		t := text(entry.Get("text"))
-		if len(t) == 0 {
-			t = text(entry.Get("summary"))
-		}
-		joined = appendPiece(joined, t)
-		return true
-	})
-	return joined
-}
+// isThought reports whether Gemini marks the content of a delta as a thought.
+func isThought(delta gjson.Result) bool { return delta.Get("extra_content.google.thought").Bool() }
 
 // opaque returns what goes back with the message of the assistant.
-func (r *chatReasoning) opaque(d *chatDecoder) Opaque {
-	o := Opaque{dialect: "chat"}
+func (r *chatReasoning) opaque(d *chatDecoder) (o Opaque) {
+	members := slices.Clone(r.extra)
+	add := func(name string, value []byte) {
+		members = append(members, member{string(jsontext.AppendQuoted(nil, name)), string(value)})
+	}
+	plain := slices.IndexFunc(r.fields[:], func(f reasoningField) bool { return len(f.text) > 0 })
+	if plain < 0 && r.fields[0].came {
+		plain = 0 // DeepSeek demands the field, even if it is empty
+	}
+	if plain == 0 || plain > 0 && r.details == nil {
+		add(reasoningFields[plain], jsontext.AppendQuoted(nil, r.fields[plain].text))
+	}
+	if r.details != nil {
+		add("reasoning_details", slices.Concat([]byte("["), r.details.json(), []byte("]")))
+	}
+	if r.blocks != nil {
+		add("thinking_blocks", slices.Concat([]byte("["), r.blocks.json(), []byte("]")))
+	}
+	o.json = joinMembers(members)
+	w := &segments{}
 	switch {
-	case len(r.details) > 0:
-		o.json = append(o.json, `"reasoning_details":[`...)
-		o.json = append(o.json, strings.Join(r.details, ",")...)
-		o.json = append(o.json, ']')
-	case len(r.text) > 0:
-		o.json = append(jsontext.AppendQuoted(o.json, r.field), ':')
-		o.json = jsontext.AppendQuoted(o.json, r.text)
+	case d.think.tagged:
+		joinedText(w, d.think.asItCame(d.text.parts()), "")
+	case r.parts != nil && !d.request.ThinkTags:
+		w.str("[")
+		w.raw(r.parts.json())
+		if text := d.text.parts(); !isBlank(text) {
+			w.str(`,{"type":"text","text":`)
+			joinedText(w, text, "")
+			w.str("}")
+		}
+		w.str("]")
 	}
-	if d.think.tagged {
-		o.text = d.think.asItCame(d.text.parts())
-	}
-	if o.json == nil && o.text == nil {
-		return Opaque{}
-	}
+	o.content = w.flat()
 	return o
 }

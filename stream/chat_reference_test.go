@@ -51,12 +51,69 @@ func (r *slowReply) String() string {
 		return "error"
 	}
 	s := fmt.Sprintf("text %q reasoning %q finish %q", r.text, r.reasoning, r.finish)
+	calls := 0
 	for _, c := range r.calls {
 		if c.name != "" || c.arg != "" {
+			calls++
 			s += fmt.Sprintf(" call %s %q %q", c.id, c.name, c.arg)
 		}
 	}
+	if calls == 0 && (r.finish == "tool_calls" || r.finish == "error") {
+		return "error"
+	}
 	return s
+}
+
+// whole takes a message that repeats what came: only what is missing counts.
+func (r *slowReply) whole(m map[string]any) {
+	var w slowReply
+	w.delta(map[string]any{"content": m["content"], "reasoning_content": m["reasoning_content"], "reasoning": m["reasoning"], "thinking": m["thinking"]})
+	if strings.HasPrefix(w.text, r.text) {
+		r.text = w.text
+	}
+	if strings.HasPrefix(w.reasoning, r.reasoning) {
+		r.reasoning = w.reasoning
+	}
+	list, _ := m["tool_calls"].([]any)
+	found, taken := make([]*slowCall, len(list)), map[*slowCall]bool{}
+	wholes := make([]slowReply, len(list))
+	for i, t := range list {
+		wholes[i].tool(t.(map[string]any))
+	}
+	known := len(r.calls)
+	for rule := range 3 {
+		for i := range list {
+			for _, c := range r.calls[:known] {
+				w := wholes[i].calls[0]
+				fits := w.name == "" || c.name == "" || w.name == c.name
+				switch rule {
+				case 0:
+					fits = w.id != "" && w.id == c.id
+				case 1:
+					fits = fits && w.index != "" && w.index == c.index
+				}
+				if fits && found[i] == nil && !taken[c] {
+					found[i], taken[c] = c, true
+				}
+			}
+		}
+	}
+	for i, w := range wholes {
+		c, w := found[i], w.calls[0]
+		if c == nil {
+			r.calls = append(r.calls, w)
+			continue
+		}
+		if c.id == "" {
+			c.id = w.id
+		}
+		if c.name == "" {
+			c.name = w.name
+		}
+		if c.arg == "" || strings.HasPrefix(w.arg, "{") && w.arg != "{}" && (json.Valid([]byte(w.arg)) || len(w.arg) > len(c.arg)) {
+			c.arg = w.arg
+		}
+	}
 }
 
 // chunk reports whether the chunk is an error.
@@ -76,21 +133,16 @@ func (r *slowReply) chunk(v map[string]any) bool {
 		}
 		if hasMessage && len(delta) == 0 {
 			if (hasDelta && had) || r.deltas {
-				delete(message, "content")
-				for _, name := range []string{"reasoning_content", "reasoning", "thinking"} {
-					delete(message, name)
-				}
+				r.whole(message)
+			} else {
+				r.delta(message)
 			}
-			r.delta(message)
 		}
 		if len(delta) > 0 && (r.text != "" || r.reasoning != "" || len(r.calls) > 0) {
 			r.deltas = true
 		}
 		if f, _ := choice["finish_reason"].(string); f != "" {
 			r.finish = f
-			if f == "error" {
-				return true
-			}
 		}
 	}
 	return false

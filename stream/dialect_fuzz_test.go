@@ -3,6 +3,7 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -111,7 +112,7 @@ func slowMessages(events []map[string]any) string {
 			}
 			var kept []*slowBlock
 			for _, b := range blocks {
-				if b.kind != "tool_use" || b.stopped {
+				if b.kind != "thinking" && (b.kind != "tool_use" || b.stopped) {
 					kept = append(kept, b)
 				}
 				b.index = -1
@@ -124,9 +125,10 @@ func slowMessages(events []map[string]any) string {
 				b.stopped = true
 			}
 		case "content_block_delta":
+			kind := map[string]string{"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "tool_use"}[str(get(e["delta"], "type"))]
 			b := at(index)
-			if b == nil {
-				b = start(index, map[string]any{"type": "text"})
+			if b == nil || b.kind != kind && !(kind == "tool_use" && b.kind == "server_tool_use") && !(kind != "tool_use" && b.kind == "server_tool_use") {
+				b = start(index, map[string]any{"type": kind})
 			}
 			text += str(get(e["delta"], "text"))
 			reasoning += str(get(e["delta"], "thinking"))
@@ -146,8 +148,14 @@ func slowMessages(events []map[string]any) string {
 		return "error"
 	}
 	s := fmt.Sprintf("text %q reasoning %q finish %q", text, reasoning, finish)
+	if finish == "tool_use" && !slices.ContainsFunc(blocks, func(b *slowBlock) bool { return b.kind == "tool_use" }) {
+		return "error"
+	}
 	for _, b := range blocks {
 		if b.kind == "tool_use" {
+			if b.name == "" {
+				return "error"
+			}
 			if b.input == "" {
 				b.input = b.whole
 			}
@@ -159,95 +167,4 @@ func slowMessages(events []map[string]any) string {
 
 func FuzzMessages(f *testing.F) {
 	fuzzDialect(f, "messages", (*chunkWriter).messagesEvent, slowMessages)
-}
-
-func (w *chunkWriter) responsesEvent() string {
-	index := w.pick("0", "0", "1", "2")
-	place := `"output_index":` + index + `,"content_index":` + w.pick("0", "1")
-	switch w.pick("text", "text", "done", "arguments", "call", "callDone", "end", "failed", "other", "created") {
-	case "done":
-		return `{"type":"response.output_text.done",` + place + `,"text":` + w.pick(`"a"`, `"xyz"`, `""`) + `}`
-	case "arguments":
-		return `{"type":"response.function_call_arguments.delta","output_index":` + index + `,"delta":` + w.pick(`"{\"a\":"`, `"1}"`, `""`) + `}`
-	case "call":
-		return `{"type":"response.output_item.added","output_index":` + index + `,"item":{"type":"function_call","call_id":` + w.pick(`"a"`, `"b"`) + `,"name":"f","arguments":""}}`
-	case "callDone":
-		return `{"type":"response.output_item.done","output_index":` + index + `,"item":{"type":"function_call","call_id":` + w.pick(`"a"`, `"b"`) + `,"name":"f","arguments":"{\"b\":2}"}}`
-	case "end":
-		return `{"type":"response.completed","response":{"status":` + w.pick(`"completed"`, `"incomplete"`) + `,"output":[]}}`
-	case "failed":
-		return w.pick(`{"type":"response.news"}`, `{"type":"response.failed","response":{"status":"failed","error":{"message":"x"}}}`)
-	case "other":
-		return w.pick(`{"type":"response.reasoning_summary_text.delta","output_index":2,"summary_index":0,"delta":"h"}`, `{"type":"response.web_search_call.completed","output_index":1}`)
-	case "created":
-		return `{"type":"response.created","response":{"status":"in_progress"}}`
-	}
-	return `{"type":"response.output_text.delta",` + place + `,"delta":` + w.pick(`"a"`, `"b\n"`, `""`) + `}`
-}
-
-type slowItem struct {
-	index                int
-	kind, id, name, args string
-}
-
-// slowResponses reads the events of a response, one rule after another.
-func slowResponses(events []map[string]any) string {
-	var items []*slowItem
-	text, reasoning := "", ""
-	streamed := map[string]bool{}
-	str := func(v any) string { s, _ := v.(string); return s }
-	item := func(e map[string]any) *slowItem {
-		n, _ := e["output_index"].(float64)
-		for _, it := range items {
-			if it.index == int(n) {
-				return it
-			}
-		}
-		it := &slowItem{index: int(n)}
-		items = append(items, it)
-		return it
-	}
-	for _, e := range events {
-		key := fmt.Sprint(e["output_index"], e["content_index"])
-		v, _ := e["item"].(map[string]any)
-		switch e["type"] {
-		case "response.output_text.delta":
-			item(e)
-			text += str(e["delta"])
-			streamed[key] = streamed[key] || str(e["delta"]) != ""
-		case "response.output_text.done":
-			item(e)
-			if s := str(e["text"]); s != "" && !streamed[key] {
-				text += s
-				streamed[key] = true
-			}
-		case "response.reasoning_summary_text.delta":
-			item(e)
-			reasoning += str(e["delta"])
-		case "response.function_call_arguments.delta":
-			item(e).args += str(e["delta"])
-		case "response.output_item.added", "response.output_item.done":
-			it := item(e)
-			it.kind, it.id, it.name = str(v["type"]), str(v["call_id"]), str(v["name"])
-			if e["type"] == "response.output_item.done" {
-				it.args = str(v["arguments"])
-			}
-		case "response.failed":
-			return "error"
-		case "response.completed":
-			r, _ := e["response"].(map[string]any)
-			s := fmt.Sprintf("text %q reasoning %q finish %q", text, reasoning, r["status"])
-			for _, it := range items {
-				if it.kind == "function_call" {
-					s += fmt.Sprintf(" call %s %q %q", it.id, it.name, it.args)
-				}
-			}
-			return s
-		}
-	}
-	return "error"
-}
-
-func FuzzResponses(f *testing.F) {
-	fuzzDialect(f, "responses", (*chunkWriter).responsesEvent, slowResponses)
 }

@@ -169,8 +169,9 @@ func decode(t testing.TB, in bodyIn) decoded {
 	var got decoded
 	var text, reasoning bytes.Buffer
 	sink := &Sink{
-		Text:      func(p []byte) error { text.Write(p); return nil },
-		Reasoning: func(p []byte) error { reasoning.Write(p); return nil },
+		Text:       func(p []byte) error { text.Write(p); return nil },
+		Commentary: func(p []byte) error { text.Write(p); return nil },
+		Reasoning:  func(p []byte) error { reasoning.Write(p); return nil },
 	}
 	var dec decoder
 	watched := *d
@@ -191,7 +192,7 @@ func decode(t testing.TB, in bodyIn) decoded {
 	}
 	body := &scriptedReader{rest: in.data, sizes: in.reads, end: in.broken}
 	if got.err = x.read(&http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(body)}); got.err == nil {
-		got.reply, got.err = x.draft.reply()
+		got.reply, got.err = x.reply()
 	}
 	x.idle.pause()
 	got.text, got.reasoning = text.String(), reasoning.String()

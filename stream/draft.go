@@ -2,7 +2,6 @@ package stream
 
 import (
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -30,14 +29,13 @@ type draft struct {
 	sink    *Sink
 	began   bool // the sink took a delta or a call began: the exchange is not repeated
 
-	text            chunks
-	think           thinkSplitter
-	textJoiner      joiner
-	reasoningJoiner joiner
-	scratch         []byte
+	answer, thought, denial voice // the texts of a reply: the answer, the reasoning and a refusal
+	text                    chunks
+	think                   thinkSplitter
+	scratch                 []byte
 
 	calls        []Call
-	opaque       Opaque
+	asides       []span // of the text: commentary, which is not the answer
 	stop         Stop
 	finishReason string // the stop in the endpoint's own word
 	usage        Usage
@@ -49,47 +47,56 @@ func newDraft(r *Request, sink *Sink) *draft {
 	if sink == nil {
 		sink = &Sink{}
 	}
-	return &draft{request: r, sink: sink}
+	d := &draft{request: r, sink: sink}
+	d.answer.emit, d.thought.emit = d.answerText, d.reasoningText
+	d.denial.emit = func(_ *said, delta []byte) error {
+		d.began, d.refusal = true, append(d.refusal, delta...)
+		return nil
+	}
+	return d
 }
 
 // addText takes a delta of the answer.
-func (d *draft) addText(delta []byte) error {
-	if len(delta) == 0 {
-		return nil
-	}
+func (d *draft) addText(delta []byte) error { return d.answer.add(&d.answer.whole, delta) }
+
+// addReasoning takes a delta of the reasoning.
+func (d *draft) addReasoning(delta []byte) error { return d.thought.add(&d.thought.whole, delta) }
+
+// addRefusal takes a delta of a refusal that comes apart from the answer.
+func (d *draft) addRefusal(delta []byte) error { return d.denial.add(&d.denial.whole, delta) }
+
+func (d *draft) answerText(of *said, delta []byte) error {
 	d.began = true
-	delta = d.textJoiner.next(delta)
-	if d.request.ThinkTags {
+	switch {
+	case of.aside:
+		return d.plainText(d.sink.Commentary, delta)
+	case d.request.ThinkTags:
 		return d.think.add(d, delta)
 	}
-	return d.plainText(delta)
+	return d.plainText(d.sink.Text, delta)
 }
 
-func (d *draft) plainText(delta []byte) error {
+func (d *draft) plainText(sink func([]byte) error, delta []byte) error {
 	if len(delta) == 0 {
 		return nil
 	}
 	if d.text.add(delta); d.request.TextPassing && d.text.size > maxTextOfCalls {
 		d.text.drop()
 	}
-	if d.sink.Text != nil {
-		if err := d.sink.Text(delta); err != nil {
-			return sinkError{err}
-		}
-	}
-	return nil
+	return pass(sink, delta)
 }
 
-// addReasoning takes a delta of the reasoning.
-func (d *draft) addReasoning(delta []byte) error {
-	if len(delta) == 0 {
+func (d *draft) reasoningText(_ *said, delta []byte) error {
+	d.began = true
+	return pass(d.sink.Reasoning, delta)
+}
+
+func pass(sink func([]byte) error, delta []byte) error {
+	if sink == nil || len(delta) == 0 {
 		return nil
 	}
-	d.began = true
-	if delta = d.reasoningJoiner.next(delta); len(delta) > 0 && d.sink.Reasoning != nil {
-		if err := d.sink.Reasoning(delta); err != nil {
-			return sinkError{err}
-		}
+	if err := sink(delta); err != nil {
+		return sinkError{err}
 	}
 	return nil
 }
@@ -104,17 +111,16 @@ func (d *draft) addLiteral(raw []byte, add func([]byte) error) error {
 }
 
 // reply makes the Reply after the decoder has found it whole.
-func (d *draft) reply() (*Reply, error) {
-	if err := d.addText(d.textJoiner.end()); err != nil {
-		return nil, err
+func (d *draft) reply(dec decoder) (*Reply, error) {
+	for _, v := range []*voice{&d.answer, &d.thought, &d.denial} {
+		if err := v.end(); err != nil {
+			return nil, err
+		}
 	}
 	if d.request.ThinkTags {
 		if err := d.think.end(d); err != nil {
 			return nil, err
 		}
-	}
-	if err := d.addReasoning(d.reasoningJoiner.end()); err != nil {
-		return nil, err
 	}
 	switch {
 	case len(d.calls) > maxCalls:
@@ -122,42 +128,76 @@ func (d *draft) reply() (*Reply, error) {
 	case len(d.calls) > 0 && d.text.size > maxTextOfCalls:
 		return nil, tooMuchText()
 	}
-	d.fillIDs()
-	r := &Reply{Stop: d.stop, Finish: d.finishReason, Usage: d.usage, Model: d.model, Refusal: string(asUTF8(d.refusal))}
-	r.Message = Message{Role: Assistant, Parts: d.text.parts(), Calls: d.calls, Opaque: d.opaque}
-	switch {
-	case r.Refusal != "" && r.Stop != StopLength:
-		r.Stop = StopFilter
-	case len(d.calls) > 0 && (r.Stop == StopEnd || r.Stop == StopUnknown):
-		r.Stop = StopCalls
-	case len(d.calls) == 0 && r.Stop == StopCalls:
-		r.Stop = StopEnd
+	if err := d.decideStop(); err != nil {
+		return nil, err
 	}
+	d.fillIDs()
+	r := &Reply{Stop: d.stop, Finish: d.finishReason, Usage: d.usage, Model: d.model, Refusal: string(d.refusal)}
+	parts := d.text.parts()
+	if len(d.asides) > 0 && d.text.size > 0 {
+		r.HasAside = true
+		if answer := d.text.only(outside(d.asides, d.text.size)); len(answer) > 0 || len(d.calls) == 0 {
+			parts = answer
+		}
+	}
+	r.Message = Message{Role: Assistant, Parts: parts, Calls: d.calls, Opaque: dec.echo()}
 	return r, nil
 }
 
+// decideStop reads the finish reason in the light of what came.
+func (d *draft) decideStop() error {
+	limit := d.request.tokenLimit()
+	switch {
+	case len(d.refusal) > 0 && d.stop != StopLength:
+		d.stop = StopFilter
+	case limit > 0 && d.usage.Output >= limit && d.stop != StopFilter: // llama-server reports a reply that was cut as completed
+		d.stop = StopLength
+	case d.stop == StopFailed && len(d.calls) == 0:
+		return failedReply("finish_reason", d.finishReason)
+	case d.stop == StopCalls && len(d.calls) == 0:
+		return notAReply("it ended with finish_reason " + quoteShort(d.finishReason) + " but holds no call")
+	case len(d.calls) > 0 && (d.stop == StopEnd || d.stop == StopPause || d.stop == StopUnknown && d.finishReason == ""):
+		d.stop = StopCalls
+	}
+	return nil
+}
+
+func failedReply(field, word string) *Error {
+	return &Error{Kind: Refused, Message: "the reply ended with " + field + " " + clean(word, 80)}
+}
+
 // fillIDs gives an id to each call that has none, or that has the id of a call
-// before it in this reply. The ids have 9 characters, which Mistral demands, and
-// are the same in a replay.
+// before it in the conversation. The ids have 9 characters, which Mistral demands,
+// and are the same in a replay.
 func (d *draft) fillIDs() {
-	for i := range d.calls {
-		if id := d.calls[i].ID; id != "" && !hasID(d.calls[:i], id) {
-			continue
+	used := map[string]bool{}
+	for i := range d.request.Messages {
+		for _, c := range d.request.Messages[i].Calls {
+			used[c.ID] = true
 		}
-		for n := len(d.request.Messages); ; n++ {
-			digits := strconv.Itoa(n)
-			id := "call00000"[:max(9-len(digits), 0)] + digits
-			inUse := func(m Message) bool { return hasID(m.Calls, id) }
-			if !hasID(d.calls, id) && !slices.ContainsFunc(d.request.Messages, inUse) {
-				d.calls[i].ID = id
-				break
-			}
+	}
+	var again []int
+	for i, c := range d.calls {
+		if c.ID == "" || used[c.ID] {
+			again = append(again, i)
 		}
+		used[c.ID] = true
+	}
+	for _, i := range again {
+		d.calls[i].ID = newID(len(d.request.Messages), used)
 	}
 }
 
-func hasID(calls []Call, id string) bool {
-	return slices.ContainsFunc(calls, func(c Call) bool { return c.ID == id })
+// newID returns an id that is not in use, numbered from n, and marks it as used.
+func newID(n int, used map[string]bool) string {
+	for ; ; n++ {
+		digits := strconv.Itoa(n)
+		id := "call00000"[:max(9-len(digits), 0)] + digits
+		if !used[id] {
+			used[id] = true
+			return id
+		}
+	}
 }
 
 // chunks keeps a text of any length in pieces that are never moved. Requests
@@ -209,14 +249,16 @@ func (c *chunks) parts() []Part {
 	return append(c.full, Part{Text: c.cur.String()})
 }
 
-// appendInner appends a range of the text as a JSON literal without its quotes.
-func (c *chunks) appendInner(dst []byte, from, to int) []byte {
+// only returns the text in the given ranges, which are in order.
+func (c *chunks) only(ranges []span) (parts []Part) {
+	at := 0
 	for _, p := range c.parts() {
-		n := len(p.Text)
-		if from < n && to > 0 {
-			dst = jsontext.AppendInner(dst, p.Text[max(from, 0):min(to, n)])
+		for _, r := range ranges {
+			if from, to := max(r.from-at, 0), min(r.to-at, len(p.Text)); from < to {
+				parts = append(parts, Part{Text: p.Text[from:to]})
+			}
 		}
-		from, to = from-n, to-n
+		at += len(p.Text)
 	}
-	return dst
+	return parts
 }

@@ -32,7 +32,7 @@ func TestTextOfCalls(t *testing.T) {
 		if c.call {
 			d.calls = []Call{{ID: "a", Name: "f"}}
 		}
-		r, err := d.reply()
+		r, err := d.reply(&responsesDecoder{draft: d})
 		kept := -1
 		if err == nil {
 			kept = 0

@@ -26,6 +26,8 @@ type exchange struct {
 	request *Request
 	sink    *Sink
 	draft   *draft
+	decoder decoder
+	silent  atomic.Bool // the endpoint was silent for too long
 	sent    *body
 	idle    *idleTimer
 	bytes   int // of the body that came
@@ -45,7 +47,10 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 	x.draft = newDraft(x.request, x.sink)
 	x.sent = c.body(x.request)
 	ctx, cancel := context.WithCancelCause(ctx)
-	x.idle = newIdleTimer(c.cfg.IdleTimeout, func() { cancel(errStalled) })
+	x.idle = newIdleTimer(c.cfg.IdleTimeout, func() {
+		x.silent.Store(true)
+		cancel(errStalled)
+	})
 	res, err := x.send(ctx)
 	if err != nil {
 		x.idle.pause()
@@ -67,7 +72,18 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 		return nil, err
 	}
 	c.drain(res.Body, cancel)
-	return x.draft.reply()
+	return x.reply()
+}
+
+// reply makes the Reply of a body that was read.
+func (x *exchange) reply() (*Reply, error) {
+	reply, err := x.draft.reply(x.decoder)
+	if err != nil {
+		return nil, x.complete(err)
+	}
+	o := &reply.Message.Opaque
+	o.api, o.endpoint, o.model = x.client.dialect.name, x.client.endpoint.origin, x.request.Model
+	return reply, nil
 }
 
 var errStalled = errors.New("silent for too long")

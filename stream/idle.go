@@ -56,6 +56,13 @@ func (t *idleTimer) pause() {
 // calls start calls it.
 func (t *idleTimer) heard() { t.gotBytes = true }
 
+// shorten makes the limit of the waits from now on shorter.
+func (t *idleTimer) shorten(limit time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.limit, t.left = min(limit, t.limit), min(limit, t.left)
+}
+
 // progress gives the present wait the whole time again, because a part of the
 // request was sent. Any goroutine may call it.
 func (t *idleTimer) progress() {

@@ -62,15 +62,6 @@ type Call struct {
 	Extra     []byte // members of the call that must go back with it, without braces: `"extra_content":{…}`; nil when none
 }
 
-// Opaque is what an assistant message holds beside its Parts and Calls:
-// reasoning, signatures, encrypted items. It is sent back unread, to the same
-// endpoint and within the same run only. The zero value holds nothing.
-type Opaque struct {
-	dialect string // that the fields below are written in
-	json    []byte // members or items
-	text    []Part // the content with its think tags; nil when Parts are the whole content
-}
-
 // Tool is one tool as offered to the model.
 type Tool struct {
 	Name        string
@@ -104,11 +95,14 @@ type Request struct {
 type Stop uint8
 
 const (
-	StopUnknown Stop = iota // an end was seen but not understood, or none was named
+	StopUnknown Stop = iota // the endpoint named no stop, or one that is not known: then calls must not run
 	StopEnd                 // the answer is complete
 	StopCalls               // the model waits for its calls
 	StopLength              // the token limit was reached
 	StopFilter              // a content filter or a refusal ended it
+	StopContext             // the model's context was full
+	StopPause               // the model is not done: the conversation goes on as it stands
+	StopFailed              // the model failed; its calls must not run
 )
 
 // Usage counts tokens; a number the endpoint did not give is 0.
@@ -124,17 +118,21 @@ type Reply struct {
 	Usage   Usage
 	Model   string // as the endpoint names it
 	Refusal string // the text of a refusal that came apart from the content
+	// HasAside says that a part of the text was commentary. It is in the parts of
+	// the message only if there is no answer beside it.
+	HasAside bool
 }
 
 // Sink takes what happens during an exchange, in order, from one goroutine.
 // Any field may be nil. A returned error ends the exchange and is returned
 // from Client.Reply unwrapped. Slices are valid only during the call.
 type Sink struct {
-	Text      func(delta []byte) error
-	Reasoning func(delta []byte) error
-	Idle      func() error // called before a read that may wait, so that outputs are flushed
-	Retry     func(Retry)
-	Warn      func(code, message string) // the exchange goes on, but the user should know this
+	Text       func(delta []byte) error
+	Commentary func(delta []byte) error // text that the endpoint says is not the answer
+	Reasoning  func(delta []byte) error
+	Idle       func() error // called before a read that may wait, so that outputs are flushed
+	Retry      func(Retry)
+	Warn       func(code, message string) // the exchange goes on, but the user should know this
 }
 
 // warn calls Warn, if there is one.

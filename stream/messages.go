@@ -110,10 +110,12 @@ func messagesSystem(w *segments, list []*Message, mark bool) {
 // assistant becomes one message of the user.
 type messagesEncoder struct {
 	options
-	cache  bool // mark the end of the first message of the user for the cache
-	marked bool // the mark is written
-	count  int  // messages that were written
-	blocks int  // in the message of the user that is being written
+	ids    map[string]string // of the last calls, as they are sent
+	sent   map[string]bool   // ids that were sent
+	cache  bool              // mark the end of the first message of the user for the cache
+	marked bool              // the mark is written
+	count  int               // messages that were written
+	blocks int               // in the message of the user that is being written
 }
 
 func (e *messagesEncoder) message(w *segments, m *Message) {
@@ -203,9 +205,8 @@ func imageData(img *Image) (mime, data string) {
 
 func (e *messagesEncoder) result(w *segments, m *Message) {
 	e.block(w)
-	w.str(`{"type":"tool_result","tool_use_id":"`)
-	w.str(messagesID(m.CallID))
-	w.str(`"`)
+	w.str(`{"type":"tool_result","tool_use_id":`)
+	w.quoted(cmp.Or(e.ids[m.CallID], m.CallID))
 	if m.Failed {
 		w.str(`,"is_error":true`)
 	}
@@ -228,6 +229,25 @@ func (e *messagesEncoder) result(w *segments, m *Message) {
 	w.str("}")
 }
 
+// nameCalls chooses the ids of calls. Those that this endpoint sent stay as they
+// are; others are written as the API takes them.
+func (e *messagesEncoder) nameCalls(m *Message) {
+	e.ids = map[string]string{}
+	if e.sent == nil {
+		e.sent = map[string]bool{}
+	}
+	for _, c := range m.Calls {
+		id := c.ID
+		if m.Opaque.api != "messages" {
+			id = messagesID(id)
+			for n := 2; e.sent[id]; n++ {
+				id = messagesID(c.ID) + "_" + strconv.Itoa(n)
+			}
+		}
+		e.ids[c.ID], e.sent[id] = id, true
+	}
+}
+
 // messagesID returns an id in the form that the API takes: letters, digits, _
 // and -.
 func messagesID(id string) string {
@@ -241,10 +261,11 @@ func messagesID(id string) string {
 }
 
 func (e *messagesEncoder) assistant(w *segments, m *Message) {
-	echo := m.Opaque.dialect == "messages" && len(m.Opaque.json) > 0
+	echo := len(m.Opaque.of("messages").json) > 0
 	if !echo && !hasText(m.Parts) && len(m.Calls) == 0 {
 		return // the API refuses an empty message
 	}
+	e.nameCalls(m)
 	e.finish(w)
 	e.blocks = 0
 	w.comma(e.count)
@@ -261,14 +282,14 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 		joinedText(w, m.Parts, "")
 	default:
 		w.str("[")
-		if hasText(m.Parts) {
+		if hasContent(m) {
 			w.str(`{"type":"text","text":`)
 			joinedText(w, m.Parts, "")
 			w.str("},")
 		}
 		for i := range m.Calls {
 			w.comma(i)
-			w.cur = appendToolUse(w.cur, &m.Calls[i], nil)
+			w.cur = appendToolUse(w.cur, e.ids[m.Calls[i].ID], &m.Calls[i], nil)
 		}
 		w.str("]")
 	}
@@ -278,10 +299,10 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 // appendToolUse appends a call with other members that this API sent. The
 // call's Extra is left out: it may be of another dialect, and the API refuses
 // members that it does not know.
-func appendToolUse(dst []byte, c *Call, others []member) []byte {
-	dst = append(dst, `{"type":"tool_use","id":"`...)
-	dst = append(dst, messagesID(c.ID)...)
-	dst = append(dst, `","name":`...)
+func appendToolUse(dst []byte, id string, c *Call, others []member) []byte {
+	dst = append(dst, `{"type":"tool_use","id":`...)
+	dst = jsontext.AppendQuoted(dst, id)
+	dst = append(dst, `,"name":`...)
 	dst = jsontext.AppendQuoted(dst, c.Name)
 	dst = append(dst, `,"input":`...)
 	dst = append(dst, bytes.TrimSpace(sentArguments(c.Arguments))...)

@@ -30,8 +30,9 @@ type messagesBlock struct {
 	input     []byte // partial_json
 	thinking  []byte
 	signature string
+	citations [][]byte // of a text
 	call      Call
-	others    []member // members of a call that mean nothing here
+	others    []member // members of a call that mean nothing here; what deltas of other kinds added to a block
 	closed    bool
 }
 
@@ -76,15 +77,17 @@ func (d *messagesDecoder) event(ev Event) error {
 }
 
 // start takes the beginning of a message. A second beginning either repeats the
-// first, or replaces the message by another: then calls that are not finished
-// are dropped.
+// first, or replaces the message by another: then its thinking, and calls that are
+// not finished, are dropped.
 func (d *messagesDecoder) start(message gjson.Result) {
 	id := message.Get("id").Str
 	if d.hasMessage && id == d.id {
 		return
 	}
 	if d.hasMessage {
-		d.blocks = slices.DeleteFunc(d.blocks, func(b *messagesBlock) bool { return b.kind == "tool_use" && !b.closed })
+		d.blocks = slices.DeleteFunc(d.blocks, func(b *messagesBlock) bool {
+			return b.kind == "tool_use" && !b.closed || b.kind == "thinking" || b.kind == "redacted_thinking"
+		})
 	}
 	for _, b := range d.blocks {
 		b.index = -1
@@ -140,14 +143,15 @@ func (d *messagesDecoder) blockStart(index int, v gjson.Result) error {
 func (d *messagesDecoder) delta(ev Event, root gjson.Result) error {
 	index := int(root.Get("index").Int())
 	b := d.block(index)
-	if b == nil { // some servers leave the start of a text block out
-		if err := d.blockStart(index, gjson.Parse(`{"type":"text"}`)); err != nil {
+	delta := root.Get("delta")
+	kind := delta.Get("type").Str
+	if b == nil || !b.takes(kind) { // some servers leave the start of a block out, or its index
+		if err := d.blockStart(index, gjson.Parse(`{"type":"`+blockOf(kind)+`"}`)); err != nil {
 			return err
 		}
 		b = d.blocks[len(d.blocks)-1]
 	}
-	delta := root.Get("delta")
-	switch delta.Get("type").Str {
+	switch kind {
 	case "text_delta":
 		t := delta.Get("text")
 		if t.Type == gjson.String && len(t.Raw) > 2 && b == d.blocks[len(d.blocks)-1] {
@@ -160,8 +164,36 @@ func (d *messagesDecoder) delta(ev Event, root gjson.Result) error {
 		b.signature += delta.Get("signature").Str
 	case "input_json_delta":
 		b.input = appendPiece(b.input, text(delta.Get("partial_json")))
+	case "citations_delta":
+		b.citations = append(b.citations, []byte(delta.Get("citation").Raw))
+	default:
+		b.others = otherMembers(b.others, delta, "type")
 	}
 	return nil
+}
+
+// takes reports whether a kind of delta may belong to the block.
+func (b *messagesBlock) takes(delta string) bool {
+	switch delta {
+	case "text_delta":
+		return b.kind != "thinking" && b.kind != "tool_use"
+	case "thinking_delta", "signature_delta":
+		return b.kind != "text" && b.kind != "tool_use"
+	case "input_json_delta":
+		return b.kind != "text" && b.kind != "thinking"
+	}
+	return true
+}
+
+// blockOf returns the kind of the block that a kind of delta belongs to.
+func blockOf(delta string) string {
+	switch delta {
+	case "thinking_delta", "signature_delta":
+		return "thinking"
+	case "input_json_delta":
+		return "tool_use"
+	}
+	return "text"
 }
 
 func (d *messagesDecoder) textDelta(b *messagesBlock, delta []byte) error {
@@ -193,21 +225,25 @@ func (d *messagesDecoder) useUsage(u gjson.Result) {
 	d.usage = Usage{Input: t.fresh + t.read + t.written, Output: t.output, Cached: t.read, Reasoning: t.thinking}
 }
 
+func (d *messagesDecoder) ended() bool { return d.finishReason != "" }
+
 func (d *messagesDecoder) finish() error {
 	switch {
 	case !d.hasMessage:
-		return notAReply("it holds no message")
+		return errNoReply
 	case d.finishReason == "" && !d.done:
 		return cutReply()
 	}
 	for _, b := range d.blocks {
 		if b.kind == "tool_use" {
+			if b.call.Name == "" {
+				return halfCall()
+			}
 			b.call.Arguments = b.arguments()
 			d.calls = append(d.calls, b.call)
 		}
 	}
-	d.stop = messagesStop(d.finishReason)
-	d.opaque = d.echo()
+	d.stop = stopOf(d.finishReason)
 	return nil
 }
 
@@ -224,29 +260,44 @@ func (b *messagesBlock) arguments() []byte {
 // more than Parts and Calls do: thinking, and what the server itself did, go
 // back unchanged.
 func (d *messagesDecoder) echo() Opaque {
-	isMore := func(b *messagesBlock) bool { return b.kind != "text" && b.kind != "tool_use" || len(b.others) > 0 }
+	isMore := func(b *messagesBlock) bool {
+		return b.kind != "text" && b.kind != "tool_use" || len(b.others)+len(b.citations) > 0
+	}
 	if d.request.ThinkTags || !slices.ContainsFunc(d.blocks, isMore) {
 		return Opaque{}
 	}
 	var list [][]byte
+	calls := d.calls
 	for _, b := range d.blocks {
+		if b.kind == "tool_use" {
+			b.call, calls = calls[0], calls[1:] // with its id
+		}
 		if block := d.appendBlock(nil, b); len(block) > 0 {
 			list = append(list, block)
 		}
 	}
-	return Opaque{dialect: messagesDialect.name, json: bytes.Join(list, []byte(","))}
+	return Opaque{json: bytes.Join(list, []byte(","))}
 }
 
-// appendBlock appends a block as it goes back, nothing for an empty text.
+// appendBlock appends a block as it goes back, nothing for a text that is empty or
+// white space, which the API refuses.
 func (d *messagesDecoder) appendBlock(w []byte, b *messagesBlock) []byte {
 	switch b.kind {
 	case "text":
-		if b.from == b.to {
+		parts := d.text.only([]span{{b.from, b.to}})
+		if isBlank(parts) {
 			return w
 		}
-		w = append(w, `{"type":"text","text":"`...)
-		w = d.text.appendInner(w, b.from, b.to)
-		return append(w, `"}`...)
+		s := &segments{}
+		s.str(`{"type":"text","text":`)
+		joinedText(s, parts, "")
+		if len(b.citations) > 0 {
+			s.str(`,"citations":[`)
+			s.raw(bytes.Join(b.citations, []byte(",")))
+			s.str("]")
+		}
+		s.str("}")
+		return s.flat()
 	case "thinking":
 		w = append(w, `{"type":"thinking","thinking":`...)
 		w = jsontext.AppendQuoted(w, b.thinking)
@@ -254,28 +305,14 @@ func (d *messagesDecoder) appendBlock(w []byte, b *messagesBlock) []byte {
 		w = jsontext.AppendQuoted(w, b.signature)
 		return append(w, '}')
 	case "tool_use":
-		return appendToolUse(w, &b.call, b.others)
+		return appendToolUse(w, b.call.ID, &b.call, b.others)
 	}
+	members := otherMembers(nil, gjson.Parse(b.head))
 	if len(b.input) > 0 && valid(b.input) { // a server_tool_use whose input came in pieces
-		w = append(w, '{')
-		w = append(w, joinMembers(otherMembers(nil, gjson.Parse(b.head), "input"))...)
-		w = append(w, `,"input":`...)
-		w = append(w, asUTF8(b.input)...)
-		return append(w, '}')
+		members = otherMembers(members, gjson.Parse(`{"input":`+string(asUTF8(b.input))+"}"))
 	}
-	return append(w, b.head...)
-}
-
-func messagesStop(reason string) Stop {
-	switch reason {
-	case "end_turn", "stop_sequence":
-		return StopEnd
-	case "tool_use":
-		return StopCalls
-	case "max_tokens", "model_context_window_exceeded":
-		return StopLength
-	case "refusal":
-		return StopFilter
+	for _, m := range b.others {
+		members = otherMembers(members, gjson.Parse("{"+m.name+":"+m.value+"}"))
 	}
-	return chatStop(reason)
+	return append(append(append(w, '{'), joinMembers(members)...), '}')
 }

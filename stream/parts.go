@@ -2,9 +2,12 @@ package stream
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/jsontext"
 )
 
 // AppendChatMessage appends m in the chat-completions form, for outputs and for
@@ -92,6 +95,19 @@ func allText(parts []Part) bool {
 
 func hasText(parts []Part) bool {
 	return slices.ContainsFunc(parts, func(p Part) bool { return isText(&p) && !isEmpty(&p) })
+}
+
+// isBlank reports whether the text of parts is nothing but white space.
+func isBlank(parts []Part) bool {
+	return !slices.ContainsFunc(parts, func(p Part) bool {
+		return isText(&p) && strings.TrimSpace(p.Text+jsontext.Text(p.JSON)) != ""
+	})
+}
+
+// hasContent reports whether a message of the assistant has a text to send.
+// Endpoints refuse white space alone, which models write before a call.
+func hasContent(m *Message) bool {
+	return hasText(m.Parts) && (len(m.Calls) == 0 || !isBlank(m.Parts))
 }
 
 func hasImage(parts []Part) bool {

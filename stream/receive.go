@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 )
@@ -35,6 +36,7 @@ func (x *exchange) read(res *http.Response) error {
 	}
 	body, done := x.client.tee(res, in)
 	dec := x.client.dialect.decoder(x.draft)
+	x.decoder = dec
 	head, _ := in.Peek(min(in.Buffered(), 2*maxShown))
 	switch first {
 	case 0:
@@ -89,7 +91,9 @@ func contentType(res *http.Response) string {
 // readEvents decodes a stream of events up to the end marker or its end.
 func (x *exchange) readEvents(in io.Reader, dec decoder, sample []byte) error {
 	for ev, err := range Events(in, MaxEvent) {
-		if err != nil {
+		if err != nil && dec.ended() && x.silent.Load() {
+			break
+		} else if err != nil {
 			return x.broken(err)
 		}
 		if len(ev.Data) == 0 {
@@ -101,11 +105,26 @@ func (x *exchange) readEvents(in io.Reader, dec decoder, sample []byte) error {
 		} else if err != nil {
 			return x.complete(err)
 		}
+		if dec.ended() {
+			x.idle.shorten(endSilence)
+		}
 	}
 	if x.events == 0 {
 		return notAReply("its body holds no event: " + x.shown(sample))
 	}
-	return x.complete(dec.finish())
+	return x.complete(x.understood(dec.finish(), sample))
+}
+
+// endSilence is how long a reply that has its finish reason is waited for. Some
+// endpoints send usage and further calls behind it, and no end marker.
+const endSilence = 2 * time.Second
+
+// understood shows what came when nothing of it was understood.
+func (x *exchange) understood(err error, sample []byte) error {
+	if err == errNoReply {
+		return notAReply("it is something else: " + x.shown(sample))
+	}
+	return err
 }
 
 // parseEvent returns the JSON of an event. The error is errEnd for the end marker
@@ -144,8 +163,9 @@ func (x *exchange) readJSON(in io.Reader, dec decoder) error {
 	if err == nil || err == errEnd {
 		err = dec.finish()
 		if e, ok := errors.AsType[*Error](err); ok && e.Kind == Cut {
-			err = notAReply("it is other JSON: " + x.shown(value[:min(len(value), maxShown*2)]))
+			err = errNoReply
 		}
+		err = x.understood(err, value[:min(len(value), maxShown*2)])
 	}
 	return x.complete(err)
 }

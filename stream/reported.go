@@ -29,6 +29,25 @@ func reportedError(root gjson.Result, event string) *Error {
 
 // errorText returns the message of an error object, or all of the object.
 func errorText(v gjson.Result) string {
+	message := plainErrorText(v)
+	raw := v.Get("metadata.raw") // of OpenRouter: what the provider behind it said
+	if raw.Str == "" && !raw.IsObject() {
+		return message
+	}
+	if inner := gjson.Parse(raw.Str); inner.IsObject() {
+		raw = inner
+	}
+	if e := raw.Get("error"); e.IsObject() {
+		raw = e
+	}
+	upstream := plainErrorText(raw)
+	if provider := v.Get("metadata.provider_name").Str; provider != "" {
+		upstream = clean(provider, 60) + ": " + upstream
+	}
+	return message + " (" + upstream + ")"
+}
+
+func plainErrorText(v gjson.Result) string {
 	for _, path := range []string{"message", "error.message", "error", "detail", "msg"} {
 		if m := v.Get(path); m.Str != "" {
 			return clean(m.Str, maxShown)
@@ -133,6 +152,10 @@ func cutReply() *Error {
 
 func notAReply(why string) *Error {
 	return &Error{Kind: Malformed, Message: "the answer is not a model's reply: " + why}
+}
+
+func halfCall() *Error {
+	return notAReply("the name or the arguments of a call are missing")
 }
 
 func tooMuchText() *Error {

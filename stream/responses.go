@@ -127,12 +127,12 @@ func (e *responsesEncoder) assistant(w *segments, m *Message) {
 		callsAsText(w, m)
 		w.str("}")
 		return
-	case m.Opaque.dialect == "responses" && len(m.Opaque.json) > 0:
+	case len(m.Opaque.of("responses").json) > 0:
 		e.item(w)
 		w.raw(m.Opaque.json)
 		return
 	}
-	if hasText(m.Parts) {
+	if hasContent(m) {
 		e.item(w)
 		w.str(`{"role":"assistant","content":`)
 		joinedText(w, m.Parts, "")

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,23 +10,79 @@ import (
 )
 
 // responsesDecoder reads the events of a streamed response, or a whole response.
+// Endpoints leave out any of the forms in which an item comes (added, deltas, the
+// whole part, the whole item, the whole response), or ids and indexes in some of
+// them. So each form is matched with the items that are known, and adds what is
+// missing to them.
 type responsesDecoder struct {
 	*draft
 	items []*responsesItem
-	seen  bool // an event of a response came
-	done  bool // the response came to its end
+	last  *responsesItem // of the last event, if that was a delta
+	total [4]said        // all texts of each textKind
+	seen  bool           // an event of a response came
+	done  bool           // the response came to its end
+	word  string         // why it is incomplete, else its status
 }
+
+// form is a way in which an item or a part comes: each comes once in it.
+type form uint8
+
+const (
+	formDelta    form = 0 // in many pieces
+	formAdded    form = 1 << (iota - 1)
+	formText          // the whole text of a part, or the whole arguments
+	formPart          // the whole part
+	formItem          // the whole item
+	formResponse      // in the whole response
+)
 
 // responsesItem is one output item that is being received.
 type responsesItem struct {
-	index     int
-	id        string
-	kind      string
+	itemID
+	forms     form
 	raw       string // the whole item, "" until it came
-	parts     string // the keys of its parts whose text came, so that a repetition is dropped
+	phase     string
+	said      [4]said // what came of each textKind
+	complete  [4]bool // nothing of it is missing
+	parts     []*responsesPart
+	spans     []span // of its text
+	first     []byte // the arguments that it began with, often a placeholder
 	arguments []byte
 	call      Call
 }
+
+// responsesPart is one part of an item's content or summary.
+type responsesPart struct {
+	said
+	kind   textKind
+	number int // -1 while unknown
+	forms  form
+}
+
+// textKind says which text of an item a piece belongs to.
+type textKind int
+
+const (
+	answerText textKind = iota
+	refusalText
+	summaryText
+	thoughtText
+	noText textKind = -1
+)
+
+// textKinds are the names that texts have in events and in parts, with the kind
+// of item that holds them.
+var textKinds = map[string]struct {
+	text textKind
+	item string
+}{
+	"output_text": {answerText, "message"}, "text": {answerText, "message"}, "refusal": {refusalText, "message"},
+	"reasoning_summary_text": {summaryText, "reasoning"}, "reasoning_summary": {summaryText, "reasoning"}, "summary_text": {summaryText, "reasoning"},
+	"reasoning_text": {thoughtText, "reasoning"}, "reasoning": {thoughtText, "reasoning"},
+}
+
+// callKinds are the items that are calls, with the names of their arguments.
+var callKinds = map[string]string{"function_call": "arguments", "custom_tool_call": "input"}
 
 func (d *responsesDecoder) event(ev Event) error {
 	root, err := parseEvent(ev)
@@ -38,191 +95,271 @@ func (d *responsesDecoder) event(ev Event) error {
 	if root.Get("object").Str == "response" {
 		return d.whole(root)
 	}
-	kind, ok := strings.CutPrefix(root.Get("type").Str, "response.")
+	name, ok := strings.CutPrefix(root.Get("type").Str, "response.")
 	if !ok {
 		return nil
 	}
-	part, action := kind, ""
-	if dot := strings.LastIndexByte(kind, '.'); dot > 0 {
-		part, action = kind[:dot], kind[dot+1:]
+	d.seen = true
+	part, action := name, ""
+	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
+		part, action = name[:dot], name[dot+1:]
 	}
 	switch {
-	case slices.Contains(endKinds, kind):
+	case slices.Contains(endKinds, name):
 		return d.whole(root.Get("response"))
-	case kind == "created" || kind == "in_progress" || kind == "queued":
-		d.seen = true
+	case name == "created" || name == "in_progress" || name == "queued":
 		setString(&d.model, root.Get("response.model"))
-	case kind == "output_item.added":
-		d.item(root).begin(root.Get("item"))
-	case kind == "output_item.done":
-		return d.itemDone(d.item(root), root.Get("item"))
+	case name == "output_item.added":
+		v := root.Get("item")
+		it := d.item(root, v, v.Get("type").Str, formAdded)
+		it.begin(v)
+		it.first = wholeArguments(nil, v.Get(callKinds[it.kind]))
+	case name == "output_item.done":
+		v := root.Get("item")
+		return d.wholeItem(d.item(root, v, v.Get("type").Str, formItem), v)
 	case action == "delta":
-		return d.delta(root, part)
+		return d.piece(root, part, root.Get("delta"), formDelta)
+	case action == "done" && (part == "content_part" || part == "reasoning_summary_part"):
+		v := root.Get("part")
+		return d.piece(root, v.Get("type").Str, partText(v), formPart)
 	case action == "done":
-		return d.textDone(root, part)
+		return d.piece(root, part, partText(root), formText)
 	}
 	return nil
 }
 
 var endKinds = []string{"completed", "incomplete", "failed", "done", "cancelled"}
 
-// item returns the item of an event, by its place, else by its id.
-func (d *responsesDecoder) item(event gjson.Result) *responsesItem {
-	index, id := event.Get("output_index"), event.Get("item_id").Str
-	if id == "" {
-		id = event.Get("item.id").Str
-	}
-	for _, it := range d.items {
-		if (index.Exists() && it.index == int(index.Int())) || (!index.Exists() && id != "" && it.id == id) {
-			return it
+// partText is the whole text of a part, or the whole arguments of a call.
+func partText(v gjson.Result) gjson.Result {
+	for _, name := range []string{"text", "refusal", "arguments", "input"} {
+		if t := v.Get(name); t.Exists() {
+			return t
 		}
 	}
-	it := &responsesItem{index: len(d.items), id: strings.Clone(id)}
-	if index.Exists() {
-		it.index = int(index.Int())
+	return gjson.Result{}
+}
+
+// itemID is what identifies an item. Endpoints leave any of it out, and change
+// ids from event to event.
+type itemID struct {
+	index    int // output_index, -1 while unknown
+	id, kind string
+	callID   string
+}
+
+// item returns the item that an event speaks of, a new one if it is none of those
+// that are known. v is the event's item, if it holds one.
+func (d *responsesDecoder) item(event, v gjson.Result, kind string, f form) *responsesItem {
+	e := itemID{index: -1, id: event.Get("item_id").Str, kind: kind}
+	if index := event.Get("output_index"); index.Exists() {
+		e.index = int(index.Int())
 	}
-	if len(d.items) < maxBlocks { // more are no reply; finish says so
-		d.items = append(d.items, it)
+	if v.Exists() {
+		e.id, e.callID = cmp.Or(e.id, v.Get("id").Str), stringOrNumber(v.Get("call_id"))
 	}
+	it := d.last
+	if d.last = nil; f != formDelta || it == nil || it.kind != kind || e.index >= 0 && it.index != e.index || e.id != "" && it.id != e.id {
+		it = d.match([]itemID{e}, f)[0]
+	}
+	if f == formDelta {
+		d.last = it
+	}
+	it.forms |= f
 	return it
 }
 
-// begin takes the members of an item that identify it.
-func (it *responsesItem) begin(v gjson.Result) {
-	setString(&it.kind, v.Get("type"))
-	setString(&it.id, v.Get("id"))
-	if id := stringOrNumber(v.Get("call_id")); id != "" {
-		it.call.ID = id
+// isOpen reports whether a delta that names no item may belong to this one.
+func (it *responsesItem) isOpen() bool {
+	_, isCall := callKinds[it.kind]
+	return it.forms < formPart && (!isCall || it.forms&formText == 0)
+}
+
+// match finds the items that come in a form, and begins those that are new.
+func (d *responsesDecoder) match(list []itemID, f form) []*responsesItem {
+	known := slices.Clone(d.items)
+	if f == formDelta {
+		slices.Reverse(known) // a delta belongs to the latest
 	}
+	same := func(a, b string) bool { return a == b || a == "" || b == "" }
+	fits := func(i, k int) bool { return same(list[i].kind, known[k].kind) && same(list[i].callID, known[k].callID) }
+	isNew := func(k int) bool { return f == formDelta || known[k].forms&f == 0 }
+	index := func(i, k int) (bothKnown, equal bool) {
+		return list[i].index >= 0 && known[k].index >= 0, list[i].index == known[k].index
+	}
+	found := pair(len(list), len(known),
+		func(i, k int) bool {
+			known1, equal := index(i, k)
+			return list[i].id != "" && list[i].id == known[k].id && fits(i, k) && (isNew(k) || !known1 || equal)
+		},
+		func(i, k int) bool { return list[i].callID != "" && list[i].callID == known[k].callID && fits(i, k) },
+		func(i, k int) bool {
+			both, equal := index(i, k)
+			return both && equal && fits(i, k) && isNew(k)
+		},
+		func(i, k int) bool { // the first that has not come in this form
+			both, _ := index(i, k)
+			named := list[i].id != "" && known[k].id != ""
+			return fits(i, k) && isNew(k) && (f == formResponse || !both && !named) && (f != formDelta || known[k].isOpen())
+		})
+	items := make([]*responsesItem, len(list))
+	for i, k := range found {
+		if k >= 0 {
+			items[i] = known[k]
+		} else {
+			items[i] = &responsesItem{itemID: itemID{index: -1}}
+			for n := range items[i].said {
+				items[i].said[n].of = &d.total[n]
+			}
+			if len(d.items) < maxBlocks { // more are no reply; finish says so
+				d.items = append(d.items, items[i])
+			}
+		}
+		items[i].learn(list[i])
+	}
+	return items
+}
+
+// learn takes what was not known of an item's identity.
+func (it *responsesItem) learn(e itemID) {
+	if it.index < 0 {
+		it.index = e.index
+	}
+	it.id, it.kind = cmp.Or(it.id, strings.Clone(e.id)), cmp.Or(it.kind, strings.Clone(e.kind))
+	it.callID = cmp.Or(it.callID, e.callID)
+}
+
+// begin takes the members of an item that say what it is.
+func (it *responsesItem) begin(v gjson.Result) {
+	setString(&it.phase, v.Get("phase"))
+	it.callID = cmp.Or(stringOrNumber(v.Get("call_id")), it.callID)
 	if name := stringOrNumber(v.Get("name")); name != "" {
 		it.call.Name = name
 	}
-}
-
-// partKey identifies a part within its item: by its kind and its number.
-func partKey(kind string, event gjson.Result) string {
-	number := event.Get("content_index")
-	if !number.Exists() {
-		number = event.Get("summary_index")
+	for i := range it.said {
+		it.said[i].aside = it.phase == "commentary"
 	}
-	return kind + " " + strings.Clone(number.Raw) + "\n"
 }
 
-// delta takes a piece of a part. Parts of other kinds are what the server itself
-// does; they come again in the whole item.
-func (d *responsesDecoder) delta(root gjson.Result, part string) error {
-	piece, add := text(root.Get("delta")), d.partSink(part)
-	switch {
-	case part == "function_call_arguments" || part == "custom_tool_call_input":
-		it := d.item(root)
-		d.began = true
-		it.arguments = appendPiece(it.arguments, piece)
-	case add != nil:
-		it := d.item(root)
-		if key := partKey(part, root); len(piece) > 0 && !strings.Contains(it.parts, key) {
-			it.parts += key
-		}
-		return add(piece)
-	}
-	return nil
-}
-
-// partSink returns the function that takes the text of a part, nil for a part
-// without text.
-func (d *responsesDecoder) partSink(part string) func([]byte) error {
-	switch part {
-	case "output_text":
-		return d.addText
-	case "refusal":
-		return func(piece []byte) error {
-			d.refusal = appendPiece(d.refusal, piece)
+// piece takes a delta or the whole of a part's text, or of a call's arguments.
+// Parts of other kinds are what the server itself does; they come again in the
+// whole item.
+func (d *responsesDecoder) piece(root gjson.Result, name string, v gjson.Result, f form) error {
+	for kind, argument := range callKinds {
+		if name == kind+"_"+argument {
 			d.began = true
+			it := d.item(root, gjson.Result{}, kind, f)
+			if f == formDelta {
+				it.arguments = appendPiece(it.arguments, text(v))
+			} else {
+				it.arguments = wholeArguments(it.arguments, v)
+			}
 			return nil
 		}
-	case "reasoning_summary_text", "reasoning_text", "reasoning", "reasoning_summary":
-		return d.addReasoning
 	}
-	return nil
+	kind, ok := textKinds[name]
+	if !ok {
+		return nil
+	}
+	it := d.item(root, gjson.Result{}, kind.item, formDelta)
+	number := root.Get("content_index")
+	if !number.Exists() {
+		number = root.Get("summary_index")
+	}
+	n := -1
+	if number.Exists() {
+		n = int(number.Int())
+	}
+	named := root.Get("item_id").Exists() || root.Get("output_index").Exists()
+	part := it.part(kind.text, n, f, named)
+	return d.say(it, kind.text, &part.said, text(v), f != formDelta)
 }
 
-// textDone takes the whole text of a part. It counts if no delta brought it.
-func (d *responsesDecoder) textDone(root gjson.Result, part string) error {
-	switch part {
-	case "output_text", "reasoning_summary_text", "reasoning_text", "refusal":
-		it, key, v := d.item(root), partKey(part, root), partText(root)
-		if v.Str != "" && !strings.Contains(it.parts, key) {
-			it.parts += key
-			return d.partSink(part)(text(v))
+// part returns the part of an item that an event speaks of. named says that the
+// event names the item, so that a second event of a form repeats the first.
+func (it *responsesItem) part(kind textKind, number int, f form, named bool) *responsesPart {
+	var loose *responsesPart
+	for _, p := range it.parts {
+		isNew := f == formDelta && p.forms == 0 || f != formDelta && p.forms&f == 0
+		switch {
+		case p.kind != kind:
+		case number >= 0 && p.number == number && (named || isNew):
+			return p
+		case isNew && (number < 0 || p.number < 0) && (f == formDelta || loose == nil): // a delta belongs to the last
+			loose = p
 		}
-	case "function_call_arguments":
-		d.began = true
-		d.item(root).setArguments(root.Get("arguments"))
-	case "custom_tool_call_input":
-		d.item(root).setArguments(root.Get("input"))
 	}
-	return nil
+	if loose == nil {
+		loose = &responsesPart{said: said{of: &it.said[kind], aside: it.phase == "commentary"}, kind: kind, number: number}
+		it.parts = append(it.parts, loose)
+	}
+	loose.number, loose.forms = max(loose.number, number), loose.forms|f
+	return loose
 }
 
-func (it *responsesItem) setArguments(v gjson.Result) {
-	switch {
-	case v.Type == gjson.String:
-		it.arguments = text(v)
-	case v.IsObject():
-		it.arguments = []byte(v.Raw)
+// say passes on a piece, or what is missing of a whole text.
+func (d *responsesDecoder) say(it *responsesItem, kind textKind, to *said, piece []byte, whole bool) error {
+	v := [...]*voice{&d.answer, &d.denial, &d.thought, &d.thought}[kind]
+	from := d.text.size
+	add := v.add
+	if whole {
+		add = v.complete
 	}
-}
-
-// itemDone takes a whole item.
-func (d *responsesDecoder) itemDone(it *responsesItem, v gjson.Result) (err error) {
-	it.begin(v)
-	it.raw = strings.Clone(v.Raw)
-	switch it.kind {
-	case "function_call":
-		d.began = true
-		it.setArguments(v.Get("arguments"))
-	case "custom_tool_call":
-		d.began = true
-		it.setArguments(v.Get("input"))
-	case "message", "reasoning":
-		streamed := it.parts // the numbers of parts may differ here, so each kind of part is compared as a whole
-		take := func(_, part gjson.Result) bool {
-			kind := streamedAs(part.Get("type").Str)
-			if kind != "" && !strings.Contains(streamed, kind+" ") {
-				it.parts += kind + " \n"
-				err = d.partSink(kind)(text(partText(part)))
-			}
-			return err == nil
-		}
-		if v.Get("summary").ForEach(take); err == nil {
-			v.Get("content").ForEach(take)
-		}
+	err := add(to, piece)
+	if d.text.size > from {
+		it.spans = addSpan(it.spans, span{from, d.text.size})
 	}
 	return err
 }
 
-// streamedAs returns the name that a part of an item has in the events that
-// stream it, "" for a part without text.
-func streamedAs(part string) string {
-	switch part {
-	case "output_text", "text":
-		return "output_text"
-	case "summary_text":
-		return "reasoning_summary_text"
-	case "refusal", "reasoning_text":
-		return part
+// wholeItem takes a whole item.
+func (d *responsesDecoder) wholeItem(it *responsesItem, v gjson.Result) error {
+	it.begin(v)
+	if len(v.Raw) > len(it.raw) {
+		it.raw = strings.Clone(v.Raw)
 	}
-	return ""
+	if argument, isCall := callKinds[it.kind]; isCall {
+		d.began = true
+		it.arguments = wholeArguments(it.arguments, v.Get(argument))
+		return nil
+	}
+	for kind, whole := range textsOf(v) {
+		to := &it.said[kind]
+		if to.size == 0 && kind >= int(summaryText) { // the deltas may name the other text of the reasoning
+			if other := &it.said[int(summaryText+thoughtText)-kind]; other.size > 0 && other.begins(whole) {
+				to = other
+			}
+		}
+		if it.complete[kind] {
+			continue
+		}
+		if err := d.say(it, textKind(kind), to, whole, true); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func partText(part gjson.Result) gjson.Result {
-	if t := part.Get("text"); t.Exists() {
-		return t
+// textsOf returns the text of each textKind in whole items, in UTF-8.
+func textsOf(items ...gjson.Result) (texts [4][]byte) {
+	for _, item := range items {
+		for _, list := range []string{"content", "summary"} {
+			item.Get(list).ForEach(func(_, part gjson.Result) bool {
+				if kind, ok := textKinds[part.Get("type").Str]; ok && kind.item == item.Get("type").Str {
+					texts[kind.text] = appendPiece(texts[kind.text], text(partText(part)))
+				}
+				return true
+			})
+		}
 	}
-	return part.Get("refusal")
+	for kind := range texts {
+		texts[kind] = utf8Of(texts[kind])
+	}
+	return texts
 }
 
 // whole takes the response at its end, or a response that is not streamed.
-func (d *responsesDecoder) whole(response gjson.Result) (err error) {
+func (d *responsesDecoder) whole(response gjson.Result) error {
 	d.seen = true
 	setString(&d.model, response.Get("model"))
 	if e := reportedError(response, ""); e != nil {
@@ -235,87 +372,123 @@ func (d *responsesDecoder) whole(response gjson.Result) (err error) {
 			Reasoning: count(u, "output_tokens_details.reasoning_tokens"),
 		}
 	}
-	response.Get("output").ForEach(func(_, v gjson.Result) bool {
-		if !d.hasItem(v) {
-			it := &responsesItem{index: -1}
-			d.items = append(d.items, it)
-			err = d.itemDone(it, v)
+	var list []itemID
+	output := response.Get("output").Array()
+	output = output[:min(len(output), maxBlocks)]
+	for i, v := range output {
+		list = append(list, itemID{index: i, id: v.Get("id").Str, kind: v.Get("type").Str, callID: stringOrNumber(v.Get("call_id"))})
+	}
+	items, texts := d.match(list, formResponse), textsOf(output...)
+	for kind := range texts { // items without ids may have come as one
+		if total := &d.total[kind]; len(texts[kind]) == total.size && total.begins(texts[kind]) {
+			for _, it := range items {
+				it.complete[kind] = true
+			}
 		}
-		return err == nil && len(d.items) < maxBlocks
-	})
+	}
+	for i, it := range items {
+		it.forms |= formResponse
+		if err := d.wholeItem(it, output[i]); err != nil {
+			return err
+		}
+	}
 	d.finishReason = strings.Clone(response.Get("status").Str)
-	switch d.finishReason {
-	case "failed", "cancelled":
-		return &Error{Kind: Refused, Message: "the response ended with status " + d.finishReason}
-	case "incomplete":
-		d.stop = chatStop(response.Get("incomplete_details.reason").Str)
-	case "", "completed":
-		d.stop = StopEnd
-	}
+	d.word = cmp.Or(strings.Clone(response.Get("incomplete_details.reason").Str), d.finishReason, "completed")
 	d.done = true
-	if err == nil {
-		err = errEnd
-	}
-	return err
+	return errEnd
 }
 
-// hasItem reports whether an item of the whole response came before. Its place
-// and its id may differ there, so an item of the same kind is taken for it; calls
-// are told apart by their ids.
-func (d *responsesDecoder) hasItem(v gjson.Result) bool {
-	kind, callID := v.Get("type").Str, stringOrNumber(v.Get("call_id"))
-	return slices.ContainsFunc(d.items, func(it *responsesItem) bool { return it.kind == kind && it.call.ID == callID })
-}
+func (d *responsesDecoder) ended() bool { return d.done }
 
 func (d *responsesDecoder) finish() error {
 	switch {
-	case !d.seen && len(d.items) == 0:
-		return notAReply("it holds no response")
+	case !d.seen:
+		return errNoReply
 	case !d.done:
 		return cutReply()
 	case len(d.items) >= maxBlocks:
 		return tooManyCalls()
 	}
-	echo := false
 	for _, it := range d.items {
-		switch it.kind {
-		case "function_call", "custom_tool_call":
-			it.call.Arguments = it.arguments
+		if _, isCall := callKinds[it.kind]; isCall {
+			if it.call.Name == "" || it.forms == formAdded && len(it.arguments)+len(it.first) == 0 {
+				return halfCall()
+			}
+			it.call.ID, it.call.Arguments = it.callID, it.arguments
+			if len(it.arguments) == 0 {
+				it.call.Arguments = it.first
+			}
 			d.calls = append(d.calls, it.call)
-		case "message":
-		default:
-			echo = echo || it.goesBack()
+		}
+		if it.phase == "commentary" {
+			d.asides = append(d.asides, it.spans...)
 		}
 	}
-	if echo && !d.request.ThinkTags {
-		d.opaque = d.echo()
-	}
+	slices.SortFunc(d.asides, func(a, b span) int { return a.from - b.from })
+	d.stop = stopOf(d.word)
 	return nil
 }
 
-// goesBack reports whether an item can be sent again. Reasoning without content
-// refers to what the server was asked not to store.
+// goesBack reports whether an item that is no message and no call can be sent
+// again. Reasoning without content refers to what the server was asked not to
+// store.
 func (it *responsesItem) goesBack() bool {
-	if it.raw == "" {
-		return false
-	}
-	if it.kind != "reasoning" {
-		return true
+	if it.raw == "" || it.kind != "reasoning" {
+		return it.raw != ""
 	}
 	v := gjson.Parse(it.raw)
 	return v.Get("encrypted_content").Str != "" || len(v.Get("content").Array()) > 0
 }
 
-// echo returns the output in the API's own form, in order.
+// echo returns the output in the API's own form, in order, if it holds more than
+// text and calls.
 func (d *responsesDecoder) echo() Opaque {
+	isMore := func(it *responsesItem) bool {
+		return it.phase != "" || it.kind != "message" && it.kind != "function_call" && it.goesBack()
+	}
+	if d.request.ThinkTags || !slices.ContainsFunc(d.items, isMore) {
+		return Opaque{}
+	}
 	var list [][]byte
+	calls := d.calls
 	for _, it := range d.items {
+		var item []byte
 		switch {
 		case it.kind == "function_call":
-			list = append(list, appendFunctionCall(nil, &it.call))
+			item = appendFunctionCall(nil, &calls[0])
+		case it.kind == "message":
+			item = d.appendMessage(it)
 		case it.goesBack():
-			list = append(list, []byte(it.raw))
+			item = []byte(it.raw)
+		}
+		if _, isCall := callKinds[it.kind]; isCall {
+			calls = calls[1:]
+		}
+		if len(item) > 0 {
+			list = append(list, item)
 		}
 	}
-	return Opaque{dialect: responsesDialect.name, json: bytes.Join(list, []byte(","))}
+	return Opaque{json: bytes.Join(list, []byte(","))}
+}
+
+// appendMessage returns a message as it goes back: as it came, or made of its
+// deltas. Nothing goes back of one without text.
+func (d *responsesDecoder) appendMessage(it *responsesItem) []byte {
+	if whole := textsOf(gjson.Parse(it.raw)); len(bytes.TrimSpace(append(whole[answerText], whole[refusalText]...))) > 0 {
+		return []byte(it.raw)
+	}
+	parts := d.text.only(it.spans)
+	if isBlank(parts) {
+		return nil
+	}
+	w := &segments{}
+	w.str(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"`)
+	innerText(w, parts, "")
+	w.str(`"}]`)
+	if it.phase != "" {
+		w.str(`,"phase":`)
+		w.quoted(it.phase)
+	}
+	w.str("}")
+	return w.flat()
 }

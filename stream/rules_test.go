@@ -87,7 +87,7 @@ func ruleResult(d decoded) map[string]any {
 	}
 	r := d.reply
 	m["finish"], m["model"], m["refusal"] = r.Finish, r.Model, r.Refusal
-	m["stop"] = []string{"unknown", "end", "calls", "length", "filter"}[r.Stop]
+	m["stop"] = []string{"unknown", "end", "calls", "length", "filter", "context", "pause", "failed"}[r.Stop]
 	m["usage"] = []int{r.Usage.Input, r.Usage.Output, r.Usage.Reasoning, r.Usage.Cached}
 	m["echo"] = string(r.Message.Opaque.json)
 	calls, extra := [][]string{}, []string{}

@@ -34,7 +34,7 @@ const (
 
 func (t *thinkSplitter) add(d *draft, delta []byte) error {
 	if t.state == inAnswer {
-		return d.plainText(delta)
+		return d.plainText(d.sink.Text, delta)
 	}
 	t.pending = append(t.pending, delta...)
 	if t.state == beforeThink {
@@ -97,7 +97,7 @@ func (t *thinkSplitter) asItCame(answer []Part) []Part {
 
 func (t *thinkSplitter) answer(d *draft) error {
 	t.state = inAnswer
-	err := d.plainText(t.pending)
+	err := d.plainText(d.sink.Text, t.pending)
 	t.pending = nil
 	return err
 }
@@ -107,7 +107,7 @@ func (t *thinkSplitter) end(d *draft) error {
 	if t.state == inThink {
 		return d.addReasoning(t.pending)
 	}
-	return d.plainText(t.pending)
+	return d.plainText(d.sink.Text, t.pending)
 }
 
 // partialTail returns the length of the longest end of b that is a beginning of

@@ -50,6 +50,12 @@ type Text struct {
 	Text []byte `event:"text"`
 }
 
+// Commentary is what the model says beside the answer, whole or in long pieces.
+type Commentary struct {
+	Turn int    `event:"turn"`
+	Text []byte `event:"text"`
+}
+
 // Reasoning is a piece of the model's reasoning.
 type Reasoning struct {
 	Turn int    `event:"turn"`
@@ -245,6 +251,7 @@ type End struct {
 
 func (*Start) kind() string       { return "start" }
 func (*Text) kind() string        { return "text" }
+func (*Commentary) kind() string  { return "commentary" }
 func (*Reasoning) kind() string   { return "reasoning" }
 func (*Call) kind() string        { return "tool_call" }
 func (*Approval) kind() string    { return "approval" }

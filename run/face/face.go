@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -215,6 +216,8 @@ func (f *Face) Event(e event.Event) error {
 		if f.showsAsides {
 			f.aside = append(f.aside, e.Text[:min(len(e.Text), maxAside-len(f.aside))]...)
 		}
+	case *event.Commentary:
+		f.said(e.Text)
 	case *event.Reasoning:
 		f.reasoned(e)
 	case *event.Start:
@@ -260,6 +263,16 @@ func (f *Face) started(e *event.Start) {
 	}
 	f.asksModel = e.API != ""
 	f.awaitModel()
+}
+
+// said shows what the model says beside the answer.
+func (f *Face) said(text []byte) {
+	if text = bytes.TrimSpace(text); len(text) == 0 || !f.showsFrames {
+		return
+	}
+	for line := range strings.Lines(string(event.AppendLines(nil, text))) {
+		f.print(f.paint(dim, strings.TrimSuffix(line, "\n")) + "\n")
+	}
 }
 
 func (f *Face) reasoned(e *event.Reasoning) {

@@ -1,7 +1,6 @@
 package face
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"strconv"
@@ -60,11 +59,7 @@ func progressText(e *event.Progress) string {
 // called shows the text that came before a call. The frame of the call itself is
 // opened later: a question about the call shows it too, and may come first.
 func (f *Face) called(e *event.Call) {
-	if text := bytes.TrimSpace(f.aside); len(text) > 0 {
-		for line := range strings.Lines(string(event.AppendLines(nil, text))) {
-			f.print(f.paint(dim, strings.TrimSuffix(line, "\n")) + "\n")
-		}
-	}
+	f.said(f.aside)
 	f.aside = f.aside[:0]
 	f.frames = append(f.frames, newToolFrame(e))
 	f.running()

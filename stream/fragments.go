@@ -1,0 +1,113 @@
+package stream
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/jsontext"
+)
+
+// fragments puts objects together that come in pieces: entries of
+// reasoning_details, thinking blocks, parts of a content. Pieces of the same type
+// and index are one. Endpoints refuse the pieces, since the signature in one of
+// them is that of the whole.
+type fragments []*fragment
+
+type fragment struct {
+	kind, index string // as JSON; "" for none
+	members     []member
+	name        string    // of the member that holds the text
+	text        []byte    // if that is a string
+	inner       fragments // if that is a list
+}
+
+// fragmentTexts are the members that hold the text of an object.
+var fragmentTexts = []string{"text", "summary", "thinking"}
+
+// add takes a list of pieces, and returns their text.
+func (f *fragments) add(list gjson.Result) (joined []byte) {
+	list.ForEach(func(_, v gjson.Result) bool {
+		if v.IsObject() {
+			joined = appendPiece(joined, f.piece(v).add(v))
+		}
+		return true
+	})
+	return joined
+}
+
+// piece returns the object that a piece belongs to.
+func (f *fragments) piece(v gjson.Result) *fragment {
+	kind, index := v.Get("type").Raw, v.Get("index").Raw
+	for i, o := range slices.Backward(*f) {
+		if o.kind == kind && o.index == index && (index != "" || i == len(*f)-1) && o.takes(v) {
+			return o
+		}
+	}
+	o := &fragment{kind: strings.Clone(kind), index: strings.Clone(index)}
+	*f = append(*f, o)
+	return o
+}
+
+// takes reports whether a piece does not contradict what came before: it has no
+// other id, signature or data, and no text after the signature.
+func (o *fragment) takes(v gjson.Result) bool {
+	for _, m := range o.members {
+		was, is := gjson.Parse(m.value), v.Get(gjson.Parse(m.name).Str)
+		if was.Str == "" {
+			continue
+		}
+		if is.Str != "" && is.Str != was.Str || m.name == `"signature"` && len(textOf(v)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// add takes a piece, and returns its text.
+func (o *fragment) add(v gjson.Result) (piece []byte) {
+	for _, name := range fragmentTexts {
+		switch t := v.Get(name); {
+		case t.Type == gjson.String:
+			piece = text(t)
+			o.name, o.text = name, appendPiece(o.text, piece)
+		case t.IsArray():
+			o.name = name
+			piece = o.inner.add(t)
+		}
+	}
+	more := otherMembers(nil, v, fragmentTexts...)
+	for _, m := range more {
+		i := slices.IndexFunc(o.members, func(known member) bool { return known.name == m.name })
+		if i < 0 {
+			o.members = append(o.members, m)
+		} else if m.value != `""` {
+			o.members[i] = m
+		}
+	}
+	return piece
+}
+
+// json returns the objects, as the items of an array.
+func (f fragments) json() (all []byte) {
+	for _, o := range f {
+		if len(all) > 0 {
+			all = append(all, ',')
+		}
+		all = append(append(all, '{'), joinMembers(o.members)...)
+		if o.name != "" {
+			if len(o.members) > 0 {
+				all = append(all, ',')
+			}
+			all = append(jsontext.AppendQuoted(all, o.name), ':')
+			if o.inner != nil {
+				all = append(append(append(all, '['), o.inner.json()...), ']')
+			} else {
+				all = jsontext.AppendQuoted(all, o.text)
+			}
+		}
+		all = append(all, '}')
+	}
+	return all
+}
