@@ -97,7 +97,7 @@ func (f *Flag) source() string {
 		return "profiles"
 	case f.Name == "trust" || f.Name == "servers":
 		return "servers"
-	case f.Value == "FILE" || f.Value == "FILE|-" || f.Value == "PATH":
+	case f.Value == "FILE" || f.Value == "FILE|JSON" || f.Value == "FILE|-" || f.Value == "PATH":
 		return "file"
 	case strings.HasSuffix(f.Value, "DIR"):
 		return "directory"
