@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os/exec"
@@ -11,7 +10,6 @@ import (
 	"toolpipe/mcp/oauth"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/goroutine"
 )
 
 // authorization gives the bearer token for one HTTP server: a fixed one, the
@@ -127,39 +125,16 @@ func (a *authorization) fetch(ctx context.Context, e *statusError) error {
 	return nil
 }
 
-const (
-	tokenCommandTime = 30 * time.Second
-	maxTokenOutput   = 64 << 10
-)
-
 // runForLine runs the program that the key what names; the first line of its
 // output is a token.
 func (s *Session) runForLine(ctx context.Context, what string, argv []string) (string, error) {
 	env := process.ChildEnv(s.spec.Environ, s.spec.Env, s.spec.InheritEnv)
-	path, err := process.LookPath(argv[0], env)
+	value, err := s.procs.FirstLine(ctx, exec.Cmd{Args: argv, Env: env, Dir: s.spec.Dir})
+	if err == nil && (value == "" || !wire.IsPrintable(value)) {
+		err = fmt.Errorf("%q: the first line of its output is not a token", argv[0])
+	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", what, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, tokenCommandTime)
-	defer cancel()
-	out, errs := &process.Output{Head: maxTokenOutput}, &process.Output{Tail: process.MaxStderr}
-	proc, err := s.procs.StartGroup(&exec.Cmd{Path: path, Args: argv, Env: env, Dir: s.spec.Dir, Stdout: out, Stderr: errs}, true)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", what, err)
-	}
-	stop := goroutine.AfterContext(ctx, proc.Kill)
-	err = proc.Wait()
-	if stop(); ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	if err != nil {
-		return "", fmt.Errorf("%s %q: %w: %s", what, argv[0], err, lastLines(errs.String(), 3))
-	}
-	head, _, _ := out.Kept()
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-	value := string(bytes.TrimSpace(line))
-	if value == "" || !wire.IsPrintable(value) {
-		return "", fmt.Errorf("%s %q: the first line of its output is not a token", what, argv[0])
 	}
 	return value, nil
 }

@@ -70,7 +70,7 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	s.mu.Lock()
 	tried := strings.Join(s.tried, ", ")
 	s.mu.Unlock()
-	e := &ConnectError{Stderr: strings.TrimSpace(lastLines(stderr, 10)), Cause: err}
+	e := &ConnectError{Stderr: strings.TrimSpace(process.LastLines(stderr, 10)), Cause: err}
 	e.Message = fmt.Sprintf("server %q (%s): %s", s.spec.Name, s.transport, strings.Join(strings.Fields(plainError(err)), " "))
 	if tried != "" {
 		defer func() { e.Message += " (tried: " + tried + ")" }()

@@ -156,7 +156,7 @@ func (s *Session) onLost(cause error) {
 // lostMessage is why the server cannot be used, with the end of its stderr.
 func (s *Session) lostMessage(cause error) string {
 	message := fmt.Sprintf("server %q is lost: %s", s.spec.Name, cause)
-	if last := lastLines(s.stderr(), 5); last != "" {
+	if last := process.LastLines(s.stderr(), 5); last != "" {
 		message += "; last on its stderr: " + strings.ReplaceAll(last, "\n", " | ")
 	}
 	return message
@@ -168,16 +168,6 @@ func (s *Session) stderr() string {
 		return ""
 	}
 	return s.child.stderr.String()
-}
-
-// lastLines are the last n lines of text, without the final line end.
-func lastLines(text string, n int) string {
-	text = strings.TrimRight(text, "\r\n ")
-	at := len(text)
-	for ; n > 0 && at >= 0; n-- {
-		at = strings.LastIndexByte(text[:at], '\n')
-	}
-	return text[at+1:]
 }
 
 func (s *Session) onMessage(direction byte, msg []byte) { s.report.message(direction, msg) }

@@ -254,7 +254,7 @@ func TestSideBySide(t *testing.T) {
 }
 
 func TestLastLines(t *testing.T) {
-	if got := lastLines("a\nb\nc\n", 2); got != "b\nc" {
+	if got := process.LastLines("a\nb\nc\n", 2); got != "b\nc" {
 		t.Errorf("last lines %q", got)
 	}
 }
