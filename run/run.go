@@ -128,7 +128,7 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 	if err := r.checkUsable(); err != nil {
 		return err
 	}
-	if c.Mode != config.Answer {
+	if c.Mode != config.Answer && c.Mode != config.ListModels {
 		return nil
 	}
 	if r.endpoint, err = c.ResolveModel(ctx, r.settings, r.warn); err != nil {
@@ -149,8 +149,11 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 
 // work does what the mode says.
 func (r *runner) work(ctx context.Context) error {
-	if r.cfg.Mode == config.Answer {
+	switch r.cfg.Mode {
+	case config.Answer:
 		return r.ask(ctx)
+	case config.ListModels:
+		return r.listModels(ctx)
 	}
 	data, err := r.connectAndRead(ctx)
 	if err != nil {
@@ -261,7 +264,7 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 	if err := r.start(); err != nil {
 		return err
 	}
-	return r.loop.run(ctx)
+	return r.withModels(ctx, r.loop.run(ctx))
 }
 
 // start emits the start event with what is known by now.

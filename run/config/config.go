@@ -35,6 +35,7 @@ const (
 	UpdateLock
 	Explain
 	ReadResource
+	ListModels
 )
 
 // Config is one invocation as plain data: what the flags said, nothing

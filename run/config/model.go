@@ -49,8 +49,12 @@ func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*E
 		Redirect: "give the URL that it points to, with --base-url",
 		Replay:   "--record makes a new recording",
 	}
-	if e.Replay == "" && (e.BaseURL == "" || e.Model == "") {
-		return nil, noModel(asked, e.BaseURL != "", s)
+	if e.Replay == "" && (e.BaseURL == "" || e.Model == "" && c.Mode != ListModels) {
+		err := noModel(asked, e.BaseURL != "", s)
+		if c.Mode == ListModels {
+			failure.Of(err).Message = "no endpoint is configured whose models could be listed"
+		}
+		return nil, err
 	}
 	e.InsecureHTTP = c.InsecureHTTP
 	if u, err := url.Parse(e.BaseURL); err == nil && p.insecureHTTP && e.BaseURL == p.baseURL {

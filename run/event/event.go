@@ -190,10 +190,10 @@ type Server struct {
 	Message   string `event:"message,opt,ours"`
 }
 
-// Item is one resource or prompt of --list-resources or --list-prompts.
+// Item is one resource, prompt or model of a list.
 type Item struct {
-	Kind        string           `event:",plain"` // the type: "resource" or "prompt"
-	Server      string           `event:"server,plain"`
+	Kind        string           `event:",plain"` // the type: "resource", "prompt" or "model"
+	Server      string           `event:"server,opt,plain"`
 	URI         string           `event:"uri,opt"`
 	Name        string           `event:"name"`
 	Description string           `event:"description,opt"`

@@ -36,6 +36,9 @@ func (o *ListOutput) Event(e Event) error {
 		why := strings.TrimPrefix(e.Message, "server "+strconv.Quote(e.Name)+" ("+e.Transport+"): ") // the row has it already
 		return o.row([]string{"SERVER", "STATUS", "TRANSPORT", "PROTOCOL", "TOOLS", "TARGET", "MESSAGE"}, e.Name, e.Status, e.Transport, e.Protocol, strconv.Itoa(e.Tools), e.Target, why)
 	case *Item:
+		if e.Kind == "model" {
+			return o.row([]string{"MODEL"}, e.Name)
+		}
 		header, fields := []string{"SERVER", "PROMPT"}, []string{e.Server, e.Name}
 		if e.Kind == "resource" {
 			header, fields = []string{"SERVER", "URI", "NAME"}, []string{e.Server, e.URI, e.Name}

@@ -218,6 +218,8 @@ func modeFlags() []Flag {
 			Help: "write the file of --tools-lock and exit"},
 		{Name: "list-servers", Setting: config.ListServers,
 			Help: "print the servers and exit"},
+		{Name: "list-models", Setting: config.ListModels,
+			Help: "print the models of the endpoint and exit"},
 		{Name: "list-resources", Setting: config.ListResources,
 			Help: "print the servers' resources and exit"},
 		{Name: "list-prompts", Setting: config.ListPrompts,

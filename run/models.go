@@ -1,0 +1,81 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+	"toolpipe/stream"
+)
+
+// listModels shows the models of the endpoint.
+func (r *runner) listModels(ctx context.Context) error {
+	if err := r.start(); err != nil {
+		return err
+	}
+	names, err := r.client.Models(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := r.Emit(&event.Item{Kind: "model", Name: name}); err != nil {
+			return err
+		}
+	}
+	if len(names) == 0 {
+		r.face.Say("the endpoint lists no models")
+	}
+	return nil
+}
+
+// maxSuggested is how many models a hint names.
+const maxSuggested = 8
+
+// withModels adds to the error of a model that the endpoint does not have what it
+// has instead.
+func (r *runner) withModels(ctx context.Context, err error) error {
+	refused, ok := errors.AsType[*stream.Error](err)
+	if !ok || ctx.Err() != nil || r.cfg.Replay != "" {
+		return err
+	}
+	asked, text := r.request.Model, strings.ToLower(refused.Message)
+	if !(refused.Status == 404 && strings.Contains(text, "model") || refused.Status == 400 && strings.Contains(text, "model") && strings.Contains(refused.Message, asked)) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	names, failed := r.client.Models(ctx)
+	if failed != nil || len(names) == 0 || slices.Contains(names, asked) {
+		return err
+	}
+	e := *failure.Of(err)
+	e.Hints = []string{"the endpoint has: " + config.JoinWords(names[:min(len(names), maxSuggested)])}
+	if n := len(names) - maxSuggested; n > 0 {
+		e.Hints[0] += " and " + strconv.Itoa(n) + " more; --list-models shows all"
+	}
+	if near := nearestModel(asked, names); near != "" {
+		e.Hints = slices.Insert(e.Hints, 0, "did you mean -m "+config.ShellQuote(near)+"?")
+	}
+	return &e
+}
+
+// nearestModel is the model that a name may mean: the shortest one that begins with
+// it or holds it, or the one spelled most like it.
+func nearestModel(asked string, names []string) string {
+	best := ""
+	for _, name := range names {
+		if strings.Contains(strings.ToLower(name), strings.ToLower(asked)) && (best == "" || len(name) < len(best)) {
+			best = name
+		}
+	}
+	if best == "" {
+		best = config.Nearest(asked, names)
+	}
+	return best
+}
