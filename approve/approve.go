@@ -84,6 +84,8 @@ type Verdict struct {
 	// if that could not be found out. The verdict holds for these places only.
 	Places map[string]string
 
+	EndsRun bool // the person wants the run to end here
+
 	byRules Decision // what the rules decided before anybody was asked
 }
 

@@ -37,6 +37,8 @@ type job struct {
 	Forms      bool   // a form is put at the same time as each call's question, see askTogether
 	Twice      bool   // two processes of the group do that
 	Withdrawn  bool   // a form is put first and withdrawn
+	AskRule    bool   // a rule asks about every call
+	Approver   bool   // an approver leaves every call to the person
 	RealTimes  bool   // the times of the question are not shortened
 }
 
@@ -78,6 +80,12 @@ func (j *job) run() {
 		Before: func() { fmt.Println("before") },
 		After:  func() { fmt.Println("after") },
 	}}
+	if j.AskRule {
+		g.Rules, _ = Patterns("*", Ask, "policy", "p.json:1 ")
+	}
+	if j.Approver {
+		g.Approver = asksPerson{}
+	}
 	if j.Heading != "" {
 		var line string
 		err := g.Terminal.Form(ctx, func(f *Form) (err error) {
@@ -99,8 +107,19 @@ func (j *job) run() {
 			fmt.Println("error:", err)
 			return
 		}
-		fmt.Printf("%s by %s: %s\n", v.Outcome, v.By, v.Reason)
+		ends := ""
+		if v.EndsRun {
+			ends = "; ends the run"
+		}
+		fmt.Printf("%s by %s: %s%s\n", v.Outcome, v.By, v.Reason, ends)
 	}
+}
+
+// asksPerson is an approver that leaves every call to the person.
+type asksPerson struct{}
+
+func (asksPerson) Judge(context.Context, *Call, RuleMatch) (Decision, string, error) {
+	return Ask, "", nil
 }
 
 // inShell does the job in another process, in the foreground. It does with that

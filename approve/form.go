@@ -55,23 +55,19 @@ func (f *Form) Confirm(heading string, lines []string) (bool, error) {
 }
 
 func (f *Form) askLine(heading string, lines []string, prompt string) (string, error) {
-	for {
-		width, height := f.tty.size()
-		line, err := f.terminal.askLine(f.ctx, f.tty, newFormQuestion(heading, lines, prompt, width, height))
-		if err == nil {
-			return line, nil
-		}
-		if errors.Is(err, errRedraw) {
-			continue
-		}
-		// The person may still be typing: the next question waits for that.
-		f.terminal.formWithdrawn = time.Now()
-		f.tty.writeNotice("\nno answer is awaited any more\n")
-		if errors.Is(err, errDeadline) || errors.Is(err, errHangUp) {
-			err = ErrNoAnswer
-		}
-		return "", err
+	line, err := f.terminal.askUntilSeen(f.ctx, f.tty, func(width, height int) *question {
+		return newFormQuestion(heading, lines, prompt, width, height)
+	})
+	if err == nil {
+		return line, nil
 	}
+	// The person may still be typing: the next question waits for that.
+	f.terminal.formWithdrawn = time.Now()
+	f.tty.writeNotice("\nno answer is awaited any more\n")
+	if errors.Is(err, errDeadline) || errors.Is(err, errHangUp) {
+		err = ErrNoAnswer
+	}
+	return "", err
 }
 
 // newFormQuestion makes the question of a form for a terminal of width and

@@ -21,6 +21,7 @@ type Gate struct {
 	Terminal        *Terminal // nil: nobody can be asked
 
 	alwaysAllowed map[[sha256.Size]byte]bool // calls that a person allowed for the rest of the run, by callKey
+	allowedTools  map[[2]string]bool         // tools that a person allowed for the rest of the run, by server and tool
 	evaluation    evaluation                 // of the last call
 }
 
@@ -125,6 +126,8 @@ func (g *Gate) verdict(ctx context.Context, c *Call, decision Decision, rule *Ru
 		return g.autoApproved(), nil
 	case g.alwaysAllowed[g.callKey(c)]:
 		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the same call was approved before"}, nil
+	case g.allowedTools[[2]string{c.Server, c.Tool}] && g.mayAllowTool(rule):
+		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the tool was approved for this run"}, nil
 	}
 	return g.askPerson(ctx, c, rule)
 }
@@ -152,14 +155,20 @@ func (g *Gate) askPerson(ctx context.Context, c *Call, rule *Rule) (Verdict, err
 	if g.Terminal == nil {
 		return unapproved(rule, "nobody can be asked"), nil
 	}
-	a, err := g.Terminal.ask(ctx, c, rule)
+	a, err := g.Terminal.ask(ctx, c, rule, g.mayAllowTool(rule))
 	if err != nil {
 		return Verdict{}, err
 	}
-	v := Verdict{By: "terminal", Rule: "terminal", Reason: a.reason}
+	v := Verdict{By: "terminal", Rule: "terminal", Reason: a.reason, EndsRun: a.kind == answerQuit}
 	switch a.kind {
 	case answerNobody:
 		return unapproved(rule, a.reason), nil
+	case answerTool:
+		if g.allowedTools == nil {
+			g.allowedTools = make(map[[2]string]bool)
+		}
+		g.allowedTools[[2]string{c.Server, c.Tool}] = true
+		v.Outcome = Allowed
 	case answerAlways:
 		if g.alwaysAllowed == nil {
 			g.alwaysAllowed = make(map[[sha256.Size]byte]bool)
@@ -171,6 +180,10 @@ func (g *Gate) askPerson(ctx context.Context, c *Call, rule *Rule) (Verdict, err
 	}
 	return v, nil
 }
+
+// mayAllowTool reports whether a person may allow every call of a tool: not where a
+// rule, nil for none, or the approver wants each one asked about.
+func (g *Gate) mayAllowTool(rule *Rule) bool { return rule == nil && g.Approver == nil }
 
 // callKey identifies the calls that the answer "a" allows: those of the same
 // tool with the same arguments, as long as the paths in the arguments lead to

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -17,29 +19,48 @@ type question struct {
 	body   string // all lines before the prompt
 	prompt string // the line on which the person types the answer
 	cut    bool   // not all arguments are shown: the person must type "approve"
+	tool   bool   // the person may allow every call of the tool
 	width  int    // of the terminal
 }
 
+// Margins stand before every text that is not ours.
 const (
-	margin       = "  | "   // before every text that is not ours,
-	continuation = "  |   " // and before the rest of a text that takes several lines
+	margin       = "  | "   // before an argument,
+	continuation = "  |   " // and before the rest of it when it takes several lines
+	textMargin   = "  |> "  // before each line of a text,
+	textRest     = "  |+ "  // and before the rest of such a line
 
 	headLines, tailLines = 6, 3 // how many lines of a value are shown when it is cut
 	maxLines             = 200  // how many lines of arguments are shown on a tall terminal
 	minWidth             = 20   // for a terminal that says that it has fewer columns
 )
 
-// explanation stands above the first question of a run that has these answers.
-const explanation = "y: this call, a: also when it is repeated in this run"
-
-// newQuestion makes the question about c for a terminal of width and height.
-// rule wants the call asked about; it may be nil.
-func newQuestion(c *Call, rule *Rule, width, height int, color bool) *question {
-	width = max(width, minWidth)
-	shown := escape.Escape(c.Name)
-	if color {
-		shown = "\x1b[1m" + shown + "\x1b[0m"
+// explanation is what the answer "?" shows.
+func (q *question) explanation() string {
+	lines := []string{
+		"y, yes     run this call",
+		"a          run it, and this same call whenever it comes again in this run",
+		"t          run every call of this tool in this run; asks for the tool's name",
+		"n, no      do not run it (an empty line means the same)",
+		"n REASON   do not run it, and tell the model why",
+		"q          do not run it, and end the run",
+		"v          show everything",
 	}
+	switch {
+	case q.cut:
+		lines = append([]string{"approve    run this call"}, lines[3:]...)
+	case !q.tool:
+		lines = slices.Delete(lines, 2, 3)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// newQuestion makes the question about c for a terminal of width and height. rule
+// wants the call asked about; it may be nil. tool: the person may allow every call
+// of the tool.
+func newQuestion(c *Call, rule *Rule, tool bool, width, height int, color bool) *question {
+	width = max(width, minWidth)
+	shown := shownName(c, color)
 	var lines []string
 	if rule != nil {
 		text := "asked because of " + rule.Origin
@@ -52,49 +73,94 @@ func newQuestion(c *Call, rule *Rule, width, height int, color bool) *question {
 		lines = wrap(lines, "asked again: its paths lead elsewhere since it was allowed", width)
 	}
 	room := min(max(height-5-len(lines), 5), maxLines)
-	arguments, cut := argumentLines(c.Arguments, width, room)
+	arguments, cut := argumentLines(c.Arguments, valueLines, width, room)
 	lines = append(append([]string{"toolpipe: tool call " + shown}, lines...), arguments...)
-	q := &question{prompt: "Allow " + shown + "? [y/N/a] ", cut: cut, width: width}
-	if cut {
+	q := &question{cut: cut, tool: tool && !cut, width: width}
+	switch {
+	case cut:
 		sum := sha256.Sum256(c.Arguments)
 		lines = append(lines, "The arguments are "+strconv.Itoa(len(c.Arguments))+" bytes, not all are shown. SHA-256:", hex.EncodeToString(sum[:]))
 		q.prompt = "Allow " + shown + "? type approve to allow: "
+	case q.tool:
+		q.prompt = "Allow " + shown + "? [y/N/a/t/q/v/?] "
+	default:
+		q.prompt = "Allow " + shown + "? [y/N/a/q/v/?] "
 	}
 	q.body = strings.Join(lines, "\n") + "\n"
 	return q
 }
 
+// everything shows all arguments of c, texts as they stand in the JSON.
+func everything(c *Call, width int) string {
+	lines, _ := argumentLines(c.Arguments, jsonLines, max(width, minWidth), math.MaxInt)
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// newToolQuestion asks for the name of the tool of c, whose every call is then allowed.
+func newToolQuestion(c *Call, width int, color bool) *question {
+	return &question{
+		body:   "toolpipe: allow " + shownName(c, color) + " with any arguments until this run ends; what a rule denies stays denied\n",
+		prompt: "Type the tool's name to allow that: ",
+		width:  max(width, minWidth),
+	}
+}
+
+func shownName(c *Call, color bool) string {
+	if color {
+		return "\x1b[1m" + escape.Escape(c.Name) + "\x1b[0m"
+	}
+	return escape.Escape(c.Name)
+}
+
 // answer returns the answer that a typed line gives.
 func (q *question) answer(line string) answer {
 	switch {
+	case line == "q":
+		return answer{answerQuit, "the user ended the run"}
+	case line == "v":
+		return answer{kind: answerShow}
+	case line == "?":
+		return answer{kind: answerExplain}
 	case q.cut && line == "approve":
 		return answer{kind: answerYes}
-	case q.cut:
-	case line == "a":
+	case !q.cut && line == "a":
 		return answer{kind: answerAlways}
-	case isYes(line):
+	case q.tool && line == "t":
+		return answer{kind: answerTool}
+	case !q.cut && isYes(line):
 		return answer{kind: answerYes}
 	}
-	return answer{answerNo, "the user declined"}
+	word, reason, _ := strings.Cut(line, " ")
+	no := isWord(word, "n") || isWord(word, "no")
+	if reason = strings.TrimSpace(strings.ToValidUTF8(reason, "\ufffd")); no && reason != "" {
+		return answer{answerNo, reason}
+	}
+	if no || line == "" || q.cut {
+		return answer{answerNo, "the user declined"}
+	}
+	return answer{kind: answerUnclear}
 }
 
-// isYes reports whether a typed line is y or yes, in any case. The length keeps
-// out characters beyond ASCII that are one of these letters in lower case.
-func isYes(line string) bool {
-	return len(line) <= 3 && (strings.ToLower(line) == "y" || strings.ToLower(line) == "yes")
+// isYes reports whether a typed line is y or yes, in any case.
+func isYes(line string) bool { return isWord(line, "y") || isWord(line, "yes") }
+
+// isWord reports whether a typed text is a word of ASCII letters, in any case. The
+// length keeps out characters beyond ASCII that are one of these letters in lower
+// case.
+func isWord(typed, word string) bool {
+	return len(typed) == len(word) && strings.EqualFold(typed, word)
 }
 
 // argumentLines shows arguments in at most room lines; each argument begins a
-// line. cut reports that not everything is shown.
-func argumentLines(arguments []byte, width, room int) (lines []string, cut bool) {
+// line. show makes the lines of the argument at an index of the document. cut
+// reports that not everything is shown.
+func argumentLines(arguments []byte, show func(d *document, at, width int) []string, width, room int) (lines []string, cut bool) {
 	var d document
 	d.parse(arguments)
 	var values [][]string
 	total := 0
 	for i := range d.children(0) {
-		key, value := d.nodes[i], string(d.raw(i))
-		text := `"` + string(arguments[key.keyStart:key.keyEnd]) + `": ` + value
-		v := wrap(nil, escapeJSON(text), width)
+		v := show(&d, i, width)
 		values = append(values, v)
 		total += len(v)
 	}
@@ -111,6 +177,44 @@ func argumentLines(arguments []byte, width, room int) (lines []string, cut bool)
 		lines, cut = cutLines(lines, room*2/3, room/3), true
 	}
 	return lines, cut
+}
+
+// valueLines shows one argument; a string of several lines as text, where a tab is
+// blanks.
+func valueLines(d *document, at, width int) []string {
+	var text string
+	if d.nodes[at].kind == '"' {
+		text = string(d.str(at))
+	}
+	if !strings.Contains(text, "\n") {
+		return jsonLines(d, at, width)
+	}
+	title := argumentName(d, at) + "text of " + strconv.Itoa(len(text)) + " bytes"
+	if !strings.HasSuffix(text, "\n") {
+		title += ", without a newline at its end"
+	}
+	return textLines(wrap(nil, escapeJSON(title), width), text, width)
+}
+
+// jsonLines shows one argument as JSON.
+func jsonLines(d *document, at, width int) []string {
+	return wrap(nil, escapeJSON(argumentName(d, at)+string(d.raw(at))), width)
+}
+
+func argumentName(d *document, at int) string {
+	return `"` + string(d.text[d.nodes[at].keyStart:d.nodes[at].keyEnd]) + `": `
+}
+
+// textLines appends each line of text to lines, behind a margin.
+func textLines(lines []string, text string, width int) []string {
+	for line := range strings.Lines(text) {
+		line = escape.Escape(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    "))
+		if line == "" {
+			lines = append(lines, strings.TrimRight(textMargin, " "))
+		}
+		lines = wrapBehind(lines, textMargin, textRest, line, width)
+	}
+	return lines
 }
 
 // cutLines keeps the first head lines and the last tail lines, and a line
@@ -152,8 +256,12 @@ func escapeJSON(s string) string {
 // terminal shows it wider. So the terminal itself wraps no line, where the rest
 // of it would stand without a margin.
 func wrap(lines []string, text string, width int) []string {
+	return wrapBehind(lines, margin, continuation, text, width)
+}
+
+// wrapBehind is wrap with other margins: head for the first line, rest for the others.
+func wrapBehind(lines []string, head, rest, text string, width int) []string {
 	room := width - 1 - len(continuation)
-	head := margin
 	for text != "" {
 		used, end := 0, 0
 		for end < len(text) {
@@ -169,7 +277,7 @@ func wrap(lines []string, text string, width int) []string {
 			end += n
 		}
 		lines = append(lines, head+text[:end])
-		text, head = text[end:], continuation
+		text, head = text[end:], rest
 	}
 	return lines
 }

@@ -83,7 +83,7 @@ func TestHostileRendering(t *testing.T) {
 	rule := &Rule{Origin: "p.json:2", Reason: hostile}
 	for _, width := range []int{20, 33, 80, 200} {
 		for _, color := range []bool{false, true} {
-			q := newQuestion(c, rule, width, 500, color)
+			q := newQuestion(c, rule, false, width, 500, color)
 			e := &emulator{t: t, width: max(width, 400), rows: [][]rune{nil}} // the line with the name may be long
 			e.write(q.body + "\r" + q.prompt)
 			if e.column == 0 || len(e.rows) < 5 {
@@ -95,11 +95,11 @@ func TestHostileRendering(t *testing.T) {
 			}
 			for i, row := range e.rows[1 : len(e.rows)-1] {
 				line := string(row)
-				ours := strings.HasPrefix(line, margin) || strings.HasPrefix(line, "  ... ") || strings.HasPrefix(line, "The arguments are ") || len(line) == 64 && !strings.ContainsAny(line, " |")
+				ours := strings.HasPrefix(line, "  |") || strings.HasPrefix(line, "  ... ") || strings.HasPrefix(line, "The arguments are ") || len(line) == 64 && !strings.ContainsAny(line, " |")
 				if !ours {
 					t.Errorf("width %d: line %d has no margin: %q", width, i+2, line)
 				}
-				if strings.HasPrefix(line, margin) && len(row) > width {
+				if strings.HasPrefix(line, "  |") && len(row) > width {
 					t.Errorf("width %d: line %d is too long: %q", width, i+2, line)
 				}
 			}
@@ -107,12 +107,12 @@ func TestHostileRendering(t *testing.T) {
 	}
 }
 
-const questionEnd = "[y/N/a] "
+const questionEnd = "[y/N/a/q/v/?] "
 
 // Put together, the lines that are shown are JSON of the same value.
 func TestShownArgumentsAreTheArguments(t *testing.T) {
 	c := hostileCall(t)
-	lines, cut := argumentLines(c.Arguments, 60, 1_000_000)
+	lines, cut := argumentLines(c.Arguments, jsonLines, 60, 1_000_000)
 	if cut {
 		t.Fatal("cut")
 	}
@@ -142,10 +142,31 @@ func TestShownArgumentsAreTheArguments(t *testing.T) {
 	}
 }
 
+// A string of several lines is shown as text.
+func TestTextIsShownAsLines(t *testing.T) {
+	c := &Call{Name: "fs__x", Arguments: []byte(`{"path":"a\\nb","content":"if x {\n\tsay(\"hi\")\n\n} ` + strings.Repeat("long ", 5) + `\u001b[2J","end":"x\n"}`)}
+	q := newQuestion(c, nil, true, 40, 40, false)
+	want := `toolpipe: tool call fs__x
+  | "path": "a\\nb"
+  | "content": text of 50 bytes, with
+  |   out a newline at its end
+  |> if x {
+  |>     say("hi")
+  |>
+  |> } long long long long long \u{1b}
+  |+ [2J
+  | "end": text of 2 bytes
+  |> x
+`
+	if q.body != want || q.cut {
+		t.Errorf("%s", q.body)
+	}
+}
+
 func TestQuestionFitsTheTerminal(t *testing.T) {
 	c := &Call{Name: "fs__x", Arguments: []byte(`{"a":"` + strings.Repeat("x", 700) + `","b":"` + strings.Repeat("y", 2000) + `","path":"p"}`)}
 	for _, height := range []int{5, 10, 24, 60, 1000} {
-		q := newQuestion(c, nil, 80, height, false)
+		q := newQuestion(c, nil, true, 80, height, false)
 		n := strings.Count(q.body, "\n") + 1
 		if n > max(height, 14) {
 			t.Errorf("%d lines on a terminal of %d", n, height)

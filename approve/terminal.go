@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"time"
 )
@@ -31,7 +29,6 @@ type Terminal struct {
 	Resumed <-chan os.Signal
 
 	asking        sync.Mutex // held while a question stands; guards the fields below
-	explained     bool       // the answers were explained
 	formWithdrawn time.Time  // when a form ended without an answer
 	resumed       time.Time  // when the process was seen to go on in the foreground, before its SIGCONT came
 }
@@ -61,6 +58,8 @@ const (
 	// foreground again may be on its way. A shell gives the process the terminal
 	// first, and some send no signal if the process was not stopped.
 	lateResume = 10 * time.Second
+	// maxUnclear is how many lines that are no answer deny a call.
+	maxUnclear = 3
 	// maxAnswer is how many bytes of a line are read as an answer.
 	maxAnswer = 1024
 	// maxQueue is how long to wait for another program that asks on the terminal.
@@ -75,7 +74,12 @@ const (
 	answerNo answerKind = iota
 	answerNobody
 	answerYes
-	answerAlways
+	answerAlways  // yes, also to the same call when it comes again
+	answerTool    // yes to every call of the tool
+	answerQuit    // no, and the run ends
+	answerShow    // ask again below everything
+	answerExplain // ask again below an explanation
+	answerUnclear // ask again: the line is none of the answers
 )
 
 type answer struct {
@@ -94,9 +98,10 @@ var (
 	errHangUp   = errors.New("end of file on the terminal")
 )
 
-// ask asks about a call. rule wants the call asked about; it is nil when no
-// rule matches the call. The error is ctx's cause.
-func (t *Terminal) ask(ctx context.Context, c *Call, rule *Rule) (answer, error) {
+// ask asks about a call. rule wants the call asked about; it is nil when no rule
+// matches the call. tool: the person may allow every call of the tool. The error is
+// ctx's cause.
+func (t *Terminal) ask(ctx context.Context, c *Call, rule *Rule, tool bool) (answer, error) {
 	tty, release, err := t.acquire(ctx)
 	if nobody, ok := errors.AsType[nobodyError](err); ok {
 		return answer{answerNobody, nobody.Error()}, nil
@@ -105,46 +110,81 @@ func (t *Terminal) ask(ctx context.Context, c *Call, rule *Rule) (answer, error)
 		return answer{}, err
 	}
 	defer release()
-	a, err := t.askAbout(ctx, tty, c, rule)
+	a, err := t.askAbout(ctx, tty, c, rule, tool)
 	if cause := context.Cause(ctx); cause != nil {
 		return answer{}, cause
 	}
 	if err != nil {
-		return answer{answerNo, "the question could not be put: " + err.Error()}, nil
+		return t.noAnswer(tty, err), nil
 	}
 	return a, nil
 }
 
 // askAbout asks about a call until there is an answer or an error.
-func (t *Terminal) askAbout(ctx context.Context, tty *tty, c *Call, rule *Rule) (answer, error) {
-	explain := !t.explained
-	for {
-		width, height := tty.size()
-		q := newQuestion(c, rule, width, height, t.Color)
-		if explain && !q.cut {
-			q.body += explanation + "\n"
-			t.explained = true
-		}
-		line, err := t.askLine(ctx, tty, q)
-		switch {
-		case errors.Is(err, errRedraw):
-			continue
-		case errors.Is(err, errDeadline):
-			why := "no answer in " + t.timeout().String()
-			tty.writeNotice("\n" + why + ": not run\n")
-			return answer{answerNo, why}, nil
-		case errors.Is(err, errHangUp):
-			tty.writeNotice("\n")
-			if tty.hungUp() {
-				return answer{answerNo, "the terminal was closed without an answer"}, nil
-			}
-			return answer{answerNo, "no answer (end of input)"}, nil
-		case err != nil:
-			tty.writeNotice("\n")
+func (t *Terminal) askAbout(ctx context.Context, tty *tty, c *Call, rule *Rule, tool bool) (answer, error) {
+	above := "" // lines above the question
+	for unclear := 0; unclear < maxUnclear; {
+		var q *question
+		line, err := t.askUntilSeen(ctx, tty, func(width, height int) *question {
+			q = newQuestion(c, rule, tool, width, height, t.Color)
+			q.body = above + q.body
+			return q
+		})
+		if err != nil {
 			return answer{}, err
 		}
-		return q.answer(line), nil
+		a := q.answer(line)
+		switch a.kind {
+		case answerShow:
+			above = everything(c, q.width)
+		case answerExplain:
+			above = q.explanation()
+		case answerTool:
+			name, err := t.askUntilSeen(ctx, tty, func(width, _ int) *question { return newToolQuestion(c, width, t.Color) })
+			if err != nil {
+				return answer{}, err
+			}
+			if name == c.Name {
+				return a, nil
+			}
+			unclear++
+			above = "That is not the name of the tool.\n"
+		case answerUnclear:
+			unclear++
+			above = "That is none of the answers; ? explains them.\n"
+		default:
+			return a, nil
+		}
 	}
+	return answer{answerNo, "the user gave no clear answer"}, nil
+}
+
+// askUntilSeen asks a question until its answer is one to what the person has seen.
+func (t *Terminal) askUntilSeen(ctx context.Context, tty *tty, question func(width, height int) *question) (string, error) {
+	for {
+		line, err := t.askLine(ctx, tty, question(tty.size()))
+		if !errors.Is(err, errRedraw) {
+			return line, err
+		}
+	}
+}
+
+// noAnswer is the answer to a question that ended with an error.
+func (t *Terminal) noAnswer(tty *tty, err error) answer {
+	switch {
+	case errors.Is(err, errDeadline):
+		why := "no answer in " + t.timeout().String()
+		tty.writeNotice("\n" + why + ": not run\n")
+		return answer{answerNo, why}
+	case errors.Is(err, errHangUp):
+		tty.writeNotice("\n")
+		if tty.hungUp() {
+			return answer{answerNo, "the terminal was closed without an answer"}
+		}
+		return answer{answerNo, "no answer (end of input)"}
+	}
+	tty.writeNotice("\n")
+	return answer{answerNo, "the question could not be put: " + err.Error()}
 }
 
 func (t *Terminal) timeout() time.Duration { return cmp.Or(t.Timeout, defaultTimeout) }
@@ -217,150 +257,6 @@ func (t *Terminal) Busy() bool {
 	}
 	defer opened.close()
 	return opened.locked()
-}
-
-// askLine draws q and reads one line. The error is errRedraw, errDeadline,
-// errHangUp, another error of the terminal, or ctx's cause.
-func (t *Terminal) askLine(ctx context.Context, tty *tty, q *question) (string, error) {
-	deadline := time.Now().Add(t.timeout())
-	flushed, err := t.draw(ctx, tty, q, deadline)
-	if err != nil {
-		return "", err
-	}
-	return t.readLine(ctx, tty, deadline, flushed)
-}
-
-// draw shows the question, from a new line on. Input that was typed before is
-// thrown away at the time flushed, and only then the line with the prompt is
-// drawn, so that no answer to it is lost.
-func (t *Terminal) draw(ctx context.Context, tty *tty, q *question, deadline time.Time) (flushed time.Time, err error) {
-	if _, err := t.awaitForeground(ctx, tty, deadline); err != nil {
-		return flushed, err
-	}
-	t.wasContinued() // before the question
-	if err := tty.write(ctx, "\n"+q.body, deadline); err != nil {
-		return flushed, err
-	}
-	if err := sleep(ctx, max(settleTime, lateAnswerTime-time.Since(t.formWithdrawn))); err != nil {
-		return flushed, err
-	}
-	if t.wasContinued() {
-		return flushed, errRedraw
-	}
-	flushed = time.Now()
-	if err := tty.flushInput(); err != nil {
-		return flushed, fmt.Errorf("cannot throw away what was typed before: %w", err)
-	}
-	// The prompt replaces the echo of the input that was thrown away.
-	erase := "\r" + strings.Repeat(" ", q.width-1) + "\r"
-	if t.Color {
-		erase = "\r\x1b[K"
-	}
-	return flushed, tty.write(ctx, erase+q.prompt, deadline)
-}
-
-// awaitForeground waits until our process group is in the foreground, where
-// drawing and reading do not stop us. waited reports that it was not there at
-// first.
-func (t *Terminal) awaitForeground(ctx context.Context, tty *tty, deadline time.Time) (waited bool, err error) {
-	for ; !tty.foreground(); waited = true {
-		t.gotSIGCONT() // it moved us to the background
-		switch {
-		case tty.hungUp():
-			return waited, errHangUp
-		case time.Now().After(deadline):
-			return waited, errDeadline
-		}
-		if err := sleep(ctx, pollInterval); err != nil {
-			return waited, err
-		}
-	}
-	if waited {
-		t.resumed = time.Now()
-	}
-	return waited, nil
-}
-
-// readLine reads a line and returns it without its end. While our process
-// group is in the background it does not read: that would stop us, and the
-// input is not for us. A line that may have been typed in that time, or while
-// the process was stopped, is no answer, because the person may not have seen
-// the question: the error is errRedraw then. Input was thrown away at flushed.
-func (t *Terminal) readLine(ctx context.Context, tty *tty, deadline, flushed time.Time) (string, error) {
-	var line []byte
-	running := flushed // when the process was last known not to be stopped
-	for {
-		if err := context.Cause(ctx); err != nil {
-			return "", err
-		}
-		if t.wasStopped(&running, 0) {
-			return "", errRedraw
-		}
-		if time.Now().After(deadline) {
-			return "", errDeadline
-		}
-		if waited, err := t.awaitForeground(ctx, tty, deadline); err != nil {
-			return "", err
-		} else if waited {
-			return "", errRedraw
-		}
-		n, err := tty.read(ctx, &line)
-		if err != nil {
-			return "", err
-		}
-		end := strings.IndexAny(string(line), "\r\n")
-		if n == 0 || end < 0 && len(line) <= maxAnswer {
-			continue
-		}
-		if t.wasStopped(&running, settleTime) || !tty.foreground() {
-			return "", errRedraw
-		}
-		if end < 0 {
-			_ = tty.flushInput() // the rest of a line that is too long for an answer
-			end = len(line)
-		}
-		return string(line[:end]), nil
-	}
-}
-
-// wasStopped reports whether the process was stopped since the time running,
-// and sets running to the current time. There are two signs: SIGCONT, of which
-// another thread tells, perhaps only after this one has read input, so that it
-// is awaited for the time wait; and a long pause, which needs no other thread.
-func (t *Terminal) wasStopped(running *time.Time, wait time.Duration) bool {
-	now := time.Now()
-	if now.Sub(*running) > maxPause {
-		return true
-	}
-	*running = now
-	for !t.wasContinued() {
-		if time.Since(now) >= wait {
-			return false
-		}
-		time.Sleep(min(wait, pollInterval))
-	}
-	return true
-}
-
-// wasContinued reports whether a SIGCONT came, other than the one that belongs to
-// a change to the foreground which was seen already.
-func (t *Terminal) wasContinued() bool {
-	if !t.gotSIGCONT() {
-		return false
-	}
-	known := time.Since(t.resumed) < lateResume
-	t.resumed = time.Time{}
-	return !known
-}
-
-// gotSIGCONT reports whether a SIGCONT came since the last call.
-func (t *Terminal) gotSIGCONT() bool {
-	select {
-	case <-t.Resumed:
-		return true
-	default:
-		return false
-	}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -33,6 +33,9 @@ func (r *round) decide(ctx context.Context) error {
 		if !r.apply(c, v) {
 			stop = unapproved(stop, c, v)
 		}
+		if v.EndsRun {
+			return stop
+		}
 	}
 	if stop != nil {
 		return stop
@@ -41,10 +44,12 @@ func (r *round) decide(ctx context.Context) error {
 }
 
 // apply keeps the verdict on a call. A call that may not run has its answer then,
-// unless it is unapproved and ends the run: then apply returns false.
+// unless the verdict ends the run: then apply returns false.
 func (r *round) apply(c *call, v approve.Verdict) bool {
 	c.verdict = &v
 	switch {
+	case v.EndsRun:
+		return false
 	case v.Outcome == approve.Allowed && (!r.dryRun || c.tool.readOnly()):
 	case r.dryRun && v.Outcome != approve.Denied:
 		c.answer = ownAnswer(event.ResultNotRun, "not run: dry run")
@@ -136,6 +141,9 @@ func denial(v approve.Verdict) string {
 }
 
 func unapproved(stop *failure.Error, c *call, v approve.Verdict) *failure.Error {
+	if v.EndsRun {
+		return &failure.Error{Status: failure.StatusUnapproved, Message: "ended by the user at the question about " + c.tool.name}
+	}
 	if stop == nil {
 		stop = &failure.Error{Status: failure.StatusUnapproved, Message: "unapproved: " + c.tool.name + ": " + cmp.Or(v.Reason, "nobody can be asked")}
 	}

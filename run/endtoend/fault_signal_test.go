@@ -47,7 +47,7 @@ await file log 'tools/call hang'`,
 await file log ''`,
 	"a person is asked": `model calls
 tty toolpipe -o ndjson -t fs="$MCP -tools slow,hang" hi &
-await screen '\[y/N/a\]'`,
+await screen '\[y/N/a/t/q/v/\?\]'`,
 }
 
 const phaseFiles = `-- silent --
@@ -195,11 +195,11 @@ func TestFaultStopped(t *testing.T) {
 	s.do(`[!linux] skip needs Linux
 model m
 tty toolpipe -o ndjson -t fs="$MCP" hi &
-await screen '\[y/N/a\]'
+await screen '\[y/N/a/t/q/v/\?\]'
 signal TSTP
 await stopped
 signal CONT
-await screen '\[y/N/a\]'
+await screen '\[y/N/a/t/q/v/\?\]'
 send 'y\n'
 wait
 event approval.by terminal
@@ -207,7 +207,7 @@ event tool_result.status ok
 event end.status ok
 model m
 tty sh 'stty -a < /dev/tty > before; toolpipe -t fs="$MCP" hi; stty -a < /dev/tty > after; cmp before after' &
-await screen '\[y/N/a\]'
+await screen '\[y/N/a/t/q/v/\?\]'
 send 'y\n'
 wait
 stdout Done`)

@@ -1,0 +1,152 @@
+package approve
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// askLine draws q and reads one line. The error is errRedraw, errDeadline,
+// errHangUp, another error of the terminal, or ctx's cause.
+func (t *Terminal) askLine(ctx context.Context, tty *tty, q *question) (string, error) {
+	deadline := time.Now().Add(t.timeout())
+	flushed, err := t.draw(ctx, tty, q, deadline)
+	if err != nil {
+		return "", err
+	}
+	return t.readLine(ctx, tty, deadline, flushed)
+}
+
+// draw shows the question, from a new line on. Input that was typed before is
+// thrown away at the time flushed, and only then the line with the prompt is
+// drawn, so that no answer to it is lost.
+func (t *Terminal) draw(ctx context.Context, tty *tty, q *question, deadline time.Time) (flushed time.Time, err error) {
+	if _, err := t.awaitForeground(ctx, tty, deadline); err != nil {
+		return flushed, err
+	}
+	t.wasContinued() // before the question
+	if err := tty.write(ctx, "\n"+q.body, deadline); err != nil {
+		return flushed, err
+	}
+	if err := sleep(ctx, max(settleTime, lateAnswerTime-time.Since(t.formWithdrawn))); err != nil {
+		return flushed, err
+	}
+	if t.wasContinued() {
+		return flushed, errRedraw
+	}
+	flushed = time.Now()
+	if err := tty.flushInput(); err != nil {
+		return flushed, fmt.Errorf("cannot throw away what was typed before: %w", err)
+	}
+	// The prompt replaces the echo of the input that was thrown away.
+	erase := "\r" + strings.Repeat(" ", q.width-1) + "\r"
+	if t.Color {
+		erase = "\r\x1b[K"
+	}
+	return flushed, tty.write(ctx, erase+q.prompt, deadline)
+}
+
+// awaitForeground waits until our process group is in the foreground, where
+// drawing and reading do not stop us. waited reports that it was not there at
+// first.
+func (t *Terminal) awaitForeground(ctx context.Context, tty *tty, deadline time.Time) (waited bool, err error) {
+	for ; !tty.foreground(); waited = true {
+		t.gotSIGCONT() // it moved us to the background
+		switch {
+		case tty.hungUp():
+			return waited, errHangUp
+		case time.Now().After(deadline):
+			return waited, errDeadline
+		}
+		if err := sleep(ctx, pollInterval); err != nil {
+			return waited, err
+		}
+	}
+	if waited {
+		t.resumed = time.Now()
+	}
+	return waited, nil
+}
+
+// readLine reads a line and returns it without its end. While our process
+// group is in the background it does not read: that would stop us, and the
+// input is not for us. A line that may have been typed in that time, or while
+// the process was stopped, is no answer, because the person may not have seen
+// the question: the error is errRedraw then. Input was thrown away at flushed.
+func (t *Terminal) readLine(ctx context.Context, tty *tty, deadline, flushed time.Time) (string, error) {
+	var line []byte
+	running := flushed // when the process was last known not to be stopped
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return "", err
+		}
+		if t.wasStopped(&running, 0) {
+			return "", errRedraw
+		}
+		if time.Now().After(deadline) {
+			return "", errDeadline
+		}
+		if waited, err := t.awaitForeground(ctx, tty, deadline); err != nil {
+			return "", err
+		} else if waited {
+			return "", errRedraw
+		}
+		n, err := tty.read(ctx, &line)
+		if err != nil {
+			return "", err
+		}
+		end := strings.IndexAny(string(line), "\r\n")
+		if n == 0 || end < 0 && len(line) <= maxAnswer {
+			continue
+		}
+		if t.wasStopped(&running, settleTime) || !tty.foreground() {
+			return "", errRedraw
+		}
+		if end < 0 {
+			_ = tty.flushInput() // the rest of a line that is too long for an answer
+			end = len(line)
+		}
+		return string(line[:end]), nil
+	}
+}
+
+// wasStopped reports whether the process was stopped since the time running,
+// and sets running to the current time. There are two signs: SIGCONT, of which
+// another thread tells, perhaps only after this one has read input, so that it
+// is awaited for the time wait; and a long pause, which needs no other thread.
+func (t *Terminal) wasStopped(running *time.Time, wait time.Duration) bool {
+	now := time.Now()
+	if now.Sub(*running) > maxPause {
+		return true
+	}
+	*running = now
+	for !t.wasContinued() {
+		if time.Since(now) >= wait {
+			return false
+		}
+		time.Sleep(min(wait, pollInterval))
+	}
+	return true
+}
+
+// wasContinued reports whether a SIGCONT came, other than the one that belongs to
+// a change to the foreground which was seen already.
+func (t *Terminal) wasContinued() bool {
+	if !t.gotSIGCONT() {
+		return false
+	}
+	known := time.Since(t.resumed) < lateResume
+	t.resumed = time.Time{}
+	return !known
+}
+
+// gotSIGCONT reports whether a SIGCONT came since the last call.
+func (t *Terminal) gotSIGCONT() bool {
+	select {
+	case <-t.Resumed:
+		return true
+	default:
+		return false
+	}
+}
