@@ -202,13 +202,12 @@ func checkLock(path string, locked map[string]lockedItem, offered []lockedItem) 
 	for _, is := range offered {
 		was, ok := locked[is.title()]
 		delete(locked, is.title())
-		switch {
-		case !ok:
+		if !ok {
 			text := cmp.Or(string(is.member("description")), string(is.member("instructions")), "(no description)")
 			diff += "\n+ " + is.title() + " is new: " + shortFrom(0, []byte(text))
-		case was.digest != is.digest:
-			diff += changedMembers(was, is)
+			continue
 		}
+		diff += changedMembers(was, is)
 	}
 	for _, name := range slices.Sorted(maps.Keys(locked)) {
 		diff += "\n- " + name + " is gone"

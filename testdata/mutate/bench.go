@@ -35,7 +35,7 @@ type bench struct {
 // A test is a test function, or one of the scripts of the end-to-end tests.
 type test struct {
 	pack, name string
-	took       time.Duration
+	took, cpu  time.Duration
 	noticed    int    // how many changes
 	marks      []byte // of the changes that make a difference in it; nil: it fails without a change
 }
@@ -235,11 +235,12 @@ func (b *bench) alone(pack, name string) (*test, error) {
 	for range 2 { // the machine may have been busy
 		clear(b.page)
 		began := time.Now()
-		passed, text, err := b.run([]*test{t}, 5*time.Minute)
+		passed, text, state, err := b.run([]*test{t}, 5*time.Minute, 5*time.Minute)
 		if err != nil {
 			return nil, err
 		}
-		if t.took = time.Since(began); passed {
+		t.took, t.cpu = time.Since(began), state.UserTime()+state.SystemTime()
+		if passed {
 			t.marks = bytes.Clone(b.page)
 			return t, nil
 		}
@@ -269,15 +270,16 @@ func (b *bench) try(m *mutant, steps []step) (o outcome, by string, err error) {
 			o = survived
 			clear(b.page)
 			b.page[0], b.page[1], b.page[2] = byte(m.number), byte(m.number>>8), byte(m.number>>16)
-			var took time.Duration
+			var took, cpu time.Duration
 			var names []string
 			for _, t := range group {
 				took += t.took
+				cpu += t.cpu
 				names = append(names, t.name)
 			}
-			passed, out, err := b.run(group, 10*time.Second+8*took)
+			passed, out, _, err := b.run(group, 30*time.Second+8*took, 5*time.Second+4*cpu)
 			switch {
-			case errors.Is(err, context.DeadlineExceeded):
+			case errors.Is(err, context.DeadlineExceeded), bytes.Contains(out, []byte("SIGXCPU")):
 				return slow, strings.Join(names, ","), nil
 			case err != nil:
 				return o, "", err
@@ -335,22 +337,22 @@ func groups(tests []*test, number int) (groups [][]*test) {
 
 // run runs tests of a package together, in a process group of their own, with
 // their own directory for temporary files. The error is DeadlineExceeded if they
-// take longer than limit.
-func (b *bench) run(tests []*test, limit time.Duration) (passed bool, out []byte, err error) {
+// take longer than limit; they get SIGXCPU if they compute for longer than cpu.
+func (b *bench) run(tests []*test, limit, cpu time.Duration) (passed bool, out []byte, state *os.ProcessState, err error) {
 	program, err := b.program(tests[0].pack)
 	if err != nil {
-		return false, nil, err
+		return false, nil, nil, err
 	}
 	scratch := filepath.Join(b.dir, "tmp")
 	os.RemoveAll(scratch)
 	os.Mkdir(scratch, 0o755)
 	ctx, cancel := context.WithTimeout(b.ctx, limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "-test.failfast", "-test.run", pattern(tests))
+	cmd := exec.CommandContext(ctx, "sh", "-c", `ulimit -t "$0" && exec "$@"`, strconv.Itoa(int(cpu.Seconds())), program, "-test.failfast", "-test.run", pattern(tests))
 	cmd.Dir = filepath.Join(b.top, tests[0].pack)
 	goCommand, err := exec.LookPath("go")
 	if err != nil {
-		return false, nil, err
+		return false, nil, nil, err
 	}
 	cmd.Env = append(os.Environ(), "TMPDIR="+scratch, "PATH="+filepath.Join(b.dir, "bin")+":"+os.Getenv("PATH"),
 		"GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+b.overlay, goVariable+"="+goCommand, builtVariable+"="+filepath.Join(b.dir, "bin"))
@@ -361,11 +363,11 @@ func (b *bench) run(tests []*test, limit time.Duration) (passed bool, out []byte
 	reap()
 	switch {
 	case b.ctx.Err() != nil:
-		return false, out, errors.New("interrupted")
+		return false, out, cmd.ProcessState, errors.New("interrupted")
 	case ctx.Err() != nil:
-		return false, out, ctx.Err()
+		return false, out, cmd.ProcessState, ctx.Err()
 	}
-	return err == nil, out, nil
+	return err == nil, out, cmd.ProcessState, nil
 }
 
 // pattern selects tests, which are all scripts or all functions.

@@ -68,6 +68,12 @@ func many() (int, error) { return func() (int, error) {
 	return 1, nil
 }() }
 
+type kind int
+
+const none kind = iota
+
+func kindOf() kind { return none }
+
 func never() int { panic("never") }
 
 func pair() (func() int, string) { return func() int {

@@ -165,7 +165,11 @@ func choose(globs []string) (chosen []choice, files map[string][]*mutant, err er
 			if err != nil {
 				return nil, nil, err
 			}
-			mutants, err := makeMutants(file, source)
+			zeros, err := zeroConstants(filepath.Dir(file))
+			if err != nil {
+				return nil, nil, err
+			}
+			mutants, err := makeMutants(file, source, zeros...)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -5,6 +5,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -40,6 +44,7 @@ type maker struct {
 	function string
 	text     string     // the function's
 	results  [][]string // the result types of the functions around a node
+	zeros    []string   // the texts that are a zero value
 	made     []*mutant
 }
 
@@ -47,8 +52,8 @@ type maker struct {
 // becomes true or false, a comparison includes or excludes its bound, a statement
 // is left out, a result becomes the zero value of its type or true. Locks are not
 // changed, because only the race detector finds their absence.
-func makeMutants(file string, source []byte) ([]*mutant, error) {
-	m := &maker{file: file, source: string(source), set: token.NewFileSet()}
+func makeMutants(file string, source []byte, zeros ...string) ([]*mutant, error) {
+	m := &maker{file: file, source: string(source), set: token.NewFileSet(), zeros: append(zeros, "nil", "0", `""`)}
 	syntax, err := parser.ParseFile(m.set, file, source, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
@@ -63,6 +68,21 @@ func makeMutants(file string, source []byte) ([]*mutant, error) {
 		}
 	}
 	return m.made, nil
+}
+
+// zeroConstants returns the constants of a package that are the zero value.
+func zeroConstants(dir string) (names []string, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range regexp.MustCompile(`(?m)^\s*(?:const )?(\w+) +\w+ += iota`).FindAllSubmatch(source, -1) {
+			names = append(names, string(m[1]))
+		}
+	}
+	return names, err
 }
 
 // body walks a function's body. A node's changes are made before those of the
@@ -198,7 +218,7 @@ func (m *maker) returned(n *ast.ReturnStmt) {
 		texts[i] = m.between(r)
 	}
 	for i, r := range n.Results {
-		if texts[i] == "nil" || texts[i] == "0" || texts[i] == `""` {
+		if slices.Contains(m.zeros, texts[i]) {
 			continue
 		}
 		if types[i] == "bool" {
