@@ -32,6 +32,11 @@ func (e *LoginError) Error() string {
 	return message
 }
 
+// Forbidden says whether the server takes the login and refuses the request.
+func (e *LoginError) Forbidden() bool {
+	return e.Granted || len(e.Missing) > 0
+}
+
 func (e *LoginError) Unwrap() []error {
 	if e.refusal == nil {
 		return []error{e.Why}
@@ -53,6 +58,7 @@ type loginSource struct {
 	login   *oauth.Login // nil: there is none
 	refused error        // why the stored login is not used
 	pause   time.Time    // no refresh is tried before
+	renewed time.Time    // when a refused token was refreshed last
 }
 
 // loginSource is where the token comes from if the Spec says nothing else; nil if
@@ -136,9 +142,10 @@ func (l *loginSource) renew(ctx context.Context, used string, e *statusError) er
 		return l.lacking(e)
 	case l.login.AccessToken == "":
 		return l.needed(e, oauth.ErrEnded)
-	case time.Since(l.login.Obtained) < time.Minute && !l.login.Expired():
-		return l.needed(e, errors.New("the server refuses a token that was just obtained"))
+	case time.Since(l.renewed) < time.Minute && !l.login.Expired():
+		return l.needed(e, errors.New("the server refuses a token that was just refreshed"))
 	}
+	l.renewed = time.Now()
 	err := l.refresh(ctx)
 	if over(err) {
 		return l.needed(e, err)
@@ -175,6 +182,16 @@ func (l *loginSource) lacking(e *statusError) error {
 		f.Why = errors.New("the login lacks the scopes " + strconv.Quote(strings.Join(f.Missing, " ")))
 	}
 	return f
+}
+
+// Refused is the response with which a server refused access; nil where err is
+// anything else.
+func Refused(err error) *oauth.Refusal {
+	if !refusedAccess(err) {
+		return nil
+	}
+	e, _ := errors.AsType[*statusError](err)
+	return e.refusal()
 }
 
 func (e *statusError) refusal() *oauth.Refusal {

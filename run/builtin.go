@@ -129,5 +129,6 @@ func ownFiles(c *config.Config, s *config.Settings, servers []config.Server) []s
 	for i := range servers {
 		add(servers[i].KeyFile)
 	}
+	add(c.LoginFiles()...)
 	return files
 }

@@ -243,6 +243,7 @@ func (r *round) run(ctx context.Context, c *call) {
 		r.flush()
 	})
 	if err != nil {
+		c.tool.conn.warnOfLogin(r.emit, err, false)
 		c.answer = failedAnswer(&c.tool.conn.Server, err)
 		return
 	}

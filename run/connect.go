@@ -124,6 +124,9 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	r.face.AwaitServers()
 	<-connected
 	r.face.Awaiting("")
+	for _, c := range r.box.conns {
+		c.warnOfLogin(r.Emit, c.err, !c.Optional)
+	}
 	return data, err
 }
 
@@ -180,6 +183,9 @@ func (c *connection) failure() *failure.Error {
 // settingHint names the setting that helps after a failure of a server; "" for
 // none.
 func settingHint(s *config.Server, err error) string {
+	if login, ok := errors.AsType[*mcp.LoginError](err); ok {
+		return loginHint(s, login)
+	}
 	if plain, ok := errors.AsType[mcp.PlainHTTPError](err); ok {
 		return "use https, or allow it with --insecure-http " + config.ShellQuote(plain.Host)
 	}
@@ -203,7 +209,7 @@ func settingHint(s *config.Server, err error) string {
 // withHint is message with the setting that helps, in one line.
 func withHint(message string, s *config.Server, err error) string {
 	if hint := settingHint(s, err); hint != "" {
-		return message + "; " + hint
+		return message + "; " + strings.ReplaceAll(hint, "\n", "; ")
 	}
 	return message
 }

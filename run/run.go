@@ -21,10 +21,12 @@ package run
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
 	"toolpipe/approve"
+	"toolpipe/mcp/oauth"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/face"
@@ -79,6 +81,7 @@ type setup struct {
 	settings *config.Settings
 	servers  []config.Server
 	unused   []config.Server // those that flags, profile or files leave out
+	store    *oauth.Store // of the logins at servers
 	gate     *approve.Gate
 	policy   string                // SHA-256 over all policy files
 	locked   map[string]lockedItem // nil: there is no lock
@@ -91,15 +94,22 @@ type setup struct {
 // guarded does the work of the run and makes a panic its error.
 func (r *runner) guarded(ctx context.Context) (err error) {
 	defer recoverTo(&err)
+	if err := r.configure(ctx); err != nil {
+		return err
+	}
+	switch r.cfg.Mode {
+	case config.SignIn, config.SignOut, config.ListLogins:
+		return r.logins(ctx)
+	}
 	if err := r.resolve(ctx); err != nil {
 		return err
 	}
 	return r.work(ctx)
 }
 
-// resolve turns flags, environment, config and policy into what the run
-// needs. Nothing is started yet, so that every usage error is cheap.
-func (r *runner) resolve(ctx context.Context) (err error) {
+// configure reads what is configured: the settings, the servers and where their
+// logins are.
+func (r *runner) configure(ctx context.Context) (err error) {
 	c := r.cfg
 	if r.settings, err = c.LoadSettings(); err != nil {
 		return err
@@ -111,6 +121,25 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 		return err
 	}
 	c.AddSecrets(r.secrets, r.settings, r.servers)
+	r.store, err = c.LoginStore(r.settings, r.secrets, func(code, url, message string) {
+		name := ""
+		if i := slices.IndexFunc(r.servers, func(s config.Server) bool { return s.URL == url && url != "" }); i >= 0 {
+			name = r.servers[i].Name
+		}
+		r.warn(code, name, message)
+	})
+	for i := range r.servers {
+		if r.servers[i].URL != "" {
+			r.servers[i].Logins = r.store
+		}
+	}
+	return err
+}
+
+// resolve turns flags, environment, config and policy into what the run
+// needs. Nothing is started yet, so that every usage error is cheap.
+func (r *runner) resolve(ctx context.Context) (err error) {
+	c := r.cfg
 	builtins, err := builtinServers(c, r.settings, ownFiles(c, r.settings, r.servers), r.warn)
 	if err != nil {
 		return err

@@ -23,6 +23,8 @@ type connection struct {
 	err     error
 	tools   []*tool
 	slots   chan struct{} // holds the calls that run at once; nil: no limit
+
+	loginWarned sync.Map // of which warnings about its login were given
 }
 
 // tool is one tool of a server and the name that the model knows it by.

@@ -104,7 +104,7 @@ func (s *Store) keep(ctx context.Context, fresh, old *Login) {
 	s.ahead[k] = fresh
 	s.mu.Unlock()
 	if err != errGivenStays || fresh.RefreshToken != old.RefreshToken {
-		s.warnOnce("login_not_saved", fmt.Sprintf("the login at %s was refreshed, but is not saved: %v; the refresh token that is stored may not be valid any more", k.Server, err))
+		s.warnOnce("login_not_saved", k.Server, fmt.Sprintf("the login at %s was refreshed, but is not saved: %v; the refresh token that is stored may not be valid any more", k.Server, err))
 	}
 }
 

@@ -26,7 +26,7 @@ type Store struct {
 	Helper *Helper      // nil: the logins are files
 	Given  string       // logins for servers that the store has none for: one document or an array of them
 	Secret func(string) // is told every token and every client secret that is read
-	Warn   func(code, message string)
+	Warn   func(code, server, message string)
 
 	mu     sync.Mutex
 	given  []*Login       // for servers that nothing is stored for

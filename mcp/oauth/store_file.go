@@ -99,7 +99,7 @@ func (s *Store) readFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	if info.Mode()&0o044 != 0 {
-		s.warnOnce("login_readable", fmt.Sprintf("%s holds a login, and others can read it (mode %04o): chmod 600 it, and sign in again if somebody may have read it", path, info.Mode().Perm()))
+		s.warnOnce("login_readable", "", fmt.Sprintf("%s holds a login, and others can read it (mode %04o): chmod 600 it, and sign in again if somebody may have read it", path, info.Mode().Perm()))
 	}
 	doc, err := io.ReadAll(io.LimitReader(f, maxLogin+1))
 	if err == nil && len(doc) > maxLogin {
@@ -115,7 +115,7 @@ func unlessMissing(err error) error {
 	return err
 }
 
-func (s *Store) warnOnce(code, message string) {
+func (s *Store) warnOnce(code, server, message string) {
 	s.mu.Lock()
 	again := s.warned[message]
 	if s.warned == nil {
@@ -124,7 +124,7 @@ func (s *Store) warnOnce(code, message string) {
 	s.warned[message] = true
 	s.mu.Unlock()
 	if !again && s.Warn != nil {
-		s.Warn(code, message)
+		s.Warn(code, server, message)
 	}
 }
 

@@ -20,7 +20,7 @@ const testServer = "https://mcp.example.com/mcp"
 // newStore is a store in a new directory, and what it warned of.
 func newStore(t *testing.T) (*Store, *[]string) {
 	warnings := &[]string{}
-	s := &Store{Dir: filepath.Join(t.TempDir(), "toolpipe", "logins"), Warn: func(code, message string) {
+	s := &Store{Dir: filepath.Join(t.TempDir(), "toolpipe", "logins"), Warn: func(code, _, message string) {
 		*warnings = append(*warnings, code+": "+message)
 	}}
 	return s, warnings

@@ -45,9 +45,14 @@ func withoutUser(proxy string) string {
 	return proxy[:scheme] + proxy[host:]
 }
 
-// modelKey says whether a variable of that name holds the model's key, which no tool
-// needs: a child gets it through set alone.
-func modelKey(name string) bool { return slices.Contains(ModelKeys, name) }
+// ownSecret says whether a variable of that name holds the model's key, which no tool
+// needs, or the logins: a child gets it through set alone.
+func ownSecret(name string) bool {
+	return name == LoginsVariable || slices.Contains(ModelKeys, name)
+}
+
+// LoginsVariable is the variable that holds logins at tool servers.
+const LoginsVariable = "TOOLPIPE_LOGINS"
 
 // ModelKeys are the usual names of variables that hold a model's key.
 var ModelKeys = []string{"TOOLPIPE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"}
@@ -65,7 +70,7 @@ func ChildEnv(environ []string, set map[string]string, inherit []string) []strin
 			continue
 		}
 		inherited := slices.Contains(inherit, name)
-		if _, replaced := set[name]; replaced || modelKey(name) || !childName(name) && !inherited {
+		if _, replaced := set[name]; replaced || ownSecret(name) || !childName(name) && !inherited {
 			continue
 		}
 		if proxyName(name) && !inherited {

@@ -36,6 +36,9 @@ const (
 	Explain
 	ReadResource
 	ListModels
+	SignIn // get a login at the server Target
+	SignOut
+	ListLogins
 )
 
 // Config is one invocation as plain data: what the flags said, nothing
@@ -47,7 +50,7 @@ type Config struct {
 	Resumed   <-chan os.Signal // SIGCONT, so that a question is drawn again; may be nil
 
 	Mode   Mode
-	Target string // of DescribeTool, CallTool, Explain and ReadResource
+	Target string // of DescribeTool, CallTool, Explain, ReadResource, SignIn and SignOut
 
 	// input
 	Args       []string // the prompt arguments
@@ -82,6 +85,7 @@ type Config struct {
 	ServerDirs     []string // [NAME=]DIR
 	ChosenServers  []string // comma lists of names; nil: all that the files have
 	Trust          []string
+	LoginScopes    string // that SignIn asks for beside others, separated by blanks
 	Elicit         string
 	FileRoots      []string // [NAME=]DIR
 	FilesAnyway    bool
@@ -211,6 +215,8 @@ func (c *Config) Validate() error {
 		return failure.Usage("--files-anyway: goes with --files DIR")
 	case c.Mode == UpdateLock && c.ToolsLock == "":
 		return failure.Usage("--tools-lock-update: goes with --tools-lock FILE")
+	case c.LoginScopes != "" && c.Mode != SignIn:
+		return failure.Usage("--login-scope: goes with --login NAME")
 	case len(c.FetchAllow) > 0 && !c.Fetch:
 		return failure.Usage("--fetch-allow: goes with --fetch")
 	case c.Mode != Answer && c.Output == "messages":

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"toolpipe/approve"
@@ -16,7 +17,7 @@ import (
 
 // The keys of the config, of a profile and of shell. Any other is an error.
 var (
-	configKeys  = []string{"model", "models", "mcpServers", "auto_approve", "policy", "max_rounds", "shell"}
+	configKeys  = []string{"model", "models", "mcpServers", "auto_approve", "policy", "max_rounds", "shell", "credential_helper"}
 	profileKeys = []string{"base_url", "model", "key_env", "api", "params", "tool_role", "idle_timeout", "timeout", "insecure_http", "servers"}
 	shellKeys   = []string{"env", "path_prepend", "timeout_s"}
 )
@@ -32,7 +33,9 @@ type Settings struct {
 	Policies  []string
 	MaxRounds *int
 	Shell     shellSettings
-	Warnings  []*event.Warning
+
+	credentialHelper string // keeps the logins; "" for files
+	Warnings         []*event.Warning
 }
 
 // profile is one entry of models.
@@ -120,6 +123,10 @@ func (s *Settings) parse(c *Config, doc Value) (err error) {
 			s.MaxRounds = &n
 		case "shell":
 			err = s.parseShell(m.Value)
+		case "credential_helper":
+			if s.credentialHelper, err = m.str(); err == nil && strings.ContainsAny(s.credentialHelper, "/ ") && !filepath.IsAbs(s.credentialHelper) {
+				err = m.Errorf("%q is neither the NAME of a program docker-credential-NAME nor an absolute path", s.credentialHelper)
+			}
 		default:
 			err = m.Unknown(configKeys)
 		}

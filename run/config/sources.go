@@ -73,6 +73,7 @@ func (c *Config) allServers(ctx context.Context, s *Settings, stdin io.Reader, w
 			return nil, err
 		}
 		for _, srv := range servers {
+			srv.file = path
 			add(srv, true)
 		}
 	}
@@ -157,6 +158,7 @@ func (c *Config) applyServerFlags(settings *Settings, all []Server) error {
 		if u, err := url.Parse(s.URL); err == nil && slices.ContainsFunc(c.InsecureHTTP, func(host string) bool { return strings.EqualFold(host, u.Hostname()) }) {
 			s.InsecureHTTP = true
 		}
+		s.loginArgs = c.loginArgs(s)
 	}
 	return nil
 }
@@ -268,10 +270,10 @@ func bareHost(s string) string {
 	return u.Hostname()
 }
 
-// keyNames are the variables that hold a model's key: the usual ones, that of
-// --key-env and those of all profiles.
+// keyNames are the variables that hold a model's key, the usual ones, that of
+// --key-env and those of all profiles; and the one that holds logins.
 func (c *Config) keyNames(s *Settings) []string {
-	names := slices.Clone(process.ModelKeys)
+	names := append(slices.Clone(process.ModelKeys), process.LoginsVariable)
 	if c.KeyEnv != nil {
 		names = append(names, *c.KeyEnv)
 	}

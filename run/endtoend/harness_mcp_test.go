@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -69,12 +70,13 @@ type fakeServer struct {
 	pages        bool // one tool a page
 	framing      string
 	logFile      string
-	auth         string // HTTP: the bearer token that it requires
-	sse          bool   // HTTP: answers as an event stream
-	session      bool   // HTTP: with a session id
-	hostile      bool   // names and descriptions steer the terminal
-	nag          bool   // asks the user questions all the time
-	fault        string // stdio: what it does wrong
+	auth         string      // HTTP: the bearer token that it requires
+	sse          bool        // HTTP: answers as an event stream
+	session      bool        // HTTP: with a session id
+	hostile      bool        // names and descriptions steer the terminal
+	nag          bool        // asks the user questions all the time
+	issuer       *fakeIssuer // HTTP: gives the tokens that it requires
+	fault        string      // stdio: what it does wrong
 
 	log     *os.File
 	mu      sync.Mutex
@@ -105,6 +107,16 @@ func newFakeServer(args []string) (*fakeServer, error) {
 	flags.StringVar(&s.framing, "framing", "newline", "newline or content-length")
 	flags.StringVar(&s.logFile, "log", "", "file for what came in")
 	flags.StringVar(&s.auth, "auth", "", "bearer token to insist on")
+	oauth, a := false, &fakeIssuer{codes: map[string]url.Values{}, access: map[string][]string{}, refresh: map[string][]string{}}
+	flags.BoolVar(&oauth, "oauth", false, "be an authorization server too, and insist on its tokens")
+	flags.IntVar(&a.life, "life", 0, "oauth: seconds for which a token is said to be good")
+	flags.StringVar(&a.scope, "scope", "", "oauth: scope to ask for")
+	flags.StringVar(&a.writes, "write-scope", "", "oauth: scope that a call of write needs")
+	flags.BoolVar(&a.open, "open", false, "oauth: only calls need a token")
+	flags.StringVar(&a.withdraw, "withdraw", "", "oauth: withdraw the token of the first request with this method")
+	flags.BoolVar(&a.final, "final", false, "oauth: refuse every refresh token")
+	flags.BoolVar(&a.alone, "no-refresh", false, "oauth: give no refresh token")
+	flags.BoolVar(&a.down, "down", false, "oauth: fail at every refresh")
 	flags.BoolVar(&s.sse, "sse", false, "answer as an event stream")
 	flags.BoolVar(&s.session, "session", false, "use a session id")
 	flags.BoolVar(&s.nag, "nag", false, "stdio: ask the user all the time, and log the answers")
@@ -112,6 +124,9 @@ func newFakeServer(args []string) (*fakeServer, error) {
 	flags.StringVar(&s.fault, "fault", "", "stdio: do one thing wrong, at the start or in each call")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
+	}
+	if oauth {
+		s.issuer = a
 	}
 	if s.logFile != "" {
 		var err error
@@ -383,6 +398,9 @@ func (s *fakeServer) serveHTTP() (url string, closeServer func(), err error) {
 }
 
 func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.issuer != nil && s.issuer.handle(w, r, s.record) {
+		return
+	}
 	for _, name := range []string{"Authorization", "Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name", "X-Extra"} {
 		if value := r.Header.Get(name); value != "" {
 			s.record("%s %s: %s", r.Method, name, value)
@@ -401,6 +419,9 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	message := gjson.ParseBytes(body)
 	method := message.Get("method").String()
+	if s.issuer != nil && !s.issuer.admits(w, r, message) {
+		return
+	}
 	if s.session && method != "initialize" && method != "server/discover" && r.Header.Get("Mcp-Session-Id") != "session-1" {
 		w.WriteHeader(http.StatusNotFound)
 		return

@@ -364,6 +364,12 @@ func (s *script) startMCP(args []string) error {
 	if err != nil {
 		return err
 	}
+	if server.issuer != nil {
+		secret := make([]byte, 12)
+		rand.Read(secret)
+		server.issuer.secret = "canary-" + hex.EncodeToString(secret)
+		s.canaries[args[0]+"'s tokens"] = server.issuer.secret
+	}
 	url, stop, err := server.serveHTTP()
 	if err != nil {
 		return err

@@ -31,6 +31,8 @@ func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "guard":
 		syscall.Exit(guard(os.Args[1:])) // not os.Exit: the race detector would wait a second
+	case "fakebrowser":
+		syscall.Exit(fakeBrowser(os.Args[1:]))
 	case "fakemcp":
 		syscall.Exit(fakeMCP(os.Args[1:]))
 	}

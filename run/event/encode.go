@@ -90,6 +90,16 @@ func (o *object) member(key string, value reflect.Value) {
 			o.str("hint", strings.Join(v.Hints, "\n"))
 		}
 		o.end()
+	case []string:
+		o.name(key)
+		o.b = append(o.b, '[')
+		for i, s := range v {
+			if i > 0 {
+				o.b = append(o.b, ',')
+			}
+			o.b = AppendString(o.b, s)
+		}
+		o.b = append(o.b, ']')
 	case []Event:
 		o.list(key, len(v), func(i int) { o.event(v[i]) })
 	case []ServerInfo, []PromptArgument, []ExplainedRule:

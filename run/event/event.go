@@ -161,9 +161,12 @@ type Retry struct {
 
 // Warning is something the user should know.
 type Warning struct {
-	Code    string `event:"code,plain"`
-	Message string `event:"message,ours"`
-	Server  string `event:"server,opt,plain"`
+	Code    string   `event:"code,plain"`
+	Message string   `event:"message,ours"`
+	Server  string   `event:"server,opt,plain"`
+	Scopes  []string `event:"scopes,opt,ours"` // of login_needed and login_scope: those that the server wants
+
+	Repeated bool // the error that ends the run says it too, so a person is not told here
 }
 
 // Tool is one tool of --list-tools or --describe-tool.
@@ -218,6 +221,25 @@ type PromptArgument struct {
 	Required    bool   `event:"required"`
 }
 
+// LoginURL is the address at which a person signs in.
+type LoginURL struct {
+	Server      string `event:"server,plain"` // its URL
+	URL         string `event:"url,plain"`    // has the state of this sign-in alone, which no other can use
+	RedirectURI string `event:"redirect_uri,plain"`
+}
+
+// Login is one login of --login, --logout or --list-logins.
+type Login struct {
+	Server      string   `event:"server"` // its URL
+	Account     string   `event:"account,opt"`
+	Issuer      string   `event:"issuer"`
+	Scopes      []string `event:"scopes"`
+	Status      string   `event:"status,plain"`         // valid, expired, or ended; removed by --logout
+	Expires     string   `event:"expires_at,opt,plain"` // of the access token, "" when unknown
+	Refreshable bool     `event:"refreshable"`
+	Tools       int      `event:"tools,opt"` // of --login
+}
+
 // Explanation is the answer of --explain.
 type Explanation struct {
 	Name      string          `event:"name,plain"`
@@ -264,5 +286,7 @@ func (*Tool) kind() string        { return "tool" }
 func (*Server) kind() string      { return "server" }
 func (e *Item) kind() string      { return e.Kind }
 func (*Contents) kind() string    { return "contents" }
+func (*LoginURL) kind() string    { return "login_url" }
+func (*Login) kind() string       { return "login" }
 func (*Explanation) kind() string { return "explanation" }
 func (*End) kind() string         { return "end" }

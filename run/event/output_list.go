@@ -46,6 +46,12 @@ func (o *ListOutput) Event(e Event) error {
 		return o.row(append(header, "TYPE", "DESCRIPTION", "ARGUMENTS"), append(fields, e.MIME, e.Description, argumentNames(e.Arguments))...)
 	case *Contents:
 		return o.contents(e)
+	case *Login:
+		refresh := ""
+		if e.Refreshable {
+			refresh = "refreshable"
+		}
+		return o.row([]string{"SERVER", "ACCOUNT", "ISSUER", "SCOPES", "STATUS", "UNTIL", "REFRESH"}, e.Server, e.Account, e.Issuer, strings.Join(e.Scopes, " "), e.Status, e.Expires, refresh)
 	case *Explanation:
 		return o.explain(e)
 	case *End:

@@ -113,6 +113,11 @@ func (v *veil) hide(in reflect.Value) {
 			} else if !strings.Contains(options, "plain") {
 				*p = content.HideString(*p)
 			}
+		case *[]string:
+			*p = slices.Clone(*p)
+			for i := range *p {
+				(*p)[i] = v.set.Message().HideString((*p)[i])
+			}
 		case *[]byte:
 			*p = content.Hide(*p)
 		case *json.RawMessage:

@@ -55,6 +55,7 @@ var ourWords = []string{
 	"Result.Status", "Warning.Code", "Warning.Server", "Tool.Server", "Tool.Verdict", "Tool.Rule",
 	"Server.Name", "Server.Transport", "Server.Status", "Item.Kind", "Item.Server",
 	"Explanation.Name", "Explanation.ID", "Explanation.Decision", "Explanation.By", "Explanation.Rule", "End.Status",
+	"LoginURL.Server", "LoginURL.URL", "LoginURL.RedirectURI", "Login.Status", "Login.Expires",
 }
 
 // TestVeilCoversEvents: no field of any event passes with a secret.
@@ -77,6 +78,8 @@ func TestVeilCoversEvents(t *testing.T) {
 				to.SetBytes([]byte(`"` + word + `"`))
 			case to.Type() == reflect.TypeFor[[]byte]():
 				to.SetBytes([]byte(word))
+			case to.Type() == reflect.TypeFor[[]string]():
+				to.Set(reflect.ValueOf([]string{word}))
 			case to.Type() == reflect.TypeFor[[]PromptArgument]():
 				to.Set(reflect.ValueOf([]PromptArgument{{Name: word, Description: word}}))
 			default:

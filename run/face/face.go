@@ -160,6 +160,14 @@ func (f *Face) Say(s string) {
 	f.print("toolpipe: " + escape.Escape(f.secrets.Message().HideString(s)) + "\n")
 }
 
+// Tell prints a line also with -q, and as it is: the address of a sign-in has to
+// be whole.
+func (f *Face) Tell(s string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.print("toolpipe: " + escape.Escape(s) + "\n")
+}
+
 // Notef is Say with a format.
 func (f *Face) Notef(format string, args ...any) { f.Say(fmt.Sprintf(format, args...)) }
 
@@ -243,7 +251,7 @@ func (f *Face) Event(e event.Event) error {
 			f.print(fmt.Sprintf("toolpipe: retry %d%s in %s: %s\n", e.Attempt, of, duration(e.After), escape.Escape(e.Message)))
 		}
 	case *event.Warning:
-		if !f.quiet {
+		if !f.quiet && !e.Repeated {
 			f.print("toolpipe: " + f.paint(yellow, "warning:") + " " + escapeLines(e.Message) + "\n")
 		}
 	case *event.End:

@@ -23,7 +23,7 @@ func New(c *config.Config) *Table {
 		{"model", modelFlags(c)},
 		{"input", inputFlags(c)},
 		{"tools", toolFlags(c)},
-		{"without a model", modeFlags()},
+		{"without a model", modeFlags(c)},
 		{"approvals", approvalFlags(c)},
 		{"output", outputFlags(c)},
 		{"limits and config", limitFlags(c)},
@@ -200,7 +200,7 @@ func toolFlags(c *config.Config) []Flag {
 	}
 }
 
-func modeFlags() []Flag {
+func modeFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "list-tools", Setting: config.ListTools,
 			Brief: "print the tools and their verdicts",
@@ -224,6 +224,15 @@ func modeFlags() []Flag {
 			Help: "print the servers' resources and exit"},
 		{Name: "list-prompts", Setting: config.ListPrompts,
 			Help: "print the servers' prompts and exit"},
+		{Name: "login", Value: "NAME|URL", Setting: config.SignIn,
+			Brief: "sign in to a tool server, in the browser",
+			Help:  "sign in to the tool server NAME, or that at URL, in the browser"},
+		{Name: "login-scope", Value: "SCOPES", Setting: &c.LoginScopes,
+			Help: "with --login: ask for these scopes too"},
+		{Name: "logout", Value: "NAME|URL", Setting: config.SignOut,
+			Help: "forget the login at a tool server, and revoke it"},
+		{Name: "list-logins", Setting: config.ListLogins,
+			Help: "print the logins, without tokens, and exit"},
 	}
 }
 

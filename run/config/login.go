@@ -1,0 +1,132 @@
+package config
+
+import (
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"toolpipe/mcp/oauth"
+	"toolpipe/mcp/process"
+	"toolpipe/run/failure"
+	"toolpipe/stream/secrets"
+)
+
+// LoginDir is the directory of the logins, in the user's state directory of the
+// XDG Base Directory specification; "" if there is none.
+func (c *Config) LoginDir() string {
+	state := c.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		home := c.Getenv("HOME")
+		if !filepath.IsAbs(home) {
+			return ""
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "toolpipe", "logins")
+}
+
+// LoginFiles are the directory of the logins and the files that are in it now,
+// each of which may have another name elsewhere.
+func (c *Config) LoginFiles() []string {
+	dir := c.LoginDir()
+	if dir == "" {
+		return nil
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
+	return append(files, dir)
+}
+
+// LoginStore is where the logins are kept. Every secret that is read from it is
+// added to set.
+func (c *Config) LoginStore(s *Settings, set *secrets.Set, warn func(code, server, message string)) (*oauth.Store, error) {
+	store := &oauth.Store{Dir: c.LoginDir(), Secret: set.Add, Warn: warn}
+	if s.credentialHelper != "" {
+		store.Helper = &oauth.Helper{Name: s.credentialHelper, Environ: c.Environ, Processes: c.Processes}
+	}
+	if given := c.Getenv(process.LoginsVariable); given != "" {
+		set.Add(given)
+		if err := store.Give(given); err != nil {
+			return nil, failure.UsageError([]string{"it holds the content of a file of " + ShellQuote(c.LoginDir()) + ", or an array of such contents"}, "%s: %v", process.LoginsVariable, err)
+		}
+	}
+	return store, nil
+}
+
+// HasFixedToken tells whether the server's entry says where its token comes from.
+// No login is used then.
+func (s *Server) HasFixedToken() bool {
+	if s.Bearer != "" || len(s.TokenCommand) > 0 || s.OAuth != nil && !s.OAuth.SignsIn() {
+		return true
+	}
+	for name := range s.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return true
+		}
+	}
+	return false
+}
+
+// LoginKey is under what the server's login is stored.
+func (s *Server) LoginKey() oauth.Key {
+	k := oauth.Key{Server: s.URL}
+	if s.OAuth != nil {
+		k.Account = s.OAuth.Account
+	}
+	return k
+}
+
+// LoginCommand is the command that signs in to the server and asks for scopes
+// beside those that the server names. A server of the user's own config has a
+// name in it; any other is found by its URL, unless its entry says more.
+func (s *Server) LoginCommand(scopes []string) string {
+	words := append([]string{"toolpipe"}, s.loginArgs...)
+	if len(scopes) > 0 {
+		words = append(words, "--login-scope", strings.Join(scopes, " "))
+	}
+	return QuoteWords(words)
+}
+
+func (c *Config) loginArgs(s *Server) (args []string) {
+	switch {
+	case s.own && c.ConfigFile != "":
+		args = []string{"--config", c.ConfigFile, "--login", s.Name}
+	case s.own:
+		args = []string{"--login", s.Name}
+	case s.file != "" && (s.OAuth != nil || s.Shown != s.URL):
+		args = []string{"--mcp-config", s.file, "--login", s.Name}
+	default:
+		args = []string{"--login", s.URL}
+	}
+	if u, err := url.Parse(s.URL); err == nil && slices.Contains(c.InsecureHTTP, u.Hostname()) {
+		args = append(args, "--insecure-http", u.Hostname())
+	}
+	return args
+}
+
+// LoginServer is the server that --login or --logout names: by its name, or by
+// its URL, with or without an entry.
+func (c *Config) LoginServer(all []Server, target string) (*Server, error) {
+	flag := map[Mode]string{SignIn: "--login", SignOut: "--logout"}[c.Mode]
+	s := FindServer(all, target)
+	if s == nil && IsURL(target) {
+		if i := slices.IndexFunc(all, func(s Server) bool { return s.URL == target }); i >= 0 {
+			return &all[i], nil
+		}
+		made, err := parseTarget(target, func(string) bool { return false })
+		if err != nil {
+			return nil, failure.Within(flag, err)
+		}
+		one := []Server{made}
+		return &one[0], c.applyServerFlags(&Settings{}, one)
+	}
+	switch {
+	case s == nil:
+		return nil, failure.UsageError(append(KnownServers(all), flag+" takes the URL of a server too"), "%s: no server is named %q", flag, target)
+	case s.URL == "":
+		return nil, failure.Usage("%s: server %q is a command; only a server with a URL has a login", flag, target)
+	case s.Unusable != nil:
+		return nil, s.Unusable
+	}
+	return s, nil
+}

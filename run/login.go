@@ -1,0 +1,235 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"toolpipe/mcp"
+	"toolpipe/mcp/oauth"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+)
+
+// logins does what --login, --logout and --list-logins say. No model and no other
+// server takes part, and a run never does any of it: only a person signs in.
+func (r *runner) logins(ctx context.Context) error {
+	if err := r.start(); err != nil {
+		return err
+	}
+	if r.cfg.Mode == config.ListLogins {
+		return r.listLogins(ctx)
+	}
+	srv, err := r.cfg.LoginServer(append(r.servers, r.unused...), r.cfg.Target)
+	if err != nil {
+		return err
+	}
+	if r.cfg.Mode == config.SignOut {
+		return r.signOut(ctx, srv)
+	}
+	if srv.HasFixedToken() {
+		return failure.UsageError([]string{"a login is used when the entry of the server has no headers.Authorization, auth_token, auth_env, token_command, nor a grant other than code"},
+			"--login: server %q gets its token in another way", srv.Name)
+	}
+	if srv.OAuth != nil {
+		r.secrets.Add(srv.OAuth.Secret)
+	}
+	return r.signIn(ctx, srv)
+}
+
+// signIn gets a login and stores it, then lists the server's tools with it. An
+// authorization server that the tool server has given up meanwhile is left once
+// for the new one.
+func (r *runner) signIn(ctx context.Context, srv *config.Server) error {
+	previous, err := r.store.Get(ctx, srv.LoginKey())
+	if err != nil {
+		return loginError(srv, err)
+	}
+	without := *srv
+	without.Logins = nil
+	_, refusal, err := r.tools(ctx, &without)
+	if err != nil {
+		return err
+	}
+	for again := false; ; again = true {
+		login, err := r.askConsent(ctx, srv, previous, refusal)
+		if err != nil {
+			return loginError(srv, err)
+		}
+		if err := r.store.Update(ctx, srv.LoginKey(), func(*oauth.Login) (*oauth.Login, error) { return &login, nil }); err != nil {
+			return loginError(srv, err)
+		}
+		with := *srv
+		with.Logins = r.store
+		var count int
+		if count, refusal, err = r.tools(ctx, &with); err != nil {
+			return err
+		}
+		if refusal == nil {
+			e := loginEvent(&login)
+			e.Tools = count
+			return r.Emit(e)
+		}
+		if moved, err := oauth.Moved(ctx, srv.OAuth, login, refusal); again || !moved || err != nil {
+			return r.refused(srv, refusal)
+		}
+		previous = &login
+	}
+}
+
+// refused is the error for a login that the server does not take. It is kept: it
+// may be good for other requests.
+func (r *runner) refused(srv *config.Server, refusal *oauth.Refusal) error {
+	e := &failure.Error{Status: failure.StatusServer, Message: "server " + strconv.Quote(srv.Name) + " refuses the new login with HTTP status " + strconv.Itoa(refusal.Status) + "; it is stored"}
+	if scopes := refusal.Scopes(); len(scopes) > 0 {
+		e.Message += "; the server asks for the scopes " + strconv.Quote(strings.Join(scopes, " "))
+		e.Hints = []string{srv.LoginCommand(scopes)}
+	}
+	return e
+}
+
+// tools counts the tools of a server. The refusal is its response if it wants a
+// token, or another one.
+func (r *runner) tools(ctx context.Context, srv *config.Server) (count int, refusal *oauth.Refusal, err error) {
+	srv.Elicit = "" // nobody is asked but in the browser
+	r.face.Connecting([]string{srv.Name})
+	r.face.AwaitServers()
+	defer r.face.Awaiting("")
+	defer r.face.ServerReady(srv.Name)
+	session, err := mcp.Connect(ctx, srv.Spec, r.hooks(srv), r.cfg.Processes)
+	if err == nil {
+		defer session.Close()
+		all, failed := session.Tools(ctx)
+		if failed == nil {
+			return len(all), nil, nil
+		}
+		err = failed
+	}
+	if refusal = mcp.Refused(err); refusal != nil {
+		return 0, refusal, nil
+	}
+	c := &connection{Server: *srv, err: err}
+	c.Optional = true // the hint about optional servers is for runs
+	if failure.IsCancelled(err) {
+		return 0, nil, err
+	}
+	return 0, nil, c.failure()
+}
+
+// askConsent has a person sign in.
+func (r *runner) askConsent(ctx context.Context, srv *config.Server, previous *oauth.Login, refusal *oauth.Refusal) (oauth.Login, error) {
+	return oauth.SignIn(ctx, oauth.Request{
+		Server: srv.URL, Settings: srv.OAuth, Refusal: refusal, Previous: previous, Scopes: strings.Fields(r.cfg.LoginScopes),
+		Secret: r.secrets.Add, Paste: r.paste(),
+		Show: func(c oauth.Consent) { r.showConsent(&c) },
+	})
+}
+
+// showConsent says who wants what, and shows the address. It is printed in any
+// case: the browser may be on another machine.
+func (r *runner) showConsent(c *oauth.Consent) {
+	message := c.Server + " wants you to sign in at " + c.Issuer
+	if len(c.Scopes) > 0 {
+		message += ", scopes: " + strings.Join(c.Scopes, " ")
+	}
+	if len(c.New) > 0 && len(c.New) < len(c.Scopes) {
+		message += " (new: " + strings.Join(c.New, " ") + ")"
+	}
+	r.face.Say(message)
+	r.Emit(&event.LoginURL{Server: c.Server, URL: c.URL, RedirectURI: c.RedirectURI})
+	r.face.Tell("open this address in a browser: " + c.URL)
+	started, err := startBrowser(r.cfg, c.URL)
+	if err != nil {
+		r.warn("no_browser", "", "the browser was not started: "+err.Error())
+	}
+	switch {
+	case c.Pasted:
+		r.face.Say("then paste the address of the last page here: " + c.RedirectURI + " leads to no address of this machine")
+	case started:
+		r.face.Say("the browser was started; waiting for you to sign in there")
+	}
+	r.face.Awaiting("waiting for the sign-in in the browser")
+}
+
+// loginError words the end of a sign-in without a login.
+func loginError(srv *config.Server, err error) error {
+	if failure.IsCancelled(err) {
+		return err
+	}
+	e := &failure.Error{Status: failure.StatusServer, Message: "signing in to " + srv.URL + ": " + err.Error(), Cause: err}
+	if errors.Is(err, oauth.ErrNobody) {
+		e.Status = failure.StatusLimit
+	}
+	if h, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		e.Hints = strings.Split(h.Hint(), "\n")
+	}
+	if refused, ok := errors.AsType[*oauth.RefusedError](err); ok {
+		e.Hints = []string{"look at who can write to " + config.ShellQuote(refused.Place) + ", then remove it and sign in again"}
+	}
+	return e
+}
+
+// revokeTime is how long --logout waits for the authorization server.
+const revokeTime = 10 * time.Second
+
+// signOut forgets a login, and tells the authorization server. That may fail: the
+// tokens are gone from here in any case.
+func (r *runner) signOut(ctx context.Context, srv *config.Server) error {
+	var login *oauth.Login
+	err := r.store.Update(ctx, srv.LoginKey(), func(stored *oauth.Login) (*oauth.Login, error) {
+		login = stored
+		return nil, nil
+	})
+	if err != nil {
+		return &failure.Error{Status: failure.StatusServer, Message: "--logout: " + err.Error(), Cause: err}
+	}
+	if login == nil {
+		r.face.Say("there is no login at " + srv.URL)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, revokeTime)
+	defer cancel()
+	if err := oauth.Revoke(ctx, srv.OAuth, *login); err != nil {
+		r.warn("login_not_revoked", srv.Name, "the login at "+srv.URL+" is forgotten here, but "+err.Error())
+	}
+	e := loginEvent(login)
+	e.Status, e.Refreshable = "removed", false
+	return r.Emit(e)
+}
+
+// listLogins shows all logins, and then the error of those that are not used.
+func (r *runner) listLogins(ctx context.Context) error {
+	all, err := r.store.List(ctx)
+	for i := range all {
+		if err := r.Emit(loginEvent(&all[i])); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return &failure.Error{Status: failure.StatusServer, Message: "--list-logins: " + err.Error(), Cause: err}
+	}
+	if len(all) == 0 {
+		r.face.Say("there is no login; --login NAME|URL signs in to a server")
+	}
+	return nil
+}
+
+func loginEvent(l *oauth.Login) *event.Login {
+	e := &event.Login{Server: l.Server, Account: l.Account, Issuer: l.Issuer, Scopes: l.Scopes, Status: "valid", Refreshable: l.RefreshToken != ""}
+	if !l.Expires.IsZero() {
+		e.Expires = l.Expires.UTC().Format(time.RFC3339)
+	}
+	switch {
+	case l.AccessToken == "":
+		e.Status, e.Expires = "ended", ""
+	case !l.Expires.IsZero() && time.Now().After(l.Expires):
+		e.Status = "expired"
+	}
+	return e
+}

@@ -1,0 +1,64 @@
+package run
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"toolpipe/mcp"
+	"toolpipe/mcp/oauth"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+)
+
+// loginWarning tells that a server can be used only after a person has signed in,
+// and with which command; nil if err is anything else.
+func loginWarning(s *config.Server, err error) *event.Warning {
+	e, ok := errors.AsType[*mcp.LoginError](err)
+	if !ok {
+		return nil
+	}
+	w := &event.Warning{Code: "login_needed", Server: s.Name, Scopes: e.Scopes}
+	w.Message = "server " + strconv.Quote(s.Name) + " wants a login: " + s.LoginCommand(nil)
+	if e.Forbidden() {
+		w.Code = "login_scope"
+		w.Message = "server " + strconv.Quote(s.Name) + " refuses a request: " + e.Why.Error()
+		if len(e.Missing) > 0 {
+			w.Message += "; " + s.LoginCommand(e.Missing)
+		}
+	}
+	if w.Scopes == nil {
+		w.Scopes = []string{}
+	}
+	return w
+}
+
+// loginHint is the command that helps after a LoginError, or what else does; "" if
+// nothing helps.
+func loginHint(s *config.Server, e *mcp.LoginError) string {
+	refused, ok := errors.AsType[*oauth.RefusedError](e.Why)
+	switch {
+	case ok:
+		return "look at who can write to " + config.ShellQuote(refused.Place) + ", then remove it and sign in again: " + s.LoginCommand(nil)
+	case e.Granted:
+		return ""
+	case len(e.Missing) > 0:
+		return s.LoginCommand(e.Missing) + " asks for them"
+	case errors.Is(e.Why, oauth.ErrSignedOut):
+		return s.LoginCommand(nil) + " signs in\ngive a token: --mcp-auth-env " + s.Name + "=VAR, or auth_env (headers, token_command, oauth) in the config"
+	}
+	return s.LoginCommand(nil) + " signs in again"
+}
+
+// warnOfLogin emits the warning for a failed request to a server, once for each
+// message. repeated: the error that ends the run says the same.
+func (c *connection) warnOfLogin(emit func(event.Event) error, err error, repeated bool) {
+	w := loginWarning(&c.Server, err)
+	if w == nil {
+		return
+	}
+	if _, again := c.loginWarned.LoadOrStore(w.Code+strings.Join(w.Scopes, " "), true); !again {
+		w.Repeated = repeated
+		emit(w)
+	}
+}

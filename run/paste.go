@@ -1,0 +1,5 @@
+package run
+
+import "context"
+
+func (r *runner) paste() func(context.Context, error) (string, error) { return nil }
