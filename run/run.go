@@ -81,7 +81,7 @@ type setup struct {
 	settings *config.Settings
 	servers  []config.Server
 	unused   []config.Server // those that flags, profile or files leave out
-	store    *oauth.Store // of the logins at servers
+	store    *oauth.Store    // of the logins at servers
 	gate     *approve.Gate
 	policy   string                // SHA-256 over all policy files
 	locked   map[string]lockedItem // nil: there is no lock

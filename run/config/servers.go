@@ -30,8 +30,8 @@ type Server struct {
 	fromFlag     bool              // -t has it
 	off          bool              // its file switches it off
 	notes        []note
-	file         string   // the file of --mcp-config that has it; "" for none
-	loginArgs    []string // of LoginCommand
+	file         string         // the file of --mcp-config that has it; "" for none
+	loginArgs    []string       // of LoginCommand
 	Borrowed     bool           // another host's file has it, under the name of a server in the user's own config
 	Shown        string         // URL or command as configured, ${VAR} not expanded; "": show the real one
 	Unusable     *failure.Error // why it cannot be started: its entry is wrong, or names what there is not
