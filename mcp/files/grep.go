@@ -3,8 +3,10 @@ package files
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 
 	"toolpipe/mcp/confine"
@@ -108,8 +110,8 @@ func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	jobs := make(chan *batch)
 	order := make(chan *batch, grepPending)
+	jobs := make(chan *batch, grepPending+1) // has room for all of order, and for the one that is awaited
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	for range min(4, runtime.GOMAXPROCS(0)) {
@@ -145,43 +147,26 @@ func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 // deal hands the files of a directory to the workers, in batches.
 func (g *grep) deal(ctx context.Context, w *walked, jobs, order chan<- *batch) error {
 	var names []string
-	flush := func() error {
-		if len(names) == 0 {
-			return nil
-		}
-		b := &batch{w, names, make(chan findings, 1)}
-		names = nil
-		w.retain()
-		select {
-		case order <- b:
-		case <-ctx.Done():
-			w.release()
-			return context.Cause(ctx)
-		}
-		select {
-		case jobs <- b:
-			return nil
-		case <-ctx.Done():
-			w.release()
-			b.found <- findings{}
-			return context.Cause(ctx)
-		}
-	}
 	from := fromStart(g.start, w.at)
 	for _, e := range w.entries {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if !e.Type().IsRegular() || g.include != nil && !g.include.matchesEntry(w.at, from, e) {
-			continue
-		}
-		if names = append(names, e.Name()); len(names) == grepBatch {
-			if err := flush(); err != nil {
-				return err
-			}
+		if e.Type().IsRegular() && (g.include == nil || g.include.matchesEntry(w.at, from, e)) {
+			names = append(names, e.Name())
 		}
 	}
-	return flush()
+	for some := range slices.Chunk(names, grepBatch) {
+		b := &batch{w, some, make(chan findings, 1)}
+		select {
+		case order <- b:
+			w.retain()
+			jobs <- b
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // work searches batches until there are no more.
@@ -218,6 +203,5 @@ func (g *grep) file(ctx context.Context, s *scanner, in *walked, name string) fi
 	if now, err := in.dir.Lstat(name); err != nil || !os.SameFile(now, info) {
 		return findings{unreadable: 1}
 	}
-	s.size = info.Size()
-	return s.file(ctx, f, in.rel(name))
+	return s.file(ctx, io.LimitReader(f, info.Size()), in.rel(name)) // the limit saves the read that finds the end
 }

@@ -18,8 +18,6 @@ type matcher struct {
 	literals []literal      // every matching line has one of them; nil when none are known
 	exact    bool           // every line that has the one literal matches
 	line     *regexp.Regexp // matches one line at a time
-	block    *regexp.Regexp // finds a match in many lines; nil when it could find other ones than line
-	dollar   bool           // the pattern has $, so a carriage return at the end of a line matters
 	longest  int            // bytes of a line that are matched together
 }
 
@@ -58,39 +56,17 @@ func newMatcher(pattern string, ignoreCase bool) (*matcher, error) {
 		}
 		return nil, fmt.Errorf("pattern %q is not an RE2 regular expression", pattern)
 	}
-	m := &matcher{line: re, block: re, dollar: strings.ContainsAny(pattern, "$")}
+	m := &matcher{line: re}
 	m.longest = min(maxLine, max(toolserver.ReadChunk, maxSteps/instructions(tree)))
 	if tree, err = syntax.Parse(flags+pattern, syntax.Perl); err != nil {
 		return m, nil
 	}
 	tree = tree.Simplify()
-	if leavesLine(tree) {
-		m.block = nil
-	}
 	if m.literals = required(tree); len(m.literals) > maxLiterals {
 		m.literals = nil
 	}
 	m.exact = tree.Op == syntax.OpLiteral && len(m.literals) == 1 && !m.literals[0].fold
 	return m, nil
-}
-
-// leavesLine says whether an expression finds other matches in a block of lines
-// than in one line: it looks at the ends of the whole text, or it may match a line's
-// end, and then a match could go from the first line to the last.
-func leavesLine(re *syntax.Regexp) bool {
-	switch re.Op {
-	case syntax.OpAnyChar, syntax.OpBeginText, syntax.OpEndText:
-		return true
-	case syntax.OpLiteral:
-		return slices.Contains(re.Rune, '\n')
-	case syntax.OpCharClass:
-		for i := 0; i < len(re.Rune); i += 2 {
-			if re.Rune[i] <= '\n' && '\n' <= re.Rune[i+1] {
-				return true
-			}
-		}
-	}
-	return slices.ContainsFunc(re.Sub, leavesLine)
 }
 
 // instructions estimates to how many instructions an expression is compiled.
@@ -173,28 +149,9 @@ func shortest(all []literal) int {
 	return len(slices.MinFunc(all, func(a, b literal) int { return len(a.text) - len(b.text) }).text)
 }
 
-// findLiteral returns where the first of the literals is in b at or after from, -1
-// when there is none. next remembers where each was found last, len(b) for nowhere.
-func (m *matcher) findLiteral(b []byte, from int, next []int) int {
-	first := len(b)
-	for i, n := range m.literals {
-		if next[i] < from {
-			next[i] = len(b)
-			if at := n.index(b[from:]); at >= 0 {
-				next[i] = from + at
-			}
-		}
-		first = min(first, next[i])
-	}
-	if first == len(b) {
-		return -1
-	}
-	return first
-}
-
-func (n literal) index(b []byte) int {
+func (n literal) isIn(b []byte) bool {
 	if !n.fold {
-		return bytes.Index(b, []byte(n.text))
+		return bytes.Contains(b, []byte(n.text))
 	}
 	var lower [4096]byte
 	for from := 0; from < len(b); from += len(lower) - len(n.text) + 1 {
@@ -204,51 +161,25 @@ func (n literal) index(b []byte) int {
 				some[i] = c | 0x20
 			}
 		}
-		if at := bytes.Index(some, []byte(n.text)); at >= 0 {
-			return from + at
+		if bytes.Contains(some, []byte(n.text)) {
+			return true
 		}
 	}
-	return -1
+	return false
 }
 
-// next returns the first matching line at or after pos. b ends with a line's end
-// or the file's. crlf says that lines end in CR LF.
-func (m *matcher) next(b []byte, pos int, crlf bool) (start, end int, ok bool) {
-	byLine := m.block == nil || crlf && m.dollar
-	var found [maxLiterals]int
-	for i := range found {
-		found[i] = -1
-	}
-	for pos < len(b) {
-		at := pos
-		switch {
-		case m.literals != nil:
-			if at = m.findLiteral(b, pos, found[:]); at < 0 {
-				return 0, 0, false
-			}
-		case !byLine:
-			loc := m.block.FindIndex(b[pos:])
-			if loc == nil {
-				return 0, 0, false
-			}
-			at += loc[0]
-		}
-		start = pos + bytes.LastIndexByte(b[pos:at], '\n') + 1
-		end = len(b)
-		if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
-			end = at + i
-		}
-		if start < len(b) && m.matches(b[start:end], crlf) {
-			return start, end, true
-		}
-		pos = end + 1
-	}
-	return 0, 0, false
-}
-
-// matches says whether a line matches. A carriage return at its end belongs to
-// the line's end; in a file without such ends it may also belong to the line.
+// matches says whether a line matches; crlf that lines end in CR LF. A carriage
+// return at its end belongs to the line's end; in a file without such ends it may
+// also belong to the line.
 func (m *matcher) matches(line []byte, crlf bool) bool {
+	if !m.mayMatch(line) {
+		return false
+	}
 	inner, cut := bytes.CutSuffix(line, []byte("\r"))
 	return m.exact || m.line.Match(inner) || cut && !crlf && m.line.Match(line)
+}
+
+// mayMatch is false if no line of a text matches.
+func (m *matcher) mayMatch(text []byte) bool {
+	return m.literals == nil || slices.ContainsFunc(m.literals, func(n literal) bool { return n.isIn(text) })
 }

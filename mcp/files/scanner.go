@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -33,153 +34,109 @@ func (f *findings) add(more findings, separate bool) {
 	f.full = more.full || f.matches >= maxMatches || len(f.text) >= toolserver.MaxText
 }
 
-// scanner searches one file after the other, with one buffer.
+// scanner searches one file after the other, line by line. Of a line that does not
+// fit into its buffer, each part is a line with the same number.
 type scanner struct {
 	m      *matcher
 	around int
-	buf    []byte
-	size   int64 // of the file, which saves the read that finds its end; 0 when unknown
+	in     *bufio.Reader
 
-	out     findings
-	path    string
-	crlf    bool
-	counted int // offset in buf of a line
-	line    int // number of that line, from 1
-	shown   int // offset in buf behind the last line in the answer; negative when that has left buf
-	after   int // lines still to show
+	out    findings
+	path   string
+	before [][]byte // lines that are shown if the next line matches, ready to be shown
+	gap    bool     // lines were passed over since the last one in the answer
+	after  int      // lines still to show
 }
 
 func newScanner(m *matcher, around int) *scanner {
-	return &scanner{m: m, around: around, buf: make([]byte, toolserver.ReadChunk)}
+	return &scanner{m: m, around: around, in: bufio.NewReaderSize(nil, m.longest)}
 }
 
 // file searches r. The answer names it by path.
 func (s *scanner) file(ctx context.Context, r io.Reader, path string) findings {
-	s.out, s.path, s.line, s.counted, s.shown, s.after = findings{}, path, 1, 0, 0, 0
-	var total int64
-	end, from := 0, 0 // buf[from:end] is not searched yet
-	for first := true; ; first = false {
-		n, err := r.Read(s.buf[end:])
-		total += int64(n)
-		end += n
-		if first {
-			if toolserver.LooksBinary(s.buf[:end]) {
-				s.size = 0
-				return findings{binary: true}
-			}
-			s.crlf = bytes.Contains(s.buf[:end], []byte("\r\n"))
-		}
-		last := err != nil || s.size > 0 && total >= s.size
-		cut := end
-		if !last {
-			cut = from + bytes.LastIndexByte(s.buf[from:end], '\n') + 1
-			if cut == from && end < len(s.buf) {
-				continue
-			}
-			if cut == from && len(s.buf) < s.m.longest {
-				s.buf = append(s.buf, make([]byte, len(s.buf))...)
-				continue
-			}
-			if cut == from {
-				cut = end // a longer line is searched in pieces
-			}
-		}
-		s.block(from, cut)
-		if last || s.out.full || ctx.Err() != nil {
-			s.size = 0
+	s.in.Reset(r)
+	s.out, s.path, s.before, s.gap, s.after = findings{}, path, s.before[:0], false, 0
+	head, _ := s.in.Peek(toolserver.ReadChunk)
+	if toolserver.LooksBinary(head) {
+		return findings{binary: true}
+	}
+	crlf := bytes.Contains(head, []byte("\r\n"))
+	for number := 1 + s.skip(); ; {
+		had := s.in.Buffered()
+		line, err := s.in.ReadSlice('\n')
+		text, whole := bytes.CutSuffix(line, []byte("\n"))
+		if len(line) > 0 && !s.line(text, number, crlf) {
 			return s.out
 		}
-		from, end = s.slide(cut, end)
+		switch {
+		case whole:
+			number++
+		case err != bufio.ErrBufferFull:
+			return s.out
+		}
+		if s.in.Buffered() > had { // more was read
+			number += s.skip()
+			if ctx.Err() != nil {
+				return s.out
+			}
+		}
 	}
 }
 
-// block searches the whole lines of buf[from:cut].
-func (s *scanner) block(from, cut int) {
-	b := s.buf[:cut]
-	for pos := from; ; {
-		start, end, ok := s.m.next(b, pos, s.crlf)
-		if !ok {
-			break
-		}
-		s.showAfter(b, start)
-		if s.out.full {
-			return
-		}
-		before := start
-		for range s.around {
-			if before <= max(0, s.shown) {
-				break
-			}
-			before = bytes.LastIndexByte(b[:before-1], '\n') + 1
-		}
-		if s.around > 0 && s.out.matches > 0 && before > s.shown {
+// skip passes over the whole lines in the buffer if none of them matches or is to
+// be shown, and returns how many they are.
+func (s *scanner) skip() int {
+	b, _ := s.in.Peek(s.in.Buffered())
+	b = b[:bytes.LastIndexByte(b, '\n')+1]
+	if s.around > 0 || s.m.mayMatch(b) {
+		return 0
+	}
+	s.in.Discard(len(b))
+	return bytes.Count(b, []byte("\n"))
+}
+
+// line takes the next line, and says whether more are wanted.
+func (s *scanner) line(text []byte, number int, crlf bool) bool {
+	matches := s.m.matches(text, crlf)
+	switch {
+	case s.out.full && (matches || s.after == 0):
+		return false
+	case matches:
+		if s.gap && s.around > 0 && s.out.matches > 0 {
 			s.out.text = append(s.out.text, "--\n"...)
 		}
-		s.showLines(b, before, start, '-')
-		s.show(b[start:end], start, ':')
-		s.out.matches++
-		s.shown = min(end+1, cut)
-		s.after = s.around
-		s.out.full = s.out.matches >= maxMatches || len(s.out.text) >= toolserver.MaxText
-		pos = end + 1
-	}
-	s.showAfter(b, cut)
-}
-
-// showAfter shows the context after the last match, up to limit.
-func (s *scanner) showAfter(b []byte, limit int) {
-	for s.after > 0 && s.shown < limit {
-		end := limit
-		if i := bytes.IndexByte(b[s.shown:limit], '\n'); i >= 0 {
-			end = s.shown + i
+		for _, shown := range s.before {
+			s.out.text = append(s.out.text, shown...)
 		}
-		s.show(b[s.shown:end], s.shown, '-')
-		s.shown = min(end+1, limit)
+		s.out.text = s.show(s.out.text, text, number, ':')
+		s.out.matches++
+		s.out.full = s.out.matches >= maxMatches || len(s.out.text) >= toolserver.MaxText
+		s.before, s.gap, s.after = s.before[:0], false, s.around
+	case s.after > 0:
+		s.out.text = s.show(s.out.text, text, number, '-')
 		s.after--
+	case s.around > 0:
+		var room []byte // of a line that is not shown any more
+		if len(s.before) == s.around {
+			room, s.gap = s.before[0][:0], true
+			s.before = append(s.before[:0], s.before[1:]...)
+		}
+		s.before = append(s.before, s.show(room, text, number, '-'))
 	}
-}
-
-func (s *scanner) showLines(b []byte, from, to int, mark byte) {
-	for from < to {
-		end := from + bytes.IndexByte(b[from:to], '\n')
-		s.show(b[from:end], from, mark)
-		from = end + 1
-	}
+	return true
 }
 
 // show appends a line with its path and number, as grep -n does. The mark is : for
 // a match and - for context.
-func (s *scanner) show(line []byte, at int, mark byte) {
-	s.line += bytes.Count(s.buf[s.counted:at], []byte("\n"))
-	s.counted = at
-	t := append(append(s.out.text, confine.ShownName(s.path)...), mark)
-	t = append(strconv.AppendInt(t, int64(s.line), 10), mark)
+func (s *scanner) show(b, line []byte, number int, mark byte) []byte {
+	b = append(append(b, confine.ShownName(s.path)...), mark)
+	b = append(strconv.AppendInt(b, int64(number), 10), mark)
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if len(line) > maxShownLine {
-		t = append(t, toolserver.WholeRunes(line[:maxShownLine])...)
-		t = fmt.Appendf(t, "[toolpipe: %d bytes in this line]", len(line))
+		b = append(b, toolserver.WholeRunes(line[:maxShownLine])...)
+		b = fmt.Appendf(b, "[toolpipe: %d bytes in this line]", len(line))
 	} else {
-		t = append(t, line...)
+		b = append(b, line...)
 	}
-	s.out.text = append(t, '\n')
-}
-
-// slide moves to the front of the buffer what is still needed: the text that is not
-// searched yet, and lines that may be the context before its first match.
-func (s *scanner) slide(cut, end int) (from, newEnd int) {
-	keep := cut
-	for range s.around {
-		if keep <= max(0, s.shown) {
-			break
-		}
-		keep = bytes.LastIndexByte(s.buf[:keep-1], '\n') + 1
-	}
-	if cut-keep > len(s.buf)/2 {
-		keep = cut // long lines: the buffer is needed for new text
-	}
-	s.line += bytes.Count(s.buf[s.counted:max(keep, s.counted)], []byte("\n"))
-	s.counted = max(s.counted, keep) - keep
-	newEnd = copy(s.buf, s.buf[keep:end])
-	s.shown -= keep
-	return cut - keep, newEnd
+	return append(b, '\n')
 }
