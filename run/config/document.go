@@ -142,7 +142,9 @@ func (v Value) pathKey() string {
 // Unknown returns the error for a key that is not one of the known keys.
 func (m member) Unknown(known []string) *failure.Error {
 	e := m.At.Errorf("unknown key %q", m.Key)
-	if near := Nearest(m.Key, known); near != "" {
+	if hint := hintOfOthers(m.Key, known); hint != "" {
+		e.Hints = []string{hint}
+	} else if near := Nearest(m.Key, known); near != "" {
 		e.Hints = []string{"did you mean " + strconv.Quote(near) + "?"}
 	}
 	return e

@@ -1,0 +1,38 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestHintOfOthers holds that keys of other programs lead to ours, and that no
+// hint names a key that the object does not have.
+func TestHintOfOthers(t *testing.T) {
+	for _, c := range []struct {
+		key   string
+		known []string
+		want  string
+	}{
+		{"api_key", profileKeys, `the config holds no key: "key_env" names`},
+		{"apiKey", profileKeys, "the config holds no key"},
+		{"max_tokens", profileKeys, `here this is "params"`},
+		{"profiles", configKeys, `here this is "models"`},
+		{"mcp_servers", configKeys, ""}, // spelled almost like it
+		{"includeTools", ownKeys(), `here this is "tools"`},
+		{"bearer_token_env_var", ownKeys(), `here this is "auth_env"`},
+		{"token", ownKeys(), `"auth_env" names`},
+		{"zebra", ownKeys(), ""},
+		{"timeout", shellKeys, ""},
+	} {
+		if got := hintOfOthers(c.key, c.known); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: %q", c.key, got)
+		}
+	}
+	all := slices.Concat(configKeys, profileKeys, ownKeys(), shellKeys)
+	for _, k := range keysOfOthers {
+		if !slices.Contains(all, k.ours) {
+			t.Errorf("%q is no key", k.ours)
+		}
+	}
+}
