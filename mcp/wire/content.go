@@ -95,8 +95,8 @@ func readBlock(v []byte) Block {
 }
 
 // Render gives the result as text: text blocks, and a line for each block of
-// another type, joined with a newline; then structuredContent, unless a text
-// block is that same value. Of a text of more than max bytes the head and the
+// another type, joined with a newline; then structuredContent, unless the blocks
+// show it already. Of a text of more than max bytes the head and the
 // tail remain, cut between runes, and a line between them says how many bytes
 // are omitted; max 0 is no limit. A single text block that fits is given back
 // as it came.
@@ -160,7 +160,9 @@ func (r *Result) literals() [][]byte {
 		parts = parts[:len(parts)-1]
 	}
 	if r.Structured != nil && !repeated && !r.TextComplete {
-		parts = append(parts, jsontext.Quoted(string(jsontext.AppendCompact(nil, r.Structured))))
+		if structured := r.structured(parts); structured != nil {
+			parts = append(parts, jsontext.AppendQuoted(nil, structured))
+		}
 	}
 	return parts
 }

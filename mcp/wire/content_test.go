@@ -13,6 +13,7 @@ import (
 
 func TestRender(t *testing.T) {
 	textBlock := func(s string) string { return `{"type":"text","text":` + string(jsontext.Quoted(s)) + `}` }
+	long := strings.Repeat("a line of a file. ", 100)
 	tests := []struct{ name, result, want string }{
 		{"one text", `{"content":[` + textBlock("a\nb") + `]}`, "a\nb"},
 		{"joined", `{"content":[` + textBlock("a") + `,` + textBlock("b") + `]}`, "a\nb"},
@@ -37,6 +38,15 @@ func TestRender(t *testing.T) {
 		{"structured again, indented", `{"content":[` + textBlock("\n[\n 1\n]\n") + `],"structuredContent":[1]}`, "\n[\n 1\n]\n"},
 		{"structured nearly again", `{"content":[` + textBlock(`{"n":12345678901234567}`) + `],"structuredContent":{"n":12345678901234568}}`, `{"n":12345678901234567}` + "\n" + `{"n":12345678901234568}`},
 		{"structured is text", `{"content":[` + textBlock(`"x"`) + `],"structuredContent":"x"}`, `"x"`},
+		{"structured holds the text", `{"content":[` + textBlock("line 1\nline \"2\"") + `],"structuredContent":{"content":"line 1\nline \"2\"","lines":2}}`, "line 1\nline \"2\""},
+		{"structured holds all texts, in another order", `{"content":[` + textBlock("first text") + `,` + textBlock("second text") + `],"structuredContent":{"all":["second text","first text","no"]}}`, "first text\nsecond text"},
+		{"structured holds more", `{"content":[` + textBlock("first text") + `],"structuredContent":["first text","other text"]}`, "first text\n" + `["first text","other text"]`},
+		{"structured holds a long text and more", `{"content":[` + textBlock(long) + `],"structuredContent":{"content":"` + long + `","path":"/a/b.txt"}}`, long + "\n" + `{"content":"[above]","path":"/a/b.txt"}`},
+		{"structured is the content", `{"content":[{"type":"resource","resource":{"uri":"file:///a","text":"inside"}}],"structuredContent":{"content":[{"type":"resource","resource":{"text":"inside","uri":"file:///a"}}]}}`, "inside"},
+		{"structured is a picture again", `{"content":[{"type":"image","mimeType":"image/png","data":"aGVsbG8="}],"structuredContent":{"content":[{"type":"image","mimeType":"image/png","data":"aGVsbG8=","size":5}]}}`, "[image image/png 5 bytes]"},
+		{"structured is a picture and more", `{"content":[{"type":"image","mimeType":"image/png","data":"aGVsbG8="}],"structuredContent":{"picture":"aGVsbG8=","path":"/a/b.png"}}`, "[image image/png 5 bytes]\n" + `{"picture":"[above]","path":"/a/b.png"}`},
+		{"structured has only short strings", `{"content":[` + textBlock("ok 3") + `],"structuredContent":{"a":"ok","n":3}}`, "ok 3\n" + `{"a":"ok","n":3}`},
+		{"a name that stands in the text", `{"content":[` + textBlock("temperature") + `],"structuredContent":{"temperature":22.5}}`, "temperature\n" + `{"temperature":22.5}`},
 		{"with an error", `{"isError":true,"content":[` + textBlock("failed") + `],"structuredContent":{"code":7}}`, "failed\n" + `{"code":7}`},
 		{"half a pair", `{"content":[{"type":"text","text":"a\ud800b"}]}`, "a\uFFFDb"},
 	}
@@ -58,6 +68,18 @@ func TestRender(t *testing.T) {
 	}
 	if _, err := ReadResult([]byte(`[1]`)); err == nil {
 		t.Error("a list is taken as a result")
+	}
+}
+
+// TestRenderStructuredWork: not all of a long text is searched for each of many
+// strings that it does not hold.
+func TestRenderStructuredWork(t *testing.T) {
+	shown := shownText{text: []byte(strings.Repeat("abcdefgh", 1<<15))}
+	for range 1000 {
+		shown.has([]byte("abcdefgx"))
+	}
+	if shown.searched > searchBudget+2*len(shown.text) {
+		t.Errorf("%d bytes were searched", shown.searched)
 	}
 }
 

@@ -1,0 +1,109 @@
+package wire
+
+import (
+	"bytes"
+
+	"toolpipe/stream/jsontext"
+)
+
+const (
+	fewBytes     = 4        // a string of so many bytes may stand anywhere by chance
+	manyBytes    = 200      // a string of more bytes is not shown twice
+	searchBudget = 16 << 20 // bytes of the text that are searched for strings
+)
+
+// above stands in structuredContent for a string that the model has already.
+const above = `"[above]"`
+
+// structured is structuredContent as the model reads it beside the text of the
+// blocks; nil where that text shows it already: the same value, or every string
+// of it of more than a few bytes. Servers repeat their text in it, as the
+// specification recommends, or a picture, whose base64 is never text. A long
+// string that the model has is left out of the rest.
+func (r *Result) structured(parts [][]byte) []byte {
+	if r.repeatsContent() {
+		return nil
+	}
+	shown := shownText{media: map[string]bool{}}
+	for _, b := range r.Content {
+		for _, data := range [][]byte{jsontext.Member(b.Raw, "data"), jsontext.Member(b.Raw, "resource", "blob")} {
+			if text := jsontext.Text(data); text != "" {
+				shown.media[text] = true
+			}
+		}
+	}
+	for _, p := range parts {
+		shown.text = append(jsontext.AppendUnquoted(shown.text, p), '\n')
+	}
+	value := jsontext.AppendCompact(nil, r.Structured)
+	out := make([]byte, 0, len(value))
+	strings, missing := 0, 0
+	from := 0
+	for i := 0; i < len(value); i++ {
+		if value[i] != '"' {
+			continue
+		}
+		literal := value[i:jsontext.LiteralEnd(value, i)]
+		end := i + len(literal)
+		if len(literal) > fewBytes+2 && (end == len(value) || value[end] != ':') { // no name of a member
+			text := jsontext.AppendUnquoted(nil, literal)
+			strings++
+			switch media := shown.media[string(text)]; {
+			case !media && !shown.has(text):
+				missing++
+			case media || len(text) > manyBytes:
+				out = append(append(out, value[from:i]...), above...)
+				from = end
+			}
+		}
+		i = end - 1
+	}
+	if strings > 0 && missing == 0 {
+		return nil
+	}
+	return append(out, value[from:]...)
+}
+
+// repeatsContent reports whether structuredContent is the content once more.
+func (r *Result) repeatsContent() bool {
+	if r.Raw == nil {
+		return false
+	}
+	if jsontext.Same(r.Structured, r.Raw) {
+		return true
+	}
+	members := 0
+	for range jsontext.Members(r.Structured) {
+		members++
+	}
+	again := jsontext.Member(r.Structured, "content")
+	return members == 1 && again != nil && jsontext.Same(again, r.Raw)
+}
+
+// shownText is what the model gets of the blocks.
+type shownText struct {
+	text     []byte
+	media    map[string]bool // base64 of media blocks
+	at       int             // where the last string was found: the next often follows it
+	searched int
+}
+
+// has reports whether the text holds s. When the budget is used up, it does not.
+func (t *shownText) has(s []byte) bool {
+	if t.searched > searchBudget {
+		return false
+	}
+	i := bytes.Index(t.text[t.at:], s)
+	if i < 0 && t.at > 0 {
+		t.searched += len(t.text) - t.at
+		t.at = 0
+		i = bytes.Index(t.text, s)
+	}
+	if i < 0 {
+		t.searched += len(t.text)
+		return false
+	}
+	t.searched += i
+	t.at += i
+	return true
+}
