@@ -13,8 +13,9 @@ import (
 )
 
 const (
+	restartLimit   = 2 * time.Second // for the end of the process that a fresh one takes the place of
 	defaultStartup = 30 * time.Second
-	defaultProbe   = 5 * time.Second // after which a server over stdio gets initialize too
+	defaultProbe   = 2 * time.Second // of silence, after which a server over stdio is started afresh with initialize
 )
 
 // Connect connects to the server, negotiates the revision and returns when
@@ -84,8 +85,10 @@ func (s *Session) connect(ctx context.Context) error {
 // spawn starts the server's process, after ending the one before.
 func (s *Session) spawn() error {
 	if s.child != nil {
-		matched, _ := s.stream.replies()
+		matched, stray := s.stream.replies()
 		s.understood = s.understood || matched > 0
+		s.strayed += stray
+		s.child.proc.KillTree(restartLimit) // two copies could want the same port or file
 		s.abandon()
 	}
 	c, err := startStdio(&s.spec, s.procs, s.junk, s.report.log)

@@ -30,15 +30,32 @@ var doubles = map[string]func(d *double){
 	"silent-on-unknown": func(d *double) {
 		d.serve(on("server/discover", func(*double, wire.Message) {}))
 	},
-	// Modern, but slow to say so; it refuses what comes meanwhile.
+	// Modern, but it takes no probe as the first request.
 	"late-discover": func(d *double) {
-		var probe wire.Message
-		d.serve(
-			on("server/discover", func(d *double, m wire.Message) { probe = m }),
-			on("initialize", func(d *double, m wire.Message) {
-				d.fail(m, 0, `duplicate "initialize" received`)
-				d.result(probe, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)
-			}))
+		first := true
+		d.serve(func(d *double, m wire.Message) bool {
+			method := jsontext.Text(m.Method)
+			switch {
+			case method == "initialize":
+				d.fail(m, -32601, "unknown method")
+			case method == "server/discover" && !first:
+				d.result(m, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)
+			case method != "server/discover":
+				return false
+			}
+			first = false
+			return true
+		})
+	},
+	// It tells that it works, for longer than the probe waits, and then answers.
+	"busy-start": func(d *double) {
+		d.serve(on("server/discover", func(d *double, m wire.Message) {
+			for range 20 {
+				fmt.Fprintln(os.Stderr, "loading")
+				time.Sleep(50 * time.Millisecond)
+			}
+			d.result(m, modernResult)
+		}))
 	},
 	// The stateful servers of go-sdk: only legacy revisions, and initialize
 	// after discover is one too many.

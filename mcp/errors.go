@@ -148,13 +148,14 @@ func (s *Session) silenceHint() string {
 	matched, stray := 0, 0
 	if s.stream != nil {
 		matched, stray = s.stream.replies()
+		stray += s.strayed
 	}
 	const slow = "raise startup_timeout if the server is slow to start"
 	switch {
 	case s.transport != "stdio", s.revision != "":
 		return slow
 	case stray > 0:
-		return fmt.Sprintf("%d replies on its stdout have ids of no request that was waiting", stray)
+		return fmt.Sprintf("replies on its stdout have ids of no request that was waiting: %d", stray)
 	case matched > 0, s.understood:
 		return slow
 	case s.junkLines > 0:

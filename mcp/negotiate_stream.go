@@ -19,12 +19,12 @@ func (s *Session) negotiateStream(ctx context.Context) error {
 		v, err = s.probeStream(ctx, true)
 	}
 	switch {
-	case errors.Is(err, errAnsweredLegacy):
-		return nil
+	case errors.Is(err, errSilent):
+		return s.restartSilent(ctx)
 	case err != nil && (ctx.Err() != nil || s.spec.Protocol == wire.ModernRevision):
 		return err
-	case err != nil: // server/discover ended the server
-		return s.respawnLegacy(ctx, "")
+	case err != nil:
+		return s.restartLegacy(ctx, "", "the server ended on server/discover")
 	case v.err != nil || v.modern:
 		return v.err
 	case s.spec.Protocol == wire.ModernRevision:
@@ -34,8 +34,8 @@ func (s *Session) negotiateStream(ctx context.Context) error {
 }
 
 var (
-	errNotModern      = errors.New("the server does not speak " + wire.ModernRevision)
-	errAnsweredLegacy = errors.New("the server answered initialize")
+	errNotModern = errors.New("the server does not speak " + wire.ModernRevision)
+	errSilent    = errors.New("the server does not answer server/discover")
 )
 
 // initializeAfterProbe sends initialize, and starts the server afresh where it
@@ -46,24 +46,41 @@ func (s *Session) initializeAfterProbe(ctx context.Context, version string) erro
 	if err == nil || ctx.Err() != nil || s.transport != "stdio" {
 		return err
 	}
-	s.report.log("initialize failed after the probe (" + err.Error() + "), starting the server afresh; \"protocol\": \"legacy\" avoids this")
-	return s.respawnLegacy(ctx, version)
+	return s.restartLegacy(ctx, version, "initialize failed after the probe ("+err.Error()+")")
 }
 
-func (s *Session) respawnLegacy(ctx context.Context, version string) error {
+// restartLegacy ends the server's process and begins with initialize in a new
+// one.
+func (s *Session) restartLegacy(ctx context.Context, version, why string) error {
 	if s.transport != "stdio" {
 		return wire.ErrGone
 	}
 	s.try("a fresh process")
-	s.report.log("the server ended on server/discover, starting it afresh; \"protocol\": \"legacy\" avoids this")
+	s.report.log(why + ", starting it afresh; \"protocol\": \"legacy\" avoids this")
 	if err := s.spawn(); err != nil {
 		return err
 	}
 	return s.initialize(ctx, version)
 }
 
-// probeStream sends server/discover. A server that does not answer gets
-// initialize too, and the first definite answer of both counts.
+// restartSilent is restartLegacy for a server that did not answer the probe. One
+// that refuses initialize was only slow, and is probed once more.
+func (s *Session) restartSilent(ctx context.Context) error {
+	err := s.restartLegacy(ctx, "", errSilent.Error())
+	_, refused := errors.AsType[*wire.RPCError](err)
+	if !refused && !errors.Is(err, errModern) {
+		return err
+	}
+	s.try("server/discover")
+	result, again := s.conn.exchange(ctx, s.discover())
+	if v := readProbe(result, again, true); again == nil && v.modern {
+		return s.speakModern(result)
+	}
+	return err
+}
+
+// probeStream sends server/discover. The error is errSilent for a server over
+// stdio that read it and is silent from then on.
 func (s *Session) probeStream(ctx context.Context, corrected bool) (probeResult, error) {
 	s.try("server/discover")
 	m := s.stream
@@ -71,21 +88,30 @@ func (s *Session) probeStream(ctx context.Context, corrected bool) (probeResult,
 	if err != nil {
 		return probeResult{}, err
 	}
-	wait := cmp.Or(s.spec.probeTimeout, defaultProbe)
-	select {
-	case r := <-c.reply:
-		return s.discovered(r, corrected)
-	case <-ctx.Done():
-		m.forget(c)
-		return probeResult{}, context.Cause(ctx)
-	case <-time.After(wait):
+	var silent <-chan time.Time
+	if s.child != nil && s.spec.Protocol != wire.ModernRevision {
+		tick := time.NewTicker(s.probeWait() / 8)
+		defer tick.Stop()
+		silent = tick.C
 	}
-	if s.spec.Protocol == wire.ModernRevision {
-		r, err := m.await(ctx, c, "initialize")
-		return s.discovered(reply{r, err}, corrected)
+	for sent := time.Now(); ; {
+		select {
+		case r := <-c.reply:
+			return s.discovered(r, corrected)
+		case <-ctx.Done():
+			m.forget(c)
+			return probeResult{}, context.Cause(ctx)
+		case <-silent:
+			if s.child.silentFor(sent, s.spec.StartupTimeout/2) >= s.probeWait() {
+				m.forget(c)
+				return probeResult{}, errSilent
+			}
+		}
 	}
-	return s.probeBoth(ctx, m, c, wait)
 }
+
+// probeWait is how long a server may be silent after the probe.
+func (s *Session) probeWait() time.Duration { return cmp.Or(s.spec.probeTimeout, defaultProbe) }
 
 // discovered acts on the answer to the probe. The error is that of a connection
 // that ended.
@@ -106,47 +132,4 @@ func connectionEnded(err error) bool {
 	_, none := errors.AsType[*wire.NoReplyError](err)
 	_, garbled := errors.AsType[*notJSON](err)
 	return none && !garbled
-}
-
-// probeBoth sends initialize and waits for the answers to it and to
-// server/discover. An error of one is not final while the other may succeed.
-func (s *Session) probeBoth(ctx context.Context, m *streamConn, discover *call, wait time.Duration) (probeResult, error) {
-	s.report.log("no answer to server/discover for " + wait.String() + ", trying initialize; \"protocol\": \"legacy\" avoids this wait")
-	s.try("initialize")
-	init, err := m.send(ctx, s.initializeRequest(wire.LegacyRevisions[0]))
-	if err != nil {
-		return probeResult{}, err
-	}
-	defer m.forget(discover)
-	defer m.forget(init)
-	var late <-chan time.Time
-	answers := discover.reply
-	for {
-		select {
-		case r := <-answers:
-			v, err := s.discovered(r, true)
-			if err != nil || v.modern {
-				return v, err
-			}
-			answers = nil // the server is legacy, initialize decides
-		case r := <-init.reply:
-			if r.err == nil {
-				if err := s.initialized(ctx, wire.LegacyRevisions[0], r.result); err != nil {
-					return probeResult{}, err
-				}
-				return probeResult{}, errAnsweredLegacy
-			}
-			if connectionEnded(r.err) {
-				return probeResult{}, r.err
-			}
-			if answers == nil {
-				return probeResult{}, nil // initialize is tried with older revisions
-			}
-			late = time.After(wait)
-		case <-late:
-			return probeResult{}, nil
-		case <-ctx.Done():
-			return probeResult{}, context.Cause(ctx)
-		}
-	}
 }

@@ -51,6 +51,7 @@ type Session struct {
 	warned map[string]bool          // what warnOnce has warned of
 
 	understood bool // an earlier process of the server had answered a request
+	strayed    int  // replies of earlier processes that no request was waiting for
 	junkLines  int
 	junkSample string
 }

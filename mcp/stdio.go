@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,6 +27,7 @@ type stdioTransport struct {
 	framed bool // Content-Length framing
 	stderr *process.Output
 	ended  chan struct{} // closed at the end of stderr
+	heard  atomic.Int64  // when it last wrote anything, in Unix nanoseconds
 
 	writing   chan struct{} // a lock for what follows: it holds one element
 	truncated bool          // a message was sent in part
@@ -56,13 +58,41 @@ func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log fun
 		closeFiles([]*os.File{c.in, c.out, c.errs})
 		return nil, startError(cmd.Dir, err)
 	}
-	c.frames = wire.FrameReader{R: c.out, Junk: junk}
+	c.frames = wire.FrameReader{R: hearing{c.out, &c.heard}, Junk: junk}
 	goroutine.Start(func() {
 		defer close(c.ended)
-		io.Copy(c.stderr, c.errs)
+		io.Copy(c.stderr, hearing{c.errs, &c.heard})
 		c.stderr.End()
 	})
 	return c, nil
+}
+
+// hearing notes when something was read.
+type hearing struct {
+	io.Reader
+	at *atomic.Int64
+}
+
+func (h hearing) Read(p []byte) (int, error) {
+	n, err := h.Reader.Read(p)
+	h.at.Store(time.Now().UnixNano())
+	return n, err
+}
+
+// silentFor is for how long a server has been silent that was sent a message at
+// that time: not for longer than since it wrote anything, but for longest if it
+// writes all that time and does not answer. A server that has not read the
+// message is not silent but starting: a launcher such as npx may be installing it.
+func (c *stdioTransport) silentFor(sent time.Time, longest time.Duration) time.Duration {
+	now := time.Now()
+	if process.Unread(c.in) {
+		c.heard.Store(now.UnixNano())
+		return 0
+	}
+	if d := now.Sub(sent); d >= longest {
+		return d
+	}
+	return min(now.Sub(sent), now.Sub(time.Unix(0, c.heard.Load())))
 }
 
 // errDirectory is why a server cannot start in its working directory.
@@ -162,12 +192,16 @@ func (c *stdioTransport) Receive() ([]byte, error) {
 	return msg, err
 }
 
-// Close closes the child's stdin, ends its process group within three times
-// ShutdownGrace and returns then.
+// endGrace is how long a server may take for each step of its end: after its
+// stdin was closed, and after SIGTERM. The user waits for it, with the answer.
+const endGrace = 200 * time.Millisecond
+
+// Close closes the child's stdin, ends its process group within twice endGrace
+// and returns then.
 func (c *stdioTransport) Close() error {
 	c.closing.Do(func() {
 		c.in.Close()
-		c.proc.End(wire.ShutdownGrace)
+		c.proc.End(endGrace)
 		c.out.Close()
 		c.awaitStderr()
 		c.errs.Close()

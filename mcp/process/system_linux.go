@@ -122,3 +122,17 @@ func children() []int {
 	}
 	return pids
 }
+
+// Unread says whether a pipe has bytes that its reader has not read; false if the
+// system does not tell.
+func Unread(pipe *os.File) bool {
+	var n int32
+	raw, err := pipe.SyscallConn()
+	if err != nil {
+		return false
+	}
+	raw.Control(func(fd uintptr) {
+		syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCINQ, uintptr(unsafe.Pointer(&n)))
+	})
+	return n > 0
+}

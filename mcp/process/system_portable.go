@@ -3,6 +3,7 @@
 package process
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -33,3 +34,7 @@ func sweep(time.Time, func() map[int]bool, map[int]bool) int { return 0 }
 func startMarked(cmd *exec.Cmd) (mark uint64, err error) { return 0, cmd.Start() }
 
 func (pr *Process) killTree(time.Duration) bool { return false }
+
+// Unread says that the system does not tell whether a pipe has bytes that its
+// reader has not read.
+func Unread(*os.File) bool { return false }

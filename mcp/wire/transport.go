@@ -26,6 +26,6 @@ type Transport interface {
 	Close() error
 }
 
-// ShutdownGrace bounds each step of the end of a server's process: closed
-// stdin, SIGTERM, SIGKILL.
+// ShutdownGrace bounds what the end of a session waits for: the last answers of
+// a server in this process, the DELETE of an HTTP session.
 const ShutdownGrace = 2 * time.Second
