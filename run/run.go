@@ -231,6 +231,9 @@ func (r *runner) ask(ctx context.Context) error {
 	if inputErr != nil {
 		return inputErr
 	}
+	if from := r.client.Adopt(r.request, r.messages); from != "" {
+		r.warn("state_dropped", "", "what the conversation keeps for "+from+" is not sent: the endpoint or the model is another one")
+	}
 	msgs, err := r.box.withServerMessages(ctx, r.messages, c.Prompt, c.Resources)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -38,7 +39,7 @@ func openChat(w *segments, r *Request, o options) {
 		w.str("}}")
 	}
 	f.params("messages")
-	f.tools(`{"type":"function","function":{`, "parameters", "}}", "}}")
+	f.tools(o, `{"type":"function","function":{`, "parameters", "}}", "}}")
 	f.conversation("messages")
 	systemMessage(w, r.Messages)
 }
@@ -60,6 +61,9 @@ func repairChat(o *options, r *Request, refusal string) string {
 	case !o.secondTokenLimit && r.MaxTokens > 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"):
 		o.secondTokenLimit = true
 		return "with the token limit as " + chatTokenLimit(*o)
+	case !o.noToolNames && refusesToolNames(refusal) && slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == ToolRole && m.Name != "" }):
+		o.noToolNames = true
+		return "without the names of tools in their results"
 	case !o.noStrict && r.Schema != nil && refuses(refusal, r, "response_format", "schema", "strict"):
 		o.noStrict = true
 		return "without strict beside the schema"
@@ -68,6 +72,13 @@ func repairChat(o *options, r *Request, refusal string) string {
 		return "with empty text instead of null in messages that only call tools"
 	}
 	return ""
+}
+
+// refusesToolNames reports whether a refusal speaks of the member name of a message,
+// and not of the name of a tool in a definition or in a call.
+func refusesToolNames(refusal string) bool {
+	refusal = strings.ReplaceAll(refusal, `\`, "")
+	return containsAny(refusal, `"name"`, "'name'", "`name`", ".name") && !containsAny(refusal, "tools[", "tools.", "function.name", "functions.")
 }
 
 // hasNullContent reports whether a message of the assistant only calls.
@@ -319,7 +330,9 @@ func callsAsText(w *segments, m *Message) {
 func (e *chatEncoder) result(w *segments, m *Message) {
 	w.str(`{"role":"tool","tool_call_id":`)
 	w.quoted(m.CallID)
-	chatName(w, m)
+	if !e.noToolNames {
+		chatName(w, m)
+	}
 	w.str(`,"content":`)
 	if hasImage(m.Parts) {
 		e.images = append(e.images, *m)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // dialect is the wire form of one provider. A new one is a file or two, a line
@@ -26,6 +28,10 @@ type dialect struct {
 	// what is different from now on, as in "the request is sent again without
 	// include", and "" when it changed nothing. It makes each change once.
 	repair func(o *options, r *Request, refusal string) string
+
+	// edited returns the state of a message whose text or calls the user edited;
+	// nil for chat, whose state does not repeat them.
+	edited func(m *Message, state gjson.Result) []byte
 
 	// decoder makes the reader of one reply.
 	decoder func(d *draft) decoder
@@ -63,6 +69,8 @@ type options struct {
 	secondTokenLimit bool // write the token limit in the dialect's second way: the first was refused
 	noInclude        bool // leave include out
 	noStrict         bool // leave strict beside the schema of the answer out
+	noToolNames      bool // leave the names of tools in their results out
+	shortTexts       bool // cut the descriptions of tools
 	noResultImages   bool // leave the images of tool results out
 }
 

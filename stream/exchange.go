@@ -177,7 +177,7 @@ func (x *exchange) refused(res *http.Response) error {
 	e.Message += strings.TrimRight(fmt.Sprintf(" answered %d %s", res.StatusCode, http.StatusText(res.StatusCode)), " ")
 	if to := redirectTarget(res); to != "" {
 		e.Message += " to " + to + ", which is not followed"
-	} else if text := x.shown(b); text != "" {
+	} else if text := x.shownError(b); text != "" {
 		e.Message += ": " + text
 	}
 	e.Hint = x.hint(res.StatusCode, x.refusal)

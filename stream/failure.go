@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/tidwall/gjson"
 )
 
 // maxErrorBody caps what is read of the body of a refusal.
@@ -38,6 +40,28 @@ func (x *exchange) hideSecrets(reply *Reply, err error) {
 // shown returns bytes of the endpoint as one safe line without secrets.
 func (x *exchange) shown(b []byte) string {
 	return clean(x.redact(string(b)), maxShown)
+}
+
+// shownError returns what the body of an error says: the message in its JSON, the
+// title of a page, else all of it.
+func (x *exchange) shownError(b []byte) string {
+	text := strings.TrimSpace(x.redact(string(b)))
+	if v := gjson.Parse(text); (v.IsObject() || v.IsArray()) && valid([]byte(text)) {
+		if v.IsArray() { // Gemini sends a list of one error
+			v = v.Get("0")
+		}
+		if inner := v.Get("error"); inner.IsObject() {
+			v = inner
+		}
+		return errorText(v)
+	}
+	if from := strings.Index(strings.ToLower(text), "<title>"); from >= 0 {
+		title, _, _ := strings.Cut(text[from+len("<title>"):], "<")
+		if title = strings.TrimSpace(title); title != "" {
+			text = title
+		}
+	}
+	return clean(text, maxShown)
 }
 
 // errorBody reads the beginning of a refusal's body.

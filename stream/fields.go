@@ -118,7 +118,7 @@ func hasParam(params []Param, name string) bool {
 
 // tools writes the tools on offer. Each of them begins with begin, holds its
 // schema under the given name, and ends with end, the last one with lastEnd.
-func (f *fields) tools(begin, schema, end, lastEnd string) {
+func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 	tools, w := f.r.Tools, f.w
 	if len(tools) == 0 || !f.field("tools") {
 		return
@@ -130,6 +130,9 @@ func (f *fields) tools(begin, schema, end, lastEnd string) {
 		w.quoted(t.Name)
 		if t.Description != "" {
 			w.str(`,"description":`)
+			if o.shortTexts {
+				t.Description = shortText(t.Description)
+			}
 			w.quoted(t.Description)
 		}
 		w.str(`,"` + schema + `":`)
@@ -145,7 +148,7 @@ func (f *fields) tools(begin, schema, end, lastEnd string) {
 // toolSchema returns the schema of a tool with the member properties, which
 // OpenAI demands.
 func toolSchema(schema json.RawMessage) []byte {
-	schema = bytes.TrimSpace(schema)
+	schema = withItems(bytes.TrimSpace(schema))
 	inner := innerObject(schema)
 	switch {
 	case len(schema) > 0 && schema[0] != '{', gjson.GetBytes(schema, "properties").Exists():
@@ -154,6 +157,50 @@ func toolSchema(schema json.RawMessage) []byte {
 		return []byte(`{"type":"object","properties":{}}`)
 	}
 	return append(append([]byte{'{'}, inner...), `,"properties":{}}`...)
+}
+
+// withItems returns a schema in which each array says what its items are, which
+// Gemini and others demand. A schema that does so is returned as it came.
+func withItems(schema []byte) []byte {
+	if !bytes.Contains(schema, []byte(`"array"`)) || !valid(schema) {
+		return schema
+	}
+	if w, changed := appendWithItems(nil, gjson.ParseBytes(schema), false); changed {
+		return w
+	}
+	return schema
+}
+
+// appendWithItems appends a schema. byName says that v is not one itself, but holds
+// schemas under names of the tool's own.
+func appendWithItems(w []byte, v gjson.Result, byName bool) (_ []byte, changed bool) {
+	if !v.IsObject() && !v.IsArray() {
+		return append(w, v.Raw...), false
+	}
+	first := true
+	w = append(w, v.Raw[0])
+	v.ForEach(func(name, value gjson.Result) bool {
+		if !first {
+			w = append(w, ',')
+		}
+		if first = false; v.IsObject() {
+			w = append(append(w, name.Raw...), ':')
+		}
+		if !byName && slices.Contains([]string{"default", "const", "enum", "examples", "example"}, name.Str) { // values, not schemas
+			w = append(w, value.Raw...)
+			return true
+		}
+		var c bool
+		w, c = appendWithItems(w, value, !byName && slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}, name.Str))
+		changed = changed || c
+		return true
+	})
+	kind := v.Get("type")
+	isArray := kind.Str == "array" || kind.IsArray() && slices.ContainsFunc(kind.Array(), func(t gjson.Result) bool { return t.Str == "array" })
+	if v.IsObject() && isArray && !byName && !v.Get("items").Exists() && !v.Get("prefixItems").Exists() {
+		w, changed = append(w, `,"items":{}`...), true
+	}
+	return append(w, v.Raw[len(v.Raw)-1]), changed
 }
 
 // conversation begins the array of messages, which is the last member.

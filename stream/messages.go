@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"toolpipe/stream/jsontext"
 )
 
@@ -27,6 +29,9 @@ var messagesDialect = dialect{
 	open:    openMessages,
 	encoder: func(r *Request, o options) encoder { return &messagesEncoder{options: o, cache: len(r.Tools) > 0} },
 	repair:  repairMessages,
+	edited: func(m *Message, state gjson.Result) []byte {
+		return withOwn(state, ownBlocks(m, func(id string) string { return id }), "text", "tool_use")
+	},
 	decoder: func(d *draft) decoder { return &messagesDecoder{draft: d} },
 }
 
@@ -67,7 +72,7 @@ func openMessages(w *segments, r *Request, o options) {
 	if len(system) == 0 {
 		lastEnd = cacheMark + "}"
 	}
-	f.tools("{", "input_schema", "}", lastEnd)
+	f.tools(o, "{", "input_schema", "}", lastEnd)
 	if len(system) > 0 && f.field("system") {
 		messagesSystem(w, system, len(r.Tools) > 0)
 	}
@@ -281,19 +286,28 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 	case len(m.Calls) == 0:
 		joinedText(w, m.Parts, "")
 	default:
-		w.str("[")
-		if hasContent(m) {
-			w.str(`{"type":"text","text":`)
-			joinedText(w, m.Parts, "")
-			w.str("},")
-		}
-		for i := range m.Calls {
-			w.comma(i)
-			w.cur = appendToolUse(w.cur, e.ids[m.Calls[i].ID], &m.Calls[i], nil)
+		for i, block := range ownBlocks(m, func(id string) string { return e.ids[id] }) {
+			w.listItem(i)
+			w.raw(block)
 		}
 		w.str("]")
 	}
 	w.str("}")
+}
+
+// ownBlocks are the text and the calls of a message of the assistant.
+func ownBlocks(m *Message, id func(string) string) (blocks [][]byte) {
+	if hasContent(m) {
+		w := &segments{}
+		w.str(`{"type":"text","text":`)
+		joinedText(w, m.Parts, "")
+		w.str("}")
+		blocks = append(blocks, w.flat())
+	}
+	for i := range m.Calls {
+		blocks = append(blocks, appendToolUse(nil, id(m.Calls[i].ID), &m.Calls[i], nil))
+	}
+	return blocks
 }
 
 // appendToolUse appends a call with other members that this API sent. The

@@ -1,5 +1,18 @@
 package stream
 
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/jsontext"
+)
+
 // Opaque is what an assistant message holds beside its Parts and Calls:
 // reasoning, signatures, encrypted items. It is sent back unread, to the same
 // endpoint and model only. The zero value holds nothing and is of no endpoint.
@@ -9,10 +22,148 @@ type Opaque struct {
 	content              []byte // chat: the content as it came, for a text that is not all of it
 }
 
+// StateMember is the member of a message in which a written conversation keeps
+// the Opaque. Its members are api, endpoint and model, of which it is; digest, of
+// the text and the calls that it belongs to; and state, an object of members for
+// chat, else an array of blocks or items.
+const StateMember = "provider_state"
+
 // of returns what goes back to an endpoint of that API.
 func (o *Opaque) of(api string) Opaque {
 	if o.api != api {
 		return Opaque{}
 	}
 	return *o
+}
+
+// writeState writes the member of m's Opaque, if there is something to keep.
+func writeState(w *segments, m *Message) {
+	o := &m.Opaque
+	hasExtra := slices.ContainsFunc(m.Calls, func(c Call) bool { return len(c.Extra) > 0 })
+	if o.api == "" || len(o.json)+len(o.content) == 0 && !hasExtra {
+		return
+	}
+	for i, member := range [...][2]string{{"api", o.api}, {"endpoint", o.endpoint}, {"model", o.model}, {"digest", digest(m)}} {
+		w.str([...]string{`,"` + StateMember + `":{`, ",", ",", ","}[i])
+		w.quoted(member[0])
+		w.str(":")
+		w.quoted(member[1])
+	}
+	if o.api != chatDialect.name {
+		w.str(`,"state":[`)
+		w.raw(o.json)
+		w.str("]}")
+		return
+	}
+	w.str(`,"state":{`)
+	if w.raw(o.json); o.content != nil {
+		w.comma(len(o.json))
+		w.str(`"content":`)
+		w.raw(o.content)
+	}
+	w.str("}}")
+}
+
+// digest identifies the text and the calls of m, which a user may edit.
+func digest(m *Message) string {
+	h := sha256.New()
+	part := func(s string) { h.Write([]byte(strconv.Itoa(len(s)) + ":" + s)) }
+	text := ""
+	for _, p := range m.Parts {
+		text += p.Text + jsontext.Text(p.JSON)
+	}
+	part(text)
+	for _, c := range m.Calls {
+		part(c.ID)
+		part(c.Name)
+		part(string(keptArguments(c.Arguments)))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// RestoreState reads the member that AppendChatMessage wrote for m, whose parts and
+// calls are read already. Where they are not those that were written, only
+// what does not repeat them is kept: what the user reads and edits is what is sent.
+func (m *Message) RestoreState(value []byte) error {
+	v := gjson.ParseBytes(value)
+	o := Opaque{api: v.Get("api").Str, endpoint: v.Get("endpoint").Str, model: v.Get("model").Str}
+	state := v.Get("state")
+	d, err := findDialect(o.api)
+	if o.api == "" || err != nil || o.api == chatDialect.name && !state.IsObject() || o.api != chatDialect.name && !state.IsArray() {
+		return errors.New("is not what --output messages wrote")
+	}
+	edited := v.Get("digest").Str != digest(m)
+	switch {
+	case o.api == chatDialect.name:
+		o.json = joinMembers(otherMembers(nil, state, "content", "role", "tool_calls"))
+		if content := state.Get("content"); content.Exists() && !edited {
+			o.content = []byte(content.Raw)
+		}
+	case edited:
+		o.json = d.edited(m, state)
+	default:
+		o.json = bytes.TrimSpace([]byte(state.Raw[1 : len(state.Raw)-1]))
+	}
+	m.Opaque = o
+	return nil
+}
+
+// withOwn joins the blocks of a state that are of none of the kinds with blocks
+// that were made of a message.
+func withOwn(state gjson.Result, own [][]byte, kinds ...string) []byte {
+	var list [][]byte
+	state.ForEach(func(_, block gjson.Result) bool {
+		if !slices.Contains(kinds, block.Get("type").Str) {
+			list = append(list, []byte(block.Raw))
+		}
+		return true
+	})
+	if len(list) == 0 {
+		return nil
+	}
+	return bytes.Join(append(list, own...), []byte(","))
+}
+
+// Adopt takes from messages what another endpoint or another model than that of r
+// wrote. It returns the endpoint and the model of which it was, "" if there was
+// nothing.
+func (c *Client) Adopt(r *Request, messages []Message) (from string) {
+	for i := range messages {
+		m := &messages[i]
+		o := &m.Opaque
+		if o.api == "" || o.api == c.dialect.name && o.model == r.Model && (o.endpoint == c.endpoint.origin || c.replayer != nil) {
+			continue
+		}
+		from = o.model + " at " + o.endpoint
+		m.Opaque, m.Calls = Opaque{}, slices.Clone(m.Calls)
+		for k := range m.Calls {
+			m.Calls[k].Extra = nil
+		}
+	}
+	return from
+}
+
+// UniqueIDs gives a new id to each call that has the id of a call of an earlier
+// message, and to its results. Some servers number the calls of each reply from 0,
+// and endpoints refuse a conversation in which an id stands twice.
+func UniqueIDs(messages []Message) {
+	used, renamed := map[string]bool{}, map[string]string{}
+	for i := range messages {
+		m := &messages[i]
+		if id, ok := renamed[m.CallID]; ok && m.Role == ToolRole {
+			m.CallID = id
+		}
+		if m.Role != Assistant {
+			continue
+		}
+		clear(renamed)
+		for k := range m.Calls {
+			c := &m.Calls[k]
+			if used[c.ID] {
+				id := newID(i, used)
+				renamed[c.ID], c.ID = id, id
+			}
+			used[c.ID] = true
+		}
+	}
 }

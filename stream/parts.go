@@ -13,7 +13,8 @@ import (
 // AppendChatMessage appends m in the chat-completions form, for outputs and for
 // a later input. The content is a string; it is an array where there are
 // several parts or one is not text, and null beside calls without text.
-// Arguments are exactly what came, if they are UTF-8. Reasoning is left out.
+// Arguments are exactly what came, if they are UTF-8. What must go back to the
+// endpoint beside them stands in StateMember.
 func AppendChatMessage(dst []byte, m *Message) []byte {
 	w := &segments{cur: dst}
 	w.str(`{"role":`)
@@ -41,6 +42,7 @@ func AppendChatMessage(dst []byte, m *Message) []byte {
 		w.str("]")
 	}
 	chatCalls(w, m.Calls, keptArguments)
+	writeState(w, m)
 	w.str("}")
 	return w.flat()
 }

@@ -24,8 +24,8 @@ func TestAppendChatMessage(t *testing.T) {
 		{Message{Role: Assistant, Parts: []Part{{Text: "a"}, {Text: "b"}}}, `{"role":"assistant","content":"ab"}`},
 		{Message{Role: Assistant}, `{"role":"assistant","content":""}`},
 		{Message{Role: Assistant, Calls: []Call{{ID: "1", Name: "f", Arguments: []byte(`{"a": 1e2}`), Extra: []byte(`"x":{}`)}, {ID: "2", Name: "g", Arguments: []byte(`{"bro`)}, {ID: "3", Name: "h"}},
-			Opaque: Opaque{api: "chat", json: []byte(`"reasoning":"hm"`)}},
-			`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"a\": 1e2}"},"x":{}},{"id":"2","type":"function","function":{"name":"g","arguments":"{\"bro"}},{"id":"3","type":"function","function":{"name":"h","arguments":""}}]}`},
+			Opaque: Opaque{api: "chat", endpoint: "http://e", model: "m", json: []byte(`"reasoning":"hm"`)}},
+			`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"a\": 1e2}"},"x":{}},{"id":"2","type":"function","function":{"name":"g","arguments":"{\"bro"}},{"id":"3","type":"function","function":{"name":"h","arguments":""}}],"provider_state":{"api":"chat","endpoint":"http://e","model":"m","digest":"32d28bf45e8f44ac","state":{"reasoning":"hm"}}}`},
 		{Message{Role: ToolRole, CallID: "1", Name: "f", Parts: []Part{{Text: "ok"}}, Failed: true}, `{"role":"tool","tool_call_id":"1","name":"f","content":"ok"}`},
 	} {
 		if got := string(AppendChatMessage([]byte("x"), &test.message)); got != "x"+test.want {

@@ -42,7 +42,7 @@ func (x *exchange) read(res *http.Response) error {
 	case 0:
 		err = notAReply("its body is empty")
 	case '<':
-		e := notAReply("it is HTML (" + contentType(res) + "): " + x.shown(head))
+		e := notAReply("it is HTML (" + contentType(res) + "): " + x.shownError(head))
 		e.Hint = x.hint(404, "")
 		err = e
 	case '{', '[':

@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"github.com/tidwall/gjson"
+
 	"toolpipe/stream/jsontext"
 )
 
@@ -16,6 +18,9 @@ var responsesDialect = dialect{
 	open:    openResponses,
 	encoder: func(_ *Request, o options) encoder { return &responsesEncoder{options: o} },
 	repair:  repairResponses,
+	edited: func(m *Message, state gjson.Result) []byte {
+		return withOwn(state, ownItems(m), "message", "function_call", "custom_tool_call")
+	},
 	decoder: func(d *draft) decoder { return &responsesDecoder{draft: d} },
 }
 
@@ -40,7 +45,7 @@ func openResponses(w *segments, r *Request, o options) {
 		f.json("include", []byte(`["reasoning.encrypted_content"]`))
 	}
 	f.params("input")
-	f.tools(`{"type":"function",`, "parameters", `,"strict":false}`, `,"strict":false}`)
+	f.tools(o, `{"type":"function",`, "parameters", `,"strict":false}`, `,"strict":false}`)
 	f.conversation("input")
 	systemMessage(w, r.Messages)
 }
@@ -132,16 +137,25 @@ func (e *responsesEncoder) assistant(w *segments, m *Message) {
 		w.raw(m.Opaque.json)
 		return
 	}
-	if hasContent(m) {
+	for _, item := range ownItems(m) {
 		e.item(w)
+		w.raw(item)
+	}
+}
+
+// ownItems are the text and the calls of a message of the assistant.
+func ownItems(m *Message) (items [][]byte) {
+	if hasContent(m) {
+		w := &segments{}
 		w.str(`{"role":"assistant","content":`)
 		joinedText(w, m.Parts, "")
 		w.str("}")
+		items = append(items, w.flat())
 	}
 	for i := range m.Calls {
-		e.item(w)
-		w.cur = appendFunctionCall(w.cur, &m.Calls[i])
+		items = append(items, appendFunctionCall(nil, &m.Calls[i]))
 	}
+	return items
 }
 
 func appendFunctionCall(dst []byte, c *Call) []byte {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -91,6 +93,9 @@ func (x *exchange) repair() bool {
 	case !c.options.noResultImages && refusesImages(x.status, refusal) && hasResultImages(x.request):
 		c.options.noResultImages = true
 		change = "without the images of tool results"
+	case !c.options.shortTexts && x.status == 400 && refusesDescriptions(refusal) && hasLongDescription(x.request):
+		c.options.shortTexts = true
+		change = fmt.Sprintf("with descriptions of tools of at most %d characters", maxDescription)
 	case x.status == 400 || x.status == 422:
 		change = c.dialect.repair(&c.options, x.request, refusal)
 	}
@@ -100,6 +105,27 @@ func (x *exchange) repair() bool {
 	x.sink.warn("request_repaired", fmt.Sprintf("the endpoint answered %d; the request is sent again %s, and so are later ones", x.status, change))
 	c.encoder = nil // the conversation is written anew
 	return true
+}
+
+// maxDescription is the length of a tool's description that the strictest endpoints
+// take, in characters.
+const maxDescription = 1024
+
+// refusesDescriptions reports whether a refusal says that a description is too long.
+func refusesDescriptions(refusal string) bool {
+	return strings.Contains(refusal, "description") && containsAny(refusal, "1024", "1,024", "too long", "length", "at most", "above_max")
+}
+
+func hasLongDescription(r *Request) bool {
+	return slices.ContainsFunc(r.Tools, func(t Tool) bool { return utf8.RuneCountInString(t.Description) > maxDescription })
+}
+
+// shortText cuts a text after maxDescription characters.
+func shortText(text string) string {
+	if runes := []rune(text); len(runes) > maxDescription {
+		return string(runes[:maxDescription-1]) + "…"
+	}
+	return text
 }
 
 // refusesImages reports whether a refusal says that the model takes no images.

@@ -131,7 +131,7 @@ func messagesInput(c *config.Config, data []byte, attached []stream.Part) ([]str
 	if err != nil {
 		return nil, err
 	}
-	msgs, err := parseMessages(doc)
+	msgs, err := parseMessages(doc, true)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func autoMessages(data []byte) ([]stream.Message, error) {
 	if !plain || len(doc.Elements()) == 0 {
 		return nil, nil
 	}
-	return parseMessages(doc)
+	return parseMessages(doc, false) // the state of an endpoint may hold calls
 }
 
 // holds tells whether a message has a value under key. A null and an empty

@@ -37,8 +37,9 @@ func parseMessagesDocument(data []byte) (config.Value, error) {
 // object with a member messages. Calls and their answers must fit: each tool
 // message answers a call of the assistant message before it, each call is
 // answered, except those of the last assistant message when only tool
-// messages follow it. These are left open, to be run first.
-func parseMessages(doc config.Value) ([]stream.Message, error) {
+// messages follow it. These are left open, to be run first. withState says that
+// what an endpoint wants back is read too.
+func parseMessages(doc config.Value, withState bool) ([]stream.Message, error) {
 	if doc.Kind() == '{' {
 		m, ok := doc.Get("messages")
 		if !ok {
@@ -50,6 +51,7 @@ func parseMessages(doc config.Value) ([]stream.Message, error) {
 		return nil, inputError(doc, "not an array of messages")
 	}
 	var msgs []stream.Message
+	var states []config.Value         // of each message
 	open := map[string]config.Value{} // calls of the last assistant message without an answer
 	for _, e := range doc.Elements() {
 		m, err := parseMessage(e)
@@ -74,10 +76,20 @@ func parseMessages(doc config.Value) ([]stream.Message, error) {
 				open[m.Calls[i].ID] = at
 			}
 		}
-		msgs = append(msgs, m)
+		state, _ := e.Get(stream.StateMember)
+		msgs, states = append(msgs, m), append(states, state)
 	}
 	if len(msgs) == 0 {
 		return nil, inputError(doc, "no message")
+	}
+	stream.UniqueIDs(msgs)
+	for i, state := range states {
+		if !withState || msgs[i].Role != stream.Assistant || state.Doc == nil || state.IsNull() {
+			continue
+		}
+		if err := msgs[i].RestoreState(state.Raw()); err != nil {
+			return nil, inputError(state, "%s %v", stream.StateMember, err)
+		}
 	}
 	return msgs, nil
 }

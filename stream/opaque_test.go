@@ -1,0 +1,224 @@
+package stream
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+)
+
+// stateOf is the member of a written message that holds its Opaque.
+func stateOf(t *testing.T, m Message) []byte {
+	t.Helper()
+	var written map[string]json.RawMessage
+	if err := json.Unmarshal(AppendChatMessage(nil, &m), &written); err != nil {
+		t.Fatal(err)
+	}
+	return written[StateMember]
+}
+
+// Where the user edits the text or the calls of a message, what repeats them is
+// made anew, and what does not is kept.
+func TestStateOfEditedMessage(t *testing.T) {
+	call := Call{ID: "a", Name: "f", Arguments: []byte(`{"x":1}`)}
+	for _, test := range []struct {
+		api                    string
+		opaque                 Opaque
+		unedited, edited, none string // the JSON, then without the call
+		content                string
+	}{
+		{"chat", Opaque{json: []byte(`"reasoning_content":"hm"`), content: []byte(`[1]`)}, `"reasoning_content":"hm"`, `"reasoning_content":"hm"`, `"reasoning_content":"hm"`, `[1]`},
+		{"messages", Opaque{json: []byte(`{"type":"thinking","thinking":"hm"},{"type":"text","text":"t"},{"type":"tool_use","id":"a","name":"f","input":{"x":1}}`)},
+			`{"type":"thinking","thinking":"hm"},{"type":"text","text":"t"},{"type":"tool_use","id":"a","name":"f","input":{"x":1}}`,
+			`{"type":"thinking","thinking":"hm"},{"type":"text","text":"t"},{"type":"tool_use","id":"a","name":"f","input":{"x":2}}`,
+			`{"type":"thinking","thinking":"hm"},{"type":"text","text":"t"}`, ""},
+		{"responses", Opaque{json: []byte(`{"type":"reasoning","id":"r"},{"type":"message","content":[]},{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"}`)},
+			`{"type":"reasoning","id":"r"},{"type":"message","content":[]},{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":1}"}`,
+			`{"type":"reasoning","id":"r"},{"role":"assistant","content":"t"},{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x\":2}"}`,
+			`{"type":"reasoning","id":"r"},{"role":"assistant","content":"t"}`, ""},
+	} {
+		test.opaque.api = test.api
+		m := Message{Role: Assistant, Parts: []Part{{Text: "t"}}, Calls: []Call{call}, Opaque: test.opaque}
+		state := stateOf(t, m)
+		edited := call
+		edited.Arguments = []byte(`{"x":2}`)
+		for want, calls := range map[string][]Call{"unedited " + test.unedited: {call}, "edited " + test.edited: {edited}, "none " + test.none: nil} {
+			read := Message{Role: Assistant, Parts: []Part{{JSON: []byte(`"\u0074"`)}}, Calls: calls}
+			if err := read.RestoreState(state); err != nil {
+				t.Fatal(err)
+			}
+			what, wanted, _ := strings.Cut(want, " ")
+			if got := strings.ReplaceAll(string(read.Opaque.json), `\u0074`, "t"); got != wanted {
+				t.Errorf("%s, %s:\n got %s\nwant %s", test.api, what, read.Opaque.json, wanted)
+			}
+			if content := string(read.Opaque.content); (what == "unedited") != (content == test.content) && test.content != "" {
+				t.Errorf("%s, %s: content %s", test.api, what, content)
+			}
+		}
+	}
+}
+
+func TestBadState(t *testing.T) {
+	for _, bad := range []string{`1`, `{}`, `{"api":"x","state":{}}`, `{"api":"chat","state":[]}`, `{"api":"messages","state":{}}`} {
+		if m := (Message{Role: Assistant}); m.RestoreState([]byte(bad)) == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+}
+
+// An id that a server gives in each of its replies is sent only once, with its
+// result.
+func TestUniqueIDs(t *testing.T) {
+	turn := func(ids ...string) (list []Message) {
+		m := Message{Role: Assistant}
+		for _, id := range ids {
+			m.Calls = append(m.Calls, Call{ID: id, Name: "f"})
+		}
+		list = append(list, m)
+		for _, id := range ids {
+			list = append(list, Message{Role: ToolRole, CallID: id})
+		}
+		return list
+	}
+	messages := append(append(turn("call_0", "b"), turn("call_0", "c")...), turn("call_0")...)
+	UniqueIDs(messages)
+	got := ""
+	for _, m := range messages {
+		for _, c := range m.Calls {
+			got += " " + c.ID
+		}
+		if m.CallID != "" {
+			got += ">" + m.CallID
+		}
+	}
+	if want := " call_0 b>call_0>b call00003 c>call00003>c call00006>call00006"; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+// A reply whose calls have ids of an earlier turn gets new ones, also in what goes
+// back unread.
+func TestRepeatedIDs(t *testing.T) {
+	body := map[string]string{
+		"chat":      `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`,
+		"messages":  `{"type":"message","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"tool_use","id":"a","name":"f","input":{}}],"stop_reason":"tool_use"}`,
+		"responses": `{"object":"response","status":"completed","output":[{"type":"reasoning","encrypted_content":"x"},{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}]}`,
+	}
+	for _, d := range dialects {
+		r := Request{Messages: []Message{{Role: Assistant, Calls: []Call{{ID: "a", Name: "f"}}}, {Role: ToolRole, CallID: "a"}}}
+		got := decode(t, bodyIn{api: d.name, data: []byte(body[d.name]), request: r})
+		if got.err != nil {
+			t.Fatal(got.err)
+		}
+		m := got.reply.Message
+		if m.Calls[0].ID != "call00002" || len(m.Opaque.json) > 0 && !strings.Contains(string(m.Opaque.json), `"call00002"`) {
+			t.Errorf("%s: id %s, state %s", d.name, m.Calls[0].ID, m.Opaque.json)
+		}
+	}
+}
+
+// Ids of another endpoint are written as the messages API takes them, and stay
+// apart.
+func TestForeignIDs(t *testing.T) {
+	c := newClient(t, Config{API: "messages", BaseURL: "http://127.0.0.1:1"})
+	r := ask("hi")
+	r.Messages = append(r.Messages, Message{Role: Assistant, Calls: []Call{{ID: "f.g:0", Name: "f"}, {ID: "f_g_0", Name: "f"}}},
+		Message{Role: ToolRole, CallID: "f.g:0"}, Message{Role: ToolRole, CallID: "f_g_0"})
+	body := string(c.body(r).bytes())
+	for _, want := range []string{`"id":"f_g_0"`, `"id":"f_g_0_2"`, `"tool_use_id":"f_g_0"`, `"tool_use_id":"f_g_0_2"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%s is missing in %s", want, body)
+		}
+	}
+}
+
+func TestSchemaItems(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type":"object", "properties":{"a":{"type":"array","items":{"type":"string"}}}}`: "",
+		`{"type":"object","properties":{"a":{ "type":"array" }}}`:                          `{"type":"object","properties":{"a":{"type":"array","items":{}}}}`,
+		`{"properties":{"a":{"type":["array","null"]},"enum":{"type":"array"}}}`:           `{"properties":{"a":{"type":["array","null"],"items":{}},"enum":{"type":"array","items":{}}}}`,
+		`{"properties":{"a":{"anyOf":[{"type":"array"},{"type":"string"}]}}}`:              `{"properties":{"a":{"anyOf":[{"type":"array","items":{}},{"type":"string"}]}}}`,
+		`{"properties":{"a":{"default":{"type":"array"},"enum":[{"type":"array"}]}}}`:      "",
+		`{"properties":{"a":{"type":"array","prefixItems":[]}}}`:                           "",
+		`{"properties":{"type":{"type":"string"},"b":{"const":"array"}}}`:                  "",
+	} {
+		if want == "" {
+			want = schema
+		}
+		if got := string(withItems([]byte(schema))); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// Endpoints that refuse something get the request once more without it.
+func TestRepairsOfTools(t *testing.T) {
+	long := strings.Repeat("é", 2000)
+	for _, test := range []struct{ refusal, was, is string }{
+		{`{"error":{"message":"Invalid 'tools[0].function.description': string too long. Expected a string with maximum length 1024, but got 2000"}}`, long, `…"`},
+		{`{"detail":[{"loc":["body","messages",2,"tool","name"],"msg":"Extra inputs are not permitted"}]}`, `"tool_call_id":"a","name":"f"`, `"tool_call_id":"a","content"`},
+	} {
+		s := newModelServer(t, status(400, test.refusal), stream(hello))
+		c := newClient(t, Config{BaseURL: s.URL})
+		r := withTools()
+		r.Tools[0].Description = long
+		r.Messages = append(r.Messages, Message{Role: Assistant, Calls: []Call{{ID: "a", Name: "f"}}}, Message{Role: ToolRole, CallID: "a", Name: "f"})
+		warnings := 0
+		if _, err := c.Reply(t.Context(), r, &Sink{Warn: func(string, string) { warnings++ }}); err != nil {
+			t.Fatal(err)
+		}
+		if first, second := s.bodies[0], s.bodies[1]; !strings.Contains(first, test.was) || strings.Contains(second, test.was) || !strings.Contains(second, test.is) || warnings != 1 {
+			t.Errorf("%s: %d warnings, %s", test.refusal, warnings, second)
+		}
+	}
+}
+
+// Asking whether arguments are complete must give what a whole check gives.
+func FuzzArgumentsComplete(f *testing.F) {
+	for _, s := range []string{`{"a":1}`, `{} `, `{}x`, `{}{}`, `"a\"b"`, `12`, `null`, `[1,{"}":"\\"}]`, `{"a`, `}`, ` `} {
+		f.Add(s, uint8(1))
+	}
+	f.Fuzz(func(t *testing.T, s string, step uint8) {
+		var c openCall
+		for rest := s; rest != ""; {
+			n := min(max(int(step), 1), len(rest))
+			c.arguments = append(c.arguments, rest[:n]...)
+			c.scan.add([]byte(rest[:n]))
+			rest = rest[n:]
+			want := valid(c.arguments)
+			if first := strings.TrimLeft(string(c.arguments), " \t\r\n"); len(c.arguments) >= 64 && first != "" && !strings.ContainsAny(first[:1], `{["`) {
+				continue // a long number, which no arguments are
+			}
+			if got := c.isComplete(); got != want {
+				t.Fatalf("%q: complete %v, want %v", c.arguments, got, want)
+			}
+		}
+	})
+}
+
+// Pieces of one entry are put together; entries that differ stay apart.
+func TestFragments(t *testing.T) {
+	for _, test := range []struct{ pieces, want, text string }{
+		{`[{"type":"t","index":0,"text":"a"}] | [{"type":"t","index":1,"text":"b"}] | [{"type":"t","index":0,"text":"c","signature":"s"}]`,
+			`{"type":"t","index":0,"signature":"s","text":"ac"},{"type":"t","index":1,"text":"b"}`, "abc"},
+		{`[{"type":"t","text":"a","signature":""}] | [{"type":"t","text":"b","signature":"s"}] | [{"type":"t","text":"c"}]`,
+			`{"type":"t","signature":"s","text":"ab"},{"type":"t","text":"c"}`, "abc"},
+		{`[{"type":"e","data":"x","index":0}] | [{"type":"e","data":"y","index":0}] | [{"type":"e","data":"y","index":0}]`,
+			`{"type":"e","data":"x","index":0},{"type":"e","data":"y","index":0}`, ""},
+		{`[{"type":"reasoning","summary":[{"type":"summary_text","text":"a"}]}] | [{"type":"reasoning","summary":[{"type":"summary_text","text":"b","signature":"s"}]}]`,
+			`{"type":"reasoning","summary":[{"type":"summary_text","signature":"s","text":"ab"}]}`, "ab"},
+		{`[{"type":"t","id":"1","text":"a"}] | [{"type":"t","id":"2","text":"b"}] | [{"type":"t","text":"\ud83d"}] | [{"type":"t","text":"\ude00"}]`,
+			`{"type":"t","id":"1","text":"a"},{"type":"t","id":"2","text":"b😀"}`, "ab😀"},
+	} {
+		var f fragments
+		var text []byte
+		for piece := range strings.SplitSeq(test.pieces, " | ") {
+			text = appendPiece(text, f.add(gjson.Parse(piece)))
+		}
+		if got := fmt.Sprintf("%s %s", f.json(), text); got != test.want+" "+test.text {
+			t.Errorf("got  %s\nwant %s %s", got, test.want, test.text)
+		}
+	}
+}
