@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -100,6 +101,7 @@ var answers = []struct{ answer, want, reason string }{
 	{`{"decision":"deny"}`, "deny", "the approver denied it"},
 	{`{"decision":"deny","reason":"not today"}`, "deny", "not today"},
 	{`{"decision":"none"}`, "ask", ""},
+	{`{"decision":"none","reason":"not mine"}`, "ask", "not mine"},
 	{`allow`, "deny", "did not answer with one JSON object"},
 	{`true`, "deny", "did not answer with one JSON object: found a boolean, not an object"},
 	{`"allow"`, "deny", "did not answer with one JSON object: found a string, not an object"},
@@ -118,7 +120,7 @@ var answers = []struct{ answer, want, reason string }{
 }
 
 func TestCommandApprover(t *testing.T) {
-	for _, c := range answers[:8] {
+	for _, c := range answers[:9] {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
 			d, reason, err := commandApprover("say "+c.answer).Judge(t.Context(), &someCall, RuleMatch{})
@@ -156,7 +158,7 @@ func TestApproverQuestion(t *testing.T) {
 		t.Errorf("the command got %s", got)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if got, _ := io.ReadAll(r.Body); string(got) != wantQuestion || r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" {
+		if got, _ := io.ReadAll(r.Body); string(got) != wantQuestion || r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" || r.Header.Get("Accept") != "application/json" {
 			t.Errorf("the service got %s %v %s", r.Method, r.Header, got)
 		}
 		io.WriteString(w, `{"decision":"allow"}`)
@@ -191,7 +193,7 @@ func TestCommandApproverFails(t *testing.T) {
 			}
 		})
 	}
-	for _, a := range []*CommandApprover{{}, {Argv: []string{"/none"}}, {Argv: []string{"/none"}, Start: startInGroup}} {
+	for _, a := range []*CommandApprover{{}, {Start: startInGroup}, {Argv: []string{"/none"}}, {Argv: []string{"/none"}, Start: startInGroup}} {
 		if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Deny || !strings.HasPrefix(reason, "the approver cannot be started: ") || err != nil {
 			t.Errorf("%v: %v %q %v", a.Argv, d, reason, err)
 		}
@@ -221,11 +223,119 @@ func TestCommandApproverLeavesNothing(t *testing.T) {
 	}
 }
 
+// The program has ended when Judge returns without an answer of it.
+func TestCommandApproverIsAwaited(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []time.Duration{50 * time.Millisecond, approverGuard} {
+		a := commandApprover("hang")
+		a.Timeout = limit
+		var process awaitedProcess
+		a.Start = func(cmd *exec.Cmd) (Process, error) {
+			var err error
+			process.Process, err = startInGroup(cmd)
+			return &process, err
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if limit == approverGuard {
+			time.AfterFunc(50*time.Millisecond, cancel)
+		}
+		if d, _, _ := a.Judge(ctx, &someCall, byRules); d != Deny || !process.ended.Load() {
+			t.Errorf("%v, ended: %t", d, process.ended.Load())
+		}
+		cancel()
+	}
+}
+
+// An awaitedProcess knows whether Wait has returned.
+type awaitedProcess struct {
+	Process
+	ended atomic.Bool
+}
+
+func (p *awaitedProcess) Wait() error {
+	defer p.ended.Store(true)
+	return p.Process.Wait()
+}
+
 // isZombie reports whether a process has ended, though its parent did not wait
 // for it yet.
 func isZombie(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ")
+}
+
+// No connection stays open, whatever the answer is.
+func TestURLApproverClosesConnections(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusOK, http.StatusTeapot} {
+		closed := make(chan struct{}, 1)
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(status)
+			io.WriteString(w, `{"decision":"allow"}`)
+		}))
+		server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				closed <- struct{}{}
+			}
+		}
+		server.Start()
+		if d, reason, err := (&URLApprover{URL: server.URL}).Judge(t.Context(), &someCall, byRules); (d == Allow) != (status == http.StatusOK) || err != nil {
+			t.Error(d, reason, err)
+		}
+		select {
+		case <-closed:
+		case <-time.After(approverGuard):
+			t.Errorf("status %d: the connection stays open", status)
+		}
+		server.Close()
+	}
+}
+
+func TestNewURLApprover(t *testing.T) {
+	for _, c := range []struct {
+		address, insecure, plain string
+		want                     string // the error; "" for none
+	}{
+		{"https://h/x", "", "", ""},
+		{"https://h/x", "h", "", ""},
+		{"http://LocalHost:1/x", "", "", ""},
+		{"http://127.8.9.1/x", "", "", ""},
+		{"http://[::1]/x", "", "", ""},
+		{"http://h/x", "other,H", "h", ""},
+		{"http://h/secret", "other", "", `"h" would be asked over plain http, where others can answer for it`},
+		{"http://10.0.0.1/secret", "", "", `"10.0.0.1" would be asked over plain http, where others can answer for it`},
+		{"http://127.0.0.1.test/secret", "", "", `"127.0.0.1.test" would be asked over plain http, where others can answer for it`},
+		{"ftp://h/secret", "h", "", "what was given is not an http or https URL"},
+		{"//h/secret", "h", "", "what was given is not an http or https URL"},
+		{"https:///secret", "", "", "what was given is not an http or https URL"},
+		{"https://%zz/secret", "", "", "what was given is not an http or https URL"},
+	} {
+		a, err := NewURLApprover(c.address, strings.Split(c.insecure, ","))
+		switch {
+		case c.want != "" && (err == nil || err.Error() != c.want || a != nil):
+			t.Errorf("%s: %v", c.address, err)
+		case c.want == "" && (err != nil || a.URL != c.address || a.PlainHost != c.plain):
+			t.Errorf("%s: %+v, %v", c.address, a, err)
+		}
+	}
+}
+
+func TestClip(t *testing.T) {
+	x := strings.Repeat("x", maxReason)
+	for s, want := range map[string]string{
+		"":                                  "",
+		x:                                   x,
+		x + "y":                             x + "...",
+		x[1:] + "é":                         x[1:] + "...",
+		x[2:] + "é":                         x[2:] + "é",
+		x[3:] + "\u20ac":                    x[3:] + "\u20ac",
+		x[2:] + "\u20ac":                    x[2:] + "...",
+		strings.Repeat("\x80", maxReason+1): "...",
+	} {
+		if got := clip(s); got != want {
+			t.Errorf("%.10q of %d bytes: %d bytes", s, len(s), len(got))
+		}
+	}
 }
 
 func TestURLApproverFails(t *testing.T) {
@@ -271,6 +381,17 @@ func TestURLApproverFails(t *testing.T) {
 		d, reason, err := (&URLApprover{URL: address}).Judge(t.Context(), &someCall, byRules)
 		if d != Deny || reason != want || err != nil {
 			t.Errorf("%s: %v %q %v", address, d, reason, err)
+		}
+	}
+	for _, c := range []struct {
+		err  *net.OpError
+		want string
+	}{
+		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "dial: connection refused"},
+		{&net.OpError{Op: "read", Addr: &net.TCPAddr{Port: 7}, Err: errors.New("strange")}, "read :7: strange"},
+	} {
+		if got := requestProblem(&url.Error{Op: "Post", URL: "http://x/", Err: c.err}); got != c.want {
+			t.Error(got)
 		}
 	}
 	unknown := &url.Error{Op: "Post", URL: "http://x/", Err: &net.OpError{Op: "dial", Err: &net.DNSError{Name: "x", Err: "no such host"}}}
