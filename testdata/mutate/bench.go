@@ -30,6 +30,7 @@ type bench struct {
 	overlay string
 	binding map[string]string // the test programs, by package
 	tests   map[string][]*test
+	quick   bool // leave out slow tests
 }
 
 // A test is a test function, or one of the scripts of the end-to-end tests.
@@ -266,7 +267,7 @@ func (b *bench) try(m *mutant, steps []step) (o outcome, by string, err error) {
 		if err != nil {
 			return o, "", err
 		}
-		for _, group := range groups(tests, m.number) {
+		for _, group := range b.groups(tests, m.number) {
 			o = survived
 			clear(b.page)
 			b.page[0], b.page[1], b.page[2] = byte(m.number), byte(m.number>>8), byte(m.number>>16)
@@ -309,7 +310,7 @@ func failed(group []*test, out []byte) string {
 
 // groups returns the tests that try a change, in groups that are run together:
 // a few fast tests, and tests that noticed many, notice most changes.
-func groups(tests []*test, number int) (groups [][]*test) {
+func (b *bench) groups(tests []*test, number int) (groups [][]*test) {
 	tests = slices.Clone(tests)
 	slices.SortStableFunc(tests, func(x, y *test) int {
 		return cmp.Compare(x.took/time.Duration(1+x.noticed), y.took/time.Duration(1+y.noticed))
@@ -318,7 +319,7 @@ func groups(tests []*test, number int) (groups [][]*test) {
 	var group []*test
 	script := func(t *test) bool { return strings.Contains(t.name, "/") }
 	for _, t := range tests {
-		if t.marks == nil || t.marks[active.Marks+number] == 0 || total+t.took > maxTook && total > 0 {
+		if t.marks == nil || t.marks[active.Marks+number] == 0 || b.quick && t.cpu > time.Second || total+t.took > maxTook && total > 0 {
 			continue
 		}
 		limit := time.Second / 2 << (2 * len(groups)) // each group may take four times as long as the one before

@@ -195,7 +195,7 @@ pair the zero value for '2': unreached`, "'", "`")), "\n")
 		t.Error("the tree was changed")
 	}
 
-	// The results are taken up again, but for changes that survived.
+	// The results are taken up again, but for changes that no test noticed.
 	again, err := openResults("results")
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ pair the zero value for '2': unreached`, "'", "`")), "\n")
 	defer again.close()
 	for i, m := range files[chosen[0].file] {
 		o, _, done := again.of(m)
-		if lives := strings.Contains(got[i], ": survived") || strings.Contains(got[i], ": unreached"); done == lives || done && !strings.Contains(got[i], ": "+string(o)) {
+		if noticed := strings.Contains(got[i], ": killed"); done != noticed || !strings.Contains(got[i], ": "+string(o)) {
 			t.Errorf("%s: %s %t", got[i], o, done)
 		}
 	}

@@ -7,8 +7,8 @@
 // lists the tests for each file. survivors.txt lists the changes that are known
 // to survive, with the reason. The status is 1 when another change survived, or
 // when a listed one did not. FILE keeps what became of each change: the next run
-// with it tries only those that survived, those that it does not name, and those
-// in functions that have changed meanwhile.
+// with it tries only those that no test noticed, those that it does not name, and
+// those in functions that have changed meanwhile.
 //
 // All changes are built into the program at once, each behind a switch (package
 // active), so that only one build is needed. Every test is run once alone without
@@ -43,7 +43,7 @@ func main() {
 	}
 	list := flag.Bool("list", false, "print the changes and try none")
 	verbose := flag.Bool("v", false, "print what became of each change on stderr")
-	quick := flag.Bool("quick", false, "only the first step of tests for each file")
+	quick := flag.Bool("quick", false, "only fast tests of the first step for each file")
 	kept := flag.String("results", "", "keep what became of each change in this file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -94,6 +94,7 @@ func mutate(ctx context.Context, list, verbose, quick bool, kept string, globs [
 		return err
 	}
 	defer b.close()
+	b.quick = quick
 	began, counts, news := time.Now(), map[outcome]int{}, 0
 	for _, c := range chosen {
 		if quick {
@@ -124,6 +125,9 @@ func mutate(ctx context.Context, list, verbose, quick bool, kept string, globs [
 		summary = append(summary, fmt.Sprintf("%d %s", counts[o], o))
 	}
 	fmt.Printf("%s (%d of the survivors not known) in %v\n", strings.Join(summary, ", "), news, time.Since(began).Round(time.Second))
+	if counts[unbuilt] > counts[killed] {
+		return errors.New("most changes cannot be built in: has the tree changed meanwhile?")
+	}
 	if stale := known.stale(); len(stale) > 0 {
 		return fmt.Errorf("in survivors.txt, but did not survive:\n%s", strings.Join(stale, "\n"))
 	}

@@ -44,7 +44,7 @@ func (r *results) close() {
 	}
 }
 
-// of returns what became of a change. A change that survived is to be tried
+// of returns what became of a change. A change that no test noticed is to be tried
 // again: tests may have come.
 func (r *results) of(m *mutant) (o outcome, by string, done bool) {
 	// The same change may be possible at several places of a function.
@@ -53,7 +53,7 @@ func (r *results) of(m *mutant) (o outcome, by string, done bool) {
 	m.key = fmt.Sprintf("%s #%d %.8x", name, r.seen[name], sha256.Sum256([]byte(m.text)))
 	was, done := r.old[m.key]
 	o = outcome(was[0])
-	return o, was[1], done && o != survived && o != unreached
+	return o, was[1], done && (o == killed || o == slow)
 }
 
 func (r *results) add(m *mutant, o outcome, by string) {

@@ -28,20 +28,14 @@ var targets = []target{
 		{"./approve", "Static|Policy|Canonical|Vectors|Suite", ""},
 		{endToEnd, "", "^(arguments|input|config|fault_arguments|policy)"},
 	}},
-	{"run/gate.go", gateSteps},
-	{"run/approver.go", gateSteps},
-	{"run/lock.go", []step{
-		{"./run", all, ""},
-		{endToEnd, "", "^(tools_lock|describe|fault_trust|names|instructions)"},
-	}},
-	{"run/calls.go", callSteps},
-	{"run/answers.go", callSteps},
-	{"run/verdicts.go", callSteps},
-	{"run/toolbox.go", callSteps},
-	{"run/loop.go", []step{
-		{"./run", all, ""},
-		{endToEnd, "^TestFaultModel", "^(cut|cmd_lines|events|exit_status|finish|limits|output|resume|results|retry|schema|stopped|text_)"},
-	}},
+	{"run/gate.go", runSteps},
+	{"run/approver.go", runSteps},
+	{"run/lock.go", runSteps},
+	{"run/calls.go", runSteps},
+	{"run/answers.go", runSteps},
+	{"run/verdicts.go", runSteps},
+	{"run/toolbox.go", runSteps},
+	{"run/loop.go", runSteps},
 	{"stream/retry.go", []step{
 		{"./stream", all, ""},
 		{endToEnd, "^TestFaultModel", "^(retry|request_repairs|faults_model|tool_role|images)"},
@@ -50,14 +44,9 @@ var targets = []target{
 	{"mcp/input_requests.go", mcpSteps},
 }
 
-var gateSteps = []step{
+var runSteps = []step{
 	{"./run", all, ""},
-	{endToEnd, "", "^(approv|arguments|auto_approve|config_approvals|config_policy|dry_run|explain|fault_policy|policy|resume|tools_trust|usage)"},
-}
-
-var callSteps = []step{
-	{"./run", all, ""},
-	{endToEnd, "^TestFaultStdio", "^(approvals|call|cmd_lines|dry_run|events|exit_status|files|images|names|parallel|reader_sleeps|results|resume|scarce|stopped|tools)"},
+	{endToEnd, "^TestFault", all},
 }
 
 var mcpSteps = []step{
