@@ -42,7 +42,7 @@ func NewURLApprover(address string, insecure []string) (*URLApprover, error) {
 		return nil, errors.New("what was given is not an http or https URL")
 	}
 	a, host := &URLApprover{URL: address}, u.Hostname()
-	if ip := net.ParseIP(host); u.Scheme == "https" || strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback() {
+	if u.Scheme == "https" || strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback() {
 		return a, nil
 	}
 	if !slices.ContainsFunc(insecure, func(h string) bool { return strings.EqualFold(h, host) }) {
