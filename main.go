@@ -15,6 +15,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -228,7 +229,7 @@ func parse(cfg *config.Config, args []string) (text *string, err error) {
 	if n := fs.ArgsLenAtDash(); n >= 0 { // not the first "--" of args: that may be a flag's value
 		beforeDash = args[:len(args)-(fs.NArg()-n)-1]
 	}
-	if err := refuseApproveValue(beforeDash, table.SwitchLetters()); err != nil {
+	if err := cmp.Or(refuseApproveValue(beforeDash, table.SwitchLetters()), refuseBlockValue(beforeDash, table.SwitchLetters())); err != nil {
 		return nil, err
 	}
 	if unparsed != nil {
@@ -277,6 +278,22 @@ func refuseApproveValue(args []string, switches string) error {
 			}
 			return failure.UsageError([]string{"--allow " + meant + " approves these tools and nothing else", "--auto-approve alone approves everything that is not denied"},
 				"--auto-approve: takes no value, but %q follows it", value)
+		}
+	}
+	return nil
+}
+
+// refuseBlockValue refuses letters of other flags with values behind the x of a
+// cluster: -xsh is meant as a language, and would be -x -s h.
+func refuseBlockValue(args []string, switches string) error {
+	for _, a := range args {
+		if !isCluster(a) {
+			continue
+		}
+		rest := strings.TrimLeft(a[1:], switches)
+		if _, behind, ok := strings.Cut(a[:len(a)-len(rest)], "x"); ok && rest != "" {
+			return failure.UsageError([]string{"-o block:LANG takes the first block of that language", "a flag with a value stands apart from -x"},
+				"-x: takes no value, but %q follows it", behind+rest)
 		}
 	}
 	return nil

@@ -36,10 +36,11 @@ func newOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 	}
 	s.Err = stdio.Bounded(ctx, s.Err, &o.readers)
 	o.streams = s
-	text := c.Output == "" || c.Output == "text"
+	language, isBlock := c.Block()
+	text := c.Output == "" || c.Output == "text" || isBlock
 	o.face = face.New(face.Options{
 		Quiet: c.Quiet, Verbose: c.Verbose, Color: c.Color, Getenv: c.Getenv, Secrets: set,
-		Frames: c.Mode == config.Answer, AnswerAtEnd: text && !c.Stream, DeniesUnapproved: c.Unapproved == "deny",
+		Frames: c.Mode == config.Answer, AnswerAtEnd: text && !c.Streams(), DeniesUnapproved: c.Unapproved == "deny",
 	}, s)
 	w := o.face.Stdout()
 	switch {
@@ -55,8 +56,10 @@ func newOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 			list.Columns, list.ASCII = cmp.Or(s.OutWidth, 80), !face.UTF8(c.Getenv)
 		}
 		o.add(list)
+	case isBlock:
+		o.add(&event.BlockOutput{W: w, Terminal: s.OutTerminal, Language: language})
 	default:
-		o.text = &event.TextOutput{W: w, Terminal: s.OutTerminal, Stream: c.Stream || s.OutTerminal && c.Schema == ""}
+		o.text = &event.TextOutput{W: w, Terminal: s.OutTerminal, Stream: c.Streams() || s.OutTerminal && c.Schema == "" && !c.Holds()}
 		o.add(o.text)
 	}
 	o.add(o.face) // after standard output, with which it may share a screen

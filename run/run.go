@@ -288,7 +288,7 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 	// Without tools the first turn is mostly the last, so its text need not be held
 	// back for the end; and no copy of it is kept, unless the log or the search for
 	// command lines needs one.
-	if r.text != nil && len(r.request.Tools) == 0 && r.schema == nil {
+	if r.text != nil && len(r.request.Tools) == 0 && r.schema == nil && !c.Holds() {
 		r.text.Stream = true
 		r.loop.printed = c.Log == "" && !c.CmdLines
 		r.request.TextPassing = r.loop.printed
@@ -296,7 +296,26 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 	if err := r.start(); err != nil {
 		return err
 	}
-	return r.withModels(ctx, r.loop.run(ctx))
+	if err := r.loop.run(ctx); err != nil {
+		return r.withModels(ctx, err)
+	}
+	if language, ok := c.Block(); ok {
+		return needBlock(r.tally.text, language)
+	}
+	return nil
+}
+
+// needBlock is the error of an answer that has no block to print: prose must not
+// take its place, since the output may go to a shell.
+func needBlock(answer []byte, language string) error {
+	if _, ok := event.FencedBlock(answer, language); ok {
+		return nil
+	}
+	what := "no fenced block"
+	if language != "" {
+		what += " of the language " + strconv.Quote(language)
+	}
+	return &failure.Error{Status: failure.StatusModel, Message: "model: the answer has " + what, Hints: []string{"-o text shows the answer; the prompt can ask for one fenced block"}}
 }
 
 // start emits the start event with what is known by now.

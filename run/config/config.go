@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"toolpipe/mcp/process"
@@ -109,8 +110,8 @@ type Config struct {
 	Approver    string // command or URL
 
 	// output
-	Output  string // text, ndjson, json or messages; "" is text
-	Stream  bool
+	Output  string // text, ndjson, json, messages, block or block:LANG; "" is text
+	Stream  *bool  // nil: as the output and the tools ask for
 	Quiet   bool
 	Verbose int
 	Color   string // auto, always or never; "" is auto
@@ -160,15 +161,34 @@ type choice struct {
 }
 
 func (c *Config) choices() []choice {
+	form := c.Output
+	if _, isBlock := c.Block(); isBlock {
+		form = "block"
+	}
 	return []choice{
 		{"input", c.Input, []string{"auto", "text", "messages"}},
-		{"output", c.Output, []string{"text", "ndjson", "json", "messages"}},
+		{"output", form, []string{"text", "ndjson", "json", "messages", "block"}},
 		{"color", c.Color, []string{"auto", "always", "never"}},
 		{"unapproved", c.Unapproved, []string{"stop", "deny"}},
 		{"elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
 		{"api", c.API, stream.APIs()},
 	}
 }
+
+// Block tells whether the output is a block of the answer, and of which language;
+// "" is any.
+func (c *Config) Block() (language string, ok bool) {
+	language, ok = strings.CutPrefix(c.Output, "block:")
+	if ok && language != "" {
+		return language, true
+	}
+	return "", c.Output == "block"
+}
+
+// Streams tells whether --stream asks for text as it comes, Holds whether
+// --stream=false asks for it in one piece.
+func (c *Config) Streams() bool { return c.Stream != nil && *c.Stream }
+func (c *Config) Holds() bool   { return c.Stream != nil && !*c.Stream }
 
 // Choices are the values that a flag can have, nil if they are no list of words.
 func Choices(flag string) []string {
@@ -188,6 +208,7 @@ func (c *Config) Validate() error {
 			return failure.UsageError([]string{"--" + f.flag + " is one of: " + JoinWords(f.words)}, "--%s: %q is not one of its values", f.flag, f.value)
 		}
 	}
+	_, isBlock := c.Block()
 	switch {
 	case c.Parallel < 0:
 		return failure.Usage("--parallel: %d is not a number of calls", c.Parallel)
@@ -205,7 +226,13 @@ func (c *Config) Validate() error {
 		return failure.Usage("--system and --system-file: only one of them can be given")
 	case c.Record != "" && c.Replay != "":
 		return failure.Usage("--record and --replay: only one of them can be given")
-	case c.Schema != "" && c.Stream:
+	case c.Schema != "" && isBlock:
+		return failure.Usage("--schema and --output block: the answer is one JSON value, without blocks")
+	case c.Mode != Answer && isBlock:
+		return failure.Usage("--output block: there is no answer to take a block of; use text, ndjson or json")
+	case isBlock && c.Streams():
+		return failure.UsageError([]string{"leave --stream out"}, "--output block and --stream: the block is held until the answer is whole")
+	case c.Schema != "" && c.Streams():
 		return failure.UsageError([]string{"leave --stream out"}, "--schema and --stream: the answer is held until it is checked")
 	case c.NoConfig && c.ConfigFile != "":
 		return failure.Usage("--config and --no-config: only one of them can be given")

@@ -139,6 +139,8 @@ func runExample(t *testing.T, commands string, files map[string]string, terminal
 	switch {
 	case strings.Contains(commands, "--schema"): // the answer is an object
 		model = "reply\nagain\ntext \"{\\\"name\\\":\\\"Rhine\\\"}\"\n"
+	case strings.Contains(commands, "toolpipe -x"):
+		model = "reply\nagain\ntext \"```sh\\ndate\\n```\"\n"
 	case strings.Contains(commands, "--list-models"):
 		model = "reply\nagain\nbody {\"data\":[{\"id\":\"qwen3\"}]}\n"
 	case resumes: // a call is stopped at, looked at, and run

@@ -27,6 +27,7 @@ type Flag struct {
 	// Setting is what the flag fills, and so decides which values it takes:
 	//
 	//	*bool           true or false, as a switch
+	//	**bool          the same; nil if it is not given
 	//	config.Mode     what the run does; with a Value, to what
 	//	*count          how often it is given
 	//	*int            a number from 1 on
@@ -71,6 +72,8 @@ func (f *Flag) Set(text string) (err error) {
 	case config.Mode:
 	case *bool:
 		*setting = text == "true"
+	case **bool:
+		*setting = new(text == "true")
 	case *count:
 		if text == f.Bare() {
 			*setting++

@@ -40,7 +40,7 @@ func TestTable(t *testing.T) {
 		}
 		switch f.Setting.(type) {
 		case config.Mode:
-		case *bool, *count:
+		case *bool, **bool, *count:
 			if f.Value != "" {
 				t.Errorf("--%s is a switch but has the value %s", f.Name, f.Value)
 			}

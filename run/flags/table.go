@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"iter"
 
 	"toolpipe/run/config"
@@ -13,6 +14,7 @@ type Table struct {
 	Completion string  // what was given to --completion
 	Help       *string // what was given to --help, "short" for nothing; nil if it was not given
 	Version    bool
+	block      bool // -x was given
 	settings   *config.Config
 }
 
@@ -25,7 +27,7 @@ func New(c *config.Config) *Table {
 		{"tools", toolFlags(c)},
 		{"without a model", modeFlags(c)},
 		{"approvals", approvalFlags(c)},
-		{"output", outputFlags(c)},
+		{"output", outputFlags(t, c)},
 		{"limits and config", limitFlags(c)},
 		{"about", []Flag{
 			{Name: "help", Short: "h", Value: "[=TOPIC]", Setting: &t.Help,
@@ -84,6 +86,12 @@ func (t *Table) Check() error {
 			return failure.Usage("--%s and --%s: only one of them can be given", chosen.Name, f.Name)
 		}
 		chosen, c.Mode, c.Target = f, mode, f.last
+	}
+	if t.block {
+		if _, isBlock := c.Block(); c.Output != "" && !isBlock {
+			return failure.Usage("-x and --output %s: only one of them can be given", c.Output)
+		}
+		c.Output = cmp.Or(c.Output, "block")
 	}
 	switch {
 	case c.Mode == config.CallTool, c.Mode == config.Explain:
@@ -263,13 +271,15 @@ func approvalFlags(c *config.Config) []Flag {
 	}
 }
 
-func outputFlags(c *config.Config) []Flag {
+func outputFlags(t *Table, c *config.Config) []Flag {
 	return []Flag{
 		{Name: "output", Short: "o", Value: "FORM", Setting: &c.Output,
-			Brief: "text, ndjson, json or messages",
-			Help:  "text (default), ndjson (events), json (the end event) or messages"},
+			Brief: "text, ndjson, json, messages or block[:LANG]",
+			Help:  "text (default), ndjson (events), json (the end event), messages, or block[:LANG], the answer's first fenced block alone"},
+		{Name: "block", Short: "x", Setting: &t.block,
+			Brief: "the same as -o block"},
 		{Name: "stream", Setting: &c.Stream,
-			Help: "write text as it comes, also while tools are offered"},
+			Help: "write text as it comes, also while tools are offered; --stream=false: the answer in one piece at its end"},
 		{Name: "quiet", Short: "q", Setting: &c.Quiet,
 			Brief: "nothing on stderr but errors"},
 		{Name: "verbose", Short: "v", Setting: (*count)(&c.Verbose),

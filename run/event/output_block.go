@@ -1,0 +1,75 @@
+package event
+
+import (
+	"bytes"
+	"strings"
+
+	"toolpipe/run/failure"
+)
+
+// BlockOutput writes the first fenced block of the answer, and nothing else.
+type BlockOutput struct {
+	W        *Writer
+	Terminal bool   // what is written must be safe for a terminal
+	Language string // of the block; "" is any
+}
+
+func (o *BlockOutput) Event(e Event) error {
+	end, ok := e.(*End)
+	if !ok {
+		return nil
+	}
+	if block, ok := FencedBlock(end.Text, o.Language); ok && end.Status == failure.StatusOK {
+		if o.Terminal {
+			block = AppendLines(nil, block)
+		}
+		if err := o.W.write(block); err != nil {
+			return err
+		}
+	}
+	return o.W.Flush()
+}
+
+func (o *BlockOutput) Flush() error { return nil }
+
+// FencedBlock is the content of the first fenced code block of a Markdown text
+// (CommonMark 0.31.2, section 4.5) whose info string begins with the language,
+// without regard to case; language "" is any block. The indentation of the fence is
+// taken from each line. Where CommonMark would end a block at the end of the text,
+// there is none here: a text that lacks its closing fence may have been cut.
+func FencedBlock(text []byte, language string) (block []byte, ok bool) {
+	var fence string // of the open block
+	var indent int
+	var wanted bool
+	for line := range bytes.Lines(text) {
+		blanks := len(line) - len(bytes.TrimLeft(line, " "))
+		mark, info := fenceOf(string(line[blanks:]))
+		switch {
+		case fence == "" && mark != "":
+			word, _, _ := strings.Cut(info, " ")
+			fence, indent, wanted, block = mark, blanks, language == "" || strings.EqualFold(word, language), nil
+		case fence == "":
+		case strings.HasPrefix(mark, fence) && info == "":
+			if wanted {
+				return block, true
+			}
+			fence = ""
+		default:
+			block = append(block, line[min(blanks, indent):]...)
+		}
+	}
+	return nil, false
+}
+
+// fenceOf is the run of marks that opens or closes a block, and what follows it on
+// the line; mark is "" for any other line.
+func fenceOf(line string) (mark, info string) {
+	rest := strings.TrimLeft(line, line[:min(1, len(line))])
+	mark = line[:len(line)-len(rest)]
+	info = strings.TrimSpace(rest)
+	switch {
+	case strings.HasPrefix(mark, "```") && !strings.Contains(info, "`"), strings.HasPrefix(mark, "~~~"):
+		return mark, info
+	}
+	return "", ""
+}
