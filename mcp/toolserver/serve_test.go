@@ -1,0 +1,246 @@
+package toolserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"toolpipe/mcp/wire"
+)
+
+// example is a server with a tool for each way in which a call may end.
+func example() *Server {
+	s := New("example", "1.2")
+	tool := func(name string, fn ToolFunc) { s.Add(wire.Tool{Name: name}, fn) }
+	tool("echo", func(_ context.Context, args json.RawMessage, _ func(wire.Progress)) (*wire.Result, error) {
+		return TextResult(string(args)), nil
+	})
+	tool("object", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
+		return &wire.Result{Content: TextResult("n is 1").Content, Structured: json.RawMessage(`{"n":1}`), TextComplete: true}, nil
+	})
+	tool("nothing", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) { return nil, nil })
+	tool("fails", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
+		return nil, errors.New("no such file")
+	})
+	tool("refuses", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
+		return nil, &wire.CallError{RPC: true, Code: -32099, Message: "refused"}
+	})
+	tool("panics", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) { panic("a secret") })
+	tool("progresses", func(_ context.Context, _ json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
+		progress(wire.Progress{Progress: json.RawMessage("1"), Total: json.RawMessage("2.5"), Message: "\"half\""})
+		progress(wire.Progress{})
+		return TextResult("done"), nil
+	})
+	return s
+}
+
+// exchange is what a server answers to the lines of a stream, a line each.
+func exchange(t *testing.T, s *Server, lines ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := s.Serve(t.Context(), strings.NewReader(strings.Join(lines, "\n")), &out); err != nil {
+		t.Error(err)
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func TestRequests(t *testing.T) {
+	const modern = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
+	request := func(method, params string) string {
+		return `{"jsonrpc":"2.0","id":"r","method":"` + method + `","params":{` + params + `}}`
+	}
+	result := func(of string) string { return `{"jsonrpc":"2.0","id":"r","result":` + of + `}` }
+	failure := func(of string) string { return `{"jsonrpc":"2.0","id":"r","error":` + of + `}` }
+	call := func(tool, rest string) string { return request("tools/call", `"name":"`+tool+`"`+rest) }
+	for _, c := range []struct{ name, in, want string }{
+		{"initialize", request("initialize", `"protocolVersion":"2025-03-26"`), result(`{"protocolVersion":"2025-03-26","capabilities":{"tools":{}},"serverInfo":{"name":"example","version":"1.2"}}`)},
+		{"an unknown revision", request("initialize", `"protocolVersion":"1999-01-01"`), result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"example","version":"1.2"}}`)},
+		{"discover", request("server/discover", modern), result(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],` +
+			`"capabilities":{"tools":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"example","version":"1.2"}}}`)},
+		{"another version", request("tools/list", `"_meta":{"io.modelcontextprotocol/protocolVersion":"2027-01-01"}`), failure(`{"code":-32022,"message":"unsupported protocol version",` +
+			`"data":{"requested":"2027-01-01","supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"]}}`)},
+		{"ping", request("ping", ""), result("{}")},
+		{"an unknown method", request("tools/none", ""), failure(`{"code":-32601,"message":"no method \"tools/none\""}`)},
+		{"a notification", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, ""},
+		{"an answer", result("{}"), ""},
+		{"not JSON", `{"jsonrpc":`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"a value is missing at the end at byte 11"}}`},
+		{"a batch", "[" + request("ping", "") + "," + request("ping", "") + "]", result("{}") + "\n" + result("{}")},
+		{"a call", call("echo", `,"arguments":{"b":1,"a":"\u00e9"}`), result(`{"content":[{"type":"text","text":"{\"b\":1,\"a\":\"\\u00e9\"}"}]}`)},
+		{"a modern call", call("echo", `,"arguments":{},`+modern), result(`{"resultType":"complete","content":[{"type":"text","text":"{}"}]}`)},
+		{"no arguments", call("echo", ""), result(`{"content":[{"type":"text","text":"{}"}]}`)},
+		{"arguments of another kind", call("echo", `,"arguments":[1]`), failure(`{"code":-32602,"message":"arguments are not an object"}`)},
+		{"an object", call("object", ""), result(`{"content":[{"type":"text","text":"n is 1"}],"structuredContent":{"n":1},"_meta":{"toolpipe/textComplete":true}}`)},
+		{"no result", call("nothing", ""), result(`{"content":[]}`)},
+		{"a tool that fails", call("fails", ""), result(`{"content":[{"type":"text","text":"no such file"}],"isError":true}`)},
+		{"an error of JSON-RPC", call("refuses", ""), failure(`{"code":-32099,"message":"refused"}`)},
+		{"an unknown tool", call("none", ""), failure(`{"code":-32602,"message":"server \"example\" has no tool \"none\""}`)},
+		{"progress", call("progresses", `,"_meta":{"progressToken":7}`), `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1,"total":2.5,"message":"\"half\""}}` + "\n" +
+			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":0}}` + "\n" + result(`{"content":[{"type":"text","text":"done"}]}`)},
+		{"progress that is not asked for", call("progresses", ""), result(`{"content":[{"type":"text","text":"done"}]}`)},
+	} {
+		if got := exchange(t, example(), c.in); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
+		}
+	}
+	if got := exchange(t, example(), call("panics", "")); !strings.Contains(got, `"code":-32603,"message":"defect in tool \"panics\": panic`) || strings.Contains(got, "secret") {
+		t.Errorf("a panic: %s", got)
+	}
+}
+
+func TestListing(t *testing.T) {
+	s := New("s", "1")
+	s.Instruct("Be \"brief\".")
+	none := func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) { return nil, nil }
+	s.Add(wire.Tool{Name: "a", Title: "replaced"}, none)
+	s.Add(wire.Tool{Name: "b", ReadOnly: true}, none)
+	s.Add(wire.Tool{Name: "a", Title: "A", Description: "d", InputSchema: json.RawMessage(`{ "type":"object" }`), OutputSchema: json.RawMessage("{}"), Annotations: json.RawMessage(`{"x":1}`)}, none)
+	want := `"tools":[{"name":"a","title":"A","description":"d","inputSchema":{ "type":"object" },"outputSchema":{},"annotations":{"x":1}},` +
+		`{"name":"b","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`
+	if got := exchange(t, s, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); got != `{"jsonrpc":"2.0","id":1,"result":{`+want+`}` {
+		t.Errorf("%s", got)
+	}
+	got := exchange(t, s, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
+	if got != `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private",`+want+`}` {
+		t.Errorf("%s", got)
+	}
+	for _, method := range []string{"initialize", "server/discover"} {
+		if got := exchange(t, s, `{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`); !strings.Contains(got, `"instructions":"Be \"brief\"."`) {
+			t.Errorf("%s: %s", method, got)
+		}
+	}
+}
+
+// waits is a server whose tool says that it has begun, and ends with its context.
+func waits() (s *Server, begun chan any) {
+	s, begun = New("waits", "1"), make(chan any, 10)
+	s.Add(wire.Tool{Name: "wait"}, func(ctx context.Context, _ json.RawMessage, _ func(wire.Progress)) (*wire.Result, error) {
+		begun <- ctx.Value(contextKey{})
+		<-ctx.Done()
+		begun <- "ended"
+		return TextResult("late"), nil
+	})
+	return s, begun
+}
+
+type contextKey struct{}
+
+const waitCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}}`
+
+func send(t *testing.T, p wire.Transport, ctx context.Context, message string) {
+	t.Helper()
+	if err := p.Send(ctx, []byte(message)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A call sees the values of the context it was sent with, ends when it is
+// cancelled, and then has no answer. One with the id of a call that runs is no
+// second call.
+func TestCancel(t *testing.T) {
+	s, begun := waits()
+	p := s.Pipe()
+	defer p.Close()
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), contextKey{}, "value"))
+	send(t, p, ctx, waitCall)
+	cancel()
+	if got := <-begun; got != "value" {
+		t.Errorf("the call sees %v", got)
+	}
+	send(t, p, t.Context(), waitCall)
+	send(t, p, t.Context(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	if got := <-begun; got != "ended" {
+		t.Errorf("another call began: %v", got)
+	}
+	send(t, p, t.Context(), `{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	if got, err := p.Receive(); err != nil || string(got) != `{"jsonrpc":"2.0","id":2,"result":{}}` {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// Close ends the calls that run. After it nothing is sent or received.
+func TestPipeClose(t *testing.T) {
+	s, begun := waits()
+	p := s.Pipe()
+	send(t, p, t.Context(), waitCall)
+	<-begun
+	p.Close()
+	if got := <-begun; got != "ended" {
+		t.Errorf("%v", got)
+	}
+	p.Close()
+	if got, err := p.Receive(); err != io.EOF {
+		t.Errorf("received %s, %v", got, err)
+	}
+	if err := p.Send(t.Context(), []byte(waitCall)); !errors.Is(err, wire.ErrNotSent) || !errors.Is(err, wire.ErrGone) {
+		t.Errorf("sent after the end: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Pipe().Send(ended, []byte(waitCall)); !errors.Is(err, wire.ErrNotSent) {
+		t.Errorf("sent with a context that has ended: %v", err)
+	}
+}
+
+// At the end of the stream a call has a moment to finish; after that it is
+// cancelled.
+func TestServeEnd(t *testing.T) {
+	for _, c := range []struct {
+		takes time.Duration
+		want  string
+	}{{wire.ShutdownGrace / 2, `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"done"}]}}`}, {time.Hour, ""}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := New("s", "1")
+			s.Add(wire.Tool{Name: "wait"}, func(ctx context.Context, _ json.RawMessage, _ func(wire.Progress)) (*wire.Result, error) {
+				select {
+				case <-time.After(c.takes):
+				case <-ctx.Done():
+				}
+				return TextResult("done"), nil
+			})
+			began := time.Now()
+			if got := exchange(t, s, waitCall); got != c.want || time.Since(began) > 2*wire.ShutdownGrace {
+				t.Errorf("a call that takes %v: %q after %v", c.takes, got, time.Since(began))
+			}
+		})
+	}
+}
+
+// A client that does not read loses progress beyond a bound, but no answer.
+func TestSlowReceiver(t *testing.T) {
+	s, told := New("s", "1"), make(chan bool)
+	s.Add(wire.Tool{Name: "wait"}, func(_ context.Context, _ json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
+		for range 2 * maxQueued {
+			progress(wire.Progress{})
+		}
+		close(told)
+		return TextResult("done"), nil
+	})
+	p := s.Pipe()
+	defer p.Close()
+	send(t, p, t.Context(), strings.Replace(waitCall, `"name"`, `"_meta":{"progressToken":1},"name"`, 1))
+	<-told
+	for n := range maxQueued + 1 {
+		got, err := p.Receive()
+		if err != nil || bytes.Contains(got, []byte("done")) != (n == maxQueued) {
+			t.Fatalf("message %d: %s, %v", n, got, err)
+		}
+	}
+}
+
+// An error of the writer is Serve's.
+func TestServeWriteError(t *testing.T) {
+	err := New("s", "1").Serve(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":2,"method":"ping"}`), broken{})
+	if !errors.Is(err, io.ErrClosedPipe) {
+		t.Error(err)
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
