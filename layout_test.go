@@ -37,7 +37,7 @@ var imports = map[string]string{
 	"mcp":                     "mcp/htmltext mcp/netguard mcp/oauth mcp/process mcp/wire stream stream/goroutine stream/jsontext stream/secrets",
 	"mcp/confine":             "stream/jsontext stream/nearest",
 	"mcp/fetch":               "mcp/htmltext mcp/netguard mcp/toolserver mcp/wire",
-	"mcp/files":               "mcp/confine mcp/gitdiff mcp/process mcp/toolserver mcp/wire stream/goroutine stream/jsontext",
+	"mcp/files":               "mcp/confine mcp/gitdiff mcp/process mcp/toolserver mcp/unified mcp/wire stream/goroutine stream/jsontext",
 	"mcp/gitdiff":             "mcp/confine mcp/process mcp/toolserver mcp/wire stream/goroutine",
 	"mcp/htmltext":            "",
 	"mcp/netguard":            "",
@@ -48,6 +48,7 @@ var imports = map[string]string{
 	"mcp/servertest":          "mcp mcp/process mcp/toolserver testing",
 	"mcp/shell":               "mcp/confine mcp/process mcp/toolserver mcp/wire stream/jsontext",
 	"mcp/toolserver":          "mcp/wire stream/goroutine stream/jsontext stream/nearest",
+	"mcp/unified":             "",
 	"mcp/wire":                "stream/jsontext",
 
 	"stream":           "stream/goroutine stream/jsontext stream/secrets github.com/tidwall/gjson",

@@ -10,6 +10,7 @@
 package approve
 
 import (
+	"context"
 	"encoding/json"
 )
 
@@ -48,6 +49,11 @@ type Call struct {
 	// result may show files that the other tool reads by path. A path that is
 	// denied to the other tool is then denied to this tool, too.
 	ShowsFilesOf string
+
+	// Change returns the unified diff of what the call would change in a file, and
+	// the arguments of which the diff tells; "" where there is none. A question shows
+	// the diff instead of these arguments. It may be nil.
+	Change func(ctx context.Context) (diff string, told []string)
 
 	pathsMoved bool // the call was allowed before, and its paths lead elsewhere now
 }

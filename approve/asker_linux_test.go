@@ -28,18 +28,19 @@ type job struct {
 	Calls      []jobCall
 	Timeout    time.Duration
 	Color      bool
-	Background bool   // a process in the background asks
-	Shell      bool   // a process of a group of its own asks, see inShell
-	IgnoreHUP  bool   // the child ignores SIGHUP
-	LateCONT   bool   // the Terminal gets SIGCONT late
-	NoCONT     bool   // the Terminal does not get SIGCONT
-	Heading    string // of a form that is put first
-	Forms      bool   // a form is put at the same time as each call's question, see askTogether
-	Twice      bool   // two processes of the group do that
-	Withdrawn  bool   // a form is put first and withdrawn
-	AskRule    bool   // a rule asks about every call
-	Approver   bool   // an approver leaves every call to the person
-	RealTimes  bool   // the times of the question are not shortened
+	Background bool     // a process in the background asks
+	Shell      bool     // a process of a group of its own asks, see inShell
+	IgnoreHUP  bool     // the child ignores SIGHUP
+	LateCONT   bool     // the Terminal gets SIGCONT late
+	NoCONT     bool     // the Terminal does not get SIGCONT
+	Heading    string   // of a form that is put first
+	Forms      bool     // a form is put at the same time as each call's question, see askTogether
+	Changes    []string // the diffs of the change that the call makes, each time it is looked at
+	Twice      bool     // two processes of the group do that
+	Withdrawn  bool     // a form is put first and withdrawn
+	AskRule    bool     // a rule asks about every call
+	Approver   bool     // an approver leaves every call to the person
+	RealTimes  bool     // the times of the question are not shortened
 }
 
 type jobCall struct{ Name, Arguments string }
@@ -102,7 +103,11 @@ func (j *job) run() {
 		defer reportWait(withdrawForm(ctx, g))
 	}
 	for _, c := range j.Calls {
-		v, err := g.Decide(ctx, Call{Server: "fs", Tool: c.Name, Name: c.Name, Arguments: []byte(c.Arguments)})
+		call := Call{Server: "fs", Tool: c.Name, Name: c.Name, Arguments: []byte(c.Arguments)}
+		if j.Changes != nil {
+			call.Change = j.change
+		}
+		v, err := g.Decide(ctx, call)
 		if err != nil {
 			fmt.Println("error:", err)
 			return
@@ -113,6 +118,15 @@ func (j *job) run() {
 		}
 		fmt.Printf("%s by %s: %s%s\n", v.Outcome, v.By, v.Reason, ends)
 	}
+}
+
+// change returns the next of the diffs; the last one again and again.
+func (j *job) change(context.Context) (string, []string) {
+	diff := j.Changes[0]
+	if len(j.Changes) > 1 {
+		j.Changes = j.Changes[1:]
+	}
+	return diff, []string{"content"}
 }
 
 // asksPerson is an approver that leaves every call to the person.

@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -55,10 +56,10 @@ func (q *question) explanation() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// newQuestion makes the question about c for a terminal of width and height. rule
-// wants the call asked about; it may be nil. tool: the person may allow every call
-// of the tool.
-func newQuestion(c *Call, rule *Rule, tool bool, width, height int, color bool) *question {
+// newQuestion makes the question about c, which makes a change, for a terminal of
+// width and height. rule wants the call asked about; it may be nil. tool: the person
+// may allow every call of the tool.
+func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height int, color bool) *question {
 	width = max(width, minWidth)
 	shown := shownName(c, color)
 	var lines []string
@@ -73,7 +74,7 @@ func newQuestion(c *Call, rule *Rule, tool bool, width, height int, color bool) 
 		lines = wrap(lines, "asked again: its paths lead elsewhere since it was allowed", width)
 	}
 	room := min(max(height-5-len(lines), 5), maxLines)
-	arguments, cut := argumentLines(c.Arguments, valueLines, width, room)
+	arguments, cut := argumentLines(c.Arguments, change, valueLines, width, room)
 	lines = append(append([]string{"toolpipe: tool call " + shown}, lines...), arguments...)
 	q := &question{cut: cut, tool: tool && !cut, width: width}
 	switch {
@@ -92,7 +93,7 @@ func newQuestion(c *Call, rule *Rule, tool bool, width, height int, color bool) 
 
 // everything shows all arguments of c, texts as they stand in the JSON.
 func everything(c *Call, width int) string {
-	lines, _ := argumentLines(c.Arguments, jsonLines, max(width, minWidth), math.MaxInt)
+	lines, _ := argumentLines(c.Arguments, change{}, jsonLines, max(width, minWidth), math.MaxInt)
 	return strings.Join(lines, "\n") + "\n"
 }
 
@@ -151,17 +152,36 @@ func isWord(typed, word string) bool {
 	return len(typed) == len(word) && strings.EqualFold(typed, word)
 }
 
-// argumentLines shows arguments in at most room lines; each argument begins a
-// line. show makes the lines of the argument at an index of the document. cut
-// reports that not everything is shown.
-func argumentLines(arguments []byte, show func(d *document, at, width int) []string, width, room int) (lines []string, cut bool) {
+// change is what Call.Change returns.
+type change struct {
+	diff string
+	told []string
+}
+
+func (c *Call) change(ctx context.Context) (made change) {
+	if c.Change != nil {
+		made.diff, made.told = c.Change(ctx)
+	}
+	return made
+}
+
+// argumentLines shows arguments, and the change that they make, in at most room
+// lines; each argument begins a line. show makes the lines of the argument at an
+// index of the document. cut reports that not everything is shown.
+func argumentLines(arguments []byte, change change, show func(d *document, at, width int) []string, width, room int) (lines []string, cut bool) {
 	var d document
 	d.parse(arguments)
 	var values [][]string
 	total := 0
 	for i := range d.children(0) {
-		v := show(&d, i, width)
-		values = append(values, v)
+		if change.diff == "" || !slices.Contains(change.told, string(d.key(i))) {
+			values = append(values, show(&d, i, width))
+		}
+	}
+	if change.diff != "" {
+		values = append(values, textLines([]string{margin + "it changes the file:"}, change.diff, width))
+	}
+	for _, v := range values {
 		total += len(v)
 	}
 	if len(values) == 0 {

@@ -83,7 +83,7 @@ func TestHostileRendering(t *testing.T) {
 	rule := &Rule{Origin: "p.json:2", Reason: hostile}
 	for _, width := range []int{20, 33, 80, 200} {
 		for _, color := range []bool{false, true} {
-			q := newQuestion(c, rule, false, width, 500, color)
+			q := newQuestion(c, change{}, rule, false, width, 500, color)
 			e := &emulator{t: t, width: max(width, 400), rows: [][]rune{nil}} // the line with the name may be long
 			e.write(q.body + "\r" + q.prompt)
 			if e.column == 0 || len(e.rows) < 5 {
@@ -112,7 +112,7 @@ const questionEnd = "[y/N/a/q/v/?] "
 // Put together, the lines that are shown are JSON of the same value.
 func TestShownArgumentsAreTheArguments(t *testing.T) {
 	c := hostileCall(t)
-	lines, cut := argumentLines(c.Arguments, jsonLines, 60, 1_000_000)
+	lines, cut := argumentLines(c.Arguments, change{}, jsonLines, 60, 1_000_000)
 	if cut {
 		t.Fatal("cut")
 	}
@@ -145,7 +145,7 @@ func TestShownArgumentsAreTheArguments(t *testing.T) {
 // A string of several lines is shown as text.
 func TestTextIsShownAsLines(t *testing.T) {
 	c := &Call{Name: "fs__x", Arguments: []byte(`{"path":"a\\nb","content":"if x {\n\tsay(\"hi\")\n\n} ` + strings.Repeat("long ", 5) + `\u001b[2J","end":"x\n"}`)}
-	q := newQuestion(c, nil, true, 40, 40, false)
+	q := newQuestion(c, change{}, nil, true, 40, 40, false)
 	want := `toolpipe: tool call fs__x
   | "path": "a\\nb"
   | "content": text of 50 bytes, with
@@ -166,7 +166,7 @@ func TestTextIsShownAsLines(t *testing.T) {
 func TestQuestionFitsTheTerminal(t *testing.T) {
 	c := &Call{Name: "fs__x", Arguments: []byte(`{"a":"` + strings.Repeat("x", 700) + `","b":"` + strings.Repeat("y", 2000) + `","path":"p"}`)}
 	for _, height := range []int{5, 10, 24, 60, 1000} {
-		q := newQuestion(c, nil, true, 80, height, false)
+		q := newQuestion(c, change{}, nil, true, 80, height, false)
 		n := strings.Count(q.body, "\n") + 1
 		if n > max(height, 14) {
 			t.Errorf("%d lines on a terminal of %d", n, height)

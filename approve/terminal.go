@@ -123,10 +123,11 @@ func (t *Terminal) ask(ctx context.Context, c *Call, rule *Rule, tool bool) (ans
 // askAbout asks about a call until there is an answer or an error.
 func (t *Terminal) askAbout(ctx context.Context, tty *tty, c *Call, rule *Rule, tool bool) (answer, error) {
 	above := "" // lines above the question
+	made := c.change(ctx)
 	for unclear := 0; unclear < maxUnclear; {
 		var q *question
 		line, err := t.askUntilSeen(ctx, tty, func(width, height int) *question {
-			q = newQuestion(c, rule, tool, width, height, t.Color)
+			q = newQuestion(c, made, rule, tool, width, height, t.Color)
 			q.body = above + q.body
 			return q
 		})
@@ -134,6 +135,10 @@ func (t *Terminal) askAbout(ctx context.Context, tty *tty, c *Call, rule *Rule, 
 			return answer{}, err
 		}
 		a := q.answer(line)
+		if now := c.change(ctx); now.diff != made.diff && a.kind != answerNo && a.kind != answerQuit {
+			made, above = now, "The file was changed meanwhile.\n"
+			continue
+		}
 		switch a.kind {
 		case answerShow:
 			above = everything(c, q.width)

@@ -123,6 +123,30 @@ func TestToolIsAllowedByItsName(t *testing.T) {
 	}
 }
 
+// A call that changes a file is shown as a diff. A yes to a diff that is not true
+// any more asks again.
+func TestDiffIsShown(t *testing.T) {
+	t.Parallel()
+	const one, two = "@@ -1 +1 @@\n-one\n+x\n", "@@ -1 +1 @@\n-two\n+x\n"
+	for answer, verdict := range map[string]string{"y": "allow by terminal: ", "a": "allow by terminal: ", "n": "deny by terminal: the user declined"} {
+		a := startAsker(t, job{Calls: oneCall, Changes: []string{one, two}, Timeout: guardTime}, "")
+		a.await(ending, 1)
+		a.typeIn(answer + "\n")
+		if answer != "n" {
+			a.await("The file was changed meanwhile.\r\n", 1)
+			a.await("  | it changes the file:\r\n  |> @@ -1 +1 @@\r\n  |> -two\r\n  |> +x\r\n", 1)
+			a.await(ending, 2)
+			a.typeIn(answer + "\n")
+		}
+		if got := a.verdict(); got != verdict {
+			t.Error(got)
+		}
+		if text := a.text(); !strings.Contains(text, "  |> -one\r\n") || strings.Contains(text, "content") {
+			t.Errorf("%q", text)
+		}
+	}
+}
+
 // A rule that asks wants each call asked about, and an approver too.
 func TestToolIsNotOfferedWhereARuleAsks(t *testing.T) {
 	t.Parallel()

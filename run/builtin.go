@@ -1,6 +1,8 @@
 package run
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -104,7 +106,11 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 			dir = filepath.Dir(real) // --files named one file, and the server offers that alone
 		}
 	}
-	return builtin(name, local, dir), nil
+	srv := builtin(name, local, dir)
+	srv.Preview = func(ctx context.Context, tool string, args json.RawMessage) (string, []string) {
+		return files.Preview(ctx, local, tool, args)
+	}
+	return srv, nil
 }
 
 // ownFiles are the files that this run is configured by or recorded in. The

@@ -107,6 +107,9 @@ func (t *tool) call(args []byte) approve.Call {
 		Server: t.conn.Name, Spelling: t.conn.Spelling, Tool: t.Name, Name: t.name, Arguments: args, Annotations: t.Annotations,
 		ReadOnly: t.readOnly(), Root: t.conn.Root,
 	}
+	if t.conn.Preview != nil {
+		c.Change = func(ctx context.Context) (string, []string) { return t.conn.Preview(ctx, t.Name, args) }
+	}
 	if t.conn.Local != nil && slices.Contains(walkers, t.Name) {
 		c.ShowsFilesOf = "read_file"
 	}

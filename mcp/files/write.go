@@ -23,7 +23,11 @@ func writeFile(ctx context.Context, a *confine.Access, args toolserver.Arguments
 	a.Writing.Lock()
 	defer a.Writing.Unlock()
 	path, content := args.Text("path"), args.Text("content")
-	p, made, err := findNew(a, path)
+	find := findNew
+	if previewOf(ctx) != nil {
+		find = findOld
+	}
+	p, made, err := find(a, path)
 	if err != nil {
 		removeMade(a, path, made)
 		return nil, err
@@ -51,6 +55,12 @@ func counted(n int64, noun string) string {
 type madeDirectory struct {
 	names []string // from the root
 	info  fs.FileInfo
+}
+
+// findOld finds a file and makes no directory.
+func findOld(a *confine.Access, path string) (*confine.Location, []madeDirectory, error) {
+	p, err := a.Find(path)
+	return p, nil, err
 }
 
 // findNew finds a file that will be written, and makes the directories that are
@@ -153,6 +163,9 @@ func replace(ctx context.Context, p *confine.Location, content []byte) error {
 		if err := p.CheckRegular(); err != nil {
 			return err
 		}
+	}
+	if v := previewOf(ctx); v != nil {
+		return v.show(p, content)
 	}
 	r := replacement{dir: p.Dir, name: p.Name, old: p.Info, mode: 0o666}
 	err := r.write(content, func() error {

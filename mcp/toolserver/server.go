@@ -205,6 +205,16 @@ func failedResult(err error) *wire.Result {
 	return r
 }
 
+// Call runs a tool without a client. An error of the tool itself is a result with
+// IsError.
+func (s *Server) Call(ctx context.Context, name string, args json.RawMessage) (*wire.Result, error) {
+	result, _, failure := s.run(ctx, name, args, func(wire.Progress) {})
+	if failure != "" {
+		return nil, errors.New(failure)
+	}
+	return result, nil
+}
+
 // run calls fn. The failure is a complete JSON-RPC error object; a panic is
 // one too, so that a defect of one tool is not the end of the run.
 func (s *Server) run(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) (result *wire.Result, code int, failure string) {

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,11 +32,14 @@ type Server struct {
 	fromFlag     bool              // -t has it
 	off          bool              // its file switches it off
 	notes        []note
-	file         string         // the file of --mcp-config that has it; "" for none
-	loginArgs    []string       // of LoginCommand
-	Borrowed     bool           // another host's file has it, under the name of a server in the user's own config
-	Shown        string         // URL or command as configured, ${VAR} not expanded; "": show the real one
-	Unusable     *failure.Error // why it cannot be started: its entry is wrong, or names what there is not
+	file         string   // the file of --mcp-config that has it; "" for none
+	loginArgs    []string // of LoginCommand
+	Borrowed     bool     // another host's file has it, under the name of a server in the user's own config
+	Shown        string   // URL or command as configured, ${VAR} not expanded; "": show the real one
+	// Preview returns the unified diff of what a call would change in a file, and the
+	// arguments of which the diff tells; "" where there is none. It may be nil.
+	Preview  func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string)
+	Unusable *failure.Error // why it cannot be started: its entry is wrong, or names what there is not
 }
 
 // note is a warning about a server, given only if the server is used.

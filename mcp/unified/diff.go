@@ -1,0 +1,178 @@
+// Package unified makes unified diffs of texts, as diff -u and git print them,
+// without the lines that name the files. The built-in tools show with them what a
+// call changes.
+package unified
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	around = 3 // unchanged lines shown before and after each change
+
+	// maxEdits is how many lines may be removed and added for the shortest diff to
+	// be looked for: time and memory grow with its square. Beyond it, everything
+	// between the first and the last changed line is replaced.
+	maxEdits = 1000
+)
+
+// Diff returns the hunks that lead from one text to another; "" if they are the
+// same.
+func Diff(before, after string) string {
+	a, b := lines(before), lines(after)
+	var out strings.Builder
+	same := common(a, b)
+	for i := 0; i < len(same); {
+		// A hunk is the changes between same[i] and same[j], with no run of unchanged
+		// lines between them that is longer than what is shown around two hunks.
+		j := i + 1
+		for j < len(same)-1 && same[j].n <= 2*around {
+			j++
+		}
+		if j < len(same) {
+			writeHunk(&out, a, b, same[i:j+1])
+		}
+		i = j
+	}
+	return out.String()
+}
+
+// lines splits a text behind each newline.
+func lines(text string) []string {
+	all := strings.SplitAfter(text, "\n")
+	if all[len(all)-1] == "" {
+		all = all[:len(all)-1]
+	}
+	return all
+}
+
+// A run is n lines that are the same in both texts, from line a of the one and
+// line b of the other on.
+type run struct{ a, b, n int }
+
+// common returns runs in rising order, with changes between each two. The first one
+// begins both texts and the last one ends both; these may be empty.
+func common(a, b []string) []run {
+	head := 0
+	for head < min(len(a), len(b)) && a[head] == b[head] {
+		head++
+	}
+	if head == len(a) && head == len(b) {
+		return nil
+	}
+	tail := 0
+	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	runs := []run{{0, 0, head}}
+	for _, r := range shortest(a[head:len(a)-tail], b[head:len(b)-tail]) {
+		runs = append(runs, run{r.a + head, r.b + head, r.n})
+	}
+	return append(runs, run{len(a) - tail, len(b) - tail, tail})
+}
+
+// shortest returns the runs of a shortest diff. Myers, "An O(ND) difference
+// algorithm and its variations": after d edits, far[k] is how many lines of a are
+// passed at best where that is k more than the lines of b that are passed.
+func shortest(a, b []string) []run {
+	var steps [][]int // far before each d, from k = -d on
+	far := map[int]int{1: 0}
+	for d := 0; d <= min(len(a)+len(b), maxEdits); d++ {
+		step := make([]int, 2*d+3)
+		for k := -d - 1; k <= d+1; k++ {
+			step[k+d+1] = far[k]
+		}
+		steps = append(steps, step)
+		for k := -d; k <= d; k += 2 {
+			x := far[k-1] + 1
+			if k == -d || k != d && far[k-1] < far[k+1] {
+				x = far[k+1]
+			}
+			y := x - k
+			for x < len(a) && y < len(b) && a[x] == b[y] {
+				x, y = x+1, y+1
+			}
+			far[k] = x
+			if x >= len(a) && y >= len(b) {
+				return trace(steps, len(a), len(b))
+			}
+		}
+	}
+	return nil
+}
+
+// trace goes back from the ends of both texts and collects the runs.
+func trace(steps [][]int, x, y int) []run {
+	var runs []run
+	for d := len(steps) - 1; d >= 0; d-- {
+		far := func(k int) int { return steps[d][k+d+1] }
+		k := x - y
+		from := k - 1
+		if k == -d || k != d && far(k-1) < far(k+1) {
+			from = k + 1
+		}
+		fromX := far(from)
+		if d == 0 {
+			fromX = 0
+		}
+		fromY := fromX - from
+		beginX, beginY := fromX+1, fromY
+		if from == k+1 {
+			beginX, beginY = fromX, fromY+1
+		}
+		if d == 0 {
+			beginX, beginY = 0, 0
+		}
+		if x > beginX {
+			runs = append(runs, run{beginX, beginY, x - beginX})
+		}
+		x, y = fromX, fromY
+	}
+	for i, j := 0, len(runs)-1; i < j; i, j = i+1, j-1 {
+		runs[i], runs[j] = runs[j], runs[i]
+	}
+	return runs
+}
+
+// writeHunk writes the changes between the runs, with lines of the first and the
+// last run around them.
+func writeHunk(out *strings.Builder, a, b []string, runs []run) {
+	first, last := runs[0], runs[len(runs)-1]
+	head, tail := min(first.n, around), min(last.n, around)
+	fromA, fromB := first.a+first.n-head, first.b+first.n-head
+	toA, toB := last.a+tail, last.b+tail
+	fmt.Fprintf(out, "@@ -%s +%s @@\n", extent(fromA, toA), extent(fromB, toB))
+	write(out, ' ', a[fromA:fromA+head])
+	for i, r := range runs[1:] {
+		before := runs[i]
+		write(out, '-', a[before.a+before.n:r.a])
+		write(out, '+', b[before.b+before.n:r.b])
+		if i == len(runs)-2 {
+			r.n = tail
+		}
+		write(out, ' ', a[r.a:r.a+r.n])
+	}
+}
+
+// extent gives the first line, from 1, and the number of lines; an empty extent has
+// the line before it.
+func extent(from, to int) string {
+	switch to - from {
+	case 0:
+		return fmt.Sprintf("%d,0", from)
+	case 1:
+		return fmt.Sprint(from + 1)
+	}
+	return fmt.Sprintf("%d,%d", from+1, to-from)
+}
+
+func write(out *strings.Builder, mark byte, lines []string) {
+	for _, line := range lines {
+		out.WriteByte(mark)
+		out.WriteString(line)
+		if !strings.HasSuffix(line, "\n") {
+			out.WriteString("\n\\ No newline at end of file\n")
+		}
+	}
+}
