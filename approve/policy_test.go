@@ -53,6 +53,11 @@ func TestPolicyErrors(t *testing.T) {
 		{rule(`"arguments":{"a\\":{"equals":1}}`), "escapes nothing"},
 		{rule(`"arguments":{"a":{"one_of":"x"}}`), "one_of is an array"},
 		{rule(`"arguments":{"a":{"one_of":[]}}`), "one_of is an array"},
+		{rule(`"arguments":{"a":{"one_of":{"x":1}}}`), "one_of is an array"},
+		{rule(`"arguments":{"a":{"regex":12}}`), "regex is a string"},
+		{rule(`"arguments":{"a":{"range":{"a":1,"b":2}}}`), "range is [min, max]"},
+		{rule(`"arguments":{"a":{"under":12}}`), "under is the path"},
+		{rule(`"arguments":{"a":{"under":["x"]}}`), "under is the path"},
 		{rule(`"arguments":{"a":{"glob":1}}`), "glob is a string"},
 		{rule(`"arguments":{"a":{"regex":"("}}`), "missing closing ): `(` (the syntax is RE2's)"},
 		{rule(`"arguments":{"a":{"regex":"a)|(b"}}`), "unexpected ): `a)|(b`"},
@@ -81,6 +86,30 @@ func TestPolicyErrors(t *testing.T) {
 		_, err := ParsePolicy("p.json", []byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s\n got  %v\n want %s", c.text, err, c.want)
+		}
+	}
+}
+
+// A regular expression has the whole length, and is used or refused at the depth
+// where the group around it is one too many.
+func TestRegexLimits(t *testing.T) {
+	parse := func(pattern string) (*Policy, error) {
+		return ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"allow","server":"s","tool":"t","arguments":{"a":{"regex":"`+pattern+`"}}}]}`))
+	}
+	if _, err := parse(strings.Repeat("x", maxPattern)); err != nil {
+		t.Error(err)
+	}
+	for depth := 980; depth < 1010; depth++ {
+		p, err := parse(strings.Repeat("(", depth) + "x" + strings.Repeat(")", depth))
+		if err != nil {
+			if depth < 990 || !strings.Contains(err.Error(), "nests too deeply") {
+				t.Errorf("%d: %v", depth, err)
+			}
+			continue
+		}
+		g := &Gate{Rules: p.Rules}
+		if v, err := g.Decide(t.Context(), Call{Server: "s", Tool: "t", Arguments: []byte(`{"a":"x"}`)}); v.Outcome != Allowed || depth > 1000 {
+			t.Errorf("%d: %v, %v", depth, v, err)
 		}
 	}
 }
