@@ -81,10 +81,7 @@ func approverFiles(c *config.Config) (files []string) {
 	if err != nil {
 		return nil // newApprover gives the error
 	}
-	for i, word := range argv {
-		if i == 0 {
-			continue
-		}
+	for _, word := range argv[1:] {
 		if _, value, ok := strings.Cut(word, "="); ok {
 			argv = append(argv, value)
 		}

@@ -43,7 +43,7 @@ func main() {
 	}
 	list := flag.Bool("list", false, "print the changes and try none")
 	verbose := flag.Bool("v", false, "print what became of each change on stderr")
-	quick := flag.Bool("quick", false, "only fast tests of the first step for each file")
+	quick := flag.Bool("quick", false, "try each change with some tests only: more changes survive")
 	kept := flag.String("results", "", "keep what became of each change in this file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -97,9 +97,6 @@ func mutate(ctx context.Context, list, verbose, quick bool, kept string, globs [
 	b.quick = quick
 	began, counts, news := time.Now(), map[outcome]int{}, 0
 	for _, c := range chosen {
-		if quick {
-			c.steps = c.steps[:1]
-		}
 		for _, m := range files[c.file] {
 			o, by, done := old.of(m)
 			if !done {
