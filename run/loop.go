@@ -171,7 +171,7 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 		l.keepAnswer(reply)
 	}
 	u := event.Usage(reply.Usage)
-	l.usage = event.Usage{Input: l.usage.Input + u.Input, Output: l.usage.Output + u.Output, Reasoning: l.usage.Reasoning + u.Reasoning, Cached: l.usage.Cached + u.Cached}
+	l.usage = event.Usage{Input: l.usage.Input + u.Input, Output: l.usage.Output + u.Output, Reasoning: l.usage.Reasoning + u.Reasoning, Cached: l.usage.Cached + u.Cached, CacheWrite: l.usage.CacheWrite + u.CacheWrite}
 	if l.tokens > 0 && u.Total() == 0 && !l.uncounted {
 		l.uncounted = true
 		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens has no effect"})

@@ -16,11 +16,12 @@ var chatDialect = dialect{
 		conversation: []string{"messages"},
 		maxTokens:    []string{"max_tokens", "max_completion_tokens"}, temperature: "temperature", effort: "reasoning_effort", schema: "response_format",
 	},
-	headers: bearerHeader,
-	open:    openChat,
-	encoder: func(_ *Request, o options) encoder { return &chatEncoder{options: o} },
-	repair:  repairChat,
-	decoder: func(d *draft) decoder { return &chatDecoder{draft: d} },
+	headers:  bearerHeader,
+	cacheKey: true,
+	open:     openChat,
+	encoder:  func(_ *Request, o options) encoder { return &chatEncoder{options: o} },
+	repair:   repairChat,
+	decoder:  func(d *draft) decoder { return &chatDecoder{draft: d} },
 }
 
 func openChat(w *segments, r *Request, o options) {
@@ -28,6 +29,7 @@ func openChat(w *segments, r *Request, o options) {
 	if !o.noStreamOptions {
 		f.json("stream_options", []byte(`{"include_usage":true}`))
 	}
+	f.cacheKey(o)
 	f.limit(chatTokenLimit(o), r.MaxTokens)
 	f.json("temperature", r.Temperature)
 	if r.ReasoningEffort != "" {
@@ -64,6 +66,8 @@ func repairChat(o *options, r *Request, refusal string) string {
 	case !o.noToolNames && refusesToolNames(refusal) && slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == ToolRole && m.Name != "" }):
 		o.noToolNames = true
 		return "without the names of tools in their results"
+	case refusesCacheKey(o, r, refusal):
+		return "without prompt_cache_key"
 	case !o.noStrict && r.Schema != nil && refuses(refusal, r, "response_format", "schema", "strict"):
 		o.noStrict = true
 		return "without strict beside the schema"

@@ -14,13 +14,21 @@ type Key string
 func (Key) String() string   { return "[key]" }
 func (Key) GoString() string { return "[key]" }
 
+// Header is a header of all requests. Its value is shown nowhere.
+type Header struct {
+	Name, Value string
+	Secret      bool // the value is a secret, which goes where a key may go
+}
+
 // Config says how to reach a model. It is plain data; nothing in it is read
 // from the environment except the proxy variables by net/http.
 type Config struct {
 	API          string   // "chat" (also ""), "messages" or "responses"
 	BaseURL      string   // with /v1 as the user gave it; the dialect appends its path
 	Key          Key      // "" sends none
-	InsecureHTTP []string // host names to which the key may go over plain http; loopback always may
+	Headers      []Header // go with each request, and only to the origin of BaseURL; they win over the dialect's own
+	InsecureHTTP []string // host names to which the key and secret headers may go over plain http; loopback always may
+	CacheKey     bool     // send prompt_cache_key, which api.openai.com gets in any case
 	NoToolRole   bool     // write tool calls and their results as text, for chat templates that know no tools
 	UserAgent    string
 	IdleTimeout  time.Duration                     // longest silence of the endpoint; 0: 120 s
@@ -34,11 +42,12 @@ type Config struct {
 
 // Hints words the way out of failures that the caller's own settings solve.
 type Hints struct {
-	NoKey    string // the endpoint refused a request without a key
-	Redirect string // the endpoint is somewhere else
-	Idle     string // the endpoint was silent for IdleTimeout
-	Later    string // the endpoint asks for a longer wait than is waited
-	Replay   string // the recording does not fit the run
+	NoKey    string                  // the endpoint refused a request without a key
+	Redirect string                  // the endpoint is somewhere else
+	Idle     string                  // the endpoint was silent for IdleTimeout
+	OtherAPI func(api string) string // the endpoint seems to have this API instead; nil: no hint
+	Later    string                  // the endpoint asks for a longer wait than is waited
+	Replay   string                  // the recording does not fit the run
 }
 
 // Retry describes the next repetition of an exchange that failed before its
@@ -89,6 +98,7 @@ type Client struct {
 	replayer *replayer
 
 	options  options
+	cacheKey bool     // send prompt_cache_key
 	head     segments // the request up to the conversation
 	headKey  headKey  // what head was made from
 	encoder  encoder
@@ -111,6 +121,11 @@ func New(cfg Config) (*Client, error) {
 	}
 	cfg.Secrets.Add(string(cfg.Key))
 	cfg.Secrets.AddURL(cfg.BaseURL)
+	for _, h := range cfg.Headers {
+		if h.Secret {
+			cfg.Secrets.Add(h.Value)
+		}
+	}
 	c := &Client{cfg: cfg, options: options{noToolRole: cfg.NoToolRole}, sleep: sleep, now: time.Now}
 	var err error
 	if c.dialect, err = findDialect(cfg.API); err != nil {
@@ -126,6 +141,11 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	c.options.isOpenAI = c.endpoint.isOpenAI()
+	c.cacheKey = cfg.CacheKey || c.endpoint.url.Hostname() == "api.openai.com"
+	if c.replayer != nil { // the recording does not say from where it is
+		c.cacheKey = c.replayer.recorded("prompt_cache_key")
+		c.options.isOpenAI = c.replayer.recorded("max_completion_tokens")
+	}
 	if cfg.Record != "" {
 		if c.recorder, err = createRecording(cfg.Record, cfg.Secrets); err != nil {
 			return nil, err
@@ -160,6 +180,7 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 		x.hideSecrets(reply, err)
 		switch {
 		case err == nil:
+			c.options.answered = true
 			return reply, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -207,8 +228,14 @@ func (c *Client) body(r *Request) *body {
 		}
 		c.encoder.message(&c.messages, m)
 	}
+	if c.cacheKey && c.options.cacheKey == "" && c.dialect.cacheKey {
+		c.options.cacheKey = c.promptCacheKey(r)
+	}
 	if key := headKeyOf(r, c.options); c.head.len() == 0 || key != c.headKey {
 		c.head, c.headKey = segments{}, key
+		if c.options.answered {
+			r = withoutForcedCall(r)
+		}
 		c.dialect.open(&c.head, r, c.options)
 	}
 	var tail segments

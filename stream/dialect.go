@@ -17,6 +17,8 @@ type dialect struct {
 	names   fieldNames
 	headers func(h http.Header, key Key)
 
+	cacheKey bool // requests have the field prompt_cache_key
+
 	// open writes the request up to the bracket that begins its messages.
 	open func(w *segments, r *Request, o options)
 
@@ -62,16 +64,21 @@ func findDialect(name string) (*dialect, error) {
 // options is how requests are written: as the configuration says, and without
 // what the endpoint has refused. They hold for the rest of a run.
 type options struct {
-	noToolRole       bool // write calls and their results as text
-	isOpenAI         bool // the endpoint is OpenAI's own or Azure's
-	noStreamOptions  bool // leave stream_options out
-	emptyContent     bool // the content of a message that only calls is "" instead of null
-	secondTokenLimit bool // write the token limit in the dialect's second way: the first was refused
-	noInclude        bool // leave include out
-	noStrict         bool // leave strict beside the schema of the answer out
-	noToolNames      bool // leave the names of tools in their results out
-	shortTexts       bool // cut the descriptions of tools
-	noResultImages   bool // leave the images of tool results out
+	noToolRole       bool   // write calls and their results as text
+	isOpenAI         bool   // the endpoint is OpenAI's own or Azure's
+	noStreamOptions  bool   // leave stream_options out
+	emptyContent     bool   // the content of a message that only calls is "" instead of null
+	secondTokenLimit bool   // write the token limit in the dialect's second way: the first was refused
+	noInclude        bool   // leave include out
+	answered         bool   // a reply came: a tool_choice that forces a call is left out
+	cacheKey         string // prompt_cache_key, "" for none
+	noCacheKey       bool   // leave prompt_cache_key out
+	noAutoCache      bool   // leave the mark of the whole request for the cache out
+	noCacheMarks     bool   // leave all marks for the cache out
+	noStrict         bool   // leave strict beside the schema of the answer out
+	noResultImages   bool   // leave the images of tool results out
+	noToolNames      bool   // leave the names of tools in their results out
+	shortTexts       bool   // cut the descriptions of tools
 }
 
 // refuses reports whether a refusal names one of the fields, and the dialect

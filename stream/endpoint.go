@@ -58,7 +58,8 @@ func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 		return nil, err
 	}
 	e := &endpoint{url: u, origin: originOf(u), key: cfg.Key}
-	if host := u.Hostname(); cfg.Key != "" && u.Scheme == "http" && !isLoopback(host) {
+	secret := cfg.Key != "" || slices.ContainsFunc(cfg.Headers, func(h Header) bool { return h.Secret })
+	if host := u.Hostname(); secret && u.Scheme == "http" && !IsLoopback(host) {
 		if !slices.ContainsFunc(cfg.InsecureHTTP, func(h string) bool { return strings.EqualFold(h, host) }) {
 			return nil, &EndpointError{Message: fmt.Sprintf("the key would go to %q over plain http", host), Insecure: host}
 		}
@@ -95,8 +96,8 @@ func originOf(u *url.URL) string {
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
 
-// isLoopback reports whether the host is certainly this machine.
-func isLoopback(host string) bool {
+// IsLoopback reports whether the host is certainly this machine.
+func IsLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}

@@ -135,11 +135,14 @@ func (x *exchange) httpRequest(ctx context.Context) *http.Request {
 	req.Header.Set("Accept", "text/event-stream, application/json")
 	req.Header.Set("Accept-Encoding", "identity")
 	req.Header.Set("User-Agent", x.client.cfg.UserAgent)
-	key := e.key
+	key, headers := e.key, x.client.cfg.Headers
 	if originOf(req.URL) != e.origin {
-		key = ""
+		key, headers = "", nil
 	}
 	x.client.dialect.headers(req.Header, key)
+	for _, h := range headers {
+		req.Header.Set(h.Name, h.Value)
+	}
 	return req
 }
 

@@ -164,6 +164,9 @@ func (x *exchange) stalled() error {
 func (x *exchange) hint(status int, refusal string) string {
 	cfg := &x.client.cfg
 	refusal = strings.ToLower(refusal)
+	if api := x.otherAPI(status, refusal); api != "" && cfg.Hints.OtherAPI != nil {
+		return cfg.Hints.OtherAPI(api)
+	}
 	switch {
 	case !x.client.options.noToolRole && status >= 400 && isAboutRoles(refusal):
 		return `the chat template may not know tool messages: "tool_role": false in the model's profile writes them as text`
@@ -181,6 +184,45 @@ func (x *exchange) hint(status int, refusal string) string {
 		return cfg.Hints.Redirect
 	case containsAny(refusal, "context length", "context_length", "too long"):
 		return "the conversation does not fit the model's context"
+	}
+	return ""
+}
+
+// otherAPI returns the API that the endpoint has instead of the one that was
+// used, as far as its refusal tells, "" if it does not.
+func (x *exchange) otherAPI(status int, refusal string) string {
+	used := x.client.dialect.name
+	switch status {
+	case 400, 404, 405, 422:
+	default:
+		return ""
+	}
+	for _, told := range []struct {
+		api  string
+		here bool
+	}{
+		{messagesDialect.name, containsAny(refusal, "anthropic-version", "v1/messages") || strings.HasSuffix(x.client.endpoint.url.Hostname(), ".anthropic.com")},
+		{responsesDialect.name, containsAny(refusal, "v1/responses", "responses api", "field `input`", "parameter: 'input'")},
+		{chatDialect.name, containsAny(refusal, "chat/completions", "field `messages`", "parameter: 'messages'")},
+		{chatDialect.name, (status == 404 || status == 405) && !strings.Contains(refusal, "model")}, // most endpoints have this one
+	} {
+		if told.here && told.api != used {
+			return told.api
+		}
+	}
+	return ""
+}
+
+// apiOfReply returns the API that a reply is of, as far as its beginning tells.
+func apiOfReply(head []byte) string {
+	begin := string(head)
+	switch {
+	case containsAny(begin, `"message_start"`, `"type":"message"`, `"type": "message"`) && !strings.Contains(begin, `"response`):
+		return messagesDialect.name
+	case containsAny(begin, `"response.created"`, `"response.in_progress"`, `"object":"response"`, `"object": "response"`):
+		return responsesDialect.name
+	case strings.Contains(begin, `"choices"`):
+		return chatDialect.name
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -207,4 +208,26 @@ func appendWithItems(w []byte, v gjson.Result, byName bool) (_ []byte, changed b
 func (f *fields) conversation(name string) {
 	f.name(name)
 	f.w.str("[")
+}
+
+// withoutForcedCall returns r without a param tool_choice that demands a call:
+// a model that must call in each reply never gives an answer.
+func withoutForcedCall(r *Request) *Request {
+	forces := func(p Param) bool {
+		if p.Name != "tool_choice" {
+			return false
+		}
+		v := gjson.ParseBytes(p.Value)
+		word := v.Str
+		if v.IsObject() { // {"type":"auto"}, {"type":"allowed_tools","mode":"auto",…}
+			word = cmp.Or(v.Get("mode").Str, v.Get("allowed_tools.mode").Str, v.Get("type").Str)
+		}
+		return word != "auto" && word != "none" && v.Type != gjson.Null
+	}
+	if !slices.ContainsFunc(r.Params, forces) {
+		return r
+	}
+	free := *r
+	free.Params = slices.DeleteFunc(slices.Clone(r.Params), forces)
+	return &free
 }

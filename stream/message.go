@@ -107,7 +107,8 @@ const (
 
 // Usage counts tokens; a number the endpoint did not give is 0.
 type Usage struct {
-	Input, Output, Reasoning, Cached int
+	Input, Output, Reasoning int
+	Cached, CacheWrite       int // of the input: read from the endpoint's cache, and written to it
 }
 
 // Reply is one complete answer of the model.

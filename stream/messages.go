@@ -27,7 +27,7 @@ var messagesDialect = dialect{
 		}
 	},
 	open:    openMessages,
-	encoder: func(r *Request, o options) encoder { return &messagesEncoder{options: o, cache: len(r.Tools) > 0} },
+	encoder: func(r *Request, o options) encoder { return &messagesEncoder{options: o, cache: caches(r, o)} },
 	repair:  repairMessages,
 	edited: func(m *Message, state gjson.Result) []byte {
 		return withOwn(state, ownBlocks(m, func(id string) string { return id }), "text", "tool_use")
@@ -43,16 +43,33 @@ const (
 )
 
 func repairMessages(o *options, r *Request, refusal string) string {
-	if o.secondTokenLimit || r.MaxTokens > 0 || !refuses(refusal, r, "max_tokens", "max_completion_tokens") {
-		return ""
+	switch {
+	case !o.noAutoCache && caches(r, *o) && refuses(refusal, r, "cache_control"):
+		o.noAutoCache = true
+		return "without cache_control for the whole request"
+	case !o.noCacheMarks && len(r.Tools) > 0 && refuses(refusal, r, "cache_control"):
+		o.noCacheMarks = true
+		return "without cache_control"
+	case !o.secondTokenLimit && r.MaxTokens == 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"):
+		o.secondTokenLimit = true
+		return "with max_tokens " + strconv.Itoa(messagesSmallLimit)
 	}
-	o.secondTokenLimit = true
-	return "with max_tokens " + strconv.Itoa(messagesSmallLimit)
+	return ""
 }
 
-// cacheMark ends the part of a request that the endpoint may keep for the next
-// round.
-const cacheMark = `,"cache_control":{"type":"ephemeral"}`
+// The endpoint keeps a request in a cache up to a mark, so that the next round
+// costs only its new tokens. The mark of the whole request is the protocol's
+// automatic one: the endpoint puts it at the end, which moves with each round.
+// The services of Amazon and Google refuse it (UKGovernmentBEIS/inspect_ai#3851);
+// the marks at the end of the head and of the first message stay there.
+const (
+	cacheControl = `{"type":"ephemeral"}`
+	cacheMark    = `,"cache_control":` + cacheControl
+)
+
+// caches reports whether a request is worth a place in the cache: others will
+// follow it, because there are tools.
+func caches(r *Request, o options) bool { return len(r.Tools) > 0 && !o.noCacheMarks }
 
 func openMessages(w *segments, r *Request, o options) {
 	f := openFields(w, r)
@@ -66,15 +83,18 @@ func openMessages(w *segments, r *Request, o options) {
 		f.object("output_config")
 		messagesOutput(w, r)
 	}
+	if caches(r, o) && !o.noAutoCache {
+		f.json("cache_control", []byte(cacheControl))
+	}
 	f.params("messages")
 	system := systemMessages(r.Messages)
 	lastEnd := "}"
-	if len(system) == 0 {
+	if len(system) == 0 && caches(r, o) {
 		lastEnd = cacheMark + "}"
 	}
 	f.tools(o, "{", "input_schema", "}", lastEnd)
 	if len(system) > 0 && f.field("system") {
-		messagesSystem(w, system, len(r.Tools) > 0)
+		messagesSystem(w, system, caches(r, o))
 	}
 	f.conversation("messages")
 }

@@ -222,7 +222,7 @@ func (d *messagesDecoder) useUsage(u gjson.Result) {
 		}
 	}
 	t := d.tokens
-	d.usage = Usage{Input: t.fresh + t.read + t.written, Output: t.output, Cached: t.read, Reasoning: t.thinking}
+	d.usage = Usage{Input: t.fresh + t.read + t.written, Output: t.output, Cached: t.read, CacheWrite: t.written, Reasoning: t.thinking}
 }
 
 func (d *messagesDecoder) ended() bool { return d.finishReason != "" }

@@ -38,6 +38,7 @@ func (x *exchange) read(res *http.Response) error {
 	dec := x.client.dialect.decoder(x.draft)
 	x.decoder = dec
 	head, _ := in.Peek(min(in.Buffered(), 2*maxShown))
+	sample := bytes.Clone(head)
 	switch first {
 	case 0:
 		err = notAReply("its body is empty")
@@ -48,9 +49,14 @@ func (x *exchange) read(res *http.Response) error {
 	case '{', '[':
 		err = x.readJSON(body, dec)
 	default:
-		err = x.readEvents(body, dec, bytes.Clone(head))
+		err = x.readEvents(body, dec, sample)
 	}
 	done(err)
+	if e, ok := errors.AsType[*Error](err); ok && (e.Kind == Malformed || e.Kind == Cut) && !x.draft.began {
+		if api, other := apiOfReply(sample), x.client.cfg.Hints.OtherAPI; api != "" && api != x.client.dialect.name && other != nil {
+			e.Hint = other(api)
+		}
+	}
 	return err
 }
 

@@ -198,3 +198,68 @@ func TestInsecure(t *testing.T) {
 		}
 	}
 }
+
+// The error of a wrong API names the right one, as far as the answer tells.
+func TestOtherAPI(t *testing.T) {
+	for _, test := range []struct {
+		api     string
+		handler http.HandlerFunc
+		want    string
+	}{
+		{"chat", status(404, `{"error":{"message":"This model is only supported in v1/responses and not in v1/chat/completions."}}`), "responses"},
+		{"chat", status(400, `{"error":{"message":"Function tools with reasoning_effort are not supported for this model in /v1/chat/completions. Please use /v1/responses instead."}}`), "responses"},
+		{"chat", status(400, `{"type":"error","error":{"message":"anthropic-version: header is required"}}`), "messages"},
+		{"chat", status(404, "404 page not found"), ""},
+		{"chat", status(500, "v1/responses"), ""},
+		{"responses", status(404, "404 page not found"), "chat"},
+		{"responses", status(404, `{"error":{"message":"The model x does not exist"}}`), ""},
+		{"responses", status(400, `{"error":{"message":"Missing required parameter: 'messages'."}}`), "chat"},
+		{"messages", status(405, ""), "chat"},
+		{"messages", status(400, `{"error":{"message":"Missing required parameter: 'input'."}}`), "responses"},
+		{"chat", status(200, `{"type":"message","role":"assistant","content":[]}`), "messages"},
+		{"chat", stream("event: response.created\ndata: {\"type\":\"response.created\",\"response\":{}}\n\n"), "responses"},
+		{"responses", status(200, `{"choices":[{"message":{"content":"x"}}]}`), "chat"},
+		{"messages", stream(delta("hi")), "chat"},
+	} {
+		s := newModelServer(t, test.handler)
+		c := newClient(t, Config{API: test.api, BaseURL: s.URL, Hints: Hints{OtherAPI: func(api string) string { return "the way to " + api }}})
+		waits(c)
+		_, err := c.Reply(t.Context(), ask("hi"), nil)
+		e, ok := errors.AsType[*Error](err)
+		if want := "the way to " + test.want; !ok || (e.Hint == want) != (test.want != "") {
+			t.Errorf("%s: %v, hint %q, want %q", test.api, err, e.Hint, want)
+		}
+	}
+}
+
+// Headers go with each request to the origin, win over the dialect's own, and
+// their values are shown nowhere.
+func TestHeaders(t *testing.T) {
+	const secret = "azure-secret-0123456789"
+	var wire strings.Builder
+	s := newModelServer(t, status(401, "not with "+secret))
+	headers := []Header{{"api-key", secret, true}, {"Anthropic-Beta", "tools-2026", false}, {"authorization", "Basic eDp5", false}}
+	c := newClient(t, Config{BaseURL: s.URL, Key: "k-0123456789", Headers: headers, Wire: func(_ byte, line []byte) { wire.Write(line) }})
+	_, err := c.Reply(t.Context(), ask("hi"), nil)
+	h := s.headers[0]
+	if h.Get("Api-Key") != secret || h.Get("Anthropic-Beta") != "tools-2026" || h.Get("Authorization") != "Basic eDp5" {
+		t.Errorf("%v", h)
+	}
+	for _, hidden := range []string{secret, "tools-2026", "eDp5"} {
+		if all := wire.String() + err.Error(); strings.Contains(all, hidden) {
+			t.Errorf("%q is shown in %s", hidden, all)
+		}
+	}
+	if _, err := New(Config{BaseURL: "http://192.0.2.1/v1", Headers: headers}); err == nil {
+		t.Error("a secret header would go over plain http")
+	}
+	if _, err := New(Config{BaseURL: "http://192.0.2.1/v1", Headers: headers[1:]}); err != nil {
+		t.Error(err)
+	}
+	c.endpoint.origin = "https://evil.example"
+	x := newExchange(&chatDialect, ask("hi"), nil)
+	x.client, x.sent = c, &body{}
+	if h := x.httpRequest(t.Context()).Header; h.Get("Api-Key") != "" || h.Get("Anthropic-Beta") != "" {
+		t.Errorf("another origin gets %v", h)
+	}
+}

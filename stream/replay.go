@@ -135,6 +135,11 @@ func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*http.Response, e
 	return res, nil
 }
 
+// recorded reports whether the requests of the recording have a member.
+func (p *replayer) recorded(name string) bool {
+	return len(p.exchanges) > 0 && gjson.GetBytes(p.exchanges[0].request, name).Exists()
+}
+
 type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

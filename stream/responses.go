@@ -14,10 +14,11 @@ var responsesDialect = dialect{
 		conversation: []string{"input"},
 		maxTokens:    []string{"max_output_tokens"}, temperature: "temperature", effort: "reasoning.effort", schema: "text.format",
 	},
-	headers: bearerHeader,
-	open:    openResponses,
-	encoder: func(_ *Request, o options) encoder { return &responsesEncoder{options: o} },
-	repair:  repairResponses,
+	headers:  bearerHeader,
+	cacheKey: true,
+	open:     openResponses,
+	encoder:  func(_ *Request, o options) encoder { return &responsesEncoder{options: o} },
+	repair:   repairResponses,
 	edited: func(m *Message, state gjson.Result) []byte {
 		return withOwn(state, ownItems(m), "message", "function_call", "custom_tool_call")
 	},
@@ -27,6 +28,7 @@ var responsesDialect = dialect{
 func openResponses(w *segments, r *Request, o options) {
 	f := openFields(w, r)
 	f.json("store", []byte("false"))
+	f.cacheKey(o)
 	f.limit("max_output_tokens", r.MaxTokens)
 	f.json("temperature", r.Temperature)
 	if r.ReasoningEffort != "" {
@@ -55,6 +57,8 @@ func repairResponses(o *options, r *Request, refusal string) string {
 	case !o.noInclude && len(r.Tools) > 0 && refuses(refusal, r, "include", "encrypted"):
 		o.noInclude = true
 		return "without include"
+	case refusesCacheKey(o, r, refusal):
+		return "without prompt_cache_key"
 	case !o.noStrict && r.Schema != nil && refuses(refusal, r, "text.format", "schema", "strict"):
 		o.noStrict = true
 		return "without strict beside the schema"

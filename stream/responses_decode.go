@@ -368,8 +368,9 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 	if u := response.Get("usage"); u.IsObject() {
 		d.usage = Usage{
 			Input: count(u, "input_tokens"), Output: count(u, "output_tokens"),
-			Cached:    count(u, "input_tokens_details.cached_tokens"),
-			Reasoning: count(u, "output_tokens_details.reasoning_tokens"),
+			Cached:     count(u, "input_tokens_details.cached_tokens"),
+			CacheWrite: count(u, "input_tokens_details.cache_write_tokens"),
+			Reasoning:  count(u, "output_tokens_details.reasoning_tokens"),
 		}
 	}
 	var list []itemID

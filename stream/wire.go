@@ -58,7 +58,7 @@ func (c *Client) wireResponse(res *http.Response) {
 func (c *Client) wireHeader(direction byte, h http.Header) {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		value := strings.Join(h[name], ", ")
-		if isSecretHeader(name) {
+		if isSecretHeader(name) || slices.ContainsFunc(c.cfg.Headers, func(own Header) bool { return strings.EqualFold(own.Name, name) }) {
 			value = "[removed]"
 		}
 		c.wire(direction, []byte(name+": "+value))

@@ -235,10 +235,12 @@ func usageOf(raw json.RawMessage) Usage {
 		Flat       int `json:"cached_tokens"`
 
 		PromptDetails struct {
-			Cached int `json:"cached_tokens"`
+			Cached  int `json:"cached_tokens"`
+			Written int `json:"cache_write_tokens"`
 		} `json:"prompt_tokens_details"`
 		InputDetails struct {
-			Cached int `json:"cached_tokens"`
+			Cached  int `json:"cached_tokens"`
+			Written int `json:"cache_write_tokens"`
 		} `json:"input_tokens_details"`
 		CompletionDetails struct {
 			Reasoning int `json:"reasoning_tokens"`
@@ -258,6 +260,6 @@ func usageOf(raw json.RawMessage) Usage {
 	return Usage{
 		Input: u.Prompt + u.Input + u.CacheRead + u.CacheWrite, Output: u.Completion + u.Output,
 		Reasoning: u.CompletionDetails.Reasoning + u.OutputDetails.Reasoning + u.OutputDetails.Thinking,
-		Cached:    cached,
+		Cached:    cached, CacheWrite: max(u.PromptDetails.Written+u.InputDetails.Written, u.CacheWrite),
 	}
 }

@@ -133,10 +133,11 @@ type Result struct {
 
 // Usage counts tokens.
 type Usage struct {
-	Input     int `event:"input_tokens"`
-	Output    int `event:"output_tokens"`
-	Reasoning int `event:"reasoning_tokens"`
-	Cached    int `event:"cached_tokens"`
+	Input      int `event:"input_tokens"`
+	Output     int `event:"output_tokens"`
+	Reasoning  int `event:"reasoning_tokens"`
+	Cached     int `event:"cached_tokens"`
+	CacheWrite int `event:"cache_write_tokens"`
 }
 
 // Total counts each token once.

@@ -1,0 +1,46 @@
+package stream
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+)
+
+// promptCacheKey makes the value of prompt_cache_key, by which OpenAI sends
+// requests with the same beginning to the machine that has it in its cache. It
+// is a hash of the head and the first message, and so the same for all requests
+// of a run, and for the runs of one pipeline. The model is left out: a replay
+// need not know it.
+func (c *Client) promptCacheKey(r *Request) string {
+	var text segments
+	anyModel := *r
+	anyModel.Model = ""
+	c.dialect.open(&text, &anyModel, c.options)
+	e := c.dialect.encoder(r, c.options)
+	for i := range r.Messages {
+		if m := &r.Messages[i]; !isSystem(m) {
+			e.message(&text, m)
+			e.finish(&text)
+			break
+		}
+	}
+	sum := sha256.New()
+	io.Copy(sum, joinBody(&text).reader(func() {}))
+	return "toolpipe-" + hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// cacheKey writes prompt_cache_key.
+func (f *fields) cacheKey(o options) {
+	if o.cacheKey != "" && !o.noCacheKey {
+		f.text("prompt_cache_key", o.cacheKey)
+	}
+}
+
+// refusesCacheKey leaves prompt_cache_key out if a refusal names it.
+func refusesCacheKey(o *options, r *Request, refusal string) bool {
+	if o.cacheKey == "" || o.noCacheKey || !refuses(refusal, r, "prompt_cache_key") {
+		return false
+	}
+	o.noCacheKey = true
+	return true
+}
