@@ -28,7 +28,7 @@ toolpipe -o ndjson -y -t fs="$MCP -tools progress -grandchild" hi`},
 	"server starts":      {"c.connect(ctx, procs", `toolpipe -o ndjson -t fs="$MCP" hi`},
 	"timer of a call": {"w.cancel(TimeoutError{Limit: limit})", `model hang
 toolpipe -o ndjson -y --tool-timeout 1 -t fs="$MCP -tools hang -grandchild" hi`},
-	"timer of the model": {"cancel(errStalled)", `model silent
+	"timer of the model": {"x.silent.Store(true)", `model silent
 toolpipe -o ndjson --config config -m slow hi`},
 	"timer of the run": {"cancel(&failure.Overtime", `model silent
 toolpipe -o ndjson --timeout 1 hi`},
