@@ -34,6 +34,7 @@ type job struct {
 	LateCONT   bool     // the Terminal gets SIGCONT late
 	NoCONT     bool     // the Terminal does not get SIGCONT
 	Heading    string   // of a form that is put first
+	Hidden     string   // the prompt of a line that is read and not shown
 	Forms      bool     // a form is put at the same time as each call's question, see askTogether
 	Changes    []string // the diffs of the change that the call makes, each time it is looked at
 	Twice      bool     // two processes of the group do that
@@ -86,6 +87,10 @@ func (j *job) run() {
 	}
 	if j.Approver {
 		g.Approver = asksPerson{}
+	}
+	if j.Hidden != "" {
+		line, err := g.Terminal.ReadHidden(ctx, j.Hidden)
+		fmt.Printf("%d bytes, ending with %q, %v\n", len(line), line[max(0, len(line)-5):], err)
 	}
 	if j.Heading != "" {
 		var line string

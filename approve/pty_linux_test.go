@@ -56,3 +56,7 @@ func modes(t testing.TB, f *os.File) (m syscall.Termios) {
 	control(t, f, syscall.TCGETS, unsafe.Pointer(&m))
 	return m
 }
+
+func setModesOf(t testing.TB, f *os.File, m syscall.Termios) {
+	control(t, f, syscall.TCSETS, unsafe.Pointer(&m))
+}

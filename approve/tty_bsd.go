@@ -20,6 +20,12 @@ const (
 	getLock = syscall.F_GETLK
 )
 
+// The requests that read and set the modes of a terminal.
+const (
+	getModes = syscall.TIOCGETA
+	setModes = syscall.TIOCSETA
+)
+
 // device returns "" and 0: these systems do not tell the device behind /dev/tty.
 // Processes of one group then use the same byte of a lock on /dev/tty itself.
 func (t *tty) device() (path string, number uint64) { return "", 0 }

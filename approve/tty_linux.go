@@ -30,6 +30,12 @@ const (
 	getLock = 36 // F_OFD_GETLK
 )
 
+// The requests that read and set the modes of a terminal.
+const (
+	getModes = syscall.TCGETS
+	setModes = syscall.TCSETS
+)
+
 // device returns the path and the number of the terminal's device, if it is a
 // pseudo-terminal; else "" and 0.
 func (t *tty) device() (path string, number uint64) {

@@ -151,15 +151,24 @@ func (a *fakeIssuer) admits(w http.ResponseWriter, r *http.Request, message gjso
 	return true
 }
 
-// fakeBrowser is the program fakebrowser LOG ADDRESS. It opens the address, and
-// LOG gets the addresses it was led to and the last page.
+// fakeBrowser is the program fakebrowser [-stay] LOG ADDRESS. It opens the
+// address, and LOG gets the addresses it was led to and the last page. With -stay
+// it does not go where it is led: LOG gets that address.
 func fakeBrowser(args []string) int {
+	stay := args[0] == "-stay"
+	if stay {
+		args = args[1:]
+	}
 	log, err := os.OpenFile(args[0], os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return 1
 	}
 	fmt.Fprintf(log, "%d arguments\n", len(args)-1)
 	client := http.Client{CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		if stay {
+			fmt.Fprintf(log, "led to %s\n", r.URL)
+			return http.ErrUseLastResponse
+		}
 		fmt.Fprintf(log, "%s%s\n", r.URL.Host, r.URL.Path)
 		return nil
 	}}
