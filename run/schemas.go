@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"toolpipe/run/config"
@@ -10,6 +11,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
 	"toolpipe/stream"
+	"toolpipe/stream/jsontext"
 )
 
 // answerSchema compiles the schema of --schema, nil if there is none. What of it
@@ -69,6 +71,27 @@ func (t *tool) misfit(args []byte) string {
 	if t.schema == nil {
 		return ""
 	}
-	faults, _ := t.schema.Check(args)
+	faults, _ := t.schema.Check(withoutNulls(args, jsontext.Strings(jsontext.Member(t.InputSchema, "required"))))
 	return schema.Text(faults)
+}
+
+// withoutNulls returns arguments without the members that are null and not
+// required: many models write null for a parameter that they leave out, and MCP
+// has clients send no header for it (SEP-2243).
+func withoutNulls(args []byte, required []string) []byte {
+	kept, left := []byte("{"), false
+	for name, value := range jsontext.Members(args) {
+		if string(value) == "null" && !slices.Contains(required, jsontext.Unquote(name)) {
+			left = true
+			continue
+		}
+		if len(kept) > 1 {
+			kept = append(kept, ',')
+		}
+		kept = append(append(append(kept, name...), ':'), value...)
+	}
+	if !left {
+		return args
+	}
+	return append(kept, '}')
 }
