@@ -208,10 +208,14 @@ func watchSignals(cancel context.CancelCauseFunc, procs *config.Processes) {
 }
 
 // dieBy ends this process by s, so that a shell sees what happened and not
-// only a number. The number is for when s is blocked or ignored.
+// only a number. The number is for when s is blocked or ignored, and for the first
+// process of a container, which no signal of its own ends: the Go runtime would
+// exit with status 2.
 func dieBy(s syscall.Signal) {
-	signal.Reset(s)
-	stdio.Raise(s)
+	if os.Getpid() != 1 {
+		signal.Reset(s)
+		stdio.Raise(s)
+	}
 	os.Exit(128 + int(s))
 }
 
