@@ -59,37 +59,69 @@ const model = createServer((req, res) => {
   });
 });
 
-// config writes the server as a config file, credentials included.
+// config writes the server as the user's config file, credentials included.
 function config(dir) {
-  const server = { url };
+  const server = { url, oauth: { client_metadata_url: 'https://conformance-test.local/client-metadata.json' } };
+  const file = (name, text) => {
+    writeFileSync(join(dir, name), text, { mode: 0o600 });
+    return name;
+  };
   if (context.client_id) {
     server.oauth = { client_id: context.client_id };
     if (context.client_secret) server.oauth.client_secret = context.client_secret;
+    if (context.name === 'auth/pre-registration') Object.assign(server.oauth, { grant: 'code' });
     if (context.private_key_pem) {
-      server.oauth.private_key_file = join(dir, 'key.pem');
-      writeFileSync(server.oauth.private_key_file, context.private_key_pem, { mode: 0o600 });
+      server.oauth.private_key_file = file('key.pem', context.private_key_pem);
       if (context.signing_algorithm) server.oauth.algorithm = context.signing_algorithm;
     }
+    if (context.valid_jwt) Object.assign(server.oauth, { grant: 'jwt_bearer', assertion_file: file('platform.jwt', context.valid_jwt) });
+    if (context.idp_id_token) {
+      const idp = { token_url: context.idp_token_endpoint, client_id: context.idp_client_id };
+      Object.assign(server.oauth, { grant: 'id_jag', assertion_file: file('id.jwt', context.idp_id_token), idp });
+    }
   }
-  const file = join(dir, 'mcp.json');
-  writeFileSync(file, JSON.stringify({ mcpServers: { c: server } }), { mode: 0o600 });
-  return file;
+  return join(dir, file('config.json', JSON.stringify({ mcpServers: { c: server } })));
 }
 
-model.listen(0, '127.0.0.1', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'conformance-'));
-  const args = ['--no-config', '--mcp-config', config(dir), '-y', '--elicit', 'defaults', '--max-result-bytes', '16777216',
-    '--base-url', `http://127.0.0.1:${model.address().port}/v1`, '-m', 'm'];
-  const child = spawn(toolpipe, args, { stdio: ['pipe', 'inherit', 'inherit'] });
-  const end = (status) => {
-    rmSync(dir, { recursive: true, force: true });
-    process.exit(status);
-  };
-  child.on('error', (e) => {
-    console.error(e.message);
-    end(1);
+const dir = mkdtempSync(join(tmpdir(), 'conformance-'));
+const configFile = config(dir);
+// The suite itself may run under CI, where a person's browser is not opened.
+const { CI, ...environment } = process.env;
+const env = { ...environment, XDG_STATE_HOME: dir, BROWSER: `${process.execPath} ${new URL('browser.mjs', import.meta.url).pathname}` };
+
+// toolpipe runs the program and gives its exit status and the events that it wrote.
+function run(args, input) {
+  return new Promise((resolve) => {
+    const child = spawn(toolpipe, ['--config', configFile, '-o', 'ndjson', ...args], { stdio: ['pipe', 'pipe', 'inherit'], env });
+    let out = '';
+    child.stdout.on('data', (part) => (out += part));
+    child.on('error', (e) => {
+      console.error(e.message);
+      resolve({ status: 1, events: [] });
+    });
+    child.on('close', (status) => resolve({ status: status ?? 1, events: out.split('\n').filter(Boolean).map((line) => JSON.parse(line)) }));
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
   });
-  child.on('exit', (status) => end(status ?? 1));
-  child.stdin.on('error', () => {});
-  child.stdin.end('run every tool\n');
+}
+
+// What a person does: runs the program, signs in when it says so with the scopes
+// that it names, and runs it again; a few times at most.
+model.listen(0, '127.0.0.1', async () => {
+  const args = ['-y', '--elicit', 'defaults', '--max-result-bytes', '16777216', '--base-url', `http://127.0.0.1:${model.address().port}/v1`, '-m', 'm'];
+  let status;
+  for (let logins = 0; ; logins++) {
+    const result = await run(args, 'run every tool\n');
+    status = result.status;
+    const wanted = result.events.find((e) => e.type === 'warning' && (e.code === 'login_needed' || e.code === 'login_scope'));
+    if (!wanted || logins === 3) break;
+    const scopes = wanted.code === 'login_scope' ? ['--login-scope', wanted.scopes.join(' ')] : [];
+    const login = await run(['--login', 'c', ...scopes], '');
+    if (login.status !== 0) {
+      status = login.status;
+      break;
+    }
+  }
+  rmSync(dir, { recursive: true, force: true });
+  process.exit(status);
 });
