@@ -71,6 +71,7 @@ func useAll(t *testing.T, s *Session) {
 		"ListResources": func() { s.ListResources(ctx) },
 		"GetPrompt":     func() { s.GetPrompt(ctx, "p", map[string]string{"a": "b"}) },
 		"ReadResource":  func() { s.ReadResource(ctx, "file:///x") },
+		"Settle":        func() { s.Settle(time.Millisecond) },
 		"Close":         nil,
 	}
 	for m := range reflect.TypeFor[*Session]().Methods() {

@@ -228,8 +228,29 @@ var doubles = map[string]func(d *double){
 			d.answer(m)
 		}))
 	},
+	// Its list is another after the first call.
 	"changes": func(d *double) {
+		called := false
 		d.serve(on("tools/call", func(d *double, m wire.Message) {
+			called = true
+			d.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			d.answer(m)
+		}), func(d *double, m wire.Message) bool {
+			if called && jsontext.Text(m.Method) == "tools/list" {
+				d.result(m, `{"tools":[{"name":"t","description":"other","inputSchema":{"type":"object"}}]}`)
+				return true
+			}
+			return false
+		})
+	},
+	// It announces changes that are none, again and again.
+	"changes-nothing": func(d *double) {
+		d.serve(func(d *double, m wire.Message) bool {
+			if jsontext.Text(m.Method) == "tools/list" {
+				d.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			}
+			return false
+		}, on("tools/call", func(d *double, m wire.Message) {
 			for range 3 {
 				d.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 			}

@@ -63,6 +63,7 @@ func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
 	ctx := s.inFlight.context()
 	switch mode := jsontext.Text(jsontext.Member(m.Params, "mode")); {
 	case !s.elicits():
+		s.refuseInput(m.Params)
 		reply(wire.ReplyError(m.ID, wire.CodeMethodNotFound, "elicitation is not supported"))
 	case mode != "" && mode != "form":
 		reply(wire.ReplyError(m.ID, wire.CodeInvalidParams, "elicitation mode "+mode+" is not supported"))
@@ -86,6 +87,10 @@ func (s *Session) elicited(ctx context.Context, params []byte) []byte {
 	if mode := jsontext.Text(jsontext.Member(params, "mode")); mode != "" && mode != "form" {
 		return []byte(declined)
 	}
+	if !s.elicits() { // it was not declared, and asks all the same
+		s.refuseInput(params)
+		return []byte(declined)
+	}
 	schema := jsontext.Member(params, "requestedSchema")
 	switch s.spec.Elicit {
 	case "defaults":
@@ -94,6 +99,12 @@ func (s *Session) elicited(ctx context.Context, params []byte) []byte {
 		return s.ask(ctx, jsontext.Text(jsontext.Member(params, "message")), schema)
 	}
 	return []byte(declined)
+}
+
+// refuseInput warns that the server asked the user something and got no answer.
+func (s *Session) refuseInput(params []byte) {
+	question := wire.Snippet([]byte(jsontext.Text(jsontext.Member(params, "message"))))
+	s.warnOnce("input", "input_refused", fmt.Sprintf("server %q asked for input and was refused: %q", s.spec.Name, question))
 }
 
 // ask asks the user. The deadline of a call is put off meanwhile.

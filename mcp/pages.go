@@ -84,7 +84,7 @@ func (s *Session) allPages(ctx context.Context, method, key, identity string, vi
 }
 
 func (s *Session) warnCut(what, limit string) {
-	s.report.warn("list_cut", fmt.Sprintf("server %q: %s has more than %s, the rest is left out", s.spec.Name, what, limit))
+	s.warnOnce("list_cut "+what, "list_cut", fmt.Sprintf("server %q: %s has more than %s, the rest is left out", s.spec.Name, what, limit))
 }
 
 // checkComplete returns an error unless a result is complete. Legacy servers send

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,9 +47,10 @@ type Session struct {
 	offers       map[string]bool // capabilities of the server: tools, prompts, resources
 	instructions string
 
-	listed bool                     // the first list of tools came
-	tools  map[string][]paramHeader // by name, of the last list
-	warned map[string]bool          // what warnOnce has warned of
+	changes comparison
+	listed  bool                     // the first list of tools came
+	tools   map[string][]paramHeader // by name, of the last list
+	warned  map[string]bool          // what warnOnce has warned of
 
 	understood bool // an earlier process of the server had answered a request
 	strayed    int  // replies of earlier processes that no request was waiting for
@@ -57,7 +59,7 @@ type Session struct {
 }
 
 func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
-	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec), warned: map[string]bool{}, renewing: make(chan struct{}, 1)}
+	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec), warned: map[string]bool{}, changes: comparison{seed: maphash.MakeSeed()}, renewing: make(chan struct{}, 1)}
 	s.startBy = time.Now().Add(spec.StartupTimeout - s.report.outputWait())
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
@@ -89,6 +91,7 @@ func (s *Session) Close() error {
 			s.conn.close()
 		}
 		s.elicitations.wait()
+		s.changes.all.wait()
 		s.report.stop()
 	})
 	return nil
@@ -103,13 +106,13 @@ func (s *Session) onNotification(method string, params []byte) {
 	switch method {
 	case "notifications/tools/list_changed":
 		s.mu.Lock()
-		listed := s.tools != nil
+		listed := s.changes.first != nil
 		s.mu.Unlock()
 		if !listed {
 			s.report.log("the list of tools changed before it was read")
 			return
 		}
-		s.warnOnce(method, "tools_changed", fmt.Sprintf("server %q announced a changed list of tools; this run goes on with the list it began with", s.spec.Name))
+		s.toolsChanged()
 	case "notifications/message":
 		s.logMessage(params)
 	case "":

@@ -252,9 +252,3 @@ func TestSideBySide(t *testing.T) {
 		t.Errorf("%d failed", failed)
 	}
 }
-
-func TestLastLines(t *testing.T) {
-	if got := process.LastLines("a\nb\nc\n", 2); got != "b\nc" {
-		t.Errorf("last lines %q", got)
-	}
-}

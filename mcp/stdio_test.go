@@ -86,11 +86,22 @@ func TestStdioDoubles(t *testing.T) {
 			}
 		}},
 		{double: "changes", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
-			if w := rec.snapshot(&rec.warnings); len(w) != 1 || !strings.HasPrefix(w[0], `tools_changed: server "peer" announced`) {
+			s.Settle(hang)
+			if w := rec.snapshot(&rec.warnings); len(w) != 1 || !strings.HasPrefix(w[0], `tools_changed: server "peer" has a changed list`) {
 				t.Errorf("warnings: %q", rec.warnings)
 			}
-			if logs := strings.Join(rec.snapshot(&rec.logs), "\n"); !strings.Contains(logs, "warning: l: look out") {
+		}},
+		{double: "changes-nothing", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
+			s.Settle(hang)
+			if w := rec.snapshot(&rec.warnings); len(w) > 0 {
+				t.Errorf("warnings: %q", rec.warnings)
+			}
+			logs := strings.Join(rec.snapshot(&rec.logs), "\n")
+			if !strings.Contains(logs, "warning: l: look out") || !strings.Contains(logs, "announced as changed, and is the same") {
 				t.Errorf("log: %q", logs)
+			}
+			if n := len(rec.sentLines("tools/list")); n > 1+maxComparisons {
+				t.Errorf("the list was read %d times", n)
 			}
 		}},
 	}

@@ -72,6 +72,7 @@ func (s *Session) started() {
 func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 	var tools []wire.Tool
 	headers := make(map[string][]paramHeader)
+	hashes := make(map[string]uint64)
 	dropped := 0
 	drop := func(tool, why string) {
 		if dropped++; dropped <= maxDropped {
@@ -80,6 +81,7 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 	}
 	err := s.allPages(ctx, "tools/list", "tools", "name", func(item []byte) error {
 		t := readTool(item)
+		hashes[t.Name] = s.changes.hashOf(item)
 		if _, again := headers[t.Name]; again {
 			drop(t.Name, "the server lists it twice, the first one counts")
 			return nil
@@ -110,6 +112,9 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 	}
 	s.mu.Lock()
 	s.tools = headers
+	if s.changes.first == nil {
+		s.changes.first = hashes
+	}
 	s.mu.Unlock()
 	return tools, nil
 }

@@ -218,6 +218,9 @@ func withHint(message string, s *config.Server, err error) string {
 func (r *runner) hooks(s *config.Server) mcp.Hooks {
 	h := mcp.Hooks{
 		Warning: func(code, message string) {
+			if code == "input_refused" {
+				message += "; --elicit ask lets it ask you on the terminal"
+			}
 			if concerns(r.cfg, code, s.Name, message) {
 				r.warn(code, s.Name, message)
 			} else {

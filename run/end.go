@@ -30,6 +30,9 @@ func (r *runner) end(ctx context.Context, err error) error {
 			r.warn("not_recorded", "", "--record: "+cerr.Error())
 		}
 	}
+	if err == nil {
+		r.box.settle()
+	}
 	e := r.endEvent(err)
 	if !r.Started() {
 		r.start()

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -114,7 +115,7 @@ func (r *inspection) nearestTool(name string) string {
 func (r *inspection) toolEvent(t *tool) *event.Tool {
 	v := r.gate.Static(t.call(nil))
 	return &event.Tool{
-		Name: t.name, Server: t.conn.Name, Tool: t.Name, Description: t.Description,
+		Name: t.name, Server: t.conn.Name, Tool: t.Name, Description: cmp.Or(t.Description, t.Title),
 		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
 		Verdict: verdictWord(v.Outcome), Rule: v.Rule,
 	}

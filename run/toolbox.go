@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
@@ -186,15 +187,25 @@ func (c *connection) slot(ctx context.Context) (release func(), err error) {
 	}
 }
 
+// settle lets the sessions give the warnings that they are about to give.
+func (b *toolbox) settle() {
+	b.eachSession(func(s *mcp.Session) { s.Settle(time.Second) })
+}
+
 // close ends all sessions side by side, each of which bounds its own end.
 func (b *toolbox) close() {
+	b.eachSession(func(s *mcp.Session) { s.Close() })
+}
+
+// eachSession does something with all sessions, side by side.
+func (b *toolbox) eachSession(do func(*mcp.Session)) {
 	if b == nil {
 		return
 	}
 	var wg sync.WaitGroup
 	for _, c := range b.conns {
 		if c.session != nil {
-			goroutine.StartIn(&wg, func() { c.session.Close() })
+			goroutine.StartIn(&wg, func() { do(c.session) })
 		}
 	}
 	wg.Wait()

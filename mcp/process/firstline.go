@@ -44,13 +44,3 @@ func (p *Processes) FirstLine(ctx context.Context, cmd exec.Cmd) (string, error)
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	return string(bytes.TrimSpace(line)), nil
 }
-
-// LastLines are the last n lines of text, without the final line end.
-func LastLines(text string, n int) string {
-	text = strings.TrimRight(text, "\r\n ")
-	at := len(text)
-	for ; n > 0 && at >= 0; n-- {
-		at = strings.LastIndexByte(text[:at], '\n')
-	}
-	return text[at+1:]
-}
