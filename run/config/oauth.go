@@ -27,23 +27,26 @@ func (e *entry) oauth(v Value) (*oauth.Settings, error) {
 	if v.Kind() != '{' {
 		return nil, v.Errorf("not an object")
 	}
+	for _, m := range v.Members() {
+		if err := e.oauthMember(m, s); err != nil {
+			return nil, err
+		}
+	}
+	return s, checkOAuth(v, s)
+}
+
+// oauthMember reads one key of oauth.
+func (e *entry) oauthMember(m member, s *oauth.Settings) (err error) {
 	texts := map[string]*string{
 		"client_id": &s.ClientID, "algorithm": &s.Algorithm, "redirect_uri": &s.RedirectURI, "client_metadata_url": &s.ClientMetadataURL,
 		"client_name": &s.ClientName, "account": &s.Account, "issuer": &s.Issuer, "metadata_url": &s.MetadataURL,
 		"authorization_url": &s.AuthorizationURL, "token_url": &s.TokenURL,
 	}
-	for _, m := range v.Members() {
-		var err error
-		if text := texts[m.Key]; text != nil {
-			*text, err = m.str()
-		} else {
-			err = e.oauthKey(m, s)
-		}
-		if err != nil {
-			return nil, err
-		}
+	if text := texts[m.Key]; text != nil {
+		*text, err = m.str()
+		return err
 	}
-	return s, checkOAuth(v, s)
+	return e.oauthKey(m, s)
 }
 
 // oauthKey reads a key of oauth that is not simply a text.

@@ -282,6 +282,9 @@ func (e *entry) readIncludeTools(m member) error {
 }
 
 func (e *entry) readOAuth(m member) (err error) {
+	if !e.own {
+		return e.readHostOAuth(m.Value)
+	}
 	e.OAuth, err = e.oauth(m.Value)
 	return err
 }

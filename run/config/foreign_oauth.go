@@ -1,0 +1,87 @@
+package config
+
+import (
+	"strconv"
+
+	"toolpipe/mcp/oauth"
+	"toolpipe/run/failure"
+)
+
+// hostOAuthKeys are the keys of oauth in other hosts' files that mean one of
+// ours: Claude Code, Gemini, opencode.
+var hostOAuthKeys = map[string]string{
+	"clientId": "client_id", "clientSecret": "client_secret", "redirectUri": "redirect_uri", "clientMetadataUrl": "client_metadata_url",
+	"clientName": "client_name", "authServerMetadataUrl": "metadata_url", "authorizationUrl": "authorization_url", "tokenUrl": "token_url",
+}
+
+// readHostOAuth reads oauth in another host's file. It says how a person signs in
+// there; what is not known or not right is left out with a warning, and the server
+// stays usable. A secret that is named and not there is an error, as elsewhere.
+func (e *entry) readHostOAuth(v Value) error {
+	if v.Kind() == 't' || v.Kind() == 'f' {
+		if v.Kind() == 't' {
+			e.OAuth = &oauth.Settings{}
+		}
+		return nil
+	}
+	if v.Kind() != '{' {
+		e.warn("oauth_ignored", v.origin()+": oauth is ignored: it is not an object")
+		return nil
+	}
+	s := &oauth.Settings{}
+	on := true
+	for _, m := range v.Members() {
+		if m.IsNull() {
+			continue
+		}
+		spelling := m.Key
+		if known := hostOAuthKeys[m.Key]; known != "" {
+			m.Key = known
+		}
+		var err error
+		switch m.Key {
+		case "enabled":
+			var enabled bool
+			enabled, err = m.boolean()
+			on = enabled || err != nil
+		case "callbackPort":
+			var port int
+			if port, err = m.count(); err == nil {
+				s.RedirectURI = "http://localhost:" + strconv.Itoa(port) + "/callback"
+			}
+		case "client_secret", "client_secret_env", "private_key_file":
+			if err := e.oauthMember(m, s); err != nil {
+				return err
+			}
+		default:
+			err = e.oauthMember(m, s)
+		}
+		if err != nil {
+			e.warn("oauth_ignored", failure.Of(err).Message+": it is ignored")
+		} else if spelling != m.Key && s.Grant == "" {
+			s.Grant = oauth.GrantCode // a secret there is that of a client with which a person signs in
+		}
+	}
+	e.mendHostOAuth(v, s)
+	if err := checkOAuth(v, s); err != nil {
+		e.warn("oauth_ignored", v.origin()+": oauth is ignored: "+failure.Of(err).Message)
+		return nil
+	}
+	if on {
+		e.OAuth = s
+	}
+	return nil
+}
+
+// mendHostOAuth leaves out places that are of no use without what belongs to
+// them: other hosts believe what stands at them.
+func (e *entry) mendHostOAuth(v Value, s *oauth.Settings) {
+	if s.MetadataURL != "" && s.Issuer == "" {
+		s.MetadataURL = ""
+		e.warn("oauth_ignored", v.origin()+`: oauth: the metadata's address is ignored: it needs "issuer", the name that its document must have`)
+	}
+	if (s.AuthorizationURL == "") != (s.TokenURL == "") {
+		s.AuthorizationURL, s.TokenURL = "", ""
+		e.warn("oauth_ignored", v.origin()+": oauth: an address is ignored: authorizationUrl and tokenUrl belong together")
+	}
+}
