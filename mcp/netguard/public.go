@@ -53,4 +53,4 @@ func public(a netip.Addr) bool {
 	return within("2000::/3") // all that is given out
 }
 
-var errPrivate = errors.New("refusing an address of the private network that the server named for authorization")
+var errPrivate = errors.New("refusing an address of the private network that the server named for authorization; an \"issuer\" in the server's \"oauth\" is asked there too")

@@ -83,20 +83,17 @@ func listenLoopback(host, port string) (all []net.Listener, bound string, err er
 	if net.ParseIP(host) == nil {
 		hosts = []string{"127.0.0.1", "::1"}
 	}
-	var failed error
+	var failed error // without IPv6, or without IPv4, one of the two is enough
 	for _, h := range hosts {
 		l, err := net.Listen("tcp", net.JoinHostPort(h, port))
 		if err != nil {
 			failed = err
-			if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, syscall.EACCES) {
-				break
-			}
-			continue // without IPv6, or without IPv4
+			continue
 		}
 		all = append(all, l)
 		_, port, _ = net.SplitHostPort(l.Addr().String())
 	}
-	if len(all) == 0 || errors.Is(failed, syscall.EADDRINUSE) || errors.Is(failed, syscall.EACCES) {
+	if len(all) == 0 || errors.Is(failed, syscall.EADDRINUSE) {
 		for _, l := range all {
 			l.Close()
 		}

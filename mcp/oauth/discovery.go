@@ -118,6 +118,9 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 			failures = append(failures, err)
 			continue
 		}
+		if !fits(doc, "resource", "authorization_servers", "scopes_supported") {
+			return nil, fmt.Errorf("the metadata at %s is longer than anybody can read", place)
+		}
 		r = &resource{jsontext.Text(jsontext.Member(doc, "resource")), jsontext.Strings(jsontext.Member(doc, "authorization_servers")), jsontext.Strings(jsontext.Member(doc, "scopes_supported"))}
 		if pin := a.settings.Resource; !covers(r.id, a.server) && (pin == nil || *pin != r.id) {
 			return nil, fmt.Errorf("the metadata at %s is about %q, not about this server", place, r.id)
@@ -184,7 +187,10 @@ func (a *agent) metadata(ctx context.Context, name string) (*issuer, error) {
 			continue
 		}
 		if said := jsontext.Text(jsontext.Member(doc, "issuer")); said != name {
-			return nil, fmt.Errorf("the metadata at %s is that of issuer %q, not of %q", place, said, name)
+			return nil, fmt.Errorf("the metadata at %s is that of issuer %q, not of %q", place, wire.Snippet([]byte(said)), name)
+		}
+		if !fits(doc, "authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint") {
+			return nil, fmt.Errorf("the metadata at %s is longer than anybody can read", place)
 		}
 		found := readIssuer(doc)
 		if found.tokenURL == "" {
@@ -194,6 +200,18 @@ func (a *agent) metadata(ctx context.Context, name string) (*issuer, error) {
 	}
 	return nil, wire.JoinErrors(failures...)
 }
+
+// fits says whether the members of a document are short enough to be shown.
+func fits(doc []byte, names ...string) bool {
+	length := 0
+	for _, name := range names {
+		length += len(jsontext.Member(doc, name))
+	}
+	return length <= maxShown
+}
+
+// maxShown bounds what comes from outside into an address, a question or an error.
+const maxShown = 8 << 10
 
 func readIssuer(doc []byte) *issuer {
 	text := func(name string) string { return jsontext.Text(jsontext.Member(doc, name)) }

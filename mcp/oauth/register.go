@@ -98,8 +98,8 @@ func (e *RegistrationError) Unwrap() error { return e.cause }
 func readRegistration(doc []byte, asked, redirectURI string) (Client, error) {
 	text := func(name string) string { return jsontext.Text(jsontext.Member(doc, name)) }
 	c := Client{ID: text("client_id"), Secret: text("client_secret"), RedirectURI: redirectURI, Dynamic: true}
-	if c.ID == "" {
-		return Client{}, errors.New("the reply to the registration holds no client_id")
+	if c.ID == "" || !fits(doc, "client_id", "client_secret") {
+		return Client{}, errors.New("the reply to the registration holds no client_id that can be used")
 	}
 	if n, ok := jsontext.Integer(jsontext.Member(doc, "client_secret_expires_at")); ok && n > 0 {
 		c.SecretExpires = time.Unix(n, 0)

@@ -92,6 +92,9 @@ func (r Request) prepare(ctx context.Context) (*signIn, error) {
 		return nil, &NoPKCE{s.issuer.name}
 	}
 	s.scopes = s.chooseScopes(c)
+	if n := len(strings.Join(s.scopes, " ")); n > maxShown {
+		return nil, fmt.Errorf("the server asks for scopes of %d bytes", n)
+	}
 	if err = s.bind(); err == nil {
 		s.callback.isState = func(state string) bool { return subtle.ConstantTimeCompare([]byte(state), []byte(s.state)) == 1 }
 		s.client, err = s.agent.registration(ctx, s.issuer, r.Previous, s.client.RedirectURI)

@@ -434,13 +434,41 @@ func TestThreatHugeAndLooping(t *testing.T) {
 	if _, err := SignIn(t.Context(), r); err == nil || !strings.Contains(err.Error(), "longer than 1 MiB") {
 		t.Errorf("a huge document: %.200v", err)
 	}
+	long := strings.Repeat("x", 9<<10)
+	for where, bend := range map[string]func(*oauthtest.Server){
+		"issuer": func(as *oauthtest.Server) {
+			as.Resource = map[string]any{"authorization_servers": []string{"https://" + long}}
+		},
+		"scopes":     func(as *oauthtest.Server) { as.Resource = map[string]any{"scopes_supported": []string{long}} },
+		"other name": func(as *oauthtest.Server) { as.Issuer = map[string]any{"issuer": long} },
+		"endpoint":   func(as *oauthtest.Server) { as.Issuer = map[string]any{"authorization_endpoint": as.URL + "/" + long} },
+		"client_id": func(as *oauthtest.Server) {
+			as.Register = func(map[string]any) (int, any) { return 201, map[string]any{"client_id": long} }
+		},
+		"refusal": func(as *oauthtest.Server) { as.Register = func(map[string]any) (int, any) { return 403, long } },
+		"token": func(as *oauthtest.Server) {
+			as.Reply = func(_ url.Values, reply map[string]any) { reply["access_token"] = strings.Repeat(long, 8) }
+		},
+		"error": func(as *oauthtest.Server) {
+			as.Redirect = func(back url.Values) { back.Set("error", "x"); back.Set("error_description", long[:7<<10]) }
+		},
+	} {
+		as := oauthtest.New(t)
+		bend(as)
+		r, _ := request(t, as, Settings{})
+		if _, err := SignIn(t.Context(), r); err == nil || len(err.Error()) > 1<<10 {
+			t.Errorf("a long %s: %.200v", where, err)
+		}
+	}
+	as = oauthtest.New(t)
 	var requests atomic.Int32
 	loop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
 		http.Redirect(w, r, "/again", http.StatusFound)
 	}))
 	defer loop.Close()
-	as.Issuer, as.Resource = nil, map[string]any{"authorization_servers": []string{loop.URL}}
+	as.Resource = map[string]any{"authorization_servers": []string{loop.URL}}
+	r, _ = request(t, as, Settings{})
 	if _, err := SignIn(t.Context(), r); err == nil || requests.Load() > 2 {
 		t.Errorf("redirects: %v, %d requests", err, requests.Load())
 	}

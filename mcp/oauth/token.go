@@ -124,11 +124,14 @@ func refusal(status int, body []byte) error {
 	return fmt.Errorf("HTTP status %d without an answer that can be read (%d bytes)", status, len(body))
 }
 
+// maxToken bounds what is sent with every request.
+const maxToken = 64 << 10
+
 func readTokenReply(doc []byte) (tokenReply, error) {
 	text := func(name string) string { return jsontext.Text(jsontext.Member(doc, name)) }
 	t := tokenReply{access: text("access_token"), refresh: text("refresh_token"), scopes: strings.Fields(text("scope"))}
 	switch {
-	case t.access == "" || !wire.IsPrintable(t.access) || !wire.IsPrintable(t.refresh):
+	case t.access == "" || len(t.access) > maxToken || !wire.IsPrintable(t.access) || !wire.IsPrintable(t.refresh):
 		return tokenReply{}, fmt.Errorf("not a token reply (%d bytes)", len(doc))
 	case !strings.EqualFold(text("token_type"), "bearer"):
 		return tokenReply{}, errors.New("the token in the reply is not a bearer token")
