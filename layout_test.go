@@ -51,12 +51,13 @@ var imports = map[string]string{
 	"mcp/unified":             "",
 	"mcp/wire":                "stream/jsontext",
 
-	"stream":           "stream/goroutine stream/jsontext stream/secrets github.com/tidwall/gjson",
-	"stream/escape":    "",
-	"stream/goroutine": "",
-	"stream/jsontext":  "",
-	"stream/nearest":   "",
-	"stream/secrets":   "stream/jsontext",
+	"stream":                   "stream/goroutine stream/jsontext stream/secrets github.com/tidwall/gjson",
+	"stream/escape":            "",
+	"stream/escape/screentest": "stream/escape testing",
+	"stream/goroutine":         "",
+	"stream/jsontext":          "",
+	"stream/nearest":           "",
+	"stream/secrets":           "stream/jsontext",
 }
 
 // sseOnly is all that mcp may use of stream: there is one SSE reader, and

@@ -6,59 +6,17 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"toolpipe/stream/escape"
+	"toolpipe/stream/escape/screentest"
 )
 
-// An emulator is a terminal that understands no more than a question needs:
-// text, carriage return, line feed, erasing to the end of the line, bold type.
-type emulator struct {
-	t       *testing.T
-	width   int
-	rows    [][]rune
-	column  int
-	wrapped bool
-}
-
-func (e *emulator) write(s string) {
-	for s != "" {
-		switch {
-		case s[0] == '\n':
-			e.rows, s = append(e.rows, nil), s[1:]
-			e.column = 0 // the line discipline adds the return
-		case s[0] == '\r':
-			e.column, s = 0, s[1:]
-		case strings.HasPrefix(s, "\x1b[K"):
-			e.rows[len(e.rows)-1], s = e.rows[len(e.rows)-1][:e.column], s[3:]
-		case strings.HasPrefix(s, "\x1b[1m"), strings.HasPrefix(s, "\x1b[0m"):
-			s = s[4:]
-		default:
-			r, n := utf8.DecodeRuneInString(s)
-			s = s[n:]
-			if disturbs(r) {
-				e.t.Fatalf("the terminal got %U", r)
-			}
-			e.put(r)
-		}
-	}
-}
-
-// put shows a character; every character that may be wide is wide here.
-func (e *emulator) put(r rune) {
-	columns := 1
-	if r >= 0x1100 {
-		columns = 2
-	}
-	if e.column+columns > e.width {
-		e.wrapped = true
-		e.rows, e.column = append(e.rows, nil), 0
-	}
-	row := &e.rows[len(e.rows)-1]
-	for range columns {
-		if e.column == len(*row) {
-			*row = append(*row, r)
-		}
-		(*row)[e.column] = r
-		e.column++
-	}
+// newScreen is a terminal that fails the test at a character that disturbs one.
+func newScreen(t *testing.T, width int, text string) *screentest.Screen {
+	screen := screentest.New(t, width)
+	screen.Refuse = disturbs
+	screen.Write([]byte(text))
+	return screen
 }
 
 const hostile = "\x1b[2K\x1b[A\x1b]8;;http://x\x07link\x1b]52;c;eA==\x07\r\rover\u009b2J\u202ertl\u2066\u200b\U000e0041\u3164\u2800" +
@@ -84,22 +42,21 @@ func TestHostileRendering(t *testing.T) {
 	for _, width := range []int{20, 33, 80, 200} {
 		for _, color := range []bool{false, true} {
 			q := newQuestion(c, change{}, rule, false, width, 500, color)
-			e := &emulator{t: t, width: max(width, 400), rows: [][]rune{nil}} // the line with the name may be long
-			e.write(q.body + "\r" + q.prompt)
-			if e.column == 0 || len(e.rows) < 5 {
+			screen := newScreen(t, 400, q.body+"\r"+q.prompt) // the line with the name may be long
+			lines := screen.Lines()
+			if screen.Column() == 0 || len(lines) < 5 {
 				t.Fatalf("nothing is shown: %q", q.body)
 			}
-			last := string(e.rows[len(e.rows)-1])
+			last := lines[len(lines)-1]
 			if !strings.HasPrefix(last, `Allow fs__\u{1b}[2K`) || !strings.HasSuffix(last, ": ") && !strings.HasSuffix(last, questionEnd) {
 				t.Errorf("the last line is %q", last)
 			}
-			for i, row := range e.rows[1 : len(e.rows)-1] {
-				line := string(row)
+			for i, line := range lines[1 : len(lines)-1] {
 				ours := strings.HasPrefix(line, "  |") || strings.HasPrefix(line, "  ... ") || strings.HasPrefix(line, "The arguments are ") || len(line) == 64 && !strings.ContainsAny(line, " |")
 				if !ours {
 					t.Errorf("width %d: line %d has no margin: %q", width, i+2, line)
 				}
-				if strings.HasPrefix(line, "  |") && len(row) > width {
+				if strings.HasPrefix(line, "  |") && escape.Columns(line) > width {
 					t.Errorf("width %d: line %d is too long: %q", width, i+2, line)
 				}
 			}

@@ -444,13 +444,13 @@ func TestScreen(t *testing.T) {
 			a := startAsker(t, job{Calls: []jobCall{{"fs__write", string(hostileCall(t).Arguments)}}, Color: color, Timeout: guardTime},
 				"y\n"+strings.Repeat("n", 70), func(a *asker) { setSize(t, a.slave, 80, 200) })
 			a.await("to allow: ", 1)
-			e := &emulator{t: t, width: 80, rows: [][]rune{nil}}
-			e.write(a.text())
-			last := strings.TrimRight(string(e.rows[len(e.rows)-1]), " ")
-			if last != "Allow fs__write? type approve to allow:" || e.column != len(last)+1 {
-				t.Errorf("the cursor is in column %d of the last line %q", e.column, last)
+			screen := newScreen(t, 80, a.text())
+			rows := strings.Split(screen.Text(), "\n")
+			last := rows[len(rows)-1]
+			if last != "Allow fs__write? type approve to allow:" || screen.Column() != len(last)+1 {
+				t.Errorf("the cursor is in column %d of the last line %q", screen.Column(), last)
 			}
-			if len(e.rows) < 3 || string(e.rows[2]) != "toolpipe: tool call fs__write" {
+			if len(rows) < 3 || rows[2] != "toolpipe: tool call fs__write" {
 				t.Errorf("the question does not begin on a line of its own: %q", a.text())
 			}
 			a.typeIn("approve\n")

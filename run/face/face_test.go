@@ -12,6 +12,7 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
+	"toolpipe/stream/escape/screentest"
 )
 
 // person is a face that writes to an emulated terminal. Standard output goes to
@@ -19,7 +20,7 @@ import (
 type person struct {
 	*Face
 	background, tostop atomic.Bool
-	screen             *emulator
+	screen             *screentest.Screen
 	out                *event.Emitter
 	stdout             bytes.Buffer
 }
@@ -37,12 +38,12 @@ func environ(env []string) func(string) string {
 }
 
 func newPerson(t *testing.T, o Options, tty bool) *person {
-	p := &person{screen: newEmulator(t, 60)}
+	p := &person{screen: screentest.New(t, 60)}
 	if o.Getenv == nil {
 		o.Getenv = environ([]string{"LANG=C.UTF-8", "TERM=xterm"})
 	}
 	o.Frames, o.AnswerAtEnd = true, true
-	s := stdio.Streams{Out: &p.stdout, Err: p.screen, ErrTerminal: true, OutTerminal: tty, Width: func() int { return p.screen.width },
+	s := stdio.Streams{Out: &p.stdout, Err: p.screen, ErrTerminal: true, OutTerminal: tty, Width: func() int { return p.screen.Width },
 		Background: func() (bool, bool) { return p.background.Load(), p.background.Load() && p.tostop.Load() }}
 	if tty {
 		s.Out = p.screen
@@ -72,26 +73,26 @@ var asked = &event.Start{API: "chat", Model: "m"}
 func TestFaceOneCall(t *testing.T) {
 	p := newPerson(t, Options{}, false)
 	p.see(asked)
-	p.screen.want("")
+	p.screen.Want("")
 	p.later(3 * time.Second)
-	p.screen.want("waiting for the model · 3 s")
+	p.screen.Want("waiting for the model · 3 s")
 	p.see(&event.Text{Turn: 1, Text: []byte("Let me\nsee. ")})
 	p.later(4 * time.Second)
-	p.screen.want("the model is answering · 4 s · ~3 tokens")
+	p.screen.Want("the model is answering · 4 s · ~3 tokens")
 	p.see(&event.Turn{Turn: 1}, callEvent(1, "fs__read", `{"path":"a.txt"}`))
-	p.screen.want("Let me", "see.")
+	p.screen.Want("Let me", "see.")
 	p.later(time.Second)
-	p.screen.want("Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "└ running · 1 s")
+	p.screen.Want("Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "└ running · 1 s")
 	p.see(&event.Progress{ID: "c1", Progress: []byte("2"), Total: []byte("5"), Message: "copying"})
 	p.later(2 * time.Second)
-	p.screen.want("Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "└ running · 2 s · 2/5 copying")
+	p.screen.Want("Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "└ running · 2 s · 2/5 copying")
 	p.see(okResult(1, "one\ntwo\tthree\n"))
 	frame := []string{"Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "│ one", "│ two     three", "└ ok · 0 ms · 14 bytes"}
-	p.screen.want(frame...)
+	p.screen.Want(frame...)
 	p.later(time.Second)
-	p.screen.want(append(frame, "waiting for the model · 1 s")...)
+	p.screen.Want(append(frame, "waiting for the model · 1 s")...)
 	p.see(&event.Text{Turn: 2, Text: []byte("Done.")}, &event.Turn{Turn: 2}, &event.End{Status: failure.StatusOK, Text: []byte("Done.")})
-	p.screen.want(frame...)
+	p.screen.Want(frame...)
 	if p.stdout.String() != "Done.\n" {
 		t.Errorf("stdout is %q", &p.stdout)
 	}
@@ -105,15 +106,15 @@ func TestFaceSharedScreen(t *testing.T) {
 	p.later(time.Second)
 	p.see(&event.Text{Turn: 1, Text: []byte("Let me see.")})
 	p.out.Flush()
-	p.screen.want("Let me see.")
+	p.screen.Want("Let me see.")
 	p.later(time.Minute)
-	p.screen.want("Let me see.") // nothing is drawn behind it
+	p.screen.Want("Let me see.") // nothing is drawn behind it
 	p.Say("a word")
-	p.screen.want("Let me see.", "toolpipe: a word")
+	p.screen.Want("Let me see.", "toolpipe: a word")
 	p.see(&event.Text{Turn: 1, Text: []byte("More")}, &event.Turn{Turn: 1}, callEvent(1, "fs__read", `{}`))
 	p.later(time.Minute)
 	p.see(okResult(1, "x"), &event.Text{Turn: 2, Text: []byte("Done")}, &event.Turn{Turn: 2}, &event.End{})
-	p.screen.want("Let me see.", "toolpipe: a word", "More", "┌ fs__read", "│ x", "└ ok · 0 ms · 1 byte", "Done")
+	p.screen.Want("Let me see.", "toolpipe: a word", "More", "┌ fs__read", "│ x", "└ ok · 0 ms · 1 byte", "Done")
 }
 
 // TestFaceSeveralCalls: every frame is in one piece, in the order of the calls.
@@ -121,14 +122,14 @@ func TestFaceSeveralCalls(t *testing.T) {
 	p := newPerson(t, Options{}, false)
 	p.see(asked, callEvent(1, "a", `{}`), callEvent(2, "b", `{"n":1}`), callEvent(3, "c", `{}`))
 	p.later(time.Second)
-	p.screen.want("┌ a", "└ running and 2 more · 1 s")
+	p.screen.Want("┌ a", "└ running and 2 more · 1 s")
 	p.see(okResult(1, "one"))
 	p.later(2 * time.Second)
 	first := []string{"┌ a", "│ one", "└ ok · 0 ms · 3 bytes", `┌ b {"n":1}`}
-	p.screen.want(append(first, "└ running and 1 more · 2 s")...)
+	p.screen.Want(append(first, "└ running and 1 more · 2 s")...)
 	denied := ownResult(2, event.ResultDenied, "tool call denied: not here")
 	p.see(denied, okResult(3, ""))
-	p.screen.want(append(first, "└ denied · not here", "┌ c", "└ ok · 0 ms · 0 bytes")...)
+	p.screen.Want(append(first, "└ denied · not here", "┌ c", "└ ok · 0 ms · 0 bytes")...)
 }
 
 // TestFaceDenied: the frame names the rule, though the model's result does not.
@@ -136,7 +137,7 @@ func TestFaceDenied(t *testing.T) {
 	p := newPerson(t, Options{}, false)
 	denied := ownResult(1, event.ResultDenied, "tool call denied: by a rule")
 	p.see(asked, callEvent(1, "a", `{}`), &event.Approval{ID: "c1", Decision: "deny", By: "flag", Rule: "--deny a"}, denied)
-	p.screen.want("┌ a", "└ denied · by --deny a")
+	p.screen.Want("┌ a", "└ denied · by --deny a")
 }
 
 // TestFaceQuestion: no live line is drawn while a question stands.
@@ -148,11 +149,11 @@ func TestFaceQuestion(t *testing.T) {
 	p.Pause()
 	p.screen.Write([]byte("Allow a? "))
 	p.later(time.Minute)
-	p.screen.want("Allow a?")
+	p.screen.Want("Allow a?")
 	p.screen.Write([]byte("y\n"))
 	p.Resume()
 	p.later(2 * time.Second)
-	p.screen.want("Allow a? y", "┌ a", "└ running · 2 s")
+	p.screen.Want("Allow a? y", "┌ a", "└ running · 2 s")
 }
 
 // TestFaceHeldByQuestion: messages that come while a question stands are printed
@@ -165,10 +166,10 @@ func TestFaceHeldByQuestion(t *testing.T) {
 	p.see(&event.Warning{Code: "x", Message: "the server says yes", Server: "s"})
 	p.VerboseLine("s: type y")
 	p.later(time.Minute)
-	p.screen.want("Allow a?")
+	p.screen.Want("Allow a?")
 	p.screen.Write([]byte("n\n"))
 	p.Resume()
-	p.screen.want("Allow a? n", "toolpipe: warning: the server says yes", "toolpipe: s: type y")
+	p.screen.Want("Allow a? n", "toolpipe: warning: the server says yes", "toolpipe: s: type y")
 	p.Pause()
 	for range 10_000 {
 		p.VerboseLine(strings.Repeat("x", 100))
@@ -177,7 +178,7 @@ func TestFaceHeldByQuestion(t *testing.T) {
 		t.Errorf("%d bytes are kept", len(p.held))
 	}
 	p.Close()
-	if !strings.Contains(p.screen.text(), "were not kept") {
+	if !strings.Contains(p.screen.Text(), "were not kept") {
 		t.Error("it is not said that something was left out")
 	}
 }
@@ -188,25 +189,25 @@ func TestFaceInTheBackground(t *testing.T) {
 	p := newPerson(t, Options{}, false)
 	p.see(asked, callEvent(1, "a", `{}`))
 	p.later(2 * time.Second)
-	p.screen.want("┌ a", "└ running · 2 s")
+	p.screen.Want("┌ a", "└ running · 2 s")
 	p.background.Store(true)
 	p.screen.Write([]byte("\n$ ls"))
 	p.later(3 * time.Second)
 	p.Awaiting("something else")
 	p.later(3 * time.Second)
-	p.screen.want("┌ a", "└ running · 2 s", "$ ls")
+	p.screen.Want("┌ a", "└ running · 2 s", "$ ls")
 	p.Interrupted()
-	p.screen.want("┌ a", "└ running · 2 s", "$ ls")
+	p.screen.Want("┌ a", "└ running · 2 s", "$ ls")
 	p.screen.Write([]byte("\n"))
 	p.Say("a word")
-	p.screen.want("┌ a", "└ running · 2 s", "$ ls", "toolpipe: a word")
+	p.screen.Want("┌ a", "└ running · 2 s", "$ ls", "toolpipe: a word")
 	p.tostop.Store(true)
 	p.Say("more")
 	p.see(&event.Warning{Code: "x", Message: "careful", Server: ""}, okResult(1, "x"))
-	p.screen.want("┌ a", "└ running · 2 s", "$ ls", "toolpipe: a word")
+	p.screen.Want("┌ a", "└ running · 2 s", "$ ls", "toolpipe: a word")
 	p.background.Store(false)
 	p.Say("here again")
-	p.screen.want("┌ a", "└ running · 2 s", "$ ls", "toolpipe: a word", "toolpipe: here again")
+	p.screen.Want("┌ a", "└ running · 2 s", "$ ls", "toolpipe: a word", "toolpipe: here again")
 }
 
 func TestFaceHostile(t *testing.T) {
@@ -224,8 +225,8 @@ func TestFaceHostile(t *testing.T) {
 			t.Error("the wire is shown below -vv")
 		}
 		p.see(&event.End{})
-		if strings.Contains(p.screen.text(), "running") || strings.Contains(p.screen.text(), "waiting") {
-			t.Errorf("a live line is left:\n%s", p.screen.text())
+		if strings.Contains(p.screen.Text(), "running") || strings.Contains(p.screen.Text(), "waiting") {
+			t.Errorf("a live line is left:\n%s", p.screen.Text())
 		}
 	}
 }
@@ -254,12 +255,12 @@ func TestFaceLongLines(t *testing.T) {
 	for _, width := range []int{1, 2, 7, 20, 60, 200} {
 		for _, long := range []string{strings.Repeat("x", 500), strings.Repeat("漢字", 300), "x" + strings.Repeat("🙂e\u0301", 300), strings.Repeat("\t", 100) + "x"} {
 			p := newPerson(t, Options{}, false)
-			p.screen.width = width
+			p.screen.Width = width
 			p.see(asked, callEvent(1, long, `{"a":"`+strings.ReplaceAll(long, "\t", " ")+`"}`), &event.Progress{ID: "c1", Progress: []byte("1"), Message: long})
 			p.later(time.Minute)
 			p.see(okResult(1, strings.Repeat(long+"\n", 3)))
-			if n := p.screen.widest(); n > max(width, 2) {
-				t.Errorf("at width %d a line has %d columns:\n%s", width, n, p.screen.text())
+			if n := p.screen.Widest(); n > max(width, 2) {
+				t.Errorf("at width %d a line has %d columns:\n%s", width, n, p.screen.Text())
 			}
 		}
 	}
@@ -270,12 +271,12 @@ func TestFaceResize(t *testing.T) {
 	p := newPerson(t, Options{}, false)
 	p.see(asked, callEvent(1, "a", `{}`), &event.Progress{ID: "c1", Progress: []byte("1"), Message: strings.Repeat("long ", 20)})
 	p.later(time.Second)
-	p.screen.width = 13
+	p.screen.Width = 13
 	p.later(2 * time.Second)
-	p.screen.want("┌ a", "└ running ·…")
-	p.screen.width = 40
+	p.screen.Want("┌ a", "└ running ·…")
+	p.screen.Width = 40
 	p.see(okResult(1, "x"))
-	p.screen.want("┌ a", "│ x", "└ ok · 0 ms · 1 byte")
+	p.screen.Want("┌ a", "│ x", "└ ok · 0 ms · 1 byte")
 }
 
 func TestFaceEndings(t *testing.T) {
@@ -289,29 +290,29 @@ func TestFaceEndings(t *testing.T) {
 				close(stops)
 			}()
 			p.Suspend(stops)
-			p.screen.want("stopped")
+			p.screen.Want("stopped")
 			p.screen.Write([]byte(eraseLine))
 		},
 	} {
 		p := newPerson(t, Options{}, false)
 		p.see(asked)
 		p.later(time.Minute)
-		p.screen.want("waiting for the model · 1 min 00 s")
+		p.screen.Want("waiting for the model · 1 min 00 s")
 		end(p)
-		if p.screen.text() != "" {
-			t.Errorf("%s leaves %q", name, p.screen.text())
+		if p.screen.Text() != "" {
+			t.Errorf("%s leaves %q", name, p.screen.Text())
 		}
 	}
 	p := newPerson(t, Options{Getenv: environ([]string{"LANG=C.UTF-8", "TERM=dumb"})}, false)
 	p.screen.Write([]byte("^C"))
 	p.Interrupted()
 	p.Say("x")
-	p.screen.want("^C", "toolpipe: x")
+	p.screen.Want("^C", "toolpipe: x")
 	p = newPerson(t, Options{}, false)
 	p.Pause()
 	p.screen.Write([]byte("Allow? ^C"))
 	p.Interrupted()
-	p.screen.want("Allow? ^C")
+	p.screen.Want("Allow? ^C")
 }
 
 func TestFaceServers(t *testing.T) {
@@ -320,15 +321,15 @@ func TestFaceServers(t *testing.T) {
 	p.ServerReady("a")
 	p.AwaitServers()
 	p.later(2 * time.Second)
-	p.screen.want("waiting for b, c, d, e and 1 more · 2 s")
+	p.screen.Want("waiting for b, c, d, e and 1 more · 2 s")
 	for _, name := range []string{"c", "b", "d", "f"} {
 		p.ServerReady(name)
 	}
 	p.later(3 * time.Second)
-	p.screen.want("waiting for e · 3 s")
+	p.screen.Want("waiting for e · 3 s")
 	p.ServerReady("e")
 	p.Awaiting("")
-	p.screen.want("")
+	p.screen.Want("")
 }
 
 // TestFaceSilence: what is written to stderr when it is no terminal, or a terminal
