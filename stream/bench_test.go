@@ -30,6 +30,80 @@ func deltas(api, text string, n int) []byte {
 	return []byte(first + strings.Repeat(each, n) + last)
 }
 
+// otherDeltas is a reply of n deltas of reasoning or of the arguments of a call. With
+// newIDs each delta of a call has another id, as some servers send it.
+func otherDeltas(api, kind string, n int) []byte {
+	var first, last string
+	each := func(int) string { return "" }
+	isCall := kind != "reasoning"
+	switch api {
+	case "chat":
+		last = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+		each = func(int) string { return `{"choices":[{"index":0,"delta":{"reasoning_content":"word and "}}]}` }
+		if isCall {
+			first = `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"a\":\""}}]}}]}`
+			each = func(int) string {
+				return `{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"[{x}, y "}}]}}]}`
+			}
+		}
+		if kind == "new-ids" {
+			each = func(i int) string {
+				return fmt.Sprintf(`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a%d","function":{"name":"f","arguments":"[{x}, y "}}]}}]}`, i)
+			}
+		}
+	case "messages":
+		first = `{"type":"message_start","message":{"id":"m"}}`
+		last = `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`
+		each = func(int) string {
+			return `{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"word and "}}`
+		}
+		if isCall {
+			first = `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`
+			each = func(int) string {
+				return `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"[{x}, y "}}`
+			}
+		}
+	case "responses":
+		last = `{"type":"response.completed","response":{"status":"completed","output":[]}}`
+		each = func(int) string {
+			return `{"type":"response.reasoning_text.delta","item_id":"r","output_index":0,"delta":"word and "}`
+		}
+		if isCall {
+			first = `{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"c","call_id":"a","name":"f","arguments":""}}`
+			each = func(int) string {
+				return `{"type":"response.function_call_arguments.delta","item_id":"c","output_index":0,"delta":"[{x}, y "}`
+			}
+		}
+	}
+	var b strings.Builder
+	write := func(data string) {
+		if data != "" {
+			b.WriteString("data: " + data + "\n\n")
+		}
+	}
+	write(first)
+	for i := range n {
+		write(each(i))
+	}
+	write(last)
+	return []byte(b.String())
+}
+
+// BenchmarkOtherDeltas is 512 KiB in deltas of 8 bytes.
+func BenchmarkOtherDeltas(b *testing.B) {
+	for _, test := range []string{"chat/reasoning", "chat/arguments", "chat/new-ids", "messages/reasoning", "messages/arguments", "responses/reasoning", "responses/arguments"} {
+		api, kind, _ := strings.Cut(test, "/")
+		body := otherDeltas(api, kind, 64<<10)
+		b.Run(test, func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				receive(b, api, body)
+			}
+		})
+	}
+}
+
 // receive decodes a body as Client.Reply does, and counts the text.
 func receive(b testing.TB, api string, body []byte) int {
 	d, err := findDialect(api)

@@ -125,6 +125,9 @@ func (d *chatDecoder) message(message gjson.Result, beside bool) error {
 		return d.delta(message)
 	}
 	said := map[*voice][]byte{&d.thought: d.reasoning.take(message, true), &d.denial: text(message.Get("refusal"))}
+	if d.reasoning.parts == nil {
+		d.reasoning.keepParts(message.Get("content"))
+	}
 	d.parts(message.Get("content"), func(v *voice, piece []byte) error {
 		said[v] = appendPiece(said[v], piece)
 		return nil
@@ -178,6 +181,7 @@ func (d *chatDecoder) content(delta gjson.Result) error {
 		return d.addLiteral([]byte(content.Raw[1:len(content.Raw)-1]), d.addText)
 	}
 	d.chunk.other = d.chunk.other || content.IsArray() || content.IsObject()
+	d.reasoning.keepParts(content)
 	return d.parts(content, func(v *voice, piece []byte) error { return v.add(&v.whole, piece) })
 }
 
@@ -210,15 +214,12 @@ func (d *chatDecoder) parts(content gjson.Result, add func(*voice, []byte) error
 }
 
 func (d *chatDecoder) part(part gjson.Result, add func(*voice, []byte) error) error {
-	switch kind := part.Get("type").Str; {
+	switch {
 	case part.Type == gjson.String:
 		return add(&d.answer, text(part))
-	case kind == "thinking" || kind == "reasoning":
-		if d.reasoning.parts == nil || !d.deltas {
-			d.reasoning.parts.piece(part).add(part)
-		}
+	case isThoughtPart(part):
 		return add(&d.thought, textOf(part))
-	case kind == "refusal":
+	case part.Get("type").Str == "refusal":
 		return add(&d.denial, text(part.Get("refusal")))
 	}
 	return add(&d.answer, text(part.Get("text")))

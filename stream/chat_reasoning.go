@@ -62,6 +62,24 @@ func (r *chatReasoning) take(v gjson.Result, whole bool) (shown []byte) {
 	return shown
 }
 
+// keepParts keeps the parts of a content that are thoughts.
+func (r *chatReasoning) keepParts(content gjson.Result) {
+	if !content.IsArray() {
+		content = gjson.Parse("[" + content.Raw + "]")
+	}
+	content.ForEach(func(_, part gjson.Result) bool {
+		if isThoughtPart(part) {
+			r.parts.piece(part).add(part)
+		}
+		return true
+	})
+}
+
+func isThoughtPart(part gjson.Result) bool {
+	kind := part.Get("type").Str
+	return kind == "thinking" || kind == "reasoning"
+}
+
 // isThought reports whether Gemini marks the content of a delta as a thought.
 func isThought(delta gjson.Result) bool { return delta.Get("extra_content.google.thought").Bool() }
 

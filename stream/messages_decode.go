@@ -122,6 +122,9 @@ func (d *messagesDecoder) blockStart(index int, v gjson.Result) error {
 	if len(d.blocks) >= maxBlocks {
 		return tooManyCalls()
 	}
+	if old := d.block(index); v.Get("type").Str == "thinking" && old != nil && old.kind == "thinking" && !old.closed && len(old.signature) == 0 {
+		d.blocks = slices.DeleteFunc(d.blocks, func(b *messagesBlock) bool { return b == old }) // it began anew
+	}
 	b := &messagesBlock{index: index, kind: strings.Clone(v.Get("type").Str), from: d.text.size, to: d.text.size}
 	d.blocks = append(d.blocks, b)
 	d.hasMessage = true

@@ -24,66 +24,6 @@ type responsesDecoder struct {
 	word  string         // why it is incomplete, else its status
 }
 
-// form is a way in which an item or a part comes: each comes once in it.
-type form uint8
-
-const (
-	formDelta    form = 0 // in many pieces
-	formAdded    form = 1 << (iota - 1)
-	formText          // the whole text of a part, or the whole arguments
-	formPart          // the whole part
-	formItem          // the whole item
-	formResponse      // in the whole response
-)
-
-// responsesItem is one output item that is being received.
-type responsesItem struct {
-	itemID
-	forms     form
-	raw       string // the whole item, "" until it came
-	phase     string
-	said      [4]said // what came of each textKind
-	complete  [4]bool // nothing of it is missing
-	parts     []*responsesPart
-	spans     []span // of its text
-	first     []byte // the arguments that it began with, often a placeholder
-	arguments []byte
-	call      Call
-}
-
-// responsesPart is one part of an item's content or summary.
-type responsesPart struct {
-	said
-	kind   textKind
-	number int // -1 while unknown
-	forms  form
-}
-
-// textKind says which text of an item a piece belongs to.
-type textKind int
-
-const (
-	answerText textKind = iota
-	refusalText
-	summaryText
-	thoughtText
-	noText textKind = -1
-)
-
-// textKinds are the names that texts have in events and in parts, with the kind
-// of item that holds them.
-var textKinds = map[string]struct {
-	text textKind
-	item string
-}{
-	"output_text": {answerText, "message"}, "text": {answerText, "message"}, "refusal": {refusalText, "message"},
-	"reasoning_summary_text": {summaryText, "reasoning"}, "reasoning_summary": {summaryText, "reasoning"}, "summary_text": {summaryText, "reasoning"},
-	"reasoning_text": {thoughtText, "reasoning"}, "reasoning": {thoughtText, "reasoning"},
-}
-
-// callKinds are the items that are calls, with the names of their arguments.
-var callKinds = map[string]string{"function_call": "arguments", "custom_tool_call": "input"}
-
 func (d *responsesDecoder) event(ev Event) error {
 	root, err := parseEvent(ev)
 	if err != nil {
@@ -140,107 +80,6 @@ func partText(v gjson.Result) gjson.Result {
 	return gjson.Result{}
 }
 
-// itemID is what identifies an item. Endpoints leave any of it out, and change
-// ids from event to event.
-type itemID struct {
-	index    int // output_index, -1 while unknown
-	id, kind string
-	callID   string
-}
-
-// item returns the item that an event speaks of, a new one if it is none of those
-// that are known. v is the event's item, if it holds one.
-func (d *responsesDecoder) item(event, v gjson.Result, kind string, f form) *responsesItem {
-	e := itemID{index: -1, id: event.Get("item_id").Str, kind: kind}
-	if index := event.Get("output_index"); index.Exists() {
-		e.index = int(index.Int())
-	}
-	if v.Exists() {
-		e.id, e.callID = cmp.Or(e.id, v.Get("id").Str), stringOrNumber(v.Get("call_id"))
-	}
-	it := d.last
-	if d.last = nil; f != formDelta || it == nil || it.kind != kind || e.index >= 0 && it.index != e.index || e.id != "" && it.id != e.id {
-		it = d.match([]itemID{e}, f)[0]
-	}
-	if f == formDelta {
-		d.last = it
-	}
-	it.forms |= f
-	return it
-}
-
-// isOpen reports whether a delta that names no item may belong to this one.
-func (it *responsesItem) isOpen() bool {
-	_, isCall := callKinds[it.kind]
-	return it.forms < formPart && (!isCall || it.forms&formText == 0)
-}
-
-// match finds the items that come in a form, and begins those that are new.
-func (d *responsesDecoder) match(list []itemID, f form) []*responsesItem {
-	known := slices.Clone(d.items)
-	if f == formDelta {
-		slices.Reverse(known) // a delta belongs to the latest
-	}
-	same := func(a, b string) bool { return a == b || a == "" || b == "" }
-	fits := func(i, k int) bool { return same(list[i].kind, known[k].kind) && same(list[i].callID, known[k].callID) }
-	isNew := func(k int) bool { return f == formDelta || known[k].forms&f == 0 }
-	index := func(i, k int) (bothKnown, equal bool) {
-		return list[i].index >= 0 && known[k].index >= 0, list[i].index == known[k].index
-	}
-	found := pair(len(list), len(known),
-		func(i, k int) bool {
-			known1, equal := index(i, k)
-			return list[i].id != "" && list[i].id == known[k].id && fits(i, k) && (isNew(k) || !known1 || equal)
-		},
-		func(i, k int) bool { return list[i].callID != "" && list[i].callID == known[k].callID && fits(i, k) },
-		func(i, k int) bool {
-			both, equal := index(i, k)
-			return both && equal && fits(i, k) && isNew(k)
-		},
-		func(i, k int) bool { // the first that has not come in this form
-			both, _ := index(i, k)
-			named := list[i].id != "" && known[k].id != ""
-			return fits(i, k) && isNew(k) && (f == formResponse || !both && !named) && (f != formDelta || known[k].isOpen())
-		})
-	items := make([]*responsesItem, len(list))
-	for i, k := range found {
-		if k >= 0 {
-			items[i] = known[k]
-		} else {
-			items[i] = &responsesItem{itemID: itemID{index: -1}}
-			for n := range items[i].said {
-				items[i].said[n].of = &d.total[n]
-			}
-			if len(d.items) < maxBlocks { // more are no reply; finish says so
-				d.items = append(d.items, items[i])
-			}
-		}
-		items[i].learn(list[i])
-	}
-	return items
-}
-
-// learn takes what was not known of an item's identity.
-func (it *responsesItem) learn(e itemID) {
-	if it.index < 0 {
-		it.index = e.index
-	}
-	it.id, it.kind = cmp.Or(it.id, strings.Clone(e.id)), cmp.Or(it.kind, strings.Clone(e.kind))
-	it.callID = cmp.Or(it.callID, e.callID)
-}
-
-// begin takes the members of an item that say what it is.
-func (it *responsesItem) begin(v gjson.Result) {
-	setString(&it.phase, v.Get("phase"))
-	it.callID = cmp.Or(stringOrNumber(v.Get("call_id")), it.callID)
-	if name := stringOrNumber(v.Get("name")); name != "" {
-		it.call.Name = name
-	}
-	for i := range it.said {
-		it.said[i].aside = it.phase == "commentary"
-	}
-}
-
 // piece takes a delta or the whole of a part's text, or of a call's arguments.
 // Parts of other kinds are what the server itself does; they come again in the
 // whole item.
@@ -273,28 +112,6 @@ func (d *responsesDecoder) piece(root gjson.Result, name string, v gjson.Result,
 	named := root.Get("item_id").Exists() || root.Get("output_index").Exists()
 	part := it.part(kind.text, n, f, named)
 	return d.say(it, kind.text, &part.said, text(v), f != formDelta)
-}
-
-// part returns the part of an item that an event speaks of. named says that the
-// event names the item, so that a second event of a form repeats the first.
-func (it *responsesItem) part(kind textKind, number int, f form, named bool) *responsesPart {
-	var loose *responsesPart
-	for _, p := range it.parts {
-		isNew := f == formDelta && p.forms == 0 || f != formDelta && p.forms&f == 0
-		switch {
-		case p.kind != kind:
-		case number >= 0 && p.number == number && (named || isNew):
-			return p
-		case isNew && (number < 0 || p.number < 0) && (f == formDelta || loose == nil): // a delta belongs to the last
-			loose = p
-		}
-	}
-	if loose == nil {
-		loose = &responsesPart{said: said{of: &it.said[kind], aside: it.phase == "commentary"}, kind: kind, number: number}
-		it.parts = append(it.parts, loose)
-	}
-	loose.number, loose.forms = max(loose.number, number), loose.forms|f
-	return loose
 }
 
 // say passes on a piece, or what is missing of a whole text.
@@ -428,17 +245,6 @@ func (d *responsesDecoder) finish() error {
 	slices.SortFunc(d.asides, func(a, b span) int { return a.from - b.from })
 	d.stop = stopOf(d.word)
 	return nil
-}
-
-// goesBack reports whether an item that is no message and no call can be sent
-// again. Reasoning without content refers to what the server was asked not to
-// store.
-func (it *responsesItem) goesBack() bool {
-	if it.raw == "" || it.kind != "reasoning" {
-		return it.raw != ""
-	}
-	v := gjson.Parse(it.raw)
-	return v.Get("encrypted_content").Str != "" || len(v.Get("content").Array()) > 0
 }
 
 // echo returns the output in the API's own form, in order, if it holds more than

@@ -89,7 +89,7 @@ func ruleResult(d decoded) map[string]any {
 	m["finish"], m["model"], m["refusal"] = r.Finish, r.Model, r.Refusal
 	m["stop"] = []string{"unknown", "end", "calls", "length", "filter", "context", "pause", "failed"}[r.Stop]
 	m["usage"] = []int{r.Usage.Input, r.Usage.Output, r.Usage.Reasoning, r.Usage.Cached}
-	m["echo"] = string(r.Message.Opaque.json)
+	m["echo"], m["echoed content"] = string(r.Message.Opaque.json), string(r.Message.Opaque.content)
 	calls, extra := [][]string{}, []string{}
 	for _, c := range r.Message.Calls {
 		calls = append(calls, []string{c.ID, c.Name, string(c.Arguments)})
