@@ -222,3 +222,12 @@ func TestFragments(t *testing.T) {
 		}
 	}
 }
+
+// Deltas that name no item belong to one item, however many there are.
+func TestManyDeltasWithoutIndex(t *testing.T) {
+	body := strings.Repeat(`data: {"type":"response.output_text.delta","delta":"ab"}`+"\n\n", 2*maxBlocks) +
+		`data: {"type":"response.completed","response":{"status":"completed","output":[]}}` + "\n\n"
+	if got := decode(t, bodyIn{api: "responses", data: []byte(body)}); got.err != nil || len(got.text) != 4*maxBlocks {
+		t.Errorf("%d bytes of text, %v", len(got.text), got.err)
+	}
+}
