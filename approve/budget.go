@@ -11,9 +11,9 @@ import (
 // write arguments of a megabyte, and a policy may have any number of patterns:
 // the product of both must be bounded. A nil *budget is unlimited.
 type budget struct {
-	ctx       context.Context // nil: never cancelled
-	left      int             // below 0: exhausted
-	nextCheck int             // ctx is checked when so much is left
+	ctx       context.Context
+	left      int // below 0: exhausted
+	nextCheck int // ctx is checked when so much is left
 }
 
 const (
@@ -45,7 +45,7 @@ func (b *budget) spend(n int) bool {
 	b.left -= n
 	if b.left < b.nextCheck {
 		b.nextCheck = b.left - checkEvery
-		if b.ctx != nil && b.ctx.Err() != nil {
+		if b.ctx.Err() != nil {
 			b.left = -1
 			return false
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -143,5 +144,66 @@ func TestOrdinaryWork(t *testing.T) {
 		if v, err := g.Decide(t.Context(), c); err != nil || v.Outcome != Allowed {
 			t.Errorf("%d of %s: %+v, %v", n, test, v, err)
 		}
+	}
+}
+
+// A budget pays for each step, looks at its context now and then, and stays
+// exhausted.
+func TestBudget(t *testing.T) {
+	if !(*budget)(nil).spend(maxSteps + 1) {
+		t.Error("no budget is a limit")
+	}
+	b := newBudget(t.Context())
+	if !b.spend(maxSteps) || b.exhausted() {
+		t.Error("the last step cannot be spent")
+	}
+	if !b.spend(0) || b.spend(1) || !b.exhausted() {
+		t.Error("it is not exhausted")
+	}
+	if b.spend(0) {
+		t.Error("it was exhausted, and steps can be spent")
+	}
+	ctx := &endingContext{t.Context(), 1 << 30}
+	b = newBudget(ctx)
+	for range 10 {
+		b.spend(checkEvery)
+	}
+	if checks := 1<<30 - ctx.n; checks != 5 {
+		t.Errorf("the context was looked at %d times in 10 times checkEvery steps", checks)
+	}
+	ctx.n = 0
+	if b.spend(2*checkEvery) || !b.exhausted() {
+		t.Error("it goes on though its context has ended")
+	}
+}
+
+// A long text is matched like a short one, and costs as much for each character.
+func TestMatchLongText(t *testing.T) {
+	re := regexp.MustCompile(`\A(?:(?:é|x)*é!?)\z`)
+	const instructions = 16
+	for _, n := range []int{1, maxUnmetered / (2 * instructions) / 2, maxUnmetered/(2*instructions)/2 + 1, 1 << 16} {
+		for text, want := range map[string]bool{
+			strings.Repeat("é", n): true, strings.Repeat("é", n) + "!": true, strings.Repeat("é", n) + "?": false, strings.Repeat("é", n-1) + "e": false,
+		} {
+			b := newBudget(t.Context())
+			if got := b.match(re, instructions, []byte(text)); got != want {
+				t.Errorf("%d of %.3q…: %v", n, text, got)
+			}
+			most := len(text) * 2 * instructions
+			if spent := maxSteps - b.left; spent > most || want && spent < most/2 {
+				t.Errorf("%d of %.3q…: %d steps", n, text, spent)
+			}
+		}
+	}
+	text := []byte(strings.Repeat("é", 1<<16))
+	b := newBudget(t.Context())
+	b.left = 2 * instructions * 1000
+	if b.match(re, instructions, text); !b.exhausted() {
+		t.Error("a part of the text was matched as if it were the whole")
+	}
+	b = newBudget(t.Context())
+	b.left = 2 * instructions
+	if b.match(re, instructions, []byte("xé")) || !b.exhausted() {
+		t.Error("a short text costs nothing")
 	}
 }

@@ -17,7 +17,7 @@ func (g *Gate) Check(servers []Server) (warnings []string, err error) {
 		r := &g.Rules[i]
 		g.lookUpDirectories(r, servers)
 		switch {
-		case r.readOnly || r.optional:
+		case r.optional:
 		case r.names != nil:
 			if r.By == "flag" && !r.mayMatch(servers) {
 				flag, _, _ := strings.Cut(r.Origin, " ")

@@ -2,6 +2,7 @@ package approve
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -109,7 +110,7 @@ func TestStatic(t *testing.T) {
 	}{
 		{"", Ask, false, "ask -", ""},
 		{"", Ask, true, "allow --auto-approve", ""},
-		{"", Deny, true, "deny -", ""},
+		{"", Deny, true, "deny -", "no rule allows it"},
 		{allow + every, Ask, false, "allow p.json:1", ""},
 		{allow + every, Deny, false, "allow p.json:1", ""},
 		{allow + some, Ask, false, "ask p.json:1", "depends"},
@@ -122,6 +123,8 @@ func TestStatic(t *testing.T) {
 		{deny + some, Ask, false, "ask -", ""},
 		{deny + some, Ask, true, "allow --auto-approve", ""},
 		{deny + every, Ask, true, "deny p.json:1", ""},
+		{deny + some, Deny, true, "deny -", "no rule allows it"},
+		{allow + every + "\n," + allow + every, Ask, false, "allow p.json:1", ""},
 		{deny + everyT, Ask, true, "deny p.json:1", ""},
 		{ask + everyT, Deny, true, "deny -", ""},
 		{allow + some + "\n," + ask + everyT, Deny, false, "ask p.json:2", ""},
@@ -159,6 +162,35 @@ func TestExplain(t *testing.T) {
 	}
 	if e, _ := g.Explain(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":1}`)}); e.Verdict.Outcome != Denied || e.Ask || len(e.Matched) != 4 {
 		t.Errorf("%+v", e)
+	}
+}
+
+func TestExplainNamesTheApprover(t *testing.T) {
+	for d, want := range map[Decision]bool{Ask: true, Allow: true, Deny: false} {
+		g := &Gate{Rules: patterns(t, "s__t", d, "--x "), Otherwise: Ask, Approver: &fakeApprover{}}
+		c := Call{Server: "s", Tool: "t", Name: "s__t"}
+		if e, _ := g.Explain(t.Context(), c); e.Approver != want {
+			t.Errorf("%s: %+v", d, e)
+		}
+		g.Approver = nil
+		if e, _ := g.Explain(t.Context(), c); e.Approver {
+			t.Errorf("%s: no approver is asked: %+v", d, e)
+		}
+	}
+}
+
+// Check goes on behind a rule without fault, and gives the warnings beside an error.
+func TestCheckAllRules(t *testing.T) {
+	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny","server":"fs","tool":"read"},`+"\n"+`{"decision":"deny","server":"gh","tool":"*"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &Gate{Rules: append(patterns(t, "none__*,@read-only", Allow, "--allow "), p.Rules...)}
+	for i, want := range []string{`p.json:2: no configured server is named "gh"`, `p.json:1: no tool is named "read"`} {
+		w, err := g.Check([]Server{{Name: "fs", Tools: []string{"read", "write"}[i:], Started: true}})
+		if err == nil || !strings.HasPrefix(err.Error(), want) || len(w) != 1 {
+			t.Errorf("%q, %v", w, err)
+		}
 	}
 }
 
@@ -203,7 +235,7 @@ func TestMappedNames(t *testing.T) {
 func TestCheck(t *testing.T) {
 	known := []Server{{Name: "fs", Tools: []string{"read_file", "write/file"}, Names: []string{"fs__read_file", "fs__write_file_77"}, Started: true}, {Name: "gh"}, {Name: "sh", Tools: []string{"run"}, Started: true}}
 	for list, warned := range map[string]bool{
-		"fs__read_*": false, "fs__write_file_??": false, "fs__raed_file": true, "gh__anything": false, "g*": false, "?h__x": false, "gl__*": true, "*": false, "@read-only": false, "gh": true, "gh_": true, "gh__": false, "fs__": true,
+		"fs__read_*": false, "fs__write_file_??": false, "fs__raed_file": true, "gh__anything": false, "g*": false, "?h__x": false, "gl__*": true, "*": false, "@read-only": false, "gh": true, "gh_": true, "gh__": false, "fs__": true, "__x": true,
 	} {
 		g := &Gate{Rules: patterns(t, list, Allow, "--allow ")}
 		w, err := g.Check(known)
@@ -212,6 +244,40 @@ func TestCheck(t *testing.T) {
 		}
 		if warned && w[0] != `--allow: no tool has a name like "`+list+`"` {
 			t.Error(w)
+		}
+	}
+	for n, list := range map[int]string{4: "fs__t0_m, fs__t1_m, fs__t2_m, fs__t3_m", 5: "fs__t0_m, fs__t1_m, fs__t2_m, 2 more"} {
+		many := Server{Name: "fs", Started: true}
+		for i := range n {
+			many.Tools = append(many.Tools, fmt.Sprintf("t/%d", i))
+			many.Names = append(many.Names, fmt.Sprintf("fs__t%d_m", i))
+		}
+		g := &Gate{Rules: patterns(t, "fs__t/*", Allow, "--allow ")}
+		if w, _ := g.Check([]Server{many}); len(w) != 1 || !strings.HasSuffix(w[0], "; such tools are known to the model as "+list) {
+			t.Errorf("%d names: %q", n, w)
+		}
+	}
+	config, err := Patterns("gl__*", Allow, "config", "c.json:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, err := (&Gate{Rules: config}).Check(known); len(w) > 0 || err != nil {
+		t.Errorf("a pattern of the config that matches nothing: %q, %v", w, err)
+	}
+	spelled := []Server{{Name: "x_y", Spelling: "x.y"}}
+	for list, warned := range map[string]bool{"x_y__*": false, "x.y__*": false, "x.z__*": true} {
+		g := &Gate{Rules: patterns(t, list, Deny, "--deny ")}
+		if w, _ := g.Check(spelled); (len(w) == 1) != warned {
+			t.Errorf("%s: %q", list, w)
+		}
+	}
+	for name, found := range map[string]bool{"x_y": true, "x.y": true, "x.z": false} {
+		p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny","server":"`+name+`","tool":"*"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (&Gate{Rules: p.Rules}).Check(spelled); (err == nil) != found {
+			t.Errorf("the server %s: %v", name, err)
 		}
 	}
 	g := &Gate{Rules: patterns(t, "fs__write/*", Allow, "--allow ")}
