@@ -22,9 +22,9 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 		<-c.drained
 	}
 	x := exchange{client: c, request: &Request{}, sink: &Sink{}, sent: &body{}}
-	inner, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	x.idle = newIdleTimer(c.cfg.IdleTimeout, func() { cancel(errStalled) })
+	inner, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	x.idle = newIdleTimer(c.cfg.IdleTimeout, func() { stop(errStalled) })
 	defer x.idle.pause()
 	names, err := x.models(inner)
 	x.hideSecrets(nil, err)
