@@ -148,7 +148,12 @@ func runExample(t *testing.T, commands string, files map[string]string, terminal
 	}
 	s := newScript(t, &archive{sections: []section{{}, {name: "model", text: model}}})
 	defer s.close()
-	if err := errors.Join(s.startModel([]string{"model"}), s.startMCP([]string{"example"})); err != nil {
+	example := []string{"example"}
+	if strings.Contains(commands, "--login") {
+		example = append(example, "-modern", "-oauth")
+		s.env["BROWSER"] = "fakebrowser browser.log"
+	}
+	if err := errors.Join(s.startModel([]string{"model"}), s.startMCP(example)); err != nil {
 		t.Fatal(err)
 	}
 	s.verified = true
