@@ -163,6 +163,9 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 	if r.endpoint, err = c.ResolveModel(ctx, r.settings, r.warn); err != nil {
 		return err
 	}
+	if r.endpoint.Note != "" {
+		r.face.VerboseLine(r.endpoint.Note)
+	}
 	if r.request, err = c.Request(ctx, r.endpoint); err != nil {
 		return err
 	}

@@ -122,6 +122,7 @@ func New(cfg Config) (*Client, error) {
 	cfg.Secrets.Add(string(cfg.Key))
 	cfg.Secrets.AddURL(cfg.BaseURL)
 	for _, h := range cfg.Headers {
+		cfg.Secrets.AddHeader(h.Name, h.Value)
 		if h.Secret {
 			cfg.Secrets.Add(h.Value)
 		}

@@ -18,7 +18,7 @@ import (
 // The keys of the config, of a profile and of shell. Any other is an error.
 var (
 	configKeys  = []string{"model", "models", "mcpServers", "auto_approve", "policy", "max_rounds", "shell", "credential_helper"}
-	profileKeys = []string{"base_url", "model", "key_env", "api", "params", "tool_role", "idle_timeout", "timeout", "insecure_http", "servers"}
+	profileKeys = []string{"base_url", "model", "key_env", "api", "params", "tool_role", "idle_timeout", "timeout", "insecure_http", "servers", "headers", "key_command", "prompt_cache_key"}
 	shellKeys   = []string{"env", "path_prepend", "timeout_s"}
 )
 
@@ -43,11 +43,20 @@ type profile struct {
 	baseURL, model, keyEnv, api  string
 	urlFrom, paramsFrom, keyFrom string // where the file says base_url, params and key_env
 	hasKeyEnv                    bool
+	keyCommand                   []string
+	headers                      []profileHeader
+	cacheKey                     bool
 	params                       []stream.Param
 	noToolRole, insecureHTTP     bool
 	idleTimeout                  time.Duration // longest silence of the model; 0: 120 s
 	servers                      []string      // nil: all
 	serversFrom                  string
+}
+
+// profileHeader is a header of requests to the model, as the file has it.
+type profileHeader struct {
+	name, value string
+	at          Value
 }
 
 type shellSettings struct {
@@ -174,6 +183,13 @@ func parseProfile(v Value) (p profile, err error) {
 			p.keyEnv, err = m.str()
 			p.hasKeyEnv = true
 			p.keyFrom = m.origin() + ": " + m.path()
+		case "key_command":
+			p.keyCommand, err = m.Words()
+			p.keyFrom = m.origin() + ": " + m.path()
+		case "headers":
+			p.headers, err = parseHeaders(m.Value)
+		case "prompt_cache_key":
+			p.cacheKey, err = m.boolean()
 		case "api":
 			if p.api, err = m.str(); err == nil && !slices.Contains(stream.APIs(), p.api) {
 				err = m.Errorf("%q is not one of: %s", p.api, JoinWords(stream.APIs()))
@@ -206,6 +222,9 @@ func parseProfile(v Value) (p profile, err error) {
 		if err != nil {
 			return p, err
 		}
+	}
+	if p.hasKeyEnv && p.keyCommand != nil {
+		return p, v.Errorf("key_env and key_command: only one of them can be given")
 	}
 	return p, nil
 }

@@ -8,9 +8,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"toolpipe/run/event"
@@ -26,6 +24,7 @@ type Endpoint struct {
 	urlFrom    string // the flag, variable or key that says the URL
 	params     []stream.Param
 	paramsFrom string
+	Note       string // what only -v shows; "" for nothing
 }
 
 // ResolveModel finds out which model to ask and where: flag, environment,
@@ -34,8 +33,9 @@ func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*E
 	asked := c.askedModel(s)
 	p := s.profiles[asked]
 	e := &Endpoint{Model: cmp.Or(p.model, asked)}
-	c.resolveURL(e, p)
-	e.API = cmp.Or(c.API, p.api, "chat")
+	usualAPI := c.resolveURL(e, p)
+	e.API = cmp.Or(c.API, p.api, usualAPI, "chat")
+	e.CacheKey = p.cacheKey
 	e.NoToolRole = p.noToolRole
 	e.IdleTimeout = p.idleTimeout
 	e.params, e.paramsFrom = p.params, p.paramsFrom
@@ -44,6 +44,7 @@ func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*E
 	e.UserAgent = "toolpipe/" + c.Version
 	e.Hints = stream.Hints{
 		NoKey:    "no key was sent; --key-env NAME or --key-file PATH gives one",
+		OtherAPI: func(api string) string { return "the endpoint seems to have another API: --api " + api },
 		Later:    "--retry-for D waits longer",
 		Idle:     `"idle_timeout" in the model's profile allows a longer silence`,
 		Redirect: "give the URL that it points to, with --base-url",
@@ -71,29 +72,45 @@ func (c *Config) askedModel(s *Settings) string {
 	return cmp.Or(c.Getenv("TOOLPIPE_MODEL"), s.model)
 }
 
-// resolveURL finds the endpoint. A profile that the flag names comes before
-// the environment.
-func (c *Config) resolveURL(e *Endpoint, p profile) {
-	type source struct{ url, from string }
+const flagURL = "--base-url"
+
+// resolveURL finds the endpoint, and returns the API that it is known to have, ""
+// if it is not known. A profile that the flag names comes before the environment.
+// The key of a provider alone stands for its endpoint.
+func (c *Config) resolveURL(e *Endpoint, p profile) (api string) {
+	type source struct{ url, from, api string }
 	sources := []source{
-		{c.BaseURL, "--base-url"},
-		{c.Getenv("TOOLPIPE_BASE_URL"), "TOOLPIPE_BASE_URL"},
-		{c.Getenv("OPENAI_BASE_URL"), "OPENAI_BASE_URL"},
+		{c.BaseURL, flagURL, ""},
+		{c.Getenv("TOOLPIPE_BASE_URL"), "TOOLPIPE_BASE_URL", ""},
+		{c.Getenv("OPENAI_BASE_URL"), "OPENAI_BASE_URL", ""},
 	}
 	at := len(sources)
 	if c.Model != "" {
 		at = 1
 	}
-	sources = slices.Insert(sources, at, source{p.baseURL, p.urlFrom})
+	sources = slices.Insert(sources, at, source{p.baseURL, p.urlFrom, ""})
 	if c.Getenv("OPENAI_API_KEY") != "" {
-		sources = append(sources, source{"https://api.openai.com/v1", "OPENAI_API_KEY"})
+		sources = append(sources, source{"https://api.openai.com/v1", "OPENAI_API_KEY", "responses"}) // newer models have no tools in chat
+	}
+	if c.Getenv("ANTHROPIC_API_KEY") != "" {
+		sources = append(sources, source{anthropicURL(c.Getenv("ANTHROPIC_BASE_URL")), "ANTHROPIC_API_KEY", "messages"})
 	}
 	for _, s := range sources {
 		if s.url != "" {
 			e.BaseURL, e.urlFrom = s.url, s.from
-			return
+			return s.api
 		}
 	}
+	return ""
+}
+
+// anthropicURL is the endpoint that ANTHROPIC_BASE_URL says. Other programs add
+// /v1 to it, so it is mostly given without.
+func anthropicURL(base string) string {
+	if base = strings.TrimRight(cmp.Or(base, "https://api.anthropic.com"), "/"); !strings.HasSuffix(base, "/v1") {
+		base += "/v1"
+	}
+	return base
 }
 
 // noModel is the error of a run without a model's name, without an endpoint or
@@ -126,81 +143,9 @@ func noModel(asked string, hasURL bool, s *Settings) error {
 	return failure.UsageError([]string{
 		"a local llama.cpp:  toolpipe --base-url http://127.0.0.1:8080/v1 -m default 'hello'",
 		"Ollama:             toolpipe --base-url http://127.0.0.1:11434/v1 -m qwen3 'hello'",
-		"a cloud endpoint:   OPENAI_API_KEY=… toolpipe -m gpt-5-mini 'hello'",
+		"OpenAI:             OPENAI_API_KEY=… toolpipe -m gpt-5-mini 'hello'",
+		"Anthropic:          ANTHROPIC_API_KEY=… toolpipe -m claude-haiku-4-5 'hello'",
 	}, "%s", what)
-}
-
-// resolveKey finds the key.
-func (c *Config) resolveKey(ctx context.Context, e *Endpoint, p profile, warn Warner) error {
-	if e.Replay != "" {
-		return nil
-	}
-	key, from, err := c.findKey(ctx, e, p, warn)
-	if err != nil {
-		return err
-	}
-	e.Key = stream.Key(key)
-	if err := e.Key.Check(); err != nil {
-		return failure.Usage("%s: %v", from, err)
-	}
-	return nil
-}
-
-// findKey returns the key and where it is from. No key goes to an endpoint that
-// it is not for: the endpoint of a profile with a base_url gets the key of a
-// flag or of the profile's key_env, and that key_env goes to no other endpoint.
-func (c *Config) findKey(ctx context.Context, e *Endpoint, p profile, warn Warner) (key, from string, err error) {
-	switch {
-	case c.KeyFile != "":
-		if c.KeyEnv != nil && *c.KeyEnv != "" {
-			return "", "", failure.Usage("--key-env and --key-file: only one of them can be given")
-		}
-		return c.readKey(ctx, warn)
-	case c.KeyEnv != nil && *c.KeyEnv == "":
-		return "", "", nil
-	case c.KeyEnv != nil:
-		if key = c.Getenv(*c.KeyEnv); key == "" {
-			return "", "", failure.UsageError([]string{noKeyHint}, "--key-env: the variable %q is not set", *c.KeyEnv)
-		}
-		return key, "--key-env: " + *c.KeyEnv, nil
-	case p.baseURL != "" && e.BaseURL == p.baseURL, p.baseURL == "" && p.hasKeyEnv:
-		if key = c.Getenv(p.keyEnv); key == "" && p.keyEnv != "" {
-			return "", "", failure.UsageError([]string{noKeyHint}, "%s: the variable %q is not set", p.keyFrom, p.keyEnv)
-		}
-		return key, p.keyFrom + ": " + p.keyEnv, nil
-	}
-	for _, name := range []string{"TOOLPIPE_API_KEY", "OPENAI_API_KEY"} {
-		switch key := c.Getenv(name); {
-		case key == "":
-		case p.baseURL != "":
-			warn("key_not_sent", "", "no key is sent: the profile has a base_url of its own, and "+e.urlFrom+" names another; --key-env "+name+" sends the key in "+name)
-			return "", "", nil
-		default:
-			return key, name, nil
-		}
-	}
-	return "", "", nil
-}
-
-const noKeyHint = "--key-env '' sends no key"
-
-// readKey reads the key of --key-file: a file, or a pipe such as <(pass show …).
-func (c *Config) readKey(ctx context.Context, warn Warner) (key, from string, err error) {
-	path := filepath.Clean(c.KeyFile)
-	if (path == "/dev/stdin" || path == "/dev/fd/0") && c.ReadsInput(false) {
-		return "", "", failure.UsageError([]string{"--no-stdin leaves standard input to the key"}, "--key-file: %q is standard input, which holds the prompt", c.KeyFile)
-	}
-	data, err := ReadFile(ctx, "--key-file", c.KeyFile, 1<<20, keyFile)
-	if err != nil {
-		return "", "", err
-	}
-	if key = strings.TrimSpace(string(data)); key == "" {
-		return "", "", failure.UsageError([]string{noKeyHint}, "--key-file: %q holds no key", c.KeyFile)
-	}
-	if info, err := os.Stat(c.KeyFile); err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0 {
-		warn("key_readable", "", "the key file "+strconv.Quote(c.KeyFile)+" can be read by others: chmod 600 "+ShellQuote(c.KeyFile))
-	}
-	return key, "--key-file: " + c.KeyFile, nil
 }
 
 // flagParams reads the values of --param; where a name is given twice, the last

@@ -1,0 +1,217 @@
+package config
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"toolpipe/mcp/process"
+	"toolpipe/run/failure"
+	"toolpipe/stream"
+	"toolpipe/stream/secrets"
+)
+
+// resolveKey finds the key and the headers.
+func (c *Config) resolveKey(ctx context.Context, e *Endpoint, p profile, warn Warner) error {
+	if e.Replay != "" {
+		return nil
+	}
+	// What a profile says of keys and headers is for its own endpoint alone.
+	own := p.baseURL == "" || e.BaseURL == p.baseURL
+	if own {
+		if err := c.resolveHeaders(e, p); err != nil {
+			return err
+		}
+	}
+	key, from, err := c.findKey(ctx, e, p, own, warn)
+	if err != nil {
+		return err
+	}
+	e.Key = stream.Key(key)
+	if err := e.Key.Check(); err != nil {
+		return failure.Usage("%s: %v", from, err)
+	}
+	return nil
+}
+
+// findKey returns the key and where it is from. No key goes to an endpoint that
+// it is not for.
+func (c *Config) findKey(ctx context.Context, e *Endpoint, p profile, own bool, warn Warner) (key, from string, err error) {
+	switch {
+	case c.KeyFile != "":
+		if c.KeyEnv != nil && *c.KeyEnv != "" {
+			return "", "", failure.Usage("--key-env and --key-file: only one of them can be given")
+		}
+		return c.readKey(ctx, warn)
+	case c.KeyEnv != nil && *c.KeyEnv == "":
+		return "", "", nil
+	case c.KeyEnv != nil:
+		if key = c.Getenv(*c.KeyEnv); key == "" {
+			return "", "", failure.UsageError([]string{noKeyHint}, "--key-env: the variable %q is not set", *c.KeyEnv)
+		}
+		return key, "--key-env: " + *c.KeyEnv, nil
+	case own && p.hasKeyEnv:
+		if key = c.Getenv(p.keyEnv); key == "" && p.keyEnv != "" {
+			return "", "", failure.UsageError([]string{noKeyHint}, "%s: the variable %q is not set", p.keyFrom, p.keyEnv)
+		}
+		return key, p.keyFrom + ": " + p.keyEnv, nil
+	case own && p.keyCommand != nil:
+		key, err = c.runKeyCommand(ctx, p)
+		return key, p.keyFrom, err
+	}
+	var unsent []string
+	for _, k := range c.usualKeys(e, p) {
+		switch key = c.Getenv(k.name); {
+		case key == "":
+		case k.here:
+			return key, k.name, nil
+		default:
+			unsent = append(unsent, k.name+" goes only to "+k.to)
+		}
+	}
+	if len(unsent) > 0 && len(e.Headers) == 0 {
+		e.noKey(strings.Join(unsent, ", "), warn)
+	}
+	return "", "", nil
+}
+
+// usualKey is a variable that usually holds a key, and where that key may go.
+type usualKey struct {
+	name string
+	here bool   // it may go to the endpoint
+	to   string // in words
+}
+
+// usualKeys are the variables in which a key is looked for, in this order. A
+// provider's key goes to that provider, or to the address that stands for it.
+func (c *Config) usualKeys(e *Endpoint, p profile) []usualKey {
+	keys := []usualKey{{
+		"TOOLPIPE_API_KEY", e.urlFrom == flagURL || e.urlFrom == "TOOLPIPE_BASE_URL" || e.urlFrom == p.urlFrom && p.baseURL != "" && !p.hasKeyEnv,
+		"the endpoint of --base-url, of TOOLPIPE_BASE_URL or of a profile without key_env",
+	}}
+	for _, provider := range []struct{ name, origin, base string }{
+		{"OPENAI_API_KEY", "https://api.openai.com", c.Getenv("OPENAI_BASE_URL")},
+		{"ANTHROPIC_API_KEY", "https://api.anthropic.com", c.Getenv("ANTHROPIC_BASE_URL")},
+	} {
+		k := usualKey{name: provider.name, to: provider.origin}
+		if here := origin(e.BaseURL); here != "" {
+			k.here = here == provider.origin || here == origin(provider.base)
+		}
+		if other := origin(provider.base); other != "" && other != provider.origin {
+			k.to += " and " + other
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// noKey says that no key is sent although one is set: as a warning, or with -v
+// only when the endpoint is on this machine, where most need none.
+func (e *Endpoint) noKey(unsent string, warn Warner) {
+	text := "no key is sent to " + origin(e.BaseURL) + ": " + unsent + "; --key-env NAME sends one"
+	if u, err := url.Parse(e.BaseURL); err == nil && stream.IsLoopback(u.Hostname()) {
+		e.Note = text
+		return
+	}
+	warn("key_not_sent", "", text)
+}
+
+// origin is the scheme, host and port of a URL, "" if it has none.
+func origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	scheme, host, port := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), u.Port()
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port != "" && port != map[string]string{"http": "80", "https": "443"}[scheme] {
+		host += ":" + port
+	}
+	return scheme + "://" + host
+}
+
+// runKeyCommand runs the key_command of a profile; the first line of its output
+// is the key.
+func (c *Config) runKeyCommand(ctx context.Context, p profile) (string, error) {
+	processes := c.Processes
+	if processes == nil {
+		processes = &Processes{}
+	}
+	key, err := processes.FirstLine(ctx, exec.Cmd{Args: p.keyCommand, Env: process.ChildEnv(c.Environ, nil, nil), Dir: neutralDir})
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if err != nil {
+		return "", failure.UsageError([]string{noKeyHint}, "%s: %v", p.keyFrom, err)
+	}
+	if key == "" {
+		return "", failure.UsageError([]string{noKeyHint}, "%s: %q printed no key", p.keyFrom, p.keyCommand[0])
+	}
+	return key, nil
+}
+
+// resolveHeaders fills in the headers of the profile.
+func (c *Config) resolveHeaders(e *Endpoint, p profile) error {
+	for _, h := range p.headers {
+		values := &entry{c: c, Server: Server{own: true}}
+		value, err := values.expand(h.at, h.value)
+		if err != nil {
+			return err
+		}
+		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			return h.at.Errorf("the value of the header %s holds a control character", h.name)
+		}
+		// What comes from a variable is meant to be seen by nobody.
+		e.Headers = append(e.Headers, stream.Header{Name: h.name, Value: value, Secret: value != h.value || secrets.Named(h.name)})
+	}
+	return nil
+}
+
+// parseHeaders reads the headers of a profile.
+func parseHeaders(v Value) (all []profileHeader, err error) {
+	if v.Kind() != '{' {
+		return nil, v.Errorf("not an object of strings")
+	}
+	for _, m := range v.Members() {
+		h := profileHeader{name: m.Key, at: m.Value}
+		if h.value, err = m.str(); err != nil {
+			return nil, err
+		}
+		switch strings.ToLower(m.Key) {
+		case "host", "content-length", "transfer-encoding", "connection", "accept-encoding":
+			return nil, m.Errorf("the header %s is made by toolpipe", m.Key)
+		}
+		if m.Key == "" || strings.Trim(m.Key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+			return nil, m.Errorf("%q is not the name of a header", m.Key)
+		}
+		all = append(all, h)
+	}
+	return all, nil
+}
+
+const noKeyHint = "--key-env '' sends no key"
+
+// readKey reads the key of --key-file: a file, or a pipe such as <(pass show …).
+func (c *Config) readKey(ctx context.Context, warn Warner) (key, from string, err error) {
+	path := filepath.Clean(c.KeyFile)
+	if (path == "/dev/stdin" || path == "/dev/fd/0") && c.ReadsInput(false) {
+		return "", "", failure.UsageError([]string{"--no-stdin leaves standard input to the key"}, "--key-file: %q is standard input, which holds the prompt", c.KeyFile)
+	}
+	data, err := ReadFile(ctx, "--key-file", c.KeyFile, 1<<20, keyFile)
+	if err != nil {
+		return "", "", err
+	}
+	if key = strings.TrimSpace(string(data)); key == "" {
+		return "", "", failure.UsageError([]string{noKeyHint}, "--key-file: %q holds no key", c.KeyFile)
+	}
+	if info, err := os.Stat(c.KeyFile); err == nil && info.Mode().IsRegular() && info.Mode()&0o044 != 0 {
+		warn("key_readable", "", "the key file "+strconv.Quote(c.KeyFile)+" can be read by others: chmod 600 "+ShellQuote(c.KeyFile))
+	}
+	return key, "--key-file: " + c.KeyFile, nil
+}
