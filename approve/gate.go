@@ -28,9 +28,6 @@ type Gate struct {
 // Decide gives the verdict on c; it may wait for a person. The error is ctx's
 // cause; with an error nothing is allowed.
 func (g *Gate) Decide(ctx context.Context, c Call) (Verdict, error) {
-	if err := context.Cause(ctx); err != nil {
-		return Verdict{}, err
-	}
 	decision, rule := g.evaluate(ctx, &c, nil)
 	if err := context.Cause(ctx); err != nil {
 		return Verdict{}, err

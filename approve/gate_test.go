@@ -2,6 +2,7 @@ package approve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,12 +11,15 @@ import (
 // A fakeApprover gives one decision always, and keeps what it was asked.
 type fakeApprover struct {
 	decision Decision
+	err      error
 	asked    []RuleMatch
+	moved    bool // the paths of the last call had moved
 }
 
-func (s *fakeApprover) Judge(_ context.Context, _ *Call, byRules RuleMatch) (Decision, string, error) {
+func (s *fakeApprover) Judge(_ context.Context, c *Call, byRules RuleMatch) (Decision, string, error) {
 	s.asked = append(s.asked, byRules)
-	return s.decision, "because", nil
+	s.moved = c.pathsMoved
+	return s.decision, "because", s.err
 }
 
 // autoApprove is the field AutoApprove of a gate.
@@ -71,6 +75,36 @@ func TestApproverInTheLattice(t *testing.T) {
 		}
 		if g.Explain(t.Context(), c); len(a.asked) > 1 {
 			t.Errorf("%s: Explain asked it", x.name)
+		}
+	}
+}
+
+// An error of the approver, such as the end of the run, is no verdict.
+func TestApproverError(t *testing.T) {
+	ended := errors.New("the run ended")
+	g := &Gate{Rules: patterns(t, "*", Allow, "--allow "), AutoApprove: "--auto-approve", Approver: &fakeApprover{decision: Allow, err: ended}}
+	if v, err := g.Decide(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t"}); err != ended || v.Outcome == Allowed {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// A tool that a person allowed is asked about again where a rule or the approver
+// wants to know of each call.
+func TestAllowedToolMayBeAskedAbout(t *testing.T) {
+	for _, x := range []struct {
+		name     string
+		rules    []Rule
+		approver Approver
+		want     string
+	}{
+		{"no rule", nil, nil, "allow terminal"},
+		{"another tool", patterns(t, "s__u", Ask, "cfg"), nil, "allow terminal"},
+		{"a rule that asks", patterns(t, "s__t", Ask, "cfg"), nil, "ask cfg"},
+		{"an approver without an opinion", nil, &fakeApprover{decision: Ask}, "ask -"},
+	} {
+		g := &Gate{Rules: x.rules, Otherwise: Ask, Approver: x.approver, allowedTools: map[[2]string]bool{{"s", "t"}: true}}
+		if v, err := g.Decide(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t"}); err != nil || verdictString(v) != x.want {
+			t.Errorf("%s: %s, %v", x.name, verdictString(v), err)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestRecheck(t *testing.T) {
 		}
 		move(t, root, x.to)
 		second, err := g.Recheck(t.Context(), c, first)
-		if err != nil || verdictString(second) != x.want || len(a.asked) != x.asked {
+		if err != nil || verdictString(second) != x.want || len(a.asked) != x.asked || a.moved != (x.asked == 2) {
 			t.Errorf("%s: %s, %v, asked %d times", x.name, verdictString(second), err, len(a.asked))
 		}
 		if place := second.Places["link/a.txt"]; x.places != "" && place != filepath.Join(root, x.places) {
@@ -76,6 +76,26 @@ func TestRecheck(t *testing.T) {
 	cancel()
 	if _, err := g.Recheck(ended, c, first); err == nil {
 		t.Error("a verdict is given though the run has ended")
+	}
+}
+
+// A file that became another name of a denied file is denied, though no path
+// leads elsewhere.
+func TestRecheckOfAnotherFile(t *testing.T) {
+	g, root, c := gateWithLink(t, `{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"under":"secret/key"}}}`)
+	g.AutoApprove = "--auto-approve"
+	c.Arguments = []byte(`{"path":"docs/a.txt"}`)
+	first, err := g.Decide(t.Context(), c)
+	if err != nil || first.Outcome != Allowed {
+		t.Fatal(verdictString(first), err)
+	}
+	file := filepath.Join(root, "docs/a.txt")
+	os.Remove(file)
+	if err := os.Link(filepath.Join(root, "secret/key"), file); err != nil {
+		t.Skip(err)
+	}
+	if second, err := g.Recheck(t.Context(), c, first); err != nil || second.Outcome != Denied {
+		t.Error(verdictString(second), err)
 	}
 }
 

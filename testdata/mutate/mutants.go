@@ -218,7 +218,7 @@ func (m *maker) returned(n *ast.ReturnStmt) {
 		texts[i] = m.between(r)
 	}
 	for i, r := range n.Results {
-		if slices.Contains(m.zeros, texts[i]) {
+		if slices.Contains(m.zeros, texts[i]) || texts[i] == types[i]+"{}" {
 			continue
 		}
 		if types[i] == "bool" {
