@@ -114,8 +114,10 @@ func TestToolIsAllowedByItsName(t *testing.T) {
 		t.Error(got)
 	}
 	a.await("Allow fs__two? "+ending, 1)
-	a.typeIn("n\n")
-	if got := a.verdict(); got != "deny by terminal: the user declined" {
+	a.typeIn("t\n")
+	a.await(name, 3)
+	a.typeIn("fs__two\n")
+	if got := a.verdict(); got != "allow by terminal: " {
 		t.Error(got)
 	}
 	if got := a.verdict(); got != "allow by terminal: the tool was approved for this run" {
@@ -214,7 +216,7 @@ func TestAlwaysMeansTheSameCall(t *testing.T) {
 			a.typeIn("n\n")
 		case 3:
 			a.await(ending, 3)
-			a.typeIn("y\n")
+			a.typeIn("a\n")
 		}
 		if got := a.verdict(); got != want {
 			t.Errorf("call %d: %s", i+1, got)
