@@ -150,6 +150,8 @@ func (r *runner) showConsent(c *oauth.Consent) {
 		r.face.Say("then paste the address of the last page here: " + c.RedirectURI + " leads to no address of this machine")
 	case started:
 		r.face.Say("the browser was started; waiting for you to sign in there")
+	default:
+		r.face.Say("waiting for you to sign in there, for 5 minutes at most")
 	}
 	r.face.Awaiting("waiting for the sign-in in the browser")
 }
@@ -199,7 +201,7 @@ func (r *runner) signOut(ctx context.Context, srv *config.Server) error {
 		r.warn("login_not_revoked", srv.Name, "the login at "+srv.URL+" is forgotten here, but "+err.Error())
 	}
 	e := loginEvent(login)
-	e.Status, e.Refreshable = "removed", false
+	e.Status, e.Expires, e.Refreshable = "removed", "", false
 	return r.Emit(e)
 }
 

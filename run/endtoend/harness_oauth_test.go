@@ -141,7 +141,7 @@ func (a *fakeIssuer) admits(w http.ResponseWriter, r *http.Request, message gjso
 		}
 		w.Header().Set("WWW-Authenticate", challenge)
 		w.WriteHeader(http.StatusUnauthorized)
-		io.WriteString(w, `{"error":"unauthorized"}`)
+		io.WriteString(w, `{"error":"unauthorized: `+token+`"}`)
 		return false
 	case method == "tools/call" && message.Get("params.name").String() == "write" && a.writes != "" && !slices.Contains(scopes, a.writes):
 		w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+a.writes+`", `+metadata)
