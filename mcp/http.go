@@ -159,11 +159,15 @@ func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at ht
 		case errors.Is(err, wire.ErrGone) && kept && (!r.AtMostOnce || !sent.began.Load()): // once more, on a new connection
 		case err != nil:
 			return nil, &wire.NoReplyError{Sent: sent.began.Load(), Cause: err}
-		case h.asksForToken(res) && (renewed == 0 || renewed == 1 && !r.AtMostOnce):
+		case h.asksForToken(res) && (renewed == 0 || renewed == 1 && (!r.AtMostOnce || h.auth.login != nil)):
 			renewed++
 			e := h.readFailure(res)
 			used := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
-			if err := h.auth.renew(ctx, used, e); err != nil {
+			err := h.auth.renew(ctx, used, e)
+			if err == nil && renewed == 2 && r.AtMostOnce {
+				err = e
+			}
+			if err != nil {
 				return nil, &wire.NoReplyError{Cause: err}
 			}
 		case res.StatusCode >= 300 && res.StatusCode < 400:

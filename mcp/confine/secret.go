@@ -51,6 +51,9 @@ func secretReason(n string) string {
 	if why := secretDirectoryReason(n); why != "" {
 		return why
 	}
+	if strings.HasPrefix(n, "mcp-oauth-tokens") { // of coding agents
+		return "it holds logins"
+	}
 	if strings.HasPrefix(n, ".env") {
 		return "it holds an environment's secrets"
 	}
@@ -71,6 +74,8 @@ func secretDirectoryReason(n string) string {
 	case ".ssh", ".gnupg", ".aws", ".kube", ".password-store", ".netrc", "_netrc", ".pgpass", ".pypirc", ".git-credentials", ".htpasswd",
 		"id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_xmss":
 		return "it holds keys"
+	case ".mcp-auth", ".credentials.json": // of mcp-remote and of coding agents
+		return "it holds logins"
 	}
 	if n == ".env" || n == ".envrc" || strings.HasPrefix(n, ".env.") {
 		return "it holds an environment's secrets"

@@ -1,0 +1,176 @@
+package mcp
+
+import (
+	"errors"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"toolpipe/mcp/oauth"
+)
+
+// signedIn is a store with a login at the server, whose access token is given.
+func (g *guarded) signedIn(t *testing.T, token string) (*oauth.Store, *oauth.Login) {
+	store := &oauth.Store{Dir: filepath.Join(t.TempDir(), "logins")}
+	l := &oauth.Login{
+		Server: g.web.URL + "/mcp", Issuer: g.web.URL, TokenURL: g.web.URL + "/token", Client: oauth.Client{ID: "me", AuthMethod: "none"},
+		Scopes: []string{"read"}, AccessToken: token, RefreshToken: "refresh",
+	}
+	keep(t, store, l)
+	return store, l
+}
+
+func keep(t *testing.T, store *oauth.Store, l *oauth.Login) {
+	t.Helper()
+	if err := store.Update(t.Context(), l.Key(), func(*oauth.Login) (*oauth.Login, error) { return l, nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tokensSent are the tokens that requests to the tool server had, each once.
+func (g *guarded) tokensSent() (sent []string) {
+	for _, r := range g.web.got("POST") {
+		if r.path == "/mcp" {
+			sent = append(sent, r.header.Get("Authorization"))
+		}
+	}
+	return slices.Compact(sent)
+}
+
+func TestLoginOfServer(t *testing.T) {
+	g := newGuarded(t)
+	g.valid.Store("token-0")
+	store, l := g.signedIn(t, "token-0")
+	spec := Spec{URL: l.Server, Logins: store}
+	s, _ := connect(t, spec)
+	if got := called(t, s, "t", `{}`); got != "ok" || !slices.Equal(g.tokensSent(), []string{"Bearer token-0"}) {
+		t.Errorf("%s with %q", got, g.tokensSent())
+	}
+
+	// The token is withdrawn: it is refreshed, and the call is sent once more.
+	g.valid.Store("none")
+	if got := called(t, s, "t", `{}`); got != "ok" || g.tokens.Load() != 1 {
+		t.Errorf("%s after %d refreshes", got, g.tokens.Load())
+	}
+	if stored, err := store.Get(t.Context(), l.Key()); err != nil || stored.AccessToken != "token-1" {
+		t.Errorf("%+v, %v", stored, err)
+	}
+
+	// Another process has stored a newer token: it is used, and nothing is refreshed.
+	g.valid.Store("by-another")
+	newer := *l
+	newer.AccessToken = "by-another"
+	keep(t, store, &newer)
+	if got := called(t, s, "t", `{}`); got != "ok" || g.tokens.Load() != 1 {
+		t.Errorf("%s after %d refreshes", got, g.tokens.Load())
+	}
+}
+
+// TestLoginRefusedAlways: a server that refuses every token costs one refresh, not
+// one for each request.
+func TestLoginRefusedAlways(t *testing.T) {
+	g := newGuarded(t)
+	g.valid.Store("token-0")
+	store, l := g.signedIn(t, "token-0")
+	s, _ := connect(t, Spec{URL: l.Server, Logins: store})
+	g.refuseAll.Store(true)
+	for range 3 {
+		err := callFails(t, s, "t", `{}`)
+		login, ok := errors.AsType[*LoginError](err)
+		if !ok || err.Sent || !strings.Contains(login.Why.Error(), "just refreshed") || !slices.Equal(login.Scopes, []string{"read", "write"}) {
+			t.Errorf("%v", err)
+		}
+	}
+	if n := g.tokens.Load(); n != 1 {
+		t.Errorf("%d refreshes", n)
+	}
+}
+
+// TestLoginNeeded: which failures a person can mend by signing in, and that no
+// token goes where it does not belong.
+func TestLoginNeeded(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		spec func(g *guarded, store *oauth.Store, s *Spec)
+		why  error // nil: no LoginError
+		sent string
+	}{
+		{"another URL", func(_ *guarded, _ *oauth.Store, s *Spec) { s.URL += "?x=1" }, oauth.ErrSignedOut, ""},
+		{"another account", func(_ *guarded, _ *oauth.Store, s *Spec) { s.OAuth = &oauth.Settings{Account: "work"} }, oauth.ErrSignedOut, ""},
+		{"an explicit token", func(_ *guarded, _ *oauth.Store, s *Spec) { s.Bearer = "mine" }, nil, "Bearer mine"},
+		{"a header", func(_ *guarded, _ *oauth.Store, s *Spec) { s.Headers = map[string]string{"authorization": "Bearer mine"} }, nil, "Bearer mine"},
+		{"client credentials", func(g *guarded, _ *oauth.Store, s *Spec) {
+			g.resource = func(string) string { return "https://evil.test" }
+			s.OAuth = &oauth.Settings{ClientID: "me", Secret: "s"}
+		}, nil, ""},
+		{"another client", func(_ *guarded, _ *oauth.Store, s *Spec) { s.OAuth = &oauth.Settings{ClientID: "other"} }, oauth.ErrOtherClient, "Bearer token-0"},
+		{"no store", func(_ *guarded, _ *oauth.Store, s *Spec) { s.Logins = nil }, nil, ""},
+		{"ended", func(g *guarded, store *oauth.Store, s *Spec) {
+			keep(t, store, &oauth.Login{Server: s.URL, Issuer: g.web.URL})
+		}, oauth.ErrEnded, "-"},
+		{"expired without a refresh token", func(g *guarded, store *oauth.Store, s *Spec) {
+			keep(t, store, &oauth.Login{Server: s.URL, Issuer: g.web.URL, AccessToken: "token-0", Expires: time.Now().Add(-time.Hour)})
+		}, oauth.ErrEnded, "-"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := newGuarded(t)
+			store, l := g.signedIn(t, "token-0")
+			spec := Spec{URL: l.Server, Logins: store}
+			tt.spec(g, store, &spec)
+			_, _, err := tryConnect(t, spec)
+			login, ok := errors.AsType[*LoginError](err)
+			if err == nil || ok != (tt.why != nil) || ok && !errors.Is(login.Why, tt.why) || g.tokens.Load() != 0 {
+				t.Errorf("%v", err)
+			}
+			if sent := strings.Join(g.tokensSent(), ", "); sent != tt.sent && !(tt.sent == "-" && sent == "") {
+				t.Errorf("sent: %q", sent)
+			}
+		})
+	}
+}
+
+// TestLoginOverPlainHTTP: the token of a login does not cross a network in the clear.
+func TestLoginOverPlainHTTP(t *testing.T) {
+	store := &oauth.Store{Dir: filepath.Join(t.TempDir(), "logins")}
+	keep(t, store, &oauth.Login{Server: "http://tools.invalid/mcp", Issuer: "x", AccessToken: "token-0"})
+	_, _, err := tryConnect(t, Spec{URL: "http://tools.invalid/mcp", Logins: store})
+	if !errors.Is(err, PlainHTTPError{"tools.invalid"}) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestLoginLacksScopes: a refusal because of scopes names those that are missing,
+// and stops when the login has them all.
+func TestLoginLacksScopes(t *testing.T) {
+	var g *guarded
+	g = newGuarded(t)
+	g.valid.Store("token-0")
+	asked := "read write"
+	g.web.Config.Handler = http.HandlerFunc(func(base http.Handler) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Mcp-Method") == "tools/call" {
+				w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+asked+`"`)
+				w.WriteHeader(http.StatusForbidden)
+				return
+			}
+			base.ServeHTTP(w, r)
+		}
+	}(g.web.Config.Handler))
+	store, l := g.signedIn(t, "token-0")
+	s, _ := connect(t, Spec{URL: l.Server, Logins: store})
+	login, ok := errors.AsType[*LoginError](callFails(t, s, "t", `{}`))
+	if !ok || !login.Forbidden() || login.Granted || !slices.Equal(login.Missing, []string{"write"}) || !slices.Equal(login.Scopes, []string{"read", "write"}) {
+		t.Errorf("%+v", login)
+	}
+	asked = "read"
+	login, ok = errors.AsType[*LoginError](callFails(t, s, "t", `{}`))
+	if !ok || !login.Forbidden() || !login.Granted || login.Missing != nil {
+		t.Errorf("%+v", login)
+	}
+	if g.tokens.Load() != 0 {
+		t.Error("a token was refreshed, which adds no scope")
+	}
+}
