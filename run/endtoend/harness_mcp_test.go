@@ -116,6 +116,9 @@ func newFakeServer(args []string) (*fakeServer, error) {
 	flags.StringVar(&a.withdraw, "withdraw", "", "oauth: withdraw the token of the first request with this method")
 	flags.BoolVar(&a.final, "final", false, "oauth: refuse every refresh token")
 	flags.BoolVar(&a.alone, "no-refresh", false, "oauth: give no refresh token")
+	flags.StringVar(&a.page, "page", "", "oauth: address of the page to sign in")
+	flags.BoolVar(&a.deny, "deny", false, "oauth: the person refuses")
+	flags.BoolVar(&a.garbled, "garbled", false, "oauth: give tokens in a reply that cannot be read")
 	flags.BoolVar(&a.down, "down", false, "oauth: fail at every refresh")
 	flags.BoolVar(&s.sse, "sse", false, "answer as an event stream")
 	flags.BoolVar(&s.session, "session", false, "use a session id")
@@ -126,7 +129,7 @@ func newFakeServer(args []string) (*fakeServer, error) {
 		return nil, err
 	}
 	if oauth {
-		s.issuer = a
+		s.issuer, a.hostile = a, s.hostile
 	}
 	if s.logFile != "" {
 		var err error

@@ -15,6 +15,8 @@ import (
 	"sync"
 
 	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/jsontext"
 )
 
 // A fakeIssuer is the authorization server of a fakeServer, at the same address:
@@ -29,6 +31,10 @@ type fakeIssuer struct {
 	final    bool   // no refresh token is good
 	alone    bool   // gives no refresh token
 	down     bool   // the token endpoint fails at a refresh
+	page     string // the address of the page to sign in; what begins with / is at the server
+	deny     bool   // the person refuses
+	garbled  bool   // the reply of the token endpoint cannot be read
+	hostile  bool   // texts steer the terminal, and say what is not so
 	secret   string // begins every token and code
 
 	mu      sync.Mutex
@@ -51,11 +57,15 @@ func (a *fakeIssuer) handle(w http.ResponseWriter, r *http.Request, record func(
 	base := "http://" + r.Host
 	switch r.URL.Path {
 	case "/.well-known/oauth-protected-resource/mcp":
-		fmt.Fprintf(w, `{"resource":%q,"authorization_servers":[%q]}`, base+"/mcp", base)
+		scopes := "[]"
+		if a.hostile {
+			scopes = `["read\u001b]0;owned\u0007\u001b[2J","\u202eetirw","x\ntoolpipe: error: none"]`
+		}
+		fmt.Fprintf(w, `{"resource":%q,"authorization_servers":[%q],"scopes_supported":%s}`, base+"/mcp", base, scopes)
 	case "/.well-known/oauth-authorization-server":
 		fmt.Fprintf(w, `{"issuer":%q,"authorization_endpoint":%q,"token_endpoint":%q,"registration_endpoint":%q,"revocation_endpoint":%q,`+
 			`"code_challenge_methods_supported":["S256"],"token_endpoint_auth_methods_supported":["none"],"authorization_response_iss_parameter_supported":true}`,
-			base, base+"/authorize", base+"/token", base+"/register", base+"/revoke")
+			base, a.authorizationPage(base), base+"/token", base+"/register", base+"/revoke")
 	case "/register":
 		record("register")
 		w.WriteHeader(http.StatusCreated)
@@ -64,9 +74,16 @@ func (a *fakeIssuer) handle(w http.ResponseWriter, r *http.Request, record func(
 	case "/authorize":
 		query := r.URL.Query()
 		record("authorize scope=%q prompt=%q", query.Get("scope"), query.Get("prompt"))
-		code := a.token("code")
-		a.codes[code] = query
-		http.Redirect(w, r, query.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {query.Get("state")}, "iss": {base}}.Encode(), http.StatusFound)
+		back := url.Values{"state": {query.Get("state")}, "iss": {base}}
+		if a.deny {
+			back.Set("error", "access_denied")
+			back.Set("error_description", "no\x1b]0;owned\a\x1b[2J \u202edenied\ntoolpipe: error: none")
+		} else {
+			code := a.token("code")
+			a.codes[code] = query
+			back.Set("code", code)
+		}
+		http.Redirect(w, r, query.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 	case "/token":
 		record("token %s", r.FormValue("grant_type"))
 		a.give(w, r)
@@ -78,6 +95,16 @@ func (a *fakeIssuer) handle(w http.ResponseWriter, r *http.Request, record func(
 		return false
 	}
 	return true
+}
+
+func (a *fakeIssuer) authorizationPage(base string) string {
+	switch {
+	case a.page == "":
+		return base + "/authorize"
+	case a.page[0] == '/':
+		return base + a.page
+	}
+	return a.page
 }
 
 // give answers the token endpoint.
@@ -106,7 +133,7 @@ func (a *fakeIssuer) give(w http.ResponseWriter, r *http.Request) {
 	delete(a.refresh, old)
 	access := a.token("access")
 	a.access[access] = scopes
-	reply := fmt.Sprintf(`{"access_token":%q,"token_type":"Bearer","scope":%q`, access, strings.Join(scopes, " "))
+	reply := fmt.Sprintf(`{"access_token":%q,"token_type":"Bearer","scope":%s`, access, jsontext.Quoted(strings.Join(scopes, " ")))
 	if !a.alone {
 		refresh := a.token("refresh")
 		a.refresh[refresh] = scopes
@@ -114,6 +141,9 @@ func (a *fakeIssuer) give(w http.ResponseWriter, r *http.Request) {
 	}
 	if a.life > 0 {
 		reply += fmt.Sprintf(`,"expires_in":%d`, a.life)
+	}
+	if a.garbled {
+		reply = reply[1:]
 	}
 	io.WriteString(w, reply+"}")
 }
