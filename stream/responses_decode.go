@@ -21,7 +21,6 @@ type responsesDecoder struct {
 	total [4]said        // all texts of each textKind
 	seen  bool           // an event of a response came
 	done  bool           // the response came to its end
-	word  string         // why it is incomplete, else its status
 }
 
 func (d *responsesDecoder) event(ev Event) error {
@@ -210,9 +209,13 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 			return err
 		}
 	}
-	d.finishReason = strings.Clone(response.Get("status").Str)
-	d.word = cmp.Or(strings.Clone(response.Get("incomplete_details.reason").Str), d.finishReason, "completed")
-	d.done = true
+	d.done, d.finishReason = true, strings.Clone(response.Get("status").Str)
+	reason := response.Get("incomplete_details.reason").Str
+	d.stop = stopOf(cmp.Or(reason, d.finishReason, "completed"))
+	if d.finishReason == "incomplete" && (d.stop == StopUnknown || d.stop == StopEnd) {
+		d.stop = StopFailed
+		d.finishReason += ": " + reason
+	}
 	return errEnd
 }
 
@@ -243,7 +246,6 @@ func (d *responsesDecoder) finish() error {
 		}
 	}
 	slices.SortFunc(d.asides, func(a, b span) int { return a.from - b.from })
-	d.stop = stopOf(d.word)
 	return nil
 }
 

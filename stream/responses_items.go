@@ -51,7 +51,6 @@ const (
 	refusalText
 	summaryText
 	thoughtText
-	noText textKind = -1
 )
 
 // textKinds are the names that texts have in events and in parts, with the kind
@@ -112,23 +111,17 @@ func (d *responsesDecoder) match(list []itemID, f form) []*responsesItem {
 	same := func(a, b string) bool { return a == b || a == "" || b == "" }
 	fits := func(i, k int) bool { return same(list[i].kind, known[k].kind) && same(list[i].callID, known[k].callID) }
 	isNew := func(k int) bool { return f == formDelta || known[k].forms&f == 0 }
-	index := func(i, k int) (bothKnown, equal bool) {
-		return list[i].index >= 0 && known[k].index >= 0, list[i].index == known[k].index
-	}
+	placed := func(i, k int) bool { return list[i].index >= 0 && known[k].index >= 0 } // in both
+	samePlace := func(i, k int) bool { return placed(i, k) && list[i].index == known[k].index }
 	found := pair(len(list), len(known),
 		func(i, k int) bool {
-			known1, equal := index(i, k)
-			return list[i].id != "" && list[i].id == known[k].id && fits(i, k) && (isNew(k) || !known1 || equal)
+			return list[i].id != "" && list[i].id == known[k].id && fits(i, k) && (isNew(k) || !placed(i, k) || samePlace(i, k))
 		},
 		func(i, k int) bool { return list[i].callID != "" && list[i].callID == known[k].callID && fits(i, k) },
-		func(i, k int) bool {
-			both, equal := index(i, k)
-			return both && equal && fits(i, k) && isNew(k)
-		},
-		func(i, k int) bool { // the first that has not come in this form
-			both, _ := index(i, k)
-			named := list[i].id != "" && known[k].id != ""
-			return fits(i, k) && isNew(k) && (f == formResponse || !both && !named) && (f != formDelta || known[k].isOpen())
+		func(i, k int) bool { return samePlace(i, k) && fits(i, k) && isNew(k) },
+		func(i, k int) bool { // the first that has not come in this form; places and ids may be others at the end
+			named := placed(i, k) || list[i].id != "" && known[k].id != ""
+			return fits(i, k) && isNew(k) && (f == formResponse || !named) && (f != formDelta || known[k].isOpen())
 		})
 	items := make([]*responsesItem, len(list))
 	for i, k := range found {
