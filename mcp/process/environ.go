@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,12 +82,7 @@ func ChildEnv(environ []string, set map[string]string, inherit []string) []strin
 		}
 		env = append(env, kv)
 	}
-	names := make([]string, 0, len(set))
-	for name := range set {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(set)) {
 		env = append(env, name+"="+set[name])
 	}
 	return env
@@ -95,13 +91,7 @@ func ChildEnv(environ []string, set map[string]string, inherit []string) []strin
 // absolutePath splits PATH and drops its empty and relative elements, which would
 // find programs in the working directory.
 func absolutePath(path string) []string {
-	var dirs []string
-	for _, dir := range filepath.SplitList(path) {
-		if filepath.IsAbs(dir) {
-			dirs = append(dirs, dir)
-		}
-	}
-	return dirs
+	return slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool { return !filepath.IsAbs(dir) })
 }
 
 // LookPath finds a program as the shell would in the PATH of environ, the

@@ -20,33 +20,25 @@ type Output struct {
 
 	mu         sync.Mutex
 	head, tail []byte
-	next       int // where the next byte goes in tail, which is a circle once it is full
-	dropped    int64
+	seen       int64 // bytes behind the head
 	line       []byte
 }
 
 func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
-	rest := o.keep(&o.head, o.Head, p)
-	rest = o.keep(&o.tail, o.Tail, rest)
-	o.dropped += int64(len(rest))
-	for rest = rest[max(0, len(rest)-o.Tail):]; len(rest) > 0; {
-		n := copy(o.tail[o.next:], rest)
-		o.next = (o.next + n) % o.Tail
-		rest = rest[n:]
+	n := min(len(p), o.Head-len(o.head))
+	rest := p[n:]
+	o.head = append(o.head, p[:n]...)
+	o.tail = append(o.tail, rest[max(0, len(rest)-o.Tail):]...)
+	o.seen += int64(len(rest))
+	if len(o.tail) > 2*o.Tail { // moved seldom
+		o.tail = append(o.tail[:0], o.tail[len(o.tail)-o.Tail:]...)
 	}
 	o.mu.Unlock()
 	if o.Log != nil {
 		o.log(p)
 	}
 	return len(p), nil
-}
-
-// keep appends to kept as long as it has less than limit bytes, and returns the rest.
-func (o *Output) keep(kept *[]byte, limit int, p []byte) (rest []byte) {
-	n := min(len(p), limit-len(*kept))
-	*kept = append(*kept, p[:n]...)
-	return p[n:]
 }
 
 func (o *Output) log(p []byte) {
@@ -72,7 +64,8 @@ func (o *Output) End() {
 func (o *Output) Kept() (head, tail []byte, dropped int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.Clone(o.head), slices.Concat(o.tail[o.next:], o.tail[:o.next]), o.dropped
+	tail = slices.Clone(o.tail[max(0, len(o.tail)-o.Tail):])
+	return slices.Clone(o.head), tail, o.seen - int64(len(tail))
 }
 
 // String is the end of the output, from the first whole line if something was

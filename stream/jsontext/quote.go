@@ -172,20 +172,9 @@ func hex4(b []byte) rune {
 	return r
 }
 
-// AppendCompact appends a value without insignificant white space.
+// AppendCompact appends a value, which Check accepted with the options Peer,
+// without insignificant white space.
 func AppendCompact(dst, value []byte) []byte {
-	for i := 0; i < len(value); {
-		switch value[i] {
-		case ' ', '\n', '\r', '\t':
-			i++
-		case '"':
-			end := LiteralEnd(value, i)
-			dst = append(dst, value[i:end]...)
-			i = end
-		default:
-			dst = append(dst, value[i])
-			i++
-		}
-	}
-	return dst
+	compact, _ := Compact(value, Peer)
+	return append(dst, compact...)
 }
