@@ -5,7 +5,6 @@ package fetch
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -59,11 +58,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 		{Name: "raw", Kind: "boolean", About: "answer HTML as it is"},
 	}, Annotations: toolserver.Fetches}
 	s := toolserver.New("fetch", spec.Version)
-	s.Add(tool.Tool(), func(ctx context.Context, raw json.RawMessage, _ func(wire.Progress)) (*wire.Result, error) {
-		args, err := tool.Read(raw)
-		if err != nil {
-			return nil, err
-		}
+	s.AddBuiltin(tool, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 		return f.url(ctx, args.Text("url"), args.Flag("raw"))
 	})
 	return s, nil

@@ -9,7 +9,6 @@ package files
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"toolpipe/mcp/confine"
@@ -45,11 +44,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 	}
 	s := toolserver.New(spec.Name, spec.Version)
 	for _, t := range tools(gitdiff.Program{Environ: spec.Environ, Processes: spec.Processes}) {
-		s.Add(t.Tool(), func(ctx context.Context, raw json.RawMessage, _ func(wire.Progress)) (*wire.Result, error) {
-			args, err := t.Read(raw)
-			if err != nil {
-				return nil, err
-			}
+		s.AddBuiltin(t.Builtin, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 			a := area.Access(confine.BoundsOf(ctx))
 			result, err := t.run(ctx, a, args)
 			if err == nil && len(a.LeftOut) > 0 {

@@ -2,7 +2,6 @@ package gitdiff
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,11 +32,7 @@ func diffServer(t *testing.T, dir string, protected ...string) *mcp.Session {
 	tree, err := confine.Open(confine.Spec{Root: dir, Protected: protected})
 	check(t, err)
 	server := toolserver.New("git", "1")
-	server.Add(Tool.Tool(), func(ctx context.Context, raw json.RawMessage, _ func(wire.Progress)) (*wire.Result, error) {
-		args, err := Tool.Read(raw)
-		if err != nil {
-			return nil, err
-		}
+	server.AddBuiltin(Tool, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 		return Diff(ctx, tree.Access(confine.BoundsOf(ctx)), Program{Environ: os.Environ()}, args)
 	})
 	return servertest.Local(t, server)

@@ -69,13 +69,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 		{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command is killed with what it started; %v when absent", sh.spec.Timeout.Seconds())},
 	}, Annotations: toolserver.RunsFree}
 	s := toolserver.New("shell", spec.Version)
-	s.Add(tool.Tool(), func(ctx context.Context, raw json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
-		args, err := tool.Read(raw)
-		if err != nil {
-			return nil, err
-		}
-		return sh.run(ctx, args, progress)
-	})
+	s.AddBuiltin(tool, sh.run)
 	return s, nil
 }
 

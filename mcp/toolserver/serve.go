@@ -174,16 +174,9 @@ func (v *serving) call(sent context.Context, m wire.Message, modern bool) {
 		case failure != "":
 			v.out(wire.ReplyError(m.ID, code, failure), false)
 		default:
-			v.out(replyCall(m.ID, result, modern), false)
+			v.out(wire.ReplyResult(m.ID, callResult(result, modern)), false)
 		}
 	})
-}
-
-func replyCall(id []byte, r *wire.Result, modern bool) []byte {
-	result := callResult(r, modern)
-	b := make([]byte, 0, len(result)+len(id)+40)
-	b = append(append(b, `{"jsonrpc":"2.0","id":`...), id...)
-	return append(append(append(b, `,"result":`...), result...), '}')
 }
 
 func (v *serving) cancel(id []byte) {

@@ -46,20 +46,27 @@ func (s *Server) Instruct(text string) { s.instructions = text }
 // Add adds a tool, or replaces the one of the same name. Call it before the server
 // is served.
 func (s *Server) Add(tool wire.Tool, fn ToolFunc) {
-	if i := slices.IndexFunc(s.tools, func(o offered) bool { return o.tool.Name == tool.Name }); i >= 0 {
+	if i := s.index(tool.Name); i >= 0 {
 		s.tools[i] = offered{tool, fn}
 		return
 	}
 	s.tools = append(s.tools, offered{tool, fn})
 }
 
-func (s *Server) find(name string) ToolFunc {
-	for i := range s.tools {
-		if s.tools[i].tool.Name == name {
-			return s.tools[i].fn
+// AddBuiltin is Add for a built-in tool, which gets its arguments checked.
+func (s *Server) AddBuiltin(t *Builtin, run func(ctx context.Context, args Arguments, progress func(wire.Progress)) (*wire.Result, error)) {
+	s.Add(t.Tool(), func(ctx context.Context, raw json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
+		args, err := t.Read(raw)
+		if err != nil {
+			return nil, err
 		}
-	}
-	return nil
+		return run(ctx, args, progress)
+	})
+}
+
+// index is where a tool is in the list, -1 if it is not there.
+func (s *Server) index(name string) int {
+	return slices.IndexFunc(s.tools, func(o offered) bool { return o.tool.Name == name })
 }
 
 // discovery is the result of server/discover.
@@ -215,11 +222,11 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage) (*
 	return result, nil
 }
 
-// run calls fn. The failure is a complete JSON-RPC error object; a panic is
+// run calls a tool. The failure is a complete JSON-RPC error object; a panic is
 // one too, so that a defect of one tool is not the end of the run.
 func (s *Server) run(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) (result *wire.Result, code int, failure string) {
-	fn := s.find(name)
-	if fn == nil {
+	i := s.index(name)
+	if i < 0 {
 		return nil, wire.CodeInvalidParams, fmt.Sprintf("server %q has no tool %q", s.name, name)
 	}
 	defer func() {
@@ -227,7 +234,7 @@ func (s *Server) run(ctx context.Context, name string, args json.RawMessage, pro
 			result, code, failure = nil, wire.CodeInternal, fmt.Sprintf("defect in tool %q: %v", name, goroutine.NewPanic(p))
 		}
 	}()
-	result, err := fn(ctx, args, progress)
+	result, err := s.tools[i].fn(ctx, args, progress)
 	if e, ok := errors.AsType[*wire.CallError](err); ok && e.RPC {
 		return nil, e.Code, e.Message
 	}
