@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -106,6 +107,43 @@ func TestAllowedToolMayBeAskedAbout(t *testing.T) {
 		if v, err := g.Decide(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t"}); err != nil || verdictString(v) != x.want {
 			t.Errorf("%s: %s, %v", x.name, verdictString(v), err)
 		}
+	}
+}
+
+// A verdict that no person and no approver gave says who decided, and why.
+func TestVerdictsOfRules(t *testing.T) {
+	reasoned := patterns(t, "s__t", Ask, "cfg")
+	reasoned[0].Reason = "careful"
+	for _, x := range []struct {
+		gate Gate
+		want Verdict
+	}{
+		{Gate{Otherwise: Deny}, Verdict{Outcome: Denied, By: "default", Reason: "no rule allows it"}},
+		{Gate{Otherwise: Deny, OtherwiseOrigin: "p.json:1"}, Verdict{Outcome: Denied, By: "policy", Rule: "p.json:1", Reason: "no rule allows it"}},
+		{Gate{Otherwise: Ask}, Verdict{Outcome: Unapproved, By: "default", Reason: "nobody can be asked"}},
+		{Gate{Otherwise: Ask, Rules: patterns(t, "s__t", Ask, "cfg")}, Verdict{Outcome: Unapproved, By: "flag", Rule: "cfg", Reason: "nobody can be asked"}},
+		{Gate{Otherwise: Ask, Rules: reasoned}, Verdict{Outcome: Unapproved, By: "flag", Rule: "cfg", Reason: "careful (nobody can be asked)"}},
+	} {
+		v, err := x.gate.Decide(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t"})
+		v.Places, v.byRules = nil, 0
+		if err != nil || !reflect.DeepEqual(v, x.want) {
+			t.Errorf("%+v, %v, want %+v", v, err, x.want)
+		}
+	}
+}
+
+// The answer "a" is for one call: no part of its names can move to another part.
+func TestCallKey(t *testing.T) {
+	g := &Gate{}
+	keys := map[[32]byte]Call{}
+	for _, c := range []Call{
+		{Server: "a", Tool: "bc", Name: "n"}, {Server: "ab", Tool: "c", Name: "n"}, {Server: "ab", Tool: "", Name: "cn"}, {Server: "a", Tool: "bc", Name: "n", Arguments: []byte("{}")},
+		{Server: "a", Tool: "bc", Name: "n{}"},
+	} {
+		if other, ok := keys[g.callKey(&c)]; ok {
+			t.Errorf("%+v is %+v", c, other)
+		}
+		keys[g.callKey(&c)] = c
 	}
 }
 

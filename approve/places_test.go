@@ -132,6 +132,8 @@ func TestDeniedPaths(t *testing.T) {
 		{`{"decision":"ask","server":"s","tool":"t","arguments":{"path":{"under":"secret"}}}`, `{}`, nil},
 		{`{"decision":"deny","server":"s","tool":"t","arguments":{"to":{"under":"secret"}}}`, `{}`, nil},
 		{`{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"glob":"secret/**"}}}`, `{}`, nil},
+		{`{"decision":"deny","server":"s","tool":"t","arguments":{"path.x":{"under":"secret"}}}`, `{}`, nil},
+		{`{"decision":"deny","server":"s","tool":"t"}`, `{}`, nil},
 	} {
 		g, root, c := gateWithLink(t, x.rules)
 		c.Arguments = []byte(x.arguments)

@@ -74,12 +74,9 @@ func approverCommand(c *config.Config) ([]string, error) {
 // write one of them could approve everything. A file that does not exist counts, since the program would read it
 // once it does.
 func approverFiles(c *config.Config) (files []string) {
-	if c.Approver == "" || config.IsURL(c.Approver) {
-		return nil
-	}
 	argv, err := approverCommand(c)
 	if err != nil {
-		return nil // newApprover gives the error
+		return nil // there is no approver, or it is a URL, or newApprover gives the error
 	}
 	for _, word := range argv[1:] {
 		if _, value, ok := strings.Cut(word, "="); ok {
