@@ -20,6 +20,7 @@ type Rule struct {
 
 	// One of the following says which tools the rule matches.
 	readOnly bool   // every tool that is ReadOnly
+	open     bool   // every call that is Open
 	names    []glob // over NAME__TOOL, the name that the model knows
 	servers  []glob // a policy rule's patterns over the server's name,
 	tools    []glob // and over the tool's own name
@@ -32,9 +33,13 @@ type Rule struct {
 // that the user trusts.
 const readOnlyTools = "@read-only"
 
+// openCalls is the pattern for the calls that the user has seen in the input.
+const openCalls = "@open"
+
 // Patterns makes one rule of each element of a comma list. An element is a
 // glob (* and ?) over NAME__TOOL, or @read-only, which a deny cannot use: a
-// deny must not depend on what a server claims about its tools. The origin of
+// deny must not depend on what a server claims about its tools. @open is for an
+// allow of a flag alone: it is said about one input. The origin of
 // each rule is origin; if origin ends in a blank, origin and the element.
 func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 	var rules []Rule
@@ -51,8 +56,12 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 			return nil, fmt.Errorf("%s cannot be denied: name the tools", readOnlyTools)
 		case element == readOnlyTools:
 			r.readOnly = true
+		case element == openCalls && (d != Allow || by != "flag"):
+			return nil, fmt.Errorf("%s is only for the flag that allows calls", openCalls)
+		case element == openCalls:
+			r.open = true
 		case element[0] == '@':
-			return nil, fmt.Errorf("unknown word %q; the only one is %s", element, readOnlyTools)
+			return nil, fmt.Errorf("unknown word %q; known are %s and %s", element, readOnlyTools, openCalls)
 		case strings.ContainsFunc(withoutNameBlanks(element), notInPattern):
 			return nil, fmt.Errorf("%q is not a pattern of NAME__TOOL with * and ?", element)
 		default:
@@ -110,6 +119,8 @@ func (r *Rule) matchesNames(c *Call, wide bool) bool {
 		return false
 	case r.readOnly:
 		return c.ReadOnly
+	case r.open:
+		return c.Open
 	case r.names != nil:
 		return matchesAny(r.names, c.Name, wide) || wide && matchesAny(r.names, c.Server+"__"+c.Tool, wide) ||
 			c.Spelling != "" && matchesAny(r.names, c.Spelling+"__"+c.Tool, wide)

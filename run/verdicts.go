@@ -70,7 +70,8 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 // decideCall takes the verdict on a call, or takes it again if there is one.
 func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error) {
 	asked := c.tool.call(c.args)
-	if r.dryRun { // nobody is asked, but the approver about a call that would run
+	asked.Open = r.turn == 0 && c.line == "" // before the first turn, only the calls of the input run
+	if r.dryRun {                            // nobody is asked, but the approver about a call that would run
 		if x, err := r.gate.Explain(ctx, asked); err != nil || x.Verdict.Outcome != approve.Allowed || !c.tool.readOnly() {
 			return x.Verdict, err
 		}

@@ -234,6 +234,8 @@ func (c *Config) Validate() error {
 		return failure.UsageError([]string{"leave --stream out"}, "--output block and --stream: the block is held until the answer is whole")
 	case c.Schema != "" && c.Streams():
 		return failure.UsageError([]string{"leave --stream out"}, "--schema and --stream: the answer is held until it is checked")
+	case c.Input != "messages" && slices.ContainsFunc(c.Allow, func(list string) bool { return slices.Contains(strings.Split(list, ","), "@open") }):
+		return failure.Usage("--allow @open: goes with --input messages, whose open calls it allows")
 	case c.NoConfig && c.ConfigFile != "":
 		return failure.Usage("--config and --no-config: only one of them can be given")
 	case c.CmdLines && !c.Shell:
