@@ -66,12 +66,13 @@ type Hooks struct {
 	Secrets *secrets.Set
 }
 
-// HasCredentials says whether a request to the server carries a secret.
+// HasCredentials says whether a request to the server carries a secret, a stored
+// login apart.
 func (spec *Spec) HasCredentials() bool {
 	for name := range spec.Headers {
 		if secrets.Named(name) {
 			return true
 		}
 	}
-	return spec.Bearer != "" || len(spec.TokenCommand) > 0 || spec.OAuth != nil
+	return spec.Bearer != "" || len(spec.TokenCommand) > 0 || spec.OAuth != nil && !spec.OAuth.SignsIn()
 }

@@ -50,6 +50,8 @@ type Config struct {
 	Processes *Processes
 	Resumed   <-chan os.Signal // SIGCONT, so that a question is drawn again; may be nil
 
+	clientMetadataURL string // of the config file, for every server
+
 	Mode   Mode
 	Target string // of DescribeTool, CallTool, Explain, ReadResource, SignIn and SignOut
 

@@ -17,7 +17,7 @@ import (
 
 // The keys of the config, of a profile and of shell. Any other is an error.
 var (
-	configKeys  = []string{"model", "models", "mcpServers", "auto_approve", "policy", "max_rounds", "shell", "credential_helper"}
+	configKeys  = []string{"model", "models", "mcpServers", "auto_approve", "policy", "max_rounds", "shell", "credential_helper", "client_metadata_url"}
 	profileKeys = []string{"base_url", "model", "key_env", "api", "params", "tool_role", "idle_timeout", "timeout", "insecure_http", "servers", "headers", "key_command", "prompt_cache_key"}
 	shellKeys   = []string{"env", "path_prepend", "timeout_s"}
 )
@@ -135,6 +135,10 @@ func (s *Settings) parse(c *Config, doc Value) (err error) {
 		case "credential_helper":
 			if s.credentialHelper, err = m.str(); err == nil && strings.ContainsAny(s.credentialHelper, "/ ") && !filepath.IsAbs(s.credentialHelper) {
 				err = m.Errorf("%q is neither the NAME of a program docker-credential-NAME nor an absolute path", s.credentialHelper)
+			}
+		case "client_metadata_url":
+			if c.clientMetadataURL, err = m.str(); err == nil {
+				err = checkClientDocument(m.Value, c.clientMetadataURL)
 			}
 		default:
 			err = m.Unknown(configKeys)

@@ -157,11 +157,19 @@ func checkOAuth(at Value, s *oauth.Settings) error {
 	case s.Grant == oauth.GrantIDJAG && (s.IDP == nil || s.IDP.TokenURL == ""):
 		return at.Errorf("the grant %s needs idp with its token_url", s.Grant)
 	}
-	for name, place := range map[string]string{"metadata_url": s.MetadataURL, "authorization_url": s.AuthorizationURL, "token_url": s.TokenURL,
-		"redirect_uri": s.RedirectURI, "client_metadata_url": s.ClientMetadataURL} {
+	for name, place := range map[string]string{"metadata_url": s.MetadataURL, "authorization_url": s.AuthorizationURL, "token_url": s.TokenURL, "redirect_uri": s.RedirectURI} {
 		if err := checkSecureURL(place); err != nil {
 			return at.within(failure.Within(name, err))
 		}
+	}
+	return checkClientDocument(at, s.ClientMetadataURL)
+}
+
+// checkClientDocument refuses an address that no authorization server takes for a
+// client metadata document: it is https, with a path.
+func checkClientDocument(at Value, place string) error {
+	if u, err := url.Parse(place); place != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") == "" || u.Fragment != "") {
+		return at.Errorf("client_metadata_url: %q is not an https URL with a path", place)
 	}
 	return nil
 }

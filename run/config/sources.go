@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolpipe/mcp/oauth"
 	"toolpipe/mcp/process"
 	"toolpipe/run/failure"
 )
@@ -159,6 +161,14 @@ func (c *Config) applyServerFlags(settings *Settings, all []Server) error {
 			s.InsecureHTTP = true
 		}
 		s.loginArgs = c.loginArgs(s)
+		if c.clientMetadataURL != "" && s.URL != "" {
+			known := oauth.Settings{}
+			if s.OAuth != nil {
+				known = *s.OAuth
+			}
+			known.ClientMetadataURL = cmp.Or(known.ClientMetadataURL, c.clientMetadataURL)
+			s.OAuth = &known
+		}
 	}
 	return nil
 }
