@@ -1,10 +1,10 @@
 // Command mutate finds changes of the program that no test notices. A change is
 // that of one condition, statement or result; it survives when no test fails:
 //
-//	go run ./testdata/mutate [-list] [-v] [-quick] [-results FILE] [GLOB ...]
+//	go run ./testdata/mutate [-list] [-v] [-quick] [-steps N] [-results FILE] [GLOB ...]
 //
 // Run it from the top of the repository. GLOB chooses files of targets.go, which
-// lists the tests for each file. survivors.txt lists the changes that are known
+// lists the tests for each file, and their order. survivors.txt lists the changes that are known
 // to survive, with the reason. The status is 1 when another change survived, or
 // when a listed one did not. FILE keeps what became of each change: the next run
 // with it tries only those that no test noticed, those that it does not name, and
@@ -44,11 +44,12 @@ func main() {
 	list := flag.Bool("list", false, "print the changes and try none")
 	verbose := flag.Bool("v", false, "print what became of each change on stderr")
 	quick := flag.Bool("quick", false, "try each change with some tests only: more changes survive")
+	steps := flag.Int("steps", 9, "try each change with so many steps of its tests only")
 	kept := flag.String("results", "", "keep what became of each change in this file")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := mutate(ctx, *list, *verbose, *quick, *kept, flag.Args()); err != nil {
+	if err := mutate(ctx, *list, *verbose, *quick, *steps, *kept, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
@@ -67,7 +68,7 @@ const (
 // outcomes is their order in the summary.
 var outcomes = []outcome{killed, slow, survived, unreached, unbuilt}
 
-func mutate(ctx context.Context, list, verbose, quick bool, kept string, globs []string) error {
+func mutate(ctx context.Context, list, verbose, quick bool, steps int, kept string, globs []string) error {
 	known, err := readSurvivors("testdata/mutate/survivors.txt")
 	if err != nil {
 		return fmt.Errorf("run it from the top of the repository: %w", err)
@@ -100,7 +101,7 @@ func mutate(ctx context.Context, list, verbose, quick bool, kept string, globs [
 		for _, m := range files[c.file] {
 			o, by, done := old.of(m)
 			if !done {
-				if o, by, err = b.try(m, c.steps); err != nil {
+				if o, by, err = b.try(m, c.steps[:min(steps, len(c.steps))]); err != nil {
 					return err
 				}
 				old.add(m, o, by)
@@ -138,6 +139,7 @@ func mutate(ctx context.Context, list, verbose, quick bool, kept string, globs [
 type choice struct {
 	file  string
 	steps []step
+	asked int // the first glob that chooses it
 }
 
 // choose returns the files that this system builds and globs choose, and the
@@ -155,11 +157,11 @@ func choose(globs []string) (chosen []choice, files map[string][]*mutant, err er
 			if err != nil {
 				return nil, nil, err
 			}
-			asked := len(globs) == 0 || slices.ContainsFunc(globs, func(g string) bool {
+			asked := slices.IndexFunc(globs, func(g string) bool {
 				ok, _ := path.Match(g, file)
 				return ok
 			})
-			if !built || !asked || strings.HasSuffix(file, "_test.go") {
+			if !built || asked < 0 && len(globs) > 0 || strings.HasSuffix(file, "_test.go") {
 				continue
 			}
 			source, err := os.ReadFile(file)
@@ -178,12 +180,13 @@ func choose(globs []string) (chosen []choice, files map[string][]*mutant, err er
 				number++
 				m.number = number
 			}
-			chosen = append(chosen, choice{file, t.steps})
+			chosen = append(chosen, choice{file, t.steps, asked})
 			files[file] = mutants
 		}
 	}
 	if len(chosen) == 0 {
 		return nil, nil, errors.New("no file of targets.go is chosen")
 	}
+	slices.SortStableFunc(chosen, func(a, b choice) int { return a.asked - b.asked })
 	return chosen, files, nil
 }
