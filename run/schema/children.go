@@ -76,5 +76,5 @@ func children(n *node) (all []child) {
 
 // pointerStep returns a name as a step of a JSON Pointer (RFC 6901).
 func pointerStep(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }

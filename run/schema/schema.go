@@ -145,10 +145,12 @@ func (s *Schema) index(path string, n *node, b base) {
 // that has both is not used at all.
 func (s *Schema) leaveOut() error {
 	left, strict := false, false
+	for _, n := range s.at { // before anything is taken out
+		strict = strict || n.Not != nil && !isFalse(n) || n.If != nil || n.OneOf != nil || n.MaxContains != nil
+	}
 	for path, n := range s.at {
 		note := func(keyword string) { s.Unchecked = append(s.Unchecked, keyword+" at "+shown(path)) }
 		drop := func(keyword string) { note(keyword); left = true }
-		strict = strict || n.Not != nil && !isFalse(n) || n.If != nil || n.OneOf != nil || n.MaxContains != nil
 		if _, err := regexp.Compile(n.Pattern); err != nil {
 			drop("pattern")
 			n.Pattern = ""
@@ -278,85 +280,14 @@ func numbers(v any) (_ any, err error) {
 	return v, nil
 }
 
-// meter bounds what the library may do with a value: it goes the ways that the
-// library may go, and counts what each step may cost, which is the value that
-// an error would print. A reference that leads back to itself at one place of
-// the value would never end.
-type meter struct {
-	schema *Schema
-	left   int
-}
-
-// visit reports whether checking v against n stays within the bounds. chain is
-// how many schemas led here at the same place of the value.
-func (m *meter) visit(n *node, v any, chain int) bool {
-	if m.left--; chain > maxChain || !m.weigh(v) {
-		return false
-	}
-	for _, c := range m.schema.below[n] {
-		if c.in == inPlace && !m.visit(c.schema, v, chain+1) {
-			return false
-		}
-	}
-	for _, ref := range []string{n.Ref, n.DynamicRef} {
-		for _, target := range m.schema.targets(n, ref) {
-			if !m.visit(target, v, chain+1) {
-				return false
-			}
-		}
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		for name, e := range v {
-			for _, c := range m.schema.below[n] {
-				switch {
-				case c.in == inMembers, c.in == inMember && c.name == name:
-					if !m.visit(c.schema, e, 0) {
-						return false
-					}
-				case c.in == inNames && !m.visit(c.schema, name, 0):
-					return false
-				}
-			}
-		}
-	case []any:
-		for i, e := range v {
-			for _, c := range m.schema.below[n] {
-				if (c.in == inElements || c.in == inElement && c.number == i) && !m.visit(c.schema, e, 0) {
-					return false
-				}
-			}
-		}
-	}
-	return true
-}
-
-// weigh takes the size of v from what is left.
-func (m *meter) weigh(v any) bool {
-	switch v := v.(type) {
-	case string:
-		m.left -= len(v) / 64
-	case []any:
-		for _, e := range v {
-			if m.left--; m.left < 0 || !m.weigh(e) {
-				return false
-			}
-		}
-	case map[string]any:
-		for name, e := range v {
-			if m.left -= 1 + len(name)/64; m.left < 0 || !m.weigh(e) {
-				return false
-			}
-		}
-	}
-	return m.left >= 0
-}
-
 // targets returns the schemas that a reference of n may lead to: the one at a
 // pointer, or all with the anchor, wherever they are.
 func (s *Schema) targets(n *node, ref string) []*node {
+	if ref == "" {
+		return nil
+	}
 	u, err := url.Parse(ref)
-	if ref == "" || err != nil {
+	if err != nil {
 		return nil
 	}
 	u = s.base[n].uri.ResolveReference(u)
