@@ -24,16 +24,14 @@ func privateFiles(t *testing.T, dir string) (private, copies int) {
 	r, err := openRepository(t.Context(), opened.Access(confine.Bounds{}), Program{Environ: os.Environ()})
 	check(t, err)
 	defer r.remove()
-	tree, err := r.openTree(".")
-	check(t, err)
-	defer tree.close()
-	check(t, tree.compare(t.Context()))
+	r.path = "."
+	check(t, r.compare(t.Context()))
 	check(t, filepath.WalkDir(r.dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil || e.IsDir():
 		case strings.HasPrefix(path, filepath.Join(r.dir, "tree")):
 			copies++
-		case !strings.HasPrefix(path, r.private("refs")):
+		case !strings.HasPrefix(path, filepath.Join(r.dir, "git/refs")):
 			private++
 		}
 		return err

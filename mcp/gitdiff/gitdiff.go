@@ -62,18 +62,14 @@ func Diff(ctx context.Context, v *confine.Access, program Program, args toolserv
 		return nil, err
 	}
 	defer r.remove()
-	t, err := r.openTree(path)
-	if err != nil {
-		return nil, err
-	}
-	defer t.close()
+	r.path = path
 	revisions := []string{base + "^{commit}"}
 	if head != "" {
 		revisions = append(revisions, head+"^{commit}")
-	} else if err = t.compare(ctx); err != nil {
+	} else if err = r.compare(ctx); err != nil {
 		return nil, err
 	}
-	return t.diff(ctx, revisions)
+	return r.diff(ctx, revisions)
 }
 
 // checkRevision refuses what git would take for an option, for a range, or
@@ -124,7 +120,7 @@ func diffPath(v *confine.Access, args toolserver.Arguments) (string, error) {
 // diff shows the difference between two commits, or between one and the working
 // tree. Git lists the changed files first: only those that may be shown are
 // named when it makes the text, and they decide which .gitattributes it needs.
-func (t *tree) diff(ctx context.Context, revisions []string) (*wire.Result, error) {
+func (t *repository) diff(ctx context.Context, revisions []string) (*wire.Result, error) {
 	list := []string{"diff-tree", "-r"}
 	if len(revisions) == 1 {
 		list = []string{"diff-index"}
@@ -188,7 +184,7 @@ func readNames(r io.Reader) ([]string, error) {
 
 // shown are the changed files of which git makes the text, and whether more were
 // to be shown.
-func (t *tree) shown(names []string) (shown []string, cut bool) {
+func (t *repository) shown(names []string) (shown []string, cut bool) {
 	var hidden []string
 	for _, name := range names {
 		info, err := t.v.Root.Lstat(filepath.FromSlash(name))
@@ -210,7 +206,7 @@ func (t *tree) shown(names []string) (shown []string, cut bool) {
 }
 
 // report adds to a diff what is not in it.
-func (t *tree) report(text []byte, cut bool) *wire.Result {
+func (t *repository) report(text []byte, cut bool) *wire.Result {
 	switch {
 	case cut:
 		if text = toolserver.WholeRunes(text); len(text) > 0 && text[len(text)-1] != '\n' {

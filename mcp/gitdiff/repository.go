@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,10 +31,11 @@ type repository struct {
 	v       *confine.Access
 	program Program
 	dir     string    // has the private git directory "git" and the working tree "tree"
-	index   string    // path of the index that git reads
-	room    int64     // bytes that may still be copied
+	to      *os.Root  // dir, to write into
+	room    int64     // bytes of the git directory that may still be copied
 	indexed time.Time // when the repository's index was written
 	noLinks bool      // the working tree has files in the place of links: core.symlinks is false
+	tree
 }
 
 const maxRepository = 256 << 20 // bytes of a repository that are copied
@@ -43,7 +45,7 @@ func openRepository(ctx context.Context, v *confine.Access, program Program) (*r
 	if now, err := os.Stat(v.Real); err != nil || !os.SameFile(now, v.Info) {
 		return nil, errors.New("the allowed root was moved; there is no diff of it")
 	}
-	r := &repository{v: v, program: program, room: maxRepository}
+	r := &repository{v: v, program: program, room: maxRepository, tree: tree{room: maxCopied, hidden: map[string]bool{}}}
 	dir, git, err := r.find()
 	if err != nil {
 		return nil, err
@@ -52,19 +54,32 @@ func openRepository(ctx context.Context, v *confine.Access, program Program) (*r
 	if r.dir, err = confine.PrivateTempDir("toolpipe-git-"); err != nil {
 		return nil, err
 	}
-	r.index = r.private("index")
-	if err = r.fill(ctx, dir, git); err != nil {
+	if r.to, err = os.OpenRoot(r.dir); err == nil {
+		err = r.fill(ctx, dir, git)
+	}
+	if err != nil {
 		r.remove()
-		return nil, err
+		return nil, confine.Reason(err)
 	}
 	return r, nil
 }
 
-func (r *repository) remove() { os.RemoveAll(r.dir) }
+func (r *repository) remove() {
+	for _, dir := range []*os.Root{r.to, r.near} {
+		if dir != nil {
+			dir.Close()
+		}
+	}
+	os.RemoveAll(r.dir)
+}
 
-// private is the path of a file in the private git directory.
-func (r *repository) private(name string) string {
-	return filepath.Join(r.dir, "git", filepath.FromSlash(name))
+// write writes a private file, and makes its directory.
+func (r *repository) write(name string, content []byte, mode fs.FileMode) error {
+	err := r.to.MkdirAll(path.Dir(name), 0o700)
+	if err == nil {
+		err = r.to.WriteFile(name, content, 0o600|mode&0o100)
+	}
+	return confine.Reason(err)
 }
 
 // find opens the git directory, which is at git from the root: .git, or where a
@@ -103,13 +118,9 @@ func (r *repository) pointer(dir *os.Root, at, name, prefix string) (string, err
 // fill copies what git needs, from the git directory and from the directory that
 // all worktrees share, which the file commondir names.
 func (r *repository) fill(ctx context.Context, dir *os.Root, git string) error {
-	for _, made := range [...]string{r.private("objects/info"), r.private("refs"), filepath.Join(r.dir, "tree")} {
-		if err := os.MkdirAll(made, 0o700); err != nil {
-			return confine.Reason(err)
-		}
-	}
-	if err := os.WriteFile(r.private("config"), r.plainConfig(nil), 0o600); err != nil {
-		return confine.Reason(err) // for a repository that has none
+	none := r.write("git/config", r.plainConfig(nil), 0) // for a repository that has none
+	if err := errors.Join(none, r.to.MkdirAll("git/refs", 0o700), r.to.Mkdir("tree", 0o700)); err != nil {
+		return err
 	}
 	own, shared := []string{"HEAD", "index", "refs"}, []string{"config", "info", "objects", "packed-refs", "refs", "reftable"}
 	common, err := r.pointer(dir, git, "commondir", "")
@@ -169,7 +180,7 @@ func (r *repository) copyDirectory(ctx context.Context, dir *os.Root, at string,
 // lendObjects has git read the objects of the git directory at a path in place.
 func (r *repository) lendObjects(at string) error {
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(r.v.Absolute(at + "/objects"))
-	return confine.Reason(os.WriteFile(r.private("objects/info/alternates"), []byte(`"`+quoted+"\"\n"), 0o600))
+	return r.write("git/objects/info/alternates", []byte(`"`+quoted+"\"\n"), 0)
 }
 
 // copyFile copies a file of a git directory. A small one takes as much room as a
@@ -189,10 +200,7 @@ func (r *repository) copyFile(dir *os.Root, rel string) error {
 	if r.room -= max(info.Size(), 4<<10); r.room < 0 {
 		return fmt.Errorf("the repository has too much that would be copied (more than %d bytes); git gc makes it less", maxRepository)
 	}
-	if err := os.MkdirAll(filepath.Dir(r.private(rel)), 0o700); err != nil {
-		return confine.Reason(err)
-	}
-	return confine.Reason(os.WriteFile(r.private(rel), content, 0o600))
+	return r.write("git/"+rel, content, 0)
 }
 
 // plainConfig takes from a repository's configuration what says how its files

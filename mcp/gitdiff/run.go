@@ -61,15 +61,12 @@ func (r *repository) run(ctx context.Context, input []byte, read func(io.Reader)
 // or the system's configuration.
 func (r *repository) environ() []string {
 	return process.ChildEnv(r.program.Environ, map[string]string{
-		"GIT_DIR": filepath.Join(r.dir, "git"), "GIT_WORK_TREE": filepath.Join(r.dir, "tree"), "GIT_INDEX_FILE": r.index,
+		"GIT_DIR": filepath.Join(r.dir, "git"), "GIT_WORK_TREE": filepath.Join(r.dir, "tree"),
 		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_ATTR_NOSYSTEM": "1", "HOME": r.dir, "XDG_CONFIG_HOME": r.dir,
 		"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_REPLACE_OBJECTS": "1",
 		"GIT_LITERAL_PATHSPECS": "1", "GIT_PAGER": "cat", "LC_ALL": "C",
 	}, nil)
 }
-
-// errUnexpected is for output of git that is not as its manual says.
-var errUnexpected = errors.New("the output of git has an unknown form")
 
 // gitFailure says why git failed, without git's own words: git quotes lines that
 // it cannot read, and a file of .git may be a second name of any other file.

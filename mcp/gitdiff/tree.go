@@ -14,8 +14,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
+	"reflect"
 	"strings"
+	"syscall"
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
@@ -34,10 +35,8 @@ var maxCopied int64 = 128 << 20 // bytes of the working tree that are copied
 // they are unchanged. Git never runs in the real working tree, where the names
 // in an index may lead anywhere.
 type tree struct {
-	*repository
 	near   *os.Root // directory of the file last looked at, often also of the next
 	nearAt string   // its path
-	to     *os.Root // the copies
 	path   string   // what is to be shown; "." for all
 	count  int      // entries of the index
 	lists  struct{ same, open bytes.Buffer }
@@ -48,24 +47,9 @@ type tree struct {
 	passed bool            // a file that is not shown may differ
 }
 
-func (r *repository) openTree(path string) (*tree, error) {
-	to, err := os.OpenRoot(filepath.Join(r.dir, "tree"))
-	if err != nil {
-		return nil, confine.Reason(err)
-	}
-	return &tree{repository: r, to: to, path: path, room: maxCopied, hidden: map[string]bool{}}, nil
-}
-
-func (t *tree) close() {
-	if t.near != nil {
-		t.near.Close()
-	}
-	t.to.Close()
-}
-
 // directory opens the directory at a path from the root, "" for the root. It is
 // open until the next call.
-func (t *tree) directory(at string) (dir *os.Root, err error) {
+func (t *repository) directory(at string) (dir *os.Root, err error) {
 	if t.near != nil && at == t.nearAt {
 		return t.near, nil
 	}
@@ -81,7 +65,7 @@ func (t *tree) directory(at string) (dir *os.Root, err error) {
 // compare looks at each file in the index, and has git make a new index. The
 // files known to be the same are marked there as assumed to be unchanged, which
 // is what core.ignoreStat does, and git compares the others with their copies.
-func (t *tree) compare(ctx context.Context) error {
+func (t *repository) compare(ctx context.Context) error {
 	err := t.run(ctx, nil, func(r io.Reader) error {
 		return readIndex(r, func(e *entry) error {
 			if ctx.Err() != nil {
@@ -93,7 +77,9 @@ func (t *tree) compare(ctx context.Context) error {
 	if err != nil {
 		return confine.Reason(err)
 	}
-	t.index = filepath.Join(t.dir, "index")
+	if err := t.to.Remove("git/index"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return confine.Reason(err)
+	}
 	discard := func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err }
 	if err := t.run(ctx, t.lists.same.Bytes(), discard, "-c", "core.ignoreStat=true", "update-index", "-z", "--index-info"); err != nil {
 		return err
@@ -127,7 +113,7 @@ func readIndex(r io.Reader, each func(*entry) error) error {
 		head, name, _ := strings.Cut(strings.TrimSuffix(line, "\x00"), "\t")
 		words := strings.Split(head, " ") // "H 100644 ID 0"
 		if err != nil || len(words) != 4 {
-			return errors.Join(errUnexpected, err)
+			return errors.Join(errors.New("the output of git has an unknown form"), err)
 		}
 		e := &entry{name: name, mode: words[1], id: words[2], stage: words[3], settled: words[0] != "H" && words[0] != "M"}
 		var debug []byte // lines such as "  ctime: 1700000000:5"
@@ -147,12 +133,26 @@ func readIndex(r io.Reader, each func(*entry) error) error {
 // statOf is what an index keeps of a file's state: both times and the size. A
 // file whose state has another form in the index is compared by its content.
 func statOf(info fs.FileInfo) string {
-	changed, modified := changeTime(info), info.ModTime()
-	return fmt.Sprintf("%d %d %d %d %d", uint32(changed.Unix()), changed.Nanosecond(), uint32(modified.Unix()), modified.Nanosecond(), uint32(info.Size()))
+	seconds, nanoseconds := changeTime(info)
+	modified := info.ModTime()
+	return fmt.Sprintf("%d %d %d %d %d", uint32(seconds), nanoseconds, uint32(modified.Unix()), modified.Nanosecond(), uint32(info.Size()))
+}
+
+// changeTime is when a file was last changed in any way: it differs after the file
+// was replaced or written, whatever was done to its modification time. The field
+// that holds it has one of two names, as the system has it.
+func changeTime(info fs.FileInfo) (seconds, nanoseconds int64) {
+	stat := reflect.ValueOf(info.Sys()).Elem()
+	field := stat.FieldByName("Ctim")
+	if !field.IsValid() {
+		field = stat.FieldByName("Ctimespec")
+	}
+	changed := field.Interface().(syscall.Timespec)
+	return changed.Unix()
 }
 
 // add adds an entry to one of the lists of which git makes an index.
-func (t *tree) add(e *entry) error {
+func (t *repository) add(e *entry) error {
 	if !localName(e.name) {
 		t.leave(e.name, "its name leads out of the root")
 		return nil
@@ -183,7 +183,7 @@ func below(name, path string) bool {
 }
 
 // leave leaves a file out of the diff, and notes why.
-func (t *tree) leave(name, why string) {
+func (t *repository) leave(name, why string) {
 	if !t.hidden[name] {
 		t.hidden[name] = true
 		t.left = append(t.left, fmt.Sprintf("[toolpipe] %q is left out: %s\n", name, why))
@@ -191,13 +191,13 @@ func (t *tree) leave(name, why string) {
 }
 
 // protected says whether the file of that name is never shown.
-func (t *tree) protected(name string) bool {
+func (t *repository) protected(name string) bool {
 	return confine.SecretPath(name) != "" || t.v.Withholds(".", name)
 }
 
 // look says whether a file may differ from its entry. If it exists then, a copy
 // of it is made. why says why a file cannot be compared.
-func (t *tree) look(e *entry) (differs bool, why string) {
+func (t *repository) look(e *entry) (differs bool, why string) {
 	at, name := confine.SplitLast(e.name)
 	dir, err := t.directory(at)
 	var info fs.FileInfo
@@ -253,18 +253,14 @@ func sameMode(e *entry, info fs.FileInfo) bool {
 }
 
 // copy makes a copy of a file, or a file with the target of a link.
-func (t *tree) copy(name string, content []byte, mode fs.FileMode) (why string) {
+func (t *repository) copy(name string, content []byte, mode fs.FileMode) (why string) {
 	size := max(int64(len(content)), leastCopied)
-	if size > t.room {
+	if size > t.tree.room {
 		return "too much has changed; a path shows less of it"
 	}
-	t.room -= size
-	err := t.to.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o700)
-	if err == nil {
-		err = t.to.WriteFile(filepath.FromSlash(name), content, 0o600|mode&0o100)
-	}
-	if err != nil {
-		return confine.Reason(err).Error()
+	t.tree.room -= size
+	if err := t.write("tree/"+name, content, mode); err != nil {
+		return err.Error()
 	}
 	return ""
 }
@@ -282,7 +278,7 @@ func blobID(digits int, content []byte) string {
 
 // copyAttributes copies the files .gitattributes that hold for names. One that
 // cannot be read git takes from the index.
-func (t *tree) copyAttributes(names []string) {
+func (t *repository) copyAttributes(names []string) {
 	seen := map[string]bool{}
 	for _, name := range names {
 		for name != "" {
