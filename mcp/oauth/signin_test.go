@@ -17,7 +17,8 @@ import (
 	"toolpipe/mcp/oauth/oauthtest"
 )
 
-// request is a sign-in of somebody who agrees to everything.
+// request is a sign-in of somebody who agrees to everything. Where the browser
+// does not come back, it is ended, so that no test waits for a person.
 func request(t *testing.T, as *oauthtest.Server, s Settings) (r Request, page func() string) {
 	pages := make(chan string, 1)
 	r = Request{Server: as.URL + "/mcp", Settings: &s, Show: func(c Consent) {
@@ -25,6 +26,11 @@ func request(t *testing.T, as *oauthtest.Server, s Settings) (r Request, page fu
 			text, err := oauthtest.Browser(c.URL)
 			if err != nil {
 				text = err.Error()
+			}
+			if !strings.Contains(text, "The sign-in ") {
+				u, _ := url.Parse(c.URL)
+				back := url.Values{"error": {"the browser ended at: " + text}, "state": {u.Query().Get("state")}, "iss": {c.Issuer}}
+				oauthtest.Browser(c.RedirectURI + "?" + back.Encode())
 			}
 			pages <- text
 		}()
