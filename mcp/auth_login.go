@@ -17,6 +17,7 @@ import (
 // LoginError says that a server can be used only after a person has signed in:
 // it wants a token and there is none, or one with more scopes.
 type LoginError struct {
+	Server  string   // its name
 	Scopes  []string // that the server names
 	Missing []string // those of them that the login does not have
 	Granted bool     // the login has them all: another sign-in is of no use
@@ -49,6 +50,7 @@ const refreshPause = 30 * time.Second
 
 // loginSource gives the tokens of a stored login. Its owner's lock guards it.
 type loginSource struct {
+	server   string
 	store    *oauth.Store
 	settings *oauth.Settings
 	key      oauth.Key
@@ -71,7 +73,7 @@ func (s *Session) loginSource(u *url.URL) *loginSource {
 	if explicit || s.spec.Logins == nil {
 		return nil
 	}
-	l := &loginSource{store: s.spec.Logins, settings: s.spec.OAuth, key: oauth.Key{Server: s.spec.URL}}
+	l := &loginSource{server: s.spec.Name, store: s.spec.Logins, settings: s.spec.OAuth, key: oauth.Key{Server: s.spec.URL}}
 	if l.settings == nil {
 		l.settings = &oauth.Settings{}
 	}
@@ -104,7 +106,7 @@ func (l *loginSource) token(ctx context.Context) (string, error) {
 		l.login = nil
 		return "", nil
 	case over(err):
-		return "", &LoginError{Scopes: l.login.Scopes, Why: err}
+		return "", &LoginError{Server: l.server, Scopes: l.login.Scopes, Why: err}
 	case err != nil: // the old token is good until the server refuses it
 		l.pause = time.Now().Add(refreshPause)
 	}
@@ -165,12 +167,12 @@ func over(err error) bool {
 }
 
 func (l *loginSource) needed(e *statusError, why error) error {
-	return &LoginError{Scopes: e.refusal().Scopes(), Why: why, refusal: e}
+	return &LoginError{Server: l.server, Scopes: e.refusal().Scopes(), Why: why, refusal: e}
 }
 
 // lacking is the error for a login with too few scopes.
 func (l *loginSource) lacking(e *statusError) error {
-	f := &LoginError{Scopes: e.refusal().Scopes(), refusal: e}
+	f := &LoginError{Server: l.server, Scopes: e.refusal().Scopes(), refusal: e}
 	for _, scope := range f.Scopes {
 		if !slices.Contains(l.login.Scopes, scope) {
 			f.Missing = append(f.Missing, scope)

@@ -101,7 +101,9 @@ func TestLoginNeeded(t *testing.T) {
 		{"another URL", func(_ *guarded, _ *oauth.Store, s *Spec) { s.URL += "?x=1" }, oauth.ErrSignedOut, ""},
 		{"another account", func(_ *guarded, _ *oauth.Store, s *Spec) { s.OAuth = &oauth.Settings{Account: "work"} }, oauth.ErrSignedOut, ""},
 		{"an explicit token", func(_ *guarded, _ *oauth.Store, s *Spec) { s.Bearer = "mine" }, nil, "Bearer mine"},
-		{"a header", func(_ *guarded, _ *oauth.Store, s *Spec) { s.Headers = map[string]string{"authorization": "Bearer mine"} }, nil, "Bearer mine"},
+		{"a header", func(_ *guarded, _ *oauth.Store, s *Spec) {
+			s.Headers = map[string]string{"authorization": "Bearer mine"}
+		}, nil, "Bearer mine"},
 		{"client credentials", func(g *guarded, _ *oauth.Store, s *Spec) {
 			g.resource = func(string) string { return "https://evil.test" }
 			s.OAuth = &oauth.Settings{ClientID: "me", Secret: "s"}

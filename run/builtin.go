@@ -135,6 +135,8 @@ func ownFiles(c *config.Config, s *config.Settings, servers []config.Server) []s
 	for i := range servers {
 		add(servers[i].KeyFile)
 	}
-	add(c.LoginFiles()...)
+	if len(c.FileRoots) > 0 {
+		add(c.LoginFiles()...)
+	}
 	return files
 }

@@ -125,7 +125,9 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	<-connected
 	r.face.Awaiting("")
 	for _, c := range r.box.conns {
-		c.warnOfLogin(r.Emit, c.err, !c.Optional)
+		if c.Optional || r.cfg.Mode == config.ListServers {
+			c.warnOfLogin(r.Emit, c.err, false)
+		}
 	}
 	return data, err
 }

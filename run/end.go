@@ -33,6 +33,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 	if err == nil {
 		r.box.settle()
 	}
+	r.warnOfLogin(err)
 	e := r.endEvent(err)
 	if !r.Started() {
 		r.start()

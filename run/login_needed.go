@@ -50,6 +50,20 @@ func loginHint(s *config.Server, e *mcp.LoginError) string {
 	return s.LoginCommand(nil) + " signs in again"
 }
 
+// warnOfLogin emits the warning for the error that ends the run, if a login would
+// have helped.
+func (r *runner) warnOfLogin(err error) {
+	e, ok := errors.AsType[*mcp.LoginError](err)
+	if !ok || r.box == nil {
+		return
+	}
+	for _, c := range r.box.conns {
+		if c.Name == e.Server {
+			c.warnOfLogin(r.Emit, err, true)
+		}
+	}
+}
+
 // warnOfLogin emits the warning for a failed request to a server, once for each
 // message. repeated: the error that ends the run says the same.
 func (c *connection) warnOfLogin(emit func(event.Event) error, err error, repeated bool) {

@@ -127,11 +127,15 @@ func TestRefreshGenerations(t *testing.T) {
 	a.life = 1
 	s, _ := newStore(t)
 	k := a.expired(t, s).Key()
+	users, rounds := 4, 25
+	if os.Getenv("TOOLPIPE_LOAD") != "" {
+		users, rounds = 16, 100
+	}
 	var group sync.WaitGroup
-	for range 4 {
+	for range users {
 		group.Go(func() {
 			other, used := &Store{Dir: s.Dir}, "access-0"
-			for range 25 {
+			for range rounds {
 				l, err := other.Refresh(t.Context(), nil, k, used)
 				if err != nil {
 					t.Error(err)

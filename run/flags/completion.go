@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"toolpipe/run/config"
@@ -95,7 +96,7 @@ func (f *Flag) source() string {
 		return "words"
 	case f.Name == "model":
 		return "profiles"
-	case f.Name == "trust" || f.Name == "servers":
+	case slices.Contains([]string{"trust", "servers", "login", "logout"}, f.Name):
 		return "servers"
 	case f.Value == "FILE" || f.Value == "FILE|JSON" || f.Value == "FILE|-" || f.Value == "PATH":
 		return "file"
