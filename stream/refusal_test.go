@@ -30,7 +30,7 @@ func TestRefusals(t *testing.T) {
 		{"control characters", status(400, "a\x1b[31mb\r\nc\u202ed\x00"), Refused, "a [31mb c d", ""},
 		{"message in JSON", status(400, `{"error":{"type":"x","message":"the message","param":null}}`), Refused, "400 Bad Request: the message", ""},
 		{"message of the provider behind", status(400, `{"error":{"message":"Provider returned error","metadata":{"raw":"{\"error\":{\"message\":\"too many\"}}","provider_name":"P"}}}`), Refused, "Provider returned error (P: too many)", ""},
-		{"title of a page", status(502, "<html><head><TITLE>\n502 Bad Gateway</TITLE></head><body>nginx"), Refused, "502 Bad Gateway: 502 Bad Gateway", ""},
+		{"title of a page", status(403, "<html><head><TITLE>\nBlocked</TITLE></head><body>nginx"), Refused, "403 Forbidden: Blocked", ""},
 		{"unknown event", stream("data: {\"detail\":\"Not Found\"}\n\n"), Malformed, `{"detail":"Not Found"}`, ""},
 		{"redirect", status(307, "", "Location", "https://evil.example/path?q=1"), Refused, "307|https://evil.example, which is not followed", "the caller's way to another URL"},
 		{"html", status(200, "<!DOCTYPE html><title>Login</title>", "Content-Type", "text/html"), Malformed, "HTML|text/html|Login", "/v1"},
