@@ -271,12 +271,13 @@ func TestPatterns(t *testing.T) {
 	if len(rules) != 3 || rules[0].Origin != "--allow fs__read_*" || rules[1].Origin != "--allow gh__*" || rules[2].Origin != "--allow @read-only" {
 		t.Errorf("%+v", rules)
 	}
+	patterns(t, "my server__b", Allow, "--allow ")
 	if rules := patterns(t, "a__b,c__d", Ask, "config.json:4"); rules[1].Origin != "config.json:4" {
 		t.Errorf("%+v", rules)
 	}
 	for list, want := range map[string]string{
 		"": "empty pattern", "a__b,": "empty pattern", "a__b,,c__d": "empty pattern", "@readonly": `unknown word "@readonly"`,
-		"a__b c": "is not a pattern", "a__{b,c}": "is not a pattern", "a__\u202eb": "is not a pattern", "Bash(git:*)": "is not a pattern",
+		"a__b c": "is not a pattern", "a b": "is not a pattern", "a__{b,c}": "is not a pattern", "a__\u202eb": "is not a pattern", "Bash(git:*)": "is not a pattern",
 	} {
 		if _, err := Patterns(list, Allow, "flag", "--allow "); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", list, err)
@@ -300,6 +301,33 @@ func TestMappedNames(t *testing.T) {
 		g := &Gate{Rules: patterns(t, x.list, x.d, "flag "), Otherwise: Ask}
 		if v, _ := g.Decide(t.Context(), c); v.Outcome != x.want {
 			t.Errorf("%s: %v", x.list, v)
+		}
+	}
+}
+
+// A rule matches a server by both of its names, and no server that it leaves out.
+func TestRuleOfServer(t *testing.T) {
+	spelled := Call{Server: "x_y", Spelling: "x.y", Tool: "t", Name: "x_y__t"}
+	plain := Call{Server: "s", Tool: "t", Name: "s__t"}
+	for _, d := range []Decision{Allow, Ask, Deny} {
+		for _, x := range []struct {
+			call    Call
+			pattern string // of a flag
+			server  string // of a policy rule
+			want    bool
+		}{
+			{spelled, "x_y__t", "x_y", true}, {spelled, "x.y__t", "x.y", true}, {spelled, "x.z__t", "x.z", false},
+			{plain, "s__t", "s", true}, {plain, "__t", "t", false}, {plain, "*__t", "*", true},
+		} {
+			r := patterns(t, x.pattern, d, "--x ")[0]
+			p := Rule{Decision: d, servers: []glob{glob(x.server)}, tools: []glob{"t"}}
+			if r.matchesTool(&x.call) != x.want || p.matchesTool(&x.call) != x.want {
+				t.Errorf("%s %s of %+v: %t, %t", d, x.pattern, x.call, r.matchesTool(&x.call), p.matchesTool(&x.call))
+			}
+			p.NotServers = []string{"other", x.call.Server}
+			if p.matchesTool(&x.call) {
+				t.Errorf("%s: a server that is left out is matched", d)
+			}
 		}
 	}
 }

@@ -75,7 +75,7 @@ func Patterns(list string, d Decision, by, origin string) ([]Rule, error) {
 // notInPattern reports characters that a shell, a list or another program's
 // rule has, and no tool's name.
 func notInPattern(r rune) bool {
-	return r <= ' ' || r == 0x7f || escape.Unsafe(r) || strings.ContainsRune("()[]{}\"'`\\|&;<>!$", r)
+	return r == ' ' || escape.Unsafe(r) || strings.ContainsRune("()[]{}\"'`\\|&;<>!$", r)
 }
 
 // withoutNameBlanks is a pattern without the blanks in its server's name, which
@@ -97,7 +97,7 @@ func (r *Rule) appliesTo(c *Call) bool {
 	if r.matchesTool(c) {
 		return true
 	}
-	if c.ShowsFilesOf == "" || r.Decision != Deny || r.arguments == nil ||
+	if r.Decision != Deny || r.arguments == nil ||
 		!slices.ContainsFunc(r.arguments.tests, func(t argumentTest) bool { return t.under != "" }) {
 		return false
 	}

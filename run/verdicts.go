@@ -129,24 +129,14 @@ func detail(s string) string {
 }
 
 // denial is the reason that the model is given.
-func denial(v approve.Verdict) string {
-	switch {
-	case v.Reason != "":
-		return v.Reason
-	case v.Outcome == approve.Unapproved:
-		return "it needs an approval that nobody can give"
-	case v.By == "terminal":
-		return "by the user"
-	}
-	return "by a rule"
-}
+func denial(v approve.Verdict) string { return cmp.Or(v.Reason, "by a rule") }
 
 func unapproved(stop *failure.Error, c *call, v approve.Verdict) *failure.Error {
 	if v.EndsRun {
 		return &failure.Error{Status: failure.StatusUnapproved, Message: "ended by the user at the question about " + c.tool.name}
 	}
 	if stop == nil {
-		stop = &failure.Error{Status: failure.StatusUnapproved, Message: "unapproved: " + c.tool.name + ": " + cmp.Or(v.Reason, "nobody can be asked")}
+		stop = &failure.Error{Status: failure.StatusUnapproved, Message: "unapproved: " + c.tool.name + ": " + v.Reason}
 	}
 	if hint := approvalHint(c.tool.name, v); !slices.Contains(stop.Hints, hint) {
 		stop.Hints = append(stop.Hints, hint)
