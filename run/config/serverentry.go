@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -40,7 +41,7 @@ func parseServers(c *Config, v Value, own bool, keys []string) ([]Server, error)
 		nameErr := CheckServerName(m.Key)
 		switch isReserved := slices.Contains(reserved, m.Key); {
 		case !own && (nameErr != nil || isReserved):
-			e.Spelling = m.Key
+			e.Spelling = cmp.Or(m.Key, "-")
 		case nameErr != nil:
 			return nil, m.At.within(nameErr)
 		case isReserved:
@@ -110,7 +111,7 @@ func (e *entry) parse(v Value) error {
 func (e *entry) read(m member) error {
 	for i := range serverKeys {
 		k := &serverKeys[i]
-		if k.name != m.Key || k.in == hostFile && e.own {
+		if k.name != m.Key || k.host && e.own {
 			continue
 		}
 		if m.Kind() == '{' && !e.own && slices.Contains(nestedKeys, m.Key) {

@@ -4,20 +4,13 @@ package config
 // their keys and in the forms of the values, so both are data here.
 type serverKey struct {
 	name string
-	in   files
+	host bool // it stands only in the files of other hosts
 	// field is what the value fills, and so says which values there are: see
 	// entry.fill.
 	field func(e *entry) any
 }
 
-// files says in which files a key may stand.
-type files uint8
-
-const (
-	everyFile files = iota
-	ownFile         // the user's own config
-	hostFile        // files of other hosts
-)
+const everyFile, hostFile = false, true
 
 // What a serverKey fills beside fields of the entry.
 type (
@@ -91,7 +84,7 @@ var nestedKeys = []string{"command", "transport", "requestInit"}
 // ownKeys are the keys of a server in the user's own config.
 func ownKeys() (names []string) {
 	for _, k := range serverKeys {
-		if k.in != hostFile {
+		if !k.host {
 			names = append(names, k.name)
 		}
 	}

@@ -1,0 +1,120 @@
+package config
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"toolpipe/mcp"
+	"toolpipe/stream/jsontext"
+)
+
+func TestWithoutComments(t *testing.T) {
+	for in, want := range map[string]string{
+		"{\"a\":1} // end":                   "{\"a\":1}       ",
+		"/* a\n b */[1]":                     "    \n     [1]",
+		`{"a":[1,2,],}`:                      `{"a":[1,2 ] }`,
+		"[1, // one\n]":                      "[1        \n]",
+		"[1 /* , */ , /* x */]":              "[1                  ]",
+		`["// no","/* no */",",]","\",]"]`:   `["// no","/* no */",",]","\",]"]`,
+		"\ufeff{}":                           "   {}",
+		`[,]`:                                `[,]`,
+		`[1,,]`:                              `[1,,]`,
+		`{,}`:                                `{,}`,
+		`/* open`:                            `/* open`,
+		`["open, // `:                        `["open, // `,
+		`[1/2]`:                              `[1/2]`,
+		"{\"a\":\"\\\\\", // b\n\"c\":1,\t}": "{\"a\":\"\\\\\",     \n\"c\":1 \t}",
+	} {
+		if got := string(withoutComments([]byte(in))); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// FuzzWithoutComments: JSON stays as it is, and all else keeps its place.
+func FuzzWithoutComments(f *testing.F) {
+	for _, d := range documents {
+		f.Add([]byte(d))
+	}
+	f.Add([]byte("{// a\n\"b\":[1,/**/],}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got := withoutComments(data)
+		if len(got) != len(data) || bytes.Count(got, []byte{'\n'}) != bytes.Count(data, []byte{'\n'}) {
+			t.Errorf("%q: %q", data, got)
+		}
+		if jsontext.Check(data, jsontext.Options{}) == nil && !bytes.Equal(got, data) {
+			t.Errorf("%q is JSON and became %q", data, got)
+		}
+		if again := withoutComments(got); jsontext.Check(got, jsontext.Options{}) == nil && !bytes.Equal(again, got) {
+			t.Errorf("%q became %q, and that %q", data, got, again)
+		}
+	})
+}
+
+func TestOtherFormat(t *testing.T) {
+	for _, c := range []struct{ file, text, want string }{
+		{"a.toml", "x", "TOML"}, {"a.YAML", "{", "YAML"}, {"a.yml", "", "YAML"},
+		{"-", "# c\n\n[mcp_servers.a]\n", "TOML"}, {"-", "model = \"x\"\n", "TOML"}, {"-", "---\nx", "YAML"}, {"-", "name: Local\n", "YAML"},
+		{"-", "[1,\n", ""}, {"-", "{\"a\": 1", ""}, {"-", "[\"a\"]", ""}, {"-", "", ""}, {"a.json", "hello", ""},
+	} {
+		if got := otherFormat(c.file, []byte(c.text)); got != c.want {
+			t.Errorf("%s %q: %q, want %q", c.file, c.text, got, c.want)
+		}
+	}
+}
+
+// Names that the files of other hosts have are made legal, each in one way.
+func TestGiveNames(t *testing.T) {
+	spelled := []string{"a b", "io.github.upstash/context7", "-", "___", "fs__x", "files", "ä", strings.Repeat("long-", 8), strings.Repeat("long-", 7) + "x"}
+	give := func(order []string) map[string]string {
+		all := []Server{{Spec: mcp.Spec{Name: "a-b"}}}
+		for _, s := range order {
+			all = append(all, Server{Spec: mcp.Spec{Name: s}, Spelling: s, origin: s})
+		}
+		giveNames(all)
+		names, seen := map[string]string{}, map[string]bool{}
+		for _, s := range all[1:] {
+			if err := CheckServerName(s.Name); err != nil || seen[s.Name] || s.Name == "a-b" || s.Name == "files" {
+				t.Errorf("%q is called %q, %v", s.origin, s.Name, err)
+			}
+			seen[s.Name] = true
+			names[s.origin] = s.Name
+			if s.Spelling != "" && (s.Spelling == "files" || s.Spelling == "fs__x") {
+				t.Errorf("rules for another server can name %q", s.origin)
+			}
+		}
+		return names
+	}
+	names := give(spelled)
+	if names["io.github.upstash/context7"] != "io-github-upstash-context7" {
+		t.Errorf("names: %q", names)
+	}
+	for _, s := range []string{"a b", "files", "ä"} {
+		if got := give([]string{s})[s]; got != names[s] {
+			t.Errorf("alone %q is called %q, among others %q", s, got, names[s])
+		}
+	}
+}
+
+func TestMayOffer(t *testing.T) {
+	s := &Server{Spec: mcp.Spec{Name: "fs"}, Spelling: "f s"}
+	for globs, want := range map[string]bool{"fs__*": true, "fs__read": true, "*": true, "gh__*,f?__x": true, "f*": true, "f s__x": true, "fs": false, "fs_": false, "gh__*": false, "fsx__*": false} {
+		if got := s.MayOffer([]string{globs}); got != want {
+			t.Errorf("%s: %v", globs, got)
+		}
+	}
+}
+
+func TestRelativePaths(t *testing.T) {
+	for w, want := range map[string]string{
+		".": "$D", "..": "$D/..", "./a/b": "$D/a/b", "../x": "$D/../x", "--root=./a": "--root=$D/a", "dir=.": "dir=$D", "./": "$D",
+		"-x": "", "a/b": "", "...": "", ".env": "", "a.": "", "https://x/./y": "", "a=b=./c": "", "": "",
+	} {
+		if got := isRelativePath(w); got != (want != "") {
+			t.Errorf("%q is a relative path: %v", w, got)
+		} else if got && fromHere(w, "$D") != want {
+			t.Errorf("%q: %q, want %q", w, fromHere(w, "$D"), want)
+		}
+	}
+}
