@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestReadme runs the commands of README.md: each block fenced as ```sh, see
@@ -45,7 +46,15 @@ func TestReadme(t *testing.T) {
 			})
 		}
 	}
-	if commands < 5 {
+	if lines := strings.Count(string(text), "\n"); lines > 250 {
+		t.Errorf("README.md has %d lines", lines)
+	}
+	for i, line := range strings.Split(string(text), "\n") {
+		if n := utf8.RuneCountInString(line); n > 100 {
+			t.Errorf("README.md:%d has %d columns", i+1, n)
+		}
+	}
+	if commands < 12 {
 		t.Errorf("README.md has %d blocks of commands", commands)
 	}
 }
@@ -99,11 +108,11 @@ func fencedBlocks(text string) (blocks []fencedBlock) {
 }
 
 var (
-	otherPrograms  = regexp.MustCompile("(?m)git log.*|(?s:```json.*?```)|`") // flags of other programs
+	otherPrograms  = regexp.MustCompile("(?m)git (?:log|diff)[^|]*|(?s:```json.*?```)|`") // flags of other programs
 	readmePrograms = regexp.MustCompile(`\b(jq|git)\b`)
 	readmeNeeds    = regexp.MustCompile(`(?m)^# needs: (.*)$`)
 	readmeStatus   = regexp.MustCompile(`(?m)^# status: (\d+)$`)
-	notRunHere     = regexp.MustCompile(`(?m)^\s*(go (test|build|install|mod)|git clone|cd toolpipe)\b.*$`)
+	notRunHere     = regexp.MustCompile(`(?m)^\s*(?:[A-Z_]+=\S+ )*(go (test|build|install|mod)|git clone|cd toolpipe)\b.*$`)
 )
 
 // runExample runs commands of the README or the manual as one shell script, with
@@ -157,7 +166,7 @@ func runExample(t *testing.T, commands string, files map[string]string, terminal
 		t.Fatal(err)
 	}
 	s.verified = true
-	commands = strings.NewReplacer("https://mcp.example.com/mcp", s.env["EXAMPLE_URL"], "http://127.0.0.1:8080/v1", s.env["MODEL_URL"]).Replace(commands)
+	commands = s.exampleEndpoints(commands)
 	layReadmeFiles(t, s, files)
 	line := scriptLine{words: []scriptWord{literalWord("sh"), literalWord("set -e\n" + commands)}, statuses: []string{status}}
 	if terminal {
@@ -174,6 +183,26 @@ func runExample(t *testing.T, commands string, files map[string]string, terminal
 			t.Errorf("%s\nwrote %q and showed:\n%s", commands, text, shown)
 		}
 	}
+}
+
+// exampleEndpoints puts the doubles into the place of the endpoints that examples
+// name. Anthropic's is one more model, which speaks its dialect.
+func (s *script) exampleEndpoints(commands string) string {
+	claude := "https://api.anthropic.com/v1"
+	if strings.Contains(commands, claude) {
+		path := filepath.Join(s.work, "claude")
+		if err := errors.Join(os.WriteFile(path, []byte("dialect messages\nreply\nagain\ntext \"An answer.\"\n"), 0o644), s.startModel([]string{"-as", "claude", "claude"}), os.Remove(path)); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY"} {
+		s.env[name] = "sk-of-an-example"
+	}
+	pairs := []string{claude, s.env["CLAUDE_URL"] + "/v1", "https://mcp.example.com/mcp", s.env["EXAMPLE_URL"]}
+	for _, url := range []string{"http://127.0.0.1:8080/v1", "http://127.0.0.1:11434/v1", "https://api.openai.com/v1", "https://openrouter.ai/api/v1"} {
+		pairs = append(pairs, url, s.env["MODEL_URL"])
+	}
+	return strings.NewReplacer(pairs...).Replace(commands)
 }
 
 func literalWord(text string) scriptWord {
