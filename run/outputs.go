@@ -45,21 +45,21 @@ func newOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 	w := o.face.Stdout()
 	switch {
 	case c.Output == "ndjson":
-		o.add(&event.NDJSONOutput{W: w})
+		o.add(&event.NDJSONOutput{Writer: w})
 	case c.Output == "json":
-		o.add(&event.JSONOutput{W: w})
+		o.add(&event.JSONOutput{Writer: w})
 	case c.Output == "messages":
-		o.add(&event.MessagesOutput{W: w, Messages: messages})
+		o.add(&event.MessagesOutput{Writer: w, Messages: messages})
 	case c.Mode != config.Answer:
-		list := &event.ListOutput{W: w, Terminal: s.OutTerminal, Full: c.Mode == config.DescribeTool}
+		list := &event.ListOutput{Writer: w, Terminal: s.OutTerminal, Full: c.Mode == config.DescribeTool}
 		if s.OutTerminal {
 			list.Columns, list.ASCII = cmp.Or(s.OutWidth, 80), !face.UTF8(c.Getenv)
 		}
 		o.add(list)
 	case isBlock:
-		o.add(&event.BlockOutput{W: w, Terminal: s.OutTerminal, Language: language})
+		o.add(&event.BlockOutput{Writer: w, Terminal: s.OutTerminal, Language: language})
 	default:
-		o.text = &event.TextOutput{W: w, Terminal: s.OutTerminal, Stream: c.Streams() || s.OutTerminal && c.Schema == "" && !c.Holds()}
+		o.text = &event.TextOutput{Writer: w, Terminal: s.OutTerminal, Stream: c.Streams() || s.OutTerminal && c.Schema == "" && !c.Holds()}
 		o.add(o.text)
 	}
 	o.add(o.face) // after standard output, with which it may share a screen
@@ -81,7 +81,7 @@ func (o *outputs) openLog(ctx context.Context, path string) error {
 		return config.OpenError("--log", path, err)
 	}
 	o.log = f
-	o.add(&event.NDJSONOutput{W: event.NewWriter(stdio.Bounded(ctx, stdio.Blocking(f), &o.readers), "--log "+config.ShellQuote(path))})
+	o.add(&event.NDJSONOutput{Writer: event.NewWriter(stdio.Bounded(ctx, stdio.Blocking(f), &o.readers), "--log "+config.ShellQuote(path))})
 	return nil
 }
 

@@ -89,7 +89,7 @@ func unquote(t *testing.T, b []byte) (s string) {
 
 func BenchmarkTextEvent(b *testing.B) {
 	var out bytes.Buffer
-	o := &NDJSONOutput{W: NewWriter(&out, "x")}
+	o := &NDJSONOutput{Writer: NewWriter(&out, "x")}
 	e := &Text{1, []byte("word ")}
 	b.ReportAllocs()
 	for b.Loop() {

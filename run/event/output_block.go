@@ -9,7 +9,7 @@ import (
 
 // BlockOutput writes the first fenced block of the answer, and nothing else.
 type BlockOutput struct {
-	W        *Writer
+	*Writer
 	Terminal bool   // what is written must be safe for a terminal
 	Language string // of the block; "" is any
 }
@@ -23,14 +23,12 @@ func (o *BlockOutput) Event(e Event) error {
 		if o.Terminal {
 			block = AppendLines(nil, block)
 		}
-		if err := o.W.write(block); err != nil {
+		if err := o.write(block); err != nil {
 			return err
 		}
 	}
-	return o.W.Flush()
+	return o.Flush()
 }
-
-func (o *BlockOutput) Flush() error { return nil }
 
 // FencedBlock is the content of the first fenced code block of a Markdown text
 // (CommonMark 0.31.2, section 4.5) whose info string begins with the language,

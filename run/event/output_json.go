@@ -4,17 +4,17 @@ import "iter"
 
 // NDJSONOutput writes one event a line.
 type NDJSONOutput struct {
-	W    *Writer
+	*Writer
 	line object // used again for each event
 }
 
 func (o *NDJSONOutput) Event(e Event) error {
-	if o.W.err != nil { // the failed write may still go on, and read the line
-		return o.W.err
+	if o.err != nil { // the failed write may still go on, and read the line
+		return o.err
 	}
 	o.line.b = o.line.b[:0]
 	o.line.event(e)
-	err := o.W.write(append(o.line.b, '\n'))
+	err := o.write(append(o.line.b, '\n'))
 	if cap(o.line.b) > 1<<20 {
 		o.line.b = nil
 	}
@@ -23,16 +23,14 @@ func (o *NDJSONOutput) Event(e Event) error {
 		return err
 	}
 	if err == nil {
-		err = o.W.Flush()
+		err = o.Flush()
 	}
 	return err
 }
 
-func (o *NDJSONOutput) Flush() error { return o.W.Flush() }
-
 // JSONOutput writes the end event, and what a list printed as its items.
 type JSONOutput struct {
-	W     *Writer
+	*Writer
 	items []Event
 }
 
@@ -42,21 +40,19 @@ func (o *JSONOutput) Event(e Event) error {
 		o.items = append(o.items, e)
 	case *End:
 		e.Items = o.items
-		if err := o.W.write(append(appendEvent(nil, e), '\n')); err != nil {
+		if err := o.write(append(appendEvent(nil, e), '\n')); err != nil {
 			return err
 		}
-		return o.W.Flush()
+		return o.Flush()
 	}
 	return nil
 }
-
-func (o *JSONOutput) Flush() error { return nil }
 
 // MessagesOutput writes the whole conversation at the end as an array, one
 // message a line, also when the run stopped early, so that it can be looked at,
 // changed and resumed. It writes nothing when there is no conversation.
 type MessagesOutput struct {
-	W        *Writer
+	*Writer
 	Messages iter.Seq[[]byte] // each as JSON
 }
 
@@ -68,7 +64,7 @@ func (o *MessagesOutput) Event(e Event) error {
 	var b []byte
 	for message := range o.Messages {
 		b = AppendJSON(append(b[:0], before...), message)
-		if err := o.W.write(b); err != nil {
+		if err := o.write(b); err != nil {
 			return err
 		}
 		before = ",\n"
@@ -76,10 +72,8 @@ func (o *MessagesOutput) Event(e Event) error {
 	if b == nil {
 		return nil
 	}
-	if err := o.W.write([]byte("\n]\n")); err != nil {
+	if err := o.write([]byte("\n]\n")); err != nil {
 		return err
 	}
-	return o.W.Flush()
+	return o.Flush()
 }
-
-func (o *MessagesOutput) Flush() error { return nil }

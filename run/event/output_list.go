@@ -16,7 +16,7 @@ import (
 // definition of one tool, an explanation, or the result of one call. The columns
 // of a list are separated by tabs, for cut and awk, or aligned on a terminal.
 type ListOutput struct {
-	W        *Writer
+	*Writer
 	Terminal bool // the text of the end must be safe for a terminal
 	Columns  int  // of the terminal that a list is cut to; 0: tabs
 	ASCII    bool // the terminal shows nothing else
@@ -60,7 +60,7 @@ func (o *ListOutput) Event(e Event) error {
 			if o.ASCII {
 				lines = bytes.ReplaceAll(lines, []byte("…"), []byte(">"))
 			}
-			if err := o.W.write(lines); err != nil {
+			if err := o.write(lines); err != nil {
 				return err
 			}
 		}
@@ -72,11 +72,11 @@ func (o *ListOutput) Event(e Event) error {
 			if text[len(text)-1] != '\n' {
 				text = append(slices.Clip(text), '\n')
 			}
-			if err := o.W.write(text); err != nil {
+			if err := o.write(text); err != nil {
 				return err
 			}
 		}
-		return o.W.Flush()
+		return o.Flush()
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (o *ListOutput) row(header []string, fields ...string) error {
 		o.table.header, o.table.rows = header, append(o.table.rows, fields)
 		return nil
 	}
-	return o.W.write([]byte(strings.Join(fields, "\t") + "\n"))
+	return o.write([]byte(strings.Join(fields, "\t") + "\n"))
 }
 
 func (o *ListOutput) describe(e *Tool) error {
@@ -130,7 +130,7 @@ func (o *ListOutput) describe(e *Tool) error {
 		text := AppendLines(nil, []byte(strings.TrimSpace(e.Description)))
 		b.WriteString("description:\n  " + strings.ReplaceAll(string(text), "\n", "\n  ") + "\n")
 	}
-	return o.W.write(b.Bytes())
+	return o.write(b.Bytes())
 }
 
 // contents writes the bytes of a part of a resource, made safe for a terminal.
@@ -144,7 +144,7 @@ func (o *ListOutput) contents(e *Contents) (err error) {
 	if o.Terminal {
 		b = AppendLines(nil, b)
 	}
-	return o.W.write(b)
+	return o.write(b)
 }
 
 func (o *ListOutput) explain(e *Explanation) error {
@@ -156,7 +156,5 @@ func (o *ListOutput) explain(e *Explanation) error {
 		line += "approver\tis asked first, and can deny it\n"
 	}
 	line += "decided\t" + e.By + "\t" + escape.Escape(e.Rule) + "\t" + escape.Escape(e.Reason) + "\n"
-	return o.W.write([]byte(line))
+	return o.write([]byte(line))
 }
-
-func (o *ListOutput) Flush() error { return o.W.Flush() }

@@ -48,7 +48,7 @@ func TestTextOutput(t *testing.T) {
 				want = r.streamed
 			}
 			var out bytes.Buffer
-			o := &TextOutput{W: NewWriter(&out, "x"), Stream: stream}
+			o := &TextOutput{Writer: NewWriter(&out, "x"), Stream: stream}
 			for _, e := range r.events {
 				if err := o.Event(e); err != nil {
 					t.Fatal(err)
@@ -92,7 +92,7 @@ func TestEmojiForTerminals(t *testing.T) {
 // and nothing follows the end.
 func TestStartIsFirst(t *testing.T) {
 	var out bytes.Buffer
-	m := &Emitter{Outs: []Output{&NDJSONOutput{W: NewWriter(&out, "x")}}}
+	m := &Emitter{Outs: []Output{&NDJSONOutput{Writer: NewWriter(&out, "x")}}}
 	m.Emit(&Warning{Code: "early"})
 	m.Emit(&Start{})
 	m.Emit(&End{Status: failure.StatusOK})
@@ -106,7 +106,7 @@ func TestStartIsFirst(t *testing.T) {
 // TestNothingAfterALostByte: once a write failed, no later one is tried.
 func TestNothingAfterALostByte(t *testing.T) {
 	w := &failing{after: 1}
-	o := &NDJSONOutput{W: NewWriter(w, "standard output")}
+	o := &NDJSONOutput{Writer: NewWriter(w, "standard output")}
 	o.Event(&Start{})
 	if err := o.Event(&Warning{}); err == nil {
 		t.Fatal("a failed write gave no error")

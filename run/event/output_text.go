@@ -11,7 +11,7 @@ import (
 // TextOutput writes the answer: as it comes, or the text of the End when that is
 // an answer. A newline is added at the end of a text that has none.
 type TextOutput struct {
-	W        *Writer
+	*Writer
 	Stream   bool // text is written as it comes
 	Terminal bool // what is written must be safe for a terminal
 	last     byte // last byte written of the current turn
@@ -37,7 +37,7 @@ func (o *TextOutput) Event(e Event) error {
 		if err := o.newline(); err != nil {
 			return err
 		}
-		return o.W.Flush()
+		return o.Flush()
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func (o *TextOutput) newline() error {
 		return nil
 	}
 	o.last = 0
-	return o.W.write([]byte{'\n'})
+	return o.write([]byte{'\n'})
 }
 
 func (o *TextOutput) text(p []byte) error {
@@ -65,10 +65,8 @@ func (o *TextOutput) text(p []byte) error {
 		o.scratch = AppendLines(o.scratch[:0], p)
 		p = o.scratch
 	}
-	return o.W.write(p)
+	return o.write(p)
 }
-
-func (o *TextOutput) Flush() error { return o.W.Flush() }
 
 // AppendLines appends text for a terminal: the ends of lines and tabs stay,
 // everything that could steer the terminal is made visible. One zero-width joiner

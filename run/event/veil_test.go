@@ -20,7 +20,7 @@ func TestVeil(t *testing.T) {
 	set.Add("abcdefgh-1234")
 	var out bytes.Buffer
 	m := NewEmitter(set)
-	m.Outs = []Output{&NDJSONOutput{W: NewWriter(&out, "x")}}
+	m.Outs = []Output{&NDJSONOutput{Writer: NewWriter(&out, "x")}}
 	for _, e := range []Event{
 		&Start{}, &Reasoning{1, []byte("r abcdefgh")}, &Text{1, []byte("t abcde")},
 		&Warning{Code: "c", Message: "m"}, &Text{1, []byte("fgh-1234, abcdef")}, &Turn{Turn: 1},

@@ -50,7 +50,7 @@ func newPerson(t *testing.T, o Options, tty bool) *person {
 	}
 	p.Face = New(o, s)
 	w := p.Face.Stdout()
-	p.out = &event.Emitter{Outs: []event.Output{&event.TextOutput{W: w, Terminal: tty, Stream: tty}, p.Face}}
+	p.out = &event.Emitter{Outs: []event.Output{&event.TextOutput{Writer: w, Terminal: tty, Stream: tty}, p.Face}}
 	t.Cleanup(p.Face.Close)
 	return p
 }
