@@ -15,8 +15,6 @@ import (
 type veil struct {
 	set             *secrets.Set
 	text, reasoning turnText
-	textPiece       Text // used again for each piece
-	reasoningPiece  Reasoning
 }
 
 // turnText is the text, or the reasoning, of one turn. It comes in pieces, and a
@@ -26,13 +24,19 @@ type turnText struct {
 	turn     int
 	original int    // how many bytes were passed on before the first secret
 	veiled   []byte // the bytes that were passed on since
+	piece    Text   // used again for each piece
 }
 
-func (t *turnText) next(f *secrets.Finder, turn int, piece []byte) []byte {
-	if turn != t.turn {
-		*t = turnText{turn: turn}
+// next is what is passed on after the next piece; nil for nothing.
+func (t *turnText) next(f *secrets.Finder, e *Text) *Text {
+	if e.Turn != t.turn {
+		*t = turnText{turn: e.Turn}
 	}
-	return t.count(t.pieces.Next(f, piece))
+	t.piece = Text{e.Turn, t.count(t.pieces.Next(f, e.Text))}
+	if len(t.piece.Text) == 0 && len(e.Text) > 0 {
+		return nil
+	}
+	return &t.piece
 }
 
 // rest is what was held back.
@@ -58,16 +62,14 @@ func (v *veil) pass(e Event, to func(Event)) {
 	switch e := e.(type) {
 	case *Text:
 		v.restOfReasoning(f, to)
-		v.textPiece = Text{e.Turn, v.text.next(f, e.Turn, e.Text)}
-		if len(v.textPiece.Text) > 0 || len(e.Text) == 0 {
-			to(&v.textPiece)
+		if piece := v.text.next(f, e); piece != nil {
+			to(piece)
 		}
 		return
 	case *Reasoning:
 		v.restOfText(f, to)
-		v.reasoningPiece = Reasoning{e.Turn, v.reasoning.next(f, e.Turn, e.Text)}
-		if len(v.reasoningPiece.Text) > 0 || len(e.Text) == 0 {
-			to(&v.reasoningPiece)
+		if piece := v.reasoning.next(f, (*Text)(e)); piece != nil {
+			to((*Reasoning)(piece))
 		}
 		return
 	case *Call, *Turn, *End:

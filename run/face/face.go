@@ -60,7 +60,6 @@ type Face struct {
 	w              io.Writer
 	aside          []byte       // text of this turn for showsAsides
 	frames         []*toolFrame // calls without result, in order
-	servers        []string     // that have not answered yet
 	asksModel      bool         // a model is asked in this run
 	live           liveLine
 	held           []byte    // what was to be printed while a question stood

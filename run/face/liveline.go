@@ -170,18 +170,16 @@ func (f *Face) awaitModel() {
 func (f *Face) Connecting(names []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.servers = slices.Clone(names)
 	f.waits.set(func(w *waits) { w.servers = slices.Clone(names) })
 }
 
 func (f *Face) ServerReady(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if i := slices.Index(f.servers, name); i >= 0 {
-		f.servers = slices.Delete(f.servers, i, i+1)
-	}
-	f.waits.set(func(w *waits) { w.servers = slices.Clone(f.servers) })
-	if f.live.servers && len(f.servers) > 0 {
+	f.waits.set(func(w *waits) {
+		w.servers = slices.DeleteFunc(w.servers, func(awaited string) bool { return awaited == name })
+	})
+	if f.live.servers && len(f.waits.servers) > 0 {
 		f.live.what = f.serversText()
 	}
 }
@@ -190,13 +188,13 @@ func (f *Face) ServerReady(name string) {
 func (f *Face) AwaitServers() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.servers) > 0 {
+	if len(f.waits.servers) > 0 {
 		f.await(f.serversText())
 		f.live.servers = true
 	}
 }
 
-func (f *Face) serversText() string { return "waiting for " + JoinFew(f.servers) }
+func (f *Face) serversText() string { return "waiting for " + JoinFew(f.waits.servers) }
 
 // JoinFew lists a few of the words, and tells how many more there are.
 func JoinFew(words []string) string {
