@@ -251,9 +251,12 @@ func (b *bench) alone(pack, name string) (*test, error) {
 	return t, nil
 }
 
-// maxTook is for how long, without a change, the tests of one step may run that
-// try one change; the fast tests come first.
-const maxTook = time.Minute
+// maxCost is how much the tests of one step may cost that try one change.
+const maxCost = 40 * time.Second
+
+// cost is what it costs to run a test: on a busy machine, mostly the time for which
+// it computes.
+func (t *test) cost() time.Duration { return 5*time.Millisecond + t.cpu + t.took/20 }
 
 // try runs the tests in which a change makes a difference, until one fails. by
 // names the tests of which one failed.
@@ -313,26 +316,26 @@ func failed(group []*test, out []byte) string {
 func (b *bench) groups(tests []*test, number int) (groups [][]*test) {
 	tests = slices.Clone(tests)
 	slices.SortStableFunc(tests, func(x, y *test) int {
-		return cmp.Compare(x.took/time.Duration(1+x.noticed), y.took/time.Duration(1+y.noticed))
+		return cmp.Compare(x.cost()/time.Duration(1+x.noticed), y.cost()/time.Duration(1+y.noticed))
 	})
 	var total, inGroup time.Duration
 	var group []*test
 	script := func(t *test) bool { return strings.Contains(t.name, "/") }
-	most := maxTook
+	most := maxCost
 	if b.quick {
 		most /= 8
 	}
 	for _, t := range tests {
-		if t.marks == nil || t.marks[active.Marks+number] == 0 || total+t.took > most && total > 0 {
+		if t.marks == nil || t.marks[active.Marks+number] == 0 || total+t.cost() > most && total > 0 {
 			continue
 		}
-		limit := time.Second / 2 << (2 * len(groups)) // each group may take four times as long as the one before
-		if len(group) > 0 && (inGroup+t.took > limit || script(group[0]) != script(t)) {
+		limit := time.Second / 2 << (2 * len(groups)) // each group may cost four times as much as the one before
+		if len(group) > 0 && (inGroup+t.cost() > limit || script(group[0]) != script(t)) {
 			groups, group, inGroup = append(groups, group), nil, 0
 		}
 		group = append(group, t)
-		inGroup += t.took
-		total += t.took
+		inGroup += t.cost()
+		total += t.cost()
 	}
 	if group != nil {
 		groups = append(groups, group)
