@@ -18,18 +18,18 @@ func (r *runner) noteServer(code, server, message string) {
 	r.warn(code, server, message)
 }
 
-// leaveOut takes out the servers of which --tools leaves nothing, as their names
-// or the lock say.
+// leaveOut takes out the servers of which --tools leaves nothing, as the lock
+// tells.
 func (r *runner) leaveOut() {
 	if len(r.cfg.Tools) == 0 || r.cfg.Prompt != "" || len(r.cfg.Resources) > 0 {
 		return
 	}
 	r.servers = slices.DeleteFunc(r.servers, func(s config.Server) bool {
-		useless := !s.MayOffer(r.cfg.Tools) || r.lockedOut(&s)
-		if useless {
+		out := r.lockedOut(&s)
+		if out {
 			r.unused = append(r.unused, s)
 		}
-		return useless
+		return out
 	})
 }
 

@@ -16,16 +16,17 @@ import (
 // call, an explanation.
 type inspection struct {
 	*outputs
-	cfg   *config.Config
-	box   *toolbox
-	gate  *approve.Gate
-	tally *tally
+	cfg    *config.Config
+	box    *toolbox
+	unused []config.Server
+	gate   *approve.Gate
+	tally  *tally
 }
 
 // run does what the mode says. data is standard input if the mode reads it.
 func (r *inspection) run(ctx context.Context, data []byte) error {
 	if len(r.box.conns) == 0 && r.cfg.Target == "" {
-		r.face.Say("no tool server is configured; " + addServers)
+		r.face.Say(r.noServers() + "; " + addServers)
 	}
 	switch r.cfg.Mode {
 	case config.ListTools:
@@ -71,6 +72,16 @@ func (r *inspection) run(ctx context.Context, data []byte) error {
 	return r.callOnce(ctx, t, args)
 }
 
+// noServers says why a run has no server.
+func (r *inspection) noServers() string {
+	if len(r.unused) > 0 {
+		return "no tool server is used: all are left out by " + leftOutBy
+	}
+	return "no tool server is configured"
+}
+
+const leftOutBy = "--servers, --tools, the profile or their files"
+
 const addServers = "--mcp NAME=TARGET and --files DIR add some"
 
 // findTool finds a tool by the name that the model knows, or by SERVER__TOOL.
@@ -83,8 +94,13 @@ func (r *inspection) findTool(name string) (*tool, error) {
 			return t, nil
 		}
 	}
+	for i := range r.unused {
+		if s := &r.unused[i]; strings.HasPrefix(name, s.Name+"__") {
+			return nil, failure.Usage("no tool is named %q: server %q is left out by "+leftOutBy, name, s.Name)
+		}
+	}
 	if len(r.box.conns) == 0 {
-		return nil, failure.UsageError([]string{addServers}, "no tool is named %q: no tool server is configured", name)
+		return nil, failure.UsageError([]string{addServers}, "no tool is named %q: %s", name, r.noServers())
 	}
 	hints := []string{"--list-tools shows the names"}
 	if near := r.nearestTool(name); near != "" {

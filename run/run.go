@@ -197,7 +197,7 @@ func (r *runner) work(ctx context.Context) error {
 	if err := r.start(); err != nil {
 		return err
 	}
-	i := &inspection{outputs: r.outputs, cfg: r.cfg, box: r.box, gate: r.gate, tally: &r.tally}
+	i := &inspection{outputs: r.outputs, cfg: r.cfg, box: r.box, unused: r.unused, gate: r.gate, tally: &r.tally}
 	return i.run(ctx, data)
 }
 

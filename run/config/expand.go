@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -189,8 +191,11 @@ func (e *entry) readEnvFile(at Value) error {
 // Unexpanded is a message about the server without the values of the variables
 // that its entry names: their names stand there instead.
 func (s *Server) Unexpanded(message string) string {
-	for name, value := range s.variables {
-		if len(value) > 3 {
+	longestFirst := func(a, b string) int {
+		return cmp.Or(len(s.variables[b])-len(s.variables[a]), strings.Compare(a, b))
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(s.variables), longestFirst) {
+		if value := s.variables[name]; len(value) > 3 {
 			message = strings.ReplaceAll(message, value, "${"+name+"}")
 		}
 	}

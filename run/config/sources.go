@@ -35,7 +35,7 @@ func (c *Config) ConfiguredServers(ctx context.Context, s *Settings, stdin io.Re
 		return nil, nil, err
 	}
 	for _, srv := range all {
-		if !srv.fromFlag && (srv.off || chosen != nil && !slices.ContainsFunc(chosen, srv.is)) {
+		if !srv.fromFlag && (srv.off || chosen != nil && !slices.ContainsFunc(chosen, srv.is)) || !c.wantsOf(&srv) {
 			unused = append(unused, srv)
 			continue
 		}
@@ -45,6 +45,11 @@ func (c *Config) ConfiguredServers(ctx context.Context, s *Settings, stdin io.Re
 		used = append(used, srv)
 	}
 	return used, unused, nil
+}
+
+// wantsOf tells whether --tools may leave something of a server.
+func (c *Config) wantsOf(s *Server) bool {
+	return len(c.Tools) == 0 || c.Prompt != "" || len(c.Resources) > 0 || s.mayOffer(c.Tools)
 }
 
 func (c *Config) allServers(ctx context.Context, s *Settings, stdin io.Reader, warn Warner) ([]Server, error) {
