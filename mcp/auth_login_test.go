@@ -147,8 +147,7 @@ func TestLoginOverPlainHTTP(t *testing.T) {
 // TestLoginLacksScopes: a refusal because of scopes names those that are missing,
 // and stops when the login has them all.
 func TestLoginLacksScopes(t *testing.T) {
-	var g *guarded
-	g = newGuarded(t)
+	g := newGuarded(t)
 	g.valid.Store("token-0")
 	asked := "read write"
 	g.web.Config.Handler = http.HandlerFunc(func(base http.Handler) http.HandlerFunc {

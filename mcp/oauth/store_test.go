@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -223,7 +224,7 @@ func TestLock(t *testing.T) {
 	other()
 	unlock()
 	var group sync.WaitGroup
-	n := 0
+	var holders, n atomic.Int32
 	for range 8 {
 		group.Go(func() {
 			unlock, err := s.lock(t.Context(), k)
@@ -231,13 +232,17 @@ func TestLock(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			n++
+			if holders.Add(1) != 1 {
+				t.Error("two have the lock")
+			}
+			n.Add(1)
+			holders.Add(-1)
 			unlock()
 		})
 	}
 	group.Wait()
-	if n != 8 {
-		t.Errorf("%d", n)
+	if n.Load() != 8 {
+		t.Errorf("%d had the lock", n.Load())
 	}
 }
 
