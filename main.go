@@ -15,7 +15,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -219,6 +218,11 @@ func dieBy(s syscall.Signal) {
 	os.Exit(128 + int(s))
 }
 
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // parse fills cfg from the arguments. text is what was asked for instead of a
 // run, nil if nothing was.
 func parse(cfg *config.Config, args []string) (text *string, err error) {
@@ -233,7 +237,7 @@ func parse(cfg *config.Config, args []string) (text *string, err error) {
 	if n := fs.ArgsLenAtDash(); n >= 0 { // not the first "--" of args: that may be a flag's value
 		beforeDash = args[:len(args)-(fs.NArg()-n)-1]
 	}
-	if err := cmp.Or(refuseApproveValue(beforeDash, table.SwitchLetters()), refuseBlockValue(beforeDash, table.SwitchLetters())); err != nil {
+	if err := table.CheckArguments(beforeDash, isRegular); err != nil {
 		return nil, err
 	}
 	if unparsed != nil {
@@ -254,69 +258,6 @@ func parse(cfg *config.Config, args []string) (text *string, err error) {
 	return text, err
 }
 
-// refuseApproveValue refuses a value that is given to --auto-approve, and a
-// pattern that follows it: everything would be approved where --allow was meant.
-// args are those before a "--" that ends the flags. In a cluster of switches,
-// such as -qyv, the y may stand anywhere.
-func refuseApproveValue(args []string, switches string) error {
-	for i, a := range args {
-		value, wrong := strings.CutPrefix(a, "--auto-approve=")
-		bare := a == "--auto-approve"
-		if isCluster(a) {
-			rest := strings.TrimLeft(a[1:], switches)
-			if _, behind, ok := strings.Cut(a[:len(a)-len(rest)], "y"); ok {
-				if value, wrong = strings.CutPrefix(rest, "="); !wrong {
-					value = behind + rest
-					wrong = looksLikePattern(value)
-				}
-				bare = rest == ""
-			}
-		}
-		if bare && i+1 < len(args) && looksLikePattern(args[i+1]) {
-			value, wrong = args[i+1], true
-		}
-		if wrong {
-			meant := "PATTERNS"
-			if looksLikePattern(value) {
-				meant = "'" + value + "'"
-			}
-			return failure.UsageError([]string{"--allow " + meant + " approves these tools and nothing else", "--auto-approve alone approves everything that is not denied"},
-				"--auto-approve: takes no value, but %q follows it", value)
-		}
-	}
-	return nil
-}
-
-// refuseBlockValue refuses letters of other flags with values behind the x of a
-// cluster: -xsh is meant as a language, and would be -x -s h.
-func refuseBlockValue(args []string, switches string) error {
-	for _, a := range args {
-		if !isCluster(a) {
-			continue
-		}
-		rest := strings.TrimLeft(a[1:], switches)
-		if _, behind, ok := strings.Cut(a[:len(a)-len(rest)], "x"); ok && rest != "" {
-			return failure.UsageError([]string{"-o block:LANG takes the first block of that language", "a flag with a value stands apart from -x"},
-				"-x: takes no value, but %q follows it", behind+rest)
-		}
-	}
-	return nil
-}
-
-// isCluster tells whether a is one or more one-letter flags.
-func isCluster(a string) bool { return len(a) > 1 && a[0] == '-' && a[1] != '-' }
-
-// looksLikePattern tells whether w could be a value of --allow, and is hardly a
-// word of a prompt.
-func looksLikePattern(w string) bool {
-	for i := 0; i < len(w); i++ {
-		if c := w[i]; !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.IndexByte("_@*?,.-", c) >= 0) {
-			return false
-		}
-	}
-	return w != "" && (strings.Contains(w, "__") || strings.Contains(w, "*") || w[0] == '@')
-}
-
 // flagError says in our words what the flag library could not parse.
 func flagError(err error, table *flags.Table, args []string) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
@@ -333,10 +274,13 @@ func flagError(err error, table *flags.Table, args []string) error {
 	name := unknown.GetSpecifiedName()
 	e.Message = fmt.Sprintf("unknown flag: %q", strings.Repeat("-", min(len(name), 2))+name)
 	for _, a := range args {
-		if len(name) == 1 && a != "-"+name && isCluster(a) && strings.HasSuffix(a, unknown.GetSpecifiedShortnames()) {
+		if len(name) == 1 && a != "-"+name && flags.IsCluster(a) && strings.HasSuffix(a, unknown.GetSpecifiedShortnames()) {
 			e.Message = fmt.Sprintf("unknown flag: %q in %q", "-"+name, a)
 			break
 		}
+	}
+	if slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") && strings.ContainsAny(a, " \t\n") }) {
+		e.Hints = append(e.Hints, "a prompt that begins with - goes behind --: toolpipe -- '- one'")
 	}
 	var names []string
 	for f := range table.All() {

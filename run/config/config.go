@@ -187,6 +187,9 @@ func (c *Config) Block() (language string, ok bool) {
 	return "", c.Output == "block"
 }
 
+// AttachesInput tells whether standard input is one of the attached files.
+func (c *Config) AttachesInput() bool { return slices.Contains(c.Files, "-") }
+
 // Streams tells whether --stream asks for text as it comes, Holds whether
 // --stream=false asks for it in one piece.
 func (c *Config) Streams() bool { return c.Stream != nil && *c.Stream }
@@ -226,6 +229,8 @@ func (c *Config) Validate() error {
 		return failure.Usage("--temperature: %q is not a number", c.Temperature)
 	case c.System != nil && c.SystemFile != "":
 		return failure.Usage("--system and --system-file: only one of them can be given")
+	case c.AttachesInput() && (c.NoStdin || c.Input == "messages" || len(slices.DeleteFunc(slices.Clone(c.Files), func(p string) bool { return p != "-" })) > 1):
+		return failure.Usage("--file -: standard input can be attached once, and be nothing else")
 	case c.Record != "" && c.Replay != "":
 		return failure.Usage("--record and --replay: only one of them can be given")
 	case c.Schema != "" && isBlock:

@@ -202,7 +202,7 @@ func (f *Flag) check() error {
 		refused.Hints = []string{"its value is empty: a variable of the shell that is not set?"}
 		return refused
 	}
-	if slices.Contains(texts, "-") && (f.Value == "PATH" || f.Value == "FILE" || f.Value == "FILE|JSON") {
+	if slices.Contains(texts, "-") && f.Name != "file" && (f.Value == "PATH" || f.Value == "FILE" || f.Value == "FILE|JSON") {
 		refused := f.refuse(`"-" is not a file`)
 		refused.Hints = []string{"./- names a file that is called -"}
 		return refused

@@ -96,7 +96,7 @@ func TestValues(t *testing.T) {
 		{"model=", "--model: needs a value: --model NAME"},
 		{"deny=a deny=", "--deny: needs a value: --deny PATTERNS"},
 		{"approver= approver=x", ""},
-		{"file=a file=-", `--file: "-" is not a file`},
+		{"file=a file=-", ""}, {"policy=-", `--policy: "-" is not a file`},
 		{"shell=false", ""}, {"shell=1", `--shell: takes no value, but got "1"`},
 		{"list-tools=true list-tools=false call=a__b", ""},
 		{"list-tools=1", `--list-tools: takes no value, but got "1"`},

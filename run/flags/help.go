@@ -17,7 +17,8 @@ const (
 const intro = `usage: toolpipe [flags] [PROMPT ...]
 
 Lets a model and MCP tool servers take turns until the answer is done. The
-prompt is the arguments, then standard input; the answer goes to stdout.
+prompt is the arguments, then standard input; the answer goes to stdout. Behind
+--, every word belongs to the prompt.
 
   git diff | toolpipe 'review this diff'
   toolpipe --files . -a @read-only 'which tests cover the parser?' </dev/null

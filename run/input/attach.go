@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"toolpipe/run/config"
@@ -12,24 +14,64 @@ import (
 )
 
 // Attachments reads the files of --file: text becomes a text part headed by
-// its path, a picture an image part.
+// its path, a picture an image part. For standard input, which is read later,
+// there is an empty part in its place.
 func Attachments(c *config.Config, ctx context.Context) ([]stream.Part, error) {
 	var parts []stream.Part
 	for _, path := range c.Files {
+		if path == "-" {
+			parts = append(parts, stream.Part{})
+			continue
+		}
 		data, err := config.ReadFile(ctx, "--file", path, MaxInput, config.PlainFile)
+		if err != nil && config.IsURL(path) {
+			return nil, failure.UsageError([]string{"--fetch lets the model read it: toolpipe --fetch " + config.ShellQuote("what does "+path+" say?"),
+				"or attach what it holds: curl -s " + config.ShellQuote(path) + " | toolpipe -f - PROMPT"}, "--file: %q is a URL, not a file", path)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if mime := imageType(data); mime != "" {
-			parts = append(parts, stream.Part{Image: &stream.Image{MIME: mime, Data: base64.StdEncoding.EncodeToString(data)}})
-			continue
+		part, err := attachment("--file: "+strconv.Quote(path), path, data)
+		if err != nil {
+			return nil, err
 		}
-		if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-			return nil, failure.UsageError([]string{"--file takes UTF-8 text, PNG, JPEG, GIF and WebP"}, "--file: %q is neither text nor a picture", path)
-		}
-		parts = append(parts, stream.Part{Text: path + ":\n\n" + string(data)})
+		parts = append(parts, part)
 	}
 	return parts, nil
+}
+
+// attachInput puts standard input into its place among the attached files.
+func attachInput(c *config.Config, attached []stream.Part, data []byte) (err error) {
+	if data == nil {
+		return failure.UsageError([]string{"toolpipe -f - PROMPT <picture.png"}, "--file -: standard input is not read")
+	}
+	attached[slices.Index(c.Files, "-")], err = attachment("--file -: standard input", "standard input", data)
+	return err
+}
+
+// attachment is the part of a file; what begins an error, and name heads a text.
+func attachment(what, name string, data []byte) (stream.Part, error) {
+	if mime := imageType(data); mime != "" {
+		return stream.Part{Image: &stream.Image{MIME: mime, Data: base64.StdEncoding.EncodeToString(data)}}, nil
+	}
+	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 || bytes.HasPrefix(data, []byte("%PDF-")) {
+		return stream.Part{}, failure.UsageError([]string{hintOfBytes(data, "--file takes UTF-8 text, PNG, JPEG, GIF and WebP")}, "%s is neither text nor a picture", what)
+	}
+	return stream.Part{Text: name + ":\n\n" + string(data)}, nil
+}
+
+// hintOfBytes says how data that is not UTF-8 can be sent; otherwise is for data
+// of which nothing is known.
+func hintOfBytes(data []byte, otherwise string) string {
+	switch {
+	case imageType(data) != "":
+		return "-f attaches a picture, also from standard input: toolpipe -f - 'what is this?' <picture.png"
+	case bytes.HasPrefix(data, []byte("%PDF-")):
+		return "send the text of a PDF: pdftotext FILE.pdf - | toolpipe PROMPT"
+	case bytes.IndexByte(data, 0) < 0:
+		return "text in another encoding: iconv -f latin1 -t utf-8 FILE | toolpipe PROMPT"
+	}
+	return otherwise
 }
 
 // imageType tells a picture by its first bytes, "" for anything else.

@@ -76,6 +76,12 @@ func Conversation(c *config.Config, data []byte, terminal bool, attached []strea
 	if c.Input == "messages" {
 		return messagesInput(c, data, attached)
 	}
+	if c.AttachesInput() {
+		if err := attachInput(c, attached, data); err != nil {
+			return nil, err
+		}
+		data = nil
+	}
 	if c.Input != "text" && len(c.Args) == 0 {
 		msgs, err := autoMessages(data)
 		if err != nil || msgs != nil {
@@ -83,7 +89,7 @@ func Conversation(c *config.Config, data []byte, terminal bool, attached []strea
 		}
 	}
 	if i := invalidUTF8(data); i >= 0 {
-		return nil, failure.Usage("standard input: byte %d is not UTF-8", i)
+		return nil, failure.UsageError([]string{hintOfBytes(data, "standard input is UTF-8 text; -f - attaches a picture")}, "standard input: byte %d is not UTF-8", i)
 	}
 	text := strings.Join(c.Args, " ")
 	if !utf8.ValidString(text) {
