@@ -38,7 +38,7 @@ toolpipe -o ndjson -y --shell hi`},
 toolpipe -o ndjson -y --shell hi`},
 	"output of a command": {"return w.Writer.Write(p)", `model shell
 toolpipe -o ndjson -y --shell hi`},
-	"call of a built-in tool": {"v.out(replyCall(", `model shell
+	"call of a built-in tool": {"v.out(wire.ReplyResult(m.ID, callResult(", `model shell
 toolpipe -o ndjson -y --shell hi`},
 	"calls of a turn": {"r.schedule(ctx, ready)", `model two
 toolpipe -o ndjson -y --shell hi`},
