@@ -314,6 +314,26 @@ func TestThreatListener(t *testing.T) {
 	}
 }
 
+// TestThreatSecondRedirect: one redirect is taken, however many come with the
+// right state.
+func TestThreatSecondRedirect(t *testing.T) {
+	t.Parallel()
+	as := oauthtest.New(t)
+	r, _ := request(t, as, Settings{})
+	var pages [8]string
+	var group sync.WaitGroup
+	r.Show = func(c Consent) {
+		for i := range pages {
+			group.Go(func() { pages[i], _ = oauthtest.Browser(c.URL) })
+		}
+	}
+	l, err := SignIn(t.Context(), r)
+	group.Wait()
+	if n := strings.Count(strings.Join(pages[:], ""), "The sign-in worked"); err != nil || l.AccessToken != "access-1" || n != 1 || len(as.Seen("/as/token")) != 1 {
+		t.Errorf("%+v, %v, %d pages, %d requests for a token", l, err, n, len(as.Seen("/as/token")))
+	}
+}
+
 // raw sends bytes to the listener, and reads until it closes.
 func raw(port, text string) string {
 	conn, err := net.Dial("tcp", "127.0.0.1:"+port)
