@@ -55,6 +55,7 @@ type loginSource struct {
 	settings *oauth.Settings
 	key      oauth.Key
 	unsafe   error // why no token may be sent; nil if it may
+	warn     func(code, message string)
 
 	read    bool
 	login   *oauth.Login // nil: there is none
@@ -73,7 +74,7 @@ func (s *Session) loginSource(u *url.URL) *loginSource {
 	if explicit || s.spec.Logins == nil {
 		return nil
 	}
-	l := &loginSource{server: s.spec.Name, store: s.spec.Logins, settings: s.spec.OAuth, key: oauth.Key{Server: s.spec.URL}}
+	l := &loginSource{server: s.spec.Name, warn: s.report.warn, store: s.spec.Logins, settings: s.spec.OAuth, key: oauth.Key{Server: s.spec.URL}}
 	if l.settings == nil {
 		l.settings = &oauth.Settings{}
 	}
@@ -88,7 +89,9 @@ func (s *Session) loginSource(u *url.URL) *loginSource {
 func (l *loginSource) token(ctx context.Context) (string, error) {
 	if !l.read {
 		l.read = true
-		l.reread(ctx)
+		if l.reread(ctx); l.refused != nil && ctx.Err() == nil {
+			l.warn("login_refused", fmt.Sprintf("server %q is used without its login: %v", l.server, l.refused))
+		}
 	}
 	switch {
 	case l.login == nil:
@@ -113,8 +116,8 @@ func (l *loginSource) token(ctx context.Context) (string, error) {
 	return l.login.AccessToken, nil
 }
 
-// reread reads the stored login. A failure is remembered: it matters only if the
-// server wants a token.
+// reread reads the stored login. After a failure the server is used without it,
+// which may be enough: only a server that wants a token fails for that.
 func (l *loginSource) reread(ctx context.Context) {
 	l.login, l.refused = l.store.Get(ctx, l.key)
 }

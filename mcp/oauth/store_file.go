@@ -77,7 +77,9 @@ func refuse(path string, info fs.FileInfo) error {
 // is read is the one that was checked.
 func (s *Store) readFile(name string) ([]byte, error) {
 	path := s.path(name)
-	if err := s.checkDir(); err != nil {
+	if err := s.checkDir(); errors.Is(err, fs.ErrPermission) {
+		return nil, nil // in a directory that this user cannot enter, no login is this user's
+	} else if err != nil {
 		return nil, unlessMissing(err)
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
