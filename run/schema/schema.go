@@ -29,7 +29,7 @@ const (
 	maxText  = 1 << 20 // bytes of a schema
 	maxDepth = 128     // nesting of a schema and of a value
 	maxValue = 64 << 20
-	maxSteps = 1 << 20 // what one check may cost, see meter
+	maxSteps = 1 << 19 // what one check may cost, see meter
 	maxChain = 64      // references and alternatives that follow one another at one place of a value
 )
 

@@ -130,8 +130,8 @@ func TestHostileSchemas(t *testing.T) {
 // A list of thousands of values is checked.
 func TestLargeValue(t *testing.T) {
 	s := compile(t, `{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}`)
-	value := "[" + strings.Repeat(`{"n":1},`, 20_000) + `{"n":"x"}]`
-	if faults, err := s.Check([]byte(value)); err != nil || Text(faults) != `/20000/n: type: has type "string", want "integer"` {
+	value := "[" + strings.Repeat(`{"n":1},`, 5_000) + `{"n":"x"}]`
+	if faults, err := s.Check([]byte(value)); err != nil || Text(faults) != `/5000/n: type: has type "string", want "integer"` {
 		t.Errorf("%v, %v", faults, err)
 	}
 }
