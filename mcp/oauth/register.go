@@ -14,13 +14,15 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// client is how this program is known to the issuer: by the ID that the user
+// registration is how this program is known to the issuer: by the ID that the user
 // configured, by the registration of the previous sign-in, by the URL of its
 // metadata document, or by a registration that is made now. What was
 // registered at one issuer is of no use at another, and never sent there.
 func (a *agent) registration(ctx context.Context, is *issuer, previous *Login, redirectURI string) (Client, error) {
 	s := a.settings
 	switch {
+	case s.ClientID != "" && previous != nil && previous.Client.ID == s.ClientID && previous.Issuer != is.name && s.Issuer == "" && s.TokenURL == "":
+		return Client{}, fmt.Errorf("the server names the authorization server %q now; the client_id is that of %q, where the last sign-in was: if the new one is right, add its \"issuer\" to \"oauth\"", is.name, previous.Issuer)
 	case s.ClientID != "":
 		return Client{ID: s.ClientID, AuthMethod: s.authMethod(is.authMethods), RedirectURI: redirectURI}, nil
 	case reusable(previous, is) && previous.Client.RedirectURI == redirectURI:

@@ -169,12 +169,25 @@ func TestThreatIssuerTheft(t *testing.T) {
 	if _, err := SignIn(t.Context(), r2); err == nil || !strings.Contains(err.Error(), "does not name the configured issuer") {
 		t.Errorf("the secret of a configured client: %v", err)
 	}
+	public := Settings{ClientID: "me", RedirectURI: freeRedirect(t)}
+	thief.Issuer = nil
+	thief.Clients = append(thief.Clients, oauthtest.Client{ID: "me", Method: "none", RedirectURI: public.RedirectURI})
+	r3, _ := request(t, as, public)
+	r3.Previous = &Login{Issuer: as.URL + "/as", Client: Client{ID: "me"}}
+	if _, err := SignIn(t.Context(), r3); err == nil || !strings.Contains(err.Error(), "where the last sign-in was") {
+		t.Errorf("a configured client at another issuer: %v", err)
+	}
+	public.Issuer = thief.URL + "/as"
+	r3, _ = request(t, as, public)
+	r3.Previous = &Login{Issuer: as.URL + "/as", Client: Client{ID: "me"}}
+	if _, err := SignIn(t.Context(), r3); err != nil {
+		t.Errorf("a configured client at an issuer that the user names: %v", err)
+	}
 	other := l
 	other.Client = Client{ID: "old", AuthMethod: authBasic}
 	if _, err := Refresh(t.Context(), &configured, other); err != ErrOtherClient {
 		t.Errorf("a login of another client is refreshed with the secret of this one: %v", err)
 	}
-	thief.Resource, thief.Issuer = nil, nil
 	for _, path := range []string{"/as/register", "/as/token", "/as/authorize", "/as/revoke"} {
 		for _, seen := range thief.Seen(path) {
 			if all := fmt.Sprint(seen); strings.Contains(all, "real") || strings.Contains(all, "mine") || strings.Contains(all, l.RefreshToken+" ") {
