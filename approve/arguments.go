@@ -173,7 +173,7 @@ func parsePath(text string) (path []segment, problem string) {
 	end := func() string {
 		s := segment{key: key.String(), index: -1}
 		s.any = star && s.key == "*"
-		if n, err := strconv.Atoi(s.key); err == nil && !escaped && n >= 0 && strconv.Itoa(n) == s.key {
+		if n, _ := strconv.Atoi(s.key); !escaped && strconv.Itoa(n) == s.key {
 			s.index = n
 		}
 		switch {

@@ -212,6 +212,33 @@ func TestDirectoryOfRuleIsReplaced(t *testing.T) {
 	}
 }
 
+// A rule that denies holds for the places where its directory was, and is, when
+// the directory is behind a link; every rule has its own places.
+func TestLinkToDirectoryOfRuleIsMoved(t *testing.T) {
+	rule := func(dir string) string {
+		return `{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"under":"` + dir + `"}}}`
+	}
+	g, root, c := gateWithLink(t, rule("link")+","+rule("other")+","+rule("third"))
+	other := filepath.Join(root, "other")
+	if err := os.Symlink("docs2", other); err != nil {
+		t.Skip(err)
+	}
+	if _, err := g.Check([]Server{{Name: "s", Tools: []string{"t"}, Started: true, Root: root}}); err != nil {
+		t.Fatal(err)
+	}
+	move(t, root, "secret")
+	os.Remove(other)
+	if err := os.Symlink("secret", other); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]Decision{"docs/a.txt": Deny, "docs2/a.txt": Deny, "secret/key": Deny, "free": Ask} {
+		c.Arguments = []byte(`{"path":"` + path + `"}`)
+		if d, _ := g.evaluate(t.Context(), &c, nil); d != want {
+			t.Errorf("%s: %s", path, d)
+		}
+	}
+}
+
 // In one evaluation a path leads to one place for all tests.
 func TestPlaceIsLookedUpOnce(t *testing.T) {
 	g, root, c := gateWithLink(t, denySecret)

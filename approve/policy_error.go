@@ -33,7 +33,6 @@ const maxContext = 60
 // problem, the line, and a caret below the byte. Like all errors it is not
 // escaped; the caret is at the right place when Escape is applied to each line.
 func (p *policyReader) errorAt(offset int, format string, args ...any) error {
-	offset = min(offset, len(p.text))
 	start := bytes.LastIndexByte(p.text[:offset], '\n') + 1
 	end := len(p.text)
 	if i := bytes.IndexByte(p.text[offset:], '\n'); i >= 0 {
