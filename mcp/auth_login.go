@@ -64,21 +64,36 @@ type loginSource struct {
 	renewed time.Time    // when a refused token was refreshed last
 }
 
+// HasFixedToken says whether the Spec says where the token comes from. No login is
+// used then.
+func (spec *Spec) HasFixedToken() bool {
+	for name := range spec.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return true
+		}
+	}
+	return spec.Bearer != "" || len(spec.TokenCommand) > 0 || spec.OAuth != nil && !spec.OAuth.SignsIn()
+}
+
+// LoginKey is under what the server's login is stored.
+func (spec *Spec) LoginKey() oauth.Key {
+	k := oauth.Key{Server: spec.URL}
+	if spec.OAuth != nil {
+		k.Account = spec.OAuth.Account
+	}
+	return k
+}
+
 // loginSource is where the token comes from if the Spec says nothing else; nil if
 // it does.
 func (s *Session) loginSource(u *url.URL) *loginSource {
-	explicit := s.spec.Bearer != "" || len(s.spec.TokenCommand) > 0 || s.spec.OAuth != nil && !s.spec.OAuth.SignsIn()
-	for name := range s.spec.Headers {
-		explicit = explicit || strings.EqualFold(name, "Authorization")
-	}
-	if explicit || s.spec.Logins == nil {
+	if s.spec.Logins == nil || s.spec.HasFixedToken() {
 		return nil
 	}
-	l := &loginSource{server: s.spec.Name, warn: s.report.warn, store: s.spec.Logins, settings: s.spec.OAuth, key: oauth.Key{Server: s.spec.URL}}
+	l := &loginSource{server: s.spec.Name, warn: s.report.warn, store: s.spec.Logins, settings: s.spec.OAuth, key: s.spec.LoginKey()}
 	if l.settings == nil {
 		l.settings = &oauth.Settings{}
 	}
-	l.key.Account = l.settings.Account
 	if u.Scheme == "http" && !oauth.IsLoopback(u.Hostname()) && !s.spec.InsecureHTTP {
 		l.unsafe = PlainHTTPError{u.Hostname()}
 	}

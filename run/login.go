@@ -180,29 +180,55 @@ func loginError(srv *config.Server, err error) error {
 // revokeTime is how long --logout waits for the authorization server.
 const revokeTime = 10 * time.Second
 
-// signOut forgets a login, and tells the authorization server. That may fail: the
-// tokens are gone from here in any case.
+// signOut forgets the login of an entry, or all logins at a URL.
 func (r *runner) signOut(ctx context.Context, srv *config.Server) error {
-	var login *oauth.Login
-	err := r.store.Update(ctx, srv.LoginKey(), func(stored *oauth.Login) (*oauth.Login, error) {
+	keys := []oauth.Key{srv.LoginKey()}
+	if config.IsURL(r.cfg.Target) {
+		all, _ := r.store.List(ctx) // the one that is named is removed, whatever the others are
+		for _, l := range all {
+			if l.Server == srv.URL && l.Key() != keys[0] {
+				keys = append(keys, l.Key())
+			}
+		}
+	}
+	found := false
+	for _, k := range keys {
+		login, err := r.forget(ctx, srv, k)
+		if err != nil {
+			return &failure.Error{Status: failure.StatusServer, Message: "--logout: " + err.Error(), Cause: err}
+		}
+		if login == nil {
+			continue
+		}
+		found = true
+		e := loginEvent(login)
+		e.Status, e.Expires, e.Refreshable = "removed", "", false
+		if err := r.Emit(e); err != nil {
+			return err
+		}
+	}
+	if !found {
+		r.face.Say("there is no login at " + srv.URL)
+	}
+	return nil
+}
+
+// forget removes a login, and tells the authorization server. That may fail: the
+// tokens are gone from here in any case.
+func (r *runner) forget(ctx context.Context, srv *config.Server, k oauth.Key) (login *oauth.Login, err error) {
+	err = r.store.Update(ctx, k, func(stored *oauth.Login) (*oauth.Login, error) {
 		login = stored
 		return nil, nil
 	})
-	if err != nil {
-		return &failure.Error{Status: failure.StatusServer, Message: "--logout: " + err.Error(), Cause: err}
-	}
-	if login == nil {
-		r.face.Say("there is no login at " + srv.URL)
-		return nil
+	if login == nil || err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, revokeTime)
 	defer cancel()
 	if err := oauth.Revoke(ctx, srv.OAuth, *login); err != nil {
 		r.warn("login_not_revoked", srv.Name, "the login at "+srv.URL+" is forgotten here, but "+err.Error())
 	}
-	e := loginEvent(login)
-	e.Status, e.Expires, e.Refreshable = "removed", "", false
-	return r.Emit(e)
+	return login, nil
 }
 
 // listLogins shows all logins, and then the error of those that are not used.

@@ -53,29 +53,6 @@ func (c *Config) LoginStore(s *Settings, set *secrets.Set, warn func(code, serve
 	return store, nil
 }
 
-// HasFixedToken tells whether the server's entry says where its token comes from.
-// No login is used then.
-func (s *Server) HasFixedToken() bool {
-	if s.Bearer != "" || len(s.TokenCommand) > 0 || s.OAuth != nil && !s.OAuth.SignsIn() {
-		return true
-	}
-	for name := range s.Headers {
-		if strings.EqualFold(name, "Authorization") {
-			return true
-		}
-	}
-	return false
-}
-
-// LoginKey is under what the server's login is stored.
-func (s *Server) LoginKey() oauth.Key {
-	k := oauth.Key{Server: s.URL}
-	if s.OAuth != nil {
-		k.Account = s.OAuth.Account
-	}
-	return k
-}
-
 // LoginCommand is the command that signs in to the server and asks for scopes
 // beside those that the server names. A server of the user's own config has a
 // name in it; any other is found by its URL, unless its entry says more.
