@@ -59,11 +59,16 @@ func openListed(dir *os.Root) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if again, err := os.Open(confine.DescriptorPath(f.Fd())); err == nil {
-		f.Close()
-		return again, nil
+	again, err := os.Open(confine.DescriptorPath(f.Fd()))
+	if err != nil {
+		return f, nil
 	}
-	return f, nil
+	if !isFile(dir, ".", again) { // this is no path of a descriptor
+		again.Close()
+		return f, nil
+	}
+	f.Close()
+	return again, nil
 }
 
 func sortEntries(list []fs.DirEntry) {

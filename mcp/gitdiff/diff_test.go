@@ -226,3 +226,13 @@ func TestGitDiffHiddenBelowFile(t *testing.T) {
 		}
 	}
 }
+
+// An error names the file of the repository that cannot be read.
+func TestGitDiffUnreadable(t *testing.T) {
+	dir, s, _ := newRepository(t, map[string]string{"a": "one\n"})
+	servertest.Put(t, filepath.Join(dir, ".git/refs/heads/x"), "")
+	if check(t, os.Chmod(filepath.Join(dir, ".git/refs/heads/x"), 0)); os.Geteuid() == 0 {
+		t.Skip("root reads every file")
+	}
+	servertest.Fails(t, s, `the repository's refs/heads/x cannot be read: permission denied`, "get_git_diff")
+}

@@ -54,12 +54,13 @@ func openRepository(ctx context.Context, v *confine.Access, program Program) (*r
 	if r.dir, err = confine.PrivateTempDir("toolpipe-git-"); err != nil {
 		return nil, err
 	}
-	if r.to, err = os.OpenRoot(r.dir); err == nil {
+	r.to, err = os.OpenRoot(r.dir)
+	if err = confine.Reason(err); err == nil {
 		err = r.fill(ctx, dir, git)
 	}
 	if err != nil {
 		r.remove()
-		return nil, confine.Reason(err)
+		return nil, err
 	}
 	return r, nil
 }
@@ -120,7 +121,7 @@ func (r *repository) pointer(dir *os.Root, at, name, prefix string) (string, err
 func (r *repository) fill(ctx context.Context, dir *os.Root, git string) error {
 	none := r.write("git/config", r.plainConfig(nil), 0) // for a repository that has none
 	if err := errors.Join(none, r.to.MkdirAll("git/refs", 0o700), r.to.Mkdir("tree", 0o700)); err != nil {
-		return err
+		return confine.Reason(err)
 	}
 	own, shared := []string{"HEAD", "index", "refs"}, []string{"config", "info", "objects", "packed-refs", "refs", "reftable"}
 	common, err := r.pointer(dir, git, "commondir", "")

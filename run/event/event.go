@@ -27,7 +27,7 @@ type Event interface{ kind() string }
 
 const schema = 1
 
-// Start is the first event.
+// Start is the first event. Its first member is schema.
 type Start struct {
 	Version     string       `event:"version,plain"`
 	Model       string       `event:"model,plain"`
