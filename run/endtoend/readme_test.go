@@ -109,7 +109,7 @@ func fencedBlocks(text string) (blocks []fencedBlock) {
 
 var (
 	otherPrograms  = regexp.MustCompile("(?m)git (?:log|diff)[^|]*|(?s:```json.*?```)|`") // flags of other programs
-	readmePrograms = regexp.MustCompile(`\b(jq|git)\b`)
+	readmePrograms = regexp.MustCompile(`\b(jq|git|parallel)\b`)
 	readmeNeeds    = regexp.MustCompile(`(?m)^# needs: (.*)$`)
 	readmeStatus   = regexp.MustCompile(`(?m)^# status: (\d+)$`)
 	notRunHere     = regexp.MustCompile(`(?m)^\s*(?:[A-Z_]+=\S+ )*(go (test|build|install|mod)|git clone|cd toolpipe)\b.*$`)
