@@ -100,7 +100,7 @@ func (w *chunkWriter) flag() bool { return w.pick("", "1") == "1" }
 type formsWriter func(w *chunkWriter) (m meantReply, body string, complete bool)
 
 func fuzzForms(f *testing.F, api string, write formsWriter) {
-	for i := range 400 {
+	for i := range 200 {
 		seed := make([]byte, 40)
 		n := uint32(i)*2654435761 + 12345
 		for k := range seed {
@@ -108,6 +108,7 @@ func fuzzForms(f *testing.F, api string, write formsWriter) {
 			seed[k] = byte(n >> 24)
 		}
 		f.Add(seed, uint16(0), uint16(i%9))
+		f.Add(seed, uint16(37*i), uint16(0))
 	}
 	f.Fuzz(func(t *testing.T, in []byte, cut, step uint16) {
 		m, body, complete := write(&chunkWriter{in[:min(len(in), 300)]})
@@ -144,6 +145,7 @@ type responsesForms struct {
 	*chunkWriter
 	added, deltas, texts, parts, items, completed bool
 	ids, indexes, numbers, numbersInWhole         bool
+	numbered                                      bool   // with sequence_number
 	thought                                       string // how reasoning is named
 	body                                          string
 	count                                         int
@@ -154,8 +156,11 @@ func (r *responsesForms) event(kind, format string, args ...any) {
 	if members != "" {
 		members = "," + members
 	}
-	r.body += fmt.Sprintf("data: {\"type\":\"response.%s\",\"sequence_number\":%d%s}\n\n", kind, r.count, members)
-	r.count++
+	if r.numbered {
+		members = fmt.Sprintf(`,"sequence_number":%d`, r.count) + members
+		r.count++
+	}
+	r.body += "data: {\"type\":\"response." + kind + "\"" + members + "}\n\n"
 }
 
 func (r *responsesForms) item(i int, it meantItem, filled bool) string {
@@ -190,7 +195,7 @@ func (r *responsesForms) item(i int, it meantItem, filled bool) string {
 
 func writeResponses(w *chunkWriter) (m meantReply, body string, complete bool) {
 	r := &responsesForms{chunkWriter: w, added: w.flag(), deltas: w.flag(), texts: w.flag(), parts: w.flag(), items: w.flag(), completed: w.flag(),
-		ids: w.flag(), indexes: w.flag(), numbers: w.flag(), numbersInWhole: w.flag(),
+		ids: w.flag(), indexes: w.flag(), numbers: w.flag(), numbersInWhole: w.flag(), numbered: w.flag(),
 		thought: w.pick("reasoning_summary_text", "reasoning_text", "reasoning")}
 	m = w.reply(false)
 	var output []string
