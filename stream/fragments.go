@@ -41,12 +41,17 @@ func (f *fragments) add(list gjson.Result) (joined []byte) {
 func (f *fragments) piece(v gjson.Result) *fragment {
 	kind, index := v.Get("type").Raw, v.Get("index").Raw
 	for i, o := range slices.Backward(*f) {
-		if o.kind == kind && o.index == index && (index != "" || i == len(*f)-1) && o.takes(v) {
-			return o
+		if o.kind == kind && o.index == index && (index != "" || i == len(*f)-1) {
+			if o.takes(v) {
+				return o
+			}
+			break
 		}
 	}
 	o := &fragment{kind: strings.Clone(kind), index: strings.Clone(index)}
-	*f = append(*f, o)
+	if len(*f) < maxItems { // more are no reasoning, and do not go back
+		*f = append(*f, o)
+	}
 	return o
 }
 

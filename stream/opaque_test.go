@@ -147,7 +147,7 @@ func TestSchemaItems(t *testing.T) {
 		if want == "" {
 			want = schema
 		}
-		if got := string(withItems([]byte(schema))); got != want {
+		if got := string(toolSchema(json.RawMessage(schema))); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
@@ -177,7 +177,7 @@ func TestRepairsOfTools(t *testing.T) {
 
 // Asking whether arguments are complete must give what a whole check gives.
 func FuzzArgumentsComplete(f *testing.F) {
-	for _, s := range []string{`{"a":1}`, `{} `, `{}x`, `{}{}`, `"a\"b"`, `12`, `null`, `[1,{"}":"\\"}]`, `{"a`, `}`, ` `} {
+	for _, s := range []string{`{"a":1}`, `{} `, `{}x`, `{}{}`, `"a\"b"`, `12`, `null`, `[1,{"}":"\\"}]`, `{"a`, `}`, ` `, `{"a":"` + strings.Repeat("x", 70) + `"} `, `{"a":"` + strings.Repeat("x", 70) + `"}{}`} {
 		f.Add(s, uint8(1))
 	}
 	f.Fuzz(func(t *testing.T, s string, step uint8) {
@@ -229,5 +229,25 @@ func TestManyDeltasWithoutIndex(t *testing.T) {
 		`data: {"type":"response.completed","response":{"status":"completed","output":[]}}` + "\n\n"
 	if got := decode(t, bodyIn{api: "responses", data: []byte(body)}); got.err != nil || len(got.text) != 4*maxBlocks {
 		t.Errorf("%d bytes of text, %v", len(got.text), got.err)
+	}
+}
+
+// What an endpoint invents to cost time ends soon: each event looks through what
+// came before.
+func TestManyItems(t *testing.T) {
+	end := `data: {"type":"response.completed","response":{"status":"completed","output":[]}}` + "\n\n"
+	body := ""
+	for i := range 2 * maxItems {
+		body += fmt.Sprintf("data: {\"type\":\"response.output_text.delta\",\"output_index\":%d,\"delta\":\"a\"}\n\n", i)
+	}
+	if got := decode(t, bodyIn{api: "responses", data: []byte(body + end)}); got.err == nil || got.err.(*Error).Kind != TooLarge {
+		t.Errorf("items: %v", got.err)
+	}
+	body = ""
+	for i := range 2 * maxItems {
+		body += fmt.Sprintf("data: {\"type\":\"response.output_text.delta\",\"content_index\":%d,\"delta\":\"a\"}\n\n", i)
+	}
+	if got := decode(t, bodyIn{api: "responses", data: []byte(body + end)}); got.err != nil || len(got.text) != 2*maxItems {
+		t.Errorf("parts: %d bytes, %v", len(got.text), got.err)
 	}
 }

@@ -162,6 +162,10 @@ func tooMuchText() *Error {
 	return &Error{Kind: TooLarge, Message: fmt.Sprintf("the reply calls a tool after more than %d MiB of text", maxTextOfCalls>>20)}
 }
 
+func tooManyItems() *Error {
+	return &Error{Kind: TooLarge, Message: fmt.Sprintf("the reply has more than %d items", maxItems)}
+}
+
 func tooManyCalls() *Error {
 	return &Error{Kind: TooLarge, Message: "the reply asks for too many tool calls at once"}
 }

@@ -38,7 +38,9 @@ func (d *responsesDecoder) event(ev Event) error {
 	if !ok {
 		return nil
 	}
-	d.seen = true
+	if d.seen = true; len(d.items) > maxItems {
+		return tooManyItems()
+	}
 	part, action := name, ""
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
 		part, action = name[:dot], name[dot+1:]
@@ -191,7 +193,9 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 	}
 	var list []itemID
 	output := response.Get("output").Array()
-	output = output[:min(len(output), maxBlocks)]
+	if len(output) > maxItems {
+		return tooManyItems()
+	}
 	for i, v := range output {
 		list = append(list, itemID{index: i, id: v.Get("id").Str, kind: v.Get("type").Str, callID: stringOrNumber(v.Get("call_id"))})
 	}
@@ -227,8 +231,8 @@ func (d *responsesDecoder) finish() error {
 		return errNoReply
 	case !d.done:
 		return cutReply()
-	case len(d.items) >= maxBlocks:
-		return tooManyCalls()
+	case len(d.items) > maxItems:
+		return tooManyItems()
 	}
 	for _, it := range d.items {
 		if _, isCall := callKinds[it.kind]; isCall {

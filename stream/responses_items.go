@@ -8,6 +8,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
+// maxItems caps the items of a reply, and the parts of one. Each event looks through
+// them.
+const maxItems = 1000
+
 // form is a way in which an item or a part comes: each comes once in it.
 type form uint8
 
@@ -132,9 +136,7 @@ func (d *responsesDecoder) match(list []itemID, f form) []*responsesItem {
 			for n := range items[i].said {
 				items[i].said[n].of = &d.total[n]
 			}
-			if len(d.items) < maxBlocks { // more are no reply; finish says so
-				d.items = append(d.items, items[i])
-			}
+			d.items = append(d.items, items[i])
 		}
 		items[i].learn(list[i])
 	}
@@ -176,7 +178,9 @@ func (it *responsesItem) part(kind textKind, number int, f form, named bool) *re
 			loose = p
 		}
 	}
-	if loose == nil {
+	if loose == nil && len(it.parts) == maxItems {
+		return it.parts[maxItems-1]
+	} else if loose == nil {
 		loose = &responsesPart{said: said{of: &it.said[kind], aside: it.phase == "commentary"}, kind: kind, number: number}
 		it.parts = append(it.parts, loose)
 	}
