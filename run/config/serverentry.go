@@ -15,9 +15,8 @@ import (
 // An entry is one server of a config file, the user's own or another host's,
 // while it is read.
 type entry struct {
-	Server
+	Server  // own: strict, and may grant trust
 	c       *Config
-	own     bool     // the user's own config: strict, and may grant trust
 	dollar  bool     // $NAME is a variable, as with Gemini
 	keys    []string // variables that hold a model's key, which only the user's own config may name
 	command []string // as they stand in the file, as the next
@@ -37,7 +36,7 @@ func parseServers(c *Config, v Value, own bool, keys []string) ([]Server, error)
 	}
 	var all []Server
 	for _, m := range v.Members() {
-		e := entry{c: c, own: own, keys: keys, Server: Server{own: own, Spec: mcp.Spec{Name: m.Key}, origin: m.At.origin()}}
+		e := entry{c: c, dollar: !own && v.Doc.isOfGemini(), keys: keys, Server: Server{own: own, Spec: mcp.Spec{Name: m.Key}, origin: m.At.origin()}}
 		nameErr := CheckServerName(m.Key)
 		switch isReserved := slices.Contains(reserved, m.Key); {
 		case !own && (nameErr != nil || isReserved):
@@ -94,8 +93,9 @@ func (e *entry) parse(v Value) error {
 	if v.Kind() != '{' {
 		return e.bad(v.Errorf("not an object"))
 	}
-	_, gemini := v.Get("httpUrl")
-	e.dollar = e.dollar || gemini || !e.own && strings.Contains("/"+v.Doc.name, "/.gemini/")
+	if _, gemini := v.Get("httpUrl"); gemini {
+		e.dollar = true
+	}
 	for _, m := range v.Members() {
 		if m.IsNull() {
 			continue
