@@ -1,0 +1,62 @@
+package stream
+
+import (
+	"strings"
+	"testing"
+)
+
+// What a refusal of an endpoint is about.
+func TestWhatARefusalIsAbout(t *testing.T) {
+	for _, x := range []struct {
+		status               int
+		refusal              string
+		images, descriptions bool
+	}{
+		{400, "image_url is not supported", true, false},
+		{404, "no endpoints found that support image input", true, false},
+		{415, "this model has no vision", true, false},
+		{422, "image: content type not allowed", true, false},
+		{400, "the image is broken", false, false},
+		{400, "this is not supported", false, false},
+		{500, "image input is not supported - hint: use mmproj", true, false},
+		{500, "the container image does not support this", false, false},
+		{503, "image input is not supported", false, false},
+		{400, "tools.0.description: string too long", false, true},
+		{400, "a description has at most 1,024 characters", false, true},
+		{400, "messages: string too long", false, false},
+		{400, "a description is missing", false, false},
+	} {
+		if got := refusesImages(x.status, x.refusal); got != x.images {
+			t.Errorf("%d %s: images %t", x.status, x.refusal, got)
+		}
+		if got := refusesDescriptions(x.refusal); got != x.descriptions {
+			t.Errorf("%s: descriptions %t", x.refusal, got)
+		}
+	}
+}
+
+// Only what a repair would change is a reason to send the request again.
+func TestWhatARepairChanges(t *testing.T) {
+	text, image := Part{Text: "x"}, Part{Image: &Image{URL: "https://h/x.png"}}
+	for _, x := range []struct {
+		messages []Message
+		want     bool
+	}{
+		{nil, false},
+		{[]Message{{Role: User, Parts: []Part{image}}, {Role: ToolRole, Parts: []Part{text}}}, false},
+		{[]Message{{Role: User, Parts: []Part{text}}, {Role: ToolRole, Parts: []Part{text, image}}}, true},
+	} {
+		if got := hasResultImages(&Request{Messages: x.messages}); got != x.want {
+			t.Errorf("%+v: %t", x.messages, got)
+		}
+	}
+	most := strings.Repeat("é", maxDescription)
+	for description, want := range map[string]string{"": "", most: most, most + "x": most[2:] + "…"} {
+		if got := shortText(description); got != want {
+			t.Errorf("%d bytes: %d bytes", len(description), len(got))
+		}
+		if got := hasLongDescription(&Request{Tools: []Tool{{Description: "short"}, {Description: description}}}); got != (description != want) {
+			t.Errorf("%d bytes are long: %t", len(description), got)
+		}
+	}
+}
