@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,4 +53,19 @@ func parseConfig(t *testing.T, text string) error {
 		t.Fatal(err)
 	}
 	return (&Settings{Path: "c.json"}).parse(&Config{}, doc)
+}
+
+// The variables of a profile's headers are keys of a model, if a name says so:
+// no server inherits them, and no file of another host gets them.
+func TestHeaderKeys(t *testing.T) {
+	for value, want := range map[string][]string{
+		"${GATEWAY}": {"GATEWAY"}, "Bearer ${env:A:-x}${B}": {"A", "B"}, "plain": nil, "${open": nil,
+	} {
+		if got := (profileHeader{name: "api-key", value: value}).secretNames(); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", value, got, want)
+		}
+	}
+	if got := (profileHeader{name: "anthropic-beta", value: "${BETA} ${BETA_TOKEN}"}).secretNames(); !slices.Equal(got, []string{"BETA_TOKEN"}) {
+		t.Errorf("%q", got)
+	}
 }

@@ -173,6 +173,22 @@ func (c *Config) resolveHeaders(e *Endpoint, p profile) error {
 	return nil
 }
 
+// secretNames are the variables in the header that hold a secret, as its name or
+// theirs says.
+func (h profileHeader) secretNames() (names []string) {
+	for i := 0; i < len(h.value); {
+		reference, size := referenceAt(h.value[i:], false)
+		if size > 0 {
+			name, _, _ := strings.Cut(reference, ":-")
+			if name = strings.TrimPrefix(name, "env:"); secrets.Named(h.name) || secrets.Named(name) {
+				names = append(names, name)
+			}
+		}
+		i += max(size, 1)
+	}
+	return names
+}
+
 // parseHeaders reads the headers of a profile.
 func parseHeaders(v Value) (all []profileHeader, err error) {
 	if v.Kind() != '{' {

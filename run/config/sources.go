@@ -286,7 +286,8 @@ func bareHost(s string) string {
 }
 
 // keyNames are the variables that hold a model's key, the usual ones, that of
-// --key-env and those of all profiles; and the one that holds logins.
+// --key-env and those of all profiles and their headers; and the one that holds
+// logins.
 func (c *Config) keyNames(s *Settings) []string {
 	names := append(slices.Clone(process.ModelKeys), process.LoginsVariable)
 	if c.KeyEnv != nil {
@@ -294,6 +295,9 @@ func (c *Config) keyNames(s *Settings) []string {
 	}
 	for _, p := range s.profiles {
 		names = append(names, p.keyEnv)
+		for _, h := range p.headers {
+			names = append(names, h.secretNames()...)
+		}
 	}
 	return names
 }
