@@ -106,7 +106,7 @@ func matchGlob(pattern, s string, mode globMode, b *budget) bool {
 // matchOne matches the first element of pattern, which is not a star, with the
 // first character of s, and returns the length of both; 0, 0 for no match.
 func matchOne(pattern, s string, mode globMode) (m, n int) {
-	if pattern == "" || s == "" {
+	if pattern == "" {
 		return 0, 0
 	}
 	if pattern[0] == '?' {
@@ -127,9 +127,6 @@ func matchOne(pattern, s string, mode globMode) (m, n int) {
 // wildcardLen returns the length of the character at s[i] if a wildcard matches
 // it, else 0; slash says whether the wildcard matches a slash.
 func wildcardLen(s string, i int, slash bool, mode globMode) int {
-	if i >= len(s) {
-		return 0
-	}
 	r, n := utf8.DecodeRuneInString(s[i:])
 	if r == '/' && !slash || mode == globElement && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029) {
 		return 0

@@ -26,7 +26,7 @@ type readings struct {
 // a.nodes[i], a policy's value. Both are scalars.
 func (e *evaluation) mayMean(a *document, i, j int) bool {
 	switch text := a.scalar(i); {
-	case a.nodes[i].kind == 'n', len(text) == 0:
+	case len(text) == 0:
 		return false
 	case text[0] == '-' || text[0] >= '0' && text[0] <= '9':
 		return isNumber(text) && e.mayMeanNumber(text, j)
