@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -67,4 +69,28 @@ func errorText(err error) string {
 		return ""
 	}
 	return err.Error() + " " + strings.Join(failure.Of(err).Hints, " ")
+}
+
+// TestAssertionFile: the platform writes a new token into the file before the old
+// one ends.
+func TestAssertionFile(t *testing.T) {
+	dir := t.TempDir()
+	doc, err := ParseDocument(filepath.Join(dir, "c.json"), []byte(`{"mcpServers":{"s":{"url":"https://tools.test/mcp","oauth":{"grant":"jwt_bearer","assertion_file":"token"}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Settings{}
+	for i, token := range []string{"first", "second"} {
+		if err := os.WriteFile(filepath.Join(dir, "token"), []byte(token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			if err := s.parse(&Config{}, doc); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := s.servers[0].OAuth.Assertion(t.Context()); err != nil || got != token {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
 }
