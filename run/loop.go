@@ -199,12 +199,12 @@ func (l *loop) mustEnd(reply *stream.Reply, round, calls int) error {
 	case stream.StopLength:
 		l.dropCalls()
 		e := failure.Limit("--max-tokens lets the model write more; its own limit may be lower", "the answer was cut at the model's length limit")
-		e.Cause = failure.ErrLength
+		e.Cause = l.cutText()
 		return e
 	case stream.StopContext:
 		l.dropCalls()
 		e := failure.Limit("the conversation must be shorter, or the model's context longer", "the answer was cut: the model's context is full")
-		e.Cause = failure.ErrLength
+		e.Cause = l.cutText()
 		return e
 	case stream.StopFailed, stream.StopUnknown:
 		if err := l.finishedOddly(reply, calls); err != nil {
@@ -240,6 +240,15 @@ func (l *loop) finishedOddly(reply *stream.Reply, calls int) error {
 	}
 	l.dropCalls()
 	return &failure.Error{Status: failure.StatusModel, Message: "model: the reply ended with finish_reason " + strconv.Quote(reply.Finish) + ", so its calls do not run"}
+}
+
+// cutText is the cause of an error after which the text so far is printed. A text
+// that had to be checked first is not.
+func (l *loop) cutText() error {
+	if l.schema != nil {
+		return nil
+	}
+	return failure.ErrLength
 }
 
 // dropCalls takes the calls of the last reply out of the conversation: their
