@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -149,7 +150,7 @@ func (d *messagesDecoder) delta(ev Event, root gjson.Result) error {
 	delta := root.Get("delta")
 	kind := delta.Get("type").Str
 	if b == nil || !b.takes(kind) { // some servers leave the start of a block out, or its index
-		if err := d.blockStart(index, gjson.Parse(`{"type":"`+blockOf(kind)+`"}`)); err != nil {
+		if err := d.blockStart(index, gjson.Parse(`{"type":"`+cmp.Or(deltaBlocks[kind], "text")+`"}`)); err != nil {
 			return err
 		}
 		b = d.blocks[len(d.blocks)-1]
@@ -175,28 +176,13 @@ func (d *messagesDecoder) delta(ev Event, root gjson.Result) error {
 	return nil
 }
 
-// takes reports whether a kind of delta may belong to the block.
-func (b *messagesBlock) takes(delta string) bool {
-	switch delta {
-	case "text_delta":
-		return b.kind != "thinking" && b.kind != "tool_use"
-	case "thinking_delta", "signature_delta":
-		return b.kind != "text" && b.kind != "tool_use"
-	case "input_json_delta":
-		return b.kind != "text" && b.kind != "thinking"
-	}
-	return true
-}
+// deltaBlocks are the kinds of deltas, with the kind of block that they belong to. A
+// block of another kind, such as what the server itself does, takes any of them.
+var deltaBlocks = map[string]string{"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking", "input_json_delta": "tool_use"}
 
-// blockOf returns the kind of the block that a kind of delta belongs to.
-func blockOf(delta string) string {
-	switch delta {
-	case "thinking_delta", "signature_delta":
-		return "thinking"
-	case "input_json_delta":
-		return "tool_use"
-	}
-	return "text"
+func (b *messagesBlock) takes(delta string) bool {
+	kind, ok := deltaBlocks[delta]
+	return !ok || kind == b.kind || b.kind != "text" && b.kind != "thinking" && b.kind != "tool_use"
 }
 
 func (d *messagesDecoder) textDelta(b *messagesBlock, delta []byte) error {
