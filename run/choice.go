@@ -89,7 +89,7 @@ func unstarted(servers []config.Server) (all []approve.Server) {
 // is configured, before anything is started. --list-servers shows all of them.
 func (r *runner) checkUsable() error {
 	for i := range r.servers {
-		if s := &r.servers[i]; s.Unusable != nil && !s.Optional && r.cfg.Mode != config.ListServers {
+		if s := &r.servers[i]; s.Unusable != nil && !s.Optional && !r.cfg.ShowsServers() {
 			return (&connection{Server: *s, err: s.Unusable}).failure()
 		}
 	}

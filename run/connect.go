@@ -37,7 +37,9 @@ func connectAll(ctx context.Context, servers []config.Server, procs *config.Proc
 				}
 				ready(c.Name)
 			}()
+			began := time.Now()
 			c.connect(ctx, procs, hooks(&c.Server))
+			c.took = time.Since(began)
 		})
 	}
 	wg.Wait()
@@ -101,7 +103,7 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 			stop(err)
 		}
 	}
-	if r.cfg.Mode == config.ListServers { // it shows all of them, each with its failure
+	if r.cfg.ShowsServers() { // it shows all of them, each with its failure
 		required = func(error) {}
 	}
 	connected := make(chan struct{})
@@ -125,7 +127,7 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	<-connected
 	r.face.Awaiting("")
 	for _, c := range r.box.conns {
-		if c.Optional || r.cfg.Mode == config.ListServers {
+		if c.Optional || r.cfg.ShowsServers() {
 			c.warnOfLogin(r.Emit, c.err, false)
 		}
 	}
@@ -142,12 +144,12 @@ func (r *runner) checkServers() error {
 		case c.err == nil || c.Optional:
 		case failure.IsCancelled(c.err):
 			return c.err
-		case r.cfg.Mode != config.ListServers:
+		case !r.cfg.ShowsServers():
 			return c.failure()
 		}
 	}
 	for _, c := range r.box.conns {
-		if c.err != nil && c.Optional && r.cfg.Mode != config.ListServers && !failure.IsCancelled(c.err) {
+		if c.err != nil && c.Optional && !r.cfg.ShowsServers() && !failure.IsCancelled(c.err) {
 			r.warn("server_failed", c.Name, c.failure().Message)
 		}
 	}

@@ -94,6 +94,9 @@ type setup struct {
 // guarded does the work of the run and makes a panic its error.
 func (r *runner) guarded(ctx context.Context) (err error) {
 	defer recoverTo(&err)
+	if r.cfg.Mode == config.Check {
+		return r.check(ctx)
+	}
 	if err := r.configure(ctx); err != nil {
 		return err
 	}
@@ -160,6 +163,12 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 	if c.Mode != config.Answer && c.Mode != config.ListModels {
 		return nil
 	}
+	return r.resolveModel(ctx)
+}
+
+// resolveModel finds the model and makes its client.
+func (r *runner) resolveModel(ctx context.Context) (err error) {
+	c := r.cfg
 	if r.endpoint, err = c.ResolveModel(ctx, r.settings, r.warn); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type connection struct {
 	config.Server
 	session *mcp.Session // nil: it did not start
 	err     error
+	took    time.Duration // how long the start took
 	tools   []*tool
 	slots   chan struct{} // holds the calls that run at once; nil: no limit
 

@@ -104,6 +104,7 @@ type Client struct {
 	encoder  encoder
 	messages segments      // the conversation as encoded so far
 	encoded  int           // number of messages in it
+	server   string        // the program that answered Models
 	drained  chan struct{} // closed when the rest of the last body was read
 	sleep    func(context.Context, time.Duration) error
 	now      func() time.Time

@@ -34,6 +34,9 @@ func (c *Client) Models(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
+// Server is the program that answered Models, as it names itself; "" if it does not.
+func (c *Client) Server() string { return c.server }
+
 // models asks for the list.
 func (x *exchange) models(ctx context.Context) ([]string, error) {
 	c := x.client
@@ -59,6 +62,7 @@ func (x *exchange) models(ctx context.Context) ([]string, error) {
 		return nil, x.refused(res)
 	}
 	x.idle.start()
+	c.server = clean(res.Header.Get("Server"), 80)
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxModels+1))
 	switch {
 	case err != nil:

@@ -37,6 +37,7 @@ const (
 	Explain
 	ReadResource
 	ListModels
+	Check
 	SignIn // get a login at the server Target
 	SignOut
 	ListLogins
@@ -281,6 +282,9 @@ func userConfigDir(getenv func(string) string) string {
 	}
 	return ""
 }
+
+// ShowsServers tells whether this run shows every server, each with its failure.
+func (c *Config) ShowsServers() bool { return c.Mode == ListServers || c.Mode == Check }
 
 // ReadsInput tells whether this run reads standard input; terminal says that
 // standard input is a terminal.

@@ -31,7 +31,9 @@ func (c *Config) resolveKey(ctx context.Context, e *Endpoint, p profile, warn Wa
 	if err != nil {
 		return err
 	}
-	e.Key = stream.Key(key)
+	if e.Key = stream.Key(key); key != "" {
+		e.KeyFrom = from
+	}
 	if err := e.Key.Check(); err != nil {
 		return failure.Usage("%s: %v", from, err)
 	}

@@ -21,6 +21,7 @@ import (
 type Endpoint struct {
 	stream.Config
 	Model      string
+	KeyFrom    string // the flag, variable or key of the config that gives the key; "" for none
 	urlFrom    string // the flag, variable or key that says the URL
 	params     []stream.Param
 	paramsFrom string
@@ -40,7 +41,9 @@ func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*E
 	e.IdleTimeout = p.idleTimeout
 	e.params, e.paramsFrom = p.params, p.paramsFrom
 	e.RetryFor = c.RetryFor
-	e.Replay, e.Record = c.Replay, c.Record
+	if e.Replay = c.Replay; c.Mode != Check { // which writes no recording
+		e.Record = c.Record
+	}
 	e.UserAgent = "toolpipe/" + c.Version
 	e.Hints = stream.Hints{
 		NoKey:    "no key was sent; --key-env NAME or --key-file PATH gives one",
@@ -63,6 +66,9 @@ func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*E
 	}
 	return e, c.resolveKey(ctx, e, p, warn)
 }
+
+// URLFrom is the flag, variable or key of the config that says the URL.
+func (e *Endpoint) URLFrom() string { return e.urlFrom }
 
 // askedModel is the model or profile that is asked for, "" for none.
 func (c *Config) askedModel(s *Settings) string {

@@ -206,6 +206,14 @@ type Item struct {
 	Arguments   []PromptArgument `event:"arguments,opt"` // of a prompt; nil: not written
 }
 
+// Check is one line of --check.
+type Check struct {
+	Subject string `event:"subject,plain"`
+	Status  string `event:"status,plain"` // ok, warning or failure
+	Message string `event:"message,ours"`
+	Hint    string `event:"hint,opt,ours"`
+}
+
 // Contents is one part of a resource, of --read.
 type Contents struct {
 	Server string          `event:"server,plain"`
@@ -286,6 +294,7 @@ func (*Warning) kind() string     { return "warning" }
 func (*Tool) kind() string        { return "tool" }
 func (*Server) kind() string      { return "server" }
 func (e *Item) kind() string      { return e.Kind }
+func (*Check) kind() string       { return "check" }
 func (*Contents) kind() string    { return "contents" }
 func (*LoginURL) kind() string    { return "login_url" }
 func (*Login) kind() string       { return "login" }

@@ -36,7 +36,7 @@ type JSONOutput struct {
 
 func (o *JSONOutput) Event(e Event) error {
 	switch e := e.(type) {
-	case *Tool, *Server, *Item, *Contents, *Login, *Explanation:
+	case *Tool, *Server, *Item, *Contents, *Check, *Login, *Explanation:
 		o.items = append(o.items, e)
 	case *End:
 		e.Items = o.items

@@ -44,6 +44,8 @@ func (o *ListOutput) Event(e Event) error {
 			header, fields = []string{"SERVER", "URI", "NAME"}, []string{e.Server, e.URI, e.Name}
 		}
 		return o.row(append(header, "TYPE", "DESCRIPTION", "ARGUMENTS"), append(fields, e.MIME, e.Description, argumentNames(e.Arguments))...)
+	case *Check:
+		return o.row([]string{"CHECKED", "STATUS", "RESULT", "HINT"}, e.Subject, e.Status, e.Message, e.Hint)
 	case *Contents:
 		return o.contents(e)
 	case *Login:

@@ -94,7 +94,7 @@ func (t *Table) Check() error {
 		c.Output = cmp.Or(c.Output, "block")
 	}
 	switch {
-	case c.Mode == config.CallTool, c.Mode == config.Explain:
+	case c.Mode == config.CallTool, c.Mode == config.Explain, c.Mode == config.Check:
 	case chosen != nil && len(c.Args) > 0:
 		return chosen.refuse("takes no prompt, but %q was given", c.Args[0])
 	case len(c.Args) == 1 && c.Args[0] == "-":
@@ -226,6 +226,9 @@ func modeFlags(c *config.Config) []Flag {
 			Help: "write the file of --tools-lock and exit"},
 		{Name: "list-servers", Setting: config.ListServers,
 			Help: "print the servers and exit"},
+		{Name: "check", Setting: config.Check,
+			Brief: "say what a run would use, and what is wrong with it",
+			Help:  "say what a run with the same flags would use, whether it is in order, and exit with its status"},
 		{Name: "list-models", Setting: config.ListModels,
 			Help: "print the models of the endpoint and exit"},
 		{Name: "list-resources", Setting: config.ListResources,

@@ -1,0 +1,197 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+	"toolpipe/stream"
+)
+
+// A checkup is --check: it goes through everything that a run would use, and says
+// of each whether it is in order. first is the error that a run would end with.
+type checkup struct {
+	*runner
+	first error
+}
+
+// check returns the error that a run with the same flags would end with before its
+// first request.
+func (r *runner) check(ctx context.Context) error {
+	k := &checkup{runner: r}
+	err := r.configure(ctx)
+	if err != nil {
+		k.failed("config", err)
+		return k.first
+	}
+	k.settingsRead()
+	if err := r.resolve(ctx); err != nil {
+		k.failed("rules", err)
+		return k.first
+	}
+	k.rules()
+	k.model(ctx)
+	if ctx.Err() == nil {
+		k.servers(ctx)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	k.terminal()
+	k.programs()
+	return k.first
+}
+
+func (k *checkup) say(subject, status, message string, hints ...string) {
+	k.Emit(&event.Check{Subject: subject, Status: status, Message: message, Hint: strings.Join(hints, "; ")})
+}
+
+func (k *checkup) ok(subject, message string) { k.say(subject, "ok", message) }
+func (k *checkup) warning(subject, message string, h ...string) {
+	k.say(subject, "warning", message, h...)
+}
+
+func (k *checkup) failed(subject string, err error) {
+	e := failure.Of(err)
+	if k.first == nil {
+		k.first = err
+	}
+	k.say(subject, "failure", e.Message, e.Hints...)
+}
+
+func (k *checkup) settingsRead() {
+	switch {
+	case k.settings.Path != "":
+		k.ok("config", k.settings.Path)
+	case k.cfg.NoConfig:
+		k.ok("config", "none, as --no-config says")
+	default:
+		k.ok("config", "none")
+	}
+	for _, path := range k.cfg.ServerConfigs {
+		k.ok("mcp-config", path)
+	}
+	if k.cfg.Log != "" {
+		k.ok("log", k.cfg.Log)
+	}
+}
+
+func (k *checkup) rules() {
+	message := strconv.Itoa(len(k.gate.Rules)) + " of flags, config and policy files"
+	if files := slices.Concat(k.settings.Policies, k.cfg.Policies); len(files) > 0 {
+		message += ": " + config.JoinWords(files)
+	}
+	k.ok("rules", message)
+}
+
+// model checks the endpoint, the key and the model.
+func (k *checkup) model(ctx context.Context) {
+	if err := k.resolveModel(ctx); err != nil {
+		k.failed("model", err)
+		return
+	}
+	e := k.endpoint
+	if e.Replay != "" {
+		k.ok("model", "the recording "+e.Replay)
+		return
+	}
+	if e.KeyFrom != "" {
+		k.ok("key", "from "+e.KeyFrom)
+	} else {
+		k.ok("key", "none is sent")
+	}
+	asked, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	names, err := k.client.Models(asked)
+	refused, answered := errors.AsType[*stream.Error](err)
+	at := e.BaseURL + " (" + e.API + ", from " + e.URLFrom() + ")"
+	switch {
+	case err == nil:
+		if server := k.client.Server(); server != "" {
+			at += ", server " + server
+		}
+		k.ok("endpoint", "reached: "+at)
+	case answered && (refused.Kind == stream.Malformed || refused.Status != 0 && refused.Status != 401 && refused.Status != 403):
+		k.warning("endpoint", "reached, but it lists no models: "+refused.Message)
+		k.ok("model", e.Model)
+		return
+	default:
+		if asked.Err() != nil && ctx.Err() == nil {
+			err = &stream.Error{Kind: stream.Unreachable, Message: e.BaseURL + " did not answer within 15 s"}
+		}
+		k.failed("endpoint", err)
+		return
+	}
+	if slices.Contains(names, e.Model) {
+		k.ok("model", e.Model+" is listed")
+		return
+	}
+	var hints []string
+	if near := nearestModel(e.Model, names); near != "" {
+		hints = []string{"did you mean -m " + config.ShellQuote(near) + "?"}
+	}
+	k.warning("model", e.Model+" is not among the "+strconv.Itoa(len(names))+" models that the endpoint lists", append(hints, "--list-models shows them")...)
+}
+
+// servers starts the servers and checks the lock against their tools.
+func (k *checkup) servers(ctx context.Context) {
+	if _, err := k.connectAndRead(ctx); err != nil {
+		k.failed("servers", err)
+		return
+	}
+	for _, c := range k.box.conns {
+		subject := "server " + c.Name
+		switch {
+		case c.err == nil:
+			k.ok(subject, c.session.Transport()+", "+c.session.Protocol()+", "+strconv.Itoa(len(c.tools))+" tools, started in "+strconv.FormatInt(c.took.Milliseconds(), 10)+" ms")
+		case c.Optional:
+			k.warning(subject, "optional: "+c.failure().Message, c.failure().Hints...)
+		default:
+			k.failed(subject, c.failure())
+		}
+	}
+	if k.first == nil {
+		if err := k.useServers(); err != nil {
+			k.failed("tools", err)
+		} else if k.cfg.ToolsLock != "" {
+			k.ok("lock", k.cfg.ToolsLock+" holds for the tools offered")
+		}
+	}
+}
+
+// terminal tells whether somebody can be asked.
+func (k *checkup) terminal() {
+	if why := k.gate.Terminal.Disabled; why != "" {
+		k.ok("terminal", "nobody is asked: "+why)
+		return
+	}
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		k.ok("terminal", "there is none: a call that no rule allows ends the run with status 5")
+		return
+	}
+	tty.Close()
+	k.ok("terminal", "calls that no rule decides are asked about")
+}
+
+// programs checks those that built-in tools start.
+func (k *checkup) programs() {
+	if len(k.cfg.FileRoots) == 0 {
+		return
+	}
+	for _, p := range []struct{ name, use string }{{"git", "get_git_diff"}, {"ctags", "the structure of source files"}} {
+		if path, err := exec.LookPath(p.name); err == nil {
+			k.ok(p.name, path)
+		} else {
+			k.warning(p.name, "not found, which "+p.use+" needs")
+		}
+	}
+}
