@@ -191,7 +191,7 @@ func (x *exchange) hint(status int, refusal string) string {
 // otherAPI returns the API that the endpoint has instead of the one that was
 // used, as far as its refusal tells, "" if it does not.
 func (x *exchange) otherAPI(status int, refusal string) string {
-	used := x.client.dialect.name
+	used, noPath := x.client.dialect.name, status == 404 || status == 405
 	switch status {
 	case 400, 404, 405, 422:
 	default:
@@ -201,10 +201,10 @@ func (x *exchange) otherAPI(status int, refusal string) string {
 		api  string
 		here bool
 	}{
-		{messagesDialect.name, containsAny(refusal, "anthropic-version", "v1/messages") || strings.HasSuffix(x.client.endpoint.url.Hostname(), ".anthropic.com")},
+		{messagesDialect.name, containsAny(refusal, "anthropic-version", "v1/messages") || noPath && strings.HasSuffix(x.client.endpoint.url.Hostname(), ".anthropic.com")},
 		{responsesDialect.name, containsAny(refusal, "v1/responses", "responses api", "field `input`", "parameter: 'input'")},
 		{chatDialect.name, containsAny(refusal, "chat/completions", "field `messages`", "parameter: 'messages'")},
-		{chatDialect.name, (status == 404 || status == 405) && !strings.Contains(refusal, "model")}, // most endpoints have this one
+		{chatDialect.name, noPath && !strings.Contains(refusal, "model")}, // most endpoints have this one
 	} {
 		if told.here && told.api != used {
 			return told.api
