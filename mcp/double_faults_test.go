@@ -47,16 +47,6 @@ var doubles = map[string]func(d *double){
 			return true
 		})
 	},
-	// It tells that it works, for longer than the probe waits, and then answers.
-	"busy-start": func(d *double) {
-		d.serve(on("server/discover", func(d *double, m wire.Message) {
-			for range 20 {
-				fmt.Fprintln(os.Stderr, "loading")
-				time.Sleep(50 * time.Millisecond)
-			}
-			d.result(m, modernResult)
-		}))
-	},
 	// The stateful servers of go-sdk: only legacy revisions, and initialize
 	// after discover is one too many.
 	"duplicate-initialize": func(d *double) {

@@ -104,6 +104,9 @@ func tryConnect(t *testing.T, spec Spec) (*Session, *record, error) {
 	if spec.StartupTimeout == 0 {
 		spec.StartupTimeout = hang
 	}
+	if spec.probeTimeout == 0 {
+		spec.probeTimeout = hang // a loaded machine is no silent server
+	}
 	s, err := Connect(bounded(t), spec, rec.hooks(), procs)
 	t.Cleanup(func() {
 		if s != nil {

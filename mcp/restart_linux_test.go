@@ -26,7 +26,7 @@ func TestRestartOneCopy(t *testing.T) {
 	spec.Command = append([]string{"/bin/sh", "-c", `exec 3<&0
 		for other in "$0"/pid.*; do test -e "$other" && kill -0 "${other##*.}" 2>/dev/null && echo "${other##*.}" >> "$0/twice"; done
 		echo > "$0/pid.$$"
-		setsid "$@" <&3 3<&- & echo > "$0/pid.$!"; wait`, dir}, spec.Command...)
+		setsid /bin/sh -c 'echo > "$0/pid.$$"; exec "$@"' "$0" "$@" <&3 3<&- & wait`, dir}, spec.Command...)
 	s, _ := connect(t, spec)
 	if s.Protocol() != "2025-11-25" {
 		t.Errorf("speaks %s", s.Protocol())

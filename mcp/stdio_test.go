@@ -35,7 +35,6 @@ func TestStdioDoubles(t *testing.T) {
 		{double: "exit-on-unknown", protocol: "2025-11-25", call: "ok"},
 		{double: "silent-on-unknown", protocol: "2025-11-25", call: "ok", change: quickProbe},
 		{double: "late-discover", protocol: "2026-07-28", call: "ok", change: quickProbe},
-		{double: "busy-start", protocol: "2026-07-28", call: "ok", change: func(s *Spec) { s.probeTimeout = 500 * time.Millisecond }},
 		{double: "duplicate-initialize", protocol: "2025-06-18", call: "ok"},
 		{double: "modern-only", protocol: "2026-07-28", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
 			if len(rec.sentLines("initialize")) > 0 {
