@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"strings"
 	"testing"
 
 	"toolpipe/stream/jsontext"
@@ -36,4 +37,114 @@ func FuzzReadings(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The numbers that are read from strings: as a decimal number, with separators of
+// groups or a decimal comma, up to a separator, and in the bases of C and Go.
+func TestReadings(t *testing.T) {
+	for text, want := range map[string]string{
+		" \t":                       "0",
+		"":                          "0",
+		"#5":                        "5",
+		"$5":                        "5",
+		"(5)":                       "-5",
+		"+5":                        "5",
+		",5":                        "5 0.5",
+		"-0x1f":                     "-31",
+		"-5":                        "-5",
+		"-inf":                      "any",
+		"-∞":                        "any",
+		". 5":                       "0.5 0",
+		".5":                        "0.5",
+		"0,7":                       "7 0.7 0 0",
+		"0.5":                       "0.5 0",
+		"00":                        "0 0",
+		"012":                       "12 10",
+		"0777777777777777777777777": "777777777777777777777777 any",
+		"089":                       "89 0",
+		"0_7":                       "7 7 0",
+		"0b101":                     "5",
+		"0b12":                      "1",
+		"0b2":                       "0 0 scaled",
+		"0o17":                      "15",
+		"0o8":                       "0 0 scaled",
+		"0x":                        "0 0 scaled",
+		"0x1.8":                     "any",
+		"0x1F":                      "31",
+		"0x1f":                      "31",
+		"0x1ffffffffffffffff":       "any",
+		"0x1p4":                     "any",
+		"0x_1f":                     "31",
+		"0xg":                       "0 0 scaled",
+		"0xp1":                      "0 0 scaled",
+		"1 000":                     "1000 1",
+		"1'000":                     "1000 1",
+		"1+2":                       "1",
+		"1,000":                     "1000 1 1",
+		"1,000,000":                 "1000000 1",
+		"1,000.5":                   "1000.5 1.0005 1",
+		"1,5e3":                     "15000 1500 1",
+		"1-2":                       "1",
+		"1.":                        "1",
+		"1.000":                     "1",
+		"1.000,5":                   "1.0005 1000.5 1",
+		"1.000.000":                 "1000000",
+		"1E+3":                      "1000",
+		"1\u00a0000":                "1000 1",
+		"1_0,5":                     "105 10.5 1",
+		"1_000":                     "1000 1",
+		"1e":                        "1 scaled",
+		"1e+":                       "1 scaled",
+		"1e-3":                      "0.001",
+		"1e3":                       "1000",
+		"1ex":                       "1 scaled",
+		"1x":                        "1 scaled",
+		"1y":                        "1 scaled",
+		"1{":                        "1",
+		"1’000":                     "1000 1",
+		"2é":                        "2 scaled",
+		"5 ":                        "5",
+		"5":                         "5",
+		"5%":                        "5",
+		"5k":                        "5 scaled",
+		"5é":                        "5 scaled",
+		"777777777777777777777777":  "777777777777777777777777",
+		"7:8":                       "7",
+		"9,9,9":                     "999 9",
+		"Infinity":                  "any",
+		"_5":                        "",
+		"a5":                        "",
+		"five":                      "",
+		"inf":                       "any",
+		"nan":                       "any",
+		"١٬٠٠٠":                     "1000 1 1",
+		"٣٫٥":                       "3.5",
+		"—5":                        "-5",
+		"€-5":                       "-5",
+		"−5":                        "-5",
+		"∞":                         "any",
+		"！5":                        "",
+		"１，５":                       "15 1.5 1",
+		"１．５":                       "1.5",
+		"１～":                        "1",
+		"𝟙𝟚":                        "12",
+	} {
+		e := &evaluation{}
+		e.begin(t.Context(), &Call{Arguments: append(jsontext.AppendQuoted([]byte(`{"a":`), text), '}')})
+		e.parse()
+		r := e.readings(1)
+		var got []string
+		for _, n := range r.numbers[:r.count] {
+			got = append(got, string(plainDecimal(n)))
+		}
+		if r.anyNumber {
+			got = append(got, "any")
+		}
+		if r.scaled {
+			got = append(got, "scaled")
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q,", text, strings.Join(got, " "))
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,5 +57,60 @@ func TestOutputWait(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// What a server says of its progress is taken only in the types of the protocol.
+func TestReadProgress(t *testing.T) {
+	for params, want := range map[string]wire.Progress{
+		`{"progress":1.5,"total":2,"message":"m"}`:                {Progress: json.RawMessage("1.5"), Total: json.RawMessage("2"), Message: "m"},
+		`{"message":"m","total":2,"progress":1,"x":7,"y":"no"}`:   {Progress: json.RawMessage("1"), Total: json.RawMessage("2"), Message: "m"},
+		`{"progress":"1","total":true,"message":"m","token":"t"}`: {Message: "m"},
+		`{}`: {},
+	} {
+		if got := readProgress([]byte(params)); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v", params, got)
+		}
+	}
+}
+
+// The next round of a request has its params, and what the server asked for.
+func TestNextRound(t *testing.T) {
+	for _, x := range []struct{ answers, state, want string }{
+		{"", "", `{"name":"t"}`},
+		{`{"a":1}`, "", `{"name":"t","inputResponses":{"a":1}}`},
+		{"", `"s"`, `{"name":"t","requestState":"s"}`},
+		{`{"a":1}`, "null", `{"name":"t","inputResponses":{"a":1}}`},
+	} {
+		if got := string(nextRound([]byte(`{"name":"t"}`), bytesOrNil(x.answers), bytesOrNil(x.state))); got != x.want {
+			t.Errorf("%q %q: %s", x.answers, x.state, got)
+		}
+	}
+}
+
+func bytesOrNil(s string) []byte {
+	if s == "" {
+		return nil
+	}
+	return []byte(s)
+}
+
+// Arguments that are no object are not sent.
+func TestArgumentsAreAnObject(t *testing.T) {
+	server := toolserver.New("s", "1")
+	server.Add(wire.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
+		t.Error("the tool was called")
+		return toolserver.TextResult("done"), nil
+	})
+	s, err := Connect(t.Context(), Spec{Name: "s", Local: server.Pipe}, Hooks{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, args := range []string{`[]`, `"x"`, `1`, ``} {
+		_, err := s.Call(t.Context(), "t", json.RawMessage(args), nil)
+		if e, ok := errors.AsType[*wire.CallError](err); !ok || e.Message != "not one JSON object" || e.Sent {
+			t.Errorf("%s: %+v", args, err)
+		}
 	}
 }
