@@ -134,7 +134,11 @@ func (l *locator) member(n *node, name string, e any, path string) {
 	switch additional := n.AdditionalProperties; {
 	case known || additional == nil:
 	case isFalse(additional):
-		l.add(Fault{path, "additionalProperties", "is not a property of the schema"})
+		message := "no property is allowed"
+		if len(n.Properties) > 0 {
+			message = "is none of " + strings.Join(slices.Sorted(maps.Keys(n.Properties)), ", ")
+		}
+		l.add(Fault{path, "additionalProperties", clip(message)})
 	default:
 		l.visit(additional, e, path)
 	}

@@ -25,7 +25,7 @@ func TestFaults(t *testing.T) {
 	for _, test := range []struct{ schema, value, want string }{
 		{tree, `{"name":"a","children":[{"name":"b"}]}`, ``},
 		{tree, `{"name":1,"children":[{"name":"b"},{"nam":"c"},{"name":"toolong","children":[7]}]}`,
-			`/children/1/nam: additionalProperties: is not a property of the schema; /children/1: required: missing properties: ["name"]; ` +
+			`/children/1/nam: additionalProperties: is none of children, name; /children/1: required: missing properties: ["name"]; ` +
 				`/children/2/children/0: type: has type "integer", want "object"; ` +
 				`/children/2/name: maxLength: contains 7 Unicode code points, more than 5; /name: type: has type "integer", want "string"`},
 		{tree, `not json`, `(the whole): is not JSON: `},
