@@ -53,7 +53,7 @@ func (o *ListOutput) Event(e Event) error {
 		if e.Refreshable {
 			refresh = "refreshable"
 		}
-		return o.row([]string{"SERVER", "ACCOUNT", "ISSUER", "SCOPES", "STATUS", "UNTIL", "REFRESH"}, e.Server, e.Account, e.Issuer, strings.Join(e.Scopes, " "), e.Status, e.Expires, refresh)
+		return o.row([]string{"SERVER", "ACCOUNT", "STATUS", "UNTIL", "REFRESH", "SCOPES", "ISSUER"}, e.Server, e.Account, e.Status, e.Expires, refresh, strings.Join(e.Scopes, " "), e.Issuer)
 	case *Explanation:
 		return o.explain(e)
 	case *End:
