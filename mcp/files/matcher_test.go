@@ -2,7 +2,9 @@ package files
 
 import (
 	"bufio"
+	"context"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -119,5 +121,22 @@ func TestContextWhenFull(t *testing.T) {
 	out := s.file(t.Context(), strings.NewReader(strings.Repeat("b\n", maxMatches)+"c\nb\nc\n"), "p")
 	if !out.full || !strings.HasSuffix(string(out.text), fmt.Sprintf("\np:%d:b\np-%d-c\n", maxMatches, maxMatches+1)) {
 		t.Errorf("…%s", out.text[len(out.text)-60:])
+	}
+}
+
+// A search that is cancelled ends soon, in a text of one line too.
+func TestGrepCancelled(t *testing.T) {
+	m, err := newMatcher("[ab]c", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, text := range []string{"x", "a\n"} {
+		in := &io.LimitedReader{R: endless(strings.Repeat(text, toolserver.ReadChunk)), N: 1 << 30}
+		newScanner(m, 0).file(ctx, in, "p")
+		if read := 1<<30 - in.N; read > 4*int64(m.longest) {
+			t.Errorf("%q again and again: %d bytes were read", text, read)
+		}
 	}
 }

@@ -74,11 +74,12 @@ func (s *scanner) file(ctx context.Context, r io.Reader, path string) findings {
 		case err != bufio.ErrBufferFull:
 			return s.out
 		}
-		if s.in.Buffered() > had { // more was read
+		read := s.in.Buffered() > had // the buffer was filled anew
+		if read {
 			number += s.skip()
-			if ctx.Err() != nil {
-				return s.out
-			}
+		}
+		if (read || !whole) && ctx.Err() != nil {
+			return s.out
 		}
 	}
 }
