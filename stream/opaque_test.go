@@ -251,3 +251,30 @@ func TestManyItems(t *testing.T) {
 		t.Errorf("parts: %d bytes, %v", len(got.text), got.err)
 	}
 }
+
+// The signature that Gemini adds to a call belongs to its endpoint and model too.
+func TestExtraOfCalls(t *testing.T) {
+	m := Message{Role: Assistant, Calls: []Call{{ID: "a", Name: "f", Extra: []byte(`"extra_content":{"s":1}`)}}}
+	if stateOf(t, m) != nil {
+		t.Error("a message that no endpoint wrote has a state")
+	}
+	m.Opaque = Opaque{api: "chat", endpoint: "http://127.0.0.1:1", model: "m"}
+	read := Message{Role: Assistant, Calls: m.Calls}
+	if err := read.RestoreState(stateOf(t, m)); err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(t, Config{BaseURL: "http://127.0.0.1:1"})
+	for _, test := range []struct {
+		model string
+		kept  bool
+	}{{"m", true}, {"other", false}} {
+		messages := []Message{read}
+		from := c.Adopt(&Request{Model: test.model}, messages)
+		if kept := messages[0].Calls[0].Extra != nil; kept != test.kept || (from == "") != test.kept {
+			t.Errorf("%s: kept %v, from %q", test.model, kept, from)
+		}
+	}
+	if read.Calls[0].Extra == nil {
+		t.Error("the calls of the caller were changed")
+	}
+}

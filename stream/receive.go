@@ -128,7 +128,7 @@ const endSilence = 2 * time.Second
 // understood shows what came when nothing of it was understood.
 func (x *exchange) understood(err error, sample []byte) error {
 	if err == errNoReply {
-		return notAReply("it is something else: " + x.shown(sample))
+		return notAReply("it says " + x.shown(sample))
 	}
 	return err
 }
