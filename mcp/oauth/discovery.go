@@ -132,9 +132,23 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 		r.id = *a.settings.Resource
 	}
 	if len(failures) > 0 && a.settings.Issuer == "" && a.settings.TokenURL == "" {
-		return nil, wire.JoinErrors(failures...)
+		return nil, &NoMetadata{wire.JoinErrors(failures...)}
 	}
 	return r, nil
+}
+
+// NoMetadata is a server that does not say who gives access to it.
+type NoMetadata struct{ cause error }
+
+func (e *NoMetadata) Error() string {
+	return "the server does not publish who gives access to it: " + e.cause.Error()
+}
+
+func (e *NoMetadata) Unwrap() error { return e.cause }
+
+// Hint says how to configure the issuer.
+func (e *NoMetadata) Hint() string {
+	return `does it want a login at all? if so, add to the server's "oauth" in the config: "issuer": "https://…", the issuer that the maker of the server documents`
 }
 
 // wellKnownResource are the places of a server's metadata where it names none.
