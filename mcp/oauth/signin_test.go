@@ -250,7 +250,10 @@ func TestPins(t *testing.T) {
 			other := "api://other"
 			s.Resource = &other
 		}, "api://other"},
-		{"no resource", func(_ *oauthtest.Server, s *Settings) { s.Resource = &none }, ""},
+		{"no resource", func(as *oauthtest.Server, s *Settings) {
+			as.Issuer = map[string]any{"authorization_endpoint": as.URL + "/as/authorize?resource=x&state=y"}
+			s.Resource = &none
+		}, ""},
 		{"metadata_url", func(as *oauthtest.Server, s *Settings) {
 			as.Issuer = map[string]any{"issuer": "https://login.test/real"}
 			as.Redirect = func(back url.Values) { back.Set("iss", "https://login.test/real") }
