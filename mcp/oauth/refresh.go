@@ -27,7 +27,7 @@ func (r *Refusal) Scopes() []string { return readChallenge(r.Challenges).scopes 
 func (l *Login) Expired() bool {
 	margin := tokenMargin
 	if !l.Obtained.IsZero() {
-		margin = min(margin, l.Expires.Sub(l.Obtained)/2)
+		margin = max(0, min(margin, l.Expires.Sub(l.Obtained)/2))
 	}
 	return !l.Expires.IsZero() && time.Now().After(l.Expires.Add(-margin))
 }

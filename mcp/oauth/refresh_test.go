@@ -306,9 +306,9 @@ func TestExpired(t *testing.T) {
 		life, left time.Duration // 0 life: not known when it was obtained
 		want       bool
 	}{
-		{time.Hour, 31 * time.Second, false}, {time.Hour, 29 * time.Second, true}, {time.Hour, -time.Second, true},
-		{10 * time.Second, 6 * time.Second, false}, {10 * time.Second, 4 * time.Second, true},
-		{0, 31 * time.Second, false}, {0, 29 * time.Second, true},
+		{time.Hour, time.Minute, false}, {time.Hour, 29 * time.Second, true}, {time.Hour, -time.Second, true},
+		{50 * time.Second, 40 * time.Second, false}, {50 * time.Second, 24 * time.Second, true}, {time.Minute, 29 * time.Second, true},
+		{0, time.Minute, false}, {0, 29 * time.Second, true},
 	} {
 		l := &Login{Expires: time.Now().Add(tt.left)}
 		if tt.life > 0 {
