@@ -152,6 +152,8 @@ func (x *exchange) broken(err error) error {
 func (x *exchange) stalled() error {
 	came := "behind the head of its answer"
 	switch {
+	case x.events == 1:
+		came = "behind one event of its reply"
 	case x.events > 0:
 		came = fmt.Sprintf("behind %d events of its reply", x.events)
 	case x.bytes > 0:
