@@ -218,7 +218,7 @@ func (r *runner) ask(ctx context.Context) error {
 	if c.Input != "messages" && !reads && len(c.Args) == 0 && len(c.Files)+len(c.Resources) == 0 && c.Prompt == "" {
 		return input.EmptyPrompt(c, r.streams.InTerminal)
 	}
-	attached, err := input.Attachments(c, ctx)
+	attached, err := input.Attachments(c, ctx, r.endpoint.API)
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (r *runner) ask(ctx context.Context) error {
 		return err
 	}
 	var inputErr error // reported only when the servers are in order
-	if r.messages, inputErr = input.Conversation(c, data, r.streams.InTerminal, attached); inputErr == nil {
+	if r.messages, inputErr = input.Conversation(c, r.endpoint.API, data, r.streams.InTerminal, attached); inputErr == nil {
 		inputErr = input.AllSent(r.messages, r.endpoint.API)
 	}
 	if err := r.useServers(); err != nil {

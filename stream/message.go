@@ -46,13 +46,20 @@ type Part struct {
 	Raw   json.RawMessage // a part of another kind, from a message array: sent as it came, by the chat dialect only
 }
 
-// Image is a picture: either Data with its MIME type, or URL.
+// Image is a picture: either Data with its MIME type, or URL. With the MIME type
+// PDF, it is a document instead.
 type Image struct {
 	MIME   string
 	Data   string // standard base64
 	URL    string // http(s) or data URL
 	Detail string // chat only: "low", "high", "auto" or empty
+	Name   string // of a document's file
 }
+
+// PDF is the MIME type of a document.
+const PDF = "application/pdf"
+
+func (img *Image) isDocument() bool { return img.MIME == PDF }
 
 // Call is a tool call that a model asks for.
 type Call struct {

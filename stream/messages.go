@@ -207,7 +207,13 @@ func messagesPart(w *segments, p *Part, head string, mark bool) {
 		w.str("}")
 	default:
 		mime, data := imageData(p.Image)
-		w.str(`{"type":"image","source":{"type":"base64","media_type":`)
+		if p.Image.isDocument() {
+			w.str(`{"type":"document","title":`)
+			w.quoted(p.Image.Name)
+		} else {
+			w.str(`{"type":"image"`)
+		}
+		w.str(`,"source":{"type":"base64","media_type":`)
 		w.quoted(mime)
 		w.str(`,"data":"`)
 		w.raw([]byte(data))

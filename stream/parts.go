@@ -194,8 +194,20 @@ func chatContent(w *segments, parts []Part) {
 	w.str("]")
 }
 
+// fileMembers writes a document as OpenAI's APIs take one.
+func fileMembers(w *segments, img *Image) {
+	w.str(`"filename":`)
+	w.quoted(img.Name)
+	w.str(`,"file_data":`)
+	imageURL(w, img)
+}
+
 func chatPart(w *segments, p *Part) {
 	switch {
+	case p.Image != nil && p.Image.isDocument():
+		w.str(`{"type":"file","file":{`)
+		fileMembers(w, p.Image)
+		w.str("}}")
 	case p.Image != nil:
 		w.str(`{"type":"image_url","image_url":{"url":`)
 		imageURL(w, p.Image)

@@ -187,7 +187,10 @@ func responsesContent(w *segments, parts []Part, joint string) {
 		}
 		w.listItem(n)
 		n++
-		if p.Image != nil {
+		if p.Image != nil && p.Image.isDocument() {
+			w.str(`{"type":"input_file",`)
+			fileMembers(w, p.Image)
+		} else if p.Image != nil {
 			w.str(`{"type":"input_image","image_url":`)
 			imageURL(w, p.Image)
 		} else {

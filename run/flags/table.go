@@ -146,7 +146,7 @@ func inputFlags(c *config.Config) []Flag {
 			Help: "file that holds the system message"},
 		{Name: "file", Short: "f", Value: "PATH", Setting: &c.Files,
 			Brief: "attach a text file or a picture (repeatable)",
-			Help:  "attach a file: UTF-8 text, PNG, JPEG, GIF or WebP; - is standard input"},
+			Help:  "attach a file: UTF-8 text, PNG, JPEG, GIF or WebP, for some APIs PDF; - is standard input"},
 		{Name: "input", Short: "i", Value: "FORM", Setting: &c.Input,
 			Brief: "what stdin is: auto, text or messages",
 			Help:  "what stdin is: auto (default), text or messages (a JSON message array)"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -14,9 +15,10 @@ import (
 )
 
 // Attachments reads the files of --file: text becomes a text part headed by
-// its path, a picture an image part. For standard input, which is read later,
+// its path, a picture an image part, a PDF a document if the API of that name
+// takes one. For standard input, which is read later,
 // there is an empty part in its place.
-func Attachments(c *config.Config, ctx context.Context) ([]stream.Part, error) {
+func Attachments(c *config.Config, ctx context.Context, api string) ([]stream.Part, error) {
 	var parts []stream.Part
 	for _, path := range c.Files {
 		if path == "-" {
@@ -31,7 +33,7 @@ func Attachments(c *config.Config, ctx context.Context) ([]stream.Part, error) {
 		if err != nil {
 			return nil, err
 		}
-		part, err := attachment("--file: "+strconv.Quote(path), path, data)
+		part, err := attachment("--file: "+strconv.Quote(path), path, api, data)
 		if err != nil {
 			return nil, err
 		}
@@ -41,20 +43,26 @@ func Attachments(c *config.Config, ctx context.Context) ([]stream.Part, error) {
 }
 
 // attachInput puts standard input into its place among the attached files.
-func attachInput(c *config.Config, attached []stream.Part, data []byte) (err error) {
+func attachInput(c *config.Config, api string, attached []stream.Part, data []byte) (err error) {
 	if data == nil {
 		return failure.UsageError([]string{"toolpipe -f - PROMPT <picture.png"}, "--file -: standard input is not read")
 	}
-	attached[slices.Index(c.Files, "-")], err = attachment("--file -: standard input", "standard input", data)
+	attached[slices.Index(c.Files, "-")], err = attachment("--file -: standard input", "standard input", api, data)
 	return err
 }
 
 // attachment is the part of a file; what begins an error, and name heads a text.
-func attachment(what, name string, data []byte) (stream.Part, error) {
+func attachment(what, name, api string, data []byte) (stream.Part, error) {
 	if mime := imageType(data); mime != "" {
 		return stream.Part{Image: &stream.Image{MIME: mime, Data: base64.StdEncoding.EncodeToString(data)}}, nil
 	}
-	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 || bytes.HasPrefix(data, []byte("%PDF-")) {
+	if bytes.HasPrefix(data, []byte("%PDF-")) {
+		if api == "chat" {
+			return stream.Part{}, failure.UsageError([]string{hintOfBytes(data, ""), "--api messages and --api responses take documents"}, "%s is a PDF, which chat completions do not take", what)
+		}
+		return stream.Part{Image: &stream.Image{MIME: stream.PDF, Data: base64.StdEncoding.EncodeToString(data), Name: filepath.Base(name)}}, nil
+	}
+	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
 		return stream.Part{}, failure.UsageError([]string{hintOfBytes(data, "--file takes UTF-8 text, PNG, JPEG, GIF and WebP")}, "%s is neither text nor a picture", what)
 	}
 	return stream.Part{Text: name + ":\n\n" + string(data)}, nil

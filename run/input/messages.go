@@ -180,10 +180,33 @@ func parseContent(v config.Value) ([]stream.Part, error) {
 				return nil, err
 			}
 			p = stream.Part{Image: img}
+		case "file":
+			if document := parseDocument(e); document != nil {
+				p = stream.Part{Image: document}
+			}
 		}
 		parts = append(parts, p)
 	}
 	return parts, nil
+}
+
+// parseDocument reads a file part that holds a PDF, which every API but chat writes
+// in its own way; nil for any other.
+func parseDocument(e config.Value) *stream.Image {
+	file, _ := e.Get("file")
+	if file.Doc == nil {
+		return nil
+	}
+	name, _ := file.Get("filename")
+	data, ok := file.Get("file_data")
+	if !ok || name.Doc == nil || len(file.Members()) != 2 || len(e.Members()) != 2 {
+		return nil
+	}
+	base64, ok := strings.CutPrefix(data.Text(), "data:"+stream.PDF+";base64,")
+	if !ok {
+		return nil
+	}
+	return &stream.Image{MIME: stream.PDF, Data: base64, Name: name.Text()}
 }
 
 func parseImage(e config.Value) (*stream.Image, error) {
