@@ -1,6 +1,7 @@
 package jsontext
 
 import (
+	"cmp"
 	"math/big"
 	"testing"
 )
@@ -53,6 +54,29 @@ func TestDecimalBeyondReckoning(t *testing.T) {
 	} {
 		if _, ok := ParseDecimal([]byte(s)); ok != want {
 			t.Errorf("%s: %v", s, ok)
+		}
+	}
+}
+
+// Each number stands before those behind it, and beside none but itself.
+func TestDecimalOrder(t *testing.T) {
+	numbers := []string{"-1e3", "-12", "-2", "-1.5", "-1", "-1e-3", "0", "1e-3", "0.9", "1", "1.5", "2", "12", "1e3"}
+	for i, a := range numbers {
+		for j, b := range numbers {
+			x, _ := ParseDecimal([]byte(a))
+			y, _ := ParseDecimal([]byte(b))
+			if got := x.Compare(y); got != cmp.Compare(i, j) {
+				t.Errorf("%s and %s: %d", a, b, got)
+			}
+			if got := Same([]byte(a), []byte(b)); got != (i == j) {
+				t.Errorf("%s and %s are the same: %t", a, b, got)
+			}
+		}
+	}
+	const beyond = "1e99999999999999999999"
+	for _, other := range []string{"0", "1", "1E99999999999999999999", `"1"`, "[]"} {
+		if Same([]byte(beyond), []byte(other)) || Same([]byte(other), []byte(beyond)) {
+			t.Errorf("%s is the same as %s", beyond, other)
 		}
 	}
 }
