@@ -134,7 +134,7 @@ func TestFaultBodies(t *testing.T) {
 			})
 			s := newFault(t, "")
 			s.env["BASE"] = model.url() + "/v1"
-			limit := "30"
+			limit := "120"
 			if test.status == "6" {
 				limit = "2"
 			}
