@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,12 +29,15 @@ func (c *Config) LoginDir() string {
 
 // LoginFiles are the directory of the logins and the files that are in it now,
 // each of which may have another name elsewhere.
-func (c *Config) LoginFiles() []string {
+func (c *Config) LoginFiles() (files []string) {
 	dir := c.LoginDir()
 	if dir == "" {
 		return nil
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		files = append(files, filepath.Join(dir, e.Name()))
+	}
 	return append(files, dir)
 }
 
