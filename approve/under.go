@@ -64,7 +64,7 @@ func (e *evaluation) ruleDirectories(dir string) ([]string, error) {
 	key := e.call.Root + "\x00" + dir
 	first, known := e.directories[key]
 	switch {
-	case !known && e.directories == nil:
+	case e.directories == nil:
 		e.directories = map[string]string{key: now}
 	case !known:
 		e.directories[key] = now

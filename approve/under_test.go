@@ -108,7 +108,7 @@ func TestUnderUndecidable(t *testing.T) {
 			t.Errorf("%.20q of %d bytes", path, len(path))
 		}
 	}
-	if !under("", "/docs", "/docs/a", false, true) || !under(root, "docs", "DOCS", true, true) {
+	if docs := filepath.Join(root, "docs"); !under("", docs, docs+"/a.txt", false, false) || !under("", "/docs", "/docs/a", false, true) || !under(root, "docs", "DOCS", true, true) {
 		t.Error("an absolute path without a root, or a name in other case")
 	}
 }
