@@ -333,6 +333,7 @@ func TestHolderKilled(t *testing.T) {
 	l := a.expired(t, s)
 	asked, killed := make(chan bool), make(chan bool)
 	var first atomic.Bool
+	a.mu.Lock()
 	a.reply = func(http.ResponseWriter) bool {
 		if first.Swap(true) {
 			return false
@@ -341,6 +342,7 @@ func TestHolderKilled(t *testing.T) {
 		<-killed
 		panic(http.ErrAbortHandler)
 	}
+	a.mu.Unlock()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHolderKilled$")
 	cmd.Env = append(os.Environ(), "TOOLPIPE_TEST_REFRESH="+s.Dir, "TOOLPIPE_TEST_SERVER="+l.Server)
 	if err := cmd.Start(); err != nil {
