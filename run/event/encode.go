@@ -23,15 +23,20 @@ func appendEvent(dst []byte, e Event) []byte {
 	return o.b
 }
 
-// event writes an event. Those that come often are written without reflection.
+// event writes an event. Those that come with every piece of a reply are written
+// without reflection.
 func (o *object) event(e Event) {
+	switch e := e.(type) {
+	case *Text:
+		o.piece(`{"type":"text","turn":`, e.Turn, e.Text)
+		return
+	case *Reasoning:
+		o.piece(`{"type":"reasoning","turn":`, e.Turn, e.Text)
+		return
+	}
 	o.begin()
 	o.str("type", e.kind())
 	switch e := e.(type) {
-	case *Text:
-		o.piece(e.Turn, e.Text)
-	case *Reasoning:
-		o.piece(e.Turn, e.Text)
 	case *Start:
 		o.int("schema", schema)
 		o.members(reflect.ValueOf(e).Elem())
@@ -41,9 +46,10 @@ func (o *object) event(e Event) {
 	o.end()
 }
 
-func (o *object) piece(turn int, text []byte) {
-	o.int("turn", turn)
-	o.text("text", text)
+func (o *object) piece(head string, turn int, text []byte) {
+	o.b = strconv.AppendInt(append(o.b, head...), int64(turn), 10)
+	o.b = AppendString(append(o.b, `,"text":`...), text)
+	o.end()
 }
 
 // members writes the fields of a struct as their tags say.
