@@ -23,8 +23,8 @@ func TestReadHidden(t *testing.T) {
 		{want: `0 bytes, ending with "", nobody answered`, job: job{Background: true}},
 	} {
 		tt.job.Hidden, tt.job.Timeout = "paste it here: ", guardTime
-		a := startAsker(t, tt.job, "")
-		usual := modes(t, a.slave)
+		var usual syscall.Termios
+		a := startAsker(t, tt.job, "", func(a *asker) { usual = modes(t, a.slave) }) // before the child changes them
 		if !tt.job.Background {
 			a.await("paste it here: ", 1)
 			a.typeIn(tt.typed)
