@@ -140,8 +140,8 @@ func (s *signIn) bind() (err error) {
 
 // chooseScopes are the scopes to ask for: those that the user configured, else
 // those of the challenge, else those that the server's metadata lists; beside
-// them those that were granted before or are asked for now. A token that can
-// be refreshed is asked for where the issuer offers that.
+// them those that were granted before, and those that this sign-in adds. A token
+// that can be refreshed is asked for where the issuer offers that.
 func (s *signIn) chooseScopes(c challenge) []string {
 	scopes := s.Settings.Scopes
 	for _, other := range [][]string{c.scopes, s.resource.scopes} {
