@@ -75,9 +75,7 @@ func TestUnclearAnswers(t *testing.T) {
 		a.await(ending, n+1)
 		a.typeIn(typed)
 	}
-	if got := a.verdict(); got != "deny by terminal: the user gave no clear answer" {
-		t.Error(got)
-	}
+	a.expect("deny by terminal: the user gave no clear answer")
 }
 
 // The name typed whole allows the tool, and nothing else does.
@@ -93,27 +91,19 @@ func TestToolIsAllowedByItsName(t *testing.T) {
 	a.await("That is not the name of the tool.\r\n", 1)
 	a.await(ending, 2)
 	a.typeIn("y\n")
-	if got := a.verdict(); got != "allow by terminal: " {
-		t.Error(got)
-	}
+	a.expect("allow by terminal: ")
 	a.await(ending, 3)
 	a.typeIn("t\n")
 	a.await("toolpipe: allow fs__one with any arguments until this run ends", 2)
 	a.await(name, 2)
 	a.typeIn("fs__one\n")
-	if got := a.verdict(); got != "allow by terminal: " {
-		t.Error(got)
-	}
+	a.expect("allow by terminal: ")
 	a.await("Allow fs__two? "+ending, 1)
 	a.typeIn("t\n")
 	a.await(name, 3)
 	a.typeIn("fs__two\n")
-	if got := a.verdict(); got != "allow by terminal: " {
-		t.Error(got)
-	}
-	if got := a.verdict(); got != "allow by terminal: the tool was approved for this run" {
-		t.Error(got)
-	}
+	a.expect("allow by terminal: ")
+	a.expect("allow by terminal: the tool was approved for this run")
 }
 
 // A call that changes a file is shown as a diff. A yes to a diff that is not true
@@ -131,9 +121,7 @@ func TestDiffIsShown(t *testing.T) {
 			a.await(ending, 2)
 			a.typeIn(answer + "\n")
 		}
-		if got := a.verdict(); got != verdict {
-			t.Error(got)
-		}
+		a.expect(verdict)
 		if text := a.text(); !strings.Contains(text, "  |> -one\r\n") || strings.Contains(text, "content") {
 			t.Errorf("%q", text)
 		}
@@ -157,9 +145,7 @@ func TestToolIsNotOfferedWhereARuleAsks(t *testing.T) {
 		a.await("That is none of the answers", 1)
 		a.await(short, 3)
 		a.typeIn("y\n")
-		if got := a.verdict(); got != "allow by terminal: " {
-			t.Error(got)
-		}
+		a.expect("allow by terminal: ")
 	}
 }
 
@@ -199,13 +185,9 @@ func TestLongArguments(t *testing.T) {
 	a.await("DANGER", 1)
 	a.await(question, 3)
 	a.typeIn("n too long\n")
-	if got := a.verdict(); got != "deny by terminal: too long" {
-		t.Error(got)
-	}
+	a.expect("deny by terminal: too long")
 	a = startAsker(t, job{Calls: []jobCall{{"fs__write", arguments}}, Timeout: guardTime}, "")
 	a.await(question, 1)
 	a.typeIn("q\n")
-	if got := a.verdict(); got != "deny by terminal: the user ended the run; ends the run" {
-		t.Error(got)
-	}
+	a.expect("deny by terminal: the user ended the run; ends the run")
 }

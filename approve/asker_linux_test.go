@@ -382,6 +382,14 @@ func (a *asker) verdict() string {
 	return text
 }
 
+// expect fails the test if the next verdict is another one.
+func (a *asker) expect(verdict string) {
+	a.t.Helper()
+	if got := a.verdict(); got != verdict {
+		a.t.Errorf("%s, want %s", got, verdict)
+	}
+}
+
 // line returns the child's next line, and counts the calls of Before and After.
 func (a *asker) line() string {
 	a.t.Helper()

@@ -108,9 +108,7 @@ func TestLateAnswerToAForm(t *testing.T) {
 	if got := a.verdict(); got != "context canceled" {
 		t.Errorf("the form: %s", got)
 	}
-	if got := a.verdict(); got != "deny by terminal: no answer in 400ms" {
-		t.Error(got)
-	}
+	a.expect("deny by terminal: no answer in 400ms")
 	if got := a.verdict(); got != "waited" {
 		t.Errorf("the question %s", got)
 	}

@@ -32,9 +32,7 @@ func TestEachQuestionHasItsOwnAnswer(t *testing.T) {
 		t.Error("the second question does not wait for the first")
 	}
 	a.typeIn("y\ny\ny\n")
-	if got := a.verdict(); got != "allow by terminal: " {
-		t.Error(got)
-	}
+	a.expect("allow by terminal: ")
 	a.await("Allow fs__two? "+ending, 1)
 	if got := a.verdict(); got != "deny by terminal: no answer in 1s" {
 		t.Errorf("the second call took the first one's answer: %s", got)
@@ -132,9 +130,7 @@ func TestHangUpWhileAsking(t *testing.T) {
 	a.await(ending, 1)
 	a.slave.Close()
 	a.master.Close()
-	if got := a.verdict(); got != "deny by terminal: the terminal was closed without an answer" {
-		t.Error(got)
-	}
+	a.expect("deny by terminal: the terminal was closed without an answer")
 }
 
 func TestStopAndContinue(t *testing.T) {
@@ -150,9 +146,7 @@ func TestStopAndContinue(t *testing.T) {
 	}
 	a.await("Allow fs__write_file? "+ending, 2)
 	a.typeIn("\n") // the y was thrown away
-	if got := a.verdict(); got != "deny by terminal: the user declined" {
-		t.Error(got)
-	}
+	a.expect("deny by terminal: the user declined")
 }
 
 // A line that was typed while the process was stopped is no answer, whether the
@@ -175,9 +169,7 @@ func TestTypedWhileStopped(t *testing.T) {
 			}
 			a.await("Allow fs__write_file? "+ending, 2)
 			a.typeIn("n\n")
-			if got := a.verdict(); got != "deny by terminal: the user declined" {
-				t.Error(got)
-			}
+			a.expect("deny by terminal: the user declined")
 		})
 	}
 }
@@ -202,24 +194,18 @@ func TestSIGCONTAfterForeground(t *testing.T) {
 	a.await(ending, 2)
 	tell(syscall.SIGALRM)
 	a.typeIn("n\n")
-	if got := a.verdict(); got != "deny by terminal: the user declined" {
-		t.Error(got)
-	}
+	a.expect("deny by terminal: the user declined")
 	a.await(ending, 3) // of the second call
 	tell(syscall.SIGALRM)
 	a.await(ending, 4)
 	a.typeIn("n\n")
-	if got := a.verdict(); got != "deny by terminal: the user declined" {
-		t.Error(got)
-	}
+	a.expect("deny by terminal: the user declined")
 }
 
 func TestTerminalThatTakesNothing(t *testing.T) {
 	t.Parallel()
 	a := startAsker(t, job{Calls: oneCall, Timeout: 300 * time.Millisecond}, "", func(a *asker) { stopOutput(t, a.slave) })
-	if got := a.verdict(); got != "deny by terminal: the question could not be put: the terminal takes no output" {
-		t.Error(got)
-	}
+	a.expect("deny by terminal: the question could not be put: the terminal takes no output")
 }
 
 func TestDisabled(t *testing.T) {
@@ -251,9 +237,7 @@ func TestScreen(t *testing.T) {
 				t.Errorf("the question does not begin on a line of its own: %q", a.text())
 			}
 			a.typeIn("approve\n")
-			if got := a.verdict(); got != "allow by terminal: " {
-				t.Error(got)
-			}
+			a.expect("allow by terminal: ")
 		})
 	}
 }
