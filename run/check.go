@@ -182,16 +182,14 @@ func (k *checkup) terminal() {
 	k.ok("terminal", "calls that no rule decides are asked about")
 }
 
-// programs checks those that built-in tools start.
+// programs checks the program that a built-in tool starts.
 func (k *checkup) programs() {
 	if len(k.cfg.FileRoots) == 0 {
 		return
 	}
-	for _, p := range []struct{ name, use string }{{"git", "get_git_diff"}, {"ctags", "the structure of source files"}} {
-		if path, err := exec.LookPath(p.name); err == nil {
-			k.ok(p.name, path)
-		} else {
-			k.warning(p.name, "not found, which "+p.use+" needs")
-		}
+	if path, err := exec.LookPath("git"); err == nil {
+		k.ok("git", path)
+	} else {
+		k.warning("git", "not found, which get_git_diff needs")
 	}
 }
