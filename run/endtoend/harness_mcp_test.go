@@ -448,22 +448,31 @@ func (s *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		w.Header().Set("Content-Type", "application/json")
 	}
-	answered := make(chan bool, 1)
-	go func() {
-		s.handle(message, func(text string) {
+	// Only this goroutine writes the response: a tool may still answer when the client
+	// is gone and the response has ended.
+	texts, ended := make(chan string), make(chan struct{})
+	defer close(ended)
+	go s.handle(message, func(text string) {
+		select {
+		case texts <- text:
+		case <-ended:
+		}
+	})
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case text := <-texts:
+			answer := gjson.Get(text, "id").Exists() && !gjson.Get(text, "method").Exists()
 			if s.sse {
 				fmt.Fprintf(w, "event: message\r\ndata: %s\r\n\r\n", text)
 				w.(http.Flusher).Flush()
-			} else if gjson.Get(text, "id").Exists() && !gjson.Get(text, "method").Exists() {
+			} else if answer {
 				io.WriteString(w, text)
 			}
-			if gjson.Get(text, "id").Exists() && !gjson.Get(text, "method").Exists() {
-				answered <- true
+			if answer {
+				return
 			}
-		})
-	}()
-	select {
-	case <-answered:
-	case <-r.Context().Done():
+		}
 	}
 }
