@@ -127,10 +127,11 @@ func TestDeniedPathsStops(t *testing.T) {
 	}
 }
 
-// A long text is no reason to deny under an ordinary policy.
+// A long text inside of other values is no reason to deny under an ordinary policy.
 func TestOrdinaryWork(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("An ordinary line of an ordinary file, with a word or two.\n", 2000)
+	argument := strings.Repeat("[", 60) + string(jsontext.Quoted(text)) + strings.Repeat("]", 60)
 	for test, n := range map[string]int{
 		`{"glob":"*BEGIN PRIVATE KEY*"}`:               200,
 		`{"regex":"(?s).*(password|secret)\\s*=.*"}`:   5,
@@ -139,8 +140,7 @@ func TestOrdinaryWork(t *testing.T) {
 		`{"range":[1000,null]}`:                        500,
 	} {
 		g := &Gate{Rules: manyRules(t, n, "deny", test), Otherwise: Ask, AutoApprove: "--auto-approve"}
-		c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: jsontext.AppendQuoted([]byte(`{"a":`), text)}
-		c.Arguments = append(c.Arguments, '}')
+		c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":` + argument + `}`)}
 		if v, err := g.Decide(t.Context(), c); err != nil || v.Outcome != Allowed {
 			t.Errorf("%d of %s: %+v, %v", n, test, v, err)
 		}

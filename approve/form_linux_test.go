@@ -1,6 +1,8 @@
 package approve
 
 import (
+	"context"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -111,5 +113,22 @@ func TestLateAnswerToAForm(t *testing.T) {
 	a.expect("deny by terminal: no answer in 400ms")
 	if got := a.verdict(); got != "waited" {
 		t.Errorf("the question %s", got)
+	}
+}
+
+// A form that waits for the terminal ends with its context, and is not shown.
+func TestFormCancelled(t *testing.T) {
+	var terminal Terminal
+	terminal.asking.Lock()
+	defer terminal.asking.Unlock()
+	gone := errors.New("the call is gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(gone)
+	err := terminal.Form(ctx, func(*Form) error {
+		t.Error("the form is shown")
+		return nil
+	})
+	if !errors.Is(err, gone) {
+		t.Error(err)
 	}
 }
