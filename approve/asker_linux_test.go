@@ -38,6 +38,7 @@ type job struct {
 	Forms      bool     // a form is put at the same time as each call's question, see askTogether
 	Changes    []string // the diffs of the change that the call makes, each time it is looked at
 	Twice      bool     // two processes of the group do that
+	Confirm    bool     // the form only wants to be confirmed
 	Withdrawn  bool     // a form is put first and withdrawn
 	AskRule    bool     // a rule asks about every call
 	Approver   bool     // an approver leaves every call to the person
@@ -95,7 +96,14 @@ func (j *job) run() {
 	if j.Heading != "" {
 		var line string
 		err := g.Terminal.Form(ctx, func(f *Form) (err error) {
-			line, err = f.Ask(j.Heading, []string{"a server asks", hostile})
+			lines := []string{"a server asks", hostile}
+			if j.Confirm {
+				var yes bool
+				yes, err = f.Confirm(j.Heading, lines)
+				line = fmt.Sprint(yes)
+				return err
+			}
+			line, err = f.Ask(j.Heading, lines)
 			return err
 		})
 		fmt.Printf("%q %v\n", line, err)

@@ -51,7 +51,7 @@ func (f *Form) Ask(heading string, lines []string) (string, error) {
 // sent. The error is as with Ask.
 func (f *Form) Confirm(heading string, lines []string) (bool, error) {
 	line, err := f.askLine(heading, lines, confirmPrompt)
-	return err == nil && isYes(line), err
+	return isYes(line), err
 }
 
 func (f *Form) askLine(heading string, lines []string, prompt string) (string, error) {

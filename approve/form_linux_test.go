@@ -33,6 +33,31 @@ func TestFormIsForeign(t *testing.T) {
 	}
 }
 
+// Typed at a form: an answer, an end of file, or nothing at all.
+func TestFormAnswers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		confirm     bool
+		typed, want string
+	}{
+		{false, "\x04", `"" nobody answered`},
+		{true, "y\n", `"true" <nil>`},
+		{true, "\n", `"false" <nil>`},
+		{true, "\x04", `"false" nobody answered`},
+	} {
+		a := startAsker(t, job{Heading: "?", Confirm: c.confirm, Timeout: guardTime}, "")
+		prompt := answerPrompt
+		if c.confirm {
+			prompt = confirmPrompt
+		}
+		a.await(prompt, 1)
+		a.typeIn(c.typed)
+		if got := a.verdict(); got != c.want {
+			t.Errorf("%q: %s, want %s", c.typed, got, c.want)
+		}
+	}
+}
+
 // A server cannot scroll our heading off the screen.
 func TestFormFitsTheTerminal(t *testing.T) {
 	t.Parallel()
@@ -47,6 +72,16 @@ func TestFormFitsTheTerminal(t *testing.T) {
 					t.Errorf("%q", line)
 				}
 			}
+		}
+	}
+}
+
+// Only what does not fit is left out.
+func TestFormIsWhole(t *testing.T) {
+	for n, cut := range map[int]bool{18: false, 19: true} {
+		q := newFormQuestion("a server asks", slices.Repeat([]string{"line"}, n), answerPrompt, 80, 24)
+		if strings.Contains(q.body, "not shown") != cut {
+			t.Errorf("%d lines: %s", n, q.body)
 		}
 	}
 }
