@@ -54,7 +54,7 @@ func newNetwork(e *endpoint) *network {
 		MaxResponseHeaderBytes: 256 << 10,
 		MaxIdleConnsPerHost:    1,
 		ReadBufferSize:         64 << 10,
-		WriteBufferSize:        32 << 10,
+		WriteBufferSize:        smallBody, // with the header of a request
 	}
 	return n
 }

@@ -92,8 +92,16 @@ func joinBody(list ...*segments) *body {
 // bytes joins the parts, for a recording.
 func (b *body) bytes() []byte { return bytes.Join(b.parts, nil) }
 
-// reader reads the body from its beginning. Each Read calls progress.
+// smallBody is the size up to which a body is sent in one piece.
+const smallBody = 128 << 10
+
+// reader reads the body from its beginning. Each Read of a large body calls
+// progress. net/http writes a bytes.Reader together with the header, in one system
+// call, and any other reader apart from it and part by part.
 func (b *body) reader(progress func()) io.ReadCloser {
+	if b.size <= smallBody {
+		return io.NopCloser(bytes.NewReader(b.bytes()))
+	}
 	readers := make([]io.Reader, len(b.parts))
 	for i, part := range b.parts {
 		readers[i] = bytes.NewReader(part)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,45 @@ func TestOneConnection(t *testing.T) {
 	c.Warm(t.Context())
 	if n := s.accepted.Load(); n != 1 {
 		t.Errorf("%d connections", n)
+	}
+}
+
+// countedConn counts its writes.
+type countedConn struct {
+	net.Conn
+	writes atomic.Int32
+}
+
+func (c *countedConn) Write(p []byte) (int, error) {
+	c.writes.Add(1)
+	return c.Conn.Write(p)
+}
+
+// Header and body go out in one write, since each write wakes the endpoint. A
+// large body is not copied for that.
+func TestOneWrite(t *testing.T) {
+	s := newModelServer(t, stream(hello))
+	c := newClient(t, Config{BaseURL: s.URL})
+	tcp, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, ready := &countedConn{Conn: tcp}, make(chan struct{})
+	close(ready)
+	c.network.opening = &opening{ready, conn}
+	for i, size := range []int{0, 100 << 10} {
+		if _, err := c.Reply(t.Context(), ask(strings.Repeat("x", size)), nil); err != nil {
+			t.Fatal(err)
+		}
+		if n := conn.writes.Load(); n != int32(i)+1 {
+			t.Errorf("%d writes for %d requests", n, i+1)
+		}
+	}
+	long := make([]byte, smallBody+1)
+	b := joinBody(&segments{done: [][]byte{long}, size: len(long)})
+	progress := 0
+	if n, err := io.Copy(io.Discard, b.reader(func() { progress++ })); n != int64(len(long)) || err != nil || progress == 0 {
+		t.Errorf("a large body: %d bytes, %v, progress %d times", n, err, progress)
 	}
 }
 
