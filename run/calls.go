@@ -151,8 +151,13 @@ func (r *round) announce(c *call) error {
 
 // execute runs the calls that have no answer yet. Calls whose tools are annotated
 // as read-only run side by side; any other waits for all calls before it, and all
-// calls behind it wait for it.
+// calls behind it wait for it. Servers that start at their first call all start now.
 func (r *round) execute(ctx context.Context) error {
+	for _, c := range r.calls {
+		if c.answer == nil && c.tool.conn.later != nil {
+			c.tool.conn.later.begin()
+		}
+	}
 	ready := make([]chan struct{}, len(r.calls))
 	for i := range ready {
 		ready[i] = make(chan struct{})
@@ -234,11 +239,16 @@ func (r *round) run(ctx context.Context, c *call) {
 		return
 	}
 	defer release()
+	session, err := c.tool.conn.use(ctx)
+	if err != nil {
+		c.answer = failedAnswer(&c.tool.conn.Server, err)
+		return
+	}
 	bounds := r.recheck(ctx, c)
 	if c.answer != nil {
 		return
 	}
-	result, err := c.tool.conn.session.Call(confine.WithBounds(ctx, bounds), c.tool.Name, c.args, func(g wire.Progress) {
+	result, err := session.Call(confine.WithBounds(ctx, bounds), c.tool.Name, c.args, func(g wire.Progress) {
 		r.emit(&event.Progress{ID: c.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
 		r.flush()
 	})

@@ -86,10 +86,11 @@ func unstarted(servers []config.Server) (all []approve.Server) {
 }
 
 // checkUsable gives the error of a required server that cannot be started as it
-// is configured, before anything is started. --list-servers shows all of them.
+// is configured, before anything is started. --list-servers shows all of them; of one
+// that starts later the calls fail.
 func (r *runner) checkUsable() error {
 	for i := range r.servers {
-		if s := &r.servers[i]; s.Unusable != nil && !s.Optional && !r.cfg.ShowsServers() {
+		if s := &r.servers[i]; s.Unusable != nil && !s.Optional && !r.cfg.ShowsServers() && r.startsFirst(*s) {
 			return (&connection{Server: *s, err: s.Unusable}).failure()
 		}
 	}

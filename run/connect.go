@@ -12,24 +12,35 @@ import (
 	"time"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/stream/goroutine"
 )
 
-// connectAll starts all servers side by side and lists their tools. required gets
-// the failure of a server that is not optional, ready the name of each server that
-// has started or failed.
-func connectAll(ctx context.Context, servers []config.Server, procs *config.Processes, hooks func(*config.Server) mcp.Hooks, required func(error), ready func(name string)) *toolbox {
+// newToolbox has a connection for each server, and starts none of them.
+func newToolbox(servers []config.Server) *toolbox {
 	box := &toolbox{}
-	var wg sync.WaitGroup
 	for i := range servers {
 		c := &connection{Server: servers[i]}
 		if c.Parallel > 0 {
 			c.slots = make(chan struct{}, c.Parallel)
 		}
 		box.conns = append(box.conns, c)
+	}
+	return box
+}
+
+// connect starts the servers side by side and lists their tools, but for those that
+// start later. required gets the failure of a server that is not optional, ready the
+// name of each server that has started or failed.
+func (b *toolbox) connect(ctx context.Context, procs *config.Processes, hooks func(*config.Server) mcp.Hooks, required func(error), ready func(name string)) {
+	var wg sync.WaitGroup
+	for _, c := range b.conns {
+		if c.later != nil {
+			continue
+		}
 		goroutine.StartIn(&wg, func() {
 			defer func() {
 				if c.err != nil && !c.Optional {
@@ -37,13 +48,17 @@ func connectAll(ctx context.Context, servers []config.Server, procs *config.Proc
 				}
 				ready(c.Name)
 			}()
-			began := time.Now()
-			c.connect(ctx, procs, hooks(&c.Server))
-			c.took = time.Since(began)
+			c.start(ctx, procs, hooks(&c.Server))
 		})
 	}
 	wg.Wait()
-	return box
+}
+
+// start starts the server and measures how long that takes.
+func (c *connection) start(ctx context.Context, procs *config.Processes, hooks mcp.Hooks) {
+	began := time.Now()
+	c.connect(ctx, procs, hooks)
+	c.took = time.Since(began)
 }
 
 func (c *connection) connect(ctx context.Context, procs *config.Processes, hooks mcp.Hooks) {
@@ -63,24 +78,33 @@ func (c *connection) connect(ctx context.Context, procs *config.Processes, hooks
 		return
 	}
 	for _, t := range listed {
-		included := c.Server.Tools == nil || config.MatchAny(c.Server.Tools, t.Name)
-		twice := slices.ContainsFunc(c.tools, func(other *tool) bool { return other.Name == t.Name })
-		if included && !twice && !config.MatchAny(c.Exclude, t.Name) {
-			c.tools = append(c.tools, &tool{Tool: t, conn: c, name: mcp.OfferedName(c.Name, t.Name)})
-		}
+		c.add(t)
 	}
+}
+
+// add takes a tool of the server if its globs leave it; else it returns nil.
+func (c *connection) add(definition wire.Tool) *tool {
+	included := c.Server.Tools == nil || config.MatchAny(c.Server.Tools, definition.Name)
+	twice := slices.ContainsFunc(c.tools, func(other *tool) bool { return other.Name == definition.Name })
+	if !included || twice || config.MatchAny(c.Exclude, definition.Name) {
+		return nil
+	}
+	t := &tool{Tool: definition, conn: c, name: mcp.OfferedName(c.Name, definition.Name)}
+	c.tools = append(c.tools, t)
+	return t
 }
 
 // stdinGrace is how long standard input is still read after a server failed when
 // --output messages has to print the conversation, which may be there already.
 const stdinGrace = time.Second
 
-// connectAndRead starts all servers and reads standard input meanwhile. The first
-// required server that fails ends both.
+// connectAndRead starts all servers, but for those that start later, and reads
+// standard input meanwhile. The first required server that fails ends both.
 func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	reads := r.cfg.ReadsInput(r.streams.InTerminal)
-	if len(r.servers) == 0 && (r.streams.InFile || !reads) {
-		r.box = &toolbox{}
+	r.box = newToolbox(r.servers)
+	names := r.putOff(ctx)
+	if len(names) == 0 && (r.streams.InFile || !reads) {
 		if !reads {
 			return nil, nil
 		}
@@ -90,10 +114,6 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	defer stop(nil)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	names := make([]string, len(r.servers))
-	for i := range r.servers {
-		names[i] = r.servers[i].Name
-	}
 	r.face.Connecting(names)
 	required := func(err error) {
 		cancel(err)
@@ -109,7 +129,7 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	connected := make(chan struct{})
 	goroutine.Start(func() {
 		defer close(connected)
-		r.box = connectAll(ctx, r.servers, r.cfg.Processes, r.hooks, required, r.face.ServerReady)
+		r.box.connect(ctx, r.cfg.Processes, r.hooks, required, r.face.ServerReady)
 	})
 	var data []byte
 	var err error

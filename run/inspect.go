@@ -44,7 +44,7 @@ func (r *inspection) run(ctx context.Context, data []byte) error {
 		return r.Emit(r.toolEvent(t))
 	case config.UpdateLock:
 		path := r.cfg.ToolsLock
-		counts, err := writeLock(path, r.box.locks())
+		counts, err := writeLock(path, r.box.locks(nil))
 		if err == nil {
 			r.face.Notef("%s: locked tools: %d, instructions of servers: %d", path, counts["tools"], counts["servers"])
 		}

@@ -114,6 +114,9 @@ func (r *inspection) callOnce(ctx context.Context, t *tool, args []byte) error {
 		}
 		return &failure.Error{Status: failure.StatusUnknown, Message: strings.TrimPrefix(text, prefix)}
 	}
+	if l := t.conn.later; l != nil && l.failed != nil {
+		return l.failed
+	}
 	return &failure.Error{Status: failure.StatusTool, Message: strings.TrimPrefix(text, prefix), Hints: r.stdinHint()}
 }
 

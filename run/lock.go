@@ -48,6 +48,9 @@ type lockedMember struct {
 
 // locked is the definition of t as the lock has it.
 func (t *tool) locked() lockedItem {
+	if t.pinned != nil {
+		return *t.pinned
+	}
 	l := lockedItem{list: "tools", name: t.name}
 	l.addText("server", t.conn.Name)
 	l.addText("tool", t.Name)
@@ -98,8 +101,9 @@ func (l *lockedItem) sum() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// locks are the items that a lock of these servers has, in the order of the file.
-func (b *toolbox) locks() []lockedItem {
+// locks are the items that a lock of these servers has, in the order of the file. A
+// tool that the rules of this run deny is left out, unless it is in the lock known.
+func (b *toolbox) locks(known map[string]lockedItem) []lockedItem {
 	var all []lockedItem
 	for _, c := range b.conns {
 		if l := c.locked(); len(l.members) > 0 {
@@ -107,7 +111,7 @@ func (b *toolbox) locks() []lockedItem {
 		}
 	}
 	for _, t := range b.all {
-		if !t.withheld {
+		if _, is := known[t.name]; is || !t.withheld {
 			all = append(all, t.locked())
 		}
 	}
@@ -198,7 +202,19 @@ func readLocked(list string, e config.Value) (lockedItem, error) {
 
 // checkLock compares what the servers offer with the lock file of that path.
 func checkLock(path string, locked map[string]lockedItem, offered []lockedItem) error {
-	diff := ""
+	diff := lockDiff(locked, offered)
+	if diff == "" {
+		return nil
+	}
+	return &failure.Error{Status: failure.StatusServer, Message: "the tools are not those of " + strconv.Quote(path) + ":" + diff,
+		Hints: []string{reviewLock}}
+}
+
+const reviewLock = "review the change, then --tools-lock-update writes a new lock"
+
+// lockDiff shows what differs between a lock, which it uses up, and what is offered;
+// "" for nothing.
+func lockDiff(locked map[string]lockedItem, offered []lockedItem) (diff string) {
 	for _, is := range offered {
 		was, ok := locked[is.title()]
 		delete(locked, is.title())
@@ -212,11 +228,7 @@ func checkLock(path string, locked map[string]lockedItem, offered []lockedItem) 
 	for _, name := range slices.Sorted(maps.Keys(locked)) {
 		diff += "\n- " + name + " is gone"
 	}
-	if diff == "" {
-		return nil
-	}
-	return &failure.Error{Status: failure.StatusServer, Message: "the tools are not those of " + strconv.Quote(path) + ":" + diff,
-		Hints: []string{"review the change, then --tools-lock-update writes a new lock"}}
+	return diff
 }
 
 // title names an item in messages.

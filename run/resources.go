@@ -42,21 +42,28 @@ func (b *toolbox) withServerMessages(ctx context.Context, msgs []stream.Message,
 }
 
 // ofServer splits the value NAME:REST of a flag and finds the server.
-func (b *toolbox) ofServer(flag, s string) (*connection, string, error) {
+func (b *toolbox) ofServer(ctx context.Context, flag, s string) (*connection, *mcp.Session, string, error) {
 	name, rest, ok := strings.Cut(s, ":")
 	if !ok || name == "" || rest == "" {
-		return nil, "", failure.Usage("--%s: %q is not of the form NAME:%s", flag, s, map[string]string{"resource": "URI", "read": "URI", "prompt": "PROMPT"}[flag])
+		return nil, nil, "", failure.Usage("--%s: %q is not of the form NAME:%s", flag, s, map[string]string{"resource": "URI", "read": "URI", "prompt": "PROMPT"}[flag])
 	}
 	for _, c := range b.conns {
 		if c.Name != name && c.Spelling != name {
 			continue
 		}
-		if c.session == nil || c.err != nil {
-			return nil, "", &failure.Error{Status: failure.StatusServer, Message: "--" + flag + ": server " + strconv.Quote(name) + " did not start"}
+		session, err := c.use(ctx)
+		if f, ok := errors.AsType[*failure.Error](err); ok {
+			return nil, nil, "", f
 		}
-		return c, rest, nil
+		if err != nil {
+			return nil, nil, "", context.Cause(ctx)
+		}
+		if session == nil || c.err != nil {
+			return nil, nil, "", &failure.Error{Status: failure.StatusServer, Message: "--" + flag + ": server " + strconv.Quote(name) + " did not start"}
+		}
+		return c, session, rest, nil
 	}
-	return nil, "", failure.UsageError(config.KnownServers(b.servers()), "--%s: no server is named %q", flag, name)
+	return nil, nil, "", failure.UsageError(config.KnownServers(b.servers()), "--%s: no server is named %q", flag, name)
 }
 
 // serverError is the error of a request to a server that is no tool call.
@@ -69,11 +76,11 @@ func serverError(c *connection, err error) error {
 
 // resource reads one resource: a text headed by its URI, an image as it is.
 func (b *toolbox) resource(ctx context.Context, flag string) ([]stream.Part, error) {
-	c, uri, err := b.ofServer("resource", flag)
+	c, session, uri, err := b.ofServer(ctx, "resource", flag)
 	if err != nil {
 		return nil, err
 	}
-	contents, err := c.session.ReadResource(ctx, uri)
+	contents, err := session.ReadResource(ctx, uri)
 	if err != nil {
 		return nil, serverError(c, err)
 	}
@@ -100,7 +107,7 @@ func isImageType(mime string) bool {
 
 // prompt gets NAME:PROMPT[,ARG=VALUE…] from a server.
 func (b *toolbox) prompt(ctx context.Context, flag string) ([]stream.Message, error) {
-	c, rest, err := b.ofServer("prompt", flag)
+	c, session, rest, err := b.ofServer(ctx, "prompt", flag)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +120,7 @@ func (b *toolbox) prompt(ctx context.Context, flag string) ([]stream.Message, er
 		}
 		args[name] = value
 	}
-	got, err := c.session.GetPrompt(ctx, words[0], args)
+	got, err := session.GetPrompt(ctx, words[0], args)
 	if err != nil {
 		return nil, serverError(c, err)
 	}
@@ -133,11 +140,11 @@ func (b *toolbox) prompt(ctx context.Context, flag string) ([]stream.Message, er
 
 // readResource emits the parts of one resource.
 func (r *inspection) readResource(ctx context.Context) error {
-	c, uri, err := r.box.ofServer("read", r.cfg.Target)
+	c, session, uri, err := r.box.ofServer(ctx, "read", r.cfg.Target)
 	if err != nil {
 		return err
 	}
-	parts, err := c.session.ReadResource(ctx, uri)
+	parts, err := session.ReadResource(ctx, uri)
 	if err == nil && len(parts) == 0 {
 		err = fmt.Errorf("server %q: the resource %q has no contents", c.Name, uri)
 	}

@@ -85,6 +85,7 @@ type setup struct {
 	gate     *approve.Gate
 	policy   string                // SHA-256 over all policy files
 	locked   map[string]lockedItem // nil: there is no lock
+	pinned   map[string]*pinned    // of the servers that start later, by their names
 	endpoint *config.Endpoint      // of a model, as the next two
 	request  *stream.Request
 	client   *stream.Client
@@ -152,7 +153,10 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 		return err
 	}
 	if c.ToolsLock != "" && c.Mode != config.UpdateLock {
-		if r.locked, err = readLock(c.ToolsLock, r.warn); err != nil {
+		if r.locked, err = readLock(c.ToolsLock, r.warn); err == nil && c.StartsLater() {
+			err = r.pin()
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -226,7 +230,7 @@ func (r *runner) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(r.servers) > 0 || reads && !r.streams.InFile {
+	if slices.ContainsFunc(r.servers, r.startsFirst) || reads && !r.streams.InFile {
 		r.client.Warm(ctx) // the request has to wait for something else
 	}
 	data, err := r.connectAndRead(ctx)
@@ -271,7 +275,7 @@ func (r *runner) useServers() error {
 	if r.locked == nil {
 		return nil
 	}
-	return checkLock(r.cfg.ToolsLock, r.inUse(r.locked), r.box.locks())
+	return checkLock(r.cfg.ToolsLock, r.inUse(r.locked), r.box.locks(r.locked))
 }
 
 // answer lets model and tools take turns until the answer is done.

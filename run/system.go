@@ -64,7 +64,12 @@ func (c *connection) instructionText() string {
 	if c.Instructions != nil {
 		allowed = *c.Instructions
 	}
-	if !allowed || c.session == nil || c.err != nil {
+	switch {
+	case !allowed:
+		return ""
+	case c.later != nil:
+		return c.later.instructions
+	case c.session == nil || c.err != nil:
 		return ""
 	}
 	text := c.session.Instructions()

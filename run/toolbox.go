@@ -21,6 +21,7 @@ import (
 type connection struct {
 	config.Server
 	session *mcp.Session // nil: it did not start
+	later   *laterStart  // nil: it starts with the run; else session and err stay nil, and the lock tells tools
 	err     error
 	took    time.Duration // how long the start took
 	tools   []*tool
@@ -33,8 +34,9 @@ type connection struct {
 type tool struct {
 	wire.Tool
 	conn     *connection
-	name     string // as offered
-	withheld bool   // denied with any arguments, and so not offered
+	name     string      // as offered
+	withheld bool        // denied with any arguments, and so not offered
+	pinned   *lockedItem // what the lock has of it, if its server starts later
 
 	compile sync.Once // makes schema, at the first call
 	schema  *schema.Schema
@@ -46,14 +48,25 @@ type toolbox struct {
 	conns  []*connection
 	byName map[string]*tool
 	all    []*tool // in the order of servers, then of their lists
+
+	include, exclude []string         // globs over the names of tools
+	denies           func(*tool) bool // with any arguments
+
+	starts    sync.WaitGroup // of servers that start later
+	endStarts func()         // cancels them; nil: there are none
+}
+
+// leaves tells whether the globs leave a tool.
+func (b *toolbox) leaves(t *tool) bool {
+	return (len(b.include) == 0 || t.isLike(b.include)) && !t.isLike(b.exclude)
 }
 
 // index fills the table with the tools that the globs leave.
 func (b *toolbox) index(include, exclude []string, warn config.Warner) {
-	b.byName = map[string]*tool{}
+	b.byName, b.include, b.exclude = map[string]*tool{}, include, exclude
 	for _, c := range b.conns {
 		for _, t := range c.tools {
-			if len(include) > 0 && !t.isLike(include) || t.isLike(exclude) {
+			if !b.leaves(t) {
 				continue
 			}
 			if other := b.byName[t.name]; other != nil {
@@ -84,9 +97,13 @@ func (t *tool) isLike(globs []string) bool {
 		t.conn.Spelling != "" && config.MatchAny(globs, t.conn.Spelling+"__"+t.Name)
 }
 
-// offers tells whether any server has a tool whose name matches glob.
+// offers tells whether any server has a tool whose name matches glob, or may have
+// one: of a server that starts later not all tools need be known.
 func (b *toolbox) offers(glob string) bool {
 	for _, c := range b.conns {
+		if c.later != nil && c.MayOffer([]string{glob}) {
+			return true
+		}
 		for _, t := range c.tools {
 			if t.isLike([]string{glob}) {
 				return true
@@ -98,8 +115,9 @@ func (b *toolbox) offers(glob string) bool {
 
 // withhold keeps back the tools that the rules deny with any arguments.
 func (b *toolbox) withhold(gate *approve.Gate) {
+	b.denies = func(t *tool) bool { return gate.Static(t.call(nil)).Outcome == approve.Denied }
 	for _, t := range b.all {
-		t.withheld = gate.Static(t.call(nil)).Outcome == approve.Denied
+		t.withheld = b.denies(t)
 	}
 }
 
@@ -154,18 +172,23 @@ func (b *toolbox) servers() []config.Server {
 func (b *toolbox) infos() []event.ServerInfo {
 	infos := []event.ServerInfo{}
 	for _, c := range b.conns {
-		if c.session != nil && c.err == nil {
+		switch {
+		case c.later != nil:
+			infos = append(infos, event.ServerInfo{Name: c.Name, Tools: len(c.tools)})
+		case c.session != nil && c.err == nil:
 			infos = append(infos, event.ServerInfo{Name: c.Name, Protocol: c.session.Protocol(), Tools: len(c.tools)})
 		}
 	}
 	return infos
 }
 
-// known are the servers and tools that a policy may name.
+// known are the servers and tools that a policy may name. A server that starts
+// later may have more tools than the lock has of it: those that were denied when the
+// lock was written are not in it.
 func (b *toolbox) known() []approve.Server {
 	var all []approve.Server
 	for _, c := range b.conns {
-		s := approve.Server{Name: c.Name, Spelling: c.Spelling, Started: c.err == nil, Root: c.Root}
+		s := approve.Server{Name: c.Name, Spelling: c.Spelling, Started: c.err == nil && c.later == nil, Root: c.Root}
 		for _, t := range c.tools {
 			s.Tools = append(s.Tools, t.Name)
 			s.Names = append(s.Names, t.name)
@@ -195,6 +218,10 @@ func (b *toolbox) settle() {
 
 // close ends all sessions side by side, each of which bounds its own end.
 func (b *toolbox) close() {
+	if b != nil && b.endStarts != nil {
+		b.endStarts()
+		b.starts.Wait()
+	}
 	b.eachSession(func(s *mcp.Session) { s.Close() })
 }
 
@@ -205,8 +232,12 @@ func (b *toolbox) eachSession(do func(*mcp.Session)) {
 	}
 	var wg sync.WaitGroup
 	for _, c := range b.conns {
-		if c.session != nil {
-			goroutine.StartIn(&wg, func() { do(c.session) })
+		session := c.session
+		if c.later != nil {
+			session = c.later.session()
+		}
+		if session != nil {
+			goroutine.StartIn(&wg, func() { do(session) })
 		}
 	}
 	wg.Wait()

@@ -39,7 +39,8 @@ func callerWithPolicy(t *testing.T, rules string) (root string, ask func(calls .
 	if err != nil {
 		t.Fatal(err)
 	}
-	box := connectAll(t.Context(), []config.Server{builtin("files", local, root)}, &config.Processes{}, func(*config.Server) mcp.Hooks { return mcp.Hooks{} }, func(err error) { t.Error(err) }, func(string) {})
+	box := newToolbox([]config.Server{builtin("files", local, root)})
+	box.connect(t.Context(), &config.Processes{}, func(*config.Server) mcp.Hooks { return mcp.Hooks{} }, func(err error) { t.Error(err) }, func(string) {})
 	t.Cleanup(box.close)
 	box.index(nil, nil, func(_, _, message string) { t.Log(message) })
 	c := &caller{

@@ -108,6 +108,7 @@ type Config struct {
 	Allow, Deny []string
 	Policies    []string
 	ToolsLock   string
+	Start       string // of servers: first, beside or call; "" is first
 	Unapproved  string // stop or deny; "" is stop
 	NoInput     bool
 	Approver    string // command or URL
@@ -173,6 +174,7 @@ func (c *Config) choices() []choice {
 		{"output", form, []string{"text", "ndjson", "json", "messages", "block"}},
 		{"color", c.Color, []string{"auto", "always", "never"}},
 		{"unapproved", c.Unapproved, []string{"stop", "deny"}},
+		{"start", c.Start, []string{"first", "beside", "call"}},
 		{"elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
 		{"api", c.API, stream.APIs()},
 	}
@@ -252,6 +254,8 @@ func (c *Config) Validate() error {
 		return failure.Usage("--files-anyway: goes with --files DIR")
 	case c.Mode == UpdateLock && c.ToolsLock == "":
 		return failure.Usage("--tools-lock-update: goes with --tools-lock FILE")
+	case c.Start != "" && c.Start != "first" && c.ToolsLock == "":
+		return failure.UsageError([]string{"--tools-lock FILE --tools-lock-update writes one"}, "--start %s: needs --tools-lock FILE, which tells the tools before a server starts", c.Start)
 	case c.LoginScopes != "" && c.Mode != SignIn:
 		return failure.Usage("--login-scope: goes with --login NAME")
 	case len(c.FetchAllow) > 0 && !c.Fetch:
@@ -285,6 +289,19 @@ func userConfigDir(getenv func(string) string) string {
 
 // ShowsServers tells whether this run shows every server, each with its failure.
 func (c *Config) ShowsServers() bool { return c.Mode == ListServers || c.Mode == Check }
+
+// StartsLater tells whether the run takes the tools from the lock, and starts a server
+// when it is needed. What shows the servers, or pins their tools, starts all of them.
+func (c *Config) StartsLater() bool {
+	if c.Start != "beside" && c.Start != "call" {
+		return false
+	}
+	switch c.Mode {
+	case Answer, ListTools, DescribeTool, CallTool, Explain, ReadResource:
+		return true
+	}
+	return false
+}
 
 // ReadsInput tells whether this run reads standard input; terminal says that
 // standard input is a terminal.

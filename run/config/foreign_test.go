@@ -100,7 +100,7 @@ func TestGiveNames(t *testing.T) {
 func TestMayOffer(t *testing.T) {
 	s := &Server{Spec: mcp.Spec{Name: "fs"}, Spelling: "f s"}
 	for globs, want := range map[string]bool{"fs__*": true, "fs__read": true, "*": true, "gh__*,f?__x": true, "f*": true, "f s__x": true, "fs": false, "fs_": false, "gh__*": false, "fsx__*": false} {
-		if got := s.mayOffer([]string{globs}); got != want {
+		if got := s.MayOffer([]string{globs}); got != want {
 			t.Errorf("%s: %v", globs, got)
 		}
 	}

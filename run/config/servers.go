@@ -53,9 +53,9 @@ func (s *Server) is(name string) bool {
 	return s.Name == name || s.Spelling != "" && s.Spelling == name
 }
 
-// mayOffer tells whether one of the globs over NAME__TOOL, each of which may be
+// MayOffer tells whether one of the globs over NAME__TOOL, each of which may be
 // a comma list, matches a tool that the server might have.
-func (s *Server) mayOffer(globs []string) bool {
+func (s *Server) MayOffer(globs []string) bool {
 	for _, list := range globs {
 		for glob := range strings.SplitSeq(list, ",") {
 			if glob = strings.TrimSpace(glob); mayBegin(glob, s.Name+"__") || s.Spelling != "" && mayBegin(glob, s.Spelling+"__") {

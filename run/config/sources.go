@@ -49,7 +49,7 @@ func (c *Config) ConfiguredServers(ctx context.Context, s *Settings, stdin io.Re
 
 // wantsOf tells whether --tools may leave something of a server.
 func (c *Config) wantsOf(s *Server) bool {
-	return len(c.Tools) == 0 || c.Prompt != "" || len(c.Resources) > 0 || s.mayOffer(c.Tools)
+	return len(c.Tools) == 0 || c.Prompt != "" || len(c.Resources) > 0 || s.MayOffer(c.Tools)
 }
 
 func (c *Config) allServers(ctx context.Context, s *Settings, stdin io.Reader, warn Warner) ([]Server, error) {

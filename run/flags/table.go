@@ -169,6 +169,8 @@ func toolFlags(c *config.Config) []Flag {
 			Help:  "servers from a file as other hosts have it (Claude, Cursor, VS Code, opencode, Zed ...); - is stdin"},
 		{Name: "servers", Value: "NAMES", Setting: (*mayBeEmpty)(&c.ChosenServers),
 			Help: "of the servers of the config and of --mcp-config only these: a comma list; '' is none"},
+		{Name: "start", Value: "WHEN", Setting: &c.Start,
+			Help: "when servers start: first (default), with --tools-lock also beside the first request, or at their first call"},
 		{Name: "mcp-auth-env", Value: "NAME=VAR", Setting: &c.ServerAuthEnv,
 			Help: "the bearer token of the server NAME is in the variable VAR"},
 		{Name: "mcp-env", Value: "NAME=VAR[,VAR...]", Setting: &c.ServerEnv,

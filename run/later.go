@@ -1,0 +1,208 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"toolpipe/mcp"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/stream/goroutine"
+	"toolpipe/stream/jsontext"
+)
+
+// A laterStart is the start of a server that --start puts off until the first
+// request is under way or one of its tools is called. Until then the lock tells its
+// tools. What the server itself says is compared with the lock before anything is
+// sent that is meant for it.
+type laterStart struct {
+	instructions string // as the lock has them
+	begin        func() // starts the server, the first time it is called
+	done         chan struct{}
+	started      *connection // the server as it is; set when done is closed
+
+	check   func(*connection) *failure.Error
+	checked sync.Once
+	failed  *failure.Error // why the server is not used; set by checked
+}
+
+// pinned is what the lock has of a server.
+type pinned struct {
+	instructions string
+	tools        []lockedItem
+}
+
+// pin finds in the lock what servers that start later offer. A lock from which a tool
+// cannot be offered was not written by --tools-lock-update, and is refused.
+func (r *runner) pin() error {
+	r.pinned = map[string]*pinned{}
+	of := func(server string) *pinned {
+		if r.pinned[server] == nil {
+			r.pinned[server] = &pinned{}
+		}
+		return r.pinned[server]
+	}
+	for _, title := range slices.Sorted(maps.Keys(r.locked)) { // each run sends the same list of tools
+		l := r.locked[title]
+		if l.list == "servers" {
+			of(l.name).instructions = l.text("instructions")
+			continue
+		}
+		server := l.text("server")
+		if server == "" || l.name != mcp.OfferedName(server, l.text("tool")) {
+			return failure.UsageError([]string{"--tools-lock-update writes the file anew"}, "--start %s: %q has no whole definition of the tool %q", r.cfg.Start, r.cfg.ToolsLock, l.name)
+		}
+		of(server).tools = append(of(server).tools, l)
+	}
+	return nil
+}
+
+// startsFirst tells whether the run waits for the start of the server s. A server
+// in this process costs no time, and of one that the lock does not have nobody
+// knows the tools before it has started.
+func (r *runner) startsFirst(s config.Server) bool {
+	p := r.pinned[s.Name]
+	return s.Local != nil || p == nil || len(p.tools) == 0
+}
+
+// putOff gives the servers that start later the tools that the lock has of them, and
+// returns the names of all others. ctx is the whole run's.
+func (r *runner) putOff(ctx context.Context) (first []string) {
+	for _, c := range r.box.conns {
+		if r.startsFirst(c.Server) {
+			first = append(first, c.Name)
+			continue
+		}
+		if r.box.endStarts == nil {
+			ctx, r.box.endStarts = context.WithCancel(ctx)
+		}
+		p := r.pinned[c.Name]
+		for i := range p.tools {
+			if t := c.add(p.tools[i].definition()); t != nil {
+				t.pinned = &p.tools[i]
+			}
+		}
+		c.later = r.startLater(ctx, c)
+		c.later.instructions = p.instructions
+		if r.cfg.Start == "beside" && r.cfg.Mode == config.Answer {
+			c.later.begin()
+		}
+	}
+	return first
+}
+
+func (r *runner) startLater(ctx context.Context, c *connection) *laterStart {
+	l := &laterStart{done: make(chan struct{}), check: func(started *connection) *failure.Error { return r.checkStarted(c, started) }}
+	l.begin = sync.OnceFunc(func() {
+		goroutine.StartIn(&r.box.starts, func() {
+			defer close(l.done)
+			l.started = &connection{Server: c.Server, err: errors.New("a defect of toolpipe")} // where the start panics
+			started := &connection{Server: c.Server}
+			started.Optional = true // its failure ends no run, so that no hint need say how to prevent that
+			started.start(ctx, r.cfg.Processes, r.hooks(&c.Server))
+			l.started = started
+		})
+	})
+	return l
+}
+
+// definition is the tool that a locked item is about.
+func (l *lockedItem) definition() wire.Tool {
+	return wire.Tool{
+		Name: l.text("tool"), Title: l.text("title"), Description: l.text("description"),
+		InputSchema: l.member("schema"), OutputSchema: l.member("output_schema"), Annotations: l.member("annotations"),
+		ReadOnly: jsontext.IsTrue(jsontext.Member(l.member("annotations"), "readOnlyHint")),
+	}
+}
+
+// use is the session of the server, which starts now if it was to start later; nil if
+// it did not start.
+func (c *connection) use(ctx context.Context) (*mcp.Session, error) {
+	if c.later == nil {
+		return c.session, nil
+	}
+	return c.later.await(ctx)
+}
+
+// await starts the server if that was not done before, waits for it and gives its
+// session. The error is a *wire.CallError: nothing was sent to the server.
+func (l *laterStart) await(ctx context.Context) (*mcp.Session, error) {
+	l.begin()
+	select {
+	case <-l.done:
+	case <-ctx.Done():
+		return nil, &wire.CallError{Message: "not sent: " + context.Cause(ctx).Error(), Cause: context.Cause(ctx)}
+	}
+	l.checked.Do(func() { l.failed = l.check(l.started) })
+	if f := l.failed; f != nil {
+		what, _, _ := strings.Cut(f.Message, "\n") // what the server says of its tools is for the user alone
+		return nil, &wire.CallError{Message: strings.TrimSuffix(what, ":"), Cause: f}
+	}
+	return l.started.session, nil
+}
+
+// session is the session if there is one by now; nil else.
+func (l *laterStart) session() *mcp.Session {
+	select {
+	case <-l.done:
+		return l.started.session
+	default:
+		return nil
+	}
+}
+
+// checkStarted says why the server c must not be used as it has started, and warns
+// of that; nil if it may.
+func (r *runner) checkStarted(c, started *connection) *failure.Error {
+	if started.err != nil {
+		f := started.failure()
+		if !failure.IsCancelled(started.err) {
+			c.warnOfLogin(r.Emit, started.err, false)
+			r.warn("server_lost", c.Name, f.Message)
+		}
+		return f
+	}
+	diff := lockDiff(r.inUse(r.lockOf(c)), r.box.comparable(started))
+	if diff == "" {
+		return nil
+	}
+	goroutine.StartIn(&r.box.starts, func() { started.session.Close() })
+	f := &failure.Error{Status: failure.StatusServer, Hints: []string{reviewLock},
+		Message: "server " + strconv.Quote(c.Name) + ": its tools are not those of " + strconv.Quote(r.cfg.ToolsLock) + ", so it is not used:" + diff}
+	r.warn("lock_mismatch", c.Name, f.Message)
+	return f
+}
+
+// lockOf is the part of the lock that is about the server c.
+func (r *runner) lockOf(c *connection) map[string]lockedItem {
+	part := map[string]lockedItem{}
+	for title, l := range r.locked {
+		if cmp.Or(l.text("server"), l.name) == c.Name {
+			part[title] = l
+		}
+	}
+	return part
+}
+
+// comparable are the items of a server that has started, for the comparison with the
+// lock: without the tools that this run does not offer because of globs, of rules or
+// of another server's tool with the same name, which the lock need not have.
+func (b *toolbox) comparable(started *connection) (all []lockedItem) {
+	if l := started.locked(); len(l.members) > 0 {
+		all = append(all, l)
+	}
+	for _, t := range started.tools {
+		known := b.byName[t.name]
+		if b.leaves(t) && (known != nil && known.conn.Name == t.conn.Name || known == nil && !b.denies(t)) {
+			all = append(all, t.locked())
+		}
+	}
+	return all
+}
