@@ -123,16 +123,21 @@ func (emptyReader) Read([]byte) (int, error) { return 0, nil }
 
 // Memory does not grow with junk between two data lines of one event.
 func TestEventsKeepsNoJunk(t *testing.T) {
-	s := eventScanner{lines: lineScanner{r: io.MultiReader(
+	limit := 4 * firstBuffer
+	r := io.MultiReader(
 		strings.NewReader("data: a\n"),
 		strings.NewReader(strings.Repeat(": "+strings.Repeat("x", 1000)+"\n", 2000)),
-		strings.NewReader("data: b\n\n")), limit: 1 << 20, buf: make([]byte, 4<<10)}}
-	ev, ok, err := s.next()
-	if !ok || err != nil || string(ev.Data) != "a\nb" {
-		t.Fatalf("got %q, %v, %v", ev.Data, ok, err)
+		strings.NewReader("data: b\n\n"))
+	most := 0
+	watched := readerFunc(func(p []byte) (int, error) {
+		most = max(most, len(p))
+		return r.Read(p)
+	})
+	if got, err := events(watched, limit); err != nil || fmt.Sprint(got) != `["a\nb"]` {
+		t.Fatalf("got %q, %v", got, err)
 	}
-	if n := len(s.lines.buf); n > usualBuffer {
-		t.Errorf("buffer grew to %d bytes", n)
+	if most > firstBuffer {
+		t.Errorf("buffer grew to %d bytes", most)
 	}
 }
 
