@@ -16,12 +16,13 @@ var chatDialect = dialect{
 		conversation: []string{"messages"},
 		maxTokens:    []string{"max_tokens", "max_completion_tokens"}, temperature: "temperature", effort: "reasoning_effort", schema: "response_format",
 	},
-	headers:  bearerHeader,
-	cacheKey: true,
-	open:     openChat,
-	encoder:  func(_ *Request, o options) encoder { return &chatEncoder{options: o} },
-	repair:   repairChat,
-	decoder:  func(d *draft) decoder { return &chatDecoder{draft: d} },
+	headers:    bearerHeader,
+	cacheKey:   true,
+	joinsUsers: true,
+	open:       openChat,
+	encoder:    func(_ *Request, o options) encoder { return &chatEncoder{options: o} },
+	repair:     repairChat,
+	decoder:    func(d *draft) decoder { return &chatDecoder{draft: d} },
 }
 
 func openChat(w *segments, r *Request, o options) {
@@ -101,23 +102,18 @@ func hasNullContent(messages []Message) bool {
 // user.
 type chatEncoder struct {
 	options
-	count  int       // messages that were written
-	images []Message // results whose images are not written yet
-	turn   []Message // with noToolRole: messages that become one message of the user
+	count  int    // messages that were written
+	images []Part // of results, with a text before those of each result; not written yet
 }
 
 func (e *chatEncoder) message(w *segments, m *Message) {
 	if isSystem(m) {
 		return
 	}
-	if e.noToolRole && (m.Role == ToolRole || m.Role == User) {
-		e.turn = append(e.turn, *m)
-		return
-	}
-	if m.Role != ToolRole && e.isPending() {
+	if m.Role != ToolRole && len(e.images) > 0 {
 		e.finish(w)
 		e.count++
-		e.images, e.turn = nil, nil
+		e.images = nil
 	}
 	w.comma(e.count)
 	e.count++
@@ -143,89 +139,12 @@ func chatName(w *segments, m *Message) {
 	}
 }
 
-// isPending reports whether a message of the user is not written yet.
-func (e *chatEncoder) isPending() bool { return len(e.turn)+len(e.images) > 0 }
-
 func (e *chatEncoder) finish(w *segments) {
-	if !e.isPending() {
-		return
-	}
-	w.comma(e.count)
-	w.str(`{"role":"user"`)
-	if len(e.turn) == 1 && e.turn[0].Role == User {
-		chatName(w, &e.turn[0])
-	}
-	w.str(`,"content":`)
-	switch {
-	case len(e.images) > 0:
-		w.str("[")
-		for i := range e.images {
-			writeTurnPart(w, i, "[toolpipe] images from "+e.images[i].Name+":", nil, e.images[i].Parts)
-		}
-		w.str("]")
-	case len(e.turn) == 1 && e.turn[0].Role == User:
-		chatContent(w, e.turn[0].Parts)
-	default:
-		chatTurn(w, e.turn)
-	}
-	w.str("}")
-}
-
-// chatTurn writes the content of several messages as that of one.
-func chatTurn(w *segments, turn []Message) {
-	if slices.ContainsFunc(turn, func(m Message) bool { return !allText(m.Parts) }) {
-		w.str("[")
-		for i := range turn {
-			writeTurnPart(w, i, turnHead(&turn[i]), turn[i].Parts, turn[i].Parts)
-		}
-		w.str("]")
-		return
-	}
-	w.str(`"`)
-	for i := range turn {
-		if i > 0 {
-			w.str(`\n\n`)
-		}
-		w.inner(turnHead(&turn[i]))
-		innerText(w, turn[i].Parts, turnJoint(&turn[i]))
-	}
-	w.str(`"`)
-}
-
-// turnHead is the line that names the tool before a result that is written
-// as text.
-func turnHead(m *Message) string {
-	if m.Role == ToolRole {
-		return "[tool: " + m.Name + "]\n"
-	}
-	return ""
-}
-
-func turnJoint(m *Message) string {
-	if m.Role == ToolRole {
-		return ""
-	}
-	return "\n"
-}
-
-// writeTurnPart writes one part with the given texts, then those of others
-// that are not text.
-func writeTurnPart(w *segments, i int, head string, texts, others []Part) {
-	w.comma(i)
-	w.str(`{"type":"text","text":"`)
-	w.inner(head)
-	innerText(w, texts, "")
-	w.str(`"}`)
-	otherParts(w, others)
-}
-
-// otherParts writes the parts that are not text, behind a part that is.
-func otherParts(w *segments, parts []Part) {
-	for i := range parts {
-		if !isText(&parts[i]) {
-			w.str(",")
-			chatPart(w, &parts[i])
-		}
+	if len(e.images) > 0 {
+		w.comma(e.count)
+		w.str(`{"role":"user","content":`)
+		chatContent(w, e.images)
+		w.str("}")
 	}
 }
 
@@ -235,14 +154,6 @@ func (e *chatEncoder) assistant(w *segments, m *Message) {
 	w.str(`,"content":`)
 	opaque := m.Opaque.of("chat")
 	switch {
-	case e.noToolRole && !allText(m.Parts):
-		w.str(`[{"type":"text","text":`)
-		callsAsText(w, m)
-		w.str("}")
-		otherParts(w, m.Parts)
-		w.str("]")
-	case e.noToolRole:
-		callsAsText(w, m)
 	case opaque.content != nil:
 		w.raw(opaque.content)
 	case !allText(m.Parts):
@@ -258,9 +169,7 @@ func (e *chatEncoder) assistant(w *segments, m *Message) {
 		w.str(",")
 		w.raw(opaque.json)
 	}
-	if !e.noToolRole {
-		chatCalls(w, m.Calls, sentArguments)
-	}
+	chatCalls(w, m.Calls, sentArguments)
 	w.str("}")
 }
 
@@ -311,26 +220,6 @@ func asUTF8(b []byte) []byte {
 	return bytes.ToValidUTF8(b, []byte("\ufffd"))
 }
 
-// callsAsText writes the content of a message of the assistant, with its calls
-// as text, for chat templates without tools. Such a message is never empty.
-func callsAsText(w *segments, m *Message) {
-	empty := !hasText(m.Parts)
-	w.str(`"`)
-	innerText(w, m.Parts, "")
-	for _, c := range m.Calls {
-		if !empty {
-			w.str(`\n\n`)
-		}
-		empty = false
-		w.inner("[call: " + c.Name + "]\n")
-		w.inner(string(sentArguments(c.Arguments)))
-	}
-	if empty {
-		w.str("(no text)")
-	}
-	w.str(`"`)
-}
-
 func (e *chatEncoder) result(w *segments, m *Message) {
 	w.str(`{"role":"tool","tool_call_id":`)
 	w.quoted(m.CallID)
@@ -339,7 +228,8 @@ func (e *chatEncoder) result(w *segments, m *Message) {
 	}
 	w.str(`,"content":`)
 	if hasImage(m.Parts) {
-		e.images = append(e.images, *m)
+		e.images = append(e.images, Part{Text: "[toolpipe] images from " + m.Name + ":"})
+		e.images = append(e.images, otherParts(m.Parts)...)
 	}
 	if !hasText(m.Parts) && hasImage(m.Parts) {
 		w.str(`"[toolpipe] the images are in the next message"`)

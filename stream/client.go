@@ -220,11 +220,15 @@ func (c *Client) Close() error {
 // The same request always gives the same bytes, so that a replay can compare
 // them.
 func (c *Client) body(r *Request) *body {
+	messages := r.Messages
+	if c.options.noToolRole { // what follows may change the last message: all are written anew
+		messages, c.encoder = c.dialect.withoutToolRole(r.Messages, c.options), nil
+	}
 	if c.encoder == nil {
 		c.encoder, c.messages, c.encoded = c.dialect.encoder(r, c.options), segments{}, 0
 	}
-	for ; c.encoded < len(r.Messages); c.encoded++ {
-		m := &r.Messages[c.encoded]
+	for ; c.encoded < len(messages); c.encoded++ {
+		m := &messages[c.encoded]
 		if c.options.noResultImages && m.Role == ToolRole && hasImage(m.Parts) {
 			m = withoutImages(m)
 		}

@@ -17,7 +17,8 @@ type dialect struct {
 	names   fieldNames
 	headers func(h http.Header, key Key)
 
-	cacheKey bool // requests have the field prompt_cache_key
+	cacheKey   bool // requests have the field prompt_cache_key
+	joinsUsers bool // messages of the user that follow one another as text become one
 
 	// open writes the request up to the bracket that begins its messages.
 	open func(w *segments, r *Request, o options)

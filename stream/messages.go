@@ -148,7 +148,7 @@ func (e *messagesEncoder) message(w *segments, m *Message) {
 	case isSystem(m):
 	case m.Role == Assistant:
 		e.assistant(w, m)
-	case m.Role == ToolRole && !e.noToolRole:
+	case m.Role == ToolRole:
 		e.result(w, m)
 	default:
 		e.user(w, m)
@@ -184,7 +184,7 @@ func (e *messagesEncoder) user(w *segments, m *Message) {
 			e.block(w)
 			mark := e.cache && !e.marked && m.Role == User && i == last
 			e.marked = e.marked || mark
-			messagesPart(w, p, turnHead(m), mark)
+			messagesPart(w, p, mark)
 		}
 	}
 }
@@ -193,14 +193,12 @@ func (e *messagesEncoder) user(w *segments, m *Message) {
 // knows, and not empty text.
 func messagesTakes(p *Part) bool { return p.Raw == nil && !isEmpty(p) }
 
-// messagesPart writes a text or image block, a text behind head.
-func messagesPart(w *segments, p *Part, head string, mark bool) {
+// messagesPart writes a text or image block.
+func messagesPart(w *segments, p *Part, mark bool) {
 	switch {
 	case p.Image == nil:
-		w.str(`{"type":"text","text":"`)
-		w.inner(head)
-		innerText(w, []Part{*p}, "")
-		w.str(`"`)
+		w.str(`{"type":"text","text":`)
+		joinedText(w, []Part{*p}, "")
 	case p.Image.URL != "" && !strings.HasPrefix(p.Image.URL, "data:"):
 		w.str(`{"type":"image","source":{"type":"url","url":`)
 		w.quoted(p.Image.URL)
@@ -249,7 +247,7 @@ func (e *messagesEncoder) result(w *segments, m *Message) {
 			if messagesTakes(&m.Parts[i]) {
 				w.listItem(n)
 				n++
-				messagesPart(w, &m.Parts[i], "", false)
+				messagesPart(w, &m.Parts[i], false)
 			}
 		}
 		w.str("]")
@@ -303,8 +301,6 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 	e.count++
 	w.str(`{"role":"assistant","content":`)
 	switch {
-	case e.noToolRole:
-		callsAsText(w, m)
 	case echo:
 		w.str("[")
 		w.raw(m.Opaque.json)

@@ -9,8 +9,6 @@ import (
 	"strconv"
 
 	"github.com/tidwall/gjson"
-
-	"toolpipe/stream/jsontext"
 )
 
 // Opaque is what an assistant message holds beside its Parts and Calls:
@@ -68,11 +66,7 @@ func writeState(w *segments, m *Message) {
 func digest(m *Message) string {
 	h := sha256.New()
 	part := func(s string) { h.Write([]byte(strconv.Itoa(len(s)) + ":" + s)) }
-	text := ""
-	for _, p := range m.Parts {
-		text += p.Text + jsontext.Text(p.JSON)
-	}
-	part(text)
+	part(plainText(m.Parts, ""))
 	for _, c := range m.Calls {
 		part(c.ID)
 		part(c.Name)

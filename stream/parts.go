@@ -95,15 +95,18 @@ func allText(parts []Part) bool {
 	return !slices.ContainsFunc(parts, func(p Part) bool { return !isText(&p) })
 }
 
+// otherParts returns the parts that are not text.
+func otherParts(parts []Part) []Part {
+	return slices.DeleteFunc(slices.Clone(parts), func(p Part) bool { return isText(&p) })
+}
+
 func hasText(parts []Part) bool {
 	return slices.ContainsFunc(parts, func(p Part) bool { return isText(&p) && !isEmpty(&p) })
 }
 
 // isBlank reports whether the text of parts is nothing but white space.
 func isBlank(parts []Part) bool {
-	return !slices.ContainsFunc(parts, func(p Part) bool {
-		return isText(&p) && strings.TrimSpace(p.Text+jsontext.Text(p.JSON)) != ""
-	})
+	return strings.TrimSpace(plainText(parts, "")) == ""
 }
 
 // hasContent reports whether a message of the assistant has a text to send.
@@ -144,6 +147,17 @@ func systemMessage(w *segments, messages []Message) {
 	if slices.ContainsFunc(messages, func(m Message) bool { return !isSystem(&m) }) {
 		w.str(",")
 	}
+}
+
+// plainText returns the text of parts, with joint between them.
+func plainText(parts []Part, joint string) string {
+	var texts []string
+	for i := range parts {
+		if p := &parts[i]; isText(p) {
+			texts = append(texts, p.Text+jsontext.Text(p.JSON))
+		}
+	}
+	return strings.Join(texts, joint)
 }
 
 // joinedText writes the text parts as one JSON string, with joint between them.

@@ -14,11 +14,12 @@ var responsesDialect = dialect{
 		conversation: []string{"input"},
 		maxTokens:    []string{"max_output_tokens"}, temperature: "temperature", effort: "reasoning.effort", schema: "text.format",
 	},
-	headers:  bearerHeader,
-	cacheKey: true,
-	open:     openResponses,
-	encoder:  func(_ *Request, o options) encoder { return &responsesEncoder{options: o} },
-	repair:   repairResponses,
+	headers:    bearerHeader,
+	cacheKey:   true,
+	joinsUsers: true,
+	open:       openResponses,
+	encoder:    func(*Request, options) encoder { return &responsesEncoder{} },
+	repair:     repairResponses,
 	edited: func(m *Message, state gjson.Result) []byte {
 		return withOwn(state, ownItems(m), "message", "function_call", "custom_tool_call")
 	},
@@ -68,9 +69,7 @@ func repairResponses(o *options, r *Request, refusal string) string {
 
 // responsesEncoder writes input items. A message becomes one or several items.
 type responsesEncoder struct {
-	options
-	count int       // items that were written
-	turn  []Message // with noToolRole: messages that become one message of the user
+	count int // items that were written
 }
 
 // item begins an item.
@@ -80,19 +79,8 @@ func (e *responsesEncoder) item(w *segments) {
 }
 
 func (e *responsesEncoder) message(w *segments, m *Message) {
-	if isSystem(m) {
-		return
-	}
-	if e.noToolRole && (m.Role == ToolRole || m.Role == User) {
-		e.turn = append(e.turn, *m)
-		return
-	}
-	if len(e.turn) > 0 {
-		e.finish(w)
-		e.count++
-		e.turn = nil
-	}
 	switch m.Role {
+	case System, Developer:
 	case Assistant:
 		e.assistant(w, m)
 	case ToolRole:
@@ -110,35 +98,12 @@ func (e *responsesEncoder) message(w *segments, m *Message) {
 	}
 }
 
-func (e *responsesEncoder) finish(w *segments) {
-	if len(e.turn) == 0 {
-		return
-	}
-	w.comma(e.count)
-	var parts []Part
-	for i := range e.turn {
-		if i > 0 {
-			parts = append(parts, Part{Text: "\n\n"})
-		}
-		parts = append(parts, Part{Text: turnHead(&e.turn[i])})
-		parts = append(parts, e.turn[i].Parts...)
-	}
-	w.str(`{"role":"user","content":`)
-	responsesContent(w, parts, "")
-	w.str("}")
-}
+func (e *responsesEncoder) finish(*segments) {}
 
 func (e *responsesEncoder) assistant(w *segments, m *Message) {
-	switch {
-	case e.noToolRole:
+	if state := m.Opaque.of("responses").json; len(state) > 0 {
 		e.item(w)
-		w.str(`{"role":"assistant","content":`)
-		callsAsText(w, m)
-		w.str("}")
-		return
-	case len(m.Opaque.of("responses").json) > 0:
-		e.item(w)
-		w.raw(m.Opaque.json)
+		w.raw(state)
 		return
 	}
 	for _, item := range ownItems(m) {

@@ -1,0 +1,63 @@
+package stream
+
+import (
+	"slices"
+	"strings"
+)
+
+// withoutToolRole returns a conversation with calls and their results as text,
+// for chat templates without tools.
+func (d *dialect) withoutToolRole(messages []Message, o options) (list []Message) {
+	for i := range messages {
+		m := messages[i]
+		switch m.Role {
+		case Assistant:
+			m = callsAsText(m)
+		case ToolRole:
+			m = resultAsText(m, o)
+		}
+		if last := len(list) - 1; d.joinsUsers && last >= 0 && m.Role == User && list[last].Role == User {
+			list[last] = joinMessages(list[last], m)
+		} else {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func resultAsText(m Message, o options) Message {
+	parts := []Part{{Text: "[tool: " + m.Name + "]\n" + plainText(m.Parts, "")}}
+	if !o.noResultImages {
+		parts = append(parts, otherParts(m.Parts)...)
+	}
+	return Message{Role: User, Parts: parts}
+}
+
+// joinMessages returns two messages of the user as one.
+func joinMessages(a, b Message) Message {
+	if allText(a.Parts) && allText(b.Parts) {
+		return Message{Role: User, Parts: []Part{{Text: plainText(a.Parts, "\n") + "\n\n" + plainText(b.Parts, "\n")}}}
+	}
+	return Message{Role: User, Parts: slices.Concat(a.Parts, b.Parts)}
+}
+
+// callsAsText returns a message of the assistant with its calls as text. It is
+// never empty.
+func callsAsText(m Message) Message {
+	texts := []string{plainText(m.Parts, "")}
+	if texts[0] == "" {
+		texts = nil
+	}
+	for _, c := range m.Calls {
+		texts = append(texts, "[call: "+c.Name+"]\n"+string(sentArguments(c.Arguments)))
+	}
+	if len(texts) == 0 {
+		texts = []string{"(no text)"}
+	}
+	m.Parts = append([]Part{{Text: strings.Join(texts, "\n\n")}}, otherParts(m.Parts)...)
+	m.Calls, m.Opaque.content = nil, nil
+	if m.Opaque.api != chatDialect.name {
+		m.Opaque = Opaque{}
+	}
+	return m
+}
