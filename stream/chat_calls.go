@@ -202,15 +202,20 @@ func (c *openCall) addArguments(v gjson.Result) {
 }
 
 // isComplete reports whether the arguments so far are one JSON value.
-func (c *openCall) isComplete() bool { return c.scan.isComplete(c.arguments) }
+func (c *openCall) isComplete() bool {
+	if c.scan.inString || c.scan.depth != 0 {
+		return false
+	}
+	text := bytes.TrimRight(c.arguments, whiteSpace)
+	hasEnd := len(bytes.TrimRight(text, `}]"`)) < len(text)
+	return (hasEnd || len(text) < 64) && valid(text) // a long number or word is no arguments
+}
 
 // jsonScan follows a JSON text that comes in pieces, so that asking whether it is
 // complete costs nothing while it is not.
 type jsonScan struct {
-	began, ended, broken bool
-	inString, escaped    bool
-	depth                int
-	checked, valid       bool
+	inString, escaped bool
+	depth             int
 }
 
 func (s *jsonScan) add(piece []byte) {
@@ -220,36 +225,14 @@ func (s *jsonScan) add(piece []byte) {
 			s.escaped = false
 		case s.inString:
 			s.escaped, s.inString = b == '\\', b != '"'
-			s.ended = !s.inString && s.depth == 0
-		case b == ' ' || b == '\t' || b == '\r' || b == '\n':
-		case s.ended:
-			s.broken = true
-			return
 		case b == '"':
-			s.began, s.inString = true, true
+			s.inString = true
 		case b == '{' || b == '[':
-			s.began = true
 			s.depth++
 		case b == '}' || b == ']':
 			s.depth--
-			s.ended = s.depth <= 0
-		default:
-			s.began = true
 		}
 	}
-}
-
-// isComplete reports whether text, which is all that was added, is one JSON value.
-func (s *jsonScan) isComplete(text []byte) bool {
-	switch {
-	case s.broken || s.inString || s.depth > 0:
-		return false
-	case !s.ended: // nothing, or a number or a word
-		return s.began && len(text) < 64 && valid(text)
-	case !s.checked:
-		s.checked, s.valid = true, valid(text)
-	}
-	return s.valid
 }
 
 // finished returns the calls, without those that have neither a name nor

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -179,24 +180,12 @@ func (x *exchange) readJSON(in io.Reader, dec decoder) error {
 // valueLen returns the length of the JSON value that b begins with, all of b
 // if it does not end.
 func valueLen(b []byte) int {
-	depth := 0
-	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			for i++; i < len(b) && b[i] != '"'; i++ {
-				if b[i] == '\\' {
-					i++
-				}
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
+	in := json.NewDecoder(bytes.NewReader(b))
+	var value json.RawMessage
+	if in.Decode(&value) != nil {
+		return len(b)
 	}
-	return len(b)
+	return int(in.InputOffset())
 }
 
 // complete adds to the error of a decoder what the exchange knows of it.
