@@ -90,8 +90,9 @@ func (j *job) run() {
 		g.Approver = asksPerson{}
 	}
 	if j.Hidden != "" {
+		reachable := g.Terminal.Reachable() && !(&Terminal{Disabled: "--no-input"}).Reachable()
 		line, err := g.Terminal.ReadHidden(ctx, j.Hidden)
-		fmt.Printf("%d bytes, ending with %q, %v\n", len(line), line[max(0, len(line)-5):], err)
+		fmt.Printf("%t, %d bytes, ending with %q, %v\n", reachable, len(line), line[max(0, len(line)-5):], err)
 	}
 	if j.Heading != "" {
 		var line string

@@ -30,15 +30,21 @@ const (
 // The error is fill's, or ErrNoAnswer, or ctx's cause when that ends before
 // another question is over.
 func (t *Terminal) Form(ctx context.Context, fill func(*Form) error) error {
-	tty, release, err := t.acquire(ctx)
-	if _, ok := errors.AsType[nobodyError](err); ok {
-		return ErrNoAnswer
-	}
+	tty, release, err := t.acquireForAnswer(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
 	return fill(&Form{t, tty, ctx})
+}
+
+// acquireForAnswer is acquire with the error ErrNoAnswer where nobody can be asked.
+func (t *Terminal) acquireForAnswer(ctx context.Context) (*tty, func(), error) {
+	tty, release, err := t.acquire(ctx)
+	if _, ok := errors.AsType[nobodyError](err); ok {
+		err = ErrNoAnswer
+	}
+	return tty, release, err
 }
 
 // Ask shows heading, which is ours, above lines, which may be the server's, and

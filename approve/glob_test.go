@@ -85,3 +85,15 @@ func TestGlobIsNotSlow(t *testing.T) {
 		t.Error("it matches")
 	}
 }
+
+// A match ends, without a result, when its budget is exhausted.
+func TestGlobBudget(t *testing.T) {
+	pattern, s := "*"+strings.Repeat("a", 100)+"b", strings.Repeat("a", 10_000)+"b"
+	for steps, want := range map[int]bool{100_000: false, maxSteps: true} {
+		b := newBudget(t.Context())
+		b.left = steps
+		if got := matchGlob(pattern, s, globAny, &b); got != want || b.exhausted() == want {
+			t.Errorf("with %d steps: %t, exhausted: %t", steps, got, b.exhausted())
+		}
+	}
+}

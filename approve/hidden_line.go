@@ -30,10 +30,7 @@ func (t *Terminal) Reachable() bool {
 // mode, such as an address that was pasted. The error is ErrNoAnswer, that of the
 // terminal, or ctx's cause.
 func (t *Terminal) ReadHidden(ctx context.Context, prompt string) (string, error) {
-	tty, release, err := t.acquire(ctx)
-	if _, ok := errors.AsType[nobodyError](err); ok {
-		return "", ErrNoAnswer
-	}
+	tty, release, err := t.acquireForAnswer(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -15,12 +15,12 @@ func TestReadHidden(t *testing.T) {
 		typed, want string
 		job         job
 	}{
-		{typed: long + "12345\n", want: `7005 bytes, ending with "12345", <nil>`},
-		{typed: "first\x15abcx\x7fd\r", want: `4 bytes, ending with "abcd", <nil>`},
-		{typed: "\x7f\x7f\n", want: `0 bytes, ending with "", <nil>`},
-		{typed: "\x04", want: `0 bytes, ending with "", nobody answered`},
-		{typed: strings.Repeat(long, 3) + "\n", want: `0 bytes, ending with "", the line is too long`},
-		{want: `0 bytes, ending with "", nobody answered`, job: job{Background: true}},
+		{typed: long + "12345\n", want: `true, 7005 bytes, ending with "12345", <nil>`},
+		{typed: "first\x15abcx\x7fd\r", want: `true, 4 bytes, ending with "abcd", <nil>`},
+		{typed: "\x7f\x7f\n", want: `true, 0 bytes, ending with "", <nil>`},
+		{typed: "\x04", want: `true, 0 bytes, ending with "", nobody answered`},
+		{typed: strings.Repeat(long, 3) + "\n", want: `true, 0 bytes, ending with "", the line is too long`},
+		{want: `false, 0 bytes, ending with "", nobody answered`, job: job{Background: true}},
 	} {
 		tt.job.Hidden, tt.job.Timeout = "paste it here: ", guardTime
 		var usual syscall.Termios
@@ -31,6 +31,9 @@ func TestReadHidden(t *testing.T) {
 		}
 		if got := a.verdict(); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
+		}
+		if !tt.job.Background {
+			a.await("paste it here: \r\n", 1) // what follows stands on a line of its own
 		}
 		if modes(t, a.slave) != usual {
 			t.Error("the terminal has another mode afterwards")
@@ -56,7 +59,7 @@ func TestReadHiddenStopped(t *testing.T) {
 	}
 	a.await("paste it here: ", 2)
 	a.typeIn("hidden-text\n")
-	if got := a.verdict(); got != `11 bytes, ending with "-text", <nil>` || strings.Contains(a.text(), "hidden") {
+	if got := a.verdict(); got != `true, 11 bytes, ending with "-text", <nil>` || strings.Contains(a.text(), "hidden") {
 		t.Errorf("%s, shown: %q", got, a.text())
 	}
 }
