@@ -187,7 +187,9 @@ func (r *runner) resolveModel(ctx context.Context) (err error) {
 			return failure.Usage("param tools: it would replace the tools of the servers")
 		}
 	}
-	r.schema = answerSchema(r.request.Schema, r.warn)
+	if r.schema, err = answerSchema(r.request.Schema, r.warn); err != nil {
+		return err
+	}
 	r.client, err = newClient(ctx, r.endpoint, r.outputs)
 	return err
 }

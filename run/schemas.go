@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -15,13 +16,16 @@ import (
 )
 
 // answerSchema compiles the schema of --schema, nil if there is none. What of it
-// cannot be checked is a warning, for the endpoint may still hold to it.
-func answerSchema(text json.RawMessage, warn config.Warner) *schema.Schema {
+// cannot be checked is a warning, for the endpoint may still hold to it; a
+// mistake in it is an error, for nobody would see that answers go unchecked.
+func answerSchema(text json.RawMessage, warn config.Warner) (*schema.Schema, error) {
 	if text == nil {
-		return nil
+		return nil, nil
 	}
 	s, err := schema.Compile(text)
 	switch {
+	case errors.Is(err, schema.ErrMalformed):
+		return nil, failure.Usage("--schema: %v", err)
 	case err != nil:
 		warn("schema_unchecked", "", "--schema: the answer is only checked to be JSON: "+err.Error())
 		s, _ = schema.Compile([]byte("true"))
@@ -33,7 +37,7 @@ func answerSchema(text json.RawMessage, warn config.Warner) *schema.Schema {
 		}
 		warn("schema_unchecked", "", "--schema: not checked: "+strings.Join(s.Unchecked, ", ")+rest)
 	}
-	return s
+	return s, nil
 }
 
 // checkAnswer checks the last turn's text against the schema. When it does not

@@ -9,6 +9,7 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,6 +59,9 @@ type base struct {
 // node is one schema of a document; this file alone knows the library.
 type node = jsonschema.Schema
 
+// ErrMalformed is in the error about a text that no draft takes for a schema.
+var ErrMalformed = errors.New("not a JSON Schema")
+
 // Compile reads a schema. The error says why values cannot be checked against it.
 func Compile(text []byte) (s *Schema, err error) {
 	defer recovered(&err)
@@ -68,20 +72,23 @@ func Compile(text []byte) (s *Schema, err error) {
 		return nil, err
 	}
 	s = &Schema{root: new(node), at: map[string]*node{}, below: map[*node][]child{}, base: map[*node]base{}, byURI: map[string]*node{}, anchors: map[string][]*node{}}
+	name := jsontext.Text(jsontext.Member(bytes.TrimSpace(text), "$schema"))
+	if name != "" && draft(name) == "" {
+		return nil, errors.New("$schema names another draft than 2020-12 and 7")
+	}
 	if err := json.Unmarshal(text, s.root); err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "json: "))
+		return nil, fmt.Errorf("%w: %s", ErrMalformed, notRead(err))
 	}
-	if s.root.Schema != "" {
-		if s.root.Schema = draft(s.root.Schema); s.root.Schema == "" {
-			return nil, errors.New("$schema names another draft than 2020-12 and 7")
-		}
-	}
+	s.root.Schema = draft(name)
 	uri, err := url.Parse(baseURI)
 	if err != nil {
 		return nil, err
 	}
 	s.byURI[baseURI] = s.root
 	s.index("", s.root, base{uri: uri})
+	if err := s.types(); err != nil {
+		return nil, err
+	}
 	if err := s.leaveOut(); err != nil {
 		return nil, err
 	}
@@ -91,6 +98,39 @@ func Compile(text []byte) (s *Schema, err error) {
 	}
 	slices.Sort(s.Unchecked)
 	return s, nil
+}
+
+// notRead says in the words of JSON Schema why the library could not read one.
+func notRead(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return strings.TrimPrefix(err.Error(), "json: ")
+	}
+	if keyword := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]; keyword != "" {
+		return fmt.Sprintf("%s cannot be of the type %s", keyword, wrong.Value)
+	}
+	return "the type " + wrong.Value + " stands where a schema should be, which is an object, true or false"
+}
+
+// types refuses a type that there is not, such as "any": no value has it.
+func (s *Schema) types() error {
+	known := []string{"null", "boolean", "object", "array", "number", "string", "integer"}
+	for _, path := range slices.Sorted(maps.Keys(s.at)) {
+		n := s.at[path]
+		names := n.Types
+		if n.Type != "" {
+			names = []string{n.Type}
+		}
+		if names != nil && len(names) == 0 {
+			return fmt.Errorf("%w: type at %s: the list is empty", ErrMalformed, shown(path))
+		}
+		for _, name := range names {
+			if !slices.Contains(known, name) {
+				return fmt.Errorf("%w: type at %s: there is no type %q", ErrMalformed, shown(path), name)
+			}
+		}
+	}
+	return nil
 }
 
 // baseURI is what relative references of a schema without an $id stand for.
@@ -229,7 +269,7 @@ func (s *Schema) Check(text []byte) (faults []Fault, err error) {
 	if len(text) > maxValue {
 		return nil, fmt.Errorf("the value is larger than %d MiB", maxValue>>20)
 	}
-	if err := jsontext.Check(text, jsontext.Options{Depth: maxDepth, DuplicateNames: true, LoneSurrogates: true}); err != nil {
+	if err := jsontext.Check(text, jsontext.Options{Depth: maxDepth, LoneSurrogates: true}); err != nil {
 		return []Fault{{Message: "is not JSON: " + err.Error()}}, nil
 	}
 	v, err := decode(text)

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -29,6 +30,7 @@ func TestFaults(t *testing.T) {
 				`/children/2/children/0: type: has type "integer", want "object"; ` +
 				`/children/2/name: maxLength: contains 7 Unicode code points, more than 5; /name: type: has type "integer", want "string"`},
 		{tree, `not json`, `(the whole): is not JSON: `},
+		{`{"properties":{"a":{"type":"string"}}}`, `{"a":1,"a":"x"}`, `(the whole): is not JSON: duplicate key "a"`}, // readers differ on which of them counts
 		{`{"$ref":"#/definitions/a","definitions":{"a":{"$ref":"#/definitions/b~1c"},"b/c":{"enum":["x","y"]}},"$schema":"http://json-schema.org/draft-07/schema"}`,
 			`"z"`, `(the whole): enum: is none of ["x","y"]`},
 		{`{"allOf":[{"properties":{"a":{"minimum":3}}},{"properties":{"b":{"pattern":"^x"}}}]}`, `{"a":1,"b":"y"}`,
@@ -85,6 +87,27 @@ func TestNotCompiled(t *testing.T) {
 	} {
 		if s, err := Compile([]byte(text)); err == nil {
 			t.Errorf("%.100s was compiled: %q", text, s.Unchecked)
+		}
+	}
+}
+
+// A mistake in a schema is told apart from what is not checked, and the message
+// speaks of the schema.
+func TestMalformed(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"type":"any"}`: `type at (the whole): there is no type "any"`, `{"properties":{"a":{"type":["string","int"]}}}`: `type at /properties/a: there is no type "int"`,
+		`{"type":[]}`: "type at (the whole): the list is empty", `{"required":"name"}`: "required cannot be of the type string",
+		`{"properties":{"a":{"properties":[]}}}`: "properties cannot be of the type array", `{"items":3}`: "the type number stands where a schema should be",
+		`{"minLength":1.5}`: "not an integer value", `[]`: "the type array stands where",
+	} {
+		_, err := Compile([]byte(text))
+		if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Go ") {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	for _, text := range []string{`{"$schema":"http://json-schema.org/draft-04/schema#","exclusiveMinimum":true}`, `{"$ref":"other.json"}`, `{"patternProperties":{"(?=x)":{}}}`} {
+		if _, err := Compile([]byte(text)); err == nil || errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
