@@ -17,10 +17,19 @@ import (
 )
 
 // A checkup is --check: it goes through everything that a run would use, and says
-// of each whether it is in order. first is the error that a run would end with.
+// of each whether it is in order. first is the error that a run would end with:
+// usage errors come before any server starts, and servers start before the model
+// is asked.
 type checkup struct {
 	*runner
 	first error
+}
+
+// before reports whether a run would end with status a rather than with b.
+func before(a, b failure.Status) bool {
+	order := []failure.Status{failure.StatusUsage, failure.StatusServer}
+	i, j := slices.Index(order, a), slices.Index(order, b)
+	return i >= 0 && (j < 0 || i < j)
 }
 
 // check returns the error that a run with the same flags would end with before its
@@ -61,7 +70,7 @@ func (k *checkup) warning(subject, message string, h ...string) {
 
 func (k *checkup) failed(subject string, err error) {
 	e := failure.Of(err)
-	if k.first == nil {
+	if k.first == nil || before(e.Status, failure.Of(k.first).Status) {
 		k.first = err
 	}
 	k.say(subject, "failure", e.Message, e.Hints...)
@@ -147,6 +156,7 @@ func (k *checkup) servers(ctx context.Context) {
 		k.failed("servers", err)
 		return
 	}
+	whole := true
 	for _, c := range k.box.conns {
 		subject := "server " + c.Name
 		switch {
@@ -156,9 +166,10 @@ func (k *checkup) servers(ctx context.Context) {
 			k.warning(subject, "optional: "+c.failure().Message, c.failure().Hints...)
 		default:
 			k.failed(subject, c.failure())
+			whole = false
 		}
 	}
-	if k.first == nil {
+	if whole {
 		if err := k.useServers(); err != nil {
 			k.failed("tools", err)
 		} else if k.cfg.ToolsLock != "" {
