@@ -25,7 +25,7 @@ type caller struct {
 	flush          func() error
 	say            func(format string, args ...any) // prints a line on stderr
 	parallel       int                              // read-only calls that run at once
-	maxBytes       int                              // of a result for the model
+	maxBytes       int                              // of a result for the model; 0: all of it
 	wholeResults   bool                             // events show in full what was cut for the model
 	dryRun         bool
 	denyUnapproved bool // an unapproved call is denied, and the run goes on

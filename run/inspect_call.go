@@ -82,9 +82,13 @@ func (r *inspection) explain(ctx context.Context, t *tool, args []byte) error {
 }
 
 // callOnce makes one call as a model would, with its approval. The result is the
-// text of the end event.
+// text of the end event; it is whole, for no model has to read it.
 func (r *inspection) callOnce(ctx context.Context, t *tool, args []byte) error {
-	round := newCaller(r.cfg, r.box, r.gate, r.outputs).newRound(0, []stream.Call{{ID: "call-1", Name: t.name, Arguments: args}}, nil)
+	k := newCaller(r.cfg, r.box, r.gate, r.outputs)
+	if r.cfg.MaxResultBytes == 0 {
+		k.maxBytes = 0
+	}
+	round := k.newRound(0, []stream.Call{{ID: "call-1", Name: t.name, Arguments: args}}, nil)
 	err := round.decide(ctx)
 	if err != nil {
 		round.finish()
