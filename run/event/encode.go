@@ -36,13 +36,11 @@ func (o *object) event(e Event) {
 	}
 	o.begin()
 	o.str("type", e.kind())
-	switch e := e.(type) {
-	case *Start:
-		o.int("schema", schema)
-		o.members(reflect.ValueOf(e).Elem())
-	default:
-		o.members(reflect.ValueOf(e).Elem())
+	if _, first := e.(*Start); first {
+		o.name("schema")
+		o.value(reflect.ValueOf(schema))
 	}
+	o.members(reflect.ValueOf(e).Elem())
 	o.end()
 }
 
@@ -65,57 +63,56 @@ func (o *object) members(of reflect.Value) {
 		raw, isRaw := value.Interface().(json.RawMessage)
 		left := isRaw && raw == nil || strings.Contains(options, "opt") && value.IsZero() || strings.Contains(options, "else") && before
 		if before = key != "" && !left; before {
-			o.member(key, value)
+			o.name(key)
+			o.value(value)
 		}
 	}
 }
 
-func (o *object) member(key string, value reflect.Value) {
+func (o *object) value(value reflect.Value) {
 	switch v := value.Interface().(type) {
 	case json.RawMessage:
-		o.raw(key, v)
+		o.b = AppendJSON(o.b, v)
 	case []byte:
-		o.text(key, v)
+		o.b = AppendString(o.b, v)
 	case time.Duration:
-		o.int(key, int(v.Milliseconds()))
-	case int:
-		o.int(key, v)
-	case bool:
-		o.name(key)
-		o.b = strconv.AppendBool(o.b, v)
-	case Usage:
-		o.name(key)
-		o.begin()
-		o.members(value)
-		o.end()
+		o.b = strconv.AppendInt(o.b, v.Milliseconds(), 10)
 	case *failure.Error:
-		o.name(key)
 		o.begin()
 		o.str("message", v.Message)
 		if len(v.Hints) > 0 {
 			o.str("hint", strings.Join(v.Hints, "\n"))
 		}
 		o.end()
-	case []string:
-		o.name(key)
+	case Event:
+		o.event(v)
+	default:
+		o.byKind(value)
+	}
+}
+
+// byKind writes a value of a type that is written as any of its kind.
+func (o *object) byKind(value reflect.Value) {
+	switch value.Kind() {
+	case reflect.Int:
+		o.b = strconv.AppendInt(o.b, value.Int(), 10)
+	case reflect.Bool:
+		o.b = strconv.AppendBool(o.b, value.Bool())
+	case reflect.Struct:
+		o.begin()
+		o.members(value)
+		o.end()
+	case reflect.Slice:
 		o.b = append(o.b, '[')
-		for i, s := range v {
+		for i := range value.Len() {
 			if i > 0 {
 				o.b = append(o.b, ',')
 			}
-			o.b = AppendString(o.b, s)
+			o.value(value.Index(i))
 		}
 		o.b = append(o.b, ']')
-	case []Event:
-		o.list(key, len(v), func(i int) { o.event(v[i]) })
-	case []ServerInfo, []PromptArgument, []ExplainedRule:
-		o.list(key, value.Len(), func(i int) {
-			o.begin()
-			o.members(value.Index(i))
-			o.end()
-		})
 	default:
-		o.str(key, value.String())
+		o.b = AppendString(o.b, value.String())
 	}
 }
 
@@ -132,22 +129,3 @@ func (o *object) name(key string) {
 }
 
 func (o *object) str(key, s string) { o.name(key); o.b = AppendString(o.b, s) }
-
-func (o *object) text(key string, s []byte) { o.name(key); o.b = AppendString(o.b, s) }
-
-func (o *object) int(key string, n int) { o.name(key); o.b = strconv.AppendInt(o.b, int64(n), 10) }
-
-func (o *object) raw(key string, v []byte) { o.name(key); o.b = AppendJSON(o.b, v) }
-
-// list is a member whose value is an array of n objects.
-func (o *object) list(key string, n int, element func(i int)) {
-	o.name(key)
-	o.b = append(o.b, '[')
-	for i := range n {
-		if i > 0 {
-			o.b = append(o.b, ',')
-		}
-		element(i)
-	}
-	o.b = append(o.b, ']')
-}
