@@ -5,51 +5,40 @@ import (
 	"strconv"
 )
 
-const (
-	maxLayers = 3         // of escapes that are escaped themselves, as JSON in JSON
-	maxRegion = 256 << 10 // bytes of text whose escapes are resolved at once
-)
+const maxLayers = 3 // of escapes that are escaped themselves, as JSON in JSON
 
 // findEscaped returns where text holds a secret of which a byte is escaped. It
-// looks only at the surroundings of escapes.
+// looks only at the regions of the text that hold escapes. They overlap, so that
+// each secret is whole in one of them.
 func (f *Finder) findEscaped(text []byte) (found []span) {
-	margin := min(f.unescaped*12, maxRegion/4) // a byte may be the six of \u0041, and these may be escaped in turn
-	for i := nextEscape(text, 0); i < len(text); {
-		from, to := max(i-margin, 0), min(i+margin, len(text))
-		next := nextEscape(text, i+1)
-		for next < to && to-from < maxRegion {
-			to = min(next+margin, len(text))
-			next = nextEscape(text, next+1)
+	longest := min(f.unescaped*12, 64<<10) // a byte may be the six of \u0041, and these may be escaped in turn
+	for from := 0; from < len(text); from += 3 * longest {
+		region := text[from:min(from+4*longest, len(text))]
+		if hasEscape(region) {
+			for _, s := range f.searchLayers(region) {
+				found = append(found, span{from + s.from, from + s.to})
+			}
 		}
-		for _, s := range f.searchLayers(text[from:to]) {
-			found = append(found, span{from + s.from, from + s.to})
-		}
-		if next < to { // the region has its full size: look again at a secret that begins at its end
-			next = nextEscape(text, max(to-margin, i+1))
-		}
-		i = next
 	}
 	return found
 }
 
-// nextEscape returns where the first escape at or after i begins that may stand
-// for a byte of a secret, len(text) for none. An escaped quote is left out: the
-// JSON form of a secret with quotes is a spelling of its own.
-func nextEscape(text []byte, i int) int {
-	for ; i < len(text); i++ {
+// hasEscape reports whether text holds an escape that may stand for a byte of a
+// secret. An escaped quote is left out: the JSON form of a secret with quotes is
+// a spelling of its own.
+func hasEscape(text []byte) bool {
+	for i := 0; i < len(text); i++ {
 		if c := text[i]; c != '%' && c != '\\' {
 			continue
 		}
 		_, size := readEscape(text[i:])
 		if size == 2 && (text[i+1] == '"' || text[i+1] == '\\' && (i+2 == len(text) || !bytes.Contains([]byte(`ux/\`), text[i+2:i+3]))) {
 			i++
-			continue
-		}
-		if size > 1 {
-			return i
+		} else if size > 1 {
+			return true
 		}
 	}
-	return len(text)
+	return false
 }
 
 // readEscape returns what the escape that b begins with stands for, and its
