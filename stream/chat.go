@@ -134,8 +134,7 @@ func (e *chatEncoder) message(w *segments, m *Message) {
 // chatName writes the name of the speaker or of the tool.
 func chatName(w *segments, m *Message) {
 	if m.Name != "" {
-		w.str(`,"name":`)
-		w.quoted(m.Name)
+		w.pair(`,"name":`, m.Name)
 	}
 }
 
@@ -188,12 +187,9 @@ func chatCalls(w *segments, calls []Call, arguments func([]byte) []byte) {
 }
 
 func chatCall(w *segments, c *Call, arguments []byte) {
-	w.str(`{"id":`)
-	w.quoted(c.ID)
-	w.str(`,"type":"function","function":{"name":`)
-	w.quoted(c.Name)
-	w.str(`,"arguments":`)
-	w.quotedBytes(arguments)
+	w.pair(`{"id":`, c.ID)
+	w.pair(`,"type":"function","function":{"name":`, c.Name)
+	w.pair(`,"arguments":`, string(arguments))
 	w.str("}")
 	if len(c.Extra) > 0 {
 		w.str(",")
@@ -221,8 +217,7 @@ func asUTF8(b []byte) []byte {
 }
 
 func (e *chatEncoder) result(w *segments, m *Message) {
-	w.str(`{"role":"tool","tool_call_id":`)
-	w.quoted(m.CallID)
+	w.pair(`{"role":"tool","tool_call_id":`, m.CallID)
 	if !e.noToolNames {
 		chatName(w, m)
 	}

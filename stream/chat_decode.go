@@ -268,13 +268,7 @@ func (d *chatDecoder) useUsage(u gjson.Result) {
 		return
 	}
 	d.chunk.other = true
-	d.usage = Usage{
-		Input:      count(u, "prompt_tokens"),
-		Output:     count(u, "completion_tokens"),
-		Reasoning:  count(u, "completion_tokens_details.reasoning_tokens"),
-		Cached:     count(u, "prompt_tokens_details.cached_tokens", "prompt_cache_hit_tokens", "cached_tokens"),
-		CacheWrite: count(u, "prompt_tokens_details.cache_write_tokens", "prompt_tokens_details.cache_creation_tokens", "cache_creation_input_tokens"),
-	}
+	d.usage = openAIUsage(u)
 }
 
 // failedUpstream reports whether OpenRouter's native_finish_reason says that the

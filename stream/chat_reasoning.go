@@ -111,8 +111,8 @@ func (r *chatReasoning) opaque(d *chatDecoder) (o Opaque) {
 		w.str("[")
 		w.raw(r.parts.json())
 		if text := d.text.parts(); !isBlank(text) {
-			w.str(`,{"type":"text","text":`)
-			joinedText(w, text, "")
+			w.str(",")
+			textPart(w, text, "")
 			w.str("}")
 		}
 		w.str("]")

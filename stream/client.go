@@ -250,22 +250,16 @@ func (c *Client) body(r *Request) *body {
 	return joinBody(&c.head, &c.messages, &tail)
 }
 
-// headKey is what the head of a request depends on. The tools are the same in
-// each round of a run, and the system messages too once they are there.
+// headKey is what may change of the head of a request: how it is written, and
+// the system messages.
 type headKey struct {
-	options                    options
-	model, temperature, effort string
-	schema, params             string
-	maxTokens, tools, system   int
-	others                     bool // there are messages that are not of the system
+	options options
+	system  int  // system messages
+	others  bool // there are messages that are not of the system
 }
 
 func headKeyOf(r *Request, o options) headKey {
-	k := headKey{options: o, model: r.Model, temperature: string(r.Temperature), effort: r.ReasoningEffort,
-		schema: string(r.Schema), maxTokens: r.MaxTokens, tools: len(r.Tools)}
-	for _, p := range r.Params {
-		k.params += p.Name + "\x00" + string(p.Value) + "\x00"
-	}
+	k := headKey{options: o}
 	for i := range r.Messages {
 		if isSystem(&r.Messages[i]) {
 			k.system++

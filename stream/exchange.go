@@ -88,7 +88,7 @@ func (x *exchange) reply() (*Reply, error) {
 
 var errStalled = errors.New("silent for too long")
 
-// send sends the request and waits for the head of the answer.
+// send gets the answer to the request from the endpoint or the recording.
 func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	c := x.client
 	if c.drained != nil {
@@ -105,14 +105,20 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 		GotConn:              func(i httptrace.GotConnInfo) { idled.Store(i.Reused || c.network.isWarm(i.Conn)) },
 		GotFirstResponseByte: func() { answered.Store(true) },
 	})
-	req := x.httpRequest(ctx)
+	res, err := x.roundTrip(x.httpRequest(ctx))
+	x.connectionDied = err != nil && idled.Load() && !answered.Load()
+	return res, err
+}
+
+// roundTrip sends a request and waits for the head of the answer.
+func (x *exchange) roundTrip(req *http.Request) (*http.Response, error) {
+	c := x.client
 	c.wireRequest(req, x.sent)
 	x.idle.start()
 	res, err := c.network.transport.RoundTrip(req)
 	x.idle.pause()
 	if err != nil {
-		x.connectionDied = idled.Load() && !answered.Load()
-		return nil, x.unreachable(ctx, err)
+		return nil, x.unreachable(req.Context(), err)
 	}
 	c.wireResponse(res)
 	return res, nil

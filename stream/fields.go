@@ -127,8 +127,7 @@ func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 	for i, t := range tools {
 		w.listItem(i)
 		w.str(begin)
-		w.str(`"name":`)
-		w.quoted(t.Name)
+		w.pair(`"name":`, t.Name)
 		if t.Description != "" {
 			w.str(`,"description":`)
 			if o.shortTexts {

@@ -54,6 +54,17 @@ func count(v gjson.Result, paths ...string) int {
 	return 0
 }
 
+// openAIUsage reads the usage of OpenAI's two APIs, and what others write there.
+func openAIUsage(u gjson.Result) Usage {
+	return Usage{
+		Input:      count(u, "prompt_tokens", "input_tokens"),
+		Output:     count(u, "completion_tokens", "output_tokens"),
+		Reasoning:  count(u, "completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens"),
+		Cached:     count(u, "prompt_tokens_details.cached_tokens", "prompt_cache_hit_tokens", "cached_tokens", "input_tokens_details.cached_tokens"),
+		CacheWrite: count(u, "prompt_tokens_details.cache_write_tokens", "prompt_tokens_details.cache_creation_tokens", "cache_creation_input_tokens", "input_tokens_details.cache_write_tokens"),
+	}
+}
+
 func isEmptyObject(v gjson.Result) bool {
 	return v.IsObject() && len(innerObject([]byte(v.Raw))) == 0
 }

@@ -83,8 +83,8 @@ type Param struct {
 	Value json.RawMessage
 }
 
-// Request is what one exchange sends. From one Reply of a Client to the next, Messages
-// may only be appended to and Tools must stay the same.
+// Request is what one exchange sends. From one Reply of a Client to the next, only
+// Messages may change, and only by messages that are appended.
 type Request struct {
 	Model           string
 	Messages        []Message

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
-
-	"toolpipe/stream/jsontext"
 )
 
 // messagesDialect is Anthropic's /v1/messages.
@@ -102,8 +100,7 @@ func openMessages(w *segments, r *Request, o options) {
 // messagesOutput writes the members of output_config and its end.
 func messagesOutput(w *segments, r *Request) {
 	if r.ReasoningEffort != "" {
-		w.str(`"effort":`)
-		w.quoted(r.ReasoningEffort)
+		w.pair(`"effort":`, r.ReasoningEffort)
 	}
 	if r.Schema != nil {
 		if r.ReasoningEffort != "" {
@@ -121,8 +118,7 @@ func messagesOutput(w *segments, r *Request) {
 func messagesSystem(w *segments, list []*Message, mark bool) {
 	for i, m := range list {
 		w.listItem(i)
-		w.str(`{"type":"text","text":`)
-		joinedText(w, m.Parts, "\n")
+		textPart(w, m.Parts, "\n")
 		if mark && i == len(list)-1 {
 			w.str(cacheMark)
 		}
@@ -197,22 +193,18 @@ func messagesTakes(p *Part) bool { return p.Raw == nil && !isEmpty(p) }
 func messagesPart(w *segments, p *Part, mark bool) {
 	switch {
 	case p.Image == nil:
-		w.str(`{"type":"text","text":`)
-		joinedText(w, []Part{*p}, "")
+		textPart(w, []Part{*p}, "")
 	case p.Image.URL != "" && !strings.HasPrefix(p.Image.URL, "data:"):
-		w.str(`{"type":"image","source":{"type":"url","url":`)
-		w.quoted(p.Image.URL)
+		w.pair(`{"type":"image","source":{"type":"url","url":`, p.Image.URL)
 		w.str("}")
 	default:
 		mime, data := imageData(p.Image)
 		if p.Image.isDocument() {
-			w.str(`{"type":"document","title":`)
-			w.quoted(p.Image.Name)
+			w.pair(`{"type":"document","title":`, p.Image.Name)
 		} else {
 			w.str(`{"type":"image"`)
 		}
-		w.str(`,"source":{"type":"base64","media_type":`)
-		w.quoted(mime)
+		w.pair(`,"source":{"type":"base64","media_type":`, mime)
 		w.str(`,"data":"`)
 		w.raw([]byte(data))
 		w.str(`"}`)
@@ -234,8 +226,7 @@ func imageData(img *Image) (mime, data string) {
 
 func (e *messagesEncoder) result(w *segments, m *Message) {
 	e.block(w)
-	w.str(`{"type":"tool_result","tool_use_id":`)
-	w.quoted(cmp.Or(e.ids[m.CallID], m.CallID))
+	w.pair(`{"type":"tool_result","tool_use_id":`, cmp.Or(e.ids[m.CallID], m.CallID))
 	if m.Failed {
 		w.str(`,"is_error":true`)
 	}
@@ -321,29 +312,29 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 func ownBlocks(m *Message, id func(string) string) (blocks [][]byte) {
 	if hasContent(m) {
 		w := &segments{}
-		w.str(`{"type":"text","text":`)
-		joinedText(w, m.Parts, "")
+		textPart(w, m.Parts, "")
 		w.str("}")
 		blocks = append(blocks, w.flat())
 	}
 	for i := range m.Calls {
-		blocks = append(blocks, appendToolUse(nil, id(m.Calls[i].ID), &m.Calls[i], nil))
+		blocks = append(blocks, toolUse(id(m.Calls[i].ID), &m.Calls[i], nil))
 	}
 	return blocks
 }
 
-// appendToolUse appends a call with other members that this API sent. The
-// call's Extra is left out: it may be of another dialect, and the API refuses
-// members that it does not know.
-func appendToolUse(dst []byte, id string, c *Call, others []member) []byte {
-	dst = append(dst, `{"type":"tool_use","id":`...)
-	dst = jsontext.AppendQuoted(dst, id)
-	dst = append(dst, `,"name":`...)
-	dst = jsontext.AppendQuoted(dst, c.Name)
-	dst = append(dst, `,"input":`...)
-	dst = append(dst, bytes.TrimSpace(sentArguments(c.Arguments))...)
+// toolUse returns a call with other members that this API sent. The call's Extra
+// is left out: it may be of another dialect, and the API refuses members that it
+// does not know.
+func toolUse(id string, c *Call, others []member) []byte {
+	w := &segments{}
+	w.pair(`{"type":"tool_use","id":`, id)
+	w.pair(`,"name":`, c.Name)
+	w.str(`,"input":`)
+	w.raw(bytes.TrimSpace(sentArguments(c.Arguments)))
 	if len(others) > 0 {
-		dst = append(append(dst, ','), joinMembers(others)...)
+		w.str(",")
+		w.raw(joinMembers(others))
 	}
-	return append(dst, '}')
+	w.str("}")
+	return w.flat()
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
-
-	"toolpipe/stream/jsontext"
 )
 
 // messagesDecoder reads the events of a streamed message, or a whole message.
@@ -261,47 +259,43 @@ func (d *messagesDecoder) echo() Opaque {
 		if b.kind == "tool_use" {
 			b.call, calls = calls[0], calls[1:] // with its id
 		}
-		if block := d.appendBlock(nil, b); len(block) > 0 {
+		if block := d.echoed(b); len(block) > 0 {
 			list = append(list, block)
 		}
 	}
 	return Opaque{json: bytes.Join(list, []byte(","))}
 }
 
-// appendBlock appends a block as it goes back, nothing for a text that is empty or
+// echoed returns a block as it goes back, nothing for a text that is empty or
 // white space, which the API refuses.
-func (d *messagesDecoder) appendBlock(w []byte, b *messagesBlock) []byte {
+func (d *messagesDecoder) echoed(b *messagesBlock) []byte {
+	w := &segments{}
 	switch b.kind {
 	case "text":
 		parts := d.text.only([]span{{b.from, b.to}})
 		if isBlank(parts) {
-			return w
+			return nil
 		}
-		s := &segments{}
-		s.str(`{"type":"text","text":`)
-		joinedText(s, parts, "")
+		textPart(w, parts, "")
 		if len(b.citations) > 0 {
-			s.str(`,"citations":[`)
-			s.raw(bytes.Join(b.citations, []byte(",")))
-			s.str("]")
+			w.str(`,"citations":[`)
+			w.raw(bytes.Join(b.citations, []byte(",")))
+			w.str("]")
 		}
-		s.str("}")
-		return s.flat()
 	case "thinking":
-		w = append(w, `{"type":"thinking","thinking":`...)
-		w = jsontext.AppendQuoted(w, b.thinking)
-		w = append(w, `,"signature":`...)
-		w = jsontext.AppendQuoted(w, b.signature)
-		return append(w, '}')
+		w.pair(`{"type":"thinking","thinking":`, string(b.thinking))
+		w.pair(`,"signature":`, b.signature)
 	case "tool_use":
-		return appendToolUse(w, b.call.ID, &b.call, b.others)
+		return toolUse(b.call.ID, &b.call, b.others)
+	default:
+		members := otherMembers(nil, gjson.Parse(b.head))
+		if len(b.input) > 0 && valid(b.input) { // a server_tool_use whose input came in pieces
+			members = otherMembers(members, gjson.Parse(`{"input":`+string(asUTF8(b.input))+"}"))
+		}
+		members = otherMembers(members, gjson.Parse("{"+string(joinMembers(b.others))+"}"))
+		w.str("{")
+		w.raw(joinMembers(members))
 	}
-	members := otherMembers(nil, gjson.Parse(b.head))
-	if len(b.input) > 0 && valid(b.input) { // a server_tool_use whose input came in pieces
-		members = otherMembers(members, gjson.Parse(`{"input":`+string(asUTF8(b.input))+"}"))
-	}
-	for _, m := range b.others {
-		members = otherMembers(members, gjson.Parse("{"+m.name+":"+m.value+"}"))
-	}
-	return append(append(append(w, '{'), joinMembers(members)...), '}')
+	w.str("}")
+	return w.flat()
 }

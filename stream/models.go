@@ -49,15 +49,11 @@ func (x *exchange) models(ctx context.Context) ([]string, error) {
 	req.Method, req.URL, req.Body, req.GetBody, req.ContentLength = http.MethodGet, &url, nil, nil, 0
 	req.Header.Del("Content-Type")
 	req.Header.Set("Accept", "application/json")
-	c.wireRequest(req, x.sent)
-	x.idle.start()
-	res, err := c.network.transport.RoundTrip(req)
-	x.idle.pause()
+	res, err := x.roundTrip(req)
 	if err != nil {
-		return nil, x.unreachable(ctx, err)
+		return nil, err
 	}
 	defer res.Body.Close()
-	c.wireResponse(res)
 	if res.StatusCode/100 != 2 {
 		return nil, x.refused(res)
 	}

@@ -41,12 +41,10 @@ func writeState(w *segments, m *Message) {
 	if o.api == "" || len(o.json)+len(o.content) == 0 && !hasExtra {
 		return
 	}
-	for i, member := range [...][2]string{{"api", o.api}, {"endpoint", o.endpoint}, {"model", o.model}, {"digest", digest(m)}} {
-		w.str([...]string{`,"` + StateMember + `":{`, ",", ",", ","}[i])
-		w.quoted(member[0])
-		w.str(":")
-		w.quoted(member[1])
-	}
+	w.pair(`,"`+StateMember+`":{"api":`, o.api)
+	w.pair(`,"endpoint":`, o.endpoint)
+	w.pair(`,"model":`, o.model)
+	w.pair(`,"digest":`, digest(m))
 	if o.api != chatDialect.name {
 		w.str(`,"state":[`)
 		w.raw(o.json)

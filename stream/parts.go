@@ -17,15 +17,12 @@ import (
 // endpoint beside them stands in StateMember.
 func AppendChatMessage(dst []byte, m *Message) []byte {
 	w := &segments{cur: dst}
-	w.str(`{"role":`)
-	w.quoted(string(m.Role))
+	w.pair(`{"role":`, string(m.Role))
 	if m.Role == ToolRole {
-		w.str(`,"tool_call_id":`)
-		w.quoted(m.CallID)
+		w.pair(`,"tool_call_id":`, m.CallID)
 	}
 	if m.Name != "" {
-		w.str(`,"name":`)
-		w.quoted(m.Name)
+		w.pair(`,"name":`, m.Name)
 	}
 	w.str(`,"content":`)
 	switch {
@@ -171,6 +168,12 @@ func joinedText(w *segments, parts []Part, joint string) {
 	w.str(`"`)
 }
 
+// textPart writes text as a part of a content or as a block, up to its end.
+func textPart(w *segments, parts []Part, joint string) {
+	w.str(`{"type":"text","text":`)
+	joinedText(w, parts, joint)
+}
+
 // innerText is joinedText without the quotes.
 func innerText(w *segments, parts []Part, joint string) {
 	n := 0
@@ -210,8 +213,7 @@ func chatContent(w *segments, parts []Part) {
 
 // fileMembers writes a document as OpenAI's APIs take one.
 func fileMembers(w *segments, img *Image) {
-	w.str(`"filename":`)
-	w.quoted(img.Name)
+	w.pair(`"filename":`, img.Name)
 	w.str(`,"file_data":`)
 	imageURL(w, img)
 }
@@ -226,15 +228,13 @@ func chatPart(w *segments, p *Part) {
 		w.str(`{"type":"image_url","image_url":{"url":`)
 		imageURL(w, p.Image)
 		if p.Image.Detail != "" {
-			w.str(`,"detail":`)
-			w.quoted(p.Image.Detail)
+			w.pair(`,"detail":`, p.Image.Detail)
 		}
 		w.str("}}")
 	case p.Raw != nil:
 		w.raw(p.Raw)
 	default:
-		w.str(`{"type":"text","text":`)
-		joinedText(w, []Part{*p}, "")
+		textPart(w, []Part{*p}, "")
 		w.str("}")
 	}
 }

@@ -2,8 +2,6 @@ package stream
 
 import (
 	"github.com/tidwall/gjson"
-
-	"toolpipe/stream/jsontext"
 )
 
 // responsesDialect is OpenAI's /v1/responses, without state on the server.
@@ -34,8 +32,7 @@ func openResponses(w *segments, r *Request, o options) {
 	f.json("temperature", r.Temperature)
 	if r.ReasoningEffort != "" {
 		f.object("reasoning")
-		w.str(`"effort":`)
-		w.quoted(r.ReasoningEffort)
+		w.pair(`"effort":`, r.ReasoningEffort)
 		w.str("}")
 	}
 	if r.Schema != nil {
@@ -85,8 +82,7 @@ func (e *responsesEncoder) message(w *segments, m *Message) {
 		e.assistant(w, m)
 	case ToolRole:
 		e.item(w)
-		w.str(`{"type":"function_call_output","call_id":`)
-		w.quoted(m.CallID)
+		w.pair(`{"type":"function_call_output","call_id":`, m.CallID)
 		w.str(`,"output":`)
 		responsesContent(w, m.Parts, "")
 		w.str("}")
@@ -122,19 +118,18 @@ func ownItems(m *Message) (items [][]byte) {
 		items = append(items, w.flat())
 	}
 	for i := range m.Calls {
-		items = append(items, appendFunctionCall(nil, &m.Calls[i]))
+		items = append(items, functionCall(&m.Calls[i]))
 	}
 	return items
 }
 
-func appendFunctionCall(dst []byte, c *Call) []byte {
-	dst = append(dst, `{"type":"function_call","call_id":`...)
-	dst = jsontext.AppendQuoted(dst, c.ID)
-	dst = append(dst, `,"name":`...)
-	dst = jsontext.AppendQuoted(dst, c.Name)
-	dst = append(dst, `,"arguments":`...)
-	dst = jsontext.AppendQuoted(dst, sentArguments(c.Arguments))
-	return append(dst, '}')
+func functionCall(c *Call) []byte {
+	w := &segments{}
+	w.pair(`{"type":"function_call","call_id":`, c.ID)
+	w.pair(`,"name":`, c.Name)
+	w.pair(`,"arguments":`, string(sentArguments(c.Arguments)))
+	w.str("}")
+	return w.flat()
 }
 
 // responsesContent writes text as a string, and as a list when there are

@@ -184,12 +184,7 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 		return e
 	}
 	if u := response.Get("usage"); u.IsObject() {
-		d.usage = Usage{
-			Input: count(u, "input_tokens"), Output: count(u, "output_tokens"),
-			Cached:     count(u, "input_tokens_details.cached_tokens"),
-			CacheWrite: count(u, "input_tokens_details.cache_write_tokens"),
-			Reasoning:  count(u, "output_tokens_details.reasoning_tokens"),
-		}
+		d.usage = openAIUsage(u)
 	}
 	var list []itemID
 	output := response.Get("output").Array()
@@ -268,7 +263,7 @@ func (d *responsesDecoder) echo() Opaque {
 		var item []byte
 		switch {
 		case it.kind == "function_call":
-			item = appendFunctionCall(nil, &calls[0])
+			item = functionCall(&calls[0])
 		case it.kind == "message":
 			item = d.appendMessage(it)
 		case it.goesBack():
@@ -299,8 +294,7 @@ func (d *responsesDecoder) appendMessage(it *responsesItem) []byte {
 	innerText(w, parts, "")
 	w.str(`"}]`)
 	if it.phase != "" {
-		w.str(`,"phase":`)
-		w.quoted(it.phase)
+		w.pair(`,"phase":`, it.phase)
 	}
 	w.str("}")
 	return w.flat()

@@ -72,10 +72,8 @@ func mayPass(status int, refusal string) bool {
 
 // sleep waits, or returns the cause that ended ctx.
 func sleep(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(wait):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -24,7 +24,11 @@ func (s *segments) int(n int)          { s.cur = strconv.AppendInt(s.cur, int64(
 func (s *segments) quoted(text string) { s.cur = jsontext.AppendQuoted(s.cur, text) }
 func (s *segments) inner(text string)  { s.cur = jsontext.AppendInner(s.cur, text) }
 
-func (s *segments) quotedBytes(text []byte) { s.cur = jsontext.AppendQuoted(s.cur, text) }
+// pair writes text as a literal behind what leads to it, such as its name.
+func (s *segments) pair(before, text string) {
+	s.str(before)
+	s.quoted(text)
+}
 
 // comma writes what separates item i of a list from the item before it.
 func (s *segments) comma(i int) {
