@@ -3,7 +3,6 @@ module toolpipe
 go 1.26.8
 
 require (
-	github.com/google/jsonschema-go v0.4.3
 	github.com/mattn/go-isatty v0.0.24
 	github.com/spf13/pflag v1.0.10
 	github.com/tidwall/gjson v1.20.0

@@ -29,7 +29,7 @@ var imports = map[string]string{
 	"run/flags":    "run/config run/failure run/manual",
 	"run/input":    "run/config run/failure stream stream/goroutine stream/jsontext",
 	"run/manual":   "",
-	"run/schema":   "stream/jsontext github.com/google/jsonschema-go/jsonschema",
+	"run/schema":   "stream/jsontext",
 	"run/stdio":    "mcp/process stream/goroutine",
 
 	"approve": "stream/escape stream/goroutine stream/jsontext",
@@ -260,7 +260,7 @@ func TestDirectDependencies(t *testing.T) {
 		}
 	}
 	slices.Sort(direct)
-	want := []string{"github.com/google/jsonschema-go", "github.com/mattn/go-isatty", "github.com/spf13/pflag", "github.com/tidwall/gjson"}
+	want := []string{"github.com/mattn/go-isatty", "github.com/spf13/pflag", "github.com/tidwall/gjson"}
 	if !slices.Equal(direct, want) {
 		t.Errorf("direct dependencies %q, want %q", direct, want)
 	}

@@ -42,13 +42,20 @@ func TestFaults(t *testing.T) {
 		{`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]},"b":{"oneOf":[{"type":"number"},{"type":"integer"}]},"c":{"not":{"type":"null"}},"d":false}}`,
 			`{"a":1,"b":1,"c":null,"d":1}`,
 			`/a: anyOf: fits none of the alternatives; /b: oneOf: fits more than one of the alternatives; /c: not: is what the schema excludes; /d: false: nothing is allowed here`},
-		{`{"properties":{"a":{}},"unevaluatedProperties":false}`, `{"a":1,"b":2}`, `(the whole): `},
+		{`{"properties":{"a":{}},"unevaluatedProperties":false}`, `{"a":1,"b":2}`, `/b: false: nothing is allowed here`},
 		{`{"properties":{"a":{"type":"number"}}}`, `{"a":"` + long + `"}`, `/a: type: has type "string", want "number"`},
 		{`{"propertyNames":{"maxLength":9}}`, `{"` + long + `":1}`, `(the whole): maxLength: contains 5000 Unicode`},
 		{`{"enum":["` + long + `"]}`, `1`, ` … `},
 		{`{"enum":[9007199254740991,0.5]}`, `9007199254740991`, ``},
 		{`{"type":"integer","maximum":9007199254740991}`, `9007199254740993`, `maximum`},
+		{`{"enum":[9007199254740993]}`, `9007199254740992`, `enum`},
+		{`{"enum":[1e2,{"a":1,"b":2}]}`, `100.0`, ``},
+		{`{"enum":[1e2,{"a":1,"b":2}]}`, `{"b":2,"a":1.0}`, ``},
 		{`{"multipleOf":0.01}`, `4.35`, ``},
+		{`{"multipleOf":0.01}`, `4.351`, `(the whole): multipleOf: is not a multiple of 0.01`},
+		{`{"type":"integer"}`, `1e999999999`, ``},
+		{`{"uniqueItems":true}`, `[{"a":1},"1",1,{"a":1.0}]`, `uniqueItems: the elements 0 and 3 are equal`},
+		{`{"contains":{"type":"string"},"minContains":2}`, `["a",1]`, `minContains: contains 1 elements that fit, fewer than 2`},
 		{`{"multipleOf":1.5}`, `4.25`, `multipleOf`},
 		{`true`, `1`, ``},
 		{`false`, `1`, `(the whole): false: nothing is allowed here`},
@@ -67,12 +74,12 @@ func TestFaults(t *testing.T) {
 
 // Keywords that are not checked are named, and they reject nothing.
 func TestUnchecked(t *testing.T) {
-	s := compile(t, `{"properties":{"a":{"type":"string","format":"date","pattern":"(?=x)y"},"b":{"multipleOf":0.01,"nullable":true,"x-hint":1}}}`)
-	want := `["format at /properties/a" "multipleOf at /properties/b" "nullable at /properties/b" "pattern at /properties/a"]`
+	s := compile(t, `{"properties":{"a":{"type":"string","format":"date","pattern":"(?=x)y"},"b":{"multipleOf":0.5,"nullable":true,"x-hint":1}}}`)
+	want := `["format at /properties/a" "nullable at /properties/b" "pattern at /properties/a"]`
 	if got := fmt.Sprintf("%q", s.Unchecked); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if faults, err := s.Check([]byte(`{"a":"z","b":0.015}`)); len(faults) > 0 || err != nil {
+	if faults, err := s.Check([]byte(`{"a":"z","b":1.5}`)); len(faults) > 0 || err != nil {
 		t.Errorf("%v, %v", faults, err)
 	}
 }
@@ -80,7 +87,7 @@ func TestUnchecked(t *testing.T) {
 // What cannot be checked rightly is not checked at all, and nothing is fetched.
 func TestNotCompiled(t *testing.T) {
 	for _, text := range []string{
-		`{"not":{"pattern":"(?=x)y"}}`, `{"oneOf":[{"const":9007199254740993},{"const":9007199254740992}]}`, `{"patternProperties":{"(?=x)":{}}}`,
+		`{"not":{"pattern":"(?=x)y"}}`, `{"$dynamicAnchor":"x","properties":{"a":{"$dynamicRef":"#x"}}}`, `{"multipleOf":0}`, `{"type":"text"}`, `{"enum":1}`, `{"properties":[]}`, `{"allOf":{}}`, `{"dependentRequired":{"a":[1]}}`, `{"patternProperties":{"(?=x)":{}}}`,
 		`{"$ref":"https://schema.example/x.json"}`, `{"$ref":"file:///etc/passwd"}`, `{"$ref":"other.json"}`, `{"$ref":"#/nowhere"}`,
 		`{"$schema":"http://json-schema.org/draft-04/schema#","exclusiveMinimum":true}`, `{"type":5}`, `{"required":true}`, `[]`, `{`, ``, `{"minLength":1e99}`,
 		strings.Repeat(`{"items":`, 200) + "1" + strings.Repeat(`}`, 200), `{"title":"` + strings.Repeat("x", maxText) + `"}`,
@@ -96,9 +103,9 @@ func TestNotCompiled(t *testing.T) {
 func TestMalformed(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"type":"any"}`: `type at (the whole): there is no type "any"`, `{"properties":{"a":{"type":["string","int"]}}}`: `type at /properties/a: there is no type "int"`,
-		`{"type":[]}`: "type at (the whole): the list is empty", `{"required":"name"}`: "required cannot be of the type string",
-		`{"properties":{"a":{"properties":[]}}}`: "properties cannot be of the type array", `{"items":3}`: "the type number stands where a schema should be",
-		`{"minLength":1.5}`: "not an integer value", `[]`: "the type array stands where",
+		`{"type":[]}`: "type at (the whole) cannot be []", `{"required":"name"}`: `required at (the whole) cannot be "name"`,
+		`{"properties":{"a":{"properties":[]}}}`: "properties at /properties/a cannot be []", `{"items":3}`: "what stands at /items should be a schema",
+		`{"minLength":1.5}`: "minLength at (the whole) cannot be 1.5", `[]`: "what stands at (the whole) should be",
 	} {
 		_, err := Compile([]byte(text))
 		if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Go ") {
@@ -133,7 +140,8 @@ func TestHostileSchemas(t *testing.T) {
 		"doubling below": {`{"allOf":[{"properties":{"a":{"$ref":"#"}}},{"properties":{"a":{"$ref":"#"}}}]}`, strings.Repeat(`{"a":`, 60) + "1" + strings.Repeat("}", 60)},
 		"wide":           {wide, `["` + strings.Repeat("x", 1<<18) + `"]`},
 		"deep value":     {`{"items":{"$ref":"#"}}`, strings.Repeat("[", 5000) + strings.Repeat("]", 5000)},
-		"huge number":    {`{"type":"integer"}`, `1e999999999`},
+		"huge number":    {`{"multipleOf":3}`, `1e999999999`},
+		"unique":         {`{"uniqueItems":true}`, "[" + strings.Repeat("[1],[1,2],", 2_000) + "1]"},
 	} {
 		began := time.Now()
 		s, err := Compile([]byte(test.schema))

@@ -1,0 +1,215 @@
+package schema
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"toolpipe/stream/jsontext"
+)
+
+// Check checks a JSON value and returns what does not fit. The error says why
+// the value cannot be checked.
+func (s *Schema) Check(text []byte) (faults []Fault, err error) {
+	if len(text) > maxValue {
+		return nil, fmt.Errorf("the value is larger than %d MiB", maxValue>>20)
+	}
+	if err := jsontext.Check(text, jsontext.Options{Depth: maxDepth, LoneSurrogates: true}); err != nil {
+		return []Fault{{Message: "is not JSON: " + err.Error()}}, nil
+	}
+	c := check{schema: s, left: maxSteps}
+	c.visit(s.root, bytes.TrimSpace(text), "", 0, nil)
+	if c.over {
+		return nil, errors.New("the check would take too long")
+	}
+	return c.found, nil
+}
+
+// check is one check in progress.
+type check struct {
+	schema *Schema
+	left   int  // steps that may still be taken
+	over   bool // more steps were needed
+	trying int  // schemas around this one whose failure is no fault
+	found  []Fault
+}
+
+// visit is one schema at one part of the value.
+type visit struct {
+	*check
+	n      *node
+	v      []byte
+	path   string
+	chain  int
+	parts  []part          // the members of v by name, or its elements
+	seen   map[string]bool // the steps of the parts that a schema looked at
+	failed bool
+	said   bool // a fault of n itself was found: further ones may follow from it
+}
+
+type part struct {
+	name  string // of a member
+	step  string
+	value []byte
+}
+
+// visit reports whether v fits n, and adds to seen what it looked at. chain is how
+// many schemas led here at the same part of the value.
+func (c *check) visit(n *node, v []byte, path string, chain int, seen map[string]bool) bool {
+	if c.left -= 1 + len(v)/1024; chain > maxChain || c.left < 0 {
+		c.over = true
+	}
+	if c.over || len(c.found) >= maxFaults {
+		return false
+	}
+	x := &visit{check: c, n: n, v: v, path: path, chain: chain}
+	switch {
+	case n.never:
+		x.fail("false", "nothing is allowed here")
+	case n.raw != nil:
+		if c.schema.depends {
+			x.seen = map[string]bool{}
+		}
+		x.keywords()
+	}
+	if seen != nil && !x.failed {
+		maps.Copy(seen, x.seen)
+	}
+	return !x.failed
+}
+
+// keywords checks the parts of the value before the whole of it, so that faults
+// begin with what is most precise.
+func (x *visit) keywords() {
+	if x.n.target != nil {
+		x.must(x.here(x.n.target))
+		if x.schema.draft7 { // there the other keywords do not count beside it
+			return
+		}
+	}
+	for n := range x.list("allOf") {
+		x.must(x.here(n))
+	}
+	switch x.v[0] {
+	case '{':
+		x.members()
+	case '[':
+		x.elements()
+	}
+	for _, rules := range []func(){x.any, x.number, x.text, x.array, x.object, x.alternatives, x.unevaluated} {
+		if x.failed && x.trying > 0 {
+			return
+		}
+		rules()
+	}
+}
+
+func (x *visit) must(ok bool) { x.failed = x.failed || !ok }
+
+func (x *visit) fail(keyword, format string, args ...any) {
+	x.failed = true
+	if x.trying == 0 && !x.said {
+		x.said = true
+		x.add(x.path, keyword, format, args...)
+	}
+}
+
+// list yields the schemas of a keyword that has a list of them.
+func (x *visit) list(keyword string) iter.Seq[*node] {
+	return func(yield func(*node) bool) {
+		if x.n.raw[keyword] == nil {
+			return
+		}
+		for i := 0; ; i++ {
+			if n := x.n.below[keyword+"/"+strconv.Itoa(i)]; n == nil || !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// here checks the same part of the value against another schema.
+func (x *visit) here(n *node) bool { return x.check.visit(n, x.v, x.path, x.chain+1, x.seen) }
+
+// fits is here without faults.
+func (x *visit) fits(n *node) bool {
+	x.trying++
+	defer func() { x.trying-- }()
+	return x.here(n)
+}
+
+// part checks a part of the value. There may be no schema for it.
+func (x *visit) part(n *node, p part) (looked bool) {
+	if n == nil {
+		return false
+	}
+	x.must(x.check.visit(n, p.value, x.path+"/"+p.step, 0, nil))
+	x.look(p)
+	return true
+}
+
+func (x *visit) look(p part) {
+	if x.seen != nil {
+		x.seen[p.step] = true
+	}
+}
+
+func (x *visit) members() {
+	for literal, value := range jsontext.Members(x.v) {
+		name := jsontext.Unquote(literal)
+		x.parts = append(x.parts, part{name, pointerStep(name), value})
+	}
+	slices.SortStableFunc(x.parts, func(a, b part) int { return strings.Compare(a.name, b.name) })
+	patterns := x.names("patternProperties")
+	additional := x.n.below["additionalProperties"]
+	for _, p := range x.parts {
+		known := x.part(x.n.below["properties/"+p.step], p)
+		for _, pattern := range patterns {
+			if x.n.patterns[pattern].MatchString(p.name) {
+				known = x.part(x.n.below["patternProperties/"+pointerStep(pattern)], p)
+			}
+		}
+		switch {
+		case known || additional == nil:
+		case additional.never && x.trying == 0:
+			x.failed = true
+			message := "no property is allowed"
+			if names := x.names("properties"); len(names) > 0 {
+				message = "is none of " + strings.Join(names, ", ")
+			}
+			x.add(x.path+"/"+p.step, "additionalProperties", "%s", message)
+		default:
+			x.part(additional, p)
+		}
+	}
+}
+
+// names are the names in the value of a keyword, in order.
+func (x *visit) names(keyword string) (all []string) {
+	for name := range jsontext.Members(x.n.raw[keyword]) {
+		all = append(all, jsontext.Unquote(name))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (x *visit) elements() {
+	first, rest := "prefixItems/", x.n.below["items"]
+	if x.n.below["items/0"] != nil { // draft 7
+		first, rest = "items/", x.n.below["additionalItems"]
+	}
+	i := 0
+	for value := range jsontext.Elements(x.v) {
+		p := part{step: strconv.Itoa(i), value: value}
+		x.parts = append(x.parts, p)
+		if !x.part(x.n.below[first+p.step], p) {
+			x.part(rest, p)
+		}
+		i++
+	}
+}
