@@ -152,6 +152,11 @@ func (r *inspection) listServers() error {
 	of := map[string][]string{} // the servers that a hint is for
 	for _, c := range r.box.conns {
 		e := &event.Server{Name: c.Name, Target: c.target(), Status: "ok", Tools: len(c.tools), Transport: c.transport()}
+		for _, t := range c.tools {
+			offered := t.offered()
+			e.Tokens += definitionSize(&offered)
+		}
+		e.Tokens /= 4 // about four bytes are one
 		if c.session != nil {
 			e.Protocol, e.Transport = c.session.Protocol(), c.session.Transport()
 		}

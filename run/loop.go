@@ -20,6 +20,7 @@ type loop struct {
 	client  *stream.Client
 	request *stream.Request // its Messages are the conversation with its frame
 	calls   *caller
+	finder  *finder // nil: all tools are offered
 	emit    func(event.Event) error
 	flush   func() error
 	rounds  int            // the limit of rounds
@@ -104,6 +105,9 @@ func (l *loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 	answers, counts, err := l.calls.answer(ctx, l.turns, calls, lines)
 	l.add(counts)
 	l.request.Messages = append(l.request.Messages, answers...)
+	if l.finder != nil {
+		l.request.Tools = append(l.request.Tools, l.finder.next(calls)...)
+	}
 	return err
 }
 

@@ -266,7 +266,11 @@ func (r *runner) useServers() error {
 		return err
 	}
 	r.box.index(r.cfg.Tools, r.cfg.ExcludeTools, r.warn)
-	warnings, err := r.gate.Check(append(r.box.known(), unstarted(r.unused)...))
+	known := append(r.box.known(), unstarted(r.unused)...)
+	if r.cfg.FindsTools() { // its server starts when the tools of all others are known
+		known = append(known, approve.Server{Name: finderServer, Started: true, Tools: []string{finderTool}})
+	}
+	warnings, err := r.gate.Check(known)
 	if err != nil {
 		return failure.Usage("%v", err)
 	}
@@ -283,7 +287,11 @@ func (r *runner) useServers() error {
 // answer lets model and tools take turns until the answer is done.
 func (r *runner) answer(ctx context.Context, msgs []stream.Message, system string, systemGiven bool) error {
 	c := r.cfg
-	r.request.Tools = r.box.offered()
+	finder, tools, err := r.startFinder(ctx, msgs)
+	if err != nil {
+		return err
+	}
+	r.request.Tools = tools
 	if n := len(r.request.Tools); n > 128 {
 		r.warn("many_tools", "", strconv.Itoa(n)+" tools are offered; some endpoints take 128 at most, --tools and --exclude-tools choose")
 	}
@@ -302,6 +310,7 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 		schema: r.schema,
 		resume: c.Input == "messages",
 		calls:  newCaller(c, r.box, r.gate, r.outputs),
+		finder: finder,
 	}
 	// Without tools the first turn is mostly the last, so its text need not be held
 	// back for the end; and no copy of it is kept, unless the log or the search for

@@ -149,12 +149,7 @@ func (b *toolbox) offered() []stream.Tool {
 		if t.withheld {
 			continue
 		}
-		schema, note := mcp.OfferedSchema(t.InputSchema)
-		d := t.Description + note
-		if t.Description != "" && note != "" {
-			d = t.Description + "\n" + note
-		}
-		all = append(all, stream.Tool{Name: t.name, Description: d, Schema: schema})
+		all = append(all, t.offered())
 	}
 	return all
 }

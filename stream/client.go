@@ -250,16 +250,17 @@ func (c *Client) body(r *Request) *body {
 	return joinBody(&c.head, &c.messages, &tail)
 }
 
-// headKey is what may change of the head of a request: how it is written, and
-// the system messages.
+// headKey is what may change of the head of a request: how it is written, the
+// tools and the system messages.
 type headKey struct {
 	options options
+	tools   int
 	system  int  // system messages
 	others  bool // there are messages that are not of the system
 }
 
 func headKeyOf(r *Request, o options) headKey {
-	k := headKey{options: o}
+	k := headKey{options: o, tools: len(r.Tools)}
 	for i := range r.Messages {
 		if isSystem(&r.Messages[i]) {
 			k.system++

@@ -83,8 +83,8 @@ type Param struct {
 	Value json.RawMessage
 }
 
-// Request is what one exchange sends. From one Reply of a Client to the next, only
-// Messages may change, and only by messages that are appended.
+// Request is what one exchange sends. From one Reply of a Client to the next, Messages
+// and Tools may only be appended to.
 type Request struct {
 	Model           string
 	Messages        []Message

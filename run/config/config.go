@@ -98,6 +98,7 @@ type Config struct {
 	FetchAllow     []string
 	Tools          []string
 	ExcludeTools   []string
+	FindTools      string // never, auto or always; "" is never
 	Parallel       int
 	MaxResultBytes int64
 	CmdLines       bool
@@ -175,6 +176,7 @@ func (c *Config) choices() []choice {
 		{"color", c.Color, []string{"auto", "always", "never"}},
 		{"unapproved", c.Unapproved, []string{"stop", "deny"}},
 		{"start", c.Start, []string{"first", "beside", "call"}},
+		{"find-tools", c.FindTools, []string{"never", "auto", "always"}},
 		{"elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
 		{"api", c.API, stream.APIs()},
 	}
@@ -301,6 +303,11 @@ func (c *Config) StartsLater() bool {
 		return true
 	}
 	return false
+}
+
+// FindsTools tells whether the model may have to find its tools.
+func (c *Config) FindsTools() bool {
+	return c.Mode == Answer && (c.FindTools == "auto" || c.FindTools == "always")
 }
 
 // ReadsInput tells whether this run reads standard input; terminal says that

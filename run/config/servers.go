@@ -90,7 +90,7 @@ func (s *Server) OptionalHint() string {
 }
 
 // reserved names belong to the built-in servers.
-var reserved = []string{"files", "shell", "fetch"}
+var reserved = []string{"files", "shell", "fetch", "tools"}
 
 // CheckServerName refuses a name that no server may have.
 func CheckServerName(name string) error {

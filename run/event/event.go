@@ -190,6 +190,7 @@ type Server struct {
 	Transport string `event:"transport,plain"`
 	Protocol  string `event:"protocol"`
 	Tools     int    `event:"tools"`
+	Tokens    int    `event:"tokens"` // of the tools' definitions, about
 	Status    string `event:"status,plain"`
 	Message   string `event:"message,opt,ours"`
 }

@@ -21,6 +21,7 @@ type ListOutput struct {
 	Columns  int  // of the terminal that a list is cut to; 0: tabs
 	ASCII    bool // the terminal shows nothing else
 	Full     bool // a tool is described in full
+	Tokens   bool // of a server: what its definitions take
 	table    table
 }
 
@@ -34,7 +35,11 @@ func (o *ListOutput) Event(e Event) error {
 		return o.row([]string{"TOOL", "VERDICT", "RULE", "DESCRIPTION"}, e.Name, e.Verdict, e.Rule, desc)
 	case *Server:
 		why := strings.TrimPrefix(e.Message, "server "+strconv.Quote(e.Name)+" ("+e.Transport+"): ") // the row has it already
-		return o.row([]string{"SERVER", "STATUS", "TRANSPORT", "PROTOCOL", "TOOLS", "TARGET", "MESSAGE"}, e.Name, e.Status, e.Transport, e.Protocol, strconv.Itoa(e.Tools), e.Target, why)
+		header, fields := []string{"SERVER", "STATUS", "TRANSPORT", "PROTOCOL", "TOOLS", "TARGET", "MESSAGE"}, []string{e.Name, e.Status, e.Transport, e.Protocol, strconv.Itoa(e.Tools), e.Target, why}
+		if o.Tokens {
+			header, fields = append(header, "TOKENS"), append(fields, strconv.Itoa(e.Tokens))
+		}
+		return o.row(header, fields...)
 	case *Item:
 		if e.Kind == "model" {
 			return o.row([]string{"MODEL"}, e.Name)

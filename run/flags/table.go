@@ -199,6 +199,8 @@ func toolFlags(c *config.Config) []Flag {
 			Help: "offer only tools that match, by their names NAME__TOOL"},
 		{Name: "exclude-tools", Value: "GLOB", Setting: &c.ExcludeTools,
 			Help: "do not offer tools that match"},
+		{Name: "find-tools", Value: "WHEN", Setting: &c.FindTools,
+			Help: "offer one tool that finds the others: never (default), auto (when they are many) or always"},
 		{Name: "parallel", Value: "N", Setting: &c.Parallel,
 			Help: "read-only calls at once (default 8)"},
 		{Name: "max-result-bytes", Value: "N", Setting: &c.MaxResultBytes,
