@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 // A bench runs tests of the program that has all changes built in.
 type bench struct {
 	ctx     context.Context
+	log     io.Writer // what it does, for people
 	dir     string
 	top     string
 	page    []byte // see package active
@@ -42,8 +44,8 @@ type test struct {
 }
 
 // newBench builds the changes in and maps the file of package active.
-func newBench(ctx context.Context, files map[string][]*mutant) (*bench, error) {
-	b := &bench{ctx: ctx, binding: map[string]string{}, tests: map[string][]*test{}}
+func newBench(ctx context.Context, log io.Writer, files map[string][]*mutant) (*bench, error) {
+	b := &bench{ctx: ctx, log: log, binding: map[string]string{}, tests: map[string][]*test{}}
 	var err error
 	if b.top, err = os.Getwd(); err != nil {
 		return nil, err
@@ -180,7 +182,7 @@ func (b *bench) testsOf(s step) ([]*test, error) {
 		}
 		tests = append(tests, t)
 	}
-	fmt.Fprintf(os.Stderr, "%s: %d tests run alone in %v\n", s.pack, len(tests), time.Since(began).Round(time.Second))
+	fmt.Fprintf(b.log, "%s: %d tests run alone in %v\n", s.pack, len(tests), time.Since(began).Round(time.Second))
 	b.tests[key] = tests
 	return tests, nil
 }
@@ -247,7 +249,7 @@ func (b *bench) alone(pack, name string) (*test, error) {
 		}
 		out = text
 	}
-	fmt.Fprintf(os.Stderr, "%s %s fails without a change, and is left out:\n%s\n", pack, name, out)
+	fmt.Fprintf(b.log, "%s %s fails without a change, and is left out:\n%s\n", pack, name, out)
 	return t, nil
 }
 

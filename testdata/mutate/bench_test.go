@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -145,7 +146,10 @@ func TestPlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := newBench(t.Context(), files)
+	// The output of the planted test that fails stays out of the output of this one, in
+	// which it would count as a failure.
+	var log bytes.Buffer
+	b, err := newBench(t.Context(), &log, files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,6 +194,9 @@ pair the zero value for '"2"': unbuilt
 pair the zero value for '2': unreached`, "'", "`")), "\n")
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if !strings.Contains(log.String(), "./run TestFails fails without a change, and is left out:\n--- FAIL: TestFails") {
+		t.Errorf("the log does not name the test that fails without a change: %q", log.String())
 	}
 	if text, err := os.ReadFile("run/run.go"); err != nil || string(text) != planted["run/run.go"] {
 		t.Error("the tree was changed")

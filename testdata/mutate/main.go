@@ -90,7 +90,7 @@ func mutate(ctx context.Context, list, verbose, quick bool, steps int, kept stri
 		return err
 	}
 	defer old.close()
-	b, err := newBench(ctx, files)
+	b, err := newBench(ctx, os.Stderr, files)
 	if err != nil {
 		return err
 	}
