@@ -162,7 +162,7 @@ func Inject(before string) {
 	if err := os.WriteFile(list, overlay, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	program, err := build("panicking", "-overlay="+list)
+	program, err := build("panicking", ".", "-overlay="+list)
 	if err != nil {
 		t.Fatal(err)
 	}

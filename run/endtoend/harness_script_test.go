@@ -63,7 +63,7 @@ func newScript(t *testing.T, files *archive) *script {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, target := range map[string]string{"toolpipe": program, "guard": self, "fakemcp": self, "fakebrowser": self} {
+	for name, target := range map[string]string{"toolpipe": program, "fakemcp": self, "fakebrowser": self} {
 		if err := os.Symlink(target, filepath.Join(root, "bin", name)); err != nil {
 			t.Fatal(err)
 		}

@@ -23,16 +23,14 @@ const top = "../.."
 var programs string
 
 // TestMain makes the test binary serve as every program that the tests need
-// besides toolpipe. Started under the name of one of them (a symbolic link, see
+// besides toolpipe and the guard. Started under the name of one of them (a symbolic link, see
 // newScript) it is that program, so that the doubles are real processes and need
 // no build. A variable of the environment would not do: toolpipe does not pass
 // its environment on to a tool server.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
-	case "guard":
-		syscall.Exit(guard(os.Args[1:])) // not os.Exit: the race detector would wait a second
 	case "fakebrowser":
-		syscall.Exit(fakeBrowser(os.Args[1:]))
+		syscall.Exit(fakeBrowser(os.Args[1:])) // not os.Exit: the race detector would wait a second
 	case "fakemcp":
 		syscall.Exit(fakeMCP(os.Args[1:]))
 	}
@@ -58,11 +56,17 @@ func flagGiven(name string) bool {
 }
 
 // toolpipe builds the program once and returns its path.
-var toolpipe = sync.OnceValues(func() (string, error) { return build("toolpipe") })
+var toolpipe = sync.OnceValues(func() (string, error) { return build("toolpipe", ".") })
 
-// build builds the program with the race detector and build tags of this test,
-// and with more flags of go build. GOFLAGS is obeyed.
-func build(name string, more ...string) (path string, err error) {
+// guard builds the guard, see there, and returns its path. It needs no race detector,
+// with which it would start more slowly.
+var guard = sync.OnceValues(func() (string, error) {
+	return build("guard", "./run/endtoend/testdata/guard", "-race=false")
+})
+
+// build builds a program of this module with the race detector and build tags of
+// this test, and with more flags of go build. GOFLAGS is obeyed.
+func build(name, pack string, more ...string) (path string, err error) {
 	path = filepath.Join(programs, name)
 	args := []string{"build", "-buildvcs=false", "-o", path}
 	if raceDetector {
@@ -71,12 +75,12 @@ func build(name string, more ...string) (path string, err error) {
 	if tags := buildSetting("-tags"); tags != "" {
 		args = append(args, "-tags="+tags)
 	}
-	cmd := exec.Command("go", append(append(args, more...), ".")...)
+	cmd := exec.Command("go", append(append(args, more...), pack)...)
 	cmd.Dir = top
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %v\n%s", err, out)
 	}
-	return path, readSources()
+	return path, readSources(filepath.Join(top, pack))
 }
 
 // buildSetting returns a setting with which this test was built.
@@ -105,16 +109,16 @@ func load(whole, part int) int {
 
 var raceDetector = buildSetting("-race") == "true"
 
-// readSources reads the directories of the program's sources. The go command takes
+// readSources reads the directories of a program's sources. The go command takes
 // a test's result from its cache unless a file or directory changed that the test
 // itself has opened, and it does not see the files that go build reads.
-func readSources() error {
-	return filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+func readSources(root string) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
 		name := entry.Name()
-		if path != top && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules") {
+		if path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules") {
 			return filepath.SkipDir
 		}
 		return nil

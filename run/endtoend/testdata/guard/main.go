@@ -1,6 +1,8 @@
 //go:build unix
 
-package endtoend
+// Command guard runs one command of a script. It is a program of its own, because
+// every script starts several, and the test binary takes many times as long to start.
+package main
 
 import (
 	"errors"
@@ -13,6 +15,8 @@ import (
 	"syscall"
 	"time"
 )
+
+func main() { os.Exit(guard(os.Args[1:])) }
 
 // guard runs one command like a job-control shell, and reports on descriptor 3
 // what happens, one line for each event:
