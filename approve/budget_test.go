@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"toolpipe/stream/jsontext"
@@ -31,27 +32,32 @@ func list(opening, closing, format string, n int) string {
 	return opening + b.String()[1:] + closing
 }
 
-// expensive has, for each kind of test, rules and an argument that need much
-// work.
-var expensive = []struct {
+// A costly kind of test has rules and an argument that need much work.
+type costly struct {
 	name, decision string
 	rules          int
 	test, argument string
-}{
-	{"glob", "deny", 400, `{"glob":"` + strings.Repeat("*a", 50) + `b"}`, `"` + strings.Repeat("a", 900_000) + `"`},
-	{"glob to allow", "allow", 400, `{"glob":"` + strings.Repeat("*a", 50) + `b"}`, `"` + strings.Repeat("a", 900_000) + `"`},
-	{"regex", "deny", 400, `{"regex":"(a?){200}a{200}x"}`, `"` + strings.Repeat("a", 900_000) + `"`},
-	{"short regex", "deny", 400, `{"regex":"(a?){200}a{200}x"}`, list("[", "]", `"%040d"`, 20_000)},
-	{"one_of", "deny", 40, `{"one_of":` + list("[", "]", "%d", 20_000) + `}`, list("[", "]", "1%09d", 40_000)},
-	{"equals: strings", "deny", 2000, `{"equals":"x"}`, `"` + strings.Repeat(`\n`, 900_000) + `"`},
-	{"equals: objects", "deny", 40, `{"equals":` + list("{", "}", `"k%d":1`, 20_000) + `}`, list("{", "}", `"k0%d":1`, 40_000)},
-	{"range", "deny", 400, `{"range":[null,5]}`, strings.Repeat("1", 900_000)},
-	{"range of strings", "deny", 400, `{"range":[null,5]}`, `"` + strings.Repeat("1", 900_000) + `"`},
-	{"under", "deny", 400, `{"under":"x"}`, `"` + strings.Repeat("y/../", 500) + `"`},
-	{"words", "deny", 40, `{"words":[` + list("[", "]", `"w%d"`, 20_000) + `]}`, `[` + list("", "", `["v%d"]`, 40_000) + `]`},
-	{"keys", "deny", 2000, `{"equals":1}`, list("{", "}", `"k%d":2`, 40_000)},
-	{"leaves", "allow", 8000, `{"range":[0,null]}`, list("[", "]", "%d", 40_000)},
 }
+
+// expensive has all kinds. They are made when a test needs them, not at the start
+// of each process that the tests start.
+var expensive = sync.OnceValue(func() []costly {
+	return []costly{
+		{"glob", "deny", 400, `{"glob":"` + strings.Repeat("*a", 50) + `b"}`, `"` + strings.Repeat("a", 900_000) + `"`},
+		{"glob to allow", "allow", 400, `{"glob":"` + strings.Repeat("*a", 50) + `b"}`, `"` + strings.Repeat("a", 900_000) + `"`},
+		{"regex", "deny", 400, `{"regex":"(a?){200}a{200}x"}`, `"` + strings.Repeat("a", 900_000) + `"`},
+		{"short regex", "deny", 400, `{"regex":"(a?){200}a{200}x"}`, list("[", "]", `"%040d"`, 20_000)},
+		{"one_of", "deny", 40, `{"one_of":` + list("[", "]", "%d", 20_000) + `}`, list("[", "]", "1%09d", 40_000)},
+		{"equals: strings", "deny", 2000, `{"equals":"x"}`, `"` + strings.Repeat(`\n`, 900_000) + `"`},
+		{"equals: objects", "deny", 40, `{"equals":` + list("{", "}", `"k%d":1`, 20_000) + `}`, list("{", "}", `"k0%d":1`, 40_000)},
+		{"range", "deny", 400, `{"range":[null,5]}`, strings.Repeat("1", 900_000)},
+		{"range of strings", "deny", 400, `{"range":[null,5]}`, `"` + strings.Repeat("1", 900_000) + `"`},
+		{"under", "deny", 400, `{"under":"x"}`, `"` + strings.Repeat("y/../", 500) + `"`},
+		{"words", "deny", 40, `{"words":[` + list("[", "]", `"w%d"`, 20_000) + `]}`, `[` + list("", "", `["v%d"]`, 40_000) + `]`},
+		{"keys", "deny", 2000, `{"equals":1}`, list("{", "}", `"k%d":2`, 40_000)},
+		{"leaves", "allow", 8000, `{"range":[0,null]}`, list("[", "]", "%d", 40_000)},
+	}
+})
 
 // An endingContext ends when Err was called n times.
 type endingContext struct {
@@ -70,7 +76,7 @@ func (c *endingContext) Err() error {
 
 // Whatever a rule tests, a decision stops soon after its context has ended.
 func TestDecideStops(t *testing.T) {
-	for _, h := range expensive {
+	for _, h := range expensive() {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: Ask, AutoApprove: "--auto-approve"}
@@ -89,7 +95,7 @@ func TestDecideStops(t *testing.T) {
 // would approve them.
 func TestDecideTakesSoMuchWork(t *testing.T) {
 	t.Parallel()
-	h := expensive[len(expensive)-1]
+	h := expensive()[len(expensive())-1]
 	g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: Ask, AutoApprove: "--auto-approve"}
 	allow, err := Patterns("*", Allow, "flag", "--allow ")
 	if err != nil {
@@ -110,7 +116,7 @@ func TestDecideTakesSoMuchWork(t *testing.T) {
 // With an exhausted budget all paths are denied.
 func TestDeniedPathsStops(t *testing.T) {
 	t.Parallel()
-	h := expensive[0]
+	h := expensive()[0]
 	g := &Gate{Rules: manyRules(t, 40, "deny", h.test), Otherwise: Ask}
 	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny","server":"*","tool":"*","arguments":{"a":`+h.test+`,"path":{"under":"/secret"}}}]}`))
 	if err != nil {
