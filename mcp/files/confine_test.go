@@ -164,10 +164,7 @@ func TestSymlinkRace(t *testing.T) {
 			os.Rename(at("f.kept"), at("f"))
 		}
 	}()
-	operations := 20_000
-	if os.Getenv("TOOLPIPE_LOAD") != "" {
-		operations = 200_000
-	}
+	operations := load(200_000, 10_000)
 	calls := []struct{ tool, args string }{
 		{"read_file", `{"path":"d/secret"}`}, {"read_file", `{"path":"f"}`}, {"list_directory", `{"path":"d"}`}, {"get_file_slice", `{"path":"d/secret"}`},
 		{"read_file", `{"path":"d/../f"}`}, {"get_file_slice", `{"path":"f"}`}, {"read_file", `{"path":"link/secret"}`}, {"read_file", `{"path":"d/./secret"}`},

@@ -134,16 +134,9 @@ func processorTime(t *testing.T) time.Duration {
 // Every argument of every built-in tool gets the largest, the deepest and the
 // most repetitive value. A model that is misled may write any of them. All of
 // them take a quarter of a minute: .ci/run sets TOOLPIPE_LOAD for that, without
-// which an argument gets every 16th, and the next one those that follow. The
-// race detector, which makes each ten times slower, is run with -short.
+// which an argument gets every 37th, and the next one those that follow.
 func TestHostileArguments(t *testing.T) {
-	every, count := 16, 0
-	switch {
-	case os.Getenv("TOOLPIPE_LOAD") != "":
-		every = 1
-	case testing.Short():
-		every = 37
-	}
+	every, count := load(1, 37), 0
 	servers, fill := hostileServers(t)
 	tools := make([][]wire.Tool, len(servers))
 	for i, s := range servers { // all at first: a listing has to end within the start-up timeout
