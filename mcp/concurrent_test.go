@@ -72,6 +72,9 @@ func useAll(t *testing.T, s *Session) {
 		"GetPrompt":     func() { s.GetPrompt(ctx, "p", map[string]string{"a": "b"}) },
 		"ReadResource":  func() { s.ReadResource(ctx, "file:///x") },
 		"Settle":        func() { s.Settle(time.Millisecond) },
+		"Items":         func() { s.Items(ctx, Templates, func([]byte) {}) },
+		"Request":       func() { s.Request(ctx, "prompts/get", "p", json.RawMessage(`{"name":"p"}`)) },
+		"LogFrom":       func() { s.LogFrom(ctx, "info") },
 		"Close":         nil,
 	}
 	for m := range reflect.TypeFor[*Session]().Methods() {

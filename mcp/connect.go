@@ -139,7 +139,7 @@ func (s *Session) discover() *wire.Request {
 func (s *Session) modernMeta() []byte {
 	meta := fmt.Appendf(nil, `"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s`,
 		wire.ModernRevision, s.clientInfo(), s.clientCapabilities(true))
-	if s.report.hooks.Log != nil {
+	if s.report.logs() {
 		meta = append(meta, `,"io.modelcontextprotocol/logLevel":"info"`...)
 	}
 	return meta
@@ -180,7 +180,7 @@ func (s *Session) begin(revision string, result []byte) {
 	defer s.mu.Unlock()
 	s.revision = revision
 	s.offers = map[string]bool{}
-	for _, what := range [...]string{"tools", "prompts", "resources"} {
+	for _, what := range [...]string{"tools", "prompts", "resources", "logging"} {
 		s.offers[what] = jsontext.Member(result, "capabilities", what) != nil
 	}
 	s.instructions = jsontext.Text(jsontext.Member(result, "instructions"))

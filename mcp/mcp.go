@@ -54,6 +54,9 @@ type Hooks struct {
 	Warning func(code, message string)
 	// Log has lines of the server's stderr and its log notifications.
 	Log func(line string)
+	// LogMessage has the parameters of each log notification: an object with level,
+	// data and perhaps logger.
+	LogMessage func(params []byte)
 	// Wire has every message that was sent ('>') or received ('<'), without secrets.
 	Wire func(direction byte, line []byte)
 	// OutputWait is how long the caller has waited, in all, until its own

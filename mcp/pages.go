@@ -19,19 +19,40 @@ const (
 // errEnough ends a listing early without failing it.
 var errEnough = errors.New("enough")
 
-// pages lists all pages of method and passes each item under key to visit.
+// A List is one of a server's lists beside that of its tools.
+type List struct {
+	Method     string
+	Key        string // of the items in a page
+	Identity   string // the member that tells items apart
+	capability string
+}
+
+var (
+	Resources = List{"resources/list", "resources", "uri", "resources"}
+	Templates = List{"resources/templates/list", "resourceTemplates", "uriTemplate", "resources"}
+	Prompts   = List{"prompts/list", "prompts", "name", "prompts"}
+)
+
+// Items lists all pages and passes each item to visit as it came. A server that does
+// not have the list has no items.
+func (s *Session) Items(ctx context.Context, l List, visit func(item []byte)) error {
+	ctx, watch := s.watch(ctx)
+	defer watch.stop()
+	err := s.allPages(ctx, l.Method, l.Key, l.Identity, func(item []byte) error {
+		visit(item)
+		return nil
+	})
+	if err != nil && !s.notOffered(l.capability, err) {
+		return s.failed(l.Method, err)
+	}
+	return nil
+}
+
+// allPages lists all pages of method and passes each item under key to visit.
 // identity is the member that tells items apart. It also ends where a cursor
 // comes again, or a page has only items that came before, as with servers whose
 // list has no end; an empty page, which a filter of the server may leave, does
 // not end it. Items beyond the limits are left out with the warning "list_cut".
-// It has the deadlines of a call.
-func (s *Session) pages(ctx context.Context, method, key, identity string, visit func(item []byte) error) error {
-	ctx, watch := s.watch(ctx)
-	defer watch.stop()
-	return s.allPages(ctx, method, key, identity, visit)
-}
-
-// allPages is pages without the deadlines of a call.
 func (s *Session) allPages(ctx context.Context, method, key, identity string, visit func(item []byte) error) error {
 	params := []byte("{}")
 	cursors, known := map[string]bool{}, map[string]bool{}

@@ -33,14 +33,8 @@ type PromptMessage struct {
 // prompts has none.
 func (s *Session) ListPrompts(ctx context.Context) ([]Prompt, error) {
 	var prompts []Prompt
-	err := s.pages(ctx, "prompts/list", "prompts", "name", func(item []byte) error {
-		prompts = append(prompts, readPrompt(item))
-		return nil
-	})
-	if err != nil && !s.notOffered("prompts", err) {
-		return nil, s.failed("prompts/list", err)
-	}
-	return prompts, nil
+	err := s.Items(ctx, Prompts, func(item []byte) { prompts = append(prompts, readPrompt(item)) })
+	return prompts, err
 }
 
 func readPrompt(item []byte) Prompt {
@@ -69,7 +63,7 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 		params = append(jsontext.AppendQuoted(params, key), ':')
 		params = jsontext.AppendQuoted(params, args[key])
 	}
-	raw, err := s.requestNamed(ctx, "prompts/get", name, append(params, "}}"...))
+	raw, err := s.Request(ctx, "prompts/get", name, append(params, "}}"...))
 	if err != nil {
 		return nil, s.failed(fmt.Sprintf("prompt %q", name), err)
 	}
@@ -80,9 +74,10 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 	return messages, nil
 }
 
-// requestNamed sends a request for a named prompt or resource, within the
-// deadlines of a call.
-func (s *Session) requestNamed(ctx context.Context, method, name string, params []byte) ([]byte, error) {
+// Request sends a request for a named prompt or resource, within the deadlines of
+// a call, and returns the result as it came. Where the server answered with an
+// error, that wraps a *wire.RPCError.
+func (s *Session) Request(ctx context.Context, method, name string, params []byte) ([]byte, error) {
 	ctx, watch := s.watch(ctx)
 	defer watch.stop()
 	r := s.request(method, params)

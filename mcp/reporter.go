@@ -65,6 +65,15 @@ func (t *reporter) log(line string) {
 	}
 }
 
+func (t *reporter) logMessage(params []byte) {
+	if t.hooks.LogMessage != nil && len(params) <= maxReported {
+		t.unlessStopped(func() { t.hooks.LogMessage(t.secrets.Wire().Hide(params)) })
+	}
+}
+
+// logs tells whether anybody wants what a server logs.
+func (t *reporter) logs() bool { return t.hooks.Log != nil || t.hooks.LogMessage != nil }
+
 func (t *reporter) outputWait() time.Duration {
 	if t.hooks.OutputWait == nil {
 		return 0

@@ -28,18 +28,14 @@ type Contents struct {
 // server's order. A server without resources has none.
 func (s *Session) ListResources(ctx context.Context) ([]Resource, error) {
 	var list []Resource
-	for _, from := range [...]struct{ method, key, uri string }{
-		{"resources/list", "resources", "uri"},
-		{"resources/templates/list", "resourceTemplates", "uriTemplate"},
-	} {
-		err := s.pages(ctx, from.method, from.key, from.uri, func(item []byte) error {
-			r := readResource(item, from.uri)
-			r.Template = from.uri == "uriTemplate"
+	for _, l := range []List{Resources, Templates} {
+		err := s.Items(ctx, l, func(item []byte) {
+			r := readResource(item, l.Identity)
+			r.Template = l == Templates
 			list = append(list, r)
-			return nil
 		})
-		if err != nil && !s.notOffered("resources", err) {
-			return nil, s.failed(from.method, err)
+		if err != nil {
+			return nil, err
 		}
 	}
 	return list, nil
@@ -59,7 +55,7 @@ func readResource(item []byte, uri string) Resource {
 
 // ReadResource reads a resource, all its parts.
 func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, error) {
-	raw, err := s.requestNamed(ctx, "resources/read", uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
+	raw, err := s.Request(ctx, "resources/read", uri, append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}'))
 	if err != nil {
 		return nil, s.failed(fmt.Sprintf("resource %q", uri), err)
 	}

@@ -121,6 +121,7 @@ func (s *Session) onNotification(method string, params []byte) {
 }
 
 func (s *Session) logMessage(params []byte) {
+	s.report.logMessage(params)
 	data := jsontext.Member(params, "data")
 	line := jsontext.Text(data)
 	if jsontext.Kind(data) != '"' {
@@ -130,6 +131,19 @@ func (s *Session) logMessage(params []byte) {
 		line = logger + ": " + line
 	}
 	s.report.log(jsontext.Text(jsontext.Member(params, "level")) + ": " + line)
+}
+
+// LogFrom asks a legacy server to log from level on, if it can log. A modern server
+// is told with each request.
+func (s *Session) LogFrom(ctx context.Context, level string) error {
+	s.mu.Lock()
+	logs := s.offers["logging"]
+	s.mu.Unlock()
+	if s.modern || !logs {
+		return nil
+	}
+	_, err := s.Request(ctx, "logging/setLevel", "", append(jsontext.AppendQuoted([]byte(`{"level":`), level), '}'))
+	return err
 }
 
 func (s *Session) warnOnce(key, code, message string) {

@@ -96,7 +96,8 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 			return nil
 		}
 		// Clones let the page be freed.
-		t.InputSchema, t.OutputSchema, t.Annotations = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema), bytes.Clone(t.Annotations)
+		t.InputSchema, t.OutputSchema = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema)
+		t.Annotations, t.Meta = bytes.Clone(t.Annotations), bytes.Clone(t.Meta)
 		headers[t.Name] = params
 		tools = append(tools, t)
 		return nil
@@ -143,6 +144,8 @@ func readTool(item []byte) wire.Tool {
 			t.OutputSchema = json.RawMessage(value)
 		case jsontext.Is(name, "annotations") && jsontext.Kind(value) == '{':
 			t.Annotations = json.RawMessage(value)
+		case jsontext.Is(name, "_meta") && jsontext.Kind(value) == '{' && len(value) <= maxAnnotations:
+			t.Meta = json.RawMessage(value)
 		}
 	}
 	if t.Title == "" {

@@ -1,44 +1,96 @@
 package toolserver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
+	"time"
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
 )
 
-// Serve answers the messages of r on w, a line each, until r ends or ctx
-// does. At the end of r the calls that run have a moment to finish. The end of ctx
-// does not interrupt a read: the caller closes r too.
-func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) error {
-	var mu sync.Mutex
-	var broken error
-	v := newServing(ctx, s, func(msg []byte, _ bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		if _, err := w.Write(append(msg, '\n')); err != nil && broken == nil {
-			broken = err
+// Serve answers the messages of r on w, a line each, until r ends, w fails or ctx
+// ends. At the end of r the calls that run get the time grace, then they are
+// cancelled; what is answered until then is written, however slowly w takes it. A
+// read cannot be interrupted: when ctx ends it is left behind. Serve returns the
+// cause of ctx, a *WriteError, or the error of r.
+func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer, grace time.Duration) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p := s.pipe(ctx)
+	s.client.Store(p.serving)
+	written, read := make(chan struct{}), make(chan error, 1)
+	goroutine.Start(func() {
+		defer close(written)
+		if err := p.writeAll(w); err != nil {
+			cancel(&WriteError{err})
 		}
 	})
+	goroutine.Start(func() { read <- p.readAll(ctx, r) })
+	var err error
+	select {
+	case err = <-read:
+		idle := make(chan struct{})
+		goroutine.Start(func() {
+			p.serving.calls.Wait()
+			close(idle)
+		})
+		select {
+		case <-idle:
+		case <-time.After(grace):
+		case <-ctx.Done():
+		}
+	case <-ctx.Done():
+	}
+	p.serving.end()
+	close(p.finished)
+	<-written
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// WriteError is why answers could not be written.
+type WriteError struct{ Cause error }
+
+func (e *WriteError) Error() string { return e.Cause.Error() }
+func (e *WriteError) Unwrap() error { return e.Cause }
+
+func (p *pipe) writeAll(w io.Writer) error {
+	for {
+		msg, err := p.Receive()
+		if err != nil {
+			return nil
+		}
+		if bytes.IndexByte(msg, '\n') >= 0 { // white space of a server behind this one
+			msg = jsontext.AppendCompact(nil, msg)
+		}
+		if _, err := w.Write(append(msg, '\n')); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *pipe) readAll(ctx context.Context, r io.Reader) error {
 	frames := wire.FrameReader{R: r}
 	for {
 		msg, err := frames.Next()
-		if err != nil || ctx.Err() != nil {
-			goroutine.Within(wire.ShutdownGrace, v.calls.Wait)
-			v.end()
-			mu.Lock()
-			defer mu.Unlock()
-			if err == io.EOF || err == nil {
-				err = broken
-			}
+		if err != nil {
 			return err
 		}
-		v.handle(ctx, msg)
+		p.serving.handle(ctx, msg)
+		p.awaitRoom()
 	}
 }
 
@@ -47,17 +99,36 @@ type serving struct {
 	server *Server
 	out    func(msg []byte, mayDrop bool)
 	ctx    context.Context
-	stop   context.CancelFunc
+	stop   context.CancelCauseFunc
 	calls  sync.WaitGroup
+	slots  chan struct{} // holds an element for each request that is being answered
 
-	mu      sync.Mutex
-	ended   bool
-	running map[string]context.CancelFunc // by the request's id, as it came
+	mu       sync.Mutex
+	ended    bool
+	running  map[string]*request // by its id, as it came
+	logLevel int                 // that a legacy client set: the index in logLevels
 }
 
+// request is a request that is being answered.
+type request struct {
+	cancel    context.CancelCauseFunc
+	cancelled bool // by the client, which does not wait for the answer any more
+	logLevel  int
+}
+
+// maxRunning is how many requests may be answered at once. When there are more, no
+// further request is read.
+const maxRunning = 1024
+
+// Causes of the context of a call that nobody waits for.
+var (
+	ErrCancelled = errors.New("cancelled by the client")
+	ErrEnded     = errors.New("the client ended the connection")
+)
+
 func newServing(ctx context.Context, s *Server, out func([]byte, bool)) *serving {
-	v := &serving{server: s, out: out}
-	v.ctx, v.stop = context.WithCancel(ctx)
+	v := &serving{server: s, out: out, slots: make(chan struct{}, maxRunning), logLevel: len(logLevels)}
+	v.ctx, v.stop = context.WithCancelCause(ctx)
 	return v
 }
 
@@ -67,7 +138,7 @@ func (v *serving) end() {
 	v.ended = true
 	busy := len(v.running) > 0
 	v.mu.Unlock()
-	v.stop()
+	v.stop(ErrEnded)
 	if busy {
 		goroutine.Within(wire.ShutdownGrace, v.calls.Wait)
 	}
@@ -83,6 +154,13 @@ func (v *serving) handle(ctx context.Context, frame []byte) {
 
 const codeParse = -32700
 
+// The members of a request's _meta that make it one of 2026-07-28.
+const (
+	versionKey      = "io.modelcontextprotocol/protocolVersion"
+	capabilitiesKey = "io.modelcontextprotocol/clientCapabilities"
+	logLevelKey     = "io.modelcontextprotocol/logLevel"
+)
+
 func (v *serving) message(ctx context.Context, m wire.Message) {
 	method := jsontext.Text(m.Method)
 	switch {
@@ -94,35 +172,57 @@ func (v *serving) message(ctx context.Context, m wire.Message) {
 		}
 		return
 	}
-	asked := jsontext.Text(jsontext.Member(m.Params, "_meta", "io.modelcontextprotocol/protocolVersion"))
-	if asked != "" && asked != wire.ModernRevision {
-		v.refuseVersion(m.ID, asked)
-		return
-	}
+	asked := jsontext.Text(jsontext.Member(m.Params, "_meta", versionKey))
 	modern := asked != ""
-	switch method {
-	case "server/discover":
-		v.out(wire.ReplyResult(m.ID, v.server.discovery()), false)
-	case "initialize":
-		v.out(wire.ReplyResult(m.ID, v.server.initialization(m.Params)), false)
-	case "ping":
-		v.out(wire.ReplyResult(m.ID, []byte("{}")), false)
-	case "tools/list":
-		v.out(wire.ReplyResult(m.ID, v.server.listing(modern)), false)
-	case "tools/call":
+	switch {
+	case modern && asked != wire.ModernRevision:
+		v.reply(m.ID, nil, unsupported(asked))
+	case modern && jsontext.Kind(jsontext.Member(m.Params, "_meta", capabilitiesKey)) != '{':
+		v.out(wire.ReplyError(m.ID, wire.CodeInvalidParams, "_meta has no "+capabilitiesKey), false)
+	case method == "server/discover":
+		v.reply(m.ID, v.server.discovery(), nil)
+	case method == "initialize":
+		v.reply(m.ID, v.server.initialization(m.Params), nil)
+	case method == "ping" && !modern:
+		v.reply(m.ID, []byte("{}"), nil)
+	case method == "tools/list":
+		page, err := v.server.listing(m.Params, modern)
+		if modern && err == nil {
+			page = modernResult(page, true)
+		}
+		v.reply(m.ID, page, err)
+	case method == "tools/call":
 		v.call(ctx, m, modern)
+	case v.server.Front != nil:
+		v.request(ctx, m, method, modern)
 	default:
-		v.out(wire.ReplyError(m.ID, wire.CodeMethodNotFound, fmt.Sprintf("no method %q", method)), false)
+		v.reply(m.ID, nil, noMethod(method))
 	}
 }
 
-func (v *serving) refuseVersion(id []byte, asked string) {
-	b := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"unsupported protocol version","data":{"requested":%s,"supported":[%q`,
-		id, wire.CodeUnsupportedVersion, jsontext.Quoted(asked), wire.ModernRevision)
+func noMethod(method string) error {
+	return &wire.RPCError{Code: wire.CodeMethodNotFound, Message: fmt.Sprintf("no method %q", method)}
+}
+
+func unsupported(asked string) error {
+	data := fmt.Appendf(nil, `{"requested":%s,"supported":[%q`, jsontext.Quoted(asked), wire.ModernRevision)
 	for _, version := range wire.LegacyRevisions {
-		b = fmt.Appendf(b, ",%q", version)
+		data = fmt.Appendf(data, ",%q", version)
 	}
-	v.out(append(b, "]}}}"...), false)
+	return &wire.RPCError{Code: wire.CodeUnsupportedVersion, Message: "unsupported protocol version", Data: append(data, "]}"...)}
+}
+
+// reply answers a request with a result or an error.
+func (v *serving) reply(id, result []byte, err error) {
+	if err == nil {
+		v.out(wire.ReplyResult(id, result), false)
+		return
+	}
+	e, ok := errors.AsType[*wire.RPCError](err)
+	if !ok {
+		e = &wire.RPCError{Code: wire.CodeInternal, Message: err.Error()}
+	}
+	v.out(e.Reply(id), false)
 }
 
 // callContext ends with the connection, and has the values of the context in
@@ -139,42 +239,86 @@ func (c callContext) Value(key any) any {
 	return c.sent.Value(key)
 }
 
+// begin has a request answered in a goroutine of its own. prepare is called before
+// the next request is taken.
+func (v *serving) begin(sent context.Context, m wire.Message, prepare func(context.Context) (answer func() ([]byte, error))) {
+	select {
+	case v.slots <- struct{}{}:
+	case <-v.ctx.Done():
+		return
+	}
+	ctx, cancel := context.WithCancelCause(callContext{v.ctx, sent})
+	r := &request{cancel: cancel, logLevel: logLevel(jsontext.Member(m.Params, "_meta", logLevelKey))}
+	id := string(m.ID)
+	v.mu.Lock()
+	if v.ended || v.running[id] != nil {
+		v.mu.Unlock()
+		cancel(nil)
+		<-v.slots
+		return
+	}
+	if v.running == nil {
+		v.running = make(map[string]*request)
+	}
+	v.running[id] = r
+	v.calls.Add(1)
+	v.mu.Unlock()
+	answer := prepare(ctx)
+	goroutine.Start(func() {
+		defer v.calls.Done()
+		defer cancel(nil)
+		result, err := answer()
+		v.mu.Lock()
+		delete(v.running, id)
+		cancelled := r.cancelled
+		v.mu.Unlock()
+		<-v.slots
+		if !cancelled {
+			v.reply(m.ID, result, err)
+		}
+	})
+}
+
 func (v *serving) call(sent context.Context, m wire.Message, modern bool) {
 	name, args := jsontext.Text(jsontext.Member(m.Params, "name")), jsontext.Member(m.Params, "arguments")
-	if args == nil {
+	if args == nil || string(args) == "null" {
 		args = []byte("{}")
 	}
 	if jsontext.Kind(args) != '{' {
 		v.out(wire.ReplyError(m.ID, wire.CodeInvalidParams, "arguments are not an object"), false)
 		return
 	}
-	ctx, cancel := context.WithCancel(callContext{v.ctx, sent})
-	id := string(m.ID)
-	v.mu.Lock()
-	if v.ended || v.running[id] != nil {
-		v.mu.Unlock()
-		cancel()
-		return
-	}
-	if v.running == nil {
-		v.running = make(map[string]context.CancelFunc)
-	}
-	v.running[id] = cancel
-	v.calls.Add(1)
-	v.mu.Unlock()
-	goroutine.Start(func() {
-		defer v.calls.Done()
-		defer cancel()
-		result, code, failure := v.server.run(ctx, name, json.RawMessage(args), v.progress(jsontext.Member(m.Params, "_meta", "progressToken")))
+	v.begin(sent, m, func(ctx context.Context) func() ([]byte, error) {
+		call := v.server.prepare(ctx, name, json.RawMessage(args), v.progress(ctx, jsontext.Member(m.Params, "_meta", "progressToken")))
+		return func() ([]byte, error) {
+			result, err := call()
+			if err != nil {
+				return nil, err
+			}
+			return callResult(result, modern), nil
+		}
+	})
+}
+
+// request has the front answer a request.
+func (v *serving) request(sent context.Context, m wire.Message, method string, modern bool) {
+	if method == "logging/setLevel" {
+		level := logLevel(jsontext.Member(m.Params, "level"))
+		if modern || level == len(logLevels) {
+			v.reply(m.ID, nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "a level is one of those in the specification, and in 2026-07-28 part of each request"})
+			return
+		}
 		v.mu.Lock()
-		delete(v.running, id)
+		v.logLevel = level
 		v.mu.Unlock()
-		switch {
-		case ctx.Err() != nil: // the client no longer waits for the result
-		case failure != "":
-			v.out(wire.ReplyError(m.ID, code, failure), false)
-		default:
-			v.out(wire.ReplyResult(m.ID, callResult(result, modern)), false)
+	}
+	v.begin(sent, m, func(ctx context.Context) func() ([]byte, error) {
+		return func() ([]byte, error) {
+			result, err := v.server.Front.Request(ctx, method, m.Params)
+			if err == nil && modern {
+				result = modernResult(result, method != "prompts/get")
+			}
+			return result, err
 		}
 	})
 }
@@ -182,18 +326,22 @@ func (v *serving) call(sent context.Context, m wire.Message, modern bool) {
 func (v *serving) cancel(id []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if cancel := v.running[string(id)]; cancel != nil {
-		cancel()
+	if r := v.running[string(id)]; r != nil {
+		r.cancelled = true
+		r.cancel(ErrCancelled)
 	}
 }
 
 // progress gives the function that sends the progress of a call. It does nothing
 // when the client did not ask for progress.
-func (v *serving) progress(token []byte) func(wire.Progress) {
-	if token == nil {
+func (v *serving) progress(ctx context.Context, token []byte) func(wire.Progress) {
+	if jsontext.Kind(token) != '"' && !jsontext.IsNumber(token) {
 		return func(wire.Progress) {}
 	}
 	return func(p wire.Progress) {
+		if ctx.Err() != nil {
+			return
+		}
 		b := append([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`), token...)
 		b = append(b, `,"progress":`...)
 		if p.Progress == nil {
@@ -207,5 +355,35 @@ func (v *serving) progress(token []byte) func(wire.Progress) {
 			b = jsontext.AppendQuoted(append(b, `,"message":`...), p.Message)
 		}
 		v.out(append(b, '}', '}'), true)
+	}
+}
+
+// logLevels are the levels of log notifications, the least severe first.
+var logLevels = [...]string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+// logLevel is the index of a level, one more than the last for anything else.
+func logLevel(level []byte) int {
+	if i := slices.Index(logLevels[:], jsontext.Text(level)); i >= 0 {
+		return i
+	}
+	return len(logLevels)
+}
+
+// Log sends the client of Serve a log notification, if it asked for that level, or
+// one of the requests that are being answered did. params are those of
+// notifications/message.
+func (s *Server) Log(params []byte) {
+	v, level := s.client.Load(), logLevel(jsontext.Member(params, "level"))
+	if v == nil || level == len(logLevels) {
+		return
+	}
+	v.mu.Lock()
+	wanted := level >= v.logLevel
+	for _, r := range v.running {
+		wanted = wanted || level >= r.logLevel
+	}
+	v.mu.Unlock()
+	if wanted {
+		v.out(wire.Notification("notifications/message", params), true)
 	}
 }

@@ -44,14 +44,14 @@ func example() *Server {
 func exchange(t *testing.T, s *Server, lines ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := s.Serve(t.Context(), strings.NewReader(strings.Join(lines, "\n")), &out); err != nil {
+	if err := s.Serve(t.Context(), strings.NewReader(strings.Join(lines, "\n")), &out, wire.ShutdownGrace); err != nil {
 		t.Error(err)
 	}
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
 func TestRequests(t *testing.T) {
-	const modern = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
+	const modern = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	request := func(method, params string) string {
 		return `{"jsonrpc":"2.0","id":"r","method":"` + method + `","params":{` + params + `}}`
 	}
@@ -99,13 +99,13 @@ func TestListing(t *testing.T) {
 	none := func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) { return nil, nil }
 	s.Add(wire.Tool{Name: "a", Title: "replaced"}, none)
 	s.Add(wire.Tool{Name: "b", ReadOnly: true}, none)
-	s.Add(wire.Tool{Name: "a", Title: "A", Description: "d", InputSchema: json.RawMessage(`{ "type":"object" }`), OutputSchema: json.RawMessage("{}"), Annotations: json.RawMessage(`{"x":1}`)}, none)
-	want := `"tools":[{"name":"a","title":"A","description":"d","inputSchema":{ "type":"object" },"outputSchema":{},"annotations":{"x":1}},` +
+	s.Add(wire.Tool{Name: "a", Title: "A", Description: "d", InputSchema: json.RawMessage(`{ "type":"object" }`), OutputSchema: json.RawMessage(`{"type":"object"}`), Annotations: json.RawMessage(`{"x":1}`)}, none)
+	want := `"tools":[{"name":"a","title":"A","description":"d","inputSchema":{ "type":"object" },"outputSchema":{"type":"object"},"annotations":{"x":1}},` +
 		`{"name":"b","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`
 	if got := exchange(t, s, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); got != `{"jsonrpc":"2.0","id":1,"result":{`+want+`}` {
 		t.Errorf("%s", got)
 	}
-	got := exchange(t, s, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
+	got := exchange(t, s, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
 	if got != `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private",`+want+`}` {
 		t.Errorf("%s", got)
 	}
@@ -188,23 +188,24 @@ func TestPipeClose(t *testing.T) {
 }
 
 // At the end of the stream a call has a moment to finish; after that it is
-// cancelled.
+// cancelled, and what it says then is still written.
 func TestServeEnd(t *testing.T) {
 	for _, c := range []struct {
 		takes time.Duration
 		want  string
-	}{{wire.ShutdownGrace / 2, `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"done"}]}}`}, {time.Hour, ""}} {
+	}{{wire.ShutdownGrace / 2, "done"}, {time.Hour, "cut"}} {
 		synctest.Test(t, func(t *testing.T) {
 			s := New("s", "1")
 			s.Add(wire.Tool{Name: "wait"}, func(ctx context.Context, _ json.RawMessage, _ func(wire.Progress)) (*wire.Result, error) {
 				select {
 				case <-time.After(c.takes):
+					return TextResult("done"), nil
 				case <-ctx.Done():
+					return TextResult("cut"), nil
 				}
-				return TextResult("done"), nil
 			})
 			began := time.Now()
-			if got := exchange(t, s, waitCall); got != c.want || time.Since(began) > 2*wire.ShutdownGrace {
+			if got := exchange(t, s, waitCall); got != `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`+c.want+`"}]}}` || time.Since(began) > 2*wire.ShutdownGrace {
 				t.Errorf("a call that takes %v: %q after %v", c.takes, got, time.Since(began))
 			}
 		})
@@ -235,7 +236,7 @@ func TestSlowReceiver(t *testing.T) {
 
 // An error of the writer is Serve's.
 func TestServeWriteError(t *testing.T) {
-	err := New("s", "1").Serve(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":2,"method":"ping"}`), broken{})
+	err := New("s", "1").Serve(t.Context(), strings.NewReader(`{"jsonrpc":"2.0","id":2,"method":"ping"}`), broken{}, wire.ShutdownGrace)
 	if !errors.Is(err, io.ErrClosedPipe) {
 		t.Error(err)
 	}

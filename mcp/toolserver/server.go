@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"sync/atomic"
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
@@ -18,9 +20,27 @@ import (
 // A Server offers tools that are Go functions. New makes one, Add adds its tools;
 // then Pipe or Serve may serve it any number of times.
 type Server struct {
+	// Front, where it is set, is what the server offers beyond functions. Set it
+	// before the server is served.
+	Front *Front
+
 	name, version string
 	instructions  string
 	tools         []offered
+	client        atomic.Pointer[serving] // of Serve
+}
+
+// A Front makes a server that stands before others: it takes all calls, and has
+// resources, prompts and logs.
+type Front struct {
+	// Call is told each call in the order in which they came, before the next
+	// request is read. The function that it returns is called in a goroutine of its
+	// own and gives the answer. The cause of ctx says why an answer is no longer
+	// waited for.
+	Call func(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) (answer func() (*wire.Result, error))
+	// Request answers any other request. The result is an object; an error that
+	// wraps a *wire.RPCError is passed on as it is.
+	Request func(ctx context.Context, method string, params []byte) (result []byte, err error)
 }
 
 // offered is a tool with its function.
@@ -75,9 +95,17 @@ func (s *Server) discovery() []byte {
 	for _, v := range wire.LegacyRevisions {
 		b = fmt.Appendf(b, `,%q`, v)
 	}
-	b = append(b, `],"capabilities":{"tools":{}}`...)
+	b = append(append(b, `],"capabilities":`...), s.capabilities()...)
 	b = s.appendInstructions(b)
 	return append(append(s.appendInfo(append(b, `,"_meta":{"io.modelcontextprotocol/serverInfo":`...)), '}'), '}')
+}
+
+// capabilities are what the server offers. Its lists do not change.
+func (s *Server) capabilities() string {
+	if s.Front == nil {
+		return `{"tools":{}}`
+	}
+	return `{"tools":{},"resources":{},"prompts":{},"logging":{}}`
 }
 
 // initialization is the result of a legacy initialize. A revision that is not
@@ -87,7 +115,7 @@ func (s *Server) initialization(params []byte) []byte {
 	if !slices.Contains(wire.LegacyRevisions[:], version) {
 		version = wire.LegacyRevisions[0]
 	}
-	b := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":`, version)
+	b := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"serverInfo":`, version, s.capabilities())
 	return append(s.appendInstructions(s.appendInfo(b)), '}')
 }
 
@@ -103,24 +131,78 @@ func (s *Server) appendInstructions(b []byte) []byte {
 	return jsontext.AppendQuoted(append(b, `,"instructions":`...), s.instructions)
 }
 
-// listing is the result of tools/list: all tools on one page.
-func (s *Server) listing(modern bool) []byte {
-	b := make([]byte, 0, 512+1024*len(s.tools))
-	b = append(b, '{')
-	if modern {
-		b = append(b, `"resultType":"complete","ttlMs":0,"cacheScope":"private",`...)
+// pageSize is how many items a page of a list has. Many clients read the first page
+// alone, so it is no smaller than it has to be.
+const pageSize = 128
+
+// Page is the page of a list that begins at the cursor in params: an object with the
+// items under key, each of which item appends. A cursor is the number of the first
+// item.
+func Page(params []byte, key string, items int, item func(b []byte, i int) []byte) ([]byte, error) {
+	from := 0
+	if cursor := jsontext.Member(params, "cursor"); cursor != nil && string(cursor) != "null" {
+		n, err := strconv.Atoi(jsontext.Text(cursor))
+		if err != nil || n < 0 || n > items {
+			return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no page has this cursor: " + wire.Snippet(cursor)}
+		}
+		from = n
 	}
-	b = append(b, `"tools":[`...)
-	for i := range s.tools {
-		if i > 0 {
+	to := min(from+pageSize, items)
+	b := append(append([]byte(`{"`), key...), `":[`...)
+	for i := from; i < to; i++ {
+		if i > from {
 			b = append(b, ',')
 		}
-		b = appendTool(b, &s.tools[i].tool)
+		b = item(b, i)
 	}
-	return append(b, ']', '}')
+	b = append(b, ']')
+	if to < items {
+		b = fmt.Appendf(b, `,"nextCursor":"%d"`, to)
+	}
+	return append(b, '}'), nil
 }
 
-func appendTool(b []byte, t *wire.Tool) []byte {
+// listing is a page of tools/list.
+func (s *Server) listing(params []byte, modern bool) ([]byte, error) {
+	return Page(params, "tools", len(s.tools), func(b []byte, i int) []byte { return appendTool(b, &s.tools[i].tool, modern) })
+}
+
+// modernResult is an object as a complete result of 2026-07-28. Nothing that can be
+// listed or read may be kept by the client.
+func modernResult(result []byte, mayBeKept bool) []byte {
+	b := []byte(`{"resultType":"complete"`)
+	if mayBeKept {
+		b = append(b, `,"ttlMs":0,"cacheScope":"private"`...)
+	}
+	if len(result) > 2 {
+		b = append(b, ',')
+	}
+	return append(b, result[1:]...)
+}
+
+// hasObjectRoot tells whether a schema is of the kind that revisions before
+// 2026-07-28 know: their clients refuse the whole list for any other.
+func hasObjectRoot(schema []byte) bool {
+	return jsontext.Text(jsontext.Member(schema, "type")) == "object"
+}
+
+// appendInputSchema appends a schema of arguments, which must name its type though
+// many servers leave it out.
+func appendInputSchema(b, schema []byte) []byte {
+	switch {
+	case jsontext.Kind(schema) != '{':
+		return append(b, `{"type":"object"}`...)
+	case jsontext.Member(schema, "type") != nil:
+		return append(b, schema...)
+	}
+	b = append(b, `{"type":"object"`...)
+	for name, value := range jsontext.Members(schema) {
+		b = append(append(append(append(b, ','), name...), ':'), value...)
+	}
+	return append(b, '}')
+}
+
+func appendTool(b []byte, t *wire.Tool, modern bool) []byte {
 	b = jsontext.AppendQuoted(append(b, `{"name":`...), t.Name)
 	if t.Title != "" {
 		b = jsontext.AppendQuoted(append(b, `,"title":`...), t.Title)
@@ -128,12 +210,8 @@ func appendTool(b []byte, t *wire.Tool) []byte {
 	if t.Description != "" {
 		b = jsontext.AppendQuoted(append(b, `,"description":`...), t.Description)
 	}
-	b = append(b, `,"inputSchema":`...)
-	if t.InputSchema == nil {
-		b = append(b, `{"type":"object"}`...)
-	}
-	b = append(b, t.InputSchema...)
-	if t.OutputSchema != nil {
+	b = appendInputSchema(append(b, `,"inputSchema":`...), t.InputSchema)
+	if t.OutputSchema != nil && (modern || hasObjectRoot(t.OutputSchema)) {
 		b = append(append(b, `,"outputSchema":`...), t.OutputSchema...)
 	}
 	switch {
@@ -142,26 +220,41 @@ func appendTool(b []byte, t *wire.Tool) []byte {
 	case t.ReadOnly:
 		b = append(b, `,"annotations":{"readOnlyHint":true}`...)
 	}
+	if t.Meta != nil {
+		b = append(append(b, `,"_meta":`...), t.Meta...)
+	}
 	return append(b, '}')
 }
 
-// callResult is a tool's answer as the result of tools/call.
+// callResult is a tool's answer as the result of tools/call. Before 2026-07-28 a
+// structuredContent is an object; where it is all that there is, a client gets any
+// other as text.
 func callResult(r *wire.Result, modern bool) []byte {
 	b := make([]byte, 0, 256+resultSize(r))
 	b = append(b, '{')
 	if modern {
 		b = append(b, `"resultType":"complete",`...)
 	}
+	structured, blocks := r.Structured, r.Content
+	if !modern && structured != nil && jsontext.Kind(structured) != '{' {
+		if len(blocks) == 0 {
+			blocks = TextResult([]byte(structured)).Content
+		}
+		structured = nil
+	}
 	b = append(b, `"content":`...)
-	if r.Raw != nil {
+	if jsontext.Kind(r.Raw) == '[' && len(blocks) == len(r.Content) {
 		b = append(b, r.Raw...)
 	} else {
-		b = appendBlocks(b, r.Content)
+		b = appendBlocks(b, blocks)
 	}
-	if r.Structured != nil {
-		b = append(append(b, `,"structuredContent":`...), r.Structured...)
+	if structured != nil {
+		b = append(append(b, `,"structuredContent":`...), structured...)
 	}
-	if r.TextComplete {
+	switch {
+	case r.Meta != nil:
+		b = append(append(b, `,"_meta":`...), r.Meta...)
+	case r.TextComplete:
 		b = append(b, `,"_meta":{"`+wire.TextCompleteKey+`":true}`...)
 	}
 	if r.IsError {
@@ -176,7 +269,7 @@ func appendBlocks(b []byte, blocks []wire.Block) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if blocks[i].Raw != nil {
+		if jsontext.Kind(blocks[i].Raw) == '{' {
 			b = append(b, blocks[i].Raw...)
 			continue
 		}
@@ -220,6 +313,20 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage) (*
 		return nil, errors.New(failure)
 	}
 	return result, nil
+}
+
+// prepare gives the function that makes a call.
+func (s *Server) prepare(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) func() (*wire.Result, error) {
+	if s.Front != nil {
+		return s.Front.Call(ctx, name, args, progress)
+	}
+	return func() (*wire.Result, error) {
+		result, code, failure := s.run(ctx, name, args, progress)
+		if failure != "" {
+			return nil, &wire.RPCError{Code: code, Message: failure}
+		}
+		return result, nil
+	}
 }
 
 // run calls a tool. The failure is a complete JSON-RPC error object; a panic is

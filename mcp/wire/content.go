@@ -52,6 +52,7 @@ func ReadResult(raw []byte) (*Result, error) {
 		case jsontext.Is(name, "structuredContent") && string(value) != "null":
 			r.Structured = value
 		case jsontext.Is(name, "_meta"):
+			r.Meta = value
 			r.TextComplete = jsontext.IsTrue(jsontext.Member(value, TextCompleteKey))
 		}
 	}

@@ -3,6 +3,8 @@ package wire
 import (
 	"errors"
 	"fmt"
+
+	"toolpipe/stream/jsontext"
 )
 
 // ErrNotSent says that no byte of a message left this process.
@@ -23,6 +25,15 @@ func (e *RPCError) Error() string {
 		return e.Message
 	}
 	return fmt.Sprintf("%s (code %d)", e.Message, e.Code)
+}
+
+// Reply is the message that answers a request with e.
+func (e *RPCError) Reply(id []byte) []byte {
+	b := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s`, id, e.Code, jsontext.Quoted(e.Message))
+	if e.Data != nil {
+		b = append(append(b, `,"data":`...), e.Data...)
+	}
+	return append(b, "}}"...)
 }
 
 // NoReplyError is a request that has no reply.

@@ -154,7 +154,7 @@ func ReplyResult(id, result []byte) []byte {
 }
 
 func ReplyError(id []byte, code int, what string) []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, code, jsontext.Quoted(what))
+	return (&RPCError{Code: code, Message: what}).Reply(id)
 }
 
 func CancelledNotification(id int64) []byte {

@@ -10,6 +10,7 @@ type Tool struct {
 	InputSchema  json.RawMessage // the bytes that came
 	OutputSchema json.RawMessage // nil when none
 	Annotations  json.RawMessage // nil when none
+	Meta         json.RawMessage // _meta, nil when none
 	ReadOnly     bool            // readOnlyHint, which the server claims
 }
 
@@ -26,6 +27,7 @@ type Result struct {
 	Structured   json.RawMessage // structuredContent, nil when absent
 	TextComplete bool            // the text blocks repeat all of Structured; believed only of a server in this process
 	Raw          json.RawMessage // the whole content array as it came
+	Meta         json.RawMessage // _meta, nil when none
 }
 
 // Block is one content block.
