@@ -1,8 +1,10 @@
 package run
 
 import (
+	"context"
 	"errors"
 
+	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
@@ -14,7 +16,9 @@ import (
 type answer struct {
 	event     event.Result
 	parts     []stream.Part
-	keepsOpen bool // the model gets none, so that a later run can take the call up again
+	result    *wire.Result   // as the tool gave it; nil if it gave none
+	refusal   *wire.RPCError // the JSON-RPC error that the server answered instead; nil for none
+	keepsOpen bool           // the model gets none, so that a later run can take the call up again
 }
 
 // prefix begins every text that toolpipe itself says to the model.
@@ -24,6 +28,15 @@ const prefix = "[toolpipe] "
 func ownAnswer(status event.ResultStatus, text string) *answer {
 	text = prefix + text
 	return &answer{event: event.Result{Status: status, Text: []byte(text), Bytes: len(text)}, parts: []stream.Part{{Text: text}}}
+}
+
+// notRun is the answer to a call that never ran because ctx ended, or the run.
+func notRun(ctx context.Context) *answer {
+	why := "the run ended"
+	if errors.Is(context.Cause(ctx), toolserver.ErrCancelled) {
+		why = "cancelled by the client"
+	}
+	return ownAnswer(event.ResultNotRun, "not run: "+why)
 }
 
 // rendered is the answer that a tool gave.
@@ -60,7 +73,12 @@ func failedAnswer(s *config.Server, err error) *answer {
 	case !ok:
 		return ownAnswer(event.ResultUnknown, "outcome unknown: "+err.Error())
 	case e.RPC:
-		return ownAnswer(event.ResultFailed, "tool dispatch failed: "+e.Message)
+		a := ownAnswer(event.ResultFailed, "tool dispatch failed: "+e.Message)
+		a.refusal = &wire.RPCError{Code: e.Code, Message: e.Message}
+		if cause, ok := errors.AsType[*wire.RPCError](err); ok {
+			a.refusal.Data = cause.Data
+		}
+		return a
 	}
 	message := withHint(e.Message, s, err)
 	if e.Sent {

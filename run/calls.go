@@ -3,6 +3,8 @@ package run
 import (
 	"bytes"
 	"context"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +31,7 @@ type caller struct {
 	wholeResults   bool                             // events show in full what was cut for the model
 	dryRun         bool
 	denyUnapproved bool // an unapproved call is denied, and the run goes on
+	serves         bool // the calls are those of a host (--serve)
 	cmdLines       bool
 	lineCount      int // numbers the calls of command lines
 }
@@ -36,7 +39,8 @@ type caller struct {
 func newCaller(c *config.Config, box *toolbox, gate *approve.Gate, o *outputs) *caller {
 	k := &caller{
 		box: box, gate: gate, emit: o.Emit, flush: o.Flush, say: o.face.Notef, parallel: c.Parallel, maxBytes: int(c.MaxResultBytes),
-		wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.Unapproved == "deny", cmdLines: c.CmdLines,
+		wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), cmdLines: c.CmdLines,
+		serves: c.Mode == config.Serve,
 	}
 	if k.parallel == 0 {
 		k.parallel = 8
@@ -55,7 +59,7 @@ type round struct {
 	calls []*call
 	tally callTally
 
-	mu      sync.Mutex // held while a verdict is taken again
+	mu      sync.Mutex // held while a verdict is taken, and guards the tally
 	stopped error      // ends the run: a defect, or a verdict that was taken again
 }
 
@@ -76,6 +80,10 @@ type call struct {
 	verdict   *approve.Verdict
 	denial    string  // why it was denied, for the user
 	answer    *answer // nil: it has not run yet
+
+	ctx      context.Context     // in which it runs
+	progress func(wire.Progress) // is told its progress too; may be nil
+	done     chan struct{}       // closed when it has its answer
 }
 
 // answer decides and runs calls, then the command lines of the same reply. The
@@ -141,7 +149,9 @@ func (r *round) prepare(c *call) {
 func (r *round) announce(c *call) error {
 	r.prepare(c)
 	c.announced = true
+	r.mu.Lock()
 	r.tally.toolCalls++
+	r.mu.Unlock()
 	e := &event.Call{Turn: r.turn, ID: c.ID, Name: c.Name, Arguments: c.args, Raw: c.Arguments}
 	if c.tool != nil {
 		e.Server, e.Tool = c.tool.conn.Name, c.tool.Name
@@ -149,30 +159,28 @@ func (r *round) announce(c *call) error {
 	return r.emit(e)
 }
 
-// execute runs the calls that have no answer yet. Calls whose tools are annotated
-// as read-only run side by side; any other waits for all calls before it, and all
-// calls behind it wait for it. Servers that start at their first call all start now.
+// execute runs the calls that have no answer yet, and reports all results in order.
+// Servers that start at their first call all start now.
 func (r *round) execute(ctx context.Context) error {
 	for _, c := range r.calls {
 		if c.answer == nil && c.tool.conn.later != nil {
 			c.tool.conn.later.begin()
 		}
 	}
-	ready := make([]chan struct{}, len(r.calls))
-	for i := range ready {
-		ready[i] = make(chan struct{})
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	done := make(chan struct{})
+	for _, c := range r.calls {
+		c.ctx, c.done = ctx, make(chan struct{})
+	}
+	scheduled := make(chan struct{})
 	goroutine.Start(func() {
-		defer close(done)
-		r.schedule(ctx, ready)
+		defer close(scheduled)
+		r.schedule(slices.Values(r.calls), func(c *call) { close(c.done) })
 	})
 	var failed error
-	for i, c := range r.calls {
+	for _, c := range r.calls {
 		select {
-		case <-ready[i]:
-		case <-done:
+		case <-c.done:
+		case <-scheduled:
 		}
 		if c.answer == nil { // schedule has ended by a panic
 			c.answer = ownAnswer(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
@@ -182,7 +190,7 @@ func (r *round) execute(ctx context.Context) error {
 			cancel(failed) // standard output failed: no further call runs, and the log still gets every result
 		}
 	}
-	<-done
+	<-scheduled
 	cancel(nil)
 	if failed == nil {
 		failed = r.stopped
@@ -190,33 +198,37 @@ func (r *round) execute(ctx context.Context) error {
 	return failed
 }
 
-func (r *round) schedule(ctx context.Context, ready []chan struct{}) {
+// schedule runs the calls that have no answer yet. Calls whose tools are annotated
+// as read-only run side by side; any other waits for all calls before it, and all
+// calls behind it wait for it. done is called with each call when it has its answer,
+// from any goroutine.
+func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
 	slots := make(chan struct{}, r.parallel)
 	var running sync.WaitGroup
-	for i, c := range r.calls {
+	for c := range calls {
 		if c.answer != nil {
-			close(ready[i])
+			done(c)
 			continue
 		}
 		if !c.tool.ReadOnly {
 			running.Wait()
-			r.run(ctx, c)
-			close(ready[i])
+			r.run(c)
+			done(c)
 			continue
 		}
 		slots <- struct{}{}
 		goroutine.StartIn(&running, func() {
-			r.run(ctx, c)
+			r.run(c)
 			<-slots
-			close(ready[i])
+			done(c)
 		})
 	}
 	running.Wait()
 }
 
 // run makes one call and keeps its answer. No tool is run anywhere else.
-func (r *round) run(ctx context.Context, c *call) {
-	began := time.Now()
+func (r *round) run(c *call) {
+	began, ctx := time.Now(), c.ctx
 	defer func() {
 		c.answer.event.Time = time.Since(began)
 	}()
@@ -229,7 +241,7 @@ func (r *round) run(ctx context.Context, c *call) {
 		}
 	}()
 	if ctx.Err() != nil {
-		c.answer = ownAnswer(event.ResultNotRun, "not run: the run ended")
+		c.answer = notRun(ctx)
 		c.answer.keepsOpen = true
 		return
 	}
@@ -251,6 +263,9 @@ func (r *round) run(ctx context.Context, c *call) {
 	result, err := session.Call(confine.WithBounds(ctx, bounds), c.tool.Name, c.args, func(g wire.Progress) {
 		r.emit(&event.Progress{ID: c.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
 		r.flush()
+		if c.progress != nil {
+			c.progress(g)
+		}
 	})
 	if err != nil {
 		c.tool.conn.warnOfLogin(r.emit, err, false)
@@ -258,16 +273,19 @@ func (r *round) run(ctx context.Context, c *call) {
 		return
 	}
 	c.answer = r.rendered(result)
+	c.answer.result = result
 }
 
 // result emits the answer of c.
 func (r *round) result(c *call) error {
+	r.mu.Lock()
 	switch c.answer.event.Status {
 	case event.ResultUnknown:
 		r.tally.unknown = true
 	case event.ResultDenied:
 		r.tally.denied++
 	}
+	r.mu.Unlock()
 	c.answer.event.ID = c.ID
 	return r.emit(&c.answer.event)
 }

@@ -258,6 +258,9 @@ func (r *runner) hooks(s *config.Server) mcp.Hooks {
 	if r.cfg.Verbose > 0 { // a server is asked to log only when somebody reads it
 		h.Log = func(line string) { r.face.VerboseLine(s.Name + ": " + line) }
 	}
+	if r.cfg.Mode == config.Serve {
+		h.LogMessage = func(params []byte) { r.toHost(s.Name, params) }
+	}
 	if s.Elicit == "ask" {
 		h.Elicit = elicit(r.gate.Terminal, s.Name)
 	}
@@ -270,7 +273,7 @@ func (r *runner) hooks(s *config.Server) mcp.Hooks {
 func concerns(c *config.Config, code, server, message string) bool {
 	switch {
 	case code == "tools_changed":
-		return c.Mode == config.Answer
+		return c.Mode == config.Answer || c.Mode == config.Serve
 	case code == "tool_dropped" && (c.Mode == config.CallTool || c.Mode == config.Explain || c.Mode == config.DescribeTool):
 		name, ok := strings.CutPrefix(c.Target, server+"__")
 		return ok && strings.Contains(message, "tool "+strconv.Quote(name)+" ")

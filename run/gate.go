@@ -97,6 +97,8 @@ func terminal(c *config.Config, f *face.Face) *approve.Terminal {
 	t := &approve.Terminal{Before: f.Pause, After: f.Resume, Color: f.Color, Resumed: c.Resumed}
 	f.YieldTo(t.Busy)
 	switch {
+	case c.Mode == config.Serve:
+		t.Disabled = "the terminal belongs to the host"
 	case c.NoInput:
 		t.Disabled = "--no-input was given"
 	case c.InCI():

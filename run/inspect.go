@@ -57,6 +57,8 @@ func (r *inspection) run(ctx context.Context, data []byte) error {
 		return r.listPrompts(ctx)
 	case config.ReadResource:
 		return r.readResource(ctx)
+	case config.Serve:
+		return r.serve(ctx)
 	}
 	t, err := r.findTool(r.cfg.Target)
 	if err != nil {

@@ -91,7 +91,7 @@ func (r *runner) putOff(ctx context.Context) (first []string) {
 		}
 		c.later = r.startLater(ctx, c)
 		c.later.instructions = p.instructions
-		if r.cfg.Start == "beside" && r.cfg.Mode == config.Answer {
+		if r.cfg.Start == "beside" && (r.cfg.Mode == config.Answer || r.cfg.Mode == config.Serve) {
 			c.later.begin()
 		}
 	}
@@ -117,7 +117,7 @@ func (r *runner) startLater(ctx context.Context, c *connection) *laterStart {
 func (l *lockedItem) definition() wire.Tool {
 	return wire.Tool{
 		Name: l.text("tool"), Title: l.text("title"), Description: l.text("description"),
-		InputSchema: l.member("schema"), OutputSchema: l.member("output_schema"), Annotations: l.member("annotations"),
+		InputSchema: l.member("schema"), OutputSchema: l.member("output_schema"), Annotations: l.member("annotations"), Meta: l.member("meta"),
 		ReadOnly: jsontext.IsTrue(jsontext.Member(l.member("annotations"), "readOnlyHint")),
 	}
 }

@@ -59,6 +59,7 @@ func (t *tool) locked() lockedItem {
 	l.addJSON("schema", t.InputSchema)
 	l.addJSON("output_schema", t.OutputSchema)
 	l.addJSON("annotations", t.Annotations)
+	l.addJSON("meta", t.Meta)
 	l.digest = l.sum()
 	return l
 }

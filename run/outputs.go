@@ -5,7 +5,9 @@ import (
 	"context"
 	"iter"
 	"os"
+	"sync/atomic"
 
+	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/face"
@@ -22,8 +24,9 @@ type outputs struct {
 	readers stdio.ReaderWaits
 	secrets *secrets.Set // that must not show
 	face    *face.Face
-	text    *event.TextOutput // nil: standard output is not the answer as text
-	log     *os.File          // nil: there is none
+	text    *event.TextOutput                 // nil: standard output is not the answer as text
+	log     *os.File                          // nil: there is none
+	host    atomic.Pointer[toolserver.Server] // of --serve, gets what the servers log
 }
 
 // newOutputs cannot fail, so that every error of a run has its end event.
@@ -40,10 +43,11 @@ func newOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 	text := c.Output == "" || c.Output == "text" || isBlock
 	o.face = face.New(face.Options{
 		Quiet: c.Quiet, Verbose: c.Verbose, Color: c.Color, Getenv: c.Getenv, Secrets: set,
-		Frames: c.Mode == config.Answer, AnswerAtEnd: text && !c.Streams(), DeniesUnapproved: c.Unapproved == "deny",
+		Frames: c.Mode == config.Answer, AnswerAtEnd: text && !c.Streams(), DeniesUnapproved: c.DeniesUnapproved(),
 	}, s)
 	w := o.face.Stdout()
 	switch {
+	case c.Mode == config.Serve: // standard output belongs to the protocol
 	case c.Output == "ndjson":
 		o.add(&event.NDJSONOutput{Writer: w})
 	case c.Output == "json":

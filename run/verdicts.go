@@ -17,23 +17,14 @@ import (
 func (r *round) decide(ctx context.Context) error {
 	var stop *failure.Error
 	for _, c := range r.calls {
-		if err := r.announce(c); err != nil {
-			return err
-		}
-		if c.answer != nil {
-			continue
-		}
-		v, err := r.decideCall(ctx, c)
+		goesOn, err := r.judge(ctx, c)
 		if err != nil {
 			return err
 		}
-		if err := r.emit(approvalEvent(c.ID, v)); err != nil {
-			return err
+		if !goesOn {
+			stop = unapproved(stop, c, *c.verdict)
 		}
-		if !r.apply(c, v) {
-			stop = unapproved(stop, c, v)
-		}
-		if v.EndsRun {
+		if c.verdict != nil && c.verdict.EndsRun {
 			return stop
 		}
 	}
@@ -41,6 +32,27 @@ func (r *round) decide(ctx context.Context) error {
 		return stop
 	}
 	return nil
+}
+
+// judge announces a call and gives it its verdict. goesOn is false if that ends the
+// run.
+func (r *round) judge(ctx context.Context, c *call) (goesOn bool, err error) {
+	if err := r.announce(c); err != nil {
+		return false, err
+	}
+	if c.answer != nil {
+		return true, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, err := r.decideCall(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	if err := r.emit(approvalEvent(c.ID, v)); err != nil {
+		return false, err
+	}
+	return r.apply(c, v), nil
 }
 
 // apply keeps the verdict on a call. A call that may not run has its answer then,
@@ -62,7 +74,11 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 		return false
 	default:
 		c.denial = cmp.Or(approvalEvent(c.ID, v).Denial(), denial(v))
-		c.answer = ownAnswer(event.ResultDenied, "tool call denied: "+denial(v))
+		text := "tool call denied: " + denial(v)
+		if r.serves && v.Outcome == approve.Unapproved {
+			text += "; it would run with " + approvalHint(c.tool.name, v)
+		}
+		c.answer = ownAnswer(event.ResultDenied, text)
 	}
 	return true
 }
@@ -105,7 +121,7 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 		err = r.stopped
 	}
 	if err != nil {
-		c.answer = ownAnswer(event.ResultNotRun, "not run: the run ended")
+		c.answer = notRun(ctx)
 		c.answer.keepsOpen = true
 		return bounds
 	}

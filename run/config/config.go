@@ -41,6 +41,7 @@ const (
 	SignIn // get a login at the server Target
 	SignOut
 	ListLogins
+	Serve // be a server over standard input and output
 )
 
 // Config is one invocation as plain data: what the flags said, nothing
@@ -266,6 +267,8 @@ func (c *Config) Validate() error {
 		return failure.Usage("--output messages: there is no conversation to print; use text, ndjson or json")
 	case c.Quiet && c.Verbose > 0:
 		return failure.Usage("--quiet and --verbose: only one of them can be given")
+	case c.Mode == Serve:
+		return c.checkServe()
 	}
 	return nil
 }
@@ -289,6 +292,28 @@ func userConfigDir(getenv func(string) string) string {
 	return ""
 }
 
+// DeniesUnapproved tells whether a call that nobody can approve is denied, and the
+// run goes on.
+func (c *Config) DeniesUnapproved() bool {
+	return c.Unapproved == "deny" || c.Mode == Serve && c.Unapproved == ""
+}
+
+// checkServe refuses what contradicts --serve: standard input and output carry the
+// protocol, and results pass whole.
+func (c *Config) checkServe() error {
+	switch {
+	case c.Output != "":
+		return failure.UsageError([]string{"--log FILE gets the events"}, "--serve and --output: standard output carries the protocol")
+	case c.NoStdin || c.AttachesInput() || slices.Contains(c.ServerConfigs, "-"):
+		return failure.Usage("--serve: standard input carries the protocol, so that no other flag can use it or leave it out")
+	case c.Elicit == "ask":
+		return failure.Usage("--serve and --elicit ask: nobody is asked on the terminal, which belongs to the host")
+	case c.MaxResultBytes > 0:
+		return failure.Usage("--serve and --max-result-bytes: results pass whole")
+	}
+	return nil
+}
+
 // ShowsServers tells whether this run shows every server, each with its failure.
 func (c *Config) ShowsServers() bool { return c.Mode == ListServers || c.Mode == Check }
 
@@ -299,7 +324,7 @@ func (c *Config) StartsLater() bool {
 		return false
 	}
 	switch c.Mode {
-	case Answer, ListTools, DescribeTool, CallTool, Explain, ReadResource:
+	case Answer, ListTools, DescribeTool, CallTool, Explain, ReadResource, Serve:
 		return true
 	}
 	return false

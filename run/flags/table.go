@@ -96,6 +96,9 @@ func (t *Table) Check() error {
 	switch {
 	case c.Mode == config.CallTool, c.Mode == config.Explain, c.Mode == config.Check:
 	case chosen != nil && len(c.Args) > 0:
+		if c.Mode == config.Serve {
+			return failure.UsageError([]string{"--servers NAMES chooses among the servers of the config"}, "--serve takes no prompt, but %q was given", c.Args[0])
+		}
 		return chosen.refuse("takes no prompt, but %q was given", c.Args[0])
 	case len(c.Args) == 1 && c.Args[0] == "-":
 		c.Args = nil // as for --call: standard input, which is read anyway
@@ -233,6 +236,9 @@ func modeFlags(c *config.Config) []Flag {
 		{Name: "check", Setting: config.Check,
 			Brief: "say what a run would use, and what is wrong with it",
 			Help:  "say what a run with the same flags would use, whether it is in order, and exit with its status"},
+		{Name: "serve", Setting: config.Serve,
+			Brief: "be an MCP server on stdin and stdout",
+			Help:  "be an MCP server on stdin and stdout that offers these tools, behind the approvals of these flags"},
 		{Name: "list-models", Setting: config.ListModels,
 			Help: "print the models of the endpoint and exit"},
 		{Name: "list-resources", Setting: config.ListResources,

@@ -1,0 +1,183 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strconv"
+	"sync"
+	"time"
+
+	"toolpipe/approve"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+	"toolpipe/stream"
+	"toolpipe/stream/goroutine"
+)
+
+// serveGrace is what calls that run get when standard input ends.
+const serveGrace = 5 * time.Second
+
+// host is the client of --serve and its calls. They are one round without an end:
+// each call is decided when it comes, in order, and then runs as the calls of a
+// model's turn do.
+type host struct {
+	*inspection
+	round    *round
+	decide   chan *call // that came
+	schedule chan *call // that may run
+	over     chan struct{}
+	stop     context.CancelCauseFunc
+	count    int // numbers the calls
+	lists    hostLists
+}
+
+// maxWaiting is more calls than the server takes at once, so that to hand one on
+// never waits.
+const maxWaiting = 2048
+
+// serve is the mode --serve: a server on standard input and output until standard
+// input ends.
+func (r *inspection) serve(ctx context.Context) error {
+	if r.streams.InTerminal {
+		r.face.Say("--serve speaks MCP on standard input and output: a host starts it, see --help=serve")
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	h := &host{inspection: r, stop: stop, decide: make(chan *call, maxWaiting), schedule: make(chan *call, maxWaiting), over: make(chan struct{})}
+	h.round = newCaller(r.cfg, r.box, r.gate, r.outputs).newRound(1, nil, nil)
+	h.round.maxBytes = 0
+	if r.gate.Approver != nil {
+		r.gate.Approver = &patientApprover{r.gate.Approver, &h.round.mu}
+	}
+	server := toolserver.New("toolpipe", r.cfg.Version)
+	server.Front = &toolserver.Front{Call: h.call, Request: h.request}
+	for _, t := range r.box.all {
+		if !t.withheld {
+			offered := t.Tool
+			offered.Name = t.name
+			server.Add(offered, nil)
+		}
+	}
+	r.host.Store(server)
+	goroutine.Start(func() {
+		for c := range h.each(h.decide) {
+			h.judge(c)
+		}
+	})
+	goroutine.Start(func() { h.round.schedule(h.each(h.schedule), h.answered) })
+	err := server.Serve(ctx, r.streams.In, r.streams.Out, serveGrace)
+	close(h.over)
+	h.round.mu.Lock()
+	defer h.round.mu.Unlock()
+	h.round.tally.unknown = false // the host was told of each call
+	r.tally.add(h.round.tally)
+	return serveError(err)
+}
+
+// each gives the calls that come until the server ends.
+func (h *host) each(calls <-chan *call) iter.Seq[*call] {
+	return func(yield func(*call) bool) {
+		for {
+			select {
+			case c := <-calls:
+				if !yield(c) {
+					return
+				}
+			case <-h.over:
+				return
+			}
+		}
+	}
+}
+
+func serveError(err error) error {
+	switch e, ok := errors.AsType[*toolserver.WriteError](err); {
+	case ok:
+		return failure.Output("standard output", e.Cause)
+	case errors.Is(err, wire.ErrFrameTooLarge):
+		return failure.Usage("standard input: %v", err)
+	}
+	return err
+}
+
+// call takes a call of the host. The answer is a function that waits for it.
+func (h *host) call(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) func() (*wire.Result, error) {
+	h.count++
+	c := &call{
+		Call: stream.Call{ID: "call-" + strconv.Itoa(h.count), Name: name, Arguments: args},
+		ctx:  ctx, progress: progress, done: make(chan struct{}),
+	}
+	h.decide <- c
+	return func() (*wire.Result, error) {
+		<-c.done
+		a := c.answer
+		switch {
+		case c.tool == nil && a.event.Status == event.ResultInvalid:
+			return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no tool is named " + strconv.Quote(name)}
+		case a.refusal != nil:
+			return nil, a.refusal
+		case a.result != nil:
+			return a.result, nil
+		}
+		result := toolserver.TextResult(a.event.Text)
+		result.IsError = true
+		return result, nil
+	}
+}
+
+// judge gives a call its verdict, and hands it on if it may run.
+func (h *host) judge(c *call) {
+	goesOn, err := h.round.judge(c.ctx, c)
+	cancelled := c.ctx.Err() != nil
+	switch {
+	case cancelled:
+		err = nil // a call that nobody waits for does not end the server
+		c.answer = notRun(c.ctx)
+	case err != nil:
+		c.answer = notRun(c.ctx)
+	case !goesOn:
+		stop := unapproved(nil, c, *c.verdict)
+		c.answer = ownAnswer(event.ResultNotRun, "not run: "+stop.Message+"; it would run with "+approvalHint(c.tool.name, *c.verdict)+"; the server ends")
+		err = stop
+	}
+	if c.answer == nil {
+		h.schedule <- c
+		return
+	}
+	h.answered(c)
+	if err != nil {
+		h.stop(err)
+	}
+}
+
+// answered reports the answer of a call. A defect, and a verdict that was taken
+// again and ends the run, end the server.
+func (h *host) answered(c *call) {
+	err := h.round.result(c)
+	close(c.done)
+	h.round.mu.Lock()
+	defer h.round.mu.Unlock()
+	if h.round.stopped != nil {
+		err = h.round.stopped
+	}
+	if err != nil {
+		h.stop(err)
+	}
+}
+
+// patientApprover lets other verdicts be taken while the approver is asked, which may
+// take a person's time.
+type patientApprover struct {
+	approve.Approver
+	mu *sync.Mutex // of the round, held while a verdict is taken
+}
+
+func (p *patientApprover) Judge(ctx context.Context, c *approve.Call, byRules approve.RuleMatch) (approve.Decision, string, error) {
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	return p.Approver.Judge(ctx, c, byRules)
+}

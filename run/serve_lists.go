@@ -1,0 +1,224 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+
+	"toolpipe/mcp"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/failure"
+	"toolpipe/stream/goroutine"
+	"toolpipe/stream/jsontext"
+)
+
+// hostLists are the resources, templates and prompts of the servers as the host
+// listed them last, by the method.
+type hostLists struct {
+	mu    sync.Mutex
+	items map[string][]listedItem
+}
+
+// listedItem is a resource, a template or a prompt of a server.
+type listedItem struct {
+	conn *connection
+	id   string // its URI, or its name at the server
+	name string // by which the host asks for it: its URI, or SERVER__PROMPT
+	json []byte // as the host gets it
+}
+
+// request answers a request of the host that is no tool call.
+func (h *host) request(ctx context.Context, method string, params []byte) ([]byte, error) {
+	for _, l := range []mcp.List{mcp.Resources, mcp.Templates, mcp.Prompts} {
+		if l.Method != method {
+			continue
+		}
+		items := h.known(ctx, l, jsontext.Member(params, "cursor") == nil)
+		return toolserver.Page(params, l.Key, len(items), func(b []byte, i int) []byte { return append(b, items[i].json...) })
+	}
+	switch method {
+	case "resources/read":
+		return h.readResource(ctx, jsontext.Text(jsontext.Member(params, "uri")))
+	case "prompts/get":
+		return h.getPrompt(ctx, jsontext.Text(jsontext.Member(params, "name")), jsontext.Member(params, "arguments"))
+	case "logging/setLevel":
+		level := jsontext.Text(jsontext.Member(params, "level"))
+		h.box.eachSession(func(s *mcp.Session) { s.LogFrom(ctx, level) }) // a server that cannot is no worse than one that does not log
+		return []byte("{}"), nil
+	}
+	return nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: "no method " + strconv.Quote(method)}
+}
+
+// known are the items of a list. The servers are asked if afresh is true, or if they
+// were never asked.
+func (h *host) known(ctx context.Context, l mcp.List, afresh bool) []listedItem {
+	h.lists.mu.Lock()
+	items, ok := h.lists.items[l.Method]
+	h.lists.mu.Unlock()
+	if ok && !afresh {
+		return items
+	}
+	items = h.listAll(ctx, l)
+	h.lists.mu.Lock()
+	defer h.lists.mu.Unlock()
+	if h.lists.items == nil {
+		h.lists.items = map[string][]listedItem{}
+	}
+	h.lists.items[l.Method] = items
+	return items
+}
+
+// listAll asks all servers side by side. One that cannot answer is a warning. Of two
+// items that the host would ask for by the same name the first counts.
+func (h *host) listAll(ctx context.Context, l mcp.List) (items []listedItem) {
+	found := make([][]listedItem, len(h.box.conns))
+	var asked sync.WaitGroup
+	for i, c := range h.box.conns {
+		goroutine.StartIn(&asked, func() {
+			session, _ := c.use(ctx)
+			if session == nil || c.err != nil {
+				return // it failed, which the user was told
+			}
+			err := session.Items(ctx, l, func(item []byte) { found[i] = append(found[i], newListedItem(c, l, item)) })
+			if err != nil && !failure.IsCancelled(err) {
+				h.warn("server_failed", c.Name, withHint(err.Error(), &c.Server, err))
+			}
+		})
+	}
+	asked.Wait()
+	names := map[string]bool{}
+	for _, list := range found {
+		for _, item := range list {
+			if !names[item.name] {
+				names[item.name] = true
+				items = append(items, item)
+			}
+		}
+	}
+	return items
+}
+
+// newListedItem reads an item of a server's list. Its name gets the server's before
+// it; the URI of a resource stays, since results of tools name resources by it.
+func newListedItem(c *connection, l mcp.List, item []byte) listedItem {
+	x := listedItem{conn: c, id: jsontext.Text(jsontext.Member(item, l.Identity))}
+	x.name = x.id
+	shown := c.Name + "__" + jsontext.Text(jsontext.Member(item, "name"))
+	if l == mcp.Prompts {
+		x.name = mcp.OfferedName(c.Name, x.id)
+		shown = x.name
+	}
+	x.json = jsontext.AppendQuoted([]byte(`{"name":`), shown)
+	for key, value := range jsontext.Members(item) {
+		if !jsontext.Is(key, "name") {
+			x.json = append(append(append(append(x.json, ','), key...), ':'), value...)
+		}
+	}
+	x.json = append(x.json, '}')
+	return x
+}
+
+// readResource reads a resource of the server that it belongs to.
+func (h *host) readResource(ctx context.Context, uri string) ([]byte, error) {
+	c := h.ownerOf(ctx, uri)
+	if c == nil {
+		return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no server lists the resource " + strconv.Quote(uri)}
+	}
+	params := append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}')
+	return h.forward(ctx, c, "resources/read", uri, params, "contents")
+}
+
+// ownerOf finds the server of a resource: the one that lists it, or has the template
+// that begins most like it, or the only one that there is. No other server is told
+// the URI.
+func (h *host) ownerOf(ctx context.Context, uri string) (owner *connection) {
+	for _, x := range h.known(ctx, mcp.Resources, false) {
+		if x.id == uri {
+			return x.conn
+		}
+	}
+	longest := 0
+	for _, x := range h.known(ctx, mcp.Templates, false) {
+		if begin, _, _ := strings.Cut(x.id, "{"); len(begin) > longest && strings.HasPrefix(uri, begin) {
+			owner, longest = x.conn, len(begin)
+		}
+	}
+	if owner != nil {
+		return owner
+	}
+	for _, c := range h.box.conns {
+		switch {
+		case c.err != nil:
+		case owner != nil:
+			return nil
+		default:
+			owner = c
+		}
+	}
+	return owner
+}
+
+func (h *host) getPrompt(ctx context.Context, name string, args []byte) ([]byte, error) {
+	for _, x := range h.known(ctx, mcp.Prompts, false) {
+		if x.name != name {
+			continue
+		}
+		params := jsontext.AppendQuoted([]byte(`{"name":`), x.id)
+		if jsontext.Kind(args) == '{' {
+			params = append(append(params, `,"arguments":`...), args...)
+		}
+		return h.forward(ctx, x.conn, "prompts/get", x.id, append(params, '}'), "messages", "description")
+	}
+	return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no prompt is named " + strconv.Quote(name)}
+}
+
+// forward sends a request to a server and gives those members of the result that a
+// client of any revision knows. The first must be there, and is an array.
+func (h *host) forward(ctx context.Context, c *connection, method, name string, params []byte, members ...string) ([]byte, error) {
+	session, err := c.use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result, err := session.Request(ctx, method, name, params)
+	if e, ok := errors.AsType[*wire.RPCError](err); ok {
+		return nil, &wire.RPCError{Code: e.Code, Message: h.secrets.Message().HideString(e.Message), Data: e.Data}
+	}
+	if err != nil {
+		return nil, errors.New(h.secrets.Message().HideString(withHint(err.Error(), &c.Server, err)))
+	}
+	b := []byte{'{'}
+	for i, key := range members {
+		value := jsontext.Member(result, key)
+		switch {
+		case i == 0 && jsontext.Kind(value) != '[':
+			value = []byte("[]")
+		case value == nil:
+			continue
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), key...), `":`...)
+		b = append(b, value...)
+	}
+	return append(b, '}'), nil
+}
+
+// toHost passes on what a server logs, under its name.
+func (o *outputs) toHost(server string, params []byte) {
+	host := o.host.Load()
+	data := jsontext.Member(params, "data")
+	if host == nil || data == nil {
+		return
+	}
+	logger := server
+	if inner := jsontext.Text(jsontext.Member(params, "logger")); inner != "" {
+		logger += "/" + inner
+	}
+	b := jsontext.AppendQuoted([]byte(`{"level":`), jsontext.Text(jsontext.Member(params, "level")))
+	b = jsontext.AppendQuoted(append(b, `,"logger":`...), logger)
+	host.Log(append(append(append(b, `,"data":`...), data...), '}'))
+}
