@@ -39,10 +39,7 @@ var secretKeys = []string{"apikey", "key", "openaiapikey", "secret", "password",
 func hintOfOthers(key string, known []string) string {
 	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key))
 	if slices.Contains(secretKeys, plain) && slices.Contains(known, "key_env") {
-		if slices.Contains(known, "key_command") {
-			return `the config holds no key: "key_env" names the variable that has it, "key_command" the program that prints it`
-		}
-		return `the config holds no key: "key_env" names the variable that has it, and --key-file a file or <(COMMAND)`
+		return `the config holds no key: "key_env" names the variable that has it, "key_command" the program that prints it`
 	}
 	if slices.Contains(secretKeys, plain) && slices.Contains(known, "auth_env") {
 		return `"auth_env" names the variable that holds the bearer token, "token_command" the program that prints it, "headers" has keys of another kind`
@@ -51,6 +48,9 @@ func hintOfOthers(key string, known []string) string {
 		if slices.Contains(known, k.ours) && slices.Contains(strings.Fields(k.others), plain) {
 			return `here this is "` + k.ours + `"`
 		}
+	}
+	if slices.Contains(known, "models") && (slices.Contains(secretKeys, plain) || slices.Contains(profileKeys, key)) {
+		return `it belongs to a profile: "models": {"NAME": {"base_url": "…", "key_env": "VARIABLE"}}`
 	}
 	return ""
 }

@@ -16,6 +16,10 @@ func TestHintOfOthers(t *testing.T) {
 	}{
 		{"api_key", profileKeys, `the config holds no key: "key_env" names`},
 		{"apiKey", profileKeys, "the config holds no key"},
+		{"api_key", configKeys, `it belongs to a profile: "models": `},
+		{"key_command", configKeys, "it belongs to a profile"},
+		{"base_url", configKeys, "it belongs to a profile"},
+		{"servers", configKeys, `here this is "mcpServers"`},
 		{"max_tokens", profileKeys, `here this is "params"`},
 		{"profiles", configKeys, `here this is "models"`},
 		{"mcp_servers", configKeys, ""}, // spelled almost like it
