@@ -79,7 +79,7 @@ func runnerIn(program string, words []string) string {
 	for _, o := range runnerOptions(program) {
 		for _, w := range words {
 			// Short options may be combined, as in sh -ec.
-			combined := len(o) == 2 && o[0] == '-' && len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, o[1:])
+			combined := len(o) == 2 && strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, o[1:])
 			if w == o || combined {
 				return program + " " + w
 			}
@@ -94,9 +94,9 @@ func runnerIn(program string, words []string) string {
 // runnerOptions returns the options of the runner at the path program, which may
 // have a version, such as /usr/bin/python3.12; nil if it is no runner.
 func runnerOptions(program string) []string {
-	name := path.Base(program)
+	name := strings.TrimRight(path.Base(program), "-.0123456789")
 	for _, r := range runners {
-		if slices.Contains(r.programs, name) || slices.Contains(r.programs, strings.TrimRight(name, "-.0123456789")) {
+		if slices.Contains(r.programs, name) {
 			return r.options
 		}
 	}
@@ -117,7 +117,7 @@ func (p *policyReader) unlistedRunner(at int, r *Rule) string {
 			continue
 		}
 		argv.tests = append(argv.tests, t)
-		if len(t.path) == 2 && (t.path[1].index == 0 || t.path[1].any) {
+		if len(t.path) == 2 && t.path[1].index == 0 {
 			first.tests = append(first.tests, t)
 			programs = append(programs, p.meantRunners(i+1)...)
 		}
@@ -126,11 +126,10 @@ func (p *policyReader) unlistedRunner(at int, r *Rule) string {
 		return ""
 	}
 	for _, program := range programs {
-		options := runnerOptions(program)
-		if options == nil || !first.allowWords(program) {
+		if !first.allowWords(program) { // most programs, so it saves time
 			continue
 		}
-		for _, option := range options {
+		for _, option := range runnerOptions(program) {
 			words := append([]string{program}, strings.Fields(option)...)
 			for range 4 { // find and timeout need several words before a command
 				if words = append(words, "unlisted-word"); argv.allowWords(words...) {
@@ -144,15 +143,12 @@ func (p *policyReader) unlistedRunner(at int, r *Rule) string {
 
 // allowWords reports whether the tests allow argv to be words.
 func (a *argumentTests) allowWords(words ...string) bool {
-	arguments := []byte(`{"argv":[`)
-	for i, w := range words {
-		if i > 0 {
-			arguments = append(arguments, ',')
-		}
-		arguments = jsontext.AppendQuoted(arguments, w)
+	var quoted []string
+	for _, w := range words {
+		quoted = append(quoted, string(jsontext.Quoted(w)))
 	}
 	e := &evaluation{lexical: true}
-	e.begin(context.Background(), &Call{Arguments: append(arguments, "]}"...)})
+	e.begin(context.Background(), &Call{Arguments: []byte(`{"argv":[` + strings.Join(quoted, ",") + "]}")})
 	e.parse()
 	return a.matchNarrow(e)
 }

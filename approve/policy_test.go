@@ -127,6 +127,7 @@ func TestScriptPattern(t *testing.T) {
 		`"decision":"allow","server":["x","s*"],"tool":"*","arguments":{"cwd":{"under":"."},"script":{"glob":"ls"}}`:              true,
 		`"decision":"allow","server":"*","tool":"*","arguments":{"*":{"glob":"**"}}`:                                              true,
 		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"under":"/tmp"}}`:                        true,
+		`"decision":"allow","server":"*","tool":"*","arguments":{"*.path":{"glob":"src/*"}}`:                                      false,
 		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"glob":"git *"}},"script_pattern":true`:  false,
 		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"glob":"git *"}},"script_pattern":false`: true,
 		`"decision":"allow","server":"shell","tool":"run_command","arguments":{"script":{"one_of":["make","make test"]}}`:         false,
@@ -160,6 +161,9 @@ func TestRunnerWarnings(t *testing.T) {
 		`"argv.0":{"equals":"find"},"argv.1":{"glob":"*"},"argv.2":{"glob":"*"}`:             "find -exec",
 		`"argv.*":{"glob":"*"}`:                                                              "sh -c",
 		`"cwd":{"under":"."},"argv.*":{"regex":"env|[a-z]+-[a-z-]+"}`:                        "env",
+		`"argv":{"words":["sh",["abc","","-","--norc"]]}`:                                    "",
+		`"argv":{"words":["find",["-noexec"]]}`:                                              "",
+		`"argv":{"words":["env","-i"]}`:                                                      "env",
 		`"argv":{"words":[["ls"],["-l","-c"]]}`:                                              "",
 		`"argv":{"words":["sh","build.sh"]}`:                                                 "",
 		`"argv":{"words":["python3","-V"]}`:                                                  "",
@@ -197,6 +201,11 @@ func TestRunnerWarnings(t *testing.T) {
 		case runner != "" && (len(p.Warnings) != 1 || !strings.HasPrefix(p.Warnings[0], `p.json:2: this rule allows "`+runner+`"`)):
 			t.Errorf("%s: %q, not of %q", arguments, p.Warnings, runner)
 		}
+	}
+	// A rule that says nothing about the command allows every one, as it is meant to.
+	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"allow","server":"shell","tool":"run_command","arguments":{"cwd":{"under":"."}},"others":"any"}]}`))
+	if err != nil || len(p.Warnings) > 0 {
+		t.Errorf("%v, %q", err, p.Warnings)
 	}
 }
 
