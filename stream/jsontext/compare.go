@@ -24,10 +24,8 @@ func Same(a, b []byte) bool {
 		return sameMembers(a, b)
 	case '[':
 		return slices.EqualFunc(slices.Collect(Elements(a)), slices.Collect(Elements(b)), Same)
-	case '"':
-		return Unquote(a) == Unquote(b)
 	}
-	return false
+	return Kind(a) == '"' && Unquote(a) == Unquote(b) // equal literals have equal bytes
 }
 
 func sameMembers(a, b []byte) bool {

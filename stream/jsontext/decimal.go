@@ -34,10 +34,7 @@ func ParseDecimal(literal []byte) (d Decimal, ok bool) {
 	if len(magnitude) > maxExponentDigits {
 		return Decimal{}, false
 	}
-	e := int64(0)
-	if len(magnitude) > 0 {
-		e, _ = strconv.ParseInt(string(magnitude), 10, 64)
-	}
+	e, _ := strconv.ParseInt(string(magnitude), 10, 64) // 0 if nothing is left of it
 	if exponent[0] == '-' {
 		e = -e
 	}

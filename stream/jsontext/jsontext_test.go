@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -47,6 +48,9 @@ func TestCompact(t *testing.T) {
 		{`{"a":"\ud800\u0041"}`, "", "lone surrogate"},
 		{`{"\udfff":1}`, "", "lone surrogate"},
 		{`{"a\u0000":1}`, "", "NUL"},
+		{`{"\u0000":1}`, "", "NUL"},
+		{`{"\\u0000":1,"\\u0001":2}`, `{"\\u0000":1,"\\u0001":2}`, ""},
+		{`{"\u0061":1,"a":2}`, "", "duplicate key (upper and lower case count as the same) \"a\""},
 		{`{} {}`, "", "after the end"},
 		{`{}//c`, "", "after the end"},
 		{"\ufeff{}", "", "byte order mark"},
@@ -91,6 +95,37 @@ func TestManyNames(t *testing.T) {
 	}
 	if err := Check(many, Options{}); err != nil {
 		t.Errorf("a document may have names that differ in case: %v", err)
+	}
+}
+
+// A duplicate is found wherever the first of the two stands, and both places are told.
+func TestDuplicatePlace(t *testing.T) {
+	for _, n := range []int{0, 1, fewNames - 1, fewNames, 100} {
+		text := `{"twice":1`
+		for i := range n {
+			text += fmt.Sprintf(`,"k%d":1`, i)
+		}
+		text += `,"twice":2}`
+		err := Check([]byte(text), Options{})
+		if s, ok := errors.AsType[*SyntaxError](err); !ok || s.Offset != len(text)-10 || s.First == nil || s.First.Offset != 1 || !strings.Contains(s.Error(), `duplicate key "twice"`) {
+			t.Errorf("%d names between: %+v", n, err)
+		}
+	}
+	long := strings.Repeat("x", 101)
+	err := Check([]byte(`{"`+long+`":1,"`+long+`":2}`), Options{})
+	if err == nil || !strings.Contains(err.Error(), long[1:]) || strings.Contains(err.Error(), long) {
+		t.Errorf("not the first 100 bytes: %v", err)
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	for in, want := range map[string]string{
+		" ~\x7fä": `" ~` + "\x7f" + `ä"`, "\"\\/": `"\"\\/"`, "\n\r\t\b\x1f": `"\n\r\t\u0008\u001f"`,
+		"a\x80b\xffc\u20ac\xe2\x82": "\"a\ufffdb\ufffdc\u20ac\ufffd\ufffd\"", "\ufffd": "\"\ufffd\"",
+	} {
+		if got := string(Quoted(in)); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
 	}
 }
 

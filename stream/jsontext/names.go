@@ -25,7 +25,7 @@ const fewNames = 16
 
 func (s *scanner) addName(own *nameSet, n name) *SyntaxError {
 	text := s.data[n.start:n.end]
-	if !n.plain && s.options.FoldNames && bytes.Contains(text, []byte(`\u0000`)) && bytes.IndexByte(Unescape(text), 0) >= 0 {
+	if !n.plain && s.options.FoldNames && bytes.IndexByte(Unescape(text), 0) >= 0 {
 		return s.errorAt(n.start-1, "a key that contains NUL")
 	}
 	if own.many == nil && (s.named-own.first >= fewNames || s.named == len(s.names)) {
@@ -59,10 +59,7 @@ func (s *scanner) duplicate(first int, n name) *SyntaxError {
 		what = "duplicate key (upper and lower case count as the same)"
 	}
 	text := Unescape(s.data[n.start:n.end])
-	if len(text) > 100 {
-		text = text[:100]
-	}
-	e := s.errorAt(n.start-1, "%s %s", what, strconv.QuoteToASCII(string(text)))
+	e := s.errorAt(n.start-1, "%s %s", what, strconv.QuoteToASCII(string(text[:min(len(text), 100)])))
 	e.First = s.errorAt(first-1, "the first")
 	return e
 }
@@ -73,7 +70,7 @@ func (s *scanner) same(a, b name) bool {
 		return s.normal(a) == s.normal(b)
 	}
 	x, y := s.data[a.start:a.end], s.data[b.start:b.end]
-	return len(x) == len(y) && (bytes.Equal(x, y) || s.options.FoldNames && bytes.EqualFold(x, y))
+	return bytes.Equal(x, y) || s.options.FoldNames && bytes.EqualFold(x, y)
 }
 
 // normal returns a string that is the same for equal names.

@@ -21,8 +21,8 @@ func AppendInner[S string | []byte](dst []byte, s S) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
-			if r == utf8.RuneError && n == 1 {
+			_, n := utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
+			if n == 1 { // an invalid byte
 				dst = append(append(dst, s[from:i]...), "\ufffd"...)
 				from = i + 1
 			}

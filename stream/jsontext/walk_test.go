@@ -148,13 +148,23 @@ func TestSame(t *testing.T) {
 		{`[1]`, `[1,2]`, false},
 		{`"1"`, `1`, false},
 		{`null`, `false`, false},
+		{`[true,null]`, `[true,null]`, true},
+		{`1`, `false`, false},
+		{`false`, `1`, false},
+		{`"a"`, `"b"`, false},
+		{`{"a":1}`, `{"b":1}`, false},
+		{`{"a":1,"b":2}`, `{"a":1}`, false},
 	} {
 		if got := Same([]byte(c.a), []byte(c.b)); got != c.want {
 			t.Errorf("%s and %s: %v", c.a, c.b, got)
 		}
 	}
-	if !SameAsText([]byte(`{"a":1}`), []byte(`" {\"a\": 1.0}\n"`)) || SameAsText([]byte(`{"a":1}`), []byte(`"{\"a\":2}"`)) {
-		t.Error("a value in the text of a string")
+	for literal, want := range map[string]bool{
+		`" {\"a\": 1.0}\n"`: true, `"\u007b\"a\":1}"`: true, `"{\"a\":2}"`: false, `"x"`: false, `"{\"a\":1"`: false, `"{\"a\":1}}"`: false,
+	} {
+		if got := SameAsText([]byte(`{"a":1}`), []byte(literal)); got != want {
+			t.Errorf("the value in the text %s: %v", literal, got)
+		}
 	}
 }
 
