@@ -62,3 +62,25 @@ func TestReply(t *testing.T) {
 		t.Errorf("mismatch: %v", err)
 	}
 }
+
+// TestToolsAppended holds that tools which are appended between two requests are
+// sent, behind those that were there before.
+func TestToolsAppended(t *testing.T) {
+	server := newModelServer(t, stream(shortReply))
+	c := newClient(t, Config{BaseURL: server.URL + "/v1/"})
+	r := ask("hi")
+	for _, name := range []string{"a", "b", "c"} {
+		r.Tools = append(r.Tools, Tool{Name: name, Schema: []byte("{}")})
+		if _, err := c.Reply(t.Context(), r, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, name := range []string{"b", "c"} {
+		_, before, _ := strings.Cut(server.bodies[i], `"tools":[`)
+		_, after, _ := strings.Cut(server.bodies[i+1], `"tools":[`)
+		before, _, _ = strings.Cut(before, "],")
+		if !strings.HasPrefix(after, before+",") || !strings.Contains(after, `"name":"`+name+`"`) {
+			t.Errorf("tools %s, then %s", before, after)
+		}
+	}
+}

@@ -263,7 +263,11 @@ func (f *Face) Flush() error { return nil }
 
 func (f *Face) started(e *event.Start) {
 	for _, s := range e.Servers {
-		f.verbosely(fmt.Sprintf("server %s: protocol %s, tools: %d", s.Name, escape.Escape(s.Protocol), s.Tools))
+		state := "protocol " + escape.Escape(s.Protocol)
+		if s.Protocol == "" {
+			state = "not started yet"
+		}
+		f.verbosely(fmt.Sprintf("server %s: %s, tools: %d", s.Name, state, s.Tools))
 	}
 	if e.ConfigRules > 0 {
 		f.verbosely(fmt.Sprintf("auto_approve rules of the config that count: %d", e.ConfigRules))
