@@ -82,7 +82,8 @@ const flagURL = "--base-url"
 
 // resolveURL finds the endpoint, and returns the API that it is known to have, ""
 // if it is not known. A profile that the flag names comes before the environment.
-// The key of a provider alone stands for its endpoint.
+// The key of a provider alone stands for its endpoint: that of OpenAI where both
+// are set, unless the API was given and is the one of Anthropic.
 func (c *Config) resolveURL(e *Endpoint, p profile) (api string) {
 	type source struct{ url, from, api string }
 	sources := []source{
@@ -95,10 +96,11 @@ func (c *Config) resolveURL(e *Endpoint, p profile) (api string) {
 		at = 1
 	}
 	sources = slices.Insert(sources, at, source{p.baseURL, p.urlFrom, ""})
-	if c.Getenv("OPENAI_API_KEY") != "" {
+	anthropic := c.Getenv("ANTHROPIC_API_KEY") != ""
+	if c.Getenv("OPENAI_API_KEY") != "" && !(anthropic && cmp.Or(c.API, p.api) == "messages") {
 		sources = append(sources, source{"https://api.openai.com/v1", "OPENAI_API_KEY", "responses"}) // newer models have no tools in chat
 	}
-	if c.Getenv("ANTHROPIC_API_KEY") != "" {
+	if anthropic {
 		sources = append(sources, source{anthropicURL(c.Getenv("ANTHROPIC_BASE_URL")), "ANTHROPIC_API_KEY", "messages"})
 	}
 	for _, s := range sources {
