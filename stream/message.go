@@ -51,7 +51,7 @@ type Part struct {
 type Image struct {
 	MIME   string
 	Data   string // standard base64
-	URL    string // http(s) or data URL
+	URL    string // not a data URL with base64: that is Data
 	Detail string // chat only: "low", "high", "auto" or empty
 	Name   string // of a document's file
 }

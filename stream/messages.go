@@ -194,34 +194,24 @@ func messagesPart(w *segments, p *Part, mark bool) {
 	switch {
 	case p.Image == nil:
 		textPart(w, []Part{*p}, "")
-	case p.Image.URL != "" && !strings.HasPrefix(p.Image.URL, "data:"):
+	case p.Image.URL != "":
 		w.pair(`{"type":"image","source":{"type":"url","url":`, p.Image.URL)
 		w.str("}")
 	default:
-		mime, data := imageData(p.Image)
 		if p.Image.isDocument() {
 			w.pair(`{"type":"document","title":`, p.Image.Name)
 		} else {
 			w.str(`{"type":"image"`)
 		}
-		w.pair(`,"source":{"type":"base64","media_type":`, mime)
+		w.pair(`,"source":{"type":"base64","media_type":`, p.Image.MIME)
 		w.str(`,"data":"`)
-		w.raw([]byte(data))
+		w.raw([]byte(p.Image.Data))
 		w.str(`"}`)
 	}
 	if mark {
 		w.str(cacheMark)
 	}
 	w.str("}")
-}
-
-// imageData returns an image's type and base64, also of a data URL.
-func imageData(img *Image) (mime, data string) {
-	if head, data, ok := strings.Cut(strings.TrimPrefix(img.URL, "data:"), ","); ok && img.URL != "" {
-		mime, _, _ = strings.Cut(head, ";")
-		return mime, data
-	}
-	return img.MIME, img.Data
 }
 
 func (e *messagesEncoder) result(w *segments, m *Message) {

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
@@ -23,24 +24,21 @@ type network struct {
 	transport *http.Transport
 	endpoint  *endpoint
 	dialer    net.Dialer
-	tls       *tls.Config
+	tls       tls.Dialer
 
 	mu      sync.Mutex
-	opening *opening // the connection that warm opens, until it is used
+	opening opening  // the connection that warm opens, until it is used
 	warmed  net.Conn // the connection that warm opened, once it is used
 	dialled bool     // the transport opened a connection: too late to warm one
 }
 
-// opening is a connection that is being opened. When ready is closed, conn is
-// set, or nil after a failure.
-type opening struct {
-	ready chan struct{}
-	conn  net.Conn
-}
+// opening brings a connection that is being opened, nil after a failure.
+type opening chan net.Conn
 
 func newNetwork(e *endpoint) *network {
 	n := &network{endpoint: e, dialer: net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}}
-	n.tls = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	n.tls.NetDialer = &net.Dialer{Timeout: connectTimeout + tlsTimeout, KeepAlive: n.dialer.KeepAlive}
+	n.tls.Config = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	n.transport = &http.Transport{
@@ -48,7 +46,7 @@ func newNetwork(e *endpoint) *network {
 		DialContext:            n.dialTCP,
 		DialTLSContext:         n.dialTLS,
 		TLSHandshakeTimeout:    tlsTimeout,
-		TLSClientConfig:        n.tls, // behind a proxy; otherwise dialTLS
+		TLSClientConfig:        n.tls.Config, // behind a proxy; otherwise dialTLS
 		Protocols:              protocols,
 		DisableCompression:     true, // a compressed body is inflated under a cap
 		MaxResponseHeaderBytes: 256 << 10,
@@ -69,24 +67,21 @@ func (n *network) warm(ctx context.Context) {
 	if n.opening != nil || n.dialled {
 		return
 	}
-	o := &opening{ready: make(chan struct{})}
+	o := make(opening, 1)
 	n.opening = o
 	dial := n.dialer.DialContext
 	if n.endpoint.url.Scheme == "https" {
-		dial = n.handshake
+		dial = n.tls.DialContext
 	}
 	goroutine.Start(func() {
-		defer close(o.ready)
-		o.conn, _ = dial(ctx, "tcp", hostPort(n.endpoint.url))
+		conn, _ := dial(ctx, "tcp", hostPort(n.endpoint.url))
+		o <- conn
 	})
 }
 
 func hostPort(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return net.JoinHostPort(u.Hostname(), port)
+	usual := map[string]string{"http": "80", "https": "443"}
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual[u.Scheme]))
 }
 
 // useWarm returns the connection to addr that warm opened, nil if there is
@@ -99,13 +94,12 @@ func (n *network) useWarm(ctx context.Context, addr string) net.Conn {
 	if o == nil {
 		return nil
 	}
-	select {
-	case <-o.ready:
-		if addr == hostPort(n.endpoint.url) {
-			n.warmed = o.conn
-			return o.conn
+	if addr == hostPort(n.endpoint.url) {
+		select {
+		case n.warmed = <-o:
+			return n.warmed
+		case <-ctx.Done():
 		}
-	case <-ctx.Done():
 	}
 	goroutine.Start(o.discard)
 	return nil
@@ -115,9 +109,9 @@ func (n *network) useWarm(ctx context.Context, addr string) net.Conn {
 // before anything was sent.
 func (n *network) isWarm(conn net.Conn) bool { return n.warmed != nil && conn == n.warmed }
 
-func (o *opening) discard() {
-	if <-o.ready; o.conn != nil {
-		o.conn.Close()
+func (o opening) discard() {
+	if conn := <-o; conn != nil {
+		conn.Close()
 	}
 }
 
@@ -134,28 +128,7 @@ func (n *network) dialTLS(ctx context.Context, network, addr string) (net.Conn, 
 	if conn := n.useWarm(ctx, addr); conn != nil {
 		return conn, nil
 	}
-	return n.handshake(ctx, network, addr)
-}
-
-func (n *network) handshake(ctx context.Context, network, addr string) (net.Conn, error) {
-	raw, err := n.dialer.DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, err
-	}
-	config := n.tls.Clone()
-	config.ServerName = host
-	conn := tls.Client(raw, config)
-	ctx, cancel := context.WithTimeout(ctx, tlsTimeout)
-	defer cancel()
-	if err := conn.HandshakeContext(ctx); err != nil {
-		raw.Close()
-		return nil, err
-	}
-	return conn, nil
+	return n.tls.DialContext(ctx, network, addr)
 }
 
 func (n *network) close() {

@@ -60,9 +60,9 @@ func TestOneWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, ready := &countedConn{Conn: tcp}, make(chan struct{})
-	close(ready)
-	c.network.opening = &opening{ready, conn}
+	conn := &countedConn{Conn: tcp}
+	c.network.opening = make(opening, 1)
+	c.network.opening <- conn
 	for i, size := range []int{0, 100 << 10} {
 		if _, err := c.Reply(t.Context(), ask(strings.Repeat("x", size)), nil); err != nil {
 			t.Fatal(err)
@@ -394,8 +394,8 @@ func TestWireLog(t *testing.T) {
 func TestTLS(t *testing.T) {
 	s := newTLSModelServer(t, stream(hello))
 	c := newClient(t, Config{BaseURL: s.URL, Key: "k"})
-	c.network.tls.RootCAs = x509.NewCertPool()
-	c.network.tls.RootCAs.AddCert(s.Certificate())
+	c.network.tls.Config.RootCAs = x509.NewCertPool()
+	c.network.tls.Config.RootCAs.AddCert(s.Certificate())
 	c.Warm(t.Context())
 	for range 3 {
 		if _, err := c.Reply(t.Context(), ask("hi"), nil); err != nil {
