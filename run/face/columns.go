@@ -46,20 +46,16 @@ func (f *Face) fitBehind(prefix, s string) string {
 
 // expandTabs writes tabs as blanks, so that a line's columns can be counted.
 func expandTabs(s string) string {
-	if !strings.Contains(s, "\t") {
-		return s
-	}
 	var b strings.Builder
 	column := 0
-	for _, r := range s {
-		if r != '\t' {
-			b.WriteRune(r)
-			column += escape.RuneColumns(r)
-			continue
+	for i, cell := range strings.Split(s, "\t") {
+		if i > 0 {
+			n := 8 - column%8
+			b.WriteString("        "[:n])
+			column += n
 		}
-		n := 8 - column%8
-		b.WriteString("        "[:n])
-		column += n
+		b.WriteString(cell)
+		column += escape.Columns(cell)
 	}
 	return b.String()
 }

@@ -88,20 +88,24 @@ func (f *Flag) words() []string {
 	return config.Choices(f.Name)
 }
 
-// source says where the values of a flag come from: "words", "file", "directory",
-// "profiles" or "servers"; "" is anywhere.
-func (f *Flag) source() string {
+// action returns what a shell does for the value of the flag: it offers words, the
+// names of files or of directories, or the profiles or servers of the config. The
+// parameters are how the shell is told each of these; words and names hold %s for
+// the words and for the kind of names. value is for any other value that is needed.
+func (f *Flag) action(words, file, directory, names, value string) string {
 	switch {
 	case f.words() != nil:
-		return "words"
+		return fmt.Sprintf(words, strings.Join(f.words(), " "))
 	case f.Name == "model":
-		return "profiles"
+		return fmt.Sprintf(names, "profiles")
 	case slices.Contains([]string{"trust", "servers", "login", "logout"}, f.Name):
-		return "servers"
+		return fmt.Sprintf(names, "servers")
 	case f.Value == "FILE" || f.Value == "FILE|JSON" || f.Value == "FILE|-" || f.Value == "PATH":
-		return "file"
+		return file
 	case strings.HasSuffix(f.Value, "DIR"):
-		return "directory"
+		return directory
+	case f.Bare() == "":
+		return value
 	}
 	return ""
 }
@@ -121,20 +125,7 @@ func (t *Table) bash() string {
 	var cases, descriptions strings.Builder
 	for f := range t.All() {
 		fmt.Fprintf(&descriptions, "--%s\t%s\n", f.Name, f.brief())
-		action := ""
-		switch source := f.source(); source {
-		case "words":
-			action = "_toolpipe_words " + strings.Join(f.words(), " ")
-		case "file", "directory":
-			action = "_toolpipe_paths " + source
-		case "profiles", "servers":
-			action = "_toolpipe_names " + source
-		default:
-			if f.Bare() == "" {
-				action = ":"
-			}
-		}
-		if action != "" {
+		if action := f.action("_toolpipe_words %s", "_toolpipe_paths file", "_toolpipe_paths directory", "_toolpipe_names %s", ":"); action != "" {
 			fmt.Fprintf(&cases, "    %s) %s ;;\n", strings.Join(f.names(), "|"), action)
 		}
 	}
@@ -145,17 +136,7 @@ func (t *Table) bash() string {
 func (t *Table) zsh() string {
 	var specs strings.Builder
 	for f := range t.All() {
-		action := ""
-		switch source := f.source(); source {
-		case "words":
-			action = "(" + strings.Join(f.words(), " ") + ")"
-		case "file":
-			action = "_files"
-		case "directory":
-			action = "_files -/"
-		case "profiles", "servers":
-			action = "{_toolpipe_names " + source + "}"
-		}
+		action := f.action("(%s)", "_files", "_files -/", "{_toolpipe_names %s}", "")
 		spec := "[" + zshEscaper.Replace(f.brief()) + "]"
 		switch {
 		case f.Value == "":
@@ -164,14 +145,12 @@ func (t *Table) zsh() string {
 		default:
 			spec += ":" + zshEscaper.Replace(f.Value) + ":" + action
 		}
+		others := "(" + strings.Join(f.names(), " ") + ")" // not offered again
 		if _, repeated := f.Setting.(*[]string); repeated {
-			for _, name := range f.names() {
-				specs.WriteString("    " + config.ShellQuote("*"+zshName(f, name)+spec) + " \\\n")
-			}
-			continue
+			others = "*"
 		}
 		for _, name := range f.names() {
-			specs.WriteString("    " + config.ShellQuote("("+strings.Join(f.names(), " ")+")"+zshName(f, name)+spec) + " \\\n")
+			specs.WriteString("    " + config.ShellQuote(others+zshName(f, name)+spec) + " \\\n")
 		}
 	}
 	return strings.Replace(zshScript, "@SPECS@", specs.String(), 1)
@@ -196,18 +175,7 @@ func (t *Table) fish() string {
 		if f.Short != "" {
 			b.WriteString(" -s " + f.Short)
 		}
-		switch source := f.source(); {
-		case source == "words":
-			b.WriteString(" -x -a " + config.ShellQuote(strings.Join(f.words(), " ")))
-		case source == "file":
-			b.WriteString(" -r -F")
-		case source == "directory":
-			b.WriteString(" -x -a '(__fish_complete_directories)'")
-		case source != "":
-			b.WriteString(" -x -a '(__toolpipe_names " + source + ")'")
-		case f.Bare() == "":
-			b.WriteString(" -x")
-		}
+		b.WriteString(f.action(" -x -a '%s'", " -r -F", " -x -a '(__fish_complete_directories)'", " -x -a '(__toolpipe_names %s)'", " -x"))
 		b.WriteString(" -d " + fishQuote(f.brief()) + "\n")
 	}
 	return b.String()

@@ -166,14 +166,8 @@ func invalidUTF8(p []byte) int {
 	if utf8.Valid(p) {
 		return -1
 	}
-	for i := 0; i < len(p); {
-		r, n := utf8.DecodeRune(p[i:])
-		if r == utf8.RuneError && n == 1 {
-			return i
-		}
-		i += n
-	}
-	return -1
+	valid, _, _ := bytes.Cut(bytes.ToValidUTF8(p, []byte{0xff}), []byte{0xff})
+	return len(valid)
 }
 
 // autoMessages decides what standard input is when there are no prompt
