@@ -35,6 +35,33 @@ func TestWhatARefusalIsAbout(t *testing.T) {
 	}
 }
 
+// A refusal that goes on after the repair, or that a repair does not help against, ends the exchange.
+func TestRepairsEnd(t *testing.T) {
+	image := Part{Image: &Image{URL: "data:image/png;base64,AA=="}}
+	long := strings.Repeat("x", maxDescription+1)
+	for _, x := range []struct {
+		status      int
+		refusal     string
+		description string
+		requests    int
+	}{
+		{400, "image input is not supported", "", 2},
+		{400, "tools.0.description: string too long", long, 2},
+		{400, "tools.0.description: string too long", long[1:], 1},
+		{413, "tools.0.description: string too long", long, 1},
+		{403, "stream_options: extra inputs are not permitted", "", 1},
+	} {
+		s := newModelServer(t, status(x.status, x.refusal))
+		r := ask("hi")
+		r.Tools = []Tool{{Name: "f", Description: x.description}}
+		r.Messages = append(r.Messages, Message{Role: Assistant, Calls: []Call{{ID: "a", Name: "f", Arguments: []byte("{}")}}},
+			Message{Role: ToolRole, CallID: "a", Name: "f", Parts: []Part{image}})
+		if _, err := newClient(t, Config{BaseURL: s.URL}).Reply(t.Context(), r, nil); err == nil || s.requests() != x.requests {
+			t.Errorf("%d %s: %d requests, %v", x.status, x.refusal, s.requests(), err)
+		}
+	}
+}
+
 // Only what a repair would change is a reason to send the request again.
 func TestWhatARepairChanges(t *testing.T) {
 	text, image := Part{Text: "x"}, Part{Image: &Image{URL: "https://h/x.png"}}

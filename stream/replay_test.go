@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A run with refusals, a broken transfer and odd bytes is recorded and
@@ -97,7 +99,12 @@ func TestReplay(t *testing.T) {
 	}
 	c.Close()
 	for _, model := range []string{"m", ""} { // a replay needs no model
-		got, err := converse(newClient(t, Config{Replay: file}), model, "more")
+		replay := newClient(t, Config{Replay: file})
+		waited := waits(replay)
+		got, err := converse(replay, model, "more")
+		if !slices.Equal(*waited, []time.Duration{0}) {
+			t.Errorf("a replay waits before it sends again: %v", *waited)
+		}
 		if err != nil || strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("model %q: %q, %v", model, got, err)
 		}

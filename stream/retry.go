@@ -27,20 +27,20 @@ type retries struct {
 // nextRetry decides whether the exchange is repeated, and how long to wait
 // before. It is repeated only before the first delta of the reply, since the
 // sink cannot take text back, and only after a failure that may pass.
-func (x *exchange) nextRetry(err error, made *retries) (r Retry, again bool) {
+func (x *exchange) nextRetry(err error, made *retries) (_ Retry, again bool) {
 	e, ours := errors.AsType[*Error](err)
 	if !ours || !x.retry || x.draft.began {
-		return r, false
+		return Retry{}, false
 	}
-	r = Retry{Attempt: made.made + 1, Of: maxRetries, Status: e.Status, Message: e.Message}
+	r := Retry{Attempt: made.made + 1, Of: maxRetries, Status: e.Status, Message: e.Message}
 	longest := maxRetryAfter
 	if x.client.cfg.RetryFor > 0 && (e.Kind == Unreachable || e.Status == 429 || e.Status == 503) {
 		r.Of = 0
 		if longest = made.until.Sub(x.client.now()); longest <= 0 {
-			return r, false
+			return Retry{}, false
 		}
 	} else if r.Attempt > maxRetries {
-		return r, false
+		return Retry{}, false
 	}
 	switch {
 	case x.retryAfter > longest:
@@ -48,7 +48,7 @@ func (x *exchange) nextRetry(err error, made *retries) (r Retry, again bool) {
 		if later := x.client.cfg.Hints.Later; later != "" {
 			e.Hint += "; " + later
 		}
-		return r, false
+		return Retry{}, false
 	case x.client.replayer != nil || x.connectionDied:
 	case x.retryAfter > 0:
 		r.After = x.retryAfter
