@@ -75,10 +75,10 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	if tried != "" {
 		defer func() { e.Message += " (tried: " + tried + ")" }()
 	}
-	foreign, named := errors.AsType[*oauth.ForeignIssuer](err)
 	switch {
-	case named:
-		e.Hint = foreign.Hint()
+	case errors.Is(err, oauth.ErrForeignIssuer):
+		setting, _ := errors.AsType[*oauth.SettingError](err)
+		e.Hint = setting.Hint()
 	case refusedAccess(err): // the caller knows how a token is given
 	case errors.Is(err, ErrStartup):
 		e.Message += fmt.Sprintf(" of %s", s.spec.StartupTimeout)

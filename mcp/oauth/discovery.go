@@ -58,7 +58,7 @@ func (a *agent) discover(ctx context.Context, c challenge, previous string) (*re
 		a.vouched = []string{found.tokenURL, found.registrationURL, found.revocationURL}
 	}
 	if err == nil && s.Issuer == "" && s.hasSecret() && !a.owns(found.tokenURL) {
-		err = &ForeignIssuer{found.tokenURL}
+		err = foreignIssuer(found.tokenURL)
 	}
 	return r, found, err
 }
@@ -76,25 +76,38 @@ func (a *agent) chooseIssuer(r *resource, previous string) (string, error) {
 	name = r.issuers[max(0, slices.IndexFunc(r.issuers, a.owns))]
 	switch {
 	case a.settings.hasSecret() && !a.owns(name):
-		return "", &ForeignIssuer{name}
+		return "", foreignIssuer(name)
 	case slices.Contains(r.issuers, previous) && !a.settings.hasSecret():
 		return previous, nil
 	}
 	return name, nil
 }
 
-// ForeignIssuer is the refusal to send the credentials to another host that
-// only the server named.
-type ForeignIssuer struct{ place string }
-
-func (e *ForeignIssuer) Error() string {
-	return fmt.Sprintf("the server names %q for its authorization, which is not on its own host; no credentials are sent there unless the config names the issuer", e.place)
+// A SettingError is a failure that a setting in the config would mend.
+type SettingError struct {
+	message, hint string
+	cause         error // may be nil
 }
 
-// Hint says how to configure the issuer. It does not repeat the name that the
-// server gave, which nobody has checked.
-func (e *ForeignIssuer) Hint() string {
-	return `add to the server's "oauth" in the config: "issuer": "https://…", the issuer that the maker of the server documents`
+func (e *SettingError) Error() string { return e.message }
+
+func (e *SettingError) Unwrap() error { return e.cause }
+
+// Hint says what to configure. It never repeats what the server said, which
+// nobody has checked.
+func (e *SettingError) Hint() string { return e.hint }
+
+const issuerHint = `add to the server's "oauth" in the config: "issuer": "https://…", the issuer that the maker of the server documents`
+
+// ErrForeignIssuer is why no credentials are sent to another host that only the
+// server named.
+var ErrForeignIssuer = errors.New("the issuer is on another host than the server")
+
+func foreignIssuer(place string) error {
+	return &SettingError{
+		fmt.Sprintf("the server names %q for its authorization, which is not on its own host; no credentials are sent there unless the config names the issuer", place),
+		issuerHint, ErrForeignIssuer,
+	}
 }
 
 // owns says whether a URL that the server gave is on its own host.
@@ -111,44 +124,42 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 		places = wellKnownResource(a.server)
 	}
 	r := &resource{id: resourceOf(a.server)}
-	var failures []error
-	for _, place := range places {
-		doc, err := a.document(ctx, place)
-		if err != nil {
-			failures = append(failures, err)
-			continue
-		}
-		if !fits(doc, "resource", "authorization_servers", "scopes_supported") {
-			return nil, fmt.Errorf("the metadata at %s is longer than anybody can read", place)
-		}
+	place, doc, missing, err := a.firstDocument(ctx, places, "resource", "authorization_servers", "scopes_supported")
+	if err != nil {
+		return nil, err
+	}
+	if missing == nil {
 		r = &resource{jsontext.Text(jsontext.Member(doc, "resource")), jsontext.Strings(jsontext.Member(doc, "authorization_servers")), jsontext.Strings(jsontext.Member(doc, "scopes_supported"))}
 		if pin := a.settings.Resource; !covers(r.id, a.server) && (pin == nil || *pin != r.id) {
 			return nil, fmt.Errorf("the metadata at %s is about %q, not about this server", place, r.id)
 		}
-		failures = nil
-		break
 	}
 	if a.settings.Resource != nil {
 		r.id = *a.settings.Resource
 	}
-	if len(failures) > 0 && a.settings.Issuer == "" && a.settings.TokenURL == "" {
-		return nil, &NoMetadata{wire.JoinErrors(failures...)}
+	if missing != nil && a.settings.Issuer == "" && a.settings.TokenURL == "" {
+		return nil, &SettingError{"the server does not publish who gives access to it: " + missing.Error(), "does it want a login at all? if so, " + issuerHint, missing}
 	}
 	return r, nil
 }
 
-// NoMetadata is a server that does not say who gives access to it.
-type NoMetadata struct{ cause error }
-
-func (e *NoMetadata) Error() string {
-	return "the server does not publish who gives access to it: " + e.cause.Error()
-}
-
-func (e *NoMetadata) Unwrap() error { return e.cause }
-
-// Hint says how to configure the issuer.
-func (e *NoMetadata) Hint() string {
-	return `does it want a login at all? if so, add to the server's "oauth" in the config: "issuer": "https://…", the issuer that the maker of the server documents`
+// firstDocument fetches the document from the first of the places that has one;
+// missing says why none has. The members of that name must be short enough to
+// be shown.
+func (a *agent) firstDocument(ctx context.Context, places []string, members ...string) (place string, doc []byte, missing, err error) {
+	var failures []error
+	for _, place := range places {
+		doc, err := a.document(ctx, place)
+		switch {
+		case err != nil:
+			failures = append(failures, err)
+		case !fits(doc, members...):
+			return "", nil, nil, fmt.Errorf("the metadata at %s is longer than anybody can read", place)
+		default:
+			return place, doc, nil, nil
+		}
+	}
+	return "", nil, wire.JoinErrors(failures...), nil
 }
 
 // wellKnownResource are the places of a server's metadata where it names none.
@@ -193,26 +204,18 @@ func (a *agent) metadata(ctx context.Context, name string) (*issuer, error) {
 	if a.settings.MetadataURL != "" {
 		places = []string{a.settings.MetadataURL}
 	}
-	var failures []error
-	for _, place := range places {
-		doc, err := a.document(ctx, place)
-		if err != nil {
-			failures = append(failures, err)
-			continue
-		}
-		if said := jsontext.Text(jsontext.Member(doc, "issuer")); said != name {
-			return nil, fmt.Errorf("the metadata at %s is that of issuer %q, not of %q", place, wire.Snippet([]byte(said)), name)
-		}
-		if !fits(doc, "authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint") {
-			return nil, fmt.Errorf("the metadata at %s is longer than anybody can read", place)
-		}
-		found := readIssuer(doc)
-		if found.tokenURL == "" {
-			return nil, fmt.Errorf("the metadata at %s has no token_endpoint", place)
-		}
-		return found, nil
+	place, doc, missing, err := a.firstDocument(ctx, places, "authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint")
+	if err := cmp.Or(err, missing); err != nil {
+		return nil, err
 	}
-	return nil, wire.JoinErrors(failures...)
+	found := readIssuer(doc)
+	switch {
+	case found.name != name:
+		return nil, fmt.Errorf("the metadata at %s is that of issuer %q, not of %q", place, wire.Snippet([]byte(found.name)), name)
+	case found.tokenURL == "":
+		return nil, fmt.Errorf("the metadata at %s has no token_endpoint", place)
+	}
+	return found, nil
 }
 
 // fits says whether the members of a document are short enough to be shown.

@@ -53,11 +53,8 @@ func (h *Helper) get(ctx context.Context, k Key) ([]byte, error) {
 // getNamed gets the login with an id; nil when there is none.
 func (h *Helper) getNamed(ctx context.Context, id string) ([]byte, error) {
 	out, err := h.run(ctx, "get", []byte(helperURL(id)))
-	if failed, ok := errors.AsType[*helperError](err); ok && strings.Contains(failed.said, notFound) {
-		return nil, nil
-	}
 	if err != nil {
-		return nil, err
+		return nil, unlessNotFound(err)
 	}
 	var e helperEntry
 	if jsontext.CheckObject(out, jsontext.Peer, nil) != nil || json.Unmarshal(out, &e) != nil {
@@ -85,6 +82,11 @@ func userName(k Key) string {
 
 func (h *Helper) erase(ctx context.Context, k Key) error {
 	_, err := h.run(ctx, "erase", []byte(helperURL(k.id())))
+	return unlessNotFound(err)
+}
+
+// unlessNotFound is err, or nil where it says that there is no such login.
+func unlessNotFound(err error) error {
 	if failed, ok := errors.AsType[*helperError](err); ok && strings.Contains(failed.said, notFound) {
 		return nil
 	}

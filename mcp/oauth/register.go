@@ -32,7 +32,7 @@ func (a *agent) registration(ctx context.Context, is *issuer, previous *Login, r
 	case is.registrationURL != "":
 		return a.register(ctx, is, redirectURI)
 	}
-	return Client{}, &NoClient{is.name, redirectURI}
+	return Client{}, byHand(fmt.Sprintf("the authorization server %q lets no program register itself", is.name), redirectURI, nil)
 }
 
 // reusable says whether the registration of the previous login is good for the issuer.
@@ -40,19 +40,10 @@ func reusable(l *Login, is *issuer) bool {
 	return l != nil && l.Client.Dynamic && l.Issuer == is.name && (l.Client.SecretExpires.IsZero() || time.Now().Before(l.Client.SecretExpires))
 }
 
-// NoClient is an issuer at which no client can register itself.
-type NoClient struct {
-	Issuer, RedirectURI string
-}
-
-func (e *NoClient) Error() string {
-	return fmt.Sprintf("the authorization server %q lets no program register itself", e.Issuer)
-}
-
-// Hint says how to register by hand.
-func (e *NoClient) Hint() string {
-	uri := e.RedirectURI
-	return fmt.Sprintf(`register an application in its developer console with the redirect URI %s, and add to the server's "oauth" in the config: "client_id", "redirect_uri": %s, and "client_secret_env" if it has a secret`, uri, jsontext.Quoted(uri))
+// byHand is the failure of a registration, which the user can make by hand.
+func byHand(message, redirectURI string, cause error) error {
+	return &SettingError{message, fmt.Sprintf(`register an application in its developer console with the redirect URI %s, and add to the server's "oauth" in the config: "client_id", "redirect_uri": %s, and "client_secret_env" if it has a secret`,
+		redirectURI, jsontext.Quoted(redirectURI)), cause}
 }
 
 // register registers this program (RFC 7591). Neither resource nor scope are
@@ -78,22 +69,10 @@ func (a *agent) register(ctx context.Context, is *issuer, redirectURI string) (C
 		}
 	}
 	if err != nil {
-		return Client{}, &RegistrationError{NoClient{is.name, redirectURI}, err}
+		return Client{}, byHand(fmt.Sprintf("the authorization server %q refuses to register this program: %v", is.name, err), redirectURI, err)
 	}
 	return readRegistration(doc, method, redirectURI)
 }
-
-// RegistrationError is a registration that failed.
-type RegistrationError struct {
-	NoClient
-	cause error
-}
-
-func (e *RegistrationError) Error() string {
-	return fmt.Sprintf("the authorization server %q refuses to register this program: %v", e.Issuer, e.cause)
-}
-
-func (e *RegistrationError) Unwrap() error { return e.cause }
 
 // readRegistration reads the reply, whose word on the client's proof of itself
 // counts; asked is the method that was asked for.

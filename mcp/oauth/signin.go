@@ -89,7 +89,11 @@ func (r Request) prepare(ctx context.Context) (*signIn, error) {
 	case s.issuer.authorizationURL == "":
 		return nil, fmt.Errorf("the authorization server %q has no page to sign in", s.issuer.name)
 	case !s.issuer.pkce:
-		return nil, &NoPKCE{s.issuer.name}
+		// Without S256 a stolen code can be used.
+		return nil, &SettingError{
+			fmt.Sprintf("the authorization server %q does not say that it checks PKCE with S256 (code_challenge_methods_supported), so the code could be stolen on its way", s.issuer.name),
+			`if its makers document that it does, add to the server's "oauth" in the config: "authorization_url" and "token_url"; S256 is sent to them`, nil,
+		}
 	}
 	s.scopes = s.chooseScopes(c)
 	if n := len(strings.Join(s.scopes, " ")); n > maxShown {
@@ -104,19 +108,6 @@ func (r Request) prepare(ctx context.Context) (*signIn, error) {
 		}
 	}
 	return s, err
-}
-
-// NoPKCE is an authorization server that does not say that it knows S256,
-// without which a stolen code can be used.
-type NoPKCE struct{ issuer string }
-
-func (e *NoPKCE) Error() string {
-	return fmt.Sprintf("the authorization server %q does not say that it checks PKCE with S256 (code_challenge_methods_supported), so the code could be stolen on its way", e.issuer)
-}
-
-// Hint says how the user vouches for the server.
-func (e *NoPKCE) Hint() string {
-	return `if its makers document that it does, add to the server's "oauth" in the config: "authorization_url" and "token_url"; S256 is sent to them`
 }
 
 // bind listens where the redirect will come: at the configured URI, at that of

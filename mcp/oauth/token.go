@@ -57,24 +57,30 @@ func (a *agent) requestToken(ctx context.Context, place, issuer string, c Client
 
 // post sends a form and the client's proof of itself.
 func (a *agent) post(ctx context.Context, place, issuer string, c Client, form url.Values) ([]byte, error) {
-	req, err := a.form(ctx, place, issuer, c, form)
-	if err != nil {
-		return nil, err
-	}
-	status, body, err := a.do(req)
+	status, body, err := a.send(ctx, place, issuer, c, form)
 	if err != nil {
 		return nil, err
 	}
 	return body, refusal(status, body)
 }
 
-// form is a request with a form and the client's proof of itself.
-func (a *agent) form(ctx context.Context, place, issuer string, c Client, form url.Values) (*http.Request, error) {
+// revoke sends a token that is not used any more (RFC 7009).
+func (a *agent) revoke(ctx context.Context, l Login, form url.Values) error {
+	status, body, err := a.send(ctx, l.RevocationURL, l.Issuer, l.Client.with(a.settings), form)
+	if err == nil && status != http.StatusOK && status != http.StatusNoContent {
+		err = refusal(status, body)
+	}
+	return err
+}
+
+// send sends a form and the client's proof of itself, and returns the status
+// and the body of the response.
+func (a *agent) send(ctx context.Context, place, issuer string, c Client, form url.Values) (int, []byte, error) {
 	switch c.AuthMethod {
 	case authSigned:
 		assertion, err := clientAssertion(c.ID, a.settings, issuer, time.Now())
 		if err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 		form.Set("client_assertion", assertion)
@@ -88,26 +94,13 @@ func (a *agent) form(ctx context.Context, place, issuer string, c Client, form u
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, place, strings.NewReader(form.Encode()))
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if c.AuthMethod == authBasic {
 		req.SetBasicAuth(url.QueryEscape(c.ID), url.QueryEscape(c.Secret))
 	}
-	return req, nil
-}
-
-// revoke sends a token that is not used any more (RFC 7009).
-func (a *agent) revoke(ctx context.Context, l Login, form url.Values) error {
-	req, err := a.form(ctx, l.RevocationURL, l.Issuer, l.Client.with(a.settings), form)
-	if err != nil {
-		return err
-	}
-	status, body, err := a.do(req)
-	if err == nil && status != http.StatusOK && status != http.StatusNoContent {
-		err = refusal(status, body)
-	}
-	return err
+	return a.do(req)
 }
 
 // refusal is the error in a reply; nil for none. A reply is never quoted, but
