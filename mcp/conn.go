@@ -26,25 +26,3 @@ type conn interface {
 	// close ends the connection, within a bounded time.
 	close()
 }
-
-// A receiver takes what a conn receives beside replies. Its methods may be
-// called from any goroutine and do not block.
-type receiver interface {
-	// onNotification is called for every notification but progress. method is
-	// "" for a frame that is not JSON.
-	onNotification(method string, params []byte)
-
-	// onRequest is called for a request of the server. respond takes the whole
-	// response message, once, at any later time.
-	onRequest(m wire.Message, respond func(response []byte))
-
-	// onResponsesDropped is called once, when the server sends requests and
-	// does not read the responses.
-	onResponsesDropped()
-
-	// onLost is called once, when the connection ended although nobody closed it.
-	onLost(cause error)
-
-	// onMessage is called for every message that is sent ('>') or received ('<').
-	onMessage(direction byte, msg []byte)
-}

@@ -28,7 +28,7 @@ import (
 // idempotency key, and it follows no redirects. Only post sends again what may
 // be sent again.
 type httpConn struct {
-	in     receiver
+	owner  *Session
 	conns  *connections
 	fixed  http.Header // sent on every request
 	auth   *authorization
@@ -53,16 +53,16 @@ type httpState struct {
 }
 
 // newHTTP makes the connection; nothing is sent yet.
-func newHTTP(spec *Spec, in receiver, auth *authorization) (*httpConn, error) {
-	u, err := endpoint(spec.URL)
+func newHTTP(s *Session, auth *authorization) (*httpConn, error) {
+	u, err := endpoint(s.spec.URL)
 	if err != nil {
 		return nil, err
 	}
-	h := &httpConn{in: in, conns: newConnections(), auth: auth, origin: netguard.Origin(u), at: httpState{url: u}}
+	h := &httpConn{owner: s, conns: newConnections(), auth: auth, origin: netguard.Origin(u), at: httpState{url: u}}
 	h.life, h.end = context.WithCancel(context.Background())
-	h.answers = wire.ResponseQueue{Send: h.respond, Start: h.background.start, Full: in.onResponsesDropped}
-	h.fixed = http.Header{"User-Agent": {"toolpipe/" + spec.Version}}
-	for name, value := range spec.Headers {
+	h.answers = wire.ResponseQueue{Send: h.respond, Start: h.background.start, Full: s.onResponsesDropped}
+	h.fixed = http.Header{"User-Agent": {"toolpipe/" + s.spec.Version}}
+	for name, value := range s.spec.Headers {
 		h.fixed.Set(name, value)
 	}
 	return h, nil
@@ -148,7 +148,7 @@ func (h *httpConn) cancel(ctx context.Context, r *wire.Request, id int64, at htt
 // most once is sent again if no byte of it had left, and once after a refusal of
 // its token, which came before it was run.
 func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at httpState) (*http.Response, error) {
-	h.in.onMessage('>', body)
+	h.owner.report.message('>', body)
 	renewed := 0
 	for hops := 0; ; {
 		sent := &trackedBody{}

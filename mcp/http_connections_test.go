@@ -105,14 +105,14 @@ func connectTrusting(t *testing.T, url string, roots *x509.CertPool) (*Session, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := newHTTP(&s.spec, s, auth)
+	h, err := newHTTP(s, auth)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.conns.kept.TLSClientConfig.RootCAs, h.conns.single.TLSClientConfig.RootCAs = roots, roots
 	s.conn, s.http, s.transport = h, h, "http"
 	t.Cleanup(func() { s.Close() })
-	v, _ := s.probeHTTP(bounded(t))
+	v, _ := s.probe(bounded(t), true)
 	if !v.modern {
 		err = s.legacyHTTP(bounded(t), v.version)
 	}

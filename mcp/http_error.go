@@ -53,7 +53,7 @@ func (e *statusError) Unwrap() error {
 func (h *httpConn) readFailure(res *http.Response) *statusError {
 	defer res.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(decoded(res), 8<<10))
-	h.in.onMessage('<', fmt.Appendf(nil, "HTTP %d %s", res.StatusCode, body))
+	h.owner.report.message('<', fmt.Appendf(nil, "HTTP %d %s", res.StatusCode, body))
 	e := &statusError{status: res.StatusCode, body: body, header: res.Header}
 	wire.ParseMessages(sseData(body), func(m wire.Message) {
 		if m.Error != nil {

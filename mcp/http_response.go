@@ -107,7 +107,7 @@ func beginsEvents(b *bufio.Reader) bool {
 // notMessages reads a body that is neither JSON nor an event stream.
 func (x *responseReader) notMessages(r io.Reader, res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(r, 8<<10))
-	x.h.in.onMessage('<', body)
+	x.h.owner.report.message('<', body)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (x *responseReader) json(r io.Reader, length int64) error {
 	if err != nil {
 		return err
 	}
-	x.h.in.onMessage('<', body)
+	x.h.owner.report.message('<', body)
 	err = wire.ParseMessages(body, func(m wire.Message) {
 		if m.IsReply() {
 			x.reply = &m
@@ -175,7 +175,7 @@ func (x *responseReader) event(ev stream.Event) {
 	if len(bytes.TrimSpace(ev.Data)) == 0 || ev.Name != "" && ev.Name != "message" {
 		return
 	}
-	x.h.in.onMessage('<', ev.Data)
+	x.h.owner.report.message('<', ev.Data)
 	err := wire.ParseMessages(ev.Data, func(m wire.Message) {
 		switch {
 		case !m.IsReply():
@@ -185,7 +185,7 @@ func (x *responseReader) event(ev stream.Event) {
 		}
 	})
 	if err != nil && !ev.Unfinished {
-		x.h.in.onNotification("", ev.Data)
+		x.h.owner.onNotification("", ev.Data)
 	}
 }
 
@@ -208,24 +208,14 @@ const drainTime = 25 * time.Millisecond
 
 // dispatch takes a request or a notification of the server.
 func (x *responseReader) dispatch(m wire.Message) {
-	switch {
-	case m.Method == nil:
-	case m.ID != nil:
-		x.h.serverRequest(m)
-	case jsontext.Text(m.Method) == "notifications/progress":
-		if x.r.Progress != nil {
-			x.r.Progress(m.Params)
-		}
-	default:
-		x.h.in.onNotification(jsontext.Text(m.Method), m.Params)
+	if m.ID != nil { // copied, because the stream is read on before its response is POSTed
+		m = wire.Message{ID: bytes.Clone(m.ID), Method: bytes.Clone(m.Method), Params: bytes.Clone(m.Params)}
 	}
-}
-
-// serverRequest passes on a request of the server. It is copied, because the
-// stream is read on before its response is POSTed.
-func (h *httpConn) serverRequest(m wire.Message) {
-	m = wire.Message{ID: bytes.Clone(m.ID), Method: bytes.Clone(m.Method), Params: bytes.Clone(m.Params)}
-	h.in.onRequest(m, h.answers.Put)
+	x.h.owner.received(m, x.h.answers.Put, func(params []byte) {
+		if x.r.Progress != nil {
+			x.r.Progress(params)
+		}
+	})
 }
 
 // respond POSTs one response to a request of the server. close ends it.

@@ -15,7 +15,7 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h, err := newHTTP(&s.spec, s, auth)
+	h, err := newHTTP(s, auth)
 	if err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	if s.spec.Protocol == "legacy" {
 		return s.legacyHTTP(ctx, "")
 	}
-	v, first := s.probeHTTP(ctx)
+	v, first := s.probe(ctx, true)
 	switch {
 	case first != nil && refusedAccess(first):
 		return s.initializeAfterRefusal(ctx, first)
@@ -36,7 +36,7 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	}
 	err = s.legacyHTTP(ctx, v.version)
 	if errors.Is(err, errModern) { // the probe had failed for another reason
-		v, err = s.probeHTTP(ctx)
+		v, err = s.probe(ctx, true)
 		if err == nil && !v.modern {
 			err = wire.JoinErrors(errModern, v.err)
 		}
@@ -46,24 +46,6 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 		err = first
 	}
 	return err
-}
-
-// probeHTTP sends server/discover, and once more when the server asks for
-// another version. The error is that of the exchange; the probeResult holds
-// also with an error.
-func (s *Session) probeHTTP(ctx context.Context) (probeResult, error) {
-	s.try("server/discover")
-	for corrected := false; ; corrected = true {
-		result, err := s.conn.exchange(ctx, s.discover())
-		v := readProbe(result, err, corrected)
-		if v.retry {
-			continue
-		}
-		if v.modern {
-			v.err = s.speakModern(result)
-		}
-		return v, err
-	}
 }
 
 // gotHTTPResponse says whether err is about an HTTP response that was received;

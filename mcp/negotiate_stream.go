@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
 )
 
 // negotiateStream finds the revision of a server over stdio or in this process.
@@ -14,16 +15,13 @@ func (s *Session) negotiateStream(ctx context.Context) error {
 	if s.spec.Protocol == "legacy" {
 		return s.initialize(ctx, "")
 	}
-	v, err := s.probeStream(ctx, false)
-	if err == nil && v.retry {
-		v, err = s.probeStream(ctx, true)
-	}
-	switch {
+	v, err := s.probe(ctx, false)
+	switch ended := connectionEnded(err); {
 	case errors.Is(err, errSilent):
 		return s.restartSilent(ctx)
-	case err != nil && (ctx.Err() != nil || s.spec.Protocol == wire.ModernRevision):
+	case ended && (ctx.Err() != nil || s.spec.Protocol == wire.ModernRevision):
 		return err
-	case err != nil:
+	case ended:
 		return s.restartLegacy(ctx, "", "the server ended on server/discover")
 	case v.err != nil || v.modern:
 		return v.err
@@ -71,59 +69,54 @@ func (s *Session) restartSilent(ctx context.Context) error {
 	if !refused && !errors.Is(err, errModern) {
 		return err
 	}
-	s.try("server/discover")
-	result, again := s.conn.exchange(ctx, s.discover())
-	if v := readProbe(result, again, true); again == nil && v.modern {
-		return s.speakModern(result)
+	if v, again := s.probe(ctx, true); again == nil && v.modern {
+		return v.err
 	}
 	return err
 }
 
-// probeStream sends server/discover. The error is errSilent for a server over
-// stdio that read it and is silent from then on.
-func (s *Session) probeStream(ctx context.Context, corrected bool) (probeResult, error) {
+// probe sends server/discover, and once more when the server asks for another
+// version. The error is that of the exchange; the probeResult holds also with an
+// error. Unless patient, the error is errSilent for a server over stdio that read
+// the request and is silent from then on.
+func (s *Session) probe(ctx context.Context, patient bool) (probeResult, error) {
 	s.try("server/discover")
-	m := s.stream
-	c, err := m.send(ctx, s.discover())
-	if err != nil {
-		return probeResult{}, err
-	}
-	var silent <-chan time.Time
-	if s.child != nil && s.spec.Protocol != wire.ModernRevision {
-		tick := time.NewTicker(s.probeWait() / 8)
-		defer tick.Stop()
-		silent = tick.C
-	}
-	for sent := time.Now(); ; {
-		select {
-		case r := <-c.reply:
-			return s.discovered(r, corrected)
-		case <-ctx.Done():
-			m.forget(c)
-			return probeResult{}, context.Cause(ctx)
-		case <-silent:
-			if s.child.silentFor(sent, s.spec.StartupTimeout/2) >= s.probeWait() {
-				m.forget(c)
-				return probeResult{}, errSilent
-			}
+	for corrected := false; ; corrected = true {
+		limited, stop := ctx, func() {}
+		if !patient && s.child != nil && s.spec.Protocol != wire.ModernRevision {
+			limited, stop = s.untilSilent(ctx)
 		}
+		result, err := s.conn.exchange(limited, s.discover())
+		stop()
+		v := readProbe(result, err, corrected)
+		if v.retry {
+			continue
+		}
+		if v.modern {
+			v.err = s.speakModern(result)
+		}
+		return v, err
 	}
 }
 
-// probeWait is how long a server may be silent after the probe.
-func (s *Session) probeWait() time.Duration { return cmp.Or(s.spec.probeTimeout, defaultProbe) }
-
-// discovered acts on the answer to the probe. The error is that of a connection
-// that ended.
-func (s *Session) discovered(r reply, corrected bool) (probeResult, error) {
-	if connectionEnded(r.err) {
-		return probeResult{}, r.err
-	}
-	v := readProbe(r.result, r.err, corrected)
-	if v.modern {
-		v.err = s.speakModern(r.result)
-	}
-	return v, nil
+// untilSilent ends ctx with errSilent when the child has been silent for the
+// time that a probe may take.
+func (s *Session) untilSilent(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	child, sent, wait := s.child, time.Now(), cmp.Or(s.spec.probeTimeout, defaultProbe)
+	goroutine.Start(func() {
+		tick := time.NewTicker(wait / 8)
+		defer tick.Stop()
+		for child.silentFor(sent, s.spec.StartupTimeout/2) < wait {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel(errSilent)
+	})
+	return ctx, func() { cancel(nil) }
 }
 
 // connectionEnded says whether a request has no reply because the connection

@@ -102,6 +102,23 @@ func (s *Session) request(method string, params []byte) *wire.Request {
 	return &wire.Request{Method: method, Params: params, Meta: s.meta}
 }
 
+// received passes on a request or a notification of the server, from any
+// goroutine, and does not block. respond takes the whole response to a request,
+// once, at any later time; progress takes the params of a progress notification.
+func (s *Session) received(m wire.Message, respond, progress func([]byte)) {
+	switch method := jsontext.Text(m.Method); {
+	case m.Method == nil:
+	case m.ID != nil:
+		s.onRequest(m, respond)
+	case method == "notifications/progress":
+		progress(m.Params)
+	default:
+		s.onNotification(method, m.Params)
+	}
+}
+
+// onNotification is called for every notification but progress. method is "" for
+// a frame that is not JSON.
 func (s *Session) onNotification(method string, params []byte) {
 	switch method {
 	case "notifications/tools/list_changed":
@@ -156,12 +173,14 @@ func (s *Session) warnOnce(key, code, message string) {
 	}
 }
 
+// onResponsesDropped is called once, when the server sends requests and does not
+// read the responses.
 func (s *Session) onResponsesDropped() {
 	s.report.log("the server sends requests and does not read the responses; some responses are dropped")
 }
 
-// onLost implements receiver. During the start the loss is reported as the error
-// of Connect or Tools.
+// onLost is called once, when the connection ended although nobody closed it.
+// During the start the loss is reported as the error of Connect or Tools.
 func (s *Session) onLost(cause error) {
 	s.mu.Lock()
 	started := s.listed
@@ -188,9 +207,7 @@ func (s *Session) stderr() string {
 	return s.child.stderr.String()
 }
 
-func (s *Session) onMessage(direction byte, msg []byte) { s.report.message(direction, msg) }
-
-// onRequest implements receiver for legacy servers. In 2026-07-28 a server sends
+// onRequest answers a request of a legacy server. In 2026-07-28 a server sends
 // no requests and a client no responses, so there is no answer.
 func (s *Session) onRequest(m wire.Message, reply func([]byte)) {
 	method := jsontext.Text(m.Method)

@@ -19,7 +19,7 @@ import (
 type streamConn struct {
 	t       wire.Transport
 	explain func(error) error // says more about the error with which t ended; nil for none
-	in      receiver
+	owner   *Session
 	answers wire.ResponseQueue // to requests of the server
 
 	mu      sync.Mutex
@@ -45,9 +45,9 @@ type reply struct {
 	err    error
 }
 
-func newStreamConn(t wire.Transport, in receiver, explain func(error) error) *streamConn {
-	m := &streamConn{t: t, in: in, explain: explain, waiting: make(map[int64]*call), ended: make(chan struct{})}
-	m.answers = wire.ResponseQueue{Send: m.respond, Start: goroutine.Start, Full: in.onResponsesDropped}
+func newStreamConn(t wire.Transport, s *Session, explain func(error) error) *streamConn {
+	m := &streamConn{t: t, owner: s, explain: explain, waiting: make(map[int64]*call), ended: make(chan struct{})}
+	m.answers = wire.ResponseQueue{Send: m.respond, Start: goroutine.Start, Full: s.onResponsesDropped}
 	goroutine.Start(m.read)
 	return m
 }
@@ -57,7 +57,7 @@ func (m *streamConn) exchange(ctx context.Context, r *wire.Request) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	return m.await(ctx, c, r.Method)
+	return m.await(ctx, c, r.Opening)
 }
 
 // send sends the request.
@@ -74,7 +74,7 @@ func (m *streamConn) send(ctx context.Context, r *wire.Request) (*call, error) {
 	m.mu.Unlock()
 
 	msg := wire.AppendRequest(make([]byte, 0, 160+len(r.Params)+len(r.Meta)), c.id, r.Method, r.Params, r.Meta, r.Progress != nil)
-	m.in.onMessage('>', msg)
+	m.owner.report.message('>', msg)
 	if err := m.t.Send(ctx, msg); err != nil {
 		m.forget(c)
 		return nil, &wire.NoReplyError{Sent: !errors.Is(err, wire.ErrNotSent), Cause: m.sendFailure(ctx, err)}
@@ -97,8 +97,9 @@ func (m *streamConn) sendFailure(ctx context.Context, err error) error {
 }
 
 // await waits for the reply. When ctx ends first, it cancels the request, except
-// for initialize, which must not be cancelled.
-func (m *streamConn) await(ctx context.Context, c *call, method string) ([]byte, error) {
+// for an opening one: initialize must not be cancelled, and a server that does not
+// answer the probe would not know what is cancelled.
+func (m *streamConn) await(ctx context.Context, c *call, opening bool) ([]byte, error) {
 	select {
 	case r := <-c.reply:
 		return r.result, r.err
@@ -110,11 +111,11 @@ func (m *streamConn) await(ctx context.Context, c *call, method string) ([]byte,
 		return r.result, r.err
 	default:
 	}
-	if method != "initialize" {
+	if !opening {
 		short, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
 		msg := wire.CancelledNotification(c.id)
-		m.in.onMessage('>', msg)
+		m.owner.report.message('>', msg)
 		m.t.Send(short, msg)
 	}
 	return nil, &wire.NoReplyError{Sent: true, Cause: context.Cause(ctx)}
@@ -128,7 +129,7 @@ func (m *streamConn) forget(c *call) {
 
 func (m *streamConn) notify(ctx context.Context, method string) error {
 	msg := wire.Notification(method, []byte("{}"))
-	m.in.onMessage('>', msg)
+	m.owner.report.message('>', msg)
 	return m.t.Send(ctx, msg)
 }
 
@@ -142,7 +143,7 @@ func (m *streamConn) read() {
 			m.end(err)
 			return
 		}
-		m.in.onMessage('<', frame)
+		m.owner.report.message('<', frame)
 		if err := wire.ParseMessages(frame, m.dispatch); err != nil {
 			m.garbled(frame, err)
 		}
@@ -150,28 +151,25 @@ func (m *streamConn) read() {
 }
 
 func (m *streamConn) dispatch(msg wire.Message) {
-	switch {
-	case msg.IsReply():
+	if msg.IsReply() {
 		m.answer(&msg)
-	case msg.Method != nil && msg.ID != nil:
-		m.in.onRequest(msg, m.answers.Put)
-	case msg.Method != nil:
-		m.notified(jsontext.Text(msg.Method), msg.Params)
+		return
 	}
+	m.owner.received(msg, m.answers.Put, m.progress)
 }
 
 // respond sends one response to a request of the server.
 func (m *streamConn) respond(response []byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTimeout)
 	defer cancel()
-	m.in.onMessage('>', response)
+	m.owner.report.message('>', response)
 	m.t.Send(ctx, response)
 }
 
 // garbled takes a frame that is not JSON. If its beginning names the request
 // that it answers, that request fails.
 func (m *streamConn) garbled(frame []byte, err error) {
-	m.in.onNotification("", frame)
+	m.owner.onNotification("", frame)
 	begin, _ := wire.ParseMessage(frame)
 	id, ok := wire.ReplyID(begin.ID)
 	if !ok {
@@ -206,11 +204,8 @@ func (m *streamConn) answer(msg *wire.Message) {
 	c.reply <- reply{result, err}
 }
 
-func (m *streamConn) notified(method string, params []byte) {
-	if method != "notifications/progress" {
-		m.in.onNotification(method, params)
-		return
-	}
+// progress passes on the progress of a request to the call that waits for it.
+func (m *streamConn) progress(params []byte) {
 	id, _ := wire.ReplyID(jsontext.Member(params, "progressToken"))
 	m.mu.Lock()
 	c := m.waiting[id]
@@ -238,7 +233,7 @@ func (m *streamConn) end(err error) {
 	m.waiting = nil
 	m.mu.Unlock()
 	if !closing {
-		m.in.onLost(err)
+		m.owner.onLost(err)
 	}
 	for _, c := range waiting {
 		c.reply <- reply{err: &wire.NoReplyError{Sent: true, Cause: err}}
