@@ -12,6 +12,10 @@ import (
 // any run of characters and ? is any character.
 func MatchGlob(pattern, name string) bool { return matchGlob(pattern, name, globAny, nil) }
 
+// MatchGlobPrefix reports whether pattern, as with MatchGlob, matches a text that
+// begins with prefix.
+func MatchGlobPrefix(pattern, prefix string) bool { return glob(pattern).matchesPrefix(prefix, false) }
+
 // A glob is a pattern over a name.
 type glob string
 

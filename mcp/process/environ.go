@@ -23,17 +23,12 @@ func childName(name string) bool {
 		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE":
 		return true
 	}
-	return proxyName(name)
+	return slices.Contains(ProxyNames, name)
 }
 
-// proxyName says whether a variable of that name holds the URL of a proxy.
-func proxyName(name string) bool {
-	switch name {
-	case "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy":
-		return true
-	}
-	return false
-}
+// ProxyNames are the variables that hold the URL of a proxy, with the user name
+// and password for it.
+var ProxyNames = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
 
 // withoutUser removes the user name and password from a proxy's URL, which may lack
 // the scheme. A password may hold a slash or an @ that is not escaped.
@@ -74,7 +69,7 @@ func ChildEnv(environ []string, set map[string]string, inherit []string) []strin
 		if _, replaced := set[name]; replaced || ownSecret(name) || !childName(name) && !inherited {
 			continue
 		}
-		if proxyName(name) && !inherited {
+		if slices.Contains(ProxyNames, name) && !inherited {
 			kv = name + "=" + withoutUser(value)
 		}
 		if name == "PATH" {

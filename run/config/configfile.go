@@ -15,13 +15,6 @@ import (
 	"toolpipe/stream"
 )
 
-// The keys of the config, of a profile and of shell. Any other is an error.
-var (
-	configKeys  = []string{"model", "models", "mcpServers", "auto_approve", "policy", "max_rounds", "shell", "credential_helper", "client_metadata_url"}
-	profileKeys = []string{"base_url", "model", "key_env", "api", "params", "tool_role", "idle_timeout", "timeout", "insecure_http", "servers", "headers", "key_command", "prompt_cache_key"}
-	shellKeys   = []string{"env", "path_prepend", "timeout_s"}
-)
-
 // Settings is what the config file says.
 type Settings struct {
 	Path      string
@@ -109,45 +102,46 @@ func (s *Settings) parse(c *Config, doc Value) (err error) {
 	if doc.Kind() != '{' {
 		return doc.Errorf("the config is not an object")
 	}
-	for _, m := range doc.Members() {
-		switch m.Key {
-		case "model":
-			s.model, err = m.str()
-		case "models":
-			err = s.parseProfiles(m.Value)
-		case "mcpServers":
-			s.servers, err = parseServers(c, m.Value, true, nil)
-		case "auto_approve":
-			err = s.parseAutoApprove(m.Value)
-		case "policy":
-			s.Policies, err = m.Words()
-			for i, p := range s.Policies {
-				if !filepath.IsAbs(p) {
-					s.Policies[i] = filepath.Join(filepath.Dir(s.Path), p)
-				}
+	return doc.readKeys(s.keys(c))
+}
+
+// keys are the keys of the config.
+func (s *Settings) keys(c *Config) []key {
+	return []key{
+		{"model", &s.model},
+		{"models", s.parseProfiles},
+		{"mcpServers", into(&s.servers, func(m member) ([]Server, error) { return parseServers(c, m.Value, true, nil) })},
+		{"auto_approve", s.parseAutoApprove},
+		{"policy", s.parsePolicies},
+		{"max_rounds", &s.MaxRounds},
+		{"shell", func(m member) error { return m.readKeys(s.Shell.keys()) }},
+		{"credential_helper", into(&s.credentialHelper, readHelper)},
+		{"client_metadata_url", func(m member) error {
+			if err := m.fill(&c.clientMetadataURL); err != nil {
+				return err
 			}
-		case "max_rounds":
-			var n int
-			n, err = m.count()
-			s.MaxRounds = &n
-		case "shell":
-			err = s.parseShell(m.Value)
-		case "credential_helper":
-			if s.credentialHelper, err = m.str(); err == nil && strings.ContainsAny(s.credentialHelper, "/ ") && !filepath.IsAbs(s.credentialHelper) {
-				err = m.Errorf("%q is neither the NAME of a program docker-credential-NAME nor an absolute path", s.credentialHelper)
-			}
-		case "client_metadata_url":
-			if c.clientMetadataURL, err = m.str(); err == nil {
-				err = checkClientDocument(m.Value, c.clientMetadataURL)
-			}
-		default:
-			err = m.Unknown(configKeys)
-		}
-		if err != nil {
-			return err
+			return checkClientDocument(m.Value, c.clientMetadataURL)
+		}},
+	}
+}
+
+// parsePolicies reads paths, which are relative to the directory of the config.
+func (s *Settings) parsePolicies(m member) error {
+	err := m.fill(&s.Policies)
+	for i, p := range s.Policies {
+		if !filepath.IsAbs(p) {
+			s.Policies[i] = filepath.Join(filepath.Dir(s.Path), p)
 		}
 	}
-	return nil
+	return err
+}
+
+func readHelper(m member) (string, error) {
+	name, err := m.str()
+	if err == nil && strings.ContainsAny(name, "/ ") && !filepath.IsAbs(name) {
+		err = m.Errorf("%q is neither the NAME of a program docker-credential-NAME nor an absolute path", name)
+	}
+	return name, err
 }
 
 // ProfileNames are the names of the profiles, in order.
@@ -157,80 +151,73 @@ func (s *Settings) warn(code, server, message string) {
 	s.Warnings = append(s.Warnings, &event.Warning{Code: code, Server: server, Message: message})
 }
 
-func (s *Settings) parseProfiles(v Value) error {
+func (s *Settings) parseProfiles(v member) error {
 	s.profiles = map[string]profile{}
 	if v.Kind() != '{' {
 		return v.Errorf("not an object of profiles")
 	}
 	for _, m := range v.Members() {
-		p, err := parseProfile(m.Value)
-		if err != nil {
+		var p profile
+		if err := m.readKeys(p.keys()); err != nil {
 			return err
+		}
+		if p.hasKeyEnv && p.keyCommand != nil {
+			return m.Errorf("key_env and key_command: only one of them can be given")
 		}
 		s.profiles[m.Key] = p
 	}
 	return nil
 }
 
-func parseProfile(v Value) (p profile, err error) {
-	if v.Kind() != '{' {
-		return p, v.Errorf("not an object")
+// keys are the keys of a profile.
+func (p *profile) keys() []key {
+	// from notes the place of a key beside its value.
+	from := func(place *string, to any) func(member) error {
+		return func(m member) error {
+			*place = m.At.origin() + ": " + m.Key
+			return m.fill(to)
+		}
 	}
-	for _, m := range v.Members() {
-		switch m.Key {
-		case "base_url":
-			p.baseURL, err = m.str()
-			p.urlFrom = m.At.origin() + ": base_url"
-		case "model":
-			p.model, err = m.str()
-		case "key_env":
-			p.keyEnv, err = m.str()
+	keyFrom := func(to any) func(member) error {
+		return func(m member) error {
+			p.keyFrom = m.origin() + ": " + m.path()
+			return m.fill(to)
+		}
+	}
+	idle := func(m member) error {
+		if p.idleTimeout != 0 {
+			return m.Errorf("idle_timeout and timeout are the same; only one of them can be given")
+		}
+		return m.fill(&p.idleTimeout)
+	}
+	return []key{
+		{"base_url", from(&p.urlFrom, &p.baseURL)},
+		{"model", &p.model},
+		{"key_env", keyFrom(func(m member) error {
 			p.hasKeyEnv = true
-			p.keyFrom = m.origin() + ": " + m.path()
-		case "key_command":
-			p.keyCommand, err = m.Words()
-			p.keyFrom = m.origin() + ": " + m.path()
-		case "headers":
-			p.headers, err = parseHeaders(m.Value)
-		case "prompt_cache_key":
-			p.cacheKey, err = m.boolean()
-		case "api":
-			if p.api, err = m.str(); err == nil && !slices.Contains(stream.APIs(), p.api) {
-				err = m.Errorf("%q is not one of: %s", p.api, JoinWords(stream.APIs()))
-			}
-		case "params":
-			if m.Kind() != '{' {
-				err = m.Errorf("not an object")
-			}
-			p.paramsFrom = m.At.origin() + ": params"
-			for _, f := range m.Members() {
-				p.params = append(p.params, stream.Param{Name: f.Key, Value: f.Raw()})
-			}
-		case "tool_role":
-			var on bool
-			on, err = m.boolean()
-			p.noToolRole = !on
-		case "idle_timeout", "timeout": // the second is the older name
-			if p.idleTimeout != 0 {
-				return p, m.Errorf("idle_timeout and timeout are the same; only one of them can be given")
-			}
-			p.idleTimeout, err = m.duration()
-		case "servers":
-			p.servers, err = m.Words()
-			p.serversFrom = m.At.origin() + ": servers"
-		case "insecure_http":
-			p.insecureHTTP, err = m.boolean()
-		default:
-			err = m.Unknown(profileKeys)
-		}
-		if err != nil {
-			return p, err
-		}
+			return m.fill(&p.keyEnv)
+		})},
+		{"api", word{&p.api, stream.APIs()}},
+		{"params", from(&p.paramsFrom, into(&p.params, parseParams))},
+		{"tool_role", (*not)(&p.noToolRole)},
+		{"idle_timeout", idle},
+		{"timeout", idle}, // the older name
+		{"insecure_http", &p.insecureHTTP},
+		{"servers", from(&p.serversFrom, &p.servers)},
+		{"headers", into(&p.headers, parseHeaders)},
+		{"key_command", keyFrom(&p.keyCommand)},
+		{"prompt_cache_key", &p.cacheKey},
 	}
-	if p.hasKeyEnv && p.keyCommand != nil {
-		return p, v.Errorf("key_env and key_command: only one of them can be given")
+}
+
+func parseParams(m member) (params []stream.Param, err error) {
+	if m.Kind() != '{' {
+		return nil, m.Errorf("not an object")
 	}
-	return p, nil
+	for _, f := range m.Members() {
+		params = append(params, stream.Param{Name: f.Key, Value: f.Raw()})
+	}
+	return params, nil
 }
 
 // duration reads a string such as "30s", or a number of seconds.
@@ -248,7 +235,7 @@ func (v Value) duration() (time.Duration, error) {
 	return d, nil
 }
 
-func (s *Settings) parseAutoApprove(v Value) error {
+func (s *Settings) parseAutoApprove(v member) error {
 	if v.Kind() != '{' {
 		return v.Errorf("not an object of patterns to true or false")
 	}
@@ -271,24 +258,7 @@ func (s *Settings) parseAutoApprove(v Value) error {
 	return nil
 }
 
-func (s *Settings) parseShell(v Value) (err error) {
-	if v.Kind() != '{' {
-		return v.Errorf("not an object")
-	}
-	for _, m := range v.Members() {
-		switch m.Key {
-		case "env":
-			s.Shell.Env, err = m.table()
-		case "path_prepend":
-			s.Shell.PathPrepend, err = m.Words()
-		case "timeout_s":
-			s.Shell.Timeout, err = m.duration()
-		default:
-			err = m.Unknown(shellKeys)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// keys are the keys of shell.
+func (s *shellSettings) keys() []key {
+	return []key{{"env", &s.Env}, {"path_prepend", &s.PathPrepend}, {"timeout_s", &s.Timeout}}
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -21,28 +20,6 @@ func TestConfigErrors(t *testing.T) {
 	} {
 		if err := parseConfig(t, c.config); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %s", c.config, err, c.want)
-		}
-	}
-}
-
-// The lists of keys, from which a slip's nearest is chosen, are the keys that
-// are read.
-func TestConfigKeys(t *testing.T) {
-	for _, c := range []struct {
-		keys         []string
-		before, last string
-	}{
-		{configKeys, `{`, `}`},
-		{profileKeys, `{"models":{"m":{`, `}}}`},
-		{shellKeys, `{"shell":{`, `}}`},
-		{ownKeys(), `{"mcpServers":{"s":{`, `}}}`},
-		{oauthKeys, `{"mcpServers":{"s":{"oauth":{`, `}}}}`},
-	} {
-		for _, key := range c.keys {
-			config := c.before + `"` + key + `":3` + c.last
-			if err := parseConfig(t, config); err != nil && strings.Contains(err.Error(), "unknown key") {
-				t.Errorf("%s: %v", config, err)
-			}
 		}
 	}
 }

@@ -12,24 +12,24 @@ import (
 )
 
 // expanded reads a string and expands it.
-func (e *entry) expanded(v Value) (string, error) {
-	s, err := v.str()
+func (e *entry) expanded(m member) (string, error) {
+	s, err := m.str()
 	if err != nil {
 		return "", err
 	}
-	return e.expand(v, s)
+	return e.expand(m.Value, s)
 }
 
 // path reads a path: expanded, and absolute. Hosts start from the directory of
 // the project, where this program was called.
-func (e *entry) path(v Value) (string, error) {
-	s, err := e.expanded(v)
+func (e *entry) path(m member) (string, error) {
+	s, err := e.expanded(m)
 	if err != nil || s == "" {
 		return "", err
 	}
 	abs, err := filepath.Abs(e.c.fromHome(s))
 	if err != nil {
-		return "", v.Errorf("%v", err)
+		return "", m.Errorf("%v", err)
 	}
 	return abs, nil
 }

@@ -14,22 +14,22 @@ var hostOAuthKeys = map[string]string{
 	"clientName": "client_name", "authServerMetadataUrl": "metadata_url", "authorizationUrl": "authorization_url", "tokenUrl": "token_url",
 }
 
-// readHostOAuth reads oauth in another host's file. It says how a person signs in
+// hostOAuth reads oauth in another host's file. It says how a person signs in
 // there; what is not known or not right is left out with a warning, and the server
 // stays usable. A secret that is named and not there is an error, as elsewhere.
-func (e *entry) readHostOAuth(v Value) error {
-	if v.Kind() == 't' || v.Kind() == 'f' {
-		if v.Kind() == 't' {
-			e.OAuth = &oauth.Settings{}
-		}
-		return nil
+func (e *entry) hostOAuth(v Value) (*oauth.Settings, error) {
+	switch v.Kind() {
+	case 't':
+		return &oauth.Settings{}, nil
+	case 'f':
+		return e.OAuth, nil
 	}
 	if v.Kind() != '{' {
 		e.warn("oauth_ignored", v.origin()+": oauth is ignored: it is not an object")
-		return nil
+		return e.OAuth, nil
 	}
 	s := &oauth.Settings{}
-	on := true
+	keys, on := e.oauthKeys(s), true
 	for _, m := range v.Members() {
 		if m.IsNull() {
 			continue
@@ -50,11 +50,11 @@ func (e *entry) readHostOAuth(v Value) error {
 				s.RedirectURI = "http://localhost:" + strconv.Itoa(port) + "/callback"
 			}
 		case "client_secret", "client_secret_env", "private_key_file":
-			if err := e.oauthMember(m, s); err != nil {
-				return err
+			if err := m.readKey(keys); err != nil {
+				return nil, err
 			}
 		default:
-			err = e.oauthMember(m, s)
+			err = m.readKey(keys)
 		}
 		if err != nil {
 			e.warn("oauth_ignored", failure.Of(err).Message+": it is ignored")
@@ -65,12 +65,12 @@ func (e *entry) readHostOAuth(v Value) error {
 	e.mendHostOAuth(v, s)
 	if err := checkOAuth(v, s); err != nil {
 		e.warn("oauth_ignored", v.origin()+": oauth is ignored: "+failure.Of(err).Message)
-		return nil
+		return e.OAuth, nil
 	}
-	if on {
-		e.OAuth = s
+	if !on {
+		return e.OAuth, nil
 	}
-	return nil
+	return s, nil
 }
 
 // mendHostOAuth leaves out places that are of no use without what belongs to

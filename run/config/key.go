@@ -192,7 +192,7 @@ func (h profileHeader) secretNames() (names []string) {
 }
 
 // parseHeaders reads the headers of a profile.
-func parseHeaders(v Value) (all []profileHeader, err error) {
+func parseHeaders(v member) (all []profileHeader, err error) {
 	if v.Kind() != '{' {
 		return nil, v.Errorf("not an object of strings")
 	}

@@ -10,79 +10,57 @@ import (
 	"toolpipe/run/failure"
 )
 
-// The keys of a server's oauth in the user's own config, and of its idp.
-var (
-	oauthKeys = []string{
-		"grant", "client_id", "client_secret", "client_secret_env", "private_key_file", "algorithm", "scope", "scopes",
-		"redirect_uri", "client_metadata_url", "client_name", "account",
-		"issuer", "resource", "authorize_params", "metadata_url", "authorization_url", "token_url",
-		"assertion_file", "assertion_command", "idp",
-	}
-	idpKeys = []string{"token_url", "client_id", "client_secret", "client_secret_env"}
-)
-
 // oauth reads how the server gives access.
-func (e *entry) oauth(v Value) (*oauth.Settings, error) {
+func (e *entry) oauth(m member) (*oauth.Settings, error) {
 	s := &oauth.Settings{}
-	if v.Kind() != '{' {
-		return nil, v.Errorf("not an object")
+	if !e.own {
+		return e.hostOAuth(m.Value)
 	}
-	for _, m := range v.Members() {
-		if err := e.oauthMember(m, s); err != nil {
-			return nil, err
-		}
+	if err := m.readKeys(e.oauthKeys(s)); err != nil {
+		return nil, err
 	}
-	return s, checkOAuth(v, s)
+	return s, checkOAuth(m.Value, s)
 }
 
-// oauthMember reads one key of oauth.
-func (e *entry) oauthMember(m member, s *oauth.Settings) (err error) {
-	texts := map[string]*string{
-		"client_id": &s.ClientID, "algorithm": &s.Algorithm, "redirect_uri": &s.RedirectURI, "client_metadata_url": &s.ClientMetadataURL,
-		"client_name": &s.ClientName, "account": &s.Account, "issuer": &s.Issuer, "metadata_url": &s.MetadataURL,
-		"authorization_url": &s.AuthorizationURL, "token_url": &s.TokenURL,
+// oauthKeys are the keys of a server's oauth in the user's own config.
+func (e *entry) oauthKeys(s *oauth.Settings) []key {
+	scopes := into(&s.Scopes, func(m member) ([]string, error) {
+		words, err := m.Words()
+		return strings.Fields(strings.Join(words, " ")), err
+	})
+	return []key{
+		{"grant", word{&s.Grant, []string{oauth.GrantCode, oauth.GrantClientCredentials, oauth.GrantJWTBearer, oauth.GrantIDJAG}}},
+		{"client_id", &s.ClientID},
+		{"client_secret", into(&s.Secret, e.clientSecret)},
+		{"client_secret_env", into(&s.Secret, e.clientSecret)},
+		{"private_key_file", func(m member) (err error) {
+			s.PrivateKey, e.KeyFile, err = e.fileBeside(m)
+			return err
+		}},
+		{"algorithm", &s.Algorithm},
+		{"scope", scopes},
+		{"scopes", scopes},
+		{"redirect_uri", &s.RedirectURI},
+		{"client_metadata_url", &s.ClientMetadataURL},
+		{"client_name", &s.ClientName},
+		{"account", &s.Account},
+		{"issuer", &s.Issuer},
+		{"resource", &s.Resource},
+		{"authorize_params", &s.AuthorizeParams},
+		{"metadata_url", &s.MetadataURL},
+		{"authorization_url", &s.AuthorizationURL},
+		{"token_url", &s.TokenURL},
+		{"assertion_file", func(m member) error {
+			_, path, err := e.fileBeside(m)
+			s.Assertion = func(context.Context) (string, error) { // the platform writes a new one before it ends
+				text, err := RuleFile.Read("assertion_file", path, 1<<20, func(string, string, string) {})
+				return strings.TrimSpace(string(text)), err
+			}
+			return err
+		}},
+		{"assertion_command", &s.AssertionCommand},
+		{"idp", into(&s.IDP, e.idp)},
 	}
-	if text := texts[m.Key]; text != nil {
-		*text, err = m.str()
-		return err
-	}
-	return e.oauthKey(m, s)
-}
-
-// oauthKey reads a key of oauth that is not simply a text.
-func (e *entry) oauthKey(m member, s *oauth.Settings) (err error) {
-	switch m.Key {
-	case "grant":
-		s.Grant, err = m.oneOf(oauth.GrantCode, oauth.GrantClientCredentials, oauth.GrantJWTBearer, oauth.GrantIDJAG)
-	case "client_secret", "client_secret_env":
-		s.Secret, err = e.clientSecret(m)
-	case "private_key_file":
-		s.PrivateKey, e.KeyFile, err = e.fileBeside(m)
-	case "scope", "scopes":
-		var words []string
-		words, err = m.Words()
-		s.Scopes = strings.Fields(strings.Join(words, " "))
-	case "resource":
-		var text string
-		text, err = m.str()
-		s.Resource = &text
-	case "authorize_params":
-		s.AuthorizeParams, err = m.table()
-	case "assertion_file":
-		_, path, failed := e.fileBeside(m)
-		err = failed
-		s.Assertion = func(context.Context) (string, error) { // the platform writes a new one before it ends
-			text, err := RuleFile.Read("assertion_file", path, 1<<20, func(string, string, string) {})
-			return strings.TrimSpace(string(text)), err
-		}
-	case "assertion_command":
-		s.AssertionCommand, err = m.Words()
-	case "idp":
-		s.IDP, err = e.idp(m.Value)
-	default:
-		err = m.Unknown(oauthKeys)
-	}
-	return err
 }
 
 // clientSecret reads a secret, or the name of the variable that holds it.
@@ -117,28 +95,10 @@ func (e *entry) fileBeside(m member) (data []byte, path string, err error) {
 	return data, path, err
 }
 
-func (e *entry) idp(v Value) (*oauth.IDP, error) {
+func (e *entry) idp(m member) (*oauth.IDP, error) {
 	idp := &oauth.IDP{}
-	if v.Kind() != '{' {
-		return nil, v.Errorf("not an object")
-	}
-	for _, m := range v.Members() {
-		var err error
-		switch m.Key {
-		case "token_url":
-			idp.TokenURL, err = m.str()
-		case "client_id":
-			idp.ClientID, err = m.str()
-		case "client_secret", "client_secret_env":
-			idp.Secret, err = e.clientSecret(m)
-		default:
-			err = m.Unknown(idpKeys)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return idp, nil
+	secret := into(&idp.Secret, e.clientSecret)
+	return idp, m.readKeys([]key{{"token_url", &idp.TokenURL}, {"client_id", &idp.ClientID}, {"client_secret", secret}, {"client_secret_env", secret}})
 }
 
 // checkOAuth refuses what cannot work, before a browser is opened for it.

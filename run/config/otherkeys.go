@@ -49,7 +49,7 @@ func hintOfOthers(key string, known []string) string {
 			return `here this is "` + k.ours + `"`
 		}
 	}
-	if slices.Contains(known, "models") && (slices.Contains(secretKeys, plain) || slices.Contains(profileKeys, key)) {
+	if slices.Contains(known, "models") && (slices.Contains(secretKeys, plain) || slices.Contains(namesOf(new(profile).keys()), key)) {
 		return `it belongs to a profile: "models": {"NAME": {"base_url": "…", "key_env": "VARIABLE"}}`
 	}
 	return ""

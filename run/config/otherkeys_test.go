@@ -6,6 +6,13 @@ import (
 	"testing"
 )
 
+// The keys of the config, of a profile and of shell.
+var (
+	configKeys  = namesOf(new(Settings).keys(nil))
+	profileKeys = namesOf(new(profile).keys())
+	shellKeys   = namesOf(new(shellSettings).keys())
+)
+
 // TestHintOfOthers holds that keys of other programs lead to ours, and that no
 // hint names a key that the object does not have.
 func TestHintOfOthers(t *testing.T) {

@@ -1,12 +1,9 @@
 package config
 
 import (
+	"toolpipe/mcp/process"
 	"toolpipe/stream/secrets"
 )
-
-// proxyNames are the variables that name a proxy, with the user name and
-// password for it.
-var proxyNames = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
 
 // AddSecrets tells what must not show: the keys of models, what servers get
 // from variables, and the credentials of a proxy. The model's client adds the
@@ -15,7 +12,7 @@ func (c *Config) AddSecrets(set *secrets.Set, s *Settings, servers []Server) {
 	for _, name := range c.keyNames(s) {
 		set.Add(c.Getenv(name))
 	}
-	for _, name := range proxyNames {
+	for _, name := range process.ProxyNames {
 		set.AddProxy(c.Getenv(name))
 	}
 	for name, value := range s.Shell.Env {

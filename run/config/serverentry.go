@@ -109,15 +109,14 @@ func (e *entry) parse(v Value) error {
 
 // read reads one member of the entry.
 func (e *entry) read(m member) error {
-	for i := range serverKeys {
-		k := &serverKeys[i]
+	for _, k := range e.serverKeys() {
 		if k.name != m.Key || k.host && e.own {
 			continue
 		}
 		if m.Kind() == '{' && !e.own && slices.Contains(nestedKeys, m.Key) {
 			return e.parse(m.Value)
 		}
-		return e.fill(k.field(e), m)
+		return m.fill(k.to)
 	}
 	if e.own {
 		return m.Unknown(ownKeys())
@@ -126,45 +125,21 @@ func (e *entry) read(m member) error {
 	return nil
 }
 
-// fill reads the value of m into a field of the entry.
-func (e *entry) fill(field any, m member) (err error) {
-	switch to := field.(type) {
-	case *string:
-		*to, err = m.str()
-	case *text:
-		*to, err = filled[text](e.expanded(m.Value))
-		if (*string)(to) == &e.URL {
-			e.Shown = m.Text()
-		}
-	case *path:
-		*to, err = filled[path](e.path(m.Value))
-	case *[]string:
-		*to, err = m.Words()
-	case *table:
-		*to, err = e.table(m.Value)
-	case *bool:
-		*to, err = m.boolean()
-	case *not:
-		var on bool
-		on, err = m.boolean()
-		*to = not(!on)
-	case *int:
-		*to, err = m.count()
-	case *time.Duration:
-		*to, err = m.duration()
-	case word:
-		*to.to, err = m.oneOf(to.words...)
-	case func(member) error:
-		err = to(m)
-	case refused:
-		if m.Kind() == 't' || len(m.Elements()) > 0 {
-			e.warn("trust_ignored", m.At.origin()+": "+m.Key+" is ignored; --allow and --trust approve calls")
-		}
-	}
+// readURL reads the address, and keeps it as the file has it too.
+func (e *entry) readURL(m member) (err error) {
+	e.URL, err = e.expanded(m)
+	e.Shown = m.Text()
 	return err
 }
 
-func filled[T ~string](s string, err error) (T, error) { return T(s), err }
+// refuse ignores what would approve calls, which only the user's own flags, policy
+// and config do.
+func (e *entry) refuse(m member) error {
+	if m.Kind() == 't' || len(m.Elements()) > 0 {
+		e.warn("trust_ignored", m.At.origin()+": "+m.Key+" is ignored; --allow and --trust approve calls")
+	}
+	return nil
+}
 
 // readCommand reads the program, with opencode its arguments too.
 func (e *entry) readCommand(m member) (err error) {
@@ -220,7 +195,7 @@ func (e *entry) scalar(v Value) (string, error) {
 }
 
 // table reads an object of strings and expands each value.
-func (e *entry) table(v Value) (map[string]string, error) {
+func (e *entry) table(v member) (map[string]string, error) {
 	if v.Kind() != '{' {
 		return nil, v.Errorf("%s is not an object of strings", v.Short())
 	}
@@ -267,26 +242,12 @@ func (e *entry) readTrusted(m member) error {
 	return err
 }
 
-func (e *entry) readInstructions(m member) error {
-	on, err := m.boolean()
-	e.Instructions = &on
-	return err
-}
-
 // readIncludeTools reads Gemini's list, where an empty one is as good as none.
 func (e *entry) readIncludeTools(m member) error {
 	words, err := m.Words()
 	if len(words) > 0 {
 		e.Tools = words
 	}
-	return err
-}
-
-func (e *entry) readOAuth(m member) (err error) {
-	if !e.own {
-		return e.readHostOAuth(m.Value)
-	}
-	e.OAuth, err = e.oauth(m.Value)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/run/failure"
 )
@@ -58,27 +59,12 @@ func (s *Server) is(name string) bool {
 func (s *Server) MayOffer(globs []string) bool {
 	for _, list := range globs {
 		for glob := range strings.SplitSeq(list, ",") {
-			if glob = strings.TrimSpace(glob); mayBegin(glob, s.Name+"__") || s.Spelling != "" && mayBegin(glob, s.Spelling+"__") {
+			if glob = strings.TrimSpace(glob); approve.MatchGlobPrefix(glob, s.Name+"__") || s.Spelling != "" && approve.MatchGlobPrefix(glob, s.Spelling+"__") {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// mayBegin tells whether the glob matches a text that begins with prefix.
-func mayBegin(glob, prefix string) bool {
-	for i := range len(prefix) {
-		switch {
-		case i == len(glob):
-			return false
-		case glob[i] == '*':
-			return true
-		case glob[i] != '?' && glob[i] != prefix[i]:
-			return false
-		}
-	}
-	return true
 }
 
 // OptionalHint says how a run goes on without the server.

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"slices"
+	"time"
+)
+
+// A key is one key of an object in a config, and what its value fills: see
+// member.fill.
+type key struct {
+	name string
+	to   any
+}
+
+func namesOf(keys []key) (names []string) {
+	for _, k := range keys {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// readKeys reads an object that has these keys and no others.
+func (v Value) readKeys(keys []key) error {
+	if v.Kind() != '{' {
+		return v.Errorf("not an object")
+	}
+	for _, m := range v.Members() {
+		if err := m.readKey(keys); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readKey reads a member that is one of the keys.
+func (m member) readKey(keys []key) error {
+	i := slices.IndexFunc(keys, func(k key) bool { return k.name == m.Key })
+	if i < 0 {
+		return m.Unknown(namesOf(keys))
+	}
+	return m.fill(keys[i].to)
+}
+
+// What a key fills beside Go's own types.
+type (
+	not  bool // the opposite of the value
+	word struct {
+		to    *string
+		words []string
+	}
+)
+
+// fill reads the value of m into what a key fills, or has the function read it
+// that stands there.
+func (m member) fill(to any) (err error) {
+	switch to := to.(type) {
+	case *string:
+		*to, err = m.str()
+	case word:
+		*to.to, err = m.oneOf(to.words...)
+	case *bool:
+		*to, err = m.boolean()
+	case *not:
+		var on bool
+		on, err = m.boolean()
+		*to = not(!on)
+	case *int:
+		*to, err = m.count()
+	case **bool:
+		*to = new(bool)
+		err = m.fill(*to)
+	case **int:
+		*to = new(int)
+		err = m.fill(*to)
+	case **string:
+		*to = new(string)
+		err = m.fill(*to)
+	case *[]string:
+		*to, err = m.Words()
+	case *map[string]string:
+		*to, err = m.table()
+	case *time.Duration:
+		*to, err = m.duration()
+	case func(member) error:
+		err = to(m)
+	}
+	return err
+}
+
+// into has read's result kept.
+func into[T any](to *T, read func(member) (T, error)) func(member) error {
+	return func(m member) (err error) {
+		*to, err = read(m)
+		return err
+	}
+}
