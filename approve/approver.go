@@ -35,24 +35,10 @@ const (
 
 // approverRequest returns the object that an approver gets, and a newline.
 func approverRequest(c *Call, byRules RuleMatch) []byte {
-	b := make([]byte, 0, 512+len(c.Arguments)+len(c.Annotations))
-	member := func(name, value string) {
-		b = append(append(append(b, '"'), name...), `":`...)
-		b = append(jsontext.AppendQuoted(b, value), ',')
-	}
-	b = append(b, '{')
-	member("server", c.Server)
-	member("tool", c.Tool)
-	member("name", c.Name)
-	b = append(append(b, `"arguments":`...), cmp.Or(string(c.Arguments), "{}")...)
-	b = append(append(b, `,"annotations":`...), cmp.Or(string(c.Annotations), "null")...)
-	b = append(b, ',')
-	member("verdict", byRules.Decision.String())
-	member("by", byRules.By)
-	member("rule", byRules.Origin)
-	member("reason", byRules.Reason)
-	b[len(b)-1] = '}'
-	return append(b, '\n')
+	q := jsontext.Quoted
+	return fmt.Appendf(nil, `{"server":%s,"tool":%s,"name":%s,"arguments":%s,"annotations":%s,"verdict":%s,"by":%s,"rule":%s,"reason":%s}`+"\n",
+		q(c.Server), q(c.Tool), q(c.Name), cmp.Or(string(c.Arguments), "{}"), cmp.Or(string(c.Annotations), "null"),
+		q(byRules.Decision.String()), q(byRules.By), q(byRules.Origin), q(byRules.Reason))
 }
 
 // parseApproverAnswer returns the decision and the reason of an answer.

@@ -35,21 +35,12 @@ func oneOfTest(d *document, at int) (test, string) {
 	if d.nodes[at].kind != '[' || d.nodes[at].next == at+1 {
 		return nil, "one_of is an array of values"
 	}
-	var values []int
-	for i := range d.children(at) {
-		values = append(values, i)
-	}
-	return equalsAny(d, values), ""
+	return equalsAny(d, slices.Collect(d.children(at))), ""
 }
 
 func equalsAny(d *document, values []int) test {
 	return func(e *evaluation, at int, wide bool) bool {
-		for _, v := range values {
-			if e.equal(d, v, at, wide) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(values, func(v int) bool { return e.equal(d, v, at, wide) })
 	}
 }
 

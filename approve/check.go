@@ -1,8 +1,10 @@
 package approve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -97,51 +99,37 @@ func (r *Rule) mayMatch(servers []Server) bool {
 
 // checkServers refuses a policy rule for a server that is not configured.
 func (r *Rule) checkServers(servers []Server) error {
-	for _, g := range r.servers {
-		if !g.isLiteral() {
-			continue
-		}
-		found := false
-		var names []string
-		for _, s := range servers {
-			found = found || g.matches(s.Name, r.restricts()) || s.Spelling != "" && g.matches(s.Spelling, r.restricts())
-			names = append(names, s.Name)
-		}
-		if !found {
-			return fmt.Errorf("%s: no configured server is named %q (configured: %s); \"optional\":true in the rule accepts that", r.Origin, g, listOrNone(names))
-		}
-	}
-	return nil
+	return r.checkNames(r.servers, servers, "no configured server is named %q (configured: %s)", func(g glob, s *Server) (meant, found bool) {
+		return true, g.matches(s.Name, r.restricts()) || s.Spelling != "" && g.matches(s.Spelling, r.restricts())
+	})
 }
 
 // checkTools refuses a policy rule for a tool that none of its servers has.
 func (r *Rule) checkTools(servers []Server) error {
-	for _, g := range r.tools {
+	return r.checkNames(r.tools, servers, "no tool is named %q (servers that the rule speaks of: %s)", func(g glob, s *Server) (meant, found bool) {
+		has := func(tool string) bool { return g.matches(tool, r.restricts()) }
+		return r.matchesServer(s.Name, s.Spelling, r.restricts()), !s.Started || slices.ContainsFunc(s.Tools, has)
+	})
+}
+
+// checkNames refuses a rule with a name without a wildcard that is found at no
+// server that is meant.
+func (r *Rule) checkNames(globs []glob, servers []Server, problem string, look func(g glob, s *Server) (meant, found bool)) error {
+	for _, g := range globs {
 		if !g.isLiteral() {
 			continue
 		}
-		found := false
+		anywhere := false
 		var names []string
-		for _, s := range servers {
-			if !r.matchesServer(s.Name, s.Spelling, r.restricts()) {
-				continue
-			}
-			names = append(names, s.Name)
-			found = found || !s.Started
-			for _, tool := range s.Tools {
-				found = found || g.matches(tool, r.restricts())
+		for i := range servers {
+			if meant, found := look(g, &servers[i]); meant {
+				anywhere = anywhere || found
+				names = append(names, servers[i].Name)
 			}
 		}
-		if !found {
-			return fmt.Errorf("%s: no tool is named %q (servers that the rule speaks of: %s); \"optional\":true in the rule accepts that", r.Origin, g, listOrNone(names))
+		if !anywhere {
+			return fmt.Errorf("%s: "+problem+"; \"optional\":true in the rule accepts that", r.Origin, g, cmp.Or(strings.Join(names, ", "), "none"))
 		}
 	}
 	return nil
-}
-
-func listOrNone(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
 }

@@ -58,13 +58,15 @@ func (g *Gate) Static(c Call) Verdict {
 	case always[Allow] != nil && always[Ask] == nil:
 		return allowed(always[Allow])
 	case always[Ask] == nil && g.Otherwise == Deny:
-		rule := cmp.Or(sometimes[Allow], sometimes[Ask])
-		return Verdict{Outcome: Unapproved, By: rule.By, Rule: rule.Origin, Reason: "it depends on the arguments"}
+		return dependsOnArguments(cmp.Or(sometimes[Allow], sometimes[Ask]))
 	case g.AutoApprove != "":
 		return g.autoApproved()
 	case always[Ask] == nil && sometimes[Allow] != nil:
-		rule := sometimes[Allow]
-		return Verdict{Outcome: Unapproved, By: rule.By, Rule: rule.Origin, Reason: "it depends on the arguments"}
+		return dependsOnArguments(sometimes[Allow])
 	}
 	return unapproved(always[Ask], "somebody must be asked")
+}
+
+func dependsOnArguments(rule *Rule) Verdict {
+	return Verdict{Outcome: Unapproved, By: rule.By, Rule: rule.Origin, Reason: "it depends on the arguments"}
 }

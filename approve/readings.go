@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"unicode"
 	"unicode/utf8"
@@ -100,12 +101,7 @@ func (r *readings) add(literal []byte) {
 
 // any reports whether f holds for one of the numbers.
 func (r *readings) any(f func(jsontext.Decimal) bool) bool {
-	for _, n := range r.numbers[:r.count] {
-		if f(n) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.numbers[:r.count], f)
 }
 
 // trimSign cuts white space, signs and currency symbols from the front of a
@@ -297,12 +293,7 @@ func trimSpace(text []byte) []byte { return bytes.TrimFunc(text, isSpace) }
 // in any case.
 func isOneOf(text []byte, words ...string) bool {
 	text = trimSpace(text)
-	for _, w := range words {
-		if bytes.EqualFold(text, []byte(w)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return bytes.EqualFold(text, []byte(w)) })
 }
 
 // isNumber reports whether a text is a JSON number.

@@ -35,8 +35,7 @@ func openTTY(path string) (*tty, error) {
 			_ = syscall.Close(own)
 		}
 	}
-	var pgrp int32
-	if err := t.ioctl(syscall.TIOCGPGRP, unsafe.Pointer(&pgrp)); err != nil {
+	if _, err := t.foregroundGroup(); err != nil {
 		t.close()
 		return nil, err
 	}
@@ -80,16 +79,23 @@ func (t *tty) ioctl(request uintptr, arg unsafe.Pointer) error {
 	}
 }
 
+// foregroundGroup is the process group in the terminal's foreground. It fails when
+// the terminal was closed.
+func (t *tty) foregroundGroup() (group int32, err error) {
+	err = t.ioctl(syscall.TIOCGPGRP, unsafe.Pointer(&group))
+	return group, err
+}
+
 // foreground reports whether our process group is in the terminal's foreground.
 func (t *tty) foreground() bool {
-	var pgrp int32
-	return t.ioctl(syscall.TIOCGPGRP, unsafe.Pointer(&pgrp)) == nil && int(pgrp) == syscall.Getpgrp()
+	group, err := t.foregroundGroup()
+	return err == nil && int(group) == syscall.Getpgrp()
 }
 
 // hungUp reports whether the terminal was closed.
 func (t *tty) hungUp() bool {
-	var pgrp int32
-	return t.ioctl(syscall.TIOCGPGRP, unsafe.Pointer(&pgrp)) != nil
+	_, err := t.foregroundGroup()
+	return err != nil
 }
 
 // size returns the columns and rows, 80 and 24 when the terminal does not say.
