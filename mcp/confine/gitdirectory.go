@@ -3,6 +3,7 @@ package confine
 import (
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -64,7 +65,7 @@ func (a *Access) GitDirectoryMadeBy(rel string) string {
 			makes := isGitDirectory(dir, added)
 			dir.Close()
 			if makes {
-				return JoinRel(".", strings.TrimPrefix(at, "./"))
+				return path.Clean(at)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 )
 
@@ -38,8 +39,7 @@ func (l *Location) Open() (*os.File, fs.FileInfo, error) {
 }
 
 func (l *Location) notFound() error {
-	at, _ := SplitLast(l.Rel)
-	return l.Access.notFound(l.Dir, l.Asked, at, l.Name)
+	return l.Access.notFound(l.Dir, l.Asked, path.Dir(l.Rel), l.Name)
 }
 
 // CheckRegular returns an error when the location is not a regular file.

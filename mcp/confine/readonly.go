@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"cmp"
 	"path"
 	"strings"
 )
@@ -85,17 +86,9 @@ func readOnlyRoot(path string) ReadOnly {
 // readOnlyName says why a name in a directory is not written; "" when it may be
 // written.
 func readOnlyName(parent, name string) string {
-	for n := range comparedForms(name) {
-		if why := tableReason("", n); why != "" {
-			return why
-		}
-		for p := range comparedForms(parent) {
-			if why := tableReason(p, n); why != "" {
-				return why
-			}
-		}
-	}
-	return ""
+	return reasonOf(name, func(n string) string {
+		return cmp.Or(tableReason("", n), reasonOf(parent, func(p string) string { return tableReason(p, n) }))
+	})
 }
 
 // tableReason looks up a folded name, in a directory with the folded name

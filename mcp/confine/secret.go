@@ -14,9 +14,12 @@ import (
 
 // SecretName says why a file or directory of this name is secret, wherever it
 // is; "" when it is not.
-func SecretName(name string) string {
-	for n := range comparedForms(name) {
-		if why := secretReason(n); why != "" {
+func SecretName(name string) string { return reasonOf(name, secretReason) }
+
+// reasonOf is the reason of the first compared form of a name that has one.
+func reasonOf(name string, reason func(form string) string) string {
+	for form := range comparedForms(name) {
+		if why := reason(form); why != "" {
 			return why
 		}
 	}
@@ -37,14 +40,7 @@ func SecretPath(path string) string {
 // secretDirectory is SecretName for a directory that the user has named. The
 // names that only files have do not count: .envs or proj.key may be any
 // directory.
-func secretDirectory(name string) string {
-	for n := range comparedForms(name) {
-		if why := secretDirectoryReason(n); why != "" {
-			return why
-		}
-	}
-	return ""
-}
+func secretDirectory(name string) string { return reasonOf(name, secretDirectoryReason) }
 
 // secretReason is SecretName for a folded name.
 func secretReason(n string) string {

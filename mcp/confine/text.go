@@ -52,19 +52,3 @@ func Reason(err error) error {
 	}
 	return err
 }
-
-// JoinRel joins a directory's path from the root, which may be ".", and a name.
-func JoinRel(dir, name string) string {
-	if dir == "." {
-		return name
-	}
-	return dir + "/" + name
-}
-
-// SplitLast splits the last name off a path from the root.
-func SplitLast(rel string) (dir, name string) {
-	if i := strings.LastIndexByte(rel, '/'); i >= 0 {
-		return rel[:i], rel[i+1:]
-	}
-	return "", rel
-}

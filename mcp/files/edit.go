@@ -82,17 +82,11 @@ func beginnings(content, b []byte, step int) (lines []int, more bool) {
 }
 
 func joinLines(lines []int, more bool) string {
-	var b []byte
-	for i, l := range lines {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = fmt.Append(b, l)
-	}
+	text := strings.ReplaceAll(strings.Trim(fmt.Sprint(lines), "[]"), " ", ", ")
 	if more {
-		b = append(b, " and others"...)
+		text += " and others"
 	}
-	return string(b)
+	return text
 }
 
 // notInFile is the error for a text that is not in the file. It names a line that

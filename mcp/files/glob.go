@@ -108,8 +108,8 @@ func (g *glob) matchesEntry(fromRoot, fromStart string, e fs.DirEntry) bool {
 	if g.nameOnly {
 		return g.matches(e.Name(), e.IsDir())
 	}
-	return g.matches(confine.JoinRel(fromStart, e.Name()), e.IsDir()) ||
-		fromStart != fromRoot && g.matches(confine.JoinRel(fromRoot, e.Name()), e.IsDir())
+	return g.matches(path.Join(fromStart, e.Name()), e.IsDir()) ||
+		fromStart != fromRoot && g.matches(path.Join(fromRoot, e.Name()), e.IsDir())
 }
 
 // matches says whether a path matches; with nameOnly, a name.

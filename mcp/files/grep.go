@@ -19,7 +19,7 @@ const (
 	maxMatches  = 2000 // matching lines in one answer
 	maxContext  = 50   // lines shown before and after one
 	grepBatch   = 64   // files that a worker gets at once
-	grepPending = 16   // batches whose findings are not in the answer yet
+	grepPending = 16   // batches that are searched, or whose findings are not in the answer yet
 )
 
 func grepFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
@@ -94,15 +94,9 @@ func (g *grep) single(ctx context.Context, p *confine.Location) error {
 	return context.Cause(ctx)
 }
 
-// batch is some files of one directory, which one worker searches.
-type batch struct {
-	in    *walked
-	names []string
-	found chan findings // gets one element
-}
-
-// tree searches all files below p. One goroutine walks the directories, some
-// search the files, and this one adds what they find in the order of the walk.
+// tree searches all files below p. One goroutine walks the directories, others
+// search batches of files, and this one adds what they find in the order of the
+// walk.
 func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 	dir, err := p.Directory()
 	if err != nil {
@@ -110,79 +104,78 @@ func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	order := make(chan *batch, grepPending)
-	jobs := make(chan *batch, grepPending+1) // has room for all of order, and for the one that is awaited
-	var workers sync.WaitGroup
-	defer workers.Wait()
-	for range min(4, runtime.GOMAXPROCS(0)) {
-		goroutine.StartIn(&workers, func() { g.work(ctx, jobs) })
+	t := grepTree{grep: g, order: make(chan chan findings, grepPending), idle: make(chan *scanner, min(4, runtime.GOMAXPROCS(0)))}
+	for range cap(t.idle) {
+		t.idle <- newScanner(g.matcher, g.around)
 	}
-	type ending struct {
-		skipped skipped
-		err     error
-	}
-	walkEnd := make(chan ending, 1)
-	goroutine.StartIn(&workers, func() {
-		defer close(order)
-		defer close(jobs)
-		skipped, err := walk(ctx, g.access, dir, p.Rel, func(w *walked) error { return g.deal(ctx, w, jobs, order) })
-		walkEnd <- ending{skipped, err}
+	defer t.running.Wait()
+	var passed skipped
+	goroutine.StartIn(&t.running, func() {
+		defer close(t.order)
+		passed, err = walk(ctx, g.access, dir, p.Rel, func(w *walked) error { return t.deal(ctx, w) })
 	})
-	for b := range order {
+	for found := range t.order {
 		if !g.found.full {
-			g.found.add(<-b.found, g.around > 0)
+			g.found.add(<-found, g.around > 0)
 		}
 		if g.found.full {
 			cancel()
 		}
 	}
-	walked := <-walkEnd
 	if g.found.full {
 		return nil
 	}
-	g.skipped.add(walked.skipped)
-	return walked.err
+	g.skipped.add(passed)
+	return err
 }
 
-// deal hands the files of a directory to the workers, in batches.
-func (g *grep) deal(ctx context.Context, w *walked, jobs, order chan<- *batch) error {
+// grepTree is a search of many files.
+type grepTree struct {
+	*grep
+	order   chan chan findings // of each batch, in the order of the walk; each gets one element
+	idle    chan *scanner      // scanners that search no batch
+	running sync.WaitGroup
+}
+
+// deal has the files of a directory searched, in batches.
+func (t *grepTree) deal(ctx context.Context, w *walked) error {
 	var names []string
-	from := fromStart(g.start, w.at)
+	from := fromStart(t.start, w.at)
 	for _, e := range w.entries {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if e.Type().IsRegular() && (g.include == nil || g.include.matchesEntry(w.at, from, e)) {
+		if e.Type().IsRegular() && (t.include == nil || t.include.matchesEntry(w.at, from, e)) {
 			names = append(names, e.Name())
 		}
 	}
 	for some := range slices.Chunk(names, grepBatch) {
-		b := &batch{w, some, make(chan findings, 1)}
+		found := make(chan findings, 1)
 		select {
-		case order <- b:
-			w.retain()
-			jobs <- b
+		case t.order <- found:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+		w.retain()
+		s := <-t.idle
+		goroutine.StartIn(&t.running, func() {
+			found <- t.batch(ctx, s, w, some)
+			w.release()
+			t.idle <- s
+		})
 	}
 	return nil
 }
 
-// work searches batches until there are no more.
-func (g *grep) work(ctx context.Context, jobs <-chan *batch) {
-	s := newScanner(g.matcher, g.around)
-	for b := range jobs {
-		var all findings
-		for _, name := range b.names {
-			if ctx.Err() != nil || all.full {
-				break
-			}
-			all.add(g.file(ctx, s, b.in, name), g.around > 0)
+// batch searches some files of a directory.
+func (g *grep) batch(ctx context.Context, s *scanner, in *walked, names []string) (all findings) {
+	for _, name := range names {
+		if ctx.Err() != nil || all.full {
+			break
 		}
-		b.in.release()
-		b.found <- all
+		all.add(g.file(ctx, s, in, name), g.around > 0)
 	}
+	return all
 }
 
 // file searches a file that was among the entries of a directory. If a link has

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -105,7 +106,7 @@ func (w *walked) release() {
 }
 
 // rel is the path of an entry from the root.
-func (w *walked) rel(name string) string { return confine.JoinRel(w.at, name) }
+func (w *walked) rel(name string) string { return path.Join(w.at, name) }
 
 // skipped counts what a walk did not look at, so that an answer does not read as
 // if there were nothing.

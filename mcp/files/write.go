@@ -23,11 +23,7 @@ func writeFile(ctx context.Context, a *confine.Access, args toolserver.Arguments
 	a.Writing.Lock()
 	defer a.Writing.Unlock()
 	path, content := args.Text("path"), args.Text("content")
-	find := findNew
-	if previewOf(ctx) != nil {
-		find = findOld
-	}
-	p, made, err := find(a, path)
+	p, made, err := findNew(a, path, previewOf(ctx) == nil)
 	if err != nil {
 		removeMade(a, path, made)
 		return nil, err
@@ -57,18 +53,12 @@ type madeDirectory struct {
 	info  fs.FileInfo
 }
 
-// findOld finds a file and makes no directory.
-func findOld(a *confine.Access, path string) (*confine.Location, []madeDirectory, error) {
-	p, err := a.Find(path)
-	return p, nil, err
-}
-
-// findNew finds a file that will be written, and makes the directories that are
-// missing on the way, unless the file may not be written there. If the write fails,
-// the caller removes them with removeMade.
-func findNew(a *confine.Access, path string) (p *confine.Location, made []madeDirectory, err error) {
+// findNew finds a file that will be written. If mayMake, it makes the directories
+// that are missing on the way, unless the file may not be written there. If the
+// write fails, the caller removes them with removeMade.
+func findNew(a *confine.Access, path string, mayMake bool) (p *confine.Location, made []madeDirectory, err error) {
 	p, err = a.Find(path)
-	if _, absent := errors.AsType[*confine.NotFoundError](err); !absent {
+	if _, absent := errors.AsType[*confine.NotFoundError](err); !absent || !mayMake {
 		return p, nil, err
 	}
 	names, splitErr := a.Split(path)

@@ -59,11 +59,11 @@ func readPlain(v *confine.Access, dir *os.Root, name string, limit int64) ([]byt
 	return content, info, err
 }
 
-// openBelow opens the directory at a path from the root, "" for the root, with
-// open for each name of it. A link on the way is an error.
+// openBelow opens the directory at a path from the root, with open for each name
+// of it. A link on the way is an error.
 func openBelow(v *confine.Access, path string, open func(dir *os.Root, name, rel string, info fs.FileInfo) (*os.Root, error)) (*os.Root, error) {
 	dir, err := v.Root.OpenRoot(".")
-	for end := 0; err == nil && end < len(path); end++ {
+	for end := 0; err == nil && path != "." && end < len(path); end++ {
 		name, _, _ := strings.Cut(path[end:], "/")
 		end += len(name)
 		above := dir

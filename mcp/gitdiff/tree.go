@@ -47,7 +47,7 @@ type tree struct {
 	passed bool            // a file that is not shown may differ
 }
 
-// directory opens the directory at a path from the root, "" for the root. It is
+// directory opens the directory at a path from the root. It is
 // open until the next call.
 func (t *repository) directory(at string) (dir *os.Root, err error) {
 	if t.near != nil && at == t.nearAt {
@@ -198,8 +198,8 @@ func (t *repository) protected(name string) bool {
 // look says whether a file may differ from its entry. If it exists then, a copy
 // of it is made. why says why a file cannot be compared.
 func (t *repository) look(e *entry) (differs bool, why string) {
-	at, name := confine.SplitLast(e.name)
-	dir, err := t.directory(at)
+	dir, err := t.directory(path.Dir(e.name))
+	name := path.Base(e.name)
 	var info fs.FileInfo
 	if err == nil {
 		info, err = dir.Lstat(name)
@@ -281,8 +281,8 @@ func blobID(digits int, content []byte) string {
 func (t *repository) copyAttributes(names []string) {
 	seen := map[string]bool{}
 	for _, name := range names {
-		for name != "" {
-			if name, _ = confine.SplitLast(name); seen[name] {
+		for name != "." {
+			if name = path.Dir(name); seen[name] {
 				break
 			}
 			seen[name] = true
