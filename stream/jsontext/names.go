@@ -11,7 +11,7 @@ import (
 // literal, without the quotes.
 type name struct {
 	start, end int
-	plain      bool // ASCII without escapes
+	plain      bool // without escapes
 }
 
 // A nameSet is the names of one object: those in scanner.names from first on

@@ -59,7 +59,7 @@ func (s *scanner) space() {
 	}
 	start := s.i
 	s.i = Space(s.data, s.i)
-	if s.compact && s.i > start {
+	if s.compact {
 		if s.out == nil {
 			s.out = make([]byte, 0, len(s.data)-(s.i-start))
 		}
@@ -171,7 +171,7 @@ func (s *scanner) member(own *nameSet) *SyntaxError {
 		return err
 	}
 	end := s.i
-	if !s.options.DuplicateNames || s.options.FoldNames {
+	if !s.options.DuplicateNames {
 		if err := s.addName(own, name{start + 1, end - 1, plain}); err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func (s *scanner) member(own *nameSet) *SyntaxError {
 	return nil
 }
 
-// literal skips a string; plain says that it is ASCII without escapes.
+// literal skips a string; plain says that it is without escapes.
 func (s *scanner) literal() (plain bool, err *SyntaxError) {
 	start, ascii := s.i, true
 	plain = true
@@ -203,24 +203,24 @@ func (s *scanner) literal() (plain bool, err *SyntaxError) {
 		switch {
 		case i == len(s.data):
 			if err := s.checkUTF8(start, i, ascii); err != nil {
-				return false, err
+				return plain, err
 			}
-			return false, s.errorAt(start, "a string without end")
+			return plain, s.errorAt(start, "a string without end")
 		case s.data[i] == '"':
 			s.i = i + 1
-			return plain && ascii, s.checkUTF8(start, i, ascii)
+			return plain, s.checkUTF8(start, i, ascii)
 		case s.data[i] == '\\':
 			plain = false
 			n, err := s.escape(start, i)
 			if err != nil {
-				return false, err
+				return plain, err
 			}
 			i += n
 		default:
 			if err := s.checkUTF8(start, i, ascii); err != nil {
-				return false, err
+				return plain, err
 			}
-			return false, s.errorAt(i, "a control character (0x%02x) inside a string, not escaped", s.data[i])
+			return plain, s.errorAt(i, "a control character (0x%02x) inside a string, not escaped", s.data[i])
 		}
 	}
 }
