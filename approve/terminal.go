@@ -112,6 +112,9 @@ func (t *Terminal) ask(ctx context.Context, c *Call, rule *Rule, tool bool) (ans
 	defer release()
 	a, err := t.askAbout(ctx, tty, c, rule, tool)
 	if cause := context.Cause(ctx); cause != nil {
+		if err != nil {
+			tty.writeNotice("\n") // what follows does not stand on the line of the question
+		}
 		return answer{}, cause
 	}
 	if err != nil {
