@@ -33,6 +33,37 @@ type laterStart struct {
 	failed  *failure.Error // why the server is not used; set by checked
 }
 
+// laterStarts are the starts that go on beside the run.
+type laterStarts struct {
+	cancel context.CancelFunc // nil: there are none
+
+	mu    sync.Mutex
+	over  bool
+	going sync.WaitGroup
+}
+
+// begin calls f in a goroutine of its own, unless the run is over.
+func (s *laterStarts) begin(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		goroutine.StartIn(&s.going, f)
+	}
+	return !s.over
+}
+
+// end cancels what goes on and waits for it. Nothing begins after it.
+func (s *laterStarts) end() {
+	if s.cancel == nil {
+		return
+	}
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	s.cancel()
+	s.going.Wait()
+}
+
 // pinned is what the lock has of a server.
 type pinned struct {
 	instructions string
@@ -80,8 +111,8 @@ func (r *runner) putOff(ctx context.Context) (first []string) {
 			first = append(first, c.Name)
 			continue
 		}
-		if r.box.endStarts == nil {
-			ctx, r.box.endStarts = context.WithCancel(ctx)
+		if r.box.starts.cancel == nil {
+			ctx, r.box.starts.cancel = context.WithCancel(ctx)
 		}
 		p := r.pinned[c.Name]
 		for i := range p.tools {
@@ -101,14 +132,18 @@ func (r *runner) putOff(ctx context.Context) (first []string) {
 func (r *runner) startLater(ctx context.Context, c *connection) *laterStart {
 	l := &laterStart{done: make(chan struct{}), check: func(started *connection) *failure.Error { return r.checkStarted(c, started) }}
 	l.begin = sync.OnceFunc(func() {
-		goroutine.StartIn(&r.box.starts, func() {
+		l.started = &connection{Server: c.Server, err: errors.New("a defect of toolpipe")} // where the start panics
+		begun := r.box.starts.begin(func() {
 			defer close(l.done)
-			l.started = &connection{Server: c.Server, err: errors.New("a defect of toolpipe")} // where the start panics
 			started := &connection{Server: c.Server}
 			started.Optional = true // its failure ends no run, so that no hint need say how to prevent that
 			started.start(ctx, r.cfg.Processes, r.hooks(&c.Server))
 			l.started = started
 		})
+		if !begun {
+			l.started.err = context.Canceled
+			close(l.done)
+		}
 	})
 	return l
 }
@@ -173,7 +208,7 @@ func (r *runner) checkStarted(c, started *connection) *failure.Error {
 	if diff == "" {
 		return nil
 	}
-	goroutine.StartIn(&r.box.starts, func() { started.session.Close() })
+	r.box.starts.begin(func() { started.session.Close() })
 	f := &failure.Error{Status: failure.StatusServer, Hints: []string{reviewLock},
 		Message: "server " + strconv.Quote(c.Name) + ": its tools are not those of " + strconv.Quote(r.cfg.ToolsLock) + ", so it is not used:" + diff}
 	r.warn("lock_mismatch", c.Name, f.Message)

@@ -52,8 +52,7 @@ type toolbox struct {
 	include, exclude []string         // globs over the names of tools
 	denies           func(*tool) bool // with any arguments
 
-	starts    sync.WaitGroup // of servers that start later
-	endStarts func()         // cancels them; nil: there are none
+	starts laterStarts
 }
 
 // leaves tells whether the globs leave a tool.
@@ -213,9 +212,8 @@ func (b *toolbox) settle() {
 
 // close ends all sessions side by side, each of which bounds its own end.
 func (b *toolbox) close() {
-	if b != nil && b.endStarts != nil {
-		b.endStarts()
-		b.starts.Wait()
+	if b != nil {
+		b.starts.end()
 	}
 	b.eachSession(func(s *mcp.Session) { s.Close() })
 }

@@ -308,6 +308,8 @@ func (c *Config) checkServe() error {
 		return failure.Usage("--serve: standard input carries the protocol, so that no other flag can use it or leave it out")
 	case c.Elicit == "ask":
 		return failure.Usage("--serve and --elicit ask: nobody is asked on the terminal, which belongs to the host")
+	case c.FindTools == "auto" || c.FindTools == "always":
+		return failure.Usage("--serve and --find-tools: the list of tools that a host gets stays the same")
 	case c.MaxResultBytes > 0:
 		return failure.Usage("--serve and --max-result-bytes: results pass whole")
 	}
