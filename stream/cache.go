@@ -35,12 +35,3 @@ func (f *fields) cacheKey(o options) {
 		f.text("prompt_cache_key", o.cacheKey)
 	}
 }
-
-// refusesCacheKey leaves prompt_cache_key out if a refusal names it.
-func refusesCacheKey(o *options, r *Request, refusal string) bool {
-	if o.cacheKey == "" || o.noCacheKey || !refuses(refusal, r, "prompt_cache_key") {
-		return false
-	}
-	o.noCacheKey = true
-	return true
-}

@@ -57,26 +57,16 @@ func chatTokenLimit(o options) string {
 }
 
 func repairChat(o *options, r *Request, refusal string) string {
-	switch {
-	case !o.noStreamOptions && refuses(refusal, r, "stream_options"):
-		o.noStreamOptions = true
-		return "without stream_options"
-	case !o.secondTokenLimit && r.MaxTokens > 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"):
-		o.secondTokenLimit = true
-		return "with the token limit as " + chatTokenLimit(*o)
-	case !o.noToolNames && refusesToolNames(refusal) && slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == ToolRole && m.Name != "" }):
-		o.noToolNames = true
-		return "without the names of tools in their results"
-	case refusesCacheKey(o, r, refusal):
-		return "without prompt_cache_key"
-	case !o.noStrict && r.Schema != nil && refuses(refusal, r, "response_format", "schema", "strict"):
-		o.noStrict = true
-		return "without strict beside the schema"
-	case !o.emptyContent && !o.noToolRole && hasNullContent(r.Messages) && refuses(refusal, r, "content"):
-		o.emptyContent = true
-		return "with empty text instead of null in messages that only call tools"
-	}
-	return ""
+	hasToolNames := slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == ToolRole && m.Name != "" })
+	otherLimit := chatTokenLimit(options{isOpenAI: o.isOpenAI, secondTokenLimit: true})
+	return firstNeeded(
+		repair{&o.noStreamOptions, refuses(refusal, r, "stream_options"), "without stream_options"},
+		repair{&o.secondTokenLimit, r.MaxTokens > 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"), "with the token limit as " + otherLimit},
+		repair{&o.noToolNames, hasToolNames && refusesToolNames(refusal), "without the names of tools in their results"},
+		repair{&o.noCacheKey, o.cacheKey != "" && refuses(refusal, r, "prompt_cache_key"), "without prompt_cache_key"},
+		repair{&o.noStrict, r.Schema != nil && refuses(refusal, r, "response_format", "schema", "strict"), "without strict beside the schema"},
+		repair{&o.emptyContent, !o.noToolRole && hasNullContent(r.Messages) && refuses(refusal, r, "content"), "with empty text instead of null in messages that only call tools"},
+	)
 }
 
 // refusesToolNames reports whether a refusal speaks of the member name of a message,
@@ -179,23 +169,19 @@ func chatCalls(w *segments, calls []Call, arguments func([]byte) []byte) {
 		return
 	}
 	w.str(`,"tool_calls":`)
-	for i := range calls {
+	for i, c := range calls {
 		w.listItem(i)
-		chatCall(w, &calls[i], arguments(calls[i].Arguments))
+		w.pair(`{"id":`, c.ID)
+		w.pair(`,"type":"function","function":{"name":`, c.Name)
+		w.pair(`,"arguments":`, string(arguments(c.Arguments)))
+		w.str("}")
+		if len(c.Extra) > 0 {
+			w.str(",")
+			w.raw(c.Extra)
+		}
+		w.str("}")
 	}
 	w.str("]")
-}
-
-func chatCall(w *segments, c *Call, arguments []byte) {
-	w.pair(`{"id":`, c.ID)
-	w.pair(`,"type":"function","function":{"name":`, c.Name)
-	w.pair(`,"arguments":`, string(arguments))
-	w.str("}")
-	if len(c.Extra) > 0 {
-		w.str(",")
-		w.raw(c.Extra)
-	}
-	w.str("}")
 }
 
 // sentArguments returns arguments as they go back to an endpoint: one JSON

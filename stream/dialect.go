@@ -28,8 +28,7 @@ type dialect struct {
 
 	// repair changes in o how requests are written when a refusal of r, in
 	// lower case, names something that the endpoint does not take. It returns
-	// what is different from now on, as in "the request is sent again without
-	// include", and "" when it changed nothing. It makes each change once.
+	// what firstNeeded returns.
 	repair func(o *options, r *Request, refusal string) string
 
 	// edited returns the state of a message whose text or calls the user edited;
@@ -91,6 +90,25 @@ func refuses(refusal string, r *Request, names ...string) bool {
 		}
 	}
 	return false
+}
+
+// repair is a change in how requests are written.
+type repair struct {
+	made   *bool // the option that is the change
+	needed bool
+	change string // what is different, as in "the request is sent again without include"
+}
+
+// firstNeeded makes the first of the changes that is needed and not made yet. It
+// returns what is different from now on, "" when it changed nothing.
+func firstNeeded(list ...repair) string {
+	for _, r := range list {
+		if r.needed && !*r.made {
+			*r.made = true
+			return r.change
+		}
+	}
+	return ""
 }
 
 // strictMember is what asks the endpoint to hold to the schema of the answer. Those

@@ -126,7 +126,7 @@ func (d *draft) reply(dec decoder) (*Reply, error) {
 	case len(d.calls) > maxCalls:
 		return nil, tooManyCalls()
 	case len(d.calls) > 0 && d.text.size > maxTextOfCalls:
-		return nil, tooMuchText()
+		return nil, tooMuch("the reply calls a tool after more than %d MiB of text", maxTextOfCalls>>20)
 	}
 	if err := d.decideStop(); err != nil {
 		return nil, err

@@ -41,18 +41,12 @@ const (
 )
 
 func repairMessages(o *options, r *Request, refusal string) string {
-	switch {
-	case !o.noAutoCache && caches(r, *o) && refuses(refusal, r, "cache_control"):
-		o.noAutoCache = true
-		return "without cache_control for the whole request"
-	case !o.noCacheMarks && len(r.Tools) > 0 && refuses(refusal, r, "cache_control"):
-		o.noCacheMarks = true
-		return "without cache_control"
-	case !o.secondTokenLimit && r.MaxTokens == 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"):
-		o.secondTokenLimit = true
-		return "with max_tokens " + strconv.Itoa(messagesSmallLimit)
-	}
-	return ""
+	refusesCache := len(r.Tools) > 0 && refuses(refusal, r, "cache_control")
+	return firstNeeded(
+		repair{&o.noAutoCache, refusesCache && !o.noCacheMarks, "without cache_control for the whole request"},
+		repair{&o.noCacheMarks, refusesCache, "without cache_control"},
+		repair{&o.secondTokenLimit, r.MaxTokens == 0 && refuses(refusal, r, "max_tokens", "max_completion_tokens"), "with max_tokens " + strconv.Itoa(messagesSmallLimit)},
+	)
 }
 
 // The endpoint keeps a request in a cache up to a mark, so that the next round
@@ -79,7 +73,16 @@ func openMessages(w *segments, r *Request, o options) {
 	f.json("temperature", r.Temperature)
 	if r.ReasoningEffort != "" || r.Schema != nil {
 		f.object("output_config")
-		messagesOutput(w, r)
+		if r.ReasoningEffort != "" {
+			w.pair(`"effort":`, r.ReasoningEffort)
+		}
+		if r.Schema != nil {
+			w.comma(len(r.ReasoningEffort))
+			w.str(`"format":{"type":"json_schema","schema":`)
+			w.raw(r.Schema)
+			w.str("}")
+		}
+		w.str("}")
 	}
 	if caches(r, o) && !o.noAutoCache {
 		f.json("cache_control", []byte(cacheControl))
@@ -95,22 +98,6 @@ func openMessages(w *segments, r *Request, o options) {
 		messagesSystem(w, system, caches(r, o))
 	}
 	f.conversation("messages")
-}
-
-// messagesOutput writes the members of output_config and its end.
-func messagesOutput(w *segments, r *Request) {
-	if r.ReasoningEffort != "" {
-		w.pair(`"effort":`, r.ReasoningEffort)
-	}
-	if r.Schema != nil {
-		if r.ReasoningEffort != "" {
-			w.str(",")
-		}
-		w.str(`"format":{"type":"json_schema","schema":`)
-		w.raw(r.Schema)
-		w.str("}")
-	}
-	w.str("}")
 }
 
 // messagesSystem writes all system messages as blocks. The last one ends what

@@ -64,7 +64,7 @@ func (x *exchange) models(ctx context.Context) ([]string, error) {
 	case err != nil:
 		return nil, x.unreachable(ctx, err)
 	case len(text) > maxModels:
-		return nil, &Error{Kind: TooLarge, Message: x.where() + url.Path + " is larger than 16 MiB"}
+		return nil, tooMuch("%s%s is larger than 16 MiB", x.where(), url.Path)
 	}
 	names, ok := modelNames(text)
 	if !ok {

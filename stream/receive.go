@@ -249,6 +249,4 @@ func (c *cappedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func tooLarge() *Error {
-	return &Error{Kind: TooLarge, Message: "the reply is larger than 256 MiB"}
-}
+func tooLarge() *Error { return tooMuch("the reply is larger than 256 MiB") }

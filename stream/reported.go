@@ -158,14 +158,11 @@ func halfCall() *Error {
 	return notAReply("the name or the arguments of a call are missing")
 }
 
-func tooMuchText() *Error {
-	return &Error{Kind: TooLarge, Message: fmt.Sprintf("the reply calls a tool after more than %d MiB of text", maxTextOfCalls>>20)}
+// tooMuch is the error of a cap that the endpoint exceeded.
+func tooMuch(format string, args ...any) *Error {
+	return &Error{Kind: TooLarge, Message: fmt.Sprintf(format, args...)}
 }
 
-func tooManyItems() *Error {
-	return &Error{Kind: TooLarge, Message: fmt.Sprintf("the reply has more than %d items", maxItems)}
-}
+func tooManyItems() *Error { return tooMuch("the reply has more than %d items", maxItems) }
 
-func tooManyCalls() *Error {
-	return &Error{Kind: TooLarge, Message: "the reply asks for too many tool calls at once"}
-}
+func tooManyCalls() *Error { return tooMuch("the reply asks for too many tool calls at once") }

@@ -51,17 +51,11 @@ func openResponses(w *segments, r *Request, o options) {
 }
 
 func repairResponses(o *options, r *Request, refusal string) string {
-	switch {
-	case !o.noInclude && len(r.Tools) > 0 && refuses(refusal, r, "include", "encrypted"):
-		o.noInclude = true
-		return "without include"
-	case refusesCacheKey(o, r, refusal):
-		return "without prompt_cache_key"
-	case !o.noStrict && r.Schema != nil && refuses(refusal, r, "text.format", "schema", "strict"):
-		o.noStrict = true
-		return "without strict beside the schema"
-	}
-	return ""
+	return firstNeeded(
+		repair{&o.noInclude, len(r.Tools) > 0 && refuses(refusal, r, "include", "encrypted"), "without include"},
+		repair{&o.noCacheKey, o.cacheKey != "" && refuses(refusal, r, "prompt_cache_key"), "without prompt_cache_key"},
+		repair{&o.noStrict, r.Schema != nil && refuses(refusal, r, "text.format", "schema", "strict"), "without strict beside the schema"},
+	)
 }
 
 // responsesEncoder writes input items. A message becomes one or several items.

@@ -86,15 +86,12 @@ func sleep(ctx context.Context, wait time.Duration) error {
 func (x *exchange) repair() bool {
 	c := x.client
 	refusal := strings.ToLower(x.refusal)
-	change := ""
-	switch {
-	case !c.options.noResultImages && refusesImages(x.status, refusal) && hasResultImages(x.request):
-		c.options.noResultImages = true
-		change = "without the images of tool results"
-	case !c.options.shortTexts && x.status == 400 && refusesDescriptions(refusal) && hasLongDescription(x.request):
-		c.options.shortTexts = true
-		change = fmt.Sprintf("with descriptions of tools of at most %d characters", maxDescription)
-	case x.status == 400 || x.status == 422:
+	change := firstNeeded(
+		repair{&c.options.noResultImages, refusesImages(x.status, refusal) && hasResultImages(x.request), "without the images of tool results"},
+		repair{&c.options.shortTexts, x.status == 400 && refusesDescriptions(refusal) && hasLongDescription(x.request),
+			fmt.Sprintf("with descriptions of tools of at most %d characters", maxDescription)},
+	)
+	if change == "" && (x.status == 400 || x.status == 422) {
 		change = c.dialect.repair(&c.options, x.request, refusal)
 	}
 	if change == "" {

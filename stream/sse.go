@@ -3,7 +3,6 @@ package stream
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"io"
 	"iter"
 	"strconv"
@@ -110,7 +109,7 @@ func (e *eventReader) field(line []byte) error {
 }
 
 func tooLong(limit int) error {
-	return &Error{Kind: TooLarge, Message: fmt.Sprintf("a line of the event stream is longer than %d bytes", limit)}
+	return tooMuch("a line of the event stream is longer than %d bytes", limit)
 }
 
 // lineSplitter splits a text into lines that end in LF, CRLF or CR, for a
