@@ -27,7 +27,7 @@ var imports = map[string]string{
 	"run/face":     "run/event run/failure run/stdio stream/escape stream/goroutine stream/jsontext stream/secrets",
 	"run/failure":  "stream",
 	"run/flags":    "run/config run/failure run/manual",
-	"run/input":    "run/config run/failure stream stream/goroutine stream/jsontext",
+	"run/input":    "run/config run/failure run/stdio stream stream/goroutine stream/jsontext",
 	"run/manual":   "",
 	"run/schema":   "stream/jsontext",
 	"run/stdio":    "mcp/process stream/goroutine",

@@ -12,6 +12,7 @@ import (
 
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
+	"toolpipe/run/stdio"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 )
@@ -26,46 +27,24 @@ const stdinSilence = 5 * time.Second
 // Read reads standard input to its end, however slowly it comes. waiting is
 // called once, when nothing has come for stdinSilence.
 func Read(ctx context.Context, in io.Reader, waiting func()) ([]byte, error) {
-	type chunk struct {
-		data []byte
-		err  error
-	}
-	alive := make(chan struct{}, 1)
-	done := make(chan chunk, 1) // buffered: the reader may be left behind in a read
-	goroutine.Start(func() {
-		data, err := config.ReadLimited(&pulse{in, alive}, "standard input", MaxInput)
-		done <- chunk{data, err}
+	silence := goroutine.AfterFunc(stdinSilence, waiting)
+	defer silence.Stop()
+	return stdio.Await(ctx, func() ([]byte, error) {
+		return config.ReadLimited(&pulse{in, silence}, "standard input", MaxInput)
 	})
-	timer := time.NewTimer(stdinSilence)
-	defer timer.Stop()
-	for {
-		select {
-		case c := <-done:
-			return c.data, c.err
-		case <-alive:
-			timer.Reset(stdinSilence)
-		case <-timer.C:
-			waiting()
-			alive = nil // waiting is called once
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
 }
 
-// A pulse is a reader that signals every read that brought data.
+// A pulse is a reader that begins the silence anew after every read that brought
+// data, until the silence is over.
 type pulse struct {
-	r     io.Reader
-	alive chan<- struct{}
+	r       io.Reader
+	silence *time.Timer
 }
 
 func (p *pulse) Read(b []byte) (int, error) {
 	n, err := p.r.Read(b)
-	if n > 0 {
-		select {
-		case p.alive <- struct{}{}:
-		default:
-		}
+	if n > 0 && p.silence.Stop() {
+		p.silence.Reset(stdinSilence)
 	}
 	return n, err
 }
