@@ -34,6 +34,7 @@ func (o *ListOutput) Event(e Event) error {
 		desc, _, _ := strings.Cut(strings.TrimSpace(e.Description), "\n")
 		return o.row([]string{"TOOL", "VERDICT", "RULE", "DESCRIPTION"}, e.Name, e.Verdict, e.Rule, desc)
 	case *Server:
+		o.table.whole = o.table.whole || e.Message != ""
 		why := strings.TrimPrefix(e.Message, "server "+strconv.Quote(e.Name)+" ("+e.Transport+"): ") // the row has it already
 		header, fields := []string{"SERVER", "STATUS", "TRANSPORT", "PROTOCOL", "TOOLS", "TARGET", "MESSAGE"}, []string{e.Name, e.Status, e.Transport, e.Protocol, strconv.Itoa(e.Tools), e.Target, why}
 		if o.Tokens {
@@ -50,6 +51,14 @@ func (o *ListOutput) Event(e Event) error {
 		}
 		return o.row(append(header, "TYPE", "DESCRIPTION", "ARGUMENTS"), append(fields, e.MIME, e.Description, argumentNames(e.Arguments))...)
 	case *Check:
+		if o.Columns > 0 {
+			o.table.whole = o.table.whole || e.Status != "ok"
+			result := e.Message
+			if e.Hint != "" {
+				result += "; " + e.Hint
+			}
+			return o.row([]string{"CHECKED", "STATUS", "RESULT"}, e.Subject, e.Status, result)
+		}
 		return o.row([]string{"CHECKED", "STATUS", "RESULT", "HINT"}, e.Subject, e.Status, e.Message, e.Hint)
 	case *Contents:
 		return o.contents(e)

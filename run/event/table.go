@@ -11,14 +11,15 @@ import (
 type table struct {
 	header []string
 	rows   [][]string // each as long as the header, and escaped
+	whole  bool       // the last column is not cut, for it says what is wrong
 }
 
 // maxField is the width of a column, if others follow it. The first two may be
 // wider: they hold the names that a user copies.
 const maxField = 40
 
-// appendTo appends the table in lines of at most so many columns. Columns that
-// hold nothing are left out.
+// appendTo appends the table in lines of at most so many columns, if it is not to
+// be whole. Columns that hold nothing are left out.
 func (t *table) appendTo(b []byte, columns int) []byte {
 	widths := make([]int, len(t.header))
 	for _, row := range t.rows {
@@ -47,8 +48,11 @@ func (t *table) appendTo(b []byte, columns int) []byte {
 			}
 			line.WriteString(field)
 		}
-		b = append(b, escape.Cut(strings.TrimRight(line.String(), " "), columns)...)
-		b = append(b, '\n')
+		shown := strings.TrimRight(line.String(), " ")
+		if !t.whole {
+			shown = escape.Cut(shown, columns)
+		}
+		b = append(append(b, shown...), '\n')
 	}
 	return b
 }

@@ -22,4 +22,8 @@ func TestTable(t *testing.T) {
 	if got, want := string(list.appendTo(nil, 80)), "SERVER  TARGET                                    MESSAGE\na       /a/path/that/is/longer/than/forty/colum…  why\n"; got != want {
 		t.Errorf("%s", got)
 	}
+	list.whole = true
+	if got, want := string(list.appendTo(nil, 20)), "SERVER  TARGET                                    MESSAGE\na       /a/path/that/is/longer/than/forty/colum…  why\n"; got != want {
+		t.Errorf("%s", got)
+	}
 }
