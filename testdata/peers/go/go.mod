@@ -1,4 +1,4 @@
-// The Go servers that mcp/peers_test.go talks to.
+// The Go servers that mcp/peers_test.go talks to, and a client of toolpipe --serve.
 module peers
 
 go 1.26.8
@@ -11,11 +11,12 @@ tool (
 	github.com/modelcontextprotocol/go-sdk/examples/server/memory
 )
 
+require github.com/modelcontextprotocol/go-sdk v1.8.0
+
 require (
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/mark3labs/mcp-go v1.2.1 // indirect
-	github.com/modelcontextprotocol/go-sdk v1.8.0 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
