@@ -26,6 +26,7 @@ type webRequest struct {
 	verb, path string
 	header     http.Header
 	body       string
+	gone       <-chan struct{} // closed when the client has closed the connection
 	wire.Message
 }
 
@@ -34,7 +35,7 @@ func serveWeb(t testing.TB, handle func(w http.ResponseWriter, r webRequest)) *w
 	s := &web{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		req := webRequest{verb: r.Method, path: r.URL.Path, header: r.Header, body: string(body)}
+		req := webRequest{verb: r.Method, path: r.URL.Path, header: r.Header, body: string(body), gone: r.Context().Done()}
 		if r.Method == http.MethodPost {
 			req.Message, _ = wire.ParseMessage(body)
 		}

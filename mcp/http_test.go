@@ -1,12 +1,12 @@
 package mcp
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
@@ -233,21 +233,22 @@ func TestUnknownOutcomeOverHTTP(t *testing.T) {
 			},
 			"fancy":            func(w http.ResponseWriter, r webRequest) { sendJSON(w, 200, r.reply(`{"resultType":"fancy"}`)) },
 			"reply over limit": func(w http.ResponseWriter, r webRequest) { flood(w) },
-			"hangs":            func(w http.ResponseWriter, r webRequest) { time.Sleep(500 * time.Millisecond) },
+			"hangs":            nil, // see hangs
 		} {
 			t.Run(base.name+"/"+name, func(t *testing.T) {
 				if name == "reply over limit" && testing.Short() {
 					t.Skip("moves tens of MiB")
 				}
 				t.Parallel()
-				web := serveWeb(t, instead(base.handle, "tools/call", answer))
-				spec := Spec{URL: web.URL}
+				ctx, cancel := context.WithCancel(bounded(t))
+				defer cancel()
 				if name == "hangs" {
-					spec.ToolTimeout = 100 * time.Millisecond
+					answer = hangs(cancel)
 				}
-				s, _ := connect(t, spec)
+				web := serveWeb(t, instead(base.handle, "tools/call", answer))
+				s, _ := connect(t, Spec{URL: web.URL})
 				toolNames(t, s) // so that the connection is one that was used before
-				e := callFails(t, s, "t", `{}`)
+				e := callFailsWith(t, ctx, s, "t", `{}`)
 				if !e.Sent || e.RPC || strings.Contains(e.Message, "EOF") {
 					t.Errorf("%+v", e)
 				}
@@ -276,6 +277,14 @@ func flood(w http.ResponseWriter) {
 	}
 }
 
+// hangs is a tool whose call is cancelled when it has reached the tool.
+func hangs(cancel func()) webHandler {
+	return func(_ http.ResponseWriter, r webRequest) {
+		cancel()
+		<-r.gone
+	}
+}
+
 func TestNeverSentOverHTTP(t *testing.T) {
 	web := serveWeb(t, legacyWeb)
 	s, _ := connect(t, Spec{URL: web.URL})
@@ -288,16 +297,10 @@ func TestNeverSentOverHTTP(t *testing.T) {
 }
 
 func TestCancelOverHTTP(t *testing.T) {
-	gone := make(chan struct{})
-	web := serveWeb(t, instead(legacyWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
-		select {
-		case <-gone:
-		case <-time.After(hang):
-		}
-	}))
-	defer close(gone)
-	s, _ := connect(t, Spec{URL: web.URL, ToolTimeout: 50 * time.Millisecond})
-	if e := callFails(t, s, "t", `{}`); !e.Sent {
+	ctx, cancel := context.WithCancel(bounded(t))
+	web := serveWeb(t, instead(legacyWeb, "tools/call", hangs(cancel)))
+	s, _ := connect(t, Spec{URL: web.URL})
+	if e := callFailsWith(t, ctx, s, "t", `{}`); !e.Sent {
 		t.Errorf("%+v", e)
 	}
 	s.Close()

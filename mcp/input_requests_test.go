@@ -60,7 +60,7 @@ func TestRounds(t *testing.T) {
 				return
 			}
 			if len(calls) != 2 || string(calls[0].ID) == string(calls[1].ID) || string(jsontext.Member(calls[1].Params, "arguments")) != `{"a":1}` {
-				t.Fatalf("calls: %q", calls)
+				t.Fatalf("calls: %+v", calls)
 			}
 			called(t, s, "t", `{}`)
 			if next := web.got("tools/call")[2]; jsontext.Member(next.Params, "inputResponses") != nil || jsontext.Member(next.Params, "requestState") != nil {

@@ -153,7 +153,13 @@ func called(t *testing.T, s *Session, tool, args string) string {
 // callFails makes a call that is to fail.
 func callFails(t *testing.T, s *Session, tool, args string) *wire.CallError {
 	t.Helper()
-	r, err := s.Call(bounded(t), tool, json.RawMessage(args), nil)
+	return callFailsWith(t, bounded(t), s, tool, args)
+}
+
+// callFailsWith does so with a context that the test may end.
+func callFailsWith(t *testing.T, ctx context.Context, s *Session, tool, args string) *wire.CallError {
+	t.Helper()
+	r, err := s.Call(ctx, tool, json.RawMessage(args), nil)
 	if err == nil {
 		t.Fatalf("the call succeeded: %s", r.Raw)
 	}
