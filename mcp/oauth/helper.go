@@ -46,12 +46,8 @@ func helperURL(id string) string { return helperPrefix + id }
 
 type helperEntry struct{ ServerURL, Username, Secret string }
 
-func (h *Helper) get(ctx context.Context, k Key) ([]byte, error) {
-	return h.getNamed(ctx, k.id())
-}
-
-// getNamed gets the login with an id; nil when there is none.
-func (h *Helper) getNamed(ctx context.Context, id string) ([]byte, error) {
+// get gets the login with an id; nil when there is none.
+func (h *Helper) get(ctx context.Context, id string) ([]byte, error) {
 	out, err := h.run(ctx, "get", []byte(helperURL(id)))
 	if err != nil {
 		return nil, unlessNotFound(err)

@@ -108,7 +108,7 @@ func (s *Store) keep(ctx context.Context, fresh, old *Login) {
 	}
 }
 
-// errGivenStays is why a refreshed login of Store.Given is not stored.
+// errGivenStays is why a refreshed login is not stored that was given by Store.Give.
 var errGivenStays = errors.New("it was given, not stored")
 
 // isGiven says whether a login was given, and the store has none.

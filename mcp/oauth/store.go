@@ -24,7 +24,6 @@ func (l *Login) Key() Key { return Key{l.Server, l.Account} }
 type Store struct {
 	Dir    string       // of the files and the locks, absolute; "" where there is none
 	Helper *Helper      // nil: the logins are files
-	Given  string       // logins for servers that the store has none for: one document or an array of them
 	Secret func(string) // is told every token and every client secret that is read
 	Warn   func(code, server, message string)
 
@@ -52,13 +51,7 @@ func (s *Store) Get(ctx context.Context, k Key) (*Login, error) {
 
 // stored is the login in the file or with the helper, nil when there is none.
 func (s *Store) stored(ctx context.Context, k Key) (*Login, error) {
-	var doc []byte
-	var err error
-	if s.Helper != nil {
-		doc, err = s.Helper.get(ctx, k)
-	} else {
-		doc, err = s.readFile(k.file())
-	}
+	doc, err := s.load(ctx, k.id())
 	if doc == nil || err != nil {
 		return nil, err
 	}
@@ -70,6 +63,14 @@ func (s *Store) stored(ctx context.Context, k Key) (*Login, error) {
 		return nil, &RefusedError{s.place(k), err.Error()}
 	}
 	return l, nil
+}
+
+// load gets what is stored under an id; nil when there is none.
+func (s *Store) load(ctx context.Context, id string) ([]byte, error) {
+	if s.Helper != nil {
+		return s.Helper.get(ctx, id)
+	}
+	return s.readFile(id + ".json")
 }
 
 // Update changes the stored login under its lock: change gets it, nil for none,
@@ -118,29 +119,23 @@ func (s *Store) put(ctx context.Context, l *Login) error {
 // List is all stored logins, ordered by server and account. Logins that are
 // refused are left out; the error is about them.
 func (s *Store) List(ctx context.Context) (all []Login, err error) {
-	var names []string
+	list, ending := s.listFiles, ".json"
 	if s.Helper != nil {
-		names, err = s.Helper.list(ctx)
-	} else {
-		names, err = s.listFiles()
+		list, ending = func() ([]string, error) { return s.Helper.list(ctx) }, ""
 	}
+	ids, err := list()
 	if err != nil {
 		return nil, err
 	}
 	var failures []error
-	for _, name := range names {
-		doc, err := []byte(nil), error(nil)
-		if s.Helper != nil {
-			doc, err = s.Helper.getNamed(ctx, name)
-		} else {
-			doc, err = s.readFile(name)
-		}
+	for _, id := range ids {
+		doc, err := s.load(ctx, id)
 		if err == nil && doc != nil {
 			var l *Login
 			if l, err = s.read(doc); err == nil {
 				all = append(all, *l)
 			} else {
-				err = &RefusedError{name, err.Error()}
+				err = &RefusedError{id + ending, err.Error()}
 			}
 		}
 		failures = append(failures, err)

@@ -180,17 +180,18 @@ func (s *Store) syncDir() error {
 	return nil
 }
 
-func (s *Store) listFiles() (names []string, err error) {
+// listFiles is the ids of the logins in files.
+func (s *Store) listFiles() (ids []string, err error) {
 	if err := s.checkDir(); err != nil {
 		return nil, unlessMissing(err)
 	}
 	entries, err := os.ReadDir(s.Dir)
 	for _, e := range entries {
 		if id, ok := strings.CutSuffix(e.Name(), ".json"); ok && len(id) == hex.EncodedLen(sha256.Size) {
-			names = append(names, e.Name())
+			ids = append(ids, id)
 		}
 	}
-	return names, err
+	return ids, err
 }
 
 const (
