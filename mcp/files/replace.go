@@ -111,7 +111,9 @@ func (r *replacement) fill(f *os.File, content []byte) error {
 		return err
 	}
 	if r.old != nil {
-		keepOwner(f, r.old)
+		if s, ok := r.old.Sys().(*syscall.Stat_t); ok {
+			f.Chown(int(s.Uid), int(s.Gid)) // if the user may do that
+		}
 		if err := f.Chmod(r.old.Mode().Perm()); err != nil {
 			return err
 		}
@@ -128,21 +130,16 @@ func isTemporary(name string) bool {
 	return start && end && len(middle) == len("ABCDEFGHIJKLMNOPQRSTUVWXYZ") && strings.Trim(middle, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
-// maxSweeps bounds how much of a large directory a write looks through.
-const maxSweeps = 100
+// maxSwept bounds how much of a large directory a write looks through.
+const maxSwept = 100_000
 
 // removeLeftovers removes from dir, which is open as d, the temporary files that
 // processes left when they were killed.
 func removeLeftovers(dir *os.Root, d *os.File) {
-	for range maxSweeps {
-		names, err := d.Readdirnames(readBatch)
-		for _, name := range names {
-			if isTemporary(name) {
-				removeLeftover(dir, name)
-			}
-		}
-		if err != nil {
-			return
+	names, _ := d.Readdirnames(maxSwept)
+	for _, name := range names {
+		if isTemporary(name) {
+			removeLeftover(dir, name)
 		}
 	}
 }
@@ -160,13 +157,6 @@ func removeLeftover(dir *os.Root, name string) {
 	defer f.Close()
 	if !isLocked(f) && isFile(dir, name, f) {
 		dir.Remove(name)
-	}
-}
-
-// keepOwner gives f the owner of the file it replaces, if the user may do that.
-func keepOwner(f *os.File, old fs.FileInfo) {
-	if s, ok := old.Sys().(*syscall.Stat_t); ok {
-		f.Chown(int(s.Uid), int(s.Gid))
 	}
 }
 
