@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -32,11 +33,16 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 	if err == nil {
 		return s, nil
 	}
+	return nil, s.startFailed(ctx, err)
+}
+
+// startFailed ends what a failed start has left, and is the error to return.
+func (s *Session) startFailed(ctx context.Context, err error) error {
 	stderr := s.abandon()
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	return nil, s.connectError(err, stderr)
+	return s.connectError(err, stderr)
 }
 
 // ErrStartup is why a server that does not answer in time cannot be used.
@@ -179,10 +185,7 @@ func (s *Session) begin(revision string, result []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revision = revision
-	s.offers = map[string]bool{}
-	for _, what := range [...]string{"tools", "prompts", "resources", "logging"} {
-		s.offers[what] = jsontext.Member(result, "capabilities", what) != nil
-	}
+	s.offers = bytes.Clone(jsontext.Member(result, "capabilities"))
 	s.instructions = jsontext.Text(jsontext.Member(result, "instructions"))
 }
 

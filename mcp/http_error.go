@@ -14,6 +14,7 @@ import (
 
 	"toolpipe/mcp/htmltext"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream"
 )
 
 // statusError is a response whose status or whose reply is an error.
@@ -55,7 +56,13 @@ func (h *httpConn) readFailure(res *http.Response) *statusError {
 	body, _ := io.ReadAll(io.LimitReader(decoded(res), 8<<10))
 	h.owner.report.message('<', fmt.Appendf(nil, "HTTP %d %s", res.StatusCode, body))
 	e := &statusError{status: res.StatusCode, body: body, header: res.Header}
-	wire.ParseMessages(sseData(body), func(m wire.Message) {
+	for ev, err := range stream.Events(bytes.NewReader(body), len(body)) {
+		if err == nil { // some servers send errors as events
+			body = ev.Data
+		}
+		break
+	}
+	wire.ParseMessages(body, func(m wire.Message) {
 		if m.Error != nil {
 			_, err := m.Result()
 			e.rpc, _ = errors.AsType[*wire.RPCError](err)

@@ -15,7 +15,6 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/jsontext"
 )
 
 // responseReader reads the response to one request.
@@ -285,18 +284,4 @@ func (h *httpConn) get(ctx context.Context, at httpState, lastID string) (*http.
 		return nil, h.readFailure(res)
 	}
 	return res, nil
-}
-
-// sseData is the data of a body that is one event, else the body: some servers
-// send errors as events.
-func sseData(body []byte) []byte {
-	if i := jsontext.Space(body, 0); i == len(body) || body[i] == '{' || body[i] == '[' {
-		return body
-	}
-	for line := range strings.Lines(string(body)) {
-		if data, ok := strings.CutPrefix(strings.TrimSpace(line), "data:"); ok {
-			return []byte(data)
-		}
-	}
-	return body
 }

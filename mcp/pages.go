@@ -127,9 +127,6 @@ func (e *incompleteResult) Error() string {
 // notOffered says whether a list failed because the server does not have that
 // capability.
 func (s *Session) notOffered(capability string, err error) bool {
-	s.mu.Lock()
-	offered := s.offers[capability]
-	s.mu.Unlock()
 	e, ok := errors.AsType[*wire.RPCError](err)
-	return ok && (e.Code == wire.CodeMethodNotFound || !offered)
+	return ok && (e.Code == wire.CodeMethodNotFound || !s.has(capability))
 }

@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"toolpipe/stream/jsontext"
@@ -38,7 +39,7 @@ func OfferedSchema(raw json.RawMessage) (schema json.RawMessage, note string) {
 		case n == "type" || n == "properties" || n == "required":
 			sound = false
 			continue
-		case composes(n):
+		case slices.Contains(compositions, n):
 			sound = false
 			dropped = append(dropped, string(name)+":"+string(jsontext.AppendCompact(nil, value)))
 			continue
@@ -60,14 +61,8 @@ func OfferedSchema(raw json.RawMessage) (schema json.RawMessage, note string) {
 	return json.RawMessage("{" + strings.Join(keep, ",") + "}"), note
 }
 
-// composes says whether providers refuse a keyword at the root.
-func composes(keyword string) bool {
-	switch keyword {
-	case "anyOf", "oneOf", "allOf", "not", "if", "then", "else":
-		return true
-	}
-	return false
-}
+// compositions are the keywords that providers refuse at the root.
+var compositions = []string{"anyOf", "oneOf", "allOf", "not", "if", "then", "else"}
 
 // oneLine is text of at most n bytes and a mark, in one line.
 func oneLine(text string, n int) string {

@@ -43,8 +43,8 @@ type Session struct {
 
 	mu sync.Mutex // guards what follows
 
-	revision     string          // these three change when a lost session is renewed
-	offers       map[string]bool // capabilities of the server: tools, prompts, resources
+	revision     string // these three change when a lost session is renewed
+	offers       []byte // the capabilities of the server
 	instructions string
 
 	changes comparison
@@ -150,13 +150,17 @@ func (s *Session) logMessage(params []byte) {
 	s.report.log(jsontext.Text(jsontext.Member(params, "level")) + ": " + line)
 }
 
+// has says whether the server has a capability.
+func (s *Session) has(capability string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return jsontext.Member(s.offers, capability) != nil
+}
+
 // LogFrom asks a legacy server to log from level on, if it can log. A modern server
 // is told with each request.
 func (s *Session) LogFrom(ctx context.Context, level string) error {
-	s.mu.Lock()
-	logs := s.offers["logging"]
-	s.mu.Unlock()
-	if s.modern || !logs {
+	if s.modern || !s.has("logging") {
 		return nil
 	}
 	_, err := s.Request(ctx, "logging/setLevel", "", append(jsontext.AppendQuoted([]byte(`{"level":`), level), '}'))

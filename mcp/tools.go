@@ -52,11 +52,7 @@ func (s *Session) Tools(ctx context.Context) ([]wire.Tool, error) {
 		s.started()
 		return tools, nil
 	}
-	stderr := s.abandon()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return nil, s.connectError(err, stderr)
+	return nil, s.startFailed(ctx, err)
 }
 
 // started ends the start.
