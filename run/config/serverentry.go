@@ -96,11 +96,12 @@ func (e *entry) parse(v Value) error {
 	if _, gemini := v.Get("httpUrl"); gemini {
 		e.dollar = true
 	}
+	keys := e.serverKeys()
 	for _, m := range v.Members() {
 		if m.IsNull() {
 			continue
 		}
-		if err := e.bad(e.read(m)); err != nil {
+		if err := e.bad(e.read(m, keys)); err != nil {
 			return err
 		}
 	}
@@ -108,8 +109,8 @@ func (e *entry) parse(v Value) error {
 }
 
 // read reads one member of the entry.
-func (e *entry) read(m member) error {
-	for _, k := range e.serverKeys() {
+func (e *entry) read(m member, keys []serverKey) error {
+	for _, k := range keys {
 		if k.name != m.Key || k.host && e.own {
 			continue
 		}
