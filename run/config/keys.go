@@ -32,7 +32,7 @@ func (v Value) readKeys(keys []key) error {
 	return nil
 }
 
-// readKey reads a member that is one of the keys.
+// readKey reads a member, which must be one of the keys.
 func (m member) readKey(keys []key) error {
 	i := slices.IndexFunc(keys, func(k key) bool { return k.name == m.Key })
 	if i < 0 {
@@ -50,8 +50,8 @@ type (
 	}
 )
 
-// fill reads the value of m into what a key fills, or has the function read it
-// that stands there.
+// fill reads the value of m into to, a pointer whose type says which values there
+// are, or calls to, a function that reads the member.
 func (m member) fill(to any) (err error) {
 	switch to := to.(type) {
 	case *string:
@@ -87,7 +87,7 @@ func (m member) fill(to any) (err error) {
 	return err
 }
 
-// into has read's result kept.
+// into is a function that reads a member by read, and keeps the result in to.
 func into[T any](to *T, read func(member) (T, error)) func(member) error {
 	return func(m member) (err error) {
 		*to, err = read(m)
