@@ -78,12 +78,7 @@ func refusesToolNames(refusal string) bool {
 
 // hasNullContent reports whether a message of the assistant only calls.
 func hasNullContent(messages []Message) bool {
-	for i := range messages {
-		if m := &messages[i]; m.Role == Assistant && len(m.Calls) > 0 && !hasContent(m) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(messages, func(m Message) bool { return m.Role == Assistant && len(m.Calls) > 0 && !hasContent(&m) })
 }
 
 // chatEncoder writes messages in the form that the strictest servers take:

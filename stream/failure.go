@@ -142,6 +142,9 @@ func (x *exchange) broken(err error) error {
 	if errors.Is(err, errStalled) {
 		return x.stalled()
 	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooMuch("the reply is larger than %d MiB", maxResponse>>20)
+	}
 	if _, ok := errors.AsType[*noByteError](err); ok {
 		x.retry = true
 		return &Error{Kind: Unreachable, Message: x.where() + " broke the connection before the first byte of the reply", Cause: err}

@@ -20,7 +20,7 @@ func (x *exchange) read(res *http.Response) error {
 	if enc := strings.ToLower(res.Header.Get("Content-Encoding")); enc != "" && enc != "identity" && enc != "gzip" {
 		return notAReply("its Content-Encoding is " + quoteShort(enc) + ", which nobody asked for")
 	}
-	in := bufio.NewReaderSize(&watchedReader{r: res.Body, x: x}, maxHead)
+	in := bufio.NewReaderSize(&watchedReader{r: http.MaxBytesReader(nil, res.Body, maxResponse), x: x}, maxHead)
 	first, err := skipBlank(in)
 	if err != nil {
 		return x.broken(err)
@@ -30,7 +30,7 @@ func (x *exchange) read(res *http.Response) error {
 		if err != nil {
 			return notAReply("it is broken gzip")
 		}
-		in = bufio.NewReaderSize(&cappedReader{r: z, left: maxResponse}, maxHead)
+		in = bufio.NewReaderSize(http.MaxBytesReader(nil, z, maxResponse), maxHead)
 		if first, err = skipBlank(in); err != nil {
 			return x.broken(err)
 		}
@@ -202,7 +202,7 @@ func (x *exchange) complete(err error) error {
 }
 
 // watchedReader reads the body from the network: it lets the sink flush
-// before a wait, bounds the wait, and caps the whole.
+// before a wait, and bounds the wait.
 type watchedReader struct {
 	r io.Reader
 	x *exchange
@@ -221,9 +221,6 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 		w.x.idle.heard()
 	}
 	w.x.bytes += n
-	if w.x.bytes > maxResponse {
-		return 0, tooLarge()
-	}
 	if w.x.bytes == 0 && err != nil && err != io.EOF {
 		err = &noByteError{err}
 	}
@@ -234,19 +231,3 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 type noByteError struct{ error }
 
 func (e *noByteError) Unwrap() error { return e.error }
-
-// cappedReader caps what a compressed body inflates to.
-type cappedReader struct {
-	r    io.Reader
-	left int
-}
-
-func (c *cappedReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	if c.left -= n; c.left < 0 {
-		return 0, tooLarge()
-	}
-	return n, err
-}
-
-func tooLarge() *Error { return tooMuch("the reply is larger than 256 MiB") }

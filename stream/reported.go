@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -80,27 +81,24 @@ func errorStatus(list ...gjson.Result) int {
 // statusOfType returns the HTTP status that an error type of Anthropic or
 // OpenAI stands for, 0 for none.
 func statusOfType(errorType string) int {
-	switch errorType {
-	case "invalid_request_error", "invalid_prompt", "invalid_image", "context_length_exceeded":
-		return 400
-	case "authentication_error", "invalid_api_key":
-		return 401
-	case "billing_error":
-		return 402
-	case "permission_error":
-		return 403
-	case "not_found_error", "model_not_found":
-		return 404
-	case "request_too_large":
-		return 413
-	case "rate_limit_error", "rate_limit_exceeded", "insufficient_quota":
-		return 429
-	case "api_error", "server_error":
-		return 500
-	case "timeout_error":
-		return 504
-	case "overloaded_error":
-		return 529
+	for _, row := range [...]struct {
+		status int
+		types  string
+	}{
+		{400, "invalid_request_error invalid_prompt invalid_image context_length_exceeded"},
+		{401, "authentication_error invalid_api_key"},
+		{402, "billing_error"},
+		{403, "permission_error"},
+		{404, "not_found_error model_not_found"},
+		{413, "request_too_large"},
+		{429, "rate_limit_error rate_limit_exceeded insufficient_quota"},
+		{500, "api_error server_error"},
+		{504, "timeout_error"},
+		{529, "overloaded_error"},
+	} {
+		if slices.Contains(strings.Fields(row.types), errorType) {
+			return row.status
+		}
 	}
 	return 0
 }

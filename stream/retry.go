@@ -142,22 +142,12 @@ func refusesImages(status int, refusal string) bool {
 // that takes no images gets the text beside it, which describes the image; an
 // image that the user attached is never left out.
 func hasResultImages(r *Request) bool {
-	for i := range r.Messages {
-		if m := &r.Messages[i]; m.Role == ToolRole && hasImage(m.Parts) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == ToolRole && hasImage(m.Parts) })
 }
 
 // withoutImages returns m with its other parts.
 func withoutImages(m *Message) *Message {
 	rest := *m
-	rest.Parts = nil
-	for _, p := range m.Parts {
-		if p.Image == nil {
-			rest.Parts = append(rest.Parts, p)
-		}
-	}
+	rest.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p.Image != nil })
 	return &rest
 }

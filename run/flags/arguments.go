@@ -94,10 +94,8 @@ func IsCluster(a string) bool { return len(a) > 1 && a[0] == '-' && a[1] != '-' 
 // looksLikePattern tells whether w could be a value of --allow, and is hardly a
 // word of a prompt.
 func looksLikePattern(w string) bool {
-	for i := 0; i < len(w); i++ {
-		if c := w[i]; !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.IndexByte("_@*?,.-", c) >= 0) {
-			return false
-		}
+	isOther := func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune("_@*?,.-", r)
 	}
-	return w != "" && (strings.Contains(w, "__") || strings.Contains(w, "*") || w[0] == '@')
+	return w != "" && !strings.ContainsFunc(w, isOther) && (strings.Contains(w, "__") || strings.Contains(w, "*") || w[0] == '@')
 }
