@@ -42,6 +42,7 @@ func TestAnswers(t *testing.T) {
 			if modes(t, a.slave) != before {
 				t.Error("the terminal's modes are not as before")
 			}
+			a.awaitNewLine()
 		})
 	}
 }
@@ -76,6 +77,14 @@ func TestUnclearAnswers(t *testing.T) {
 		a.typeIn(typed)
 	}
 	a.expect("deny by terminal: the user gave no clear answer")
+
+	// What comes without a line end is one answer when it is too long for one.
+	a = startAsker(t, job{Calls: oneCall, Timeout: guardTime}, "")
+	a.await(ending, 1)
+	a.typeIn(strings.Repeat("y", maxAnswer+1) + "\x04")
+	a.await(ending, 2)
+	a.typeIn("n\n")
+	a.expect("deny by terminal: the user declined")
 }
 
 // The name typed whole allows the tool, and nothing else does.
@@ -104,6 +113,15 @@ func TestToolIsAllowedByItsName(t *testing.T) {
 	a.typeIn("fs__two\n")
 	a.expect("allow by terminal: ")
 	a.expect("allow by terminal: the tool was approved for this run")
+
+	a = startAsker(t, job{Calls: oneCall, Timeout: guardTime}, "")
+	for n := range maxUnclear {
+		a.await(ending, n+1)
+		a.typeIn("t\n")
+		a.await(name, n+1)
+		a.typeIn("fs__write\n")
+	}
+	a.expect("deny by terminal: the user gave no clear answer")
 }
 
 // A call that changes a file is shown as a diff. A yes to a diff that is not true
@@ -111,11 +129,12 @@ func TestToolIsAllowedByItsName(t *testing.T) {
 func TestDiffIsShown(t *testing.T) {
 	t.Parallel()
 	const one, two = "@@ -1 +1 @@\n-one\n+x\n", "@@ -1 +1 @@\n-two\n+x\n"
-	for answer, verdict := range map[string]string{"y": "allow by terminal: ", "a": "allow by terminal: ", "n": "deny by terminal: the user declined"} {
+	for answer, verdict := range map[string]string{"y": "allow by terminal: ", "a": "allow by terminal: ", "n": "deny by terminal: the user declined",
+		"q": "deny by terminal: the user ended the run; ends the run"} {
 		a := startAsker(t, job{Calls: oneCall, Changes: []string{one, two}, Timeout: guardTime}, "")
 		a.await(ending, 1)
 		a.typeIn(answer + "\n")
-		if answer != "n" {
+		if answer == "y" || answer == "a" {
 			a.await("The file was changed meanwhile.\r\n", 1)
 			a.await("  | it changes the file:\r\n  |> @@ -1 +1 @@\r\n  |> -two\r\n  |> +x\r\n", 1)
 			a.await(ending, 2)

@@ -380,6 +380,18 @@ func (a *asker) await(text string, n int) {
 	}
 }
 
+// awaitNewLine waits until the cursor stands at the start of a line.
+func (a *asker) awaitNewLine() {
+	for guard := time.After(guardTime); !strings.HasSuffix(a.text(), "\n"); {
+		select {
+		case <-a.drawn:
+		case <-guard:
+			a.t.Errorf("the last line goes on: %q", a.text())
+			return
+		}
+	}
+}
+
 // verdict returns the next verdict. It checks that Before and After were called
 // in turn.
 func (a *asker) verdict() string {

@@ -236,6 +236,9 @@ func TestScreen(t *testing.T) {
 			if len(rows) < 3 || rows[2] != "toolpipe: tool call fs__write" {
 				t.Errorf("the question does not begin on a line of its own: %q", a.text())
 			}
+			if color != strings.Contains(a.text(), "\r\x1b[KAllow") { // blanks would wrap on a terminal that became narrower
+				t.Errorf("the line of the prompt is erased by %q", a.text())
+			}
 			a.typeIn("approve\n")
 			a.expect("allow by terminal: ")
 		})
