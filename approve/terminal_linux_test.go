@@ -2,11 +2,13 @@ package approve
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -200,6 +202,64 @@ func TestSIGCONTAfterForeground(t *testing.T) {
 	a.await(ending, 4)
 	a.typeIn("n\n")
 	a.expect("deny by terminal: the user declined")
+}
+
+// A question whose process was moved to the background has its time limit there, too.
+func TestNoAnswerInBackground(t *testing.T) {
+	t.Parallel()
+	a := startAsker(t, job{Calls: oneCall, Timeout: 2 * time.Second, Shell: true}, "")
+	a.await(ending, 1)
+	if err := a.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	for a.line() != syscall.SIGUSR1.String() {
+	}
+	a.expect("deny by terminal: no answer in 2s")
+}
+
+// What a terminal does not say about its size is 80 columns and 24 rows.
+func TestSize(t *testing.T) {
+	_, slave := openPTY(t)
+	terminal := &tty{fd: int(slave.Fd())}
+	for said, want := range map[[2]uint16][2]int{{132, 50}: {132, 50}, {0, 50}: {80, 24}, {132, 0}: {80, 24}} {
+		setSize(t, slave, said[0], said[1])
+		if width, height := terminal.size(); [2]int{width, height} != want {
+			t.Errorf("%v: %d columns, %d rows", said, width, height)
+		}
+	}
+	file, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if width, height := (&tty{fd: int(file.Fd())}).size(); width != 80 || height != 24 {
+		t.Errorf("no terminal: %d columns, %d rows", width, height)
+	}
+}
+
+// A program that asks on the terminal is waited for, but not without end.
+func TestQueue(t *testing.T) {
+	_, slave := openPTY(t)
+	again, err := os.OpenFile(slave.Name(), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	other, own := &tty{fd: int(again.Fd())}, &tty{fd: int(slave.Fd())}
+	if own.locked() || !other.lock() || !own.locked() {
+		t.Fatal("the lock of another program is not seen")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		if err := awaitLock(t.Context(), own); !errors.As(err, new(nobodyError)) || time.Since(began) < maxQueue {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(errEnded)
+		if err := awaitLock(ctx, own); err != errEnded {
+			t.Error(err)
+		}
+	})
 }
 
 func TestTerminalThatTakesNothing(t *testing.T) {
