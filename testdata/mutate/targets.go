@@ -50,6 +50,6 @@ var runSteps = []step{
 }
 
 var mcpSteps = []step{
-	{"./mcp", "Call|Elicit|Input|Output|Progress|Rounds|Session|Stdio|Timeout|Tool|HTTP", ""},
+	{"./mcp", all, ""},
 	{endToEnd, "^TestFaultStdio", "^(elicit|reader_sleeps|tools)"},
 }
