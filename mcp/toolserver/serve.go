@@ -181,7 +181,7 @@ func (v *serving) message(ctx context.Context, m wire.Message) {
 		v.out(wire.ReplyError(m.ID, wire.CodeInvalidParams, "_meta has no "+capabilitiesKey), false)
 	case method == "server/discover":
 		v.reply(m.ID, v.server.discovery(), nil)
-	case method == "initialize":
+	case method == "initialize" && !modern:
 		v.reply(m.ID, v.server.initialization(m.Params), nil)
 	case method == "ping" && !modern:
 		v.reply(m.ID, []byte("{}"), nil)
@@ -193,10 +193,10 @@ func (v *serving) message(ctx context.Context, m wire.Message) {
 		v.reply(m.ID, page, err)
 	case method == "tools/call":
 		v.call(ctx, m, modern)
-	case v.server.Front != nil:
-		v.request(ctx, m, method, modern)
-	default:
+	case v.server.Front == nil, modern && (method == "initialize" || method == "ping" || method == "logging/setLevel"):
 		v.reply(m.ID, nil, noMethod(method))
+	default:
+		v.request(ctx, m, method, modern)
 	}
 }
 
@@ -304,8 +304,8 @@ func (v *serving) call(sent context.Context, m wire.Message, modern bool) {
 func (v *serving) request(sent context.Context, m wire.Message, method string, modern bool) {
 	if method == "logging/setLevel" {
 		level := logLevel(jsontext.Member(m.Params, "level"))
-		if modern || level == len(logLevels) {
-			v.reply(m.ID, nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "a level is one of those in the specification, and in 2026-07-28 part of each request"})
+		if level == len(logLevels) {
+			v.reply(m.ID, nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no level of the specification"})
 			return
 		}
 		v.mu.Lock()

@@ -66,6 +66,9 @@ func TestRequests(t *testing.T) {
 		{"another version", request("tools/list", `"_meta":{"io.modelcontextprotocol/protocolVersion":"2027-01-01"}`), failure(`{"code":-32022,"message":"unsupported protocol version",` +
 			`"data":{"requested":"2027-01-01","supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"]}}`)},
 		{"ping", request("ping", ""), result("{}")},
+		{"a ping that 2026-07-28 does not have", request("ping", modern), failure(`{"code":-32601,"message":"no method \"ping\""}`)},
+		{"initialize in 2026-07-28", request("initialize", modern), failure(`{"code":-32601,"message":"no method \"initialize\""}`)},
+		{"a request of 2026-07-28 without capabilities", request("tools/list", `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`), failure(`{"code":-32602,"message":"_meta has no io.modelcontextprotocol/clientCapabilities"}`)},
 		{"an unknown method", request("tools/none", ""), failure(`{"code":-32601,"message":"no method \"tools/none\""}`)},
 		{"a notification", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, ""},
 		{"an answer", result("{}"), ""},
