@@ -173,7 +173,7 @@ func TestLongArguments(t *testing.T) {
 	arguments := `{"content":"` + strings.Repeat("harmless ", 6000) + "DANGER" + strings.Repeat(" harmless", 5000) + `","path":"end.txt"}`
 	sum := sha256.Sum256([]byte(arguments))
 	for typed, want := range map[string]string{
-		"y\n": "deny by terminal: the user declined", "a\n": "deny by terminal: the user declined", "yes\n": "deny by terminal: the user declined",
+		"y\n": "deny by terminal: the user declined", "a\n": "deny by terminal: the user declined", "t\n": "deny by terminal: the user declined", "yes\n": "deny by terminal: the user declined",
 		"Approve\n": "deny by terminal: the user declined", "approve \n": "deny by terminal: the user declined", "approve\n": "allow by terminal: ",
 	} {
 		t.Run("", func(t *testing.T) {

@@ -2,6 +2,7 @@ package approve
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -143,4 +144,42 @@ func disturbs(r rune) bool {
 	return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Variation_Selector,
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Join_Control) && r != utf8.RuneError || unicode.Is(unicode.Zs, r) && r != ' ' ||
 		!unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S) && r != ' ' || r == 0x2800
+}
+
+// What does not fit is cut: long values in their middle, and then the whole.
+func TestCutArguments(t *testing.T) {
+	text := func(n int) string { return `"text":"` + strings.Repeat(`x\n`, n-1) + `"` } // n lines with its title
+	for _, c := range []struct {
+		arguments        string
+		room, lines      int
+		cut, pathIsShown bool
+	}{
+		{`{}`, 5, 1, false, false},
+		{`{` + text(30) + `,"path":"p"}`, 31, 31, false, true},
+		{`{` + text(30) + `,"path":"p"}`, 30, 11, true, true},
+		{`{` + text(11) + `,"path":"p"}`, 11, 11, true, true},
+		{`{` + text(10) + `,"path":"p"}`, 11, 11, false, true},
+		{`{` + text(10) + `,"a":"` + strings.Repeat(`x\n`, 9) + `","path":"p"}`, 9, 10, true, true},
+		{`{"path":"p",` + text(10) + `,"a":"` + strings.Repeat(`x\n`, 9) + `"}`, 9, 10, true, true},
+	} {
+		lines, cut := argumentLines([]byte(c.arguments), change{}, valueLines, 80, c.room)
+		if len(lines) != c.lines || cut != c.cut || slices.Contains(lines, `  | "path": "p"`) != c.pathIsShown ||
+			cut != strings.Contains(strings.Join(lines, "\n"), " lines are not shown ...") {
+			t.Errorf("%s in %d lines: %d lines, cut: %t\n%s", c.arguments, c.room, len(lines), cut, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// A character keeps so many marks; what is more is escaped, and so is what is unsafe.
+func TestEscapeJSON(t *testing.T) {
+	const mark = "\u0301"
+	for in, want := range map[string]string{
+		`"e` + mark + mark + mark + `e` + mark + `"`: `"e` + mark + mark + `\u0301e` + mark + `"`,
+		"\"\u202e" + `\n` + "\U000e0041\"":           `"\u202e\n\udb40\udc41"`,
+		`"\\"`:                                       `"\\"`,
+	} {
+		if got := escapeJSON(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
 }

@@ -3,6 +3,8 @@ package jsontext
 import (
 	"bytes"
 	"encoding/json"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -198,5 +200,30 @@ func TestCheckObject(t *testing.T) {
 	}
 	if CheckObject([]byte(`[]`), Options{}, nil) == nil {
 		t.Error("an array is taken for an object")
+	}
+}
+
+func TestElements(t *testing.T) {
+	for v := range Elements([]byte(`[ {"a":"]}\"["} , 2]`)) {
+		if string(v) != `{"a":"]}\"["}` {
+			t.Errorf("%s", v)
+		}
+		break // the loop ends here, and so does what gives the elements
+	}
+	if got := Strings([]byte(`[1,"a",null,"\u0062",["c"]]`)); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("the strings: %q", got)
+	}
+}
+
+func TestInteger(t *testing.T) {
+	for text, want := range map[string]int64{"0": 0, "-12": -12, "9223372036854775807": math.MaxInt64} {
+		if n, ok := Integer([]byte(text)); n != want || !ok {
+			t.Errorf("%s: %d, %v", text, n, ok)
+		}
+	}
+	for _, text := range []string{"1.0", "1e3", "9223372036854775808", `"1"`, "null", ""} {
+		if n, ok := Integer([]byte(text)); ok {
+			t.Errorf("%s is taken for %d", text, n)
+		}
 	}
 }
