@@ -159,13 +159,7 @@ func TestTransports(t *testing.T) {
 
 // TestFullPipe: a server that does not read fails the call, not the program.
 func TestFullPipe(t *testing.T) {
-	var procs process.Processes
-	c, err := startStdio(&Spec{Command: program("sleep")}, &procs, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	defer c.proc.Kill()
+	c := neverReads(t)
 	why := errors.New("waited long enough")
 	for {
 		ctx, cancel := context.WithCancelCause(bounded(t))
@@ -186,13 +180,7 @@ func TestFullPipe(t *testing.T) {
 // TestFullPipeHoldsNobody: who waits behind a write that a full pipe holds up
 // leaves when its own time is over.
 func TestFullPipeHoldsNobody(t *testing.T) {
-	var procs process.Processes
-	c, err := startStdio(&Spec{Command: program("sleep")}, &procs, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	defer c.proc.Kill()
+	c := neverReads(t)
 	held := make(chan error, 1)
 	go func() { held <- c.Send(context.Background(), make([]byte, 4<<20)) }()
 	for len(c.writing) == 0 {
@@ -218,13 +206,7 @@ func TestFullPipeHoldsNobody(t *testing.T) {
 // TestEndedSendLeavesThePipe: a send whose context ended leaves nothing behind
 // that fails the next one.
 func TestEndedSendLeavesThePipe(t *testing.T) {
-	var procs process.Processes
-	c, err := startStdio(&Spec{Command: program("sleep")}, &procs, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	defer c.proc.Kill()
+	c := neverReads(t)
 	for range 5000 { // what is sent stays in the pipe, which has room for it
 		ctx, cancel := context.WithCancel(context.Background())
 		go cancel()
@@ -234,6 +216,20 @@ func TestEndedSendLeavesThePipe(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// neverReads is the connection to a server that reads nothing.
+func neverReads(t *testing.T) *stdioTransport {
+	t.Helper()
+	c, err := startStdio(&Spec{Command: program("sleep")}, &process.Processes{}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.proc.Kill()
+		c.Close()
+	})
+	return c
 }
 
 func init() {

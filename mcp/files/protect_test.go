@@ -1,12 +1,14 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"toolpipe/mcp"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/servertest"
 )
@@ -199,22 +201,9 @@ func TestProtectedRoots(t *testing.T) {
 		{"r/.github/workflows", "x.yml", true}, {"r/.vscode", "tasks.json", true}, {"r/.claude/commands/deep", "x.md", true}, {"r/.config/fish", "config.fish", true},
 		{"r/.github", "workflows/x.yml", true}, {"r/.github/workflows/y.yml", "", true}, {"r/.vscode/tasks2.json", "", true}, {"r/AGENTS.md", "", true},
 	} {
-		servertest.Put(t, filepath.Join(dir, c.root, c.file), "old\n")
-		server, err := New(Spec{Root: filepath.Join(dir, c.root)})
-		if !c.taken {
-			if err == nil || !strings.Contains(err.Error(), "neither read nor write") {
-				t.Errorf("root %s: %v", c.root, err)
-			}
+		s, path := servedRoot(t, dir, c.root, c.file, c.taken)
+		if s == nil {
 			continue
-		}
-		if err != nil {
-			t.Errorf("root %s: %v", c.root, err)
-			continue
-		}
-		s := servertest.Local(t, server)
-		path := c.file
-		if path == "" {
-			path = filepath.Base(c.root)
 		}
 		servertest.Works(t, s, "read_file", "path", path)
 		servertest.Fails(t, s, "protected", "write_file", "path", path, "content", "new\n")
@@ -236,6 +225,25 @@ func TestProtectedRoots(t *testing.T) {
 	}
 }
 
+// servedRoot makes a file below a root, or a root that is one, and serves the root. It
+// returns the file's path there, and nil for a root that is refused as it should be.
+func servedRoot(t *testing.T, dir, root, file string, taken bool) (s *mcp.Session, path string) {
+	t.Helper()
+	servertest.Put(t, filepath.Join(dir, root, file), "old\n")
+	server, err := New(Spec{Root: filepath.Join(dir, root)})
+	if !taken {
+		if err == nil || !strings.Contains(err.Error(), "neither read nor write") {
+			t.Errorf("root %s: %v", root, err)
+		}
+		return nil, ""
+	}
+	if err != nil {
+		t.Errorf("root %s: %v", root, err)
+		return nil, ""
+	}
+	return servertest.Local(t, server), cmp.Or(file, filepath.Base(root))
+}
+
 // A directory on the way to the root is judged by names that say so of a
 // directory: .envs and proj.key hold anything. Below the root every name counts.
 func TestRootBelowOrdinaryNames(t *testing.T) {
@@ -251,22 +259,9 @@ func TestRootBelowOrdinaryNames(t *testing.T) {
 		{".env/p", "a", false}, {".ENV/p", "a", false}, {".env.local/p", "a", false}, {".envrc/p", "a", false}, {".env.d", "a", false},
 		{"x/.envoy", "", false}, {"x/proj.key", "", false}, {"proj.key/src.key", "", false},
 	} {
-		servertest.Put(t, filepath.Join(dir, c.root, c.file), "old\n")
-		server, err := New(Spec{Root: filepath.Join(dir, c.root)})
-		if !c.taken {
-			if err == nil || !strings.Contains(err.Error(), "neither read nor write") {
-				t.Errorf("root %s: %v", c.root, err)
-			}
+		s, path := servedRoot(t, dir, c.root, c.file, c.taken)
+		if s == nil {
 			continue
-		}
-		if err != nil {
-			t.Errorf("root %s: %v", c.root, err)
-			continue
-		}
-		s := servertest.Local(t, server)
-		path := c.file
-		if path == "" {
-			path = filepath.Base(c.root)
 		}
 		servertest.Works(t, s, "write_file", "path", path, "content", "new\n")
 		if got := servertest.Works(t, s, "read_file", "path", path); got != "new\n" {
