@@ -54,7 +54,20 @@ func plainErrorText(v gjson.Result) string {
 			return clean(m.Str, maxShown)
 		}
 	}
-	if v.Type != gjson.String {
+	var all []string // of FastAPI: what is wrong, and where
+	for _, d := range append(v.Get("detail").Array(), v.Get("message.detail").Array()...) {
+		if msg := d.Get("msg").Str; msg != "" {
+			var path []string
+			for _, key := range d.Get("loc").Array() {
+				path = append(path, key.String())
+			}
+			all = append(all, strings.TrimPrefix(strings.Join(path, ".")+": "+msg, ": "))
+		}
+	}
+	switch {
+	case len(all) > 0:
+		return clean(strings.Join(all, "; "), maxShown)
+	case v.Type != gjson.String:
 		return clean(v.Raw, maxShown)
 	}
 	return clean(v.Str, maxShown)
