@@ -43,6 +43,7 @@ type Call struct {
 	Arguments   []byte          // in the form that Canonical returns
 	Annotations json.RawMessage // what the server claims about the tool; nil for nothing
 	ReadOnly    bool            // annotated read-only by a server that the user trusts
+	Agent       string          // the agent whose nested run asks for it; "" for the run itself
 	Open        bool            // the input of the run asks for it: the user could look at the call itself
 	Root        string          // the directory that relative paths start from: the server's root or working directory; "" if unknown
 

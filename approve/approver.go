@@ -15,7 +15,7 @@ import (
 // rule denies: a CommandApprover or a URLApprover.
 //
 // It gets one JSON object with the members server, tool, name, arguments,
-// annotations (null for none), and with the decision of the rules: verdict
+// annotations (null for none), agent where the nested run of one asks, and with the decision of the rules: verdict
 // ("allow" or "ask"), by, rule and reason. It answers with one JSON object that
 // has the member decision ("allow", "deny" or "none") and may have the member
 // reason. Any other answer, or none in time, is a deny: a crash, a typo or a
@@ -35,9 +35,12 @@ const (
 
 // approverRequest returns the object that an approver gets, and a newline.
 func approverRequest(c *Call, byRules RuleMatch) []byte {
-	q := jsontext.Quoted
-	return fmt.Appendf(nil, `{"server":%s,"tool":%s,"name":%s,"arguments":%s,"annotations":%s,"verdict":%s,"by":%s,"rule":%s,"reason":%s}`+"\n",
-		q(c.Server), q(c.Tool), q(c.Name), cmp.Or(string(c.Arguments), "{}"), cmp.Or(string(c.Annotations), "null"),
+	q, agent := jsontext.Quoted, ""
+	if c.Agent != "" {
+		agent = `"agent":` + string(q(c.Agent)) + ","
+	}
+	return fmt.Appendf(nil, `{"server":%s,"tool":%s,"name":%s,"arguments":%s,"annotations":%s,%s"verdict":%s,"by":%s,"rule":%s,"reason":%s}`+"\n",
+		q(c.Server), q(c.Tool), q(c.Name), cmp.Or(string(c.Arguments), "{}"), cmp.Or(string(c.Annotations), "null"), agent,
 		q(byRules.Decision.String()), q(byRules.By), q(byRules.Origin), q(byRules.Reason))
 }
 

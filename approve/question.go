@@ -63,6 +63,9 @@ func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height in
 	width = max(width, minWidth)
 	shown := shownName(c, color)
 	var lines []string
+	if c.Agent != "" {
+		lines = wrap(lines, escape.Escape("asked for by the agent "+c.Agent), width)
+	}
 	if rule != nil {
 		text := "asked because of " + rule.Origin
 		if rule.Reason != "" {

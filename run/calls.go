@@ -33,8 +33,14 @@ type caller struct {
 	denyUnapproved bool // an unapproved call is denied, and the run goes on
 	serves         bool // the calls are those of a host (--serve)
 	cmdLines       bool
-	lineCount      int // numbers the calls of command lines
+	lineCount      int     // numbers the calls of command lines
+	limits         *limits // of the run; nil: it has no loop
+	agent          string  // whose nested run asks for the calls; "" for the run itself
+	outer          *round  // in which that was called; nil for the run itself
 }
+
+// resultBytes is how much of a result a model gets if no flag says it.
+const resultBytes = 256 << 10
 
 func newCaller(c *config.Config, box *toolbox, gate *approve.Gate, o *outputs) *caller {
 	k := &caller{
@@ -46,7 +52,7 @@ func newCaller(c *config.Config, box *toolbox, gate *approve.Gate, o *outputs) *
 		k.parallel = 8
 	}
 	if k.maxBytes == 0 {
-		k.maxBytes = 256 << 10
+		k.maxBytes = resultBytes
 	}
 	return k
 }
@@ -67,7 +73,9 @@ type round struct {
 type callTally struct {
 	toolCalls int
 	denied    int
-	unknown   bool // the outcome of a call is unknown
+	unknown   bool        // the outcome of a call is unknown
+	ran       bool        // a call may have had an effect
+	usage     event.Usage // of the run's own turns, and of nested runs
 }
 
 // call is one call on its way to its answer.
@@ -78,8 +86,9 @@ type call struct {
 	args      []byte // canonical
 	announced bool   // its tool_call event was written
 	verdict   *approve.Verdict
-	denial    string  // why it was denied, for the user
-	answer    *answer // nil: it has not run yet
+	denial    string     // why it was denied, for the user
+	answer    *answer    // nil: it has not run yet
+	nested    *callTally // of the nested run that it was
 
 	ctx      context.Context     // in which it runs
 	progress func(wire.Progress) // is told its progress too; may be nil
@@ -260,13 +269,20 @@ func (r *round) run(c *call) {
 	if c.answer != nil {
 		return
 	}
-	result, err := session.Call(confine.WithBounds(ctx, bounds), c.tool.Name, c.args, func(g wire.Progress) {
+	send := session.Call
+	if c.tool.conn.Nest != nil {
+		send = r.nest(c)
+	}
+	result, err := send(confine.WithBounds(ctx, bounds), c.tool.Name, c.args, func(g wire.Progress) {
 		r.emit(&event.Progress{ID: c.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
 		r.flush()
 		if c.progress != nil {
 			c.progress(g)
 		}
 	})
+	if c.answer != nil {
+		return // a nested run has ended this one
+	}
 	if err != nil {
 		c.tool.conn.warnOfLogin(r.emit, err, false)
 		c.answer = failedAnswer(&c.tool.conn.Server, err)
@@ -280,10 +296,17 @@ func (r *round) run(c *call) {
 func (r *round) result(c *call) error {
 	r.mu.Lock()
 	switch c.answer.event.Status {
-	case event.ResultUnknown:
-		r.tally.unknown = true
 	case event.ResultDenied:
 		r.tally.denied++
+	case event.ResultInvalid, event.ResultNotRun:
+	case event.ResultUnknown:
+		r.tally.unknown = true
+		fallthrough
+	default:
+		r.tally.ran = true
+	}
+	if c.nested != nil {
+		r.tally.add(*c.nested)
 	}
 	r.mu.Unlock()
 	c.answer.event.ID = c.ID

@@ -101,53 +101,68 @@ func (k *checkup) rules() {
 	k.ok("rules", message)
 }
 
-// model checks the endpoint, the key and the model.
+// model checks the endpoint, the key and the model, of agents too.
 func (k *checkup) model(ctx context.Context) {
 	if err := k.resolveModel(ctx); err != nil {
 		k.failed("model", err)
 		return
 	}
-	e := k.endpoint
+	k.modelAt(ctx, "", k.endpoint, k.client)
+	if err := k.resolveAgents(ctx); err != nil {
+		k.failed("agents", err)
+		return
+	}
+	for _, a := range k.agents {
+		k.modelAt(ctx, "agent "+a.name+": ", a.endpoint, a.client)
+	}
+}
+
+// modelAt checks one endpoint. of begins the subjects.
+func (k *checkup) modelAt(ctx context.Context, of string, e *config.Endpoint, client *stream.Client) {
 	if e.Replay != "" {
-		k.ok("model", "the recording "+e.Replay)
+		k.ok(of+"model", "the recording "+e.Replay)
 		return
 	}
 	if e.KeyFrom != "" {
-		k.ok("key", "from "+e.KeyFrom)
+		k.ok(of+"key", "from "+e.KeyFrom)
 	} else {
-		k.ok("key", "none is sent")
+		k.ok(of+"key", "none is sent")
 	}
 	asked, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	names, err := k.client.Models(asked)
+	names, err := client.Models(asked)
 	refused, answered := errors.AsType[*stream.Error](err)
 	at := e.BaseURL + " (" + e.API + ", from " + e.URLFrom() + ")"
 	switch {
 	case err == nil:
-		if server := k.client.Server(); server != "" {
+		if server := client.Server(); server != "" {
 			at += ", server " + server
 		}
-		k.ok("endpoint", "reached: "+at)
+		k.ok(of+"endpoint", "reached: "+at)
 	case answered && (refused.Kind == stream.Malformed || refused.Status != 0 && refused.Status != 401 && refused.Status != 403):
-		k.warning("endpoint", "reached, but it lists no models: "+refused.Message)
-		k.ok("model", e.Model)
+		k.warning(of+"endpoint", "reached, but it lists no models: "+refused.Message)
+		k.ok(of+"model", e.Model)
 		return
 	default:
 		if asked.Err() != nil && ctx.Err() == nil {
 			err = &stream.Error{Kind: stream.Unreachable, Message: e.BaseURL + " did not answer within 15 s"}
 		}
-		k.failed("endpoint", err)
+		if e := failure.Of(err); of != "" { // a run goes on without its agent
+			k.warning(of+"endpoint", e.Message, e.Hints...)
+		} else {
+			k.failed("endpoint", err)
+		}
 		return
 	}
 	if slices.Contains(names, e.Model) {
-		k.ok("model", e.Model+" is listed")
+		k.ok(of+"model", e.Model+" is listed")
 		return
 	}
 	var hints []string
 	if near := nearestModel(e.Model, names); near != "" {
 		hints = []string{"did you mean -m " + config.ShellQuote(near) + "?"}
 	}
-	k.warning("model", e.Model+" is not among the "+strconv.Itoa(len(names))+" models that the endpoint lists", append(hints, "--list-models shows them")...)
+	k.warning(of+"model", e.Model+" is not among the "+strconv.Itoa(len(names))+" models that the endpoint lists", append(hints, "--list-models shows them")...)
 }
 
 // servers starts the servers and checks the lock against their tools.

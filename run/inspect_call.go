@@ -101,7 +101,11 @@ func (r *inspection) callOnce(ctx context.Context, t *tool, args []byte) error {
 	}
 	made := round.calls[0]
 	text := made.answer.text()
-	switch made.answer.event.Status {
+	status := made.answer.event.Status
+	if ctx.Err() != nil && status != event.ResultOK && status != event.ResultError {
+		return context.Cause(ctx)
+	}
+	switch status {
 	case event.ResultOK:
 		r.tally.text = []byte(text)
 		return nil
@@ -113,9 +117,6 @@ func (r *inspection) callOnce(ctx context.Context, t *tool, args []byte) error {
 	case event.ResultNotRun:
 		return &failure.Error{Status: failure.StatusTool, Message: strings.TrimPrefix(text, prefix)}
 	case event.ResultUnknown:
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
 		return &failure.Error{Status: failure.StatusUnknown, Message: strings.TrimPrefix(text, prefix)}
 	}
 	if l := t.conn.later; l != nil && l.failed != nil {

@@ -23,32 +23,40 @@ type loop struct {
 	finder  *finder // nil: all tools are offered
 	emit    func(event.Event) error
 	flush   func() error
-	rounds  int            // the limit of rounds
-	tokens  int            // the limit of tokens; 0: none
 	schema  *schema.Schema // that the answer must fit; nil: none
 	told    bool           // the model was told that its answer does not fit
 	printed bool           // the text was printed, and only the model needs it again
 	resume  bool           // calls that the conversation leaves open run first (--input messages)
 
+	schemaFrom string // the flag or the argument that gives schema
+
 	frame int // messages before the conversation: the frame, never part of the output
 	*tally
+	*limits
+}
+
+// limits are what a run may use up, together with the runs that are nested in it.
+type limits struct {
+	rounds, usedRounds int
+	tokens, usedTokens int // tokens 0: no limit
 }
 
 // tally is what the end event tells.
 type tally struct {
 	callTally
 	turns     int
-	uncounted bool // a turn came without usage
-	usage     event.Usage
+	uncounted bool   // a turn came without usage
 	text      []byte // of the current or last turn
 	hasText   bool   // it had a text, though text may not hold it
 	finish    string
 }
 
-func (t *tally) add(c callTally) {
+func (t *callTally) add(c callTally) {
 	t.toolCalls += c.toolCalls
 	t.denied += c.denied
 	t.unknown = t.unknown || c.unknown
+	t.ran = t.ran || c.ran
+	t.usage = t.usage.Plus(c.usage)
 }
 
 // run answers the calls that the conversation leaves open, then takes turns.
@@ -73,27 +81,28 @@ func (l *loop) run(ctx context.Context) error {
 		}
 		l.request.Messages = append(l.request.Messages, later...)
 	}
-	for round := 0; ; round++ {
+	for {
 		reply, err := l.turn(ctx)
 		if err != nil {
 			return err
 		}
 		calls, lines := reply.Message.Calls, l.calls.commandLines(l.text)
-		if err := l.mustEnd(reply, round, len(calls)+len(lines)); err != nil {
+		if err := l.mustEnd(reply, len(calls)+len(lines)); err != nil {
 			counts, outputErr := l.calls.report(l.turns, calls, lines)
 			l.add(counts)
 			return cmp.Or(outputErr, err)
 		}
 		if reply.Stop == stream.StopPause {
+			l.usedRounds++
 			continue // the endpoint's own tools take longer: it goes on when it gets its message back
 		}
 		if len(calls)+len(lines) == 0 {
 			if again, err := l.checkAnswer(); err != nil || !again {
 				return err
 			}
-			round-- // no calls: this turn is not a round
 			continue
 		}
+		l.usedRounds++
 		if err := l.answer(ctx, calls, lines); err != nil {
 			return err
 		}
@@ -107,6 +116,9 @@ func (l *loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 	l.request.Messages = append(l.request.Messages, answers...)
 	if l.finder != nil {
 		l.request.Tools = append(l.request.Tools, l.finder.next(calls)...)
+	}
+	if err == nil && l.outOfTokens() { // by nested runs
+		err = l.tokenLimit()
 	}
 	return err
 }
@@ -175,7 +187,8 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 		l.keepAnswer(reply)
 	}
 	u := event.Usage(reply.Usage)
-	l.usage = event.Usage{Input: l.usage.Input + u.Input, Output: l.usage.Output + u.Output, Reasoning: l.usage.Reasoning + u.Reasoning, Cached: l.usage.Cached + u.Cached, CacheWrite: l.usage.CacheWrite + u.CacheWrite}
+	l.usage = l.usage.Plus(u)
+	l.usedTokens += u.Total()
 	if l.tokens > 0 && u.Total() == 0 && !l.uncounted {
 		l.uncounted = true
 		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens has no effect"})
@@ -198,7 +211,7 @@ func (l *loop) keepAnswer(reply *stream.Reply) {
 // mustEnd is the error of a reply after which the run cannot go on. Calls in a
 // reply that ended by length or by a filter are never run: their arguments may be
 // cut, and cut arguments can still be valid JSON.
-func (l *loop) mustEnd(reply *stream.Reply, round, calls int) error {
+func (l *loop) mustEnd(reply *stream.Reply, calls int) error {
 	switch reply.Stop {
 	case stream.StopLength:
 		l.dropCalls()
@@ -218,17 +231,19 @@ func (l *loop) mustEnd(reply *stream.Reply, round, calls int) error {
 		l.dropCalls()
 		return &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
 	}
-	if (calls > 0 || reply.Stop == stream.StopPause) && round >= l.rounds {
+	if (calls > 0 || reply.Stop == stream.StopPause) && l.usedRounds >= l.rounds {
 		return failure.Limit("--max-rounds allows more", "the model asked for more calls than the limit of rounds allows: %d", l.rounds)
 	}
-	if (calls > 0 || reply.Stop == stream.StopPause) && l.tokens > 0 && l.usage.Total() >= l.tokens {
+	if (calls > 0 || reply.Stop == stream.StopPause) && l.outOfTokens() {
 		return l.tokenLimit()
 	}
 	return nil
 }
 
-func (l *loop) tokenLimit() error {
-	return failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usage.Total(), l.tokens)
+func (l *limits) outOfTokens() bool { return l.tokens > 0 && l.usedTokens >= l.tokens }
+
+func (l *limits) tokenLimit() error {
+	return failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usedTokens, l.tokens)
 }
 
 // finishedOddly is the error of a reply that names a finish reason which means that

@@ -89,6 +89,7 @@ type setup struct {
 	endpoint *config.Endpoint      // of a model, as the next two
 	request  *stream.Request
 	client   *stream.Client
+	agents   []*agent
 	schema   *schema.Schema // that the answer must fit; nil: none
 }
 
@@ -149,6 +150,9 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 		return err
 	}
 	r.servers = append(r.servers, builtins...)
+	if err := r.addAgents(); err != nil {
+		return err
+	}
 	if r.gate, r.policy, err = makeGate(c, r.settings, r.servers, r.outputs); err != nil {
 		return err
 	}
@@ -164,10 +168,15 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 	if err := r.checkUsable(); err != nil {
 		return err
 	}
-	if c.Mode != config.Answer && c.Mode != config.ListModels {
+	if c.Mode == config.Answer || c.Mode == config.ListModels {
+		if err := r.resolveModel(ctx); err != nil {
+			return err
+		}
+	}
+	if !c.MakesCalls() {
 		return nil
 	}
-	return r.resolveModel(ctx)
+	return r.resolveAgents(ctx)
 }
 
 // resolveModel finds the model and makes its client.
@@ -187,7 +196,7 @@ func (r *runner) resolveModel(ctx context.Context) (err error) {
 			return failure.Usage("param tools: it would replace the tools of the servers")
 		}
 	}
-	if r.schema, err = answerSchema(r.request.Schema, r.warn); err != nil {
+	if r.schema, err = answerSchema("--schema", r.request.Schema, r.warn); err != nil {
 		return err
 	}
 	r.client, err = newClient(ctx, r.endpoint, r.outputs)
@@ -297,21 +306,14 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 	}
 	frame := 0
 	r.request.Messages, frame = withSystem(msgs, system, systemGiven, func() string { return r.box.frame(c.CmdLines) })
-	rounds := 8
-	if c.MaxRounds != nil {
-		rounds = *c.MaxRounds
-	} else if r.settings.MaxRounds != nil {
-		rounds = *r.settings.MaxRounds
-	}
 	r.loop = &loop{
-		client: r.client, request: r.request, emit: r.Emit, flush: r.Flush, frame: frame, tally: &r.tally,
-		rounds: rounds,
-		tokens: c.MaxTotalTokens,
-		schema: r.schema,
+		client: r.client, request: r.request, emit: r.Emit, flush: r.Flush, frame: frame, tally: &r.tally, limits: r.limits(),
+		schema: r.schema, schemaFrom: "--schema",
 		resume: c.Input == "messages",
 		calls:  newCaller(c, r.box, r.gate, r.outputs),
 		finder: finder,
 	}
+	r.loop.calls.limits = r.loop.limits
 	// Without tools the first turn is mostly the last, so its text need not be held
 	// back for the end; and no copy of it is kept, unless the log or the search for
 	// command lines needs one.
@@ -330,6 +332,17 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 		return needBlock(r.tally.text, language)
 	}
 	return nil
+}
+
+// limits are those of flags and config, none of which is used up.
+func (r *runner) limits() *limits {
+	l := &limits{rounds: 8, tokens: r.cfg.MaxTotalTokens}
+	if r.cfg.MaxRounds != nil {
+		l.rounds = *r.cfg.MaxRounds
+	} else if r.settings.MaxRounds != nil {
+		l.rounds = *r.settings.MaxRounds
+	}
+	return l
 }
 
 // needBlock is the error of an answer that has no block to print: prose must not

@@ -15,19 +15,20 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// answerSchema compiles the schema of --schema, nil if there is none. What of it
-// cannot be checked is a warning, for the endpoint may still hold to it; a
-// mistake in it is an error, for nobody would see that answers go unchecked.
-func answerSchema(text json.RawMessage, warn config.Warner) (*schema.Schema, error) {
+// answerSchema compiles the schema of an answer, nil if there is none; from is the
+// flag that gives it. What of it cannot be checked is a warning, for the endpoint may
+// still hold to it; a mistake in it is an error, for nobody would see that answers go
+// unchecked.
+func answerSchema(from string, text json.RawMessage, warn config.Warner) (*schema.Schema, error) {
 	if text == nil {
 		return nil, nil
 	}
 	s, err := schema.Compile(text)
 	switch {
 	case errors.Is(err, schema.ErrMalformed):
-		return nil, failure.Usage("--schema: %v", err)
+		return nil, failure.Usage("%s: %v", from, err)
 	case err != nil:
-		warn("schema_unchecked", "", "--schema: the answer is only checked to be JSON: "+err.Error())
+		warn("schema_unchecked", "", from+": the answer is only checked to be JSON: "+err.Error())
 		s, _ = schema.Compile([]byte("true"))
 	case len(s.Unchecked) > 0:
 		const most = 10
@@ -35,7 +36,7 @@ func answerSchema(text json.RawMessage, warn config.Warner) (*schema.Schema, err
 		if n := len(s.Unchecked); n > most {
 			s.Unchecked, rest = s.Unchecked[:most], ", …"
 		}
-		warn("schema_unchecked", "", "--schema: not checked: "+strings.Join(s.Unchecked, ", ")+rest)
+		warn("schema_unchecked", "", from+": not checked: "+strings.Join(s.Unchecked, ", ")+rest)
 	}
 	return s, nil
 }
@@ -48,24 +49,24 @@ func (l *loop) checkAnswer() (again bool, err error) {
 	}
 	faults, err := l.schema.Check(bytes.TrimSpace(l.text))
 	if err != nil {
-		return false, l.emit(&event.Warning{Code: "schema_unchecked", Message: "--schema: the answer is not checked: " + err.Error()})
+		return false, l.emit(&event.Warning{Code: "schema_unchecked", Message: l.schemaFrom + ": the answer is not checked: " + err.Error()})
 	}
 	if len(faults) == 0 {
 		return false, nil
 	}
 	text := schema.Text(faults)
 	if l.told {
-		return false, &failure.Error{Status: failure.StatusModel, Message: "model: the answer does not fit --schema: " + text,
+		return false, &failure.Error{Status: failure.StatusModel, Message: "model: the answer does not fit " + l.schemaFrom + ": " + text,
 			Hints: []string{"the endpoint may not support structured output; say in the prompt what the answer looks like"}}
 	}
-	if l.tokens > 0 && l.usage.Total() >= l.tokens {
+	if l.outOfTokens() {
 		return false, l.tokenLimit()
 	}
 	l.told = true
 	l.request.Messages = append(l.request.Messages, stream.Message{Role: stream.User, Parts: []stream.Part{{
 		Text: prefix + "The answer does not fit the JSON Schema that was asked for: " + text + ". Answer again with one JSON value that fits it, and nothing else.",
 	}}})
-	return true, l.emit(&event.Warning{Code: "answer_invalid", Message: "the answer does not fit --schema, and the model is asked once more: " + text})
+	return true, l.emit(&event.Warning{Code: "answer_invalid", Message: "the answer does not fit " + l.schemaFrom + ", and the model is asked once more: " + text})
 }
 
 // misfit says what of canonical arguments does not fit the tool's schema, "" for

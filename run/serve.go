@@ -140,7 +140,7 @@ func (h *host) judge(c *call) {
 	case err != nil:
 		c.answer = notRun(c.ctx)
 	case !goesOn:
-		stop := unapproved(nil, c, *c.verdict)
+		stop := h.round.unapproved(nil, c, *c.verdict)
 		c.answer = ownAnswer(event.ResultNotRun, "not run: "+stop.Message+"; it would run with "+approvalHint(c.tool.name, *c.verdict)+"; the server ends")
 		err = stop
 	}

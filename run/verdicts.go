@@ -22,7 +22,7 @@ func (r *round) decide(ctx context.Context) error {
 			return err
 		}
 		if !goesOn {
-			stop = unapproved(stop, c, *c.verdict)
+			stop = r.unapproved(stop, c, *c.verdict)
 		}
 		if c.verdict != nil && c.verdict.EndsRun {
 			return stop
@@ -85,7 +85,9 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 
 // decideCall takes the verdict on a call, or takes it again if there is one.
 func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error) {
+	defer r.lockOuter()()
 	asked := c.tool.call(c.args)
+	asked.Agent = r.agent
 	asked.Open = r.turn == 0 && c.line == "" // before the first turn, only the calls of the input run
 	if r.dryRun {                            // nobody is asked, but the approver about a call that would run
 		if x, err := r.gate.Explain(ctx, asked); err != nil || x.Verdict.Outcome != approve.Allowed || !c.tool.readOnly() {
@@ -99,6 +101,16 @@ func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error
 		return r.gate.Recheck(ctx, asked, *c.verdict)
 	}
 	return r.gate.Decide(ctx, asked)
+}
+
+// lockOuter keeps the round that a nested run is called in from taking a verdict at
+// the same time.
+func (r *round) lockOuter() (unlock func()) {
+	if r.outer == nil {
+		return func() {}
+	}
+	r.outer.mu.Lock()
+	return r.outer.mu.Unlock
 }
 
 // recheck takes the verdict on an allowed call again, immediately before it runs:
@@ -117,7 +129,7 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 		err = r.emit(approvalEvent(c.ID, v))
 	}
 	if err == nil && !r.apply(c, v) {
-		r.stopped = unapproved(nil, c, v)
+		r.stopped = r.unapproved(nil, c, v)
 		err = r.stopped
 	}
 	if err != nil {
@@ -127,6 +139,7 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	}
 	bounds.Places = v.Places
 	if c.tool.conn.Local != nil {
+		defer r.lockOuter()()
 		bounds.Denied = r.gate.DeniedPaths(ctx, c.tool.call(c.args), "path")
 	}
 	return bounds
@@ -147,14 +160,18 @@ func detail(s string) string {
 // denial is the reason that the model is given.
 func denial(v approve.Verdict) string { return cmp.Or(v.Reason, "by a rule") }
 
-func unapproved(stop *failure.Error, c *call, v approve.Verdict) *failure.Error {
+func (c *caller) unapproved(stop *failure.Error, k *call, v approve.Verdict) *failure.Error {
+	what := k.tool.name
+	if c.agent != "" {
+		what += " (asked for by the agent " + c.agent + ")"
+	}
 	if v.EndsRun {
-		return &failure.Error{Status: failure.StatusUnapproved, Message: "ended by the user at the question about " + c.tool.name}
+		return &failure.Error{Status: failure.StatusUnapproved, Message: "ended by the user at the question about " + what}
 	}
 	if stop == nil {
-		stop = &failure.Error{Status: failure.StatusUnapproved, Message: "unapproved: " + c.tool.name + ": " + v.Reason}
+		stop = &failure.Error{Status: failure.StatusUnapproved, Message: "unapproved: " + what + ": " + v.Reason}
 	}
-	if hint := approvalHint(c.tool.name, v); !slices.Contains(stop.Hints, hint) {
+	if hint := approvalHint(k.tool.name, v); !slices.Contains(stop.Hints, hint) {
 		stop.Hints = append(stop.Hints, hint)
 	}
 	return stop

@@ -35,6 +35,7 @@ type Config struct {
 	RetryFor     time.Duration                     // how long failed connections and the statuses 429 and 503 are retried; 0: three times, as all other failures
 	Record       string                            // file to store exchanges in; "" for none
 	Replay       string                            // file to answer from instead of the network; "" for none
+	Beside       *Client                           // another client of the same run, in whose recording the exchanges are too, in the order of both; nil for none
 	Wire         func(direction byte, line []byte) // takes each line sent ('>') and received ('<'), without secrets; nil for none
 	Secrets      *secrets.Set                      // kept out of Wire, Record and errors; Key is added. nil: Key alone
 	Hints        Hints
@@ -133,7 +134,12 @@ func New(cfg Config) (*Client, error) {
 	if c.dialect, err = findDialect(cfg.API); err != nil {
 		return nil, err
 	}
-	if cfg.Replay != "" {
+	if cfg.Beside != nil {
+		c.recorder, c.replayer = cfg.Beside.recorder, cfg.Beside.replayer
+	}
+	if c.replayer != nil {
+		c.endpoint = &recordingEndpoint
+	} else if cfg.Replay != "" {
 		c.endpoint = &recordingEndpoint
 		c.replayer, err = openReplay(cfg.Replay, cfg.Hints.Replay)
 	} else if c.endpoint, err = newEndpoint(&cfg, c.dialect.path); err == nil {
@@ -144,16 +150,30 @@ func New(cfg Config) (*Client, error) {
 	}
 	c.options.isOpenAI = c.endpoint.isOpenAI()
 	c.cacheKey = cfg.CacheKey || c.endpoint.url.Hostname() == "api.openai.com"
-	if c.replayer != nil { // the recording does not say from where it is
-		c.cacheKey = c.replayer.recorded("prompt_cache_key")
-		c.options.isOpenAI = c.replayer.recorded("max_completion_tokens")
-	}
+	c.asRecorded()
 	if cfg.Record != "" {
 		if c.recorder, err = createRecording(cfg.Record, cfg.Secrets); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
+}
+
+// asRecorded takes from the next request of a recording, which does not say from
+// where it is, what follows from the endpoint otherwise.
+func (c *Client) asRecorded() {
+	if c.replayer != nil {
+		c.cacheKey = c.replayer.recorded("prompt_cache_key")
+		c.options.isOpenAI = c.replayer.recorded("max_completion_tokens")
+	}
+}
+
+// Fork makes a client for a conversation of its own over the same connections.
+// c, which makes no exchange itself, may be forked at any time; only c is closed.
+func (c *Client) Fork() *Client {
+	fork := *c
+	fork.asRecorded()
+	return &fork
 }
 
 // Insecure returns the host to which the key goes over plain http because
@@ -210,7 +230,7 @@ func (c *Client) Close() error {
 	if c.network != nil {
 		c.network.close()
 	}
-	if c.recorder != nil {
+	if c.recorder != nil && c.cfg.Beside == nil {
 		return c.recorder.close()
 	}
 	return nil

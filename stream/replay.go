@@ -137,7 +137,7 @@ func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*http.Response, e
 
 // recorded reports whether the requests of the recording have a member.
 func (p *replayer) recorded(name string) bool {
-	return len(p.exchanges) > 0 && gjson.GetBytes(p.exchanges[0].request, name).Exists()
+	return p.next < len(p.exchanges) && gjson.GetBytes(p.exchanges[p.next].request, name).Exists()
 }
 
 type brokenReader struct{}

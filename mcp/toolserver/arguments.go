@@ -141,6 +141,10 @@ func (p *Parameter) mismatch(v []byte) string {
 		if s := string(v); s != "true" && s != "false" {
 			return "true or false"
 		}
+	case "object":
+		if jsontext.Kind(v) != '{' {
+			return "an object"
+		}
 	case "strings":
 		if jsontext.Kind(v) != '[' {
 			return "an array of strings"

@@ -312,6 +312,9 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage) (*
 	if failure != "" {
 		return nil, errors.New(failure)
 	}
+	if result.Raw == nil {
+		result.Raw = appendBlocks(nil, result.Content)
+	}
 	return result, nil
 }
 

@@ -96,6 +96,7 @@ type Config struct {
 	FilesAnyway    bool
 	Shell          bool
 	Fetch          bool
+	Agents         []string // [NAME=]PROFILE
 	FetchAllow     []string
 	Tools          []string
 	ExcludeTools   []string
@@ -314,6 +315,15 @@ func (c *Config) checkServe() error {
 		return failure.Usage("--serve and --max-result-bytes: results pass whole")
 	}
 	return nil
+}
+
+// MakesCalls tells whether this run may call tools.
+func (c *Config) MakesCalls() bool {
+	switch c.Mode {
+	case ListTools, DescribeTool, ListServers, ListResources, ListPrompts, UpdateLock, Explain, ReadResource, ListModels, Check, SignIn, SignOut, ListLogins:
+		return false
+	}
+	return true
 }
 
 // ShowsServers tells whether this run shows every server, each with its failure.

@@ -11,6 +11,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/mcp/wire"
 	"toolpipe/run/failure"
 )
 
@@ -39,7 +40,10 @@ type Server struct {
 	Shown        string   // URL or command as configured, ${VAR} not expanded; "": show the real one
 	// Preview returns the unified diff of what a call would change in a file, and the
 	// arguments of which the diff tells; "" where there is none. It may be nil.
-	Preview  func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string)
+	Preview func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string)
+	// Nest makes the calls of an agent's server, instead of a session, whose time
+	// limits are not for it. It is nil for every other server.
+	Nest     func(ctx context.Context, tool string, args json.RawMessage) (*wire.Result, error)
 	Unusable *failure.Error // why it cannot be started: its entry is wrong, or names what there is not
 }
 
@@ -76,7 +80,7 @@ func (s *Server) OptionalHint() string {
 }
 
 // reserved names belong to the built-in servers.
-var reserved = []string{"files", "shell", "fetch", "tools"}
+var reserved = []string{"files", "shell", "fetch", "agent", "tools"}
 
 // CheckServerName refuses a name that no server may have.
 func CheckServerName(name string) error {

@@ -148,7 +148,10 @@ func checkEvents(stdout []byte, p *process) error {
 		if err := strictLine(line); err != nil {
 			return fmt.Errorf("line %d is not strict: %v: %s", i+1, err, clip([]byte(line)))
 		}
-		kind := gjson.Get(line, "type").String()
+		kind, parent := gjson.Get(line, "type").String(), gjson.Get(line, "parent").String()
+		if parent != "" && calls["/"+parent] != results["/"+parent]+1 {
+			return fmt.Errorf("an event of a nested run without its call, or behind the result of it: %s", line)
+		}
 		if (kind == "start") != (i == 0) || (kind == "end") != (i == len(lines)-1) {
 			return fmt.Errorf("line %d of %d is %q", i+1, len(lines), kind)
 		}
@@ -158,11 +161,14 @@ func checkEvents(stdout []byte, p *process) error {
 				return fmt.Errorf("start: %s", line)
 			}
 		case "text":
+			if parent != "" {
+				break
+			}
 			texts[gjson.Get(line, "turn").Int()] += gjson.Get(line, "text").String()
 		case "tool_call":
-			id := gjson.Get(line, "id").String()
+			id := parent + "/" + gjson.Get(line, "id").String()
 			// Some models use an id again in a later turn.
-			if calls[id]++; calls[id] > results[id]+1 || id == "" {
+			if calls[id]++; calls[id] > results[id]+1 || strings.HasSuffix(id, "/") {
 				return fmt.Errorf("tool_call id %q is empty, or comes again before its result", id)
 			}
 			if gjson.Get(line, "arguments").Exists() == gjson.Get(line, "raw").Exists() {
@@ -172,7 +178,7 @@ func checkEvents(stdout []byte, p *process) error {
 				return fmt.Errorf("arguments are no object: %s", line)
 			}
 		case "tool_result":
-			id := gjson.Get(line, "id").String()
+			id := parent + "/" + gjson.Get(line, "id").String()
 			if results[id]++; results[id] > calls[id] {
 				return fmt.Errorf("tool_result %q without its call, or twice", id)
 			}
@@ -183,7 +189,7 @@ func checkEvents(stdout []byte, p *process) error {
 			if d, by := gjson.Get(line, "decision").String(), gjson.Get(line, "by").String(); !slices.Contains(decisions, d) || !slices.Contains(deciders, by) {
 				return fmt.Errorf("approval: %s", line)
 			}
-			if id := gjson.Get(line, "id").String(); calls[id] == 0 {
+			if id := parent + "/" + gjson.Get(line, "id").String(); calls[id] == 0 {
 				return fmt.Errorf("approval of %q before its call", id)
 			}
 		case "":

@@ -36,6 +36,11 @@ func (o *object) event(e Event) {
 	}
 	o.begin()
 	o.str("type", e.kind())
+	if n, ok := e.(*Nested); ok {
+		o.name("parent")
+		o.value(reflect.ValueOf(n.Parent))
+		e = n.Event
+	}
 	if _, first := e.(*Start); first {
 		o.name("schema")
 		o.value(reflect.ValueOf(schema))

@@ -143,6 +143,11 @@ type Usage struct {
 // Total counts each token once.
 func (u Usage) Total() int { return u.Input + u.Output }
 
+// Plus is the sum of both.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.Output + v.Output, u.Reasoning + v.Reasoning, u.Cached + v.Cached, u.CacheWrite + v.CacheWrite}
+}
+
 // Turn ends a reply of the model.
 type Turn struct {
 	Turn   int           `event:"turn"`
@@ -193,6 +198,14 @@ type Server struct {
 	Tokens    int    `event:"tokens"` // of the tools' definitions, about
 	Status    string `event:"status,plain"`
 	Message   string `event:"message,opt,ours"`
+}
+
+// Nested is an event of a nested run. Its members are those of the event, behind
+// parent: the id of the call that the nested run is for. A form of output shows it
+// only where it says so.
+type Nested struct {
+	Parent string `event:"parent"`
+	Event
 }
 
 // Item is one resource, prompt or model of a list.
@@ -275,7 +288,7 @@ type End struct {
 	Turns     int            `event:"turns"`
 	ToolCalls int            `event:"tool_calls"`
 	Denied    int            `event:"denied"`
-	Usage     Usage          `event:"usage"` // the sum
+	Usage     Usage          `event:"usage"` // the sum, with that of nested runs
 	Time      time.Duration  `event:"ms"`
 	Err       *failure.Error `event:"error,opt"` // message, hint
 	Items     []Event        `event:"items,opt"` // -o json: what a list printed
@@ -292,6 +305,7 @@ func (*Result) kind() string      { return "tool_result" }
 func (*Turn) kind() string        { return "turn" }
 func (*Retry) kind() string       { return "retry" }
 func (*Warning) kind() string     { return "warning" }
+func (e *Nested) kind() string    { return e.Event.kind() }
 func (*Tool) kind() string        { return "tool" }
 func (*Server) kind() string      { return "server" }
 func (e *Item) kind() string      { return e.Kind }

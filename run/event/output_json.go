@@ -18,6 +18,9 @@ func (o *NDJSONOutput) Event(e Event) error {
 	if cap(o.line.b) > 1<<20 {
 		o.line.b = nil
 	}
+	if n, ok := e.(*Nested); ok {
+		e = n.Event
+	}
 	switch e.(type) {
 	case *Text, *Reasoning: // flushed when the stream pauses
 		return err

@@ -15,6 +15,7 @@ import (
 type veil struct {
 	set             *secrets.Set
 	text, reasoning turnText
+	nested          map[string]*veil // of the nested runs, by the ids of their calls
 }
 
 // turnText is the text, or the reasoning, of one turn. It comes in pieces, and a
@@ -60,6 +61,14 @@ func (v *veil) pass(e Event, to func(Event)) {
 		return
 	}
 	switch e := e.(type) {
+	case *Nested:
+		v.passNested(e, to)
+		return
+	case *Result:
+		if n := v.nested[e.ID]; n != nil { // it may have ended in the middle of a text
+			n.rest(f, v.inside(e.ID, to))
+			delete(v.nested, e.ID)
+		}
 	case *Text:
 		v.restOfReasoning(f, to)
 		if piece := v.text.next(f, e); piece != nil {
@@ -73,10 +82,33 @@ func (v *veil) pass(e Event, to func(Event)) {
 		}
 		return
 	case *Call, *Turn, *End:
-		v.restOfReasoning(f, to)
-		v.restOfText(f, to)
+		v.rest(f, to)
 	}
 	to(v.hidden(e))
+}
+
+// passNested hands on the event of a nested run, whose texts are its own.
+func (v *veil) passNested(e *Nested, to func(Event)) {
+	n := v.nested[e.Parent]
+	if n == nil {
+		n = &veil{set: v.set}
+		if v.nested == nil {
+			v.nested = make(map[string]*veil)
+		}
+		v.nested[e.Parent] = n
+	}
+	n.pass(e.Event, v.inside(e.Parent, to))
+}
+
+// inside makes the events of the nested run of a call.
+func (v *veil) inside(parent string, to func(Event)) func(Event) {
+	return func(e Event) { to(&Nested{v.set.Content().HideString(parent), e}) }
+}
+
+// rest hands on all that was held back.
+func (v *veil) rest(f *secrets.Finder, to func(Event)) {
+	v.restOfReasoning(f, to)
+	v.restOfText(f, to)
 }
 
 func (v *veil) restOfText(f *secrets.Finder, to func(Event)) {

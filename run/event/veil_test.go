@@ -48,6 +48,39 @@ func TestVeil(t *testing.T) {
 	}
 }
 
+// TestNested: the texts of a nested run and of the run around it are apart, and what
+// is held back comes before the result of the call.
+func TestNested(t *testing.T) {
+	set := &secrets.Set{}
+	set.Add("abcdefgh-1234")
+	var out, text bytes.Buffer
+	m := NewEmitter(set)
+	m.Outs = []Output{&NDJSONOutput{Writer: NewWriter(&out, "x")}, &TextOutput{Writer: NewWriter(&text, "x"), Stream: true}}
+	in := func(e Event) Event { return &Nested{"id-abcdefgh-1234", e} }
+	for _, e := range []Event{
+		&Start{}, &Call{Turn: 1, ID: "id-abcdefgh-1234", Name: "agent__run"}, in(&Text{1, []byte("t abcde")}), in(&Call{Turn: 1, ID: "1", Name: "n"}),
+		in(&Text{2, []byte("abcdefgh-")}), in(&Text{2, []byte("1234, abcdef")}), &Result{ID: "id-abcdefgh-1234"}, &Text{2, []byte("Done")}, &End{Turns: 2, Text: []byte("Done")},
+	} {
+		m.Emit(e)
+	}
+	want := []string{
+		`{"type":"start"`, `{"type":"tool_call","turn":1,"id":"id-[secret]"`,
+		`{"type":"text","parent":"id-[secret]","turn":1,"text":"t "}`, `{"type":"text","parent":"id-[secret]","turn":1,"text":"abcde"}`,
+		`{"type":"tool_call","parent":"id-[secret]","turn":1,"id":"1","name":"n"`,
+		`{"type":"text","parent":"id-[secret]","turn":2,"text":"[secret], "}`, `{"type":"text","parent":"id-[secret]","turn":2,"text":"abcdef"}`,
+		`{"type":"tool_result","id":"id-[secret]"`, `{"type":"text","turn":2,"text":"Done"}`, `{"type":"end"`,
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	for i, line := range lines {
+		if i >= len(want) || !strings.HasPrefix(line, want[i]) {
+			t.Errorf("line %d: %s", i, line)
+		}
+	}
+	if len(lines) != len(want) || text.String() != "Done\n" {
+		t.Errorf("%d lines, text %q", len(lines), text.String())
+	}
+}
+
 // ourWords are the fields of events that hold words of toolpipe or of the user's
 // flags and config, and never words of a model or a server.
 var ourWords = []string{

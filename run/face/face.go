@@ -207,7 +207,9 @@ func (f *Face) Wire(who string) func(byte, []byte) {
 // Event shows an event, after what stdout has of it. It never fails: a run does
 // not end because a message cannot be shown.
 func (f *Face) Event(e event.Event) error {
-	switch e.(type) {
+	switch e := e.(type) {
+	case *event.Nested:
+		return f.nestedEvent(e)
 	case *event.Text, *event.Reasoning:
 		if f.ignoresDeltas {
 			return nil // the hot path of a pipe

@@ -24,6 +24,7 @@ import (
 // It opens when the run waits for its call, and closes with the result.
 type toolFrame struct {
 	id     string
+	parent string // the id of the call whose nested run asks for it; "" for none
 	name   string // escaped
 	args   string // escaped
 	opened bool
@@ -63,6 +64,31 @@ func (f *Face) called(e *event.Call) {
 	f.aside = f.aside[:0]
 	f.frames = append(f.frames, newToolFrame(e))
 	f.running()
+}
+
+// nestedEvent shows an event of a nested run: what becomes of its calls, inside the
+// frame of its own call, and what the user should know.
+func (f *Face) nestedEvent(n *event.Nested) error {
+	id := func(own string) string { return n.Parent + "\x00" + own } // no other run has it
+	switch e := n.Event.(type) {
+	case *event.Retry, *event.Warning:
+		return f.Event(e)
+	case *event.Call:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		t := newToolFrame(e)
+		t.id, t.parent = id(e.ID), n.Parent
+		f.frames = append(f.frames, t)
+	case *event.Approval:
+		inside := *e
+		inside.ID = id(e.ID)
+		return f.Event(&inside)
+	case *event.Result:
+		inside := *e
+		inside.ID = id(e.ID)
+		return f.Event(&inside)
+	}
+	return nil
 }
 
 // running makes the live line the foot of the first open frame.
@@ -114,6 +140,9 @@ func (f *Face) answered(e *event.Result) {
 		if f.showsFrames {
 			f.closeFrame(t, e)
 		}
+		if t.parent != "" {
+			return
+		}
 		break
 	}
 	if len(f.frames) > 0 {
@@ -129,32 +158,47 @@ func (f *Face) openFrame(t *toolFrame) {
 		return
 	}
 	t.opened = true
-	name := f.fitBehind("┌ ", t.name)
-	line := f.paint(dim, "┌ ") + f.paint(bold, name)
-	if args := f.fitBehind("┌ "+name+" ", t.args); args != "" {
+	for _, outer := range f.frames {
+		if t.parent != "" && outer.id == t.parent {
+			f.openFrame(outer)
+		}
+	}
+	head := t.margin() + "┌ "
+	name := f.fitBehind(head, t.name)
+	line := f.paint(dim, head) + f.paint(bold, name)
+	if args := f.fitBehind(head+name+" ", t.args); args != "" {
 		line += f.paint(dim, " "+args)
 	}
 	f.print(line + "\n")
+}
+
+// margin stands before each line of the frame.
+func (t *toolFrame) margin() string {
+	if t.parent != "" {
+		return "│ "
+	}
+	return ""
 }
 
 // closeFrame prints the result of a call. The caller holds mu.
 func (f *Face) closeFrame(t *toolFrame, e *event.Result) {
 	f.openFrame(t)
 	var b strings.Builder
+	side, foot := t.margin()+"│ ", t.margin()+"└ "
 	rest := " · " + duration(e.Time) + " · " + byteCount(e.Bytes)
 	if e.TextJSON == nil { // toolpipe's own answer, such as [toolpipe] not run: the run ended
 		_, reason, _ := strings.Cut(string(e.Text), ": ")
 		rest = " · " + escape.Escape(cmp.Or(t.denial, reason))
 	} else {
 		for _, line := range f.resultText(e) {
-			b.WriteString(f.paint(dim, "│ "+f.fitBehind("│ ", line)) + "\n")
+			b.WriteString(f.paint(dim, side+f.fitBehind(side, line)) + "\n")
 		}
 	}
 	status, style := strings.ReplaceAll(string(e.Status), "_", " "), yellow
 	if e.Status == event.ResultOK {
 		style = dim
 	}
-	b.WriteString(f.paint(dim, "└ ") + f.paint(style, f.fitBehind("└ ", status)) + f.paint(dim, f.fitBehind("└ "+status, rest)) + "\n")
+	b.WriteString(f.paint(dim, foot) + f.paint(style, f.fitBehind(foot, status)) + f.paint(dim, f.fitBehind(foot+status, rest)) + "\n")
 	f.print(b.String())
 }
 

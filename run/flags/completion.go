@@ -96,7 +96,7 @@ func (f *Flag) action(words, file, directory, names, value string) string {
 	switch {
 	case f.words() != nil:
 		return fmt.Sprintf(words, strings.Join(f.words(), " "))
-	case f.Name == "model":
+	case f.Name == "model", f.Name == "agent":
 		return fmt.Sprintf(names, "profiles")
 	case slices.Contains([]string{"trust", "servers", "login", "logout"}, f.Name):
 		return fmt.Sprintf(names, "servers")

@@ -198,6 +198,8 @@ func toolFlags(c *config.Config) []Flag {
 			Help: "built-in tool that fetches URLs"},
 		{Name: "fetch-allow", Value: "PATTERN", Setting: &c.FetchAllow,
 			Help: "private network (10.1.*, 10.1.0.0/16), address or host that --fetch may reach"},
+		{Name: "agent", Value: "[NAME=]PROFILE", Setting: &c.Agents,
+			Help: "built-in tool that gives a task to the model of a profile, with this run's tools, rules and limits"},
 		{Name: "tools", Value: "GLOB", Setting: &c.Tools,
 			Help: "offer only tools that match, by their names NAME__TOOL"},
 		{Name: "exclude-tools", Value: "GLOB", Setting: &c.ExcludeTools,

@@ -1,0 +1,237 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"toolpipe/mcp"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+	"toolpipe/stream"
+)
+
+// agent is another model that can be given tasks: the built-in server of one
+// --agent, with the tool run. A call of it is a nested run: a loop with the model of
+// a profile, over the tools, the gate, the limits and the outputs of the run that
+// the call belongs to. It is one level deep.
+type agent struct {
+	name     string         // of the server
+	cfg      *config.Config // as it is for the profile
+	limits   limits         // of a call that belongs to no loop
+	endpoint *config.Endpoint
+	client   *stream.Client // is forked for each nested run
+}
+
+// nestedRun is one nested run.
+type nestedRun struct {
+	round    *round // in which it was called
+	id       string // of its call
+	progress func(wire.Progress)
+	tally    tally
+	ended    error // ends the run that it belongs to, too; nil: nothing does
+}
+
+type nestedKey struct{}
+
+// addAgents adds the servers of --agent.
+func (r *runner) addAgents() error {
+	for _, value := range r.cfg.Agents {
+		name, profile, err := r.settings.ParseAgent(value)
+		if err != nil {
+			return err
+		}
+		if config.FindServer(r.servers, name) != nil {
+			return failure.UsageError([]string{"--agent NAME=PROFILE gives it another name"}, "--agent: another server is named %q", name)
+		}
+		a := &agent{name: name, cfg: r.cfg.ForProfile(r.settings, profile), limits: *r.limits()}
+		r.agents = append(r.agents, a)
+		r.servers = append(r.servers, a.server(r.settings.ProfileModel(profile)))
+	}
+	return nil
+}
+
+// server is the tool server of the agent. What a nested run may do depends on what
+// the rules allow it, so its tool promises nothing.
+func (a *agent) server(model string) config.Server {
+	s := toolserver.New(a.name, a.cfg.Version)
+	s.AddBuiltin(&toolserver.Builtin{
+		Name: "run",
+		About: "Gives a task to another model (" + model + "), which works on it by itself with the tools of this run, and returns its answer. " +
+			"It knows nothing of this conversation.",
+		Params: []toolserver.Parameter{
+			{Name: "prompt", Kind: "string", About: "the whole task, with all that has to be known for it", Required: true},
+			{Name: "system", Kind: "string", About: "a system message"},
+			{Name: "tools", Kind: "strings", About: "which tools it has: patterns over their names, such as files__read_*; [] is none, and without this it has all"},
+			{Name: "schema", Kind: "object", About: "a JSON Schema that the answer must fit; the answer is JSON then"},
+		},
+		Annotations: toolserver.RunsFree,
+	}, a.run)
+	return config.Server{Spec: mcp.Spec{Name: a.name, Local: s.Pipe}, Trusted: true, Nest: s.Call}
+}
+
+// resolveAgents finds the models of the agents, for a run that may make calls. All
+// clients of a run have one recording.
+func (r *runner) resolveAgents(ctx context.Context) (err error) {
+	for _, a := range r.agents {
+		if a.endpoint, err = a.cfg.ResolveModel(ctx, r.settings, r.warn); err != nil {
+			return failure.Within("--agent", err)
+		}
+		if _, err = a.cfg.Request(ctx, a.endpoint); err != nil {
+			return failure.Within("--agent", err)
+		}
+		if a.endpoint.Beside = r.client; r.client == nil {
+			a.endpoint.Record = r.cfg.Record
+		}
+		if a.client, err = newClient(ctx, a.endpoint, r.outputs); err != nil {
+			return err
+		}
+		if r.client == nil {
+			r.client = a.client
+		}
+	}
+	return nil
+}
+
+// nest makes c, the call of an agent, and returns when the nested run has ended: it
+// ends with ctx, and each of its waits has a bound of its own. A nested run that ends
+// this run too gives c its answer.
+func (r *round) nest(c *call) func(context.Context, string, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
+	return func(ctx context.Context, tool string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
+		n := &nestedRun{round: r, id: c.ID, progress: progress}
+		result, err := c.tool.conn.Nest(context.WithValue(ctx, nestedKey{}, n), tool, args)
+		c.nested = &n.tally.callTally
+		if n.ended != nil {
+			c.answer = n.unfinished(ctx)
+		}
+		if n.ended != nil && ctx.Err() == nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.stopped = n.ended
+		}
+		if err != nil {
+			err = &wire.CallError{RPC: true, Code: wire.CodeInternal, Message: err.Error()}
+		}
+		return result, err
+	}
+}
+
+// unfinished is the answer to the call of a nested run that ended together with the
+// run that it belongs to. A later run may take the call up again only if the nested
+// run has made none itself.
+func (n *nestedRun) unfinished(ctx context.Context) *answer {
+	why := failure.Of(n.ended).Message
+	switch {
+	case n.tally.unknown:
+		return ownAnswer(event.ResultUnknown, "outcome unknown: the nested run ended: "+why)
+	case n.tally.ran:
+		return ownAnswer(event.ResultFailed, "the nested run ended before its answer, and had made calls: "+why)
+	}
+	a := notRun(ctx)
+	a.keepsOpen = true
+	return a
+}
+
+// run is the tool of an agent. Failures of the model and limits are an error that
+// the calling model can read; what would end a run ends both.
+func (a *agent) run(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+	n := ctx.Value(nestedKey{}).(*nestedRun)
+	l, err := a.loop(ctx, n, args)
+	if err != nil {
+		return nil, err
+	}
+	if err = l.run(ctx); err == nil {
+		return toolserver.TextResult(l.text), nil
+	}
+	f := failure.Of(err)
+	if ctx.Err() != nil || f.Status != failure.StatusModel && f.Status != failure.StatusLimit {
+		n.ended = err
+		return nil, err
+	}
+	l.emit(&event.Warning{Code: "agent_failed", Server: a.name, Message: strings.Join(append([]string{"agent " + a.name + ": " + f.Message}, f.Hints...), "; ")})
+	text := prefix + "the nested run failed: " + f.Message
+	if errors.Is(err, failure.ErrLength) && len(l.text) > 0 {
+		text += "\nIts text so far:\n" + string(l.text)
+	}
+	return nil, errors.New(text)
+}
+
+// loop is the loop of a nested run.
+func (a *agent) loop(ctx context.Context, n *nestedRun, args toolserver.Arguments) (*loop, error) {
+	prompt := args.Text("prompt")
+	if strings.TrimSpace(prompt) == "" {
+		return nil, errors.New("the prompt is empty")
+	}
+	cfg := *a.cfg
+	cfg.Schema = string(args["schema"])
+	request, err := cfg.Request(ctx, a.endpoint)
+	if err != nil {
+		return nil, err
+	}
+	calls := *n.round.caller
+	calls.agent, calls.outer, calls.emit, calls.serves = a.name, n.round, n.emit(), false
+	if calls.limits == nil {
+		calls.limits = new(a.limits)
+	}
+	if calls.maxBytes == 0 { // the results of --call and --serve are whole, but here a model reads them
+		calls.maxBytes = resultBytes
+	}
+	if calls.box, err = n.round.box.narrowed(args.List("tools"), args.Has("tools")); err != nil {
+		return nil, err
+	}
+	calls.cmdLines = calls.cmdLines && calls.box.byName[commandTool] != nil
+	l := &loop{
+		client: a.client.Fork(), request: request, emit: calls.emit, flush: calls.flush, tally: &n.tally, limits: calls.limits, calls: &calls,
+		schemaFrom: "the schema",
+	}
+	l.schema, err = answerSchema(l.schemaFrom, request.Schema, func(code, server, message string) {
+		l.emit(&event.Warning{Code: code, Server: server, Message: message})
+	})
+	if err != nil {
+		return nil, err
+	}
+	request.Tools = calls.box.offered()
+	request.Messages, l.frame = withSystem([]stream.Message{{Role: stream.User, Parts: []stream.Part{{Text: prompt}}}},
+		args.Text("system"), args.Has("system"), func() string { return calls.box.frame(calls.cmdLines) })
+	return l, nil
+}
+
+// emit emits the events of a nested run. Each of its calls is progress of its own call.
+func (n *nestedRun) emit() func(event.Event) error {
+	made := 0
+	return func(e event.Event) error {
+		if c, ok := e.(*event.Call); ok {
+			made++
+			n.progress(wire.Progress{Progress: strconv.AppendInt(nil, int64(made), 10), Message: c.Name})
+		}
+		return n.round.emit(&event.Nested{Parent: n.id, Event: e})
+	}
+}
+
+// narrowed is what a nested run has of the tools: those that the globs match, all if
+// none are given; but no agent, and nothing that finds tools for this run.
+func (b *toolbox) narrowed(globs []string, given bool) (*toolbox, error) {
+	n := &toolbox{byName: map[string]*tool{}}
+	for _, t := range b.all {
+		if t.conn.Nest != nil || t.conn.Name == finderServer || given && !t.isLike(globs) {
+			continue
+		}
+		n.byName[t.name] = t
+		n.all = append(n.all, t)
+		if !slices.Contains(n.conns, t.conn) {
+			n.conns = append(n.conns, t.conn)
+		}
+	}
+	for _, glob := range globs {
+		if !slices.ContainsFunc(n.all, func(t *tool) bool { return t.isLike([]string{glob}) }) {
+			return nil, errors.New("tools: no tool that a nested run can have is named like " + strconv.Quote(glob))
+		}
+	}
+	return n, nil
+}
