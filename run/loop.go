@@ -26,6 +26,7 @@ type loop struct {
 	schema  *schema.Schema // that the answer must fit; nil: none
 	told    bool           // the model was told that its answer does not fit
 	printed bool           // the text was printed, and only the model needs it again
+	joins   bool           // nobody sees where a delta of the text ends
 	resume  bool           // calls that the conversation leaves open run first (--input messages)
 
 	schemaFrom string // the flag or the argument that gives schema
@@ -173,6 +174,7 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 			return l.emit(&reasoning)
 		},
 		Idle: l.flush,
+		Join: l.joins,
 		Retry: func(r stream.Retry) {
 			l.emit(&event.Retry{Attempt: r.Attempt, Of: r.Of, After: r.After, Status: r.Status, Message: r.Message})
 		},

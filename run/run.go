@@ -309,6 +309,7 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 	r.loop = &loop{
 		client: r.client, request: r.request, emit: r.Emit, flush: r.Flush, frame: frame, tally: &r.tally, limits: r.limits(),
 		schema: r.schema, schemaFrom: "--schema",
+		joins:  r.text != nil && c.Log == "",
 		resume: c.Input == "messages",
 		calls:  newCaller(c, r.box, r.gate, r.outputs),
 		finder: finder,

@@ -31,6 +31,9 @@ type chunkContent struct {
 
 func (d *chatDecoder) event(ev Event) error {
 	if text, ok := d.shape.match(ev); ok {
+		if !d.shape.follows() {
+			d.shape.follow(ev, d.draft, d.addText)
+		}
 		return d.addText(text)
 	}
 	d.shape.forget()

@@ -21,6 +21,12 @@ type chunkShape struct {
 	name          string
 	before, after []byte // around the text of the delta, with its quotes
 	scratch       []byte
+
+	lines      *lineSplitter // whose events follow takes
+	head, tail []byte        // around the text in the lines of an event
+	plain      int           // bytes of the text of an unfinished event that stand for themselves
+	draft      *draft
+	add        func([]byte) error
 }
 
 // learn takes the shape of an event whose delta is r.
@@ -34,7 +40,68 @@ func (s *chunkShape) learn(ev Event, r gjson.Result) {
 	s.after = append(s.after[:0], ev.Data[to-1:]...)
 }
 
-func (s *chunkShape) forget() { s.before = s.before[:0] }
+func (s *chunkShape) forget() {
+	s.before, s.head = s.before[:0], s.head[:0]
+	if s.lines != nil {
+		s.lines.follow = nil
+	}
+}
+
+// follow gives add the texts of the events behind ev, which has the shape, as long
+// as their lines have it too: equal lines are an equal event, so that nothing but
+// their text is looked at.
+func (s *chunkShape) follow(ev Event, d *draft, add func([]byte) error) {
+	if ev.lines == nil {
+		return
+	}
+	if ev.Name != "" {
+		s.head = append(append(append(s.head, "event: "...), ev.Name...), '\n')
+	}
+	s.head = append(append(s.head, "data: "...), s.before...)
+	s.tail = append(append(s.tail[:0], s.after...), "\n\n"...)
+	s.lines, s.draft, s.add, s.plain = ev.lines, d, add, 0
+	s.lines.follow = s
+}
+
+func (s *chunkShape) follows() bool { return len(s.head) > 0 }
+
+// longDelta is the size from which a text is not worth joining.
+const longDelta = 4 << 10
+
+// take takes the whole events of the shape that data begins with, and returns their
+// size.
+func (s *chunkShape) take(data []byte) (size int, err error) {
+	joined := s.scratch[:0]
+	for err == nil {
+		rest, ok := bytes.CutPrefix(data[size:], s.head)
+		if !ok {
+			s.plain = 0
+			break
+		}
+		n := s.plain + jsontext.PlainLen(rest[s.plain:])
+		if s.plain = n; !bytes.HasPrefix(rest[n:], s.tail) {
+			break
+		}
+		s.plain = 0
+		s.draft.followed++
+		size += len(s.head) + n + len(s.tail)
+		if s.draft.sink.Join && n < longDelta {
+			joined = append(joined, rest[:n]...)
+			continue
+		}
+		if len(joined) > 0 {
+			err = s.add(joined)
+			joined = joined[:0]
+		}
+		if err == nil {
+			err = s.add(rest[:n])
+		}
+	}
+	if s.scratch = joined; err == nil && len(joined) > 0 {
+		err = s.add(joined)
+	}
+	return size, err
+}
 
 // match returns the text of the delta if the event has the shape. It is valid
 // until the next call. A literal with a lone surrogate does not match: the

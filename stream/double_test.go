@@ -145,6 +145,7 @@ type decoded struct {
 	reply           *Reply
 	err             error
 	text, reasoning string // the deltas
+	deltas          int    // of the text
 	done            bool   // the end marker was seen
 }
 
@@ -157,6 +158,7 @@ type bodyIn struct {
 	request Request
 	slow    bool // without the fast way of chunkShape
 	header  http.Header
+	join    bool
 }
 
 // decode reads a body as a Client does, without a network.
@@ -169,7 +171,8 @@ func decode(t testing.TB, in bodyIn) decoded {
 	var got decoded
 	var text, reasoning bytes.Buffer
 	sink := &Sink{
-		Text:       func(p []byte) error { text.Write(p); return nil },
+		Text:       func(p []byte) error { text.Write(p); got.deltas++; return nil },
+		Join:       in.join,
 		Commentary: func(p []byte) error { text.Write(p); return nil },
 		Reasoning:  func(p []byte) error { reasoning.Write(p); return nil },
 	}

@@ -22,12 +22,17 @@ const maxCalls = 256
 // next request.
 const maxTextOfCalls = 16 << 20
 
+// maxTextPassing is the same where the caller needs the text only in its Sink and
+// calls are not expected: the memory for it is what long answers take.
+const maxTextPassing = 1 << 20
+
 // draft is a reply that is being received. A decoder hands it what came; the
 // draft passes deltas on to the sink and keeps what the Reply needs.
 type draft struct {
-	request *Request
-	sink    *Sink
-	began   bool // the sink took a delta or a call began: the exchange is not repeated
+	request  *Request
+	sink     *Sink
+	followed int  // events that chunkShape took
+	began    bool // the sink took a delta or a call began: the exchange is not repeated
 
 	answer, thought, denial voice // the texts of a reply: the answer, the reasoning and a refusal
 	text                    chunks
@@ -80,7 +85,7 @@ func (d *draft) plainText(sink func([]byte) error, delta []byte) error {
 	if len(delta) == 0 {
 		return nil
 	}
-	if d.text.add(delta); d.request.TextPassing && d.text.size > maxTextOfCalls {
+	if d.text.add(delta); d.request.TextPassing && d.text.size > maxTextPassing {
 		d.text.drop()
 	}
 	return pass(sink, delta)
@@ -125,8 +130,8 @@ func (d *draft) reply(dec decoder) (*Reply, error) {
 	switch {
 	case len(d.calls) > maxCalls:
 		return nil, tooManyCalls()
-	case len(d.calls) > 0 && d.text.size > maxTextOfCalls:
-		return nil, tooMuch("the reply calls a tool after more than %d MiB of text", maxTextOfCalls>>20)
+	case len(d.calls) > 0 && (d.text.dropped || d.text.size > maxTextOfCalls):
+		return nil, tooMuch("the reply calls a tool after more text than can go back to the model")
 	}
 	if err := d.decideStop(); err != nil {
 		return nil, err

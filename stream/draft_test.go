@@ -15,11 +15,12 @@ func TestTextOfCalls(t *testing.T) {
 		passing, call bool
 		pieces, kept  int // MiB; kept -1: an error
 	}{
-		{"passed on", true, false, 17, 0},
-		{"passed on, short", true, false, 16, 16},
+		{"passed on", true, false, 2, 0},
+		{"passed on, short", true, false, 1, 1},
 		{"wanted", false, false, 17, 17},
-		{"with a call", true, true, 16, 16},
-		{"too much with a call", true, true, 17, -1},
+		{"passed on, with a call", true, true, 1, 1},
+		{"too much passed on, with a call", true, true, 2, -1},
+		{"with a call", false, true, 16, 16},
 		{"too much with a call, whatever the output", false, true, 17, -1},
 	} {
 		passed := 0

@@ -158,7 +158,7 @@ func (x *exchange) stalled() error {
 	case x.events == 1:
 		came = "behind one event of its reply"
 	case x.events > 0:
-		came = fmt.Sprintf("behind %d events of its reply", x.events)
+		came = fmt.Sprintf("behind %d events of its reply", x.events+x.draft.followed)
 	case x.bytes > 0:
 		came = fmt.Sprintf("behind %d bytes of its answer, which hold no whole event", x.bytes)
 	}

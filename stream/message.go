@@ -136,6 +136,7 @@ type Reply struct {
 // from Client.Reply unwrapped. Slices are valid only during the call.
 type Sink struct {
 	Text       func(delta []byte) error
+	Join       bool                     // deltas of the text that came at once may be given to Text as one
 	Commentary func(delta []byte) error // text that the endpoint says is not the answer
 	Reasoning  func(delta []byte) error
 	Idle       func() error // called before a read that may wait, so that outputs are flushed

@@ -38,9 +38,17 @@ type messagesBlock struct {
 // maxBlocks caps the content blocks of one reply.
 const maxBlocks = 10000
 
+// moreText takes a delta of the last block.
+func (d *messagesDecoder) moreText(text []byte) error {
+	return d.textDelta(d.blocks[len(d.blocks)-1], text)
+}
+
 func (d *messagesDecoder) event(ev Event) error {
 	if text, ok := d.shape.match(ev); ok {
-		return d.textDelta(d.blocks[len(d.blocks)-1], text)
+		if !d.shape.follows() {
+			d.shape.follow(ev, d.draft, d.moreText)
+		}
+		return d.moreText(text)
 	}
 	d.shape.forget()
 	root, err := parseEvent(ev)

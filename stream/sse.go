@@ -23,6 +23,8 @@ type Event struct {
 	// Unfinished marks an event without the blank line that ends it: the body
 	// ended before. The last line of its data may be incomplete.
 	Unfinished bool
+
+	lines *lineSplitter // that it comes from
 }
 
 // Events reads server-sent events from r until its end. A line, or the data of
@@ -39,7 +41,7 @@ func Events(r io.Reader, limit int) iter.Seq2[Event, error] {
 		lines := bufio.NewScanner(r)
 		lines.Buffer(make([]byte, firstBuffer), limit+lineEndSize)
 		lines.Split(split.next)
-		e := eventReader{limit: limit}
+		e := eventReader{limit: limit, Event: Event{lines: &split}}
 		for lines.Scan() {
 			if line := lines.Bytes(); len(line) > 0 {
 				if err := e.field(line); err != nil {
@@ -118,9 +120,11 @@ func tooLong(limit int) error {
 // beginning is dropped.
 type lineSplitter struct {
 	limit  int
-	begun  bool // a line was returned
-	skipLF bool // the last line ended in a CR, which was the last byte read
-	lf, cr int  // data[:lf] holds no LF, and data[:cr] no CR: no byte is searched twice
+	begun  bool        // a line was returned
+	skipLF bool        // the last line ended in a CR, which was the last byte read
+	within bool        // the last line was not blank
+	follow *chunkShape // takes events before they are split; nil for none
+	lf, cr int         // data[:lf] holds no LF, and data[:cr] no CR: no byte is searched twice
 }
 
 const (
@@ -129,6 +133,18 @@ const (
 )
 
 func (s *lineSplitter) next(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	taken := 0
+	if s.follow != nil && !s.within {
+		if taken, err = s.follow.take(data); err != nil {
+			return 0, nil, err
+		}
+		s.lf, s.cr = s.lf-taken, s.cr-taken
+	}
+	advance, line, err = s.line(data[taken:], atEOF)
+	return taken + advance, line, err
+}
+
+func (s *lineSplitter) line(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	from := 0
 	if !s.begun {
 		if len(data) < len(byteOrderMark) && !atEOF && strings.HasPrefix(byteOrderMark, string(data)) {
@@ -150,7 +166,10 @@ func (s *lineSplitter) next(data []byte, atEOF bool) (advance int, line []byte, 
 	case end == len(data) && (!atEOF || from == end):
 		return 0, nil, nil
 	}
-	s.begun = true
+	s.begun, s.within = true, end > from
+	if s.follow != nil {
+		s.follow.plain = 0
+	}
 	s.skipLF = end+1 == len(data) && data[end] == '\r'
 	advance = min(end+1, len(data))
 	if advance < len(data) && data[end] == '\r' && data[advance] == '\n' {
