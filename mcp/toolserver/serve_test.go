@@ -24,6 +24,9 @@ func example() *Server {
 	tool("object", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
 		return &wire.Result{Content: TextResult("n is 1").Content, Structured: json.RawMessage(`{"n":1}`), TextComplete: true}, nil
 	})
+	tool("list", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
+		return &wire.Result{Structured: json.RawMessage(`[1]`)}, nil
+	})
 	tool("nothing", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) { return nil, nil })
 	tool("fails", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
 		return nil, errors.New("no such file")
@@ -79,6 +82,8 @@ func TestRequests(t *testing.T) {
 		{"no arguments", call("echo", ""), result(`{"content":[{"type":"text","text":"{}"}]}`)},
 		{"arguments of another kind", call("echo", `,"arguments":[1]`), failure(`{"code":-32602,"message":"arguments are not an object"}`)},
 		{"an object", call("object", ""), result(`{"content":[{"type":"text","text":"n is 1"}],"structuredContent":{"n":1},"_meta":{"toolpipe/textComplete":true}}`)},
+		{"a list, which only 2026-07-28 knows", call("list", ""), result(`{"content":[{"type":"text","text":"[1]"}]}`)},
+		{"a list in 2026-07-28", call("list", ","+modern), result(`{"resultType":"complete","content":[],"structuredContent":[1]}`)},
 		{"no result", call("nothing", ""), result(`{"content":[]}`)},
 		{"a tool that fails", call("fails", ""), result(`{"content":[{"type":"text","text":"no such file"}],"isError":true}`)},
 		{"an error of JSON-RPC", call("refuses", ""), failure(`{"code":-32099,"message":"refused"}`)},
