@@ -17,11 +17,11 @@ import (
 // turn: the statement before which it panics, which is in the sources once, and
 // the commands that bring a run to it.
 var panics = map[string]struct{ before, commands string }{
-	"reader of stdin": {"data, err := config.ReadLimited(&pulse", `stdin -text x
+	"reader of stdin": {"return config.ReadLimited(&pulse", `stdin -text x
 toolpipe -o ndjson -t fs="$MCP -grandchild"`},
 	"writer of answers to a server": {"ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTimeout)", `model elicit
 toolpipe -o ndjson -y -t fs="$MCP -tools elicit -grandchild" hi`},
-	"reader of a server": {"m.in.onMessage('<', frame)", `toolpipe -o ndjson -t fs="$MCP -grandchild -stubborn" hi`},
+	"reader of a server": {"m.owner.report.message('<', frame)", `toolpipe -o ndjson -t fs="$MCP -grandchild -stubborn" hi`},
 	"progress of a call": {"r.emit(&event.Progress{", `model progress
 toolpipe -o ndjson -y -t fs="$MCP -tools progress -grandchild" hi`},
 	"stderr of a server": {"io.Copy(c.stderr, hearing{c.errs, &c.heard})", `toolpipe -o ndjson -t fs="$MCP -silent -stubborn -grandchild" hi`},
@@ -38,9 +38,9 @@ toolpipe -o ndjson -y --shell hi`},
 toolpipe -o ndjson -y --shell hi`},
 	"output of a command": {"return w.Writer.Write(p)", `model shell
 toolpipe -o ndjson -y --shell hi`},
-	"call of a built-in tool": {"v.out(wire.ReplyResult(m.ID, callResult(", `model shell
+	"call of a built-in tool": {"result, err := call()", `model shell
 toolpipe -o ndjson -y --shell hi`},
-	"calls of a turn": {"r.schedule(ctx, ready)", `model two
+	"calls of a turn": {"r.schedule(slices.Values(r.calls), func", `model two
 toolpipe -o ndjson -y --shell hi`},
 	"approver": {"ended <- process.Wait()", `model shell
 toolpipe -o ndjson --approver '/bin/sh -c "sleep 300 & cat"' --shell hi`},
