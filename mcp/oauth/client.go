@@ -90,6 +90,14 @@ func sameOrigin(place string, u *url.URL) bool {
 
 const maxDocument = 1 << 20
 
+// statusError tells of a reply by its HTTP status and what its body says, if it says anything.
+func statusError(status int, body []byte) error {
+	if said := wire.Snippet(body); said != "" {
+		return fmt.Errorf("HTTP status %d: %s", status, said)
+	}
+	return fmt.Errorf("HTTP status %d", status)
+}
+
 // document fetches a JSON object.
 func (a *agent) document(ctx context.Context, place string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
@@ -102,7 +110,7 @@ func (a *agent) document(ctx context.Context, place string) ([]byte, error) {
 	}
 	at := req.URL.Scheme + "://" + req.URL.Host + req.URL.Path
 	if status != http.StatusOK {
-		return nil, fmt.Errorf("%s: HTTP status %d: %s", at, status, wire.Snippet(body))
+		return nil, fmt.Errorf("%s: %w", at, statusError(status, body))
 	}
 	if err := jsontext.CheckObject(body, jsontext.Peer, nil); err != nil {
 		return nil, fmt.Errorf("%s: not a JSON object: %w", at, err)

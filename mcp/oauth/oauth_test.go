@@ -76,6 +76,14 @@ func TestGuardAndProxy(t *testing.T) {
 	}
 }
 
+func TestStatusError(t *testing.T) {
+	for body, want := range map[string]string{"": "HTTP status 404", " \n": "HTTP status 404", "no such page\n": "HTTP status 404: no such page"} {
+		if got := statusError(404, []byte(body)).Error(); got != want {
+			t.Errorf("%q: %q", body, got)
+		}
+	}
+}
+
 func TestReadChallenge(t *testing.T) {
 	for _, v := range []string{
 		`Bearer resource_metadata="https://x/m", scope="a b", error=insufficient_scope`,

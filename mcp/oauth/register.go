@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
 )
 
@@ -65,7 +64,7 @@ func (a *agent) register(ctx context.Context, is *issuer, redirectURI string) (C
 	status, doc, err := a.do(req)
 	if err == nil {
 		if err = refusal(status, doc); err != nil && status >= 400 {
-			err = fmt.Errorf("HTTP status %d: %s", status, wire.Snippet(doc)) // a refusal holds no secret, and often says what is wrong with the redirect URI
+			err = statusError(status, doc) // a refusal holds no secret, and often says what is wrong with the redirect URI
 		}
 	}
 	if err != nil {

@@ -65,6 +65,9 @@ type mayBeEmpty []string
 // value can mend; Check returns the others.
 func (f *Flag) Set(text string) (err error) {
 	f.given, f.last, f.bad = true, text, nil
+	if _, either := f.Setting.(**bool); either && text != "true" && text != "false" {
+		return f.refuse("is true or false, not %q", text)
+	}
 	if f.isSwitch() && text != "true" && text != "false" {
 		return f.refuse("takes no value, but got %q", text) // 1 and t may be meant for another flag
 	}

@@ -98,6 +98,7 @@ func TestValues(t *testing.T) {
 		{"approver= approver=x", ""},
 		{"file=a file=-", ""}, {"policy=-", `--policy: "-" is not a file`},
 		{"shell=false", ""}, {"shell=1", `--shell: takes no value, but got "1"`},
+		{"stream=false", ""}, {"stream=xx", `--stream: is true or false, not "xx"`},
 		{"list-tools=true list-tools=false call=a__b", ""},
 		{"list-tools=1", `--list-tools: takes no value, but got "1"`},
 		{"list-tools=true call=a__b", "--list-tools and --call: only one of them can be given"},
