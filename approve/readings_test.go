@@ -59,11 +59,16 @@ func TestReadings(t *testing.T) {
 		"0,7":                       "7 0.7 0 0",
 		"0.5":                       "0.5 0",
 		"00":                        "0 0",
+		"07e3":                      "7000",
 		"012":                       "12 10",
 		"0777777777777777777777777": "777777777777777777777777 any",
 		"089":                       "89 0",
 		"0_7":                       "7 7 0",
 		"0b101":                     "5",
+		"0b1,0":                     "1",
+		"0b1.1":                     "1",
+		"0b9":                       "0 0 scaled",
+		"0ba":                       "0 0 scaled",
 		"0b12":                      "1",
 		"0b2":                       "0 0 scaled",
 		"0o17":                      "15",
@@ -72,6 +77,7 @@ func TestReadings(t *testing.T) {
 		"0x1.8":                     "any",
 		"0x1F":                      "31",
 		"0x1f":                      "31",
+		"0x1f 2":                    "31",
 		"0x1ffffffffffffffff":       "any",
 		"0x1p4":                     "any",
 		"0x_1f":                     "31",
@@ -99,6 +105,7 @@ func TestReadings(t *testing.T) {
 		"1e3":                       "1000",
 		"1ex":                       "1 scaled",
 		"1x":                        "1 scaled",
+		"1x5":                       "1 scaled",
 		"1y":                        "1 scaled",
 		"1{":                        "1",
 		"1’000":                     "1000 1",
@@ -106,8 +113,11 @@ func TestReadings(t *testing.T) {
 		"5 ":                        "5",
 		"5":                         "5",
 		"5%":                        "5",
+		"5+é":                       "5",
+		"5a":                        "5 scaled",
 		"5k":                        "5 scaled",
 		"5é":                        "5 scaled",
+		"5ı":                        "5 scaled", // U+0131, whose low byte is that of "1"
 		"777777777777777777777777":  "777777777777777777777777",
 		"7:8":                       "7",
 		"9,9,9":                     "999 9",
@@ -145,6 +155,40 @@ func TestReadings(t *testing.T) {
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q: %q,", text, strings.Join(got, " "))
+		}
+	}
+}
+
+// Two numbers are near when a server that computes in double precision may take
+// one for the other.
+func TestNear(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"1", "1.0000000000000001", true},
+		{"1", "1.00000000000001", false},
+		{"1.000000000000000888178419700125", "1", true}, // four units in the last place
+		{"1", "0.99999999999999999999", true},
+		{"1", "-1", false},
+		{"1", "10", false},
+		{"0", "1e-302", true},
+		{"0", "1e-301", false},
+		{"1e400", "1.5e400", true}, // both are infinite
+		{"1e400", "1e500", false},
+	} {
+		a, _ := jsontext.ParseDecimal([]byte(c.a))
+		b, _ := jsontext.ParseDecimal([]byte(c.b))
+		if near(a, b) != c.want || near(b, a) != c.want {
+			t.Errorf("%s and %s: %v, %v", c.a, c.b, near(a, b), near(b, a))
+		}
+	}
+}
+
+func TestIsNumber(t *testing.T) {
+	for text, want := range map[string]bool{"1": true, "-1.5e3": true, "1 ": false, "1\n": false, "01": false, "-": false, "true": false} {
+		if isNumber([]byte(text)) != want {
+			t.Errorf("%q: %v", text, !want)
 		}
 	}
 }
