@@ -35,9 +35,9 @@ var imports = map[string]string{
 	"approve": "stream/escape stream/goroutine stream/jsontext",
 
 	"mcp":                     "mcp/htmltext mcp/netguard mcp/oauth mcp/process mcp/wire stream stream/goroutine stream/jsontext stream/secrets",
-	"mcp/confine":             "stream/jsontext stream/nearest",
+	"mcp/confine":             "mcp/unified stream/jsontext stream/nearest",
 	"mcp/fetch":               "mcp/htmltext mcp/netguard mcp/toolserver mcp/wire",
-	"mcp/files":               "mcp/confine mcp/gitdiff mcp/process mcp/toolserver mcp/unified mcp/wire stream/goroutine stream/jsontext",
+	"mcp/files":               "mcp/confine mcp/gitdiff mcp/process mcp/toolserver mcp/wire stream/goroutine stream/jsontext",
 	"mcp/gitdiff":             "mcp/confine mcp/process mcp/toolserver mcp/wire stream/goroutine",
 	"mcp/htmltext":            "",
 	"mcp/netguard":            "",

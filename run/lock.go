@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/mcp/files"
+	"toolpipe/mcp/confine"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
@@ -143,7 +143,7 @@ func writeLock(path string, locks []lockedItem) (counts map[string]int, err erro
 			out = append(out, `,"tools":[]`...)
 		}
 	}
-	if err := files.ReplaceFile(path, append(out, "}\n"...)); err != nil {
+	if err := confine.ReplaceFile(path, append(out, "}\n"...)); err != nil {
 		return nil, config.OpenError("--tools-lock", path, err)
 	}
 	return counts, nil

@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 )
 
 // A Spec says which part of the file system an area is.
@@ -36,8 +35,6 @@ type Area struct {
 	Only string      // the name of the single file; "" for all files
 
 	ReadOnly ReadOnly // why nothing in the area is written
-
-	Writing sync.Mutex // held by the call that changes files
 }
 
 // ReadOnly is a name in a path, and why nothing below it is written; both are

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
 )
 
@@ -49,7 +50,7 @@ func replaceText(content []byte, before, after string, all bool) (edited []byte,
 		return nil, 0, nil, fmt.Errorf("old_string occurs %s times, beginning in lines %s; give more of the text around the place that is meant, or set replace_all", times, joinLines(lines, more))
 	}
 	n = bytes.Count(content, b)
-	if size := int64(len(content)) + int64(n)*int64(len(after)-len(b)); size > maxEdited {
+	if size := int64(len(content)) + int64(n)*int64(len(after)-len(b)); size > confine.MaxEdited {
 		return nil, 0, nil, errTooLarge(size)
 	}
 	lines, _ = beginnings(content, b, len(b))
@@ -57,7 +58,7 @@ func replaceText(content []byte, before, after string, all bool) (edited []byte,
 }
 
 func errTooLarge(size int64) error {
-	return fmt.Errorf("the file would have %d bytes; no edit makes one of more than %d", size, maxEdited)
+	return fmt.Errorf("the file would have %d bytes; no edit makes one of more than %d", size, confine.MaxEdited)
 }
 
 // beginnings returns the lines of the first ten places where b begins, each at least
@@ -136,7 +137,7 @@ func replaceLines(content []byte, first, last int64, text string) ([]byte, error
 		text = ending + text
 	}
 	size := len(content) - (end - start) + len(text)
-	if size > maxEdited {
+	if size > confine.MaxEdited {
 		return nil, errTooLarge(int64(size))
 	}
 	edited := make([]byte, 0, size)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/fetch"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/servertest"
@@ -27,7 +28,7 @@ import (
 
 // What one call with hostile arguments may take: processor time, memory
 // allocated in all, bytes of an answer. The longest argument has argumentSize
-// bytes, and the largest file the bytes of maxEdited.
+// bytes, and the largest file the bytes of confine.MaxEdited.
 const (
 	argumentSize  = 1 << 20
 	mostTime      = 8 * slowdown * time.Second
@@ -205,5 +206,5 @@ func TestHostileArgumentsTogether(t *testing.T) {
 	for range 2 {
 		hostileCall(t, files, "edit_file", grow)
 	}
-	servertest.Fails(t, files, fmt.Sprint(maxEdited), "edit_file", "path", "letters", "old_string", "a", "new_string", "aaaaaaaa", "replace_all", true)
+	servertest.Fails(t, files, fmt.Sprint(confine.MaxEdited), "edit_file", "path", "letters", "old_string", "a", "new_string", "aaaaaaaa", "replace_all", true)
 }

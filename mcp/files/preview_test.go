@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"toolpipe/mcp/confine"
 )
 
 // A preview is the diff of what the call then does, and changes nothing.
@@ -13,7 +15,7 @@ func TestPreview(t *testing.T) {
 	root := t.TempDir()
 	check(t, os.WriteFile(filepath.Join(root, "a.txt"), []byte("one\ntwo\nthree\n"), 0o600))
 	check(t, os.WriteFile(filepath.Join(root, "bytes"), []byte("\xff\n"), 0o600))
-	check(t, os.WriteFile(filepath.Join(root, "large"), []byte(strings.Repeat("x\n", maxPreview/2+1)), 0o600))
+	check(t, os.WriteFile(filepath.Join(root, "large"), []byte(strings.Repeat("x\n", confine.MaxPreview/2+1)), 0o600))
 	server, err := New(Spec{Name: "files", Root: root, Protected: []string{filepath.Join(root, "own")}})
 	check(t, err)
 	for _, c := range [][3]string{

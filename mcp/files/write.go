@@ -1,14 +1,11 @@
 package files
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,13 +14,11 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-const maxEdited = 32 << 20 // bytes of a file that is edited as a whole
-
 func writeFile(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
-	a.Writing.Lock()
-	defer a.Writing.Unlock()
+	confine.Writing.Lock()
+	defer confine.Writing.Unlock()
 	path, content := args.Text("path"), args.Text("content")
-	p, made, err := findNew(a, path, previewOf(ctx) == nil)
+	p, made, err := findNew(a, path, confine.PreviewOf(ctx) == nil)
 	if err != nil {
 		removeMade(a, path, made)
 		return nil, err
@@ -33,7 +28,7 @@ func writeFile(ctx context.Context, a *confine.Access, args toolserver.Arguments
 	if p.Info != nil {
 		verb = "replaced"
 	}
-	if err := replace(ctx, p, []byte(content)); err != nil {
+	if err := p.Replace(ctx, []byte(content)); err != nil {
 		removeMade(a, path, made)
 		return nil, err
 	}
@@ -97,7 +92,7 @@ func makeDirectory(a *confine.Access, asked string, names, below []string) (fs.F
 	if err := a.Bounds.Check(asked, a.Absolute(file)); err != nil {
 		return nil, err
 	}
-	if err := checkWritable(a, asked, file); err != nil {
+	if err := a.CheckWritable(asked, file); err != nil {
 		return nil, err
 	}
 	err = p.Dir.Mkdir(p.Name, 0o777)
@@ -125,115 +120,17 @@ func removeMade(a *confine.Access, asked string, made []madeDirectory) {
 	}
 }
 
-// checkWritable returns an error when a path from the root is not to be written.
-// The names in the root's own path count too: a user who offers a read-only
-// directory as the root means it to be read.
-func checkWritable(a *confine.Access, asked, rel string) error {
-	if why := confine.SecretPath(rel); why != "" {
-		return a.ProtectedError(asked, why)
-	}
-	if dir := a.GitDirectoryMadeBy(rel); dir != "" {
-		return fmt.Errorf("%q is protected: with it, %q would be a git directory; file tools make none; the allowed root is %q", asked, dir, a.Path)
-	}
-	if a.ReadOnly.Why != "" {
-		return fmt.Errorf("%q is protected because of %q in the root's path: %s; file tools do not write it; the allowed root is %q", asked, a.ReadOnly.Name, a.ReadOnly.Why, a.Path)
-	}
-	if why := confine.ReadOnlyPath(filepath.Base(a.Real), rel); why != "" {
-		return fmt.Errorf("%q is protected: %s; file tools do not write it; the allowed root is %q", asked, why, a.Path)
-	}
-	return nil
-}
-
-// replace writes a whole file at a location. The mode of an old file is kept.
-func replace(ctx context.Context, p *confine.Location, content []byte) error {
-	if err := checkWritable(p.Access, p.Asked, p.Rel); err != nil {
-		return err
-	}
-	if p.Info != nil {
-		if err := p.CheckRegular(); err != nil {
-			return err
-		}
-	}
-	if v := previewOf(ctx); v != nil {
-		return v.show(p, content)
-	}
-	r := replacement{dir: p.Dir, name: p.Name, old: p.Info, mode: 0o666}
-	err := r.write(content, func() error {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return checkUnchanged(p)
-	})
-	switch {
-	case errors.Is(err, errOvertaken):
-		return fmt.Errorf("%q: %w", p.Asked, err)
-	case err != nil:
-		return fmt.Errorf("%q is as it was: %w", p.Asked, confine.Reason(err))
-	}
-	return nil
-}
-
-// checkUnchanged returns an error when the file at a location is another one than
-// was found there.
-func checkUnchanged(p *confine.Location) error {
-	now, err := p.Dir.Lstat(p.Name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && p.Info == nil:
-		return nil
-	case err != nil:
-		return err
-	case p.Info == nil || !os.SameFile(now, p.Info) || now.Size() != p.Info.Size() || !now.ModTime().Equal(p.Info.ModTime()):
-		return errors.New("somebody else changed it meanwhile; read it again")
-	}
-	return nil
-}
-
-// change reads a file, edits its content, and replaces it. edit also returns what
-// the tool answers.
+// change edits a file. edit also returns what the tool answers.
 func change(ctx context.Context, a *confine.Access, path string, edit func(content []byte) (edited []byte, answer string, err error)) (*wire.Result, error) {
-	a.Writing.Lock()
-	defer a.Writing.Unlock()
-	p, err := a.Find(path)
+	answer := ""
+	err := a.Change(ctx, path, func(content []byte) (edited []byte, err error) {
+		edited, answer, err = edit(content)
+		return edited, err
+	})
 	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	if p.Info != nil {
-		if err := checkWritable(a, path, p.Rel); err != nil {
-			return nil, err
-		}
-	}
-	f, info, err := p.Open()
-	if err != nil {
-		return nil, err
-	}
-	content, err := readWhole(f, info.Size())
-	f.Close()
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", path, err)
-	}
-	p.Info = info
-	edited, answer, err := edit(content)
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", path, err)
-	}
-	if err := replace(ctx, p, edited); err != nil {
 		return nil, err
 	}
 	return toolserver.TextResult(answer), nil
-}
-
-func readWhole(f *os.File, size int64) ([]byte, error) {
-	if size > maxEdited {
-		return nil, fmt.Errorf("it has %d bytes; files of more than %d are not edited", size, maxEdited)
-	}
-	var content bytes.Buffer
-	content.Grow(int(size) + bytes.MinRead)
-	_, err := content.ReadFrom(io.LimitReader(f, maxEdited+1))
-	if err == nil && content.Len() > maxEdited {
-		err = fmt.Errorf("it is growing beyond %d bytes", maxEdited)
-	}
-	return content.Bytes(), confine.Reason(err)
 }
 
 func editFile(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {

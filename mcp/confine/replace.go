@@ -1,4 +1,4 @@
-package files
+package confine
 
 import (
 	"crypto/rand"
@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-
-	"toolpipe/mcp/confine"
 )
 
 // replacement writes a new file in the place of name in dir, whether or not there
@@ -29,19 +27,19 @@ type replacement struct {
 // ReplaceFile writes a file, whole or not at all. Its directory must be one in
 // which no other user can replace it.
 func ReplaceFile(path string, content []byte) error {
-	if err := confine.SafeDirectory(filepath.Dir(path)); err != nil {
+	if err := SafeDirectory(filepath.Dir(path)); err != nil {
 		return err
 	}
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return confine.Reason(err)
+		return Reason(err)
 	}
 	defer dir.Close()
 	r := replacement{dir: dir, name: filepath.Base(path), mode: 0o644}
 	if old, err := dir.Lstat(r.name); err == nil && old.Mode().IsRegular() {
 		r.old = old
 	}
-	return confine.Reason(r.write(content, func() error { return nil }))
+	return Reason(r.write(content, func() error { return nil }))
 }
 
 // errOvertaken says that another writer replaced the file after this one did.
@@ -90,7 +88,7 @@ func (r *replacement) create(content []byte) (f *os.File, name string, err error
 			return nil, "", err
 		}
 		lock(f)
-		if !isFile(r.dir, name, f) { // another writer removed it before it had a lock
+		if !IsFile(r.dir, name, f) { // another writer removed it before it had a lock
 			f.Close()
 			continue
 		}
@@ -101,7 +99,7 @@ func (r *replacement) create(content []byte) (f *os.File, name string, err error
 		}
 		return f, name, nil
 	}
-	return nil, "", confine.ErrChanged
+	return nil, "", ErrChanged
 }
 
 // fill writes content, gives f the owner and mode of what it replaces and
@@ -121,12 +119,12 @@ func (r *replacement) fill(f *os.File, content []byte) error {
 	return f.Sync()
 }
 
-func temporaryName() string { return confine.TemporaryPrefix + rand.Text() + confine.TemporarySuffix }
+func temporaryName() string { return TemporaryPrefix + rand.Text() + TemporarySuffix }
 
 // isTemporary says whether a name may come from temporaryName.
 func isTemporary(name string) bool {
-	middle, start := strings.CutPrefix(name, confine.TemporaryPrefix)
-	middle, end := strings.CutSuffix(middle, confine.TemporarySuffix)
+	middle, start := strings.CutPrefix(name, TemporaryPrefix)
+	middle, end := strings.CutSuffix(middle, TemporarySuffix)
 	return start && end && len(middle) == len("ABCDEFGHIJKLMNOPQRSTUVWXYZ") && strings.Trim(middle, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
@@ -147,15 +145,15 @@ func removeLeftovers(dir *os.Root, d *os.File) {
 // removeLeftover removes a temporary file unless a living process has locked it.
 func removeLeftover(dir *os.Root, name string) {
 	info, err := dir.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || confine.IsForeign(info) {
+	if err != nil || !info.Mode().IsRegular() || IsForeign(info) {
 		return
 	}
-	f, err := dir.OpenFile(name, confine.OpenFlags, 0)
+	f, err := dir.OpenFile(name, OpenFlags, 0)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	if !isLocked(f) && isFile(dir, name, f) {
+	if !isLocked(f) && IsFile(dir, name, f) {
 		dir.Remove(name)
 	}
 }
@@ -169,8 +167,8 @@ func isLocked(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
 }
 
-// isFile says whether a name in dir is that of the open file f.
-func isFile(dir *os.Root, name string, f *os.File) bool {
+// IsFile says whether a name in dir is that of the open file f.
+func IsFile(dir *os.Root, name string, f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil {
 		return false

@@ -1,6 +1,6 @@
 //go:build unix
 
-package files
+package confine
 
 import (
 	"bufio"
@@ -80,6 +80,13 @@ func held(t *testing.T, dir string) (name string, kill func()) {
 	return strings.TrimSpace(line), kill
 }
 
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func namesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -93,28 +100,30 @@ func namesIn(t *testing.T, dir string) (names []string) {
 // What a writer left that was killed is removed by the next write in that
 // directory, but not before it is dead.
 func TestLeftoverOfDeadWriter(t *testing.T) {
-	dir, s := fileServer(t, map[string]string{"sub/x": ""})
-	name, kill := held(t, filepath.Join(dir, "sub"))
-	left := filepath.Join(dir, "sub", name)
-	servertest.Works(t, s, "write_file", "path", "sub/new", "content", "x")
-	servertest.Works(t, s, "edit_file", "path", "sub/new", "old_string", "x", "new_string", "y")
+	dir := t.TempDir()
+	sub := filepath.Join(dir, "sub")
+	servertest.Put(t, filepath.Join(sub, "x"), "")
+	name, kill := held(t, sub)
+	left := filepath.Join(sub, name)
+	check(t, ReplaceFile(filepath.Join(sub, "new"), []byte("x")))
+	check(t, ReplaceFile(filepath.Join(sub, "new"), []byte("y")))
 	if servertest.Get(t, left) != "half" {
 		t.Error("the file of a living writer was changed")
 	}
 	kill()
-	servertest.Works(t, s, "write_file", "path", "other", "content", "x")
+	check(t, ReplaceFile(filepath.Join(dir, "other"), []byte("x")))
 	if servertest.Get(t, left) != "half" {
 		t.Error("a write in another directory removed it")
 	}
-	servertest.Works(t, s, "write_file", "path", "sub/new", "content", "x")
-	if names := namesIn(t, filepath.Join(dir, "sub")); fmt.Sprint(names) != "[new x]" {
+	check(t, ReplaceFile(filepath.Join(sub, "new"), []byte("x")))
+	if names := namesIn(t, sub); fmt.Sprint(names) != "[new x]" {
 		t.Errorf("left: %q", names)
 	}
 }
 
 // Nothing is removed that only looks like a leftover.
 func TestLeftoverLookalikes(t *testing.T) {
-	dir, s := fileServer(t, nil)
+	dir := t.TempDir()
 	name := temporaryName()
 	for _, other := range []string{"x" + name, name + "x", ".toolpipe-.tmp", ".toolpipe-x.tmp", strings.ToLower(name), ".toolpipe-" + name} {
 		servertest.Put(t, filepath.Join(dir, other), "")
@@ -122,13 +131,13 @@ func TestLeftoverLookalikes(t *testing.T) {
 	servertest.Put(t, filepath.Join(dir, temporaryName(), "x"), "")
 	check(t, os.Symlink("x"+name, filepath.Join(dir, temporaryName())))
 	before := namesIn(t, dir)
-	servertest.Works(t, s, "write_file", "path", "a", "content", "x")
-	servertest.Works(t, s, "write_file", "path", "a", "content", "y")
+	check(t, ReplaceFile(filepath.Join(dir, "a"), []byte("x")))
+	check(t, ReplaceFile(filepath.Join(dir, "a"), []byte("y")))
 	if after := namesIn(t, dir); len(after) != len(before)+1 {
 		t.Errorf("%q became %q", before, after)
 	}
 	servertest.Put(t, filepath.Join(dir, name), "")
-	servertest.Works(t, s, "write_file", "path", "a", "content", "z")
+	check(t, ReplaceFile(filepath.Join(dir, "a"), []byte("z")))
 	if after := namesIn(t, dir); len(after) != len(before)+1 {
 		t.Errorf("a leftover stays: %q", after)
 	}
