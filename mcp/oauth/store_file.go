@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"toolpipe/mcp/sharedfile"
 )
 
 // The files of a store. Each has the mode 0600 and the directory 0700. A file is
@@ -131,30 +133,13 @@ func (s *Store) warnOnce(code, server, message string) {
 }
 
 // writeFile puts a file in the place of the one with its name. The caller holds
-// the lock, so that the temporary file needs no name of its own: what a process
-// that was killed has left goes with the next write.
+// the lock.
 func (s *Store) writeFile(name string, doc []byte) error {
 	if err := s.makeDir(); err != nil {
 		return err
 	}
-	temporary := s.path(name + ".tmp")
-	if err := os.Remove(temporary); unlessMissing(err) != nil {
-		return err
-	}
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(doc)
-	err = errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(temporary, s.path(name))
-	}
-	if err != nil {
-		os.Remove(temporary)
-		return err
-	}
-	return s.syncDir()
+	path := s.path(name)
+	return sharedfile.Replace(path, path+".tmp", doc, 0o600, func() error { return nil })
 }
 
 func (s *Store) removeFile(name string) error {
@@ -164,20 +149,7 @@ func (s *Store) removeFile(name string) error {
 	if err := os.Remove(s.path(name)); err != nil {
 		return unlessMissing(err)
 	}
-	return s.syncDir()
-}
-
-// syncDir waits until the disk knows the names in the directory.
-func (s *Store) syncDir() error {
-	d, err := os.Open(s.Dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems cannot
-		return err
-	}
-	return nil
+	return sharedfile.SyncDirectory(s.Dir)
 }
 
 // listFiles is the ids of the logins in files.
@@ -194,10 +166,7 @@ func (s *Store) listFiles() (ids []string, err error) {
 	return ids, err
 }
 
-const (
-	lockPoll = 20 * time.Millisecond
-	lockTime = time.Minute
-)
+const lockTime = time.Minute
 
 // lock waits until no other process or goroutine changes the login. The lock
 // goes with its holder, also when that is killed, and its file stays: a file
@@ -206,31 +175,13 @@ func (s *Store) lock(ctx context.Context, k Key) (unlock func(), err error) {
 	if err := s.makeDir(); err != nil {
 		return nil, err
 	}
-	path := s.path(k.id() + ".lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(s.path(k.id()+".lock"), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	for deadline := time.Now().Add(lockTime); ; {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		switch {
-		case err == nil:
-			return func() { f.Close() }, nil
-		case errors.Is(err, syscall.EINTR):
-			continue
-		case !errors.Is(err, syscall.EWOULDBLOCK):
-			err = fmt.Errorf("%s cannot be locked: %w", path, err)
-		case time.Now().After(deadline):
-			err = fmt.Errorf("another process has held the lock %s for %v", path, lockTime)
-		default:
-			select {
-			case <-ctx.Done():
-				err = context.Cause(ctx)
-			case <-time.After(lockPoll):
-				continue
-			}
-		}
+	if err := sharedfile.Lock(ctx, f, lockTime); err != nil {
 		f.Close()
 		return nil, err
 	}
+	return func() { f.Close() }, nil
 }
