@@ -79,7 +79,7 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 		if err := config.CheckServerName(name); err != nil {
 			return config.Server{}, failure.Within("--files", err)
 		}
-		if name == "shell" || name == "fetch" || name == "agent" || name == finderServer {
+		if name != "files" && config.IsReserved(name) {
 			return config.Server{}, failure.Usage("--files: the name %q is reserved for a built-in server", name)
 		}
 	}

@@ -80,7 +80,10 @@ func (s *Server) OptionalHint() string {
 }
 
 // reserved names belong to the built-in servers.
-var reserved = []string{"files", "shell", "fetch", "agent", "tools"}
+var reserved = []string{"files", "shell", "fetch", "code", "processes", "notes", "agent", "tools"}
+
+// IsReserved tells whether a name belongs to a built-in server.
+func IsReserved(name string) bool { return slices.Contains(reserved, name) }
 
 // CheckServerName refuses a name that no server may have.
 func CheckServerName(name string) error {
