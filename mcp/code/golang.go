@@ -1,0 +1,140 @@
+package code
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"strings"
+)
+
+// goDefinitions gives the definitions of a Go file. Of a file with syntax errors it
+// gives those that the parser recognises.
+func goDefinitions(text []byte) []Definition {
+	g := goFile{positions: token.NewFileSet()}
+	file, _ := parser.ParseFile(g.positions, "", text, parser.ParseComments|parser.SkipObjectResolution)
+	if file == nil {
+		return nil
+	}
+	for _, declaration := range file.Decls {
+		switch declaration := declaration.(type) {
+		case *ast.FuncDecl:
+			g.function(declaration)
+		case *ast.GenDecl:
+			g.general(declaration)
+		}
+	}
+	return g.defs
+}
+
+type goFile struct {
+	positions *token.FileSet
+	defs      []Definition
+}
+
+func (g *goFile) line(pos token.Pos) int { return g.positions.PositionFor(pos, false).Line }
+
+// add adds a definition at a name, of which node is the whole with doc above it.
+func (g *goFile) add(name *ast.Ident, kind, scope string, node ast.Node, doc *ast.CommentGroup) *Definition {
+	start := node.Pos()
+	if doc != nil {
+		start = doc.Pos()
+	}
+	g.defs = append(g.defs, Definition{
+		Name: name.Name, Kind: kind, Scope: scope,
+		Line: g.line(name.Pos()), Start: g.line(start), End: g.line(node.End() - 1),
+	})
+	return &g.defs[len(g.defs)-1]
+}
+
+func (g *goFile) function(f *ast.FuncDecl) {
+	kind, scope := "function", ""
+	if f.Recv != nil && len(f.Recv.List) > 0 {
+		kind, scope = "method", typeName(f.Recv.List[0].Type)
+	}
+	g.add(f.Name, kind, scope, f, f.Doc).Signature = strings.TrimPrefix(g.source(f.Type), "func")
+}
+
+// general adds what a declaration of const, var or type has. A declaration without
+// brackets is the whole of what it declares.
+func (g *goFile) general(d *ast.GenDecl) {
+	for _, spec := range d.Specs {
+		node, doc := ast.Node(spec), (*ast.CommentGroup)(nil)
+		if !d.Lparen.IsValid() {
+			node, doc = d, d.Doc
+		}
+		switch spec := spec.(type) {
+		case *ast.ValueSpec:
+			if spec.Doc != nil {
+				doc = spec.Doc
+			}
+			for _, name := range spec.Names {
+				g.add(name, d.Tok.String(), "", node, doc)
+			}
+		case *ast.TypeSpec:
+			if spec.Doc != nil {
+				doc = spec.Doc
+			}
+			g.typeSpec(spec, node, doc)
+		}
+	}
+}
+
+func (g *goFile) typeSpec(spec *ast.TypeSpec, node ast.Node, doc *ast.CommentGroup) {
+	kind, members := "type", (*ast.FieldList)(nil)
+	switch t := spec.Type.(type) {
+	case *ast.StructType:
+		kind, members = "struct", t.Fields
+	case *ast.InterfaceType:
+		kind, members = "interface", t.Methods
+	}
+	at := len(g.defs)
+	g.add(spec.Name, kind, "", node, doc)
+	if members == nil {
+		return
+	}
+	var parents []string
+	for _, field := range members.List {
+		if name := typeName(field.Type); len(field.Names) == 0 && name != "" {
+			parents = append(parents, name)
+		}
+		for _, name := range field.Names {
+			if method, ok := field.Type.(*ast.FuncType); ok && kind == "interface" {
+				g.add(name, "method", spec.Name.Name, field, field.Doc).Signature = g.source(method)
+				continue
+			}
+			g.add(name, "field", spec.Name.Name, field, field.Doc)
+		}
+	}
+	g.defs[at].Parents = parents
+}
+
+// source is a type as gofmt writes it, in one line.
+func (g *goFile) source(node ast.Node) string {
+	var b bytes.Buffer
+	if printer.Fprint(&b, g.positions, node) != nil {
+		return ""
+	}
+	return strings.TrimPrefix(strings.Join(strings.Fields(b.String()), " "), "func")
+}
+
+// typeName is the name of a type without pointers, type parameters and package;
+// "" for one without a name.
+func typeName(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.Ident:
+		return t.Name
+	case *ast.StarExpr:
+		return typeName(t.X)
+	case *ast.ParenExpr:
+		return typeName(t.X)
+	case *ast.SelectorExpr:
+		return t.Sel.Name
+	case *ast.IndexExpr:
+		return typeName(t.X)
+	case *ast.IndexListExpr:
+		return typeName(t.X)
+	}
+	return ""
+}
