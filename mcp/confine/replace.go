@@ -27,6 +27,12 @@ type replacement struct {
 // ReplaceFile writes a file, whole or not at all. Its directory must be one in
 // which no other user can replace it.
 func ReplaceFile(path string, content []byte) error {
+	return ReplaceFileIf(path, content, func() error { return nil })
+}
+
+// ReplaceFileIf is ReplaceFile, unless check, which it calls at the last moment,
+// returns an error.
+func ReplaceFileIf(path string, content []byte, check func() error) error {
 	if err := SafeDirectory(filepath.Dir(path)); err != nil {
 		return err
 	}
@@ -39,7 +45,7 @@ func ReplaceFile(path string, content []byte) error {
 	if old, err := dir.Lstat(r.name); err == nil && old.Mode().IsRegular() {
 		r.old = old
 	}
-	return Reason(r.write(content, func() error { return nil }))
+	return Reason(r.write(content, check))
 }
 
 // errOvertaken says that another writer replaced the file after this one did.

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"toolpipe/mcp/sharedfile"
+	"toolpipe/mcp/filelock"
 )
 
 // The files of a store. Each has the mode 0600 and the directory 0700. A file is
@@ -133,13 +133,30 @@ func (s *Store) warnOnce(code, server, message string) {
 }
 
 // writeFile puts a file in the place of the one with its name. The caller holds
-// the lock.
+// the lock, so that the temporary file needs no name of its own: what a process
+// that was killed has left goes with the next write.
 func (s *Store) writeFile(name string, doc []byte) error {
 	if err := s.makeDir(); err != nil {
 		return err
 	}
-	path := s.path(name)
-	return sharedfile.Replace(path, path+".tmp", doc, 0o600, func() error { return nil })
+	temporary := s.path(name + ".tmp")
+	if err := os.Remove(temporary); unlessMissing(err) != nil {
+		return err
+	}
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(doc)
+	err = errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(temporary, s.path(name))
+	}
+	if err != nil {
+		os.Remove(temporary)
+		return err
+	}
+	return s.syncDir()
 }
 
 func (s *Store) removeFile(name string) error {
@@ -149,7 +166,20 @@ func (s *Store) removeFile(name string) error {
 	if err := os.Remove(s.path(name)); err != nil {
 		return unlessMissing(err)
 	}
-	return sharedfile.SyncDirectory(s.Dir)
+	return s.syncDir()
+}
+
+// syncDir waits until the disk knows the names in the directory.
+func (s *Store) syncDir() error {
+	d, err := os.Open(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems cannot
+		return err
+	}
+	return nil
 }
 
 // listFiles is the ids of the logins in files.
@@ -179,7 +209,7 @@ func (s *Store) lock(ctx context.Context, k Key) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := sharedfile.Lock(ctx, f, lockTime); err != nil {
+	if err := filelock.Wait(ctx, f, lockTime); err != nil {
 		f.Close()
 		return nil, err
 	}

@@ -1,0 +1,36 @@
+// Package filelock waits for the lock of a file that several processes change.
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+const poll = 20 * time.Millisecond
+
+// Wait waits until nobody else has a lock on the open file f, at most for limit. The
+// lock ends when f is closed, also by the death of the process.
+func Wait(ctx context.Context, f *os.File, limit time.Duration) error {
+	for deadline := time.Now().Add(limit); ; {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case !errors.Is(err, syscall.EWOULDBLOCK):
+			return fmt.Errorf("%s cannot be locked: %w", f.Name(), err)
+		case time.Now().After(deadline):
+			return fmt.Errorf("another process has held the lock %s for %v", f.Name(), limit)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(poll):
+		}
+	}
+}
