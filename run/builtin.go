@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/command"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/fetch"
 	"toolpipe/mcp/files"
@@ -47,8 +48,10 @@ func builtinServers(c *config.Config, s *config.Settings, protected []string, wa
 			dir = wd
 		}
 		local, err := shell.New(shell.Spec{
-			Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: s.Shell.Env, PathPrepend: s.Shell.PathPrepend,
-			Timeout: s.Shell.Timeout, Limit: c.ToolTimeout, Processes: c.Processes, Version: c.Version,
+			Commands: command.Spec{
+				Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: s.Shell.Env, PathPrepend: s.Shell.PathPrepend, Processes: c.Processes,
+			},
+			Timeout: s.Shell.Timeout, Limit: c.ToolTimeout, Version: c.Version,
 		})
 		if err != nil {
 			return nil, failure.Usage("--shell: %v", err)

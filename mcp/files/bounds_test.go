@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/command"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/shell"
@@ -130,7 +131,7 @@ func TestApprovedDirectoryOfCommand(t *testing.T) {
 	if err := os.Symlink("other", filepath.Join(dir, "link")); err != nil {
 		t.Skip(err)
 	}
-	server, err := shell.New(shell.Spec{Dir: dir})
+	server, err := shell.New(shell.Spec{Commands: command.Spec{Dir: dir}})
 	check(t, err)
 	s := servertest.Local(t, server)
 	const args = `{"argv":["pwd"],"cwd":"link"}`
@@ -154,7 +155,7 @@ func TestDirectoryOfCommandRace(t *testing.T) {
 	servertest.Put(t, filepath.Join(dir, "secret/f"), "secret\n")
 	docs, kept, link := filepath.Join(dir, "docs"), filepath.Join(dir, "kept"), filepath.Join(dir, "link")
 	check(t, os.Symlink("secret", link))
-	server, err := shell.New(shell.Spec{Dir: dir, Confined: true})
+	server, err := shell.New(shell.Spec{Commands: command.Spec{Dir: dir, Confined: true}})
 	check(t, err)
 	s := servertest.Local(t, server)
 	var stop atomic.Bool

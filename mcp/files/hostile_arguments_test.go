@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/command"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/fetch"
 	"toolpipe/mcp/process"
@@ -87,7 +88,7 @@ func hostileServers(t *testing.T) (sessions []*mcp.Session, fill func()) {
 	servertest.Put(t, filepath.Join(dir, strings.Repeat("a/", 100)+"deep"), "a\n")
 	files, err := New(Spec{Name: "files", Root: dir, Environ: os.Environ(), Processes: &process.Processes{}})
 	check(t, err)
-	shell, err := shell.New(shell.Spec{Dir: dir, Limit: time.Second, Environ: os.Environ(), Processes: &process.Processes{}})
+	shell, err := shell.New(shell.Spec{Commands: command.Spec{Dir: dir, Environ: os.Environ(), Processes: &process.Processes{}}, Limit: time.Second})
 	check(t, err)
 	fetch, err := fetch.New(fetch.Spec{Limit: time.Second})
 	check(t, err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/command"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/processtest"
 	"toolpipe/mcp/servertest"
@@ -24,7 +25,7 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-func shellServer(t testing.TB, spec Spec) *mcp.Session {
+func shellServer(t testing.TB, spec command.Spec) *mcp.Session {
 	t.Helper()
 	if spec.Dir == "" {
 		spec.Dir = t.TempDir()
@@ -36,7 +37,7 @@ func shellServer(t testing.TB, spec Spec) *mcp.Session {
 		spec.Processes = &process.Processes{}
 		t.Cleanup(spec.Processes.KillAll)
 	}
-	server, err := New(spec)
+	server, err := New(Spec{Commands: spec})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func runCommand(t testing.TB, s *mcp.Session, args ...any) (commandOutcome, bool
 }
 
 func TestShellAnswer(t *testing.T) {
-	s := shellServer(t, Spec{})
+	s := shellServer(t, command.Spec{})
 	got := servertest.Works(t, s, "run_command", "script", "echo out; echo err >&2; exit 7")
 	if want := "STDOUT:\nout\nSTDERR:\nerr\nEXIT CODE: 7\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -102,14 +103,14 @@ func TestShellDirectory(t *testing.T) {
 	servertest.Put(t, filepath.Join(dir, "sub/run.sh"), "#!/bin/sh\npwd\n")
 	os.Chmod(filepath.Join(dir, "sub/run.sh"), 0o755)
 	os.Symlink("/", filepath.Join(dir, "out"))
-	s := shellServer(t, Spec{Dir: dir, Confined: true})
+	s := shellServer(t, command.Spec{Dir: dir, Confined: true})
 	if o, _ := runCommand(t, s, "argv", []string{"./run.sh"}, "cwd", "sub"); o.Stdout != dir+"/sub\n" {
 		t.Errorf("%+v", o)
 	}
 	for _, cwd := range []string{"/", "..", "out", "out/tmp", "sub/../..", "/no/such"} {
 		servertest.Fails(t, s, dir, "run_command", "script", "pwd", "cwd", cwd)
 	}
-	free := shellServer(t, Spec{Dir: dir})
+	free := shellServer(t, command.Spec{Dir: dir})
 	if o, _ := runCommand(t, free, "script", "pwd", "cwd", "/"); o.Stdout != "/\n" {
 		t.Errorf("without --files: %+v", o)
 	}
@@ -136,7 +137,7 @@ func runScript(ctx context.Context, spec Spec, script string, timeout float64) (
 func shellRun([]string) int {
 	process.BecomeSubreaper()
 	var procs process.Processes
-	r, err := runScript(context.Background(), Spec{Dir: "/", Environ: os.Environ(), Processes: &procs}, "sleep 300 & echo $!; echo done", 100)
+	r, err := runScript(context.Background(), Spec{Commands: command.Spec{Dir: "/", Environ: os.Environ(), Processes: &procs}}, "sleep 300 & echo $!; echo done", 100)
 	if err != nil {
 		return 1
 	}
@@ -165,7 +166,7 @@ func TestShellTimeout(t *testing.T) {
 		if _, err := exec.LookPath(sh); err != nil {
 			continue
 		}
-		s := shellServer(t, Spec{})
+		s := shellServer(t, command.Spec{})
 		o, failed := runCommand(t, s, "argv", []string{sh, "-c", "echo $$; echo early >&2; sleep 300 | cat; true"}, "timeout_s", 0.3)
 		if !failed || !o.TimedOut || o.Stderr != "early\n" {
 			t.Errorf("%s: %+v", sh, o)
@@ -184,7 +185,7 @@ func TestShellTimeout(t *testing.T) {
 func TestShellCancel(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := shellServer(t, Spec{Dir: dir})
+	s := shellServer(t, command.Spec{Dir: dir})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
@@ -211,14 +212,14 @@ func TestShellCancel(t *testing.T) {
 
 // The input is empty, whatever ours is.
 func TestShellReadsStdin(t *testing.T) {
-	if o, failed := runCommand(t, shellServer(t, Spec{}), "script", "cat; echo end; test -t 0 || : < /dev/tty"); failed || !strings.HasPrefix(o.Stdout, "end\n") || o.ExitCode == 0 {
+	if o, failed := runCommand(t, shellServer(t, command.Spec{}), "script", "cat; echo end; test -t 0 || : < /dev/tty"); failed || !strings.HasPrefix(o.Stdout, "end\n") || o.ExitCode == 0 {
 		t.Errorf("%+v", o)
 	}
 }
 
 // A flood is kept at both ends, and the exit status with it.
 func TestShellOutputFlood(t *testing.T) {
-	o, failed := runCommand(t, shellServer(t, Spec{}), "script", "echo first; head -c 30000000 /dev/zero | tr '\\0' y; echo last; exit 7")
+	o, failed := runCommand(t, shellServer(t, command.Spec{}), "script", "echo first; head -c 30000000 /dev/zero | tr '\\0' y; echo last; exit 7")
 	if failed || o.ExitCode != 7 || !strings.HasPrefix(o.Stdout, "first\ny") || !strings.HasSuffix(o.Stdout, "ylast\n") {
 		t.Errorf("status %d, %d bytes", o.ExitCode, len(o.Stdout))
 	}
@@ -229,7 +230,7 @@ func TestShellOutputFlood(t *testing.T) {
 
 // Only what is allowed or set is in the environment.
 func TestShellEnvironment(t *testing.T) {
-	s := shellServer(t, Spec{
+	s := shellServer(t, command.Spec{
 		Environ: []string{"PATH=/usr/bin:.:/bin::rel", "HOME=/h", "TERM=xterm", "LC_ALL=C", "TOOLPIPE_API_KEY=k", "OPENAI_API_KEY=k", "AWS_SECRET_ACCESS_KEY=k",
 			"LD_PRELOAD=k", "BASH_ENV=k", "ENV=k", "NODE_OPTIONS=k", "GIT_SSH_COMMAND=k", "SSH_AUTH_SOCK=k"},
 		Env: map[string]string{"WANTED": "yes"}, PathPrepend: []string{"/opt/first"},
