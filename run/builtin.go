@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/code"
 	"toolpipe/mcp/command"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/fetch"
@@ -19,14 +20,15 @@ import (
 	"toolpipe/run/failure"
 )
 
-// builtinServers are the servers in this process that flags ask for: files, shell
-// and fetch. They are trusted. --tool-timeout is given to shell and fetch, so that
+// builtinServers are the servers in this process that flags ask for: files, code,
+// shell and fetch. They are trusted. --tool-timeout is given to shell and fetch, so that
 // they answer a call that takes longer themselves and its outcome is known.
 func builtinServers(c *config.Config, s *config.Settings, protected []string, warn config.Warner) ([]config.Server, error) {
 	var all []config.Server
 	filesRoot := ""
+	var areas []*confine.Area
 	for _, f := range c.FileRoots {
-		srv, err := filesServer(c, f, protected, warn)
+		srv, area, err := filesServer(c, f, protected, warn)
 		if err != nil {
 			return nil, err
 		}
@@ -37,6 +39,14 @@ func builtinServers(c *config.Config, s *config.Settings, protected []string, wa
 			filesRoot = srv.Root
 		}
 		all = append(all, srv)
+		areas = append(areas, area)
+	}
+	if c.Code {
+		local, err := code.New(code.Spec{Areas: areas, Environ: c.Environ, Processes: c.Processes, Version: c.Version})
+		if err != nil {
+			return nil, failure.UsageError([]string{"install it: apt install universal-ctags, or brew install universal-ctags"}, "--code: %v", err)
+		}
+		all = append(all, builtin("code", local, filesRoot))
 	}
 	if c.Shell {
 		dir := filesRoot
@@ -72,38 +82,38 @@ func builtin(name string, local *toolserver.Server, root string) config.Server {
 	return config.Server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, Trusted: true, Root: root}
 }
 
-// filesServer is the server of one --files [NAME=]DIR.
-func filesServer(c *config.Config, value string, protected []string, warn config.Warner) (config.Server, error) {
+// filesServer is the server of one --files [NAME=]DIR, and what it may use.
+func filesServer(c *config.Config, value string, protected []string, warn config.Warner) (config.Server, *confine.Area, error) {
 	name, root, named := strings.Cut(value, "=")
 	if !named || strings.ContainsAny(name, "/.: \t'\"") {
 		name, root, named = "files", value, false
 	}
 	if named {
 		if err := config.CheckServerName(name); err != nil {
-			return config.Server{}, failure.Within("--files", err)
+			return config.Server{}, nil, failure.Within("--files", err)
 		}
 		if name != "files" && config.IsReserved(name) {
-			return config.Server{}, failure.Usage("--files: the name %q is reserved for a built-in server", name)
+			return config.Server{}, nil, failure.Usage("--files: the name %q is reserved for a built-in server", name)
 		}
 	}
 	if root == "" {
-		return config.Server{}, failure.UsageError([]string{"--files . offers the current directory"}, "--files: no directory is named")
+		return config.Server{}, nil, failure.UsageError([]string{"--files . offers the current directory"}, "--files: no directory is named")
 	}
 	dir, err := filepath.Abs(root)
 	if err != nil {
-		return config.Server{}, failure.Usage("--files: %v", err)
+		return config.Server{}, nil, failure.Usage("--files: %v", err)
 	}
-	local, err := files.New(files.Spec{
-		Name: name, Root: dir, Anyway: c.FilesAnyway, Home: c.Getenv("HOME"), Protected: protected,
-		Environ: c.Environ, Processes: c.Processes, Version: c.Version,
-		Warn: func(code, message string) { warn(code, name, message) },
-	})
+	area, err := confine.Open(confine.Spec{Root: dir, Anyway: c.FilesAnyway, Home: c.Getenv("HOME"), Protected: protected})
 	if _, broad := errors.AsType[*confine.BroadRootError](err); broad {
-		return config.Server{}, failure.UsageError([]string{"--files-anyway offers such a directory all the same"}, "--files: %v", err)
+		return config.Server{}, nil, failure.UsageError([]string{"--files-anyway offers such a directory all the same"}, "--files: %v", err)
 	}
 	if err != nil {
-		return config.Server{}, failure.Usage("--files: %v", err)
+		return config.Server{}, nil, failure.Usage("--files: %v", err)
 	}
+	local := files.Over(area, files.Spec{
+		Name: name, Environ: c.Environ, Processes: c.Processes, Version: c.Version,
+		Warn: func(code, message string) { warn(code, name, message) },
+	})
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		if info, err := os.Stat(real); err == nil && !info.IsDir() {
 			dir = filepath.Dir(real) // --files named one file, and the server offers that alone
@@ -113,7 +123,7 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 	srv.Preview = func(ctx context.Context, tool string, args json.RawMessage) (string, []string) {
 		return files.Preview(ctx, local, tool, args)
 	}
-	return srv, nil
+	return srv, area, nil
 }
 
 // ownFiles are the files that this run is configured by or recorded in. The

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"toolpipe/mcp/code"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
@@ -55,7 +56,7 @@ func (r *runner) check(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	k.terminal()
-	k.programs()
+	k.programs(ctx)
 	return k.first
 }
 
@@ -208,10 +209,18 @@ func (k *checkup) terminal() {
 	k.ok("terminal", "calls that no rule decides are asked about")
 }
 
-// programs checks the program that a built-in tool starts.
-func (k *checkup) programs() {
+// programs checks the programs that built-in tools start.
+func (k *checkup) programs(ctx context.Context) {
 	if len(k.cfg.FileRoots) == 0 {
 		return
+	}
+	if k.cfg.Code {
+		path, version, err := code.Version(ctx, code.Spec{Environ: k.cfg.Environ, Processes: k.cfg.Processes})
+		if err != nil {
+			k.failed("ctags", failure.Usage("--code: %v", err))
+		} else {
+			k.ok("ctags", path+", version "+version)
+		}
 	}
 	if path, err := exec.LookPath("git"); err == nil {
 		k.ok("git", path)

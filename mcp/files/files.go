@@ -39,6 +39,11 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Over(area, spec), nil
+}
+
+// Over is New for an area that is open, as the root of spec.
+func Over(area *confine.Area, spec Spec) *toolserver.Server {
 	if area.ReadOnly.Why != "" && spec.Warn != nil {
 		spec.Warn("files_read_only", fmt.Sprintf("nothing is written below %q because of %q in its path: %s", area.Path, area.ReadOnly.Name, area.ReadOnly.Why))
 	}
@@ -54,7 +59,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 			return result, err
 		})
 	}
-	return s, nil
+	return s
 }
 
 // A tool is a definition and the function that does a call.

@@ -94,6 +94,7 @@ type Config struct {
 	Elicit         string
 	FileRoots      []string // [NAME=]DIR
 	FilesAnyway    bool
+	Code           bool
 	Shell          bool
 	Fetch          bool
 	Agents         []string // [NAME=]PROFILE
@@ -256,6 +257,8 @@ func (c *Config) Validate() error {
 		return failure.UsageError([]string{"add --shell, or leave --cmd-lines out"}, "--cmd-lines: needs --shell, whose tool runs the lines")
 	case c.FilesAnyway && len(c.FileRoots) == 0:
 		return failure.Usage("--files-anyway: goes with --files DIR")
+	case c.Code && len(c.FileRoots) == 0:
+		return failure.UsageError([]string{"--files . --code works in the current directory"}, "--code: needs --files DIR, below which it works")
 	case c.Mode == UpdateLock && c.ToolsLock == "":
 		return failure.Usage("--tools-lock-update: goes with --tools-lock FILE")
 	case c.Start != "" && c.Start != "first" && c.ToolsLock == "":

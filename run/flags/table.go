@@ -189,6 +189,8 @@ func toolFlags(c *config.Config) []Flag {
 			Help:  "built-in file tools, confined to DIR or to one file"},
 		{Name: "files-anyway", Setting: &c.FilesAnyway,
 			Help: "let --files name / or a home directory"},
+		{Name: "code", Setting: &c.Code,
+			Help: "built-in tools for the definitions in source files below --files; needs universal-ctags"},
 		{Name: "shell", Setting: &c.Shell,
 			Brief: "built-in command tool",
 			Help:  "built-in command tool; not confined by --files"},
