@@ -45,6 +45,7 @@ type Call struct {
 	ReadOnly    bool            // annotated read-only by a server that the user trusts
 	Agent       string          // the agent whose nested run asks for it; "" for the run itself
 	Open        bool            // the input of the run asks for it: the user could look at the call itself
+	Labels      Labels          // of the tool
 	Root        string          // the directory that relative paths start from: the server's root or working directory; "" if unknown
 
 	// ShowsFilesOf names another tool of the server, "" for none: this tool's

@@ -11,9 +11,9 @@ import (
 // Check compares the rules with all configured servers. A flag's pattern that
 // matches no tool gets a warning. A policy rule that names a server or a tool
 // without a wildcard is an error if no server has that name: a misspelt deny
-// denies nothing. A server that did not start may have any tool, and rules with
-// "optional":true may name anything. Check also looks up the directories of
-// rules, before any call can move them.
+// denies nothing. The same holds for label rules. A server that did not start may
+// have any tool, and rules with "optional":true may name anything. Check also looks
+// up the directories of rules, before any call can move them.
 func (g *Gate) Check(servers []Server) (warnings []string, err error) {
 	for i := range g.Rules {
 		r := &g.Rules[i]
@@ -26,15 +26,27 @@ func (g *Gate) Check(servers []Server) (warnings []string, err error) {
 				warnings = append(warnings, fmt.Sprintf("%s: no tool has a name like %q%s", flag, r.names[0], r.changedNames(servers)))
 			}
 		default:
-			if err := r.checkServers(servers); err != nil {
+			if err := r.checkNames(servers); err != nil {
 				return warnings, err
 			}
-			if err := r.checkTools(servers); err != nil {
+		}
+	}
+	for i := range g.LabelRules {
+		if r := &g.LabelRules[i].tools; !r.optional {
+			if err := r.checkNames(servers); err != nil {
 				return warnings, err
 			}
 		}
 	}
 	return warnings, nil
+}
+
+// checkNames refuses a policy rule for a server or a tool that there is not.
+func (r *Rule) checkNames(servers []Server) error {
+	if err := r.checkServers(servers); err != nil {
+		return err
+	}
+	return r.checkTools(servers)
 }
 
 // lookUpDirectories has the evaluation remember where the directories of r are,
@@ -99,22 +111,22 @@ func (r *Rule) mayMatch(servers []Server) bool {
 
 // checkServers refuses a policy rule for a server that is not configured.
 func (r *Rule) checkServers(servers []Server) error {
-	return r.checkNames(r.servers, servers, "no configured server is named %q (configured: %s)", func(g glob, s *Server) (meant, found bool) {
+	return r.findNames(r.servers, servers, "no configured server is named %q (configured: %s)", func(g glob, s *Server) (meant, found bool) {
 		return true, g.matches(s.Name, r.restricts()) || s.Spelling != "" && g.matches(s.Spelling, r.restricts())
 	})
 }
 
 // checkTools refuses a policy rule for a tool that none of its servers has.
 func (r *Rule) checkTools(servers []Server) error {
-	return r.checkNames(r.tools, servers, "no tool is named %q (servers that the rule speaks of: %s)", func(g glob, s *Server) (meant, found bool) {
+	return r.findNames(r.tools, servers, "no tool is named %q (servers that the rule speaks of: %s)", func(g glob, s *Server) (meant, found bool) {
 		has := func(tool string) bool { return g.matches(tool, r.restricts()) }
 		return r.matchesServer(s.Name, s.Spelling, r.restricts()), !s.Started || slices.ContainsFunc(s.Tools, has)
 	})
 }
 
-// checkNames refuses a rule with a name without a wildcard that is found at no
+// findNames refuses a rule with a name without a wildcard that is found at no
 // server that is meant.
-func (r *Rule) checkNames(globs []glob, servers []Server, problem string, look func(g glob, s *Server) (meant, found bool)) error {
+func (r *Rule) findNames(globs []glob, servers []Server, problem string, look func(g glob, s *Server) (meant, found bool)) error {
 	for _, g := range globs {
 		if !g.isLiteral() {
 			continue

@@ -12,13 +12,14 @@ import (
 // A Gate gives verdicts. Fill it, then call Check once before the first Decide.
 // Its methods are called from one goroutine at a time.
 type Gate struct {
-	Rules           []Rule    // from Patterns and ParsePolicy
-	Otherwise       Decision  // for a call that no rule matches: Ask, or Deny; the zero value denies
-	OtherwiseOrigin string    // where Otherwise was written, such as "ci.json:2"; "" if nowhere
-	AutoApprove     string    // the origin of the wish to allow all calls that would be asked about, such as a flag; "" for no such wish
-	Approver        Approver  // nil: none
-	ApproverOrigin  string    // where Approver was named, such as a flag
-	Terminal        *Terminal // nil: nobody can be asked
+	Rules           []Rule      // from Patterns and ParsePolicy
+	LabelRules      []LabelRule // from ParsePolicy
+	Otherwise       Decision    // for a call that no rule matches: Ask, or Deny; the zero value denies
+	OtherwiseOrigin string      // where Otherwise was written, such as "ci.json:2"; "" if nowhere
+	AutoApprove     string      // the origin of the wish to allow all calls that would be asked about, such as a flag; "" for no such wish
+	Approver        Approver    // nil: none
+	ApproverOrigin  string      // where Approver was named, such as a flag
+	Terminal        *Terminal   // nil: nobody can be asked
 
 	alwaysAllowed map[[sha256.Size]byte]bool // calls that a person allowed for the rest of the run, by callKey
 	allowedTools  map[[2]string]bool         // tools that a person allowed for the rest of the run, by server and tool

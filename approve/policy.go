@@ -18,6 +18,9 @@ type Policy struct {
 	OtherwiseOrigin string   // where the file says so, such as "ci.json:2"; "" if it does not
 	SHA256          string   // of the file's bytes, in hexadecimal
 	Warnings        []string // about rules that allow more than they seem to
+
+	LabelRules []LabelRule
+	Input      Labels // of attached files and of standard input, beside those that they have anyway
 }
 
 // MaxPolicy is how many bytes a policy file may have.
@@ -79,8 +82,12 @@ func (p *policyReader) policy(into *Policy) error {
 			}
 		case "rules":
 			into.Rules, err = p.rules(at)
+		case "labels":
+			into.LabelRules, err = p.labelRules(at)
+		case "input":
+			into.Input, err = p.labels(at, Exposed)
 		default:
-			err = p.unknownKey(at, "version, otherwise, rules")
+			err = p.unknownKey(at, "version, otherwise, rules, labels, input")
 		}
 		if err != nil {
 			return err

@@ -14,6 +14,7 @@ func TestPolicyErrors(t *testing.T) {
 	rule := func(rest string) string {
 		return `{"version":1,"rules":[` + "\n" + `{"decision":"allow","server":"s","tool":"t",` + rest + "}\n]}"
 	}
+	labels := func(rest string) string { return `{"version":1,"labels":[{` + rest + `}]}` }
 	for _, c := range []struct{ text, want string }{
 		{``, "p.json:1:1: no JSON value"},
 		{`[]`, "p.json:1:1: a policy is an object"},
@@ -24,7 +25,7 @@ func TestPolicyErrors(t *testing.T) {
 		{"\ufeff{\"version\":1}", "p.json:1:1: a byte order mark"},
 		{`{"version":1,"version":1}`, "p.json:1:14: duplicate key"},
 		{`{"version":1} x`, "p.json:1:15: 'x' after the end"},
-		{"{\"version\":1,\n\t\"otherwize\":\"deny\"}", "p.json:2:3: unknown key \"otherwize\"; the keys here: version, otherwise, rules\n    \"otherwize\":\"deny\"}\n     ^"},
+		{"{\"version\":1,\n\t\"otherwize\":\"deny\"}", "p.json:2:3: unknown key \"otherwize\"; the keys here: version, otherwise, rules, labels, input\n    \"otherwize\":\"deny\"}\n     ^"},
 		{`{"version":1,"otherwise":"allow"}`, `p.json:1:26: otherwise is "ask" or "deny"`},
 		{`{"version":1,"rules":{}}`, "rules is an array"},
 		{`{"version":1,"rules":[1]}`, "a rule is an object"},
@@ -46,6 +47,26 @@ func TestPolicyErrors(t *testing.T) {
 		{rule(`"arguments":{"a":"x"}`), "a test is an object with one key of: equals"},
 		{rule(`"arguments":{"a":["x"]}`), "a test is an object with one key of: equals"},
 		{"{\"rules\":[\n{\"decision\":\"deny\",\"server\":\"s\",\"tool\":\"t\"}]}", "p.json:1:1: \"version\":1 is missing\n    {\"rules\":[\n    ^"},
+		{`{"version":1,"labels":{}}`, "labels is an array of"},
+		{`{"version":1,"labels":"private"}`, "labels is an array of"},
+		{`{"version":1,"labels":[1]}`, "an element of labels is"},
+		{`{"version":1,"labels":[{}]}`, "p.json:1:24: labels without a server"},
+		{labels(`"tool":"*","labels":[]`), "labels without a server"},
+		{labels(`"server":"s","labels":[]`), "labels without a tool"},
+		{labels(`"server":"s","tool":"*"`), "p.json:1:24: without the labels themselves"},
+		{labels(`"server":[],"tool":"*","labels":[]`), "an empty list of servers"},
+		{labels(`"server":"s","tool":7,"labels":[]`), "tool is a string"},
+		{labels(`"server":"s","tool":"*","labels":"private"`), "labels is a list of: private, untrusted, sends"},
+		{labels(`"server":"s","tool":"*","labels":{}`), "labels is a list of: private, untrusted, sends"},
+		{labels(`"server":"s","tool":"*","labels":[1]`), "labels is a list of: private, untrusted, sends"},
+		{labels(`"server":"s","tool":"*","labels":[["private"]]`), "labels is a list of: private, untrusted, sends"},
+		{labels(`"server":"s","tool":"*","labels":["Private"]`), `"Private" is not one of: private, untrusted, sends`},
+		{labels(`"server":"s","tool":"*","labels":["\u001b[31m` + strings.Repeat("x", 5000) + `"]`), `"\x1b[31mxxx`},
+		{labels(`"server":"s","tool":"*","labels":[],"label":[]`), `unknown key "label"; the keys here: server, tool, labels, optional`},
+		{labels(`"server":"s","tool":"*","labels":[],"optional":"yes"`), "optional is true or false"},
+		{`{"version":1,"input":"private"}`, "input is a list of: private, untrusted"},
+		{`{"version":1,"input":["sends"]}`, `p.json:1:23: "sends" is not one of: private, untrusted`},
+		{`{"version":1,"input":[null]}`, "input is a list of: private, untrusted"},
 		{"{\n\"versions\":1}", "p.json:2:2: unknown key"},
 		{rule(`"arguments":{"a":{"under":"x"}},"examples":{"no_match":[{"a":"` + strings.Repeat("/", maxSteps/fileSteps) + `"}]}`), "the rules need too much work"},
 		{rule(`"arguments":{"*x":{"glob":"x"}}`), "* stands for a whole element"},

@@ -73,7 +73,7 @@ func (a *agent) server(model string) config.Server {
 		},
 		Annotations: toolserver.RunsFree,
 	}, a.run)
-	return config.Server{Spec: mcp.Spec{Name: a.name, Local: s.Pipe}, Trusted: true, Nest: s.Call}
+	return config.Server{Spec: mcp.Spec{Name: a.name, Local: s.Pipe}, Trusted: true, Labels: new(builtinLabels("agent")), Nest: s.Call}
 }
 
 // resolveAgents finds the models of the agents, for a run that may make calls. All

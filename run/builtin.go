@@ -79,7 +79,7 @@ func builtinServers(c *config.Config, s *config.Settings, protected []string, wa
 }
 
 func builtin(name string, local *toolserver.Server, root string) config.Server {
-	return config.Server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, Trusted: true, Root: root}
+	return config.Server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, Trusted: true, Root: root, Labels: new(builtinLabels(name))}
 }
 
 // filesServer is the server of one --files [NAME=]DIR, and what it may use.

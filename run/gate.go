@@ -57,6 +57,7 @@ func makeGate(c *config.Config, s *config.Settings, servers []config.Server, o *
 			o.warn("policy_runner", "", w)
 		}
 		g.Rules = append(g.Rules, p.Rules...)
+		g.LabelRules = append(g.LabelRules, p.LabelRules...)
 		if p.Otherwise < g.Otherwise {
 			g.Otherwise, g.OtherwiseOrigin = p.Otherwise, p.OtherwiseOrigin
 		}

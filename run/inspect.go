@@ -135,7 +135,7 @@ func (r *inspection) toolEvent(t *tool) *event.Tool {
 	return &event.Tool{
 		Name: t.name, Server: t.conn.Name, Tool: t.Name, Description: cmp.Or(t.Description, t.Title),
 		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
-		Verdict: verdictWord(v.Outcome), Rule: v.Rule,
+		Verdict: verdictWord(v.Outcome), Rule: v.Rule, Labels: t.labels.Words(),
 	}
 }
 

@@ -287,6 +287,7 @@ func (r *runner) useServers() error {
 		r.warn("pattern_unused", "", w)
 	}
 	r.box.withhold(r.gate)
+	r.box.label(r.gate)
 	if r.locked == nil {
 		return nil
 	}

@@ -37,6 +37,7 @@ type tool struct {
 	name     string      // as offered
 	withheld bool        // denied with any arguments, and so not offered
 	pinned   *lockedItem // what the lock has of it, if its server starts later
+	labels   approve.Labels
 
 	compile sync.Once // makes schema, at the first call
 	schema  *schema.Schema
@@ -124,7 +125,7 @@ func (b *toolbox) withhold(gate *approve.Gate) {
 func (t *tool) call(args []byte) approve.Call {
 	c := approve.Call{
 		Server: t.conn.Name, Spelling: t.conn.Spelling, Tool: t.Name, Name: t.name, Arguments: args, Annotations: t.Annotations,
-		ReadOnly: t.readOnly(), Root: t.conn.Root,
+		ReadOnly: t.readOnly(), Root: t.conn.Root, Labels: t.labels,
 	}
 	if t.conn.Preview != nil {
 		c.Change = func(ctx context.Context) (string, []string) { return t.conn.Preview(ctx, t.Name, args) }

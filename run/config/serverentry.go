@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/run/failure"
 )
@@ -241,6 +242,28 @@ func (e *entry) readTrusted(m member) error {
 		e.warn("trust_ignored", m.At.origin()+": trusted counts only in your own config; --trust "+e.Name+" does it")
 	}
 	return err
+}
+
+// readLabels reads the labels of the server's tools. Those of another host's file
+// are ignored: they could take labels away.
+func (e *entry) readLabels(m member) error {
+	if !e.own {
+		e.warn("unknown_key", m.At.origin()+": labels is ignored; it counts only in your own config and in policies")
+		return nil
+	}
+	if m.Kind() != '[' {
+		return m.Errorf("%s is not a list of labels", m.Short())
+	}
+	words, err := m.Words()
+	if err != nil {
+		return err
+	}
+	labels, err := approve.ParseLabels(words, approve.Exposed|approve.Sends)
+	if err != nil {
+		return m.Errorf("%v", err)
+	}
+	e.Labels = &labels
+	return nil
 }
 
 // readIncludeTools reads Gemini's list, where an empty one is as good as none.

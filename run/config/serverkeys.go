@@ -50,6 +50,7 @@ func (e *entry) serverKeys() []serverKey {
 		{"protocol", everyFile, word{&e.Protocol, []string{"auto", "legacy", "2026-07-28"}}},
 		{"parallel", everyFile, &e.Parallel},
 		{"instructions", everyFile, &e.Instructions},
+		{"labels", everyFile, e.readLabels},
 
 		{"trust", hostFile, e.refuse},
 		{"autoApprove", hostFile, e.refuse},

@@ -26,6 +26,7 @@ type Server struct {
 	Tools        []string // globs over the server's own names; nil: all
 	Exclude      []string
 	Instructions *bool             // nil: as trusted
+	Labels       *approve.Labels   // of its tools, as the user's own config says or as they are built in; nil: what its hints say
 	KeyFile      string            // the private key that its oauth names
 	variables    map[string]string // the variables that its entry names, with their values
 	Root         string            // the directory that relative paths in its tools' arguments start from

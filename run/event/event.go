@@ -128,6 +128,7 @@ type Result struct {
 	Structured json.RawMessage `event:"structured"`
 	Bytes      int             `event:"bytes"` // of the whole text
 	Truncated  bool            `event:"truncated"`
+	Labels     []string        `event:"labels,opt,plain"` // private, untrusted: what it brings into the conversation
 	Time       time.Duration   `event:"ms"`
 }
 
@@ -186,6 +187,7 @@ type Tool struct {
 	Annotations  json.RawMessage `event:"annotations"`
 	Verdict      string          `event:"verdict,plain"`
 	Rule         string          `event:"rule,opt,plain"`
+	Labels       []string        `event:"labels,plain"` // private, untrusted, sends
 }
 
 // Server is one server of --list-servers.

@@ -2,6 +2,7 @@ package event
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"slices"
@@ -22,6 +23,7 @@ type ListOutput struct {
 	ASCII    bool // the terminal shows nothing else
 	Full     bool // a tool is described in full
 	Tokens   bool // of a server: what its definitions take
+	Labels   bool // of a tool: its labels
 	table    table
 }
 
@@ -32,6 +34,9 @@ func (o *ListOutput) Event(e Event) error {
 			return o.describe(e)
 		}
 		desc, _, _ := strings.Cut(strings.TrimSpace(e.Description), "\n")
+		if o.Labels {
+			return o.row([]string{"TOOL", "VERDICT", "RULE", "LABELS", "DESCRIPTION"}, e.Name, e.Verdict, e.Rule, labelText(e.Labels), desc)
+		}
 		return o.row([]string{"TOOL", "VERDICT", "RULE", "DESCRIPTION"}, e.Name, e.Verdict, e.Rule, desc)
 	case *Server:
 		o.table.whole = o.table.whole || e.Message != ""
@@ -97,6 +102,8 @@ func (o *ListOutput) Event(e Event) error {
 	return nil
 }
 
+func labelText(labels []string) string { return cmp.Or(strings.Join(labels, ","), "none") }
+
 // argumentNames lists the arguments of a prompt: WHO, or [WHO] if it may be left out.
 func argumentNames(all []PromptArgument) string {
 	var names []string
@@ -130,7 +137,7 @@ func (o *ListOutput) describe(e *Tool) error {
 	if e.Rule != "" {
 		b.WriteString(" (" + escape.Escape(e.Rule) + ")")
 	}
-	b.WriteString("\n")
+	b.WriteString("\nlabels:      " + labelText(e.Labels) + "\n")
 	for _, part := range []struct {
 		name string
 		raw  json.RawMessage

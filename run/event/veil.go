@@ -148,6 +148,9 @@ func (v *veil) hide(in reflect.Value) {
 				*p = content.HideString(*p)
 			}
 		case *[]string:
+			if strings.Contains(options, "plain") {
+				break
+			}
 			*p = slices.Clone(*p)
 			for i := range *p {
 				(*p)[i] = v.set.Message().HideString((*p)[i])

@@ -1,0 +1,142 @@
+package approve
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Labels say what a result may hold, and what a call may do with what the model
+// knows. Each call of a run may be harmless while all of them together are not: one
+// reads what is private, one brings what an outsider wrote, and one sends something
+// out.
+type Labels uint8
+
+const (
+	Private   Labels = 1 << iota // the result may hold what is not for everybody
+	Untrusted                    // the result may hold what an outsider wrote
+	Sends                        // the call may take data out: its arguments reach somebody else
+)
+
+// Exposed are the labels of a conversation that nothing should be sent out of.
+const Exposed = Private | Untrusted
+
+var labelWords = [...]string{"private", "untrusted", "sends"}
+
+// Has reports whether l has all of the labels.
+func (l Labels) Has(all Labels) bool { return l&all == all }
+
+// Words are the names of the labels; nil for none.
+func (l Labels) Words() (words []string) {
+	for i, word := range labelWords {
+		if l.Has(1 << i) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// ParseLabels returns the labels with these names. Only those of among are known.
+func ParseLabels(words []string, among Labels) (labels Labels, err error) {
+next:
+	for _, word := range words {
+		for i, known := range labelWords {
+			if word == known && among.Has(1<<i) {
+				labels |= 1 << i
+				continue next
+			}
+		}
+		return 0, fmt.Errorf("%.40q is not one of: %s", word, strings.Join(among.Words(), ", "))
+	}
+	return labels, nil
+}
+
+// A LabelRule gives labels to tools, in place of those that they have without it.
+type LabelRule struct {
+	tools  Rule // names the tools, as a rule that allows them would
+	labels Labels
+}
+
+// Labels returns the labels of the tool of c: those of all label rules that name it
+// together, or otherwise if none does.
+func (g *Gate) Labels(c *Call, otherwise Labels) Labels {
+	named, labels := false, Labels(0)
+	for i := range g.LabelRules {
+		if r := &g.LabelRules[i]; r.tools.matchesNames(c, false) {
+			named, labels = true, labels|r.labels
+		}
+	}
+	if named {
+		return labels
+	}
+	return otherwise
+}
+
+// labelRules reads the value of the key labels.
+func (p *policyReader) labelRules(at int) (rules []LabelRule, err error) {
+	if p.nodes[at].kind != '[' {
+		return nil, p.errorAt(p.nodes[at].start, `labels is an array of {"server":...,"tool":...,"labels":[...]}`)
+	}
+	for i := range p.children(at) {
+		r, err := p.labelRule(i)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+func (p *policyReader) labelRule(at int) (LabelRule, error) {
+	r := LabelRule{tools: Rule{Decision: Allow, By: "policy", Origin: p.origin(at)}}
+	if p.nodes[at].kind != '{' {
+		return r, p.errorAt(p.nodes[at].start, `an element of labels is {"server":...,"tool":...,"labels":[...]}`)
+	}
+	labelled := false
+	for i := range p.children(at) {
+		var err error
+		switch string(p.key(i)) {
+		case "server":
+			r.tools.servers, err = p.globs(i)
+		case "tool":
+			r.tools.tools, err = p.globs(i)
+		case "labels":
+			labelled = true
+			r.labels, err = p.labels(i, Private|Untrusted|Sends)
+		case "optional":
+			r.tools.optional, err = p.boolean(i)
+		default:
+			err = p.unknownKey(i, "server, tool, labels, optional")
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	switch {
+	case r.tools.servers == nil:
+		return r, p.errorAt(p.nodes[at].start, `labels without a server ("*" for any)`)
+	case r.tools.tools == nil:
+		return r, p.errorAt(p.nodes[at].start, `labels without a tool ("*" for any)`)
+	case !labelled:
+		return r, p.errorAt(p.nodes[at].start, `without the labels themselves ([] for none)`)
+	}
+	return r, nil
+}
+
+// labels reads a list of labels, each one of among.
+func (p *policyReader) labels(at int, among Labels) (labels Labels, err error) {
+	what := string(p.key(at)) + " is a list of: " + strings.Join(among.Words(), ", ")
+	if p.nodes[at].kind != '[' {
+		return 0, p.errorAt(p.nodes[at].start, "%s", what)
+	}
+	for i := range p.children(at) {
+		if p.nodes[i].kind != '"' {
+			return 0, p.errorAt(p.nodes[i].start, "%s", what)
+		}
+		label, err := ParseLabels([]string{string(p.str(i))}, among)
+		if err != nil {
+			return 0, p.errorAt(p.nodes[i].start, "%v", err)
+		}
+		labels |= label
+	}
+	return labels, nil
+}
