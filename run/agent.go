@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
@@ -178,6 +179,9 @@ func (a *agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 	calls.agent, calls.outer, calls.emit, calls.serves = a.name, n.round, n.emit(), false
 	if calls.limits == nil {
 		calls.limits = new(a.limits)
+	}
+	if calls.known != nil { // this conversation knows nothing of the files that the other one read
+		calls.known = new(confine.Known)
 	}
 	if calls.maxBytes == 0 { // the results of --call and --serve are whole, but here a model reads them
 		calls.maxBytes = resultBytes

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
@@ -56,6 +57,26 @@ func (c *caller) rendered(r *wire.Result) *answer {
 		a.parts = append(a.parts, stream.Part{Image: &stream.Image{MIME: img.MIME, Data: string(img.Data)}})
 	}
 	return a
+}
+
+// append adds a text of toolpipe's own, in lines, behind that of the tool: in the event
+// and in what the model gets.
+func (a *answer) append(text string) {
+	if text == "" {
+		return
+	}
+	if a.event.Bytes > 0 {
+		text = "\n" + text
+	}
+	a.event.Bytes += len(text)
+	if a.event.TextJSON == nil {
+		a.event.Text = append(a.event.Text, text...)
+		a.parts[0].Text += text
+		return
+	}
+	quoted := jsontext.Quoted(text)[1:]
+	join := func(literal []byte) []byte { return slices.Concat(literal[:len(literal)-1], quoted) }
+	a.event.TextJSON, a.parts[0].JSON = join(a.event.TextJSON), join(a.parts[0].JSON)
 }
 
 // text is what the model gets, without pictures.

@@ -15,6 +15,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
+	"toolpipe/run/stdio"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 )
@@ -33,10 +34,11 @@ type caller struct {
 	denyUnapproved bool // an unapproved call is denied, and the run goes on
 	serves         bool // the calls are those of a host (--serve)
 	cmdLines       bool
-	lineCount      int     // numbers the calls of command lines
-	limits         *limits // of the run; nil: it has no loop
-	agent          string  // whose nested run asks for the calls; "" for the run itself
-	outer          *round  // in which that was called; nil for the run itself
+	lineCount      int            // numbers the calls of command lines
+	limits         *limits        // of the run; nil: it has no loop
+	agent          string         // whose nested run asks for the calls; "" for the run itself
+	outer          *round         // in which that was called; nil for the run itself
+	known          *confine.Known // of files, by the model that asks for the calls; nil: it is not told of changes
 }
 
 // resultBytes is how much of a result a model gets if no flag says it.
@@ -186,13 +188,16 @@ func (r *round) execute(ctx context.Context) error {
 		r.schedule(slices.Values(r.calls), func(c *call) { close(c.done) })
 	})
 	var failed error
-	for _, c := range r.calls {
+	for i, c := range r.calls {
 		select {
 		case <-c.done:
 		case <-scheduled:
 		}
 		if c.answer == nil { // schedule has ended by a panic
 			c.answer = ownAnswer(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
+		}
+		if i == len(r.calls)-1 && !c.answer.keepsOpen {
+			c.answer.append(r.changes(ctx))
 		}
 		if err := r.result(c); err != nil && failed == nil {
 			failed = err
@@ -205,6 +210,16 @@ func (r *round) execute(ctx context.Context) error {
 		failed = r.stopped
 	}
 	return failed
+}
+
+// changes tells of the files that the model knows and that are changed, when all
+// calls of the round have ended.
+func (r *round) changes(ctx context.Context) string {
+	if r.known == nil {
+		return ""
+	}
+	text, _ := stdio.Await(ctx, func() (string, error) { return r.known.Changes(ctx), nil })
+	return text
 }
 
 // schedule runs the calls that have no answer yet. Calls whose tools are annotated
@@ -269,6 +284,7 @@ func (r *round) run(c *call) {
 	if c.answer != nil {
 		return
 	}
+	bounds.Known = r.known
 	send := session.Call
 	if c.tool.conn.Nest != nil {
 		send = r.nest(c)

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"toolpipe/approve"
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/oauth"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
@@ -72,6 +73,7 @@ type runner struct {
 	box      *toolbox
 	messages []stream.Message // what the conversation begins with
 	loop     *loop            // nil until the first request
+	known    *confine.Known   // nil without --refresh
 	tally    tally
 }
 
@@ -233,7 +235,10 @@ func (r *runner) ask(ctx context.Context) error {
 	if c.Input != "messages" && !reads && len(c.Args) == 0 && len(c.Files)+len(c.Resources) == 0 && c.Prompt == "" {
 		return input.EmptyPrompt(c, r.streams.InTerminal)
 	}
-	attached, err := input.Attachments(c, ctx, r.endpoint.API)
+	if c.Refresh {
+		r.known = new(confine.Known)
+	}
+	attached, err := input.Attachments(c, ctx, r.endpoint.API, r.attach)
 	if err != nil {
 		return err
 	}
@@ -266,6 +271,13 @@ func (r *runner) ask(ctx context.Context) error {
 		return err
 	}
 	return r.answer(ctx, msgs, system, systemGiven)
+}
+
+// attach remembers a file that is attached, for --refresh.
+func (r *runner) attach(path string, data []byte) {
+	if r.known != nil {
+		r.known.Attach(path, data, confine.Spec{Protected: ownFiles(r.cfg, r.settings, r.servers)})
+	}
 }
 
 // useServers puts the tools of the connected servers under the rules that flags,
@@ -315,7 +327,7 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 		calls:  newCaller(c, r.box, r.gate, r.outputs),
 		finder: finder,
 	}
-	r.loop.calls.limits = r.loop.limits
+	r.loop.calls.limits, r.loop.calls.known = r.loop.limits, r.known
 	// Without tools the first turn is mostly the last, so its text need not be held
 	// back for the end; and no copy of it is kept, unless the log or the search for
 	// command lines needs one.

@@ -7,6 +7,7 @@
 package code
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,11 @@ func New(spec Spec) (*toolserver.Server, error) {
 				c.roots = append(c.roots, area.Access(confine.BoundsOf(ctx)))
 			}
 			result, err := t.run(ctx, c, args)
+			for _, look := range c.looks {
+				if err == nil {
+					look.Shown(false)
+				}
+			}
 			if left := c.leftOut(); err == nil && left != "" {
 				answer := &result.Content[0] // a JSON literal, to which another is joined
 				answer.Text = append(answer.Text[:len(answer.Text)-1], jsontext.Quoted(left)[1:]...)
@@ -79,6 +85,7 @@ type call struct {
 	spec  Spec
 	ctags *ctags
 	roots []*confine.Access // of spec.Areas
+	looks []*confine.Look   // at the files of which the answer shows a part
 }
 
 func (c *call) leftOut() (text string) {
@@ -129,7 +136,11 @@ func (c *call) read(path string) (*source, error) {
 		return nil, err
 	}
 	defer l.Close()
-	return c.readAt(l)
+	s, err := c.readAt(l)
+	if err == nil {
+		c.looks = append(c.looks, l.Look(bytes.NewReader(s.text), int64(len(s.text))))
+	}
+	return s, err
 }
 
 // readAt reads the source file at a location.

@@ -5,7 +5,7 @@
 // written. The built-in tools that take paths use it.
 //
 // An Area is the directory, an Access is the area as one call may use it, and a
-// Location is where a path leads in it.
+// Location is where a path leads in it. A Known is what a conversation knows of files.
 package confine
 
 import (

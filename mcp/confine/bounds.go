@@ -17,6 +17,8 @@ type Bounds struct {
 	// Denied are absolute paths without links. Files at and below them are
 	// neither opened nor shown.
 	Denied []string
+	// Known is told which files the call shows and writes; nil: nobody is.
+	Known *Known
 }
 
 type boundsKey struct{}

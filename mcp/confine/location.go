@@ -23,6 +23,7 @@ type Location struct {
 	Info   fs.FileInfo // nil when there is nothing of that name
 	Asked  string      // the path as the caller wrote it
 
+	edited []byte     // the content that Change edits; nil for a write of the whole file
 	opened []*os.Root // the directories from the one below the root to Dir
 	links  int        // symbolic links followed
 }

@@ -68,6 +68,7 @@ func (l *Location) Replace(ctx context.Context, content []byte) error {
 	case err != nil:
 		return fmt.Errorf("%q is as it was: %w", l.Asked, Reason(err))
 	}
+	l.Access.Bounds.Known.wrote(l, l.edited, content)
 	return nil
 }
 
@@ -110,7 +111,7 @@ func (a *Access) Change(ctx context.Context, path string, edit func(content []by
 	if err != nil {
 		return fmt.Errorf("%q: %w", path, err)
 	}
-	l.Info = info
+	l.Info, l.edited = info, content
 	edited, err := edit(content)
 	if err != nil {
 		return fmt.Errorf("%q: %w", path, err)

@@ -14,22 +14,24 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// openArgument opens the file that the path argument names.
-func openArgument(a *confine.Access, args toolserver.Arguments) (f *os.File, size int64, path string, err error) {
+// openArgument opens the file that the path argument names, and looks at it for those
+// who are told of its changes.
+func openArgument(a *confine.Access, args toolserver.Arguments) (f *os.File, size int64, look *confine.Look, err error) {
 	p, err := a.Find(args.Text("path"))
 	if err != nil {
-		return nil, 0, "", err
+		return nil, 0, nil, err
 	}
 	defer p.Close()
 	f, info, err := p.Open()
 	if err != nil {
-		return nil, 0, "", err
+		return nil, 0, nil, err
 	}
-	return f, info.Size(), p.Asked, nil
+	return f, info.Size(), p.Look(f, info.Size()), nil
 }
 
 func readFile(_ context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
-	f, size, path, err := openArgument(a, args)
+	path := args.Text("path")
+	f, size, look, err := openArgument(a, args)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +65,7 @@ func readFile(_ context.Context, a *confine.Access, args toolserver.Arguments) (
 	if rest > 0 {
 		buf = fmt.Appendf(buf, "\n[toolpipe] bytes %d to %d of %d are shown; go on with offset %d\n", offset, end, size, end)
 	}
+	look.Shown(!part && rest <= 0)
 	return toolserver.TextResult(buf), nil
 }
 
@@ -94,7 +97,8 @@ func getFileSlice(ctx context.Context, a *confine.Access, args toolserver.Argume
 	case args.Has("end_line") && last < first:
 		return nil, fmt.Errorf("end_line %d is before start_line %d", last, first)
 	}
-	f, size, path, err := openArgument(a, args)
+	path := args.Text("path")
+	f, size, look, err := openArgument(a, args)
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +115,14 @@ func getFileSlice(ctx context.Context, a *confine.Access, args toolserver.Argume
 	case s.far:
 		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and no lines are counted behind; read_file with offset reads there, grep_files finds lines", path, size, toolserver.MaxCounted, s.line)
 	case s.full:
+		look.Shown(false)
 		return toolserver.TextResult(s.cutText()), nil
 	case first > s.count() && !(first == 1 && last < 0):
 		return nil, fmt.Errorf("%q has %d lines; start_line %d is past the end", path, s.count(), first)
 	case last > s.count():
 		return nil, fmt.Errorf("%q has %d lines; end_line %d is past the end", path, s.count(), last)
 	}
+	look.Shown(false)
 	return toolserver.TextResult(appendEncodingNote(s.text, false)), nil
 }
 

@@ -62,6 +62,7 @@ type Config struct {
 	Input      string   // auto, text or messages; "" is auto
 	NoStdin    bool
 	Files      []string
+	Refresh    bool // tell the model of changes to files
 	System     *string
 	SystemFile string
 	Resources  []string // NAME:URI
@@ -255,6 +256,8 @@ func (c *Config) Validate() error {
 		return failure.Usage("--config and --no-config: only one of them can be given")
 	case c.CmdLines && !c.Shell:
 		return failure.UsageError([]string{"add --shell, or leave --cmd-lines out"}, "--cmd-lines: needs --shell, whose tool runs the lines")
+	case c.Refresh && len(c.Files)+len(c.FileRoots) == 0:
+		return failure.Usage("--refresh: goes with -f or --files, whose files it looks at again")
 	case c.FilesAnyway && len(c.FileRoots) == 0:
 		return failure.Usage("--files-anyway: goes with --files DIR")
 	case c.Code && len(c.FileRoots) == 0:

@@ -150,6 +150,8 @@ func inputFlags(c *config.Config) []Flag {
 		{Name: "file", Short: "f", Value: "PATH", Setting: &c.Files,
 			Brief: "attach a text file or a picture (repeatable)",
 			Help:  "attach a file: UTF-8 text, PNG, JPEG, GIF or WebP, for some APIs PDF; - is standard input"},
+		{Name: "refresh", Setting: &c.Refresh,
+			Help: "tell the model, after each round of calls, which files that it was given or has read were changed"},
 		{Name: "input", Short: "i", Value: "FORM", Setting: &c.Input,
 			Brief: "what stdin is: auto, text or messages",
 			Help:  "what stdin is: auto (default), text or messages (a JSON message array)"},

@@ -17,8 +17,8 @@ import (
 // Attachments reads the files of --file: text becomes a text part headed by
 // its path, a picture an image part, a PDF a document if the API of that name
 // takes one. For standard input, which is read later,
-// there is an empty part in its place.
-func Attachments(c *config.Config, ctx context.Context, api string) ([]stream.Part, error) {
+// there is an empty part in its place. attached is told each file that was read.
+func Attachments(c *config.Config, ctx context.Context, api string, attached func(path string, data []byte)) ([]stream.Part, error) {
 	var parts []stream.Part
 	for _, path := range c.Files {
 		if path == "-" {
@@ -37,6 +37,7 @@ func Attachments(c *config.Config, ctx context.Context, api string) ([]stream.Pa
 		if err != nil {
 			return nil, err
 		}
+		attached(path, data)
 		parts = append(parts, part)
 	}
 	return parts, nil

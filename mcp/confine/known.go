@@ -1,0 +1,284 @@
+package confine
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"toolpipe/mcp/unified"
+)
+
+// A Known is what a conversation knows of files: the content that was attached, or
+// that a tool of a built-in server showed or wrote. Changes tells what was changed
+// since by anything else. It is in the bounds of the conversation's calls.
+type Known struct {
+	mu    sync.Mutex
+	files map[string]*knownFile // by their absolute paths without links
+	kept  int                   // bytes of the texts
+}
+
+const (
+	maxCompared = 1 << 20  // bytes of a file that is told as a diff
+	maxKept     = 64 << 20 // bytes of all texts that are kept for a diff
+	maxDigested = 64 << 20 // bytes of a file behind which only its size tells a change
+	maxDiff     = 16 << 10 // bytes of the diff of a file
+	maxChanges  = 64 << 10 // bytes of diffs behind which changed files are only named
+	maxUntold   = 4 << 10  // bytes of those names
+)
+
+type knownFile struct {
+	name   string // as the model was told it
+	rel    string // from the root of area
+	area   *Area
+	bounds Bounds  // of the call that saw it last
+	last   content // the content that the model knows
+	away   string  // why the file cannot be read now, as the model was told; "" when it can be
+	missed string  // changes that a write of the model has built on, not told yet
+}
+
+// A content is that of a file at one time.
+type content struct {
+	sum  [sha256.Size]byte
+	size int64
+	text string
+	diff bool // text holds the content
+}
+
+// Attach adds a file that was attached to the conversation under that name. A file
+// that a file tool would not read is not looked at again, and so not added.
+func (k *Known) Attach(name string, data []byte, spec Spec) {
+	spec.Root = name
+	area, err := Open(spec)
+	if err != nil || area.Only == "" {
+		return
+	}
+	f := &knownFile{name: name, rel: area.Only, area: area}
+	if _, away := f.look(); away != "" {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f, _ = k.file(f)
+	k.keep(f, contentOf(data))
+}
+
+// A Look is what a file holds before a tool reads it: a change meanwhile is told
+// twice rather than never.
+type Look struct {
+	known   *Known
+	file    *knownFile
+	content content
+}
+
+// Look looks at the file at l, which has that size and which a tool is about to read
+// from f.
+func (l *Location) Look(f io.ReaderAt, size int64) *Look {
+	k := l.Access.Bounds.Known
+	if k == nil {
+		return nil
+	}
+	c, err := readContent(f, size)
+	if err != nil {
+		return nil
+	}
+	return &Look{k, l.knownFile(), c}
+}
+
+// Shown says that the model is given what the tool read: the whole file, or a part.
+// A part leaves it to Changes to tell what changed elsewhere in the file.
+func (v *Look) Shown(whole bool) {
+	if v == nil {
+		return
+	}
+	v.known.mu.Lock()
+	defer v.known.mu.Unlock()
+	f, isNew := v.known.file(v.file)
+	if isNew || whole {
+		f.away, f.missed = "", ""
+		v.known.keep(f, v.content)
+	}
+}
+
+// wrote says that the model wrote the file at l. before is the content that it has
+// edited; nil when it gave the whole content.
+func (k *Known) wrote(l *Location, before, after []byte) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f, isNew := k.file(l.knownFile())
+	if was := contentOf(before); !isNew && before != nil && was.sum != f.last.sum {
+		f.missed += f.change(was, "")
+	}
+	f.away = ""
+	k.keep(f, contentOf(after))
+}
+
+// Changes tells, for the model, which files have changed since it knew them, each
+// change once. It is "" when none has. A file that is not there any more, or that a
+// link has taken the place of, is named without a content.
+func (k *Known) Changes(ctx context.Context) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var told strings.Builder
+	var untold []string
+	for _, path := range slices.Sorted(maps.Keys(k.files)) { // calls side by side read in any order
+		if ctx.Err() != nil {
+			break
+		}
+		f := k.files[path]
+		now, away := f.look()
+		same := away == f.away && (away != "" || now.sum == f.last.sum)
+		switch {
+		case same && f.missed == "":
+			continue
+		case told.Len() >= maxChanges:
+			untold = append(untold, ShownName(f.name))
+		default:
+			told.WriteString(f.missed)
+			if !same {
+				told.WriteString(f.change(now, away))
+			}
+		}
+		f.missed, f.away = "", away
+		if away == "" {
+			k.keep(f, now)
+		}
+	}
+	if n := fitting(untold); len(untold) > 0 {
+		fmt.Fprintf(&told, "[toolpipe] changed too, left out here: %s", strings.Join(untold[:n], ", "))
+		if n < len(untold) {
+			fmt.Fprintf(&told, " and %d more", len(untold)-n)
+		}
+		told.WriteByte('\n')
+	}
+	return told.String()
+}
+
+// fitting is how many of the names are told.
+func fitting(names []string) (n int) {
+	for size := 0; n < len(names) && size < maxUntold; n++ {
+		size += len(names[n])
+	}
+	return n
+}
+
+// change is what the model is told of a change to another content, or to away.
+func (f *knownFile) change(now content, away string) string {
+	note, diff := away, ""
+	switch {
+	case away != "":
+	case now.sum == f.last.sum:
+		note = "as it was"
+	case now.diff && f.last.diff:
+		diff = unified.Diff(f.last.text, now.text)
+	default:
+		note = fmt.Sprintf("%d bytes; too large for a diff, or no text", now.size)
+	}
+	if away == "" && f.away != "" {
+		note = strings.TrimSuffix("there again, "+note, ", ")
+	}
+	if note != "" {
+		note = " (" + note + ")"
+	}
+	if len(diff) > maxDiff {
+		cut := strings.LastIndexByte(diff[:maxDiff], '\n') + 1
+		diff = diff[:cut] + fmt.Sprintf("[toolpipe] lines of this diff left out: %d; read the file again\n", strings.Count(diff[cut:], "\n"))
+	}
+	return "[toolpipe] changed: " + ShownName(f.name) + note + "\n" + diff
+}
+
+// look reads the file again. It is not followed to another place, over no link that
+// was put on the way.
+func (f *knownFile) look() (now content, away string) {
+	access := f.area.Access(f.bounds)
+	access.Bounds.Places = map[string]string{f.rel: access.Absolute(f.rel)}
+	l, err := access.Find(f.rel)
+	if err == nil {
+		defer l.Close()
+		var file *os.File
+		var info fs.FileInfo
+		if file, info, err = l.Open(); err == nil {
+			defer file.Close()
+			now, err = readContent(file, info.Size())
+		}
+	}
+	_, absent := errors.AsType[*NotFoundError](err)
+	switch {
+	case absent || errors.Is(err, fs.ErrNotExist):
+		away = "deleted"
+	case err != nil:
+		away = "not shown: it cannot be read any more, or a link or another kind of file took its place"
+	}
+	return now, away
+}
+
+// knownFile is the file at l, before anything is known of it.
+func (l *Location) knownFile() *knownFile {
+	return &knownFile{name: l.Asked, rel: l.Rel, area: l.Access.Area, bounds: l.Access.Bounds}
+}
+
+// file is what is known of a file that was found. A name that another file has
+// already is told as an absolute path.
+func (k *Known) file(found *knownFile) (f *knownFile, isNew bool) {
+	path := filepath.Join(found.area.Real, filepath.FromSlash(found.rel))
+	if f := k.files[path]; f != nil {
+		return f, false
+	}
+	for _, other := range k.files {
+		if other.name == found.name {
+			found.name = path
+		}
+	}
+	if k.files == nil {
+		k.files = map[string]*knownFile{}
+	}
+	k.files[path] = found
+	return found, true
+}
+
+// keep makes c what is known of f. Beyond maxKept its text is not kept.
+func (k *Known) keep(f *knownFile, c content) {
+	k.kept -= len(f.last.text)
+	if k.kept+len(c.text) > maxKept {
+		c.text, c.diff = "", false
+	}
+	k.kept += len(c.text)
+	f.last = c
+}
+
+func contentOf(data []byte) content {
+	c, _ := readContent(bytes.NewReader(data), int64(len(data)))
+	return c
+}
+
+func readContent(r io.ReaderAt, size int64) (c content, err error) {
+	s := io.NewSectionReader(r, 0, maxDigested)
+	head, err := io.ReadAll(io.LimitReader(s, maxCompared+1))
+	if err != nil {
+		return c, err
+	}
+	digest := sha256.New()
+	digest.Write(head)
+	if _, err = io.Copy(digest, s); size > maxDigested {
+		fmt.Fprint(digest, size)
+	}
+	digest.Sum(c.sum[:0])
+	c.size = size
+	if len(head) <= maxCompared && utf8.Valid(head) && bytes.IndexByte(head, 0) < 0 {
+		c.text, c.diff = string(head), true
+	}
+	return c, err
+}
