@@ -33,6 +33,8 @@ type exchange struct {
 	bytes   int // of the body that came
 	events  int // with data that came
 
+	bodyEnded bool // the end of the body was read
+
 	// What decides about a repetition, set with the error.
 	retry          bool          // the failure may pass
 	retryAfter     time.Duration // the wait that the endpoint asks for, 0 for none
@@ -71,7 +73,12 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 		res.Body.Close()
 		return nil, err
 	}
-	c.drain(res.Body, cancel)
+	if x.bodyEnded {
+		res.Body.Close()
+		cancel(nil)
+	} else {
+		c.drain(res.Body, cancel)
+	}
 	return x.reply()
 }
 

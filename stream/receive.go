@@ -221,6 +221,7 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 		w.x.idle.heard()
 	}
 	w.x.bytes += n
+	w.x.bodyEnded = err == io.EOF
 	if w.x.bytes == 0 && err != nil && err != io.EOF {
 		err = &noByteError{err}
 	}

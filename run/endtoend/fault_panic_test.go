@@ -32,7 +32,7 @@ toolpipe -o ndjson -y --tool-timeout 1 -t fs="$MCP -tools hang -grandchild" hi`}
 toolpipe -o ndjson --config config -m slow hi`},
 	"timer of the run": {"cancel(&failure.Overtime", `model silent
 toolpipe -o ndjson --timeout 1 hi`},
-	"rest of a reply": {"io.CopyN(io.Discard, body", `model shell
+	"rest of a reply": {"io.CopyN(io.Discard, body", `model unended
 toolpipe -o ndjson -y --shell hi`},
 	"wait for a command": {"state, err := pr.awaitLeader()", `model shell
 toolpipe -o ndjson -y --shell hi`},
@@ -79,6 +79,12 @@ reply
 call shell__run_command {"script":"sleep 300 & echo x"}
 reply
 again
+hang
+-- unended --
+reply
+call shell__run_command {"script":"sleep 300 & echo x"}
+finish tool_calls
+done
 hang
 -- two --
 reply
