@@ -183,10 +183,15 @@ func (r *round) execute(ctx context.Context) error {
 		c.ctx, c.done = ctx, make(chan struct{})
 	}
 	scheduled := make(chan struct{})
-	goroutine.Start(func() {
+	schedule := func() {
 		defer close(scheduled)
 		r.schedule(slices.Values(r.calls), func(c *call) { close(c.done) })
-	})
+	}
+	if len(r.calls) == 1 { // the usual round costs no goroutine
+		schedule()
+	} else {
+		goroutine.Start(schedule)
+	}
 	var failed error
 	for i, c := range r.calls {
 		select {
