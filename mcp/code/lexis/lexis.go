@@ -1,0 +1,124 @@
+// Package lexis knows how languages write comments and strings, and blanks them
+// out of a text, so that what is left can be searched for names and brackets.
+// The languages are a table; one scanner reads them all, in time that grows with
+// the text's length. It is exact for well-formed source of most languages. Of a
+// string that does not end, it takes the line, or all the rest where a string
+// may span lines.
+package lexis
+
+import (
+	"bytes"
+	"path"
+	"strings"
+)
+
+// A Language is what is known of a language. Nil is a language that is not known.
+type Language struct {
+	Name string
+
+	extensions   string // of file names, in lower case, separated by spaces
+	files        string // whole file names, in lower case
+	interpreters string // programs that a first line "#!" may name
+
+	spans       []span
+	hereDoc     hereDoc
+	escapes     bool   // a backslash in code takes the meaning from what is behind it
+	regexAfter  string // words behind which a slash opens a regular expression
+	regexSpaced bool   // so it does behind a space, when no space is behind the slash
+	outside     bool   // the text begins inside spans[0], unless it begins with its close
+}
+
+// A span is a comment or a string.
+type span struct {
+	open, close string // a … in both is filled with the same characters
+	fill        string // which those are; "w" for those of a word
+	flags       flags
+	code        string // opens code inside the string, up to the bracket that closes it
+	prefix      string // letters that may stand directly before open and belong to it
+	needs       string // one of which must
+	after       string // it opens only at the text's start, or behind one of these or white space
+	never       string // nor directly behind one of these
+	not         string // nor when this is behind open
+}
+
+type flags uint
+
+const (
+	comment   flags = 1 << iota
+	lines           // it may span lines; any other ends with its line
+	escapes         // a backslash takes the meaning from what is behind it
+	nests           // the same kind of comment may be inside it
+	lineStart       // it opens only where a line begins
+	character       // it is one character; else the quote is something else, such as a lifetime in Rust
+	number          // it does not open behind a digit of a number, where C++ has ' between digits
+	regex           // it opens only where an operand may stand; [ ] hold the closing slash
+	variables       // $name and ${name inside it are code
+	doubled         // what closes it, written twice, stands for itself
+	staying         // what closes it is not part of it
+)
+
+// A hereDoc says how a document in the text opens.
+type hereDoc struct {
+	open   string
+	marks  string // one of these characters may follow
+	spaces bool   // and then spaces
+	word   bool   // the last line begins with the name, where else it is the name
+}
+
+// Of returns the language of a file, by its name or by its first line, of which
+// head is the begin. It returns nil when neither tells.
+func Of(name string, head []byte) *Language {
+	name = strings.ToLower(path.Base(name))
+	for i := range languages {
+		if l := &languages[i]; hasField(l.files, name) {
+			return l
+		}
+	}
+	if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
+		for i := range languages {
+			if l := &languages[i]; hasField(l.extensions, name[dot+1:]) {
+				return l
+			}
+		}
+	}
+	line, found := bytes.CutPrefix(head[:min(len(head), 256)], []byte("#!"))
+	if !found {
+		return nil
+	}
+	line, _, _ = bytes.Cut(line, []byte("\n"))
+	for word := range strings.FieldsSeq(string(line)) {
+		program := strings.TrimRight(path.Base(word), "0123456789.")
+		if program == "env" || strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
+			continue
+		}
+		for i := range languages {
+			if l := &languages[i]; hasField(l.interpreters, program) {
+				return l
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// hasField says whether a word is one of a list with spaces between.
+func hasField(list, word string) bool {
+	for rest := list; word != "" && !strings.Contains(word, " "); {
+		i := strings.Index(rest, word)
+		if i < 0 {
+			return false
+		}
+		end := i + len(word)
+		if (i == 0 || rest[i-1] == ' ') && (end == len(rest) || rest[end] == ' ') {
+			return true
+		}
+		rest = rest[end:]
+	}
+	return false
+}
+
+// IsWord says whether a byte is part of a name: a letter, a digit, an underscore,
+// or a byte of a character that is not ASCII.
+func IsWord(c byte) bool {
+	return c == '_' || c >= 0x80 || c-'0' < 10 || c|0x20-'a' < 26
+}

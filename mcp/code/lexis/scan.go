@@ -1,0 +1,378 @@
+package lexis
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxFill    = 64  // characters that fill the opening of a span
+	maxNesting = 100 // strings inside the code of strings
+	maxFailed  = 16  // names of here-documents whose end was looked for in vain
+	maxPending = 8   // here-documents that begin in one line
+)
+
+// Mask returns a text of the same length in which comments and what is in
+// strings are blanks. Ends of lines stay, and so do the quotes around a string.
+// Code inside a string, as in `${name}`, stays too. The mask of a language that is
+// not known is the text itself.
+func (l *Language) Mask(text []byte) []byte {
+	if l == nil {
+		return text
+	}
+	s := scanner{Language: l, in: text, out: bytes.Clone(text), last: -1}
+	for i := range l.spans {
+		sp := &l.spans[i]
+		s.first[sp.open[0]] = true
+		if strings.HasPrefix(sp.open, filling) { // nothing may fill it
+			s.first[sp.open[len(filling)]] = true
+			s.first[sp.fill[0]] = true
+		}
+	}
+	if l.hereDoc.open != "" {
+		s.first[l.hereDoc.open[0]] = true
+	}
+	if outside := &l.spans[0]; l.outside && !bytes.HasPrefix(text, []byte(outside.close)) {
+		s.stack = append(s.stack, frame{span: outside, close: outside.close})
+	}
+	for s.i < len(text) {
+		if n := len(s.stack); n == 0 || s.stack[n-1].inCode {
+			s.code()
+		} else {
+			s.content(&s.stack[n-1])
+		}
+	}
+	return s.out
+}
+
+type scanner struct {
+	*Language
+	in, out []byte
+	first   [256]bool // bytes with which a span or a here-document opens
+
+	i        int
+	stack    []frame
+	word     int // where the word that ends before i begins; i when there is none
+	lastWord int // where the last word began
+	last     int // the last byte of code that is not white space; -1 for none
+
+	pending []string // names of the here-documents that begin behind this line
+	failed  int
+}
+
+// A frame is a span that is open.
+type frame struct {
+	*span
+	close  string
+	depth  int  // of comments in this one, or of brackets in the code
+	inCode bool // the scanner is in code inside the string
+	class  bool // the scanner is between [ and ] of a regular expression
+}
+
+// bracket is what opens code inside the string, and what closes it.
+func (f *frame) bracket() (open, shut byte) {
+	if open = f.code[len(f.code)-1]; open == '{' {
+		return open, '}'
+	}
+	return open, ')'
+}
+
+// code goes through code, up to where a span opens or code inside a string ends.
+func (s *scanner) code() {
+	var inside *frame
+	var open, shut byte
+	if n := len(s.stack); n > 0 {
+		inside = &s.stack[n-1]
+		open, shut = inside.bracket()
+	}
+	for s.word = s.i; s.i < len(s.in); {
+		c := s.in[s.i]
+		switch {
+		case s.first[c] && s.opens():
+			return
+		case c == '\n' && len(s.pending) > 0:
+			s.hereDocs()
+			continue
+		case c == '\\' && s.escapes:
+			s.i = min(s.i+1, len(s.in)-1)
+		case inside != nil && c == open:
+			inside.depth++
+		case inside != nil && c == shut && inside.depth == 0:
+			inside.inCode = false
+			s.blank(1, false)
+			return
+		case inside != nil && c == shut:
+			inside.depth--
+		}
+		if c > ' ' {
+			s.last = s.i
+		}
+		s.i++
+		switch {
+		case !IsWord(c):
+			s.word = s.i
+		case s.word == s.i-1:
+			s.lastWord = s.word
+		}
+	}
+}
+
+// opens says whether a span opened here, or something else that was passed.
+func (s *scanner) opens() bool {
+	if s.hereDoc.open != "" && s.opensHereDoc() {
+		return true
+	}
+	for k := range s.spans {
+		sp := &s.spans[k]
+		n, close := sp.match(s.in[s.i:])
+		if n == 0 || !s.mayOpen(sp, s.i+n) {
+			continue
+		}
+		if len(s.stack) == maxNesting {
+			return false
+		}
+		if sp.prefix != "" && prefixed(s.in[s.word:s.i], sp.prefix) {
+			n += s.i - s.word
+			s.i = s.word
+		}
+		s.stack = append(s.stack, frame{span: sp, close: close})
+		s.blank(n, sp.flags&comment == 0)
+		return true
+	}
+	return false
+}
+
+const filling = "…"
+
+// match returns the length of what opens the span at the begin of b, 0 when it
+// does not, and what closes it.
+func (sp *span) match(b []byte) (n int, close string) {
+	head, tail, filled := strings.Cut(sp.open, filling)
+	if len(b) < len(head) || string(b[:len(head)]) != head {
+		return 0, ""
+	}
+	n = len(head)
+	if !filled {
+		return n, sp.close
+	}
+	for n < len(b) && n < maxFill && (b[n] == sp.fill[0] && sp.fill != "w" || IsWord(b[n]) && sp.fill == "w") {
+		n++
+	}
+	if !bytes.HasPrefix(b[n:], []byte(tail)) {
+		return 0, ""
+	}
+	return n + len(tail), strings.Replace(sp.close, filling, string(b[len(head):n]), 1)
+}
+
+// mayOpen says whether a span may open here, whose open ends before behind.
+func (s *scanner) mayOpen(sp *span, behind int) bool {
+	before := byte('\n')
+	if s.i > 0 {
+		before = s.in[s.i-1]
+	}
+	word := s.in[s.word:s.i]
+	switch {
+	case sp.flags&lineStart != 0 && before != '\n',
+		sp.after != "" && before > ' ' && strings.IndexByte(sp.after, before) < 0,
+		sp.never != "" && strings.IndexByte(sp.never, before) >= 0,
+		sp.not != "" && bytes.HasPrefix(s.in[behind:], []byte(sp.not)),
+		sp.needs != "" && !(prefixed(word, sp.prefix) && bytes.ContainsAny(word, sp.needs)),
+		sp.flags&number != 0 && len(word) > 0 && word[0]-'0' < 10,
+		sp.flags&character != 0 && !oneCharacter(s.in[behind:]),
+		sp.flags&regex != 0 && !s.operand():
+		return false
+	}
+	return true
+}
+
+// prefixed says whether a word consists of a few of these letters.
+func prefixed(word []byte, letters string) bool {
+	return len(word) > 0 && len(word) <= 3 && strings.Trim(string(word), letters) == ""
+}
+
+// oneCharacter says whether a single character, or one written with a backslash,
+// and a quote are at the begin of b.
+func oneCharacter(b []byte) bool {
+	if len(b) > 0 && b[0] == '\\' {
+		return true
+	}
+	_, n := utf8.DecodeRune(b)
+	return n < len(b) && b[n] == '\'' && b[0] != '\''
+}
+
+// operand says whether a value is expected here, so that a slash does not divide.
+func (s *scanner) operand() bool {
+	if s.last < 0 {
+		return true
+	}
+	switch c := s.in[s.last]; {
+	case !IsWord(c):
+		return strings.IndexByte(")]}\"'`$", c) < 0
+	case hasField(s.regexAfter, string(s.in[s.lastWord:min(s.last+1, s.lastWord+16)])):
+		return true
+	}
+	spaced := s.last < s.i-1 && s.i+1 < len(s.in) && s.in[s.i+1] > ' ' && s.in[s.i+1] != '='
+	return s.regexSpaced && spaced
+}
+
+// content goes through a comment or a string, up to where it ends or code opens
+// in it.
+func (s *scanner) content(f *frame) {
+	for s.i < len(s.in) {
+		rest := s.in[s.i:]
+		c := rest[0]
+		switch {
+		case f.close != "" && c == f.close[0] && !f.class && bytes.HasPrefix(rest, []byte(f.close)):
+			if s.closes(f, rest[len(f.close):]) {
+				return
+			}
+		case c == '\n' && f.flags&lines == 0:
+			s.pop()
+			return
+		case f.flags&nests != 0 && bytes.HasPrefix(rest, []byte(f.open)):
+			f.depth++
+			s.blank(len(f.open), false)
+		case f.code != "" && c == f.code[0] && bytes.HasPrefix(rest, []byte(f.code)):
+			if f.code == "{" && len(rest) > 1 && rest[1] == '{' {
+				s.blank(2, false)
+				continue
+			}
+			s.blank(len(f.code), false)
+			f.inCode, f.depth = true, 0
+			return
+		case c == '\\' && f.flags&escapes != 0:
+			n := 2
+			if bytes.HasPrefix(rest[1:], []byte("\r\n")) {
+				n = 3
+			}
+			s.blank(n, false)
+		case c == '$' && f.flags&variables != 0:
+			s.variable(rest)
+		default:
+			if f.flags&regex != 0 && (c == '[' || c == ']') {
+				f.class = c == '['
+			}
+			s.blank(1, false)
+		}
+	}
+}
+
+// closes takes what may close a span, and says whether it does.
+func (s *scanner) closes(f *frame, behind []byte) bool {
+	n := len(f.close)
+	switch {
+	case f.flags&nests != 0 && f.depth > 0:
+		f.depth--
+		s.blank(n, false)
+		return false
+	case f.flags&doubled != 0 && bytes.HasPrefix(behind, []byte(f.close)):
+		s.blank(2*n, false)
+		return false
+	case f.flags&staying == 0:
+		if f.flags&comment == 0 {
+			s.last = s.i + n - 1
+		}
+		s.blank(n, f.flags&comment == 0)
+	}
+	s.pop()
+	return true
+}
+
+func (s *scanner) pop() { s.stack = s.stack[:len(s.stack)-1] }
+
+// variable passes a dollar sign in a string, and the name behind it.
+func (s *scanner) variable(rest []byte) {
+	n := 1
+	if len(rest) > 1 && rest[1] == '{' {
+		n = 2
+	}
+	s.blank(n, false)
+	for s.i < len(s.in) && IsWord(s.in[s.i]) {
+		s.i++
+	}
+}
+
+// blank passes n bytes and makes them blanks, but for ends of lines and, if they
+// are to stay, quotes.
+func (s *scanner) blank(n int, quotes bool) {
+	for end := min(s.i+n, len(s.in)); s.i < end; s.i++ {
+		switch c := s.in[s.i]; {
+		case c == '\n', c == '\r', quotes && (c == '"' || c == '\'' || c == '`'):
+		default:
+			s.out[s.i] = ' '
+		}
+	}
+}
+
+// opensHereDoc says whether a here-document is announced here, and passes its
+// name. << is an operator elsewhere, so it is one only when its end is found.
+func (s *scanner) opensHereDoc() bool {
+	h := &s.hereDoc
+	rest, found := bytes.CutPrefix(s.in[s.i:], []byte(h.open))
+	if !found || s.failed == maxFailed || len(s.pending) == maxPending {
+		return false
+	}
+	if len(rest) > 0 && strings.IndexByte(h.marks, rest[0]) >= 0 {
+		rest = rest[1:]
+	}
+	if h.spaces {
+		rest = bytes.TrimLeft(rest[:min(len(rest), maxFill)], " \t")
+	}
+	var quote []byte
+	if len(rest) > 0 && strings.IndexByte(`'"\`, rest[0]) >= 0 {
+		quote, rest = rest[:1], rest[1:]
+	}
+	n := 0
+	for n < len(rest) && n < maxFill && (IsWord(rest[n]) || len(quote) > 0 && (rest[n] == '-' || rest[n] == '.')) {
+		n++
+	}
+	if n == 0 || rest[0]-'0' < 10 {
+		return false
+	}
+	name := string(rest[:n])
+	at := bytes.IndexByte(s.in[s.i:], '\n')
+	if at < 0 || s.hereDocEnd(s.i+at+1, name) < 0 {
+		s.failed++
+		return false
+	}
+	s.pending = append(s.pending, name)
+	from := s.i + bytes.Index(s.in[s.i:], rest[:n])
+	s.last, s.i = from+n-1, from+n
+	if len(quote) > 0 && s.i < len(s.in) && s.in[s.i] == quote[0] {
+		s.i++
+	}
+	return true
+}
+
+// hereDocEnd returns where the here-document of that name ends that begins at
+// from; -1 when it does not.
+func (s *scanner) hereDocEnd(from int, name string) int {
+	for from < len(s.in) {
+		line := s.in[from:]
+		next := len(s.in)
+		if n := bytes.IndexByte(line, '\n'); n >= 0 {
+			line, next = line[:n], from+n+1
+		}
+		if rest, found := bytes.CutPrefix(bytes.TrimLeft(line, " \t"), []byte(name)); found {
+			switch {
+			case s.hereDoc.word && (len(rest) == 0 || !IsWord(rest[0])):
+				return from + len(line) - len(rest)
+			case len(bytes.TrimSpace(rest)) == 0:
+				return from + len(line)
+			}
+		}
+		from = next
+	}
+	return -1
+}
+
+// hereDocs passes the here-documents that begin behind the end of this line.
+func (s *scanner) hereDocs() {
+	for _, name := range s.pending {
+		if end := s.hereDocEnd(s.i+1, name); end >= 0 {
+			s.blank(end-s.i, false)
+		}
+	}
+	s.pending, s.word = s.pending[:0], s.i
+}
