@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp/confine"
+	"toolpipe/mcp/pattern"
 )
 
 // glob is a pattern over paths with slashes: * ? [a-z] within a name, ** for
@@ -24,6 +25,7 @@ type alternative struct {
 }
 
 const (
+	maxPattern      = pattern.MaxBytes
 	maxAlternatives = 256
 	maxBraces       = 64       // { in a pattern
 	maxExpanded     = 64 << 10 // bytes of all alternatives together

@@ -2,13 +2,12 @@ package files
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
 
+	"toolpipe/mcp/pattern"
 	"toolpipe/mcp/toolserver"
 )
 
@@ -22,43 +21,19 @@ type matcher struct {
 }
 
 const (
-	maxPattern      = 4096     // bytes of a regular expression or glob
-	maxInstructions = 2048     // of a compiled regular expression
-	maxSteps        = 64 << 20 // instructions times bytes that are matched together: about a second
-	maxLine         = 1 << 20  // bytes of a line that are matched together, at most
+	maxSteps = 64 << 20 // instructions times bytes that are matched together: about a second
+	maxLine  = 1 << 20  // bytes of a line that are matched together, at most
 )
 
-// newMatcher compiles a pattern. A match takes at most the product of the length
-// of the text and the size of the compiled pattern, which repetitions can make a
-// thousand times as large as the pattern is long. So both have a limit.
-func newMatcher(pattern string, ignoreCase bool) (*matcher, error) {
-	switch {
-	case pattern == "":
-		return nil, errors.New("the pattern is empty; it would match every line")
-	case len(pattern) > maxPattern:
-		return nil, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(pattern), maxPattern)
-	}
-	tree, err := syntax.Parse(pattern, syntax.Perl) // without flags, which an error would show
-	if err == nil && instructions(tree) > maxInstructions {
-		return nil, fmt.Errorf("pattern %q is too large: its repetitions make more than %d steps", pattern, maxInstructions)
-	}
-	flags := "(?m)"
-	if ignoreCase {
-		flags = "(?mi)"
-	}
-	var re *regexp.Regexp
-	if err == nil {
-		re, err = regexp.Compile(flags + pattern)
-	}
+func newMatcher(expression string, ignoreCase bool) (*matcher, error) {
+	re, instructions, err := pattern.Compile(expression, ignoreCase)
 	if err != nil {
-		if e, ok := errors.AsType[*syntax.Error](err); ok {
-			return nil, fmt.Errorf("pattern %q is not an RE2 regular expression: %s: %q", pattern, e.Code, e.Expr)
-		}
-		return nil, fmt.Errorf("pattern %q is not an RE2 regular expression", pattern)
+		return nil, err
 	}
 	m := &matcher{line: re}
-	m.longest = min(maxLine, max(toolserver.ReadChunk, maxSteps/instructions(tree)))
-	if tree, err = syntax.Parse(flags+pattern, syntax.Perl); err != nil {
+	m.longest = min(maxLine, max(toolserver.ReadChunk, maxSteps/instructions))
+	tree, err := syntax.Parse(pattern.Flags(ignoreCase)+expression, syntax.Perl)
+	if err != nil {
 		return m, nil
 	}
 	tree = tree.Simplify()
@@ -67,21 +42,6 @@ func newMatcher(pattern string, ignoreCase bool) (*matcher, error) {
 	}
 	m.exact = tree.Op == syntax.OpLiteral && len(m.literals) == 1 && !m.literals[0].fold
 	return m, nil
-}
-
-// instructions estimates to how many instructions an expression is compiled.
-func instructions(re *syntax.Regexp) int {
-	n := max(1, len(re.Sub))
-	if re.Op == syntax.OpLiteral {
-		n = len(re.Rune)
-	}
-	for _, sub := range re.Sub {
-		n += instructions(sub)
-	}
-	if re.Op == syntax.OpRepeat {
-		n *= max(1, re.Min, re.Max)
-	}
-	return n
 }
 
 // literal is a text that a line must contain.
