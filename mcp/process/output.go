@@ -68,6 +68,34 @@ func (o *Output) Kept() (head, tail []byte, dropped int64) {
 	return slices.Clone(o.head), tail, o.seen - int64(len(tail))
 }
 
+// Size is how many bytes were written.
+func (o *Output) Size() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return int64(len(o.head)) + o.seen
+}
+
+// From returns bytes that follow each other, no more than limit of them: the first
+// that are kept of those from the offset on. They begin at at, which is more than
+// the offset if bytes were dropped there. At the end of the output there are none.
+func (o *Output) From(offset int64, limit int) (b []byte, at int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	tail := o.tail[max(0, len(o.tail)-o.Tail):]
+	headEnd := int64(len(o.head))
+	tailAt := headEnd + o.seen - int64(len(tail))
+	if at = max(offset, 0); at < headEnd {
+		b = append(b, o.head[at:min(headEnd, at+int64(limit))]...)
+		if tailAt == headEnd {
+			b = append(b, tail[:min(len(tail), limit-len(b))]...)
+		}
+		return b, at
+	}
+	at = min(max(at, tailAt), tailAt+int64(len(tail)))
+	tail = tail[at-tailAt:]
+	return slices.Clone(tail[:min(len(tail), limit)]), at
+}
+
 // String is the end of the output, from the first whole line if something was
 // dropped.
 func (o *Output) String() string {

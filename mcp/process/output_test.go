@@ -51,3 +51,43 @@ func TestOutputEnds(t *testing.T) {
 		}
 	}
 }
+
+// From gives every byte that is kept, at its place, whatever the steps.
+func TestOutputFrom(t *testing.T) {
+	const kept = 100
+	for _, size := range []int{0, 1, kept, kept + 1, 2 * kept, 2*kept + 1, 7 * kept} {
+		all := make([]byte, size)
+		for i := range all {
+			all[i] = byte('a' + i*7%26)
+		}
+		o := Output{Head: kept, Tail: kept}
+		o.Write(all)
+		if o.Size() != int64(size) {
+			t.Errorf("size %d of %d", o.Size(), size)
+		}
+		for _, limit := range []int{1, 7, kept, 10 * kept} {
+			var got []byte
+			gap := 0
+			for offset := int64(0); ; {
+				b, at := o.From(offset, limit)
+				if len(b) > limit || at < offset || !bytes.HasPrefix(all[at:], b) {
+					t.Fatalf("%d bytes from %d: %q at %d", size, offset, b, at)
+				}
+				gap += int(at - offset)
+				if len(b) == 0 {
+					break
+				}
+				got = append(got, b...)
+				offset = at + int64(len(b))
+			}
+			if want := max(0, size-2*kept); gap != want || len(got) != size-want {
+				t.Errorf("%d bytes by %d: %d given, %d left out", size, limit, len(got), gap)
+			}
+		}
+		for _, offset := range []int64{-5, int64(size), int64(size) + 5} {
+			if b, at := o.From(offset, kept); offset > 0 && (len(b) > 0 || at != int64(size)) || offset < 0 && at != 0 {
+				t.Errorf("from %d of %d: %q at %d", offset, size, b, at)
+			}
+		}
+	}
+}

@@ -54,8 +54,9 @@ const WaitDelay = time.Second
 
 // Start starts cmd as the leader of a session of its own: it has no
 // controlling terminal, and one signal reaches its whole group. On Linux it
-// dies with this process. cmd.SysProcAttr is replaced. Whoever called Start
-// must call Wait, End or Kill.
+// dies with this process. cmd.SysProcAttr is replaced, but for Setctty: cmd.Stdin, a
+// terminal, becomes the controlling terminal then. Whoever called Start must call
+// Wait, End or Kill.
 func (p *Processes) Start(cmd *exec.Cmd) (*Process, error) {
 	return p.StartGroup(cmd, false)
 }
@@ -157,6 +158,9 @@ func (pr *Process) awaitLeader() (*os.ProcessState, error) {
 	return state, err
 }
 
+// takesTerminal says whether the child's stdin is to be its controlling terminal.
+func takesTerminal(cmd *exec.Cmd) bool { return cmd.SysProcAttr != nil && cmd.SysProcAttr.Setctty }
+
 // killRest is the end of a group whose leader has ended. pr.mu is held.
 func (pr *Process) killRest() {
 	if pr.groupEnds {
@@ -223,6 +227,18 @@ func (pr *Process) End(grace time.Duration) error {
 		pr.mu.Unlock()
 	}
 	return pr.Wait()
+}
+
+// Signal sends a signal to the group, and says whether it has members: the leader,
+// also while it waits to be reaped, or others.
+func (pr *Process) Signal(s syscall.Signal) bool {
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	if pr.reaped && !pr.groupLeft() {
+		return false
+	}
+	pr.signal(s)
+	return true
 }
 
 // Kill ends the group at once. It does not wait.

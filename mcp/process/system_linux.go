@@ -46,7 +46,7 @@ func CloseDescriptorsOnExec() {
 // goroutine of this program may do. Locking one here for the life of each
 // child would cost more than a quarter of its start.
 func ownSession(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: takesTerminal(cmd), Pdeathsig: syscall.SIGKILL}
 }
 
 // awaitExit returns when the child has ended, without reaping it; false if the

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"syscall"
@@ -23,7 +24,9 @@ func CloseDescriptorsOnExec() {
 	}
 }
 
-func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+func ownSession(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: takesTerminal(cmd)}
+}
 
 // awaitExit says that the system cannot wait without reaping: on macOS such a wait
 // returns for stopped children too (golang/go#19314).
@@ -34,6 +37,10 @@ func sweep(time.Time, func() map[int]bool, map[int]bool) int { return 0 }
 func startMarked(cmd *exec.Cmd) (mark uint64, err error) { return 0, cmd.Start() }
 
 func (pr *Process) killTree(time.Duration) bool { return false }
+
+// Tree are the pids of the child and all its descendants, which this system does not
+// tell.
+func (pr *Process) Tree() ([]int, error) { return nil, errors.ErrUnsupported }
 
 // Unread says that the system does not tell whether a pipe has bytes that its
 // reader has not read.

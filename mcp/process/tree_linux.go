@@ -137,6 +137,17 @@ func (pr *Process) tree() (found []descendant, err error) {
 	return found, nil
 }
 
+// Tree are the pids of the child and all its descendants that have not ended.
+func (pr *Process) Tree() (pids []int, err error) {
+	found, err := pr.tree()
+	for _, d := range found {
+		if !d.ended {
+			pids = append(pids, d.pid)
+		}
+	}
+	return pids, err
+}
+
 // processes are the pids of all processes that /proc shows.
 func processes() (pids []int, err error) {
 	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
