@@ -73,6 +73,7 @@ func tools() []tool {
 	return []tool{
 		outlineTool(),
 		definitionTool(),
+		checkSyntaxTool(),
 	}
 }
 

@@ -1,0 +1,342 @@
+package code
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"os/exec"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"toolpipe/mcp/code/lexis"
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
+	"toolpipe/stream/jsontext"
+)
+
+const (
+	maxProblems     = 20               // that are answered
+	maxMessage      = 300              // bytes of the message of one
+	maxParsed       = 4 << 20          // bytes of a text that another program parses: Python's takes hundreds of times as many
+	parserTime      = 20 * time.Second // after which such a program is ended
+	maxParserOutput = 64 << 10         // bytes that are read of what it says
+)
+
+func checkSyntaxTool() tool {
+	return tool{define("check_syntax", "Parse a source file with the parser of its language, without running it: Go, JSON, and with the programs that are installed Python, shell, JavaScript, Ruby. Answers \"no syntax error\", or a line LINE:COLUMN: MESSAGE for each error.", toolserver.ReadsOnly,
+		toolserver.Parameter{Name: "path", Kind: "string", About: "source file, relative to the root", Required: true},
+	), func(ctx context.Context, c *call, args toolserver.Arguments) (*wire.Result, error) {
+		source, err := c.read(args.Text("path"))
+		if err != nil {
+			return nil, err
+		}
+		problems, err := c.checkSyntax(ctx, source.path, source.text)
+		if unchecked, ok := errors.AsType[*uncheckedError](err); ok {
+			return nil, fmt.Errorf("%q: %w; a build, a linter or a test may tell", source.path, unchecked)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(problems) == 0 {
+			return toolserver.TextResult("no syntax error\n"), nil
+		}
+		return toolserver.TextResult(problemLines(problems)), nil
+	}}
+}
+
+// A problem is a syntax error in a text.
+type problem struct {
+	line, column int // from 1; a column of 0 is not known
+	message      string
+}
+
+func (p problem) String() string {
+	if p.column == 0 {
+		return fmt.Sprintf("%d: %s", p.line, p.message)
+	}
+	return fmt.Sprintf("%d:%d: %s", p.line, p.column, p.message)
+}
+
+func problemLines(problems []problem) string {
+	var b strings.Builder
+	for _, p := range problems[:min(len(problems), maxProblems)] {
+		fmt.Fprintln(&b, p)
+	}
+	if more := len(problems) - maxProblems; more > 0 {
+		fmt.Fprintf(&b, "[toolpipe] %d more are left out\n", more)
+	}
+	return b.String()
+}
+
+// An uncheckedError says why the syntax of a text cannot be checked.
+type uncheckedError struct{ why string }
+
+func (e *uncheckedError) Error() string { return "the syntax cannot be checked: " + e.why }
+
+func unchecked(format string, args ...any) error {
+	return &uncheckedError{fmt.Sprintf(format, args...)}
+}
+
+// checkSyntax gives the syntax errors of a text, whose language its file's name
+// tells, or its first line. It runs no code of the text. The error may be an
+// *uncheckedError.
+func (c *call) checkSyntax(ctx context.Context, name string, text []byte) ([]problem, error) {
+	language := lexis.Of(name, text)
+	switch {
+	case language == nil:
+		return nil, unchecked("the language is not known")
+	case language.Name == "Go":
+		return goProblems(text), nil
+	case language.Name == "JSON" && path.Ext(strings.ToLower(name)) == ".json":
+		return jsonProblems(text), nil
+	}
+	parsers, err := parsersOf(language.Name, path.Base(name), text)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxParsed {
+		return nil, unchecked("the file has %d bytes, at most %d are given to %s", len(text), maxParsed, parsers[0].program)
+	}
+	return c.parseByAny(ctx, parsers, text)
+}
+
+// parseByAny has a text parsed until a parser accepts it. If none does, the errors
+// are those of the parser that came farthest. The first one must be installed.
+func (c *call) parseByAny(ctx context.Context, parsers []textParser, text []byte) (problems []problem, err error) {
+	for i, p := range parsers {
+		found, err := c.parse(ctx, p, text)
+		switch {
+		case err != nil && i == 0, ctx.Err() != nil:
+			return nil, err
+		case err == nil && len(found) == 0:
+			return nil, nil
+		case err == nil && (i == 0 || found[0].line > problems[0].line):
+			problems = found
+		}
+	}
+	return problems, nil
+}
+
+func goProblems(text []byte) (problems []problem) {
+	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution) // which gives the first of each line, ten at most
+	list, _ := errors.AsType[scanner.ErrorList](err)
+	slices.SortStableFunc(list, func(a, b *scanner.Error) int { return a.Pos.Offset - b.Pos.Offset })
+	for _, e := range list { // its line is what a comment //line says
+		before := text[:min(e.Pos.Offset, len(text))]
+		line := before[bytes.LastIndexByte(before, '\n')+1:]
+		problems = append(problems, problem{bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(line) + 1, oneLine(e.Msg)})
+	}
+	return problems
+}
+
+// maxJSONDepth bounds the stack: the grammar of RFC 8259 has no bound.
+const maxJSONDepth = 10_000
+
+func jsonProblems(text []byte) []problem {
+	err := jsontext.Check(text, jsontext.Options{Depth: maxJSONDepth})
+	if e, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
+		return []problem{{e.Line, e.Column, oneLine(e.Message)}}
+	}
+	return nil
+}
+
+// oneLine is a message as a line of an answer.
+func oneLine(message string) string {
+	message = strings.Join(strings.Fields(message), " ")
+	if len(message) > maxMessage {
+		message = string(toolserver.WholeRunes([]byte(message[:maxMessage]))) + " …"
+	}
+	return message
+}
+
+// A textParser is a program that parses a text from its input and runs nothing of
+// it.
+type textParser struct {
+	program string
+	args    []string
+	place   string // begins a line about an error, before the number of the error's line
+}
+
+// pythonParser says each thing as Ruby does, and the column too. Isolated and
+// without site, Python reads no file of a directory, user or environment that may
+// hold code; ast.parse compiles nothing.
+const pythonParser = `import ast, sys
+try:
+    ast.parse(sys.stdin.buffer.read())
+except SyntaxError as e:
+    text = "-:%d:%d: %s" % (e.lineno or 1, e.offset or 1, e.msg)
+except ValueError as e:
+    text = "-:1: %s" % e
+else:
+    sys.exit(0)
+sys.stderr.buffer.write(text.encode("utf-8", "backslashreplace"))
+sys.exit(1)
+`
+
+var (
+	python     = textParser{"python3", []string{"-I", "-S", "-c", pythonParser}, "-:"}
+	posixShell = textParser{"sh", []string{"-n", "/dev/stdin"}, "/dev/stdin: "} // a shell that reads a script from no file counts no lines
+	bash       = textParser{"bash", []string{"--norc", "--noprofile", "-n", "/dev/stdin"}, "/dev/stdin: "}
+	nodeScript = textParser{"node", []string{"--no-warnings", "--check", "-"}, "[stdin]:"}
+	nodeModule = textParser{"node", []string{"--no-warnings", "--input-type=module", "--check", "-"}, "[stdin]:"}
+	ruby       = textParser{"ruby", []string{"--disable=gems,rubyopt", "-W0", "-c", "-"}, "-:"}
+)
+
+// parsersOf gives the parsers of which one must accept a text. Where nothing tells
+// which kind of script it is, they are those of both kinds.
+func parsersOf(language, name string, text []byte) ([]textParser, error) {
+	extension := path.Ext(strings.ToLower(name))
+	switch language {
+	case "Python":
+		return []textParser{python}, nil
+	case "Ruby":
+		return []textParser{ruby}, nil
+	case "JavaScript":
+		switch extension {
+		case ".jsx":
+			return nil, unchecked("node parses JavaScript without JSX")
+		case ".mjs":
+			return []textParser{nodeModule}, nil
+		case ".cjs":
+			return []textParser{nodeScript}, nil
+		}
+		return []textParser{nodeScript, nodeModule}, nil
+	case "Shell":
+		first, _, _ := bytes.Cut(text[:min(len(text), 256)], []byte("\n"))
+		switch shell, named := shellOf(string(first), extension); {
+		case shell == "bash":
+			return []textParser{bash}, nil
+		case shell == "sh" && !named:
+			return []textParser{posixShell, bash}, nil
+		case shell == "sh", shell == "dash":
+			return []textParser{posixShell}, nil
+		}
+		return nil, unchecked("it is for another shell than sh and bash")
+	}
+	return nil, unchecked("no parser for %s is known that runs none of its code", language)
+}
+
+// shellOf is the shell that a script's first line names; without such a line, its
+// extension.
+func shellOf(first, extension string) (shell string, named bool) {
+	if !strings.HasPrefix(first, "#!") {
+		return strings.TrimPrefix(extension, "."), false
+	}
+	isBetween := func(r rune) bool { return r == '/' || r == ' ' || r == '\r' }
+	for word := range strings.FieldsFuncSeq(first, isBetween) {
+		switch word {
+		case "sh", "dash", "bash", "zsh", "ksh":
+			return word, true
+		}
+	}
+	return "", true
+}
+
+// parse has a program parse a text. It starts in the root directory, where no
+// project's files are, with an environment that no code is loaded by.
+func (c *call) parse(ctx context.Context, p textParser, text []byte) ([]problem, error) {
+	env := process.ChildEnv(c.spec.Environ, map[string]string{"LC_ALL": "C.UTF-8"}, nil)
+	program, err := process.LookPath(p.program, env)
+	if err != nil {
+		return nil, unchecked("%s is not in PATH", p.program)
+	}
+	if p.program == ruby.program {
+		text = withoutProgramLine(text)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, parserTime, unchecked("%s took more than %v", p.program, parserTime))
+	defer cancel()
+	said := process.Output{Head: maxParserOutput}
+	cmd := &exec.Cmd{Path: program, Args: append([]string{p.program}, p.args...), Env: env, Dir: "/", Stdin: bytes.NewReader(text), Stderr: &said}
+	child, err := c.spec.Processes.StartGroup(cmd, true)
+	if err != nil {
+		return nil, unchecked("%s did not start: %v", p.program, err)
+	}
+	defer goroutine.AfterContext(ctx, child.Kill)()
+	failed := child.Wait()
+	switch problems := p.problems(said.String(), text); {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case failed == nil:
+		return nil, nil
+	case len(problems) == 0:
+		return nil, unchecked("%s failed: %v: %s", p.program, failed, oneLine(said.String()))
+	default:
+		return problems, nil
+	}
+}
+
+// withoutProgramLine makes a first line "#!" a mere comment: Ruby obeys the options
+// in it, of which -r loads a file.
+func withoutProgramLine(text []byte) []byte {
+	body := bytes.TrimPrefix(text, toolserver.ByteOrderMark)
+	if !bytes.HasPrefix(body, []byte("#!")) {
+		return text
+	}
+	text = bytes.Clone(text)
+	text[len(text)-len(body)+1] = '#'
+	return text
+}
+
+// problems reads the errors that a parser has told. A line with the place is followed
+// by the message, or by lines with the source, a mark below it, and the message.
+func (p textParser) problems(said string, text []byte) (problems []problem) {
+	lines := strings.Split(said, "\n")
+	for i, line := range lines {
+		_, rest, found := strings.Cut(line, p.place)
+		rest = strings.TrimPrefix(rest, "line ")
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		number, err := strconv.Atoi(rest[:digits])
+		if !found || err != nil {
+			continue
+		}
+		e := problem{line: number, column: markedColumn(lines[i+1:], text, number)}
+		rest = strings.TrimPrefix(rest[digits:], ":")
+		if column, message, ok := strings.Cut(rest, ": "); ok {
+			if n, err := strconv.Atoi(column); err == nil {
+				e.column, rest = n, message
+			}
+		}
+		if rest == "" {
+			rest = errorLine(lines[i+1:])
+		}
+		if e.message = oneLine(rest); e.message != "" && e.message[0] != '`' { // bash repeats the line in these
+			problems = append(problems, e)
+		}
+	}
+	return problems
+}
+
+// markedColumn is the column that a mark ^ shows below a line of a text; 0 when the
+// lines are no such pair.
+func markedColumn(lines []string, text []byte, number int) int {
+	if len(lines) < 2 || lines[0] == "" || strings.Trim(lines[1], " \t^~") != "" {
+		return 0
+	}
+	for range number - 1 {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	if !bytes.HasPrefix(text, []byte(lines[0])) {
+		return 0
+	}
+	return strings.IndexByte(lines[1], '^') + 1
+}
+
+// errorLine is the message of Node.js, which comes behind the source.
+func errorLine(lines []string) string {
+	for _, line := range lines {
+		if message, found := strings.CutPrefix(line, "SyntaxError: "); found {
+			return message
+		}
+	}
+	return "syntax error"
+}
