@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,6 +151,25 @@ func TestHostile(t *testing.T) {
 				t.Errorf("%s: %q took %v", l.Name, what, took)
 			}
 			checkMask(t, l.Name, text, string(mask))
+		}
+	}
+}
+
+func TestLinesInStrings(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       []int
+	}{
+		{"a.go", "x := `a\nb\nc` + \"d\"\ny := 1 /* e\nf */\n", []int{1, 2}},
+		{"a.py", "x = \"\"\"a\r\nb\"\"\"\n# '''\ny = 'a\\\nb'\nz = 1\n", []int{1, 4}},
+		{"a.js", "x = `a\n${b(\n1)}\nc`; // `\ny\n", []int{1, 3}},
+		{"a.sh", "cat <<E >x\na\n b\nE\necho\n", []int{1, 2, 3}},
+		{"a.c", "char *s = \"a\\\nb\"; // c \\\nd\n", []int{1}},
+		{"a", "`a\nb`", nil},
+		{"a.go", "", nil},
+	} {
+		if got := Of(c.name, nil).LinesInStrings([]byte(c.text)); !slices.Equal(got, c.want) {
+			t.Errorf("%q: %v", c.text, got)
 		}
 	}
 }

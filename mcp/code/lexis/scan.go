@@ -21,7 +21,25 @@ func (l *Language) Mask(text []byte) []byte {
 	if l == nil {
 		return text
 	}
-	s := scanner{Language: l, in: text, out: bytes.Clone(text), last: -1}
+	return l.scan(text).out
+}
+
+// LinesInStrings gives the lines of a text, from 0, that begin inside a string or a
+// here-document.
+func (l *Language) LinesInStrings(text []byte) (lines []int) {
+	if l == nil {
+		return nil
+	}
+	line, counted := 0, 0
+	for _, at := range l.scan(text).inString {
+		line += bytes.Count(text[counted:at], []byte("\n"))
+		lines, counted = append(lines, line), at
+	}
+	return lines
+}
+
+func (l *Language) scan(text []byte) *scanner {
+	s := &scanner{Language: l, in: text, out: bytes.Clone(text), last: -1}
 	for i := range l.spans {
 		sp := &l.spans[i]
 		s.first[sp.open[0]] = true
@@ -43,13 +61,14 @@ func (l *Language) Mask(text []byte) []byte {
 			s.content(&s.stack[n-1])
 		}
 	}
-	return s.out
+	return s
 }
 
 type scanner struct {
 	*Language
-	in, out []byte
-	first   [256]bool // bytes with which a span or a here-document opens
+	in, out  []byte
+	inString []int     // where the lines begin that begin inside a string
+	first    [256]bool // bytes with which a span or a here-document opens
 
 	i        int
 	stack    []frame
@@ -298,7 +317,11 @@ func (s *scanner) variable(rest []byte) {
 func (s *scanner) blank(n int, quotes bool) {
 	for end := min(s.i+n, len(s.in)); s.i < end; s.i++ {
 		switch c := s.in[s.i]; {
-		case c == '\n', c == '\r', quotes && (c == '"' || c == '\'' || c == '`'):
+		case c == '\n':
+			if n := len(s.stack); n == 0 || s.stack[n-1].flags&comment == 0 {
+				s.inString = append(s.inString, s.i+1)
+			}
+		case c == '\r', quotes && (c == '"' || c == '\'' || c == '`'):
 		default:
 			s.out[s.i] = ' '
 		}
