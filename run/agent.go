@@ -177,6 +177,7 @@ func (a *agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 	}
 	calls := *n.round.caller
 	calls.agent, calls.outer, calls.emit, calls.serves = a.name, n.round, n.emit(), false
+	calls.session = nil // of its calls, none but the one that it was called by is kept
 	if calls.limits == nil {
 		calls.limits = new(a.limits)
 	}

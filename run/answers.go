@@ -79,6 +79,11 @@ func (a *answer) append(text string) {
 	a.event.TextJSON, a.parts[0].JSON = join(a.event.TextJSON), join(a.parts[0].JSON)
 }
 
+// message answers the call c for the model.
+func (a *answer) message(c *stream.Call) stream.Message {
+	return stream.Message{Role: stream.ToolRole, CallID: c.ID, Name: c.Name, Parts: a.parts, Failed: a.event.Status != event.ResultOK}
+}
+
 // text is what the model gets, without pictures.
 func (a *answer) text() string {
 	if a.event.TextJSON != nil {

@@ -140,7 +140,7 @@ func ownFiles(c *config.Config, s *config.Settings, servers []config.Server) []s
 			}
 		}
 	}
-	add(s.Path, c.ToolsLock, c.Log, c.Record, c.Replay, c.KeyFile)
+	add(s.Path, c.ToolsLock, c.Session, c.Log, c.Record, c.Replay, c.KeyFile)
 	add(c.Policies...)
 	add(s.Policies...)
 	add(approverFiles(c)...)

@@ -15,6 +15,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
+	"toolpipe/run/session"
 	"toolpipe/run/stdio"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
@@ -36,6 +37,7 @@ type caller struct {
 	cmdLines       bool
 	lineCount      int            // numbers the calls of command lines
 	limits         *limits        // of the run; nil: it has no loop
+	session        *session.File  // of the run itself; nil: there is none
 	agent          string         // whose nested run asks for the calls; "" for the run itself
 	outer          *round         // in which that was called; nil for the run itself
 	known          *confine.Known // of files, by the model that asks for the calls; nil: it is not told of changes
@@ -89,6 +91,7 @@ type call struct {
 	announced bool   // its tool_call event was written
 	verdict   *approve.Verdict
 	denial    string     // why it was denied, for the user
+	noted     bool       // the session says that it is about to be sent
 	answer    *answer    // nil: it has not run yet
 	nested    *callTally // of the nested run that it was
 
@@ -182,10 +185,16 @@ func (r *round) execute(ctx context.Context) error {
 	for _, c := range r.calls {
 		c.ctx, c.done = ctx, make(chan struct{})
 	}
+	last := r.calls[len(r.calls)-1] // which tells of changed files, and is kept with that
 	scheduled := make(chan struct{})
 	schedule := func() {
 		defer close(scheduled)
-		r.schedule(slices.Values(r.calls), func(c *call) { close(c.done) })
+		r.schedule(slices.Values(r.calls), func(c *call) {
+			if c != last || r.known == nil {
+				r.keep(c)
+			}
+			close(c.done)
+		})
 	}
 	if len(r.calls) == 1 { // the usual round costs no goroutine
 		schedule()
@@ -193,7 +202,7 @@ func (r *round) execute(ctx context.Context) error {
 		goroutine.Start(schedule)
 	}
 	var failed error
-	for i, c := range r.calls {
+	for _, c := range r.calls {
 		select {
 		case <-c.done:
 		case <-scheduled:
@@ -201,8 +210,8 @@ func (r *round) execute(ctx context.Context) error {
 		if c.answer == nil { // schedule has ended by a panic
 			c.answer = ownAnswer(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
 		}
-		if i == len(r.calls)-1 && !c.answer.keepsOpen {
-			c.answer.append(r.changes(ctx))
+		if c == last && r.known != nil {
+			r.tellChanges(ctx, c)
 		}
 		if err := r.result(c); err != nil && failed == nil {
 			failed = err
@@ -217,14 +226,14 @@ func (r *round) execute(ctx context.Context) error {
 	return failed
 }
 
-// changes tells of the files that the model knows and that are changed, when all
-// calls of the round have ended.
-func (r *round) changes(ctx context.Context) string {
-	if r.known == nil {
-		return ""
+// tellChanges adds to the last result of the round which files that the model knows
+// are changed, when all calls have ended.
+func (r *round) tellChanges(ctx context.Context, last *call) {
+	if !last.answer.keepsOpen {
+		text, _ := stdio.Await(ctx, func() (string, error) { return r.known.Changes(ctx), nil })
+		last.answer.append(text)
 	}
-	text, _ := stdio.Await(ctx, func() (string, error) { return r.known.Changes(ctx), nil })
-	return text
+	r.keep(last)
 }
 
 // schedule runs the calls that have no answer yet. Calls whose tools are annotated
@@ -280,17 +289,17 @@ func (r *round) run(c *call) {
 		return
 	}
 	defer release()
-	session, err := c.tool.conn.use(ctx)
+	server, err := c.tool.conn.use(ctx)
 	if err != nil {
 		c.answer = failedAnswer(&c.tool.conn.Server, err)
 		return
 	}
 	bounds := r.recheck(ctx, c)
-	if c.answer != nil {
+	if c.answer != nil || !r.note(ctx, c) {
 		return
 	}
 	bounds.Known = r.known
-	send := session.Call
+	send := server.Call
 	if c.tool.conn.Nest != nil {
 		send = r.nest(c)
 	}
@@ -367,9 +376,7 @@ func (r *round) messages() (all []stream.Message) {
 		case c.line != "":
 			outputs = append(outputs, "CMD: "+c.line+"\n"+c.answer.text())
 		default:
-			all = append(all, stream.Message{
-				Role: stream.ToolRole, CallID: c.ID, Name: c.Name, Parts: c.answer.parts, Failed: c.answer.event.Status != event.ResultOK,
-			})
+			all = append(all, c.answer.message(&c.Call))
 		}
 	}
 	if len(outputs) > 0 {

@@ -43,6 +43,13 @@ func (r *runner) check(ctx context.Context) error {
 		return k.first
 	}
 	k.settingsRead()
+	if k.cfg.Session != "" {
+		if _, err := k.openSession(ctx); err != nil {
+			k.failed("session", err)
+			return k.first
+		}
+		k.ok("session", k.cfg.Session)
+	}
 	if err := r.resolve(ctx); err != nil {
 		k.failed("rules", err)
 		return k.first

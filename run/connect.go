@@ -135,9 +135,7 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	var err error
 	if reads {
 		r.face.ReadingStdin(true)
-		data, err = input.Read(reading, r.streams.In, func() {
-			r.face.Say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
-		})
+		data, err = input.Read(reading, r.streams.In, r.sayWaiting)
 		if err != nil {
 			cancel(err)
 		}

@@ -54,6 +54,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 	if r.log != nil {
 		r.log.Close()
 	}
+	r.session.Close()
 	if r.cfg.Processes != nil {
 		r.cfg.Processes.Sweep(2 * time.Second)
 	}
@@ -75,7 +76,7 @@ func (r *runner) endEvent(err error) *event.End {
 		e.Status, e.Exit, e.Err = f.Status, f.Exit(), f
 	} else if t.unknown {
 		r.warn("outcome_unknown", "", "there is an answer, but the outcome of a call is unknown")
-	} else if r.cfg.Mode == config.Answer && !t.hasText {
+	} else if r.cfg.Mode == config.Answer && t.turns > 0 && !t.hasText {
 		r.face.Say("the model's answer is empty")
 	}
 	return e

@@ -11,8 +11,8 @@ import (
 	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
+	"toolpipe/run/session"
 	"toolpipe/stream"
-	"toolpipe/stream/jsontext"
 )
 
 // loop lets model and tools take turns until a reply asks for no more calls.
@@ -27,7 +27,11 @@ type loop struct {
 	told    bool           // the model was told that its answer does not fit
 	printed bool           // the text was printed, and only the model needs it again
 	joins   bool           // nobody sees where a delta of the text ends
-	resume  bool           // calls that the conversation leaves open run first (--input messages)
+	resume  bool           // calls that the conversation leaves open run first (--input messages, --session)
+
+	session *session.File    // nil: there is none
+	saved   int              // messages of the conversation that are in the session
+	later   []stream.Message // that begin the conversation behind the open calls
 
 	schemaFrom string // the flag or the argument that gives schema
 
@@ -65,30 +69,32 @@ func (l *loop) run(ctx context.Context) error {
 	msgs := l.request.Messages
 	var open []stream.Call
 	var lines []string
+	later := l.later
 	if l.resume {
 		var text string
 		open, text = openCalls(msgs)
 		lines = l.calls.commandLines([]byte(text))
 	}
 	if len(open)+len(lines) > 0 {
-		var later []stream.Message // --input messages with arguments: after the open calls
-		if n := len(msgs) - 1; msgs[n].Role == stream.User {
-			later = []stream.Message{msgs[n]}
+		if n := len(msgs) - 1; msgs[n].Role == stream.User { // --input messages with arguments: after the open calls
+			later = slices.Clone(msgs[n:])
 			l.request.Messages = msgs[:n]
 		}
 		l.warnMissing(open)
 		if err := l.answer(ctx, open, lines); err != nil {
-			return err // without the later message, so that the conversation can be resumed
+			return err // without the later messages, so that the conversation can be resumed
 		}
-		l.request.Messages = append(l.request.Messages, later...)
+		session.Sort(l.request.Messages)
 	}
+	l.request.Messages = append(l.request.Messages, later...)
 	for {
 		reply, err := l.turn(ctx)
 		if err != nil {
 			return err
 		}
 		calls, lines := reply.Message.Calls, l.calls.commandLines(l.text)
-		if err := l.mustEnd(reply, len(calls)+len(lines)); err != nil {
+		err = l.mustEnd(reply, len(calls)+len(lines))
+		if err := cmp.Or(l.save(), err); err != nil {
 			counts, outputErr := l.calls.report(l.turns, calls, lines)
 			l.add(counts)
 			return cmp.Or(outputErr, err)
@@ -115,6 +121,7 @@ func (l *loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 	answers, counts, err := l.calls.answer(ctx, l.turns, calls, lines)
 	l.add(counts)
 	l.request.Messages = append(l.request.Messages, answers...)
+	l.saved = len(l.request.Messages) // each result was written when it came
 	if l.finder != nil {
 		l.request.Tools = append(l.request.Tools, l.finder.next(calls)...)
 	}
@@ -122,6 +129,16 @@ func (l *loop) answer(ctx context.Context, calls []stream.Call, lines []string) 
 		err = l.tokenLimit()
 	}
 	return err
+}
+
+// save writes to the session what the conversation has grown by.
+func (l *loop) save() error {
+	if l.session == nil {
+		return nil
+	}
+	more := l.request.Messages[l.saved:]
+	l.saved = len(l.request.Messages)
+	return l.session.Add(l.calls.definitions(more), more...)
 }
 
 // warnMissing warns about open calls whose tool this run does not have: without the
@@ -141,6 +158,9 @@ func (l *loop) warnMissing(open []stream.Call) {
 
 // turn is one exchange with the model.
 func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
+	if err := l.save(); err != nil {
+		return nil, err
+	}
 	began := time.Now()
 	l.turns++
 	l.text, l.hasText, l.finish = l.text[:0], false, ""
@@ -300,9 +320,7 @@ func openCalls(msgs []stream.Message) (open []stream.Call, text string) {
 		return nil, ""
 	}
 	if msgs[len(msgs)-1].Role != stream.User {
-		for _, p := range msgs[i].Parts {
-			text += p.Text + jsontext.Text(p.JSON)
-		}
+		text = textOf(&msgs[i])
 	}
 	for _, c := range msgs[i].Calls {
 		if !answered[c.ID] {

@@ -20,6 +20,8 @@
 package run
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -34,6 +36,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/run/schema"
+	"toolpipe/run/session"
 	"toolpipe/run/stdio"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
@@ -68,13 +71,16 @@ func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 type runner struct {
 	*outputs
 	setup
-	cfg      *config.Config
-	began    time.Time
-	box      *toolbox
-	messages []stream.Message // what the conversation begins with
-	loop     *loop            // nil until the first request
-	known    *confine.Known   // nil without --refresh
-	tally    tally
+	cfg       *config.Config
+	began     time.Time
+	box       *toolbox
+	messages  []stream.Message // what the conversation begins with
+	session   *session.File    // nil: there is none
+	system    string           // of the flags
+	ownSystem bool             // they give it
+	loop      *loop            // nil until the first request
+	known     *confine.Known   // nil without --refresh
+	tally     tally
 }
 
 // setup is what flags, environment, config and policy come to. Nothing is started
@@ -107,6 +113,11 @@ func (r *runner) guarded(ctx context.Context) (err error) {
 	switch r.cfg.Mode {
 	case config.SignIn, config.SignOut, config.ListLogins:
 		return r.logins(ctx)
+	}
+	if r.cfg.Session != "" {
+		if done, err := r.openSession(ctx); done || err != nil {
+			return err
+		}
 	}
 	if err := r.resolve(ctx); err != nil {
 		return err
@@ -232,7 +243,7 @@ func (r *runner) work(ctx context.Context) error {
 func (r *runner) ask(ctx context.Context) error {
 	c := r.cfg
 	reads := c.ReadsInput(r.streams.InTerminal)
-	if c.Input != "messages" && !reads && len(c.Args) == 0 && len(c.Files)+len(c.Resources) == 0 && c.Prompt == "" {
+	if c.Input != "messages" && !reads && !c.GivesPrompt() && !r.session.Unfinished() {
 		return input.EmptyPrompt(c, r.streams.InTerminal)
 	}
 	if c.Refresh {
@@ -242,9 +253,10 @@ func (r *runner) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	system, systemGiven, err := input.SystemText(c, ctx)
-	if err != nil {
-		return err
+	if r.session == nil {
+		if r.system, r.ownSystem, err = input.SystemText(c, ctx); err != nil {
+			return err
+		}
 	}
 	if slices.ContainsFunc(r.servers, r.startsFirst) || reads && !r.streams.InFile {
 		r.client.Warm(ctx) // the request has to wait for something else
@@ -253,10 +265,7 @@ func (r *runner) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var inputErr error // reported only when the servers are in order
-	if r.messages, inputErr = input.Conversation(c, r.endpoint.API, data, r.streams.InTerminal, attached); inputErr == nil {
-		inputErr = input.AllSent(r.messages, r.endpoint.API)
-	}
+	inputErr := r.begin(data, attached) // reported only when the servers are in order
 	if err := r.useServers(); err != nil {
 		return err
 	}
@@ -266,11 +275,30 @@ func (r *runner) ask(ctx context.Context) error {
 	if from := r.client.Adopt(r.request, r.messages); from != "" {
 		r.warn("state_dropped", "", "what the conversation keeps for "+from+" is not sent: the endpoint or the model is another one")
 	}
-	msgs, err := r.box.withServerMessages(ctx, r.messages, c.Prompt, c.Resources)
+	stored := len(r.session.Stored())
+	added, err := r.box.withServerMessages(ctx, r.messages[stored:], c.Prompt, c.Resources)
 	if err != nil {
 		return err
 	}
-	return r.answer(ctx, msgs, system, systemGiven)
+	return r.answer(ctx, slices.Concat(r.messages[:stored], added))
+}
+
+// begin puts what the conversation begins with together: the session, and what the
+// input adds to it.
+func (r *runner) begin(data []byte, attached []stream.Part) (err error) {
+	c := r.cfg
+	var added []stream.Message
+	if !r.session.Unfinished() || c.GivesPrompt() || len(bytes.TrimSpace(data)) > 0 {
+		if added, err = input.Conversation(c, r.endpoint.API, data, r.streams.InTerminal, attached); err != nil {
+			return err
+		}
+	}
+	stored := r.session.Stored()
+	if err := cmp.Or(input.AllSent(stored, r.endpoint.API, c.Session), input.AllSent(added, r.endpoint.API, "")); err != nil {
+		return err
+	}
+	r.messages = slices.Concat(stored, added)
+	return nil
 }
 
 // attach remembers a file that is attached, for --refresh.
@@ -307,7 +335,7 @@ func (r *runner) useServers() error {
 }
 
 // answer lets model and tools take turns until the answer is done.
-func (r *runner) answer(ctx context.Context, msgs []stream.Message, system string, systemGiven bool) error {
+func (r *runner) answer(ctx context.Context, msgs []stream.Message) error {
 	c := r.cfg
 	finder, tools, err := r.startFinder(ctx, msgs)
 	if err != nil {
@@ -318,29 +346,30 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message, system strin
 		r.warn("many_tools", "", strconv.Itoa(n)+" tools are offered; some endpoints take 128 at most, --tools and --exclude-tools choose")
 	}
 	frame := 0
-	r.request.Messages, frame = withSystem(msgs, system, systemGiven, func() string { return r.box.frame(c.CmdLines) })
+	r.request.Messages, frame = withSystem(msgs, r.system, r.ownSystem, func() string { return r.box.frame(c.CmdLines) })
 	r.loop = &loop{
 		client: r.client, request: r.request, emit: r.Emit, flush: r.Flush, frame: frame, tally: &r.tally, limits: r.limits(),
 		schema: r.schema, schemaFrom: "--schema",
 		joins:  r.text != nil && c.Log == "",
-		resume: c.Input == "messages",
+		resume: c.Input == "messages" || c.Session != "",
 		calls:  newCaller(c, r.box, r.gate, r.outputs),
 		finder: finder,
 	}
 	r.loop.calls.limits, r.loop.calls.known = r.loop.limits, r.known
+	r.useSession()
 	// Without tools the first turn is mostly the last, so its text need not be held
 	// back for the end; and no copy of it is kept, unless the log or the search for
 	// command lines needs one.
 	if r.text != nil && len(r.request.Tools) == 0 && r.schema == nil && !c.Holds() {
 		r.text.Stream = true
-		r.loop.printed = c.Log == "" && !c.CmdLines
+		r.loop.printed = c.Log == "" && !c.CmdLines && c.Session == ""
 		r.request.TextPassing = r.loop.printed
 	}
 	if err := r.start(); err != nil {
 		return err
 	}
 	if err := r.loop.run(ctx); err != nil {
-		return r.withModels(ctx, err)
+		return r.withResume(r.withModels(ctx, err))
 	}
 	if language, ok := c.Block(); ok {
 		return needBlock(r.tally.text, language)

@@ -65,6 +65,7 @@ type Config struct {
 	Refresh    bool // tell the model of changes to files
 	System     *string
 	SystemFile string
+	Session    string   // the file of a conversation that goes on
 	Resources  []string // NAME:URI
 	Prompt     string   // NAME:PROMPT[,arg=value…]
 
@@ -136,6 +137,11 @@ type Config struct {
 	MaxTotalTokens int
 	ConfigFile     string
 	NoConfig       bool
+}
+
+// GivesPrompt tells whether the command line alone gives something to answer.
+func (c *Config) GivesPrompt() bool {
+	return len(c.Args)+len(c.Files)+len(c.Resources) > 0 || c.Prompt != ""
 }
 
 // Getenv looks a name up in the environment of the invocation.
@@ -250,8 +256,8 @@ func (c *Config) Validate() error {
 		return failure.UsageError([]string{"leave --stream out"}, "--output block and --stream: the block is held until the answer is whole")
 	case c.Schema != "" && c.Streams():
 		return failure.UsageError([]string{"leave --stream out"}, "--schema and --stream: the answer is held until it is checked")
-	case c.Input != "messages" && slices.ContainsFunc(c.Allow, func(list string) bool { return slices.Contains(strings.Split(list, ","), "@open") }):
-		return failure.Usage("--allow @open: goes with --input messages, whose open calls it allows")
+	case c.Input != "messages" && c.Session == "" && slices.ContainsFunc(c.Allow, func(list string) bool { return slices.Contains(strings.Split(list, ","), "@open") }):
+		return failure.Usage("--allow @open: goes with --input messages or --session, whose open calls it allows")
 	case c.NoConfig && c.ConfigFile != "":
 		return failure.Usage("--config and --no-config: only one of them can be given")
 	case c.CmdLines && !c.Shell:
@@ -274,8 +280,30 @@ func (c *Config) Validate() error {
 		return failure.Usage("--output messages: there is no conversation to print; use text, ndjson or json")
 	case c.Quiet && c.Verbose > 0:
 		return failure.Usage("--quiet and --verbose: only one of them can be given")
-	case c.Mode == Serve:
+	case c.Session != "":
+		if err := c.checkSession(); err != nil {
+			return err
+		}
+	}
+	if c.Mode == Serve {
 		return c.checkServe()
+	}
+	return nil
+}
+
+// checkSession refuses what contradicts --session.
+func (c *Config) checkSession() error {
+	switch {
+	case c.Mode != Answer && c.Mode != Check:
+		return failure.Usage("--session: goes with a prompt; there is no conversation without a model")
+	case c.Input == "messages":
+		return failure.UsageError([]string{"-o messages beside --session prints the conversation, and -i messages goes on with a copy of it"},
+			"--session and --input messages: the conversation is in the session file")
+	case c.DryRun:
+		return failure.UsageError([]string{"toolpipe --session FILE -o messages | toolpipe -i messages --dry-run, with no prompt, leaves the file as it is"},
+			"--session and --dry-run: the session would keep results of calls that never ran")
+	case c.CmdLines:
+		return failure.Usage("--session and --cmd-lines: a command line has no id by which a later run could tell that it was run")
 	}
 	return nil
 }

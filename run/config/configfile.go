@@ -174,13 +174,13 @@ func (p *profile) keys() []key {
 	// from notes the place of a key beside its value.
 	from := func(place *string, to any) func(member) error {
 		return func(m member) error {
-			*place = m.At.origin() + ": " + m.Key
+			*place = m.At.Origin() + ": " + m.Key
 			return m.fill(to)
 		}
 	}
 	keyFrom := func(to any) func(member) error {
 		return func(m member) error {
-			p.keyFrom = m.origin() + ": " + m.path()
+			p.keyFrom = m.Origin() + ": " + m.path()
 			return m.fill(to)
 		}
 	}
@@ -248,12 +248,12 @@ func (s *Settings) parseAutoApprove(v member) error {
 		if allow {
 			d = approve.Allow
 		}
-		rules, err := approve.Patterns(m.Key, d, "config", m.At.origin())
+		rules, err := approve.Patterns(m.Key, d, "config", m.At.Origin())
 		if err != nil {
 			return m.At.within(err)
 		}
 		s.Rules = append(s.Rules, rules...)
-		s.Patterns = append(s.Patterns, d.String()+" "+m.Key+" ("+m.At.origin()+")")
+		s.Patterns = append(s.Patterns, d.String()+" "+m.Key+" ("+m.At.Origin()+")")
 	}
 	return nil
 }

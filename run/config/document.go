@@ -46,6 +46,30 @@ func ParseDocument(name string, data []byte) (Value, error) {
 	return Checked(name, data), nil
 }
 
+// ParseLines reads JSON lines: one object on each line that is not blank. A last line
+// that is not whole, as a writer leaves it who is killed or whose disk is full, is no
+// value; cut is where it begins, -1 if there is none.
+func ParseLines(name string, data []byte) (values []Value, cut int, err error) {
+	d := &Document{name, data}
+	for number, from := 1, 0; from < len(data); number++ {
+		line, _, whole := bytes.Cut(data[from:], []byte{'\n'})
+		last := from+len(line)+1 >= len(data)
+		err := jsontext.Check(line, jsontext.Options{})
+		e, _ := errors.AsType[*jsontext.SyntaxError](err)
+		switch {
+		case err == nil:
+			values = append(values, d.value(jsontext.Space(data, from)))
+		case len(bytes.TrimSpace(line)) == 0:
+		case last && (!whole || !bytes.HasSuffix(bytes.TrimSpace(line), []byte{'}'})):
+			return values, from, nil
+		default:
+			return nil, -1, failure.Usage("%s:%d:%d: %s", name, number, e.Column, e.Message)
+		}
+		from += len(line) + 1
+	}
+	return values, -1, nil
+}
+
 // Checked returns the whole value of a text that jsontext.Check has accepted.
 // name is what errors call the text.
 func Checked(name string, data []byte) Value {
@@ -82,17 +106,20 @@ func ReadLimited(r io.Reader, name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
+// Name is what errors call the document.
+func (d *Document) Name() string { return d.name }
+
 // Raw returns the text of the value as it stands in the document.
 func (v Value) Raw() []byte { return v.Doc.data[v.From:v.To] }
 
 func (v Value) line() int { return bytes.Count(v.Doc.data[:v.From], []byte{'\n'}) + 1 }
 
-// origin is the document and the line of the value, such as ci.json:12.
-func (v Value) origin() string { return v.Doc.name + ":" + strconv.Itoa(v.line()) }
+// Origin is the document and the line of the value, such as ci.json:12.
+func (v Value) Origin() string { return v.Doc.name + ":" + strconv.Itoa(v.line()) }
 
 // Errorf returns a usage error that begins with the place of the value.
 func (v Value) Errorf(format string, args ...any) *failure.Error {
-	where := v.origin()
+	where := v.Origin()
 	if path := v.path(); path != "" {
 		where += ": " + path
 	}
@@ -151,7 +178,7 @@ func (m member) Unknown(known []string) *failure.Error {
 }
 
 // within returns err with the place of the value before its message.
-func (v Value) within(err error) *failure.Error { return failure.Within(v.origin(), err) }
+func (v Value) within(err error) *failure.Error { return failure.Within(v.Origin(), err) }
 
 // Kind is the first byte of the value: '{', '[', '"', 't', 'f' or 'n', and '0'
 // for every number.

@@ -82,7 +82,7 @@ func TestDocumentLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, _ := v.Get("b"); b.line() != 3 || b.origin() != "x.json:3" {
+	if b, _ := v.Get("b"); b.line() != 3 || b.Origin() != "x.json:3" {
 		t.Errorf("line %d", b.line())
 	}
 }

@@ -25,7 +25,7 @@ func (e *entry) hostOAuth(v Value) (*oauth.Settings, error) {
 		return e.OAuth, nil
 	}
 	if v.Kind() != '{' {
-		e.warn("oauth_ignored", v.origin()+": oauth is ignored: it is not an object")
+		e.warn("oauth_ignored", v.Origin()+": oauth is ignored: it is not an object")
 		return e.OAuth, nil
 	}
 	s := &oauth.Settings{}
@@ -64,7 +64,7 @@ func (e *entry) hostOAuth(v Value) (*oauth.Settings, error) {
 	}
 	e.mendHostOAuth(v, s)
 	if err := checkOAuth(v, s); err != nil {
-		e.warn("oauth_ignored", v.origin()+": oauth is ignored: "+failure.Of(err).Message)
+		e.warn("oauth_ignored", v.Origin()+": oauth is ignored: "+failure.Of(err).Message)
 		return e.OAuth, nil
 	}
 	if !on {
@@ -78,10 +78,10 @@ func (e *entry) hostOAuth(v Value) (*oauth.Settings, error) {
 func (e *entry) mendHostOAuth(v Value, s *oauth.Settings) {
 	if s.MetadataURL != "" && s.Issuer == "" {
 		s.MetadataURL = ""
-		e.warn("oauth_ignored", v.origin()+`: oauth: the metadata's address is ignored: it needs "issuer", the name that its document must have`)
+		e.warn("oauth_ignored", v.Origin()+`: oauth: the metadata's address is ignored: it needs "issuer", the name that its document must have`)
 	}
 	if (s.AuthorizationURL == "") != (s.TokenURL == "") {
 		s.AuthorizationURL, s.TokenURL = "", ""
-		e.warn("oauth_ignored", v.origin()+": oauth: an address is ignored: authorizationUrl and tokenUrl belong together")
+		e.warn("oauth_ignored", v.Origin()+": oauth: an address is ignored: authorizationUrl and tokenUrl belong together")
 	}
 }

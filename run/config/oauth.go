@@ -88,7 +88,7 @@ func (e *entry) fileBeside(m member) (data []byte, path string, err error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(m.Doc.name), path)
 	}
-	data, err = RuleFile.Read(m.origin()+": "+m.Key, path, 1<<20, e.warner)
+	data, err = RuleFile.Read(m.Origin()+": "+m.Key, path, 1<<20, e.warner)
 	if err != nil {
 		err = unresolved{failure.Of(err)}
 	}

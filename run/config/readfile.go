@@ -46,6 +46,11 @@ func (k fileKind) Read(what, path string, limit int64, warn Warner) ([]byte, err
 		return nil, OpenError(what, path, err)
 	}
 	defer f.Close()
+	return k.ReadFrom(f, what, path, limit, warn)
+}
+
+// ReadFrom is Read for the file that is open as f.
+func (k fileKind) ReadFrom(f *os.File, what, path string, limit int64, warn Warner) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, OpenError(what, path, err)

@@ -37,7 +37,7 @@ func parseServers(c *Config, v Value, own bool, keys []string) ([]Server, error)
 	}
 	var all []Server
 	for _, m := range v.Members() {
-		e := entry{c: c, dollar: !own && v.Doc.isOfGemini(), keys: keys, Server: Server{own: own, Spec: mcp.Spec{Name: m.Key}, origin: m.At.origin()}}
+		e := entry{c: c, dollar: !own && v.Doc.isOfGemini(), keys: keys, Server: Server{own: own, Spec: mcp.Spec{Name: m.Key}, origin: m.At.Origin()}}
 		nameErr := CheckServerName(m.Key)
 		switch isReserved := slices.Contains(reserved, m.Key); {
 		case !own && (nameErr != nil || isReserved):
@@ -123,7 +123,7 @@ func (e *entry) read(m member, keys []serverKey) error {
 	if e.own {
 		return m.Unknown(ownKeys())
 	}
-	e.warn("unknown_key", m.At.origin()+": unknown key "+strconv.Quote(m.Key)+" is ignored")
+	e.warn("unknown_key", m.At.Origin()+": unknown key "+strconv.Quote(m.Key)+" is ignored")
 	return nil
 }
 
@@ -138,7 +138,7 @@ func (e *entry) readURL(m member) (err error) {
 // and config do.
 func (e *entry) refuse(m member) error {
 	if m.Kind() == 't' || len(m.Elements()) > 0 {
-		e.warn("trust_ignored", m.At.origin()+": "+m.Key+" is ignored; --allow and --trust approve calls")
+		e.warn("trust_ignored", m.At.Origin()+": "+m.Key+" is ignored; --allow and --trust approve calls")
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ func (e *entry) readTrusted(m member) error {
 	if e.own {
 		e.Trusted = on
 	} else if on {
-		e.warn("trust_ignored", m.At.origin()+": trusted counts only in your own config; --trust "+e.Name+" does it")
+		e.warn("trust_ignored", m.At.Origin()+": trusted counts only in your own config; --trust "+e.Name+" does it")
 	}
 	return err
 }
@@ -248,7 +248,7 @@ func (e *entry) readTrusted(m member) error {
 // are ignored: they could take labels away.
 func (e *entry) readLabels(m member) error {
 	if !e.own {
-		e.warn("unknown_key", m.At.origin()+": labels is ignored; it counts only in your own config and in policies")
+		e.warn("unknown_key", m.At.Origin()+": labels is ignored; it counts only in your own config and in policies")
 		return nil
 	}
 	if m.Kind() != '[' {

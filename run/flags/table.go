@@ -157,6 +157,8 @@ func inputFlags(c *config.Config) []Flag {
 			Help:  "what stdin is: auto (default), text or messages (a JSON message array)"},
 		{Name: "no-stdin", Setting: &c.NoStdin,
 			Help: "never read standard input, such as the list of a loop"},
+		{Name: "session", Value: "FILE", Setting: &c.Session,
+			Help: "keep the conversation in FILE, and go on with the one that is there"},
 		{Name: "resource", Value: "NAME:URI", Setting: &c.Resources,
 			Help: "attach the resource URI of the tool server NAME"},
 		{Name: "prompt", Value: "NAME:PROMPT[,ARG=VALUE...]", Setting: &c.Prompt,

@@ -2,6 +2,7 @@ package input
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,9 +16,16 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// inputError is an error about a place of standard input, by byte offset.
+const stdin = "standard input"
+
+// inputError is an error about a place of standard input, by byte offset, or of a
+// file, by line.
 func inputError(v config.Value, format string, args ...any) error {
-	return failure.Usage("standard input: byte %d: %s", v.From, fmt.Sprintf(format, args...))
+	where := v.Origin()
+	if v.Doc.Name() == stdin {
+		where = fmt.Sprintf("%s: byte %d", stdin, v.From)
+	}
+	return failure.Usage("%s: %s", where, fmt.Sprintf(format, args...))
 }
 
 // parseMessagesDocument checks the JSON of standard input.
@@ -30,15 +38,12 @@ func parseMessagesDocument(data []byte) (config.Value, error) {
 		}
 		return config.Value{}, failure.UsageError(hints, "standard input: byte %d: %s", e.Offset, e.Message)
 	}
-	return config.Checked("standard input", data), nil
+	return config.Checked(stdin, data), nil
 }
 
 // parseMessages reads a message array in the chat-completions form, or an
-// object with a member messages. Calls and their answers must fit: each tool
-// message answers a call of the assistant message before it, each call is
-// answered, except those of the last assistant message when only tool
-// messages follow it. These are left open, to be run first. withState says that
-// what an endpoint wants back is read too.
+// object with a member messages. withState says that what an endpoint wants back
+// is read too.
 func parseMessages(doc config.Value, withState bool) ([]stream.Message, error) {
 	if doc.Kind() == '{' {
 		m, ok := doc.Get("messages")
@@ -50,10 +55,22 @@ func parseMessages(doc config.Value, withState bool) ([]stream.Message, error) {
 	if doc.Kind() != '[' {
 		return nil, inputError(doc, "not an array of messages")
 	}
+	msgs, err := Messages(doc.Elements(), withState)
+	if err == nil && len(msgs) == 0 {
+		return nil, inputError(doc, "no message")
+	}
+	return msgs, err
+}
+
+// Messages reads the messages of a conversation. Calls and their answers must fit:
+// each tool message answers a call of the assistant message before it, each call
+// is answered, except those of the last assistant message when only tool messages
+// follow it. These are left open, to be run first.
+func Messages(elements []config.Value, withState bool) ([]stream.Message, error) {
 	var msgs []stream.Message
 	var states []config.Value         // of each message
 	open := map[string]config.Value{} // calls of the last assistant message without an answer
-	for _, e := range doc.Elements() {
+	for _, e := range elements {
 		m, err := parseMessage(e)
 		if err != nil {
 			return nil, err
@@ -79,9 +96,6 @@ func parseMessages(doc config.Value, withState bool) ([]stream.Message, error) {
 		state, _ := e.Get(stream.StateMember)
 		msgs, states = append(msgs, m), append(states, state)
 	}
-	if len(msgs) == 0 {
-		return nil, inputError(doc, "no message")
-	}
 	stream.UniqueIDs(msgs)
 	for i, state := range states {
 		if !withState || msgs[i].Role != stream.Assistant || state.Doc == nil || state.IsNull() {
@@ -95,15 +109,20 @@ func parseMessages(doc config.Value, withState bool) ([]stream.Message, error) {
 }
 
 // AllSent refuses a conversation with a part that the API has no form for: a
-// part that the user gave is never left out in silence.
-func AllSent(msgs []stream.Message, api string) error {
+// part that the user gave is never left out in silence. from says where the
+// conversation is from, "" for standard input.
+func AllSent(msgs []stream.Message, api, from string) error {
 	for i := range msgs {
 		if kind := stream.Unsent(api, &msgs[i]); kind != "" {
-			return failure.Usage("standard input: message %d: a part of type %q in a message of role %s cannot be sent by --api %s", i+1, kind, msgs[i].Role, api)
+			return failure.Usage("%s: message %d: a part of type %q in a message of role %s cannot be sent by --api %s", cmp.Or(from, stdin), i+1, kind, msgs[i].Role, api)
 		}
 	}
 	return nil
 }
+
+// FailedMember is the member of a tool message that is true when the tool reported an
+// error or did not run, which some endpoints are told.
+const FailedMember = "is_error"
 
 func parseMessage(e config.Value) (m stream.Message, err error) {
 	if e.Kind() != '{' {
@@ -135,6 +154,8 @@ func parseMessage(e config.Value) (m stream.Message, err error) {
 			m.CallID = f.Text()
 		case "name":
 			m.Name = f.Text()
+		case FailedMember:
+			m.Failed = m.Role == stream.ToolRole && jsontext.IsTrue(f.Raw())
 		}
 		if err != nil {
 			return m, err

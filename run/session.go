@@ -1,0 +1,192 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/face"
+	"toolpipe/run/failure"
+	"toolpipe/run/input"
+	"toolpipe/run/session"
+	"toolpipe/stream"
+	"toolpipe/stream/jsontext"
+)
+
+// openSession opens the session, and gives the calls a result that were sent by a run
+// that did not live to see it. done is true when the run is only to print it.
+func (r *runner) openSession(ctx context.Context) (done bool, err error) {
+	c := r.cfg
+	if r.system, r.ownSystem, err = input.SystemText(c, ctx); err != nil {
+		return false, err
+	}
+	if r.session, err = session.Open("--session", c.Session, r.warn); err != nil {
+		return false, err
+	}
+	s, name := r.session, strconv.Quote(c.Session)
+	if s.Cut > 0 {
+		r.warn("session_repaired", "", "--session: the last line of "+name+" was not whole and is taken away: "+strconv.Itoa(s.Cut)+" bytes")
+	}
+	var lost []string
+	for _, call := range s.Unknown {
+		lost = append(lost, call.Name+" ("+call.ID+")")
+		a := ownAnswer(event.ResultUnknown, "outcome unknown: the run that sent the call ended before its result came")
+		if err := s.Answer(a.message(&call)); err != nil {
+			return false, err
+		}
+	}
+	if len(lost) > 0 {
+		r.warn("outcome_unknown", "", "--session: the run before ended with calls under way, whose outcome is unknown: "+face.JoinFew(lost))
+	}
+	if err := r.checkSystem(); err != nil {
+		return false, err
+	}
+	if c.Output != "messages" || c.GivesPrompt() || len(s.Messages) == 0 || s.Unfinished() {
+		return false, nil
+	}
+	return r.printsSession(ctx)
+}
+
+// checkSystem refuses a system message that is not the one of the session.
+func (r *runner) checkSystem() error {
+	stored := r.session.Messages
+	if !r.ownSystem || len(stored) == 0 {
+		return nil
+	}
+	was := ""
+	if instructs(stored[0]) {
+		was = textOf(&stored[0])
+		r.ownSystem = false
+	}
+	if was != r.system {
+		return failure.UsageError([]string{"leave it out, or begin another session"}, "--session: %q has another system message", r.cfg.Session)
+	}
+	return nil
+}
+
+// printsSession tells whether standard input adds nothing to the session, which then
+// only has to be printed, without a model.
+func (r *runner) printsSession(ctx context.Context) (bool, error) {
+	if r.cfg.ReadsInput(r.streams.InTerminal) {
+		data, err := input.Read(ctx, r.streams.In, r.sayWaiting)
+		if err != nil {
+			return false, err
+		}
+		if len(bytes.TrimSpace(data)) > 0 {
+			r.streams.In, r.streams.InFile = bytes.NewReader(data), true
+			return false, nil
+		}
+	}
+	r.messages = r.session.Messages
+	r.session.Close()
+	return true, nil
+}
+
+func (r *runner) sayWaiting() {
+	r.face.Say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
+}
+
+// useSession has the loop go on with the session.
+func (r *runner) useSession() {
+	if r.session == nil {
+		return
+	}
+	if r.session.Made {
+		r.face.Say("made the session " + config.ShellQuote(r.cfg.Session))
+	}
+	var changed []string
+	for _, name := range slices.Sorted(maps.Keys(r.session.Tools)) {
+		if t := r.box.byName[name]; t != nil && t.digest() != r.session.Tools[name] {
+			changed = append(changed, name)
+		}
+	}
+	if len(changed) > 0 {
+		r.warn("tool_changed", "", "--session: these tools are not defined as when the conversation last called them: "+face.JoinFew(changed)+
+			"; --describe-tool shows a definition, --tools-lock refuses a change")
+	}
+	l := r.loop
+	l.session, l.calls.session = r.session, r.session
+	l.saved = l.frame + len(r.session.Messages)
+	l.later = l.request.Messages[l.saved:]
+	l.request.Messages = l.request.Messages[:l.saved:l.saved] // results go between
+}
+
+// withResume is an error of the loop with the way to go on, if it leaves something open.
+func (r *runner) withResume(err error) error {
+	f := *failure.Of(err)
+	if r.session == nil || !session.Unanswered(r.loop.request.Messages[r.loop.frame:]) || f.Status == failure.StatusOutput {
+		return err
+	}
+	f.Hints = append(slices.Clone(f.Hints), "without a prompt, --session "+config.ShellQuote(r.cfg.Session)+" goes on from here")
+	return &f
+}
+
+func (t *tool) digest() string {
+	l := t.locked()
+	return l.digest
+}
+
+// definitions are the digests of the tools that messages call.
+func (c *caller) definitions(messages []stream.Message) map[string]string {
+	digests := map[string]string{}
+	for i := range messages {
+		for _, call := range messages[i].Calls {
+			if t := c.box.byName[call.Name]; t != nil {
+				digests[t.name] = t.digest()
+			}
+		}
+	}
+	return digests
+}
+
+// note writes to the session that c is about to be sent. Where that cannot be written,
+// c does not run, and the run ends.
+func (r *round) note(ctx context.Context, c *call) bool {
+	if r.session == nil {
+		return true
+	}
+	err := r.session.Sending(c.ID)
+	c.noted = err == nil
+	if err != nil {
+		r.stop(err)
+		c.answer = notRun(ctx)
+		c.answer.keepsOpen = true
+	}
+	return err == nil
+}
+
+// keep writes the result of c to the session.
+func (r *round) keep(c *call) {
+	if r.session == nil {
+		return
+	}
+	var err error
+	if !c.answer.keepsOpen {
+		err = r.session.Add(nil, c.answer.message(&c.Call))
+	} else if c.noted {
+		err = r.session.NotSent(c.ID)
+	}
+	if err != nil {
+		r.stop(err)
+	}
+}
+
+// stop ends the run after the calls that are under way.
+func (r *round) stop(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped == nil {
+		r.stopped = err
+	}
+}
+
+func textOf(m *stream.Message) (text string) {
+	for _, p := range m.Parts {
+		text += p.Text + jsontext.Text(p.JSON)
+	}
+	return text
+}

@@ -1,0 +1,85 @@
+package session
+
+import (
+	"slices"
+
+	"toolpipe/run/config"
+	"toolpipe/run/input"
+	"toolpipe/stream"
+)
+
+// load takes the lines of the file.
+func (s *File) load(lines []config.Value) (err error) {
+	var messages []config.Value
+	ids := map[string]bool{}  // of all calls
+	open := map[string]bool{} // the calls of the last assistant message that have no result, and whether they were sent
+	for _, line := range lines {
+		role, ok := line.Get("role")
+		if !ok {
+			if err := s.tell(line, open); err != nil {
+				return err
+			}
+			continue
+		}
+		messages = append(messages, line)
+		if id, ok := line.Get("tool_call_id"); ok {
+			delete(open, id.Text())
+		}
+		if role.Text() != string(stream.Assistant) {
+			continue
+		}
+		clear(open)
+		calls, _ := line.Get("tool_calls")
+		for _, id := range callIDs(calls) {
+			if ids[id] { // it would get another one, by which the file does not know it
+				return line.Errorf("a call before has the id %q too", id)
+			}
+			ids[id], open[id] = true, false
+		}
+	}
+	if s.Messages, err = input.Messages(messages, true); err != nil {
+		return err
+	}
+	Sort(s.Messages)
+	for _, m := range slices.Backward(s.Messages) {
+		if m.Role != stream.ToolRole {
+			s.Unknown = slices.DeleteFunc(slices.Clone(m.Calls), func(c stream.Call) bool { return !open[c.ID] })
+			break
+		}
+	}
+	return nil
+}
+
+// tell takes a line that is no message.
+func (s *File) tell(line config.Value, open map[string]bool) error {
+	members := line.Members()
+	if len(members) != 1 {
+		return line.Errorf("neither a message nor another line of a session")
+	}
+	switch m := members[0]; m.Key {
+	case "sending", "not_sent":
+		if _, ok := open[m.Text()]; !ok {
+			return line.Errorf("no call without a result has the id %s", m.Short())
+		}
+		open[m.Text()] = m.Key == "sending"
+	case "tools":
+		for _, t := range m.Members() {
+			s.Tools[t.Key] = t.Text()
+		}
+	default:
+		return line.Errorf("neither a message nor another line of a session")
+	}
+	return nil
+}
+
+func callIDs(calls config.Value) (ids []string) {
+	if calls.Doc == nil {
+		return nil
+	}
+	for _, call := range calls.Elements() {
+		if id, ok := call.Get("id"); ok {
+			ids = append(ids, id.Text())
+		}
+	}
+	return ids
+}

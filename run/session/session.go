@@ -1,0 +1,252 @@
+// Package session keeps a conversation in a file that later runs go on with: JSON
+// lines, which are only ever added. A line is a message in the chat-completions
+// form, or it tells about calls:
+//
+//	{"tools":{"NAME":"SHA-256"}}  the definitions of the tools that are called next
+//	{"sending":"ID"}              this call is about to be sent to its tool
+//	{"not_sent":"ID"}             it was not sent after all
+//
+// A line is on the disk before what it tells of happens, so that no call is sent
+// twice, however a run ends. The file is locked for as long as it is open.
+package session
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/run/input"
+	"toolpipe/run/stdio"
+	"toolpipe/stream"
+	"toolpipe/stream/jsontext"
+)
+
+// File is an open session. Its methods may be called concurrently, and on nil, which
+// keeps nothing.
+type File struct {
+	Messages []stream.Message  // the conversation, as it was when the file was opened and Answer has added to it
+	Unknown  []stream.Call     // that were sent and have no result
+	Tools    map[string]string // the digest of the definition that each tool had when it was called last
+	Cut      int               // bytes of a last line that was not whole, and was taken away
+	Made     bool              // there was no such file
+
+	mu   sync.Mutex
+	path string
+	what string // of errors
+	f    *os.File
+	err  error // of the first failed write, after which nothing is written
+}
+
+// Open opens the session at path, or makes one. what is the flag that names it.
+func Open(what, path string, warn config.Warner) (*File, error) {
+	_, err := os.Stat(path)
+	s := &File{path: path, what: what, Made: errors.Is(err, os.ErrNotExist), Tools: map[string]string{}}
+	if s.f, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600); err != nil {
+		return nil, config.OpenError(what, path, err)
+	}
+	if err := s.read(warn); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *File) read(warn config.Warner) error {
+	info, err := s.f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		if err := s.lock(); err != nil {
+			return err
+		}
+	}
+	data, err := config.RuleFile.ReadFrom(s.f, s.what, s.path, input.MaxInput, warn)
+	if err != nil {
+		return err
+	}
+	lines, cut, err := config.ParseLines(s.path, data)
+	if err != nil {
+		return failure.Within(s.what, err)
+	}
+	if err := s.load(lines); err != nil {
+		return failure.Within(s.what, err)
+	}
+	if cut >= 0 {
+		s.Cut = len(data) - cut
+		err = s.f.Truncate(int64(cut))
+	} else if len(data) > 0 && data[len(data)-1] != '\n' {
+		_, err = s.f.Write([]byte{'\n'})
+	}
+	if err == nil && s.Made {
+		err = syncDir(filepath.Dir(s.path))
+	}
+	return s.failed(err)
+}
+
+// lock locks the file, or says which process has it.
+func (s *File) lock() error {
+	err := lock(s.f)
+	if held, ok := errors.AsType[*heldError](err); ok {
+		return failure.UsageError([]string{"it is free again when that run has ended"}, "%s: %q is in use by %s", s.what, s.path, held.by())
+	}
+	if err != nil {
+		return failure.Usage("%s: %q cannot be locked: %s", s.what, s.path, failure.Cause(err))
+	}
+	opened, err := s.f.Stat()
+	if now, serr := os.Stat(s.path); err != nil || serr != nil || !os.SameFile(opened, now) {
+		return failure.Usage("%s: %q was removed or replaced while it was opened; try again", s.what, s.path)
+	}
+	return nil
+}
+
+// Unfinished tells whether the model or calls of it are still to answer.
+func (s *File) Unfinished() bool { return Unanswered(s.Stored()) }
+
+// Unanswered tells the same of the messages of a conversation.
+func Unanswered(messages []stream.Message) bool {
+	if len(messages) == 0 {
+		return false
+	}
+	last := &messages[len(messages)-1]
+	return last.Role == stream.User || last.Role == stream.ToolRole || len(last.Calls) > 0
+}
+
+// Stored are the Messages.
+func (s *File) Stored() []stream.Message {
+	if s == nil {
+		return nil
+	}
+	return s.Messages
+}
+
+// Add writes messages, with the digests of the definitions of the tools that they call.
+func (s *File) Add(tools map[string]string, messages ...stream.Message) error {
+	if s == nil || len(messages) == 0 {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.definitions(nil, tools)
+	for i := range messages {
+		b = stream.AppendChatMessage(b, &messages[i])
+		if messages[i].Failed {
+			b = append(b[:len(b)-1], `,"`+input.FailedMember+`":true}`...)
+		}
+		b = append(b, '\n')
+	}
+	return s.write(b)
+}
+
+// definitions appends a line of the digests that are not in the file yet.
+func (s *File) definitions(dst []byte, tools map[string]string) []byte {
+	before := `{"tools":{`
+	for _, name := range slices.Sorted(maps.Keys(tools)) {
+		if s.Tools[name] == tools[name] {
+			continue
+		}
+		s.Tools[name] = tools[name]
+		dst = append(jsontext.AppendQuoted(append(dst, before...), name), ':')
+		dst = jsontext.AppendQuoted(dst, tools[name])
+		before = ","
+	}
+	if before == "," {
+		dst = append(dst, "}}\n"...)
+	}
+	return dst
+}
+
+// Answer writes the result of a call that a run before this one has sent.
+func (s *File) Answer(result stream.Message) error {
+	s.Messages = append(s.Messages, result)
+	Sort(s.Messages)
+	return s.Add(nil, result)
+}
+
+// Sending notes that a call is about to be sent.
+func (s *File) Sending(id string) error { return s.note("sending", id) }
+
+// NotSent notes that a call was not sent after all, so that a later run may send it.
+func (s *File) NotSent(id string) error { return s.note("not_sent", id) }
+
+func (s *File) note(what, id string) error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.write(append(jsontext.AppendQuoted([]byte(`{"`+what+`":`), id), "}\n"...))
+}
+
+// write writes lines and waits until the disk has them.
+func (s *File) write(lines []byte) error {
+	if s.err != nil {
+		return s.err
+	}
+	_, err := s.f.Write(lines)
+	if err == nil {
+		err = flush(s.f)
+	}
+	s.err = s.failed(err)
+	return s.err
+}
+
+func (s *File) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failure.Output(s.what+" "+config.ShellQuote(s.path), err)
+}
+
+// flush waits until the disk has all of f.
+func flush(f *os.File) error {
+	if err := f.Sync(); !errors.Is(err, syscall.EINVAL) { // some file systems cannot
+		return err
+	}
+	return nil
+}
+
+// Close closes the file, which ends the lock. A file that was made and has nothing in
+// it is removed.
+func (s *File) Close() {
+	if s == nil {
+		return
+	}
+	if info, err := s.f.Stat(); s.Made && err == nil && info.Size() == 0 {
+		os.Remove(s.path)
+	}
+	s.f.Close()
+}
+
+// syncDir waits until the disk knows the names in a directory.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if errors.Is(err, os.ErrPermission) {
+		return nil // it may be written to without being read
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return flush(d)
+}
+
+// Sort puts the results of each turn into the order of its calls: results are
+// written as they come, and a model must find them where they were in the request
+// before.
+func Sort(messages []stream.Message) {
+	var calls []stream.Call
+	for i := 0; i < len(messages); {
+		calls = messages[i].Calls
+		from := i + 1
+		for i = from; i < len(messages) && messages[i].Role == stream.ToolRole; i++ {
+		}
+		position := func(m stream.Message) int {
+			return slices.IndexFunc(calls, func(c stream.Call) bool { return c.ID == m.CallID })
+		}
+		slices.SortStableFunc(messages[from:i], func(a, b stream.Message) int { return position(a) - position(b) })
+	}
+}

@@ -1,0 +1,291 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"toolpipe/run/failure"
+	"toolpipe/run/input"
+	"toolpipe/stream"
+)
+
+const (
+	userLine = `{"role":"user","content":"hi"}` + "\n"
+	callLine = `{"role":"assistant","content":null,"tool_calls":[` +
+		`{"id":"a","type":"function","function":{"name":"x","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"y","arguments":"{}"}}]}` + "\n"
+	sendA   = `{"sending":"a"}` + "\n"
+	sendB   = `{"sending":"b"}` + "\n"
+	resultA = `{"role":"tool","tool_call_id":"a","content":"A"}` + "\n"
+	resultB = `{"role":"tool","tool_call_id":"b","content":"B"}` + "\n"
+)
+
+func write(t *testing.T, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "s.jsonl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func open(t *testing.T, path string) (*File, error) {
+	t.Helper()
+	s, err := Open("--session", path, func(code, server, message string) { t.Logf("%s: %s", code, message) })
+	t.Cleanup(s.Close)
+	return s, err
+}
+
+func mustOpen(t *testing.T, path string) *File {
+	t.Helper()
+	s, err := open(t, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func text(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestRefused holds that a file with anything wrong in it is refused with the line,
+// and not changed.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		"[]\n" + userLine: `:1: neither a message nor another line`,
+		userLine + "{}\n": `:2: neither a message nor another line`,
+		userLine + "7\n":  `:2: neither a message nor another line`,
+		userLine + `{"sending":"a","not_sent":"a"}` + "\n":                              `:2: neither a message`,
+		userLine + `{"sent":"a"}` + "\n":                                                `:2: neither a message`,
+		userLine + sendA:                                                                `:2: no call without a result has the id "a"`,
+		userLine + callLine + `{"sending":7}` + "\n":                                    `:3: no call without a result has the id 7`,
+		userLine + callLine + `{"sending":"c"}` + "\n":                                  `:3: no call without a result has the id "c"`,
+		userLine + callLine + sendA + resultA + sendA:                                   `:5: no call without a result has the id "a"`,
+		userLine + resultA:                                                              `:2: a tool message without its call: no open call has the id "a"`,
+		userLine + callLine + resultA + resultA:                                         `:4: a tool message without its call`,
+		userLine + callLine + resultA + userLine:                                        `:2: the call "b" has no answer`,
+		userLine + callLine + resultA + resultB + callLine:                              `:5: a call before has the id "a" too`,
+		userLine + strings.ReplaceAll(callLine, `"b"`, `"a"`):                           `:2: a call before has the id "a" too`,
+		userLine + `{"role":"nobody","content":"hi"}` + "\n":                            `:2: unknown role "nobody"`,
+		userLine + `{"role":7,"content":"hi"}` + "\n":                                   `:2: unknown role 7`,
+		userLine + `{"role":"user","role":"user","content":"hi"}` + "\n":                `:2:`,
+		userLine + "{\"role\":\"user\",\"content\":\"\xff\"}\n":                         `:2:27: `,
+		userLine + `{"role":"user","content":{"a":1` + "}\n":                            `:2:33: `,
+		userLine + `{"role":"user"` + "\n" + userLine:                                   `:2:15: `,
+		userLine + `{"role":"user","content":}` + "\n":                                  `:2:26: `,
+		userLine + `{"role":"assistant","content":"x","provider_state":7}` + "\n":       `:2: provider_state is not what`,
+		userLine + `{"role":"user","content":"a"} {"role":"user","content":"b"}` + "\n": `:2:31: `,
+		strings.Repeat(userLine, input.MaxInput/len(userLine)+1):                        `is larger than 64 MiB`,
+	} {
+		path := write(t, content)
+		_, err := open(t, path)
+		if err == nil || failure.Of(err).Status != failure.StatusUsage || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%.300s\ngives %v\nnot   %s", content, err, want)
+		}
+		if text(t, path) != content {
+			t.Errorf("%.300s\nwas changed", content)
+		}
+	}
+}
+
+// TestRepaired holds what becomes of a last line that a writer left who was killed.
+func TestRepaired(t *testing.T) {
+	t.Parallel()
+	whole := userLine + callLine + sendA
+	for cut := len(userLine); cut <= len(whole); cut++ {
+		path := write(t, whole[:cut])
+		s := mustOpen(t, path)
+		s.Close()
+		kept := whole[:strings.LastIndexByte(whole[:cut], '\n')+1]
+		removed := cut - len(kept)
+		if cut+1 < len(whole) && whole[cut] == '\n' || cut+1 == len(whole) { // only the end of the line is missing
+			kept, removed = whole[:cut+1], 0
+		}
+		if got := text(t, path); got != kept || s.Cut != removed {
+			t.Errorf("%d bytes: %d removed, not %d\n%s", cut, s.Cut, removed, got)
+		}
+	}
+	for _, tail := range []string{"\x00\x00\x00", `{"role":"user","content":"` + "\n", "{\"role\":\"us\xc3"} {
+		path := write(t, userLine+tail)
+		if s := mustOpen(t, path); s.Cut != len(tail) || text(t, path) != userLine {
+			t.Errorf("%q: %d removed: %q", tail, s.Cut, text(t, path))
+		}
+	}
+	if s := mustOpen(t, write(t, "")); s.Made || s.Unfinished() || len(s.Messages) != 0 {
+		t.Errorf("an empty file: %+v", s)
+	}
+	if s := mustOpen(t, write(t, "\n"+userLine+" \r\n"+userLine+"\n\n")); len(s.Messages) != 2 {
+		t.Errorf("empty lines: %+v", s.Messages)
+	}
+}
+
+// TestUnknown holds which calls count as sent without a result, and that the results
+// stand in the order of the calls.
+func TestUnknown(t *testing.T) {
+	t.Parallel()
+	for lines, want := range map[string]string{
+		"":                                "",
+		sendA:                             "a",
+		sendB + sendA:                     "ab",
+		sendB + resultB + sendA:           "a",
+		sendA + sendB + resultB + resultA: "",
+		sendA + `{"not_sent":"a"}` + "\n": "",
+		sendA + `{"not_sent":"a"}` + "\n" + sendA: "a",
+	} {
+		s := mustOpen(t, write(t, userLine+callLine+lines))
+		got := ""
+		for _, c := range s.Unknown {
+			got += c.ID
+		}
+		if got != want || !s.Unfinished() {
+			t.Errorf("%s: unknown %q, not %q", lines, got, want)
+		}
+		for i, m := range s.Messages[2:] {
+			if len(s.Messages) == 4 && m.CallID != string("ab"[i]) {
+				t.Errorf("%s: the results stand in another order", lines)
+			}
+		}
+	}
+}
+
+// TestWritten holds that what is written is read again, as the same bytes.
+func TestWritten(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	s := mustOpen(t, path)
+	odd := "a\n\u2028\x1b[31m\u009b\x00\xff\"\\"
+	failed := stream.Message{Role: stream.ToolRole, CallID: odd, Name: "x", Parts: []stream.Part{{Text: odd}}, Failed: true}
+	for _, err := range []error{
+		s.Add(nil, stream.Message{Role: stream.User, Parts: []stream.Part{{Text: odd}}}),
+		s.Add(map[string]string{"x": "1", "y": "2"}, stream.Message{Role: stream.Assistant, Calls: []stream.Call{{ID: odd, Name: "x"}, {ID: "b", Name: "y"}}}),
+		s.Sending(odd), s.NotSent(odd), s.Sending(odd), s.Sending("b"), s.Add(nil, failed),
+		s.Add(map[string]string{"x": "1", "y": "3"}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := text(t, path)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || !s.Made {
+		t.Errorf("%v, %v, made %v", info.Mode(), err, s.Made)
+	}
+	if strings.Count(before, "\n") != 8 || !strings.Contains(before, "\n"+`{"tools":{"x":"1","y":"2"}}`+"\n") {
+		t.Errorf("%q", before)
+	}
+	s.Close()
+	s = mustOpen(t, path)
+	if len(s.Messages) != 3 || !s.Messages[2].Failed || len(s.Unknown) != 1 || s.Unknown[0].ID != "b" || s.Tools["y"] != "2" || s.Made {
+		t.Errorf("%+v", s)
+	}
+	if text(t, path) != before {
+		t.Errorf("changed to %q", text(t, path))
+	}
+	if err := s.Answer(stream.Message{Role: stream.ToolRole, CallID: "b", Parts: []stream.Part{{Text: "?"}}}); err != nil || len(s.Messages) != 4 {
+		t.Errorf("%v %+v", err, s.Messages)
+	}
+}
+
+// TestLocked holds that one File is open at a time, and that a file which another
+// process replaced is not taken for the one at the path.
+func TestLocked(t *testing.T) {
+	t.Parallel()
+	path := write(t, userLine)
+	s := mustOpen(t, path)
+	if _, err := open(t, path); err == nil || !strings.Contains(err.Error(), "is in use by ") {
+		t.Errorf("%v", err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, ok := errors.AsType[*heldError](lock(f))
+	if !ok || held.pid != 0 && held.pid != os.Getpid() {
+		t.Errorf("%+v", held)
+	}
+	if by := held.by(); held.pid != 0 && by != "process "+strconv.Itoa(os.Getpid()) {
+		t.Errorf("by %s", by)
+	}
+	f.Close() // must not end the lock of s
+	if _, err := open(t, path); err == nil {
+		t.Error("the lock has gone")
+	}
+	if err := os.Rename(write(t, userLine), path); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if err := s.lock(); err == nil {
+		t.Error("a closed file was locked")
+	}
+	s.f, _ = os.OpenFile(write(t, userLine), os.O_RDWR, 0)
+	if err := s.lock(); err == nil || !strings.Contains(err.Error(), "was removed or replaced") {
+		t.Errorf("%v", err)
+	}
+	mustOpen(t, path)
+}
+
+// TestOtherFiles holds that only a regular file that not everybody can write to is
+// taken.
+func TestOtherFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fifo, everybody := filepath.Join(dir, "fifo"), write(t, userLine)
+	if err := errors.Join(syscall.Mkfifo(fifo, 0o600), os.Chmod(everybody, 0o602)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		dir:                           "is a directory",
+		fifo:                          "is not a regular file",
+		"/dev/null":                   "is not a regular file",
+		everybody:                     "everybody can write to this file",
+		filepath.Join(dir, "no", "s"): "does not exist",
+		filepath.Join(fifo, "s"):      "not a directory",
+		filepath.Join(dir, "a\x00b"):  "invalid argument",
+		strings.Repeat("long", 1<<9):  "file name too long",
+	} {
+		if _, err := open(t, path); err == nil || failure.Of(err).Status != failure.StatusUsage || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, not %s", path, err, want)
+		}
+	}
+}
+
+// TestNothingAfterFailure holds that nothing is written after a write that failed:
+// it may have left a part of a line.
+func TestNothingAfterFailure(t *testing.T) {
+	t.Parallel()
+	path := write(t, userLine)
+	s := mustOpen(t, path)
+	real := s.f
+	var err error
+	if s.f, err = os.Open(path); err != nil {
+		t.Fatal(err)
+	}
+	first := s.Sending("a")
+	s.f = real
+	if second := s.Sending("b"); first == nil || second != first || failure.Of(first).Status != failure.StatusOutput {
+		t.Errorf("%v, %v", first, second)
+	}
+	if text(t, path) != userLine {
+		t.Errorf("%q", text(t, path))
+	}
+}
+
+// TestNone holds that no session keeps nothing.
+func TestNone(t *testing.T) {
+	t.Parallel()
+	var s *File
+	if err := errors.Join(s.Add(nil, stream.Message{}), s.Sending("a"), s.NotSent("a")); err != nil || s.Unfinished() || s.Stored() != nil {
+		t.Error(err)
+	}
+	s.Close()
+}
