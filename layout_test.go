@@ -36,7 +36,7 @@ var imports = map[string]string{
 	"approve": "stream/escape stream/goroutine stream/jsontext",
 
 	"mcp":                     "mcp/htmltext mcp/netguard mcp/oauth mcp/process mcp/wire stream stream/goroutine stream/jsontext stream/secrets",
-	"mcp/code":                "mcp/code/lexis mcp/confine mcp/process mcp/toolserver mcp/wire stream/goroutine stream/jsontext go/ast go/parser",
+	"mcp/code":                "mcp/code/lexis mcp/confine mcp/process mcp/toolserver mcp/wire stream/goroutine stream/jsontext stream/nearest go/ast go/parser",
 	"mcp/command":             "mcp/confine mcp/process mcp/toolserver mcp/wire",
 	"mcp/code/lexis":          "",
 	"mcp/confine":             "mcp/unified stream/jsontext stream/nearest",

@@ -9,7 +9,6 @@ package code
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -173,5 +172,3 @@ func errTooLong(path string, size int64) error {
 // normalName is a name or a path of names with dots, as Class.method, for those
 // who write Class::method.
 func normalName(name string) string { return strings.ReplaceAll(name, "::", ".") }
-
-var errNoName = errors.New("name is empty; outline shows the names in a file")

@@ -53,13 +53,13 @@ func TestOutline(t *testing.T) {
 		"a.py": "class A(B):\n    def m(self, x):\n        return x\n",
 		"b.go": "package b\n\n// T is.\ntype T struct{ n int }\n\nfunc (t *T) M(x int) error {\n\treturn nil\n}\n",
 	})
-	if got := servertest.Works(t, s, "outline", "path", "a.py"); !strings.Contains(got, "class A") || !strings.Contains(got, "  member m(self, x)  2-3\n") {
+	if got := servertest.Works(t, s, "outline", "path", "a.py"); !strings.Contains(got, "class A") || !strings.Contains(got, "  method m(self, x)  2-3\n") {
 		t.Error(got)
 	}
-	if got := servertest.Works(t, s, "outline", "path", "b.go"); !strings.Contains(got, "struct T  3-4\n") || !strings.Contains(got, "method M(x int) error  6-8\n") {
+	if got := servertest.Works(t, s, "outline", "path", "b.go"); !strings.Contains(got, "struct T  3-4\n") || !strings.Contains(got, "method T.M(x int) error  6-8\n") {
 		t.Error(got)
 	}
-	if got := servertest.Works(t, s, "definition", "path", "a.py", "name", "A::m"); got != "    def m(self, x):\n        return x\n" {
+	if got := servertest.Works(t, s, "definition", "path", "a.py", "name", "A::m"); got != "a.py:2-3 method A.m\n    def m(self, x):\n        return x\n" {
 		t.Error(got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"toolpipe/mcp/code/lexis"
 	"toolpipe/mcp/process"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
@@ -175,7 +176,7 @@ func (s *session) line() ([]byte, error) {
 func (s *session) definitions(name string, text []byte) (defs []Definition, err error) {
 	defer s.watch()()
 	text = bytes.ToValidUTF8(text, []byte("\uFFFD")) // of others no JSON is made
-	head := jsontext.AppendQuoted([]byte(`{"command":"generate-tags","filename":`), path.Base(filepath.ToSlash(name)))
+	head := jsontext.AppendQuoted([]byte(`{"command":"generate-tags","filename":`), name)
 	head = fmt.Appendf(head, `,"size":%d}`+"\n", len(text))
 	if _, err = s.in.Write(head); err == nil {
 		_, err = s.in.Write(text) // which it reads whole before it answers
@@ -193,7 +194,9 @@ func (s *session) definitions(name string, text []byte) (defs []Definition, err 
 		case "completed":
 			return defs, nil
 		case "error":
-			return nil, fmt.Errorf("%q: ctags says: %s", name, t.Message)
+			if !t.Warning { // as of a definition that it leaves out
+				return nil, fmt.Errorf("%q: ctags says: %s", name, t.Message)
+			}
 		}
 	}
 	if s.ctx.Err() != nil {
@@ -204,9 +207,10 @@ func (s *session) definitions(name string, text []byte) (defs []Definition, err 
 
 // A tag is a line of ctags's JSON output.
 type tag struct {
-	Type, Message                                          string
-	Name, Kind, Scope, Signature, Typeref, Inherits, Roles string
-	Line, End                                              int
+	Type, Message                                                    string
+	Name, Kind, Scope, Signature, Typeref, Inherits, Roles, Language string
+	Line, End                                                        int
+	Warning                                                          bool
 }
 
 func readTag(line []byte) (t tag) {
@@ -214,6 +218,8 @@ func readTag(line []byte) (t tag) {
 		switch string(name) {
 		case `"_type"`:
 			t.Type = jsontext.Text(value)
+		case `"warning"`:
+			t.Warning = jsontext.IsTrue(value)
 		case `"message"`:
 			t.Message = jsontext.Text(value)
 		case `"name"`:
@@ -228,6 +234,8 @@ func readTag(line []byte) (t tag) {
 			t.Typeref = jsontext.Text(value)
 		case `"inherits"`:
 			t.Inherits = jsontext.Text(value)
+		case `"language"`:
+			t.Language = jsontext.Text(value)
 		case `"roles"`:
 			t.Roles = jsontext.Text(value)
 		case `"line"`:
@@ -243,14 +251,42 @@ func readTag(line []byte) (t tag) {
 
 // appendTo appends the definition that a tag is, and nothing for a reference.
 func (t *tag) appendTo(defs []Definition) []Definition {
-	if t.Line < 1 || t.Name == "" || t.Roles != "" && t.Roles != "def" {
+	if t.Line < 1 || t.Name == "" || t.Name[0] >= '0' && t.Name[0] <= '9' || t.Roles != "" && t.Roles != "def" {
 		return defs
 	}
 	d := Definition{Name: t.Name, Kind: t.Kind, Scope: normalName(t.Scope), Line: t.Line, Start: t.Line, End: t.End, Signature: t.Signature}
+	if kind, result, found := strings.Cut(t.Typeref, ":"); found && kind == "typename" {
+		separator := ": "
+		if d.Signature != "" {
+			separator = " -> "
+		}
+		d.Signature += separator + result
+	}
+	if d.Kind == "member" && t.Language == "Python" {
+		d.Kind = "method"
+	}
 	for parent := range strings.SplitSeq(t.Inherits, ",") {
 		if parent = strings.TrimSpace(parent); parent != "" && !strings.Contains(parent, "=") {
 			d.Parents = append(d.Parents, parent)
 		}
 	}
 	return append(defs, d)
+}
+
+// ctagsName is the name of a file by which ctags tells its language: its own, with
+// the ending that ctags knows where it knows another or the first line tells.
+func ctagsName(name string, language *lexis.Language) string {
+	name = path.Base(filepath.ToSlash(name))
+	if language == nil {
+		return name
+	}
+	ending := ""
+	if i := strings.LastIndexByte(name, '.'); i > 0 {
+		ending = name[i:]
+	}
+	switch ending {
+	case "", ".cjs", ".mts", ".cts", ".tsx", ".pyi", ".pyw", ".dash", ".rake", ".gemspec", ".ru":
+		name += map[string]string{"Shell": ".sh", "Python": ".py", "Ruby": ".rb", "JavaScript": ".js", "TypeScript": ".ts", "PHP": ".php", "Lua": ".lua"}[language.Name]
+	}
+	return name
 }

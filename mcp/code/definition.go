@@ -3,8 +3,13 @@ package code
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"toolpipe/mcp/code/lexis"
+	"toolpipe/stream/nearest"
 )
 
 // A Definition is a named thing in a source file. Lines are counted from 1 and
@@ -64,13 +69,16 @@ func (o *outliner) outline(name string, text []byte) ([]Definition, error) {
 			return nil, err
 		}
 	}
-	defs, err := o.session.definitions(name, text)
+	language := lexis.Of(name, text)
+	defs, err := o.session.definitions(ctagsName(name, language), text)
 	if err != nil {
 		o.close()
 		o.session = nil
 		return nil, err
 	}
-	return sorted(defs), nil
+	defs = sorted(defs)
+	newLayout(language, text).place(defs)
+	return defs, nil
 }
 
 func sorted(defs []Definition) []Definition {
@@ -81,13 +89,45 @@ func sorted(defs []Definition) []Definition {
 }
 
 // named gives the definitions of a name, which may have names before it, as
-// Class.method or Class::method.
+// Class.method or Class::method, and a line behind it, as method:12. Those with
+// exactly that name come alone, without others that have more names before it.
 func named(defs []Definition, name string) (found []*Definition) {
-	name = normalName(name)
+	name, line := cutLine(name)
+	name = normalName(strings.TrimSpace(name))
+	exact := false
 	for i := range defs {
-		if full := defs[i].FullName(); full == name || strings.HasSuffix(full, "."+name) {
-			found = append(found, &defs[i])
+		d := &defs[i]
+		full := d.FullName()
+		switch {
+		case line > 0 && (line < d.Start || line > d.Line):
+		case full == name && !exact:
+			exact, found = true, []*Definition{d}
+		case full == name, !exact && strings.HasSuffix(full, "."+name):
+			found = append(found, d)
 		}
 	}
 	return found
+}
+
+// cutLine cuts the line off a name; 0 is none.
+func cutLine(name string) (string, int) {
+	if i := strings.LastIndexByte(name, ':'); i > 0 {
+		if line, err := strconv.Atoi(name[i+1:]); err == nil && line > 0 {
+			return name[:i], line
+		}
+	}
+	return name, 0
+}
+
+// nearName is a hint at the name that is most like one that is not defined.
+func nearName(defs []Definition, name string) string {
+	name, _ = cutLine(name)
+	names := make([]string, 0, 2*len(defs))
+	for i := range defs {
+		names = append(names, defs[i].Name, defs[i].FullName())
+	}
+	if near := nearest.Nearest(normalName(name), names); near != "" {
+		return fmt.Sprintf(", did you mean %q?", near)
+	}
+	return ""
 }

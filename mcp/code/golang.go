@@ -1,10 +1,8 @@
 package code
 
 import (
-	"bytes"
 	"go/ast"
 	"go/parser"
-	"go/printer"
 	"go/token"
 	"strings"
 )
@@ -12,7 +10,7 @@ import (
 // goDefinitions gives the definitions of a Go file. Of a file with syntax errors it
 // gives those that the parser recognises.
 func goDefinitions(text []byte) []Definition {
-	g := goFile{positions: token.NewFileSet()}
+	g := goFile{positions: token.NewFileSet(), text: text}
 	file, _ := parser.ParseFile(g.positions, "", text, parser.ParseComments|parser.SkipObjectResolution)
 	if file == nil {
 		return nil
@@ -30,6 +28,7 @@ func goDefinitions(text []byte) []Definition {
 
 type goFile struct {
 	positions *token.FileSet
+	text      []byte
 	defs      []Definition
 }
 
@@ -53,7 +52,7 @@ func (g *goFile) function(f *ast.FuncDecl) {
 	if f.Recv != nil && len(f.Recv.List) > 0 {
 		kind, scope = "method", typeName(f.Recv.List[0].Type)
 	}
-	g.add(f.Name, kind, scope, f, f.Doc).Signature = strings.TrimPrefix(g.source(f.Type), "func")
+	g.add(f.Name, kind, scope, f, f.Doc).Signature = g.signature(f.Type)
 }
 
 // general adds what a declaration of const, var or type has. A declaration without
@@ -101,7 +100,7 @@ func (g *goFile) typeSpec(spec *ast.TypeSpec, node ast.Node, doc *ast.CommentGro
 		}
 		for _, name := range field.Names {
 			if method, ok := field.Type.(*ast.FuncType); ok && kind == "interface" {
-				g.add(name, "method", spec.Name.Name, field, field.Doc).Signature = g.source(method)
+				g.add(name, "method", spec.Name.Name, field, field.Doc).Signature = g.signature(method)
 				continue
 			}
 			g.add(name, "field", spec.Name.Name, field, field.Doc)
@@ -110,13 +109,18 @@ func (g *goFile) typeSpec(spec *ast.TypeSpec, node ast.Node, doc *ast.CommentGro
 	g.defs[at].Parents = parents
 }
 
-// source is a type as gofmt writes it, in one line.
-func (g *goFile) source(node ast.Node) string {
-	var b bytes.Buffer
-	if printer.Fprint(&b, g.positions, node) != nil {
+// signature is what is behind a function's name, in one line.
+func (g *goFile) signature(f *ast.FuncType) string {
+	from, to := f.Params.Pos(), f.End()
+	if f.TypeParams != nil {
+		from = f.TypeParams.Pos()
+	}
+	file := g.positions.File(from)
+	if file == nil {
 		return ""
 	}
-	return strings.TrimPrefix(strings.Join(strings.Fields(b.String()), " "), "func")
+	text := string(g.text[file.Offset(from):min(file.Offset(to), len(g.text))])
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // typeName is the name of a type without pointers, type parameters and package;

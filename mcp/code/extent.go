@@ -1,0 +1,424 @@
+package code
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"toolpipe/mcp/code/lexis"
+)
+
+// A layout is a text with what tells where definitions begin and end: its lines,
+// and its brackets outside comments and strings.
+type layout struct {
+	text, mask []byte
+	starts     []int      // of the lines, and the text's length
+	kinds      []lineKind // of the lines
+	brackets   []bracket
+	ending     ending
+	lost       bool // nothing is known of the language's comments and strings
+}
+
+// A bracket of the mask, and the index of the one that closes or opens it; -1 for
+// none.
+type bracket struct{ at, other int }
+
+// A lineKind is what is in a line.
+type lineKind uint8
+
+const (
+	hasCode   lineKind = iota
+	hasNoCode          // a comment, the inside of a string
+	isEmpty
+)
+
+// maxLooked is how many bytes are looked at to tell what a line or the end of a
+// statement is: no source that people write needs more, and of other texts, such as
+// one that is a single line with many definitions, each would be read many times.
+const maxLooked = 16 << 10
+
+// An ending is how definitions of a language end.
+type ending uint8
+
+const (
+	bySemicolon ending = iota // with their brackets or a semicolon
+	byLine                    // with their brackets or a line
+	byWord                    // with "end" at their own indentation
+	byIndent                  // where the indentation ends
+)
+
+var endings = map[string]ending{
+	"JavaScript": byLine, "TypeScript": byLine, "Kotlin": byLine, "Swift": byLine, "Scala": byLine, "Shell": byLine, "Python": byLine,
+	"Ruby": byWord, "Lua": byWord,
+	"YAML": byIndent, "TOML": byIndent, "Make": byIndent, "Dockerfile": byIndent, "HTML": byIndent,
+}
+
+func newLayout(language *lexis.Language, text []byte) *layout {
+	l := &layout{text: text, mask: language.Mask(text), starts: lineStarts(text)}
+	for n := range l.lines() {
+		l.kinds = append(l.kinds, l.kindOf(n+1))
+	}
+	brackets := "{}()[]"
+	if language == nil {
+		l.ending, l.lost = byIndent, true
+		return l
+	}
+	if l.ending = endings[language.Name]; language.Name == "Shell" {
+		brackets = "{}" // the patterns of case have a ) of their own
+	}
+	l.pair(brackets)
+	return l
+}
+
+func lineStarts(text []byte) []int {
+	starts := make([]int, 1, 1+bytes.Count(text, []byte("\n")))
+	for i, c := range text {
+		if c == '\n' && i+1 < len(text) {
+			starts = append(starts, i+1)
+		}
+	}
+	return append(starts, len(text))
+}
+
+// pair finds the brackets of some kinds. One that closes nothing stays alone, and so
+// do those that are open when one around them closes.
+func (l *layout) pair(kinds string) {
+	var open []int
+	var count [256]int // of open ones, by what closes them
+	for i, c := range l.mask {
+		if c > '}' || !strings.Contains(kinds, string(rune(c))) {
+			continue
+		}
+		l.brackets = append(l.brackets, bracket{i, -1})
+		last := len(l.brackets) - 1
+		if c == '{' || c == '(' || c == '[' {
+			open = append(open, last)
+			count[closing(c)]++
+			continue
+		}
+		for count[c] > 0 {
+			top := open[len(open)-1]
+			open = open[:len(open)-1]
+			closer := closing(l.mask[l.brackets[top].at])
+			count[closer]--
+			if closer == c {
+				l.brackets[top].other, l.brackets[last].other = last, top
+				break
+			}
+		}
+	}
+}
+
+func closing(open byte) byte {
+	if open == '(' {
+		return ')'
+	}
+	return open + 2 // of [ and {
+}
+
+// bracketAt is the index of the first bracket at an offset or behind it.
+func (l *layout) bracketAt(at int) int {
+	i, _ := slices.BinarySearchFunc(l.brackets, at, func(b bracket, at int) int { return b.at - at })
+	return i
+}
+
+// lines is how many lines there are.
+func (l *layout) lines() int { return len(l.starts) - 1 }
+
+// line is a line of the text or of its mask, counted from 1, with its end.
+func (l *layout) line(of []byte, n int) []byte { return of[l.starts[n-1]:l.starts[n]] }
+
+// lineOf is the number of the line with the byte at an offset.
+func (l *layout) lineOf(at int) int {
+	i, found := slices.BinarySearch(l.starts[:l.lines()], at)
+	if found {
+		return i + 1
+	}
+	return i
+}
+
+func (l *layout) kindOf(n int) lineKind {
+	switch text := l.line(l.text, n); {
+	case len(bytes.TrimSpace(text)) == 0:
+		return isEmpty
+	case len(bytes.TrimSpace(l.line(l.mask, n))) == 0 && !(n == 1 && bytes.HasPrefix(text, []byte("#!"))):
+		return hasNoCode
+	}
+	return hasCode
+}
+
+// code says whether a line has more than comments, the insides of strings and white
+// space.
+func (l *layout) code(n int) bool { return l.kinds[n-1] == hasCode }
+
+// place sets where the definitions begin and end.
+func (l *layout) place(defs []Definition) {
+	for i := range defs {
+		d := &defs[i]
+		d.Line = min(max(d.Line, 1), l.lines())
+		if d.End < d.Line {
+			d.End, d.Guessed = l.end(d)
+		}
+		d.End = min(d.End, l.lines())
+		if d.Start = l.start(d); i > 0 && defs[i-1].Line == d.Line && within(d.Scope, defs[i-1].FullName()) {
+			d.Start = d.Line // what stands above belongs to what is around
+		}
+	}
+}
+
+// within says whether a scope is a full name or inside it.
+func within(scope, full string) bool { return scope == full || strings.HasPrefix(scope, full+".") }
+
+// nameEnd is the offset behind a definition's name, or the first character of its
+// line when the name is not in it.
+func (l *layout) nameEnd(d *Definition) int {
+	begin, line := l.starts[d.Line-1], l.line(l.mask, d.Line)
+	line = line[:min(len(line), maxLooked)]
+	for from := 0; ; {
+		i := bytes.Index(line[from:], []byte(d.Name))
+		if i < 0 {
+			return begin + len(line) - len(bytes.TrimLeft(line, " \t"))
+		}
+		from += i + len(d.Name)
+		if (from == len(line) || !lexis.IsWord(line[from])) && (from == len(d.Name) || !lexis.IsWord(line[from-len(d.Name)-1])) {
+			return begin + from
+		}
+	}
+}
+
+// end finds a definition's last line, for which ctags gives none.
+func (l *layout) end(d *Definition) (last int, guessed bool) {
+	switch {
+	case l.ending == byIndent:
+		return l.indentedEnd(d.Line), true
+	case l.ending == byWord && hasBody(d.Kind):
+		return l.wordEnd(d.Line)
+	}
+	s := statement{layout: l, body: hasBody(d.Kind)}
+	if at, ok := s.end(l.nameEnd(d)); ok {
+		return max(d.Line, l.lineOf(at)), false
+	}
+	return l.indentedEnd(d.Line), true
+}
+
+// hasBody says whether definitions of a kind end with the bracket that closes their
+// body.
+func hasBody(kind string) bool {
+	switch kind {
+	case "function", "method", "class", "interface", "trait", "struct", "enum", "union", "implementation", "module", "namespace", "object",
+		"generator", "getter", "setter", "macro", "singletonMethod", "selector", "id", "subroutine", "record", "protocol", "extension":
+		return true
+	}
+	return false
+}
+
+// A statement is searched for its end.
+type statement struct {
+	*layout
+	body  bool // it ends with a body
+	angle int  // of < that are open, as in Map<string, number>
+}
+
+// end gives the offset of the last byte of the statement that goes on at i. It is
+// not found when a bracket stays open.
+func (s *statement) end(i int) (int, bool) {
+	next := s.bracketAt(i)
+	last := i - 1 // the last byte that is not white space
+	for looked := 0; i < len(s.mask); i, looked = i+1, looked+1 {
+		if looked > maxLooked {
+			return 0, false
+		}
+		switch c := s.mask[i]; {
+		case next < len(s.brackets) && s.brackets[next].at == i:
+			b := s.brackets[next]
+			switch {
+			case b.other < 0 && strings.IndexByte("{([", c) >= 0:
+				return 0, false
+			case b.other < next: // it closes what is around the statement
+				return last, true
+			}
+			i, next = s.brackets[b.other].at, b.other+1
+			if c == '{' && s.body && !s.type_(last) && !s.goesOn(i+1) {
+				return i, true
+			}
+			last = i
+		case c == ';':
+			return i, true
+		case c == ',' && !s.body && s.angle == 0:
+			return i, true
+		case c == '\n':
+			if s.ending != bySemicolon && s.lineEnds(last, i+1) {
+				return last, true
+			}
+		case c != ' ' && c != '\t' && c != '\r':
+			s.count(c, s.mask[max(last, 0)])
+			last = i
+		}
+	}
+	return last, s.ending != bySemicolon
+}
+
+// count counts angle brackets, which -> and => are not.
+func (s *statement) count(c, before byte) {
+	switch {
+	case c == '<':
+		s.angle++
+	case c == '>' && before != '-' && before != '=':
+		s.angle = max(s.angle-1, 0)
+	}
+}
+
+// type_ says whether a bracket behind the byte at last opens a type, as in
+// (): { a: number } {.
+func (s *statement) type_(last int) bool {
+	return last >= 0 && s.ending == byLine && strings.IndexByte(":|&<,", s.mask[last]) >= 0
+}
+
+// goesOn says whether a statement goes on behind a closed bracket, in its line.
+func (s *statement) goesOn(i int) bool {
+	rest := bytes.TrimLeft(s.mask[i:min(i+maxLooked, len(s.mask))], " \t\r")
+	return len(rest) > 0 && strings.IndexByte("{>&|=.?[(", rest[0]) >= 0
+}
+
+// lineEnds says whether a statement ends with its line, of which last is the last
+// byte; next is where the next begins.
+func (s *statement) lineEnds(last, next int) bool {
+	if last >= 0 && strings.IndexByte(`=+-*/%&|^?:<,.\(`, s.mask[last]) >= 0 || last > 0 && string(s.mask[last-1:last+1]) == "=>" {
+		return false
+	}
+	rest := bytes.TrimLeft(s.mask[next:min(next+maxLooked, len(s.mask))], " \t\r\n")
+	if len(rest) == 0 {
+		return true
+	}
+	return !(strings.IndexByte(".?:&|=", rest[0]) >= 0 || s.body && rest[0] == '{')
+}
+
+// indentation is the column of a line's first character.
+func (l *layout) indentation(n int) (column int) {
+	line := l.line(l.text, n)
+	for _, c := range line[:min(len(line), maxLooked)] {
+		switch c {
+		case ' ':
+			column++
+		case '\t':
+			column += 8 - column%8
+		default:
+			return column
+		}
+	}
+	return column
+}
+
+// indentedEnd is the last line that stands further right than a line does.
+func (l *layout) indentedEnd(from int) int {
+	last, column := from, l.indentation(from)
+	for n := from + 1; n <= l.lines(); n++ {
+		if !l.code(n) {
+			continue
+		}
+		if l.indentation(n) <= column {
+			if strings.IndexByte("})]", bytes.TrimSpace(l.line(l.mask, n))[0]) >= 0 {
+				return n
+			}
+			break
+		}
+		last = n
+	}
+	return last
+}
+
+// wordEnd is the line with the "end" of what begins in a line.
+func (l *layout) wordEnd(from int) (last int, guessed bool) {
+	words := bytes.Fields(l.line(l.mask, from))
+	if len(words) > 0 && string(words[len(words)-1]) == "end" {
+		return from, false
+	}
+	for n := from + 1; n <= l.lines(); n++ {
+		if !l.code(n) || l.indentation(n) > l.indentation(from) {
+			continue
+		}
+		word := bytes.TrimSpace(l.line(l.mask, n))
+		if bytes.HasPrefix(word, []byte("end")) && (len(word) == 3 || !lexis.IsWord(word[3])) && l.indentation(n) == l.indentation(from) {
+			return n, false
+		}
+		break
+	}
+	return l.indentedEnd(from), true
+}
+
+const maxHead = 100 // lines above a definition's own that may belong to it
+
+// start is the first line of a definition, with what stands directly above: its
+// return type, decorators and attributes, and comments.
+func (l *layout) start(d *Definition) int {
+	first := d.Line
+	for lowest := max(1, d.Line-maxHead); first > lowest; {
+		above := first - 1
+		switch {
+		case l.kinds[above-1] == hasNoCode && !l.lost:
+		case first == d.Line && l.isType(d):
+		default:
+			if above = l.decorator(above, lowest); above == 0 {
+				return first
+			}
+		}
+		first = above
+	}
+	return first
+}
+
+// isType says whether the line above a function's own is the type that it returns.
+func (l *layout) isType(d *Definition) bool {
+	if l.ending != bySemicolon || d.Kind != "function" && d.Kind != "method" && d.Kind != "prototype" {
+		return false
+	}
+	before := bytes.TrimSpace(l.mask[l.starts[d.Line-1]:l.nameEnd(d)])
+	before = bytes.TrimLeft(bytes.TrimSuffix(before, []byte(d.Name)), "*& ")
+	above := l.line(l.mask, d.Line-1)
+	if !l.code(d.Line-1) || len(above) > maxLooked {
+		return false
+	}
+	above = bytes.TrimSpace(above)
+	if above[0] == '#' || len(before) > 0 && !bytes.HasSuffix(before, []byte("::")) || strings.HasSuffix("."+d.Scope, "."+d.Name) {
+		return false
+	}
+	end := above[len(above)-1]
+	return lexis.IsWord(end) || strings.IndexByte("*&>", end) >= 0
+}
+
+// decorator gives the first line of a decorator or an attribute that ends in a line
+// of which lowest is the lowest; 0 when there is none.
+func (l *layout) decorator(line, lowest int) int {
+	if l.ending == byWord || l.ending == byIndent {
+		return 0
+	}
+	isTemplate := l.ending == bySemicolon && bytes.HasSuffix(bytes.TrimSpace(l.line(l.mask, line)), []byte(">"))
+	depth := 0
+	for n := line; n >= lowest && l.code(n) && l.starts[n]-l.starts[n-1] < maxLooked; n-- {
+		mask := bytes.TrimSpace(l.line(l.mask, n))
+		if len(mask) == 0 { // a line #!
+			return 0
+		}
+		for _, c := range mask {
+			switch c {
+			case ')', ']', '}':
+				depth++
+			case '(', '[', '{':
+				depth--
+			}
+		}
+		switch {
+		case depth < 0:
+			return 0
+		case depth > 0:
+		case bytes.HasSuffix(mask, []byte(";")):
+			return 0
+		case mask[0] == '@', bytes.HasPrefix(mask, []byte("#[")), bytes.HasPrefix(mask, []byte("__attribute__")),
+			isTemplate && bytes.HasPrefix(mask, []byte("template")), l.ending == bySemicolon && mask[0] == '[' && bytes.HasSuffix(mask, []byte("]")):
+			return n
+		case !isTemplate || bytes.ContainsAny(mask, ";{}"):
+			return 0
+		}
+	}
+	return 0
+}
