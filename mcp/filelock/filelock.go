@@ -10,7 +10,9 @@ import (
 	"time"
 )
 
-const poll = 20 * time.Millisecond
+// poll is short, so that one who waits gets his turn among others who lock the file
+// again and again.
+const poll = 2 * time.Millisecond
 
 // Wait waits until nobody else has a lock on the open file f, at most for limit. The
 // lock ends when f is closed, also by the death of the process.

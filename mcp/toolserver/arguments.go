@@ -27,6 +27,7 @@ type Builtin struct {
 
 const (
 	ReadsOnly = `{"readOnlyHint":true,"openWorldHint":false}`
+	Adds      = `{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}`
 	Destroys  = `{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":false}`
 	RunsFree  = `{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":true}`
 	Fetches   = `{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":true}`
