@@ -14,6 +14,7 @@ import (
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/fetch"
 	"toolpipe/mcp/files"
+	"toolpipe/mcp/notes"
 	"toolpipe/mcp/shell"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
@@ -21,14 +22,14 @@ import (
 )
 
 // builtinServers are the servers in this process that flags ask for: files, code,
-// shell and fetch. They are trusted. --tool-timeout is given to shell and fetch, so that
-// they answer a call that takes longer themselves and its outcome is known.
-func builtinServers(c *config.Config, s *config.Settings, protected []string, warn config.Warner) ([]config.Server, error) {
+// shell, fetch and notes. They are trusted. --tool-timeout is given to the last three,
+// so that they answer a call that takes longer themselves and its outcome is known.
+func builtinServers(c *config.Config, s *config.Settings, protected []string, o *outputs) ([]config.Server, error) {
 	var all []config.Server
 	filesRoot := ""
 	var areas []*confine.Area
 	for _, f := range c.FileRoots {
-		srv, area, err := filesServer(c, f, protected, warn)
+		srv, area, err := filesServer(c, f, protected, o.warn)
 		if err != nil {
 			return nil, err
 		}
@@ -74,6 +75,16 @@ func builtinServers(c *config.Config, s *config.Settings, protected []string, wa
 			return nil, failure.Usage("--fetch-allow: %v", err)
 		}
 		all = append(all, builtin("fetch", local, ""))
+	}
+	if c.Notes != "" {
+		local, err := notes.New(notes.Spec{Path: c.Notes, Limit: c.ToolTimeout, Notify: o.notify, Version: c.Version})
+		if errors.Is(err, notes.ErrWritable) {
+			return nil, failure.UsageError([]string{"chmod o-w " + config.ShellQuote(c.Notes)}, "--notes: %q: %v", c.Notes, err)
+		}
+		if err != nil {
+			return nil, config.OpenError("--notes", c.Notes, err)
+		}
+		all = append(all, builtin("notes", local, ""))
 	}
 	return all, nil
 }
@@ -140,7 +151,10 @@ func ownFiles(c *config.Config, s *config.Settings, servers []config.Server) []s
 			}
 		}
 	}
-	add(s.Path, c.ToolsLock, c.Session, c.Log, c.Record, c.Replay, c.KeyFile)
+	add(s.Path, c.ToolsLock, c.Session, c.Log, c.Record, c.Replay, c.KeyFile, c.Notes)
+	if real, err := filepath.EvalSymlinks(c.Notes); c.Notes != "" && err == nil {
+		add(real) // other runs replace it, so that its inode does not tell which file it is
+	}
 	add(c.Policies...)
 	add(s.Policies...)
 	add(approverFiles(c)...)

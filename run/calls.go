@@ -303,7 +303,7 @@ func (r *round) run(c *call) {
 	if c.tool.conn.Nest != nil {
 		send = r.nest(c)
 	}
-	result, err := send(confine.WithBounds(ctx, bounds), c.tool.Name, c.args, func(g wire.Progress) {
+	result, err := send(withEmit(confine.WithBounds(ctx, bounds), r.emit), c.tool.Name, c.args, func(g wire.Progress) {
 		r.emit(&event.Progress{ID: c.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
 		r.flush()
 		if c.progress != nil {

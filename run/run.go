@@ -158,7 +158,7 @@ func (r *runner) configure(ctx context.Context) (err error) {
 // needs. Nothing is started yet, so that every usage error is cheap.
 func (r *runner) resolve(ctx context.Context) (err error) {
 	c := r.cfg
-	builtins, err := builtinServers(c, r.settings, ownFiles(c, r.settings, r.servers), r.warn)
+	builtins, err := builtinServers(c, r.settings, ownFiles(c, r.settings, r.servers), r.outputs)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"toolpipe/mcp/command"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/fetch"
+	"toolpipe/mcp/notes"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/shell"
@@ -79,6 +80,7 @@ func hostileValues(kind string) (values []string) {
 // absent unless they are the hostile one, or needed beside it.
 var usualArguments = map[string]string{
 	"path": `"letters"`, "pattern": `"b"`, "content": `"x"`, "start_line": "1", "end_line": "1", "new_content": `"x"`, "old_string": `"b"`, "new_string": `"c"`, "url": `"http://127.0.0.1:1/"`,
+	"name": `"n"`, "expected_revision": "1", "reason": `"x"`,
 }
 
 // hostileServers are all built-in servers that are functions of arguments.
@@ -92,7 +94,9 @@ func hostileServers(t *testing.T) (sessions []*mcp.Session, fill func()) {
 	check(t, err)
 	fetch, err := fetch.New(fetch.Spec{Limit: time.Second})
 	check(t, err)
-	for _, server := range []*toolserver.Server{files, shell, fetch} {
+	notes, err := notes.New(notes.Spec{Path: filepath.Join(dir, "notes"), Notify: func(context.Context, string) error { return nil }})
+	check(t, err)
+	for _, server := range []*toolserver.Server{files, shell, fetch, notes} {
 		sessions = append(sessions, servertest.Local(t, server))
 	}
 	return sessions, func() {

@@ -128,7 +128,13 @@ func (n *server) list(context.Context, toolserver.Arguments) (string, error) {
 	return b.String(), nil
 }
 
-func (n note) about() string { return fmt.Sprintf("revision %d, %d bytes", n.revision, len(n.content)) }
+func (n note) about() string {
+	unit := "bytes"
+	if len(n.content) == 1 {
+		unit = "byte"
+	}
+	return fmt.Sprintf("revision %d, %d %s", n.revision, len(n.content), unit)
+}
 
 func (n *server) read(_ context.Context, args toolserver.Arguments) (string, error) {
 	offset, most := args.Integer("offset", 0), args.Integer("max_bytes", toolserver.MaxText)
@@ -175,7 +181,7 @@ func (n *server) write(ctx context.Context, args toolserver.Arguments) (string, 
 		old, exists := d.notes[name]
 		switch {
 		case exists && !args.Has("expected_revision"):
-			return "", fmt.Errorf("the note %q is there, with revision %d, and stays as it is; to replace it, read it and give the revision as expected_revision; append adds to it", name, old.revision)
+			return "", fmt.Errorf("the note %q exists, with revision %d, and was not changed; to replace it, read it and give its revision as expected_revision; append adds to it", name, old.revision)
 		case exists:
 			if err := old.expect(name, args); err != nil {
 				return "", err
@@ -191,7 +197,7 @@ func (n *server) write(ctx context.Context, args toolserver.Arguments) (string, 
 // expect refuses a change of a note that another has changed.
 func (n note) expect(name string, args toolserver.Arguments) error {
 	if expected := args.Integer("expected_revision", 0); expected != n.revision {
-		return fmt.Errorf("the note %q has revision %d now, not %d, and stays as it is; read it again, and give that revision", name, n.revision, expected)
+		return fmt.Errorf("the note %q has revision %d now, not %d, and was not changed; read it again, and give the revision that it has then", name, n.revision, expected)
 	}
 	return nil
 }

@@ -56,9 +56,9 @@ func TestTools(t *testing.T) {
 	equal(t, servertest.Works(t, s, "read", "name", "log/α"), "[toolpipe] revision 3, 6 bytes\nä\nö\x1b")
 	equal(t, servertest.Works(t, s, "delete", "name", "the plan", "expected_revision", 4), "deleted the plan\n")
 	// A note that is made again has a revision that it has never had.
-	equal(t, servertest.Works(t, s, "write", "name", "the plan", "content", "x"), "created the plan: revision 6, 1 bytes\n")
+	equal(t, servertest.Works(t, s, "write", "name", "the plan", "content", "x"), "created the plan: revision 6, 1 byte\n")
 	other := serve(t, path)
-	equal(t, servertest.Works(t, other, "read", "name", "the plan"), "[toolpipe] revision 6, 1 bytes\nx")
+	equal(t, servertest.Works(t, other, "read", "name", "the plan"), "[toolpipe] revision 6, 1 byte\nx")
 	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
@@ -107,7 +107,7 @@ func TestRefusals(t *testing.T) {
 		word, tool string
 		args       []any
 	}{
-		{"is there, with revision 2, and stays", "write", []any{"name", "plan", "content", "x"}},
+		{"exists, with revision 2, and was not changed", "write", []any{"name", "plan", "content", "x"}},
 		{"has revision 2 now, not 1", "write", []any{"name", "plan", "content", "x", "expected_revision", 1}},
 		{"has revision 2 now, not 3", "write", []any{"name", "plan", "content", "x", "expected_revision", 3}},
 		{"has revision 2 now, not -1", "write", []any{"name", "plan", "content", "x", "expected_revision", -1}},
@@ -295,7 +295,7 @@ func TestPlaces(t *testing.T) {
 	servertest.Fails(t, s, "the notes file", "append", "name", "n", "content", "y")
 	// A file that goes away is made anew.
 	check(os.Remove(at("real/notes")))
-	equal(t, servertest.Works(t, s, "append", "name", "n", "content", "y"), "added to n: revision 1, 1 bytes\n")
+	equal(t, servertest.Works(t, s, "append", "name", "n", "content", "y"), "added to n: revision 1, 1 byte\n")
 }
 
 // Another program holds the lock: a change waits, not for ever, and obeys its cancel.
@@ -318,7 +318,7 @@ func TestHeld(t *testing.T) {
 	}
 	s := servertest.Local(t, short)
 	servertest.Fails(t, s, "another process has held the lock", "append", "name", "n", "content", "y")
-	equal(t, servertest.Works(t, s, "read", "name", "n"), "[toolpipe] revision 1, 1 bytes\nx")
+	equal(t, servertest.Works(t, s, "read", "name", "n"), "[toolpipe] revision 1, 1 byte\nx")
 
 	store, err := openStore(path, time.Hour)
 	if err != nil {

@@ -99,6 +99,7 @@ type Config struct {
 	Code           bool
 	Shell          bool
 	Fetch          bool
+	Notes          string
 	Agents         []string // [NAME=]PROFILE
 	FetchAllow     []string
 	Tools          []string

@@ -176,6 +176,11 @@ type Warning struct {
 	Repeated bool // the error that ends the run says it too, so a person is not told here
 }
 
+// Attention is what the model calls the user for.
+type Attention struct {
+	Reason string `event:"reason"`
+}
+
 // Tool is one tool of --list-tools or --describe-tool.
 type Tool struct {
 	Name         string          `event:"name"`
@@ -307,6 +312,7 @@ func (*Result) kind() string      { return "tool_result" }
 func (*Turn) kind() string        { return "turn" }
 func (*Retry) kind() string       { return "retry" }
 func (*Warning) kind() string     { return "warning" }
+func (*Attention) kind() string   { return "attention" }
 func (e *Nested) kind() string    { return e.Event.kind() }
 func (*Tool) kind() string        { return "tool" }
 func (*Server) kind() string      { return "server" }

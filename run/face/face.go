@@ -255,6 +255,14 @@ func (f *Face) Event(e event.Event) error {
 		if !f.quiet && !e.Repeated {
 			f.print("toolpipe: " + f.paint(yellow, "warning:") + " " + escapeLines(e.Message) + "\n")
 		}
+	case *event.Attention:
+		if !f.quiet {
+			bell := ""
+			if f.streams.ErrTerminal {
+				bell = "\a"
+			}
+			f.print("toolpipe: " + f.paint(yellow, "attention:") + " " + escape.Escape(e.Reason) + bell + "\n")
+		}
 	case *event.End:
 		f.await("")
 	}

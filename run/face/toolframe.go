@@ -71,7 +71,7 @@ func (f *Face) called(e *event.Call) {
 func (f *Face) nestedEvent(n *event.Nested) error {
 	id := func(own string) string { return n.Parent + "\x00" + own } // no other run has it
 	switch e := n.Event.(type) {
-	case *event.Retry, *event.Warning:
+	case *event.Retry, *event.Warning, *event.Attention:
 		return f.Event(e)
 	case *event.Call:
 		f.mu.Lock()

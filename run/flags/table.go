@@ -204,6 +204,8 @@ func toolFlags(c *config.Config) []Flag {
 			Help: "built-in tool that fetches URLs"},
 		{Name: "fetch-allow", Value: "PATTERN", Setting: &c.FetchAllow,
 			Help: "private network (10.1.*, 10.1.0.0/16), address or host that --fetch may reach"},
+		{Name: "notes", Value: "FILE", Setting: &c.Notes,
+			Help: "built-in tools for notes in FILE, which several runs may share, and to call your attention"},
 		{Name: "agent", Value: "[NAME=]PROFILE", Setting: &c.Agents,
 			Help: "built-in tool that gives a task to the model of a profile, with this run's tools, rules and limits"},
 		{Name: "tools", Value: "GLOB", Setting: &c.Tools,
