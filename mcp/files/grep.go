@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -63,7 +62,7 @@ type grep struct {
 	start   string
 
 	found   findings
-	skipped skipped
+	skipped confine.Skipped
 }
 
 func (g *grep) report(pattern string) []byte {
@@ -74,8 +73,8 @@ func (g *grep) report(pattern string) []byte {
 	case g.found.matches == 0:
 		text = fmt.Appendf(text, "no line matches %q\n", pattern)
 	}
-	g.skipped.unreadable += g.found.unreadable
-	return g.skipped.appendTo(text)
+	g.skipped.Unreadable += g.found.unreadable
+	return g.skipped.AppendTo(text)
 }
 
 // single searches the one file that path names. If it is binary that is an error,
@@ -109,10 +108,10 @@ func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 		t.idle <- newScanner(g.matcher, g.around)
 	}
 	defer t.running.Wait()
-	var passed skipped
+	var passed confine.Skipped
 	goroutine.StartIn(&t.running, func() {
 		defer close(t.order)
-		passed, err = walk(ctx, g.access, dir, p.Rel, func(w *walked) error { return t.deal(ctx, w) })
+		passed, err = g.access.Walk(ctx, dir, p.Rel, func(w *confine.Walked) error { return t.deal(ctx, w) })
 	})
 	for found := range t.order {
 		if !g.found.full {
@@ -125,7 +124,7 @@ func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 	if g.found.full {
 		return nil
 	}
-	g.skipped.add(passed)
+	g.skipped.Add(passed)
 	return err
 }
 
@@ -138,14 +137,14 @@ type grepTree struct {
 }
 
 // deal has the files of a directory searched, in batches.
-func (t *grepTree) deal(ctx context.Context, w *walked) error {
+func (t *grepTree) deal(ctx context.Context, w *confine.Walked) error {
 	var names []string
-	from := fromStart(t.start, w.at)
-	for _, e := range w.entries {
+	from := fromStart(t.start, w.At)
+	for _, e := range w.Entries {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if e.Type().IsRegular() && (t.include == nil || t.include.matchesEntry(w.at, from, e)) {
+		if e.Type().IsRegular() && (t.include == nil || t.include.matchesEntry(w.At, from, e)) {
 			names = append(names, e.Name())
 		}
 	}
@@ -156,11 +155,11 @@ func (t *grepTree) deal(ctx context.Context, w *walked) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		w.retain()
+		w.Retain()
 		s := <-t.idle
 		goroutine.StartIn(&t.running, func() {
 			found <- t.batch(ctx, s, w, some)
-			w.release()
+			w.Release()
 			t.idle <- s
 		})
 	}
@@ -168,7 +167,7 @@ func (t *grepTree) deal(ctx context.Context, w *walked) error {
 }
 
 // batch searches some files of a directory.
-func (g *grep) batch(ctx context.Context, s *scanner, in *walked, names []string) (all findings) {
+func (g *grep) batch(ctx context.Context, s *scanner, in *confine.Walked, names []string) (all findings) {
 	for _, name := range names {
 		if ctx.Err() != nil || all.full {
 			break
@@ -178,23 +177,15 @@ func (g *grep) batch(ctx context.Context, s *scanner, in *walked, names []string
 	return all
 }
 
-// file searches a file that was among the entries of a directory. If a link has
-// taken its place since, the link is not followed: it may lead to a protected file.
-func (g *grep) file(ctx context.Context, s *scanner, in *walked, name string) findings {
-	f, err := in.dir.OpenFile(name, confine.OpenFlags, 0)
-	if err != nil {
-		if os.IsNotExist(err) {
-			return findings{}
-		}
+// file searches a file that was among the entries of a directory.
+func (g *grep) file(ctx context.Context, s *scanner, in *confine.Walked, name string) findings {
+	f, info, err := g.access.OpenWalked(in, name)
+	switch {
+	case err != nil:
 		return findings{unreadable: 1}
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || g.access.Refuses(info) {
+	case f == nil:
 		return findings{}
 	}
-	if now, err := in.dir.Lstat(name); err != nil || !os.SameFile(now, info) {
-		return findings{unreadable: 1}
-	}
-	return s.file(ctx, io.LimitReader(f, info.Size()), in.rel(name)) // the limit saves the read that finds the end
+	defer f.Close()
+	return s.file(ctx, io.LimitReader(f, info.Size()), in.Rel(name)) // the limit saves the read that finds the end
 }

@@ -20,7 +20,7 @@ func listDirectory(ctx context.Context, a *confine.Access, args toolserver.Argum
 	}
 	defer p.Close()
 	defer dir.Close()
-	list, total, err := entries(ctx, a, dir, p.Rel, toolserver.MaxListed)
+	list, total, err := a.Entries(ctx, dir, p.Rel, toolserver.MaxListed)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", p.Asked, err)
 	}
@@ -107,7 +107,7 @@ func getTree(ctx context.Context, a *confine.Access, args toolserver.Arguments) 
 	if t.full {
 		t.text = fmt.Appendf(t.text, "[toolpipe] the tree stops here after %d entries; give a path further down or a smaller max_depth\n", t.lines)
 	}
-	return toolserver.TextResult(t.skipped.appendTo(t.text)), nil
+	return toolserver.TextResult(t.skipped.AppendTo(t.text)), nil
 }
 
 // tree is the answer of get_tree while it is written, two spaces for each level.
@@ -117,17 +117,17 @@ type tree struct {
 	deepest int64 // level, from 1
 	text    []byte
 	lines   int
-	skipped skipped
+	skipped confine.Skipped
 	full    bool
 }
 
 func (t *tree) directory(dir *os.Root, at string, depth int) {
-	list, total, err := entries(t.ctx, t.access, dir, at, toolserver.MaxListed)
+	list, total, err := t.access.Entries(t.ctx, dir, at, toolserver.MaxListed)
 	if err != nil {
-		t.skipped.unreadable++
+		t.skipped.Unreadable++
 		return
 	}
-	w := walked{at: at}
+	w := confine.Walked{At: at}
 	for _, e := range list {
 		if t.lines >= toolserver.MaxListed || len(t.text) > toolserver.MaxText {
 			t.full = true
@@ -147,19 +147,19 @@ func (t *tree) directory(dir *os.Root, at string, depth int) {
 		t.text = append(t.text, '/', '\n')
 		switch {
 		case int64(depth) >= t.deepest:
-		case depth >= maxDepth:
-			t.skipped.deep++
+		case depth >= confine.MaxDepth:
+			t.skipped.Deep++
 		default:
-			t.enter(dir, e.Name(), w.rel(e.Name()), depth+1)
+			t.enter(dir, e.Name(), w.Rel(e.Name()), depth+1)
 		}
 	}
 	t.full = t.full || total > len(list)
 }
 
 func (t *tree) enter(dir *os.Root, name, rel string, depth int) {
-	sub, err := enter(t.access, dir, name, rel)
+	sub, err := t.access.Enter(dir, name, rel)
 	if err != nil {
-		t.skipped.unreadable++
+		t.skipped.Unreadable++
 		return
 	}
 	defer sub.Close()

@@ -51,9 +51,9 @@ func TestWalkMeetsLink(t *testing.T) {
 	}
 	g := &grep{access: a, matcher: m}
 	var visited []string
-	skipped, err := walk(t.Context(), a, a.Root, ".", func(w *walked) error {
-		if visited = append(visited, w.at); len(visited) == 1 {
-			w.retain() // the root is not the walk's to close
+	skipped, err := a.Walk(t.Context(), a.Root, ".", func(w *confine.Walked) error {
+		if visited = append(visited, w.At); len(visited) == 1 {
+			w.Retain() // the root is not the walk's to close
 			swap()
 			if found := g.file(t.Context(), newScanner(m, 0), w, "a"); found.matches != 0 || found.unreadable != 1 {
 				t.Errorf("grep followed the link: %+v", found)
@@ -61,11 +61,11 @@ func TestWalkMeetsLink(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || skipped.unreadable != 1 || !slices.Equal(visited, []string{"."}) {
+	if err != nil || skipped.Unreadable != 1 || !slices.Equal(visited, []string{"."}) {
 		t.Errorf("visited %q, skipped %+v: %v", visited, skipped, err)
 	}
 	o := tree{access: a, ctx: t.Context(), deepest: 9}
-	if o.enter(a.Root, "b", "b", 2); len(o.text) > 0 || o.skipped.unreadable != 1 {
+	if o.enter(a.Root, "b", "b", 2); len(o.text) > 0 || o.skipped.Unreadable != 1 {
 		t.Errorf("the tree followed the link: %s", o.text)
 	}
 }

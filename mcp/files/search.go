@@ -28,20 +28,20 @@ func searchFiles(ctx context.Context, a *confine.Access, args toolserver.Argumen
 	defer p.Close()
 	var b []byte
 	found := 0
-	skipped, err := walk(ctx, a, dir, p.Rel, func(w *walked) error {
-		from := fromStart(p.Rel, w.at)
-		for _, e := range w.entries {
+	skipped, err := a.Walk(ctx, dir, p.Rel, func(w *confine.Walked) error {
+		from := fromStart(p.Rel, w.At)
+		for _, e := range w.Entries {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			if !g.matchesEntry(w.at, from, e) {
+			if !g.matchesEntry(w.At, from, e) {
 				continue
 			}
 			if found == maxFound || len(b) > toolserver.MaxText {
 				return errFull
 			}
 			found++
-			b = append(b, confine.ShownName(w.rel(e.Name()))...)
+			b = append(b, confine.ShownName(w.Rel(e.Name()))...)
 			if e.IsDir() {
 				b = append(b, '/')
 			}
@@ -57,7 +57,7 @@ func searchFiles(ctx context.Context, a *confine.Access, args toolserver.Argumen
 	case found == 0:
 		b = fmt.Appendf(b, "no file matches %q below %q\n", args.Text("pattern"), p.Rel)
 	}
-	return toolserver.TextResult(skipped.appendTo(b)), nil
+	return toolserver.TextResult(skipped.AppendTo(b)), nil
 }
 
 // fromStart turns a directory's path from the root into its path from the

@@ -64,7 +64,7 @@ func summariseDirectory(ctx context.Context, a *confine.Access, p *confine.Locat
 		return nil, err
 	}
 	defer dir.Close()
-	list, total, err := entries(ctx, a, dir, p.Rel, maxEntries)
+	list, total, err := a.Entries(ctx, dir, p.Rel, confine.MaxEntries)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", p.Asked, err)
 	}

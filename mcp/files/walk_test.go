@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/servertest"
 )
 
 // What is too deep for a walk is said to be skipped out: silence would mean that
 // nothing is there.
 func TestWalkDepth(t *testing.T) {
-	_, s := fileServer(t, map[string]string{filepath.Join(strings.Repeat("d/", maxDepth+20), "bottom"): "needle\n"})
+	_, s := fileServer(t, map[string]string{filepath.Join(strings.Repeat("d/", confine.MaxDepth+20), "bottom"): "needle\n"})
 	const skipped = "[toolpipe] 1 directories were not looked into, being 256 levels down"
 	for _, call := range [][]any{{"search_files", "pattern", "bottom"}, {"grep_files", "pattern", "needle"}, {"get_tree", "max_depth", 999}} {
 		if got := servertest.Works(t, s, call[0].(string), call[1:]...); !strings.Contains(got, skipped) {
@@ -28,10 +29,10 @@ func TestWalkDepth(t *testing.T) {
 }
 
 func TestLeftOut(t *testing.T) {
-	l := skipped{unreadable: 1}
-	l.add(skipped{unreadable: 1, beyond: 30_000})
+	l := confine.Skipped{Unreadable: 1}
+	l.Add(confine.Skipped{Unreadable: 1, Beyond: 30_000})
 	const want = "[toolpipe] 2 directories or files could not be read\n[toolpipe] 30000 entries were not looked at: of a directory only the first 200000 are\n"
-	if got := string(l.appendTo(nil)); got != want {
+	if got := string(l.AppendTo(nil)); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

@@ -1,0 +1,215 @@
+package confine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+const (
+	MaxDepth   = 256     // directories inside each other that a walk enters
+	MaxEntries = 200_000 // entries of one directory that a walk looks at
+	readBatch  = 1024    // entries read beyond those that are kept, before some are dropped
+)
+
+// Entries reads a directory. It returns the first entries that may be shown, in
+// order of their names and at most keep, and how many there are.
+func (a *Access) Entries(ctx context.Context, dir *os.Root, at string, keep int) (list []fs.DirEntry, total int, err error) {
+	f, err := openListed(dir)
+	if err != nil {
+		return nil, 0, Reason(err)
+	}
+	defer f.Close()
+	for err == nil {
+		var some []fs.DirEntry
+		some, err = f.ReadDir(readBatch)
+		for _, e := range some {
+			if !a.hidesEntry(dir, at, e) {
+				list = append(list, e)
+				total++
+			}
+		}
+		if len(list) > 2*keep+readBatch {
+			sortEntries(list)
+			list = slices.Clip(list[:keep])
+		}
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+	}
+	if err != io.EOF {
+		return nil, 0, Reason(err)
+	}
+	sortEntries(list)
+	return list[:min(keep, len(list))], total, nil
+}
+
+// openListed opens a directory to read its entries. Of a file that was opened in
+// an os.Root, ReadDir makes a system call for each entry; of the same file opened
+// anew by its descriptor, where the system can do that, it does not.
+func openListed(dir *os.Root) (*os.File, error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	again, err := os.Open(DescriptorPath(f.Fd()))
+	if err != nil {
+		return f, nil
+	}
+	if !IsFile(dir, ".", again) { // this is no path of a descriptor
+		again.Close()
+		return f, nil
+	}
+	f.Close()
+	return again, nil
+}
+
+func sortEntries(list []fs.DirEntry) {
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+}
+
+func (a *Access) hidesEntry(dir *os.Root, at string, e fs.DirEntry) bool {
+	if a.Only != "" && e.Name() != a.Only || a.Hides(at, e.Name()) {
+		return true
+	}
+	if !a.RefusesHardLinks() || !e.Type().IsRegular() {
+		return false
+	}
+	info, err := dir.Lstat(e.Name())
+	return err == nil && a.Refuses(info)
+}
+
+// Walked is an open directory on a walk. Code that uses it after the visit
+// retains it, and releases it afterwards.
+type Walked struct {
+	Dir     *os.Root
+	At      string // its path from the root; "." for the root
+	Entries []fs.DirEntry
+
+	depth int // 1 where the walk began
+	users atomic.Int32
+}
+
+func (w *Walked) Retain() { w.users.Add(1) }
+
+func (w *Walked) Release() {
+	if w.users.Add(-1) == 0 {
+		w.Dir.Close()
+	}
+}
+
+// Rel is the path of an entry from the root.
+func (w *Walked) Rel(name string) string { return path.Join(w.At, name) }
+
+// OpenWalked opens a file that was among the entries of a directory, for reading.
+// If a link has taken its place since, the link is not followed: it may lead to a
+// protected file. The file is nil when it is gone, or is none that may be shown.
+func (a *Access) OpenWalked(w *Walked, name string) (*os.File, fs.FileInfo, error) {
+	f, err := w.Dir.OpenFile(name, OpenFlags, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, Reason(err)
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || a.Refuses(info) {
+		f.Close()
+		return nil, nil, nil
+	}
+	if now, err := w.Dir.Lstat(name); err != nil || !os.SameFile(now, info) {
+		f.Close()
+		return nil, nil, ErrChanged
+	}
+	return f, info, nil
+}
+
+// Skipped counts what a walk did not look at, so that an answer does not read as
+// if there were nothing.
+type Skipped struct {
+	Unreadable int // files and directories that could not be opened
+	Beyond     int // entries of directories with more than MaxEntries
+	Deep       int // directories at MaxDepth
+}
+
+func (l *Skipped) Add(m Skipped) {
+	l.Unreadable += m.Unreadable
+	l.Beyond += m.Beyond
+	l.Deep += m.Deep
+}
+
+// AppendTo appends a line for each kind.
+func (l Skipped) AppendTo(b []byte) []byte {
+	if l.Unreadable > 0 {
+		b = fmt.Appendf(b, "[toolpipe] %d directories or files could not be read\n", l.Unreadable)
+	}
+	if l.Beyond > 0 {
+		b = fmt.Appendf(b, "[toolpipe] %d entries were not looked at: of a directory only the first %d are\n", l.Beyond, MaxEntries)
+	}
+	if l.Deep > 0 {
+		b = fmt.Appendf(b, "[toolpipe] %d directories were not looked into, being %d levels down; give a path further down\n", l.Deep, MaxDepth)
+	}
+	return b
+}
+
+// Enter opens a directory that was among the entries of dir. If a link has taken
+// its place since, the link is not followed: it may lead to a protected directory.
+func (a *Access) Enter(dir *os.Root, name, rel string) (*os.Root, error) {
+	info, err := dir.Lstat(name)
+	if err != nil {
+		return nil, Reason(err)
+	}
+	if !info.IsDir() {
+		return nil, ErrChanged
+	}
+	return a.OpenDirectory(dir, name, rel, info)
+}
+
+// Walk visits a directory, then the directories in it, in order of their names.
+// It follows no links, and counts what it skips.
+func (a *Access) Walk(ctx context.Context, dir *os.Root, at string, visit func(*Walked) error) (Skipped, error) {
+	var skipped Skipped
+	err := a.walk(ctx, &Walked{Dir: dir, At: at, depth: 1}, visit, &skipped)
+	return skipped, err
+}
+
+func (a *Access) walk(ctx context.Context, w *Walked, visit func(*Walked) error, skipped *Skipped) error {
+	w.Retain()
+	defer w.Release()
+	entries, total, err := a.Entries(ctx, w.Dir, w.At, MaxEntries)
+	if err != nil {
+		skipped.Unreadable++
+		return context.Cause(ctx)
+	}
+	skipped.Beyond += total - len(entries)
+	w.Entries = entries
+	if err := visit(w); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		switch {
+		case !e.IsDir():
+			continue
+		case w.depth == MaxDepth:
+			skipped.Deep++
+			continue
+		}
+		rel := w.Rel(e.Name())
+		sub, err := a.Enter(w.Dir, e.Name(), rel)
+		if err != nil {
+			skipped.Unreadable++
+			continue
+		}
+		if err := a.walk(ctx, &Walked{Dir: sub, At: rel, depth: w.depth + 1}, visit, skipped); err != nil {
+			return err
+		}
+	}
+	return nil
+}
