@@ -46,6 +46,7 @@ type Call struct {
 	Agent       string          // the agent whose nested run asks for it; "" for the run itself
 	Open        bool            // the input of the run asks for it: the user could look at the call itself
 	Labels      Labels          // of the tool
+	Seen        Seen            // what the conversation holds
 	Root        string          // the directory that relative paths start from: the server's root or working directory; "" if unknown
 
 	// ShowsFilesOf names another tool of the server, "" for none: this tool's
@@ -58,7 +59,8 @@ type Call struct {
 	// the diff instead of these arguments. It may be nil.
 	Change func(ctx context.Context) (diff string, told []string)
 
-	pathsMoved bool // the call was allowed before, and its paths lead elsewhere now
+	pathsMoved bool   // the call was allowed before, and its paths lead elsewhere now
+	egress     string // see Verdict.Egress
 }
 
 // An Outcome is the end of a decision. The zero value denies.
@@ -95,7 +97,13 @@ type Verdict struct {
 
 	EndsRun bool // the person wants the run to end here
 
-	byRules Decision // what the rules decided before anybody was asked
+	// Egress is what became of a call that sends while the conversation is private and
+	// untrusted: "warn", "ask" or "deny", as in Gate.Egress, or "allow" by a rule with
+	// when. It is "" for every other call.
+	Egress string
+
+	byRules Decision // what the rules decided before anybody was asked,
+	rule    *Rule    // and the rule that decided
 }
 
 // An Explanation says how a call would be decided.

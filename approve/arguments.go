@@ -45,6 +45,7 @@ type evaluation struct {
 	document document // the arguments of the call
 	parsed   bool     // document was read
 	covered  []bool   // the values that a test looked at, while a rule is matched narrow
+	lifted   bool     // a rule was matched that lifts what Egress says
 	lexical  bool     // paths are compared by their text, without a look at the file system
 
 	places      map[string]string // see Verdict.Places
@@ -53,7 +54,7 @@ type evaluation struct {
 
 // begin starts the decision about another call, with a full budget.
 func (e *evaluation) begin(ctx context.Context, c *Call) {
-	e.budget, e.call, e.parsed, e.places = newBudget(ctx), c, false, nil
+	e.budget, e.call, e.parsed, e.places, e.lifted = newBudget(ctx), c, false, nil, false
 }
 
 // parse reads the arguments, once for each call.

@@ -9,7 +9,7 @@ import (
 // nobody. The error is ctx's cause.
 func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
 	var x Explanation
-	decision, rule := g.evaluate(ctx, &c, nil)
+	decision, rule := g.weigh(ctx, &c)
 	g.evaluate(ctx, &c, func(r *Rule) {
 		x.Matched = append(x.Matched, RuleMatch{Decision: r.Decision, By: r.By, Origin: r.Origin, Reason: r.Reason})
 	})
@@ -19,12 +19,13 @@ func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
 		x.Verdict = g.denied(rule)
 	case decision == Allow:
 		x.Verdict = allowed(rule)
-	case g.AutoApprove != "":
+	case g.AutoApprove != "" && !c.asksEgress():
 		x.Verdict = g.autoApproved()
 	default:
 		x.Ask = true
 		x.Verdict = unapproved(rule, "somebody must be asked")
 	}
+	x.Verdict.Egress = c.egress
 	return x, context.Cause(ctx)
 }
 
@@ -43,7 +44,7 @@ func (g *Gate) Static(c Call) Verdict {
 		}
 		mayPass = mayPass || r.Decision != Deny && r.matchesNames(&c, false)
 		into := &always
-		if r.arguments != nil {
+		if r.arguments != nil || r.when != 0 {
 			into = &sometimes
 		}
 		if into[r.Decision] == nil {
@@ -68,5 +69,9 @@ func (g *Gate) Static(c Call) Verdict {
 }
 
 func dependsOnArguments(rule *Rule) Verdict {
-	return Verdict{Outcome: Unapproved, By: rule.By, Rule: rule.Origin, Reason: "it depends on the arguments"}
+	v := Verdict{Outcome: Unapproved, By: rule.By, Rule: rule.Origin, Reason: "it depends on the arguments"}
+	if rule.when != 0 {
+		v.Reason = "it depends on what the conversation holds"
+	}
+	return v
 }

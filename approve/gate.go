@@ -14,6 +14,10 @@ import (
 type Gate struct {
 	Rules           []Rule      // from Patterns and ParsePolicy
 	LabelRules      []LabelRule // from ParsePolicy
+	Input           Labels      // of attached files and of standard input
+	Egress          Egress      // the zero value denies; it matters for calls with the label Sends alone
+	EgressBy        string      // as Rule.By
+	EgressOrigin    string      // where Egress was written
 	Otherwise       Decision    // for a call that no rule matches: Ask, or Deny; the zero value denies
 	OtherwiseOrigin string      // where Otherwise was written, such as "ci.json:2"; "" if nowhere
 	AutoApprove     string      // the origin of the wish to allow all calls that would be asked about, such as a flag; "" for no such wish
@@ -29,25 +33,30 @@ type Gate struct {
 // Decide gives the verdict on c; it may wait for a person. The error is ctx's
 // cause; with an error nothing is allowed.
 func (g *Gate) Decide(ctx context.Context, c Call) (Verdict, error) {
-	decision, rule := g.evaluate(ctx, &c, nil)
+	decision, rule := g.weigh(ctx, &c)
 	if err := context.Cause(ctx); err != nil {
 		return Verdict{}, err
 	}
 	places := g.evaluation.places
 	v, err := g.verdict(ctx, &c, decision, rule)
-	v.Places, v.byRules = places, decision
+	v.Places, v.byRules, v.rule, v.Egress = places, decision, rule, c.egress
 	return v, err
 }
 
 // Recheck gives the verdict on c again, immediately before c runs: the calls
-// that ran meanwhile may have moved what its paths lead to. before is the
-// verdict that allowed c. It still holds, and nobody is asked again, if the
-// rules decide the same and the paths lead to the same places.
+// that ran meanwhile may have moved what its paths lead to, and what they returned
+// is in the conversation. before is the verdict that allowed c. It still holds, and
+// nobody is asked again, if the same rule decides and the paths lead to the same
+// places, or if a person has allowed it to send what now need not be asked about.
 func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, error) {
-	if decision, _ := g.evaluate(ctx, &c, nil); decision == before.byRules && maps.Equal(g.evaluation.places, before.Places) {
+	decision, rule := g.weigh(ctx, &c)
+	asked := before.Egress == EgressAsk.String()
+	same := decision == before.byRules && rule == before.rule || asked && decision != Deny
+	c.pathsMoved = !maps.Equal(g.evaluation.places, before.Places)
+	if same && !c.pathsMoved {
+		before.Egress = c.egress
 		return before, context.Cause(ctx)
 	}
-	c.pathsMoved = true
 	return g.Decide(ctx, c)
 }
 
@@ -60,6 +69,8 @@ func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, er
 // Where Otherwise denies all other calls, such a rule also lets a call pass. To
 // do that it must match as an allow must: name the tool in its own case and
 // have a test for every argument.
+//
+// Of the rules that allow, one that lifts what Egress says comes first.
 func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) (Decision, *Rule) {
 	var first [Allow + 1]*Rule // by decision
 	var admitting *Rule        // the first rule that asks and lets the call pass though Otherwise denies
@@ -68,7 +79,8 @@ func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) (Deci
 	for i := range g.Rules {
 		r := &g.Rules[i]
 		mayAdmit := r.Decision == Ask && g.Otherwise == Deny && admitting == nil
-		decidesNothing := first[Deny] != nil || first[r.Decision] != nil && !mayAdmit
+		lifts := !e.lifted && r.lifts(c)
+		decidesNothing := first[Deny] != nil || first[r.Decision] != nil && !mayAdmit && !lifts
 		if decidesNothing && matched == nil || !r.appliesTo(c) {
 			continue
 		}
@@ -80,8 +92,9 @@ func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) (Deci
 		if !matches {
 			continue
 		}
-		if first[r.Decision] == nil {
+		if first[r.Decision] == nil || lifts {
 			first[r.Decision] = r
+			e.lifted = e.lifted || lifts
 		}
 		if admits {
 			admitting = r
@@ -113,11 +126,12 @@ func (g *Gate) verdict(ctx context.Context, c *Call, decision Decision, rule *Ru
 	}
 	if g.Approver != nil {
 		v, decided, err := g.askApprover(ctx, c, decision, rule)
-		if err != nil || decided {
+		if err != nil || decided && !(v.Outcome == Allowed && c.asksEgress()) {
 			return v, err
 		}
 	}
 	switch {
+	case c.asksEgress(): // the approver, too, may be taken in by what an outsider wrote
 	case decision == Allow:
 		return allowed(rule), nil
 	case g.AutoApprove != "":

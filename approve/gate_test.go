@@ -125,7 +125,7 @@ func TestVerdictsOfRules(t *testing.T) {
 		{Gate{Otherwise: Ask, Rules: reasoned}, Verdict{Outcome: Unapproved, By: "flag", Rule: "cfg", Reason: "careful (nobody can be asked)"}},
 	} {
 		v, err := x.gate.Decide(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t"})
-		v.Places, v.byRules = nil, 0
+		v.Places, v.byRules, v.rule = nil, 0, nil
 		if err != nil || !reflect.DeepEqual(v, x.want) {
 			t.Errorf("%+v, %v, want %+v", v, err, x.want)
 		}

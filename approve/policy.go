@@ -21,6 +21,9 @@ type Policy struct {
 
 	LabelRules []LabelRule
 	Input      Labels // of attached files and of standard input, beside those that they have anyway
+
+	Egress       Egress // if the file says so
+	EgressOrigin string // where it does, such as "ci.json:3"; "" if it does not
 }
 
 // MaxPolicy is how many bytes a policy file may have.
@@ -86,8 +89,10 @@ func (p *policyReader) policy(into *Policy) error {
 			into.LabelRules, err = p.labelRules(at)
 		case "input":
 			into.Input, err = p.labels(at, Exposed)
+		case "egress":
+			err = p.egress(at, into)
 		default:
-			err = p.unknownKey(at, "version, otherwise, rules, labels, input")
+			err = p.unknownKey(at, "version, otherwise, rules, labels, input, egress")
 		}
 		if err != nil {
 			return err
@@ -114,7 +119,7 @@ func (p *policyReader) rules(at int) ([]Rule, error) {
 	return rules, nil
 }
 
-const ruleKeys = "decision, server, tool, arguments, others, reason, examples, optional, script_pattern"
+const ruleKeys = "decision, server, tool, arguments, others, when, reason, examples, optional, script_pattern"
 
 func (p *policyReader) rule(at int) (Rule, error) {
 	r := Rule{By: "policy", Origin: p.origin(at)}
@@ -142,6 +147,8 @@ func (p *policyReader) rule(at int) (Rule, error) {
 			if string(p.raw(i)) != `"any"` {
 				err = p.errorAt(p.nodes[i].start, `others is "any", or left out`)
 			}
+		case "when":
+			r.when, err = p.when(i)
 		case "reason":
 			r.Reason, err = p.nonEmpty(i, "reason")
 		case "examples":

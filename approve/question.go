@@ -21,6 +21,7 @@ type question struct {
 	prompt string // the line on which the person types the answer
 	cut    bool   // not all arguments are shown: the person must type "approve"
 	tool   bool   // the person may allow every call of the tool
+	once   bool   // the person may allow this one call alone
 	width  int    // of the terminal
 }
 
@@ -50,6 +51,8 @@ func (q *question) explanation() string {
 	switch {
 	case q.cut:
 		lines = append([]string{"approve    run this call"}, lines[3:]...)
+	case q.once:
+		lines = slices.Delete(lines, 1, 3)
 	case !q.tool:
 		lines = slices.Delete(lines, 2, 3)
 	}
@@ -66,11 +69,7 @@ func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height in
 	if c.Agent != "" {
 		lines = wrap(lines, escape.Escape("asked for by the agent "+c.Agent), width)
 	}
-	if rule != nil {
-		text := "asked because of " + rule.Origin
-		if rule.Reason != "" {
-			text += ": " + rule.Reason
-		}
+	for _, text := range whyAsked(c, rule) {
 		lines = wrap(lines, escape.Escape(text), width)
 	}
 	if c.pathsMoved {
@@ -79,12 +78,14 @@ func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height in
 	room := min(max(height-5-len(lines), 5), maxLines)
 	arguments, cut := argumentLines(c.Arguments, change, valueLines, width, room)
 	lines = append(append([]string{"toolpipe: tool call " + shown}, lines...), arguments...)
-	q := &question{cut: cut, tool: tool && !cut, width: width}
+	q := &question{cut: cut, tool: tool && !cut, once: c.asksEgress(), width: width}
 	switch {
 	case cut:
 		sum := sha256.Sum256(c.Arguments)
 		lines = append(lines, "The arguments are "+strconv.Itoa(len(c.Arguments))+" bytes, not all are shown. SHA-256:", hex.EncodeToString(sum[:]))
 		q.prompt = "Allow " + shown + "? type approve to allow: "
+	case q.once:
+		q.prompt = "Allow " + shown + "? [y/N/q/v/?] "
 	case q.tool:
 		q.prompt = "Allow " + shown + "? [y/N/a/t/q/v/?] "
 	default:
@@ -92,6 +93,22 @@ func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height in
 	}
 	q.body = strings.Join(lines, "\n") + "\n"
 	return q
+}
+
+// whyAsked are the lines that say which rule wants c asked about; rule may be nil.
+func whyAsked(c *Call, rule *Rule) []string {
+	switch {
+	case rule == nil:
+		return nil
+	case c.asksEgress():
+		return []string{
+			"asked because of " + rule.Origin + ": what is below would be sent out, and the conversation holds",
+			"private: " + c.Seen.Private, "untrusted: " + c.Seen.Untrusted,
+		}
+	case rule.Reason == "":
+		return []string{"asked because of " + rule.Origin}
+	}
+	return []string{"asked because of " + rule.Origin + ": " + rule.Reason}
 }
 
 // everything shows all arguments of c, texts as they stand in the JSON.
@@ -127,7 +144,7 @@ func (q *question) answer(line string) answer {
 		return answer{kind: answerExplain}
 	case q.cut && line == "approve":
 		return answer{kind: answerYes}
-	case !q.cut && line == "a":
+	case !q.cut && !q.once && line == "a":
 		return answer{kind: answerAlways}
 	case q.tool && line == "t":
 		return answer{kind: answerTool}

@@ -25,7 +25,8 @@ type Rule struct {
 	servers  []glob // a policy rule's patterns over the server's name,
 	tools    []glob // and over the tool's own name
 
-	optional  bool // the server or the tool need not exist
+	when      Labels // the conversation must have all of them
+	optional  bool   // the server or the tool need not exist
 	arguments *argumentTests
 }
 
@@ -91,9 +92,12 @@ func withoutNameBlanks(pattern string) string {
 // see argumentTests.
 func (r *Rule) restricts() bool { return r.Decision != Allow }
 
-// appliesTo reports whether the rule matches the tool of c, or denies paths to
-// the tool whose files c shows.
+// appliesTo reports whether the rule is for a conversation as c's, and matches the
+// tool of c or denies paths to the tool whose files c shows.
 func (r *Rule) appliesTo(c *Call) bool {
+	if !c.Seen.Labels.Has(r.when) {
+		return false
+	}
 	if r.matchesTool(c) {
 		return true
 	}

@@ -35,6 +35,7 @@ type nestedRun struct {
 	round    *round // in which it was called
 	id       string // of its call
 	progress func(wire.Progress)
+	flow     *flow
 	tally    tally
 	ended    error // ends the run that it belongs to, too; nil: nothing does
 }
@@ -105,9 +106,10 @@ func (r *runner) resolveAgents(ctx context.Context) (err error) {
 // this run too gives c its answer.
 func (r *round) nest(c *call) func(context.Context, string, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
 	return func(ctx context.Context, tool string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
-		n := &nestedRun{round: r, id: c.ID, progress: progress}
+		n := &nestedRun{round: r, id: c.ID, progress: progress, flow: r.flow.nested(c, c.tool.conn.Name)}
 		result, err := c.tool.conn.Nest(context.WithValue(ctx, nestedKey{}, n), tool, args)
 		c.nested = &n.tally.callTally
+		c.labels, _ = n.flow.before(nil)
 		if n.ended != nil {
 			c.answer = n.unfinished(ctx)
 		}
@@ -176,7 +178,7 @@ func (a *agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 		return nil, err
 	}
 	calls := *n.round.caller
-	calls.agent, calls.outer, calls.emit, calls.serves = a.name, n.round, n.emit(), false
+	calls.agent, calls.outer, calls.emit, calls.serves, calls.flow = a.name, n.round, n.emit(), false, n.flow
 	calls.session = nil // of its calls, none but the one that it was called by is kept
 	if calls.limits == nil {
 		calls.limits = new(a.limits)

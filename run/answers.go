@@ -81,7 +81,9 @@ func (a *answer) append(text string) {
 
 // message answers the call c for the model.
 func (a *answer) message(c *stream.Call) stream.Message {
-	return stream.Message{Role: stream.ToolRole, CallID: c.ID, Name: c.Name, Parts: a.parts, Failed: a.event.Status != event.ResultOK}
+	return stream.Message{
+		Role: stream.ToolRole, CallID: c.ID, Name: c.Name, Parts: a.parts, Failed: a.event.Status != event.ResultOK, Labels: a.event.Labels,
+	}
 }
 
 // text is what the model gets, without pictures.

@@ -41,6 +41,7 @@ type caller struct {
 	agent          string         // whose nested run asks for the calls; "" for the run itself
 	outer          *round         // in which that was called; nil for the run itself
 	known          *confine.Known // of files, by the model that asks for the calls; nil: it is not told of changes
+	flow           *flow          // of the conversation that the calls belong to
 }
 
 // resultBytes is how much of a result a model gets if no flag says it.
@@ -50,7 +51,7 @@ func newCaller(c *config.Config, box *toolbox, gate *approve.Gate, o *outputs) *
 	k := &caller{
 		box: box, gate: gate, emit: o.Emit, flush: o.Flush, say: o.face.Notef, parallel: c.Parallel, maxBytes: int(c.MaxResultBytes),
 		wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), cmdLines: c.CmdLines,
-		serves: c.Mode == config.Serve,
+		serves: c.Mode == config.Serve, flow: newFlow(gate),
 	}
 	if k.parallel == 0 {
 		k.parallel = 8
@@ -94,6 +95,9 @@ type call struct {
 	noted     bool       // the session says that it is about to be sent
 	answer    *answer    // nil: it has not run yet
 	nested    *callTally // of the nested run that it was
+	origin    origin
+	labels    approve.Labels // of its result, when that has come
+	egress    event.Egress   // for its approval event: what brought the labels of the conversation
 
 	ctx      context.Context     // in which it runs
 	progress func(wire.Progress) // is told its progress too; may be nil
@@ -162,7 +166,7 @@ func (r *round) prepare(c *call) {
 // announce emits the call as it will be decided and sent.
 func (r *round) announce(c *call) error {
 	r.prepare(c)
-	c.announced = true
+	c.announced, c.origin = true, r.origin(c)
 	r.mu.Lock()
 	r.tally.toolCalls++
 	r.mu.Unlock()
@@ -243,6 +247,7 @@ func (r *round) tellChanges(ctx context.Context, last *call) {
 func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
 	slots := make(chan struct{}, r.parallel)
 	var running sync.WaitGroup
+	var beside approve.Labels // of the calls that may be running
 	for c := range calls {
 		if c.answer != nil {
 			done(c)
@@ -250,10 +255,16 @@ func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
 		}
 		if !c.tool.ReadOnly {
 			running.Wait()
+			beside = 0
 			r.run(c)
 			done(c)
 			continue
 		}
+		if r.flow.apart(beside, c.tool.labels) {
+			running.Wait()
+			beside = 0
+		}
+		beside |= c.tool.labels
 		slots <- struct{}{}
 		goroutine.StartIn(&running, func() {
 			r.run(c)
@@ -267,8 +278,9 @@ func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
 // run makes one call and keeps its answer. No tool is run anywhere else.
 func (r *round) run(c *call) {
 	began, ctx := time.Now(), c.ctx
+	defer r.flow.settle(c)
 	defer func() {
-		c.answer.event.Time = time.Since(began)
+		c.answer.event.Time, c.answer.event.Labels = time.Since(began), c.labels.Words()
 	}()
 	defer func() {
 		if v := recover(); v != nil {
@@ -310,6 +322,7 @@ func (r *round) run(c *call) {
 			c.progress(g)
 		}
 	})
+	r.bring(c)
 	if c.answer != nil {
 		return // a nested run has ended this one
 	}
@@ -324,6 +337,7 @@ func (r *round) run(c *call) {
 
 // result emits the answer of c.
 func (r *round) result(c *call) error {
+	r.flow.settle(c)
 	r.mu.Lock()
 	switch c.answer.event.Status {
 	case event.ResultDenied:
@@ -370,17 +384,19 @@ func (r *round) finish() (failed error) {
 // the command lines.
 func (r *round) messages() (all []stream.Message) {
 	var outputs []string
+	var labels approve.Labels // of the outputs
 	for _, c := range r.calls {
 		switch {
 		case c.answer == nil || c.answer.keepsOpen:
 		case c.line != "":
 			outputs = append(outputs, "CMD: "+c.line+"\n"+c.answer.text())
+			labels |= c.labels
 		default:
 			all = append(all, c.answer.message(&c.Call))
 		}
 	}
 	if len(outputs) > 0 {
-		all = append(all, stream.Message{Role: stream.User, Parts: []stream.Part{{Text: strings.Join(outputs, "\n\n")}}})
+		all = append(all, stream.Message{Role: stream.User, Parts: []stream.Part{{Text: strings.Join(outputs, "\n\n")}}, Labels: labels.Words()})
 	}
 	return all
 }

@@ -14,7 +14,7 @@ import (
 // makeGate puts the rules of flags, config and policy files into one set. policy
 // is the SHA-256 over all policy files.
 func makeGate(c *config.Config, s *config.Settings, servers []config.Server, o *outputs) (g *approve.Gate, policy string, err error) {
-	g = &approve.Gate{Otherwise: approve.Ask, Terminal: terminal(c, o.face), ApproverOrigin: "--approver"}
+	g = &approve.Gate{Otherwise: approve.Ask, Egress: approve.EgressWarn, EgressBy: "default", Terminal: terminal(c, o.face), ApproverOrigin: "--approver"}
 	if c.AutoApprove {
 		g.AutoApprove = "--auto-approve"
 	}
@@ -39,6 +39,9 @@ func makeGate(c *config.Config, s *config.Settings, servers []config.Server, o *
 	} else {
 		s.Rules = nil
 	}
+	if e, ok := approve.ParseEgress(c.Egress); ok {
+		setEgress(g, e, "flag", "--egress "+c.Egress)
+	}
 	digest := sha256.New()
 	for i, path := range slices.Concat(s.Policies, c.Policies) {
 		what := "--policy"
@@ -58,6 +61,10 @@ func makeGate(c *config.Config, s *config.Settings, servers []config.Server, o *
 		}
 		g.Rules = append(g.Rules, p.Rules...)
 		g.LabelRules = append(g.LabelRules, p.LabelRules...)
+		g.Input |= p.Input
+		if p.EgressOrigin != "" {
+			setEgress(g, p.Egress, "policy", p.EgressOrigin)
+		}
 		if p.Otherwise < g.Otherwise {
 			g.Otherwise, g.OtherwiseOrigin = p.Otherwise, p.OtherwiseOrigin
 		}
@@ -71,6 +78,14 @@ func makeGate(c *config.Config, s *config.Settings, servers []config.Server, o *
 		g.Approver, err = newApprover(c, o.warn)
 	}
 	return g, policy, err
+}
+
+// setEgress sets what is said of calls that send. Of all who say something the
+// strictest counts.
+func setEgress(g *approve.Gate, e approve.Egress, by, origin string) {
+	if g.EgressOrigin == "" || e < g.Egress {
+		g.Egress, g.EgressBy, g.EgressOrigin = e, by, origin
+	}
 }
 
 // configRules are the rules of the config. What they allow they allow to the

@@ -62,6 +62,17 @@ func (r *inspection) explain(ctx context.Context, t *tool, args []byte) error {
 		e.Decision = "ask"
 	}
 	e.Approver = x.Approver
+	asked := t.call(args)
+	asked.Seen.Labels = approve.Exposed
+	exposed, err := r.gate.Explain(ctx, asked)
+	if err != nil {
+		return err
+	}
+	if w := exposed.Verdict; w.Outcome != v.Outcome || exposed.Ask != x.Ask || w.Rule != v.Rule {
+		if e.Exposed = *approvalEvent("", w); exposed.Ask {
+			e.Exposed.Decision = "ask"
+		}
+	}
 	for _, m := range x.Matched {
 		e.Rules = append(e.Rules, event.ExplainedRule{Decision: m.Decision.String(), Rule: m.Origin, Reason: m.Reason})
 	}

@@ -1,7 +1,10 @@
 package run
 
 import (
+	"strings"
+
 	"toolpipe/approve"
+	"toolpipe/stream"
 	"toolpipe/stream/jsontext"
 )
 
@@ -31,6 +34,7 @@ func (b *toolbox) label(gate *approve.Gate) {
 		for _, t := range c.tools {
 			var labels approve.Labels
 			switch {
+			case c.Name == "notes" && c.Local != nil && !t.ReadOnly: // says nothing of what is in a note
 			case c.Labels != nil:
 				labels = *c.Labels
 			case jsontext.IsTrue(jsontext.Member(t.Annotations, "openWorldHint")):
@@ -40,4 +44,36 @@ func (b *toolbox) label(gate *approve.Gate) {
 			t.labels = gate.Labels(&call, labels)
 		}
 	}
+}
+
+// labelInput labels the last message, which holds attached files or standard input. Beside
+// a prompt in the arguments, standard input is data, which anybody may have written.
+// A conversation that is read from there has its labels in its messages.
+func (r *runner) labelInput(msgs []stream.Message, data []byte) {
+	var labels approve.Labels
+	reads := len(data) > 0 && r.cfg.Input != "messages"
+	if reads || len(r.cfg.Files) > 0 {
+		labels = r.gate.Input
+	}
+	if reads && strings.Join(r.cfg.Args, "") != "" {
+		labels |= approve.Untrusted
+	}
+	addLabels(msgs, labels)
+}
+
+// addLabels adds labels to the last message.
+func addLabels(msgs []stream.Message, labels approve.Labels) {
+	if n := len(msgs) - 1; n >= 0 && labels != 0 {
+		own, _ := approve.ParseLabels(msgs[n].Labels, approve.Exposed)
+		msgs[n].Labels = (own | labels&approve.Exposed).Words()
+	}
+}
+
+// exposes are the labels that any of the server's tools gives to its results: those
+// of the server's resources and prompts.
+func (c *connection) exposes() (labels approve.Labels) {
+	for _, t := range c.tools {
+		labels |= t.labels & approve.Exposed
+	}
+	return labels
 }

@@ -46,6 +46,17 @@ type limits struct {
 	tokens, usedTokens int // tokens 0: no limit
 }
 
+// limits are those of flags and config, none of which is used up.
+func (r *runner) limits() *limits {
+	l := &limits{rounds: 8, tokens: r.cfg.MaxTotalTokens}
+	if r.cfg.MaxRounds != nil {
+		l.rounds = *r.cfg.MaxRounds
+	} else if r.settings.MaxRounds != nil {
+		l.rounds = *r.settings.MaxRounds
+	}
+	return l
+}
+
 // tally is what the end event tells.
 type tally struct {
 	callTally

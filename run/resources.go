@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
@@ -24,12 +25,14 @@ import (
 // last user message.
 func (b *toolbox) withServerMessages(ctx context.Context, msgs []stream.Message, prompt string, resources []string) ([]stream.Message, error) {
 	var attached []stream.Part
+	var labels approve.Labels
 	for _, f := range resources {
-		parts, err := b.resource(ctx, f)
+		c, parts, err := b.resource(ctx, f)
 		if err != nil {
 			return nil, err
 		}
 		attached = append(attached, parts...)
+		labels |= c.exposes()
 	}
 	if prompt != "" {
 		before, err := b.prompt(ctx, prompt)
@@ -38,7 +41,9 @@ func (b *toolbox) withServerMessages(ctx context.Context, msgs []stream.Message,
 		}
 		msgs = append(before, msgs...)
 	}
-	return input.Attach(msgs, attached), nil
+	msgs = input.Attach(msgs, attached)
+	addLabels(msgs, labels)
+	return msgs, nil
 }
 
 // ofServer splits the value NAME:REST of a flag and finds the server.
@@ -75,14 +80,14 @@ func serverError(c *connection, err error) error {
 }
 
 // resource reads one resource: a text headed by its URI, an image as it is.
-func (b *toolbox) resource(ctx context.Context, flag string) ([]stream.Part, error) {
+func (b *toolbox) resource(ctx context.Context, flag string) (*connection, []stream.Part, error) {
 	c, session, uri, err := b.ofServer(ctx, "resource", flag)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	contents, err := session.ReadResource(ctx, uri)
 	if err != nil {
-		return nil, serverError(c, err)
+		return nil, nil, serverError(c, err)
 	}
 	var parts []stream.Part
 	for _, p := range contents {
@@ -92,13 +97,13 @@ func (b *toolbox) resource(ctx context.Context, flag string) ([]stream.Part, err
 		case isImageType(p.MIME):
 			parts = append(parts, stream.Part{Image: &stream.Image{MIME: p.MIME, Data: string(p.Blob)}})
 		default:
-			return nil, failure.Usage("--resource: %q is %s, neither text nor an image", uri, cmp.Or(p.MIME, "binary data"))
+			return nil, nil, failure.Usage("--resource: %q is %s, neither text nor an image", uri, cmp.Or(p.MIME, "binary data"))
 		}
 	}
 	if len(parts) == 0 {
-		return nil, failure.Usage("--resource: %q is empty", uri)
+		return nil, nil, failure.Usage("--resource: %q is empty", uri)
 	}
-	return parts, nil
+	return c, parts, nil
 }
 
 func isImageType(mime string) bool {
@@ -130,6 +135,7 @@ func (b *toolbox) prompt(ctx context.Context, flag string) ([]stream.Message, er
 		if m.Role == "assistant" {
 			msg.Role = stream.Assistant
 		}
+		msg.Labels = c.exposes().Words()
 		msgs = append(msgs, msg)
 	}
 	if len(msgs) == 0 {

@@ -292,6 +292,7 @@ func (r *runner) begin(data []byte, attached []stream.Part) (err error) {
 		if added, err = input.Conversation(c, r.endpoint.API, data, r.streams.InTerminal, attached); err != nil {
 			return err
 		}
+		r.labelInput(added, data)
 	}
 	stored := r.session.Stored()
 	if err := cmp.Or(input.AllSent(stored, r.endpoint.API, c.Session), input.AllSent(added, r.endpoint.API, "")); err != nil {
@@ -356,6 +357,7 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message) error {
 		finder: finder,
 	}
 	r.loop.calls.limits, r.loop.calls.known = r.loop.limits, r.known
+	r.loop.calls.flow.begin(msgs, r.box)
 	r.useSession()
 	// Without tools the first turn is mostly the last, so its text need not be held
 	// back for the end; and no copy of it is kept, unless the log or the search for
@@ -375,17 +377,6 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message) error {
 		return needBlock(r.tally.text, language)
 	}
 	return nil
-}
-
-// limits are those of flags and config, none of which is used up.
-func (r *runner) limits() *limits {
-	l := &limits{rounds: 8, tokens: r.cfg.MaxTotalTokens}
-	if r.cfg.MaxRounds != nil {
-		l.rounds = *r.cfg.MaxRounds
-	} else if r.settings.MaxRounds != nil {
-		l.rounds = *r.settings.MaxRounds
-	}
-	return l
 }
 
 // needBlock is the error of an answer that has no block to print: prose must not

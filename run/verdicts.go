@@ -49,7 +49,7 @@ func (r *round) judge(ctx context.Context, c *call) (goesOn bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := r.emit(approvalEvent(c.ID, v)); err != nil {
+	if err := r.emit(c.approvalEvent(v)); err != nil {
 		return false, err
 	}
 	return r.apply(c, v), nil
@@ -63,6 +63,7 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 	case v.EndsRun:
 		return false
 	case v.Outcome == approve.Allowed && (!r.dryRun || c.tool.readOnly()):
+		r.flow.expect(c)
 	case r.dryRun && v.Outcome != approve.Denied:
 		c.answer = ownAnswer(event.ResultNotRun, "not run: dry run")
 		what := "would be asked"
@@ -89,7 +90,16 @@ func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error
 	asked := c.tool.call(c.args)
 	asked.Agent = r.agent
 	asked.Open = r.turn == 0 && c.line == "" // before the first turn, only the calls of the input run
-	if r.dryRun {                            // nobody is asked, but the approver about a call that would run
+	r.see(c, &asked)
+	v, err := r.verdict(ctx, c, asked)
+	if v.Egress == approve.EgressWarn.String() && v.Outcome == approve.Allowed {
+		r.warnOfEgress(c, &asked)
+	}
+	return v, err
+}
+
+func (r *round) verdict(ctx context.Context, c *call, asked approve.Call) (approve.Verdict, error) {
+	if r.dryRun { // nobody is asked, but the approver about a call that would run
 		if x, err := r.gate.Explain(ctx, asked); err != nil || x.Verdict.Outcome != approve.Allowed || !c.tool.readOnly() {
 			return x.Verdict, err
 		}
@@ -126,7 +136,7 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 		v, err = r.decideCall(ctx, c)
 	}
 	if err == nil && (v.Outcome != approve.Allowed || v.Rule != c.verdict.Rule) {
-		err = r.emit(approvalEvent(c.ID, v))
+		err = r.emit(c.approvalEvent(v))
 	}
 	if err == nil && !r.apply(c, v) {
 		r.stopped = r.unapproved(nil, c, v)
@@ -140,7 +150,9 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	bounds.Places = v.Places
 	if c.tool.conn.Local != nil {
 		defer r.lockOuter()()
-		bounds.Denied = r.gate.DeniedPaths(ctx, c.tool.call(c.args), "path")
+		asked := c.tool.call(c.args)
+		r.see(c, &asked)
+		bounds.Denied = r.gate.DeniedPaths(ctx, asked, "path")
 	}
 	return bounds
 }
@@ -177,8 +189,20 @@ func (c *caller) unapproved(stop *failure.Error, k *call, v approve.Verdict) *fa
 	return stop
 }
 
+// egressHint says what would let a call send which nobody could be asked about.
+func egressHint(v approve.Verdict) string {
+	hint := `a --policy rule with "decision": "allow" and "when": ["private", "untrusted"] lets this tool send such arguments, see --help=egress; `
+	if v.By == "policy" {
+		return hint + "without " + v.Rule + " every such call is sent, with a warning"
+	}
+	return hint + "--egress warn sends every such call, with a warning"
+}
+
 // approvalHint says what would allow the tool's call, which was left unapproved.
 func approvalHint(tool string, v approve.Verdict) string {
+	if v.Egress == approve.EgressAsk.String() {
+		return egressHint(v)
+	}
 	hint := "--allow " + config.ShellQuote(tool)
 	if v.Rule != "" {
 		// --auto-approve would help as well, but it approves every other call too.

@@ -45,7 +45,7 @@ func callerWithPolicy(t *testing.T, rules string) (root string, ask func(calls .
 	box.index(nil, nil, func(_, _, message string) { t.Log(message) })
 	c := &caller{
 		box: box, gate: &approve.Gate{Rules: policy.Rules, Otherwise: policy.Otherwise, AutoApprove: "--auto-approve"}, parallel: 8, maxBytes: 1 << 20, denyUnapproved: true,
-		emit: func(event.Event) error { return nil }, flush: func() error { return nil },
+		flow: newFlow(&approve.Gate{Egress: approve.EgressOff}), emit: func(event.Event) error { return nil }, flush: func() error { return nil },
 	}
 	return root, func(calls ...stream.Call) (answers []string) {
 		messages, _, err := c.answer(t.Context(), 1, calls, nil)

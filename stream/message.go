@@ -35,6 +35,8 @@ type Message struct {
 	Name   string // tool: the name that the model knows the tool by; user and assistant: the speaker's name, sent by the chat dialect only
 	Failed bool   // tool only: the tool reported an error, or did not run
 	Opaque Opaque // assistant only: the endpoint's own state, which is sent back unread
+
+	Labels []string // say what the content is; kept in a written conversation, and never sent
 }
 
 // Part is a piece of a message's content. At most one of the fields is set; a

@@ -10,6 +10,10 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
+// LabelsMember is the member of a message in which a written conversation keeps its
+// labels.
+const LabelsMember = "labels"
+
 // AppendChatMessage appends m in the chat-completions form, for outputs and for
 // a later input. The content is a string; it is an array where there are
 // several parts or one is not text, and null beside calls without text.
@@ -40,6 +44,9 @@ func AppendChatMessage(dst []byte, m *Message) []byte {
 	}
 	chatCalls(w, m.Calls, keptArguments)
 	writeState(w, m)
+	if len(m.Labels) > 0 {
+		w.str(`,"` + LabelsMember + `":["` + strings.Join(m.Labels, `","`) + `"]`)
+	}
 	w.str("}")
 	return w.flat()
 }

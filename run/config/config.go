@@ -118,6 +118,7 @@ type Config struct {
 	Start       string // of servers: first, beside or call; "" is first
 	Unapproved  string // stop or deny; "" is stop
 	NoInput     bool
+	Egress      string // off, warn, ask or deny; "" is warn
 	Approver    string // command or URL
 
 	// output
@@ -186,6 +187,7 @@ func (c *Config) choices() []choice {
 		{"output", form, []string{"text", "ndjson", "json", "messages", "block"}},
 		{"color", c.Color, []string{"auto", "always", "never"}},
 		{"unapproved", c.Unapproved, []string{"stop", "deny"}},
+		{"egress", c.Egress, []string{"off", "warn", "ask", "deny"}},
 		{"start", c.Start, []string{"first", "beside", "call"}},
 		{"find-tools", c.FindTools, []string{"never", "auto", "always"}},
 		{"elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"toolpipe/approve"
 	"toolpipe/run/failure"
 	"toolpipe/stream/jsontext"
 )
@@ -285,6 +286,18 @@ func (v Value) Words() ([]string, error) {
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// Labels reads the labels of a message; null is none.
+func (v Value) Labels() (words []string, ok bool) {
+	if v.IsNull() {
+		return nil, true
+	}
+	words, err := v.Words()
+	if err == nil {
+		_, err = approve.ParseLabels(words, approve.Exposed)
+	}
+	return words, err == nil && v.Kind() == '['
 }
 
 // table reads an object of strings.

@@ -43,6 +43,7 @@ import (
 //	big        answers bytes letters
 //	empty      answers no content at all
 //	image      answers a picture and a text
+//	link       answers a link to the resource in its argument text
 //	structured answers structuredContent only
 //	both       answers a text and the same as structuredContent
 //	env        answers its environment

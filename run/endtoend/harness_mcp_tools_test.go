@@ -86,6 +86,8 @@ func (s *fakeServer) call(params gjson.Result, kind string, send, reply func(str
 	case "image":
 		data := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n0123456789"))
 		reply(`{` + kind + `"content":[{"type":"image","mimeType":"image/png","data":"` + data + `"},{"type":"text","text":"a picture"}]}`)
+	case "link":
+		reply(`{` + kind + `"content":[{"type":"resource_link","name":"a note","uri":` + quote(said) + `}]}`)
 	case "structured":
 		reply(`{` + kind + `"content":[],"structuredContent":{"sum": 3}}`)
 	case "both":

@@ -82,6 +82,22 @@ type Approval struct {
 	By       string `event:"by,plain"`
 	Rule     string `event:"rule,opt"`
 	Reason   string `event:"reason,opt,ours"`
+	Egress   Egress `event:"egress,opt"`
+}
+
+// Egress tells that a call sends while the conversation is private and untrusted,
+// and what brought these labels first.
+type Egress struct {
+	Decision  string `event:"decision,plain"` // warn, ask or deny; allow: by a rule's when
+	Private   Source `event:"private"`
+	Untrusted Source `event:"untrusted"`
+}
+
+// Source is the result of a call, or what the conversation began with.
+type Source struct {
+	Name string `event:"name"`     // of the tool
+	Turn int    `event:"turn,opt"` // of this run
+	ID   string `event:"id,opt"`
 }
 
 // Denial tells the user why the call may not run. The rule is named, which the
@@ -276,6 +292,7 @@ type Explanation struct {
 	Arguments json.RawMessage `event:"arguments"`
 	Approval
 	Approver bool            `event:"approver,opt"` // an approver is asked before
+	Exposed  Approval        `event:"exposed,opt"`  // the verdict while the conversation is private and untrusted, where it differs
 	Rules    []ExplainedRule `event:"rules"`
 }
 

@@ -179,5 +179,8 @@ func (o *ListOutput) explain(e *Explanation) error {
 		line += "approver\tis asked first, and can deny it\n"
 	}
 	line += "decided\t" + e.By + "\t" + escape.Escape(e.Rule) + "\t" + escape.Escape(e.Reason) + "\n"
+	if x := &e.Exposed; x.Decision != "" {
+		line += "while private and untrusted\t" + x.Decision + "\t" + x.By + "\t" + escape.Escape(x.Rule) + "\t" + escape.Escape(x.Reason) + "\n"
+	}
 	return o.write([]byte(line))
 }

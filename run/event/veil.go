@@ -159,7 +159,7 @@ func (v *veil) hide(in reflect.Value) {
 			*p = content.Hide(*p)
 		case *json.RawMessage:
 			*p = content.HideJSON(*p)
-		case *Approval:
+		case *Approval, *Egress, *Source:
 			v.hide(reflect.ValueOf(p).Elem())
 		case *[]PromptArgument:
 			*p = slices.Clone(*p)

@@ -287,6 +287,8 @@ func approvalFlags(c *config.Config) []Flag {
 			Help: "fail if a tool's definition is not that in the file"},
 		{Name: "approver", Value: "COMMAND|URL", Setting: &c.Approver,
 			Help: "ask this program or address about every call that is not denied"},
+		{Name: "egress", Value: "WHAT", Setting: &c.Egress,
+			Help: "when a call sends what may be private and asked for by an outsider: off, warn (default), ask or deny"},
 		{Name: "unapproved", Value: "WHAT", Setting: &c.Unapproved,
 			Help: "what a call does that nobody can approve: stop (default), or deny and go on"},
 		{Name: "no-input", Setting: &c.NoInput,

@@ -156,6 +156,10 @@ func parseMessage(e config.Value) (m stream.Message, err error) {
 			m.Name = f.Text()
 		case FailedMember:
 			m.Failed = m.Role == stream.ToolRole && jsontext.IsTrue(f.Raw())
+		case stream.LabelsMember:
+			if m.Labels, ok = f.Labels(); !ok {
+				return m, inputError(f.Value, `labels is not a list of "private" and "untrusted"`)
+			}
 		}
 		if err != nil {
 			return m, err

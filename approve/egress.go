@@ -1,0 +1,104 @@
+package approve
+
+import (
+	"context"
+	"slices"
+)
+
+// An Egress says what becomes of a call that sends while the conversation is private
+// and untrusted, unless a rule with when allows it. The zero value denies it.
+type Egress uint8
+
+const (
+	EgressDeny Egress = iota
+	EgressAsk         // a person is asked, and nothing else answers
+	EgressWarn        // it is decided as any other call
+	EgressOff         // it is a call as any other
+)
+
+var egressWords = []string{"deny", "ask", "warn", "off"}
+
+// String returns the word of the policy file.
+func (e Egress) String() string { return egressWords[e] }
+
+// ParseEgress returns the Egress of that word.
+func ParseEgress(word string) (e Egress, ok bool) {
+	i := slices.Index(egressWords, word)
+	return Egress(max(i, 0)), i >= 0
+}
+
+// Seen is what the conversation holds when a call is decided.
+type Seen struct {
+	Labels             Labels // private and untrusted
+	Private, Untrusted string // what brought the label, in words, such as "mail__read (turn 1)"; not escaped
+}
+
+// reason says why a call that sends is not one like any other.
+func (s *Seen) reason() string {
+	const begin = "it may send out what is private: the conversation "
+	if s.Private == "" {
+		return begin + "is private and untrusted"
+	}
+	return begin + "is private by " + s.Private + " and untrusted by " + s.Untrusted
+}
+
+// weigh returns the decision of the rules and of Egress about c, and the rule that
+// made it. It notes in c what Egress comes to.
+func (g *Gate) weigh(ctx context.Context, c *Call) (Decision, *Rule) {
+	decision, rule := g.evaluate(ctx, c, nil)
+	c.egress = ""
+	if !c.sendsExposed() || g.Egress == EgressOff {
+		return decision, rule
+	}
+	c.egress = g.Egress.String()
+	switch {
+	case g.evaluation.lifted:
+		c.egress = Allow.String()
+	case decision == Deny:
+	case g.Egress == EgressAsk:
+		return Ask, g.egressRule(c, Ask)
+	case g.Egress == EgressDeny:
+		return Deny, g.egressRule(c, Deny)
+	}
+	return decision, rule
+}
+
+// sendsExposed reports whether c sends, and what it sends may be private and may be
+// what an outsider asked for.
+func (c *Call) sendsExposed() bool { return c.Labels.Has(Sends) && c.Seen.Labels.Has(Exposed) }
+
+// asksEgress reports whether only a person may allow the call.
+func (c *Call) asksEgress() bool { return c.egress == EgressAsk.String() }
+
+// lifts reports whether the rule, if it matches c, takes c out of what Egress says.
+func (r *Rule) lifts(c *Call) bool {
+	return r.Decision == Allow && r.when.Has(Exposed) && c.sendsExposed()
+}
+
+// egressRule is what Egress says of c as a rule.
+func (g *Gate) egressRule(c *Call, d Decision) *Rule {
+	return &Rule{Decision: d, By: g.EgressBy, Origin: g.EgressOrigin, Reason: c.Seen.reason()}
+}
+
+// egress reads the value of the key egress.
+func (p *policyReader) egress(at int, into *Policy) (err error) {
+	word := ""
+	if p.nodes[at].kind == '"' {
+		word = string(p.str(at))
+	}
+	var ok bool
+	if into.Egress, ok = ParseEgress(word); !ok {
+		return p.errorAt(p.nodes[at].start, `egress is "off", "warn", "ask" or "deny"`)
+	}
+	into.EgressOrigin = p.origin(at)
+	return nil
+}
+
+// when reads what a rule says of the conversation.
+func (p *policyReader) when(at int) (Labels, error) {
+	labels, err := p.labels(at, Exposed)
+	if err == nil && labels == 0 {
+		err = p.errorAt(p.nodes[at].start, "an empty list of labels says nothing; leave when out")
+	}
+	return labels, err
+}

@@ -1,0 +1,188 @@
+package run
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+
+	"toolpipe/approve"
+	"toolpipe/run/event"
+	"toolpipe/stream"
+)
+
+// flow knows which labels a conversation has, and what brought them. The labels of
+// a call count as soon as the calls of its turn are decided, since a call that runs
+// beside or after it could send what it reads. A nested run has a flow of its own.
+type flow struct {
+	strict bool       // private, untrusted and sending calls do not run side by side
+	warned *sync.Once // of the first call that sends while the conversation is both
+	of     string     // the end of "turn 2", for the turns of an agent
+
+	mu       sync.Mutex
+	seen     approve.Labels
+	from     origins
+	expected []*call // that are allowed and have no result yet, in the order of their verdicts
+}
+
+// origins are what first brought the labels private and untrusted.
+type origins struct{ private, untrusted origin }
+
+// origin is a result, or an input.
+type origin struct {
+	event.Source
+	where string // in words: the turn
+}
+
+func (o *origin) text() string {
+	if o.where == "" {
+		return o.Name
+	}
+	return o.Name + " (" + o.where + ")"
+}
+
+func newFlow(gate *approve.Gate) *flow {
+	return &flow{strict: gate.Egress <= approve.EgressAsk, warned: new(sync.Once)}
+}
+
+// note keeps where labels are from that were not there before.
+func (o *origins) note(seen, more approve.Labels, from origin) approve.Labels {
+	if more&^seen&approve.Private != 0 {
+		o.private = from
+	}
+	if more&^seen&approve.Untrusted != 0 {
+		o.untrusted = from
+	}
+	return seen | more&approve.Exposed
+}
+
+// add puts labels into the conversation.
+func (f *flow) add(labels approve.Labels, from origin) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen = f.from.note(f.seen, labels, from)
+}
+
+// begin takes the labels of the messages that the conversation begins with: those
+// that they have themselves, and for results those that the tools have now.
+func (f *flow) begin(msgs []stream.Message, box *toolbox) {
+	names := map[string]string{} // of the calls, by id
+	for i := range msgs {
+		m := &msgs[i]
+		for _, c := range m.Calls {
+			names[c.ID] = c.Name
+		}
+		labels, _ := approve.ParseLabels(m.Labels, approve.Exposed)
+		from := origin{event.Source{Name: "the input"}, ""}
+		if m.Role == stream.ToolRole {
+			from = origin{event.Source{Name: names[m.CallID], ID: m.CallID}, "in the input"}
+			if t := box.byName[names[m.CallID]]; t != nil {
+				labels |= t.labels
+			}
+		}
+		f.add(labels, from)
+	}
+}
+
+// before is what the conversation holds when c runs: what came in, and what the
+// calls bring that were decided before c.
+func (f *flow) before(c *call) (approve.Labels, origins) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	seen, from := f.seen, f.from
+	for _, other := range f.expected {
+		if other == c {
+			break
+		}
+		seen = from.note(seen, other.tool.labels, other.origin)
+	}
+	return seen, from
+}
+
+// expect notes that the result of c will come.
+func (f *flow) expect(c *call) {
+	if c.tool.labels&approve.Exposed == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Contains(f.expected, c) {
+		f.expected = append(f.expected, c)
+	}
+}
+
+// settle notes that no result of c will come, or that it has come.
+func (f *flow) settle(c *call) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i := slices.Index(f.expected, c); i >= 0 {
+		f.expected = slices.Delete(f.expected, i, i+1)
+	}
+}
+
+// apart tells whether a call with these labels must wait for the calls that run:
+// beside them it would make the conversation private and untrusted while one of them
+// sends.
+func (f *flow) apart(running, labels approve.Labels) bool {
+	if !f.strict || running == 0 || !(running | labels).Has(approve.Sends) {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.seen.Has(approve.Exposed) && (f.seen | running | labels).Has(approve.Exposed)
+}
+
+// nested is the flow of the nested run of c, whose task is made of what the
+// conversation holds.
+func (f *flow) nested(c *call, agent string) *flow {
+	n := &flow{strict: f.strict, warned: f.warned, of: " of the agent " + agent}
+	n.seen, n.from = f.before(c)
+	return n
+}
+
+// origin is that of the result of c.
+func (r *round) origin(c *call) origin {
+	o := origin{event.Source{Name: c.Name, Turn: r.turn, ID: c.ID}, "turn " + strconv.Itoa(r.turn) + r.flow.of}
+	switch {
+	case r.serves:
+		o.Turn, o.where = 0, c.ID
+	case r.turn == 0:
+		o.where = "a call of the input"
+	}
+	return o
+}
+
+// bring puts the labels of the result of c into the conversation: whatever the tool
+// answered, be it an error. For a call that never ran it is not called.
+func (r *round) bring(c *call) {
+	c.labels |= c.tool.labels & approve.Exposed
+	r.flow.add(c.labels, c.origin)
+}
+
+// see notes in the call that is to be decided what the conversation holds.
+func (r *round) see(c *call, asked *approve.Call) {
+	seen, from := r.flow.before(c)
+	if asked.Seen.Labels = seen; !seen.Has(approve.Exposed) || !asked.Labels.Has(approve.Sends) {
+		return
+	}
+	asked.Seen.Private, asked.Seen.Untrusted = from.private.text(), from.untrusted.text()
+	c.egress = event.Egress{Private: from.private.Source, Untrusted: from.untrusted.Source}
+}
+
+// approvalEvent tells the verdict on c.
+func (c *call) approvalEvent(v approve.Verdict) *event.Approval {
+	e := approvalEvent(c.ID, v)
+	if v.Egress != "" {
+		e.Egress = c.egress
+		e.Egress.Decision = v.Egress
+	}
+	return e
+}
+
+// warnOfEgress warns of the first call that sends while the conversation is private
+// and untrusted.
+func (r *round) warnOfEgress(c *call, asked *approve.Call) {
+	r.flow.warned.Do(func() {
+		r.emit(&event.Warning{Code: "egress", Message: c.Name + " may send out what is private: the conversation is private by " + asked.Seen.Private +
+			" and untrusted by " + asked.Seen.Untrusted + "; --egress ask asks about such calls, see --help=egress"})
+	})
+}
