@@ -20,7 +20,7 @@ import (
 // a change of design and belongs into the same commit.
 var imports = map[string]string{
 	".":            "run run/flags run/config run/face run/failure run/stdio stream/goroutine github.com/spf13/pflag github.com/mattn/go-isatty",
-	"run":          "run/config run/event run/face run/failure run/input run/schema run/session run/stdio approve mcp mcp/code mcp/command mcp/confine mcp/fetch mcp/files mcp/notes mcp/oauth mcp/process mcp/shell mcp/toolserver mcp/wire stream stream/goroutine stream/jsontext stream/secrets",
+	"run":          "run/config run/event run/face run/failure run/input run/review run/schema run/session run/stdio approve mcp mcp/code mcp/command mcp/confine mcp/fetch mcp/files mcp/notes mcp/oauth mcp/process mcp/shell mcp/toolserver mcp/wire stream stream/goroutine stream/jsontext stream/secrets",
 	"run/config":   "run/event run/failure run/stdio approve mcp mcp/oauth mcp/process mcp/wire stream stream/escape stream/jsontext stream/nearest stream/secrets",
 	"run/endtoend": "",
 	"run/event":    "run/failure stream/escape stream/jsontext stream/secrets",
@@ -29,6 +29,7 @@ var imports = map[string]string{
 	"run/flags":    "run/config run/failure run/manual",
 	"run/input":    "run/config run/failure run/stdio stream stream/goroutine stream/jsontext",
 	"run/manual":   "",
+	"run/review":   "stream/escape stream/jsontext",
 	"run/schema":   "stream/jsontext",
 	"run/session":  "run/config run/failure run/input run/stdio stream stream/jsontext",
 	"run/stdio":    "mcp/process stream/goroutine",

@@ -30,12 +30,7 @@ func (r *inspection) run(ctx context.Context, data []byte) error {
 	}
 	switch r.cfg.Mode {
 	case config.ListTools:
-		for _, t := range r.box.all {
-			if err := r.Emit(r.toolEvent(t)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return r.listTools()
 	case config.DescribeTool:
 		t, err := r.findTool(r.cfg.Target)
 		if err != nil {
@@ -47,6 +42,7 @@ func (r *inspection) run(ctx context.Context, data []byte) error {
 		counts, err := writeLock(path, r.box.locks(nil))
 		if err == nil {
 			r.face.Notef("%s: locked tools: %d, instructions of servers: %d", path, counts["tools"], counts["servers"])
+			r.sayFindings(r.box.review())
 		}
 		return err
 	case config.ListServers:

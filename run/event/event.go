@@ -209,6 +209,14 @@ type Tool struct {
 	Verdict      string          `event:"verdict,plain"`
 	Rule         string          `event:"rule,opt,plain"`
 	Labels       []string        `event:"labels,plain"` // private, untrusted, sends
+	Findings     []Finding       `event:"findings,opt"` // of --list-tools
+}
+
+// Finding is a place in a tool's definition that a reviewer would look at.
+type Finding struct {
+	What   string `event:"what,plain"`
+	Member string `event:"member"`
+	Quote  string `event:"quote"`
 }
 
 // Server is one server of --list-servers.

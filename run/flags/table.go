@@ -229,7 +229,7 @@ func modeFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "list-tools", Setting: config.ListTools,
 			Brief: "print the tools and their verdicts",
-			Help:  "print the tools, the verdict each would get, and exit"},
+			Help:  "print the tools, the verdict each would get, and exit; with -v also what to review in their definitions"},
 		{Name: "describe-tool", Value: "NAME", Setting: config.DescribeTool,
 			Help: "print the definition of the tool NAME and exit"},
 		{Name: "call", Value: "NAME", Setting: config.CallTool,

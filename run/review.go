@@ -1,0 +1,67 @@
+package run
+
+import (
+	"strconv"
+
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/review"
+)
+
+// listTools shows every tool, and what a reviewer would look at in its definition
+// where that is wanted: for a list that a person reads in one look, it is not.
+func (r *inspection) listTools() error {
+	var found [][]event.Finding
+	if r.cfg.Verbose > 0 || r.cfg.Output != "" && r.cfg.Output != "text" || r.cfg.Log != "" {
+		found = r.box.review()
+	}
+	for i, t := range r.box.all {
+		e := r.toolEvent(t)
+		if found != nil {
+			e.Findings = found[i]
+		}
+		if err := r.Emit(e); err != nil {
+			return err
+		}
+	}
+	if r.cfg.Verbose > 0 {
+		r.sayFindings(found)
+	}
+	return nil
+}
+
+// review gives the findings in the definitions of all tools, in their order.
+func (b *toolbox) review() [][]event.Finding {
+	tools := make([]review.Tool, len(b.all))
+	for i, t := range b.all {
+		tools[i] = review.Tool{
+			Server: t.conn.Name, Own: t.conn.Local != nil, Name: t.Name, Title: t.Title, Description: t.Description,
+			Schema: t.InputSchema, Output: t.OutputSchema, Annotations: t.Annotations,
+		}
+	}
+	all := make([][]event.Finding, len(tools))
+	for i, found := range review.Tools(tools) {
+		for _, f := range found {
+			all[i] = append(all[i], event.Finding(f))
+		}
+	}
+	return all
+}
+
+// sayFindings prints a line for each finding in the tools that are shown or locked.
+func (r *inspection) sayFindings(all [][]event.Finding) {
+	n := 0
+	for i, found := range all {
+		t := r.box.all[i]
+		if t.withheld && r.cfg.Mode == config.UpdateLock {
+			continue // it is not in the lock
+		}
+		for _, f := range found {
+			n++
+			r.face.Notef("to review: %s: %s: %s: %s", t.name, f.Member, f.What, f.Quote)
+		}
+	}
+	if n == 0 {
+		r.face.VerboseLine("to review: nothing was found in the definitions of " + strconv.Itoa(len(all)) + " tools, which does not prove them harmless")
+	}
+}

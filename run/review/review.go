@@ -1,0 +1,137 @@
+// Package review reads tool definitions as a person would who has to decide whether
+// to let a model have them: it finds what cannot be seen, what speaks to the model
+// instead of describing a tool, names that can be taken for those of another server,
+// and arguments that ask for secrets or for the conversation. A finding is a place to
+// look at and no verdict; a definition without one may be malicious too.
+package review
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"toolpipe/stream/jsontext"
+)
+
+// A Tool is a definition.
+type Tool struct {
+	Server      string
+	Own         bool // the server is built in
+	Name        string
+	Title       string
+	Description string
+	Schema      []byte // as JSON, like the next two; may be nil
+	Output      []byte
+	Annotations []byte
+}
+
+// A Finding is a place in a definition that a reviewer would look at.
+type Finding struct {
+	What   string // such as "bidi control"
+	Member string // name, description, title, or the path in a schema: schema.properties.note.description
+	Quote  string // the text around the place, as it came
+}
+
+const (
+	maxFindings = 16  // of one tool
+	maxDepth    = 64  // of a schema
+	maxPath     = 160 // bytes
+	around      = 30  // bytes of a quote before and behind the place
+)
+
+// Tools gives the findings in each of the tools.
+func Tools(tools []Tool) [][]Finding {
+	all := make([][]Finding, len(tools))
+	names, firsts := sameNames(tools), firsts()
+	for i := range tools {
+		t := &tools[i]
+		r := reader{firsts, names[i]}
+		r.name("name", t.Name)
+		r.text("title", t.Title, false)
+		r.text("description", t.Description, false)
+		r.value("schema", t.Schema, maxDepth)
+		r.value("output_schema", t.Output, maxDepth)
+		r.value("annotations", t.Annotations, maxDepth)
+		if n := len(r.found) - maxFindings; n > 0 {
+			r.found = append(r.found[:maxFindings], Finding{What: fmt.Sprintf("more findings: %d", n)})
+		}
+		all[i] = r.found
+	}
+	return all
+}
+
+// reader collects the findings in one definition.
+type reader struct {
+	firsts map[string][]*rule
+	found  []Finding
+}
+
+func (r *reader) find(what, member, text string, from, to int) {
+	if len(member) > maxPath {
+		member = strings.ToValidUTF8(member[:maxPath], "") + "…"
+	}
+	if slices.ContainsFunc(r.found, func(f Finding) bool { return f.What == what && f.Member == member }) {
+		return // one place is enough for a person to read it
+	}
+	start, end := max(from-around, 0), min(max(to, from)+around, len(text))
+	end = min(end, start+4*around)
+	for ; start > 0 && !utf8.RuneStart(text[start]); start-- {
+	}
+	for ; end < len(text) && !utf8.RuneStart(text[end]); end++ {
+	}
+	quote := text[start:end]
+	if start > 0 {
+		quote = "…" + quote
+	}
+	if end < len(text) {
+		quote += "…"
+	}
+	r.found = append(r.found, Finding{what, member, quote})
+}
+
+// text reads a text. Within a schema it is about arguments.
+func (r *reader) text(member, text string, argument bool) {
+	r.unseen(member, text)
+	r.words(member, text, argument)
+	r.marks(member, text)
+}
+
+// name reads a name of a tool or an argument. The names of arguments say as much to a
+// model as a description does.
+func (r *reader) name(member, name string) {
+	latin := strings.ContainsFunc(name, func(c rune) bool { return c < utf8.RuneSelf && unicode.IsLetter(c) })
+	if i := strings.IndexFunc(name, func(c rune) bool { return c >= utf8.RuneSelf && folded(c) < utf8.RuneSelf }); i >= 0 && latin {
+		r.find("letter that looks like another", member, name, i, i)
+	}
+	r.text(member, name, member != "name")
+}
+
+// value reads all strings of a JSON value, and the names in its objects.
+func (r *reader) value(path string, value []byte, depth int) {
+	if len(r.found) > 2*maxFindings {
+		return
+	}
+	switch kind := jsontext.Kind(value); {
+	case kind == '"':
+		r.text(path, jsontext.Unquote(value), true)
+	case kind != '{' && kind != '[':
+	case depth == 0:
+		r.found = append(r.found, Finding{What: "not read: nested too deep", Member: path[:min(len(path), maxPath)]})
+	case kind == '[':
+		for e := range jsontext.Elements(value) {
+			r.value(path, e, depth-1)
+		}
+	default:
+		for literal, v := range jsontext.Members(value) {
+			key := jsontext.Unquote(literal)
+			inner := path
+			if len(inner) <= maxPath {
+				inner += "." + key
+			}
+			r.name(inner, key)
+			r.value(inner, v, depth-1)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package review
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"toolpipe/stream/escape"
+)
+
+const maxBlanks = 40 // behind which a reader may not look
+
+// unseen finds the first character of each kind that a reader does not see, and text
+// behind so many blanks or empty lines that it is out of sight.
+func (r *reader) unseen(member, text string) {
+	var told [3]bool
+	before, blanks, lines := rune(' '), 0, 0
+	for i, c := range text {
+		kind := 0
+		switch {
+		case c == '\n':
+			lines++
+			continue
+		case c == '\t' || unicode.Is(unicode.Zs, c):
+			blanks++
+			continue
+		case c == '\r', !escape.Unsafe(c), joins(before, c):
+		case c >= 0x202a && c <= 0x202e, c >= 0x2066 && c <= 0x2069, c == 0x200e, c == 0x200f, c == 0x061c:
+			kind = 1
+		case c < ' ', c >= 0x7f && c <= 0x9f:
+			kind = 2
+		default:
+			kind = 3
+		}
+		if kind > 0 && !told[kind-1] {
+			told[kind-1] = true
+			r.find([]string{"bidi control", "escape code or other control character", "invisible character"}[kind-1], member, text, i, i)
+		}
+		if (lines > maxBlanks/2 || blanks > 2*maxBlanks) && c != '\r' {
+			r.find("text behind many blanks", member, text, i, i)
+			lines, blanks = -len(text), -len(text) // once
+		}
+		if c != '\r' {
+			before, blanks, lines = c, min(blanks, 0), min(lines, 0)
+		}
+	}
+}
+
+// joins tells whether an invisible character has a use behind before: it chooses how a
+// symbol is drawn, or joins symbols or the letters of a script that needs it.
+func joins(before, c rune) bool {
+	switch c {
+	case 0xfe0e, 0xfe0f:
+		return unicode.IsSymbol(before) || strings.ContainsRune("0123456789#*", before)
+	case 0x200c, 0x200d:
+		return before > 0x250 && (unicode.IsSymbol(before) || unicode.IsLetter(before) || unicode.IsMark(before) || before == 0xfe0f)
+	}
+	return false
+}
+
+// marks finds what prompts mark parts with, and the places of secrets.
+func (r *reader) marks(member, text string) {
+	lower := strings.ToLower(text)
+	if len(lower) != len(text) {
+		return // the places would not be those of text; the words of it are read
+	}
+	for _, list := range [...][2]string{
+		{speaks, "<important <system <instruction <instructions <secret <hidden <assistant <|im_start <|im_end <|system [inst] [system] <!--"},
+		{secret, "id_rsa id_ed25519 .ssh .aws .env .netrc .npmrc mcp.json /etc/passwd /etc/shadow .kube .docker/config"},
+	} {
+		for mark := range strings.FieldsSeq(list[1]) {
+			for i := 0; i < len(lower); i += len(mark) {
+				n := strings.Index(lower[i:], mark)
+				if i += n; n < 0 {
+					break
+				}
+				if rest := lower[i+len(mark):]; rest == "" || rest[0] < 'a' || rest[0] > 'z' {
+					r.find(list[0], member, text, i, i+len(mark))
+					break
+				}
+			}
+		}
+	}
+}
+
+// Letters that look like one of ASCII, each above the one that it looks like.
+const (
+	foreign = "аАвВсСԁеЕёнНһіІїјЈкКмМоОрРѕЅԛтТхХуУԝαΑΒεΕΖΗιΙκΚΜνΝοΟρΡτΤυΥχΧıℓ"
+	ascii   = "aABBcCdeEeHHhiIijJkKMMoOpPsSqTTxXyYwaABeEZHiIkKMvNoOpPtTuYxXil"
+)
+
+// folded is the letter of ASCII that c looks like, or c.
+func folded(c rune) rune {
+	switch {
+	case c < 0x80:
+		return c
+	case c >= 0xff01 && c <= 0xff5e: // wide
+		return c - 0xfee0
+	}
+	n := 0
+	for _, f := range foreign {
+		if f == c {
+			return rune(ascii[n])
+		}
+		n++
+	}
+	return c
+}
+
+// skeleton is the same for names that look alike.
+func skeleton(name string) string {
+	return strings.Map(func(c rune) rune {
+		switch c = folded(c); c {
+		case 'I', 'i', 'l', '1', '|':
+			return 'l'
+		case 'O', 'o', '0':
+			return 'o'
+		case 'S', 's', '5':
+			return 's'
+		case '_', '-', '.', '/', ' ':
+			return -1
+		}
+		if c >= 0x80 && escape.Unsafe(c) {
+			return -1
+		}
+		return unicode.ToLower(c)
+	}, name)
+}
+
+// sameNames gives for each tool what has its name, or one that looks like it, at
+// another server: the tool alone, or with its server's name before it.
+func sameNames(tools []Tool) [][]Finding {
+	at := map[string][]int{}
+	for i, t := range tools {
+		for _, key := range [...]string{skeleton(t.Name), skeleton(t.Server + t.Name)} {
+			if !slices.ContainsFunc(at[key], func(o int) bool { return tools[o].Server == t.Server }) { // else one could hide others
+				at[key] = append(at[key], i)
+			}
+		}
+	}
+	found := make([][]Finding, len(tools))
+	for i, t := range tools {
+		for _, other := range at[skeleton(t.Name)] {
+			o := &tools[other]
+			if o.Server == t.Server || o.Own && t.Own {
+				continue
+			}
+			what := "looks like a tool of another server"
+			if o.Name == t.Name {
+				what = "the same name at another server"
+			}
+			found[i] = append(found[i], Finding{what, "name", t.Name + ", " + o.Server + ": " + o.Name})
+		}
+	}
+	return found
+}
