@@ -169,6 +169,8 @@ func errTooLong(path string, size int64) error {
 	return fmt.Errorf("%q has %d bytes; files of at most %d are read as source; grep_files and get_file_slice work on longer ones", path, size, maxSource)
 }
 
-// normalName is a name or a path of names with dots, as Class.method, for those
-// who write Class::method.
-func normalName(name string) string { return strings.ReplaceAll(name, "::", ".") }
+// normalName is a path of names with dots, as Class.method, for those who write
+// Class::method, and Space\Class in PHP.
+func normalName(name string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(name, "::", "."), `\`, ".")
+}

@@ -251,16 +251,21 @@ func readTag(line []byte) (t tag) {
 
 // appendTo appends the definition that a tag is, and nothing for a reference.
 func (t *tag) appendTo(defs []Definition) []Definition {
+	if t.Kind == "heredoc" || strings.HasPrefix(t.Name, "<") || t.Kind == "function" && strings.HasPrefix(t.Name, anonymous) {
+		return defs // text, and functions without a name
+	}
 	if t.Line < 1 || t.Name == "" || t.Name[0] >= '0' && t.Name[0] <= '9' || t.Roles != "" && t.Roles != "def" {
 		return defs
 	}
-	d := Definition{Name: t.Name, Kind: t.Kind, Scope: normalName(t.Scope), Line: t.Line, Start: t.Line, End: t.End, Signature: t.Signature}
+	d := Definition{Name: t.Name, Kind: t.Kind, Scope: normalName(t.Scope), Line: t.Line, Start: t.Line, End: t.End, Signature: asLine(t.Signature)}
 	if kind, result, found := strings.Cut(t.Typeref, ":"); found && kind == "typename" {
 		separator := ": "
 		if d.Signature != "" {
 			separator = " -> "
 		}
 		d.Signature += separator + result
+	} else if found {
+		d.structure = normalName(result)
 	}
 	if d.Kind == "member" && t.Language == "Python" {
 		d.Kind = "method"

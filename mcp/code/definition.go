@@ -23,6 +23,8 @@ type Definition struct {
 	Guessed    bool   // End is not certain
 	Signature  string // of a function: parameters, and what is behind them
 	Parents    []string
+
+	structure string // the full name of the struct without a name whose type it is
 }
 
 // FullName is the name with those that it is in.
@@ -76,9 +78,8 @@ func (o *outliner) outline(name string, text []byte) ([]Definition, error) {
 		o.session = nil
 		return nil, err
 	}
-	defs = sorted(defs)
-	newLayout(language, text).place(defs)
-	return defs, nil
+	l := newLayout(language, text)
+	return l.addMissed(l.place(sorted(defs)), language), nil
 }
 
 func sorted(defs []Definition) []Definition {

@@ -16,6 +16,7 @@ type layout struct {
 	kinds      []lineKind // of the lines
 	brackets   []bracket
 	ending     ending
+	python     bool // indentation tells where a body ends
 	lost       bool // nothing is known of the language's comments and strings
 }
 
@@ -55,6 +56,7 @@ var endings = map[string]ending{
 
 func newLayout(language *lexis.Language, text []byte) *layout {
 	l := &layout{text: text, mask: language.Mask(text), starts: lineStarts(text)}
+	l.python = language != nil && language.Name == "Python"
 	for n := range l.lines() {
 		l.kinds = append(l.kinds, l.kindOf(n+1))
 	}
@@ -151,25 +153,48 @@ func (l *layout) kindOf(n int) lineKind {
 // space.
 func (l *layout) code(n int) bool { return l.kinds[n-1] == hasCode }
 
-// place sets where the definitions begin and end.
-func (l *layout) place(defs []Definition) {
+// place sets where definitions begin and end. It leaves out those that are in
+// comments and strings.
+func (l *layout) place(all []Definition) (defs []Definition) {
+	starts := map[string]int{} // of structs without a name
+	space := ""                // that the whole file is in, such as a package
+	for _, d := range all {
+		if d.Line > l.lines() || !l.code(d.Line) {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(d.Scope+".", space+"."); ok && space != "" {
+			d.Scope = strings.TrimSuffix(rest, ".")
+		}
+		if (d.Kind == "package" || d.Kind == "namespace") && d.Scope == "" && space == "" && !bytes.ContainsAny(l.line(l.mask, d.Line), "{") && (d.End == 0 || d.End == d.Line) {
+			space = d.FullName()
+		}
+		defs = append(defs, d)
+	}
 	for i := range defs {
 		d := &defs[i]
-		d.Line = min(max(d.Line, 1), l.lines())
 		if d.End < d.Line {
 			d.End, d.Guessed = l.end(d)
 		}
 		d.End = min(d.End, l.lines())
-		if d.Start = l.start(d); i > 0 && defs[i-1].Line == d.Line && within(d.Scope, defs[i-1].FullName()) {
-			d.Start = d.Line // what stands above belongs to what is around
+		d.Start = l.start(d)
+		for j := i - 1; j >= max(0, i-maxHead) && defs[j].Line == d.Line; j-- {
+			if within(d.Scope, defs[j].FullName()) {
+				d.Start = d.Line // what stands above belongs to what is around
+			}
+		}
+		if strings.HasPrefix(d.Name, anonymous) {
+			starts[d.FullName()] = d.Start
+		} else if start := starts[d.structure]; start > 0 {
+			d.Start = start
 		}
 	}
+	return defs
 }
 
 // within says whether a scope is a full name or inside it.
 func within(scope, full string) bool { return scope == full || strings.HasPrefix(scope, full+".") }
 
-// nameEnd is the offset behind a definition's name, or the first character of its
+// nameEnd is the offset behind a definition's name, or of the first character of its
 // line when the name is not in it.
 func (l *layout) nameEnd(d *Definition) int {
 	begin, line := l.starts[d.Line-1], l.line(l.mask, d.Line)
@@ -177,13 +202,21 @@ func (l *layout) nameEnd(d *Definition) int {
 	for from := 0; ; {
 		i := bytes.Index(line[from:], []byte(d.Name))
 		if i < 0 {
-			return begin + len(line) - len(bytes.TrimLeft(line, " \t"))
+			return l.firstByte(d.Line)
 		}
 		from += i + len(d.Name)
 		if (from == len(line) || !lexis.IsWord(line[from])) && (from == len(d.Name) || !lexis.IsWord(line[from-len(d.Name)-1])) {
 			return begin + from
 		}
 	}
+}
+
+// firstByte is the offset of a line's first byte that is not white space.
+func (l *layout) firstByte(n int) int {
+	i := l.starts[n-1]
+	for last := min(i+maxLooked, l.starts[n]); i < last && (l.mask[i] == ' ' || l.mask[i] == '\t'); i++ {
+	}
+	return i
 }
 
 // end finds a definition's last line, for which ctags gives none.
@@ -194,8 +227,14 @@ func (l *layout) end(d *Definition) (last int, guessed bool) {
 	case l.ending == byWord && hasBody(d.Kind):
 		return l.wordEnd(d.Line)
 	}
-	s := statement{layout: l, body: hasBody(d.Kind)}
-	if at, ok := s.end(l.nameEnd(d)); ok {
+	from, s := l.nameEnd(d), statement{layout: l, body: hasBody(d.Kind)}
+	if l.python && s.body { // ctags gave up
+		if i := l.bracketAt(from); i < len(l.brackets) && l.brackets[i].at == from && l.brackets[i].other > i {
+			from = l.brackets[l.brackets[i].other].at // of the parameters
+		}
+		return l.indentedEnd(l.lineOf(from)), true
+	}
+	if at, ok := s.end(from); ok {
 		return max(d.Line, l.lineOf(at)), false
 	}
 	return l.indentedEnd(d.Line), true

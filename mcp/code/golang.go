@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"strings"
 )
 
 // goDefinitions gives the definitions of a Go file. Of a file with syntax errors it
@@ -97,6 +96,7 @@ func (g *goFile) typeSpec(spec *ast.TypeSpec, node ast.Node, doc *ast.CommentGro
 	for _, field := range members.List {
 		if name := typeName(field.Type); len(field.Names) == 0 && name != "" {
 			parents = append(parents, name)
+			g.add(&ast.Ident{Name: name, NamePos: field.Pos()}, "embedded", spec.Name.Name, field, field.Doc)
 		}
 		for _, name := range field.Names {
 			if method, ok := field.Type.(*ast.FuncType); ok && kind == "interface" {
@@ -120,7 +120,7 @@ func (g *goFile) signature(f *ast.FuncType) string {
 		return ""
 	}
 	text := string(g.text[file.Offset(from):min(file.Offset(to), len(g.text))])
-	return strings.Join(strings.Fields(text), " ")
+	return asLine(text)
 }
 
 // typeName is the name of a type without pointers, type parameters and package;

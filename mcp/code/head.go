@@ -28,7 +28,7 @@ func (l *layout) head(d *Definition, language *lexis.Language) head {
 		switch {
 		case c == '\n' && l.ending == byWord:
 			return head{h.begin, l.trimmedEnd(l.lineOf(i)), "\n"}
-		case c == ':' && language.Name == "Python", c == '{' && !l.opensType(i, language.Name, d.Kind):
+		case c == ':' && language.Name == "Python", c == '{' && !l.opensType(i, language.Name, d.Kind) && !l.initializes(next):
 			return head{h.begin, i + 1, string(c)}
 		case c == ';' && l.ending != byWord:
 			return head{h.begin, i + 1, ""}
@@ -40,6 +40,17 @@ func (l *layout) head(d *Definition, language *lexis.Language) head {
 		}
 	}
 	return h
+}
+
+// initializes says whether a bracket { is of a member's value, as in the
+// constructor A() : a{1} { of C++.
+func (l *layout) initializes(i int) bool {
+	if i >= len(l.brackets) || l.brackets[i].other < i {
+		return false
+	}
+	at := l.brackets[l.brackets[i].other].at + 1
+	behind := bytes.TrimLeft(l.mask[at:min(at+maxLooked, len(l.mask))], " \t\r\n")
+	return l.ending == bySemicolon && len(behind) > 0 && (behind[0] == '{' || behind[0] == ',')
 }
 
 // opensType says whether a bracket { is of a type, as that of interface{} in Go or
@@ -103,6 +114,11 @@ func (l *layout) docString(d *Definition, h head) []byte {
 	return nil
 }
 
+// asLine is a text in one line, as people write it there.
+func asLine(text string) string {
+	return strings.NewReplacer("( ", "(", ", )", ")", " )", ")").Replace(strings.Join(strings.Fields(text), " "))
+}
+
 // signature is the head of a definition in one line, from the name on, for
 // languages of which ctags gives none.
 func (l *layout) signature(d *Definition, language *lexis.Language) string {
@@ -111,6 +127,9 @@ func (l *layout) signature(d *Definition, language *lexis.Language) string {
 	}
 	h := l.head(d, language)
 	from := min(l.nameEnd(d), h.end)
+	if from == l.firstByte(d.Line) { // the name is not in the line
+		return ""
+	}
 	space := ""
 	switch {
 	case d.Kind == "implementation": // the name is behind that of the trait
@@ -118,9 +137,10 @@ func (l *layout) signature(d *Definition, language *lexis.Language) string {
 	case from < len(l.text) && l.text[from] == ' ':
 		space = " "
 	}
-	text := strings.Join(strings.Fields(strings.TrimSuffix(string(l.text[from:h.end]), h.open)), " ")
-	if text = strings.TrimRight(text, " ;"); text == "" || text[0] == '.' {
-		return ""
+	text := asLine(strings.TrimSuffix(string(l.text[from:h.end]), h.open))
+	text = strings.TrimRight(text, " ;")
+	if text == "" || text[0] == '.' || d.Kind == "class" && text[0] == '=' {
+		return "" // it is an object in JavaScript
 	}
 	return space + text
 }

@@ -73,27 +73,37 @@ type node struct {
 	inside []*node
 }
 
-// nested puts each definition into the one in whose lines it stands.
+// nested puts each definition into the one in whose lines it stands. In one line the
+// scope tells it.
 func nested(defs []Definition) (top []*node) {
 	var around []*node
+	line, inLine := 0, map[string]*node{}
 	for i := range defs {
 		n := &node{Definition: &defs[i]}
 		for len(around) > 0 && !around[len(around)-1].holds(n.Definition) {
 			around = around[:len(around)-1]
 		}
-		if len(around) == 0 {
+		if n.Line != line {
+			line = n.Line
+			clear(inLine)
+		}
+		switch outer := inLine[n.Scope]; {
+		case outer != nil:
+			outer.inside = append(outer.inside, n)
+		case len(around) == 0:
 			top = append(top, n)
-		} else {
-			outer := around[len(around)-1]
+		default:
+			outer = around[len(around)-1]
 			outer.inside = append(outer.inside, n)
 		}
 		around = append(around, n)
+		inLine[n.FullName()] = n
 	}
 	return top
 }
 
-// holds says whether another definition stands inside one. In the same line its
-// scope tells it.
+// holds says whether the lines of another definition, which comes later, are in
+// those of one.
 func (d *Definition) holds(other *Definition) bool {
 	if other.Line > d.Line && other.lastLine() < d.lastLine() {
 		return true
@@ -136,9 +146,6 @@ func (o *outlineText) appendLine(d, outer *Definition) {
 	signature := o.signature(d, o.language)
 	if len(signature) > maxSignature {
 		signature = string(toolserver.WholeRunes([]byte(signature[:maxSignature]))) + " ..."
-	}
-	if signature == "" && len(d.Parents) > 0 {
-		signature = "(" + strings.Join(d.Parents, ", ") + ")"
 	}
 	o.b = fmt.Appendf(o.b, "%s %s%s  %s\n", d.Kind, shownName(d, outer), signature, o.span(d))
 }
