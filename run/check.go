@@ -14,6 +14,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
+	"toolpipe/run/session"
 	"toolpipe/stream"
 )
 
@@ -44,7 +45,7 @@ func (r *runner) check(ctx context.Context) error {
 	}
 	k.settingsRead()
 	if k.cfg.Session != "" {
-		if _, err := k.openSession(ctx); err != nil {
+		if k.session, err = session.Open("--session", k.cfg.Session, k.warn); err != nil {
 			k.failed("session", err)
 			return k.first
 		}

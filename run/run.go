@@ -275,7 +275,7 @@ func (r *runner) ask(ctx context.Context) error {
 	if from := r.client.Adopt(r.request, r.messages); from != "" {
 		r.warn("state_dropped", "", "what the conversation keeps for "+from+" is not sent: the endpoint or the model is another one")
 	}
-	stored := len(r.session.Stored())
+	stored := len(r.session.Messages())
 	added, err := r.box.withServerMessages(ctx, r.messages[stored:], c.Prompt, c.Resources)
 	if err != nil {
 		return err
@@ -294,7 +294,7 @@ func (r *runner) begin(data []byte, attached []stream.Part) (err error) {
 		}
 		r.labelInput(added, data)
 	}
-	stored := r.session.Stored()
+	stored := r.session.Messages()
 	if err := cmp.Or(input.AllSent(stored, r.endpoint.API, c.Session), input.AllSent(added, r.endpoint.API, "")); err != nil {
 		return err
 	}

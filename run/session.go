@@ -45,7 +45,7 @@ func (r *runner) openSession(ctx context.Context) (done bool, err error) {
 	if err := r.checkSystem(); err != nil {
 		return false, err
 	}
-	if c.Output != "messages" || c.GivesPrompt() || len(s.Messages) == 0 || s.Unfinished() {
+	if c.Output != "messages" || c.GivesPrompt() || len(s.Messages()) == 0 || s.Unfinished() {
 		return false, nil
 	}
 	return r.printsSession(ctx)
@@ -53,7 +53,7 @@ func (r *runner) openSession(ctx context.Context) (done bool, err error) {
 
 // checkSystem refuses a system message that is not the one of the session.
 func (r *runner) checkSystem() error {
-	stored := r.session.Messages
+	stored := r.session.Messages()
 	if !r.ownSystem || len(stored) == 0 {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (r *runner) printsSession(ctx context.Context) (bool, error) {
 			return false, nil
 		}
 	}
-	r.messages = r.session.Messages
+	r.messages = r.session.Messages()
 	r.session.Close()
 	return true, nil
 }
@@ -110,7 +110,7 @@ func (r *runner) useSession() {
 	}
 	l := r.loop
 	l.session, l.calls.session = r.session, r.session
-	l.saved = l.frame + len(r.session.Messages)
+	l.saved = l.frame + len(r.session.Messages())
 	l.later = l.request.Messages[l.saved:]
 	l.request.Messages = l.request.Messages[:l.saved:l.saved] // results go between
 }

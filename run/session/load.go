@@ -37,11 +37,11 @@ func (s *File) load(lines []config.Value) (err error) {
 			ids[id], open[id] = true, false
 		}
 	}
-	if s.Messages, err = input.Messages(messages, true); err != nil {
+	if s.messages, err = input.Messages(messages, true); err != nil {
 		return err
 	}
-	Sort(s.Messages)
-	for _, m := range slices.Backward(s.Messages) {
+	Sort(s.messages)
+	for _, m := range slices.Backward(s.messages) {
 		if m.Role != stream.ToolRole {
 			s.Unknown = slices.DeleteFunc(slices.Clone(m.Calls), func(c stream.Call) bool { return !open[c.ID] })
 			break

@@ -30,27 +30,37 @@ import (
 // File is an open session. Its methods may be called concurrently, and on nil, which
 // keeps nothing.
 type File struct {
-	Messages []stream.Message  // the conversation, as it was when the file was opened and Answer has added to it
-	Unknown  []stream.Call     // that were sent and have no result
-	Tools    map[string]string // the digest of the definition that each tool had when it was called last
-	Cut      int               // bytes of a last line that was not whole, and was taken away
-	Made     bool              // there was no such file
+	Unknown []stream.Call     // that were sent and have no result
+	Tools   map[string]string // the digest of the definition that each tool had when it was called last
+	Cut     int               // bytes of a last line that was not whole, and was taken away
+	Made    bool              // there was no such file
 
-	mu   sync.Mutex
-	path string
-	what string // of errors
-	f    *os.File
-	err  error // of the first failed write, after which nothing is written
+	messages []stream.Message
+	path     string
+	what     string // of errors
+	f        *os.File
+
+	mu  sync.Mutex
+	err error // of the first failed write, after which nothing is written
 }
 
 // Open opens the session at path, or makes one. what is the flag that names it.
 func Open(what, path string, warn config.Warner) (*File, error) {
-	_, err := os.Stat(path)
-	s := &File{path: path, what: what, Made: errors.Is(err, os.ErrNotExist), Tools: map[string]string{}}
-	if s.f, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600); err != nil {
+	_, absent := os.Stat(path)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
+	if err != nil {
 		return nil, config.OpenError(what, path, err)
 	}
-	if err := s.read(warn); err != nil {
+	s := &File{path: path, what: what, f: f, Tools: map[string]string{}}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		err = s.lock()
+		s.Made = err == nil && errors.Is(absent, os.ErrNotExist) && s.isEmpty()
+	}
+	if err == nil {
+		err = s.read(warn)
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -58,12 +68,6 @@ func Open(what, path string, warn config.Warner) (*File, error) {
 }
 
 func (s *File) read(warn config.Warner) error {
-	info, err := s.f.Stat()
-	if err == nil && info.Mode().IsRegular() {
-		if err := s.lock(); err != nil {
-			return err
-		}
-	}
 	data, err := config.RuleFile.ReadFrom(s.f, s.what, s.path, input.MaxInput, warn)
 	if err != nil {
 		return err
@@ -96,15 +100,14 @@ func (s *File) lock() error {
 	if err != nil {
 		return failure.Usage("%s: %q cannot be locked: %s", s.what, s.path, failure.Cause(err))
 	}
-	opened, err := s.f.Stat()
-	if now, serr := os.Stat(s.path); err != nil || serr != nil || !os.SameFile(opened, now) {
+	if real, err := filepath.EvalSymlinks(s.path); err != nil || !isAt(s.f, real) {
 		return failure.Usage("%s: %q was removed or replaced while it was opened; try again", s.what, s.path)
 	}
 	return nil
 }
 
 // Unfinished tells whether the model or calls of it are still to answer.
-func (s *File) Unfinished() bool { return Unanswered(s.Stored()) }
+func (s *File) Unfinished() bool { return Unanswered(s.Messages()) }
 
 // Unanswered tells the same of the messages of a conversation.
 func Unanswered(messages []stream.Message) bool {
@@ -115,12 +118,13 @@ func Unanswered(messages []stream.Message) bool {
 	return last.Role == stream.User || last.Role == stream.ToolRole || len(last.Calls) > 0
 }
 
-// Stored are the Messages.
-func (s *File) Stored() []stream.Message {
+// Messages are the conversation as it was when the file was opened, with what Answer
+// has added.
+func (s *File) Messages() []stream.Message {
 	if s == nil {
 		return nil
 	}
-	return s.Messages
+	return s.messages
 }
 
 // Add writes messages, with the digests of the definitions of the tools that they call.
@@ -161,8 +165,8 @@ func (s *File) definitions(dst []byte, tools map[string]string) []byte {
 
 // Answer writes the result of a call that a run before this one has sent.
 func (s *File) Answer(result stream.Message) error {
-	s.Messages = append(s.Messages, result)
-	Sort(s.Messages)
+	s.messages = append(s.messages, result)
+	Sort(s.messages)
 	return s.Add(nil, result)
 }
 
@@ -215,10 +219,22 @@ func (s *File) Close() {
 	if s == nil {
 		return
 	}
-	if info, err := s.f.Stat(); s.Made && err == nil && info.Size() == 0 {
+	if s.Made && s.isEmpty() && isAt(s.f, s.path) {
 		os.Remove(s.path)
 	}
 	s.f.Close()
+}
+
+func (s *File) isEmpty() bool {
+	info, err := s.f.Stat()
+	return err == nil && info.Size() == 0
+}
+
+// isAt tells whether path names the open file f, and not by a link.
+func isAt(f *os.File, path string) bool {
+	opened, err := f.Stat()
+	named, lerr := os.Lstat(path)
+	return err == nil && lerr == nil && os.SameFile(opened, named)
 }
 
 // syncDir waits until the disk knows the names in a directory.

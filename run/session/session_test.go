@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -122,11 +124,11 @@ func TestRepaired(t *testing.T) {
 			t.Errorf("%q: %d removed: %q", tail, s.Cut, text(t, path))
 		}
 	}
-	if s := mustOpen(t, write(t, "")); s.Made || s.Unfinished() || len(s.Messages) != 0 {
+	if s := mustOpen(t, write(t, "")); s.Made || s.Unfinished() || len(s.messages) != 0 {
 		t.Errorf("an empty file: %+v", s)
 	}
-	if s := mustOpen(t, write(t, "\n"+userLine+" \r\n"+userLine+"\n\n")); len(s.Messages) != 2 {
-		t.Errorf("empty lines: %+v", s.Messages)
+	if s := mustOpen(t, write(t, "\n"+userLine+" \r\n"+userLine+"\n\n")); len(s.messages) != 2 {
+		t.Errorf("empty lines: %+v", s.messages)
 	}
 }
 
@@ -151,8 +153,8 @@ func TestUnknown(t *testing.T) {
 		if got != want || !s.Unfinished() {
 			t.Errorf("%s: unknown %q, not %q", lines, got, want)
 		}
-		for i, m := range s.Messages[2:] {
-			if len(s.Messages) == 4 && m.CallID != string("ab"[i]) {
+		for i, m := range s.messages[2:] {
+			if len(s.messages) == 4 && m.CallID != string("ab"[i]) {
 				t.Errorf("%s: the results stand in another order", lines)
 			}
 		}
@@ -185,14 +187,14 @@ func TestWritten(t *testing.T) {
 	}
 	s.Close()
 	s = mustOpen(t, path)
-	if len(s.Messages) != 3 || !s.Messages[2].Failed || len(s.Unknown) != 1 || s.Unknown[0].ID != "b" || s.Tools["y"] != "2" || s.Made {
+	if len(s.messages) != 3 || !s.messages[2].Failed || len(s.Unknown) != 1 || s.Unknown[0].ID != "b" || s.Tools["y"] != "2" || s.Made {
 		t.Errorf("%+v", s)
 	}
 	if text(t, path) != before {
 		t.Errorf("changed to %q", text(t, path))
 	}
-	if err := s.Answer(stream.Message{Role: stream.ToolRole, CallID: "b", Parts: []stream.Part{{Text: "?"}}}); err != nil || len(s.Messages) != 4 {
-		t.Errorf("%v %+v", err, s.Messages)
+	if err := s.Answer(stream.Message{Role: stream.ToolRole, CallID: "b", Parts: []stream.Part{{Text: "?"}}}); err != nil || len(s.messages) != 4 {
+		t.Errorf("%v %+v", err, s.messages)
 	}
 }
 
@@ -232,6 +234,51 @@ func TestLocked(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	mustOpen(t, path)
+}
+
+// TestTogether holds that many who begin a session at the same time lose nothing of
+// each other: a file that has nothing in it is removed by nobody but its holder.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "s.jsonl")
+		var kept atomic.Int64
+		var all sync.WaitGroup
+		for i := range 16 {
+			all.Go(func() {
+				s, err := Open("--session", path, nil)
+				if err != nil {
+					return
+				}
+				if i%4 > 0 && s.Add(nil, stream.Message{Role: stream.User}) == nil {
+					kept.Add(1)
+				}
+				s.Close()
+			})
+		}
+		all.Wait()
+		data, err := os.ReadFile(path)
+		if err != nil && kept.Load() > 0 || strings.Count(string(data), "\n") != int(kept.Load()) {
+			t.Fatalf("%d of %d were kept: %v", strings.Count(string(data), "\n"), kept.Load(), err)
+		}
+	}
+}
+
+// TestLink holds that a link to a session stays, also where the session is not made.
+func TestLink(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	if err := os.Symlink("real.jsonl", path); err != nil {
+		t.Fatal(err)
+	}
+	mustOpen(t, path).Close()
+	s := mustOpen(t, path)
+	if err := s.Add(nil, stream.Message{Role: stream.User}); err != nil {
+		t.Fatal(err)
+	}
+	if text(t, path) != text(t, filepath.Join(filepath.Dir(path), "real.jsonl")) {
+		t.Error("the link was replaced")
+	}
 }
 
 // TestOtherFiles holds that only a regular file that not everybody can write to is
@@ -284,7 +331,7 @@ func TestNothingAfterFailure(t *testing.T) {
 func TestNone(t *testing.T) {
 	t.Parallel()
 	var s *File
-	if err := errors.Join(s.Add(nil, stream.Message{}), s.Sending("a"), s.NotSent("a")); err != nil || s.Unfinished() || s.Stored() != nil {
+	if err := errors.Join(s.Add(nil, stream.Message{}), s.Sending("a"), s.NotSent("a")); err != nil || s.Unfinished() || s.Messages() != nil {
 		t.Error(err)
 	}
 	s.Close()
