@@ -47,7 +47,11 @@ func builtinServers(c *config.Config, s *config.Settings, protected []string, o 
 		if err != nil {
 			return nil, failure.UsageError([]string{"install it: apt install universal-ctags, or brew install universal-ctags"}, "--code: %v", err)
 		}
-		all = append(all, builtin("code", local, filesRoot))
+		srv := builtin("code", local, filesRoot)
+		srv.Preview = func(ctx context.Context, tool string, args json.RawMessage) (string, []string) {
+			return code.Preview(ctx, local, tool, args)
+		}
+		all = append(all, srv)
 	}
 	if c.Shell {
 		dir := filesRoot

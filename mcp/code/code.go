@@ -73,6 +73,7 @@ func tools() []tool {
 		outlineTool(),
 		definitionTool(),
 		checkSyntaxTool(),
+		editDefinitionTool(),
 	}
 }
 

@@ -59,6 +59,11 @@ func (c *call) file(ctx context.Context, path string) (*sourceFile, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.fileOf(ctx, source)
+}
+
+// fileOf finds the definitions of a source.
+func (c *call) fileOf(ctx context.Context, source *source) (*sourceFile, error) {
 	language := lexis.Of(source.path, source.text)
 	defs, err := c.outline(ctx, source.path, source.text)
 	if err != nil {

@@ -1,0 +1,166 @@
+package code
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/unified"
+)
+
+// editCall is a call without a server.
+func editCall(t *testing.T) *call {
+	t.Helper()
+	spec := Spec{Environ: os.Environ(), Processes: &process.Processes{}}
+	program, err := findCtags(spec)
+	if err != nil {
+		t.Skip("universal-ctags is not installed")
+	}
+	return &call{spec: spec, ctags: program}
+}
+
+// edit gives the text that a call of edit_definition would write, without a look at
+// its syntax, or the error.
+func edit(t *testing.T, c *call, file, text string, values map[string]string) (string, string) {
+	t.Helper()
+	raw, err := json.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args, err := (&toolserver.Builtin{Params: []toolserver.Parameter{{Name: "name", Kind: "string"}, {Name: "operation", Kind: "string"}, {Name: "content", Kind: "string"}, {Name: "to", Kind: "string"}}}).Read(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	operation, err := checkEdit(args)
+	if err != nil {
+		return "", err.Error()
+	}
+	e, err := c.editor(t.Context(), file, []byte(text), args)
+	if err != nil {
+		return "", err.Error()
+	}
+	edited, _, err := operation(e)
+	if err != nil {
+		return "", err.Error()
+	}
+	return string(edited), ""
+}
+
+// An editCase is a section "=== OPERATION NAME [TO]" of a file in testdata/edit, with
+// the content, and the section "=== want" behind it, with the diff that the call makes
+// of the source, or an exclamation mark and what the error says.
+type editCase struct {
+	title  string
+	values map[string]string
+	want   string
+}
+
+func readEditCases(t *testing.T, path string) (name, source string, cases []editCase) {
+	t.Helper()
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, section := range strings.Split("\n"+strings.TrimSuffix(string(file), "\n"), "\n=== ")[1:] {
+		title, body, _ := strings.Cut(section, "\n")
+		words := strings.SplitN(title, " ", 3)
+		switch words[0] {
+		case "file":
+			name, source = words[1], body+"\n"
+		case "want":
+			cases[len(cases)-1].want = body
+		default:
+			c := editCase{title: title, values: map[string]string{"operation": words[0], "name": words[1], "content": body}}
+			if len(words) == 3 {
+				c.values["to"] = words[2]
+			}
+			cases = append(cases, c)
+		}
+	}
+	return name, source, cases
+}
+
+// Every operation on every kind of definition, in eight languages.
+func TestEditDefinition(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("testdata/edit/*.txt")
+	if err != nil || len(paths) < 8 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			c := editCall(t)
+			name, source, cases := readEditCases(t, path)
+			for i, test := range cases {
+				edited, failed := edit(t, c, name, source, test.values)
+				got := "! " + failed
+				if failed == "" {
+					got = strings.TrimSuffix(unified.Diff(source, edited), "\n")
+				}
+				if got != test.want {
+					t.Errorf("%s:\n%s\nwant\n%s", test.title, got, test.want)
+				}
+				if failed == "" && got != "" {
+					checkVariant(t, c, i, name, source, edited, test)
+				}
+			}
+		})
+	}
+}
+
+// checkVariant has the same edit made of the same source, written in another way.
+func checkVariant(t *testing.T, c *call, i int, name, source, want string, test editCase) {
+	t.Helper()
+	values := maps.Clone(test.values)
+	content := values["content"]
+	hasStrings := strings.ContainsAny(content, "`") || strings.Contains(content, `"""`)
+	variant := ""
+	switch i % 5 {
+	case 0:
+		variant = "CR LF"
+		source, want = strings.ReplaceAll(source, "\n", "\r\n"), strings.ReplaceAll(want, "\n", "\r\n")
+	case 1:
+		variant = "no newline at the end"
+		source, want = strings.TrimSuffix(source, "\n"), strings.TrimSuffix(want, "\n")
+	case 2:
+		variant = "a byte order mark, and a content with CR LF"
+		source, want, values["content"] = "\uFEFF"+source, "\uFEFF"+want, strings.ReplaceAll(content, "\n", "\r\n")+"\r\n\r\n"
+	case 3:
+		if hasStrings {
+			return
+		}
+		variant = "a content that is indented"
+		values["content"] = "\n" + strings.ReplaceAll("      "+content, "\n", "\n      ")
+	case 4:
+		if hasStrings || name == "a.go" {
+			return
+		}
+		variant = "tabs"
+		source, want = withTabs(source), withTabs(want)
+	}
+	if content == "" {
+		delete(values, "content")
+	}
+	if got, failed := edit(t, c, name, source, values); got != want {
+		t.Errorf("%s, with %s: %s\n%s", test.title, variant, failed, unified.Diff(want, got))
+	}
+}
+
+// withTabs writes an indentation of four spaces as a tab.
+func withTabs(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		for strings.HasPrefix(line, "    ") {
+			b.WriteByte('\t')
+			line = line[4:]
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}

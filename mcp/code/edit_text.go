@@ -1,0 +1,312 @@
+package code
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"toolpipe/mcp/code/lexis"
+	"toolpipe/mcp/toolserver"
+)
+
+// A document is a text whose lines are exchanged. The lines that are not keep their
+// bytes.
+type document struct {
+	language *lexis.Language
+	mark     string   // the byte order mark, if there is one
+	lines    []string // what follows it, with the ends of lines
+	roles    []lineRole
+	ending   string // of new lines
+	open     bool   // the last line has no end
+	unit     string // one level of indentation; "" where no line is indented
+}
+
+// A lineRole says what may be done with the white space that a line begins with.
+type lineRole byte
+
+const (
+	ofCode          lineRole = iota
+	ofDocumentation          // in a string that documents: indented with its code, though it may begin anywhere
+	ofString                 // in another string: part of what the program does
+)
+
+func newDocument(language *lexis.Language, text []byte) *document {
+	body := bytes.TrimPrefix(text, toolserver.ByteOrderMark)
+	d := &document{language: language, mark: string(text[:len(text)-len(body)]), lines: slices.Collect(strings.Lines(string(body))), ending: "\n"}
+	if len(d.lines) > 0 {
+		if strings.HasSuffix(d.lines[0], "\r\n") {
+			d.ending = "\r\n"
+		}
+		d.open = !strings.HasSuffix(d.lines[len(d.lines)-1], "\n")
+	}
+	d.roles = rolesOf(language, d.lines)
+	d.unit = unitOf(d.lines)
+	return d
+}
+
+// text is the document with other lines. A line that was the last, or becomes it,
+// gets an end or loses it.
+func (d *document) text(lines []string) []byte {
+	b := []byte(d.mark)
+	for i, line := range lines {
+		if i == len(lines)-1 && d.open {
+			line = strings.TrimRight(line, "\r\n")
+		} else if !strings.HasSuffix(line, "\n") {
+			line += d.ending
+		}
+		b = append(b, line...)
+	}
+	return b
+}
+
+func rolesOf(language *lexis.Language, lines []string) []lineRole {
+	roles := make([]lineRole, len(lines))
+	text := []byte(strings.Join(lines, ""))
+	within := language.LinesInStrings(text)
+	if len(within) == 0 {
+		return roles
+	}
+	mask := slices.Collect(strings.Lines(string(language.Mask(text))))
+	before, role := "", ofString
+	for i := range lines {
+		code := strings.TrimSpace(mask[i])
+		if len(within) > 0 && within[0] == i {
+			roles[i], within = role, within[1:]
+		} else if role = ofString; language.Name == "Python" && strings.HasSuffix(before, ":") && strings.Trim(code, `rR"'`) == "" {
+			role = ofDocumentation
+		}
+		if code != "" {
+			before = code
+		}
+	}
+	return roles
+}
+
+func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
+
+// isCloser says whether a line ends what lines above it began.
+func isCloser(line string) bool {
+	code := strings.TrimSpace(line)
+	return code != "" && strings.ContainsRune(")]}", rune(code[0])) || code == "end"
+}
+
+// indentOf is the white space that a line begins with.
+func indentOf(line string) string {
+	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+}
+
+// width is how far an indentation goes.
+func width(indent string) (n int) {
+	for _, c := range indent {
+		if n++; c == '\t' {
+			n += 7 - (n-1)%8
+		}
+	}
+	return n
+}
+
+// unitOf is one level of indentation of lines: a tab, or the least number of spaces.
+func unitOf(lines []string) string {
+	tabs, spaces, least := 0, 0, 8
+	for _, line := range lines {
+		indent := indentOf(line)
+		switch {
+		case indent == "" || isBlank(line):
+		case indent[0] == '\t':
+			tabs++
+		case len(indent) > 1: // one space is that of the lines of a comment
+			spaces++
+			least = min(least, len(indent))
+		}
+	}
+	switch {
+	case tabs > spaces:
+		return "\t"
+	case spaces == 0:
+		return ""
+	}
+	return strings.Repeat(" ", least)
+}
+
+// fit gives the lines of a content, indented for a place. Its indentation counts from
+// line to line only, in tabs or spaces as the document has it. Lines in strings stay.
+func (d *document) fit(content, place string) []string {
+	content = strings.TrimRight(strings.ReplaceAll(content, "\r\n", "\n"), " \t\n")
+	lines := slices.Collect(strings.Lines(content))
+	for len(lines) > 0 && isBlank(lines[0]) {
+		lines = lines[1:]
+	}
+	roles := rolesOf(d.language, lines)
+	common := commonIndent(lines, roles, place)
+	var steps []string // the lines without what is common
+	for i, line := range lines {
+		if roles[i] == ofCode {
+			steps = append(steps, strings.TrimPrefix(line, common))
+		}
+	}
+	unit := unitOf(steps)
+	fitted := make([]string, len(lines))
+	for i, line := range lines {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case roles[i] == ofString:
+		case isBlank(line):
+			line = ""
+		default:
+			own := indentOf(line)
+			step, deeper := strings.CutPrefix(own, common)
+			if !deeper {
+				step = ""
+			}
+			line = place + d.step(step, unit) + line[len(own):]
+		}
+		fitted[i] = line + d.ending
+	}
+	return fitted
+}
+
+// step is an indentation in the document's tabs or spaces, of a content with a unit.
+func (d *document) step(indent, unit string) string {
+	switch {
+	case d.unit == "\t" && unit != "\t" && unit != "":
+		n := len(indent)
+		return strings.Repeat("\t", n/len(unit)) + indent[:n%len(unit)]
+	case d.unit != "\t" && d.unit != "":
+		return strings.ReplaceAll(indent, "\t", d.unit)
+	}
+	return indent
+}
+
+// commonIndent is the indentation that all lines of code have. A first line that was
+// copied from a place is often without its own: then the others are as in that place.
+func commonIndent(lines []string, roles []lineRole, place string) string {
+	var others []string
+	for i := 1; i < len(lines); i++ {
+		if roles[i] == ofCode && !isBlank(lines[i]) {
+			others = append(others, lines[i])
+		}
+	}
+	if len(lines) == 0 || len(others) == 0 {
+		return indentOf(strings.Join(lines, ""))
+	}
+	common := indentOf(others[0])
+	for _, line := range others {
+		for !strings.HasPrefix(line, common) {
+			common = common[:len(common)-1]
+		}
+	}
+	first := indentOf(lines[0])
+	if first == "" && place != "" && strings.HasPrefix(common, place) &&
+		!slices.ContainsFunc(others, func(line string) bool { return indentOf(line) == place && !isCloser(line) }) {
+		return place
+	}
+	for !strings.HasPrefix(first, common) {
+		common = common[:len(common)-1]
+	}
+	return common
+}
+
+// moved gives lines of the document from one indentation to another.
+func (d *document) moved(from, to int, place string) []string {
+	own := indentOf(d.lines[from])
+	lines := slices.Clone(d.lines[from:to])
+	for i, line := range lines {
+		if rest, found := strings.CutPrefix(line, own); found && d.roles[from+i] != ofString && !isBlank(line) {
+			lines[i] = place + rest
+		}
+	}
+	return lines
+}
+
+// A neighbourhood is what is around lines: how many blank lines are directly above
+// and below them, and whether something of their own level comes next.
+type neighbourhood struct {
+	above, below     int
+	before, after    bool
+	first, last, top bool // nothing at all comes before, or after; they are not indented
+}
+
+func neighbours(lines []string, from, to int) (n neighbourhood) {
+	for from-n.above > 0 && isBlank(lines[from-n.above-1]) {
+		n.above++
+	}
+	for to+n.below < len(lines) && isBlank(lines[to+n.below]) {
+		n.below++
+	}
+	own := width(indentOf(lines[from]))
+	n.top = own == 0
+	isPeer := func(line string) bool { return width(indentOf(line)) >= own && !isCloser(line) }
+	if i := from - n.above - 1; i >= 0 {
+		n.before = width(indentOf(lines[i])) >= own && !strings.HasSuffix(strings.TrimSpace(lines[i]), "{")
+	} else {
+		n.first = true
+	}
+	if i := to + n.below; i < len(lines) {
+		n.after = isPeer(lines[i])
+	} else {
+		n.last = true
+	}
+	return n
+}
+
+// without gives the lines without some of them, and with as many blank lines in their
+// place as there were between them and their neighbours.
+func without(lines []string, from, to int) []string {
+	n := neighbours(lines, from, to)
+	above, below := lines[from-n.above:from], lines[to:to+n.below]
+	switch {
+	case n.first, n.before && n.after && n.above > n.below, n.after && !n.before:
+		below = nil
+		if n.first {
+			above = nil
+		}
+	default:
+		above = nil
+	}
+	return slices.Concat(lines[:from-n.above], above, below, lines[to+n.below:])
+}
+
+// gap is how many blank lines stand between a definition and another beside it:
+// as many as between it and its neighbours. Two of a line each stand closest.
+func (d *document) gap(n neighbourhood, single, singleOther bool) int {
+	usual := 1
+	if n.top && d.language != nil && d.language.Name == "Python" {
+		usual = 2
+	}
+	above, below := min(n.above, 2), min(n.below, 2)
+	switch {
+	case n.before && n.after && single && singleOther:
+		return min(above, below)
+	case single && !singleOther:
+		return usual
+	case n.before && n.after:
+		return max(above, below)
+	case n.before:
+		return above
+	case n.after:
+		return below
+	case single:
+		return 0
+	}
+	return usual
+}
+
+// beside gives the lines with others before or behind those from and to, with blank
+// lines between as there are around these, and where the others begin.
+func (d *document) beside(lines []string, from, to int, others []string, before bool) (result []string, at int) {
+	n := neighbours(lines, from, to)
+	gap := d.gap(n, to-from == 1, len(others) == 1)
+	blank := func(count int) []string { return slices.Repeat([]string{d.ending}, max(count, 0)) }
+	if before {
+		above := 0
+		if n.before {
+			above = gap - n.above
+		}
+		return slices.Concat(lines[:from], blank(above), others, blank(gap), lines[from:]), from + max(above, 0)
+	}
+	below := 0
+	if n.after {
+		below = gap - n.below
+	}
+	return slices.Concat(lines[:to], blank(gap), others, blank(below), lines[to:]), to + gap
+}
