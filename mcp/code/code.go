@@ -74,6 +74,7 @@ func tools() []tool {
 		definitionTool(),
 		checkSyntaxTool(),
 		editDefinitionTool(),
+		usagesTool(),
 	}
 }
 

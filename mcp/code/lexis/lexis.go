@@ -15,6 +15,7 @@ import (
 // A Language is what is known of a language. Nil is a language that is not known.
 type Language struct {
 	Name string
+	Data bool // it has no functions and no types
 
 	extensions   string // of file names, in lower case, separated by spaces
 	files        string // whole file names, in lower case

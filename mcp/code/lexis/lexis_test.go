@@ -137,7 +137,7 @@ func hostile(size int) map[string]string {
 
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	size := 64 << 10
+	size := 16 << 10
 	if os.Getenv("TOOLPIPE_LOAD") != "" {
 		size = 10 << 20
 	}

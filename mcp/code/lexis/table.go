@@ -119,18 +119,18 @@ var languages = []Language{
 		{open: `'`, close: `'`, flags: lines | escapes, prefix: "eE", needs: "eE"}, {open: `'`, close: `'`, flags: lines | doubled, prefix: "nNxXbB"},
 		{open: `"`, close: `"`, flags: lines | doubled}, backtick,
 	}},
-	{Name: "JSON", extensions: "json jsonc json5 jsonl ndjson", spans: []span{slashes, slashStar, double}},
-	{Name: "YAML", extensions: "yaml yml", spans: []span{
+	{Name: "JSON", Data: true, extensions: "json jsonc json5 jsonl ndjson", spans: []span{slashes, slashStar, double}},
+	{Name: "YAML", Data: true, extensions: "yaml yml", spans: []span{
 		{open: "#", flags: comment, after: " "},
 		{open: `"`, close: `"`, flags: escapes, after: "[{,:"}, {open: `'`, close: `'`, flags: doubled, after: "[{,:"},
 	}},
-	{Name: "TOML", extensions: "toml", files: "cargo.lock poetry.lock", spans: []span{
+	{Name: "TOML", Data: true, extensions: "toml", files: "cargo.lock poetry.lock", spans: []span{
 		hash, threes, {open: `'''`, close: `'''`, flags: lines}, double, {open: `'`, close: `'`},
 	}},
-	{Name: "HTML", extensions: "html htm xhtml xml svg vue svelte", spans: []span{{open: "<!--", close: "-->", flags: comment | lines}}},
-	{Name: "CSS", extensions: "css", spans: []span{slashStar, double, single}},
-	{Name: "SCSS", extensions: "scss less", spans: []span{slashes, slashStar, double, single}},
+	{Name: "HTML", Data: true, extensions: "html htm xhtml xml svg vue svelte", spans: []span{{open: "<!--", close: "-->", flags: comment | lines}}},
+	{Name: "CSS", Data: true, extensions: "css", spans: []span{slashStar, double, single}},
+	{Name: "SCSS", Data: true, extensions: "scss less", spans: []span{slashes, slashStar, double, single}},
 	{Name: "Protobuf", extensions: "proto", spans: []span{slashes, slashStar, double, single}},
-	{Name: "Make", extensions: "mk mak", files: "makefile gnumakefile", spans: []span{{open: "#", flags: comment, after: " "}}},
-	{Name: "Dockerfile", extensions: "dockerfile", files: "dockerfile containerfile", spans: []span{{open: "#", flags: comment | lineStart}}},
+	{Name: "Make", Data: true, extensions: "mk mak", files: "makefile gnumakefile", spans: []span{{open: "#", flags: comment, after: " "}}},
+	{Name: "Dockerfile", Data: true, extensions: "dockerfile", files: "dockerfile containerfile", spans: []span{{open: "#", flags: comment | lineStart}}},
 }
