@@ -176,6 +176,9 @@ func (s *session) line() ([]byte, error) {
 func (s *session) definitions(name string, text []byte) (defs []Definition, err error) {
 	defer s.watch()()
 	text = bytes.ToValidUTF8(text, []byte("\uFFFD")) // of others no JSON is made
+	if !bytes.HasSuffix(text, []byte("\n")) {
+		text = append(bytes.Clone(text), '\n') // or the last line of some languages is lost
+	}
 	head := jsontext.AppendQuoted([]byte(`{"command":"generate-tags","filename":`), name)
 	head = fmt.Appendf(head, `,"size":%d}`+"\n", len(text))
 	if _, err = s.in.Write(head); err == nil {
