@@ -102,7 +102,7 @@ func whyAsked(c *Call, rule *Rule) []string {
 		return nil
 	case c.asksEgress():
 		return []string{
-			"asked because of " + rule.Origin + ": what is below would be sent out, and the conversation holds",
+			"asked because of " + rule.Origin + ": it would send out what is below, after",
 			"private: " + c.Seen.Private, "untrusted: " + c.Seen.Untrusted,
 		}
 	case rule.Reason == "":

@@ -294,10 +294,11 @@ func (v Value) Labels() (words []string, ok bool) {
 		return nil, true
 	}
 	words, err := v.Words()
-	if err == nil {
-		_, err = approve.ParseLabels(words, approve.Exposed)
+	if err != nil || v.Kind() != '[' {
+		return nil, false
 	}
-	return words, err == nil && v.Kind() == '['
+	labels, err := approve.ParseLabels(words, approve.Exposed)
+	return labels.Words(), err == nil
 }
 
 // table reads an object of strings.
