@@ -78,7 +78,7 @@ func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height in
 	room := min(max(height-5-len(lines), 5), maxLines)
 	arguments, cut := argumentLines(c.Arguments, change, valueLines, width, room)
 	lines = append(append([]string{"toolpipe: tool call " + shown}, lines...), arguments...)
-	q := &question{cut: cut, tool: tool && !cut, once: c.asksEgress(), width: width}
+	q := &question{cut: cut, tool: tool && !cut && !c.asksEgress(), once: c.asksEgress(), width: width}
 	switch {
 	case cut:
 		sum := sha256.Sum256(c.Arguments)

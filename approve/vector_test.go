@@ -18,6 +18,9 @@ type vector struct {
 	call      string
 	readOnly  bool
 	root      bool
+	egress    string
+	labels    []string
+	seen      []string
 	want      string
 }
 
@@ -45,6 +48,12 @@ func readVectors(t testing.TB, path string) []vector {
 			v.readOnly = true
 		case "root":
 			v.root = true
+		case "egress":
+			v.egress = rest
+		case "labels":
+			v.labels = strings.Fields(rest)
+		case "seen":
+			v.seen = strings.Fields(rest)
 		case "call":
 			v.call = rest
 		case "is":
@@ -73,7 +82,13 @@ func (v *vector) gate(t testing.TB) *Gate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Gate{Otherwise: p.Otherwise, OtherwiseOrigin: p.OtherwiseOrigin}
+	g := &Gate{Otherwise: p.Otherwise, OtherwiseOrigin: p.OtherwiseOrigin, EgressBy: "flag", EgressOrigin: "--egress " + v.egress}
+	if v.egress != "" {
+		var ok bool
+		if g.Egress, ok = ParseEgress(v.egress); !ok {
+			t.Fatalf("no egress %q", v.egress)
+		}
+	}
 	for i := 0; i < len(v.flags); i++ {
 		switch f := v.flags[i]; f {
 		case "-y":
@@ -135,6 +150,12 @@ func (v *vector) check(t *testing.T, path, root string) {
 	c := Call{Server: parts[0], Tool: parts[1], Name: parts[0] + "__" + parts[1], Arguments: arguments, ReadOnly: v.readOnly}
 	if v.root {
 		c.Root = root
+	}
+	if c.Labels, err = ParseLabels(v.labels, Exposed|Sends); err == nil {
+		c.Seen.Labels, err = ParseLabels(v.seen, Exposed)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	g := v.gate(t)
 	verdict, err := g.Decide(context.Background(), c)

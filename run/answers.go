@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
+	"toolpipe/approve"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
@@ -84,6 +86,27 @@ func (a *answer) message(c *stream.Call) stream.Message {
 	return stream.Message{
 		Role: stream.ToolRole, CallID: c.ID, Name: c.Name, Parts: a.parts, Failed: a.event.Status != event.ResultOK, Labels: a.event.Labels,
 	}
+}
+
+// messages are one tool message for each call, in order, and one user message for
+// the command lines.
+func (r *round) messages() (all []stream.Message) {
+	var outputs []string
+	var labels approve.Labels // of the outputs
+	for _, c := range r.calls {
+		switch {
+		case c.answer == nil || c.answer.keepsOpen:
+		case c.line != "":
+			outputs = append(outputs, "CMD: "+c.line+"\n"+c.answer.text())
+			labels |= c.labels
+		default:
+			all = append(all, c.answer.message(&c.Call))
+		}
+	}
+	if len(outputs) > 0 {
+		all = append(all, stream.Message{Role: stream.User, Parts: []stream.Part{{Text: strings.Join(outputs, "\n\n")}}, Labels: labels.Words()})
+	}
+	return all
 }
 
 // text is what the model gets, without pictures.

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -378,25 +377,4 @@ func (r *round) finish() (failed error) {
 		}
 	}
 	return failed
-}
-
-// messages are one tool message for each call, in order, and one user message for
-// the command lines.
-func (r *round) messages() (all []stream.Message) {
-	var outputs []string
-	var labels approve.Labels // of the outputs
-	for _, c := range r.calls {
-		switch {
-		case c.answer == nil || c.answer.keepsOpen:
-		case c.line != "":
-			outputs = append(outputs, "CMD: "+c.line+"\n"+c.answer.text())
-			labels |= c.labels
-		default:
-			all = append(all, c.answer.message(&c.Call))
-		}
-	}
-	if len(outputs) > 0 {
-		all = append(all, stream.Message{Role: stream.User, Parts: []stream.Part{{Text: strings.Join(outputs, "\n\n")}}, Labels: labels.Words()})
-	}
-	return all
 }

@@ -59,15 +59,7 @@ func makeGate(c *config.Config, s *config.Settings, servers []config.Server, o *
 		for _, w := range p.Warnings {
 			o.warn("policy_runner", "", w)
 		}
-		g.Rules = append(g.Rules, p.Rules...)
-		g.LabelRules = append(g.LabelRules, p.LabelRules...)
-		g.Input |= p.Input
-		if p.EgressOrigin != "" {
-			setEgress(g, p.Egress, "policy", p.EgressOrigin)
-		}
-		if p.Otherwise < g.Otherwise {
-			g.Otherwise, g.OtherwiseOrigin = p.Otherwise, p.OtherwiseOrigin
-		}
+		addPolicy(g, p)
 		policy = p.SHA256
 		digest.Write([]byte(p.SHA256))
 	}
@@ -78,6 +70,19 @@ func makeGate(c *config.Config, s *config.Settings, servers []config.Server, o *
 		g.Approver, err = newApprover(c, o.warn)
 	}
 	return g, policy, err
+}
+
+// addPolicy adds what a policy file says.
+func addPolicy(g *approve.Gate, p *approve.Policy) {
+	g.Rules = append(g.Rules, p.Rules...)
+	g.LabelRules = append(g.LabelRules, p.LabelRules...)
+	g.Input |= p.Input
+	if p.EgressOrigin != "" {
+		setEgress(g, p.Egress, "policy", p.EgressOrigin)
+	}
+	if p.Otherwise < g.Otherwise {
+		g.Otherwise, g.OtherwiseOrigin = p.Otherwise, p.OtherwiseOrigin
+	}
 }
 
 // setEgress sets what is said of calls that send. Of all who say something the

@@ -1,0 +1,161 @@
+package approve
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// sending is a call that sends what is private and may be asked for by an outsider.
+func sending(seen Labels) Call {
+	return Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{}`), Labels: Sends, Seen: Seen{Labels: seen, Private: "mail__read (turn 1)", Untrusted: "web__open (turn 2)"}}
+}
+
+func asksAbout(egress Egress) *Gate {
+	return &Gate{Otherwise: Ask, AutoApprove: "-y", Egress: egress, EgressBy: "flag", EgressOrigin: "--egress " + egress.String()}
+}
+
+// The zero value of a gate denies such a call.
+func TestEgressZero(t *testing.T) {
+	if v, err := (&Gate{Rules: patterns(t, "s__t", Allow, "x")}).Decide(t.Context(), sending(Exposed)); err != nil || v.Outcome != Denied {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// Neither what a person allowed before nor an approver answers, and the reason names what was read.
+func TestEgressIsNotAnswered(t *testing.T) {
+	const reason = "it may send out what is private: the conversation is private by mail__read (turn 1) and untrusted by web__open (turn 2) (nobody can be asked)"
+	for _, approver := range []Approver{nil, &fakeApprover{decision: Allow}, &fakeApprover{decision: Ask}} {
+		g := asksAbout(EgressAsk)
+		g.Approver, g.Rules = approver, patterns(t, "s__t", Allow, "--allow s__t")
+		g.allowedTools = map[[2]string]bool{{"s", "t"}: true}
+		c := sending(Exposed)
+		g.alwaysAllowed = map[[32]byte]bool{g.callKey(&c): true}
+		v, err := g.Decide(t.Context(), c)
+		if err != nil || v.Outcome != Unapproved || v.Egress != "ask" || v.Rule != "--egress ask" || v.By != "flag" || v.Reason != reason {
+			t.Errorf("%T: %+v, %v", approver, v, err)
+		}
+	}
+	g := asksAbout(EgressAsk)
+	g.Approver, g.ApproverOrigin = &fakeApprover{decision: Deny}, "--approver"
+	if v, err := g.Decide(t.Context(), sending(Exposed)); err != nil || v.Outcome != Denied || v.Rule != "--approver" {
+		t.Errorf("an approver that denies: %+v, %v", v, err)
+	}
+	g = asksAbout(EgressDeny)
+	g.Approver = &fakeApprover{decision: Allow}
+	if v, err := g.Decide(t.Context(), sending(Exposed)); err != nil || v.Outcome != Denied || v.Egress != "deny" {
+		t.Errorf("--egress deny: %+v, %v", v, err)
+	}
+}
+
+// A verdict is taken again when earlier calls have brought the labels meanwhile; a
+// person who was asked is not asked twice.
+func TestEgressRecheck(t *testing.T) {
+	g := asksAbout(EgressAsk)
+	before, err := g.Decide(t.Context(), sending(Private))
+	if err != nil || before.Outcome != Allowed {
+		t.Fatalf("%+v, %v", before, err)
+	}
+	if v, err := g.Recheck(t.Context(), sending(Private), before); err != nil || v.Outcome != Allowed || v.Egress != "" {
+		t.Errorf("nothing has changed: %+v, %v", v, err)
+	}
+	if v, err := g.Recheck(t.Context(), sending(Exposed), before); err != nil || v.Outcome != Unapproved || v.Egress != "ask" {
+		t.Errorf("both labels are there now: %+v, %v", v, err)
+	}
+	// Both verdicts ask: one of a rule, which a person has answered, and one of Egress.
+	g.AutoApprove = ""
+	asked := Verdict{Outcome: Allowed, By: "terminal", byRules: Ask}
+	if v, err := g.Recheck(t.Context(), sending(Exposed), asked); err != nil || v.Outcome != Unapproved {
+		t.Errorf("the answer to another question counts: %+v, %v", v, err)
+	}
+	for seen, want := range map[Labels]string{Exposed: "ask", Private: ""} {
+		asked.Egress = "ask"
+		if v, err := g.Recheck(t.Context(), sending(seen), asked); err != nil || v.Outcome != Allowed || v.Egress != want {
+			t.Errorf("asked again while %v: %+v, %v", seen.Words(), v, err)
+		}
+	}
+	g.Rules = patterns(t, "s__t", Deny, "--deny")
+	if v, err := g.Recheck(t.Context(), sending(Exposed), asked); err != nil || v.Outcome != Denied {
+		t.Errorf("a rule denies: %+v, %v", v, err)
+	}
+	// With warn, the verdict says so from the moment on.
+	g = asksAbout(EgressWarn)
+	before, _ = g.Decide(t.Context(), sending(Private))
+	if v, err := g.Recheck(t.Context(), sending(Exposed), before); err != nil || v.Outcome != Allowed || v.Egress != "warn" {
+		t.Errorf("warn: %+v, %v", v, err)
+	}
+}
+
+// A rule with when matches no call of Static for certain, so that no tool is withheld
+// for what a conversation may come to hold.
+func TestWhenIsNotStatic(t *testing.T) {
+	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny","server":"s","tool":"t","when":["private"]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &Gate{Otherwise: Ask, Rules: p.Rules}
+	if v := g.Static(Call{Server: "s", Tool: "t", Name: "s__t"}); v.Outcome != Unapproved {
+		t.Errorf("deny: %+v", v)
+	}
+	p.Rules[0].Decision = Allow
+	g.Otherwise = Deny
+	if v := g.Static(Call{Server: "s", Tool: "t", Name: "s__t"}); v.Outcome != Unapproved || v.Reason != "it depends on what the conversation holds" {
+		t.Errorf("allow: %+v", v)
+	}
+}
+
+// DeniedPaths holds a deny with when only while the conversation has its labels.
+func TestWhenOfDeniedPaths(t *testing.T) {
+	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny","server":"files","tool":"read_file","when":["untrusted"],"arguments":{"path":{"under":"secret"}}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &Gate{Otherwise: Ask, Rules: p.Rules}
+	c := Call{Server: "files", Tool: "grep_files", Name: "files__grep_files", ShowsFilesOf: "read_file", Arguments: []byte(`{}`), Root: t.TempDir()}
+	if paths := g.DeniedPaths(t.Context(), c, "path"); len(paths) != 0 {
+		t.Errorf("before: %q", paths)
+	}
+	c.Seen.Labels = Exposed
+	if paths := g.DeniedPaths(t.Context(), c, "path"); len(paths) != 1 || !strings.HasSuffix(paths[0], "secret") {
+		t.Errorf("while untrusted: %q", paths)
+	}
+}
+
+// The question names both sources, escaped, and takes no answer for more than the call.
+func TestEgressQuestion(t *testing.T) {
+	g := asksAbout(EgressAsk)
+	c := sending(Exposed)
+	c.Seen.Private = hostile
+	_, rule := g.weigh(context.Background(), &c)
+	q := newQuestion(&c, change{}, rule, true, 80, 40, false)
+	for _, line := range newScreen(t, 80, q.body).Lines()[1:] {
+		if line != "" && !strings.HasPrefix(line, "  |") {
+			t.Errorf("no margin: %q", line)
+		}
+	}
+	if !strings.Contains(q.body, "untrusted: web__open (turn 2)") || q.prompt != "Allow s__t? [y/N/q/v/?] " {
+		t.Errorf("%s%s", q.body, q.prompt)
+	}
+	for line, want := range map[string]answerKind{"a": answerUnclear, "t": answerUnclear, "y": answerYes, "": answerNo} {
+		if got := q.answer(line); got.kind != want {
+			t.Errorf("%q: %v", line, got)
+		}
+	}
+	if text := q.explanation(); strings.Contains(text, "\na ") || strings.Contains(text, "\nt ") || !strings.HasPrefix(text, "y, yes ") {
+		t.Errorf("explanation:\n%s", text)
+	}
+}
+
+func TestParseLabels(t *testing.T) {
+	if got, err := ParseLabels([]string{"sends", "private", "private"}, Exposed|Sends); got != Private|Sends || err != nil || strings.Join(got.Words(), ",") != "private,sends" {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, word := range []string{"", "Private", "private ", "send", "\x00"} {
+		if got, err := ParseLabels([]string{"private", word}, Exposed|Sends); got != 0 || err == nil {
+			t.Errorf("%q: %v, %v", word, got, err)
+		}
+	}
+	if Labels(0).Words() != nil {
+		t.Error("no labels have no words")
+	}
+}
