@@ -309,7 +309,6 @@ func (r *round) run(c *call) {
 	if c.answer != nil || !r.note(ctx, c) {
 		return
 	}
-	bounds.Known = r.known
 	send := server.Call
 	if c.tool.conn.Nest != nil {
 		send = r.nest(c)

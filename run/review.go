@@ -58,7 +58,13 @@ func (r *inspection) sayFindings(all [][]event.Finding) {
 		}
 		for _, f := range found {
 			n++
-			r.face.Notef("to review: %s: %s: %s: %s", t.name, f.Member, f.What, f.Quote)
+			line := "to review: " + t.name
+			for _, part := range [...]string{f.Member, f.What, f.Quote} {
+				if part != "" {
+					line += ": " + part
+				}
+			}
+			r.face.Say(line)
 		}
 	}
 	if n == 0 {

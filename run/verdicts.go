@@ -153,8 +153,26 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 		asked := c.tool.call(c.args)
 		r.see(c, &asked)
 		bounds.Denied = r.gate.DeniedPaths(ctx, asked, "path")
+		if r.known != nil && r.mayRead(ctx, c) {
+			bounds.Known = r.known
+		}
 	}
 	return bounds
+}
+
+// mayRead tells whether the model may read the file that a call of a built-in tool
+// names: what it writes and may not read is not shown to it as a change either.
+func (r *round) mayRead(ctx context.Context, c *call) bool {
+	if c.tool.ReadOnly {
+		return true
+	}
+	for _, t := range r.box.all {
+		if t.Name == "read_file" && t.conn.Local != nil && t.conn.Root == c.tool.conn.Root {
+			x, err := r.gate.Explain(ctx, t.call(c.args))
+			return err == nil && x.Verdict.Outcome != approve.Denied
+		}
+	}
+	return false
 }
 
 func approvalEvent(id string, v approve.Verdict) *event.Approval {

@@ -41,7 +41,7 @@ type knownFile struct {
 	name   string // as the model was told it
 	rel    string // from the root of area
 	area   *Area
-	bounds Bounds  // of the call that saw it last
+	bounds Bounds  // of the call that found it
 	last   content // the content that the model knows
 	away   string  // why the file cannot be read now, as the model was told; "" when it can be
 	missed string  // changes that a write of the model has built on, not told yet

@@ -8,41 +8,35 @@ import (
 	"toolpipe/stream/escape"
 )
 
-const maxBlanks = 40 // behind which a reader may not look
+// Behind so many empty lines, or blanks in a line, a reader may not look.
+const maxLines, maxBlanks = 20, 80
 
-// unseen finds the first character of each kind that a reader does not see, and text
-// behind so many blanks or empty lines that it is out of sight.
+// unseen finds characters that a reader does not see, and text that is out of sight.
 func (r *reader) unseen(member, text string) {
-	var told [3]bool
 	before, blanks, lines := rune(' '), 0, 0
 	for i, c := range text {
-		kind := 0
 		switch {
+		case c == '\r':
+			continue
 		case c == '\n':
+			blanks = 0
 			lines++
 			continue
 		case c == '\t' || unicode.Is(unicode.Zs, c):
 			blanks++
 			continue
-		case c == '\r', !escape.Unsafe(c), joins(before, c):
+		case !escape.Unsafe(c), joins(before, c):
 		case c >= 0x202a && c <= 0x202e, c >= 0x2066 && c <= 0x2069, c == 0x200e, c == 0x200f, c == 0x061c:
-			kind = 1
+			r.find("bidi control", member, text, i, i)
 		case c < ' ', c >= 0x7f && c <= 0x9f:
-			kind = 2
+			r.find("escape code or other control character", member, text, i, i)
 		default:
-			kind = 3
+			r.find("invisible character", member, text, i, i)
 		}
-		if kind > 0 && !told[kind-1] {
-			told[kind-1] = true
-			r.find([]string{"bidi control", "escape code or other control character", "invisible character"}[kind-1], member, text, i, i)
-		}
-		if (lines > maxBlanks/2 || blanks > 2*maxBlanks) && c != '\r' {
+		if lines > maxLines || blanks > maxBlanks {
 			r.find("text behind many blanks", member, text, i, i)
-			lines, blanks = -len(text), -len(text) // once
 		}
-		if c != '\r' {
-			before, blanks, lines = c, min(blanks, 0), min(lines, 0)
-		}
+		before, blanks, lines = c, 0, 0
 	}
 }
 
@@ -60,10 +54,13 @@ func joins(before, c rune) bool {
 
 // marks finds what prompts mark parts with, and the places of secrets.
 func (r *reader) marks(member, text string) {
-	lower := strings.ToLower(text)
-	if len(lower) != len(text) {
-		return // the places would not be those of text; the words of it are read
+	small := []byte(text)
+	for i, c := range small {
+		if c >= 'A' && c <= 'Z' {
+			small[i] = c + 'a' - 'A'
+		}
 	}
+	lower := string(small)
 	for _, list := range [...][2]string{
 		{speaks, "<important <system <instruction <instructions <secret <hidden <assistant <|im_start <|im_end <|system [inst] [system] <!--"},
 		{secret, "id_rsa id_ed25519 .ssh .aws .env .netrc .npmrc mcp.json /etc/passwd /etc/shadow .kube .docker/config"},
