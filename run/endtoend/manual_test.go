@@ -74,7 +74,7 @@ func TestManualFlags(t *testing.T) {
 	if err := s.run(mustLine(t, "toolpipe --help=all")); err != nil {
 		t.Fatal(err)
 	}
-	known := append(longFlags(string(s.stdout)), "--read-only") // of the server db
+	known := append(longFlags(string(s.stdout)), "--read-only", "--json") // of the server db, and of bd
 	others := regexp.MustCompile(`(?s)\b(parallel|sbatch) -.*?toolpipe `)
 	for _, topic := range manual.Topics() {
 		for _, name := range longFlags(others.ReplaceAllString(otherPrograms.ReplaceAllString(manual.Page(topic), " "), " ")) {

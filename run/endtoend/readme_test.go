@@ -124,17 +124,24 @@ var (
 //	# needs: network   skips the block: nothing but loopback is reached here
 //	# status: 5        the status it ends with, 0 otherwise
 //
-// A block that uses jq or git is skipped where there is none. Commands of `go
+// A block that uses jq or git is skipped where there is none, and so is one that needs
+// a program which testdata/peers/install has not brought either. Commands of `go
 // test`, `go build`, `go install` and `git clone` are not run here: .ci/run does.
 func runExample(t *testing.T, commands string, files map[string]string, terminal bool) {
 	needs := readmePrograms.FindAllString(commands, -1)
 	if found := readmeNeeds.FindStringSubmatch(commands); found != nil {
 		needs = append(needs, strings.Fields(found[1])...)
 	}
+	brought := "" // directories behind PATH
 	for _, word := range needs {
-		if _, err := exec.LookPath(word); err != nil {
+		if _, err := exec.LookPath(word); err == nil {
+			continue
+		}
+		dir := peerDirectory(word)
+		if dir == "" {
 			t.Skipf("needs %s", word)
 		}
+		brought += ":" + dir
 	}
 	status := "0"
 	if found := readmeStatus.FindStringSubmatch(commands); found != nil {
@@ -166,6 +173,7 @@ func runExample(t *testing.T, commands string, files map[string]string, terminal
 		t.Fatal(err)
 	}
 	s.verified = true
+	s.env["PATH"] += brought
 	commands = s.exampleEndpoints(commands)
 	layReadmeFiles(t, s, files)
 	line := scriptLine{words: []scriptWord{literalWord("sh"), literalWord("set -e\n" + commands)}, statuses: []string{status}}
@@ -183,6 +191,20 @@ func runExample(t *testing.T, commands string, files map[string]string, terminal
 			t.Errorf("%s\nwrote %q and showed:\n%s", commands, text, shown)
 		}
 	}
+}
+
+// peerDirectory is where testdata/peers/install has put a program, "" if it has not.
+func peerDirectory(program string) string {
+	for _, name := range []string{"bin", "node_modules/.bin"} {
+		dir, err := filepath.Abs(filepath.Join(top, "testdata/peers", name))
+		if err == nil {
+			_, err = os.Stat(filepath.Join(dir, program))
+		}
+		if err == nil {
+			return dir
+		}
+	}
+	return ""
 }
 
 // exampleEndpoints puts the doubles into the place of the endpoints that examples
