@@ -68,6 +68,6 @@ func (r *inspection) sayFindings(all [][]event.Finding) {
 		}
 	}
 	if n == 0 {
-		r.face.VerboseLine("to review: nothing was found in the definitions of " + strconv.Itoa(len(all)) + " tools, which does not prove them harmless")
+		r.face.VerboseLine("to review: nothing was found in the definitions, which does not prove them harmless; tools read: " + strconv.Itoa(len(all)))
 	}
 }
