@@ -64,9 +64,9 @@ func editDefinition(ctx context.Context, c *call, args toolserver.Arguments) (*w
 		case err != nil:
 			return nil, err
 		case len(edited) > maxSource:
-			return nil, fmt.Errorf("it would have %d bytes, more than the %d of a source file", len(edited), maxSource)
+			return nil, fmt.Errorf("%q would have %d bytes, more than the %d of a source file", path, len(edited), maxSource)
 		case bytes.Equal(edited, text):
-			return nil, errors.New("nothing would change")
+			return nil, fmt.Errorf("nothing would change in %q", path)
 		}
 		note := "the syntax was not checked"
 		if !args.Flag("force") {
@@ -120,7 +120,7 @@ type editor struct {
 
 func (c *call) editor(ctx context.Context, path string, text []byte, args toolserver.Arguments) (*editor, error) {
 	if len(text) > maxSource || toolserver.LooksBinary(text) {
-		return nil, fmt.Errorf("it is no source file, or has more than %d bytes", maxSource)
+		return nil, fmt.Errorf("%q is no source file, or has more than %d bytes", path, maxSource)
 	}
 	f, err := c.fileOf(ctx, &source{path, text})
 	if err != nil {

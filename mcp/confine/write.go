@@ -114,7 +114,7 @@ func (a *Access) Change(ctx context.Context, path string, edit func(content []by
 	l.Info, l.edited = info, content
 	edited, err := edit(content)
 	if err != nil {
-		return fmt.Errorf("%q: %w", path, err)
+		return err
 	}
 	return l.Replace(ctx, edited)
 }

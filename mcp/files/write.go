@@ -124,7 +124,9 @@ func removeMade(a *confine.Access, asked string, made []madeDirectory) {
 func change(ctx context.Context, a *confine.Access, path string, edit func(content []byte) (edited []byte, answer string, err error)) (*wire.Result, error) {
 	answer := ""
 	err := a.Change(ctx, path, func(content []byte) (edited []byte, err error) {
-		edited, answer, err = edit(content)
+		if edited, answer, err = edit(content); err != nil {
+			err = fmt.Errorf("%q: %w", path, err)
+		}
 		return edited, err
 	})
 	if err != nil {
