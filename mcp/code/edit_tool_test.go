@@ -244,3 +244,24 @@ func TestEditDefinitionPreview(t *testing.T) {
 		}
 	}
 }
+
+// A file of which a tool has shown something is told when it changes, but not for what
+// the model itself has edited.
+func TestEditDefinitionIsKnown(t *testing.T) {
+	t.Parallel()
+	dir, s := newServer(t, map[string]string{"a.go": editedGo})
+	known := new(confine.Known)
+	ctx := confine.WithBounds(t.Context(), confine.Bounds{Known: known})
+	for _, c := range [][2]string{{"definition", `{"path":"a.go","name":"F"}`}, {"edit_definition", `{"path":"a.go","name":"F","operation":"remove"}`}} {
+		if r, err := s.Call(ctx, c[0], json.RawMessage(c[1]), nil); err != nil || r.IsError {
+			t.Fatal(c, err)
+		}
+	}
+	if told := known.Changes(t.Context()); told != "" {
+		t.Error(told)
+	}
+	servertest.Put(t, filepath.Join(dir, "a.go"), "package a\n\nvar G = 3\n")
+	if told := known.Changes(t.Context()); !strings.Contains(told, "-var G, H = 1, 2\n+var G = 3\n") {
+		t.Error(told)
+	}
+}
