@@ -15,7 +15,6 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/session"
-	"toolpipe/run/stdio"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 )
@@ -227,16 +226,6 @@ func (r *round) execute(ctx context.Context) error {
 		failed = r.stopped
 	}
 	return failed
-}
-
-// tellChanges adds to the last result of the round which files that the model knows
-// are changed, when all calls have ended.
-func (r *round) tellChanges(ctx context.Context, last *call) {
-	if !last.answer.keepsOpen {
-		text, _ := stdio.Await(ctx, func() (string, error) { return r.known.Changes(ctx), nil })
-		last.answer.append(text)
-	}
-	r.keep(last)
 }
 
 // schedule runs the calls that have no answer yet. Calls whose tools are annotated

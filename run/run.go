@@ -20,8 +20,6 @@
 package run
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -281,32 +279,6 @@ func (r *runner) ask(ctx context.Context) error {
 		return err
 	}
 	return r.answer(ctx, slices.Concat(r.messages[:stored], added))
-}
-
-// begin puts what the conversation begins with together: the session, and what the
-// input adds to it.
-func (r *runner) begin(data []byte, attached []stream.Part) (err error) {
-	c := r.cfg
-	var added []stream.Message
-	if !r.session.Unfinished() || c.GivesPrompt() || len(bytes.TrimSpace(data)) > 0 {
-		if added, err = input.Conversation(c, r.endpoint.API, data, r.streams.InTerminal, attached); err != nil {
-			return err
-		}
-		r.labelInput(added, data)
-	}
-	stored := r.session.Messages()
-	if err := cmp.Or(input.AllSent(stored, r.endpoint.API, c.Session), input.AllSent(added, r.endpoint.API, "")); err != nil {
-		return err
-	}
-	r.messages = slices.Concat(stored, added)
-	return nil
-}
-
-// attach remembers a file that is attached, for --refresh.
-func (r *runner) attach(path string, data []byte) {
-	if r.known != nil {
-		r.known.Attach(path, data, confine.Spec{Protected: ownFiles(r.cfg, r.settings, r.servers)})
-	}
 }
 
 // useServers puts the tools of the connected servers under the rules that flags,

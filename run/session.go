@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -84,6 +85,25 @@ func (r *runner) printsSession(ctx context.Context) (bool, error) {
 	r.messages = r.session.Messages()
 	r.session.Close()
 	return true, nil
+}
+
+// begin puts what the conversation begins with together: the session, and what the
+// input adds to it.
+func (r *runner) begin(data []byte, attached []stream.Part) (err error) {
+	c := r.cfg
+	var added []stream.Message
+	if !r.session.Unfinished() || c.GivesPrompt() || len(bytes.TrimSpace(data)) > 0 {
+		if added, err = input.Conversation(c, r.endpoint.API, data, r.streams.InTerminal, attached); err != nil {
+			return err
+		}
+		r.labelInput(added, data)
+	}
+	stored := r.session.Messages()
+	if err := cmp.Or(input.AllSent(stored, r.endpoint.API, c.Session), input.AllSent(added, r.endpoint.API, "")); err != nil {
+		return err
+	}
+	r.messages = slices.Concat(stored, added)
+	return nil
 }
 
 func (r *runner) sayWaiting() {

@@ -1,0 +1,25 @@
+package run
+
+import (
+	"context"
+
+	"toolpipe/mcp/confine"
+	"toolpipe/run/stdio"
+)
+
+// attach remembers a file that is attached, for --refresh.
+func (r *runner) attach(path string, data []byte) {
+	if r.known != nil {
+		r.known.Attach(path, data, confine.Spec{Protected: ownFiles(r.cfg, r.settings, r.servers)})
+	}
+}
+
+// tellChanges adds to the last result of the round which files that the model knows
+// are changed, when all calls have ended.
+func (r *round) tellChanges(ctx context.Context, last *call) {
+	if !last.answer.keepsOpen {
+		text, _ := stdio.Await(ctx, func() (string, error) { return r.known.Changes(ctx), nil })
+		last.answer.append(text)
+	}
+	r.keep(last)
+}
