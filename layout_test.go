@@ -20,7 +20,7 @@ import (
 // a change of design and belongs into the same commit.
 var imports = map[string]string{
 	".":            "run run/flags run/config run/face run/failure run/stdio stream/goroutine github.com/spf13/pflag github.com/mattn/go-isatty",
-	"run":          "run/config run/event run/face run/failure run/input run/review run/schema run/session run/stdio approve mcp mcp/code mcp/command mcp/confine mcp/fetch mcp/files mcp/notes mcp/oauth mcp/process mcp/shell mcp/toolserver mcp/wire stream stream/goroutine stream/jsontext stream/secrets",
+	"run":          "run/config run/event run/face run/failure run/input run/review run/schema run/session run/stdio approve mcp mcp/code mcp/command mcp/confine mcp/fetch mcp/files mcp/notes mcp/oauth mcp/process mcp/processes mcp/shell mcp/toolserver mcp/wire stream stream/goroutine stream/jsontext stream/secrets",
 	"run/config":   "run/event run/failure run/stdio approve mcp mcp/oauth mcp/process mcp/wire stream stream/escape stream/jsontext stream/nearest stream/secrets",
 	"run/endtoend": "",
 	"run/event":    "run/failure stream/escape stream/jsontext stream/secrets",
@@ -53,6 +53,7 @@ var imports = map[string]string{
 	"mcp/pattern":             "",
 	"mcp/process":             "stream/goroutine",
 	"mcp/process/processtest": "testing",
+	"mcp/processes":           "mcp/command mcp/confine mcp/pattern mcp/process mcp/toolserver mcp/wire stream/goroutine stream/jsontext",
 	"mcp/servertest":          "mcp mcp/process mcp/toolserver testing",
 	"mcp/shell":               "mcp/command mcp/confine mcp/process mcp/toolserver mcp/wire stream/jsontext",
 	"mcp/toolserver":          "mcp/wire stream/goroutine stream/jsontext stream/nearest",

@@ -10,14 +10,14 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// shellTool is a call of the built-in tool that runs commands.
-var shellTool = Call{Server: "shell", Tool: "run_command"}
+// commandTools are calls of the built-in tools that run commands.
+var commandTools = []*Call{{Server: "shell", Tool: "run_command"}, {Server: "processes", Tool: "start"}}
 
 // checkScriptPattern refuses a rule that allows scripts by a pattern over their
 // text, or as a path: only a shell knows where a command ends, and "git *" also matches
 // "git log; rm -r .". at is the node of the rule's arguments.
 func (p *policyReader) checkScriptPattern(at int, r *Rule) error {
-	if !r.matchesNames(&shellTool, false) {
+	if !slices.ContainsFunc(commandTools, func(c *Call) bool { return r.matchesNames(c, false) }) {
 		return nil
 	}
 	for i := range p.children(at) {

@@ -166,6 +166,8 @@ func TestScriptPattern(t *testing.T) {
 		`"decision":"deny","server":"shell","tool":"run_command","arguments":{"script":{"glob":"*curl*"}}`:                        false,
 		`"decision":"ask","server":"shell","tool":"run_command","arguments":{"script":{"glob":"git *"}}`:                          false,
 		`"decision":"allow","server":"fs","tool":"run_command","arguments":{"script":{"glob":"*"}}`:                               false,
+		`"decision":"allow","server":"processes","tool":"start","arguments":{"script":{"glob":"git *"}}`:                          true,
+		`"decision":"allow","server":"processes","tool":"input","arguments":{"script":{"glob":"git *"}}`:                          false,
 	} {
 		_, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{`+rule+`}]}`))
 		if refused != (err != nil) || refused && (!strings.HasPrefix(err.Error(), "p.json:1:") || !strings.Contains(err.Error(), `"argv":{"words":`) || !strings.Contains(err.Error(), `"script_pattern":true`)) {

@@ -15,6 +15,7 @@ import (
 	"toolpipe/mcp/fetch"
 	"toolpipe/mcp/files"
 	"toolpipe/mcp/notes"
+	"toolpipe/mcp/processes"
 	"toolpipe/mcp/shell"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
@@ -22,8 +23,9 @@ import (
 )
 
 // builtinServers are the servers in this process that flags ask for: files, code,
-// shell, fetch and notes. They are trusted. --tool-timeout is given to the last three,
-// so that they answer a call that takes longer themselves and its outcome is known.
+// shell, processes, fetch and notes. They are trusted. --tool-timeout is given to the
+// last four, so that they answer a call that takes longer themselves and its outcome is
+// known.
 func builtinServers(c *config.Config, s *config.Settings, protected []string, o *outputs) ([]config.Server, error) {
 	var all []config.Server
 	filesRoot := ""
@@ -54,24 +56,11 @@ func builtinServers(c *config.Config, s *config.Settings, protected []string, o 
 		all = append(all, srv)
 	}
 	if c.Shell {
-		dir := filesRoot
-		if dir == "" {
-			wd, err := os.Getwd()
-			if err != nil {
-				return nil, failure.Usage("--shell: %s", failure.Cause(err))
-			}
-			dir = wd
-		}
-		local, err := shell.New(shell.Spec{
-			Commands: command.Spec{
-				Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: s.Shell.Env, PathPrepend: s.Shell.PathPrepend, Processes: c.Processes,
-			},
-			Timeout: s.Shell.Timeout, Limit: c.ToolTimeout, Version: c.Version,
-		})
+		servers, err := commandServers(c, s, filesRoot)
 		if err != nil {
-			return nil, failure.Usage("--shell: %v", err)
+			return nil, err
 		}
-		all = append(all, builtin("shell", local, dir))
+		all = append(all, servers...)
 	}
 	if c.Fetch {
 		local, err := fetch.New(fetch.Spec{AllowFlag: "--fetch-allow", AllowPrivate: c.FetchAllow, Limit: c.ToolTimeout, Version: c.Version})
@@ -91,6 +80,34 @@ func builtinServers(c *config.Config, s *config.Settings, protected []string, o 
 		all = append(all, builtin("notes", local, ""))
 	}
 	return all, nil
+}
+
+// commandServers are the servers that start commands: shell, and processes if it is
+// asked for. They do so in the same place.
+func commandServers(c *config.Config, s *config.Settings, filesRoot string) ([]config.Server, error) {
+	dir := filesRoot
+	if dir == "" {
+		wd, err := os.Getwd()
+		if err != nil {
+			return nil, failure.Usage("--shell: %s", failure.Cause(err))
+		}
+		dir = wd
+	}
+	commands := command.Spec{
+		Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: s.Shell.Env, PathPrepend: s.Shell.PathPrepend, Processes: c.Processes,
+	}
+	local, err := shell.New(shell.Spec{Commands: commands, Timeout: s.Shell.Timeout, Limit: c.ToolTimeout, Version: c.Version})
+	if err != nil {
+		return nil, failure.Usage("--shell: %v", err)
+	}
+	servers := []config.Server{builtin("shell", local, dir)}
+	if c.Background {
+		if local, err = processes.New(processes.Spec{Commands: commands, Limit: c.ToolTimeout, Version: c.Version}); err != nil {
+			return nil, failure.Usage("--shell-background: %v", err)
+		}
+		servers = append(servers, builtin("processes", local, dir))
+	}
+	return servers, nil
 }
 
 func builtin(name string, local *toolserver.Server, root string) config.Server {

@@ -98,6 +98,7 @@ type Config struct {
 	FilesAnyway    bool
 	Code           bool
 	Shell          bool
+	Background     bool // with Shell: programs that go on
 	Fetch          bool
 	Notes          string
 	Agents         []string // [NAME=]PROFILE
@@ -260,6 +261,8 @@ func (c *Config) Validate() error {
 		return failure.Usage("--config and --no-config: only one of them can be given")
 	case c.CmdLines && !c.Shell:
 		return failure.UsageError([]string{"add --shell, or leave --cmd-lines out"}, "--cmd-lines: needs --shell, whose tool runs the lines")
+	case c.Background && !c.Shell:
+		return failure.UsageError([]string{"add --shell, or leave --shell-background out"}, "--shell-background: needs --shell, whose environment and limits it has")
 	case c.Refresh && len(c.Files)+len(c.FileRoots) == 0:
 		return failure.Usage("--refresh: goes with -f or --files, whose files it looks at again")
 	case c.FilesAnyway && len(c.FileRoots) == 0:

@@ -198,6 +198,8 @@ func toolFlags(c *config.Config) []Flag {
 		{Name: "shell", Setting: &c.Shell,
 			Brief: "built-in command tool",
 			Help:  "built-in command tool; not confined by --files"},
+		{Name: "shell-background", Setting: &c.Background,
+			Help: "with --shell: built-in tools for programs that go on while the model works, see --help=processes"},
 		{Name: "cmd-lines", Setting: &c.CmdLines,
 			Help: "with --shell: lines 'CMD: ...' of an answer are commands, for models without tool calls"},
 		{Name: "fetch", Setting: &c.Fetch,

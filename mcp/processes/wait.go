@@ -1,0 +1,219 @@
+package processes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"toolpipe/mcp/command"
+	"toolpipe/mcp/pattern"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+)
+
+const (
+	waitTail    = 2 << 10 // bytes of each output that a wait answers
+	partialLine = 8 << 10 // bytes of a line without end that are looked at again when it grows
+)
+
+// A condition is what is waited for at one program.
+type condition struct {
+	*program
+	pattern *regexp.Regexp // nil: none
+	idle    time.Duration  // without output; 0: no matter
+	reacts  bool           // and only behind output
+
+	began   time.Time
+	next    int64 // offset of the first line of output that was not seen whole
+	unseen  int64 // bytes that came faster than they were looked at
+	outcome string
+}
+
+func (s *server) wait(ctx context.Context, args toolserver.Arguments, progress func(wire.Progress)) (*wire.Result, error) {
+	ids := args.List("ids")
+	if len(ids) == 0 && (args.Has("pattern") || args.Has("idle_s") || args.Has("exit") || args.Has("since")) {
+		return nil, errors.New("ids is missing: the processes to wait for")
+	}
+	if len(ids) == 0 && !args.Has("timeout_s") {
+		return nil, errors.New("give ids, the processes to wait for, or timeout_s for a delay")
+	}
+	limit, err := command.Seconds(args, "timeout_s", min(defaultWait, s.limit), s.limit)
+	if err != nil {
+		return nil, err
+	}
+	conditions, err := s.conditions(ids, args)
+	if err != nil {
+		return nil, err
+	}
+	wanted := min(1, len(conditions))
+	if args.Flag("all") {
+		wanted = len(conditions)
+	}
+	met, err := await(ctx, conditions, wanted, limit, progress)
+	if err != nil {
+		return nil, err
+	}
+	var b []byte
+	if len(conditions) == 0 {
+		b = fmt.Appendf(b, "[toolpipe] %v have passed\n", limit)
+	} else if !met {
+		b = fmt.Appendf(b, "[toolpipe] timed out after %v\n", limit)
+	}
+	for _, c := range conditions {
+		b = c.report(b)
+	}
+	r := toolserver.TextResult(b)
+	r.IsError = !met && len(conditions) > 0
+	return r, nil
+}
+
+// conditions are those that the arguments of a wait name.
+func (s *server) conditions(ids []string, args toolserver.Arguments) (all []*condition, err error) {
+	if len(ids) > maxPrograms || args.Has("since") && len(ids) > 1 {
+		return nil, fmt.Errorf("ids has %d elements; at most %d are allowed, and one beside since", len(ids), maxPrograms)
+	}
+	want := condition{began: time.Now()}
+	if args.Has("pattern") {
+		if want.pattern, _, err = pattern.Compile(args.Text("pattern"), false); err != nil {
+			return nil, err
+		}
+	}
+	if want.idle, err = command.Seconds(args, "idle_s", 0, s.limit); err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		c := want
+		if c.program, err = s.find(id); err != nil {
+			return nil, err
+		}
+		if c.next, err = c.since(args, 0); err != nil {
+			return nil, err
+		}
+		all = append(all, &c)
+	}
+	return all, nil
+}
+
+// await waits until as many conditions as wanted are met. Without any it is a delay,
+// and never met.
+func await(ctx context.Context, conditions []*condition, wanted int, limit time.Duration, progress func(wire.Progress)) (met bool, err error) {
+	wake := make(chan struct{}, 1)
+	for _, c := range conditions {
+		defer c.watch(wake)()
+	}
+	timeout, tick := time.NewTimer(limit), time.NewTicker(command.ProgressEvery)
+	defer timeout.Stop()
+	defer tick.Stop()
+	for elapsed, over := command.ProgressEvery, false; ; {
+		quiet, count := limit, 0
+		for _, c := range conditions {
+			if c.look() {
+				count++
+			} else if c.idle > 0 {
+				quiet = min(quiet, c.untilIdle())
+			}
+		}
+		if met = wanted > 0 && count >= wanted; met || over {
+			return met, nil
+		}
+		select {
+		case <-wake:
+		case <-time.After(quiet):
+		case <-timeout.C:
+			over = true
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case <-tick.C:
+			progress(command.Progress(elapsed, limit, awaited(conditions)))
+			elapsed += command.ProgressEvery
+		}
+	}
+}
+
+// awaited says what is waited for, in a line.
+func awaited(conditions []*condition) string {
+	text := "waiting"
+	for _, c := range conditions {
+		if c.outcome == "" {
+			text += fmt.Sprintf(", %s: %d bytes of output", c.id, c.out.Size())
+		}
+	}
+	return shortened(text, 200)
+}
+
+// look says whether the condition is met, or can no longer be.
+func (c *condition) look() bool {
+	if c.outcome != "" {
+		return true
+	}
+	ended := c.hasEnded() // before its last output is looked at
+	switch {
+	case c.pattern != nil && c.match():
+	case ended:
+		c.outcome = "ended"
+	case c.idle > 0 && c.untilIdle() <= 0:
+		c.outcome = fmt.Sprintf("no output for %v", c.idle)
+	}
+	return c.outcome != ""
+}
+
+// untilIdle is the time until the program is quiet for long enough.
+func (c *condition) untilIdle() time.Duration {
+	from := c.lastWrite()
+	if from.Before(c.began) {
+		if from = c.began; c.reacts {
+			return time.Hour
+		}
+	}
+	return c.idle - time.Since(from)
+}
+
+// match looks for the pattern in the lines that were not seen whole, each by itself.
+func (c *condition) match() bool {
+	for size := c.out.Size(); ; {
+		b, at := c.out.From(c.next, 64<<10)
+		c.unseen += at - c.next
+		c.next = at
+		for line := range bytes.Lines(b) {
+			text, _ := plain(bytes.TrimRight(line, "\r\n"))
+			if c.pattern.Match(text) {
+				c.outcome = fmt.Sprintf("matched at offset %d: %s", c.next, shortened(string(text), maxShown))
+				return true
+			}
+			if line[len(line)-1] == '\n' {
+				c.next += int64(len(line))
+			} else if len(line) > partialLine {
+				c.next += int64(len(line) - partialLine/2)
+			}
+		}
+		end := at + int64(len(b))
+		if end >= size {
+			return false
+		}
+		if _, more := c.out.From(end, 0); c.next == at && more > end {
+			c.next = end // the end of this line was dropped
+		}
+	}
+}
+
+// report appends what came of the condition, and the end of the output.
+func (c *condition) report(b []byte) []byte {
+	b = fmt.Appendf(b, "[toolpipe] %s", c.describe())
+	if c.outcome != "" && c.outcome != "ended" {
+		b = fmt.Appendf(b, "; %s", c.outcome)
+	}
+	if c.unseen > 0 && c.pattern != nil {
+		b = fmt.Appendf(b, "; %d bytes came too fast, and were not searched", c.unseen)
+	}
+	from := c.lastLines(waitTail)
+	text, next := c.part(from, waitTail, false)
+	b = fmt.Appendf(b, "; the end of its output, bytes %d to %d:\n", from, next)
+	b = append(b, text...)
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		b = append(b, '\n')
+	}
+	return b
+}
