@@ -27,7 +27,7 @@ func Wait(ctx context.Context, f *os.File, limit time.Duration) error {
 		case !errors.Is(err, syscall.EWOULDBLOCK):
 			return fmt.Errorf("%s cannot be locked: %w", f.Name(), err)
 		case time.Now().After(deadline):
-			return fmt.Errorf("another process has held the lock %s for %v", f.Name(), limit)
+			return fmt.Errorf("another process has held the lock %s for %v", f.Name(), limit.Round(time.Millisecond))
 		}
 		select {
 		case <-ctx.Done():
