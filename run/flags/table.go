@@ -273,7 +273,7 @@ func approvalFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "allow", Short: "a", Value: "PATTERNS", Setting: &c.Allow,
 			Brief: "tools that may run: fs__read_*,gh__* or @read-only",
-			Help:  "tools that may run: a comma list of NAME__TOOL globs, @read-only, or @open: the open calls of -i messages"},
+			Help:  "tools that may run: a comma list of NAME__TOOL globs, @read-only, or @open: the open calls of -i messages or a session"},
 		{Name: "deny", Value: "PATTERNS", Setting: &c.Deny,
 			Brief: "tools that may not, whatever else is said",
 			Help:  "tools that may not, whatever else is said; as for --allow"},

@@ -88,7 +88,6 @@ func TestRefused(t *testing.T) {
 		userLine + `{"role":"user","content":}` + "\n":                                  `:2:26: `,
 		userLine + `{"role":"assistant","content":"x","provider_state":7}` + "\n":       `:2: provider_state is not what`,
 		userLine + `{"role":"user","content":"a"} {"role":"user","content":"b"}` + "\n": `:2:31: `,
-		strings.Repeat(userLine, input.MaxInput/len(userLine)+1):                        `is larger than 64 MiB`,
 	} {
 		path := write(t, content)
 		_, err := open(t, path)
@@ -98,6 +97,18 @@ func TestRefused(t *testing.T) {
 		if text(t, path) != content {
 			t.Errorf("%.300s\nwas changed", content)
 		}
+	}
+}
+
+// TestTooLarge holds that a file which no run could hold is refused.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	path := write(t, userLine)
+	if err := os.Truncate(path, input.MaxInput+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t, path); err == nil || !strings.Contains(err.Error(), "is larger than 64 MiB") {
+		t.Errorf("%v", err)
 	}
 }
 
