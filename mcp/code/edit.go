@@ -22,7 +22,7 @@ const placeholder = "{definition}"
 func editDefinitionTool() tool {
 	return tool{define("edit_definition", "Edit one definition of a source file. The comment and decorators directly above belong to it. Indentation is adapted to the place. An edit is refused when the file would no longer parse.", toolserver.Destroys,
 		toolserver.Parameter{Name: "path", Kind: "string", About: "source file, relative to the root", Required: true},
-		toolserver.Parameter{Name: "name", Kind: "string", About: "name of the definition, such as parse, or Parser.parse where there are several", Required: true},
+		toolserver.Parameter{Name: "name", Kind: "string", About: "name of the definition, such as parse or Parser.parse; name:LINE where there are several", Required: true},
 		toolserver.Parameter{Name: "operation", Kind: "string", About: "replace (the whole definition by content), signature (all before the body by content), remove, insert_before or insert_after (content beside the definition), move (to another place in the file), wrap_region (put content around it)", Required: true},
 		toolserver.Parameter{Name: "content", Kind: "string", About: "new source, whole lines; for wrap_region the lines around, with a line " + placeholder + " where the definition goes, such as \"#ifdef DEBUG\\n" + placeholder + "\\n#endif\""},
 		toolserver.Parameter{Name: "to", Kind: "string", About: "for move: \"before NAME\" or \"after NAME\", another definition of the file"},
@@ -92,8 +92,6 @@ func checkEdit(args toolserver.Arguments) (editOperation, error) {
 	switch {
 	case operations[name] == nil:
 		return nil, fmt.Errorf("operation is replace, signature, remove, insert_before, insert_after, move or wrap_region, not %.40q", name)
-	case args.Text("name") == "":
-		return nil, errors.New("name is empty; outline shows the names in a file")
 	case len(content) > maxContent:
 		return nil, fmt.Errorf("content has %d bytes, at most %d are allowed", len(content), maxContent)
 	case strings.IndexByte(content, 0) >= 0:
@@ -127,8 +125,13 @@ func (c *call) editor(ctx context.Context, path string, text []byte, args toolse
 		return nil, err
 	}
 	e := &editor{sourceFile: f, doc: newDocument(f.language, text), args: args}
-	e.def, err = e.find(args.Text("name"))
-	return e, err
+	if e.def, err = e.find(args.Text("name")); err != nil {
+		return nil, err
+	}
+	if line := e.doc.lines[e.def.Start-1]; strings.HasSuffix(line, "\n") {
+		e.doc.ending = line[len(strings.TrimRight(line, "\r\n")):]
+	}
+	return e, nil
 }
 
 // find gives the one definition of a name, of which it is certain in which lines it
@@ -143,7 +146,9 @@ func (e *editor) find(name string) (*Definition, error) {
 	}
 	for i := range e.defs {
 		o := &e.defs[i]
-		if o.Line == d.Line && o.Name != d.Name && !d.holds(o) {
+		apart := o.lastLine() < d.Start || o.Start > d.End
+		around := o.Line < d.Start && o.holds(d) || o.FullName() == d.FullName()
+		if !apart && !around && !d.holds(o) {
 			return nil, fmt.Errorf("%s stands in one line with %s; edit_file of the file tools edits a part of a line", d.FullName(), o.FullName())
 		}
 	}
@@ -232,16 +237,20 @@ func (e *editor) wrap() ([]byte, string, error) {
 
 func (e *editor) signature() ([]byte, string, error) {
 	_, _, indent := e.place()
-	content := strings.TrimRight(strings.Join(e.doc.fit(e.args.Text("content"), indent), ""), "\r\n")
+	lines := e.doc.fit(e.args.Text("content"), indent)
+	start := max(e.signatureStart(lines[0]), len(e.doc.mark))
+	content := strings.TrimRight(strings.Join(lines, ""), "\r\n")
 	h := e.head(e.def, e.language)
 	if arrow := e.arrow(); h.open == "" && arrow > 0 {
 		h.end, content = arrow, strings.TrimSuffix(content, "{")
 	} else if h.open == "" && bytes.IndexByte(e.mask[h.begin:h.end], '=') >= 0 {
 		return nil, "", fmt.Errorf("it is not certain where the body of %s begins; replace replaces all of it", e.def.FullName())
+	} else if h.open == "" {
+		h.open = ";" // which may stand there
 	}
-	end := h.begin + len(bytes.TrimRight(e.text[h.begin:h.end-len(h.open)], " \t\r\n"))
+	code := bytes.TrimSuffix(e.mask[h.begin:h.end], []byte(h.open))
+	end := h.begin + len(bytes.TrimRight(code, " \t\r\n"))
 	content = strings.TrimRight(strings.TrimSuffix(content, h.open), " \t\r\n")
-	start := max(e.signatureStart(isDecorator(strings.TrimSpace(content))), len(e.doc.mark))
 	edited := slices.Concat(e.text[:start], []byte(content), e.text[end:])
 	first, last := e.lineOf(start)-1, e.lineOf(max(start, end-1))
 	return edited, fmt.Sprintf("replaced the signature of %s, %s, by %s", e.def.FullName(), lineRange(first, last), lineRange(first, first+1+strings.Count(content, "\n"))), nil
@@ -264,10 +273,14 @@ func (e *editor) arrow() int {
 	return 0
 }
 
-// signatureStart is where the first line of code begins in a definition, or the first
-// behind its decorators.
-func (e *editor) signatureStart(decorated bool) int {
-	depth := 0
+// signatureStart is where in a definition what another one takes the place of begins:
+// the comment above, the decorators, or the line of code behind them, as the other
+// begins with the same.
+func (e *editor) signatureStart(first string) int {
+	depth, decorated := 0, isDecorator(strings.TrimSpace(first))
+	if isBlank(string(e.language.Mask([]byte(first)))) {
+		return e.starts[e.def.Start-1]
+	}
 	for n := e.def.Start; n < e.def.Line; n++ {
 		code := string(bytes.TrimSpace(e.line(e.mask, n)))
 		if depth == 0 && code != "" && (decorated || !isDecorator(code)) {

@@ -11,13 +11,11 @@ import (
 // says what is known of the syntax.
 func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (note string, err error) {
 	problems, err := c.checkSyntax(ctx, f.path, edited)
+	after := newLayout(f.language, edited)
 	unchecked, isUnchecked := errors.AsType[*uncheckedError](err)
 	switch {
-	case isUnchecked && f.matched(1, f.lines()):
-		if after := newLayout(f.language, edited); !after.matched(1, after.lines()) {
-			return "", errors.New("nothing was written: the brackets in the file would no longer match; force writes it all the same")
-		}
-		return unchecked.Error(), nil
+	case isUnchecked && f.matched(1, f.lines()) && !after.matched(1, after.lines()):
+		return "", errors.New("nothing was written: the brackets in the file would no longer match; force writes it all the same")
 	case isUnchecked:
 		return unchecked.Error(), nil
 	case err != nil:

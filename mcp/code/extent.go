@@ -172,7 +172,8 @@ func (l *layout) place(all []Definition) (defs []Definition) {
 	}
 	for i := range defs {
 		d := &defs[i]
-		if d.End < d.Line {
+		inText := l.ending == byWord && d.End > d.Line && d.End <= l.lines() && !l.code(d.End) // ctags takes any "end" in a here-document
+		if d.End < d.Line || inText {
 			d.End, d.Guessed = l.end(d)
 		}
 		d.End = min(d.End, l.lines())
