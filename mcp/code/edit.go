@@ -148,7 +148,8 @@ func (e *editor) find(name string) (*Definition, error) {
 		o := &e.defs[i]
 		apart := o.lastLine() < d.Start || o.Start > d.End
 		around := o.Line < d.Start && o.holds(d) || o.FullName() == d.FullName()
-		if !apart && !around && !d.holds(o) {
+		unnamed := strings.Contains(o.FullName(), anonymous) && o.Start >= d.Start && o.lastLine() <= d.End // of typedef struct
+		if !apart && !around && !unnamed && !d.holds(o) {
 			return nil, fmt.Errorf("%s stands in one line with %s; edit_file of the file tools edits a part of a line", d.FullName(), o.FullName())
 		}
 	}

@@ -59,6 +59,8 @@ func (d *document) text(lines []string) []byte {
 	return b
 }
 
+// rolesOf gives the roles of lines. The string that documents is the first statement
+// behind the head of a function or class of Python.
 func rolesOf(language *lexis.Language, lines []string) []lineRole {
 	roles := make([]lineRole, len(lines))
 	text := []byte(strings.Join(lines, ""))
@@ -72,7 +74,7 @@ func rolesOf(language *lexis.Language, lines []string) []lineRole {
 		code := strings.TrimSpace(mask[i])
 		if len(within) > 0 && within[0] == i {
 			roles[i], within = role, within[1:]
-		} else if role = ofString; language.Name == "Python" && strings.HasSuffix(before, ":") && strings.Trim(code, `rR"'`) == "" {
+		} else if role = ofString; language.Name == "Python" && isPythonHead(before) && strings.Trim(code, `"'`) == "" {
 			role = ofDocumentation
 		}
 		if code != "" {
@@ -80,6 +82,12 @@ func rolesOf(language *lexis.Language, lines []string) []lineRole {
 		}
 	}
 	return roles
+}
+
+// isPythonHead says whether a line of code ends the head of a function or class.
+func isPythonHead(code string) bool {
+	word, _, _ := strings.Cut(code, " ")
+	return strings.HasSuffix(code, ":") && (word == "def" || word == "class" || word == "async" || strings.Contains(code, ")"))
 }
 
 func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
@@ -218,12 +226,11 @@ func (d *document) moved(from, to int, place string) []string {
 	return lines
 }
 
-// A neighbourhood is what is around lines: how many blank lines are directly above
-// and below them, and whether something of their own level comes next.
+// A neighbourhood is what is around lines.
 type neighbourhood struct {
-	above, below     int
-	before, after    bool
-	first, last, top bool // nothing at all comes before, or after; they are not indented
+	above, below  int  // the blank lines directly above and below
+	before, after bool // something of their own level comes before and behind these
+	first, top    bool // nothing comes before; they are not indented
 }
 
 func neighbours(lines []string, from, to int) (n neighbourhood) {
@@ -234,32 +241,29 @@ func neighbours(lines []string, from, to int) (n neighbourhood) {
 		n.below++
 	}
 	own := width(indentOf(lines[from]))
-	n.top = own == 0
-	isPeer := func(line string) bool { return width(indentOf(line)) >= own && !isCloser(line) }
-	if i := from - n.above - 1; i >= 0 {
-		n.before = width(indentOf(lines[i])) >= own && !strings.HasSuffix(strings.TrimSpace(lines[i]), "{")
-	} else {
-		n.first = true
+	n.first, n.top = n.above == from, own == 0
+	if !n.first {
+		line := lines[from-n.above-1]
+		n.before = width(indentOf(line)) >= own && !strings.HasSuffix(strings.TrimSpace(line), "{")
 	}
-	if i := to + n.below; i < len(lines) {
-		n.after = isPeer(lines[i])
-	} else {
-		n.last = true
+	if to+n.below < len(lines) {
+		line := lines[to+n.below]
+		n.after = width(indentOf(line)) >= own && !isCloser(line)
 	}
 	return n
 }
 
-// without gives the lines without some of them, and with as many blank lines in their
-// place as there were between them and their neighbours.
+// without gives the lines without some of them. The blank lines that stay in their
+// place are the more of those above and below where both neighbours are of the same
+// level, else those on the side of the one that is not, and none at the beginning.
 func without(lines []string, from, to int) []string {
 	n := neighbours(lines, from, to)
 	above, below := lines[from-n.above:from], lines[to:to+n.below]
 	switch {
-	case n.first, n.before && n.after && n.above > n.below, n.after && !n.before:
+	case n.first:
+		above, below = nil, nil
+	case n.after && (!n.before || n.above > n.below):
 		below = nil
-		if n.first {
-			above = nil
-		}
 	default:
 		above = nil
 	}
@@ -267,7 +271,8 @@ func without(lines []string, from, to int) []string {
 }
 
 // gap is how many blank lines stand between a definition and another beside it:
-// as many as between it and its neighbours. Two of a line each stand closest.
+// as many as between it and its neighbours. Two that have one line each stand as close
+// as any two there.
 func (d *document) gap(n neighbourhood, single, singleOther bool) int {
 	usual := 1
 	if n.top && d.language != nil && d.language.Name == "Python" {
