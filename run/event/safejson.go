@@ -15,6 +15,13 @@ import (
 // can take as it is: control characters (C0 and C1), bidirectional marks and line
 // separators are escaped. Bytes that are not UTF-8 become U+FFFD.
 func AppendString[T []byte | string](dst []byte, s T) []byte {
+	i := 0
+	for i < len(s) && s[i] >= ' ' && s[i] < 0x7f && s[i] != '"' && s[i] != '\\' {
+		i++
+	}
+	if i == len(s) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
 	return escapeFrom(jsontext.AppendQuoted(dst, s), len(dst))
 }
 
