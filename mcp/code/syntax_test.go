@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/servertest"
 )
@@ -161,7 +162,7 @@ func TestCheckSyntaxRunsNothing(t *testing.T) {
 func TestCheckSyntaxWithBrokenParser(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ script, want string }{
-		{"", "python3 is not in PATH"},
+		{"", "python3 is in no directory of PATH"},
 		{"#!/bin/sh\necho no module named ast >&2; exit 3\n", "python3 failed: exit status 3: no module named ast"},
 		{"#!/bin/sh\nkill -9 $$\n", "python3 failed: signal: killed"},
 		{"#!/nonexistent\n", "python3 did not start"},
@@ -231,5 +232,38 @@ func TestCheckSyntaxTool(t *testing.T) {
 		{"no argument", []any{"path", "a.go", "force", true}},
 	} {
 		servertest.Fails(t, s, c.word, "check_syntax", c.args...)
+	}
+}
+
+// A program that lies in a root could be written by a model.
+func TestCheckSyntaxWithParserInRoot(t *testing.T) {
+	t.Parallel()
+	needs(t, "python3")
+	dir, outside := t.TempDir(), t.TempDir()
+	ran := filepath.Join(outside, "ran")
+	servertest.Put(t, filepath.Join(dir, "bin/python3"), "#!/bin/sh\ntouch "+ran+"\n")
+	if err := os.Chmod(filepath.Join(dir, "bin/python3"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"way": filepath.Join(dir, "bin"), "links/python3": filepath.Join(dir, "bin/python3")} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(outside, name)), 0o755), os.Symlink(target, filepath.Join(outside, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	area, err := confine.Open(confine.Spec{Root: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer area.Root.Close()
+	for _, path := range []string{dir + "/bin:" + os.Getenv("PATH"), outside + "/way:" + os.Getenv("PATH"), outside + "/links:" + os.Getenv("PATH"), dir + "/bin"} {
+		c := &call{spec: Spec{Environ: []string{"PATH=" + path}, Processes: &process.Processes{}}, roots: []*confine.Access{area.Access(confine.Bounds{})}}
+		problems, err := c.checkSyntax(t.Context(), "a.py", []byte("x = = 1\n"))
+		_, isUnchecked := errors.AsType[*uncheckedError](err)
+		if wants := strings.HasPrefix(path, outside+"/links") || path == dir+"/bin"; isUnchecked != wants || !wants && len(problems) != 1 {
+			t.Errorf("%s: %v %v", path, problems, err)
+		}
+		if _, err := os.Lstat(ran); err == nil {
+			t.Fatalf("%s: it was run", path)
+		}
 	}
 }
