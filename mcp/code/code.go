@@ -75,6 +75,8 @@ func tools() []tool {
 		checkSyntaxTool(),
 		editDefinitionTool(),
 		usagesTool(),
+		hierarchyTool(),
+		callPathTool(),
 	}
 }
 

@@ -103,7 +103,7 @@ func (u *usages) show(text []byte, lines []int, defs []Definition) {
 			if d == nil {
 				u.text = append(u.text, "  (outside of definitions)\n"...)
 			} else {
-				u.text = fmt.Appendf(u.text, "  %s\n", d.summary())
+				u.text = fmt.Appendf(u.text, "  %s %s  %s\n", d.Kind, d.FullName(), linesOf(d))
 			}
 		}
 		line, _, _ := bytes.Cut(rest, []byte("\n"))
@@ -132,18 +132,6 @@ func around(defs []Definition, line int) (inner *Definition) {
 		}
 	}
 	return inner
-}
-
-// summary is a definition in a few words: kind, name and lines.
-func (d *Definition) summary() string {
-	lines := fmt.Sprint(d.Start)
-	if d.lastLine() > d.Start {
-		lines = fmt.Sprintf("%d-%d", d.Start, d.lastLine())
-	}
-	if d.Guessed {
-		lines += "~"
-	}
-	return fmt.Sprintf("%s %s  %s", d.Kind, d.FullName(), lines)
 }
 
 // wordLines gives the lines of a mask in which a word is, from 1, each once.
