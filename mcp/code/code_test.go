@@ -9,6 +9,7 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/confine"
+	"toolpipe/mcp/process"
 	"toolpipe/mcp/servertest"
 )
 
@@ -29,7 +30,14 @@ func newServer(t testing.TB, files map[string]string) (dir string, s *mcp.Sessio
 // serverOver is a session with a server over directories.
 func serverOver(t testing.TB, dirs ...string) *mcp.Session {
 	t.Helper()
-	spec := Spec{Environ: os.Environ()}
+	return serverWith(t, os.Environ(), dirs...)
+}
+
+func newProcesses() *process.Processes { return &process.Processes{} }
+
+func serverWith(t testing.TB, environ []string, dirs ...string) *mcp.Session {
+	t.Helper()
+	spec := Spec{Environ: environ}
 	for _, dir := range dirs {
 		area, err := confine.Open(confine.Spec{Root: dir})
 		if err != nil {

@@ -71,7 +71,7 @@ func Version(ctx context.Context, spec Spec) (path, version string, err error) {
 const (
 	maxTagLine     = 1 << 20          // bytes of what ctags says of one definition
 	maxDefinitions = 200_000          // of one file
-	ctagsLimit     = 60 * time.Second // for one file
+	ctagsLimit     = 30 * time.Second // for one file
 )
 
 // A session is a running ctags.

@@ -116,7 +116,11 @@ func (o *outlineText) signatureLines(d *Definition) {
 		}
 	}
 	h := o.head(d, o.language)
-	o.appendText(bytes.TrimRight(bytes.TrimSuffix(o.text[h.begin:h.end], []byte("{")), " \t\r\n"))
+	text := o.text[h.begin:h.end]
+	if h.open == "{" {
+		text = bytes.TrimRight(bytes.TrimSuffix(text, []byte("{")), " \t\r\n")
+	}
+	o.appendText(text)
 	if h.open == "" && o.lineOf(h.end) < d.lastLine() {
 		o.b = append(o.b, " ..."...)
 	}

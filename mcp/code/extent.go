@@ -14,6 +14,7 @@ type layout struct {
 	text, mask []byte
 	starts     []int      // of the lines, and the text's length
 	kinds      []lineKind // of the lines
+	columns    []int      // of the lines' first characters
 	brackets   []bracket
 	ending     ending
 	python     bool // indentation tells where a body ends
@@ -36,7 +37,7 @@ const (
 // maxLooked is how many bytes are looked at to tell what a line or the end of a
 // statement is: no source that people write needs more, and of other texts, such as
 // one that is a single line with many definitions, each would be read many times.
-const maxLooked = 16 << 10
+const maxLooked = 4 << 10
 
 // An ending is how definitions of a language end.
 type ending uint8
@@ -59,6 +60,7 @@ func newLayout(language *lexis.Language, text []byte) *layout {
 	l.python = language != nil && language.Name == "Python"
 	for n := range l.lines() {
 		l.kinds = append(l.kinds, l.kindOf(n+1))
+		l.columns = append(l.columns, indentation(l.line(text, n+1)))
 	}
 	brackets := "{}()[]"
 	if language == nil {
@@ -73,7 +75,10 @@ func newLayout(language *lexis.Language, text []byte) *layout {
 }
 
 func lineStarts(text []byte) []int {
-	starts := make([]int, 1, 1+bytes.Count(text, []byte("\n")))
+	if len(text) == 0 {
+		return []int{0}
+	}
+	starts := make([]int, 1, 2+bytes.Count(text, []byte("\n")))
 	for i, c := range text {
 		if c == '\n' && i+1 < len(text) {
 			starts = append(starts, i+1)
@@ -334,8 +339,7 @@ func (s *statement) lineEnds(last, next int) bool {
 }
 
 // indentation is the column of a line's first character.
-func (l *layout) indentation(n int) (column int) {
-	line := l.line(l.text, n)
+func indentation(line []byte) (column int) {
 	for _, c := range line[:min(len(line), maxLooked)] {
 		switch c {
 		case ' ':
@@ -351,12 +355,12 @@ func (l *layout) indentation(n int) (column int) {
 
 // indentedEnd is the last line that stands further right than a line does.
 func (l *layout) indentedEnd(from int) int {
-	last, column := from, l.indentation(from)
+	last, column := from, l.columns[from-1]
 	for n := from + 1; n <= l.lines(); n++ {
 		if !l.code(n) {
 			continue
 		}
-		if l.indentation(n) <= column {
+		if l.columns[n-1] <= column {
 			if strings.IndexByte("})]", bytes.TrimSpace(l.line(l.mask, n))[0]) >= 0 {
 				return n
 			}
@@ -369,16 +373,16 @@ func (l *layout) indentedEnd(from int) int {
 
 // wordEnd is the line with the "end" of what begins in a line.
 func (l *layout) wordEnd(from int) (last int, guessed bool) {
-	words := bytes.Fields(l.line(l.mask, from))
-	if len(words) > 0 && string(words[len(words)-1]) == "end" {
+	line := bytes.TrimSpace(l.mask[max(l.starts[from-1], l.starts[from]-maxLooked):l.starts[from]])
+	if before, ok := bytes.CutSuffix(line, []byte("end")); ok && (len(before) == 0 || !lexis.IsWord(before[len(before)-1])) {
 		return from, false
 	}
 	for n := from + 1; n <= l.lines(); n++ {
-		if !l.code(n) || l.indentation(n) > l.indentation(from) {
+		if !l.code(n) || l.columns[n-1] > l.columns[from-1] {
 			continue
 		}
 		word := bytes.TrimSpace(l.line(l.mask, n))
-		if bytes.HasPrefix(word, []byte("end")) && (len(word) == 3 || !lexis.IsWord(word[3])) && l.indentation(n) == l.indentation(from) {
+		if bytes.HasPrefix(word, []byte("end")) && (len(word) == 3 || !lexis.IsWord(word[3])) && l.columns[n-1] == l.columns[from-1] {
 			return n, false
 		}
 		break

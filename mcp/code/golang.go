@@ -1,6 +1,7 @@
 package code
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -13,6 +14,9 @@ func goDefinitions(text []byte) []Definition {
 	file, _ := parser.ParseFile(g.positions, "", text, parser.ParseComments|parser.SkipObjectResolution)
 	if file == nil {
 		return nil
+	}
+	if clause := "package p; "; len(file.Decls) == 0 && !file.Package.IsValid() && !bytes.HasPrefix(text, []byte(clause)) {
+		return goDefinitions(append([]byte(clause), text...)) // of a piece of a file
 	}
 	for _, declaration := range file.Decls {
 		switch declaration := declaration.(type) {

@@ -64,7 +64,10 @@ func (l *layout) opensType(at int, language, kind string) bool {
 }
 
 // trimmed is an offset without the white space before it.
-func (l *layout) trimmed(at int) int { return len(bytes.TrimRight(l.text[:at], " \t\r\n")) }
+func (l *layout) trimmed(at int) int {
+	from := max(0, at-maxLooked)
+	return from + len(bytes.TrimRight(l.text[from:at], " \t\r\n"))
+}
 
 // trimmedEnd is the offset behind the last character of a line that is not white
 // space.
@@ -85,13 +88,15 @@ func (l *layout) docLines(d *Definition) (text []byte) {
 	return text
 }
 
+const maxDocString = 64 << 10 // bytes
+
 // docString is the string that begins the body of a definition in Python, with the
 // white space before it.
 func (l *layout) docString(d *Definition, h head) []byte {
 	if h.open != ":" {
 		return nil
 	}
-	body := l.text[h.end:l.starts[d.lastLine()]]
+	body := l.text[h.end:min(l.starts[d.lastLine()], h.end+maxDocString)]
 	rest := bytes.TrimLeft(body, " \t\r\n")
 	spaces := len(body) - len(rest)
 	rest = bytes.TrimLeft(rest, "rRuU")
@@ -137,7 +142,7 @@ func (l *layout) signature(d *Definition, language *lexis.Language) string {
 	case from < len(l.text) && l.text[from] == ' ':
 		space = " "
 	}
-	text := asLine(strings.TrimSuffix(string(l.text[from:h.end]), h.open))
+	text := asLine(strings.TrimSuffix(string(l.text[from:min(h.end, from+maxLooked)]), h.open))
 	text = strings.TrimRight(text, " ;")
 	if text == "" || text[0] == '.' || d.Kind == "class" && text[0] == '=' {
 		return "" // it is an object in JavaScript

@@ -187,7 +187,7 @@ func (o *outlineText) appendNotes() []byte {
 	if o.guessed {
 		o.b = append(o.b, "[toolpipe] ~: the last line is a guess by the indentation\n"...)
 	}
-	if o.full() && o.listed < len(o.defs) {
+	if o.full() && o.listed > 1 && o.listed < len(o.defs) {
 		o.b = fmt.Appendf(o.b, "[toolpipe] %d of %d definitions are shown; definition finds others by name, grep_files by pattern\n", o.listed, len(o.defs))
 	}
 	return o.b

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/code"
 	"toolpipe/mcp/command"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/fetch"
@@ -96,7 +97,15 @@ func hostileServers(t *testing.T) (sessions []*mcp.Session, fill func()) {
 	check(t, err)
 	notes, err := notes.New(notes.Spec{Path: filepath.Join(dir, "notes"), Notify: func(context.Context, string) error { return nil }})
 	check(t, err)
-	for _, server := range []*toolserver.Server{files, shell, fetch, notes} {
+	servers := []*toolserver.Server{files, shell, fetch, notes}
+	area, err := confine.Open(confine.Spec{Root: dir})
+	check(t, err)
+	if code, err := code.New(code.Spec{Areas: []*confine.Area{area}, Environ: os.Environ()}); err == nil {
+		servers = append(servers, code)
+	} else {
+		t.Log("the tools for source files are left out: ", err)
+	}
+	for _, server := range servers {
 		sessions = append(sessions, servertest.Local(t, server))
 	}
 	return sessions, func() {
