@@ -134,13 +134,18 @@ func (c *call) editor(ctx context.Context, path string, text []byte, args toolse
 	return e, nil
 }
 
-// find gives the one definition of a name, of which it is certain in which lines it
-// stands, and that they hold nothing else.
+// find gives the one definition of a name.
 func (e *editor) find(name string) (*Definition, error) {
 	d, _, err := e.sourceFile.find(name)
 	if err != nil {
 		return nil, err
 	}
+	return e.certain(d)
+}
+
+// certain returns an error unless it is certain in which lines a definition stands,
+// and that they hold nothing else.
+func (e *editor) certain(d *Definition) (*Definition, error) {
 	if d.Guessed || d.End == 0 {
 		return nil, fmt.Errorf("it is not certain where %s in line %d ends; edit_file and set_file_slice of the file tools edit by text and by lines", d.FullName(), d.Line)
 	}

@@ -5,10 +5,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"toolpipe/mcp/process"
+	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/unified"
 )
@@ -28,14 +30,7 @@ func editCall(t *testing.T) *call {
 // its syntax, or the error.
 func edit(t *testing.T, c *call, file, text string, values map[string]string) (string, string) {
 	t.Helper()
-	raw, err := json.Marshal(values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	args, err := (&toolserver.Builtin{Params: []toolserver.Parameter{{Name: "name", Kind: "string"}, {Name: "operation", Kind: "string"}, {Name: "content", Kind: "string"}, {Name: "to", Kind: "string"}}}).Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	args := editArguments(t, values)
 	operation, err := checkEdit(args)
 	if err != nil {
 		return "", err.Error()
@@ -49,6 +44,20 @@ func edit(t *testing.T, c *call, file, text string, values map[string]string) (s
 		return "", err.Error()
 	}
 	return string(edited), ""
+}
+
+// editArguments are arguments of edit_definition.
+func editArguments(t *testing.T, values map[string]string) toolserver.Arguments {
+	t.Helper()
+	raw, err := json.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args, err := (&toolserver.Builtin{Params: []toolserver.Parameter{{Name: "name", Kind: "string"}, {Name: "operation", Kind: "string"}, {Name: "content", Kind: "string"}, {Name: "to", Kind: "string"}}}).Read(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return args
 }
 
 // An editCase is a section "=== OPERATION NAME [TO]" of a file in testdata/edit, with
@@ -164,3 +173,64 @@ func withTabs(text string) string {
 	}
 	return b.String()
 }
+
+// What an operation does not mean to change stays, whichever definition of a file it
+// is told.
+func TestEditLosesNothing(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("testdata/corpus/*")
+	if err != nil || len(paths) < 8 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			c, text, edits := editCall(t), servertest.Get(t, path), 0
+			f, err := c.fileOf(t.Context(), &source{strings.TrimSuffix(filepath.Base(path), ".txt"), []byte(text)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range f.defs {
+				d := &f.defs[i]
+				for _, values := range []map[string]string{
+					{"operation": "remove"}, {"operation": "insert_before", "content": "zzz"}, {"operation": "insert_after", "content": "zzz"}, {"operation": "wrap_region", "content": "zzz\n  {definition}\nzzz"},
+					{"operation": "replace", "content": "zzz"}, {"operation": "move", "to": "before " + f.defs[len(f.defs)/2].FullName()}, {"operation": "move", "to": "after " + f.defs[0].FullName()},
+				} {
+					args := editArguments(t, values)
+					operation, err := checkEdit(args)
+					if err != nil {
+						t.Fatal(err)
+					}
+					e := &editor{sourceFile: f, doc: newDocument(f.language, []byte(text)), args: args}
+					if e.def, err = e.certain(d); err != nil {
+						continue
+					}
+					edited, _, err := operation(e)
+					if err != nil {
+						continue
+					}
+					edits++
+					want := wordsOf(e.doc.lines)
+					switch values["operation"] {
+					case "remove", "replace":
+						want = wordsOf(slices.Concat(e.doc.lines[:d.Start-1], e.doc.lines[d.End:]))
+					}
+					got := slices.DeleteFunc(wordsOf(strings.Split(string(edited), "\n")), func(word string) bool { return word == "zzz" })
+					if values["operation"] == "move" {
+						slices.Sort(got)
+						slices.Sort(want)
+					}
+					if !slices.Equal(got, want) {
+						t.Errorf("%s %v:\n%s", d.FullName(), values, unified.Diff(text, string(edited)))
+					}
+				}
+			}
+			if edits < len(f.defs) && filepath.Base(path) != "broken.py" {
+				t.Errorf("%d edits of %d definitions", edits, len(f.defs))
+			}
+		})
+	}
+}
+
+// wordsOf are the words of lines.
+func wordsOf(lines []string) []string { return strings.Fields(strings.Join(lines, "\n")) }
