@@ -3,6 +3,7 @@ package run
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"toolpipe/approve"
@@ -40,6 +41,9 @@ func (o *origin) text() string {
 	return o.Name + " (" + o.where + ")"
 }
 
+// maxSourceName is how much is shown of the name of a call that an input has, in bytes.
+const maxSourceName = 64
+
 func newFlow(gate *approve.Gate) *flow {
 	return &flow{strict: gate.Egress <= approve.EgressAsk, warned: new(sync.Once)}
 }
@@ -74,7 +78,8 @@ func (f *flow) begin(msgs []stream.Message, box *toolbox) {
 		labels, _ := approve.ParseLabels(m.Labels, approve.Exposed)
 		from := origin{event.Source{Name: "the input"}, ""}
 		if m.Role == stream.ToolRole {
-			from = origin{event.Source{Name: names[m.CallID], ID: m.CallID}, "in the input"}
+			name := names[m.CallID]
+			from = origin{event.Source{Name: strings.ToValidUTF8(name[:min(len(name), maxSourceName)], ""), ID: m.CallID}, "in the input"}
 			if t := box.byName[names[m.CallID]]; t != nil {
 				labels |= t.labels
 			}
