@@ -62,12 +62,12 @@ func TestFlowApart(t *testing.T) {
 		{private, untrusted, sends, true},
 		{private, sends, untrusted, true},
 		{untrusted, sends, private, true},
-		{0, private, untrusted, false},                         // nothing sends
-		{0, untrusted | sends, untrusted | sends, false},       // pages
-		{0, private, sends, false},                             // no outsider had a say
-		{0, 0, private | untrusted | sends, false},             // nothing runs
-		{private | untrusted, sends, private | sends, false},   // the labels are there already
-		{private | untrusted, untrusted, untrusted | 0, false}, // the same
+		{0, private, untrusted, false},                       // nothing sends
+		{0, untrusted | sends, untrusted | sends, false},     // pages
+		{0, private, sends, false},                           // no outsider had a say
+		{0, 0, private | untrusted | sends, false},           // nothing runs
+		{private | untrusted, sends, private | sends, false}, // the labels are there already
+		{private | untrusted, untrusted, untrusted, false},   // the same
 	} {
 		for _, egress := range []approve.Egress{approve.EgressAsk, approve.EgressDeny, approve.EgressWarn, approve.EgressOff} {
 			f := newFlow(&approve.Gate{Egress: egress})
