@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"toolpipe/mcp/confine"
@@ -27,6 +28,17 @@ type Spec struct {
 	Environ   []string        // toolpipe's environment, whose PATH has ctags
 	Processes *process.Processes
 	Version   string
+}
+
+// inRoots says whether a path is one of the roots, or is below it.
+func (s *Spec) inRoots(path string) bool {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return slices.ContainsFunc(s.Areas, func(root *confine.Area) bool {
+		rel, err := filepath.Rel(root.Real, path)
+		return err == nil && filepath.IsLocal(rel)
+	})
 }
 
 // New makes a server of tools for source files. The error is ErrNoCtags when there

@@ -21,8 +21,8 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// ErrNoCtags says that there is no ctags in PATH.
-var ErrNoCtags = errors.New("ctags is not in PATH")
+// ErrNoCtags says that there is no ctags in PATH that can be used.
+var ErrNoCtags = errors.New("ctags is not in PATH, or only below a directory that is offered")
 
 // WrongCtagsError says that a ctags is not Universal Ctags with JSON, or is broken.
 type WrongCtagsError struct{ Path, Said string }
@@ -44,10 +44,15 @@ type ctags struct {
 }
 
 // findCtags looks the program up in PATH, by the names that systems give it beside
-// another ctags first.
+// another ctags first. One below a root is not used: a call that writes could have
+// made it.
 func findCtags(spec Spec) (*ctags, error) {
 	for _, name := range [...]string{"ctags-universal", "uctags", "ctags"} {
-		if path, err := process.LookPath(name, spec.Environ); err == nil {
+		path, err := process.LookPath(name, spec.Environ)
+		if err == nil && spec.inRoots(path) {
+			path, err = process.LookPath(name, spec.parserEnv())
+		}
+		if err == nil && !spec.inRoots(path) {
 			return &ctags{path: path, processes: spec.Processes}, nil
 		}
 	}

@@ -3,6 +3,7 @@ package code
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/code/lexis"
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/servertest"
 )
 
@@ -181,6 +183,37 @@ func TestCtagsIsConfined(t *testing.T) {
 		if strings.Contains(seen, word) {
 			t.Errorf("ctags sees %s: %s", word, seen)
 		}
+	}
+}
+
+// A ctags below a root is not used: a call that writes could have made it.
+func TestCtagsInRoot(t *testing.T) {
+	t.Parallel()
+	root, other := t.TempDir(), t.TempDir()
+	servertest.Put(t, filepath.Join(root, "bin/ctags"), "#!/bin/sh\n")
+	if err := os.Chmod(filepath.Join(root, "bin/ctags"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(root, "bin/ctags"), filepath.Join(other, "ctags")); err != nil {
+		t.Fatal(err)
+	}
+	area, err := confine.Open(confine.Spec{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer area.Root.Close()
+	for _, path := range []string{filepath.Join(root, "bin"), other} {
+		if _, err := New(Spec{Areas: []*confine.Area{area}, Environ: []string{"PATH=" + path}}); !errors.Is(err, ErrNoCtags) {
+			t.Errorf("ctags in %s: %v", path, err)
+		}
+	}
+	bin := t.TempDir()
+	servertest.Put(t, filepath.Join(bin, "ctags"), "#!/bin/sh\n")
+	if err := os.Chmod(filepath.Join(bin, "ctags"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Spec{Areas: []*confine.Area{area}, Environ: []string{"PATH=" + filepath.Join(root, "bin") + ":" + bin}}); err != nil {
+		t.Errorf("the ctags behind it: %v", err)
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/mcp/code/lexis"
-	"toolpipe/mcp/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
@@ -247,9 +246,9 @@ func shellOf(first, extension string) (shell string, named bool) {
 // parse has a program parse a text. It starts in the root directory, where no
 // project's files are, with an environment that no code is loaded by.
 func (c *call) parse(ctx context.Context, p textParser, text []byte) ([]problem, error) {
-	env := c.parserEnv()
+	env := c.spec.parserEnv()
 	program, err := process.LookPath(p.program, env)
-	if real, linkErr := filepath.EvalSymlinks(program); err != nil || linkErr != nil || c.inRoots(real) {
+	if real, linkErr := filepath.EvalSymlinks(program); err != nil || linkErr != nil || c.spec.inRoots(real) {
 		return nil, unchecked("%s is in no directory of PATH outside the allowed roots", p.program)
 	}
 	if p.program == ruby.program {
@@ -279,26 +278,15 @@ func (c *call) parse(ctx context.Context, p textParser, text []byte) ([]problem,
 
 // parserEnv is the environment of parsers. Its PATH leads to no program that a tool may
 // write: what reads a file is not to run it, nor a pyvenv.cfg beside the program.
-func (c *call) parserEnv() []string {
-	env := process.ChildEnv(c.spec.Environ, map[string]string{"LC_ALL": "C.UTF-8"}, nil)
+func (s *Spec) parserEnv() []string {
+	env := process.ChildEnv(s.Environ, map[string]string{"LC_ALL": "C.UTF-8"}, nil)
 	for i, kv := range env {
 		if path, found := strings.CutPrefix(kv, "PATH="); found {
-			dirs := slices.DeleteFunc(filepath.SplitList(path), c.inRoots)
+			dirs := slices.DeleteFunc(filepath.SplitList(path), s.inRoots)
 			env[i] = "PATH=" + strings.Join(dirs, string(filepath.ListSeparator))
 		}
 	}
 	return env
-}
-
-// inRoots says whether a path is one of the roots, or is below it.
-func (c *call) inRoots(path string) bool {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	return slices.ContainsFunc(c.roots, func(root *confine.Access) bool {
-		rel, err := filepath.Rel(root.Real, path)
-		return err == nil && filepath.IsLocal(rel)
-	})
 }
 
 // withoutProgramLine makes a first line "#!" a mere comment: Ruby obeys the options

@@ -256,7 +256,7 @@ func TestCheckSyntaxWithParserInRoot(t *testing.T) {
 	}
 	defer area.Root.Close()
 	for _, path := range []string{dir + "/bin:" + os.Getenv("PATH"), outside + "/way:" + os.Getenv("PATH"), outside + "/links:" + os.Getenv("PATH"), dir + "/bin"} {
-		c := &call{spec: Spec{Environ: []string{"PATH=" + path}, Processes: &process.Processes{}}, roots: []*confine.Access{area.Access(confine.Bounds{})}}
+		c := &call{spec: Spec{Areas: []*confine.Area{area}, Environ: []string{"PATH=" + path}, Processes: &process.Processes{}}, roots: []*confine.Access{area.Access(confine.Bounds{})}}
 		problems, err := c.checkSyntax(t.Context(), "a.py", []byte("x = = 1\n"))
 		_, isUnchecked := errors.AsType[*uncheckedError](err)
 		if wants := strings.HasPrefix(path, outside+"/links") || path == dir+"/bin"; isUnchecked != wants || !wants && len(problems) != 1 {
