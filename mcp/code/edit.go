@@ -14,7 +14,7 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-const maxContent = 4 << 20 // bytes of a content
+const maxContent = 1 << 20 // bytes of a content
 
 // placeholder stands in the content of wrap_region for the definition.
 const placeholder = "{definition}"

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"toolpipe/mcp/code/lexis"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
@@ -234,3 +236,21 @@ func TestEditLosesNothing(t *testing.T) {
 
 // wordsOf are the words of lines.
 func wordsOf(lines []string) []string { return strings.Fields(strings.Join(lines, "\n")) }
+
+// The longest contents of the kinds that something may be made larger of.
+func TestEditHugeContent(t *testing.T) {
+	t.Parallel()
+	d := newDocument(lexis.Of("a.py", nil), []byte("def f():\n\tpass\n"))
+	half := strings.Repeat(" ", maxContent/4)
+	for _, content := range []string{
+		half + half + "a\n" + half + "b\n" + half + " c", strings.Repeat("a\n", maxContent/2), strings.Repeat(" a\n", maxContent/4), "x = \"\"\"\n\"\"\"\n" + strings.Repeat("a", maxContent/2) + strings.Repeat("\n", maxContent/2),
+		strings.Repeat("\n", maxContent), strings.Repeat("\"\"\"\n", maxContent/4), strings.Repeat("(", maxContent), strings.Repeat("'", maxContent),
+	} {
+		began := time.Now()
+		d.fit("a"+content, "\t")
+		d.fit(content, "\t")
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("%.20q took %v", content, took)
+		}
+	}
+}

@@ -69,16 +69,16 @@ func rolesOf(language *lexis.Language, lines []string) []lineRole {
 		return roles
 	}
 	mask := slices.Collect(strings.Lines(string(language.Mask(text))))
-	before, role := "", ofString
+	head, role := false, ofString
 	for i := range lines {
 		code := strings.TrimSpace(mask[i])
 		if len(within) > 0 && within[0] == i {
 			roles[i], within = role, within[1:]
-		} else if role = ofString; language.Name == "Python" && isPythonHead(before) && strings.Trim(code, `"'`) == "" {
+		} else if role = ofString; language.Name == "Python" && head && strings.Trim(code, `"'`) == "" {
 			role = ofDocumentation
 		}
 		if code != "" {
-			before = code
+			head = isPythonHead(code)
 		}
 	}
 	return roles
@@ -199,19 +199,22 @@ func commonIndent(lines []string, roles []lineRole, place string) string {
 	}
 	common := indentOf(others[0])
 	for _, line := range others {
-		for !strings.HasPrefix(line, common) {
-			common = common[:len(common)-1]
-		}
+		common = commonPrefix(common, line)
 	}
 	first := indentOf(lines[0])
 	if first == "" && place != "" && strings.HasPrefix(common, place) &&
 		!slices.ContainsFunc(others, func(line string) bool { return indentOf(line) == place && !isCloser(line) }) {
 		return place
 	}
-	for !strings.HasPrefix(first, common) {
-		common = common[:len(common)-1]
+	return commonPrefix(common, first)
+}
+
+func commonPrefix(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
 	}
-	return common
+	return a[:n]
 }
 
 // moved gives lines of the document from one indentation to another.

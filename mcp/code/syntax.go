@@ -304,13 +304,13 @@ func withoutProgramLine(text []byte) []byte {
 // problems reads the errors that a parser has told. A line with the place is followed
 // by the message, or by lines with the source, a mark below it, and the message.
 func (p textParser) problems(said string, text []byte) (problems []problem) {
-	lines := strings.Split(said, "\n")
+	lines, last := strings.Split(said, "\n"), bytes.Count(text, []byte("\n"))+1
 	for i, line := range lines {
-		_, rest, found := strings.Cut(line, p.place)
+		rest, found := strings.CutPrefix(line, p.place)
 		rest = strings.TrimPrefix(rest, "line ")
 		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
 		number, err := strconv.Atoi(rest[:digits])
-		if !found || err != nil {
+		if !found || err != nil || number > last+1 { // that is the source, which is shown too
 			continue
 		}
 		e := problem{line: number, column: markedColumn(lines[i+1:], text, number)}

@@ -90,6 +90,7 @@ func TestCheckSyntax(t *testing.T) {
 		{"ruby", "a.rb", "#!/usr/bin/env ruby\ndef f = \"é\"\n", ""},
 		{"ruby", "a.rb", "puts 1\ndef f(\n)\n  (\nend\n", "5"},
 		{"ruby", "a.rb", "#!/bin/sh\nputs 1 +\n", "2"},
+		{"ruby", "a.rb", "x = [\n-:9999999999999: )\n", "2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			needs(t, c.program)
