@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/jsontext"
 )
 
 // Opaque is what an assistant message holds beside its Parts and Calls:
@@ -23,7 +25,9 @@ type Opaque struct {
 // StateMember is the member of a message in which a written conversation keeps
 // the Opaque. Its members are api, endpoint and model, of which it is; digest, of
 // the text and the calls that it belongs to; and state, an object of members for
-// chat, else an array of blocks or items.
+// chat, else an array of blocks or items. A state that a strict reader would refuse,
+// for a name that stands twice or for half a pair of surrogates, is a string that
+// holds that JSON.
 const StateMember = "provider_state"
 
 // of returns what goes back to an endpoint of that API.
@@ -45,19 +49,45 @@ func writeState(w *segments, m *Message) {
 	w.pair(`,"endpoint":`, o.endpoint)
 	w.pair(`,"model":`, o.model)
 	w.pair(`,"digest":`, digest(m))
-	if o.api != chatDialect.name {
-		w.str(`,"state":[`)
-		w.raw(o.json)
-		w.str("]}")
-		return
+	w.str(`,"state":`)
+	if state := o.state(); isStrict(state) {
+		w.raw(state)
+	} else {
+		w.quoted(string(state))
 	}
-	w.str(`,"state":{`)
-	if w.raw(o.json); o.content != nil {
-		w.comma(len(o.json))
-		w.str(`"content":`)
-		w.raw(o.content)
+	w.str("}")
+}
+
+func (o *Opaque) state() []byte {
+	switch {
+	case o.api != chatDialect.name:
+		return slices.Concat([]byte("["), o.json, []byte("]"))
+	case o.content == nil:
+		return slices.Concat([]byte("{"), o.json, []byte("}"))
 	}
-	w.str("}}")
+	list := slices.Clip(o.json)
+	if len(list) > 0 {
+		list = append(list, ',')
+	}
+	return slices.Concat([]byte("{"), list, []byte(`"content":`), o.content, []byte("}"))
+}
+
+// isStrict tells whether a strict reader of a written conversation takes value, which
+// endpoints may write more freely.
+func isStrict(value []byte) bool {
+	const outside = 6 // arrays and objects around it
+	return jsontext.Check(value, jsontext.Options{Depth: jsontext.DefaultDepth - outside}) == nil
+}
+
+// readable are calls without the members that a strict reader would refuse.
+func readable(calls []Call) []Call {
+	for i, c := range calls {
+		if len(c.Extra) > 0 && !isStrict(slices.Concat([]byte(`{"id":0,"type":0,"function":0,`), c.Extra, []byte("}"))) {
+			calls = slices.Clone(calls)
+			calls[i].Extra = nil
+		}
+	}
+	return calls
 }
 
 // digest identifies the text and the calls of m, which a user may edit.
@@ -80,6 +110,9 @@ func (m *Message) RestoreState(value []byte) error {
 	v := gjson.ParseBytes(value)
 	o := Opaque{api: v.Get("api").Str, endpoint: v.Get("endpoint").Str, model: v.Get("model").Str}
 	state := v.Get("state")
+	if state.Type == gjson.String && valid([]byte(state.Str)) {
+		state = gjson.Parse(state.Str)
+	}
 	d, err := findDialect(o.api)
 	if o.api == "" || err != nil || o.api == chatDialect.name && !state.IsObject() || o.api != chatDialect.name && !state.IsArray() {
 		return errors.New("is not what --output messages wrote")

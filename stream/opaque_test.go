@@ -3,10 +3,13 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/jsontext"
 )
 
 // stateOf is the member of a written message that holds its Opaque.
@@ -60,8 +63,43 @@ func TestStateOfEditedMessage(t *testing.T) {
 	}
 }
 
+// TestStateOfLaxEndpoint holds that a written conversation can be read by a strict
+// reader, whatever an endpoint has put into a reply, and that it gets back what it
+// wants back.
+func TestStateOfLaxEndpoint(t *testing.T) {
+	deep := strings.Repeat("[", 300) + strings.Repeat("]", 300)
+	for _, lax := range []string{`{"a":1,"a":2}`, `"\ud800"`, deep} {
+		for api, body := range map[string]string{
+			"chat":      `{"choices":[{"message":{"content":"x","reasoning_details":[{"type":"x","lax":LAX}]},"finish_reason":"stop"}]}`,
+			"messages":  `{"type":"message","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"tool_use","id":"a","name":"f","input":{"lax":LAX}}],"stop_reason":"tool_use"}`,
+			"responses": `{"object":"response","status":"completed","output":[{"type":"reasoning","encrypted_content":"x","lax":LAX},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"x"}]}]}`,
+		} {
+			got := decode(t, bodyIn{api: api, data: []byte(strings.ReplaceAll(body, "LAX", lax))})
+			if got.err != nil {
+				t.Fatal(got.err)
+			}
+			m := got.reply.Message
+			written := AppendChatMessage(nil, &m)
+			if err := jsontext.Check(slices.Concat([]byte(`{"messages":[`), written, []byte(`]}`)), jsontext.Options{}); err != nil {
+				t.Errorf("%s: %v:\n%.300s", api, err, written)
+				continue
+			}
+			read := Message{Role: Assistant, Parts: m.Parts, Calls: m.Calls}
+			if err := read.RestoreState([]byte(gjson.GetBytes(written, StateMember).Raw)); err != nil || string(read.Opaque.json) != string(m.Opaque.json) || len(m.Opaque.json) == 0 {
+				t.Errorf("%s: %v\n got %.300s\nwant %.300s", api, err, read.Opaque.json, m.Opaque.json)
+			}
+		}
+		body := `{"choices":[{"message":{"tool_calls":[{"id":"a","extra_content":LAX,"function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`
+		got := decode(t, bodyIn{data: []byte(strings.ReplaceAll(body, "LAX", lax))})
+		if err := jsontext.Check(AppendChatMessage(nil, &got.reply.Message), jsontext.Options{}); err != nil || len(got.reply.Message.Calls[0].Extra) == 0 {
+			t.Errorf("a call: %v", err)
+		}
+	}
+}
+
 func TestBadState(t *testing.T) {
-	for _, bad := range []string{`1`, `{}`, `{"api":"x","state":{}}`, `{"api":"chat","state":[]}`, `{"api":"messages","state":{}}`} {
+	for _, bad := range []string{`1`, `{}`, `{"api":"x","state":{}}`, `{"api":"chat","state":[]}`, `{"api":"messages","state":{}}`,
+		`{"api":"chat","state":"{"}`, `{"api":"chat","state":"[]"}`, `{"api":"messages","state":"{}"}`} {
 		if m := (Message{Role: Assistant}); m.RestoreState([]byte(bad)) == nil {
 			t.Errorf("%s is taken", bad)
 		}

@@ -42,7 +42,7 @@ func AppendChatMessage(dst []byte, m *Message) []byte {
 		}
 		w.str("]")
 	}
-	chatCalls(w, m.Calls, keptArguments)
+	chatCalls(w, readable(m.Calls), keptArguments)
 	writeState(w, m)
 	if len(m.Labels) > 0 {
 		w.str(`,"` + LabelsMember + `":["` + strings.Join(m.Labels, `","`) + `"]`)

@@ -263,7 +263,7 @@ func parseCalls(v config.Value) ([]stream.Call, error) {
 		if !ok {
 			return nil, inputError(e, "a call without a function")
 		}
-		c := stream.Call{}
+		c, named := stream.Call{}, false
 		for _, m := range e.Members() {
 			switch m.Key {
 			case "id":
@@ -277,14 +277,14 @@ func parseCalls(v config.Value) ([]stream.Call, error) {
 			}
 		}
 		if name, ok := fn.Get("name"); ok {
-			c.Name = name.Text()
+			c.Name, named = name.Text(), name.Kind() == '"' // models have called tools by an empty name
 		}
 		if args, ok := fn.Get("arguments"); ok && args.Kind() == '"' {
 			c.Arguments = []byte(args.Text())
 		} else if ok && !args.IsNull() {
 			c.Arguments = bytes.Clone(args.Raw())
 		}
-		if c.ID == "" || c.Name == "" {
+		if c.ID == "" || !named {
 			return nil, inputError(e, "a call without an id or a name")
 		}
 		calls = append(calls, c)
