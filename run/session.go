@@ -29,6 +29,9 @@ func (r *runner) openSession(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	s, name := r.session, strconv.Quote(c.Session)
+	if err := s.Repair(); err != nil {
+		return false, err
+	}
 	if s.Cut > 0 {
 		r.warn("session_repaired", "", "--session: the last line of "+name+" was not whole and is taken away: "+strconv.Itoa(s.Cut)+" bytes")
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"slices"
 
 	"toolpipe/run/config"
@@ -70,6 +71,16 @@ func (s *File) tell(line config.Value, open map[string]bool) error {
 		return line.Errorf("neither a message nor another line of a session")
 	}
 	return nil
+}
+
+// isBegun tells whether line is the beginning of one that is written here. A machine
+// that lost its power may have left zeros behind it.
+func isBegun(line []byte) bool {
+	line = bytes.TrimRight(line, "\x00\r\n")
+	return slices.ContainsFunc([]string{`{"role":`, `{"tools":`, `{"sending":`, `{"not_sent":`}, func(whole string) bool {
+		n := min(len(whole), len(line))
+		return whole[:n] == string(line[:n])
+	})
 }
 
 func callIDs(calls config.Value) (ids []string) {

@@ -11,6 +11,7 @@
 package session
 
 import (
+	"bytes"
 	"errors"
 	"maps"
 	"os"
@@ -32,13 +33,15 @@ import (
 type File struct {
 	Unknown []stream.Call     // that were sent and have no result
 	Tools   map[string]string // the digest of the definition that each tool had when it was called last
-	Cut     int               // bytes of a last line that was not whole, and was taken away
+	Cut     int               // bytes of a last line that is not whole, which Repair takes away
 	Made    bool              // there was no such file
 
 	messages []stream.Message
 	path     string
 	what     string // of errors
 	f        *os.File
+	whole    int64 // bytes before the last line that is not whole
+	unended  bool  // the last line is whole but for its end
 
 	mu  sync.Mutex
 	err error // of the first failed write, after which nothing is written
@@ -79,14 +82,26 @@ func (s *File) read(warn config.Warner) error {
 	if err := s.load(lines); err != nil {
 		return failure.Within(s.what, err)
 	}
-	if cut >= 0 {
-		s.Cut = len(data) - cut
-		err = s.f.Truncate(int64(cut))
-	} else if len(data) > 0 && data[len(data)-1] != '\n' {
-		_, err = s.f.Write([]byte{'\n'})
+	if cut >= 0 && !isBegun(data[cut:]) { // the file may hold something else, which is not ours to take away
+		line := bytes.Count(data[:cut], []byte{'\n'}) + 1
+		return failure.Usage("%s: %s:%d: neither a message nor another line of a session", s.what, s.path, line)
 	}
-	if err == nil && s.Made {
+	if cut >= 0 {
+		s.whole, s.Cut = int64(cut), len(data)-cut
+	}
+	s.unended = cut < 0 && len(data) > 0 && data[len(data)-1] != '\n'
+	if s.Made {
 		err = syncDir(filepath.Dir(s.path))
+	}
+	return s.failed(err)
+}
+
+// Repair has the file end with a whole line. It comes before anything is written.
+func (s *File) Repair() (err error) {
+	if s.Cut > 0 {
+		err = s.f.Truncate(s.whole)
+	} else if s.unended {
+		_, err = s.f.Write([]byte{'\n'})
 	}
 	return s.failed(err)
 }

@@ -88,6 +88,10 @@ func TestRefused(t *testing.T) {
 		userLine + `{"role":"user","content":}` + "\n":                                  `:2:26: `,
 		userLine + `{"role":"assistant","content":"x","provider_state":7}` + "\n":       `:2: provider_state is not what`,
 		userLine + `{"role":"user","content":"a"} {"role":"user","content":"b"}` + "\n": `:2:31: `,
+		"a secret":                        `:1: neither a message`,
+		"a note\n":                        `:1: neither a message`,
+		userLine + `{"model":"x`:          `:2: neither a message`,
+		"\ufeff{\"role\":\"user\",\"cont": `:1: neither a message`,
 	} {
 		path := write(t, content)
 		_, err := open(t, path)
@@ -119,6 +123,12 @@ func TestRepaired(t *testing.T) {
 	for cut := len(userLine); cut <= len(whole); cut++ {
 		path := write(t, whole[:cut])
 		s := mustOpen(t, path)
+		if got := text(t, path); got != whole[:cut] {
+			t.Errorf("%d bytes: opening it made it %q", cut, got)
+		}
+		if err := s.Repair(); err != nil {
+			t.Error(err)
+		}
 		s.Close()
 		kept := whole[:strings.LastIndexByte(whole[:cut], '\n')+1]
 		removed := cut - len(kept)
@@ -129,9 +139,9 @@ func TestRepaired(t *testing.T) {
 			t.Errorf("%d bytes: %d removed, not %d\n%s", cut, s.Cut, removed, got)
 		}
 	}
-	for _, tail := range []string{"\x00\x00\x00", `{"role":"user","content":"` + "\n", "{\"role\":\"us\xc3"} {
+	for _, tail := range []string{"\x00\x00\x00", "{\"ro\x00\x00", `{"role":"user","content":"` + "\n", "{\"role\":\"us\xc3"} {
 		path := write(t, userLine+tail)
-		if s := mustOpen(t, path); s.Cut != len(tail) || text(t, path) != userLine {
+		if s := mustOpen(t, path); s.Cut != len(tail) || s.Repair() != nil || text(t, path) != userLine {
 			t.Errorf("%q: %d removed: %q", tail, s.Cut, text(t, path))
 		}
 	}
