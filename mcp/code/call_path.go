@@ -55,7 +55,11 @@ func showCallPath(ctx context.Context, c *call, args toolserver.Arguments) (*wir
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("no function or type %q is defined below %q; outline shows the names in a file%s", target, pathOrRoot(args), strings.TrimSuffix("\n"+string(p.survey.appendTo(nil)), "\n"))
+		hint := "; outline shows the names in a file"
+		if all := g.byName[last]; len(all) > 0 {
+			hint = fmt.Sprintf("; %s is %s, %s", last, all[0].def.FullName(), place(all[0].file, all[0].def))
+		}
+		return nil, fmt.Errorf("no function or type %q is defined below %q%s%s", target, pathOrRoot(args), hint, strings.TrimSuffix("\n"+string(p.survey.appendTo(nil)), "\n"))
 	}
 	t := treeText{ctx: ctx, deepest: int(depth)}
 	for _, e := range found[:min(len(found), maxTargets)] {
@@ -76,7 +80,7 @@ func isFollowed(d *Definition) bool {
 	case "prototype", "implementation", "field", "variable", "constant", "const", "var":
 		return false
 	}
-	return d.Signature != "" || hasBody(d.Kind) || isType(d.Kind)
+	return strings.HasPrefix(d.Signature, "(") || hasBody(d.Kind) || isType(d.Kind)
 }
 
 type callGraph struct {

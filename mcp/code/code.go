@@ -87,6 +87,7 @@ func tools() []tool {
 		checkSyntaxTool(),
 		editDefinitionTool(),
 		usagesTool(),
+		importsTool(),
 		hierarchyTool(),
 		callPathTool(),
 	}

@@ -148,6 +148,7 @@ func TestCallPathDepth(t *testing.T) {
 	}
 	servertest.Fails(t, s, "whole number", "call_path", "target", "f0", "max_depth", "x")
 	servertest.Fails(t, s, "outline", "call_path", "target", "missing")
+	servertest.Fails(t, s, "; f1 is f1, a.py:2", "call_path", "target", "A.f1")
 	badNames(t, s, "call_path", "target")
 }
 

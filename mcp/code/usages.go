@@ -125,7 +125,7 @@ func around(defs []Definition, line int) (inner *Definition) {
 		end := d.lastLine()
 		switch {
 		case line < d.Start || line > end,
-			d.Scope != "" && d.Signature == "" && end == d.Line,
+			d.Scope != "" && end == d.Line && !isFollowed(d),
 			inner != nil && inner.lastLine()-inner.Start < end-d.Start:
 		default:
 			inner = d

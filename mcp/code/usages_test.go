@@ -82,6 +82,14 @@ b/notes (the language is not known: comments and strings are searched too)
 	servertest.Fails(t, s, "binary", "usages", "name", "f", "path", "b/bin")
 }
 
+// A field with its type is a part of what it is in.
+func TestUsagesInFields(t *testing.T) {
+	_, s := newServer(t, map[string]string{"a.c": "struct s {\n\tf_t f;\n\tint g;\n};\n"})
+	if got := servertest.Works(t, s, "usages", "name", "f_t"); got != "a.c\n  struct s  1-4\n    2: f_t f;\n" {
+		t.Error(got)
+	}
+}
+
 func TestUsagesAreCapped(t *testing.T) {
 	files := map[string]string{"z.c": "int f = 1;\n", "y.c": "f" + strings.Repeat(" ", 400) + "x\n" + strings.Repeat("int x;\n", 3) + "f\n"}
 	for i := range 3 {
