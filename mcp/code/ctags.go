@@ -259,8 +259,9 @@ func readTag(line []byte) (t tag) {
 
 // appendTo appends the definition that a tag is, and nothing for a reference.
 func (t *tag) appendTo(defs []Definition) []Definition {
-	if t.Kind == "heredoc" || strings.HasPrefix(t.Name, "<") || t.Kind == "function" && strings.HasPrefix(t.Name, anonymous) {
-		return defs // text, and functions without a name
+	if t.Kind == "heredoc" || strings.HasPrefix(t.Name, "<") || t.Kind == "function" && strings.HasPrefix(t.Name, anonymous) ||
+		t.Language == "Python" && (t.Kind == "namespace" || t.Kind == "unknown" || t.Kind == "module") {
+		return defs // text, functions without a name, imports
 	}
 	if t.Line < 1 || t.Name == "" || t.Name[0] >= '0' && t.Name[0] <= '9' || t.Roles != "" && t.Roles != "def" {
 		return defs

@@ -24,7 +24,7 @@ type Definition struct {
 	Signature  string // of a function: parameters, and what is behind them
 	Parents    []string
 
-	structure string // the full name of the struct without a name whose type it is
+	structure string // the full name of the struct whose type it is
 }
 
 // FullName is the name with those that it is in.

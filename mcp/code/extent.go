@@ -161,8 +161,8 @@ func (l *layout) code(n int) bool { return l.kinds[n-1] == hasCode }
 // place sets where definitions begin and end. It leaves out those that are in
 // comments and strings.
 func (l *layout) place(all []Definition) (defs []Definition) {
-	starts := map[string]int{} // of structs without a name
-	space := ""                // that the whole file is in, such as a package
+	structures := map[string]*Definition{}
+	space := "" // that the whole file is in, such as a package
 	for _, d := range all {
 		if d.Line > l.lines() || !l.code(d.Line) {
 			continue
@@ -188,10 +188,11 @@ func (l *layout) place(all []Definition) (defs []Definition) {
 				d.Start = d.Line // what stands above belongs to what is around
 			}
 		}
-		if strings.HasPrefix(d.Name, anonymous) {
-			starts[d.FullName()] = d.Start
-		} else if start := starts[d.structure]; start > 0 {
-			d.Start = start
+		if structure := structures[d.structure]; structure != nil && structure.lastLine() == d.Line {
+			d.Start = structure.Start // of typedef struct { } d;
+		}
+		if d.Kind == "struct" || d.Kind == "union" || d.Kind == "enum" {
+			structures[d.FullName()] = d
 		}
 	}
 	return defs

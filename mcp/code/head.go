@@ -127,7 +127,7 @@ func asLine(text string) string {
 // signature is the head of a definition in one line, from the name on, for
 // languages of which ctags gives none.
 func (l *layout) signature(d *Definition, language *lexis.Language) string {
-	if d.Signature != "" || l.lost || !hasBody(d.Kind) || language.Name == "Go" || strings.HasPrefix(d.Name, anonymous) {
+	if d.Signature != "" || d.Kind == "macro" || l.lost || !hasBody(d.Kind) || language.Name == "Go" || strings.HasPrefix(d.Name, anonymous) {
 		return d.Signature
 	}
 	h := l.head(d, language)

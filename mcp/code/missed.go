@@ -24,7 +24,9 @@ func (l *layout) addMissed(defs []Definition, language *lexis.Language) []Defini
 		}
 		from := len(all)
 		for len(rest) > 0 && rest[0].Line == n {
-			all, around = append(all, rest[0]), append(around, rest[0])
+			if !isLocal(&rest[0], around) {
+				all, around = append(all, rest[0]), append(around, rest[0])
+			}
 			rest = rest[1:]
 		}
 		kind, name := l.missed(n, language.Name)
@@ -37,18 +39,31 @@ func (l *layout) addMissed(defs []Definition, language *lexis.Language) []Defini
 			top := &around[len(around)-1]
 			outer, d.Scope = top.Kind, top.FullName()
 		}
+		isMember := kind == "method" || kind == "field"
+		if isMember && (outer != "class" || from < len(all)) || isLocal(&d, around) {
+			continue
+		}
 		if d.Kind == "function" && language.Name == "Python" && outer == "class" {
 			d.Kind = "method"
-		}
-		isMember, isLocal := kind == "method" || kind == "field", kind == "constant" || kind == "variable"
-		if isMember && outer != "class" || isLocal && (outer == "function" || outer == "method") || from < len(all) && isMember {
-			continue
 		}
 		d.End, d.Guessed = l.end(&d)
 		d.Start = l.start(&d)
 		all, around = append(all, d), append(around, d)
 	}
 	return all
+}
+
+// isLocal says whether a variable is inside a function, or inside another, which is
+// one then: const f = () => { ... }.
+func isLocal(d *Definition, around []Definition) bool {
+	if d.Kind != "constant" && d.Kind != "variable" || len(around) == 0 || around[len(around)-1].Line == d.Line {
+		return false
+	}
+	switch around[len(around)-1].Kind {
+	case "class", "interface", "enum", "namespace", "module", "implementation", "struct":
+		return false
+	}
+	return true
 }
 
 func hasName(defs []Definition, name string) bool {

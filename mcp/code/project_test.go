@@ -143,7 +143,7 @@ func TestCallPathDepth(t *testing.T) {
 	if got := servertest.Works(t, s, "call_path", "target", "g"); strings.Count(got, "\n") != 6 || !strings.Contains(got, "2 more definitions of \"g\" are left out") {
 		t.Error(got)
 	}
-	for _, depth := range []any{0, -1, 21, 1 << 40} {
+	for _, depth := range []any{0, -1, 21, int64(1) << 40} {
 		servertest.Fails(t, s, "1 to 20", "call_path", "target", "f0", "max_depth", depth)
 	}
 	servertest.Fails(t, s, "whole number", "call_path", "target", "f0", "max_depth", "x")

@@ -55,3 +55,7 @@ int sum(const list_t *list)
 char *
 copy(char *a, char b)
 { return a + (b == '{'); }
+
+typedef struct pair {
+	int a;
+} pair_t;

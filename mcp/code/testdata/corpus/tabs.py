@@ -1,4 +1,4 @@
-import os
+import os as _os
 
 
 def decorate(*args):
