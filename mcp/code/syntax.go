@@ -313,7 +313,10 @@ func (p textParser) problems(said string, text []byte) (problems []problem) {
 		if !found || err != nil || number > last+1 { // that is the source, which is shown too
 			continue
 		}
-		e := problem{line: number, column: markedColumn(lines[i+1:], text, number)}
+		e := problem{line: number}
+		if len(problems) < maxProblems {
+			e.column = markedColumn(lines[i+1:], text, number)
+		}
 		rest = strings.TrimPrefix(rest[digits:], ":")
 		if column, message, ok := strings.Cut(rest, ": "); ok {
 			if n, err := strconv.Atoi(column); err == nil {
