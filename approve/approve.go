@@ -3,7 +3,8 @@
 // Rules come from flags, policy files and the config. Of all rules that match
 // a call the strictest wins, whatever their order: deny before ask before
 // allow. A call that no rule matches is asked about. Where nobody can be asked
-// the call is unapproved and does not run. Nothing overrides a deny.
+// the call is unapproved and does not run. Nothing overrides a deny. A call that
+// sends while the conversation is private and untrusted is decided by Egress, too.
 //
 // Package run fills a Gate with the rules and the ways to ask, and gets a
 // Verdict on each Call.
