@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"toolpipe/approve"
+	"toolpipe/mcp"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
@@ -278,18 +279,17 @@ func (r *round) run(c *call) {
 			r.stopped = goroutine.NewPanic(v)
 		}
 	}()
-	if ctx.Err() != nil {
+	var server *mcp.Session
+	release, err := c.tool.conn.slot(ctx)
+	if err == nil {
+		defer release()
+		server, err = c.tool.conn.use(ctx)
+	}
+	if ctx.Err() != nil { // the run ended before or while the call waited for its turn
 		c.answer = notRun(ctx)
 		c.answer.keepsOpen = true
 		return
 	}
-	release, err := c.tool.conn.slot(ctx)
-	if err != nil {
-		c.answer = failedAnswer(&c.tool.conn.Server, err)
-		return
-	}
-	defer release()
-	server, err := c.tool.conn.use(ctx)
 	if err != nil {
 		c.answer = failedAnswer(&c.tool.conn.Server, err)
 		return
