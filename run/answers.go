@@ -95,7 +95,7 @@ func (r *round) messages() (all []stream.Message) {
 	var labels approve.Labels // of the outputs
 	for _, c := range r.calls {
 		switch {
-		case c.answer == nil || c.answer.keepsOpen:
+		case c.answer.keepsOpen:
 		case c.line != "":
 			outputs = append(outputs, "CMD: "+c.line+"\n"+c.answer.text())
 			labels |= c.labels

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"toolpipe/approve"
-	"toolpipe/mcp"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
@@ -145,18 +144,16 @@ func (r *round) prepare(c *call) {
 	if len(text) == 0 || string(text) == "null" {
 		text = []byte("{}")
 	}
-	args, err := approve.Canonical(text)
+	var err error
+	c.args, err = approve.Canonical(text)
 	switch {
 	case c.tool == nil:
 		c.answer = ownAnswer(event.ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(c.Name))
 	case err != nil:
 		c.answer = ownAnswer(event.ResultInvalid, "tool arguments not parseable as JSON: "+err.Error())
 	}
-	if err == nil {
-		c.args = args
-	}
 	if c.answer == nil {
-		if text := c.tool.misfit(args); text != "" {
+		if text := c.tool.misfit(c.args); text != "" {
 			c.answer = ownAnswer(event.ResultInvalid, "tool arguments do not fit the tool's schema: "+text)
 		}
 	}
@@ -279,12 +276,8 @@ func (r *round) run(c *call) {
 			r.stopped = goroutine.NewPanic(v)
 		}
 	}()
-	var server *mcp.Session
-	release, err := c.tool.conn.slot(ctx)
-	if err == nil {
-		defer release()
-		server, err = c.tool.conn.use(ctx)
-	}
+	defer c.tool.conn.slot(ctx)()
+	server, err := c.tool.conn.use(ctx)
 	if ctx.Err() != nil { // the run ended before or while the call waited for its turn
 		c.answer = notRun(ctx)
 		c.answer.keepsOpen = true

@@ -189,7 +189,7 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 			if err := said(); err != nil {
 				return err
 			}
-			l.hasText = l.hasText || len(delta) > 0
+			l.hasText = true
 			if !l.printed {
 				l.text = append(l.text, delta...)
 			}

@@ -170,7 +170,7 @@ func (b *toolbox) infos() []event.ServerInfo {
 		switch {
 		case c.later != nil:
 			infos = append(infos, event.ServerInfo{Name: c.Name, Tools: len(c.tools)})
-		case c.session != nil && c.err == nil:
+		case c.err == nil:
 			infos = append(infos, event.ServerInfo{Name: c.Name, Protocol: c.session.Protocol(), Tools: len(c.tools)})
 		}
 	}
@@ -193,16 +193,17 @@ func (b *toolbox) known() []approve.Server {
 	return all
 }
 
-// slot waits until the server's limit of calls at once leaves room for one.
-func (c *connection) slot(ctx context.Context) (release func(), err error) {
+// slot waits until the server's limit of calls at once leaves room for one, or ctx
+// ends.
+func (c *connection) slot(ctx context.Context) (release func()) {
 	if c.slots == nil {
-		return func() {}, nil
+		return func() {}
 	}
 	select {
 	case c.slots <- struct{}{}:
-		return func() { <-c.slots }, nil
+		return func() { <-c.slots }
 	case <-ctx.Done():
-		return nil, &wire.CallError{Message: "not sent: " + context.Cause(ctx).Error()}
+		return func() {}
 	}
 }
 

@@ -43,8 +43,7 @@ func (r *round) judge(ctx context.Context, c *call) (goesOn bool, err error) {
 	if c.answer != nil {
 		return true, nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	defer r.lock()()
 	v, err := r.decideCall(ctx, c)
 	if err != nil {
 		return false, err
@@ -86,7 +85,6 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 
 // decideCall takes the verdict on a call, or takes it again if there is one.
 func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error) {
-	defer r.lockOuter()()
 	asked := c.tool.call(c.args)
 	asked.Agent = r.agent
 	asked.Open = r.turn == 0 && c.line == "" // before the first turn, only the calls of the input run
@@ -100,7 +98,7 @@ func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error
 
 func (r *round) verdict(ctx context.Context, c *call, asked approve.Call) (approve.Verdict, error) {
 	if r.dryRun { // nobody is asked, but the approver about a call that would run
-		if x, err := r.gate.Explain(ctx, asked); err != nil || x.Verdict.Outcome != approve.Allowed || !c.tool.readOnly() {
+		if x, err := r.gate.Explain(ctx, asked); x.Verdict.Outcome != approve.Allowed || !c.tool.readOnly() {
 			return x.Verdict, err
 		}
 	}
@@ -113,14 +111,15 @@ func (r *round) verdict(ctx context.Context, c *call, asked approve.Call) (appro
 	return r.gate.Decide(ctx, asked)
 }
 
-// lockOuter keeps the round that a nested run is called in from taking a verdict at
-// the same time.
-func (r *round) lockOuter() (unlock func()) {
+// lock keeps other verdicts from being taken at the same time: in this round, and in
+// the one that a nested run is called in.
+func (r *round) lock() (unlock func()) {
+	r.mu.Lock()
 	if r.outer == nil {
-		return func() {}
+		return r.mu.Unlock
 	}
 	r.outer.mu.Lock()
-	return r.outer.mu.Unlock
+	return func() { r.outer.mu.Unlock(); r.mu.Unlock() }
 }
 
 // recheck takes the verdict on an allowed call again, immediately before it runs:
@@ -128,8 +127,7 @@ func (r *round) lockOuter() (unlock func()) {
 // that may not run any more has its answer then. The bounds hold the tool to the
 // files that this verdict was about.
 func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	defer r.lock()()
 	v := *c.verdict
 	err := r.stopped
 	if err == nil {
@@ -149,7 +147,6 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	}
 	bounds.Places = v.Places
 	if c.tool.conn.Local != nil {
-		defer r.lockOuter()()
 		asked := c.tool.call(c.args)
 		r.see(c, &asked)
 		bounds.Denied = r.gate.DeniedPaths(ctx, asked, "path")

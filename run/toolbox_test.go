@@ -1,0 +1,126 @@
+package run
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"toolpipe/mcp"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+)
+
+func conn(name, spelling string, tools ...string) *connection {
+	c := &connection{Server: config.Server{Spec: mcp.Spec{Name: name}, Spelling: spelling}}
+	for _, tool := range tools {
+		c.add(wire.Tool{Name: tool})
+	}
+	return c
+}
+
+// TestIndex: a tool can be named by the name that the model knows, by the name of its server
+// here, and by that in the file that it comes from. A pattern that names none is warned
+// about, unless a server that starts later may have such a tool, and so is a second tool
+// with the same name for the model.
+func TestIndex(t *testing.T) {
+	for _, x := range []struct {
+		conns   []*connection
+		exclude string
+		later   bool
+		left    string
+		warned  string // what each warning contains
+	}{
+		{[]*connection{conn("fs", "", "read", "write")}, "fs__r*", false, "fs__write", ""},
+		{[]*connection{conn("fs", "", "read", "write")}, "__r*", false, "fs__read fs__write", "no tool has a name like"},
+		{[]*connection{conn("fs", "my fs", "read", "write")}, "my fs__r*", false, "fs__write", ""},
+		{[]*connection{conn("fs", "my fs", "read")}, "__r*", false, "fs__read", "no tool has a name like"},
+		{[]*connection{conn("fs", "", "read")}, "fs__w*", false, "fs__read", "no tool has a name like"},
+		{[]*connection{conn("fs", "", "read")}, "fs__w*", true, "fs__read", ""},
+		{[]*connection{conn("fs", "", "read")}, "gh__w*", true, "fs__read", "no tool has a name like"},
+	} {
+		b := &toolbox{conns: x.conns}
+		if x.later {
+			x.conns[0].later = &laterStart{}
+		}
+		var warned []string
+		b.index(nil, []string{x.exclude}, func(code, _, message string) { warned = append(warned, code+": "+message) })
+		var left []string
+		for _, tool := range b.all {
+			left = append(left, tool.name)
+		}
+		if strings.Join(left, " ") != x.left || (x.warned == "") != (warned == nil) || !strings.Contains(strings.Join(warned, ""), x.warned) {
+			t.Errorf("%q: %q %q", x.exclude, left, warned)
+		}
+	}
+	b := &toolbox{conns: []*connection{conn("a", "", "x"), conn("a", "", "x")}}
+	var warned []string
+	b.index(nil, nil, func(code, server, _ string) { warned = append(warned, code+" "+server) })
+	if len(b.all) != 1 || b.byName["a__x"] != b.all[0] || !slices.Equal(warned, []string{"tool_dropped a"}) {
+		t.Errorf("%d tools, %q", len(b.all), warned)
+	}
+}
+
+// Rules on what files are shown hold for the built-in tools, whose names they know, and not
+// for a tool of another server that happens to have such a name.
+func TestFilesThatToolsShow(t *testing.T) {
+	c := conn("fs", "", "grep_files")
+	if got := c.tools[0].call(nil).ShowsFilesOf; got != "" {
+		t.Errorf("another server's: %q", got)
+	}
+	if c.Local = toolserver.New("fs", "").Pipe; c.tools[0].call(nil).ShowsFilesOf != "read_file" {
+		t.Error("a built-in tool shows files without the rules on them")
+	}
+}
+
+// TestToolboxClose: all sessions are closed, those of servers that started later too. A start
+// that goes on is cancelled and waited for, and none begins any more.
+func TestToolboxClose(t *testing.T) {
+	(*toolbox)(nil).close()
+	synctest.Test(t, func(t *testing.T) {
+		session := func() (s *mcp.Session, closed *bool) {
+			ended := new(bool)
+			server := toolserver.New("s", "")
+			s, err := mcp.Connect(t.Context(), mcp.Spec{Name: "s", Local: func() wire.Transport { return &closing{server.Pipe(), ended} }}, mcp.Hooks{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s, ended
+		}
+		first, firstClosed := session()
+		second, secondClosed := session()
+		begun := &laterStart{done: make(chan struct{}), started: &connection{session: second}, check: func(*connection) *failure.Error { return nil }}
+		close(begun.done)
+		b := &toolbox{conns: []*connection{{session: first}, {later: begun}, {later: &laterStart{done: make(chan struct{})}}, {}}}
+		ctx, cancel := context.WithCancel(t.Context())
+		b.starts.cancel = cancel
+		ended := false
+		b.starts.begin(func() {
+			<-ctx.Done()
+			time.Sleep(time.Second)
+			ended = true
+		})
+		b.close()
+		if !ended || !*firstClosed || !*secondClosed {
+			t.Errorf("the start has ended: %v; the sessions: %v %v", ended, *firstClosed, *secondClosed)
+		}
+		if b.starts.begin(func() {}) {
+			t.Error("a start began after the end")
+		}
+	})
+}
+
+// closing is a transport that tells when it is closed.
+type closing struct {
+	wire.Transport
+	closed *bool
+}
+
+func (c *closing) Close() error {
+	*c.closed = true
+	return c.Transport.Close()
+}
