@@ -104,7 +104,7 @@ func (g *callGraph) branch(e *defined) branch {
 func (g *callGraph) named(e *defined) (list []branch) {
 	l := g.layoutOf(e.file)
 	from, to, own := l.starts[e.def.Start-1], l.starts[e.def.lastLine()], l.nameEnd(e.def)
-	seen := map[string]bool{}
+	seen, packages := map[string]bool{}, map[string]bool{}
 	for i := from; i < to; i++ {
 		if !lexis.IsWord(l.mask[i]) {
 			continue
@@ -122,7 +122,12 @@ func (g *callGraph) named(e *defined) (list []branch) {
 		u.qualifier, u.qualified = qualifier(l.mask[max(from, begin-maxName):begin])
 		if key := fmt.Sprint(u.qualified, u.qualifier, word); !seen[key] {
 			seen[key] = true
-			u.isPackage = isGoPackage(e.file, l.text, u.qualifier)
+			isPackage, known := packages[u.qualifier]
+			if !known {
+				isPackage = isGoPackage(e.file, l.text, u.qualifier)
+				packages[u.qualifier] = isPackage
+			}
+			u.isPackage = isPackage
 			list = g.appendNamed(list, word, u.nearest(all))
 		}
 	}

@@ -72,22 +72,23 @@ func TestCallPath(t *testing.T) {
 		want         string
 	}{
 		{"go", "main", map[string]string{
-			"main.go": "package main\n\nimport \"x/p\"\n\n// main calls unused.\nfunc main() {\n\tp.Run(len(\"unused\"))\n\tt := T{}\n\tt.Close()\n\trun()\n}\n\ntype T struct{ n int }\n\nfunc (t T) Close() { t.Close() }\n\nfunc (t T) run() {}\n",
-			"p/p.go":  "package p\n\nfunc Run(int) { main() }\nfunc main() { Run(1) }\nfunc unused() {}\nfunc run() {}\n",
-		}, `main  function main.go:5-11
+			"main.go":      "package main\n\nimport \"x/p\"\n\n// main calls unused.\nfunc main() {\n\tp.Run(len(\"unused\"))\n\tt := T{}\n\tt.Close()\n\trun()\n\ttestOnly()\n}\n\ntype T struct{ n int }\n\nfunc (t T) Close() { t.Close() }\n\nfunc (t T) run() {}\n",
+			"main_test.go": "package main\n\nfunc testOnly() { main() }\n",
+			"p/p.go":       "package p\n\nfunc Run(int) { main() }\nfunc main() { Run(1) }\nfunc unused() {}\nfunc run() {}\n",
+		}, `main  function main.go:5-12
   Run  function p/p.go:3
     main  function p/p.go:4
       Run  function p/p.go:3  (cycle)
-  T  struct main.go:13
-  T.Close  method main.go:15
-    T  struct main.go:13
-    T.Close  method main.go:15  (cycle)
+  T  struct main.go:14
+  T.Close  method main.go:16
+    T  struct main.go:14
+    T.Close  method main.go:16  (cycle)
 main  function p/p.go:4  (see above)
 `},
 		{"python", "A.m", map[string]string{
-			"a.py": "import b\n\ndef f(): return g()\n\nclass A:\n    def m(self):\n        self.n(f, b.g)\n        os.g()\n        return x().k()\n    def n(self): pass\n    def k(self): pass\n",
-			"b.py": "def g(): pass\nclass B:\n    def k(self): pass\n    def n(self): pass\n",
-			"c.js": "function f() {}\n",
+			"a.py": "import b\n\ndef f(): return g()\n\nclass A:\n    def m(self):\n        self.n(f, b.g)\n        os.g()\n        return x().k(script(), only())\n    def n(self): pass\n    def k(self): pass\n",
+			"b.py": "def g(): pass\nclass B:\n    def k(self): pass\n    def n(self): pass\n    def only(self): pass\n",
+			"c.js": "function f() {}\nfunction script() {}\n",
 		}, `A.m  method a.py:6-9
   A.n  method a.py:10
   f  function a.py:3
