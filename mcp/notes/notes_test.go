@@ -204,24 +204,25 @@ func TestDamaged(t *testing.T) {
 		whole + "\x00":  "not a notes file",
 		"\xff" + whole:  "not a notes file",
 		`{"version":1}`: "not a notes file",
-		strings.Replace(whole, `"version":1`, `"version":2`, 1):                    "a newer toolpipe",
-		strings.Replace(whole, `"version":1`, `"version":"1"`, 1):                  "not a notes file",
-		strings.Replace(whole, `"version":1`, `"version":1,"Version":1`, 1):        "not a notes file",
-		strings.Replace(whole, `"version":1`, `"version":1,"version":1`, 1):        "duplicate key",
-		strings.Replace(whole, `"revision":2,"notes"`, `"revision":-1,"notes"`, 1): "not a notes file",
-		strings.Replace(whole, `"revision":2,"notes"`, `"revision":1,"notes"`, 1):  "damaged",
-		strings.Replace(whole, `{"revision":2,`, `{"revision":0,`, 1):              "damaged",
-		strings.Replace(whole, `{"revision":2,`, `{"revision":1.5,`, 1):            "damaged",
-		strings.Replace(whole, `{"revision":2,`, `{`, 1):                           "damaged",
-		strings.Replace(whole, `{"revision":2,`, `{"revision":2,"by":"me",`, 1):    "damaged",
-		strings.Replace(whole, `,"content":"x"`, ``, 1):                            "damaged",
-		strings.Replace(whole, `"content":"x"`, `"content":null`, 1):               "damaged",
-		strings.Replace(whole, `"content":"x"`, `"content":"\ud800"`, 1):           "not a notes file",
-		strings.Replace(whole, `"content":"x"`, "\"content\":\"\xff\"", 1):         "not a notes file",
-		strings.Replace(whole, `{"n"`, `{"a\nb"`, 1):                               "damaged",
-		strings.Replace(whole, `{"n":{`, `{"n":[],"m":{`, 1):                       "damaged",
-		strings.Replace(whole, `{"n":{"revision":2,"content":"x"}}`, `[]`, 1):      "not a notes file",
-		strings.Repeat(" ", maxFile+1):                                             "larger than 8 MiB",
+		strings.Replace(whole, `"version":1`, `"version":2`, 1):                                  "a newer toolpipe",
+		strings.Replace(whole, `"version":1`, `"version":"1"`, 1):                                "not a notes file",
+		strings.Replace(whole, `"version":1`, `"version":1,"Version":1`, 1):                      "not a notes file",
+		strings.Replace(whole, `"version":1`, `"version":1,"version":1`, 1):                      "duplicate key",
+		strings.Replace(whole, `"revision":2,"notes"`, `"revision":-1,"notes"`, 1):               "not a notes file",
+		strings.Replace(whole, `"revision":2,"notes"`, `"revision":1,"notes"`, 1):                "damaged",
+		strings.Replace(whole, `"revision":2,"notes"`, `"revision":9007199254740993,"notes"`, 1): "not a notes file",
+		strings.Replace(whole, `{"revision":2,`, `{"revision":0,`, 1):                            "damaged",
+		strings.Replace(whole, `{"revision":2,`, `{"revision":1.5,`, 1):                          "damaged",
+		strings.Replace(whole, `{"revision":2,`, `{`, 1):                                         "damaged",
+		strings.Replace(whole, `{"revision":2,`, `{"revision":2,"by":"me",`, 1):                  "damaged",
+		strings.Replace(whole, `,"content":"x"`, ``, 1):                                          "damaged",
+		strings.Replace(whole, `"content":"x"`, `"content":null`, 1):                             "damaged",
+		strings.Replace(whole, `"content":"x"`, `"content":"\ud800"`, 1):                         "not a notes file",
+		strings.Replace(whole, `"content":"x"`, "\"content\":\"\xff\"", 1):                       "not a notes file",
+		strings.Replace(whole, `{"n"`, `{"a\nb"`, 1):                                             "damaged",
+		strings.Replace(whole, `{"n":{`, `{"n":[],"m":{`, 1):                                     "damaged",
+		strings.Replace(whole, `{"n":{"revision":2,"content":"x"}}`, `[]`, 1):                    "not a notes file",
+		strings.Repeat(" ", maxFile+1):                                                           "larger than 8 MiB",
 	} {
 		path := filepath.Join(t.TempDir(), "notes")
 		servertest.Put(t, path, text)
@@ -243,6 +244,18 @@ func TestDamaged(t *testing.T) {
 		if servertest.Get(t, path) != text {
 			t.Errorf("%.200s was changed", text)
 		}
+	}
+}
+
+// A change never writes a revision that cannot be read again.
+func TestLastRevision(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "notes")
+	text := `{"version":1,"revision":9007199254740992,"notes":{}}`
+	servertest.Put(t, path, text)
+	servertest.Fails(t, serve(t, path), "no revisions left", "append", "name", "n", "content", "y")
+	if servertest.Get(t, path) != text {
+		t.Error("the file was changed")
 	}
 }
 

@@ -32,6 +32,8 @@ const (
 	maxNote  = 1 << 20
 	maxNotes = 1000
 	maxName  = 128
+
+	maxRevision = 1 << 53 // up to which each reader of JSON tells all numbers apart
 )
 
 // ErrWritable says that everybody can write to the file.
@@ -139,6 +141,9 @@ func (s *store) change(ctx context.Context, edit func(*document) error) error {
 	if err := edit(d); err != nil {
 		return err
 	}
+	if d.revision > maxRevision {
+		return errors.New("it has no revisions left")
+	}
 	text := d.text()
 	if len(text) > maxFile {
 		return fmt.Errorf("the notes would take %d bytes, at most %d are allowed; delete notes that are not needed", len(text), maxFile)
@@ -222,7 +227,7 @@ func parse(text []byte) (*document, error) {
 	switch {
 	case version > 1:
 		return nil, fmt.Errorf("a newer toolpipe wrote it (version %d)", version)
-	case version != 1 || !counted || revision < 0 || jsontext.Kind(all) != '{' || !hasOnly(object, "version", "revision", "notes"):
+	case version != 1 || !counted || revision < 0 || revision > maxRevision || jsontext.Kind(all) != '{' || !hasOnly(object, "version", "revision", "notes"):
 		return nil, errors.New(`it is not a notes file, which is {"version":1,"revision":N,"notes":{…}}`)
 	}
 	d.revision = revision
