@@ -304,12 +304,13 @@ func (l *loop) cutText() error {
 }
 
 // dropCalls takes the calls of the last reply out of the conversation: their
-// arguments may be cut, and a later run must not take them up. A text with command
-// lines is taken out as a whole, for the same reason.
+// arguments may be cut, and a later run must not take them up. What the endpoint
+// wants back goes too: it holds the calls, for which there will be no results, and
+// may be cut as well. A text with command lines is taken out as a whole.
 func (l *loop) dropCalls() {
 	n := len(l.request.Messages) - 1
 	m := &l.request.Messages[n]
-	if m.Calls = nil; len(m.Parts) == 0 || len(l.calls.commandLines(l.text)) > 0 {
+	if m.Calls, m.Opaque = nil, (stream.Opaque{}); len(m.Parts) == 0 || len(l.calls.commandLines(l.text)) > 0 {
 		l.request.Messages = l.request.Messages[:n]
 	}
 }
