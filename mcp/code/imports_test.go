@@ -23,7 +23,7 @@ func TestImports(t *testing.T) {
 			"1: #include <stdio.h>\n2: # include \"b.h\" -> d/b.h\n6: #include \"sub/c d.h\" -> d/sub/c d.h\n7: #include <e.h> -> include/e.h\n"},
 		{"src/p/A.java", "package p;\nimport java.util.*;\nimport p.q.B;\nimport static p.q.B.f;\n// import no;\n", "src/p/q/B.java",
 			"2: import java.util.*;\n3: import p.q.B; -> src/p/q/B.java\n4: import static p.q.B.f; -> src/p/q/B.java\n"},
-		{"d/a.ts", "import a, { b,\n  c } from './b';\nimport \"../c.js\";\nexport * from \"./e\"\nconst f = require('fs'), g = await import(`no`);\n// import x from './no'\nconst h = 'import x from \"./no\"', i = require(\"./e/x.json\"); const k = import('./b')\n", "d/b.ts c.js d/e/index.ts d/e/x.json fs.js d/fs.js d/no.ts",
+		{"d/a.ts", "import a, { b,\n  c } from './b';\nimport \"../c.js\";\nexport * from \"./e\"\nconst f = require('fs'), g = await import(`no`);\n// import x from './no'\nconst h = 'import x from \"./no\"', i = require(\"./e/x.json\"); const k = import('./b')\nimport q /* from './no' */\n", "d/b.ts c.js d/e/index.ts d/e/x.json fs.js d/fs.js d/no.ts",
 			"1: import a, { b, c } from './b' -> d/b.ts\n3: import \"../c.js\" -> c.js\n4: export * from \"./e\" -> d/e/index.ts\n5: require('fs')\n7: require(\"./e/x.json\") -> d/e/x.json\n7: import('./b') -> d/b.ts\n"},
 		{"src/a.rs", "use std::fmt;\npub(crate) use crate::b::{self, c::D,\n    x};\nmod e;\n// mod no;\nextern crate f;\nmod g { }\n", "src/b/mod.rs src/b/c.rs src/a/e.rs src/f.rs no.rs",
 			"1: use std::fmt;\n2: pub(crate) use crate::b::{self, c::D, x}; -> src/b/mod.rs, src/b/c.rs\n4: mod e; -> src/a/e.rs\n6: extern crate f;\n"},
