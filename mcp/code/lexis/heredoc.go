@@ -1,0 +1,78 @@
+package lexis
+
+import (
+	"bytes"
+	"strings"
+)
+
+// opensHereDoc says whether a here-document is announced here, and passes its
+// name. << is an operator elsewhere, so it is one only when its end is found.
+func (s *scanner) opensHereDoc() bool {
+	h := &s.hereDoc
+	rest, found := bytes.CutPrefix(s.in[s.i:], []byte(h.open))
+	if !found || s.failed == maxFailed || len(s.pending) == maxPending {
+		return false
+	}
+	if len(rest) > 0 && strings.IndexByte(h.marks, rest[0]) >= 0 {
+		rest = rest[1:]
+	}
+	if h.spaces {
+		rest = bytes.TrimLeft(rest[:min(len(rest), maxFill)], " \t")
+	}
+	var quote []byte
+	if len(rest) > 0 && strings.IndexByte(`'"\`, rest[0]) >= 0 {
+		quote, rest = rest[:1], rest[1:]
+	}
+	n := 0
+	for n < len(rest) && n < maxFill && (IsWord(rest[n]) || len(quote) > 0 && (rest[n] == '-' || rest[n] == '.')) {
+		n++
+	}
+	if n == 0 || rest[0]-'0' < 10 {
+		return false
+	}
+	name := string(rest[:n])
+	at := bytes.IndexByte(s.in[s.i:], '\n')
+	if at < 0 || s.hereDocEnd(s.i+at+1, name) < 0 {
+		s.failed++
+		return false
+	}
+	s.pending = append(s.pending, name)
+	from := s.i + bytes.Index(s.in[s.i:], rest[:n])
+	s.last, s.i = from+n-1, from+n
+	if len(quote) > 0 && s.i < len(s.in) && s.in[s.i] == quote[0] {
+		s.i++
+	}
+	return true
+}
+
+// hereDocEnd returns where the here-document of that name ends that begins at
+// from; -1 when it does not.
+func (s *scanner) hereDocEnd(from int, name string) int {
+	for from < len(s.in) {
+		line := s.in[from:]
+		next := len(s.in)
+		if n := bytes.IndexByte(line, '\n'); n >= 0 {
+			line, next = line[:n], from+n+1
+		}
+		if rest, found := bytes.CutPrefix(bytes.TrimLeft(line, " \t"), []byte(name)); found {
+			switch {
+			case s.hereDoc.word && (len(rest) == 0 || !IsWord(rest[0])):
+				return from + len(line) - len(rest)
+			case len(bytes.TrimSpace(rest)) == 0:
+				return from + len(line)
+			}
+		}
+		from = next
+	}
+	return -1
+}
+
+// hereDocs passes the here-documents that begin behind the end of this line.
+func (s *scanner) hereDocs() {
+	for _, name := range s.pending {
+		if end := s.hereDocEnd(s.i+1, name); end >= 0 {
+			s.blank(end-s.i, false)
+		}
+	}
+	s.pending, s.word = s.pending[:0], s.i
+}
