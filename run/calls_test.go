@@ -360,6 +360,12 @@ func TestDryRunAsksNobody(t *testing.T) {
 		if want := []string{"dry run: s__read {}: would be asked", "dry run: s__ok {}: would be asked"}; !slices.Equal(said, want) {
 			t.Errorf("%q", said)
 		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		b.events = nil
+		if _, _, err := b.ask(ended, "read"); err != context.Canceled || !slices.Equal(b.events, []string{"call a", "result a not_run"}) {
+			t.Errorf("%q: %v", b.events, err)
+		}
 	})
 }
 

@@ -1,7 +1,9 @@
 package run
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -123,4 +125,56 @@ type closing struct {
 func (c *closing) Close() error {
 	*c.closed = true
 	return c.Transport.Close()
+}
+
+// TestSettle: what a session is about to warn about is told before the end of the run, and
+// of a server that did not list its tools nothing is told to be there.
+func TestSettle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, warned := toolserver.New("s", ""), ""
+		server.Add(wire.Tool{Name: "one", InputSchema: []byte(`{"type":"object"}`)}, answerOK)
+		b := newToolbox([]config.Server{{Spec: mcp.Spec{Name: "s", Local: func() wire.Transport { return &changing{Transport: server.Pipe()} }}}})
+		hooks := mcp.Hooks{Warning: func(code, _ string) { warned += code }}
+		b.connect(t.Context(), &config.Processes{}, func(*config.Server) mcp.Hooks { return hooks }, func(err error) { t.Error(err) }, func(string) {})
+		defer b.close()
+		if _, err := b.conns[0].session.Call(t.Context(), "one", []byte("{}"), nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if warned != "" {
+			t.Fatal("the list has been read too soon for this test")
+		}
+		b.settle()
+		if synctest.Wait(); warned != "tools_changed" {
+			t.Errorf("warnings at the end: %q", warned)
+		}
+		if infos := b.infos(); len(infos) != 1 || infos[0].Tools != 1 {
+			t.Errorf("%+v", infos)
+		}
+		b.conns[0].err = errors.New("no list")
+		if infos := b.infos(); len(infos) != 0 {
+			t.Errorf("%+v", infos)
+		}
+	})
+}
+
+// changing is a transport that announces another list of tools behind the answer of a call,
+// and gives it half a second after it was asked for.
+type changing struct {
+	wire.Transport
+	called, announced bool
+}
+
+func (c *changing) Receive() ([]byte, error) {
+	if c.called && !c.announced {
+		c.announced = true
+		return []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`), nil
+	}
+	msg, err := c.Transport.Receive()
+	c.called = c.called || bytes.Contains(msg, []byte(`"content"`))
+	if c.announced {
+		time.Sleep(time.Second / 2)
+		msg = bytes.ReplaceAll(msg, []byte(`"one"`), []byte(`"two"`))
+	}
+	return msg, err
 }
