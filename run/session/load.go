@@ -64,7 +64,13 @@ func (s *File) tell(line config.Value, open map[string]bool) error {
 		}
 		open[m.Text()] = m.Key == "sending"
 	case "tools":
+		if m.Kind() != '{' {
+			return line.Errorf("tools is not an object")
+		}
 		for _, t := range m.Members() {
+			if t.Kind() != '"' {
+				return line.Errorf("the digest of the tool %q is not a string", t.Key)
+			}
 			s.Tools[t.Key] = t.Text()
 		}
 	default:

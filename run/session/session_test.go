@@ -88,10 +88,12 @@ func TestRefused(t *testing.T) {
 		userLine + `{"role":"user","content":}` + "\n":                                  `:2:26: `,
 		userLine + `{"role":"assistant","content":"x","provider_state":7}` + "\n":       `:2: provider_state is not what`,
 		userLine + `{"role":"user","content":"a"} {"role":"user","content":"b"}` + "\n": `:2:31: `,
-		"a secret":                        `:1: neither a message`,
-		"a note\n":                        `:1: neither a message`,
-		userLine + `{"model":"x`:          `:2: neither a message`,
-		"\ufeff{\"role\":\"user\",\"cont": `:1: neither a message`,
+		userLine + `{"tools":[]}` + "\n":                                                `:2: tools is not an object`,
+		userLine + `{"tools":{"x":1}}` + "\n":                                           `:2: the digest of the tool "x" is not a string`,
+		"a secret":                                                                      `:1: neither a message`,
+		"a note\n":                                                                      `:1: neither a message`,
+		userLine + `{"model":"x`:                                                        `:2: neither a message`,
+		"\ufeff{\"role\":\"user\",\"cont":                                               `:1: neither a message`,
 	} {
 		path := write(t, content)
 		_, err := open(t, path)
