@@ -41,6 +41,7 @@ type knownFile struct {
 	name   string // as the model was told it
 	rel    string // from the root of area
 	area   *Area
+	own    bool    // area is of this file alone: it is attached
 	bounds Bounds  // of the call that found it
 	last   content // the content that the model knows
 	away   string  // why the file cannot be read now, as the model was told; "" when it can be
@@ -63,7 +64,7 @@ func (k *Known) Attach(name string, data []byte, spec Spec) {
 	if err != nil || area.Only == "" {
 		return
 	}
-	f := &knownFile{name: name, rel: area.Only, area: area}
+	f := &knownFile{name: name, rel: area.Only, area: area, own: true}
 	if _, away := f.look(); away != "" {
 		return
 	}
@@ -203,17 +204,9 @@ func (f *knownFile) change(now content, away string) string {
 // look reads the file again. It is not followed to another place, over no link that
 // was put on the way.
 func (f *knownFile) look() (now content, away string) {
-	access := f.area.Access(f.bounds)
-	access.Bounds.Places = map[string]string{f.rel: access.Absolute(f.rel)}
-	l, err := access.Find(f.rel)
+	err := f.reopen()
 	if err == nil {
-		defer l.Close()
-		var file *os.File
-		var info fs.FileInfo
-		if file, info, err = l.Open(); err == nil {
-			defer file.Close()
-			now, err = readContent(file, info.Size())
-		}
+		now, err = f.read()
 	}
 	_, absent := errors.AsType[*NotFoundError](err)
 	switch {
@@ -223,6 +216,44 @@ func (f *knownFile) look() (now content, away string) {
 		away = "not shown: it cannot be read any more, or a link or another kind of file took its place"
 	}
 	return now, away
+}
+
+func (f *knownFile) read() (now content, err error) {
+	access := f.area.Access(f.bounds)
+	access.Bounds.Places = map[string]string{f.rel: access.Absolute(f.rel)}
+	l, err := access.Find(f.rel)
+	if err != nil {
+		return now, err
+	}
+	defer l.Close()
+	file, info, err := l.Open()
+	if err != nil {
+		return now, err
+	}
+	defer file.Close()
+	return readContent(file, info.Size())
+}
+
+// reopen opens the directory of an attached file again if another one has its name
+// now, as after a checkout.
+func (f *knownFile) reopen() error {
+	a := f.area
+	if now, err := os.Lstat(a.Real); !f.own || err == nil && os.SameFile(now, a.Info) {
+		return nil
+	}
+	spec := a.spec
+	spec.Root = filepath.Join(a.Real, a.Only)
+	again, err := Open(spec)
+	if err != nil {
+		return err
+	}
+	if again.Real != a.Real || again.Only != a.Only { // over a link
+		again.Root.Close()
+		return ErrChanged
+	}
+	a.Root.Close()
+	f.area = again
+	return nil
 }
 
 // knownFile is the file at l, before anything is known of it.
