@@ -204,13 +204,13 @@ func (c *caller) unapproved(stop *failure.Error, k *call, v approve.Verdict) *fa
 	return stop
 }
 
-// egressHint says what would let a call send which nobody could be asked about.
+// egressHint says with what a call would be sent which nobody could be asked about.
 func egressHint(v approve.Verdict) string {
-	hint := `a --policy rule with "decision": "allow" and "when": ["private", "untrusted"] lets this tool send such arguments, see --help=egress; `
+	hint := `a --policy rule with "decision": "allow" and "when": ["private", "untrusted"] for such arguments, see --help=egress, or `
 	if v.By == "policy" {
-		return hint + "without " + v.Rule + " every such call is sent, with a warning"
+		return hint + "without " + v.Rule + ", where every such call is sent with a warning"
 	}
-	return hint + "--egress warn sends every such call, with a warning"
+	return hint + "--egress warn, where every such call is sent with a warning"
 }
 
 // approvalHint says what would allow the tool's call, which was left unapproved.
