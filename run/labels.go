@@ -35,6 +35,7 @@ func (b *toolbox) label(gate *approve.Gate) {
 			var labels approve.Labels
 			switch {
 			case c.Name == "notes" && c.Local != nil && !t.ReadOnly: // says nothing of what is in a note
+			case t.Name == "write_file" && c.Local != nil: // nor this one of a file
 			case c.Name == "processes" && c.Local != nil && t.ReadOnly: // takes nothing out
 				labels = approve.Exposed
 			case c.Labels != nil:

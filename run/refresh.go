@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 
+	"toolpipe/approve"
 	"toolpipe/mcp/confine"
 	"toolpipe/run/stdio"
 )
@@ -15,11 +16,15 @@ func (r *runner) attach(path string, data []byte) {
 }
 
 // tellChanges adds to the last result of the round which files that the model knows
-// are changed, when all calls have ended.
+// are changed, when all calls have ended. What files hold is private.
 func (r *round) tellChanges(ctx context.Context, last *call) {
 	if !last.answer.keepsOpen {
 		text, _ := stdio.Await(ctx, func() (string, error) { return r.known.Changes(ctx), nil })
-		last.answer.append(text)
+		if last.answer.append(text); text != "" {
+			last.labels |= approve.Private
+			last.answer.event.Labels = last.labels.Words()
+			r.flow.add(last.labels, last.origin)
+		}
 	}
 	r.keep(last)
 }
