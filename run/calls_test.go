@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +30,7 @@ import (
 type callBench struct {
 	*caller
 	server *toolserver.Server
+	mu     sync.Mutex
 	events []string                // "call ID", "approval ID DECISION RULE" and "result ID STATUS"
 	on     map[string]func() error // is called at such an event, and gives the error of the output
 }
@@ -54,7 +56,9 @@ func newCallBench(tools map[string]toolserver.ToolFunc) *callBench {
 		default:
 			return nil
 		}
+		b.mu.Lock()
 		b.events = append(b.events, what)
+		b.mu.Unlock()
 		if do := b.on[what]; do != nil {
 			return do()
 		}
