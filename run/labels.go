@@ -28,9 +28,17 @@ func builtinLabels(server string) approve.Labels {
 // label gives all tools their labels: those of the policies' label rules, else those
 // that the user's config has for the server or that are built in, else what the
 // server hints. Of hints only one that adds labels counts, since servers are not
-// trusted.
+// trusted. The resources and prompts of a server have the labels of the results of
+// all its tools, or those that its tools would have if there are none.
 func (b *toolbox) label(gate *approve.Gate) {
 	for _, c := range b.conns {
+		if len(c.tools) == 0 {
+			var labels approve.Labels
+			if c.Labels != nil {
+				labels = *c.Labels
+			}
+			c.exposes = gate.Labels(&approve.Call{Server: c.Name, Spelling: c.Spelling}, labels) & approve.Exposed
+		}
 		for _, t := range c.tools {
 			var labels approve.Labels
 			switch {
@@ -45,6 +53,7 @@ func (b *toolbox) label(gate *approve.Gate) {
 			}
 			call := t.call(nil)
 			t.labels = gate.Labels(&call, labels)
+			c.exposes |= t.labels & approve.Exposed
 		}
 	}
 }
@@ -70,13 +79,4 @@ func addLabels(msgs []stream.Message, labels approve.Labels) {
 		own, _ := approve.ParseLabels(msgs[n].Labels, approve.Exposed)
 		msgs[n].Labels = (own | labels&approve.Exposed).Words()
 	}
-}
-
-// exposes are the labels that any of the server's tools gives to its results: those
-// of the server's resources and prompts.
-func (c *connection) exposes() (labels approve.Labels) {
-	for _, t := range c.tools {
-		labels |= t.labels & approve.Exposed
-	}
-	return labels
 }

@@ -32,7 +32,7 @@ func (b *toolbox) withServerMessages(ctx context.Context, msgs []stream.Message,
 			return nil, err
 		}
 		attached = append(attached, parts...)
-		labels |= c.exposes()
+		labels |= c.exposes
 	}
 	if prompt != "" {
 		before, err := b.prompt(ctx, prompt)
@@ -135,7 +135,7 @@ func (b *toolbox) prompt(ctx context.Context, flag string) ([]stream.Message, er
 		if m.Role == "assistant" {
 			msg.Role = stream.Assistant
 		}
-		msg.Labels = c.exposes().Words()
+		msg.Labels = c.exposes.Words()
 		msgs = append(msgs, msg)
 	}
 	if len(msgs) == 0 {

@@ -25,7 +25,8 @@ type connection struct {
 	err     error
 	took    time.Duration // how long the start took
 	tools   []*tool
-	slots   chan struct{} // holds the calls that run at once; nil: no limit
+	exposes approve.Labels // of its resources and prompts
+	slots   chan struct{}  // holds the calls that run at once; nil: no limit
 
 	loginWarned sync.Map // of which warnings about its login were given
 }
