@@ -140,12 +140,17 @@ func (s *server) start(ctx context.Context, args toolserver.Arguments, _ func(wi
 	if err != nil {
 		return nil, err
 	}
-	if err := s.makeRoom(id); err != nil {
+	i, err := s.place(id)
+	if err != nil {
 		return nil, err
 	}
 	p, err := s.launch(id, *cmd, pty)
 	if err != nil {
 		return nil, err
+	}
+	if i >= 0 {
+		s.programs[i].forget()
+		s.programs = slices.Delete(s.programs, i, i+1)
 	}
 	s.programs = append(s.programs, p)
 	return toolserver.TextResult(fmt.Sprintf("[toolpipe] %s was started (pid %d)\n", id, p.process.Pid())), nil
@@ -195,20 +200,21 @@ func (s *server) freeID(args toolserver.Arguments) (string, error) {
 	}
 }
 
-// makeRoom forgets the program of that id, which has ended, and otherwise the oldest
-// that has, when there are too many. s.mu is held.
-func (s *server) makeRoom(id string) error {
+// place is the index of the program whose place a new one takes, -1 for none: the one
+// of that id, which has ended, and otherwise the oldest that has, when there are too
+// many. What the one of that id left behind ends here, since it may have the port that
+// the new one needs. s.mu is held.
+func (s *server) place(id string) (int, error) {
 	i := slices.IndexFunc(s.programs, func(p *program) bool { return p.id == id })
-	if i < 0 && len(s.programs) >= maxPrograms {
+	switch {
+	case i >= 0:
+		s.programs[i].process.KillTree(endGrace)
+	case len(s.programs) >= maxPrograms:
 		if i = slices.IndexFunc(s.programs, (*program).hasEnded); i < 0 {
-			return fmt.Errorf("%d processes are running, more are not allowed: end one by signal", maxPrograms)
+			return i, fmt.Errorf("%d processes are running, more are not allowed: end one by signal", maxPrograms)
 		}
 	}
-	if i >= 0 {
-		s.programs[i].forget()
-		s.programs = slices.Delete(s.programs, i, i+1)
-	}
-	return nil
+	return i, nil
 }
 
 // byID is the program of that id, nil if there is none. s.mu is held.

@@ -463,6 +463,21 @@ func TestRoom(t *testing.T) {
 	servertest.Works(t, s, "start", "argv", []string{"sleep", "300"}, "name", "p99")
 }
 
+// A program that cannot be started takes the place of no other.
+func TestStartFails(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	servertest.Put(t, filepath.Join(dir, "broken"), "\x7fELF")
+	os.Chmod(filepath.Join(dir, "broken"), 0o755)
+	s := processServer(t, command.Spec{Dir: dir})
+	servertest.Works(t, s, "start", "script", "echo the result", "name", "build")
+	servertest.Works(t, s, "wait", "ids", []string{"build"}, "timeout_s", 60)
+	servertest.Fails(t, s, "did not start", "start", "argv", []string{"./broken"}, "name", "build")
+	if answer := servertest.Works(t, s, "output", "id", "build"); !strings.HasSuffix(answer, "\nthe result\n") {
+		t.Error(answer)
+	}
+}
+
 // The environment and the directories are those of commands.
 func TestCommand(t *testing.T) {
 	t.Parallel()
