@@ -165,7 +165,9 @@ func (r *round) mayRead(ctx context.Context, c *call) bool {
 	}
 	for _, t := range r.box.all {
 		if t.Name == "read_file" && t.conn.Local != nil && t.conn.Root == c.tool.conn.Root {
-			x, err := r.gate.Explain(ctx, t.call(c.args))
+			asked := t.call(c.args)
+			r.see(c, &asked)
+			x, err := r.gate.Explain(ctx, asked)
 			return err == nil && x.Verdict.Outcome != approve.Denied
 		}
 	}
