@@ -185,14 +185,12 @@ func (r *round) execute(ctx context.Context) error {
 	for _, c := range r.calls {
 		c.ctx, c.done = ctx, make(chan struct{})
 	}
-	last := r.calls[len(r.calls)-1] // which tells of changed files, and is kept with that
+	last := r.calls[len(r.calls)-1] // which tells of changed files
 	scheduled := make(chan struct{})
 	schedule := func() {
 		defer close(scheduled)
 		r.schedule(slices.Values(r.calls), func(c *call) {
-			if c != last || r.known == nil {
-				r.keep(c)
-			}
+			r.keep(c)
 			close(c.done)
 		})
 	}

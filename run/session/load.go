@@ -12,8 +12,9 @@ import (
 // load takes the lines of the file.
 func (s *File) load(lines []config.Value) (err error) {
 	var messages []config.Value
-	ids := map[string]bool{}  // of all calls
-	open := map[string]bool{} // the calls of the last assistant message that have no result, and whether they were sent
+	ids := map[string]bool{}    // of all calls
+	results := map[string]int{} // the places of the results since the last message of another role
+	open := map[string]bool{}   // the calls of the last assistant message that have no result, and whether they were sent
 	for _, line := range lines {
 		role, ok := line.Get("role")
 		if !ok {
@@ -22,10 +23,17 @@ func (s *File) load(lines []config.Value) (err error) {
 			}
 			continue
 		}
-		messages = append(messages, line)
 		if id, ok := line.Get("tool_call_id"); ok {
+			if at, again := results[id.Text()]; again { // what --refresh tells was added to it
+				messages[at] = line
+				continue
+			}
+			results[id.Text()] = len(messages)
 			delete(open, id.Text())
+		} else {
+			clear(results)
 		}
+		messages = append(messages, line)
 		if role.Text() != string(stream.Assistant) {
 			continue
 		}
