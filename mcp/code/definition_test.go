@@ -135,13 +135,13 @@ func TestLanguages(t *testing.T) {
 	t.Parallel()
 	_, s := newServer(t, map[string]string{
 		"run": "#!/usr/bin/env python3\ndef f():\n    pass\n", "sh": "#! /bin/sh\ng() {\n:\n}\n", "a.tsx": "function h() {}\n", "b.mts": "class K {}\n",
-		"plain": "def f(): pass\n", "empty.py": "", "empty.go": "", "bare.go": "package p", "bom.py": "\xEF\xBB\xBFdef f(): pass", "latin.py": "def f(a='\xe9'): pass\n", "latin.java": "class \xe9t\xe9 {\n  void m() {}\n}\n",
+		"plain": "def f(): pass\n", "empty.py": "", "empty.go": "", "bare.go": "package p", "bom.py": "\xEF\xBB\xBFdef f(): pass", "latin.c": "int f(int \xe9) { return 1; }\n", "latin.java": "class \xe9t\xe9 {\n  void m() {}\n}\n",
 		"nul.py": "def f(): pass\n\x00", "a\nb\x1b.py": "def f(): pass\n", "broken.go": "func f() {}\n",
 	})
 	for path, want := range map[string]string{
 		"run": "function f()  2-3\n", "sh": "function g()  2-4\n", "a.tsx": "function h()  1\n", "b.mts": "class K  1\n",
 		"plain": "no definitions: plain has 1 lines, of a language that is not known here\n", "empty.py": "no definitions: empty.py has 0 lines, in Python\n",
-		"empty.go": "no definitions: empty.go has 0 lines, in Go\n", "bare.go": "no definitions", "bom.py": "function f()  1\n", "latin.java": "method m()  2\n", "latin.py": "function f(a='\uFFFD')  1\n",
+		"empty.go": "no definitions: empty.go has 0 lines, in Go\n", "bare.go": "no definitions", "bom.py": "function f()  1\n", "latin.java": "method m()  2\n", "latin.c": "function f(int\uFFFD) -> int  1\n",
 		"a\nb\x1b.py": `"a\nb\x1b.py": 1 lines` + "\nfunction f()  1\n", "broken.go": "function f()  1\n",
 	} {
 		if got := servertest.Works(t, s, "outline", "path", path); !strings.Contains(got, want) {
