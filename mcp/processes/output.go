@@ -16,6 +16,7 @@ const (
 	minRead     = 100      // so that a character or a sequence fits
 	maxMatches  = 200      // lines that a search shows
 	maxShown    = 400      // bytes of a line that was found
+	maxSearched = 64 << 10 // bytes of a line in which a match is looked for
 	longestEsc  = 4 << 10  // bytes of an escape sequence, of which some hold a text
 )
 
@@ -175,7 +176,7 @@ func (s *server) search(ctx context.Context, args toolserver.Arguments, _ func(w
 				if ctx.Err() != nil {
 					return nil, context.Cause(ctx)
 				}
-				if text, _ := plain(bytes.TrimRight(line, "\r\n")); re.Match(text) {
+				if text, _ := plain(bytes.TrimRight(line[:min(len(line), maxSearched)], "\r\n")); re.Match(text) {
 					if found++; found <= maxMatches {
 						b = fmt.Appendf(b, "%s %d: %s\n", p.id, at, shortened(string(text), maxShown))
 					}

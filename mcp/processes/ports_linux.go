@@ -24,8 +24,8 @@ const (
 // listening are the TCP addresses that processes listen on, each with the pid of one
 // that does.
 func listening(pids []int) (addresses []string, err error) {
-	owners := map[string]int{}           // pid by inode of a socket
-	namespaces := map[string][2]string{} // lists of sockets, one pair for each network
+	owners := map[string]int{}   // pid by inode of a socket
+	lists := map[string]string{} // directory of the lists of sockets, by network
 	for _, pid := range pids {
 		dir := "/proc/" + strconv.Itoa(pid)
 		links, openErr := os.ReadDir(dir + "/fd")
@@ -39,13 +39,11 @@ func listening(pids []int) (addresses []string, err error) {
 			}
 		}
 		if network, linkErr := os.Readlink(dir + "/ns/net"); linkErr == nil {
-			namespaces[network] = [2]string{dir + "/net/tcp", dir + "/net/tcp6"}
+			lists[network] = dir + "/net/"
 		}
 	}
-	for _, lists := range namespaces {
-		for _, list := range lists {
-			addresses = append(addresses, listeners(list, owners)...)
-		}
+	for _, dir := range lists {
+		addresses = slices.Concat(addresses, listeners(dir+"tcp", owners), listeners(dir+"tcp6", owners))
 	}
 	if slices.Sort(addresses); len(addresses) > 0 {
 		return slices.Compact(addresses), nil

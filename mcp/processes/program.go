@@ -231,7 +231,7 @@ func (p *program) describe() string {
 		text += " (" + signal + ")"
 	}
 	if left, err := p.process.Tree(); err == nil && len(left) > 0 {
-		text += fmt.Sprintf("; of what it started, %d processes are left", len(left))
+		text += fmt.Sprintf("; processes that it started and left: %d", len(left))
 	}
 	return text
 }

@@ -174,7 +174,7 @@ func (c *condition) untilIdle() time.Duration {
 // match looks for the pattern in the lines that were not seen whole, each by itself.
 func (c *condition) match() bool {
 	for size := c.out.Size(); ; {
-		b, at := c.out.From(c.next, 64<<10)
+		b, at := c.out.From(c.next, maxSearched)
 		c.unseen += at - c.next
 		c.next = at
 		for line := range bytes.Lines(b) {

@@ -40,6 +40,10 @@ toolpipe -o ndjson -y --shell hi`},
 toolpipe -o ndjson -y --shell hi`},
 	"call of a built-in tool": {"result, err := call()", `model shell
 toolpipe -o ndjson -y --shell hi`},
+	"output of a program in the background": {"p.out.Write(buf[:n])", `model background
+toolpipe -o ndjson -y --shell --shell-background hi`},
+	"end of a program in the background": {"close(p.ended)", `model background
+toolpipe -o ndjson -y --shell --shell-background hi`},
 	"calls of a turn": {"r.schedule(slices.Values(r.calls), func", `model two
 toolpipe -o ndjson -y --shell hi`},
 	"approver": {"ended <- process.Wait()", `model shell
@@ -77,6 +81,12 @@ hang
 -- shell --
 reply
 call shell__run_command {"script":"sleep 300 & echo x"}
+reply
+again
+hang
+-- background --
+reply
+call processes__start {"script":"sleep 300 & echo x"}
 reply
 again
 hang
