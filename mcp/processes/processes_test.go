@@ -330,8 +330,9 @@ func TestInput(t *testing.T) {
 	t.Parallel()
 	s := processServer(t, command.Spec{})
 	servertest.Works(t, s, "start", "name", "c", "script", "read a; echo got $a; cat; echo end")
-	if answer := servertest.Works(t, s, "input", "id", "c", "text", "one", "key", "enter", "tail_s", 60); !strings.HasSuffix(answer, "follow\ngot one\n") {
-		t.Error(answer)
+	began := time.Now()
+	if answer := servertest.Works(t, s, "input", "id", "c", "text", "one", "key", "enter", "tail_s", 300); !strings.HasSuffix(answer, "follow\ngot one\n") || time.Since(began) > 2*time.Minute {
+		t.Errorf("after %v: %s", time.Since(began), answer)
 	}
 	servertest.Fails(t, s, "enter, tab and ctrl-d alone; signal INT", "input", "id", "c", "key", "ctrl-c")
 	servertest.Works(t, s, "input", "id", "c", "text", "two\n", "key", "ctrl-d")
@@ -383,7 +384,9 @@ func TestTerminal(t *testing.T) {
 	}
 	// A program that closes its terminal and opens it again goes on.
 	servertest.Works(t, s, "start", "name", "again", "script", "exec <&- >&- 2>&-; sleep 0.3; exec >/dev/tty; echo back; sleep 300", "pty", true)
-	servertest.Works(t, s, "wait", "ids", []string{"again"}, "pattern", "back", "timeout_s", 60)
+	if answer := servertest.Works(t, s, "wait", "ids", []string{"again"}, "pattern", "back", "timeout_s", 60); !strings.Contains(answer, "matched") {
+		t.Error(answer)
+	}
 }
 
 // A program that takes no notice of TERM is ended by KILL and by restart, with what
