@@ -135,7 +135,7 @@ func TestLanguages(t *testing.T) {
 	t.Parallel()
 	_, s := newServer(t, map[string]string{
 		"run": "#!/usr/bin/env python3\ndef f():\n    pass\n", "sh": "#! /bin/sh\ng() {\n:\n}\n", "a.tsx": "function h() {}\n", "b.mts": "class K {}\n",
-		"plain": "def f(): pass\n", "empty.py": "", "empty.go": "", "bare.go": "package p", "bom.py": "\xEF\xBB\xBFdef f(): pass", "latin.c": "int f(int \xe9) { return 1; }\n", "latin.java": "class \xe9t\xe9 {\n  void m() {}\n}\n",
+		"plain": "def f(): pass\n", "empty.py": "", "empty.go": "", "bare.go": "package p", "bom.py": "\xEF\xBB\xBFdef f(): pass", "latin.c": "int f(int \xe9) { return 1; }\n", "space.ts": "namespace N\n{\n  export function q() {}\n}\n", "space.php": "<?php\nnamespace App\n{\nclass A\n{\n}\n}\n", "latin.java": "class \xe9t\xe9 {\n  void m() {}\n}\n",
 		"nul.py": "def f(): pass\n\x00", "a\nb\x1b.py": "def f(): pass\n", "broken.go": "func f() {}\n",
 	})
 	for path, want := range map[string]string{
@@ -149,6 +149,15 @@ func TestLanguages(t *testing.T) {
 		}
 		servertest.Works(t, s, "outline", "path", path, "detail", "skeleton")
 	}
+	for path, want := range map[string]string{ // brackets that open in a line of their own
+		"space.ts": "space.ts: 4 lines\nnamespace N  1-4\n  function q()  3\n", "space.php": "space.php: 7 lines\nnamespace App  2-7\n  class A  4-6\n",
+	} {
+		if got := servertest.Works(t, s, "outline", "path", path); got != want {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	servertest.Works(t, s, "definition", "path", "space.ts", "name", "N.q")
+	servertest.Works(t, s, "definition", "path", "space.php", "name", "App.A")
 	servertest.Fails(t, s, "is a binary file", "outline", "path", "nul.py")
 }
 

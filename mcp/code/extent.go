@@ -167,10 +167,15 @@ func (l *layout) place(all []Definition) (defs []Definition) {
 		if d.Line > l.lines() || !l.code(d.Line) {
 			continue
 		}
+		if up := d; l.ending == byLine && d.Line > 1 && hasBody(d.Kind) && l.nameEnd(&d) == l.firstByte(d.Line) {
+			if up.Line--; l.nameEnd(&up) != l.firstByte(up.Line) {
+				d = up // ctags gives the line of the bracket
+			}
+		}
 		if rest, ok := strings.CutPrefix(d.Scope+".", space+"."); ok && space != "" {
 			d.Scope = strings.TrimSuffix(rest, ".")
 		}
-		if (d.Kind == "package" || d.Kind == "namespace") && d.Scope == "" && space == "" && !bytes.ContainsAny(l.line(l.mask, d.Line), "{") && (d.End == 0 || d.End == d.Line) {
+		if (d.Kind == "package" || d.Kind == "namespace") && d.Scope == "" && space == "" && (d.End == 0 || d.End == d.Line) && !l.opensBody(d.Line) {
 			space = d.FullName()
 		}
 		defs = append(defs, d)
@@ -196,6 +201,12 @@ func (l *layout) place(all []Definition) (defs []Definition) {
 		}
 	}
 	return defs
+}
+
+// opensBody says whether a bracket { is in a line, or is the first thing behind it.
+func (l *layout) opensBody(n int) bool {
+	behind := bytes.TrimLeft(l.mask[l.starts[n]:min(l.starts[n]+maxLooked, len(l.mask))], " \t\r\n")
+	return bytes.IndexByte(l.line(l.mask, n), '{') >= 0 || bytes.HasPrefix(behind, []byte("{"))
 }
 
 // within says whether a scope is a full name or inside it.
