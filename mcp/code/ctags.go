@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -84,7 +85,8 @@ type session struct {
 	ctx     context.Context
 	process *process.Process
 	in      io.WriteCloser
-	out     *bufio.Reader
+	output  *os.File
+	out     *bufio.Reader // of output
 	errs    *process.Output
 	version string
 }
@@ -112,17 +114,19 @@ func (c *ctags) startIn(ctx context.Context, mode string) (*session, error) {
 		Args: []string{"ctags", "--options=NONE", "--quiet", "--_interactive=" + mode, "--fields=-PfT", "--fields=+neSsiltzpr",
 			"--kinds-C=+px", "--kinds-C++=+px"},
 	}
-	out, err := cmd.StdoutPipe()
+	output, child, err := os.Pipe() // not cmd.StdoutPipe, which the end of ctags closes before all is read
 	if err == nil {
-		s.in, err = cmd.StdinPipe()
-	}
-	if err == nil {
-		s.process, err = c.processes.StartGroup(cmd, true)
+		cmd.Stdout, s.output = child, output
+		if s.in, err = cmd.StdinPipe(); err == nil {
+			s.process, err = c.processes.StartGroup(cmd, true)
+		}
+		child.Close()
 	}
 	if err != nil {
+		output.Close()
 		return nil, fmt.Errorf("ctags does not start: %w", err)
 	}
-	s.out = bufio.NewReaderSize(out, 64<<10)
+	s.out = bufio.NewReaderSize(output, 64<<10)
 	defer s.watch()()
 	line, err := s.line()
 	if err != nil || jsontext.Text(jsontext.Member(line, "name")) != "Universal Ctags" {
@@ -152,6 +156,7 @@ func (s *session) close() (said string) {
 	s.in.Close()
 	s.process.Kill()
 	s.process.Wait()
+	s.output.Close()
 	return process.LastLines(s.errs.String(), 1)
 }
 
