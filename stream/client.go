@@ -106,6 +106,7 @@ type Client struct {
 	messages segments      // the conversation as encoded so far
 	encoded  int           // number of messages in it
 	server   string        // the program that answered Models
+	buffer   []byte        // what a reply passes through; nil before the first one
 	drained  chan struct{} // closed when the rest of the last body was read
 	sleep    func(context.Context, time.Duration) error
 	now      func() time.Time
@@ -172,6 +173,7 @@ func (c *Client) asRecorded() {
 // c, which makes no exchange itself, may be forked at any time; only c is closed.
 func (c *Client) Fork() *Client {
 	fork := *c
+	fork.buffer = nil
 	fork.asRecorded()
 	return &fork
 }

@@ -51,7 +51,7 @@ func newNetwork(e *endpoint) *network {
 		DisableCompression:     true, // a compressed body is inflated under a cap
 		MaxResponseHeaderBytes: 256 << 10,
 		MaxIdleConnsPerHost:    1,
-		ReadBufferSize:         64 << 10,
+		ReadBufferSize:         streamBuffer,
 		WriteBufferSize:        smallBody, // with the header of a request
 	}
 	return n

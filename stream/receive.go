@@ -97,7 +97,10 @@ func contentType(res *http.Response) string {
 
 // readEvents decodes a stream of events up to the end marker or its end.
 func (x *exchange) readEvents(in io.Reader, dec decoder, sample []byte) error {
-	for ev, err := range Events(in, MaxEvent) {
+	if x.client.buffer == nil {
+		x.client.buffer = make([]byte, streamBuffer)
+	}
+	for ev, err := range eventsThrough(x.client.buffer, in, MaxEvent) {
 		if err != nil && dec.ended() && x.silent.Load() {
 			break
 		} else if err != nil {
@@ -121,6 +124,11 @@ func (x *exchange) readEvents(in io.Reader, dec decoder, sample []byte) error {
 	}
 	return x.complete(x.understood(dec.finish(), sample))
 }
+
+// streamBuffer is the size of the buffers that a reply passes through. The sink
+// flushes before each read, so a fast stream of small deltas makes a write for so
+// many bytes. Memory of a buffer that no read has filled is not taken.
+const streamBuffer = 256 << 10
 
 // endSilence is how long a reply that has its finish reason is waited for. Some
 // endpoints send usage and further calls behind it, and no end marker.

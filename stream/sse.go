@@ -37,9 +37,20 @@ type Event struct {
 // when its buffer holds no whole line.
 func Events(r io.Reader, limit int) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
+		eventsThrough(make([]byte, firstBuffer), r, limit)(yield)
+	}
+}
+
+// firstBuffer is the size of the buffer of Events until a line is longer.
+const firstBuffer = 32 << 10
+
+// eventsThrough is Events with a buffer of the caller, which nobody else may use
+// until the sequence has ended. Each read may fill the buffer.
+func eventsThrough(buffer []byte, r io.Reader, limit int) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
 		split := lineSplitter{limit: limit}
 		lines := bufio.NewScanner(r)
-		lines.Buffer(make([]byte, firstBuffer), limit+lineEndSize)
+		lines.Buffer(buffer, limit+lineEndSize)
 		lines.Split(split.next)
 		e := eventReader{limit: limit, Event: Event{lines: &split}}
 		for lines.Scan() {
@@ -62,9 +73,6 @@ func Events(r io.Reader, limit int) iter.Seq2[Event, error] {
 		}
 	}
 }
-
-// firstBuffer is the size of the buffer until a line is longer.
-const firstBuffer = 32 << 10
 
 // eventReader puts the lines of one event together.
 type eventReader struct {
