@@ -23,6 +23,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -73,18 +74,22 @@ func invoke(args []string) (status int) {
 		return printText(cfg, streams, *text)
 	}
 	stdio.Harden()
-	resumed := make(chan os.Signal, 1)
-	signal.Notify(resumed, syscall.SIGCONT)
-	cfg.Resumed = resumed
-	if streams.ErrTerminal {
-		streams.Suspend = watchSuspend()
-	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	goroutine.OnPanic(func(p *goroutine.Panic) {
 		cancel(p)
 		goroutine.AfterFunc(graceful, func() { os.Exit(panicked(cfg, streams, p)) }) // the run may wait for the goroutine that is gone
 	})
-	watchSignals(cancel, cfg.Processes)
+	resumed := make(chan os.Signal, 1)
+	cfg.Resumed = resumed
+	cfg.Watch = sync.OnceFunc(func() {
+		signal.Notify(resumed, syscall.SIGCONT)
+		watchSignals(cancel, cfg.Processes)
+	})
+	cfg.Processes.Before = cfg.Watch
+	if streams.ErrTerminal {
+		cfg.Watch()
+		streams.Suspend = watchSuspend()
+	}
 	err = run.Run(ctx, cfg, streams)
 	cancel(nil)
 	if e, ok := errors.AsType[*failure.Error](err); ok && e.Signal != 0 {
@@ -171,9 +176,8 @@ const (
 // watchSignals cancels the run at the first signal. At the second, or when
 // the run does not end in time, everything is killed at once. A signal that
 // was ignored at start stays ignored. SIGQUIT kills everything at once, and
-// leaves no stacks in a CI log. SIGPIPE is caught, so that a closed
-// stdout is an error to clean up after and not a sudden death that leaves
-// children behind.
+// leaves no stacks in a CI log. SIGPIPE needs no watching: stdio.Blocking writes
+// without the method of os.File that dies by it.
 func watchSignals(cancel context.CancelCauseFunc, procs *config.Processes) {
 	signals := make(chan os.Signal, 4)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
@@ -181,7 +185,6 @@ func watchSignals(cancel context.CancelCauseFunc, procs *config.Processes) {
 			signal.Notify(signals, s)
 		}
 	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	goroutine.Start(func() {
 		first, ok := (<-signals).(syscall.Signal)
 		if !ok {

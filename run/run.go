@@ -48,6 +48,9 @@ func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 	defer cancel(nil)
 	r := &runner{cfg: cfg, began: time.Now()}
 	r.outputs = newOutputs(ctx, cfg, s, r.conversation)
+	if r.text == nil || cfg.Log != "" {
+		cfg.WatchSignals()
+	}
 	err := cfg.Validate()
 	if err == nil {
 		err = r.openLog(ctx, cfg.Log)
@@ -244,6 +247,9 @@ func (r *runner) ask(ctx context.Context) error {
 	if c.Input != "messages" && !reads && !c.GivesPrompt() && !r.session.Unfinished() {
 		return input.EmptyPrompt(c, r.streams.InTerminal)
 	}
+	if len(r.servers) > 0 || len(c.Files) > 0 || reads && !r.streams.InFile { // the request has to wait
+		goroutine.Start(c.WatchSignals)
+	}
 	if c.Refresh {
 		r.known = new(confine.Known)
 	}
@@ -257,7 +263,7 @@ func (r *runner) ask(ctx context.Context) error {
 		}
 	}
 	if slices.ContainsFunc(r.servers, r.startsFirst) || reads && !r.streams.InFile {
-		r.client.Warm(ctx) // the request has to wait for something else
+		r.client.Warm(ctx)
 	}
 	data, err := r.connectAndRead(ctx)
 	if err != nil {
@@ -342,6 +348,7 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message) error {
 	if err := r.start(); err != nil {
 		return err
 	}
+	goroutine.Start(c.WatchSignals) // beside the request: they take the time in which it is answered
 	if err := r.loop.run(ctx); err != nil {
 		return r.withResume(r.withModels(ctx, err))
 	}

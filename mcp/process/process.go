@@ -22,6 +22,8 @@ import (
 //	defer procs.Sweep(limit) // the very end: nothing is left
 //	defer procs.KillAll()    // on a panic, on a second signal
 type Processes struct {
+	Before func() // called before each start, by several goroutines; may be nil
+
 	mu       sync.Mutex
 	starting sync.WaitGroup        // starts under way
 	running  map[*Process]struct{} // not ended, or with output that is not read yet
@@ -64,6 +66,9 @@ func (p *Processes) Start(cmd *exec.Cmd) (*Process, error) {
 // StartGroup is Start. If groupEnds, the rest of the group is killed when the leader
 // has ended.
 func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) {
+	if p.Before != nil {
+		p.Before()
+	}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()

@@ -52,6 +52,11 @@ type Config struct {
 	Processes *Processes
 	Resumed   <-chan os.Signal // SIGCONT, so that a question is drawn again; may be nil
 
+	// Watch lets signals end the run in order; before, they kill the process. The
+	// first call takes 0.2 to 0.5 ms, since the Go runtime starts threads for it. It
+	// may be nil. See WatchSignals.
+	Watch func()
+
 	clientMetadataURL string // of the config file, for every server
 
 	Mode   Mode
@@ -199,6 +204,15 @@ func (c *Config) Block() (language string, ok bool) {
 		return language, true
 	}
 	return "", c.Output == "block"
+}
+
+// WatchSignals calls Watch, if there is one. A run calls it before there is anything
+// to end in order: a child, a log or events that have begun, a request. It may be
+// called again, by any goroutine.
+func (c *Config) WatchSignals() {
+	if c.Watch != nil {
+		c.Watch()
+	}
 }
 
 // AttachesInput tells whether standard input is one of the attached files.

@@ -3,7 +3,6 @@
 package stdio
 
 import (
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -56,19 +55,28 @@ func Raise(s syscall.Signal) {
 
 // Blocking returns f as a writer that waits where f would block. Another process
 // that shares the file description may have made it non-blocking; Go's own
-// write returns EAGAIN then.
+// write returns EAGAIN then. A reader of f that is gone is the error EPIPE: after a
+// write to standard output or error, os.File ends the process instead (package
+// os/signal, "SIGPIPE").
 func Blocking(f *os.File) io.Writer { return &blockingFile{f} }
 
 type blockingFile struct{ f *os.File }
 
 func (b *blockingFile) Write(p []byte) (int, error) {
+	const most = 1 << 30 // macOS refuses a write of 2 GiB
+	fd := int(b.f.Fd())
 	for n := 0; ; {
-		m, err := b.f.Write(p[n:])
-		n += m
-		if !errors.Is(err, syscall.EAGAIN) {
+		m, err := syscall.Write(fd, p[n:min(n+most, len(p))])
+		n += max(m, 0)
+		switch {
+		case err == syscall.EINTR:
+		case err == syscall.EAGAIN:
+			awaitWritable(fd)
+		case err != nil || n == len(p):
 			return n, err
+		case m == 0:
+			return n, io.ErrShortWrite
 		}
-		awaitWritable(int(b.f.Fd()))
 	}
 }
 
