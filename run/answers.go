@@ -64,12 +64,7 @@ func (c *caller) rendered(r *wire.Result) *answer {
 // append adds a text of toolpipe's own, in lines, behind that of the tool: in the event
 // and in what the model gets.
 func (a *answer) append(text string) {
-	if text == "" {
-		return
-	}
-	if a.event.Bytes > 0 {
-		text = "\n" + text
-	}
+	text = "\n" + text // no answer is empty
 	a.event.Bytes += len(text)
 	if a.event.TextJSON == nil {
 		a.event.Text = append(a.event.Text, text...)

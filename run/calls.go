@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"toolpipe/approve"
+	"toolpipe/mcp"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
@@ -111,10 +113,7 @@ func (c *caller) answer(ctx context.Context, turn int, calls []stream.Call, line
 		r.finish()
 		return nil, r.tally, err
 	}
-	err := r.execute(ctx)
-	if err == nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
+	err := cmp.Or(r.execute(ctx), context.Cause(ctx))
 	return r.messages(), r.tally, err
 }
 
@@ -276,15 +275,19 @@ func (r *round) run(c *call) {
 	}()
 	defer c.tool.conn.slot(ctx)()
 	server, err := c.tool.conn.use(ctx)
-	if ctx.Err() != nil { // the run ended before or while the call waited for its turn
+	switch {
+	case ctx.Err() != nil: // the run ended before or while the call waited for its turn
 		c.answer = notRun(ctx)
 		c.answer.keepsOpen = true
-		return
-	}
-	if err != nil {
+	case err != nil:
 		c.answer = failedAnswer(&c.tool.conn.Server, err)
-		return
+	default:
+		r.send(ctx, c, server)
 	}
+}
+
+// send sends a call that may still run, once, and keeps what came back.
+func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	bounds := r.recheck(ctx, c)
 	if c.answer != nil || !r.note(ctx, c) {
 		return
@@ -315,7 +318,6 @@ func (r *round) run(c *call) {
 
 // result emits the answer of c.
 func (r *round) result(c *call) error {
-	r.flow.settle(c)
 	r.mu.Lock()
 	switch c.answer.event.Status {
 	case event.ResultDenied:

@@ -19,8 +19,8 @@ func (r *runner) attach(path string, data []byte) {
 // are changed, when all calls have ended. What files hold is private.
 func (r *round) tellChanges(ctx context.Context, last *call) {
 	if !last.answer.keepsOpen {
-		text, _ := stdio.Await(ctx, func() (string, error) { return r.known.Changes(ctx), nil })
-		if last.answer.append(text); text != "" {
+		if text, _ := stdio.Await(ctx, func() (string, error) { return r.known.Changes(ctx), nil }); text != "" {
+			last.answer.append(text)
 			last.labels |= approve.Private
 			last.answer.event.Labels = last.labels.Words()
 			r.flow.add(last.labels, last.origin)
