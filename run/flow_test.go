@@ -1,12 +1,21 @@
 package run
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"toolpipe/approve"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
+	"toolpipe/run/failure"
 	"toolpipe/stream"
+	"toolpipe/stream/jsontext"
 )
 
 func labelled(name string, labels approve.Labels) *call {
@@ -100,6 +109,90 @@ func TestFlowBegin(t *testing.T) {
 		f.begin(slices.Concat(calls, x.answers), box)
 		if got, _ := f.before(nil); got != x.want {
 			t.Errorf("%+v: %v, want %v", x.answers, got.Words(), x.want.Words())
+		}
+	}
+}
+
+// Calls that nothing keeps apart any more run side by side again, once those that they
+// had to be apart from have ended.
+func TestSideBySideAgain(t *testing.T) {
+	const private, untrusted, sends = approve.Private, approve.Untrusted, approve.Sends
+	for name, x := range map[string]struct {
+		first  []string
+		labels map[string]approve.Labels
+	}{
+		"behind a call that changes something": {[]string{"read", "write"}, map[string]approve.Labels{"read": sends, "write": 0}},
+		"behind a call that was kept apart":    {[]string{"read"}, map[string]approve.Labels{"read": sends | untrusted}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				met := make(chan bool)
+				b := newCallBench(map[string]toolserver.ToolFunc{"read": answerOK, "write": answerOK,
+					"read_private": func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
+						select {
+						case <-met:
+						case <-time.After(time.Minute):
+							t.Error("the next call does not run beside it")
+						}
+						return toolserver.TextResult([]byte("ok")), nil
+					},
+					"read_untrusted": func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
+						close(met)
+						return toolserver.TextResult([]byte("ok")), nil
+					},
+				})
+				b.start(t, nil)
+				b.gate.Egress, b.flow = approve.EgressOff, newFlow(&approve.Gate{Egress: approve.EgressAsk})
+				for tool, labels := range x.labels {
+					b.box.byName["s__"+tool].labels = labels
+				}
+				b.box.byName["s__read_private"].labels, b.box.byName["s__read_untrusted"].labels = private, untrusted
+				if _, _, err := b.ask(t.Context(), append(x.first, "read_private", "read_untrusted")...); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// What a call that failed would have brought counts no more for the next call of its
+// turn.
+func TestFailedCallBringsNothing(t *testing.T) {
+	b := newCallBench(map[string]toolserver.ToolFunc{"ok": answerOK, "next": answerOK})
+	b.start(t, nil)
+	tool := b.box.byName["s__ok"]
+	tool.labels = approve.Private
+	done := make(chan struct{})
+	close(done)
+	tool.conn = &connection{Server: tool.conn.Server, later: &laterStart{
+		begin: func() {}, done: done, check: func(*connection) *failure.Error { return &failure.Error{Message: "it does not start"} },
+	}}
+	var seen approve.Labels
+	b.flush = func() error { // before each verdict
+		seen, _ = b.flow.before(nil)
+		return nil
+	}
+	if _, _, err := b.ask(t.Context(), "ok", "next"); err != nil || seen.Has(approve.Private) || len(b.results()) != 2 || b.results()[0] != "a failed" {
+		t.Errorf("%v %q %v", seen.Words(), b.results(), err)
+	}
+}
+
+// A text of toolpipe's own goes behind the result of a tool in the event and in what the
+// model gets, in a line of its own, and counts as a part of it.
+func TestAppendToAnswer(t *testing.T) {
+	for _, x := range []struct {
+		what string
+		a    *answer
+		want string
+	}{
+		{"its own words", ownAnswer(event.ResultDenied, "denied"), "[toolpipe] denied\nchanged"},
+		{"a tool's", (&caller{}).rendered(toolserver.TextResult([]byte("a \"b\""))), "a \"b\"\nchanged"},
+		{"an empty one", (&caller{}).rendered(toolserver.TextResult("")), "(no output)\nchanged"},
+	} {
+		x.a.append("changed")
+		inEvent := cmp.Or(jsontext.Text(x.a.event.TextJSON), string(x.a.event.Text))
+		if forModel := cmp.Or(jsontext.Text(x.a.parts[0].JSON), x.a.parts[0].Text); inEvent != x.want || forModel != x.want || x.a.event.Bytes != len(x.want) {
+			t.Errorf("%s: event %q (%d bytes), model %q", x.what, inEvent, x.a.event.Bytes, forModel)
 		}
 	}
 }

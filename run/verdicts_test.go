@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"toolpipe/approve"
 	"toolpipe/mcp"
 	"toolpipe/mcp/files"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/stream"
@@ -19,8 +22,9 @@ import (
 )
 
 // callerWithPolicy gives a directory with docs/f and secret/f, and a function that
-// makes calls of a file server on it under a policy and returns their answers.
-func callerWithPolicy(t *testing.T, rules string) (root string, ask func(calls ...stream.Call) []string) {
+// makes calls of a file server on it under a policy and returns their answers. The
+// caller is the one that makes them.
+func callerWithPolicy(t *testing.T, rules string) (root string, c *caller, ask func(calls ...stream.Call) []string) {
 	t.Helper()
 	root = t.TempDir()
 	for _, dir := range []string{"docs", "secret"} {
@@ -43,11 +47,11 @@ func callerWithPolicy(t *testing.T, rules string) (root string, ask func(calls .
 	box.connect(t.Context(), &config.Processes{}, func(*config.Server) mcp.Hooks { return mcp.Hooks{} }, func(err error) { t.Error(err) }, func(string) {})
 	t.Cleanup(box.close)
 	box.index(nil, nil, func(_, _, message string) { t.Log(message) })
-	c := &caller{
+	c = &caller{
 		box: box, gate: &approve.Gate{Rules: policy.Rules, Otherwise: policy.Otherwise, AutoApprove: "--auto-approve"}, parallel: 8, maxBytes: 1 << 20, denyUnapproved: true,
 		flow: newFlow(&approve.Gate{Egress: approve.EgressOff}), emit: func(event.Event) error { return nil }, flush: func() error { return nil },
 	}
-	return root, func(calls ...stream.Call) (answers []string) {
+	return root, c, func(calls ...stream.Call) (answers []string) {
 		messages, _, err := c.answer(t.Context(), 1, calls, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -76,7 +80,7 @@ func TestVerdictHoldsForWhatIsOpened(t *testing.T) {
 		"not allowed": `{"version":1,"otherwise":"deny","rules":[{"decision":"allow","server":"files","tool":"*","others":"any","arguments":{"path":{"under":"docs"}}}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			root, ask := callerWithPolicy(t, rules)
+			root, _, ask := callerWithPolicy(t, rules)
 			if got := ask(fileCall(0, "read_file", `{"path":"docs/f"}`)); len(got) != 1 || got[0] != "content of docs\n" {
 				t.Fatalf("docs/f: %q", got)
 			}
@@ -118,6 +122,80 @@ func TestVerdictHoldsForWhatIsOpened(t *testing.T) {
 				t.Error("nothing was read: the test shows nothing")
 			}
 		})
+	}
+}
+
+// What a tool that walks leaves out depends on what the conversation holds, too.
+func TestDeniedPathsOfLabels(t *testing.T) {
+	_, c, ask := callerWithPolicy(t, `{"version":1,"rules":[{"decision":"deny","server":"files","tool":"*","when":["untrusted"],"arguments":{"path":{"under":"secret"}}}]}`)
+	for _, untrusted := range []bool{false, true} {
+		if untrusted {
+			c.flow.add(approve.Untrusted, origin{})
+		}
+		got := ask(fileCall(0, "grep_files", `{"pattern":"content of"}`))
+		if !strings.Contains(got[0], "content of docs") || strings.Contains(got[0], "content of secret") == untrusted {
+			t.Errorf("untrusted: %v: %q", untrusted, got)
+		}
+	}
+}
+
+// What a call of a tool that reads shows may be told again when it changes. Of any
+// other call, that is so if the same files may be read by read_file of the same root.
+func TestMayRead(t *testing.T) {
+	of := func(server, name, root string, readOnly bool) *tool {
+		s := builtin(server, toolserver.New(server, ""), root)
+		return &tool{Tool: wire.Tool{Name: name, ReadOnly: readOnly}, name: server + "__" + name, conn: &connection{Server: s}}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	foreign := of("foreign", "read_file", "/b", true)
+	foreign.conn.Local = nil
+	open, closed := of("open", "read_file", "/a", true), of("closed", "read_file", "/b", true)
+	rules, err := approve.Patterns("closed__read_file", approve.Deny, "flag", "--deny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		what string
+		ctx  context.Context
+		all  []*tool
+		tool *tool
+		want bool
+	}{
+		{"a tool that reads", t.Context(), []*tool{closed}, of("closed", "grep_files", "/b", true), true},
+		{"it may be read", t.Context(), []*tool{closed, open}, of("open", "edit_file", "/a", false), true},
+		{"it may not be read", t.Context(), []*tool{open, closed}, of("closed", "edit_file", "/b", false), false},
+		{"another program reads there", t.Context(), []*tool{foreign, closed}, of("closed", "edit_file", "/b", false), false},
+		{"nothing reads there", t.Context(), []*tool{open}, of("closed", "edit_file", "/b", false), false},
+		{"the run has ended", ended, []*tool{open}, of("open", "edit_file", "/a", false), false},
+	} {
+		c := &caller{box: &toolbox{all: x.all}, flow: newFlow(&approve.Gate{}), gate: &approve.Gate{Rules: rules, Otherwise: approve.Ask}}
+		if got := (&round{caller: c}).mayRead(x.ctx, &call{tool: x.tool, args: []byte(`{"path":"f"}`)}); got != x.want {
+			t.Errorf("%s: %v", x.what, got)
+		}
+	}
+}
+
+// A call that is denied sends nothing, so nobody is warned of it.
+func TestNoWarningOfDeniedEgress(t *testing.T) {
+	for _, denied := range []bool{false, true} {
+		b, warned := newCallBench(map[string]toolserver.ToolFunc{"send": answerOK}), false
+		b.gate.Egress = approve.EgressWarn
+		if denied {
+			b.gate.Rules, _ = approve.Patterns("s__send", approve.Deny, "flag", "--deny")
+		}
+		emit := b.emit
+		b.emit = func(e event.Event) error {
+			w, ok := e.(*event.Warning)
+			warned = warned || ok && w.Code == "egress"
+			return emit(e)
+		}
+		b.start(t, nil)
+		b.box.byName["s__send"].labels = approve.Sends
+		b.flow.add(approve.Exposed, origin{})
+		if _, _, err := b.ask(t.Context(), "send"); err != nil || warned == denied {
+			t.Errorf("denied: %v, warned: %v, %v", denied, warned, err)
+		}
 	}
 }
 
