@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,5 +115,80 @@ func TestArgumentsAreAnObject(t *testing.T) {
 		if e, ok := errors.AsType[*wire.CallError](err); !ok || e.Message != "not one JSON object" || e.Sent {
 			t.Errorf("%s: %+v", args, err)
 		}
+	}
+}
+
+// While a person answers what the server asks, the call has all its time: only a
+// silence after that ends it.
+func TestCallWaitsWhileSomebodyIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSession(Spec{Name: "s", ToolTimeout: 10 * time.Second}, Hooks{}, nil)
+		ctx, watch := s.watch(t.Context())
+		defer watch.stop()
+		s.asking.Add(1)
+		time.Sleep(35 * time.Second)
+		s.asking.Add(-1)
+		if synctest.Wait(); ctx.Err() != nil {
+			t.Fatal("the call has ended")
+		}
+		time.Sleep(6 * time.Second)
+		if want := (TimeoutError{Limit: 10 * time.Second}); context.Cause(ctx) != want {
+			t.Errorf("%v, want %v", context.Cause(ctx), want)
+		}
+	})
+}
+
+// A sleep of the reader of our output that was over before a progress does not make
+// the time after it longer.
+func TestProgressAfterOutputWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waited := time.Duration(0)
+		s := newSession(Spec{Name: "s"}, Hooks{OutputWait: func() time.Duration { return waited }}, nil)
+		expired := false
+		d := s.deadline(10*time.Second, func() { expired = true })
+		time.Sleep(5 * time.Second)
+		waited = time.Hour
+		d.restart()
+		time.Sleep(11 * time.Second)
+		if synctest.Wait(); !expired {
+			t.Error("the deadline has not expired")
+		}
+	})
+}
+
+// Only a server in this process is believed that its text repeats what is structured.
+func TestTextComplete(t *testing.T) {
+	for _, claims := range []bool{false, true} {
+		result := &wire.Result{Content: toolserver.TextResult("the text").Content, Structured: json.RawMessage(`{"n":17}`), TextComplete: claims}
+		server := toolserver.New("s", "1")
+		server.Add(wire.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
+			return result, nil
+		})
+		local, err := Connect(t.Context(), Spec{Name: "s", Local: server.Pipe}, Hooks{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer local.Close()
+		if got := called(t, local, "t", `{}`); strings.Contains(got, "17") == claims {
+			t.Errorf("in this process, claims: %v: %q", claims, got)
+		}
+		web := serveWeb(t, instead(modernWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
+			sendJSON(w, 200, r.reply(fmt.Sprintf(`{"resultType":"complete","content":[{"type":"text","text":"the text"}],"structuredContent":{"n":17},"_meta":{%q:%v}}`, wire.TextCompleteKey, claims)))
+		}))
+		remote, _ := connect(t, Spec{URL: web.URL})
+		if got := called(t, remote, "t", `{}`); !strings.Contains(got, "17") {
+			t.Errorf("elsewhere, claims: %v: %q", claims, got)
+		}
+	}
+}
+
+// A result that is none has come all the same: the tool has run.
+func TestResultThatIsNone(t *testing.T) {
+	web := serveWeb(t, instead(modernWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
+		sendJSON(w, 200, r.reply(`17`))
+	}))
+	s, _ := connect(t, Spec{URL: web.URL})
+	if e := callFails(t, s, "t", `{}`); !e.Sent || e.RPC || e.Cause == nil || !strings.HasPrefix(e.Message, `server "peer", tool "t": `) {
+		t.Errorf("%+v", e)
 	}
 }
