@@ -42,8 +42,8 @@ func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byt
 		if err != nil {
 			return nil, &wire.NoReplyError{Cause: err}
 		}
-		if answers == nil && !pause(ctx, time.Duration(round)*roundPause) {
-			return nil, &wire.NoReplyError{Cause: context.Cause(ctx)}
+		if answers == nil {
+			pause(ctx, time.Duration(round)*roundPause)
 		}
 		again := *r
 		again.Params = nextRound(params, answers, jsontext.Member(raw, "requestState"))

@@ -3,11 +3,13 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
@@ -211,5 +213,37 @@ func TestURLElicitationIsShown(t *testing.T) {
 	s, _ := connect(t, Spec{URL: web.URL})
 	if e := callFails(t, s, "t", `{}`); !e.RPC || !strings.Contains(e.Message, "https://x.test/login (Log in)") {
 		t.Errorf("%+v", e)
+	}
+}
+
+// Only a server of 2026-07-28 may ask for input in a result. From any other it is an
+// answer that nobody can read: the tool may have run.
+func TestInputOfLegacyServer(t *testing.T) {
+	web := serveWeb(t, instead(legacyWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
+		sendJSON(w, 200, r.reply(`{"resultType":"input_required","requestState":"again"}`))
+	}))
+	s, _ := connect(t, Spec{URL: web.URL})
+	if e := callFails(t, s, "t", `{}`); !e.Sent || e.RPC || !strings.Contains(e.Message, "input_required") {
+		t.Errorf("%+v", e)
+	}
+	if n := len(web.got("tools/call")); n != 1 {
+		t.Errorf("%d rounds", n)
+	}
+}
+
+// A run that ends between two rounds sends no other. The tool has not run.
+func TestEndBetweenRounds(t *testing.T) {
+	ended := errors.New("the run has ended")
+	ctx, cancel := context.WithCancelCause(bounded(t))
+	web := serveWeb(t, instead(modernWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
+		sendJSON(w, 200, r.reply(`{"resultType":"input_required","requestState":"again"}`))
+		time.AfterFunc(roundPause/2, func() { cancel(ended) })
+	}))
+	s, _ := connect(t, Spec{URL: web.URL})
+	if e := callFailsWith(t, ctx, s, "t", `{}`); e.Sent || e.RPC || !errors.Is(e, ended) || e.Message != ended.Error() {
+		t.Errorf("%+v", e)
+	}
+	if n := len(web.got("tools/call")); n != 1 {
+		t.Errorf("%d rounds", n)
 	}
 }
