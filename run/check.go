@@ -141,7 +141,7 @@ func (k *checkup) modelAt(ctx context.Context, of string, e *config.Endpoint, cl
 	defer cancel()
 	names, err := client.Models(asked)
 	refused, answered := errors.AsType[*stream.Error](err)
-	at := e.BaseURL + " (" + e.API + ", from " + e.URLFrom() + ")"
+	at := e.BaseURL + " (" + e.API + ", from " + e.URLFrom + ")"
 	switch {
 	case err == nil:
 		if server := client.Server(); server != "" {

@@ -130,11 +130,8 @@ func (r *runner) guarded(ctx context.Context) (err error) {
 // logins are.
 func (r *runner) configure(ctx context.Context) (err error) {
 	c := r.cfg
-	if r.settings, err = c.LoadSettings(); err != nil {
+	if r.settings, err = c.LoadSettings(r.warn); err != nil {
 		return err
-	}
-	for _, w := range r.settings.Warnings {
-		r.Emit(w)
 	}
 	if r.servers, r.unused, err = c.ConfiguredServers(ctx, r.settings, r.streams.In, r.noteServer); err != nil {
 		return err

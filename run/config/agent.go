@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"toolpipe/run/failure"
@@ -17,7 +16,7 @@ func (s *Settings) ParseAgent(value string) (name, profile string, err error) {
 	if err := CheckServerName(name); err != nil {
 		return "", "", failure.Within("--agent", err)
 	}
-	if name != "agent" && slices.Contains(reserved, name) {
+	if name != "agent" && IsReserved(name) {
 		return "", "", failure.Usage("--agent: the name %q is reserved for another built-in server", name)
 	}
 	if _, ok := s.profiles[profile]; ok {

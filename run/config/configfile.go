@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"toolpipe/approve"
-	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
 )
@@ -28,22 +27,32 @@ type Settings struct {
 	Shell     shellSettings
 
 	credentialHelper string // keeps the logins; "" for files
-	Warnings         []*event.Warning
 }
 
 // profile is one entry of models.
 type profile struct {
-	baseURL, model, keyEnv, api  string
-	urlFrom, paramsFrom, keyFrom string // where the file says base_url, params and key_env
-	hasKeyEnv                    bool
-	keyCommand                   []string
-	headers                      []profileHeader
-	cacheKey                     bool
-	params                       []stream.Param
-	noToolRole, insecureHTTP     bool
-	idleTimeout                  time.Duration // longest silence of the model; 0: 120 s
-	servers                      []string      // nil: all
-	serversFrom                  string
+	at                       Value // the entry in the file
+	baseURL, model, api      string
+	keyEnv                   *string
+	keyCommand               []string
+	headers                  []profileHeader
+	cacheKey                 bool
+	params                   []stream.Param
+	noToolRole, insecureHTTP bool
+	idleTimeout              time.Duration // longest silence of the model; 0: 120 s
+	servers                  []string      // nil: all
+}
+
+// place is where the file has a key of the profile, "" if it has not.
+func (p profile) place(key string) string {
+	if p.at.Doc == nil {
+		return ""
+	}
+	v, ok := p.at.Get(key)
+	if !ok {
+		return ""
+	}
+	return v.place()
 }
 
 // profileHeader is a header of requests to the model, as the file has it.
@@ -61,7 +70,7 @@ type shellSettings struct {
 // LoadSettings reads the config file: the one that a flag or TOOLPIPE_CONFIG
 // names, which must exist, else toolpipe/config.json under the user's config
 // directory, which may be missing.
-func (c *Config) LoadSettings() (*Settings, error) {
+func (c *Config) LoadSettings(warn Warner) (*Settings, error) {
 	s := &Settings{}
 	if c.NoConfig {
 		return s, nil
@@ -77,7 +86,7 @@ func (c *Config) LoadSettings() (*Settings, error) {
 			return s, nil
 		}
 	}
-	doc, err := ReadDocument(what, s.Path, s.warn)
+	doc, err := ReadDocument(what, s.Path, warn)
 	if err != nil {
 		if named == "" && errors.Is(err, os.ErrNotExist) {
 			s.Path = ""
@@ -147,21 +156,17 @@ func readHelper(m member) (string, error) {
 // ProfileNames are the names of the profiles, in order.
 func (s *Settings) ProfileNames() []string { return slices.Sorted(maps.Keys(s.profiles)) }
 
-func (s *Settings) warn(code, server, message string) {
-	s.Warnings = append(s.Warnings, &event.Warning{Code: code, Server: server, Message: message})
-}
-
 func (s *Settings) parseProfiles(v member) error {
 	s.profiles = map[string]profile{}
 	if v.Kind() != '{' {
 		return v.Errorf("not an object of profiles")
 	}
 	for _, m := range v.Members() {
-		var p profile
+		p := profile{at: m.Value}
 		if err := m.readKeys(p.keys()); err != nil {
 			return err
 		}
-		if p.hasKeyEnv && p.keyCommand != nil {
+		if p.keyEnv != nil && p.keyCommand != nil {
 			return m.Errorf("key_env and key_command: only one of them can be given")
 		}
 		s.profiles[m.Key] = p
@@ -171,19 +176,6 @@ func (s *Settings) parseProfiles(v member) error {
 
 // keys are the keys of a profile.
 func (p *profile) keys() []key {
-	// from notes the place of a key beside its value.
-	from := func(place *string, to any) func(member) error {
-		return func(m member) error {
-			*place = m.At.Origin() + ": " + m.Key
-			return m.fill(to)
-		}
-	}
-	keyFrom := func(to any) func(member) error {
-		return func(m member) error {
-			p.keyFrom = m.Origin() + ": " + m.path()
-			return m.fill(to)
-		}
-	}
 	idle := func(m member) error {
 		if p.idleTimeout != 0 {
 			return m.Errorf("idle_timeout and timeout are the same; only one of them can be given")
@@ -191,21 +183,18 @@ func (p *profile) keys() []key {
 		return m.fill(&p.idleTimeout)
 	}
 	return []key{
-		{"base_url", from(&p.urlFrom, &p.baseURL)},
+		{"base_url", &p.baseURL},
 		{"model", &p.model},
-		{"key_env", keyFrom(func(m member) error {
-			p.hasKeyEnv = true
-			return m.fill(&p.keyEnv)
-		})},
+		{"key_env", &p.keyEnv},
 		{"api", word{&p.api, stream.APIs()}},
-		{"params", from(&p.paramsFrom, into(&p.params, parseParams))},
+		{"params", into(&p.params, parseParams)},
 		{"tool_role", (*not)(&p.noToolRole)},
 		{"idle_timeout", idle},
 		{"timeout", idle}, // the older name
 		{"insecure_http", &p.insecureHTTP},
-		{"servers", from(&p.serversFrom, &p.servers)},
+		{"servers", &p.servers},
 		{"headers", into(&p.headers, parseHeaders)},
-		{"key_command", keyFrom(&p.keyCommand)},
+		{"key_command", &p.keyCommand},
 		{"prompt_cache_key", &p.cacheKey},
 	}
 }

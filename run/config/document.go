@@ -120,11 +120,16 @@ func (v Value) Origin() string { return v.Doc.name + ":" + strconv.Itoa(v.line()
 
 // Errorf returns a usage error that begins with the place of the value.
 func (v Value) Errorf(format string, args ...any) *failure.Error {
-	where := v.Origin()
+	return failure.Usage("%s: %s", v.place(), fmt.Sprintf(format, args...))
+}
+
+// place is the document, the line and the path of the value, such as
+// config.json:7: models.local.timeout.
+func (v Value) place() string {
 	if path := v.path(); path != "" {
-		where += ": " + path
+		return v.Origin() + ": " + path
 	}
-	return failure.Usage("%s: %s", where, fmt.Sprintf(format, args...))
+	return v.Origin()
 }
 
 // path is the keys and positions that lead to the value, such as
@@ -301,14 +306,14 @@ func (v Value) Labels() (words []string, ok bool) {
 	return labels.Words(), err == nil
 }
 
-// table reads an object of strings.
-func (v Value) table() (map[string]string, error) {
+// table reads an object of strings, each of them by read.
+func (v Value) table(read func(Value) (string, error)) (map[string]string, error) {
 	if v.Kind() != '{' {
 		return nil, v.Errorf("%s is not an object of strings", v.Short())
 	}
 	all := map[string]string{}
 	for _, m := range v.Members() {
-		s, err := m.str()
+		s, err := read(m.Value)
 		if err != nil {
 			return nil, err
 		}

@@ -56,14 +56,16 @@ func (c *Config) findKey(ctx context.Context, e *Endpoint, p profile, own bool, 
 			return "", "", failure.UsageError([]string{noKeyHint}, "--key-env: the variable %q is not set", *c.KeyEnv)
 		}
 		return key, "--key-env: " + *c.KeyEnv, nil
-	case own && p.hasKeyEnv:
-		if key = c.Getenv(p.keyEnv); key == "" && p.keyEnv != "" {
-			return "", "", failure.UsageError([]string{noKeyHint}, "%s: the variable %q is not set", p.keyFrom, p.keyEnv)
+	case own && p.keyEnv != nil:
+		from, name := p.place("key_env"), *p.keyEnv
+		if key = c.Getenv(name); key == "" && name != "" {
+			return "", "", failure.UsageError([]string{noKeyHint}, "%s: the variable %q is not set", from, name)
 		}
-		return key, p.keyFrom + ": " + p.keyEnv, nil
+		return key, from + ": " + name, nil
 	case own && p.keyCommand != nil:
-		key, err = c.runKeyCommand(ctx, p)
-		return key, p.keyFrom, err
+		from = p.place("key_command")
+		key, err = c.runKeyCommand(ctx, p.keyCommand, from)
+		return key, from, err
 	}
 	var unsent []string
 	for _, k := range c.usualKeys(e, p) {
@@ -92,7 +94,7 @@ type usualKey struct {
 // provider's key goes to that provider, or to the address that stands for it.
 func (c *Config) usualKeys(e *Endpoint, p profile) []usualKey {
 	keys := []usualKey{{
-		"TOOLPIPE_API_KEY", e.urlFrom == flagURL || e.urlFrom == "TOOLPIPE_BASE_URL" || e.urlFrom == p.urlFrom && p.baseURL != "" && !p.hasKeyEnv,
+		"TOOLPIPE_API_KEY", e.URLFrom == flagURL || e.URLFrom == "TOOLPIPE_BASE_URL" || e.URLFrom == p.place("base_url") && p.keyEnv == nil,
 		"the endpoint of --base-url, of TOOLPIPE_BASE_URL or of a profile without key_env",
 	}}
 	for _, provider := range []struct{ name, origin, base string }{
@@ -138,22 +140,22 @@ func origin(address string) string {
 	return scheme + "://" + host
 }
 
-// runKeyCommand runs the key_command of a profile; the first line of its output
-// is the key.
-func (c *Config) runKeyCommand(ctx context.Context, p profile) (string, error) {
+// runKeyCommand runs the key_command that stands at the place from; the first line
+// of its output is the key.
+func (c *Config) runKeyCommand(ctx context.Context, argv []string, from string) (string, error) {
 	processes := c.Processes
 	if processes == nil {
 		processes = &Processes{}
 	}
-	key, err := processes.FirstLine(ctx, exec.Cmd{Args: p.keyCommand, Env: process.ChildEnv(c.Environ, nil, nil), Dir: neutralDir})
+	key, err := processes.FirstLine(ctx, exec.Cmd{Args: argv, Env: process.ChildEnv(c.Environ, nil, nil), Dir: neutralDir})
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
 	if err != nil {
-		return "", failure.UsageError([]string{noKeyHint}, "%s: %v", p.keyFrom, err)
+		return "", failure.UsageError([]string{noKeyHint}, "%s: %v", from, err)
 	}
 	if key == "" {
-		return "", failure.UsageError([]string{noKeyHint}, "%s: %q printed no key", p.keyFrom, p.keyCommand[0])
+		return "", failure.UsageError([]string{noKeyHint}, "%s: %q printed no key", from, argv[0])
 	}
 	return key, nil
 }

@@ -78,7 +78,7 @@ func (m member) fill(to any) (err error) {
 	case *[]string:
 		*to, err = m.Words()
 	case *map[string]string:
-		*to, err = m.table()
+		*to, err = m.table(Value.str)
 	case *time.Duration:
 		*to, err = m.duration()
 	case func(member) error:

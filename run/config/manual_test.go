@@ -22,7 +22,7 @@ func TestManual(t *testing.T) {
 		}
 	}
 	for heading, keys := range map[string][]string{
-		"KEYS": configKeys, "KEYS OF A PROFILE": profileKeys, "KEYS OF A SERVER": ownKeys(), "KEYS OF OAUTH": namesOf(new(entry).oauthKeys(new(oauth.Settings))), "KEYS OF SHELL": shellKeys,
+		"KEYS": configKeys, "KEYS OF A PROFILE": profileKeys, "KEYS OF A SERVER": serverKeys, "KEYS OF OAUTH": namesOf(new(entry).oauthKeys(new(oauth.Settings))), "KEYS OF SHELL": shellKeys,
 	} {
 		for _, key := range keys {
 			if !slices.Contains(described[heading], key) && !slices.Contains([]string{"environment", "httpUrl", "serverUrl"}, key) { // other names of env and url

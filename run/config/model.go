@@ -22,7 +22,7 @@ type Endpoint struct {
 	stream.Config
 	Model      string
 	KeyFrom    string // the flag, variable or key of the config that gives the key; "" for none
-	urlFrom    string // the flag, variable or key that says the URL
+	URLFrom    string // the flag, variable or key of the config that gives the URL
 	params     []stream.Param
 	paramsFrom string
 	Note       string // what only -v shows; "" for nothing
@@ -39,7 +39,7 @@ func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*E
 	e.CacheKey = p.cacheKey
 	e.NoToolRole = p.noToolRole
 	e.IdleTimeout = p.idleTimeout
-	e.params, e.paramsFrom = p.params, p.paramsFrom
+	e.params, e.paramsFrom = p.params, p.place("params")
 	e.RetryFor = c.RetryFor
 	if e.Replay = c.Replay; c.Mode != Check { // which writes no recording
 		e.Record = c.Record
@@ -67,9 +67,6 @@ func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*E
 	return e, c.resolveKey(ctx, e, p, warn)
 }
 
-// URLFrom is the flag, variable or key of the config that says the URL.
-func (e *Endpoint) URLFrom() string { return e.urlFrom }
-
 // askedModel is the model or profile that is asked for, "" for none.
 func (c *Config) askedModel(s *Settings) string {
 	if c.Model != "" || c.Replay != "" { // a recording holds its model; only the flag asks for another
@@ -95,7 +92,7 @@ func (c *Config) resolveURL(e *Endpoint, p profile) (api string) {
 	if c.Model != "" {
 		at = 1
 	}
-	sources = slices.Insert(sources, at, source{p.baseURL, p.urlFrom, ""})
+	sources = slices.Insert(sources, at, source{p.baseURL, p.place("base_url"), ""})
 	anthropic := c.Getenv("ANTHROPIC_API_KEY") != ""
 	if c.Getenv("OPENAI_API_KEY") != "" && !(anthropic && cmp.Or(c.API, p.api) == "messages") {
 		sources = append(sources, source{"https://api.openai.com/v1", "OPENAI_API_KEY", "responses"}) // newer models have no tools in chat
@@ -105,7 +102,7 @@ func (c *Config) resolveURL(e *Endpoint, p profile) (api string) {
 	}
 	for _, s := range sources {
 		if s.url != "" {
-			e.BaseURL, e.urlFrom = s.url, s.from
+			e.BaseURL, e.URLFrom = s.url, s.from
 			return s.api
 		}
 	}
@@ -234,7 +231,7 @@ func readSchema(ctx context.Context, value string) (json.RawMessage, error) {
 // Refused words err, which came from making the client of this endpoint.
 func (e *Endpoint) Refused(err error) error {
 	if u, ok := errors.AsType[*stream.EndpointError](err); ok {
-		f := failure.Usage("%s: %v", e.urlFrom, u)
+		f := failure.Usage("%s: %v", e.URLFrom, u)
 		switch {
 		case u.Insecure != "":
 			f.Hints = []string{"use https, or let the key go there in the clear: --insecure-http " + ShellQuote(u.Insecure)}

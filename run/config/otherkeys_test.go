@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// The keys of the config, of a profile and of shell.
+// The keys of the config, of a profile, of a server and of shell.
 var (
 	configKeys  = namesOf(new(Settings).keys(nil))
 	profileKeys = namesOf(new(profile).keys())
+	serverKeys  = namesOf(new(entry).ownKeys())
 	shellKeys   = namesOf(new(shellSettings).keys())
 )
 
@@ -30,17 +31,17 @@ func TestHintOfOthers(t *testing.T) {
 		{"max_tokens", profileKeys, `here this is "params"`},
 		{"profiles", configKeys, `here this is "models"`},
 		{"mcp_servers", configKeys, ""}, // spelled almost like it
-		{"includeTools", ownKeys(), `here this is "tools"`},
-		{"bearer_token_env_var", ownKeys(), `here this is "auth_env"`},
-		{"token", ownKeys(), `"auth_env" names`},
-		{"zebra", ownKeys(), ""},
+		{"includeTools", serverKeys, `here this is "tools"`},
+		{"bearer_token_env_var", serverKeys, `here this is "auth_env"`},
+		{"token", serverKeys, `"auth_env" names`},
+		{"zebra", serverKeys, ""},
 		{"timeout", shellKeys, ""},
 	} {
 		if got := hintOfOthers(c.key, c.known); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s: %q", c.key, got)
 		}
 	}
-	all := slices.Concat(configKeys, profileKeys, ownKeys(), shellKeys)
+	all := slices.Concat(configKeys, profileKeys, serverKeys, shellKeys)
 	for _, k := range keysOfOthers {
 		if !slices.Contains(all, k.ours) {
 			t.Errorf("%q is no key", k.ours)

@@ -39,7 +39,7 @@ func parseServers(c *Config, v Value, own bool, keys []string) ([]Server, error)
 	for _, m := range v.Members() {
 		e := entry{c: c, dollar: !own && v.Doc.isOfGemini(), keys: keys, Server: Server{own: own, Spec: mcp.Spec{Name: m.Key}, origin: m.At.Origin()}}
 		nameErr := CheckServerName(m.Key)
-		switch isReserved := slices.Contains(reserved, m.Key); {
+		switch isReserved := IsReserved(m.Key); {
 		case !own && (nameErr != nil || isReserved):
 			e.Spelling = cmp.Or(m.Key, "-")
 		case nameErr != nil:
@@ -97,7 +97,10 @@ func (e *entry) parse(v Value) error {
 	if _, gemini := v.Get("httpUrl"); gemini {
 		e.dollar = true
 	}
-	keys := e.serverKeys()
+	keys := e.ownKeys()
+	if !e.own {
+		keys = append(keys, e.hostKeys()...)
+	}
 	for _, m := range v.Members() {
 		if m.IsNull() {
 			continue
@@ -110,18 +113,12 @@ func (e *entry) parse(v Value) error {
 }
 
 // read reads one member of the entry.
-func (e *entry) read(m member, keys []serverKey) error {
-	for _, k := range keys {
-		if k.name != m.Key || k.host && e.own {
-			continue
-		}
-		if m.Kind() == '{' && !e.own && slices.Contains(nestedKeys, m.Key) {
-			return e.parse(m.Value)
-		}
-		return m.fill(k.to)
-	}
-	if e.own {
-		return m.Unknown(ownKeys())
+func (e *entry) read(m member, keys []key) error {
+	switch {
+	case !e.own && m.Kind() == '{' && slices.Contains(nestedKeys, m.Key):
+		return e.parse(m.Value)
+	case e.own || slices.Contains(namesOf(keys), m.Key):
+		return m.readKey(keys)
 	}
 	e.warn("unknown_key", m.At.Origin()+": unknown key "+strconv.Quote(m.Key)+" is ignored")
 	return nil
@@ -197,22 +194,14 @@ func (e *entry) scalar(v Value) (string, error) {
 }
 
 // table reads an object of strings and expands each value.
-func (e *entry) table(v member) (map[string]string, error) {
-	if v.Kind() != '{' {
-		return nil, v.Errorf("%s is not an object of strings", v.Short())
-	}
-	all := map[string]string{}
-	for _, m := range v.Members() {
-		s, err := e.scalar(m.Value)
-		if err == nil {
-			s, err = e.expand(m.Value, s)
-		}
+func (e *entry) table(m member) (map[string]string, error) {
+	return m.Value.table(func(v Value) (string, error) {
+		s, err := e.scalar(v)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		all[m.Key] = s
-	}
-	return all, nil
+		return e.expand(v, s)
+	})
 }
 
 // checkTransport reads what says how the server is reached. The url or the

@@ -140,7 +140,7 @@ func giveNames(all []Server) {
 			continue
 		}
 		name := strings.TrimLeft(legalName(s.Spelling), "-")
-		if name == "" || slices.Contains(reserved, name) || FindServer(all, name) != nil {
+		if name == "" || IsReserved(name) || FindServer(all, name) != nil {
 			sum := sha256.Sum256([]byte(s.Spelling))
 			name = strings.Trim(name[:min(len(name), maxName-9)], "-_") + "-" + hex.EncodeToString(sum[:4])
 			name = strings.TrimLeft(name, "-")
@@ -150,7 +150,7 @@ func giveNames(all []Server) {
 	}
 	for i := range all {
 		// A pattern such as files__* must not match a server that calls itself files, or files__x.
-		if s := &all[i]; slices.Contains(reserved, s.Spelling) || strings.Index(s.Spelling+"__", "__") != len(s.Spelling) {
+		if s := &all[i]; IsReserved(s.Spelling) || strings.Index(s.Spelling+"__", "__") != len(s.Spelling) {
 			s.Spelling = ""
 		}
 	}

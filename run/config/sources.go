@@ -55,10 +55,7 @@ func (c *Config) wantsOf(s *Server) bool {
 func (c *Config) allServers(ctx context.Context, s *Settings, stdin io.Reader, warn Warner) ([]Server, error) {
 	var all []Server
 	add := func(srv Server, foreign bool) {
-		name := srv.Name
-		if srv.Spelling != "" {
-			name = srv.Spelling
-		}
+		name := cmp.Or(srv.Spelling, srv.Name)
 		shadowed := FindServer(all, name)
 		if shadowed == nil {
 			all = append(all, srv)
@@ -97,28 +94,21 @@ func (c *Config) allServers(ctx context.Context, s *Settings, stdin io.Reader, w
 // chosenServers are the names that --servers gives, or else the profile; nil
 // for all servers.
 func (c *Config) chosenServers(s *Settings, all []Server) (names []string, err error) {
-	refuse := func(problem string, name string) error {
-		hints := KnownServers(all)
-		if c.ChosenServers != nil {
-			return failure.UsageError(hints, "--servers: "+problem, name)
+	p := s.profiles[c.askedModel(s)]
+	names, from := p.servers, p.place("servers")
+	if c.ChosenServers != nil {
+		names, from = []string{}, "--servers"
+		for _, list := range c.ChosenServers {
+			names = append(names, strings.FieldsFunc(list, func(r rune) bool { return r == ',' })...)
 		}
-		return failure.UsageError(hints, "%s: "+problem, s.profiles[c.askedModel(s)].serversFrom, name)
-	}
-	for _, list := range c.ChosenServers {
-		names = append(names, strings.FieldsFunc(list, func(r rune) bool { return r == ',' })...)
-	}
-	if c.ChosenServers == nil {
-		names = s.profiles[c.askedModel(s)].servers
-	} else if names == nil {
-		names = []string{}
 	}
 	for i, name := range names {
 		names[i] = strings.TrimSpace(name)
 		switch srv := FindServer(all, names[i]); {
 		case srv == nil:
-			return nil, refuse("no server is named %q", names[i])
+			return nil, failure.UsageError(KnownServers(all), "%s: no server is named %q", from, names[i])
 		case srv.off && !srv.fromFlag:
-			return nil, refuse("server %q is switched off in "+srv.origin, names[i])
+			return nil, failure.UsageError(KnownServers(all), "%s: server %q is switched off in %s", from, names[i], srv.origin)
 		}
 	}
 	return names, nil
@@ -294,7 +284,9 @@ func (c *Config) keyNames(s *Settings) []string {
 		names = append(names, *c.KeyEnv)
 	}
 	for _, p := range s.profiles {
-		names = append(names, p.keyEnv)
+		if p.keyEnv != nil {
+			names = append(names, *p.keyEnv)
+		}
 		for _, h := range p.headers {
 			names = append(names, h.secretNames()...)
 		}

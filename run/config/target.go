@@ -4,7 +4,6 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -54,7 +53,7 @@ func parseTarget(s string, taken func(string) bool) (Server, error) {
 	if err := CheckServerName(name); err != nil {
 		return srv, failure.Within("--mcp", err)
 	}
-	if slices.Contains(reserved, name) {
+	if IsReserved(name) {
 		return srv, failure.Usage("--mcp: the name %q is reserved for a built-in server", name)
 	}
 	srv.Name = name
@@ -102,7 +101,7 @@ func nameOfURL(u *url.URL, taken func(string) bool) string {
 		host, _, _ = strings.Cut(host, ".")
 	}
 	name := legalName(host)
-	if isIP || taken(name) || slices.Contains(reserved, name) {
+	if isIP || taken(name) || IsReserved(name) {
 		name = strings.TrimRight(name[:min(len(name), 31-len(port))], "-") + "-" + port
 	}
 	return name

@@ -45,13 +45,14 @@ func (t *Table) CompletionText() (string, error) {
 
 // configNames are the names in the config that a value can be, one a line.
 func (t *Table) configNames() (string, error) {
-	settings, err := t.settings.LoadSettings()
+	ignore := func(code, server, message string) {}
+	settings, err := t.settings.LoadSettings(ignore)
 	if err != nil {
 		return "", err
 	}
 	names := settings.ProfileNames()
 	if t.Completion == "servers" {
-		used, unused, err := t.settings.ConfiguredServers(context.Background(), settings, strings.NewReader(""), func(string, string, string) {})
+		used, unused, err := t.settings.ConfiguredServers(context.Background(), settings, strings.NewReader(""), ignore)
 		if err != nil {
 			return "", err
 		}
