@@ -22,33 +22,18 @@ func (c *caller) commandLines(text []byte) []string {
 	fence := ""
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\r\n")
-		mark := fenceOf(line)
+		command, isCommand := strings.CutPrefix(line, "CMD: ")
+		mark, info := event.Fence(strings.TrimLeft(line, " "))
 		switch {
-		case fence != "":
-			if strings.HasPrefix(mark, fence) && strings.Trim(strings.TrimSpace(line), fence[:1]) == "" {
-				fence = ""
-			}
-		case mark != "":
+		case fence == "" && mark != "":
 			fence = mark
-		case strings.HasPrefix(line, "CMD: "):
-			lines = append(lines, line[len("CMD: "):])
+		case fence == "" && isCommand:
+			lines = append(lines, command)
+		case fence != "" && strings.HasPrefix(mark, fence) && info == "":
+			fence = ""
 		}
 	}
 	return lines
-}
-
-// fenceOf is the run of backquotes or tildes that opens or closes a fenced code
-// block as CommonMark has it, "" for any other line.
-func fenceOf(line string) string {
-	s := strings.TrimLeft(line, " ")
-	if len(line)-len(s) > 3 || len(s) < 3 || s[0] != '`' && s[0] != '~' {
-		return ""
-	}
-	n := len(s) - len(strings.TrimLeft(s, s[:1]))
-	if n < 3 {
-		return ""
-	}
-	return s[:n]
 }
 
 // lineCall is a command line as a call of the shell tool.

@@ -41,7 +41,7 @@ func FencedBlock(text []byte, language string) (block []byte, ok bool) {
 	var wanted bool
 	for line := range bytes.Lines(text) {
 		blanks := len(line) - len(bytes.TrimLeft(line, " "))
-		mark, info := fenceOf(string(line[blanks:]))
+		mark, info := Fence(string(line[blanks:]))
 		switch {
 		case fence == "" && mark != "":
 			word, _, _ := strings.Cut(info, " ")
@@ -59,9 +59,9 @@ func FencedBlock(text []byte, language string) (block []byte, ok bool) {
 	return nil, false
 }
 
-// fenceOf is the run of marks that opens or closes a block, and what follows it on
-// the line; mark is "" for any other line.
-func fenceOf(line string) (mark, info string) {
+// Fence is the run of marks that opens or closes a block, and what follows it on the
+// line, which must begin with it; mark is "" for any other line.
+func Fence(line string) (mark, info string) {
 	rest := strings.TrimLeft(line, line[:min(1, len(line))])
 	mark = line[:len(line)-len(rest)]
 	info = strings.TrimSpace(rest)
