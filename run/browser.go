@@ -15,13 +15,13 @@ import (
 // is one argument, and no shell reads it. The browser is the user's own window:
 // it goes on when this process ends.
 func startBrowser(cfg *config.Config, address string) (started bool, err error) {
-	argv := browser(runtime.GOOS, cfg.Environ)
+	argv := browser(runtime.GOOS, cfg)
 	if len(argv) == 0 {
 		return false, nil
 	}
 	env := process.ChildEnv(cfg.Environ, nil, desktopNames)
 	path, err := process.LookPath(argv[0], env)
-	if errors.Is(err, exec.ErrNotFound) && !isSet(cfg.Environ, "BROWSER") {
+	if errors.Is(err, exec.ErrNotFound) && cfg.Getenv("BROWSER") == "" {
 		return false, nil
 	}
 	if err != nil {
@@ -34,16 +34,17 @@ func startBrowser(cfg *config.Config, address string) (started bool, err error) 
 // browser is the command to which the address is added: BROWSER, or the opener of
 // the system. There is none where BROWSER is empty, in CI, and on a machine whose
 // screen is not the user's.
-func browser(system string, environ []string) []string {
-	display := isSet(environ, "DISPLAY") || isSet(environ, "WAYLAND_DISPLAY")
-	switch chosen, given := variable(environ, "BROWSER"); {
-	case isSet(environ, "CI"), isSet(environ, "SSH_CONNECTION") && !display:
+func browser(system string, cfg *config.Config) []string {
+	isSet := func(name string) bool { return cfg.Getenv(name) != "" }
+	display := isSet("DISPLAY") || isSet("WAYLAND_DISPLAY")
+	switch chosen, given := cfg.LookupEnv("BROWSER"); {
+	case isSet("CI"), isSet("SSH_CONNECTION") && !display:
 		return nil
 	case given:
 		return strings.Fields(chosen)
 	case system == "darwin":
 		return []string{"open"}
-	case isSet(environ, "WSL_DISTRO_NAME"):
+	case isSet("WSL_DISTRO_NAME"):
 		return []string{"/mnt/c/Windows/System32/rundll32.exe", "url.dll,FileProtocolHandler"}
 	case display:
 		return []string{"xdg-open"}
@@ -58,19 +59,4 @@ var desktopNames = []string{
 	"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_SESSION", "KDE_FULL_SESSION", "KDE_SESSION_VERSION",
 	"XDG_RUNTIME_DIR", "XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_HOME", "XDG_DATA_DIRS",
 	"BROWSER", "WSL_DISTRO_NAME", "WSL_INTEROP", "VSCODE_IPC_HOOK_CLI",
-}
-
-func isSet(environ []string, name string) bool {
-	value, _ := variable(environ, name)
-	return value != ""
-}
-
-// variable is the last one of that name, as a program sees it.
-func variable(environ []string, name string) (value string, given bool) {
-	for _, kv := range environ {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			value, given = v, true
-		}
-	}
-	return value, given
 }

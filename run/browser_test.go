@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"toolpipe/run/config"
 )
 
 func TestBrowser(t *testing.T) {
@@ -24,12 +26,12 @@ func TestBrowser(t *testing.T) {
 		{"linux", "SSH_CONNECTION=a BROWSER=w3m", ""},
 		{"linux", "SSH_CONNECTION=a DISPLAY=localhost:10.0", "xdg-open"},
 	} {
-		got := browser(tt.system, strings.Fields(tt.environ))
+		got := browser(tt.system, &config.Config{Environ: strings.Fields(tt.environ)})
 		if want := strings.Fields(tt.want); !slices.Equal(got, want) {
 			t.Errorf("%s, %s: %q, want %q", tt.system, tt.environ, got, want)
 		}
 	}
-	if got := browser("linux", []string{"BROWSER=curl -s  -L"}); !slices.Equal(got, []string{"curl", "-s", "-L"}) {
+	if got := browser("linux", &config.Config{Environ: []string{"BROWSER=curl -s  -L"}}); !slices.Equal(got, []string{"curl", "-s", "-L"}) {
 		t.Errorf("words of BROWSER: %q", got)
 	}
 }

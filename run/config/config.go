@@ -149,12 +149,14 @@ type Config struct {
 
 // Getenv looks a name up in the environment of the invocation.
 func (c *Config) Getenv(name string) string {
-	v, _ := c.lookupEnv(name)
+	v, _ := c.LookupEnv(name)
 	return v
 }
 
-func (c *Config) lookupEnv(name string) (string, bool) {
-	for i := len(c.Environ) - 1; i >= 0; i-- { // the later of two wins, as in os/exec
+// LookupEnv is Getenv, and tells whether there is such a variable. Of two the later
+// counts, as in os/exec.
+func (c *Config) LookupEnv(name string) (string, bool) {
+	for i := len(c.Environ) - 1; i >= 0; i-- {
 		if e := c.Environ[i]; len(e) > len(name) && e[len(name)] == '=' && e[:len(name)] == name {
 			return e[len(name)+1:], true
 		}

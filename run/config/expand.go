@@ -51,7 +51,7 @@ func (e *entry) variable(at Value, name string) (v string, set bool, err error) 
 		err.Hints = []string{"a server that is meant to have it goes into mcpServers of your own config; for a token of its own use a variable of another name"}
 		return "", false, err
 	}
-	v, set = e.c.lookupEnv(name)
+	v, set = e.c.LookupEnv(name)
 	e.remember(name, v)
 	return v, set, nil
 }

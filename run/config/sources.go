@@ -181,7 +181,7 @@ func (c *Config) applyAuthEnv(all []Server) error {
 		case s.URL == "":
 			return failure.UsageError([]string{"--mcp-env " + ShellQuote(f)}, "--mcp-auth-env: server %q is a command, which gets variables", name)
 		}
-		token, ok := c.lookupEnv(env)
+		token, ok := c.LookupEnv(env)
 		if !ok || token == "" {
 			return failure.Usage("--mcp-auth-env: the variable %q is not set", env)
 		}
@@ -205,7 +205,7 @@ func (c *Config) applyServerEnv(all []Server) error {
 			return failure.UsageError([]string{"--mcp-auth-env " + name + "=VAR sends a bearer token"}, "--mcp-env: server %q is at a URL, and gets no variables", name)
 		}
 		for i, variable := range strings.Split(list, ",") {
-			value, set := c.lookupEnv(variable)
+			value, set := c.LookupEnv(variable)
 			if !set {
 				return failure.UsageError([]string{"what follows " + name + "= is the names of variables, not their values; export them first"},
 					"--mcp-env: for server %q: number %d is not the name of a variable that is set", name, i+1)
