@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"toolpipe/approve"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
+	"toolpipe/stream/jsontext"
 )
 
 // maxFields is how many questions a form may ask.
@@ -21,13 +23,16 @@ const maxFields = 50
 // when nobody answers.
 func elicit(terminal *approve.Terminal, server string) func(context.Context, string, json.RawMessage) (string, json.RawMessage) {
 	return func(ctx context.Context, message string, schema json.RawMessage) (string, json.RawMessage) {
-		fields, err := formFields(schema)
-		if err != nil || len(fields) > maxFields {
+		if jsontext.Check(schema, jsontext.Options{}) != nil { // a property that stands twice would be asked for twice
+			return "cancel", nil
+		}
+		fields := formFields(schema)
+		if len(fields) > maxFields {
 			return "cancel", nil
 		}
 		var content []byte
 		send := false
-		err = terminal.Form(ctx, func(form *approve.Form) (err error) {
+		err := terminal.Form(ctx, func(form *approve.Form) (err error) {
 			content, send, err = fillForm(form, server, message, fields)
 			return err
 		})
@@ -146,55 +151,33 @@ func (f *field) parse(s string) (v []byte, why string) {
 	return []byte(s), ""
 }
 
-func formFields(schema json.RawMessage) ([]field, error) {
-	doc, err := config.ParseDocument("the form", schema)
-	if err != nil {
-		return nil, err
+func formFields(schema []byte) (fields []field) {
+	required := jsontext.Strings(jsontext.Member(schema, "required"))
+	for key, property := range jsontext.Members(jsontext.Member(schema, "properties")) {
+		text := func(keyword string) string { return jsontext.Text(jsontext.Member(property, keyword)) }
+		name := jsontext.Unquote(key)
+		fields = append(fields, field{
+			name:        name,
+			kind:        cmp.Or(text("type"), "string"),
+			description: strings.TrimSpace(text("title") + " " + text("description")),
+			choices:     append(choices(property), choices(jsontext.Member(property, "items"))...),
+			fallback:    jsontext.Member(property, "default"),
+			required:    slices.Contains(required, name),
+		})
 	}
-	var required []string
-	if v, ok := doc.Get("required"); ok {
-		if required, err = v.Words(); err != nil {
-			return nil, err
-		}
-	}
-	props, _ := doc.Get("properties")
-	if props.Doc == nil {
-		return nil, nil
-	}
-	var fields []field
-	for _, m := range props.Members() {
-		f := field{name: m.Key, kind: "string", required: slices.Contains(required, m.Key)}
-		for _, p := range m.Members() {
-			switch p.Key {
-			case "type":
-				f.kind = p.Text()
-			case "title", "description":
-				f.description = strings.TrimSpace(f.description + " " + p.Text())
-			case "default":
-				f.fallback = p.Raw()
-			case "enum", "oneOf", "anyOf":
-				f.choices = choices(p.Value)
-			case "items":
-				for _, key := range []string{"enum", "anyOf", "oneOf"} {
-					if c, ok := p.Get(key); ok {
-						f.choices = choices(c)
-					}
-				}
-			}
-		}
-		fields = append(fields, f)
-	}
-	return fields, nil
+	return fields
 }
 
-// choices are the values of an enum, or the const of each alternative.
-func choices(v config.Value) []string {
-	var all []string
-	for _, e := range v.Elements() {
-		if c, ok := e.Get("const"); ok {
-			e = c
+// choices are the values that a schema allows: those of an enum, or the const of each
+// alternative.
+func choices(schema []byte) (all []string) {
+	for _, keyword := range []string{"enum", "oneOf", "anyOf"} {
+		for value := range jsontext.Elements(jsontext.Member(schema, keyword)) {
+			if constant := jsontext.Member(value, "const"); constant != nil {
+				value = constant
+			}
+			all = append(all, jsontext.Text(value))
 		}
-		all = append(all, e.Text())
 	}
 	return all
 }
