@@ -12,10 +12,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
-	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
-	"toolpipe/stream"
-	"toolpipe/stream/jsontext"
 )
 
 // Processes is the registry of every process that a run starts, so that main
@@ -174,30 +171,6 @@ func (c *Config) InCI() bool {
 	return true
 }
 
-// choice is a flag whose values are words.
-type choice struct {
-	flag, value string
-	words       []string
-}
-
-func (c *Config) choices() []choice {
-	form := c.Output
-	if _, isBlock := c.Block(); isBlock {
-		form = "block"
-	}
-	return []choice{
-		{"input", c.Input, []string{"auto", "text", "messages"}},
-		{"output", form, []string{"text", "ndjson", "json", "messages", "block"}},
-		{"color", c.Color, []string{"auto", "always", "never"}},
-		{"unapproved", c.Unapproved, []string{"stop", "deny"}},
-		{"egress", c.Egress, []string{"off", "warn", "ask", "deny"}},
-		{"start", c.Start, []string{"first", "beside", "call"}},
-		{"find-tools", c.FindTools, []string{"never", "auto", "always"}},
-		{"elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
-		{"api", c.API, stream.APIs()},
-	}
-}
-
 // Block tells whether the output is a block of the answer, and of which language;
 // "" is any.
 func (c *Config) Block() (language string, ok bool) {
@@ -217,6 +190,11 @@ func (c *Config) WatchSignals() {
 	}
 }
 
+// GivesPrompt tells whether the command line alone gives something to answer.
+func (c *Config) GivesPrompt() bool {
+	return len(c.Args)+len(c.Files)+len(c.Resources) > 0 || c.Prompt != ""
+}
+
 // AttachesInput tells whether standard input is one of the attached files.
 func (c *Config) AttachesInput() bool { return slices.Contains(c.Files, "-") }
 
@@ -224,94 +202,6 @@ func (c *Config) AttachesInput() bool { return slices.Contains(c.Files, "-") }
 // --stream=false asks for it in one piece.
 func (c *Config) Streams() bool { return c.Stream != nil && *c.Stream }
 func (c *Config) Holds() bool   { return c.Stream != nil && !*c.Stream }
-
-// Choices are the values that a flag can have, nil if they are no list of words.
-func Choices(flag string) []string {
-	for _, f := range new(Config).choices() {
-		if f.flag == flag {
-			return f.words
-		}
-	}
-	return nil
-}
-
-// Validate refuses values that a flag does not take, and flags that
-// contradict each other.
-func (c *Config) Validate() error {
-	for _, f := range c.choices() {
-		if f.value != "" && !slices.Contains(f.words, f.value) {
-			return failure.UsageError([]string{"--" + f.flag + " is one of: " + JoinWords(f.words)}, "--%s: %q is not one of its values", f.flag, f.value)
-		}
-	}
-	_, isBlock := c.Block()
-	switch {
-	case c.Parallel < 0:
-		return failure.Usage("--parallel: %d is not a number of calls", c.Parallel)
-	case c.MaxRounds != nil && *c.MaxRounds < 0:
-		return failure.Usage("--max-rounds: %d is not a number of rounds", *c.MaxRounds)
-	case c.MaxTokens < 0:
-		return failure.Usage("--max-tokens: %d is not a number of tokens", c.MaxTokens)
-	case c.MaxTotalTokens < 0:
-		return failure.Usage("--max-total-tokens: %d is not a number of tokens", c.MaxTotalTokens)
-	case c.MaxResultBytes < 0:
-		return failure.Usage("--max-result-bytes: %d is not a number of bytes", c.MaxResultBytes)
-	case c.Temperature != "" && !IsNumber(c.Temperature):
-		return failure.Usage("--temperature: %q is not a number", c.Temperature)
-	case c.System != nil && c.SystemFile != "":
-		return failure.Usage("--system and --system-file: only one of them can be given")
-	case c.AttachesInput() && (c.NoStdin || c.Input == "messages" || len(slices.DeleteFunc(slices.Clone(c.Files), func(p string) bool { return p != "-" })) > 1):
-		return failure.Usage("--file -: standard input can be attached once, and be nothing else")
-	case c.Record != "" && c.Replay != "":
-		return failure.Usage("--record and --replay: only one of them can be given")
-	case c.Schema != "" && isBlock:
-		return failure.Usage("--schema and --output block: the answer is one JSON value, without blocks")
-	case c.Mode != Answer && isBlock:
-		return failure.Usage("--output block: there is no answer to take a block of; use text, ndjson or json")
-	case isBlock && c.Streams():
-		return failure.UsageError([]string{"leave --stream out"}, "--output block and --stream: the block is held until the answer is whole")
-	case c.Schema != "" && c.Streams():
-		return failure.UsageError([]string{"leave --stream out"}, "--schema and --stream: the answer is held until it is checked")
-	case c.Input != "messages" && c.Session == "" && slices.ContainsFunc(c.Allow, func(list string) bool { return slices.Contains(strings.Split(list, ","), "@open") }):
-		return failure.Usage("--allow @open: goes with --input messages or --session, whose open calls it allows")
-	case c.NoConfig && c.ConfigFile != "":
-		return failure.Usage("--config and --no-config: only one of them can be given")
-	case c.CmdLines && !c.Shell:
-		return failure.UsageError([]string{"add --shell, or leave --cmd-lines out"}, "--cmd-lines: needs --shell, whose tool runs the lines")
-	case c.Background && !c.Shell:
-		return failure.UsageError([]string{"add --shell, or leave --shell-background out"}, "--shell-background: needs --shell, whose environment and limits it has")
-	case c.Refresh && len(c.Files)+len(c.FileRoots) == 0:
-		return failure.Usage("--refresh: goes with -f or --files, whose files it looks at again")
-	case c.FilesAnyway && len(c.FileRoots) == 0:
-		return failure.Usage("--files-anyway: goes with --files DIR")
-	case c.Code && len(c.FileRoots) == 0:
-		return failure.UsageError([]string{"--files . --code works in the current directory"}, "--code: needs --files DIR, below which it works")
-	case c.Mode == UpdateLock && c.ToolsLock == "":
-		return failure.Usage("--tools-lock-update: goes with --tools-lock FILE")
-	case c.Start != "" && c.Start != "first" && c.ToolsLock == "":
-		return failure.UsageError([]string{"--tools-lock FILE --tools-lock-update writes one"}, "--start %s: needs --tools-lock FILE, which tells the tools before a server starts", c.Start)
-	case c.LoginScopes != "" && c.Mode != SignIn:
-		return failure.Usage("--login-scope: goes with --login NAME")
-	case len(c.FetchAllow) > 0 && !c.Fetch:
-		return failure.Usage("--fetch-allow: goes with --fetch")
-	case c.Mode != Answer && c.Output == "messages":
-		return failure.Usage("--output messages: there is no conversation to print; use text, ndjson or json")
-	case c.Quiet && c.Verbose > 0:
-		return failure.Usage("--quiet and --verbose: only one of them can be given")
-	case c.Session != "":
-		if err := c.checkSession(); err != nil {
-			return err
-		}
-	}
-	if c.Mode == Serve {
-		return c.checkServe()
-	}
-	return nil
-}
-
-// IsNumber tells whether s is a number as JSON writes it.
-func IsNumber(s string) bool {
-	return jsontext.IsNumber([]byte(s)) && jsontext.Check([]byte(s), jsontext.Options{}) == nil
-}
 
 // userConfigDir is the directory of the user's config files, "" if there is
 // none. A relative path in a variable is ignored, as the XDG Base Directory
@@ -333,31 +223,9 @@ func (c *Config) DeniesUnapproved() bool {
 	return c.Unapproved == "deny" || c.Mode == Serve && c.Unapproved == ""
 }
 
-// checkServe refuses what contradicts --serve: standard input and output carry the
-// protocol, and results pass whole.
-func (c *Config) checkServe() error {
-	switch {
-	case c.Output != "":
-		return failure.UsageError([]string{"--log FILE gets the events"}, "--serve and --output: standard output carries the protocol")
-	case c.NoStdin || c.AttachesInput() || slices.Contains(c.ServerConfigs, "-"):
-		return failure.Usage("--serve: standard input carries the protocol, so that no other flag can use it or leave it out")
-	case c.Elicit == "ask":
-		return failure.Usage("--serve and --elicit ask: nobody is asked on the terminal, which belongs to the host")
-	case c.FindTools == "auto" || c.FindTools == "always":
-		return failure.Usage("--serve and --find-tools: the list of tools that a host gets stays the same")
-	case c.MaxResultBytes > 0:
-		return failure.Usage("--serve and --max-result-bytes: results pass whole")
-	}
-	return nil
-}
-
 // MakesCalls tells whether this run may call tools.
 func (c *Config) MakesCalls() bool {
-	switch c.Mode {
-	case ListTools, DescribeTool, ListServers, ListResources, ListPrompts, UpdateLock, Explain, ReadResource, ListModels, Check, SignIn, SignOut, ListLogins:
-		return false
-	}
-	return true
+	return c.Mode == Answer || c.Mode == CallTool || c.Mode == Serve
 }
 
 // ShowsServers tells whether this run shows every server, each with its failure.

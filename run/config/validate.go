@@ -1,0 +1,152 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"toolpipe/run/failure"
+	"toolpipe/stream"
+	"toolpipe/stream/jsontext"
+)
+
+// choice is a flag whose values are words.
+type choice struct {
+	flag, value string
+	words       []string
+}
+
+func (c *Config) choices() []choice {
+	form := c.Output
+	if _, isBlock := c.Block(); isBlock {
+		form = "block"
+	}
+	return []choice{
+		{"input", c.Input, []string{"auto", "text", "messages"}},
+		{"output", form, []string{"text", "ndjson", "json", "messages", "block"}},
+		{"color", c.Color, []string{"auto", "always", "never"}},
+		{"unapproved", c.Unapproved, []string{"stop", "deny"}},
+		{"egress", c.Egress, []string{"off", "warn", "ask", "deny"}},
+		{"start", c.Start, []string{"first", "beside", "call"}},
+		{"find-tools", c.FindTools, []string{"never", "auto", "always"}},
+		{"elicit", c.Elicit, []string{"off", "decline", "defaults", "ask"}},
+		{"api", c.API, stream.APIs()},
+	}
+}
+
+// Choices are the values that a flag can have, nil if they are no list of words.
+func Choices(flag string) []string {
+	for _, f := range new(Config).choices() {
+		if f.flag == flag {
+			return f.words
+		}
+	}
+	return nil
+}
+
+// Validate refuses values that a flag does not take, and flags that
+// contradict each other.
+func (c *Config) Validate() error {
+	for _, f := range c.choices() {
+		if f.value != "" && !slices.Contains(f.words, f.value) {
+			return failure.UsageError([]string{"--" + f.flag + " is one of: " + JoinWords(f.words)}, "--%s: %q is not one of its values", f.flag, f.value)
+		}
+	}
+	for _, m := range slices.Concat(c.numberMistakes(), c.mistakes(), c.sessionMistakes(), c.serveMistakes()) {
+		if m.made {
+			return failure.UsageError(m.hints, "%s", m.message)
+		}
+	}
+	return nil
+}
+
+// A mistake is what the flags must not say, and the error if they do.
+type mistake struct {
+	made    bool
+	message string
+	hints   []string
+}
+
+func (c *Config) numberMistakes() []mistake {
+	rounds := 0
+	if c.MaxRounds != nil {
+		rounds = *c.MaxRounds
+	}
+	negative := func(flag string, n int, of string) mistake {
+		return mistake{n < 0, flag + ": " + strconv.Itoa(n) + " is not a number of " + of, nil}
+	}
+	return []mistake{
+		negative("--parallel", c.Parallel, "calls"),
+		negative("--max-rounds", rounds, "rounds"),
+		negative("--max-tokens", c.MaxTokens, "tokens"),
+		negative("--max-total-tokens", c.MaxTotalTokens, "tokens"),
+		negative("--max-result-bytes", int(c.MaxResultBytes), "bytes"),
+		{c.Temperature != "" && !IsNumber(c.Temperature), "--temperature: " + strconv.Quote(c.Temperature) + " is not a number", nil},
+	}
+}
+
+func (c *Config) mistakes() []mistake {
+	_, isBlock := c.Block()
+	attached := len(slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return path != "-" }))
+	allowsOpen := slices.ContainsFunc(c.Allow, func(list string) bool { return slices.Contains(strings.Split(list, ","), "@open") })
+	leave := func(flag string) []string { return []string{"leave " + flag + " out"} }
+	addShell := func(flag string) []string { return []string{"add --shell, or leave " + flag + " out"} }
+	return []mistake{
+		{c.System != nil && c.SystemFile != "", "--system and --system-file: only one of them can be given", nil},
+		{attached > 1 || attached == 1 && (c.NoStdin || c.Input == "messages"), "--file -: standard input can be attached once, and be nothing else", nil},
+		{c.Record != "" && c.Replay != "", "--record and --replay: only one of them can be given", nil},
+		{c.Schema != "" && isBlock, "--schema and --output block: the answer is one JSON value, without blocks", nil},
+		{c.Mode != Answer && isBlock, "--output block: there is no answer to take a block of; use text, ndjson or json", nil},
+		{isBlock && c.Streams(), "--output block and --stream: the block is held until the answer is whole", leave("--stream")},
+		{c.Schema != "" && c.Streams(), "--schema and --stream: the answer is held until it is checked", leave("--stream")},
+		{c.Input != "messages" && c.Session == "" && allowsOpen, "--allow @open: goes with --input messages or --session, whose open calls it allows", nil},
+		{c.NoConfig && c.ConfigFile != "", "--config and --no-config: only one of them can be given", nil},
+		{c.CmdLines && !c.Shell, "--cmd-lines: needs --shell, whose tool runs the lines", addShell("--cmd-lines")},
+		{c.Background && !c.Shell, "--shell-background: needs --shell, whose environment and limits it has", addShell("--shell-background")},
+		{c.Refresh && len(c.Files)+len(c.FileRoots) == 0, "--refresh: goes with -f or --files, whose files it looks at again", nil},
+		{c.FilesAnyway && len(c.FileRoots) == 0, "--files-anyway: goes with --files DIR", nil},
+		{c.Code && len(c.FileRoots) == 0, "--code: needs --files DIR, below which it works", []string{"--files . --code works in the current directory"}},
+		{c.Mode == UpdateLock && c.ToolsLock == "", "--tools-lock-update: goes with --tools-lock FILE", nil},
+		{c.Start != "" && c.Start != "first" && c.ToolsLock == "", "--start " + c.Start + ": needs --tools-lock FILE, which tells the tools before a server starts",
+			[]string{"--tools-lock FILE --tools-lock-update writes one"}},
+		{c.LoginScopes != "" && c.Mode != SignIn, "--login-scope: goes with --login NAME", nil},
+		{len(c.FetchAllow) > 0 && !c.Fetch, "--fetch-allow: goes with --fetch", nil},
+		{c.Mode != Answer && c.Output == "messages", "--output messages: there is no conversation to print; use text, ndjson or json", nil},
+		{c.Quiet && c.Verbose > 0, "--quiet and --verbose: only one of them can be given", nil},
+	}
+}
+
+func (c *Config) sessionMistakes() []mistake {
+	if c.Session == "" {
+		return nil
+	}
+	return []mistake{
+		{c.Mode != Answer && c.Mode != Check, "--session: goes with a prompt; there is no conversation without a model", nil},
+		{c.Input == "messages", "--session and --input messages: the conversation is in the session file",
+			[]string{"-o messages beside --session prints the conversation, and -i messages goes on with a copy of it"}},
+		{c.DryRun, "--session and --dry-run: the session would keep results of calls that never ran",
+			[]string{"toolpipe --session FILE -o messages | toolpipe -i messages --dry-run, with no prompt, leaves the file as it is"}},
+		{c.CmdLines, "--session and --cmd-lines: a command line has no id by which a later run could tell that it was run", nil},
+	}
+}
+
+// serveMistakes are what contradicts --serve: standard input and output carry the
+// protocol, and results pass whole.
+func (c *Config) serveMistakes() []mistake {
+	if c.Mode != Serve {
+		return nil
+	}
+	usesInput := c.NoStdin || c.AttachesInput() || slices.Contains(c.ServerConfigs, "-")
+	return []mistake{
+		{c.Output != "", "--serve and --output: standard output carries the protocol", []string{"--log FILE gets the events"}},
+		{usesInput, "--serve: standard input carries the protocol, so that no other flag can use it or leave it out", nil},
+		{c.Elicit == "ask", "--serve and --elicit ask: nobody is asked on the terminal, which belongs to the host", nil},
+		{c.FindTools == "auto" || c.FindTools == "always", "--serve and --find-tools: the list of tools that a host gets stays the same", nil},
+		{c.MaxResultBytes > 0, "--serve and --max-result-bytes: results pass whole", nil},
+	}
+}
+
+// IsNumber tells whether s is a number as JSON writes it.
+func IsNumber(s string) bool {
+	return jsontext.IsNumber([]byte(s)) && jsontext.Check([]byte(s), jsontext.Options{}) == nil
+}
