@@ -12,31 +12,15 @@ import (
 	"toolpipe/run/failure"
 )
 
-// inspection is a run that needs no model: a list, the definition of one tool, one
-// call, an explanation.
-type inspection struct {
-	*outputs
-	cfg    *config.Config
-	box    *toolbox
-	unused []config.Server
-	gate   *approve.Gate
-	tally  *tally
-}
-
-// run does what the mode says. data is standard input if the mode reads it.
-func (r *inspection) run(ctx context.Context, data []byte) error {
+// inspect does what a mode without a model says: it lists, describes, calls, explains
+// or serves. data is standard input if the mode reads it.
+func (r *runner) inspect(ctx context.Context, data []byte) error {
 	if len(r.box.conns) == 0 && r.cfg.Target == "" {
 		r.face.Say(r.noServers() + "; " + addServers)
 	}
 	switch r.cfg.Mode {
 	case config.ListTools:
 		return r.listTools()
-	case config.DescribeTool:
-		t, err := r.findTool(r.cfg.Target)
-		if err != nil {
-			return err
-		}
-		return r.Emit(r.toolEvent(t))
 	case config.UpdateLock:
 		path := r.cfg.ToolsLock
 		counts, err := writeLock(path, r.box.locks(nil))
@@ -56,9 +40,12 @@ func (r *inspection) run(ctx context.Context, data []byte) error {
 	case config.Serve:
 		return r.serve(ctx)
 	}
-	t, err := r.findTool(r.cfg.Target)
+	t, err := r.findTool(r.cfg.Target) // of --describe-tool, --call or --explain
 	if err != nil {
 		return err
+	}
+	if r.cfg.Mode == config.DescribeTool {
+		return r.Emit(r.toolEvent(t))
 	}
 	args, err := r.callArguments(ctx, t, data)
 	if err != nil {
@@ -71,7 +58,7 @@ func (r *inspection) run(ctx context.Context, data []byte) error {
 }
 
 // noServers says why a run has no server.
-func (r *inspection) noServers() string {
+func (r *runner) noServers() string {
 	if len(r.unused) > 0 {
 		return "no tool server is used: all are left out by " + leftOutBy
 	}
@@ -83,7 +70,7 @@ const leftOutBy = "--servers, --tools, the profile or their files"
 const addServers = "--mcp NAME=TARGET and --files DIR add some"
 
 // findTool finds a tool by the name that the model knows, or by SERVER__TOOL.
-func (r *inspection) findTool(name string) (*tool, error) {
+func (r *runner) findTool(name string) (*tool, error) {
 	if t := r.box.byName[name]; t != nil {
 		return t, nil
 	}
@@ -109,7 +96,7 @@ func (r *inspection) findTool(name string) (*tool, error) {
 
 // nearestTool is the tool that a wrong name may mean: one whose name holds it, or
 // one whose name is spelled almost like it.
-func (r *inspection) nearestTool(name string) string {
+func (r *runner) nearestTool(name string) string {
 	_, short, ok := strings.Cut(name, "__")
 	if !ok {
 		short = name
@@ -126,7 +113,7 @@ func (r *inspection) nearestTool(name string) string {
 	return config.Nearest(name, names)
 }
 
-func (r *inspection) toolEvent(t *tool) *event.Tool {
+func (r *runner) toolEvent(t *tool) *event.Tool {
 	v := r.gate.Static(t.call(nil))
 	return &event.Tool{
 		Name: t.name, Server: t.conn.Name, Tool: t.Name, Description: cmp.Or(t.Description, t.Title),
@@ -145,7 +132,7 @@ func verdictWord(o approve.Outcome) string {
 }
 
 // listServers shows every server. Its error names the required servers that failed.
-func (r *inspection) listServers() error {
+func (r *runner) listServers() error {
 	var failed, hints []string
 	of := map[string][]string{} // the servers that a hint is for
 	for _, c := range r.box.conns {

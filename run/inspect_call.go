@@ -15,31 +15,32 @@ import (
 
 // callArguments are the arguments of --call and --explain: one JSON object, which
 // is the prompt argument or for "-" standard input, or words, or {} without any.
-func (r *inspection) callArguments(ctx context.Context, t *tool, data []byte) ([]byte, error) {
-	c := r.cfg
-	text := []byte("{}")
-	switch {
-	case len(c.Args) == 1 && c.Args[0] == "-":
+func (r *runner) callArguments(ctx context.Context, t *tool, data []byte) ([]byte, error) {
+	words, flag := r.cfg.Args, flagOfMode(r.cfg)
+	var text []byte
+	switch given := strings.TrimSpace(strings.Join(words, " ")); {
+	case given == "":
+	case given == "-":
 		if data == nil {
-			return nil, failure.Usage("%s -: standard input is not read", flagOfMode(c))
+			return nil, failure.Usage("%s -: standard input is not read", flag)
 		}
 		text = data
-	case len(c.Args) == 1 && strings.HasPrefix(strings.TrimSpace(c.Args[0]), "{"):
-		text = []byte(c.Args[0])
-	case len(c.Args) > 1 && strings.HasPrefix(c.Args[0], "{"):
-		return nil, failure.UsageError([]string{"quote the JSON: toolpipe --call NAME '{\"path\":\"a b\"}'"}, "%s: more than one argument", flagOfMode(c))
-	case len(c.Args) > 0 && (len(c.Args) > 1 || strings.TrimSpace(c.Args[0]) != ""):
+	case given[0] == '{' && len(words) > 1:
+		return nil, failure.UsageError([]string{"quote the JSON: toolpipe --call NAME '{\"path\":\"a b\"}'"}, "%s: more than one argument", flag)
+	case given[0] == '{':
+		text = []byte(given)
+	default:
 		var err error
-		if text, err = wordsObject(ctx, flagOfMode(c), c.Args, t.InputSchema); err != nil {
+		if text, err = wordsObject(ctx, flag, words, t.InputSchema); err != nil {
 			return nil, err
 		}
 	}
-	if len(bytes.Trim(text, " \t\r\n")) == 0 {
+	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
 	}
 	args, err := approve.Canonical(text)
 	if err != nil {
-		return nil, failure.UsageError([]string{flagOfMode(c) + ` NAME '{"path":"notes.txt"}'`}, "%s: the arguments are not one JSON object: %v", flagOfMode(c), err)
+		return nil, failure.UsageError([]string{flag + ` NAME '{"path":"notes.txt"}'`}, "%s: the arguments are not one JSON object: %v", flag, err)
 	}
 	return args, nil
 }
@@ -51,27 +52,28 @@ func flagOfMode(c *config.Config) string {
 	return "--call"
 }
 
-func (r *inspection) explain(ctx context.Context, t *tool, args []byte) error {
+func (r *runner) explain(ctx context.Context, t *tool, args []byte) error {
 	x, err := r.gate.Explain(ctx, t.call(args))
 	if err != nil {
 		return err
 	}
 	v := x.Verdict
-	e := &event.Explanation{Name: t.name, Arguments: args, Approval: *approvalEvent("", v)}
-	if x.Ask {
-		e.Decision = "ask"
+	shown := func(x approve.Explanation) event.Approval {
+		e := *approvalEvent("", x.Verdict)
+		if x.Ask {
+			e.Decision = "ask"
+		}
+		return e
 	}
-	e.Approver = x.Approver
+	e := &event.Explanation{Name: t.name, Arguments: args, Approval: shown(x), Approver: x.Approver}
 	asked := t.call(args)
 	asked.Seen.Labels = approve.Exposed
 	exposed, err := r.gate.Explain(ctx, asked)
 	if err != nil {
 		return err
 	}
-	if w := exposed.Verdict; w.Outcome != v.Outcome || exposed.Ask != x.Ask || w.Rule != v.Rule {
-		if e.Exposed = *approvalEvent("", w); exposed.Ask {
-			e.Exposed.Decision = "ask"
-		}
+	if other := shown(exposed); other.Decision != e.Decision || other.Rule != e.Rule {
+		e.Exposed = other
 	}
 	for _, m := range x.Matched {
 		e.Rules = append(e.Rules, event.ExplainedRule{Decision: m.Decision.String(), Rule: m.Origin, Reason: m.Reason})
@@ -79,22 +81,22 @@ func (r *inspection) explain(ctx context.Context, t *tool, args []byte) error {
 	if err := r.Emit(e); err != nil {
 		return err
 	}
-	if v.Outcome != approve.Allowed {
-		err := &failure.Error{Status: failure.StatusUnapproved, Message: "this call would not run"}
-		if x.Ask {
-			err.Message = "this call would need an approval"
-		}
-		if v.Outcome == approve.Unapproved {
-			err.Hints = []string{approvalHint(t.name, v)}
-		}
-		return err
+	if v.Outcome == approve.Allowed {
+		return nil
 	}
-	return nil
+	f := &failure.Error{Status: failure.StatusUnapproved, Message: "this call would not run"}
+	if x.Ask {
+		f.Message = "this call would need an approval"
+	}
+	if v.Outcome == approve.Unapproved {
+		f.Hints = []string{approvalHint(t.name, v)}
+	}
+	return f
 }
 
 // callOnce makes one call as a model would, with its approval. The result is the
 // text of the end event; it is whole, for no model has to read it.
-func (r *inspection) callOnce(ctx context.Context, t *tool, args []byte) error {
+func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
 	k := newCaller(r.cfg, r.box, r.gate, r.outputs)
 	if r.cfg.MaxResultBytes == 0 {
 		k.maxBytes = 0
@@ -111,34 +113,35 @@ func (r *inspection) callOnce(ctx context.Context, t *tool, args []byte) error {
 		return err
 	}
 	made := round.calls[0]
-	text := made.answer.text()
-	status := made.answer.event.Status
-	if ctx.Err() != nil && status != event.ResultOK && status != event.ResultError {
+	text, status := made.answer.text(), made.answer.event.Status
+	answered := status == event.ResultOK || status == event.ResultError
+	if answered {
+		r.tally.text = []byte(text)
+	} else if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	f := &failure.Error{Status: failure.StatusTool, Message: strings.TrimPrefix(text, prefix)}
 	switch status {
 	case event.ResultOK:
-		r.tally.text = []byte(text)
 		return nil
 	case event.ResultError:
-		r.tally.text = []byte(text)
-		return &failure.Error{Status: failure.StatusTool, Message: t.name + ": the tool reported an error", Hints: r.stdinHint()}
+		f.Message, f.Hints = t.name+": the tool reported an error", r.stdinHint()
 	case event.ResultDenied:
-		return &failure.Error{Status: failure.StatusTool, Message: "tool call denied: " + made.denial}
-	case event.ResultNotRun:
-		return &failure.Error{Status: failure.StatusTool, Message: strings.TrimPrefix(text, prefix)}
+		f.Message = "tool call denied: " + made.denial
 	case event.ResultUnknown:
-		return &failure.Error{Status: failure.StatusUnknown, Message: strings.TrimPrefix(text, prefix)}
+		f.Status = failure.StatusUnknown
+	case event.ResultFailed, event.ResultInvalid:
+		if l := t.conn.later; l != nil && l.failed != nil {
+			return l.failed
+		}
+		f.Hints = r.stdinHint()
 	}
-	if l := t.conn.later; l != nil && l.failed != nil {
-		return l.failed
-	}
-	return &failure.Error{Status: failure.StatusTool, Message: strings.TrimPrefix(text, prefix), Hints: r.stdinHint()}
+	return f
 }
 
 // stdinHint is for a call that failed without arguments while standard input is a
 // pipe or a file, which --call reads only with the argument -.
-func (r *inspection) stdinHint() []string {
+func (r *runner) stdinHint() []string {
 	in, ok := r.streams.In.(interface{ Stat() (os.FileInfo, error) })
 	if !ok || len(r.cfg.Args) > 0 {
 		return nil

@@ -145,7 +145,7 @@ func (b *toolbox) prompt(ctx context.Context, flag string) ([]stream.Message, er
 }
 
 // readResource emits the parts of one resource.
-func (r *inspection) readResource(ctx context.Context) error {
+func (r *runner) readResource(ctx context.Context) error {
 	c, session, uri, err := r.box.ofServer(ctx, "read", r.cfg.Target)
 	if err != nil {
 		return err
@@ -170,60 +170,54 @@ func (r *inspection) readResource(ctx context.Context) error {
 	return nil
 }
 
-func (r *inspection) listResources(ctx context.Context) error {
-	return r.eachSession(func(c *connection) error {
+// listResources shows the resources of all servers, and the templates of some.
+func (r *runner) listResources(ctx context.Context) error {
+	return r.listItems(func(c *connection) (items []*event.Item, err error) {
 		list, err := c.session.ListResources(ctx)
-		if err != nil {
-			return err
-		}
 		for _, x := range list {
-			e := &event.Item{Kind: "resource", Server: c.Name, URI: x.URI, Name: cmp.Or(x.Title, x.Name), Description: x.Description, MIME: x.MIME, Template: x.Template}
-			if err := r.Emit(e); err != nil {
-				return err
-			}
+			items = append(items, &event.Item{
+				Kind: "resource", Server: c.Name, URI: x.URI, Name: cmp.Or(x.Title, x.Name), Description: x.Description, MIME: x.MIME, Template: x.Template,
+			})
 		}
-		return nil
+		return items, err
 	})
 }
 
-func (r *inspection) listPrompts(ctx context.Context) error {
-	return r.eachSession(func(c *connection) error {
+// listPrompts shows the prompts of all servers.
+func (r *runner) listPrompts(ctx context.Context) error {
+	return r.listItems(func(c *connection) (items []*event.Item, err error) {
 		list, err := c.session.ListPrompts(ctx)
-		if err != nil {
-			return err
-		}
 		for _, x := range list {
-			if err := r.Emit(&event.Item{Kind: "prompt", Server: c.Name, Name: x.Name, Description: x.Description, Arguments: promptArguments(x.Arguments)}); err != nil {
-				return err
+			args := []event.PromptArgument{}
+			for _, a := range x.Arguments {
+				args = append(args, event.PromptArgument(a))
 			}
+			items = append(items, &event.Item{Kind: "prompt", Server: c.Name, Name: x.Name, Description: x.Description, Arguments: args})
 		}
-		return nil
+		return items, err
 	})
 }
 
-func promptArguments(list []mcp.PromptArgument) []event.PromptArgument {
-	all := []event.PromptArgument{}
-	for _, a := range list {
-		all = append(all, event.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
-	}
-	return all
-}
-
-// eachSession asks every server in turn. A server that cannot answer is a warning,
-// and the others are asked all the same.
-func (r *inspection) eachSession(list func(*connection) error) error {
+// listItems asks every server in turn, and emits its items. A server that cannot
+// answer is a warning, and the others are asked all the same.
+func (r *runner) listItems(ask func(*connection) ([]*event.Item, error)) error {
 	for _, c := range r.box.conns {
 		if c.session == nil || c.err != nil {
 			continue
 		}
-		err := list(c)
-		if err == nil {
+		items, err := ask(c)
+		switch {
+		case failure.IsCancelled(err):
+			return err
+		case err != nil:
+			r.warn("server_failed", c.Name, withHint(err.Error(), &c.Server, err))
 			continue
 		}
-		if _, ok := errors.AsType[*failure.Error](err); ok || failure.IsCancelled(err) {
-			return err
+		for _, item := range items {
+			if err := r.Emit(item); err != nil {
+				return err
+			}
 		}
-		r.warn("server_failed", c.Name, withHint(err.Error(), &c.Server, err))
 	}
 	return nil
 }

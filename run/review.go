@@ -10,7 +10,7 @@ import (
 
 // listTools shows every tool, and what a reviewer would look at in its definition
 // where that is wanted: for a list that a person reads in one look, it is not.
-func (r *inspection) listTools() error {
+func (r *runner) listTools() error {
 	var found [][]event.Finding
 	if r.cfg.Verbose > 0 || r.cfg.Output != "" && r.cfg.Output != "text" || r.cfg.Log != "" {
 		found = r.box.review()
@@ -49,7 +49,7 @@ func (b *toolbox) review() [][]event.Finding {
 }
 
 // sayFindings prints a line for each finding in the tools that are shown or locked.
-func (r *inspection) sayFindings(all [][]event.Finding) {
+func (r *runner) sayFindings(all [][]event.Finding) {
 	n := 0
 	for i, found := range all {
 		t := r.box.all[i]

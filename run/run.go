@@ -232,8 +232,7 @@ func (r *runner) work(ctx context.Context) error {
 	if err := r.start(); err != nil {
 		return err
 	}
-	i := &inspection{outputs: r.outputs, cfg: r.cfg, box: r.box, unused: r.unused, gate: r.gate, tally: &r.tally}
-	return i.run(ctx, data)
+	return r.inspect(ctx, data)
 }
 
 // ask puts the conversation's beginning together while the servers start, and lets

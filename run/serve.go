@@ -25,7 +25,7 @@ const serveGrace = 5 * time.Second
 // each call is decided when it comes, in order, and then runs as the calls of a
 // model's turn do.
 type host struct {
-	*inspection
+	*runner
 	round    *round
 	decide   chan *call // that came
 	schedule chan *call // that may run
@@ -41,13 +41,13 @@ const maxWaiting = 2048
 
 // serve is the mode --serve: a server on standard input and output until standard
 // input ends.
-func (r *inspection) serve(ctx context.Context) error {
+func (r *runner) serve(ctx context.Context) error {
 	if r.streams.InTerminal {
 		r.face.Say("--serve speaks MCP on standard input and output: a host starts it, see --help=serve")
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	h := &host{inspection: r, stop: stop, decide: make(chan *call, maxWaiting), schedule: make(chan *call, maxWaiting), over: make(chan struct{})}
+	h := &host{runner: r, stop: stop, decide: make(chan *call, maxWaiting), schedule: make(chan *call, maxWaiting), over: make(chan struct{})}
 	h.round = newCaller(r.cfg, r.box, r.gate, r.outputs).newRound(1, nil, nil)
 	h.round.maxBytes = 0
 	if r.gate.Approver != nil {

@@ -37,7 +37,7 @@ func (h *host) request(ctx context.Context, method string, params []byte) ([]byt
 		if l.Method != method {
 			continue
 		}
-		items := h.known(ctx, l, jsontext.Member(params, "cursor") == nil)
+		items := h.listed(ctx, l, jsontext.Member(params, "cursor") == nil)
 		return toolserver.Page(params, l.Key, len(items), func(b []byte, i int) []byte { return append(b, items[i].json...) })
 	}
 	switch method {
@@ -53,9 +53,9 @@ func (h *host) request(ctx context.Context, method string, params []byte) ([]byt
 	return nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: "no method " + strconv.Quote(method)}
 }
 
-// known are the items of a list. The servers are asked if afresh is true, or if they
+// listed are the items of a list. The servers are asked if afresh is true, or if they
 // were never asked.
-func (h *host) known(ctx context.Context, l mcp.List, afresh bool) []listedItem {
+func (h *host) listed(ctx context.Context, l mcp.List, afresh bool) []listedItem {
 	h.lists.mu.Lock()
 	items, ok := h.lists.items[l.Method]
 	h.lists.mu.Unlock()
@@ -136,13 +136,13 @@ func (h *host) readResource(ctx context.Context, uri string) ([]byte, error) {
 // that begins most like it, or the only one that there is. No other server is told
 // the URI.
 func (h *host) ownerOf(ctx context.Context, uri string) (owner *connection) {
-	for _, x := range h.known(ctx, mcp.Resources, false) {
+	for _, x := range h.listed(ctx, mcp.Resources, false) {
 		if x.id == uri {
 			return x.conn
 		}
 	}
 	longest := 0
-	for _, x := range h.known(ctx, mcp.Templates, false) {
+	for _, x := range h.listed(ctx, mcp.Templates, false) {
 		if begin, _, _ := strings.Cut(x.id, "{"); len(begin) > longest && strings.HasPrefix(uri, begin) {
 			owner, longest = x.conn, len(begin)
 		}
@@ -163,7 +163,7 @@ func (h *host) ownerOf(ctx context.Context, uri string) (owner *connection) {
 }
 
 func (h *host) getPrompt(ctx context.Context, name string, args []byte) ([]byte, error) {
-	for _, x := range h.known(ctx, mcp.Prompts, false) {
+	for _, x := range h.listed(ctx, mcp.Prompts, false) {
 		if x.name != name {
 			continue
 		}
