@@ -55,7 +55,7 @@ func newOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 	case c.Output == "messages":
 		o.add(&event.MessagesOutput{Writer: w, Messages: messages})
 	case c.Mode != config.Answer:
-		list := &event.ListOutput{Writer: w, Terminal: s.OutTerminal, Full: c.Mode == config.DescribeTool, Tokens: c.Verbose > 0, Labels: c.Verbose > 0}
+		list := &event.ListOutput{Writer: w, Terminal: s.OutTerminal, Full: c.Mode == config.DescribeTool, Verbose: c.Verbose > 0}
 		if s.OutTerminal {
 			list.Columns, list.ASCII = cmp.Or(s.OutWidth, 80), !face.UTF8(c.Getenv)
 		}

@@ -111,7 +111,8 @@ func (e *End) WithOutputError(err error) *End {
 }
 
 // Writer is a buffered writer that names its target in errors and stops at
-// the first one: nothing is written after a lost byte.
+// the first one: nothing is written after a lost byte, and every further write or
+// flush returns the same error.
 type Writer struct {
 	buffer *bufio.Writer
 	what   string

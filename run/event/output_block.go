@@ -23,9 +23,7 @@ func (o *BlockOutput) Event(e Event) error {
 		if o.Terminal {
 			block = AppendLines(nil, block)
 		}
-		if err := o.write(block); err != nil {
-			return err
-		}
+		o.write(block)
 	}
 	return o.Flush()
 }

@@ -43,9 +43,7 @@ func (o *JSONOutput) Event(e Event) error {
 		o.items = append(o.items, e)
 	case *End:
 		e.Items = o.items
-		if err := o.write(append(appendEvent(nil, e), '\n')); err != nil {
-			return err
-		}
+		o.write(append(appendEvent(nil, e), '\n'))
 		return o.Flush()
 	}
 	return nil
@@ -67,16 +65,11 @@ func (o *MessagesOutput) Event(e Event) error {
 	var b []byte
 	for message := range o.Messages {
 		b = AppendJSON(append(b[:0], before...), message)
-		if err := o.write(b); err != nil {
-			return err
-		}
+		o.write(b)
 		before = ",\n"
 	}
-	if b == nil {
-		return nil
-	}
-	if err := o.write([]byte("\n]\n")); err != nil {
-		return err
+	if b != nil {
+		o.write([]byte("\n]\n"))
 	}
 	return o.Flush()
 }

@@ -22,8 +22,7 @@ type ListOutput struct {
 	Columns  int  // of the terminal that a list is cut to; 0: tabs
 	ASCII    bool // the terminal shows nothing else
 	Full     bool // a tool is described in full
-	Tokens   bool // of a server: what its definitions take
-	Labels   bool // of a tool: its labels
+	Verbose  bool // a list has the labels of tools, and the tokens that the definitions of a server take
 	table    table
 }
 
@@ -33,38 +32,39 @@ func (o *ListOutput) Event(e Event) error {
 		if o.Full {
 			return o.describe(e)
 		}
-		desc, _, _ := strings.Cut(strings.TrimSpace(e.Description), "\n")
-		if o.Labels {
-			return o.row([]string{"TOOL", "VERDICT", "RULE", "LABELS", "DESCRIPTION"}, e.Name, e.Verdict, e.Rule, labelText(e.Labels), desc)
+		row := []string{"TOOL", e.Name, "VERDICT", e.Verdict, "RULE", e.Rule}
+		if o.Verbose {
+			row = append(row, "LABELS", labelText(e.Labels))
 		}
-		return o.row([]string{"TOOL", "VERDICT", "RULE", "DESCRIPTION"}, e.Name, e.Verdict, e.Rule, desc)
+		description, _, _ := strings.Cut(strings.TrimSpace(e.Description), "\n")
+		return o.row(append(row, "DESCRIPTION", description)...)
 	case *Server:
 		o.table.whole = o.table.whole || e.Message != ""
 		why := strings.TrimPrefix(e.Message, "server "+strconv.Quote(e.Name)+" ("+e.Transport+"): ") // the row has it already
-		header, fields := []string{"SERVER", "STATUS", "TRANSPORT", "PROTOCOL", "TOOLS", "TARGET", "MESSAGE"}, []string{e.Name, e.Status, e.Transport, e.Protocol, strconv.Itoa(e.Tools), e.Target, why}
-		if o.Tokens {
-			header, fields = append(header, "TOKENS"), append(fields, strconv.Itoa(e.Tokens))
+		row := []string{"SERVER", e.Name, "STATUS", e.Status, "TRANSPORT", e.Transport, "PROTOCOL", e.Protocol, "TOOLS", strconv.Itoa(e.Tools), "TARGET", e.Target, "MESSAGE", why}
+		if o.Verbose {
+			row = append(row, "TOKENS", strconv.Itoa(e.Tokens))
 		}
-		return o.row(header, fields...)
+		return o.row(row...)
 	case *Item:
-		if e.Kind == "model" {
-			return o.row([]string{"MODEL"}, e.Name)
+		row := []string{"SERVER", e.Server, "PROMPT", e.Name}
+		switch e.Kind {
+		case "model":
+			return o.row("MODEL", e.Name)
+		case "resource":
+			row = []string{"SERVER", e.Server, "URI", e.URI, "NAME", e.Name}
 		}
-		header, fields := []string{"SERVER", "PROMPT"}, []string{e.Server, e.Name}
-		if e.Kind == "resource" {
-			header, fields = []string{"SERVER", "URI", "NAME"}, []string{e.Server, e.URI, e.Name}
-		}
-		return o.row(append(header, "TYPE", "DESCRIPTION", "ARGUMENTS"), append(fields, e.MIME, e.Description, argumentNames(e.Arguments))...)
+		return o.row(append(row, "TYPE", e.MIME, "DESCRIPTION", e.Description, "ARGUMENTS", argumentNames(e.Arguments))...)
 	case *Check:
-		if o.Columns > 0 {
-			o.table.whole = o.table.whole || e.Status != "ok"
-			result := e.Message
-			if e.Hint != "" {
-				result += "; " + e.Hint
-			}
-			return o.row([]string{"CHECKED", "STATUS", "RESULT"}, e.Subject, e.Status, result)
+		if o.Columns == 0 {
+			return o.row("CHECKED", e.Subject, "STATUS", e.Status, "RESULT", e.Message, "HINT", e.Hint)
 		}
-		return o.row([]string{"CHECKED", "STATUS", "RESULT", "HINT"}, e.Subject, e.Status, e.Message, e.Hint)
+		o.table.whole = o.table.whole || e.Status != "ok"
+		result := e.Message
+		if e.Hint != "" {
+			result += "; " + e.Hint
+		}
+		return o.row("CHECKED", e.Subject, "STATUS", e.Status, "RESULT", result)
 	case *Contents:
 		return o.contents(e)
 	case *Login:
@@ -72,34 +72,33 @@ func (o *ListOutput) Event(e Event) error {
 		if e.Refreshable {
 			refresh = "refreshable"
 		}
-		return o.row([]string{"SERVER", "ACCOUNT", "STATUS", "UNTIL", "REFRESH", "SCOPES", "ISSUER"}, e.Server, e.Account, e.Status, e.Expires, refresh, strings.Join(e.Scopes, " "), e.Issuer)
+		return o.row("SERVER", e.Server, "ACCOUNT", e.Account, "STATUS", e.Status, "UNTIL", e.Expires, "REFRESH", refresh, "SCOPES", strings.Join(e.Scopes, " "), "ISSUER", e.Issuer)
 	case *Explanation:
 		return o.explain(e)
 	case *End:
-		if len(o.table.rows) > 0 {
-			lines := o.table.appendTo(nil, o.Columns)
-			if o.ASCII {
-				lines = bytes.ReplaceAll(lines, []byte("…"), []byte(">"))
-			}
-			if err := o.write(lines); err != nil {
-				return err
-			}
-		}
-		if len(e.Text) > 0 {
-			text := e.Text
-			if o.Terminal {
-				text = AppendLines(nil, text)
-			}
-			if text[len(text)-1] != '\n' {
-				text = append(slices.Clip(text), '\n')
-			}
-			if err := o.write(text); err != nil {
-				return err
-			}
-		}
-		return o.Flush()
+		return o.end(e)
 	}
 	return nil
+}
+
+// end writes the table of a list, and the result of a call.
+func (o *ListOutput) end(e *End) error {
+	if len(o.table.rows) > 0 {
+		lines := o.table.appendTo(nil, o.Columns)
+		if o.ASCII {
+			lines = bytes.ReplaceAll(lines, []byte("…"), []byte(">"))
+		}
+		o.write(lines)
+	}
+	text := e.Text
+	if o.Terminal {
+		text = AppendLines(nil, text)
+	}
+	o.write(text)
+	if n := len(text); n > 0 && text[n-1] != '\n' {
+		o.write([]byte{'\n'})
+	}
+	return o.Flush()
 }
 
 func labelText(labels []string) string { return cmp.Or(strings.Join(labels, ","), "none") }
@@ -116,12 +115,13 @@ func argumentNames(all []PromptArgument) string {
 	return strings.Join(names, " ")
 }
 
-// row writes one item, or keeps it until all are there to be aligned. Every field
-// is escaped, so that none of them can hold a tab, begin another row or steer a
-// terminal.
-func (o *ListOutput) row(header []string, fields ...string) error {
-	for i := range fields {
-		fields[i] = escape.Escape(fields[i])
+// row writes one item, or keeps it until all are there to be aligned. The cells are
+// the heading of each column and what the item has there. They are escaped, so that
+// none of them can hold a tab, begin another row or steer a terminal.
+func (o *ListOutput) row(cells ...string) error {
+	var header, fields []string
+	for pair := range slices.Chunk(cells, 2) {
+		header, fields = append(header, pair[0]), append(fields, escape.Escape(pair[1]))
 	}
 	if o.Columns > 0 {
 		o.table.header, o.table.rows = header, append(o.table.rows, fields)

@@ -30,13 +30,9 @@ func (o *TextOutput) Event(e Event) error {
 		}
 	case *End:
 		if !o.Stream && e.isAnswer() {
-			if err := o.text(e.Text); err != nil {
-				return err
-			}
+			o.text(e.Text)
 		}
-		if err := o.newline(); err != nil {
-			return err
-		}
+		o.newline()
 		return o.Flush()
 	}
 	return nil
