@@ -54,29 +54,19 @@ func (b *toolbox) connect(ctx context.Context, procs *config.Processes, hooks fu
 	wg.Wait()
 }
 
-// start starts the server and measures how long that takes.
+// start starts the server, lists its tools and measures how long that takes.
 func (c *connection) start(ctx context.Context, procs *config.Processes, hooks mcp.Hooks) {
 	began := time.Now()
-	c.connect(ctx, procs, hooks)
-	c.took = time.Since(began)
-}
-
-func (c *connection) connect(ctx context.Context, procs *config.Processes, hooks mcp.Hooks) {
+	defer func() { c.took = time.Since(began) }()
 	if c.Unusable != nil {
 		c.err = c.Unusable
 		return
 	}
-	session, err := mcp.Connect(ctx, c.Spec, hooks, procs)
-	if err != nil {
-		c.err = err
+	if c.session, c.err = mcp.Connect(ctx, c.Spec, hooks, procs); c.err != nil {
 		return
 	}
-	c.session = session
-	listed, err := session.Tools(ctx)
-	if err != nil {
-		c.err = err
-		return
-	}
+	listed, err := c.session.Tools(ctx)
+	c.err = err
 	for _, t := range listed {
 		c.add(t)
 	}

@@ -99,22 +99,18 @@ func (r *runner) tools(ctx context.Context, srv *config.Server) (count int, refu
 	r.face.AwaitServers()
 	defer r.face.Awaiting("")
 	defer r.face.ServerReady(srv.Name)
-	session, err := mcp.Connect(ctx, srv.Spec, r.hooks(srv), r.cfg.Processes)
-	if err == nil {
-		defer session.Close()
-		all, failed := session.Tools(ctx)
-		if failed == nil {
-			return len(all), nil, nil
-		}
-		err = failed
+	c := &connection{Server: *srv}
+	c.Optional = true                    // the hint about optional servers is for runs
+	c.Server.Tools, c.Exclude = nil, nil // all tools count
+	c.start(ctx, r.cfg.Processes, r.hooks(srv))
+	if c.session != nil {
+		defer c.session.Close()
 	}
-	if refusal = mcp.Refused(err); refusal != nil {
-		return 0, refusal, nil
+	if refusal = mcp.Refused(c.err); refusal != nil || c.err == nil {
+		return len(c.tools), refusal, nil
 	}
-	c := &connection{Server: *srv, err: err}
-	c.Optional = true // the hint about optional servers is for runs
-	if failure.IsCancelled(err) {
-		return 0, nil, err
+	if failure.IsCancelled(c.err) {
+		return 0, nil, c.err
 	}
 	return 0, nil, c.failure()
 }

@@ -31,8 +31,8 @@ type host struct {
 	schedule chan *call // that may run
 	over     chan struct{}
 	stop     context.CancelCauseFunc
-	count    int // numbers the calls
-	lists    hostLists
+	count    int      // numbers the calls
+	lists    sync.Map // by their methods: the resources, templates and prompts as the host listed them last
 }
 
 // maxWaiting is more calls than the server takes at once, so that to hand one on
@@ -132,9 +132,8 @@ func (h *host) call(ctx context.Context, name string, args json.RawMessage, prog
 // judge gives a call its verdict, and hands it on if it may run.
 func (h *host) judge(c *call) {
 	goesOn, err := h.round.judge(c.ctx, c)
-	cancelled := c.ctx.Err() != nil
 	switch {
-	case cancelled:
+	case c.ctx.Err() != nil:
 		err = nil // a call that nobody waits for does not end the server
 		c.answer = notRun(c.ctx)
 	case err != nil:

@@ -16,13 +16,6 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// hostLists are the resources, templates and prompts of the servers as the host
-// listed them last, by the method.
-type hostLists struct {
-	mu    sync.Mutex
-	items map[string][]listedItem
-}
-
 // listedItem is a resource, a template or a prompt of a server.
 type listedItem struct {
 	conn *connection
@@ -56,19 +49,11 @@ func (h *host) request(ctx context.Context, method string, params []byte) ([]byt
 // listed are the items of a list. The servers are asked if afresh is true, or if they
 // were never asked.
 func (h *host) listed(ctx context.Context, l mcp.List, afresh bool) []listedItem {
-	h.lists.mu.Lock()
-	items, ok := h.lists.items[l.Method]
-	h.lists.mu.Unlock()
-	if ok && !afresh {
-		return items
+	if items, ok := h.lists.Load(l.Method); ok && !afresh {
+		return items.([]listedItem)
 	}
-	items = h.listAll(ctx, l)
-	h.lists.mu.Lock()
-	defer h.lists.mu.Unlock()
-	if h.lists.items == nil {
-		h.lists.items = map[string][]listedItem{}
-	}
-	h.lists.items[l.Method] = items
+	items := h.listAll(ctx, l)
+	h.lists.Store(l.Method, items)
 	return items
 }
 
