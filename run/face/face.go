@@ -151,12 +151,16 @@ func (f *Face) print(s string) {
 
 // Say prints a line for which there is no event, unless with -q.
 func (f *Face) Say(s string) {
-	if f.quiet {
-		return
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.print("toolpipe: " + escape.Escape(f.secrets.Message().HideString(s)) + "\n")
+	f.say(escape.Escape(f.secrets.Message().HideString(s)))
+}
+
+// say prints an escaped line, unless with -q. The caller holds mu.
+func (f *Face) say(s string) {
+	if !f.quiet {
+		f.print("toolpipe: " + s + "\n")
+	}
 }
 
 // Tell prints a line also with -q, and as it is: the address of a sign-in has to
@@ -244,25 +248,21 @@ func (f *Face) Event(e event.Event) error {
 	case *event.Result:
 		f.answered(e)
 	case *event.Retry:
-		if !f.quiet {
-			of := ""
-			if e.Of > 0 {
-				of = fmt.Sprintf(" of %d", e.Of)
-			}
-			f.print(fmt.Sprintf("toolpipe: retry %d%s in %s: %s\n", e.Attempt, of, duration(e.After), escape.Escape(e.Message)))
+		of := ""
+		if e.Of > 0 {
+			of = fmt.Sprintf(" of %d", e.Of)
 		}
+		f.say(fmt.Sprintf("retry %d%s in %s: %s", e.Attempt, of, duration(e.After), escape.Escape(e.Message)))
 	case *event.Warning:
-		if !f.quiet && !e.Repeated {
-			f.print("toolpipe: " + f.paint(yellow, "warning:") + " " + escapeLines(e.Message) + "\n")
+		if !e.Repeated {
+			f.say(f.paint(yellow, "warning:") + " " + escapeLines(e.Message))
 		}
 	case *event.Attention:
-		if !f.quiet {
-			bell := ""
-			if f.streams.ErrTerminal {
-				bell = "\a"
-			}
-			f.print("toolpipe: " + f.paint(yellow, "attention:") + " " + escape.Escape(e.Reason) + bell + "\n")
+		bell := ""
+		if f.streams.ErrTerminal {
+			bell = "\a"
 		}
+		f.say(f.paint(yellow, "attention:") + " " + escape.Escape(e.Reason) + bell)
 	case *event.End:
 		f.await("")
 	}
