@@ -40,20 +40,17 @@ func (r *runner) check(ctx context.Context) error {
 	k := &checkup{runner: r}
 	err := r.configure(ctx)
 	if err != nil {
-		k.failed("config", err)
-		return k.first
+		return k.failed("config", err)
 	}
 	k.settingsRead()
 	if k.cfg.Session != "" {
 		if k.session, err = session.Open("--session", k.cfg.Session, k.warn); err != nil {
-			k.failed("session", err)
-			return k.first
+			return k.failed("session", err)
 		}
 		k.ok("session", k.cfg.Session)
 	}
 	if err := r.resolve(ctx); err != nil {
-		k.failed("rules", err)
-		return k.first
+		return k.failed("rules", err)
 	}
 	k.rules()
 	k.model(ctx)
@@ -77,12 +74,14 @@ func (k *checkup) warning(subject, message string, h ...string) {
 	k.say(subject, "warning", message, h...)
 }
 
-func (k *checkup) failed(subject string, err error) {
+// failed reports a failure, and returns the first.
+func (k *checkup) failed(subject string, err error) error {
 	e := failure.Of(err)
 	if k.first == nil || before(e.Status, failure.Of(k.first).Status) {
 		k.first = err
 	}
 	k.say(subject, "failure", e.Message, e.Hints...)
+	return k.first
 }
 
 func (k *checkup) settingsRead() {

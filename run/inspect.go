@@ -20,7 +20,8 @@ func (r *runner) inspect(ctx context.Context, data []byte) error {
 	}
 	switch r.cfg.Mode {
 	case config.ListTools:
-		return r.listTools()
+		r.listTools()
+		return nil
 	case config.UpdateLock:
 		path := r.cfg.ToolsLock
 		counts, err := writeLock(path, r.box.locks(nil))
@@ -158,9 +159,7 @@ func (r *runner) listServers() error {
 				failed = append(failed, strconv.Quote(c.Name))
 			}
 		}
-		if err := r.Emit(e); err != nil {
-			return err
-		}
+		r.Emit(e)
 	}
 	for i, h := range hints {
 		hints[i] = config.JoinWords(of[h]) + ": " + h

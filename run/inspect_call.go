@@ -78,9 +78,7 @@ func (r *runner) explain(ctx context.Context, t *tool, args []byte) error {
 	for _, m := range x.Matched {
 		e.Rules = append(e.Rules, event.ExplainedRule{Decision: m.Decision.String(), Rule: m.Origin, Reason: m.Reason})
 	}
-	if err := r.Emit(e); err != nil {
-		return err
-	}
+	r.Emit(e)
 	if v.Outcome == approve.Allowed {
 		return nil
 	}

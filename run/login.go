@@ -124,6 +124,24 @@ func (r *runner) askConsent(ctx context.Context, srv *config.Server, previous *o
 	})
 }
 
+// paste reads, on the terminal, the address on which the browser ended: it may be
+// on another machine, where the redirect leads nowhere. nil when nobody can be
+// asked. The line is not shown, because it holds the code.
+func (r *runner) paste() func(ctx context.Context, wrong error) (string, error) {
+	t := terminal(r.cfg, r.face)
+	t.Timeout = oauth.SignInTime
+	if !t.Reachable() {
+		return nil
+	}
+	return func(ctx context.Context, wrong error) (string, error) {
+		prompt := "toolpipe: if the last page in the browser cannot be shown, paste its address here (it does not appear): "
+		if wrong != nil {
+			prompt = "toolpipe: " + wrong.Error() + "\n" + prompt
+		}
+		return t.ReadHidden(ctx, prompt)
+	}
+}
+
 // showConsent says who wants what, and shows the address. It is printed in any
 // case: the browser may be on another machine.
 func (r *runner) showConsent(c *oauth.Consent) {
@@ -199,9 +217,7 @@ func (r *runner) signOut(ctx context.Context, srv *config.Server) error {
 		found = true
 		e := loginEvent(login)
 		e.Status, e.Expires, e.Refreshable = "removed", "", false
-		if err := r.Emit(e); err != nil {
-			return err
-		}
+		r.Emit(e)
 	}
 	if !found {
 		r.face.Say("there is no login at " + srv.URL)
@@ -231,9 +247,7 @@ func (r *runner) forget(ctx context.Context, srv *config.Server, k oauth.Key) (l
 func (r *runner) listLogins(ctx context.Context) error {
 	all, err := r.store.List(ctx)
 	for i := range all {
-		if err := r.Emit(loginEvent(&all[i])); err != nil {
-			return err
-		}
+		r.Emit(loginEvent(&all[i]))
 	}
 	if err != nil {
 		return &failure.Error{Status: failure.StatusServer, Message: "--list-logins: " + err.Error(), Cause: err}

@@ -11,8 +11,29 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
+	"toolpipe/run/stdio"
 	"toolpipe/stream"
 )
+
+// newClient makes the model's client, which checks where the key may go.
+func newClient(ctx context.Context, e *config.Endpoint, o *outputs) (client *stream.Client, err error) {
+	e.Wire, e.Secrets = o.face.Wire("model"), o.secrets
+	if e.Record == "" && e.Replay == "" {
+		client, err = stream.New(e.Config)
+	} else { // opening a named pipe waits
+		client, err = stdio.Await(ctx, func() (*stream.Client, error) { return stream.New(e.Config) })
+	}
+	if failure.IsCancelled(err) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, e.Refused(err)
+	}
+	if host := client.Insecure(); host != "" {
+		o.warn("insecure_http", "", "the key goes over plain http to "+strconv.Quote(host))
+	}
+	return client, nil
+}
 
 // listModels shows the models of the endpoint.
 func (r *runner) listModels(ctx context.Context) error {
@@ -24,9 +45,7 @@ func (r *runner) listModels(ctx context.Context) error {
 		return err
 	}
 	for _, name := range names {
-		if err := r.Emit(&event.Item{Kind: "model", Name: name}); err != nil {
-			return err
-		}
+		r.Emit(&event.Item{Kind: "model", Name: name})
 	}
 	if len(names) == 0 {
 		r.face.Say("the endpoint lists no models")

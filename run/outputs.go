@@ -13,6 +13,7 @@ import (
 	"toolpipe/run/face"
 	"toolpipe/run/stdio"
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/jsontext"
 	"toolpipe/stream/secrets"
 )
 
@@ -91,4 +92,40 @@ func (o *outputs) openLog(ctx context.Context, path string) error {
 
 func (o *outputs) warn(code, server, message string) {
 	o.Emit(&event.Warning{Code: code, Server: server, Message: message})
+}
+
+// toHost passes on what a server logs, under its name.
+func (o *outputs) toHost(server string, params []byte) {
+	host := o.host.Load()
+	data := jsontext.Member(params, "data")
+	if host == nil || data == nil {
+		return
+	}
+	logger := server
+	if inner := jsontext.Text(jsontext.Member(params, "logger")); inner != "" {
+		logger += "/" + inner
+	}
+	b := jsontext.AppendQuoted([]byte(`{"level":`), jsontext.Text(jsontext.Member(params, "level")))
+	b = jsontext.AppendQuoted(append(b, `,"logger":`...), logger)
+	host.Log(append(append(append(b, `,"data":`...), data...), '}'))
+}
+
+type emitKey struct{}
+
+// withEmit gives a call of a built-in tool what emits events: those of a nested run
+// have the id of the call that the run is for.
+func withEmit(ctx context.Context, emit func(event.Event) error) context.Context {
+	return context.WithValue(ctx, emitKey{}, emit)
+}
+
+// notify calls the attention of the user, and of the host of --serve. ctx is that of
+// a call.
+func (o *outputs) notify(ctx context.Context, reason string) error {
+	emit := ctx.Value(emitKey{}).(func(event.Event) error)
+	if err := emit(&event.Attention{Reason: reason}); err != nil {
+		return err
+	}
+	data := jsontext.AppendQuoted([]byte(`{"level":"notice","data":`), o.secrets.Message().HideString(reason))
+	o.toHost("notes", append(data, '}'))
+	return o.Flush()
 }

@@ -163,9 +163,7 @@ func (r *runner) readResource(ctx context.Context) error {
 		return serverError(c, err)
 	}
 	for _, p := range parts {
-		if err := r.Emit(&event.Contents{Server: c.Name, URI: p.URI, MIME: p.MIME, Text: p.Text, Blob: p.Blob}); err != nil {
-			return err
-		}
+		r.Emit(&event.Contents{Server: c.Name, URI: p.URI, MIME: p.MIME, Text: p.Text, Blob: p.Blob})
 	}
 	return nil
 }
@@ -206,17 +204,14 @@ func (r *runner) listItems(ask func(*connection) ([]*event.Item, error)) error {
 			continue
 		}
 		items, err := ask(c)
-		switch {
-		case failure.IsCancelled(err):
+		if failure.IsCancelled(err) {
 			return err
-		case err != nil:
+		}
+		if err != nil {
 			r.warn("server_failed", c.Name, withHint(err.Error(), &c.Server, err))
-			continue
 		}
 		for _, item := range items {
-			if err := r.Emit(item); err != nil {
-				return err
-			}
+			r.Emit(item)
 		}
 	}
 	return nil

@@ -193,19 +193,3 @@ func (h *host) forward(ctx context.Context, c *connection, method, name string, 
 	}
 	return append(b, '}'), nil
 }
-
-// toHost passes on what a server logs, under its name.
-func (o *outputs) toHost(server string, params []byte) {
-	host := o.host.Load()
-	data := jsontext.Member(params, "data")
-	if host == nil || data == nil {
-		return
-	}
-	logger := server
-	if inner := jsontext.Text(jsontext.Member(params, "logger")); inner != "" {
-		logger += "/" + inner
-	}
-	b := jsontext.AppendQuoted([]byte(`{"level":`), jsontext.Text(jsontext.Member(params, "level")))
-	b = jsontext.AppendQuoted(append(b, `,"logger":`...), logger)
-	host.Log(append(append(append(b, `,"data":`...), data...), '}'))
-}

@@ -45,7 +45,8 @@ func (m *Emitter) Started() bool {
 	return m.started
 }
 
-// Emit returns the first error of any output so far.
+// Emit returns the first error of any output so far. Who emits a list need not ask
+// for it: Flush and the next Emit return it again.
 func (m *Emitter) Emit(e Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
