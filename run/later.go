@@ -64,33 +64,20 @@ func (s *laterStarts) end() {
 	s.going.Wait()
 }
 
-// pinned is what the lock has of a server.
-type pinned struct {
-	instructions string
-	tools        []lockedItem
-}
-
-// pin finds in the lock what servers that start later offer. A lock from which a tool
-// cannot be offered was not written by --tools-lock-update, and is refused.
+// pin finds in the lock the tools of the servers that start later. A lock from which a
+// tool cannot be offered was not written by --tools-lock-update, and is refused.
 func (r *runner) pin() error {
-	r.pinned = map[string]*pinned{}
-	of := func(server string) *pinned {
-		if r.pinned[server] == nil {
-			r.pinned[server] = &pinned{}
-		}
-		return r.pinned[server]
-	}
+	r.pinned = map[string][]lockedItem{}
 	for _, title := range slices.Sorted(maps.Keys(r.locked)) { // each run sends the same list of tools
 		l := r.locked[title]
-		if l.list == "servers" {
-			of(l.name).instructions = l.text("instructions")
-			continue
-		}
 		server := l.text("server")
-		if server == "" || l.name != mcp.OfferedName(server, l.text("tool")) {
+		switch {
+		case l.list == "servers":
+		case server == "" || l.name != mcp.OfferedName(server, l.text("tool")):
 			return failure.UsageError([]string{"--tools-lock-update writes the file anew"}, "--start %s: %q has no whole definition of the tool %q", r.cfg.Start, r.cfg.ToolsLock, l.name)
+		default:
+			r.pinned[server] = append(r.pinned[server], l)
 		}
-		of(server).tools = append(of(server).tools, l)
 	}
 	return nil
 }
@@ -99,8 +86,7 @@ func (r *runner) pin() error {
 // in this process costs no time, and of one that the lock does not have nobody
 // knows the tools before it has started.
 func (r *runner) startsFirst(s config.Server) bool {
-	p := r.pinned[s.Name]
-	return s.Local != nil || p == nil || len(p.tools) == 0
+	return s.Local != nil || len(r.pinned[s.Name]) == 0
 }
 
 // putOff gives the servers that start later the tools that the lock has of them, and
@@ -114,14 +100,14 @@ func (r *runner) putOff(ctx context.Context) (first []string) {
 		if r.box.starts.cancel == nil {
 			ctx, r.box.starts.cancel = context.WithCancel(ctx)
 		}
-		p := r.pinned[c.Name]
-		for i := range p.tools {
-			if t := c.add(p.tools[i].definition()); t != nil {
-				t.pinned = &p.tools[i]
+		for _, l := range r.pinned[c.Name] {
+			if t := c.add(l.definition()); t != nil {
+				t.pinned = &l
 			}
 		}
 		c.later = r.startLater(ctx, c)
-		c.later.instructions = p.instructions
+		inLock := r.locked[(&lockedItem{list: "servers", name: c.Name}).title()]
+		c.later.instructions = inLock.text("instructions")
 		if r.cfg.Start == "beside" && (r.cfg.Mode == config.Answer || r.cfg.Mode == config.Serve) {
 			c.later.begin()
 		}

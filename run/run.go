@@ -92,10 +92,10 @@ type setup struct {
 	unused   []config.Server // those that flags, profile or files leave out
 	store    *oauth.Store    // of the logins at servers
 	gate     *approve.Gate
-	policy   string                // SHA-256 over all policy files
-	locked   map[string]lockedItem // nil: there is no lock
-	pinned   map[string]*pinned    // of the servers that start later, by their names
-	endpoint *config.Endpoint      // of a model, as the next two
+	policy   string                  // SHA-256 over all policy files
+	locked   map[string]lockedItem   // nil: there is no lock
+	pinned   map[string][]lockedItem // the tools of the servers that start later, by the names of these
+	endpoint *config.Endpoint        // of a model, as the next two
 	request  *stream.Request
 	client   *stream.Client
 	agents   []*agent
