@@ -166,7 +166,7 @@ descend:
 // one word.
 func (v Value) pathKey() string {
 	key := v.Text()
-	if len(key) > 40 || key == "" || strings.ContainsFunc(key, func(r rune) bool { return r != '.' && r != ':' && r != '/' && (r > 0x7f || !nameByte(byte(r))) }) {
+	if len(key) > 40 || key == "" || strings.ContainsFunc(key, func(r rune) bool { return !strings.ContainsRune(".:/", r) && !nameByte(r) }) {
 		return v.Short()
 	}
 	return key

@@ -152,7 +152,7 @@ func (e *entry) resolve(at Value, reference string) (string, error) {
 // inputVariable is the variable that holds an input of VS Code.
 func inputVariable(input string) string {
 	return "TOOLPIPE_INPUT_" + strings.Map(func(r rune) rune {
-		if r < 0x80 && r != '-' && nameByte(byte(r)) {
+		if r != '-' && nameByte(r) {
 			return r
 		}
 		return '_'

@@ -100,40 +100,16 @@ func readHostFile(ctx context.Context, file string, stdin io.Reader, warn Warner
 	if err != nil {
 		return Value{}, err
 	}
-	plain := withoutComments(data)
-	v, err = ParseDocument(name, plain)
+	v, err = ParseDocument(name, withoutComments(data))
 	if err == nil {
 		return v, nil
 	}
-	if format := otherFormat(file, plain); format != "" {
-		return v, failure.UsageError([]string{formHint}, "--mcp-config: %s is %s; only JSON is read", ShellQuote(name), format)
+	format := map[string]string{".toml": "TOML", ".yaml": "YAML", ".yml": "YAML"}[strings.ToLower(filepath.Ext(file))]
+	if format != "" {
+		err = failure.Usage("--mcp-config: %s is %s; only JSON is read", ShellQuote(name), format)
 	}
+	failure.Of(err).Hints = []string{formHint}
 	return v, err
-}
-
-// otherFormat is the format of a file that is not JSON, "" if nothing tells.
-func otherFormat(file string, data []byte) string {
-	switch strings.ToLower(filepath.Ext(file)) {
-	case ".toml":
-		return "TOML"
-	case ".yaml", ".yml":
-		return "YAML"
-	}
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		word := strings.TrimLeft(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-. ")
-		switch {
-		case line[0] == '[' && len(line) > 1 && nameByte(line[1]) && strings.HasSuffix(line, "]"), word != line && strings.HasPrefix(word, "="):
-			return "TOML"
-		case line == "---", word != line && strings.HasPrefix(word, ":"):
-			return "YAML"
-		}
-		break
-	}
-	return ""
 }
 
 // withoutComments returns a JSON text with blanks instead of its byte order

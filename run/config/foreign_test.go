@@ -52,18 +52,6 @@ func FuzzWithoutComments(f *testing.F) {
 	})
 }
 
-func TestOtherFormat(t *testing.T) {
-	for _, c := range []struct{ file, text, want string }{
-		{"a.toml", "x", "TOML"}, {"a.YAML", "{", "YAML"}, {"a.yml", "", "YAML"},
-		{"-", "# c\n\n[mcp_servers.a]\n", "TOML"}, {"-", "model = \"x\"\n", "TOML"}, {"-", "---\nx", "YAML"}, {"-", "name: Local\n", "YAML"},
-		{"-", "[1,\n", ""}, {"-", "{\"a\": 1", ""}, {"-", "[\"a\"]", ""}, {"-", "", ""}, {"a.json", "hello", ""},
-	} {
-		if got := otherFormat(c.file, []byte(c.text)); got != c.want {
-			t.Errorf("%s %q: %q, want %q", c.file, c.text, got, c.want)
-		}
-	}
-}
-
 // Names that the files of other hosts have are made legal, each in one way.
 func TestGiveNames(t *testing.T) {
 	spelled := []string{"a b", "io.github.upstash/context7", "-", "___", "fs__x", "files", "ä", strings.Repeat("long-", 8), strings.Repeat("long-", 7) + "x"}

@@ -207,7 +207,7 @@ func parseHeaders(v member) (all []profileHeader, err error) {
 		case "host", "content-length", "transfer-encoding", "connection", "accept-encoding":
 			return nil, m.Errorf("the header %s is made by toolpipe", m.Key)
 		}
-		if m.Key == "" || strings.Trim(m.Key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+		if m.Key == "" || strings.ContainsFunc(m.Key, func(r rune) bool { return !nameByte(r) }) {
 			return nil, m.Errorf("%q is not the name of a header", m.Key)
 		}
 		all = append(all, h)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"toolpipe/run/failure"
@@ -16,22 +17,22 @@ const neutralDir = "/"
 // entry have said what they say of it. Without one, a relative path in its
 // command line makes it unusable: "." would mean the whole disk.
 func (s *Server) place() {
-	switch {
-	case len(s.Command) == 0:
+	if len(s.Command) == 0 {
 		return
-	case s.Dir != "":
-		if program := s.Command[0]; strings.Contains(program, "/") && !filepath.IsAbs(program) {
+	}
+	program := s.Command[0]
+	isRelative := strings.Contains(program, "/") && !filepath.IsAbs(program)
+	if s.Dir != "" {
+		if isRelative {
 			s.Command[0] = filepath.Join(s.Dir, program)
 		}
 		return
 	}
 	s.Dir = neutralDir
-	for i, w := range s.Command {
-		if i > 0 && !isRelativePath(w) || i == 0 && (!strings.Contains(w, "/") || filepath.IsAbs(w)) {
-			continue
-		}
-		s.unusable(s.relative(w))
-		return
+	if isRelative {
+		s.unusable(s.relative(program))
+	} else if i := slices.IndexFunc(s.Command[1:], isRelativePath); i >= 0 {
+		s.unusable(s.relative(s.Command[1+i]))
 	}
 }
 

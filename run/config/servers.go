@@ -111,7 +111,8 @@ func CheckServerName(name string) error {
 
 const maxName = 32
 
-func nameByte(c byte) bool {
+// nameByte tells whether a character may stand in a server's name.
+func nameByte[C byte | rune](c C) bool {
 	return c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
