@@ -167,7 +167,7 @@ func (k *checkup) modelAt(ctx context.Context, of string, e *config.Endpoint, cl
 		return
 	}
 	var hints []string
-	if near := nearestModel(e.Model, names); near != "" {
+	if near := config.NearestPart(e.Model, names); near != "" {
 		hints = []string{"did you mean -m " + config.ShellQuote(near) + "?"}
 	}
 	k.warning(of+"model", e.Model+" is not among the "+strconv.Itoa(len(names))+" models that the endpoint lists", append(hints, "--list-models shows them")...)

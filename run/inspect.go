@@ -95,23 +95,17 @@ func (r *runner) findTool(name string) (*tool, error) {
 	return nil, failure.UsageError(hints, "no tool is named %q", name)
 }
 
-// nearestTool is the tool that a wrong name may mean: one whose name holds it, or
-// one whose name is spelled almost like it.
+// nearestTool is the tool that a wrong name may mean: one whose name holds what
+// follows the name of the server, or one whose name is spelled almost like it.
 func (r *runner) nearestTool(name string) string {
-	_, short, ok := strings.Cut(name, "__")
-	if !ok {
-		short = name
-	}
+	var names []string
 	for _, t := range r.box.all {
-		if t.Name == short || short != "" && strings.Contains(t.name, short) {
-			return t.name
-		}
+		names = append(names, t.name)
 	}
-	names := make([]string, len(r.box.all))
-	for i, t := range r.box.all {
-		names[i] = t.name
+	if _, tool, ok := strings.Cut(name, "__"); ok && tool != "" {
+		return cmp.Or(config.NearestPart(tool, names), config.Nearest(name, names))
 	}
-	return config.Nearest(name, names)
+	return config.NearestPart(name, names)
 }
 
 func (r *runner) toolEvent(t *tool) *event.Tool {

@@ -78,23 +78,8 @@ func (r *runner) withModels(ctx context.Context, err error) error {
 	if n := len(names) - maxSuggested; n > 0 {
 		e.Hints[0] += " and " + strconv.Itoa(n) + " more; --list-models shows all"
 	}
-	if near := nearestModel(asked, names); near != "" {
+	if near := config.NearestPart(asked, names); near != "" {
 		e.Hints = slices.Insert(e.Hints, 0, "did you mean -m "+config.ShellQuote(near)+"?")
 	}
 	return &e
-}
-
-// nearestModel is the model that a name may mean: the shortest one that begins with
-// it or holds it, or the one spelled most like it.
-func nearestModel(asked string, names []string) string {
-	best := ""
-	for _, name := range names {
-		if strings.Contains(strings.ToLower(name), strings.ToLower(asked)) && (best == "" || len(name) < len(best)) {
-			best = name
-		}
-	}
-	if best == "" {
-		best = config.Nearest(asked, names)
-	}
-	return best
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -142,6 +143,18 @@ func MatchAny(patterns []string, name string) bool {
 // Nearest returns the word that w was most likely meant to be, "" if none is
 // near.
 func Nearest(w string, words []string) string { return nearest.Nearest(w, words) }
+
+// NearestPart is Nearest for a name of which only a part may have been given: of the
+// names that hold it, without regard to case, the shortest is meant.
+func NearestPart(part string, names []string) string {
+	best := ""
+	for _, name := range names {
+		if strings.Contains(strings.ToLower(name), strings.ToLower(part)) && (best == "" || len(name) < len(best)) {
+			best = name
+		}
+	}
+	return cmp.Or(best, Nearest(part, names))
+}
 
 // JoinWords lists words for a message.
 func JoinWords(words []string) string { return strings.Join(words, ", ") }
