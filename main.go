@@ -53,7 +53,7 @@ func main() {
 func invoke(args []string) (status int) {
 	streams := stdio.Streams{
 		In: os.Stdin, Out: stdio.Blocking(os.Stdout), Err: stdio.Blocking(os.Stderr),
-		InTerminal: isTerminal(os.Stdin), InFile: isFile(os.Stdin), OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
+		InTerminal: isTerminal(os.Stdin), InFile: isRegular(os.Stdin.Stat()), OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
 		OutFile: isFileOrDevice(os.Stdout), OutWidth: stdio.TerminalWidth(os.Stdout),
 
 		Width:      func() int { return stdio.TerminalWidth(os.Stderr) },
@@ -132,10 +132,7 @@ func isTerminal(f *os.File) bool {
 	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
 }
 
-func isFile(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode().IsRegular()
-}
+func isRegular(info os.FileInfo, err error) bool { return err == nil && info.Mode().IsRegular() }
 
 // isFileOrDevice tells whether f is a file or a device that is no terminal: what
 // is written to it appears on no screen, which a pipe's reader might see to.
@@ -221,11 +218,6 @@ func dieBy(s syscall.Signal) {
 	os.Exit(128 + int(s))
 }
 
-func isRegular(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
 // parse fills cfg from the arguments. text is what was asked for instead of a
 // run, nil if nothing was.
 func parse(cfg *config.Config, args []string) (text *string, err error) {
@@ -240,7 +232,7 @@ func parse(cfg *config.Config, args []string) (text *string, err error) {
 	if n := fs.ArgsLenAtDash(); n >= 0 { // not the first "--" of args: that may be a flag's value
 		beforeDash = args[:len(args)-(fs.NArg()-n)-1]
 	}
-	if err := table.CheckArguments(beforeDash, isRegular); err != nil {
+	if err := table.CheckArguments(beforeDash, func(path string) bool { return isRegular(os.Stat(path)) }); err != nil {
 		return nil, err
 	}
 	if unparsed != nil {

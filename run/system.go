@@ -3,7 +3,6 @@ package run
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"toolpipe/stream"
 )
@@ -74,11 +73,7 @@ func (c *connection) instructionText() string {
 	}
 	text := c.session.Instructions()
 	if len(text) > maxInstructions {
-		cut := maxInstructions
-		for !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "\n[…]"
+		text = strings.ToValidUTF8(text[:maxInstructions], "") + "\n[…]"
 	}
 	return text
 }

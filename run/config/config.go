@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
-	"toolpipe/run/stdio"
 )
 
 // Processes is the registry of every process that a run starts, so that main
@@ -203,16 +202,17 @@ func (c *Config) AttachesInput() bool { return slices.Contains(c.Files, "-") }
 func (c *Config) Streams() bool { return c.Stream != nil && *c.Stream }
 func (c *Config) Holds() bool   { return c.Stream != nil && !*c.Stream }
 
-// userConfigDir is the directory of the user's config files, "" if there is
-// none. A relative path in a variable is ignored, as the XDG Base Directory
-// specification says: nothing is read from the working directory unless a flag
-// names it.
-func userConfigDir(getenv func(string) string) string {
-	if dir := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		return dir
-	}
-	if home := getenv("HOME"); filepath.IsAbs(home) {
-		return stdio.DefaultConfigDir(home)
+// userDir is the directory of toolpipe below the one that a variable of the XDG Base
+// Directory specification names, or else below the usual one in the home directory;
+// "" if there is none. A relative path in a variable is ignored, as the specification
+// says: nothing is read from the working directory unless a flag names it.
+func (c *Config) userDir(variable string, usual func(home string) string) string {
+	dir, home := c.Getenv(variable), c.Getenv("HOME")
+	switch {
+	case filepath.IsAbs(dir):
+		return filepath.Join(dir, "toolpipe")
+	case filepath.IsAbs(home):
+		return filepath.Join(usual(home), "toolpipe")
 	}
 	return ""
 }

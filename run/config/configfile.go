@@ -11,6 +11,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/run/failure"
+	"toolpipe/run/stdio"
 	"toolpipe/stream"
 )
 
@@ -82,9 +83,11 @@ func (c *Config) LoadSettings(warn Warner) (*Settings, error) {
 	s.Path = named
 	if named == "" {
 		what = "the config"
-		if s.Path = c.userConfigFile(); s.Path == "" {
+		dir := c.userDir("XDG_CONFIG_HOME", stdio.DefaultConfigDir)
+		if dir == "" {
 			return s, nil
 		}
+		s.Path = filepath.Join(dir, "config.json")
 	}
 	doc, err := ReadDocument(what, s.Path, warn)
 	if err != nil {
@@ -95,16 +98,6 @@ func (c *Config) LoadSettings(warn Warner) (*Settings, error) {
 		return nil, err
 	}
 	return s, s.parse(c, doc)
-}
-
-// userConfigFile is the path of the user's config file, "" when there is no
-// home directory.
-func (c *Config) userConfigFile() string {
-	dir := userConfigDir(c.Getenv)
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, "toolpipe", "config.json")
 }
 
 func (s *Settings) parse(c *Config, doc Value) (err error) {

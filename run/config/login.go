@@ -16,15 +16,11 @@ import (
 // LoginDir is the directory of the logins, in the user's state directory of the
 // XDG Base Directory specification; "" if there is none.
 func (c *Config) LoginDir() string {
-	state := c.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) {
-		home := c.Getenv("HOME")
-		if !filepath.IsAbs(home) {
-			return ""
-		}
-		state = filepath.Join(home, ".local", "state")
+	dir := c.userDir("XDG_STATE_HOME", func(home string) string { return filepath.Join(home, ".local", "state") })
+	if dir == "" {
+		return ""
 	}
-	return filepath.Join(state, "toolpipe", "logins")
+	return filepath.Join(dir, "logins")
 }
 
 // LoginFiles are the directory of the logins and the files that are in it now,

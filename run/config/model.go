@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -122,7 +121,7 @@ func anthropicURL(base string) string {
 // without both. A user with a config is shown the names in it; a user without
 // one is shown examples.
 func noModel(asked string, hasURL bool, s *Settings) error {
-	names := slices.Sorted(maps.Keys(s.profiles))
+	names := s.ProfileNames()
 	var profiles []string
 	if len(names) > 0 {
 		profiles = []string{"-m takes the name of a profile: " + JoinWords(names)}

@@ -128,14 +128,10 @@ func (c *Config) applyServerFlags(settings *Settings, all []Server) error {
 		}
 		s.Trusted = true
 	}
-	if err := c.applyAuthEnv(all); err != nil {
-		return err
-	}
-	if err := c.applyServerEnv(all); err != nil {
-		return err
-	}
-	if err := c.applyServerDirs(all); err != nil {
-		return err
+	for _, apply := range []func([]Server) error{c.applyAuthEnv, c.applyServerEnv, c.applyServerDirs} {
+		if err := apply(all); err != nil {
+			return err
+		}
 	}
 	keys := c.keyNames(settings) // a server inherits no model's key, also not one that this run does not use
 	for i := range all {

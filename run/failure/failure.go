@@ -165,13 +165,9 @@ func Cause(err error) string {
 // IsCancelled tells whether err comes from the end of the run: a signal,
 // --timeout, or a cancelled context.
 func IsCancelled(err error) bool {
-	if _, ok := errors.AsType[*Interrupted](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*Overtime](err); ok {
-		return true
-	}
-	return errors.Is(err, context.Canceled)
+	_, interrupted := errors.AsType[*Interrupted](err)
+	_, late := errors.AsType[*Overtime](err)
+	return interrupted || late || errors.Is(err, context.Canceled)
 }
 
 // ErrLength is the cause of the limit error of an answer that was cut at the

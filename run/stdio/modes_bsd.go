@@ -2,8 +2,6 @@
 
 package stdio
 
-import (
-	"syscall"
-)
+import "syscall"
 
 const getModes = syscall.TIOCGETA // of a terminal

@@ -1,7 +1,5 @@
 package stdio
 
-import (
-	"syscall"
-)
+import "syscall"
 
 const getModes = syscall.TCGETS // of a terminal
