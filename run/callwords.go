@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -15,7 +14,7 @@ import (
 
 // wordsObject makes the arguments of a call of words: key=value, key:=JSON and
 // key=@FILE. A value gets the type that the tool's schema gives its key.
-func wordsObject(ctx context.Context, flag string, words []string, schema []byte) ([]byte, error) {
+func (t *tool) wordsObject(ctx context.Context, flag string, words []string) ([]byte, error) {
 	object := []byte{'{'}
 	for i, word := range words {
 		key, value, ok := strings.Cut(word, "=")
@@ -24,8 +23,7 @@ func wordsObject(ctx context.Context, flag string, words []string, schema []byte
 			return nil, failure.UsageError([]string{flag + ` NAME path=notes.txt lines:=3, or NAME '{"path":"notes.txt","lines":3}'`},
 				"%s: %q is not of the form key=value or key:=JSON, and no JSON object", flag, word)
 		}
-		property, err := findProperty(flag, schema, key)
-		if err != nil {
+		if err := t.checkKey(flag, key); err != nil {
 			return nil, err
 		}
 		var literal []byte
@@ -45,9 +43,9 @@ func wordsObject(ctx context.Context, flag string, words []string, schema []byte
 			}
 			literal = jsontext.Quoted(string(text))
 		default:
-			types := propertyTypes(schema, property, 0)
-			if literal = typed(value, types); literal == nil {
-				return nil, failure.UsageError([]string{key + ":=JSON gives a value of any type"}, "%s: %s: %q is not of the type %s", flag, key, value, strings.Join(types, " or "))
+			var fault string
+			if literal, fault = t.typed(key, value); fault != "" {
+				return nil, failure.UsageError([]string{key + ":=JSON gives a value of any type"}, "%s: %q does not fit the schema of the tool: %s", flag, word, fault)
 			}
 		}
 		if i > 0 {
@@ -59,84 +57,32 @@ func wordsObject(ctx context.Context, flag string, words []string, schema []byte
 	return append(object, '}'), nil
 }
 
-// findProperty is the schema of a property. A key that is none is an error, unless
-// the schema describes further ones or none at all.
-func findProperty(flag string, schema []byte, key string) ([]byte, error) {
+// checkKey refuses a key that is no property of the tool's schema, unless the schema
+// describes further ones or none at all.
+func (t *tool) checkKey(flag, key string) error {
 	var known []string
-	for name, property := range jsontext.Members(jsontext.Member(schema, "properties")) {
-		if jsontext.Unquote(name) == key {
-			return property, nil
-		}
+	for name := range jsontext.Members(jsontext.Member(t.InputSchema, "properties")) {
 		known = append(known, jsontext.Unquote(name))
 	}
-	more := jsontext.Member(schema, "additionalProperties")
-	if len(known) == 0 || jsontext.Kind(more) == '{' || jsontext.IsTrue(more) || jsontext.Member(schema, "patternProperties") != nil {
-		return nil, nil
+	more := jsontext.Member(t.InputSchema, "additionalProperties")
+	allowsMore := jsontext.Kind(more) == '{' || jsontext.IsTrue(more) || jsontext.Member(t.InputSchema, "patternProperties") != nil
+	if len(known) == 0 || allowsMore || slices.Contains(known, key) {
+		return nil
 	}
 	hints := []string{"arguments: " + config.JoinWords(known)}
 	if near := config.Nearest(key, known); near != "" {
 		hints = slices.Insert(hints, 0, "did you mean "+near+"?")
 	}
-	return nil, failure.UsageError(hints, "%s: the tool has no argument %q", flag, key)
+	return failure.UsageError(hints, "%s: the tool has no argument %q", flag, key)
 }
 
-// propertyTypes are the JSON types that a schema allows; none if it does not say.
-func propertyTypes(root, schema []byte, depth int) (types []string) {
-	if kind := jsontext.Member(schema, "type"); jsontext.Kind(kind) == '[' {
-		types = jsontext.Strings(kind)
-	} else if kind != nil {
-		types = []string{jsontext.Text(kind)}
+// typed is the value of a key as JSON: a string if the schema allows one there, else
+// the JSON that the value itself is. fault says what does not fit.
+func (t *tool) typed(key, value string) (literal []byte, fault string) {
+	literal = jsontext.Quoted(value)
+	fault = t.misfitAt(key, literal)
+	if own := []byte(strings.TrimSpace(value)); fault != "" && jsontext.Check(own, jsontext.Options{}) == nil {
+		literal, fault = own, t.misfitAt(key, own)
 	}
-	if len(types) > 0 || depth > 8 {
-		return types
-	}
-	if path, ok := strings.CutPrefix(jsontext.Text(jsontext.Member(schema, "$ref")), "#/"); ok {
-		return propertyTypes(root, jsontext.Member(root, strings.Split(path, "/")...), depth+1)
-	}
-	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
-		for each := range jsontext.Elements(jsontext.Member(schema, keyword)) {
-			types = append(types, propertyTypes(root, each, depth+1)...)
-		}
-	}
-	values := cmp.Or(string(jsontext.Member(schema, "enum")), "["+string(jsontext.Member(schema, "const"))+"]")
-	for value := range jsontext.Elements([]byte(values)) {
-		types = append(types, typeOf(value)...)
-	}
-	return types
-}
-
-// typeOf are the types of a JSON value.
-func typeOf(literal []byte) []string {
-	switch kind := jsontext.Kind(literal); {
-	case kind == '{':
-		return []string{"object"}
-	case kind == '[':
-		return []string{"array"}
-	case kind == '"':
-		return []string{"string"}
-	case kind == 'n':
-		return []string{"null"}
-	case kind == 't' || kind == 'f':
-		return []string{"boolean"}
-	case !strings.ContainsAny(string(literal), ".eE"):
-		return []string{"integer", "number"}
-	}
-	return []string{"number"}
-}
-
-// typed is value as JSON of one of the types, a string if that is allowed or no
-// type is named, nil if it is of none.
-func typed(value string, types []string) []byte {
-	if len(types) == 0 || slices.Contains(types, "string") {
-		return jsontext.Quoted(value)
-	}
-	literal := []byte(strings.TrimSpace(value))
-	if jsontext.Check(literal, jsontext.Options{}) == nil {
-		for _, one := range typeOf(literal) {
-			if slices.Contains(types, one) {
-				return literal
-			}
-		}
-	}
-	return nil
+	return literal, fault
 }

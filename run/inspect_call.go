@@ -31,7 +31,7 @@ func (r *runner) callArguments(ctx context.Context, t *tool, data []byte) ([]byt
 		text = []byte(given)
 	default:
 		var err error
-		if text, err = wordsObject(ctx, flag, words, t.InputSchema); err != nil {
+		if text, err = t.wordsObject(ctx, flag, words); err != nil {
 			return nil, err
 		}
 	}

@@ -72,12 +72,23 @@ func (l *loop) checkAnswer() (again bool, err error) {
 // misfit says what of canonical arguments does not fit the tool's schema, "" for
 // nothing. A schema that cannot be used is not held against the call.
 func (t *tool) misfit(args []byte) string {
+	return schema.Text(t.faults(withoutNulls(args, jsontext.Strings(jsontext.Member(t.InputSchema, "required")))))
+}
+
+// misfitAt is misfit for the value of one argument, whatever the others are.
+func (t *tool) misfitAt(key string, value []byte) string {
+	object := append(jsontext.AppendQuoted([]byte{'{'}, key), ':')
+	faults := t.faults(append(append(object, value...), '}'))
+	return schema.Text(slices.DeleteFunc(faults, func(f schema.Fault) bool { return f.Path == "" }))
+}
+
+func (t *tool) faults(args []byte) []schema.Fault {
 	t.compile.Do(func() { t.schema, _ = schema.Compile(t.InputSchema) })
 	if t.schema == nil {
-		return ""
+		return nil
 	}
-	faults, _ := t.schema.Check(withoutNulls(args, jsontext.Strings(jsontext.Member(t.InputSchema, "required"))))
-	return schema.Text(faults)
+	faults, _ := t.schema.Check(args)
+	return faults
 }
 
 // withoutNulls returns arguments without the members that are null and not
