@@ -11,6 +11,7 @@ import (
 	"toolpipe/approve"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
+	"toolpipe/run/schema"
 	"toolpipe/stream/jsontext"
 )
 
@@ -22,11 +23,11 @@ const maxFields = 50
 // has seen all of them and said yes. Otherwise the form is declined, or cancelled
 // when nobody answers.
 func elicit(terminal *approve.Terminal, server string) func(context.Context, string, json.RawMessage) (string, json.RawMessage) {
-	return func(ctx context.Context, message string, schema json.RawMessage) (string, json.RawMessage) {
-		if jsontext.Check(schema, jsontext.Options{}) != nil { // a property that stands twice would be asked for twice
+	return func(ctx context.Context, message string, asked json.RawMessage) (string, json.RawMessage) {
+		if jsontext.Check(asked, jsontext.Options{}) != nil { // a property that stands twice would be asked for twice
 			return "cancel", nil
 		}
-		fields := formFields(schema)
+		fields := formFields(asked)
 		if len(fields) > maxFields {
 			return "cancel", nil
 		}
@@ -52,6 +53,7 @@ type field struct {
 	name, kind  string
 	description string
 	choices     []string
+	schema      []byte
 	fallback    []byte // the default as JSON; nil: none
 	required    bool
 }
@@ -110,54 +112,47 @@ func (f *field) describe() string {
 	return strings.TrimSpace(s + ") " + f.description)
 }
 
-// parse makes JSON of a typed answer; why tells why it does not fit.
+// booleans are the answers to a question of yes or no.
+var booleans = map[string]string{"y": "true", "yes": "true", "true": "true", "n": "false", "no": "false", "false": "false"}
+
+// parse makes JSON of a typed answer; why tells why it does not fit the schema.
 func (f *field) parse(s string) (v []byte, why string) {
+	boolean := booleans[strings.ToLower(s)]
 	switch {
 	case s == "" && f.fallback != nil:
 		return f.fallback, ""
 	case s == "" && !f.required:
 		return nil, ""
 	case f.kind == "array":
-		v = []byte{'['}
-		for i, w := range strings.Split(s, ",") {
-			if w = strings.TrimSpace(w); !slices.Contains(f.choices, w) {
-				return nil, strconv.Quote(w) + " is not one of: " + config.JoinWords(f.choices)
-			}
-			if i > 0 {
-				v = append(v, ',')
-			}
-			v = event.AppendString(v, w)
+		for word := range strings.SplitSeq(s, ",") {
+			v = event.AppendString(append(v, ','), strings.TrimSpace(word))
 		}
-		return append(v, ']'), ""
-	case len(f.choices) > 0 && !slices.Contains(f.choices, s):
-		return nil, strconv.Quote(s) + " is not one of: " + config.JoinWords(f.choices)
-	case f.kind == "boolean":
-		switch strings.ToLower(s) {
-		case "y", "yes", "true":
-			return []byte("true"), ""
-		case "n", "no", "false":
-			return []byte("false"), ""
-		}
-		return nil, "yes or no"
-	case f.kind == "number" && !config.IsNumber(s):
-		return nil, "not a number"
-	case f.kind == "integer":
-		if _, err := strconv.ParseInt(s, 10, 64); err != nil {
-			return nil, "not a whole number"
-		}
-	case f.kind != "number":
-		return event.AppendString(nil, s), ""
+		v[0] = '['
+		v = append(v, ']')
+	case f.kind == "boolean" && boolean != "":
+		v = []byte(boolean)
+	case f.kind != "string" && jsontext.Check([]byte(s), jsontext.Options{}) == nil:
+		v = []byte(s)
+	default:
+		v = event.AppendString(nil, s)
 	}
-	return []byte(s), ""
+	if compiled, err := schema.Compile(f.schema); err == nil {
+		if faults, _ := compiled.Check(v); len(faults) > 0 {
+			return nil, strconv.Quote(s) + " " + faults[0].Message
+		}
+	}
+	return v, ""
 }
 
-func formFields(schema []byte) (fields []field) {
-	required := jsontext.Strings(jsontext.Member(schema, "required"))
-	for key, property := range jsontext.Members(jsontext.Member(schema, "properties")) {
+// formFields are the fields that the schema of a form has.
+func formFields(form []byte) (fields []field) {
+	required := jsontext.Strings(jsontext.Member(form, "required"))
+	for key, property := range jsontext.Members(jsontext.Member(form, "properties")) {
 		text := func(keyword string) string { return jsontext.Text(jsontext.Member(property, keyword)) }
 		name := jsontext.Unquote(key)
 		fields = append(fields, field{
 			name:        name,
+			schema:      property,
 			kind:        cmp.Or(text("type"), "string"),
 			description: strings.TrimSpace(text("title") + " " + text("description")),
 			choices:     append(choices(property), choices(jsontext.Member(property, "items"))...),
