@@ -95,14 +95,15 @@ func ReadDocument(what, path string, warn Warner) (Value, error) {
 	return v, err
 }
 
-// ReadLimited reads to the end of r, which may have limit bytes.
+// ReadLimited reads to the end of r, which may have limit bytes. Errors begin with
+// name.
 func ReadLimited(r io.Reader, name string, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return nil, failure.Usage("%s: %s", name, failure.Cause(err))
 	}
 	if int64(len(data)) > limit {
-		return nil, failure.Usage("%s: more than %d MiB", name, limit>>20)
+		return nil, failure.Usage("%s is larger than %d MiB", name, limit>>20)
 	}
 	return data, nil
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -61,14 +60,7 @@ func (k fileKind) ReadFrom(f *os.File, what, path string, limit int64, warn Warn
 	if uid, other := stdio.OtherOwner(info); other && k >= RuleFile {
 		warn("file_owner", "", what+": "+strconv.Quote(path)+" belongs to "+userName(uid)+", who can change it")
 	}
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	switch {
-	case err != nil:
-		return nil, OpenError(what, path, err)
-	case int64(len(data)) > limit:
-		return nil, failure.Usage("%s: %q is larger than %d MiB", what, path, limit>>20)
-	}
-	return data, nil
+	return ReadLimited(f, what+": "+strconv.Quote(path), limit)
 }
 
 // check refuses a file that does not meet the demands.

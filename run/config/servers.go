@@ -91,6 +91,7 @@ func CheckServerName(name string) error {
 	bad := func(why string) error {
 		return failure.UsageError([]string{"a server's name is letters, digits, - and _, at most 32, without __ and without _ at the end"}, "server name %q: %s", name, why)
 	}
+	illegal := strings.IndexFunc(name, func(r rune) bool { return !nameByte(r) })
 	switch {
 	case name == "":
 		return bad("is empty")
@@ -100,11 +101,8 @@ func CheckServerName(name string) error {
 		return bad("contains __, which separates server and tool")
 	case strings.HasSuffix(name, "_"):
 		return bad("ends with _")
-	}
-	for i := 0; i < len(name); i++ {
-		if !nameByte(name[i]) {
-			return bad("contains " + strconv.QuoteRune([]rune(name[i:])[0]))
-		}
+	case illegal >= 0:
+		return bad("contains " + strconv.QuoteRune([]rune(name[illegal:])[0]))
 	}
 	return nil
 }
