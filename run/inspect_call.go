@@ -16,7 +16,10 @@ import (
 // callArguments are the arguments of --call and --explain: one JSON object, which
 // is the prompt argument or for "-" standard input, or words, or {} without any.
 func (r *runner) callArguments(ctx context.Context, t *tool, data []byte) ([]byte, error) {
-	words, flag := r.cfg.Args, flagOfMode(r.cfg)
+	words, flag := r.cfg.Args, "--call"
+	if r.cfg.Mode == config.Explain {
+		flag = "--explain"
+	}
 	var text []byte
 	switch given := strings.TrimSpace(strings.Join(words, " ")); {
 	case given == "":
@@ -43,13 +46,6 @@ func (r *runner) callArguments(ctx context.Context, t *tool, data []byte) ([]byt
 		return nil, failure.UsageError([]string{flag + ` NAME '{"path":"notes.txt"}'`}, "%s: the arguments are not one JSON object: %v", flag, err)
 	}
 	return args, nil
-}
-
-func flagOfMode(c *config.Config) string {
-	if c.Mode == config.Explain {
-		return "--explain"
-	}
-	return "--call"
 }
 
 func (r *runner) explain(ctx context.Context, t *tool, args []byte) error {

@@ -11,28 +11,6 @@ import (
 	"toolpipe/run/event"
 )
 
-// loginWarning tells that a server can be used only after a person has signed in,
-// and with which command; nil if err is anything else.
-func loginWarning(s *config.Server, err error) *event.Warning {
-	e, ok := errors.AsType[*mcp.LoginError](err)
-	if !ok {
-		return nil
-	}
-	w := &event.Warning{Code: "login_needed", Server: s.Name, Scopes: e.Scopes}
-	w.Message = "server " + strconv.Quote(s.Name) + " wants a login: " + s.LoginCommand(nil)
-	if e.Forbidden() {
-		w.Code = "login_scope"
-		w.Message = "server " + strconv.Quote(s.Name) + " refuses a request: " + e.Why.Error()
-		if len(e.Missing) > 0 {
-			w.Message += "; " + s.LoginCommand(e.Missing)
-		}
-	}
-	if w.Scopes == nil {
-		w.Scopes = []string{}
-	}
-	return w
-}
-
 // loginHint is the command that helps after a LoginError, or what else does; "" if
 // nothing helps.
 func loginHint(s *config.Server, e *mcp.LoginError) string {
@@ -64,15 +42,28 @@ func (r *runner) warnOfLogin(err error) {
 	}
 }
 
-// warnOfLogin emits the warning for a failed request to a server, once for each
-// message. repeated: the error that ends the run says the same.
+// warnOfLogin tells that a server can be used only after a person has signed in, and
+// with which command, if that is why a request failed; once for each message. repeated
+// says that the error that ends the run says the same.
 func (c *connection) warnOfLogin(emit func(event.Event) error, err error, repeated bool) {
-	w := loginWarning(&c.Server, err)
-	if w == nil {
+	e, ok := errors.AsType[*mcp.LoginError](err)
+	if !ok {
 		return
 	}
+	server := "server " + strconv.Quote(c.Name)
+	w := &event.Warning{Code: "login_needed", Server: c.Name, Scopes: e.Scopes, Repeated: repeated}
+	w.Message = server + " wants a login: " + c.LoginCommand(nil)
+	if e.Forbidden() {
+		w.Code = "login_scope"
+		w.Message = server + " refuses a request: " + e.Why.Error()
+		if len(e.Missing) > 0 {
+			w.Message += "; " + c.LoginCommand(e.Missing)
+		}
+	}
+	if w.Scopes == nil {
+		w.Scopes = []string{}
+	}
 	if _, again := c.loginWarned.LoadOrStore(w.Code+strings.Join(w.Scopes, " "), true); !again {
-		w.Repeated = repeated
 		emit(w)
 	}
 }

@@ -79,6 +79,9 @@ func serverError(c *connection, err error) error {
 	return &failure.Error{Status: failure.StatusServer, Message: withHint(err.Error(), &c.Server, err), Cause: err}
 }
 
+// imageTypes are the pictures that the models of all APIs take.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
 // resource reads one resource: a text headed by its URI, an image as it is.
 func (b *toolbox) resource(ctx context.Context, flag string) (*connection, []stream.Part, error) {
 	c, session, uri, err := b.ofServer(ctx, "resource", flag)
@@ -94,7 +97,7 @@ func (b *toolbox) resource(ctx context.Context, flag string) (*connection, []str
 		switch {
 		case p.Text != nil:
 			parts = append(parts, stream.Part{Text: cmp.Or(p.URI, uri) + ":\n\n" + jsontext.Unquote(p.Text)})
-		case isImageType(p.MIME):
+		case slices.Contains(imageTypes, p.MIME):
 			parts = append(parts, stream.Part{Image: &stream.Image{MIME: p.MIME, Data: string(p.Blob)}})
 		default:
 			return nil, nil, failure.Usage("--resource: %q is %s, neither text nor an image", uri, cmp.Or(p.MIME, "binary data"))
@@ -104,10 +107,6 @@ func (b *toolbox) resource(ctx context.Context, flag string) (*connection, []str
 		return nil, nil, failure.Usage("--resource: %q is empty", uri)
 	}
 	return c, parts, nil
-}
-
-func isImageType(mime string) bool {
-	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mime)
 }
 
 // prompt gets NAME:PROMPT[,ARG=VALUE…] from a server.

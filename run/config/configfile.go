@@ -97,23 +97,16 @@ func (c *Config) LoadSettings(warn Warner) (*Settings, error) {
 		}
 		return nil, err
 	}
-	return s, s.parse(c, doc)
-}
-
-func (s *Settings) parse(c *Config, doc Value) (err error) {
-	if doc.Kind() != '{' {
-		return doc.Errorf("the config is not an object")
-	}
-	return doc.readKeys(s.keys(c))
+	return s, doc.readKeys(s.keys(c))
 }
 
 // keys are the keys of the config.
 func (s *Settings) keys(c *Config) []key {
 	return []key{
 		{"model", &s.model},
-		{"models", s.parseProfiles},
+		{"models", eachMember(s.parseProfile)},
 		{"mcpServers", into(&s.servers, func(m member) ([]Server, error) { return parseServers(c, m.Value, true, nil) })},
-		{"auto_approve", s.parseAutoApprove},
+		{"auto_approve", eachMember(s.parseAutoApprove)},
 		{"policy", s.parsePolicies},
 		{"max_rounds", &s.MaxRounds},
 		{"shell", func(m member) error { return m.readKeys(s.Shell.keys()) }},
@@ -149,21 +142,18 @@ func readHelper(m member) (string, error) {
 // ProfileNames are the names of the profiles, in order.
 func (s *Settings) ProfileNames() []string { return slices.Sorted(maps.Keys(s.profiles)) }
 
-func (s *Settings) parseProfiles(v member) error {
-	s.profiles = map[string]profile{}
-	if v.Kind() != '{' {
-		return v.Errorf("not an object of profiles")
+func (s *Settings) parseProfile(m member) error {
+	p := profile{at: m.Value}
+	if err := m.readKeys(p.keys()); err != nil {
+		return err
 	}
-	for _, m := range v.Members() {
-		p := profile{at: m.Value}
-		if err := m.readKeys(p.keys()); err != nil {
-			return err
-		}
-		if p.keyEnv != nil && p.keyCommand != nil {
-			return m.Errorf("key_env and key_command: only one of them can be given")
-		}
-		s.profiles[m.Key] = p
+	if p.keyEnv != nil && p.keyCommand != nil {
+		return m.Errorf("key_env and key_command: only one of them can be given")
 	}
+	if s.profiles == nil {
+		s.profiles = map[string]profile{}
+	}
+	s.profiles[m.Key] = p
 	return nil
 }
 
@@ -180,26 +170,21 @@ func (p *profile) keys() []key {
 		{"model", &p.model},
 		{"key_env", &p.keyEnv},
 		{"api", word{&p.api, stream.APIs()}},
-		{"params", into(&p.params, parseParams)},
+		{"params", eachMember(p.parseParam)},
 		{"tool_role", (*not)(&p.noToolRole)},
 		{"idle_timeout", idle},
 		{"timeout", idle}, // the older name
 		{"insecure_http", &p.insecureHTTP},
 		{"servers", &p.servers},
-		{"headers", into(&p.headers, parseHeaders)},
+		{"headers", eachMember(p.parseHeader)},
 		{"key_command", &p.keyCommand},
 		{"prompt_cache_key", &p.cacheKey},
 	}
 }
 
-func parseParams(m member) (params []stream.Param, err error) {
-	if m.Kind() != '{' {
-		return nil, m.Errorf("not an object")
-	}
-	for _, f := range m.Members() {
-		params = append(params, stream.Param{Name: f.Key, Value: f.Raw()})
-	}
-	return params, nil
+func (p *profile) parseParam(m member) error {
+	p.params = append(p.params, stream.Param{Name: m.Key, Value: m.Raw()})
+	return nil
 }
 
 // duration reads a string such as "30s", or a number of seconds.
@@ -217,26 +202,22 @@ func (v Value) duration() (time.Duration, error) {
 	return d, nil
 }
 
-func (s *Settings) parseAutoApprove(v member) error {
-	if v.Kind() != '{' {
-		return v.Errorf("not an object of patterns to true or false")
+// parseAutoApprove reads a pattern, and whether the tools like it are allowed.
+func (s *Settings) parseAutoApprove(m member) error {
+	allow, err := m.boolean()
+	if err != nil {
+		return err
 	}
-	for _, m := range v.Members() {
-		allow, err := m.boolean()
-		if err != nil {
-			return err
-		}
-		d := approve.Ask
-		if allow {
-			d = approve.Allow
-		}
-		rules, err := approve.Patterns(m.Key, d, "config", m.At.Origin())
-		if err != nil {
-			return m.At.within(err)
-		}
-		s.Rules = append(s.Rules, rules...)
-		s.Patterns = append(s.Patterns, d.String()+" "+m.Key+" ("+m.At.Origin()+")")
+	d := approve.Ask
+	if allow {
+		d = approve.Allow
 	}
+	rules, err := approve.Patterns(m.Key, d, "config", m.At.Origin())
+	if err != nil {
+		return m.At.within(err)
+	}
+	s.Rules = append(s.Rules, rules...)
+	s.Patterns = append(s.Patterns, d.String()+" "+m.Key+" ("+m.At.Origin()+")")
 	return nil
 }
 

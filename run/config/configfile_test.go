@@ -9,7 +9,7 @@ import (
 func TestConfigErrors(t *testing.T) {
 	for _, c := range []struct{ config, want string }{
 		{`{"model":3}`, `c.json:1: model: 3 is not a string`},
-		{`{"models":[]}`, `c.json:1: models: not an object of profiles`},
+		{`{"models":[]}`, `c.json:1: models: not an object`},
 		{"{\"models\":{\n\"local\":{\"timeout\":\"soon\"}}}", `c.json:2: models.local.timeout: "soon" is not a duration`},
 		{`{"models":{"a b":{"api":"x"}}}`, `c.json:1: models."a b".api: "x" is not one of: chat, messages, responses`},
 		{`{"max_rounds":-3}`, `c.json:1: max_rounds: -3 is not a whole number from 0 on`},
@@ -29,7 +29,7 @@ func parseConfig(t *testing.T, text string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return (&Settings{Path: "c.json"}).parse(&Config{}, doc)
+	return doc.readKeys((&Settings{Path: "c.json"}).keys(&Config{}))
 }
 
 // The variables of a profile's headers are keys of a model, if a name says so:

@@ -205,7 +205,7 @@ func signInHosted(t *testing.T, double hosted, entry string) (check func(), err 
 		t.Fatal(err)
 	}
 	settings := &Settings{Path: "c.json"}
-	if err := settings.parse(&Config{Environ: []string{"SECRET=s-e-c"}}, doc); err != nil {
+	if err := doc.readKeys(settings.keys(&Config{Environ: []string{"SECRET=s-e-c"}})); err != nil {
 		t.Fatal(err)
 	}
 	s := settings.servers[0].OAuth

@@ -193,26 +193,21 @@ func (h profileHeader) secretNames() (names []string) {
 	return names
 }
 
-// parseHeaders reads the headers of a profile.
-func parseHeaders(v member) (all []profileHeader, err error) {
-	if v.Kind() != '{' {
-		return nil, v.Errorf("not an object of strings")
+// parseHeader reads a header of a profile.
+func (p *profile) parseHeader(m member) error {
+	value, err := m.str()
+	if err != nil {
+		return err
 	}
-	for _, m := range v.Members() {
-		h := profileHeader{name: m.Key, at: m.Value}
-		if h.value, err = m.str(); err != nil {
-			return nil, err
-		}
-		switch strings.ToLower(m.Key) {
-		case "host", "content-length", "transfer-encoding", "connection", "accept-encoding":
-			return nil, m.Errorf("the header %s is made by toolpipe", m.Key)
-		}
-		if m.Key == "" || strings.ContainsFunc(m.Key, func(r rune) bool { return !nameByte(r) }) {
-			return nil, m.Errorf("%q is not the name of a header", m.Key)
-		}
-		all = append(all, h)
+	switch strings.ToLower(m.Key) {
+	case "host", "content-length", "transfer-encoding", "connection", "accept-encoding":
+		return m.Errorf("the header %s is made by toolpipe", m.Key)
 	}
-	return all, nil
+	if m.Key == "" || strings.ContainsFunc(m.Key, func(r rune) bool { return !nameByte(r) }) {
+		return m.Errorf("%q is not the name of a header", m.Key)
+	}
+	p.headers = append(p.headers, profileHeader{m.Key, value, m.Value})
+	return nil
 }
 
 const noKeyHint = "--key-env '' sends no key"

@@ -21,15 +21,8 @@ func namesOf(keys []key) (names []string) {
 
 // readKeys reads an object that has these keys and no others.
 func (v Value) readKeys(keys []key) error {
-	if v.Kind() != '{' {
-		return v.Errorf("not an object")
-	}
-	for _, m := range v.Members() {
-		if err := m.readKey(keys); err != nil {
-			return err
-		}
-	}
-	return nil
+	read := eachMember(func(m member) error { return m.readKey(keys) })
+	return read(member{Value: v})
 }
 
 // readKey reads a member, which must be one of the keys.
@@ -85,6 +78,21 @@ func (m member) fill(to any) (err error) {
 		err = to(m)
 	}
 	return err
+}
+
+// eachMember is a function that reads an object by calling read with each member.
+func eachMember(read func(member) error) func(member) error {
+	return func(m member) error {
+		if m.Kind() != '{' {
+			return m.Errorf("not an object")
+		}
+		for _, inner := range m.Members() {
+			if err := read(inner); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // into is a function that reads a member by read, and keeps the result in to.

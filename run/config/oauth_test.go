@@ -46,7 +46,7 @@ func TestClientDocumentOfAll(t *testing.T) {
 		"a":{"url":"https://a.test/mcp"},"b":{"url":"https://b.test/mcp","oauth":{"client_metadata_url":"https://b.test/c.json","account":"x"}},"c":{"command":"x"}}}`))
 	s := &Settings{Path: "c.json"}
 	if err == nil {
-		err = s.parse(c, doc)
+		err = doc.readKeys(s.keys(c))
 	}
 	if err == nil {
 		err = c.applyServerFlags(s, s.servers)
@@ -85,7 +85,7 @@ func TestAssertionFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 0 {
-			if err := s.parse(&Config{}, doc); err != nil {
+			if err := doc.readKeys(s.keys(&Config{})); err != nil {
 				t.Fatal(err)
 			}
 		}
