@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -132,17 +133,9 @@ func (h *host) ownerOf(ctx context.Context, uri string) (owner *connection) {
 			owner, longest = x.conn, len(begin)
 		}
 	}
-	if owner != nil {
-		return owner
-	}
-	for _, c := range h.box.conns {
-		switch {
-		case c.err != nil:
-		case owner != nil:
-			return nil
-		default:
-			owner = c
-		}
+	usable := slices.DeleteFunc(slices.Clone(h.box.conns), func(c *connection) bool { return c.err != nil })
+	if owner == nil && len(usable) == 1 {
+		return usable[0]
 	}
 	return owner
 }

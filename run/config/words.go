@@ -16,66 +16,44 @@ import (
 // character. Nothing is expanded.
 func SplitWords(s string) ([]string, error) {
 	var words []string
-	var w strings.Builder
-	in := false // a word has begun, even if it is empty so far
+	var word strings.Builder
+	begun := false   // there is a word, even if it is empty so far
+	quote := byte(0) // the quote that is open; 0: none
 	for i := 0; i < len(s); i++ {
-		switch c := s[i]; c {
-		case ' ', '\t', '\n', '\r':
-			if in {
-				words = append(words, w.String())
-				w.Reset()
-				in = false
+		c := s[i]
+		last := i+1 == len(s)
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == '\'', quote == '"' && c != '\\', quote == '"' && !last && strings.IndexByte("\"\\$`\n", s[i+1]) < 0:
+			word.WriteByte(c)
+		case c == '\'', c == '"' && quote == 0:
+			quote, begun = c, true
+		case c == '\\' && last:
+			return nil, failure.Usage("%q: nothing follows the last backslash", s)
+		case c == '\\':
+			if i++; s[i] != '\n' {
+				word.WriteByte(s[i])
+				begun = true
 			}
-		case '\'':
-			n := strings.IndexByte(s[i+1:], '\'')
-			if n < 0 {
-				return nil, failure.Usage("%q: a single quote is not closed", s)
+		case c == ' ', c == '\t', c == '\n', c == '\r':
+			if begun {
+				words = append(words, word.String())
+				word.Reset()
 			}
-			w.WriteString(s[i+1 : i+1+n])
-			i += n + 1
-			in = true
-		case '"':
-			n, err := doubleQuoted(&w, s[i+1:])
-			if err != nil {
-				return nil, err
-			}
-			i += n + 1
-			in = true
-		case '\\':
-			if i++; i == len(s) {
-				return nil, failure.Usage("%q: nothing follows the last backslash", s)
-			}
-			if s[i] != '\n' {
-				w.WriteByte(s[i])
-				in = true
-			}
+			begun = false
 		default:
-			w.WriteByte(c)
-			in = true
+			word.WriteByte(c)
+			begun = true
 		}
 	}
-	if in {
-		words = append(words, w.String())
+	switch {
+	case quote != 0:
+		return nil, failure.Usage("%q: the quote %c is not closed", s, quote)
+	case begun:
+		words = append(words, word.String())
 	}
 	return words, nil
-}
-
-// doubleQuoted writes the text up to the closing quote and returns the
-// quote's offset in s.
-func doubleQuoted(w *strings.Builder, s string) (int, error) {
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"':
-			return i, nil
-		case c == '\\' && i+1 < len(s) && strings.IndexByte("\"\\$`\n", s[i+1]) >= 0:
-			if i++; s[i] != '\n' {
-				w.WriteByte(s[i])
-			}
-		default:
-			w.WriteByte(c)
-		}
-	}
-	return 0, failure.Usage("%q: a double quote is not closed", s)
 }
 
 // ShellQuote shows a word so that it can be pasted into a shell.
