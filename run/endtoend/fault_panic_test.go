@@ -25,7 +25,7 @@ toolpipe -o ndjson -y -t fs="$MCP -tools elicit -grandchild" hi`},
 	"progress of a call": {"r.emit(&event.Progress{", `model progress
 toolpipe -o ndjson -y -t fs="$MCP -tools progress -grandchild" hi`},
 	"stderr of a server": {"io.Copy(c.stderr, hearing{c.errs, &c.heard})", `toolpipe -o ndjson -t fs="$MCP -silent -stubborn -grandchild" hi`},
-	"server starts":      {"c.connect(ctx, procs", `toolpipe -o ndjson -t fs="$MCP" hi`},
+	"server starts":      {"c.start(ctx, procs", `toolpipe -o ndjson -t fs="$MCP" hi`},
 	"timer of a call": {"w.cancel(TimeoutError{Limit: limit})", `model hang
 toolpipe -o ndjson -y --tool-timeout 1 -t fs="$MCP -tools hang -grandchild" hi`},
 	"timer of the model": {"x.silent.Store(true)", `model silent
