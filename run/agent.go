@@ -23,21 +23,21 @@ import (
 // a profile, over the tools, the gate, the limits and the outputs of the run that
 // the call belongs to. It is one level deep.
 type agent struct {
-	name     string         // of the server
-	cfg      *config.Config // as it is for the profile
-	limits   limits         // of a call that belongs to no loop
+	name     string         // the name of its server
+	cfg      *config.Config // the flags, as they count for its profile
+	limits   limits         // what a call may use up that no loop makes (--call, --serve)
 	endpoint *config.Endpoint
-	client   *stream.Client // is forked for each nested run
+	client   *stream.Client // each nested run has a fork of it
 }
 
 // nestedRun is one nested run.
 type nestedRun struct {
-	round    *round // in which it was called
-	id       string // of its call
+	round    *round // the round of the call
+	id       string // the id of the call
 	progress func(wire.Progress)
 	flow     *flow
 	tally    tally
-	ended    error // ends the run that it belongs to, too; nil: nothing does
+	ended    error // what ends this run and the one that made the call; nil: nothing
 }
 
 type nestedKey struct{}
@@ -179,7 +179,7 @@ func (a *agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 	}
 	calls := *n.round.caller
 	calls.agent, calls.outer, calls.emit, calls.serves, calls.flow = a.name, n.round, n.emit(), false, n.flow
-	calls.session = nil // of its calls, none but the one that it was called by is kept
+	calls.session = nil // the session keeps the call of the agent, and no call that the nested run makes
 	if calls.limits == nil {
 		calls.limits = new(a.limits)
 	}

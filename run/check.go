@@ -125,7 +125,8 @@ func (k *checkup) model(ctx context.Context) {
 	}
 }
 
-// modelAt checks one endpoint. of begins the subjects.
+// modelAt checks one endpoint. of is what the subjects of its lines begin with: "" or
+// the name of an agent.
 func (k *checkup) modelAt(ctx context.Context, of string, e *config.Endpoint, client *stream.Client) {
 	if e.Replay != "" {
 		k.ok(of+"model", "the recording "+e.Replay)

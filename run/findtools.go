@@ -21,7 +21,7 @@ import (
 const (
 	manyTools       = 64       // above which --find-tools auto does not offer all of them
 	manyDefinitions = 32 << 10 // bytes
-	foundTools      = 8        // of one search, if the model does not say how many
+	foundTools      = 8        // how many tools a search finds, if the model does not say
 	mostFoundTools  = 32
 )
 
@@ -36,7 +36,7 @@ const (
 // before, so that an endpoint can use what it has stored of the earlier requests.
 type finder struct {
 	box     *toolbox
-	tools   []*tool // that can be found
+	tools   []*tool // the tools that can be found
 	ranking *ranking
 
 	mu      sync.Mutex
@@ -63,7 +63,7 @@ func (r *runner) startFinder(ctx context.Context, msgs []stream.Message) (*finde
 		return nil, nil, c.failure()
 	}
 	own := c.tools[0]
-	rules, err := approve.Patterns(own.name, approve.Allow, "flag", "--find-tools") // a call tells only what would be in the request else
+	rules, err := approve.Patterns(own.name, approve.Allow, "flag", "--find-tools") // a search tells only what the request would hold without it
 	if err != nil {
 		return nil, nil, err
 	}

@@ -15,14 +15,14 @@ import (
 // a call count as soon as the calls of its turn are decided, since a call that runs
 // beside or after it could send what it reads. A nested run has a flow of its own.
 type flow struct {
-	strict bool       // private, untrusted and sending calls do not run side by side
-	warned *sync.Once // of the first call that sends while the conversation is both
-	of     string     // the end of "turn 2", for the turns of an agent
+	strict bool       // calls that together could send private data do not run side by side
+	warned *sync.Once // the warning of the first call that sends while the conversation is private and untrusted
+	of     string     // what follows "turn 2" in words: " of the agent NAME" in a nested run
 
 	mu       sync.Mutex
 	seen     approve.Labels
 	from     origins
-	expected []*call // that are allowed and have no result yet, in the order of their verdicts
+	expected []*call // the calls that are allowed and have no result yet, in the order of their verdicts
 }
 
 // origins are what first brought the labels private and untrusted.
@@ -48,7 +48,7 @@ func newFlow(gate *approve.Gate) *flow {
 	return &flow{strict: gate.Egress <= approve.EgressAsk, warned: new(sync.Once)}
 }
 
-// note keeps where labels are from that were not there before.
+// note adds the labels more to those seen, and keeps for each new one where it is from.
 func (o *origins) note(seen, more approve.Labels, from origin) approve.Labels {
 	if more&^seen&approve.Private != 0 {
 		o.private = from
@@ -66,10 +66,10 @@ func (f *flow) add(labels approve.Labels, from origin) {
 	f.seen = f.from.note(f.seen, labels, from)
 }
 
-// begin takes the labels of the messages that the conversation begins with: those
-// that they have themselves, and for results those that the tools have now.
+// begin takes the labels of the messages that the conversation begins with: a message
+// has its own, and a result also those that its tool has now.
 func (f *flow) begin(msgs []stream.Message, box *toolbox) {
-	names := map[string]string{} // of the calls, by id
+	names := map[string]string{} // the names of the calls, by their ids
 	for i := range msgs {
 		m := &msgs[i]
 		for _, c := range m.Calls {
@@ -141,7 +141,7 @@ func (f *flow) nested(c *call, agent string) *flow {
 	return n
 }
 
-// origin is that of the result of c.
+// origin is where the labels of the result of c are from.
 func (r *round) origin(c *call) origin {
 	o := origin{event.Source{Name: c.Name, Turn: r.turn, ID: c.ID}, "turn " + strconv.Itoa(r.turn) + r.flow.of}
 	switch {
@@ -160,7 +160,7 @@ func (r *round) bring(c *call) {
 	r.flow.add(c.labels, c.origin)
 }
 
-// see notes in the call that is to be decided what the conversation holds.
+// see writes into asked, the call to be decided, which labels the conversation has.
 func (r *round) see(c *call, asked *approve.Call) {
 	seen, from := r.flow.before(c)
 	if asked.Seen.Labels = seen; !seen.Has(approve.Exposed) || !asked.Labels.Has(approve.Sends) {

@@ -23,7 +23,7 @@ import (
 // tools. What the server itself says is compared with the lock before anything is
 // sent that is meant for it.
 type laterStart struct {
-	instructions string // as the lock has them
+	instructions string // the instructions of the server, as the lock has them
 	begin        func() // starts the server, the first time it is called
 	done         chan struct{}
 	started      *connection // the server as it is; set when done is closed
@@ -90,7 +90,7 @@ func (r *runner) startsFirst(s config.Server) bool {
 }
 
 // putOff gives the servers that start later the tools that the lock has of them, and
-// returns the names of all others. ctx is the whole run's.
+// returns the names of all other servers. ctx is the context of the whole run.
 func (r *runner) putOff(ctx context.Context) (first []string) {
 	for _, c := range r.box.conns {
 		if r.startsFirst(c.Server) {
@@ -163,7 +163,7 @@ func (l *laterStart) await(ctx context.Context) (*mcp.Session, error) {
 	}
 	l.checked.Do(func() { l.failed = l.check(l.started) })
 	if f := l.failed; f != nil {
-		what, _, _ := strings.Cut(f.Message, "\n") // what the server says of its tools is for the user alone
+		what, _, _ := strings.Cut(f.Message, "\n") // the further lines hold words of the server, which only the user gets
 		return nil, &wire.CallError{Message: strings.TrimSuffix(what, ":"), Cause: f}
 	}
 	return l.started.session, nil
@@ -179,8 +179,8 @@ func (l *laterStart) session() *mcp.Session {
 	}
 }
 
-// checkStarted says why the server c must not be used as it has started, and warns
-// of that; nil if it may.
+// checkStarted returns why the server c must not be used as it has started, and warns
+// of that; nil if it may be used.
 func (r *runner) checkStarted(c, started *connection) *failure.Error {
 	if started.err != nil {
 		f := started.failure()

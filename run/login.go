@@ -40,9 +40,9 @@ func (r *runner) logins(ctx context.Context) error {
 	return r.signIn(ctx, srv)
 }
 
-// signIn gets a login and stores it, then lists the server's tools with it. An
-// authorization server that the tool server has given up meanwhile is left once
-// for the new one.
+// signIn gets a login and stores it, then lists the server's tools with it. If the tool
+// server then names another authorization server than the one that gave the login, a
+// login is asked for once more, at the new one.
 func (r *runner) signIn(ctx context.Context, srv *config.Server) error {
 	previous, err := r.store.Get(ctx, srv.LoginKey())
 	if err != nil {
@@ -91,8 +91,8 @@ func (r *runner) refused(srv *config.Server, refusal *oauth.Refusal) error {
 	return e
 }
 
-// tools counts the tools of a server. The refusal is its response if it wants a
-// token, or another one.
+// tools counts the tools of a server. refusal is the response of the server if it wants
+// a token, or another token than the one it got.
 func (r *runner) tools(ctx context.Context, srv *config.Server) (count int, refusal *oauth.Refusal, err error) {
 	srv.Elicit = "" // nobody is asked but in the browser
 	r.face.Connecting([]string{srv.Name})

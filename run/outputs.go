@@ -23,11 +23,11 @@ type outputs struct {
 	*event.Emitter
 	streams stdio.Streams
 	readers stdio.ReaderWaits
-	secrets *secrets.Set // that must not show
+	secrets *secrets.Set // what no output may show
 	face    *face.Face
-	text    *event.TextOutput                 // nil: standard output is not the answer as text
+	text    *event.TextOutput                 // the answer as text on standard output; nil: it is printed in another form
 	log     *os.File                          // nil: there is none
-	host    atomic.Pointer[toolserver.Server] // of --serve, gets what the servers log
+	host    atomic.Pointer[toolserver.Server] // the server of --serve, to which the logs of tool servers are passed on
 }
 
 // newOutputs cannot fail, so that every error of a run has its end event.

@@ -13,12 +13,12 @@ import (
 // 2009), with weights for the words of a text.
 type ranking struct {
 	texts  []rankedText
-	within map[string]int // in how many texts a word stands
-	length float64        // of all texts
+	within map[string]int // how many texts have a word
+	length float64        // the length of all texts together
 }
 
 type rankedText struct {
-	weights map[string]float64 // of each word
+	weights map[string]float64 // the weight of each word
 	length  float64
 }
 

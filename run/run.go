@@ -77,10 +77,10 @@ type runner struct {
 	box       *toolbox
 	messages  []stream.Message // what the conversation begins with
 	session   *session.File    // nil: there is none
-	system    string           // of the flags
-	ownSystem bool             // they give it
-	loop      *loop            // nil until the first request
-	known     *confine.Known   // nil without --refresh
+	system    string           // the system message that the flags give
+	ownSystem bool             // the flags give a system message, which may be empty
+	loop      *loop            // the turns with the model; nil until the first request
+	known     *confine.Known   // the files that the model knows; nil without --refresh
 	tally     tally
 }
 
@@ -90,16 +90,16 @@ type setup struct {
 	settings *config.Settings
 	servers  []config.Server
 	unused   []config.Server // those that flags, profile or files leave out
-	store    *oauth.Store    // of the logins at servers
+	store    *oauth.Store    // where the logins at servers are kept
 	gate     *approve.Gate
 	policy   string                  // SHA-256 over all policy files
 	locked   map[string]lockedItem   // nil: there is no lock
 	pinned   map[string][]lockedItem // the tools of the servers that start later, by the names of these
-	endpoint *config.Endpoint        // of a model, as the next two
+	endpoint *config.Endpoint        // of the model, if the mode needs one, as request and client are
 	request  *stream.Request
 	client   *stream.Client
 	agents   []*agent
-	schema   *schema.Schema // that the answer must fit; nil: none
+	schema   *schema.Schema // the schema that the answer must fit; nil: none
 }
 
 // guarded does the work of the run and makes a panic its error.

@@ -27,9 +27,9 @@ const serveGrace = 5 * time.Second
 type host struct {
 	*runner
 	round    *round
-	decide   chan *call // that came
-	schedule chan *call // that may run
-	over     chan struct{}
+	decide   chan *call    // the calls that have come and have no verdict
+	schedule chan *call    // the calls that may run
+	over     chan struct{} // closed when the server has ended
 	stop     context.CancelCauseFunc
 	count    int      // numbers the calls
 	lists    sync.Map // by their methods: the resources, templates and prompts as the host listed them last
@@ -172,7 +172,7 @@ func (h *host) answered(c *call) {
 // take a person's time.
 type patientApprover struct {
 	approve.Approver
-	mu *sync.Mutex // of the round, held while a verdict is taken
+	mu *sync.Mutex // the lock of the round, which is held while a verdict is taken
 }
 
 func (p *patientApprover) Judge(ctx context.Context, c *approve.Call, byRules approve.RuleMatch) (approve.Decision, string, error) {

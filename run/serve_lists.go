@@ -21,8 +21,8 @@ import (
 type listedItem struct {
 	conn *connection
 	id   string // its URI, or its name at the server
-	name string // by which the host asks for it: its URI, or SERVER__PROMPT
-	json []byte // as the host gets it
+	name string // the name by which the host asks for it: its URI, or SERVER__PROMPT
+	json []byte // the item as the host gets it
 }
 
 // request answers a request of the host that is no tool call.
@@ -118,9 +118,9 @@ func (h *host) readResource(ctx context.Context, uri string) ([]byte, error) {
 	return h.forward(ctx, c, "resources/read", uri, params, "contents")
 }
 
-// ownerOf finds the server of a resource: the one that lists it, or has the template
-// that begins most like it, or the only one that there is. No other server is told
-// the URI.
+// ownerOf finds the server of a resource: the server that lists it, or whose template
+// begins most like it, or the only server that there is; nil for none. No other server
+// is told the URI.
 func (h *host) ownerOf(ctx context.Context, uri string) (owner *connection) {
 	for _, x := range h.listed(ctx, mcp.Resources, false) {
 		if x.id == uri {

@@ -18,8 +18,9 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// openSession opens the session, and gives the calls a result that were sent by a run
-// that did not live to see it. done is true when the run is only to print it.
+// openSession opens the session. A call that an earlier run sent, which was killed before
+// the result came, gets the result that its outcome is unknown. done is true when the
+// run only has to print the session.
 func (r *runner) openSession(ctx context.Context) (done bool, err error) {
 	c := r.cfg
 	if r.system, r.ownSystem, err = input.SystemText(c, ctx); err != nil {

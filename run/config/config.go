@@ -53,10 +53,10 @@ type Config struct {
 	// may be nil. See WatchSignals.
 	Watch func()
 
-	clientMetadataURL string // of the config file, for every server
+	clientMetadataURL string // client_metadata_url of the config file, for every server
 
 	Mode   Mode
-	Target string // of DescribeTool, CallTool, Explain, ReadResource, SignIn and SignOut
+	Target string // what DescribeTool, CallTool, Explain, ReadResource, SignIn and SignOut are about
 
 	// input
 	Args       []string // the prompt arguments
@@ -93,13 +93,13 @@ type Config struct {
 	ServerDirs     []string // [NAME=]DIR
 	ChosenServers  []string // comma lists of names; nil: all that the files have
 	Trust          []string
-	LoginScopes    string // that SignIn asks for beside others, separated by blanks
+	LoginScopes    string // further scopes that SignIn asks for, separated by blanks
 	Elicit         string
 	FileRoots      []string // [NAME=]DIR
 	FilesAnyway    bool
 	Code           bool
 	Shell          bool
-	Background     bool // with Shell: programs that go on
+	Background     bool // with Shell: programs may run on beside the model
 	Fetch          bool
 	Notes          string
 	Agents         []string // [NAME=]PROFILE
@@ -117,7 +117,7 @@ type Config struct {
 	Allow, Deny []string
 	Policies    []string
 	ToolsLock   string
-	Start       string // of servers: first, beside or call; "" is first
+	Start       string // when servers start: first, beside or call; "" is first
 	Unapproved  string // stop or deny; "" is stop
 	NoInput     bool
 	Egress      string // off, warn, ask or deny; "" is warn

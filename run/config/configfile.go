@@ -22,7 +22,7 @@ type Settings struct {
 	profiles  map[string]profile
 	servers   []Server
 	Rules     []approve.Rule
-	Patterns  []string // of auto_approve, as -v shows them
+	Patterns  []string // the patterns of auto_approve, as -v shows them
 	Policies  []string
 	MaxRounds *int
 	Shell     shellSettings

@@ -14,10 +14,10 @@ import (
 )
 
 // A Document is a JSON text that was read strictly: valid, UTF-8, no key twice
-// in one object. It is walked without building a tree, and every value knows
-// its place, so that an error about the meaning of a value can name the line.
+// in one object. No tree is built of it. Every value knows its place, so that an
+// error about the meaning of a value can name the line.
 type Document struct {
-	name string // as errors show it
+	name string // the name of the document in errors
 	data []byte
 }
 
@@ -47,9 +47,9 @@ func ParseDocument(name string, data []byte) (Value, error) {
 	return Checked(name, data), nil
 }
 
-// ParseLines reads JSON lines: one object on each line that is not blank. A last line
-// that is not whole, as a writer leaves it who is killed or whose disk is full, is no
-// value; cut is where it begins, -1 if there is none.
+// ParseLines reads JSON lines: one object on each line that is not blank. The last line
+// may not be whole, because its writer was killed or the disk was full. Such a line is
+// no value; cut is the offset at which it begins, -1 if there is none.
 func ParseLines(name string, data []byte) (values []Value, cut int, err error) {
 	d := &Document{name, data}
 	for number, from := 1, 0; from < len(data); number++ {

@@ -24,7 +24,7 @@ type Endpoint struct {
 	URLFrom    string // the flag, variable or key of the config that gives the URL
 	params     []stream.Param
 	paramsFrom string
-	Note       string // what only -v shows; "" for nothing
+	Note       string // a message that only -v shows; "" for none
 }
 
 // ResolveModel finds out which model to ask and where: flag, environment,
@@ -40,7 +40,7 @@ func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*E
 	e.IdleTimeout = p.idleTimeout
 	e.params, e.paramsFrom = p.params, p.place("params")
 	e.RetryFor = c.RetryFor
-	if e.Replay = c.Replay; c.Mode != Check { // which writes no recording
+	if e.Replay = c.Replay; c.Mode != Check { // --check writes no recording
 		e.Record = c.Record
 	}
 	e.UserAgent = "toolpipe/" + c.Version

@@ -20,8 +20,8 @@ type entry struct {
 	c       *Config
 	dollar  bool     // $NAME is a variable, as with Gemini
 	keys    []string // variables that hold a model's key, which only the user's own config may name
-	command []string // as they stand in the file, as the next
-	args    []string
+	command []string // the words of command and path, variables not expanded
+	args    []string // the words of args, variables not expanded
 	words   []string // args with their variables expanded
 	authEnv string
 	token   string
@@ -68,8 +68,9 @@ type unresolved struct{ err *failure.Error }
 func (u unresolved) Error() string { return u.err.Error() }
 func (u unresolved) Unwrap() error { return u.err }
 
-// bad takes an error of an entry: in a file of another host, or when something
-// that is named is not there, it is one of this server alone.
+// bad decides what an error in an entry is. In a file of another host, or when the
+// entry names a variable or a file that is not there, only this server is unusable,
+// and bad returns nil. Any other error is one of the whole config.
 func (e *entry) bad(err error) error {
 	if err == nil {
 		return nil

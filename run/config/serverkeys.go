@@ -27,7 +27,7 @@ func (e *entry) ownKeys() []key {
 		{"disabled", &e.off},
 		{"startup_timeout", &e.StartupTimeout},
 		{"tool_timeout", &e.ToolTimeout},
-		{"tools", &e.Tools}, // of the Copilot CLI too
+		{"tools", &e.Tools}, // the Copilot CLI has it too
 		{"exclude_tools", &e.Exclude},
 		{"protocol", word{&e.Protocol, []string{"auto", "legacy", "2026-07-28"}}},
 		{"parallel", &e.Parallel},

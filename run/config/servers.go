@@ -36,7 +36,7 @@ type Server struct {
 	off          bool              // its file switches it off
 	notes        []note
 	file         string   // the file of --mcp-config that has it; "" for none
-	loginArgs    []string // of LoginCommand
+	loginArgs    []string // the arguments of the command that LoginCommand shows
 	Borrowed     bool     // another host's file has it, under the name of a server in the user's own config
 	Shown        string   // URL or command as configured, ${VAR} not expanded; "": show the real one
 	// Preview returns the unified diff of what a call would change in a file, and the

@@ -21,8 +21,9 @@ import (
 //
 // In a tag, "opt" is for a member that is left out when it is zero, and "else" for
 // one that stands for the member before it where that is nil. Secrets are taken out
-// of every text: "ours" has shorter ones taken out too, of a message of toolpipe's
-// own, and "plain" none, of the words of toolpipe, the flags and the config.
+// of every text. "ours" marks a message of toolpipe's own, of which shorter secrets are
+// taken out too. "plain" marks words of toolpipe, the flags and the config, of which
+// none is taken out.
 type Event interface{ kind() string }
 
 const schema = 1
@@ -95,8 +96,8 @@ type Egress struct {
 
 // Source is the result of a call, or what the conversation began with.
 type Source struct {
-	Name string `event:"name"`     // of the tool
-	Turn int    `event:"turn,opt"` // of this run
+	Name string `event:"name"`     // the name of the tool
+	Turn int    `event:"turn,opt"` // the turn of this run; 0 for an input
 	ID   string `event:"id,opt"`
 }
 
@@ -142,7 +143,7 @@ type Result struct {
 	Text       []byte          `event:"text,else"`
 	Content    json.RawMessage `event:"content"` // MCP blocks
 	Structured json.RawMessage `event:"structured"`
-	Bytes      int             `event:"bytes"` // of the whole text
+	Bytes      int             `event:"bytes"` // the size of the whole text
 	Truncated  bool            `event:"truncated"`
 	Labels     []string        `event:"labels,opt,plain"` // private, untrusted: what it brings into the conversation
 	Time       time.Duration   `event:"ms"`
@@ -178,7 +179,7 @@ type Retry struct {
 	Attempt int           `event:"attempt"`
 	Of      int           `event:"of,opt"` // 0 when only the time is limited
 	After   time.Duration `event:"after_ms"`
-	Status  int           `event:"status,opt"` // of HTTP
+	Status  int           `event:"status,opt"` // the HTTP status
 	Message string        `event:"message,ours"`
 }
 
@@ -187,7 +188,7 @@ type Warning struct {
 	Code    string   `event:"code,plain"`
 	Message string   `event:"message,ours"`
 	Server  string   `event:"server,opt,plain"`
-	Scopes  []string `event:"scopes,opt,ours"` // of login_needed and login_scope: those that the server wants
+	Scopes  []string `event:"scopes,opt,ours"` // with login_needed and login_scope: the scopes that the server wants
 
 	Repeated bool // the error that ends the run says it too, so a person is not told here
 }
@@ -209,7 +210,7 @@ type Tool struct {
 	Verdict      string          `event:"verdict,plain"`
 	Rule         string          `event:"rule,opt,plain"`
 	Labels       []string        `event:"labels,plain"` // private, untrusted, sends
-	Findings     []Finding       `event:"findings,opt"` // of --list-tools
+	Findings     []Finding       `event:"findings,opt"` // only with --list-tools
 }
 
 // Finding is a place in a tool's definition that a reviewer would look at.
@@ -226,7 +227,7 @@ type Server struct {
 	Transport string `event:"transport,plain"`
 	Protocol  string `event:"protocol"`
 	Tools     int    `event:"tools"`
-	Tokens    int    `event:"tokens"` // of the tools' definitions, about
+	Tokens    int    `event:"tokens"` // about how many the definitions of its tools take
 	Status    string `event:"status,plain"`
 	Message   string `event:"message,opt,ours"`
 }
@@ -248,7 +249,7 @@ type Item struct {
 	Description string           `event:"description,opt"`
 	MIME        string           `event:"mime_type,opt"`
 	Template    bool             `event:"template,opt"`
-	Arguments   []PromptArgument `event:"arguments,opt"` // of a prompt; nil: not written
+	Arguments   []PromptArgument `event:"arguments,opt"` // the arguments of a prompt; nil: not written
 }
 
 // Check is one line of --check.
@@ -289,9 +290,9 @@ type Login struct {
 	Issuer      string   `event:"issuer"`
 	Scopes      []string `event:"scopes"`
 	Status      string   `event:"status,plain"`         // valid, expired, or ended; removed by --logout
-	Expires     string   `event:"expires_at,opt,plain"` // of the access token, "" when unknown
+	Expires     string   `event:"expires_at,opt,plain"` // when the access token expires, "" when unknown
 	Refreshable bool     `event:"refreshable"`
-	Tools       int      `event:"tools,opt"` // of --login
+	Tools       int      `event:"tools,opt"` // how many the server has, after --login
 }
 
 // Explanation is the answer of --explain.

@@ -29,10 +29,10 @@ type Emitter struct {
 
 	mu      sync.Mutex
 	veil    veil
-	early   []Event // that came before Start
+	early   []Event // the events that came before Start
 	started bool
 	ended   bool
-	err     error // of the first failed write to stdout or the log
+	err     error // the error of the first failed write to stdout or the log
 }
 
 // NewEmitter gives an emitter that takes the secrets of hidden out of events.

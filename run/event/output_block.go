@@ -11,7 +11,7 @@ import (
 type BlockOutput struct {
 	*Writer
 	Terminal bool   // what is written must be safe for a terminal
-	Language string // of the block; "" is any
+	Language string // the language of the block; "" is any
 }
 
 func (o *BlockOutput) Event(e Event) error {
@@ -34,7 +34,7 @@ func (o *BlockOutput) Event(e Event) error {
 // taken from each line. Where CommonMark would end a block at the end of the text,
 // there is none here: a text that lacks its closing fence may have been cut.
 func FencedBlock(text []byte, language string) (block []byte, ok bool) {
-	var fence string // of the open block
+	var fence string // the marks that opened the block; "" outside of blocks
 	var indent int
 	var wanted bool
 	for line := range bytes.Lines(text) {

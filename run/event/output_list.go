@@ -19,8 +19,8 @@ import (
 type ListOutput struct {
 	*Writer
 	Terminal bool // the text of the end must be safe for a terminal
-	Columns  int  // of the terminal that a list is cut to; 0: tabs
-	ASCII    bool // the terminal shows nothing else
+	Columns  int  // the width of the terminal, to which a list is cut; 0: tabs between the columns
+	ASCII    bool // the terminal shows only ASCII
 	Full     bool // a tool is described in full
 	Verbose  bool // a list has the labels of tools, and the tokens that the definitions of a server take
 	table    table

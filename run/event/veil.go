@@ -15,7 +15,7 @@ import (
 type veil struct {
 	set             *secrets.Set
 	text, reasoning turnText
-	nested          map[string]*veil // of the nested runs, by the ids of their calls
+	nested          map[string]*veil // the veils of nested runs, by the ids of their calls
 }
 
 // turnText is the text, or the reasoning, of one turn. It comes in pieces, and a

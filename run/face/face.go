@@ -62,7 +62,7 @@ type Face struct {
 	frames         []*toolFrame // calls without result, in order
 	asksModel      bool         // a model is asked in this run
 	live           liveLine
-	held           []byte    // what was to be printed while a question stood
+	held           []byte    // the lines that came while a question stood
 	dropped        int       // messages that did not fit into held
 	lineOpen       bool      // the last line on stderr is unfinished
 	stdoutLineOpen bool      // the last line on stdout is unfinished

@@ -32,9 +32,9 @@ type toolFrame struct {
 }
 
 const (
-	resultLines        = 6  // of a result that are shown
-	resultLinesVerbose = 50 // with -v
-	resultPrefix       = 8 << 10
+	resultLines        = 6       // how many lines of a result are shown
+	resultLinesVerbose = 50      // with -v
+	resultPrefix       = 8 << 10 // bytes of a result or of arguments that are looked at
 )
 
 func newToolFrame(e *event.Call) *toolFrame {

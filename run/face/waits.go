@@ -11,7 +11,7 @@ import (
 // which is enough to read it.
 type waits struct {
 	mu       sync.Mutex
-	servers  []string // that have not answered yet
+	servers  []string // the servers that have not answered yet
 	stdin    bool     // standard input is read
 	turn     string   // the model, or the first call without result
 	question bool     // a question stands on the terminal

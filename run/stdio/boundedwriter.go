@@ -102,7 +102,7 @@ type ReaderWaits struct {
 	mu      sync.Mutex
 	writers int // writers that wait now
 	since   time.Time
-	total   time.Duration // of the waits that have ended
+	total   time.Duration // the time of the waits that have ended
 }
 
 // begin begins a wait; calling the returned function ends it.
