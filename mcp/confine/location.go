@@ -1,11 +1,11 @@
 package confine
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,15 +23,24 @@ type Location struct {
 	Info   fs.FileInfo // nil when there is nothing of that name
 	Asked  string      // the path as the caller wrote it
 
-	edited []byte     // the content that Change edits; nil for a write of the whole file
-	opened []*os.Root // the directories from the one below the root to Dir
-	links  int        // symbolic links followed
+	edited  []byte // the content that Change edits; nil for a write of the whole file
+	above   []step // the directories from the one below the root to Dir
+	links   int    // symbolic links followed
+	written bool   // the directories that were made are kept
 }
 
-// Close closes the directories that lead to the location.
+// A step is an open directory on the way to a location.
+type step struct {
+	dir  *os.Root
+	rel  string // its path from the root
+	made bool   // FindNew made it
+}
+
+// Close closes the directories that lead to the location. It removes those that
+// FindNew made if the file was not written.
 func (l *Location) Close() {
-	for _, dir := range l.opened {
-		dir.Close()
+	for len(l.above) > 0 {
+		l.up()
 	}
 }
 
@@ -46,47 +55,38 @@ const (
 var ErrChanged = errors.New("it keeps being replaced")
 
 // NotFoundError says that a path leads to nothing.
-type NotFoundError struct{ message string }
+type NotFoundError struct {
+	Rel     string // where the path would lead, from the root; the missing names are not followed
+	message string
+}
 
 func (e *NotFoundError) Error() string { return e.message }
 
 // Find follows a path that a caller wrote, and refuses it when it leads
 // elsewhere than when the call was approved. The last name need not exist. The
 // caller closes the location.
-func (a *Access) Find(path string) (*Location, error) {
+func (a *Access) Find(path string) (*Location, error) { return a.find(path, false) }
+
+// FindNew is Find for a file that will be written: it also makes the directories
+// that are missing on the way, unless the file may not be written there.
+func (a *Access) FindNew(path string) (*Location, error) { return a.find(path, true) }
+
+func (a *Access) find(path string, makes bool) (*Location, error) {
 	names, err := a.Split(path)
 	if err != nil {
 		return nil, err
 	}
-	return a.FindNames(path, names)
-}
-
-// FindNames is Find for a path that Split has split.
-func (a *Access) FindNames(path string, names []string) (*Location, error) {
-	l, err := a.Follow(path, names)
-	if err != nil {
-		return nil, err
-	}
-	if err = a.Bounds.Check(path, a.Absolute(l.Rel)); err != nil {
-		l.Close()
-		return nil, err
-	}
-	return l, nil
-}
-
-// Follow goes from the root down the names, which are all or the first of a
-// path's. It does not compare with what was approved.
-func (a *Access) Follow(path string, names []string) (l *Location, err error) {
 	for range attempts {
-		if l, err = a.follow(path, names); !errors.Is(err, ErrChanged) {
-			if err == nil && a.Only != "" && l.Rel != a.Only && l.Rel != "." {
-				l.Close()
-				return nil, a.OutsideError(path)
-			}
-			return l, err
+		l := &Location{Access: a, Dir: a.Root, Asked: path}
+		if err = l.follow(names, makes); err == nil {
+			return l, nil
+		}
+		l.Close()
+		if !errors.Is(err, ErrChanged) {
+			break
 		}
 	}
-	return nil, fmt.Errorf("%q: %w", path, err)
+	return nil, err
 }
 
 // Split returns the names of a path, from the root on.
@@ -134,122 +134,174 @@ func (a *Access) Split(path string) ([]string, error) {
 	return names, nil
 }
 
-// follow opens each directory below the one before it, and checks that it is
-// the directory that was looked at. ErrChanged asks for another attempt.
-func (a *Access) follow(path string, names []string) (_ *Location, err error) {
-	l := &Location{Access: a, Dir: a.Root, Asked: path}
-	defer func() {
-		if err != nil {
-			l.Close()
-		}
-	}()
-	var done []string
-	names = slices.Clone(names)
+// follow goes from the root down the names. It opens each directory below the one
+// before it, and checks that it is the directory that was looked at. ErrChanged
+// asks for another attempt.
+func (l *Location) follow(names []string, makes bool) error {
 	for len(names) > 0 {
 		name := names[0]
 		names = names[1:]
 		switch {
 		case name == "" || name == ".":
 			continue
-		case name == ".." && len(done) == 0:
-			return nil, a.OutsideError(path)
+		case name == ".." && len(l.above) == 0:
+			return l.Access.OutsideError(l.Asked)
 		case name == "..":
-			done = done[:len(done)-1]
 			l.up()
 			continue
 		}
 		if why := SecretName(name); why != "" {
-			return nil, a.ProtectedError(path, why)
+			return l.Access.ProtectedError(l.Asked, why)
 		}
-		rel := strings.Join(append(done, name), "/")
+		l.Name, l.Rel = name, path.Join(l.at(), name)
 		info, err := l.Dir.Lstat(name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && len(names) == 0:
-			l.Name, l.Rel = name, rel
-			return l, a.checkRefused(l)
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, a.notFound(l.Dir, path, strings.Join(done, "/"), name)
-		case err != nil:
-			return nil, fmt.Errorf("%q: %w", path, Reason(err))
-		case info.Mode()&fs.ModeSymlink != 0:
-			target, err := l.linkTarget(name)
-			if err != nil {
-				return nil, err
+		absent, made := errors.Is(err, fs.ErrNotExist), false
+		if absent && len(names) > 0 {
+			if made, err = l.makeDirectory(names, makes); err != nil {
+				return err
 			}
-			names = append(strings.Split(target, "/"), names...)
+			info, err = l.Dir.Lstat(name)
+		}
+		switch {
+		case len(names) == 0 && absent:
+			return l.check()
+		case err != nil:
+			return l.fail(err)
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := l.linkTarget()
+			if err != nil {
+				return err
+			}
+			names = slices.Concat(strings.Split(target, "/"), names)
 			continue
 		case len(names) == 0:
-			l.Name, l.Rel, l.Info = name, rel, info
-			return l, a.checkRefused(l)
+			l.Info = info
+			return l.check()
 		case !info.IsDir():
-			return nil, fmt.Errorf("%q: %q is not a directory", path, rel)
+			return fmt.Errorf("%q: %q is not a directory", l.Asked, l.Rel)
 		}
-		if err := l.down(name, info, rel); err != nil {
-			return nil, err
+		if err := l.down(made); err != nil {
+			return err
 		}
-		done = append(done, name)
 	}
-	l.Name, l.Rel = ".", cmp.Or(strings.Join(done, "/"), ".")
-	if l.Info, err = l.Dir.Stat("."); err == nil {
-		err = a.checkRefused(l)
+	l.Name, l.Rel = ".", l.at()
+	info, err := l.Dir.Stat(".")
+	if err != nil {
+		return l.fail(err)
 	}
-	return l, err
+	l.Info = info
+	return l.check()
 }
 
-// linkTarget reads a symbolic link. Its target is relative to the link's
-// directory.
-func (l *Location) linkTarget(name string) (string, error) {
-	target, err := l.Dir.Readlink(name)
+// check returns an error when the call may not use the location.
+func (l *Location) check() error {
+	a := l.Access
+	if err := a.checkRefused(l); err != nil {
+		return err
+	}
+	if a.Only != "" && l.Rel != a.Only && l.Rel != "." {
+		return a.OutsideError(l.Asked)
+	}
+	return a.Bounds.Check(l.Asked, a.Absolute(l.Rel))
+}
+
+// fail is the error for what the system said about the location.
+func (l *Location) fail(err error) error { return fmt.Errorf("%q: %w", l.Asked, Reason(err)) }
+
+// linkTarget reads the symbolic link at the location. Its target is relative to
+// the link's directory.
+func (l *Location) linkTarget() (string, error) {
+	target, err := l.Dir.Readlink(l.Name)
 	l.links++
 	switch {
 	case l.links > maxLinks:
 		return "", fmt.Errorf("%q: too many symbolic links", l.Asked)
 	case err != nil:
-		return "", ErrChanged
+		return "", l.fail(ErrChanged)
 	case filepath.IsAbs(target):
 		return "", fmt.Errorf("%q leads over a symbolic link with an absolute target: only relative ones inside the allowed root %q are followed", l.Asked, l.Access.Path)
 	}
-	return filepath.ToSlash(target), nil
+	return target, nil
+}
+
+// makeDirectory makes the missing directory at the location, for a file with the
+// names rest below it, or returns an error. It says whether nobody else has made
+// the directory meanwhile.
+func (l *Location) makeDirectory(rest []string, makes bool) (made bool, err error) {
+	a, file := l.Access, path.Join(l.Rel, strings.Join(rest, "/"))
+	if !makes || rest[len(rest)-1] == "." || slices.Contains(rest, "..") {
+		return false, l.notFound(file)
+	}
+	if err := a.Bounds.Check(l.Asked, a.Absolute(file)); err != nil {
+		return false, err
+	}
+	if err := a.CheckWritable(l.Asked, file); err != nil {
+		return false, err
+	}
+	err = l.Dir.Mkdir(l.Name, 0o777)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return false, l.fail(err)
+	}
+	return err == nil, nil
+}
+
+// at is the path of Dir from the root.
+func (l *Location) at() string {
+	if len(l.above) == 0 {
+		return "."
+	}
+	return l.above[len(l.above)-1].rel
 }
 
 // up goes to the directory above Dir.
 func (l *Location) up() {
-	last := len(l.opened) - 1
-	l.opened[last].Close()
-	l.opened = l.opened[:last]
+	last := len(l.above) - 1
+	left := l.above[last]
+	l.above = l.above[:last]
 	l.Dir = l.Access.Root
 	if last > 0 {
-		l.Dir = l.opened[last-1]
+		l.Dir = l.above[last-1].dir
+	}
+	if left.made && !l.written {
+		l.removeIfEmpty(left)
+	}
+	left.dir.Close()
+}
+
+// removeIfEmpty removes a directory in Dir, unless it has files, or another one
+// has its name now.
+func (l *Location) removeIfEmpty(s step) {
+	name := path.Base(s.rel)
+	info, err := s.dir.Stat(".")
+	if now, nowErr := l.Dir.Lstat(name); err == nil && nowErr == nil && os.SameFile(now, info) {
+		l.Dir.Remove(name)
 	}
 }
 
-// down goes to a directory in Dir, of which info was taken.
-func (l *Location) down(name string, info fs.FileInfo, rel string) error {
-	sub, err := l.Access.OpenDirectory(l.Dir, name, rel, info)
-	if errors.Is(err, ErrChanged) {
-		return err
+// down goes to the directory at the location.
+func (l *Location) down(made bool) error {
+	dir, err := l.Access.OpenDirectory(l.Dir, l.Name, l.Rel)
+	if _, other := errors.AsType[*WrongKindError](err); other {
+		err = ErrChanged // it was a directory a moment ago
 	}
 	if err != nil {
-		return fmt.Errorf("%q: %w", l.Asked, err)
+		return l.fail(err)
 	}
-	l.opened = append(l.opened, sub)
-	l.Dir = sub
+	l.above = append(l.above, step{dir, l.Rel, made})
+	l.Dir = dir
 	return nil
 }
 
-// notFound is the error for a name that is not in a directory, whose path from
-// the root is at.
-func (a *Access) notFound(dir *os.Root, asked, at, name string) error {
-	hint := ""
-	if near := nearest.Nearest(name, a.shownNames(dir, at)); near != "" {
-		if at != "" && at != "." {
-			near = at + "/" + near
-		}
-		hint = fmt.Sprintf("; did you mean %q?", near)
-	} else if at != "" && at != "." {
-		hint = fmt.Sprintf("; %q has no %q", at, name)
+// notFound is the error for a location at which nothing is, on the way to the
+// path rel from the root. It names a file with a similar name.
+func (l *Location) notFound(rel string) error {
+	at, hint := l.at(), ""
+	if near := nearest.Nearest(l.Name, l.Access.shownNames(l.Dir, at)); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", path.Join(at, near))
+	} else if at != "." {
+		hint = fmt.Sprintf("; %q has no %q", at, l.Name)
 	}
-	return &NotFoundError{fmt.Sprintf("no file %q in the allowed root %q%s", asked, a.Path, hint)}
+	return &NotFoundError{rel, fmt.Sprintf("no file %q in the allowed root %q%s", l.Asked, l.Access.Path, hint)}
 }
 
 // shownNames returns the names in a directory that may be shown; of a very large

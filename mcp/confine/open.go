@@ -5,41 +5,60 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
 )
 
-// Open opens the regular file at a location for reading.
-func (l *Location) Open() (*os.File, fs.FileInfo, error) {
-	if l.Info == nil {
-		return nil, nil, l.notFound()
+// WrongKindError is the error for a name that is not of a regular file, or not of a
+// directory where one is opened.
+type WrongKindError struct{ Mode fs.FileMode }
+
+func (e *WrongKindError) Error() string { return "it is a " + KindOf(e.Mode) }
+
+// OpenRegular opens a file in a directory for reading. It follows no link and does
+// not wait for the other end of a FIFO: their errors are a *WrongKindError. A file
+// that took the place of another one meanwhile is ErrChanged.
+func OpenRegular(dir *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	before, err := dir.Lstat(name)
+	if err != nil {
+		return nil, nil, err
 	}
-	for range attempts {
-		if err := l.CheckRegular(); err != nil {
-			return nil, nil, err
-		}
-		f, err := l.Dir.OpenFile(l.Name, OpenFlags, 0)
-		if err == nil {
-			info, err := f.Stat()
-			if err == nil && os.SameFile(info, l.Info) {
-				return f, info, nil
-			}
-			f.Close()
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, fmt.Errorf("%q: %w", l.Asked, Reason(err))
-		}
-		if l.Info, err = l.Dir.Lstat(l.Name); err != nil {
-			return nil, nil, fmt.Errorf("%q: %w", l.Asked, Reason(err))
-		}
-		if err := l.Access.checkRefused(l); err != nil {
-			return nil, nil, err
-		}
+	if !before.Mode().IsRegular() {
+		return nil, nil, &WrongKindError{before.Mode()}
 	}
-	return nil, nil, fmt.Errorf("%q: %w", l.Asked, ErrChanged)
+	f, err := dir.OpenFile(name, OpenFlags, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err != nil || !os.SameFile(before, info) {
+		f.Close()
+		return nil, nil, ErrChanged
+	}
+	return f, info, nil
 }
 
-func (l *Location) notFound() error {
-	return l.Access.notFound(l.Dir, l.Asked, path.Dir(l.Rel), l.Name)
+// Open opens the regular file at a location for reading.
+func (l *Location) Open() (f *os.File, info fs.FileInfo, err error) {
+	if l.Info == nil {
+		return nil, nil, l.notFound(l.Rel)
+	}
+	if err := l.CheckRegular(); err != nil {
+		return nil, nil, err
+	}
+	for range attempts {
+		if f, info, err = OpenRegular(l.Dir, l.Name); !errors.Is(err, ErrChanged) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, nil, l.fail(err)
+	}
+	l.Info = info
+	if err := l.Access.checkRefused(l); err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
 }
 
 // CheckRegular returns an error when the location is not a regular file.
@@ -57,48 +76,49 @@ func (l *Location) CheckRegular() error {
 func (l *Location) Directory() (*os.Root, error) {
 	switch {
 	case l.Info == nil:
-		return nil, l.notFound()
+		return nil, l.notFound(l.Rel)
 	case !l.Info.IsDir():
 		return nil, fmt.Errorf("%q is a %s, not a directory", l.Asked, KindOf(l.Info.Mode()))
 	}
-	info := l.Info
-	if l.Name == "." {
-		info = nil
-	}
-	sub, err := l.Access.OpenDirectory(l.Dir, l.Name, l.Rel, info)
+	dir, err := l.Access.OpenDirectory(l.Dir, l.Name, l.Rel)
 	if err != nil {
-		return nil, fmt.Errorf("%q: %w", l.Asked, err)
+		return nil, l.fail(err)
 	}
-	return sub, nil
+	return dir, nil
 }
 
-// OpenDirectory opens a directory in another. rel is its path from the root, and
-// info, unless nil, what a look at it gave: a directory that has taken its place
-// since is not opened. Nor is one that is refused, that belongs to the kernel, or
-// that git takes for a repository.
-func (a *Access) OpenDirectory(dir *os.Root, name, rel string, info fs.FileInfo) (*os.Root, error) {
-	return a.openDirectory(dir, name, rel, info, false)
+// OpenDirectory opens a directory in another; rel is its path from the root. It
+// follows no link, and opens no directory that is refused, that belongs to the
+// kernel, or that git takes for a repository.
+func (a *Access) OpenDirectory(dir *os.Root, name, rel string) (*os.Root, error) {
+	return a.openDirectory(dir, name, rel, false)
 }
 
 // OpenGitDirectory is OpenDirectory for what git takes for a repository, and for
 // the directories in it.
-func (a *Access) OpenGitDirectory(dir *os.Root, name, rel string, info fs.FileInfo) (*os.Root, error) {
-	return a.openDirectory(dir, name, rel, info, true)
+func (a *Access) OpenGitDirectory(dir *os.Root, name, rel string) (*os.Root, error) {
+	return a.openDirectory(dir, name, rel, true)
 }
 
-func (a *Access) openDirectory(dir *os.Root, name, rel string, info fs.FileInfo, forGit bool) (*os.Root, error) {
+func (a *Access) openDirectory(dir *os.Root, name, rel string, forGit bool) (*os.Root, error) {
 	if InKernelDirectory(a.Absolute(rel)) {
 		return nil, a.kernelError()
 	}
+	before, err := dir.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !before.IsDir() {
+		return nil, &WrongKindError{before.Mode()}
+	}
 	sub, err := dir.OpenRoot(name)
 	if err != nil {
-		return nil, Reason(err)
+		return nil, err
 	}
 	now, err := sub.Stat(".")
 	switch {
 	case err != nil:
-		err = Reason(err)
-	case info != nil && !os.SameFile(info, now):
+	case !os.SameFile(before, now):
 		err = ErrChanged
 	case !forGit && a.Refuses(now):
 		err = errDenied

@@ -109,24 +109,17 @@ func (w *Walked) Release() {
 func (w *Walked) Rel(name string) string { return path.Join(w.At, name) }
 
 // OpenWalked opens a file that was among the entries of a directory, for reading.
-// If a link has taken its place since, the link is not followed: it may lead to a
-// protected file. The file is nil when it is gone, or is none that may be shown.
+// The file is nil when it is gone, or may not be shown.
 func (a *Access) OpenWalked(w *Walked, name string) (*os.File, fs.FileInfo, error) {
-	f, err := w.Dir.OpenFile(name, OpenFlags, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	f, info, err := OpenRegular(w.Dir, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, nil, Reason(err)
-	}
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || a.Refuses(info) {
+	case a.Refuses(info):
 		f.Close()
 		return nil, nil, nil
-	}
-	if now, err := w.Dir.Lstat(name); err != nil || !os.SameFile(now, info) {
-		f.Close()
-		return nil, nil, ErrChanged
 	}
 	return f, info, nil
 }
@@ -159,19 +152,6 @@ func (l Skipped) AppendTo(b []byte) []byte {
 	return b
 }
 
-// Enter opens a directory that was among the entries of dir. If a link has taken
-// its place since, the link is not followed: it may lead to a protected directory.
-func (a *Access) Enter(dir *os.Root, name, rel string) (*os.Root, error) {
-	info, err := dir.Lstat(name)
-	if err != nil {
-		return nil, Reason(err)
-	}
-	if !info.IsDir() {
-		return nil, ErrChanged
-	}
-	return a.OpenDirectory(dir, name, rel, info)
-}
-
 // Walk visits a directory, then the directories in it, in order of their names.
 // It follows no links, and counts what it skips.
 func (a *Access) Walk(ctx context.Context, dir *os.Root, at string, visit func(*Walked) error) (Skipped, error) {
@@ -202,7 +182,7 @@ func (a *Access) walk(ctx context.Context, w *Walked, visit func(*Walked) error,
 			continue
 		}
 		rel := w.Rel(e.Name())
-		sub, err := a.Enter(w.Dir, e.Name(), rel)
+		sub, err := a.OpenDirectory(w.Dir, e.Name(), rel)
 		if err != nil {
 			skipped.Unreadable++
 			continue

@@ -68,6 +68,7 @@ func (l *Location) Replace(ctx context.Context, content []byte) error {
 	case err != nil:
 		return fmt.Errorf("%q is as it was: %w", l.Asked, Reason(err))
 	}
+	l.written = true
 	l.Access.Bounds.Known.wrote(l, l.edited, content)
 	return nil
 }

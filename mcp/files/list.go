@@ -157,7 +157,7 @@ func (t *tree) directory(dir *os.Root, at string, depth int) {
 }
 
 func (t *tree) enter(dir *os.Root, name, rel string, depth int) {
-	sub, err := t.access.Enter(dir, name, rel)
+	sub, err := t.access.OpenDirectory(dir, name, rel)
 	if err != nil {
 		t.skipped.Unreadable++
 		return

@@ -2,12 +2,7 @@ package files
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"slices"
-	"strings"
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
@@ -18,9 +13,12 @@ func writeFile(ctx context.Context, a *confine.Access, args toolserver.Arguments
 	confine.Writing.Lock()
 	defer confine.Writing.Unlock()
 	path, content := args.Text("path"), args.Text("content")
-	p, made, err := findNew(a, path, confine.PreviewOf(ctx) == nil)
+	find := a.FindNew
+	if confine.PreviewOf(ctx) != nil {
+		find = a.Find
+	}
+	p, err := find(path)
 	if err != nil {
-		removeMade(a, path, made)
 		return nil, err
 	}
 	defer p.Close()
@@ -29,7 +27,6 @@ func writeFile(ctx context.Context, a *confine.Access, args toolserver.Arguments
 		verb = "replaced"
 	}
 	if err := p.Replace(ctx, []byte(content)); err != nil {
-		removeMade(a, path, made)
 		return nil, err
 	}
 	return toolserver.TextResult(fmt.Sprintf("%s %s: %s, %s\n", verb, confine.ShownName(p.Rel), counted(int64(len(content)), "byte"), counted(countLines([]byte(content)), "line"))), nil
@@ -40,84 +37,6 @@ func counted(n int64, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// madeDirectory is a directory that was made for a file.
-type madeDirectory struct {
-	names []string // from the root
-	info  fs.FileInfo
-}
-
-// findNew finds a file that will be written. If mayMake, it makes the directories
-// that are missing on the way, unless the file may not be written there. If the
-// write fails, the caller removes them with removeMade.
-func findNew(a *confine.Access, path string, mayMake bool) (p *confine.Location, made []madeDirectory, err error) {
-	p, err = a.Find(path)
-	if _, absent := errors.AsType[*confine.NotFoundError](err); !absent || !mayMake {
-		return p, nil, err
-	}
-	names, splitErr := a.Split(path)
-	if splitErr != nil {
-		return nil, nil, splitErr
-	}
-	if names[len(names)-1] == "." || slices.Contains(names, "..") {
-		return nil, nil, err
-	}
-	names = slices.DeleteFunc(names, func(name string) bool { return name == "" || name == "." })
-	for n := 1; n < len(names); n++ {
-		info, err := makeDirectory(a, path, names[:n], names[n:])
-		if err != nil {
-			return nil, made, err
-		}
-		if info != nil {
-			made = append(made, madeDirectory{names[:n], info})
-		}
-	}
-	p, err = a.FindNames(path, names)
-	return p, made, err
-}
-
-// makeDirectory makes a directory for a file with the names below. The info is nil
-// when the directory existed.
-func makeDirectory(a *confine.Access, asked string, names, below []string) (fs.FileInfo, error) {
-	p, err := a.Follow(asked, names)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	if p.Info != nil {
-		return nil, nil
-	}
-	file := p.Rel + "/" + strings.Join(below, "/")
-	if err := a.Bounds.Check(asked, a.Absolute(file)); err != nil {
-		return nil, err
-	}
-	if err := a.CheckWritable(asked, file); err != nil {
-		return nil, err
-	}
-	err = p.Dir.Mkdir(p.Name, 0o777)
-	if errors.Is(err, fs.ErrExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", asked, confine.Reason(err))
-	}
-	info, err := p.Dir.Lstat(p.Name)
-	return info, confine.Reason(err)
-}
-
-// removeMade removes the directories that were made, if they are still empty.
-func removeMade(a *confine.Access, asked string, made []madeDirectory) {
-	for _, m := range slices.Backward(made) {
-		p, err := a.Follow(asked, m.names)
-		if err != nil {
-			return
-		}
-		if p.Info != nil && p.Info.IsDir() && os.SameFile(p.Info, m.info) {
-			p.Dir.Remove(p.Name)
-		}
-		p.Close()
-	}
 }
 
 // change edits a file. edit also returns what the tool answers.

@@ -103,18 +103,14 @@ func diffPath(v *confine.Access, args toolserver.Arguments) (string, error) {
 		defer p.Close()
 		return p.Rel, nil
 	}
-	if _, absent := errors.AsType[*confine.NotFoundError](err); !absent {
+	absent, ok := errors.AsType[*confine.NotFoundError](err)
+	switch {
+	case !ok:
 		return "", err
-	}
-	names, err := v.Split(asked)
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Clean(strings.Join(names, "/"))
-	if !filepath.IsLocal(path) {
+	case !filepath.IsLocal(absent.Rel):
 		return "", v.OutsideError(asked)
 	}
-	return filepath.ToSlash(path), v.Bounds.Check(asked, v.Absolute(path))
+	return absent.Rel, v.Bounds.Check(asked, v.Absolute(absent.Rel))
 }
 
 // diff shows the difference between two commits, or between one and the working

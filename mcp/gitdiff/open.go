@@ -13,16 +13,10 @@ import (
 	"toolpipe/mcp/confine"
 )
 
-// wrongKind is the error for a name that is neither a regular file nor, where one
-// is asked for, a directory.
-type wrongKind struct{ mode fs.FileMode }
-
-func (e *wrongKind) Error() string { return "it is a " + confine.KindOf(e.mode) }
-
 // isAbsent says whether an error means that no file of that name exists, as git
 // sees it: the path to a file leads over directories alone.
 func isAbsent(err error) bool {
-	_, wrong := errors.AsType[*wrongKind](err)
+	_, wrong := errors.AsType[*confine.WrongKindError](err)
 	return wrong || errors.Is(err, fs.ErrNotExist)
 }
 
@@ -31,27 +25,16 @@ func localName(name string) bool {
 	return name != "." && path.Clean(name) == name && filepath.IsLocal(filepath.FromSlash(name))
 }
 
-// readPlain reads the regular file of that name in dir. It follows no link and
-// never waits for the other end of a FIFO.
+// readPlain reads the regular file of that name in dir.
 func readPlain(v *confine.Access, dir *os.Root, name string, limit int64) ([]byte, fs.FileInfo, error) {
-	before, err := dir.Lstat(name)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case !before.Mode().IsRegular():
-		return nil, nil, &wrongKind{before.Mode()}
-	case v.Refuses(before):
-		return nil, nil, errors.New("it belongs to toolpipe")
-	}
-	f, err := dir.OpenFile(name, confine.OpenFlags, 0)
+	f, info, err := confine.OpenRegular(dir, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
 	switch {
-	case err != nil || !os.SameFile(before, info):
-		return nil, nil, confine.ErrChanged
+	case v.Refuses(info):
+		return nil, nil, errors.New("it belongs to toolpipe")
 	case info.Size() > limit:
 		return nil, nil, fmt.Errorf("it has %d bytes, at most %d are read", info.Size(), limit)
 	}
@@ -61,21 +44,16 @@ func readPlain(v *confine.Access, dir *os.Root, name string, limit int64) ([]byt
 
 // openBelow opens the directory at a path from the root, with open for each name
 // of it. A link on the way is an error.
-func openBelow(v *confine.Access, path string, open func(dir *os.Root, name, rel string, info fs.FileInfo) (*os.Root, error)) (*os.Root, error) {
+func openBelow(v *confine.Access, at string, open func(dir *os.Root, name, rel string) (*os.Root, error)) (*os.Root, error) {
 	dir, err := v.Root.OpenRoot(".")
-	for end := 0; err == nil && path != "." && end < len(path); end++ {
-		name, _, _ := strings.Cut(path[end:], "/")
-		end += len(name)
-		above := dir
-		info, lookErr := above.Lstat(name)
-		switch {
-		case lookErr != nil:
-			err = lookErr
-		case !info.IsDir():
-			err = &wrongKind{info.Mode()}
-		default:
-			dir, err = open(above, name, path[:end], info)
+	rel := "."
+	for name := range strings.SplitSeq(at, "/") {
+		if err != nil || name == "." {
+			break
 		}
+		above := dir
+		rel = path.Join(rel, name)
+		dir, err = open(above, name, rel)
 		above.Close()
 	}
 	return dir, err

@@ -170,7 +170,7 @@ func (r *repository) copyDirectory(ctx context.Context, dir *os.Root, at string,
 		case part != "objects":
 			return r.copyFile(dir, rel)
 		case !e.Type().IsRegular():
-			return refused(rel, &wrongKind{e.Type()})
+			return refused(rel, &confine.WrongKindError{Mode: e.Type()})
 		case rel == "objects/info/alternates":
 			return errors.New("the repository keeps things elsewhere (objects/info/alternates): no diff is made")
 		}
@@ -233,11 +233,11 @@ func (r *repository) plainConfig(config []byte) []byte {
 
 // refused says which part of the repository an error is about.
 func refused(rel string, err error) error {
-	if wrong, ok := errors.AsType[*wrongKind](err); ok {
-		if wrong.mode&fs.ModeSymlink != 0 {
+	if wrong, ok := errors.AsType[*confine.WrongKindError](err); ok {
+		if wrong.Mode&fs.ModeSymlink != 0 {
 			return fmt.Errorf("the repository keeps things elsewhere (%s is a link): no diff is made", confine.ShownName(rel))
 		}
-		return fmt.Errorf("the repository's %s is a %s: no diff is made", confine.ShownName(rel), confine.KindOf(wrong.mode))
+		return fmt.Errorf("the repository's %s is a %s: no diff is made", confine.ShownName(rel), confine.KindOf(wrong.Mode))
 	}
 	if _, system := errors.AsType[*fs.PathError](err); system {
 		return fmt.Errorf("the repository's %s cannot be read: %w", confine.ShownName(rel), confine.Reason(err))
