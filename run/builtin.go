@@ -142,7 +142,7 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 	if err != nil {
 		return config.Server{}, nil, failure.Usage("--files: %v", err)
 	}
-	local := files.Over(area, files.Spec{
+	local := files.New(area, files.Spec{
 		Name: name, Environ: c.Environ, Processes: c.Processes, Version: c.Version,
 		Warn: func(code, message string) { warn(code, name, message) },
 	})

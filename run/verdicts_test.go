@@ -12,6 +12,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/files"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
@@ -39,10 +40,11 @@ func callerWithPolicy(t *testing.T, rules string) (root string, c *caller, ask f
 	if err != nil {
 		t.Fatal(err)
 	}
-	local, err := files.New(files.Spec{Name: "files", Root: root})
+	area, err := confine.Open(confine.Spec{Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}
+	local := files.New(area, files.Spec{Name: "files"})
 	box := newToolbox([]config.Server{builtin("files", local, root)})
 	box.connect(t.Context(), &config.Processes{}, func(*config.Server) mcp.Hooks { return mcp.Hooks{} }, func(err error) { t.Error(err) }, func(string) {})
 	t.Cleanup(box.close)

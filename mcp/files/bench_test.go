@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/servertest"
 )
 
@@ -47,7 +48,7 @@ func bigTree(b *testing.B) string {
 // turn, so that the machine's other work does not count.
 func BenchmarkBigTree(b *testing.B) {
 	root := bigTree(b)
-	server, err := New(Spec{Root: root})
+	server, err := serve(confine.Spec{Root: root})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func BenchmarkSlice(b *testing.B) {
 	if err := os.WriteFile(filepath.Join(root, "f"), bytes.Repeat([]byte("a line of some length, as logs have\n"), 100_000_000/36), 0o644); err != nil {
 		b.Fatal(err)
 	}
-	server, err := New(Spec{Root: root})
+	server, err := serve(confine.Spec{Root: root})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -113,7 +114,7 @@ func BenchmarkStart(b *testing.B) {
 	dir := b.TempDir()
 	b.ReportAllocs()
 	for b.Loop() {
-		s, err := New(Spec{Root: dir})
+		s, err := serve(confine.Spec{Root: dir})
 		if err != nil {
 			b.Fatal(err)
 		}

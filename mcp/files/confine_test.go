@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/servertest"
 	"toolpipe/stream/jsontext"
 )
@@ -28,7 +29,7 @@ func walled(t testing.TB) (root, outside string, s *mcp.Session) {
 	outside, root = filepath.Join(base, "outside"), filepath.Join(base, "root")
 	servertest.Put(t, filepath.Join(outside, "secret"), "outside secret\n")
 	servertest.Put(t, filepath.Join(root, "a/b"), "inside\n")
-	server, err := New(Spec{Name: "files", Root: root, Environ: os.Environ()})
+	server, err := serve(confine.Spec{Root: root})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func TestKernelFileSystems(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no /proc")
 	}
-	server, err := New(Spec{Root: "/", Anyway: true})
+	server, err := serve(confine.Spec{Root: "/", Anyway: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +242,7 @@ func TestKernelFileSystems(t *testing.T) {
 	servertest.Fails(t, s, `kernel (/proc, /sys, /dev) are not offered; the allowed root is "/"`, "list_directory", "path", "/proc")
 	servertest.Fails(t, s, "kernel", "write_file", "path", "/dev/shm/toolpipe-test", "content", "x")
 	for _, root := range []string{"/proc", "/proc/self", "/sys/kernel", "/dev"} {
-		if _, err := New(Spec{Root: root, Anyway: true}); err == nil {
+		if _, err := serve(confine.Spec{Root: root, Anyway: true}); err == nil {
 			t.Errorf("root %s was taken", root)
 		}
 	}
@@ -263,7 +264,7 @@ func TestRoots(t *testing.T) {
 		{home + "/project", false, ""}, {home, false, "; name a directory in it"}, {dir + "/home", false, "; name a directory in it"}, {"/", false, "; name a directory in it"}, {home, true, ""},
 		{home + "/none", false, "no such"}, {home + "/project/.git", true, ".git"}, {home + "/.env", true, "protected"},
 	} {
-		_, err := New(Spec{Root: c.root, Home: home, Anyway: c.anyway})
+		_, err := serve(confine.Spec{Root: c.root, Home: home, Anyway: c.anyway})
 		if c.word == "" && err != nil || c.word != "" && (err == nil || !strings.Contains(err.Error(), c.word)) {
 			t.Errorf("%s: %v", c.root, err)
 		}
@@ -273,7 +274,7 @@ func TestRoots(t *testing.T) {
 func TestSingleFile(t *testing.T) {
 	root, _, _ := walled(t)
 	servertest.Put(t, filepath.Join(root, "a/c"), "other\n")
-	server, err := New(Spec{Root: filepath.Join(root, "a/b")})
+	server, err := serve(confine.Spec{Root: filepath.Join(root, "a/b")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +376,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	t.Cleanup(func() { unmount(dir) })
 	servertest.Put(t, filepath.Join(dir, "f"), "old\n")
-	server, err := New(Spec{Root: dir})
+	server, err := serve(confine.Spec{Root: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

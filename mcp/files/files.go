@@ -19,31 +19,17 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// A Spec says which files a server offers.
+// A Spec says how a server offers an area.
 type Spec struct {
 	Name      string                     // of the server
-	Root      string                     // a directory, or a single file
-	Anyway    bool                       // the root may be / or a home directory
-	Home      string                     // the user's home directory; "" when unknown
-	Protected []string                   // absolute paths of toolpipe's own files, existing or not
 	Warn      func(code, message string) // tells the user at once; may be nil
 	Environ   []string                   // toolpipe's environment; git gets a part of it
 	Processes *process.Processes
 	Version   string
 }
 
-// New makes a server of file tools. It holds the root open. An error is about
-// the root, which the user named.
-func New(spec Spec) (*toolserver.Server, error) {
-	area, err := confine.Open(confine.Spec{Root: spec.Root, Anyway: spec.Anyway, Home: spec.Home, Protected: spec.Protected})
-	if err != nil {
-		return nil, err
-	}
-	return Over(area, spec), nil
-}
-
-// Over is New for an area that is open, as the root of spec.
-func Over(area *confine.Area, spec Spec) *toolserver.Server {
+// New makes a server of file tools for an area.
+func New(area *confine.Area, spec Spec) *toolserver.Server {
 	if area.ReadOnly.Why != "" && spec.Warn != nil {
 		spec.Warn("files_read_only", fmt.Sprintf("nothing is written below %q because of %q in its path: %s", area.Path, area.ReadOnly.Name, area.ReadOnly.Why))
 	}

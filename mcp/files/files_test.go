@@ -7,12 +7,23 @@ import (
 	"testing"
 
 	"toolpipe/mcp"
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/servertest"
+	"toolpipe/mcp/toolserver"
 )
 
+// serve makes a server for an area.
+func serve(spec confine.Spec) (*toolserver.Server, error) {
+	area, err := confine.Open(spec)
+	if err != nil {
+		return nil, err
+	}
+	return New(area, Spec{Name: "files", Environ: os.Environ(), Processes: &process.Processes{}, Version: "1"}), nil
+}
+
 // fileServer offers a fresh directory with some files.
-func fileServer(t testing.TB, files map[string]string, change ...func(*Spec)) (dir string, s *mcp.Session) {
+func fileServer(t testing.TB, files map[string]string, change ...func(*confine.Spec)) (dir string, s *mcp.Session) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -21,11 +32,11 @@ func fileServer(t testing.TB, files map[string]string, change ...func(*Spec)) (d
 	for name, content := range files {
 		servertest.Put(t, filepath.Join(dir, name), content)
 	}
-	spec := Spec{Name: "files", Root: dir, Environ: os.Environ(), Processes: &process.Processes{}, Version: "1"}
+	spec := confine.Spec{Root: dir}
 	for _, f := range change {
 		f(&spec)
 	}
-	server, err := New(spec)
+	server, err := serve(spec)
 	if err != nil {
 		t.Fatal(err)
 	}

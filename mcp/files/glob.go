@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"toolpipe/mcp/confine"
@@ -116,43 +117,30 @@ func (g *glob) matchesEntry(fromRoot, fromStart string, e fs.DirEntry) bool {
 
 // matches says whether a path matches; with nameOnly, a name.
 func (g *glob) matches(rel string, dir bool) bool {
-	for _, a := range g.alternatives {
-		if a.dirOnly && !dir {
-			continue
-		}
-		if g.nameOnly && confine.MatchName(a.names[0], rel) || !g.nameOnly && matchNames(a.names, rel) {
-			return true
-		}
-	}
-	return false
+	names := strings.Split(rel, "/")
+	return slices.ContainsFunc(g.alternatives, func(a alternative) bool {
+		return (dir || !a.dirOnly) && matchNames(a.names, names)
+	})
 }
 
 // matchNames matches patterns with the names of a path. After a mismatch it goes
 // back to the last ** only, so its time is bounded by the product of both lengths.
-func matchNames(names []string, rel string) bool {
-	back, backRel := -1, "" // the last **, and the path from where it matches
-	i := 0
-	for {
-		if i < len(names) && names[i] == "**" {
-			back, backRel = i, rel
-			i++
-			if i == len(names) {
-				return true
-			}
-			continue
-		}
-		if rel == "" && i == len(names) {
-			return true
-		}
-		element, rest, _ := strings.Cut(rel, "/")
-		if i < len(names) && rel != "" && confine.MatchName(names[i], element) {
-			i, rel = i+1, rest
-			continue
-		}
-		if back < 0 || backRel == "" {
+func matchNames(patterns, names []string) bool {
+	back, behind := -1, 0 // the last ** in patterns, and the first name behind those it stands for
+	for p, n := 0, 0; ; {
+		switch {
+		case p < len(patterns) && patterns[p] == "**":
+			back, behind = p, n
+			p++
+		case n == len(names):
+			return p == len(patterns)
+		case p < len(patterns) && confine.MatchName(patterns[p], names[n]):
+			p, n = p+1, n+1
+		case back < 0:
 			return false
+		default:
+			behind++
+			p, n = back+1, behind
 		}
-		_, backRel, _ = strings.Cut(backRel, "/")
-		i, rel = back+1, backRel
 	}
 }

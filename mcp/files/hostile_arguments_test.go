@@ -89,7 +89,7 @@ var usualArguments = map[string]string{
 func hostileServers(t *testing.T) (sessions []*mcp.Session, fill func()) {
 	dir, _, _ := repository(t, map[string]string{"small": "a\n"})
 	servertest.Put(t, filepath.Join(dir, strings.Repeat("a/", 100)+"deep"), "a\n")
-	files, err := New(Spec{Name: "files", Root: dir, Environ: os.Environ(), Processes: &process.Processes{}})
+	files, err := serve(confine.Spec{Root: dir})
 	check(t, err)
 	shell, err := shell.New(shell.Spec{Commands: command.Spec{Dir: dir, Environ: os.Environ(), Processes: &process.Processes{}}, Limit: time.Second})
 	check(t, err)

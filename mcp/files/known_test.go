@@ -92,7 +92,7 @@ func TestKnown(t *testing.T) {
 			dir := t.TempDir()
 			root := filepath.Join(dir, "root")
 			servertest.Put(t, filepath.Join(dir, "out/key"), "secret")
-			_, s := fileServer(t, nil, func(spec *Spec) {
+			_, s := fileServer(t, nil, func(spec *confine.Spec) {
 				for name, text := range map[string]string{"f": "one\ntwo\n", "sub/g": "g\n", "bin": "\x00", "large": strings.Repeat("x\n", 1<<20), "a\nb": "odd"} {
 					servertest.Put(t, filepath.Join(root, name), text)
 				}

@@ -16,7 +16,7 @@ func TestPreview(t *testing.T) {
 	check(t, os.WriteFile(filepath.Join(root, "a.txt"), []byte("one\ntwo\nthree\n"), 0o600))
 	check(t, os.WriteFile(filepath.Join(root, "bytes"), []byte("\xff\n"), 0o600))
 	check(t, os.WriteFile(filepath.Join(root, "large"), []byte(strings.Repeat("x\n", confine.MaxPreview/2+1)), 0o600))
-	server, err := New(Spec{Name: "files", Root: root, Protected: []string{filepath.Join(root, "own")}})
+	server, err := serve(confine.Spec{Root: root, Protected: []string{filepath.Join(root, "own")}})
 	check(t, err)
 	for _, c := range [][3]string{
 		{"write_file", `{"path":"a.txt","content":"one\n2\nthree\n"}`, "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"},

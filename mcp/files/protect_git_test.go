@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/servertest"
 )
 
@@ -71,7 +72,7 @@ func TestGitDirectoryRoots(t *testing.T) {
 		servertest.Put(t, filepath.Join(dir, "repo", name), "")
 	}
 	for root, taken := range map[string]bool{"repo": false, "repo/hooks": false, "repo/hooks/deep": false, "repo/HEAD": false, "repo/main": true, "repo/main/src": true} {
-		_, err := New(Spec{Root: filepath.Join(dir, root)})
+		_, err := serve(confine.Spec{Root: filepath.Join(dir, root)})
 		if taken != (err == nil) || !taken && !strings.Contains(err.Error(), "belongs to git") {
 			t.Errorf("root %s: %v", root, err)
 		}

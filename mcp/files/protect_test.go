@@ -219,7 +219,7 @@ func TestProtectedRoots(t *testing.T) {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Skip(err)
 		}
-		if _, err := New(Spec{Root: filepath.Join(dir, name)}); err == nil {
+		if _, err := serve(confine.Spec{Root: filepath.Join(dir, name)}); err == nil {
 			t.Errorf("the link %s was taken as the root", name)
 		}
 	}
@@ -230,7 +230,7 @@ func TestProtectedRoots(t *testing.T) {
 func servedRoot(t *testing.T, dir, root, file string, taken bool) (s *mcp.Session, path string) {
 	t.Helper()
 	servertest.Put(t, filepath.Join(dir, root, file), "old\n")
-	server, err := New(Spec{Root: filepath.Join(dir, root)})
+	server, err := serve(confine.Spec{Root: filepath.Join(dir, root)})
 	if !taken {
 		if err == nil || !strings.Contains(err.Error(), "neither read nor write") {
 			t.Errorf("root %s: %v", root, err)
@@ -288,11 +288,12 @@ func TestSealedRoots(t *testing.T) {
 		root := filepath.Join(t.TempDir(), c.root)
 		servertest.Put(t, filepath.Join(root, "x"), "old\n")
 		var warnings []string
-		server, err := New(Spec{Root: root, Warn: func(_, message string) { warnings = append(warnings, message) }})
+		area, err := confine.Open(confine.Spec{Root: root})
 		if err != nil {
 			t.Errorf("root %s: %v", c.root, err)
 			continue
 		}
+		server := New(area, Spec{Warn: func(_, message string) { warnings = append(warnings, message) }})
 		s := servertest.Local(t, server)
 		servertest.Works(t, s, "read_file", "path", "x")
 		if c.because == "" {
@@ -317,7 +318,7 @@ func TestSealedRoots(t *testing.T) {
 // TestOwnFiles reaches toolpipe's own files by all their names.
 func TestOwnFiles(t *testing.T) {
 	var policy, log string
-	dir, s := fileServer(t, map[string]string{"conf/policy.json": "secret policy\n", "conf/other": ""}, func(spec *Spec) {
+	dir, s := fileServer(t, map[string]string{"conf/policy.json": "secret policy\n", "conf/other": ""}, func(spec *confine.Spec) {
 		policy, log = filepath.Join(spec.Root, "conf/policy.json"), filepath.Join(spec.Root, "run.log")
 		spec.Protected = []string{policy, log}
 	})

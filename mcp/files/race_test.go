@@ -81,7 +81,7 @@ func load(whole, part int) int {
 
 func TestWalkRace(t *testing.T) {
 	a, swap := swapped(t)
-	server, err := New(Spec{Root: a.Real})
+	server, err := serve(confine.Spec{Root: a.Real})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"unicode/utf8"
 
@@ -43,9 +44,6 @@ func readFile(_ context.Context, a *confine.Access, args toolserver.Arguments) (
 		return nil, fmt.Errorf("offset and length must not be negative")
 	case offset > size:
 		return nil, fmt.Errorf("%q has %d bytes, offset %d is past the end", path, size, offset)
-	}
-	if !part {
-		length = size
 	}
 	buf := make([]byte, min(length, size-offset, toolserver.MaxText))
 	n, err := f.ReadAt(buf, offset)
@@ -138,36 +136,52 @@ type slice struct {
 }
 
 func (s *slice) read(ctx context.Context, r *bufio.Reader) error {
-	for total := 0; s.last < 0 || s.line <= s.last; {
-		piece, err := r.ReadSlice('\n') // a line, or a part of a longer one
+	total := 0
+	for piece, err := range pieces(ctx, r) {
+		if err != nil {
+			return err
+		}
 		if s.line < s.first {
 			s.passed += int64(len(piece))
 		} else {
 			room := toolserver.MaxText - len(s.text)
 			s.text = append(s.text, piece[:min(len(piece), room)]...)
-			s.full = len(piece) > room
+			if s.full = len(piece) > room; s.full {
+				return nil
+			}
 		}
-		switch {
-		case s.full:
-			return nil
-		case bytes.HasSuffix(piece, []byte("\n")):
+		if s.begun = !bytes.HasSuffix(piece, []byte("\n")); !s.begun {
 			s.line++
-			s.begun = false
-		case len(piece) > 0:
-			s.begun = true
+		}
+		if s.last >= 0 && s.line > s.last {
+			return nil
 		}
 		total += len(piece)
-		s.far = total >= toolserver.MaxCounted && (s.last < 0 || s.line <= s.last)
-		switch {
-		case err == io.EOF, s.far:
+		if s.far = total >= toolserver.MaxCounted; s.far {
 			return nil
-		case err != nil && err != bufio.ErrBufferFull:
-			return err
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
 		}
 	}
 	return nil
+}
+
+// pieces yields the lines of a text with their ends; of a line that is longer than
+// the buffer of r it yields the parts. An error is the last that it yields.
+func pieces(ctx context.Context, r *bufio.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for {
+			piece, err := r.ReadSlice('\n')
+			if len(piece) > 0 && !yield(piece, nil) || err == io.EOF {
+				return
+			}
+			if err == nil || err == bufio.ErrBufferFull {
+				err = context.Cause(ctx)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+	}
 }
 
 // cutText is the text with a note that says where it ends and how to go on.

@@ -87,27 +87,20 @@ type summary struct {
 
 func (s *summary) read(ctx context.Context, r *bufio.Reader) error {
 	length := 0
-	for {
-		piece, err := r.ReadSlice('\n') // a line, or a part of a longer one
-		if len(piece) > 0 {
-			if length == 0 {
-				s.begin(piece)
-			}
-			length += len(piece)
-			s.longest = max(s.longest, length)
-			if s.partial = piece[len(piece)-1] != '\n'; !s.partial {
-				length = 0
-			}
-		}
-		switch {
-		case err == io.EOF:
-			return nil
-		case err != nil && err != bufio.ErrBufferFull:
+	for piece, err := range pieces(ctx, r) {
+		if err != nil {
 			return err
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
+		}
+		if length == 0 {
+			s.begin(piece)
+		}
+		length += len(piece)
+		s.longest = max(s.longest, length)
+		if s.partial = !bytes.HasSuffix(piece, []byte("\n")); !s.partial {
+			length = 0
 		}
 	}
+	return nil
 }
 
 // begin counts a line, and keeps its beginning if it is one of the first.
