@@ -21,10 +21,9 @@ func privateFiles(t *testing.T, dir string) (private, copies int) {
 	t.Helper()
 	opened, err := confine.Open(confine.Spec{Root: dir})
 	check(t, err)
-	r, err := openRepository(t.Context(), opened.Access(confine.Bounds{}), Program{Environ: os.Environ()})
+	r, err := openRepository(t.Context(), opened.Access(confine.Bounds{}), Program{Environ: os.Environ()}, ".")
 	check(t, err)
 	defer r.remove()
-	r.path = "."
 	check(t, r.compare(t.Context()))
 	check(t, filepath.WalkDir(r.dir, func(path string, e fs.DirEntry, err error) error {
 		switch {

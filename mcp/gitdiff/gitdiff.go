@@ -41,7 +41,7 @@ const (
 )
 
 // Diff makes a call of the tool.
-func Diff(ctx context.Context, v *confine.Access, program Program, args toolserver.Arguments) (*wire.Result, error) {
+func Diff(ctx context.Context, access *confine.Access, program Program, args toolserver.Arguments) (*wire.Result, error) {
 	base, head := args.Text("base_rev"), args.Text("head_rev")
 	for _, revision := range [...]string{base, head} {
 		if err := checkRevision(revision); err != nil {
@@ -51,18 +51,17 @@ func Diff(ctx context.Context, v *confine.Access, program Program, args toolserv
 	if base == "" {
 		base = "HEAD"
 	}
-	path, err := diffPath(v, args)
+	path, err := diffPath(access, args)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, gitTimeout, fmt.Errorf("git diff did not end within %v", gitTimeout))
 	defer cancel()
-	r, err := openRepository(ctx, v, program)
+	r, err := openRepository(ctx, access, program, path)
 	if err != nil {
 		return nil, err
 	}
 	defer r.remove()
-	r.path = path
 	revisions := []string{base + "^{commit}"}
 	if head != "" {
 		revisions = append(revisions, head+"^{commit}")
@@ -90,15 +89,15 @@ func checkRevision(revision string) error {
 
 // diffPath is the argument path as a path from the root. The file need not
 // exist now: it may exist in a commit.
-func diffPath(v *confine.Access, args toolserver.Arguments) (string, error) {
-	if v.Only != "" {
+func diffPath(access *confine.Access, args toolserver.Arguments) (string, error) {
+	if access.Only != "" {
 		return "", errors.New("git diffs are not offered for a single file")
 	}
 	if !args.Has("path") {
 		return ".", nil
 	}
 	asked := args.Text("path")
-	p, err := v.Find(asked)
+	p, err := access.Find(asked)
 	if err == nil {
 		defer p.Close()
 		return p.Rel, nil
@@ -108,40 +107,40 @@ func diffPath(v *confine.Access, args toolserver.Arguments) (string, error) {
 	case !ok:
 		return "", err
 	case !filepath.IsLocal(absent.Rel):
-		return "", v.OutsideError(asked)
+		return "", access.OutsideError(asked)
 	}
-	return absent.Rel, v.Bounds.Check(asked, v.Absolute(absent.Rel))
+	return absent.Rel, access.Bounds.Check(asked, access.Absolute(absent.Rel))
 }
 
 // diff shows the difference between two commits, or between one and the working
 // tree. Git lists the changed files first: only those that may be shown are
 // named when it makes the text, and they decide which .gitattributes it needs.
-func (t *repository) diff(ctx context.Context, revisions []string) (*wire.Result, error) {
+func (r *repository) diff(ctx context.Context, revisions []string) (*wire.Result, error) {
 	list := []string{"diff-tree", "-r"}
 	if len(revisions) == 1 {
 		list = []string{"diff-index"}
 	}
 	common := slices.Concat([]string{"--no-renames", "--ignore-submodules=all", "--end-of-options"}, revisions, []string{"--"})
 	args := slices.Concat(list, []string{"-z", "--name-only"}, common)
-	if t.path != "." {
-		args = append(args, t.path)
+	if r.path != "." {
+		args = append(args, r.path)
 	}
 	var names []string
-	err := t.run(ctx, nil, func(r io.Reader) (err error) {
-		names, err = readNames(r)
+	err := r.run(ctx, nil, func(out io.Reader) (err error) {
+		names, err = readNames(out)
 		return err
 	}, args...)
 	if err != nil {
 		return nil, err
 	}
-	names, cut := t.shown(names)
+	names, cut := r.shown(names)
 	if len(names) == 0 {
-		return t.report(nil, cut), nil
+		return r.report(nil, cut), nil
 	}
-	t.copyAttributes(names)
+	r.copyAttributes(names)
 	var text []byte
-	err = t.run(ctx, nil, func(r io.Reader) (err error) {
-		if text, err = io.ReadAll(io.LimitReader(r, toolserver.MaxText+1)); len(text) > toolserver.MaxText {
+	err = r.run(ctx, nil, func(out io.Reader) (err error) {
+		if text, err = io.ReadAll(io.LimitReader(out, toolserver.MaxText+1)); len(text) > toolserver.MaxText {
 			text, cut, err = text[:toolserver.MaxText], true, errCut
 		}
 		return err
@@ -149,7 +148,7 @@ func (t *repository) diff(ctx context.Context, revisions []string) (*wire.Result
 	if err != nil && err != errCut {
 		return nil, err
 	}
-	return t.report(text, cut), nil
+	return r.report(text, cut), nil
 }
 
 // errCut ends git when enough of a diff was read.
@@ -180,12 +179,12 @@ func readNames(r io.Reader) ([]string, error) {
 
 // shown are the changed files of which git makes the text, and whether more were
 // to be shown.
-func (t *repository) shown(names []string) (shown []string, cut bool) {
+func (r *repository) shown(names []string) (shown []string, cut bool) {
 	var hidden []string
 	for _, name := range names {
-		info, err := t.v.Root.Lstat(filepath.FromSlash(name))
-		if t.hidden[name] || t.protected(name) || err == nil && t.v.Refuses(info) {
-			hidden, t.passed = append(hidden, name), true
+		info, err := r.access.Root.Lstat(filepath.FromSlash(name))
+		if r.hidden[name] || r.protected(name) || err == nil && r.access.Refuses(info) {
+			hidden, r.passed = append(hidden, name), true
 		}
 	}
 	size := 0
@@ -202,22 +201,22 @@ func (t *repository) shown(names []string) (shown []string, cut bool) {
 }
 
 // report adds to a diff what is not in it.
-func (t *repository) report(text []byte, cut bool) *wire.Result {
+func (r *repository) report(text []byte, cut bool) *wire.Result {
 	switch {
 	case cut:
 		if text = toolserver.WholeRunes(text); len(text) > 0 && text[len(text)-1] != '\n' {
 			text = append(text, '\n')
 		}
 		text = append(text, "[toolpipe] the diff goes on and is cut here; a path shows less of it\n"...)
-	case len(text) == 0 && (t.passed || len(t.left) > 0):
+	case len(text) == 0 && (r.passed || len(r.left) > 0):
 		text = []byte("no differences in what is shown\n")
 	case len(text) == 0:
 		text = []byte("no differences\n")
 	}
-	for _, note := range t.left[:min(maxLeft, len(t.left))] {
+	for _, note := range r.left[:min(maxLeft, len(r.left))] {
 		text = append(text, note...)
 	}
-	if more := len(t.left) - maxLeft; more > 0 {
+	if more := len(r.left) - maxLeft; more > 0 {
 		text = fmt.Appendf(text, "[toolpipe] %d more files are left out\n", more)
 	}
 	return toolserver.TextResult(text)

@@ -26,14 +26,14 @@ func localName(name string) bool {
 }
 
 // readPlain reads the regular file of that name in dir.
-func readPlain(v *confine.Access, dir *os.Root, name string, limit int64) ([]byte, fs.FileInfo, error) {
+func (r *repository) readPlain(dir *os.Root, name string, limit int64) ([]byte, fs.FileInfo, error) {
 	f, info, err := confine.OpenRegular(dir, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
 	switch {
-	case v.Refuses(info):
+	case r.access.Refuses(info):
 		return nil, nil, errors.New("it belongs to toolpipe")
 	case info.Size() > limit:
 		return nil, nil, fmt.Errorf("it has %d bytes, at most %d are read", info.Size(), limit)
@@ -44,8 +44,8 @@ func readPlain(v *confine.Access, dir *os.Root, name string, limit int64) ([]byt
 
 // openBelow opens the directory at a path from the root, with open for each name
 // of it. A link on the way is an error.
-func openBelow(v *confine.Access, at string, open func(dir *os.Root, name, rel string) (*os.Root, error)) (*os.Root, error) {
-	dir, err := v.Root.OpenRoot(".")
+func (r *repository) openBelow(at string, open func(dir *os.Root, name, rel string) (*os.Root, error)) (*os.Root, error) {
+	dir, err := r.access.Root.OpenRoot(".")
 	rel := "."
 	for name := range strings.SplitSeq(at, "/") {
 		if err != nil || name == "." {

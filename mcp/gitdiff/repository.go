@@ -27,25 +27,41 @@ import (
 // the objects it reads in place, after a look that none of them is a link or a
 // special file: whoever exchanges one for a link at that moment can have git read
 // objects of another repository, if these have the very ids that git looks for.
+//
+// The private working tree has copies of the files that may differ from the index,
+// and the private index says of all others that they are unchanged. Git never runs
+// in the real working tree, where the names in an index may lead anywhere.
 type repository struct {
-	v       *confine.Access
+	access  *confine.Access
 	program Program
-	dir     string    // has the private git directory "git" and the working tree "tree"
-	to      *os.Root  // dir, to write into
-	room    int64     // bytes of the git directory that may still be copied
-	indexed time.Time // when the repository's index was written
-	noLinks bool      // the working tree has files in the place of links: core.symlinks is false
-	tree
+	path    string   // what is to be shown; "." for all
+	dir     string   // has the private git directory "git" and the working tree "tree"
+	to      *os.Root // dir, to write into
+
+	room     int64     // bytes of the git directory that may still be copied
+	treeRoom int64     // bytes of the working tree that may still be copied
+	indexed  time.Time // when the repository's index was written
+	noLinks  bool      // the working tree has files in the place of links: core.symlinks is false
+
+	near       *os.Root        // directory of the file last looked at, often also of the next
+	nearAt     string          // its path
+	count      int             // entries of the index
+	same, open bytes.Buffer    // the entries of unchanged files, and of those that git compares
+	copied     string          // the name of the last copy
+	hidden     map[string]bool // names that are not shown
+	left       []string        // notes about those that could not be compared
+	passed     bool            // a file that is not shown may differ
 }
 
 const maxRepository = 256 << 20 // bytes of a repository that are copied
 
-// openRepository makes the private copy of the root's repository.
-func openRepository(ctx context.Context, v *confine.Access, program Program) (*repository, error) {
-	if now, err := os.Stat(v.Real); err != nil || !os.SameFile(now, v.Info) {
+// openRepository makes the private copy of the root's repository, to show what
+// changed at a path from the root.
+func openRepository(ctx context.Context, access *confine.Access, program Program, path string) (*repository, error) {
+	if now, err := os.Stat(access.Real); err != nil || !os.SameFile(now, access.Info) {
 		return nil, errors.New("the allowed root was moved; there is no diff of it")
 	}
-	r := &repository{v: v, program: program, room: maxRepository, tree: tree{room: maxCopied, hidden: map[string]bool{}}}
+	r := &repository{access: access, program: program, path: path, room: maxRepository, treeRoom: maxCopied, hidden: map[string]bool{}}
 	dir, git, err := r.find()
 	if err != nil {
 		return nil, err
@@ -87,13 +103,13 @@ func (r *repository) write(name string, content []byte, mode fs.FileMode) error 
 // file .git leads (gitrepository-layout(5)). It may not lead out of the root.
 func (r *repository) find() (dir *os.Root, git string, err error) {
 	git = ".git"
-	if dir, err = openBelow(r.v, git, r.v.OpenGitDirectory); err != nil {
-		if git, err = r.pointer(r.v.Root, ".", ".git", "gitdir: "); err == nil {
-			dir, err = openBelow(r.v, git, r.v.OpenGitDirectory)
+	if dir, err = r.openBelow(git, r.access.OpenGitDirectory); err != nil {
+		if git, err = r.pointer(r.access.Root, ".", ".git", "gitdir: "); err == nil {
+			dir, err = r.openBelow(git, r.access.OpenGitDirectory)
 		}
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("the allowed root %q is not a git repository: it has no directory .git, nor a file .git that leads to one inside the root", r.v.Path)
+		return nil, "", fmt.Errorf("the allowed root %q is not a git repository: it has no directory .git, nor a file .git that leads to one inside the root", r.access.Path)
 	}
 	return dir, git, nil
 }
@@ -101,15 +117,15 @@ func (r *repository) find() (dir *os.Root, git string, err error) {
 // pointer is the path from the root that a file in a directory names, which is at
 // a path from the root.
 func (r *repository) pointer(dir *os.Root, at, name, prefix string) (string, error) {
-	content, _, err := readPlain(r.v, dir, name, maxRepository)
+	content, _, err := r.readPlain(dir, name, maxRepository)
 	if err != nil {
 		return "", err
 	}
 	target, ok := strings.CutPrefix(strings.TrimRight(string(content), "\r\n"), prefix)
 	if !filepath.IsAbs(target) {
-		target = filepath.Join(r.v.Absolute(at), target)
+		target = filepath.Join(r.access.Absolute(at), target)
 	}
-	rel, err := filepath.Rel(r.v.Real, target)
+	rel, err := filepath.Rel(r.access.Real, target)
 	if rel = filepath.ToSlash(rel); !ok || err != nil || !localName(rel) {
 		return "", fmt.Errorf("the repository keeps things elsewhere (%s): no diff is made", name)
 	}
@@ -131,7 +147,7 @@ func (r *repository) fill(ctx context.Context, dir *os.Root, git string) error {
 	if err != nil {
 		return refused("commondir", err)
 	}
-	sharedDir, err := openBelow(r.v, common, r.v.OpenGitDirectory)
+	sharedDir, err := r.openBelow(common, r.access.OpenGitDirectory)
 	if err != nil {
 		return refused(common, err)
 	}
@@ -146,7 +162,7 @@ func (r *repository) fill(ctx context.Context, dir *os.Root, git string) error {
 // and directories by their names, "HEAD" for all that end so, as those are
 // revisions, and "index" for its parts too.
 func (r *repository) copyDirectory(ctx context.Context, dir *os.Root, at string, parts []string) error {
-	if at != ".git" && r.v.Withholds(".", at) {
+	if at != ".git" && r.access.Withholds(".", at) {
 		return fmt.Errorf("the repository's directory %q may not be read: no diff is made", at)
 	}
 	return fs.WalkDir(dir.FS(), ".", func(rel string, e fs.DirEntry, err error) error {
@@ -180,14 +196,14 @@ func (r *repository) copyDirectory(ctx context.Context, dir *os.Root, at string,
 
 // lendObjects has git read the objects of the git directory at a path in place.
 func (r *repository) lendObjects(at string) error {
-	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(r.v.Absolute(at + "/objects"))
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(r.access.Absolute(at + "/objects"))
 	return r.write("git/objects/info/alternates", []byte(`"`+quoted+"\"\n"), 0)
 }
 
 // copyFile copies a file of a git directory. A small one takes as much room as a
 // block of a disk.
 func (r *repository) copyFile(dir *os.Root, rel string) error {
-	content, info, err := readPlain(r.v, dir, rel, maxRepository)
+	content, info, err := r.readPlain(dir, rel, maxRepository)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil

@@ -17,7 +17,8 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// run runs git with an input and has its output read. An error of read ends git.
+// run runs git with an input and has its output read; a nil read drops it. An error
+// of read ends git.
 func (r *repository) run(ctx context.Context, input []byte, read func(io.Reader) error, args ...string) error {
 	path, err := process.LookPath("git", process.ChildEnv(r.program.Environ, nil, nil))
 	if err != nil {
@@ -42,7 +43,12 @@ func (r *repository) run(ctx context.Context, input []byte, read func(io.Reader)
 		return fmt.Errorf("git did not start: %w", confine.Reason(err))
 	}
 	defer goroutine.AfterContext(ctx, func() { p.Kill(); out.SetReadDeadline(time.Now()) })()
-	if err = read(out); err != nil {
+	if read == nil {
+		_, err = io.Copy(io.Discard, out)
+	} else {
+		err = read(out)
+	}
+	if err != nil {
 		p.Kill()
 	}
 	failed := p.Wait()

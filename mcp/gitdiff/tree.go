@@ -2,7 +2,6 @@ package gitdiff
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -30,34 +29,17 @@ const (
 
 var maxCopied int64 = 128 << 20 // bytes of the working tree that are copied
 
-// tree is the working tree that git sees: a directory with copies of the files
-// that may differ from the index, and an index which says of all others that
-// they are unchanged. Git never runs in the real working tree, where the names
-// in an index may lead anywhere.
-type tree struct {
-	near   *os.Root // directory of the file last looked at, often also of the next
-	nearAt string   // its path
-	path   string   // what is to be shown; "." for all
-	count  int      // entries of the index
-	lists  struct{ same, open bytes.Buffer }
-	room   int64           // bytes that may still be copied
-	copied string          // the name of the last copy
-	hidden map[string]bool // names that are not shown
-	left   []string        // notes about those that could not be compared
-	passed bool            // a file that is not shown may differ
-}
-
-// directory opens the directory at a path from the root. It is
-// open until the next call.
-func (t *repository) directory(at string) (dir *os.Root, err error) {
-	if t.near != nil && at == t.nearAt {
-		return t.near, nil
+// directory opens the directory at a path from the root. It is open until the next
+// call.
+func (r *repository) directory(at string) (dir *os.Root, err error) {
+	if r.near != nil && at == r.nearAt {
+		return r.near, nil
 	}
-	if dir, err = openBelow(t.v, at, t.v.OpenDirectory); err == nil {
-		if t.near != nil {
-			t.near.Close()
+	if dir, err = r.openBelow(at, r.access.OpenDirectory); err == nil {
+		if r.near != nil {
+			r.near.Close()
 		}
-		t.near, t.nearAt = dir, at
+		r.near, r.nearAt = dir, at
 	}
 	return dir, err
 }
@@ -65,26 +47,25 @@ func (t *repository) directory(at string) (dir *os.Root, err error) {
 // compare looks at each file in the index, and has git make a new index. The
 // files known to be the same are marked there as assumed to be unchanged, which
 // is what core.ignoreStat does, and git compares the others with their copies.
-func (t *repository) compare(ctx context.Context) error {
-	err := t.run(ctx, nil, func(r io.Reader) error {
-		return readIndex(r, func(e *entry) error {
+func (r *repository) compare(ctx context.Context) error {
+	err := r.run(ctx, nil, func(out io.Reader) error {
+		return readIndex(out, func(e *entry) error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return t.add(e)
+			return r.add(e)
 		})
 	}, "ls-files", "-s", "-v", "-z", "--debug")
 	if err != nil {
 		return confine.Reason(err)
 	}
-	if err := t.to.Remove("git/index"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := r.to.RemoveAll("git/index"); err != nil {
 		return confine.Reason(err)
 	}
-	discard := func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err }
-	if err := t.run(ctx, t.lists.same.Bytes(), discard, "-c", "core.ignoreStat=true", "update-index", "-z", "--index-info"); err != nil {
+	if err := r.run(ctx, r.same.Bytes(), nil, "-c", "core.ignoreStat=true", "update-index", "-z", "--index-info"); err != nil {
 		return err
 	}
-	return t.run(ctx, t.lists.open.Bytes(), discard, "update-index", "-z", "--index-info")
+	return r.run(ctx, r.open.Bytes(), nil, "update-index", "-z", "--index-info")
 }
 
 // entry is a file in the index.
@@ -152,25 +133,25 @@ func changeTime(info fs.FileInfo) (seconds, nanoseconds int64) {
 }
 
 // add adds an entry to one of the lists of which git makes an index.
-func (t *repository) add(e *entry) error {
+func (r *repository) add(e *entry) error {
 	if !localName(e.name) {
-		t.leave(e.name, "its name leads out of the root")
+		r.leave(e.name, "its name leads out of the root")
 		return nil
 	}
-	asked := below(e.name, t.path)
+	asked := below(e.name, r.path)
 	if !asked && path.Base(e.name) != ".gitattributes" {
 		return nil // git takes very long to find out that it is not asked for
 	}
-	if t.count++; t.count > maxIndexed {
+	if r.count++; r.count > maxIndexed {
 		return fmt.Errorf("more than %d files are in the index", maxIndexed)
 	}
-	list := &t.lists.same
-	if isFile := e.mode == modeFile || e.mode == modeExecutable || e.mode == modeLink; isFile && asked && !e.settled && !t.hidden[e.name] {
-		differs, why := t.look(e)
+	list := &r.same
+	if isFile := e.mode == modeFile || e.mode == modeExecutable || e.mode == modeLink; isFile && asked && !e.settled && !r.hidden[e.name] {
+		differs, why := r.look(e)
 		if why != "" {
-			t.leave(e.name, why)
+			r.leave(e.name, why)
 		} else if differs {
-			list = &t.lists.open
+			list = &r.open
 		}
 	}
 	fmt.Fprintf(list, "%s %s %s\t%s\x00", e.mode, e.id, e.stage, e.name)
@@ -183,35 +164,35 @@ func below(name, path string) bool {
 }
 
 // leave leaves a file out of the diff, and notes why.
-func (t *repository) leave(name, why string) {
-	if !t.hidden[name] {
-		t.hidden[name] = true
-		t.left = append(t.left, fmt.Sprintf("[toolpipe] %q is left out: %s\n", name, why))
+func (r *repository) leave(name, why string) {
+	if !r.hidden[name] {
+		r.hidden[name] = true
+		r.left = append(r.left, fmt.Sprintf("[toolpipe] %q is left out: %s\n", name, why))
 	}
 }
 
 // protected says whether the file of that name is never shown.
-func (t *repository) protected(name string) bool {
-	return confine.SecretPath(name) != "" || t.v.Withholds(".", name)
+func (r *repository) protected(name string) bool {
+	return confine.SecretPath(name) != "" || r.access.Withholds(".", name)
 }
 
 // look says whether a file may differ from its entry. If it exists then, a copy
 // of it is made. why says why a file cannot be compared.
-func (t *repository) look(e *entry) (differs bool, why string) {
-	dir, err := t.directory(path.Dir(e.name))
+func (r *repository) look(e *entry) (differs bool, why string) {
+	dir, err := r.directory(path.Dir(e.name))
 	name := path.Base(e.name)
 	var info fs.FileInfo
 	if err == nil {
 		info, err = dir.Lstat(name)
 	}
 	switch {
-	case t.protected(e.name) || err == nil && t.v.Refuses(info):
-		t.hidden[e.name] = true
-		t.passed = t.passed || err != nil || e.stat != statOf(info)
+	case r.protected(e.name) || err == nil && r.access.Refuses(info):
+		r.hidden[e.name] = true
+		r.passed = r.passed || err != nil || e.stat != statOf(info)
 		return false, ""
-	case err != nil && isAbsent(err), err == nil && info.IsDir(), t.copied == e.name:
+	case err != nil && isAbsent(err), err == nil && info.IsDir(), r.copied == e.name:
 		return true, "" // deleted, or another side of a conflict
-	case err == nil && info.Mode().IsRegular() && sameMode(e, info) && e.stat == statOf(info) && info.ModTime().Before(t.indexed):
+	case err == nil && info.Mode().IsRegular() && sameMode(e, info) && e.stat == statOf(info) && info.ModTime().Before(r.indexed):
 		// What was added just before the index was written may have changed since
 		// without a trace (git calls that racy).
 		return false, ""
@@ -222,7 +203,7 @@ func (t *repository) look(e *entry) (differs bool, why string) {
 		target, err = dir.Readlink(name)
 		content = []byte(target)
 	} else if err == nil {
-		content, info, err = readPlain(t.v, dir, name, maxCompared)
+		content, info, err = r.readPlain(dir, name, maxCompared)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -233,11 +214,11 @@ func (t *repository) look(e *entry) (differs bool, why string) {
 		return false, ""
 	case info.Mode()&fs.ModeSymlink != 0:
 		e.mode = modeLink
-	case e.mode == modeLink && !t.noLinks:
+	case e.mode == modeLink && !r.noLinks:
 		e.mode = modeFile
 	}
-	t.copied = e.name
-	return true, t.copy(e.name, content, info.Mode())
+	r.copied = e.name
+	return true, r.copy(e.name, content, info.Mode())
 }
 
 // sameMode says whether a file has the mode of an entry that is in no conflict.
@@ -253,13 +234,13 @@ func sameMode(e *entry, info fs.FileInfo) bool {
 }
 
 // copy makes a copy of a file, or a file with the target of a link.
-func (t *repository) copy(name string, content []byte, mode fs.FileMode) (why string) {
+func (r *repository) copy(name string, content []byte, mode fs.FileMode) (why string) {
 	size := max(int64(len(content)), leastCopied)
-	if size > t.tree.room {
+	if size > r.treeRoom {
 		return "too much has changed; a path shows less of it"
 	}
-	t.tree.room -= size
-	if err := t.write("tree/"+name, content, mode); err != nil {
+	r.treeRoom -= size
+	if err := r.write("tree/"+name, content, mode); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -278,7 +259,7 @@ func blobID(digits int, content []byte) string {
 
 // copyAttributes copies the files .gitattributes that hold for names. One that
 // cannot be read git takes from the index.
-func (t *repository) copyAttributes(names []string) {
+func (r *repository) copyAttributes(names []string) {
 	seen := map[string]bool{}
 	for _, name := range names {
 		for name != "." {
@@ -286,12 +267,12 @@ func (t *repository) copyAttributes(names []string) {
 				break
 			}
 			seen[name] = true
-			dir, err := t.directory(name)
+			dir, err := r.directory(name)
 			if err != nil {
 				continue
 			}
-			if content, info, err := readPlain(t.v, dir, ".gitattributes", maxCompared); err == nil {
-				t.copy(path.Join(name, ".gitattributes"), content, info.Mode())
+			if content, info, err := r.readPlain(dir, ".gitattributes", maxCompared); err == nil {
+				r.copy(path.Join(name, ".gitattributes"), content, info.Mode())
 			}
 		}
 	}

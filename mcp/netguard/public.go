@@ -12,11 +12,7 @@ import (
 // PublicOnly is a net.Dialer.Control: it sees the address after name
 // resolution, so a public name for a private address does not help.
 func PublicOnly(_, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return err
-	}
-	if !public(at.Addr()) {
+	if new(Rules).Check(address, false) != nil {
 		return errPrivate
 	}
 	return nil

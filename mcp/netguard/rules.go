@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -70,12 +71,10 @@ func (r *Rules) AllowsHost(host string) bool {
 		return false
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	for _, glob := range r.hosts {
-		if ok, _ := path.Match(glob, host); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.hosts, func(glob string) bool {
+		matches, _ := path.Match(glob, host)
+		return matches
+	})
 }
 
 // Check returns an error if a resolved address, "IP:port", must not be connected
@@ -88,13 +87,9 @@ func (r *Rules) Check(address string, named bool) error {
 		return fmt.Errorf("%q is no address", address)
 	}
 	a := at.Addr().WithZone("").Unmap()
-	if public(a) || named && (a.IsPrivate() && a != cloudMetadata || a.IsLoopback()) {
+	local := a.IsPrivate() && a != cloudMetadata || a.IsLoopback()
+	if public(a) || named && local || slices.ContainsFunc(r.networks, func(n netip.Prefix) bool { return n.Contains(a) }) {
 		return nil
-	}
-	for _, n := range r.networks {
-		if n.Contains(a) {
-			return nil
-		}
 	}
 	return &PrivateAddressError{a}
 }

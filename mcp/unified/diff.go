@@ -5,6 +5,7 @@ package unified
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -73,65 +74,58 @@ func common(a, b []string) []run {
 }
 
 // shortest returns the runs of a shortest diff. Myers, "An O(ND) difference
-// algorithm and its variations": after d edits, far[k] is how many lines of a are
-// passed at best where that is k more than the lines of b that are passed.
+// algorithm and its variations": after d edits, at(far, k) is how many lines of a
+// are passed at best where that is k more than the lines of b that are passed.
 func shortest(a, b []string) []run {
-	var steps [][]int // far before each d, from k = -d on
-	far := map[int]int{1: 0}
-	for d := 0; d <= min(len(a)+len(b), maxEdits); d++ {
-		step := make([]int, 2*d+3)
-		for k := -d - 1; k <= d+1; k++ {
-			step[k+d+1] = far[k]
-		}
-		steps = append(steps, step)
+	most := min(len(a)+len(b), maxEdits)
+	far := make([]int, 2*most+3)
+	var before [][]int // for each d, far from k = -d-1 to d+1 before it
+	for d := range most + 1 {
+		before = append(before, slices.Clone(far[most-d:most+d+3]))
 		for k := -d; k <= d; k += 2 {
-			x := far[k-1] + 1
-			if k == -d || k != d && far[k-1] < far[k+1] {
-				x = far[k+1]
+			x, _ := step(before[d], k)
+			for x < len(a) && x-k < len(b) && a[x] == b[x-k] {
+				x++
 			}
-			y := x - k
-			for x < len(a) && y < len(b) && a[x] == b[y] {
-				x, y = x+1, y+1
-			}
-			far[k] = x
-			if x >= len(a) && y >= len(b) {
-				return trace(steps, len(a), len(b))
+			far[most+1+k] = x
+			if x == len(a) && x-k == len(b) {
+				return trace(before, len(a), len(b))
 			}
 		}
 	}
 	return nil
 }
 
-// trace goes back from the ends of both texts and collects the runs.
-func trace(steps [][]int, x, y int) []run {
+// step makes one edit. From the lines passed before d edits, it gives the lines of a
+// that are passed behind it where that is k more than of b, and the k before it. The
+// first step makes no edit.
+func step(before []int, k int) (x, from int) {
+	middle := len(before) / 2
+	removed, added := before[middle+k-1]+1, before[middle+k+1]
+	switch {
+	case middle == 1:
+		return 0, 0
+	case k == 1-middle || k != middle-1 && removed <= added:
+		return added, k + 1
+	}
+	return removed, k - 1
+}
+
+// trace goes back from the ends x and y of both texts and collects the runs.
+func trace(before [][]int, x, y int) []run {
 	var runs []run
-	for d := len(steps) - 1; d >= 0; d-- {
-		far := func(k int) int { return steps[d][k+d+1] }
+	for d, passed := range slices.Backward(before) {
 		k := x - y
-		from := k - 1
-		if k == -d || k != d && far(k-1) < far(k+1) {
-			from = k + 1
+		begin, from := step(passed, k)
+		if x > begin {
+			runs = append(runs, run{begin, begin - k, x - begin})
 		}
-		fromX := far(from)
-		if d == 0 {
-			fromX = 0
+		if d > 0 {
+			x = passed[d+1+from]
+			y = x - from
 		}
-		fromY := fromX - from
-		beginX, beginY := fromX+1, fromY
-		if from == k+1 {
-			beginX, beginY = fromX, fromY+1
-		}
-		if d == 0 {
-			beginX, beginY = 0, 0
-		}
-		if x > beginX {
-			runs = append(runs, run{beginX, beginY, x - beginX})
-		}
-		x, y = fromX, fromY
 	}
-	for i, j := 0, len(runs)-1; i < j; i, j = i+1, j-1 {
-		runs[i], runs[j] = runs[j], runs[i]
-	}
+	slices.Reverse(runs)
 	return runs
 }
 
