@@ -50,10 +50,10 @@ func (a *Access) refuse(path string, stat func(string) (fs.FileInfo, error)) {
 // Absolute returns the absolute form of a path from the root.
 func (a *Access) Absolute(rel string) string { return filepath.Join(a.Real, filepath.FromSlash(rel)) }
 
-// Hides says whether a name in a directory is not to be shown, because it is
+// hides says whether a name in a directory is not to be shown, because it is
 // secret, toolpipe's own, or denied.
-func (a *Access) Hides(dir, name string) bool {
-	return SecretName(name) != "" || a.Withholds(dir, name)
+func (a *Access) hides(dir, name string) bool {
+	return secretName(name) != "" || a.Withholds(dir, name)
 }
 
 // Withholds says whether a name in a directory is not to be shown because it is
@@ -89,9 +89,9 @@ func (a *Access) Refuses(info fs.FileInfo) bool {
 	return slices.ContainsFunc(a.refusedFiles, func(refused fs.FileInfo) bool { return os.SameFile(refused, info) })
 }
 
-// RefusesHardLinks says whether a file that is refused has other names, so that
+// refusesHardLinks says whether a file that is refused has other names, so that
 // a file's name does not tell whether it is refused.
-func (a *Access) RefusesHardLinks() bool {
+func (a *Access) refusesHardLinks() bool {
 	return slices.ContainsFunc(a.refusedFiles, func(info fs.FileInfo) bool { return !info.IsDir() && hasOtherNames(info) })
 }
 
@@ -116,13 +116,13 @@ func (a *Access) checkRefused(l *Location) error {
 	case slices.Contains(a.Bounds.Denied, path):
 		return fmt.Errorf("%q: %w", l.Asked, errDenied)
 	case path != "", l.Info != nil && a.Refuses(l.Info):
-		return a.ProtectedError(l.Asked, "it belongs to toolpipe")
+		return a.protectedError(l.Asked, "it belongs to toolpipe")
 	}
 	return nil
 }
 
-// ProtectedError is the error for a path that is neither read nor written.
-func (a *Access) ProtectedError(path, why string) error {
+// protectedError is the error for a path that is neither read nor written.
+func (a *Access) protectedError(path, why string) error {
 	return fmt.Errorf("%q is protected: %s; file tools neither read nor write it; the allowed root is %q", path, why, a.Path)
 }
 

@@ -94,7 +94,7 @@ func Open(spec Spec) (*Area, error) {
 // checkRoot refuses a root that is protected, or that is too broad. real is path
 // with links resolved.
 func (a *Area) checkRoot(path, real string) error {
-	if InKernelDirectory(real) {
+	if inKernelDirectory(real) {
 		return fmt.Errorf("%q: %w", a.spec.Root, errKernel)
 	}
 	for _, way := range [...]string{path, real} {
@@ -102,7 +102,7 @@ func (a *Area) checkRoot(path, real string) error {
 		for i, name := range names {
 			secret := secretDirectory
 			if a.Only != "" && i == len(names)-1 {
-				secret = SecretName
+				secret = secretName
 			}
 			if why := secret(name); why != "" {
 				return fmt.Errorf("%q is protected because of %q: %s; file tools neither read nor write it", a.spec.Root, name, why)

@@ -46,10 +46,10 @@ func enclosingGitDirectory(path string) string {
 	return ""
 }
 
-// GitDirectoryMadeBy returns the directory that would become a git directory by
+// gitDirectoryMadeBy returns the directory that would become a git directory by
 // a write at a path from the root; "" for none. Its parts could be written one
 // after the other, and its configuration with them.
-func (a *Access) GitDirectoryMadeBy(rel string) string {
+func (a *Access) gitDirectoryMadeBy(rel string) string {
 	names := strings.Split(rel, "/")
 	for i, name := range names {
 		added := foldName(name)

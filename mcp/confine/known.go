@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,7 +40,7 @@ type knownFile struct {
 	name   string // as the model was told it
 	rel    string // from the root of area
 	area   *Area
-	own    bool    // area is of this file alone: it is attached
+	own    bool    // the file is attached: area is of it alone, and opened anew for each look
 	bounds Bounds  // of the call that found it
 	last   content // the content that the model knows
 	away   string  // why the file cannot be read now, as the model was told; "" when it can be
@@ -61,9 +60,10 @@ type content struct {
 func (k *Known) Attach(name string, data []byte, spec Spec) {
 	spec.Root = name
 	area, err := Open(spec)
-	if err != nil || area.Only == "" {
+	if err != nil {
 		return
 	}
+	area.Root.Close()
 	f := &knownFile{name: name, rel: area.Only, area: area, own: true}
 	if _, away := f.look(); away != "" {
 		return
@@ -204,10 +204,7 @@ func (f *knownFile) change(now content, away string) string {
 // look reads the file again. It is not followed to another place, over no link that
 // was put on the way.
 func (f *knownFile) look() (now content, away string) {
-	err := f.reopen()
-	if err == nil {
-		now, err = f.read()
-	}
+	now, err := f.read()
 	_, absent := errors.AsType[*NotFoundError](err)
 	switch {
 	case absent || errors.Is(err, fs.ErrNotExist):
@@ -219,7 +216,14 @@ func (f *knownFile) look() (now content, away string) {
 }
 
 func (f *knownFile) read() (now content, err error) {
-	access := f.area.Access(f.bounds)
+	area := f.area
+	if f.own {
+		if area, err = area.again(); err != nil {
+			return now, err
+		}
+		defer area.Root.Close()
+	}
+	access := area.Access(f.bounds)
 	access.Bounds.Places = map[string]string{f.rel: access.Absolute(f.rel)}
 	l, err := access.Find(f.rel)
 	if err != nil {
@@ -234,26 +238,17 @@ func (f *knownFile) read() (now content, err error) {
 	return readContent(file, info.Size())
 }
 
-// reopen opens the directory of an attached file again if another one has its name
-// now, as after a checkout.
-func (f *knownFile) reopen() error {
-	a := f.area
-	if now, err := os.Lstat(a.Real); !f.own || err == nil && os.SameFile(now, a.Info) {
-		return nil
-	}
+// again opens the area of a single file again, as another directory may have the name
+// of the file's directory now. A link that took the place of either is an error.
+func (a *Area) again() (*Area, error) {
 	spec := a.spec
 	spec.Root = filepath.Join(a.Real, a.Only)
 	again, err := Open(spec)
-	if err != nil {
-		return err
-	}
-	if again.Real != a.Real || again.Only != a.Only { // over a link
+	if err == nil && (again.Real != a.Real || again.Only != a.Only) {
 		again.Root.Close()
-		return ErrChanged
+		err = ErrChanged
 	}
-	a.Root.Close()
-	f.area = again
-	return nil
+	return again, err
 }
 
 // knownFile is the file at l, before anything is known of it.

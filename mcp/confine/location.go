@@ -150,8 +150,8 @@ func (l *Location) follow(names []string, makes bool) error {
 			l.up()
 			continue
 		}
-		if why := SecretName(name); why != "" {
-			return l.Access.ProtectedError(l.Asked, why)
+		if why := secretName(name); why != "" {
+			return l.Access.protectedError(l.Asked, why)
 		}
 		l.Name, l.Rel = name, path.Join(l.at(), name)
 		info, err := l.Dir.Lstat(name)
@@ -235,7 +235,7 @@ func (l *Location) makeDirectory(rest []string, makes bool) (made bool, err erro
 	if err := a.Bounds.Check(l.Asked, a.Absolute(file)); err != nil {
 		return false, err
 	}
-	if err := a.CheckWritable(l.Asked, file); err != nil {
+	if err := a.checkWritable(l.Asked, file); err != nil {
 		return false, err
 	}
 	err = l.Dir.Mkdir(l.Name, 0o777)
@@ -316,5 +316,5 @@ func (a *Access) shownNames(dir *os.Root, at string) []string {
 	}
 	defer f.Close()
 	all, _ := f.Readdirnames(10_000)
-	return slices.DeleteFunc(all, func(name string) bool { return a.Hides(at, name) })
+	return slices.DeleteFunc(all, func(name string) bool { return a.hides(at, name) })
 }

@@ -42,7 +42,7 @@ func (l *Location) Open() (f *os.File, info fs.FileInfo, err error) {
 	if l.Info == nil {
 		return nil, nil, l.notFound(l.Rel)
 	}
-	if err := l.CheckRegular(); err != nil {
+	if err := l.checkRegular(); err != nil {
 		return nil, nil, err
 	}
 	for range attempts {
@@ -61,8 +61,8 @@ func (l *Location) Open() (f *os.File, info fs.FileInfo, err error) {
 	return f, info, nil
 }
 
-// CheckRegular returns an error when the location is not a regular file.
-func (l *Location) CheckRegular() error {
+// checkRegular returns an error when the location is not a regular file.
+func (l *Location) checkRegular() error {
 	switch mode := l.Info.Mode(); {
 	case mode.IsDir():
 		return fmt.Errorf("%q is a directory, not a file; list_directory shows what is in it", l.Asked)
@@ -101,7 +101,7 @@ func (a *Access) OpenGitDirectory(dir *os.Root, name, rel string) (*os.Root, err
 }
 
 func (a *Access) openDirectory(dir *os.Root, name, rel string, forGit bool) (*os.Root, error) {
-	if InKernelDirectory(a.Absolute(rel)) {
+	if inKernelDirectory(a.Absolute(rel)) {
 		return nil, a.kernelError()
 	}
 	before, err := dir.Lstat(name)
@@ -140,8 +140,8 @@ func (a *Access) kernelError() error {
 	return fmt.Errorf("%w; the allowed root is %q", errKernel, a.Path)
 }
 
-// InKernelDirectory says whether an absolute path is in /proc, /sys or /dev.
-func InKernelDirectory(path string) bool {
+// inKernelDirectory says whether an absolute path is in /proc, /sys or /dev.
+func inKernelDirectory(path string) bool {
 	for _, dir := range [...]string{"/proc", "/sys", "/dev"} {
 		if path == dir || strings.HasPrefix(path, dir+"/") {
 			return true

@@ -49,11 +49,11 @@ var readOnlyNames = []struct{ why, names string }{
 		.terraformrc .terraform .docker .pylintrc`},
 	{"other programs run what it says", `.curlrc .wgetrc .screenrc .tmux.conf .mailcap .muttrc .procmailrc .forward .xbindkeysrc launchagents launchdaemons desktop.ini autorun.inf .config/systemd
 		.config/autostart .config/environment.d .config/gcloud .config/gh .local/bin`},
-	{"it is a file that toolpipe is writing", TemporaryPrefix + "*" + TemporarySuffix},
+	{"it is a file that toolpipe is writing", temporaryPrefix + "*" + temporarySuffix},
 }
 
 // The temporary file of a write, which becomes the file when it is whole.
-const TemporaryPrefix, TemporarySuffix = ".toolpipe-", ".tmp"
+const temporaryPrefix, temporarySuffix = ".toolpipe-", ".tmp"
 
 // ReadOnlyPath says why a path with slashes is not written, in a directory whose
 // name is parent; "" when it may be written.

@@ -60,12 +60,15 @@ func (r *replacement) write(content []byte, check func() error) error {
 	}
 	defer d.Close()
 	removeLeftovers(r.dir, d)
-	f, temporary, err := r.create(content)
+	f, temporary, err := r.create()
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err = check(); err == nil {
+	if err = r.fill(f, content); err == nil {
+		err = check()
+	}
+	if err == nil {
 		err = r.dir.Rename(temporary, r.name)
 	}
 	if err != nil {
@@ -73,37 +76,29 @@ func (r *replacement) write(content []byte, check func() error) error {
 		return err
 	}
 	d.Sync()
-	if info, err := f.Stat(); err == nil {
-		if now, err := r.dir.Lstat(r.name); err != nil || !os.SameFile(now, info) {
-			return errOvertaken
-		}
+	if !isFile(r.dir, r.name, f) {
+		return errOvertaken
 	}
 	return nil
 }
 
-// create makes the new file under a temporary name: whole, on the disk, and
-// locked.
-func (r *replacement) create(content []byte) (f *os.File, name string, err error) {
+// create makes the new file under a temporary name. On a file system that has
+// locks it is locked for as long as it is open.
+func (r *replacement) create() (f *os.File, name string, err error) {
 	mode := r.mode
 	if r.old != nil {
 		mode = 0o600
 	}
-	for range 16 {
-		name = temporaryName()
+	for range attempts {
+		name = temporaryPrefix + rand.Text() + temporarySuffix
 		if f, err = r.dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode); err != nil {
 			return nil, "", err
 		}
-		lock(f)
-		if !IsFile(r.dir, name, f) { // another writer removed it before it had a lock
-			f.Close()
-			continue
+		syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if isFile(r.dir, name, f) {
+			return f, name, nil
 		}
-		if err = r.fill(f, content); err != nil {
-			f.Close()
-			r.dir.Remove(name)
-			return nil, "", err
-		}
-		return f, name, nil
+		f.Close() // another writer removed it before it had a lock
 	}
 	return nil, "", ErrChanged
 }
@@ -125,15 +120,6 @@ func (r *replacement) fill(f *os.File, content []byte) error {
 	return f.Sync()
 }
 
-func temporaryName() string { return TemporaryPrefix + rand.Text() + TemporarySuffix }
-
-// isTemporary says whether a name may come from temporaryName.
-func isTemporary(name string) bool {
-	middle, start := strings.CutPrefix(name, TemporaryPrefix)
-	middle, end := strings.CutSuffix(middle, TemporarySuffix)
-	return start && end && len(middle) == len("ABCDEFGHIJKLMNOPQRSTUVWXYZ") && strings.Trim(middle, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
-}
-
 // maxSwept bounds how much of a large directory a write looks through.
 const maxSwept = 100_000
 
@@ -148,33 +134,29 @@ func removeLeftovers(dir *os.Root, d *os.File) {
 	}
 }
 
-// removeLeftover removes a temporary file unless a living process has locked it.
+// isTemporary says whether a name may come from create.
+func isTemporary(name string) bool {
+	middle, start := strings.CutPrefix(name, temporaryPrefix)
+	middle, end := strings.CutSuffix(middle, temporarySuffix)
+	return start && end && len(middle) == 26 && strings.Trim(middle, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+}
+
+// removeLeftover removes a temporary file unless a living process has locked it. On
+// a file system without locks, every file may be locked.
 func removeLeftover(dir *os.Root, name string) {
-	info, err := dir.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || IsForeign(info) {
-		return
-	}
-	f, err := dir.OpenFile(name, OpenFlags, 0)
+	f, info, err := OpenRegular(dir, name)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	if !isLocked(f) && IsFile(dir, name, f) {
+	locked := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
+	if !locked && !isForeign(info) && isFile(dir, name, f) {
 		dir.Remove(name)
 	}
 }
 
-// lock locks a file for as long as it is open, on a file system that has locks.
-func lock(f *os.File) { syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
-
-// isLocked says whether a file is locked; on a file system without locks, every
-// file may be.
-func isLocked(f *os.File) bool {
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
-}
-
-// IsFile says whether a name in dir is that of the open file f.
-func IsFile(dir *os.Root, name string, f *os.File) bool {
+// isFile says whether a name in dir is that of the open file f.
+func isFile(dir *os.Root, name string, f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil {
 		return false

@@ -4,6 +4,7 @@ package confine
 
 import (
 	"bufio"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
@@ -44,8 +45,8 @@ func holdReplacement(path string) int {
 		return 1
 	}
 	r := replacement{dir: dir, name: "f", mode: 0o644}
-	f, name, err := r.create([]byte("half"))
-	if err != nil {
+	f, name, err := r.create()
+	if err != nil || r.fill(f, []byte("half")) != nil {
 		return 1
 	}
 	fmt.Println(name)
@@ -120,6 +121,8 @@ func TestLeftoverOfDeadWriter(t *testing.T) {
 		t.Errorf("left: %q", names)
 	}
 }
+
+func temporaryName() string { return temporaryPrefix + rand.Text() + temporarySuffix }
 
 // Nothing is removed that only looks like a leftover.
 func TestLeftoverLookalikes(t *testing.T) {

@@ -38,7 +38,7 @@ func SafeDirectory(dir string) error {
 		case info.Mode()&fs.ModeSticky != 0:
 		case info.Mode()&0o002 != 0:
 			return fmt.Errorf("everybody can replace files in %q, which has mode %04o and no sticky bit", at, info.Mode().Perm())
-		case at == real && IsForeign(info):
+		case at == real && isForeign(info):
 			return fmt.Errorf("%q belongs to another user", at)
 		}
 		if at == filepath.Dir(at) {

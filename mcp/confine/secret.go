@@ -12,9 +12,9 @@ import (
 // Secret files are neither read, written nor shown, whatever was approved. Names
 // are compared folded, on every system: the file system may fold them too.
 
-// SecretName says why a file or directory of this name is secret, wherever it
+// secretName says why a file or directory of this name is secret, wherever it
 // is; "" when it is not.
-func SecretName(name string) string { return reasonOf(name, secretReason) }
+func secretName(name string) string { return reasonOf(name, secretReason) }
 
 // reasonOf is the reason of the first compared form of a name that has one.
 func reasonOf(name string, reason func(form string) string) string {
@@ -26,23 +26,23 @@ func reasonOf(name string, reason func(form string) string) string {
 	return ""
 }
 
-// SecretPath is SecretName for a path with slashes: what is below a secret
+// SecretPath is secretName for a path with slashes: what is below a secret
 // directory is secret.
 func SecretPath(path string) string {
 	for name := range strings.SplitSeq(path, "/") {
-		if why := SecretName(name); why != "" {
+		if why := secretName(name); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-// secretDirectory is SecretName for a directory that the user has named. The
+// secretDirectory is secretName for a directory that the user has named. The
 // names that only files have do not count: .envs or proj.key may be any
 // directory.
 func secretDirectory(name string) string { return reasonOf(name, secretDirectoryReason) }
 
-// secretReason is SecretName for a folded name.
+// secretReason is secretName for a folded name.
 func secretReason(n string) string {
 	if why := secretDirectoryReason(n); why != "" {
 		return why

@@ -25,9 +25,9 @@ func hasOtherNames(info fs.FileInfo) bool {
 	return ok && s.Nlink > 1
 }
 
-// IsForeign says whether a file belongs to another user than this process and
+// isForeign says whether a file belongs to another user than this process and
 // root.
-func IsForeign(info fs.FileInfo) bool {
+func isForeign(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && s.Uid != 0 && int(s.Uid) != os.Geteuid()
 }

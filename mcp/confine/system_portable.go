@@ -6,5 +6,5 @@ import "os"
 
 const largeFile = 0 // all files are large
 
-// isKernelFileSystem answers no: on this system only InKernelDirectory tells.
+// isKernelFileSystem answers no: on this system only inKernelDirectory tells.
 func isKernelFileSystem(*os.Root) bool { return false }

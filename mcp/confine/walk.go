@@ -63,7 +63,7 @@ func openListed(dir *os.Root) (*os.File, error) {
 	if err != nil {
 		return f, nil
 	}
-	if !IsFile(dir, ".", again) { // this is no path of a descriptor
+	if !isFile(dir, ".", again) { // this is no path of a descriptor
 		again.Close()
 		return f, nil
 	}
@@ -76,10 +76,10 @@ func sortEntries(list []fs.DirEntry) {
 }
 
 func (a *Access) hidesEntry(dir *os.Root, at string, e fs.DirEntry) bool {
-	if a.Only != "" && e.Name() != a.Only || a.Hides(at, e.Name()) {
+	if a.Only != "" && e.Name() != a.Only || a.hides(at, e.Name()) {
 		return true
 	}
-	if !a.RefusesHardLinks() || !e.Type().IsRegular() {
+	if !a.refusesHardLinks() || !e.Type().IsRegular() {
 		return false
 	}
 	info, err := dir.Lstat(e.Name())

@@ -22,14 +22,14 @@ const MaxEdited = 32 << 20
 // directories of two may overlap.
 var Writing sync.Mutex
 
-// CheckWritable returns an error when a path from the root is not to be written.
+// checkWritable returns an error when a path from the root is not to be written.
 // The names in the root's own path count too: a user who offers a read-only
 // directory as the root means it to be read.
-func (a *Access) CheckWritable(asked, rel string) error {
+func (a *Access) checkWritable(asked, rel string) error {
 	if why := SecretPath(rel); why != "" {
-		return a.ProtectedError(asked, why)
+		return a.protectedError(asked, why)
 	}
-	if dir := a.GitDirectoryMadeBy(rel); dir != "" {
+	if dir := a.gitDirectoryMadeBy(rel); dir != "" {
 		return fmt.Errorf("%q is protected: with it, %q would be a git directory; file tools make none; the allowed root is %q", asked, dir, a.Path)
 	}
 	if a.ReadOnly.Why != "" {
@@ -44,11 +44,11 @@ func (a *Access) CheckWritable(asked, rel string) error {
 // Replace writes a whole file at a location. The mode of an old file is kept. With a
 // preview in the context nothing is written.
 func (l *Location) Replace(ctx context.Context, content []byte) error {
-	if err := l.Access.CheckWritable(l.Asked, l.Rel); err != nil {
+	if err := l.Access.checkWritable(l.Asked, l.Rel); err != nil {
 		return err
 	}
 	if l.Info != nil {
-		if err := l.CheckRegular(); err != nil {
+		if err := l.checkRegular(); err != nil {
 			return err
 		}
 	}
@@ -99,7 +99,7 @@ func (a *Access) Change(ctx context.Context, path string, edit func(content []by
 	}
 	defer l.Close()
 	if l.Info != nil {
-		if err := a.CheckWritable(path, l.Rel); err != nil {
+		if err := a.checkWritable(path, l.Rel); err != nil {
 			return err
 		}
 	}
