@@ -33,6 +33,7 @@ func bound(t *testing.T, s *mcp.Session, b confine.Bounds, tool, args string) (a
 // What is denied is left out of what the tools find on their way, and the
 // answer says so; by its own path it is refused.
 func TestDeniedPathsAreLeftOut(t *testing.T) {
+	t.Parallel()
 	dir, s, git := repository(t, map[string]string{"a": "one\n", "secret/key": "hidden\n", "secret/deep/key": "hidden\n", "secrets": "one\n", "one/file.x": "hidden\n"})
 	for name, content := range map[string]string{"a": "two\n", "secret/key": "hidden, too\n", "secrets": "two\n", "one/file.x": "hidden, too\n"} {
 		servertest.Put(t, filepath.Join(dir, name), content)
@@ -94,6 +95,7 @@ func TestDeniedPathsAreLeftOut(t *testing.T) {
 
 // What was approved is what is opened.
 func TestPlaceThatWasApproved(t *testing.T) {
+	t.Parallel()
 	dir, s, git := repository(t, map[string]string{"docs/f": "docs\n", "other/f": "other\n"})
 	servertest.Put(t, filepath.Join(dir, "other/f"), "changed\n")
 	if err := os.Symlink("other", filepath.Join(dir, "link")); err != nil {
@@ -124,6 +126,7 @@ func TestPlaceThatWasApproved(t *testing.T) {
 
 // A command starts in the directory that was approved.
 func TestApprovedDirectoryOfCommand(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	check(t, err)
 	check(t, os.MkdirAll(filepath.Join(dir, "docs"), 0o755))
@@ -146,6 +149,7 @@ func TestApprovedDirectoryOfCommand(t *testing.T) {
 // A command starts in the directory that was looked at, though a link takes
 // its place before the command has started.
 func TestDirectoryOfCommandRace(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux gives an open directory a name")
 	}

@@ -140,6 +140,7 @@ func TestHardLinkIsReplaced(t *testing.T) {
 
 // Nothing outside is reached while another process swaps directories and links.
 func TestSymlinkRace(t *testing.T) {
+	t.Parallel()
 	root, outside, s := walled(t)
 	if err := os.Symlink("../outside", filepath.Join(root, "link")); err != nil {
 		t.Skip(err)

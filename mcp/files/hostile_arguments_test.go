@@ -42,37 +42,67 @@ const (
 func repeated(s string, size int) string { return strings.Repeat(s, size/len(s)) }
 
 // hostileTexts are strings for any argument: the longest of each kind that
-// something may be made larger of, or taken apart.
-func hostileTexts() []string {
-	texts := []string{"", "\x00", "\uFEFF"}
+// something may be made larger of, or taken apart. Each is made when it is called for.
+func hostileTexts() (texts []func() string) {
+	add := func(s string) { texts = append(texts, func() string { return s }) }
+	for _, s := range []string{"", "\x00", "\uFEFF"} {
+		add(s)
+	}
 	for _, s := range []string{"a", "a\n", "\n", "\r\n", "\x01", "\U0001F600", "\u212a", " ", "\"", "\\", "/", "./", "../", "a/", "**/", "*", "?", "[", "[!a", "{", "}", "{}", "{,}", "{,", "(", "(a", "(((((a*)*)*)*)*)*", "|", "a|", "-", "^", "~", "@{", "%", "http://a/", "a."} {
-		texts = append(texts, repeated(s, argumentSize), repeated(s, 4000))
+		texts = append(texts, func() string { return repeated(s, argumentSize) }, func() string { return repeated(s, 4000) })
 	}
 	for _, pair := range []string{"{}", "()", "[]", `""`} {
 		for _, depth := range []int{60, 400, 10_000} {
-			texts = append(texts, strings.Repeat(pair[:1], depth)+"a"+strings.Repeat(pair[1:], depth), strings.Repeat(pair[:1], depth)+strings.Repeat(",a"+pair[1:], depth))
+			add(strings.Repeat(pair[:1], depth) + "a" + strings.Repeat(pair[1:], depth))
+			add(strings.Repeat(pair[:1], depth) + strings.Repeat(",a"+pair[1:], depth))
 		}
 	}
-	return append(texts, "(a?){1000}a{1000}b", "((a{100}){100}){100}", strings.Repeat(".{0,999}", 500)+"b", "("+strings.Repeat(`\pL`, 1300)+"){900}", "(?s)a.*b|c", "(x+x+)+y",
-		strings.Repeat("{a,b}", 8)+strings.Repeat("{}", 50), strings.Repeat("**/a/", 700)+"b", strings.Repeat("*a", 2000)+"b", strings.Repeat("[^b]", 1000)+"b", "http://[::1%25"+repeated("a", 15_000)+"]/")
+	for _, s := range []string{
+		"(a?){1000}a{1000}b", "((a{100}){100}){100}", strings.Repeat(".{0,999}", 500) + "b", "(" + strings.Repeat(`\pL`, 1300) + "){900}", "(?s)a.*b|c", "(x+x+)+y",
+		strings.Repeat("{a,b}", 8) + strings.Repeat("{}", 50), strings.Repeat("**/a/", 700) + "b", strings.Repeat("*a", 2000) + "b", strings.Repeat("[^b]", 1000) + "b", "http://[::1%25" + repeated("a", 15_000) + "]/",
+	} {
+		add(s)
+	}
+	return texts
 }
 
-// hostileValues are JSON texts for an argument of a type.
-func hostileValues(kind string) (values []string) {
+// hostileValues are JSON texts for an argument of a type, each made when it is called
+// for.
+func hostileValues(kind string) (values []func() string) {
+	add := func(some ...string) {
+		for _, s := range some {
+			values = append(values, func() string { return s })
+		}
+	}
+	large := func(before, s, after string) {
+		values = append(values, func() string { return before + repeated(s, argumentSize) + after })
+	}
 	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
-	values = append(values, deep, `{"a":`+deep+`}`, "null", "[]", "{}", "true", `"`+repeated(`\u0001`, argumentSize)+`"`)
+	add(deep, `{"a":`+deep+`}`, "null", "[]", "{}", "true")
+	large(`"`, `\u0001`, `"`)
 	switch kind {
 	case "string":
 		for _, text := range hostileTexts() {
-			quoted, _ := json.Marshal(text)
-			values = append(values, string(quoted))
+			values = append(values, func() string {
+				quoted, _ := json.Marshal(text())
+				return string(quoted)
+			})
 		}
 	case "integer", "number":
-		values = append(values, "0", "-1", "1", "9223372036854775807", "-9223372036854775808", "9223372036854775806", "1e18", "1e308", "1e-308", "1e999999999", "0.1", repeated("9", argumentSize), "0."+repeated("0", argumentSize)+"1", "1e"+repeated("9", argumentSize))
+		add("0", "-1", "1", "9223372036854775807", "-9223372036854775808", "9223372036854775806", "1e18", "1e308", "1e-308", "1e999999999", "0.1")
+		large("", "9", "")
+		large("0.", "0", "1")
+		large("1e", "9", "")
 	case "array":
-		values = append(values, "["+repeated(`"",`, argumentSize)+`""]`, `["`+repeated("a", argumentSize)+`"]`, `["true","`+repeated("a", argumentSize)+`"]`, "["+repeated(`"true",`, argumentSize)+`"a"]`, `["\u0000"]`, `["`+repeated("/", argumentSize)+`"]`)
+		large("[", `"",`, `""]`)
+		large(`["`, "a", `"]`)
+		large(`["true","`, "a", `"]`)
+		large("[", `"true",`, `"a"]`)
+		add(`["\u0000"]`)
+		large(`["`, "/", `"]`)
 	case "boolean":
-		values = append(values, "false", `"`+repeated("true", argumentSize)+`"`)
+		add("false")
+		large(`"`, "true", `"`)
 	}
 	return values
 }
@@ -120,7 +150,7 @@ func hostileCall(t *testing.T, s *mcp.Session, tool, args string) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	began := processorTime(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // whoever waits no longer is obeyed soon
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(load(3, 1))*time.Second) // whoever waits no longer is obeyed soon
 	defer cancel()
 	r, err := s.Call(ctx, tool, json.RawMessage(args), nil)
 	took := processorTime(t) - began
@@ -163,13 +193,16 @@ func TestHostileArguments(t *testing.T) {
 		for _, tool := range tools[i] {
 			properties := jsontext.Member(tool.InputSchema, "properties")
 			for literal, property := range jsontext.Members(properties) {
-				name := jsontext.Unquote(literal)
-				fill()
+				name, filled := jsontext.Unquote(literal), false
 				for _, value := range hostileValues(jsontext.Text(jsontext.Member(property, "type"))) {
 					if count++; count%every != 0 {
 						continue
 					}
-					args := []string{strconv.Quote(name) + ":" + value}
+					if !filled {
+						fill()
+						filled = true
+					}
+					args := []string{strconv.Quote(name) + ":" + value()}
 					for required := range jsontext.Elements(jsontext.Member(tool.InputSchema, "required")) {
 						if string(required) != string(literal) {
 							args = append(args, string(required)+":"+usualArguments[jsontext.Unquote(required)])

@@ -117,6 +117,7 @@ func TestKnown(t *testing.T) {
 // The model's own last write is known, what it did not see before an edit is told, and
 // a whole file that it reads itself is not.
 func TestKnownWrites(t *testing.T) {
+	t.Parallel()
 	dir, s := fileServer(t, map[string]string{"f": "one\ntwo\nthree\n"})
 	r := reader{t, s, new(confine.Known)}
 	change := func(text string) { servertest.Put(t, filepath.Join(dir, "f"), text) }
@@ -155,6 +156,7 @@ func TestKnownWrites(t *testing.T) {
 
 // A diff is cut behind a line, and behind a limit files are named alone; each says so.
 func TestKnownLimits(t *testing.T) {
+	t.Parallel()
 	dir, s := fileServer(t, nil)
 	r := reader{t, s, new(confine.Known)}
 	for i := range 60 {
@@ -203,6 +205,7 @@ func TestKnownNames(t *testing.T) {
 
 // Calls of one round run side by side.
 func TestKnownAtOnce(t *testing.T) {
+	t.Parallel()
 	dir, s := fileServer(t, nil)
 	k := new(confine.Known)
 	var all sync.WaitGroup

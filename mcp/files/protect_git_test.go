@@ -44,6 +44,7 @@ func TestGitDirectories(t *testing.T) {
 
 // Nor is one made, in whatever order its parts are written.
 func TestGitDirectoryIsNotMade(t *testing.T) {
+	t.Parallel()
 	for _, parts := range [][]string{
 		{"HEAD", "objects/x", "refs/x"}, {"HEAD", "refs/heads/main", "objects/aa/x"}, {"refs/x", "objects/x", "HEAD"}, {"objects/x", "HEAD", "refs/x"}, {"objects", "refs", "head"},
 		{"HEAD", "commondir"}, {"commondir", "HEAD"},

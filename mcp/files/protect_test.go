@@ -134,6 +134,7 @@ func TestProtectedNames(t *testing.T) {
 
 // TestProtectedFiles reads and writes real files with the names of the table.
 func TestProtectedFiles(t *testing.T) {
+	t.Parallel()
 	for _, c := range protectedNames {
 		dir, s := fileServer(t, map[string]string{c.path: "old\n", "plain": ""})
 		path := c.path
@@ -169,6 +170,7 @@ func TestProtectedFiles(t *testing.T) {
 
 // TestProtectedNewFiles creates what is not there.
 func TestProtectedNewFiles(t *testing.T) {
+	t.Parallel()
 	dir, s := fileServer(t, nil)
 	for _, c := range protectedNames {
 		answer, failed := servertest.Do(t, s, "write_file", "path", c.path, "content", "x")
@@ -247,6 +249,7 @@ func servedRoot(t *testing.T, dir, root, file string, taken bool) (s *mcp.Sessio
 // A directory on the way to the root is judged by names that say so of a
 // directory: .envs and proj.key hold anything. Below the root every name counts.
 func TestRootBelowOrdinaryNames(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -279,6 +282,7 @@ func TestRootBelowOrdinaryNames(t *testing.T) {
 // and it is said at once that they are not written, and because of which name.
 // A worktree that an agent keeps in its directory is written.
 func TestSealedRoots(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ root, because string }{
 		{".claude/worktrees/p", ""}, {".claude/worktrees/p/deep", ""}, {".codex/worktrees/1/p", ""}, {".cursor/worktrees/p/q", ""}, {"a/.claude/worktrees", ""},
 		{".codex/w/p", ".codex"}, {".vim/plugged/x", ".vim"}, {".emacs.d/lisp", ".emacs.d"}, {".vim/worktrees/p", ".vim"}, {".github/workflows/x", "workflows"},

@@ -80,6 +80,7 @@ func load(whole, part int) int {
 }
 
 func TestWalkRace(t *testing.T) {
+	t.Parallel()
 	a, swap := swapped(t)
 	server, err := serve(confine.Spec{Root: a.Real})
 	if err != nil {

@@ -3,6 +3,8 @@ package files
 import (
 	"bufio"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,7 +66,9 @@ func TestSummaryOfText(t *testing.T) {
 
 // What the summary did not read it says nothing about.
 func TestSummaryOfLongFile(t *testing.T) {
-	_, s := fileServer(t, map[string]string{"big": strings.Repeat("a line\n", maxSummarised/7+10)})
+	t.Parallel()
+	dir, s := fileServer(t, map[string]string{"big": strings.Repeat("a line\n", toolserver.ReadChunk)})
+	check(t, os.Truncate(filepath.Join(dir, "big"), maxSummarised+10))
 	got := servertest.Works(t, s, "get_file_summary", "path", "big")
 	if !strings.Contains(got, "in the first 67108864 bytes") || strings.Contains(got, "no line end") {
 		t.Error(got)
@@ -84,6 +88,7 @@ func (e endless) Read(b []byte) (int, error) {
 // Lines are counted in the first maxCounted bytes: those that end there are
 // read, the next is not.
 func TestSliceAtTheEndOfWhatIsCounted(t *testing.T) {
+	t.Parallel()
 	line := strings.Repeat("y", 1<<10-1) + "\n"
 	lines := int64(toolserver.MaxCounted / len(line))
 	for _, c := range []struct {

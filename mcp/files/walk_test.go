@@ -12,6 +12,7 @@ import (
 // What is too deep for a walk is said to be skipped out: silence would mean that
 // nothing is there.
 func TestWalkDepth(t *testing.T) {
+	t.Parallel()
 	_, s := fileServer(t, map[string]string{filepath.Join(strings.Repeat("d/", confine.MaxDepth+20), "bottom"): "needle\n"})
 	const skipped = "[toolpipe] 1 directories were not looked into, being 256 levels down"
 	for _, call := range [][]any{{"search_files", "pattern", "bottom"}, {"grep_files", "pattern", "needle"}, {"get_tree", "max_depth", 999}} {

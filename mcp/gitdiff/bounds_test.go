@@ -38,15 +38,6 @@ func privateFiles(t *testing.T, dir string) (private, copies int) {
 	return private, copies
 }
 
-// The number of files that are made does not grow with the loose objects of a
-// repository.
-func TestGitDiffFewFilesMade(t *testing.T) {
-	dir, _, _, _ := manyLooseObjects(t)
-	if private, copies := privateFiles(t, dir); private > 10 || copies > 0 {
-		t.Errorf("%d files were made, and %d copies", private, copies)
-	}
-}
-
 // No more files are copied than a bound says, and an answer names what it leaves out.
 func TestGitDiffMaxChanged(t *testing.T) {
 	old := maxCopied

@@ -58,6 +58,7 @@ func craftIndex(t *testing.T, path string, names ...string) {
 
 // A name in the index or in a commit may lead anywhere.
 func TestGitDiffCraftedNames(t *testing.T) {
+	t.Parallel()
 	dir, outside, _, s, git := walledRepository(t, map[string]string{"a.txt": "one\n", "sub/b.txt": "b\n", "empty": "", ".env": "K=hidden\n"})
 	secret := filepath.Join(outside, "f")
 	up, err := filepath.Rel(dir, secret)
@@ -128,6 +129,7 @@ func whileSwapping(pairs [][2]string, calls func()) {
 
 // Somebody swaps files and directories with links all the while.
 func TestGitDiffRace(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"a": "inside\n", "c/f": "inside\n"}
 	for i := range 50 {
 		files[fmt.Sprintf("c/f%d", i)] = "inside\n"
@@ -173,6 +175,7 @@ func TestGitDiffRace(t *testing.T) {
 
 // The objects and references of another repository are not this one's.
 func TestGitDiffForeignObjects(t *testing.T) {
+	t.Parallel()
 	dir, outside, id, s, git := walledRepository(t, map[string]string{"a.txt": "one\n"})
 	commit, tree := git("-C", outside, "rev-parse", "HEAD"), git("-C", outside, "rev-parse", "HEAD^{tree}")
 	loose := func(id string) string { return ".git/objects/" + id[:2] + "/" + id[2:] }
@@ -207,6 +210,7 @@ func TestGitDiffForeignObjects(t *testing.T) {
 
 // Nothing waits for the other end of a FIFO.
 func TestGitDiffSpecialFiles(t *testing.T) {
+	t.Parallel()
 	dir, s, git := newRepository(t, map[string]string{"a.txt": "one\n", "b.txt": "b\n", "d.txt": "gone\n", "sub/c.txt": "c\n"})
 	fifo := func(name string) {
 		os.Remove(filepath.Join(dir, name))
@@ -252,6 +256,7 @@ func TestGitDiffSpecialFiles(t *testing.T) {
 
 // toolpipe's own files are left out under every name they have.
 func TestGitDiffOwnFiles(t *testing.T) {
+	t.Parallel()
 	dir, _, _ := newRepository(t, map[string]string{"a": "one\n", "log": "hidden\n", "alias": "x\n"})
 	check(t, os.Remove(filepath.Join(dir, "alias")))
 	if err := os.Link(filepath.Join(dir, "log"), filepath.Join(dir, "alias")); err != nil {
@@ -267,26 +272,33 @@ func TestGitDiffOwnFiles(t *testing.T) {
 // git's errors quote lines of files it cannot read, and a file of .git may be
 // another name of any file.
 func TestGitDiffErrorsShowNoContent(t *testing.T) {
+	t.Parallel()
+	original, _, git := newRepository(t, map[string]string{"a": "one\n"})
+	servertest.Put(t, filepath.Join(original, "a"), "two\n")
 	for _, name := range []string{"HEAD", "packed-refs", "index", "config", "refs/heads/main", "info/attributes", "reftable", "sharedindex.0", "objects/pack/x.idx", "objects/pack/x.pack"} {
-		dir, outside, _, s, git := walledRepository(t, map[string]string{"a": "one\n"})
-		servertest.Put(t, filepath.Join(dir, "a"), "two\n")
-		if name == "packed-refs" {
-			git("pack-refs", "--all")
-		}
-		for _, content := range []string{"outside secret\n", "ref: refs/outside/secret\n"} {
-			servertest.Put(t, filepath.Join(outside, "f"), content)
-			link := filepath.Join(dir, ".git", name)
-			os.RemoveAll(link)
-			check(t, os.MkdirAll(filepath.Dir(link), 0o755))
-			if err := os.Link(filepath.Join(outside, "f"), link); err != nil {
-				t.Skip(err)
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
+			dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "f")
+			check(t, os.CopyFS(dir, os.DirFS(original)))
+			s := diffServer(t, dir)
+			if name == "packed-refs" {
+				git("-C", dir, "pack-refs", "--all")
 			}
-			for _, args := range [][]any{nil, {"base_rev", "other"}, {"base_rev", "HEAD", "head_rev", "main"}} {
-				if answer, _ := servertest.Do(t, s, "get_git_diff", args...); strings.Contains(answer, "outside") || strings.Contains(answer, "secret") {
-					t.Errorf("%s is %q, %v: %s", name, content, args, answer)
+			for _, content := range []string{"outside secret\n", "ref: refs/outside/secret\n"} {
+				servertest.Put(t, outside, content)
+				link := filepath.Join(dir, ".git", name)
+				os.RemoveAll(link)
+				check(t, os.MkdirAll(filepath.Dir(link), 0o755))
+				if err := os.Link(outside, link); err != nil {
+					t.Skip(err)
+				}
+				for _, args := range [][]any{nil, {"base_rev", "other"}, {"base_rev", "HEAD", "head_rev", "main"}} {
+					if answer, _ := servertest.Do(t, s, "get_git_diff", args...); strings.Contains(answer, "outside") || strings.Contains(answer, "secret") {
+						t.Errorf("%s is %q, %v: %s", name, content, args, answer)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 

@@ -46,6 +46,7 @@ func check(t *testing.T, err error) {
 }
 
 func TestGitDiff(t *testing.T) {
+	t.Parallel()
 	dir, s, git := newRepository(t, map[string]string{"a.txt": "one\n", "b c.txt": "x\n", "sub/d.txt": "d\n", ".env": "K=1\n", "server.key": "k\n", "tab\tname": "t\n"})
 	first := git("rev-parse", "HEAD")
 	if got := servertest.Works(t, s, "get_git_diff"); got != "no differences\n" {
@@ -83,6 +84,7 @@ func TestGitDiff(t *testing.T) {
 
 // TestGitRunsNothing tries what a repository can make git run.
 func TestGitRunsNothing(t *testing.T) {
+	t.Parallel()
 	dir, s, git := newRepository(t, map[string]string{"a.txt": "one\n", "b.bin": "x\n", "inner/x": "x"})
 	outside := t.TempDir()
 	touch := filepath.Join(outside, "ran")
@@ -124,6 +126,7 @@ func TestGitRunsNothing(t *testing.T) {
 }
 
 func TestGitOnlyInside(t *testing.T) {
+	t.Parallel()
 	dir, s, git := newRepository(t, map[string]string{"a.txt": "one\n", "sub/b.txt": "b\n"})
 	servertest.Fails(t, diffServer(t, filepath.Join(dir, "sub")), "not a git repository", "get_git_diff")
 	servertest.Put(t, filepath.Join(dir, "a.txt"), "two\n")
@@ -146,6 +149,7 @@ func TestGitOnlyInside(t *testing.T) {
 
 // "no differences" is not said of a file that was left out.
 func TestGitDiffNothingShown(t *testing.T) {
+	t.Parallel()
 	dir, s, git := newRepository(t, map[string]string{"a.txt": "one\n", ".env": "K=1\n", "sub/b.txt": "b\n"})
 	servertest.Put(t, filepath.Join(dir, ".env"), "K=2, longer\n")
 	const hidden = "no differences in what is shown\n"
@@ -171,6 +175,7 @@ func TestGitDiffNothingShown(t *testing.T) {
 // The names that git leaves beside HEAD are revisions (gitrevisions(7)), and a
 // branch may have no commit yet.
 func TestGitDiffHeads(t *testing.T) {
+	t.Parallel()
 	dir, s, git := newRepository(t, map[string]string{"a.txt": "one\n"})
 	first := git("rev-parse", "HEAD")
 	servertest.Put(t, filepath.Join(dir, "a.txt"), "two\n")
@@ -194,6 +199,7 @@ func TestGitDiffHeads(t *testing.T) {
 
 // The attributes of .git/info rule over what is shown, as in git.
 func TestGitDiffInfoAttributes(t *testing.T) {
+	t.Parallel()
 	dir, s, _ := newRepository(t, map[string]string{"a.txt": "one\n", "b.txt": "one\n"})
 	servertest.Put(t, filepath.Join(dir, "a.txt"), "two\n")
 	servertest.Put(t, filepath.Join(dir, "b.txt"), "two\n")
@@ -214,6 +220,7 @@ func TestGitDiffInfoAttributes(t *testing.T) {
 // A directory that took the place of a file has that file's name before its own
 // files' names: what is hidden in it is not shown with the file.
 func TestGitDiffHiddenBelowFile(t *testing.T) {
+	t.Parallel()
 	dir, s, git := newRepository(t, map[string]string{"a": "one\n", "b": "one\n"})
 	check(t, os.Remove(filepath.Join(dir, "a")))
 	servertest.Put(t, filepath.Join(dir, "a/.env"), "K=hidden\n")
@@ -229,6 +236,7 @@ func TestGitDiffHiddenBelowFile(t *testing.T) {
 
 // An error names the file of the repository that cannot be read.
 func TestGitDiffUnreadable(t *testing.T) {
+	t.Parallel()
 	dir, s, _ := newRepository(t, map[string]string{"a": "one\n"})
 	servertest.Put(t, filepath.Join(dir, ".git/refs/heads/x"), "")
 	if check(t, os.Chmod(filepath.Join(dir, ".git/refs/heads/x"), 0)); os.Geteuid() == 0 {

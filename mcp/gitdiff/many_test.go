@@ -18,7 +18,7 @@ import (
 func manyLooseObjects(t *testing.T) (dir string, s *mcp.Session, git func(args ...string) string, first string) {
 	t.Helper()
 	files := map[string]string{"a": "one\n"}
-	for i := range 200 {
+	for i := range 60 {
 		files[fmt.Sprintf("d%d/f%d", i%7, i)] = fmt.Sprintln("content", i)
 	}
 	dir, s, git = newRepository(t, files)
@@ -33,7 +33,7 @@ func manyLooseObjects(t *testing.T) (dir string, s *mcp.Session, git func(args .
 	git("branch", "moved", "HEAD~1")
 	git("pack-refs", "--all")
 	git("branch", "-f", "moved", "HEAD")
-	for i := range 200 {
+	for i := range 60 {
 		servertest.Put(t, filepath.Join(dir, fmt.Sprintf(".git/refs/heads/b%d/x%d", i%7, i)), first+"\n")
 	}
 	servertest.Put(t, filepath.Join(dir, ".git/refs/remotes/origin/HEAD"), "ref: refs/remotes/origin/main\n")
@@ -41,9 +41,14 @@ func manyLooseObjects(t *testing.T) (dir string, s *mcp.Session, git func(args .
 	return dir, s, git, first
 }
 
-// Every way to name a commit leads to the commit that git finds.
+// The number of files that are made does not grow with the loose objects of a
+// repository, and every way to name a commit leads to the commit that git finds.
 func TestGitDiffManyLooseObjects(t *testing.T) {
+	t.Parallel()
 	dir, s, git, first := manyLooseObjects(t)
+	if private, copies := privateFiles(t, dir); private > 10 || copies > 0 {
+		t.Errorf("%d files were made, and %d copies", private, copies)
+	}
 	servertest.Put(t, filepath.Join(dir, "a"), "two\n")
 	check(t, os.Remove(filepath.Join(dir, "d4/f4")))
 	for _, base := range []string{"HEAD", "@~", "b3/x3", "heads/b3/x3", "refs/heads/b3/x3", "moved", "annotated", "chain^{}", "link^", "origin", "origin/main", first[:12], git("describe", "--long", "--always")} {
@@ -62,6 +67,7 @@ func TestGitDiffManyLooseObjects(t *testing.T) {
 
 // What is longer than an answer is cut, and the answer says so.
 func TestGitDiffManyChanges(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{}
 	long := strings.Repeat("0123456789\n", toolserver.MaxText/11/20)
 	for i := range 30 {
@@ -90,6 +96,7 @@ func TestGitDiffManyChanges(t *testing.T) {
 
 // More changed files than an answer names are cut, and the answer says so.
 func TestGitDiffManyNames(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{}
 	for i := range maxNames + 1 {
 		files[fmt.Sprintf("f%04d", i)] = "x\n"

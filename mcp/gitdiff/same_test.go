@@ -32,6 +32,7 @@ func plainDiff(t *testing.T, dir string, args ...string) string {
 // TestGitDiffIsGits compares with git, which reads the working tree itself,
 // whatever form the repository has.
 func TestGitDiffIsGits(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"same": "s\n", "text": "one\ntwo\n", "sub/gone": "g\n", "mode": "m\n", "bin": "b\x00\n", "link/target": "x\n", "file-to-link": "f\n", "dir-to-file/x": "x\n",
 		"dir-to-link/x": "x\n", "file-to-dir": "f\n", "crlf.txt": "a\nb\n", ".gitattributes": "*.txt text eol=crlf\nmarked -diff\n", "marked": "1\n", "valid": "v\n", "skipped": "k\n",
@@ -122,6 +123,7 @@ func changeEverything(t *testing.T, in func(name string) string, git func(args .
 
 // A conflict is shown, and so is what is in the file.
 func TestGitDiffConflict(t *testing.T) {
+	t.Parallel()
 	dir, s, git := newRepository(t, map[string]string{"f": "one\n", "gone": "g\n", ".env": "K=1\n", "other": "o\n"})
 	for _, branch := range []string{"a", "b"} {
 		git("checkout", "-q", "-b", branch, "main")
@@ -153,6 +155,7 @@ func TestGitDiffConflict(t *testing.T) {
 // A file that is too large to be compared is said to be left out; the others
 // are shown.
 func TestGitDiffBounds(t *testing.T) {
+	t.Parallel()
 	dir, s, _ := newRepository(t, map[string]string{"a": "one\n", "big": "small\n"})
 	servertest.Put(t, filepath.Join(dir, "a"), "two\n")
 	if err := os.Truncate(filepath.Join(dir, "big"), 100<<30); err != nil {
@@ -166,6 +169,7 @@ func TestGitDiffBounds(t *testing.T) {
 
 // A change is seen although the file's size and modification time are as before.
 func TestGitDiffTimePutBack(t *testing.T) {
+	t.Parallel()
 	dir, s, git := newRepository(t, map[string]string{"a": "one\n"})
 	name, long := filepath.Join(dir, "a"), time.Unix(1e9, 0)
 	check(t, os.Chtimes(name, long, long))
@@ -180,6 +184,7 @@ func TestGitDiffTimePutBack(t *testing.T) {
 // A repository without a configuration, and links that became files and files
 // that became links.
 func TestGitDiffNoConfiguration(t *testing.T) {
+	t.Parallel()
 	dir, s, git := newRepository(t, map[string]string{"a": "one\n", "file": "a"})
 	in := func(name string) string { return filepath.Join(dir, name) }
 	check(t, os.Symlink("a", in("link")))

@@ -15,6 +15,7 @@ import (
 // The git directory may be elsewhere in the root, and so may be what it shares
 // with other worktrees.
 func TestGitDiffWorktree(t *testing.T) {
+	t.Parallel()
 	dir, s, git := newRepository(t, map[string]string{"a.txt": "one\n", "crlf.txt": "c\n"})
 	in := func(name string) string { return filepath.Join(dir, name) }
 	same := func(how string, args ...any) {
