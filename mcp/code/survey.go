@@ -49,11 +49,7 @@ func (s *survey) each(ctx context.Context, path string, visit func(*source) erro
 		}
 		return visit(source)
 	}
-	dir, err := l.Directory()
-	if err != nil {
-		return err
-	}
-	s.skipped, err = l.Access.Walk(ctx, dir, l.Rel, func(w *confine.Walked) error {
+	s.skipped, err = l.Walk(ctx, func(w *confine.Walked) error {
 		for _, e := range w.Entries {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)

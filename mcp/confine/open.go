@@ -72,7 +72,8 @@ func (l *Location) checkRegular() error {
 	return nil
 }
 
-// Directory opens the directory at a location. The caller closes it.
+// Directory goes into the directory at a location, which is Dir then, and returns it.
+// Close closes it.
 func (l *Location) Directory() (*os.Root, error) {
 	switch {
 	case l.Info == nil:
@@ -80,11 +81,11 @@ func (l *Location) Directory() (*os.Root, error) {
 	case !l.Info.IsDir():
 		return nil, fmt.Errorf("%q is a %s, not a directory", l.Asked, KindOf(l.Info.Mode()))
 	}
-	dir, err := l.Access.OpenDirectory(l.Dir, l.Name, l.Rel)
-	if err != nil {
-		return nil, l.fail(err)
+	if err := l.down(false); err != nil {
+		return nil, err
 	}
-	return dir, nil
+	l.Name = "."
+	return l.Dir, nil
 }
 
 // OpenDirectory opens a directory in another; rel is its path from the root. It

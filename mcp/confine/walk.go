@@ -152,11 +152,16 @@ func (l Skipped) AppendTo(b []byte) []byte {
 	return b
 }
 
-// Walk visits a directory, then the directories in it, in order of their names.
-// It follows no links, and counts what it skips.
-func (a *Access) Walk(ctx context.Context, dir *os.Root, at string, visit func(*Walked) error) (Skipped, error) {
-	var skipped Skipped
-	err := a.walk(ctx, &Walked{Dir: dir, At: at, depth: 1}, visit, &skipped)
+// Walk visits the directory at a location, then the directories in it, in order of
+// their names. It follows no links, and counts what it skips.
+func (l *Location) Walk(ctx context.Context, visit func(*Walked) error) (skipped Skipped, err error) {
+	dir, err := l.Directory()
+	if err != nil {
+		return skipped, err
+	}
+	first := &Walked{Dir: dir, At: l.Rel, depth: 1}
+	first.Retain() // for Close, which closes it
+	err = l.Access.walk(ctx, first, visit, &skipped)
 	return skipped, err
 }
 

@@ -16,7 +16,6 @@ import (
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
 )
 
 // A Spec says how a server offers an area.
@@ -37,12 +36,11 @@ func New(area *confine.Area, spec Spec) *toolserver.Server {
 	for _, t := range tools(gitdiff.Program{Environ: spec.Environ, Processes: spec.Processes}) {
 		s.AddBuiltin(t.Builtin, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 			a := area.Access(confine.BoundsOf(ctx))
-			result, err := t.run(ctx, a, args)
-			if err == nil && len(a.LeftOut) > 0 {
-				answer := &result.Content[0] // a JSON literal, to which another is joined
-				answer.Text = append(answer.Text[:len(answer.Text)-1], jsontext.Quoted(a.LeftOutText())[1:]...)
+			answer, err := t.run(ctx, a, args)
+			if err != nil {
+				return nil, err
 			}
-			return result, err
+			return toolserver.TextResult(append(answer, a.LeftOutText()...)), nil
 		})
 	}
 	return s
@@ -51,7 +49,7 @@ func New(area *confine.Area, spec Spec) *toolserver.Server {
 // A tool is a definition and the function that does a call.
 type tool struct {
 	*toolserver.Builtin
-	run func(context.Context, *confine.Access, toolserver.Arguments) (*wire.Result, error)
+	run func(context.Context, *confine.Access, toolserver.Arguments) (answer []byte, err error)
 }
 
 func tools(git gitdiff.Program) []tool {
@@ -84,7 +82,7 @@ func tools(git gitdiff.Program) []tool {
 			toolserver.Parameter{Name: "context", Kind: "integer", About: "lines to show before and after each match; 0 when absent"},
 		), grepFiles},
 		{define("get_file_summary", "Say what a file is without reading it whole: kind, size, number of lines, first lines.", toolserver.ReadsOnly, path), getFileSummary},
-		{gitdiff.Tool, func(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
+		{gitdiff.Tool, func(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
 			return gitdiff.Diff(ctx, a, git, args)
 		}},
 		{define("write_file", "Write a whole file, new or in the place of an old one. Missing directories are made.", toolserver.Destroys, path,

@@ -10,7 +10,6 @@ import (
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
 )
 
@@ -21,7 +20,7 @@ const (
 	grepPending = 16   // batches that are searched, or whose findings are not in the answer yet
 )
 
-func grepFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
+func grepFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
 	lines := args.Integer("context", 0)
 	if lines < 0 || lines > maxContext {
 		return nil, fmt.Errorf("context is %d; 0 to %d lines are shown around a match", lines, maxContext)
@@ -50,7 +49,7 @@ func grepFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments
 	if err != nil {
 		return nil, err
 	}
-	return toolserver.TextResult(g.report(args.Text("pattern"))), nil
+	return g.report(args.Text("pattern")), nil
 }
 
 // grep is one call of grep_files.
@@ -97,10 +96,6 @@ func (g *grep) single(ctx context.Context, p *confine.Location) error {
 // search batches of files, and this one adds what they find in the order of the
 // walk.
 func (g *grep) tree(ctx context.Context, p *confine.Location) error {
-	dir, err := p.Directory()
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t := grepTree{grep: g, order: make(chan chan findings, grepPending), idle: make(chan *scanner, min(4, runtime.GOMAXPROCS(0)))}
@@ -109,9 +104,10 @@ func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 	}
 	defer t.running.Wait()
 	var passed confine.Skipped
+	var err error
 	goroutine.StartIn(&t.running, func() {
 		defer close(t.order)
-		passed, err = g.access.Walk(ctx, dir, p.Rel, func(w *confine.Walked) error { return t.deal(ctx, w) })
+		passed, err = p.Walk(ctx, func(w *confine.Walked) error { return t.deal(ctx, w) })
 	})
 	for found := range t.order {
 		if !g.found.full {

@@ -10,16 +10,18 @@ import (
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 )
 
-func listDirectory(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
-	p, dir, err := startDirectory(a, args)
+func listDirectory(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
+	p, err := a.Find(pathOrRoot(args))
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
-	defer dir.Close()
+	dir, err := p.Directory()
+	if err != nil {
+		return nil, err
+	}
 	list, total, err := a.Entries(ctx, dir, p.Rel, toolserver.MaxListed)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", p.Asked, err)
@@ -39,22 +41,7 @@ func listDirectory(ctx context.Context, a *confine.Access, args toolserver.Argum
 	case shown < total:
 		b = fmt.Appendf(b, "[toolpipe] %d of %d entries are shown; search_files finds others by name\n", shown, total)
 	}
-	return toolserver.TextResult(b), nil
-}
-
-// startDirectory opens the directory that the path argument names, or the root.
-// The caller closes the location and the directory.
-func startDirectory(a *confine.Access, args toolserver.Arguments) (*confine.Location, *os.Root, error) {
-	p, err := a.Find(pathOrRoot(args))
-	if err != nil {
-		return nil, nil, err
-	}
-	dir, err := p.Directory()
-	if err != nil {
-		p.Close()
-		return nil, nil, err
-	}
-	return p, dir, nil
+	return b, nil
 }
 
 // pathOrRoot is the path argument, or the root when it is absent.
@@ -87,13 +74,16 @@ func appendListed(b []byte, dir *os.Root, e fs.DirEntry) []byte {
 
 const defaultDepth = 3
 
-func getTree(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
-	p, dir, err := startDirectory(a, args)
+func getTree(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
+	p, err := a.Find(pathOrRoot(args))
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
-	defer dir.Close()
+	dir, err := p.Directory()
+	if err != nil {
+		return nil, err
+	}
 	deepest := args.Integer("max_depth", defaultDepth)
 	if deepest < 1 {
 		return nil, fmt.Errorf("max_depth must be at least 1, not %d", deepest)
@@ -107,7 +97,7 @@ func getTree(ctx context.Context, a *confine.Access, args toolserver.Arguments) 
 	if t.full {
 		t.text = fmt.Appendf(t.text, "[toolpipe] the tree stops here after %d entries; give a path further down or a smaller max_depth\n", t.lines)
 	}
-	return toolserver.TextResult(t.skipped.AppendTo(t.text)), nil
+	return t.skipped.AppendTo(t.text), nil
 }
 
 // tree is the answer of get_tree while it is written, two spaces for each level.

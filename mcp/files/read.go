@@ -12,7 +12,6 @@ import (
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 )
 
 // openArgument opens the file that the path argument names, and looks at it for those
@@ -30,7 +29,7 @@ func openArgument(a *confine.Access, args toolserver.Arguments) (f *os.File, siz
 	return f, info.Size(), p.Look(f, info.Size()), nil
 }
 
-func readFile(_ context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
+func readFile(_ context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
 	path := args.Text("path")
 	f, size, look, err := openArgument(a, args)
 	if err != nil {
@@ -64,7 +63,7 @@ func readFile(_ context.Context, a *confine.Access, args toolserver.Arguments) (
 		buf = fmt.Appendf(buf, "\n[toolpipe] bytes %d to %d of %d are shown; go on with offset %d\n", offset, end, size, end)
 	}
 	look.Shown(!part && rest <= 0)
-	return toolserver.TextResult(buf), nil
+	return buf, nil
 }
 
 // appendEncodingNote appends to a text that is not UTF-8 that it is not shown as it
@@ -87,7 +86,7 @@ func errBinary(path string, size int64) error {
 	return fmt.Errorf("%q is a binary file of %d bytes, not text; get_file_summary says more, read_file with offset and length reads a part of it anyway", path, size)
 }
 
-func getFileSlice(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
+func getFileSlice(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
 	first, last := args.Integer("start_line", 1), args.Integer("end_line", -1)
 	switch {
 	case first < 1:
@@ -114,14 +113,14 @@ func getFileSlice(ctx context.Context, a *confine.Access, args toolserver.Argume
 		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and no lines are counted behind; read_file with offset reads there, grep_files finds lines", path, size, toolserver.MaxCounted, s.line)
 	case s.full:
 		look.Shown(false)
-		return toolserver.TextResult(s.cutText()), nil
+		return s.cutText(), nil
 	case first > s.count() && !(first == 1 && last < 0):
 		return nil, fmt.Errorf("%q has %d lines; start_line %d is past the end", path, s.count(), first)
 	case last > s.count():
 		return nil, fmt.Errorf("%q has %d lines; end_line %d is past the end", path, s.count(), last)
 	}
 	look.Shown(false)
-	return toolserver.TextResult(appendEncodingNote(s.text, false)), nil
+	return appendEncodingNote(s.text, false), nil
 }
 
 // slice reads some lines of a file, and nothing behind them.

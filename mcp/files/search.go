@@ -8,7 +8,6 @@ import (
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 )
 
 // errFull ends a walk whose answer is full.
@@ -16,19 +15,19 @@ var errFull = errors.New("the answer is full")
 
 const maxFound = 2000 // paths in one answer
 
-func searchFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
+func searchFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
 	g, err := parseGlob(args.Text("pattern"))
 	if err != nil {
 		return nil, err
 	}
-	p, dir, err := startDirectory(a, args)
+	p, err := a.Find(pathOrRoot(args))
 	if err != nil {
 		return nil, err
 	}
 	defer p.Close()
 	var b []byte
 	found := 0
-	skipped, err := a.Walk(ctx, dir, p.Rel, func(w *confine.Walked) error {
+	skipped, err := p.Walk(ctx, func(w *confine.Walked) error {
 		from := fromStart(p.Rel, w.At)
 		for _, e := range w.Entries {
 			if ctx.Err() != nil {
@@ -57,7 +56,7 @@ func searchFiles(ctx context.Context, a *confine.Access, args toolserver.Argumen
 	case found == 0:
 		b = fmt.Appendf(b, "no file matches %q below %q\n", args.Text("pattern"), p.Rel)
 	}
-	return toolserver.TextResult(skipped.AppendTo(b)), nil
+	return skipped.AppendTo(b), nil
 }
 
 // fromStart turns a directory's path from the root into its path from the

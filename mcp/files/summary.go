@@ -10,7 +10,6 @@ import (
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 )
 
 const (
@@ -21,7 +20,7 @@ const (
 
 // getFileSummary answers what a file or directory is, without its content: a
 // model learns from it what reading the file would cost.
-func getFileSummary(ctx context.Context, a *confine.Access, args toolserver.Arguments) (*wire.Result, error) {
+func getFileSummary(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
 	p, err := a.Find(args.Text("path"))
 	if err != nil {
 		return nil, err
@@ -42,7 +41,7 @@ func getFileSummary(ctx context.Context, a *confine.Access, args toolserver.Argu
 		return nil, fmt.Errorf("%q: %w", p.Asked, confine.Reason(err))
 	}
 	if toolserver.LooksBinary(head) {
-		return toolserver.TextResult(fmt.Appendf(b, "kind: binary, %s\n", http.DetectContentType(head))), nil
+		return fmt.Appendf(b, "kind: binary, %s\n", http.DetectContentType(head)), nil
 	}
 	b = append(b, "kind: text"...)
 	if bytes.HasPrefix(head, toolserver.ByteOrderMark) {
@@ -55,15 +54,14 @@ func getFileSummary(ctx context.Context, a *confine.Access, args toolserver.Argu
 	if err := s.read(ctx, r); err != nil {
 		return nil, fmt.Errorf("%q: %w", p.Asked, confine.Reason(err))
 	}
-	return toolserver.TextResult(s.appendTo(append(b, '\n'), info.Size())), nil
+	return s.appendTo(append(b, '\n'), info.Size()), nil
 }
 
-func summariseDirectory(ctx context.Context, a *confine.Access, p *confine.Location) (*wire.Result, error) {
+func summariseDirectory(ctx context.Context, a *confine.Access, p *confine.Location) ([]byte, error) {
 	dir, err := p.Directory()
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
 	list, total, err := a.Entries(ctx, dir, p.Rel, confine.MaxEntries)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", p.Asked, err)
@@ -74,7 +72,7 @@ func summariseDirectory(ctx context.Context, a *confine.Access, p *confine.Locat
 			dirs++
 		}
 	}
-	return toolserver.TextResult(fmt.Sprintf("path: %s\nkind: directory\nentries: %d, of them %d directories\n", confine.ShownName(p.Rel), total, dirs)), nil
+	return fmt.Appendf(nil, "path: %s\nkind: directory\nentries: %d, of them %d directories\n", confine.ShownName(p.Rel), total, dirs), nil
 }
 
 // summary is what one pass over a text gives.

@@ -33,7 +33,11 @@ func diffServer(t *testing.T, dir string, protected ...string) *mcp.Session {
 	check(t, err)
 	server := toolserver.New("git", "1")
 	server.AddBuiltin(Tool, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
-		return Diff(ctx, tree.Access(confine.BoundsOf(ctx)), Program{Environ: os.Environ()}, args)
+		answer, err := Diff(ctx, tree.Access(confine.BoundsOf(ctx)), Program{Environ: os.Environ()}, args)
+		if err != nil {
+			return nil, err
+		}
+		return toolserver.TextResult(answer), nil
 	})
 	return servertest.Local(t, server)
 }

@@ -18,7 +18,6 @@ import (
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 )
 
 // Tool is the definition of the tool.
@@ -40,8 +39,8 @@ const (
 	maxLeft    = 20   // files left out that are named
 )
 
-// Diff makes a call of the tool.
-func Diff(ctx context.Context, access *confine.Access, program Program, args toolserver.Arguments) (*wire.Result, error) {
+// Diff makes a call of the tool, and gives its answer.
+func Diff(ctx context.Context, access *confine.Access, program Program, args toolserver.Arguments) ([]byte, error) {
 	base, head := args.Text("base_rev"), args.Text("head_rev")
 	for _, revision := range [...]string{base, head} {
 		if err := checkRevision(revision); err != nil {
@@ -115,7 +114,7 @@ func diffPath(access *confine.Access, args toolserver.Arguments) (string, error)
 // diff shows the difference between two commits, or between one and the working
 // tree. Git lists the changed files first: only those that may be shown are
 // named when it makes the text, and they decide which .gitattributes it needs.
-func (r *repository) diff(ctx context.Context, revisions []string) (*wire.Result, error) {
+func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, error) {
 	list := []string{"diff-tree", "-r"}
 	if len(revisions) == 1 {
 		list = []string{"diff-index"}
@@ -201,7 +200,7 @@ func (r *repository) shown(names []string) (shown []string, cut bool) {
 }
 
 // report adds to a diff what is not in it.
-func (r *repository) report(text []byte, cut bool) *wire.Result {
+func (r *repository) report(text []byte, cut bool) []byte {
 	switch {
 	case cut:
 		if text = toolserver.WholeRunes(text); len(text) > 0 && text[len(text)-1] != '\n' {
@@ -219,5 +218,5 @@ func (r *repository) report(text []byte, cut bool) *wire.Result {
 	if more := len(r.left) - maxLeft; more > 0 {
 		text = fmt.Appendf(text, "[toolpipe] %d more files are left out\n", more)
 	}
-	return toolserver.TextResult(text)
+	return text
 }
