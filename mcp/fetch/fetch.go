@@ -25,7 +25,7 @@ import (
 
 // A Spec says what may be fetched.
 type Spec struct {
-	AllowFlag    string        // the flag that sets AllowPrivate, for error messages; may be ""
+	AllowFlag    string        // the flag that sets AllowPrivate, for error messages
 	AllowPrivate []string      // networks, addresses and host globs that may be reached though they are not public
 	Limit        time.Duration // the longest a fetch may take; 0, or more than that: 30 s
 	Version      string
@@ -73,15 +73,13 @@ type fetch struct {
 
 // client has a transport of its own: nothing is shared between calls.
 func (f *fetch) client() *http.Client {
+	transport := netguard.NewTransport()
+	transport.Proxy = nil
+	transport.DialContext = f.dial
+	transport.DisableKeepAlives = true
+	transport.MaxResponseHeaderBytes = maxReplyHead
 	return &http.Client{
-		Transport: &http.Transport{
-			DialContext:            f.dial,
-			TLSHandshakeTimeout:    fetchDialTime,
-			DisableCompression:     true, // a small body stays small
-			DisableKeepAlives:      true,
-			MaxResponseHeaderBytes: maxReplyHead,
-			ForceAttemptHTTP2:      true,
-		},
+		Transport: transport,
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects {
 				return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -147,10 +145,8 @@ func (f *fetch) url(ctx context.Context, address string, raw bool) (*wire.Result
 
 // failure is the error for the model, which knows the URL.
 func (f *fetch) failure(ctx context.Context, err error) error {
-	if private, ok := errors.AsType[*netguard.PrivateAddressError](err); ok && f.allowFlag != "" {
+	if private, ok := errors.AsType[*netguard.PrivateAddressError](err); ok {
 		return fmt.Errorf("%w; %s %s would allow it", private, f.allowFlag, private.Address)
-	} else if ok {
-		return private
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

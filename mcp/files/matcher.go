@@ -15,7 +15,6 @@ import (
 // over the end of its line.
 type matcher struct {
 	literals []literal      // every matching line has one of them; nil when none are known
-	exact    bool           // every line that has the one literal matches
 	line     *regexp.Regexp // matches one line at a time
 	longest  int            // bytes of a line that are matched together
 }
@@ -26,21 +25,15 @@ const (
 )
 
 func newMatcher(expression string, ignoreCase bool) (*matcher, error) {
-	re, instructions, err := pattern.Compile(expression, ignoreCase)
+	re, tree, err := pattern.Compile(expression, ignoreCase)
 	if err != nil {
 		return nil, err
 	}
-	m := &matcher{line: re}
-	m.longest = min(maxLine, max(toolserver.ReadChunk, maxSteps/instructions))
-	tree, err := syntax.Parse(pattern.Flags(ignoreCase)+expression, syntax.Perl)
-	if err != nil {
-		return m, nil
-	}
-	tree = tree.Simplify()
-	if m.literals = required(tree); len(m.literals) > maxLiterals {
+	m := &matcher{line: re, literals: required(tree.Simplify())}
+	if len(m.literals) > maxLiterals {
 		m.literals = nil
 	}
-	m.exact = tree.Op == syntax.OpLiteral && len(m.literals) == 1 && !m.literals[0].fold
+	m.longest = min(maxLine, max(toolserver.ReadChunk, maxSteps/pattern.Instructions(tree)))
 	return m, nil
 }
 
@@ -136,7 +129,7 @@ func (m *matcher) matches(line []byte, crlf bool) bool {
 		return false
 	}
 	inner, cut := bytes.CutSuffix(line, []byte("\r"))
-	return m.exact || m.line.Match(inner) || cut && !crlf && m.line.Match(line)
+	return m.line.Match(inner) || cut && !crlf && m.line.Match(line)
 }
 
 // mayMatch is false if no line of a text matches.

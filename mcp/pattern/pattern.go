@@ -16,46 +16,39 @@ const (
 // Compile compiles an expression in which ^ and $ match at the ends of lines. A match
 // takes at most the product of the length of the text and the number of instructions,
 // which repetitions can make a thousand times as large as the expression is long. So
-// both have a limit.
-func Compile(expression string, ignoreCase bool) (re *regexp.Regexp, instructions int, err error) {
+// both have a limit. tree is the parsed expression.
+func Compile(expression string, ignoreCase bool) (re *regexp.Regexp, tree *syntax.Regexp, err error) {
 	switch {
 	case expression == "":
-		return nil, 0, errors.New("the pattern is empty; it would match every line")
+		return nil, nil, errors.New("the pattern is empty; it would match every line")
 	case len(expression) > MaxBytes:
-		return nil, 0, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(expression), MaxBytes)
+		return nil, nil, fmt.Errorf("the pattern has %d bytes, at most %d are allowed", len(expression), MaxBytes)
 	}
-	tree, err := syntax.Parse(expression, syntax.Perl) // without flags, which an error would show
+	flags, prefix := syntax.Perl&^syntax.OneLine, "(?m)"
+	if ignoreCase {
+		flags, prefix = flags|syntax.FoldCase, "(?mi)"
+	}
+	tree, err = syntax.Parse(expression, flags)
 	if err == nil {
-		if instructions = count(tree); instructions > maxInstructions {
-			return nil, 0, fmt.Errorf("pattern %q is too large: its repetitions make more than %d steps", expression, maxInstructions)
+		if Instructions(tree) > maxInstructions {
+			return nil, nil, fmt.Errorf("pattern %q is too large: its repetitions make more than %d steps", expression, maxInstructions)
 		}
-		re, err = regexp.Compile(Flags(ignoreCase) + expression)
+		re, err = regexp.Compile(prefix + expression)
 	}
 	if e, ok := errors.AsType[*syntax.Error](err); ok {
-		return nil, 0, fmt.Errorf("pattern %q is not an RE2 regular expression: %s: %q", expression, e.Code, e.Expr)
+		return nil, nil, fmt.Errorf("pattern %q is not an RE2 regular expression: %s: %q", expression, e.Code, e.Expr)
 	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("pattern %q is not an RE2 regular expression", expression)
-	}
-	return re, instructions, nil
+	return re, tree, err
 }
 
-// Flags stand before an expression that Compile compiles.
-func Flags(ignoreCase bool) string {
-	if ignoreCase {
-		return "(?mi)"
-	}
-	return "(?m)"
-}
-
-// count estimates to how many instructions an expression is compiled.
-func count(re *syntax.Regexp) int {
+// Instructions estimates to how many instructions an expression is compiled.
+func Instructions(re *syntax.Regexp) int {
 	n := max(1, len(re.Sub))
 	if re.Op == syntax.OpLiteral {
 		n = len(re.Rune)
 	}
 	for _, sub := range re.Sub {
-		n += count(sub)
+		n += Instructions(sub)
 	}
 	if re.Op == syntax.OpRepeat {
 		n *= max(1, re.Min, re.Max)
