@@ -17,7 +17,7 @@ type Bounds struct {
 	// Denied are absolute paths without links. Files at and below them are
 	// neither opened nor shown.
 	Denied []string
-	// Known is told which files the call shows and writes; nil: nobody is.
+	// Known learns which files the call shows and writes. It may be nil.
 	Known *Known
 }
 

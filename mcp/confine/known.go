@@ -37,14 +37,14 @@ const (
 )
 
 type knownFile struct {
-	name   string // as the model was told it
-	rel    string // from the root of area
-	area   *Area
-	own    bool    // the file is attached: area is of it alone, and opened anew for each look
-	bounds Bounds  // of the call that found it
-	last   content // the content that the model knows
-	away   string  // why the file cannot be read now, as the model was told; "" when it can be
-	missed string  // changes that a write of the model has built on, not told yet
+	name     string // as the model was told it
+	rel      string // from the root of area
+	area     *Area
+	attached bool    // area is of this file alone, and is opened anew for each look
+	bounds   Bounds  // of the call that found it
+	last     content // the content that the model knows
+	away     string  // why the file cannot be read now, as the model was told; "" when it can be
+	missed   string  // changes by others before a write of the model, which are not told yet
 }
 
 // A content is that of a file at one time.
@@ -64,7 +64,7 @@ func (k *Known) Attach(name string, data []byte, spec Spec) {
 		return
 	}
 	area.Root.Close()
-	f := &knownFile{name: name, rel: area.Only, area: area, own: true}
+	f := &knownFile{name: name, rel: area.Only, area: area, attached: true}
 	if _, away := f.look(); away != "" {
 		return
 	}
@@ -74,16 +74,16 @@ func (k *Known) Attach(name string, data []byte, spec Spec) {
 	k.keep(f, contentOf(data))
 }
 
-// A Look is what a file holds before a tool reads it: a change meanwhile is told
-// twice rather than never.
+// A Look is the content of a file before a tool reads it. It is taken first, so that
+// a change during the read is told twice rather than never.
 type Look struct {
 	known   *Known
 	file    *knownFile
 	content content
 }
 
-// Look looks at the file at l, which has that size and which a tool is about to read
-// from f.
+// Look takes the content of the file at a location, which is open as f and has that
+// size. It is nil, which Shown accepts, where nobody is told of changes.
 func (l *Location) Look(f io.ReaderAt, size int64) *Look {
 	k := l.Access.Bounds.Known
 	if k == nil {
@@ -97,7 +97,7 @@ func (l *Location) Look(f io.ReaderAt, size int64) *Look {
 }
 
 // Shown says that the model is given what the tool read: the whole file, or a part.
-// A part leaves it to Changes to tell what changed elsewhere in the file.
+// After a part, Changes still tells what has changed in the rest of the file.
 func (v *Look) Shown(whole bool) {
 	if v == nil {
 		return
@@ -111,8 +111,8 @@ func (v *Look) Shown(whole bool) {
 	}
 }
 
-// wrote says that the model wrote the file at l. before is the content that it has
-// edited; nil when it gave the whole content.
+// wrote says that the model wrote the file at a location. before is the content that
+// was edited; it is nil when the model gave the whole content.
 func (k *Known) wrote(l *Location, before, after []byte) {
 	if k == nil {
 		return
@@ -168,7 +168,7 @@ func (k *Known) Changes(ctx context.Context) string {
 	return told.String()
 }
 
-// fitting is how many of the names are told.
+// fitting is how many of the names are told: about maxUntold bytes.
 func fitting(names []string) (n int) {
 	for size := 0; n < len(names) && size < maxUntold; n++ {
 		size += len(names[n])
@@ -176,7 +176,8 @@ func fitting(names []string) (n int) {
 	return n
 }
 
-// change is what the model is told of a change to another content, or to away.
+// change is what the model is told when the file has another content now, or cannot
+// be read for the reason away.
 func (f *knownFile) change(now content, away string) string {
 	note, diff := away, ""
 	switch {
@@ -201,8 +202,8 @@ func (f *knownFile) change(now content, away string) string {
 	return "[toolpipe] changed: " + ShownName(f.name) + note + "\n" + diff
 }
 
-// look reads the file again. It is not followed to another place, over no link that
-// was put on the way.
+// look reads the file again, and follows no link that was put on the way to it. away
+// says why the file cannot be read.
 func (f *knownFile) look() (now content, away string) {
 	now, err := f.read()
 	_, absent := errors.AsType[*NotFoundError](err)
@@ -217,7 +218,7 @@ func (f *knownFile) look() (now content, away string) {
 
 func (f *knownFile) read() (now content, err error) {
 	area := f.area
-	if f.own {
+	if f.attached {
 		if area, err = area.again(); err != nil {
 			return now, err
 		}
@@ -256,8 +257,8 @@ func (l *Location) knownFile() *knownFile {
 	return &knownFile{name: l.Asked, rel: l.Rel, area: l.Access.Area, bounds: l.Access.Bounds}
 }
 
-// file is what is known of a file that was found. A name that another file has
-// already is told as an absolute path.
+// file is what is known of a file that was found. If another file was told under the
+// same name, this one gets its absolute path as its name.
 func (k *Known) file(found *knownFile) (f *knownFile, isNew bool) {
 	path := filepath.Join(found.area.Real, filepath.FromSlash(found.rel))
 	if f := k.files[path]; f != nil {

@@ -18,8 +18,8 @@ import (
 // MaxEdited is how many bytes a file that is edited as a whole may have.
 const MaxEdited = 32 << 20
 
-// Writing is held by the call that changes files, whatever its server: the
-// directories of two may overlap.
+// Writing is locked by a call that changes files. All servers share it, because their
+// directories may overlap.
 var Writing sync.Mutex
 
 // checkWritable returns an error when a path from the root is not to be written.
@@ -136,14 +136,15 @@ func readWhole(f *os.File, size int64) ([]byte, error) {
 // MaxPreview is how many bytes a file that is shown as a diff may have.
 const MaxPreview = 4 << 20
 
-// A Preview takes what a call would write, in place of the file: as a unified diff,
-// which is "" for a new file and one that is no text or too large.
+// A Preview gets the change that a call would make in a file, and the file stays as it
+// is. Diff is a unified diff. It is "" for a new file, and for a file that is no text or
+// too large.
 type Preview struct{ Diff string }
 
 type previewKey struct{}
 
 // WithPreview returns a context whose calls of a built-in server write nothing, and
-// what takes the change.
+// the preview that gets the change.
 func WithPreview(ctx context.Context) (context.Context, *Preview) {
 	v := new(Preview)
 	return context.WithValue(ctx, previewKey{}, v), v

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// poll is short, so that one who waits gets his turn among others who lock the file
-// again and again.
+// poll is the time between two attempts. It is short, so that a process gets its turn
+// among others that lock the file again and again.
 const poll = 2 * time.Millisecond
 
 // Wait waits until nobody else has a lock on the open file f, at most for limit. The

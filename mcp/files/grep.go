@@ -124,7 +124,7 @@ func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 	return err
 }
 
-// grepTree is a search of many files.
+// grepTree is a search in all files of a directory tree.
 type grepTree struct {
 	*grep
 	order   chan chan findings // of each batch, in the order of the walk; each gets one element
@@ -132,7 +132,7 @@ type grepTree struct {
 	running sync.WaitGroup
 }
 
-// deal has the files of a directory searched, in batches.
+// deal gives the files of a directory to the scanners, in batches.
 func (t *grepTree) deal(ctx context.Context, w *confine.Walked) error {
 	var names []string
 	from := fromStart(t.start, w.At)

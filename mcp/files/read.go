@@ -14,8 +14,8 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-// openArgument opens the file that the path argument names, and looks at it for those
-// who are told of its changes.
+// openArgument opens the file that the path argument names, and takes its content for
+// a conversation that is told of changes.
 func openArgument(a *confine.Access, args toolserver.Arguments) (f *os.File, size int64, look *confine.Look, err error) {
 	p, err := a.Find(args.Text("path"))
 	if err != nil {

@@ -176,14 +176,14 @@ func readNames(r io.Reader) ([]string, error) {
 	return slices.Compact(names), nil // an unmerged file is listed twice
 }
 
-// shown are the changed files of which git makes the text, and whether more were
-// to be shown.
+// shown are the changed files that the diff shows. cut says that there are more than
+// it can show.
 func (r *repository) shown(names []string) (shown []string, cut bool) {
 	var hidden []string
 	for _, name := range names {
 		info, err := r.access.Root.Lstat(filepath.FromSlash(name))
 		if r.hidden[name] || r.protected(name) || err == nil && r.access.Refuses(info) {
-			hidden, r.passed = append(hidden, name), true
+			hidden, r.unshown = append(hidden, name), true
 		}
 	}
 	size := 0
@@ -199,7 +199,7 @@ func (r *repository) shown(names []string) (shown []string, cut bool) {
 	return shown, false
 }
 
-// report adds to a diff what is not in it.
+// report is the answer: the diff, and notes on what is not in it.
 func (r *repository) report(text []byte, cut bool) []byte {
 	switch {
 	case cut:
@@ -207,15 +207,15 @@ func (r *repository) report(text []byte, cut bool) []byte {
 			text = append(text, '\n')
 		}
 		text = append(text, "[toolpipe] the diff goes on and is cut here; a path shows less of it\n"...)
-	case len(text) == 0 && (r.passed || len(r.left) > 0):
+	case len(text) == 0 && (r.unshown || len(r.notes) > 0):
 		text = []byte("no differences in what is shown\n")
 	case len(text) == 0:
 		text = []byte("no differences\n")
 	}
-	for _, note := range r.left[:min(maxLeft, len(r.left))] {
+	for _, note := range r.notes[:min(maxLeft, len(r.notes))] {
 		text = append(text, note...)
 	}
-	if more := len(r.left) - maxLeft; more > 0 {
+	if more := len(r.notes) - maxLeft; more > 0 {
 		text = fmt.Appendf(text, "[toolpipe] %d more files are left out\n", more)
 	}
 	return text

@@ -49,8 +49,8 @@ type repository struct {
 	same, open bytes.Buffer    // the entries of unchanged files, and of those that git compares
 	copied     string          // the name of the last copy
 	hidden     map[string]bool // names that are not shown
-	left       []string        // notes about those that could not be compared
-	passed     bool            // a file that is not shown may differ
+	notes      []string        // on files that could not be compared
+	unshown    bool            // a file that is not shown may differ
 }
 
 const maxRepository = 256 << 20 // bytes of a repository that are copied

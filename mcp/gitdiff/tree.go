@@ -163,11 +163,11 @@ func below(name, path string) bool {
 	return path == "." || name == path || len(name) > len(path) && name[len(path)] == '/' && name[:len(path)] == path
 }
 
-// leave leaves a file out of the diff, and notes why.
+// leave leaves a file out of the diff, and says why in a note.
 func (r *repository) leave(name, why string) {
 	if !r.hidden[name] {
 		r.hidden[name] = true
-		r.left = append(r.left, fmt.Sprintf("[toolpipe] %q is left out: %s\n", name, why))
+		r.notes = append(r.notes, fmt.Sprintf("[toolpipe] %q is left out: %s\n", name, why))
 	}
 }
 
@@ -176,8 +176,8 @@ func (r *repository) protected(name string) bool {
 	return confine.SecretPath(name) != "" || r.access.Withholds(".", name)
 }
 
-// look says whether a file may differ from its entry. If it exists then, a copy
-// of it is made. why says why a file cannot be compared.
+// look says whether a file may differ from its entry. If it may, and exists, look makes
+// a copy of it. why says why the file cannot be compared.
 func (r *repository) look(e *entry) (differs bool, why string) {
 	dir, err := r.directory(path.Dir(e.name))
 	name := path.Base(e.name)
@@ -188,7 +188,7 @@ func (r *repository) look(e *entry) (differs bool, why string) {
 	switch {
 	case r.protected(e.name) || err == nil && r.access.Refuses(info):
 		r.hidden[e.name] = true
-		r.passed = r.passed || err != nil || e.stat != statOf(info)
+		r.unshown = r.unshown || err != nil || e.stat != statOf(info)
 		return false, ""
 	case err != nil && isAbsent(err), err == nil && info.IsDir(), r.copied == e.name:
 		return true, "" // deleted, or another side of a conflict

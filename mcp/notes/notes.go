@@ -1,7 +1,7 @@
 // Package notes is the built-in server of shared notes: texts with names in one file,
 // which several runs may read and change at the same time. Nothing is lost: a change
-// is made under a lock between processes, and a note is replaced or deleted only by
-// who names the revision that it has.
+// is made under a lock between processes, and a note is replaced or deleted only by a
+// caller that names the revision that it has.
 package notes
 
 import (
@@ -116,7 +116,7 @@ func checkName(name string) error {
 func (n *server) list(context.Context, toolserver.Arguments) (string, error) {
 	d, err := n.store.read()
 	if err != nil {
-		return "", ofFile(err)
+		return "", fileError(err)
 	}
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(d.notes)) {
@@ -143,7 +143,7 @@ func (n *server) read(_ context.Context, args toolserver.Arguments) (string, err
 	}
 	d, err := n.store.read()
 	if err != nil {
-		return "", ofFile(err)
+		return "", fileError(err)
 	}
 	name := args.Text("name")
 	note, ok := d.notes[name]
@@ -194,7 +194,7 @@ func (n *server) write(ctx context.Context, args toolserver.Arguments) (string, 
 	})
 }
 
-// expect refuses a change of a note that another has changed.
+// expect refuses a change of a note that another run has changed.
 func (n note) expect(name string, args toolserver.Arguments) error {
 	if expected := args.Integer("expected_revision", 0); expected != n.revision {
 		return fmt.Errorf("the note %q has revision %d now, not %d, and was not changed; read it again, and give the revision that it has then", name, n.revision, expected)
@@ -228,7 +228,7 @@ func (n *server) delete(ctx context.Context, args toolserver.Arguments) (string,
 	})
 }
 
-// change makes one change. edit, which may be called again, gives the word for it.
+// change makes one change. edit, which may be called twice, gives the verb for it.
 func (n *server) change(ctx context.Context, name string, edit func(*document) (string, error)) (answer string, err error) {
 	refused := false
 	err = n.store.change(ctx, func(d *document) error {
@@ -241,12 +241,12 @@ func (n *server) change(ctx context.Context, name string, edit func(*document) (
 		return err
 	})
 	if err != nil && !refused && ctx.Err() == nil {
-		err = ofFile(err)
+		err = fileError(err)
 	}
 	return answer + "\n", err
 }
 
-func ofFile(err error) error { return fmt.Errorf("the notes file: %w", err) }
+func fileError(err error) error { return fmt.Errorf("the notes file: %w", err) }
 
 func (n *server) attention(ctx context.Context, args toolserver.Arguments) (string, error) {
 	reason := strings.TrimSpace(args.Text("reason"))

@@ -19,9 +19,9 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// store is the file. It is read without a lock: a change puts a whole new file in the
-// place of the old. Whoever changes it holds the lock of the file that has the name
-// now. A file without text has no notes.
+// store is the file of the notes. It is read without a lock, because a change puts a
+// whole new file in its place. A process that changes it holds the lock of the file
+// that has the name at that time. An empty file has no notes.
 type store struct {
 	path  string        // absolute, free of links
 	limit time.Duration // of the wait for the lock
@@ -160,8 +160,8 @@ func (s *store) change(ctx context.Context, edit func(*document) error) error {
 	})
 }
 
-// lock opens the file and locks it. A file that was replaced during the wait has lost
-// its name to the one that is locked next.
+// lock opens the file and locks it. If the file was replaced during the wait, another
+// file has its name now, and that one is locked.
 func (s *store) lock(ctx context.Context, flags int) (*os.File, error) {
 	for deadline := time.Now().Add(s.limit); ; {
 		f, err := s.open(os.O_RDWR | flags)
@@ -198,7 +198,7 @@ type note struct {
 	content  string
 }
 
-// put gives a note a content.
+// put makes a note, or replaces its content.
 func (d *document) put(name, content string) error {
 	if len(content) > maxNote {
 		return fmt.Errorf("the note would have %d bytes, at most %d are allowed; another note has room", len(content), maxNote)
@@ -249,7 +249,7 @@ func parse(text []byte) (*document, error) {
 	return d, nil
 }
 
-// hasOnly tells whether an object has no member but those.
+// hasOnly says whether an object has no member besides these names.
 func hasOnly(object []byte, names ...string) bool {
 	for literal := range jsontext.Members(object) {
 		if !slices.Contains(names, jsontext.Unquote(literal)) {
