@@ -102,23 +102,13 @@ func shortest(all []literal) int {
 	return len(slices.MinFunc(all, func(a, b literal) int { return len(a.text) - len(b.text) }).text)
 }
 
+// isIn says whether a text may have the literal. ToLower may turn another character
+// into a letter of the literal; the regular expression decides then.
 func (n literal) isIn(b []byte) bool {
-	if !n.fold {
-		return bytes.Contains(b, []byte(n.text))
+	if n.fold {
+		b = bytes.ToLower(b)
 	}
-	var lower [4096]byte
-	for from := 0; from < len(b); from += len(lower) - len(n.text) + 1 {
-		some := lower[:copy(lower[:], b[from:])]
-		for i, c := range some {
-			if c-'A' < 26 {
-				some[i] = c | 0x20
-			}
-		}
-		if bytes.Contains(some, []byte(n.text)) {
-			return true
-		}
-	}
-	return false
+	return bytes.Contains(b, []byte(n.text))
 }
 
 // matches says whether a line matches; crlf that lines end in CR LF. A carriage

@@ -32,16 +32,11 @@ func Text(page []byte, base *url.URL) []byte {
 type pageText struct {
 	base  *url.URL
 	out   []byte
-	gap   bool       // white space was read after the end of out
-	pre   int        // open pre elements
-	lists int        // open lists
-	links []openLink // open links
-}
-
-// openLink is a link whose text is being read.
-type openLink struct {
-	address string
-	from    int // in out
+	gap   bool   // white space was read after the end of out
+	pre   int    // open pre elements
+	lists int    // open lists
+	link  string // the address of the link whose text is being read; "" for none
+	from  int    // where the text of the link begins in out
 }
 
 // markup takes a tag or a comment, which begins with <, and returns the rest.
@@ -87,10 +82,7 @@ func tagEnd(b []byte) int {
 }
 
 func tagName(b []byte) (name string, closing bool) {
-	if len(b) > 0 && b[0] == '/' {
-		closing = true
-		b = b[1:]
-	}
+	b, closing = bytes.CutPrefix(b, []byte("/"))
 	end := 0
 	for end < len(b) && end < 32 && (isLetter(b[end]) || b[end] >= '0' && b[end] <= '9' || b[end] == '-') {
 		end++
@@ -159,7 +151,9 @@ func (p *pageText) tag(name string, closing bool, tag []byte) {
 			p.text([]byte(" "))
 		}
 	case "a":
-		p.link(closing, tag)
+		if p.endLink(); !closing {
+			p.link, p.from = p.absolute(attribute(tag, "href")), len(p.out)
+		}
 	case "img":
 		if alt := attribute(tag, "alt"); alt != "" {
 			p.text([]byte("[image: " + alt + "]"))
@@ -171,22 +165,14 @@ func (p *pageText) tag(name string, closing bool, tag []byte) {
 	}
 }
 
-func (p *pageText) link(closing bool, tag []byte) {
-	if !closing {
-		if len(p.links) < 16 {
-			p.links = append(p.links, openLink{p.absolute(attribute(tag, "href")), len(p.out)})
-		}
-		return
+// endLink writes the address of the open link, unless it is the link's text. HTML has
+// no link in a link.
+func (p *pageText) endLink() {
+	shown := bytes.TrimSpace(p.out[min(p.from, len(p.out)):])
+	if p.link != "" && len(shown) > 0 && string(shown) != p.link {
+		p.write(" <" + p.link + ">")
 	}
-	last := len(p.links) - 1
-	if last < 0 {
-		return
-	}
-	l := p.links[last]
-	p.links = p.links[:last]
-	if shown := bytes.TrimSpace(p.out[min(l.from, len(p.out)):]); l.address != "" && len(shown) > 0 && string(shown) != l.address {
-		p.write(" <" + l.address + ">")
-	}
+	p.link = ""
 }
 
 // absolute returns the address that a link leads to; "" when it stays on the page
@@ -263,6 +249,8 @@ func (p *pageText) newlines(n int) {
 	}
 }
 
+const blanks = " \n\t\r"
+
 // attribute returns the value of an attribute; "" when the tag does not have it.
 func attribute(tag []byte, name string) string {
 	for at := 0; ; {
@@ -272,24 +260,20 @@ func attribute(tag []byte, name string) string {
 		}
 		i += at
 		at = i + len(name)
-		if i == 0 || tag[i-1] != ' ' && tag[i-1] != '\n' && tag[i-1] != '\t' && tag[i-1] != '\r' && tag[i-1] != '"' && tag[i-1] != '\'' {
-			continue
+		value, given := bytes.CutPrefix(bytes.TrimLeft(tag[at:], blanks), []byte("="))
+		if !given || i == 0 || !bytes.ContainsAny(tag[i-1:i], blanks+`"'`) {
+			continue // the name is a part of another name or value
 		}
-		v := bytes.TrimLeft(tag[at:], " \n\t\r")
-		if len(v) == 0 || v[0] != '=' {
-			continue
-		}
-		v = bytes.TrimLeft(v[1:], " \n\t\r")
-		end := bytes.IndexAny(v, " \n\t\r>")
-		if len(v) > 0 && (v[0] == '"' || v[0] == '\'') {
-			q := v[0]
-			v = v[1:]
-			end = bytes.IndexByte(v, q)
+		value = bytes.TrimLeft(value, blanks)
+		end := bytes.IndexAny(value, blanks+">")
+		if len(value) > 0 && (value[0] == '"' || value[0] == '\'') {
+			end = bytes.IndexByte(value[1:], value[0])
+			value = value[1:]
 		}
 		if end < 0 {
-			end = len(v)
+			end = len(value)
 		}
-		return html.UnescapeString(string(v[:end]))
+		return html.UnescapeString(string(value[:end]))
 	}
 }
 
