@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +14,7 @@ import (
 type Access struct {
 	*Area
 	Bounds  Bounds
-	LeftOut map[string]bool // denied paths that the call met and did not show
+	leftOut []string // denied paths that the call met and did not show
 
 	// What no call opens or shows: toolpipe's own files (config, policy, log,
 	// recordings) and what the bounds deny. A file is known by its path and by
@@ -63,18 +62,16 @@ func (a *Access) Withholds(dir, name string) bool {
 		return false
 	}
 	path := a.refusedAbove(filepath.Join(a.Real, filepath.FromSlash(dir), filepath.FromSlash(name)))
-	if slices.Contains(a.Bounds.Denied, path) {
-		if a.LeftOut == nil {
-			a.LeftOut = map[string]bool{}
-		}
-		a.LeftOut[path] = true
+	if slices.Contains(a.Bounds.Denied, path) && !slices.Contains(a.leftOut, path) {
+		a.leftOut = append(a.leftOut, path)
 	}
 	return path != ""
 }
 
 // LeftOutText tells which denied paths were left out, a line each.
 func (a *Access) LeftOutText() (text string) {
-	for _, path := range slices.Sorted(maps.Keys(a.LeftOut)) {
+	slices.Sort(a.leftOut)
+	for _, path := range a.leftOut {
 		if rel, err := filepath.Rel(a.Real, path); err == nil {
 			path = rel
 		}

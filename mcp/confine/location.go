@@ -101,24 +101,17 @@ func (a *Access) Split(path string) ([]string, error) {
 	case strings.IndexByte(path, 0) >= 0:
 		return nil, errors.New("the path has a NUL byte")
 	}
-	rest := filepath.ToSlash(path)
-	if filepath.IsAbs(path) {
-		rest = ""
-		for _, root := range [...]string{a.Path, a.Real} {
-			if r, ok := strings.CutPrefix(filepath.ToSlash(path), strings.TrimSuffix(filepath.ToSlash(root), "/")); ok && (r == "" || r[0] == '/') {
-				rest = "." + r
-				break
-			}
-		}
-		if a.Only != "" && filepath.Clean(path) == filepath.Join(a.Path, a.Only) {
-			rest = a.Only
-		}
-		if rest == "" {
-			return nil, a.OutsideError(path)
+	rest, inside := path, !filepath.IsAbs(path)
+	for _, root := range [...]string{a.Path, a.Real} {
+		if below, ok := strings.CutPrefix(path, strings.TrimSuffix(root, "/")); !inside && ok && (below == "" || below[0] == '/') {
+			rest, inside = "."+below, true
 		}
 	}
+	if !inside {
+		return nil, a.OutsideError(path)
+	}
 	if a.Only != "" { // refused here, so that no error tells which other files exist
-		clean := filepath.ToSlash(filepath.Clean(rest))
+		clean := filepath.Clean(rest)
 		if clean != a.Only && clean != "." {
 			return nil, a.OutsideError(path)
 		}
