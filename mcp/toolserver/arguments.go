@@ -3,6 +3,7 @@ package toolserver
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,30 +40,24 @@ func (t *Builtin) Tool() wire.Tool {
 }
 
 func (t *Builtin) schema() json.RawMessage {
-	b := make([]byte, 0, 768)
-	b = append(b, `{"type":"object","properties":{`...)
+	b := append(make([]byte, 0, 768), `{"type":"object","properties":{`...)
+	var required []byte
 	for i, p := range t.Params {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(jsontext.AppendQuoted(b, p.Name), ':')
+		kind := `"` + p.Kind + `"`
 		if p.Kind == "strings" {
-			b = append(b, `{"type":"array","items":{"type":"string"}`...)
-		} else {
-			b = jsontext.AppendQuoted(append(b, `{"type":`...), p.Kind)
+			kind = `"array","items":{"type":"string"}`
 		}
-		b = append(jsontext.AppendQuoted(append(b, `,"description":`...), p.About), '}')
+		b = fmt.Appendf(b, `%s:{"type":%s,"description":%s}`, jsontext.Quoted(p.Name), kind, jsontext.Quoted(p.About))
+		if p.Required {
+			required = jsontext.AppendQuoted(append(required, ','), p.Name)
+		}
 	}
 	b = append(b, '}')
-	separator := `,"required":[`
-	for _, p := range t.Params {
-		if p.Required {
-			b = jsontext.AppendQuoted(append(b, separator...), p.Name)
-			separator = ","
-		}
-	}
-	if separator == "," {
-		b = append(b, ']')
+	if required != nil {
+		b = fmt.Appendf(b, `,"required":[%s]`, required[1:])
 	}
 	return append(b, `,"additionalProperties":false}`...)
 }
@@ -76,10 +71,11 @@ func (t *Builtin) Read(raw json.RawMessage) (Arguments, error) {
 	args := make(Arguments, len(t.Params))
 	for literal, value := range jsontext.Members(raw) {
 		name := jsontext.Unquote(literal)
-		p := t.param(name)
-		if p == nil {
+		i := slices.IndexFunc(t.Params, func(p Parameter) bool { return p.Name == name })
+		if i < 0 {
 			return nil, t.unknown(name)
 		}
+		p := t.Params[i]
 		if _, twice := args[name]; twice {
 			return nil, fmt.Errorf("argument %q is given twice", name)
 		}
@@ -99,15 +95,6 @@ func (t *Builtin) Read(raw json.RawMessage) (Arguments, error) {
 	return args, nil
 }
 
-func (t *Builtin) param(name string) *Parameter {
-	for i := range t.Params {
-		if t.Params[i].Name == name {
-			return &t.Params[i]
-		}
-	}
-	return nil
-}
-
 func (t *Builtin) unknown(name string) error {
 	names := make([]string, len(t.Params))
 	for i, p := range t.Params {
@@ -121,50 +108,39 @@ func (t *Builtin) unknown(name string) error {
 }
 
 // mismatch says what kind of value is wanted; "" if v is one.
-func (p *Parameter) mismatch(v []byte) string {
+func (p Parameter) mismatch(v []byte) (wanted string) {
+	ok := true
 	switch p.Kind {
 	case "string":
-		if jsontext.Kind(v) != '"' {
-			return "a string"
-		}
-		if jsontext.LoneSurrogate(v) {
-			return "a string of whole characters"
+		wanted, ok = "a string", jsontext.Kind(v) == '"'
+		if ok && jsontext.LoneSurrogate(v) {
+			wanted, ok = "a string of whole characters", false
 		}
 	case "integer":
-		if _, ok := jsontext.Integer(v); !ok {
-			return "a whole number"
-		}
+		wanted = "a whole number"
+		_, ok = jsontext.Integer(v)
 	case "number":
-		if !jsontext.IsNumber(v) {
-			return "a number"
-		}
+		wanted, ok = "a number", jsontext.IsNumber(v)
 	case "boolean":
-		if s := string(v); s != "true" && s != "false" {
-			return "true or false"
-		}
+		wanted, ok = "true or false", string(v) == "true" || string(v) == "false"
 	case "object":
-		if jsontext.Kind(v) != '{' {
-			return "an object"
-		}
+		wanted, ok = "an object", jsontext.Kind(v) == '{'
 	case "strings":
-		if jsontext.Kind(v) != '[' {
-			return "an array of strings"
-		}
+		wanted, ok = "an array of strings", jsontext.Kind(v) == '['
 		for e := range jsontext.Elements(v) {
-			if jsontext.Kind(e) != '"' {
-				return "an array of strings"
-			}
+			ok = ok && jsontext.Kind(e) == '"'
 		}
 	}
-	return ""
+	if ok {
+		return ""
+	}
+	return wanted
 }
 
-func (a Arguments) Has(name string) bool    { return a[name] != nil }
-func (a Arguments) Text(name string) string { return jsontext.Text(a[name]) }
-func (a Arguments) Flag(name string) bool   { return jsontext.IsTrue(a[name]) }
-func (a Arguments) List(name string) []string {
-	return jsontext.Strings(a[name])
-}
+func (a Arguments) Has(name string) bool      { return a[name] != nil }
+func (a Arguments) Text(name string) string   { return jsontext.Text(a[name]) }
+func (a Arguments) Flag(name string) bool     { return jsontext.IsTrue(a[name]) }
+func (a Arguments) List(name string) []string { return jsontext.Strings(a[name]) }
 
 // Integer is the argument's value, or otherwise if it is absent.
 func (a Arguments) Integer(name string, otherwise int64) int64 {
