@@ -17,22 +17,20 @@ func (s *Server) Pipe() wire.Transport { return s.pipe(context.Background()) }
 
 // pipe is Pipe; the calls end with ctx too.
 func (s *Server) pipe(ctx context.Context) *pipe {
-	p := &pipe{wake: make(chan struct{}, 1), taken: make(chan struct{}, 1), finished: make(chan struct{}), closed: make(chan struct{})}
+	p := &pipe{}
+	p.changed.L = &p.mu
 	p.serving = newServing(ctx, s, p.put)
 	return p
 }
 
 type pipe struct {
-	serving  *serving
-	closing  sync.Once
-	finished chan struct{} // closed: nothing is put any more
-	closed   chan struct{}
-	wake     chan struct{} // one element: queue is not empty
-	taken    chan struct{} // one element: the queue became shorter
+	serving *serving
 
-	mu    sync.Mutex
-	queue [][]byte // messages that were not received yet
-	size  int      // bytes of the queue
+	mu       sync.Mutex
+	changed  sync.Cond // wakes those that wait for a change of what follows
+	queue    [][]byte  // messages that were not received yet
+	size     int       // bytes of the queue
+	finished bool      // no further message is put into the queue
 }
 
 // maxQueued is how many messages may wait for a slow receiver before progress and
@@ -47,95 +45,69 @@ const messageCost = 64 // bytes that a message costs beside its own
 
 func (p *pipe) put(msg []byte, mayDrop bool) {
 	p.mu.Lock()
-	if mayDrop && len(p.queue) >= maxQueued {
-		p.mu.Unlock()
+	defer p.mu.Unlock()
+	if p.finished || mayDrop && len(p.queue) >= maxQueued {
 		return
 	}
 	p.queue = append(p.queue, msg)
 	p.size += len(msg) + messageCost
-	p.mu.Unlock()
-	signal(p.wake)
+	p.changed.Broadcast()
 }
 
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
+// finish keeps further messages out of the queue. Those in it can still be received.
+func (p *pipe) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finished = true
+	p.changed.Broadcast()
 }
 
 func (p *pipe) Send(ctx context.Context, msg []byte) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
 	}
-	select {
-	case <-p.closed:
+	p.mu.Lock()
+	finished := p.finished
+	p.mu.Unlock()
+	if finished {
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, wire.ErrGone)
-	default:
 	}
 	p.serving.handle(ctx, slices.Clone(msg))
 	return nil
 }
 
 func (p *pipe) Receive() ([]byte, error) {
-	for finished := false; ; {
-		select {
-		case <-p.closed:
-			return nil, io.EOF
-		default:
-		}
-		if msg := p.take(); msg != nil {
-			return msg, nil
-		}
-		if finished {
-			return nil, io.EOF
-		}
-		select {
-		case <-p.wake:
-		case <-p.finished:
-			finished = true
-		case <-p.closed:
-			return nil, io.EOF
-		}
-	}
-}
-
-// take takes the first message out of the queue, nil if there is none.
-func (p *pipe) take() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.queue) == 0 {
-		return nil
+	for len(p.queue) == 0 {
+		if p.finished {
+			return nil, io.EOF
+		}
+		p.changed.Wait()
 	}
 	msg := p.queue[0]
 	p.queue[0] = nil
 	p.queue = p.queue[1:]
 	p.size -= len(msg) + messageCost
-	signal(p.taken)
-	return msg
+	p.changed.Broadcast()
+	return msg, nil
 }
 
-// awaitRoom waits while more waits for the receiver than may.
+// awaitRoom waits while the queue holds more bytes than it may.
 func (p *pipe) awaitRoom() {
-	for {
-		p.mu.Lock()
-		full := p.size > maxQueuedBytes
-		p.mu.Unlock()
-		if !full {
-			return
-		}
-		select {
-		case <-p.taken:
-		case <-p.serving.ctx.Done():
-			return
-		}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.size > maxQueuedBytes && !p.finished {
+		p.changed.Wait()
 	}
 }
 
+// Close drops the messages that were not received.
 func (p *pipe) Close() error {
-	p.closing.Do(func() {
-		close(p.closed)
-		p.serving.end()
-	})
+	p.finish()
+	p.mu.Lock()
+	p.queue = nil
+	p.mu.Unlock()
+	p.serving.end()
 	return nil
 }

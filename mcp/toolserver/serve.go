@@ -50,7 +50,7 @@ func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer, grace time
 	case <-ctx.Done():
 	}
 	p.serving.end()
-	close(p.finished)
+	p.finish()
 	<-written
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
