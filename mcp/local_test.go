@@ -15,7 +15,7 @@ import (
 // TestLocalServer: a server in this process is reached like any other.
 func TestLocalServer(t *testing.T) {
 	server := toolserver.New("here", "1")
-	server.Instruct("be brief")
+	server.Instructions = "be brief"
 	server.Add(wire.Tool{Name: "echo", InputSchema: json.RawMessage(emptySchema), Annotations: json.RawMessage(`{"readOnlyHint":true}`)},
 		func(ctx context.Context, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
 			if progress != nil {

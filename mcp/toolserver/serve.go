@@ -2,6 +2,7 @@ package toolserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,15 +106,14 @@ type serving struct {
 
 	mu       sync.Mutex
 	ended    bool
-	running  map[string]*request // by its id, as it came
-	logLevel int                 // that a legacy client set: the index in logLevels
+	running  map[string]request // by its id, as it came
+	logLevel int                // that a legacy client set: the index in logLevels
 }
 
 // request is a request that is being answered.
 type request struct {
-	cancel    context.CancelCauseFunc
-	cancelled bool // by the client, which does not wait for the answer any more
-	logLevel  int
+	cancel   context.CancelCauseFunc
+	logLevel int // that the request asks for
 }
 
 // maxRunning is how many requests may be answered at once. When there are more, no
@@ -123,11 +123,11 @@ const maxRunning = 1024
 // Causes of the context of a call that nobody waits for.
 var (
 	ErrCancelled = errors.New("cancelled by the client")
-	ErrEnded     = errors.New("the client ended the connection")
+	errEnded     = errors.New("the client ended the connection")
 )
 
 func newServing(ctx context.Context, s *Server, out func([]byte, bool)) *serving {
-	v := &serving{server: s, out: out, slots: make(chan struct{}, maxRunning), logLevel: len(logLevels)}
+	v := &serving{server: s, out: out, slots: make(chan struct{}, maxRunning), running: map[string]request{}, logLevel: len(logLevels)}
 	v.ctx, v.stop = context.WithCancelCause(ctx)
 	return v
 }
@@ -138,7 +138,7 @@ func (v *serving) end() {
 	v.ended = true
 	busy := len(v.running) > 0
 	v.mu.Unlock()
-	v.stop(ErrEnded)
+	v.stop(errEnded)
 	if busy {
 		goroutine.Within(wire.ShutdownGrace, v.calls.Wait)
 	}
@@ -148,11 +148,11 @@ func (v *serving) end() {
 // values of ctx.
 func (v *serving) handle(ctx context.Context, frame []byte) {
 	if err := wire.ParseMessages(frame, func(m wire.Message) { v.message(ctx, m) }); err != nil {
-		v.out(wire.ReplyError([]byte("null"), codeParse, err.Error()), false)
+		v.reply([]byte("null"), nil, &wire.RPCError{Code: codeParse, Message: err.Error()})
 	}
 }
 
-const codeParse = -32700
+const codeParse = -32700 // JSON-RPC 2.0: the message is not JSON
 
 // The members of a request's _meta that make it one of 2026-07-28.
 const (
@@ -178,7 +178,7 @@ func (v *serving) message(ctx context.Context, m wire.Message) {
 	case modern && asked != wire.ModernRevision:
 		v.reply(m.ID, nil, unsupported(asked))
 	case modern && jsontext.Kind(jsontext.Member(m.Params, "_meta", capabilitiesKey)) != '{':
-		v.out(wire.ReplyError(m.ID, wire.CodeInvalidParams, "_meta has no "+capabilitiesKey), false)
+		v.reply(m.ID, nil, invalidParams("_meta has no "+capabilitiesKey))
 	case method == "server/discover":
 		v.reply(m.ID, v.server.discovery(), nil)
 	case method == "initialize" && !modern:
@@ -187,29 +187,23 @@ func (v *serving) message(ctx context.Context, m wire.Message) {
 		v.reply(m.ID, []byte("{}"), nil)
 	case method == "tools/list":
 		page, err := v.server.listing(m.Params, modern)
-		if modern && err == nil {
-			page = modernResult(page, true)
-		}
 		v.reply(m.ID, page, err)
 	case method == "tools/call":
 		v.call(ctx, m, modern)
 	case v.server.Front == nil, modern && (method == "initialize" || method == "ping" || method == "logging/setLevel"):
-		v.reply(m.ID, nil, noMethod(method))
+		v.reply(m.ID, nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: fmt.Sprintf("no method %q", method)})
 	default:
 		v.request(ctx, m, method, modern)
 	}
 }
 
-func noMethod(method string) error {
-	return &wire.RPCError{Code: wire.CodeMethodNotFound, Message: fmt.Sprintf("no method %q", method)}
+func invalidParams(message string) error {
+	return &wire.RPCError{Code: wire.CodeInvalidParams, Message: message}
 }
 
 func unsupported(asked string) error {
-	data := fmt.Appendf(nil, `{"requested":%s,"supported":[%q`, jsontext.Quoted(asked), wire.ModernRevision)
-	for _, version := range wire.LegacyRevisions {
-		data = fmt.Appendf(data, ",%q", version)
-	}
-	return &wire.RPCError{Code: wire.CodeUnsupportedVersion, Message: "unsupported protocol version", Data: append(data, "]}"...)}
+	data := fmt.Appendf(nil, `{"requested":%s,"supported":%s}`, jsontext.Quoted(asked), supportedVersions())
+	return &wire.RPCError{Code: wire.CodeUnsupportedVersion, Message: "unsupported protocol version", Data: data}
 }
 
 // reply answers a request with a result or an error.
@@ -225,55 +219,41 @@ func (v *serving) reply(id, result []byte, err error) {
 	v.out(e.Reply(id), false)
 }
 
-// callContext ends with the connection, and has the values of the context in
-// which the request was sent.
-type callContext struct {
-	context.Context
-	sent context.Context
-}
-
-func (c callContext) Value(key any) any {
-	if value := c.Context.Value(key); value != nil {
-		return value
-	}
-	return c.sent.Value(key)
-}
-
 // begin has a request answered in a goroutine of its own. prepare is called before
-// the next request is taken.
+// the next request is taken. Its context ends with the connection, or when the client
+// cancels the request, and has the values of sent.
 func (v *serving) begin(sent context.Context, m wire.Message, prepare func(context.Context) (answer func() ([]byte, error))) {
 	select {
 	case v.slots <- struct{}{}:
 	case <-v.ctx.Done():
 		return
 	}
-	ctx, cancel := context.WithCancelCause(callContext{v.ctx, sent})
-	r := &request{cancel: cancel, logLevel: logLevel(jsontext.Member(m.Params, "_meta", logLevelKey))}
-	id := string(m.ID)
-	v.mu.Lock()
-	if v.ended || v.running[id] != nil {
-		v.mu.Unlock()
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(sent))
+	unlink := goroutine.AfterContext(v.ctx, func() { cancel(context.Cause(v.ctx)) })
+	release := func() {
+		unlink()
 		cancel(nil)
 		<-v.slots
+	}
+	id := string(m.ID)
+	v.mu.Lock()
+	if _, twice := v.running[id]; v.ended || twice {
+		v.mu.Unlock()
+		release()
 		return
 	}
-	if v.running == nil {
-		v.running = make(map[string]*request)
-	}
-	v.running[id] = r
+	v.running[id] = request{cancel: cancel, logLevel: logLevel(jsontext.Member(m.Params, "_meta", logLevelKey))}
 	v.calls.Add(1)
 	v.mu.Unlock()
 	answer := prepare(ctx)
 	goroutine.Start(func() {
 		defer v.calls.Done()
-		defer cancel(nil)
+		defer release()
 		result, err := answer()
 		v.mu.Lock()
 		delete(v.running, id)
-		cancelled := r.cancelled
 		v.mu.Unlock()
-		<-v.slots
-		if !cancelled {
+		if context.Cause(ctx) != ErrCancelled {
 			v.reply(m.ID, result, err)
 		}
 	})
@@ -285,7 +265,7 @@ func (v *serving) call(sent context.Context, m wire.Message, modern bool) {
 		args = []byte("{}")
 	}
 	if jsontext.Kind(args) != '{' {
-		v.out(wire.ReplyError(m.ID, wire.CodeInvalidParams, "arguments are not an object"), false)
+		v.reply(m.ID, nil, invalidParams("arguments are not an object"))
 		return
 	}
 	v.begin(sent, m, func(ctx context.Context) func() ([]byte, error) {
@@ -305,7 +285,7 @@ func (v *serving) request(sent context.Context, m wire.Message, method string, m
 	if method == "logging/setLevel" {
 		level := logLevel(jsontext.Member(m.Params, "level"))
 		if level == len(logLevels) {
-			v.reply(m.ID, nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no level of the specification"})
+			v.reply(m.ID, nil, invalidParams("no level of the specification"))
 			return
 		}
 		v.mu.Lock()
@@ -326,8 +306,7 @@ func (v *serving) request(sent context.Context, m wire.Message, method string, m
 func (v *serving) cancel(id []byte) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if r := v.running[string(id)]; r != nil {
-		r.cancelled = true
+	if r, ok := v.running[string(id)]; ok {
 		r.cancel(ErrCancelled)
 	}
 }
@@ -342,19 +321,10 @@ func (v *serving) progress(ctx context.Context, token []byte) func(wire.Progress
 		if ctx.Err() != nil {
 			return
 		}
-		b := append([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`), token...)
-		b = append(b, `,"progress":`...)
-		if p.Progress == nil {
-			b = append(b, '0')
-		}
-		b = append(b, p.Progress...)
-		if p.Total != nil {
-			b = append(append(b, `,"total":`...), p.Total...)
-		}
-		if p.Message != "" {
-			b = jsontext.AppendQuoted(append(b, `,"message":`...), p.Message)
-		}
-		v.out(append(b, '}', '}'), true)
+		params := fmt.Appendf(nil, `{"progressToken":%s,"progress":%s`, token, cmp.Or(string(p.Progress), "0"))
+		params = appendMember(params, "total", p.Total)
+		params = appendText(params, "message", p.Message)
+		v.out(wire.Notification("notifications/progress", append(params, '}')), true)
 	}
 }
 

@@ -103,11 +103,10 @@ func TestRequests(t *testing.T) {
 
 func TestListing(t *testing.T) {
 	s := New("s", "1")
-	s.Instruct("Be \"brief\".")
+	s.Instructions = "Be \"brief\"."
 	none := func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) { return nil, nil }
-	s.Add(wire.Tool{Name: "a", Title: "replaced"}, none)
-	s.Add(wire.Tool{Name: "b", ReadOnly: true}, none)
 	s.Add(wire.Tool{Name: "a", Title: "A", Description: "d", InputSchema: json.RawMessage(`{ "type":"object" }`), OutputSchema: json.RawMessage(`{"type":"object"}`), Annotations: json.RawMessage(`{"x":1}`)}, none)
+	s.Add(wire.Tool{Name: "b", Annotations: json.RawMessage(`{"readOnlyHint":true}`)}, none)
 	want := `"tools":[{"name":"a","title":"A","description":"d","inputSchema":{ "type":"object" },"outputSchema":{"type":"object"},"annotations":{"x":1}},` +
 		`{"name":"b","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`
 	if got := exchange(t, s, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); got != `{"jsonrpc":"2.0","id":1,"result":{`+want+`}` {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"toolpipe/mcp/wire"
@@ -20,12 +21,14 @@ import (
 // A Server offers tools that are Go functions. New makes one, Add adds its tools;
 // then Pipe or Serve may serve it any number of times.
 type Server struct {
+	// Instructions tell clients how to use the tools; "" for none. Set them before
+	// the server is served.
+	Instructions string
 	// Front, where it is set, is what the server offers beyond functions. Set it
 	// before the server is served.
 	Front *Front
 
 	name, version string
-	instructions  string
 	tools         []offered
 	client        atomic.Pointer[serving] // of Serve
 }
@@ -59,22 +62,16 @@ type ToolFunc func(ctx context.Context, args json.RawMessage, progress func(wire
 // New makes a server without tools.
 func New(name, version string) *Server { return &Server{name: name, version: version} }
 
-// Instruct sets the instructions that clients are given. Call it before the server
-// is served.
-func (s *Server) Instruct(text string) { s.instructions = text }
-
-// Add adds a tool, or replaces the one of the same name. Call it before the server
-// is served.
+// Add adds a tool, whose name no other tool has. Call it before the server is served.
 func (s *Server) Add(tool wire.Tool, fn ToolFunc) {
-	if i := s.index(tool.Name); i >= 0 {
-		s.tools[i] = offered{tool, fn}
-		return
-	}
 	s.tools = append(s.tools, offered{tool, fn})
 }
 
-// AddBuiltin is Add for a built-in tool, which gets its arguments checked.
-func (s *Server) AddBuiltin(t *Builtin, run func(ctx context.Context, args Arguments, progress func(wire.Progress)) (*wire.Result, error)) {
+// A BuiltinFunc is a ToolFunc whose arguments were checked.
+type BuiltinFunc = func(ctx context.Context, args Arguments, progress func(wire.Progress)) (*wire.Result, error)
+
+// AddBuiltin is Add for a built-in tool.
+func (s *Server) AddBuiltin(t *Builtin, run BuiltinFunc) {
 	s.Add(t.Tool(), func(ctx context.Context, raw json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
 		args, err := t.Read(raw)
 		if err != nil {
@@ -84,20 +81,16 @@ func (s *Server) AddBuiltin(t *Builtin, run func(ctx context.Context, args Argum
 	})
 }
 
-// index is where a tool is in the list, -1 if it is not there.
-func (s *Server) index(name string) int {
-	return slices.IndexFunc(s.tools, func(o offered) bool { return o.tool.Name == name })
-}
-
 // discovery is the result of server/discover.
 func (s *Server) discovery() []byte {
-	b := fmt.Appendf(nil, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":[%q`, wire.ModernRevision)
-	for _, v := range wire.LegacyRevisions {
-		b = fmt.Appendf(b, `,%q`, v)
-	}
-	b = append(append(b, `],"capabilities":`...), s.capabilities()...)
-	b = s.appendInstructions(b)
-	return append(append(s.appendInfo(append(b, `,"_meta":{"io.modelcontextprotocol/serverInfo":`...)), '}'), '}')
+	b := fmt.Appendf(nil, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":%s,"capabilities":%s`, supportedVersions(), s.capabilities())
+	b = appendText(b, "instructions", s.Instructions)
+	return fmt.Appendf(b, `,"_meta":{"io.modelcontextprotocol/serverInfo":%s}}`, s.info())
+}
+
+// supportedVersions is the list of the revisions of the protocol, the newest first.
+func supportedVersions() string {
+	return `["` + wire.ModernRevision + `","` + strings.Join(wire.LegacyRevisions[:], `","`) + `"]`
 }
 
 // capabilities are what the server offers. Its lists do not change.
@@ -115,20 +108,30 @@ func (s *Server) initialization(params []byte) []byte {
 	if !slices.Contains(wire.LegacyRevisions[:], version) {
 		version = wire.LegacyRevisions[0]
 	}
-	b := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"serverInfo":`, version, s.capabilities())
-	return append(s.appendInstructions(s.appendInfo(b)), '}')
+	b := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"serverInfo":%s`, version, s.capabilities(), s.info())
+	return append(appendText(b, "instructions", s.Instructions), '}')
 }
 
-func (s *Server) appendInfo(b []byte) []byte {
-	b = jsontext.AppendQuoted(append(b, `{"name":`...), s.name)
-	return append(jsontext.AppendQuoted(append(b, `,"version":`...), s.version), '}')
+// info says which program the server is.
+func (s *Server) info() string {
+	return fmt.Sprintf(`{"name":%s,"version":%s}`, jsontext.Quoted(s.name), jsontext.Quoted(s.version))
 }
 
-func (s *Server) appendInstructions(b []byte) []byte {
-	if s.instructions == "" {
+// appendMember appends a member to an object that has one already. It leaves out a
+// member whose value is nil.
+func appendMember(b []byte, name string, value []byte) []byte {
+	if value == nil {
 		return b
 	}
-	return jsontext.AppendQuoted(append(b, `,"instructions":`...), s.instructions)
+	return append(append(append(append(b, `,"`...), name...), `":`...), value...)
+}
+
+// appendText appends a string as a member. It leaves out one that is empty.
+func appendText(b []byte, name, text string) []byte {
+	if text == "" {
+		return b
+	}
+	return appendMember(b, name, jsontext.Quoted(text))
 }
 
 // pageSize is how many items a page of a list has. Many clients read the first page
@@ -164,26 +167,24 @@ func Page(params []byte, key string, items int, item func(b []byte, i int) []byt
 
 // listing is a page of tools/list.
 func (s *Server) listing(params []byte, modern bool) ([]byte, error) {
-	return Page(params, "tools", len(s.tools), func(b []byte, i int) []byte { return appendTool(b, &s.tools[i].tool, modern) })
+	page, err := Page(params, "tools", len(s.tools), func(b []byte, i int) []byte { return appendTool(b, &s.tools[i].tool, modern) })
+	if err == nil && modern {
+		page = modernResult(page, true)
+	}
+	return page, err
 }
 
-// modernResult is an object as a complete result of 2026-07-28. Nothing that can be
-// listed or read may be kept by the client.
-func modernResult(result []byte, mayBeKept bool) []byte {
+// modernResult makes an object a complete result of 2026-07-28. A result of a kind
+// that clients may cache says that this one is not to be cached.
+func modernResult(result []byte, cacheable bool) []byte {
 	b := []byte(`{"resultType":"complete"`)
-	if mayBeKept {
+	if cacheable {
 		b = append(b, `,"ttlMs":0,"cacheScope":"private"`...)
 	}
 	if len(result) > 2 {
 		b = append(b, ',')
 	}
 	return append(b, result[1:]...)
-}
-
-// hasObjectRoot tells whether a schema is of the kind that revisions before
-// 2026-07-28 know: their clients refuse the whole list for any other.
-func hasObjectRoot(schema []byte) bool {
-	return jsontext.Text(jsontext.Member(schema, "type")) == "object"
 }
 
 // appendInputSchema appends a schema of arguments, which must name its type though
@@ -203,26 +204,16 @@ func appendInputSchema(b, schema []byte) []byte {
 }
 
 func appendTool(b []byte, t *wire.Tool, modern bool) []byte {
-	b = jsontext.AppendQuoted(append(b, `{"name":`...), t.Name)
-	if t.Title != "" {
-		b = jsontext.AppendQuoted(append(b, `,"title":`...), t.Title)
-	}
-	if t.Description != "" {
-		b = jsontext.AppendQuoted(append(b, `,"description":`...), t.Description)
-	}
+	b = fmt.Appendf(b, `{"name":%s`, jsontext.Quoted(t.Name))
+	b = appendText(b, "title", t.Title)
+	b = appendText(b, "description", t.Description)
 	b = appendInputSchema(append(b, `,"inputSchema":`...), t.InputSchema)
-	if t.OutputSchema != nil && (modern || hasObjectRoot(t.OutputSchema)) {
-		b = append(append(b, `,"outputSchema":`...), t.OutputSchema...)
+	// Clients of revisions before 2026-07-28 refuse the whole list for another schema.
+	if modern || jsontext.Text(jsontext.Member(t.OutputSchema, "type")) == "object" {
+		b = appendMember(b, "outputSchema", t.OutputSchema)
 	}
-	switch {
-	case t.Annotations != nil:
-		b = append(append(b, `,"annotations":`...), t.Annotations...)
-	case t.ReadOnly:
-		b = append(b, `,"annotations":{"readOnlyHint":true}`...)
-	}
-	if t.Meta != nil {
-		b = append(append(b, `,"_meta":`...), t.Meta...)
-	}
+	b = appendMember(b, "annotations", t.Annotations)
+	b = appendMember(b, "_meta", t.Meta)
 	return append(b, '}')
 }
 
@@ -230,8 +221,7 @@ func appendTool(b []byte, t *wire.Tool, modern bool) []byte {
 // structuredContent is an object; where it is all that there is, a client gets any
 // other as text.
 func callResult(r *wire.Result, modern bool) []byte {
-	b := make([]byte, 0, 256+resultSize(r))
-	b = append(b, '{')
+	b := []byte{'{'}
 	if modern {
 		b = append(b, `"resultType":"complete",`...)
 	}
@@ -248,13 +238,9 @@ func callResult(r *wire.Result, modern bool) []byte {
 	} else {
 		b = appendBlocks(b, blocks)
 	}
-	if structured != nil {
-		b = append(append(b, `,"structuredContent":`...), structured...)
-	}
-	switch {
-	case r.Meta != nil:
-		b = append(append(b, `,"_meta":`...), r.Meta...)
-	case r.TextComplete:
+	b = appendMember(b, "structuredContent", structured)
+	b = appendMember(b, "_meta", r.Meta)
+	if r.Meta == nil && r.TextComplete {
 		b = append(b, `,"_meta":{"`+wire.TextCompleteKey+`":true}`...)
 	}
 	if r.IsError {
@@ -276,14 +262,6 @@ func appendBlocks(b []byte, blocks []wire.Block) []byte {
 		b = append(append(append(b, `{"type":"text","text":`...), blocks[i].Text...), '}')
 	}
 	return append(b, ']')
-}
-
-func resultSize(r *wire.Result) int {
-	n := len(r.Raw) + len(r.Structured)
-	for i := range r.Content {
-		n += len(r.Content[i].Raw) + len(r.Content[i].Text) + 40
-	}
-	return n
 }
 
 // TextResult is a result of one text block. Invalid UTF-8 is replaced.
@@ -308,14 +286,7 @@ func failedResult(err error) *wire.Result {
 // Call runs a tool without a client. An error of the tool itself is a result with
 // IsError.
 func (s *Server) Call(ctx context.Context, name string, args json.RawMessage) (*wire.Result, error) {
-	result, _, failure := s.run(ctx, name, args, func(wire.Progress) {})
-	if failure != "" {
-		return nil, errors.New(failure)
-	}
-	if result.Raw == nil {
-		result.Raw = appendBlocks(nil, result.Content)
-	}
-	return result, nil
+	return s.run(ctx, name, args, func(wire.Progress) {})
 }
 
 // prepare gives the function that makes a call.
@@ -323,36 +294,30 @@ func (s *Server) prepare(ctx context.Context, name string, args json.RawMessage,
 	if s.Front != nil {
 		return s.Front.Call(ctx, name, args, progress)
 	}
-	return func() (*wire.Result, error) {
-		result, code, failure := s.run(ctx, name, args, progress)
-		if failure != "" {
-			return nil, &wire.RPCError{Code: code, Message: failure}
-		}
-		return result, nil
-	}
+	return func() (*wire.Result, error) { return s.run(ctx, name, args, progress) }
 }
 
-// run calls a tool. The failure is a complete JSON-RPC error object; a panic is
-// one too, so that a defect of one tool is not the end of the run.
-func (s *Server) run(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) (result *wire.Result, code int, failure string) {
-	i := s.index(name)
+// run calls a tool. Its error is a *wire.RPCError; a panic is one too, so that a
+// defect of one tool is not the end of the run.
+func (s *Server) run(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) (result *wire.Result, err error) {
+	i := slices.IndexFunc(s.tools, func(o offered) bool { return o.tool.Name == name })
 	if i < 0 {
-		return nil, wire.CodeInvalidParams, fmt.Sprintf("server %q has no tool %q", s.name, name)
+		return nil, invalidParams(fmt.Sprintf("server %q has no tool %q", s.name, name))
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			result, code, failure = nil, wire.CodeInternal, fmt.Sprintf("defect in tool %q: %v", name, goroutine.NewPanic(p))
+			result, err = nil, &wire.RPCError{Code: wire.CodeInternal, Message: fmt.Sprintf("defect in tool %q: %v", name, goroutine.NewPanic(p))}
 		}
 	}()
-	result, err := s.tools[i].fn(ctx, args, progress)
+	result, err = s.tools[i].fn(ctx, args, progress)
 	if e, ok := errors.AsType[*wire.CallError](err); ok && e.RPC {
-		return nil, e.Code, e.Message
+		return nil, &wire.RPCError{Code: e.Code, Message: e.Message}
 	}
 	if err != nil {
-		return failedResult(err), 0, ""
+		return failedResult(err), nil
 	}
 	if result == nil {
 		result = &wire.Result{}
 	}
-	return result, 0, ""
+	return result, nil
 }
