@@ -84,6 +84,7 @@ func (a *CommandApprover) Judge(ctx context.Context, c *Call, byRules RuleMatch)
 type approverOutput []byte
 
 func (o *approverOutput) Write(p []byte) (int, error) {
+	defer goroutine.Recover() // package exec calls it in a goroutine of its own
 	room := maxApproverAnswer + 1 - len(*o)
 	*o = append(*o, p[:min(room, len(p))]...)
 	return len(p), nil

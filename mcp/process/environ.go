@@ -41,23 +41,17 @@ func withoutUser(proxy string) string {
 	return proxy[:scheme] + proxy[host:]
 }
 
-// ownSecret says whether a variable of that name holds the model's key, which no tool
-// needs, or the logins: a child gets it through set alone.
-func ownSecret(name string) bool {
-	return name == LoginsVariable || slices.Contains(ModelKeys, name)
-}
-
 // LoginsVariable is the variable that holds logins at tool servers.
 const LoginsVariable = "TOOLPIPE_LOGINS"
 
-// ModelKeys are the usual names of variables that hold a model's key.
-var ModelKeys = []string{"TOOLPIPE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"}
+// OwnSecrets are the usual names of the variables that hold a model's key, which no
+// tool needs, and the one of the logins. A child gets them through set alone.
+var OwnSecrets = []string{"TOOLPIPE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", LoginsVariable}
 
 // ChildEnv is the environment of a child: of environ the allow-listed names
-// and those in inherit, then what set says. PATH keeps its absolute elements
-// only, and a proxy that is not in inherit loses its user name and password.
-// The usual names of the model's key pass through set alone; a caller whose key
-// has another name must not put it into inherit.
+// and those in inherit, but for OwnSecrets, then what set says. PATH keeps its
+// absolute elements only, and a proxy that is not in inherit loses its user name and
+// password. A caller whose model's key has another name must not put it into inherit.
 func ChildEnv(environ []string, set map[string]string, inherit []string) []string {
 	env := make([]string, 0, 16+len(set))
 	for _, kv := range environ {
@@ -66,7 +60,7 @@ func ChildEnv(environ []string, set map[string]string, inherit []string) []strin
 			continue
 		}
 		inherited := slices.Contains(inherit, name)
-		if _, replaced := set[name]; replaced || ownSecret(name) || !childName(name) && !inherited {
+		if _, replaced := set[name]; replaced || slices.Contains(OwnSecrets, name) || !childName(name) && !inherited {
 			continue
 		}
 		if slices.Contains(ProxyNames, name) && !inherited {
@@ -108,7 +102,7 @@ func LookPath(name string, environ []string) (string, error) {
 			path = v
 		}
 	}
-	var denied error
+	failure := fmt.Errorf("%q: %w", name, exec.ErrNotFound)
 	for _, dir := range absolutePath(path) {
 		file := filepath.Join(dir, name)
 		err := executable(file)
@@ -116,13 +110,10 @@ func LookPath(name string, environ []string) (string, error) {
 			return file, nil
 		}
 		if errors.Is(err, os.ErrPermission) {
-			denied = err
+			failure = err
 		}
 	}
-	if denied != nil {
-		return "", denied
-	}
-	return "", fmt.Errorf("%q: %w", name, exec.ErrNotFound)
+	return "", failure
 }
 
 func executable(file string) error {

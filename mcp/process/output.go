@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"sync"
+
+	"toolpipe/stream/goroutine"
 )
 
 const (
@@ -13,7 +15,7 @@ const (
 
 // Output keeps the beginning and the end of what a child writes, and counts the
 // bytes between them. It may be read while one goroutine writes. Writing never
-// fails.
+// fails; a panic of Log ends the run in order.
 type Output struct {
 	Head, Tail int               // bytes that are kept of each end
 	Log        func(line string) // gets each line that is not empty; may be nil
@@ -25,6 +27,7 @@ type Output struct {
 }
 
 func (o *Output) Write(p []byte) (int, error) {
+	defer goroutine.Recover()
 	o.mu.Lock()
 	n := min(len(p), o.Head-len(o.head))
 	rest := p[n:]

@@ -4,7 +4,7 @@ package process
 
 import (
 	"errors"
-	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -15,9 +15,8 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// Processes knows every child that was started through it, so that none
-// outlives this process. The zero value is ready. Its
-// methods are safe for concurrent use.
+// Processes knows every child that was started through it, so that none outlives
+// this process. The zero value is ready. Its methods are safe for concurrent use.
 //
 //	defer procs.Sweep(limit) // the very end: nothing is left
 //	defer procs.KillAll()    // on a panic, on a second signal
@@ -25,10 +24,10 @@ type Processes struct {
 	Before func() // called before each start, by several goroutines; may be nil
 
 	mu       sync.Mutex
-	starting sync.WaitGroup        // starts under way
-	running  map[*Process]struct{} // not ended, or with output that is not read yet
-	left     []*Process            // ended, though members of their group may go on
-	detached map[int]bool          // pids that Sweep spares
+	starting sync.WaitGroup        // counts the starts under way
+	running  map[*Process]struct{} // children that have not ended, or whose output is not read yet
+	left     []*Process            // children that have ended, though members of their group may go on
+	detached map[int]bool          // pids that Sweep spares; does not change once closed is set
 	closed   bool                  // nothing may start any more
 }
 
@@ -37,9 +36,9 @@ type Process struct {
 	cmd   *exec.Cmd
 	pid   int
 	owner *Processes
-	mark  uint64        // which its descendants inherit, 0 for none; see startMarked
-	done  chan struct{} // closed when it is reaped and its output was read; state and err are set then
-	state *os.ProcessState
+	mark  uint64           // that its descendants inherit, 0 for none; see startMarked
+	done  chan struct{}    // closed when the child is reaped and its output was read
+	state *os.ProcessState // set when done is closed, as err is
 	err   error
 
 	mu        sync.Mutex
@@ -54,11 +53,11 @@ var errClosed = errors.New("shutting down, no process is started any more")
 // the end of its leader.
 const WaitDelay = time.Second
 
-// Start starts cmd as the leader of a session of its own: it has no
-// controlling terminal, and one signal reaches its whole group. On Linux it
-// dies with this process. cmd.SysProcAttr is replaced, but for Setctty: cmd.Stdin, a
-// terminal, becomes the controlling terminal then. Whoever called Start must call
-// Wait, End or Kill.
+// Start starts cmd as the leader of a session of its own: one signal reaches its
+// whole group, and it has no controlling terminal unless cmd.SysProcAttr.Setctty
+// makes cmd.Stdin one. On Linux it dies with this process. A goroutine of package exec
+// writes its output: to a writer that recovers from its panics, as Output does. Whoever
+// called Start must call Wait, End or Kill.
 func (p *Processes) Start(cmd *exec.Cmd) (*Process, error) {
 	return p.StartGroup(cmd, false)
 }
@@ -78,11 +77,14 @@ func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) 
 	p.mu.Unlock()
 	defer p.starting.Done()
 
-	ownSession(cmd)
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setsid = true
+	dieWithParent(cmd.SysProcAttr)
 	if cmd.WaitDelay == 0 {
 		cmd.WaitDelay = WaitDelay
 	}
-	cmd.Stdout, cmd.Stderr = recovering(cmd.Stdout), recovering(cmd.Stderr)
 	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, done: make(chan struct{})}
 	var err error
 	if pr.mark, err = startMarked(cmd); err != nil {
@@ -113,22 +115,6 @@ func (p *Processes) StartDetached(cmd *exec.Cmd) error {
 	return nil
 }
 
-// recovering wraps a writer that is not a file: package exec writes to it in a
-// goroutine of its own, where a panic must not end the program in disorder.
-func recovering(w io.Writer) io.Writer {
-	if _, ok := w.(*os.File); ok || w == nil {
-		return w
-	}
-	return recoveringWriter{w}
-}
-
-type recoveringWriter struct{ io.Writer }
-
-func (w recoveringWriter) Write(p []byte) (int, error) {
-	defer goroutine.Recover()
-	return w.Writer.Write(p)
-}
-
 // live waits for the end of the child and of its output.
 func (pr *Process) live() {
 	defer close(pr.done)
@@ -147,30 +133,22 @@ func (pr *Process) live() {
 // goes to another process that got the same pid. Elsewhere a signal may be sent
 // between the reaping and the note of it, a moment in which no process gets that
 // pid: systems give pids in turn or at random.
-func (pr *Process) awaitLeader() (*os.ProcessState, error) {
-	if awaitExit(pr.pid) {
-		pr.mu.Lock()
-		defer pr.mu.Unlock()
-		pr.killRest()
-		pr.reaped = true
-		return pr.cmd.Process.Wait()
+func (pr *Process) awaitLeader() (state *os.ProcessState, err error) {
+	unreaped := awaitExit(pr.pid)
+	if !unreaped {
+		state, err = pr.cmd.Process.Wait()
 	}
-	state, err := pr.cmd.Process.Wait()
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
-	pr.reaped = true
-	pr.killRest()
-	return state, err
-}
-
-// takesTerminal says whether the child's stdin is to be its controlling terminal.
-func takesTerminal(cmd *exec.Cmd) bool { return cmd.SysProcAttr != nil && cmd.SysProcAttr.Setctty }
-
-// killRest is the end of a group whose leader has ended. pr.mu is held.
-func (pr *Process) killRest() {
+	pr.reaped = !unreaped
 	if pr.groupEnds {
 		pr.signal(syscall.SIGKILL)
 	}
+	if unreaped {
+		pr.reaped = true
+		state, err = pr.cmd.Process.Wait()
+	}
+	return state, err
 }
 
 // signal sends a signal to the group. While the group has members, no other process
@@ -213,25 +191,17 @@ func (pr *Process) State() *os.ProcessState {
 	}
 }
 
-// End ends the group of a child whose stdin the caller has closed: it waits, sends
-// SIGTERM, waits, and sends SIGKILL, with at most grace for each wait. It returns
-// when the leader is reaped.
-func (pr *Process) End(grace time.Duration) error {
-	pr.mu.Lock()
-	pr.groupEnds = true
-	if pr.reaped {
-		pr.signal(syscall.SIGKILL)
-	}
-	pr.mu.Unlock()
+// End ends the group of a child of StartGroup whose stdin the caller has closed: it
+// waits, sends SIGTERM, waits, and sends SIGKILL, with at most grace for each wait. It
+// returns when the leader is reaped.
+func (pr *Process) End(grace time.Duration) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		if pr.waitFor(grace) {
+		if pr.EndsWithin(grace) {
 			break
 		}
-		pr.mu.Lock()
-		pr.signal(s)
-		pr.mu.Unlock()
+		pr.Signal(s)
 	}
-	return pr.Wait()
+	<-pr.done
 }
 
 // Signal sends a signal to the group, and says whether it has members: the leader,
@@ -263,7 +233,8 @@ func (pr *Process) KillTree(limit time.Duration) (whole bool) {
 	return whole
 }
 
-func (pr *Process) waitFor(d time.Duration) bool {
+// EndsWithin says whether the leader ends within d, and its output is read.
+func (pr *Process) EndsWithin(d time.Duration) bool {
 	select {
 	case <-pr.done:
 		return true
@@ -298,10 +269,7 @@ func (p *Processes) KillAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	for pr := range p.running {
-		pr.Kill()
-	}
-	for _, pr := range p.left {
+	for _, pr := range slices.AppendSeq(p.left, maps.Keys(p.running)) {
 		pr.Kill()
 	}
 	p.left = nil
@@ -309,35 +277,30 @@ func (p *Processes) KillAll() {
 
 // Sweep is the very end: it kills what is running, waits for it, and on Linux
 // ends every other descendant that became a child of this process (see
-// BecomeSubreaper), whoever started it, but for what StartDetached started. It takes no longer than limit, also
-// when a process resists, and reports how many could not be ended.
+// BecomeSubreaper), whoever started it, but for what StartDetached started. It takes
+// no longer than limit, also when a process resists, and reports how many could not
+// be ended.
 func (p *Processes) Sweep(limit time.Duration) int {
 	began := time.Now()
 	p.KillAll()
 	goroutine.Within(limit/4, p.starting.Wait) // the sweep ends what hangs in exec
 	p.KillAll()                                // what was being forked
 	p.mu.Lock()
-	waits := make([]*Process, 0, len(p.running))
-	for pr := range p.running {
-		waits = append(waits, pr)
-	}
+	running := slices.Collect(maps.Keys(p.running))
 	p.mu.Unlock()
-	for _, pr := range waits {
-		pr.waitFor(time.Until(began.Add(limit / 2)))
+	for _, pr := range running {
+		pr.EndsWithin(time.Until(began.Add(limit / 2)))
 	}
-	p.mu.Lock()
-	detached := p.detached
-	p.mu.Unlock()
-	return sweep(began.Add(limit), p.pids, detached)
+	return p.sweep(began.Add(limit))
 }
 
 // pids are the running children, for which live waits.
 func (p *Processes) pids() map[int]bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m := make(map[int]bool, len(p.running))
+	pids := make(map[int]bool, len(p.running))
 	for pr := range p.running {
-		m[pr.pid] = true
+		pids[pr.pid] = true
 	}
-	return m
+	return pids
 }

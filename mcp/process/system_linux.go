@@ -4,7 +4,7 @@ package process
 
 import (
 	"os"
-	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,80 +40,70 @@ func CloseDescriptorsOnExec() {
 	syscall.RawSyscall(sysCloseRange, 3, uintptr(^uint32(0)), closeRangeCloexec)
 }
 
-// ownSession also asks for SIGKILL when this process dies. The kernel sends it
-// when the thread that forked ends (golang/go#27505), and a thread of the Go
+// dieWithParent asks for SIGKILL to a child when this process dies. The kernel sends
+// it when the thread that forked ends (golang/go#27505), and a thread of the Go
 // runtime ends only with a goroutine that ends while locked to it, which no
 // goroutine of this program may do. Locking one here for the life of each
 // child would cost more than a quarter of its start.
-func ownSession(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: takesTerminal(cmd), Pdeathsig: syscall.SIGKILL}
-}
+func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
 // awaitExit returns when the child has ended, without reaping it; false if the
 // system cannot wait so.
 func awaitExit(pid int) bool {
-	var info [128]byte // siginfo_t
 	for {
-		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, idTypePid, uintptr(pid),
-			uintptr(unsafe.Pointer(&info)), syscall.WEXITED|waitNoReap, 0, 0)
-		if errno != syscall.EINTR {
+		if errno := waitid(idTypePid, uintptr(pid), 0); errno != syscall.EINTR {
 			return errno == 0
 		}
-	}
-}
-
-// sweep kills and reaps the children but those that waitedFor gives, and then
-// their orphaned children, until there are none or the deadline passes. The
-// detached ones stay.
-func sweep(deadline time.Time, waitedFor func() map[int]bool, detached map[int]bool) (left int) {
-	if childless() {
-		return 0
-	}
-	for pause := time.Millisecond; ; pause *= 2 {
-		left = 0
-		others := waitedFor()
-		for _, pid := range children() {
-			if detached[pid] {
-				continue
-			}
-			if others[pid] {
-				left++
-				continue
-			}
-			syscall.Kill(pid, syscall.SIGKILL)
-			if got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); got == 0 && err == nil {
-				left++
-			}
-		}
-		if left == 0 && (detached != nil || childless()) || time.Now().After(deadline) {
-			return left
-		}
-		time.Sleep(min(pause, 50*time.Millisecond))
 	}
 }
 
 // childless says that this process has no child at all. Every run asks at its end:
 // this one call is faster than a search in /proc, which may also leave a child out
 // when another is reaped at that moment.
-func childless() bool {
+func childless() bool { return waitid(idTypeAll, 0, syscall.WNOHANG) == syscall.ECHILD }
+
+// waitid waits for the end of children, and reaps none (waitid(2)).
+func waitid(idType, pid, options uintptr) syscall.Errno {
 	var info [128]byte // siginfo_t
-	_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, idTypeAll, 0,
-		uintptr(unsafe.Pointer(&info)), syscall.WEXITED|syscall.WNOHANG|waitNoReap, 0, 0)
-	return errno == syscall.ECHILD
+	_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, idType, pid, uintptr(unsafe.Pointer(&info)),
+		syscall.WEXITED|waitNoReap|options, 0, 0)
+	return errno
+}
+
+// sweep kills and reaps the children that nothing waits for, and then their orphaned
+// children, until there are none or the deadline passes. It spares those that
+// StartDetached started.
+func (p *Processes) sweep(deadline time.Time) (left int) {
+	if childless() {
+		return 0
+	}
+	for pause := time.Millisecond; ; pause *= 2 {
+		left = 0
+		running := p.pids()
+		for _, pid := range children() {
+			switch {
+			case p.detached[pid]:
+			case running[pid]:
+				left++
+			default:
+				syscall.Kill(pid, syscall.SIGKILL)
+				if got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); got == 0 && err == nil {
+					left++
+				}
+			}
+		}
+		if left == 0 && (p.detached != nil || childless()) || time.Now().After(deadline) {
+			return left
+		}
+		time.Sleep(min(pause, 50*time.Millisecond))
+	}
 }
 
 // children are the direct children of all threads of this process.
-func children() []int {
-	var pids []int
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return nil
-	}
-	for _, t := range tasks {
-		b, err := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
-		if err != nil {
-			continue
-		}
+func children() (pids []int) {
+	lists, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, list := range lists {
+		b, _ := os.ReadFile(list) // an error is the end of the thread
 		for f := range strings.FieldsSeq(string(b)) {
 			if pid, err := strconv.Atoi(f); err == nil {
 				pids = append(pids, pid)

@@ -24,15 +24,14 @@ func CloseDescriptorsOnExec() {
 	}
 }
 
-func ownSession(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: takesTerminal(cmd)}
-}
+// dieWithParent does nothing: this system kills no child with its parent.
+func dieWithParent(*syscall.SysProcAttr) {}
 
 // awaitExit says that the system cannot wait without reaping: on macOS such a wait
 // returns for stopped children too (golang/go#19314).
 func awaitExit(int) bool { return false }
 
-func sweep(time.Time, func() map[int]bool, map[int]bool) int { return 0 }
+func (p *Processes) sweep(time.Time) int { return 0 }
 
 func startMarked(cmd *exec.Cmd) (mark uint64, err error) { return 0, cmd.Start() }
 

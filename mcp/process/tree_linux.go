@@ -46,18 +46,16 @@ func startMarked(cmd *exec.Cmd) (mark uint64, err error) {
 		marks.next = marks.first
 	}
 	var old syscall.Rlimit
-	if locksLimit(0, nil, &old) == 0 {
+	if locksLimit(0, nil, &old) == 0 && locksLimit(0, &syscall.Rlimit{Cur: marks.next, Max: old.Max}, nil) == 0 {
+		defer locksLimit(0, &old, nil)
 		mark = marks.next
 		marks.next++
-		if locksLimit(0, &syscall.Rlimit{Cur: mark, Max: old.Max}, nil) != 0 {
-			mark = 0
-		} else {
-			defer locksLimit(0, &old, nil)
-		}
 	}
 	return mark, cmd.Start()
 }
 
+// locksLimit sets and gets the limit on file locks of a process, 0 for this one; a nil
+// limit is not set, or not given.
 func locksLimit(pid int, set, old *syscall.Rlimit) syscall.Errno {
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), rlimitLocks,
 		uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), 0, 0)

@@ -275,7 +275,7 @@ func bareHost(s string) string {
 // --key-env and those of all profiles and their headers; and the one that holds
 // logins.
 func (c *Config) keyNames(s *Settings) []string {
-	names := append(slices.Clone(process.ModelKeys), process.LoginsVariable)
+	names := slices.Clone(process.OwnSecrets)
 	if c.KeyEnv != nil {
 		names = append(names, *c.KeyEnv)
 	}
