@@ -1,10 +1,9 @@
-// Package command is what a command of the built-in tools is: a program or a
-// script, the directory that it starts in, and its environment. The tools that run
-// commands share it, so that one has the limits of the other.
+// Package command makes the commands of the built-in tools from the arguments of a
+// call: the program or script, the directory in which it starts, and its environment.
+// The tools that run commands share it, so that all have the same limits.
 package command
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -41,18 +40,12 @@ type Commands struct {
 
 const maxTimeout = 24 * time.Hour // that a call may name
 
-// ProgressEvery keeps the client's idle deadline away.
+// ProgressEvery is how often a call that lasts sends its progress, so that the client
+// does not give it up as idle.
 const ProgressEvery = 5 * time.Second
 
 // New looks at the directory. An error is about it or PathPrepend.
 func New(spec Spec) (*Commands, error) {
-	info, err := os.Stat(spec.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", spec.Dir, confine.Reason(err))
-	}
-	if !info.IsDir() {
-		return nil, fmt.Errorf("%q is not a directory", spec.Dir)
-	}
 	for _, dir := range spec.PathPrepend {
 		if !filepath.IsAbs(dir) {
 			return nil, fmt.Errorf("path_prepend %q is not absolute", dir)
@@ -62,11 +55,15 @@ func New(spec Spec) (*Commands, error) {
 		spec.Processes = &process.Processes{}
 	}
 	c := &Commands{spec: spec}
-	if c.dir, err = filepath.Abs(spec.Dir); err != nil {
-		return nil, err
+	var err error
+	if c.dir, err = filepath.Abs(spec.Dir); err == nil {
+		c.real, err = filepath.EvalSymlinks(c.dir)
 	}
-	if c.real, err = filepath.EvalSymlinks(c.dir); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("%q: %w", spec.Dir, confine.Reason(err))
+	}
+	if info, err := os.Stat(c.real); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("%q is not a directory", spec.Dir)
 	}
 	return c, nil
 }
@@ -80,27 +77,22 @@ func Parameters() []toolserver.Parameter {
 	}
 }
 
-// environ is the environment of a command, for which a call sets variables itself.
+// environ is the environment of a command. own are variables that the call sets.
 func (c *Commands) environ(own map[string]string) []string {
-	set := c.spec.Env
-	if len(own) > 0 {
-		set = maps.Clone(own)
-		for name, value := range c.spec.Env {
-			if _, replaced := own[name]; !replaced {
-				set[name] = value
-			}
-		}
-	}
+	set := map[string]string{}
+	maps.Copy(set, c.spec.Env)
+	maps.Copy(set, own)
 	env := process.ChildEnv(c.spec.Environ, set, nil)
 	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") }) {
 		env = append(env, "PATH=/usr/local/bin:/usr/bin:/bin")
 	}
 	for i, kv := range env {
-		path, isPath := strings.CutPrefix(kv, "PATH=")
-		if isPath && len(c.spec.PathPrepend) > 0 {
-			env[i] = "PATH=" + strings.Join(append(slices.Clone(c.spec.PathPrepend), path), string(os.PathListSeparator))
+		name, value, _ := strings.Cut(kv, "=")
+		if name == "PATH" {
+			dirs := append(slices.Clone(c.spec.PathPrepend), value)
+			env[i] = "PATH=" + strings.Join(dirs, string(os.PathListSeparator))
 		}
-		if _, given := set["TERM"]; strings.HasPrefix(kv, "TERM=") && !given {
+		if _, given := set["TERM"]; name == "TERM" && !given {
 			env[i] = "TERM=dumb" // nobody looks at a screen
 		}
 	}
@@ -171,8 +163,10 @@ func (c *Commands) cwd(bounds confine.Bounds, args toolserver.Arguments) (string
 	return real, nil
 }
 
+// inside says whether a path is that of the directory, or of something below it.
 func inside(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // Start starts cmd in the directory that was looked at. Where the system gives
@@ -207,13 +201,10 @@ func Seconds(args toolserver.Arguments, name string, otherwise, limit time.Durat
 	return min(time.Duration(seconds*float64(time.Second)), limit), nil
 }
 
-// Progress is how much of its time a command has had.
+// Progress says that a command, or a wait, has had part of its time.
 func Progress(elapsed, limit time.Duration, message string) wire.Progress {
+	seconds := func(d time.Duration) []byte { return strconv.AppendFloat(nil, d.Seconds(), 'f', -1, 64) }
 	return wire.Progress{Progress: seconds(elapsed), Total: seconds(limit), Message: message}
-}
-
-func seconds(d time.Duration) json.RawMessage {
-	return strconv.AppendFloat(nil, d.Seconds(), 'f', -1, 64)
 }
 
 // ExitCode is what a shell would say: 128 and the signal's number for a

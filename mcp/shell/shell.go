@@ -3,6 +3,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -22,13 +23,11 @@ type Spec struct {
 	Timeout  time.Duration // of a command that names none; 0: 60 s
 	Limit    time.Duration // the longest any command may run, whatever it names; 0: none but the 24 h of timeout_s
 	Version  string
-
-	killLimit time.Duration // of the end of a command and what it started; 0: 2 s
 }
 
 const (
-	defaultCommandTimeout = 60 * time.Second
-	maxCommandTimeout     = 24 * time.Hour
+	defaultTimeout = 60 * time.Second
+	maxTimeout     = 24 * time.Hour
 	// outputDelay is how long a child in the background can hold up the
 	// answer of the command that started it.
 	outputDelay = 250 * time.Millisecond
@@ -36,6 +35,13 @@ const (
 	// with their copies in an answer stay below what a model is shown.
 	keptOutput = 24 << 10
 )
+
+type shell struct {
+	commands  *command.Commands
+	timeout   time.Duration // of a command that names none
+	limit     time.Duration // of any command
+	killLimit time.Duration // of the end of a command and what it started
+}
 
 // New makes a server whose one tool runs commands. It confines
 // nothing: what a command does is up to the user's account. Every command is
@@ -50,7 +56,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 		return nil, err
 	}
 	tool := &toolserver.Builtin{Name: "run_command", About: "Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty.", Params: append(command.Parameters(),
-		toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command is killed with what it started; %v when absent", sh.spec.Timeout.Seconds())},
+		toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command is killed with what it started; %v when absent", sh.timeout.Seconds())},
 	), Annotations: toolserver.RunsFree}
 	s := toolserver.New("shell", spec.Version)
 	s.AddBuiltin(tool, sh.run)
@@ -59,29 +65,13 @@ func New(spec Spec) (*toolserver.Server, error) {
 
 func newShell(spec Spec) (*shell, error) {
 	commands, err := command.New(spec.Commands)
-	if err != nil {
-		return nil, err
-	}
-	if spec.Timeout <= 0 {
-		spec.Timeout = defaultCommandTimeout
-	}
-	if spec.Limit <= 0 {
-		spec.Limit = maxCommandTimeout
-	}
-	spec.Timeout = min(spec.Timeout, spec.Limit)
-	if spec.killLimit <= 0 {
-		spec.killLimit = 2 * time.Second
-	}
-	return &shell{spec: spec, commands: commands}, nil
-}
-
-type shell struct {
-	spec     Spec
-	commands *command.Commands
+	sh := &shell{commands: commands, limit: cmp.Or(spec.Limit, maxTimeout), killLimit: 2 * time.Second}
+	sh.timeout = min(cmp.Or(spec.Timeout, defaultTimeout), sh.limit)
+	return sh, err
 }
 
 func (sh *shell) run(ctx context.Context, args toolserver.Arguments, progress func(wire.Progress)) (*wire.Result, error) {
-	timeout, err := command.Seconds(args, "timeout_s", sh.spec.Timeout, sh.spec.Limit)
+	timeout, err := command.Seconds(args, "timeout_s", sh.timeout, sh.limit)
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +99,8 @@ const (
 	killedGroup = "the command's process group was sent SIGKILL; what it started may still run"
 )
 
-// await returns when the command has ended and its output was read. killed is
-// not empty after a timeout.
+// await returns when the command has ended and its output was read, or when it was
+// killed. killed is not empty after a timeout.
 func (sh *shell) await(ctx context.Context, p *process.Process, timeout time.Duration, progress func(wire.Progress)) (killed string) {
 	limit := time.After(timeout)
 	tick := time.NewTicker(command.ProgressEvery)
@@ -121,14 +111,14 @@ func (sh *shell) await(ctx context.Context, p *process.Process, timeout time.Dur
 			return ""
 		case <-limit:
 			killed = killedGroup
-			if p.KillTree(sh.spec.killLimit) {
+			if p.KillTree(sh.killLimit) {
 				killed = killedAll
 			}
-			<-p.Done()
+			p.EndsWithin(sh.killLimit)
 			return killed
 		case <-ctx.Done():
-			p.KillTree(sh.spec.killLimit)
-			<-p.Done()
+			p.KillTree(sh.killLimit)
+			p.EndsWithin(sh.killLimit)
 			return ""
 		case <-tick.C:
 			progress(command.Progress(elapsed, timeout, "running"))

@@ -121,12 +121,13 @@ func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }
 func init() { processtest.Programs["shell-run"] = shellRun }
 
 // runScript runs a script as run_command does, and returns when the command has
-// ended, also after a cancel.
-func runScript(ctx context.Context, spec Spec, script string, timeout float64) (*wire.Result, error) {
-	sh, err := newShell(spec)
+// ended, also after a cancel. A busy machine may need long to end a command.
+func runScript(ctx context.Context, commands command.Spec, script string, timeout float64) (*wire.Result, error) {
+	sh, err := newShell(Spec{Commands: commands})
 	if err != nil {
 		return nil, err
 	}
+	sh.killLimit = time.Minute
 	args := toolserver.Arguments{"script": jsontext.Quoted(script), "timeout_s": []byte(fmt.Sprint(timeout))}
 	return sh.run(ctx, args, func(wire.Progress) {})
 }
@@ -137,7 +138,7 @@ func runScript(ctx context.Context, spec Spec, script string, timeout float64) (
 func shellRun([]string) int {
 	process.BecomeSubreaper()
 	var procs process.Processes
-	r, err := runScript(context.Background(), Spec{Commands: command.Spec{Dir: "/", Environ: os.Environ(), Processes: &procs}}, "sleep 300 & echo $!; echo done", 100)
+	r, err := runScript(context.Background(), command.Spec{Dir: "/", Environ: os.Environ(), Processes: &procs}, "sleep 300 & echo $!; echo done", 100)
 	if err != nil {
 		return 1
 	}

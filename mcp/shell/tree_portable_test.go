@@ -13,7 +13,7 @@ import (
 
 // An answer says no more than what was done.
 func TestShellClaims(t *testing.T) {
-	r, err := runScript(t.Context(), Spec{Commands: command.Spec{Dir: "/", Environ: os.Environ()}}, "sleep 300", 0.1)
+	r, err := runScript(t.Context(), command.Spec{Dir: "/", Environ: os.Environ()}, "sleep 300", 0.1)
 	if err != nil {
 		t.Fatal(err)
 	}
