@@ -15,16 +15,12 @@ const (
 	defaultRead = 16 << 10 // bytes of output that are read at once
 	minRead     = 100      // so that a character or a sequence fits
 	maxMatches  = 200      // lines that a search shows
-	maxShown    = 400      // bytes of a line that was found
-	maxSearched = 64 << 10 // bytes of a line in which a match is looked for
-	longestEsc  = 4 << 10  // bytes of an escape sequence, of which some hold a text
+	maxShown    = 400      // bytes of a matching line that an answer shows
+	maxSearched = 64 << 10 // bytes of a line that are searched
+	longestEsc  = 4 << 10  // bytes of an escape sequence; some hold a text
 )
 
-func (s *server) output(_ context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
-	p, err := s.find(args.Text("id"))
-	if err != nil {
-		return nil, err
-	}
+func readOutput(_ context.Context, p *program, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 	limit := args.Integer("max_bytes", defaultRead)
 	if limit < minRead || limit > toolserver.MaxText {
 		return nil, fmt.Errorf("max_bytes is %d; %d to %d are allowed", limit, minRead, toolserver.MaxText)
@@ -33,7 +29,7 @@ func (s *server) output(_ context.Context, args toolserver.Arguments, _ func(wir
 	if err != nil {
 		return nil, err
 	}
-	state := p.describe() // before the output is read, which is whole if the program has ended
+	state := p.describe() // asked first: if the program has ended, its output is whole
 	if since < 0 {
 		since = p.lastLines(int(limit))
 	}
@@ -42,7 +38,7 @@ func (s *server) output(_ context.Context, args toolserver.Arguments, _ func(wir
 	return toolserver.TextResult(append(b, text...)), nil
 }
 
-// since is the offset that a call names, otherwise if it names none.
+// since is the argument since, an offset in the output; otherwise if it is absent.
 func (p *program) since(args toolserver.Arguments, otherwise int64) (int64, error) {
 	since := args.Integer("since", otherwise)
 	if size := p.out.Size(); args.Has("since") && (since < 0 || since > size) {
@@ -62,9 +58,9 @@ func (p *program) lastLines(n int) int64 {
 	return from
 }
 
-// part is the output from an offset on, at most limit bytes of it, and the offset of
-// what follows. A sequence or a character that is not whole yet is left to the next
-// part.
+// part is the output from an offset on, at most limit bytes of it, and the offset at
+// which the next part begins. An escape sequence or a character that is not complete yet
+// is left to the next part.
 func (p *program) part(since int64, limit int, raw bool) (text []byte, next int64) {
 	ended := p.hasEnded()
 	for next = since; limit > 0; {
@@ -79,14 +75,13 @@ func (p *program) part(since int64, limit int, raw bool) (text []byte, next int6
 		limit -= len(b)
 		shown, rest := plain(b)
 		if raw {
-			shown = toolserver.WholeRunes(b)
-			rest = len(b) - len(shown)
+			rest = len(b) - len(toolserver.WholeRunes(b))
 		}
 		if atEnd := at+int64(len(b)) >= p.out.Size(); atEnd && ended || !atEnd && rest == len(b) {
-			rest = 0 // nothing will make it whole
-			if raw {
-				shown = b
-			}
+			rest = 0 // nothing will complete it
+		}
+		if raw {
+			shown = b[:len(b)-rest]
 		}
 		text = append(text, shown...)
 		next = at + int64(len(b)-rest)
@@ -98,8 +93,8 @@ func (p *program) part(since int64, limit int, raw bool) (text []byte, next int6
 }
 
 // plain is b without what only a terminal understands: escape sequences, and control
-// characters but tabs and line ends. A carriage return is a line end. Of rest bytes
-// at the end of b what follows decides what they are.
+// characters other than tabs and line ends. A carriage return is a line end. It leaves
+// out rest bytes at the end of b: the bytes that follow decide what they are.
 func plain(b []byte) (text []byte, rest int) {
 	text = make([]byte, 0, len(b))
 	for i := 0; i < len(b); i++ {
@@ -123,11 +118,10 @@ func plain(b []byte) (text []byte, rest int) {
 }
 
 // sequence is the length of the escape sequence that b begins with, 0 if it is not
-// whole (ECMA-48, 5.4 and 5.6). A line end and another ESC end a sequence that is
-// broken.
+// complete (ECMA-48, 5.4 and 5.6). A line end or another ESC ends a broken sequence.
 func sequence(b []byte) int {
-	isString := len(b) > 1 && bytes.IndexByte([]byte("]P^_X"), b[1]) >= 0
-	isControl := len(b) > 1 && b[1] == '['
+	isString := len(b) > 1 && bytes.IndexByte([]byte("]P^_X"), b[1]) >= 0 // holds a text, up to BEL or ESC \
+	isControl := len(b) > 1 && b[1] == '['                                // has parameters, up to its final byte
 	for i := 1; i < len(b); i++ {
 		switch c := b[i]; {
 		case isString && c == 0x1b && i+1 == len(b):

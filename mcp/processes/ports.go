@@ -14,11 +14,7 @@ import (
 
 const maxURLs = 20
 
-func (s *server) ports(_ context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
-	p, err := s.find(args.Text("id"))
-	if err != nil {
-		return nil, err
-	}
+func findPorts(_ context.Context, p *program, _ toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 	b := fmt.Appendf(nil, "[toolpipe] %s\n", p.describe())
 	pids, err := p.process.Tree()
 	var sockets []string

@@ -536,7 +536,7 @@ func TestBadArguments(t *testing.T) {
 		"integer": {"1", 1.5, true, []int{1}}, "number": {"1", true, []int{1}}, "boolean": {"true", 1, []bool{true}}, "object": {"{}", []any{}, 1},
 	}
 	tools := new(server).tools()
-	call := func(tool *tool, param string, value any) (string, bool) {
+	call := func(tool tool, param string, value any) (string, bool) {
 		args := []any{param, value}
 		for _, p := range tool.Params {
 			if p.Required && p.Name != param {
@@ -548,13 +548,13 @@ func TestBadArguments(t *testing.T) {
 	for i := range tools {
 		for _, p := range tools[i].Params {
 			for _, value := range wrong[p.Kind] {
-				if answer, failed := call(&tools[i], p.Name, value); !failed || !strings.Contains(answer, fmt.Sprintf("argument %q must be", p.Name)) {
+				if answer, failed := call(tools[i], p.Name, value); !failed || !strings.Contains(answer, fmt.Sprintf("argument %q must be", p.Name)) {
 					t.Errorf("%s %s=%v: %s", tools[i].Name, p.Name, value, answer)
 				}
 			}
 			if p.Name == "id" {
 				for _, value := range []string{"", "y", "X", "x ", "../x", "x\x00", "\x1b[31m", strings.Repeat("x", 1<<20)} {
-					if answer, failed := call(&tools[i], "id", value); !failed || !strings.Contains(answer, "; there are x") || len(answer) > 1000 {
+					if answer, failed := call(tools[i], "id", value); !failed || !strings.Contains(answer, "; there are x") || len(answer) > 1000 {
 						t.Errorf("%s id=%.50q: %.1000s", tools[i].Name, value, answer)
 					}
 				}

@@ -21,87 +21,77 @@ const (
 	// outputDelay is how long the end of a program waits for the end of its output,
 	// which a child of it can hold open.
 	outputDelay = 250 * time.Millisecond
-	// terminalPause is how often a terminal is looked at that no process has open,
-	// though the program runs and may open it again.
+	// terminalPause is the time between two reads of a terminal that no process has
+	// open.
 	terminalPause = 100 * time.Millisecond
 )
 
-// A program is a command that was started, with what it wrote.
+// A program is a command that was started, with its output.
 type program struct {
 	id      string
-	cmd     exec.Cmd // what it was started with
+	cmd     *exec.Cmd // as a call asked for it; each start takes a copy
 	pty     bool
 	began   time.Time
 	process *process.Process
 	out     process.Output
-	in      *os.File      // its input; its terminal if it has one
-	from    *os.File      // its output; the same file then
+	in      *os.File      // our end of its input, or of its terminal
+	from    *os.File      // our end of its output; in, if it has a terminal
 	read    chan struct{} // closed when its output was read to the end
-	ended   chan struct{} // closed when it has ended, and its output was read or is no longer waited for
+	ended   chan struct{} // closed when it has ended and outputDelay has passed, or read is closed
+	took    time.Duration // from its start to its end; set when ended is closed
 
 	mu       sync.Mutex
-	took     time.Duration // until it ended
-	last     time.Time     // when it wrote last
+	changed  time.Time // when it started, wrote or ended last
 	watchers map[chan struct{}]bool
 }
 
 // launch starts a program. Its reader takes whatever it writes at once, so that the
 // program never waits for one of the tools.
-func (s *server) launch(id string, cmd exec.Cmd, pty bool) (*program, error) {
+func (s *server) launch(id string, cmd *exec.Cmd, pty bool) (*program, error) {
 	p := &program{
 		id: id, cmd: cmd, pty: pty, out: process.Output{Head: keptHead, Tail: keptTail},
 		read: make(chan struct{}), ended: make(chan struct{}), watchers: make(map[chan struct{}]bool),
 	}
-	child := startable(cmd)
-	theirs, err := p.connect(child)
-	if err != nil {
-		return nil, err
+	child := *cmd
+	theirs, err := p.connect(&child)
+	if err == nil {
+		if p.process, err = s.commands.Start(&child); err != nil {
+			err = fmt.Errorf("%q did not start: %w", cmd.Args[0], confine.Reason(err))
+		}
 	}
-	p.process, err = s.commands.Start(child)
 	for _, f := range theirs {
 		f.Close()
 	}
 	if err != nil {
-		p.in.Close()
-		p.from.Close()
-		return nil, fmt.Errorf("%q did not start: %w", cmd.Args[0], confine.Reason(err))
+		p.close()
+		return nil, err
 	}
 	p.began = time.Now()
-	p.last = p.began
+	p.changed = p.began
 	goroutine.Start(p.copyOutput)
 	goroutine.Start(p.live)
 	return p, nil
 }
 
 // connect gives the child its standard streams, and returns the ends of them that
-// are the child's alone.
+// are the child's alone. After an error some of the files are nil.
 func (p *program) connect(child *exec.Cmd) (theirs []*os.File, err error) {
+	var stdin, stdout *os.File
 	if p.pty {
-		ours, terminal, err := openTerminal()
-		if err != nil {
+		if p.in, stdin, err = openTerminal(); err != nil {
 			return nil, fmt.Errorf("pty: %w", err)
 		}
-		p.in, p.from = ours, ours
-		child.Stdin, child.Stdout, child.Stderr = terminal, terminal, terminal
+		p.from, stdout = p.in, stdin
 		child.SysProcAttr = &syscall.SysProcAttr{Setctty: true}
-		return []*os.File{terminal}, nil
+	} else if stdin, p.in, err = os.Pipe(); err == nil {
+		p.from, stdout, err = os.Pipe()
 	}
-	input, in, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	from, output, err := os.Pipe()
-	if err != nil {
-		input.Close()
-		in.Close()
-		return nil, err
-	}
-	p.in, p.from = in, from
-	child.Stdin, child.Stdout, child.Stderr = input, output, output
-	return []*os.File{input, output}, nil
+	child.Stdin, child.Stdout, child.Stderr = stdin, stdout, stdout
+	return []*os.File{stdin, stdout}, err
 }
 
-// copyOutput reads the output to its end. It never waits for whoever reads it here.
+// copyOutput reads the output to its end. It never waits for a tool that reads what
+// is kept.
 func (p *program) copyOutput() {
 	defer close(p.read)
 	defer p.from.Close()
@@ -110,21 +100,17 @@ func (p *program) copyOutput() {
 		n, err := p.from.Read(buf)
 		if n > 0 {
 			p.out.Write(buf[:n])
-			p.note(true)
+			p.notify()
 		}
-		if err != nil && !(p.pty && errors.Is(err, syscall.EIO) && p.goesOn()) {
+		if err == nil {
+			continue
+		}
+		// A terminal that no process has open is not at its end while the program
+		// runs, which may open it again.
+		closed := p.pty && errors.Is(err, syscall.EIO)
+		if !closed || p.process.EndsWithin(terminalPause) {
 			return
 		}
-	}
-}
-
-// goesOn says, after a pause, whether the program still runs.
-func (p *program) goesOn() bool {
-	select {
-	case <-p.process.Done():
-		return false
-	case <-time.After(terminalPause):
-		return true
 	}
 }
 
@@ -138,20 +124,16 @@ func (p *program) live() {
 	if !p.pty {
 		p.in.Close()
 	}
-	p.mu.Lock()
 	p.took = time.Since(p.began)
-	p.mu.Unlock()
 	close(p.ended)
-	p.note(false)
+	p.notify()
 }
 
-// note wakes those that wait for something new.
-func (p *program) note(wrote bool) {
+// notify wakes those that wait for output or for the end of the program.
+func (p *program) notify() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if wrote {
-		p.last = time.Now()
-	}
+	p.changed = time.Now()
 	for wake := range p.watchers {
 		select {
 		case wake <- struct{}{}:
@@ -160,8 +142,7 @@ func (p *program) note(wrote bool) {
 	}
 }
 
-// watch has wake, which has room for one element, told of what is new until stop is
-// called.
+// watch has wake, which has room for one element, notified until stop is called.
 func (p *program) watch(wake chan struct{}) (stop func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,12 +154,14 @@ func (p *program) watch(wake chan struct{}) (stop func()) {
 	}
 }
 
-func (p *program) lastWrite() time.Time {
+// lastChange is when the program started, wrote or ended last.
+func (p *program) lastChange() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.last
+	return p.changed
 }
 
+// hasEnded says whether the program has ended and its output is read.
 func (p *program) hasEnded() bool {
 	select {
 	case <-p.ended:
@@ -188,8 +171,8 @@ func (p *program) hasEnded() bool {
 	}
 }
 
-// waitFor says whether the program ends within d.
-func (p *program) waitFor(d time.Duration) bool {
+// endsWithin says whether the program ends within d.
+func (p *program) endsWithin(d time.Duration) bool {
 	select {
 	case <-p.ended:
 		return true
@@ -204,15 +187,14 @@ func (p *program) end() bool {
 	if !p.hasEnded() {
 		p.process.Signal(syscall.SIGTERM)
 		p.process.Signal(syscall.SIGCONT) // a stopped one takes no other signal
-		p.waitFor(endGrace)
+		p.endsWithin(endGrace)
 	}
 	p.process.KillTree(endGrace)
-	return p.waitFor(endGrace)
+	return p.endsWithin(endGrace)
 }
 
-// forget ends what a program that has ended left behind, and lets its output go.
-func (p *program) forget() {
-	p.process.KillTree(endGrace)
+// close closes our ends of the standard streams.
+func (p *program) close() {
 	p.in.Close()
 	p.from.Close()
 }
@@ -222,11 +204,8 @@ func (p *program) describe() string {
 	if !p.hasEnded() {
 		return fmt.Sprintf("%s is running (pid %d, for %v)", p.id, p.process.Pid(), time.Since(p.began).Round(time.Second/10))
 	}
-	p.mu.Lock()
-	took := p.took.Round(time.Second / 10)
-	p.mu.Unlock()
 	code, signal := command.ExitCode(p.process.State())
-	text := fmt.Sprintf("%s has ended after %v with exit code %d", p.id, took, code)
+	text := fmt.Sprintf("%s has ended after %v with exit code %d", p.id, p.took.Round(time.Second/10), code)
 	if signal != "" {
 		text += " (" + signal + ")"
 	}

@@ -15,36 +15,30 @@ import (
 )
 
 const (
-	waitTail    = 2 << 10 // bytes of each output that a wait answers
-	partialLine = 8 << 10 // bytes of a line without end that are looked at again when it grows
+	waitTail    = 2 << 10 // bytes of the end of each output that a wait answers
+	partialLine = 8 << 10 // bytes of an incomplete line that are searched again when it grows
 )
 
-// A condition is what is waited for at one program.
+// A condition is what a call waits for in one program: a line of its output, a pause
+// in it, or its end, whatever comes first.
 type condition struct {
 	*program
-	pattern *regexp.Regexp // nil: none
-	idle    time.Duration  // without output; 0: no matter
-	reacts  bool           // and only behind output
+	pattern *regexp.Regexp // that a line matches; nil: no line is waited for
+	idle    time.Duration  // how long a pause is; 0: no pause is waited for
+	reacts  bool           // a pause counts only behind output that came since began
 
-	began   time.Time
-	next    int64 // offset of the first line of output that was not seen whole
-	unseen  int64 // bytes that came faster than they were looked at
-	outcome string
+	began   time.Time // when the wait began
+	next    int64     // offset of the first line of output that was not searched whole
+	unseen  int64     // bytes of output that were dropped before they were searched
+	outcome string    // what was met; "" until then
 }
 
 func (s *server) wait(ctx context.Context, args toolserver.Arguments, progress func(wire.Progress)) (*wire.Result, error) {
-	ids := args.List("ids")
-	if len(ids) == 0 && (args.Has("pattern") || args.Has("idle_s") || args.Has("exit") || args.Has("since")) {
-		return nil, errors.New("ids is missing: the processes to wait for")
-	}
-	if len(ids) == 0 && !args.Has("timeout_s") {
-		return nil, errors.New("give ids, the processes to wait for, or timeout_s for a delay")
-	}
 	limit, err := command.Seconds(args, "timeout_s", min(defaultWait, s.limit), s.limit)
 	if err != nil {
 		return nil, err
 	}
-	conditions, err := s.conditions(ids, args)
+	conditions, err := s.conditions(args)
 	if err != nil {
 		return nil, err
 	}
@@ -53,26 +47,33 @@ func (s *server) wait(ctx context.Context, args toolserver.Arguments, progress f
 		wanted = len(conditions)
 	}
 	met, err := await(ctx, conditions, wanted, limit, progress)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(conditions) == 0:
+		return toolserver.TextResult(fmt.Sprintf("[toolpipe] %v have passed\n", limit)), nil
 	}
 	var b []byte
-	if len(conditions) == 0 {
-		b = fmt.Appendf(b, "[toolpipe] %v have passed\n", limit)
-	} else if !met {
+	if !met {
 		b = fmt.Appendf(b, "[toolpipe] timed out after %v\n", limit)
 	}
 	for _, c := range conditions {
 		b = c.report(b)
 	}
 	r := toolserver.TextResult(b)
-	r.IsError = !met && len(conditions) > 0
+	r.IsError = !met
 	return r, nil
 }
 
-// conditions are those that the arguments of a wait name.
-func (s *server) conditions(ids []string, args toolserver.Arguments) (all []*condition, err error) {
-	if len(ids) > maxPrograms || args.Has("since") && len(ids) > 1 {
+// conditions are those that the arguments of a wait name, one for each process.
+func (s *server) conditions(args toolserver.Arguments) (all []*condition, err error) {
+	ids := args.List("ids")
+	switch {
+	case len(ids) == 0 && (args.Has("pattern") || args.Has("idle_s") || args.Has("exit") || args.Has("since")):
+		return nil, errors.New("ids is missing: the processes to wait for")
+	case len(ids) == 0 && !args.Has("timeout_s"):
+		return nil, errors.New("give ids, the processes to wait for, or timeout_s for a delay")
+	case len(ids) > maxPrograms || args.Has("since") && len(ids) > 1:
 		return nil, fmt.Errorf("ids has %d elements; at most %d are allowed, and one beside since", len(ids), maxPrograms)
 	}
 	want := condition{began: time.Now()}
@@ -97,8 +98,8 @@ func (s *server) conditions(ids []string, args toolserver.Arguments) (all []*con
 	return all, nil
 }
 
-// await waits until as many conditions as wanted are met. Without any it is a delay,
-// and never met.
+// await waits until as many conditions as wanted are met, or limit has passed. Without
+// conditions it waits for limit.
 func await(ctx context.Context, conditions []*condition, wanted int, limit time.Duration, progress func(wire.Progress)) (met bool, err error) {
 	wake := make(chan struct{}, 1)
 	for _, c := range conditions {
@@ -110,7 +111,7 @@ func await(ctx context.Context, conditions []*condition, wanted int, limit time.
 	for elapsed, over := command.ProgressEvery, false; ; {
 		quiet, count := limit, 0
 		for _, c := range conditions {
-			if c.look() {
+			if c.isMet() {
 				count++
 			} else if c.idle > 0 {
 				quiet = min(quiet, c.untilIdle())
@@ -144,12 +145,13 @@ func awaited(conditions []*condition) string {
 	return shortened(text, 200)
 }
 
-// look says whether the condition is met, or can no longer be.
-func (c *condition) look() bool {
+// isMet says whether the condition is met. The end of the program meets all that it
+// can no longer meet.
+func (c *condition) isMet() bool {
 	if c.outcome != "" {
 		return true
 	}
-	ended := c.hasEnded() // before its last output is looked at
+	ended := c.hasEnded() // asked before the output is searched, which is whole then
 	switch {
 	case c.pattern != nil && c.match():
 	case ended:
@@ -162,7 +164,7 @@ func (c *condition) look() bool {
 
 // untilIdle is the time until the program is quiet for long enough.
 func (c *condition) untilIdle() time.Duration {
-	from := c.lastWrite()
+	from := c.lastChange()
 	if from.Before(c.began) {
 		if from = c.began; c.reacts {
 			return time.Hour
@@ -171,7 +173,8 @@ func (c *condition) untilIdle() time.Duration {
 	return c.idle - time.Since(from)
 }
 
-// match looks for the pattern in the lines that were not seen whole, each by itself.
+// match looks for the pattern in the lines that were not searched whole, each by
+// itself.
 func (c *condition) match() bool {
 	for size := c.out.Size(); ; {
 		b, at := c.out.From(c.next, maxSearched)
@@ -193,13 +196,13 @@ func (c *condition) match() bool {
 		if end >= size {
 			return false
 		}
-		if _, more := c.out.From(end, 0); c.next == at && more > end {
+		if c.next == at {
 			c.next = end // the end of this line was dropped
 		}
 	}
 }
 
-// report appends what came of the condition, and the end of the output.
+// report appends the state of the program, what was met, and the end of the output.
 func (c *condition) report(b []byte) []byte {
 	b = fmt.Appendf(b, "[toolpipe] %s", c.describe())
 	if c.outcome != "" && c.outcome != "ended" {
