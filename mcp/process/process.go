@@ -107,7 +107,7 @@ func (p *Processes) StartDetached(cmd *exec.Cmd) error {
 	if p.closed {
 		return errClosed
 	}
-	if err := cmd.Start(); err != nil {
+	if _, err := startMarked(cmd); err != nil { // with a mark of its own, not that of a child beside it
 		return err
 	}
 	p.detached = map[int]bool{cmd.Process.Pid: true}

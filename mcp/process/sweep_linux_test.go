@@ -65,6 +65,27 @@ func TestSweepHungStart(t *testing.T) {
 	}
 }
 
+// TestDetachedMark: a program that is to go on does not inherit the mark of a child that
+// is started at the same time, with which KillTree would kill it.
+func TestDetachedMark(t *testing.T) {
+	var procs Processes
+	marks.Lock()
+	started := make(chan error)
+	cmd := exec.Command("/bin/sleep", "300")
+	go func() { started <- procs.StartDetached(cmd) }()
+	select {
+	case err := <-started:
+		t.Errorf("it was started while the mark of another child may be set: %v", err)
+		marks.Unlock()
+	case <-time.After(50 * time.Millisecond):
+		marks.Unlock()
+		if err := <-started; err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd.Process.Kill()
+}
+
 // TestParentIsKilled: a child that only sleeps would not
 // notice a closed pipe.
 func TestParentIsKilled(t *testing.T) {
