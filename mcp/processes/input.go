@@ -17,10 +17,8 @@ import (
 )
 
 const (
-	maxInput   = 256 << 10       // bytes of a text
-	inputLimit = 5 * time.Second // for a program to read its input
-	tailPause  = 500 * time.Millisecond
-	signalWait = time.Second // for a program to end by a signal
+	maxInput  = 256 << 10              // bytes of a text
+	tailPause = 500 * time.Millisecond // in the output, which ends the tail of an input
 
 	terminalKeys = "enter, tab, escape, backspace, delete, up, down, left, right, home, end, page-up, page-down, or ctrl-a to ctrl-z"
 	otherSignals = "INT, HUP, QUIT, KILL, USR1, USR2, ALRM, STOP, CONT, TSTP or WINCH"
@@ -93,7 +91,7 @@ func (p *program) keyBytes(key string) (string, error) {
 // write gives the program its input. A program that does not read it is not waited
 // for.
 func (p *program) write(ctx context.Context, text string) error {
-	p.in.SetWriteDeadline(time.Now().Add(inputLimit))
+	p.in.SetWriteDeadline(time.Now().Add(p.patience.input))
 	stop := goroutine.AfterContext(ctx, func() { p.in.SetWriteDeadline(time.Now()) })
 	defer stop()
 	n, err := p.in.WriteString(text)
@@ -126,13 +124,13 @@ func sendSignal(_ context.Context, p *program, args toolserver.Arguments, _ func
 	case !known:
 		return nil, fmt.Errorf("signal %.100q is not known: it is TERM, %s", name, otherSignals)
 	case sig == syscall.SIGKILL:
-		p.process.KillTree(endGrace)
+		p.process.KillTree(killLimit)
 	case !p.process.Signal(sig) && p.hasEnded():
 		return nil, errors.New(p.describe())
 	}
 	switch sig {
 	case syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGKILL:
-		p.endsWithin(signalWait)
+		p.endsWithin(p.patience.signal)
 	}
 	return toolserver.TextResult(fmt.Sprintf("[toolpipe] %s\n", p.describe())), nil
 }

@@ -35,17 +35,25 @@ const (
 	nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	maxWait     = 10 * time.Minute // the run's own limit for a silent call pauses meanwhile
 	defaultWait = 30 * time.Second
-	endGrace    = 2 * time.Second // for the end of a program, before and after SIGKILL
+	killLimit   = 2 * time.Second // for the end of a program that was killed
 )
 
 // A server starts programs and knows them until they have ended and others need room.
 type server struct {
 	commands *command.Commands
-	limit    time.Duration
+	limit    time.Duration // of a wait
+	patience patience
 
 	mu       sync.Mutex // held while a program is started
 	programs []*program // in the order of their start
 	count    int        // the number in the last id that the server chose
+}
+
+// patience is for how long a call waits until a program does what it is asked to.
+type patience struct {
+	signal time.Duration // for it to end by a signal
+	end    time.Duration // for it to end by SIGTERM, before it is killed
+	input  time.Duration // for it to read its input
 }
 
 // New makes the server. An error is about the directory or PathPrepend of the
@@ -55,16 +63,22 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	local := toolserver.New("processes", spec.Version)
-	for _, t := range s.tools() {
-		local.AddBuiltin(t.Builtin, t.run)
-	}
-	return local, nil
+	return s.offer(spec.Version), nil
 }
 
 func newServer(spec Spec) (*server, error) {
 	commands, err := command.New(spec.Commands)
-	return &server{commands: commands, limit: cmp.Or(spec.Limit, maxWait)}, err
+	usual := patience{signal: time.Second, end: 2 * time.Second, input: 5 * time.Second}
+	return &server{commands: commands, limit: cmp.Or(spec.Limit, maxWait), patience: usual}, err
+}
+
+// offer makes a tool server of the tools.
+func (s *server) offer(version string) *toolserver.Server {
+	local := toolserver.New("processes", version)
+	for _, t := range s.tools() {
+		local.AddBuiltin(t.Builtin, t.run)
+	}
+	return local
 }
 
 // A tool is a definition and the function that does a call.
@@ -148,7 +162,7 @@ func (s *server) start(ctx context.Context, args toolserver.Arguments, _ func(wi
 		return nil, err
 	}
 	if i >= 0 {
-		s.programs[i].process.KillTree(endGrace) // what it left may have the port that the new one needs
+		s.programs[i].process.KillTree(killLimit) // what it left may have the port that the new one needs
 	}
 	p, err := s.launch(id, cmd, pty)
 	if err != nil {
@@ -255,7 +269,7 @@ func (s *server) list(context.Context, toolserver.Arguments, func(wire.Progress)
 // started first.
 func (s *server) restart(_ context.Context, old *program, _ toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 	if !old.end() {
-		return nil, fmt.Errorf("%s could not be ended within %v, so it was not started again", old.id, 2*endGrace)
+		return nil, fmt.Errorf("%s could not be ended within %v, so it was not started again", old.id, old.patience.end+killLimit)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,6 +2,7 @@ package processes
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,10 +15,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"toolpipe/mcp"
@@ -30,7 +33,9 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }
+// The tests run in a subreaper, as toolpipe is: it reaps the orphans that it kills,
+// for which KillTree would wait where process 1 leaves them as zombies.
+func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args, process.BecomeSubreaper)) }
 
 func init() {
 	// web serves the text of its last argument over HTTP, on a port that the system
@@ -59,6 +64,13 @@ func known(t *testing.T) bool {
 
 func processServer(t testing.TB, spec command.Spec) *mcp.Session {
 	t.Helper()
+	session, _ := processServerWith(t, spec, patience{})
+	return session
+}
+
+// processServerWith is processServer with less patience where it is not 0.
+func processServerWith(t testing.TB, spec command.Spec, less patience) (*mcp.Session, *server) {
+	t.Helper()
 	if spec.Dir == "" {
 		spec.Dir = t.TempDir()
 	}
@@ -69,11 +81,12 @@ func processServer(t testing.TB, spec command.Spec) *mcp.Session {
 		spec.Processes = &process.Processes{}
 		t.Cleanup(func() { spec.Processes.KillAll() })
 	}
-	server, err := New(Spec{Commands: spec})
+	s, err := newServer(Spec{Commands: spec})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return servertest.Local(t, server)
+	s.patience = patience{cmp.Or(less.signal, s.patience.signal), cmp.Or(less.end, s.patience.end), cmp.Or(less.input, s.patience.input)}
+	return servertest.Local(t, s.offer("")), s
 }
 
 // pidOf is the pid that list gives for a process that is running.
@@ -306,31 +319,60 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// A wait that nobody waits for ends, and one that lasts shows its progress.
+// A wait that nobody waits for ends.
 func TestWaitCancel(t *testing.T) {
 	t.Parallel()
-	s := processServer(t, command.Spec{})
+	s, server := processServerWith(t, command.Spec{}, patience{})
 	servertest.Works(t, s, "start", "name", "a", "script", "echo x; sleep 300")
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
-	progress := make(chan wire.Progress, 100)
 	go func() {
-		_, err := s.Call(ctx, "wait", json.RawMessage(`{"ids":["a"],"timeout_s":100}`), func(p wire.Progress) { progress <- p })
+		_, err := s.Call(ctx, "wait", json.RawMessage(`{"ids":["a"],"timeout_s":100}`), nil)
 		ended <- err
 	}()
-	if p := <-progress; string(p.Progress) != "5" || string(p.Total) != "100" || p.Message != "waiting, a: 2 bytes of output" {
-		t.Errorf("%s of %s: %s", p.Progress, p.Total, p.Message)
+	waits := func() bool {
+		p := server.all()[0]
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.watchers) > 0
+	}
+	for !waits() {
+		time.Sleep(time.Millisecond)
 	}
 	cancel()
 	if err := <-ended; err == nil {
 		t.Error("no error")
 	}
+	for waits() { // or the test does not end
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// A wait that lasts shows its progress, and ends with the reason of its context.
+func TestWaitProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &program{id: "a", out: process.Output{Head: 10}, ended: make(chan struct{}), watchers: map[chan struct{}]bool{}}
+		p.out.Write([]byte("x\n"))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var all []string
+		progress := func(p wire.Progress) {
+			all = append(all, fmt.Sprintf("%s of %s: %s", p.Progress, p.Total, p.Message))
+			if len(all) == 3 {
+				cancel(io.ErrClosedPipe)
+			}
+		}
+		met, err := await(ctx, []*condition{{program: p}}, 1, 100*time.Second, progress)
+		const message = " of 100: waiting, a: 2 bytes of output"
+		if want := []string{"5" + message, "10" + message, "15" + message}; met || err != io.ErrClosedPipe || !slices.Equal(all, want) {
+			t.Errorf("%t, %v, %q", met, err, all)
+		}
+	})
 }
 
 // A program without a terminal reads what it is sent, and its end.
 func TestInput(t *testing.T) {
 	t.Parallel()
-	s := processServer(t, command.Spec{})
+	s, _ := processServerWith(t, command.Spec{}, patience{input: time.Second})
 	servertest.Works(t, s, "start", "name", "c", "script", "read a; echo got $a; cat; echo end")
 	began := time.Now()
 	if answer := servertest.Works(t, s, "input", "id", "c", "text", "one", "key", "enter", "tail_s", 300); !strings.HasSuffix(answer, "follow\ngot one\n") || time.Since(began) > 2*time.Minute {
@@ -396,7 +438,7 @@ func TestTerminal(t *testing.T) {
 func TestStubborn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := processServer(t, command.Spec{Dir: dir})
+	s, _ := processServerWith(t, command.Spec{Dir: dir}, patience{signal: 200 * time.Millisecond, end: 200 * time.Millisecond})
 	script := "trap '' TERM HUP INT; (sleep 300; :) & echo begun; while :; do sleep 0.1; done"
 	if runtime.GOOS == "linux" && known(t) {
 		script = "setsid " + strings.Join(processtest.Argv("sleeper", filepath.Join(dir, "pid")), " ") + " & " + script
@@ -427,7 +469,7 @@ func TestStubborn(t *testing.T) {
 // Signals arrive under their names.
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	s := processServer(t, command.Spec{})
+	s, _ := processServerWith(t, command.Spec{}, patience{signal: 50 * time.Millisecond})
 	script := "echo begun; while :; do sleep 0.05; done"
 	for _, name := range []string{"INT", "HUP", "USR1", "USR2", "ALRM", "WINCH", "TSTP", "QUIT"} {
 		script = fmt.Sprintf("trap 'echo got %s' %s; ", name, name) + script
@@ -677,10 +719,15 @@ func TestRunEnds(t *testing.T) {
 				t.Skip("only Linux kills children with their parent")
 			}
 			cmd := processtest.Command("processes-run", how)
-			out, err := cmd.StdoutPipe()
-			if err == nil {
-				err = cmd.Start()
+			out, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
 			}
+			defer out.Close()
+			cmd.Stdout = w
+			// Started in another way, it could inherit the mark of a program of another test.
+			run, err := new(process.Processes).Start(cmd)
+			w.Close()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -690,9 +737,9 @@ func TestRunEnds(t *testing.T) {
 				pids = append(pids, pid)
 			}
 			if how == "kill" {
-				cmd.Process.Kill()
+				run.Kill()
 			}
-			if err := cmd.Wait(); (err == nil) != (how == "end") || len(pids) != 4 {
+			if err := run.Wait(); (err == nil) != (how == "end") || len(pids) != 4 {
 				t.Errorf("%v, %v", pids, err)
 			}
 			for _, pid := range pids {

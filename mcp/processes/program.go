@@ -28,17 +28,18 @@ const (
 
 // A program is a command that was started, with its output.
 type program struct {
-	id      string
-	cmd     *exec.Cmd // as a call asked for it; each start takes a copy
-	pty     bool
-	began   time.Time
-	process *process.Process
-	out     process.Output
-	in      *os.File      // our end of its input, or of its terminal
-	from    *os.File      // our end of its output; in, if it has a terminal
-	read    chan struct{} // closed when its output was read to the end
-	ended   chan struct{} // closed when it has ended and outputDelay has passed, or read is closed
-	took    time.Duration // from its start to its end; set when ended is closed
+	id       string
+	cmd      *exec.Cmd // as a call asked for it; each start takes a copy
+	pty      bool
+	patience patience
+	began    time.Time
+	process  *process.Process
+	out      process.Output
+	in       *os.File      // our end of its input, or of its terminal
+	from     *os.File      // our end of its output; in, if it has a terminal
+	read     chan struct{} // closed when its output was read to the end
+	ended    chan struct{} // closed when it has ended and outputDelay has passed, or read is closed
+	took     time.Duration // from its start to its end; set when ended is closed
 
 	mu       sync.Mutex
 	changed  time.Time // when it started, wrote or ended last
@@ -49,7 +50,7 @@ type program struct {
 // program never waits for one of the tools.
 func (s *server) launch(id string, cmd *exec.Cmd, pty bool) (*program, error) {
 	p := &program{
-		id: id, cmd: cmd, pty: pty, out: process.Output{Head: keptHead, Tail: keptTail},
+		id: id, cmd: cmd, pty: pty, patience: s.patience, out: process.Output{Head: keptHead, Tail: keptTail},
 		read: make(chan struct{}), ended: make(chan struct{}), watchers: make(map[chan struct{}]bool),
 	}
 	child := *cmd
@@ -187,10 +188,10 @@ func (p *program) end() bool {
 	if !p.hasEnded() {
 		p.process.Signal(syscall.SIGTERM)
 		p.process.Signal(syscall.SIGCONT) // a stopped one takes no other signal
-		p.endsWithin(endGrace)
+		p.endsWithin(p.patience.end)
 	}
-	p.process.KillTree(endGrace)
-	return p.endsWithin(endGrace)
+	p.process.KillTree(killLimit)
+	return p.endsWithin(killLimit)
 }
 
 // close closes our ends of the standard streams.

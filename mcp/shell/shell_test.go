@@ -76,6 +76,7 @@ func runCommand(t testing.TB, s *mcp.Session, args ...any) (commandOutcome, bool
 }
 
 func TestShellAnswer(t *testing.T) {
+	t.Parallel()
 	s := shellServer(t, command.Spec{})
 	got := servertest.Works(t, s, "run_command", "script", "echo out; echo err >&2; exit 7")
 	if want := "STDOUT:\nout\nSTDERR:\nerr\nEXIT CODE: 7\n"; got != want {
@@ -96,6 +97,7 @@ func TestShellAnswer(t *testing.T) {
 }
 
 func TestShellDirectory(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +118,9 @@ func TestShellDirectory(t *testing.T) {
 	}
 }
 
-func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }
+// The tests run in a subreaper, as toolpipe is: it reaps the orphans that it kills,
+// for which KillTree would wait where process 1 leaves them as zombies.
+func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args, process.BecomeSubreaper)) }
 
 func init() { processtest.Programs["shell-run"] = shellRun }
 
@@ -130,6 +134,21 @@ func runScript(ctx context.Context, commands command.Spec, script string, timeou
 	sh.killLimit = time.Minute
 	args := toolserver.Arguments{"script": jsontext.Quoted(script), "timeout_s": []byte(fmt.Sprint(timeout))}
 	return sh.run(ctx, args, func(wire.Progress) {})
+}
+
+// output runs one of the processtest.Programs and returns what it printed. The program
+// is started as commands are: started beside one in another way, it would inherit the
+// mark of that command and be killed with it.
+func output(name string, args ...string) (string, error) {
+	var out process.Output
+	out.Head = 64 << 10
+	cmd := processtest.Command(name, args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	p, err := new(process.Processes).Start(cmd)
+	if err == nil {
+		err = p.Wait()
+	}
+	return out.String(), err
 }
 
 // shellRun is a run that starts a command with a child in the background and
@@ -151,8 +170,9 @@ func shellRun([]string) int {
 // The answer does not wait for what runs in the background, and that
 // does not outlive the run.
 func TestShellBackgroundChild(t *testing.T) {
-	out, err := processtest.Command("shell-run").Output()
-	pid, rest, _ := strings.Cut(string(out), " ")
+	t.Parallel()
+	out, err := output("shell-run")
+	pid, rest, _ := strings.Cut(out, " ")
 	n, _ := strconv.Atoi(pid)
 	if err != nil || n == 0 || rest != "done false true 0\n" {
 		t.Fatalf("%q %v", out, err)
@@ -164,22 +184,25 @@ func TestShellBackgroundChild(t *testing.T) {
 func TestShellTimeout(t *testing.T) {
 	t.Parallel()
 	for _, sh := range []string{"/bin/sh", "dash", "bash"} {
-		if _, err := exec.LookPath(sh); err != nil {
-			continue
-		}
-		s := shellServer(t, command.Spec{})
-		o, failed := runCommand(t, s, "argv", []string{sh, "-c", "echo $$; echo early >&2; sleep 300 | cat; true"}, "timeout_s", 0.3)
-		if !failed || !o.TimedOut || o.Stderr != "early\n" {
-			t.Errorf("%s: %+v", sh, o)
-		}
-		pid, _ := strconv.Atoi(strings.TrimSpace(o.Stdout))
-		processtest.AwaitGone(t, pid)
-		if syscall.Kill(-pid, 0) == nil {
-			left, _ := exec.Command("ps", "-o", "pid,stat,args", "-g", strconv.Itoa(pid)).Output()
-			if bytes.Contains(left, []byte("sleep")) && !bytes.Contains(left, []byte("Z")) {
-				t.Errorf("%s: the pipeline lives: %s", sh, left)
+		t.Run(filepath.Base(sh), func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(sh); err != nil {
+				t.Skip("not installed")
 			}
-		}
+			s := shellServer(t, command.Spec{})
+			o, failed := runCommand(t, s, "argv", []string{sh, "-c", "echo $$; echo early >&2; sleep 300 | cat; true"}, "timeout_s", 0.3)
+			if !failed || !o.TimedOut || o.Stderr != "early\n" {
+				t.Errorf("%+v", o)
+			}
+			pid, _ := strconv.Atoi(strings.TrimSpace(o.Stdout))
+			processtest.AwaitGone(t, pid)
+			if syscall.Kill(-pid, 0) == nil {
+				left, _ := exec.Command("ps", "-o", "pid,stat,args", "-g", strconv.Itoa(pid)).Output()
+				if bytes.Contains(left, []byte("sleep")) && !bytes.Contains(left, []byte("Z")) {
+					t.Errorf("the pipeline lives: %s", left)
+				}
+			}
+		})
 	}
 }
 
@@ -213,6 +236,7 @@ func TestShellCancel(t *testing.T) {
 
 // The input is empty, whatever ours is.
 func TestShellReadsStdin(t *testing.T) {
+	t.Parallel()
 	if o, failed := runCommand(t, shellServer(t, command.Spec{}), "script", "cat; echo end; test -t 0 || : < /dev/tty"); failed || !strings.HasPrefix(o.Stdout, "end\n") || o.ExitCode == 0 {
 		t.Errorf("%+v", o)
 	}
@@ -220,6 +244,7 @@ func TestShellReadsStdin(t *testing.T) {
 
 // A flood is kept at both ends, and the exit status with it.
 func TestShellOutputFlood(t *testing.T) {
+	t.Parallel()
 	o, failed := runCommand(t, shellServer(t, command.Spec{}), "script", "echo first; head -c 30000000 /dev/zero | tr '\\0' y; echo last; exit 7")
 	if failed || o.ExitCode != 7 || !strings.HasPrefix(o.Stdout, "first\ny") || !strings.HasSuffix(o.Stdout, "ylast\n") {
 		t.Errorf("status %d, %d bytes", o.ExitCode, len(o.Stdout))
@@ -231,6 +256,7 @@ func TestShellOutputFlood(t *testing.T) {
 
 // Only what is allowed or set is in the environment.
 func TestShellEnvironment(t *testing.T) {
+	t.Parallel()
 	s := shellServer(t, command.Spec{
 		Environ: []string{"PATH=/usr/bin:.:/bin::rel", "HOME=/h", "TERM=xterm", "LC_ALL=C", "TOOLPIPE_API_KEY=k", "OPENAI_API_KEY=k", "AWS_SECRET_ACCESS_KEY=k",
 			"LD_PRELOAD=k", "BASH_ENV=k", "ENV=k", "NODE_OPTIONS=k", "GIT_SSH_COMMAND=k", "SSH_AUTH_SOCK=k"},

@@ -197,7 +197,8 @@ func shown(r *wire.Result) string {
 func TestShellTree(t *testing.T) {
 	for _, how := range []string{"cancel", "timeout"} {
 		t.Run(how, func(t *testing.T) {
-			if out, err := processtest.Command("shell-tree", how, t.TempDir()).CombinedOutput(); err != nil {
+			t.Parallel()
+			if out, err := output("shell-tree", how, t.TempDir()); err != nil {
 				t.Errorf("%v:\n%s", err, out)
 			}
 		})
@@ -229,7 +230,7 @@ func shellClaims(how, file string) int {
 	}
 	var procs process.Processes
 	defer procs.Sweep(time.Minute)
-	script := "sleep 300"
+	script := "exec sleep 300" // leaves no orphan, which nothing would reap without a subreaper
 	if how == "other limits" {
 		script = strings.Join(processtest.Argv("unlimited", file), " ") + "; sleep 300"
 	}
@@ -252,8 +253,8 @@ func TestShellClaims(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "pid")
-			out, err := processtest.Command("shell-claims", how, file).CombinedOutput()
-			if err != nil || string(out) != "timed out; "+want {
+			out, err := output("shell-claims", how, file)
+			if err != nil || out != "timed out; "+want {
 				t.Errorf("%v: %q", err, out)
 			}
 			for _, pid := range processtest.Pids(file) {

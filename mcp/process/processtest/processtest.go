@@ -27,9 +27,10 @@ var Programs = map[string]func(args []string) int{
 	},
 }
 
-// Main is what TestMain does with the arguments of the test binary. It returns
-// the exit status.
-func Main(m *testing.M, args []string) int {
+// Main is what TestMain does with the arguments of the test binary: it is one of the
+// Programs, or calls each function of before and runs the tests. It returns the exit
+// status.
+func Main(m *testing.M, args []string, before ...func()) int {
 	if len(args) > 1 {
 		if name, ok := strings.CutPrefix(args[1], "program:"); ok {
 			return Programs[name](args[2:])
@@ -39,6 +40,9 @@ func Main(m *testing.M, args []string) int {
 	// Tests of processes mostly wait for their time limits.
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
 		flag.Set("test.parallel", "8")
+	}
+	for _, prepare := range before {
+		prepare()
 	}
 	return m.Run()
 }
