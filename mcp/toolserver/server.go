@@ -190,10 +190,7 @@ func modernResult(result []byte, cacheable bool) []byte {
 // appendInputSchema appends a schema of arguments, which must name its type though
 // many servers leave it out.
 func appendInputSchema(b, schema []byte) []byte {
-	switch {
-	case jsontext.Kind(schema) != '{':
-		return append(b, `{"type":"object"}`...)
-	case jsontext.Member(schema, "type") != nil:
+	if jsontext.Member(schema, "type") != nil {
 		return append(b, schema...)
 	}
 	b = append(b, `{"type":"object"`...)
