@@ -127,12 +127,13 @@ func (c *ctags) startIn(ctx context.Context, mode string) (*session, error) {
 		return nil, fmt.Errorf("ctags does not start: %w", err)
 	}
 	s.out = bufio.NewReaderSize(output, 64<<10)
-	defer s.watch()()
+	watched, stop := s.watch()
+	defer stop()
 	line, err := s.line()
 	if err != nil || jsontext.Text(jsontext.Member(line, "name")) != "Universal Ctags" {
 		said := s.close()
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+		if watched.Err() != nil {
+			return nil, context.Cause(watched)
 		}
 		return nil, &WrongCtagsError{c.path, said}
 	}
@@ -140,12 +141,15 @@ func (c *ctags) startIn(ctx context.Context, mode string) (*session, error) {
 	return s, nil
 }
 
-// watch kills ctags when the call ends or ctagsLimit has passed, until stop is
-// called.
-func (s *session) watch() (stop func()) {
-	ctx, cancel := context.WithTimeout(s.ctx, ctagsLimit)
-	unwatch := goroutine.AfterContext(ctx, s.process.Kill)
-	return func() {
+// watch ends ctags when the call ends or ctagsLimit has passed, until stop is called.
+// The reading ends too: a process that ctags left behind may hold the pipe open.
+func (s *session) watch() (watched context.Context, stop func()) {
+	watched, cancel := context.WithTimeoutCause(s.ctx, ctagsLimit, fmt.Errorf("ctags took more than %v", ctagsLimit))
+	unwatch := goroutine.AfterContext(watched, func() {
+		s.process.Kill()
+		s.output.Close()
+	})
+	return watched, func() {
 		unwatch()
 		cancel()
 	}
@@ -184,7 +188,8 @@ func (s *session) line() ([]byte, error) {
 // definitions gives the definitions of a text. The name tells its language. After
 // an error the session is of no more use.
 func (s *session) definitions(name string, text []byte) (defs []Definition, err error) {
-	defer s.watch()()
+	watched, stop := s.watch()
+	defer stop()
 	text = bytes.ToValidUTF8(text, []byte("\uFFFD")) // of others no JSON is made
 	if !bytes.HasSuffix(text, []byte("\n")) {
 		text = append(bytes.Clone(text), '\n') // or the last line of some languages is lost
@@ -212,8 +217,8 @@ func (s *session) definitions(name string, text []byte) (defs []Definition, err 
 			}
 		}
 	}
-	if s.ctx.Err() != nil {
-		return nil, context.Cause(s.ctx)
+	if watched.Err() != nil {
+		return nil, context.Cause(watched)
 	}
 	return nil, fmt.Errorf("%q: ctags ended without an answer: %w", name, err)
 }

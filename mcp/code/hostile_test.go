@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -183,6 +185,45 @@ func TestCtagsIsConfined(t *testing.T) {
 		if strings.Contains(seen, word) {
 			t.Errorf("ctags sees %s: %s", word, seen)
 		}
+	}
+}
+
+// A process that ctags has left behind, and that holds its output open, does not
+// hold up the end of a call.
+func TestCtagsLeavesProcess(t *testing.T) {
+	t.Parallel()
+	needs(t, "setsid", "sleep")
+	bin, _ := fakeCtags(t, program+`PATH=/usr/bin:/bin setsid sh -c 'echo $$ >"$1"; exec sleep 60' sh "${0%/*}/pid" 2>/dev/null & cat >/dev/null`)
+	c, err := findCtags(Spec{Environ: []string{"PATH=" + bin}, Processes: newProcesses()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := (&call{ctags: c}).outline(ctx, "a.c", nil)
+		ended <- err
+	}()
+	pid := 0
+	for pid == 0 {
+		time.Sleep(10 * time.Millisecond)
+		text, _ := os.ReadFile(filepath.Join(bin, "pid"))
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		if t.Context().Err() != nil {
+			t.Fatal("ctags did not start")
+		}
+	}
+	defer syscall.Kill(pid, syscall.SIGKILL)
+	cause := errors.New("canceled by the test")
+	cancel(cause)
+	select {
+	case err := <-ended:
+		if err != cause {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the call goes on")
 	}
 }
 
