@@ -8,7 +8,9 @@ package lexis
 
 import (
 	"bytes"
+	"cmp"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -70,50 +72,49 @@ type hereDoc struct {
 // head is the begin. It returns nil when neither tells.
 func Of(name string, head []byte) *Language {
 	name = strings.ToLower(path.Base(name))
+	return cmp.Or(
+		find(name, func(l *Language) string { return l.files }),
+		find(strings.TrimPrefix(path.Ext(name), "."), func(l *Language) string { return l.extensions }),
+		find(Interpreter(head), func(l *Language) string { return l.interpreters }),
+	)
+}
+
+// find gives the first language of which a list has a word; nil for none.
+func find(word string, list func(*Language) string) *Language {
 	for i := range languages {
-		if l := &languages[i]; hasField(l.files, name) {
-			return l
+		if word != "" && hasField(list(&languages[i]), word) {
+			return &languages[i]
 		}
-	}
-	if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
-		for i := range languages {
-			if l := &languages[i]; hasField(l.extensions, name[dot+1:]) {
-				return l
-			}
-		}
-	}
-	line, found := bytes.CutPrefix(head[:min(len(head), 256)], []byte("#!"))
-	if !found {
-		return nil
-	}
-	line, _, _ = bytes.Cut(line, []byte("\n"))
-	for word := range strings.FieldsSeq(string(line)) {
-		program := strings.TrimRight(path.Base(word), "0123456789.")
-		if program == "env" || strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
-			continue
-		}
-		for i := range languages {
-			if l := &languages[i]; hasField(l.interpreters, program) {
-				return l
-			}
-		}
-		return nil
 	}
 	return nil
 }
 
+// Interpreter is the program that a first line "#!" names, without directory and
+// version; "" without such a line.
+func Interpreter(text []byte) string {
+	line, found := bytes.CutPrefix(text[:min(len(text), 256)], []byte("#!"))
+	if !found {
+		return ""
+	}
+	line, _, _ = bytes.Cut(line, []byte("\n"))
+	for word := range strings.FieldsSeq(string(line)) {
+		program := strings.TrimRight(path.Base(word), "0123456789.")
+		if program != "env" && !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
+			return program
+		}
+	}
+	return ""
+}
+
+// Is says whether a language is one of these. A language that is not known is none.
+func (l *Language) Is(names ...string) bool { return l != nil && slices.Contains(names, l.Name) }
+
 // hasField says whether a word is one of a list with spaces between.
 func hasField(list, word string) bool {
-	for rest := list; word != "" && !strings.Contains(word, " "); {
-		i := strings.Index(rest, word)
-		if i < 0 {
-			return false
-		}
-		end := i + len(word)
-		if (i == 0 || rest[i-1] == ' ') && (end == len(rest) || rest[end] == ' ') {
+	for field := range strings.FieldsSeq(list) {
+		if field == word {
 			return true
 		}
-		rest = rest[end:]
 	}
 	return false
 }
