@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"toolpipe/mcp/code/lexis"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 )
 
 const (
@@ -18,60 +18,43 @@ const (
 	maxTargets = 5 // definitions of the target that are followed
 )
 
-func callPathTool() tool {
-	return tool{define("call_path", "Show which definitions the body of a function or type names, and which those name, as a tree. By names: of several definitions of a name, the nearest counts.", toolserver.ReadsOnly,
-		toolserver.Parameter{Name: "target", Kind: "string", About: "name to start from, such as parse or Parser.parse", Required: true},
-		toolserver.Parameter{Name: "path", Kind: "string", About: "file or directory with the definitions; the root when absent"},
-		toolserver.Parameter{Name: "max_depth", Kind: "integer", About: "levels to show, from 1 to 20; 3 when absent"},
-	), showCallPath}
-}
-
-func showCallPath(ctx context.Context, c *call, args toolserver.Arguments) (*wire.Result, error) {
-	target := args.Text("target")
-	last, err := lastName(target)
-	if err != nil {
-		return nil, err
-	}
+func showCallPath(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
 	depth := args.Integer("max_depth", usualDepth)
 	if depth < 1 || depth > maxLevels {
 		return nil, fmt.Errorf("max_depth is %d; 1 to %d levels are shown", depth, maxLevels)
 	}
-	p, err := c.project(ctx, pathOrRoot(args))
+	target := args.Text("target")
+	p, last, err := c.project(ctx, args, "target")
 	if err != nil {
 		return nil, err
 	}
-	g := callGraph{project: p, byName: map[string][]*defined{}}
-	for _, f := range p.files {
-		for i := range f.defs {
-			if d := &f.defs[i]; isFollowed(d) {
-				g.byName[d.Name] = append(g.byName[d.Name], &defined{f, d})
-			}
+	g := callGraph{}
+	for _, d := range p.defs {
+		if isFollowed(d) {
+			g[d.Name] = append(g[d.Name], d)
 		}
 	}
-	var found []*defined
-	for _, e := range g.byName[last] {
-		if full := e.def.FullName(); full == normalName(target) || strings.HasSuffix(full, "."+normalName(target)) {
-			found = append(found, e)
+	var found []*Definition
+	for _, d := range g[last] {
+		if strings.HasSuffix("."+d.FullName(), "."+normalName(target)) {
+			found = append(found, d)
 		}
 	}
 	if len(found) == 0 {
-		hint := "; outline shows the names in a file"
-		if all := g.byName[last]; len(all) > 0 {
-			hint = fmt.Sprintf("; %s is %s, %s", last, all[0].def.FullName(), place(all[0].file, all[0].def))
+		hint := "outline shows the names in a file"
+		if all := g[last]; len(all) > 0 {
+			hint = fmt.Sprintf("%s is %s, %s", last, all[0].FullName(), all[0].place())
 		}
-		return nil, fmt.Errorf("no function or type %q is defined below %q%s%s", target, pathOrRoot(args), hint, strings.TrimSuffix("\n"+string(p.survey.appendTo(nil)), "\n"))
+		return nil, p.notFound("no function or type %q is defined below %q; %s", target, pathOrRoot(args), hint)
 	}
-	t := treeText{ctx: ctx, deepest: int(depth)}
-	for _, e := range found[:min(len(found), maxTargets)] {
-		t.add(g.branch(e))
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	t := newTree(ctx, int(depth))
+	for _, d := range found[:min(len(found), maxTargets)] {
+		t.add(g.branch(d))
 	}
 	if more := len(found) - maxTargets; more > 0 {
 		t.b = fmt.Appendf(t.b, "[toolpipe] %d more definitions of %q are left out; a path further down shows them\n", more, target)
 	}
-	return toolserver.TextResult(p.survey.appendTo(t.appendNotes(t.b))), nil
+	return p.survey.appendTo(t.appendNotes(t.b)), context.Cause(ctx)
 }
 
 // isFollowed says whether a definition is a function or a type.
@@ -83,92 +66,72 @@ func isFollowed(d *Definition) bool {
 	return strings.HasPrefix(d.Signature, "(") || hasBody(d.Kind) || isType(d.Kind)
 }
 
-type callGraph struct {
-	*project
-	byName map[string][]*defined
+// A callGraph is the functions and types of a project by their names.
+type callGraph map[string][]*Definition
+
+func (g callGraph) branch(d *Definition) branch {
+	label := fmt.Sprintf("%s  %s %s", d.FullName(), d.Kind, d.place())
+	return branch{label, func() []branch { return g.named(d) }}
 }
 
-// defined is a definition in its file.
-type defined struct {
-	file *sourceFile
-	def  *Definition
-}
-
-func (g *callGraph) branch(e *defined) branch {
-	at := place(e.file, e.def)
-	return branch{at + " " + e.def.FullName(), fmt.Sprintf("%s  %s %s", e.def.FullName(), e.def.Kind, at), func() []branch { return g.named(e) }}
-}
-
-// named gives the definitions that the text of one names, each once, in the order
-// of their first use.
-func (g *callGraph) named(e *defined) (list []branch) {
-	l := g.layoutOf(e.file)
-	from, to, own := l.starts[e.def.Start-1], l.starts[e.def.lastLine()], l.nameEnd(e.def)
-	seen, packages := map[string]bool{}, map[string]bool{}
+// named gives the definitions that the text of a definition names, each once, in the
+// order of their first use.
+func (g callGraph) named(d *Definition) (list []branch) {
+	d.file.lay()
+	l := d.file.layout
+	from, to, own := l.starts[d.Start-1], l.starts[d.lastLine()], l.nameEnd(d)
+	seen := map[use]bool{}
 	for i := from; i < to; i++ {
-		if !lexis.IsWord(l.mask[i]) {
-			continue
-		}
 		begin := i
 		for i < to && lexis.IsWord(l.mask[i]) {
 			i++
 		}
-		word := string(l.mask[begin:i])
-		all := g.byName[word]
-		if len(all) == 0 || i == own {
+		if begin == i || i == own || g[string(l.mask[begin:i])] == nil {
 			continue
 		}
-		u := use{defined: e}
+		u := use{word: string(l.mask[begin:i])}
 		u.qualifier, u.qualified = qualifier(l.mask[max(from, begin-maxName):begin])
-		if key := fmt.Sprint(u.qualified, u.qualifier, word); !seen[key] {
-			seen[key] = true
-			isPackage, known := packages[u.qualifier]
-			if !known {
-				isPackage = isGoPackage(e.file, l.text, u.qualifier)
-				packages[u.qualifier] = isPackage
-			}
-			u.isPackage = isPackage
-			list = g.appendNamed(list, word, u.nearest(all))
+		if !seen[u] {
+			seen[u] = true
+			list = g.appendNamed(list, u.word, u.nearest(d, g[u.word]))
 		}
 	}
 	return list
 }
 
 // appendNamed appends the definitions that a word may be, unless they are there.
-func (g *callGraph) appendNamed(list []branch, word string, all []*defined) []branch {
+func (g callGraph) appendNamed(list []branch, word string, all []*Definition) []branch {
 	if len(all) == 0 {
 		return list
 	}
-	br := g.branch(all[0])
+	next := g.branch(all[0])
 	if len(all) > 1 {
 		var places []string
-		for _, e := range all[:min(len(all), maxPlaces)] {
-			places = append(places, place(e.file, e.def))
+		for _, d := range all[:min(len(all), maxPlaces)] {
+			places = append(places, d.place())
 		}
 		label := fmt.Sprintf("%s  one of %d: %s", word, len(all), strings.Join(places, ", "))
 		if len(all) > maxPlaces {
 			label += ", ..."
 		}
-		br = branch{label, label, nil}
+		next = branch{label, nil}
 	}
-	for _, there := range list {
-		if there.key == br.key {
-			return list
-		}
+	if slices.ContainsFunc(list, func(there branch) bool { return there.label == next.label }) {
+		return list
 	}
-	return append(list, br)
+	return append(list, next)
 }
 
 // A use is a name in the text of a definition.
 type use struct {
-	*defined
+	word      string
 	qualifier string // the name before it, as x of x.name
 	qualified bool   // something is before it, as x() of x().name
 	isPackage bool   // the qualifier is a package of Go
 }
 
-// qualifier is the name before a dot, :: or -> at the end of b. Those that stand
-// for the place itself count as none.
+// qualifier is the name before a dot, :: or -> at the end of b. crate and super stand
+// for the place itself, and count as none.
 func qualifier(b []byte) (name string, qualified bool) {
 	for _, mark := range [...]string{".", "::", "->"} {
 		if rest, found := bytes.CutSuffix(b, []byte(mark)); found {
@@ -184,20 +147,24 @@ func qualifier(b []byte) (name string, qualified bool) {
 }
 
 // isGoPackage says whether a Go file imports a package whose path ends with a name.
-func isGoPackage(f *sourceFile, text []byte, name string) bool {
-	return f.language.Name == "Go" && name != "" && (bytes.Contains(text, []byte(`/`+name+`"`)) || bytes.Contains(text, []byte(`"`+name+`"`)))
+func isGoPackage(f *sourceFile, name string) bool {
+	if !f.language.Is("Go") || name == "" {
+		return false
+	}
+	return bytes.Contains(f.text, []byte(`/`+name+`"`)) || bytes.Contains(f.text, []byte(`"`+name+`"`))
 }
 
 // nearest gives those of several definitions that are nearest to the use.
-func (u *use) nearest(all []*defined) (nearest []*defined) {
-	best := noTier
-	for _, other := range all {
-		switch tier := u.tier(other); {
-		case tier > best || tier == noTier:
-		case tier < best:
-			best, nearest = tier, []*defined{other}
-		default:
-			nearest = append(nearest, other)
+func (u use) nearest(from *Definition, all []*Definition) (nearest []*Definition) {
+	u.isPackage = isGoPackage(from.file, u.qualifier)
+	best := noTier - 1
+	for _, to := range all {
+		tier := u.tier(from, to)
+		if tier < best {
+			best, nearest = tier, nil
+		}
+		if tier == best {
+			nearest = append(nearest, to)
 		}
 	}
 	return nearest
@@ -205,17 +172,17 @@ func (u *use) nearest(all []*defined) (nearest []*defined) {
 
 const noTier = 5
 
-// tier says how near a definition is to the use, from 0: it is in what is named
-// before the use, in the same class, in the same file, in the same directory, or
-// elsewhere. noTier is one that the use cannot mean.
-func (u *use) tier(other *defined) int {
-	isGo := u.file.language.Name == "Go"
-	dir, file := path.Split(other.file.path)
-	sameDir := dir == path.Dir(u.file.path)+"/" || path.Dir(u.file.path) == "." && dir == ""
-	scope := other.def.Scope
-	inClass := scope != "" && (scope == u.def.Scope || scope == u.def.FullName())
+// tier says how near a definition is to a use in another, from 0: it is in what is
+// named before the use, in the same class, in the same file, in the same directory,
+// or elsewhere. noTier says that the use cannot mean it.
+func (u use) tier(from, to *Definition) int {
+	isGo := from.file.language.Is("Go")
+	dir, file := path.Dir(to.file.path), path.Base(to.file.path)
+	sameDir := dir == path.Dir(from.file.path)
+	scope := to.Scope
+	inClass := scope != "" && (scope == from.Scope || scope == from.FullName())
 	switch {
-	case family(other.file) != family(u.file), isGo && strings.HasSuffix(file, "_test.go") && !strings.HasSuffix(u.file.path, "_test.go"):
+	case family(to.file) != family(from.file), isGo && strings.HasSuffix(file, "_test.go") && !strings.HasSuffix(from.file.path, "_test.go"):
 		return noTier
 	case u.isPackage:
 		if path.Base(dir) == u.qualifier && scope == "" {
@@ -225,11 +192,11 @@ func (u *use) tier(other *defined) int {
 	case u.qualifier != "" && (u.qualifier == scope[strings.LastIndexByte(scope, '.')+1:] || u.qualifier == strings.TrimSuffix(file, path.Ext(file)) && !isGo):
 		return 0
 	case u.qualified && scope == "", !u.qualified && isGo && (scope != "" || !sameDir),
-		!u.qualified && scope != "" && !inClass && !hasBareMethods(u.file):
+		!u.qualified && scope != "" && !inClass && !hasBareMethods(from.file):
 		return noTier
 	case inClass:
 		return 1
-	case other.file == u.file:
+	case to.file == from.file:
 		return 2
 	case sameDir:
 		return 3
@@ -240,23 +207,18 @@ func (u *use) tier(other *defined) int {
 // hasBareMethods says whether a language calls a method of the same object, which
 // another class may define, by its name alone.
 func hasBareMethods(f *sourceFile) bool {
-	switch f.language.Name {
-	case "Go", "Python", "Rust", "JavaScript", "TypeScript", "PHP", "Lua":
-		return false
-	}
-	return true
+	return !f.language.Is("Go", "Python", "Rust", "JavaScript", "TypeScript", "PHP", "Lua")
 }
 
-// family is the language of a file, or one that names the same definitions.
+// family is the language of a file, or another one that shares its definitions.
 func family(f *sourceFile) string {
-	switch name := f.language.Name; name {
-	case "C++", "Objective-C":
+	switch {
+	case f.language.Is("C++", "Objective-C"):
 		return "C"
-	case "TypeScript":
+	case f.language.Is("TypeScript"):
 		return "JavaScript"
-	case "Kotlin", "Scala":
+	case f.language.Is("Kotlin", "Scala"):
 		return "Java"
-	default:
-		return name
 	}
+	return f.language.Name
 }

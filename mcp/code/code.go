@@ -3,23 +3,25 @@
 // Go from go/parser, those of other languages from Universal Ctags, which gets the
 // text of a file and opens none itself.
 //
-// Each tool is in a file of its own and answers text that a model reads.
+// The tools are listed in tools.go. Each answers text that a model reads.
 package code
 
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"toolpipe/mcp/code/lexis"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
 )
 
 // A Spec says which files a server offers.
@@ -41,6 +43,24 @@ func (s *Spec) inRoots(path string) bool {
 	})
 }
 
+// lookPath finds a program in PATH, and gives the environment to start it in. A
+// program below a root is not used, nor is one that the environment's PATH leads to:
+// a call that writes could have made it, or a file beside it such as pyvenv.cfg.
+func (s *Spec) lookPath(name string) (program string, env []string, err error) {
+	env = process.ChildEnv(s.Environ, map[string]string{"LC_ALL": "C.UTF-8"}, nil)
+	for i, kv := range env {
+		if path, found := strings.CutPrefix(kv, "PATH="); found {
+			dirs := slices.DeleteFunc(filepath.SplitList(path), s.inRoots)
+			env[i] = "PATH=" + strings.Join(dirs, string(filepath.ListSeparator))
+		}
+	}
+	program, err = process.LookPath(name, env)
+	if err != nil || s.inRoots(program) {
+		return "", nil, fmt.Errorf("%s is in no directory of PATH outside the allowed roots", name)
+	}
+	return program, env, nil
+}
+
 // New makes a server of tools for source files. The error is ErrNoCtags when there
 // is no ctags in PATH. Whether it is Universal Ctags shows at the first call.
 func New(spec Spec) (*toolserver.Server, error) {
@@ -53,48 +73,25 @@ func New(spec Spec) (*toolserver.Server, error) {
 	}
 	s := toolserver.New("code", spec.Version)
 	for _, t := range tools() {
-		s.AddBuiltin(t.Builtin, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+		s.AddBuiltin(&t.Builtin, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 			c := &call{spec: spec, ctags: program}
 			for _, area := range spec.Areas {
 				c.roots = append(c.roots, area.Access(confine.BoundsOf(ctx)))
 			}
-			result, err := t.run(ctx, c, args)
+			text, err := t.run(ctx, c, args)
+			if err != nil {
+				return nil, err
+			}
 			for _, look := range c.looks {
-				if err == nil {
-					look.Shown(false)
-				}
+				look.Shown(false)
 			}
-			if left := c.leftOut(); err == nil && left != "" {
-				answer := &result.Content[0] // a JSON literal, to which another is joined
-				answer.Text = append(answer.Text[:len(answer.Text)-1], jsontext.Quoted(left)[1:]...)
+			for _, root := range c.roots {
+				text = append(text, root.LeftOutText()...)
 			}
-			return result, err
+			return toolserver.TextResult(text), nil
 		})
 	}
 	return s, nil
-}
-
-// A tool is a definition and the function that does a call.
-type tool struct {
-	*toolserver.Builtin
-	run func(context.Context, *call, toolserver.Arguments) (*wire.Result, error)
-}
-
-func tools() []tool {
-	return []tool{
-		outlineTool(),
-		definitionTool(),
-		checkSyntaxTool(),
-		editDefinitionTool(),
-		usagesTool(),
-		importsTool(),
-		hierarchyTool(),
-		callPathTool(),
-	}
-}
-
-func define(name, about, annotations string, params ...toolserver.Parameter) *toolserver.Builtin {
-	return &toolserver.Builtin{Name: name, About: about, Params: params, Annotations: annotations}
 }
 
 // A call is what one call of a tool may use.
@@ -105,89 +102,95 @@ type call struct {
 	looks []*confine.Look   // at the files of which the answer shows a part
 }
 
-func (c *call) leftOut() (text string) {
-	for _, root := range c.roots {
-		text += root.LeftOutText()
-	}
-	return text
-}
-
-// find follows a path: one that is absolute below whichever root holds it, any
-// other below the first. The caller closes the location.
+// find follows a path: an absolute path below whichever root holds it, any other
+// below the first root. The caller closes the location.
 func (c *call) find(path string) (*confine.Location, error) {
-	root := c.roots[0]
-	if filepath.IsAbs(path) {
-		for _, r := range c.roots {
-			if _, err := r.Split(path); err == nil {
-				root = r
-				break
-			}
-		}
+	holds := func(root *confine.Access) bool {
+		_, err := root.Split(path)
+		return err == nil
 	}
-	return root.Find(path)
+	return c.roots[max(0, slices.IndexFunc(c.roots, holds))].Find(path)
 }
 
 // shown is the path of a file in answers: relative below the first root, absolute
 // below another.
-func (c *call) shown(l *confine.Location) string {
-	if l.Access == c.roots[0] {
-		return l.Rel
+func (c *call) shown(root *confine.Access, rel string) string {
+	if root == c.roots[0] {
+		return rel
 	}
-	return l.Access.Absolute(l.Rel)
+	return root.Absolute(rel)
 }
 
-// A source is a file that a tool has read.
-type source struct {
-	path string // as answers show it
-	text []byte
+// A sourceFile is a file that a tool has read, with what is known of it.
+type sourceFile struct {
+	path     string // as answers show it
+	text     []byte
+	language *lexis.Language // nil when it is not known
+	defs     []Definition    // in the order of their lines; set by outline
+	*layout                  // nil until lay
+}
+
+func newSourceFile(path string, text []byte) *sourceFile {
+	return &sourceFile{path: path, text: text, language: lexis.Of(path, text)}
+}
+
+// lay finds the lines and brackets of the file, unless they are known.
+func (f *sourceFile) lay() {
+	if f.layout == nil {
+		f.layout = newLayout(f.language, f.text)
+	}
+}
+
+// read reads the source file at a path, for an answer that shows a part of it.
+func (c *call) read(path string) (*sourceFile, error) {
+	l, err := c.find(path)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	f, err := c.readAt(l)
+	if err == nil {
+		c.looks = append(c.looks, l.Look(bytes.NewReader(f.text), int64(len(f.text))))
+	}
+	return f, err
+}
+
+// readAt reads the source file at a location.
+func (c *call) readAt(l *confine.Location) (*sourceFile, error) {
+	f, info, err := l.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := readText(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", l.Asked, confine.Reason(err))
+	}
+	return newSourceFile(c.shown(l.Access, l.Rel), text), nil
 }
 
 // maxSource is the longest file that is read, in bytes: sources are shorter, and
 // ctags works in memory.
 const maxSource = 16 << 20
 
-// read reads the source file at a path.
-func (c *call) read(path string) (*source, error) {
-	l, err := c.find(path)
-	if err != nil {
-		return nil, err
+var errBinary = errors.New("it is a binary file, not source")
+
+// readText reads the first size bytes of a file, which are all that it had when it
+// was opened. The error is errBinary for a file that is not text.
+func readText(f *os.File, size int64) ([]byte, error) {
+	if size > maxSource {
+		return nil, fmt.Errorf("it has %d bytes; files of at most %d are read as source; grep_files and get_file_slice work on longer ones", size, maxSource)
 	}
-	defer l.Close()
-	s, err := c.readAt(l)
-	if err == nil {
-		c.looks = append(c.looks, l.Look(bytes.NewReader(s.text), int64(len(s.text))))
+	head, err := io.ReadAll(io.LimitReader(f, min(size, toolserver.ReadChunk)))
+	if toolserver.LooksBinary(head) {
+		return nil, errBinary
 	}
-	return s, err
+	rest, restErr := io.ReadAll(io.LimitReader(f, size-int64(len(head))))
+	return append(head, rest...), errors.Join(err, restErr)
 }
 
-// readAt reads the source file at a location.
-func (c *call) readAt(l *confine.Location) (*source, error) {
-	f, info, err := l.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info.Size() > maxSource {
-		return nil, errTooLong(l.Asked, info.Size())
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxSource+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%q: %w", l.Asked, confine.Reason(err))
-	case len(text) > maxSource:
-		return nil, errTooLong(l.Asked, int64(len(text)))
-	case toolserver.LooksBinary(text):
-		return nil, fmt.Errorf("%q is a binary file of %d bytes, not source", l.Asked, len(text))
-	}
-	return &source{path: c.shown(l), text: text}, nil
-}
-
-func errTooLong(path string, size int64) error {
-	return fmt.Errorf("%q has %d bytes; files of at most %d are read as source; grep_files and get_file_slice work on longer ones", path, size, maxSource)
-}
-
-// normalName is a path of names with dots, as Class.method, for those who write
-// Class::method, and Space\Class in PHP.
+// normalName is a name with dots between its parts, as Class.method, for the forms
+// Class::method and, of PHP, Space\Class.
 func normalName(name string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(name, "::", "."), `\`, ".")
 }

@@ -3,6 +3,7 @@ package code
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -45,15 +44,10 @@ type ctags struct {
 }
 
 // findCtags looks the program up in PATH, by the names that systems give it beside
-// another ctags first. One below a root is not used: a call that writes could have
-// made it.
+// another ctags first.
 func findCtags(spec Spec) (*ctags, error) {
 	for _, name := range [...]string{"ctags-universal", "uctags", "ctags"} {
-		path, err := process.LookPath(name, spec.Environ)
-		if err == nil && spec.inRoots(path) {
-			path, err = process.LookPath(name, spec.parserEnv())
-		}
-		if err == nil && !spec.inRoots(path) {
+		if path, _, err := spec.lookPath(name); err == nil {
 			return &ctags{path: path, processes: spec.Processes}, nil
 		}
 	}
@@ -66,11 +60,11 @@ func Version(ctx context.Context, spec Spec) (path, version string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	s, err := program.start(ctx)
-	if err != nil {
+	s := &session{ctx: ctx, ctags: program}
+	defer s.close()
+	if err := s.start(); err != nil {
 		return program.path, "", err
 	}
-	defer s.close()
 	return program.path, s.version, nil
 }
 
@@ -80,37 +74,41 @@ const (
 	ctagsLimit     = 30 * time.Second // for one file
 )
 
-// A session is a running ctags.
+// A session gets the definitions of one text after the other. It starts one ctags,
+// when the first text needs it.
 type session struct {
 	ctx     context.Context
-	process *process.Process
+	ctags   *ctags
+	process *process.Process // nil while ctags does not run
 	in      io.WriteCloser
 	output  *os.File
-	out     *bufio.Reader // of output
+	out     *bufio.Scanner // of output
 	errs    *process.Output
 	version string
 }
 
+func (c *call) session(ctx context.Context) *session { return &session{ctx: ctx, ctags: c.ctags} }
+
 // start starts ctags. In its sandbox (seccomp on Linux) it can open no file. Without
 // it, it opens none as long as each text is given with its size.
-func (c *ctags) start(ctx context.Context) (*session, error) {
-	if !c.noSandbox.Load() {
-		s, err := c.startIn(ctx, "sandbox")
+func (s *session) start() error {
+	if !s.ctags.noSandbox.Load() {
+		err := s.startIn("sandbox")
 		if _, wrong := errors.AsType[*WrongCtagsError](err); !wrong {
-			return s, err
+			return err
 		}
 	}
-	s, err := c.startIn(ctx, "default")
+	err := s.startIn("default")
 	if err == nil {
-		c.noSandbox.Store(true)
+		s.ctags.noSandbox.Store(true)
 	}
-	return s, err
+	return err
 }
 
-func (c *ctags) startIn(ctx context.Context, mode string) (*session, error) {
-	s := &session{ctx: ctx, errs: &process.Output{Tail: 4 << 10}}
+func (s *session) startIn(mode string) error {
+	s.errs = &process.Output{Tail: 4 << 10}
 	cmd := &exec.Cmd{
-		Path: c.path, Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, Stderr: s.errs,
+		Path: s.ctags.path, Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, Stderr: s.errs,
 		Args: []string{"ctags", "--options=NONE", "--quiet", "--_interactive=" + mode, "--fields=-PfT", "--fields=+neSsiltzpr",
 			"--kinds-C=+px", "--kinds-C++=+px"},
 	}
@@ -118,36 +116,38 @@ func (c *ctags) startIn(ctx context.Context, mode string) (*session, error) {
 	if err == nil {
 		cmd.Stdout, s.output = child, output
 		if s.in, err = cmd.StdinPipe(); err == nil {
-			s.process, err = c.processes.StartGroup(cmd, true)
+			s.process, err = s.ctags.processes.StartGroup(cmd, true)
 		}
 		child.Close()
 	}
 	if err != nil {
 		output.Close()
-		return nil, fmt.Errorf("ctags does not start: %w", err)
+		return fmt.Errorf("ctags does not start: %w", err)
 	}
-	s.out = bufio.NewReaderSize(output, 64<<10)
+	s.out = bufio.NewScanner(output)
+	s.out.Buffer(make([]byte, 64<<10), maxTagLine)
 	watched, stop := s.watch()
 	defer stop()
 	line, err := s.line()
 	if err != nil || jsontext.Text(jsontext.Member(line, "name")) != "Universal Ctags" {
 		said := s.close()
 		if watched.Err() != nil {
-			return nil, context.Cause(watched)
+			return context.Cause(watched)
 		}
-		return nil, &WrongCtagsError{c.path, said}
+		return &WrongCtagsError{s.ctags.path, said}
 	}
 	s.version = jsontext.Text(jsontext.Member(line, "version"))
-	return s, nil
+	return nil
 }
 
 // watch ends ctags when the call ends or ctagsLimit has passed, until stop is called.
 // The reading ends too: a process that ctags left behind may hold the pipe open.
 func (s *session) watch() (watched context.Context, stop func()) {
 	watched, cancel := context.WithTimeoutCause(s.ctx, ctagsLimit, fmt.Errorf("ctags took more than %v", ctagsLimit))
+	running, output := s.process, s.output
 	unwatch := goroutine.AfterContext(watched, func() {
-		s.process.Kill()
-		s.output.Close()
+		running.Kill()
+		output.Close()
 	})
 	return watched, func() {
 		unwatch()
@@ -155,11 +155,15 @@ func (s *session) watch() (watched context.Context, stop func()) {
 	}
 }
 
-// close ends ctags, and gives the last line of its errors.
+// close ends ctags if it runs, and gives the last line of its errors.
 func (s *session) close() (said string) {
+	if s.process == nil {
+		return ""
+	}
 	s.in.Close()
 	s.process.Kill()
 	s.process.Wait()
+	s.process = nil
 	s.output.Close()
 	return process.LastLines(s.errs.String(), 1)
 }
@@ -167,27 +171,20 @@ func (s *session) close() (said string) {
 // line reads a line of ctags's output, which is one JSON object. It is valid until
 // the next.
 func (s *session) line() ([]byte, error) {
-	line, err := s.out.ReadSlice('\n')
-	for err == bufio.ErrBufferFull && len(line) <= maxTagLine {
-		long := slices.Clone(line)
-		line, err = s.out.ReadSlice('\n')
-		line = append(long, line...)
+	if !s.out.Scan() {
+		return nil, cmp.Or(s.out.Err(), io.ErrUnexpectedEOF)
 	}
-	if err == bufio.ErrBufferFull {
-		return nil, errors.New("a line of its output is too long")
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := jsontext.Check(line, jsontext.Options{}); err != nil {
-		return nil, err
-	}
-	return line, nil
+	return s.out.Bytes(), jsontext.Check(s.out.Bytes(), jsontext.Options{})
 }
 
 // definitions gives the definitions of a text. The name tells its language. After
-// an error the session is of no more use.
+// an error the session is to be closed.
 func (s *session) definitions(name string, text []byte) (defs []Definition, err error) {
+	if s.process == nil {
+		if err := s.start(); err != nil {
+			return nil, err
+		}
+	}
 	watched, stop := s.watch()
 	defer stop()
 	text = bytes.ToValidUTF8(text, []byte("\uFFFD")) // of others no JSON is made
@@ -196,15 +193,13 @@ func (s *session) definitions(name string, text []byte) (defs []Definition, err 
 	}
 	head := jsontext.AppendQuoted([]byte(`{"command":"generate-tags","filename":`), name)
 	head = fmt.Appendf(head, `,"size":%d}`+"\n", len(text))
-	if _, err = s.in.Write(head); err == nil {
-		_, err = s.in.Write(text) // which it reads whole before it answers
-	}
+	_, err = s.in.Write(append(head, text...)) // which it reads whole before it answers
 	for err == nil {
 		var line []byte
 		if line, err = s.line(); err != nil {
 			break
 		}
-		switch t := readTag(line); t.Type {
+		switch t := readTag(line); t.text("_type") {
 		case "tag":
 			if defs = t.appendTo(defs); len(defs) > maxDefinitions {
 				return nil, fmt.Errorf("%q has more than %d definitions", name, maxDefinitions)
@@ -212,8 +207,8 @@ func (s *session) definitions(name string, text []byte) (defs []Definition, err 
 		case "completed":
 			return defs, nil
 		case "error":
-			if !t.Warning { // as of a definition that it leaves out
-				return nil, fmt.Errorf("%q: ctags says: %s", name, t.Message)
+			if !jsontext.IsTrue(t["warning"]) { // as of a definition that it leaves out
+				return nil, fmt.Errorf("%q: ctags says: %s", name, t.text("message"))
 			}
 		}
 	}
@@ -223,61 +218,38 @@ func (s *session) definitions(name string, text []byte) (defs []Definition, err 
 	return nil, fmt.Errorf("%q: ctags ended without an answer: %w", name, err)
 }
 
-// A tag is a line of ctags's JSON output.
-type tag struct {
-	Type, Message                                                    string
-	Name, Kind, Scope, Signature, Typeref, Inherits, Roles, Language string
-	Line, End                                                        int
-	Warning                                                          bool
-}
+// A tag is a line of ctags's JSON output: values by their names.
+type tag map[string][]byte
 
-func readTag(line []byte) (t tag) {
+func readTag(line []byte) tag {
+	t := tag{}
 	for name, value := range jsontext.Members(line) {
-		switch string(name) {
-		case `"_type"`:
-			t.Type = jsontext.Text(value)
-		case `"warning"`:
-			t.Warning = jsontext.IsTrue(value)
-		case `"message"`:
-			t.Message = jsontext.Text(value)
-		case `"name"`:
-			t.Name = jsontext.Text(value)
-		case `"kind"`:
-			t.Kind = jsontext.Text(value)
-		case `"scope"`:
-			t.Scope = jsontext.Text(value)
-		case `"signature"`:
-			t.Signature = jsontext.Text(value)
-		case `"typeref"`:
-			t.Typeref = jsontext.Text(value)
-		case `"inherits"`:
-			t.Inherits = jsontext.Text(value)
-		case `"language"`:
-			t.Language = jsontext.Text(value)
-		case `"roles"`:
-			t.Roles = jsontext.Text(value)
-		case `"line"`:
-			n, _ := jsontext.Integer(value)
-			t.Line = int(n)
-		case `"end"`:
-			n, _ := jsontext.Integer(value)
-			t.End = int(n)
-		}
+		t[string(name[1:len(name)-1])] = value
 	}
 	return t
 }
 
+func (t tag) text(name string) string { return jsontext.Text(t[name]) }
+
+// number is 0 for what is no number, or too large.
+func (t tag) number(name string) int {
+	n, _ := jsontext.Integer(t[name])
+	return int(n)
+}
+
 // appendTo appends the definition that a tag is, and nothing for a reference.
-func (t *tag) appendTo(defs []Definition) []Definition {
-	if t.Kind == "heredoc" || strings.HasPrefix(t.Name, "<") || t.Kind == "function" && strings.HasPrefix(t.Name, anonymous) ||
-		t.Language == "Python" && (t.Kind == "namespace" || t.Kind == "unknown" || t.Kind == "module") {
+func (t tag) appendTo(defs []Definition) []Definition {
+	name, kind, roles, line := t.text("name"), t.text("kind"), t.text("roles"), t.number("line")
+	isPython := t.text("language") == "Python"
+	if kind == "heredoc" || strings.HasPrefix(name, "<") || kind == "function" && strings.HasPrefix(name, anonymous) ||
+		isPython && (kind == "namespace" || kind == "unknown" || kind == "module") {
 		return defs // text, functions without a name, imports
 	}
-	if t.Line < 1 || t.Name == "" || t.Name[0] >= '0' && t.Name[0] <= '9' || t.Roles != "" && t.Roles != "def" {
+	if line < 1 || name == "" || name[0] >= '0' && name[0] <= '9' || roles != "" && roles != "def" {
 		return defs
 	}
-	d := Definition{Name: t.Name, Kind: t.Kind, Scope: normalName(t.Scope), Line: t.Line, Start: t.Line, End: t.End, Signature: asLine(t.Signature)}
-	if kind, result, found := strings.Cut(t.Typeref, ":"); found && kind == "typename" {
+	d := Definition{Name: name, Kind: kind, Scope: normalName(t.text("scope")), Line: line, Start: line, End: t.number("end"), Signature: asLine(t.text("signature"))}
+	if typeKind, result, found := strings.Cut(t.text("typeref"), ":"); found && typeKind == "typename" {
 		separator := ": "
 		if d.Signature != "" {
 			separator = " -> "
@@ -286,10 +258,10 @@ func (t *tag) appendTo(defs []Definition) []Definition {
 	} else if found {
 		d.structure = normalName(result)
 	}
-	if d.Kind == "member" && t.Language == "Python" {
+	if d.Kind == "member" && isPython {
 		d.Kind = "method"
 	}
-	for parent := range strings.SplitSeq(t.Inherits, ",") {
+	for parent := range strings.SplitSeq(t.text("inherits"), ",") {
 		if parent = strings.TrimSpace(parent); parent != "" && !strings.Contains(parent, "=") {
 			d.Parents = append(d.Parents, parent)
 		}
@@ -300,15 +272,11 @@ func (t *tag) appendTo(defs []Definition) []Definition {
 // ctagsName is the name of a file by which ctags tells its language: its own, with
 // the ending that ctags knows where it knows another or the first line tells.
 func ctagsName(name string, language *lexis.Language) string {
-	name = path.Base(filepath.ToSlash(name))
+	name = path.Base(name)
 	if language == nil {
 		return name
 	}
-	ending := ""
-	if i := strings.LastIndexByte(name, '.'); i > 0 {
-		ending = name[i:]
-	}
-	switch ending {
+	switch path.Ext(strings.TrimPrefix(name, ".")) {
 	case "", ".cjs", ".mts", ".cts", ".tsx", ".pyi", ".pyw", ".dash", ".rake", ".gemspec", ".ru":
 		name += map[string]string{"Shell": ".sh", "Python": ".py", "Ruby": ".rb", "JavaScript": ".js", "TypeScript": ".ts", "PHP": ".php", "Lua": ".lua"}[language.Name]
 	}

@@ -3,12 +3,13 @@ package code
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"toolpipe/mcp/code/lexis"
+	"toolpipe/mcp/confine"
 	"toolpipe/stream/nearest"
 )
 
@@ -24,7 +25,8 @@ type Definition struct {
 	Signature  string // of a function: parameters, and what is behind them
 	Parents    []string
 
-	structure string // the full name of the struct whose type it is
+	structure string      // the full name of the struct whose type it is
+	file      *sourceFile // in which it is
 }
 
 // FullName is the name with those that it is in.
@@ -35,51 +37,103 @@ func (d *Definition) FullName() string {
 	return d.Scope + "." + d.Name
 }
 
-// outline gives the definitions of one file, in the order of their lines. The name
-// tells the language.
-func (c *call) outline(ctx context.Context, name string, text []byte) ([]Definition, error) {
-	o := c.outliner(ctx)
-	defer o.close()
-	return o.outline(name, text)
+// lastLine is the last line that is known.
+func (d *Definition) lastLine() int { return max(d.Line, d.End) }
+
+// place says where a definition is.
+func (d *Definition) place() string { return confine.ShownName(d.file.path) + ":" + d.span() }
+
+// span is the lines of a definition, with ~ where the last is a guess.
+func (d *Definition) span() string {
+	switch {
+	case d.Guessed:
+		return fmt.Sprintf("%d-%d~", d.Start, d.lastLine())
+	case d.lastLine() > d.Start:
+		return fmt.Sprintf("%d-%d", d.Start, d.lastLine())
+	}
+	return strconv.Itoa(d.Start)
 }
 
-// An outliner gives the definitions of one file after the other. It starts one
-// ctags, when the first file needs it.
-type outliner struct {
-	ctx     context.Context
-	ctags   *ctags
-	session *session
+// holds says whether the lines of another definition, which comes later, are in
+// those of d.
+func (d *Definition) holds(other *Definition) bool {
+	if other.Line > d.Line && other.lastLine() < d.lastLine() {
+		return true
+	}
+	return other.Line <= d.lastLine() && within(other.Scope, d.FullName())
 }
 
-func (c *call) outliner(ctx context.Context) *outliner { return &outliner{ctx: ctx, ctags: c.ctags} }
+// within says whether a scope is a full name or inside it.
+func within(scope, full string) bool { return scope == full || strings.HasPrefix(scope, full+".") }
 
-func (o *outliner) close() {
-	if o.session != nil {
-		o.session.close()
+// isType says whether definitions of a kind are types.
+func isType(kind string) bool {
+	switch kind {
+	case "class", "interface", "trait", "struct", "type", "enum", "union", "protocol", "object", "record", "module":
+		return true
 	}
+	return false
 }
 
-// outline is as that of call. After an error about one file, others may be
-// outlined.
-func (o *outliner) outline(name string, text []byte) ([]Definition, error) {
-	if strings.HasSuffix(name, ".go") {
-		return sorted(goDefinitions(text)), nil
+// isFunction says whether the definitions inside one of this kind are no part of
+// what it offers.
+func isFunction(kind string) bool {
+	switch kind {
+	case "function", "method", "getter", "setter", "generator", "singletonMethod", "macro", "func":
+		return true
 	}
-	if o.session == nil {
-		var err error
-		if o.session, err = o.ctags.start(o.ctx); err != nil {
-			return nil, err
-		}
+	return false
+}
+
+// hasBody says whether definitions of a kind end with the bracket that closes their
+// body.
+func hasBody(kind string) bool {
+	switch kind {
+	case "implementation", "namespace", "extension", "selector", "id", "subroutine":
+		return true
 	}
-	language := lexis.Of(name, text)
-	defs, err := o.session.definitions(ctagsName(name, language), text)
+	return isFunction(kind) && kind != "func" || isType(kind) && kind != "type"
+}
+
+// anonymous begins the names that ctags gives to definitions without a name.
+const anonymous = "__anon"
+
+// file reads the source file at a path, with its definitions and its layout.
+func (c *call) file(ctx context.Context, path string) (*sourceFile, error) {
+	f, err := c.read(path)
 	if err != nil {
-		o.close()
-		o.session = nil
 		return nil, err
 	}
-	l := newLayout(language, text)
-	return l.addMissed(l.place(sorted(defs)), language), nil
+	return f, c.outline(ctx, f)
+}
+
+// outline finds the definitions of one file, and its layout.
+func (c *call) outline(ctx context.Context, f *sourceFile) error {
+	s := c.session(ctx)
+	defer s.close()
+	err := s.outline(f)
+	f.lay()
+	return err
+}
+
+// outline finds the definitions of a file. After an error about one file, others may
+// be outlined.
+func (s *session) outline(f *sourceFile) error {
+	if strings.HasSuffix(f.path, ".go") {
+		f.defs = sorted(goDefinitions(f.text))
+	} else {
+		defs, err := s.definitions(ctagsName(f.path, f.language), f.text)
+		if err != nil {
+			s.close()
+			return err
+		}
+		f.lay()
+		f.defs = f.addMissed(f.place(sorted(defs)))
+	}
+	for i := range f.defs {
+		f.defs[i].file = f
+	}
+	return nil
 }
 
 func sorted(defs []Definition) []Definition {
@@ -89,15 +143,49 @@ func sorted(defs []Definition) []Definition {
 	return defs
 }
 
+// find gives the one definition of a name, and declarations and implementations of
+// the same name beside it.
+func (f *sourceFile) find(name string) (d *Definition, others []*Definition, err error) {
+	if strings.TrimSpace(name) == "" {
+		return nil, nil, fmt.Errorf("name is empty; outline shows the names in %q", f.path)
+	}
+	found := f.named(name)
+	if len(found) == 0 {
+		return nil, nil, fmt.Errorf("%q defines no %q%s; outline shows the names in it", f.path, name, f.nearName(name))
+	}
+	var main []*Definition
+	for _, d := range found {
+		inFirst := d != found[0] && within(d.Scope, found[0].FullName()) // as a constructor in its class
+		if inFirst || d.Kind == "prototype" || d.Kind == "externvar" || d.Kind == "implementation" {
+			others = append(others, d)
+		} else {
+			main = append(main, d)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil, nil
+	case len(main) == 1:
+		return main[0], others, nil
+	}
+	o := outlineText{sourceFile: f}
+	o.b = fmt.Appendf(o.b, "%q has %d definitions of %q; name one by its line:\n", f.path, len(found), name)
+	for _, d := range found[:min(len(found), 100)] {
+		o.b = fmt.Appendf(o.b, "%s:%d  ", d.FullName(), d.Line)
+		o.appendLine(d, nil)
+	}
+	return nil, nil, errors.New(strings.TrimSpace(string(o.b)))
+}
+
 // named gives the definitions of a name, which may have names before it, as
 // Class.method or Class::method, and a line behind it, as method:12. Those with
 // exactly that name come alone, without others that have more names before it.
-func named(defs []Definition, name string) (found []*Definition) {
+func (f *sourceFile) named(name string) (found []*Definition) {
 	name, line := cutLine(name)
 	name = normalName(strings.TrimSpace(name))
 	exact := false
-	for i := range defs {
-		d := &defs[i]
+	for i := range f.defs {
+		d := &f.defs[i]
 		full := d.FullName()
 		switch {
 		case line > 0 && (line < d.Start || line > d.Line):
@@ -110,7 +198,7 @@ func named(defs []Definition, name string) (found []*Definition) {
 	return found
 }
 
-// cutLine cuts the line off a name; 0 is none.
+// cutLine cuts the line off a name. A line of 0 says that the name has none.
 func cutLine(name string) (string, int) {
 	if i := strings.LastIndexByte(name, ':'); i > 0 {
 		if line, err := strconv.Atoi(name[i+1:]); err == nil && line > 0 {
@@ -120,13 +208,18 @@ func cutLine(name string) (string, int) {
 	return name, 0
 }
 
-// nearName is a hint at the name that is most like one that is not defined.
-func nearName(defs []Definition, name string) string {
+// nearName is a hint at the defined name that is most like a name which is not.
+func (f *sourceFile) nearName(name string) string {
 	name, _ = cutLine(name)
-	names := make([]string, 0, 2*len(defs))
-	for i := range defs {
-		names = append(names, defs[i].Name, defs[i].FullName())
+	names := make([]string, 0, 2*len(f.defs))
+	for i := range f.defs {
+		names = append(names, f.defs[i].Name, f.defs[i].FullName())
 	}
+	return didYouMean(name, names)
+}
+
+// didYouMean is a hint at the name that is most like another one; "" for none.
+func didYouMean(name string, names []string) string {
 	if near := nearest.Nearest(normalName(name), names); near != "" {
 		return fmt.Sprintf(", did you mean %q?", near)
 	}

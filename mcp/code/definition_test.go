@@ -161,6 +161,24 @@ func TestLanguages(t *testing.T) {
 	servertest.Fails(t, s, "is a binary file", "outline", "path", "nul.py")
 }
 
+// Words that ctags 5.9 takes for more or less than they are.
+func TestMisread(t *testing.T) {
+	t.Parallel()
+	needsCtags59(t)
+	_, s := newServer(t, map[string]string{
+		"a.rs": "pub const unsafe fn f() {}\npub const extern fn g() {}\nconst A: u8 = 1;\n",
+		"a.js": "module.exports = {\n  a: {\n    b: 1,\n  },\n  c: {\n    d: 2,\n  },\n};\n",
+	})
+	for path, want := range map[string]string{
+		"a.rs": "a.rs: 3 lines\nfunction f()  1\nfunction g()  2\nconstant A  3\n",
+		"a.js": "a.js: 8 lines\nclass module.exports  1-8\n  class a:  2-4\n    property b  3\n  class c:  5-7\n    property d  6\n",
+	} {
+		if got := servertest.Works(t, s, "outline", "path", path); got != want {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
 // What is wrong with an argument is said, for each of them.
 func TestBadArguments(t *testing.T) {
 	t.Parallel()

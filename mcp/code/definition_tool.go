@@ -4,32 +4,19 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 )
 
-func definitionTool() tool {
-	return tool{define("definition", "Show a definition of a source file by its name.", toolserver.ReadsOnly,
-		toolserver.Parameter{Name: "path", Kind: "string", About: "source file, relative to the root", Required: true},
-		toolserver.Parameter{Name: "name", Kind: "string", About: "name, such as parse, Parser.parse or Parser::parse; name:LINE where there are several", Required: true},
-		toolserver.Parameter{Name: "part", Kind: "string", About: "whole, when absent; signature; docstring; or summary: signature, comment and what is inside"},
-	), showDefinition}
-}
-
-func showDefinition(ctx context.Context, c *call, args toolserver.Arguments) (*wire.Result, error) {
-	part := args.Text("part")
-	switch part {
-	case "whole", "signature", "docstring", "summary":
-	case "":
-		if part = "whole"; !args.Has("part") {
-			break
-		}
-		fallthrough
-	default:
-		return nil, fmt.Errorf("part is %q; it is whole, signature, docstring or summary", args.Text("part"))
+func showDefinition(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
+	part := "whole"
+	if args.Has("part") {
+		part = args.Text("part")
+	}
+	if !slices.Contains([]string{"whole", "signature", "docstring", "summary"}, part) {
+		return nil, fmt.Errorf("part is %q; it is whole, signature, docstring or summary", part)
 	}
 	f, err := c.file(ctx, args.Text("path"))
 	if err != nil {
@@ -48,7 +35,7 @@ func showDefinition(ctx context.Context, c *call, args toolserver.Arguments) (*w
 		o.signatureLines(d)
 	case "docstring":
 		if !o.doc(d) {
-			o.b = fmt.Appendf(o.b, "(no comment above it and no docstring)\n")
+			o.b = append(o.b, "(no comment above it and no docstring)\n"...)
 		}
 	case "summary":
 		o.summary(d)
@@ -56,41 +43,7 @@ func showDefinition(ctx context.Context, c *call, args toolserver.Arguments) (*w
 	for _, other := range others {
 		o.b = fmt.Appendf(o.b, "[toolpipe] also: %s %s, %s:%d\n", other.Kind, o.span(other), d.Name, other.Line)
 	}
-	return toolserver.TextResult(o.appendNotes()), nil
-}
-
-// find gives the one definition of a name, and declarations and implementations of
-// the same name beside it.
-func (f *sourceFile) find(name string) (d *Definition, others []*Definition, err error) {
-	if strings.TrimSpace(name) == "" {
-		return nil, nil, fmt.Errorf("name is empty; outline shows the names in %q", f.path)
-	}
-	found := named(f.defs, name)
-	if len(found) == 0 {
-		return nil, nil, fmt.Errorf("%q defines no %q%s; outline shows the names in it", f.path, name, nearName(f.defs, name))
-	}
-	var main []*Definition
-	for _, d := range found {
-		inFirst := d != found[0] && within(d.Scope, found[0].FullName()) // as a constructor in its class
-		if inFirst || d.Kind == "prototype" || d.Kind == "externvar" || d.Kind == "implementation" {
-			others = append(others, d)
-		} else {
-			main = append(main, d)
-		}
-	}
-	switch {
-	case len(found) == 1:
-		return found[0], nil, nil
-	case len(main) == 1:
-		return main[0], others, nil
-	}
-	o := outlineText{sourceFile: f}
-	o.b = fmt.Appendf(o.b, "%q has %d definitions of %q; name one by its line:\n", f.path, len(found), name)
-	for _, d := range found[:min(len(found), 100)] {
-		o.b = fmt.Appendf(o.b, "%s:%d  ", d.FullName(), d.Line)
-		o.appendLine(d, nil)
-	}
-	return nil, nil, fmt.Errorf("%s", bytes.TrimSpace(o.b))
+	return o.appendNotes(), nil
 }
 
 // whole appends the source of a definition.
@@ -115,7 +68,7 @@ func (o *outlineText) signatureLines(d *Definition) {
 			o.appendLines(n, n)
 		}
 	}
-	h := o.head(d, o.language)
+	h := o.head(d)
 	text := o.text[h.begin:h.end]
 	if h.open == "{" {
 		text = bytes.TrimRight(bytes.TrimSuffix(text, []byte("{")), " \t\r\n")
@@ -131,8 +84,14 @@ func (o *outlineText) signatureLines(d *Definition) {
 // there are any.
 func (o *outlineText) doc(d *Definition) bool {
 	before := len(o.b)
-	o.appendText(o.docLines(d))
-	o.docLine(d, o.head(d, o.language))
+	for n := d.Start; n < d.Line; n++ {
+		if o.kinds[n-1] == hasNoCode {
+			o.appendLines(n, n)
+		}
+	}
+	if doc := o.docString(d, o.head(d)); doc != nil {
+		o.appendText(append(doc, '\n'))
+	}
 	return len(o.b) > before
 }
 
@@ -140,28 +99,11 @@ func (o *outlineText) doc(d *Definition) bool {
 func (o *outlineText) summary(d *Definition) {
 	o.signatureLines(d)
 	o.doc(d)
-	for _, n := range nested(o.defs) {
-		if found := n.of(d); found != nil {
-			o.list(found.inside, d, 1)
-		}
-	}
+	o.list(nested(o.defs).of(d), 1)
 	for i := range o.defs { // methods that stand elsewhere, as in C++ and Go
 		if m := &o.defs[i]; m.Scope == d.FullName() && (m.Line < d.Start || m.Line > d.lastLine()) && !o.full() {
 			o.b = append(o.b, "  "...)
 			o.appendLine(m, d)
 		}
 	}
-}
-
-// of is the node of a definition, in n or below it.
-func (n *node) of(d *Definition) *node {
-	if n.Definition == d {
-		return n
-	}
-	for _, inner := range n.inside {
-		if found := inner.of(d); found != nil {
-			return found
-		}
-	}
-	return nil
 }

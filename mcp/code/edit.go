@@ -11,24 +11,12 @@ import (
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 )
 
 const maxContent = 1 << 20 // bytes of a content
 
 // placeholder stands in the content of wrap_region for the definition.
 const placeholder = "{definition}"
-
-func editDefinitionTool() tool {
-	return tool{define("edit_definition", "Edit one definition of a source file. The comment and decorators directly above belong to it. Indentation is adapted to the place. An edit is refused when the file would no longer parse.", toolserver.Destroys,
-		toolserver.Parameter{Name: "path", Kind: "string", About: "source file, relative to the root", Required: true},
-		toolserver.Parameter{Name: "name", Kind: "string", About: "name of the definition, such as parse or Parser.parse; name:LINE where there are several", Required: true},
-		toolserver.Parameter{Name: "operation", Kind: "string", About: "replace (the whole definition by content), signature (all before the body by content), remove, insert_before or insert_after (content beside the definition), move (to another place in the file), wrap_region (put content around it)", Required: true},
-		toolserver.Parameter{Name: "content", Kind: "string", About: "new source, whole lines; for wrap_region the lines around, with a line " + placeholder + " where the definition goes, such as \"#ifdef DEBUG\\n" + placeholder + "\\n#endif\""},
-		toolserver.Parameter{Name: "to", Kind: "string", About: "for move: \"before NAME\" or \"after NAME\", another definition of the file"},
-		toolserver.Parameter{Name: "force", Kind: "boolean", About: "write it though the file no longer parses"},
-	), editDefinition}
-}
 
 // Preview returns the unified diff of what a call of the server would change in a
 // file, and the arguments of which the diff tells. The diff is "" for any tool that
@@ -42,24 +30,25 @@ func Preview(ctx context.Context, server *toolserver.Server, tool string, args j
 	return preview.Diff, []string{"content"}
 }
 
-func editDefinition(ctx context.Context, c *call, args toolserver.Arguments) (*wire.Result, error) {
-	operation, err := checkEdit(args)
-	if err != nil {
+func editDefinition(ctx context.Context, c *call, args toolserver.Arguments) (answer []byte, err error) {
+	if err := checkEdit(args); err != nil {
 		return nil, err
 	}
-	path, answer := args.Text("path"), ""
+	path := args.Text("path")
 	l, err := c.find(path)
 	if err != nil {
 		return nil, err
 	}
 	l.Close()
-	shown := c.shown(l)
 	err = l.Access.Change(ctx, path, func(text []byte) ([]byte, error) {
-		e, err := c.editor(ctx, shown, text, args)
-		if err != nil {
+		if len(text) > maxSource || toolserver.LooksBinary(text) {
+			return nil, fmt.Errorf("%q is no source file, or has more than %d bytes", path, maxSource)
+		}
+		f := newSourceFile(c.shown(l.Access, l.Rel), text)
+		if err := c.outline(ctx, f); err != nil {
 			return nil, err
 		}
-		edited, done, err := operation(e)
+		edited, done, err := f.edit(args)
 		switch {
 		case err != nil:
 			return nil, err
@@ -70,98 +59,109 @@ func editDefinition(ctx context.Context, c *call, args toolserver.Arguments) (*w
 		}
 		note := "the syntax was not checked"
 		if !args.Flag("force") {
-			note, err = c.checkEdited(ctx, e.sourceFile, edited)
+			note, err = c.checkEdited(ctx, f, edited)
 		}
-		answer = fmt.Sprintf("edited %s: %s; %s\n", confine.ShownName(shown), done, strings.TrimSuffix(note, "\n"))
+		answer = fmt.Appendf(nil, "edited %s: %s; %s\n", confine.ShownName(f.path), done, strings.TrimSuffix(note, "\n"))
 		return edited, err
 	})
-	if err != nil {
-		return nil, err
+	return answer, err
+}
+
+// checkEdit returns an error when arguments are no edit, or do not fit together.
+func checkEdit(args toolserver.Arguments) error {
+	name, content, to := args.Text("operation"), args.Text("content"), args.Text("to")
+	wantsContent := name != "remove" && name != "move"
+	switch {
+	case editOperationOf(name) == nil:
+		return fmt.Errorf("operation is replace, signature, remove, insert_before, insert_after, move or wrap_region, not %.40q", name)
+	case len(content) > maxContent:
+		return fmt.Errorf("content has %d bytes, at most %d are allowed", len(content), maxContent)
+	case strings.IndexByte(content, 0) >= 0:
+		return errors.New("content has a NUL byte; it is to be source")
+	case wantsContent && isBlank(content):
+		return fmt.Errorf("%s needs content; remove removes a definition", name)
+	case !wantsContent && content != "":
+		return fmt.Errorf("%s takes no content", name)
+	case name == "move" && to == "":
+		return errors.New(`move needs to: "before NAME" or "after NAME", another definition of the file`)
+	case name != "move" && to != "":
+		return fmt.Errorf("to is for move, not for %s", name)
 	}
-	return toolserver.TextResult(answer), nil
+	return nil
 }
 
 // An editOperation gives the edited text, and says in a few words what was done.
 type editOperation func(*editor) (edited []byte, done string, err error)
 
-// checkEdit gives the operation that is asked for, with the arguments that it needs.
-func checkEdit(args toolserver.Arguments) (editOperation, error) {
-	name, content, to := args.Text("operation"), args.Text("content"), args.Text("to")
-	operations := map[string]editOperation{"replace": (*editor).replace, "signature": (*editor).signature, "remove": (*editor).remove, "insert_before": (*editor).insert, "insert_after": (*editor).insert, "move": (*editor).move, "wrap_region": (*editor).wrap}
-	wantsContent := name != "remove" && name != "move"
-	switch {
-	case operations[name] == nil:
-		return nil, fmt.Errorf("operation is replace, signature, remove, insert_before, insert_after, move or wrap_region, not %.40q", name)
-	case len(content) > maxContent:
-		return nil, fmt.Errorf("content has %d bytes, at most %d are allowed", len(content), maxContent)
-	case strings.IndexByte(content, 0) >= 0:
-		return nil, errors.New("content has a NUL byte; it is to be source")
-	case wantsContent && isBlank(content):
-		return nil, fmt.Errorf("%s needs content; remove removes a definition", name)
-	case !wantsContent && content != "":
-		return nil, fmt.Errorf("%s takes no content", name)
-	case name == "move" && to == "":
-		return nil, errors.New(`move needs to: "before NAME" or "after NAME", another definition of the file`)
-	case name != "move" && to != "":
-		return nil, fmt.Errorf("to is for move, not for %s", name)
-	}
-	return operations[name], nil
+func editOperationOf(name string) editOperation {
+	return map[string]editOperation{
+		"replace": (*editor).replace, "signature": (*editor).signature, "remove": (*editor).remove,
+		"insert_before": (*editor).insert, "insert_after": (*editor).insert,
+		"move": (*editor).move, "wrap_region": (*editor).wrap,
+	}[name]
 }
 
-// An editor edits one definition of a file.
+// An editor edits one definition of a file, which is in the lines between from and
+// to; to is not included, and both count from 0.
 type editor struct {
 	*sourceFile
-	doc  *document
-	args toolserver.Arguments
-	def  *Definition
+	doc      *document
+	args     toolserver.Arguments
+	def      *Definition
+	from, to int
+	indent   string   // of the definition
+	content  []string // the lines of the argument, indented for their place
 }
 
-func (c *call) editor(ctx context.Context, path string, text []byte, args toolserver.Arguments) (*editor, error) {
-	if len(text) > maxSource || toolserver.LooksBinary(text) {
-		return nil, fmt.Errorf("%q is no source file, or has more than %d bytes", path, maxSource)
+// edit does the operation that arguments ask for.
+func (f *sourceFile) edit(args toolserver.Arguments) (edited []byte, done string, err error) {
+	def, err := f.findCertain(args.Text("name"))
+	if err != nil {
+		return nil, "", err
 	}
-	f, err := c.fileOf(ctx, &source{path, text})
+	return editOperationOf(args.Text("operation"))(f.editor(def, args))
+}
+
+func (f *sourceFile) editor(def *Definition, args toolserver.Arguments) *editor {
+	e := &editor{sourceFile: f, doc: newDocument(f.language, f.text), args: args, def: def, from: def.Start - 1, to: def.End}
+	first := e.doc.lines[e.from]
+	if strings.HasSuffix(first, "\n") {
+		e.doc.ending = first[len(strings.TrimRight(first, "\r\n")):]
+	}
+	e.indent = indentOf(first)
+	e.content = e.doc.fit(args.Text("content"), e.indent)
+	return e
+}
+
+// findCertain gives the one definition of a name, of which it is certain where it
+// stands.
+func (f *sourceFile) findCertain(name string) (*Definition, error) {
+	d, _, err := f.find(name)
 	if err != nil {
 		return nil, err
 	}
-	e := &editor{sourceFile: f, doc: newDocument(f.language, text), args: args}
-	if e.def, err = e.find(args.Text("name")); err != nil {
-		return nil, err
-	}
-	if line := e.doc.lines[e.def.Start-1]; strings.HasSuffix(line, "\n") {
-		e.doc.ending = line[len(strings.TrimRight(line, "\r\n")):]
-	}
-	return e, nil
-}
-
-// find gives the one definition of a name.
-func (e *editor) find(name string) (*Definition, error) {
-	d, _, err := e.sourceFile.find(name)
-	if err != nil {
-		return nil, err
-	}
-	return e.certain(d)
+	return d, f.certain(d)
 }
 
 // certain returns an error unless it is certain in which lines a definition stands,
 // and that they hold nothing else.
-func (e *editor) certain(d *Definition) (*Definition, error) {
+func (f *sourceFile) certain(d *Definition) error {
 	if d.Guessed || d.End == 0 {
-		return nil, fmt.Errorf("it is not certain where %s in line %d ends; edit_file and set_file_slice of the file tools edit by text and by lines", d.FullName(), d.Line)
+		return fmt.Errorf("it is not certain where %s in line %d ends; edit_file and set_file_slice of the file tools edit by text and by lines", d.FullName(), d.Line)
 	}
-	for i := range e.defs {
-		o := &e.defs[i]
+	for i := range f.defs {
+		o := &f.defs[i]
 		apart := o.lastLine() < d.Start || o.Start > d.End
 		around := o.Line < d.Start && o.holds(d) || o.FullName() == d.FullName()
 		unnamed := strings.Contains(o.FullName(), anonymous) && o.Start >= d.Start && o.lastLine() <= d.End // of typedef struct
 		if !apart && !around && !unnamed && !d.holds(o) {
-			return nil, fmt.Errorf("%s stands in one line with %s; edit_file of the file tools edits a part of a line", d.FullName(), o.FullName())
+			return fmt.Errorf("%s stands in one line with %s; edit_file of the file tools edits a part of a line", d.FullName(), o.FullName())
 		}
 	}
-	if !e.matched(d.Start, d.End) {
-		return nil, fmt.Errorf("the brackets in %s, which are those of %s, do not match; edit_file of the file tools edits any text", lineRange(d.Start-1, d.End), d.FullName())
+	if !f.matched(d.Start, d.End) {
+		return fmt.Errorf("the brackets in %s, which are those of %s, do not match; edit_file of the file tools edits any text", lineRange(d.Start-1, d.End), d.FullName())
 	}
-	return d, nil
+	return nil
 }
 
 // lineRange is lines in the words of an answer; to is not included, and both count
@@ -173,33 +173,21 @@ func lineRange(from, to int) string {
 	return fmt.Sprintf("lines %d-%d", from+1, to)
 }
 
-// place gives the lines of the definition and their indentation.
-func (e *editor) place() (from, to int, indent string) {
-	return e.def.Start - 1, e.def.End, indentOf(e.doc.lines[e.def.Start-1])
-}
-
 func (e *editor) replace() ([]byte, string, error) {
-	from, to, indent := e.place()
-	content := e.doc.fit(e.args.Text("content"), indent)
-	done := fmt.Sprintf("replaced %s, %s, by %s", e.def.FullName(), lineRange(from, to), lineRange(from, from+len(content)))
-	return e.doc.text(slices.Concat(e.doc.lines[:from], content, e.doc.lines[to:])), done, nil
+	lines := slices.Concat(e.doc.lines[:e.from], e.content, e.doc.lines[e.to:])
+	now := lineRange(e.from, e.from+len(e.content))
+	return e.doc.text(lines), fmt.Sprintf("replaced %s, %s, by %s", e.def.FullName(), lineRange(e.from, e.to), now), nil
 }
 
 func (e *editor) remove() ([]byte, string, error) {
-	from, to, _ := e.place()
-	return e.doc.text(without(e.doc.lines, from, to)), fmt.Sprintf("removed %s, %s", e.def.FullName(), lineRange(from, to)), nil
+	lines := without(e.doc.lines, e.from, e.to)
+	return e.doc.text(lines), fmt.Sprintf("removed %s, %s", e.def.FullName(), lineRange(e.from, e.to)), nil
 }
 
 func (e *editor) insert() ([]byte, string, error) {
-	from, to, indent := e.place()
-	before := e.args.Text("operation") == "insert_before"
-	content := e.doc.fit(e.args.Text("content"), indent)
-	lines, at := e.doc.beside(e.doc.lines, from, to, content, before)
-	where := "after"
-	if before {
-		where = "before"
-	}
-	return e.doc.text(lines), fmt.Sprintf("inserted %s %s %s", lineRange(at, at+len(content)), where, e.def.FullName()), nil
+	where := strings.TrimPrefix(e.args.Text("operation"), "insert_")
+	lines, at := e.doc.beside(e.doc.lines, e.from, e.to, e.content, where == "before")
+	return e.doc.text(lines), fmt.Sprintf("inserted %s %s %s", lineRange(at, at+len(e.content)), where, e.def.FullName()), nil
 }
 
 func (e *editor) move() ([]byte, string, error) {
@@ -207,46 +195,44 @@ func (e *editor) move() ([]byte, string, error) {
 	if where != "before" && where != "after" || !found {
 		return nil, "", fmt.Errorf(`to is %q; it is to be "before NAME" or "after NAME"`, e.args.Text("to"))
 	}
-	target, err := e.find(strings.TrimSpace(name))
+	target, err := e.findCertain(strings.TrimSpace(name))
 	if err != nil {
 		return nil, "", fmt.Errorf("to: %w", err)
 	}
-	from, to, _ := e.place()
 	start, end := target.Start-1, target.End
-	if start >= from && end <= to {
+	if start >= e.from && end <= e.to {
 		return nil, "", fmt.Errorf("%s cannot be moved to %s, which is in it", e.def.FullName(), target.FullName())
 	}
-	lines := without(e.doc.lines, from, to)
-	moved := e.doc.moved(from, to, indentOf(e.doc.lines[start]))
+	lines := without(e.doc.lines, e.from, e.to)
+	moved := e.doc.moved(e.from, e.to, indentOf(e.doc.lines[start]))
 	gone := len(e.doc.lines) - len(lines)
-	if start >= to {
+	if start >= e.to {
 		start -= gone
 	}
-	if end >= to {
+	if end >= e.to {
 		end -= gone
 	}
 	lines, at := e.doc.beside(lines, start, end, moved, where == "before")
-	return e.doc.text(lines), fmt.Sprintf("moved %s from %s to %s", e.def.FullName(), lineRange(from, to), lineRange(at, at+len(moved))), nil
+	done := fmt.Sprintf("moved %s from %s to %s", e.def.FullName(), lineRange(e.from, e.to), lineRange(at, at+len(moved)))
+	return e.doc.text(lines), done, nil
 }
 
 func (e *editor) wrap() ([]byte, string, error) {
-	from, to, indent := e.place()
-	content := e.doc.fit(e.args.Text("content"), indent)
 	isPlace := func(line string) bool { return strings.TrimSpace(line) == placeholder }
-	at := slices.IndexFunc(content, isPlace)
-	if at < 0 || slices.ContainsFunc(content[at+1:], isPlace) {
+	at := slices.IndexFunc(e.content, isPlace)
+	if at < 0 || slices.ContainsFunc(e.content[at+1:], isPlace) {
 		return nil, "", fmt.Errorf("content needs one line %s, where the definition goes, such as \"#ifdef DEBUG\\n%s\\n#endif\"", placeholder, placeholder)
 	}
-	lines := slices.Concat(e.doc.lines[:from], content[:at], e.doc.moved(from, to, indentOf(content[at])), content[at+1:], e.doc.lines[to:])
-	return e.doc.text(lines), fmt.Sprintf("wrapped %s, %s, which is now in %s", e.def.FullName(), lineRange(from, to), lineRange(from+at, to+at)), nil
+	wrapped := e.doc.moved(e.from, e.to, indentOf(e.content[at]))
+	lines := slices.Concat(e.doc.lines[:e.from], e.content[:at], wrapped, e.content[at+1:], e.doc.lines[e.to:])
+	done := fmt.Sprintf("wrapped %s, %s, which is now in %s", e.def.FullName(), lineRange(e.from, e.to), lineRange(e.from+at, e.to+at))
+	return e.doc.text(lines), done, nil
 }
 
 func (e *editor) signature() ([]byte, string, error) {
-	_, _, indent := e.place()
-	lines := e.doc.fit(e.args.Text("content"), indent)
-	start := max(e.signatureStart(lines[0]), len(e.doc.mark))
-	content := strings.TrimRight(strings.Join(lines, ""), "\r\n")
-	h := e.head(e.def, e.language)
+	start := max(e.signatureStart(e.content[0]), len(e.doc.mark))
+	content := strings.TrimRight(strings.Join(e.content, ""), "\r\n")
+	h := e.head(e.def)
 	if arrow := e.arrow(); h.open == "" && arrow > 0 {
 		h.end, content = arrow, strings.TrimSuffix(content, "{")
 	} else if h.open == "" && bytes.IndexByte(e.mask[h.begin:h.end], '=') >= 0 {
@@ -255,23 +241,24 @@ func (e *editor) signature() ([]byte, string, error) {
 		h.open = ";" // which may stand there
 	}
 	code := bytes.TrimSuffix(e.mask[h.begin:h.end], []byte(h.open))
-	end := h.begin + len(bytes.TrimRight(code, " \t\r\n"))
-	content = strings.TrimRight(strings.TrimSuffix(content, h.open), " \t\r\n")
+	end := h.begin + len(bytes.TrimRight(code, whiteSpace))
+	content = strings.TrimRight(strings.TrimSuffix(content, h.open), whiteSpace)
 	edited := slices.Concat(e.text[:start], []byte(content), e.text[end:])
 	first, last := e.lineOf(start)-1, e.lineOf(max(start, end-1))
-	return edited, fmt.Sprintf("replaced the signature of %s, %s, by %s", e.def.FullName(), lineRange(first, last), lineRange(first, first+1+strings.Count(content, "\n"))), nil
+	now := lineRange(first, first+1+strings.Count(content, "\n"))
+	return edited, fmt.Sprintf("replaced the signature of %s, %s, by %s", e.def.FullName(), lineRange(first, last), now), nil
 }
 
 // arrow is the offset behind the arrow of a function of JavaScript, 0 when the
 // definition is none.
 func (e *editor) arrow() int {
-	if e.language == nil || e.language.Name != "JavaScript" && e.language.Name != "TypeScript" {
+	if !e.language.Is("JavaScript", "TypeScript") {
 		return 0
 	}
 	end := e.starts[e.def.End]
 	for i := e.starts[e.def.Line-1]; i < end; i++ {
-		if b := e.bracketAt(i); b < len(e.brackets) && e.brackets[b].at == i && e.brackets[b].other > b {
-			i = e.brackets[e.brackets[b].other].at
+		if other, found := e.partner(i); found && other > i {
+			i = other
 		} else if bytes.HasPrefix(e.mask[i:end], []byte("=>")) {
 			return i + len("=>")
 		}
@@ -279,27 +266,21 @@ func (e *editor) arrow() int {
 	return 0
 }
 
-// signatureStart is where in a definition what another one takes the place of begins:
-// the comment above, the decorators, or the line of code behind them, as the other
-// begins with the same.
+// signatureStart is where a new signature, of which first is the first line, takes
+// the place of the old one: from the comment above the definition on when the new one
+// begins with a comment, from the decorators on when it begins with a decorator, and
+// else from the line of code behind them.
 func (e *editor) signatureStart(first string) int {
-	depth, decorated := 0, isDecorator(strings.TrimSpace(first))
 	if isBlank(string(e.language.Mask([]byte(first)))) {
 		return e.starts[e.def.Start-1]
 	}
+	depth, decorated := 0, isDecorator(strings.TrimSpace(first))
 	for n := e.def.Start; n < e.def.Line; n++ {
-		code := string(bytes.TrimSpace(e.line(e.mask, n)))
-		if depth == 0 && code != "" && (decorated || !isDecorator(code)) {
+		code := bytes.TrimSpace(e.line(e.mask, n))
+		if depth == 0 && len(code) > 0 && (decorated || !isDecorator(string(code))) {
 			return e.starts[n-1]
 		}
-		for _, c := range code {
-			switch {
-			case strings.ContainsRune("([{", c):
-				depth++
-			case strings.ContainsRune(")]}", c):
-				depth--
-			}
-		}
+		depth += openBrackets(code)
 	}
 	return e.starts[e.def.Line-1]
 }

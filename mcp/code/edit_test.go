@@ -33,15 +33,14 @@ func editCall(t *testing.T) *call {
 func edit(t *testing.T, c *call, file, text string, values map[string]string) (string, string) {
 	t.Helper()
 	args := editArguments(t, values)
-	operation, err := checkEdit(args)
-	if err != nil {
+	if err := checkEdit(args); err != nil {
 		return "", err.Error()
 	}
-	e, err := c.editor(t.Context(), file, []byte(text), args)
-	if err != nil {
+	f := newSourceFile(file, []byte(text))
+	if err := c.outline(t.Context(), f); err != nil {
 		return "", err.Error()
 	}
-	edited, _, err := operation(e)
+	edited, _, err := f.edit(args)
 	if err != nil {
 		return "", err.Error()
 	}
@@ -188,8 +187,8 @@ func TestEditLosesNothing(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
 			c, text, edits := editCall(t), servertest.Get(t, path), 0
-			f, err := c.fileOf(t.Context(), &source{strings.TrimSuffix(filepath.Base(path), ".txt"), []byte(text)})
-			if err != nil {
+			f := newSourceFile(strings.TrimSuffix(filepath.Base(path), ".txt"), []byte(text))
+			if err := c.outline(t.Context(), f); err != nil {
 				t.Fatal(err)
 			}
 			for i := range f.defs {
@@ -199,15 +198,14 @@ func TestEditLosesNothing(t *testing.T) {
 					{"operation": "replace", "content": "zzz"}, {"operation": "move", "to": "before " + f.defs[len(f.defs)/2].FullName()}, {"operation": "move", "to": "after " + f.defs[0].FullName()},
 				} {
 					args := editArguments(t, values)
-					operation, err := checkEdit(args)
-					if err != nil {
+					if err := checkEdit(args); err != nil {
 						t.Fatal(err)
 					}
-					e := &editor{sourceFile: f, doc: newDocument(f.language, []byte(text)), args: args}
-					if e.def, err = e.certain(d); err != nil {
+					if f.certain(d) != nil {
 						continue
 					}
-					edited, _, err := operation(e)
+					e := f.editor(d, args)
+					edited, _, err := editOperationOf(values["operation"])(e)
 					if err != nil {
 						continue
 					}

@@ -64,30 +64,21 @@ func (d *document) text(lines []string) []byte {
 func rolesOf(language *lexis.Language, lines []string) []lineRole {
 	roles := make([]lineRole, len(lines))
 	text := []byte(strings.Join(lines, ""))
-	within := language.LinesInStrings(text)
-	if len(within) == 0 {
-		return roles
-	}
-	mask := slices.Collect(strings.Lines(string(language.Mask(text))))
-	head, role := false, ofString
-	for i := range lines {
-		code := strings.TrimSpace(mask[i])
-		if len(within) > 0 && within[0] == i {
-			roles[i], within = role, within[1:]
-		} else if role = ofString; language.Name == "Python" && head && strings.Trim(code, `"'`) == "" {
+	mask, inStrings := language.Scan(text)
+	offset, head, role := 0, false, ofString
+	for i, line := range lines {
+		code := strings.TrimSpace(string(mask[offset : offset+len(line)]))
+		if len(inStrings) > 0 && inStrings[0] == offset {
+			roles[i], inStrings = role, inStrings[1:]
+		} else if role = ofString; language.Is("Python") && head && strings.Trim(code, `"'`) == "" {
 			role = ofDocumentation
 		}
 		if code != "" {
-			head = isPythonHead(code)
+			head = strings.HasSuffix(code, ":") && (strings.HasPrefix(code, "class ") || strings.Contains(code, ")"))
 		}
+		offset += len(line)
 	}
 	return roles
-}
-
-// isPythonHead says whether a line of code ends the head of a function or class.
-func isPythonHead(code string) bool {
-	word, _, _ := strings.Cut(code, " ")
-	return strings.HasSuffix(code, ":") && (word == "def" || word == "class" || word == "async" || strings.Contains(code, ")"))
 }
 
 func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
@@ -95,22 +86,12 @@ func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
 // isCloser says whether a line ends what lines above it began.
 func isCloser(line string) bool {
 	code := strings.TrimSpace(line)
-	return code != "" && strings.ContainsRune(")]}", rune(code[0])) || code == "end"
+	return code != "" && strings.IndexByte(closers, code[0]) >= 0 || code == "end"
 }
 
 // indentOf is the white space that a line begins with.
 func indentOf(line string) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
-}
-
-// width is how far an indentation goes.
-func width(indent string) (n int) {
-	for _, c := range indent {
-		if n++; c == '\t' {
-			n += 7 - (n-1)%8
-		}
-	}
-	return n
 }
 
 // unitOf is one level of indentation of lines: a tab, or the least number of spaces.
@@ -243,15 +224,15 @@ func neighbours(lines []string, from, to int) (n neighbourhood) {
 	for to+n.below < len(lines) && isBlank(lines[to+n.below]) {
 		n.below++
 	}
-	own := width(indentOf(lines[from]))
+	own := indentation(lines[from])
 	n.first, n.top = n.above == from, own == 0
 	if !n.first {
 		line := lines[from-n.above-1]
-		n.before = width(indentOf(line)) >= own && !strings.HasSuffix(strings.TrimSpace(line), "{")
+		n.before = indentation(line) >= own && !strings.HasSuffix(strings.TrimSpace(line), "{")
 	}
 	if to+n.below < len(lines) {
 		line := lines[to+n.below]
-		n.after = width(indentOf(line)) >= own && !isCloser(line)
+		n.after = indentation(line) >= own && !isCloser(line)
 	}
 	return n
 }
@@ -278,7 +259,7 @@ func without(lines []string, from, to int) []string {
 // as any two there.
 func (d *document) gap(n neighbourhood, single, singleOther bool) int {
 	usual := 1
-	if n.top && d.language != nil && d.language.Name == "Python" {
+	if n.top && d.language.Is("Python") {
 		usual = 2
 	}
 	above, below := min(n.above, 2), min(n.below, 2)

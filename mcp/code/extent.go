@@ -11,18 +11,16 @@ import (
 // A layout is a text with what tells where definitions begin and end: its lines,
 // and its brackets outside comments and strings.
 type layout struct {
+	language   *lexis.Language // nil when it is not known
 	text, mask []byte
 	starts     []int      // of the lines, and the text's length
 	kinds      []lineKind // of the lines
-	columns    []int      // of the lines' first characters
 	brackets   []bracket
 	ending     ending
-	python     bool // indentation tells where a body ends
-	lost       bool // nothing is known of the language's comments and strings
 }
 
-// A bracket of the mask, and the index of the one that closes or opens it; -1 for
-// none.
+// A bracket of the mask: its offset, and that of the bracket that closes or opens it;
+// -1 for none.
 type bracket struct{ at, other int }
 
 // A lineKind is what is in a line.
@@ -49,43 +47,33 @@ const (
 	byIndent                  // where the indentation ends
 )
 
-var endings = map[string]ending{
-	"JavaScript": byLine, "TypeScript": byLine, "Kotlin": byLine, "Swift": byLine, "Scala": byLine, "Shell": byLine, "Python": byLine,
-	"Ruby": byWord, "Lua": byWord,
-	"YAML": byIndent, "TOML": byIndent, "Make": byIndent, "Dockerfile": byIndent, "HTML": byIndent,
+func endingOf(language *lexis.Language) ending {
+	switch {
+	case language.Is("JavaScript", "TypeScript", "Kotlin", "Swift", "Scala", "Shell", "Python"):
+		return byLine
+	case language.Is("Ruby", "Lua"):
+		return byWord
+	case language == nil, language.Is("YAML", "TOML", "Make", "Dockerfile", "HTML"):
+		return byIndent
+	}
+	return bySemicolon
 }
 
 func newLayout(language *lexis.Language, text []byte) *layout {
-	l := &layout{text: text, mask: language.Mask(text), starts: lineStarts(text)}
-	l.python = language != nil && language.Name == "Python"
-	for n := range l.lines() {
-		l.kinds = append(l.kinds, l.kindOf(n+1))
-		l.columns = append(l.columns, indentation(l.line(text, n+1)))
+	l := &layout{language: language, text: text, mask: language.Mask(text), starts: []int{0}, ending: endingOf(language)}
+	for line := range bytes.Lines(text) {
+		l.starts = append(l.starts, l.starts[l.lines()]+len(line))
+		l.kinds = append(l.kinds, l.kindOf(l.lines()))
 	}
-	brackets := "{}()[]"
-	if language == nil {
-		l.ending, l.lost = byIndent, true
-		return l
+	if language.Is("Shell") {
+		l.pair("{}") // the patterns of case have a ) of their own
+	} else if language != nil {
+		l.pair(openers + closers)
 	}
-	if l.ending = endings[language.Name]; language.Name == "Shell" {
-		brackets = "{}" // the patterns of case have a ) of their own
-	}
-	l.pair(brackets)
 	return l
 }
 
-func lineStarts(text []byte) []int {
-	if len(text) == 0 {
-		return []int{0}
-	}
-	starts := make([]int, 1, 2+bytes.Count(text, []byte("\n")))
-	for i, c := range text {
-		if c == '\n' && i+1 < len(text) {
-			starts = append(starts, i+1)
-		}
-	}
-	return append(starts, len(text))
-}
+const openers, closers = "([{", ")]}"
 
 // pair finds the brackets of some kinds. One that closes nothing stays alone, and so
 // do those that are open when one around them closes.
@@ -98,29 +86,35 @@ func (l *layout) pair(kinds string) {
 		}
 		l.brackets = append(l.brackets, bracket{i, -1})
 		last := len(l.brackets) - 1
-		if c == '{' || c == '(' || c == '[' {
+		if kind := strings.IndexByte(openers, c); kind >= 0 {
 			open = append(open, last)
-			count[closing(c)]++
+			count[closers[kind]]++
 			continue
 		}
 		for count[c] > 0 {
-			top := open[len(open)-1]
+			top := &l.brackets[open[len(open)-1]]
 			open = open[:len(open)-1]
-			closer := closing(l.mask[l.brackets[top].at])
+			closer := closers[strings.IndexByte(openers, l.mask[top.at])]
 			count[closer]--
 			if closer == c {
-				l.brackets[top].other, l.brackets[last].other = last, top
+				top.other, l.brackets[last].other = i, top.at
 				break
 			}
 		}
 	}
 }
 
-func closing(open byte) byte {
-	if open == '(' {
-		return ')'
+// partner is the offset of the bracket that closes or opens the bracket at an
+// offset, -1 for a bracket that stays alone. It is not found when there is no bracket.
+func (l *layout) partner(at int) (other int, found bool) {
+	if at >= len(l.mask) || strings.IndexByte(openers+closers, l.mask[at]) < 0 {
+		return 0, false
 	}
-	return open + 2 // of [ and {
+	i := l.bracketAt(at)
+	if i == len(l.brackets) || l.brackets[i].at != at {
+		return 0, false
+	}
+	return l.brackets[i].other, true
 }
 
 // bracketAt is the index of the first bracket at an offset or behind it.
@@ -137,12 +131,12 @@ func (l *layout) line(of []byte, n int) []byte { return of[l.starts[n-1]:l.start
 
 // lineOf is the number of the line with the byte at an offset.
 func (l *layout) lineOf(at int) int {
-	i, found := slices.BinarySearch(l.starts[:l.lines()], at)
-	if found {
-		return i + 1
-	}
-	return i
+	n, _ := slices.BinarySearch(l.starts[:l.lines()], at+1)
+	return n
 }
+
+// column is how far a line is indented.
+func (l *layout) column(n int) int { return indentation(l.line(l.text, n)) }
 
 func (l *layout) kindOf(n int) lineKind {
 	switch text := l.line(l.text, n); {
@@ -162,7 +156,7 @@ func (l *layout) code(n int) bool { return l.kinds[n-1] == hasCode }
 // comments and strings.
 func (l *layout) place(all []Definition) (defs []Definition) {
 	structures := map[string]*Definition{}
-	space := "" // that the whole file is in, such as a package
+	whole := "" // the package or namespace that the whole file is in
 	for _, d := range all {
 		if d.Line > l.lines() || !l.code(d.Line) {
 			continue
@@ -172,11 +166,11 @@ func (l *layout) place(all []Definition) (defs []Definition) {
 				d = up // ctags gives the line of the bracket
 			}
 		}
-		if rest, ok := strings.CutPrefix(d.Scope+".", space+"."); ok && space != "" {
+		if rest, ok := strings.CutPrefix(d.Scope+".", whole+"."); ok && whole != "" {
 			d.Scope = strings.TrimSuffix(rest, ".")
 		}
-		if (d.Kind == "package" || d.Kind == "namespace") && d.Scope == "" && space == "" && (d.End == 0 || d.End == d.Line) && !l.opensBody(d.Line) {
-			space = d.FullName()
+		if (d.Kind == "package" || d.Kind == "namespace") && d.Scope == "" && whole == "" && (d.End == 0 || d.End == d.Line) && !l.opensBody(d.Line) {
+			whole = d.FullName()
 		}
 		defs = append(defs, d)
 	}
@@ -205,27 +199,34 @@ func (l *layout) place(all []Definition) (defs []Definition) {
 
 // opensBody says whether a bracket { is in a line, or is the first thing behind it.
 func (l *layout) opensBody(n int) bool {
-	behind := bytes.TrimLeft(l.mask[l.starts[n]:min(l.starts[n]+maxLooked, len(l.mask))], " \t\r\n")
-	return bytes.IndexByte(l.line(l.mask, n), '{') >= 0 || bytes.HasPrefix(behind, []byte("{"))
+	return bytes.IndexByte(l.line(l.mask, n), '{') >= 0 || l.behind(l.starts[n], whiteSpace) == '{'
 }
-
-// within says whether a scope is a full name or inside it.
-func within(scope, full string) bool { return scope == full || strings.HasPrefix(scope, full+".") }
 
 // nameEnd is the offset behind a definition's name, or of the first character of its
 // line when the name is not in it.
 func (l *layout) nameEnd(d *Definition) int {
-	begin, line := l.starts[d.Line-1], l.line(l.mask, d.Line)
-	line = line[:min(len(line), maxLooked)]
-	for from := 0; ; {
-		i := bytes.Index(line[from:], []byte(d.Name))
+	line := l.line(l.mask, d.Line)
+	if at := wordAt(line[:min(len(line), maxLooked)], []byte(d.Name), 0); at >= 0 {
+		return l.starts[d.Line-1] + at + len(d.Name)
+	}
+	return l.firstByte(d.Line)
+}
+
+// wordAt is where in a text, from an offset on, a word first stands that is no part
+// of a longer one; -1 for nowhere.
+func wordAt(text, word []byte, from int) int {
+	for {
+		i := bytes.Index(text[from:], word)
 		if i < 0 {
-			return l.firstByte(d.Line)
+			return -1
 		}
-		from += i + len(d.Name)
-		if (from == len(line) || !lexis.IsWord(line[from])) && (from == len(d.Name) || !lexis.IsWord(line[from-len(d.Name)-1])) {
-			return begin + from
+		at, end := from+i, from+i+len(word)
+		begins := at == 0 || !lexis.IsWord(text[at-1]) || !lexis.IsWord(word[0])
+		ends := end == len(text) || !lexis.IsWord(text[end]) || !lexis.IsWord(word[len(word)-1])
+		if begins && ends {
+			return at
 		}
+		from = at + 1
 	}
 }
 
@@ -245,34 +246,24 @@ func (l *layout) end(d *Definition) (last int, guessed bool) {
 	case l.ending == byWord && hasBody(d.Kind):
 		return l.wordEnd(d.Line)
 	}
-	from, s := l.nameEnd(d), statement{layout: l, body: hasBody(d.Kind)}
-	if l.python && s.body { // ctags gave up
-		if i := l.bracketAt(from); i < len(l.brackets) && l.brackets[i].at == from && l.brackets[i].other > i {
-			from = l.brackets[l.brackets[i].other].at // of the parameters
+	from, body := l.nameEnd(d), hasBody(d.Kind)
+	if body && l.language.Is("Python") { // ctags gave up
+		if other, found := l.partner(from); found && other > from {
+			from = other // behind the parameters
 		}
 		return l.indentedEnd(l.lineOf(from)), true
 	}
+	s := statement{layout: l, kind: d.Kind, body: body}
 	if at, ok := s.end(from); ok {
 		return max(d.Line, l.lineOf(at)), false
 	}
 	return l.indentedEnd(d.Line), true
 }
 
-// hasBody says whether definitions of a kind end with the bracket that closes their
-// body.
-func hasBody(kind string) bool {
-	switch kind {
-	case "function", "method", "class", "interface", "trait", "struct", "enum", "union", "implementation", "module", "namespace", "object",
-		"generator", "getter", "setter", "macro", "singletonMethod", "selector", "id", "subroutine", "record", "protocol", "extension":
-		return true
-	}
-	return false
-}
-
 // indentation is the column of a line's first character.
-func indentation(line []byte) (column int) {
-	for _, c := range line[:min(len(line), maxLooked)] {
-		switch c {
+func indentation[T string | []byte](line T) (column int) {
+	for i := range min(len(line), maxLooked) {
+		switch line[i] {
 		case ' ':
 			column++
 		case '\t':
@@ -284,39 +275,42 @@ func indentation(line []byte) (column int) {
 	return column
 }
 
-// indentedEnd is the last line that stands further right than a line does.
-func (l *layout) indentedEnd(from int) int {
-	last, column := from, l.columns[from-1]
+// indented gives the last of the lines of code that follow a line and stand further
+// right, and the first that does not; 0 when there is none.
+func (l *layout) indented(from int) (last, next int) {
+	column := l.column(from)
+	last = from
 	for n := from + 1; n <= l.lines(); n++ {
-		if !l.code(n) {
-			continue
+		switch {
+		case !l.code(n):
+		case l.column(n) <= column:
+			return last, n
+		default:
+			last = n
 		}
-		if l.columns[n-1] <= column {
-			if strings.IndexByte("})]", bytes.TrimSpace(l.line(l.mask, n))[0]) >= 0 {
-				return n
-			}
-			break
-		}
-		last = n
+	}
+	return last, 0
+}
+
+// indentedEnd is the last line of what begins in a line, by the indentation.
+func (l *layout) indentedEnd(from int) int {
+	last, next := l.indented(from)
+	if next > 0 && strings.IndexByte(closers, bytes.TrimSpace(l.line(l.mask, next))[0]) >= 0 {
+		return next
 	}
 	return last
 }
 
 // wordEnd is the line with the "end" of what begins in a line.
 func (l *layout) wordEnd(from int) (last int, guessed bool) {
+	end := []byte("end")
 	line := bytes.TrimSpace(l.mask[max(l.starts[from-1], l.starts[from]-maxLooked):l.starts[from]])
-	if before, ok := bytes.CutSuffix(line, []byte("end")); ok && (len(before) == 0 || !lexis.IsWord(before[len(before)-1])) {
+	if wordAt(line, end, max(0, len(line)-len(end))) >= 0 {
 		return from, false
 	}
-	for n := from + 1; n <= l.lines(); n++ {
-		if !l.code(n) || l.columns[n-1] > l.columns[from-1] {
-			continue
-		}
-		word := bytes.TrimSpace(l.line(l.mask, n))
-		if bytes.HasPrefix(word, []byte("end")) && (len(word) == 3 || !lexis.IsWord(word[3])) && l.columns[n-1] == l.columns[from-1] {
-			return n, false
-		}
-		break
+	_, next := l.indented(from)
+	if next > 0 && l.column(next) == l.column(from) && wordAt(l.line(l.mask, next), end, 0) == l.firstByte(next)-l.starts[next-1] {
+		return next, false
 	}
 	return l.indentedEnd(from), true
 }
@@ -330,7 +324,7 @@ func (l *layout) start(d *Definition) int {
 	for lowest := max(1, d.Line-maxHead); first > lowest; {
 		above := first - 1
 		switch {
-		case l.kinds[above-1] == hasNoCode && !l.lost:
+		case l.kinds[above-1] == hasNoCode:
 		case first == d.Line && l.isType(d):
 		default:
 			if above = l.decorator(above, lowest); above == 0 {
@@ -374,14 +368,7 @@ func (l *layout) decorator(line, lowest int) int {
 		if len(mask) == 0 { // a line #!
 			return 0
 		}
-		for _, c := range mask {
-			switch c {
-			case ')', ']', '}':
-				depth++
-			case '(', '[', '{':
-				depth--
-			}
-		}
+		depth -= openBrackets(mask)
 		switch {
 		case depth < 0:
 			return 0
@@ -396,4 +383,16 @@ func (l *layout) decorator(line, lowest int) int {
 		}
 	}
 	return 0
+}
+
+// openBrackets is how many more brackets a piece of code opens than it closes.
+func openBrackets(code []byte) (n int) {
+	for _, c := range code {
+		if strings.IndexByte(openers, c) >= 0 {
+			n++
+		} else if strings.IndexByte(closers, c) >= 0 {
+			n--
+		}
+	}
+	return n
 }

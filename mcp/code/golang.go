@@ -2,6 +2,7 @@ package code
 
 import (
 	"bytes"
+	"cmp"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -68,17 +69,11 @@ func (g *goFile) general(d *ast.GenDecl) {
 		}
 		switch spec := spec.(type) {
 		case *ast.ValueSpec:
-			if spec.Doc != nil {
-				doc = spec.Doc
-			}
 			for _, name := range spec.Names {
-				g.add(name, d.Tok.String(), "", node, doc)
+				g.add(name, d.Tok.String(), "", node, cmp.Or(spec.Doc, doc))
 			}
 		case *ast.TypeSpec:
-			if spec.Doc != nil {
-				doc = spec.Doc
-			}
-			g.typeSpec(spec, node, doc)
+			g.typeSpec(spec, node, cmp.Or(spec.Doc, doc))
 		}
 	}
 }
@@ -123,8 +118,7 @@ func (g *goFile) signature(f *ast.FuncType) string {
 	if file == nil {
 		return ""
 	}
-	text := string(g.text[file.Offset(from):min(file.Offset(to), len(g.text))])
-	return asLine(text)
+	return asLine(string(g.text[file.Offset(from):min(file.Offset(to), len(g.text))]))
 }
 
 // typeName is the name of a type without pointers, type parameters and package;
@@ -134,8 +128,6 @@ func typeName(t ast.Expr) string {
 	case *ast.Ident:
 		return t.Name
 	case *ast.StarExpr:
-		return typeName(t.X)
-	case *ast.ParenExpr:
 		return typeName(t.X)
 	case *ast.SelectorExpr:
 		return t.Sel.Name

@@ -2,9 +2,8 @@ package code
 
 import (
 	"bytes"
+	"slices"
 	"strings"
-
-	"toolpipe/mcp/code/lexis"
 )
 
 // A head is what a definition says before its body.
@@ -14,59 +13,67 @@ type head struct {
 }
 
 // head finds the head of a definition.
-func (l *layout) head(d *Definition, language *lexis.Language) head {
+func (l *layout) head(d *Definition) head {
 	h := head{begin: l.starts[d.Line-1], end: l.trimmedEnd(d.Line)}
-	if language == nil || !hasBody(d.Kind) {
+	if l.language == nil || !hasBody(d.Kind) {
 		return h
 	}
-	i := l.nameEnd(d)
-	for next := l.bracketAt(i); i < min(h.begin+maxLooked, l.starts[d.lastLine()]); i++ {
-		for next < len(l.brackets) && l.brackets[next].at < i {
-			next++
-		}
+	for i := l.nameEnd(d); i < min(h.begin+maxLooked, l.starts[d.lastLine()]); i++ {
+		other, isBracket := l.partner(i)
 		c := l.mask[i]
 		switch {
 		case c == '\n' && l.ending == byWord:
 			return head{h.begin, l.trimmedEnd(l.lineOf(i)), "\n"}
-		case c == ':' && language.Name == "Python", c == '{' && !l.opensType(i, language.Name, d.Kind) && !l.initializes(next):
+		case c == ':' && l.language.Is("Python"), c == '{' && !l.opensType(i, d.Kind) && !l.initializes(other):
 			return head{h.begin, i + 1, string(c)}
 		case c == ';' && l.ending != byWord:
 			return head{h.begin, i + 1, ""}
-		case next == len(l.brackets) || l.brackets[next].at != i:
-		case l.brackets[next].other < next: // it closes what is around the definition
+		case isBracket && other < i: // it closes what is around the definition
 			return head{h.begin, l.trimmed(i), ""}
-		default:
-			i = l.brackets[l.brackets[next].other].at
+		case isBracket:
+			i = other
 		}
 	}
 	return h
 }
 
-// initializes says whether a bracket { is of a member's value, as in the
+const whiteSpace = " \t\r\n"
+
+// behind is the first byte of code at an offset or behind it that is none of these;
+// 0 for none.
+func (l *layout) behind(at int, passed string) byte {
+	rest := bytes.TrimLeft(l.mask[at:min(at+maxLooked, len(l.mask))], passed)
+	if len(rest) == 0 {
+		return 0
+	}
+	return rest[0]
+}
+
+// initializes says whether a bracket } closes the value of a member, as in the
 // constructor A() : a{1} { of C++.
-func (l *layout) initializes(i int) bool {
-	if i >= len(l.brackets) || l.brackets[i].other < i {
+func (l *layout) initializes(at int) bool {
+	if l.ending != bySemicolon || at < 0 {
 		return false
 	}
-	at := l.brackets[l.brackets[i].other].at + 1
-	behind := bytes.TrimLeft(l.mask[at:min(at+maxLooked, len(l.mask))], " \t\r\n")
-	return l.ending == bySemicolon && len(behind) > 0 && (behind[0] == '{' || behind[0] == ',')
+	next := l.behind(at+1, whiteSpace)
+	return next == '{' || next == ','
 }
 
 // opensType says whether a bracket { is of a type, as that of interface{} in Go or
 // of (): { a: number } in TypeScript.
-func (l *layout) opensType(at int, language, kind string) bool {
-	before := bytes.TrimRight(l.mask[max(0, at-maxLooked):at], " \t\r\n")
-	if language == "Go" {
-		return (kind == "function" || kind == "method") && (bytes.HasSuffix(before, []byte("interface")) || bytes.HasSuffix(before, []byte("struct")))
+func (l *layout) opensType(at int, kind string) bool {
+	before := bytes.TrimRight(l.mask[max(0, at-maxLooked):at], whiteSpace)
+	if l.language.Is("Go") {
+		return isFunction(kind) && (bytes.HasSuffix(before, []byte("interface")) || bytes.HasSuffix(before, []byte("struct")))
 	}
-	return language == "TypeScript" && len(before) > 0 && strings.IndexByte(":|&<,", before[len(before)-1]) >= 0
+	mayBeTyped := l.language.Is("TypeScript") || l.ending == byLine && isFunction(kind)
+	return mayBeTyped && len(before) > 0 && strings.IndexByte(":|&<,", before[len(before)-1]) >= 0
 }
 
 // trimmed is an offset without the white space before it.
 func (l *layout) trimmed(at int) int {
 	from := max(0, at-maxLooked)
-	return from + len(bytes.TrimRight(l.text[from:at], " \t\r\n"))
+	return from + len(bytes.TrimRight(l.text[from:at], whiteSpace))
 }
 
 // trimmedEnd is the offset behind the last character of a line that is not white
@@ -75,45 +82,29 @@ func (l *layout) trimmedEnd(n int) int {
 	return max(l.starts[n-1], l.trimmed(l.starts[n]))
 }
 
-// lastLine is the last line that is known.
-func (d *Definition) lastLine() int { return max(d.Line, d.End) }
-
-// docLines are the comments above a definition.
-func (l *layout) docLines(d *Definition) (text []byte) {
-	for n := d.Start; n < d.Line; n++ {
-		if l.kinds[n-1] == hasNoCode {
-			text = append(append(text, l.text[l.starts[n-1]:l.trimmedEnd(n)]...), '\n')
-		}
-	}
-	return text
-}
-
 const maxDocString = 64 << 10 // bytes
 
 // docString is the string that begins the body of a definition in Python, with the
-// white space before it.
+// white space before it in its line.
 func (l *layout) docString(d *Definition, h head) []byte {
 	if h.open != ":" {
 		return nil
 	}
-	body := l.text[h.end:min(l.starts[d.lastLine()], h.end+maxDocString)]
-	rest := bytes.TrimLeft(body, " \t\r\n")
-	spaces := len(body) - len(rest)
-	rest = bytes.TrimLeft(rest, "rRuU")
+	end := min(l.starts[d.lastLine()], h.end+maxDocString)
+	mask := l.mask[h.end:end] // where the quotes stay, and what is between them is blank
+	at := len(mask) - len(bytes.TrimLeft(mask, whiteSpace))
+	before := l.text[h.end : h.end+at]
+	if len(bytes.Trim(before, whiteSpace+"rRuU")) > 0 { // a comment, or a string of bytes
+		return nil
+	}
 	for _, quote := range [...]string{`"""`, `'''`, `"`, `'`} {
-		if !bytes.HasPrefix(rest, []byte(quote)) {
-			continue
-		}
-		from := len(body) - len(rest) + len(quote)
-		for i := from; i < len(body); i++ {
-			if body[i] == '\\' {
-				i++
-			} else if bytes.HasPrefix(body[i:], []byte(quote)) {
-				if line := bytes.LastIndexByte(body[:spaces], '\n'); line >= 0 {
-					return body[line+1 : i+len(quote)]
-				}
-				return body[spaces : i+len(quote)]
+		inside, found := bytes.CutPrefix(mask[at:], []byte(quote))
+		if n := bytes.Index(inside, []byte(quote)); found && n >= 0 {
+			begin := bytes.LastIndexByte(before, '\n') + 1
+			if begin == 0 {
+				begin = len(before) - len(bytes.TrimLeft(before, whiteSpace))
 			}
+			return slices.Clip(l.text[h.end+begin : h.end+at+n+2*len(quote)])
 		}
 	}
 	return nil
@@ -126,26 +117,26 @@ func asLine(text string) string {
 
 // signature is the head of a definition in one line, from the name on, for
 // languages of which ctags gives none.
-func (l *layout) signature(d *Definition, language *lexis.Language) string {
-	if d.Signature != "" || d.Kind == "macro" || l.lost || !hasBody(d.Kind) || language.Name == "Go" || strings.HasPrefix(d.Name, anonymous) {
+func (l *layout) signature(d *Definition) string {
+	if d.Signature != "" || d.Kind == "macro" || l.language == nil || !hasBody(d.Kind) || l.language.Is("Go") || strings.HasPrefix(d.Name, anonymous) {
 		return d.Signature
 	}
-	h := l.head(d, language)
+	h := l.head(d)
 	from := min(l.nameEnd(d), h.end)
 	if from == l.firstByte(d.Line) { // the name is not in the line
 		return ""
 	}
-	space := ""
+	gap := ""
 	switch {
 	case d.Kind == "implementation": // the name is behind that of the trait
-		from, space = h.begin, ": "
+		from, gap = h.begin, ": "
 	case from < len(l.text) && l.text[from] == ' ':
-		space = " "
+		gap = " "
 	}
 	text := asLine(strings.TrimSuffix(string(l.text[from:min(h.end, from+maxLooked)]), h.open))
 	text = strings.TrimRight(text, " ;")
 	if text == "" || text[0] == '.' || d.Kind == "class" && text[0] == '=' {
 		return "" // it is an object in JavaScript
 	}
-	return space + text
+	return gap + text
 }

@@ -8,51 +8,27 @@ import (
 	"strings"
 
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
-	"toolpipe/stream/nearest"
 )
 
 const maxAncestry = 50 // levels of a hierarchy that are shown
 
-func hierarchyTool() tool {
-	return tool{define("hierarchy", "Show the superclasses and subclasses of a class, trait or interface below a directory, by their names. Of Go, embedded types.", toolserver.ReadsOnly,
-		toolserver.Parameter{Name: "name", Kind: "string", About: "name of the class; of Outer.Inner, the last part is matched", Required: true},
-		toolserver.Parameter{Name: "path", Kind: "string", About: "file or directory to search; the root when absent"},
-	), showHierarchy}
-}
-
-func showHierarchy(ctx context.Context, c *call, args toolserver.Arguments) (*wire.Result, error) {
-	name, err := lastName(args.Text("name"))
+func showHierarchy(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
+	p, name, err := c.project(ctx, args, "name")
 	if err != nil {
 		return nil, err
 	}
-	path := pathOrRoot(args)
-	p, err := c.project(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	h := hierarchy{types: map[string]*typeNode{}, path: path}
-	for _, f := range p.files {
-		for i := range f.defs {
-			h.add(p, f, &f.defs[i])
-		}
+	h := hierarchy{types: map[string]*typeNode{}, path: pathOrRoot(args)}
+	for _, d := range p.defs {
+		h.add(d)
 	}
 	if h.types[name] == nil {
-		hint := ""
-		if near := nearest.Nearest(name, slices.Sorted(maps.Keys(h.types))); near != "" {
-			hint = fmt.Sprintf(", did you mean %q?", near)
-		}
-		return nil, fmt.Errorf("no class or type %q below %q%s%s", name, path, hint, strings.TrimSuffix("\n"+string(p.survey.appendTo(nil)), "\n"))
+		return nil, p.notFound("no class or type %q below %q%s", name, h.path, didYouMean(name, slices.Sorted(maps.Keys(h.types))))
 	}
-	up := treeText{ctx: ctx, deepest: maxAncestry, b: []byte("superclasses:\n")}
+	up, down := newTree(ctx, maxAncestry), newTree(ctx, maxAncestry)
 	up.add(h.branch(name, func(t *typeNode) []string { return t.parents }))
-	down := treeText{ctx: ctx, deepest: maxAncestry, b: []byte("subclasses:\n")}
 	down.add(h.branch(name, func(t *typeNode) []string { return t.children }))
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	b := down.appendNotes(up.appendNotes(append(up.b, down.b...)))
-	return toolserver.TextResult(p.survey.appendTo(b)), nil
+	b := fmt.Appendf(nil, "superclasses:\n%ssubclasses:\n%s", up.b, down.b)
+	return p.survey.appendTo(down.appendNotes(up.appendNotes(b))), context.Cause(ctx)
 }
 
 // A hierarchy is types by their names. Types of one name are one.
@@ -74,17 +50,17 @@ func (h *hierarchy) node(name string) *typeNode {
 }
 
 // add adds a definition of a type, and leaves out any other.
-func (h *hierarchy) add(p *project, f *sourceFile, d *Definition) {
+func (h *hierarchy) add(d *Definition) {
 	parents := d.Parents
 	if len(parents) == 0 {
-		parents = p.headParents(f, d)
+		parents = d.headParents()
 	}
 	if len(parents) == 0 && !isType(d.Kind) {
 		return
 	}
 	n := h.node(d.Name)
 	if d.Kind != "implementation" {
-		n.places = append(n.places, d.Kind+" "+place(f, d))
+		n.places = append(n.places, d.Kind+" "+d.place())
 	}
 	for _, parent := range parents {
 		parent = typeWord(parent)
@@ -95,14 +71,6 @@ func (h *hierarchy) add(p *project, f *sourceFile, d *Definition) {
 		above := h.node(parent)
 		above.children = append(above.children, d.Name)
 	}
-}
-
-func isType(kind string) bool {
-	switch kind {
-	case "class", "interface", "trait", "struct", "type", "enum", "union", "protocol", "object", "record", "module":
-		return true
-	}
-	return false
 }
 
 // typeWord is the name of a type without what is before and behind it, as Base of
@@ -122,39 +90,30 @@ func typeWord(text string) string {
 
 // headParents reads the parents of a type from its head in languages of which
 // ctags does not give them.
-func (p *project) headParents(f *sourceFile, d *Definition) []string {
-	language := f.language.Name
+func (d *Definition) headParents() (parents []string) {
+	f, isImplementation := d.file, d.Kind == "implementation"
+	before, behind := ":", " where " // the list of the parents
 	switch {
-	case language == "Rust" && (d.Kind == "implementation" || d.Kind == "interface"):
-	case language == "Kotlin" && isType(d.Kind), language == "TypeScript" && d.Kind == "interface":
+	case f.language.Is("Rust") && isImplementation:
+		before, behind = "impl", " for "
+	case f.language.Is("TypeScript") && d.Kind == "interface":
+		before = " extends "
+	case f.language.Is("Rust") && d.Kind == "interface", f.language.Is("Kotlin") && isType(d.Kind):
 	default:
 		return nil
 	}
-	l := p.layoutOf(f)
-	begin := l.starts[d.Line-1]
-	text := string(l.mask[begin:min(begin+maxLooked, len(l.mask))])
-	if i := strings.IndexAny(text, "{;"); i >= 0 {
-		text = text[:i]
-	}
-	text, _, _ = strings.Cut(withoutBrackets(text), " where ")
-	found := false
-	switch {
-	case d.Kind == "implementation":
-		text, _, found = strings.Cut(text, " for ")
-		text = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(text), "unsafe "), "impl")
-	case language == "TypeScript":
-		_, text, found = strings.Cut(text, " extends ")
-	default:
-		_, text, found = strings.Cut(text, ":")
-	}
-	if !found {
+	f.lay()
+	begin := f.starts[d.Line-1]
+	text := string(f.mask[begin:min(begin+maxLooked, len(f.mask))])
+	text = text[:strings.IndexAny(text+";", "{;")]
+	_, list, _ := strings.Cut(withoutBrackets(text), before)
+	list, _, found := strings.Cut(list, behind)
+	if isImplementation && !found {
 		return nil
 	}
-	var parents []string
-	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == '+' }) {
-		if part = strings.TrimSpace(part); part != "" && part[0] != '\'' { // of Rust, a lifetime
-			word, _, _ := strings.Cut(part, " ")
-			parents = append(parents, word)
+	for part := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == '+' }) {
+		if fields := strings.Fields(part); len(fields) > 0 && fields[0][0] != '\'' { // of Rust, a lifetime
+			parents = append(parents, fields[0])
 		}
 	}
 	return parents
@@ -189,7 +148,7 @@ func (h *hierarchy) branch(name string, next func(*typeNode) []string) branch {
 	case more > 0:
 		label += fmt.Sprintf(" and %d more", more)
 	}
-	return branch{name, label, func() (list []branch) {
+	return branch{label, func() (list []branch) {
 		for _, other := range next(t) {
 			list = append(list, h.branch(other, next))
 		}

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"toolpipe/mcp/code/lexis"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/servertest"
 )
@@ -83,15 +83,15 @@ func TestHostileTexts(t *testing.T) {
 	}
 	for path, text := range files {
 		began := time.Now()
-		language := lexis.Of(path, nil)
-		l := newLayout(language, []byte(text))
+		f := newSourceFile(path, []byte(text))
+		f.lay()
 		var defs []Definition
 		for i := range names {
-			defs = append(defs, Definition{Name: "abf"[i%3 : i%3+1], Kind: []string{"class", "function", "variable"}[i%3], Scope: strings.Repeat("a.", i%2), Line: 1 + i*l.lines()/names})
+			defs = append(defs, Definition{Name: "abf"[i%3 : i%3+1], Kind: []string{"class", "function", "variable"}[i%3], Scope: strings.Repeat("a.", i%2), Line: 1 + i*f.lines()/names})
 		}
-		f := &sourceFile{path, l, language, l.addMissed(l.place(defs), language)}
+		f.defs = f.addMissed(f.place(defs))
 		list, skeleton := outlineText{sourceFile: f}, outlineText{sourceFile: f}
-		list.list(nested(f.defs), nil, 0)
+		list.list(nested(f.defs), 0)
 		skeleton.skeleton(nested(f.defs))
 		if took := time.Since(began); took > 30*time.Second || len(list.b) > 2<<20 || len(skeleton.b) > 600<<10 {
 			t.Errorf("%.20q in %s took %v, and gave %d and %d bytes", text, path, took, len(list.b), len(skeleton.b))
@@ -202,8 +202,8 @@ func TestCtagsLeavesProcess(t *testing.T) {
 	defer cancel(nil)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := (&call{ctags: c}).outline(ctx, "a.c", nil)
-		ended <- err
+		s := &session{ctx: ctx, ctags: c}
+		ended <- s.outline(newSourceFile("a.c", nil))
 	}()
 	pid := 0
 	for pid == 0 {
@@ -266,18 +266,18 @@ func TestManyFiles(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	o := (&call{ctags: c}).outliner(t.Context())
+	o := (&call{ctags: c}).session(t.Context())
 	defer o.close()
 	for i := range 3 {
-		if defs, err := o.outline("a.py", []byte("def f(): pass\n")); err != nil || len(defs) != 1 {
-			t.Errorf("%d: %v, %v", i, defs, err)
-		}
-		if defs, err := o.outline("a.go", []byte("package p\nfunc f() {}\n")); err != nil || len(defs) != 1 {
-			t.Errorf("%d: %v, %v", i, defs, err)
+		for path, text := range map[string]string{"a.py": "def f(): pass\n", "a.go": "package p\nfunc f() {}\n"} {
+			f := newSourceFile(path, []byte(text))
+			if err := o.outline(f); err != nil || len(f.defs) != 1 {
+				t.Errorf("%d: %v, %v", i, f.defs, err)
+			}
 		}
 		if i == 1 {
-			o.session.process.Kill()
-			if _, err := o.outline("a.py", []byte("def f(): pass\n")); err == nil {
+			o.process.Kill()
+			if err := o.outline(newSourceFile("a.py", []byte("def f(): pass\n"))); err == nil {
 				t.Error("there is an answer without ctags")
 			}
 		}
@@ -293,11 +293,7 @@ func BenchmarkOutline(b *testing.B) {
 		if err != nil {
 			b.Skip(err)
 		}
-		s, err := c.start(b.Context())
-		if err != nil {
-			b.Skip(err)
-		}
-		language := lexis.Of("a"+ending, text)
+		s := &session{ctx: b.Context(), ctags: c}
 		b.Run("ctags"+ending, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := s.definitions("a"+ending, text); err != nil {
@@ -308,11 +304,11 @@ func BenchmarkOutline(b *testing.B) {
 		defs, _ := s.definitions("a"+ending, text)
 		b.Run("besides"+ending, func(b *testing.B) {
 			for b.Loop() {
-				l := newLayout(language, text)
-				all := l.addMissed(l.place(sorted(append([]Definition(nil), defs...))), language)
-				f := &sourceFile{"a" + ending, newLayout(language, text), language, all}
+				f := newSourceFile("a"+ending, text)
+				f.lay()
+				f.defs = f.addMissed(f.place(sorted(slices.Clone(defs))))
 				o := outlineText{sourceFile: f}
-				o.list(nested(f.defs), nil, 0)
+				o.list(nested(f.defs), 0)
 			}
 			b.ReportMetric(float64(strings.Count(string(text), "\n")), "lines")
 		})

@@ -1,7 +1,6 @@
 package code
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"go/parser"
@@ -12,19 +11,11 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/mcp/code/lexis"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 )
 
 const maxImports = 1000 // of one file
-
-func importsTool() tool {
-	return tool{define("imports", "List what a source file imports, includes or requires, with lines, and the file below the root that it is, where there is one.", toolserver.ReadsOnly,
-		toolserver.Parameter{Name: "path", Kind: "string", About: "source file, relative to the root", Required: true},
-	), showImports}
-}
 
 // An importRule says how files of some languages name others.
 type importRule struct {
@@ -69,7 +60,7 @@ type imported struct {
 	paths []string
 }
 
-func showImports(ctx context.Context, c *call, args toolserver.Arguments) (*wire.Result, error) {
+func showImports(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
 	l, err := c.find(args.Text("path"))
 	if err != nil {
 		return nil, err
@@ -79,51 +70,52 @@ func showImports(ctx context.Context, c *call, args toolserver.Arguments) (*wire
 	if err != nil {
 		return nil, err
 	}
-	language := lexis.Of(source.path, source.text)
-	if language == nil {
+	if source.language == nil {
 		return nil, fmt.Errorf("the language of %q is not known, so what it imports is not; grep_files finds lines by a pattern", source.path)
 	}
-	f := finder{at: l, call: c}
+	f := finder{sourceFile: source, at: l, call: c}
 	var found []imported
-	if language.Name == "Go" {
-		found = f.goImports(source.text)
-	} else if found, err = f.imports(ctx, language, source.text); err != nil {
+	if f.language.Is("Go") {
+		found = f.goImports()
+	} else if found, err = f.imports(ctx); err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return toolserver.TextResult(fmt.Appendf(nil, "%s imports nothing (%s)\n", confine.ShownName(source.path), language.Name)), nil
+		return fmt.Appendf(nil, "%s imports nothing (%s)\n", confine.ShownName(f.path), f.language.Name), nil
 	}
 	var b []byte
 	for _, i := range found[:min(len(found), maxImports)] {
-		b = fmt.Appendf(b, "%d: %s", i.line, toolserver.WholeRunes([]byte(i.text[:min(len(i.text), maxShownLine)])))
+		b = fmt.Appendf(b, "%d: %s", i.line, cut(i.text, maxShownLine, ""))
 		if len(i.paths) > 0 {
-			b = append(append(b, " -> "...), strings.Join(i.paths, ", ")...)
+			b = fmt.Appendf(b, " -> %s", strings.Join(i.paths, ", "))
 		}
 		b = append(b, '\n')
 	}
 	if len(found) > maxImports {
 		b = fmt.Appendf(b, "[toolpipe] the first %d are shown, the others are left out\n", maxImports)
 	}
-	return toolserver.TextResult(b), nil
+	return b, nil
 }
 
 // A finder finds the imports of a file, and the files that they are.
 type finder struct {
+	*sourceFile
 	at     *confine.Location // of the file
 	call   *call
 	looked int
 }
 
-// imports gives what the rules of a language find, in the order of the lines.
-func (f *finder) imports(ctx context.Context, language *lexis.Language, text []byte) (found []imported, err error) {
-	mask := language.Mask(text)
-	known := false
+// imports gives what the rules of the file's language find, in the order of the
+// lines.
+func (f *finder) imports(ctx context.Context) (found []imported, err error) {
+	f.lay()
+	isKnown := false
 	for i := range importRules {
 		rule := &importRules[i]
-		if !slices.Contains(strings.Fields(rule.languages), language.Name) {
+		if !f.language.Is(strings.Fields(rule.languages)...) {
 			continue
 		}
-		known = true
+		isKnown = true
 		start := `(?m)^[ \t]*`
 		if strings.HasPrefix(rule.pattern, `\b`) {
 			start = ""
@@ -132,66 +124,67 @@ func (f *finder) imports(ctx context.Context, language *lexis.Language, text []b
 		if err != nil {
 			return nil, err
 		}
-		line, counted := 1, 0
-		for _, m := range pattern.FindAllSubmatchIndex(text, 2*maxImports) {
-			from, code := mask, m[4] // what is code in a comment or a string is none
+		for _, m := range pattern.FindAllSubmatchIndex(f.text, 2*maxImports) {
+			from, code := f.mask, m[4] // in a comment or a string, a match is no import
 			if rule.quoted {
-				from, code = text, m[4]-1
+				from, code = f.text, m[4]-1
 			}
-			if mask[m[2]] != text[m[2]] || mask[code] != text[code] {
+			if f.mask[m[2]] != f.text[m[2]] || f.mask[code] != f.text[code] {
 				continue
 			}
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			line += bytes.Count(mask[counted:m[2]], []byte("\n"))
-			counted = m[2]
 			written := strings.Join(strings.Fields(string(from[m[2]:m[3]])), " ")
-			found = append(found, imported{line, written, f.paths(rule, string(from[m[4]:m[5]]))})
+			found = append(found, imported{f.lineOf(m[2]), written, f.files(rule, string(from[m[4]:m[5]]))})
 		}
 	}
-	if !known {
-		return nil, fmt.Errorf("how %s names other files is not known", language.Name)
+	if !isKnown {
+		return nil, fmt.Errorf("how %s names other files is not known", f.language.Name)
 	}
 	slices.SortStableFunc(found, func(a, b imported) int { return a.line - b.line })
 	return found, nil
 }
 
-// paths gives the files that the names in an import are.
-func (f *finder) paths(rule *importRule, text string) (paths []string) {
-	if rule.quoted {
-		return f.add(nil, rule, strings.Trim(text, `"'`))
+// files gives the files that the names in an import are.
+func (f *finder) files(rule *importRule, text string) (files []string) {
+	for _, name := range rule.names(text) {
+		if file := f.find(rule, name); file != "" && !slices.Contains(files, file) {
+			files = append(files, file)
+		}
 	}
-	prefix, list, _ := strings.Cut(text, "{")                                               // Rust has crate::a::{b, c}, PHP A\{B, C}
-	if base, names, found := strings.Cut(text, " import"); found && rule.separator == "." { // Python has from a import b, c
-		prefix, list = strings.TrimSpace(base), names
-		paths = f.add(paths, rule, prefix)
+	return files
+}
+
+// names gives the names in the text of an import.
+func (r *importRule) names(text string) (names []string) {
+	if r.quoted {
+		return []string{strings.Trim(text, `"'`)}
+	}
+	prefix, list, found := strings.Cut(text, "{") // Rust has crate::a::{b, c}, PHP A\{B, C}
+	if !found {
+		prefix, list = "", text
+	}
+	if base, members, found := strings.Cut(text, " import"); found && r.separator == "." { // Python has from a import b, c
+		prefix, list = strings.TrimSpace(base), members
+		names = append(names, prefix)
 		if !strings.HasSuffix(prefix, ".") {
 			prefix += "."
 		}
-	} else if list == "" {
-		prefix, list = "", text
 	}
 	for name := range strings.SplitSeq(list, ",") {
 		if fields := strings.Fields(strings.Trim(name, "(){} \t\r\n")); len(fields) > 0 { // without "as x"
-			paths = f.add(paths, rule, prefix+fields[0])
+			names = append(names, prefix+fields[0])
 		}
 	}
-	return paths
-}
-
-func (f *finder) add(paths []string, rule *importRule, name string) []string {
-	if path := f.find(rule, name); path != "" && !slices.Contains(paths, path) {
-		return append(paths, path)
-	}
-	return paths
+	return names
 }
 
 const maxLookedUp = 5000 // paths that are looked up for one file
 
 // find gives the file that a name is, "" for none below the root.
 func (f *finder) find(rule *importRule, name string) string {
-	bases := f.bases(rule)
+	bases := f.bases(rule.from)
 	if rule.separator == "" {
 		if rule.languages == "PHP" { // as in __DIR__ . '/a.php'
 			name = strings.TrimPrefix(name, "/")
@@ -218,9 +211,9 @@ func (f *finder) find(rule *importRule, name string) string {
 }
 
 // bases are the directories in which a rule looks.
-func (f *finder) bases(rule *importRule) (bases []string) {
+func (f *finder) bases(from string) (bases []string) {
 	dir := path.Dir(f.at.Rel)
-	for from := range strings.FieldsSeq(rule.from) {
+	for from := range strings.FieldsSeq(from) {
 		switch from {
 		case "dir":
 			bases = append(bases, dir)
@@ -229,12 +222,10 @@ func (f *finder) bases(rule *importRule) (bases []string) {
 		case "module":
 			bases = append(bases, strings.TrimSuffix(f.at.Rel, path.Ext(f.at.Rel)))
 		case "up":
-			for at := dir; ; at = path.Dir(at) {
+			for at := dir; at != "."; at = path.Dir(at) {
 				bases = append(bases, at)
-				if at == "." || at == "/" || strings.HasPrefix(at, "..") {
-					break
-				}
 			}
+			bases = append(bases, ".")
 		default:
 			bases = append(bases, from)
 		}
@@ -242,24 +233,28 @@ func (f *finder) bases(rule *importRule) (bases []string) {
 	return bases
 }
 
-// first gives the first file that is there, other than the one that imports.
+// first gives the first file that is there, other than the file that imports.
 func (f *finder) first(bases []string, name, endings string) string {
 	for _, base := range bases {
 		for ending := range strings.FieldsSeq(endings) {
 			if ending == "-" {
 				ending = ""
 			}
-			at := path.Join(base, name+ending)
-			if l := f.look(at); l != nil && l.Info.Mode().IsRegular() && l.Rel != f.at.Rel {
-				return confine.ShownName(f.call.shown(l))
+			l := f.look(path.Join(base, name+ending))
+			if l != nil && l.Info.Mode().IsRegular() && l.Rel != f.at.Rel {
+				return f.shown(l)
 			}
 		}
 	}
 	return ""
 }
 
-// look gives what is at a path from the root, nil for nothing that may be shown. It
-// is closed.
+func (f *finder) shown(l *confine.Location) string {
+	return confine.ShownName(f.call.shown(l.Access, l.Rel))
+}
+
+// look gives the file or directory at a path from the root, nil for nothing that may
+// be shown. The location is closed.
 func (f *finder) look(at string) *confine.Location {
 	if f.looked == maxLookedUp || len(at) > confine.MaxPath {
 		return nil
@@ -277,9 +272,9 @@ func (f *finder) look(at string) *confine.Location {
 }
 
 // goImports gives the imports of a Go file. Those of its own module are directories.
-func (f *finder) goImports(text []byte) (found []imported) {
+func (f *finder) goImports() (found []imported) {
 	positions := token.NewFileSet()
-	file, _ := parser.ParseFile(positions, "", text, parser.ImportsOnly)
+	file, _ := parser.ParseFile(positions, "", f.text, parser.ImportsOnly)
 	if file == nil {
 		return nil
 	}
@@ -292,7 +287,7 @@ func (f *finder) goImports(text []byte) (found []imported) {
 		name, _ := strconv.Unquote(spec.Path.Value)
 		if rest, inside := strings.CutPrefix(name+"/", module+"/"); module != "" && inside {
 			if l := f.look(path.Join(root, rest)); l != nil && l.Info.IsDir() {
-				i.paths = []string{confine.ShownName(f.call.shown(l))}
+				i.paths = []string{f.shown(l)}
 			}
 		}
 		found = append(found, i)
@@ -303,7 +298,7 @@ func (f *finder) goImports(text []byte) (found []imported) {
 // module gives the module that the file is in by the nearest go.mod, and where its
 // root is.
 func (f *finder) module() (name, root string) {
-	for _, dir := range f.bases(&importRule{from: "up"}) {
+	for _, dir := range f.bases("up") {
 		l, err := f.at.Access.Find(path.Join(dir, "go.mod"))
 		if err != nil {
 			continue

@@ -13,8 +13,8 @@ import (
 // overloads, lines without semicolons) and all but one of a name, and in Rust the
 // constants, and in Python what is behind a bracket that stays open. The definitions
 // are in order, and have their places.
-func (l *layout) addMissed(defs []Definition, language *lexis.Language) []Definition {
-	if language == nil || !slices.Contains([]string{"JavaScript", "TypeScript", "Rust", "Python"}, language.Name) {
+func (l *layout) addMissed(defs []Definition) []Definition {
+	if !l.language.Is("JavaScript", "TypeScript", "Rust", "Python") {
 		return defs
 	}
 	var all, around []Definition
@@ -29,21 +29,21 @@ func (l *layout) addMissed(defs []Definition, language *lexis.Language) []Defini
 			}
 			rest = rest[1:]
 		}
-		kind, name := l.missed(n, language.Name)
+		kind, name := l.missed(n)
 		if kind == "" || hasName(all[from:], name) {
 			continue
 		}
 		d := Definition{Name: name, Kind: kind, Line: n}
-		outer := ""
+		inClass := false
 		if len(around) > 0 {
 			top := &around[len(around)-1]
-			outer, d.Scope = top.Kind, top.FullName()
+			inClass, d.Scope = top.Kind == "class", top.FullName()
 		}
 		isMember := kind == "method" || kind == "field"
-		if isMember && (outer != "class" || from < len(all)) || isLocal(&d, around) {
+		if isMember && (!inClass || from < len(all)) || isLocal(&d, around) {
 			continue
 		}
-		if d.Kind == "function" && language.Name == "Python" && outer == "class" {
+		if d.Kind == "function" && l.language.Is("Python") && inClass {
 			d.Kind = "method"
 		}
 		d.End, d.Guessed = l.end(&d)
@@ -53,45 +53,38 @@ func (l *layout) addMissed(defs []Definition, language *lexis.Language) []Defini
 	return all
 }
 
-// isLocal says whether a variable is inside a function, or inside another, which is
-// one then: const f = () => { ... }.
+// isLocal says whether a variable is inside a function, or inside another variable,
+// which is a function then: const f = () => { ... }.
 func isLocal(d *Definition, around []Definition) bool {
-	if d.Kind != "constant" && d.Kind != "variable" || len(around) == 0 || around[len(around)-1].Line == d.Line {
+	if d.Kind != "constant" && d.Kind != "variable" || len(around) == 0 {
 		return false
 	}
-	switch around[len(around)-1].Kind {
-	case "class", "interface", "enum", "namespace", "module", "implementation", "struct":
-		return false
-	}
-	return true
+	outer := &around[len(around)-1]
+	return outer.Line != d.Line && !isType(outer.Kind) && outer.Kind != "namespace" && outer.Kind != "implementation"
 }
 
+// hasName says whether one of these definitions has a name, with or without the #
+// of a private member.
 func hasName(defs []Definition, name string) bool {
-	for i := range defs {
-		if strings.TrimLeft(defs[i].Name, "#") == strings.TrimLeft(name, "#") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(defs, func(d Definition) bool {
+		return strings.TrimLeft(d.Name, "#") == strings.TrimLeft(name, "#")
+	})
 }
 
 // missed reads what the code in a line defines, if it begins there.
-func (l *layout) missed(n int, language string) (kind, name string) {
+func (l *layout) missed(n int) (kind, name string) {
 	line := l.line(l.mask, n)
 	line = line[:min(len(line), maxLooked)]
-	for {
+	isScript, isRust := l.language.Is("JavaScript", "TypeScript"), l.language.Is("Rust")
+	for kind == "" {
 		word, rest := cutWord(line)
-		if word == "" {
+		next, _ := cutWord(rest)
+		switch {
+		case word == "":
 			return "", ""
-		}
-		next := byte(' ')
-		if len(rest) > 0 {
-			next = rest[0]
-		}
-		switch script := language == "JavaScript" || language == "TypeScript"; {
-		case script && strings.IndexByte("(<", next) >= 0:
+		case isScript && bytes.IndexAny(rest, "(<") == 0:
 			return "method", word
-		case script && strings.IndexByte("=:;\n", next) >= 0:
+		case isScript && bytes.IndexAny(rest, "=:;\n") == 0:
 			return "field", word
 		}
 		switch word {
@@ -102,8 +95,8 @@ func (l *layout) missed(n int, language string) (kind, name string) {
 		case "type":
 			kind = "alias"
 		case "const":
-			if kind = "constant"; bytes.HasPrefix(rest, []byte("fn ")) || bytes.HasPrefix(rest, []byte("enum ")) {
-				kind = ""
+			if next != "enum" && !(isRust && slices.Contains([]string{"fn", "unsafe", "extern", "async"}, next)) {
+				kind = "constant"
 			}
 		case "let", "var":
 			kind = "variable"
@@ -112,15 +105,12 @@ func (l *layout) missed(n int, language string) (kind, name string) {
 		default:
 			return "", ""
 		}
-		if line = bytes.TrimLeft(rest, "* "); kind != "" {
-			name, _ = cutWord(line)
-			switch {
-			case name == "", language == "Rust" && kind != "constant" && kind != "function", language == "Python" && kind != "class" && kind != "function":
-				return "", ""
-			}
-			return kind, name
-		}
+		line, name = rest, next
 	}
+	if name == "" || isRust && kind != "constant" && kind != "function" || l.language.Is("Python") && kind != "class" && kind != "function" {
+		return "", ""
+	}
+	return kind, name
 }
 
 // cutWord cuts the name at the begin of a text off, and white space around it.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"toolpipe/mcp/servertest"
+	"toolpipe/mcp/toolserver"
 )
 
 // treeOf is the tree in an answer of hierarchy below a heading, without the places.
@@ -187,7 +188,7 @@ func TestProjectIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := fmt.Errorf("enough")
 	cancel(cause)
-	if _, err := c.project(ctx, "."); err != cause {
+	if _, _, err := c.project(ctx, toolserver.Arguments{"name": []byte(`"f"`)}, "name"); err != cause {
 		t.Error(err)
 	}
 }

@@ -1,14 +1,10 @@
 package code
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -25,6 +21,7 @@ type survey struct {
 	maxBytes int
 	wants    func(name string) bool // which files of a directory are read; nil for all
 
+	ctags        *session
 	files, bytes int
 	skipped      confine.Skipped
 	long         int  // files longer than maxSource
@@ -36,18 +33,20 @@ var errFull = errors.New("the limit of a survey is reached")
 
 // each visits the files in the order of the walk: those of a directory, then the
 // directories in it. Files that are not text are passed over.
-func (s *survey) each(ctx context.Context, path string, visit func(*source) error) error {
+func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) error) error {
+	s.ctags = s.call.session(ctx)
+	defer s.ctags.close()
 	l, err := s.call.find(path)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
 	if l.Info == nil || !l.Info.IsDir() {
-		source, err := s.call.readAt(l)
+		f, err := s.call.readAt(l)
 		if err != nil {
 			return err
 		}
-		return visit(source)
+		return visit(f)
 	}
 	s.skipped, err = l.Walk(ctx, func(w *confine.Walked) error {
 		for _, e := range w.Entries {
@@ -57,9 +56,9 @@ func (s *survey) each(ctx context.Context, path string, visit func(*source) erro
 			if !e.Type().IsRegular() || s.wants != nil && !s.wants(e.Name()) {
 				continue
 			}
-			source, err := s.open(l.Access, w, e.Name())
-			if err == nil && source != nil {
-				err = visit(source)
+			f, err := s.read(l.Access, w, e.Name())
+			if err == nil && f != nil {
+				err = visit(f)
 			}
 			if err != nil {
 				return err
@@ -73,8 +72,8 @@ func (s *survey) each(ctx context.Context, path string, visit func(*source) erro
 	return err
 }
 
-// open reads a file of a directory; nil is one that is passed over.
-func (s *survey) open(a *confine.Access, w *confine.Walked, name string) (*source, error) {
+// read reads a file of a directory. It gives nil for a file that is passed over.
+func (s *survey) read(a *confine.Access, w *confine.Walked, name string) (*sourceFile, error) {
 	f, info, err := a.OpenWalked(w, name)
 	if err != nil {
 		s.skipped.Unreadable++
@@ -91,31 +90,28 @@ func (s *survey) open(a *confine.Access, w *confine.Walked, name string) (*sourc
 	case s.files == s.maxFiles, s.bytes+int(info.Size()) > s.maxBytes:
 		return nil, errFull
 	}
-	text, err := readText(f, int(info.Size()))
+	text, err := readText(f, info.Size())
 	if err != nil {
-		s.skipped.Unreadable++
-		return nil, nil
-	}
-	if text == nil {
+		if err != errBinary {
+			s.skipped.Unreadable++
+		}
 		return nil, nil
 	}
 	s.files++
 	s.bytes += len(text)
-	return &source{path: s.call.shown(&confine.Location{Access: a, Rel: w.Rel(name)}), text: text}, nil
+	return newSourceFile(s.call.shown(a, w.Rel(name)), text), nil
 }
 
-// readText reads a file, and gives nil for one that is not text.
-func readText(f *os.File, size int) ([]byte, error) {
-	head, err := io.ReadAll(io.LimitReader(f, int64(min(size, toolserver.ReadChunk))))
-	if err != nil || toolserver.LooksBinary(head) {
-		return nil, err
+// outline finds the definitions of a file. A file for which ctags fails is counted.
+func (s *survey) outline(ctx context.Context, f *sourceFile) error {
+	err := s.ctags.outline(f)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	text := bytes.NewBuffer(slices.Grow(head, size-len(head)))
-	_, err = io.CopyN(text, f, int64(size-len(head)))
-	if err == io.EOF {
-		err = nil
+	if err != nil {
+		s.unread++
 	}
-	return text.Bytes(), err
+	return nil
 }
 
 // appendTo appends a line for each kind of what was left out.
@@ -132,6 +128,50 @@ func (s *survey) appendTo(b []byte) []byte {
 	return s.skipped.AppendTo(b)
 }
 
+// A project is the definitions of all source files below a path. The files are without
+// a layout, which takes memory that most of them never need.
+type project struct {
+	survey survey
+	defs   []*Definition
+}
+
+// project finds the definitions below the path argument of a call, and the last part
+// of the name in another argument.
+func (c *call) project(ctx context.Context, args toolserver.Arguments, named string) (p *project, name string, err error) {
+	if name, err = lastName(args.Text(named)); err != nil {
+		return nil, "", err
+	}
+	p = &project{survey: survey{call: c, maxFiles: 20_000, maxBytes: 64 << 20, wants: isProgram}}
+	err = p.survey.each(ctx, pathOrRoot(args), func(f *sourceFile) error {
+		if f.language == nil {
+			return nil
+		}
+		err := p.survey.outline(ctx, f)
+		f.layout = nil
+		for i := range f.defs {
+			p.defs = append(p.defs, &f.defs[i])
+		}
+		return err
+	})
+	return p, name, err
+}
+
+// notFound is the error for a name that a project does not define.
+func (p *project) notFound(format string, args ...any) error {
+	said := append(fmt.Appendf(nil, format, args...), '\n')
+	return errors.New(strings.TrimSuffix(string(p.survey.appendTo(said)), "\n"))
+}
+
+// isProgram says whether a file may define functions or types: it is in a language
+// that is known and has them, or is a script without an extension.
+func isProgram(name string) bool {
+	l := lexis.Of(name, nil)
+	if l == nil {
+		return path.Ext(name) == ""
+	}
+	return !l.Data
+}
+
 // pathOrRoot is the path argument, or the root when it is absent.
 func pathOrRoot(args toolserver.Arguments) string {
 	if args.Has("path") {
@@ -145,9 +185,7 @@ const maxName = 250 // bytes of a name that a tool looks for
 // lastName is the last part of a name such as Class.method, or why it is none.
 func lastName(name string) (string, error) {
 	last := normalName(name)
-	if i := strings.LastIndexByte(last, '.'); i >= 0 {
-		last = last[i+1:]
-	}
+	last = last[strings.LastIndexByte(last, '.')+1:]
 	switch {
 	case name == "":
 		return "", errors.New("name is empty; outline shows the names in a file")
@@ -157,14 +195,4 @@ func lastName(name string) (string, error) {
 		return "", fmt.Errorf("%q is no name of a definition; a name is such as parse, Parser.parse or Parser::parse", name)
 	}
 	return last, nil
-}
-
-// isProgram says whether a file may define functions or types: one in a language
-// that is known, or a script without an extension.
-func isProgram(name string) bool {
-	l := lexis.Of(name, nil)
-	if l == nil {
-		return path.Ext(name) == ""
-	}
-	return !l.Data
 }

@@ -10,7 +10,7 @@ import (
 	"go/token"
 	"os/exec"
 	"path"
-	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +20,6 @@ import (
 	"toolpipe/mcp/code/lexis"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
 )
@@ -33,26 +32,21 @@ const (
 	maxParserOutput = 64 << 10         // bytes that are read of what it says
 )
 
-func checkSyntaxTool() tool {
-	return tool{define("check_syntax", "Parse a source file with the parser of its language, without running it: Go, JSON, and with the programs that are installed Python, shell, JavaScript, Ruby. Answers \"no syntax error\", or a line LINE:COLUMN: MESSAGE for each error.", toolserver.ReadsOnly,
-		toolserver.Parameter{Name: "path", Kind: "string", About: "source file, relative to the root", Required: true},
-	), func(ctx context.Context, c *call, args toolserver.Arguments) (*wire.Result, error) {
-		source, err := c.read(args.Text("path"))
-		if err != nil {
-			return nil, err
-		}
-		problems, err := c.checkSyntax(ctx, source.path, source.text)
-		if unchecked, ok := errors.AsType[*uncheckedError](err); ok {
-			return nil, fmt.Errorf("%q: %w; a build, a linter or a test may tell", source.path, unchecked)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(problems) == 0 {
-			return toolserver.TextResult("no syntax error\n"), nil
-		}
-		return toolserver.TextResult(problemLines(problems)), nil
-	}}
+func showSyntax(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
+	f, err := c.read(args.Text("path"))
+	if err != nil {
+		return nil, err
+	}
+	problems, err := c.checkSyntax(ctx, f)
+	switch {
+	case errors.Is(err, errUnchecked):
+		return nil, fmt.Errorf("%q: %w; a build, a linter or a test may tell", f.path, err)
+	case err != nil:
+		return nil, err
+	case len(problems) == 0:
+		return []byte("no syntax error\n"), nil
+	}
+	return []byte(problemLines(problems)), nil
 }
 
 // A problem is a syntax error in a text.
@@ -79,36 +73,33 @@ func problemLines(problems []problem) string {
 	return b.String()
 }
 
-// An uncheckedError says why the syntax of a text cannot be checked.
-type uncheckedError struct{ why string }
+var errUnchecked = errors.New("the syntax cannot be checked")
 
-func (e *uncheckedError) Error() string { return "the syntax cannot be checked: " + e.why }
-
+// unchecked is an errUnchecked that says why.
 func unchecked(format string, args ...any) error {
-	return &uncheckedError{fmt.Sprintf(format, args...)}
+	return fmt.Errorf("%w: %s", errUnchecked, fmt.Sprintf(format, args...))
 }
 
-// checkSyntax gives the syntax errors of a text, whose language its file's name
-// tells, or its first line. It runs no code of the text. The error may be an
-// *uncheckedError.
-func (c *call) checkSyntax(ctx context.Context, name string, text []byte) ([]problem, error) {
-	language := lexis.Of(name, text)
+// checkSyntax gives the syntax errors of a file. It runs no code of the file. The
+// error is an errUnchecked when no parser can tell.
+func (c *call) checkSyntax(ctx context.Context, f *sourceFile) ([]problem, error) {
+	extension := path.Ext(strings.ToLower(f.path))
 	switch {
-	case language == nil:
+	case f.language == nil:
 		return nil, unchecked("the language is not known")
-	case language.Name == "Go":
-		return goProblems(text), nil
-	case language.Name == "JSON" && path.Ext(strings.ToLower(name)) == ".json":
-		return jsonProblems(text), nil
+	case f.language.Is("Go"):
+		return goProblems(f.text), nil
+	case f.language.Is("JSON") && extension == ".json":
+		return jsonProblems(f.text), nil
 	}
-	parsers, err := parsersOf(language.Name, path.Base(name), text)
+	parsers, err := parsersOf(f.language.Name, extension, f.text)
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > maxParsed {
-		return nil, unchecked("the file has %d bytes, at most %d are given to %s", len(text), maxParsed, parsers[0].program)
+	if len(f.text) > maxParsed {
+		return nil, unchecked("the file has %d bytes, at most %d are given to %s", len(f.text), maxParsed, parsers[0].program)
 	}
-	return c.parseByAny(ctx, parsers, text)
+	return c.parseByAny(ctx, parsers, f.text)
 }
 
 // parseByAny has a text parsed until a parser accepts it. If none does, the errors
@@ -153,11 +144,7 @@ func jsonProblems(text []byte) []problem {
 
 // oneLine is a message as a line of an answer.
 func oneLine(message string) string {
-	message = strings.Join(strings.Fields(message), " ")
-	if len(message) > maxMessage {
-		message = string(toolserver.WholeRunes([]byte(message[:maxMessage]))) + " …"
-	}
-	return message
+	return cut(strings.Join(strings.Fields(message), " "), maxMessage, " …")
 }
 
 // A textParser is a program that parses a text from its input and runs nothing of
@@ -195,61 +182,43 @@ var (
 
 // parsersOf gives the parsers of which one must accept a text. Where nothing tells
 // which kind of script it is, they are those of both kinds.
-func parsersOf(language, name string, text []byte) ([]textParser, error) {
-	extension := path.Ext(strings.ToLower(name))
-	switch language {
-	case "Python":
+func parsersOf(language, extension string, text []byte) ([]textParser, error) {
+	shell := lexis.Interpreter(text)
+	isNamed := shell != ""
+	if !isNamed {
+		shell = strings.TrimPrefix(extension, ".")
+	}
+	switch {
+	case language == "Python":
 		return []textParser{python}, nil
-	case "Ruby":
+	case language == "Ruby":
 		return []textParser{ruby}, nil
-	case "JavaScript":
-		switch extension {
-		case ".jsx":
-			return nil, unchecked("node parses JavaScript without JSX")
-		case ".mjs":
-			return []textParser{nodeModule}, nil
-		case ".cjs":
-			return []textParser{nodeScript}, nil
-		}
+	case language == "JavaScript" && extension == ".jsx":
+		return nil, unchecked("node parses JavaScript without JSX")
+	case language == "JavaScript" && extension == ".mjs":
+		return []textParser{nodeModule}, nil
+	case language == "JavaScript" && extension == ".cjs":
+		return []textParser{nodeScript}, nil
+	case language == "JavaScript":
 		return []textParser{nodeScript, nodeModule}, nil
-	case "Shell":
-		first, _, _ := bytes.Cut(text[:min(len(text), 256)], []byte("\n"))
-		switch shell, named := shellOf(string(first), extension); {
-		case shell == "bash":
-			return []textParser{bash}, nil
-		case shell == "sh" && !named:
-			return []textParser{posixShell, bash}, nil
-		case shell == "sh", shell == "dash":
-			return []textParser{posixShell}, nil
-		}
-		return nil, unchecked("it is for another shell than sh and bash")
+	case language != "Shell":
+		return nil, unchecked("no parser for %s is known that runs none of its code", language)
+	case shell == "bash":
+		return []textParser{bash}, nil
+	case shell == "sh" && !isNamed:
+		return []textParser{posixShell, bash}, nil
+	case shell == "sh", shell == "dash":
+		return []textParser{posixShell}, nil
 	}
-	return nil, unchecked("no parser for %s is known that runs none of its code", language)
-}
-
-// shellOf is the shell that a script's first line names; without such a line, its
-// extension.
-func shellOf(first, extension string) (shell string, named bool) {
-	if !strings.HasPrefix(first, "#!") {
-		return strings.TrimPrefix(extension, "."), false
-	}
-	isBetween := func(r rune) bool { return r == '/' || r == ' ' || r == '\r' }
-	for word := range strings.FieldsFuncSeq(first, isBetween) {
-		switch word {
-		case "sh", "dash", "bash", "zsh", "ksh":
-			return word, true
-		}
-	}
-	return "", true
+	return nil, unchecked("it is for another shell than sh and bash")
 }
 
 // parse has a program parse a text. It starts in the root directory, where no
 // project's files are, with an environment that no code is loaded by.
 func (c *call) parse(ctx context.Context, p textParser, text []byte) ([]problem, error) {
-	env := c.spec.parserEnv()
-	program, err := process.LookPath(p.program, env)
-	if real, linkErr := filepath.EvalSymlinks(program); err != nil || linkErr != nil || c.spec.inRoots(real) {
-		return nil, unchecked("%s is in no directory of PATH outside the allowed roots", p.program)
+	program, env, err := c.spec.lookPath(p.program)
+	if err != nil {
+		return nil, unchecked("%v", err)
 	}
 	if p.program == ruby.program {
 		text = withoutProgramLine(text)
@@ -276,19 +245,6 @@ func (c *call) parse(ctx context.Context, p textParser, text []byte) ([]problem,
 	}
 }
 
-// parserEnv is the environment of parsers. Its PATH leads to no program that a tool may
-// write: what reads a file is not to run it, nor a pyvenv.cfg beside the program.
-func (s *Spec) parserEnv() []string {
-	env := process.ChildEnv(s.Environ, map[string]string{"LC_ALL": "C.UTF-8"}, nil)
-	for i, kv := range env {
-		if path, found := strings.CutPrefix(kv, "PATH="); found {
-			dirs := slices.DeleteFunc(filepath.SplitList(path), s.inRoots)
-			env[i] = "PATH=" + strings.Join(dirs, string(filepath.ListSeparator))
-		}
-	}
-	return env
-}
-
 // withoutProgramLine makes a first line "#!" a mere comment: Ruby obeys the options
 // in it, of which -r loads a file.
 func withoutProgramLine(text []byte) []byte {
@@ -304,29 +260,25 @@ func withoutProgramLine(text []byte) []byte {
 // problems reads the errors that a parser has told. A line with the place is followed
 // by the message, or by lines with the source, a mark below it, and the message.
 func (p textParser) problems(said string, text []byte) (problems []problem) {
+	place := regexp.MustCompile("^" + regexp.QuoteMeta(p.place) + `(?:line )?(\d+)(?::(\d+): )?:?(.*)`)
 	lines, last := strings.Split(said, "\n"), bytes.Count(text, []byte("\n"))+1
 	for i, line := range lines {
-		rest, found := strings.CutPrefix(line, p.place)
-		rest = strings.TrimPrefix(rest, "line ")
-		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-		number, err := strconv.Atoi(rest[:digits])
-		if !found || err != nil || number > last+1 { // that is the source, which is shown too
+		m := place.FindStringSubmatch(line)
+		if m == nil {
 			continue
 		}
-		e := problem{line: number}
-		if len(problems) < maxProblems {
+		number, err := strconv.Atoi(m[1])
+		if err != nil || number > last+1 { // it is a line of the source, which is shown too
+			continue
+		}
+		e := problem{line: number, message: oneLine(m[3])}
+		if m[3] == "" {
+			e.message = oneLine(errorLine(lines[i+1:]))
+		}
+		if e.column, err = strconv.Atoi(m[2]); err != nil && len(problems) < maxProblems {
 			e.column = markedColumn(lines[i+1:], text, number)
 		}
-		rest = strings.TrimPrefix(rest[digits:], ":")
-		if column, message, ok := strings.Cut(rest, ": "); ok {
-			if n, err := strconv.Atoi(column); err == nil {
-				e.column, rest = n, message
-			}
-		}
-		if rest == "" {
-			rest = errorLine(lines[i+1:])
-		}
-		if e.message = oneLine(rest); e.message != "" && e.message[0] != '`' { // bash repeats the line in these
+		if e.message != "" && e.message[0] != '`' { // bash repeats the line in these
 			problems = append(problems, e)
 		}
 	}

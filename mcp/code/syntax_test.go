@@ -19,7 +19,7 @@ import (
 // syntaxOf is what checkSyntax finds with an environment: lines, or the error.
 func syntaxOf(ctx context.Context, environ []string, name, text string) string {
 	c := &call{spec: Spec{Environ: environ, Processes: &process.Processes{}}}
-	problems, err := c.checkSyntax(ctx, name, []byte(text))
+	problems, err := c.checkSyntax(ctx, newSourceFile(name, []byte(text)))
 	if err != nil {
 		return "!" + err.Error()
 	}
@@ -258,8 +258,8 @@ func TestCheckSyntaxWithParserInRoot(t *testing.T) {
 	defer area.Root.Close()
 	for _, path := range []string{dir + "/bin:" + os.Getenv("PATH"), outside + "/way:" + os.Getenv("PATH"), outside + "/links:" + os.Getenv("PATH"), dir + "/bin"} {
 		c := &call{spec: Spec{Areas: []*confine.Area{area}, Environ: []string{"PATH=" + path}, Processes: &process.Processes{}}, roots: []*confine.Access{area.Access(confine.Bounds{})}}
-		problems, err := c.checkSyntax(t.Context(), "a.py", []byte("x = = 1\n"))
-		_, isUnchecked := errors.AsType[*uncheckedError](err)
+		problems, err := c.checkSyntax(t.Context(), newSourceFile("a.py", []byte("x = = 1\n")))
+		isUnchecked := errors.Is(err, errUnchecked)
 		if wants := strings.HasPrefix(path, outside+"/links") || path == dir+"/bin"; isUnchecked != wants || !wants && len(problems) != 1 {
 			t.Errorf("%s: %v %v", path, problems, err)
 		}

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
-	"toolpipe/mcp/code/lexis"
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/mcp/wire"
 )
 
 const (
@@ -16,21 +15,13 @@ const (
 	maxShownLine = 300  // bytes of a line in an answer
 )
 
-func usagesTool() tool {
-	return tool{define("usages", "Find the lines in which a name stands as a whole word, outside comments and strings where the language is known, grouped by file and by the definition they are in.", toolserver.ReadsOnly,
-		toolserver.Parameter{Name: "name", Kind: "string", About: "name to find; of Class.method, the last part is matched", Required: true},
-		toolserver.Parameter{Name: "path", Kind: "string", About: "file or directory to search; the root when absent"},
-	), showUsages}
-}
-
-func showUsages(ctx context.Context, c *call, args toolserver.Arguments) (*wire.Result, error) {
+func showUsages(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
 	word, err := lastName(args.Text("name"))
 	if err != nil {
 		return nil, err
 	}
-	u := usages{word: []byte(word), outliner: c.outliner(ctx), survey: survey{call: c, maxFiles: 50_000, maxBytes: 1 << 30}}
-	defer u.outliner.close()
-	if err := u.survey.each(ctx, pathOrRoot(args), func(s *source) error { return u.file(ctx, s) }); err != nil {
+	u := usages{word: []byte(word), survey: survey{call: c, maxFiles: 50_000, maxBytes: 1 << 30}}
+	if err := u.survey.each(ctx, pathOrRoot(args), func(f *sourceFile) error { return u.file(ctx, f) }); err != nil {
 		return nil, err
 	}
 	switch {
@@ -39,14 +30,13 @@ func showUsages(ctx context.Context, c *call, args toolserver.Arguments) (*wire.
 	case u.shown == 0:
 		u.text = fmt.Appendf(u.text, "%q is not used in %q\n", word, pathOrRoot(args))
 	}
-	return toolserver.TextResult(u.survey.appendTo(u.text)), nil
+	return u.survey.appendTo(u.text), nil
 }
 
 // usages is one call of the tool.
 type usages struct {
-	word     []byte
-	outliner *outliner
-	survey   survey
+	word   []byte
+	survey survey
 
 	text      []byte
 	shown     int // lines
@@ -55,64 +45,50 @@ type usages struct {
 }
 
 // file adds the lines of a file in which the word is.
-func (u *usages) file(ctx context.Context, s *source) error {
-	if !bytes.Contains(s.text, u.word) {
+func (u *usages) file(ctx context.Context, f *sourceFile) error {
+	if !bytes.Contains(f.text, u.word) {
 		return nil
 	}
-	language := lexis.Of(s.path, s.text)
-	lines := wordLines(language.Mask(s.text), u.word)
-	if len(lines) == 0 {
-		return nil
-	}
-	var defs []Definition
+	f.lay()
+	lines := f.linesWith(u.word)
 	keep := min(len(lines), maxUsages-u.shown)
 	if len(u.text) > toolserver.MaxText {
 		keep = 0
-	}
-	if keep > 0 {
-		var err error
-		if defs, err = u.outliner.outline(s.path, s.text); ctx.Err() != nil {
-			return context.Cause(ctx)
-		} else if err != nil {
-			u.survey.unread++
-		}
-		u.text = append(u.text, confine.ShownName(s.path)...)
-		if language == nil {
-			u.text = append(u.text, " (the language is not known: comments and strings are searched too)"...)
-		}
-		u.text = append(u.text, '\n')
 	}
 	if keep < len(lines) {
 		u.more += len(lines) - keep
 		u.moreFiles++
 	}
-	u.show(s.text, lines[:keep], defs)
+	if keep == 0 {
+		return nil
+	}
+	if err := u.survey.outline(ctx, f); err != nil {
+		return err
+	}
+	u.text = append(u.text, confine.ShownName(f.path)...)
+	if f.language == nil {
+		u.text = append(u.text, " (the language is not known: comments and strings are searched too)"...)
+	}
+	u.text = append(u.text, '\n')
+	u.show(f, lines[:keep])
 	return nil
 }
 
-// show adds lines, those of a definition behind its name.
-func (u *usages) show(text []byte, lines []int, defs []Definition) {
+// show adds lines of a file, each behind the name of the definition it is in.
+func (u *usages) show(f *sourceFile, lines []int) {
 	var last *Definition
-	number, rest := 1, text
-	for i, wanted := range lines {
-		for ; number < wanted; number++ {
-			rest = rest[bytes.IndexByte(rest, '\n')+1:]
-		}
-		if d := around(defs, wanted); d != last || i == 0 {
+	for i, n := range lines {
+		if d := around(f.defs, n); d != last || i == 0 {
 			last = d
 			if d == nil {
 				u.text = append(u.text, "  (outside of definitions)\n"...)
 			} else {
-				u.text = fmt.Appendf(u.text, "  %s %s  %s\n", d.Kind, d.FullName(), linesOf(d))
+				u.text = fmt.Appendf(u.text, "  %s %s  %s\n", d.Kind, d.FullName(), d.span())
 			}
 		}
-		line, _, _ := bytes.Cut(rest, []byte("\n"))
-		line = bytes.TrimSpace(line)
-		u.text = fmt.Appendf(u.text, "    %d: %s", wanted, toolserver.WholeRunes(line[:min(len(line), maxShownLine)]))
-		if len(line) > maxShownLine {
-			u.text = fmt.Appendf(u.text, "[toolpipe: %d bytes in this line]", len(line))
-		}
-		u.text = append(u.text, '\n')
+		text := string(bytes.TrimSpace(f.line(f.text, n)))
+		mark := fmt.Sprintf("[toolpipe: %d bytes in this line]", len(text))
+		u.text = fmt.Appendf(u.text, "    %d: %s\n", n, cut(text, maxShownLine, mark))
 		u.shown++
 	}
 }
@@ -134,23 +110,10 @@ func around(defs []Definition, line int) (inner *Definition) {
 	return inner
 }
 
-// wordLines gives the lines of a mask in which a word is, from 1, each once.
-func wordLines(mask, word []byte) (lines []int) {
-	line, counted := 1, 0
-	for from := 0; ; {
-		i := bytes.Index(mask[from:], word)
-		if i < 0 {
-			return lines
-		}
-		at, end := from+i, from+i+len(word)
-		from = at + 1
-		if at > 0 && lexis.IsWord(mask[at-1]) && lexis.IsWord(word[0]) || end < len(mask) && lexis.IsWord(mask[end]) && lexis.IsWord(word[len(word)-1]) {
-			continue
-		}
-		line += bytes.Count(mask[counted:at], []byte("\n"))
-		counted, from = at, end
-		if len(lines) == 0 || lines[len(lines)-1] != line {
-			lines = append(lines, line)
-		}
+// linesWith gives the lines in whose code a word is, each once.
+func (f *sourceFile) linesWith(word []byte) (lines []int) {
+	for at := wordAt(f.mask, word, 0); at >= 0; at = wordAt(f.mask, word, at+len(word)) {
+		lines = append(lines, f.lineOf(at))
 	}
+	return slices.Compact(lines)
 }

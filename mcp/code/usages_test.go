@@ -126,7 +126,7 @@ func TestSurveyIsBounded(t *testing.T) {
 	for _, s := range []*survey{{maxFiles: 2, maxBytes: 100}, {maxFiles: 100, maxBytes: 5}} {
 		s.call = c
 		read := ""
-		if err := s.each(t.Context(), ".", func(s *source) error { read += s.path + " "; return nil }); err != nil {
+		if err := s.each(t.Context(), ".", func(s *sourceFile) error { read += s.path + " "; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if got := string(s.appendTo(nil)); read != "a.c b.c " || !strings.Contains(got, "ends after 2 files of 4 bytes") || !strings.Contains(got, "1 files of more than 16777216 bytes") {
@@ -136,7 +136,7 @@ func TestSurveyIsBounded(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := fmt.Errorf("enough")
 	s := survey{call: c, maxFiles: 9, maxBytes: 99}
-	err := s.each(ctx, ".", func(*source) error { cancel(cause); return nil })
+	err := s.each(ctx, ".", func(*sourceFile) error { cancel(cause); return nil })
 	if err != cause || s.files != 1 {
 		t.Errorf("%d files, then %v", s.files, err)
 	}

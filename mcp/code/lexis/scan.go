@@ -18,24 +18,18 @@ const (
 // Code inside a string, as in `${name}`, stays too. The mask of a language that is
 // not known is the text itself.
 func (l *Language) Mask(text []byte) []byte {
-	if l == nil {
-		return text
-	}
-	return l.scan(text).out
+	mask, _ := l.Scan(text)
+	return mask
 }
 
-// LinesInStrings gives the lines of a text, from 0, that begin inside a string or a
-// here-document.
-func (l *Language) LinesInStrings(text []byte) (lines []int) {
+// Scan returns the mask of a text, and the offsets of the lines that begin inside a
+// string or a here-document.
+func (l *Language) Scan(text []byte) (mask []byte, inStrings []int) {
 	if l == nil {
-		return nil
+		return text, nil
 	}
-	line, counted := 0, 0
-	for _, at := range l.scan(text).inString {
-		line += bytes.Count(text[counted:at], []byte("\n"))
-		lines, counted = append(lines, line), at
-	}
-	return lines
+	s := l.scan(text)
+	return s.out, s.inString
 }
 
 func (l *Language) scan(text []byte) *scanner {
