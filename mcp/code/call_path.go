@@ -34,16 +34,16 @@ func showCallPath(ctx context.Context, c *call, args toolserver.Arguments) ([]by
 			g[d.Name] = append(g[d.Name], d)
 		}
 	}
-	var found []*Definition
+	var found []*definition
 	for _, d := range g[last] {
-		if strings.HasSuffix("."+d.FullName(), "."+normalName(target)) {
+		if strings.HasSuffix("."+d.fullName(), "."+normalName(target)) {
 			found = append(found, d)
 		}
 	}
 	if len(found) == 0 {
 		hint := "outline shows the names in a file"
 		if all := g[last]; len(all) > 0 {
-			hint = fmt.Sprintf("%s is %s, %s", last, all[0].FullName(), all[0].place())
+			hint = fmt.Sprintf("%s is %s, %s", last, all[0].fullName(), all[0].place())
 		}
 		return nil, p.notFound("no function or type %q is defined below %q; %s", target, pathOrRoot(args), hint)
 	}
@@ -58,7 +58,7 @@ func showCallPath(ctx context.Context, c *call, args toolserver.Arguments) ([]by
 }
 
 // isFollowed says whether a definition is a function or a type.
-func isFollowed(d *Definition) bool {
+func isFollowed(d *definition) bool {
 	switch d.Kind {
 	case "prototype", "implementation", "field", "variable", "constant", "const", "var":
 		return false
@@ -67,16 +67,16 @@ func isFollowed(d *Definition) bool {
 }
 
 // A callGraph is the functions and types of a project by their names.
-type callGraph map[string][]*Definition
+type callGraph map[string][]*definition
 
-func (g callGraph) branch(d *Definition) branch {
-	label := fmt.Sprintf("%s  %s %s", d.FullName(), d.Kind, d.place())
+func (g callGraph) branch(d *definition) branch {
+	label := fmt.Sprintf("%s  %s %s", d.fullName(), d.Kind, d.place())
 	return branch{label, func() []branch { return g.named(d) }}
 }
 
 // named gives the definitions that the text of a definition names, each once, in the
 // order of their first use.
-func (g callGraph) named(d *Definition) (list []branch) {
+func (g callGraph) named(d *definition) (list []branch) {
 	d.file.lay()
 	l := d.file.layout
 	from, to, own := l.starts[d.Start-1], l.starts[d.lastLine()], l.nameEnd(d)
@@ -100,7 +100,7 @@ func (g callGraph) named(d *Definition) (list []branch) {
 }
 
 // appendNamed appends the definitions that a word may be, unless they are there.
-func (g callGraph) appendNamed(list []branch, word string, all []*Definition) []branch {
+func (g callGraph) appendNamed(list []branch, word string, all []*definition) []branch {
 	if len(all) == 0 {
 		return list
 	}
@@ -154,8 +154,9 @@ func isGoPackage(f *sourceFile, name string) bool {
 	return bytes.Contains(f.text, []byte(`/`+name+`"`)) || bytes.Contains(f.text, []byte(`"`+name+`"`))
 }
 
-// nearest gives those of several definitions that are nearest to the use.
-func (u use) nearest(from *Definition, all []*Definition) (nearest []*Definition) {
+// nearest gives the definitions, among several of one name, that are nearest to the
+// use.
+func (u use) nearest(from *definition, all []*definition) (nearest []*definition) {
 	u.isPackage = isGoPackage(from.file, u.qualifier)
 	best := noTier - 1
 	for _, to := range all {
@@ -172,15 +173,15 @@ func (u use) nearest(from *Definition, all []*Definition) (nearest []*Definition
 
 const noTier = 5
 
-// tier says how near a definition is to a use in another, from 0: it is in what is
-// named before the use, in the same class, in the same file, in the same directory,
-// or elsewhere. noTier says that the use cannot mean it.
-func (u use) tier(from, to *Definition) int {
+// tier says how near the definition to is to a use in the definition from: 0 when it
+// is inside the qualifier of the use, 1 in the same class, 2 in the same file, 3 in the
+// same directory, 4 elsewhere. noTier says that the use cannot mean it.
+func (u use) tier(from, to *definition) int {
 	isGo := from.file.language.Is("Go")
 	dir, file := path.Dir(to.file.path), path.Base(to.file.path)
 	sameDir := dir == path.Dir(from.file.path)
 	scope := to.Scope
-	inClass := scope != "" && (scope == from.Scope || scope == from.FullName())
+	inClass := scope != "" && (scope == from.Scope || scope == from.fullName())
 	switch {
 	case family(to.file) != family(from.file), isGo && strings.HasSuffix(file, "_test.go") && !strings.HasSuffix(from.file.path, "_test.go"):
 		return noTier

@@ -1,7 +1,7 @@
 // Package code is the server of the built-in tools for source files, below the
-// same directories as the file tools. It knows the definitions of a file: those of
-// Go from go/parser, those of other languages from Universal Ctags, which gets the
-// text of a file and opens none itself.
+// same directories as the file tools. It knows the definitions of a file: go/parser
+// finds them in Go, and Universal Ctags in other languages. Ctags gets the text of a
+// file and opens no file itself.
 //
 // The tools are listed in tools.go. Each answers text that a model reads.
 package code
@@ -126,7 +126,7 @@ type sourceFile struct {
 	path     string // as answers show it
 	text     []byte
 	language *lexis.Language // nil when it is not known
-	defs     []Definition    // in the order of their lines; set by outline
+	defs     []definition    // in the order of their lines; set by outline
 	*layout                  // nil until lay
 }
 

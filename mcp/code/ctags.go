@@ -35,8 +35,8 @@ func (e *WrongCtagsError) Error() string {
 	return text
 }
 
-// ctags is the program. It answers definitions of texts that it is given on its
-// standard input.
+// ctags is the program. It reads texts on its standard input, and answers their
+// definitions.
 type ctags struct {
 	path      string
 	processes *process.Processes
@@ -69,7 +69,7 @@ func Version(ctx context.Context, spec Spec) (path, version string, err error) {
 }
 
 const (
-	maxTagLine     = 1 << 20          // bytes of what ctags says of one definition
+	maxTagLine     = 1 << 20          // bytes of the line in which ctags describes a definition
 	maxDefinitions = 200_000          // of one file
 	ctagsLimit     = 30 * time.Second // for one file
 )
@@ -179,7 +179,7 @@ func (s *session) line() ([]byte, error) {
 
 // definitions gives the definitions of a text. The name tells its language. After
 // an error the session is to be closed.
-func (s *session) definitions(name string, text []byte) (defs []Definition, err error) {
+func (s *session) definitions(name string, text []byte) (defs []definition, err error) {
 	if s.process == nil {
 		if err := s.start(); err != nil {
 			return nil, err
@@ -187,7 +187,7 @@ func (s *session) definitions(name string, text []byte) (defs []Definition, err 
 	}
 	watched, stop := s.watch()
 	defer stop()
-	text = bytes.ToValidUTF8(text, []byte("\uFFFD")) // of others no JSON is made
+	text = bytes.ToValidUTF8(text, []byte("\uFFFD")) // ctags writes no JSON about a text that is not UTF-8
 	if !bytes.HasSuffix(text, []byte("\n")) {
 		text = append(bytes.Clone(text), '\n') // or the last line of some languages is lost
 	}
@@ -207,7 +207,7 @@ func (s *session) definitions(name string, text []byte) (defs []Definition, err 
 		case "completed":
 			return defs, nil
 		case "error":
-			if !jsontext.IsTrue(t["warning"]) { // as of a definition that it leaves out
+			if !jsontext.IsTrue(t["warning"]) { // a warning is about one definition, which ctags leaves out
 				return nil, fmt.Errorf("%q: ctags says: %s", name, t.text("message"))
 			}
 		}
@@ -231,24 +231,24 @@ func readTag(line []byte) tag {
 
 func (t tag) text(name string) string { return jsontext.Text(t[name]) }
 
-// number is 0 for what is no number, or too large.
+// number is 0 for a value that is no number, or too large.
 func (t tag) number(name string) int {
 	n, _ := jsontext.Integer(t[name])
 	return int(n)
 }
 
 // appendTo appends the definition that a tag is, and nothing for a reference.
-func (t tag) appendTo(defs []Definition) []Definition {
+func (t tag) appendTo(defs []definition) []definition {
 	name, kind, roles, line := t.text("name"), t.text("kind"), t.text("roles"), t.number("line")
 	isPython := t.text("language") == "Python"
 	if kind == "heredoc" || strings.HasPrefix(name, "<") || kind == "function" && strings.HasPrefix(name, anonymous) ||
 		isPython && (kind == "namespace" || kind == "unknown" || kind == "module") {
-		return defs // text, functions without a name, imports
+		return defs // a here-document, a function without a name, an import
 	}
 	if line < 1 || name == "" || name[0] >= '0' && name[0] <= '9' || roles != "" && roles != "def" {
 		return defs
 	}
-	d := Definition{Name: name, Kind: kind, Scope: normalName(t.text("scope")), Line: line, Start: line, End: t.number("end"), Signature: asLine(t.text("signature"))}
+	d := definition{Name: name, Kind: kind, Scope: normalName(t.text("scope")), Line: line, Start: line, End: t.number("end"), Signature: asLine(t.text("signature"))}
 	if typeKind, result, found := strings.Cut(t.text("typeref"), ":"); found && typeKind == "typename" {
 		separator := ": "
 		if d.Signature != "" {

@@ -13,24 +13,24 @@ import (
 	"toolpipe/stream/nearest"
 )
 
-// A Definition is a named thing in a source file. Lines are counted from 1 and
+// A definition is a named thing in a source file. Lines are counted from 1 and
 // included.
-type Definition struct {
+type definition struct {
 	Name       string
 	Kind       string // function, class, ... as go/ast or ctags call it
-	Scope      string // the names that it is in, joined by dots; "" at the top
+	Scope      string // the names of the definitions around it, joined by dots; "" at the top
 	Line       int    // of the name
 	Start, End int    // with decorators, attributes and the comment directly above; an End of 0: not known
 	Guessed    bool   // End is not certain
-	Signature  string // of a function: parameters, and what is behind them
+	Signature  string // of a function: its parameters and its result
 	Parents    []string
 
 	structure string      // the full name of the struct whose type it is
 	file      *sourceFile // in which it is
 }
 
-// FullName is the name with those that it is in.
-func (d *Definition) FullName() string {
+// fullName is the name behind its scope.
+func (d *definition) fullName() string {
 	if d.Scope == "" {
 		return d.Name
 	}
@@ -38,13 +38,13 @@ func (d *Definition) FullName() string {
 }
 
 // lastLine is the last line that is known.
-func (d *Definition) lastLine() int { return max(d.Line, d.End) }
+func (d *definition) lastLine() int { return max(d.Line, d.End) }
 
 // place says where a definition is.
-func (d *Definition) place() string { return confine.ShownName(d.file.path) + ":" + d.span() }
+func (d *definition) place() string { return confine.ShownName(d.file.path) + ":" + d.span() }
 
 // span is the lines of a definition, with ~ where the last is a guess.
-func (d *Definition) span() string {
+func (d *definition) span() string {
 	switch {
 	case d.Guessed:
 		return fmt.Sprintf("%d-%d~", d.Start, d.lastLine())
@@ -54,13 +54,12 @@ func (d *Definition) span() string {
 	return strconv.Itoa(d.Start)
 }
 
-// holds says whether the lines of another definition, which comes later, are in
-// those of d.
-func (d *Definition) holds(other *Definition) bool {
+// holds says whether another definition, which comes later, stands in the lines of d.
+func (d *definition) holds(other *definition) bool {
 	if other.Line > d.Line && other.lastLine() < d.lastLine() {
 		return true
 	}
-	return other.Line <= d.lastLine() && within(other.Scope, d.FullName())
+	return other.Line <= d.lastLine() && within(other.Scope, d.fullName())
 }
 
 // within says whether a scope is a full name or inside it.
@@ -75,8 +74,8 @@ func isType(kind string) bool {
 	return false
 }
 
-// isFunction says whether the definitions inside one of this kind are no part of
-// what it offers.
+// isFunction says whether definitions of a kind are functions: nobody outside can use
+// the definitions inside them.
 func isFunction(kind string) bool {
 	switch kind {
 	case "function", "method", "getter", "setter", "generator", "singletonMethod", "macro", "func":
@@ -136,16 +135,16 @@ func (s *session) outline(f *sourceFile) error {
 	return nil
 }
 
-func sorted(defs []Definition) []Definition {
-	slices.SortStableFunc(defs, func(a, b Definition) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), strings.Compare(a.Scope, b.Scope)) // what is around comes first
+func sorted(defs []definition) []definition {
+	slices.SortStableFunc(defs, func(a, b definition) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), strings.Compare(a.Scope, b.Scope)) // the definition around others comes first
 	})
 	return defs
 }
 
-// find gives the one definition of a name, and declarations and implementations of
-// the same name beside it.
-func (f *sourceFile) find(name string) (d *Definition, others []*Definition, err error) {
+// find gives the one definition of a name, and the declarations and implementations
+// that have the same name.
+func (f *sourceFile) find(name string) (d *definition, others []*definition, err error) {
 	if strings.TrimSpace(name) == "" {
 		return nil, nil, fmt.Errorf("name is empty; outline shows the names in %q", f.path)
 	}
@@ -153,9 +152,9 @@ func (f *sourceFile) find(name string) (d *Definition, others []*Definition, err
 	if len(found) == 0 {
 		return nil, nil, fmt.Errorf("%q defines no %q%s; outline shows the names in it", f.path, name, f.nearName(name))
 	}
-	var main []*Definition
+	var main []*definition
 	for _, d := range found {
-		inFirst := d != found[0] && within(d.Scope, found[0].FullName()) // as a constructor in its class
+		inFirst := d != found[0] && within(d.Scope, found[0].fullName()) // as a constructor in its class
 		if inFirst || d.Kind == "prototype" || d.Kind == "externvar" || d.Kind == "implementation" {
 			others = append(others, d)
 		} else {
@@ -171,26 +170,26 @@ func (f *sourceFile) find(name string) (d *Definition, others []*Definition, err
 	o := outlineText{sourceFile: f}
 	o.b = fmt.Appendf(o.b, "%q has %d definitions of %q; name one by its line:\n", f.path, len(found), name)
 	for _, d := range found[:min(len(found), 100)] {
-		o.b = fmt.Appendf(o.b, "%s:%d  ", d.FullName(), d.Line)
+		o.b = fmt.Appendf(o.b, "%s:%d  ", d.fullName(), d.Line)
 		o.appendLine(d, nil)
 	}
 	return nil, nil, errors.New(strings.TrimSpace(string(o.b)))
 }
 
-// named gives the definitions of a name, which may have names before it, as
-// Class.method or Class::method, and a line behind it, as method:12. Those with
-// exactly that name come alone, without others that have more names before it.
-func (f *sourceFile) named(name string) (found []*Definition) {
+// named gives the definitions of a name. The name may be that of a scope too, as in
+// Class.method or Class::method, and have a line behind it, as in method:12.
+// Definitions whose full name it is come alone, without definitions in other scopes.
+func (f *sourceFile) named(name string) (found []*definition) {
 	name, line := cutLine(name)
 	name = normalName(strings.TrimSpace(name))
 	exact := false
 	for i := range f.defs {
 		d := &f.defs[i]
-		full := d.FullName()
+		full := d.fullName()
 		switch {
 		case line > 0 && (line < d.Start || line > d.Line):
 		case full == name && !exact:
-			exact, found = true, []*Definition{d}
+			exact, found = true, []*definition{d}
 		case full == name, !exact && strings.HasSuffix(full, "."+name):
 			found = append(found, d)
 		}
@@ -213,7 +212,7 @@ func (f *sourceFile) nearName(name string) string {
 	name, _ = cutLine(name)
 	names := make([]string, 0, 2*len(f.defs))
 	for i := range f.defs {
-		names = append(names, f.defs[i].Name, f.defs[i].FullName())
+		names = append(names, f.defs[i].Name, f.defs[i].fullName())
 	}
 	return didYouMean(name, names)
 }

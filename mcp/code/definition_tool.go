@@ -27,7 +27,7 @@ func showDefinition(ctx context.Context, c *call, args toolserver.Arguments) ([]
 		return nil, err
 	}
 	o := outlineText{sourceFile: f}
-	o.b = fmt.Appendf(o.b, "%s:%s %s %s\n", confine.ShownName(f.path), o.span(d), d.Kind, d.FullName())
+	o.b = fmt.Appendf(o.b, "%s:%s %s %s\n", confine.ShownName(f.path), o.span(d), d.Kind, d.fullName())
 	switch part {
 	case "whole":
 		o.whole(d)
@@ -47,7 +47,7 @@ func showDefinition(ctx context.Context, c *call, args toolserver.Arguments) ([]
 }
 
 // whole appends the source of a definition.
-func (o *outlineText) whole(d *Definition) {
+func (o *outlineText) whole(d *definition) {
 	text := o.text[o.starts[d.Start-1]:o.starts[d.lastLine()]]
 	if len(text) <= toolserver.MaxText {
 		o.b = append(o.b, text...)
@@ -62,7 +62,7 @@ func (o *outlineText) whole(d *Definition) {
 }
 
 // signatureLines appends a definition's decorators and head.
-func (o *outlineText) signatureLines(d *Definition) {
+func (o *outlineText) signatureLines(d *definition) {
 	for n := d.Start; n < d.Line; n++ {
 		if o.code(n) {
 			o.appendLines(n, n)
@@ -82,7 +82,7 @@ func (o *outlineText) signatureLines(d *Definition) {
 
 // doc appends the comment above a definition and its docstring, and says whether
 // there are any.
-func (o *outlineText) doc(d *Definition) bool {
+func (o *outlineText) doc(d *definition) bool {
 	before := len(o.b)
 	for n := d.Start; n < d.Line; n++ {
 		if o.kinds[n-1] == hasNoCode {
@@ -96,12 +96,12 @@ func (o *outlineText) doc(d *Definition) bool {
 }
 
 // summary appends a definition without its body, and what is inside it.
-func (o *outlineText) summary(d *Definition) {
+func (o *outlineText) summary(d *definition) {
 	o.signatureLines(d)
 	o.doc(d)
 	o.list(nested(o.defs).of(d), 1)
 	for i := range o.defs { // methods that stand elsewhere, as in C++ and Go
-		if m := &o.defs[i]; m.Scope == d.FullName() && (m.Line < d.Start || m.Line > d.lastLine()) && !o.full() {
+		if m := &o.defs[i]; m.Scope == d.fullName() && (m.Line < d.Start || m.Line > d.lastLine()) && !o.full() {
 			o.b = append(o.b, "  "...)
 			o.appendLine(m, d)
 		}

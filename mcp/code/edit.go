@@ -90,7 +90,7 @@ func checkEdit(args toolserver.Arguments) error {
 	return nil
 }
 
-// An editOperation gives the edited text, and says in a few words what was done.
+// An editOperation gives the edited text, and a few words about what was done.
 type editOperation func(*editor) (edited []byte, done string, err error)
 
 func editOperationOf(name string) editOperation {
@@ -107,7 +107,7 @@ type editor struct {
 	*sourceFile
 	doc      *document
 	args     toolserver.Arguments
-	def      *Definition
+	def      *definition
 	from, to int
 	indent   string   // of the definition
 	content  []string // the lines of the argument, indented for their place
@@ -122,7 +122,7 @@ func (f *sourceFile) edit(args toolserver.Arguments) (edited []byte, done string
 	return editOperationOf(args.Text("operation"))(f.editor(def, args))
 }
 
-func (f *sourceFile) editor(def *Definition, args toolserver.Arguments) *editor {
+func (f *sourceFile) editor(def *definition, args toolserver.Arguments) *editor {
 	e := &editor{sourceFile: f, doc: newDocument(f.language, f.text), args: args, def: def, from: def.Start - 1, to: def.End}
 	first := e.doc.lines[e.from]
 	if strings.HasSuffix(first, "\n") {
@@ -133,9 +133,8 @@ func (f *sourceFile) editor(def *Definition, args toolserver.Arguments) *editor 
 	return e
 }
 
-// findCertain gives the one definition of a name, of which it is certain where it
-// stands.
-func (f *sourceFile) findCertain(name string) (*Definition, error) {
+// findCertain gives the one definition of a name, if it is certain where it stands.
+func (f *sourceFile) findCertain(name string) (*definition, error) {
 	d, _, err := f.find(name)
 	if err != nil {
 		return nil, err
@@ -145,21 +144,21 @@ func (f *sourceFile) findCertain(name string) (*Definition, error) {
 
 // certain returns an error unless it is certain in which lines a definition stands,
 // and that they hold nothing else.
-func (f *sourceFile) certain(d *Definition) error {
+func (f *sourceFile) certain(d *definition) error {
 	if d.Guessed || d.End == 0 {
-		return fmt.Errorf("it is not certain where %s in line %d ends; edit_file and set_file_slice of the file tools edit by text and by lines", d.FullName(), d.Line)
+		return fmt.Errorf("it is not certain where %s in line %d ends; edit_file and set_file_slice of the file tools edit by text and by lines", d.fullName(), d.Line)
 	}
 	for i := range f.defs {
 		o := &f.defs[i]
 		apart := o.lastLine() < d.Start || o.Start > d.End
-		around := o.Line < d.Start && o.holds(d) || o.FullName() == d.FullName()
-		unnamed := strings.Contains(o.FullName(), anonymous) && o.Start >= d.Start && o.lastLine() <= d.End // of typedef struct
+		around := o.Line < d.Start && o.holds(d) || o.fullName() == d.fullName()
+		unnamed := strings.Contains(o.fullName(), anonymous) && o.Start >= d.Start && o.lastLine() <= d.End // of typedef struct
 		if !apart && !around && !unnamed && !d.holds(o) {
-			return fmt.Errorf("%s stands in one line with %s; edit_file of the file tools edits a part of a line", d.FullName(), o.FullName())
+			return fmt.Errorf("%s stands in one line with %s; edit_file of the file tools edits a part of a line", d.fullName(), o.fullName())
 		}
 	}
 	if !f.matched(d.Start, d.End) {
-		return fmt.Errorf("the brackets in %s, which are those of %s, do not match; edit_file of the file tools edits any text", lineRange(d.Start-1, d.End), d.FullName())
+		return fmt.Errorf("the brackets in %s, which are those of %s, do not match; edit_file of the file tools edits any text", lineRange(d.Start-1, d.End), d.fullName())
 	}
 	return nil
 }
@@ -176,18 +175,18 @@ func lineRange(from, to int) string {
 func (e *editor) replace() ([]byte, string, error) {
 	lines := slices.Concat(e.doc.lines[:e.from], e.content, e.doc.lines[e.to:])
 	now := lineRange(e.from, e.from+len(e.content))
-	return e.doc.text(lines), fmt.Sprintf("replaced %s, %s, by %s", e.def.FullName(), lineRange(e.from, e.to), now), nil
+	return e.doc.text(lines), fmt.Sprintf("replaced %s, %s, by %s", e.def.fullName(), lineRange(e.from, e.to), now), nil
 }
 
 func (e *editor) remove() ([]byte, string, error) {
 	lines := without(e.doc.lines, e.from, e.to)
-	return e.doc.text(lines), fmt.Sprintf("removed %s, %s", e.def.FullName(), lineRange(e.from, e.to)), nil
+	return e.doc.text(lines), fmt.Sprintf("removed %s, %s", e.def.fullName(), lineRange(e.from, e.to)), nil
 }
 
 func (e *editor) insert() ([]byte, string, error) {
 	where := strings.TrimPrefix(e.args.Text("operation"), "insert_")
 	lines, at := e.doc.beside(e.doc.lines, e.from, e.to, e.content, where == "before")
-	return e.doc.text(lines), fmt.Sprintf("inserted %s %s %s", lineRange(at, at+len(e.content)), where, e.def.FullName()), nil
+	return e.doc.text(lines), fmt.Sprintf("inserted %s %s %s", lineRange(at, at+len(e.content)), where, e.def.fullName()), nil
 }
 
 func (e *editor) move() ([]byte, string, error) {
@@ -201,7 +200,7 @@ func (e *editor) move() ([]byte, string, error) {
 	}
 	start, end := target.Start-1, target.End
 	if start >= e.from && end <= e.to {
-		return nil, "", fmt.Errorf("%s cannot be moved to %s, which is in it", e.def.FullName(), target.FullName())
+		return nil, "", fmt.Errorf("%s cannot be moved to %s, which is in it", e.def.fullName(), target.fullName())
 	}
 	lines := without(e.doc.lines, e.from, e.to)
 	moved := e.doc.moved(e.from, e.to, indentOf(e.doc.lines[start]))
@@ -213,7 +212,7 @@ func (e *editor) move() ([]byte, string, error) {
 		end -= gone
 	}
 	lines, at := e.doc.beside(lines, start, end, moved, where == "before")
-	done := fmt.Sprintf("moved %s from %s to %s", e.def.FullName(), lineRange(e.from, e.to), lineRange(at, at+len(moved)))
+	done := fmt.Sprintf("moved %s from %s to %s", e.def.fullName(), lineRange(e.from, e.to), lineRange(at, at+len(moved)))
 	return e.doc.text(lines), done, nil
 }
 
@@ -225,7 +224,7 @@ func (e *editor) wrap() ([]byte, string, error) {
 	}
 	wrapped := e.doc.moved(e.from, e.to, indentOf(e.content[at]))
 	lines := slices.Concat(e.doc.lines[:e.from], e.content[:at], wrapped, e.content[at+1:], e.doc.lines[e.to:])
-	done := fmt.Sprintf("wrapped %s, %s, which is now in %s", e.def.FullName(), lineRange(e.from, e.to), lineRange(e.from+at, e.to+at))
+	done := fmt.Sprintf("wrapped %s, %s, which is now in %s", e.def.fullName(), lineRange(e.from, e.to), lineRange(e.from+at, e.to+at))
 	return e.doc.text(lines), done, nil
 }
 
@@ -236,7 +235,7 @@ func (e *editor) signature() ([]byte, string, error) {
 	if arrow := e.arrow(); h.open == "" && arrow > 0 {
 		h.end, content = arrow, strings.TrimSuffix(content, "{")
 	} else if h.open == "" && bytes.IndexByte(e.mask[h.begin:h.end], '=') >= 0 {
-		return nil, "", fmt.Errorf("it is not certain where the body of %s begins; replace replaces all of it", e.def.FullName())
+		return nil, "", fmt.Errorf("it is not certain where the body of %s begins; replace replaces all of it", e.def.fullName())
 	} else if h.open == "" {
 		h.open = ";" // which may stand there
 	}
@@ -246,7 +245,7 @@ func (e *editor) signature() ([]byte, string, error) {
 	edited := slices.Concat(e.text[:start], []byte(content), e.text[end:])
 	first, last := e.lineOf(start)-1, e.lineOf(max(start, end-1))
 	now := lineRange(first, first+1+strings.Count(content, "\n"))
-	return edited, fmt.Sprintf("replaced the signature of %s, %s, by %s", e.def.FullName(), lineRange(first, last), now), nil
+	return edited, fmt.Sprintf("replaced the signature of %s, %s, by %s", e.def.fullName(), lineRange(first, last), now), nil
 }
 
 // arrow is the offset behind the arrow of a function of JavaScript, 0 when the

@@ -9,7 +9,7 @@ import (
 
 // checkEdited returns an error when a file parsed before an edit, and does no longer
 // with this text. Where no parser tells, brackets that no longer match are the error.
-// The note says what is known of the syntax.
+// The note is about the syntax of the edited text.
 func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (note string, err error) {
 	after := newSourceFile(f.path, edited)
 	after.lay()
@@ -31,7 +31,7 @@ func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (n
 	return "", fmt.Errorf("nothing was written: it would no longer parse; force writes it all the same\n%s", problemLines(problems))
 }
 
-// matched says whether the brackets in lines are those of each other.
+// matched says whether each bracket in some lines has its partner in these lines.
 func (l *layout) matched(first, last int) bool {
 	from, to := l.starts[first-1], l.starts[last]
 	inside := l.brackets[l.bracketAt(from):l.bracketAt(to)]

@@ -195,7 +195,7 @@ func TestEditLosesNothing(t *testing.T) {
 				d := &f.defs[i]
 				for _, values := range []map[string]string{
 					{"operation": "remove"}, {"operation": "insert_before", "content": "zzz"}, {"operation": "insert_after", "content": "zzz"}, {"operation": "wrap_region", "content": "zzz\n  {definition}\nzzz"},
-					{"operation": "replace", "content": "zzz"}, {"operation": "move", "to": "before " + f.defs[len(f.defs)/2].FullName()}, {"operation": "move", "to": "after " + f.defs[0].FullName()},
+					{"operation": "replace", "content": "zzz"}, {"operation": "move", "to": "before " + f.defs[len(f.defs)/2].fullName()}, {"operation": "move", "to": "after " + f.defs[0].fullName()},
 				} {
 					args := editArguments(t, values)
 					if err := checkEdit(args); err != nil {
@@ -221,7 +221,7 @@ func TestEditLosesNothing(t *testing.T) {
 						slices.Sort(want)
 					}
 					if !slices.Equal(got, want) {
-						t.Errorf("%s %v:\n%s", d.FullName(), values, unified.Diff(text, string(edited)))
+						t.Errorf("%s %v:\n%s", d.fullName(), values, unified.Diff(text, string(edited)))
 					}
 				}
 			}

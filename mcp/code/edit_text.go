@@ -9,15 +9,15 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-// A document is a text whose lines are exchanged. The lines that are not keep their
+// A document is a text of which some lines are exchanged. All other lines keep their
 // bytes.
 type document struct {
 	language *lexis.Language
 	mark     string   // the byte order mark, if there is one
-	lines    []string // what follows it, with the ends of lines
+	lines    []string // of the text behind the mark, with the ends of lines
 	roles    []lineRole
 	ending   string // of new lines
-	open     bool   // the last line has no end
+	open     bool   // the last line has no newline
 	unit     string // one level of indentation; "" where no line is indented
 }
 
@@ -27,7 +27,7 @@ type lineRole byte
 const (
 	ofCode          lineRole = iota
 	ofDocumentation          // in a string that documents: indented with its code, though it may begin anywhere
-	ofString                 // in another string: part of what the program does
+	ofString                 // in another string, whose white space the program may need
 )
 
 func newDocument(language *lexis.Language, text []byte) *document {
@@ -44,8 +44,8 @@ func newDocument(language *lexis.Language, text []byte) *document {
 	return d
 }
 
-// text is the document with other lines. A line that was the last, or becomes it,
-// gets an end or loses it.
+// text is the document with other lines. The last line has a newline if the last line
+// of the document had, and every other line has one.
 func (d *document) text(lines []string) []byte {
 	b := []byte(d.mark)
 	for i, line := range lines {
@@ -83,7 +83,7 @@ func rolesOf(language *lexis.Language, lines []string) []lineRole {
 
 func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
 
-// isCloser says whether a line ends what lines above it began.
+// isCloser says whether a line ends a block that began in a line above.
 func isCloser(line string) bool {
 	code := strings.TrimSpace(line)
 	return code != "" && strings.IndexByte(closers, code[0]) >= 0 || code == "end"
@@ -127,7 +127,7 @@ func (d *document) fit(content, place string) []string {
 	}
 	roles := rolesOf(d.language, lines)
 	common := commonIndent(lines, roles, place)
-	var steps []string // the lines without what is common
+	var steps []string // the lines without the common indentation
 	for i, line := range lines {
 		if roles[i] == ofCode {
 			steps = append(steps, strings.TrimPrefix(line, common))
@@ -166,8 +166,9 @@ func (d *document) step(indent, unit string) string {
 	return indent
 }
 
-// commonIndent is the indentation that all lines of code have. A first line that was
-// copied from a place is often without its own: then the others are as in that place.
+// commonIndent is the indentation that all lines of code have. Text that was copied
+// out of a file often begins behind the indentation of its first line: then the common
+// indentation is that of the other lines, which is the place's.
 func commonIndent(lines []string, roles []lineRole, place string) string {
 	var others []string
 	for i := 1; i < len(lines); i++ {
@@ -210,11 +211,11 @@ func (d *document) moved(from, to int, place string) []string {
 	return lines
 }
 
-// A neighbourhood is what is around lines.
+// A neighbourhood describes the lines around some lines.
 type neighbourhood struct {
 	above, below  int  // the blank lines directly above and below
-	before, after bool // something of their own level comes before and behind these
-	first, top    bool // nothing comes before; they are not indented
+	before, after bool // a line of their own level comes before or behind the blank lines
+	first, top    bool // no other line comes before; the lines are not indented
 }
 
 func neighbours(lines []string, from, to int) (n neighbourhood) {
@@ -237,9 +238,10 @@ func neighbours(lines []string, from, to int) (n neighbourhood) {
 	return n
 }
 
-// without gives the lines without some of them. The blank lines that stay in their
-// place are the more of those above and below where both neighbours are of the same
-// level, else those on the side of the one that is not, and none at the beginning.
+// without gives the lines without some of them. Of the blank lines above and below the
+// gap, the larger group stays where both neighbours are of the same level; else the
+// group beside the neighbour that is of that level goes. At the beginning of a file no
+// blank lines stay.
 func without(lines []string, from, to int) []string {
 	n := neighbours(lines, from, to)
 	above, below := lines[from-n.above:from], lines[to:to+n.below]
@@ -254,9 +256,9 @@ func without(lines []string, from, to int) []string {
 	return slices.Concat(lines[:from-n.above], above, below, lines[to+n.below:])
 }
 
-// gap is how many blank lines stand between a definition and another beside it:
-// as many as between it and its neighbours. Two that have one line each stand as close
-// as any two there.
+// gap is how many blank lines are put between a definition and a new neighbour: as
+// many as between the definition and its present neighbours. Two definitions of one
+// line each get the smaller distance.
 func (d *document) gap(n neighbourhood, single, singleOther bool) int {
 	usual := 1
 	if n.top && d.language.Is("Python") {
@@ -280,8 +282,8 @@ func (d *document) gap(n neighbourhood, single, singleOther bool) int {
 	return usual
 }
 
-// beside gives the lines with others before or behind those from and to, with blank
-// lines between as there are around these, and where the others begin.
+// beside puts other lines before or behind the lines between from and to, with blank
+// lines as around these, and gives the result and where the other lines begin.
 func (d *document) beside(lines []string, from, to int, others []string, before bool) (result []string, at int) {
 	n := neighbours(lines, from, to)
 	gap := d.gap(n, to-from == 1, len(others) == 1)

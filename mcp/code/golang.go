@@ -9,8 +9,8 @@ import (
 )
 
 // goDefinitions gives the definitions of a Go file. Of a file with syntax errors it
-// gives those that the parser recognises.
-func goDefinitions(text []byte) []Definition {
+// gives the definitions that the parser recognises.
+func goDefinitions(text []byte) []definition {
 	g := goFile{positions: token.NewFileSet(), text: text}
 	file, _ := parser.ParseFile(g.positions, "", text, parser.ParseComments|parser.SkipObjectResolution)
 	if file == nil {
@@ -33,18 +33,18 @@ func goDefinitions(text []byte) []Definition {
 type goFile struct {
 	positions *token.FileSet
 	text      []byte
-	defs      []Definition
+	defs      []definition
 }
 
 func (g *goFile) line(pos token.Pos) int { return g.positions.PositionFor(pos, false).Line }
 
 // add adds a definition at a name, of which node is the whole with doc above it.
-func (g *goFile) add(name *ast.Ident, kind, scope string, node ast.Node, doc *ast.CommentGroup) *Definition {
+func (g *goFile) add(name *ast.Ident, kind, scope string, node ast.Node, doc *ast.CommentGroup) *definition {
 	start := node.Pos()
 	if doc != nil {
 		start = doc.Pos()
 	}
-	g.defs = append(g.defs, Definition{
+	g.defs = append(g.defs, definition{
 		Name: name.Name, Kind: kind, Scope: scope,
 		Line: g.line(name.Pos()), Start: g.line(start), End: g.line(node.End() - 1),
 	})
@@ -59,8 +59,8 @@ func (g *goFile) function(f *ast.FuncDecl) {
 	g.add(f.Name, kind, scope, f, f.Doc).Signature = g.signature(f.Type)
 }
 
-// general adds what a declaration of const, var or type has. A declaration without
-// brackets is the whole of what it declares.
+// general adds the definitions in a declaration of const, var or type. A definition in
+// a declaration without brackets has the lines of the whole declaration.
 func (g *goFile) general(d *ast.GenDecl) {
 	for _, spec := range d.Specs {
 		node, doc := ast.Node(spec), (*ast.CommentGroup)(nil)
@@ -108,7 +108,7 @@ func (g *goFile) typeSpec(spec *ast.TypeSpec, node ast.Node, doc *ast.CommentGro
 	g.defs[at].Parents = parents
 }
 
-// signature is what is behind a function's name, in one line.
+// signature is the text behind a function's name, in one line.
 func (g *goFile) signature(f *ast.FuncType) string {
 	from, to := f.Params.Pos(), f.End()
 	if f.TypeParams != nil {

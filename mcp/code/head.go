@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// A head is what a definition says before its body.
+// A head is the text of a definition before its body, from the begin of the line with
+// the name on.
 type head struct {
-	begin, end int    // offsets of what begins in the line of the name
-	open       string // what opens the body, "" for a definition without one that is known
+	begin, end int    // offsets
+	open       string // the text that opens the body; "" when no body is known
 }
 
 // head finds the head of a definition.
-func (l *layout) head(d *Definition) head {
+func (l *layout) head(d *definition) head {
 	h := head{begin: l.starts[d.Line-1], end: l.trimmedEnd(d.Line)}
 	if l.language == nil || !hasBody(d.Kind) {
 		return h
@@ -28,25 +29,13 @@ func (l *layout) head(d *Definition) head {
 			return head{h.begin, i + 1, string(c)}
 		case c == ';' && l.ending != byWord:
 			return head{h.begin, i + 1, ""}
-		case isBracket && other < i: // it closes what is around the definition
+		case isBracket && other < i: // it closes a bracket that opened before the definition
 			return head{h.begin, l.trimmed(i), ""}
 		case isBracket:
 			i = other
 		}
 	}
 	return h
-}
-
-const whiteSpace = " \t\r\n"
-
-// behind is the first byte of code at an offset or behind it that is none of these;
-// 0 for none.
-func (l *layout) behind(at int, passed string) byte {
-	rest := bytes.TrimLeft(l.mask[at:min(at+maxLooked, len(l.mask))], passed)
-	if len(rest) == 0 {
-		return 0
-	}
-	return rest[0]
 }
 
 // initializes says whether a bracket } closes the value of a member, as in the
@@ -70,28 +59,16 @@ func (l *layout) opensType(at int, kind string) bool {
 	return mayBeTyped && len(before) > 0 && strings.IndexByte(":|&<,", before[len(before)-1]) >= 0
 }
 
-// trimmed is an offset without the white space before it.
-func (l *layout) trimmed(at int) int {
-	from := max(0, at-maxLooked)
-	return from + len(bytes.TrimRight(l.text[from:at], whiteSpace))
-}
-
-// trimmedEnd is the offset behind the last character of a line that is not white
-// space.
-func (l *layout) trimmedEnd(n int) int {
-	return max(l.starts[n-1], l.trimmed(l.starts[n]))
-}
-
 const maxDocString = 64 << 10 // bytes
 
 // docString is the string that begins the body of a definition in Python, with the
 // white space before it in its line.
-func (l *layout) docString(d *Definition, h head) []byte {
+func (l *layout) docString(d *definition, h head) []byte {
 	if h.open != ":" {
 		return nil
 	}
 	end := min(l.starts[d.lastLine()], h.end+maxDocString)
-	mask := l.mask[h.end:end] // where the quotes stay, and what is between them is blank
+	mask := l.mask[h.end:end] // has the quotes, and blanks between them
 	at := len(mask) - len(bytes.TrimLeft(mask, whiteSpace))
 	before := l.text[h.end : h.end+at]
 	if len(bytes.Trim(before, whiteSpace+"rRuU")) > 0 { // a comment, or a string of bytes
@@ -110,14 +87,14 @@ func (l *layout) docString(d *Definition, h head) []byte {
 	return nil
 }
 
-// asLine is a text in one line, as people write it there.
+// asLine is a text in one line, without blanks inside the brackets.
 func asLine(text string) string {
 	return strings.NewReplacer("( ", "(", ", )", ")", " )", ")").Replace(strings.Join(strings.Fields(text), " "))
 }
 
 // signature is the head of a definition in one line, from the name on, for
 // languages of which ctags gives none.
-func (l *layout) signature(d *Definition) string {
+func (l *layout) signature(d *definition) string {
 	if d.Signature != "" || d.Kind == "macro" || l.language == nil || !hasBody(d.Kind) || l.language.Is("Go") || strings.HasPrefix(d.Name, anonymous) {
 		return d.Signature
 	}

@@ -49,8 +49,8 @@ func (h *hierarchy) node(name string) *typeNode {
 	return h.types[name]
 }
 
-// add adds a definition of a type, and leaves out any other.
-func (h *hierarchy) add(d *Definition) {
+// add adds a definition if it is a type.
+func (h *hierarchy) add(d *definition) {
 	parents := d.Parents
 	if len(parents) == 0 {
 		parents = d.headParents()
@@ -73,8 +73,8 @@ func (h *hierarchy) add(d *Definition) {
 	}
 }
 
-// typeWord is the name of a type without what is before and behind it, as Base of
-// ns::Base<int>. It is "" for what is no name.
+// typeWord is the last name in the text of a type, as Base in ns::Base<int>; "" when
+// the text has no name.
 func typeWord(text string) string {
 	if i := strings.IndexAny(text, "<[("); i >= 0 {
 		text = text[:i]
@@ -90,7 +90,7 @@ func typeWord(text string) string {
 
 // headParents reads the parents of a type from its head in languages of which
 // ctags does not give them.
-func (d *Definition) headParents() (parents []string) {
+func (d *definition) headParents() (parents []string) {
 	f, isImplementation := d.file, d.Kind == "implementation"
 	before, behind := ":", " where " // the list of the parents
 	switch {
@@ -119,7 +119,7 @@ func (d *Definition) headParents() (parents []string) {
 	return parents
 }
 
-// withoutBrackets is a text without what is in < > and ( ), in one line.
+// withoutBrackets is a text in one line, without the parts in < > and ( ).
 func withoutBrackets(text string) string {
 	depth := 0
 	return strings.Map(func(r rune) rune {
@@ -138,7 +138,7 @@ func withoutBrackets(text string) string {
 	}, text)
 }
 
-// branch is a type with those that next gives below it.
+// branch is a type, and below it the types that next gives.
 func (h *hierarchy) branch(name string, next func(*typeNode) []string) branch {
 	t := h.types[name]
 	label := name + "  " + strings.Join(t.places[:min(len(t.places), maxPlaces)], ", ")

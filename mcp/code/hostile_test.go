@@ -85,9 +85,9 @@ func TestHostileTexts(t *testing.T) {
 		began := time.Now()
 		f := newSourceFile(path, []byte(text))
 		f.lay()
-		var defs []Definition
+		var defs []definition
 		for i := range names {
-			defs = append(defs, Definition{Name: "abf"[i%3 : i%3+1], Kind: []string{"class", "function", "variable"}[i%3], Scope: strings.Repeat("a.", i%2), Line: 1 + i*f.lines()/names})
+			defs = append(defs, definition{Name: "abf"[i%3 : i%3+1], Kind: []string{"class", "function", "variable"}[i%3], Scope: strings.Repeat("a.", i%2), Line: 1 + i*f.lines()/names})
 		}
 		f.defs = f.addMissed(f.place(defs))
 		list, skeleton := outlineText{sourceFile: f}, outlineText{sourceFile: f}

@@ -23,7 +23,7 @@ type importRule struct {
 	pattern   string // at the begin of a line, unless it begins with \b; its group is the names, separated by commas
 	quoted    bool   // the group is one name in quotes, where the mask is blank
 	separator string // between the parts of a name; "" where a name is a path
-	from      string // what a name is looked for in: dir, root, up (all directories above), or a directory
+	from      string // where a name is looked for: dir, root, up (all directories above), or a directory
 	endings   string // of the names of files; "" must be named, "-" is none
 }
 
@@ -271,7 +271,7 @@ func (f *finder) look(at string) *confine.Location {
 	return l
 }
 
-// goImports gives the imports of a Go file. Those of its own module are directories.
+// goImports gives the imports of a Go file. An import of the same module is a directory.
 func (f *finder) goImports() (found []imported) {
 	positions := token.NewFileSet()
 	file, _ := parser.ParseFile(positions, "", f.text, parser.ImportsOnly)

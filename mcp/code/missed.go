@@ -9,15 +9,15 @@ import (
 )
 
 // addMissed adds definitions that ctags 5.9 does not see: in JavaScript and
-// TypeScript it loses those behind syntax that it does not know (field: Map<K, V>,
-// overloads, lines without semicolons) and all but one of a name, and in Rust the
-// constants, and in Python what is behind a bracket that stays open. The definitions
-// are in order, and have their places.
-func (l *layout) addMissed(defs []Definition) []Definition {
+// TypeScript all behind syntax that it does not know (field: Map<K, V>, overloads,
+// lines without semicolons) and all but one of a name, in Rust the constants, and in
+// Python all behind a bracket that stays open. The definitions that are given are in
+// order, and have their places.
+func (l *layout) addMissed(defs []definition) []definition {
 	if !l.language.Is("JavaScript", "TypeScript", "Rust", "Python") {
 		return defs
 	}
-	var all, around []Definition
+	var all, around []definition
 	for n, rest := 1, defs; n <= l.lines(); n++ {
 		for len(around) > 0 && around[len(around)-1].lastLine() < n {
 			around = around[:len(around)-1]
@@ -33,11 +33,11 @@ func (l *layout) addMissed(defs []Definition) []Definition {
 		if kind == "" || hasName(all[from:], name) {
 			continue
 		}
-		d := Definition{Name: name, Kind: kind, Line: n}
+		d := definition{Name: name, Kind: kind, Line: n}
 		inClass := false
 		if len(around) > 0 {
 			top := &around[len(around)-1]
-			inClass, d.Scope = top.Kind == "class", top.FullName()
+			inClass, d.Scope = top.Kind == "class", top.fullName()
 		}
 		isMember := kind == "method" || kind == "field"
 		if isMember && (!inClass || from < len(all)) || isLocal(&d, around) {
@@ -55,7 +55,7 @@ func (l *layout) addMissed(defs []Definition) []Definition {
 
 // isLocal says whether a variable is inside a function, or inside another variable,
 // which is a function then: const f = () => { ... }.
-func isLocal(d *Definition, around []Definition) bool {
+func isLocal(d *definition, around []definition) bool {
 	if d.Kind != "constant" && d.Kind != "variable" || len(around) == 0 {
 		return false
 	}
@@ -65,13 +65,14 @@ func isLocal(d *Definition, around []Definition) bool {
 
 // hasName says whether one of these definitions has a name, with or without the #
 // of a private member.
-func hasName(defs []Definition, name string) bool {
-	return slices.ContainsFunc(defs, func(d Definition) bool {
+func hasName(defs []definition, name string) bool {
+	return slices.ContainsFunc(defs, func(d definition) bool {
 		return strings.TrimLeft(d.Name, "#") == strings.TrimLeft(name, "#")
 	})
 }
 
-// missed reads what the code in a line defines, if it begins there.
+// missed gives the kind and the name of a definition that begins with a line; "" for
+// none.
 func (l *layout) missed(n int) (kind, name string) {
 	line := l.line(l.mask, n)
 	line = line[:min(len(line), maxLooked)]

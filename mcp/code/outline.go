@@ -36,20 +36,20 @@ func outlineFile(ctx context.Context, c *call, args toolserver.Arguments) ([]byt
 	return o.appendNotes(), nil
 }
 
-// A node is a definition with those that stand inside it. The root has none.
+// A node is a definition with the definitions inside it. The root has no definition.
 type node struct {
-	*Definition
+	*definition
 	inside []*node
 }
 
-// nested puts each definition into the one in whose lines it stands. In one line the
-// scope tells it. It gives the root.
-func nested(defs []Definition) *node {
+// nested gives the root of a tree, in which each definition is below the definition in
+// whose lines it stands. Where both are in one line, the scope tells which is inside.
+func nested(defs []definition) *node {
 	around := []*node{{}}
 	line, inLine := 0, map[string]*node{}
 	for i := range defs {
-		n := &node{Definition: &defs[i]}
-		for len(around) > 1 && !around[len(around)-1].holds(n.Definition) {
+		n := &node{definition: &defs[i]}
+		for len(around) > 1 && !around[len(around)-1].holds(n.definition) {
 			around = around[:len(around)-1]
 		}
 		if n.Line != line {
@@ -62,14 +62,14 @@ func nested(defs []Definition) *node {
 		}
 		outer.inside = append(outer.inside, n)
 		around = append(around, n)
-		inLine[n.FullName()] = n
+		inLine[n.fullName()] = n
 	}
 	return around[0]
 }
 
 // of is the node of a definition, in n or below it.
-func (n *node) of(d *Definition) *node {
-	if n.Definition == d {
+func (n *node) of(d *definition) *node {
+	if n.definition == d {
 		return n
 	}
 	for _, inner := range n.inside {
@@ -94,14 +94,14 @@ func (o *outlineText) full() bool {
 	return o.listed >= toolserver.MaxListed || len(o.b) >= toolserver.MaxText
 }
 
-// list appends the definitions that stand inside another, and those inside them.
+// list appends the definitions inside another, and the definitions inside them.
 func (o *outlineText) list(outer *node, depth int) {
 	for _, n := range outer.inside {
 		if o.full() {
 			return
 		}
 		o.b = append(o.b, strings.Repeat("  ", depth)...)
-		o.appendLine(n.Definition, outer.Definition)
+		o.appendLine(n.definition, outer.definition)
 		o.list(n, depth+1)
 	}
 }
@@ -110,13 +110,13 @@ const maxSignature = 300 // bytes of a signature in a line
 
 // appendLine appends the kind, name, signature and lines of a definition, which
 // stands inside another; outer is nil for a definition by itself.
-func (o *outlineText) appendLine(d, outer *Definition) {
+func (o *outlineText) appendLine(d, outer *definition) {
 	o.listed++
-	name := d.FullName()
+	name := d.fullName()
 	switch {
 	case strings.HasPrefix(d.Name, anonymous):
 		name = "(anonymous)"
-	case outer != nil && d.Scope == outer.FullName():
+	case outer != nil && d.Scope == outer.fullName():
 		name = d.Name
 	}
 	signature := cut(o.signature(d), maxSignature, " ...")
@@ -132,7 +132,7 @@ func cut(text string, limit int, mark string) string {
 }
 
 // span is the lines of a definition, for which a note explains the mark of a guess.
-func (o *outlineText) span(d *Definition) string {
+func (o *outlineText) span(d *definition) string {
 	o.guessed = o.guessed || d.Guessed
 	return d.span()
 }
@@ -163,11 +163,11 @@ func (o *outlineText) skeleton(outer *node) {
 	}
 }
 
-// withoutBody appends the head of a definition, and what is inside it, or "..." for
-// its body.
+// withoutBody appends the head of a definition, and behind it the definitions inside,
+// or "..." for its body.
 func (o *outlineText) withoutBody(n *node) {
 	o.appendLines(n.Start, n.Line-1)
-	h := o.head(n.Definition)
+	h := o.head(n.definition)
 	isContainer := !isFunction(n.Kind) && (hasBody(n.Kind) || len(n.inside) > 0)
 	wholeLine := isContainer || h.open != "{"
 	if wholeLine {
@@ -175,7 +175,7 @@ func (o *outlineText) withoutBody(n *node) {
 	}
 	o.appendText(o.text[h.begin:h.end])
 	o.shownTo = o.lineOf(h.end)
-	doc, last := o.docString(n.Definition, h), n.lastLine()
+	doc, last := o.docString(n.definition, h), n.lastLine()
 	switch {
 	case wholeLine && o.shownTo >= last:
 		o.b = append(o.b, '\n')
@@ -205,7 +205,7 @@ func (o *outlineText) appendLines(from, to int) {
 	}
 }
 
-// appendText appends a piece of the source, with lines that end as others do.
+// appendText appends a piece of the source, whose lines end without CR.
 func (o *outlineText) appendText(text []byte) {
 	text = text[:min(len(text), toolserver.MaxText)]
 	o.b = append(o.b, bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))...)

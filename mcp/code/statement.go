@@ -2,12 +2,12 @@ package code
 
 import "strings"
 
-// A statement is searched for its end.
+// A statement is a definition whose end is searched for.
 type statement struct {
 	*layout
 	kind  string // of the definition
 	body  bool   // it ends with a body
-	angle int    // of < that are open, as in Map<string, number>
+	angle int    // how many < are open, as in Map<string, number>
 }
 
 // end gives the offset of the last byte of the statement that goes on at i. It is
@@ -22,7 +22,7 @@ func (s *statement) end(i int) (int, bool) {
 		switch c := s.mask[i]; {
 		case isBracket && other < 0 && strings.IndexByte(openers, c) >= 0:
 			return 0, false
-		case isBracket && other < i: // it closes what is around the statement
+		case isBracket && other < i: // it closes a bracket that opened before the statement
 			return last, true
 		case isBracket:
 			if c == '{' && s.body && !s.opensType(i, s.kind) && !s.goesOn(other+1) {

@@ -31,8 +31,8 @@ type survey struct {
 
 var errFull = errors.New("the limit of a survey is reached")
 
-// each visits the files in the order of the walk: those of a directory, then the
-// directories in it. Files that are not text are passed over.
+// each visits the files in the order of the walk: the files of a directory come before
+// the directories in it. Files that are not text are passed over.
 func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) error) error {
 	s.ctags = s.call.session(ctx)
 	defer s.ctags.close()
@@ -56,11 +56,7 @@ func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) 
 			if !e.Type().IsRegular() || s.wants != nil && !s.wants(e.Name()) {
 				continue
 			}
-			f, err := s.read(l.Access, w, e.Name())
-			if err == nil && f != nil {
-				err = visit(f)
-			}
-			if err != nil {
+			if err := s.visit(l.Access, w, e.Name(), visit); err != nil {
 				return err
 			}
 		}
@@ -72,34 +68,35 @@ func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) 
 	return err
 }
 
-// read reads a file of a directory. It gives nil for a file that is passed over.
-func (s *survey) read(a *confine.Access, w *confine.Walked, name string) (*sourceFile, error) {
+// visit reads and visits a file of a directory, or counts it as left out.
+func (s *survey) visit(a *confine.Access, w *confine.Walked, name string, visit func(*sourceFile) error) error {
 	f, info, err := a.OpenWalked(w, name)
 	if err != nil {
 		s.skipped.Unreadable++
-		return nil, nil
+		return nil
 	}
 	if f == nil {
-		return nil, nil
+		return nil
 	}
 	defer f.Close()
 	switch {
 	case info.Size() > maxSource:
 		s.long++
-		return nil, nil
+		return nil
 	case s.files == s.maxFiles, s.bytes+int(info.Size()) > s.maxBytes:
-		return nil, errFull
+		return errFull
 	}
 	text, err := readText(f, info.Size())
-	if err != nil {
-		if err != errBinary {
-			s.skipped.Unreadable++
-		}
-		return nil, nil
+	switch {
+	case err == errBinary:
+		return nil
+	case err != nil:
+		s.skipped.Unreadable++
+		return nil
 	}
 	s.files++
 	s.bytes += len(text)
-	return newSourceFile(s.call.shown(a, w.Rel(name)), text), nil
+	return visit(newSourceFile(s.call.shown(a, w.Rel(name)), text))
 }
 
 // outline finds the definitions of a file. A file for which ctags fails is counted.
@@ -114,7 +111,7 @@ func (s *survey) outline(ctx context.Context, f *sourceFile) error {
 	return nil
 }
 
-// appendTo appends a line for each kind of what was left out.
+// appendTo appends a line for each kind of files that were left out.
 func (s *survey) appendTo(b []byte) []byte {
 	if s.full {
 		b = fmt.Appendf(b, "[toolpipe] the search ends after %d files of %d bytes together, and the files behind were not read; a path further down reads others\n", s.files, s.bytes)
@@ -132,7 +129,7 @@ func (s *survey) appendTo(b []byte) []byte {
 // a layout, which takes memory that most of them never need.
 type project struct {
 	survey survey
-	defs   []*Definition
+	defs   []*definition
 }
 
 // project finds the definitions below the path argument of a call, and the last part

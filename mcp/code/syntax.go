@@ -25,11 +25,11 @@ import (
 )
 
 const (
-	maxProblems     = 20               // that are answered
+	maxProblems     = 20               // in one answer
 	maxMessage      = 300              // bytes of the message of one
 	maxParsed       = 4 << 20          // bytes of a text that another program parses: Python's takes hundreds of times as many
 	parserTime      = 20 * time.Second // after which such a program is ended
-	maxParserOutput = 64 << 10         // bytes that are read of what it says
+	maxParserOutput = 64 << 10         // bytes that are read of its errors
 )
 
 func showSyntax(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
@@ -102,8 +102,8 @@ func (c *call) checkSyntax(ctx context.Context, f *sourceFile) ([]problem, error
 	return c.parseByAny(ctx, parsers, f.text)
 }
 
-// parseByAny has a text parsed until a parser accepts it. If none does, the errors
-// are those of the parser that came farthest. The first one must be installed.
+// parseByAny has a text parsed until a parser accepts it. If none does, it gives the
+// errors of the parser that came farthest. The first parser must be installed.
 func (c *call) parseByAny(ctx context.Context, parsers []textParser, text []byte) (problems []problem, err error) {
 	for i, p := range parsers {
 		found, err := c.parse(ctx, p, text)
@@ -123,7 +123,7 @@ func goProblems(text []byte) (problems []problem) {
 	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution) // which gives the first of each line, ten at most
 	list, _ := errors.AsType[scanner.ErrorList](err)
 	slices.SortStableFunc(list, func(a, b *scanner.Error) int { return a.Pos.Offset - b.Pos.Offset })
-	for _, e := range list { // its line is what a comment //line says
+	for _, e := range list { // a comment //line may have changed the line in the error
 		before := text[:min(e.Pos.Offset, len(text))]
 		line := before[bytes.LastIndexByte(before, '\n')+1:]
 		problems = append(problems, problem{bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(line) + 1, oneLine(e.Msg)})
@@ -181,7 +181,7 @@ var (
 )
 
 // parsersOf gives the parsers of which one must accept a text. Where nothing tells
-// which kind of script it is, they are those of both kinds.
+// which kind of script it is, there is a parser for each kind.
 func parsersOf(language, extension string, text []byte) ([]textParser, error) {
 	shell := lexis.Interpreter(text)
 	isNamed := shell != ""

@@ -24,7 +24,7 @@ type treeText struct {
 	b        []byte
 	deepest  int // levels below the first line
 	lines    int
-	more     int             // branches that are left out, with what is below them
+	more     int             // branches that are left out, without the branches below them
 	deeper   int             // branches at the deepest level that have others below them
 	followed map[string]bool // the labels of the branches whose own are shown
 	way      []string        // the labels from the first line to here
@@ -68,7 +68,7 @@ func (t *treeText) add(br branch) {
 	t.way = t.way[:depth]
 }
 
-// appendNotes says what the tree left out.
+// appendNotes says how much the tree left out.
 func (t *treeText) appendNotes(b []byte) []byte {
 	if t.more > 0 {
 		b = fmt.Appendf(b, "[toolpipe] %d more branches, and what is below them, are left out; a path further down shows less\n", t.more)

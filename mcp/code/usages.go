@@ -76,14 +76,14 @@ func (u *usages) file(ctx context.Context, f *sourceFile) error {
 
 // show adds lines of a file, each behind the name of the definition it is in.
 func (u *usages) show(f *sourceFile, lines []int) {
-	var last *Definition
+	var last *definition
 	for i, n := range lines {
 		if d := around(f.defs, n); d != last || i == 0 {
 			last = d
 			if d == nil {
 				u.text = append(u.text, "  (outside of definitions)\n"...)
 			} else {
-				u.text = fmt.Appendf(u.text, "  %s %s  %s\n", d.Kind, d.FullName(), d.span())
+				u.text = fmt.Appendf(u.text, "  %s %s  %s\n", d.Kind, d.fullName(), d.span())
 			}
 		}
 		text := string(bytes.TrimSpace(f.line(f.text, n)))
@@ -95,7 +95,7 @@ func (u *usages) show(f *sourceFile, lines []int) {
 
 // around is the innermost definition that a line is in; nil when there is none. A
 // variable in a function or a class is taken for a part of that.
-func around(defs []Definition, line int) (inner *Definition) {
+func around(defs []definition, line int) (inner *definition) {
 	for i := range defs {
 		d := &defs[i]
 		end := d.lastLine()

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// A Language is what is known of a language. Nil is a language that is not known.
+// A Language describes how a language is written. Nil is a language that is not known.
 type Language struct {
 	Name string
 	Data bool // it has no functions and no types
@@ -25,7 +25,7 @@ type Language struct {
 
 	spans       []span
 	hereDoc     hereDoc
-	escapes     bool   // a backslash in code takes the meaning from what is behind it
+	escapes     bool   // a backslash in code takes the meaning from the byte behind it
 	regexAfter  string // words behind which a slash opens a regular expression
 	regexSpaced bool   // so it does behind a space, when no space is behind the slash
 	outside     bool   // the text begins inside spans[0], unless it begins with its close
@@ -34,7 +34,7 @@ type Language struct {
 // A span is a comment or a string.
 type span struct {
 	open, close string // a … in both is filled with the same characters
-	fill        string // which those are; "w" for those of a word
+	fill        string // the character of the filling; "w" for any character of a word
 	flags       flags
 	code        string // opens code inside the string, up to the bracket that closes it
 	prefix      string // letters that may stand directly before open and belong to it
@@ -49,15 +49,15 @@ type flags uint
 const (
 	comment   flags = 1 << iota
 	lines           // it may span lines; any other ends with its line
-	escapes         // a backslash takes the meaning from what is behind it
+	escapes         // a backslash takes the meaning from the byte behind it
 	nests           // the same kind of comment may be inside it
 	lineStart       // it opens only where a line begins
 	character       // it is one character; else the quote is something else, such as a lifetime in Rust
 	number          // it does not open behind a digit of a number, where C++ has ' between digits
 	regex           // it opens only where an operand may stand; [ ] hold the closing slash
 	variables       // $name and ${name inside it are code
-	doubled         // what closes it, written twice, stands for itself
-	staying         // what closes it is not part of it
+	doubled         // the text that closes it stands for itself when it is written twice
+	staying         // the text that closes it is not part of it
 )
 
 // A hereDoc says how a document in the text opens.

@@ -13,7 +13,7 @@ const (
 	maxPending = 8   // here-documents that begin in one line
 )
 
-// Mask returns a text of the same length in which comments and what is in
+// Mask returns a text of the same length in which comments and the insides of
 // strings are blanks. Ends of lines stay, and so do the quotes around a string.
 // Code inside a string, as in `${name}`, stays too. The mask of a language that is
 // not known is the text itself.
@@ -83,7 +83,7 @@ type frame struct {
 	class  bool // the scanner is between [ and ] of a regular expression
 }
 
-// bracket is what opens code inside the string, and what closes it.
+// bracket gives the brackets that open and close code inside the string.
 func (f *frame) bracket() (open, shut byte) {
 	if open = f.code[len(f.code)-1]; open == '{' {
 		return open, '}'
@@ -158,8 +158,8 @@ func (s *scanner) opens() bool {
 
 const filling = "…"
 
-// match returns the length of what opens the span at the begin of b, 0 when it
-// does not, and what closes it.
+// match returns how many bytes at the begin of b open the span, 0 when none do, and
+// the text that closes it.
 func (sp *span) match(b []byte) (n int, close string) {
 	head, tail, filled := strings.Cut(sp.open, filling)
 	if len(b) < len(head) || string(b[:len(head)]) != head {
@@ -271,7 +271,7 @@ func (s *scanner) content(f *frame) {
 	}
 }
 
-// closes takes what may close a span, and says whether it does.
+// closes passes a text that may close a span, and says whether it does.
 func (s *scanner) closes(f *frame, behind []byte) bool {
 	n := len(f.close)
 	switch {
