@@ -1,95 +1,93 @@
 package flags
 
 import (
+	"cmp"
 	"strings"
 
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 )
 
+// An argument is a word of the command line. A cluster, such as -qyf, is taken apart
+// into its switches, qy, and the rest, f: a letter of another flag, or a value. Both
+// are "" for any other word.
+type argument struct{ word, switches, rest string }
+
+// IsCluster tells whether a word is one or more one-letter flags.
+func IsCluster(word string) bool { return len(word) > 1 && word[0] == '-' && word[1] != '-' }
+
 // CheckArguments refuses arguments that parse, and mean something else than the
 // user can have meant. args are those before a "--" that ends the flags; isFile
 // tells whether there is a regular file of that name.
 func (t *Table) CheckArguments(args []string, isFile func(string) bool) error {
-	switches := t.SwitchLetters()
-	for _, check := range []func() error{
-		func() error { return refuseApproveValue(args, switches) },
-		func() error { return refuseBlockValue(args, switches) },
-		func() error { return refuseFileList(args, switches, isFile) },
-	} {
-		if err := check(); err != nil {
+	letters := "" // of the switches
+	for f := range t.All() {
+		if f.Value == "" {
+			letters += f.Short
+		}
+	}
+	for i, word := range args {
+		a := argument{word: word}
+		if IsCluster(word) {
+			a.rest = strings.TrimLeft(word[1:], letters)
+			a.switches = strings.TrimSuffix(word[1:], a.rest)
+		}
+		behind := args[i+1:]
+		if err := cmp.Or(a.checkApproval(behind), a.checkBlock(), a.checkFile(behind, isFile)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// refuseFileList refuses a file directly behind the value of -f: the shell has made
+// checkFile refuses a file directly behind the value of -f: the shell has made
 // several names of *.md, and only the first one would be attached.
-func refuseFileList(args []string, switches string, isFile func(string) bool) error {
-	for i, a := range args {
-		if a != "--file" && !(IsCluster(a) && strings.TrimLeft(a[1:], switches) == "f") || i+2 >= len(args) {
-			continue
-		}
-		if next := args[i+2]; !strings.HasPrefix(next, "-") && isFile(next) {
-			return failure.UsageError([]string{"-f " + config.ShellQuote(args[i+1]) + " -f " + config.ShellQuote(next) + " attaches both", "a prompt of this text goes behind --"},
-				"--file: takes one file, but the file %q follows its value", next)
-		}
+func (a argument) checkFile(behind []string, isFile func(string) bool) error {
+	if a.word != "--file" && a.rest != "f" || len(behind) < 2 || strings.HasPrefix(behind[1], "-") || !isFile(behind[1]) {
+		return nil
 	}
-	return nil
+	both := "-f " + config.ShellQuote(behind[0]) + " -f " + config.ShellQuote(behind[1]) + " attaches both"
+	return failure.UsageError([]string{both, "a prompt of this text goes behind --"},
+		"--file: takes one file, but the file %q follows its value", behind[1])
 }
 
-// refuseApproveValue refuses a value that is given to --auto-approve, and a
-// pattern that follows it: everything would be approved where --allow was meant.
-// args are those before a "--" that ends the flags. In a cluster of switches,
-// such as -qyv, the y may stand anywhere.
-func refuseApproveValue(args []string, switches string) error {
-	for i, a := range args {
-		value, wrong := strings.CutPrefix(a, "--auto-approve=")
-		bare := a == "--auto-approve"
-		if IsCluster(a) {
-			rest := strings.TrimLeft(a[1:], switches)
-			if _, behind, ok := strings.Cut(a[:len(a)-len(rest)], "y"); ok {
-				if value, wrong = strings.CutPrefix(rest, "="); !wrong {
-					value = behind + rest
-					wrong = looksLikePattern(value)
-				}
-				bare = rest == ""
-			}
+// checkApproval refuses a value that is given to --auto-approve, and a pattern
+// that follows it: everything would be approved where --allow was meant. In a
+// cluster of switches, such as -qyv, the y may stand anywhere.
+func (a argument) checkApproval(behind []string) error {
+	value, wrong := strings.CutPrefix(a.word, "--auto-approve=")
+	bare := a.word == "--auto-approve"
+	if _, others, ok := strings.Cut(a.switches, "y"); ok {
+		if value, wrong = strings.CutPrefix(a.rest, "="); !wrong {
+			value = others + a.rest
+			wrong = looksLikePattern(value)
 		}
-		if bare && i+1 < len(args) && looksLikePattern(args[i+1]) {
-			value, wrong = args[i+1], true
-		}
-		if wrong {
-			meant := "PATTERNS"
-			if looksLikePattern(value) {
-				meant = "'" + value + "'"
-			}
-			return failure.UsageError([]string{"--allow " + meant + " approves these tools and nothing else", "--auto-approve alone approves everything that is not denied"},
-				"--auto-approve: takes no value, but %q follows it", value)
-		}
+		bare = a.rest == ""
 	}
-	return nil
+	if bare && len(behind) > 0 && looksLikePattern(behind[0]) {
+		value, wrong = behind[0], true
+	}
+	if !wrong {
+		return nil
+	}
+	meant := "PATTERNS"
+	if looksLikePattern(value) {
+		meant = "'" + value + "'"
+	}
+	return failure.UsageError([]string{"--allow " + meant + " approves these tools and nothing else", "--auto-approve alone approves everything that is not denied"},
+		"--auto-approve: takes no value, but %q follows it", value)
 }
 
-// refuseBlockValue refuses letters of other flags with values behind the x of a
+// checkBlock refuses letters of other flags with values behind the x of a
 // cluster: -xsh is meant as a language, and would be -x -s h.
-func refuseBlockValue(args []string, switches string) error {
-	for _, a := range args {
-		if !IsCluster(a) {
-			continue
-		}
-		rest := strings.TrimLeft(a[1:], switches)
-		if _, behind, ok := strings.Cut(a[:len(a)-len(rest)], "x"); ok && rest != "" {
-			return failure.UsageError([]string{"-o block:LANG takes the first block of that language", "a flag with a value stands apart from -x"},
-				"-x: takes no value, but %q follows it", behind+rest)
-		}
+func (a argument) checkBlock() error {
+	_, others, ok := strings.Cut(a.switches, "x")
+	if !ok || a.rest == "" {
+		return nil
 	}
-	return nil
+	return failure.UsageError([]string{"-o block:LANG takes the first block of that language", "a flag with a value stands apart from -x"},
+		"-x: takes no value, but %q follows it", others+a.rest)
 }
-
-// IsCluster tells whether a is one or more one-letter flags.
-func IsCluster(a string) bool { return len(a) > 1 && a[0] == '-' && a[1] != '-' }
 
 // looksLikePattern tells whether w could be a value of --allow, and is hardly a
 // word of a prompt.

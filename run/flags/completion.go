@@ -70,14 +70,6 @@ func (t *Table) configNames() (string, error) {
 	return b.String(), nil
 }
 
-// brief is the description of the flag in a list of flags.
-func (f *Flag) brief() string {
-	if f.Brief != "" {
-		return f.Brief
-	}
-	return f.Help
-}
-
 // words are the values that the flag can have, nil if they cannot be listed.
 func (f *Flag) words() []string {
 	switch f.Name {

@@ -1,7 +1,7 @@
 // Package flags is the table of the command's flags: their names, their values,
 // their help and the settings that they fill. Package main declares the flags
-// from it; the help is printed from it, and completion and a manual can be.
-// A new flag is a new line in New and a new field of the settings.
+// from it; help, completion and the man page are printed from it. A new flag is
+// a row of the table and a field of the settings.
 package flags
 
 import (
@@ -21,8 +21,9 @@ type Flag struct {
 	Name  string
 	Short string // its letter, "" if it has none
 	Value string // what stands for its value in the help, "" for a switch, "[=WORD]" for a value that may be left out
-	Brief string // its line in the short help, "" if it is left out there
-	Help  string // its text in the full help, "" if that is Brief too
+
+	Help     string // its text in the full help; what stands before a semicolon is enough where there is one line
+	Everyday bool   // the short help shows it
 
 	// Setting is what the flag fills, and so decides which values it takes:
 	//
@@ -132,12 +133,12 @@ func (f *Flag) Bare() string {
 }
 
 // NeedsValue is the error for a flag without its value.
-func (f *Flag) NeedsValue() *failure.Error {
-	return f.refuse("needs a value: --%s %s", f.Name, f.Value)
+func (f *Flag) NeedsValue(hints ...string) error {
+	return failure.UsageError(hints, "--%s: needs a value: --%s %s", f.Name, f.Name, f.Value)
 }
 
 // refuse is an error that begins with the flag.
-func (f *Flag) refuse(format string, args ...any) *failure.Error {
+func (f *Flag) refuse(format string, args ...any) error {
 	return failure.Usage("--%s: %s", f.Name, fmt.Sprintf(format, args...))
 }
 
@@ -161,9 +162,7 @@ func (f *Flag) duration(text string) (time.Duration, error) {
 	if err == nil {
 		err = fmt.Errorf("%q is not longer than 0", text)
 	}
-	refused := f.refuse("%v", err)
-	refused.Hints = []string{"a duration is written 30s, 2m or as a number of seconds"}
-	return 0, refused
+	return 0, failure.UsageError([]string{"a duration is written 30s, 2m or as a number of seconds"}, "--%s: %v", f.Name, err)
 }
 
 // bytes reads a number of bytes with an optional K, M or G.
@@ -176,9 +175,7 @@ func (f *Flag) bytes(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(digits, 10, 32)
 	if err != nil || n <= 0 || n<<shift > 1<<30 {
-		refused := f.refuse("%q is not a number of bytes up to 1G", text)
-		refused.Hints = []string{"--" + f.Name + " 65536, 64K or 1M"}
-		return 0, refused
+		return 0, failure.UsageError([]string{"--" + f.Name + " 65536, 64K or 1M"}, "--%s: %q is not a number of bytes up to 1G", f.Name, text)
 	}
 	return n << shift, nil
 }
@@ -201,14 +198,10 @@ func (f *Flag) check() error {
 		}
 	}
 	if slices.Contains(texts, "") && !empty {
-		refused := f.NeedsValue()
-		refused.Hints = []string{"its value is empty: a variable of the shell that is not set?"}
-		return refused
+		return f.NeedsValue("its value is empty: a variable of the shell that is not set?")
 	}
 	if slices.Contains(texts, "-") && f.Name != "file" && (f.Value == "PATH" || f.Value == "FILE" || f.Value == "FILE|JSON") {
-		refused := f.refuse(`"-" is not a file`)
-		refused.Hints = []string{"./- names a file that is called -"}
-		return refused
+		return failure.UsageError([]string{"./- names a file that is called -"}, `--%s: "-" is not a file`, f.Name)
 	}
 	return f.bad
 }

@@ -94,22 +94,29 @@ func unknownTopic(topic string) error {
 
 // ShortHelp shows the everyday flags.
 func (t *Table) ShortHelp() string {
-	return t.help(shortEnd, func(f *Flag) string { return f.Brief })
+	return t.help(shortEnd, func(f *Flag) string {
+		if !f.Everyday {
+			return ""
+		}
+		return f.brief()
+	})
 }
 
 // FullHelp shows every flag.
 func (t *Table) FullHelp() string { return t.help(fullEnd, (*Flag).text) }
 
+// brief is the beginning of the flag's text, which is enough in a list of flags.
+func (f *Flag) brief() string {
+	brief, _, _ := strings.Cut(f.Help, ";")
+	return brief
+}
+
 // text is what the full help says of the flag.
 func (f *Flag) text() string {
-	text := f.Help
-	if text == "" {
-		text = f.Brief
+	if _, ok := f.Setting.(*[]string); ok && !strings.Contains(f.Help, "(repeatable)") {
+		return f.Help + " (repeatable)"
 	}
-	if _, ok := f.Setting.(*[]string); ok && !strings.HasSuffix(text, "(repeatable)") {
-		text += " (repeatable)"
-	}
-	return text
+	return f.Help
 }
 
 // help shows the flags that have a text.

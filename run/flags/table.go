@@ -30,13 +30,12 @@ func New(c *config.Config) *Table {
 		{"output", outputFlags(t, c)},
 		{"limits and config", limitFlags(c)},
 		{"about", []Flag{
-			{Name: "help", Short: "h", Value: "[=TOPIC]", Setting: &t.Help,
-				Brief: "this help; =all: every flag; =topics: the manual",
-				Help:  "the everyday flags, or all, or a page of the manual; --help=topics lists them, --help=man is all as roff"},
+			{Name: "help", Everyday: true, Short: "h", Value: "[=TOPIC]", Setting: &t.Help,
+				Help: "the everyday flags, =all: every one, =topics: pages; =man: all of it as roff"},
 			{Name: "completion", Value: "SHELL", Setting: &t.Completion,
 				Help: "print the completion for bash, zsh or fish"},
-			{Name: "version", Setting: &t.Version,
-				Brief: "print the version"},
+			{Name: "version", Everyday: true, Setting: &t.Version,
+				Help: "print the version"},
 		}},
 	}
 	return t
@@ -53,17 +52,6 @@ func (t *Table) All() iter.Seq[*Flag] {
 			}
 		}
 	}
-}
-
-// SwitchLetters are the letters that can stand behind one dash together.
-func (t *Table) SwitchLetters() string {
-	letters := ""
-	for f := range t.All() {
-		if f.Value == "" {
-			letters += f.Short
-		}
-	}
-	return letters
 }
 
 // Check refuses flags and prompt arguments that cannot be meant, when all are
@@ -108,17 +96,14 @@ func (t *Table) Check() error {
 
 func modelFlags(c *config.Config) []Flag {
 	return []Flag{
-		{Name: "model", Short: "m", Value: "NAME", Setting: &c.Model,
-			Brief: "model, or profile of the config",
-			Help:  "model, or the name of a profile of the config (TOOLPIPE_MODEL)"},
-		{Name: "base-url", Value: "URL", Setting: (*emptyOK)(&c.BaseURL),
-			Brief: "endpoint, ending in /v1 (or TOOLPIPE_BASE_URL)",
-			Help:  "endpoint, ending in /v1 (TOOLPIPE_BASE_URL, OPENAI_BASE_URL)"},
+		{Name: "model", Everyday: true, Short: "m", Value: "NAME", Setting: &c.Model,
+			Help: "model, or the name of a profile of the config; also TOOLPIPE_MODEL"},
+		{Name: "base-url", Everyday: true, Value: "URL", Setting: (*emptyOK)(&c.BaseURL),
+			Help: "endpoint, ending in /v1 (or TOOLPIPE_BASE_URL); also OPENAI_BASE_URL"},
 		{Name: "api", Value: "DIALECT", Setting: &c.API,
 			Help: "chat (default), messages or responses"},
-		{Name: "key-env", Value: "NAME", Setting: &c.KeyEnv,
-			Brief: "variable that holds the key (TOOLPIPE_API_KEY)",
-			Help:  "variable that holds the key (default TOOLPIPE_API_KEY, then OPENAI_API_KEY); '' sends none"},
+		{Name: "key-env", Everyday: true, Value: "NAME", Setting: &c.KeyEnv,
+			Help: "variable with the key (default TOOLPIPE_API_KEY); then OPENAI_API_KEY; '' sends no key"},
 		{Name: "key-file", Value: "PATH", Setting: &c.KeyFile,
 			Help: "file that holds the key"},
 		{Name: "insecure-http", Value: "HOST", Setting: &c.InsecureHTTP,
@@ -142,19 +127,16 @@ func modelFlags(c *config.Config) []Flag {
 
 func inputFlags(c *config.Config) []Flag {
 	return []Flag{
-		{Name: "system", Short: "s", Value: "TEXT", Setting: &c.System,
-			Brief: "system message",
-			Help:  "system message; '' sends none, not even the frame about tools"},
+		{Name: "system", Everyday: true, Short: "s", Value: "TEXT", Setting: &c.System,
+			Help: "system message; '' sends none, not even the frame about tools"},
 		{Name: "system-file", Value: "PATH", Setting: &c.SystemFile,
 			Help: "file that holds the system message"},
-		{Name: "file", Short: "f", Value: "PATH", Setting: &c.Files,
-			Brief: "attach a text file or a picture (repeatable)",
-			Help:  "attach a file: UTF-8 text, PNG, JPEG, GIF or WebP, for some APIs PDF; - is standard input"},
+		{Name: "file", Everyday: true, Short: "f", Value: "PATH", Setting: &c.Files,
+			Help: "attach a text file or a picture (repeatable); UTF-8, PNG, JPEG, GIF or WebP, for some APIs PDF; - is standard input"},
 		{Name: "refresh", Setting: &c.Refresh,
 			Help: "tell the model, after each round of calls, which files that it was given or has read were changed"},
-		{Name: "input", Short: "i", Value: "FORM", Setting: &c.Input,
-			Brief: "what stdin is: auto, text or messages",
-			Help:  "what stdin is: auto (default), text or messages (a JSON message array)"},
+		{Name: "input", Everyday: true, Short: "i", Value: "FORM", Setting: &c.Input,
+			Help: "what stdin is: auto (default), text or messages; messages is a JSON message array"},
 		{Name: "no-stdin", Setting: &c.NoStdin,
 			Help: "never read standard input, such as the list of a loop"},
 		{Name: "session", Value: "FILE", Setting: &c.Session,
@@ -168,12 +150,10 @@ func inputFlags(c *config.Config) []Flag {
 
 func toolFlags(c *config.Config) []Flag {
 	return []Flag{
-		{Name: "mcp", Short: "t", Value: "[NAME=]TARGET", Setting: &c.Servers,
-			Brief: "tool server: a URL or a command line (repeatable)",
-			Help:  "tool server: an http(s) URL or a command line; NAME?=TARGET may fail"},
-		{Name: "mcp-config", Value: "FILE|-", Setting: &c.ServerConfigs,
-			Brief: "servers from the JSON that other hosts use",
-			Help:  "servers from a file as other hosts have it (Claude, Cursor, VS Code, opencode, Zed ...); - is stdin"},
+		{Name: "mcp", Everyday: true, Short: "t", Value: "[NAME=]TARGET", Setting: &c.Servers,
+			Help: "tool server: a URL or a command line (repeatable); NAME?=TARGET may fail"},
+		{Name: "mcp-config", Everyday: true, Value: "FILE|-", Setting: &c.ServerConfigs,
+			Help: "servers from the JSON that other hosts use; such as Claude, Cursor, VS Code, opencode, Zed; - is stdin"},
 		{Name: "servers", Value: "NAMES", Setting: (*mayBeEmpty)(&c.ChosenServers),
 			Help: "of the servers of the config and of --mcp-config only these: a comma list; '' is none"},
 		{Name: "start", Value: "WHEN", Setting: &c.Start,
@@ -188,16 +168,14 @@ func toolFlags(c *config.Config) []Flag {
 			Help: "believe the server NAME about its tools being read-only"},
 		{Name: "elicit", Value: "HOW", Setting: &c.Elicit,
 			Help: "answer servers' questions: off (default), decline, defaults or ask (on the terminal)"},
-		{Name: "files", Value: "[NAME=]DIR", Setting: &c.FileRoots,
-			Brief: "built-in file tools, confined to DIR",
-			Help:  "built-in file tools, confined to DIR or to one file"},
+		{Name: "files", Everyday: true, Value: "[NAME=]DIR", Setting: &c.FileRoots,
+			Help: "built-in file tools, confined to DIR; DIR may be one file"},
 		{Name: "files-anyway", Setting: &c.FilesAnyway,
 			Help: "let --files name / or a home directory"},
 		{Name: "code", Setting: &c.Code,
 			Help: "built-in tools for the definitions in source files below --files; needs universal-ctags"},
-		{Name: "shell", Setting: &c.Shell,
-			Brief: "built-in command tool",
-			Help:  "built-in command tool; not confined by --files"},
+		{Name: "shell", Everyday: true, Setting: &c.Shell,
+			Help: "built-in command tool; not confined by --files"},
 		{Name: "shell-background", Setting: &c.Background,
 			Help: "with --shell: built-in tools for programs that go on while the model works, see --help=processes"},
 		{Name: "cmd-lines", Setting: &c.CmdLines,
@@ -229,14 +207,12 @@ func toolFlags(c *config.Config) []Flag {
 
 func modeFlags(c *config.Config) []Flag {
 	return []Flag{
-		{Name: "list-tools", Setting: config.ListTools,
-			Brief: "print the tools and their verdicts",
-			Help:  "print the tools, the verdict each would get, and exit; with -v also what to review in their definitions"},
+		{Name: "list-tools", Everyday: true, Setting: config.ListTools,
+			Help: "print the tools and their verdicts; with -v also what to review in their definitions"},
 		{Name: "describe-tool", Value: "NAME", Setting: config.DescribeTool,
 			Help: "print the definition of the tool NAME and exit"},
-		{Name: "call", Value: "NAME", Setting: config.CallTool,
-			Brief: "call a tool; behind it key=value, key:=JSON or JSON",
-			Help:  "call the tool NAME once, approvals included; its arguments are key=value, key:=JSON, key=@FILE, or one JSON object (- for stdin)"},
+		{Name: "call", Everyday: true, Value: "NAME", Setting: config.CallTool,
+			Help: "call a tool with key=value, key:=JSON or JSON; once, approvals included; key=@FILE is the text of a file, - JSON from stdin"},
 		{Name: "read", Value: "NAME:URI", Setting: config.ReadResource,
 			Help: "write the bytes of the resource URI of the server NAME"},
 		{Name: "explain", Value: "NAME", Setting: config.Explain,
@@ -245,21 +221,18 @@ func modeFlags(c *config.Config) []Flag {
 			Help: "write the file of --tools-lock and exit"},
 		{Name: "list-servers", Setting: config.ListServers,
 			Help: "print the servers and exit"},
-		{Name: "check", Setting: config.Check,
-			Brief: "say what a run would use, and what is wrong with it",
-			Help:  "say what a run with the same flags would use, whether it is in order, and exit with its status"},
-		{Name: "serve", Setting: config.Serve,
-			Brief: "be an MCP server on stdin and stdout",
-			Help:  "be an MCP server on stdin and stdout that offers these tools, behind the approvals of these flags"},
+		{Name: "check", Everyday: true, Setting: config.Check,
+			Help: "say what a run would use, and what is wrong with it; the exit status is that of the run"},
+		{Name: "serve", Everyday: true, Setting: config.Serve,
+			Help: "be an MCP server on stdin and stdout; it offers these tools, behind the approvals of these flags"},
 		{Name: "list-models", Setting: config.ListModels,
 			Help: "print the models of the endpoint and exit"},
 		{Name: "list-resources", Setting: config.ListResources,
 			Help: "print the servers' resources and exit"},
 		{Name: "list-prompts", Setting: config.ListPrompts,
 			Help: "print the servers' prompts and exit"},
-		{Name: "login", Value: "NAME|URL", Setting: config.SignIn,
-			Brief: "sign in to a tool server, in the browser",
-			Help:  "sign in to the tool server NAME, or that at URL, in the browser"},
+		{Name: "login", Everyday: true, Value: "NAME|URL", Setting: config.SignIn,
+			Help: "sign in to a tool server, in the browser; by its name or its URL"},
 		{Name: "login-scope", Value: "SCOPES", Setting: &c.LoginScopes,
 			Help: "with --login: ask for these scopes too"},
 		{Name: "logout", Value: "NAME|URL", Setting: config.SignOut,
@@ -271,20 +244,16 @@ func modeFlags(c *config.Config) []Flag {
 
 func approvalFlags(c *config.Config) []Flag {
 	return []Flag{
-		{Name: "allow", Short: "a", Value: "PATTERNS", Setting: &c.Allow,
-			Brief: "tools that may run: fs__read_*,gh__* or @read-only",
-			Help:  "tools that may run: a comma list of NAME__TOOL globs, @read-only, or @open: the open calls of -i messages or a session"},
-		{Name: "deny", Value: "PATTERNS", Setting: &c.Deny,
-			Brief: "tools that may not, whatever else is said",
-			Help:  "tools that may not, whatever else is said; as for --allow"},
-		{Name: "policy", Value: "FILE", Setting: &c.Policies,
-			Brief: "rules over tools and their arguments"},
-		{Name: "auto-approve", Short: "y", Setting: &c.AutoApprove,
-			Brief: "everything that is not denied may run",
-			Help:  "everything that no rule denies may run"},
-		{Name: "dry-run", Setting: &c.DryRun,
-			Brief: "run only trusted read-only tools",
-			Help:  "run only approved calls of trusted read-only tools"},
+		{Name: "allow", Everyday: true, Short: "a", Value: "PATTERNS", Setting: &c.Allow,
+			Help: "tools that may run: fs__read_*,gh__* or @read-only; a comma list of NAME__TOOL globs; @open is the open calls of -i messages or a session"},
+		{Name: "deny", Everyday: true, Value: "PATTERNS", Setting: &c.Deny,
+			Help: "tools that may not, whatever else is said; as for --allow"},
+		{Name: "policy", Everyday: true, Value: "FILE", Setting: &c.Policies,
+			Help: "rules over tools and their arguments"},
+		{Name: "auto-approve", Everyday: true, Short: "y", Setting: &c.AutoApprove,
+			Help: "everything that no rule denies may run"},
+		{Name: "dry-run", Everyday: true, Setting: &c.DryRun,
+			Help: "run only approved calls of trusted read-only tools"},
 		{Name: "tools-lock", Value: "FILE", Setting: &c.ToolsLock,
 			Help: "fail if a tool's definition is not that in the file"},
 		{Name: "approver", Value: "COMMAND|URL", Setting: &c.Approver,
@@ -300,18 +269,16 @@ func approvalFlags(c *config.Config) []Flag {
 
 func outputFlags(t *Table, c *config.Config) []Flag {
 	return []Flag{
-		{Name: "output", Short: "o", Value: "FORM", Setting: &c.Output,
-			Brief: "text, ndjson, json, messages or block[:LANG]",
-			Help:  "text (default), ndjson (events), json (the end event), messages, or block[:LANG], the answer's first fenced block alone"},
-		{Name: "block", Short: "x", Setting: &t.block,
-			Brief: "the same as -o block"},
+		{Name: "output", Everyday: true, Short: "o", Value: "FORM", Setting: &c.Output,
+			Help: "text, ndjson, json, messages or block[:LANG]; text is the default, ndjson the events, json the end event, block the answer's first fenced block alone"},
+		{Name: "block", Everyday: true, Short: "x", Setting: &t.block,
+			Help: "the same as -o block"},
 		{Name: "stream", Setting: &c.Stream,
 			Help: "write text as it comes, also while tools are offered; --stream=false: the answer in one piece at its end"},
-		{Name: "quiet", Short: "q", Setting: &c.Quiet,
-			Brief: "nothing on stderr but errors"},
-		{Name: "verbose", Short: "v", Setting: (*count)(&c.Verbose),
-			Brief: "more on stderr; -vv wire traffic",
-			Help:  "more on stderr; -vv wire traffic, without secrets"},
+		{Name: "quiet", Everyday: true, Short: "q", Setting: &c.Quiet,
+			Help: "nothing on stderr but errors"},
+		{Name: "verbose", Everyday: true, Short: "v", Setting: (*count)(&c.Verbose),
+			Help: "more on stderr, -vv wire traffic; without secrets"},
 		{Name: "color", Value: "WHEN", Setting: &c.Color,
 			Help: "auto (default), always or never"},
 		{Name: "log", Value: "FILE", Setting: &c.Log,
@@ -325,10 +292,10 @@ func outputFlags(t *Table, c *config.Config) []Flag {
 
 func limitFlags(c *config.Config) []Flag {
 	return []Flag{
-		{Name: "max-rounds", Value: "N", Setting: &c.MaxRounds,
-			Brief: "rounds of calls (default 8)"},
-		{Name: "timeout", Value: "D", Setting: &c.Timeout,
-			Brief: "bound on the whole run, such as 90s or 5m"},
+		{Name: "max-rounds", Everyday: true, Value: "N", Setting: &c.MaxRounds,
+			Help: "rounds of calls (default 8)"},
+		{Name: "timeout", Everyday: true, Value: "D", Setting: &c.Timeout,
+			Help: "bound on the whole run, such as 90s or 5m"},
 		{Name: "max-total-tokens", Value: "N", Setting: &c.MaxTotalTokens,
 			Help: "stop when the run has used N tokens"},
 		{Name: "config", Value: "FILE", Setting: &c.ConfigFile,
