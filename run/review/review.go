@@ -15,14 +15,14 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// A Tool is a definition.
+// A Tool is the definition of a tool.
 type Tool struct {
 	Server      string
 	Own         bool // the server is built in
 	Name        string
 	Title       string
 	Description string
-	Schema      []byte // as JSON, like the next two; may be nil
+	Schema      []byte // JSON; nil where the server gives none, as for the next two
 	Output      []byte
 	Annotations []byte
 }
@@ -31,23 +31,23 @@ type Tool struct {
 type Finding struct {
 	What   string // such as "bidi control"
 	Member string // name, description, title, or the path in a schema: schema.properties.note.description
-	Quote  string // the text around the place, as it came
+	Quote  string // the text around the place, unescaped
 }
 
 const (
 	maxFindings = 16  // of one tool
 	maxDepth    = 64  // of a schema
 	maxPath     = 160 // bytes
-	around      = 30  // bytes of a quote before and behind the place
+	around      = 30  // bytes of a quote before the place, and behind it
 )
 
 // Tools gives the findings in each of the tools.
 func Tools(tools []Tool) [][]Finding {
 	all := make([][]Finding, len(tools))
-	names, firsts := sameNames(tools), firsts()
+	alike, byWord := sameNames(tools), rulesByFirstWord()
 	for i := range tools {
 		t := &tools[i]
-		r := reader{firsts, names[i]}
+		r := reader{byWord, alike[i]}
 		r.name("name", t.Name)
 		r.text("title", t.Title, false)
 		r.text("description", t.Description, false)
@@ -64,8 +64,8 @@ func Tools(tools []Tool) [][]Finding {
 
 // reader collects the findings in one definition.
 type reader struct {
-	firsts map[string][]*rule
-	found  []Finding
+	rules map[string][]*rule // by their first words
+	found []Finding
 }
 
 func (r *reader) find(what, member, text string, from, to int) {
@@ -75,13 +75,9 @@ func (r *reader) find(what, member, text string, from, to int) {
 	if slices.ContainsFunc(r.found, func(f Finding) bool { return f.What == what && f.Member == member }) {
 		return // one place is enough for a person to read it
 	}
-	start, end := max(from-around, 0), min(max(to, from)+around, len(text))
-	end = min(end, start+4*around)
-	for ; start > 0 && !utf8.RuneStart(text[start]); start-- {
-	}
-	for ; end < len(text) && !utf8.RuneStart(text[end]); end++ {
-	}
-	quote := text[start:end]
+	start := max(from-around, 0)
+	end := min(to+around, start+4*around, len(text))
+	quote := strings.ToValidUTF8(text[start:end], "")
 	if start > 0 {
 		quote = "…" + quote
 	}
@@ -91,7 +87,7 @@ func (r *reader) find(what, member, text string, from, to int) {
 	r.found = append(r.found, Finding{what, member, quote})
 }
 
-// text reads a text. Within a schema it is about arguments.
+// text reads a text; argument says that it is about arguments of the tool.
 func (r *reader) text(member, text string, argument bool) {
 	r.unseen(member, text)
 	r.words(member, text, argument)

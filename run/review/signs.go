@@ -4,11 +4,12 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"toolpipe/stream/escape"
 )
 
-// Behind so many empty lines, or blanks in a line, a reader may not look.
+// A person may not see text behind more empty lines, or behind more blanks in a line.
 const maxLines, maxBlanks = 20, 80
 
 // unseen finds characters that a reader does not see, and text that is out of sight.
@@ -52,7 +53,8 @@ func joins(before, c rune) bool {
 	return false
 }
 
-// marks finds what prompts mark parts with, and the places of secrets.
+// marks finds the words with which prompts mark their parts, and the names of files
+// that hold secrets.
 func (r *reader) marks(member, text string) {
 	small := []byte(text)
 	for i, c := range small {
@@ -80,7 +82,7 @@ func (r *reader) marks(member, text string) {
 	}
 }
 
-// Letters that look like one of ASCII, each above the one that it looks like.
+// Letters that look like a letter of ASCII, each above that letter.
 const (
 	foreign = "аАвВсСԁеЕёнНһіІїјЈкКмМоОрРѕЅԛтТхХуУԝαΑΒεΕΖΗιΙκΚΜνΝοΟρΡτΤυΥχΧıℓ"
 	ascii   = "aABBcCdeEeHHhiIijJkKMMoOpPsSqTTxXyYwaABeEZHiIkKMvNoOpPtTuYxXil"
@@ -94,12 +96,8 @@ func folded(c rune) rune {
 	case c >= 0xff01 && c <= 0xff5e: // wide
 		return c - 0xfee0
 	}
-	n := 0
-	for _, f := range foreign {
-		if f == c {
-			return rune(ascii[n])
-		}
-		n++
+	if i := strings.IndexRune(foreign, c); i >= 0 {
+		return rune(ascii[utf8.RuneCountInString(foreign[:i])])
 	}
 	return c
 }
@@ -124,8 +122,8 @@ func skeleton(name string) string {
 	}, name)
 }
 
-// sameNames gives for each tool what has its name, or one that looks like it, at
-// another server: the tool alone, or with its server's name before it.
+// sameNames finds, for each tool, the tools of other servers that have its name or one
+// that looks like it, with or without the name of their server before it.
 func sameNames(tools []Tool) [][]Finding {
 	at := map[string][]int{}
 	for i, t := range tools {

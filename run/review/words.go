@@ -11,9 +11,9 @@ import (
 // A rule finds words that follow each other with few words between them.
 type rule struct {
 	what     string
-	argument bool // only in what is said of arguments
-	gap      int  // most words between two steps
-	steps    []string
+	argument bool     // it looks only at the names and descriptions of arguments
+	gap      int      // how many words may stand between two steps
+	steps    []string // each lists the words that it can be
 }
 
 const (
@@ -57,12 +57,12 @@ var rules = [...]rule{
 // they look like.
 type word struct {
 	text     string
-	from, to int  // in the text
-	begins   bool // a sentence
+	from, to int  // its place in the text
+	begins   bool // it is the first word of a sentence
 }
 
-// wordsOf splits a text at all that is no letter or digit, and where a name is
-// written likeThis.
+// wordsOf splits a text at every character that is neither a letter nor a digit,
+// and inside names that are written likeThis.
 func wordsOf(text string) []word {
 	var all []word
 	var w []rune
@@ -97,8 +97,8 @@ func wordsOf(text string) []word {
 	return all
 }
 
-// firsts gives for each word the rules that begin with it.
-func firsts() map[string][]*rule {
+// rulesByFirstWord gives for each word the rules that begin with it.
+func rulesByFirstWord() map[string][]*rule {
 	all := map[string][]*rule{}
 	for i := range rules {
 		for w := range strings.FieldsSeq(rules[i].steps[0]) {
@@ -108,14 +108,14 @@ func firsts() map[string][]*rule {
 	return all
 }
 
-// words finds what the rules say. A sentence that says not to hand something over asks
-// for nothing.
+// words applies the rules. A sentence that says not to hand something over asks for
+// nothing.
 func (r *reader) words(member, text string, argument bool) {
 	words := wordsOf(text)
 	denied := false
 	for i, w := range words {
 		denied = denied && !w.begins || isOne(w.text, "not never dont no without")
-		for _, rule := range r.firsts[w.text] {
+		for _, rule := range r.rules[w.text] {
 			if rule.argument && !argument || rule.what != speaks && denied {
 				continue
 			}
@@ -126,8 +126,8 @@ func (r *reader) words(member, text string, argument bool) {
 	}
 }
 
-// last is where the words end that the rule finds from the first on, -1 for nothing.
-// They stand in one sentence.
+// last is the index of the word for the rule's last step, where words[first] is that
+// for its first step; -1 if the rule does not fit. All stand in one sentence.
 func (r *rule) last(words []word, first int) int {
 	for _, step := range r.steps[1:] {
 		near := words[first+1 : min(first+2+r.gap, len(words))]
@@ -141,16 +141,4 @@ func (r *rule) last(words []word, first int) int {
 }
 
 // isOne tells whether w is one of the words.
-func isOne(w, words string) bool {
-	for len(w) < len(words) {
-		i := strings.Index(words, w)
-		if i < 0 {
-			return false
-		}
-		if end := i + len(w); (i == 0 || words[i-1] == ' ') && (end == len(words) || words[end] == ' ') {
-			return true
-		}
-		words = words[i+len(w):]
-	}
-	return w == words
-}
+func isOne(w, words string) bool { return strings.Contains(" "+words+" ", " "+w+" ") }
