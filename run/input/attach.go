@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,8 +17,8 @@ import (
 
 // Attachments reads the files of --file: text becomes a text part headed by
 // its path, a picture an image part, a PDF a document if the API of that name
-// takes one. For standard input, which is read later,
-// there is an empty part in its place. attached is told each file that was read.
+// takes one. Standard input is read later: an empty part keeps its place. attached
+// is called with each file that was read.
 func Attachments(c *config.Config, ctx context.Context, api string, attached func(path string, data []byte)) ([]stream.Part, error) {
 	var parts []stream.Part
 	for _, path := range c.Files {
@@ -53,29 +54,29 @@ func attachInput(c *config.Config, api string, attached []stream.Part, data []by
 }
 
 // attachment is the part of a file; what begins an error, and name heads a text.
-func attachment(what, name, api string, data []byte) (stream.Part, error) {
-	if mime := imageType(data); mime != "" {
-		return stream.Part{Image: &stream.Image{MIME: mime, Data: base64.StdEncoding.EncodeToString(data)}}, nil
+func attachment(what, name, api string, data []byte) (p stream.Part, err error) {
+	switch kind := http.DetectContentType(data); {
+	case isPicture(kind):
+		p.Image = &stream.Image{MIME: kind, Data: base64.StdEncoding.EncodeToString(data)}
+	case kind == stream.PDF && api == "chat":
+		err = failure.UsageError([]string{hintOfBytes(data, ""), "--api messages and --api responses take documents"}, "%s is a PDF, which chat completions do not take", what)
+	case kind == stream.PDF:
+		p.Image = &stream.Image{MIME: kind, Data: base64.StdEncoding.EncodeToString(data), Name: filepath.Base(name)}
+	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
+		err = failure.UsageError([]string{hintOfBytes(data, "--file takes UTF-8 text, PNG, JPEG, GIF and WebP")}, "%s is neither text nor a picture", what)
+	default:
+		p.Text = name + ":\n\n" + string(data)
 	}
-	if bytes.HasPrefix(data, []byte("%PDF-")) {
-		if api == "chat" {
-			return stream.Part{}, failure.UsageError([]string{hintOfBytes(data, ""), "--api messages and --api responses take documents"}, "%s is a PDF, which chat completions do not take", what)
-		}
-		return stream.Part{Image: &stream.Image{MIME: stream.PDF, Data: base64.StdEncoding.EncodeToString(data), Name: filepath.Base(name)}}, nil
-	}
-	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
-		return stream.Part{}, failure.UsageError([]string{hintOfBytes(data, "--file takes UTF-8 text, PNG, JPEG, GIF and WebP")}, "%s is neither text nor a picture", what)
-	}
-	return stream.Part{Text: name + ":\n\n" + string(data)}, nil
+	return p, err
 }
 
-// hintOfBytes says how data that is not UTF-8 can be sent; otherwise is for data
-// of which nothing is known.
+// hintOfBytes says how data that is not UTF-8 can be sent; otherwise is the hint for
+// data of an unknown kind.
 func hintOfBytes(data []byte, otherwise string) string {
-	switch {
-	case imageType(data) != "":
+	switch kind := http.DetectContentType(data); {
+	case isPicture(kind):
 		return "-f attaches a picture, also from standard input: toolpipe -f - 'what is this?' <picture.png"
-	case bytes.HasPrefix(data, []byte("%PDF-")):
+	case kind == stream.PDF:
 		return "send the text of a PDF: pdftotext FILE.pdf - | toolpipe PROMPT"
 	case bytes.IndexByte(data, 0) < 0:
 		return "text in another encoding: iconv -f latin1 -t utf-8 FILE | toolpipe PROMPT"
@@ -83,36 +84,27 @@ func hintOfBytes(data []byte, otherwise string) string {
 	return otherwise
 }
 
-// imageType tells a picture by its first bytes, "" for anything else.
-func imageType(data []byte) string {
-	for _, t := range []struct{ magic, mime string }{
-		{"\x89PNG\r\n\x1a\n", "image/png"}, {"\xff\xd8\xff", "image/jpeg"}, {"GIF87a", "image/gif"}, {"GIF89a", "image/gif"},
-	} {
-		if bytes.HasPrefix(data, []byte(t.magic)) {
-			return t.mime
-		}
-	}
-	if len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP" {
-		return "image/webp"
-	}
-	return ""
+// isPicture tells whether models take a file of this MIME type as a picture.
+func isPicture(kind string) bool {
+	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind)
 }
 
-// SystemText is the text of --system or --system-file; given tells whether
-// one of them was.
+// SystemText is the text of --system or --system-file; given tells whether one of
+// them was given.
 func SystemText(c *config.Config, ctx context.Context) (text string, given bool, err error) {
-	if c.System != nil {
-		if i := invalidUTF8([]byte(*c.System)); i >= 0 {
-			return "", true, failure.Usage("--system: byte %d is not UTF-8", i)
-		}
-		return *c.System, true, nil
-	}
-	if c.SystemFile == "" {
+	var data []byte
+	what := "--system"
+	switch {
+	case c.System != nil:
+		data = []byte(*c.System)
+	case c.SystemFile == "":
 		return "", false, nil
+	default:
+		what = "--system-file: " + strconv.Quote(c.SystemFile)
+		data, err = config.ReadFile(ctx, "--system-file", c.SystemFile, 16<<20, config.PlainFile)
 	}
-	data, err := config.ReadFile(ctx, "--system-file", c.SystemFile, 16<<20, config.PlainFile)
-	if err == nil && !utf8.Valid(data) {
-		err = failure.Usage("--system-file: %q: byte %d is not UTF-8", c.SystemFile, invalidUTF8(data))
+	if i := invalidUTF8(data); err == nil && i >= 0 {
+		err = failure.Usage("%s: byte %d is not UTF-8", what, i)
 	}
 	return string(data), true, err
 }

@@ -17,7 +17,7 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// MaxInput is how many bytes standard input and an attached file may have.
+// MaxInput bounds standard input and each attached file, in bytes.
 const MaxInput = 64 << 20
 
 // stdinSilence is how long standard input may be silent before one line on
@@ -50,8 +50,8 @@ func (p *pulse) Read(b []byte) (int, error) {
 }
 
 // Conversation makes the messages that a run begins with from the arguments,
-// standard input and what is attached. data is nil when stdin was not read; api
-// is the endpoint's.
+// standard input and the attached parts. data is nil when stdin was not read; api
+// is the dialect of the endpoint.
 func Conversation(c *config.Config, api string, data []byte, terminal bool, attached []stream.Part) ([]stream.Message, error) {
 	if c.Input == "messages" {
 		return messagesInput(c, data, attached)
@@ -81,17 +81,15 @@ func Conversation(c *config.Config, api string, data []byte, terminal bool, atta
 	case len(data) > 0:
 		text += "\n\n" + string(data)
 	}
-	if strings.TrimSpace(text) == "" && len(attached) == 0 && c.Prompt == "" {
+	switch isEmpty := strings.TrimSpace(text) == "" && len(attached) == 0; {
+	case isEmpty && c.Prompt == "":
 		return nil, EmptyPrompt(c, terminal)
-	}
-	if strings.TrimSpace(text) == "" && len(attached) == 0 {
+	case isEmpty:
 		return nil, nil
+	case text != "":
+		attached = append(attached, stream.Part{Text: text})
 	}
-	parts := attached
-	if text != "" {
-		parts = append(parts, stream.Part{Text: text})
-	}
-	return []stream.Message{{Role: stream.User, Parts: parts}}, nil
+	return []stream.Message{{Role: stream.User, Parts: attached}}, nil
 }
 
 // EmptyPrompt is the error of a run without a prompt; terminal says that
@@ -204,7 +202,7 @@ func plainContent(msg config.Value) bool {
 		return ok
 	}
 	for _, p := range content.Elements() {
-		if kind, _ := p.Get("type"); kind.Doc == nil || kind.Text() != "text" {
+		if textAt(p, "type") != "text" {
 			return false
 		}
 	}

@@ -42,8 +42,8 @@ func parseMessagesDocument(data []byte) (config.Value, error) {
 }
 
 // parseMessages reads a message array in the chat-completions form, or an
-// object with a member messages. withState says that what an endpoint wants back
-// is read too.
+// object with a member messages. withState says whether the state that an endpoint
+// wants back is read too.
 func parseMessages(doc config.Value, withState bool) ([]stream.Message, error) {
 	if doc.Kind() == '{' {
 		m, ok := doc.Get("messages")
@@ -68,7 +68,6 @@ func parseMessages(doc config.Value, withState bool) ([]stream.Message, error) {
 // follow it. These are left open, to be run first.
 func Messages(elements []config.Value, withState bool) ([]stream.Message, error) {
 	var msgs []stream.Message
-	var states []config.Value         // of each message
 	open := map[string]config.Value{} // calls of the last assistant message without an answer
 	for _, e := range elements {
 		m, err := parseMessage(e)
@@ -93,12 +92,12 @@ func Messages(elements []config.Value, withState bool) ([]stream.Message, error)
 				open[m.Calls[i].ID] = at
 			}
 		}
-		state, _ := e.Get(stream.StateMember)
-		msgs, states = append(msgs, m), append(states, state)
+		msgs = append(msgs, m)
 	}
 	stream.UniqueIDs(msgs)
-	for i, state := range states {
-		if !withState || msgs[i].Role != stream.Assistant || state.Doc == nil || state.IsNull() {
+	for i, e := range elements {
+		state, ok := e.Get(stream.StateMember)
+		if !withState || !ok || state.IsNull() || msgs[i].Role != stream.Assistant {
 			continue
 		}
 		if err := msgs[i].RestoreState(state.Raw()); err != nil {
@@ -218,29 +217,28 @@ func parseContent(v config.Value) ([]stream.Part, error) {
 // parseDocument reads a file part that holds a PDF, which every API but chat writes
 // in its own way; nil for any other.
 func parseDocument(e config.Value) *stream.Image {
-	file, _ := e.Get("file")
-	if file.Doc == nil {
+	file, ok := e.Get("file")
+	if !ok || len(file.Members()) != 2 || len(e.Members()) != 2 {
 		return nil
 	}
-	name, _ := file.Get("filename")
-	data, ok := file.Get("file_data")
-	if !ok || name.Doc == nil || len(file.Members()) != 2 || len(e.Members()) != 2 {
-		return nil
-	}
-	base64, ok := strings.CutPrefix(data.Text(), "data:"+stream.PDF+";base64,")
-	if !ok {
+	name, named := file.Get("filename")
+	base64, isPDF := strings.CutPrefix(textAt(file, "file_data"), "data:"+stream.PDF+";base64,")
+	if !named || !isPDF {
 		return nil
 	}
 	return &stream.Image{MIME: stream.PDF, Data: base64, Name: name.Text()}
+}
+
+// textAt is the text of a member, "" if it is no string.
+func textAt(v config.Value, name string) string {
+	return jsontext.Text(jsontext.Member(v.Raw(), name))
 }
 
 func parseImage(e config.Value) (*stream.Image, error) {
 	u, ok := e.Get("image_url")
 	img := &stream.Image{}
 	if ok && u.Kind() == '{' {
-		if d, ok := u.Get("detail"); ok {
-			img.Detail = d.Text()
-		}
+		img.Detail = textAt(u, "detail")
 		u, ok = u.Get("url")
 	}
 	if !ok || u.Kind() != '"' {
@@ -263,28 +261,27 @@ func parseCalls(v config.Value) ([]stream.Call, error) {
 		if !ok {
 			return nil, inputError(e, "a call without a function")
 		}
-		c, named := stream.Call{}, false
+		c := stream.Call{}
 		for _, m := range e.Members() {
 			switch m.Key {
 			case "id":
 				c.ID = m.Text()
 			case "function", "type", "index":
-			default: // what the endpoint added to the call, such as a signature, it wants back with the call
+			default: // the endpoint added it, such as a signature, and wants it back with the call
 				if c.Extra != nil {
 					c.Extra = append(c.Extra, ',')
 				}
 				c.Extra = append(append(append(c.Extra, m.At.Raw()...), ':'), m.Raw()...)
 			}
 		}
-		if name, ok := fn.Get("name"); ok {
-			c.Name, named = name.Text(), name.Kind() == '"' // models have called tools by an empty name
-		}
+		name := jsontext.Member(fn.Raw(), "name")
+		c.Name = jsontext.Text(name)
 		if args, ok := fn.Get("arguments"); ok && args.Kind() == '"' {
 			c.Arguments = []byte(args.Text())
 		} else if ok && !args.IsNull() {
 			c.Arguments = bytes.Clone(args.Raw())
 		}
-		if c.ID == "" || !named {
+		if c.ID == "" || jsontext.Kind(name) != '"' { // models have called tools by an empty name
 			return nil, inputError(e, "a call without an id or a name")
 		}
 		calls = append(calls, c)
