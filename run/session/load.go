@@ -7,6 +7,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/input"
 	"toolpipe/stream"
+	"toolpipe/stream/jsontext"
 )
 
 // load takes the lines of the file.
@@ -14,7 +15,7 @@ func (s *File) load(lines []config.Value) (err error) {
 	var messages []config.Value
 	ids := map[string]bool{}    // of all calls
 	results := map[string]int{} // the places of the results since the last message of another role
-	open := map[string]bool{}   // the calls of the last assistant message that have no result, and whether they were sent
+	open := map[string]bool{}   // the calls of the last assistant message without a result: whether each was sent
 	for _, line := range lines {
 		role, ok := line.Get("role")
 		if !ok {
@@ -24,7 +25,7 @@ func (s *File) load(lines []config.Value) (err error) {
 			continue
 		}
 		if id, ok := line.Get("tool_call_id"); ok {
-			if at, again := results[id.Text()]; again { // what --refresh tells was added to it
+			if at, again := results[id.Text()]; again { // --refresh has added something to it
 				messages[at] = line
 				continue
 			}
@@ -38,9 +39,9 @@ func (s *File) load(lines []config.Value) (err error) {
 			continue
 		}
 		clear(open)
-		calls, _ := line.Get("tool_calls")
-		for _, id := range callIDs(calls) {
-			if ids[id] { // it would get another one, by which the file does not know it
+		for call := range jsontext.Elements(jsontext.Member(line.Raw(), "tool_calls")) {
+			id := jsontext.Text(jsontext.Member(call, "id"))
+			if ids[id] { // the call would get another ID, by which the file does not know it
 				return line.Errorf("a call before has the id %q too", id)
 			}
 			ids[id], open[id] = true, false
@@ -59,7 +60,7 @@ func (s *File) load(lines []config.Value) (err error) {
 	return nil
 }
 
-// tell takes a line that is no message.
+// tell takes a line that tells about calls.
 func (s *File) tell(line config.Value, open map[string]bool) error {
 	members := line.Members()
 	if len(members) != 1 {
@@ -87,24 +88,12 @@ func (s *File) tell(line config.Value, open map[string]bool) error {
 	return nil
 }
 
-// isBegun tells whether line is the beginning of one that is written here. A machine
-// that lost its power may have left zeros behind it.
+// isBegun tells whether line begins as the lines of a session do. A machine that lost
+// its power may have left zeros behind it.
 func isBegun(line []byte) bool {
 	line = bytes.TrimRight(line, "\x00\r\n")
 	return slices.ContainsFunc([]string{`{"role":`, `{"tools":`, `{"sending":`, `{"not_sent":`}, func(whole string) bool {
 		n := min(len(whole), len(line))
 		return whole[:n] == string(line[:n])
 	})
-}
-
-func callIDs(calls config.Value) (ids []string) {
-	if calls.Doc == nil {
-		return nil
-	}
-	for _, call := range calls.Elements() {
-		if id, ok := call.Get("id"); ok {
-			ids = append(ids, id.Text())
-		}
-	}
-	return ids
 }

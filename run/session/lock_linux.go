@@ -16,8 +16,8 @@ const (
 )
 
 // lock locks f until it is closed, also by the death of the process. All locks begin
-// at the same byte, far behind the text, so that there is one at a time; such a lock
-// does not tell its process, so its length does.
+// at the same byte, far behind the text, so that there is one at a time. The system
+// does not tell which process has such a lock, so its length is the process's number.
 func lock(f *os.File) error {
 	l := syscall.Flock_t{Type: syscall.F_WRLCK, Start: 1 << 40, Len: int64(os.Getpid())}
 	err := syscall.FcntlFlock(f.Fd(), setLock, &l)

@@ -9,8 +9,7 @@ import (
 )
 
 // lock locks f until it is closed, also by the death of the process. Such a lock does
-// not tell its process, but the file tells when
-// that has written to it.
+// not tell which process has it, but the file tells when it was last written to.
 func lock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if !errors.Is(err, syscall.EWOULDBLOCK) {

@@ -31,14 +31,14 @@ import (
 // File is an open session. Its methods may be called concurrently, and on nil, which
 // keeps nothing.
 type File struct {
-	Unknown []stream.Call     // that were sent and have no result
+	Unknown []stream.Call     // the calls that were sent and have no result
 	Tools   map[string]string // the digest of the definition that each tool had when it was called last
 	Cut     int               // bytes of a last line that is not whole, which Repair takes away
 	Made    bool              // there was no such file
 
 	messages []stream.Message
 	path     string
-	what     string // of errors
+	what     string // the flag that names the file, for errors
 	f        *os.File
 	whole    int64 // bytes before the last line that is not whole
 	unended  bool  // the last line is whole but for its end
@@ -121,7 +121,7 @@ func (s *File) lock() error {
 	return nil
 }
 
-// Unfinished tells whether the model or calls of it are still to answer.
+// Unfinished tells whether an answer of the model or the result of a call is missing.
 func (s *File) Unfinished() bool { return Unanswered(s.Messages()) }
 
 // Unanswered tells the same of the messages of a conversation.
@@ -252,11 +252,11 @@ func isAt(f *os.File, path string) bool {
 	return err == nil && lerr == nil && os.SameFile(opened, named)
 }
 
-// syncDir waits until the disk knows the names in a directory.
+// syncDir waits until the names in a directory are on the disk.
 func syncDir(path string) error {
 	d, err := os.Open(path)
 	if errors.Is(err, os.ErrPermission) {
-		return nil // it may be written to without being read
+		return nil // one may write to a directory that one may not read
 	}
 	if err != nil {
 		return err
