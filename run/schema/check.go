@@ -170,7 +170,7 @@ func (x *visit) members() {
 	for _, p := range x.parts {
 		known := x.part(x.n.below["properties/"+p.step], p)
 		for _, pattern := range patterns {
-			if x.n.patterns[pattern].MatchString(p.name) {
+			if x.schema.patterns[pattern].MatchString(p.name) {
 				known = x.part(x.n.below["patternProperties/"+pointerStep(pattern)], p)
 			}
 		}

@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
-// Fault is one thing about a value that does not fit its schema.
+// Fault says where a value does not fit its schema, and why.
 type Fault struct {
-	Path    string // of the part of the value, as a JSON Pointer; "" is the whole
-	Keyword string // that it does not fit; "" where the text is not JSON
+	Path    string // a JSON Pointer to the part of the value; "" is the whole
+	Keyword string // the keyword that the part does not fit; "" where the text is not JSON
 	Message string
 }
 
@@ -55,12 +54,5 @@ func clip(s string) string {
 	if len(s) <= head+tail {
 		return s
 	}
-	from, to := head, len(s)-tail
-	for !utf8.RuneStart(s[from]) {
-		from--
-	}
-	for !utf8.RuneStart(s[to]) {
-		to++
-	}
-	return s[:from] + " … " + s[to:]
+	return strings.ToValidUTF8(s[:head], "") + " … " + strings.ToValidUTF8(s[len(s)-tail:], "")
 }

@@ -99,7 +99,7 @@ func (x *visit) text() {
 	s := jsontext.Unquote(x.v)
 	x.limit("minLength", "maxLength", utf8.RuneCountInString(s), "Unicode code points")
 	want := jsontext.Text(x.n.raw["pattern"])
-	if pattern := x.n.patterns[want]; x.n.raw["pattern"] != nil && pattern != nil && !pattern.MatchString(s) {
+	if pattern := x.schema.patterns[want]; pattern != nil && !pattern.MatchString(s) {
 		x.fail("pattern", "does not match regular expression %q", want)
 	}
 }

@@ -35,24 +35,24 @@ type Schema struct {
 	// as "format at /properties/date".
 	Unchecked []string
 
-	root    *node
-	draft7  bool
-	at      map[string]*node // the schemas of the document, by their JSON Pointers
-	byURI   map[string]*resource
-	left    bool // a pattern is left out
-	strict  bool // a value could fail by what is left out
-	depends bool // a keyword depends on what others have looked at
+	root     *node
+	draft7   bool
+	at       map[string]*node // the schemas of the document, by their JSON Pointers
+	byURI    map[string]*resource
+	patterns map[string]*regexp.Regexp // by their texts; nil for one that Go does not have
+	inexact  bool                      // there is such a pattern, and all values fit it
+	strict   bool                      // there is a keyword that a value can fail because it fits another
+	depends  bool                      // there is a keyword about parts that no other keyword has looked at
 }
 
 // node is one schema of a document.
 type node struct {
 	path     string
 	resource *resource
-	never    bool              // it is false
+	never    bool              // the schema is false
 	raw      map[string][]byte // the values of its keywords
 	below    map[string]*node  // the schemas in it, such as "not", "allOf/0", "properties/a"
-	patterns map[string]*regexp.Regexp
-	target   *node // of $ref
+	target   *node             // of $ref
 }
 
 // resource is the document, or a schema in it that has a URI of its own.
@@ -74,7 +74,7 @@ func Compile(text []byte) (s *Schema, err error) {
 		return nil, err
 	}
 	text = bytes.TrimSpace(text)
-	s = &Schema{at: map[string]*node{}, byURI: map[string]*resource{}}
+	s = &Schema{at: map[string]*node{}, byURI: map[string]*resource{}, patterns: map[string]*regexp.Regexp{}}
 	draft := jsontext.Text(jsontext.Member(text, "$schema"))
 	switch strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(draft, "http:"), "https:"), "#") {
 	case "//json-schema.org/draft-07/schema", "//json-schema.org/draft-06/schema": // draft 6 is a part of draft 7
@@ -89,7 +89,7 @@ func Compile(text []byte) (s *Schema, err error) {
 		return nil, err
 	}
 	slices.Sort(s.Unchecked)
-	if s.left && s.strict {
+	if s.inexact && s.strict {
 		return nil, fmt.Errorf("%s cannot be checked, and not, if, oneOf or maxContains depends on it", strings.Join(s.Unchecked, ", "))
 	}
 	for _, n := range s.at {
@@ -157,12 +157,6 @@ func (s *Schema) identify(n *node) {
 
 // keyword reads a keyword of n. ok is false if its value is not of the right kind.
 func (s *Schema) keyword(n *node, keyword string, v []byte) (ok bool, err error) {
-	switch keyword {
-	case "not", "if", "oneOf", "maxContains":
-		s.strict = true
-	case "unevaluatedItems", "unevaluatedProperties":
-		s.depends = true
-	}
 	switch kind := v[0]; keyword {
 	case "$dynamicRef": // its target depends on the way there
 		return false, errors.New("$dynamicRef is not followed")
@@ -171,15 +165,16 @@ func (s *Schema) keyword(n *node, keyword string, v []byte) (ok bool, err error)
 	case "uniqueItems":
 		return kind == 't' || kind == 'f', nil
 	case "minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains", "minProperties", "maxProperties":
+		s.strict = s.strict || keyword == "maxContains"
 		_, ok = count(v)
 		return ok, nil
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
 		d, ok := decimal(v)
 		return ok && (keyword != "multipleOf" || len(d.Digits) > 0 && !d.Negative), nil
 	case "pattern":
-		if ok = kind == '"'; ok && n.pattern(jsontext.Text(v)) != nil {
+		if ok = kind == '"'; ok && s.pattern(jsontext.Text(v)) != nil {
 			s.note(keyword, n)
-			s.left = true
+			s.inexact = true
 		}
 		return ok, nil
 	case "enum":
@@ -194,7 +189,22 @@ func (s *Schema) keyword(n *node, keyword string, v []byte) (ok bool, err error)
 		return ok && len(names) > 0, nil
 	case "required":
 		return allTexts(v), nil
-	case "not", "if", "then", "else", "additionalProperties", "additionalItems", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties":
+	case "const", "$vocabulary", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly":
+		return true, nil
+	}
+	return s.applicator(n, keyword, v)
+}
+
+// applicator reads a keyword whose value holds schemas. Any other keyword is noted.
+func (s *Schema) applicator(n *node, keyword string, v []byte) (ok bool, err error) {
+	switch kind := v[0]; keyword {
+	case "not", "if":
+		s.strict = true
+		return true, s.add(n, keyword, v)
+	case "unevaluatedItems", "unevaluatedProperties":
+		s.depends = true
+		return true, s.add(n, keyword, v)
+	case "then", "else", "additionalProperties", "additionalItems", "contains", "propertyNames":
 		return true, s.add(n, keyword, v)
 	case "items":
 		switch {
@@ -206,6 +216,7 @@ func (s *Schema) keyword(n *node, keyword string, v []byte) (ok bool, err error)
 		}
 		fallthrough
 	case "allOf", "anyOf", "oneOf", "prefixItems":
+		s.strict = s.strict || keyword == "oneOf"
 		i := 0
 		for one := range jsontext.Elements(v) {
 			if err := s.add(n, keyword+"/"+strconv.Itoa(i), one); err != nil {
@@ -215,28 +226,32 @@ func (s *Schema) keyword(n *node, keyword string, v []byte) (ok bool, err error)
 		}
 		return kind == '[', nil
 	case "properties", "patternProperties", "dependentSchemas", "dependentRequired", "dependencies", "$defs", "definitions":
-		for name, one := range jsontext.Members(v) {
-			if keyword == "dependentRequired" || keyword == "dependencies" && one[0] == '[' {
-				if !allTexts(one) {
-					return false, nil
-				}
-				continue
-			}
-			if keyword == "patternProperties" && n.pattern(jsontext.Unquote(name)) != nil {
-				return false, fmt.Errorf("patternProperties at %s: the pattern %s is not one that Go has", shown(n.path), name)
-			}
-			if err := s.add(n, keyword+"/"+pointerStep(jsontext.Unquote(name)), one); err != nil {
-				return false, err
-			}
-		}
-		return kind == '{', nil
-	case "const", "$vocabulary", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly":
-	default: // with format and content…
-		if !strings.HasPrefix(keyword, "x-") {
-			s.note(keyword, n)
-		}
+		return s.named(n, keyword, v)
+	}
+	if !strings.HasPrefix(keyword, "x-") { // format and content… are among them
+		s.note(keyword, n)
 	}
 	return true, nil
+}
+
+// named reads a keyword that has a schema, or a list of properties, for each of some names.
+func (s *Schema) named(n *node, keyword string, v []byte) (ok bool, err error) {
+	for literal, one := range jsontext.Members(v) {
+		if keyword == "dependentRequired" || keyword == "dependencies" && one[0] == '[' {
+			if !allTexts(one) {
+				return false, nil
+			}
+			continue
+		}
+		name := jsontext.Unquote(literal)
+		if keyword == "patternProperties" && s.pattern(name) != nil {
+			return false, fmt.Errorf("patternProperties at %s: the pattern %s is not one that Go has", shown(n.path), literal)
+		}
+		if err := s.add(n, keyword+"/"+pointerStep(name), one); err != nil {
+			return false, err
+		}
+	}
+	return v[0] == '{', nil
 }
 
 // add reads a schema in n.
@@ -249,15 +264,9 @@ func (s *Schema) note(keyword string, n *node) {
 	s.Unchecked = append(s.Unchecked, keyword+" at "+shown(n.path))
 }
 
-// pattern compiles a pattern of n.
-func (n *node) pattern(text string) error {
-	p, err := regexp.Compile(text)
-	if err == nil {
-		if n.patterns == nil {
-			n.patterns = map[string]*regexp.Regexp{}
-		}
-		n.patterns[text] = p
-	}
+// pattern compiles a pattern of the document.
+func (s *Schema) pattern(text string) (err error) {
+	s.patterns[text], err = regexp.Compile(text)
 	return err
 }
 
