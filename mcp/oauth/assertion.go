@@ -1,22 +1,18 @@
 package oauth
 
 import (
-	"cmp"
 	"crypto"
 	"crypto/ecdsa"
-	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
 	_ "crypto/sha256"
 	_ "crypto/sha512"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"toolpipe/stream/jsontext"
@@ -36,10 +32,8 @@ func clientAssertion(clientID string, s *Settings, audience string, now time.Tim
 	if err != nil {
 		return "", err
 	}
-	var id [16]byte
-	rand.Read(id[:])
 	claims := fmt.Appendf(nil, `{"iss":%s,"sub":%s,"aud":%s,"iat":%d,"exp":%d,"jti":%q}`, jsontext.Quoted(clientID), jsontext.Quoted(clientID),
-		jsontext.Quoted(audience), now.Unix(), now.Add(assertionLife).Unix(), hex.EncodeToString(id[:]))
+		jsontext.Quoted(audience), now.Unix(), now.Add(assertionLife).Unix(), rand.Text())
 	b64 := base64.RawURLEncoding
 	signed := b64.EncodeToString([]byte(`{"alg":"`+alg+`","typ":"JWT"}`)) + "." + b64.EncodeToString(claims)
 	sig, err := sign([]byte(signed))
@@ -75,44 +69,36 @@ func privateKey(file []byte) (crypto.Signer, error) {
 	return signer, nil
 }
 
-// signature chooses the algorithm (RFC 7518): the usual one for the key, or the
-// one asked for if the key can do it.
+// signature chooses the algorithm (RFC 7518): the one asked for if the key can do
+// it, or the first in the list that the key can do.
 func signature(key crypto.Signer, asked string) (alg string, sign func([]byte) ([]byte, error), err error) {
-	hashes := map[string]crypto.Hash{"256": crypto.SHA256, "384": crypto.SHA384, "512": crypto.SHA512}
-	var hash crypto.Hash // 0 signs the text itself
-	var options crypto.SignerOpts
-	switch k := key.(type) {
-	case *rsa.PrivateKey:
-		if bits, ok := strings.CutPrefix(cmp.Or(asked, "RS256"), "RS"); ok {
-			hash = hashes[bits]
-			options = hash
-		} else if bits, ok := strings.CutPrefix(asked, "PS"); ok {
-			hash = hashes[bits]
-			options = &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: hash}
-		}
-		if hash != 0 {
-			alg = cmp.Or(asked, "RS256")
-		}
-	case *ecdsa.PrivateKey:
-		bits := map[int]string{256: "256", 384: "384", 521: "512"}[k.Curve.Params().BitSize]
-		if hash = hashes[bits]; hash != 0 {
-			alg, options = "ES"+bits, hash
-			key = fixedECDSA{k}
-		}
-	case ed25519.PrivateKey:
-		alg, options = "EdDSA", hash
+	kind := fmt.Sprintf("%T", key)
+	if k, ok := key.(*ecdsa.PrivateKey); ok {
+		kind, key = k.Curve.Params().Name, fixedECDSA{k}
 	}
-	if alg == "" || asked != "" && asked != alg {
-		return "", nil, fmt.Errorf("the private key, a %T, cannot sign with %q", key, asked)
+	pss := func(hash crypto.Hash) crypto.SignerOpts {
+		return &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: hash}
 	}
-	return alg, func(text []byte) ([]byte, error) {
-		if hash != 0 {
-			h := hash.New()
-			h.Write(text)
-			text = h.Sum(nil)
+	for _, a := range []struct {
+		kind, name string
+		options    crypto.SignerOpts
+	}{
+		{"*rsa.PrivateKey", "RS256", crypto.SHA256},
+		{"*rsa.PrivateKey", "RS384", crypto.SHA384},
+		{"*rsa.PrivateKey", "RS512", crypto.SHA512},
+		{"*rsa.PrivateKey", "PS256", pss(crypto.SHA256)},
+		{"*rsa.PrivateKey", "PS384", pss(crypto.SHA384)},
+		{"*rsa.PrivateKey", "PS512", pss(crypto.SHA512)},
+		{"P-256", "ES256", crypto.SHA256},
+		{"P-384", "ES384", crypto.SHA384},
+		{"P-521", "ES512", crypto.SHA512},
+		{"ed25519.PrivateKey", "EdDSA", crypto.Hash(0)}, // it signs the text itself
+	} {
+		if a.kind == kind && (asked == "" || asked == a.name) {
+			return a.name, func(text []byte) ([]byte, error) { return crypto.SignMessage(key, rand.Reader, text, a.options) }, nil
 		}
-		return key.Sign(rand.Reader, text, options)
-	}, nil
+	}
+	return "", nil, fmt.Errorf("the private key, a %s, cannot sign with %q", kind, asked)
 }
 
 // fixedECDSA signs with two numbers side by side, each as long as the curve's,
