@@ -2,7 +2,9 @@ package oauth
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
@@ -22,11 +24,12 @@ import (
 // any page in the browser, and any process here, can send a request to it.
 // net/http's server would add half a megabyte to the program for this one request.
 type callback struct {
-	uri       *url.URL
-	isState   func(string) bool
-	listeners []net.Listener
-	arrived   chan redirect
-	group     sync.WaitGroup
+	redirectURI string // as the authorization server gets it
+	uri         *url.URL
+	state       string // of the sign-in, which no other page or process knows
+	listeners   []net.Listener
+	arrived     chan redirect
+	group       sync.WaitGroup
 }
 
 // redirect is the answer of the authorization server that the browser brought.
@@ -45,14 +48,15 @@ const (
 
 // listen binds the redirect URI; "" is one with a free port. A redirect URI that
 // does not lead to this machine is bound nowhere: its address is pasted.
-func listen(redirectURI string) (*callback, error) {
-	c := &callback{arrived: make(chan redirect)}
+func listen(redirectURI, state string) (*callback, error) {
+	c := &callback{redirectURI: redirectURI, state: state, arrived: make(chan redirect)}
 	var err error
 	if redirectURI == "" {
 		for range 8 { // a port may be free on one loopback and taken on the other
 			var port string
 			if c.listeners, port, err = listenLoopback("localhost", "0"); err == nil {
 				c.uri = &url.URL{Scheme: "http", Host: "localhost:" + port, Path: "/callback"}
+				c.redirectURI = c.uri.String()
 				break
 			}
 		}
@@ -62,10 +66,7 @@ func listen(redirectURI string) (*callback, error) {
 		return nil, fmt.Errorf("the redirect_uri %q is neither https nor http on this machine", redirectURI)
 	}
 	if isPlainLoopback(c.uri) {
-		port := c.uri.Port()
-		if port == "" {
-			port = "80"
-		}
+		port := cmp.Or(c.uri.Port(), "80")
 		if c.listeners, _, err = listenLoopback(c.uri.Hostname(), port); err != nil {
 			return nil, fmt.Errorf("the redirect_uri %q cannot be received: %w", redirectURI, err)
 		}
@@ -202,7 +203,7 @@ func (c *callback) readQuery(raw string) (url.Values, error) {
 			return nil, fmt.Errorf("it has %s twice", name)
 		}
 	}
-	if !c.isState(query.Get("state")) {
+	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(c.state)) != 1 {
 		return nil, errors.New("its state is not that of this sign-in")
 	}
 	return query, nil

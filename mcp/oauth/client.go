@@ -144,3 +144,6 @@ func IsLoopback(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
+
+// textOf is the text of a member of a JSON object, "" where it is none.
+func textOf(doc []byte, member string) string { return jsontext.Text(jsontext.Member(doc, member)) }

@@ -231,14 +231,13 @@ func fits(doc []byte, names ...string) bool {
 const maxShown = 8 << 10
 
 func readIssuer(doc []byte) *issuer {
-	text := func(name string) string { return jsontext.Text(jsontext.Member(doc, name)) }
 	list := func(name string) []string { return jsontext.Strings(jsontext.Member(doc, name)) }
 	return &issuer{
-		name:             text("issuer"),
-		authorizationURL: text("authorization_endpoint"),
-		tokenURL:         text("token_endpoint"),
-		registrationURL:  text("registration_endpoint"),
-		revocationURL:    text("revocation_endpoint"),
+		name:             textOf(doc, "issuer"),
+		authorizationURL: textOf(doc, "authorization_endpoint"),
+		tokenURL:         textOf(doc, "token_endpoint"),
+		registrationURL:  textOf(doc, "registration_endpoint"),
+		revocationURL:    textOf(doc, "revocation_endpoint"),
 		authMethods:      list("token_endpoint_auth_methods_supported"),
 		scopes:           list("scopes_supported"),
 		pkce:             slices.Contains(list("code_challenge_methods_supported"), "S256"),

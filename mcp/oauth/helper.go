@@ -31,36 +31,42 @@ type Helper struct {
 var helperNames = []string{"DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY", "GNUPGHOME", "GPG_TTY", "PASSWORD_STORE_DIR"}
 
 const (
-	helperTime   = 10 * time.Second
+	helperTime = 10 * time.Second
+	// helperPrefix with the id of a login behind it is the login's name for a helper.
+	// Helpers take it apart as a URL: the one for the macOS keychain keeps host and
+	// path, refuses any scheme but https and http, and lists nothing but paths. So a
+	// login has a host that no registry has, and its id is the path.
 	helperPrefix = "https://toolpipe.invalid/login/"
 	// notFound is what a helper prints when it has no such login. Helpers have no
 	// other sign for it (docker/docker-credential-helpers, credentials/error.go).
 	notFound = "credentials not found in native keychain"
 )
 
-// helperURL is the name of a login for a helper. Helpers take it apart as a URL:
-// the one for the macOS keychain keeps host and path, refuses any scheme but
-// https and http, and lists nothing but paths. So a login has a host that no
-// registry has, and its id is the path.
-func helperURL(id string) string { return helperPrefix + id }
+var (
+	errNotFound = errors.New(notFound)
+	errNotJSON  = errors.New("its output is not the JSON of a credential helper")
+)
 
 type helperEntry struct{ ServerURL, Username, Secret string }
 
 // get gets the login with an id; nil when there is none.
 func (h *Helper) get(ctx context.Context, id string) ([]byte, error) {
-	out, err := h.run(ctx, "get", []byte(helperURL(id)))
-	if err != nil {
-		return nil, unlessNotFound(err)
+	out, err := h.run(ctx, "get", []byte(helperPrefix+id))
+	switch {
+	case errors.Is(err, errNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
 	var e helperEntry
 	if jsontext.CheckObject(out, jsontext.Peer, nil) != nil || json.Unmarshal(out, &e) != nil {
-		return nil, h.failed("get", "its output is not the JSON of a credential helper")
+		return nil, h.failed("get", errNotJSON)
 	}
 	return []byte(e.Secret), nil
 }
 
 func (h *Helper) store(ctx context.Context, k Key, doc []byte) error {
-	entry, err := json.Marshal(helperEntry{helperURL(k.id()), userName(k), string(doc)})
+	entry, err := json.Marshal(helperEntry{helperPrefix + k.id(), userName(k), string(doc)})
 	if err != nil {
 		return err
 	}
@@ -77,13 +83,8 @@ func userName(k Key) string {
 }
 
 func (h *Helper) erase(ctx context.Context, k Key) error {
-	_, err := h.run(ctx, "erase", []byte(helperURL(k.id())))
-	return unlessNotFound(err)
-}
-
-// unlessNotFound is err, or nil where it says that there is no such login.
-func unlessNotFound(err error) error {
-	if failed, ok := errors.AsType[*helperError](err); ok && strings.Contains(failed.said, notFound) {
+	_, err := h.run(ctx, "erase", []byte(helperPrefix+k.id()))
+	if errors.Is(err, errNotFound) {
 		return nil
 	}
 	return err
@@ -96,7 +97,7 @@ func (h *Helper) list(ctx context.Context) (ids []string, err error) {
 		return nil, err
 	}
 	if jsontext.CheckObject(out, jsontext.Peer, nil) != nil {
-		return nil, h.failed("list", "its output is not the JSON of a credential helper")
+		return nil, h.failed("list", errNotJSON)
 	}
 	for name := range jsontext.Members(bytes.TrimSpace(out)) {
 		place := jsontext.Text(name)
@@ -108,14 +109,9 @@ func (h *Helper) list(ctx context.Context) (ids []string, err error) {
 	return slices.Compact(ids), nil
 }
 
-// helperError is a failure of a credential helper.
-type helperError struct{ program, action, said string }
-
-func (e *helperError) Error() string {
-	return fmt.Sprintf("credential helper %q, %s: %s", e.program, e.action, e.said)
+func (h *Helper) failed(action string, why error) error {
+	return fmt.Errorf("credential helper %q, %s: %w", h.program(), action, why)
 }
-
-func (h *Helper) failed(action, why string) error { return &helperError{h.program(), action, why} }
 
 func (h *Helper) program() string {
 	if strings.ContainsRune(h.Name, filepath.Separator) {
@@ -139,19 +135,21 @@ func (h *Helper) run(ctx context.Context, action string, input []byte) ([]byte, 
 		Path: path, Args: []string{path, action}, Env: env, Dir: "/", Stdin: bytes.NewReader(input), Stdout: out, Stderr: errs,
 	}, true)
 	if err != nil {
-		return nil, h.failed(action, err.Error())
+		return nil, h.failed(action, err)
 	}
 	stop := goroutine.AfterContext(ctx, proc.Kill)
 	err = proc.Wait()
 	stop()
-	said, _, _ := out.Kept()
-	switch {
+	printed, _, _ := out.Kept()
+	switch said := string(printed) + errs.String(); {
 	case ctx.Err() != nil:
-		return nil, h.failed(action, context.Cause(ctx).Error())
+		return nil, h.failed(action, context.Cause(ctx))
+	case err != nil && strings.Contains(said, notFound):
+		return nil, h.failed(action, errNotFound)
 	case err != nil:
-		return nil, h.failed(action, err.Error()+": "+wire.Snippet(bytes.TrimSpace(append(said, errs.String()...))))
-	case len(said) > maxLogin:
-		return nil, h.failed(action, "its output is longer than any login")
+		return nil, h.failed(action, fmt.Errorf("%w: %s", err, wire.Snippet([]byte(said))))
+	case len(printed) > maxLogin:
+		return nil, h.failed(action, errors.New("its output is longer than any login"))
 	}
-	return said, nil
+	return printed, nil
 }

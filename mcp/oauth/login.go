@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,9 +115,7 @@ func Refresh(ctx context.Context, s *Settings, l Login) (Login, error) {
 		return l, err
 	}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.RefreshToken}}
-	if l.Resource != "" {
-		form.Set("resource", l.Resource)
-	}
+	address(form, l.Resource, nil)
 	t, err := a.requestToken(ctx, l.TokenURL, l.Issuer, l.Client.with(a.settings), form)
 	if err != nil {
 		return l, fmt.Errorf("the authorization server %q does not refresh the login: %w", l.Issuer, err)
@@ -159,9 +158,7 @@ func Moved(ctx context.Context, s *Settings, l Login, r *Refusal) (bool, error) 
 // issuer, and the secret of a configured client only with the login that was
 // made with that client.
 func (l *Login) agent(s *Settings) (*agent, error) {
-	if s == nil {
-		s = &Settings{}
-	}
+	s = cmp.Or(s, &Settings{})
 	server, err := url.Parse(l.Server)
 	if err != nil {
 		return nil, err

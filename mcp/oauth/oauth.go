@@ -8,16 +8,14 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
-
-	"toolpipe/stream/jsontext"
 )
 
 // Token is a bearer token. A zero Expires is unknown.
@@ -125,23 +123,13 @@ func (g *Grant) request(ctx context.Context) (tokenReply, error) {
 		}
 		form = url.Values{"grant_type": {grantJWT}, "assertion": {assertion}}
 	}
-	g.address(form)
+	address(form, g.resource.id, g.scopes)
 	client := Client{ID: s.ClientID, Secret: s.Secret, AuthMethod: s.authMethod(g.issuer.authMethods)}
 	t, err := g.agent.requestToken(ctx, g.issuer.tokenURL, g.issuer.name, client, form)
 	if err != nil && s.grant() != GrantClientCredentials {
 		g.refused = err
 	}
 	return t, err
-}
-
-// address says which server the token is for, and what it shall be good for.
-func (g *Grant) address(form url.Values) {
-	if g.resource.id != "" {
-		form.Set("resource", g.resource.id)
-	}
-	if len(g.scopes) > 0 {
-		form.Set("scope", strings.Join(g.scopes, " "))
-	}
 }
 
 // assertion is the JWT that the authorization server trusts: that of the
@@ -157,18 +145,18 @@ func (g *Grant) assertion(ctx context.Context) (string, error) {
 	const types = "urn:ietf:params:oauth:token-type:"
 	form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "subject_token": {token},
 		"subject_token_type": {types + "id_token"}, "requested_token_type": {types + "id-jag"}, "audience": {g.issuer.name}}
-	g.address(form)
+	address(form, g.resource.id, g.scopes)
 	client := Client{ID: s.IDP.ClientID, Secret: s.IDP.Secret, AuthMethod: authNone}
 	if s.IDP.Secret != "" {
 		client.AuthMethod = authBasic
 	}
-	doc, err := g.agent.post(ctx, s.IDP.TokenURL, "", client, form)
-	if err != nil {
+	status, doc, err := g.agent.post(ctx, s.IDP.TokenURL, "", client, form)
+	if err = cmp.Or(err, refusal(status, doc)); err != nil {
 		return "", fmt.Errorf("the identity provider: %w", err)
 	}
-	exchanged := jsontext.Text(jsontext.Member(doc, "access_token"))
+	exchanged := textOf(doc, "access_token")
 	g.secret(exchanged)
-	if exchanged == "" || jsontext.Text(jsontext.Member(doc, "issued_token_type")) != types+"id-jag" {
+	if exchanged == "" || textOf(doc, "issued_token_type") != types+"id-jag" {
 		return "", fmt.Errorf("the identity provider's reply holds no assertion (%d bytes)", len(doc))
 	}
 	return exchanged, nil

@@ -76,15 +76,14 @@ func (a *agent) register(ctx context.Context, is *issuer, redirectURI string) (C
 // readRegistration reads the reply, whose word on the client's proof of itself
 // counts; asked is the method that was asked for.
 func readRegistration(doc []byte, asked, redirectURI string) (Client, error) {
-	text := func(name string) string { return jsontext.Text(jsontext.Member(doc, name)) }
-	c := Client{ID: text("client_id"), Secret: text("client_secret"), RedirectURI: redirectURI, Dynamic: true}
+	c := Client{ID: textOf(doc, "client_id"), Secret: textOf(doc, "client_secret"), RedirectURI: redirectURI, Dynamic: true}
 	if c.ID == "" || !fits(doc, "client_id", "client_secret") {
 		return Client{}, errors.New("the reply to the registration holds no client_id that can be used")
 	}
 	if n, ok := jsontext.Integer(jsontext.Member(doc, "client_secret_expires_at")); ok && n > 0 {
 		c.SecretExpires = time.Unix(n, 0)
 	}
-	switch c.AuthMethod = cmp.Or(text("token_endpoint_auth_method"), asked); {
+	switch c.AuthMethod = cmp.Or(textOf(doc, "token_endpoint_auth_method"), asked); {
 	case c.AuthMethod != authNone && c.Secret == "":
 		c.AuthMethod = authNone
 	case !slices.Contains([]string{authNone, authBasic, authPost}, c.AuthMethod):

@@ -1,10 +1,10 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -68,12 +68,7 @@ func (r Request) prepare(ctx context.Context) (*signIn, error) {
 	if err != nil || server.Host == "" {
 		return nil, fmt.Errorf("%q is not a server's URL", r.Server)
 	}
-	if r.Settings == nil {
-		r.Settings = &Settings{}
-	}
-	if r.Secret == nil {
-		r.Secret = func(string) {}
-	}
+	r.Settings = cmp.Or(r.Settings, &Settings{})
 	s := &signIn{Request: r, agent: newAgent(server, r.Settings), state: random(), verifier: random()}
 	r.Secret(s.state)
 	r.Secret(s.verifier)
@@ -99,14 +94,13 @@ func (r Request) prepare(ctx context.Context) (*signIn, error) {
 	if n := len(strings.Join(s.scopes, " ")); n > maxShown {
 		return nil, fmt.Errorf("the server asks for scopes of %d bytes", n)
 	}
-	if err = s.bind(); err == nil {
-		s.callback.isState = func(state string) bool { return subtle.ConstantTimeCompare([]byte(state), []byte(s.state)) == 1 }
-		s.client, err = s.agent.registration(ctx, s.issuer, r.Previous, s.client.RedirectURI)
-		r.Secret(s.client.Secret)
-		if err != nil {
-			s.callback.close()
-		}
+	if err = s.bind(); err != nil {
+		return nil, err
 	}
+	if s.client, err = s.agent.registration(ctx, s.issuer, r.Previous, s.callback.redirectURI); err != nil {
+		s.callback.close()
+	}
+	r.Secret(s.client.Secret)
 	return s, err
 }
 
@@ -115,18 +109,12 @@ func (r Request) prepare(ctx context.Context) (*signIn, error) {
 func (s *signIn) bind() (err error) {
 	uri := s.Settings.RedirectURI
 	if uri == "" && s.Settings.ClientID == "" && reusable(s.Previous, s.issuer) {
-		if s.callback, err = listen(s.Previous.Client.RedirectURI); err == nil {
-			s.client.RedirectURI = s.Previous.Client.RedirectURI
+		if s.callback, err = listen(s.Previous.Client.RedirectURI, s.state); err == nil {
 			return nil
 		}
 	}
-	if s.callback, err = listen(uri); err != nil {
-		return err
-	}
-	if s.client.RedirectURI = uri; uri == "" {
-		s.client.RedirectURI = s.callback.uri.String()
-	}
-	return nil
+	s.callback, err = listen(uri, s.state)
+	return err
 }
 
 // chooseScopes are the scopes to ask for: those that the user configured, else
@@ -184,14 +172,7 @@ func (s *signIn) authorizationURL() (string, error) {
 	query.Set("state", s.state)
 	query.Set("code_challenge", base64.RawURLEncoding.EncodeToString(sum[:]))
 	query.Set("code_challenge_method", "S256")
-	query.Del("resource")
-	if s.resource.id != "" {
-		query.Set("resource", s.resource.id)
-	}
-	query.Del("scope")
-	if len(s.scopes) > 0 {
-		query.Set("scope", strings.Join(s.scopes, " "))
-	}
+	address(query, s.resource.id, s.scopes)
 	u.RawQuery, u.Fragment = query.Encode(), ""
 	return u.String(), nil
 }
@@ -283,9 +264,7 @@ func (s *signIn) checkIssuer(query url.Values) error {
 // register so and then want it.
 func (s *signIn) exchange(ctx context.Context, code string) (tokenReply, error) {
 	form := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {s.client.RedirectURI}, "code_verifier": {s.verifier}}
-	if s.resource.id != "" {
-		form.Set("resource", s.resource.id)
-	}
+	address(form, s.resource.id, nil)
 	t, err := s.agent.requestToken(ctx, s.issuer.tokenURL, s.issuer.name, s.client.with(s.Settings), form)
 	if e, refused := errors.AsType[*Error](err); refused && e.Code == "invalid_client" && s.client.AuthMethod == authNone && s.client.Secret != "" {
 		s.client.AuthMethod = authPost

@@ -21,7 +21,7 @@ import (
 // does not come back, it is ended, so that no test waits for a person.
 func request(t *testing.T, as *oauthtest.Server, s Settings) (r Request, page func() string) {
 	pages := make(chan string, 1)
-	r = Request{Server: as.URL + "/mcp", Settings: &s, Show: func(c Consent) {
+	r = Request{Server: as.URL + "/mcp", Settings: &s, Secret: func(string) {}, Show: func(c Consent) {
 		go func() {
 			text, err := oauthtest.Browser(c.URL)
 			if err != nil {

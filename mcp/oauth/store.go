@@ -16,20 +16,20 @@ import (
 // is not, so that no other server gets the tokens by having the same name.
 type Key struct{ Server, Account string }
 
-// Key is under what the login is stored.
+// Key is the key under which the login is stored.
 func (l *Login) Key() Key { return Key{l.Server, l.Account} }
 
 // A Store keeps logins: in one file each, or with a credential helper. Its
 // methods may be called concurrently, and by several processes.
 type Store struct {
-	Dir    string       // of the files and the locks, absolute; "" where there is none
+	Dir    string       // the directory of the files and the locks, absolute; "" where there is none
 	Helper *Helper      // nil: the logins are files
-	Secret func(string) // is told every token and every client secret that is read
+	Secret func(string) // is called with every token and every client secret that is read
 	Warn   func(code, server, message string)
 
 	mu     sync.Mutex
-	given  []*Login       // for servers that nothing is stored for
-	ahead  map[Key]*Login // refreshed, but not storable: newer than what is stored
+	given  []*Login       // the logins of Give
+	ahead  map[Key]*Login // refreshed logins that could not be stored: they are newer than the stored ones
 	warned map[string]bool
 }
 
@@ -51,26 +51,36 @@ func (s *Store) Get(ctx context.Context, k Key) (*Login, error) {
 
 // stored is the login in the file or with the helper, nil when there is none.
 func (s *Store) stored(ctx context.Context, k Key) (*Login, error) {
-	doc, err := s.load(ctx, k.id())
+	l, err := s.load(ctx, k.id())
+	if l != nil && l.Key() != k {
+		return nil, &RefusedError{s.place(k.id()), fmt.Sprintf("it is a login at %q", l.Server)}
+	}
+	return l, err
+}
+
+// load is the login that is stored under an id, nil when there is none.
+func (s *Store) load(ctx context.Context, id string) (l *Login, err error) {
+	var doc []byte
+	if s.Helper != nil {
+		doc, err = s.Helper.get(ctx, id)
+	} else {
+		doc, err = s.readFile(id + ".json")
+	}
 	if doc == nil || err != nil {
 		return nil, err
 	}
-	l, err := s.read(doc)
-	if err == nil && l.Key() != k {
-		err = fmt.Errorf("it is a login at %q", l.Server)
-	}
-	if err != nil {
-		return nil, &RefusedError{s.place(k), err.Error()}
+	if l, err = s.read(doc); err != nil {
+		return nil, &RefusedError{s.place(id), err.Error()}
 	}
 	return l, nil
 }
 
-// load gets what is stored under an id; nil when there is none.
-func (s *Store) load(ctx context.Context, id string) ([]byte, error) {
+// place names where a login is stored, for errors.
+func (s *Store) place(id string) string {
 	if s.Helper != nil {
-		return s.Helper.get(ctx, id)
+		return fmt.Sprintf("%s of credential helper %q", helperPrefix+id, s.Helper.program())
 	}
-	return s.readFile(id + ".json")
+	return s.path(id + ".json")
 }
 
 // Update changes the stored login under its lock: change gets it, nil for none,
@@ -119,26 +129,21 @@ func (s *Store) put(ctx context.Context, l *Login) error {
 // List is all stored logins, ordered by server and account. Logins that are
 // refused are left out; the error is about them.
 func (s *Store) List(ctx context.Context) (all []Login, err error) {
-	list, ending := s.listFiles, ".json"
+	var ids []string
 	if s.Helper != nil {
-		list, ending = func() ([]string, error) { return s.Helper.list(ctx) }, ""
+		ids, err = s.Helper.list(ctx)
+	} else {
+		ids, err = s.listFiles()
 	}
-	ids, err := list()
 	if err != nil {
 		return nil, err
 	}
-	var failures []error
 	for _, id := range ids {
-		doc, err := s.load(ctx, id)
-		if err == nil && doc != nil {
-			var l *Login
-			if l, err = s.read(doc); err == nil {
-				all = append(all, *l)
-			} else {
-				err = &RefusedError{id + ending, err.Error()}
-			}
+		l, failed := s.load(ctx, id)
+		if l != nil {
+			all = append(all, *l)
 		}
-		failures = append(failures, err)
+		err = errors.Join(err, failed)
 	}
 	for _, l := range s.given {
 		if !slices.ContainsFunc(all, func(other Login) bool { return other.Key() == l.Key() }) {
@@ -148,7 +153,7 @@ func (s *Store) List(ctx context.Context) (all []Login, err error) {
 	slices.SortFunc(all, func(a, b Login) int {
 		return strings.Compare(a.Server+"\x00"+a.Account, b.Server+"\x00"+b.Account)
 	})
-	return all, errors.Join(failures...)
+	return all, err
 }
 
 // document is a login as it is stored.
@@ -157,14 +162,11 @@ type document struct {
 	Login
 }
 
-// read reads a stored login.
+// read reads a stored login. Its text is secret: no part of it is in an error.
 func (s *Store) read(doc []byte) (*Login, error) {
-	if jsontext.CheckObject(doc, jsontext.Peer, nil) != nil { // the text is secret: no part of it is quoted
-		return nil, fmt.Errorf("it is not a login of toolpipe (%d bytes)", len(doc))
-	}
 	var d document
-	switch err := json.Unmarshal(doc, &d); {
-	case err != nil || d.Server == "" || d.Version < 1:
+	switch {
+	case jsontext.CheckObject(doc, jsontext.Peer, nil) != nil || json.Unmarshal(doc, &d) != nil || d.Server == "" || d.Version < 1:
 		return nil, fmt.Errorf("it is not a login of toolpipe (%d bytes)", len(doc))
 	case d.Version > 1:
 		return nil, fmt.Errorf("a newer toolpipe wrote it (version %d)", d.Version)
@@ -192,23 +194,13 @@ func (s *Store) Give(text string) error {
 }
 
 func (s *Store) findGiven(k Key) *Login {
-	for _, l := range s.given {
-		if l.Key() == k {
-			return l
-		}
+	if i := slices.IndexFunc(s.given, func(l *Login) bool { return l.Key() == k }); i >= 0 {
+		return s.given[i]
 	}
 	return nil
 }
 
-// RefusedError is about a stored login that is not used.
+// RefusedError says why a stored login is not used.
 type RefusedError struct{ Place, Why string }
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("%s is not used: %s", e.Place, e.Why) }
-
-// place names where a login is stored, for errors.
-func (s *Store) place(k Key) string {
-	if s.Helper != nil {
-		return fmt.Sprintf("the login at %q of credential helper %q", k.Server, s.Helper.Name)
-	}
-	return s.path(k.file())
-}

@@ -321,7 +321,7 @@ func TestThreatListener(t *testing.T) {
 		t.Errorf("a port that is taken: %v", err)
 	}
 	for _, uri := range []string{"http://tools.test/callback", "cursor://x/y", "://", "http://a:b@localhost:1/x"} {
-		if _, err := listen(uri); err == nil || !strings.Contains(err.Error(), "neither https nor http on this machine") {
+		if _, err := listen(uri, "state"); err == nil || !strings.Contains(err.Error(), "neither https nor http on this machine") {
 			t.Errorf("redirect_uri %q: %v", uri, err)
 		}
 	}

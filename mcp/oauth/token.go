@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,34 +49,37 @@ type tokenReply struct {
 
 // requestToken asks the token endpoint at place, of the issuer of that name.
 func (a *agent) requestToken(ctx context.Context, place, issuer string, c Client, form url.Values) (tokenReply, error) {
-	doc, err := a.post(ctx, place, issuer, c, form)
-	if err != nil {
+	status, doc, err := a.post(ctx, place, issuer, c, form)
+	if err = cmp.Or(err, refusal(status, doc)); err != nil {
 		return tokenReply{}, err
 	}
 	return readTokenReply(doc)
 }
 
-// post sends a form and the client's proof of itself.
-func (a *agent) post(ctx context.Context, place, issuer string, c Client, form url.Values) ([]byte, error) {
-	status, body, err := a.send(ctx, place, issuer, c, form)
-	if err != nil {
-		return nil, err
-	}
-	return body, refusal(status, body)
-}
-
 // revoke sends a token that is not used any more (RFC 7009).
 func (a *agent) revoke(ctx context.Context, l Login, form url.Values) error {
-	status, body, err := a.send(ctx, l.RevocationURL, l.Issuer, l.Client.with(a.settings), form)
+	status, body, err := a.post(ctx, l.RevocationURL, l.Issuer, l.Client.with(a.settings), form)
 	if err == nil && status != http.StatusOK && status != http.StatusNoContent {
 		err = refusal(status, body)
 	}
 	return err
 }
 
-// send sends a form and the client's proof of itself, and returns the status
-// and the body of the response.
-func (a *agent) send(ctx context.Context, place, issuer string, c Client, form url.Values) (int, []byte, error) {
+// address says in a form which server the tokens are for (RFC 8707), and with which
+// scopes; "" and nil leave that out.
+func address(form url.Values, resource string, scopes []string) {
+	form.Del("resource")
+	if resource != "" {
+		form.Set("resource", resource)
+	}
+	form.Del("scope")
+	if len(scopes) > 0 {
+		form.Set("scope", strings.Join(scopes, " "))
+	}
+}
+
+// post sends a form and the client's proof of itself.
+func (a *agent) post(ctx context.Context, place, issuer string, c Client, form url.Values) (status int, body []byte, err error) {
 	switch c.AuthMethod {
 	case authSigned:
 		assertion, err := clientAssertion(c.ID, a.settings, issuer, time.Now())
@@ -107,8 +111,8 @@ func (a *agent) send(ctx context.Context, place, issuer string, c Client, form u
 // for the error that it names: it may hold a token in a form that nobody knows.
 func refusal(status int, body []byte) error {
 	if jsontext.CheckObject(body, jsontext.Peer, nil) == nil {
-		if code := jsontext.Text(jsontext.Member(body, "error")); code != "" { // some send it with status 200
-			return &Error{wire.Snippet([]byte(code)), wire.Snippet([]byte(jsontext.Text(jsontext.Member(body, "error_description"))))}
+		if code := textOf(body, "error"); code != "" { // some send it with status 200
+			return &Error{wire.Snippet([]byte(code)), wire.Snippet([]byte(textOf(body, "error_description")))}
 		}
 		if status == http.StatusOK || status == http.StatusCreated {
 			return nil
@@ -121,12 +125,11 @@ func refusal(status int, body []byte) error {
 const maxToken = 64 << 10
 
 func readTokenReply(doc []byte) (tokenReply, error) {
-	text := func(name string) string { return jsontext.Text(jsontext.Member(doc, name)) }
-	t := tokenReply{access: text("access_token"), refresh: text("refresh_token"), scopes: strings.Fields(text("scope"))}
+	t := tokenReply{access: textOf(doc, "access_token"), refresh: textOf(doc, "refresh_token"), scopes: strings.Fields(textOf(doc, "scope"))}
 	switch {
 	case t.access == "" || len(t.access) > maxToken || !wire.IsPrintable(t.access) || !wire.IsPrintable(t.refresh):
 		return tokenReply{}, fmt.Errorf("not a token reply (%d bytes)", len(doc))
-	case !strings.EqualFold(text("token_type"), "bearer"):
+	case !strings.EqualFold(textOf(doc, "token_type"), "bearer"):
 		return tokenReply{}, errors.New("the token in the reply is not a bearer token")
 	}
 	const longest = 10 * 365 * 24 * 3600

@@ -218,7 +218,7 @@ func signInHosted(t *testing.T, double hosted, entry string) (check func(), err 
 			as.Clients = append(as.Clients, c)
 		}
 	}
-	r := oauth.Request{Server: as.URL + "/mcp", Settings: s, Show: func(c oauth.Consent) { go oauthtest.Browser(c.URL) }}
+	r := oauth.Request{Server: as.URL + "/mcp", Settings: s, Secret: func(string) {}, Show: func(c oauth.Consent) { go oauthtest.Browser(c.URL) }}
 	l, err := oauth.SignIn(t.Context(), r)
 	return func() {
 		if encoded, err := json.Marshal(l); err != nil || l.AccessToken == "" || strings.Contains(string(encoded), "s-e-c") {
