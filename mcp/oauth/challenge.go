@@ -27,11 +27,9 @@ func readChallenge(values []string) challenge {
 		if !ok {
 			continue
 		}
-		for rest != "" {
+		for ok && rest != "" {
 			var name, value string
-			if name, value, rest, ok = nextParam(rest); !ok {
-				break
-			}
+			name, value, rest, ok = nextParam(rest)
 			switch strings.ToLower(name) {
 			case "resource_metadata":
 				c.metadata = value

@@ -145,5 +145,10 @@ func IsLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// textOf is the text of a member of a JSON object, "" where it is none.
+// textOf and textsOf are the text of a member of a JSON object, and the texts of one
+// that is an array; nothing where the member is missing or anything else.
 func textOf(doc []byte, member string) string { return jsontext.Text(jsontext.Member(doc, member)) }
+
+func textsOf(doc []byte, member string) []string {
+	return jsontext.Strings(jsontext.Member(doc, member))
+}

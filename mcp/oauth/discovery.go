@@ -54,10 +54,11 @@ func (a *agent) discover(ctx context.Context, c challenge, previous string) (*re
 		return nil, nil, err
 	}
 	found, err := a.metadata(ctx, name)
-	if err == nil && s.Issuer != "" {
+	switch {
+	case err != nil:
+	case s.Issuer != "":
 		a.vouched = []string{found.tokenURL, found.registrationURL, found.revocationURL}
-	}
-	if err == nil && s.Issuer == "" && s.hasSecret() && !a.owns(found.tokenURL) {
+	case s.hasSecret() && !a.owns(found.tokenURL):
 		err = foreignIssuer(found.tokenURL)
 	}
 	return r, found, err
@@ -124,42 +125,38 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 		places = wellKnownResource(a.server)
 	}
 	r := &resource{id: resourceOf(a.server)}
-	place, doc, missing, err := a.firstDocument(ctx, places, "resource", "authorization_servers", "scopes_supported")
-	if err != nil {
-		return nil, err
-	}
-	if missing == nil {
-		r = &resource{jsontext.Text(jsontext.Member(doc, "resource")), jsontext.Strings(jsontext.Member(doc, "authorization_servers")), jsontext.Strings(jsontext.Member(doc, "scopes_supported"))}
-		if pin := a.settings.Resource; !covers(r.id, a.server) && (pin == nil || *pin != r.id) {
+	place, doc, missing := a.firstDocument(ctx, places, "resource", "authorization_servers", "scopes_supported")
+	pin := a.settings.Resource
+	switch {
+	case missing == nil:
+		r = &resource{textOf(doc, "resource"), textsOf(doc, "authorization_servers"), textsOf(doc, "scopes_supported")}
+		if !covers(r.id, a.server) && (pin == nil || *pin != r.id) {
 			return nil, fmt.Errorf("the metadata at %s is about %q, not about this server", place, r.id)
 		}
-	}
-	if a.settings.Resource != nil {
-		r.id = *a.settings.Resource
-	}
-	if missing != nil && a.settings.Issuer == "" && a.settings.TokenURL == "" {
+	case a.settings.Issuer == "" && a.settings.TokenURL == "":
 		return nil, &SettingError{"the server does not publish who gives access to it: " + missing.Error(), "does it want a login at all? if so, " + issuerHint, missing}
+	}
+	if pin != nil {
+		r.id = *pin
 	}
 	return r, nil
 }
 
-// firstDocument fetches the document from the first of the places that has one;
-// missing says why none has. The members of that name must be short enough to
-// be shown.
-func (a *agent) firstDocument(ctx context.Context, places []string, members ...string) (place string, doc []byte, missing, err error) {
-	var failures []error
+// firstDocument fetches the document from the first of the places that has one
+// whose members of these names are short enough to be shown. The error says what is
+// wrong with each place.
+func (a *agent) firstDocument(ctx context.Context, places []string, members ...string) (place string, doc []byte, err error) {
 	for _, place := range places {
-		doc, err := a.document(ctx, place)
-		switch {
-		case err != nil:
-			failures = append(failures, err)
-		case !fits(doc, members...):
-			return "", nil, nil, fmt.Errorf("the metadata at %s is longer than anybody can read", place)
-		default:
-			return place, doc, nil, nil
+		doc, failed := a.document(ctx, place)
+		if failed == nil && !fits(doc, members...) {
+			failed = fmt.Errorf("the metadata at %s is longer than anybody can read", place)
 		}
+		if failed == nil {
+			return place, doc, nil
+		}
+		err = wire.JoinErrors(err, failed)
 	}
-	return "", nil, wire.JoinErrors(failures...), nil
+	return "", nil, err
 }
 
 // wellKnownResource are the places of a server's metadata where it names none.
@@ -204,8 +201,8 @@ func (a *agent) metadata(ctx context.Context, name string) (*issuer, error) {
 	if a.settings.MetadataURL != "" {
 		places = []string{a.settings.MetadataURL}
 	}
-	place, doc, missing, err := a.firstDocument(ctx, places, "authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint")
-	if err := cmp.Or(err, missing); err != nil {
+	place, doc, err := a.firstDocument(ctx, places, "authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint")
+	if err != nil {
 		return nil, err
 	}
 	found := readIssuer(doc)
@@ -231,16 +228,15 @@ func fits(doc []byte, names ...string) bool {
 const maxShown = 8 << 10
 
 func readIssuer(doc []byte) *issuer {
-	list := func(name string) []string { return jsontext.Strings(jsontext.Member(doc, name)) }
 	return &issuer{
 		name:             textOf(doc, "issuer"),
 		authorizationURL: textOf(doc, "authorization_endpoint"),
 		tokenURL:         textOf(doc, "token_endpoint"),
 		registrationURL:  textOf(doc, "registration_endpoint"),
 		revocationURL:    textOf(doc, "revocation_endpoint"),
-		authMethods:      list("token_endpoint_auth_methods_supported"),
-		scopes:           list("scopes_supported"),
-		pkce:             slices.Contains(list("code_challenge_methods_supported"), "S256"),
+		authMethods:      textsOf(doc, "token_endpoint_auth_methods_supported"),
+		scopes:           textsOf(doc, "scopes_supported"),
+		pkce:             slices.Contains(textsOf(doc, "code_challenge_methods_supported"), "S256"),
 		documents:        jsontext.IsTrue(jsontext.Member(doc, "client_id_metadata_document_supported")),
 		namesItself:      jsontext.IsTrue(jsontext.Member(doc, "authorization_response_iss_parameter_supported")),
 	}

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
+
+	"toolpipe/mcp/wire"
 )
 
 // Login is what the consent of one person gave for one server: the client, the
@@ -131,13 +132,12 @@ func Revoke(ctx context.Context, s *Settings, l Login) error {
 	if err != nil || l.RevocationURL == "" {
 		return err
 	}
-	for kind, token := range map[string]string{"refresh_token": l.RefreshToken, "access_token": l.AccessToken} {
-		if token == "" {
+	for _, t := range [...]struct{ kind, token string }{{"refresh_token", l.RefreshToken}, {"access_token", l.AccessToken}} {
+		if t.token == "" {
 			continue
 		}
-		form := url.Values{"token": {token}, "token_type_hint": {kind}}
-		if failed := a.revoke(ctx, l, form); failed != nil {
-			err = fmt.Errorf("the authorization server %q did not revoke the %s: %w", l.Issuer, strings.ReplaceAll(kind, "_", " "), failed)
+		if failed := a.revoke(ctx, l, url.Values{"token": {t.token}, "token_type_hint": {t.kind}}); failed != nil {
+			err = wire.JoinErrors(err, fmt.Errorf("the authorization server %q did not revoke the %s: %w", l.Issuer, t.kind, failed))
 		}
 	}
 	return err

@@ -97,12 +97,7 @@ func (s *Store) keep(ctx context.Context, fresh, old *Login) {
 	if err == nil {
 		return
 	}
-	s.mu.Lock()
-	if s.ahead == nil {
-		s.ahead = map[Key]*Login{}
-	}
-	s.ahead[k] = fresh
-	s.mu.Unlock()
+	s.ahead.Store(k, fresh)
 	if err != errGivenStays || fresh.RefreshToken != old.RefreshToken {
 		s.warnOnce("login_not_saved", k.Server, fmt.Sprintf("the login at %s was refreshed, but is not saved: %v; the refresh token that is stored may not be valid any more", k.Server, err))
 	}

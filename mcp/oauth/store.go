@@ -27,20 +27,16 @@ type Store struct {
 	Secret func(string) // is called with every token and every client secret that is read
 	Warn   func(code, server, message string)
 
-	mu     sync.Mutex
-	given  []*Login       // the logins of Give
-	ahead  map[Key]*Login // refreshed logins that could not be stored: they are newer than the stored ones
-	warned map[string]bool
+	given  []*Login // the logins of Give
+	ahead  sync.Map // from Key to *Login: refreshed logins that could not be stored, and are newer than the stored ones
+	warned sync.Map // the messages of warnings
 }
 
 // Get is the stored login, nil when there is none. A *RefusedError says that
 // there is one that must not be used.
 func (s *Store) Get(ctx context.Context, k Key) (*Login, error) {
-	s.mu.Lock()
-	newer := s.ahead[k]
-	s.mu.Unlock()
-	if newer != nil {
-		return newer, nil
+	if newer, ok := s.ahead.Load(k); ok {
+		return newer.(*Login), nil
 	}
 	l, err := s.stored(ctx, k)
 	if l != nil || err != nil {
@@ -119,9 +115,7 @@ func (s *Store) put(ctx context.Context, l *Login) error {
 		err = s.writeFile(l.Key().file(), append(doc, '\n'))
 	}
 	if err == nil {
-		s.mu.Lock()
-		delete(s.ahead, l.Key())
-		s.mu.Unlock()
+		s.ahead.Delete(l.Key())
 	}
 	return err
 }

@@ -120,14 +120,7 @@ func unlessMissing(err error) error {
 }
 
 func (s *Store) warnOnce(code, server, message string) {
-	s.mu.Lock()
-	again := s.warned[message]
-	if s.warned == nil {
-		s.warned = map[string]bool{}
-	}
-	s.warned[message] = true
-	s.mu.Unlock()
-	if !again && s.Warn != nil {
+	if _, again := s.warned.LoadOrStore(message, true); !again && s.Warn != nil {
 		s.Warn(code, server, message)
 	}
 }
