@@ -22,10 +22,10 @@ var (
 	fishScript string
 )
 
-// shells are those for which --completion prints a script. The scripts ask for
-// profiles and servers, the names in the config, while a user types: each runs
-// toolpipe --completion with the words in front of the cursor behind it: so a "--" among
-// them makes no prompt of it, and the config is that of --config.
+// shells are those for which --completion prints a script. While a user types, the
+// scripts ask for the names in the config: toolpipe --completion profiles, or servers,
+// with the words before the cursor behind it. So --config among these words counts, and
+// a "--" among them does no harm.
 var shells = []string{"bash", "zsh", "fish"}
 
 // CompletionText is what --completion prints.
@@ -143,21 +143,18 @@ func (t *Table) zsh() string {
 			others = "*"
 		}
 		for _, name := range f.names() {
-			specs.WriteString("    " + config.ShellQuote(others+zshName(f, name)+spec) + " \\\n")
+			if f.Value != "" && f.Bare() == "" && strings.HasPrefix(name, "--") {
+				name += "=" // the value follows it, or is the next word
+			}
+			specs.WriteString("    " + config.ShellQuote(others+name+spec) + " \\\n")
 		}
 	}
 	return strings.Replace(zshScript, "@SPECS@", specs.String(), 1)
 }
 
-// zshName is a name of the flag with the ways in which its value can follow.
-func zshName(f *Flag, name string) string {
-	if f.Value == "" || f.Bare() != "" || !strings.HasPrefix(name, "--") {
-		return name
-	}
-	return name + "="
-}
-
 var zshEscaper = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`)
+
+var fishEscaper = strings.NewReplacer(`\`, `\\`, "'", `\'`)
 
 // fish is the script for fish.
 func (t *Table) fish() string {
@@ -169,11 +166,7 @@ func (t *Table) fish() string {
 			b.WriteString(" -s " + f.Short)
 		}
 		b.WriteString(f.action(" -x -a '%s'", " -r -F", " -x -a '(__fish_complete_directories)'", " -x -a '(__toolpipe_names %s)'", " -x"))
-		b.WriteString(" -d " + fishQuote(f.brief()) + "\n")
+		b.WriteString(" -d '" + fishEscaper.Replace(f.brief()) + "'\n")
 	}
 	return b.String()
-}
-
-func fishQuote(s string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'"
 }

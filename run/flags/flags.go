@@ -34,13 +34,12 @@ type Flag struct {
 	//	*int            a number from 1 on
 	//	**int           a number from 0 on
 	//	*string         text that is not empty
-	//	*emptyOK        text
 	//	**string        text; nil if it is not given
 	//	*[]string       texts that are not empty; the flag can be repeated
-	//	*mayBeEmpty     texts; the flag can be repeated
 	//	*time.Duration  longer than 0
 	//	*int64          a number of bytes
 	Setting any
+	EmptyOK bool // the text may be empty
 
 	given bool
 	last  string // the value given last
@@ -55,12 +54,6 @@ type Group struct {
 
 // count is a setting that a switch adds one to; a value sets it.
 type count int
-
-// emptyOK is a setting of text that is as good as not given when it is empty.
-type emptyOK string
-
-// mayBeEmpty is a setting of texts that may be empty; nil if none is given.
-type mayBeEmpty []string
 
 // Set takes one value that was given. It returns an error for what no later
 // value can mend; Check returns the others.
@@ -91,13 +84,9 @@ func (f *Flag) Set(text string) (err error) {
 		err = f.number(text, *setting)
 	case *string:
 		*setting = text
-	case *emptyOK:
-		*setting = emptyOK(text)
 	case **string:
 		*setting = &text
 	case *[]string:
-		*setting = append(*setting, text)
-	case *mayBeEmpty:
 		*setting = append(*setting, text)
 	case *time.Duration:
 		*setting, f.bad = f.duration(text)
@@ -185,19 +174,18 @@ func (f *Flag) bytes(text string) (int64, error) {
 // what the flag stands for, be it a guard such as --approver; so would a limit
 // of 0. For a file, "-" is what other programs call a standard stream.
 func (f *Flag) check() error {
-	texts := []string{f.last}
-	empty := false // whether it may be
+	texts, emptyOK := []string{f.last}, f.EmptyOK
 	switch setting := f.Setting.(type) {
 	case *[]string:
 		texts = *setting
-	case *emptyOK, **string, *mayBeEmpty:
-		empty = true
+	case **string:
+		emptyOK = true
 	case *int:
 		if *setting == 0 {
 			return f.refuse("0 is not a number from 1 on")
 		}
 	}
-	if slices.Contains(texts, "") && !empty {
+	if slices.Contains(texts, "") && !emptyOK {
 		return f.NeedsValue("its value is empty: a variable of the shell that is not set?")
 	}
 	if slices.Contains(texts, "-") && f.Name != "file" && (f.Value == "PATH" || f.Value == "FILE" || f.Value == "FILE|JSON") {

@@ -14,12 +14,12 @@ const (
 	width  = 80
 )
 
-const intro = `usage: toolpipe [flags] [PROMPT ...]
-
-Lets a model and MCP tool servers take turns until the answer is done. The
+const about = `Lets a model and MCP tool servers take turns until the answer is done. The
 prompt is the arguments, then standard input; the answer goes to stdout. Behind
 --, every word belongs to the prompt.
+`
 
+const intro = "usage: toolpipe [flags] [PROMPT ...]\n\n" + about + `
   git diff | toolpipe 'review this diff'
   toolpipe --files . -a @read-only 'which tests cover the parser?' </dev/null
   toolpipe -t gh=https://mcp.example.com/mcp -o json <prompt.txt | jq -r .text

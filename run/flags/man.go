@@ -7,7 +7,7 @@ import (
 )
 
 // manualDate is the day of the last change of the manual, which a man page shows.
-const manualDate = "2026-11-21"
+const manualDate = "2026-11-22"
 
 const manHead = `.SH NAME
 toolpipe \- let a model and MCP tool servers take turns in a pipeline
@@ -15,15 +15,12 @@ toolpipe \- let a model and MCP tool servers take turns in a pipeline
 .B toolpipe
 [flags] [PROMPT ...]
 .SH DESCRIPTION
-Lets a model and MCP tool servers take turns until the answer is done.
-The prompt is the arguments, then standard input; the answer goes to standard
-output.
 `
 
 // man is the whole manual as roff: the flags, then every page.
 func (t *Table) man(version string) string {
 	var b strings.Builder
-	b.WriteString(`.TH TOOLPIPE 1 ` + manualDate + ` "toolpipe ` + version + "\" \"User Commands\"\n" + manHead + ".SH OPTIONS\n")
+	b.WriteString(`.TH TOOLPIPE 1 ` + manualDate + ` "toolpipe ` + version + "\" \"User Commands\"\n" + manHead + manual.Filled(about) + ".SH OPTIONS\n")
 	for _, g := range t.Groups {
 		b.WriteString(".SS " + strings.ToUpper(g.Title) + "\n")
 		for i := range g.Flags {

@@ -98,7 +98,7 @@ func modelFlags(c *config.Config) []Flag {
 	return []Flag{
 		{Name: "model", Everyday: true, Short: "m", Value: "NAME", Setting: &c.Model,
 			Help: "model, or the name of a profile of the config; also TOOLPIPE_MODEL"},
-		{Name: "base-url", Everyday: true, Value: "URL", Setting: (*emptyOK)(&c.BaseURL),
+		{Name: "base-url", Everyday: true, Value: "URL", EmptyOK: true, Setting: &c.BaseURL,
 			Help: "endpoint, ending in /v1 (or TOOLPIPE_BASE_URL); also OPENAI_BASE_URL"},
 		{Name: "api", Value: "DIALECT", Setting: &c.API,
 			Help: "chat (default), messages or responses"},
@@ -154,7 +154,7 @@ func toolFlags(c *config.Config) []Flag {
 			Help: "tool server: a URL or a command line (repeatable); NAME?=TARGET may fail"},
 		{Name: "mcp-config", Everyday: true, Value: "FILE|-", Setting: &c.ServerConfigs,
 			Help: "servers from the JSON that other hosts use; such as Claude, Cursor, VS Code, opencode, Zed; - is stdin"},
-		{Name: "servers", Value: "NAMES", Setting: (*mayBeEmpty)(&c.ChosenServers),
+		{Name: "servers", Value: "NAMES", EmptyOK: true, Setting: &c.ChosenServers,
 			Help: "of the servers of the config and of --mcp-config only these: a comma list; '' is none"},
 		{Name: "start", Value: "WHEN", Setting: &c.Start,
 			Help: "when servers start: first (default), with --tools-lock also beside the first request, or at their first call"},
