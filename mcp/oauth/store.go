@@ -109,6 +109,9 @@ func (s *Store) put(ctx context.Context, l *Login) error {
 	if err != nil {
 		return err
 	}
+	if len(doc) >= maxLogin {
+		return fmt.Errorf("the login has %d bytes, and more than %d are not read again", len(doc), maxLogin)
+	}
 	if s.Helper != nil {
 		err = s.Helper.store(ctx, l.Key(), doc)
 	} else {

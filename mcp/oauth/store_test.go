@@ -164,6 +164,20 @@ func TestStoreRefuses(t *testing.T) {
 	}
 }
 
+// TestStoreTooLong: what could not be read again is not stored.
+func TestStoreTooLong(t *testing.T) {
+	s, _ := newStore(t)
+	put(t, s, testLogin())
+	l := testLogin()
+	l.RefreshToken = strings.Repeat("x", maxLogin)
+	if err := s.Update(t.Context(), l.Key(), func(*Login) (*Login, error) { return l, nil }); err == nil {
+		t.Error("a login is stored that is longer than is read")
+	}
+	if l := got(t, s, l.Key()); l.RefreshToken != "refresh-1" {
+		t.Errorf("%+v", l)
+	}
+}
+
 // TestStoreWithoutHome: without a directory there are no logins, and none can be kept.
 func TestStoreWithoutHome(t *testing.T) {
 	s := &Store{}
