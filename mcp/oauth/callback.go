@@ -62,7 +62,8 @@ func listen(redirectURI, state string) (*callback, error) {
 		}
 		return c, err
 	}
-	if c.uri, err = url.Parse(redirectURI); err != nil || c.uri.Host == "" || c.uri.User != nil || c.uri.Scheme != "https" && !isPlainLoopback(c.uri) {
+	var ok bool
+	if c.uri, ok = secureURL(redirectURI); !ok {
 		return nil, fmt.Errorf("the redirect_uri %q is neither https nor http on this machine", redirectURI)
 	}
 	if isPlainLoopback(c.uri) {
@@ -72,6 +73,12 @@ func listen(redirectURI, state string) (*callback, error) {
 		}
 	}
 	return c, nil
+}
+
+// secureURL parses a URL that is https, or http on this machine, and has no user name.
+func secureURL(raw string) (u *url.URL, ok bool) {
+	u, err := url.Parse(raw)
+	return u, err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || isPlainLoopback(u))
 }
 
 func isPlainLoopback(u *url.URL) bool { return u.Scheme == "http" && IsLoopback(u.Hostname()) }

@@ -157,8 +157,8 @@ func random() string {
 // authorizationURL is the address for the browser. Its own parameters cannot be
 // replaced by configured ones, nor by those of the endpoint.
 func (s *signIn) authorizationURL() (string, error) {
-	u, err := url.Parse(s.issuer.authorizationURL)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !isPlainLoopback(u) || strings.ContainsFunc(u.Host, notInHost) {
+	u, ok := secureURL(s.issuer.authorizationURL)
+	if !ok || strings.ContainsFunc(u.Host, notInHost) {
 		return "", fmt.Errorf("the authorization server %q has a page to sign in that is not opened: %q is not an https URL", s.issuer.name, wire.Snippet([]byte(s.issuer.authorizationURL)))
 	}
 	query := u.Query()
