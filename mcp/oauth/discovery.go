@@ -56,12 +56,13 @@ func (a *agent) discover(ctx context.Context, c challenge, previous string) (*re
 	found, err := a.metadata(ctx, name)
 	switch {
 	case err != nil:
+		return nil, nil, err
 	case s.Issuer != "":
 		a.vouched = []string{found.tokenURL, found.registrationURL, found.revocationURL}
 	case s.hasSecret() && !a.owns(found.tokenURL):
-		err = foreignIssuer(found.tokenURL)
+		return nil, nil, foreignIssuer(found.tokenURL)
 	}
-	return r, found, err
+	return r, found, nil
 }
 
 func (a *agent) chooseIssuer(r *resource, previous string) (string, error) {

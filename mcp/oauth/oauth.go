@@ -67,7 +67,6 @@ func (g *Grant) Token(ctx context.Context, r *Refusal) (Token, error) {
 	if g.issuer == nil {
 		var err error
 		if g.resource, g.issuer, err = g.agent.discover(ctx, c, ""); err != nil {
-			g.issuer = nil
 			return Token{}, fmt.Errorf("oauth: %w", err)
 		}
 	}

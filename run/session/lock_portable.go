@@ -9,15 +9,11 @@ import (
 )
 
 // lock locks f until it is closed, also by the death of the process. Such a lock does
-// not tell which process has it, but the file tells when it was last written to.
+// not tell which process has it.
 func lock(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if !errors.Is(err, syscall.EWOULDBLOCK) {
-		return err
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return &heldError{}
 	}
-	held := &heldError{}
-	if info, err := f.Stat(); err == nil {
-		held.wrote = info.ModTime()
-	}
-	return held
+	return err
 }

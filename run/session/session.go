@@ -110,7 +110,7 @@ func (s *File) Repair() (err error) {
 func (s *File) lock() error {
 	err := lock(s.f)
 	if held, ok := errors.AsType[*heldError](err); ok {
-		return failure.UsageError([]string{"it is free again when that run has ended"}, "%s: %q is in use by %s", s.what, s.path, held.by())
+		return failure.UsageError([]string{"it is free again when that run has ended"}, "%s: %q is %v", s.what, s.path, held)
 	}
 	if err != nil {
 		return failure.Usage("%s: %q cannot be locked: %s", s.what, s.path, failure.Cause(err))
