@@ -25,23 +25,9 @@ const intro = "usage: toolpipe [flags] [PROMPT ...]\n\n" + about + `
   toolpipe -t gh=https://mcp.example.com/mcp -o json <prompt.txt | jq -r .text
 `
 
-const shortEnd = `
-exit status: 0 answered, 2 usage, 3 model, 4 server, 5 unapproved,
-6 limit, 7 outcome unknown, 8 output, 128+N signal N
-`
-
-const fullEnd = `
-approvals: the strictest matching rule wins, whatever the order: deny, ask,
-allow. A call that no rule matches is asked about on the terminal; where nobody
-can be asked the run stops with status 5. Nothing overrides a deny.
-
-exit status
-  0 the answer is complete             6 a limit: rounds, time, tokens, length
-  1 --call: an error or a refusal      7 a call's outcome is unknown
-  2 usage: flags, input, config        8 the output could not be written
-  3 the model failed                  70 a defect of toolpipe
-  4 a required tool server failed     129, 130, 143 signals; 141 the reader of
-  5 a call needed an approval             stdout went away
+const ending = `
+exit status: 0 answered, 2 usage, 3 model, 4 server, 5 unapproved, 6 limit,
+7 outcome unknown, 8 output, 128+N signal N; --help=topics lists the manual
 `
 
 // HelpText is what --help prints: its value and args, the prompt arguments, are
@@ -93,17 +79,28 @@ func unknownTopic(topic string) error {
 }
 
 // ShortHelp shows the everyday flags.
-func (t *Table) ShortHelp() string {
-	return t.help(shortEnd, func(f *Flag) string {
-		if !f.Everyday {
-			return ""
-		}
-		return f.brief()
-	})
-}
+func (t *Table) ShortHelp() string { return t.help(true) }
 
 // FullHelp shows every flag.
-func (t *Table) FullHelp() string { return t.help(fullEnd, (*Flag).text) }
+func (t *Table) FullHelp() string { return t.help(false) }
+
+func (t *Table) help(everyday bool) string {
+	var b strings.Builder
+	b.WriteString(intro)
+	for _, g := range t.Groups {
+		b.WriteString("\n" + g.Title + "\n")
+		for i := range g.Flags {
+			switch f := &g.Flags[i]; {
+			case !everyday:
+				f.writeLines(&b, f.text())
+			case f.Everyday:
+				f.writeLines(&b, f.brief())
+			}
+		}
+	}
+	b.WriteString(ending)
+	return b.String()
+}
 
 // brief is the beginning of the flag's text, which is enough in a list of flags.
 func (f *Flag) brief() string {
@@ -117,25 +114,6 @@ func (f *Flag) text() string {
 		return f.Help + " (repeatable)"
 	}
 	return f.Help
-}
-
-// help shows the flags that have a text.
-func (t *Table) help(end string, text func(*Flag) string) string {
-	var b strings.Builder
-	b.WriteString(intro)
-	for _, g := range t.Groups {
-		title := "\n" + g.Title + "\n"
-		for i := range g.Flags {
-			f := &g.Flags[i]
-			if words := text(f); words != "" {
-				b.WriteString(title)
-				title = ""
-				f.writeLines(&b, words)
-			}
-		}
-	}
-	b.WriteString(end)
-	return b.String()
 }
 
 // synopsis is the flag as it is given, such as -t, --mcp [NAME=]TARGET.
