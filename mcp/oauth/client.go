@@ -18,7 +18,7 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// agent sends the requests for the authorization at one server. Which places
+// agent sends the requests for the authorization at one server. Which hosts
 // it may reach depends on who named them: the user or the server.
 type agent struct {
 	server   *url.URL
@@ -74,7 +74,7 @@ func (a *agent) trusts(u *url.URL) bool {
 		return true
 	}
 	return (u.Scheme == "https" || IsLoopback(u.Hostname())) &&
-		(slices.ContainsFunc(a.settings.places(), func(place string) bool { return sameOrigin(place, u) }) || slices.Contains(a.vouched, u.String()))
+		(slices.ContainsFunc(a.settings.urls(), func(configured string) bool { return sameOrigin(configured, u) }) || slices.Contains(a.vouched, u.String()))
 }
 
 // sameHost says whether a URL is on the server's own host: the same origin,
@@ -83,14 +83,14 @@ func sameHost(server, u *url.URL) bool {
 	return netguard.Origin(u) == netguard.Origin(server) || IsLoopback(server.Hostname()) && IsLoopback(u.Hostname())
 }
 
-func sameOrigin(place string, u *url.URL) bool {
-	p, err := url.Parse(place)
+func sameOrigin(configured string, u *url.URL) bool {
+	p, err := url.Parse(configured)
 	return err == nil && p.Host != "" && netguard.Origin(p) == netguard.Origin(u)
 }
 
 const maxDocument = 1 << 20
 
-// statusError tells of a reply by its HTTP status and what its body says, if it says anything.
+// statusError is the error for a reply: its HTTP status, and its body unless that is empty.
 func statusError(status int, body []byte) error {
 	if said := wire.Snippet(body); said != "" {
 		return fmt.Errorf("HTTP status %d: %s", status, said)
@@ -99,8 +99,8 @@ func statusError(status int, body []byte) error {
 }
 
 // document fetches a JSON object.
-func (a *agent) document(ctx context.Context, place string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
+func (a *agent) document(ctx context.Context, address string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -14,15 +14,15 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// resource is what a server says about itself (RFC 9728).
+// resource is the metadata that a server publishes about itself (RFC 9728).
 type resource struct {
 	id      string // the resource parameter for its tokens; "" for none
 	issuers []string
 	scopes  []string
 }
 
-// issuer is an authorization server: its metadata (RFC 8414), or what the user
-// configured in the place of that.
+// issuer is an authorization server: its metadata (RFC 8414), or the URLs that the
+// user configured instead.
 type issuer struct {
 	name             string
 	authorizationURL string
@@ -36,10 +36,10 @@ type issuer struct {
 	namesItself      bool // redirects carry iss (RFC 9207)
 }
 
-// discover finds the server's authorization server. previous is the issuer that
-// is taken again if the server still names it. No secret of the user goes to an
-// issuer on another host that only the server named: an impostor would name its
-// own.
+// discover finds the server's authorization server. previous is the issuer of the
+// last sign-in, which is taken again if the server still names it. No secret of the
+// user goes to an issuer on another host that only the server named: an impostor
+// would name its own issuer.
 func (a *agent) discover(ctx context.Context, c challenge, previous string) (*resource, *issuer, error) {
 	r, err := a.protectedResource(ctx, c)
 	if err != nil {
@@ -95,19 +95,19 @@ func (e *SettingError) Error() string { return e.message }
 
 func (e *SettingError) Unwrap() error { return e.cause }
 
-// Hint says what to configure. It never repeats what the server said, which
+// Hint says what to configure. It never repeats a value that the server named, which
 // nobody has checked.
 func (e *SettingError) Hint() string { return e.hint }
 
 const issuerHint = `add to the server's "oauth" in the config: "issuer": "https://…", the issuer that the maker of the server documents`
 
-// ErrForeignIssuer is why no credentials are sent to another host that only the
-// server named.
+// ErrForeignIssuer is in the error where no credentials are sent, because only the
+// server named their host.
 var ErrForeignIssuer = errors.New("the issuer is on another host than the server")
 
-func foreignIssuer(place string) error {
+func foreignIssuer(address string) error {
 	return &SettingError{
-		fmt.Sprintf("the server names %q for its authorization, which is not on its own host; no credentials are sent there unless the config names the issuer", place),
+		fmt.Sprintf("the server names %q for its authorization, which is not on its own host; no credentials are sent there unless the config names the issuer", address),
 		issuerHint, ErrForeignIssuer,
 	}
 }
@@ -121,18 +121,18 @@ func (a *agent) owns(raw string) bool {
 // protectedResource reads the server's metadata. Where there is none, the
 // user must have configured the issuer.
 func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, error) {
-	places := []string{c.metadata}
+	urls := []string{c.metadata}
 	if c.metadata == "" {
-		places = wellKnownResource(a.server)
+		urls = wellKnownResource(a.server)
 	}
 	r := &resource{id: resourceOf(a.server)}
-	place, doc, missing := a.firstDocument(ctx, places, "resource", "authorization_servers", "scopes_supported")
+	address, doc, missing := a.firstDocument(ctx, urls, "resource", "authorization_servers", "scopes_supported")
 	pin := a.settings.Resource
 	switch {
 	case missing == nil:
 		r = &resource{textOf(doc, "resource"), textsOf(doc, "authorization_servers"), textsOf(doc, "scopes_supported")}
 		if !covers(r.id, a.server) && (pin == nil || *pin != r.id) {
-			return nil, fmt.Errorf("the metadata at %s is about %q, not about this server", place, r.id)
+			return nil, fmt.Errorf("the metadata at %s is about %q, not about this server", address, r.id)
 		}
 	case a.settings.Issuer == "" && a.settings.TokenURL == "":
 		return nil, &SettingError{"the server does not publish who gives access to it: " + missing.Error(), "does it want a login at all? if so, " + issuerHint, missing}
@@ -145,15 +145,15 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 
 // firstDocument fetches the document from the first of the places that has one
 // whose members of these names are short enough to be shown. The error says what is
-// wrong with each place.
-func (a *agent) firstDocument(ctx context.Context, places []string, members ...string) (place string, doc []byte, err error) {
-	for _, place := range places {
-		doc, failed := a.document(ctx, place)
-		if failed == nil && !fits(doc, members...) {
-			failed = fmt.Errorf("the metadata at %s is longer than anybody can read", place)
+// wrong with each address.
+func (a *agent) firstDocument(ctx context.Context, urls []string, members ...string) (address string, doc []byte, err error) {
+	for _, address := range urls {
+		doc, failed := a.document(ctx, address)
+		if failed == nil && !isShort(doc, members...) {
+			failed = fmt.Errorf("the names and URLs in the metadata at %s have more than %d KiB", address, maxShown>>10)
 		}
 		if failed == nil {
-			return place, doc, nil
+			return address, doc, nil
 		}
 		err = wire.JoinErrors(err, failed)
 	}
@@ -191,33 +191,33 @@ func resourceOf(server *url.URL) string {
 	return u.String()
 }
 
-// metadata reads the issuer's metadata from the first place that has it. The
+// metadata reads the issuer's metadata from the first address that has it. The
 // issuer in it must be name, byte for byte.
 func (a *agent) metadata(ctx context.Context, name string) (*issuer, error) {
 	u, err := url.Parse(name)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("%q is not an issuer's URL", name)
 	}
-	places := wellKnownIssuer(u)
+	urls := wellKnownIssuer(u)
 	if a.settings.MetadataURL != "" {
-		places = []string{a.settings.MetadataURL}
+		urls = []string{a.settings.MetadataURL}
 	}
-	place, doc, err := a.firstDocument(ctx, places, "authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint")
+	address, doc, err := a.firstDocument(ctx, urls, "authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint")
 	if err != nil {
 		return nil, err
 	}
 	found := readIssuer(doc)
 	switch {
 	case found.name != name:
-		return nil, fmt.Errorf("the metadata at %s is that of issuer %q, not of %q", place, wire.Snippet([]byte(found.name)), name)
+		return nil, fmt.Errorf("the metadata at %s is that of issuer %q, not of %q", address, wire.Snippet([]byte(found.name)), name)
 	case found.tokenURL == "":
-		return nil, fmt.Errorf("the metadata at %s has no token_endpoint", place)
+		return nil, fmt.Errorf("the metadata at %s has no token_endpoint", address)
 	}
 	return found, nil
 }
 
-// fits says whether the members of a document are short enough to be shown.
-func fits(doc []byte, names ...string) bool {
+// isShort says whether the members of a document are short enough to be shown.
+func isShort(doc []byte, names ...string) bool {
 	length := 0
 	for _, name := range names {
 		length += len(jsontext.Member(doc, name))
@@ -225,7 +225,7 @@ func fits(doc []byte, names ...string) bool {
 	return length <= maxShown
 }
 
-// maxShown bounds what comes from outside into an address, a question or an error.
+// maxShown bounds the texts from outside in an address, a question or an error.
 const maxShown = 8 << 10
 
 func readIssuer(doc []byte) *issuer {

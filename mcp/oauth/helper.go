@@ -74,7 +74,7 @@ func (h *Helper) store(ctx context.Context, k Key, doc []byte) error {
 	return err
 }
 
-// userName is what a keychain shows a person beside the login.
+// userName is the text that a keychain shows beside the login.
 func userName(k Key) string {
 	if k.Account != "" {
 		return k.Account + " at " + k.Server
@@ -90,7 +90,7 @@ func (h *Helper) erase(ctx context.Context, k Key) error {
 	return err
 }
 
-// list is the ids of the logins among all that the helper keeps.
+// list finds the ids of the logins among all secrets that the helper keeps.
 func (h *Helper) list(ctx context.Context) (ids []string, err error) {
 	out, err := h.run(ctx, "list", nil)
 	if err != nil {
@@ -120,8 +120,8 @@ func (h *Helper) program() string {
 	return "docker-credential-" + h.Name
 }
 
-// run runs the helper once, for at most helperTime. What it printed is quoted
-// only where it failed: else it is a login.
+// run runs the helper once, for at most helperTime. Its output is quoted only where
+// it failed: otherwise the output is a login.
 func (h *Helper) run(ctx context.Context, action string, input []byte) ([]byte, error) {
 	env := process.ChildEnv(h.Environ, nil, helperNames)
 	path, err := process.LookPath(h.program(), env)

@@ -12,8 +12,8 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// Login is what the consent of one person gave for one server: the client, the
-// tokens and what is needed to refresh them. It is what is stored.
+// Login is the result of one person's consent for one server, as it is stored: the
+// client, the tokens, and the endpoints for refreshing and revoking them.
 type Login struct {
 	Server   string `json:"url"`               // the MCP server's URL, as configured
 	Account  string `json:"account,omitempty"` // the word that tells two logins at one server apart
@@ -41,7 +41,7 @@ type Client struct {
 	SecretExpires time.Time `json:"secret_expires_at,omitzero"` // zero: never
 }
 
-// Request is what a sign-in needs.
+// Request describes a sign-in.
 type Request struct {
 	Server   string
 	Settings *Settings
@@ -51,22 +51,22 @@ type Request struct {
 	// Previous is the login that is stored, nil for none. Its registration is
 	// used again with the same issuer, and its scopes are asked for again.
 	Previous *Login
-	// Scopes are asked for beside those that the server names.
+	// Scopes are more scopes to ask for than the server names.
 	Scopes []string
 
 	// Show is called once with the address to open, when the redirect can be
 	// received. It prints the address, and starts a browser if there is one.
 	Show func(Consent)
 	// Paste reads a line with the address on which the browser ended, until
-	// ctx ends; nil: nobody can paste. It is called again, with what was wrong
-	// with the line before, until a line is right; after an error not again.
+	// ctx ends; nil: nobody can paste. It is called again, with the fault of the
+	// line before, until a line is right; after an error it is not called again.
 	Paste func(ctx context.Context, wrong error) (string, error)
-	// Secret is told every secret before it is sent or can appear anywhere.
+	// Secret is called with every secret before it is sent or can appear anywhere.
 	Secret func(string)
 }
 
-// Consent is what the person is asked in the browser. Its texts come from
-// outside: the caller escapes them.
+// Consent is the question to the person in the browser. Its texts come from outside:
+// the caller escapes them.
 type Consent struct {
 	URL         string // https, or http on this machine; without control bytes
 	RedirectURI string
@@ -74,14 +74,14 @@ type Consent struct {
 	Server      string
 	Issuer      string
 	Scopes      []string
-	New         []string // those of Scopes that the Previous login has not
+	New         []string // the Scopes that the Previous login does not have
 }
 
 // SignInTime is how long a sign-in waits for the person in the browser.
 const SignInTime = 5 * time.Minute
 
-// take puts the tokens of a reply into the login. A reply without a refresh
-// token, or without scopes, leaves those that the login has.
+// take puts the tokens of a reply into the login, which keeps its refresh token and
+// its scopes where the reply has none.
 func (l *Login) take(t tokenReply, now time.Time) {
 	l.AccessToken, l.Obtained, l.Expires = t.access, now, time.Time{}
 	if t.life > 0 {
@@ -116,7 +116,7 @@ func Refresh(ctx context.Context, s *Settings, l Login) (Login, error) {
 		return l, err
 	}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {l.RefreshToken}}
-	address(form, l.Resource, nil)
+	setTarget(form, l.Resource, nil)
 	t, err := a.requestToken(ctx, l.TokenURL, l.Issuer, l.Client.with(a.settings), form)
 	if err != nil {
 		return l, fmt.Errorf("the authorization server %q does not refresh the login: %w", l.Issuer, err)
@@ -182,8 +182,8 @@ var ErrNobody = errors.New("nobody finished the sign-in in the browser within 5 
 
 // Error is a refusal by the authorization server (RFC 6749, 4.1.2.1 and 5.2).
 type Error struct {
-	Code        string // such as access_denied, invalid_grant; from outside
-	Description string // from outside too; both at most 300 bytes
+	Code        string // such as access_denied or invalid_grant; a text from outside
+	Description string // another text from outside; each has at most 300 bytes
 }
 
 func (e *Error) Error() string {

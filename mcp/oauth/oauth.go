@@ -37,17 +37,16 @@ type Grant struct {
 	issuer   *issuer // found once and kept: the credentials go to no other
 	scopes   []string
 	widened  int   // how often scopes were added
-	refused  error // the end of a grant by JWT, which is not tried twice
+	refused  error // why a grant by JWT failed: it is not tried again
 }
 
-// New makes the Grant for a server. Nothing is sent yet. secret is told every
-// secret beside those of the Settings, before it is sent.
+// New makes the Grant for a server. Nothing is sent yet. secret is called with every
+// secret that is not in the Settings, before it is sent.
 func New(server *url.URL, s *Settings, secret func(string)) *Grant {
 	return &Grant{agent: newAgent(server, s), secret: secret, scopes: slices.Clone(s.Scopes)}
 }
 
-// A Refusal is a response of the server that asks for a token, or for another
-// one.
+// A Refusal is a response of the server that asks for a token, or for another token.
 type Refusal struct {
 	Status     int
 	Challenges []string // its WWW-Authenticate headers
@@ -97,7 +96,7 @@ func (g *Grant) Token(ctx context.Context, r *Refusal) (Token, error) {
 // maxWidened bounds how often a server may ask for more scopes.
 const maxWidened = 3
 
-// union is a and what b has beside it.
+// union is a, and behind it the elements of b that a does not have.
 func union(a, b []string) []string {
 	all := slices.Clone(a)
 	for _, s := range b {
@@ -122,7 +121,7 @@ func (g *Grant) request(ctx context.Context) (tokenReply, error) {
 		}
 		form = url.Values{"grant_type": {grantJWT}, "assertion": {assertion}}
 	}
-	address(form, g.resource.id, g.scopes)
+	setTarget(form, g.resource.id, g.scopes)
 	client := Client{ID: s.ClientID, Secret: s.Secret, AuthMethod: s.authMethod(g.issuer.authMethods)}
 	t, err := g.agent.requestToken(ctx, g.issuer.tokenURL, g.issuer.name, client, form)
 	if err != nil && s.grant() != GrantClientCredentials {
@@ -131,9 +130,9 @@ func (g *Grant) request(ctx context.Context) (tokenReply, error) {
 	return t, err
 }
 
-// assertion is the JWT that the authorization server trusts: that of the
-// platform, or the one for which a company's identity provider exchanges the
-// ID token (RFC 8693; the Identity Assertion Authorization Grant).
+// assertion is the JWT that the authorization server trusts: the JWT of the
+// platform, or the one that a company's identity provider gives for the ID token
+// (RFC 8693; the Identity Assertion Authorization Grant).
 func (g *Grant) assertion(ctx context.Context) (string, error) {
 	s := g.agent.settings
 	token, err := s.Assertion(ctx)
@@ -144,7 +143,7 @@ func (g *Grant) assertion(ctx context.Context) (string, error) {
 	const types = "urn:ietf:params:oauth:token-type:"
 	form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "subject_token": {token},
 		"subject_token_type": {types + "id_token"}, "requested_token_type": {types + "id-jag"}, "audience": {g.issuer.name}}
-	address(form, g.resource.id, g.scopes)
+	setTarget(form, g.resource.id, g.scopes)
 	client := Client{ID: s.IDP.ClientID, Secret: s.IDP.Secret, AuthMethod: authNone}
 	if s.IDP.Secret != "" {
 		client.AuthMethod = authBasic

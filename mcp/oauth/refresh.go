@@ -9,7 +9,7 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// ErrSignedOut is about a server for which there is no login, or one that is over.
+// ErrSignedOut and ErrEnded say that a person has to sign in.
 var (
 	ErrSignedOut = errors.New("there is no login at the server")
 	ErrEnded     = errors.New("the login has ended")
@@ -19,10 +19,10 @@ var (
 // may be on its way, and with it the only valid refresh token.
 const settleTime = 3 * time.Second
 
-// Scopes are those that the server names in its challenge.
+// Scopes are the scopes that the server names in its challenge.
 func (r *Refusal) Scopes() []string { return readChallenge(r.Challenges).scopes }
 
-// Expired says whether the access token is to be replaced before it is used:
+// Expired says whether the access token has to be replaced before it is used. That is
 // some time before its end, so that it does not end on its way.
 func (l *Login) Expired() bool {
 	margin := tokenMargin
@@ -32,14 +32,15 @@ func (l *Login) Expired() bool {
 	return !l.Expires.IsZero() && time.Now().After(l.Expires.Add(-margin))
 }
 
-// Refresh gives a login with another access token than used, which has expired
-// or was refused. However many processes ask at once, the first that has the
-// lock makes the one request, and the others read what it has stored: an
+// Refresh gives a login with another access token than the one used, which has
+// expired or was refused. However many processes ask at once, the first that has the
+// lock makes the only request, and the others read the tokens that it has stored: an
 // authorization server that sees a refresh token twice takes it for stolen and
 // ends the login (RFC 9700, 4.14.2).
 //
-// The error is ErrSignedOut, ErrEnded where a person has to sign in again, or
-// anything else after which the stored tokens are as before.
+// The error is ErrSignedOut where no login is stored, ErrEnded where the stored one
+// cannot be refreshed any more, or any other, after which the stored tokens are as
+// before.
 func (s *Store) Refresh(ctx context.Context, settings *Settings, k Key, used string) (*Login, error) {
 	unlock, err := s.lock(ctx, k)
 	if err != nil && !s.isGiven(ctx, k) {
@@ -65,11 +66,11 @@ func (s *Store) Refresh(ctx context.Context, settings *Settings, k Key, used str
 	refused, ok := errors.AsType[*Error](err)
 	switch {
 	case ok && refused.Ended():
-		return nil, errors.Join(ErrEnded, s.end(ctx, k, l))
+		return nil, errors.Join(ErrEnded, s.markEnded(ctx, k, l))
 	case err != nil:
 		return nil, err
 	}
-	s.tell(&fresh)
+	s.tellSecrets(&fresh)
 	s.keep(ctx, &fresh, l)
 	return &fresh, nil
 }
@@ -86,8 +87,8 @@ func outlast(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// keep stores a refreshed login in the place of old. What cannot be stored is
-// used in this process all the same.
+// keep stores a refreshed login in the place of old. Where that fails, this process
+// uses the refreshed login all the same.
 func (s *Store) keep(ctx context.Context, fresh, old *Login) {
 	k := fresh.Key()
 	err := errGivenStays
@@ -115,9 +116,9 @@ func (s *Store) isGiven(ctx context.Context, k Key) bool {
 	return l == nil && err == nil
 }
 
-// end stores that the tokens of l are not valid any more. Its registration stays
+// markEnded stores that the tokens of l are not valid any more. Its registration stays
 // for the next sign-in. A login that was stored meanwhile stays as it is.
-func (s *Store) end(ctx context.Context, k Key, l *Login) error {
+func (s *Store) markEnded(ctx context.Context, k Key, l *Login) error {
 	now, err := s.stored(ctx, k)
 	if now == nil || err != nil || now.RefreshToken != l.RefreshToken {
 		return err
@@ -126,8 +127,8 @@ func (s *Store) end(ctx context.Context, k Key, l *Login) error {
 	return s.put(ctx, now)
 }
 
-// tell keeps the secrets of a login out of what is shown.
-func (s *Store) tell(l *Login) {
+// tellSecrets calls Secret with the secrets of a login, so that no output shows them.
+func (s *Store) tellSecrets(l *Login) {
 	if s.Secret != nil {
 		for _, secret := range [...]string{l.AccessToken, l.RefreshToken, l.Client.Secret} {
 			s.Secret(secret)

@@ -15,8 +15,8 @@ import (
 
 // registration is how this program is known to the issuer: by the ID that the user
 // configured, by the registration of the previous sign-in, by the URL of its
-// metadata document, or by a registration that is made now. What was
-// registered at one issuer is of no use at another, and never sent there.
+// metadata document, or by a registration that is made now. A registration at one
+// issuer is of no use at another, and never sent there.
 func (a *agent) registration(ctx context.Context, is *issuer, previous *Login, redirectURI string) (Client, error) {
 	s := a.settings
 	switch {
@@ -34,12 +34,13 @@ func (a *agent) registration(ctx context.Context, is *issuer, previous *Login, r
 	return Client{}, byHand(fmt.Sprintf("the authorization server %q lets no program register itself", is.name), redirectURI, nil)
 }
 
-// reusable says whether the registration of the previous login is good for the issuer.
+// reusable says whether the issuer still knows the registration of the previous login.
 func reusable(l *Login, is *issuer) bool {
 	return l != nil && l.Client.Dynamic && l.Issuer == is.name && (l.Client.SecretExpires.IsZero() || time.Now().Before(l.Client.SecretExpires))
 }
 
-// byHand is the failure of a registration, which the user can make by hand.
+// byHand is the error of a registration that failed; its hint says how the user
+// registers by hand.
 func byHand(message, redirectURI string, cause error) error {
 	return &SettingError{message, fmt.Sprintf(`register an application in its developer console with the redirect URI %s, and add to the server's "oauth" in the config: "client_id", "redirect_uri": %s, and "client_secret_env" if it has a secret`,
 		redirectURI, jsontext.Quoted(redirectURI)), cause}
@@ -73,11 +74,11 @@ func (a *agent) register(ctx context.Context, is *issuer, redirectURI string) (C
 	return readRegistration(doc, method, redirectURI)
 }
 
-// readRegistration reads the reply, whose word on the client's proof of itself
-// counts; asked is the method that was asked for.
+// readRegistration reads the reply. How the client proves itself is what the reply
+// says; asked is the method that was asked for.
 func readRegistration(doc []byte, asked, redirectURI string) (Client, error) {
 	c := Client{ID: textOf(doc, "client_id"), Secret: textOf(doc, "client_secret"), RedirectURI: redirectURI, Dynamic: true}
-	if c.ID == "" || !fits(doc, "client_id", "client_secret") {
+	if c.ID == "" || !isShort(doc, "client_id", "client_secret") {
 		return Client{}, errors.New("the reply to the registration holds no client_id that can be used")
 	}
 	if n, ok := jsontext.Integer(jsontext.Member(doc, "client_secret_expires_at")); ok && n > 0 {

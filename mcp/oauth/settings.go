@@ -2,7 +2,7 @@ package oauth
 
 import "context"
 
-// Settings are what the user configured for the authorization at one server.
+// Settings are the user's configuration for the authorization at one server.
 // The zero value signs in by the authorization code grant as a client that
 // registers itself.
 type Settings struct {
@@ -18,8 +18,8 @@ type Settings struct {
 	RedirectURI       string // "" is http://localhost with a free port
 	Account           string // tells logins at one server apart
 
-	// Pins: the user vouches for a value, which the server's metadata then need
-	// not have, or has wrong.
+	// Values for which the user vouches: they count where the server's metadata
+	// has none, or a wrong one.
 	Issuer           string
 	Resource         *string // nil: as the server's metadata publishes it; "" omits it
 	Scopes           []string
@@ -57,8 +57,8 @@ func (s *Settings) hasSecret() bool {
 	return s.Secret != "" || len(s.PrivateKey) > 0 || s.Assertion != nil
 }
 
-// places are the URLs that the user configured.
-func (s *Settings) places() []string {
+// urls are the URLs that the user configured.
+func (s *Settings) urls() []string {
 	all := []string{s.Issuer, s.MetadataURL, s.AuthorizationURL, s.TokenURL}
 	if s.IDP != nil {
 		all = append(all, s.IDP.TokenURL)

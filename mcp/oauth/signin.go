@@ -117,10 +117,10 @@ func (s *signIn) bind() (err error) {
 	return err
 }
 
-// chooseScopes are the scopes to ask for: those that the user configured, else
-// those of the challenge, else those that the server's metadata lists; beside
-// them those that were granted before, and those that this sign-in adds. A token
-// that can be refreshed is asked for where the issuer offers that.
+// chooseScopes are the scopes to ask for: the configured ones, else those of the
+// challenge, else those of the server's metadata; beside them the scopes that were
+// granted before, and those of the Request. A token that can be refreshed is asked
+// for where the issuer offers that.
 func (s *signIn) chooseScopes(c challenge) []string {
 	scopes := s.Settings.Scopes
 	for _, other := range [][]string{c.scopes, s.resource.scopes} {
@@ -139,7 +139,7 @@ func (s *signIn) chooseScopes(c challenge) []string {
 	return scopes
 }
 
-// newScopes are those that the previous login has not.
+// newScopes are the scopes that the previous login does not have.
 func (s *signIn) newScopes() []string {
 	if s.Previous == nil {
 		return nil
@@ -154,8 +154,8 @@ func random() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// authorizationURL is the address for the browser. Its own parameters cannot be
-// replaced by configured ones, nor by those of the endpoint.
+// authorizationURL is the address for the browser. Neither the configured parameters
+// nor those of the endpoint replace a parameter that is set here.
 func (s *signIn) authorizationURL() (string, error) {
 	u, ok := secureURL(s.issuer.authorizationURL)
 	if !ok || strings.ContainsFunc(u.Host, notInHost) {
@@ -172,13 +172,14 @@ func (s *signIn) authorizationURL() (string, error) {
 	query.Set("state", s.state)
 	query.Set("code_challenge", base64.RawURLEncoding.EncodeToString(sum[:]))
 	query.Set("code_challenge_method", "S256")
-	address(query, s.resource.id, s.scopes)
+	setTarget(query, s.resource.id, s.scopes)
 	u.RawQuery, u.Fragment = query.Encode(), ""
 	return u.String(), nil
 }
 
-// notInHost keeps what a shell could read out of the host's name: openers of
-// browsers are scripts. Path and query are escaped.
+// notInHost tells whether a character may not be in the name of a host. A shell could
+// take it for an operator, and openers of browsers are scripts. Path and query of a
+// URL are escaped.
 func notInHost(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_:[]", r))
 }
@@ -264,7 +265,7 @@ func (s *signIn) checkIssuer(query url.Values) error {
 // register so and then want it.
 func (s *signIn) exchange(ctx context.Context, code string) (tokenReply, error) {
 	form := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {s.client.RedirectURI}, "code_verifier": {s.verifier}}
-	address(form, s.resource.id, nil)
+	setTarget(form, s.resource.id, nil)
 	t, err := s.agent.requestToken(ctx, s.issuer.tokenURL, s.issuer.name, s.client.with(s.Settings), form)
 	if e, refused := errors.AsType[*Error](err); refused && e.Code == "invalid_client" && s.client.AuthMethod == authNone && s.client.Secret != "" {
 		s.client.AuthMethod = authPost

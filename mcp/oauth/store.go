@@ -32,8 +32,8 @@ type Store struct {
 	warned sync.Map // the messages of warnings
 }
 
-// Get is the stored login, nil when there is none. A *RefusedError says that
-// there is one that must not be used.
+// Get is the stored login, nil when there is none. The error is a *RefusedError where
+// the stored login must not be used.
 func (s *Store) Get(ctx context.Context, k Key) (*Login, error) {
 	if newer, ok := s.ahead.Load(k); ok {
 		return newer.(*Login), nil
@@ -79,8 +79,8 @@ func (s *Store) place(id string) string {
 	return s.path(id + ".json")
 }
 
-// Update changes the stored login under its lock: change gets it, nil for none,
-// and returns what to store in its place, nil for nothing.
+// Update changes the stored login under its lock: change gets the login, nil for none,
+// and returns the login to store in its place, nil to remove it.
 func (s *Store) Update(ctx context.Context, k Key, change func(*Login) (*Login, error)) error {
 	unlock, err := s.lock(ctx, k)
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *Store) read(doc []byte) (*Login, error) {
 	case d.Version > 1:
 		return nil, fmt.Errorf("a newer toolpipe wrote it (version %d)", d.Version)
 	}
-	s.tell(&d.Login)
+	s.tellSecrets(&d.Login)
 	return &d.Login, nil
 }
 

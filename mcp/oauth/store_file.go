@@ -75,8 +75,8 @@ func refuse(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// readFile reads a file of the directory; nil when there is none. The file that
-// is read is the one that was checked.
+// readFile reads a file of the directory; nil when there is none. It checks the file
+// that it has opened, which nobody can replace.
 func (s *Store) readFile(name string) ([]byte, error) {
 	path := s.path(name)
 	if err := s.checkDir(); errors.Is(err, fs.ErrPermission) {
@@ -125,9 +125,9 @@ func (s *Store) warnOnce(code, server, message string) {
 	}
 }
 
-// writeFile puts a file in the place of the one with its name. The caller holds
-// the lock, so that the temporary file needs no name of its own: what a process
-// that was killed has left goes with the next write.
+// writeFile writes a temporary file and gives it the name, which replaces the file
+// that had it. The caller holds the lock: so all writers use the same temporary file,
+// and each removes what a writer that was killed has left.
 func (s *Store) writeFile(name string, doc []byte) error {
 	if err := s.makeDir(); err != nil {
 		return err
@@ -175,7 +175,7 @@ func (s *Store) syncDir() error {
 	return nil
 }
 
-// listFiles is the ids of the logins in files.
+// listFiles finds the ids of the logins that are files.
 func (s *Store) listFiles() (ids []string, err error) {
 	if err := s.checkDir(); err != nil {
 		return nil, unlessMissing(err)

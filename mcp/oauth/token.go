@@ -44,12 +44,12 @@ func (s *Settings) authMethod(supported []string) string {
 type tokenReply struct {
 	access, refresh string
 	life            time.Duration // 0: unknown
-	scopes          []string      // nil: those that were asked for
+	scopes          []string      // nil: all that were asked for
 }
 
-// requestToken asks the token endpoint at place, of the issuer of that name.
-func (a *agent) requestToken(ctx context.Context, place, issuer string, c Client, form url.Values) (tokenReply, error) {
-	status, doc, err := a.post(ctx, place, issuer, c, form)
+// requestToken asks a token endpoint, which belongs to the issuer of that name.
+func (a *agent) requestToken(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (tokenReply, error) {
+	status, doc, err := a.post(ctx, endpoint, issuer, c, form)
 	if err = cmp.Or(err, refusal(status, doc)); err != nil {
 		return tokenReply{}, err
 	}
@@ -65,9 +65,9 @@ func (a *agent) revoke(ctx context.Context, l Login, form url.Values) error {
 	return err
 }
 
-// address says in a form which server the tokens are for (RFC 8707), and with which
+// setTarget says in a form which server the tokens are for (RFC 8707), and with which
 // scopes; "" and nil leave that out.
-func address(form url.Values, resource string, scopes []string) {
+func setTarget(form url.Values, resource string, scopes []string) {
 	form.Del("resource")
 	if resource != "" {
 		form.Set("resource", resource)
@@ -79,7 +79,7 @@ func address(form url.Values, resource string, scopes []string) {
 }
 
 // post sends a form and the client's proof of itself.
-func (a *agent) post(ctx context.Context, place, issuer string, c Client, form url.Values) (status int, body []byte, err error) {
+func (a *agent) post(ctx context.Context, endpoint, issuer string, c Client, form url.Values) (status int, body []byte, err error) {
 	switch c.AuthMethod {
 	case authSigned:
 		assertion, err := clientAssertion(c.ID, a.settings, issuer, time.Now())
@@ -96,7 +96,7 @@ func (a *agent) post(ctx context.Context, place, issuer string, c Client, form u
 			form.Set("client_id", c.ID)
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, place, strings.NewReader(form.Encode()))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(form.Encode()))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -121,7 +121,7 @@ func refusal(status int, body []byte) error {
 	return fmt.Errorf("HTTP status %d without an answer that can be read (%d bytes)", status, len(body))
 }
 
-// maxToken bounds what is sent with every request.
+// maxToken bounds a token, which is sent with every request.
 const maxToken = 64 << 10
 
 func readTokenReply(doc []byte) (tokenReply, error) {

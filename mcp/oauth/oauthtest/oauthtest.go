@@ -20,8 +20,8 @@ import (
 )
 
 // Server serves, below one URL: the tool server at /mcp, its metadata, and the
-// issuer at /as with its endpoints. What bends it is set before the first
-// request; any may be nil.
+// issuer at /as with its endpoints. The fields that change its behaviour are set
+// before the first request; each may be nil.
 type Server struct {
 	*httptest.Server
 	Resource map[string]any // replaces members of the protected resource metadata; nil removes one
@@ -47,7 +47,7 @@ type Client struct {
 	ID, Secret, Method, RedirectURI string
 }
 
-// Request is one that came in.
+// Request is a request that came in.
 type Request struct {
 	Path   string
 	Query  url.Values // or the form
@@ -75,8 +75,8 @@ func (s *Server) Seen(path string) (found []Request) {
 	return found
 }
 
-// Browser is what a person with a browser does who agrees to everything: it
-// opens the address and follows it to the end.
+// Browser does what a person does who agrees to everything: it opens the address and
+// follows it to the end.
 func Browser(address string) (page string, err error) {
 	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(address)
 	if err != nil {
@@ -230,7 +230,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, form url.Values) 
 	send(w, http.StatusOK, reply)
 }
 
-// checkCode gives the error for a code that is not the one of this client.
+// checkCode gives the error for a code that was not given to this client.
 func (s *Server) checkCode(form url.Values) string {
 	q := s.codes[form.Get("code")]
 	sum := sha256.Sum256([]byte(form.Get("code_verifier")))
