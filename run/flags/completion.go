@@ -12,7 +12,7 @@ import (
 	"toolpipe/run/manual"
 )
 
-// The scripts, with @NAMES@ for what is made of the table.
+// The scripts, in which @FLAGS@, @CASES@ and @SPECS@ stand for texts made from the table.
 var (
 	//go:embed completion.bash
 	bashScript string
@@ -28,7 +28,7 @@ var (
 // a "--" among them does no harm.
 var shells = []string{"bash", "zsh", "fish"}
 
-// CompletionText is what --completion prints.
+// CompletionText is the script or the list that --completion prints.
 func (t *Table) CompletionText() (string, error) {
 	switch t.Completion {
 	case "bash":
@@ -81,10 +81,10 @@ func (f *Flag) words() []string {
 	return config.Choices(f.Name)
 }
 
-// action returns what a shell does for the value of the flag: it offers words, the
-// names of files or of directories, or the profiles or servers of the config. The
-// parameters are how the shell is told each of these; words and names hold %s for
-// the words and for the kind of names. value is for any other value that is needed.
+// action is the text that tells a shell what to offer for the value of the flag. The
+// parameters are the texts for the values of a list (words), for a file, for a
+// directory, for the profiles or servers of the config (names), and for any other
+// value that the flag needs. words and names hold a %s for the list and for the kind.
 func (f *Flag) action(words, file, directory, names, value string) string {
 	switch {
 	case f.words() != nil:
@@ -111,9 +111,9 @@ func (f *Flag) names() []string {
 	return []string{"-" + f.Short, "--" + f.Name}
 }
 
-// bash is the script for bash. What stands behind a "=" is a word of its own for
-// bash, so the line is split here. Nothing of the config is expanded as code, as
-// "compgen -W" would do it.
+// bash is the script for bash. It splits the line itself, because bash makes a word
+// of its own of the text behind a "=". It does not use "compgen -W", which would run
+// names of the config as code.
 func (t *Table) bash() string {
 	var cases, descriptions strings.Builder
 	for f := range t.All() {

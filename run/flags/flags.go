@@ -20,16 +20,16 @@ import (
 type Flag struct {
 	Name  string
 	Short string // its letter, "" if it has none
-	Value string // what stands for its value in the help, "" for a switch, "[=WORD]" for a value that may be left out
+	Value string // the word for its value in the help, "" for a switch, "[=WORD]" for a value that may be left out
 
-	Help     string // its text in the full help; what stands before a semicolon is enough where there is one line
+	Help     string // its text in the full help; lists show the part before the first semicolon
 	Everyday bool   // the short help shows it
 
-	// Setting is what the flag fills, and so decides which values it takes:
+	// Setting is the setting that the flag fills. Its type decides which values it takes:
 	//
 	//	*bool           true or false, as a switch
 	//	**bool          the same; nil if it is not given
-	//	config.Mode     what the run does; with a Value, to what
+	//	config.Mode     none: the flag chooses what the run does; a value is its Target
 	//	*count          how often it is given
 	//	*int            a number from 1 on
 	//	**int           a number from 0 on
@@ -55,8 +55,8 @@ type Group struct {
 // count is a setting that a switch adds one to; a value sets it.
 type count int
 
-// Set takes one value that was given. It returns an error for what no later
-// value can mend; Check returns the others.
+// Set takes one value that was given. Of wrong values it refuses those that no later
+// value can mend; Table.Check refuses the others.
 func (f *Flag) Set(text string) (err error) {
 	f.given, f.last, f.bad = true, text, nil
 	if _, either := f.Setting.(**bool); either && text != "true" && text != "false" {
@@ -169,10 +169,10 @@ func (f *Flag) bytes(text string) (int64, error) {
 	return n << shift, nil
 }
 
-// check refuses values that a user cannot have meant. An empty one is what a
-// shell makes of a variable that is not set, and would take away in silence
-// what the flag stands for, be it a guard such as --approver; so would a limit
-// of 0. For a file, "-" is what other programs call a standard stream.
+// check refuses values that a user cannot have meant. A shell makes an empty value
+// of a variable that is not set: in silence, it would take away the effect of the
+// flag, even of a guard such as --approver. So would a limit of 0. The file "-" is a
+// standard stream for other programs.
 func (f *Flag) check() error {
 	texts, emptyOK := []string{f.last}, f.EmptyOK
 	switch setting := f.Setting.(type) {

@@ -30,8 +30,8 @@ exit status: 0 answered, 2 usage, 3 model, 4 server, 5 unapproved, 6 limit,
 7 outcome unknown, 8 output, 128+N signal N; --help=topics lists the manual
 `
 
-// HelpText is what --help prints: its value and args, the prompt arguments, are
-// the topics. Without any it is the everyday flags.
+// HelpText is the text that --help prints: its value and args, the prompt arguments,
+// are the topics. Without a topic it is the everyday flags.
 func (t *Table) HelpText(version string, args []string) (string, error) {
 	if *t.Help != "short" {
 		args = append([]string{*t.Help}, args...)
@@ -108,7 +108,7 @@ func (f *Flag) brief() string {
 	return brief
 }
 
-// text is what the full help says of the flag.
+// text is the text of the flag in the full help.
 func (f *Flag) text() string {
 	if _, ok := f.Setting.(*[]string); ok && !strings.Contains(f.Help, "(repeatable)") {
 		return f.Help + " (repeatable)"
@@ -116,7 +116,7 @@ func (f *Flag) text() string {
 	return f.Help
 }
 
-// synopsis is the flag as it is given, such as -t, --mcp [NAME=]TARGET.
+// synopsis is how the flag is given, such as -t, --mcp [NAME=]TARGET.
 func (f *Flag) synopsis() string {
 	s := "--" + f.Name
 	if f.Short != "" {

@@ -8,11 +8,11 @@ import (
 	"toolpipe/run/failure"
 )
 
-// A Table is all flags, and what they say that is no setting of a run.
+// A Table is all flags, and the values of the flags that are no settings of a run.
 type Table struct {
 	Groups     []Group // in the order of the help
-	Completion string  // what was given to --completion
-	Help       *string // what was given to --help, "short" for nothing; nil if it was not given
+	Completion string  // the value of --completion
+	Help       *string // the value of --help, "short" if it has none; nil if the flag was not given
 	Version    bool
 	block      bool // -x was given
 	settings   *config.Config
@@ -58,7 +58,7 @@ func (t *Table) All() iter.Seq[*Flag] {
 // set, and finds out what the run does.
 func (t *Table) Check() error {
 	c := t.settings
-	var chosen *Flag // says what the run does
+	var chosen *Flag // the flag that says what the run does
 	for f := range t.All() {
 		if !f.given {
 			continue

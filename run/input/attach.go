@@ -53,7 +53,8 @@ func attachInput(c *config.Config, api string, attached []stream.Part, data []by
 	return err
 }
 
-// attachment is the part of a file; what begins an error, and name heads a text.
+// attachment is the part of a message for a file; an error begins with what, and a text
+// with name.
 func attachment(what, name, api string, data []byte) (p stream.Part, err error) {
 	switch kind := http.DetectContentType(data); {
 	case isPicture(kind):

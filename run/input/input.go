@@ -147,8 +147,8 @@ func invalidUTF8(p []byte) int {
 	return len(valid)
 }
 
-// autoMessages decides what standard input is when there are no prompt
-// arguments; it returns nil, nil for text.
+// autoMessages decides whether standard input is a conversation when there are no
+// prompt arguments; it returns nil, nil for text.
 //
 // Only an array of plain user and assistant messages is taken for a
 // conversation. An array with another role or with a call is refused: data

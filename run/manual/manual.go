@@ -33,19 +33,19 @@ func Page(topic string) string {
 	return string(text)
 }
 
-// Title is what the page on a topic is about.
+// Title is the title of the page on a topic.
 func Title(topic string) string {
 	first, _, _ := strings.Cut(Page(topic), "\n")
 	return strings.TrimPrefix(first, topic+": ")
 }
 
-// A Kind is what a Block is.
+// Kind is the kind of a Block.
 type Kind uint8
 
 const (
 	Heading Kind = iota
 	Paragraph
-	Rows    // of a table: each is a term and what it means
+	Rows    // of a table: each is a term and its meaning
 	Example // commands, or a file
 )
 

@@ -35,7 +35,7 @@ func Roff(topic string) string {
 // sentence begins s with a capital letter and ends it with a full stop.
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
-// Term is one term of a list and what it means, as roff.
+// Term is a term of a list and its meaning, as roff.
 func Term(term, text string) string { return ".TP\n.B " + escaped(term) + "\n" + Filled(text) }
 
 // Filled is a paragraph as roff, in lines of at most 80 bytes.

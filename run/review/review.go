@@ -1,8 +1,8 @@
-// Package review reads tool definitions as a person would who has to decide whether
-// to let a model have them: it finds what cannot be seen, what speaks to the model
-// instead of describing a tool, names that can be taken for those of another server,
-// and arguments that ask for secrets or for the conversation. A finding is a place to
-// look at and no verdict; a definition without one may be malicious too.
+// Package review reads tool definitions for a person who has to decide whether to let
+// a model have them. It finds characters that cannot be seen, sentences that speak to
+// the model instead of describing a tool, names that look like those of another
+// server, and arguments that ask for secrets or for the conversation. A finding is a
+// place to look at and no verdict; a definition without findings may be malicious too.
 package review
 
 import (

@@ -53,8 +53,8 @@ var rules = [...]rule{
 	{talk, false, 0, []string{"your full original", "system", "prompt message instructions"}},
 }
 
-// A word is lower-case, without what cannot be seen, and its letters are those that
-// they look like.
+// A word is lower-case and without characters that cannot be seen; a letter that looks
+// like one of ASCII is that one.
 type word struct {
 	text     string
 	from, to int  // its place in the text

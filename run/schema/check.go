@@ -13,8 +13,8 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// Check checks a JSON value and returns what does not fit. The error says why
-// the value cannot be checked.
+// Check checks a JSON value and returns its faults. The error says why the value
+// cannot be checked.
 func (s *Schema) Check(text []byte) (faults []Fault, err error) {
 	if len(text) > maxValue {
 		return nil, fmt.Errorf("the value is larger than %d MiB", maxValue>>20)
@@ -58,8 +58,8 @@ type part struct {
 	value []byte
 }
 
-// visit reports whether v fits n, and adds to seen what it looked at. chain is how
-// many schemas led here at the same part of the value.
+// visit reports whether v fits n, and adds the parts that it looked at to seen. chain
+// counts the schemas that led here at the same part of the value.
 func (c *check) visit(n *node, v []byte, path string, chain int, seen map[string]bool) bool {
 	if c.left -= 1 + len(v)/1024; chain > maxChain || c.left < 0 {
 		c.over = true
@@ -83,8 +83,8 @@ func (c *check) visit(n *node, v []byte, path string, chain int, seen map[string
 	return !x.failed
 }
 
-// keywords checks the parts of the value before the whole of it, so that faults
-// begin with what is most precise.
+// keywords checks the parts of the value before the whole of it, so that the most
+// precise faults come first.
 func (x *visit) keywords() {
 	if x.n.target != nil {
 		x.must(x.here(x.n.target))
@@ -136,7 +136,7 @@ func (x *visit) list(keyword string) iter.Seq[*node] {
 // here checks the same part of the value against another schema.
 func (x *visit) here(n *node) bool { return x.check.visit(n, x.v, x.path, x.chain+1, x.seen) }
 
-// fits is here without faults.
+// fits is here, but a failure is no fault.
 func (x *visit) fits(n *node) bool {
 	x.trying++
 	defer func() { x.trying-- }()

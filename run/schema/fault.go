@@ -40,7 +40,7 @@ func shown(path string) string {
 
 const maxFaults = 10
 
-// add keeps a fault, once: two schemas may find the same.
+// add keeps a fault once: two schemas may find the same fault.
 func (c *check) add(path, keyword, format string, args ...any) {
 	f := Fault{path, keyword, clip(fmt.Sprintf(format, args...))}
 	if len(c.found) < maxFaults && !slices.Contains(c.found, f) {

@@ -141,8 +141,8 @@ func (x *visit) array() {
 	x.limit("minContains", "maxContains", fitting, "elements that fit")
 }
 
-// unique compares the elements with one another, numbers only with those of the
-// same digits and texts only with those that are the same.
+// unique compares the elements with one another: numbers only with numbers of the
+// same digits, and strings only with equal strings.
 func (x *visit) unique() {
 	like := map[string][]part{}
 	for _, p := range x.parts {

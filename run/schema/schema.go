@@ -25,7 +25,7 @@ const (
 	maxText  = 1 << 20 // bytes of a schema
 	maxDepth = 128     // nesting of a schema and of a value
 	maxValue = 64 << 20
-	maxSteps = 1 << 18 // what one check may cost, each about a microsecond
+	maxSteps = 1 << 18 // of one check, each about a microsecond
 	maxChain = 64      // references and alternatives that follow one another at one place of a value
 )
 
@@ -83,7 +83,7 @@ func Compile(text []byte) (s *Schema, err error) {
 	default:
 		return nil, errors.New("$schema names another draft than 2020-12 and 7")
 	}
-	// What relative references of a schema without an $id stand for.
+	// Relative references of a schema without an $id are relative to this URI.
 	base := &url.URL{Scheme: "https", Host: "schema.invalid", Path: "/"}
 	if s.root, err = s.parse(text, "", s.newResource(base, "")); err != nil {
 		return nil, err

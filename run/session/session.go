@@ -6,7 +6,7 @@
 //	{"sending":"ID"}              this call is about to be sent to its tool
 //	{"not_sent":"ID"}             it was not sent after all
 //
-// A line is on the disk before what it tells of happens, so that no call is sent
+// A line is on the disk before the event that it tells of, so that no call is sent
 // twice, however a run ends. The file is locked for as long as it is open.
 package session
 
@@ -34,7 +34,7 @@ type File struct {
 	Unknown []stream.Call     // the calls that were sent and have no result
 	Tools   map[string]string // the digest of the definition that each tool had when it was called last
 	Cut     int               // bytes of a last line that is not whole, which Repair takes away
-	Made    bool              // there was no such file
+	Made    bool              // Open has made the file
 
 	messages []stream.Message
 	path     string
@@ -47,7 +47,7 @@ type File struct {
 	err error // of the first failed write, after which nothing is written
 }
 
-// Open opens the session at path, or makes one. what is the flag that names it.
+// Open opens the session at path, or makes a new one. what is the flag that names it.
 func Open(what, path string, warn config.Warner) (*File, error) {
 	_, absent := os.Stat(path)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
@@ -124,7 +124,8 @@ func (s *File) lock() error {
 // Unfinished tells whether an answer of the model or the result of a call is missing.
 func (s *File) Unfinished() bool { return Unanswered(s.Messages()) }
 
-// Unanswered tells the same of the messages of a conversation.
+// Unanswered tells whether the last message of a conversation needs an answer, or has
+// calls.
 func Unanswered(messages []stream.Message) bool {
 	if len(messages) == 0 {
 		return false
@@ -133,8 +134,8 @@ func Unanswered(messages []stream.Message) bool {
 	return last.Role == stream.User || last.Role == stream.ToolRole || len(last.Calls) > 0
 }
 
-// Messages are the conversation as it was when the file was opened, with what Answer
-// has added.
+// Messages are the conversation as it was when the file was opened, and the results of
+// Answer.
 func (s *File) Messages() []stream.Message {
 	if s == nil {
 		return nil
