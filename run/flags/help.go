@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -89,8 +90,8 @@ func (t *Table) help(everyday bool) string {
 	b.WriteString(intro)
 	for _, g := range t.Groups {
 		b.WriteString("\n" + g.Title + "\n")
-		for i := range g.Flags {
-			switch f := &g.Flags[i]; {
+		for _, f := range g.Flags {
+			switch {
 			case !everyday:
 				f.writeLines(&b, f.text())
 			case f.Everyday:
@@ -134,21 +135,12 @@ func (f *Flag) writeLines(b *strings.Builder, text string) {
 	if f.Short == "" {
 		left = "      " + f.synopsis()
 	}
-	b.WriteString(left)
-	column := len(left)
-	if column > indent-2 {
-		column = width // begin on a new line
-	} else {
-		b.WriteString(strings.Repeat(" ", indent-1-column))
-		column = indent - 1
+	if len(left) > indent-2 {
+		b.WriteString(left + "\n")
+		left = ""
 	}
-	for word := range strings.FieldsSeq(text) {
-		if column+1+len(word) > width {
-			b.WriteString("\n" + strings.Repeat(" ", indent-1))
-			column = indent - 1
-		}
-		b.WriteString(" " + word)
-		column += 1 + len(word)
+	for _, line := range manual.Wrap(strings.Fields(text), width-indent) {
+		fmt.Fprintf(b, "%-*s%s\n", indent, left, line)
+		left = ""
 	}
-	b.WriteString("\n")
 }

@@ -23,8 +23,8 @@ func (t *Table) man(version string) string {
 	b.WriteString(`.TH TOOLPIPE 1 ` + manualDate + ` "toolpipe ` + version + "\" \"User Commands\"\n" + manHead + manual.Filled(about) + ".SH OPTIONS\n")
 	for _, g := range t.Groups {
 		b.WriteString(".SS " + strings.ToUpper(g.Title) + "\n")
-		for i := range g.Flags {
-			b.WriteString(manual.Term(g.Flags[i].synopsis(), g.Flags[i].text()))
+		for _, f := range g.Flags {
+			b.WriteString(manual.Term(f.synopsis(), f.text()))
 		}
 	}
 	for _, topic := range manual.Topics() {

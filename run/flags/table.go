@@ -29,7 +29,7 @@ func New(c *config.Config) *Table {
 		{"approvals", approvalFlags(c)},
 		{"output", outputFlags(t, c)},
 		{"limits and config", limitFlags(c)},
-		{"about", []Flag{
+		{"about", []*Flag{
 			{Name: "help", Everyday: true, Short: "h", Value: "[=TOPIC]", Setting: &t.Help,
 				Help: "the everyday flags, =all: every one, =topics: pages; =man: all of it as roff"},
 			{Name: "completion", Value: "SHELL", Setting: &t.Completion,
@@ -45,8 +45,8 @@ func New(c *config.Config) *Table {
 func (t *Table) All() iter.Seq[*Flag] {
 	return func(yield func(*Flag) bool) {
 		for _, g := range t.Groups {
-			for i := range g.Flags {
-				if !yield(&g.Flags[i]) {
+			for _, f := range g.Flags {
+				if !yield(f) {
 					return
 				}
 			}
@@ -94,8 +94,8 @@ func (t *Table) Check() error {
 	return nil
 }
 
-func modelFlags(c *config.Config) []Flag {
-	return []Flag{
+func modelFlags(c *config.Config) []*Flag {
+	return []*Flag{
 		{Name: "model", Everyday: true, Short: "m", Value: "NAME", Setting: &c.Model,
 			Help: "model, or the name of a profile of the config; also TOOLPIPE_MODEL"},
 		{Name: "base-url", Everyday: true, Value: "URL", EmptyOK: true, Setting: &c.BaseURL,
@@ -125,8 +125,8 @@ func modelFlags(c *config.Config) []Flag {
 	}
 }
 
-func inputFlags(c *config.Config) []Flag {
-	return []Flag{
+func inputFlags(c *config.Config) []*Flag {
+	return []*Flag{
 		{Name: "system", Everyday: true, Short: "s", Value: "TEXT", Setting: &c.System,
 			Help: "system message; '' sends none, not even the frame about tools"},
 		{Name: "system-file", Value: "PATH", Setting: &c.SystemFile,
@@ -148,8 +148,8 @@ func inputFlags(c *config.Config) []Flag {
 	}
 }
 
-func toolFlags(c *config.Config) []Flag {
-	return []Flag{
+func toolFlags(c *config.Config) []*Flag {
+	return []*Flag{
 		{Name: "mcp", Everyday: true, Short: "t", Value: "[NAME=]TARGET", Setting: &c.Servers,
 			Help: "tool server: a URL or a command line (repeatable); NAME?=TARGET may fail"},
 		{Name: "mcp-config", Everyday: true, Value: "FILE|-", Setting: &c.ServerConfigs,
@@ -205,8 +205,8 @@ func toolFlags(c *config.Config) []Flag {
 	}
 }
 
-func modeFlags(c *config.Config) []Flag {
-	return []Flag{
+func modeFlags(c *config.Config) []*Flag {
+	return []*Flag{
 		{Name: "list-tools", Everyday: true, Setting: config.ListTools,
 			Help: "print the tools and their verdicts; with -v also what to review in their definitions"},
 		{Name: "describe-tool", Value: "NAME", Setting: config.DescribeTool,
@@ -242,8 +242,8 @@ func modeFlags(c *config.Config) []Flag {
 	}
 }
 
-func approvalFlags(c *config.Config) []Flag {
-	return []Flag{
+func approvalFlags(c *config.Config) []*Flag {
+	return []*Flag{
 		{Name: "allow", Everyday: true, Short: "a", Value: "PATTERNS", Setting: &c.Allow,
 			Help: "tools that may run: fs__read_*,gh__* or @read-only; a comma list of NAME__TOOL globs; @open is the open calls of -i messages or a session"},
 		{Name: "deny", Everyday: true, Value: "PATTERNS", Setting: &c.Deny,
@@ -267,8 +267,8 @@ func approvalFlags(c *config.Config) []Flag {
 	}
 }
 
-func outputFlags(t *Table, c *config.Config) []Flag {
-	return []Flag{
+func outputFlags(t *Table, c *config.Config) []*Flag {
+	return []*Flag{
 		{Name: "output", Everyday: true, Short: "o", Value: "FORM", Setting: &c.Output,
 			Help: "text, ndjson, json, messages or block[:LANG]; text is the default, ndjson the events, json the end event, block the answer's first fenced block alone"},
 		{Name: "block", Everyday: true, Short: "x", Setting: &t.block,
@@ -290,8 +290,8 @@ func outputFlags(t *Table, c *config.Config) []Flag {
 	}
 }
 
-func limitFlags(c *config.Config) []Flag {
-	return []Flag{
+func limitFlags(c *config.Config) []*Flag {
+	return []*Flag{
 		{Name: "max-rounds", Everyday: true, Value: "N", Setting: &c.MaxRounds,
 			Help: "rounds of calls (default 8)"},
 		{Name: "timeout", Everyday: true, Value: "D", Setting: &c.Timeout,

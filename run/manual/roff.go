@@ -40,23 +40,23 @@ func Term(term, text string) string { return ".TP\n.B " + escaped(term) + "\n" +
 
 // Filled is a paragraph as roff, in lines of at most 80 bytes.
 func Filled(text string) string {
-	var b strings.Builder
-	column := 0
-	for word := range strings.FieldsSeq(text) {
-		word = escaped(word)
-		switch {
-		case column > 0 && column+1+len(word) > 80:
-			b.WriteByte('\n')
-			column = 0
-		case column > 0:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += len(word)
+	words := strings.Fields(text)
+	for i, word := range words {
+		words[i] = escaped(word)
 	}
-	b.WriteByte('\n')
-	return b.String()
+	return strings.Join(Wrap(words, 80), "\n") + "\n"
+}
+
+// Wrap puts words into lines of at most width bytes; a longer word is a line.
+func Wrap(words []string, width int) (lines []string) {
+	for _, word := range words {
+		if n := len(lines) - 1; n >= 0 && len(lines[n])+1+len(word) <= width {
+			lines[n] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 // escaped is text as roff prints it byte for byte: a dash stays the dash of flags,
