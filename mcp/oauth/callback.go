@@ -35,8 +35,18 @@ type callback struct {
 // redirect is the answer of the authorization server that the browser brought.
 type redirect struct {
 	query url.Values
-	// finish answers the browser with a page that says whether it worked.
-	finish func(worked bool)
+	conn  net.Conn // waits for the page that says whether it worked; nil: the person pasted the address
+}
+
+// finish answers the browser.
+func (r redirect) finish(worked bool) {
+	switch {
+	case r.conn == nil:
+	case worked:
+		answer(r.conn, http.StatusOK, "The sign-in worked: you can close this page and go back to the terminal.")
+	default:
+		answer(r.conn, http.StatusOK, "The sign-in failed: the terminal says why.")
+	}
 }
 
 // Bounds of a connection from the browser.
@@ -139,39 +149,24 @@ func (c *callback) close() {
 	c.group.Wait()
 }
 
-// handle reads one request. The redirect is handed over with the connection.
+// handle reads one request. The redirect is handed over with its connection.
 func (c *callback) handle(ctx context.Context, conn net.Conn) {
-	defer conn.Close()
 	defer goroutine.AfterContext(ctx, func() { conn.Close() })()
 	conn.SetDeadline(time.Now().Add(callbackTime))
 	req, err := http.ReadRequest(bufio.NewReader(io.LimitReader(conn, callbackRequest)))
 	if err != nil {
-		writePage(conn, http.StatusBadRequest, "This is not a redirect.")
+		answer(conn, http.StatusBadRequest, "This is not a redirect.")
 		return
 	}
 	query, status := c.check(req)
 	if status != http.StatusOK {
-		writePage(conn, status, "This is not the redirect that is awaited.")
-		return
-	}
-	done := make(chan struct{})
-	r := redirect{query, func(worked bool) {
-		defer close(done)
-		conn.SetDeadline(time.Now().Add(callbackTime))
-		page := "The sign-in failed: the terminal says why."
-		if worked {
-			page = "The sign-in worked: you can close this page and go back to the terminal."
-		}
-		writePage(conn, http.StatusOK, page)
-	}}
-	select {
-	case c.arrived <- r:
-	case <-ctx.Done():
+		answer(conn, status, "This is not the redirect that is awaited.")
 		return
 	}
 	select {
-	case <-done:
+	case c.arrived <- redirect{query, conn}:
 	case <-ctx.Done():
+		conn.Close()
 	}
 }
 
@@ -229,9 +224,12 @@ func (c *callback) readPasted(line string) (url.Values, error) {
 	return query, nil
 }
 
-// writePage answers with a fixed text: nothing that came in a request is in it.
-func writePage(w io.Writer, status int, text string) {
+// answer writes a page of fixed text, in which nothing of the request is, and closes
+// the connection.
+func answer(conn net.Conn, status int, text string) {
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(callbackTime))
 	page := "<!doctype html><meta charset=utf-8><title>toolpipe</title><p>" + text + "\n"
-	fmt.Fprintf(w, "HTTP/1.1 %d %s\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
+	fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
 		"Content-Security-Policy: default-src 'none'\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n%s", status, http.StatusText(status), len(page), page)
 }

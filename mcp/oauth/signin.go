@@ -53,12 +53,12 @@ func SignIn(ctx context.Context, r Request) (Login, error) {
 	}
 	s.callback.serve(serving)
 	s.Show(Consent{URL: address, RedirectURI: s.client.RedirectURI, Pasted: len(s.callback.listeners) == 0, Server: s.Server, Issuer: s.issuer.name, Scopes: s.scopes, New: s.newScopes()})
-	answer, err := s.await(serving)
+	back, err := s.await(serving)
 	if err != nil {
 		return Login{}, err
 	}
-	login, err := s.finish(ctx, answer.query)
-	answer.finish(err == nil)
+	login, err := s.finish(ctx, back.query)
+	back.finish(err == nil)
 	return login, err
 }
 
@@ -214,7 +214,7 @@ func (s *signIn) awaitPaste(ctx context.Context) {
 			continue
 		}
 		select {
-		case s.callback.arrived <- redirect{query, func(bool) {}}:
+		case s.callback.arrived <- redirect{query, nil}:
 		case <-ctx.Done():
 		}
 		return
