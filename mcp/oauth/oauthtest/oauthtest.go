@@ -4,6 +4,7 @@
 package oauthtest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -144,29 +145,20 @@ func (s *Server) register(w http.ResponseWriter, body []byte) {
 		send(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	status, reply := http.StatusCreated, any(nil)
+	id, method := fmt.Sprint("registered-", len(s.Clients)+1), request["token_endpoint_auth_method"]
+	answer := map[string]any{"client_id": id, "redirect_uris": request["redirect_uris"], "token_endpoint_auth_method": method}
+	if method != "none" {
+		answer["client_secret"] = "secret-of-" + id
+	}
+	status, reply := http.StatusCreated, any(answer)
 	if s.Register != nil {
 		status, reply = s.Register(request)
-	}
-	method, _ := request["token_endpoint_auth_method"].(string)
-	c := Client{ID: fmt.Sprint("registered-", len(s.Clients)+1), Method: method}
-	if uris, _ := request["redirect_uris"].([]any); len(uris) == 1 {
-		c.RedirectURI, _ = uris[0].(string)
-	}
-	if reply == nil {
-		answer := map[string]any{"client_id": c.ID, "redirect_uris": []string{c.RedirectURI}, "token_endpoint_auth_method": method}
-		if method != "none" {
-			c.Secret = "secret-of-" + c.ID
-			answer["client_secret"] = c.Secret
-		}
-		reply = answer
-	} else if answer, ok := reply.(map[string]any); ok {
-		c.ID, _ = answer["client_id"].(string)
-		c.Secret, _ = answer["client_secret"].(string)
-		c.Method, _ = answer["token_endpoint_auth_method"].(string)
+		answer, _ = reply.(map[string]any)
 	}
 	if status < 300 {
-		s.Clients = append(s.Clients, c)
+		text := func(value any) string { return fmt.Sprint(cmp.Or(value, "")) }
+		uris, _ := request["redirect_uris"].([]any)
+		s.Clients = append(s.Clients, Client{text(answer["client_id"]), text(answer["client_secret"]), text(answer["token_endpoint_auth_method"]), text(uris[0])})
 	}
 	send(w, status, reply)
 }
@@ -250,10 +242,8 @@ func (s *Server) checkClient(r *http.Request, form url.Values) string {
 			method = "none"
 		}
 	}
-	for _, c := range s.Clients {
-		if c.ID == id && c.Secret == secret && c.Method == method {
-			return ""
-		}
+	if slices.ContainsFunc(s.Clients, func(c Client) bool { return c.ID == id && c.Secret == secret && c.Method == method }) {
+		return ""
 	}
 	return "invalid_client"
 }
