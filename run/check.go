@@ -44,7 +44,7 @@ func (r *runner) check(ctx context.Context) error {
 	}
 	k.settingsRead()
 	if k.cfg.Session != "" {
-		if k.session, err = session.Open("--session", k.cfg.Session, k.warn); err != nil {
+		if k.session, err = session.Open(k.cfg.Session, k.warn); err != nil {
 			return k.failed("session", err)
 		}
 		k.ok("session", k.cfg.Session)

@@ -26,7 +26,7 @@ func (r *runner) openSession(ctx context.Context) (done bool, err error) {
 	if r.system, r.ownSystem, err = input.SystemText(c, ctx); err != nil {
 		return false, err
 	}
-	if r.session, err = session.Open("--session", c.Session, r.warn); err != nil {
+	if r.session, err = session.Open(c.Session, r.warn); err != nil {
 		return false, err
 	}
 	s, name := r.session, strconv.Quote(c.Session)

@@ -38,7 +38,6 @@ type File struct {
 
 	messages []stream.Message
 	path     string
-	what     string // the flag that names the file, for errors
 	f        *os.File
 	whole    int64 // bytes before the last line that is not whole
 	unended  bool  // the last line is whole but for its end
@@ -47,14 +46,16 @@ type File struct {
 	err error // of the first failed write, after which nothing is written
 }
 
-// Open opens the session at path, or makes a new one. what is the flag that names it.
-func Open(what, path string, warn config.Warner) (*File, error) {
+const flag = "--session" // errors begin with it
+
+// Open opens the session at path, or makes a new one.
+func Open(path string, warn config.Warner) (*File, error) {
 	_, absent := os.Stat(path)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
 	if err != nil {
-		return nil, config.OpenError(what, path, err)
+		return nil, config.OpenError(flag, path, err)
 	}
-	s := &File{path: path, what: what, f: f, Tools: map[string]string{}}
+	s := &File{path: path, f: f, Tools: map[string]string{}}
 	info, err := f.Stat()
 	if err == nil && info.Mode().IsRegular() {
 		err = s.lock()
@@ -71,20 +72,20 @@ func Open(what, path string, warn config.Warner) (*File, error) {
 }
 
 func (s *File) read(warn config.Warner) error {
-	data, err := config.RuleFile.ReadFrom(s.f, s.what, s.path, input.MaxInput, warn)
+	data, err := config.RuleFile.ReadFrom(s.f, flag, s.path, input.MaxInput, warn)
 	if err != nil {
 		return err
 	}
 	lines, cut, err := config.ParseLines(s.path, data)
 	if err != nil {
-		return failure.Within(s.what, err)
+		return failure.Within(flag, err)
 	}
 	if err := s.load(lines); err != nil {
-		return failure.Within(s.what, err)
+		return failure.Within(flag, err)
 	}
 	if cut >= 0 && !isBegun(data[cut:]) { // the file may hold something else, which is not ours to take away
 		line := bytes.Count(data[:cut], []byte{'\n'}) + 1
-		return failure.Usage("%s: %s:%d: neither a message nor another line of a session", s.what, s.path, line)
+		return failure.Usage("%s: %s:%d: neither a message nor another line of a session", flag, s.path, line)
 	}
 	if cut >= 0 {
 		s.whole, s.Cut = int64(cut), len(data)-cut
@@ -110,13 +111,13 @@ func (s *File) Repair() (err error) {
 func (s *File) lock() error {
 	err := lock(s.f)
 	if held, ok := errors.AsType[*heldError](err); ok {
-		return failure.UsageError([]string{"it is free again when that run has ended"}, "%s: %q is %v", s.what, s.path, held)
+		return failure.UsageError([]string{"it is free again when that run has ended"}, "%s: %q is %v", flag, s.path, held)
 	}
 	if err != nil {
-		return failure.Usage("%s: %q cannot be locked: %s", s.what, s.path, failure.Cause(err))
+		return failure.Usage("%s: %q cannot be locked: %s", flag, s.path, failure.Cause(err))
 	}
 	if real, err := filepath.EvalSymlinks(s.path); err != nil || !isAt(s.f, real) {
-		return failure.Usage("%s: %q was removed or replaced while it was opened; try again", s.what, s.path)
+		return failure.Usage("%s: %q was removed or replaced while it was opened; try again", flag, s.path)
 	}
 	return nil
 }
@@ -218,7 +219,7 @@ func (s *File) failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return failure.Output(s.what+" "+config.ShellQuote(s.path), err)
+	return failure.Output(flag+" "+config.ShellQuote(s.path), err)
 }
 
 // flush waits until the disk has all of f.

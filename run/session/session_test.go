@@ -38,7 +38,7 @@ func write(t *testing.T, text string) (path string) {
 
 func open(t *testing.T, path string) (*File, error) {
 	t.Helper()
-	s, err := Open("--session", path, func(code, server, message string) { t.Logf("%s: %s", code, message) })
+	s, err := Open(path, func(code, server, message string) { t.Logf("%s: %s", code, message) })
 	t.Cleanup(s.Close)
 	return s, err
 }
@@ -283,7 +283,7 @@ func TestTogether(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 16 {
 			all.Go(func() {
-				s, err := Open("--session", path, nil)
+				s, err := Open(path, nil)
 				if err != nil {
 					return
 				}
