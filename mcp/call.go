@@ -151,6 +151,9 @@ func readProgress(params []byte) wire.Progress {
 func (s *Session) callError(err error) *wire.CallError {
 	e := &wire.CallError{Cause: err, Message: err.Error()}
 	defer func() { e.Message = capped(s.report.hide(e.Message), maxReported) }()
+	if _, ok := errors.AsType[*LoginError](err); ok { // it may hold an RPC error, which says less
+		return e
+	}
 	if failed, ok := errors.AsType[*wire.RPCError](err); ok {
 		e.RPC, e.Code, e.Message = true, failed.Code, failed.Message
 		switch failed.Code {
