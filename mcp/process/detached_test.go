@@ -13,8 +13,8 @@ import (
 	"toolpipe/mcp/process/processtest"
 )
 
-// detaches starts a program that is to outlive it and an ordinary one, sweeps,
-// and ends. Each of the two prints its pid, that of its child, and stays.
+// detaches starts two programs that are to outlive it and an ordinary one, sweeps,
+// and ends. Each of the three prints its pid, that of its child, and stays.
 func detaches([]string) int {
 	BecomeSubreaper()
 	var procs Processes
@@ -30,6 +30,7 @@ func detaches([]string) int {
 		line, _ := bufio.NewReader(out).ReadString('\n')
 		fmt.Print(line)
 	}
+	start(procs.StartDetached)
 	start(procs.StartDetached)
 	start(func(cmd *exec.Cmd) error {
 		_, err := procs.Start(cmd)
@@ -50,13 +51,13 @@ func TestStartDetached(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := strings.Fields(string(out))
-	if len(words) != 5 || words[4] != "0" {
+	if len(words) != 7 || words[6] != "0" {
 		t.Fatalf("%q", out)
 	}
-	for i, word := range words[:3] { // the last may be killed and wait for process 1 to reap it
+	for i, word := range words[:5] { // the last may be killed and wait for process 1 to reap it
 		pid, _ := strconv.Atoi(word)
 		defer syscall.Kill(pid, syscall.SIGKILL)
-		if alive := syscall.Kill(pid, 0) == nil; alive != (i < 2) {
+		if alive := syscall.Kill(pid, 0) == nil; alive != (i < 4) {
 			t.Errorf("process %d of %q is alive: %t", i, words, alive)
 		}
 	}

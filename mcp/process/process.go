@@ -27,7 +27,7 @@ type Processes struct {
 	starting sync.WaitGroup        // counts the starts under way
 	running  map[*Process]struct{} // children that have not ended, or whose output is not read yet
 	left     []*Process            // children that have ended, though members of their group may go on
-	detached map[int]bool          // pids that Sweep spares; does not change once closed is set
+	detached []int                 // pids that Sweep spares; does not change once closed is set
 	closed   bool                  // nothing may start any more
 }
 
@@ -110,7 +110,7 @@ func (p *Processes) StartDetached(cmd *exec.Cmd) error {
 	if _, err := startMarked(cmd); err != nil { // with a mark of its own, not that of a child beside it
 		return err
 	}
-	p.detached = map[int]bool{cmd.Process.Pid: true}
+	p.detached = append(p.detached, cmd.Process.Pid)
 	goroutine.Start(func() { cmd.Wait() })
 	return nil
 }

@@ -5,6 +5,7 @@ package process
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -82,7 +83,7 @@ func (p *Processes) sweep(deadline time.Time) (left int) {
 		running := p.pids()
 		for _, pid := range children() {
 			switch {
-			case p.detached[pid]:
+			case slices.Contains(p.detached, pid):
 			case running[pid]:
 				left++
 			default:
