@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 	"time"
 
 	"toolpipe/mcp/wire"
@@ -25,22 +24,22 @@ import (
 func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer, grace time.Duration) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := s.pipe(ctx)
-	s.client.Store(p.serving)
+	c := s.connect(ctx)
+	s.client.Store(c)
 	written, read := make(chan struct{}), make(chan error, 1)
 	goroutine.Start(func() {
 		defer close(written)
-		if err := p.writeAll(w); err != nil {
+		if err := c.writeAll(w); err != nil {
 			cancel(&WriteError{err})
 		}
 	})
-	goroutine.Start(func() { read <- p.readAll(ctx, r) })
+	goroutine.Start(func() { read <- c.readAll(ctx, r) })
 	var err error
 	select {
 	case err = <-read:
 		idle := make(chan struct{})
 		goroutine.Start(func() {
-			p.serving.calls.Wait()
+			c.calls.Wait()
 			close(idle)
 		})
 		select {
@@ -50,8 +49,8 @@ func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer, grace time
 		}
 	case <-ctx.Done():
 	}
-	p.serving.end()
-	p.finish()
+	c.end()
+	c.finish()
 	<-written
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -68,9 +67,9 @@ type WriteError struct{ Cause error }
 func (e *WriteError) Error() string { return e.Cause.Error() }
 func (e *WriteError) Unwrap() error { return e.Cause }
 
-func (p *pipe) writeAll(w io.Writer) error {
+func (c *connection) writeAll(w io.Writer) error {
 	for {
-		msg, err := p.Receive()
+		msg, err := c.Receive()
 		if err != nil {
 			return nil
 		}
@@ -83,42 +82,17 @@ func (p *pipe) writeAll(w io.Writer) error {
 	}
 }
 
-func (p *pipe) readAll(ctx context.Context, r io.Reader) error {
+func (c *connection) readAll(ctx context.Context, r io.Reader) error {
 	frames := wire.FrameReader{R: r}
 	for {
 		msg, err := frames.Next()
 		if err != nil {
 			return err
 		}
-		p.serving.handle(ctx, msg)
-		p.awaitRoom()
+		c.handle(ctx, msg)
+		c.awaitRoom()
 	}
 }
-
-// serving is a server on one connection.
-type serving struct {
-	server *Server
-	out    func(msg []byte, mayDrop bool)
-	ctx    context.Context
-	stop   context.CancelCauseFunc
-	calls  sync.WaitGroup
-	slots  chan struct{} // holds an element for each request that is being answered
-
-	mu       sync.Mutex
-	ended    bool
-	running  map[string]request // by its id, as it came
-	logLevel int                // that a legacy client set: the index in logLevels
-}
-
-// request is a request that is being answered.
-type request struct {
-	cancel   context.CancelCauseFunc
-	logLevel int // that the request asks for
-}
-
-// maxRunning is how many requests may be answered at once. When there are more, no
-// further request is read.
-const maxRunning = 1024
 
 // Causes of the context of a call that nobody waits for.
 var (
@@ -126,29 +100,24 @@ var (
 	errEnded     = errors.New("the client ended the connection")
 )
 
-func newServing(ctx context.Context, s *Server, out func([]byte, bool)) *serving {
-	v := &serving{server: s, out: out, slots: make(chan struct{}, maxRunning), running: map[string]request{}, logLevel: len(logLevels)}
-	v.ctx, v.stop = context.WithCancelCause(ctx)
-	return v
-}
-
 // end cancels the calls that run and waits a moment for them.
-func (v *serving) end() {
-	v.mu.Lock()
-	v.ended = true
-	busy := len(v.running) > 0
-	v.mu.Unlock()
-	v.stop(errEnded)
+func (c *connection) end() {
+	c.mu.Lock()
+	c.ended = true
+	busy := len(c.running) > 0
+	c.changed.Broadcast()
+	c.mu.Unlock()
+	c.stop(errEnded)
 	if busy {
-		goroutine.Within(wire.ShutdownGrace, v.calls.Wait)
+		goroutine.Within(wire.ShutdownGrace, c.calls.Wait)
 	}
 }
 
 // handle takes one frame, whose memory it keeps. A tool that it calls sees the
 // values of ctx.
-func (v *serving) handle(ctx context.Context, frame []byte) {
-	if err := wire.ParseMessages(frame, func(m wire.Message) { v.message(ctx, m) }); err != nil {
-		v.reply([]byte("null"), nil, &wire.RPCError{Code: codeParse, Message: err.Error()})
+func (c *connection) handle(ctx context.Context, frame []byte) {
+	if err := wire.ParseMessages(frame, func(m wire.Message) { c.message(ctx, m) }); err != nil {
+		c.reply([]byte("null"), nil, &wire.RPCError{Code: codeParse, Message: err.Error()})
 	}
 }
 
@@ -161,14 +130,14 @@ const (
 	logLevelKey     = "io.modelcontextprotocol/logLevel"
 )
 
-func (v *serving) message(ctx context.Context, m wire.Message) {
+func (c *connection) message(ctx context.Context, m wire.Message) {
 	method := jsontext.Text(m.Method)
 	switch {
 	case m.Method == nil:
 		return // an answer, though this server sends no requests
 	case m.ID == nil:
 		if method == "notifications/cancelled" {
-			v.cancel(jsontext.Member(m.Params, "requestId"))
+			c.cancel(jsontext.Member(m.Params, "requestId"))
 		}
 		return
 	}
@@ -176,24 +145,24 @@ func (v *serving) message(ctx context.Context, m wire.Message) {
 	modern := asked != ""
 	switch {
 	case modern && asked != wire.ModernRevision:
-		v.reply(m.ID, nil, unsupported(asked))
+		c.reply(m.ID, nil, unsupported(asked))
 	case modern && jsontext.Kind(jsontext.Member(m.Params, "_meta", capabilitiesKey)) != '{':
-		v.reply(m.ID, nil, invalidParams("_meta has no "+capabilitiesKey))
+		c.reply(m.ID, nil, invalidParams("_meta has no "+capabilitiesKey))
 	case method == "server/discover":
-		v.reply(m.ID, v.server.discovery(), nil)
+		c.reply(m.ID, c.server.discovery(), nil)
 	case method == "initialize" && !modern:
-		v.reply(m.ID, v.server.initialization(m.Params), nil)
+		c.reply(m.ID, c.server.initialization(m.Params), nil)
 	case method == "ping" && !modern:
-		v.reply(m.ID, []byte("{}"), nil)
+		c.reply(m.ID, []byte("{}"), nil)
 	case method == "tools/list":
-		page, err := v.server.listing(m.Params, modern)
-		v.reply(m.ID, page, err)
+		page, err := c.server.listing(m.Params, modern)
+		c.reply(m.ID, page, err)
 	case method == "tools/call":
-		v.call(ctx, m, modern)
-	case v.server.Front == nil, modern && (method == "initialize" || method == "ping" || method == "logging/setLevel"):
-		v.reply(m.ID, nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: fmt.Sprintf("no method %q", method)})
+		c.call(ctx, m, modern)
+	case c.server.Front == nil, modern && (method == "initialize" || method == "ping" || method == "logging/setLevel"):
+		c.reply(m.ID, nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: fmt.Sprintf("no method %q", method)})
 	default:
-		v.request(ctx, m, method, modern)
+		c.request(ctx, m, method, modern)
 	}
 }
 
@@ -207,69 +176,63 @@ func unsupported(asked string) error {
 }
 
 // reply answers a request with a result or an error.
-func (v *serving) reply(id, result []byte, err error) {
+func (c *connection) reply(id, result []byte, err error) {
 	if err == nil {
-		v.out(wire.ReplyResult(id, result), false)
+		c.put(wire.ReplyResult(id, result), false)
 		return
 	}
 	e, ok := errors.AsType[*wire.RPCError](err)
 	if !ok {
 		e = &wire.RPCError{Code: wire.CodeInternal, Message: err.Error()}
 	}
-	v.out(e.Reply(id), false)
+	c.put(e.Reply(id), false)
 }
 
 // begin has a request answered in a goroutine of its own. prepare is called before
 // the next request is taken. Its context ends with the connection, or when the client
 // cancels the request, and has the values of sent.
-func (v *serving) begin(sent context.Context, m wire.Message, prepare func(context.Context) (answer func() ([]byte, error))) {
-	select {
-	case v.slots <- struct{}{}:
-	case <-v.ctx.Done():
+func (c *connection) begin(sent context.Context, m wire.Message, prepare func(context.Context) (answer func() ([]byte, error))) {
+	c.mu.Lock()
+	for len(c.running) >= maxRunning && !c.ended {
+		c.changed.Wait()
+	}
+	id := string(m.ID)
+	if _, twice := c.running[id]; c.ended || twice {
+		c.mu.Unlock()
 		return
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(sent))
-	unlink := goroutine.AfterContext(v.ctx, func() { cancel(context.Cause(v.ctx)) })
-	release := func() {
-		unlink()
-		cancel(nil)
-		<-v.slots
-	}
-	id := string(m.ID)
-	v.mu.Lock()
-	if _, twice := v.running[id]; v.ended || twice {
-		v.mu.Unlock()
-		release()
-		return
-	}
-	v.running[id] = request{cancel: cancel, logLevel: logLevel(jsontext.Member(m.Params, "_meta", logLevelKey))}
-	v.calls.Add(1)
-	v.mu.Unlock()
+	unlink := goroutine.AfterContext(c.ctx, func() { cancel(context.Cause(c.ctx)) })
+	c.running[id] = request{cancel: cancel, logLevel: logLevel(jsontext.Member(m.Params, "_meta", logLevelKey))}
+	c.calls.Add(1)
+	c.mu.Unlock()
 	answer := prepare(ctx)
 	goroutine.Start(func() {
-		defer v.calls.Done()
-		defer release()
+		defer c.calls.Done()
+		defer cancel(nil)
+		defer unlink()
 		result, err := answer()
-		v.mu.Lock()
-		delete(v.running, id)
-		v.mu.Unlock()
+		c.mu.Lock()
+		delete(c.running, id)
+		c.changed.Broadcast()
+		c.mu.Unlock()
 		if context.Cause(ctx) != ErrCancelled {
-			v.reply(m.ID, result, err)
+			c.reply(m.ID, result, err)
 		}
 	})
 }
 
-func (v *serving) call(sent context.Context, m wire.Message, modern bool) {
+func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
 	name, args := jsontext.Text(jsontext.Member(m.Params, "name")), jsontext.Member(m.Params, "arguments")
 	if args == nil || string(args) == "null" {
 		args = []byte("{}")
 	}
 	if jsontext.Kind(args) != '{' {
-		v.reply(m.ID, nil, invalidParams("arguments are not an object"))
+		c.reply(m.ID, nil, invalidParams("arguments are not an object"))
 		return
 	}
-	v.begin(sent, m, func(ctx context.Context) func() ([]byte, error) {
-		call := v.server.prepare(ctx, name, json.RawMessage(args), v.progress(ctx, jsontext.Member(m.Params, "_meta", "progressToken")))
+	c.begin(sent, m, func(ctx context.Context) func() ([]byte, error) {
+		call := c.server.prepare(ctx, name, json.RawMessage(args), c.progress(ctx, jsontext.Member(m.Params, "_meta", "progressToken")))
 		return func() ([]byte, error) {
 			result, err := call()
 			if err != nil {
@@ -281,20 +244,20 @@ func (v *serving) call(sent context.Context, m wire.Message, modern bool) {
 }
 
 // request has the front answer a request.
-func (v *serving) request(sent context.Context, m wire.Message, method string, modern bool) {
+func (c *connection) request(sent context.Context, m wire.Message, method string, modern bool) {
 	if method == "logging/setLevel" {
 		level := logLevel(jsontext.Member(m.Params, "level"))
 		if level == len(logLevels) {
-			v.reply(m.ID, nil, invalidParams("no level of the specification"))
+			c.reply(m.ID, nil, invalidParams("no level of the specification"))
 			return
 		}
-		v.mu.Lock()
-		v.logLevel = level
-		v.mu.Unlock()
+		c.mu.Lock()
+		c.logLevel = level
+		c.mu.Unlock()
 	}
-	v.begin(sent, m, func(ctx context.Context) func() ([]byte, error) {
+	c.begin(sent, m, func(ctx context.Context) func() ([]byte, error) {
 		return func() ([]byte, error) {
-			result, err := v.server.Front.Request(ctx, method, m.Params)
+			result, err := c.server.Front.Request(ctx, method, m.Params)
 			if err == nil && modern {
 				result = modernResult(result, method != "prompts/get")
 			}
@@ -303,17 +266,17 @@ func (v *serving) request(sent context.Context, m wire.Message, method string, m
 	})
 }
 
-func (v *serving) cancel(id []byte) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if r, ok := v.running[string(id)]; ok {
+func (c *connection) cancel(id []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r, ok := c.running[string(id)]; ok {
 		r.cancel(ErrCancelled)
 	}
 }
 
 // progress gives the function that sends the progress of a call. It does nothing
 // when the client did not ask for progress.
-func (v *serving) progress(ctx context.Context, token []byte) func(wire.Progress) {
+func (c *connection) progress(ctx context.Context, token []byte) func(wire.Progress) {
 	if jsontext.Kind(token) != '"' && !jsontext.IsNumber(token) {
 		return func(wire.Progress) {}
 	}
@@ -324,7 +287,7 @@ func (v *serving) progress(ctx context.Context, token []byte) func(wire.Progress
 		params := fmt.Appendf(nil, `{"progressToken":%s,"progress":%s`, token, cmp.Or(string(p.Progress), "0"))
 		params = appendMember(params, "total", p.Total)
 		params = appendText(params, "message", p.Message)
-		v.out(wire.Notification("notifications/progress", append(params, '}')), true)
+		c.put(wire.Notification("notifications/progress", append(params, '}')), true)
 	}
 }
 
@@ -343,17 +306,17 @@ func logLevel(level []byte) int {
 // one of the requests that are being answered did. params are those of
 // notifications/message.
 func (s *Server) Log(params []byte) {
-	v, level := s.client.Load(), logLevel(jsontext.Member(params, "level"))
-	if v == nil || level == len(logLevels) {
+	c, level := s.client.Load(), logLevel(jsontext.Member(params, "level"))
+	if c == nil || level == len(logLevels) {
 		return
 	}
-	v.mu.Lock()
-	wanted := level >= v.logLevel
-	for _, r := range v.running {
+	c.mu.Lock()
+	wanted := level >= c.logLevel
+	for _, r := range c.running {
 		wanted = wanted || level >= r.logLevel
 	}
-	v.mu.Unlock()
+	c.mu.Unlock()
 	if wanted {
-		v.out(wire.Notification("notifications/message", params), true)
+		c.put(wire.Notification("notifications/message", params), true)
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,6 +219,41 @@ func TestServeEnd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// When as many calls run as may, the next request is taken when one of them ends, or
+// when the connection does.
+func TestManyCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, running := New("s", "1"), atomic.Int64{}
+		s.Add(wire.Tool{Name: "wait"}, func(ctx context.Context, _ json.RawMessage, _ func(wire.Progress)) (*wire.Result, error) {
+			running.Add(1)
+			defer running.Add(-1)
+			<-ctx.Done()
+			return nil, nil
+		})
+		p := s.Pipe()
+		sent := 0
+		go func() {
+			for sent = range maxRunning + 3 {
+				p.Send(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"wait"}}`, sent))
+			}
+		}()
+		synctest.Wait()
+		if n := running.Load(); n != maxRunning || sent != maxRunning {
+			t.Errorf("%d calls run of %d", n, sent)
+		}
+		send(t, p, t.Context(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+		synctest.Wait()
+		if n := running.Load(); n != maxRunning || sent != maxRunning+1 {
+			t.Errorf("after the end of one, %d calls run of %d", n, sent)
+		}
+		p.Close()
+		synctest.Wait()
+		if n := running.Load(); n != 0 || sent != maxRunning+2 {
+			t.Errorf("after the end, %d calls run of %d", n, sent)
+		}
+	})
 }
 
 // A client that does not read loses progress beyond a bound, but no answer.

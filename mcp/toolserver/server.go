@@ -30,7 +30,7 @@ type Server struct {
 
 	name, version string
 	tools         []offered
-	client        atomic.Pointer[serving] // of Serve
+	client        atomic.Pointer[connection] // of Serve
 }
 
 // A Front makes a server that stands before others: it takes all calls, and has
