@@ -103,6 +103,21 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// A call without a client has the result that a client would have read.
+func TestCallWithoutClient(t *testing.T) {
+	s := example()
+	r, err := s.Call(t.Context(), "echo", json.RawMessage(`{}`))
+	if err != nil || string(r.Raw) != `[{"type":"text","text":"{}"}]` || r.IsError {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r, err := s.Call(t.Context(), "fails", nil); err != nil || string(r.Raw) != `[{"type":"text","text":"no such file"}]` || !r.IsError {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := s.Call(t.Context(), "refuses", nil); err == nil || err.Error() != "refused" {
+		t.Error(err)
+	}
+}
+
 func TestListing(t *testing.T) {
 	s := New("s", "1")
 	s.Instructions = "Be \"brief\"."

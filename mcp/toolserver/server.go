@@ -283,7 +283,14 @@ func failedResult(err error) *wire.Result {
 // Call runs a tool without a client. An error of the tool itself is a result with
 // IsError.
 func (s *Server) Call(ctx context.Context, name string, args json.RawMessage) (*wire.Result, error) {
-	return s.run(ctx, name, args, func(wire.Progress) {})
+	result, err := s.run(ctx, name, args, func(wire.Progress) {})
+	if e, ok := errors.AsType[*wire.RPCError](err); ok {
+		return nil, errors.New(e.Message)
+	}
+	if result.Raw == nil {
+		result.Raw = appendBlocks(nil, result.Content)
+	}
+	return result, nil
 }
 
 // prepare gives the function that makes a call.

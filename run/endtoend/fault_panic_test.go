@@ -36,7 +36,7 @@ toolpipe -o ndjson --timeout 1 hi`},
 toolpipe -o ndjson -y --shell hi`},
 	"wait for a command": {"state, err := pr.awaitLeader()", `model shell
 toolpipe -o ndjson -y --shell hi`},
-	"output of a command": {"return w.Writer.Write(p)", `model shell
+	"output of a command": {"o.mu.Lock()\n\tn := min(len(p)", `model shell
 toolpipe -o ndjson -y --shell hi`},
 	"call of a built-in tool": {"result, err := call()", `model shell
 toolpipe -o ndjson -y --shell hi`},
