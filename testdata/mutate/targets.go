@@ -51,5 +51,5 @@ var runSteps = []step{
 
 var mcpSteps = []step{
 	{"./mcp", all, ""},
-	{endToEnd, "^TestFaultStdio", "^(elicit|reader_sleeps|tools)"},
+	{endToEnd, "^TestFaultStdio", "^(elicit|login|reader_sleeps|tools)"},
 }
