@@ -67,17 +67,15 @@ func nextParam(s string) (name, value, rest string, ok bool) {
 		value, rest, _ = strings.Cut(s, ",")
 		return name, strings.TrimSpace(value), rest, true
 	}
-	var b strings.Builder
+	var text []byte
 	for i := 1; i < len(s); i++ {
-		switch {
-		case s[i] == '\\' && i+1 < len(s):
-			i++
-			b.WriteByte(s[i])
-		case s[i] == '"':
-			return name, b.String(), s[i+1:], true
-		default:
-			b.WriteByte(s[i])
+		if s[i] == '"' {
+			return name, string(text), s[i+1:], true
 		}
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+		}
+		text = append(text, s[i])
 	}
 	return "", "", "", false
 }

@@ -74,7 +74,7 @@ type Consent struct {
 	Server      string
 	Issuer      string
 	Scopes      []string
-	New         []string // the Scopes that the Previous login does not have
+	New         []string // the Scopes that the Previous login does not have; without one, all of them
 }
 
 // SignInTime is how long a sign-in waits for the person in the browser.

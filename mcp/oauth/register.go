@@ -20,7 +20,7 @@ import (
 func (a *agent) registration(ctx context.Context, is *issuer, previous *Login, redirectURI string) (Client, error) {
 	s := a.settings
 	switch {
-	case s.ClientID != "" && previous != nil && previous.Client.ID == s.ClientID && previous.Issuer != is.name && s.Issuer == "" && s.TokenURL == "":
+	case s.ClientID != "" && previous.Client.ID == s.ClientID && previous.Issuer != is.name && s.Issuer == "" && s.TokenURL == "":
 		return Client{}, fmt.Errorf("the server names the authorization server %q now; the client_id is that of %q, where the last sign-in was: if the new one is right, add its \"issuer\" to \"oauth\"", is.name, previous.Issuer)
 	case s.ClientID != "":
 		return Client{ID: s.ClientID, AuthMethod: s.authMethod(is.authMethods), RedirectURI: redirectURI}, nil
@@ -36,7 +36,7 @@ func (a *agent) registration(ctx context.Context, is *issuer, previous *Login, r
 
 // reusable says whether the issuer still knows the registration of the previous login.
 func reusable(l *Login, is *issuer) bool {
-	return l != nil && l.Client.Dynamic && l.Issuer == is.name && (l.Client.SecretExpires.IsZero() || time.Now().Before(l.Client.SecretExpires))
+	return l.Client.Dynamic && l.Issuer == is.name && (l.Client.SecretExpires.IsZero() || time.Now().Before(l.Client.SecretExpires))
 }
 
 // byHand is the error of a registration that failed; its hint says how the user

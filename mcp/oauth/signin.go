@@ -68,16 +68,12 @@ func (r Request) prepare(ctx context.Context) (*signIn, error) {
 	if err != nil || server.Host == "" {
 		return nil, fmt.Errorf("%q is not a server's URL", r.Server)
 	}
-	r.Settings = cmp.Or(r.Settings, &Settings{})
+	r.Settings, r.Previous = cmp.Or(r.Settings, &Settings{}), cmp.Or(r.Previous, &Login{})
 	s := &signIn{Request: r, agent: newAgent(server, r.Settings), state: random(), verifier: random()}
 	r.Secret(s.state)
 	r.Secret(s.verifier)
 	c := r.Refusal.challenge()
-	previous := ""
-	if r.Previous != nil {
-		previous = r.Previous.Issuer
-	}
-	if s.resource, s.issuer, err = s.agent.discover(ctx, c, previous); err != nil {
+	if s.resource, s.issuer, err = s.agent.discover(ctx, c, r.Previous.Issuer); err != nil {
 		return nil, err
 	}
 	switch {
@@ -128,7 +124,7 @@ func (s *signIn) chooseScopes(c challenge) []string {
 			scopes = other
 		}
 	}
-	if s.Previous != nil && s.Previous.Issuer == s.issuer.name {
+	if s.Previous.Issuer == s.issuer.name {
 		scopes = union(s.Previous.Scopes, scopes)
 	}
 	scopes = union(scopes, s.Scopes)
@@ -141,9 +137,6 @@ func (s *signIn) chooseScopes(c challenge) []string {
 
 // newScopes are the scopes that the previous login does not have.
 func (s *signIn) newScopes() []string {
-	if s.Previous == nil {
-		return nil
-	}
 	return slices.DeleteFunc(slices.Clone(s.scopes), func(scope string) bool { return slices.Contains(s.Previous.Scopes, scope) })
 }
 
