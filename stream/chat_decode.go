@@ -30,12 +30,6 @@ type chunkContent struct {
 }
 
 func (d *chatDecoder) event(ev Event) error {
-	if text, ok := d.shape.match(ev); ok {
-		if !d.shape.follows() {
-			d.shape.follow(ev, d.draft, d.addText)
-		}
-		return d.addText(text)
-	}
 	d.shape.forget()
 	root, err := parseEvent(ev)
 	if err != nil {
@@ -47,7 +41,7 @@ func (d *chatDecoder) event(ev Event) error {
 		return err
 	}
 	if c := d.chunk; c.texts == 1 && !c.other && len(c.last.Raw) > len(`""`) {
-		d.shape.learn(ev, c.last)
+		d.shape.learn(ev, c.last, d.draft, d.addText)
 	}
 	return nil
 }

@@ -154,11 +154,11 @@ func (x *exchange) broken(err error) error {
 
 func (x *exchange) stalled() error {
 	came := "behind the head of its answer"
-	switch {
-	case x.events == 1:
+	switch events := x.events + x.draft.followed; {
+	case events == 1:
 		came = "behind one event of its reply"
-	case x.events > 0:
-		came = fmt.Sprintf("behind %d events of its reply", x.events+x.draft.followed)
+	case events > 0:
+		came = fmt.Sprintf("behind %d events of its reply", events)
 	case x.bytes > 0:
 		came = fmt.Sprintf("behind %d bytes of its answer, which hold no whole event", x.bytes)
 	}

@@ -44,12 +44,6 @@ func (d *messagesDecoder) moreText(text []byte) error {
 }
 
 func (d *messagesDecoder) event(ev Event) error {
-	if text, ok := d.shape.match(ev); ok {
-		if !d.shape.follows() {
-			d.shape.follow(ev, d.draft, d.moreText)
-		}
-		return d.moreText(text)
-	}
 	d.shape.forget()
 	root, err := parseEvent(ev)
 	if err != nil {
@@ -165,7 +159,7 @@ func (d *messagesDecoder) delta(ev Event, root gjson.Result) error {
 	case "text_delta":
 		t := delta.Get("text")
 		if t.Type == gjson.String && len(t.Raw) > 2 && b == d.blocks[len(d.blocks)-1] {
-			d.shape.learn(ev, t)
+			d.shape.learn(ev, t, d.draft, d.moreText)
 		}
 		return d.textDelta(b, text(t))
 	case "thinking_delta":

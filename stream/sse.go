@@ -131,7 +131,7 @@ type lineSplitter struct {
 	begun  bool        // a line was returned
 	skipLF bool        // the last line ended in a CR, which was the last byte read
 	within bool        // the last line was not blank
-	follow *chunkShape // takes events before they are split; nil for none
+	shape  *chunkShape // takes events before they are split; nil for none
 	lf, cr int         // data[:lf] holds no LF, and data[:cr] no CR: no byte is searched twice
 }
 
@@ -142,11 +142,13 @@ const (
 
 func (s *lineSplitter) next(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	taken := 0
-	if s.follow != nil && !s.within {
-		if taken, err = s.follow.take(data); err != nil {
-			return 0, nil, err
-		}
+	if s.shape != nil && !s.within {
+		var begun bool
+		taken, begun, err = s.shape.take(data)
 		s.lf, s.cr = s.lf-taken, s.cr-taken
+		if err != nil || begun && !atEOF && len(data)-taken <= s.limit {
+			return taken, nil, err
+		}
 	}
 	advance, line, err = s.line(data[taken:], atEOF)
 	return taken + advance, line, err
@@ -175,8 +177,8 @@ func (s *lineSplitter) line(data []byte, atEOF bool) (advance int, line []byte, 
 		return 0, nil, nil
 	}
 	s.begun, s.within = true, end > from
-	if s.follow != nil {
-		s.follow.plain = 0
+	if s.shape != nil {
+		s.shape.searched = 0
 	}
 	s.skipLF = end+1 == len(data) && data[end] == '\r'
 	advance = min(end+1, len(data))
