@@ -225,9 +225,6 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 	w.x.idle.start()
 	n, err := w.r.Read(p)
 	w.x.idle.pause()
-	if n > 0 {
-		w.x.idle.heard()
-	}
 	w.x.bytes += n
 	w.x.bodyEnded = err == io.EOF
 	if w.x.bytes == 0 && err != nil && err != io.EOF {
