@@ -41,7 +41,7 @@ func (d *chatDecoder) event(ev Event) error {
 		return err
 	}
 	if c := d.chunk; c.texts == 1 && !c.other && len(c.last.Raw) > len(`""`) {
-		d.shape.learn(ev, c.last, d.draft, d.addText)
+		d.shape.learn(ev, c.last, d.draft, d.answer.say)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (d *chatDecoder) delta(delta gjson.Result) error {
 	}
 	if thought := d.reasoning.take(delta, false); len(thought) > 0 || d.reasoning.extra != nil {
 		d.chunk.other = true
-		if err := d.addReasoning(thought); err != nil {
+		if err := d.thought.say(thought); err != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ func (d *chatDecoder) delta(delta gjson.Result) error {
 	}
 	if refusal := text(delta.Get("refusal")); len(refusal) > 0 {
 		d.chunk.other = true
-		d.addRefusal(refusal)
+		d.denial.say(refusal)
 	}
 	for _, c := range callDeltas(delta) {
 		d.chunk.other, d.began = true, true
@@ -175,11 +175,11 @@ func (d *chatDecoder) content(delta gjson.Result) error {
 	if content.Type == gjson.String {
 		d.chunk.texts++
 		d.chunk.last = content
-		return d.addLiteral([]byte(content.Raw[1:len(content.Raw)-1]), d.addText)
+		return d.answer.say(text(content))
 	}
 	d.chunk.other = d.chunk.other || content.IsArray() || content.IsObject()
 	d.reasoning.keepParts(content)
-	return d.parts(content, func(v *voice, piece []byte) error { return v.add(&v.whole, piece) })
+	return d.parts(content, (*voice).say)
 }
 
 // thoughtContent takes content in a reply whose thoughts Gemini marks. It writes
@@ -190,12 +190,12 @@ func (d *chatDecoder) thoughtContent(piece []byte, thought bool) error {
 			piece = bytes.TrimPrefix(piece, []byte("<thought>"))
 		}
 		d.reasoning.marked = true
-		return d.addReasoning(bytes.TrimSuffix(piece, []byte("</thought>")))
+		return d.thought.say(bytes.TrimSuffix(piece, []byte("</thought>")))
 	}
 	if len(piece) > 0 {
 		d.reasoning.marked = false
 	}
-	return d.addText(bytes.TrimPrefix(piece, []byte("</thought>")))
+	return d.answer.say(bytes.TrimPrefix(piece, []byte("</thought>")))
 }
 
 // parts gives the text of each part of a content to add.

@@ -2,11 +2,7 @@ package stream
 
 import (
 	"errors"
-	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"toolpipe/stream/jsontext"
 )
 
 // errEnd is the error of a decoder at the dialect's end marker.
@@ -37,7 +33,6 @@ type draft struct {
 	answer, thought, denial voice // the texts of a reply: the answer, the reasoning and a refusal
 	text                    chunks
 	think                   thinkSplitter
-	scratch                 []byte
 
 	calls        []Call
 	asides       []span // of the text: commentary, which is not the answer
@@ -49,9 +44,6 @@ type draft struct {
 }
 
 func newDraft(r *Request, sink *Sink) *draft {
-	if sink == nil {
-		sink = &Sink{}
-	}
 	d := &draft{request: r, sink: sink}
 	d.answer.emit, d.thought.emit = d.answerText, d.reasoningText
 	d.denial.emit = func(_ *said, delta []byte) error {
@@ -60,15 +52,6 @@ func newDraft(r *Request, sink *Sink) *draft {
 	}
 	return d
 }
-
-// addText takes a delta of the answer.
-func (d *draft) addText(delta []byte) error { return d.answer.add(&d.answer.whole, delta) }
-
-// addReasoning takes a delta of the reasoning.
-func (d *draft) addReasoning(delta []byte) error { return d.thought.add(&d.thought.whole, delta) }
-
-// addRefusal takes a delta of a refusal that comes apart from the answer.
-func (d *draft) addRefusal(delta []byte) error { return d.denial.add(&d.denial.whole, delta) }
 
 func (d *draft) answerText(of *said, delta []byte) error {
 	d.began = true
@@ -104,15 +87,6 @@ func pass(sink func([]byte) error, delta []byte) error {
 		return sinkError{err}
 	}
 	return nil
-}
-
-// addLiteral calls add with what a JSON literal without its quotes means.
-func (d *draft) addLiteral(raw []byte, add func([]byte) error) error {
-	if jsontext.PlainLen(raw) == len(raw) {
-		return add(raw)
-	}
-	d.scratch = jsontext.AppendWTF8(d.scratch[:0], raw)
-	return add(d.scratch)
 }
 
 // reply makes the Reply after the decoder has found it whole.
@@ -172,41 +146,19 @@ func failedReply(field, word string) *Error {
 }
 
 // fillIDs gives an id to each call that has none, or that has the id of a call
-// before it in the conversation. The ids have 9 characters, which Mistral demands,
-// and are the same in a replay.
+// before it in the conversation.
 func (d *draft) fillIDs() {
 	used := map[string]bool{}
-	for i := range d.request.Messages {
-		for _, c := range d.request.Messages[i].Calls {
+	for _, m := range d.request.Messages {
+		for _, c := range m.Calls {
 			used[c.ID] = true
 		}
 	}
-	var again []int
-	for i, c := range d.calls {
-		if c.ID == "" || used[c.ID] {
-			again = append(again, i)
-		}
-		used[c.ID] = true
-	}
-	for _, i := range again {
-		d.calls[i].ID = newID(len(d.request.Messages), used)
-	}
+	newIDs(d.calls, len(d.request.Messages), used)
 }
 
-// newID returns an id that is not in use, numbered from n, and marks it as used.
-func newID(n int, used map[string]bool) string {
-	for ; ; n++ {
-		digits := strconv.Itoa(n)
-		id := "call00000"[:max(9-len(digits), 0)] + digits
-		if !used[id] {
-			used[id] = true
-			return id
-		}
-	}
-}
-
-// chunks keeps a text of any length in pieces that are never moved. Requests
-// quote each piece on its own, so none ends inside a character that came whole.
+// chunks keeps a text of any length in pieces that are never moved once they are
+// full. Requests quote each piece on its own, so none ends inside a delta.
 type chunks struct {
 	full    []Part
 	cur     strings.Builder
@@ -215,32 +167,24 @@ type chunks struct {
 }
 
 const (
-	firstChunk   = 4 << 10
-	largestChunk = 1 << 20
+	firstChunk   = 4 << 10 // it grows
+	largestChunk = 1 << 20 // except for a delta that is longer
 )
 
 func (c *chunks) add(b []byte) {
 	c.size += len(b)
-	for len(b) > 0 && !c.dropped {
-		if c.cur.Cap()-c.cur.Len() < utf8.UTFMax {
-			size := firstChunk
-			if c.cur.Cap() > 0 {
-				c.full = append(c.full, Part{Text: c.cur.String()})
-				size = min(2*c.cur.Cap(), largestChunk)
-			}
-			c.cur = strings.Builder{}
-			c.cur.Grow(size)
-		}
-		n := min(len(b), c.cur.Cap()-c.cur.Len())
-		for i := n; n < len(b) && i > max(n-utf8.UTFMax, 0); i-- {
-			if utf8.RuneStart(b[i]) {
-				n = i
-				break
-			}
-		}
-		c.cur.Write(b[:n])
-		b = b[n:]
+	if c.dropped {
+		return
 	}
+	if c.cur.Len() > 0 && c.cur.Len()+len(b) > largestChunk {
+		c.full = append(c.full, Part{Text: c.cur.String()})
+		c.cur = strings.Builder{}
+		c.cur.Grow(largestChunk)
+	}
+	if c.cur.Cap()-c.cur.Len() < len(b) {
+		c.cur.Grow(max(len(b), firstChunk))
+	}
+	c.cur.Write(b)
 }
 
 // drop frees the text and what is added to it; only the size stays.

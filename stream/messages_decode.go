@@ -186,14 +186,14 @@ func (b *messagesBlock) takes(delta string) bool {
 }
 
 func (d *messagesDecoder) textDelta(b *messagesBlock, delta []byte) error {
-	err := d.addText(delta)
+	err := d.answer.say(delta)
 	b.to = d.text.size
 	return err
 }
 
 func (d *messagesDecoder) thinkingDelta(b *messagesBlock, delta []byte) error {
 	b.thinking = appendPiece(b.thinking, delta)
-	return d.addReasoning(delta)
+	return d.thought.say(delta)
 }
 
 // useUsage merges counts: message_start counts the input, message_delta the

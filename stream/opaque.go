@@ -167,28 +167,3 @@ func (c *Client) Adopt(r *Request, messages []Message) (from string) {
 	}
 	return from
 }
-
-// UniqueIDs gives a new id to each call that has the id of a call of an earlier
-// message, and to its results. Some servers number the calls of each reply from 0,
-// and endpoints refuse a conversation in which an id stands twice.
-func UniqueIDs(messages []Message) {
-	used, renamed := map[string]bool{}, map[string]string{}
-	for i := range messages {
-		m := &messages[i]
-		if id, ok := renamed[m.CallID]; ok && m.Role == ToolRole {
-			m.CallID = id
-		}
-		if m.Role != Assistant {
-			continue
-		}
-		clear(renamed)
-		for k := range m.Calls {
-			c := &m.Calls[k]
-			if used[c.ID] {
-				id := newID(i, used)
-				renamed[c.ID], c.ID = id, id
-			}
-			used[c.ID] = true
-		}
-	}
-}

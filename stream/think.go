@@ -69,12 +69,12 @@ func (t *thinkSplitter) add(d *draft, delta []byte) error {
 // reasoning passes on what is pending up to the closing tag.
 func (t *thinkSplitter) reasoning(d *draft) (closed bool, err error) {
 	if before, _, ok := bytes.Cut(t.pending, []byte(thinkClose)); ok {
-		err = d.addReasoning(before)
+		err = d.thought.say(before)
 		t.consume(len(before) + len(thinkClose))
 		return true, err
 	}
 	n := len(t.pending) - partialTail(t.pending, thinkClose)
-	err = d.addReasoning(t.pending[:n])
+	err = d.thought.say(t.pending[:n])
 	t.consume(n)
 	return false, err
 }
@@ -105,7 +105,7 @@ func (t *thinkSplitter) answer(d *draft) error {
 // end passes on what is pending: no tag follows.
 func (t *thinkSplitter) end(d *draft) error {
 	if t.state == inThink {
-		return d.addReasoning(t.pending)
+		return d.thought.say(t.pending)
 	}
 	return d.plainText(d.sink.Text, t.pending)
 }

@@ -1,0 +1,44 @@
+package stream
+
+import "strconv"
+
+// UniqueIDs gives a new id to each call that has the id of a call of an earlier
+// message, and to its results. Some servers number the calls of each reply from 0,
+// and endpoints refuse a conversation in which an id stands twice.
+func UniqueIDs(messages []Message) {
+	used, renamed := map[string]bool{}, map[string]string{}
+	for i := range messages {
+		m := &messages[i]
+		if id, ok := renamed[m.CallID]; ok && m.Role == ToolRole {
+			m.CallID = id
+		}
+		if m.Role == Assistant {
+			renamed = newIDs(m.Calls, i, used)
+		}
+	}
+}
+
+// newIDs gives a new id to each of the calls of a message that has none, or one that
+// is used already, and marks all their ids as used. It returns the new ids by the old
+// ones. They have 9 characters, which Mistral demands, and the same message, the n-th,
+// gets the same ones in a replay.
+func newIDs(calls []Call, n int, used map[string]bool) (renamed map[string]string) {
+	var again []*Call
+	for i := range calls {
+		c := &calls[i]
+		if c.ID == "" || used[c.ID] {
+			again = append(again, c)
+		}
+		used[c.ID] = true
+	}
+	renamed = map[string]string{}
+	for _, c := range again {
+		id := ""
+		for ; id == "" || used[id]; n++ {
+			digits := strconv.Itoa(n)
+			id = "call00000"[:max(9-len(digits), 0)] + digits
+		}
+		used[id], renamed[c.ID], c.ID = true, id, id
+	}
+	return renamed
+}
