@@ -23,8 +23,7 @@ const (
 type network struct {
 	transport *http.Transport
 	endpoint  *endpoint
-	dialer    net.Dialer
-	tls       tls.Dialer
+	dial      func(ctx context.Context, network, addr string) (net.Conn, error) // with TLS for https
 
 	mu      sync.Mutex
 	opening opening  // the connection that warm opens, until it is used
@@ -36,23 +35,29 @@ type network struct {
 type opening chan net.Conn
 
 func newNetwork(e *endpoint) *network {
-	n := &network{endpoint: e, dialer: net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}}
-	n.tls.NetDialer = &net.Dialer{Timeout: connectTimeout + tlsTimeout, KeepAlive: n.dialer.KeepAlive}
-	n.tls.Config = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	plain := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
+	secure := &tls.Dialer{
+		NetDialer: &net.Dialer{Timeout: connectTimeout + tlsTimeout, KeepAlive: plain.KeepAlive},
+		Config:    &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
+	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	n.transport = &http.Transport{
+	n := &network{endpoint: e, dial: plain.DialContext, transport: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            n.dialTCP,
-		DialTLSContext:         n.dialTLS,
+		DialContext:            plain.DialContext,
 		TLSHandshakeTimeout:    tlsTimeout,
-		TLSClientConfig:        n.tls.Config, // behind a proxy; otherwise dialTLS
+		TLSClientConfig:        secure.Config, // behind a proxy
 		Protocols:              protocols,
 		DisableCompression:     true, // a compressed body is inflated under a cap
 		MaxResponseHeaderBytes: 256 << 10,
 		MaxIdleConnsPerHost:    1,
 		ReadBufferSize:         streamBuffer,
 		WriteBufferSize:        smallBody, // with the header of a request
+	}}
+	if e.url.Scheme == "https" {
+		n.dial, n.transport.DialTLSContext = secure.DialContext, n.dialOrWarm
+	} else {
+		n.transport.DialContext = n.dialOrWarm
 	}
 	return n
 }
@@ -69,12 +74,8 @@ func (n *network) warm(ctx context.Context) {
 	}
 	o := make(opening, 1)
 	n.opening = o
-	dial := n.dialer.DialContext
-	if n.endpoint.url.Scheme == "https" {
-		dial = n.tls.DialContext
-	}
 	goroutine.Start(func() {
-		conn, _ := dial(ctx, "tcp", hostPort(n.endpoint.url))
+		conn, _ := n.dial(ctx, "tcp", hostPort(n.endpoint.url))
 		o <- conn
 	})
 }
@@ -84,60 +85,47 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual[u.Scheme]))
 }
 
-// useWarm returns the connection to addr that warm opened, nil if there is
-// none. A failure to open it comes again when the transport dials.
-func (n *network) useWarm(ctx context.Context, addr string) net.Conn {
+// dialOrWarm returns the connection that warm opened, if it goes to addr, else a new
+// one. A failure to open the first comes again with the second.
+func (n *network) dialOrWarm(ctx context.Context, network, addr string) (net.Conn, error) {
 	n.mu.Lock()
 	o := n.opening
 	n.opening, n.dialled = nil, true
 	n.mu.Unlock()
-	if o == nil {
-		return nil
-	}
-	if addr == hostPort(n.endpoint.url) {
+	if o != nil && addr == hostPort(n.endpoint.url) {
 		select {
 		case n.warmed = <-o:
-			return n.warmed
+			if n.warmed != nil {
+				return n.warmed, nil
+			}
 		case <-ctx.Done():
+			o.discard()
 		}
+	} else if o != nil {
+		o.discard()
 	}
-	goroutine.Start(o.discard)
-	return nil
+	return n.dial(ctx, network, addr)
+}
+
+// discard closes the connection when it is open.
+func (o opening) discard() {
+	goroutine.Start(func() {
+		if conn := <-o; conn != nil {
+			conn.Close()
+		}
+	})
 }
 
 // isWarm reports whether warm opened conn, so that the connection may have died
 // before anything was sent.
 func (n *network) isWarm(conn net.Conn) bool { return n.warmed != nil && conn == n.warmed }
 
-func (o opening) discard() {
-	if conn := <-o; conn != nil {
-		conn.Close()
-	}
-}
-
-func (n *network) dialTCP(ctx context.Context, network, addr string) (net.Conn, error) {
-	if n.endpoint.url.Scheme == "http" {
-		if conn := n.useWarm(ctx, addr); conn != nil {
-			return conn, nil
-		}
-	}
-	return n.dialer.DialContext(ctx, network, addr)
-}
-
-func (n *network) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
-	if conn := n.useWarm(ctx, addr); conn != nil {
-		return conn, nil
-	}
-	return n.tls.DialContext(ctx, network, addr)
-}
-
 func (n *network) close() {
 	n.transport.CloseIdleConnections()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.opening != nil {
-		goroutine.Start(n.opening.discard)
-		n.opening = nil
+		n.opening.discard()
 	}
-	n.dialled = true
+	n.opening, n.dialled = nil, true
 }

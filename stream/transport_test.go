@@ -394,8 +394,8 @@ func TestWireLog(t *testing.T) {
 func TestTLS(t *testing.T) {
 	s := newTLSModelServer(t, stream(hello))
 	c := newClient(t, Config{BaseURL: s.URL, Key: "k"})
-	c.network.tls.Config.RootCAs = x509.NewCertPool()
-	c.network.tls.Config.RootCAs.AddCert(s.Certificate())
+	c.network.transport.TLSClientConfig.RootCAs = x509.NewCertPool()
+	c.network.transport.TLSClientConfig.RootCAs.AddCert(s.Certificate())
 	c.Warm(t.Context())
 	for range 3 {
 		if _, err := c.Reply(t.Context(), ask("hi"), nil); err != nil {
