@@ -17,6 +17,10 @@ type dialect struct {
 	names   fieldNames
 	headers func(h http.Header, key Key)
 
+	// What only this API's replies hold, and what other requests are refused with, in
+	// lower case, by an endpoint that has only this API.
+	inReplies, inRefusals []string
+
 	cacheKey   bool // requests have the field prompt_cache_key
 	joinsUsers bool // messages of the user that follow one another as text become one
 

@@ -196,38 +196,31 @@ func (x *exchange) hint(status int, refusal string) string {
 // otherAPI returns the API that the endpoint has instead of the one that was
 // used, as far as its refusal tells, "" if it does not.
 func (x *exchange) otherAPI(status int, refusal string) string {
-	used, noPath := x.client.dialect.name, status == 404 || status == 405
-	switch status {
-	case 400, 404, 405, 422:
-	default:
+	used, noPath := x.client.dialect, status == 404 || status == 405
+	if !noPath && status != 400 && status != 422 {
 		return ""
 	}
-	for _, told := range []struct {
-		api  string
-		here bool
-	}{
-		{messagesDialect.name, containsAny(refusal, "anthropic-version", "v1/messages") || noPath && strings.HasSuffix(x.client.endpoint.url.Hostname(), ".anthropic.com")},
-		{responsesDialect.name, containsAny(refusal, "v1/responses", "responses api", "field `input`", "parameter: 'input'")},
-		{chatDialect.name, containsAny(refusal, "chat/completions", "field `messages`", "parameter: 'messages'")},
-		{chatDialect.name, noPath && !strings.Contains(refusal, "model")}, // most endpoints have this one
-	} {
-		if told.here && told.api != used {
-			return told.api
+	for _, d := range slices.Backward(dialects) {
+		if d != used && containsAny(refusal, d.inRefusals...) {
+			return d.name
 		}
+	}
+	switch {
+	case !noPath:
+	case used != &messagesDialect && strings.HasSuffix(x.client.endpoint.url.Hostname(), ".anthropic.com"):
+		return messagesDialect.name
+	case used != &chatDialect && !strings.Contains(refusal, "model"): // most endpoints have this one
+		return chatDialect.name
 	}
 	return ""
 }
 
 // apiOfReply returns the API that a reply is of, as far as its beginning tells.
 func apiOfReply(head []byte) string {
-	begin := string(head)
-	switch {
-	case containsAny(begin, `"message_start"`, `"type":"message"`, `"type": "message"`) && !strings.Contains(begin, `"response`):
-		return messagesDialect.name
-	case containsAny(begin, `"response.created"`, `"response.in_progress"`, `"object":"response"`, `"object": "response"`):
-		return responsesDialect.name
-	case strings.Contains(begin, `"choices"`):
-		return chatDialect.name
+	for _, d := range slices.Backward(dialects) { // an item of responses may be like a message of messages
+		if containsAny(string(head), d.inReplies...) {
+			return d.name
+		}
 	}
 	return ""
 }
