@@ -3,6 +3,7 @@
 package escape
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,6 +40,8 @@ func isInvisible(r rune) bool {
 	return false
 }
 
+// IsMark reports whether r is a combining mark, which stands on the character before
+// it.
 func IsMark(r rune) bool { return r >= 0x300 && unicode.Is(unicode.M, r) }
 
 // AppendEscaped appends s as one line that is safe to show on a terminal. The
@@ -49,29 +52,19 @@ func IsMark(r rune) bool { return r >= 0x300 && unicode.Is(unicode.M, r) }
 func AppendEscaped(dst []byte, s string) []byte {
 	marks := MaxMarks // a mark at the very beginning has nothing to stand on
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			marks = 0
-			if c >= ' ' && c != '\\' && c != 0x7f {
-				dst = append(dst, c)
-			} else {
-				dst = appendEscapedASCII(dst, c)
-			}
-			i++
-			continue
-		}
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:
-			dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
-			marks = 0
+			dst = fmt.Appendf(dst, `\x%02x`, s[i])
+		case r == '\\', r == '\n', r == '\r', r == '\t':
+			dst = append(dst, '\\', `\nrt`[strings.IndexRune("\\\n\r\t", r)])
 		case IsMark(r) && marks >= MaxMarks, Unsafe(r):
-			dst = appendCodePoint(dst, r)
+			dst = fmt.Appendf(dst, `\u{%x}`, r) // which no doubled backslash can imitate
 		default:
-			if marks++; !IsMark(r) {
-				marks = 0
-			}
 			dst = append(dst, s[i:i+n]...)
+		}
+		if marks++; !IsMark(r) {
+			marks = 0
 		}
 		i += n
 	}
@@ -94,26 +87,4 @@ func IsPlain(s string) bool {
 		}
 	}
 	return true
-}
-
-const hexDigits = "0123456789abcdef"
-
-func appendEscapedASCII(dst []byte, c byte) []byte {
-	if i := strings.IndexByte("\\\n\r\t", c); i >= 0 {
-		return append(dst, '\\', `\nrt`[i])
-	}
-	return appendCodePoint(dst, rune(c))
-}
-
-// appendCodePoint appends \u{hex}, which no doubled backslash can imitate.
-func appendCodePoint(dst []byte, r rune) []byte {
-	dst = append(dst, `\u{`...)
-	shift := 0
-	for r>>shift > 15 {
-		shift += 4
-	}
-	for ; shift >= 0; shift -= 4 {
-		dst = append(dst, hexDigits[r>>shift&15])
-	}
-	return append(dst, '}')
 }
