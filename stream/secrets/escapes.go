@@ -1,9 +1,6 @@
 package secrets
 
-import (
-	"bytes"
-	"strconv"
-)
+import "strconv"
 
 const maxLayers = 3 // of escapes that are escaped themselves, as JSON in JSON
 
@@ -11,7 +8,7 @@ const maxLayers = 3 // of escapes that are escaped themselves, as JSON in JSON
 // looks only at the regions of the text that hold escapes. They overlap, so that
 // each secret is whole in one of them.
 func (f *Finder) findEscaped(text []byte) (found []span) {
-	longest := min(f.unescaped*12, 64<<10) // a byte may be the six of \u0041, and these may be escaped in turn
+	longest := min(24*f.longest, 64<<10) // a byte may be the six of \u0041, and these may be escaped in turn
 	for from := 0; from < len(text); from += 3 * longest {
 		region := text[from:min(from+4*longest, len(text))]
 		if hasEscape(region) {
@@ -27,15 +24,11 @@ func (f *Finder) findEscaped(text []byte) (found []span) {
 // secret. An escaped quote is left out: the JSON form of a secret with quotes is
 // a spelling of its own.
 func hasEscape(text []byte) bool {
-	for i := 0; i < len(text); i++ {
-		if c := text[i]; c != '%' && c != '\\' {
-			continue
-		}
-		_, size := readEscape(text[i:])
-		if size == 2 && (text[i+1] == '"' || text[i+1] == '\\' && (i+2 == len(text) || !bytes.Contains([]byte(`ux/\`), text[i+2:i+3]))) {
-			i++
-		} else if size > 1 {
-			return true
+	for i, c := range text {
+		if c == '%' || c == '\\' {
+			if _, size := readEscape(text[i:]); size > 1 && text[i+1] != '"' {
+				return true
+			}
 		}
 	}
 	return false

@@ -2,7 +2,6 @@ package secrets
 
 import (
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"net/url"
 	"slices"
@@ -18,7 +17,6 @@ type Finder struct {
 	byFirst   [256][]string // spellings by their first byte
 	shortest  int           // length of the shortest spelling
 	longest   int
-	unescaped int         // cap on the length of a secret whose escapes are resolved
 	shift     [4096]uint8 // by a pair of bytes, how far search goes on; see index
 }
 
@@ -31,17 +29,8 @@ func (f *Finder) Hide(text []byte) []byte {
 	if f == nil {
 		return text
 	}
-	found := f.find(text)
-	if len(found) == 0 {
-		return text
-	}
-	var hidden []byte
-	at := 0
-	for _, s := range found {
-		hidden = append(append(hidden, text[at:s.from]...), Mark...)
-		at = s.to
-	}
-	return append(hidden, text[at:]...)
+	var whole Pieces
+	return whole.next(f, text, true)
 }
 
 // HideString is Hide for a string.
@@ -86,34 +75,27 @@ func (f *Finder) HideJSON(text []byte) []byte {
 func newFinder(words []string) *Finder {
 	f := &Finder{}
 	for _, w := range words {
-		f.add(w)
-		f.add(string(jsontext.AppendInner(nil, w)))
-		f.unescaped = max(f.unescaped, 2*len(w)) // every byte of it may have a backslash
+		f.add(w, string(jsontext.AppendInner(nil, w)))
 		if len(w) < minContent {
 			continue
 		}
 		reversed := []byte(w)
 		slices.Reverse(reversed)
-		f.add(string(reversed))
-		f.add(strings.Trim(strconv.QuoteToASCII(w), `"`))
-		f.add(url.QueryEscape(w))
-		f.add(url.PathEscape(w))
-		f.add(hex.EncodeToString([]byte(w)))
-		f.add(fmt.Sprintf("%X", w))
-		f.add(escapeAll("%%%02x", w))
-		f.add(escapeAll("%%%02X", w))
+		f.add(string(reversed), strings.Trim(strconv.QuoteToASCII(w), `"`), url.QueryEscape(w), url.PathEscape(w),
+			fmt.Sprintf("%x", w), fmt.Sprintf("%X", w), escapeAll("%%%02x", w), escapeAll("%%%02X", w))
 		for offset := range 3 {
-			f.add(inner64(base64.RawStdEncoding, offset, w))
-			f.add(inner64(base64.RawURLEncoding, offset, w))
+			f.add(inner64(base64.RawStdEncoding, offset, w), inner64(base64.RawURLEncoding, offset, w))
 		}
 	}
 	f.index()
 	return f
 }
 
-func (f *Finder) add(spelling string) {
-	if !slices.Contains(f.spellings, spelling) {
-		f.spellings = append(f.spellings, spelling)
+func (f *Finder) add(spellings ...string) {
+	for _, s := range spellings {
+		if !slices.Contains(f.spellings, s) {
+			f.spellings = append(f.spellings, s)
+		}
 	}
 }
 
@@ -160,11 +142,8 @@ func (f *Finder) find(text []byte) []span {
 	if len(text) < f.shortest {
 		return nil
 	}
-	found := f.search(text)
-	if escaped := f.findEscaped(text); len(escaped) > 0 {
-		found = append(found, escaped...)
-		slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
-	}
+	found := append(f.search(text), f.findEscaped(text)...)
+	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
 	apart := found[:0]
 	for _, s := range found {
 		if n := len(apart); n > 0 && s.from < apart[n-1].to {
