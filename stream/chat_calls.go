@@ -76,29 +76,35 @@ func (a *callAssembly) add(c callDelta) error {
 
 // owner returns the call that the delta belongs to, nil for a new one.
 func (a *callAssembly) owner(c callDelta, name string) *openCall {
-	sameID := func(o *openCall) bool { return c.id != "" && o.id == c.id }
-	if c.index >= 0 {
-		latest := a.latest(func(o *openCall) bool { return o.index == c.index })
-		if latest == nil { // rule 2
-			if name == "" {
-				return a.first(sameID)
+	var last, known, latest, both *openCall // of all; with its id; with its index; with both
+	for _, o := range slices.Backward(a.calls) {
+		last = cmp.Or(last, o)
+		sameID := c.id != "" && o.id == c.id
+		if sameID {
+			known = o
+		}
+		if o.index == c.index {
+			latest = cmp.Or(latest, o)
+			if sameID {
+				both = o
 			}
-			return nil
 		}
-		if same := a.first(func(o *openCall) bool { return o.index == c.index && sameID(o) }); same != nil { // rule 1
-			return same
-		}
-		if beginsCall(latest, c, name) {
+	}
+	if c.index >= 0 {
+		switch {
+		case both != nil: // rule 1
+			return both
+		case latest == nil && name == "": // rule 2
+			return known
+		case latest == nil, beginsCall(latest, c, name):
 			return nil
 		}
 		return latest
 	}
-	if known := a.first(sameID); known != nil { // rule 3
-		return known
-	}
-	last := a.latest(func(*openCall) bool { return true })
 	switch {
-	case last == nil || name == "":
+	case known != nil: // rule 3
+		return known
+	case last == nil, name == "":
 		return last
 	case c.id != "", last.name != name, last.isComplete():
 		return nil
@@ -118,22 +124,6 @@ func beginsCall(latest *openCall, c callDelta, name string) bool {
 	arguments := text(c.function.Get("arguments"))
 	return latest.isComplete() &&
 		(name != latest.name || (bytes.HasPrefix(arguments, []byte("{")) && !bytes.Equal(arguments, latest.arguments)))
-}
-
-func (a *callAssembly) first(is func(*openCall) bool) *openCall {
-	if i := slices.IndexFunc(a.calls, is); i >= 0 {
-		return a.calls[i]
-	}
-	return nil
-}
-
-func (a *callAssembly) latest(is func(*openCall) bool) *openCall {
-	for _, c := range slices.Backward(a.calls) {
-		if is(c) {
-			return c
-		}
-	}
-	return nil
 }
 
 // complete takes the calls of a whole message, which repeat those that came.

@@ -37,7 +37,7 @@ func (d *chatDecoder) event(ev Event) error {
 		return err
 	}
 	d.chunk = chunkContent{}
-	if err := d.value(root, ev.Name); err != nil {
+	if err := d.value(root); err != nil {
 		return err
 	}
 	if c := d.chunk; c.texts == 1 && !c.other && len(c.last.Raw) > len(`""`) {
@@ -47,25 +47,19 @@ func (d *chatDecoder) event(ev Event) error {
 }
 
 // value takes a chunk, or a list of chunks: Gemini sends an error in a list.
-func (d *chatDecoder) value(root gjson.Result, name string) (err error) {
-	if root.IsArray() {
-		d.chunk.other = true
-		root.ForEach(func(_, v gjson.Result) bool {
-			if v.IsObject() {
-				err = d.value(v, name)
-			}
-			return err == nil
-		})
-		return err
+func (d *chatDecoder) value(root gjson.Result) (err error) {
+	if !root.IsArray() {
+		return d.completion(root)
 	}
-	if e := reportedError(root, name); e != nil {
-		return e
-	}
-	if !root.IsObject() {
-		d.chunk.other = true
-		return nil
-	}
-	return d.completion(root)
+	root.ForEach(func(_, v gjson.Result) bool {
+		if e := reportedError(v, ""); e != nil {
+			err = e
+		} else {
+			err = d.completion(v)
+		}
+		return err == nil
+	})
+	return err
 }
 
 // completion takes the members of a chunk or of a whole completion.

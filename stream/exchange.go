@@ -127,7 +127,7 @@ func (x *exchange) roundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, x.unreachable(req.Context(), err)
 	}
-	c.wireResponse(res)
+	c.wireHead('<', res.Proto+" "+res.Status, res.Header)
 	return res, nil
 }
 

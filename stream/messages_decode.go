@@ -49,9 +49,6 @@ func (d *messagesDecoder) event(ev Event) error {
 	if err != nil {
 		return err
 	}
-	if e := reportedError(root, ev.Name); e != nil {
-		return e
-	}
 	switch root.Get("type").Str {
 	case "message_start":
 		d.start(root.Get("message"))

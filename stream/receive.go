@@ -143,15 +143,19 @@ func (x *exchange) understood(err error, sample []byte) error {
 }
 
 // parseEvent returns the JSON of an event. The error is errEnd for the end marker
-// that all dialects may send.
-func parseEvent(ev Event) (gjson.Result, error) {
+// that all dialects may send, or what the event reports.
+func parseEvent(ev Event) (root gjson.Result, err error) {
 	switch {
 	case string(bytes.TrimSpace(ev.Data)) == "[DONE]":
-		return gjson.Result{}, errEnd
+		return root, errEnd
 	case !valid(ev.Data):
-		return gjson.Result{}, badEvent(ev)
+		return root, badEvent(ev)
 	}
-	return gjson.ParseBytes(ev.Data), nil
+	root = gjson.ParseBytes(ev.Data)
+	if e := reportedError(root, ev.Name); e != nil {
+		return root, e
+	}
+	return root, nil
 }
 
 // readJSON decodes one JSON value, which some endpoints send in place of a

@@ -91,17 +91,12 @@ func (w *bodyWriter) Write(p []byte) (int, error) {
 
 func (w *bodyWriter) escape(p []byte) {
 	out := w.out[:0]
-	for len(p) > 0 {
-		if w.lineStart && (p[0] == '-' || p[0] == '\\') {
+	for line := range bytes.Lines(p) {
+		if w.lineStart && (line[0] == '-' || line[0] == '\\') {
 			out = append(out, '\\')
 		}
-		i := bytes.IndexByte(p, '\n') + 1
-		w.lineStart = i > 0
-		if i == 0 {
-			i = len(p)
-		}
-		out = append(out, p[:i]...)
-		p = p[i:]
+		out = append(out, line...)
+		w.lineStart = line[len(line)-1] == '\n'
 	}
 	w.out = out
 	w.recorder.write(out)

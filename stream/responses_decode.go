@@ -28,9 +28,6 @@ func (d *responsesDecoder) event(ev Event) error {
 	if err != nil {
 		return err
 	}
-	if e := reportedError(root, ev.Name); e != nil {
-		return e
-	}
 	if root.Get("object").Str == "response" {
 		return d.whole(root)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// maxWireLine is the length at which the lines of the wire log are split.
+// maxWireLine is the length of the longest line of the wire log.
 const maxWireLine = 64 << 10
 
 // tee returns a reader of in that copies to the recording and the wire log, and
@@ -34,28 +34,12 @@ func (c *Client) wire(direction byte, line []byte) {
 	c.cfg.Wire(direction, c.cfg.Secrets.Wire().Hide(line))
 }
 
-func (c *Client) wireRequest(req *http.Request, b *body) {
+// wireHead logs the first line and the headers of a request or of an answer.
+func (c *Client) wireHead(direction byte, first string, h http.Header) {
 	if c.cfg.Wire == nil {
 		return
 	}
-	c.wire('>', []byte(req.Method+" "+c.endpoint.origin+req.URL.EscapedPath()))
-	c.wireHeader('>', req.Header)
-	lines := &lineWriter{emit: func(line []byte) { c.wire('>', line) }}
-	for _, part := range b.parts {
-		lines.Write(part)
-	}
-	lines.flush()
-}
-
-func (c *Client) wireResponse(res *http.Response) {
-	if c.cfg.Wire == nil {
-		return
-	}
-	c.wire('<', []byte(res.Proto+" "+res.Status))
-	c.wireHeader('<', res.Header)
-}
-
-func (c *Client) wireHeader(direction byte, h http.Header) {
+	c.wire(direction, []byte(first))
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		value := strings.Join(h[name], ", ")
 		if isSecretHeader(name) || slices.ContainsFunc(c.cfg.Headers, func(own Header) bool { return strings.EqualFold(own.Name, name) }) {
@@ -66,12 +50,20 @@ func (c *Client) wireHeader(direction byte, h http.Header) {
 	c.wire(direction, nil)
 }
 
-func isSecretHeader(name string) bool {
-	switch strings.ToLower(name) {
-	case "authorization", "x-api-key", "api-key", "cookie", "set-cookie", "proxy-authorization":
-		return true
+func (c *Client) wireRequest(req *http.Request, b *body) {
+	c.wireHead('>', req.Method+" "+c.endpoint.origin+req.URL.EscapedPath(), req.Header)
+	if c.cfg.Wire == nil {
+		return
 	}
-	return false
+	lines := &lineWriter{emit: func(line []byte) { c.wire('>', line) }}
+	for _, part := range b.parts {
+		lines.Write(part)
+	}
+	lines.flush()
+}
+
+func isSecretHeader(name string) bool {
+	return slices.Contains([]string{"authorization", "x-api-key", "api-key", "cookie", "set-cookie", "proxy-authorization"}, strings.ToLower(name))
 }
 
 // lineWriter gives each line that is written to emit, a long line in pieces.
@@ -83,21 +75,21 @@ type lineWriter struct {
 func (w *lineWriter) Write(p []byte) (int, error) {
 	for line := range bytes.Lines(p) {
 		line, ended := bytes.CutSuffix(line, []byte{'\n'})
-		for !ended && len(line) > 0 {
-			n := min(len(line), maxWireLine)
-			w.rest, line = append(w.rest, line[:n]...), line[n:]
-			if len(w.rest) >= maxWireLine {
+		for piece := range slices.Chunk(line, maxWireLine) {
+			if len(w.rest)+len(piece) > maxWireLine {
 				w.flush()
 			}
+			w.rest = append(w.rest, piece...)
 		}
 		if ended {
-			w.emit(append(w.rest, line...))
+			w.emit(w.rest)
 			w.rest = w.rest[:0]
 		}
 	}
 	return len(p), nil
 }
 
+// flush gives emit the line that has not ended, if there is one.
 func (w *lineWriter) flush() {
 	if len(w.rest) > 0 {
 		w.emit(w.rest)
