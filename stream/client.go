@@ -272,22 +272,14 @@ func (c *Client) body(r *Request) *body {
 	return joinBody(&c.head, &c.messages, &tail)
 }
 
-// headKey is what may change of the head of a request: how it is written, the
-// tools and the system messages.
+// headKey is what may change of the head of a request: how it is written, the number
+// of tools and of system messages, and whether other messages follow.
 type headKey struct {
-	options options
-	tools   int
-	system  int  // system messages
-	others  bool // there are messages that are not of the system
+	options       options
+	tools, system int
+	others        bool
 }
 
 func headKeyOf(r *Request, o options) headKey {
-	k := headKey{options: o, tools: len(r.Tools)}
-	for i := range r.Messages {
-		if isSystem(&r.Messages[i]) {
-			k.system++
-		}
-	}
-	k.others = len(r.Messages) > k.system
-	return k
+	return headKey{o, len(r.Tools), len(systemMessages(r.Messages)), hasOthers(r.Messages)}
 }

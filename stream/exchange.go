@@ -55,7 +55,6 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 	})
 	res, err := x.send(ctx)
 	if err != nil {
-		x.idle.pause()
 		cancel(nil)
 		return nil, err
 	}
@@ -64,7 +63,6 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 	} else {
 		err = x.read(res)
 	}
-	x.idle.pause()
 	if err != nil {
 		if _, ours := errors.AsType[*Error](err); !ours && context.Cause(ctx) == errStalled {
 			err = x.stalled()

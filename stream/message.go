@@ -45,7 +45,7 @@ type Part struct {
 	Text  string
 	JSON  []byte // text as a JSON string literal with its quotes, copied to the wire as it is
 	Image *Image
-	Raw   json.RawMessage // a part of another kind, from a message array: sent as it came, by the chat dialect only
+	Raw   json.RawMessage // a part of another kind, from a message array: sent as it came, by the chat dialect only; see Unsent
 }
 
 // Image is a picture: either Data with its MIME type, or URL. With the MIME type

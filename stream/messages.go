@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -158,25 +159,14 @@ func (e *messagesEncoder) block(w *segments) {
 }
 
 func (e *messagesEncoder) user(w *segments, m *Message) {
-	last := -1
-	for i := range m.Parts {
-		if messagesTakes(&m.Parts[i]) {
-			last = i
-		}
-	}
-	for i := range m.Parts {
-		if p := &m.Parts[i]; messagesTakes(p) {
-			e.block(w)
-			mark := e.cache && !e.marked && m.Role == User && i == last
-			e.marked = e.marked || mark
-			messagesPart(w, p, mark)
-		}
+	parts := slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return isEmpty(&p) }) // the API refuses empty text
+	for i := range parts {
+		e.block(w)
+		mark := e.cache && !e.marked && i == len(parts)-1
+		e.marked = e.marked || mark
+		messagesPart(w, &parts[i], mark)
 	}
 }
-
-// messagesTakes reports whether the API takes a part: not one that only chat
-// knows, and not empty text.
-func messagesTakes(p *Part) bool { return p.Raw == nil && !isEmpty(p) }
 
 // messagesPart writes a text or image block.
 func messagesPart(w *segments, p *Part, mark bool) {
@@ -212,15 +202,7 @@ func (e *messagesEncoder) result(w *segments, m *Message) {
 	switch {
 	case hasImage(m.Parts):
 		w.str(`,"content":`)
-		n := 0
-		for i := range m.Parts {
-			if messagesTakes(&m.Parts[i]) {
-				w.listItem(n)
-				n++
-				messagesPart(w, &m.Parts[i], false)
-			}
-		}
-		w.str("]")
+		partList(w, m.Parts, func(w *segments, p *Part) { messagesPart(w, p, false) })
 	case hasText(m.Parts):
 		w.str(`,"content":`)
 		joinedText(w, m.Parts, "")

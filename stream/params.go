@@ -20,9 +20,8 @@ func (r *Request) AddParams(api string, params []Param) error {
 		if err := d.names.reserved(p.Name); err != nil {
 			return err
 		}
-		for _, f := range d.names.setBy(r) {
+		for _, f := range d.names.setBy(r, p.Name) {
 			switch value := gjson.ParseBytes(p.Value); {
-			case f.name != p.Name:
 			case f.member == "":
 				return fmt.Errorf("%s: %s is given twice", p.Name, f.what)
 			case !value.IsObject():
@@ -52,10 +51,7 @@ func (r *Request) AddDefaults(api string, params []Param) error {
 		if slices.Contains(d.names.maxTokens, p.Name) { // the limit may have two names
 			keep = !slices.ContainsFunc(d.names.maxTokens, func(name string) bool { return hasParam(r.Params, name) })
 		}
-		for _, f := range d.names.setBy(r) {
-			if f.name != p.Name {
-				continue
-			}
+		for _, f := range d.names.setBy(r, p.Name) {
 			keep = keep && f.member != "" && gjson.ParseBytes(p.Value).IsObject()
 			p.Value = withoutMember(p.Value, f.member)
 		}
@@ -78,14 +74,15 @@ type fieldNames struct {
 	schema       string
 }
 
-// setField is a field that a Request sets: its name, the member of the object
-// of that name if it is one, and what it is in words.
-type setField struct{ name, member, what string }
+// setField is what a Request sets in a field: the member of the object that the
+// field is, "" for all of the field, and what it is in words.
+type setField struct{ member, what string }
 
-func (n *fieldNames) setBy(r *Request) (all []setField) {
+// setBy returns what r sets in the field of that name.
+func (n *fieldNames) setBy(r *Request, field string) (all []setField) {
 	add := func(set bool, name, what string) {
-		if object, member, _ := strings.Cut(name, "."); set {
-			all = append(all, setField{object, member, what})
+		if object, member, _ := strings.Cut(name, "."); set && object == field {
+			all = append(all, setField{member, what})
 		}
 	}
 	for _, name := range n.maxTokens {

@@ -66,19 +66,11 @@ func keptArguments(arguments []byte) []byte {
 // message of this role, "" if it can send all of m. System messages are joined
 // to one text, results are text and images; only chat has other parts.
 func Unsent(api string, m *Message) string {
+	takesImages := m.Role == User || m.Role == ToolRole
+	takesAll := api == chatDialect.name && (m.Role == User || m.Role == Assistant)
 	for i := range m.Parts {
-		p := &m.Parts[i]
-		sent := isText(p)
-		switch m.Role {
-		case User:
-			sent = sent || p.Image != nil || api == chatDialect.name
-		case Assistant:
-			sent = sent || api == chatDialect.name
-		case ToolRole:
-			sent = sent || p.Image != nil
-		}
-		switch {
-		case sent:
+		switch p := &m.Parts[i]; {
+		case isText(p), takesAll, takesImages && p.Image != nil:
 		case p.Image != nil:
 			return "image_url"
 		default:
@@ -148,9 +140,14 @@ func systemMessage(w *segments, messages []Message) {
 		innerText(w, m.Parts, "\n")
 	}
 	w.str(`"}`)
-	if slices.ContainsFunc(messages, func(m Message) bool { return !isSystem(&m) }) {
+	if hasOthers(messages) {
 		w.str(",")
 	}
+}
+
+// hasOthers reports whether there are messages beside those of the system.
+func hasOthers(messages []Message) bool {
+	return slices.ContainsFunc(messages, func(m Message) bool { return !isSystem(&m) })
 }
 
 // plainText returns the text of parts, with joint between them.
@@ -207,12 +204,17 @@ func chatContent(w *segments, parts []Part) {
 		joinedText(w, parts, "\n")
 		return
 	}
+	partList(w, parts, chatPart)
+}
+
+// partList writes the parts that are not empty as a list, each as write does.
+func partList(w *segments, parts []Part, write func(*segments, *Part)) {
 	n := 0
 	for i := range parts {
-		if !isEmpty(&parts[i]) {
+		if p := &parts[i]; !isEmpty(p) {
 			w.listItem(n)
 			n++
-			chatPart(w, &parts[i])
+			write(w, p)
 		}
 	}
 	w.str("]")

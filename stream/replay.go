@@ -171,14 +171,10 @@ func (p *replayer) mismatch(r *recorded, then, now []byte) *Error {
 func firstDifference(a, b gjson.Result, path string) (where, inA, inB string) {
 	if a.IsObject() && b.IsObject() || a.IsArray() && b.IsArray() {
 		as, bs := entries(a), entries(b)
-		for i := range max(len(as), len(bs)) {
-			x, y := entry{}, entry{}
-			if i < len(as) {
-				x = as[i]
-			}
-			if i < len(bs) {
-				y = bs[i]
-			}
+		missing := len(bs) - len(as)
+		as, bs = append(as, make([]entry, max(missing, 0))...), append(bs, make([]entry, max(-missing, 0))...)
+		for i, x := range as {
+			y := bs[i]
 			name := strings.TrimPrefix(path+"."+cmp.Or(x.name, y.name), ".")
 			switch {
 			case x.name != y.name:

@@ -135,14 +135,7 @@ func responsesContent(w *segments, parts []Part, joint string) {
 		joinedText(w, parts, joint)
 		return
 	}
-	n := 0
-	for i := range parts {
-		p := &parts[i]
-		if p.Raw != nil || isEmpty(p) {
-			continue
-		}
-		w.listItem(n)
-		n++
+	partList(w, parts, func(w *segments, p *Part) {
 		if p.Image != nil && p.Image.isDocument() {
 			w.str(`{"type":"input_file",`)
 			fileMembers(w, p.Image)
@@ -151,9 +144,8 @@ func responsesContent(w *segments, parts []Part, joint string) {
 			imageURL(w, p.Image)
 		} else {
 			w.str(`{"type":"input_text","text":`)
-			joinedText(w, parts[i:i+1], "")
+			joinedText(w, []Part{*p}, "")
 		}
 		w.str("}")
-	}
-	w.str("]")
+	})
 }
