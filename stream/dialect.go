@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-
-	"github.com/tidwall/gjson"
 )
 
 // dialect is the wire form of one provider. A new one is a file or two, a line
@@ -35,9 +33,11 @@ type dialect struct {
 	// what firstNeeded returns.
 	repair func(o *options, r *Request, refusal string) string
 
-	// edited returns the state of a message whose text or calls the user edited;
-	// nil for chat, whose state does not repeat them.
-	edited func(m *Message, state gjson.Result) []byte
+	// own makes the blocks or items of the text and the calls of a message of the
+	// assistant, which are of the ownKinds; nil for chat, whose state does not repeat
+	// them.
+	own      func(m *Message) [][]byte
+	ownKinds []string
 
 	// decoder makes the reader of one reply.
 	decoder func(d *draft) decoder

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/tidwall/gjson"
 )
 
 // messagesDialect is Anthropic's /v1/messages.
@@ -27,13 +25,12 @@ var messagesDialect = dialect{
 			h.Set("X-Api-Key", string(key))
 		}
 	},
-	open:    openMessages,
-	encoder: func(r *Request, o options) encoder { return &messagesEncoder{options: o, cache: caches(r, o)} },
-	repair:  repairMessages,
-	edited: func(m *Message, state gjson.Result) []byte {
-		return withOwn(state, ownBlocks(m, func(id string) string { return id }), "text", "tool_use")
-	},
-	decoder: func(d *draft) decoder { return &messagesDecoder{draft: d} },
+	open:     openMessages,
+	encoder:  func(r *Request, o options) encoder { return &messagesEncoder{options: o, cache: caches(r, o)} },
+	repair:   repairMessages,
+	own:      func(m *Message) [][]byte { return ownBlocks(m, nil) },
+	ownKinds: []string{"text", "tool_use"},
+	decoder:  func(d *draft) decoder { return &messagesDecoder{draft: d} },
 }
 
 // The API demands a token limit. The first one suits current models; a model
@@ -260,7 +257,7 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 	case len(m.Calls) == 0:
 		joinedText(w, m.Parts, "")
 	default:
-		for i, block := range ownBlocks(m, func(id string) string { return e.ids[id] }) {
+		for i, block := range ownBlocks(m, e.ids) {
 			w.listItem(i)
 			w.raw(block)
 		}
@@ -269,16 +266,17 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 	w.str("}")
 }
 
-// ownBlocks are the text and the calls of a message of the assistant.
-func ownBlocks(m *Message, id func(string) string) (blocks [][]byte) {
+// ownBlocks are the text and the calls of a message of the assistant, with other ids
+// for the calls that ids names.
+func ownBlocks(m *Message, ids map[string]string) (blocks [][]byte) {
 	if hasContent(m) {
 		w := &segments{}
 		textPart(w, m.Parts, "")
 		w.str("}")
 		blocks = append(blocks, w.flat())
 	}
-	for i := range m.Calls {
-		blocks = append(blocks, toolUse(id(m.Calls[i].ID), &m.Calls[i], nil))
+	for _, c := range m.Calls {
+		blocks = append(blocks, toolUse(cmp.Or(ids[c.ID], c.ID), &c, nil))
 	}
 	return blocks
 }

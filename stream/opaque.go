@@ -133,12 +133,12 @@ func (m *Message) RestoreState(value []byte) error {
 	return nil
 }
 
-// withOwn joins the blocks of a state that are of none of the kinds with blocks
-// that were made of a message.
-func withOwn(state gjson.Result, own [][]byte, kinds ...string) []byte {
+// edited returns the state of a message whose text or calls the user edited: the
+// blocks that do not repeat them, and then new ones for them.
+func (d *dialect) edited(m *Message, state gjson.Result) []byte {
 	var list [][]byte
 	state.ForEach(func(_, block gjson.Result) bool {
-		if !slices.Contains(kinds, block.Get("type").Str) {
+		if !slices.Contains(d.ownKinds, block.Get("type").Str) {
 			list = append(list, []byte(block.Raw))
 		}
 		return true
@@ -146,7 +146,7 @@ func withOwn(state gjson.Result, own [][]byte, kinds ...string) []byte {
 	if len(list) == 0 {
 		return nil
 	}
-	return bytes.Join(append(list, own...), []byte(","))
+	return bytes.Join(append(list, d.own(m)...), []byte(","))
 }
 
 // Adopt takes from messages what another endpoint or another model than that of r

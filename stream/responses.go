@@ -1,9 +1,5 @@
 package stream
 
-import (
-	"github.com/tidwall/gjson"
-)
-
 // responsesDialect is OpenAI's /v1/responses, without state on the server.
 var responsesDialect = dialect{
 	name: "responses",
@@ -20,10 +16,9 @@ var responsesDialect = dialect{
 	open:       openResponses,
 	encoder:    func(*Request, options) encoder { return &responsesEncoder{} },
 	repair:     repairResponses,
-	edited: func(m *Message, state gjson.Result) []byte {
-		return withOwn(state, ownItems(m), "message", "function_call", "custom_tool_call")
-	},
-	decoder: func(d *draft) decoder { return &responsesDecoder{draft: d} },
+	own:        ownItems,
+	ownKinds:   []string{"message", "function_call", "custom_tool_call"},
+	decoder:    func(d *draft) decoder { return &responsesDecoder{draft: d} },
 }
 
 func openResponses(w *segments, r *Request, o options) {
