@@ -54,14 +54,14 @@ func newCallDelta(v gjson.Result) callDelta {
 	return c
 }
 
-func (a *callAssembly) add(c callDelta) error {
+func (a *callAssembly) add(c callDelta) {
+	if len(a.calls) > maxCalls {
+		return
+	}
 	name := stringOrNumber(c.function.Get("name"))
 	call := a.owner(c, name)
 	if call == nil {
-		if err := a.begin(c); err != nil {
-			return err
-		}
-		call = a.calls[len(a.calls)-1]
+		call = a.begin(c)
 	}
 	if call.id == "" { // rule 4
 		call.id = c.id
@@ -71,7 +71,6 @@ func (a *callAssembly) add(c callDelta) error {
 	}
 	call.addArguments(c.function.Get("arguments"))
 	call.addExtra(c.members)
-	return nil
 }
 
 // owner returns the call that the delta belongs to, nil for a new one.
@@ -127,7 +126,8 @@ func beginsCall(latest *openCall, c callDelta, name string) bool {
 }
 
 // complete takes the calls of a whole message, which repeat those that came.
-func (a *callAssembly) complete(list []callDelta) error {
+func (a *callAssembly) complete(list []callDelta) {
+	list = list[:min(len(list), maxCalls+1)]
 	name := func(i int) string { return stringOrNumber(list[i].function.Get("name")) }
 	sameName := func(i, k int) bool { return name(i) == a.calls[k].name || name(i) == "" || a.calls[k].name == "" }
 	found := pair(len(list), len(a.calls),
@@ -135,26 +135,22 @@ func (a *callAssembly) complete(list []callDelta) error {
 		func(i, k int) bool { return list[i].index >= 0 && list[i].index == a.calls[k].index && sameName(i, k) },
 		sameName)
 	for i, k := range found {
-		if k < 0 {
-			if err := a.begin(list[i]); err != nil {
-				return err
-			}
-			k = len(a.calls) - 1
+		var c *openCall
+		if k >= 0 {
+			c = a.calls[k]
+		} else {
+			c = a.begin(list[i])
 		}
-		c := a.calls[k]
 		c.id, c.name = cmp.Or(c.id, list[i].id), cmp.Or(c.name, name(i))
 		c.arguments = wholeArguments(c.arguments, list[i].function.Get("arguments"))
 		c.addExtra(list[i].members)
 	}
-	return nil
 }
 
-func (a *callAssembly) begin(c callDelta) error {
-	if len(a.calls) == maxCalls {
-		return tooManyCalls()
-	}
-	a.calls = append(a.calls, &openCall{index: c.index})
-	return nil
+func (a *callAssembly) begin(c callDelta) *openCall {
+	call := &openCall{index: c.index}
+	a.calls = append(a.calls, call)
+	return call
 }
 
 func (c *openCall) addExtra(entry gjson.Result) {

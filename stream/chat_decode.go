@@ -37,8 +37,18 @@ func (d *chatDecoder) event(ev Event) error {
 		return err
 	}
 	d.chunk = chunkContent{}
-	if err := d.value(root); err != nil {
-		return err
+	if root.IsArray() { // Gemini sends an error in a list
+		for _, v := range root.Array() {
+			if e := reportedError(v, ""); e != nil {
+				d.fail(e)
+			}
+			d.completion(v)
+		}
+	} else {
+		d.completion(root)
+	}
+	if len(d.assembly.calls) > maxCalls {
+		return tooManyCalls()
 	}
 	if c := d.chunk; c.texts == 1 && !c.other && len(c.last.Raw) > len(`""`) {
 		d.shape.learn(ev, c.last, d.draft, d.answer.say)
@@ -46,24 +56,8 @@ func (d *chatDecoder) event(ev Event) error {
 	return nil
 }
 
-// value takes a chunk, or a list of chunks: Gemini sends an error in a list.
-func (d *chatDecoder) value(root gjson.Result) (err error) {
-	if !root.IsArray() {
-		return d.completion(root)
-	}
-	root.ForEach(func(_, v gjson.Result) bool {
-		if e := reportedError(v, ""); e != nil {
-			err = e
-		} else {
-			err = d.completion(v)
-		}
-		return err == nil
-	})
-	return err
-}
-
 // completion takes the members of a chunk or of a whole completion.
-func (d *chatDecoder) completion(root gjson.Result) (err error) {
+func (d *chatDecoder) completion(root gjson.Result) {
 	if root.Get("choices").Exists() {
 		d.chunks++
 	}
@@ -72,33 +66,25 @@ func (d *chatDecoder) completion(root gjson.Result) (err error) {
 	}
 	root.Get("choices").ForEach(func(_, choice gjson.Result) bool {
 		if choice.Get("index").Int() == 0 {
-			err = d.choice(choice)
+			d.choice(choice)
 		}
-		return err == nil
+		return true
 	})
-	if err != nil {
-		return err
-	}
 	d.useUsage(root.Get("usage"))
 	d.useUsage(root.Get("x_groq.usage"))
-	return nil
 }
 
-func (d *chatDecoder) choice(choice gjson.Result) error {
+func (d *chatDecoder) choice(choice gjson.Result) {
 	d.useUsage(choice.Get("usage"))
 	if setString(&d.native, choice.Get("native_finish_reason")) {
 		d.chunk.other = true
 	}
 	delta, message := choice.Get("delta"), choice.Get("message")
 	empty := !delta.IsObject() || isEmptyObject(delta)
-	if err := d.delta(delta); err != nil {
-		return err
-	}
+	d.delta(delta)
 	if empty && message.IsObject() {
 		d.chunk.other = true
-		if err := d.message(message, delta.IsObject()); err != nil {
-			return err
-		}
+		d.message(message, delta.IsObject())
 	}
 	if !empty && d.began {
 		d.deltas = true
@@ -106,114 +92,96 @@ func (d *chatDecoder) choice(choice gjson.Result) error {
 	if setString(&d.finishReason, choice.Get("finish_reason")) {
 		d.chunk.other = true
 	}
-	return nil
 }
 
 // message takes a whole message in place of a delta. Some servers repeat the whole
 // answer in one at the end: then only what is missing counts.
-func (d *chatDecoder) message(message gjson.Result, beside bool) error {
+func (d *chatDecoder) message(message gjson.Result, beside bool) {
 	if !d.deltas && !(beside && d.began) {
-		return d.delta(message)
+		d.delta(message)
+		return
 	}
 	said := map[*voice][]byte{&d.thought: d.reasoning.take(message, true), &d.denial: text(message.Get("refusal"))}
 	if d.reasoning.parts == nil {
 		d.reasoning.keepParts(message.Get("content"))
 	}
-	d.parts(message.Get("content"), func(v *voice, piece []byte) error {
-		said[v] = appendPiece(said[v], piece)
-		return nil
-	})
+	d.parts(message.Get("content"), func(v *voice, piece []byte) { said[v] = appendPiece(said[v], piece) })
 	for _, v := range []*voice{&d.thought, &d.answer, &d.denial} {
-		if err := v.complete(&v.whole, said[v]); err != nil {
-			return err
-		}
+		v.complete(&v.whole, said[v])
 	}
-	return d.assembly.complete(callDeltas(message))
+	d.assembly.complete(callDeltas(message))
 }
 
 // delta takes the members of a delta.
-func (d *chatDecoder) delta(delta gjson.Result) error {
+func (d *chatDecoder) delta(delta gjson.Result) {
 	if !delta.IsObject() {
-		return nil
+		return
 	}
 	if thought := d.reasoning.take(delta, false); len(thought) > 0 || d.reasoning.extra != nil {
 		d.chunk.other = true
-		if err := d.thought.say(thought); err != nil {
-			return err
-		}
+		d.thought.say(thought)
 	}
-	if err := d.content(delta); err != nil {
-		return err
-	}
+	d.content(delta)
 	if refusal := text(delta.Get("refusal")); len(refusal) > 0 {
 		d.chunk.other = true
 		d.denial.say(refusal)
 	}
 	for _, c := range callDeltas(delta) {
 		d.chunk.other, d.began = true, true
-		if err := d.assembly.add(c); err != nil {
-			return err
-		}
+		d.assembly.add(c)
 	}
-	return nil
 }
 
 // content takes a string, or a list of parts some of which may be reasoning.
-func (d *chatDecoder) content(delta gjson.Result) error {
+func (d *chatDecoder) content(delta gjson.Result) {
 	content := delta.Get("content")
 	thought := isThought(delta)
-	if thought || d.reasoning.marked {
+	switch {
+	case thought || d.reasoning.marked:
 		d.chunk.other = true
-		return d.thoughtContent(text(content), thought)
-	}
-	if content.Type == gjson.String {
+		d.thoughtContent(text(content), thought)
+	case content.Type == gjson.String:
 		d.chunk.texts++
 		d.chunk.last = content
-		return d.answer.say(text(content))
+		d.answer.say(text(content))
+	default:
+		d.chunk.other = d.chunk.other || content.IsArray() || content.IsObject()
+		d.reasoning.keepParts(content)
+		d.parts(content, (*voice).say)
 	}
-	d.chunk.other = d.chunk.other || content.IsArray() || content.IsObject()
-	d.reasoning.keepParts(content)
-	return d.parts(content, (*voice).say)
 }
 
 // thoughtContent takes content in a reply whose thoughts Gemini marks. It writes
 // them between tags, the last of which stands before the answer.
-func (d *chatDecoder) thoughtContent(piece []byte, thought bool) error {
+func (d *chatDecoder) thoughtContent(piece []byte, thought bool) {
 	if thought {
 		if !d.reasoning.marked {
 			piece = bytes.TrimPrefix(piece, []byte("<thought>"))
 		}
 		d.reasoning.marked = true
-		return d.thought.say(bytes.TrimSuffix(piece, []byte("</thought>")))
+		d.thought.say(bytes.TrimSuffix(piece, []byte("</thought>")))
+		return
 	}
 	if len(piece) > 0 {
 		d.reasoning.marked = false
 	}
-	return d.answer.say(bytes.TrimPrefix(piece, []byte("</thought>")))
+	d.answer.say(bytes.TrimPrefix(piece, []byte("</thought>")))
 }
 
 // parts gives the text of each part of a content to add.
-func (d *chatDecoder) parts(content gjson.Result, add func(*voice, []byte) error) (err error) {
-	if !content.IsArray() {
-		return d.part(content, add)
+func (d *chatDecoder) parts(content gjson.Result, add func(*voice, []byte)) {
+	for _, part := range content.Array() { // itself, if it is no array
+		switch {
+		case part.Type == gjson.String:
+			add(&d.answer, text(part))
+		case isThoughtPart(part):
+			add(&d.thought, textOf(part))
+		case part.Get("type").Str == "refusal":
+			add(&d.denial, text(part.Get("refusal")))
+		default:
+			add(&d.answer, text(part.Get("text")))
+		}
 	}
-	content.ForEach(func(_, part gjson.Result) bool {
-		err = d.part(part, add)
-		return err == nil
-	})
-	return err
-}
-
-func (d *chatDecoder) part(part gjson.Result, add func(*voice, []byte) error) error {
-	switch {
-	case part.Type == gjson.String:
-		return add(&d.answer, text(part))
-	case isThoughtPart(part):
-		return add(&d.thought, textOf(part))
-	case part.Get("type").Str == "refusal":
-		return add(&d.denial, text(part.Get("refusal")))
-	}
-	return add(&d.answer, text(part.Get("text")))
 }
 
 // textOf joins the texts of a string, of a part, or of a list of them.
@@ -228,10 +196,9 @@ func textOf(v gjson.Result) (joined []byte) {
 			}
 		}
 	case v.IsArray():
-		v.ForEach(func(_, part gjson.Result) bool {
+		for _, part := range v.Array() {
 			joined = appendPiece(joined, textOf(part))
-			return true
-		})
+		}
 	}
 	return joined
 }
@@ -241,16 +208,11 @@ func callDeltas(delta gjson.Result) (list []callDelta) {
 	if f := delta.Get("function_call"); f.IsObject() { // the one call of the API before November 2023
 		list = append(list, callDelta{index: -1, function: f})
 	}
-	calls := delta.Get("tool_calls")
-	if calls.IsObject() { // one call without the list around it
-		calls = gjson.Parse("[" + calls.Raw + "]")
-	}
-	calls.ForEach(func(_, v gjson.Result) bool {
+	for _, v := range delta.Get("tool_calls").Array() { // itself, if it is one call without the list around it
 		if v.IsObject() {
 			list = append(list, newCallDelta(v))
 		}
-		return true
-	})
+	}
 	return list
 }
 

@@ -64,15 +64,11 @@ func (r *chatReasoning) take(v gjson.Result, whole bool) (shown []byte) {
 
 // keepParts keeps the parts of a content that are thoughts.
 func (r *chatReasoning) keepParts(content gjson.Result) {
-	if !content.IsArray() {
-		content = gjson.Parse("[" + content.Raw + "]")
-	}
-	content.ForEach(func(_, part gjson.Result) bool {
+	for _, part := range content.Array() { // itself, if it is no array
 		if isThoughtPart(part) {
 			r.parts.piece(part).add(part)
 		}
-		return true
-	})
+	}
 }
 
 func isThoughtPart(part gjson.Result) bool {

@@ -19,7 +19,7 @@ type chunkShape struct {
 	head, tail []byte // around the text in the lines of an event, with its quotes
 	lines      *lineSplitter
 	draft      *draft
-	add        func(text []byte) error
+	add        func(text []byte)
 
 	searched        int // bytes behind the head of an unfinished event that hold no line feed
 	joined, scratch []byte
@@ -27,7 +27,7 @@ type chunkShape struct {
 
 // learn takes the shape of an event whose delta is r, and gives add the texts of
 // the events behind it, as long as they have the shape too.
-func (s *chunkShape) learn(ev Event, r gjson.Result, d *draft, add func([]byte) error) {
+func (s *chunkShape) learn(ev Event, r gjson.Result, d *draft, add func([]byte)) {
 	from, to := r.Index, r.Index+len(r.Raw)
 	if s.off || from <= 0 || to >= len(ev.Data) || string(ev.Data[from:to]) != r.Raw || ev.Unfinished {
 		return
@@ -56,7 +56,7 @@ const longDelta = 4 << 10
 // size. It returns begun if what follows them may be the beginning of another one.
 func (s *chunkShape) take(data []byte) (size int, begun bool, err error) {
 	joined := s.joined[:0]
-	for err == nil {
+	for s.draft.err == nil {
 		var text []byte
 		var n int
 		if text, n, begun = s.first(data[size:]); n == 0 {
@@ -68,15 +68,13 @@ func (s *chunkShape) take(data []byte) (size int, begun bool, err error) {
 			joined = appendPiece(joined, text)
 			continue
 		}
-		if err = s.add(joined); err == nil {
-			err = s.add(text)
-		}
+		s.add(joined)
+		s.add(text)
 		joined = joined[:0]
 	}
-	if s.joined = joined; err == nil {
-		err = s.add(joined)
-	}
-	return size, begun, err
+	s.add(joined)
+	s.joined = joined
+	return size, begun, s.draft.err
 }
 
 // first returns the text of the event that data begins with, and the size of the

@@ -145,8 +145,8 @@ var errNoReply = errors.New("nothing of a reply came")
 
 // decoder reads one reply into the draft that it was made with.
 type decoder interface {
-	// event takes one event with data. The error is errEnd at the end marker,
-	// an *Error when the reply failed, else an error of the sink.
+	// event takes one event with data. The error is errEnd at the end marker, and an
+	// *Error when the reply failed; draft.err may hold another one.
 	event(ev Event) error
 	// ended reports whether the reply may be whole: only its end marker, or
 	// what some endpoints send behind the finish reason, is missing.

@@ -27,8 +27,9 @@ const maxTextPassing = 1 << 20
 type draft struct {
 	request  *Request
 	sink     *Sink
-	followed int  // events that chunkShape took
-	began    bool // the sink took a delta or a call began: the exchange is not repeated
+	err      error // the first error of the sink, or a cap that was exceeded: nothing is passed on any more
+	followed int   // events that chunkShape took
+	began    bool  // the sink took a delta or a call began: the exchange is not repeated
 
 	answer, thought, denial voice // the texts of a reply: the answer, the reasoning and a refusal
 	text                    chunks
@@ -46,62 +47,60 @@ type draft struct {
 func newDraft(r *Request, sink *Sink) *draft {
 	d := &draft{request: r, sink: sink}
 	d.answer.emit, d.thought.emit = d.answerText, d.reasoningText
-	d.denial.emit = func(_ *said, delta []byte) error {
-		d.began, d.refusal = true, append(d.refusal, delta...)
-		return nil
-	}
+	d.denial.emit = func(_ *said, delta []byte) { d.began, d.refusal = true, append(d.refusal, delta...) }
 	return d
 }
 
-func (d *draft) answerText(of *said, delta []byte) error {
+// fail ends the exchange with err, unless it has failed already.
+func (d *draft) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+}
+
+func (d *draft) answerText(of *said, delta []byte) {
 	d.began = true
 	switch {
 	case of.aside:
-		return d.plainText(d.sink.Commentary, delta)
+		d.plainText(d.sink.Commentary, delta)
 	case d.request.ThinkTags:
-		return d.think.add(d, delta)
+		d.think.add(d, delta)
+	default:
+		d.plainText(d.sink.Text, delta)
 	}
-	return d.plainText(d.sink.Text, delta)
 }
 
-func (d *draft) plainText(sink func([]byte) error, delta []byte) error {
-	if len(delta) == 0 {
-		return nil
-	}
+func (d *draft) plainText(sink func([]byte) error, delta []byte) {
 	if d.text.add(delta); d.request.TextPassing && d.text.size > maxTextPassing {
 		d.text.drop()
 	}
-	return pass(sink, delta)
+	d.pass(sink, delta)
 }
 
-func (d *draft) reasoningText(_ *said, delta []byte) error {
+func (d *draft) reasoningText(_ *said, delta []byte) {
 	d.began = true
-	return pass(d.sink.Reasoning, delta)
+	d.pass(d.sink.Reasoning, delta)
 }
 
-func pass(sink func([]byte) error, delta []byte) error {
-	if sink == nil || len(delta) == 0 {
-		return nil
+func (d *draft) pass(sink func([]byte) error, delta []byte) {
+	if sink != nil && len(delta) > 0 && d.err == nil {
+		if err := sink(delta); err != nil {
+			d.fail(sinkError{err})
+		}
 	}
-	if err := sink(delta); err != nil {
-		return sinkError{err}
-	}
-	return nil
 }
 
 // reply makes the Reply after the decoder has found it whole.
 func (d *draft) reply(dec decoder) (*Reply, error) {
-	for _, v := range []*voice{&d.answer, &d.thought, &d.denial} {
-		if err := v.end(); err != nil {
-			return nil, err
-		}
-	}
+	d.answer.end()
+	d.thought.end()
+	d.denial.end()
 	if d.request.ThinkTags {
-		if err := d.think.end(d); err != nil {
-			return nil, err
-		}
+		d.think.end(d)
 	}
 	switch {
+	case d.err != nil:
+		return nil, d.err
 	case len(d.calls) > maxCalls:
 		return nil, tooManyCalls()
 	case len(d.calls) > 0 && (d.text.dropped || d.text.size > maxTextOfCalls):

@@ -26,9 +26,7 @@ func TestTextOfCalls(t *testing.T) {
 		passed := 0
 		d := newDraft(&Request{TextPassing: c.passing}, &Sink{Text: func(b []byte) error { passed += len(b); return nil }})
 		for range c.pieces {
-			if err := d.answer.say(piece); err != nil {
-				t.Fatal(err)
-			}
+			d.answer.say(piece)
 		}
 		if c.call {
 			d.calls = []Call{{ID: "a", Name: "f"}}

@@ -28,12 +28,11 @@ var fragmentTexts = []string{"text", "summary", "thinking"}
 
 // add takes a list of pieces, and returns their text.
 func (f *fragments) add(list gjson.Result) (joined []byte) {
-	list.ForEach(func(_, v gjson.Result) bool {
+	for _, v := range list.Array() {
 		if v.IsObject() {
 			joined = appendPiece(joined, f.piece(v).add(v))
 		}
-		return true
-	})
+	}
 	return joined
 }
 

@@ -39,9 +39,7 @@ type messagesBlock struct {
 const maxBlocks = 10000
 
 // moreText takes a delta of the last block.
-func (d *messagesDecoder) moreText(text []byte) error {
-	return d.textDelta(d.blocks[len(d.blocks)-1], text)
-}
+func (d *messagesDecoder) moreText(text []byte) { d.textDelta(d.blocks[len(d.blocks)-1], text) }
 
 func (d *messagesDecoder) event(ev Event) error {
 	d.shape.forget()
@@ -55,11 +53,14 @@ func (d *messagesDecoder) event(ev Event) error {
 	case "message":
 		d.start(root)
 		setString(&d.finishReason, root.Get("stop_reason"))
-		return d.wholeContent(root.Get("content"))
+		root.Get("content").ForEach(func(_, block gjson.Result) bool {
+			d.blockStart(len(d.blocks), block).closed = true
+			return len(d.blocks) <= maxBlocks
+		})
 	case "content_block_start":
-		return d.blockStart(int(root.Get("index").Int()), root.Get("content_block"))
+		d.blockStart(int(root.Get("index").Int()), root.Get("content_block"))
 	case "content_block_delta":
-		return d.delta(ev, root)
+		d.delta(ev, root)
 	case "content_block_stop":
 		if b := d.block(int(root.Get("index").Int())); b != nil {
 			b.closed = true
@@ -70,6 +71,9 @@ func (d *messagesDecoder) event(ev Event) error {
 	case "message_stop":
 		d.done = true
 		return errEnd
+	}
+	if len(d.blocks) > maxBlocks {
+		return tooManyCalls()
 	}
 	return nil
 }
@@ -95,18 +99,6 @@ func (d *messagesDecoder) start(message gjson.Result) {
 	d.useUsage(message.Get("usage"))
 }
 
-// wholeContent takes the blocks of a message that is not streamed.
-func (d *messagesDecoder) wholeContent(content gjson.Result) (err error) {
-	content.ForEach(func(_, block gjson.Result) bool {
-		err = d.blockStart(len(d.blocks), block)
-		if b := d.blocks[len(d.blocks)-1]; err == nil {
-			b.closed = true
-		}
-		return err == nil
-	})
-	return err
-}
-
 func (d *messagesDecoder) block(index int) *messagesBlock {
 	for _, b := range slices.Backward(d.blocks) {
 		if b.index == index {
@@ -116,10 +108,7 @@ func (d *messagesDecoder) block(index int) *messagesBlock {
 	return nil
 }
 
-func (d *messagesDecoder) blockStart(index int, v gjson.Result) error {
-	if len(d.blocks) >= maxBlocks {
-		return tooManyCalls()
-	}
+func (d *messagesDecoder) blockStart(index int, v gjson.Result) *messagesBlock {
 	if old := d.block(index); v.Get("type").Str == "thinking" && old != nil && old.kind == "thinking" && !old.closed && len(old.signature) == 0 {
 		d.blocks = slices.DeleteFunc(d.blocks, func(b *messagesBlock) bool { return b == old }) // it began anew
 	}
@@ -128,29 +117,28 @@ func (d *messagesDecoder) blockStart(index int, v gjson.Result) error {
 	d.hasMessage = true
 	switch b.kind {
 	case "text":
-		return d.textDelta(b, text(v.Get("text")))
+		d.textDelta(b, text(v.Get("text")))
 	case "thinking":
 		b.signature = strings.Clone(v.Get("signature").Str)
-		return d.thinkingDelta(b, text(v.Get("thinking")))
+		d.thinkingDelta(b, text(v.Get("thinking")))
 	case "tool_use":
 		d.began = true
 		b.call = Call{ID: stringOrNumber(v.Get("id")), Name: stringOrNumber(v.Get("name"))}
 		b.others = otherMembers(nil, v, "type", "id", "name", "input")
+		b.head = strings.Clone(v.Raw)
+	default:
+		b.head = strings.Clone(v.Raw)
 	}
-	b.head = strings.Clone(v.Raw)
-	return nil
+	return b
 }
 
-func (d *messagesDecoder) delta(ev Event, root gjson.Result) error {
+func (d *messagesDecoder) delta(ev Event, root gjson.Result) {
 	index := int(root.Get("index").Int())
 	b := d.block(index)
 	delta := root.Get("delta")
 	kind := delta.Get("type").Str
 	if b == nil || !b.takes(kind) { // some servers leave the start of a block out, or its index
-		if err := d.blockStart(index, gjson.Parse(`{"type":"`+cmp.Or(deltaBlocks[kind], "text")+`"}`)); err != nil {
-			return err
-		}
-		b = d.blocks[len(d.blocks)-1]
+		b = d.blockStart(index, gjson.Parse(`{"type":"`+cmp.Or(deltaBlocks[kind], "text")+`"}`))
 	}
 	switch kind {
 	case "text_delta":
@@ -158,9 +146,9 @@ func (d *messagesDecoder) delta(ev Event, root gjson.Result) error {
 		if t.Type == gjson.String && len(t.Raw) > 2 && b == d.blocks[len(d.blocks)-1] {
 			d.shape.learn(ev, t, d.draft, d.moreText)
 		}
-		return d.textDelta(b, text(t))
+		d.textDelta(b, text(t))
 	case "thinking_delta":
-		return d.thinkingDelta(b, text(delta.Get("thinking")))
+		d.thinkingDelta(b, text(delta.Get("thinking")))
 	case "signature_delta":
 		b.signature += delta.Get("signature").Str
 	case "input_json_delta":
@@ -170,7 +158,6 @@ func (d *messagesDecoder) delta(ev Event, root gjson.Result) error {
 	default:
 		b.others = otherMembers(b.others, delta, "type")
 	}
-	return nil
 }
 
 // deltaBlocks are the kinds of deltas, with the kind of block that they belong to. A
@@ -182,15 +169,14 @@ func (b *messagesBlock) takes(delta string) bool {
 	return !ok || kind == b.kind || b.kind != "text" && b.kind != "thinking" && b.kind != "tool_use"
 }
 
-func (d *messagesDecoder) textDelta(b *messagesBlock, delta []byte) error {
-	err := d.answer.say(delta)
+func (d *messagesDecoder) textDelta(b *messagesBlock, delta []byte) {
+	d.answer.say(delta)
 	b.to = d.text.size
-	return err
 }
 
-func (d *messagesDecoder) thinkingDelta(b *messagesBlock, delta []byte) error {
+func (d *messagesDecoder) thinkingDelta(b *messagesBlock, delta []byte) {
 	b.thinking = appendPiece(b.thinking, delta)
-	return d.thought.say(delta)
+	d.thought.say(delta)
 }
 
 // useUsage merges counts: message_start counts the input, message_delta the

@@ -137,12 +137,11 @@ func (m *Message) RestoreState(value []byte) error {
 // blocks that do not repeat them, and then new ones for them.
 func (d *dialect) edited(m *Message, state gjson.Result) []byte {
 	var list [][]byte
-	state.ForEach(func(_, block gjson.Result) bool {
+	for _, block := range state.Array() {
 		if !slices.Contains(d.ownKinds, block.Get("type").Str) {
 			list = append(list, []byte(block.Raw))
 		}
-		return true
-	})
+	}
 	if len(list) == 0 {
 		return nil
 	}

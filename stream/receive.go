@@ -3,6 +3,7 @@ package stream
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -36,8 +37,7 @@ func (x *exchange) read(res *http.Response) error {
 		}
 	}
 	body, done := x.client.tee(res, in)
-	dec := x.client.dialect.decoder(x.draft)
-	x.decoder = dec
+	x.decoder = x.client.dialect.decoder(x.draft)
 	head, _ := in.Peek(min(in.Buffered(), 2*maxShown))
 	sample := bytes.Clone(head)
 	switch first {
@@ -48,9 +48,9 @@ func (x *exchange) read(res *http.Response) error {
 		e.Hint = x.hint(404, "")
 		err = e
 	case '{', '[':
-		err = x.readJSON(body, dec)
+		err = x.readJSON(body)
 	default:
-		err = x.readEvents(body, dec, sample)
+		err = x.readEvents(body, sample)
 	}
 	done(err)
 	if e, ok := errors.AsType[*Error](err); ok && (e.Kind == Malformed || e.Kind == Cut) && !x.draft.began {
@@ -96,12 +96,12 @@ func contentType(res *http.Response) string {
 }
 
 // readEvents decodes a stream of events up to the end marker or its end.
-func (x *exchange) readEvents(in io.Reader, dec decoder, sample []byte) error {
+func (x *exchange) readEvents(in io.Reader, sample []byte) error {
 	if x.client.buffer == nil {
 		x.client.buffer = make([]byte, streamBuffer)
 	}
 	for ev, err := range eventsThrough(x.client.buffer, in, MaxEvent) {
-		if err != nil && dec.ended() && x.silent.Load() {
+		if err != nil && x.decoder.ended() && x.silent.Load() {
 			break
 		} else if err != nil {
 			return x.broken(err)
@@ -110,19 +110,19 @@ func (x *exchange) readEvents(in io.Reader, dec decoder, sample []byte) error {
 			continue
 		}
 		x.events++
-		if err := dec.event(ev); err == errEnd {
+		if err := x.decode(ev); err == errEnd {
 			break
 		} else if err != nil {
 			return x.complete(err)
 		}
-		if dec.ended() {
+		if x.decoder.ended() {
 			x.idle.shorten(endSilence)
 		}
 	}
 	if x.events == 0 {
 		return notAReply("its body holds no event: " + x.shown(sample))
 	}
-	return x.complete(x.understood(dec.finish(), sample))
+	return x.complete(x.understood(x.decoder.finish(), sample))
 }
 
 // streamBuffer is the size of the buffers that a reply passes through. The sink
@@ -140,6 +140,12 @@ func (x *exchange) understood(err error, sample []byte) error {
 		return notAReply("it says " + x.shown(sample))
 	}
 	return err
+}
+
+// decode gives an event to the decoder.
+func (x *exchange) decode(ev Event) error {
+	err := x.decoder.event(ev)
+	return cmp.Or(x.draft.err, err)
 }
 
 // parseEvent returns the JSON of an event. The error is errEnd for the end marker
@@ -160,7 +166,7 @@ func parseEvent(ev Event) (root gjson.Result, err error) {
 
 // readJSON decodes one JSON value, which some endpoints send in place of a
 // stream, or before its other events.
-func (x *exchange) readJSON(in io.Reader, dec decoder) error {
+func (x *exchange) readJSON(in io.Reader) error {
 	whole, err := io.ReadAll(io.LimitReader(in, MaxEvent+1))
 	switch {
 	case err != nil:
@@ -170,17 +176,17 @@ func (x *exchange) readJSON(in io.Reader, dec decoder) error {
 	}
 	n := valueLen(whole)
 	value := whole[:n]
-	err = dec.event(Event{Data: value, Unfinished: true})
+	err = x.decode(Event{Data: value, Unfinished: true})
 	for ev := range Events(bytes.NewReader(whole[n:]), MaxEvent) {
 		if err != nil {
 			break
 		}
 		if len(ev.Data) > 0 {
-			err = dec.event(ev)
+			err = x.decode(ev)
 		}
 	}
 	if err == nil || err == errEnd {
-		err = dec.finish()
+		err = x.decoder.finish()
 		if e, ok := errors.AsType[*Error](err); ok && e.Kind == Cut {
 			err = errNoReply
 		}

@@ -54,14 +54,14 @@ func (d *responsesDecoder) event(ev Event) error {
 		it.first = wholeArguments(nil, v.Get(callKinds[it.kind]))
 	case name == "output_item.done":
 		v := root.Get("item")
-		return d.wholeItem(d.item(root, v, v.Get("type").Str, formItem), v)
+		d.wholeItem(d.item(root, v, v.Get("type").Str, formItem), v)
 	case action == "delta":
-		return d.piece(root, part, root.Get("delta"), formDelta)
+		d.piece(root, part, root.Get("delta"), formDelta)
 	case action == "done" && (part == "content_part" || part == "reasoning_summary_part"):
 		v := root.Get("part")
-		return d.piece(root, v.Get("type").Str, partText(v), formPart)
+		d.piece(root, v.Get("type").Str, partText(v), formPart)
 	case action == "done":
-		return d.piece(root, part, partText(root), formText)
+		d.piece(root, part, partText(root), formText)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func partText(v gjson.Result) gjson.Result {
 // piece takes a delta or the whole of a part's text, or of a call's arguments.
 // Parts of other kinds are what the server itself does; they come again in the
 // whole item.
-func (d *responsesDecoder) piece(root gjson.Result, name string, v gjson.Result, f form) error {
+func (d *responsesDecoder) piece(root gjson.Result, name string, v gjson.Result, f form) {
 	for kind, argument := range callKinds {
 		if name == kind+"_"+argument {
 			d.began = true
@@ -91,12 +91,12 @@ func (d *responsesDecoder) piece(root gjson.Result, name string, v gjson.Result,
 			} else {
 				it.arguments = wholeArguments(it.arguments, v)
 			}
-			return nil
+			return
 		}
 	}
 	kind, ok := textKinds[name]
 	if !ok {
-		return nil
+		return
 	}
 	it := d.item(root, gjson.Result{}, kind.item, formDelta)
 	number := root.Get("content_index")
@@ -109,26 +109,25 @@ func (d *responsesDecoder) piece(root gjson.Result, name string, v gjson.Result,
 	}
 	named := root.Get("item_id").Exists() || root.Get("output_index").Exists()
 	part := it.part(kind.text, n, f, named)
-	return d.say(it, kind.text, &part.said, text(v), f != formDelta)
+	d.say(it, kind.text, &part.said, text(v), f != formDelta)
 }
 
 // say passes on a piece, or what is missing of a whole text.
-func (d *responsesDecoder) say(it *responsesItem, kind textKind, to *said, piece []byte, whole bool) error {
+func (d *responsesDecoder) say(it *responsesItem, kind textKind, to *said, piece []byte, whole bool) {
 	v := [...]*voice{&d.answer, &d.denial, &d.thought, &d.thought}[kind]
 	from := d.text.size
-	add := v.add
 	if whole {
-		add = v.complete
+		v.complete(to, piece)
+	} else {
+		v.add(to, piece)
 	}
-	err := add(to, piece)
 	if d.text.size > from {
 		it.spans = addSpan(it.spans, span{from, d.text.size})
 	}
-	return err
 }
 
 // wholeItem takes a whole item.
-func (d *responsesDecoder) wholeItem(it *responsesItem, v gjson.Result) error {
+func (d *responsesDecoder) wholeItem(it *responsesItem, v gjson.Result) {
 	it.begin(v)
 	if len(v.Raw) > len(it.raw) {
 		it.raw = strings.Clone(v.Raw)
@@ -136,7 +135,7 @@ func (d *responsesDecoder) wholeItem(it *responsesItem, v gjson.Result) error {
 	if argument, isCall := callKinds[it.kind]; isCall {
 		d.began = true
 		it.arguments = wholeArguments(it.arguments, v.Get(argument))
-		return nil
+		return
 	}
 	for kind, whole := range textsOf(v) {
 		to := &it.said[kind]
@@ -145,26 +144,21 @@ func (d *responsesDecoder) wholeItem(it *responsesItem, v gjson.Result) error {
 				to = other
 			}
 		}
-		if it.complete[kind] {
-			continue
-		}
-		if err := d.say(it, textKind(kind), to, whole, true); err != nil {
-			return err
+		if !it.complete[kind] {
+			d.say(it, textKind(kind), to, whole, true)
 		}
 	}
-	return nil
 }
 
 // textsOf returns the text of each textKind in whole items, in UTF-8.
 func textsOf(items ...gjson.Result) (texts [4][]byte) {
 	for _, item := range items {
 		for _, list := range []string{"content", "summary"} {
-			item.Get(list).ForEach(func(_, part gjson.Result) bool {
+			for _, part := range item.Get(list).Array() {
 				if kind, ok := textKinds[part.Get("type").Str]; ok && kind.item == item.Get("type").Str {
 					texts[kind.text] = appendPiece(texts[kind.text], text(partText(part)))
 				}
-				return true
-			})
+			}
 		}
 	}
 	for kind := range texts {
@@ -201,9 +195,7 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 	}
 	for i, it := range items {
 		it.forms |= formResponse
-		if err := d.wholeItem(it, output[i]); err != nil {
-			return err
-		}
+		d.wholeItem(it, output[i])
 	}
 	d.done, d.finishReason = true, strings.Clone(response.Get("status").Str)
 	reason := response.Get("incomplete_details.reason").Str

@@ -30,39 +30,37 @@ type voice struct {
 	joiner
 	whole said  // for a dialect whose reply has only one text of the kind
 	last  *said // that the last piece belongs to
-	emit  func(of *said, delta []byte) error
+	emit  func(of *said, delta []byte)
 }
 
 // say is add for a dialect whose reply has only one text of the kind.
-func (v *voice) say(piece []byte) error { return v.add(&v.whole, piece) }
+func (v *voice) say(piece []byte) { v.add(&v.whole, piece) }
 
 // add takes a piece in WTF-8.
-func (v *voice) add(to *said, piece []byte) error {
+func (v *voice) add(to *said, piece []byte) {
 	if len(piece) == 0 {
-		return nil
+		return
 	}
 	if v.last != to {
-		if err := v.end(); err != nil {
-			return err
-		}
+		v.end()
 		v.last = to
 	}
 	piece = v.next(piece)
 	to.note(piece)
-	return v.emit(to, piece)
+	v.emit(to, piece)
 }
 
 // complete takes the whole text, in WTF-8, and passes on what is missing. Text
 // cannot be taken back, so a whole that does not begin with what was passed on
 // adds nothing.
-func (v *voice) complete(of *said, whole []byte) error {
+func (v *voice) complete(of *said, whole []byte) {
 	if whole = utf8Of(whole); len(whole) == of.size || !of.begins(whole) {
-		return nil
+		return
 	}
 	if v.last == of {
 		v.high = 0 // the whole says what follows it
 	}
-	return v.add(of, whole[of.size:])
+	v.add(of, whole[of.size:])
 }
 
 // utf8Of returns a whole text in WTF-8 as UTF-8.
@@ -73,13 +71,11 @@ func utf8Of(whole []byte) []byte {
 }
 
 // end passes on what replaces a surrogate that is held back.
-func (v *voice) end() error {
-	lone := v.joiner.end()
-	if len(lone) == 0 {
-		return nil
+func (v *voice) end() {
+	if lone := v.joiner.end(); len(lone) > 0 {
+		v.last.note(lone)
+		v.emit(v.last, lone)
 	}
-	v.last.note(lone)
-	return v.emit(v.last, lone)
 }
 
 // span is a range of a text.

@@ -32,51 +32,52 @@ const (
 	inAnswer
 )
 
-func (t *thinkSplitter) add(d *draft, delta []byte) error {
+func (t *thinkSplitter) add(d *draft, delta []byte) {
 	if t.state == inAnswer {
-		return d.plainText(d.sink.Text, delta)
+		d.plainText(d.sink.Text, delta)
+		return
 	}
 	t.pending = append(t.pending, delta...)
 	if t.state == beforeThink {
 		trimmed := bytes.TrimLeft(t.pending, whiteSpace)
 		if bytes.HasPrefix([]byte(thinkOpen), trimmed) && len(trimmed) < len(thinkOpen) {
-			return nil
+			return
 		}
 		if !bytes.HasPrefix(trimmed, []byte(thinkOpen)) {
-			return t.answer(d)
+			t.answer(d)
+			return
 		}
 		t.state, t.tagged = thinkStart, true
 		t.consume(len(t.pending) - len(trimmed) + len(thinkOpen))
 	}
 	if t.state == thinkStart {
 		if t.skipSpace(); len(t.pending) == 0 {
-			return nil
+			return
 		}
 		t.state = inThink
 	}
-	if t.state == inThink {
-		if closed, err := t.reasoning(d); !closed || err != nil {
-			return err
-		}
+	if t.state == inThink && t.reasoning(d) {
 		t.state = afterThink
 	}
-	if t.skipSpace(); len(t.pending) == 0 {
-		return nil
+	if t.state == afterThink {
+		if t.skipSpace(); len(t.pending) > 0 {
+			t.answer(d)
+		}
 	}
-	return t.answer(d)
 }
 
 // reasoning passes on what is pending up to the closing tag.
-func (t *thinkSplitter) reasoning(d *draft) (closed bool, err error) {
-	if before, _, ok := bytes.Cut(t.pending, []byte(thinkClose)); ok {
-		err = d.thought.say(before)
-		t.consume(len(before) + len(thinkClose))
-		return true, err
+func (t *thinkSplitter) reasoning(d *draft) (closed bool) {
+	before, _, closed := bytes.Cut(t.pending, []byte(thinkClose))
+	if !closed {
+		before = before[:len(before)-partialTail(before, thinkClose)]
 	}
-	n := len(t.pending) - partialTail(t.pending, thinkClose)
-	err = d.thought.say(t.pending[:n])
-	t.consume(n)
-	return false, err
+	d.thought.say(before)
+	t.consume(len(before))
+	if closed {
+		t.consume(len(thinkClose))
+	}
+	return closed
 }
 
 func (t *thinkSplitter) skipSpace() {
@@ -95,19 +96,19 @@ func (t *thinkSplitter) asItCame(answer []Part) []Part {
 	return slices.Concat(t.raw.parts(), []Part{{Text: string(t.pending)}}, answer)
 }
 
-func (t *thinkSplitter) answer(d *draft) error {
+func (t *thinkSplitter) answer(d *draft) {
 	t.state = inAnswer
-	err := d.plainText(d.sink.Text, t.pending)
+	d.plainText(d.sink.Text, t.pending)
 	t.pending = nil
-	return err
 }
 
 // end passes on what is pending: no tag follows.
-func (t *thinkSplitter) end(d *draft) error {
+func (t *thinkSplitter) end(d *draft) {
 	if t.state == inThink {
-		return d.thought.say(t.pending)
+		d.thought.say(t.pending)
+	} else {
+		d.plainText(d.sink.Text, t.pending)
 	}
-	return d.plainText(d.sink.Text, t.pending)
 }
 
 // partialTail returns the length of the longest end of b that is a beginning of
