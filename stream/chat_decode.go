@@ -26,7 +26,7 @@ type chatDecoder struct {
 type chunkContent struct {
 	texts int          // deltas of the answer that came as a plain string
 	last  gjson.Result // the last of them
-	other bool         // anything else
+	other bool         // anything else that is not the same when it comes again, as usage is
 }
 
 func (d *chatDecoder) event(ev Event) error {
@@ -61,8 +61,8 @@ func (d *chatDecoder) completion(root gjson.Result) {
 	if root.Get("choices").Exists() {
 		d.chunks++
 	}
-	if d.model == "" && setString(&d.model, root.Get("model")) {
-		d.chunk.other = true
+	if d.model == "" {
+		setString(&d.model, root.Get("model"))
 	}
 	root.Get("choices").ForEach(func(_, choice gjson.Result) bool {
 		if choice.Get("index").Int() == 0 {
@@ -76,9 +76,7 @@ func (d *chatDecoder) completion(root gjson.Result) {
 
 func (d *chatDecoder) choice(choice gjson.Result) {
 	d.useUsage(choice.Get("usage"))
-	if setString(&d.native, choice.Get("native_finish_reason")) {
-		d.chunk.other = true
-	}
+	setString(&d.native, choice.Get("native_finish_reason"))
 	delta, message := choice.Get("delta"), choice.Get("message")
 	empty := !delta.IsObject() || isEmptyObject(delta)
 	d.delta(delta)
@@ -89,9 +87,7 @@ func (d *chatDecoder) choice(choice gjson.Result) {
 	if !empty && d.began {
 		d.deltas = true
 	}
-	if setString(&d.finishReason, choice.Get("finish_reason")) {
-		d.chunk.other = true
-	}
+	setString(&d.finishReason, choice.Get("finish_reason"))
 }
 
 // message takes a whole message in place of a delta. Some servers repeat the whole
@@ -217,11 +213,9 @@ func callDeltas(delta gjson.Result) (list []callDelta) {
 }
 
 func (d *chatDecoder) useUsage(u gjson.Result) {
-	if !u.IsObject() {
-		return
+	if u.IsObject() {
+		d.usage = openAIUsage(u)
 	}
-	d.chunk.other = true
-	d.usage = openAIUsage(u)
 }
 
 // failedUpstream reports whether OpenRouter's native_finish_reason says that the

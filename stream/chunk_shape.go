@@ -11,9 +11,9 @@ import (
 // chunkShape is the fast way through a stream of small deltas. The events of one
 // stream are mostly equal byte for byte, except for the text of the delta. A
 // shape is the bytes around the text of an event that the full decoder has just
-// read, and that held one delta of text and nothing else. An event with the same
-// bytes around its text holds nothing else either, so its text is taken straight
-// from the buffer, before the event is split into lines.
+// read, and that added one delta of text to the reply and nothing else. An event with
+// the same bytes around its text adds nothing else either, so its text is taken
+// straight from the buffer, before the event is split into lines.
 type chunkShape struct {
 	off        bool   // for tests: the full decoder reads all events
 	head, tail []byte // around the text in the lines of an event, with its quotes

@@ -36,12 +36,10 @@ func stringOrNumber(v gjson.Result) string {
 }
 
 // setString sets to to a string that is not empty.
-func setString(to *string, v gjson.Result) bool {
-	if v.Str == "" {
-		return false
+func setString(to *string, v gjson.Result) {
+	if v.Str != "" {
+		*to = strings.Clone(v.Str)
 	}
-	*to = strings.Clone(v.Str)
-	return true
 }
 
 // count returns the first of the numbers at the paths, 0 for none.
