@@ -94,9 +94,12 @@ func (n *network) dialOrWarm(ctx context.Context, network, addr string) (net.Con
 	n.mu.Unlock()
 	if o != nil && addr == hostPort(n.endpoint.url) {
 		select {
-		case n.warmed = <-o:
-			if n.warmed != nil {
-				return n.warmed, nil
+		case conn := <-o:
+			n.mu.Lock()
+			n.warmed = conn
+			n.mu.Unlock()
+			if conn != nil {
+				return conn, nil
 			}
 		case <-ctx.Done():
 			o.discard()
@@ -118,7 +121,11 @@ func (o opening) discard() {
 
 // isWarm reports whether warm opened conn, so that the connection may have died
 // before anything was sent.
-func (n *network) isWarm(conn net.Conn) bool { return n.warmed != nil && conn == n.warmed }
+func (n *network) isWarm(conn net.Conn) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return conn == n.warmed
+}
 
 func (n *network) close() {
 	n.transport.CloseIdleConnections()
