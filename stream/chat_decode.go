@@ -51,7 +51,7 @@ func (d *chatDecoder) event(ev Event) error {
 		return tooManyCalls()
 	}
 	if c := d.chunk; c.texts == 1 && !c.other && len(c.last.Raw) > len(`""`) {
-		d.shape.learn(ev, c.last, d.draft, d.answer.say)
+		d.shape.learn(ev, c.last, d.draft, d.answer.add)
 	}
 	return nil
 }
@@ -97,13 +97,13 @@ func (d *chatDecoder) message(message gjson.Result, beside bool) {
 		d.delta(message)
 		return
 	}
-	said := map[*voice][]byte{&d.thought: d.reasoning.take(message, true), &d.denial: text(message.Get("refusal"))}
+	whole := map[*replyText][]byte{&d.reasoningText: d.reasoning.take(message, true), &d.refusalText: text(message.Get("refusal"))}
 	if d.reasoning.parts == nil {
 		d.reasoning.keepParts(message.Get("content"))
 	}
-	d.parts(message.Get("content"), func(v *voice, piece []byte) { said[v] = appendPiece(said[v], piece) })
-	for _, v := range []*voice{&d.thought, &d.answer, &d.denial} {
-		v.complete(&v.whole, said[v])
+	d.parts(message.Get("content"), func(v *replyText, piece []byte) { whole[v] = appendPiece(whole[v], piece) })
+	for _, v := range []*replyText{&d.reasoningText, &d.answer, &d.refusalText} {
+		v.complete(&v.whole, whole[v])
 	}
 	d.assembly.complete(callDeltas(message))
 }
@@ -115,12 +115,12 @@ func (d *chatDecoder) delta(delta gjson.Result) {
 	}
 	if thought := d.reasoning.take(delta, false); len(thought) > 0 || d.reasoning.extra != nil {
 		d.chunk.other = true
-		d.thought.say(thought)
+		d.reasoningText.add(thought)
 	}
 	d.content(delta)
 	if refusal := text(delta.Get("refusal")); len(refusal) > 0 {
 		d.chunk.other = true
-		d.denial.say(refusal)
+		d.refusalText.add(refusal)
 	}
 	for _, c := range callDeltas(delta) {
 		d.chunk.other, d.began = true, true
@@ -139,11 +139,11 @@ func (d *chatDecoder) content(delta gjson.Result) {
 	case content.Type == gjson.String:
 		d.chunk.texts++
 		d.chunk.last = content
-		d.answer.say(text(content))
+		d.answer.add(text(content))
 	default:
 		d.chunk.other = d.chunk.other || content.IsArray() || content.IsObject()
 		d.reasoning.keepParts(content)
-		d.parts(content, (*voice).say)
+		d.parts(content, (*replyText).add)
 	}
 }
 
@@ -155,25 +155,25 @@ func (d *chatDecoder) thoughtContent(piece []byte, thought bool) {
 			piece = bytes.TrimPrefix(piece, []byte("<thought>"))
 		}
 		d.reasoning.marked = true
-		d.thought.say(bytes.TrimSuffix(piece, []byte("</thought>")))
+		d.reasoningText.add(bytes.TrimSuffix(piece, []byte("</thought>")))
 		return
 	}
 	if len(piece) > 0 {
 		d.reasoning.marked = false
 	}
-	d.answer.say(bytes.TrimPrefix(piece, []byte("</thought>")))
+	d.answer.add(bytes.TrimPrefix(piece, []byte("</thought>")))
 }
 
 // parts gives the text of each part of a content to add.
-func (d *chatDecoder) parts(content gjson.Result, add func(*voice, []byte)) {
+func (d *chatDecoder) parts(content gjson.Result, add func(*replyText, []byte)) {
 	for _, part := range content.Array() { // itself, if it is no array
 		switch {
 		case part.Type == gjson.String:
 			add(&d.answer, text(part))
 		case isThoughtPart(part):
-			add(&d.thought, textOf(part))
+			add(&d.reasoningText, textOf(part))
 		case part.Get("type").Str == "refusal":
-			add(&d.denial, text(part.Get("refusal")))
+			add(&d.refusalText, text(part.Get("refusal")))
 		default:
 			add(&d.answer, text(part.Get("text")))
 		}

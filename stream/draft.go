@@ -31,9 +31,9 @@ type draft struct {
 	followed int   // events that chunkShape took
 	began    bool  // the sink took a delta or a call began: the exchange is not repeated
 
-	answer, thought, denial voice // the texts of a reply: the answer, the reasoning and a refusal
-	text                    chunks
-	think                   thinkSplitter
+	answer, reasoningText, refusalText replyText // the texts of a reply: the answer, the reasoning and a refusal
+	text                               chunks
+	think                              thinkSplitter
 
 	calls        []Call
 	asides       []span // of the text: commentary, which is not the answer
@@ -46,8 +46,8 @@ type draft struct {
 
 func newDraft(r *Request, sink *Sink) *draft {
 	d := &draft{request: r, sink: sink}
-	d.answer.emit, d.thought.emit = d.answerText, d.reasoningText
-	d.denial.emit = func(_ *said, delta []byte) { d.began, d.refusal = true, append(d.refusal, delta...) }
+	d.answer.emit, d.reasoningText.emit = d.passAnswer, d.passReasoning
+	d.refusalText.emit = func(_ *passedText, delta []byte) { d.began, d.refusal = true, append(d.refusal, delta...) }
 	return d
 }
 
@@ -58,26 +58,26 @@ func (d *draft) fail(err error) {
 	}
 }
 
-func (d *draft) answerText(of *said, delta []byte) {
+func (d *draft) passAnswer(of *passedText, delta []byte) {
 	d.began = true
 	switch {
 	case of.aside:
-		d.plainText(d.sink.Commentary, delta)
+		d.passText(d.sink.Commentary, delta)
 	case d.request.ThinkTags:
 		d.think.add(d, delta)
 	default:
-		d.plainText(d.sink.Text, delta)
+		d.passText(d.sink.Text, delta)
 	}
 }
 
-func (d *draft) plainText(sink func([]byte) error, delta []byte) {
+func (d *draft) passText(sink func([]byte) error, delta []byte) {
 	if d.text.add(delta); d.request.TextPassing && d.text.size > maxTextPassing {
 		d.text.drop()
 	}
 	d.pass(sink, delta)
 }
 
-func (d *draft) reasoningText(_ *said, delta []byte) {
+func (d *draft) passReasoning(_ *passedText, delta []byte) {
 	d.began = true
 	d.pass(d.sink.Reasoning, delta)
 }
@@ -93,8 +93,8 @@ func (d *draft) pass(sink func([]byte) error, delta []byte) {
 // reply makes the Reply after the decoder has found it whole.
 func (d *draft) reply(dec decoder) (*Reply, error) {
 	d.answer.end()
-	d.thought.end()
-	d.denial.end()
+	d.reasoningText.end()
+	d.refusalText.end()
 	if d.request.ThinkTags {
 		d.think.end(d)
 	}

@@ -26,7 +26,7 @@ func TestTextOfCalls(t *testing.T) {
 		passed := 0
 		d := newDraft(&Request{TextPassing: c.passing}, &Sink{Text: func(b []byte) error { passed += len(b); return nil }})
 		for range c.pieces {
-			d.answer.say(piece)
+			d.answer.add(piece)
 		}
 		if c.call {
 			d.calls = []Call{{ID: "a", Name: "f"}}

@@ -170,13 +170,13 @@ func (b *messagesBlock) takes(delta string) bool {
 }
 
 func (d *messagesDecoder) textDelta(b *messagesBlock, delta []byte) {
-	d.answer.say(delta)
+	d.answer.add(delta)
 	b.to = d.text.size
 }
 
 func (d *messagesDecoder) thinkingDelta(b *messagesBlock, delta []byte) {
 	b.thinking = appendPiece(b.thinking, delta)
-	d.thought.say(delta)
+	d.reasoningText.add(delta)
 }
 
 // useUsage merges counts: message_start counts the input, message_delta the

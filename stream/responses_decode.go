@@ -18,7 +18,7 @@ type responsesDecoder struct {
 	*draft
 	items []*responsesItem
 	last  *responsesItem // of the last event, if that was a delta
-	total [4]said        // all texts of each textKind
+	total [4]passedText  // all texts of each textKind
 	seen  bool           // an event of a response came
 	done  bool           // the response came to its end
 }
@@ -109,17 +109,17 @@ func (d *responsesDecoder) piece(root gjson.Result, name string, v gjson.Result,
 	}
 	named := root.Get("item_id").Exists() || root.Get("output_index").Exists()
 	part := it.part(kind.text, n, f, named)
-	d.say(it, kind.text, &part.said, text(v), f != formDelta)
+	d.say(it, kind.text, &part.passedText, text(v), f != formDelta)
 }
 
 // say passes on a piece, or what is missing of a whole text.
-func (d *responsesDecoder) say(it *responsesItem, kind textKind, to *said, piece []byte, whole bool) {
-	v := [...]*voice{&d.answer, &d.denial, &d.thought, &d.thought}[kind]
+func (d *responsesDecoder) say(it *responsesItem, kind textKind, to *passedText, piece []byte, whole bool) {
+	v := [...]*replyText{&d.answer, &d.refusalText, &d.reasoningText, &d.reasoningText}[kind]
 	from := d.text.size
 	if whole {
 		v.complete(to, piece)
 	} else {
-		v.add(to, piece)
+		v.addTo(to, piece)
 	}
 	if d.text.size > from {
 		it.spans = addSpan(it.spans, span{from, d.text.size})
@@ -138,9 +138,9 @@ func (d *responsesDecoder) wholeItem(it *responsesItem, v gjson.Result) {
 		return
 	}
 	for kind, whole := range textsOf(v) {
-		to := &it.said[kind]
+		to := &it.passed[kind]
 		if to.size == 0 && kind >= int(summaryText) { // the deltas may name the other text of the reasoning
-			if other := &it.said[int(summaryText+thoughtText)-kind]; other.size > 0 && other.begins(whole) {
+			if other := &it.passed[int(summaryText+thoughtText)-kind]; other.size > 0 && other.begins(whole) {
 				to = other
 			}
 		}

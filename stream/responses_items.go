@@ -30,8 +30,8 @@ type responsesItem struct {
 	forms     form
 	raw       string // the whole item, "" until it came
 	phase     string
-	said      [4]said // what came of each textKind
-	complete  [4]bool // nothing of it is missing
+	passed    [4]passedText // what came of each textKind
+	complete  [4]bool       // nothing of it is missing
 	parts     []*responsesPart
 	spans     []span // of its text
 	first     []byte // the arguments that it began with, often a placeholder
@@ -41,7 +41,7 @@ type responsesItem struct {
 
 // responsesPart is one part of an item's content or summary.
 type responsesPart struct {
-	said
+	passedText
 	kind   textKind
 	number int // -1 while unknown
 	forms  form
@@ -133,8 +133,8 @@ func (d *responsesDecoder) match(list []itemID, f form) []*responsesItem {
 			items[i] = known[k]
 		} else {
 			items[i] = &responsesItem{itemID: itemID{index: -1}}
-			for n := range items[i].said {
-				items[i].said[n].of = &d.total[n]
+			for n := range items[i].passed {
+				items[i].passed[n].of = &d.total[n]
 			}
 			d.items = append(d.items, items[i])
 		}
@@ -159,8 +159,8 @@ func (it *responsesItem) begin(v gjson.Result) {
 	if name := stringOrNumber(v.Get("name")); name != "" {
 		it.call.Name = name
 	}
-	for i := range it.said {
-		it.said[i].aside = it.phase == "commentary"
+	for i := range it.passed {
+		it.passed[i].aside = it.phase == "commentary"
 	}
 }
 
@@ -181,7 +181,7 @@ func (it *responsesItem) part(kind textKind, number int, f form, named bool) *re
 	if loose == nil && len(it.parts) == maxItems {
 		return it.parts[maxItems-1]
 	} else if loose == nil {
-		loose = &responsesPart{said: said{of: &it.said[kind], aside: it.phase == "commentary"}, kind: kind, number: number}
+		loose = &responsesPart{passedText: passedText{of: &it.passed[kind], aside: it.phase == "commentary"}, kind: kind, number: number}
 		it.parts = append(it.parts, loose)
 	}
 	loose.number, loose.forms = max(loose.number, number), loose.forms|f
@@ -197,4 +197,24 @@ func (it *responsesItem) goesBack() bool {
 	}
 	v := gjson.Parse(it.raw)
 	return v.Get("encrypted_content").Str != "" || len(v.Get("content").Array()) > 0
+}
+
+// pair finds for each of n wholes which of m known things it is the whole of,
+// one to one, -1 for none. A rule that comes first is stronger: it is tried for
+// all wholes before the next one.
+func pair(n, m int, rules ...func(whole, known int) bool) []int {
+	found, taken := make([]int, n), make([]bool, m)
+	for i := range found {
+		found[i] = -1
+	}
+	for _, fits := range rules {
+		for i := range found {
+			for k := 0; k < m && found[i] < 0; k++ {
+				if !taken[k] && fits(i, k) {
+					found[i], taken[k] = k, true
+				}
+			}
+		}
+	}
+	return found
 }

@@ -34,7 +34,7 @@ const (
 
 func (t *thinkSplitter) add(d *draft, delta []byte) {
 	if t.state == inAnswer {
-		d.plainText(d.sink.Text, delta)
+		d.passText(d.sink.Text, delta)
 		return
 	}
 	t.pending = append(t.pending, delta...)
@@ -72,7 +72,7 @@ func (t *thinkSplitter) reasoning(d *draft) (closed bool) {
 	if !closed {
 		before = before[:len(before)-partialTail(before, thinkClose)]
 	}
-	d.thought.say(before)
+	d.reasoningText.add(before)
 	t.consume(len(before))
 	if closed {
 		t.consume(len(thinkClose))
@@ -98,16 +98,16 @@ func (t *thinkSplitter) asItCame(answer []Part) []Part {
 
 func (t *thinkSplitter) answer(d *draft) {
 	t.state = inAnswer
-	d.plainText(d.sink.Text, t.pending)
+	d.passText(d.sink.Text, t.pending)
 	t.pending = nil
 }
 
 // end passes on what is pending: no tag follows.
 func (t *thinkSplitter) end(d *draft) {
 	if t.state == inThink {
-		d.thought.say(t.pending)
+		d.reasoningText.add(t.pending)
 	} else {
-		d.plainText(d.sink.Text, t.pending)
+		d.passText(d.sink.Text, t.pending)
 	}
 }
 

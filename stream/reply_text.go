@@ -1,0 +1,102 @@
+package stream
+
+import "hash/maphash"
+
+// passedText says what of one text was passed on to the sink. Endpoints send a text in
+// pieces, as a whole, or both; since it is known what was passed on, a whole adds only
+// what is missing. The text itself is not kept: it may be long.
+type passedText struct {
+	size  int
+	sum   maphash.Hash
+	of    *passedText // the longer text that this one is a part of
+	aside bool        // it is commentary, not the answer
+}
+
+func (s *passedText) note(b []byte) {
+	for ; s != nil; s = s.of {
+		s.size += len(b)
+		s.sum.Write(b)
+	}
+}
+
+// begins reports whether whole begins with what was passed on.
+func (s *passedText) begins(whole []byte) bool {
+	return len(whole) >= s.size && maphash.Bytes(s.sum.Seed(), whole[:s.size]) == s.sum.Sum64()
+}
+
+// replyText is one of the texts of a reply: the answer, the reasoning or a refusal. An
+// endpoint may send it as several texts, one behind the other. emit takes it in UTF-8.
+type replyText struct {
+	joiner
+	whole passedText  // for a dialect in which it is one text
+	last  *passedText // that the last piece belongs to
+	emit  func(of *passedText, delta []byte)
+}
+
+// add takes a piece, in WTF-8, in a dialect in which the text is one.
+func (t *replyText) add(piece []byte) { t.addTo(&t.whole, piece) }
+
+// addTo takes a piece of one of the texts, in WTF-8.
+func (t *replyText) addTo(to *passedText, piece []byte) {
+	if len(piece) == 0 {
+		return
+	}
+	if t.last != to {
+		t.end()
+		t.last = to
+	}
+	piece = t.next(piece)
+	to.note(piece)
+	t.emit(to, piece)
+}
+
+// complete takes the whole text, in WTF-8, and passes on what is missing. Text
+// cannot be taken back, so a whole that does not begin with what was passed on
+// adds nothing.
+func (t *replyText) complete(of *passedText, whole []byte) {
+	if whole = utf8Of(whole); len(whole) == of.size || !of.begins(whole) {
+		return
+	}
+	if t.last == of {
+		t.high = 0 // the whole says what follows it
+	}
+	t.addTo(of, whole[of.size:])
+}
+
+// utf8Of returns a whole text in WTF-8 as UTF-8.
+func utf8Of(whole []byte) []byte {
+	var j joiner
+	joined := j.next(whole)
+	return append(joined[:len(joined):len(joined)], j.end()...)
+}
+
+// end passes on what replaces a surrogate that is held back.
+func (t *replyText) end() {
+	if lone := t.joiner.end(); len(lone) > 0 {
+		t.last.note(lone)
+		t.emit(t.last, lone)
+	}
+}
+
+// span is a range of a text.
+type span struct{ from, to int }
+
+// addSpan adds a range behind the others.
+func addSpan(list []span, s span) []span {
+	if n := len(list); n > 0 && list[n-1].to == s.from {
+		list[n-1].to = s.to
+		return list
+	}
+	return append(list, s)
+}
+
+// outside returns what of a text of that size is not in the ranges, which are in
+// order.
+func outside(ranges []span, size int) (rest []span) {
+	at := 0
+	for _, r := range ranges {
+		rest = append(rest, span{at, r.from})
+		at = r.to
+	}
+	return append(rest, span{at, size})
+}
