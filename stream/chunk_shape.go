@@ -68,9 +68,11 @@ func (s *chunkShape) take(data []byte) (size int, begun bool, err error) {
 			joined = appendPiece(joined, text)
 			continue
 		}
-		s.add(joined)
+		if len(joined) > 0 {
+			s.add(joined)
+			joined = joined[:0]
+		}
 		s.add(text)
-		joined = joined[:0]
 	}
 	s.add(joined)
 	s.joined = joined
@@ -86,6 +88,11 @@ func (s *chunkShape) first(data []byte) (text []byte, size int, begun bool) {
 	if !ok {
 		return nil, 0, bytes.HasPrefix(s.head, data)
 	}
+	if s.searched == 0 { // most events are whole and without escapes
+		if n := jsontext.PlainLen(rest); bytes.HasPrefix(rest[n:], s.tail) {
+			return rest[:n], len(s.head) + n + len(s.tail), false
+		}
+	}
 	end := indexFrom(rest, s.searched, '\n')
 	if s.searched = end; len(rest)-end < len("\n\n") {
 		return nil, 0, true
@@ -93,15 +100,9 @@ func (s *chunkShape) first(data []byte) (text []byte, size int, begun bool) {
 	s.searched = 0
 	rest = rest[:end+len("\n\n")]
 	inner, ok := bytes.CutSuffix(rest, s.tail)
-	size = len(s.head) + len(rest)
-	switch {
-	case !ok:
-		return nil, 0, false
-	case jsontext.PlainLen(inner) == len(inner):
-		return inner, size, false
-	case !valid(data[len(s.head)-1 : len(s.head)+len(inner)+1]):
+	if !ok || !valid(data[len(s.head)-1:len(s.head)+len(inner)+1]) {
 		return nil, 0, false
 	}
 	s.scratch = jsontext.AppendWTF8(s.scratch[:0], inner)
-	return s.scratch, size, false
+	return s.scratch, len(s.head) + len(rest), false
 }

@@ -35,8 +35,8 @@ type Config struct {
 	RetryFor     time.Duration                     // how long failed connections and the statuses 429 and 503 are retried; 0: three times, as all other failures
 	Record       string                            // file to store exchanges in; "" for none
 	Replay       string                            // file to answer from instead of the network; "" for none
-	Beside       *Client                           // another client of the same run, in whose recording the exchanges are too, in the order of both; nil for none
-	Wire         func(direction byte, line []byte) // takes each line sent ('>') and received ('<'), without secrets; nil for none
+	Beside       *Client                           // another client of the same run, whose recording holds the exchanges of this one too; nil for none
+	Wire         func(direction byte, line []byte) // is given each line sent ('>') and received ('<'), without secrets; nil for none
 	Secrets      *secrets.Set                      // kept out of Wire, Record and errors; Key is added. nil: Key alone
 	Hints        Hints
 }
@@ -160,8 +160,8 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// asRecorded takes from the next request of a recording, which does not say from
-// where it is, what follows from the endpoint otherwise.
+// asRecorded writes requests as the next request of a recording is written, where the
+// endpoint decides it otherwise: a recording does not say of which endpoint it is.
 func (c *Client) asRecorded() {
 	if c.replayer != nil {
 		c.cacheKey = c.replayer.recorded("prompt_cache_key")

@@ -166,8 +166,8 @@ type chunks struct {
 }
 
 const (
-	firstChunk   = 4 << 10 // it grows
-	largestChunk = 1 << 20 // except for a delta that is longer
+	firstChunk   = 4 << 10   // it grows
+	largestChunk = 256 << 10 // except for a delta that is longer
 )
 
 func (c *chunks) add(b []byte) {

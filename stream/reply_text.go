@@ -12,6 +12,7 @@ type passedText struct {
 	aside bool        // it is commentary, not the answer
 }
 
+// note says that b was passed on.
 func (s *passedText) note(b []byte) {
 	for ; s != nil; s = s.of {
 		s.size += len(b)
