@@ -161,6 +161,10 @@ type bodyIn struct {
 	join    bool
 }
 
+// buffers are what replies are read through, so that a test of thousands of bodies
+// does not make as many.
+var buffers = sync.Pool{New: func() any { return make([]byte, streamBuffer) }}
+
 // decode reads a body as a Client does, without a network.
 func decode(t testing.TB, in bodyIn) decoded {
 	t.Helper()
@@ -189,6 +193,8 @@ func decode(t testing.TB, in bodyIn) decoded {
 		return dec
 	}
 	x := newExchange(&watched, &in.request, sink)
+	x.client.buffer = buffers.Get().([]byte)
+	defer buffers.Put(x.client.buffer)
 	header := in.header
 	if header == nil {
 		header = http.Header{}

@@ -343,7 +343,7 @@ func TestCaps(t *testing.T) {
 		limit   uint64
 	}{
 		"events":   {forever(delta("some text")), 80 << 20}, // of which 42 MiB are the text,
-		"comments": {forever(": comment\n\n"), 32 << 20},
+		"comments": {forever(": comment" + strings.Repeat(" and more", 20) + "\n\n"), 32 << 20},
 		"gzip":     {bomb, 32 << 20},
 		"line":     {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "data: "); forever("x")(w, r) }, 300 << 20},
 		"JSON":     {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "{"); forever(" ")(w, r) }, 600 << 20},
