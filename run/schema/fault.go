@@ -9,23 +9,14 @@ import (
 // Fault says where a value does not fit its schema, and why.
 type Fault struct {
 	Path    string // a JSON Pointer to the part of the value; "" is the whole
-	Keyword string // the keyword that the part does not fit; "" where the text is not JSON
-	Message string
-}
-
-func (f Fault) String() string {
-	s := shown(f.Path) + ": "
-	if f.Keyword != "" {
-		s += f.Keyword + ": "
-	}
-	return s + f.Message
+	Message string // begins with the keyword that the part does not fit
 }
 
 // Text joins faults to one line.
 func Text(faults []Fault) string {
 	var all []string
 	for _, f := range faults {
-		all = append(all, f.String())
+		all = append(all, shown(f.Path)+": "+f.Message)
 	}
 	return strings.Join(all, "; ")
 }
@@ -42,7 +33,7 @@ const maxFaults = 10
 
 // add keeps a fault once: two schemas may find the same fault.
 func (c *check) add(path, keyword, format string, args ...any) {
-	f := Fault{path, keyword, clip(fmt.Sprintf(format, args...))}
+	f := Fault{path, keyword + ": " + clip(fmt.Sprintf(format, args...))}
 	if len(c.found) < maxFaults && !slices.Contains(c.found, f) {
 		c.found = append(c.found, f)
 	}
