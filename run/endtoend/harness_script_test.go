@@ -41,7 +41,7 @@ type script struct {
 }
 
 // newScript lays out a home, a working directory with the archive's files,
-// and a folder of links to toolpipe and to the doubles, which are this test binary.
+// and a folder of links to toolpipe and to the doubles; the browser is this test binary.
 func newScript(t *testing.T, files *archive) *script {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -55,16 +55,12 @@ func newScript(t *testing.T, files *archive) *script {
 			t.Fatal(err)
 		}
 	}
-	program, err := toolpipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, target := range map[string]string{"toolpipe": program, "fakemcp": self, "fakebrowser": self} {
-		if err := os.Symlink(target, filepath.Join(root, "bin", name)); err != nil {
+	for name, program := range map[string]func() (string, error){"toolpipe": toolpipe, "fakemcp": fakeMCP, "fakebrowser": os.Executable} {
+		path, err := program()
+		if err == nil {
+			err = os.Symlink(path, filepath.Join(root, "bin", name))
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

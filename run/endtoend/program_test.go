@@ -22,17 +22,11 @@ const top = "../.."
 // programs is the directory of the programs that are built for this run of the tests.
 var programs string
 
-// TestMain makes the test binary serve as every program that the tests need
-// besides toolpipe and the guard. Started under the name of one of them (a symbolic link, see
-// newScript) it is that program, so that the doubles are real processes and need
-// no build. A variable of the environment would not do: toolpipe does not pass
-// its environment on to a tool server.
+// TestMain makes the test binary serve as the program fakebrowser when it is started
+// under this name (a symbolic link, see newScript).
 func TestMain(m *testing.M) {
-	switch filepath.Base(os.Args[0]) {
-	case "fakebrowser":
+	if filepath.Base(os.Args[0]) == "fakebrowser" {
 		syscall.Exit(fakeBrowser(os.Args[1:])) // not os.Exit: the race detector would wait a second
-	case "fakemcp":
-		syscall.Exit(fakeMCP(os.Args[1:]))
 	}
 	flag.Parse()
 	if !flagGiven("test.parallel") {
@@ -58,11 +52,17 @@ func flagGiven(name string) bool {
 // toolpipe builds the program once and returns its path.
 var toolpipe = sync.OnceValues(func() (string, error) { return build("toolpipe", ".") })
 
-// guard builds the guard, see there, and returns its path. It needs no race detector,
-// with which it would start more slowly.
-var guard = sync.OnceValues(func() (string, error) {
-	return build("guard", "./run/endtoend/testdata/guard", "-race=false")
-})
+// guard builds the guard and fakeMCP the tool server over stdio, see there, and returns
+// its path. Scripts start them more often than any other program. They need no race
+// detector, with which they would start more slowly.
+var (
+	guard   = sync.OnceValues(func() (string, error) { return buildDouble("guard") })
+	fakeMCP = sync.OnceValues(func() (string, error) { return buildDouble("fakemcp") })
+)
+
+func buildDouble(name string) (path string, err error) {
+	return build(name, "./run/endtoend/testdata/"+name, "-race=false")
+}
 
 // build builds a program of this module with the race detector and build tags of
 // this test, and with more flags of go build. GOFLAGS is obeyed.

@@ -1,0 +1,122 @@
+//go:build unix
+
+package mcpdouble
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// Main is the program fakemcp.
+func Main(args []string) int {
+	s, err := New(args, nil)
+	if err != nil {
+		return 2
+	}
+	fmt.Fprint(os.Stderr, unescape(s.stderr))
+	if s.exit >= 0 {
+		return s.exit
+	}
+	go io.CopyN(os.Stderr, neverEnding('e'), int64(s.flood))
+	if s.stubborn {
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	}
+	if s.grandchild {
+		leaveBehind()
+	}
+	if s.junk {
+		fmt.Print("Welcome to the fake server!\n\x1b[32mready\x1b[0m\n\n[log] {not json\n")
+	}
+	s.out = bufio.NewWriter(os.Stdout)
+	s.faultAtStart()
+	if s.nag {
+		go s.ask(s.send)
+	}
+	in := bufio.NewReader(os.Stdin)
+	for {
+		message, err := s.readMessage(in)
+		if err != nil {
+			break
+		}
+		if s.silent {
+			continue
+		}
+		if m := gjson.Parse(message); m.Get("method").String() == "tools/call" {
+			go s.Handle(m, s.send)
+		} else {
+			s.Handle(m, s.send)
+		}
+	}
+	s.Record("eof")
+	if s.stubborn {
+		time.Sleep(time.Hour)
+	}
+	return 0
+}
+
+// send writes a message to stdout.
+func (s *Server) send(message string) {
+	if s.framing == "content-length" {
+		s.raw(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(message), message))
+	} else {
+		s.raw(message + "\n")
+	}
+}
+
+func (s *Server) raw(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.out.WriteString(text)
+	s.out.Flush()
+}
+
+func (s *Server) readMessage(in *bufio.Reader) (string, error) {
+	if s.framing != "content-length" {
+		return in.ReadString('\n')
+	}
+	length := 0
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return "", err
+		}
+		if line = strings.TrimSpace(line); line == "" {
+			body := make([]byte, length)
+			_, err := io.ReadFull(in, body)
+			return string(body), err
+		}
+		fmt.Sscanf(strings.ToLower(line), "content-length: %d", &length)
+	}
+}
+
+// leaveBehind starts a process that survives its parent unless somebody ends it:
+// a daemon in its own session, where the program can find such processes.
+func leaveBehind() {
+	cmd := exec.Command("sleep", "300")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: Native}
+	cmd.Start()
+}
+
+// neverEnding reads as lines of one letter without end.
+type neverEnding byte
+
+func (b neverEnding) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(b)
+	}
+	p[len(p)-1] = '\n'
+	return len(p), nil
+}
+
+func unescape(s string) string {
+	return strings.NewReplacer(`\n`, "\n", `\x1b`, "\x1b", `\a`, "\a").Replace(s)
+}
