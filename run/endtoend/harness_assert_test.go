@@ -105,21 +105,29 @@ func rawControl(text []byte) int {
 // findSecret looks for every canary, in each encoding in which it could leak.
 func (s *script) findSecret(where string, text []byte) error {
 	for name, secret := range s.canaries {
-		found := map[string]string{"escaped as in JSON": eachByte(`\u%04x`, secret)}
-		for how, spell := range spellings {
-			found[how] = spell(secret)
+		if s.encoded[secret] == nil {
+			s.encoded[secret] = encodings(secret)
 		}
-		for offset := range 3 { // without the characters that also hold bits of the bytes beside it
-			text := base64.RawStdEncoding.EncodeToString([]byte("  "[:offset] + secret))
-			found[fmt.Sprintf("in base64 behind %d bytes", offset)] = text[(offset*8+5)/6 : (offset+len(secret))*8/6]
-		}
-		for how, spelling := range found {
-			if bytes.Contains(text, []byte(spelling)) {
+		for how, spelling := range s.encoded[secret] {
+			if bytes.Contains(text, spelling) {
 				return fmt.Errorf("the secret %s is in %s, %s", name, where, how)
 			}
 		}
 	}
 	return nil
+}
+
+// encodings are the forms of a secret that no output may have.
+func encodings(secret string) map[string][]byte {
+	forms := map[string][]byte{"escaped as in JSON": []byte(eachByte(`\u%04x`, secret))}
+	for how, spell := range spellings {
+		forms[how] = []byte(spell(secret))
+	}
+	for offset := range 3 { // without the characters that also hold bits of the bytes beside it
+		text := base64.RawStdEncoding.EncodeToString([]byte("  "[:offset] + secret))
+		forms[fmt.Sprintf("in base64 behind %d bytes", offset)] = []byte(text[(offset*8+5)/6 : (offset+len(secret))*8/6])
+	}
+	return forms
 }
 
 var endStatuses = map[string][]int{"ok": {0}, "tool": {1}, "usage": {2}, "model": {3}, "server": {4}, "unapproved": {5}, "limit": {6},

@@ -35,9 +35,10 @@ type script struct {
 	verified bool // the script counted the requests itself
 	models   int
 	servers  []func()
-	canaries map[string]string // name in the environment to secret
-	exempt   map[string]bool   // files that may hold a secret
-	defect   bool              // status 70 is expected
+	canaries map[string]string            // name in the environment to secret
+	encoded  map[string]map[string][]byte // secret to its encodings
+	exempt   map[string]bool              // files that may hold a secret
+	defect   bool                         // status 70 is expected
 }
 
 // newScript lays out a home, a working directory with the archive's files,
@@ -49,7 +50,8 @@ func newScript(t *testing.T, files *archive) *script {
 		t.Fatal(err)
 	}
 	s := &script{t: t, root: root, work: filepath.Join(root, "work"), archive: files,
-		env: map[string]string{}, canaries: map[string]string{}, exempt: map[string]bool{}}
+		env:      map[string]string{},
+		canaries: map[string]string{}, encoded: map[string]map[string][]byte{}, exempt: map[string]bool{}}
 	for _, dir := range []string{"bin", "home/.config", "tmp", "requests", "work"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			t.Fatal(err)
