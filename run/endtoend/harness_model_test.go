@@ -74,8 +74,12 @@ type modelReply struct {
 type modelStep struct {
 	action string // "send", "delay", or an instruction's name
 	data   []byte
+	joined bool // written together with the step before it, where both send
 	delay  time.Duration
 }
+
+// writeSize is about how much the steps of one `many` send in one write.
+const writeSize = 32 << 10
 
 // newFakeModel starts an endpoint that follows script.
 func newFakeModel(script, capture string) (*fakeModel, error) {
@@ -167,6 +171,7 @@ func (m *fakeModel) parse(script string) error {
 				return fmt.Errorf("model script, line %d: %q is not a Go string", number+1, rest)
 			}
 		}
+		first := len(reply.steps)
 		for range count {
 			switch word {
 			case "again":
@@ -220,6 +225,9 @@ func (m *fakeModel) parse(script string) error {
 				return fmt.Errorf("model script, line %d: unknown instruction %q", number+1, word)
 			}
 		}
+		for i := first + 1; i < len(reply.steps); i++ {
+			reply.steps[i].joined = reply.steps[i].action == "send"
+		}
 	}
 	finish()
 	return nil
@@ -269,13 +277,18 @@ func (m *fakeModel) answer(conn *net.TCPConn, reply *modelReply) bool {
 	if _, err := io.WriteString(conn, head+"\r\n"); err != nil {
 		return false
 	}
-	for _, step := range reply.steps {
+	var chunks []byte
+	for i, step := range reply.steps {
 		switch step.action {
 		case "send":
-			chunk := fmt.Appendf(nil, "%x\r\n%s\r\n", len(step.data), step.data)
-			if _, err := conn.Write(chunk); err != nil {
+			chunks = fmt.Appendf(chunks, "%x\r\n%s\r\n", len(step.data), step.data)
+			if i+1 < len(reply.steps) && reply.steps[i+1].joined && len(chunks) < writeSize {
+				continue
+			}
+			if _, err := conn.Write(chunks); err != nil {
 				return false
 			}
+			chunks = chunks[:0]
 		case "delay":
 			time.Sleep(step.delay)
 		case "hold":
