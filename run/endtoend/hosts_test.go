@@ -142,8 +142,9 @@ func TestHostFiles(t *testing.T) {
 			s := newFault(t, "")
 			s.begin(`
 env HOME=$WORK/home HTTP_PROXY=http://127.0.0.1:9 HTTPS_PROXY=http://127.0.0.1:9
-sh 'mkdir -p bin home/bin test/mcp; printf "#!/bin/sh\necho \"\$@\" >> $WORK/argv; pwd >> $WORK/cwd\nexec \"$MCP\" -tools echo,write -defs $WORK/greet.json\n" > home/x; chmod +x home/x; cp home/x home/bin/npx; \
-  for p in npx npm docker php node python uv uvx aspire cmd dotnet bunx "C:\\Users\\devav\\.vibekit\\bin\\vibekit.exe"; do cp home/x "bin/$p"; done; echo "A=b" > .env; \
+sh 'mkdir -p bin home/bin test/mcp; printf "#!/bin/sh\necho \"\$@\" >> $WORK/argv; pwd >> $WORK/cwd\nexec \"$MCP\" -tools echo,write -defs $WORK/greet.json\n" > home/x; cd bin; \
+  tee ../home/bin/npx npx npm docker php node python uv uvx aspire cmd dotnet bunx "C:\\Users\\devav\\.vibekit\\bin\\vibekit.exe" < ../home/x > /dev/null; \
+  chmod +x * ../home/x ../home/bin/npx; cd ..; echo "A=b" > .env; \
   echo "[{\"name\":\"greet\",\"inputSchema\":{\"type\":\"object\"}}]" > greet.json'
 env PATH=$WORK/bin:$PATH`)
 			if err := os.WriteFile(filepath.Join(s.work, name), text, 0o600); err != nil {

@@ -5,7 +5,6 @@ package endtoend
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -13,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 )
@@ -240,47 +240,43 @@ func literalWord(text string) scriptWord {
 // it, the project's test data, and files.
 func layReadmeFiles(t *testing.T, s *script, files map[string]string) {
 	t.Helper()
-	for _, name := range []string{"go.mod", "README.md", "main.go", "testdata/replay"} {
-		copyTree(t, filepath.Join(top, name), filepath.Join(s.work, name))
+	repository, err := readmeRepository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(s.work, os.DirFS(repository)); err != nil {
+		t.Fatal(err)
 	}
 	for name, text := range files {
 		path := filepath.Join(s.work, name)
-		os.MkdirAll(filepath.Dir(path), 0o755)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := exec.LookPath("git"); err != nil {
-		return
+}
+
+// readmeRepository makes once what layReadmeFiles copies.
+var readmeRepository = sync.OnceValues(func() (dir string, err error) {
+	dir = filepath.Join(programs, "repository")
+	err = os.CopyFS(filepath.Join(dir, "testdata/replay"), os.DirFS(filepath.Join(top, "testdata/replay")))
+	for _, name := range []string{"go.mod", "README.md", "main.go"} {
+		text, failure := os.ReadFile(filepath.Join(top, name))
+		err = errors.Join(err, failure, os.WriteFile(filepath.Join(dir, name), text, 0o644))
+	}
+	if _, missing := exec.LookPath("git"); err != nil || missing != nil {
+		return dir, err
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-q", "-m", "first"}} {
 		cmd := exec.Command("git", args...)
-		cmd.Dir, cmd.Env = s.work, s.environ()
+		cmd.Dir = dir
+		cmd.Env = append(cmd.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %s: %v\n%s", args[0], err, out)
+			return "", fmt.Errorf("git %s: %v\n%s", args[0], err, out)
 		}
 	}
-	os.WriteFile(filepath.Join(s.work, "go.mod"), []byte("module toolpipe\n\ngo 1.26.8\n\n// changed\n"), 0o644)
-}
-
-func copyTree(t *testing.T, from, to string) {
-	t.Helper()
-	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		rest, _ := filepath.Rel(from, path)
-		target := filepath.Join(to, rest)
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			return err
-		}
-		return os.WriteFile(target, text, 0o644)
-	})
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
+	samples, _ := filepath.Glob(filepath.Join(dir, ".git/hooks/*"))
+	for _, sample := range samples {
+		os.Remove(sample)
 	}
-}
+	return dir, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module toolpipe\n\ngo 1.26.8\n\n// changed\n"), 0o644)
+})
