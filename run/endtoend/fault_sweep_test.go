@@ -97,11 +97,11 @@ func TestFaultSweep(t *testing.T) {
 		t.Run(fault.calls+" "+fault.with, func(t *testing.T) {
 			t.Parallel()
 			s := newFault(t, sweepModel)
-			s.begin("[!program:strace] skip needs strace\n[!linux] skip needs Linux\nsh 'strace -qq -o /dev/null true'\nmodel m")
+			s.begin("[!program:strace] skip needs strace\n[!linux] skip needs Linux\nsh 'strace -f --seccomp-bpf -qq -o /dev/null true'\nmodel m")
 			s.verified = true
 			calls, only, _ := strings.Cut(fault.calls, " ")
 			for n := 1; n <= fault.count; n += load(1, 3) {
-				s.begin(fmt.Sprintf(`sh 'exec strace -f -qq -o /dev/null %s -e trace=%s -e inject=%s:%s:when=%d `, only, calls, calls, fault.with, n) +
+				s.begin(fmt.Sprintf(`sh 'exec strace -f --seccomp-bpf -qq -o /dev/null %s -e trace=%s -e inject=%s:%s:when=%d `, only, calls, calls, fault.with, n) +
 					"toolpipe " + strings.TrimPrefix(sweepRun, "toolpipe ") + ` > out 2> err'` + " => 0 1 2 3 4 5 6 7 8 127 129 130 143 141")
 				s.sweepHolds(fmt.Sprintf("%s number %d: %s", fault.calls, n, fault.with))
 			}
