@@ -3,12 +3,7 @@
 package endtoend
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -112,19 +107,15 @@ hang
 // left and no secret is shown.
 func TestFaultPanic(t *testing.T) {
 	t.Parallel()
-	program := buildPanicking(t)
+	program, err := faultyProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for where, p := range panics {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
-			s := newFault(t, panicFiles)
+			s := newFaulty(t, program, panicFiles)
 			s.defect = true
-			path := filepath.Join(s.root, "bin", "toolpipe")
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(program, path); err != nil {
-				t.Fatal(err)
-			}
 			s.env["PANIC_BEFORE"] = where
 			held := `
 ! stderr 'goroutine |panic:|0x|canary'
@@ -139,14 +130,10 @@ stderr 'error: defect: panic with a value of type string, at goroutine/inject.go
 	}
 }
 
-// buildPanicking builds the program with a panic at each place; PANIC_BEFORE in
-// its environment chooses one. The sources are not changed: the build uses an
-// overlay.
-func buildPanicking(t *testing.T) (program string) {
-	t.Helper()
-	dir := t.TempDir()
-	root, _ := filepath.Abs(top)
-	texts := map[string]string{"stream/goroutine/inject.go": `package goroutine
+// injectPanics has the program panic at each place; PANIC_BEFORE in its environment
+// chooses one.
+func injectPanics(o *overlay) error {
+	o.put("stream/goroutine/inject.go", `package goroutine
 
 import "os"
 
@@ -155,69 +142,15 @@ func Inject(before string) {
 		panic(os.Getenv("TOOLPIPE_API_KEY"))
 	}
 }
-`}
-	sources := goSources(t)
+`)
 	for where, p := range panics {
-		file := theOneWith(t, sources, p.before)
-		text := strings.Replace(sources[file], p.before, fmt.Sprintf("goroutine.Inject(%q); %s", where, p.before), 1)
-		if !strings.Contains(text, `"toolpipe/stream/goroutine"`) {
-			text = strings.Replace(text, "import (", "import (\n\"toolpipe/stream/goroutine\"\n", 1)
+		file, err := o.replace(p.before, fmt.Sprintf("goroutine.Inject(%q); %s", where, p.before))
+		if err != nil {
+			return err
 		}
-		sources[file], texts[file] = text, text
-	}
-	replace := map[string]string{}
-	for file, text := range texts {
-		to := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
-		if err := os.WriteFile(to, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		replace[filepath.Join(root, file)] = to
-	}
-	overlay, _ := json.Marshal(map[string]any{"Replace": replace})
-	list := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(list, overlay, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	program, err := build("panicking", ".", "-overlay="+list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return program
-}
-
-// goSources are the program's source files, by their path from the top.
-func goSources(t *testing.T) map[string]string {
-	t.Helper()
-	texts := map[string]string{}
-	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() && entry.Name() == "testdata" {
-			return cmp.Or(err, filepath.SkipDir)
-		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		name, _ := filepath.Rel(top, path)
-		texts[name] = string(text)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return texts
-}
-
-// theOneWith is the source file that has the text, once.
-func theOneWith(t *testing.T, sources map[string]string, text string) (file string) {
-	t.Helper()
-	found := 0
-	for name, source := range sources {
-		if n := strings.Count(source, text); n > 0 {
-			file, found = name, found+n
+		if text := o.texts[file]; !strings.Contains(text, `"toolpipe/stream/goroutine"`) {
+			o.put(file, strings.Replace(text, "import (", "import (\n\"toolpipe/stream/goroutine\"\n", 1))
 		}
 	}
-	if found != 1 {
-		t.Fatalf("%q is %d times in the sources", text, found)
-	}
-	return file
+	return nil
 }

@@ -3,9 +3,9 @@
 package endtoend
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -31,7 +31,7 @@ type sessionRuns struct {
 
 var sessionTools = []string{"slow", "read", "echo", "slow"}
 
-func newSessionRuns(t *testing.T, rounds int) *sessionRuns {
+func newSessionRuns(t *testing.T, rounds int, s *script) *sessionRuns {
 	t.Helper()
 	model := serveRaw(t, func(w io.Writer, r *http.Request, body []byte) bool {
 		head(w, 200, eventStream)
@@ -49,7 +49,7 @@ func newSessionRuns(t *testing.T, rounds int) *sessionRuns {
 		io.WriteString(w, reply+c.finish("calls")+c.done())
 		return false
 	})
-	r := &sessionRuns{script: newFault(t, ""), rounds: rounds}
+	r := &sessionRuns{script: s, rounds: rounds}
 	r.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"
 	return r
 }
@@ -129,7 +129,7 @@ func (r *sessionRuns) finish() (unknown int) {
 // file can always be gone on with.
 func TestFaultSessionKilled(t *testing.T) {
 	t.Parallel()
-	r := newSessionRuns(t, 3)
+	r := newSessionRuns(t, 3, newFault(t, ""))
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
 	r.next()
@@ -171,17 +171,14 @@ var sessionFaults = map[string]string{
 // cannot be written ends with 8 and sends no call after it.
 func TestFaultSessionWrite(t *testing.T) {
 	t.Parallel()
-	program := buildFailingSession(t)
+	program, err := faultyProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for fault := range sessionFaults {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			r := newSessionRuns(t, 1)
-			if err := os.Remove(filepath.Join(r.root, "bin", "toolpipe")); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(program, filepath.Join(r.root, "bin", "toolpipe")); err != nil {
-				t.Fatal(err)
-			}
+			r := newSessionRuns(t, 1, newFaulty(t, program, ""))
 			status := "137"
 			if strings.HasPrefix(fault, "disk") {
 				status = "8"
@@ -206,28 +203,18 @@ func TestFaultSessionWrite(t *testing.T) {
 	}
 }
 
-// buildFailingSession builds the program with a write of the session that does what
-// SESSION_FAULT says when it is write number SESSION_FAULT_AT.
-func buildFailingSession(t *testing.T) (program string) {
-	t.Helper()
-	const write = "s.f.Write(lines)"
-	dir := t.TempDir()
-	root, _ := filepath.Abs(top)
-	sources := goSources(t)
-	file := theOneWith(t, sources, write)
+// injectSessionFaults has a write of the session do what SESSION_FAULT says when it is
+// write number SESSION_FAULT_AT.
+func injectSessionFaults(o *overlay) error {
+	file, err := o.replace("s.f.Write(lines)", "failing(s.f, lines)")
+	if err != nil {
+		return err
+	}
 	var cases strings.Builder
-	for _, fault := range slices.Sorted(func(yield func(string) bool) {
-		for name := range sessionFaults {
-			if !yield(name) {
-				return
-			}
-		}
-	}) {
+	for _, fault := range slices.Sorted(maps.Keys(sessionFaults)) {
 		fmt.Fprintf(&cases, "case %q:\n%s\n", fault, sessionFaults[fault])
 	}
-	texts := map[string]string{
-		file: strings.Replace(sources[file], write, "failing(s.f, lines)", 1),
-		filepath.Join(filepath.Dir(file), "failing.go"): `package session
+	o.put(filepath.Join(filepath.Dir(file), "failing.go"), `package session
 
 import (
 	"os"
@@ -241,28 +228,11 @@ func failing(f *os.File, lines []byte) (int, error) {
 	writes++
 	if os.Getenv("SESSION_FAULT_AT") == strconv.Itoa(writes) {
 		switch os.Getenv("SESSION_FAULT") {
-		` + cases.String() + `
+		`+cases.String()+`
 		}
 	}
 	return f.Write(lines)
 }
-`}
-	replace := map[string]string{}
-	for file, text := range texts {
-		to := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
-		if err := os.WriteFile(to, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		replace[filepath.Join(root, file)] = to
-	}
-	overlay, _ := json.Marshal(map[string]any{"Replace": replace})
-	list := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(list, overlay, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	program, err := build("failing-session", ".", "-overlay="+list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return program
+`)
+	return nil
 }
