@@ -65,10 +65,11 @@ func buildDouble(name string) (path string, err error) {
 }
 
 // build builds a program of this module with the race detector and build tags of
-// this test, and with more flags of go build. GOFLAGS is obeyed.
+// this test, and with more flags of go build. GOFLAGS is obeyed. Without symbols it
+// is linked in half the time.
 func build(name, pack string, more ...string) (path string, err error) {
 	path = filepath.Join(programs, name)
-	args := []string{"build", "-buildvcs=false", "-o", path}
+	args := []string{"build", "-buildvcs=false", "-ldflags=-s", "-o", path}
 	if raceDetector {
 		args = append(args, "-race")
 	}
