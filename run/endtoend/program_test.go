@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"toolpipe/mcp/process/processtest"
 )
 
 // top is the module's directory as seen from this package.
@@ -33,6 +35,7 @@ func TestMain(m *testing.M) {
 		// Scripts spend most of their time waiting for processes, sockets and deadlines.
 		flag.Set("test.parallel", "8")
 	}
+	remove := processtest.FilesInMemory()
 	var err error
 	if programs, err = os.MkdirTemp("", "toolpipe-endtoend-*"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -40,6 +43,7 @@ func TestMain(m *testing.M) {
 	}
 	status := m.Run()
 	os.RemoveAll(programs)
+	remove()
 	os.Exit(status)
 }
 

@@ -1,7 +1,7 @@
 // Package processtest lets tests start real child processes without building
 // anything: called as "BINARY program:NAME ARG...", a test binary is one of its
-// Programs. Processes write their pids into files, by which tests find them.
-// Only tests import it.
+// Programs. Processes write their pids into files, by which tests find them, and
+// temporary files are in memory. Only tests import it.
 package processtest
 
 import (
@@ -36,6 +36,7 @@ func Main(m *testing.M, args []string, before ...func()) int {
 			return Programs[name](args[2:])
 		}
 	}
+	defer FilesInMemory()()
 	flag.CommandLine.Parse(args[1:])
 	// Tests of processes mostly wait for their time limits.
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {

@@ -1,0 +1,10 @@
+package code
+
+import (
+	"os"
+	"testing"
+
+	"toolpipe/mcp/process/processtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }
