@@ -21,6 +21,7 @@ import (
 // changes and, over HTTP, loses its session; and closes it in the middle of all
 // that. Under -race it says whether a method may be called at any time.
 func TestSessionIsConcurrent(t *testing.T) {
+	t.Parallel()
 	modern := toolserver.New("here", "1")
 	modern.Add(wire.Tool{Name: "t", InputSchema: json.RawMessage(emptySchema)},
 		func(_ context.Context, _ json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {

@@ -203,8 +203,8 @@ var doubles = map[string]func(d *double){
 	},
 	"keeps-talking": func(d *double) {
 		d.serve(on("tools/call", func(d *double, m wire.Message) {
-			for i := range 1000 {
-				d.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":1000,"message":"m"}}`, m.ID, i)
+			for i := range 3000 {
+				d.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":3000,"message":"m"}}`, m.ID, i)
 				time.Sleep(10 * time.Millisecond)
 			}
 		}))

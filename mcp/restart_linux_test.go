@@ -16,6 +16,7 @@ import (
 // TestRestartOneCopy: a server that reads the probe and does not answer is ended,
 // with all that it started, before the next process of it starts.
 func TestRestartOneCopy(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("needs setsid")
 	}

@@ -108,6 +108,7 @@ func TestResumption(t *testing.T) {
 
 // TestResumptionIsNoBusyLoop: however short a wait the server asks for.
 func TestResumptionIsNoBusyLoop(t *testing.T) {
+	t.Parallel()
 	const most = 4
 	var resumptions atomic.Int32
 	ctx, cancel := context.WithCancel(bounded(t))

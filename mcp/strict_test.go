@@ -43,6 +43,7 @@ func TestModernServerAsks(t *testing.T) {
 // TestOldTransportTooLarge: a message beyond the limit is told as that, not as
 // a server that is gone.
 func TestOldTransportTooLarge(t *testing.T) {
+	t.Parallel()
 	old := newOld()
 	web := old.serve(t, func(w http.ResponseWriter, r webRequest) {
 		if jsontext.Text(r.Method) == "tools/call" {
@@ -64,6 +65,7 @@ func TestOldTransportTooLarge(t *testing.T) {
 // TestListenTooLarge: the stream beside the calls is given up for such a
 // message, not opened again for ever.
 func TestListenTooLarge(t *testing.T) {
+	t.Parallel()
 	web := serveWeb(t, instead(legacyWeb, "GET", func(w http.ResponseWriter, r webRequest) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, "retry: 1\ndata: small\n\ndata: ")
@@ -82,6 +84,7 @@ func TestListenTooLarge(t *testing.T) {
 
 // TestResumedTooLarge: nor is a stream resumed for such a message.
 func TestResumedTooLarge(t *testing.T) {
+	t.Parallel()
 	var n atomic.Int32
 	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
 		switch {

@@ -267,6 +267,7 @@ func TestFirstListRefused(t *testing.T) {
 // TestFirstListIsSlow: the first list has the time of the start, not that of a
 // call.
 func TestFirstListIsSlow(t *testing.T) {
+	t.Parallel()
 	spec := stdio("list-slow")
 	spec.ToolTimeout = time.Millisecond
 	s, _ := connect(t, spec)

@@ -93,6 +93,7 @@ func TestCheckSyntax(t *testing.T) {
 		{"ruby", "a.rb", "x = [\n-:9999999999999: )\n", "2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			needs(t, c.program)
 			got := syntaxOf(t.Context(), os.Environ(), c.name, c.text)
 			if !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {

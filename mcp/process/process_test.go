@@ -28,6 +28,7 @@ func init() {
 // TestWaitLeavesTheGroup: what a command left in the background goes on until
 // its group is ended.
 func TestWaitLeavesTheGroup(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pids")
 	var procs Processes
 	cmd := processtest.Command("leaves-sleeper", file)

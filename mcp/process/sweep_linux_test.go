@@ -49,6 +49,7 @@ func hungStart(args []string) int {
 
 // TestSweepHungStart: what hangs in exec holds up nobody, and is ended.
 func TestSweepHungStart(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(file, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
