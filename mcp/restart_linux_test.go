@@ -14,7 +14,8 @@ import (
 )
 
 // TestRestartOneCopy: a server that reads the probe and does not answer is ended,
-// with all that it started, before the next process of it starts.
+// with all that it started, before the next process of it starts. What has ended may
+// wait to be reaped.
 func TestRestartOneCopy(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("setsid"); err != nil {
@@ -25,7 +26,7 @@ func TestRestartOneCopy(t *testing.T) {
 	quickProbe(&spec)
 	// A launcher, as npx is one, with the server as its child, which leaves the group.
 	spec.Command = append([]string{"/bin/sh", "-c", `exec 3<&0
-		for other in "$0"/pid.*; do test -e "$other" && kill -0 "${other##*.}" 2>/dev/null && echo "${other##*.}" >> "$0/twice"; done
+		for other in "$0"/pid.*; do grep -qs "^State:.[^ZX]" "/proc/${other##*.}/status" && echo "${other##*.}" >> "$0/twice"; done
 		echo > "$0/pid.$$"
 		setsid /bin/sh -c 'echo > "$0/pid.$$"; exec "$@"' "$0" "$@" <&3 3<&- & wait`, dir}, spec.Command...)
 	s, _ := connect(t, spec)
