@@ -31,7 +31,7 @@ type openCall struct {
 	index     int // -1 for none
 	id, name  string
 	arguments []byte
-	scan      jsonScan // of the arguments
+	scan      jsonScan // follows the arguments
 	extra     []member
 }
 

@@ -94,6 +94,9 @@ func (s *chunkShape) first(data []byte) (text []byte, size int, begun bool) {
 		}
 	}
 	end := indexFrom(rest, s.searched, '\n')
+	if bytes.IndexByte(rest[s.searched:end], '\r') >= 0 { // it ends the line too
+		return nil, 0, false
+	}
 	if s.searched = end; len(rest)-end < len("\n\n") {
 		return nil, 0, true
 	}

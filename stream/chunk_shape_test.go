@@ -2,6 +2,8 @@ package stream
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -64,5 +66,31 @@ func TestFollowLongLine(t *testing.T) {
 	got := decode(t, bodyIn{api: "chat", data: []byte(body), reads: []int{4096}})
 	if got.err != nil || len(got.text) != 2+32<<20 {
 		t.Errorf("%v, %d bytes of text", got.err, len(got.text))
+	}
+}
+
+// A delta is passed on before the next one is read, whatever ends the lines.
+func TestFollowAtOnce(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n", "\r"} {
+		for _, text := range []string{"x", "x\n"} {
+			event := strings.ReplaceAll(string(deltas("chat", text, 1)), "\n", end)
+			event = event[:strings.Index(event, end+end)+2*len(end)]
+			came, reads := 0, 0
+			x := newExchange(&chatDialect, &Request{}, &Sink{
+				Text: func(p []byte) error { came += len(p); return nil },
+				Idle: func() error {
+					if reads++; came < (reads-2)*len(text) { // a CR may be the first half of a CRLF
+						t.Errorf("lines that end in %q: %d bytes came before read %d", end, came, reads)
+					}
+					return nil
+				},
+			})
+			body := &scriptedReader{rest: []byte(strings.Repeat(event, 9)), sizes: []int{len(event)}}
+			x.read(&http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(body)})
+			x.idle.pause()
+			if reads < 9 || came != 9*len(text) {
+				t.Errorf("lines that end in %q: %d bytes in %d reads", end, came, reads)
+			}
+		}
 	}
 }

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"errors"
-	"strings"
 )
 
 // errEnd is the error of a decoder at the dialect's end marker.
@@ -36,7 +35,7 @@ type draft struct {
 	think                              thinkSplitter
 
 	calls        []Call
-	asides       []span // of the text: commentary, which is not the answer
+	asides       []span // the parts of the text that are commentary, not the answer
 	stop         Stop
 	finishReason string // the stop in the endpoint's own word
 	usage        Usage
@@ -154,59 +153,4 @@ func (d *draft) fillIDs() {
 		}
 	}
 	newIDs(d.calls, len(d.request.Messages), used)
-}
-
-// chunks keeps a text of any length in pieces that are never moved once they are
-// full. Requests quote each piece on its own, so none ends inside a delta.
-type chunks struct {
-	full    []Part
-	cur     strings.Builder
-	size    int // of the whole text
-	dropped bool
-}
-
-const (
-	firstChunk   = 4 << 10   // it grows
-	largestChunk = 256 << 10 // except for a delta that is longer
-)
-
-func (c *chunks) add(b []byte) {
-	c.size += len(b)
-	if c.dropped {
-		return
-	}
-	if c.cur.Len() > 0 && c.cur.Len()+len(b) > largestChunk {
-		c.full = append(c.full, Part{Text: c.cur.String()})
-		c.cur = strings.Builder{}
-		c.cur.Grow(largestChunk)
-	}
-	if c.cur.Cap()-c.cur.Len() < len(b) {
-		c.cur.Grow(max(len(b), firstChunk))
-	}
-	c.cur.Write(b)
-}
-
-// drop frees the text and what is added to it; only the size stays.
-func (c *chunks) drop() { c.full, c.cur, c.dropped = nil, strings.Builder{}, true }
-
-// parts returns the text as parts with nothing between them.
-func (c *chunks) parts() []Part {
-	if c.size == 0 || c.dropped {
-		return nil
-	}
-	return append(c.full, Part{Text: c.cur.String()})
-}
-
-// only returns the text in the given ranges, which are in order.
-func (c *chunks) only(ranges []span) (parts []Part) {
-	at := 0
-	for _, p := range c.parts() {
-		for _, r := range ranges {
-			if from, to := max(r.from-at, 0), min(r.to-at, len(p.Text)); from < to {
-				parts = append(parts, Part{Text: p.Text[from:to]})
-			}
-		}
-		at += len(p.Text)
-	}
-	return parts
 }

@@ -30,17 +30,17 @@ type exchange struct {
 	silent  atomic.Bool // the endpoint was silent for too long
 	sent    *body
 	idle    *idleTimer
-	bytes   int // of the body that came
-	events  int // with data that came
+	bytes   int // bytes of the body that came
+	events  int // events with data that came
 
 	bodyEnded bool // the end of the body was read
 
 	// What decides about a repetition, set with the error.
 	retry          bool          // the failure may pass
 	retryAfter     time.Duration // the wait that the endpoint asks for, 0 for none
-	connectionDied bool          // before the request reached the endpoint
-	status         int           // of a refusal
-	refusal        string        // its body
+	connectionDied bool          // the connection had died before the request reached the endpoint
+	status         int           // the status of a refusal
+	refusal        string        // the body of a refusal
 }
 
 // run makes the exchange. Its error is an *Error, a sinkError, or of ctx.

@@ -18,9 +18,9 @@ type fragments []*fragment
 type fragment struct {
 	kind, index string // as JSON; "" for none
 	members     []member
-	name        string    // of the member that holds the text
-	text        []byte    // if that is a string
-	inner       fragments // if that is a list
+	name        string    // the name of the member that holds the text
+	text        []byte    // the text, if that member is a string
+	inner       fragments // the pieces, if that member is a list
 }
 
 // fragmentTexts are the members that hold the text of an object.

@@ -13,7 +13,7 @@ import (
 type messagesDecoder struct {
 	*draft
 	shape      chunkShape
-	id         string // of the message
+	id         string // the id of the message
 	hasMessage bool   // a message began
 	done       bool   // the end marker came
 	blocks     []*messagesBlock
@@ -29,9 +29,9 @@ type messagesBlock struct {
 	input     []byte // partial_json
 	thinking  []byte
 	signature string
-	citations [][]byte // of a text
+	citations [][]byte // the citations of a text
 	call      Call
-	others    []member // members of a call that mean nothing here; what deltas of other kinds added to a block
+	others    []member // members of a call that only go back with it; what deltas of other kinds added to a block
 	closed    bool
 }
 

@@ -76,14 +76,11 @@ func (x *exchange) models(ctx context.Context) ([]string, error) {
 // modelNames reads a list of models: an object with the list in data, as OpenAI's
 // and Anthropic's APIs write it, or the list alone.
 func modelNames(text []byte) (names []string, ok bool) {
-	if !gjson.ValidBytes(text) {
-		return nil, false
-	}
 	list := gjson.ParseBytes(text)
 	if data := list.Get("data"); data.Exists() {
 		list = data
 	}
-	if !list.IsArray() {
+	if !gjson.ValidBytes(text) || !list.IsArray() {
 		return nil, false
 	}
 	for _, model := range list.Array() {

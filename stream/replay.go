@@ -25,7 +25,7 @@ type replayer struct {
 
 // recorded is one exchange of a recording.
 type recorded struct {
-	line        int // of the request
+	line        int // where the request begins in the file
 	request     []byte
 	status      int // 0: there was no answer
 	contentType string

@@ -30,7 +30,7 @@ func (s *passedText) begins(whole []byte) bool {
 type replyText struct {
 	joiner
 	whole passedText  // for a dialect in which it is one text
-	last  *passedText // that the last piece belongs to
+	last  *passedText // the text that the last piece belongs to
 	emit  func(of *passedText, delta []byte)
 }
 
@@ -77,27 +77,4 @@ func (t *replyText) end() {
 		t.last.note(lone)
 		t.emit(t.last, lone)
 	}
-}
-
-// span is a range of a text.
-type span struct{ from, to int }
-
-// addSpan adds a range behind the others.
-func addSpan(list []span, s span) []span {
-	if n := len(list); n > 0 && list[n-1].to == s.from {
-		list[n-1].to = s.to
-		return list
-	}
-	return append(list, s)
-}
-
-// outside returns what of a text of that size is not in the ranges, which are in
-// order.
-func outside(ranges []span, size int) (rest []span) {
-	at := 0
-	for _, r := range ranges {
-		rest = append(rest, span{at, r.from})
-		at = r.to
-	}
-	return append(rest, span{at, size})
 }

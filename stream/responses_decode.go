@@ -17,8 +17,8 @@ import (
 type responsesDecoder struct {
 	*draft
 	items []*responsesItem
-	last  *responsesItem // of the last event, if that was a delta
-	total [4]passedText  // all texts of each textKind
+	last  *responsesItem // the item of the last event, if that was a delta
+	total [4]passedText  // the texts of all items, by textKind
 	seen  bool           // an event of a response came
 	done  bool           // the response came to its end
 }

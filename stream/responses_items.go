@@ -30,10 +30,10 @@ type responsesItem struct {
 	forms     form
 	raw       string // the whole item, "" until it came
 	phase     string
-	passed    [4]passedText // what came of each textKind
+	passed    [4]passedText // what was passed on of each textKind
 	complete  [4]bool       // nothing of it is missing
 	parts     []*responsesPart
-	spans     []span // of its text
+	spans     []span // where its text is in the text of the reply
 	first     []byte // the arguments that it began with, often a placeholder
 	arguments []byte
 	call      Call

@@ -12,7 +12,7 @@ import (
 // reference, and they must not change.
 type segments struct {
 	done [][]byte // what precedes cur
-	size int      // of done
+	size int      // the length of done
 	cur  []byte   // what is being written
 }
 

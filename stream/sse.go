@@ -24,7 +24,7 @@ type Event struct {
 	// ended before. The last line of its data may be incomplete.
 	Unfinished bool
 
-	lines *lineSplitter // that it comes from
+	lines *lineSplitter // the splitter of the stream that the event is from
 }
 
 // Events reads server-sent events from r until its end. A line, or the data of
