@@ -2,6 +2,7 @@ package confine
 
 import (
 	"iter"
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -47,17 +48,15 @@ func secretReason(n string) string {
 	if why := secretDirectoryReason(n); why != "" {
 		return why
 	}
-	if strings.HasPrefix(n, "mcp-oauth-tokens") { // of coding agents
+	switch {
+	case strings.HasPrefix(n, "mcp-oauth-tokens"): // of coding agents
 		return "it holds logins"
-	}
-	if strings.HasPrefix(n, ".env") {
+	case strings.HasPrefix(n, ".env"):
 		return "it holds an environment's secrets"
 	}
-	if dot := strings.LastIndexByte(n, '.'); dot >= 0 {
-		switch n[dot:] {
-		case ".pem", ".key", ".p12", ".pfx", ".p8", ".jks", ".keystore", ".kdbx", ".ppk":
-			return "it holds keys"
-		}
+	switch path.Ext(n) {
+	case ".pem", ".key", ".p12", ".pfx", ".p8", ".jks", ".keystore", ".kdbx", ".ppk":
+		return "it holds keys"
 	}
 	return ""
 }
@@ -94,7 +93,7 @@ func comparedForms(name string) iter.Seq[string] {
 // case by Unicode's simple folding, without invisible code points, and without
 // the final dots and blanks that Windows drops.
 func foldName(name string) string {
-	for i := 0; i < len(name); i++ {
+	for i := range len(name) { // most names need no folding
 		if c := name[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' {
 			name = strings.Map(foldRune, name)
 			break

@@ -43,6 +43,24 @@ func fileServer(t testing.TB, files map[string]string, change ...func(*confine.S
 	return dir, servertest.Local(t, server)
 }
 
+// write_file makes the directories that are missing, unless the file may not be written.
+func TestMadeDirectories(t *testing.T) {
+	t.Parallel()
+	dir, s := fileServer(t, map[string]string{"a/b": "x\n"})
+	for _, path := range []string{"new/dir/f", "a/../other/dir/f", "a/./more//dir/f"} {
+		servertest.Works(t, s, "write_file", "path", path, "content", path)
+		if got := servertest.Get(t, filepath.Join(dir, path)); got != path {
+			t.Errorf("%s: %q", path, got)
+		}
+	}
+	for _, path := range []string{"fresh/.env", "fresh/.github/workflows/x.yml", "fresh/", "fresh/.", "fresh/x/", "fresh/../../x", "fresh/x/../y", "a/b/fresh/x"} {
+		servertest.Fails(t, s, "", "write_file", "path", path, "content", "x")
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "fresh")); !os.IsNotExist(err) {
+		t.Errorf("a directory was made for a file that is not written: %v", err)
+	}
+}
+
 func TestFilesTools(t *testing.T) {
 	dir, s := fileServer(t, map[string]string{
 		"a.txt": "one\ntwo\nthree\n", "src/main.go": "package main\n\nfunc main() {}\n", "src/lib/x_test.go": "package lib\n// two\n", "doc.md": "# Title\ntext\n## Part\n",
