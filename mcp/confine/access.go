@@ -47,7 +47,7 @@ func (a *Access) refuse(path string, stat func(string) (fs.FileInfo, error)) {
 }
 
 // Absolute returns the absolute form of a path from the root.
-func (a *Access) Absolute(rel string) string { return filepath.Join(a.Real, filepath.FromSlash(rel)) }
+func (a *Access) Absolute(rel string) string { return filepath.Join(a.Real, rel) }
 
 // hides says whether a name in a directory is not to be shown, because it is
 // secret, toolpipe's own, or denied.
@@ -61,7 +61,7 @@ func (a *Access) Withholds(dir, name string) bool {
 	if len(a.refused) == 0 {
 		return false
 	}
-	path := a.refusedAbove(filepath.Join(a.Real, filepath.FromSlash(dir), filepath.FromSlash(name)))
+	path := a.refusedAbove(filepath.Join(a.Real, dir, name))
 	if slices.Contains(a.Bounds.Denied, path) && !slices.Contains(a.leftOut, path) {
 		a.leftOut = append(a.leftOut, path)
 	}
@@ -75,7 +75,7 @@ func (a *Access) LeftOutText() (text string) {
 		if rel, err := filepath.Rel(a.Real, path); err == nil {
 			path = rel
 		}
-		text += fmt.Sprintf("[toolpipe] %q is left out: a rule denies it\n", filepath.ToSlash(path))
+		text += fmt.Sprintf("[toolpipe] %q is left out: a rule denies it\n", path)
 	}
 	return text
 }
@@ -96,8 +96,8 @@ func (a *Access) refusesHardLinks() bool {
 // below; "" for none.
 func (a *Access) refusedAbove(path string) string {
 	for _, refused := range a.refused {
-		dir := strings.TrimSuffix(refused, string(filepath.Separator))
-		if n := len(dir); len(path) >= n && strings.EqualFold(dir, path[:n]) && (len(path) == n || os.IsPathSeparator(path[n])) {
+		dir := strings.TrimSuffix(refused, "/")
+		if n := len(dir); len(path) >= n && strings.EqualFold(dir, path[:n]) && (len(path) == n || path[n] == '/') {
 			return refused
 		}
 	}

@@ -77,7 +77,7 @@ func Open(spec Spec) (*Area, error) {
 	if err := a.checkRoot(path, real); err != nil {
 		return nil, err
 	}
-	a.ReadOnly = readOnlyRoot(filepath.ToSlash(a.Real))
+	a.ReadOnly = readOnlyRoot(a.Real)
 	if a.Root, err = os.OpenRoot(a.Real); err != nil {
 		return nil, fmt.Errorf("%q: %w", spec.Root, Reason(err))
 	}
@@ -98,7 +98,7 @@ func (a *Area) checkRoot(path, real string) error {
 		return fmt.Errorf("%q: %w", a.spec.Root, errKernel)
 	}
 	for _, way := range [...]string{path, real} {
-		names := strings.Split(filepath.ToSlash(way), "/")
+		names := strings.Split(way, "/")
 		for i, name := range names {
 			secret := secretDirectory
 			if a.Only != "" && i == len(names)-1 {
@@ -135,7 +135,7 @@ func broadDirectory(dir, home string) string {
 		if dir == filepath.Clean(home) {
 			return "your home directory"
 		}
-		if strings.HasPrefix(filepath.Clean(home), dir+string(filepath.Separator)) {
+		if strings.HasPrefix(filepath.Clean(home), dir+"/") {
 			return "above your home directory"
 		}
 	}

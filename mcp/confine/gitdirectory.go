@@ -61,7 +61,7 @@ func (a *Access) gitDirectoryMadeBy(rel string) string {
 			continue
 		}
 		at := strings.Join(append([]string{"."}, names[:i]...), "/")
-		if dir, err := a.Root.OpenRoot(filepath.FromSlash(at)); err == nil {
+		if dir, err := a.Root.OpenRoot(at); err == nil {
 			makes := isGitDirectory(dir, added)
 			dir.Close()
 			if makes {

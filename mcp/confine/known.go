@@ -260,7 +260,7 @@ func (l *Location) knownFile() *knownFile {
 // file is what is known of a file that was found. If another file was told under the
 // same name, this one gets its absolute path as its name.
 func (k *Known) file(found *knownFile) (f *knownFile, isNew bool) {
-	path := filepath.Join(found.area.Real, filepath.FromSlash(found.rel))
+	path := filepath.Join(found.area.Real, found.rel)
 	if f := k.files[path]; f != nil {
 		return f, false
 	}

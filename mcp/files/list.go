@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"toolpipe/mcp/confine"
@@ -61,7 +60,7 @@ func appendListed(b []byte, dir *os.Root, e fs.DirEntry) []byte {
 			size = strconv.FormatInt(info.Size(), 10)
 		}
 	case e.Type()&fs.ModeSymlink != 0:
-		if t, err := dir.Readlink(e.Name()); err == nil && confine.SecretPath(filepath.ToSlash(t)) == "" {
+		if t, err := dir.Readlink(e.Name()); err == nil && confine.SecretPath(t) == "" {
 			target = " -> " + confine.ShownName(t)
 		}
 	}

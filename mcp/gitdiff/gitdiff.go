@@ -181,7 +181,7 @@ func readNames(r io.Reader) ([]string, error) {
 func (r *repository) shown(names []string) (shown []string, cut bool) {
 	var hidden []string
 	for _, name := range names {
-		info, err := r.access.Root.Lstat(filepath.FromSlash(name))
+		info, err := r.access.Root.Lstat(name)
 		if r.hidden[name] || r.protected(name) || err == nil && r.access.Refuses(info) {
 			hidden, r.unshown = append(hidden, name), true
 		}

@@ -22,7 +22,7 @@ func isAbsent(err error) bool {
 
 // localName says whether a path from git names something below the root.
 func localName(name string) bool {
-	return name != "." && path.Clean(name) == name && filepath.IsLocal(filepath.FromSlash(name))
+	return name != "." && path.Clean(name) == name && filepath.IsLocal(name)
 }
 
 // readPlain reads the regular file of that name in dir.

@@ -126,7 +126,7 @@ func (r *repository) pointer(dir *os.Root, at, name, prefix string) (string, err
 		target = filepath.Join(r.access.Absolute(at), target)
 	}
 	rel, err := filepath.Rel(r.access.Real, target)
-	if rel = filepath.ToSlash(rel); !ok || err != nil || !localName(rel) {
+	if !ok || err != nil || !localName(rel) {
 		return "", fmt.Errorf("the repository keeps things elsewhere (%s): no diff is made", name)
 	}
 	return rel, nil
