@@ -46,7 +46,7 @@ func (l *Location) Close() {
 
 const (
 	MaxPath  = 4096 // bytes of a path
-	maxNames = 256  // names of a path: a file to be written is looked up anew below each
+	maxNames = 256  // names of a path: each may be an open directory
 	maxLinks = 40   // links on the way, as Linux counts
 	attempts = 16   // lookups of a file that is replaced each time
 )
