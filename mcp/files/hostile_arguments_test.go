@@ -144,13 +144,14 @@ func hostileServers(t *testing.T) (sessions []*mcp.Session, fill func()) {
 	}
 }
 
-// hostileCall runs a tool and says what was beyond the bounds.
-func hostileCall(t *testing.T, s *mcp.Session, tool, args string) {
+// hostileCall runs a tool and says what was beyond the bounds. After limit it does not
+// wait any longer, which the tool is to obey soon.
+func hostileCall(t *testing.T, s *mcp.Session, limit time.Duration, tool, args string) {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	began := processorTime(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(load(3, 1))*time.Second) // whoever waits no longer is obeyed soon
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	r, err := s.Call(ctx, tool, json.RawMessage(args), nil)
 	took := processorTime(t) - began
@@ -181,7 +182,7 @@ func processorTime(t *testing.T) time.Duration {
 // them take a quarter of a minute: .ci/run sets TOOLPIPE_LOAD for that, without
 // which an argument gets every 37th, and the next one those that follow.
 func TestHostileArguments(t *testing.T) {
-	every, count := load(1, 37), 0
+	every, count, limit := load(1, 37), 0, time.Duration(load(3, 1))*time.Second
 	servers, fill := hostileServers(t)
 	tools := make([][]wire.Tool, len(servers))
 	for i, s := range servers { // all at first: a listing has to end within the start-up timeout
@@ -208,7 +209,7 @@ func TestHostileArguments(t *testing.T) {
 							args = append(args, string(required)+":"+usualArguments[jsontext.Unquote(required)])
 						}
 					}
-					hostileCall(t, s, tool.Name, "{"+strings.Join(args, ",")+"}")
+					hostileCall(t, s, limit, tool.Name, "{"+strings.Join(args, ",")+"}")
 				}
 			}
 		}
@@ -246,12 +247,12 @@ func TestHostileArgumentsTogether(t *testing.T) {
 		{"write_file", `{"path":"` + repeated("new/", 4000) + `x","content":""}`},
 	} {
 		fill()
-		hostileCall(t, files, c[0], c[1])
+		hostileCall(t, files, time.Duration(load(3, 1))*time.Second, c[0], c[1])
 	}
 	fill()
 	grow := `{"path":"letters","old_string":"a","new_string":"aaaaaaaa","replace_all":true}`
 	for range 2 {
-		hostileCall(t, files, "edit_file", grow)
+		hostileCall(t, files, time.Minute, "edit_file", grow)
 	}
 	servertest.Fails(t, files, fmt.Sprint(confine.MaxEdited), "edit_file", "path", "letters", "old_string", "a", "new_string", "aaaaaaaa", "replace_all", true)
 }
