@@ -131,7 +131,8 @@ func (r *runner) listServers() error {
 	var failed, hints []string
 	of := map[string][]string{} // the servers that a hint is for
 	for _, c := range r.box.conns {
-		e := &event.Server{Name: c.Name, Target: c.target(), Status: "ok", Tools: len(c.tools), Transport: c.transport()}
+		e := &event.Server{Name: c.Name, Status: "ok", Tools: len(c.tools)}
+		e.Transport, e.Target = c.address()
 		for _, t := range c.tools {
 			offered := t.offered()
 			e.Tokens += definitionSize(&offered)
@@ -167,26 +168,14 @@ func (r *runner) listServers() error {
 	return nil
 }
 
-// target is how the server is reached, in full: a user who lists servers wants to
-// see what would be started. Values of variables, which may be secrets, stay out.
-func (c *connection) target() string {
-	switch {
-	case c.Shown != "":
-		return c.Shown
-	case c.URL != "":
-		return c.URL
-	case len(c.Command) > 0:
-		return config.QuoteWords(c.Command)
-	}
-	return "built-in"
-}
-
-func (c *connection) transport() string {
+// address is how the server is reached, in full: a user who lists servers wants to see
+// what would be started. Values of variables, which may be secrets, stay out.
+func (c *connection) address() (transport, target string) {
 	switch {
 	case c.URL != "":
-		return "http"
+		return "http", cmp.Or(c.Shown, c.URL)
 	case len(c.Command) > 0:
-		return "stdio"
+		return "stdio", cmp.Or(c.Shown, config.QuoteWords(c.Command))
 	}
-	return "local"
+	return "local", "built-in"
 }

@@ -169,20 +169,15 @@ func (h *host) forward(ctx context.Context, c *connection, method, name string, 
 	if err != nil {
 		return nil, errors.New(h.secrets.Message().HideString(withHint(err.Error(), &c.Server, err)))
 	}
-	b := []byte{'{'}
-	for i, key := range members {
-		value := jsontext.Member(result, key)
-		switch {
-		case i == 0 && jsontext.Kind(value) != '[':
-			value = []byte("[]")
-		case value == nil:
-			continue
+	list := jsontext.Member(result, members[0])
+	if jsontext.Kind(list) != '[' {
+		list = []byte("[]")
+	}
+	b := append([]byte(`{"`+members[0]+`":`), list...)
+	for _, key := range members[1:] {
+		if value := jsontext.Member(result, key); value != nil {
+			b = append(append(b, `,"`+key+`":`...), value...)
 		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, '"'), key...), `":`...)
-		b = append(b, value...)
 	}
 	return append(b, '}'), nil
 }

@@ -187,11 +187,10 @@ func (c *Config) Request(ctx context.Context, e *Endpoint) (*stream.Request, err
 		r.Temperature = json.RawMessage(c.Temperature)
 	}
 	if c.Schema != "" {
-		doc, err := readSchema(ctx, c.Schema)
-		if err != nil {
+		var err error
+		if r.Schema, err = readSchema(ctx, c.Schema); err != nil {
 			return nil, err
 		}
-		r.Schema = doc
 	}
 	params, err := c.flagParams()
 	if err != nil {

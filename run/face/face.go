@@ -30,7 +30,7 @@ type Options struct {
 	Getenv           func(name string) string
 	Frames           bool // frames are shown without Verbose too
 	AnswerAtEnd      bool // stdout gets the text of the last turn and nothing else
-	DeniesUnapproved bool // an unapproved call is denied and the run goes on
+	DeniesUnapproved bool // an unapproved call is denied and the run goes on, so that no error tells of it
 	Secrets          *secrets.Set
 }
 
@@ -43,18 +43,15 @@ type Options struct {
 type Face struct {
 	Color bool // colours are used
 
-	streams          stdio.Streams
-	quiet            bool
-	verbose          int
-	secrets          *secrets.Set
-	showsFrames      bool
-	showsAsides      bool // text before calls is shown here, dimmed
-	ignoresDeltas    bool // pieces of text change nothing that is shown
-	deniesUnapproved bool // no error at the end tells of an unapproved call
-	ascii            bool // the terminal's locale has no signs for frames
-	sharedScreen     bool // stdout is a terminal too
-	flushStdout      func() error
-	waits            waits
+	options       Options
+	streams       stdio.Streams
+	showsFrames   bool
+	showsAsides   bool // text before calls is shown here, dimmed
+	ignoresDeltas bool // pieces of text change nothing that is shown
+	ascii         bool // the terminal's locale has no signs for frames
+	sharedScreen  bool // stdout is a terminal too
+	flushStdout   func() error
+	waits         waits
 
 	mu             sync.Mutex
 	w              io.Writer
@@ -73,7 +70,7 @@ type Face struct {
 
 func New(o Options, s stdio.Streams) *Face {
 	f := &Face{
-		streams: s, w: s.Err, quiet: o.Quiet, verbose: o.Verbose, secrets: o.Secrets, deniesUnapproved: o.DeniesUnapproved,
+		options: o, streams: s, w: s.Err,
 		Color: Colored(o.Color, s.ErrTerminal, o.Getenv), sharedScreen: s.ErrTerminal && s.OutTerminal, flushStdout: func() error { return nil },
 		ascii: s.ErrTerminal && !UTF8(o.Getenv),
 	}
@@ -153,12 +150,12 @@ func (f *Face) print(s string) {
 func (f *Face) Say(s string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.say(escape.Escape(f.secrets.Message().HideString(s)))
+	f.say(escape.Escape(f.options.Secrets.Message().HideString(s)))
 }
 
 // say prints an escaped line, unless with -q. The caller holds mu.
 func (f *Face) say(s string) {
-	if !f.quiet {
+	if !f.options.Quiet {
 		f.print("toolpipe: " + s + "\n")
 	}
 }
@@ -176,17 +173,17 @@ func (f *Face) Notef(format string, args ...any) { f.Say(fmt.Sprintf(format, arg
 
 // VerboseLine prints a line for which there is no event, with -v.
 func (f *Face) VerboseLine(s string) {
-	if f.verbose == 0 { // without waiting for the lock
+	if f.options.Verbose == 0 { // without waiting for the lock
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.verbosely(escape.Escape(f.secrets.Message().HideString(s)))
+	f.verbosely(escape.Escape(f.options.Secrets.Message().HideString(s)))
 }
 
 // verbosely prints an escaped line with -v. The caller holds mu.
 func (f *Face) verbosely(s string) {
-	if f.verbose > 0 {
+	if f.options.Verbose > 0 {
 		f.print(f.paint(dim, "toolpipe: "+s) + "\n")
 	}
 }
@@ -195,7 +192,7 @@ func (f *Face) verbosely(s string) {
 // below that it is nil. A line of JSON stays JSON, so that it can be cut out and
 // parsed.
 func (f *Face) Wire(who string) func(byte, []byte) {
-	if f.verbose < 2 {
+	if f.options.Verbose < 2 {
 		return nil
 	}
 	return func(direction byte, line []byte) {
@@ -298,7 +295,7 @@ func (f *Face) said(text []byte) {
 
 func (f *Face) reasoned(e *event.Reasoning) {
 	f.live.received("the model is thinking", len(e.Text))
-	if f.verbose == 0 || len(e.Text) == 0 {
+	if f.options.Verbose == 0 || len(e.Text) == 0 {
 		return
 	}
 	f.live.erase(f.w)
@@ -315,7 +312,7 @@ func (f *Face) turned(e *event.Turn) {
 	if f.lineOpen {
 		f.print("")
 	}
-	if f.verbose > 0 {
+	if f.options.Verbose > 0 {
 		f.verbosely(fmt.Sprintf("turn %d: %s, %d tokens in, %d out, %s", e.Turn, cmp.Or(escape.Escape(e.Finish), "ended"),
 			e.Usage.Input, e.Usage.Output, duration(e.Time)))
 	}

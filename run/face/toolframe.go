@@ -105,8 +105,8 @@ func (f *Face) running() {
 }
 
 func (f *Face) approved(e *event.Approval) {
-	denied := e.Decision == "deny" || e.Decision == "unapproved" && f.deniesUnapproved
-	if f.verbose == 0 && (!denied || f.quiet) {
+	denied := e.Decision == "deny" || e.Decision == "unapproved" && f.options.DeniesUnapproved
+	if f.options.Verbose == 0 && (!denied || f.options.Quiet) {
 		return
 	}
 	line := e.Decision + ": "
@@ -206,7 +206,7 @@ func (f *Face) closeFrame(t *toolFrame, e *event.Result) {
 func (f *Face) resultText(e *event.Result) []string {
 	text, cut := literalPrefix(e.TextJSON, resultPrefix)
 	most := resultLines
-	if f.verbose > 0 {
+	if f.options.Verbose > 0 {
 		most = resultLinesVerbose
 	}
 	var lines []string
