@@ -38,7 +38,7 @@ func browser(system string, cfg *config.Config) []string {
 	isSet := func(name string) bool { return cfg.Getenv(name) != "" }
 	display := isSet("DISPLAY") || isSet("WAYLAND_DISPLAY")
 	switch chosen, given := cfg.LookupEnv("BROWSER"); {
-	case isSet("CI"), isSet("SSH_CONNECTION") && !display:
+	case cfg.InCI(), isSet("SSH_CONNECTION") && !display:
 		return nil
 	case given:
 		return strings.Fields(chosen)

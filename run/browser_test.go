@@ -22,6 +22,7 @@ func TestBrowser(t *testing.T) {
 		{"linux", "BROWSER=w3m CI=true", ""},
 		{"darwin", "CI=1", ""},
 		{"darwin", "CI=", "open"},
+		{"darwin", "CI=false", "open"},
 		{"darwin", "SSH_CONNECTION=a", ""},
 		{"linux", "SSH_CONNECTION=a BROWSER=w3m", ""},
 		{"linux", "SSH_CONNECTION=a DISPLAY=localhost:10.0", "xdg-open"},

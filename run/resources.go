@@ -46,11 +46,12 @@ func (b *toolbox) withServerMessages(ctx context.Context, msgs []stream.Message,
 	return msgs, nil
 }
 
-// ofServer splits the value NAME:REST of a flag and finds the server.
-func (b *toolbox) ofServer(ctx context.Context, flag, s string) (*connection, *mcp.Session, string, error) {
-	name, rest, ok := strings.Cut(s, ":")
+// ofServer finds the server that the value of a flag names. The value has the form
+// NAME:REST; of says what the rest is.
+func (b *toolbox) ofServer(ctx context.Context, flag, of, value string) (c *connection, session *mcp.Session, rest string, err error) {
+	name, rest, ok := strings.Cut(value, ":")
 	if !ok || name == "" || rest == "" {
-		return nil, nil, "", failure.Usage("--%s: %q is not of the form NAME:%s", flag, s, map[string]string{"resource": "URI", "read": "URI", "prompt": "PROMPT"}[flag])
+		return nil, nil, "", failure.Usage("%s: %q is not of the form NAME:%s", flag, value, of)
 	}
 	for _, c := range b.conns {
 		if c.Name != name && c.Spelling != name {
@@ -64,11 +65,11 @@ func (b *toolbox) ofServer(ctx context.Context, flag, s string) (*connection, *m
 			return nil, nil, "", context.Cause(ctx)
 		}
 		if session == nil || c.err != nil {
-			return nil, nil, "", &failure.Error{Status: failure.StatusServer, Message: "--" + flag + ": server " + strconv.Quote(name) + " did not start"}
+			return nil, nil, "", &failure.Error{Status: failure.StatusServer, Message: flag + ": server " + strconv.Quote(name) + " did not start"}
 		}
 		return c, session, rest, nil
 	}
-	return nil, nil, "", failure.UsageError(config.KnownServers(b.servers()), "--%s: no server is named %q", flag, name)
+	return nil, nil, "", failure.UsageError(config.KnownServers(b.servers()), "%s: no server is named %q", flag, name)
 }
 
 // serverError is the error of a request to a server that is no tool call.
@@ -83,8 +84,8 @@ func serverError(c *connection, err error) error {
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // resource reads one resource: a text headed by its URI, an image as it is.
-func (b *toolbox) resource(ctx context.Context, flag string) (*connection, []stream.Part, error) {
-	c, session, uri, err := b.ofServer(ctx, "resource", flag)
+func (b *toolbox) resource(ctx context.Context, value string) (*connection, []stream.Part, error) {
+	c, session, uri, err := b.ofServer(ctx, "--resource", "URI", value)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,8 +111,8 @@ func (b *toolbox) resource(ctx context.Context, flag string) (*connection, []str
 }
 
 // prompt gets NAME:PROMPT[,ARG=VALUE…] from a server.
-func (b *toolbox) prompt(ctx context.Context, flag string) ([]stream.Message, error) {
-	c, session, rest, err := b.ofServer(ctx, "prompt", flag)
+func (b *toolbox) prompt(ctx context.Context, value string) ([]stream.Message, error) {
+	c, session, rest, err := b.ofServer(ctx, "--prompt", "PROMPT", value)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ func (b *toolbox) prompt(ctx context.Context, flag string) ([]stream.Message, er
 
 // readResource emits the parts of one resource.
 func (r *runner) readResource(ctx context.Context) error {
-	c, session, uri, err := r.box.ofServer(ctx, "read", r.cfg.Target)
+	c, session, uri, err := r.box.ofServer(ctx, "--read", "URI", r.cfg.Target)
 	if err != nil {
 		return err
 	}
