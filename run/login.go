@@ -55,7 +55,10 @@ func (r *runner) signIn(ctx context.Context, srv *config.Server) error {
 		return err
 	}
 	for again := false; ; again = true {
-		login, err := r.askConsent(ctx, srv, previous, refusal)
+		login, err := oauth.SignIn(ctx, oauth.Request{
+			Server: srv.URL, Settings: srv.OAuth, Refusal: refusal, Previous: previous, Scopes: strings.Fields(r.cfg.LoginScopes),
+			Secret: r.secrets.Add, Paste: r.paste(), Show: r.showConsent,
+		})
 		if err != nil {
 			return loginError(srv, err)
 		}
@@ -115,15 +118,6 @@ func (r *runner) tools(ctx context.Context, srv *config.Server) (count int, refu
 	return 0, nil, c.failure()
 }
 
-// askConsent has a person sign in.
-func (r *runner) askConsent(ctx context.Context, srv *config.Server, previous *oauth.Login, refusal *oauth.Refusal) (oauth.Login, error) {
-	return oauth.SignIn(ctx, oauth.Request{
-		Server: srv.URL, Settings: srv.OAuth, Refusal: refusal, Previous: previous, Scopes: strings.Fields(r.cfg.LoginScopes),
-		Secret: r.secrets.Add, Paste: r.paste(),
-		Show: func(c oauth.Consent) { r.showConsent(&c) },
-	})
-}
-
 // paste reads, on the terminal, the address on which the browser ended: it may be
 // on another machine, where the redirect leads nowhere. nil when nobody can be
 // asked. The line is not shown, because it holds the code.
@@ -144,7 +138,7 @@ func (r *runner) paste() func(ctx context.Context, wrong error) (string, error) 
 
 // showConsent says who wants what, and shows the address. It is printed in any
 // case: the browser may be on another machine.
-func (r *runner) showConsent(c *oauth.Consent) {
+func (r *runner) showConsent(c oauth.Consent) {
 	message := c.Server + " wants you to sign in at " + c.Issuer
 	if len(c.Scopes) > 0 {
 		message += ", scopes: " + strings.Join(c.Scopes, " ")

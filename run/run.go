@@ -71,7 +71,6 @@ func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 // runner is one run in progress.
 type runner struct {
 	*outputs
-	setup
 	cfg       *config.Config
 	began     time.Time
 	box       *toolbox
@@ -82,11 +81,8 @@ type runner struct {
 	loop      *loop            // the turns with the model; nil until the first request
 	known     *confine.Known   // the files that the model knows; nil without --refresh
 	tally     tally
-}
 
-// setup is what flags, environment, config and policy come to. Nothing is started
-// for it.
-type setup struct {
+	// What flags, environment, config and policy come to. Nothing is started for it.
 	settings *config.Settings
 	servers  []config.Server
 	unused   []config.Server // those that flags, profile or files leave out
