@@ -101,9 +101,9 @@ func (r *runner) resolveAgents(ctx context.Context) (err error) {
 	return nil
 }
 
-// nest makes c, the call of an agent, and returns when the nested run has ended: it
-// ends with ctx, and each of its waits has a bound of its own. A nested run that ends
-// this run too gives c its answer.
+// nest returns the function that makes c, the call of an agent. It returns when the
+// nested run has ended: at the latest with ctx, and each wait of the nested run has a
+// bound of its own. A nested run that ends this run too gives c its answer.
 func (r *round) nest(c *call) func(context.Context, string, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
 	return func(ctx context.Context, tool string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
 		n := &nestedRun{round: r, id: c.ID, progress: progress, flow: r.flow.nested(c, c.tool.conn.Name)}
@@ -221,8 +221,8 @@ func (n *nestedRun) emit() func(event.Event) error {
 	}
 }
 
-// narrowed is what a nested run has of the tools: those that the globs match, all if
-// none are given; but no agent, and nothing that finds tools for this run.
+// narrowed is the toolbox of a nested run. It has the tools that the globs match, or
+// all if no globs are given, but neither an agent nor the tool that finds tools.
 func (b *toolbox) narrowed(globs []string, given bool) (*toolbox, error) {
 	n := &toolbox{byName: map[string]*tool{}}
 	for _, t := range b.all {

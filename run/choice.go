@@ -18,7 +18,7 @@ func (r *runner) noteServer(code, server, message string) {
 	r.warn(code, server, message)
 }
 
-// leaveOut takes out the servers of which --tools leaves nothing, as the lock
+// leaveOut does without the servers of which --tools leaves no tool, as the lock
 // tells.
 func (r *runner) leaveOut() {
 	if len(r.cfg.Tools) == 0 || r.cfg.Prompt != "" || len(r.cfg.Resources) > 0 {

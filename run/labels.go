@@ -42,9 +42,9 @@ func (b *toolbox) label(gate *approve.Gate) {
 		for _, t := range c.tools {
 			var labels approve.Labels
 			switch {
-			case c.Name == "notes" && c.Local != nil && !t.ReadOnly: // says nothing of what is in a note
-			case t.Name == "write_file" && c.Local != nil: // nor this one of a file
-			case c.Name == "processes" && c.Local != nil && t.ReadOnly: // takes nothing out
+			case c.Name == "notes" && c.Local != nil && !t.ReadOnly: // its result holds no text of a note
+			case t.Name == "write_file" && c.Local != nil: // its result holds no text of a file
+			case c.Name == "processes" && c.Local != nil && t.ReadOnly: // it reads what a program has written, and sends nothing
 				labels = approve.Exposed
 			case c.Labels != nil:
 				labels = *c.Labels

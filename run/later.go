@@ -122,7 +122,7 @@ func (r *runner) startLater(ctx context.Context, c *connection) *laterStart {
 		begun := r.box.starts.begin(func() {
 			defer close(l.done)
 			started := &connection{Server: c.Server}
-			started.Optional = true // its failure ends no run, so that no hint need say how to prevent that
+			started.Optional = true // its failure does not end the run, so that no hint need say how to prevent that
 			started.start(ctx, r.cfg.Processes, r.hooks(&c.Server))
 			l.started = started
 		})

@@ -192,7 +192,7 @@ const revokeTime = 10 * time.Second
 func (r *runner) signOut(ctx context.Context, srv *config.Server) error {
 	keys := []oauth.Key{srv.LoginKey()}
 	if config.IsURL(r.cfg.Target) {
-		all, _ := r.store.List(ctx) // the one that is named is removed, whatever the others are
+		all, _ := r.store.List(ctx) // the login that is named is removed even if others cannot be read
 		for _, l := range all {
 			if l.Server == srv.URL && l.Key() != keys[0] {
 				keys = append(keys, l.Key())

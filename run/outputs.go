@@ -67,7 +67,7 @@ func newOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 		o.text = &event.TextOutput{Writer: w, Terminal: s.OutTerminal, Stream: c.Streams() || s.OutTerminal && c.Schema == "" && !c.Holds()}
 		o.add(o.text)
 	}
-	o.add(o.face) // after standard output, with which it may share a screen
+	o.add(o.face) // it comes after standard output, with which it may share a screen
 	if s.Suspend != nil {
 		goroutine.Start(func() { o.face.Suspend(s.Suspend) })
 	}

@@ -24,7 +24,7 @@ func (r *round) tellChanges(ctx context.Context, last *call) {
 			last.labels |= approve.Private
 			last.answer.event.Labels = last.labels.Words()
 			r.flow.add(last.labels, last.origin)
-			r.keep(last) // once more: it takes the place of the result alone
+			r.keep(last) // with the changes it takes the place of the result that was kept
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// serverPlaces are where the files of other hosts have their servers. All that
-// a file has are read.
+// serverPlaces are the paths of keys at which the files of other hosts have their
+// servers. A file may have several of them, and all are read.
 var serverPlaces = [][]string{
 	{"mcpServers"},      // Claude, Cursor, Gemini, Windsurf, Cline, Roo, Copilot
 	{"servers"},         // VS Code's mcp.json, JetBrains

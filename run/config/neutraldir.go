@@ -13,9 +13,9 @@ import (
 // what starts: launchers such as npx prefer packages that they find there.
 const neutralDir = "/"
 
-// place finishes the working directory of a command server, when flags and its
-// entry have said what they say of it. Without one, a relative path in its
-// command line makes it unusable: "." would mean the whole disk.
+// place sets the working directory of a command server for which neither a flag nor
+// its entry names one. Then a relative path in its command line makes the server
+// unusable: "." would mean the whole disk.
 func (s *Server) place() {
 	if len(s.Command) == 0 {
 		return

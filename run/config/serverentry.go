@@ -50,7 +50,7 @@ func parseServers(c *Config, v Value, own bool, keys []string) ([]Server, error)
 		if err := e.parse(m.Value); err != nil {
 			return nil, err
 		}
-		if err := e.bad(e.finish(m.At)); err != nil {
+		if err := e.contain(e.finish(m.At)); err != nil {
 			return nil, err
 		}
 		all = append(all, e.Server)
@@ -68,10 +68,11 @@ type unresolved struct{ err *failure.Error }
 func (u unresolved) Error() string { return u.err.Error() }
 func (u unresolved) Unwrap() error { return u.err }
 
-// bad decides what an error in an entry is. In a file of another host, or when the
-// entry names a variable or a file that is not there, only this server is unusable,
-// and bad returns nil. Any other error is one of the whole config.
-func (e *entry) bad(err error) error {
+// contain keeps an error to this server where that is possible: in a file of another
+// host, and when the entry names a variable or a file that is not there. Then the
+// server is unusable, and contain returns nil. Any other error is returned: it is one
+// of the whole config.
+func (e *entry) contain(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -93,7 +94,7 @@ func (s *Server) unusable(err *failure.Error) {
 
 func (e *entry) parse(v Value) error {
 	if v.Kind() != '{' {
-		return e.bad(v.Errorf("not an object"))
+		return e.contain(v.Errorf("not an object"))
 	}
 	if _, gemini := v.Get("httpUrl"); gemini {
 		e.dollar = true
@@ -106,7 +107,7 @@ func (e *entry) parse(v Value) error {
 		if m.IsNull() {
 			continue
 		}
-		if err := e.bad(e.read(m, keys)); err != nil {
+		if err := e.contain(e.read(m, keys)); err != nil {
 			return err
 		}
 	}

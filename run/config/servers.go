@@ -130,8 +130,8 @@ func legalName(s string) string {
 }
 
 // giveNames gives a legal name to each server whose file has another: the
-// nearest, with a hash of the original where that is taken or reserved. So it
-// depends on no place in the file.
+// nearest, with a hash of the original where that is taken or reserved. So the name
+// does not depend on the order in the file.
 func giveNames(all []Server) {
 	for i := range all {
 		s := &all[i]

@@ -43,6 +43,7 @@ func (t *turnText) next(f *secrets.Finder, e *Text) *Text {
 // rest is what was held back.
 func (t *turnText) rest(f *secrets.Finder) []byte { return t.count(t.pieces.Rest(f)) }
 
+// count notes that p is passed on, and returns it.
 func (t *turnText) count(p []byte) []byte {
 	if t.pieces.Replaced {
 		t.veiled = append(t.veiled, p...)
