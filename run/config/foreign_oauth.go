@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 
 	"toolpipe/mcp/oauth"
@@ -28,37 +30,33 @@ func (e *entry) hostOAuth(v Value) (*oauth.Settings, error) {
 		e.warn("oauth_ignored", v.Origin()+": oauth is ignored: it is not an object")
 		return e.OAuth, nil
 	}
-	s := &oauth.Settings{}
-	keys, on := e.oauthKeys(s), true
+	s, on := &oauth.Settings{}, true
+	keys := append(e.oauthKeys(s),
+		key{"enabled", func(m member) error {
+			enabled, err := m.boolean()
+			on = enabled || err != nil
+			return err
+		}},
+		key{"callbackPort", func(m member) error {
+			port, err := m.count()
+			if err == nil {
+				s.RedirectURI = "http://localhost:" + strconv.Itoa(port) + "/callback"
+			}
+			return err
+		}})
 	for _, m := range v.Members() {
 		if m.IsNull() {
 			continue
 		}
 		spelling := m.Key
-		if known := hostOAuthKeys[m.Key]; known != "" {
-			m.Key = known
-		}
-		var err error
-		switch m.Key {
-		case "enabled":
-			var enabled bool
-			enabled, err = m.boolean()
-			on = enabled || err != nil
-		case "callbackPort":
-			var port int
-			if port, err = m.count(); err == nil {
-				s.RedirectURI = "http://localhost:" + strconv.Itoa(port) + "/callback"
-			}
-		case "client_secret", "client_secret_env", "private_key_file":
-			if err := m.readKey(keys); err != nil {
-				return nil, err
-			}
-		default:
-			err = m.readKey(keys)
-		}
-		if err != nil {
+		m.Key = cmp.Or(hostOAuthKeys[m.Key], m.Key)
+		err := m.readKey(keys)
+		switch {
+		case err != nil && slices.Contains([]string{"client_secret", "client_secret_env", "private_key_file"}, m.Key):
+			return nil, err
+		case err != nil:
 			e.warn("oauth_ignored", failure.Of(err).Message+": it is ignored")
-		} else if spelling != m.Key && s.Grant == "" {
+		case spelling != m.Key && s.Grant == "":
 			s.Grant = oauth.GrantCode // a secret there is that of a client with which a person signs in
 		}
 	}
