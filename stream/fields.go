@@ -171,8 +171,15 @@ func withItems(schema []byte) []byte {
 	return schema
 }
 
-// appendWithItems appends a schema. byName says that v is not one itself, but holds
+// Members of a schema that hold values, which are no schemas, and those that hold
 // schemas under names of the tool's own.
+var (
+	valueMembers = []string{"default", "const", "enum", "examples", "example"}
+	namedSchemas = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
+)
+
+// appendWithItems appends a schema, or what a member of namedSchemas holds: then
+// byName is true.
 func appendWithItems(w []byte, v gjson.Result, byName bool) (_ []byte, changed bool) {
 	if !v.IsObject() && !v.IsArray() {
 		return append(w, v.Raw...), false
@@ -186,17 +193,16 @@ func appendWithItems(w []byte, v gjson.Result, byName bool) (_ []byte, changed b
 		if first = false; v.IsObject() {
 			w = append(append(w, name.Raw...), ':')
 		}
-		if !byName && slices.Contains([]string{"default", "const", "enum", "examples", "example"}, name.Str) { // values, not schemas
+		if !byName && slices.Contains(valueMembers, name.Str) {
 			w = append(w, value.Raw...)
 			return true
 		}
 		var c bool
-		w, c = appendWithItems(w, value, !byName && slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}, name.Str))
+		w, c = appendWithItems(w, value, !byName && slices.Contains(namedSchemas, name.Str))
 		changed = changed || c
 		return true
 	})
-	kind := v.Get("type")
-	isArray := kind.Str == "array" || kind.IsArray() && slices.ContainsFunc(kind.Array(), func(t gjson.Result) bool { return t.Str == "array" })
+	isArray := slices.ContainsFunc(v.Get("type").Array(), func(t gjson.Result) bool { return t.Str == "array" }) // of one type or of several
 	if v.IsObject() && isArray && !byName && !v.Get("items").Exists() && !v.Get("prefixItems").Exists() {
 		w, changed = append(w, `,"items":{}`...), true
 	}
