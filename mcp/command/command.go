@@ -207,14 +207,15 @@ func Progress(elapsed, limit time.Duration, message string) wire.Progress {
 	return wire.Progress{Progress: seconds(elapsed), Total: seconds(limit), Message: message}
 }
 
-// ExitCode is what a shell would say: 128 and the signal's number for a
-// process that a signal ended.
-func ExitCode(state *os.ProcessState) (code int, signal string) {
+// ExitCode is what a shell would say: 128 and the signal's number for a process that a
+// signal ended, whose name is in the text.
+func ExitCode(state *os.ProcessState) (code int, text string) {
 	if state == nil {
-		return -1, ""
+		return -1, "-1"
 	}
 	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return 128 + int(w.Signal()), w.Signal().String()
+		code = 128 + int(w.Signal())
+		return code, fmt.Sprintf("%d (%v)", code, w.Signal())
 	}
-	return state.ExitCode(), ""
+	return state.ExitCode(), strconv.Itoa(state.ExitCode())
 }

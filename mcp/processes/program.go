@@ -205,11 +205,8 @@ func (p *program) describe() string {
 	if !p.hasEnded() {
 		return fmt.Sprintf("%s is running (pid %d, for %v)", p.id, p.process.Pid(), time.Since(p.began).Round(time.Second/10))
 	}
-	code, signal := command.ExitCode(p.process.State())
-	text := fmt.Sprintf("%s has ended after %v with exit code %d", p.id, p.took.Round(time.Second/10), code)
-	if signal != "" {
-		text += " (" + signal + ")"
-	}
+	_, status := command.ExitCode(p.process.State())
+	text := fmt.Sprintf("%s has ended after %v with exit code %s", p.id, p.took.Round(time.Second/10), status)
 	if left, err := p.process.Tree(); err == nil && len(left) > 0 {
 		text += fmt.Sprintf("; processes that it started and left: %d", len(left))
 	}

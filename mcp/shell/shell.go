@@ -132,7 +132,7 @@ func (sh *shell) await(ctx context.Context, p *process.Process, timeout time.Dur
 func commandResult(out, errs *process.Output, state *os.ProcessState, killed string) *wire.Result {
 	stdout, dropped := outputText(out)
 	stderr, droppedErr := outputText(errs)
-	code, signal := command.ExitCode(state)
+	code, status := command.ExitCode(state)
 	var b []byte
 	timedOut := killed != ""
 	if timedOut {
@@ -140,11 +140,7 @@ func commandResult(out, errs *process.Output, state *os.ProcessState, killed str
 	}
 	b = appendOutput(b, "STDOUT:\n", stdout)
 	b = appendOutput(b, "STDERR:\n", stderr)
-	b = fmt.Appendf(b, "EXIT CODE: %d", code)
-	if signal != "" {
-		b = fmt.Appendf(b, " (%s)", signal)
-	}
-	r := toolserver.TextResult(append(b, '\n'))
+	r := toolserver.TextResult(fmt.Appendf(b, "EXIT CODE: %s\n", status))
 	r.IsError = timedOut
 	s := jsontext.AppendQuoted([]byte(`{"stdout":`), stdout)
 	s = jsontext.AppendQuoted(append(s, `,"stderr":`...), stderr)
