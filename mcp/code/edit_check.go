@@ -33,7 +33,6 @@ func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (n
 
 // matched says whether each bracket in some lines has its partner in these lines.
 func (l *layout) matched(first, last int) bool {
-	from, to := l.starts[first-1], l.starts[last]
-	inside := l.brackets[l.bracketAt(from):l.bracketAt(to)]
-	return !slices.ContainsFunc(inside, func(b bracket) bool { return b.other < from || b.other >= to })
+	from, to := l.bracketAt(l.starts[first-1]), l.bracketAt(l.starts[last])
+	return !slices.ContainsFunc(l.brackets[from:to], func(b bracket) bool { return b.other < from || b.other >= to })
 }

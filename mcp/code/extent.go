@@ -123,9 +123,11 @@ func (l *layout) wordEnd(from int) (last int, guessed bool) {
 	if wordAt(line, end, max(0, len(line)-len(end))) >= 0 {
 		return from, false
 	}
-	_, next := l.indented(from)
-	if next > 0 && l.column(next) == l.column(from) && wordAt(l.line(l.mask, next), end, 0) == l.firstByte(next)-l.starts[next-1] {
-		return next, false
+	if _, next := l.indented(from); next > 0 && l.column(next) == l.column(from) {
+		first := l.mask[l.firstByte(next):l.starts[next]]
+		if wordAt(first[:min(len(first), len(end)+1)], end, 0) == 0 {
+			return next, false
+		}
 	}
 	return l.indentedEnd(from), true
 }

@@ -15,12 +15,14 @@ type layout struct {
 	text, mask []byte
 	starts     []int      // of the lines, and the text's length
 	kinds      []lineKind // of the lines
+	columns    []int      // of the first characters of the lines
 	brackets   []bracket
+	next       int // the index of the bracket that partner is likely asked for
 	ending     ending
 }
 
-// A bracket of the mask: its offset, and that of the bracket that closes or opens it;
-// -1 for none.
+// A bracket of the mask: its offset, and the index of the bracket that closes or opens
+// it; -1 for none.
 type bracket struct{ at, other int }
 
 // A lineKind tells comments and code apart.
@@ -64,6 +66,7 @@ func newLayout(language *lexis.Language, text []byte) *layout {
 	for line := range bytes.Lines(text) {
 		l.starts = append(l.starts, l.starts[l.lines()]+len(line))
 		l.kinds = append(l.kinds, l.kindOf(l.lines()))
+		l.columns = append(l.columns, indentation(line))
 	}
 	if language.Is("Shell") {
 		l.pair("{}") // the patterns of case have a ) of their own
@@ -92,12 +95,12 @@ func (l *layout) pair(kinds string) {
 			continue
 		}
 		for count[c] > 0 {
-			top := &l.brackets[open[len(open)-1]]
+			top := open[len(open)-1]
 			open = open[:len(open)-1]
-			closer := closers[strings.IndexByte(openers, l.mask[top.at])]
+			closer := closers[strings.IndexByte(openers, l.mask[l.brackets[top].at])]
 			count[closer]--
 			if closer == c {
-				top.other, l.brackets[last].other = i, top.at
+				l.brackets[top].other, l.brackets[last].other = last, top
 				break
 			}
 		}
@@ -107,14 +110,27 @@ func (l *layout) pair(kinds string) {
 // partner is the offset of the bracket that closes or opens the bracket at an
 // offset, -1 for a bracket that stays alone. It is not found when there is no bracket.
 func (l *layout) partner(at int) (other int, found bool) {
-	if at >= len(l.mask) || strings.IndexByte(openers+closers, l.mask[at]) < 0 {
+	if at == len(l.mask) {
 		return 0, false
 	}
-	i := l.bracketAt(at)
+	switch l.mask[at] {
+	case '(', ')', '[', ']', '{', '}':
+	default:
+		return 0, false
+	}
+	i := l.next
+	if i >= len(l.brackets) || l.brackets[i].at != at {
+		i = l.bracketAt(at)
+	}
 	if i == len(l.brackets) || l.brackets[i].at != at {
 		return 0, false
 	}
-	return l.brackets[i].other, true
+	partner := l.brackets[i].other
+	l.next = max(i, partner) + 1
+	if partner < 0 {
+		return -1, true
+	}
+	return l.brackets[partner].at, true
 }
 
 // bracketAt is the index of the first bracket at an offset or behind it.
@@ -136,7 +152,7 @@ func (l *layout) lineOf(at int) int {
 }
 
 // column is how far a line is indented.
-func (l *layout) column(n int) int { return indentation(l.line(l.text, n)) }
+func (l *layout) column(n int) int { return l.columns[n-1] }
 
 func (l *layout) kindOf(n int) lineKind {
 	switch text := l.line(l.text, n); {
