@@ -96,10 +96,6 @@ var doubles = map[string]func(d *double){
 		d.serve()
 	},
 	"content-length": func(d *double) { d.serveFramed() },
-	"content-length-out": func(d *double) {
-		d.out = &framer{d.out}
-		d.serve()
-	},
 	"long-line": func(d *double) {
 		d.serve(on("tools/call", func(d *double, m wire.Message) {
 			d.result(m, `{"content":[{"type":"text","text":"`+strings.Repeat("é", 5<<19)+`"}]}`)

@@ -58,7 +58,7 @@ func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log fun
 		closeFiles([]*os.File{c.in, c.out, c.errs})
 		return nil, startError(cmd.Dir, err)
 	}
-	c.frames = wire.FrameReader{R: hearing{c.out, &c.heard}, Junk: junk}
+	c.frames = wire.FrameReader{R: hearing{c.out, &c.heard}, Headed: c.framed, Junk: junk}
 	goroutine.Start(func() {
 		defer close(c.ended)
 		io.Copy(c.stderr, hearing{c.errs, &c.heard})

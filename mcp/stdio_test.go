@@ -61,7 +61,6 @@ func TestStdioDoubles(t *testing.T) {
 			}
 		}},
 		{double: "content-length", protocol: "2025-11-25", call: "ok", change: func(s *Spec) { s.Framing = "content-length" }},
-		{double: "content-length-out", protocol: "2025-11-25", call: "ok"},
 		{double: "long-line", protocol: "2025-11-25", call: strings.Repeat("é", 5<<19)},
 		{double: "many-writes", protocol: "2025-11-25", call: "ok"},
 		{double: "string-ids", protocol: "2025-11-25", call: "ok"},

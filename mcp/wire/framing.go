@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-
-	"toolpipe/stream/jsontext"
 )
 
 // MaxFrame bounds one message, whatever carries it.
@@ -15,25 +13,25 @@ const MaxFrame = 64 << 20
 // ErrFrameTooLarge ends a transport: where the next message begins is unknown.
 var ErrFrameTooLarge = fmt.Errorf("a message of more than %d MiB", MaxFrame>>20)
 
-// FrameReader reads messages from a byte stream. A message is one line, or
-// follows a Content-Length header where the peer sends one, as servers do that
-// were written for the framing of the Language Server Protocol. Lines that
-// cannot be a message are passed to Junk and skipped.
+// FrameReader reads messages from a byte stream. A message is one line. Where
+// Headed is set, a message may also follow a Content-Length header, as in the
+// Language Server Protocol. Lines that cannot be a message are passed to Junk
+// and skipped.
 type FrameReader struct {
-	R    io.Reader
-	Junk func(line []byte) // nil drops them
+	R      io.Reader
+	Headed bool
+	Junk   func(line []byte) // nil drops them
 
 	buf        []byte // what was read and not given out is buf[start:end]
 	start, end int
 	begun      bool // the first line was read
-	headed     bool // a message came after a header
 }
 
 const frameBuffer = 64 << 10
 
 // Next returns the next message. The slice belongs to the caller.
 func (f *FrameReader) Next() ([]byte, error) {
-	for {
+	for length := -1; ; { // what the header says whose lines are being read; -1 outside of a header
 		line, err := f.line()
 		if err != nil {
 			return nil, err
@@ -42,20 +40,23 @@ func (f *FrameReader) Next() ([]byte, error) {
 			f.begun = true
 			line = bytes.TrimPrefix(line, []byte("\xEF\xBB\xBF"))
 		}
-		if len(line) == 0 {
-			continue
-		}
-		if n, ok := contentLength(line); ok {
-			line = bytes.Clone(line) // further reading may move the buffer
-			if msg, err := f.body(n); msg != nil || err != nil {
-				return msg, err
-			}
-		}
-		if i := jsontext.Space(line, 0); i < len(line) && (line[i] == '{' || line[i] == '[') {
+		name, value, colon := bytes.Cut(line, []byte(":"))
+		switch begin := bytes.TrimLeft(line, " \t\r"); {
+		case len(line) == 0 && length >= 0:
+			return f.body(length)
+		case len(begin) == 0:
+		case begin[0] == '{' || begin[0] == '[':
 			return f.own(line), nil
-		}
-		if f.Junk != nil && len(bytes.TrimSpace(line)) > 0 {
-			f.Junk(line)
+		case f.Headed && bytes.EqualFold(name, []byte("content-length")):
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
+				length = -1
+			}
+		case length >= 0 && colon && IsToken(string(name)): // another line of the header
+		default: // a line of a log
+			length = -1
+			if f.Junk != nil {
+				f.Junk(line)
+			}
 		}
 	}
 }
@@ -63,101 +64,38 @@ func (f *FrameReader) Next() ([]byte, error) {
 // line returns the next line without its end. It is valid until the next
 // read. A last line without an end counts.
 func (f *FrameReader) line() ([]byte, error) {
-	line, next, err := f.ahead(0)
-	f.start += next
-	return line, err
-}
-
-// ahead returns the line that begins at bytes after the start, and where the
-// next line begins. It does not consume anything.
-func (f *FrameReader) ahead(at int) (line []byte, next int, err error) {
-	for seen := at; ; {
+	for seen := 0; ; {
 		here := f.buf[f.start:f.end]
 		if i := bytes.IndexByte(here[seen:], '\n'); i >= 0 {
-			return bytes.TrimSuffix(here[at:seen+i], []byte("\r")), seen + i + 1, nil
+			f.start += seen + i + 1
+			return bytes.TrimSuffix(here[:seen+i], []byte("\r")), nil
 		}
 		seen = len(here)
-		if err := f.fill(); err != nil {
-			if err == io.EOF && seen > at {
-				return bytes.TrimSuffix(here[at:], []byte("\r")), seen, nil
-			}
-			return nil, 0, err
-		}
-	}
-}
-
-// body returns the message of n bytes that a Content-Length line announces.
-// Such a line may be part of a log instead: then no end of the header and no
-// JSON of that length follow, and body returns nil and consumes nothing. After
-// the first message with a header the peer's lengths are believed.
-func (f *FrameReader) body(n int) ([]byte, error) {
-	at, err := f.headEnd()
-	if at == 0 || err != nil {
-		return nil, err
-	}
-	for looked := f.headed; ; {
-		here := f.buf[f.start+at : f.end]
-		if len(here) >= n {
-			if !f.headed && jsontext.Check(here[:n], jsontext.Peer) != nil {
-				return nil, nil
-			}
-			f.headed = true
-			f.start += at + n
-			return f.own(here[:n:n]), nil
-		}
-		if i := bytes.IndexByte(here, '\n'); i >= 0 && !looked {
-			if looked = true; !unfinished(here[:i]) {
-				return nil, nil // a whole message on one line, or a line of a log
-			}
-		}
-		if n > MaxFrame && looked {
-			return nil, ErrFrameTooLarge
-		}
 		switch err := f.fill(); {
-		case err == io.EOF && !looked && !unfinished(here):
-			return nil, nil
-		case err == io.EOF:
-			return nil, io.ErrUnexpectedEOF
+		case err == io.EOF && seen > 0:
+			f.start = f.end
+			return bytes.TrimSuffix(here, []byte("\r")), nil
 		case err != nil:
 			return nil, err
 		}
 	}
 }
 
-// headEnd is where the header ends whose first line was read; 0 when the lines
-// that follow are not a header.
-func (f *FrameReader) headEnd() (int, error) {
-	for at := 0; ; {
-		line, next, err := f.ahead(at)
-		name, _, ok := bytes.Cut(line, []byte(":"))
-		switch {
+// body returns the n bytes behind a header.
+func (f *FrameReader) body(n int) ([]byte, error) {
+	if n > MaxFrame {
+		return nil, ErrFrameTooLarge
+	}
+	for f.end-f.start < n {
+		switch err := f.fill(); {
 		case err == io.EOF:
-			return 0, nil
+			return nil, io.ErrUnexpectedEOF
 		case err != nil:
-			return 0, err
-		case len(line) == 0:
-			return next, nil
-		case !ok || !IsToken(string(name)):
-			return 0, nil
+			return nil, err
 		}
-		at = next
 	}
-}
-
-// unfinished says whether a line may be the first line of a longer message.
-func unfinished(line []byte) bool {
-	e, ok := jsontext.Check(line, jsontext.Peer).(*jsontext.SyntaxError)
-	return ok && e.Offset >= len(bytes.TrimRight(line, " \t\r"))
-}
-
-// contentLength reads a header line such as "Content-Length: 42".
-func contentLength(line []byte) (int, bool) {
-	name, value, ok := bytes.Cut(line, []byte(":"))
-	if !ok || !bytes.EqualFold(bytes.TrimSpace(name), []byte("content-length")) {
-		return 0, false
-	}
-	n, err := strconv.Atoi(string(bytes.TrimSpace(value)))
-	return n, err == nil && n >= 0
+	f.start += n
+	return f.own(f.buf[f.start-n : f.start : f.start]), nil
 }
 
 // own makes line the caller's: a short line is copied, a long one keeps its
