@@ -91,9 +91,6 @@ func (s *Session) connect(ctx context.Context) error {
 // spawn starts the server's process, after ending the one before.
 func (s *Session) spawn() error {
 	if s.child != nil {
-		matched, stray := s.stream.replies()
-		s.understood = s.understood || matched > 0
-		s.strayed += stray
 		s.child.proc.KillTree(restartLimit) // two copies could want the same port or file
 		s.abandon()
 	}

@@ -145,21 +145,12 @@ func (s *Session) endHint(err error) string {
 func (s *Session) silenceHint() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	matched, stray := 0, 0
-	if s.stream != nil {
-		matched, stray = s.stream.replies()
-		stray += s.strayed
+	hint := "raise startup_timeout if the server is slow to start"
+	if s.transport != "stdio" || s.revision != "" {
+		return hint
 	}
-	const slow = "raise startup_timeout if the server is slow to start"
-	switch {
-	case s.transport != "stdio", s.revision != "":
-		return slow
-	case stray > 0:
-		return fmt.Sprintf("replies on its stdout have ids of no request that was waiting: %d", stray)
-	case matched > 0, s.understood:
-		return slow
-	case s.junkLines > 0:
-		return fmt.Sprintf("%d lines on its stdout were no messages, the first: %s", s.junkLines, s.junkSample)
+	if s.junkLines > 0 {
+		hint += fmt.Sprintf("; %d lines on its stdout were no messages, the first: %s", s.junkLines, s.junkSample)
 	}
-	return `no reply came on its stdout: a server that reads Content-Length frames needs "framing": "content-length"; one that is slow to start a longer startup_timeout`
+	return hint + `; a server whose messages have Content-Length headers needs "framing": "content-length"`
 }

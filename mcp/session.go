@@ -52,10 +52,8 @@ type Session struct {
 	tools   map[string][]paramHeader // by name, of the last list
 	warned  map[string]bool          // what warnOnce has warned of
 
-	understood bool // an earlier process of the server had answered a request
-	strayed    int  // replies of earlier processes that no request was waiting for
-	junkLines  int
-	junkSample string
+	junkLines  int    // lines of the server's stdout that were no messages
+	junkSample string // the first of them
 }
 
 func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {

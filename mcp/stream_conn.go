@@ -28,9 +28,7 @@ type streamConn struct {
 	cause   error // why the transport ended; nil while it has not
 	closing bool
 
-	matched int           // replies that a call waited for
-	stray   int           // replies that no call waited for
-	ended   chan struct{} // closed when the reader is done
+	ended chan struct{} // closed when the reader is done
 }
 
 // call is a request that waits for its reply.
@@ -192,16 +190,14 @@ func (m *streamConn) answer(msg *wire.Message) {
 		for _, c = range m.waiting {
 		}
 	}
-	if c == nil {
-		m.stray++
-		m.mu.Unlock()
-		return
+	if c != nil {
+		delete(m.waiting, c.id)
 	}
-	delete(m.waiting, c.id)
-	m.matched++
 	m.mu.Unlock()
-	result, err := msg.Result()
-	c.reply <- reply{result, err}
+	if c != nil {
+		result, err := msg.Result()
+		c.reply <- reply{result, err}
+	}
 }
 
 // progress passes on the progress of a request to the call that waits for it.
@@ -238,13 +234,6 @@ func (m *streamConn) end(err error) {
 	for _, c := range waiting {
 		c.reply <- reply{err: &wire.NoReplyError{Sent: true, Cause: err}}
 	}
-}
-
-// replies counts the replies that a call waited for, and the others.
-func (m *streamConn) replies() (matched, stray int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.matched, m.stray
 }
 
 func (m *streamConn) lost() error {

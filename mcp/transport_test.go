@@ -37,13 +37,14 @@ func echoCommand(t *testing.T, framing string) (wire.Transport, func()) {
 
 func init() {
 	programs["echo"] = func(args []string) int {
-		f := wire.FrameReader{R: os.Stdin}
+		headed := args[0] == "content-length"
+		f := wire.FrameReader{R: os.Stdin, Headed: headed}
 		for {
 			msg, err := f.Next()
 			if err != nil {
 				return 0
 			}
-			os.Stdout.Write(wire.AppendFrame(nil, msg, args[0] == "content-length"))
+			os.Stdout.Write(wire.AppendFrame(nil, msg, headed))
 		}
 	}
 }
