@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
-	"maps"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/jsontext"
 )
 
 const (
@@ -22,65 +20,56 @@ const (
 // every page.
 type comparison struct {
 	seed  maphash.Seed
-	first map[string]uint64 // a hash of each tool, by name, of the first list; nil before it
+	first uint64 // the sum of the hashes of all tools in the first list
 
-	mu      sync.Mutex
-	running bool
-	again   bool // announced while a comparison ran
-	done    int
-	all     tasks
+	announced atomic.Int32 // how often since the list was last found to be the same
+	done      int          // comparisons; used only by the goroutine that compares
+	all       tasks
 }
 
-// hashOf is a hash of a tool's definition.
-func (c *comparison) hashOf(item []byte) uint64 { return maphash.Bytes(c.seed, item) }
+// hash is a hash of a tool's definition.
+func (c *comparison) hash(item []byte) uint64 { return maphash.Bytes(c.seed, item) }
 
 // toolsChanged compares the list of tools with the first one, in a goroutine of
 // its own.
 func (s *Session) toolsChanged() {
-	c := &s.changes
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.again = c.running; !c.running {
-		c.running = true
+	if c := &s.changes; c.announced.Add(1) == 1 {
 		c.all.start(s.compareTools)
 	}
 }
 
+// compareTools compares the lists until no further change is announced. Where they
+// differ, and after the last comparison, announced stays above 0: nothing is
+// compared after that.
 func (s *Session) compareTools() {
 	c := &s.changes
-	for {
-		changed, err := s.otherTools()
+	for c.done < maxComparisons {
+		c.done++
+		announced := c.announced.Load()
+		now, err := s.sumOfTools()
 		switch {
 		case s.life.Err() != nil:
 			return
 		case err != nil:
 			s.report.log("the list of tools was announced as changed, and could not be read: " + err.Error())
-		case changed:
-			s.warnOnce("changed", "tools_changed", fmt.Sprintf("server %q has a changed list of tools; this run goes on with the list it began with", s.spec.Name))
+		case now != c.first:
+			s.report.warn("tools_changed", fmt.Sprintf("server %q has a changed list of tools; this run goes on with the list it began with", s.spec.Name))
+			return
 		default:
 			s.report.log("the list of tools was announced as changed, and is the same")
 		}
-		c.mu.Lock()
-		c.done++
-		more := c.again && !changed && c.done < maxComparisons
-		c.again, c.running = false, more || changed || c.done == maxComparisons
-		c.mu.Unlock()
-		if !more {
+		if c.announced.CompareAndSwap(announced, 0) {
 			return
 		}
 	}
 }
 
-// otherTools reports whether the list of tools is another than the first.
-func (s *Session) otherTools() (bool, error) {
+// sumOfTools is what comparison.first is for the list as it is now.
+func (s *Session) sumOfTools() (sum uint64, err error) {
 	ctx, cancel := context.WithTimeout(s.life, comparisonTimeout)
 	defer cancel()
-	now := map[string]uint64{}
-	err := s.allPages(ctx, "tools/list", "tools", "name", func(item []byte) error {
-		now[jsontext.Text(jsontext.Member(item, "name"))] = s.changes.hashOf(item)
-		return nil
-	})
-	return !maps.Equal(now, s.changes.first), err
+	err = s.allPages(ctx, toolList, func(item []byte) { sum += s.changes.hash(item) })
+	return sum, err
 }
 
 // Settle waits until it is known whether the list of tools has changed, if the

@@ -16,10 +16,7 @@ const (
 	maxCursor    = 64 << 10      // bytes of a cursor, as it came
 )
 
-// errEnough ends a listing early without failing it.
-var errEnough = errors.New("enough")
-
-// A List is one of a server's lists beside that of its tools.
+// A List is one of a server's lists.
 type List struct {
 	Method     string
 	Key        string // of the items in a page
@@ -28,6 +25,7 @@ type List struct {
 }
 
 var (
+	toolList  = List{"tools/list", "tools", "name", "tools"}
 	Resources = List{"resources/list", "resources", "uri", "resources"}
 	Templates = List{"resources/templates/list", "resourceTemplates", "uriTemplate", "resources"}
 	Prompts   = List{"prompts/list", "prompts", "name", "prompts"}
@@ -38,74 +36,67 @@ var (
 func (s *Session) Items(ctx context.Context, l List, visit func(item []byte)) error {
 	ctx, watch := s.watch(ctx)
 	defer watch.stop()
-	err := s.allPages(ctx, l.Method, l.Key, l.Identity, func(item []byte) error {
-		visit(item)
-		return nil
-	})
-	if err != nil && !s.notOffered(l.capability, err) {
+	if err := s.allPages(ctx, l, visit); err != nil {
 		return s.failed(l.Method, err)
 	}
 	return nil
 }
 
-// allPages lists all pages of method and passes each item under key to visit.
-// identity is the member that tells items apart. It also ends where a cursor
-// comes again, or a page has only items that came before, as with servers whose
-// list has no end; an empty page, which a filter of the server may leave, does
-// not end it. Items beyond the limits are left out with the warning "list_cut".
-func (s *Session) allPages(ctx context.Context, method, key, identity string, visit func(item []byte) error) error {
+// allPages lists all pages and passes each item to visit; a server that does not
+// have the list has none. It also ends where a cursor comes again, or a page has
+// only items that came before, as with servers whose list has no end; an empty
+// page, which a filter of the server may leave, does not end it. Items beyond the
+// limits are left out with the warning "list_cut".
+func (s *Session) allPages(ctx context.Context, l List, visit func(item []byte)) error {
 	params := []byte("{}")
 	cursors, known := map[string]bool{}, map[string]bool{}
 	items, size := 0, 0
 	for range maxPages {
-		raw, err := s.roundTrip(ctx, s.request(method, params))
-		if err != nil {
-			return err
+		page, err := s.roundTrip(ctx, s.request(l.Method, params))
+		if err == nil {
+			err = checkComplete(page)
 		}
-		if err := checkComplete(raw); err != nil {
+		if err != nil {
+			if s.notOffered(l, err) {
+				return nil
+			}
 			return err
 		}
 		news, empty := false, true
-		for item := range jsontext.Elements(jsontext.Member(raw, key)) {
+		for item := range jsontext.Elements(jsontext.Member(page, l.Key)) {
 			empty = false
 			items++
 			size += len(item)
 			if items > maxItems || size > maxListBytes {
-				s.warnCut(method, fmt.Sprintf("%d entries or %d MiB", maxItems, maxListBytes>>20))
+				s.warnCut(l, fmt.Sprintf("%d entries or %d MiB", maxItems, maxListBytes>>20))
 				return nil
 			}
-			id := jsontext.Text(jsontext.Member(item, identity))
+			id := jsontext.Text(jsontext.Member(item, l.Identity))
 			news = news || !known[id]
 			known[id] = true
-			if err := visit(item); err != nil {
-				if errors.Is(err, errEnough) {
-					return nil
-				}
-				return err
-			}
+			visit(item)
 		}
-		cursor := jsontext.Member(raw, "nextCursor")
-		if len(cursor) > maxCursor {
-			s.warnCut(method, fmt.Sprintf("%d KiB in a cursor", maxCursor>>10))
-			return nil
-		}
+		cursor := jsontext.Member(page, "nextCursor")
 		next := jsontext.Text(cursor)
 		switch {
+		case len(cursor) > maxCursor:
+			s.warnCut(l, fmt.Sprintf("%d KiB in a cursor", maxCursor>>10))
+			return nil
 		case jsontext.Kind(cursor) != '"', next == "" && !s.modern:
 			return nil
 		case cursors[next], !news && !empty:
-			s.report.log(method + ": the server's list has no end, what came is used")
+			s.report.log(l.Method + ": the server's list has no end, what came is used")
 			return nil
 		}
 		cursors[next] = true
 		params = append(append([]byte(`{"cursor":`), cursor...), '}')
 	}
-	s.warnCut(method, fmt.Sprintf("%d pages", maxPages))
+	s.warnCut(l, fmt.Sprintf("%d pages", maxPages))
 	return nil
 }
 
-func (s *Session) warnCut(what, limit string) {
-	s.warnOnce("list_cut "+what, "list_cut", fmt.Sprintf("server %q: %s has more than %s, the rest is left out", s.spec.Name, what, limit))
+func (s *Session) warnCut(l List, limit string) {
+	s.warnOnce("list_cut "+l.Method, "list_cut", fmt.Sprintf("server %q: %s has more than %s, the rest is left out", s.spec.Name, l.Method, limit))
 }
 
 // checkComplete returns an error unless a result is complete. Legacy servers send
@@ -124,9 +115,8 @@ func (e *incompleteResult) Error() string {
 	return fmt.Sprintf("the server answered with the result type %q, which was not asked for", e.resultType)
 }
 
-// notOffered says whether a list failed because the server does not have that
-// capability.
-func (s *Session) notOffered(capability string, err error) bool {
+// notOffered says whether a list failed because the server does not have it.
+func (s *Session) notOffered(l List, err error) bool {
 	e, ok := errors.AsType[*wire.RPCError](err)
-	return ok && (e.Code == wire.CodeMethodNotFound || !s.has(capability))
+	return ok && (e.Code == wire.CodeMethodNotFound || !s.has(l.capability))
 }

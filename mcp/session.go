@@ -120,10 +120,7 @@ func (s *Session) received(m wire.Message, respond, progress func([]byte)) {
 func (s *Session) onNotification(method string, params []byte) {
 	switch method {
 	case "notifications/tools/list_changed":
-		s.mu.Lock()
-		listed := s.changes.first != nil
-		s.mu.Unlock()
-		if !listed {
+		if !s.isListed() {
 			s.report.log("the list of tools changed before it was read")
 			return
 		}
@@ -146,6 +143,13 @@ func (s *Session) logMessage(params []byte) {
 		line = logger + ": " + line
 	}
 	s.report.log(jsontext.Text(jsontext.Member(params, "level")) + ": " + line)
+}
+
+// isListed says whether the first list of tools has come, which ends the start.
+func (s *Session) isListed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listed
 }
 
 // has says whether the server has a capability.
@@ -184,10 +188,7 @@ func (s *Session) onResponsesDropped() {
 // onLost is called once, when the connection ended although nobody closed it.
 // During the start the loss is reported as the error of Connect or Tools.
 func (s *Session) onLost(cause error) {
-	s.mu.Lock()
-	started := s.listed
-	s.mu.Unlock()
-	if started {
+	if s.isListed() {
 		s.warnOnce("gone", "server_lost", s.lostMessage(cause))
 	}
 }

@@ -32,10 +32,7 @@ func (s *Session) paramHeaders(tool string) []paramHeader {
 // it is bounded by StartupTimeout and fails as Connect does, with nothing left
 // running.
 func (s *Session) Tools(ctx context.Context) ([]wire.Tool, error) {
-	s.mu.Lock()
-	first := !s.listed
-	s.mu.Unlock()
-	if !first {
+	if s.isListed() {
 		ctx, watch := s.watch(ctx)
 		defer watch.stop()
 		tools, err := s.list(ctx)
@@ -68,51 +65,47 @@ func (s *Session) started() {
 func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 	var tools []wire.Tool
 	headers := make(map[string][]paramHeader)
-	hashes := make(map[string]uint64)
+	var sum uint64
 	dropped := 0
 	drop := func(tool, why string) {
 		if dropped++; dropped <= maxDropped {
 			s.report.warn("tool_dropped", fmt.Sprintf("server %q: tool %q is left out: %s", s.spec.Name, wire.Snippet([]byte(tool)), why))
 		}
 	}
-	err := s.allPages(ctx, "tools/list", "tools", "name", func(item []byte) error {
+	err := s.allPages(ctx, toolList, func(item []byte) {
+		sum += s.changes.hash(item)
 		t := readTool(item)
-		hashes[t.Name] = s.changes.hashOf(item)
 		if _, again := headers[t.Name]; again {
 			drop(t.Name, "the server lists it twice, the first one counts")
-			return nil
+			return
 		}
 		if len(tools) == maxTools {
-			s.warnCut("tools/list", fmt.Sprintf("%d tools", maxTools))
-			return errEnough
+			s.warnCut(toolList, fmt.Sprintf("%d tools", maxTools))
+			return
 		}
 		params, why := s.examine(&t, item)
 		if why != "" {
 			drop(t.Name, why)
-			return nil
+			return
 		}
 		// Clones let the page be freed.
 		t.InputSchema, t.OutputSchema = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema)
 		t.Annotations, t.Meta = bytes.Clone(t.Annotations), bytes.Clone(t.Meta)
 		headers[t.Name] = params
 		tools = append(tools, t)
-		return nil
 	})
 	if dropped > maxDropped {
 		s.report.warn("tool_dropped", fmt.Sprintf("server %q: %d more tools are left out", s.spec.Name, dropped-maxDropped))
 	}
 	if err != nil {
-		if s.notOffered("tools", err) {
-			return nil, nil
-		}
 		return nil, err
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.tools = headers
-	if s.changes.first == nil {
-		s.changes.first = hashes
+	if !s.listed {
+		s.changes.first = sum
 	}
-	s.mu.Unlock()
 	return tools, nil
 }
 
