@@ -227,8 +227,11 @@ func (h *httpConn) send(ctx context.Context, req *http.Request, once bool) (*htt
 		req.Header["Authorization"] = []string{"Bearer " + bearer}
 	}
 	res, err := h.conns.roundTrip(req.WithContext(ctx), once)
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
+	case err == nil && strings.EqualFold(res.Header.Get("Content-Encoding"), "gzip"):
+		res.Body, res.ContentLength = &gzipBody{ReadCloser: res.Body}, -1
 	}
 	return res, err
 }

@@ -53,7 +53,7 @@ func (e *statusError) Unwrap() error {
 // readFailure reads the beginning of an unsuccessful response and closes it.
 func (h *httpConn) readFailure(res *http.Response) *statusError {
 	defer res.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(decoded(res), 8<<10))
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 8<<10))
 	h.owner.report.message('<', fmt.Appendf(nil, "HTTP %d %s", res.StatusCode, body))
 	e := &statusError{status: res.StatusCode, body: body, header: res.Header}
 	for ev, err := range stream.Events(bytes.NewReader(body), len(body)) {
@@ -101,23 +101,15 @@ func wrongURL(err error) bool {
 	return ok && e.rpc == nil && (e.status == http.StatusNotFound || isPage(e.body))
 }
 
-// decoded is the body of a response, decompressed if the server compressed it
-// although it was not asked to.
-func decoded(res *http.Response) io.Reader {
-	if !strings.EqualFold(res.Header.Get("Content-Encoding"), "gzip") {
-		return res.Body
-	}
-	return &lazyGzip{r: res.Body}
+// gzipBody is a body that the server compressed although it was not asked to.
+type gzipBody struct {
+	io.ReadCloser
+	z *gzip.Reader // nil before the first Read
 }
 
-type lazyGzip struct {
-	r io.Reader
-	z *gzip.Reader
-}
-
-func (g *lazyGzip) Read(p []byte) (n int, err error) {
+func (g *gzipBody) Read(p []byte) (n int, err error) {
 	if g.z == nil {
-		if g.z, err = gzip.NewReader(g.r); err != nil {
+		if g.z, err = gzip.NewReader(g.ReadCloser); err != nil {
 			return 0, err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"toolpipe/mcp/wire"
-	"toolpipe/stream"
 )
 
 const (
@@ -17,19 +16,29 @@ const (
 
 // listen reads the event stream that belongs to no request, on which some legacy
 // servers send elicitations. Nothing else needs it, so no failure of it is
-// reported.
+// reported. It returns when the stream is open, or after listenOpening.
 func (h *httpConn) listen() {
 	opened := make(chan struct{})
 	open := sync.OnceFunc(func() { close(opened) })
 	h.background.start(func() {
 		defer open()
-		lastID := ""
-		for failures := 0; failures < listenTries && h.life.Err() == nil; {
-			wait, heard := h.listenOnce(&lastID, open)
-			if failures++; heard {
-				failures = 0
+		x := &responseReader{h: h, ctx: h.life, r: &wire.Request{}}
+		for failures := 0; failures < listenTries; {
+			failures++
+			res, err := h.get(h.life, h.state(), x.lastID)
+			open()
+			if e, ok := errors.AsType[*statusError](err); ok && e.status < http.StatusInternalServerError {
+				return // the server does not offer the stream
 			}
-			if wait < 0 || !pause(h.life, wait) {
+			if err == nil {
+				x.heard = false
+				err = x.events(res.Body)
+				res.Body.Close()
+				if x.heard {
+					failures = 0
+				}
+			}
+			if tooLarge(err) || !pause(h.life, retryWait(x.retry)) {
 				return
 			}
 		}
@@ -38,37 +47,4 @@ func (h *httpConn) listen() {
 	case <-opened:
 	case <-time.After(listenOpening):
 	}
-}
-
-// listenOnce reads one stream to its end. It returns how long to wait before the
-// next one, negative for none, and whether an event came.
-func (h *httpConn) listenOnce(lastID *string, open func()) (wait time.Duration, heard bool) {
-	res, err := h.get(h.life, h.state(), *lastID)
-	open()
-	if err != nil {
-		if e, ok := errors.AsType[*statusError](err); ok && e.status < http.StatusInternalServerError {
-			return -1, false // not offered
-		}
-		return defaultRetry, false
-	}
-	defer res.Body.Close()
-	wait = defaultRetry
-	x := &responseReader{h: h, ctx: h.life, r: &wire.Request{}, id: -1}
-	for ev, err := range stream.Events(decoded(res), wire.MaxFrame) {
-		if tooLarge(err) {
-			return -1, heard
-		}
-		if err != nil {
-			break
-		}
-		heard = true
-		if ev.ID != "" {
-			*lastID = ev.ID
-		}
-		if ev.Retry > 0 {
-			wait = retryWait(ev.Retry)
-		}
-		x.event(ev)
-	}
-	return wait, heard
 }

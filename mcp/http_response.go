@@ -17,16 +17,18 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// responseReader reads the response to one request.
+// responseReader reads the response to one request, or the event stream that
+// belongs to none.
 type responseReader struct {
 	h      *httpConn
 	ctx    context.Context
 	r      *wire.Request
-	id     int64
+	id     int64 // 0: there is no request
 	cancel context.CancelCauseFunc
-	at     httpState // when it was sent
+	at     httpState // when the request was sent
 
 	reply  *wire.Message
+	heard  bool          // an event came
 	lastID string        // of the stream's events, to resume after it
 	retry  time.Duration // how long to wait before that
 }
@@ -66,12 +68,7 @@ func (x *responseReader) read(res *http.Response) ([]byte, error) {
 // servers send a wrong Content-Type, or none.
 func (x *responseReader) body(res *http.Response) error {
 	defer res.Body.Close()
-	r := decoded(res)
-	length := int64(-1)
-	if r == io.Reader(res.Body) {
-		length = res.ContentLength
-	}
-	b := bufio.NewReaderSize(r, 16) // enough to see what it is; long reads pass through
+	b := bufio.NewReaderSize(res.Body, 16) // enough to see what it is; long reads pass through
 	for {
 		c, err := b.ReadByte()
 		switch {
@@ -85,7 +82,7 @@ func (x *responseReader) body(res *http.Response) error {
 		b.UnreadByte()
 		switch {
 		case c == '{' || c == '[':
-			return x.json(b, length)
+			return x.json(b, res.ContentLength)
 		case mediaType(res) == "text/event-stream" || beginsEvents(b):
 			return x.events(b)
 		}
@@ -151,6 +148,7 @@ func (x *responseReader) events(r io.Reader) error {
 		if err != nil {
 			return err
 		}
+		x.heard = true
 		if ev.ID != "" {
 			x.lastID = ev.ID
 		}
@@ -192,7 +190,7 @@ func (x *responseReader) event(ev stream.Event) {
 // request: the id is the request's, or names no request.
 func (x *responseReader) isMine(id []byte) bool {
 	n, ok := wire.ReplyID(id)
-	return !ok || n == x.id
+	return x.id != 0 && (!ok || n == x.id)
 }
 
 // drain reads the end of the stream, so that the connection can be reused. When
@@ -256,7 +254,7 @@ func (x *responseReader) resume() error {
 		return err
 	}
 	defer res.Body.Close()
-	if err := x.events(decoded(res)); err != nil && (x.lastID == from || tooLarge(err)) {
+	if err := x.events(res.Body); err != nil && (x.lastID == from || tooLarge(err)) {
 		return err
 	}
 	return nil

@@ -62,7 +62,7 @@ func openSSE(ctx context.Context, h *httpConn) (*sseTransport, error) {
 		return nil, err
 	}
 	t.body = res.Body
-	t.next, t.stop = iter.Pull2(stream.Events(decoded(res), wire.MaxFrame))
+	t.next, t.stop = iter.Pull2(stream.Events(res.Body, wire.MaxFrame))
 	if err := t.endpoint(); err != nil {
 		if kind := mediaType(res); errors.Is(err, errNoEndpoint) && kind != "text/event-stream" {
 			err = fmt.Errorf("GET is answered with %s, not with an event stream", cmp.Or(kind, "no Content-Type"))
