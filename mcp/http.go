@@ -37,7 +37,7 @@ type httpConn struct {
 	life          context.Context // ends with close
 	end           context.CancelFunc
 	background    tasks              // end with life
-	answers       wire.ResponseQueue // to requests of the server
+	answers       wire.Responder // to requests of the server
 	cancellations tasks              // each bounded by itself
 
 	next atomic.Int64
@@ -60,7 +60,7 @@ func newHTTP(s *Session, auth *authorization) (*httpConn, error) {
 	}
 	h := &httpConn{owner: s, conns: newConnections(), auth: auth, origin: netguard.Origin(u), at: httpState{url: u}}
 	h.life, h.end = context.WithCancel(context.Background())
-	h.answers = wire.ResponseQueue{Send: h.respond, Start: h.background.start, Full: s.onResponsesDropped}
+	h.answers = wire.Responder{Send: h.respond, Start: h.background.start, Full: s.onResponsesDropped}
 	h.fixed = http.Header{"User-Agent": {"toolpipe/" + s.spec.Version}}
 	for name, value := range s.spec.Headers {
 		h.fixed.Set(name, value)

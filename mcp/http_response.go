@@ -208,7 +208,7 @@ func (x *responseReader) dispatch(m wire.Message) {
 	if m.ID != nil { // copied, because the stream is read on before its response is POSTed
 		m = wire.Message{ID: bytes.Clone(m.ID), Method: bytes.Clone(m.Method), Params: bytes.Clone(m.Params)}
 	}
-	x.h.owner.received(m, x.h.answers.Put, func(params []byte) {
+	x.h.owner.received(m, x.h.answers.Respond, func(params []byte) {
 		if x.r.Progress != nil {
 			x.r.Progress(params)
 		}

@@ -20,7 +20,7 @@ type streamConn struct {
 	t       wire.Transport
 	explain func(error) error // says more about the error with which t ended; nil for none
 	owner   *Session
-	answers wire.ResponseQueue // to requests of the server
+	answers wire.Responder // to requests of the server
 
 	mu      sync.Mutex
 	next    int64 // ids count from 1 and are never used again
@@ -45,7 +45,7 @@ type reply struct {
 
 func newStreamConn(t wire.Transport, s *Session, explain func(error) error) *streamConn {
 	m := &streamConn{t: t, owner: s, explain: explain, waiting: make(map[int64]*call), ended: make(chan struct{})}
-	m.answers = wire.ResponseQueue{Send: m.respond, Start: goroutine.Start, Full: s.onResponsesDropped}
+	m.answers = wire.Responder{Send: m.respond, Start: goroutine.Start, Full: s.onResponsesDropped}
 	goroutine.Start(m.read)
 	return m
 }
@@ -153,7 +153,7 @@ func (m *streamConn) dispatch(msg wire.Message) {
 		m.answer(&msg)
 		return
 	}
-	m.owner.received(msg, m.answers.Put, m.progress)
+	m.owner.received(msg, m.answers.Respond, m.progress)
 }
 
 // respond sends one response to a request of the server.

@@ -1,0 +1,49 @@
+package wire
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	maxResponses = 1 << 20  // bytes of responses that the server has not taken, with their costs
+	responseCost = 16 << 10 // bytes that a response counts beside its own, for its goroutine
+
+	// ResponseTimeout bounds the sending of one response.
+	ResponseTimeout = 10 * time.Second
+)
+
+// A Responder sends the responses to a server's requests, each in a goroutine of
+// its own: a pipe that is full because the server waits until its output is read
+// must not stop the reading. A server may send requests without end and read no
+// response; responses beyond maxResponses are dropped.
+type Responder struct {
+	Send  func(response []byte) // bounded in time
+	Start func(func())          // runs a function in a goroutine
+	Full  func()                // called once, when the first response is dropped
+
+	mu      sync.Mutex
+	size    int // bytes of the responses that are being sent, with their costs
+	dropped bool
+}
+
+// Respond has a response sent. It never waits.
+func (o *Responder) Respond(response []byte) {
+	size := len(response) + responseCost
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.size > 0 && o.size+size > maxResponses {
+		if !o.dropped {
+			o.dropped = true
+			o.Full()
+		}
+		return
+	}
+	o.size += size
+	o.Start(func() {
+		o.Send(response)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.size -= size
+	})
+}
