@@ -102,7 +102,7 @@ func TestClientCredentials(t *testing.T) {
 	// The token is withdrawn: a list and a call get another and are sent once
 	// more. A call that is refused again is not.
 	g.valid.Store("none")
-	if names := toolNames(t, s); names != "t" || g.tokens.Load() != 2 {
+	if names := listAgain(t, s); names != "t" || g.tokens.Load() != 2 {
 		t.Errorf("tools %q after %d tokens", names, g.tokens.Load())
 	}
 	g.valid.Store("none")

@@ -66,7 +66,7 @@ func useAll(t *testing.T, s *Session) {
 		"Protocol":      func() { s.Protocol() },
 		"Transport":     func() { s.Transport() },
 		"Instructions":  func() { s.Instructions() },
-		"Tools":         func() { s.Tools(ctx) },
+		"Tools":         func() { s.Tools() },
 		"Call":          func() { s.Call(ctx, "t", args, func(wire.Progress) {}) },
 		"ListPrompts":   func() { s.ListPrompts(ctx) },
 		"ListResources": func() { s.ListResources(ctx) },

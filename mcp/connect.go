@@ -19,43 +19,44 @@ const (
 	defaultProbe   = 2 * time.Second // of silence, after which a server over stdio is started afresh with initialize
 )
 
-// Connect connects to the server, negotiates the revision and returns when
-// requests can be sent, within StartupTimeout. After an error nothing is left
-// running; the error is a *ConnectError or ctx's cause.
+// ErrStartup is why a server that does not answer in time cannot be used.
+var ErrStartup = errors.New("no answer within the start-up timeout")
+
+// Connect connects to the server, negotiates the revision and lists the tools,
+// within StartupTimeout. After an error nothing is left running; the error is a
+// *ConnectError or ctx's cause.
 func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Processes) (*Session, error) {
 	if spec.StartupTimeout <= 0 {
 		spec.StartupTimeout = defaultStartup
 	}
 	s := newSession(spec, hooks, procs)
-	limited, cancel := s.startup(ctx)
-	defer cancel()
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	limit := s.deadline(spec.StartupTimeout, func() { cancel(ErrStartup) })
+	defer limit.stop()
 	err := s.connect(limited)
 	if err == nil {
+		s.try("tools/list")
+		s.tools, err = s.list(limited)
+	}
+	if err == nil {
+		s.started()
 		return s, nil
 	}
-	return nil, s.startFailed(ctx, err)
-}
-
-// startFailed ends what a failed start has left, and is the error to return.
-func (s *Session) startFailed(ctx context.Context, err error) error {
 	stderr := s.abandon()
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
-	return s.connectError(err, stderr)
+	return nil, s.connectError(err, stderr)
 }
 
-// ErrStartup is why a server that does not answer in time cannot be used.
-var ErrStartup = errors.New("no answer within the start-up timeout")
-
-// startup bounds the start, which is Connect and the first list of tools, by
-// StartupTimeout.
-func (s *Session) startup(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	d := s.deadline(time.Until(s.startBy)+s.report.outputWait(), func() { cancel(ErrStartup) })
-	return ctx, func() {
-		d.stop()
-		cancel(nil)
+// started ends the start.
+func (s *Session) started() {
+	s.mu.Lock()
+	s.ready = true
+	s.mu.Unlock()
+	if cause := s.conn.lost(); cause != nil { // it was lost before ready was set
+		s.onLost(cause)
 	}
 }
 

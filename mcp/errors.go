@@ -65,7 +65,7 @@ func AccessRefused(err error) int {
 
 func refusedAccess(err error) bool { return AccessRefused(err) != 0 }
 
-// connectError is the error of Connect and of the first list of tools.
+// connectError is the error of Connect.
 func (s *Session) connectError(err error, stderr string) *ConnectError {
 	s.mu.Lock()
 	tried := strings.Join(s.tried, ", ")

@@ -36,9 +36,9 @@ type httpConn struct {
 
 	life          context.Context // ends with close
 	end           context.CancelFunc
-	background    tasks              // end with life
+	background    tasks          // end with life
 	answers       wire.Responder // to requests of the server
-	cancellations tasks              // each bounded by itself
+	cancellations tasks          // each bounded by itself
 
 	next atomic.Int64
 	mu   sync.Mutex

@@ -59,14 +59,14 @@ func TestSessionLoss(t *testing.T) {
 			web := serveWeb(t, server.handle)
 			s, _ := connect(t, Spec{URL: web.URL})
 			server.lost.Store(true)
-			if names := toolNames(t, s); names != "t" {
+			if names := listAgain(t, s); names != "t" {
 				t.Errorf("tools after the loss: %q", names)
 			}
 			if n := len(web.got("initialize")); n != 2 {
 				t.Errorf("%d handshakes", n)
 			}
 			server.lost.Store(true)
-			if _, err := s.Tools(bounded(t)); err == nil {
+			if _, err := s.list(bounded(t)); err == nil {
 				t.Error("a second loss was healed too")
 			}
 		})

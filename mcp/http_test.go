@@ -247,7 +247,6 @@ func TestUnknownOutcomeOverHTTP(t *testing.T) {
 				}
 				web := serveWeb(t, instead(base.handle, "tools/call", answer))
 				s, _ := connect(t, Spec{URL: web.URL})
-				toolNames(t, s) // so that the connection is one that was used before
 				e := callFailsWith(t, ctx, s, "t", `{}`)
 				if !e.Sent || e.RPC || strings.Contains(e.Message, "EOF") {
 					t.Errorf("%+v", e)
@@ -316,7 +315,7 @@ func TestModernHeaders(t *testing.T) {
 	called(t, s, "an odd tööl", `{}`)
 	s.Close()
 	posts := web.got("POST")
-	if len(posts) != 2 || len(web.got("GET"))+len(web.got("DELETE")) != 0 {
+	if len(posts) != 3 || len(web.got("GET"))+len(web.got("DELETE")) != 0 {
 		t.Fatalf("%d posts", len(posts))
 	}
 	for _, r := range posts {
@@ -333,7 +332,7 @@ func TestModernHeaders(t *testing.T) {
 			}
 		}
 	}
-	if got, want := posts[1].header.Get("Mcp-Name"), "=?base64?YW4gb2RkIHTDtsO2bA==?="; got != want {
+	if got, want := posts[2].header.Get("Mcp-Name"), "=?base64?YW4gb2RkIHTDtsO2bA==?="; got != want {
 		t.Errorf("Mcp-Name is %q, want %q", got, want)
 	}
 }

@@ -32,7 +32,7 @@ func TestLocalServer(t *testing.T) {
 	if s.Transport() != "local" || s.Protocol() != wire.ModernRevision || s.Instructions() != "be brief" {
 		t.Errorf("%s over %s, %q", s.Protocol(), s.Transport(), s.Instructions())
 	}
-	if names := toolNames(t, s); names != "echo wait" {
+	if names := toolNames(s); names != "echo wait" {
 		t.Errorf("tools %q", names)
 	}
 	var seen []wire.Progress

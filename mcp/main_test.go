@@ -126,13 +126,20 @@ func dump(err error) string {
 	return ""
 }
 
-// toolNames lists the tools.
-func toolNames(t *testing.T, s *Session) string {
+// toolNames are the names of the tools.
+func toolNames(s *Session) string { return namesOf(s.Tools()) }
+
+// listAgain asks the server for its tools.
+func listAgain(t *testing.T, s *Session) string {
 	t.Helper()
-	tools, err := s.Tools(bounded(t))
+	tools, err := s.list(bounded(t))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return namesOf(tools)
+}
+
+func namesOf(tools []wire.Tool) string {
 	var names []string
 	for _, tool := range tools {
 		names = append(names, tool.Name)

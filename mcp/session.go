@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
@@ -27,8 +26,8 @@ type Session struct {
 	modern    bool
 	meta      []byte // 2026-07-28: members of every request's _meta
 
-	startBy time.Time // the end of StartupTimeout, without the OutputWait
-	tried   []string  // what Connect tried, for its error; guarded by mu
+	tried []string // what Connect tried, for its error; guarded by mu
+	tools []wire.Tool
 
 	life         context.Context // ends with Close
 	end          context.CancelFunc
@@ -48,8 +47,8 @@ type Session struct {
 	instructions string
 
 	changes comparison
-	listed  bool                     // the first list of tools came
-	tools   map[string][]paramHeader // by name, of the last list
+	ready   bool                     // the first list of tools came, which ends the start
+	headers map[string][]paramHeader // by the name of their tool, of the last list
 	warned  map[string]bool          // what warnOnce has warned of
 
 	junkLines  int    // lines of the server's stdout that were no messages
@@ -58,7 +57,6 @@ type Session struct {
 
 func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
 	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec), warned: map[string]bool{}, changes: comparison{seed: maphash.MakeSeed()}, renewing: make(chan struct{}, 1)}
-	s.startBy = time.Now().Add(spec.StartupTimeout - s.report.outputWait())
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -120,7 +118,7 @@ func (s *Session) received(m wire.Message, respond, progress func([]byte)) {
 func (s *Session) onNotification(method string, params []byte) {
 	switch method {
 	case "notifications/tools/list_changed":
-		if !s.isListed() {
+		if !s.isReady() {
 			s.report.log("the list of tools changed before it was read")
 			return
 		}
@@ -145,11 +143,11 @@ func (s *Session) logMessage(params []byte) {
 	s.report.log(jsontext.Text(jsontext.Member(params, "level")) + ": " + line)
 }
 
-// isListed says whether the first list of tools has come, which ends the start.
-func (s *Session) isListed() bool {
+// isReady says whether the start is over.
+func (s *Session) isReady() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.listed
+	return s.ready
 }
 
 // has says whether the server has a capability.
@@ -186,9 +184,9 @@ func (s *Session) onResponsesDropped() {
 }
 
 // onLost is called once, when the connection ended although nobody closed it.
-// During the start the loss is reported as the error of Connect or Tools.
+// During the start the loss is reported as the error of Connect.
 func (s *Session) onLost(cause error) {
-	if s.isListed() {
+	if s.isReady() {
 		s.warnOnce("gone", "server_lost", s.lostMessage(cause))
 	}
 }

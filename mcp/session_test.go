@@ -184,7 +184,7 @@ func TestOldTransport(t *testing.T) {
 			if s.Transport() != "sse" || s.Protocol() != "2024-11-05" {
 				t.Errorf("%s over %s", s.Protocol(), s.Transport())
 			}
-			if names, got := toolNames(t, s), called(t, s, "t", `{}`); names != "t" || got != "ok" {
+			if names, got := toolNames(s), called(t, s, "t", `{}`); names != "t" || got != "ok" {
 				t.Errorf("tools %q, the call gave %q", names, got)
 			}
 			if e := callFails(t, s, "t", `{"die":1}`); !e.Sent || s.conn.lost() == nil || rec.warned("server_lost") != 1 {

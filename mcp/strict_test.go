@@ -53,7 +53,6 @@ func TestOldTransportTooLarge(t *testing.T) {
 		old.handle(w, r)
 	})
 	s, rec := connect(t, Spec{URL: web.URL + "/sse"})
-	toolNames(t, s)
 	if e := callFails(t, s, "t", `{}`); !e.Sent || !strings.Contains(e.Message, "longer than") {
 		t.Errorf("%+v", e)
 	}

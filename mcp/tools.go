@@ -24,44 +24,14 @@ const (
 func (s *Session) paramHeaders(tool string) []paramHeader {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tools[tool]
+	return s.headers[tool]
 }
 
-// Tools lists the tools, in the server's order. A tool that cannot be used is
-// left out with the warning "tool_dropped". The first list belongs to the start:
-// it is bounded by StartupTimeout and fails as Connect does, with nothing left
-// running.
-func (s *Session) Tools(ctx context.Context) ([]wire.Tool, error) {
-	if s.isListed() {
-		ctx, watch := s.watch(ctx)
-		defer watch.stop()
-		tools, err := s.list(ctx)
-		if err != nil {
-			err = s.failed("tools/list", err)
-		}
-		return tools, err
-	}
-	s.try("tools/list")
-	limited, cancel := s.startup(ctx)
-	defer cancel()
-	tools, err := s.list(limited)
-	if err == nil {
-		s.started()
-		return tools, nil
-	}
-	return nil, s.startFailed(ctx, err)
-}
+// Tools are the server's tools as they were listed at the start, in its order. A
+// tool that cannot be used is left out with the warning "tool_dropped".
+func (s *Session) Tools() []wire.Tool { return s.tools }
 
-// started ends the start.
-func (s *Session) started() {
-	s.mu.Lock()
-	s.listed = true
-	s.mu.Unlock()
-	if cause := s.conn.lost(); cause != nil { // it was lost before listed was set
-		s.onLost(cause)
-	}
-}
-
+// list lists the tools.
 func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 	var tools []wire.Tool
 	headers := make(map[string][]paramHeader)
@@ -102,8 +72,8 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tools = headers
-	if !s.listed {
+	s.headers = headers
+	if !s.ready {
 		s.changes.first = sum
 	}
 	return tools, nil

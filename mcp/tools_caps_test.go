@@ -15,11 +15,7 @@ import (
 func listed(t *testing.T, page string) (*Session, *record, []wire.Tool) {
 	t.Helper()
 	s, rec := connect(t, Spec{URL: serveWeb(t, listing(legacyWeb, func(string) string { return page })).URL})
-	tools, err := s.Tools(bounded(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, rec, tools
+	return s, rec, s.Tools()
 }
 
 // TestToolsLeftOutAreCounted: a page of nothing but broken tools costs a
@@ -75,15 +71,15 @@ func TestListsDoNotKeepThePages(t *testing.T) {
 		}
 		return fmt.Sprintf(`{"tools":[{"name":"t%d","annotations":{"readOnlyHint":true},"outputSchema":{"type":"object"},"inputSchema":{"type":"object"}}],"padding":%q%s}`, n, strings.Repeat("x", padding), next)
 	}))
+	before := heap()
 	s, err := Connect(bounded(t), Spec{Name: "peer", URL: web.URL, StartupTimeout: hang}, Hooks{}, &process.Processes{}) // hooks would keep what they are shown
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	before := heap()
-	tools, err := s.Tools(bounded(t))
-	if err != nil || len(tools) != pages {
-		t.Fatalf("%d tools, %v", len(tools), err)
+	tools := s.Tools()
+	if len(tools) != pages {
+		t.Fatalf("%d tools", len(tools))
 	}
 	if kept := heap() - before; kept > 2*padding {
 		t.Errorf("%d tools keep %d bytes", len(tools), kept)

@@ -65,9 +65,7 @@ func (c *connection) start(ctx context.Context, procs *config.Processes, hooks m
 	if c.session, c.err = mcp.Connect(ctx, c.Spec, hooks, procs); c.err != nil {
 		return
 	}
-	listed, err := c.session.Tools(ctx)
-	c.err = err
-	for _, t := range listed {
+	for _, t := range c.session.Tools() {
 		c.add(t)
 	}
 }

@@ -490,10 +490,7 @@ func TestKilled(t *testing.T) {
 
 func TestAnnotations(t *testing.T) {
 	t.Parallel()
-	tools, err := serve(t, filepath.Join(t.TempDir(), "notes")).Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := serve(t, filepath.Join(t.TempDir(), "notes")).Tools()
 	want := map[string][2]bool{"list": {true, false}, "read": {true, false}, "write": {false, true}, "append": {false, false}, "delete": {false, true}, "notify": {false, false}}
 	for _, tool := range tools {
 		var a struct{ ReadOnlyHint, DestructiveHint, OpenWorldHint bool }
