@@ -189,8 +189,8 @@ func (x *responseReader) event(ev stream.Event) {
 // isMine says whether a reply on the stream with this id is the reply to the
 // request: the id is the request's, or names no request.
 func (x *responseReader) isMine(id []byte) bool {
-	n, ok := wire.ReplyID(id)
-	return x.id != 0 && (!ok || n == x.id)
+	n := wire.ReplyID(id)
+	return x.id != 0 && (n == 0 || n == x.id)
 }
 
 // drain reads the end of the stream, so that the connection can be reused. When

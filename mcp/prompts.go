@@ -2,9 +2,8 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"toolpipe/mcp/wire"
@@ -23,10 +22,10 @@ type PromptArgument struct {
 	Required          bool
 }
 
-// PromptMessage is one message of a prompt, "user" or "assistant".
+// PromptMessage is one message of a prompt.
 type PromptMessage struct {
-	Role    string
-	Content []wire.Block // usually one
+	Role string // "user" or "assistant"
+	Text string // the text blocks, and a line for each other block, joined with a newline
 }
 
 // ListPrompts lists all pages, in the server's order. A server without
@@ -53,23 +52,25 @@ func readPrompt(item []byte) Prompt {
 	return p
 }
 
-// GetPrompt fills in a prompt. The request is repeated after a lost session.
+// GetPrompt fills in a prompt. args are not nil. The request is repeated after a
+// lost session.
 func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string) ([]PromptMessage, error) {
-	params := append(jsontext.AppendQuoted([]byte(`{"name":`), name), `,"arguments":{`...)
-	for i, key := range slices.Sorted(maps.Keys(args)) {
-		if i > 0 {
-			params = append(params, ',')
-		}
-		params = append(jsontext.AppendQuoted(params, key), ':')
-		params = jsontext.AppendQuoted(params, args[key])
+	arguments, err := json.Marshal(args)
+	if err != nil {
+		return nil, err
 	}
-	raw, err := s.Request(ctx, "prompts/get", name, append(params, "}}"...))
+	params := fmt.Appendf(nil, `{"name":%s,"arguments":%s}`, jsontext.Quoted(name), arguments)
+	raw, err := s.Request(ctx, "prompts/get", name, params)
 	if err != nil {
 		return nil, s.failed(fmt.Sprintf("prompt %q", name), err)
 	}
 	var messages []PromptMessage
 	for m := range jsontext.Elements(jsontext.Member(raw, "messages")) {
-		messages = append(messages, PromptMessage{Role: jsontext.Text(jsontext.Member(m, "role")), Content: wire.ReadBlocks(jsontext.Member(m, "content"))})
+		var parts []string
+		for _, b := range wire.ReadBlocks(jsontext.Member(m, "content")) {
+			parts = append(parts, jsontext.Unquote(wire.BlockLiteral(b)))
+		}
+		messages = append(messages, PromptMessage{jsontext.Text(jsontext.Member(m, "role")), strings.Join(parts, "\n")})
 	}
 	return messages, nil
 }
@@ -84,14 +85,4 @@ func (s *Session) Request(ctx context.Context, method, name string, params []byt
 	r.Name = name
 	r.Progress = func([]byte) { watch.idle.restart() }
 	return s.exchangeWithInput(ctx, r)
-}
-
-// Text is the message as text: its text blocks, and a line for each block
-// that is none, joined with a newline.
-func (m PromptMessage) Text() string {
-	var parts []string
-	for _, b := range m.Content {
-		parts = append(parts, jsontext.Unquote(wire.BlockLiteral(b)))
-	}
-	return strings.Join(parts, "\n")
 }

@@ -14,7 +14,6 @@ type Resource struct {
 	Template                 bool
 	Name, Title, Description string
 	MIME                     string
-	Size                     int64 // bytes; 0 when not said
 }
 
 // Contents is one part of a resource that was read: text, or else a blob.
@@ -42,14 +41,12 @@ func (s *Session) ListResources(ctx context.Context) ([]Resource, error) {
 }
 
 func readResource(item []byte, uri string) Resource {
-	size, _ := jsontext.Integer(jsontext.Member(item, "size"))
 	return Resource{
 		URI:         jsontext.Text(jsontext.Member(item, uri)),
 		Name:        jsontext.Text(jsontext.Member(item, "name")),
 		Title:       capped(jsontext.Text(jsontext.Member(item, "title")), maxTitle),
 		Description: capped(jsontext.Text(jsontext.Member(item, "description")), maxDescription),
 		MIME:        jsontext.Text(jsontext.Member(item, "mimeType")),
-		Size:        size,
 	}
 }
 

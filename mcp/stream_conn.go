@@ -74,7 +74,7 @@ func (m *streamConn) send(ctx context.Context, r *wire.Request) (*call, error) {
 	msg := wire.AppendRequest(make([]byte, 0, 160+len(r.Params)+len(r.Meta)), c.id, r.Method, r.Params, r.Meta, r.Progress != nil)
 	m.owner.report.message('>', msg)
 	if err := m.t.Send(ctx, msg); err != nil {
-		m.forget(c)
+		m.take(c.id)
 		return nil, &wire.NoReplyError{Sent: !errors.Is(err, wire.ErrNotSent), Cause: m.sendFailure(ctx, err)}
 	}
 	return c, nil
@@ -103,7 +103,7 @@ func (m *streamConn) await(ctx context.Context, c *call, opening bool) ([]byte, 
 		return r.result, r.err
 	case <-ctx.Done():
 	}
-	m.forget(c)
+	m.take(c.id)
 	select {
 	case r := <-c.reply: // both were ready
 		return r.result, r.err
@@ -117,12 +117,6 @@ func (m *streamConn) await(ctx context.Context, c *call, opening bool) ([]byte, 
 		m.t.Send(short, msg)
 	}
 	return nil, &wire.NoReplyError{Sent: true, Cause: context.Cause(ctx)}
-}
-
-func (m *streamConn) forget(c *call) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.waiting, c.id)
 }
 
 func (m *streamConn) notify(ctx context.Context, method string) error {
@@ -169,32 +163,31 @@ func (m *streamConn) respond(response []byte) {
 func (m *streamConn) garbled(frame []byte, err error) {
 	m.owner.onNotification("", frame)
 	begin, _ := wire.ParseMessage(frame)
-	id, ok := wire.ReplyID(begin.ID)
-	if !ok {
+	id := wire.ReplyID(begin.ID)
+	if id == 0 {
 		return
 	}
-	m.mu.Lock()
-	c := m.waiting[id]
-	delete(m.waiting, id)
-	m.mu.Unlock()
-	if c != nil {
+	if c := m.take(id); c != nil {
 		c.reply <- reply{err: &wire.NoReplyError{Sent: true, Cause: &notJSON{cause: err, body: wire.Snippet(frame)}}}
 	}
 }
 
-func (m *streamConn) answer(msg *wire.Message) {
-	id, ok := wire.ReplyID(msg.ID)
+// take takes out the call with that id. For 0, which is none, it takes the call that
+// is the only one.
+func (m *streamConn) take(id int64) *call {
 	m.mu.Lock()
-	c := m.waiting[id]
-	if !ok && len(m.waiting) == 1 { // without a usable id it can only be this one
-		for _, c = range m.waiting {
+	defer m.mu.Unlock()
+	if id == 0 && len(m.waiting) == 1 {
+		for id = range m.waiting {
 		}
 	}
-	if c != nil {
-		delete(m.waiting, c.id)
-	}
-	m.mu.Unlock()
-	if c != nil {
+	c := m.waiting[id]
+	delete(m.waiting, id)
+	return c
+}
+
+func (m *streamConn) answer(msg *wire.Message) {
+	if c := m.take(wire.ReplyID(msg.ID)); c != nil {
 		result, err := msg.Result()
 		c.reply <- reply{result, err}
 	}
@@ -202,7 +195,7 @@ func (m *streamConn) answer(msg *wire.Message) {
 
 // progress passes on the progress of a request to the call that waits for it.
 func (m *streamConn) progress(params []byte) {
-	id, _ := wire.ReplyID(jsontext.Member(params, "progressToken"))
+	id := wire.ReplyID(jsontext.Member(params, "progressToken"))
 	m.mu.Lock()
 	c := m.waiting[id]
 	m.mu.Unlock()

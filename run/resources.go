@@ -131,7 +131,7 @@ func (b *toolbox) prompt(ctx context.Context, value string) ([]stream.Message, e
 	}
 	var msgs []stream.Message
 	for _, m := range got {
-		msg := stream.Message{Role: stream.User, Parts: []stream.Part{{Text: m.Text()}}}
+		msg := stream.Message{Role: stream.User, Parts: []stream.Part{{Text: m.Text}}}
 		if m.Role == "assistant" {
 			msg.Role = stream.Assistant
 		}

@@ -62,10 +62,7 @@ func ReadResult(raw []byte) (*Result, error) {
 
 // ReadBlocks reads an array of content blocks, one block, or a string.
 func ReadBlocks(v []byte) []Block {
-	switch jsontext.Kind(v) {
-	case '"':
-		return []Block{{Type: "text", Text: v, Raw: v}}
-	case '{':
+	if kind := jsontext.Kind(v); kind == '"' || kind == '{' {
 		return []Block{readBlock(v)}
 	}
 	var blocks []Block

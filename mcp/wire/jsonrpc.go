@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -84,14 +85,16 @@ func ParseMessage(b []byte) (m Message, err error) {
 }
 
 // ReplyID is the number of the request that the id of a reply names. Servers
-// also echo it as a string (modelcontextprotocol/python-sdk#1720). Anything
-// else, such as 0, which is the id of no request, names none.
-func ReplyID(id []byte) (int64, bool) {
+// also echo it as a string (modelcontextprotocol/python-sdk#1720). 0, which is the
+// id of no request, stands for anything else.
+func ReplyID(id []byte) int64 {
 	if jsontext.Kind(id) == '"' {
 		id = id[1 : len(id)-1]
 	}
-	n, ok := jsontext.Integer(id)
-	return n, ok && n > 0
+	if n, ok := jsontext.Integer(id); ok {
+		return max(n, 0)
+	}
+	return 0
 }
 
 // Result is a reply's result, or its error as a *RPCError. An error that is not
@@ -101,13 +104,8 @@ func (m *Message) Result() ([]byte, error) {
 		return m.result, nil
 	}
 	code, _ := jsontext.Integer(jsontext.Member(m.Error, "code"))
-	e := &RPCError{Code: int(code), Message: jsontext.Text(jsontext.Member(m.Error, "message")), Data: jsontext.Member(m.Error, "data")}
-	if e.Message == "" {
-		if e.Message = jsontext.Text(m.Error); e.Message == "" {
-			e.Message = Snippet(m.Error)
-		}
-	}
-	return nil, e
+	message := cmp.Or(jsontext.Text(jsontext.Member(m.Error, "message")), jsontext.Text(m.Error), Snippet(m.Error))
+	return nil, &RPCError{Code: int(code), Message: message, Data: jsontext.Member(m.Error, "data")}
 }
 
 // Snippet is the beginning of b as valid UTF-8, to be quoted in a message.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 
 	"toolpipe/stream/jsontext"
 )
@@ -66,18 +67,8 @@ func (r *Result) structured(parts [][]byte) []byte {
 
 // repeatsContent reports whether structuredContent is the content once more.
 func (r *Result) repeatsContent() bool {
-	if r.Raw == nil {
-		return false
-	}
-	if jsontext.Same(r.Structured, r.Raw) {
-		return true
-	}
-	members := 0
-	for range jsontext.Members(r.Structured) {
-		members++
-	}
-	again := jsontext.Member(r.Structured, "content")
-	return members == 1 && again != nil && jsontext.Same(again, r.Raw)
+	object := slices.Concat([]byte(`{"content":`), r.Raw, []byte("}"))
+	return r.Raw != nil && (jsontext.Same(r.Structured, r.Raw) || jsontext.Same(r.Structured, object))
 }
 
 // shownText is what the model gets of the blocks.
@@ -90,20 +81,16 @@ type shownText struct {
 
 // has reports whether the text holds s. When the budget is used up, it does not.
 func (t *shownText) has(s []byte) bool {
-	if t.searched > searchBudget {
-		return false
+	for _, from := range []int{t.at, 0} {
+		if t.searched > searchBudget {
+			return false
+		}
+		if i := bytes.Index(t.text[from:], s); i >= 0 {
+			t.searched += i
+			t.at = from + i
+			return true
+		}
+		t.searched += len(t.text) - from
 	}
-	i := bytes.Index(t.text[t.at:], s)
-	if i < 0 && t.at > 0 {
-		t.searched += len(t.text) - t.at
-		t.at = 0
-		i = bytes.Index(t.text, s)
-	}
-	if i < 0 {
-		t.searched += len(t.text)
-		return false
-	}
-	t.searched += i
-	t.at += i
-	return true
+	return false
 }
