@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,12 +23,10 @@ type stdioTransport struct {
 	proc   *process.Process
 	in     *os.File // the child's stdin
 	out    *os.File // the child's stdout
-	errs   *os.File // the child's stderr
 	frames wire.FrameReader
-	framed bool // Content-Length framing
+	headed bool // messages have Content-Length headers
 	stderr *process.Output
-	ended  chan struct{} // closed at the end of stderr
-	heard  atomic.Int64  // when it last wrote anything, in Unix nanoseconds
+	heard  lastWrite // of the child, to stdout or stderr
 
 	writing   chan struct{} // a lock for what follows: it holds one element
 	truncated bool          // a message was sent in part
@@ -35,48 +34,45 @@ type stdioTransport struct {
 	closing sync.Once
 }
 
+// lastWrite is the time of the last Write, in Unix nanoseconds.
+type lastWrite struct{ atomic.Int64 }
+
+func (w *lastWrite) Write(p []byte) (int, error) {
+	w.Store(time.Now().UnixNano())
+	return len(p), nil
+}
+
 // startStdio starts a server. junk gets the lines of its stdout that are not
-// messages, log those of its stderr.
+// messages, log those of its stderr. Its stdin and stdout are no pipes of exec.Cmd,
+// which would be closed at the end of the child, with output that is not read yet.
 func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log func(string)) (*stdioTransport, error) {
 	env := process.ChildEnv(spec.Environ, spec.Env, spec.InheritEnv)
 	path, err := process.LookPath(spec.Command[0], env)
 	if err != nil {
 		return nil, err
 	}
-	cmd := &exec.Cmd{Path: path, Args: spec.Command, Env: env, Dir: spec.Dir}
-	if cmd.Dir == "" {
-		cmd.Dir = string(os.PathSeparator)
-	}
-	c := &stdioTransport{framed: spec.Framing == "content-length", stderr: &process.Output{Tail: process.MaxStderr, Log: log}, ended: make(chan struct{}), writing: make(chan struct{}, 1)}
-	childEnds, err := c.pipes(cmd)
+	stdin, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	c.proc, err = procs.StartGroup(cmd, true)
-	closeFiles(childEnds)
+	defer stdin.Close()
+	out, stdout, err := os.Pipe()
 	if err != nil {
-		closeFiles([]*os.File{c.in, c.out, c.errs})
+		in.Close()
+		return nil, err
+	}
+	defer stdout.Close()
+	c := &stdioTransport{in: in, out: out, headed: spec.Framing == "content-length", writing: make(chan struct{}, 1)}
+	c.stderr = &process.Output{Tail: process.MaxStderr, Log: log}
+	c.frames = wire.FrameReader{R: io.TeeReader(out, &c.heard), Headed: c.headed, Junk: junk}
+	cmd := &exec.Cmd{Path: path, Args: spec.Command, Env: env, Dir: cmp.Or(spec.Dir, string(os.PathSeparator))}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, io.MultiWriter(c.stderr, &c.heard)
+	if c.proc, err = procs.StartGroup(cmd, true); err != nil {
+		in.Close()
+		out.Close()
 		return nil, startError(cmd.Dir, err)
 	}
-	c.frames = wire.FrameReader{R: hearing{c.out, &c.heard}, Headed: c.framed, Junk: junk}
-	goroutine.Start(func() {
-		defer close(c.ended)
-		io.Copy(c.stderr, hearing{c.errs, &c.heard})
-		c.stderr.End()
-	})
 	return c, nil
-}
-
-// hearing notes when something was read.
-type hearing struct {
-	io.Reader
-	at *atomic.Int64
-}
-
-func (h hearing) Read(p []byte) (int, error) {
-	n, err := h.Reader.Read(p)
-	h.at.Store(time.Now().UnixNano())
-	return n, err
 }
 
 // silentFor is for how long a server has been silent that was sent a message at
@@ -86,7 +82,7 @@ func (h hearing) Read(p []byte) (int, error) {
 func (c *stdioTransport) silentFor(sent time.Time, longest time.Duration) time.Duration {
 	now := time.Now()
 	if process.Unread(c.in) {
-		c.heard.Store(now.UnixNano())
+		c.heard.Write(nil)
 		return 0
 	}
 	if d := now.Sub(sent); d >= longest {
@@ -111,37 +107,13 @@ func startError(dir string, err error) error {
 	return err
 }
 
-// pipes makes the three pipes and returns the child's ends. Pipes of exec.Cmd
-// would be closed at the end of the child, with output that is not read yet.
-func (c *stdioTransport) pipes(cmd *exec.Cmd) (childEnds []*os.File, err error) {
-	var stdin, stdout, stderr *os.File
-	if stdin, c.in, err = os.Pipe(); err == nil {
-		if c.out, stdout, err = os.Pipe(); err == nil {
-			c.errs, stderr, err = os.Pipe()
-		}
-	}
-	childEnds = []*os.File{stdin, stdout, stderr}
-	if err != nil {
-		closeFiles(append(childEnds, c.in, c.out, c.errs))
-		return nil, err
-	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
-	return childEnds, nil
-}
-
-func closeFiles(files []*os.File) {
-	for _, f := range files {
-		f.Close() // a nil file gives an error
-	}
-}
-
 // Send writes the message in one piece. When the pipe stays full until ctx ends,
 // the child has part of the message, and nothing can be sent any more.
 func (c *stdioTransport) Send(ctx context.Context, msg []byte) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
 	}
-	frame := wire.AppendFrame(make([]byte, 0, len(msg)+40), msg, c.framed)
+	frame := wire.AppendFrame(make([]byte, 0, len(msg)+40), msg, c.headed)
 	select { // a full pipe may block the current writer for longer than ctx lasts
 	case c.writing <- struct{}{}:
 		defer func() { <-c.writing }()
@@ -202,19 +174,10 @@ func (c *stdioTransport) Close() error {
 	c.closing.Do(func() {
 		c.in.Close()
 		c.proc.End(endGrace)
+		c.stderr.End()
 		c.out.Close()
-		c.awaitStderr()
-		c.errs.Close()
 	})
 	return nil
-}
-
-// awaitStderr waits until the last lines of a child that ended are read.
-func (c *stdioTransport) awaitStderr() {
-	select {
-	case <-c.ended:
-	case <-time.After(process.WaitDelay):
-	}
 }
 
 // errEnded is why a child that ended cannot be used.
@@ -229,7 +192,6 @@ func (c *stdioTransport) describeEnd(err error) error {
 	}
 	select {
 	case <-c.proc.Done():
-		c.awaitStderr()
 		return fmt.Errorf("%w (%s)", errEnded, c.proc.State())
 	case <-time.After(process.WaitDelay):
 		return err
