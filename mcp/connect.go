@@ -73,7 +73,8 @@ func (s *Session) connect(ctx context.Context) error {
 	switch {
 	case s.spec.Local != nil:
 		s.transport = "local"
-		s.useTransport(s.spec.Local(), nil)
+		s.spec.Protocol = wire.ModernRevision
+		s.useTransport(s.spec.Local())
 		return s.negotiateStream(ctx)
 	case s.spec.URL != "":
 		s.transport = "http"
@@ -100,16 +101,12 @@ func (s *Session) spawn() error {
 		return err
 	}
 	s.child = c
-	s.useTransport(c, c.describeEnd)
+	s.useTransport(c)
 	return nil
 }
 
-// useTransport has the session talk over t. explain may tell more about the
-// error with which t ended; nil keeps it.
-func (s *Session) useTransport(t wire.Transport, explain func(error) error) {
-	s.stream = newStreamConn(t, s, explain)
-	s.conn = s.stream
-}
+// useTransport has the session talk over t.
+func (s *Session) useTransport(t wire.Transport) { s.conn = newStreamConn(t, s) }
 
 // junk takes a line of the server's stdout that is not a message.
 func (s *Session) junk(line []byte) {
@@ -193,7 +190,8 @@ func (s *Session) initialize(ctx context.Context, version string) error {
 	s.try("initialize")
 	version = cmp.Or(version, wire.LegacyRevisions[0])
 	for attempt := 1; ; attempt++ {
-		result, err := s.conn.exchange(ctx, s.initializeRequest(version))
+		params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, version, s.clientCapabilities(false), s.clientInfo())
+		result, err := s.conn.exchange(ctx, &wire.Request{Method: "initialize", Opening: true, Params: params})
 		if err == nil {
 			return s.initialized(ctx, version, result)
 		}
@@ -212,11 +210,6 @@ func (s *Session) initialize(ctx context.Context, version string) error {
 
 // errModern is why a modern server refuses initialize.
 var errModern = errors.New("the server speaks only " + wire.ModernRevision)
-
-func (s *Session) initializeRequest(version string) *wire.Request {
-	return &wire.Request{Method: "initialize", Opening: true,
-		Params: fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, version, s.clientCapabilities(false), s.clientInfo())}
-}
 
 // initialized ends the handshake. It waits until the notification was sent:
 // servers refuse requests that overtake it (modelcontextprotocol/python-sdk#1675).

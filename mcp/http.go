@@ -89,16 +89,16 @@ func (h *httpConn) state() httpState {
 	return h.at
 }
 
-func (h *httpConn) setSession(id string) {
+func (h *httpConn) change(f func(at *httpState)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.at.session = id
+	f(&h.at)
 }
 
+func (h *httpConn) setSession(id string) { h.change(func(at *httpState) { at.session = id }) }
+
 func (h *httpConn) negotiated(revision string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.at.revision = revision
+	h.change(func(at *httpState) { at.revision = revision })
 }
 
 func (h *httpConn) lost() error { return nil }
@@ -178,9 +178,7 @@ func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at ht
 			}
 			hops++
 			at.url = to
-			h.mu.Lock()
-			h.at.url = to
-			h.mu.Unlock()
+			h.change(func(at *httpState) { at.url = to })
 		default:
 			return res, nil
 		}
@@ -231,7 +229,7 @@ func (h *httpConn) send(ctx context.Context, req *http.Request, once bool) (*htt
 	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case err == nil && strings.EqualFold(res.Header.Get("Content-Encoding"), "gzip"):
-		res.Body, res.ContentLength = &gzipBody{ReadCloser: res.Body}, -1
+		res.Body = &gzipBody{ReadCloser: res.Body}
 	}
 	return res, err
 }
@@ -309,11 +307,9 @@ func (h *httpConn) close() {
 	h.end()
 	h.background.wait()
 	h.cancellations.wait()
-	h.mu.Lock()
-	at := h.at
-	h.at.session = ""
-	h.mu.Unlock()
+	at := h.state()
 	if at.session != "" {
+		h.setSession("")
 		ctx, cancel := context.WithTimeout(context.Background(), wire.ShutdownGrace)
 		defer cancel()
 		if res, err := h.send(ctx, h.newRequest(http.MethodDelete, at, false), false); err == nil {
@@ -327,18 +323,4 @@ func (h *httpConn) close() {
 func mediaType(res *http.Response) string {
 	t, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	return t
-}
-
-// readAll reads a body of at most MaxFrame bytes, without copying when its
-// length is known; -1 is an unknown length.
-func readAll(r io.Reader, length int64) ([]byte, error) {
-	if length > wire.MaxFrame {
-		return nil, wire.ErrFrameTooLarge
-	}
-	body := bytes.NewBuffer(make([]byte, 0, length+1+bytes.MinRead))
-	_, err := body.ReadFrom(io.LimitReader(r, wire.MaxFrame+1))
-	if err == nil && body.Len() > wire.MaxFrame {
-		err = wire.ErrFrameTooLarge
-	}
-	return body.Bytes(), err
 }

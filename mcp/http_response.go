@@ -82,7 +82,7 @@ func (x *responseReader) body(res *http.Response) error {
 		b.UnreadByte()
 		switch {
 		case c == '{' || c == '[':
-			return x.json(b, res.ContentLength)
+			return x.json(b)
 		case mediaType(res) == "text/event-stream" || beginsEvents(b):
 			return x.events(b)
 		}
@@ -112,8 +112,11 @@ func (x *responseReader) notMessages(r io.Reader, res *http.Response) error {
 
 // json reads a body that is JSON. A reply in it is the reply to this request,
 // whatever its id is.
-func (x *responseReader) json(r io.Reader, length int64) error {
-	body, err := readAll(r, length)
+func (x *responseReader) json(r io.Reader) error {
+	body, err := io.ReadAll(io.LimitReader(r, wire.MaxFrame+1))
+	if err == nil && len(body) > wire.MaxFrame {
+		err = wire.ErrFrameTooLarge
+	}
 	if err != nil {
 		return err
 	}

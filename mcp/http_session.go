@@ -17,23 +17,24 @@ func (s *Session) roundTrip(ctx context.Context, r *wire.Request) ([]byte, error
 	if s.transport != "http" {
 		return s.conn.exchange(ctx, r)
 	}
-	h := s.http
-	at, err := s.settledState(ctx, h)
+	unlock, err := s.lockRenewal(ctx)
 	if err != nil {
 		return nil, &wire.NoReplyError{Cause: err}
 	}
-	result, err := h.exchangeAt(ctx, r, at)
+	at := s.http.state()
+	unlock()
+	result, err := s.http.exchangeAt(ctx, r, at)
 	if err == nil || at.session == "" || !sessionLost(err, r.AtMostOnce) {
 		return result, err
 	}
 	// Neither error is wrapped: they are not the outcome of the request.
-	if again := s.renewSession(ctx, h, at.session); again != nil {
+	if again := s.renewSession(ctx, at.session); again != nil {
 		return nil, &wire.NoReplyError{Cause: fmt.Errorf("%v; a new session failed: %v", err, again)}
 	}
 	if r.AtMostOnce {
 		return nil, &wire.NoReplyError{Cause: fmt.Errorf("the server had lost the session, so the call was not run; a new session has begun, call again (the server said: %v)", err)}
 	}
-	return h.exchange(ctx, r)
+	return s.http.exchange(ctx, r)
 }
 
 // sessionLost says whether a request failed because the server has lost the
@@ -65,17 +66,6 @@ func sessionLost(err error, once bool) bool {
 	return false
 }
 
-// settledState is the state to send a request with. It waits for a renewal of
-// the session that is under way.
-func (s *Session) settledState(ctx context.Context, h *httpConn) (httpState, error) {
-	unlock, err := s.lockRenewal(ctx)
-	if err != nil {
-		return httpState{}, err
-	}
-	defer unlock()
-	return h.state(), nil
-}
-
 // lockRenewal waits until no renewal of the session is under way.
 func (s *Session) lockRenewal(ctx context.Context) (unlock func(), err error) {
 	select {
@@ -88,7 +78,8 @@ func (s *Session) lockRenewal(ctx context.Context) (unlock func(), err error) {
 
 // renewSession initializes again, unless another call has done so meanwhile.
 // When it fails, the lost session stays in place for the next call to renew.
-func (s *Session) renewSession(ctx context.Context, h *httpConn, lost string) error {
+func (s *Session) renewSession(ctx context.Context, lost string) error {
+	h := s.http
 	unlock, err := s.lockRenewal(ctx)
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func (s *Session) useHTTPSSE(ctx context.Context) error {
 		return err
 	}
 	s.transport = "sse"
-	s.useTransport(t, nil)
+	s.useTransport(t)
 	return s.initialize(ctx, "")
 }
 

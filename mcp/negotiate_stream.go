@@ -41,7 +41,7 @@ var (
 // each process (github/github-mcp-server#2938).
 func (s *Session) initializeAfterProbe(ctx context.Context, version string) error {
 	err := s.initialize(ctx, version)
-	if err == nil || ctx.Err() != nil || s.transport != "stdio" {
+	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	return s.restartLegacy(ctx, version, "initialize failed after the probe ("+err.Error()+")")
@@ -50,9 +50,6 @@ func (s *Session) initializeAfterProbe(ctx context.Context, version string) erro
 // restartLegacy ends the server's process and begins with initialize in a new
 // one.
 func (s *Session) restartLegacy(ctx context.Context, version, why string) error {
-	if s.transport != "stdio" {
-		return wire.ErrGone
-	}
 	s.try("a fresh process")
 	s.report.log(why + ", starting it afresh; \"protocol\": \"legacy\" avoids this")
 	if err := s.spawn(); err != nil {

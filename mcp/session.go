@@ -19,9 +19,8 @@ type Session struct {
 	report    *reporter
 	procs     *process.Processes
 	conn      conn
-	stream    *streamConn     // conn where it is over a Transport, else nil
 	http      *httpConn       // what is behind conn for a server at a URL, else nil
-	child     *stdioTransport // what is behind stream for a server over stdio, else nil
+	child     *stdioTransport // what is behind conn for a server over stdio, else nil
 	transport string          // "stdio", "http", "sse" or "local"
 	modern    bool
 	meta      []byte // 2026-07-28: members of every request's _meta

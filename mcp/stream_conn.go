@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"toolpipe/mcp/process"
@@ -18,7 +19,6 @@ import (
 // ends, so that pings are answered and the pipe never fills up.
 type streamConn struct {
 	t       wire.Transport
-	explain func(error) error // says more about the error with which t ended; nil for none
 	owner   *Session
 	answers wire.Responder // to requests of the server
 
@@ -26,9 +26,9 @@ type streamConn struct {
 	next    int64 // ids count from 1 and are never used again
 	waiting map[int64]*call
 	cause   error // why the transport ended; nil while it has not
-	closing bool
 
-	ended chan struct{} // closed when the reader is done
+	closing atomic.Bool
+	ended   chan struct{} // closed when the reader is done
 }
 
 // call is a request that waits for its reply.
@@ -43,8 +43,8 @@ type reply struct {
 	err    error
 }
 
-func newStreamConn(t wire.Transport, s *Session, explain func(error) error) *streamConn {
-	m := &streamConn{t: t, owner: s, explain: explain, waiting: make(map[int64]*call), ended: make(chan struct{})}
+func newStreamConn(t wire.Transport, s *Session) *streamConn {
+	m := &streamConn{t: t, owner: s, waiting: make(map[int64]*call), ended: make(chan struct{})}
 	m.answers = wire.Responder{Send: m.respond, Start: goroutine.Start, Full: s.onResponsesDropped}
 	goroutine.Start(m.read)
 	return m
@@ -209,19 +209,15 @@ func (m *streamConn) end(err error) {
 	if err == io.EOF {
 		err = wire.ErrGone
 	}
-	m.mu.Lock()
-	closing := m.closing
-	m.mu.Unlock()
-	if m.explain != nil && !closing {
-		err = m.explain(err)
+	if child := m.owner.child; child != nil && !m.closing.Load() {
+		err = child.describeEnd(err)
 	}
 	m.mu.Lock()
 	m.cause = err
 	waiting := m.waiting
-	closing = m.closing
 	m.waiting = nil
 	m.mu.Unlock()
-	if !closing {
+	if !m.closing.Load() {
 		m.owner.onLost(err)
 	}
 	for _, c := range waiting {
@@ -236,9 +232,7 @@ func (m *streamConn) lost() error {
 }
 
 func (m *streamConn) close() {
-	m.mu.Lock()
-	m.closing = true
-	m.mu.Unlock()
+	m.closing.Store(true)
 	m.t.Close()
 	<-m.ended
 }
