@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"toolpipe/mcp/process"
@@ -131,11 +132,6 @@ func (s *Session) abandon() (stderr string) {
 	return s.stderr()
 }
 
-// discover is the probe: a request in the form of 2026-07-28.
-func (s *Session) discover() *wire.Request {
-	return &wire.Request{Method: "server/discover", Params: []byte("{}"), Meta: s.modernMeta(), Opening: true, Version: wire.ModernRevision}
-}
-
 // modernMeta are the members of _meta that every request of 2026-07-28 carries.
 func (s *Session) modernMeta() []byte {
 	meta := fmt.Appendf(nil, `"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s`,
@@ -199,7 +195,7 @@ func (s *Session) initialize(ctx context.Context, version string) error {
 		if !ok || refusedAccess(err) {
 			return err
 		}
-		if e.Code == wire.CodeUnsupportedVersion && readProbe(nil, err, false).retry {
+		if e.Code == wire.CodeUnsupportedVersion && slices.Contains(supported(e), wire.ModernRevision) {
 			return errModern
 		}
 		if version = nextOffer(version, attempt, e); version == "" {

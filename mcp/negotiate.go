@@ -74,28 +74,23 @@ func (s *Session) restartSilent(ctx context.Context) error {
 	return err
 }
 
-// probe sends server/discover, and once more when the server asks for another
-// version. The error is that of the exchange; the probeResult holds also with an
-// error. Unless patient, the error is errSilent for a server over stdio that read
-// the request and is silent from then on.
+// probe sends server/discover in the form of 2026-07-28. The error is that of the
+// exchange; the probeResult holds also with an error. Unless patient, the error is
+// errSilent for a server over stdio that read the request and is silent from then
+// on.
 func (s *Session) probe(ctx context.Context, patient bool) (probeResult, error) {
 	s.try("server/discover")
-	for corrected := false; ; corrected = true {
-		limited, stop := ctx, func() {}
-		if !patient && s.child != nil && s.spec.Protocol != wire.ModernRevision {
-			limited, stop = s.untilSilent(ctx)
-		}
-		result, err := s.conn.exchange(limited, s.discover())
-		stop()
-		v := readProbe(result, err, corrected)
-		if v.retry {
-			continue
-		}
-		if v.modern {
-			v.err = s.speakModern(result)
-		}
-		return v, err
+	if !patient && s.child != nil && s.spec.Protocol != wire.ModernRevision {
+		limited, stop := s.untilSilent(ctx)
+		defer stop()
+		ctx = limited
 	}
+	result, err := s.conn.exchange(ctx, &wire.Request{Method: "server/discover", Params: []byte("{}"), Meta: s.modernMeta(), Opening: true, Version: wire.ModernRevision})
+	v := readProbe(result, err)
+	if v.modern {
+		v.err = s.speakModern(result)
+	}
+	return v, err
 }
 
 // untilSilent ends ctx with errSilent when the child has been silent for the

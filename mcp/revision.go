@@ -14,48 +14,42 @@ import (
 // server that is not clearly modern is legacy.
 type probeResult struct {
 	modern  bool
-	retry   bool   // the server asks for the probe in another version
 	version string // legacy: what to offer in initialize; "" for the newest
 	err     error  // the server can be neither
 }
 
 // readProbe reads the answer to server/discover: its result, or the error that
-// exchange gave. corrected says that the probe is the one that the server asked
-// for.
-func readProbe(result []byte, err error, corrected bool) probeResult {
-	supported := jsontext.Strings(jsontext.Member(result, "supportedVersions"))
-	refusal, refused := errors.AsType[*wire.RPCError](err)
-	if err != nil && !refused {
-		return probeResult{}
-	}
-	if refused {
+// exchange gave.
+func readProbe(result []byte, err error) probeResult {
+	versions := jsontext.Strings(jsontext.Member(result, "supportedVersions"))
+	if refusal, refused := errors.AsType[*wire.RPCError](err); refused {
 		switch refusal.Code {
 		case wire.CodeUnsupportedVersion:
-			supported = jsontext.Strings(jsontext.Member(refusal.Data, "supported"))
+			versions = supported(refusal)
 		case wire.CodeHeaderMismatch, wire.CodeMissingCapability:
 			return probeResult{err: fmt.Errorf("the server speaks %s but refuses server/discover: %w", wire.ModernRevision, refusal)}
-		default:
-			return probeResult{}
 		}
 	}
-	switch modern := slices.Contains(supported, wire.ModernRevision); {
-	case modern && !refused:
+	switch modern := slices.Contains(versions, wire.ModernRevision); {
+	case modern && err == nil:
 		return probeResult{modern: true}
-	case modern && corrected:
-		return probeResult{err: fmt.Errorf("the server lists %s as supported and refuses it: %w", wire.ModernRevision, refusal)}
 	case modern:
-		return probeResult{retry: true}
+		return probeResult{err: fmt.Errorf("the server lists %s as supported and refuses it: %w", wire.ModernRevision, err)}
+	case len(versions) == 0:
+		return probeResult{}
 	}
 	for _, v := range wire.LegacyRevisions {
-		if slices.Contains(supported, v) {
+		if slices.Contains(versions, v) {
 			return probeResult{version: v}
 		}
 	}
-	if len(supported) == 0 {
-		return probeResult{}
-	}
 	return probeResult{err: fmt.Errorf("no protocol revision in common: the server has %s, toolpipe has %s and %s",
-		strings.Join(supported, ", "), wire.ModernRevision, strings.Join(wire.LegacyRevisions[:], ", "))}
+		strings.Join(versions, ", "), wire.ModernRevision, strings.Join(wire.LegacyRevisions[:], ", "))}
+}
+
+// supported are the revisions that a refusal names.
+func supported(e *wire.RPCError) []string {
+	return jsontext.Strings(jsontext.Member(e.Data, "supported"))
 }
 
 // nearestRevision is the known legacy revision whose rules are used for the
@@ -75,7 +69,7 @@ func nearestRevision(revision string) string {
 // negotiate (alibaba/higress#3226). "" is the end.
 func nextOffer(offered string, attempt int, e *wire.RPCError) string {
 	if attempt == 1 {
-		named := jsontext.Strings(jsontext.Member(e.Data, "supported"))
+		named := supported(e)
 		for _, v := range wire.LegacyRevisions {
 			if v != offered && (slices.Contains(named, v) || strings.Contains(e.Message, v)) {
 				return v
