@@ -17,9 +17,6 @@ type conn interface {
 	// notify sends a notification and returns when the server has taken it.
 	notify(ctx context.Context, method string) error
 
-	// negotiated sets the revision that was agreed on.
-	negotiated(revision string)
-
 	// lost says why nothing can be sent any more; nil while something can.
 	lost() error
 

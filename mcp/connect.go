@@ -166,12 +166,11 @@ func (s *Session) speakModern(result []byte) error {
 	}
 	s.modern = true
 	s.meta = s.modernMeta()
-	s.conn.negotiated(wire.ModernRevision)
 	s.begin(wire.ModernRevision, result)
 	return nil
 }
 
-// begin records what the server said about itself.
+// begin records the revision that was agreed on, and what the server said about itself.
 func (s *Session) begin(revision string, result []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,10 +214,6 @@ func (s *Session) initialized(ctx context.Context, offered string, result []byte
 	if answered != revision {
 		s.report.warn("protocol_mismatch", fmt.Sprintf("server %q answered with the unknown protocol revision %q; it is taken as %s", s.spec.Name, answered, revision))
 	}
-	s.conn.negotiated(revision)
-	if err := s.conn.notify(ctx, "notifications/initialized"); err != nil {
-		return err
-	}
 	s.begin(revision, result)
-	return nil
+	return s.conn.notify(ctx, "notifications/initialized")
 }

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,11 +33,10 @@ type httpConn struct {
 	auth   *authorization
 	origin string
 
-	life          context.Context // ends with close
-	end           context.CancelFunc
-	background    tasks          // end with life
-	answers       wire.Responder // to requests of the server
-	cancellations tasks          // each bounded by itself
+	life       context.Context // ends with close
+	end        context.CancelFunc
+	background tasks          // each ends with life, or is bounded by itself
+	answers    wire.Responder // to requests of the server
 
 	next atomic.Int64
 	mu   sync.Mutex
@@ -47,9 +45,8 @@ type httpConn struct {
 
 // httpState is what changes during a connection.
 type httpState struct {
-	url      *url.URL
-	session  string // legacy: Mcp-Session-Id; "" for none
-	revision string
+	url     *url.URL
+	session string // legacy: Mcp-Session-Id; "" for none
 }
 
 // newHTTP makes the connection; nothing is sent yet.
@@ -97,10 +94,6 @@ func (h *httpConn) change(f func(at *httpState)) {
 
 func (h *httpConn) setSession(id string) { h.change(func(at *httpState) { at.session = id }) }
 
-func (h *httpConn) negotiated(revision string) {
-	h.change(func(at *httpState) { at.revision = revision })
-}
-
 func (h *httpConn) lost() error { return nil }
 
 // exchange implements conn. A *statusError may also be the cause of a
@@ -133,8 +126,8 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState
 // because ctx ended: for it a closed connection is no cancellation. initialize
 // must not be cancelled (2025-11-25, basic/utilities/cancellation).
 func (h *httpConn) cancel(ctx context.Context, r *wire.Request, id int64, at httpState, err error) {
-	if ctx.Err() != nil && err != nil && r.Method != "initialize" && wire.MayHaveArrived(err) && at.revision != "" && at.revision != wire.ModernRevision {
-		h.cancellations.start(func() { // close waits for it; the end of ctx does not stop it
+	if ctx.Err() != nil && err != nil && r.Method != "initialize" && wire.MayHaveArrived(err) && h.owner.isLegacy() {
+		h.background.start(func() { // close waits for it; the end of ctx does not stop it
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
 			h.postMessage(ctx, wire.CancelledNotification(id))
@@ -238,8 +231,8 @@ func (h *httpConn) newPost(r *wire.Request, body []byte, sent *trackedBody, at h
 	req := h.newRequest(http.MethodPost, at, r.Opening)
 	req.Header["Content-Type"] = []string{"application/json"}
 	req.Header["Accept"] = []string{"application/json, text/event-stream"}
-	if version := cmp.Or(r.Version, at.revision); version == wire.ModernRevision {
-		req.Header["Mcp-Protocol-Version"] = []string{version}
+	if r.Meta != nil { // as every request of 2026-07-28 has, and no other
+		req.Header["Mcp-Protocol-Version"] = []string{wire.ModernRevision}
 		req.Header["Mcp-Method"] = []string{r.Method}
 		if r.Name != "" {
 			req.Header["Mcp-Name"] = []string{headerValue(r.Name)}
@@ -258,12 +251,12 @@ func (h *httpConn) newPost(r *wire.Request, body []byte, sent *trackedBody, at h
 // request belongs to no session.
 func (h *httpConn) newRequest(method string, at httpState, opening bool) *http.Request {
 	header := maps.Clone(h.fixed)
-	if at.revision != wire.ModernRevision && !opening {
+	if revision := h.owner.Protocol(); revision != wire.ModernRevision && !opening {
 		if at.session != "" {
 			header["Mcp-Session-Id"] = []string{at.session}
 		}
-		if at.revision >= "2025-06-18" {
-			header["Mcp-Protocol-Version"] = []string{at.revision}
+		if revision >= "2025-06-18" {
+			header["Mcp-Protocol-Version"] = []string{revision}
 		}
 	}
 	return &http.Request{Method: method, URL: at.url, Host: at.url.Host, Header: header,
@@ -306,7 +299,6 @@ func (h *httpConn) notify(ctx context.Context, method string) error {
 func (h *httpConn) close() {
 	h.end()
 	h.background.wait()
-	h.cancellations.wait()
 	at := h.state()
 	if at.session != "" {
 		h.setSession("")

@@ -229,7 +229,7 @@ func (h *httpConn) respond(response []byte) {
 // resumable says whether the rest of the stream can be asked for: its events
 // had ids, and the server is legacy.
 func (x *responseReader) resumable() bool {
-	return x.lastID != "" && x.at.revision != "" && x.at.revision != wire.ModernRevision
+	return x.lastID != "" && x.h.owner.isLegacy()
 }
 
 const (

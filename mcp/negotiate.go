@@ -85,7 +85,7 @@ func (s *Session) probe(ctx context.Context, patient bool) (probeResult, error) 
 		defer stop()
 		ctx = limited
 	}
-	result, err := s.conn.exchange(ctx, &wire.Request{Method: "server/discover", Params: []byte("{}"), Meta: s.modernMeta(), Opening: true, Version: wire.ModernRevision})
+	result, err := s.conn.exchange(ctx, &wire.Request{Method: "server/discover", Params: []byte("{}"), Meta: s.modernMeta(), Opening: true})
 	v := readProbe(result, err)
 	if v.modern {
 		v.err = s.speakModern(result)

@@ -67,6 +67,12 @@ func (s *Session) Protocol() string {
 	return s.revision
 }
 
+// isLegacy says whether a legacy revision was agreed on.
+func (s *Session) isLegacy() bool {
+	revision := s.Protocol()
+	return revision != "" && revision != wire.ModernRevision
+}
+
 // Transport is "stdio", "http", "sse" or "local".
 func (s *Session) Transport() string { return s.transport }
 

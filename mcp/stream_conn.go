@@ -125,8 +125,6 @@ func (m *streamConn) notify(ctx context.Context, method string) error {
 	return m.t.Send(ctx, msg)
 }
 
-func (m *streamConn) negotiated(string) {}
-
 func (m *streamConn) read() {
 	defer close(m.ended)
 	for {

@@ -168,7 +168,6 @@ type Request struct {
 	Headers    []HeaderField
 	AtMostOnce bool                // tools/call: goes on the wire at most once
 	Opening    bool                // the probe or initialize: no session yet
-	Version    string              // 2026-07-28 over HTTP: what MCP-Protocol-Version says; "" for the negotiated one
 	Progress   func(params []byte) // called for progress, from any goroutine; nil asks for none
 }
 
