@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os/exec"
 	"sync"
 	"time"
@@ -28,11 +29,7 @@ type authorization struct {
 
 // newAuthorization also checks that no credential goes over plain http to another
 // host, unless the Spec allows it.
-func newAuthorization(s *Session) (*authorization, error) {
-	u, err := endpoint(s.spec.URL)
-	if err != nil {
-		return nil, err
-	}
+func newAuthorization(s *Session, u *url.URL) (*authorization, error) {
 	if u.Scheme == "http" && !oauth.IsLoopback(u.Hostname()) && s.spec.HasCredentials() {
 		if !s.spec.InsecureHTTP {
 			return nil, PlainHTTPError{u.Hostname()}
@@ -40,12 +37,13 @@ func newAuthorization(s *Session) (*authorization, error) {
 		s.report.warn("insecure_http", fmt.Sprintf("server %q: credentials go over plain http to %q", s.spec.Name, u.Hostname()))
 	}
 	a := &authorization{fixed: s.spec.Bearer, secret: s.report.secrets.Add}
-	if len(s.spec.TokenCommand) > 0 && a.fixed == "" {
+	switch {
+	case a.fixed != "":
+	case len(s.spec.TokenCommand) > 0:
 		a.command = func(ctx context.Context) (string, error) {
 			return s.runForLine(ctx, "token_command", s.spec.TokenCommand)
 		}
-	}
-	if s.spec.OAuth != nil && !s.spec.OAuth.SignsIn() && a.fixed == "" && a.command == nil {
+	case s.spec.OAuth != nil && !s.spec.OAuth.SignsIn():
 		settings := *s.spec.OAuth
 		if argv := settings.AssertionCommand; len(argv) > 0 {
 			settings.Assertion = func(ctx context.Context) (string, error) {
@@ -53,8 +51,9 @@ func newAuthorization(s *Session) (*authorization, error) {
 			}
 		}
 		a.grant = oauth.New(u, &settings, a.secret)
+	default:
+		a.login = s.loginSource(u)
 	}
-	a.login = s.loginSource(u)
 	return a, nil
 }
 

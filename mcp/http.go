@@ -38,6 +38,9 @@ type httpConn struct {
 	background tasks          // each ends with life, or is bounded by itself
 	answers    wire.Responder // to requests of the server
 
+	renewing chan struct{} // a lock: holds an element while a lost session is renewed
+	renewed  bool          // guarded by renewing
+
 	next atomic.Int64
 	mu   sync.Mutex
 	at   httpState
@@ -50,12 +53,16 @@ type httpState struct {
 }
 
 // newHTTP makes the connection; nothing is sent yet.
-func newHTTP(s *Session, auth *authorization) (*httpConn, error) {
+func newHTTP(s *Session) (*httpConn, error) {
 	u, err := endpoint(s.spec.URL)
 	if err != nil {
 		return nil, err
 	}
-	h := &httpConn{owner: s, conns: newConnections(), auth: auth, origin: netguard.Origin(u), at: httpState{url: u}}
+	auth, err := newAuthorization(s, u)
+	if err != nil {
+		return nil, err
+	}
+	h := &httpConn{owner: s, conns: newConnections(), auth: auth, origin: netguard.Origin(u), at: httpState{url: u}, renewing: make(chan struct{}, 1)}
 	h.life, h.end = context.WithCancel(context.Background())
 	h.answers = wire.Responder{Send: h.respond, Start: h.background.start, Full: s.onResponsesDropped}
 	h.fixed = http.Header{"User-Agent": {"toolpipe/" + s.spec.Version}}
@@ -96,43 +103,35 @@ func (h *httpConn) setSession(id string) { h.change(func(at *httpState) { at.ses
 
 func (h *httpConn) lost() error { return nil }
 
-// exchange implements conn. A *statusError may also be the cause of a
-// *wire.NoReplyError, which is Sent unless the status says that nothing was done.
-func (h *httpConn) exchange(ctx context.Context, r *wire.Request) ([]byte, error) {
-	return h.exchangeAt(ctx, r, h.state())
-}
-
-// exchangeAt is exchange in the given state.
-func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState) ([]byte, error) {
+// exchangeAt sends a request in the given state, and reads the response.
+func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState) (result []byte, err error) {
 	id := h.next.Add(1)
 	body := wire.AppendRequest(make([]byte, 0, 160+len(r.Params)+len(r.Meta)), id, r.Method, r.Params, r.Meta, r.Progress != nil)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	res, err := h.post(ctx, r, body, at)
-	if err != nil {
-		h.cancel(ctx, r, id, at, err)
-		return nil, err
+	if err == nil {
+		x := &responseReader{h: h, ctx: ctx, cancel: cancel, r: r, id: id, at: at}
+		result, err = x.read(res)
+		if err != nil && x.reply == nil && ctx.Err() != nil {
+			err = &wire.NoReplyError{Sent: true, Cause: context.Cause(ctx)}
+		}
 	}
-	x := &responseReader{h: h, ctx: ctx, cancel: cancel, r: r, id: id, at: at}
-	result, err := x.read(res)
-	if err != nil && x.reply == nil && ctx.Err() != nil {
-		err = &wire.NoReplyError{Sent: true, Cause: context.Cause(ctx)}
+	if ctx.Err() != nil && wire.MayHaveArrived(err) && h.owner.isLegacy() && r.Method != "initialize" {
+		h.cancel(id)
 	}
-	h.cancel(ctx, r, id, at, err)
 	return result, err
 }
 
-// cancel sends a legacy server the cancellation of a request that failed
-// because ctx ended: for it a closed connection is no cancellation. initialize
-// must not be cancelled (2025-11-25, basic/utilities/cancellation).
-func (h *httpConn) cancel(ctx context.Context, r *wire.Request, id int64, at httpState, err error) {
-	if ctx.Err() != nil && err != nil && r.Method != "initialize" && wire.MayHaveArrived(err) && h.owner.isLegacy() {
-		h.background.start(func() { // close waits for it; the end of ctx does not stop it
-			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			defer cancel()
-			h.postMessage(ctx, wire.CancelledNotification(id))
-		})
-	}
+// cancel sends a legacy server the cancellation of a request: for it a closed
+// connection is none. initialize must not be cancelled (2025-11-25,
+// basic/utilities/cancellation).
+func (h *httpConn) cancel(id int64) {
+	h.background.start(func() { // close waits for it; the end of the request's context does not stop it
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		h.postMessage(ctx, wire.CancelledNotification(id))
+	})
 }
 
 // post sends a body. It sends again a request that may be sent again: to the

@@ -101,11 +101,7 @@ func connectTrusting(t *testing.T, url string, roots *x509.CertPool) (*Session, 
 	}
 	rec := &record{}
 	s := newSession(Spec{Name: "peer", URL: url, Version: "test", StartupTimeout: hang}, rec.hooks(), nil)
-	auth, err := newAuthorization(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := newHTTP(s, auth)
+	h, err := newHTTP(s)
 	if err != nil {
 		t.Fatal(err)
 	}

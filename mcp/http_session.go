@@ -10,31 +10,32 @@ import (
 	"toolpipe/mcp/wire"
 )
 
-// roundTrip sends a request and, when a legacy server has lost the session,
-// begins a new one, once in a run, and sends the request again unless that may
-// be sent at most once.
-func (s *Session) roundTrip(ctx context.Context, r *wire.Request) ([]byte, error) {
-	if s.transport != "http" {
-		return s.conn.exchange(ctx, r)
+// exchange implements conn. A *statusError may also be the cause of a
+// *wire.NoReplyError, which is Sent unless the status says that nothing was done.
+// When a legacy server has lost the session, exchange begins a new one, once in a
+// run, and sends the request again unless that may be sent at most once.
+func (h *httpConn) exchange(ctx context.Context, r *wire.Request) ([]byte, error) {
+	if r.Opening {
+		return h.exchangeAt(ctx, r, h.state())
 	}
-	unlock, err := s.lockRenewal(ctx)
+	unlock, err := h.lockRenewal(ctx)
 	if err != nil {
 		return nil, &wire.NoReplyError{Cause: err}
 	}
-	at := s.http.state()
+	at := h.state()
 	unlock()
-	result, err := s.http.exchangeAt(ctx, r, at)
+	result, err := h.exchangeAt(ctx, r, at)
 	if err == nil || at.session == "" || !sessionLost(err, r.AtMostOnce) {
 		return result, err
 	}
 	// Neither error is wrapped: they are not the outcome of the request.
-	if again := s.renewSession(ctx, at.session); again != nil {
+	if again := h.renewSession(ctx, at.session); again != nil {
 		return nil, &wire.NoReplyError{Cause: fmt.Errorf("%v; a new session failed: %v", err, again)}
 	}
 	if r.AtMostOnce {
 		return nil, &wire.NoReplyError{Cause: fmt.Errorf("the server had lost the session, so the call was not run; a new session has begun, call again (the server said: %v)", err)}
 	}
-	return s.http.exchange(ctx, r)
+	return h.exchangeAt(ctx, r, h.state())
 }
 
 // sessionLost says whether a request failed because the server has lost the
@@ -67,10 +68,10 @@ func sessionLost(err error, once bool) bool {
 }
 
 // lockRenewal waits until no renewal of the session is under way.
-func (s *Session) lockRenewal(ctx context.Context) (unlock func(), err error) {
+func (h *httpConn) lockRenewal(ctx context.Context) (unlock func(), err error) {
 	select {
-	case s.renewing <- struct{}{}:
-		return func() { <-s.renewing }, nil
+	case h.renewing <- struct{}{}:
+		return func() { <-h.renewing }, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -78,9 +79,8 @@ func (s *Session) lockRenewal(ctx context.Context) (unlock func(), err error) {
 
 // renewSession initializes again, unless another call has done so meanwhile.
 // When it fails, the lost session stays in place for the next call to renew.
-func (s *Session) renewSession(ctx context.Context, lost string) error {
-	h := s.http
-	unlock, err := s.lockRenewal(ctx)
+func (h *httpConn) renewSession(ctx context.Context, lost string) error {
+	unlock, err := h.lockRenewal(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,14 +88,14 @@ func (s *Session) renewSession(ctx context.Context, lost string) error {
 	if h.state().session != lost {
 		return nil
 	}
-	if s.renewed {
+	if h.renewed {
 		return errors.New("the session was lost twice")
 	}
 	h.setSession("")
-	if err := s.initialize(ctx, s.Protocol()); err != nil {
+	if err := h.owner.initialize(ctx, h.owner.Protocol()); err != nil {
 		h.setSession(lost)
 		return err
 	}
-	s.renewed = true
+	h.renewed = true
 	return nil
 }

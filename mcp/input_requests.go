@@ -25,7 +25,7 @@ func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byt
 	defer s.inFlight.done()
 	params := r.Params
 	for round := 1; ; round++ {
-		raw, err := s.roundTrip(ctx, r)
+		raw, err := s.conn.exchange(ctx, r)
 		if err != nil {
 			return nil, err
 		}

@@ -123,11 +123,7 @@ func connectionEnded(err error) bool {
 
 // negotiateHTTP finds the revision and the transport of a server at a URL.
 func (s *Session) negotiateHTTP(ctx context.Context) error {
-	auth, err := newAuthorization(s)
-	if err != nil {
-		return err
-	}
-	h, err := newHTTP(s, auth)
+	h, err := newHTTP(s)
 	if err != nil {
 		return err
 	}

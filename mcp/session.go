@@ -36,9 +36,6 @@ type Session struct {
 	inFlight     requestsInFlight // while there are any, the server may send elicitations
 	questions    atomic.Int32     // elicitations of a legacy server, not answered yet
 
-	renewing chan struct{} // a lock: holds an element while a lost session is renewed
-	renewed  bool          // guarded by renewing
-
 	mu sync.Mutex // guards what follows
 
 	revision     string // these three change when a lost session is renewed
@@ -55,7 +52,7 @@ type Session struct {
 }
 
 func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
-	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec), warned: map[string]bool{}, changes: comparison{seed: maphash.MakeSeed()}, renewing: make(chan struct{}, 1)}
+	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec), warned: map[string]bool{}, changes: comparison{seed: maphash.MakeSeed()}}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }

@@ -77,7 +77,7 @@ func echoSSE(t *testing.T) (wire.Transport, func()) {
 	end := sync.OnceFunc(func() { close(gone) })
 	t.Cleanup(end)
 	s := newSession(Spec{Name: "peer", URL: web.URL}, Hooks{}, nil)
-	h, err := newHTTP(s, &authorization{})
+	h, err := newHTTP(s)
 	if err != nil {
 		t.Fatal(err)
 	}
