@@ -109,6 +109,7 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState
 	body := wire.AppendRequest(make([]byte, 0, 160+len(r.Params)+len(r.Meta)), id, r.Method, r.Params, r.Meta, r.Progress != nil)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	h.owner.report.message('>', body)
 	res, err := h.post(ctx, r, body, at)
 	if err == nil {
 		x := &responseReader{h: h, ctx: ctx, cancel: cancel, r: r, id: id, at: at}
@@ -140,7 +141,6 @@ func (h *httpConn) cancel(id int64) {
 // most once is sent again if no byte of it had left, and once after a refusal of
 // its token, which came before it was run.
 func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at httpState) (*http.Response, error) {
-	h.owner.report.message('>', body)
 	renewed := 0
 	for hops := 0; ; {
 		sent := &trackedBody{}
@@ -276,14 +276,20 @@ func (b *trackedBody) Read(p []byte) (int, error) {
 func (b *trackedBody) Close() error { return nil }
 
 // postMessage POSTs a message that has no reply: a notification or a response.
-// Any status below 300 is a success.
 func (h *httpConn) postMessage(ctx context.Context, msg []byte) error {
-	res, err := h.post(ctx, &wire.Request{}, msg, h.state())
+	h.owner.report.message('>', msg)
+	return h.deliver(ctx, &wire.Request{}, msg, h.state())
+}
+
+// deliver POSTs a message whose response is not read. Any status below 300 is a
+// success. The error is a *wire.NoReplyError.
+func (h *httpConn) deliver(ctx context.Context, r *wire.Request, msg []byte, at httpState) error {
+	res, err := h.post(ctx, r, msg, at)
 	if err != nil {
 		return err
 	}
 	if res.StatusCode >= 300 {
-		return &wire.NoReplyError{Cause: h.readFailure(res)}
+		return &wire.NoReplyError{Sent: res.StatusCode >= 500, Cause: h.readFailure(res)}
 	}
 	io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
 	return res.Body.Close()

@@ -105,20 +105,11 @@ func (t *sseTransport) Send(ctx context.Context, msg []byte) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer goroutine.AfterContext(t.ctx, cancel)()
-	sent := &trackedBody{}
-	res, err := t.h.send(ctx, t.h.newPost(&wire.Request{}, msg, sent, t.at), true)
-	switch {
-	case err != nil && sent.began.Load():
-		return err
-	case err != nil:
+	err := t.h.deliver(ctx, &wire.Request{AtMostOnce: true}, msg, t.at)
+	if err != nil && !wire.MayHaveArrived(err) {
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, err)
-	case res.StatusCode >= 300 && res.StatusCode < 500:
-		return fmt.Errorf("%w: %w", wire.ErrNotSent, t.h.readFailure(res))
-	case res.StatusCode >= 500:
-		return t.h.readFailure(res)
 	}
-	io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
-	return res.Body.Close()
+	return err
 }
 
 // Receive returns the data of the next message event.

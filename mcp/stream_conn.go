@@ -51,15 +51,6 @@ func newStreamConn(t wire.Transport, s *Session) *streamConn {
 }
 
 func (m *streamConn) exchange(ctx context.Context, r *wire.Request) ([]byte, error) {
-	c, err := m.send(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	return m.await(ctx, c, r.Opening)
-}
-
-// send sends the request.
-func (m *streamConn) send(ctx context.Context, r *wire.Request) (*call, error) {
 	c := &call{reply: make(chan reply, 1), progress: r.Progress}
 	m.mu.Lock()
 	if m.cause != nil {
@@ -72,12 +63,16 @@ func (m *streamConn) send(ctx context.Context, r *wire.Request) (*call, error) {
 	m.mu.Unlock()
 
 	msg := wire.AppendRequest(make([]byte, 0, 160+len(r.Params)+len(r.Meta)), c.id, r.Method, r.Params, r.Meta, r.Progress != nil)
-	m.owner.report.message('>', msg)
-	if err := m.t.Send(ctx, msg); err != nil {
+	if err := m.send(ctx, msg); err != nil {
 		m.take(c.id)
 		return nil, &wire.NoReplyError{Sent: !errors.Is(err, wire.ErrNotSent), Cause: m.sendFailure(ctx, err)}
 	}
-	return c, nil
+	return m.await(ctx, c, r.Opening)
+}
+
+func (m *streamConn) send(ctx context.Context, msg []byte) error {
+	m.owner.report.message('>', msg)
+	return m.t.Send(ctx, msg)
 }
 
 // sendFailure is why sending failed. The reader's error tells how the server
@@ -112,17 +107,13 @@ func (m *streamConn) await(ctx context.Context, c *call, opening bool) ([]byte, 
 	if !opening {
 		short, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
-		msg := wire.CancelledNotification(c.id)
-		m.owner.report.message('>', msg)
-		m.t.Send(short, msg)
+		m.send(short, wire.CancelledNotification(c.id))
 	}
 	return nil, &wire.NoReplyError{Sent: true, Cause: context.Cause(ctx)}
 }
 
 func (m *streamConn) notify(ctx context.Context, method string) error {
-	msg := wire.Notification(method, []byte("{}"))
-	m.owner.report.message('>', msg)
-	return m.t.Send(ctx, msg)
+	return m.send(ctx, wire.Notification(method, []byte("{}")))
 }
 
 func (m *streamConn) read() {
@@ -152,8 +143,7 @@ func (m *streamConn) dispatch(msg wire.Message) {
 func (m *streamConn) respond(response []byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTimeout)
 	defer cancel()
-	m.owner.report.message('>', response)
-	m.t.Send(ctx, response)
+	m.send(ctx, response)
 }
 
 // garbled takes a frame that is not JSON. If its beginning names the request

@@ -106,14 +106,12 @@ func (r *Result) Render(max int) Rendered {
 		}
 	}
 	literals := r.literals()
-	lengths := make([]int, len(literals))
 	for i, l := range literals {
 		n, lone := literalLength(l)
 		if lone {
 			literals[i] = jsontext.Quoted(jsontext.Unquote(l))
 			n, _ = literalLength(literals[i])
 		}
-		lengths[i] = n
 		out.Bytes += n + min(i, 1)
 	}
 	switch {
