@@ -61,20 +61,18 @@ func (f *requestsInFlight) context() context.Context {
 // call. When our request ends, the elicitation is cancelled.
 func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
 	ctx := s.inFlight.context()
-	switch mode := jsontext.Text(jsontext.Member(m.Params, "mode")); {
+	switch {
 	case !s.elicits():
 		s.refuseInput(m.Params)
 		reply(wire.ReplyError(m.ID, wire.CodeMethodNotFound, "elicitation is not supported"))
-	case mode != "" && mode != "form":
-		reply(wire.ReplyError(m.ID, wire.CodeInvalidParams, "elicitation mode "+mode+" is not supported"))
+	case !isForm(m.Params):
+		reply(wire.ReplyError(m.ID, wire.CodeInvalidParams, "of the modes of elicitation only form is supported"))
 	case ctx == nil:
 		reply(wire.ReplyError(m.ID, wire.CodeInvalidParams, "elicitation outside of a request in progress"))
+	case s.questions.Add(1) > maxQuestions:
+		s.questions.Add(-1)
+		reply(wire.ReplyError(m.ID, wire.CodeInternal, "too many questions at once"))
 	default:
-		if s.questions.Add(1) > maxQuestions {
-			s.questions.Add(-1)
-			reply(wire.ReplyError(m.ID, wire.CodeInternal, "too many questions at once"))
-			return
-		}
 		s.elicitations.start(func() {
 			defer s.questions.Add(-1)
 			reply(wire.ReplyResult(m.ID, s.elicited(ctx, m.Params)))
@@ -82,9 +80,15 @@ func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
 	}
 }
 
+// isForm says whether an elicitation shows a form, which is the default mode.
+func isForm(params []byte) bool {
+	mode := jsontext.Text(jsontext.Member(params, "mode"))
+	return mode == "" || mode == "form"
+}
+
 // elicited is the ElicitResult for the params of an elicitation.
 func (s *Session) elicited(ctx context.Context, params []byte) []byte {
-	if mode := jsontext.Text(jsontext.Member(params, "mode")); mode != "" && mode != "form" {
+	if !isForm(params) {
 		return []byte(declined)
 	}
 	if !s.elicits() { // it was not declared, and asks all the same

@@ -30,24 +30,19 @@ func (s *Session) negotiateStream(ctx context.Context) error {
 	case s.spec.Protocol == wire.ModernRevision:
 		return errNotModern
 	}
-	return s.initializeAfterProbe(ctx, v.version)
+	err = s.initialize(ctx, v.version)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	// Some servers take one opening request for each process
+	// (github/github-mcp-server#2938).
+	return s.restartLegacy(ctx, v.version, "initialize failed after the probe ("+err.Error()+")")
 }
 
 var (
 	errNotModern = errors.New("the server does not speak " + wire.ModernRevision)
 	errSilent    = errors.New("the server does not answer server/discover")
 )
-
-// initializeAfterProbe sends initialize, and starts the server afresh where it
-// refuses that after the probe, as servers do that take one opening request for
-// each process (github/github-mcp-server#2938).
-func (s *Session) initializeAfterProbe(ctx context.Context, version string) error {
-	err := s.initialize(ctx, version)
-	if err == nil || ctx.Err() != nil {
-		return err
-	}
-	return s.restartLegacy(ctx, version, "initialize failed after the probe ("+err.Error()+")")
-}
 
 // restartLegacy ends the server's process and begins with initialize in a new
 // one.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,13 +33,9 @@ func (w *schemaWalk) header(raw []byte, path []string) {
 		w.misuse = fmt.Sprintf("x-mcp-header %q is not on a plain property", name)
 	case typ != "string" && typ != "integer" && typ != "boolean":
 		w.misuse = fmt.Sprintf("x-mcp-header %q is on a property that is not of type string, integer or boolean", name)
-	}
-	for _, h := range w.headers {
-		if strings.EqualFold(h.name, name) {
-			w.misuse = fmt.Sprintf("x-mcp-header %q is used twice", name)
-		}
-	}
-	if w.misuse == "" {
+	case slices.ContainsFunc(w.headers, func(h paramHeader) bool { return strings.EqualFold(h.name, name) }):
+		w.misuse = fmt.Sprintf("x-mcp-header %q is used twice", name)
+	default:
 		w.headers = append(w.headers, paramHeader{path, name})
 	}
 }
@@ -92,11 +89,9 @@ const (
 // without white space around it and does not look encoded, otherwise base64
 // between markers (2026-07-28, basic/transports).
 func headerValue(s string) string {
-	plain := strings.TrimSpace(s) == s && !(strings.HasPrefix(s, sentinelBegin) && strings.HasSuffix(s, sentinelEnd))
-	for i := range len(s) {
-		plain = plain && s[i] >= 0x20 && s[i] <= 0x7E
-	}
-	if plain {
+	encoded := strings.HasPrefix(s, sentinelBegin) && strings.HasSuffix(s, sentinelEnd)
+	unprintable := strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
+	if strings.TrimSpace(s) == s && !encoded && !unprintable {
 		return s
 	}
 	return sentinelBegin + base64.StdEncoding.EncodeToString([]byte(s)) + sentinelEnd

@@ -56,18 +56,14 @@ func OfferedSchema(raw json.RawMessage) (schema json.RawMessage, note string) {
 		keep = append([]string{`"type":"object"`}, keep...)
 	}
 	if len(dropped) > 0 {
-		note = "The arguments must also match: {" + oneLine(strings.Join(dropped, ","), 1000) + "}"
+		rest := strings.Fields(capped(strings.Join(dropped, ","), 1000))
+		note = "The arguments must also match: {" + strings.Join(rest, " ") + "}"
 	}
 	return json.RawMessage("{" + strings.Join(keep, ",") + "}"), note
 }
 
 // compositions are the keywords that providers refuse at the root.
 var compositions = []string{"anyOf", "oneOf", "allOf", "not", "if", "then", "else"}
-
-// oneLine is text of at most n bytes and a mark, in one line.
-func oneLine(text string, n int) string {
-	return strings.Join(strings.Fields(capped(text, n)), " ")
-}
 
 // schemaWalk checks every subschema of a tool's schema.
 type schemaWalk struct {
