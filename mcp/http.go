@@ -106,7 +106,7 @@ func (h *httpConn) lost() error { return nil }
 // exchangeAt sends a request in the given state, and reads the response.
 func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState) (result []byte, err error) {
 	id := h.next.Add(1)
-	body := wire.AppendRequest(make([]byte, 0, 160+len(r.Params)+len(r.Meta)), id, r.Method, r.Params, r.Meta, r.Progress != nil)
+	body := r.Message(id)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	h.owner.report.message('>', body)
@@ -118,15 +118,15 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState
 			err = &wire.NoReplyError{Sent: true, Cause: context.Cause(ctx)}
 		}
 	}
-	if ctx.Err() != nil && wire.MayHaveArrived(err) && h.owner.isLegacy() && r.Method != "initialize" {
+	// initialize must not be cancelled (2025-11-25, basic/utilities/cancellation).
+	if ctx.Err() != nil && wire.MayHaveArrived(err) && h.owner.isLegacy() && !r.Opening {
 		h.cancel(id)
 	}
 	return result, err
 }
 
 // cancel sends a legacy server the cancellation of a request: for it a closed
-// connection is none. initialize must not be cancelled (2025-11-25,
-// basic/utilities/cancellation).
+// connection is none.
 func (h *httpConn) cancel(id int64) {
 	h.background.start(func() { // close waits for it; the end of the request's context does not stop it
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -62,8 +62,7 @@ func (m *streamConn) exchange(ctx context.Context, r *wire.Request) ([]byte, err
 	m.waiting[c.id] = c
 	m.mu.Unlock()
 
-	msg := wire.AppendRequest(make([]byte, 0, 160+len(r.Params)+len(r.Meta)), c.id, r.Method, r.Params, r.Meta, r.Progress != nil)
-	if err := m.send(ctx, msg); err != nil {
+	if err := m.send(ctx, r.Message(c.id)); err != nil {
 		m.take(c.id)
 		return nil, &wire.NoReplyError{Sent: !errors.Is(err, wire.ErrNotSent), Cause: m.sendFailure(ctx, err)}
 	}

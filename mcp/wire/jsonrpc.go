@@ -118,31 +118,6 @@ func Snippet(b []byte) string {
 	return string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
 }
 
-// AppendRequest appends a request. params is an object. meta are members of its
-// _meta, without braces; progress adds the id as the progressToken.
-func AppendRequest(dst []byte, id int64, method string, params, meta []byte, progress bool) []byte {
-	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
-	dst = strconv.AppendInt(dst, id, 10)
-	dst = append(dst, `,"method":"`...)
-	dst = append(dst, method...)
-	dst = append(dst, `","params":`...)
-	if len(meta) == 0 && !progress {
-		return append(append(dst, params...), '}')
-	}
-	dst = append(dst, params[:len(params)-1]...)
-	if len(params) > 2 {
-		dst = append(dst, ',')
-	}
-	dst = append(append(dst, `"_meta":{`...), meta...)
-	if progress {
-		if len(meta) > 0 {
-			dst = append(dst, ',')
-		}
-		dst = strconv.AppendInt(append(dst, `"progressToken":`...), id, 10)
-	}
-	return append(dst, "}}}"...)
-}
-
 func Notification(method string, params []byte) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params)
 }
@@ -159,16 +134,42 @@ func CancelledNotification(id int64) []byte {
 	return Notification("notifications/cancelled", fmt.Appendf(nil, `{"requestId":%d,"reason":"no longer wanted"}`, id))
 }
 
-// Request is a request to be sent. Its params are complete but for _meta.
+// Request is a request to be sent.
 type Request struct {
 	Method     string
-	Params     []byte
-	Meta       []byte // members of _meta; nil for none
+	Params     []byte // an object without _meta
+	Meta       []byte // members of _meta, without braces; nil for none
 	Name       string // 2026-07-28 over HTTP: Mcp-Name
 	Headers    []HeaderField
 	AtMostOnce bool                // tools/call: goes on the wire at most once
 	Opening    bool                // the probe or initialize: no session yet
 	Progress   func(params []byte) // called for progress, from any goroutine; nil asks for none
+}
+
+// Message is the request as a message with that id, which is the progressToken
+// too where progress is wanted.
+func (r *Request) Message(id int64) []byte {
+	msg := make([]byte, 0, 160+len(r.Params)+len(r.Meta))
+	msg = append(msg, `{"jsonrpc":"2.0","id":`...)
+	msg = strconv.AppendInt(msg, id, 10)
+	msg = append(msg, `,"method":"`...)
+	msg = append(msg, r.Method...)
+	msg = append(msg, `","params":`...)
+	if len(r.Meta) == 0 && r.Progress == nil {
+		return append(append(msg, r.Params...), '}')
+	}
+	msg = append(msg, r.Params[:len(r.Params)-1]...)
+	if len(r.Params) > 2 {
+		msg = append(msg, ',')
+	}
+	msg = append(append(msg, `"_meta":{`...), r.Meta...)
+	if r.Progress != nil {
+		if len(r.Meta) > 0 {
+			msg = append(msg, ',')
+		}
+		msg = strconv.AppendInt(append(msg, `"progressToken":`...), id, 10)
+	}
+	return append(msg, "}}}"...)
 }
 
 type HeaderField struct{ Name, Value string }
