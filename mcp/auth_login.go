@@ -204,16 +204,6 @@ func (l *loginSource) lacking(e *statusError) error {
 	return f
 }
 
-// Refused is the response with which a server refused access; nil where err is
-// anything else.
-func Refused(err error) *oauth.Refusal {
-	if !refusedAccess(err) {
-		return nil
-	}
-	e, _ := errors.AsType[*statusError](err)
-	return e.refusal()
-}
-
 func (e *statusError) refusal() *oauth.Refusal {
 	return &oauth.Refusal{Status: e.status, Challenges: e.header.Values("Www-Authenticate")}
 }

@@ -191,7 +191,7 @@ func (s *Session) initialize(ctx context.Context, version string) error {
 			return s.initialized(ctx, version, result)
 		}
 		e, ok := errors.AsType[*wire.RPCError](err)
-		if !ok || refusedAccess(err) {
+		if !ok || Refused(err) != nil {
 			return err
 		}
 		if e.Code == wire.CodeUnsupportedVersion && slices.Contains(supported(e), wire.ModernRevision) {

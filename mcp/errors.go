@@ -52,18 +52,16 @@ func (e PlainHTTPError) Error() string {
 	return fmt.Sprintf("credentials are not sent over plain http to %q", e.Host)
 }
 
-// AccessRefused is the HTTP status with which a server refused access, 401 or
-// 403; 0 where err is anything else. Such a refusal tells nothing about the
-// revision that the server speaks.
-func AccessRefused(err error) int {
+// Refused is the response with which a server refused access, by the HTTP status
+// 401 or 403; nil where err is anything else. Such a refusal tells nothing about
+// the revision that the server speaks.
+func Refused(err error) *oauth.Refusal {
 	e, ok := errors.AsType[*statusError](err)
-	if ok && (e.status == http.StatusUnauthorized || e.status == http.StatusForbidden) {
-		return e.status
+	if !ok || e.status != http.StatusUnauthorized && e.status != http.StatusForbidden {
+		return nil
 	}
-	return 0
+	return e.refusal()
 }
-
-func refusedAccess(err error) bool { return AccessRefused(err) != 0 }
 
 // connectError is the error of Connect.
 func (s *Session) connectError(err error, stderr string) *ConnectError {
@@ -79,7 +77,7 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	case errors.Is(err, oauth.ErrForeignIssuer):
 		setting, _ := errors.AsType[*oauth.SettingError](err)
 		e.Hint = setting.Hint()
-	case refusedAccess(err): // the caller knows how a token is given
+	case Refused(err) != nil: // the caller knows how a token is given
 	case errors.Is(err, ErrStartup):
 		e.Message += fmt.Sprintf(" of %s", s.spec.StartupTimeout)
 		e.Hint = s.silenceHint()

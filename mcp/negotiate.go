@@ -128,7 +128,7 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	}
 	v, first := s.probe(ctx, true)
 	switch {
-	case first != nil && refusedAccess(first):
+	case Refused(first) != nil:
 		return s.initializeAfterRefusal(ctx, first)
 	case first != nil && !gotHTTPResponse(first):
 		return first

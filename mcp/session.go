@@ -25,8 +25,9 @@ type Session struct {
 	modern    bool
 	meta      []byte // 2026-07-28: members of every request's _meta
 
-	tried []string // what Connect tried, for its error; guarded by mu
-	tools []wire.Tool
+	tried   []string // what Connect tried, for its error; guarded by mu
+	tools   []wire.Tool
+	headers map[string][]paramHeader // of calls, by the tool's name; like tools not changed after Connect
 
 	life         context.Context // ends with Close
 	end          context.CancelFunc
@@ -43,9 +44,8 @@ type Session struct {
 	instructions string
 
 	changes comparison
-	ready   bool                     // the first list of tools came, which ends the start
-	headers map[string][]paramHeader // by the name of their tool, of the last list
-	warned  map[string]bool          // what warnOnce has warned of
+	ready   bool            // the list of tools came, which ends the start
+	warned  map[string]bool // what warnOnce has warned of
 
 	junkLines  int    // lines of the server's stdout that were no messages
 	junkSample string // the first of them

@@ -21,11 +21,7 @@ const (
 )
 
 // paramHeaders are the headers that a call of the tool has to carry.
-func (s *Session) paramHeaders(tool string) []paramHeader {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.headers[tool]
-}
+func (s *Session) paramHeaders(tool string) []paramHeader { return s.headers[tool] }
 
 // Tools are the server's tools as they were listed at the start, in its order. A
 // tool that cannot be used is left out with the warning "tool_dropped".
@@ -70,12 +66,7 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.headers = headers
-	if !s.ready {
-		s.changes.first = sum
-	}
+	s.headers, s.changes.first = headers, sum
 	return tools, nil
 }
 

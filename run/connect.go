@@ -203,14 +203,16 @@ func settingHint(s *config.Server, err error) string {
 		return "--tool-timeout, or tool_timeout in the config, raises it"
 	}
 	flag, given := "--mcp-auth-env "+s.Name+"=VAR", s.Spec.HasCredentials()
-	switch status := mcp.AccessRefused(err); {
-	case status == http.StatusForbidden && given:
+	refusal := mcp.Refused(err)
+	forbidden := refusal != nil && refusal.Status == http.StatusForbidden
+	switch {
+	case forbidden && given:
 		return "the token is known but not allowed to do this; it may need another scope"
-	case status == http.StatusForbidden:
+	case forbidden:
 		return "the server may want a token (" + flag + ", or auth_env in the config), or another host name in the URL"
-	case status != 0 && given:
+	case refusal != nil && given:
 		return "the token is refused: check the one given by " + flag + ", or auth_env, token_command, oauth in the config"
-	case status != 0:
+	case refusal != nil:
 		return "give a token: " + flag + ", or auth_env (headers, token_command, oauth) in the config"
 	}
 	return ""
