@@ -38,6 +38,7 @@ type stdioTransport struct {
 type lastWrite struct{ atomic.Int64 }
 
 func (w *lastWrite) Write(p []byte) (int, error) {
+	defer goroutine.Recover() // package exec calls it in a goroutine of its own
 	w.Store(time.Now().UnixNano())
 	return len(p), nil
 }

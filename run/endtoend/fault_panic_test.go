@@ -19,7 +19,7 @@ toolpipe -o ndjson -y -t fs="$MCP -tools elicit -grandchild" hi`},
 	"reader of a server": {"m.owner.report.message('<', frame)", `toolpipe -o ndjson -t fs="$MCP -grandchild -stubborn" hi`},
 	"progress of a call": {"r.emit(&event.Progress{", `model progress
 toolpipe -o ndjson -y -t fs="$MCP -tools progress -grandchild" hi`},
-	"stderr of a server": {"io.Copy(c.stderr, hearing{c.errs, &c.heard})", `toolpipe -o ndjson -t fs="$MCP -silent -stubborn -grandchild" hi`},
+	"stderr of a server": {"w.Store(time.Now().UnixNano())", `toolpipe -o ndjson -t fs="$MCP -stderr x -silent -stubborn -grandchild" hi`},
 	"server starts":      {"c.start(ctx, procs", `toolpipe -o ndjson -t fs="$MCP" hi`},
 	"timer of a call": {"w.cancel(TimeoutError{Limit: limit})", `model hang
 toolpipe -o ndjson -y --tool-timeout 1 -t fs="$MCP -tools hang -grandchild" hi`},
