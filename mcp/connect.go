@@ -175,7 +175,7 @@ func (s *Session) begin(revision string, result []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revision = revision
-	s.offers = bytes.Clone(jsontext.Member(result, "capabilities"))
+	s.capabilities = bytes.Clone(jsontext.Member(result, "capabilities"))
 	s.instructions = jsontext.Text(jsontext.Member(result, "instructions"))
 }
 

@@ -31,22 +31,23 @@ type httpConn struct {
 	conns  *connections
 	fixed  http.Header // sent on every request
 	auth   *authorization
-	origin string
+	origin string // of the configured URL, the only one that gets credentials
 
 	life       context.Context // ends with close
 	end        context.CancelFunc
-	background tasks          // each ends with life, or is bounded by itself
+	background tasks          // goroutines that end with life, or after a time of their own
 	answers    wire.Responder // to requests of the server
 
 	renewing chan struct{} // a lock: holds an element while a lost session is renewed
 	renewed  bool          // guarded by renewing
 
-	next atomic.Int64
+	next atomic.Int64 // the id of the last request
 	mu   sync.Mutex
 	at   httpState
 }
 
-// httpState is what changes during a connection.
+// httpState has what a server may change: its address, by a redirection, and its
+// session.
 type httpState struct {
 	url     *url.URL
 	session string // legacy: Mcp-Session-Id; "" for none
@@ -93,6 +94,7 @@ func (h *httpConn) state() httpState {
 	return h.at
 }
 
+// change changes the state for the requests that follow.
 func (h *httpConn) change(f func(at *httpState)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -55,8 +55,9 @@ func (s *Session) restartLegacy(ctx context.Context, version, why string) error 
 	return s.initialize(ctx, version)
 }
 
-// restartSilent is restartLegacy for a server that did not answer the probe. One
-// that refuses initialize was only slow, and is probed once more.
+// restartSilent is restartLegacy for a server that did not answer the probe. A
+// server that then refuses initialize was only slow to answer: it is probed once
+// more, and has the whole time of the start for that.
 func (s *Session) restartSilent(ctx context.Context) error {
 	err := s.restartLegacy(ctx, "", errSilent.Error())
 	_, refused := errors.AsType[*wire.RPCError](err)

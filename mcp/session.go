@@ -40,7 +40,7 @@ type Session struct {
 	mu sync.Mutex // guards what follows
 
 	revision     string // these three change when a lost session is renewed
-	offers       []byte // the capabilities of the server
+	capabilities []byte // an object, as the server sent it
 	instructions string
 
 	changes comparison
@@ -156,7 +156,7 @@ func (s *Session) isReady() bool {
 func (s *Session) has(capability string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return jsontext.Member(s.offers, capability) != nil
+	return jsontext.Member(s.capabilities, capability) != nil
 }
 
 // LogFrom asks a legacy server to log from level on, if it can log. A modern server
