@@ -34,7 +34,8 @@ func TestFloodOfRequests(t *testing.T) {
 	before := runtime.NumGoroutine()
 	e := callFails(t, s, "t", `{}`)
 	close(ended)
-	if n := <-most - before; n > 100 || !e.Sent || e.RPC {
+	if n := <-most - before; n > 500 || // of 20 000 requests; other tests run beside this one
+		!e.Sent || e.RPC {
 		t.Errorf("%d goroutines more; %+v", n, e)
 	}
 	if n := len(rec.sentLines("tools/call")); n != 1 {
