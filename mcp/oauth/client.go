@@ -136,13 +136,13 @@ func (a *agent) do(req *http.Request) (status int, body []byte, err error) {
 	return res.StatusCode, body, nil
 }
 
-// IsLoopback says whether a host name is this machine.
+// IsLoopback says whether a host name is certainly this machine. Names below localhost
+// (RFC 6761, section 6.3) are not: the system's resolver may ask the network for them.
 func IsLoopback(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.Unmap().IsLoopback()
 	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+	return strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
 }
 
 // textOf and textsOf are the text of a member of a JSON object, and the texts of one
