@@ -104,6 +104,12 @@ func serveError(err error) error {
 	return err
 }
 
+// passedOn is an error of a server as the host gets it: without secrets.
+func (h *host) passedOn(e *wire.RPCError) *wire.RPCError {
+	find := h.secrets.Message()
+	return &wire.RPCError{Code: e.Code, Message: find.HideString(e.Message), Data: find.HideJSON(e.Data)}
+}
+
 // call takes a call of the host. The answer is a function that waits for it.
 func (h *host) call(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) func() (*wire.Result, error) {
 	h.count++
@@ -119,7 +125,7 @@ func (h *host) call(ctx context.Context, name string, args json.RawMessage, prog
 		case c.tool == nil && a.event.Status == event.ResultInvalid:
 			return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no tool is named " + strconv.Quote(name)}
 		case a.refusal != nil:
-			return nil, a.refusal
+			return nil, h.passedOn(a.refusal)
 		case a.result != nil:
 			return a.result, nil
 		}

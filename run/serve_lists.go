@@ -164,7 +164,7 @@ func (h *host) forward(ctx context.Context, c *connection, method, name string, 
 	result, err := session.Request(ctx, method, name, params)
 	h.round.flow.add(c.exposes, origin{event.Source{Name: c.Name}, method}) // an error holds the server's words too
 	if e, ok := errors.AsType[*wire.RPCError](err); ok {
-		return nil, &wire.RPCError{Code: e.Code, Message: h.secrets.Message().HideString(e.Message), Data: e.Data}
+		return nil, h.passedOn(e)
 	}
 	if err != nil {
 		return nil, errors.New(h.secrets.Message().HideString(withHint(err.Error(), &c.Server, err)))

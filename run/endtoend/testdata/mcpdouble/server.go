@@ -210,7 +210,7 @@ func (s *Server) Handle(m gjson.Result, send func(string)) {
 			"note://empty":   ``,
 		}
 		if _, ok := contents[uri]; !ok {
-			refuse(-32602, "no such resource: "+uri)
+			send(`{"jsonrpc":"2.0","id":` + id.Raw + `,"error":{"code":-32602,"message":` + quote("no such resource: "+uri) + `,"data":{"uri":` + quote(uri) + `}}}`)
 			return
 		}
 		reply(`{` + kind + cached + `"contents":[` + contents[uri] + `]}`)
