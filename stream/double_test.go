@@ -163,7 +163,7 @@ type bodyIn struct {
 
 // buffers are what replies are read through, so that a test of thousands of bodies
 // does not make as many.
-var buffers = sync.Pool{New: func() any { return make([]byte, streamBuffer) }}
+var buffers = sync.Pool{New: func() any { b := make([]byte, streamBuffer); return &b }}
 
 // decode reads a body as a Client does, without a network.
 func decode(t testing.TB, in bodyIn) decoded {
@@ -193,8 +193,9 @@ func decode(t testing.TB, in bodyIn) decoded {
 		return dec
 	}
 	x := newExchange(&watched, &in.request, sink)
-	x.client.buffer = buffers.Get().([]byte)
-	defer buffers.Put(x.client.buffer)
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	x.client.buffer = *buffer
 	header := in.header
 	if header == nil {
 		header = http.Header{}

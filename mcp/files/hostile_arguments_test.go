@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -66,9 +67,18 @@ func hostileTexts() (texts []func() string) {
 	return texts
 }
 
-// hostileValues are JSON texts for an argument of a type, each made when it is called
-// for.
+// hostileValues are JSON texts for an argument of a type, each made once, when it is
+// first called for.
 func hostileValues(kind string) (values []func() string) {
+	if made := madeValues[kind]; made != nil {
+		return made
+	}
+	defer func() {
+		for i := range values {
+			values[i] = sync.OnceValue(values[i])
+		}
+		madeValues[kind] = values
+	}()
 	add := func(some ...string) {
 		for _, s := range some {
 			values = append(values, func() string { return s })
@@ -106,6 +116,9 @@ func hostileValues(kind string) (values []func() string) {
 	}
 	return values
 }
+
+// madeValues are those that hostileValues has returned, by type.
+var madeValues = map[string][]func() string{}
 
 // usualArguments are a good value for each required argument; the others are
 // absent unless they are the hostile one, or needed beside it.
