@@ -167,7 +167,7 @@ func runExample(t *testing.T, commands string, files map[string]string, terminal
 	example := []string{"example"}
 	if strings.Contains(commands, "--login") {
 		example = append(example, "-modern", "-oauth")
-		s.env["BROWSER"] = "fakebrowser browser.log"
+		s.env["BROWSER"] = "fakebrowser " + filepath.Join(s.work, "browser.log") // a browser runs in /
 	}
 	if err := errors.Join(s.startModel([]string{"model"}), s.startMCP(example)); err != nil {
 		t.Fatal(err)
