@@ -142,7 +142,8 @@ func (a *callAssembly) complete(list []callDelta) {
 			c = a.begin(list[i])
 		}
 		c.id, c.name = cmp.Or(c.id, list[i].id), cmp.Or(c.name, name(i))
-		c.arguments = wholeArguments(c.arguments, list[i].function.Get("arguments"))
+		c.arguments, c.scan = wholeArguments(c.arguments, list[i].function.Get("arguments")), jsonScan{}
+		c.scan.add(c.arguments)
 		c.addExtra(list[i].members)
 	}
 }
