@@ -2,6 +2,8 @@ package stream
 
 import (
 	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -103,9 +105,27 @@ func (s *chunkShape) first(data []byte) (text []byte, size int, begun bool) {
 	s.searched = 0
 	rest = rest[:end+len("\n\n")]
 	inner, ok := bytes.CutSuffix(rest, s.tail)
-	if !ok || !valid(data[len(s.head)-1:len(s.head)+len(inner)+1]) {
+	if !ok || !s.unescape(inner) {
 		return nil, 0, false
 	}
-	s.scratch = jsontext.AppendWTF8(s.scratch[:0], inner)
 	return s.scratch, len(s.head) + len(rest), false
+}
+
+// unescape writes to scratch what the inside of a literal means. It reports false for
+// what the full decoder has to look at: no literal, or one with a lone surrogate.
+func (s *chunkShape) unescape(inner []byte) bool {
+	s.scratch = s.scratch[:0]
+	for {
+		n := jsontext.PlainLen(inner)
+		s.scratch = append(s.scratch, inner[:n]...)
+		if inner = inner[n:]; len(inner) == 0 {
+			return true
+		}
+		r, size := jsontext.ReadEscape(inner)
+		if inner[0] != '\\' || size == 0 || utf16.IsSurrogate(r) {
+			return false
+		}
+		s.scratch = utf8.AppendRune(s.scratch, r)
+		inner = inner[size:]
+	}
 }
