@@ -73,7 +73,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 	}
 	s := toolserver.New("code", spec.Version)
 	for _, t := range tools() {
-		s.AddBuiltin(&t.Builtin, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+		s.AddBuiltin(t.Builtin, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 			c := &call{spec: spec, ctags: program}
 			for _, area := range spec.Areas {
 				c.roots = append(c.roots, area.Access(confine.BoundsOf(ctx)))

@@ -53,47 +53,44 @@ type tool struct {
 }
 
 func tools(git gitdiff.Program) []tool {
-	define := func(name, about, annotations string, params ...toolserver.Parameter) *toolserver.Builtin {
-		return &toolserver.Builtin{Name: name, About: about, Params: params, Annotations: annotations}
-	}
 	path := toolserver.Parameter{Name: "path", Kind: "string", About: "file, relative to the root", Required: true}
 	dir := toolserver.Parameter{Name: "path", Kind: "string", About: "directory, relative to the root; the root when absent"}
 	return []tool{
-		{define("read_file", "Read a text file, whole or a range of its bytes.", toolserver.ReadsOnly, path,
+		{toolserver.Define("read_file", "Read a text file, whole or a range of its bytes.", toolserver.ReadsOnly, path,
 			toolserver.Parameter{Name: "offset", Kind: "integer", About: "first byte to read, from 0"},
 			toolserver.Parameter{Name: "length", Kind: "integer", About: "number of bytes to read; to the end when absent"},
 		), readFile},
-		{define("get_file_slice", "Read a range of a text file's lines.", toolserver.ReadsOnly, path,
+		{toolserver.Define("get_file_slice", "Read a range of a text file's lines.", toolserver.ReadsOnly, path,
 			toolserver.Parameter{Name: "start_line", Kind: "integer", About: "first line, from 1; 1 when absent"},
 			toolserver.Parameter{Name: "end_line", Kind: "integer", About: "last line, included; the file's last when absent"},
 		), getFileSlice},
-		{define("list_directory", "List a directory: kind, size and name of each entry.", toolserver.ReadsOnly, dir), listDirectory},
-		{define("get_tree", "Show a directory and those in it as an indented tree.", toolserver.ReadsOnly, dir,
+		{toolserver.Define("list_directory", "List a directory: kind, size and name of each entry.", toolserver.ReadsOnly, dir), listDirectory},
+		{toolserver.Define("get_tree", "Show a directory and those in it as an indented tree.", toolserver.ReadsOnly, dir,
 			toolserver.Parameter{Name: "max_depth", Kind: "integer", About: "levels to show, from 1; 3 when absent"},
 		), getTree},
-		{define("search_files", "Find files and directories by name. A pattern without a slash is for the name at any depth, one with a slash for the whole path.", toolserver.ReadsOnly,
+		{toolserver.Define("search_files", "Find files and directories by name. A pattern without a slash is for the name at any depth, one with a slash for the whole path.", toolserver.ReadsOnly,
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "glob: * ? [a-z] within a name, ** over directories, {a,b} for either; such as *.go or src/**/*_test.go", Required: true}, dir,
 		), searchFiles},
-		{define("grep_files", "Find lines by a regular expression; answers path:line:text. Binary files are left out.", toolserver.ReadsOnly,
+		{toolserver.Define("grep_files", "Find lines by a regular expression; answers path:line:text. Binary files are left out.", toolserver.ReadsOnly,
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "RE2 regular expression, for one line at a time", Required: true},
 			toolserver.Parameter{Name: "path", Kind: "string", About: "directory or file to search; the root when absent"},
 			toolserver.Parameter{Name: "include", Kind: "string", About: "glob of the files to search, such as *.go"},
 			toolserver.Parameter{Name: "ignore_case", Kind: "boolean", About: "upper and lower case are the same"},
 			toolserver.Parameter{Name: "context", Kind: "integer", About: "lines to show before and after each match; 0 when absent"},
 		), grepFiles},
-		{define("get_file_summary", "Say what a file is without reading it whole: kind, size, number of lines, first lines.", toolserver.ReadsOnly, path), getFileSummary},
+		{toolserver.Define("get_file_summary", "Say what a file is without reading it whole: kind, size, number of lines, first lines.", toolserver.ReadsOnly, path), getFileSummary},
 		{gitdiff.Tool, func(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
 			return gitdiff.Diff(ctx, a, git, args)
 		}},
-		{define("write_file", "Write a whole file, new or in the place of an old one. Missing directories are made.", toolserver.Destroys, path,
+		{toolserver.Define("write_file", "Write a whole file, new or in the place of an old one. Missing directories are made.", toolserver.Destroys, path,
 			toolserver.Parameter{Name: "content", Kind: "string", About: "the whole new content", Required: true},
 		), writeFile},
-		{define("set_file_slice", "Replace a range of a text file's lines. end_line one less than start_line inserts before start_line; empty new_content deletes.", toolserver.Destroys, path,
+		{toolserver.Define("set_file_slice", "Replace a range of a text file's lines. end_line one less than start_line inserts before start_line; empty new_content deletes.", toolserver.Destroys, path,
 			toolserver.Parameter{Name: "start_line", Kind: "integer", About: "first line to replace, from 1", Required: true},
 			toolserver.Parameter{Name: "end_line", Kind: "integer", About: "last line to replace, included", Required: true},
 			toolserver.Parameter{Name: "new_content", Kind: "string", About: "lines to put in their place", Required: true},
 		), setFileSlice},
-		{define("edit_file", "Replace an exact piece of a text file by another. It must be there once, or replace_all be set.", toolserver.Destroys, path,
+		{toolserver.Define("edit_file", "Replace an exact piece of a text file by another. It must be there once, or replace_all be set.", toolserver.Destroys, path,
 			toolserver.Parameter{Name: "old_string", Kind: "string", About: "the text to replace, exactly as it is in the file", Required: true},
 			toolserver.Parameter{Name: "new_string", Kind: "string", About: "the text to put in its place", Required: true},
 			toolserver.Parameter{Name: "replace_all", Kind: "boolean", About: "replace every occurrence"},

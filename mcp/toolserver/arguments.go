@@ -26,6 +26,12 @@ type Builtin struct {
 	Annotations string // a JSON object
 }
 
+// Define returns a tool with these parameters.
+func Define(name, about, annotations string, params ...Parameter) *Builtin {
+	return &Builtin{Name: name, About: about, Params: params, Annotations: annotations}
+}
+
+// Annotations of tools.
 const (
 	ReadsOnly = `{"readOnlyHint":true,"openWorldHint":false}`
 	Adds      = `{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}`
