@@ -1,13 +1,10 @@
 package approve
 
 import (
-	"context"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
-
-	"toolpipe/stream/jsontext"
 )
 
 // commandTools are calls of the built-in tools that run commands.
@@ -44,8 +41,9 @@ var runners = []struct {
 	{[]string{"awk", "chroot", "doas", "env", "gawk", "ionice", "mawk", "nawk", "nice", "nohup", "npx", "parallel", "setsid", "ssh", "stdbuf", "su", "sudo", "time", "timeout", "unshare", "watch", "xargs"}, []string{""}},
 }
 
-// runnerWarning returns a warning if the rule, which allows calls, allows one of
-// the runners to run anything; else "". at is the node of the rule's arguments.
+// runnerWarning returns a warning if a words test of the rule, which allows calls,
+// lists one of the runners and what makes it run anything; else "". at is the node of
+// the rule's arguments.
 func (p *policyReader) runnerWarning(at int, r *Rule) string {
 	for i := range p.children(at) {
 		if string(p.key(i+1)) != "words" {
@@ -66,9 +64,6 @@ func (p *policyReader) runnerWarning(at int, r *Rule) string {
 				return r.Origin + ": this rule allows " + strconv.Quote(runner) + ", which runs what its arguments say: list the program that it is to run instead"
 			}
 		}
-	}
-	if runner := p.unlistedRunner(at, r); runner != "" {
-		return r.Origin + ": this rule allows " + strconv.Quote(runner) + " with any argument, which it runs: list every word by words"
 	}
 	return ""
 }
@@ -101,94 +96,4 @@ func runnerOptions(program string) []string {
 		}
 	}
 	return nil
-}
-
-// unlistedRunner returns a runner, as runnerIn does, that the rule allows with
-// words that it does not list. It tries the rule's tests on argv with each
-// program that these tests may mean. at is the node of the rule's arguments.
-func (p *policyReader) unlistedRunner(at int, r *Rule) string {
-	argv := &argumentTests{others: r.arguments.others}
-	first := &argumentTests{others: true} // the tests on the program alone
-	programs, tests := plainRunners(), r.arguments.tests
-	for i := range p.children(at) {
-		t := tests[0]
-		tests = tests[1:]
-		if t.path[0].key != "argv" && !t.path[0].any {
-			continue
-		}
-		argv.tests = append(argv.tests, t)
-		if len(t.path) == 2 && t.path[1].index == 0 {
-			first.tests = append(first.tests, t)
-			programs = append(programs, p.meantRunners(i+1)...)
-		}
-	}
-	if argv.tests == nil {
-		return ""
-	}
-	for _, program := range programs {
-		if !first.allowWords(program) { // most programs, so it saves time
-			continue
-		}
-		for _, option := range runnerOptions(program) {
-			words := append([]string{program}, strings.Fields(option)...)
-			for range 4 { // find and timeout need several words before a command
-				if words = append(words, "unlisted-word"); argv.allowWords(words...) {
-					return strings.TrimSpace(program + " " + option)
-				}
-			}
-		}
-	}
-	return ""
-}
-
-// allowWords reports whether the tests allow argv to be words.
-func (a *argumentTests) allowWords(words ...string) bool {
-	var quoted []string
-	for _, w := range words {
-		quoted = append(quoted, string(jsontext.Quoted(w)))
-	}
-	e := &evaluation{lexical: true}
-	e.begin(context.Background(), &Call{Arguments: []byte(`{"argv":[` + strings.Join(quoted, ",") + "]}")})
-	e.parse()
-	return a.matchNarrow(e)
-}
-
-// plainRunners returns the names of all runners, as programs are usually named:
-// alone or in a directory of programs, Python also with a version.
-func plainRunners() (programs []string) {
-	for _, directory := range []string{"", "/usr/bin/", "/bin/", "/usr/local/bin/"} {
-		for _, r := range runners {
-			for _, name := range r.programs {
-				programs = append(programs, directory+name)
-			}
-		}
-		programs = append(programs, directory+"python3.12")
-	}
-	return programs
-}
-
-// meantRunners returns the programs which the value of a test, p.nodes[at], may
-// mean: a string itself, and what is left of it when each wildcard stands for
-// little or for a runner's name, and the runners in its directory and below it.
-func (p *policyReader) meantRunners(at int) (programs []string) {
-	for i := at; i < p.nodes[at].next; i++ {
-		if p.nodes[i].kind != '"' {
-			continue
-		}
-		text := string(p.str(i))
-		programs = append(programs, text)
-		if at != i || string(p.key(at)) != "glob" && string(p.key(at)) != "under" {
-			continue // one value of one_of
-		}
-		directory, name := path.Split(text)
-		directory = strings.NewReplacer("*", "x", "?", "x").Replace(directory)
-		name = strings.ReplaceAll(name, "?", "1")
-		programs = append(programs, directory+strings.ReplaceAll(name, "*", ""), directory+strings.ReplaceAll(name, "*", "1"))
-		for _, r := range runners {
-			for _, runner := range r.programs {
-				programs = append(programs, directory+strings.ReplaceAll(name, "*", runner), directory+runner, text+"/"+runner)
-			}
-		}
-	}
-	return programs
 }

@@ -179,51 +179,23 @@ func TestScriptPattern(t *testing.T) {
 // A rule that allows a program which runs other programs gets a warning.
 func TestRunnerWarnings(t *testing.T) {
 	for arguments, runner := range map[string]string{
-		`"argv":{"words":[["sh"],["-c"],["ls"]]}`:                                            "sh -c",
-		`"argv":{"words":[["ls","/bin/bash"],["-l","-ec"],["x"]]}`:                           "/bin/bash -ec",
-		`"argv":{"words":["python3.12",["-V","-c"],"x"]}`:                                    "python3.12 -c",
-		`"argv":{"words":["node","--eval","x"]}`:                                             "node --eval",
-		`"argv":{"words":["find",".",["-name","-exec"],"x",";"]}`:                            "find -exec",
-		`"argv":{"words":[["git","env"],["status","x"]]}`:                                    "env",
-		`"argv":{"words":["xargs"]}`:                                                         "xargs",
-		`"command":{"words":["sudo","ls"]}`:                                                  "sudo",
-		`"argv.0":{"equals":"sh"},"argv.1":{"equals":"-c"},"argv.2":{"glob":"**"}`:           "sh -c",
-		`"argv.0":{"one_of":["ls","python3"]},"argv.*":{"regex":".*"}`:                       "python3 -c",
-		`"argv.0":{"one_of":["ls","python"]},"argv.*":{"regex":".*"}`:                        "python -c",
-		`"argv.0":{"equals":"find"}`:                                                         "",
-		`"argv.0":{"equals":"find"},"argv.1":{"glob":"*"},"argv.2":{"glob":"*"}`:             "find -exec",
-		`"argv.*":{"glob":"*"}`:                                                              "sh -c",
-		`"cwd":{"under":"."},"argv.*":{"regex":"env|[a-z]+-[a-z-]+"}`:                        "env",
-		`"argv":{"words":["sh",["abc","","-","--norc"]]}`:                                    "",
-		`"argv":{"words":["find",["-noexec"]]}`:                                              "",
-		`"argv":{"words":["env","-i"]}`:                                                      "env",
-		`"argv":{"words":[["ls"],["-l","-c"]]}`:                                              "",
-		`"argv":{"words":["sh","build.sh"]}`:                                                 "",
-		`"argv":{"words":["python3","-V"]}`:                                                  "",
-		`"argv":{"words":["find",".","-name","x"]}`:                                          "",
-		`"argv":{"words":[]}`:                                                                "",
-		`"argv.0":{"equals":"sh"},"argv.1":{"equals":"-c"},"argv.2":{"equals":"make"}`:       "",
-		`"argv.0":{"equals":"git"},"argv.1":{"one_of":["log","diff"]},"argv.*":{"glob":"*"}`: "",
-		`"path":{"glob":"*"}`:                                                                "",
-		`"argv.0":{"one_of":["/usr/bin/python3.12"]},"argv.*":{"glob":"**"}`:                 "/usr/bin/python3.12 -c",
-		`"argv.0":{"one_of":["ls","/opt/x/bin/node-18"]},"argv.*":{"glob":"**"}`:             "/opt/x/bin/node-18 -e",
-		`"argv.0":{"equals":"/opt/x y/\"sh\""},"argv.*":{"glob":"**"}`:                       "",
-		`"argv.0":{"equals":"/opt/x y/bash"},"argv.*":{"glob":"**"}`:                         "/opt/x y/bash -c",
-		`"argv.0":{"equals":"python3.13"},"argv.*":{"glob":"**"}`:                            "python3.13 -c",
-		`"argv.0":{"equals":"/srv/bin/env"},"argv.*":{"glob":"**"}`:                          "/srv/bin/env",
-		`"argv.0":{"equals":"/srv/bin/make"},"argv.*":{"glob":"**"}`:                         "",
-		`"argv.0":{"glob":"/opt/bin/*"},"argv.*":{"glob":"**"}`:                              "/opt/bin/sh -c",
-		`"argv.0":{"glob":"/opt/*/bin/py*"},"argv.*":{"glob":"**"}`:                          "/opt/x/bin/python -c",
-		`"argv.0":{"glob":"/opt/bin/python?.*"},"argv.*":{"glob":"**"}`:                      "/opt/bin/python1. -c",
-		`"argv.0":{"glob":"/opt/bin/perl5.1?"},"argv.*":{"glob":"**"}`:                       "/opt/bin/perl5.11 -e",
-		`"argv.0":{"glob":"/opt/bin/*3.12"},"argv.*":{"glob":"**"}`:                          "/opt/bin/sh3.12 -c",
-		`"argv.0":{"glob":"/opt/bin/git-*"},"argv.*":{"glob":"**"}`:                          "",
-		`"argv.0":{"regex":"/usr/bin/python3\\.[0-9]+"},"argv.*":{"glob":"**"}`:              "/usr/bin/python3.12 -c",
-		`"argv.0":{"regex":"/usr/local/bin/(ruby|perl)"},"argv.*":{"glob":"**"}`:             "/usr/local/bin/perl -e",
-		`"argv.0":{"under":"/opt/tools"},"argv.*":{"glob":"**"}`:                             "/opt/tools/sh -c",
-		`"argv.*":{"one_of":["/opt/bin/python3","-c"]}`:                                      "",
-		`"*.0":{"equals":"/opt/bin/python3"},"argv.*":{"glob":"**"}`:                         "/opt/bin/python3 -c",
-		`"argv.0":{"equals":"/opt/bin/sudo"},"cwd":{"under":"."}`:                            "",
+		`"argv":{"words":[["sh"],["-c"],["ls"]]}`:                  "sh -c",
+		`"argv":{"words":[["ls","/bin/bash"],["-l","-ec"],["x"]]}`: "/bin/bash -ec",
+		`"argv":{"words":["python3.12",["-V","-c"],"x"]}`:          "python3.12 -c",
+		`"argv":{"words":["node","--eval","x"]}`:                   "node --eval",
+		`"argv":{"words":["find",".",["-name","-exec"],"x",";"]}`:  "find -exec",
+		`"argv":{"words":[["git","env"],["status","x"]]}`:          "env",
+		`"argv":{"words":["xargs"]}`:                               "xargs",
+		`"command":{"words":["sudo","ls"]}`:                        "sudo",
+		`"argv":{"words":["sh",["abc","","-","--norc"]]}`:          "",
+		`"argv":{"words":["find",["-noexec"]]}`:                    "",
+		`"argv.0":{"equals":"env"},"argv.1":{"glob":"*"}`:          "",
+		`"argv":{"words":["env","-i"]}`:                            "env",
+		`"argv":{"words":[["ls"],["-l","-c"]]}`:                    "",
+		`"argv":{"words":["sh","build.sh"]}`:                       "",
+		`"argv":{"words":["python3","-V"]}`:                        "",
+		`"argv":{"words":["find",".","-name","x"]}`:                "",
+		`"argv":{"words":[]}`:                                      "",
 	} {
 		p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[`+"\n"+`{"decision":"allow","server":"shell","tool":"run_command","arguments":{`+arguments+`}}]}`))
 		switch {
@@ -234,11 +206,6 @@ func TestRunnerWarnings(t *testing.T) {
 		case runner != "" && (len(p.Warnings) != 1 || !strings.HasPrefix(p.Warnings[0], `p.json:2: this rule allows "`+runner+`"`)):
 			t.Errorf("%s: %q, not of %q", arguments, p.Warnings, runner)
 		}
-	}
-	// A rule that says nothing about the command allows every one, as it is meant to.
-	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"allow","server":"shell","tool":"run_command","arguments":{"cwd":{"under":"."}},"others":"any"}]}`))
-	if err != nil || len(p.Warnings) > 0 {
-		t.Errorf("%v, %q", err, p.Warnings)
 	}
 }
 
