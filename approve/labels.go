@@ -71,72 +71,34 @@ func (g *Gate) Labels(c *Call, otherwise Labels) Labels {
 	return otherwise
 }
 
-// labelRules reads the value of the key labels.
-func (p *policyReader) labelRules(at int) (rules []LabelRule, err error) {
-	if p.nodes[at].kind != '[' {
-		return nil, p.errorAt(p.nodes[at].start, `labels is an array of {"server":...,"tool":...,"labels":[...]}`)
-	}
-	for i := range p.children(at) {
-		r, err := p.labelRule(i)
-		if err != nil {
-			return nil, err
-		}
-		rules = append(rules, r)
-	}
-	return rules, nil
-}
-
+// labelRule reads an element of the key labels.
 func (p *policyReader) labelRule(at int) (LabelRule, error) {
 	r := LabelRule{tools: Rule{Decision: Allow, By: "policy", Origin: p.origin(at)}}
-	if p.nodes[at].kind != '{' {
-		return r, p.errorAt(p.nodes[at].start, `an element of labels is {"server":...,"tool":...,"labels":[...]}`)
-	}
-	labelled := false
-	for i := range p.children(at) {
-		var err error
-		switch string(p.key(i)) {
-		case "server":
-			r.tools.servers, err = p.globs(i)
-		case "tool":
-			r.tools.tools, err = p.globs(i)
-		case "labels":
-			labelled = true
-			r.labels, err = p.labels(i, Private|Untrusted|Sends)
-		case "optional":
-			r.tools.optional, err = p.boolean(i)
-		default:
-			err = p.unknownKey(i, "server, tool, labels, optional")
-		}
-		if err != nil {
-			return r, err
-		}
-	}
-	switch {
-	case r.tools.servers == nil:
-		return r, p.errorAt(p.nodes[at].start, `labels without a server ("*" for any)`)
-	case r.tools.tools == nil:
-		return r, p.errorAt(p.nodes[at].start, `labels without a tool ("*" for any)`)
-	case !labelled:
-		return r, p.errorAt(p.nodes[at].start, `without the labels themselves ([] for none)`)
-	}
-	return r, nil
+	err := p.object(at, `an element of labels is {"server":...,"tool":...,"labels":[...]}`, []policyKey{
+		{"server", into(&r.tools.servers, p.globs), `labels without a server ("*" for any)`},
+		{"tool", into(&r.tools.tools, p.globs), `labels without a tool ("*" for any)`},
+		{"labels", into(&r.labels, func(i int) (Labels, error) { return p.labels(i, Exposed|Sends) }), `without the labels themselves ([] for none)`},
+		{"optional", into(&r.tools.optional, p.boolean), ""},
+	})
+	return r, err
 }
 
 // labels reads a list of labels, each one of among.
 func (p *policyReader) labels(at int, among Labels) (labels Labels, err error) {
-	what := string(p.key(at)) + " is a list of: " + strings.Join(among.Words(), ", ")
-	if p.nodes[at].kind != '[' {
-		return 0, p.errorAt(p.nodes[at].start, "%s", what)
-	}
-	for i := range p.children(at) {
+	wrong := string(p.key(at)) + " is a list of: " + strings.Join(among.Words(), ", ")
+	err = p.array(at, wrong, func(i int) error {
 		if p.nodes[i].kind != '"' {
-			return 0, p.errorAt(p.nodes[i].start, "%s", what)
+			return p.errorAt(p.nodes[i].start, "%s", wrong)
 		}
 		label, err := ParseLabels([]string{string(p.str(i))}, among)
 		if err != nil {
-			return 0, p.errorAt(p.nodes[i].start, "%v", err)
+			return p.errorAt(p.nodes[i].start, "%v", err)
 		}
 		labels |= label
-	}
-	return labels, nil
+		return nil
+	})
+	return labels, err
 }
+
+// exposed reads a list of the labels that a conversation can have.
+func (p *policyReader) exposed(at int) (Labels, error) { return p.labels(at, Exposed) }

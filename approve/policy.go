@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,111 +62,132 @@ type policyReader struct {
 	line     struct{ offset, number int } // the last line that lineOf counted
 }
 
-func (p *policyReader) policy(into *Policy) error {
-	if p.nodes[0].kind != '{' {
-		return p.errorAt(p.nodes[0].start, `a policy is an object, {"version":1,"rules":[...]}`)
+// A policyKey is a key that an object of a policy may have.
+type policyKey struct {
+	name    string
+	read    func(at int) error // reads its value
+	missing string             // the error without it, "" if it may be left out
+}
+
+// object reads an object that has these keys and no others; wrong is the error for
+// another value.
+func (p *policyReader) object(at int, wrong string, keys []policyKey) error {
+	if p.nodes[at].kind != '{' {
+		return p.errorAt(p.nodes[at].start, "%s", wrong)
 	}
-	version := false
-	for at := range p.children(0) {
-		var err error
-		switch string(p.key(at)) {
-		case "version":
-			version = string(p.raw(at)) == "1"
-			if !version {
-				err = p.errorAt(p.nodes[at].start, "the only version is 1")
-			}
-		case "otherwise":
-			into.OtherwiseOrigin = p.origin(at)
-			switch string(p.raw(at)) {
-			case `"ask"`:
-			case `"deny"`:
-				into.Otherwise = Deny
-			default:
-				err = p.errorAt(p.nodes[at].start, `otherwise is "ask" or "deny"`)
-			}
-		case "rules":
-			into.Rules, err = p.rules(at)
-		case "labels":
-			into.LabelRules, err = p.labelRules(at)
-		case "input":
-			into.Input, err = p.labels(at, Exposed)
-		case "egress":
-			err = p.egress(at, into)
-		default:
-			err = p.unknownKey(at, "version, otherwise, rules, labels, input, egress")
+	names, found := make([]string, len(keys)), make([]bool, len(keys))
+	for k := range keys {
+		names[k] = keys[k].name
+	}
+	for i := range p.children(at) {
+		k := slices.Index(names, string(p.key(i)))
+		if k < 0 {
+			return p.unknownKey(i, strings.Join(names, ", "))
 		}
-		if err != nil {
+		if err := keys[k].read(i); err != nil {
 			return err
 		}
+		found[k] = true
 	}
-	if !version {
-		return p.errorAt(p.nodes[0].start, `"version":1 is missing`)
+	for k := range keys {
+		if !found[k] && keys[k].missing != "" {
+			return p.errorAt(p.nodes[at].start, "%s", keys[k].missing)
+		}
 	}
 	return nil
 }
 
-func (p *policyReader) rules(at int) ([]Rule, error) {
-	if p.nodes[at].kind != '[' {
-		return nil, p.errorAt(p.nodes[at].start, "rules is an array")
+// into is a function that reads a value by read, and keeps the result in to.
+func into[T any](to *T, read func(at int) (T, error)) func(at int) error {
+	return func(at int) (err error) {
+		*to, err = read(at)
+		return err
 	}
-	var rules []Rule
-	for i := range p.children(at) {
-		r, err := p.rule(i)
-		if err != nil {
-			return nil, err
-		}
-		rules = append(rules, r)
-	}
-	return rules, nil
 }
 
-const ruleKeys = "decision, server, tool, arguments, others, when, reason, examples, optional, script_pattern"
+// array calls read with each element of an array; wrong is the error for another
+// value.
+func (p *policyReader) array(at int, wrong string, read func(at int) error) error {
+	if p.nodes[at].kind != '[' {
+		return p.errorAt(p.nodes[at].start, "%s", wrong)
+	}
+	for i := range p.children(at) {
+		if err := read(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendTo is a function that reads a value by read, and adds the result to all.
+func appendTo[T any](all *[]T, read func(at int) (T, error)) func(at int) error {
+	return func(at int) error {
+		one, err := read(at)
+		*all = append(*all, one)
+		return err
+	}
+}
+
+// policy reads the whole file.
+func (p *policyReader) policy(policy *Policy) error {
+	return p.object(0, `a policy is an object, {"version":1,"rules":[...]}`, []policyKey{
+		{"version", func(at int) error {
+			if string(p.raw(at)) != "1" {
+				return p.errorAt(p.nodes[at].start, "the only version is 1")
+			}
+			return nil
+		}, `"version":1 is missing`},
+		{"otherwise", func(at int) (err error) {
+			policy.OtherwiseOrigin = p.origin(at)
+			policy.Otherwise, err = p.decision(at, `otherwise is "ask" or "deny"`, Ask, Deny)
+			return err
+		}, ""},
+		{"rules", func(at int) error {
+			return p.array(at, "rules is an array", appendTo(&policy.Rules, p.rule))
+		}, ""},
+		{"labels", func(at int) error {
+			return p.array(at, `labels is an array of {"server":...,"tool":...,"labels":[...]}`, appendTo(&policy.LabelRules, p.labelRule))
+		}, ""},
+		{"input", into(&policy.Input, p.exposed), ""},
+		{"egress", func(at int) error { return p.egress(at, policy) }, ""},
+	})
+}
 
 func (p *policyReader) rule(at int) (Rule, error) {
 	r := Rule{By: "policy", Origin: p.origin(at)}
-	if p.nodes[at].kind != '{' {
-		return r, p.errorAt(p.nodes[at].start, "a rule is an object")
-	}
-	var decision, others bool   // the rule has that key
+	var others, scriptPattern bool
 	var examples, arguments int // the nodes of these keys' values; 0 for none
-	var scriptPattern bool      // the value of that key
-	for i := range p.children(at) {
-		var err error
-		switch string(p.key(i)) {
-		case "decision":
-			decision = true
-			r.Decision, err = p.decision(i)
-		case "server":
-			r.servers, err = p.globs(i)
-		case "tool":
-			r.tools, err = p.globs(i)
-		case "arguments":
+	err := p.object(at, "a rule is an object", []policyKey{
+		{"decision", into(&r.Decision, func(i int) (Decision, error) {
+			return p.decision(i, `decision is "allow", "ask" or "deny"`, Allow, Ask, Deny)
+		}), "a rule without a decision"},
+		{"server", into(&r.servers, p.globs), `a rule without a server ("*" for any)`},
+		{"tool", into(&r.tools, p.globs), `a rule without a tool ("*" for any)`},
+		{"arguments", func(i int) (err error) {
 			arguments = i
 			r.arguments, err = p.argumentTests(i)
-		case "others":
-			others = true
-			if string(p.raw(i)) != `"any"` {
-				err = p.errorAt(p.nodes[i].start, `others is "any", or left out`)
+			return err
+		}, ""},
+		{"others", func(i int) error {
+			if others = string(p.raw(i)) == `"any"`; !others {
+				return p.errorAt(p.nodes[i].start, `others is "any", or left out`)
 			}
-		case "when":
-			r.when, err = p.when(i)
-		case "reason":
-			r.Reason, err = p.nonEmpty(i, "reason")
-		case "examples":
-			examples = i
-		case "optional":
-			r.optional, err = p.boolean(i)
-		case "script_pattern":
-			scriptPattern, err = p.boolean(i)
-		default:
-			err = p.unknownKey(i, ruleKeys)
-		}
-		if err != nil {
-			return r, err
-		}
-	}
-	if err := p.complete(at, &r, decision, others); err != nil {
+			return nil
+		}, ""},
+		{"when", into(&r.when, p.when), ""},
+		{"reason", into(&r.Reason, func(i int) (string, error) { return p.nonEmpty(i, "reason") }), ""},
+		{"examples", into(&examples, func(i int) (int, error) { return i, nil }), ""},
+		{"optional", into(&r.optional, p.boolean), ""},
+		{"script_pattern", into(&scriptPattern, p.boolean), ""},
+	})
+	if err != nil {
 		return r, err
+	}
+	if others {
+		if r.arguments == nil || r.Decision == Deny {
+			return r, p.errorAt(p.nodes[at].start, "others is for a rule with arguments that allows or asks")
+		}
+		r.arguments.others = true
 	}
 	if r.Decision == Allow && arguments > 0 {
 		if err := p.checkScriptPattern(arguments, &r); err != nil && !scriptPattern {
@@ -189,35 +211,15 @@ func (p *policyReader) boolean(at int) (bool, error) {
 	return kind == 't', nil
 }
 
-// complete checks that a rule has all keys that it needs.
-func (p *policyReader) complete(at int, r *Rule, decision, others bool) error {
-	start := p.nodes[at].start
-	switch {
-	case !decision:
-		return p.errorAt(start, "a rule without a decision")
-	case r.servers == nil:
-		return p.errorAt(start, `a rule without a server ("*" for any)`)
-	case r.tools == nil:
-		return p.errorAt(start, `a rule without a tool ("*" for any)`)
-	case others && (r.arguments == nil || r.Decision == Deny):
-		return p.errorAt(start, "others is for a rule with arguments that allows or asks")
+// decision reads the word for one of these decisions; wrong is the error for
+// another value.
+func (p *policyReader) decision(at int, wrong string, among ...Decision) (Decision, error) {
+	for _, d := range among {
+		if string(p.raw(at)) == `"`+d.String()+`"` {
+			return d, nil
+		}
 	}
-	if others {
-		r.arguments.others = true
-	}
-	return nil
-}
-
-func (p *policyReader) decision(at int) (Decision, error) {
-	switch string(p.raw(at)) {
-	case `"allow"`:
-		return Allow, nil
-	case `"ask"`:
-		return Ask, nil
-	case `"deny"`:
-		return Deny, nil
-	}
-	return Deny, p.errorAt(p.nodes[at].start, `decision is "allow", "ask" or "deny"`)
+	return Deny, p.errorAt(p.nodes[at].start, "%s", wrong)
 }
 
 // nonEmpty reads a string that is not empty.
@@ -236,17 +238,14 @@ func (p *policyReader) globs(at int) ([]glob, error) {
 		return []glob{glob(text)}, err
 	}
 	var globs []glob
-	for i := range p.children(at) {
+	err := p.array(at, "", appendTo(&globs, func(i int) (glob, error) {
 		text, err := p.nonEmpty(i, "each "+key)
-		if err != nil {
-			return nil, err
-		}
-		globs = append(globs, glob(text))
+		return glob(text), err
+	}))
+	if err == nil && globs == nil {
+		err = p.errorAt(p.nodes[at].start, "an empty list of %ss matches nothing", key)
 	}
-	if globs == nil {
-		return nil, p.errorAt(p.nodes[at].start, "an empty list of %ss matches nothing", key)
-	}
-	return globs, nil
+	return globs, err
 }
 
 func (p *policyReader) argumentTests(at int) (*argumentTests, error) {
@@ -286,35 +285,30 @@ func (p *policyReader) argumentTests(at int) (*argumentTests, error) {
 // examples checks that the rule matches each example of "match" and none of
 // "no_match". Paths are compared by their text, without a file system.
 func (p *policyReader) examples(at int, r *Rule) error {
-	if p.nodes[at].kind != '{' {
-		return p.errorAt(p.nodes[at].start, `examples is an object with "match" and "no_match"`)
-	}
-	for i := range p.children(at) {
+	read := func(i int) error {
 		key := string(p.key(i))
-		if key != "match" && key != "no_match" {
-			return p.unknownKey(i, "match, no_match")
-		}
-		if p.nodes[i].kind != '[' {
-			return p.errorAt(p.nodes[i].start, "%s is an array of argument objects", key)
-		}
-		for j := range p.children(i) {
-			if p.nodes[j].kind != '{' {
-				return p.errorAt(p.nodes[j].start, "an example is an object of arguments")
-			}
-			e := &evaluation{lexical: true}
-			e.begin(context.Background(), &Call{Arguments: p.raw(j)})
-			matches := r.matchesArguments(e, r.restricts())
-			if e.exhausted() {
-				return p.errorAt(p.nodes[j].start, "%s", overBudget.Reason)
-			}
-			does := "does not match"
-			if matches {
-				does = "matches"
-			}
-			if matches != (key == "match") {
-				return p.errorAt(p.nodes[j].start, "the rule of line %s %s this example of %s", strings.TrimPrefix(r.Origin, p.path+":"), does, key)
-			}
-		}
+		return p.array(i, key+" is an array of argument objects", func(j int) error { return p.example(j, r, key) })
+	}
+	return p.object(at, `examples is an object with "match" and "no_match"`, []policyKey{{"match", read, ""}, {"no_match", read, ""}})
+}
+
+// example checks an example that stands under key.
+func (p *policyReader) example(at int, r *Rule, key string) error {
+	if p.nodes[at].kind != '{' {
+		return p.errorAt(p.nodes[at].start, "an example is an object of arguments")
+	}
+	e := &evaluation{lexical: true}
+	e.begin(context.Background(), &Call{Arguments: p.raw(at)})
+	matches := r.matchesArguments(e, r.restricts())
+	if e.exhausted() {
+		return p.errorAt(p.nodes[at].start, "%s", overBudget.Reason)
+	}
+	does := "does not match"
+	if matches {
+		does = "matches"
+	}
+	if matches != (key == "match") {
+		return p.errorAt(p.nodes[at].start, "the rule of line %s %s this example of %s", strings.TrimPrefix(r.Origin, p.path+":"), does, key)
 	}
 	return nil
 }
