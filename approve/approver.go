@@ -33,6 +33,25 @@ const (
 	maxReason         = 4 << 10  // bytes of a reason that are kept
 )
 
+// judge asks an approver: ask has as much time as timeout says, and returns the
+// answer or what the problem is.
+func judge(ctx context.Context, timeout time.Duration, c *Call, byRules RuleMatch, ask func(ctx context.Context, question []byte) (answer []byte, problem string)) (Decision, string, error) {
+	timeout = cmp.Or(timeout, approverTimeout)
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	answer, problem := ask(limited, approverRequest(c, byRules))
+	switch {
+	case ctx.Err() != nil:
+		return Deny, "", context.Cause(ctx)
+	case limited.Err() != nil:
+		return Deny, "the approver gave no answer in " + timeout.String(), nil
+	case problem != "":
+		return Deny, "the approver " + problem, nil
+	}
+	d, reason := parseApproverAnswer(answer)
+	return d, reason, nil
+}
+
 // approverRequest returns the object that an approver gets, and a newline.
 func approverRequest(c *Call, byRules RuleMatch) []byte {
 	q, agent := jsontext.Quoted, ""

@@ -2,7 +2,6 @@ package approve
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"os/exec"
 	"strings"
@@ -33,50 +32,36 @@ type Process interface {
 // Judge implements Approver. Before it returns it kills all processes of the
 // program's group.
 func (a *CommandApprover) Judge(ctx context.Context, c *Call, byRules RuleMatch) (Decision, string, error) {
+	return judge(ctx, a.Timeout, c, byRules, a.run)
+}
+
+// run runs the program.
+func (a *CommandApprover) run(ctx context.Context, question []byte) (answer []byte, problem string) {
 	if len(a.Argv) == 0 || a.Start == nil {
-		return Deny, "the approver cannot be started: no command", nil
+		return nil, "cannot be started: no command"
 	}
 	var out, diagnostics approverOutput
-	limit := cmp.Or(a.Timeout, approverTimeout)
 	cmd := exec.Command(a.Argv[0], a.Argv[1:]...)
 	cmd.Env = append([]string{}, a.Env...)
-	cmd.Stdin = bytes.NewReader(approverRequest(c, byRules))
+	cmd.Stdin = bytes.NewReader(question)
 	cmd.Stdout, cmd.Stderr = &out, &diagnostics
 	process, err := a.Start(cmd)
 	if err != nil {
-		return Deny, "the approver cannot be started: " + err.Error(), nil
+		return nil, "cannot be started: " + err.Error()
 	}
 	defer process.Kill() // the processes that the program left in its group
-	ended := make(chan error, 1)
-	goroutine.Start(func() {
-		defer close(ended)
-		ended <- process.Wait()
-	})
-	timeout := time.NewTimer(limit)
-	defer timeout.Stop()
-	select {
-	case <-ctx.Done():
-		process.Kill()
-		<-ended
-		return Deny, "", context.Cause(ctx)
-	case <-timeout.C:
-		process.Kill()
-		<-ended
-		return Deny, "the approver gave no answer in " + limit.String(), nil
-	case err = <-ended:
-	}
-	if err != nil {
-		reason := "the approver failed: " + err.Error()
+	defer goroutine.AfterContext(ctx, process.Kill)()
+	if err := process.Wait(); err != nil {
+		problem = "failed: " + err.Error()
 		if line := diagnostics.lastLine(); line != "" {
-			reason += ": " + line
+			problem += ": " + line
 		}
-		return Deny, reason, nil
+		return nil, problem
 	}
 	if len(bytes.TrimSpace(out)) == 0 {
-		return Deny, "the approver gave no decision: it printed nothing", nil
+		return nil, "gave no decision: it printed nothing"
 	}
-	d, reason := parseApproverAnswer(out)
-	return d, reason, nil
+	return out, ""
 }
 
 // An approverOutput keeps the first bytes that are written to it: one more than

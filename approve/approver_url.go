@@ -2,7 +2,6 @@ package approve
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,27 +53,14 @@ func NewURLApprover(address string, insecure []string) (*URLApprover, error) {
 
 // Judge implements Approver.
 func (a *URLApprover) Judge(ctx context.Context, c *Call, byRules RuleMatch) (Decision, string, error) {
-	limit := cmp.Or(a.Timeout, approverTimeout)
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	answer, problem := a.post(limited, approverRequest(c, byRules))
-	switch {
-	case ctx.Err() != nil:
-		return Deny, "", context.Cause(ctx)
-	case limited.Err() != nil:
-		return Deny, "the approver gave no answer in " + limit.String(), nil
-	case problem != "":
-		return Deny, "the approver failed: " + problem, nil
-	}
-	d, reason := parseApproverAnswer(answer)
-	return d, reason, nil
+	return judge(ctx, a.Timeout, c, byRules, a.post)
 }
 
-// post sends the question; problem is "" if the service answered.
-func (a *URLApprover) post(ctx context.Context, body []byte) (answer []byte, problem string) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL, bytes.NewReader(body))
+// post sends the question.
+func (a *URLApprover) post(ctx context.Context, question []byte) (answer []byte, problem string) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL, bytes.NewReader(question))
 	if err != nil {
-		return nil, requestProblem(err)
+		return nil, "failed: " + requestProblem(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
@@ -83,18 +69,18 @@ func (a *URLApprover) post(ctx context.Context, body []byte) (answer []byte, pro
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, requestProblem(err)
+		return nil, "failed: " + requestProblem(err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, "HTTP status " + strconv.Itoa(response.StatusCode)
+		return nil, "failed: HTTP status " + strconv.Itoa(response.StatusCode)
 	}
 	answer, err = io.ReadAll(io.LimitReader(response.Body, maxApproverAnswer+1))
 	if err != nil {
-		return nil, requestProblem(err)
+		return nil, "failed: " + requestProblem(err)
 	}
 	if len(bytes.TrimSpace(answer)) == 0 {
-		return nil, "its reply is empty"
+		return nil, "failed: its reply is empty"
 	}
 	return answer, ""
 }
