@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -237,7 +236,7 @@ func (g *Gate) DeniedPaths(ctx context.Context, c Call, argument string) (paths 
 			}
 			directories, err := e.ruleDirectories(t.under)
 			if err != nil || e.exhausted() {
-				directories = []string{string(filepath.Separator)}
+				directories = []string{"/"}
 			}
 			paths = append(paths, directories...)
 		}

@@ -102,25 +102,20 @@ func resolvePath(root, path string, lexical bool) (string, error) {
 	case path == "", len(path) > maxPath, strings.ContainsRune(path, 0), path[0] == '~', strings.Contains(path, "://"),
 		len(path) >= 5 && strings.EqualFold(path[:5], "file:"), strings.Contains(path, `\`):
 		return "", errUndecidable
-	case !filepath.IsAbs(path) && root == "":
-		return "", errUndecidable
-	case !filepath.IsAbs(path):
-		path = root + string(filepath.Separator) + path
+	case filepath.IsAbs(path):
+		return resolveAbsolute(path, lexical)
+	case filepath.IsAbs(root):
+		return resolveAbsolute(root+"/"+path, lexical)
 	}
-	if !filepath.IsAbs(path) {
-		return "", errUndecidable
-	}
-	return resolveAbsolute(path, lexical)
+	return "", errUndecidable
 }
 
 // resolveAbsolute walks an absolute path. Elements that do not exist stay as
 // they are written. It refuses paths through /proc, where a link leads each
 // process to another place.
 func resolveAbsolute(path string, lexical bool) (string, error) {
-	volume := filepath.VolumeName(path)
-	top := volume + string(filepath.Separator)
-	at := top
-	rest := strings.Split(filepath.ToSlash(path[len(volume):]), "/")
+	at := "/"
+	rest := strings.Split(path, "/")
 	for links := 0; len(rest) > 0; {
 		element := rest[0]
 		rest = rest[1:]
@@ -139,39 +134,23 @@ func resolveAbsolute(path string, lexical bool) (string, error) {
 			at = next
 			continue
 		}
-		target, isLink, err := readLink(next)
+		target, err := os.Readlink(next)
 		switch {
-		case err != nil:
-			return "", err
-		case !isLink:
+		case errors.Is(err, syscall.EINVAL), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // no link
 			at = next
 			continue
+		case err != nil:
+			return "", err
 		}
 		if links++; links > maxLinks {
 			return "", errUndecidable
 		}
 		if filepath.IsAbs(target) {
-			at = top
+			at = "/"
 		}
-		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
+		rest = append(strings.Split(target, "/"), rest...)
 	}
 	return at, nil
-}
-
-// readLink returns the target of path if it is a link. A path that does not
-// exist is no link.
-func readLink(path string) (target string, isLink bool, err error) {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return "", false, nil
-	case err != nil:
-		return "", false, err
-	case info.Mode().Type() != fs.ModeSymlink:
-		return "", false, nil
-	}
-	target, err = os.Readlink(path)
-	return target, true, err
 }
 
 // contains reports whether the resolved path is dir or inside of it. Wide, a
@@ -183,14 +162,14 @@ func contains(dir, path string, wide, lexical bool) bool {
 	if dir == path {
 		return true
 	}
-	prefix := strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator)
+	prefix := strings.TrimSuffix(dir, "/") + "/"
 	if strings.HasPrefix(path, prefix) {
 		return true
 	}
 	if !wide {
 		return false
 	}
-	if len(path) >= len(prefix)-1 && strings.HasPrefix(foldString(path)+string(filepath.Separator), foldString(prefix)) {
+	if len(path) >= len(prefix)-1 && strings.HasPrefix(foldString(path)+"/", foldString(prefix)) {
 		return true
 	}
 	if lexical {
