@@ -41,12 +41,19 @@ func (g *Gate) Check(servers []Server) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// checkNames refuses a policy rule for a server or a tool that there is not.
+// checkNames refuses a policy rule for a server that is not configured, or for a tool
+// that none of its servers has.
 func (r *Rule) checkNames(servers []Server) error {
-	if err := r.checkServers(servers); err != nil {
+	err := r.findNames(r.servers, servers, "no configured server is named %q (configured: %s)", func(g glob, s *Server) (meant, found bool) {
+		return true, g.matches(s.Name, r.restricts()) || s.Spelling != "" && g.matches(s.Spelling, r.restricts())
+	})
+	if err != nil {
 		return err
 	}
-	return r.checkTools(servers)
+	return r.findNames(r.tools, servers, "no tool is named %q (servers that the rule speaks of: %s)", func(g glob, s *Server) (meant, found bool) {
+		has := func(tool string) bool { return g.matches(tool, r.restricts()) }
+		return r.matchesServer(s.Name, s.Spelling, r.restricts()), !s.Started || slices.ContainsFunc(s.Tools, has)
+	})
 }
 
 // lookUpDirectories has the evaluation remember where the directories of r are,
@@ -107,21 +114,6 @@ func (r *Rule) mayMatch(servers []Server) bool {
 		}
 	}
 	return false
-}
-
-// checkServers refuses a policy rule for a server that is not configured.
-func (r *Rule) checkServers(servers []Server) error {
-	return r.findNames(r.servers, servers, "no configured server is named %q (configured: %s)", func(g glob, s *Server) (meant, found bool) {
-		return true, g.matches(s.Name, r.restricts()) || s.Spelling != "" && g.matches(s.Spelling, r.restricts())
-	})
-}
-
-// checkTools refuses a policy rule for a tool that none of its servers has.
-func (r *Rule) checkTools(servers []Server) error {
-	return r.findNames(r.tools, servers, "no tool is named %q (servers that the rule speaks of: %s)", func(g glob, s *Server) (meant, found bool) {
-		has := func(tool string) bool { return g.matches(tool, r.restricts()) }
-		return r.matchesServer(s.Name, s.Spelling, r.restricts()), !s.Started || slices.ContainsFunc(s.Tools, has)
-	})
 }
 
 // findNames refuses a rule with a name without a wildcard that is found at no

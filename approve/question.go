@@ -268,17 +268,11 @@ func cutLines(lines []string, head, tail int) []string {
 // escapeJSON replaces the unsafe characters of a JSON text by JSON escapes. The
 // result is JSON of the same value.
 func escapeJSON(s string) string {
-	if escape.IsPlain(strings.ReplaceAll(s, `\`, "")) {
-		return s
-	}
 	var b strings.Builder
-	marks := 0
+	marks := 0 // in a row
 	for _, r := range s {
-		switch {
-		case !escape.IsMark(r):
+		if marks++; !escape.IsMark(r) {
 			marks = 0
-		default:
-			marks++
 		}
 		if !escape.Unsafe(r) && marks <= escape.MaxMarks {
 			b.WriteRune(r)
