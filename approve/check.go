@@ -23,7 +23,7 @@ func (g *Gate) Check(servers []Server) (warnings []string, err error) {
 		case r.names != nil:
 			if r.By == "flag" && !r.mayMatch(servers) {
 				flag, _, _ := strings.Cut(r.Origin, " ")
-				warnings = append(warnings, fmt.Sprintf("%s: no tool has a name like %q%s", flag, r.names[0], r.changedNames(servers)))
+				warnings = append(warnings, fmt.Sprintf("%s: no tool has a name like %q", flag, r.names[0]))
 			}
 		default:
 			if err := r.checkNames(servers); err != nil {
@@ -73,27 +73,6 @@ func (g *Gate) lookUpDirectories(r *Rule, servers []Server) {
 			}
 		}
 	}
-}
-
-// changedNames helps with a pattern that matches no tool: it lists the tools
-// that the pattern would match if their names had not been changed to suit the
-// model. A rule that allows must have the name that the model calls.
-func (r *Rule) changedNames(servers []Server) string {
-	var names []string
-	for _, s := range servers {
-		for i, tool := range s.Tools {
-			if i < len(s.Names) && matchesAny(r.names, s.Name+"__"+tool, r.restricts()) {
-				names = append(names, s.Names[i])
-			}
-		}
-	}
-	if len(names) > 4 {
-		names = append(names[:3], fmt.Sprintf("%d more", len(names)-3))
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "; such tools are known to the model as " + strings.Join(names, ", ")
 }
 
 // mayMatch reports whether the rule, which has a pattern over NAME__TOOL,

@@ -3,7 +3,6 @@ package approve
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -346,17 +345,6 @@ func TestCheck(t *testing.T) {
 			t.Error(w)
 		}
 	}
-	for n, list := range map[int]string{4: "fs__t0_m, fs__t1_m, fs__t2_m, fs__t3_m", 5: "fs__t0_m, fs__t1_m, fs__t2_m, 2 more"} {
-		many := Server{Name: "fs", Started: true}
-		for i := range n {
-			many.Tools = append(many.Tools, fmt.Sprintf("t/%d", i))
-			many.Names = append(many.Names, fmt.Sprintf("fs__t%d_m", i))
-		}
-		g := &Gate{Rules: patterns(t, "fs__t/*", Allow, "--allow ")}
-		if w, _ := g.Check([]Server{many}); len(w) != 1 || !strings.HasSuffix(w[0], "; such tools are known to the model as "+list) {
-			t.Errorf("%d names: %q", n, w)
-		}
-	}
 	config, err := Patterns("gl__*", Allow, "config", "c.json:1")
 	if err != nil {
 		t.Fatal(err)
@@ -381,7 +369,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	g := &Gate{Rules: patterns(t, "fs__write/*", Allow, "--allow ")}
-	if w, _ := g.Check(known); len(w) != 1 || w[0] != `--allow: no tool has a name like "fs__write/*"; such tools are known to the model as fs__write_file_77` {
+	if w, _ := g.Check(known); len(w) != 1 || w[0] != `--allow: no tool has a name like "fs__write/*"` {
 		t.Errorf("an unmapped name: %q", w)
 	}
 	for decision, warnings := range map[Decision]int{Allow: 3, Deny: 0} {
