@@ -1,7 +1,6 @@
 package approve
 
 import (
-	"bytes"
 	"iter"
 
 	"toolpipe/stream/jsontext"
@@ -25,17 +24,10 @@ type node struct {
 	next       int // the index of the first node after it and the values inside of it
 }
 
-// maxReserved is for how many nodes memory is reserved before they are counted:
-// the commas of a text may all stand in one string.
-const maxReserved = 1 << 14
-
 // parse reads text. Blank text is read as an empty object. The memory of an
 // earlier parse is used again.
 func (d *document) parse(text []byte) {
 	d.text, d.nodes, d.open = text, d.nodes[:0], d.open[:0]
-	if most := min(1+bytes.Count(text, []byte{','})+bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}), maxReserved); most > cap(d.nodes) {
-		d.nodes = make([]node, 0, most)
-	}
 	var n node // the next value; its key, if that was read
 	for i := jsontext.Space(text, 0); i < len(text); i = jsontext.Space(text, i) {
 		switch c := text[i]; c {
