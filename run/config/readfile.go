@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -58,7 +57,7 @@ func (k fileKind) ReadFrom(f *os.File, what, path string, limit int64, warn Warn
 		return nil, err
 	}
 	if uid, other := stdio.OtherOwner(info); other && k >= RuleFile {
-		warn("file_owner", "", what+": "+strconv.Quote(path)+" belongs to "+userName(uid)+", who can change it")
+		warn("file_owner", "", what+": "+strconv.Quote(path)+" belongs to user "+uid+", who can change it")
 	}
 	return ReadLimited(f, what+": "+strconv.Quote(path), limit)
 }
@@ -95,14 +94,6 @@ func OpenError(what, path string, err error) error {
 	}
 	e.Cause = err
 	return e
-}
-
-// userName is the name of a user in quotes, or the number where there is none.
-func userName(uid string) string {
-	if u, err := user.LookupId(uid); err == nil {
-		return strconv.Quote(u.Username)
-	}
-	return "user " + uid
 }
 
 func exists(path string) bool {
