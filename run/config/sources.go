@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -116,11 +115,6 @@ func (c *Config) chosenServers(s *Settings, all []Server) (names []string, err e
 
 // applyServerFlags applies the flags that name a server.
 func (c *Config) applyServerFlags(settings *Settings, all []Server) error {
-	for _, given := range c.InsecureHTTP {
-		if host := bareHost(given); host != given {
-			return failure.UsageError([]string{"--insecure-http " + ShellQuote(host)}, "--insecure-http: %q is not the name of a host alone", given)
-		}
-	}
 	for _, name := range c.Trust {
 		s := FindServer(all, name)
 		if s == nil {
@@ -255,20 +249,6 @@ func (c *Config) applyServerDirs(all []Server) error {
 		}
 	}
 	return nil
-}
-
-// bareHost is the host in s, which may be a URL or have a port; s itself if no
-// host can be found in it.
-func bareHost(s string) string {
-	address := s
-	if !strings.Contains(s, "://") {
-		address = "http://" + s
-	}
-	u, err := url.Parse(address)
-	if err != nil || net.ParseIP(s) != nil || u.Hostname() == "" {
-		return s
-	}
-	return u.Hostname()
 }
 
 // keyNames are the variables that hold a model's key, the usual ones, that of
