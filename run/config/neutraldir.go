@@ -49,20 +49,15 @@ func isRelativePath(w string) bool {
 
 // relative is the error for an argument that is a relative path.
 func (s *Server) relative(w string) *failure.Error {
-	hints := []string{"in a config write " + fromHere(w, "${PWD}") + `, or give the server a "cwd"`}
+	hint, flag := "in a config write "+fromHere(w, "${PWD}")+`, or give the server a "cwd"`, "--mcp-cwd "
 	if s.fromFlag {
-		hints = []string{"write " + shellFromHere(w) + " instead of " + ShellQuote(w)}
+		hint = `write "` + fromHere(w, "$PWD") + `" instead of ` + ShellQuote(w)
 	}
-	hints = append(hints, "--mcp-cwd "+s.cwdName()+". starts it in this directory")
-	return failure.UsageError(hints, "%s: server %q: %s is a relative path, but the server starts in %s", s.origin, s.Name, ShellQuote(w), neutralDir)
-}
-
-// cwdName is what stands before the directory of --mcp-cwd for this server.
-func (s *Server) cwdName() string {
 	if s.own {
-		return s.Name + "="
+		flag += s.Name + "="
 	}
-	return ""
+	return failure.UsageError([]string{hint, flag + ". starts it in this directory"},
+		"%s: server %q: %s is a relative path, but the server starts in %s", s.origin, s.Name, ShellQuote(w), neutralDir)
 }
 
 // fromHere writes a relative path so that it begins at the user's working
@@ -73,16 +68,6 @@ func fromHere(w, here string) string {
 		return option + here
 	}
 	return option + here + "/" + path
-}
-
-// shellFromHere is fromHere for a shell.
-func shellFromHere(w string) string {
-	path := fromHere(w, "$PWD")
-	if rest := strings.ReplaceAll(path, "$PWD", ""); rest != "" && ShellQuote(rest) != rest {
-		before, after, _ := strings.Cut(path, "$PWD")
-		return before + `"$PWD"` + ShellQuote(after)
-	}
-	return `"` + path + `"`
 }
 
 // Misplaced returns a hint for each argument that names a file in the user's
