@@ -63,20 +63,18 @@ func useAll(t *testing.T, s *Session) {
 	ctx := bounded(t)
 	args := json.RawMessage(`{"a":"b"}`)
 	uses := map[string]func(){
-		"Protocol":      func() { s.Protocol() },
-		"Transport":     func() { s.Transport() },
-		"Instructions":  func() { s.Instructions() },
-		"Tools":         func() { s.Tools() },
-		"Call":          func() { s.Call(ctx, "t", args, func(wire.Progress) {}) },
-		"ListPrompts":   func() { s.ListPrompts(ctx) },
-		"ListResources": func() { s.ListResources(ctx) },
-		"GetPrompt":     func() { s.GetPrompt(ctx, "p", map[string]string{"a": "b"}) },
-		"ReadResource":  func() { s.ReadResource(ctx, "file:///x") },
-		"Settle":        func() { s.Settle(time.Millisecond) },
-		"Items":         func() { s.Items(ctx, Templates, func([]byte) {}) },
-		"Request":       func() { s.Request(ctx, "prompts/get", "p", json.RawMessage(`{"name":"p"}`)) },
-		"LogFrom":       func() { s.LogFrom(ctx, "info") },
-		"Close":         nil,
+		"Protocol":     func() { s.Protocol() },
+		"Transport":    func() { s.Transport() },
+		"Instructions": func() { s.Instructions() },
+		"Tools":        func() { s.Tools() },
+		"Call":         func() { s.Call(ctx, "t", args, func(wire.Progress) {}) },
+		"GetPrompt":    func() { s.GetPrompt(ctx, "p", map[string]string{"a": "b"}) },
+		"ReadResource": func() { s.ReadResource(ctx, "file:///x") },
+		"Settle":       func() { s.Settle(time.Millisecond) },
+		"Items":        func() { s.Items(ctx, Templates, func([]byte) {}) },
+		"Request":      func() { s.Request(ctx, "prompts/get", "p", json.RawMessage(`{"name":"p"}`)) },
+		"LogFrom":      func() { s.LogFrom(ctx, "info") },
+		"Close":        nil,
 	}
 	for m := range reflect.TypeFor[*Session]().Methods() {
 		if _, ok := uses[m.Name]; !ok {

@@ -10,46 +10,10 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// Prompt is a prompt of a server, as listed.
-type Prompt struct {
-	Name, Title, Description string
-	Arguments                []PromptArgument
-}
-
-// PromptArgument is an argument that a prompt takes. All are strings.
-type PromptArgument struct {
-	Name, Description string
-	Required          bool
-}
-
 // PromptMessage is one message of a prompt.
 type PromptMessage struct {
 	Role string // "user" or "assistant"
 	Text string // the text blocks, and a line for each other block, joined with a newline
-}
-
-// ListPrompts lists all pages, in the server's order. A server without
-// prompts has none.
-func (s *Session) ListPrompts(ctx context.Context) ([]Prompt, error) {
-	var prompts []Prompt
-	err := s.Items(ctx, Prompts, func(item []byte) { prompts = append(prompts, readPrompt(item)) })
-	return prompts, err
-}
-
-func readPrompt(item []byte) Prompt {
-	p := Prompt{
-		Name:        jsontext.Text(jsontext.Member(item, "name")),
-		Title:       capped(jsontext.Text(jsontext.Member(item, "title")), maxTitle),
-		Description: capped(jsontext.Text(jsontext.Member(item, "description")), maxDescription),
-	}
-	for a := range jsontext.Elements(jsontext.Member(item, "arguments")) {
-		p.Arguments = append(p.Arguments, PromptArgument{
-			Name:        jsontext.Text(jsontext.Member(a, "name")),
-			Description: jsontext.Text(jsontext.Member(a, "description")),
-			Required:    jsontext.IsTrue(jsontext.Member(a, "required")),
-		})
-	}
-	return p
 }
 
 // GetPrompt fills in a prompt. args are not nil. The request is repeated after a

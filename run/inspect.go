@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"toolpipe/approve"
+	"toolpipe/mcp"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
@@ -33,9 +34,9 @@ func (r *runner) inspect(ctx context.Context, data []byte) error {
 	case config.ListServers:
 		return r.listServers()
 	case config.ListResources:
-		return r.listResources(ctx)
+		return r.listItems(ctx, mcp.Resources, mcp.Templates)
 	case config.ListPrompts:
-		return r.listPrompts(ctx)
+		return r.listItems(ctx, mcp.Prompts)
 	case config.ReadResource:
 		return r.readResource(ctx)
 	case config.Serve:

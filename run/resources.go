@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -80,9 +79,6 @@ func serverError(c *connection, err error) error {
 	return &failure.Error{Status: failure.StatusServer, Message: withHint(err.Error(), &c.Server, err), Cause: err}
 }
 
-// imageTypes are the pictures that the models of all APIs take.
-var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
-
 // resource reads one resource: a text headed by its URI, an image as it is.
 func (b *toolbox) resource(ctx context.Context, value string) (*connection, []stream.Part, error) {
 	c, session, uri, err := b.ofServer(ctx, "--resource", "URI", value)
@@ -98,7 +94,7 @@ func (b *toolbox) resource(ctx context.Context, value string) (*connection, []st
 		switch {
 		case p.Text != nil:
 			parts = append(parts, stream.Part{Text: cmp.Or(p.URI, uri) + ":\n\n" + jsontext.Unquote(p.Text)})
-		case slices.Contains(imageTypes, p.MIME):
+		case input.IsPicture(p.MIME):
 			parts = append(parts, stream.Part{Image: &stream.Image{MIME: p.MIME, Data: string(p.Blob)}})
 		default:
 			return nil, nil, failure.Usage("--resource: %q is %s, neither text nor an image", uri, cmp.Or(p.MIME, "binary data"))
@@ -168,51 +164,41 @@ func (r *runner) readResource(ctx context.Context) error {
 	return nil
 }
 
-// listResources shows the resources of all servers, and the templates of some.
-func (r *runner) listResources(ctx context.Context) error {
-	return r.listItems(func(c *connection) (items []*event.Item, err error) {
-		list, err := c.session.ListResources(ctx)
-		for _, x := range list {
-			items = append(items, &event.Item{
-				Kind: "resource", Server: c.Name, URI: x.URI, Name: cmp.Or(x.Title, x.Name), Description: x.Description, MIME: x.MIME, Template: x.Template,
-			})
-		}
-		return items, err
-	})
-}
-
-// listPrompts shows the prompts of all servers.
-func (r *runner) listPrompts(ctx context.Context) error {
-	return r.listItems(func(c *connection) (items []*event.Item, err error) {
-		list, err := c.session.ListPrompts(ctx)
-		for _, x := range list {
-			args := []event.PromptArgument{}
-			for _, a := range x.Arguments {
-				args = append(args, event.PromptArgument(a))
-			}
-			items = append(items, &event.Item{Kind: "prompt", Server: c.Name, Name: x.Name, Description: x.Description, Arguments: args})
-		}
-		return items, err
-	})
-}
-
-// listItems asks every server in turn, and emits its items. A server that cannot
-// answer is a warning, and the others are asked all the same.
-func (r *runner) listItems(ask func(*connection) ([]*event.Item, error)) error {
+// listItems shows the items of these lists of all servers, one server after the other.
+// A server that cannot answer is a warning, and the others are asked all the same.
+func (r *runner) listItems(ctx context.Context, lists ...mcp.List) error {
 	for _, c := range r.box.conns {
 		if c.session == nil || c.err != nil {
 			continue
 		}
-		items, err := ask(c)
-		if failure.IsCancelled(err) {
-			return err
-		}
-		if err != nil {
-			r.warn("server_failed", c.Name, withHint(err.Error(), &c.Server, err))
-		}
-		for _, item := range items {
-			r.Emit(item)
+		for _, l := range lists {
+			err := c.session.Items(ctx, l, func(item []byte) { r.Emit(itemEvent(c.Name, l, item)) })
+			if failure.IsCancelled(err) {
+				return err
+			}
+			if err != nil {
+				r.warn("server_failed", c.Name, withHint(err.Error(), &c.Server, err))
+				break
+			}
 		}
 	}
 	return nil
+}
+
+// itemEvent shows an item of a server's list of resources, templates or prompts.
+func itemEvent(server string, l mcp.List, item []byte) *event.Item {
+	text := func(key string) string { return jsontext.Text(jsontext.Member(item, key)) }
+	if l != mcp.Prompts {
+		return &event.Item{
+			Kind: "resource", Server: server, URI: text(l.Identity), Name: cmp.Or(text("title"), text("name")), Description: text("description"),
+			MIME: text("mimeType"), Template: l == mcp.Templates,
+		}
+	}
+	args := []event.PromptArgument{}
+	for a := range jsontext.Elements(jsontext.Member(item, "arguments")) {
+		args = append(args, event.PromptArgument{
+			Name: jsontext.Text(jsontext.Member(a, "name")), Description: jsontext.Text(jsontext.Member(a, "description")), Required: jsontext.IsTrue(jsontext.Member(a, "required")),
+		})
+	}
+	return &event.Item{Kind: "prompt", Server: server, Name: text("name"), Description: text("description"), Arguments: args}
 }

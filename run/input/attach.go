@@ -57,7 +57,7 @@ func attachInput(c *config.Config, api string, attached []stream.Part, data []by
 // with name.
 func attachment(what, name, api string, data []byte) (p stream.Part, err error) {
 	switch kind := http.DetectContentType(data); {
-	case isPicture(kind):
+	case IsPicture(kind):
 		p.Image = &stream.Image{MIME: kind, Data: base64.StdEncoding.EncodeToString(data)}
 	case kind == stream.PDF && api == "chat":
 		err = failure.UsageError([]string{hintOfBytes(data, ""), "--api messages and --api responses take documents"}, "%s is a PDF, which chat completions do not take", what)
@@ -75,7 +75,7 @@ func attachment(what, name, api string, data []byte) (p stream.Part, err error) 
 // data of an unknown kind.
 func hintOfBytes(data []byte, otherwise string) string {
 	switch kind := http.DetectContentType(data); {
-	case isPicture(kind):
+	case IsPicture(kind):
 		return "-f attaches a picture, also from standard input: toolpipe -f - 'what is this?' <picture.png"
 	case kind == stream.PDF:
 		return "send the text of a PDF: pdftotext FILE.pdf - | toolpipe PROMPT"
@@ -85,8 +85,8 @@ func hintOfBytes(data []byte, otherwise string) string {
 	return otherwise
 }
 
-// isPicture tells whether models take a file of this MIME type as a picture.
-func isPicture(kind string) bool {
+// IsPicture tells whether models take a file of this MIME type as a picture.
+func IsPicture(kind string) bool {
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind)
 }
 
