@@ -16,7 +16,7 @@ import (
 // key=@FILE. A value gets the type that the tool's schema gives its key.
 func (t *tool) wordsObject(ctx context.Context, flag string, words []string) ([]byte, error) {
 	object := []byte{'{'}
-	for i, word := range words {
+	for _, word := range words {
 		key, value, ok := strings.Cut(word, "=")
 		key, isJSON := strings.CutSuffix(key, ":")
 		if !ok || key == "" {
@@ -48,11 +48,7 @@ func (t *tool) wordsObject(ctx context.Context, flag string, words []string) ([]
 				return nil, failure.UsageError([]string{key + ":=JSON gives a value of any type"}, "%s: %q does not fit the schema of the tool: %s", flag, word, fault)
 			}
 		}
-		if i > 0 {
-			object = append(object, ',')
-		}
-		object = append(jsontext.AppendQuoted(object, key), ':')
-		object = append(object, literal...)
+		object = jsontext.AppendMember(object, key, literal)
 	}
 	return append(object, '}'), nil
 }

@@ -71,10 +71,7 @@ func fillForm(form *approve.Form, server, message string, fields []field) (conte
 		}
 		lines = nil
 		if v != nil {
-			if len(content) > 1 {
-				content = append(content, ',')
-			}
-			content = append(append(event.AppendString(content, f.name), ':'), v...)
+			content = jsontext.AppendMember(content, f.name, v)
 		}
 	}
 	content = append(content, '}')

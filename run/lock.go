@@ -87,12 +87,8 @@ func (l *lockedItem) addJSON(key string, raw []byte) {
 // body is the line without name and digest.
 func (l *lockedItem) body() []byte {
 	b := []byte{'{'}
-	for i, m := range l.members {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, '"'), m.key...), `":`...)
-		b = append(b, m.json...)
+	for _, m := range l.members {
+		b = jsontext.AppendMember(b, m.key, m.json)
 	}
 	return append(b, '}')
 }

@@ -77,8 +77,7 @@ func (t *tool) misfit(args []byte) string {
 
 // misfitAt is misfit for the value of one argument, whatever the others are.
 func (t *tool) misfitAt(key string, value []byte) string {
-	object := append(jsontext.AppendQuoted([]byte{'{'}, key), ':')
-	faults := t.faults(append(append(object, value...), '}'))
+	faults := t.faults(append(jsontext.AppendMember([]byte{'{'}, key, value), '}'))
 	return schema.Text(slices.DeleteFunc(faults, func(f schema.Fault) bool { return f.Path == "" }))
 }
 
@@ -101,10 +100,7 @@ func withoutNulls(args []byte, required []string) []byte {
 			left = true
 			continue
 		}
-		if len(kept) > 1 {
-			kept = append(kept, ',')
-		}
-		kept = append(append(append(kept, name...), ':'), value...)
+		kept = jsontext.AppendMember(kept, jsontext.Unquote(name), value)
 	}
 	if !left {
 		return args

@@ -50,12 +50,12 @@ func (h *host) request(ctx context.Context, method string, params []byte) ([]byt
 // listed are the items of a list. The servers are asked if afresh is true, or if they
 // were never asked.
 func (h *host) listed(ctx context.Context, l mcp.List, afresh bool) []listedItem {
-	if items, ok := h.lists.Load(l.Method); ok && !afresh {
-		return items.([]listedItem)
+	items, asked := h.lists.Load(l.Method)
+	if !asked || afresh {
+		items = h.listAll(ctx, l)
+		h.lists.Store(l.Method, items)
 	}
-	items := h.listAll(ctx, l)
-	h.lists.Store(l.Method, items)
-	return items
+	return items.([]listedItem)
 }
 
 // listAll asks all servers side by side. One that cannot answer is a warning. Of two
@@ -101,7 +101,7 @@ func newListedItem(c *connection, l mcp.List, item []byte) listedItem {
 	x.json = jsontext.AppendQuoted([]byte(`{"name":`), shown)
 	for key, value := range jsontext.Members(item) {
 		if !jsontext.Is(key, "name") {
-			x.json = append(append(append(append(x.json, ','), key...), ':'), value...)
+			x.json = jsontext.AppendMember(x.json, jsontext.Unquote(key), value)
 		}
 	}
 	x.json = append(x.json, '}')
@@ -114,8 +114,8 @@ func (h *host) readResource(ctx context.Context, uri string) ([]byte, error) {
 	if c == nil {
 		return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no server lists the resource " + strconv.Quote(uri)}
 	}
-	params := append(jsontext.AppendQuoted([]byte(`{"uri":`), uri), '}')
-	return h.forward(ctx, c, "resources/read", uri, params, "contents")
+	params := jsontext.AppendMember([]byte{'{'}, "uri", jsontext.Quoted(uri))
+	return h.forward(ctx, c, "resources/read", uri, append(params, '}'), "contents")
 }
 
 // ownerOf finds the server of a resource: the server that lists it, or whose template
@@ -147,7 +147,7 @@ func (h *host) getPrompt(ctx context.Context, name string, args []byte) ([]byte,
 		}
 		params := jsontext.AppendQuoted([]byte(`{"name":`), x.id)
 		if jsontext.Kind(args) == '{' {
-			params = append(append(params, `,"arguments":`...), args...)
+			params = jsontext.AppendMember(params, "arguments", args)
 		}
 		return h.forward(ctx, x.conn, "prompts/get", x.id, append(params, '}'), "messages", "description")
 	}
@@ -176,7 +176,7 @@ func (h *host) forward(ctx context.Context, c *connection, method, name string, 
 	b := append([]byte(`{"`+members[0]+`":`), list...)
 	for _, key := range members[1:] {
 		if value := jsontext.Member(result, key); value != nil {
-			b = append(append(b, `,"`+key+`":`...), value...)
+			b = jsontext.AppendMember(b, key, value)
 		}
 	}
 	return append(b, '}'), nil

@@ -164,20 +164,17 @@ func (s *File) Add(tools map[string]string, messages ...stream.Message) error {
 
 // definitions appends a line of the digests that are not in the file yet.
 func (s *File) definitions(dst []byte, tools map[string]string) []byte {
-	before := `{"tools":{`
+	changed := []byte{'{'}
 	for _, name := range slices.Sorted(maps.Keys(tools)) {
-		if s.Tools[name] == tools[name] {
-			continue
+		if s.Tools[name] != tools[name] {
+			s.Tools[name] = tools[name]
+			changed = jsontext.AppendMember(changed, name, jsontext.Quoted(tools[name]))
 		}
-		s.Tools[name] = tools[name]
-		dst = append(jsontext.AppendQuoted(append(dst, before...), name), ':')
-		dst = jsontext.AppendQuoted(dst, tools[name])
-		before = ","
 	}
-	if before == "," {
-		dst = append(dst, "}}\n"...)
+	if len(changed) == 1 {
+		return dst
 	}
-	return dst
+	return append(append(append(dst, `{"tools":`...), changed...), "}}\n"...)
 }
 
 // Answer writes the result of a call that a run before this one has sent.

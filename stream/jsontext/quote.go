@@ -55,6 +55,14 @@ func AppendInner[S string | []byte](dst []byte, s S) []byte {
 // Quoted returns s as a literal.
 func Quoted(s string) []byte { return AppendQuoted(make([]byte, 0, len(s)+2), s) }
 
+// AppendMember appends a member to an object that has no end yet.
+func AppendMember(dst []byte, name string, value []byte) []byte {
+	if dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(append(AppendQuoted(dst, name), ':'), value...)
+}
+
 // Unquote returns what a literal means. A lone surrogate becomes U+FFFD.
 func Unquote(literal []byte) string { return string(Unescape(literal[1 : len(literal)-1])) }
 
