@@ -29,7 +29,7 @@ var imports = map[string]string{
 	"run/flags":    "run/config run/failure run/manual",
 	"run/input":    "run/config run/failure run/stdio stream stream/goroutine stream/jsontext",
 	"run/manual":   "",
-	"run/review":   "stream/escape stream/jsontext",
+	"run/review":   "run/event stream/escape stream/jsontext",
 	"run/schema":   "stream/jsontext",
 	"run/session":  "run/config run/failure run/input run/stdio stream stream/jsontext",
 	"run/stdio":    "mcp/process stream/goroutine",

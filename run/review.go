@@ -36,13 +36,7 @@ func (b *toolbox) review() [][]event.Finding {
 			Schema: t.InputSchema, Output: t.OutputSchema, Annotations: t.Annotations,
 		}
 	}
-	all := make([][]event.Finding, len(tools))
-	for i, found := range review.Tools(tools) {
-		for _, f := range found {
-			all[i] = append(all[i], event.Finding(f))
-		}
-	}
-	return all
+	return review.Tools(tools)
 }
 
 // sayFindings prints a line for each finding in the tools that are shown or locked.

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"toolpipe/run/event"
 	"toolpipe/stream/jsontext"
 )
 
@@ -27,12 +28,9 @@ type Tool struct {
 	Annotations []byte
 }
 
-// A Finding is a place in a definition that a reviewer would look at.
-type Finding struct {
-	What   string // such as "bidi control"
-	Member string // name, description, title, or the path in a schema: schema.properties.note.description
-	Quote  string // the text around the place, unescaped
-}
+// A Finding has as its member name, description, title, or the path in a schema, such as
+// schema.properties.note.description. Its quote is the text around the place.
+type Finding = event.Finding
 
 const (
 	maxFindings = 16  // of one tool
@@ -84,7 +82,7 @@ func (r *reader) find(what, member, text string, from, to int) {
 	if end < len(text) {
 		quote += "…"
 	}
-	r.found = append(r.found, Finding{what, member, quote})
+	r.found = append(r.found, Finding{What: what, Member: member, Quote: quote})
 }
 
 // text reads a text; argument says that it is about arguments of the tool.

@@ -144,7 +144,7 @@ func sameNames(tools []Tool) [][]Finding {
 			if o.Name == t.Name {
 				what = "the same name at another server"
 			}
-			found[i] = append(found[i], Finding{what, "name", t.Name + ", " + o.Server + ": " + o.Name})
+			found[i] = append(found[i], Finding{What: what, Member: "name", Quote: t.Name + ", " + o.Server + ": " + o.Name})
 		}
 	}
 	return found
