@@ -3,6 +3,8 @@ package run
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,23 +92,12 @@ func (r *runner) findTool(name string) (*tool, error) {
 		return nil, failure.UsageError([]string{addServers}, "no tool is named %q: %s", name, r.noServers())
 	}
 	hints := []string{"--list-tools shows the names"}
-	if near := r.nearestTool(name); near != "" {
+	_, tool, _ := strings.Cut(name, "__")
+	names := slices.Sorted(maps.Keys(r.box.byName))
+	if near := cmp.Or(config.NearestPart(cmp.Or(tool, name), names), config.Nearest(name, names)); near != "" {
 		hints = append([]string{"did you mean " + near + "?"}, hints...)
 	}
 	return nil, failure.UsageError(hints, "no tool is named %q", name)
-}
-
-// nearestTool is the tool that a wrong name may mean: one whose name holds what
-// follows the name of the server, or one whose name is spelled almost like it.
-func (r *runner) nearestTool(name string) string {
-	var names []string
-	for _, t := range r.box.all {
-		names = append(names, t.name)
-	}
-	if _, tool, ok := strings.Cut(name, "__"); ok && tool != "" {
-		return cmp.Or(config.NearestPart(tool, names), config.Nearest(name, names))
-	}
-	return config.NearestPart(name, names)
 }
 
 func (r *runner) toolEvent(t *tool) *event.Tool {
@@ -130,7 +121,6 @@ func verdictWord(o approve.Outcome) string {
 // listServers shows every server. Its error names the required servers that failed.
 func (r *runner) listServers() error {
 	var failed, hints []string
-	of := map[string][]string{} // the servers that a hint is for
 	for _, c := range r.box.conns {
 		e := &event.Server{Name: c.Name, Status: "ok", Tools: len(c.tools)}
 		e.Transport, e.Target = c.address()
@@ -146,19 +136,13 @@ func (r *runner) listServers() error {
 			f := c.failure()
 			e.Status, e.Message = "failed", f.Message
 			for _, h := range f.Hints {
-				if of[h] == nil {
-					hints = append(hints, h)
-				}
-				of[h] = append(of[h], c.Name)
+				hints = append(hints, c.Name+": "+h)
 			}
 			if !c.Optional {
 				failed = append(failed, strconv.Quote(c.Name))
 			}
 		}
 		r.Emit(e)
-	}
-	for i, h := range hints {
-		hints[i] = config.JoinWords(of[h]) + ": " + h
 	}
 	if len(failed) > 0 {
 		return &failure.Error{Status: failure.StatusServer, Message: "required servers failed: " + config.JoinWords(failed), Hints: hints}
