@@ -33,7 +33,11 @@ func (r *runner) end(ctx context.Context, err error) error {
 	if err == nil {
 		r.box.settle()
 	}
-	r.warnOfLogin(err)
+	if r.box != nil {
+		for _, c := range r.box.conns {
+			c.warnOfLogin(r.Emit, err, true)
+		}
+	}
 	e := r.endEvent(err)
 	if !r.Started() {
 		r.start()

@@ -28,26 +28,12 @@ func loginHint(s *config.Server, e *mcp.LoginError) string {
 	return s.LoginCommand(nil) + " signs in again"
 }
 
-// warnOfLogin emits the warning for the error that ends the run, if a login would
-// have helped.
-func (r *runner) warnOfLogin(err error) {
-	e, ok := errors.AsType[*mcp.LoginError](err)
-	if !ok || r.box == nil {
-		return
-	}
-	for _, c := range r.box.conns {
-		if c.Name == e.Server {
-			c.warnOfLogin(r.Emit, err, true)
-		}
-	}
-}
-
 // warnOfLogin tells that a server can be used only after a person has signed in, and
 // with which command, if that is why a request failed; once for each message. repeated
 // says that the error that ends the run says the same.
 func (c *connection) warnOfLogin(emit func(event.Event) error, err error, repeated bool) {
 	e, ok := errors.AsType[*mcp.LoginError](err)
-	if !ok {
+	if !ok || e.Server != c.Name {
 		return
 	}
 	server := "server " + strconv.Quote(c.Name)
