@@ -107,9 +107,8 @@ func elapsed(d time.Duration) string {
 
 // tick draws the live line from time to time while something is awaited.
 func (f *Face) tick() {
-	for again := true; again; {
+	for f.tickOnce() {
 		time.Sleep(liveEvery)
-		again = f.tickOnce()
 	}
 }
 

@@ -1,11 +1,8 @@
 package face
 
 import (
-	"encoding/json"
-	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 )
 
 func TestElapsed(t *testing.T) {
@@ -19,32 +16,4 @@ func TestElapsed(t *testing.T) {
 			t.Errorf("%v: %s", d, got)
 		}
 	}
-}
-
-// FuzzLiteralPrefix: the beginning of a literal is a beginning of its text, to
-// its end if there is room, and hardly shorter than allowed.
-func FuzzLiteralPrefix(f *testing.F) {
-	f.Add(`a\n\u00e9\ud83d\ude42b漢\\`, 7)
-	f.Add(`\ud83d\ude42\ud83d\ude42`, 13)
-	f.Fuzz(func(t *testing.T, inner string, most int) {
-		in := []byte(`"` + inner + `"`)
-		var whole string
-		if !utf8.ValidString(inner) || most < 1 || json.Unmarshal(in, &whole) != nil {
-			return
-		}
-		for i := range whole {
-			if whole[i:] != "" && strings.HasPrefix(whole[i:], string(utf8.RuneError)) {
-				return // a lone surrogate, refused where results are read
-			}
-		}
-		got, cut := literalPrefix(in, most)
-		switch {
-		case !strings.HasPrefix(whole, string(got)):
-			t.Errorf("%q: %q is no beginning of %q", in, got, whole)
-		case cut == (len(got) == len(whole)):
-			t.Errorf("%q in %d: %q, cut: %v", in, most, got, cut)
-		case cut && len(in)-2 < most:
-			t.Errorf("%q was cut, though %d bytes are allowed", in, most)
-		}
-	})
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"toolpipe/run/event"
 	"toolpipe/stream/escape"
@@ -204,13 +203,17 @@ func (f *Face) closeFrame(t *toolFrame, e *event.Result) {
 
 // resultText is the first lines of a result, safe and without tabs.
 func (f *Face) resultText(e *event.Result) []string {
-	text, cut := literalPrefix(e.TextJSON, resultPrefix)
+	text := jsontext.Unquote(e.TextJSON)
+	cut := len(text) > resultPrefix
+	if cut {
+		text = strings.ToValidUTF8(text[:resultPrefix], "")
+	}
 	most := resultLines
 	if f.options.Verbose > 0 {
 		most = resultLinesVerbose
 	}
 	var lines []string
-	rest := strings.TrimRight(string(text), "\r\n\t ")
+	rest := strings.TrimRight(text, "\r\n\t ")
 	for rest != "" {
 		var line string
 		line, rest, _ = strings.Cut(rest, "\n")
@@ -227,21 +230,6 @@ func (f *Face) resultText(e *event.Result) []string {
 		lines = append(lines, "…")
 	}
 	return lines
-}
-
-// literalPrefix is the beginning of the text of a JSON string literal, read from
-// little more than that many bytes of it.
-func literalPrefix(literal []byte, most int) (text []byte, cut bool) {
-	inner := literal[1 : len(literal)-1]
-	end := 0
-	for end < len(inner) && end < most {
-		_, n := utf8.DecodeRune(inner[end:])
-		if inner[end] == '\\' {
-			_, n = jsontext.ReadEscape(inner[end:])
-		}
-		end += max(n, 1)
-	}
-	return jsontext.Unescape(inner[:end]), end < len(inner)
 }
 
 // duration is a time for people: 12 ms, 3.4 s, 2 min 05 s.
