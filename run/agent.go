@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -136,9 +137,7 @@ func (n *nestedRun) unfinished(ctx context.Context) *answer {
 	case n.tally.ran:
 		return ownAnswer(event.ResultFailed, "the nested run ended before its answer, and had made calls: "+why)
 	}
-	a := notRun(ctx)
-	a.keepsOpen = true
-	return a
+	return notRun(ctx)
 }
 
 // run is the tool of an agent. Failures of the model and limits are an error that
@@ -186,9 +185,7 @@ func (a *agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 	if calls.known != nil { // this conversation knows nothing of the files that the other one read
 		calls.known = new(confine.Known)
 	}
-	if calls.maxBytes == 0 { // the results of --call and --serve are whole, but here a model reads them
-		calls.maxBytes = resultBytes
-	}
+	calls.maxBytes = cmp.Or(calls.maxBytes, resultBytes) // the results of --call and --serve are whole, but here a model reads them
 	if calls.box, err = n.round.box.narrowed(args.List("tools"), args.Has("tools")); err != nil {
 		return nil, err
 	}

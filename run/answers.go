@@ -33,13 +33,16 @@ func ownAnswer(status event.ResultStatus, text string) *answer {
 	return &answer{event: event.Result{Status: status, Text: []byte(text), Bytes: len(text)}, parts: []stream.Part{{Text: text}}}
 }
 
-// notRun is the answer to a call that never ran because ctx ended, or the run.
+// notRun is the answer to a call that never ran because ctx ended, or the run. A later
+// run can take the call up again.
 func notRun(ctx context.Context) *answer {
 	why := "the run ended"
 	if errors.Is(context.Cause(ctx), toolserver.ErrCancelled) {
 		why = "cancelled by the client"
 	}
-	return ownAnswer(event.ResultNotRun, "not run: "+why)
+	a := ownAnswer(event.ResultNotRun, "not run: "+why)
+	a.keepsOpen = true
+	return a
 }
 
 // rendered is the answer that a tool gave.

@@ -48,18 +48,12 @@ type caller struct {
 const resultBytes = 256 << 10
 
 func newCaller(c *config.Config, box *toolbox, gate *approve.Gate, o *outputs) *caller {
-	k := &caller{
-		box: box, gate: gate, emit: o.Emit, flush: o.Flush, say: o.face.Notef, parallel: c.Parallel, maxBytes: int(c.MaxResultBytes),
+	return &caller{
+		box: box, gate: gate, emit: o.Emit, flush: o.Flush, say: o.face.Notef,
+		parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),
 		wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), cmdLines: c.CmdLines,
 		serves: c.Mode == config.Serve, flow: newFlow(gate),
 	}
-	if k.parallel == 0 {
-		k.parallel = 8
-	}
-	if k.maxBytes == 0 {
-		k.maxBytes = resultBytes
-	}
-	return k
 }
 
 // round is the calls of one turn. All of them are decided in order before any of
@@ -278,7 +272,6 @@ func (r *round) run(c *call) {
 	switch {
 	case ctx.Err() != nil: // the run ended before or while the call waited for its turn
 		c.answer = notRun(ctx)
-		c.answer.keepsOpen = true
 	case err != nil:
 		c.answer = failedAnswer(&c.tool.conn.Server, err)
 	default:

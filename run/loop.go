@@ -48,13 +48,7 @@ type limits struct {
 
 // limits are those of flags and config, none of which is used up.
 func (r *runner) limits() *limits {
-	l := &limits{rounds: 8, tokens: r.cfg.MaxTotalTokens}
-	if r.cfg.MaxRounds != nil {
-		l.rounds = *r.cfg.MaxRounds
-	} else if r.settings.MaxRounds != nil {
-		l.rounds = *r.settings.MaxRounds
-	}
-	return l
+	return &limits{rounds: *cmp.Or(r.cfg.MaxRounds, r.settings.MaxRounds, new(8)), tokens: r.cfg.MaxTotalTokens}
 }
 
 // tally is what the end event tells.

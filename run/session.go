@@ -175,7 +175,6 @@ func (r *round) note(ctx context.Context, c *call) bool {
 	if err != nil {
 		r.stop(err)
 		c.answer = notRun(ctx)
-		c.answer.keepsOpen = true
 	}
 	return err == nil
 }

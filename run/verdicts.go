@@ -142,7 +142,6 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	}
 	if err != nil {
 		c.answer = notRun(ctx)
-		c.answer.keepsOpen = true
 		return bounds
 	}
 	bounds.Places = v.Places
