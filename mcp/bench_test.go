@@ -34,13 +34,13 @@ func BenchmarkCall(b *testing.B) {
 			}
 		})
 	}
-	run("stdio", func(b *testing.B) Spec { return stdio("plain") })
+	run("stdio", func(b *testing.B) Spec { return stdio() })
 	run("http", func(b *testing.B) Spec { return Spec{URL: serveWeb(b, legacyWeb).URL} })
 }
 
 // BenchmarkParallelCalls has eight calls in flight on one pipe.
 func BenchmarkParallelCalls(b *testing.B) {
-	s := benchSession(b, stdio("plain"))
+	s := benchSession(b, stdio())
 	b.SetParallelism(8)
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
@@ -54,7 +54,7 @@ func BenchmarkParallelCalls(b *testing.B) {
 // BenchmarkConnect is start, negotiation and end of a stdio server.
 func BenchmarkConnect(b *testing.B) {
 	for b.Loop() {
-		s, err := Connect(context.Background(), Spec{Name: "peer", Command: program("double", "modern-only")}, Hooks{}, &process.Processes{})
+		s, err := Connect(context.Background(), Spec{Name: "peer", Command: stdio("-modern").Command}, Hooks{}, &process.Processes{})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func TestSessionIsConcurrent(t *testing.T) {
 		})
 	for name, spec := range map[string]func(*testing.T) Spec{
 		"local":        func(*testing.T) Spec { return Spec{Local: modern.Pipe} },
-		"stdio":        func(*testing.T) Spec { return stdio("chatters") },
+		"stdio":        func(*testing.T) Spec { return stdio("-fault", "chatters") },
 		"http":         func(t *testing.T) Spec { return Spec{URL: serveWeb(t, chatter(legacyWeb)).URL, Elicit: "defaults"} },
 		"modern http":  func(t *testing.T) Spec { return Spec{URL: serveWeb(t, chatter(modernWeb)).URL, Elicit: "defaults"} },
 		"lost session": func(t *testing.T) Spec { return Spec{URL: serveWeb(t, forgetful()).URL, Elicit: "ask"} },

@@ -11,9 +11,34 @@ import (
 	"testing"
 	"time"
 
+	"toolpipe/mcp/testdata/mcpdouble"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
 )
+
+const (
+	okResult     = `{"content":[{"type":"text","text":"ok"}]}`
+	oneTool      = `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
+	modernResult = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
+)
+
+func initResult(version string) string {
+	return fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}`, version)
+}
+
+// legacyResult is what a plain legacy server with the tool "t" answers; "" for an
+// unknown method.
+func legacyResult(m wire.Message) string {
+	switch jsontext.Text(m.Method) {
+	case "initialize":
+		return initResult(jsontext.Text(jsontext.Member(m.Params, "protocolVersion")))
+	case "tools/list":
+		return oneTool
+	case "tools/call":
+		return okResult
+	}
+	return ""
+}
 
 // web is a server on loopback that keeps what it was sent.
 type web struct {
@@ -191,17 +216,11 @@ func trickle(w http.ResponseWriter, body string) {
 	}
 }
 
-const chat = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}
-{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"look"}}
-{"jsonrpc":"2.0","id":0,"method":"ping"}
-{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"who?","requestedSchema":{"properties":{}}}}
-`
-
 // chatter says much on the stream of each call before it answers.
 func chatter(base webHandler) webHandler {
 	return instead(base, "tools/call", func(w http.ResponseWriter, r webRequest) {
 		token := jsontext.Member(r.Params, "_meta", "progressToken")
-		lines := chat + fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, token) + "\n" + r.reply(okResult)
+		lines := mcpdouble.Chat + fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1}}`, token) + "\n" + r.reply(okResult)
 		for line := range strings.SplitSeq(lines, "\n") {
 			sendSSE(w, "data: "+line+"\n\n")
 			w.(http.Flusher).Flush()
@@ -245,7 +264,7 @@ func (s *oldServer) handle(w http.ResponseWriter, r webRequest) {
 	case jsontext.Text(r.Method) == "tools/call" && strings.Contains(r.body, "die"):
 		s.events <- ""
 	case jsontext.Text(r.Method) == "tools/call":
-		for line := range strings.SplitSeq(chat+r.reply(okResult), "\n") {
+		for line := range strings.SplitSeq(mcpdouble.Chat+r.reply(okResult), "\n") {
 			s.events <- line
 		}
 	case jsontext.Text(r.Method) == "initialize":

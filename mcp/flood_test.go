@@ -15,7 +15,7 @@ import (
 // costs its call, nothing else.
 func TestFloodOfRequests(t *testing.T) {
 	t.Parallel()
-	spec := stdio("asks-unread")
+	spec := stdio("-fault", "asks-unread")
 	spec.ToolTimeout = 500 * time.Millisecond
 	s, rec := connect(t, spec)
 	most, ended := make(chan int), make(chan struct{})

@@ -13,6 +13,7 @@ import (
 
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/processtest"
+	"toolpipe/mcp/testdata/mcpdouble"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
 )
@@ -20,6 +21,8 @@ import (
 // programs are what this test binary can be besides itself. Test files add
 // theirs in init.
 var programs = processtest.Programs
+
+func init() { programs["double"] = mcpdouble.Main }
 
 func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }
 

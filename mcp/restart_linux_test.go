@@ -22,7 +22,7 @@ func TestRestartOneCopy(t *testing.T) {
 		t.Skip("needs setsid")
 	}
 	dir := t.TempDir()
-	spec := stdio("silent-on-unknown")
+	spec := stdio("-fault", "silent-discover")
 	quickProbe(&spec)
 	// A launcher, as npx is one, with the server as its child, which leaves the group.
 	spec.Command = append([]string{"/bin/sh", "-c", `exec 3<&0

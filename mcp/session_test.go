@@ -237,9 +237,9 @@ func TestSideBySide(t *testing.T) {
 	}
 	results := make(chan result)
 	for i := range 8 {
-		spec := stdio("plain")
+		spec := stdio()
 		if i == 3 {
-			spec = stdio("never-speaks")
+			spec = stdio("-silent")
 		}
 		spec.Name, spec.StartupTimeout = fmt.Sprint("s", i), 2*time.Second
 		go func() {

@@ -15,32 +15,35 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-func stdio(name string) Spec { return Spec{Command: program("double", name)} }
+// stdio is a server of package mcpdouble with more options.
+func stdio(options ...string) Spec {
+	return Spec{Command: program("double", append([]string{"-tools", "t"}, options...)...)}
+}
 
 // TestStdioDoubles holds what a session makes of each fault.
 func TestStdioDoubles(t *testing.T) {
 	tests := []struct {
-		double   string
+		double   string // its options
 		protocol string
 		call     string // what the tool "t" gives
 		change   func(*Spec)
 		check    func(t *testing.T, s *Session, rec *record)
 	}{
-		{double: "plain", protocol: "2025-11-25", call: "ok"},
-		{double: "plain", protocol: "2025-11-25", call: "ok", change: func(s *Spec) { s.Protocol = "legacy" }, check: func(t *testing.T, s *Session, rec *record) {
+		{double: "", protocol: "2025-11-25", call: "ok"},
+		{double: "", protocol: "2025-11-25", call: "ok", change: func(s *Spec) { s.Protocol = "legacy" }, check: func(t *testing.T, s *Session, rec *record) {
 			if len(rec.sentLines("server/discover")) > 0 {
 				t.Error("was probed")
 			}
 		}},
-		{double: "exit-on-unknown", protocol: "2025-11-25", call: "ok"},
-		{double: "silent-on-unknown", protocol: "2025-11-25", call: "ok", change: quickProbe},
-		{double: "late-discover", protocol: "2026-07-28", call: "ok", change: quickProbe},
-		{double: "duplicate-initialize", protocol: "2025-06-18", call: "ok"},
-		{double: "modern-only", protocol: "2026-07-28", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
+		{double: "-shy", protocol: "2025-11-25", call: "ok"},
+		{double: "-fault silent-discover", protocol: "2025-11-25", call: "ok", change: quickProbe},
+		{double: "-fault late-discover", protocol: "2026-07-28", call: "ok", change: quickProbe},
+		{double: "-fault duplicate-initialize", protocol: "2025-06-18", call: "ok"},
+		{double: "-modern -instructions brief", protocol: "2026-07-28", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
 			if len(rec.sentLines("initialize")) > 0 {
 				t.Error("initialize was sent to a modern server")
 			}
-			if s.Instructions() != "be brief" {
+			if s.Instructions() != "brief" {
 				t.Errorf("instructions are %q", s.Instructions())
 			}
 			for _, line := range rec.sentLines(`"id"`) {
@@ -49,33 +52,33 @@ func TestStdioDoubles(t *testing.T) {
 				}
 			}
 		}},
-		{double: "refuses-versions", protocol: "2024-11-05", call: "ok"},
-		{double: "odd-version", protocol: "2024-11-05", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
+		{double: "-fault refuses-versions", protocol: "2024-11-05", call: "ok"},
+		{double: "-version 2024-10-07", protocol: "2024-11-05", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
 			if rec.warned("protocol_mismatch") != 1 {
 				t.Errorf("warnings: %q", rec.warnings)
 			}
 		}},
-		{double: "banner", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
+		{double: "-junk", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
 			if logs := strings.Join(rec.snapshot(&rec.logs), "\n"); !strings.Contains(logs, "Server ready") {
 				t.Errorf("the banner is not in the log: %q", logs)
 			}
 		}},
-		{double: "content-length", protocol: "2025-11-25", call: "ok", change: func(s *Spec) { s.Framing = "content-length" }},
-		{double: "long-line", protocol: "2025-11-25", call: strings.Repeat("é", 5<<19)},
-		{double: "many-writes", protocol: "2025-11-25", call: "ok"},
-		{double: "string-ids", protocol: "2025-11-25", call: "ok"},
-		{double: "null-ids", protocol: "2025-11-25", call: "error: lost the id"},
-		{double: "zero-ids", protocol: "2025-11-25", call: "ok"},
-		{double: "id-games", protocol: "2025-11-25", call: "right"},
-		{double: "batch", protocol: "2025-11-25", call: "ok"},
-		{double: "asks", protocol: "2025-11-25", call: "0{} 1-32601 2-32601 3-32601"},
-		{double: "notification-flood", protocol: "2025-11-25", call: "ok"},
-		{double: "stderr-flood", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
+		{double: "-framing content-length", protocol: "2025-11-25", call: "ok", change: func(s *Spec) { s.Framing = "content-length" }},
+		{double: "-fault long-line", protocol: "2025-11-25", call: strings.Repeat("é", 5<<19)},
+		{double: "-fault dribble", protocol: "2025-11-25", call: "done 1"},
+		{double: "-fault string-ids", protocol: "2025-11-25", call: "ok"},
+		{double: "-fault null-ids", protocol: "2025-11-25", call: "error: lost the id"},
+		{double: "-fault zero-ids", protocol: "2025-11-25", call: "ok"},
+		{double: "-fault ids", protocol: "2025-11-25", call: "done 1"},
+		{double: "-fault batch", protocol: "2025-11-25", call: "done 1"},
+		{double: "-fault asks", protocol: "2025-11-25", call: "0{} 1-32601 2-32601 3-32601"},
+		{double: "-fault notifications", protocol: "2025-11-25", call: "done 1"},
+		{double: "-fault stderr-flood", protocol: "2025-11-25", call: "done 1", check: func(t *testing.T, s *Session, rec *record) {
 			if n := len(s.stderr()); n > 64<<10 {
 				t.Errorf("%d bytes of stderr are kept", n)
 			}
 		}},
-		{double: "changes-early", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
+		{double: "-fault list-changes", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
 			if w := rec.snapshot(&rec.warnings); len(w) > 0 {
 				t.Errorf("warnings: %q", w)
 			}
@@ -83,13 +86,13 @@ func TestStdioDoubles(t *testing.T) {
 				t.Errorf("log: %q", logs)
 			}
 		}},
-		{double: "changes", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
+		{double: "-fault changed-mind", protocol: "2025-11-25", call: "done 1", check: func(t *testing.T, s *Session, rec *record) {
 			s.Settle(hang)
 			if w := rec.snapshot(&rec.warnings); len(w) != 1 || !strings.HasPrefix(w[0], `tools_changed: server "peer" has a changed list`) {
 				t.Errorf("warnings: %q", rec.warnings)
 			}
 		}},
-		{double: "changes-nothing", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
+		{double: "-fault changes-nothing", protocol: "2025-11-25", call: "ok", check: func(t *testing.T, s *Session, rec *record) {
 			s.Settle(hang)
 			if w := rec.snapshot(&rec.warnings); len(w) > 0 {
 				t.Errorf("warnings: %q", rec.warnings)
@@ -106,7 +109,7 @@ func TestStdioDoubles(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.double, func(t *testing.T) {
 			t.Parallel()
-			spec := stdio(tt.double)
+			spec := stdio(strings.Fields(tt.double)...)
 			if tt.change != nil {
 				tt.change(&spec)
 			}
@@ -135,25 +138,25 @@ func TestStdioRefused(t *testing.T) {
 		change func(*Spec)
 		want   []string // in message, hint and stderr
 	}{
-		{"exits-at-once", nil, []string{`server "peer" (stdio)`, "tried: server/discover, a fresh process, initialize", "exit status 1", "cannot find the database"}},
-		{"never-speaks", brief, []string{"start-up timeout of 3s", "tried: server/discover, a fresh process, initialize)", "Content-Length", "startup_timeout"}},
-		{"content-length", nil, []string{"initialize", "no frame"}},
-		{"slow-initialize", brief, []string{"start-up timeout of 3s", "tried: server/discover, initialize)", "hint: raise startup_timeout"}},
-		{"slow-when-fresh", brief, []string{"tried: server/discover, initialize, a fresh process, initialize)", "hint: raise startup_timeout"}},
-		{"foreign-ids", brief, []string{"start-up timeout", "hint: raise startup_timeout"}},
-		{"junk-for-ever", brief, []string{"start-up timeout", "no messages, the first: debug: still working"}},
-		{"future-only", nil, []string{"2031-01-01", "2026-07-28", "2025-11-25"}},
-		{"plain", func(s *Spec) { s.Protocol = wire.ModernRevision }, []string{"does not speak 2026-07-28"}},
-		{"none", func(s *Spec) { s.Command = []string{"/nonexistent/server"} }, []string{"tried: start", "/nonexistent/server"}},
-		{"none", func(s *Spec) { s.Command = []string{"nonexistent-server"} }, []string{"tried: start", "nonexistent-server", "absolute path"}},
-		{"plain", func(s *Spec) { s.Dir = "/nonexistent/dir" }, []string{`its working directory cannot be used: "/nonexistent/dir": no such file`}},
-		{"plain", func(s *Spec) { s.Dir = os.Args[0] }, []string{"its working directory cannot be used", "not a directory"}},
-		{"none", func(s *Spec) { s.Command = []string{"./server"} }, []string{`"./server" is relative`}},
+		{`-exit 1 -stderr one\ntwo\ncannot-find-the-database\n`, nil, []string{`server "peer" (stdio)`, "tried: server/discover, a fresh process, initialize", "exit status 1", "cannot-find-the-database"}},
+		{"-silent", brief, []string{"start-up timeout of 3s", "tried: server/discover, a fresh process, initialize)", "Content-Length", "startup_timeout"}},
+		{"-framing content-length", nil, []string{"initialize", "no frame"}},
+		{"-fault silent-start", brief, []string{"start-up timeout of 3s", "tried: server/discover, initialize)", "hint: raise startup_timeout"}},
+		{"-fault slow-when-fresh", brief, []string{"tried: server/discover, initialize, a fresh process, initialize)", "hint: raise startup_timeout"}},
+		{"-fault foreign-ids", brief, []string{"start-up timeout", "hint: raise startup_timeout"}},
+		{"-fault junk", brief, []string{"start-up timeout", "no messages, the first: Loading weights, please wait"}},
+		{"-fault future-only", nil, []string{"2031-01-01", "2026-07-28", "2025-11-25"}},
+		{"", func(s *Spec) { s.Protocol = wire.ModernRevision }, []string{"does not speak 2026-07-28"}},
+		{"", func(s *Spec) { s.Command = []string{"/nonexistent/server"} }, []string{"tried: start", "/nonexistent/server"}},
+		{"", func(s *Spec) { s.Command = []string{"nonexistent-server"} }, []string{"tried: start", "nonexistent-server", "absolute path"}},
+		{"", func(s *Spec) { s.Dir = "/nonexistent/dir" }, []string{`its working directory cannot be used: "/nonexistent/dir": no such file`}},
+		{"", func(s *Spec) { s.Dir = os.Args[0] }, []string{"its working directory cannot be used", "not a directory"}},
+		{"", func(s *Spec) { s.Command = []string{"./server"} }, []string{`"./server" is relative`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.double, func(t *testing.T) {
 			t.Parallel()
-			spec := stdio(tt.double)
+			spec := stdio(strings.Fields(tt.double)...)
 			if tt.change != nil {
 				tt.change(&spec)
 			}
@@ -185,7 +188,7 @@ func brief(s *Spec) {
 }
 
 func TestParallelCallsGetTheirOwnReplies(t *testing.T) {
-	s, _ := connect(t, stdio("out-of-order"))
+	s, _ := connect(t, stdio("-fault", "out-of-order"))
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -199,12 +202,12 @@ func TestParallelCallsGetTheirOwnReplies(t *testing.T) {
 }
 
 func TestServerDiesInCall(t *testing.T) {
-	s, rec := connect(t, stdio("dies-in-call"))
-	e := callFails(t, s, "t", `{}`)
-	if !e.Sent || e.RPC || !strings.Contains(e.Message, "out of cheese") || !strings.Contains(e.Message, "exit status 3") {
+	s, rec := connect(t, stdio())
+	e := callFails(t, s, "die", `{}`)
+	if !e.Sent || e.RPC || !strings.Contains(e.Message, "told to die") || !strings.Contains(e.Message, "exit status 9") {
 		t.Errorf("the call in flight: %+v", e)
 	}
-	if e = callFails(t, s, "t", `{}`); e.Sent || e.RPC || !strings.Contains(e.Message, "out of cheese") {
+	if e = callFails(t, s, "t", `{}`); e.Sent || e.RPC || !strings.Contains(e.Message, "told to die") {
 		t.Errorf("the next call: %+v", e)
 	}
 	if s.conn.lost() == nil || rec.warned("server_lost") != 1 {
@@ -217,13 +220,13 @@ func TestServerDiesInCall(t *testing.T) {
 
 func TestReplyThatIsNoMessage(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"deep", "too-long-line"} {
+	for _, name := range []string{"deep", "line"} {
 		t.Run(name, func(t *testing.T) {
-			s, _ := connect(t, stdio(name))
+			s, _ := connect(t, stdio("-fault", name))
 			if e := callFails(t, s, "t", `{}`); !e.Sent || e.RPC {
 				t.Errorf("%+v", e)
 			}
-			if lost := name == "too-long-line"; (s.conn.lost() != nil) != lost {
+			if lost := name == "line"; (s.conn.lost() != nil) != lost {
 				t.Errorf("lost is %v", s.conn.lost())
 			}
 		})
@@ -234,10 +237,10 @@ func TestReplyThatIsNoMessage(t *testing.T) {
 // the tool timeout before the hard deadline.
 func TestCallTimeout(t *testing.T) {
 	t.Parallel()
-	spec := stdio("never-answers")
+	spec := stdio()
 	spec.ToolTimeout = time.Second
 	s, rec := connect(t, spec)
-	e := callFails(t, s, "t", `{}`)
+	e := callFails(t, s, "hang", `{}`)
 	if !e.Sent || e.RPC || !errors.Is(e, TimeoutError{Limit: spec.ToolTimeout}) {
 		t.Errorf("%+v", e)
 	}
@@ -258,10 +261,10 @@ func TestCallTimeout(t *testing.T) {
 // be so busy that a pause of the server is too long: then it gets a longer time.
 func TestHardDeadline(t *testing.T) {
 	t.Parallel()
-	spec := stdio("keeps-talking")
+	spec := stdio()
 	for spec.ToolTimeout = 300 * time.Millisecond; ; spec.ToolTimeout *= 2 {
 		s, _ := connect(t, spec)
-		e := callFails(t, s, "t", `{}`)
+		e := callFails(t, s, "drip", `{"n":3000,"ms":10}`)
 		if errors.Is(e, TimeoutError{spec.ToolTimeout, true}) {
 			return
 		}
@@ -272,11 +275,11 @@ func TestHardDeadline(t *testing.T) {
 }
 
 func TestCallCancelled(t *testing.T) {
-	s, rec := connect(t, stdio("never-answers"))
+	s, rec := connect(t, stdio())
 	ctx, cancel := context.WithCancelCause(bounded(t))
 	why := errors.New("interrupted")
 	time.AfterFunc(50*time.Millisecond, func() { cancel(why) })
-	_, err := s.Call(ctx, "t", json.RawMessage(`{}`), nil)
+	_, err := s.Call(ctx, "hang", json.RawMessage(`{}`), nil)
 	if e, ok := errors.AsType[*wire.CallError](err); !ok || !e.Sent || !errors.Is(err, why) {
 		t.Errorf("%v", err)
 	}
@@ -290,7 +293,7 @@ func TestCallCancelled(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	s, _ := connect(t, stdio("progress"))
+	s, _ := connect(t, stdio("-fault", "odd-progress"))
 	var seen []string
 	_, err := s.Call(bounded(t), "t", json.RawMessage(`{}`), func(p wire.Progress) {
 		seen = append(seen, fmt.Sprintf("%s/%s %s", p.Progress, p.Total, p.Message))
@@ -302,24 +305,24 @@ func TestProgress(t *testing.T) {
 
 // TestChildEnvironment: a child gets only what is allow-listed, inherited or set.
 func TestChildEnvironment(t *testing.T) {
-	spec := stdio("environment")
+	spec := stdio()
 	spec.Environ = []string{"PATH=/bin::relative:/usr/bin", "HOME=/h", "LC_ALL=C", "TOOLPIPE_API_KEY=k1", "OPENAI_API_KEY=k2", "AWS_SECRET=k3",
 		"LD_PRELOAD=x", "BASH_ENV=x", "NODE_OPTIONS=x", "GIT_SSH_COMMAND=x", "WANTED=w", "https_proxy=p", "SET=old"}
 	spec.Env = map[string]string{"SET": "new"}
 	spec.InheritEnv = []string{"WANTED", "TOOLPIPE_API_KEY"}
 	s, _ := connect(t, spec)
-	got := called(t, s, "t", `{}`)
+	got := called(t, s, "env", `{}`)
 	if want := "PATH=/bin:/usr/bin\nHOME=/h\nLC_ALL=C\nWANTED=w\nhttps_proxy=p\nSET=new"; got != want {
 		t.Errorf("the child sees %q, want %q", got, want)
 	}
 }
 
 func TestWireHookHidesSecrets(t *testing.T) {
-	spec := stdio("environment")
+	spec := stdio()
 	spec.Env = map[string]string{"API_TOKEN": `sec"ret`, "MODE": "debug"}
 	spec.Environ, spec.InheritEnv = []string{"PATH=/bin", "PLAIN=a plain value", "OTHER=another value"}, []string{"PLAIN"}
 	s, rec := connect(t, spec)
-	called(t, s, "t", `{}`)
+	called(t, s, "env", `{}`)
 	wire := strings.Join(rec.snapshot(&rec.wire), "\n")
 	if strings.Contains(wire, `sec\"ret`) || !strings.Contains(wire, "API_TOKEN=[secret]") || !strings.Contains(wire, "MODE=debug") ||
 		!strings.Contains(wire, "PLAIN=[secret]") || strings.Contains(wire, "OTHER") {

@@ -16,7 +16,7 @@ import (
 // responses, so a ping is not answered, over HTTP by no POST; the call is.
 func TestModernServerAsks(t *testing.T) {
 	web := serveWeb(t, chatter(modernWeb))
-	for name, spec := range map[string]Spec{"http": {URL: web.URL, Elicit: "defaults"}, "stdio": stdio("modern-asks")} {
+	for name, spec := range map[string]Spec{"http": {URL: web.URL, Elicit: "defaults"}, "stdio": stdio("-modern", "-fault", "chatters")} {
 		t.Run(name, func(t *testing.T) {
 			s, rec := connect(t, spec)
 			if got := called(t, s, "t", `{}`); got != "ok" || s.Protocol() != wire.ModernRevision {

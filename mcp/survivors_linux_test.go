@@ -3,10 +3,10 @@
 package mcp
 
 import (
-	"bufio"
 	"os"
 
 	"toolpipe/mcp/process/processtest"
+	"toolpipe/mcp/testdata/mcpdouble"
 )
 
 // Only on Linux a process is found that has left its session.
@@ -15,6 +15,6 @@ func init() {
 	survivors["daemon"] = func(file string) {
 		processtest.Note(file)
 		processtest.LeaveSleeper(file, os.Stdout, true)
-		(&double{in: bufio.NewReader(os.Stdin), out: os.Stdout}).serve()
+		mcpdouble.Main([]string{"-tools", "t"})
 	}
 }

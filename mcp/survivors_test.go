@@ -3,7 +3,6 @@
 package mcp
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/processtest"
+	"toolpipe/mcp/testdata/mcpdouble"
 )
 
 // Each survivor is a server that leaves something behind when it is treated
@@ -26,13 +26,13 @@ import (
 var survivors = map[string]func(file string){
 	"plain": func(file string) {
 		processtest.Note(file)
-		(&double{in: bufio.NewReader(os.Stdin), out: os.Stdout}).serve()
+		mcpdouble.Main([]string{"-tools", "t"})
 	},
 	// It ignores the end of its stdin and SIGTERM.
 	"deaf": func(file string) {
 		signal.Ignore(syscall.SIGTERM)
 		processtest.Note(file)
-		(&double{in: bufio.NewReader(os.Stdin), out: os.Stdout}).serve()
+		mcpdouble.Main([]string{"-tools", "t"})
 		time.Sleep(time.Hour) // without cgo an empty select is a deadlock that ends the process
 	},
 	// As npx and uvx do: the server is a child of what was started.
@@ -46,7 +46,7 @@ var survivors = map[string]func(file string){
 	"helper": func(file string) {
 		processtest.Note(file)
 		processtest.LeaveSleeper(file, os.Stdout, false)
-		(&double{in: bufio.NewReader(os.Stdin), out: os.Stdout}).serve()
+		mcpdouble.Main([]string{"-tools", "t"})
 	},
 	"exits": func(file string) {
 		processtest.Note(file)

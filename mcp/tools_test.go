@@ -218,9 +218,9 @@ func TestFirstListRefused(t *testing.T) {
 		spec Spec
 		want []string // in message, hint and stderr
 	}{
-		"hangs": {stdio("list-hangs"), []string{`server "peer" (stdio): no answer within the start-up timeout`, "(tried: server/discover, initialize, tools/list)", "raise startup_timeout", "waiting for the disk"}},
-		"fails": {stdio("list-fails"), []string{`server "peer" (stdio): database is locked`, "initialize, tools/list)", "the table is gone"}},
-		"dies":  {stdio("list-dies"), []string{`server "peer" (stdio): the server ended (exit status 3)`, "out of cheese"}},
+		"hangs": {stdio("-fault", "list-hangs", "-stderr", `waiting for the disk\n`), []string{`server "peer" (stdio): no answer within the start-up timeout`, "(tried: server/discover, initialize, tools/list)", "raise startup_timeout", "waiting for the disk"}},
+		"fails": {stdio("-fault", "list-fails", "-stderr", `the table is gone\n`), []string{`server "peer" (stdio): database is locked`, "initialize, tools/list)", "the table is gone"}},
+		"dies":  {stdio("-fault", "list-dies", "-stderr", `panic: out of cheese\n`), []string{`server "peer" (stdio): the server ended (exit status 3)`, "out of cheese"}},
 		"page": {list(func(w http.ResponseWriter, r webRequest) {
 			w.Header().Set("Content-Type", "text/html")
 			io.WriteString(w, "<html>sign in")
@@ -255,7 +255,7 @@ func TestFirstListRefused(t *testing.T) {
 			cancel(why)
 		}
 	}}
-	if _, err := Connect(ctx, stdio("list-hangs"), listing, &process.Processes{}); err != why {
+	if _, err := Connect(ctx, stdio("-fault", "list-hangs"), listing, &process.Processes{}); err != why {
 		t.Errorf("the end of the run gives %v", err)
 	}
 }
@@ -264,7 +264,7 @@ func TestFirstListRefused(t *testing.T) {
 // call.
 func TestFirstListIsSlow(t *testing.T) {
 	t.Parallel()
-	spec := stdio("list-slow")
+	spec := stdio("-fault", "list-slow")
 	spec.ToolTimeout = time.Millisecond
 	s, _ := connect(t, spec)
 	if names := toolNames(s); names != "t" {
@@ -275,7 +275,7 @@ func TestFirstListIsSlow(t *testing.T) {
 // TestLostBesideTheFirstList: a server that ends as soon as it has listed its
 // tools is told of all the same.
 func TestLostBesideTheFirstList(t *testing.T) {
-	_, rec := connect(t, stdio("list-then-dies"))
+	_, rec := connect(t, stdio("-fault", "list-then-dies"))
 	for ctx := bounded(t); rec.warned("server_lost") == 0; time.Sleep(time.Millisecond) {
 		if ctx.Err() != nil {
 			t.Fatal("no warning")
@@ -285,7 +285,7 @@ func TestLostBesideTheFirstList(t *testing.T) {
 
 // TestNoToolsIsAList: that a server has no tools is the answer to the list.
 func TestNoToolsIsAList(t *testing.T) {
-	s, _ := connect(t, stdio("no-tools"))
+	s, _ := connect(t, stdio("-fault", "list-none"))
 	if names := toolNames(s); names != "" {
 		t.Errorf("tools %q", names)
 	}

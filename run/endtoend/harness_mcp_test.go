@@ -12,7 +12,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"toolpipe/run/endtoend/testdata/mcpdouble"
+	"toolpipe/mcp/testdata/mcpdouble"
 )
 
 // native says that the program is built with its Linux files.

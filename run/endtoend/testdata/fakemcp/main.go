@@ -6,7 +6,7 @@ package main
 import (
 	"os"
 
-	"toolpipe/run/endtoend/testdata/mcpdouble"
+	"toolpipe/mcp/testdata/mcpdouble"
 )
 
 func main() { os.Exit(mcpdouble.Main(os.Args[1:])) }

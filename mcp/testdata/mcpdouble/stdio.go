@@ -34,25 +34,26 @@ func Main(args []string) int {
 		leaveBehind()
 	}
 	if s.junk {
-		fmt.Print("Welcome to the fake server!\n\x1b[32mready\x1b[0m\n\n[log] {not json\n")
+		fmt.Print("\xEF\xBB\xBF\x1b[32mServer ready\x1b[0m\r\n\r\n\nlistening on stdio\n[log] {not json}\n{not json\n")
 	}
 	s.out = bufio.NewWriter(os.Stdout)
 	s.faultAtStart()
 	if s.nag {
 		go s.ask(s.send)
 	}
-	in := bufio.NewReader(os.Stdin)
+	s.in = bufio.NewReader(os.Stdin)
 	for {
-		message, err := s.readMessage(in)
+		message, err := s.readMessage()
 		if err != nil {
 			break
 		}
-		if s.silent {
-			continue
-		}
-		if m := gjson.Parse(message); m.Get("method").String() == "tools/call" {
+		m := gjson.Parse(message)
+		s.came++
+		switch {
+		case s.silent, s.wrong != nil && s.wrong(s, m.Get("id").Raw, m):
+		case m.Get("method").String() == "tools/call":
 			go s.Handle(m, s.send)
-		} else {
+		default:
 			s.Handle(m, s.send)
 		}
 	}
@@ -66,7 +67,7 @@ func Main(args []string) int {
 // send writes a message to stdout.
 func (s *Server) send(message string) {
 	if s.framing == "content-length" {
-		s.raw(fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(message), message))
+		s.raw(fmt.Sprintf("content-length: %d\r\nContent-Type: application/json\r\n\r\n%s", len(message), message))
 	} else {
 		s.raw(message + "\n")
 	}
@@ -79,22 +80,25 @@ func (s *Server) raw(text string) {
 	s.out.Flush()
 }
 
-func (s *Server) readMessage(in *bufio.Reader) (string, error) {
+func (s *Server) readMessage() (string, error) {
 	if s.framing != "content-length" {
-		return in.ReadString('\n')
+		return s.in.ReadString('\n')
 	}
 	length := 0
 	for {
-		line, err := in.ReadString('\n')
+		line, err := s.in.ReadString('\n')
 		if err != nil {
 			return "", err
 		}
 		if line = strings.TrimSpace(line); line == "" {
 			body := make([]byte, length)
-			_, err := io.ReadFull(in, body)
+			_, err := io.ReadFull(s.in, body)
 			return string(body), err
 		}
-		fmt.Sscanf(strings.ToLower(line), "content-length: %d", &length)
+		if n, _ := fmt.Sscanf(strings.ToLower(line), "content-length: %d", &length); n == 0 {
+			fmt.Fprintln(os.Stderr, "no frame: "+line)
+			os.Exit(2)
+		}
 	}
 }
 

@@ -17,13 +17,15 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// A Server is a tool server for the scripts, over stdio (the program fakemcp) or,
-// in package endtoend, over HTTP (the script command mcp). It is written by hand from
-// the specification, so that it can misbehave, and so that it does not share the
-// mistakes of the program's own server. `fakemcp -h` lists its options.
+// A Server is a tool server over stdio (the program fakemcp of the scripts, and a
+// program of the tests of mcp) or, in package endtoend, over HTTP (the script command
+// mcp). It is written by hand from the specification, so that it can misbehave, and so
+// that it does not share the mistakes of the program's own server. `fakemcp -h` lists
+// its options.
 //
 // Its tools, offered with -tools A,B,… (echo, read, write, fail by default):
 //
+//	t          answers ok
 //	echo       answers its argument text
 //	args       answers its arguments, byte for byte
 //	read       the same as echo, annotated read-only
@@ -71,9 +73,14 @@ type Server struct {
 	nag          bool   // asks the user questions all the time
 	fault        string // stdio: what it does wrong
 
+	wrong fault // what is wrong with messages, nil if nothing is
+
 	log     *os.File
+	in      *bufio.Reader // of stdio
+	came    int           // messages
+	held    string        // an answer
 	mu      sync.Mutex
-	out     *bufio.Writer // of stdio
+	out     *bufio.Writer
 	calls   int
 	waiting map[string]chan gjson.Result // requests of ours, by id
 	meeting map[string][]chan bool
@@ -102,13 +109,14 @@ func New(args []string, more func(*flag.FlagSet)) (*Server, error) {
 	flags.StringVar(&s.logFile, "log", "", "file for what came in")
 	flags.BoolVar(&s.nag, "nag", false, "stdio: ask the user all the time, and log the answers")
 	flags.BoolVar(&s.Hostile, "hostile", false, "list names and descriptions that steer the terminal")
-	flags.StringVar(&s.fault, "fault", "", "stdio: do one thing wrong, at the start or in each call")
+	flags.StringVar(&s.fault, "fault", "", "stdio: do one thing wrong")
 	if more != nil {
 		more(flags)
 	}
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
+	s.wrong = faults[s.fault]
 	if s.logFile != "" {
 		var err error
 		if s.log, err = os.OpenFile(s.logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
@@ -227,7 +235,7 @@ func (s *Server) Handle(m gjson.Result, send func(string)) {
 		}
 		reply(`{` + kind + `"messages":[` + messages + `]}`)
 	case "tools/call":
-		if s.fault != "" {
+		if s.fault != "" && s.wrong == nil {
 			s.mu.Lock()
 			s.calls++
 			calls := s.calls

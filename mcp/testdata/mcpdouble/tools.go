@@ -50,6 +50,8 @@ func (s *Server) call(params gjson.Result, kind string, send, reply func(string)
 	said := arguments.Get("text").String()
 	text := func(t string) { reply(`{` + kind + `"content":[{"type":"text","text":` + quote(t) + `}]}`) }
 	switch params.Get("name").String() {
+	case "t":
+		text("ok")
 	case "echo", "read", "write":
 		text(said)
 	case "fail":
