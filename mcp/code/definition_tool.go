@@ -11,10 +11,7 @@ import (
 )
 
 func showDefinition(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
-	part := "whole"
-	if args.Has("part") {
-		part = args.Text("part")
-	}
+	part := args.TextOr("part", "whole")
 	if !slices.Contains([]string{"whole", "signature", "docstring", "summary"}, part) {
 		return nil, fmt.Errorf("part is %q; it is whole, signature, docstring or summary", part)
 	}

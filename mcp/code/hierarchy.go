@@ -17,7 +17,7 @@ func showHierarchy(ctx context.Context, c *call, args toolserver.Arguments) ([]b
 	if err != nil {
 		return nil, err
 	}
-	h := hierarchy{types: map[string]*typeNode{}, path: pathOrRoot(args)}
+	h := hierarchy{types: map[string]*typeNode{}, path: args.TextOr("path", ".")}
 	for _, d := range p.defs {
 		h.add(d)
 	}

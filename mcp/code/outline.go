@@ -11,8 +11,8 @@ import (
 )
 
 func outlineFile(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
-	detail := args.Text("detail")
-	if args.Has("detail") && detail != "outline" && detail != "skeleton" {
+	detail := args.TextOr("detail", "outline")
+	if detail != "outline" && detail != "skeleton" {
 		return nil, fmt.Errorf("detail is %q; it is outline or skeleton", detail)
 	}
 	f, err := c.file(ctx, args.Text("path"))

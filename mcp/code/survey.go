@@ -139,7 +139,7 @@ func (c *call) project(ctx context.Context, args toolserver.Arguments, named str
 		return nil, "", err
 	}
 	p = &project{survey: survey{call: c, maxFiles: 20_000, maxBytes: 64 << 20, wants: isProgram}}
-	err = p.survey.each(ctx, pathOrRoot(args), func(f *sourceFile) error {
+	err = p.survey.each(ctx, args.TextOr("path", "."), func(f *sourceFile) error {
 		if f.language == nil {
 			return nil
 		}
@@ -167,14 +167,6 @@ func isProgram(name string) bool {
 		return path.Ext(name) == ""
 	}
 	return !l.Data
-}
-
-// pathOrRoot is the path argument, or the root when it is absent.
-func pathOrRoot(args toolserver.Arguments) string {
-	if args.Has("path") {
-		return args.Text("path")
-	}
-	return "."
 }
 
 const maxName = 250 // bytes of a name that a tool looks for

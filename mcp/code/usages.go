@@ -21,14 +21,14 @@ func showUsages(ctx context.Context, c *call, args toolserver.Arguments) ([]byte
 		return nil, err
 	}
 	u := usages{word: []byte(word), survey: survey{call: c, maxFiles: 50_000, maxBytes: 1 << 30}}
-	if err := u.survey.each(ctx, pathOrRoot(args), func(f *sourceFile) error { return u.file(ctx, f) }); err != nil {
+	if err := u.survey.each(ctx, args.TextOr("path", "."), func(f *sourceFile) error { return u.file(ctx, f) }); err != nil {
 		return nil, err
 	}
 	switch {
 	case u.more > 0:
 		u.text = fmt.Appendf(u.text, "[toolpipe] %d more lines in %d files are left out; a path further down shows them\n", u.more, u.moreFiles)
 	case u.shown == 0:
-		u.text = fmt.Appendf(u.text, "%q is not used in %q\n", word, pathOrRoot(args))
+		u.text = fmt.Appendf(u.text, "%q is not used in %q\n", word, args.TextOr("path", "."))
 	}
 	return u.survey.appendTo(u.text), nil
 }

@@ -35,7 +35,7 @@ func grepFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments
 			return nil, err
 		}
 	}
-	p, err := a.Find(pathOrRoot(args))
+	p, err := a.Find(args.TextOr("path", "."))
 	if err != nil {
 		return nil, err
 	}

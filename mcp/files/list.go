@@ -12,7 +12,7 @@ import (
 )
 
 func listDirectory(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
-	p, err := a.Find(pathOrRoot(args))
+	p, err := a.Find(args.TextOr("path", "."))
 	if err != nil {
 		return nil, err
 	}
@@ -43,14 +43,6 @@ func listDirectory(ctx context.Context, a *confine.Access, args toolserver.Argum
 	return b, nil
 }
 
-// pathOrRoot is the path argument, or the root when it is absent.
-func pathOrRoot(args toolserver.Arguments) string {
-	if args.Has("path") {
-		return args.Text("path")
-	}
-	return "."
-}
-
 // appendListed appends a line with the kind, size and name of an entry.
 func appendListed(b []byte, dir *os.Root, e fs.DirEntry) []byte {
 	size, target := "-", ""
@@ -74,7 +66,7 @@ func appendListed(b []byte, dir *os.Root, e fs.DirEntry) []byte {
 const defaultDepth = 3
 
 func getTree(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
-	p, err := a.Find(pathOrRoot(args))
+	p, err := a.Find(args.TextOr("path", "."))
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func searchFiles(ctx context.Context, a *confine.Access, args toolserver.Argumen
 	if err != nil {
 		return nil, err
 	}
-	p, err := a.Find(pathOrRoot(args))
+	p, err := a.Find(args.TextOr("path", "."))
 	if err != nil {
 		return nil, err
 	}

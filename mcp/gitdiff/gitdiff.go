@@ -6,6 +6,7 @@
 package gitdiff
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,9 +48,6 @@ func Diff(ctx context.Context, access *confine.Access, program Program, args too
 			return nil, err
 		}
 	}
-	if base == "" {
-		base = "HEAD"
-	}
 	path, err := diffPath(access, args)
 	if err != nil {
 		return nil, err
@@ -61,7 +59,7 @@ func Diff(ctx context.Context, access *confine.Access, program Program, args too
 		return nil, err
 	}
 	defer r.remove()
-	revisions := []string{base + "^{commit}"}
+	revisions := []string{cmp.Or(base, "HEAD") + "^{commit}"}
 	if head != "" {
 		revisions = append(revisions, head+"^{commit}")
 	} else if err = r.compare(ctx); err != nil {
@@ -92,10 +90,7 @@ func diffPath(access *confine.Access, args toolserver.Arguments) (string, error)
 	if access.Only != "" {
 		return "", errors.New("git diffs are not offered for a single file")
 	}
-	if !args.Has("path") {
-		return ".", nil
-	}
-	asked := args.Text("path")
+	asked := args.TextOr("path", ".")
 	p, err := access.Find(asked)
 	if err == nil {
 		defer p.Close()

@@ -111,10 +111,7 @@ func (p *program) write(ctx context.Context, text string) error {
 }
 
 func sendSignal(_ context.Context, p *program, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
-	name := "TERM"
-	if args.Has("signal") {
-		name = args.Text("signal")
-	}
+	name := args.TextOr("signal", "TERM")
 	sig, known := map[string]syscall.Signal{
 		"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT, "KILL": syscall.SIGKILL,
 		"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "ALRM": syscall.SIGALRM,

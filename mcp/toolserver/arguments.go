@@ -148,6 +148,14 @@ func (a Arguments) Text(name string) string   { return jsontext.Text(a[name]) }
 func (a Arguments) Flag(name string) bool     { return jsontext.IsTrue(a[name]) }
 func (a Arguments) List(name string) []string { return jsontext.Strings(a[name]) }
 
+// TextOr is the argument's value, or otherwise if it is absent.
+func (a Arguments) TextOr(name, otherwise string) string {
+	if a.Has(name) {
+		return a.Text(name)
+	}
+	return otherwise
+}
+
 // Integer is the argument's value, or otherwise if it is absent.
 func (a Arguments) Integer(name string, otherwise int64) int64 {
 	if n, ok := jsontext.Integer(a[name]); ok {
