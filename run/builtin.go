@@ -49,11 +49,7 @@ func builtinServers(c *config.Config, s *config.Settings, protected []string, o 
 		if err != nil {
 			return nil, failure.UsageError([]string{"install it: apt install universal-ctags, or brew install universal-ctags"}, "--code: %v", err)
 		}
-		srv := builtin("code", local, filesRoot)
-		srv.Preview = func(ctx context.Context, tool string, args json.RawMessage) (string, []string) {
-			return code.Preview(ctx, local, tool, args)
-		}
-		all = append(all, srv)
+		all = append(all, builtin("code", local, filesRoot))
 	}
 	if c.Shell {
 		servers, err := commandServers(c, s, filesRoot)
@@ -111,7 +107,22 @@ func commandServers(c *config.Config, s *config.Settings, filesRoot string) ([]c
 }
 
 func builtin(name string, local *toolserver.Server, root string) config.Server {
-	return config.Server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, Trusted: true, Root: root, Labels: new(builtinLabels(name))}
+	preview := func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string) {
+		if told = editors[tool]; told == nil {
+			return "", nil
+		}
+		ctx, preview := confine.WithPreview(ctx)
+		_, _ = local.Call(ctx, tool, args)
+		return preview.Diff, told
+	}
+	return config.Server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, Trusted: true, Root: root, Labels: new(builtinLabels(name)), Preview: preview}
+}
+
+// editors are the built-in tools that change a file, with the arguments of which the
+// diff of the change tells.
+var editors = map[string][]string{
+	"write_file": {"content"}, "set_file_slice": {"start_line", "end_line", "new_content"},
+	"edit_file": {"old_string", "new_string", "replace_all"}, "edit_definition": {"content"},
 }
 
 // filesServer is the server of one --files [NAME=]DIR, and what it may use.
@@ -151,11 +162,7 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 			dir = filepath.Dir(real) // --files named one file, and the server offers that alone
 		}
 	}
-	srv := builtin(name, local, dir)
-	srv.Preview = func(ctx context.Context, tool string, args json.RawMessage) (string, []string) {
-		return files.Preview(ctx, local, tool, args)
-	}
-	return srv, area, nil
+	return builtin(name, local, dir), area, nil
 }
 
 // ownFiles are the files that this run is configured by or recorded in. The

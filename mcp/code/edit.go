@@ -3,7 +3,6 @@ package code
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,18 +16,6 @@ const maxContent = 1 << 20 // bytes of a content
 
 // placeholder stands in the content of wrap_region for the definition.
 const placeholder = "{definition}"
-
-// Preview returns the unified diff of what a call of the server would change in a
-// file, and the arguments of which the diff tells. The diff is "" for any tool that
-// edits no file, and for a call that would fail. Nothing is written.
-func Preview(ctx context.Context, server *toolserver.Server, tool string, args json.RawMessage) (diff string, told []string) {
-	if tool != "edit_definition" {
-		return "", nil
-	}
-	ctx, preview := confine.WithPreview(ctx)
-	_, _ = server.Call(ctx, tool, args)
-	return preview.Diff, []string{"content"}
-}
 
 func editDefinition(ctx context.Context, c *call, args toolserver.Arguments) (answer []byte, err error) {
 	if err := checkEdit(args); err != nil {

@@ -239,8 +239,10 @@ func TestEditDefinitionPreview(t *testing.T) {
 		{"edit_definition", `{"path":"../a.go","name":"F","operation":"remove"}`, ""},
 		{"outline", `{"path":"a.go"}`, ""},
 	} {
-		if got, _ := Preview(t.Context(), server, c.tool, json.RawMessage(c.args)); got != c.want {
-			t.Errorf("%s %s: %q", c.tool, c.args, got)
+		ctx, preview := confine.WithPreview(t.Context())
+		_, _ = server.Call(ctx, c.tool, json.RawMessage(c.args))
+		if preview.Diff != c.want {
+			t.Errorf("%s %s: %q", c.tool, c.args, preview.Diff)
 		}
 		if contents(t, dir) != before {
 			t.Errorf("%s %s changed something", c.tool, c.args)

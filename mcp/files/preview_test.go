@@ -33,8 +33,10 @@ func TestPreview(t *testing.T) {
 		{"read_file", `{"path":"a.txt"}`, ""},
 	} {
 		before := snapshot(t, root)
-		if got, _ := Preview(t.Context(), server, c[0], json.RawMessage(c[1])); got != c[2] {
-			t.Errorf("%s %s: %q", c[0], c[1], got)
+		ctx, preview := confine.WithPreview(t.Context())
+		_, _ = server.Call(ctx, c[0], json.RawMessage(c[1]))
+		if preview.Diff != c[2] {
+			t.Errorf("%s %s: %q", c[0], c[1], preview.Diff)
 		}
 		if snapshot(t, root) != before {
 			t.Errorf("%s %s changed something", c[0], c[1])
