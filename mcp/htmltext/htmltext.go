@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"html"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,7 +16,7 @@ import (
 // headings, - before items, and addresses after links, which are relative to base.
 // Its time and memory are proportional to the length of the page.
 func Text(page []byte, base *url.URL) []byte {
-	p := &pageText{base: base}
+	p := &pageText{base: base, href: attribute("href"), alt: attribute("alt")}
 	for len(page) > 0 {
 		i := bytes.IndexByte(page, '<')
 		if i < 0 {
@@ -31,6 +32,8 @@ func Text(page []byte, base *url.URL) []byte {
 // pageText is the text of the page so far.
 type pageText struct {
 	base  *url.URL
+	href  func(tag []byte) string
+	alt   func(tag []byte) string
 	out   []byte
 	gap   bool   // white space was read after the end of out
 	pre   int    // open pre elements
@@ -152,10 +155,10 @@ func (p *pageText) tag(name string, closing bool, tag []byte) {
 		}
 	case "a":
 		if p.endLink(); !closing {
-			p.link, p.from = p.absolute(attribute(tag, "href")), len(p.out)
+			p.link, p.from = p.absolute(p.href(tag)), len(p.out)
 		}
 	case "img":
-		if alt := attribute(tag, "alt"); alt != "" {
+		if alt := p.alt(tag); alt != "" {
 			p.text([]byte("[image: " + alt + "]"))
 		}
 	case "p", "div", "section", "article", "header", "footer", "main", "nav", "aside", "table", "blockquote", "form", "fieldset", "figure", "dl", "details", "title", "body":
@@ -249,41 +252,16 @@ func (p *pageText) newlines(n int) {
 	}
 }
 
-const blanks = " \n\t\r"
-
-// attribute returns the value of an attribute; "" when the tag does not have it.
-func attribute(tag []byte, name string) string {
-	for at := 0; ; {
-		i := indexFold(tag[at:], name)
-		if i < 0 {
-			return ""
+// attribute returns a function that gives the value of an attribute of a tag; "" when
+// the tag does not have it. Blanks, or another value, are before the name.
+func attribute(name string) func(tag []byte) string {
+	pattern := regexp.MustCompile(`(?i)[\s"']` + name + `\s*=\s*(?:"([^"]*)|'([^']*)|([^\s>]*))`)
+	return func(tag []byte) string {
+		if found := pattern.FindSubmatch(tag); found != nil {
+			return html.UnescapeString(string(bytes.Join(found[1:], nil)))
 		}
-		i += at
-		at = i + len(name)
-		value, given := bytes.CutPrefix(bytes.TrimLeft(tag[at:], blanks), []byte("="))
-		if !given || i == 0 || !bytes.ContainsAny(tag[i-1:i], blanks+`"'`) {
-			continue // the name is a part of another name or value
-		}
-		value = bytes.TrimLeft(value, blanks)
-		end := bytes.IndexAny(value, blanks+">")
-		if len(value) > 0 && (value[0] == '"' || value[0] == '\'') {
-			end = bytes.IndexByte(value[1:], value[0])
-			value = value[1:]
-		}
-		if end < 0 {
-			end = len(value)
-		}
-		return html.UnescapeString(string(value[:end]))
+		return ""
 	}
-}
-
-func indexFold(b []byte, name string) int {
-	for i := 0; i+len(name) <= len(b); i++ {
-		if bytes.EqualFold(b[i:i+len(name)], []byte(name)) {
-			return i
-		}
-	}
-	return -1
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
