@@ -169,7 +169,7 @@ func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*w
 	cut := len(body) > maxFetched
 	body = body[:min(len(body), maxFetched)]
 	declared := resp.Header.Get("Content-Type")
-	kind, params, _ := mime.ParseMediaType(declared)
+	kind, _, _ := mime.ParseMediaType(declared)
 	if kind == "" {
 		kind, _, _ = mime.ParseMediaType(http.DetectContentType(body))
 	}
@@ -180,7 +180,7 @@ func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*w
 	if !textual(kind, body) {
 		return nil, fmt.Errorf("%q is %s, %d bytes: not text", at, kind, len(body))
 	}
-	text := asUTF8(body, params["charset"])
+	text := bytes.TrimPrefix(body, toolserver.ByteOrderMark)
 	if !raw && (kind == "text/html" || kind == "application/xhtml+xml") {
 		text = htmltext.Text(text, resp.Request.URL)
 	}
@@ -220,32 +220,4 @@ func textual(kind string, body []byte) bool {
 		return false
 	}
 	return utf8.Valid(toolserver.WholeRunes(body[:min(len(body), 4096)]))
-}
-
-// asUTF8 returns the text in UTF-8. Of other encodings only the western one-byte
-// ones are known; bytes of any other are replaced later.
-func asUTF8(body []byte, charset string) []byte {
-	body = bytes.TrimPrefix(body, toolserver.ByteOrderMark)
-	switch strings.ToLower(charset) {
-	case "iso-8859-1", "latin1", "windows-1252", "us-ascii", "ascii":
-	default:
-		return body
-	}
-	if utf8.Valid(body) {
-		return body // most pages that name such an encoding are in UTF-8
-	}
-	b := make([]byte, 0, len(body)+len(body)/4)
-	for _, c := range body {
-		b = utf8.AppendRune(b, windows1252(c))
-	}
-	return b
-}
-
-// windows1252 is the character of a byte; web pages that name Latin 1 mean this
-// encoding too.
-func windows1252(c byte) rune {
-	if c >= 0x80 && c < 0xA0 {
-		return []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")[c-0x80]
-	}
-	return rune(c)
 }
