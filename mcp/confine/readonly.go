@@ -101,23 +101,10 @@ func tableReason(parent, name string) string {
 			} else if in {
 				continue
 			}
-			if rule == name || strings.Contains(rule, "*") && MatchName(rule, name) {
+			if fits, _ := path.Match(rule, name); fits {
 				return kind.why
 			}
 		}
 	}
 	return ""
-}
-
-// MatchName is path.Match for a single name, with ** as *, and quick for the
-// usual *.EXTENSION. A pattern that is not complete matches nothing.
-func MatchName(pattern, name string) bool {
-	switch {
-	case pattern == "*" || pattern == "**":
-		return true
-	case len(pattern) > 1 && pattern[0] == '*' && !strings.ContainsAny(pattern[1:], `*?[\`):
-		return strings.HasSuffix(name, pattern[1:])
-	}
-	ok, _ := path.Match(pattern, name)
-	return ok
 }

@@ -211,13 +211,6 @@ func appendHeadLine(b []byte, name, value string) []byte {
 }
 
 func textual(kind string, body []byte) bool {
-	switch {
-	case toolserver.LooksBinary(body):
-		return false
-	case strings.HasPrefix(kind, "text/"), strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml"):
-		return true
-	case strings.HasPrefix(kind, "image/"), strings.HasPrefix(kind, "audio/"), strings.HasPrefix(kind, "video/"), strings.HasPrefix(kind, "font/"), kind == "application/pdf", kind == "application/zip":
-		return false
-	}
-	return utf8.Valid(toolserver.WholeRunes(body[:min(len(body), 4096)]))
+	named := strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml")
+	return !toolserver.LooksBinary(body) && (named || utf8.Valid(toolserver.WholeRunes(body[:min(len(body), 4096)])))
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"toolpipe/mcp/confine"
 	"toolpipe/mcp/pattern"
 )
 
@@ -134,7 +133,7 @@ func matchNames(patterns, names []string) bool {
 			p++
 		case n == len(names):
 			return p == len(patterns)
-		case p < len(patterns) && confine.MatchName(patterns[p], names[n]):
+		case p < len(patterns) && matchName(patterns[p], names[n]):
 			p, n = p+1, n+1
 		case back < 0:
 			return false
@@ -143,4 +142,10 @@ func matchNames(patterns, names []string) bool {
 			p, n = back+1, behind
 		}
 	}
+}
+
+// matchName matches one name. A ** beside other characters is as *.
+func matchName(pattern, name string) bool {
+	fits, _ := path.Match(pattern, name)
+	return fits
 }

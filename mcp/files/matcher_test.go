@@ -11,7 +11,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
 )
 
@@ -107,7 +106,7 @@ func slowFits(pattern, path []string) bool {
 		}
 		return false
 	}
-	return len(path) > 0 && confine.MatchName(pattern[0], path[0]) && slowFits(pattern[1:], path[1:])
+	return len(path) > 0 && matchName(pattern[0], path[0]) && slowFits(pattern[1:], path[1:])
 }
 
 // Lines behind the last match that is shown are context only as far as they
