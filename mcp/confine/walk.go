@@ -132,12 +132,6 @@ type Skipped struct {
 	Deep       int // directories at MaxDepth
 }
 
-func (l *Skipped) Add(m Skipped) {
-	l.Unreadable += m.Unreadable
-	l.Beyond += m.Beyond
-	l.Deep += m.Deep
-}
-
 // AppendTo appends a line for each kind.
 func (l Skipped) AppendTo(b []byte) []byte {
 	if l.Unreadable > 0 {

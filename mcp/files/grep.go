@@ -103,11 +103,11 @@ func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 		t.idle <- newScanner(g.matcher, g.around)
 	}
 	defer t.running.Wait()
-	var passed confine.Skipped
+	var skipped confine.Skipped
 	var err error
 	goroutine.StartIn(&t.running, func() {
 		defer close(t.order)
-		passed, err = p.Walk(ctx, func(w *confine.Walked) error { return t.deal(ctx, w) })
+		skipped, err = p.Walk(ctx, func(w *confine.Walked) error { return t.deal(ctx, w) })
 	})
 	for found := range t.order {
 		if !g.found.full {
@@ -120,7 +120,7 @@ func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 	if g.found.full {
 		return nil
 	}
-	g.skipped.Add(passed)
+	g.skipped = skipped
 	return err
 }
 

@@ -50,11 +50,7 @@ func getFileSummary(ctx context.Context, a *confine.Access, args toolserver.Argu
 	if bytes.Contains(head, []byte("\r\n")) {
 		b = append(b, ", CRLF line ends"...)
 	}
-	var s summary
-	if err := s.read(ctx, r); err != nil {
-		return nil, fmt.Errorf("%q: %w", p.Asked, confine.Reason(err))
-	}
-	return s.appendTo(append(b, '\n'), info.Size()), nil
+	return summariseText(ctx, append(b, '\n'), p, r, info.Size())
 }
 
 func summariseDirectory(ctx context.Context, a *confine.Access, p *confine.Location) ([]byte, error) {
@@ -75,54 +71,37 @@ func summariseDirectory(ctx context.Context, a *confine.Access, p *confine.Locat
 	return fmt.Appendf(nil, "path: %s\nkind: directory\nentries: %d, of them %d directories\n", confine.ShownName(p.Rel), total, dirs), nil
 }
 
-// summary is what one pass over a text gives.
-type summary struct {
-	lines   int
-	longest int    // bytes of the longest line
-	partial bool   // the last line has no end
-	first   []byte // the first lines, numbered
-}
-
-func (s *summary) read(ctx context.Context, r *bufio.Reader) error {
-	length := 0
+// summariseText appends what one pass over a text gives.
+func summariseText(ctx context.Context, b []byte, p *confine.Location, r *bufio.Reader, size int64) ([]byte, error) {
+	lines, longest, length := 0, 0, 0
+	var first []byte // the first lines, numbered
 	for piece, err := range pieces(ctx, r) {
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("%q: %w", p.Asked, confine.Reason(err))
 		}
 		if length == 0 {
-			s.begin(piece)
+			lines++
+			if line := bytes.TrimRight(piece, "\r\n"); lines <= summaryLines {
+				first = fmt.Appendf(first, "%6d  %s\n", lines, toolserver.WholeRunes(line[:min(len(line), summaryLineLen)]))
+			}
 		}
 		length += len(piece)
-		s.longest = max(s.longest, length)
-		if s.partial = !bytes.HasSuffix(piece, []byte("\n")); !s.partial {
+		longest = max(longest, length)
+		if bytes.HasSuffix(piece, []byte("\n")) {
 			length = 0
 		}
 	}
-	return nil
-}
-
-// begin counts a line, and keeps its beginning if it is one of the first.
-func (s *summary) begin(line []byte) {
-	s.lines++
-	if s.lines > summaryLines {
-		return
-	}
-	line = bytes.TrimRight(line, "\r\n")
-	s.first = fmt.Appendf(s.first, "%6d  %s\n", s.lines, toolserver.WholeRunes(line[:min(len(line), summaryLineLen)]))
-}
-
-func (s *summary) appendTo(b []byte, size int64) []byte {
-	b = fmt.Appendf(b, "lines: %d", s.lines)
+	b = fmt.Appendf(b, "lines: %d", lines)
 	if size > maxSummarised {
 		b = fmt.Appendf(b, " in the first %d bytes", maxSummarised)
-	} else if s.partial {
+	} else if length > 0 {
 		b = append(b, "\nthe last line has no line end"...)
 	}
-	if s.longest > 1000 {
-		b = fmt.Appendf(b, "\nlongest line: %d bytes", s.longest)
+	if longest > 1000 {
+		b = fmt.Appendf(b, "\nlongest line: %d bytes", longest)
 	}
-	if s.lines > 0 {
+	if lines > 0 {
 		b = append(b, "\nfirst lines:"...)
 	}
-	return append(append(b, '\n'), s.first...)
+	return append(append(b, '\n'), first...), nil
 }
