@@ -85,7 +85,7 @@ func showImports(ctx context.Context, c *call, args toolserver.Arguments) ([]byt
 	}
 	var b []byte
 	for _, i := range found[:min(len(found), maxImports)] {
-		b = fmt.Appendf(b, "%d: %s", i.line, cut(i.text, maxShownLine, ""))
+		b = fmt.Appendf(b, "%d: %s", i.line, toolserver.Cut(i.text, maxShownLine, ""))
 		if len(i.paths) > 0 {
 			b = fmt.Appendf(b, " -> %s", strings.Join(i.paths, ", "))
 		}

@@ -119,16 +119,8 @@ func (o *outlineText) appendLine(d, outer *definition) {
 	case outer != nil && d.Scope == outer.fullName():
 		name = d.Name
 	}
-	signature := cut(o.signature(d), maxSignature, " ...")
+	signature := toolserver.Cut(o.signature(d), maxSignature, " ...")
 	o.b = fmt.Appendf(o.b, "%s %s%s  %s\n", d.Kind, name, signature, o.span(d))
-}
-
-// cut is a text of at most limit bytes. A mark behind it says that it was longer.
-func cut(text string, limit int, mark string) string {
-	if len(text) <= limit {
-		return text
-	}
-	return string(toolserver.WholeRunes([]byte(text[:limit]))) + mark
 }
 
 // span is the lines of a definition, for which a note explains the mark of a guess.

@@ -144,7 +144,7 @@ func jsonProblems(text []byte) []problem {
 
 // oneLine is a message as a line of an answer.
 func oneLine(message string) string {
-	return cut(strings.Join(strings.Fields(message), " "), maxMessage, " …")
+	return toolserver.Cut(strings.Join(strings.Fields(message), " "), maxMessage, " …")
 }
 
 // A textParser is a program that parses a text from its input and runs nothing of

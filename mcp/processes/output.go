@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"unicode/utf8"
 
 	"toolpipe/mcp/pattern"
 	"toolpipe/mcp/toolserver"
@@ -172,7 +171,7 @@ func (s *server) search(ctx context.Context, args toolserver.Arguments, _ func(w
 				}
 				if text, _ := plain(bytes.TrimRight(line[:min(len(line), maxSearched)], "\r\n")); re.Match(text) {
 					if found++; found <= maxMatches {
-						b = fmt.Appendf(b, "%s %d: %s\n", p.id, at, shortened(string(text), maxShown))
+						b = fmt.Appendf(b, "%s %d: %s\n", p.id, at, toolserver.Cut(string(text), maxShown, "…"))
 					}
 				}
 				at += int64(len(line))
@@ -186,15 +185,4 @@ func (s *server) search(ctx context.Context, args toolserver.Arguments, _ func(w
 		b = fmt.Appendf(b, "[toolpipe] %d more lines match\n", found-maxMatches)
 	}
 	return toolserver.TextResult(append([]byte("[toolpipe] id and offset of each line that matches:\n"), b...)), nil
-}
-
-// shortened is a text of no more than n bytes and a mark.
-func shortened(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n] + "…"
 }

@@ -254,7 +254,7 @@ func (s *server) all() []*program {
 func (s *server) list(context.Context, toolserver.Arguments, func(wire.Progress)) (*wire.Result, error) {
 	var b []byte
 	for _, p := range s.all() {
-		b = fmt.Appendf(b, "%s; %d bytes of output: %s\n", p.describe(), p.out.Size(), shortened(strings.Join(p.cmd.Args, " "), 200))
+		b = fmt.Appendf(b, "%s; %d bytes of output: %s\n", p.describe(), p.out.Size(), toolserver.Cut(strings.Join(p.cmd.Args, " "), 200, "…"))
 	}
 	if b == nil {
 		b = []byte("[toolpipe] no process was started yet\n")

@@ -142,7 +142,7 @@ func awaited(conditions []*condition) string {
 			text += fmt.Sprintf(", %s: %d bytes of output", c.id, c.out.Size())
 		}
 	}
-	return shortened(text, 200)
+	return toolserver.Cut(text, 200, "…")
 }
 
 // isMet says whether the condition is met. The end of the program meets all that it
@@ -183,7 +183,7 @@ func (c *condition) match() bool {
 		for line := range bytes.Lines(b) {
 			text, _ := plain(bytes.TrimRight(line, "\r\n"))
 			if c.pattern.Match(text) {
-				c.outcome = fmt.Sprintf("matched at offset %d: %s", c.next, shortened(string(text), maxShown))
+				c.outcome = fmt.Sprintf("matched at offset %d: %s", c.next, toolserver.Cut(string(text), maxShown, "…"))
 				return true
 			}
 			if line[len(line)-1] == '\n' {

@@ -30,6 +30,14 @@ func WholeRunes(b []byte) []byte {
 	return b
 }
 
+// Cut is a text of at most limit bytes. A mark behind it says that it was longer.
+func Cut(text string, limit int, mark string) string {
+	if len(text) <= limit {
+		return text
+	}
+	return string(WholeRunes([]byte(text[:limit]))) + mark
+}
+
 const (
 	ReadChunk  = 64 << 10  // bytes that a tool reads from a file at once
 	MaxCounted = 256 << 20 // bytes in which lines are counted, so that a huge file does not hold up a call
