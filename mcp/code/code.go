@@ -67,14 +67,15 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if spec.Processes == nil {
 		spec.Processes = &process.Processes{}
 	}
-	program, err := findCtags(spec)
+	path, err := findCtags(spec)
 	if err != nil {
 		return nil, err
 	}
 	s := toolserver.New("code", spec.Version)
 	for _, t := range tools() {
 		s.AddBuiltin(t.Builtin, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
-			c := &call{spec: spec, ctags: program}
+			c := &call{spec: spec, ctags: &session{ctx: ctx, path: path, processes: spec.Processes}}
+			defer c.ctags.close()
 			for _, area := range spec.Areas {
 				c.roots = append(c.roots, area.Access(confine.BoundsOf(ctx)))
 			}
@@ -97,7 +98,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 // A call is what one call of a tool may use.
 type call struct {
 	spec  Spec
-	ctags *ctags
+	ctags *session
 	roots []*confine.Access // of spec.Areas
 	looks []*confine.Look   // at the files of which the answer shows a part
 }

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"toolpipe/mcp/code/lexis"
@@ -35,37 +34,27 @@ func (e *WrongCtagsError) Error() string {
 	return text
 }
 
-// ctags is the program. It reads texts on its standard input, and answers their
-// definitions.
-type ctags struct {
-	path      string
-	processes *process.Processes
-	noSandbox atomic.Bool // the program cannot lock itself in
-}
-
 // findCtags looks the program up in PATH, by the names that systems give it beside
 // another ctags first.
-func findCtags(spec Spec) (*ctags, error) {
+func findCtags(spec Spec) (path string, err error) {
 	for _, name := range [...]string{"ctags-universal", "uctags", "ctags"} {
 		if path, _, err := spec.lookPath(name); err == nil {
-			return &ctags{path: path, processes: spec.Processes}, nil
+			return path, nil
 		}
 	}
-	return nil, ErrNoCtags
+	return "", ErrNoCtags
 }
 
 // Version says where ctags is, and which.
 func Version(ctx context.Context, spec Spec) (path, version string, err error) {
-	program, err := findCtags(spec)
+	path, err = findCtags(spec)
 	if err != nil {
 		return "", "", err
 	}
-	s := &session{ctx: ctx, ctags: program}
+	s := &session{ctx: ctx, path: path, processes: spec.Processes}
 	defer s.close()
-	if err := s.start(); err != nil {
-		return program.path, "", err
-	}
-	return program.path, s.version, nil
+	err = s.start()
+	return path, s.version, err
 }
 
 const (
@@ -77,30 +66,23 @@ const (
 // A session gets the definitions of one text after the other. It starts one ctags,
 // when the first text needs it.
 type session struct {
-	ctx     context.Context
-	ctags   *ctags
-	process *process.Process // nil while ctags does not run
-	in      io.WriteCloser
-	output  *os.File
-	out     *bufio.Scanner // of output
-	errs    *process.Output
-	version string
+	ctx       context.Context
+	path      string // of ctags
+	processes *process.Processes
+	process   *process.Process // nil while ctags does not run
+	in        io.WriteCloser
+	output    *os.File
+	out       *bufio.Scanner // of output
+	errs      *process.Output
+	version   string
 }
-
-func (c *call) session(ctx context.Context) *session { return &session{ctx: ctx, ctags: c.ctags} }
 
 // start starts ctags. In its sandbox (seccomp on Linux) it can open no file. Without
 // it, it opens none as long as each text is given with its size.
 func (s *session) start() error {
-	if !s.ctags.noSandbox.Load() {
-		err := s.startIn("sandbox")
-		if _, wrong := errors.AsType[*WrongCtagsError](err); !wrong {
-			return err
-		}
-	}
-	err := s.startIn("default")
-	if err == nil {
-		s.ctags.noSandbox.Store(true)
+	err := s.startIn("sandbox")
+	if _, wrong := errors.AsType[*WrongCtagsError](err); wrong {
+		err = s.startIn("default")
 	}
 	return err
 }
@@ -108,7 +90,7 @@ func (s *session) start() error {
 func (s *session) startIn(mode string) error {
 	s.errs = &process.Output{Tail: 4 << 10}
 	cmd := &exec.Cmd{
-		Path: s.ctags.path, Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, Stderr: s.errs,
+		Path: s.path, Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}, Stderr: s.errs,
 		Args: []string{"ctags", "--options=NONE", "--quiet", "--_interactive=" + mode, "--fields=-PfT", "--fields=+neSsiltzpr",
 			"--kinds-C=+px", "--kinds-C++=+px"},
 	}
@@ -116,7 +98,7 @@ func (s *session) startIn(mode string) error {
 	if err == nil {
 		cmd.Stdout, s.output = child, output
 		if s.in, err = cmd.StdinPipe(); err == nil {
-			s.process, err = s.ctags.processes.StartGroup(cmd, true)
+			s.process, err = s.processes.StartGroup(cmd, true)
 		}
 		child.Close()
 	}
@@ -134,7 +116,7 @@ func (s *session) startIn(mode string) error {
 		if watched.Err() != nil {
 			return context.Cause(watched)
 		}
-		return &WrongCtagsError{s.ctags.path, said}
+		return &WrongCtagsError{s.path, said}
 	}
 	s.version = jsontext.Text(jsontext.Member(line, "version"))
 	return nil

@@ -2,7 +2,6 @@ package code
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -98,21 +97,13 @@ func hasBody(kind string) bool {
 const anonymous = "__anon"
 
 // file reads the source file at a path, with its definitions and its layout.
-func (c *call) file(ctx context.Context, path string) (*sourceFile, error) {
+func (c *call) file(path string) (*sourceFile, error) {
 	f, err := c.read(path)
 	if err != nil {
 		return nil, err
 	}
-	return f, c.outline(ctx, f)
-}
-
-// outline finds the definitions of one file, and its layout.
-func (c *call) outline(ctx context.Context, f *sourceFile) error {
-	s := c.session(ctx)
-	defer s.close()
-	err := s.outline(f)
 	f.lay()
-	return err
+	return f, c.ctags.outline(f)
 }
 
 // outline finds the definitions of a file. After an error about one file, others may

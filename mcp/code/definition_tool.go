@@ -10,12 +10,12 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-func showDefinition(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
+func showDefinition(_ context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
 	part := args.TextOr("part", "whole")
 	if !slices.Contains([]string{"whole", "signature", "docstring", "summary"}, part) {
 		return nil, fmt.Errorf("part is %q; it is whole, signature, docstring or summary", part)
 	}
-	f, err := c.file(ctx, args.Text("path"))
+	f, err := c.file(args.Text("path"))
 	if err != nil {
 		return nil, err
 	}

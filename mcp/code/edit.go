@@ -32,7 +32,8 @@ func editDefinition(ctx context.Context, c *call, args toolserver.Arguments) (an
 			return nil, fmt.Errorf("%q is no source file, or has more than %d bytes", path, maxSource)
 		}
 		f := newSourceFile(c.shown(l.Access, l.Rel), text)
-		if err := c.outline(ctx, f); err != nil {
+		f.lay()
+		if err := c.ctags.outline(f); err != nil {
 			return nil, err
 		}
 		edited, done, err := f.edit(args)

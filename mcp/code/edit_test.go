@@ -21,11 +21,13 @@ import (
 func editCall(t *testing.T) *call {
 	t.Helper()
 	spec := Spec{Environ: os.Environ(), Processes: &process.Processes{}}
-	program, err := findCtags(spec)
+	path, err := findCtags(spec)
 	if err != nil {
 		t.Skip("universal-ctags is not installed")
 	}
-	return &call{spec: spec, ctags: program}
+	s := &session{ctx: t.Context(), path: path, processes: spec.Processes}
+	t.Cleanup(func() { s.close() })
+	return &call{spec: spec, ctags: s}
 }
 
 // edit gives the text that a call of edit_definition would write, without a look at
@@ -37,7 +39,8 @@ func edit(t *testing.T, c *call, file, text string, values map[string]string) (s
 		return "", err.Error()
 	}
 	f := newSourceFile(file, []byte(text))
-	if err := c.outline(t.Context(), f); err != nil {
+	f.lay()
+	if err := c.ctags.outline(f); err != nil {
 		return "", err.Error()
 	}
 	edited, _, err := f.edit(args)
@@ -188,7 +191,8 @@ func TestEditLosesNothing(t *testing.T) {
 			t.Parallel()
 			c, text, edits := editCall(t), servertest.Get(t, path), 0
 			f := newSourceFile(strings.TrimSuffix(filepath.Base(path), ".txt"), []byte(text))
-			if err := c.outline(t.Context(), f); err != nil {
+			f.lay()
+			if err := c.ctags.outline(f); err != nil {
 				t.Fatal(err)
 			}
 			for i := range f.defs {

@@ -194,7 +194,7 @@ func TestCtagsLeavesProcess(t *testing.T) {
 	t.Parallel()
 	needs(t, "setsid", "sleep")
 	bin, _ := fakeCtags(t, program+`PATH=/usr/bin:/bin setsid sh -c 'echo $$ >"$1"; exec sleep 60' sh "${0%/*}/pid" 2>/dev/null & cat >/dev/null`)
-	c, err := findCtags(Spec{Environ: []string{"PATH=" + bin}, Processes: newProcesses()})
+	path, err := findCtags(Spec{Environ: []string{"PATH=" + bin}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestCtagsLeavesProcess(t *testing.T) {
 	defer cancel(nil)
 	ended := make(chan error, 1)
 	go func() {
-		s := &session{ctx: ctx, ctags: c}
+		s := &session{ctx: ctx, path: path, processes: newProcesses()}
 		ended <- s.outline(newSourceFile("a.c", nil))
 	}()
 	pid := 0
@@ -262,11 +262,11 @@ func TestCtagsInRoot(t *testing.T) {
 func TestManyFiles(t *testing.T) {
 	t.Parallel()
 	newServer(t, nil) // without ctags the test is skipped
-	c, err := findCtags(Spec{Environ: os.Environ(), Processes: newProcesses()})
+	path, err := findCtags(Spec{Environ: os.Environ()})
 	if err != nil {
 		t.Skip(err)
 	}
-	o := (&call{ctags: c}).session(t.Context())
+	o := &session{ctx: t.Context(), path: path, processes: newProcesses()}
 	defer o.close()
 	for i := range 3 {
 		for path, text := range map[string]string{"a.py": "def f(): pass\n", "a.go": "package p\nfunc f() {}\n"} {
@@ -289,11 +289,11 @@ func TestManyFiles(t *testing.T) {
 func BenchmarkOutline(b *testing.B) {
 	for _, ending := range []string{".py", ".ts", ".rs"} {
 		text := []byte(generated(ending, 1100))
-		c, err := findCtags(Spec{Environ: os.Environ(), Processes: newProcesses()})
+		path, err := findCtags(Spec{Environ: os.Environ()})
 		if err != nil {
 			b.Skip(err)
 		}
-		s := &session{ctx: b.Context(), ctags: c}
+		s := &session{ctx: b.Context(), path: path, processes: newProcesses()}
 		b.Run("ctags"+ending, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := s.definitions("a"+ending, text); err != nil {

@@ -10,12 +10,12 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-func outlineFile(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
+func outlineFile(_ context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
 	detail := args.TextOr("detail", "outline")
 	if detail != "outline" && detail != "skeleton" {
 		return nil, fmt.Errorf("detail is %q; it is outline or skeleton", detail)
 	}
-	f, err := c.file(ctx, args.Text("path"))
+	f, err := c.file(args.Text("path"))
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,6 @@ type survey struct {
 	maxBytes int
 	wants    func(name string) bool // which files of a directory are read; nil for all
 
-	ctags        *session
 	files, bytes int
 	skipped      confine.Skipped
 	long         int  // files longer than maxSource
@@ -34,8 +33,6 @@ var errFull = errors.New("the limit of a survey is reached")
 // each visits the files in the order of the walk: the files of a directory come before
 // the directories in it. Files that are not text are passed over.
 func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) error) error {
-	s.ctags = s.call.session(ctx)
-	defer s.ctags.close()
 	l, err := s.call.find(path)
 	if err != nil {
 		return err
@@ -101,7 +98,7 @@ func (s *survey) visit(a *confine.Access, w *confine.Walked, name string, visit 
 
 // outline finds the definitions of a file. A file for which ctags fails is counted.
 func (s *survey) outline(ctx context.Context, f *sourceFile) error {
-	err := s.ctags.outline(f)
+	err := s.call.ctags.outline(f)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -117,7 +117,7 @@ func newCall(t *testing.T, files map[string]string) *call {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { area.Root.Close() })
-	return &call{roots: []*confine.Access{area.Access(confine.Bounds{})}}
+	return &call{roots: []*confine.Access{area.Access(confine.Bounds{})}, ctags: &session{}}
 }
 
 // A survey ends at its limits, and says so.
