@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // checkEdited returns an error when a file parsed before an edit, and does no longer
@@ -33,6 +32,11 @@ func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (n
 
 // matched says whether each bracket in some lines has its partner in these lines.
 func (l *layout) matched(first, last int) bool {
-	from, to := l.bracketAt(l.starts[first-1]), l.bracketAt(l.starts[last])
-	return !slices.ContainsFunc(l.brackets[from:to], func(b bracket) bool { return b.other < from || b.other >= to })
+	from, to := l.starts[first-1], l.starts[last]
+	for i := from; i < to; i++ {
+		if other, found := l.partner(i); found && (other < from || other >= to) {
+			return false
+		}
+	}
+	return true
 }

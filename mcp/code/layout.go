@@ -2,6 +2,7 @@ package code
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strings"
 
@@ -16,14 +17,9 @@ type layout struct {
 	starts     []int      // of the lines, and the text's length
 	kinds      []lineKind // of the lines
 	columns    []int      // of the first characters of the lines
-	brackets   []bracket
-	next       int // the index of the bracket that partner is likely asked for
+	partners   []int32    // by offset, how far away the bracket is that closes or opens the bracket there; 0 where there is none
 	ending     ending
 }
-
-// A bracket of the mask: its offset, and the index of the bracket that closes or opens
-// it; -1 for none.
-type bracket struct{ at, other int }
 
 // A lineKind tells comments and code apart.
 type lineKind uint8
@@ -78,29 +74,32 @@ func newLayout(language *lexis.Language, text []byte) *layout {
 
 const openers, closers = "([{", ")]}"
 
+// alone is the partner of a bracket that stays alone.
+const alone = math.MaxInt32
+
 // pair finds the brackets of some kinds. A bracket that closes nothing stays alone, and
 // so do brackets that are open when a bracket around them closes.
 func (l *layout) pair(kinds string) {
+	l.partners = make([]int32, len(l.mask))
 	var open []int
 	var count [256]int // of open ones, by what closes them
 	for i, c := range l.mask {
 		if strings.IndexByte(kinds, c) < 0 {
 			continue
 		}
-		l.brackets = append(l.brackets, bracket{i, -1})
-		last := len(l.brackets) - 1
+		l.partners[i] = alone
 		if kind := strings.IndexByte(openers, c); kind >= 0 {
-			open = append(open, last)
+			open = append(open, i)
 			count[closers[kind]]++
 			continue
 		}
 		for count[c] > 0 {
 			top := open[len(open)-1]
 			open = open[:len(open)-1]
-			closer := closers[strings.IndexByte(openers, l.mask[l.brackets[top].at])]
+			closer := closers[strings.IndexByte(openers, l.mask[top])]
 			count[closer]--
 			if closer == c {
-				l.brackets[top].other, l.brackets[last].other = last, top
+				l.partners[top], l.partners[i] = int32(i-top), int32(top-i)
 				break
 			}
 		}
@@ -110,33 +109,13 @@ func (l *layout) pair(kinds string) {
 // partner is the offset of the bracket that closes or opens the bracket at an
 // offset, -1 for a bracket that stays alone. It is not found when there is no bracket.
 func (l *layout) partner(at int) (other int, found bool) {
-	if at == len(l.mask) {
+	switch {
+	case at >= len(l.partners) || l.partners[at] == 0:
 		return 0, false
-	}
-	switch l.mask[at] {
-	case '(', ')', '[', ']', '{', '}':
-	default:
-		return 0, false
-	}
-	i := l.next
-	if i >= len(l.brackets) || l.brackets[i].at != at {
-		i = l.bracketAt(at)
-	}
-	if i == len(l.brackets) || l.brackets[i].at != at {
-		return 0, false
-	}
-	partner := l.brackets[i].other
-	l.next = max(i, partner) + 1
-	if partner < 0 {
+	case l.partners[at] == alone:
 		return -1, true
 	}
-	return l.brackets[partner].at, true
-}
-
-// bracketAt is the index of the first bracket at an offset or behind it.
-func (l *layout) bracketAt(at int) int {
-	i, _ := slices.BinarySearchFunc(l.brackets, at, func(b bracket, at int) int { return b.at - at })
-	return i
+	return at + int(l.partners[at]), true
 }
 
 // lines is how many lines there are.
