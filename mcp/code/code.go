@@ -124,7 +124,9 @@ func (c *call) shown(root *confine.Access, rel string) string {
 
 // A sourceFile is a file that a tool has read, with what is known of it.
 type sourceFile struct {
-	path     string // as answers show it
+	root     *confine.Access // nil where nothing beside the file is looked at
+	rel      string          // its path from the root
+	path     string          // as answers show it
 	text     []byte
 	language *lexis.Language // nil when it is not known
 	defs     []definition    // in the order of their lines; set by outline
@@ -167,7 +169,9 @@ func (c *call) readAt(l *confine.Location) (*sourceFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", l.Asked, confine.Reason(err))
 	}
-	return newSourceFile(c.shown(l.Access, l.Rel), text), nil
+	source := newSourceFile(c.shown(l.Access, l.Rel), text)
+	source.root, source.rel = l.Access, l.Rel
+	return source, nil
 }
 
 // maxSource is the longest file that is read, in bytes: sources are shorter, and

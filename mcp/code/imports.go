@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -61,11 +62,6 @@ type imported struct {
 }
 
 func showImports(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
-	l, err := c.find(args.Text("path"))
-	if err != nil {
-		return nil, err
-	}
-	defer l.Close()
 	source, err := c.read(args.Text("path"))
 	if err != nil {
 		return nil, err
@@ -73,7 +69,7 @@ func showImports(ctx context.Context, c *call, args toolserver.Arguments) ([]byt
 	if source.language == nil {
 		return nil, fmt.Errorf("the language of %q is not known, so what it imports is not; grep_files finds lines by a pattern", source.path)
 	}
-	f := finder{sourceFile: source, at: l, call: c}
+	f := finder{sourceFile: source, call: c}
 	var found []imported
 	if f.language.Is("Go") {
 		found = f.goImports()
@@ -100,7 +96,6 @@ func showImports(ctx context.Context, c *call, args toolserver.Arguments) ([]byt
 // A finder finds the imports of a file, and the files that they are.
 type finder struct {
 	*sourceFile
-	at     *confine.Location // of the file
 	call   *call
 	looked int
 }
@@ -120,10 +115,7 @@ func (f *finder) imports(ctx context.Context) (found []imported, err error) {
 		if strings.HasPrefix(rule.pattern, `\b`) {
 			start = ""
 		}
-		pattern, err := regexp.Compile(start + `(` + rule.pattern + `)`)
-		if err != nil {
-			return nil, err
-		}
+		pattern := regexp.MustCompile(start + `(` + rule.pattern + `)`)
 		for _, m := range pattern.FindAllSubmatchIndex(f.text, 2*maxImports) {
 			from, code := f.mask, m[4] // in a comment or a string, a match is no import
 			if rule.quoted {
@@ -195,7 +187,7 @@ func (f *finder) find(rule *importRule, name string) string {
 		return f.first(bases, name, rule.endings)
 	}
 	if dots := len(name) - len(strings.TrimLeft(name, ".")); dots > 0 { // of Python
-		bases = []string{path.Join(path.Dir(f.at.Rel), strings.Repeat("../", dots-1))}
+		bases = []string{path.Join(path.Dir(f.rel), strings.Repeat("../", dots-1))}
 		name = name[dots:]
 	}
 	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(rule.separator, r) })
@@ -212,7 +204,7 @@ func (f *finder) find(rule *importRule, name string) string {
 
 // bases are the directories in which a rule looks.
 func (f *finder) bases(from string) (bases []string) {
-	dir := path.Dir(f.at.Rel)
+	dir := path.Dir(f.rel)
 	for from := range strings.FieldsSeq(from) {
 		switch from {
 		case "dir":
@@ -220,7 +212,7 @@ func (f *finder) bases(from string) (bases []string) {
 		case "root":
 			bases = append(bases, ".")
 		case "module":
-			bases = append(bases, strings.TrimSuffix(f.at.Rel, path.Ext(f.at.Rel)))
+			bases = append(bases, strings.TrimSuffix(f.rel, path.Ext(f.rel)))
 		case "up":
 			for at := dir; at != "."; at = path.Dir(at) {
 				bases = append(bases, at)
@@ -240,35 +232,29 @@ func (f *finder) first(bases []string, name, endings string) string {
 			if ending == "-" {
 				ending = ""
 			}
-			l := f.look(path.Join(base, name+ending))
-			if l != nil && l.Info.Mode().IsRegular() && l.Rel != f.at.Rel {
-				return f.shown(l)
+			if file := f.look(path.Join(base, name+ending), fs.FileMode.IsRegular); file != "" {
+				return file
 			}
 		}
 	}
 	return ""
 }
 
-func (f *finder) shown(l *confine.Location) string {
-	return confine.ShownName(f.call.shown(l.Access, l.Rel))
-}
-
-// look gives the file or directory at a path from the root, nil for nothing that may
-// be shown. The location is closed.
-func (f *finder) look(at string) *confine.Location {
-	if f.looked == maxLookedUp || len(at) > confine.MaxPath {
-		return nil
+// look gives what answers show for a path from the root; "" when no file of that kind
+// is there that may be shown, other than the file that imports.
+func (f *finder) look(at string, isKind func(fs.FileMode) bool) string {
+	if f.looked++; f.looked > maxLookedUp || len(at) > confine.MaxPath {
+		return ""
 	}
-	f.looked++
-	l, err := f.at.Access.Find(at)
+	l, err := f.root.Find(at)
 	if err != nil {
-		return nil
+		return ""
 	}
-	l.Close()
-	if l.Info == nil {
-		return nil
+	defer l.Close()
+	if l.Info == nil || !isKind(l.Info.Mode()) || l.Rel == f.rel {
+		return ""
 	}
-	return l
+	return confine.ShownName(f.call.shown(l.Access, l.Rel))
 }
 
 // goImports gives the imports of a Go file. An import of the same module is a directory.
@@ -286,8 +272,8 @@ func (f *finder) goImports() (found []imported) {
 		}
 		name, _ := strconv.Unquote(spec.Path.Value)
 		if rest, inside := strings.CutPrefix(name+"/", module+"/"); module != "" && inside {
-			if l := f.look(path.Join(root, rest)); l != nil && l.Info.IsDir() {
-				i.paths = []string{f.shown(l)}
+			if dir := f.look(path.Join(root, rest), fs.FileMode.IsDir); dir != "" {
+				i.paths = []string{dir}
 			}
 		}
 		found = append(found, i)
@@ -299,7 +285,7 @@ func (f *finder) goImports() (found []imported) {
 // root is.
 func (f *finder) module() (name, root string) {
 	for _, dir := range f.bases("up") {
-		l, err := f.at.Access.Find(path.Join(dir, "go.mod"))
+		l, err := f.root.Find(path.Join(dir, "go.mod"))
 		if err != nil {
 			continue
 		}
