@@ -182,6 +182,7 @@ func (u use) tier(from, to *definition) int {
 	sameDir := dir == path.Dir(from.file.path)
 	scope := to.Scope
 	inClass := scope != "" && (scope == from.Scope || scope == from.fullName())
+	namesObject := from.file.language.Is("Go", "Python", "Rust", "JavaScript", "TypeScript", "PHP", "Lua") // before a method of its own too
 	switch {
 	case family(to.file) != family(from.file), isGo && strings.HasSuffix(file, "_test.go") && !strings.HasSuffix(from.file.path, "_test.go"):
 		return noTier
@@ -193,7 +194,7 @@ func (u use) tier(from, to *definition) int {
 	case u.qualifier != "" && (u.qualifier == scope[strings.LastIndexByte(scope, '.')+1:] || u.qualifier == strings.TrimSuffix(file, path.Ext(file)) && !isGo):
 		return 0
 	case u.qualified && scope == "", !u.qualified && isGo && (scope != "" || !sameDir),
-		!u.qualified && scope != "" && !inClass && !hasBareMethods(from.file):
+		!u.qualified && scope != "" && !inClass && namesObject:
 		return noTier
 	case inClass:
 		return 1
@@ -203,12 +204,6 @@ func (u use) tier(from, to *definition) int {
 		return 3
 	}
 	return 4
-}
-
-// hasBareMethods says whether a language calls a method of the same object, which
-// another class may define, by its name alone.
-func hasBareMethods(f *sourceFile) bool {
-	return !f.language.Is("Go", "Python", "Rust", "JavaScript", "TypeScript", "PHP", "Lua")
 }
 
 // family is the language of a file, or another one that shares its definitions.

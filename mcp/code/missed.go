@@ -30,7 +30,10 @@ func (l *layout) addMissed(defs []definition) []definition {
 			rest = rest[1:]
 		}
 		kind, name := l.missed(n)
-		if kind == "" || hasName(all[from:], name) {
+		isSame := func(d definition) bool { // with or without the # of a private member
+			return strings.TrimLeft(d.Name, "#") == strings.TrimLeft(name, "#")
+		}
+		if kind == "" || slices.ContainsFunc(all[from:], isSame) {
 			continue
 		}
 		d := definition{Name: name, Kind: kind, Line: n}
@@ -61,14 +64,6 @@ func isLocal(d *definition, around []definition) bool {
 	}
 	outer := &around[len(around)-1]
 	return outer.Line != d.Line && !isType(outer.Kind) && outer.Kind != "namespace" && outer.Kind != "implementation"
-}
-
-// hasName says whether one of these definitions has a name, with or without the #
-// of a private member.
-func hasName(defs []definition, name string) bool {
-	return slices.ContainsFunc(defs, func(d definition) bool {
-		return strings.TrimLeft(d.Name, "#") == strings.TrimLeft(name, "#")
-	})
 }
 
 // missed gives the kind and the name of a definition that begins with a line; "" for

@@ -50,7 +50,11 @@ func (u *usages) file(ctx context.Context, f *sourceFile) error {
 		return nil
 	}
 	f.lay()
-	lines := f.linesWith(u.word)
+	var lines []int // in whose code the word is, each once
+	for at := wordAt(f.mask, u.word, 0); at >= 0; at = wordAt(f.mask, u.word, at+len(u.word)) {
+		lines = append(lines, f.lineOf(at))
+	}
+	lines = slices.Compact(lines)
 	keep := min(len(lines), maxUsages-u.shown)
 	if len(u.text) > toolserver.MaxText {
 		keep = 0
@@ -108,12 +112,4 @@ func around(defs []definition, line int) (inner *definition) {
 		}
 	}
 	return inner
-}
-
-// linesWith gives the lines in whose code a word is, each once.
-func (f *sourceFile) linesWith(word []byte) (lines []int) {
-	for at := wordAt(f.mask, word, 0); at >= 0; at = wordAt(f.mask, word, at+len(word)) {
-		lines = append(lines, f.lineOf(at))
-	}
-	return slices.Compact(lines)
 }
