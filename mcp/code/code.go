@@ -83,8 +83,8 @@ func New(spec Spec) (*toolserver.Server, error) {
 			if err != nil {
 				return nil, err
 			}
-			for _, look := range c.looks {
-				look.Shown(false)
+			for _, shown := range c.looks {
+				shown(false)
 			}
 			for _, root := range c.roots {
 				text = append(text, root.LeftOutText()...)
@@ -99,8 +99,8 @@ func New(spec Spec) (*toolserver.Server, error) {
 type call struct {
 	spec  Spec
 	ctags *session
-	roots []*confine.Access // of spec.Areas
-	looks []*confine.Look   // at the files of which the answer shows a part
+	roots []*confine.Access  // of spec.Areas
+	looks []func(whole bool) // say that the answer shows a part of a file
 }
 
 // find follows a path: an absolute path below whichever root holds it, any other

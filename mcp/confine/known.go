@@ -74,40 +74,27 @@ func (k *Known) Attach(name string, data []byte, spec Spec) {
 	k.keep(f, contentOf(data))
 }
 
-// A Look is the content of a file before a tool reads it. It is taken first, so that
-// a change during the read is told twice rather than never.
-type Look struct {
-	known   *Known
-	file    *knownFile
-	content content
-}
-
 // Look takes the content of the file at a location, which is open as f and has that
-// size. It is nil, which Shown accepts, where nobody is told of changes.
-func (l *Location) Look(f io.ReaderAt, size int64) *Look {
-	k := l.Access.Bounds.Known
+// size, before a tool reads it: so a change during the read is told twice rather than
+// never. The tool calls shown when the model is given what it read, the whole file or a
+// part. After a part, Changes still tells what has changed in the rest of the file.
+func (l *Location) Look(f io.ReaderAt, size int64) (shown func(whole bool)) {
+	k, nothing := l.Access.Bounds.Known, func(bool) {}
 	if k == nil {
-		return nil
+		return nothing
 	}
-	c, err := readContent(f, size)
+	content, err := readContent(f, size)
 	if err != nil {
-		return nil
+		return nothing
 	}
-	return &Look{k, l.knownFile(), c}
-}
-
-// Shown says that the model is given what the tool read: the whole file, or a part.
-// After a part, Changes still tells what has changed in the rest of the file.
-func (v *Look) Shown(whole bool) {
-	if v == nil {
-		return
-	}
-	v.known.mu.Lock()
-	defer v.known.mu.Unlock()
-	f, isNew := v.known.file(v.file)
-	if isNew || whole {
-		f.away, f.missed = "", ""
-		v.known.keep(f, v.content)
+	file := l.knownFile()
+	return func(whole bool) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if f, isNew := k.file(file); isNew || whole {
+			f.away, f.missed = "", ""
+			k.keep(f, content)
+		}
 	}
 }
 
@@ -134,7 +121,7 @@ func (k *Known) Changes(ctx context.Context) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var told strings.Builder
-	var untold []string
+	untold, more := "", 0
 	for _, path := range slices.Sorted(maps.Keys(k.files)) { // calls side by side read in any order
 		if ctx.Err() != nil {
 			break
@@ -146,7 +133,11 @@ func (k *Known) Changes(ctx context.Context) string {
 		case same && f.missed == "":
 			continue
 		case told.Len() >= maxChanges:
-			untold = append(untold, ShownName(f.name))
+			if len(untold) < maxUntold {
+				untold += ", " + ShownName(f.name)
+			} else {
+				more++
+			}
 		default:
 			told.WriteString(f.missed)
 			if !same {
@@ -158,22 +149,13 @@ func (k *Known) Changes(ctx context.Context) string {
 			k.keep(f, now)
 		}
 	}
-	if n := fitting(untold); len(untold) > 0 {
-		fmt.Fprintf(&told, "[toolpipe] changed too, left out here: %s", strings.Join(untold[:n], ", "))
-		if n < len(untold) {
-			fmt.Fprintf(&told, " and %d more", len(untold)-n)
-		}
-		told.WriteByte('\n')
+	if more > 0 {
+		untold += fmt.Sprintf(" and %d more", more)
+	}
+	if untold != "" {
+		fmt.Fprintf(&told, "[toolpipe] changed too, left out here: %s\n", untold[len(", "):])
 	}
 	return told.String()
-}
-
-// fitting is how many of the names are told: about maxUntold bytes.
-func fitting(names []string) (n int) {
-	for size := 0; n < len(names) && size < maxUntold; n++ {
-		size += len(names[n])
-	}
-	return n
 }
 
 // change is what the model is told when the file has another content now, or cannot

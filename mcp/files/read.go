@@ -16,7 +16,7 @@ import (
 
 // openArgument opens the file that the path argument names, and takes its content for
 // a conversation that is told of changes.
-func openArgument(a *confine.Access, args toolserver.Arguments) (f *os.File, size int64, look *confine.Look, err error) {
+func openArgument(a *confine.Access, args toolserver.Arguments) (f *os.File, size int64, shown func(whole bool), err error) {
 	p, err := a.Find(args.Text("path"))
 	if err != nil {
 		return nil, 0, nil, err
@@ -31,7 +31,7 @@ func openArgument(a *confine.Access, args toolserver.Arguments) (f *os.File, siz
 
 func readFile(_ context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
 	path := args.Text("path")
-	f, size, look, err := openArgument(a, args)
+	f, size, shown, err := openArgument(a, args)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func readFile(_ context.Context, a *confine.Access, args toolserver.Arguments) (
 	if rest > 0 {
 		buf = fmt.Appendf(buf, "\n[toolpipe] bytes %d to %d of %d are shown; go on with offset %d\n", offset, end, size, end)
 	}
-	look.Shown(!part && rest <= 0)
+	shown(!part && rest <= 0)
 	return buf, nil
 }
 
@@ -95,7 +95,7 @@ func getFileSlice(ctx context.Context, a *confine.Access, args toolserver.Argume
 		return nil, fmt.Errorf("end_line %d is before start_line %d", last, first)
 	}
 	path := args.Text("path")
-	f, size, look, err := openArgument(a, args)
+	f, size, shown, err := openArgument(a, args)
 	if err != nil {
 		return nil, err
 	}
@@ -112,14 +112,14 @@ func getFileSlice(ctx context.Context, a *confine.Access, args toolserver.Argume
 	case s.far:
 		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and no lines are counted behind; read_file with offset reads there, grep_files finds lines", path, size, toolserver.MaxCounted, s.line)
 	case s.full:
-		look.Shown(false)
+		shown(false)
 		return s.cutText(), nil
 	case first > s.count() && !(first == 1 && last < 0):
 		return nil, fmt.Errorf("%q has %d lines; start_line %d is past the end", path, s.count(), first)
 	case last > s.count():
 		return nil, fmt.Errorf("%q has %d lines; end_line %d is past the end", path, s.count(), last)
 	}
-	look.Shown(false)
+	shown(false)
 	return appendEncodingNote(s.text, false), nil
 }
 

@@ -30,8 +30,7 @@ func TestWalkDepth(t *testing.T) {
 }
 
 func TestLeftOut(t *testing.T) {
-	l := confine.Skipped{Unreadable: 1}
-	l.Add(confine.Skipped{Unreadable: 1, Beyond: 30_000})
+	l := confine.Skipped{Unreadable: 2, Beyond: 30_000}
 	const want = "[toolpipe] 2 directories or files could not be read\n[toolpipe] 30000 entries were not looked at: of a directory only the first 200000 are\n"
 	if got := string(l.AppendTo(nil)); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
