@@ -115,7 +115,7 @@ var answers = []struct{ answer, want, reason string }{
 	{`{"decision":"deny","decision":"allow"}`, "deny", "duplicate key"},
 	{`{"decision":"deny","Decision":"allow"}`, "deny", "duplicate key"},
 	{`{"decision":"allow"} {"decision":"allow"}`, "deny", "after the end"},
-	{`{"decision":"allow"`, "deny", "the end in an object"},
+	{`{"decision":"allow"`, "deny", "the end where ',' or '}' should be"},
 	{`{"decision":"allow","reason":"` + strings.Repeat("x", maxApproverAnswer) + `"}`, "deny", "did not answer with one JSON object: more than 65536 bytes: too long"},
 }
 

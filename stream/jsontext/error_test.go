@@ -7,7 +7,7 @@ func TestSyntaxErrorText(t *testing.T) {
 	for text, want := range map[string]string{
 		"":               "no JSON value, the text is empty at byte 0",
 		"[1,":            "a value is missing at the end at byte 3",
-		"\n[1 2]":        "'2' in an array where ',' or ']' should be at line 2, column 4 (byte 4)",
+		"\n[1 2]":        "'2' where ',' or ']' should be at line 2, column 4 (byte 4)",
 		"{\"a\" \xff}":   "byte 0xff after a key where ':' should be at byte 5",
 		"{\"a\" \ufffd}": `'\ufffd' after a key where ':' should be at byte 5`,
 	} {

@@ -9,7 +9,9 @@ package jsontext
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -74,14 +76,16 @@ func CheckObject(data []byte, o Options, visit func(name, value []byte)) error {
 // Compact checks data and returns it without insignificant white space. The
 // result may share memory with data.
 func Compact(data []byte, o Options) ([]byte, error) {
-	s := scanner{data: data, options: o, compact: true}
+	s := scanner{data: data, options: o}
 	if err := s.document(); err != nil {
 		return nil, err
 	}
-	if s.out != nil {
-		return append(s.out, data[s.kept:s.end]...), nil
+	if data = bytes.TrimSpace(data); !s.spaced {
+		return slices.Clip(data), nil
 	}
-	return data[s.kept:s.end:s.end], nil
+	var out bytes.Buffer
+	err := json.Compact(&out, data)
+	return out.Bytes(), err
 }
 
 // errorAt makes the error for the byte at offset.

@@ -16,13 +16,7 @@ type scanner struct {
 	visit   func(name, value []byte) // called with each member of the outermost object
 	i       int                      // the next byte
 	depth   int
-
-	// With compact, the text is copied without white space, from the first white
-	// space inside the value on.
-	compact bool
-	out     []byte
-	kept    int // start of the text that is not in out yet
-	end     int // end of the value
+	spaced  bool // there is white space inside the value
 
 	// names[:named] are names of the objects that are being read, one object after
 	// the other. An array needs no allocation.
@@ -35,7 +29,6 @@ func (s *scanner) document() *SyntaxError {
 		return s.errorAt(0, "a byte order mark")
 	}
 	s.i = Space(s.data, 0)
-	s.kept = s.i
 	if s.i == len(s.data) {
 		return s.errorAt(s.i, "no JSON value, the text is empty")
 	}
@@ -45,27 +38,26 @@ func (s *scanner) document() *SyntaxError {
 	if err := s.value(); err != nil {
 		return err
 	}
-	s.end = s.i
 	if s.i = Space(s.data, s.i); s.i < len(s.data) {
 		return s.errorAt(s.i, "%s after the end of the value", s.found())
 	}
 	return nil
 }
 
-// Space passes insignificant white space and leaves it out of the copy.
+// space skips white space inside the value.
 func (s *scanner) space() {
-	if s.i >= len(s.data) || s.data[s.i] > ' ' {
-		return
+	if s.i < len(s.data) && s.data[s.i] <= ' ' {
+		s.i, s.spaced = Space(s.data, s.i), true
 	}
-	start := s.i
-	s.i = Space(s.data, s.i)
-	if s.compact {
-		if s.out == nil {
-			s.out = make([]byte, 0, len(s.data)-(s.i-start))
-		}
-		s.out = append(s.out, s.data[s.kept:start]...)
-		s.kept = s.i
+}
+
+// skip skips c, and reports whether it is the next byte.
+func (s *scanner) skip(c byte) bool {
+	if s.i >= len(s.data) || s.data[s.i] != c {
+		return false
 	}
+	s.i++
+	return true
 }
 
 func (s *scanner) value() *SyntaxError {
@@ -77,88 +69,48 @@ func (s *scanner) value() *SyntaxError {
 		_, err := s.literal()
 		return err
 	case c == '{' || c == '[':
-		return s.nested(c == '{')
+		return s.nested(c + 2) // the bracket that ends it
 	case c == '-' || c >= '0' && c <= '9':
 		return s.number()
-	case c == 't':
-		return s.word("true")
-	case c == 'f':
-		return s.word("false")
-	case c == 'n':
-		return s.word("null")
+	}
+	for _, word := range [...]string{"true", "false", "null"} {
+		if bytes.HasPrefix(s.data[s.i:], []byte(word)) {
+			s.i += len(word)
+			return nil
+		}
 	}
 	return s.errorAt(s.i, "%s where a value should begin", s.found())
 }
 
-func (s *scanner) nested(object bool) (err *SyntaxError) {
+// nested reads an object or an array up to its end.
+func (s *scanner) nested(end byte) *SyntaxError {
 	most := cmp.Or(s.options.Depth, DefaultDepth)
 	if s.depth++; s.depth > most {
 		return s.errorAt(s.i, "nested more than %d deep", most)
 	}
 	s.i++
 	s.space()
-	if object {
-		err = s.members()
-	} else {
-		err = s.elements()
-	}
-	s.depth--
-	return err
-}
-
-func (s *scanner) word(w string) *SyntaxError {
-	if !bytes.HasPrefix(s.data[s.i:], []byte(w)) {
-		return s.errorAt(s.i, "an unknown word")
-	}
-	s.i += len(w)
-	return nil
-}
-
-func (s *scanner) elements() *SyntaxError {
-	if s.i < len(s.data) && s.data[s.i] == ']' {
-		s.i++
-		return nil
-	}
-	for {
-		if err := s.value(); err != nil {
-			return err
-		}
-		if last, err := s.next(']', "an array"); last || err != nil {
-			return err
-		}
-	}
-}
-
-func (s *scanner) members() *SyntaxError {
-	if s.i < len(s.data) && s.data[s.i] == '}' {
-		s.i++
-		return nil
-	}
 	own := nameSet{first: s.named}
-	for {
-		if err := s.member(&own); err != nil {
+	for more := !s.skip(end); more; {
+		var err *SyntaxError
+		if end == '}' {
+			err = s.member(&own)
+		} else {
+			err = s.value()
+		}
+		if err != nil {
 			return err
 		}
-		if last, err := s.next('}', "an object"); last || err != nil {
-			s.named = own.first
-			return err
-		}
-	}
-}
-
-// next skips what follows a member or an element: a comma, or the end.
-func (s *scanner) next(end byte, in string) (last bool, err *SyntaxError) {
-	s.space()
-	switch {
-	case s.i < len(s.data) && s.data[s.i] == ',':
-		s.i++
 		s.space()
-		return false, nil
-	case s.i < len(s.data) && s.data[s.i] == end:
-		s.i++
-		return true, nil
+		if more = s.skip(','); more {
+			s.space()
+		} else if !s.skip(end) {
+			return s.errorAt(s.i, "%s where ',' or '%c' should be", s.found(), end)
+		}
 	}
-	return false, s.errorAt(s.i, "%s in %s where ',' or '%c' should be", s.found(), in, end)
+	s.named = own.first
+	s.depth--
+	return nil
 }
 
 func (s *scanner) member(own *nameSet) *SyntaxError {
@@ -177,10 +129,9 @@ func (s *scanner) member(own *nameSet) *SyntaxError {
 		}
 	}
 	s.space()
-	if s.i >= len(s.data) || s.data[s.i] != ':' {
+	if !s.skip(':') {
 		return s.errorAt(s.i, "%s after a key where ':' should be", s.found())
 	}
-	s.i++
 	s.space()
 	from := s.i
 	if err := s.value(); err != nil {
@@ -200,28 +151,25 @@ func (s *scanner) literal() (plain bool, err *SyntaxError) {
 		n, high := plainRun(s.data[i:])
 		i += n
 		ascii = ascii && !high
-		switch {
-		case i == len(s.data):
-			if err := s.checkUTF8(start, i, ascii); err != nil {
-				return plain, err
-			}
-			return plain, s.errorAt(start, "a string without end")
-		case s.data[i] == '"':
-			s.i = i + 1
-			return plain, s.checkUTF8(start, i, ascii)
-		case s.data[i] == '\\':
+		if i < len(s.data) && s.data[i] == '\\' {
 			plain = false
 			n, err := s.escape(start, i)
 			if err != nil {
 				return plain, err
 			}
 			i += n
-		default:
-			if err := s.checkUTF8(start, i, ascii); err != nil {
-				return plain, err
-			}
-			return plain, s.errorAt(i, "a control character (0x%02x) inside a string, not escaped", s.data[i])
+			continue
 		}
+		s.i = i + 1
+		err := s.checkUTF8(start, i, ascii)
+		switch {
+		case err != nil:
+		case i == len(s.data):
+			err = s.errorAt(start, "a string without end")
+		case s.data[i] != '"':
+			err = s.errorAt(i, "a control character (0x%02x) inside a string, not escaped", s.data[i])
+		}
+		return plain, err
 	}
 }
 
@@ -257,23 +205,16 @@ func (s *scanner) escape(start, i int) (int, *SyntaxError) {
 
 func (s *scanner) number() *SyntaxError {
 	start := s.i
-	if s.data[s.i] == '-' {
-		s.i++
-	}
-	switch {
-	case s.i < len(s.data) && s.data[s.i] == '0':
-		s.i++
-	case !s.digits():
+	s.skip('-')
+	if !s.skip('0') && !s.digits() {
 		return s.errorAt(start, "a number without digits")
 	}
-	if s.i < len(s.data) && s.data[s.i] == '.' {
-		if s.i++; !s.digits() {
-			return s.errorAt(start, "a number without digits after its point")
-		}
+	if s.skip('.') && !s.digits() {
+		return s.errorAt(start, "a number without digits after its point")
 	}
-	if s.i < len(s.data) && s.data[s.i]|0x20 == 'e' {
-		if s.i++; s.i < len(s.data) && (s.data[s.i] == '+' || s.data[s.i] == '-') {
-			s.i++
+	if s.skip('e') || s.skip('E') {
+		if !s.skip('-') {
+			s.skip('+')
 		}
 		if !s.digits() {
 			return s.errorAt(start, "a number without digits in its exponent")

@@ -59,39 +59,34 @@ func LiteralEnd(b []byte, i int) int {
 // Members yields an object's names, as literals, and values; nothing for any
 // other value.
 func Members(value []byte) iter.Seq2[[]byte, []byte] {
-	return func(yield func(name, value []byte) bool) {
-		if Kind(value) != '{' {
-			return
-		}
-		for i := Space(value, 1); value[i] != '}'; {
-			end := LiteralEnd(value, i)
-			name := value[i:end]
-			i = Space(value, Space(value, end)+1)
-			end = ValueEnd(value, i)
-			if !yield(name, value[i:end:end]) {
-				return
-			}
-			if i = Space(value, end); value[i] == ',' {
-				i = Space(value, i+1)
-			}
-		}
-	}
+	return func(yield func(name, value []byte) bool) { each(value, '{', yield) }
 }
 
 // Elements yields an array's values; nothing for any other value.
 func Elements(value []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		if Kind(value) != '[' {
+		each(value, '[', func(_, element []byte) bool { return yield(element) })
+	}
+}
+
+// each yields what a value holds that begins with the bracket.
+func each(value []byte, bracket byte, yield func(name, value []byte) bool) {
+	if Kind(value) != bracket {
+		return
+	}
+	for i := Space(value, 1); value[i] != bracket+2; {
+		var name []byte
+		if bracket == '{' {
+			end := LiteralEnd(value, i)
+			name = value[i:end]
+			i = Space(value, Space(value, end)+1)
+		}
+		end := ValueEnd(value, i)
+		if !yield(name, value[i:end:end]) {
 			return
 		}
-		for i := Space(value, 1); value[i] != ']'; {
-			end := ValueEnd(value, i)
-			if !yield(value[i:end:end]) {
-				return
-			}
-			if i = Space(value, end); value[i] == ',' {
-				i = Space(value, i+1)
-			}
+		if i = Space(value, end); value[i] == ',' {
+			i = Space(value, i+1)
 		}
 	}
 }
