@@ -2,7 +2,6 @@ package stream
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -157,61 +156,13 @@ func withModelOf(present, recorded []byte) []byte {
 
 // mismatch is the error of a request that differs from the recorded one.
 func (p *replayer) mismatch(r *recorded, then, now []byte) *Error {
-	path, a, b := "the body", string(then), string(now)
-	if valid(then) && valid(now) {
-		path, a, b = firstDifference(gjson.ParseBytes(then), gjson.ParseBytes(now), "")
-	}
-	return &Error{Kind: Mismatch,
-		Message: fmt.Sprintf("request %d no longer fits the recording %q (line %d): %s differs:\n- %s\n+ %s", p.next, p.path, r.line, path, clean(a, maxShown), clean(b, maxShown)),
-		Hint:    strings.TrimSuffix("- is recorded, + is sent now; "+p.hint, "; ")}
-}
-
-// firstDifference returns the path of the first value that differs, and both
-// values.
-func firstDifference(a, b gjson.Result, path string) (where, inA, inB string) {
-	if a.IsObject() && b.IsObject() || a.IsArray() && b.IsArray() {
-		as, bs := entries(a), entries(b)
-		missing := len(bs) - len(as)
-		as, bs = append(as, make([]entry, max(missing, 0))...), append(bs, make([]entry, max(-missing, 0))...)
-		for i, x := range as {
-			y := bs[i]
-			name := strings.TrimPrefix(path+"."+cmp.Or(x.name, y.name), ".")
-			switch {
-			case x.name != y.name:
-				return name, x.String(), y.String()
-			case x.value.Raw != y.value.Raw:
-				return firstDifference(x.value, y.value, name)
-			}
-		}
-	}
-	from := 0 // shortly before where the texts part
-	for from < min(len(a.Raw), len(b.Raw)) && a.Raw[from] == b.Raw[from] {
+	from := 0
+	for from < min(len(then), len(now)) && then[from] == now[from] {
 		from++
 	}
-	lead := ""
-	if from = max(from-40, 0); from > 0 {
-		lead = "… "
-	}
-	return cmp.Or(path, "its white space"), lead + a.Raw[from:], lead + b.Raw[from:]
-}
-
-// entry is a member of an object or, with its number, an element of an array.
-type entry struct {
-	name  string
-	value gjson.Result
-}
-
-func (e entry) String() string {
-	if e.name == "" {
-		return "(nothing)"
-	}
-	return e.name + ": " + e.value.Raw
-}
-
-func entries(v gjson.Result) (list []entry) {
-	v.ForEach(func(name, value gjson.Result) bool {
-		list = append(list, entry{name.String(), value})
-		return true
-	})
-	return list
+	before := max(from-100, 0) // the place shows what differs
+	shown := func(body []byte) string { return clean(string(body[before:min(from+maxShown, len(body))]), maxShown) }
+	return &Error{Kind: Mismatch,
+		Message: fmt.Sprintf("request %d no longer fits the recording %q (line %d); from byte %d on it differs:\n- %s\n+ %s", p.next, p.path, r.line, from, shown(then), shown(now)),
+		Hint:    strings.TrimSuffix("- is recorded, + is sent now; "+p.hint, "; ")}
 }

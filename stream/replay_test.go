@@ -110,12 +110,12 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct{ model, second, message string }{
-		"other text":  {"m", "less", "messages.2.content differs:\n- \"more\"\n+ \"less\""},
-		"other model": {"n", "more", "model differs:\n- \"m\"\n+ \"n\""},
+		"other text":  {"m", "less", `"},{"role":"user","content":"less"}]}`},
+		"other model": {"n", "more", "from byte 10 on it differs:\n- {\"model\":\"m\","},
 	} {
 		_, err := converse(newClient(t, Config{Replay: file}), test.model, test.second)
 		e, ok := err.(*Error)
-		if !ok || e.Kind != Mismatch || !strings.HasSuffix(e.Message, test.message) || e.Hint == "" || strings.Contains(e.Hint, "\n") {
+		if !ok || e.Kind != Mismatch || !strings.Contains(e.Message, test.message) || e.Hint == "" || strings.Contains(e.Hint, "\n") {
 			t.Errorf("%s: %v\n%s", name, err, e.Hint)
 		}
 	}
