@@ -145,7 +145,7 @@ func (x *exchange) broken(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooMuch("the reply is larger than %d MiB", maxResponse>>20)
 	}
-	if _, ok := errors.AsType[*noByteError](err); ok {
+	if x.bytes == 0 {
 		x.retry = true
 		return &Error{Kind: Unreachable, Message: x.where() + " broke the connection before the first byte of the reply", Cause: err}
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"net/http"
 	"strings"
 	"time"
@@ -48,9 +49,12 @@ func (x *exchange) read(res *http.Response) error {
 		e.Hint = x.hint(404, "")
 		err = e
 	case '{', '[':
-		err = x.readJSON(body)
+		err = x.readEvents(jsonEvents(body), true, sample)
 	default:
-		err = x.readEvents(body, sample)
+		if x.client.buffer == nil {
+			x.client.buffer = make([]byte, streamBuffer)
+		}
+		err = x.readEvents(eventsThrough(x.client.buffer, body, MaxEvent), false, sample)
 	}
 	done(err)
 	if e, ok := errors.AsType[*Error](err); ok && (e.Kind == Malformed || e.Kind == Cut) && !x.draft.began {
@@ -95,12 +99,10 @@ func contentType(res *http.Response) string {
 	return "without a Content-Type"
 }
 
-// readEvents decodes a stream of events up to the end marker or its end.
-func (x *exchange) readEvents(in io.Reader, sample []byte) error {
-	if x.client.buffer == nil {
-		x.client.buffer = make([]byte, streamBuffer)
-	}
-	for ev, err := range eventsThrough(x.client.buffer, in, MaxEvent) {
+// readEvents decodes events up to the end marker or their end. whole says that the
+// first of them holds all of the reply.
+func (x *exchange) readEvents(events iter.Seq2[Event, error], whole bool, sample []byte) error {
+	for ev, err := range events {
 		if err != nil && x.decoder.ended() && x.silent.Load() {
 			break
 		} else if err != nil {
@@ -110,7 +112,8 @@ func (x *exchange) readEvents(in io.Reader, sample []byte) error {
 			continue
 		}
 		x.events++
-		if err := x.decode(ev); err == errEnd {
+		err = x.decoder.event(ev)
+		if err = cmp.Or(x.draft.err, err); err == errEnd {
 			break
 		} else if err != nil {
 			return x.complete(err)
@@ -122,7 +125,12 @@ func (x *exchange) readEvents(in io.Reader, sample []byte) error {
 	if x.events == 0 {
 		return notAReply("its body holds no event: " + x.shown(sample))
 	}
-	return x.complete(x.understood(x.decoder.finish(), sample))
+	err := x.decoder.finish()
+	e, ok := errors.AsType[*Error](err)
+	if err == errNoReply || whole && ok && e.Kind == Cut {
+		return notAReply("it says " + x.shown(sample))
+	}
+	return x.complete(err)
 }
 
 // streamBuffer is the size of the buffers that a reply passes through. The sink
@@ -133,20 +141,6 @@ const streamBuffer = 256 << 10
 // endSilence is how long a reply that has its finish reason is waited for. Some
 // endpoints send usage and further calls behind it, and no end marker.
 const endSilence = 2 * time.Second
-
-// understood shows what came when nothing of it was understood.
-func (x *exchange) understood(err error, sample []byte) error {
-	if err == errNoReply {
-		return notAReply("it says " + x.shown(sample))
-	}
-	return err
-}
-
-// decode gives an event to the decoder.
-func (x *exchange) decode(ev Event) error {
-	err := x.decoder.event(ev)
-	return cmp.Or(x.draft.err, err)
-}
 
 // parseEvent returns the JSON of an event. The error is errEnd for the end marker
 // that all dialects may send, or what the event reports.
@@ -164,35 +158,19 @@ func parseEvent(ev Event) (root gjson.Result, err error) {
 	return root, nil
 }
 
-// readJSON decodes one JSON value, which some endpoints send in place of a
-// stream, or before its other events.
-func (x *exchange) readJSON(in io.Reader) error {
-	whole, err := io.ReadAll(io.LimitReader(in, MaxEvent+1))
-	switch {
-	case err != nil:
-		return x.broken(err)
-	case len(whole) > MaxEvent:
-		return x.broken(tooLong(MaxEvent))
-	}
-	n := valueLen(whole)
-	value := whole[:n]
-	err = x.decode(Event{Data: value, Unfinished: true})
-	for ev := range Events(bytes.NewReader(whole[n:]), MaxEvent) {
-		if err != nil {
-			break
+// jsonEvents yields one JSON value, which some endpoints send in place of a stream,
+// or before its other events, and these.
+func jsonEvents(in io.Reader) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		body, err := io.ReadAll(io.LimitReader(in, MaxEvent+1))
+		if err == nil && len(body) > MaxEvent {
+			err = tooLong(MaxEvent)
 		}
-		if len(ev.Data) > 0 {
-			err = x.decode(ev)
+		n := valueLen(body)
+		if yield(Event{Data: body[:n], Unfinished: true}, err) && err == nil {
+			Events(bytes.NewReader(body[n:]), MaxEvent)(yield)
 		}
 	}
-	if err == nil || err == errEnd {
-		err = x.decoder.finish()
-		if e, ok := errors.AsType[*Error](err); ok && e.Kind == Cut {
-			err = errNoReply
-		}
-		err = x.understood(err, value[:min(len(value), maxShown*2)])
-	}
-	return x.complete(err)
 }
 
 // valueLen returns the length of the JSON value that b begins with, all of b
@@ -237,13 +215,5 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 	w.x.idle.pause()
 	w.x.bytes += n
 	w.x.bodyEnded = err == io.EOF
-	if w.x.bytes == 0 && err != nil && err != io.EOF {
-		err = &noByteError{err}
-	}
 	return n, err
 }
-
-// noByteError is a transfer that broke before its first byte.
-type noByteError struct{ error }
-
-func (e *noByteError) Unwrap() error { return e.error }
