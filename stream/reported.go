@@ -123,24 +123,12 @@ const maxShown = 400
 // white space or cannot be printed becomes one space. The line is cut after
 // limit bytes.
 func clean(s string, limit int) string {
-	var b strings.Builder
-	space := false
-	for _, r := range s {
-		if !unicode.IsPrint(r) || r == ' ' || r == utf8.RuneError {
-			space = b.Len() > 0
-			continue
-		}
-		if b.Len() >= limit {
-			b.WriteString(" …")
-			break
-		}
-		if space {
-			b.WriteByte(' ')
-			space = false
-		}
-		b.WriteRune(r)
+	isSpace := func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' || r == utf8.RuneError }
+	line := strings.Join(strings.FieldsFunc(s, isSpace), " ")
+	if len(line) > limit {
+		line = strings.ToValidUTF8(line[:limit], "") + " …"
 	}
-	return b.String()
+	return line
 }
 
 func quoteShort(s string) string { return `"` + clean(s, 60) + `"` }
