@@ -31,7 +31,7 @@ func (c *Client) promptCacheKey(r *Request) string {
 
 // cacheKey writes prompt_cache_key.
 func (f *fields) cacheKey(o options) {
-	if o.cacheKey != "" && !o.noCacheKey {
-		f.text("prompt_cache_key", o.cacheKey)
+	if !o.noCacheKey {
+		f.set("prompt_cache_key", "?", o.cacheKey)
 	}
 }

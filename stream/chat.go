@@ -30,19 +30,13 @@ var chatDialect = dialect{
 func openChat(w *segments, r *Request, o options) {
 	f := openFields(w, r)
 	if !o.noStreamOptions {
-		f.json("stream_options", []byte(`{"include_usage":true}`))
+		f.set("stream_options", `{"include_usage":true}`)
 	}
 	f.cacheKey(o)
-	f.limit(chatTokenLimit(o), r.MaxTokens)
-	f.json("temperature", r.Temperature)
-	if r.ReasoningEffort != "" {
-		f.text("reasoning_effort", r.ReasoningEffort)
-	}
-	if r.Schema != nil && f.field("response_format") {
-		w.str(`{"type":"json_schema","json_schema":{"name":"answer",` + strictMember(o) + `"schema":`)
-		w.raw(r.Schema)
-		w.str("}}")
-	}
+	f.set(chatTokenLimit(o), "?", r.MaxTokens)
+	f.set("temperature", "?", r.Temperature)
+	f.set("reasoning_effort", "?", r.ReasoningEffort)
+	f.set("response_format", `{"type":"json_schema","json_schema":{"name":"answer",`+strictMember(o)+`"schema":?}}`, r.Schema)
 	f.params("messages")
 	f.tools(o, `{"type":"function","function":{`, "parameters", "}}", "}}")
 	f.conversation("messages")
@@ -110,20 +104,14 @@ func (e *chatEncoder) message(w *segments, m *Message) {
 	case ToolRole:
 		e.result(w, m)
 	default:
-		w.str(`{"role":"user"`)
-		chatName(w, m)
-		w.str(`,"content":`)
+		w.put(`{"role":"user"?,"content":`, chatName(m))
 		chatContent(w, m.Parts)
 		w.str("}")
 	}
 }
 
-// chatName writes the name of the speaker or of the tool.
-func chatName(w *segments, m *Message) {
-	if m.Name != "" {
-		w.pair(`,"name":`, m.Name)
-	}
-}
+// chatName is the member with the name of the speaker or of the tool.
+func chatName(m *Message) []byte { return filled(`,"name":?`, m.Name) }
 
 func (e *chatEncoder) finish(w *segments) {
 	if len(e.images) > 0 {
@@ -135,9 +123,7 @@ func (e *chatEncoder) finish(w *segments) {
 }
 
 func (e *chatEncoder) assistant(w *segments, m *Message) {
-	w.str(`{"role":"assistant"`)
-	chatName(w, m)
-	w.str(`,"content":`)
+	w.put(`{"role":"assistant"?,"content":`, chatName(m))
 	opaque := m.Opaque.of("chat")
 	switch {
 	case opaque.content != nil:
@@ -149,11 +135,10 @@ func (e *chatEncoder) assistant(w *segments, m *Message) {
 	case len(m.Calls) > 0 && !hasContent(m):
 		w.str("null")
 	default:
-		joinedText(w, m.Parts, "")
+		w.put("?", m.Parts)
 	}
 	if len(opaque.json) > 0 {
-		w.str(",")
-		w.raw(opaque.json)
+		w.put(",?", opaque.json)
 	}
 	chatCalls(w, m.Calls, sentArguments)
 	w.str("}")
@@ -168,13 +153,9 @@ func chatCalls(w *segments, calls []Call, arguments func([]byte) []byte) {
 	w.str(`,"tool_calls":`)
 	for i, c := range calls {
 		w.listItem(i)
-		w.pair(`{"id":`, c.ID)
-		w.pair(`,"type":"function","function":{"name":`, c.Name)
-		w.pair(`,"arguments":`, string(arguments(c.Arguments)))
-		w.str("}")
+		w.put(`{"id":?,"type":"function","function":{"name":?,"arguments":?}`, c.ID, c.Name, string(arguments(c.Arguments)))
 		if len(c.Extra) > 0 {
-			w.str(",")
-			w.raw(c.Extra)
+			w.put(",?", c.Extra)
 		}
 		w.str("}")
 	}
@@ -200,19 +181,17 @@ func asUTF8(b []byte) []byte {
 }
 
 func (e *chatEncoder) result(w *segments, m *Message) {
-	w.pair(`{"role":"tool","tool_call_id":`, m.CallID)
-	if !e.noToolNames {
-		chatName(w, m)
-	}
-	w.str(`,"content":`)
+	content := m.Parts
 	if hasImage(m.Parts) {
 		e.images = append(e.images, Part{Text: "[toolpipe] images from " + m.Name + ":"})
 		e.images = append(e.images, otherParts(m.Parts)...)
+		if !hasText(m.Parts) {
+			content = []Part{{Text: "[toolpipe] the images are in the next message"}}
+		}
 	}
-	if !hasText(m.Parts) && hasImage(m.Parts) {
-		w.str(`"[toolpipe] the images are in the next message"`)
-	} else {
-		joinedText(w, m.Parts, "")
+	var name []byte
+	if !e.noToolNames {
+		name = chatName(m)
 	}
-	w.str("}")
+	w.put(`{"role":"tool","tool_call_id":??,"content":?}`, m.CallID, name, content)
 }

@@ -93,26 +93,20 @@ func (r *chatReasoning) opaque(d *chatDecoder) (o Opaque) {
 		add(reasoningFields[plain], jsontext.AppendQuoted(nil, r.fields[plain].text))
 	}
 	if r.details != nil {
-		add("reasoning_details", slices.Concat([]byte("["), r.details.json(), []byte("]")))
+		add("reasoning_details", formed("[?]", r.details.json()))
 	}
 	if r.blocks != nil {
-		add("thinking_blocks", slices.Concat([]byte("["), r.blocks.json(), []byte("]")))
+		add("thinking_blocks", formed("[?]", r.blocks.json()))
 	}
 	o.json = joinMembers(members)
-	w := &segments{}
+	text := d.text.parts()
 	switch {
 	case d.think.tagged:
-		joinedText(w, d.think.asItCame(d.text.parts()), "")
+		o.content = formed("?", d.think.asItCame(text))
+	case r.parts != nil && !d.request.ThinkTags && isBlank(text):
+		o.content = formed("[?]", r.parts.json())
 	case r.parts != nil && !d.request.ThinkTags:
-		w.str("[")
-		w.raw(r.parts.json())
-		if text := d.text.parts(); !isBlank(text) {
-			w.str(",")
-			textPart(w, text, "")
-			w.str("}")
-		}
-		w.str("]")
+		o.content = formed(`[?,{"type":"text","text":?}]`, r.parts.json(), text)
 	}
-	o.content = w.flat()
 	return o
 }

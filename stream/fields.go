@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"reflect"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -14,7 +15,7 @@ import (
 type fields struct {
 	w      *segments
 	r      *Request
-	first  bool
+	count  int      // members that were written
 	merged []string // objects into which a param of the user was merged
 }
 
@@ -22,61 +23,50 @@ type fields struct {
 // every dialect.
 func openFields(w *segments, r *Request) *fields {
 	w.str("{")
-	f := &fields{w: w, r: r, first: true}
-	if r.Model != "" {
-		f.text("model", r.Model)
-	}
-	f.json("stream", []byte("true"))
+	f := &fields{w: w, r: r}
+	f.set("model", "?", r.Model)
+	f.set("stream", "true")
 	return f
 }
 
-// field begins a member and reports true, unless the user sets the member.
-func (f *fields) field(name string) bool {
-	if hasParam(f.r.Params, name) {
-		return false
-	}
-	f.name(name)
-	return true
-}
-
-// text writes a member whose value is a string.
-func (f *fields) text(name, value string) {
-	if f.field(name) {
-		f.w.quoted(value)
-	}
-}
-
-// json writes a member whose value is JSON; no value writes nothing.
-func (f *fields) json(name string, value []byte) {
-	if len(value) > 0 && f.field(name) {
+// set writes a member in a form, unless the user sets the member.
+func (f *fields) set(name, form string, values ...any) {
+	if value := filled(form, values...); len(value) > 0 && !hasParam(f.r.Params, name) {
+		f.name(name)
 		f.w.raw(value)
 	}
 }
 
-// limit writes a member whose value is a positive number.
-func (f *fields) limit(name string, n int) {
-	if n > 0 && f.field(name) {
-		f.w.int(n)
+// filled is formed, or nothing if one of the values is zero or empty.
+func filled(form string, values ...any) []byte {
+	for _, value := range values {
+		if v := reflect.ValueOf(value); v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 {
+			return nil
+		}
 	}
+	return formed(form, values...)
 }
 
-// object begins an object with the members that the user set in it. At least
-// one other member must follow: AddParams has seen to it that the user did not
-// set that one.
-func (f *fields) object(name string) {
-	f.name(name)
-	f.w.str("{")
-	f.merged = append(f.merged, name)
-	for _, p := range slices.Backward(f.r.Params) {
-		if p.Name != name {
-			continue
-		}
-		if inner := innerObject(p.Value); len(inner) > 0 {
-			f.w.raw(inner)
-			f.w.str(",")
-		}
+// object writes an object with those of the members that are not empty, if there is
+// one, behind the members that the user set in it. AddParams has seen to it that the
+// user did not set the same ones.
+func (f *fields) object(name string, members ...[]byte) {
+	members = slices.DeleteFunc(members, func(m []byte) bool { return len(m) == 0 })
+	if len(members) == 0 {
 		return
 	}
+	var users []byte
+	for _, p := range f.r.Params {
+		if p.Name == name { // the last one counts
+			users = innerObject(p.Value)
+		}
+	}
+	if len(users) > 0 {
+		members = slices.Insert(members, 0, users)
+	}
+	f.merged = append(f.merged, name)
+	f.name(name)
+	f.w.put("{?}", bytes.Join(members, []byte(",")))
 }
 
 // innerObject returns the text between the braces of an object, nil for any
@@ -90,16 +80,9 @@ func innerObject(value []byte) []byte {
 }
 
 func (f *fields) name(name string) {
-	f.comma()
-	f.w.quoted(name)
-	f.w.str(":")
-}
-
-func (f *fields) comma() {
-	if !f.first {
-		f.w.str(",")
-	}
-	f.first = false
+	f.w.comma(f.count)
+	f.count++
+	f.w.put("?:", name)
 }
 
 // params writes the params of the user, except one that has the name of the
@@ -121,26 +104,21 @@ func hasParam(params []Param, name string) bool {
 // schema under the given name, and ends with end, the last one with lastEnd.
 func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 	tools, w := f.r.Tools, f.w
-	if len(tools) == 0 || !f.field("tools") {
+	if len(tools) == 0 || hasParam(f.r.Params, "tools") {
 		return
 	}
+	f.name("tools")
 	for i, t := range tools {
 		w.listItem(i)
-		w.str(begin)
-		w.pair(`"name":`, t.Name)
-		if t.Description != "" {
-			w.str(`,"description":`)
-			if o.shortTexts {
-				t.Description = shortText(t.Description)
-			}
-			w.quoted(t.Description)
+		w.put(begin+`"name":?`, t.Name)
+		if o.shortTexts {
+			t.Description = shortText(t.Description)
 		}
-		w.str(`,"` + schema + `":`)
-		w.raw(toolSchema(t.Schema))
+		w.str(string(filled(`,"description":?`, t.Description)))
 		if i == len(tools)-1 {
 			end = lastEnd
 		}
-		w.str(end)
+		w.put(`,"`+schema+`":?`+end, toolSchema(t.Schema))
 	}
 	w.str("]")
 }
@@ -156,7 +134,7 @@ func toolSchema(schema json.RawMessage) []byte {
 	case len(inner) == 0:
 		return []byte(`{"type":"object","properties":{}}`)
 	}
-	return append(append([]byte{'{'}, inner...), `,"properties":{}}`...)
+	return formed(`{?,"properties":{}}`, inner)
 }
 
 // withItems returns a schema in which each array says what its items are, which

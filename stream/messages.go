@@ -54,10 +54,7 @@ func repairMessages(o *options, r *Request, refusal string) string {
 // automatic one: the endpoint puts it at the end, which moves with each round.
 // The services of Amazon and Google refuse it (UKGovernmentBEIS/inspect_ai#3851);
 // the marks at the end of the head and of the first message stay there.
-const (
-	cacheControl = `{"type":"ephemeral"}`
-	cacheMark    = `,"cache_control":` + cacheControl
-)
+const cacheControl = `{"type":"ephemeral"}`
 
 // caches reports whether a request is worth a place in the cache: others will
 // follow it, because there are tools.
@@ -69,49 +66,30 @@ func openMessages(w *segments, r *Request, o options) {
 	if o.secondTokenLimit {
 		limit = messagesSmallLimit
 	}
-	f.limit("max_tokens", cmp.Or(r.MaxTokens, limit))
-	f.json("temperature", r.Temperature)
-	if r.ReasoningEffort != "" || r.Schema != nil {
-		f.object("output_config")
-		if r.ReasoningEffort != "" {
-			w.pair(`"effort":`, r.ReasoningEffort)
-		}
-		if r.Schema != nil {
-			w.comma(len(r.ReasoningEffort))
-			w.str(`"format":{"type":"json_schema","schema":`)
-			w.raw(r.Schema)
-			w.str("}")
-		}
-		w.str("}")
-	}
+	f.set("max_tokens", "?", cmp.Or(r.MaxTokens, limit))
+	f.set("temperature", "?", r.Temperature)
+	f.object("output_config", filled(`"effort":?`, r.ReasoningEffort), filled(`"format":{"type":"json_schema","schema":?}`, r.Schema))
 	if caches(r, o) && !o.noAutoCache {
-		f.json("cache_control", []byte(cacheControl))
+		f.set("cache_control", cacheControl)
 	}
 	f.params("messages")
 	system := systemMessages(r.Messages)
-	lastEnd := "}"
-	if len(system) == 0 && caches(r, o) {
-		lastEnd = cacheMark + "}"
+	f.tools(o, "{", "input_schema", "}", endOfBlock(len(system) == 0 && caches(r, o)))
+	var blocks [][]byte // the last one ends what is the same in each round, and can be marked for the cache
+	for i, m := range system {
+		mark := caches(r, o) && i == len(system)-1
+		blocks = append(blocks, formed(`{"type":"text","text":?`+endOfBlock(mark), lines(m.Parts)))
 	}
-	f.tools(o, "{", "input_schema", "}", lastEnd)
-	if len(system) > 0 && f.field("system") {
-		messagesSystem(w, system, caches(r, o))
-	}
+	f.set("system", "[?]", bytes.Join(blocks, []byte(",")))
 	f.conversation("messages")
 }
 
-// messagesSystem writes all system messages as blocks. The last one ends what
-// is the same in each round, and can be marked for the cache.
-func messagesSystem(w *segments, list []*Message, mark bool) {
-	for i, m := range list {
-		w.listItem(i)
-		textPart(w, m.Parts, "\n")
-		if mark && i == len(list)-1 {
-			w.str(cacheMark)
-		}
-		w.str("}")
+// endOfBlock ends a block or a tool, and may mark it for the cache.
+func endOfBlock(mark bool) string {
+	if mark {
+		return `,"cache_control":` + cacheControl + "}"
 	}
-	w.str("]")
+	return "}"
 }
 
 // messagesEncoder writes turns: all that stands between two messages of the
@@ -169,30 +147,22 @@ func (e *messagesEncoder) user(w *segments, m *Message) {
 func messagesPart(w *segments, p *Part, mark bool) {
 	switch {
 	case p.Image == nil:
-		textPart(w, []Part{*p}, "")
+		w.put(`{"type":"text","text":?`, []Part{*p})
 	case p.Image.URL != "":
-		w.pair(`{"type":"image","source":{"type":"url","url":`, p.Image.URL)
-		w.str("}")
+		w.put(`{"type":"image","source":{"type":"url","url":?}`, p.Image.URL)
 	default:
+		kind := []byte(`"image"`)
 		if p.Image.isDocument() {
-			w.pair(`{"type":"document","title":`, p.Image.Name)
-		} else {
-			w.str(`{"type":"image"`)
+			kind = formed(`"document","title":?`, p.Image.Name)
 		}
-		w.pair(`,"source":{"type":"base64","media_type":`, p.Image.MIME)
-		w.str(`,"data":"`)
-		w.raw([]byte(p.Image.Data))
-		w.str(`"}`)
+		w.put(`{"type":?,"source":{"type":"base64","media_type":?,"data":"?"}`, kind, p.Image.MIME, []byte(p.Image.Data))
 	}
-	if mark {
-		w.str(cacheMark)
-	}
-	w.str("}")
+	w.str(endOfBlock(mark))
 }
 
 func (e *messagesEncoder) result(w *segments, m *Message) {
 	e.block(w)
-	w.pair(`{"type":"tool_result","tool_use_id":`, cmp.Or(e.ids[m.CallID], m.CallID))
+	w.put(`{"type":"tool_result","tool_use_id":?`, cmp.Or(e.ids[m.CallID], m.CallID))
 	if m.Failed {
 		w.str(`,"is_error":true`)
 	}
@@ -201,8 +171,7 @@ func (e *messagesEncoder) result(w *segments, m *Message) {
 		w.str(`,"content":`)
 		partList(w, m.Parts, func(w *segments, p *Part) { messagesPart(w, p, false) })
 	case hasText(m.Parts):
-		w.str(`,"content":`)
-		joinedText(w, m.Parts, "")
+		w.put(`,"content":?`, m.Parts)
 	}
 	w.str("}")
 }
@@ -251,17 +220,11 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 	w.str(`{"role":"assistant","content":`)
 	switch {
 	case echo:
-		w.str("[")
-		w.raw(m.Opaque.json)
-		w.str("]")
+		w.put("[?]", m.Opaque.json)
 	case len(m.Calls) == 0:
-		joinedText(w, m.Parts, "")
+		w.put("?", m.Parts)
 	default:
-		for i, block := range ownBlocks(m, e.ids) {
-			w.listItem(i)
-			w.raw(block)
-		}
-		w.str("]")
+		w.put("[?]", bytes.Join(ownBlocks(m, e.ids), []byte(",")))
 	}
 	w.str("}")
 }
@@ -270,10 +233,7 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 // for the calls that ids names.
 func ownBlocks(m *Message, ids map[string]string) (blocks [][]byte) {
 	if hasContent(m) {
-		w := &segments{}
-		textPart(w, m.Parts, "")
-		w.str("}")
-		blocks = append(blocks, w.flat())
+		blocks = append(blocks, formed(`{"type":"text","text":?}`, m.Parts))
 	}
 	for _, c := range m.Calls {
 		blocks = append(blocks, toolUse(cmp.Or(ids[c.ID], c.ID), &c, nil))
@@ -285,15 +245,6 @@ func ownBlocks(m *Message, ids map[string]string) (blocks [][]byte) {
 // is left out: it may be of another dialect, and the API refuses members that it
 // does not know.
 func toolUse(id string, c *Call, others []member) []byte {
-	w := &segments{}
-	w.pair(`{"type":"tool_use","id":`, id)
-	w.pair(`,"name":`, c.Name)
-	w.str(`,"input":`)
-	w.raw(bytes.TrimSpace(sentArguments(c.Arguments)))
-	if len(others) > 0 {
-		w.str(",")
-		w.raw(joinMembers(others))
-	}
-	w.str("}")
-	return w.flat()
+	more := filled(",?", joinMembers(others))
+	return formed(`{"type":"tool_use","id":?,"name":?,"input":??}`, id, c.Name, bytes.TrimSpace(sentArguments(c.Arguments)), more)
 }

@@ -254,33 +254,22 @@ func (d *messagesDecoder) echo() Opaque {
 // echoed returns a block as it goes back, nothing for a text that is empty or
 // white space, which the API refuses.
 func (d *messagesDecoder) echoed(b *messagesBlock) []byte {
-	w := &segments{}
 	switch b.kind {
 	case "text":
 		parts := d.text.only([]span{{b.from, b.to}})
 		if isBlank(parts) {
 			return nil
 		}
-		textPart(w, parts, "")
-		if len(b.citations) > 0 {
-			w.str(`,"citations":[`)
-			w.raw(bytes.Join(b.citations, []byte(",")))
-			w.str("]")
-		}
+		return formed(`{"type":"text","text":??}`, parts, filled(`,"citations":[?]`, bytes.Join(b.citations, []byte(","))))
 	case "thinking":
-		w.pair(`{"type":"thinking","thinking":`, string(b.thinking))
-		w.pair(`,"signature":`, b.signature)
+		return formed(`{"type":"thinking","thinking":?,"signature":?}`, string(b.thinking), b.signature)
 	case "tool_use":
 		return toolUse(b.call.ID, &b.call, b.others)
-	default:
-		members := otherMembers(nil, gjson.Parse(b.head))
-		if len(b.input) > 0 && valid(b.input) { // a server_tool_use whose input came in pieces
-			members = otherMembers(members, gjson.Parse(`{"input":`+string(asUTF8(b.input))+"}"))
-		}
-		members = otherMembers(members, gjson.Parse("{"+string(joinMembers(b.others))+"}"))
-		w.str("{")
-		w.raw(joinMembers(members))
 	}
-	w.str("}")
-	return w.flat()
+	members := otherMembers(nil, gjson.Parse(b.head))
+	if len(b.input) > 0 && valid(b.input) { // a server_tool_use whose input came in pieces
+		members = otherMembers(members, gjson.Parse(`{"input":`+string(asUTF8(b.input))+"}"))
+	}
+	members = otherMembers(members, gjson.Parse("{"+string(joinMembers(b.others))+"}"))
+	return formed("{?}", joinMembers(members))
 }

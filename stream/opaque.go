@@ -45,31 +45,23 @@ func writeState(w *segments, m *Message) {
 	if o.api == "" || len(o.json)+len(o.content) == 0 && !hasExtra {
 		return
 	}
-	w.pair(`,"`+StateMember+`":{"api":`, o.api)
-	w.pair(`,"endpoint":`, o.endpoint)
-	w.pair(`,"model":`, o.model)
-	w.pair(`,"digest":`, digest(m))
-	w.str(`,"state":`)
-	if state := o.state(); isStrict(state) {
-		w.raw(state)
-	} else {
-		w.quoted(string(state))
+	state := o.state()
+	if !isStrict(state) {
+		state = jsontext.AppendQuoted(nil, state)
 	}
-	w.str("}")
+	w.put(`,"`+StateMember+`":{"api":?,"endpoint":?,"model":?,"digest":?,"state":?}`, o.api, o.endpoint, o.model, digest(m), state)
 }
 
 func (o *Opaque) state() []byte {
 	switch {
 	case o.api != chatDialect.name:
-		return slices.Concat([]byte("["), o.json, []byte("]"))
+		return formed("[?]", o.json)
 	case o.content == nil:
-		return slices.Concat([]byte("{"), o.json, []byte("}"))
+		return formed("{?}", o.json)
+	case len(o.json) == 0:
+		return formed(`{"content":?}`, o.content)
 	}
-	list := slices.Clip(o.json)
-	if len(list) > 0 {
-		list = append(list, ',')
-	}
-	return slices.Concat([]byte("{"), list, []byte(`"content":`), o.content, []byte("}"))
+	return formed(`{?,"content":?}`, o.json, o.content)
 }
 
 // isStrict tells whether a strict reader of a written conversation takes value, which
@@ -82,7 +74,7 @@ func isStrict(value []byte) bool {
 // readable are calls without the members that a strict reader would refuse.
 func readable(calls []Call) []Call {
 	for i, c := range calls {
-		if len(c.Extra) > 0 && !isStrict(slices.Concat([]byte(`{"id":0,"type":0,"function":0,`), c.Extra, []byte("}"))) {
+		if len(c.Extra) > 0 && !isStrict(formed(`{"id":0,"type":0,"function":0,?}`, c.Extra)) {
 			calls = slices.Clone(calls)
 			calls[i].Extra = nil
 		}

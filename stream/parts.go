@@ -21,19 +21,16 @@ const LabelsMember = "labels"
 // endpoint beside them stands in StateMember.
 func AppendChatMessage(dst []byte, m *Message) []byte {
 	w := &segments{cur: dst}
-	w.pair(`{"role":`, string(m.Role))
+	w.put(`{"role":?`, string(m.Role))
 	if m.Role == ToolRole {
-		w.pair(`,"tool_call_id":`, m.CallID)
+		w.put(`,"tool_call_id":?`, m.CallID)
 	}
-	if m.Name != "" {
-		w.pair(`,"name":`, m.Name)
-	}
-	w.str(`,"content":`)
+	w.put(`?,"content":`, chatName(m))
 	switch {
 	case len(m.Calls) > 0 && len(m.Parts) == 0:
 		w.str("null")
 	case len(m.Parts) <= 1 && allText(m.Parts), m.Role == Assistant && allText(m.Parts):
-		joinedText(w, m.Parts, "")
+		w.put("?", m.Parts)
 	default:
 		w.str("[")
 		for i := range m.Parts {
@@ -172,12 +169,6 @@ func joinedText(w *segments, parts []Part, joint string) {
 	w.str(`"`)
 }
 
-// textPart writes text as a part of a content or as a block, up to its end.
-func textPart(w *segments, parts []Part, joint string) {
-	w.str(`{"type":"text","text":`)
-	joinedText(w, parts, joint)
-}
-
 // innerText is joinedText without the quotes.
 func innerText(w *segments, parts []Part, joint string) {
 	n := 0
@@ -201,7 +192,7 @@ func innerText(w *segments, parts []Part, joint string) {
 // text it is a string, because some endpoints take nothing else.
 func chatContent(w *segments, parts []Part) {
 	if allText(parts) {
-		joinedText(w, parts, "\n")
+		w.put("?", lines(parts))
 		return
 	}
 	partList(w, parts, chatPart)
@@ -220,31 +211,16 @@ func partList(w *segments, parts []Part, write func(*segments, *Part)) {
 	w.str("]")
 }
 
-// fileMembers writes a document as OpenAI's APIs take one.
-func fileMembers(w *segments, img *Image) {
-	w.pair(`"filename":`, img.Name)
-	w.str(`,"file_data":`)
-	imageURL(w, img)
-}
-
 func chatPart(w *segments, p *Part) {
 	switch {
 	case p.Image != nil && p.Image.isDocument():
-		w.str(`{"type":"file","file":{`)
-		fileMembers(w, p.Image)
-		w.str("}}")
+		w.put(`{"type":"file","file":{"filename":?,"file_data":?}}`, p.Image.Name, p.Image)
 	case p.Image != nil:
-		w.str(`{"type":"image_url","image_url":{"url":`)
-		imageURL(w, p.Image)
-		if p.Image.Detail != "" {
-			w.pair(`,"detail":`, p.Image.Detail)
-		}
-		w.str("}}")
+		w.put(`{"type":"image_url","image_url":{"url":??}}`, p.Image, filled(`,"detail":?`, p.Image.Detail))
 	case p.Raw != nil:
 		w.raw(p.Raw)
 	default:
-		textPart(w, []Part{*p}, "")
-		w.str("}")
+		w.put(`{"type":"text","text":?}`, []Part{*p})
 	}
 }
 

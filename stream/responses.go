@@ -23,23 +23,14 @@ var responsesDialect = dialect{
 
 func openResponses(w *segments, r *Request, o options) {
 	f := openFields(w, r)
-	f.json("store", []byte("false"))
+	f.set("store", "false")
 	f.cacheKey(o)
-	f.limit("max_output_tokens", r.MaxTokens)
-	f.json("temperature", r.Temperature)
-	if r.ReasoningEffort != "" {
-		f.object("reasoning")
-		w.pair(`"effort":`, r.ReasoningEffort)
-		w.str("}")
-	}
-	if r.Schema != nil {
-		f.object("text")
-		w.str(`"format":{"type":"json_schema","name":"answer",` + strictMember(o) + `"schema":`)
-		w.raw(r.Schema)
-		w.str("}}")
-	}
+	f.set("max_output_tokens", "?", r.MaxTokens)
+	f.set("temperature", "?", r.Temperature)
+	f.object("reasoning", filled(`"effort":?`, r.ReasoningEffort))
+	f.object("text", filled(`"format":{"type":"json_schema","name":"answer",`+strictMember(o)+`"schema":?}`, r.Schema))
 	if len(r.Tools) > 0 && !o.noInclude {
-		f.json("include", []byte(`["reasoning.encrypted_content"]`))
+		f.set("include", `["reasoning.encrypted_content"]`)
 	}
 	f.params("input")
 	f.tools(o, `{"type":"function",`, "parameters", `,"strict":false}`, `,"strict":false}`)
@@ -60,10 +51,11 @@ type responsesEncoder struct {
 	count int // items that were written
 }
 
-// item begins an item.
-func (e *responsesEncoder) item(w *segments) {
+// item writes an item, or its beginning.
+func (e *responsesEncoder) item(w *segments, form string, values ...any) {
 	w.comma(e.count)
 	e.count++
+	w.put(form, values...)
 }
 
 func (e *responsesEncoder) message(w *segments, m *Message) {
@@ -72,15 +64,12 @@ func (e *responsesEncoder) message(w *segments, m *Message) {
 	case Assistant:
 		e.assistant(w, m)
 	case ToolRole:
-		e.item(w)
-		w.pair(`{"type":"function_call_output","call_id":`, m.CallID)
-		w.str(`,"output":`)
-		responsesContent(w, m.Parts, "")
+		e.item(w, `{"type":"function_call_output","call_id":?,"output":`, m.CallID)
+		responsesContent(w, m.Parts, m.Parts)
 		w.str("}")
 	default:
-		e.item(w)
-		w.str(`{"role":"user","content":`)
-		responsesContent(w, m.Parts, "\n")
+		e.item(w, `{"role":"user","content":`)
+		responsesContent(w, m.Parts, lines(m.Parts))
 		w.str("}")
 	}
 }
@@ -89,24 +78,18 @@ func (e *responsesEncoder) finish(*segments) {}
 
 func (e *responsesEncoder) assistant(w *segments, m *Message) {
 	if state := m.Opaque.of("responses").json; len(state) > 0 {
-		e.item(w)
-		w.raw(state)
+		e.item(w, "?", state)
 		return
 	}
 	for _, item := range ownItems(m) {
-		e.item(w)
-		w.raw(item)
+		e.item(w, "?", item)
 	}
 }
 
 // ownItems are the text and the calls of a message of the assistant.
 func ownItems(m *Message) (items [][]byte) {
 	if hasContent(m) {
-		w := &segments{}
-		w.str(`{"role":"assistant","content":`)
-		joinedText(w, m.Parts, "")
-		w.str("}")
-		items = append(items, w.flat())
+		items = append(items, formed(`{"role":"assistant","content":?}`, m.Parts))
 	}
 	for i := range m.Calls {
 		items = append(items, functionCall(&m.Calls[i]))
@@ -115,32 +98,23 @@ func ownItems(m *Message) (items [][]byte) {
 }
 
 func functionCall(c *Call) []byte {
-	w := &segments{}
-	w.pair(`{"type":"function_call","call_id":`, c.ID)
-	w.pair(`,"name":`, c.Name)
-	w.pair(`,"arguments":`, string(sentArguments(c.Arguments)))
-	w.str("}")
-	return w.flat()
+	return formed(`{"type":"function_call","call_id":?,"name":?,"arguments":?}`, c.ID, c.Name, string(sentArguments(c.Arguments)))
 }
 
-// responsesContent writes text as a string, and as a list when there are
-// images. The API has no form for other parts.
-func responsesContent(w *segments, parts []Part, joint string) {
+// responsesContent writes text as a string, and as a list when there are images.
+// The API has no form for other parts.
+func responsesContent(w *segments, parts []Part, text any) {
 	if !hasImage(parts) {
-		joinedText(w, parts, joint)
+		w.put("?", text)
 		return
 	}
 	partList(w, parts, func(w *segments, p *Part) {
 		if p.Image != nil && p.Image.isDocument() {
-			w.str(`{"type":"input_file",`)
-			fileMembers(w, p.Image)
+			w.put(`{"type":"input_file","filename":?,"file_data":?}`, p.Image.Name, p.Image)
 		} else if p.Image != nil {
-			w.str(`{"type":"input_image","image_url":`)
-			imageURL(w, p.Image)
+			w.put(`{"type":"input_image","image_url":?}`, p.Image)
 		} else {
-			w.str(`{"type":"input_text","text":`)
-			joinedText(w, []Part{*p}, "")
+			w.put(`{"type":"input_text","text":?}`, []Part{*p})
 		}
-		w.str("}")
 	})
 }

@@ -278,13 +278,5 @@ func (d *responsesDecoder) appendMessage(it *responsesItem) []byte {
 	if isBlank(parts) {
 		return nil
 	}
-	w := &segments{}
-	w.str(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"`)
-	innerText(w, parts, "")
-	w.str(`"}]`)
-	if it.phase != "" {
-		w.pair(`,"phase":`, it.phase)
-	}
-	w.str("}")
-	return w.flat()
+	return formed(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":?}]?}`, parts, filled(`,"phase":?`, it.phase))
 }

@@ -2,8 +2,10 @@ package stream
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"strconv"
+	"strings"
 
 	"toolpipe/stream/jsontext"
 )
@@ -20,14 +22,44 @@ type segments struct {
 const longText = 16 << 10
 
 func (s *segments) str(text string)    { s.cur = append(s.cur, text...) }
-func (s *segments) int(n int)          { s.cur = strconv.AppendInt(s.cur, int64(n), 10) }
 func (s *segments) quoted(text string) { s.cur = jsontext.AppendQuoted(s.cur, text) }
 func (s *segments) inner(text string)  { s.cur = jsontext.AppendInner(s.cur, text) }
 
-// pair writes text as a literal behind what leads to it, such as its name.
-func (s *segments) pair(before, text string) {
-	s.str(before)
-	s.quoted(text)
+// lines is text that put writes with line breaks between its parts.
+type lines []Part
+
+// put writes a form with values in place of its question marks: texts and an image's
+// URL as literals, bytes as they are.
+func (s *segments) put(form string, values ...any) {
+	for _, value := range values {
+		before, rest, _ := strings.Cut(form, "?")
+		s.str(before)
+		form = rest
+		switch v := value.(type) {
+		case string:
+			s.quoted(v)
+		case []Part:
+			joinedText(s, v, "")
+		case lines:
+			joinedText(s, v, "\n")
+		case *Image:
+			imageURL(s, v)
+		case int:
+			s.cur = strconv.AppendInt(s.cur, int64(v), 10)
+		case json.RawMessage:
+			s.raw(v)
+		default:
+			s.raw(value.([]byte))
+		}
+	}
+	s.str(form)
+}
+
+// formed returns what put writes.
+func formed(form string, values ...any) []byte {
+	s := &segments{}
+	s.put(form, values...)
+	return s.flat()
 }
 
 // comma writes what separates item i of a list from the item before it.
