@@ -18,40 +18,24 @@ type CommandApprover struct {
 	Env     []string      // the whole environment of the program
 	Timeout time.Duration // 0: 60 s
 
-	// Start starts the program as the leader of a process group of its own
-	// that does not outlive this process.
-	Start func(*exec.Cmd) (Process, error)
+	// Run runs the program until it has ended and its output was read, and then
+	// kills the rest of its process group. When ctx ends, it kills the whole group.
+	Run func(ctx context.Context, cmd *exec.Cmd) error
 }
 
-// A Process is a started program.
-type Process interface {
-	Wait() error // returns when the program has ended and its output was read
-	Kill()       // kills all processes of its group; does not wait
-}
-
-// Judge implements Approver. Before it returns it kills all processes of the
-// program's group.
+// Judge implements Approver.
 func (a *CommandApprover) Judge(ctx context.Context, c *Call, byRules RuleMatch) (Decision, string, error) {
 	return judge(ctx, a.Timeout, c, byRules, a.run)
 }
 
 // run runs the program.
 func (a *CommandApprover) run(ctx context.Context, question []byte) (answer []byte, problem string) {
-	if len(a.Argv) == 0 || a.Start == nil {
-		return nil, "cannot be started: no command"
-	}
 	var out, diagnostics approverOutput
 	cmd := exec.Command(a.Argv[0], a.Argv[1:]...)
 	cmd.Env = append([]string{}, a.Env...)
 	cmd.Stdin = bytes.NewReader(question)
 	cmd.Stdout, cmd.Stderr = &out, &diagnostics
-	process, err := a.Start(cmd)
-	if err != nil {
-		return nil, "cannot be started: " + err.Error()
-	}
-	defer process.Kill() // the processes that the program left in its group
-	defer goroutine.AfterContext(ctx, process.Kill)()
-	if err := process.Wait(); err != nil {
+	if err := a.Run(ctx, cmd); err != nil {
 		problem = "failed: " + err.Error()
 		if line := diagnostics.lastLine(); line != "" {
 			problem += ": " + line

@@ -16,7 +16,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -49,42 +48,28 @@ func approver(text string) {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "hang":
 		time.Sleep(time.Hour)
-	case "leave": // starts a process that keeps the output open, and exits
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), approverVariable+"=hang")
-		cmd.Stdin, _ = os.Open(os.DevNull)
-		cmd.Stdout = os.Stdout
-		if err := cmd.Start(); err != nil {
-			panic(err)
-		}
-		fmt.Println(cmd.Process.Pid)
 	}
 }
 
-// A testProcess is a program in a process group of its own.
-type testProcess struct{ cmd *exec.Cmd }
-
-func (p testProcess) Wait() error {
-	err := p.cmd.Wait()
+// runInGroup runs a program in a process group of its own.
+func runInGroup(ctx context.Context, cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	kill := func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	defer kill()
+	defer context.AfterFunc(ctx, kill)()
+	err := cmd.Wait()
 	if errors.Is(err, exec.ErrWaitDelay) {
 		return nil
 	}
 	return err
 }
 
-func (p testProcess) Kill() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
-
-func startInGroup(cmd *exec.Cmd) (Process, error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.WaitDelay = time.Second
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	return testProcess{cmd}, nil
-}
-
 func commandApprover(action string) *CommandApprover {
-	return &CommandApprover{Argv: []string{os.Args[0]}, Env: []string{approverVariable + "=" + action}, Timeout: approverGuard, Start: startInGroup}
+	return &CommandApprover{Argv: []string{os.Args[0]}, Env: []string{approverVariable + "=" + action}, Timeout: approverGuard, Run: runInGroup}
 }
 
 // approverGuard keeps a test from hanging; no test waits for it.
@@ -193,75 +178,15 @@ func TestCommandApproverFails(t *testing.T) {
 			}
 		})
 	}
-	for _, a := range []*CommandApprover{{}, {Start: startInGroup}, {Argv: []string{"/none"}}, {Argv: []string{"/none"}, Start: startInGroup}} {
-		if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Deny || !strings.HasPrefix(reason, "the approver cannot be started: ") || err != nil {
-			t.Errorf("%v: %v %q %v", a.Argv, d, reason, err)
-		}
+	a := &CommandApprover{Argv: []string{"/none"}, Run: runInGroup}
+	if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Deny || reason != "the approver failed: fork/exec /none: no such file or directory" || err != nil {
+		t.Errorf("%v %q %v", d, reason, err)
 	}
-}
-
-func TestCommandApproverLeavesNothing(t *testing.T) {
-	t.Parallel()
-	a := commandApprover("leave")
-	var out strings.Builder
-	a.Start = func(cmd *exec.Cmd) (Process, error) {
-		cmd.Stdout = io.MultiWriter(cmd.Stdout, &out)
-		return startInGroup(cmd)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(io.ErrClosedPipe)
+	if d, reason, err := commandApprover("hang").Judge(ctx, &someCall, byRules); d != Deny || reason != "" || err != io.ErrClosedPipe {
+		t.Errorf("the run has ended: %v %q %v", d, reason, err)
 	}
-	if d, _, err := a.Judge(t.Context(), &someCall, byRules); d != Deny || err != nil {
-		t.Error(d, err)
-	}
-	var pid int
-	if _, err := fmt.Sscan(out.String(), &pid); err != nil {
-		t.Fatal(err)
-	}
-	for guard := time.Now().Add(approverGuard); syscall.Kill(pid, 0) == nil && !isZombie(pid); {
-		if time.Now().After(guard) {
-			t.Fatal("a process of the approver's group is still running")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-// The program has ended when Judge returns without an answer of it.
-func TestCommandApproverIsAwaited(t *testing.T) {
-	t.Parallel()
-	for _, limit := range []time.Duration{50 * time.Millisecond, approverGuard} {
-		a := commandApprover("hang")
-		a.Timeout = limit
-		var process awaitedProcess
-		a.Start = func(cmd *exec.Cmd) (Process, error) {
-			var err error
-			process.Process, err = startInGroup(cmd)
-			return &process, err
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		if limit == approverGuard {
-			time.AfterFunc(50*time.Millisecond, cancel)
-		}
-		if d, _, _ := a.Judge(ctx, &someCall, byRules); d != Deny || !process.ended.Load() {
-			t.Errorf("%v, ended: %t", d, process.ended.Load())
-		}
-		cancel()
-	}
-}
-
-// An awaitedProcess knows whether Wait has returned.
-type awaitedProcess struct {
-	Process
-	ended atomic.Bool
-}
-
-func (p *awaitedProcess) Wait() error {
-	defer p.ended.Store(true)
-	return p.Process.Wait()
-}
-
-// isZombie reports whether a process has ended, though its parent did not wait
-// for it yet.
-func isZombie(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err != nil || strings.Contains(string(stat), ") Z ")
 }
 
 // No connection stays open, whatever the answer is.

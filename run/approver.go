@@ -3,7 +3,6 @@ package run
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -28,13 +27,7 @@ func newApprover(c *config.Config, warn config.Warner) (approve.Approver, error)
 	return &approve.CommandApprover{
 		Argv: argv,
 		Env:  process.ChildEnv(c.Environ, nil, nil),
-		Start: func(cmd *exec.Cmd) (approve.Process, error) {
-			p, err := c.Processes.Start(cmd)
-			if err != nil {
-				return nil, err
-			}
-			return p, nil
-		},
+		Run:  c.Processes.Run,
 	}, nil
 }
 

@@ -20,7 +20,6 @@ import (
 	"toolpipe/mcp/code/lexis"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
 )
 
@@ -227,22 +226,15 @@ func (c *call) parse(ctx context.Context, p textParser, text []byte) ([]problem,
 	defer cancel()
 	said := process.Output{Head: maxParserOutput}
 	cmd := &exec.Cmd{Path: program, Args: append([]string{p.program}, p.args...), Env: env, Dir: "/", Stdin: bytes.NewReader(text), Stderr: &said}
-	child, err := c.spec.Processes.StartGroup(cmd, true)
-	if err != nil {
-		return nil, unchecked("%s did not start: %v", p.program, err)
+	err = c.spec.Processes.Run(ctx, cmd)
+	if ctx.Err() != nil || err == nil {
+		return nil, err
 	}
-	defer goroutine.AfterContext(ctx, child.Kill)()
-	failed := child.Wait()
-	switch problems := p.problems(said.String(), text); {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case failed == nil:
-		return nil, nil
-	case len(problems) == 0:
-		return nil, unchecked("%s failed: %v: %s", p.program, failed, oneLine(said.String()))
-	default:
-		return problems, nil
+	problems := p.problems(said.String(), text)
+	if len(problems) == 0 {
+		return nil, unchecked("%s failed: %v: %s", p.program, err, oneLine(said.String()))
 	}
+	return problems, nil
 }
 
 // withoutProgramLine makes a first line "#!" a mere comment: Ruby obeys the options

@@ -167,7 +167,7 @@ func TestCheckSyntaxWithBrokenParser(t *testing.T) {
 		{"", "python3 is in no directory of PATH"},
 		{"#!/bin/sh\necho no module named ast >&2; exit 3\n", "python3 failed: exit status 3: no module named ast"},
 		{"#!/bin/sh\nkill -9 $$\n", "python3 failed: signal: killed"},
-		{"#!/nonexistent\n", "python3 did not start"},
+		{"#!/nonexistent\n", "python3 failed: fork/exec"},
 		{"#!/bin/sh\nyes xxxxxxxxxxxxxxxxxxxxxxxxxx >&2 &\necho started >&2; wait\n", "canceled by the test"},
 		{"#!/bin/sh\ntrap '' TERM; sleep 1000\n", "canceled by the test"},
 	} {

@@ -14,7 +14,6 @@ import (
 
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
 )
 
@@ -131,19 +130,13 @@ func (h *Helper) run(ctx context.Context, action string, input []byte) ([]byte, 
 	ctx, cancel := context.WithTimeoutCause(ctx, helperTime, fmt.Errorf("no answer within %v", helperTime))
 	defer cancel()
 	out, errs := &process.Output{Head: maxLogin + 1}, &process.Output{Tail: process.MaxStderr}
-	proc, err := h.Processes.StartGroup(&exec.Cmd{
+	err = h.Processes.Run(ctx, &exec.Cmd{
 		Path: path, Args: []string{path, action}, Env: env, Dir: "/", Stdin: bytes.NewReader(input), Stdout: out, Stderr: errs,
-	}, true)
-	if err != nil {
-		return nil, h.failed(action, err)
-	}
-	stop := goroutine.AfterContext(ctx, proc.Kill)
-	err = proc.Wait()
-	stop()
+	})
 	printed, _, _ := out.Kept()
 	switch said := string(printed) + errs.String(); {
 	case ctx.Err() != nil:
-		return nil, h.failed(action, context.Cause(ctx))
+		return nil, h.failed(action, err)
 	case err != nil && strings.Contains(said, notFound):
 		return nil, h.failed(action, errNotFound)
 	case err != nil:

@@ -7,8 +7,6 @@ import (
 	"os/exec"
 	"strings"
 	"time"
-
-	"toolpipe/stream/goroutine"
 )
 
 const (
@@ -28,16 +26,7 @@ func (p *Processes) FirstLine(ctx context.Context, cmd exec.Cmd) (string, error)
 	defer cancel()
 	out, errs := &Output{Head: maxFirstLine}, &Output{Tail: MaxStderr}
 	cmd.Stdout, cmd.Stderr = out, errs
-	proc, err := p.StartGroup(&cmd, true)
-	if err != nil {
-		return "", err
-	}
-	stop := goroutine.AfterContext(ctx, proc.Kill)
-	err = proc.Wait()
-	if stop(); ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	if err != nil {
+	if err = p.Run(ctx, &cmd); err != nil {
 		return "", fmt.Errorf("%q: %w: %s", cmd.Args[0], err, strings.TrimSpace(LastLines(errs.String(), 3)))
 	}
 	head, _, _ := out.Kept()

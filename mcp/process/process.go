@@ -3,6 +3,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"os"
@@ -94,6 +95,21 @@ func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) 
 	p.add(pr)
 	goroutine.Start(pr.live)
 	return pr, nil
+}
+
+// Run runs a program until it has ended and its output was read. When ctx ends, it
+// kills the program's group, and the error is the cause of ctx.
+func (p *Processes) Run(ctx context.Context, cmd *exec.Cmd) error {
+	pr, err := p.StartGroup(cmd, true)
+	if err != nil {
+		return err
+	}
+	defer goroutine.AfterContext(ctx, pr.Kill)()
+	err = pr.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // StartDetached starts a program that is to outlive this process, which nothing

@@ -3,6 +3,8 @@
 package process
 
 import (
+	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -46,6 +48,34 @@ func TestWaitLeavesTheGroup(t *testing.T) {
 	}
 	procs.KillAll()
 	processtest.AwaitGone(t, pids[1])
+}
+
+// Run leaves nothing of the group: when the leader ends, and when the context does.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	for program, want := range map[string]string{"leaves-sleeper": "exit status 1", "sleeper": "over"} {
+		file := filepath.Join(t.TempDir(), "pids")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		if program == "sleeper" {
+			go func() {
+				for len(processtest.Pids(file)) == 0 {
+					time.Sleep(time.Millisecond)
+				}
+				cancel(errors.New("over"))
+			}()
+		}
+		cmd := processtest.Command(program, file)
+		cmd.Stdout = io.Discard
+		err := new(Processes).Run(ctx, cmd)
+		pids := processtest.Pids(file)
+		if err == nil || err.Error() != want || processtest.Running(pids[0]) {
+			t.Errorf("%s: %v", program, err)
+		}
+		for _, pid := range pids {
+			processtest.AwaitGone(t, pid)
+		}
+	}
 }
 
 // TestNumberOfAnother: the number of a leader that was reaped may be given to
