@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -22,23 +23,23 @@ type FrameReader struct {
 	Headed bool
 	Junk   func(line []byte) // nil drops them
 
-	buf        []byte // what was read and not given out is buf[start:end]
-	start, end int
-	begun      bool // the first line was read
+	buf *bufio.Reader // of R
 }
 
 const frameBuffer = 64 << 10
 
 // Next returns the next message. The slice belongs to the caller.
 func (f *FrameReader) Next() ([]byte, error) {
+	if f.buf == nil {
+		f.buf = bufio.NewReaderSize(f.R, frameBuffer)
+		if mark, _ := f.buf.Peek(3); string(mark) == "\xEF\xBB\xBF" { // a byte order mark, which is one here only
+			f.buf.Discard(3)
+		}
+	}
 	for length := -1; ; { // what the header says whose lines are being read; -1 outside of a header
 		line, err := f.line()
 		if err != nil {
 			return nil, err
-		}
-		if !f.begun { // a byte order mark is one at the start of the stream only
-			f.begun = true
-			line = bytes.TrimPrefix(line, []byte("\xEF\xBB\xBF"))
 		}
 		name, value, colon := bytes.Cut(line, []byte(":"))
 		switch begin := bytes.TrimLeft(line, " \t\r"); {
@@ -46,7 +47,7 @@ func (f *FrameReader) Next() ([]byte, error) {
 			return f.body(length)
 		case len(begin) == 0:
 		case begin[0] == '{' || begin[0] == '[':
-			return f.own(line), nil
+			return line, nil
 		case f.Headed && bytes.EqualFold(name, []byte("content-length")):
 			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
 				length = -1
@@ -61,21 +62,22 @@ func (f *FrameReader) Next() ([]byte, error) {
 	}
 }
 
-// line returns the next line without its end. It is valid until the next
-// read. A last line without an end counts.
-func (f *FrameReader) line() ([]byte, error) {
-	for seen := 0; ; {
-		here := f.buf[f.start:f.end]
-		if i := bytes.IndexByte(here[seen:], '\n'); i >= 0 {
-			f.start += seen + i + 1
-			return bytes.TrimSuffix(here[:seen+i], []byte("\r")), nil
+// line returns the next line without its end. A last line without an end counts.
+// The buffer of a long line grows eightfold: copying costs time, memory that was
+// never touched costs nothing.
+func (f *FrameReader) line() (line []byte, err error) {
+	for {
+		part, err := f.buf.ReadSlice('\n')
+		if line != nil && len(line)+len(part) > cap(line) {
+			line = append(make([]byte, 0, min(8*cap(line), MaxFrame+frameBuffer)), line...)
 		}
-		seen = len(here)
-		switch err := f.fill(); {
-		case err == io.EOF && seen > 0:
-			f.start = f.end
-			return bytes.TrimSuffix(here, []byte("\r")), nil
-		case err != nil:
+		line = append(line, part...)
+		switch {
+		case len(line) > MaxFrame:
+			return nil, ErrFrameTooLarge
+		case err == nil || err == io.EOF && len(line) > 0:
+			return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
+		case err != bufio.ErrBufferFull:
 			return nil, err
 		}
 	}
@@ -86,54 +88,9 @@ func (f *FrameReader) body(n int) ([]byte, error) {
 	if n > MaxFrame {
 		return nil, ErrFrameTooLarge
 	}
-	for f.end-f.start < n {
-		switch err := f.fill(); {
-		case err == io.EOF:
-			return nil, io.ErrUnexpectedEOF
-		case err != nil:
-			return nil, err
-		}
-	}
-	f.start += n
-	return f.own(f.buf[f.start-n : f.start : f.start]), nil
-}
-
-// own makes line the caller's: a short line is copied, a long one keeps its
-// buffer, and the reader goes on with a new one.
-func (f *FrameReader) own(line []byte) []byte {
-	if cap(f.buf) <= frameBuffer {
-		return bytes.Clone(line)
-	}
-	rest := f.buf[f.start:f.end]
-	f.buf = make([]byte, max(frameBuffer, len(rest)))
-	f.start, f.end = 0, copy(f.buf, rest)
-	return line
-}
-
-// fill reads more. The buffer grows eightfold: copying costs time, memory that
-// was never touched costs nothing.
-func (f *FrameReader) fill() error {
-	if f.start == f.end {
-		f.start, f.end = 0, 0
-	}
-	if f.end == len(f.buf) {
-		switch have := f.end - f.start; {
-		case f.buf == nil:
-			f.buf = make([]byte, frameBuffer)
-		case f.start > 0 && have < len(f.buf)/2:
-			f.end = copy(f.buf, f.buf[f.start:f.end])
-			f.start = 0
-		case have > MaxFrame:
-			return ErrFrameTooLarge
-		default:
-			grown := make([]byte, min(8*len(f.buf), MaxFrame+frameBuffer))
-			f.end = copy(grown, f.buf[f.start:f.end])
-			f.start, f.buf = 0, grown
-		}
-	}
-	n, err := io.ReadAtLeast(f.R, f.buf[f.end:], 1)
-	f.end += n
-	return err
+	b := make([]byte, n)
+	_, err := io.ReadFull(f.buf, b)
+	return b, err
 }
 
 // AppendFrame appends msg as the peer reads it.
