@@ -31,7 +31,7 @@ var imports = map[string]string{
 	"run/manual":   "",
 	"run/review":   "run/event stream/escape stream/jsontext",
 	"run/schema":   "stream/jsontext",
-	"run/session":  "run/config run/failure run/input run/stdio stream stream/jsontext",
+	"run/session":  "mcp/filelock run/config run/failure run/input run/stdio stream stream/jsontext",
 	"run/stdio":    "mcp/process stream/goroutine",
 
 	"approve": "stream/escape stream/goroutine stream/jsontext",

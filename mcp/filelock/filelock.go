@@ -1,4 +1,5 @@
-// Package filelock waits for the lock of a file that several processes change.
+// Package filelock waits for the lock of a file that several processes change, and
+// until the disk has what was changed.
 package filelock
 
 import (
@@ -35,4 +36,26 @@ func Wait(ctx context.Context, f *os.File, limit time.Duration) error {
 		case <-time.After(poll):
 		}
 	}
+}
+
+// Sync waits until the disk has the content of a file, or the names in a directory.
+func Sync(f *os.File) error {
+	if err := f.Sync(); !errors.Is(err, syscall.EINVAL) { // some file systems cannot
+		return err
+	}
+	return nil
+}
+
+// SyncDir is Sync for the directory of that name. One may write to a directory that one
+// may not read: then it does nothing.
+func SyncDir(path string) error {
+	d, err := os.Open(path)
+	if errors.Is(err, os.ErrPermission) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return Sync(d)
 }

@@ -149,7 +149,7 @@ func (s *Store) writeFile(name string, doc []byte) error {
 		os.Remove(temporary)
 		return err
 	}
-	return s.syncDir()
+	return filelock.SyncDir(s.Dir)
 }
 
 func (s *Store) removeFile(name string) error {
@@ -159,20 +159,7 @@ func (s *Store) removeFile(name string) error {
 	if err := os.Remove(s.path(name)); err != nil {
 		return unlessMissing(err)
 	}
-	return s.syncDir()
-}
-
-// syncDir waits until the disk knows the names in the directory.
-func (s *Store) syncDir() error {
-	d, err := os.Open(s.Dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // some file systems cannot
-		return err
-	}
-	return nil
+	return filelock.SyncDir(s.Dir)
 }
 
 // listFiles finds the ids of the logins that are files.

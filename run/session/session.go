@@ -18,8 +18,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 
+	"toolpipe/mcp/filelock"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
@@ -92,7 +92,7 @@ func (s *File) read(warn config.Warner) error {
 	}
 	s.unended = cut < 0 && len(data) > 0 && data[len(data)-1] != '\n'
 	if s.Made {
-		err = syncDir(filepath.Dir(s.path))
+		err = filelock.SyncDir(filepath.Dir(s.path))
 	}
 	return s.failed(err)
 }
@@ -206,7 +206,7 @@ func (s *File) write(lines []byte) error {
 	}
 	_, err := s.f.Write(lines)
 	if err == nil {
-		err = flush(s.f)
+		err = filelock.Sync(s.f)
 	}
 	s.err = s.failed(err)
 	return s.err
@@ -217,14 +217,6 @@ func (s *File) failed(err error) error {
 		return nil
 	}
 	return failure.Output(flag+" "+config.ShellQuote(s.path), err)
-}
-
-// flush waits until the disk has all of f.
-func flush(f *os.File) error {
-	if err := f.Sync(); !errors.Is(err, syscall.EINVAL) { // some file systems cannot
-		return err
-	}
-	return nil
 }
 
 // Close closes the file, which ends the lock. A file that was made and has nothing in
@@ -249,19 +241,6 @@ func isAt(f *os.File, path string) bool {
 	opened, err := f.Stat()
 	named, lerr := os.Lstat(path)
 	return err == nil && lerr == nil && os.SameFile(opened, named)
-}
-
-// syncDir waits until the names in a directory are on the disk.
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if errors.Is(err, os.ErrPermission) {
-		return nil // one may write to a directory that one may not read
-	}
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return flush(d)
 }
 
 // Sort puts the results of each turn into the order of its calls: results are
