@@ -50,7 +50,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 	if err != nil {
 		return nil, &wire.CallError{Sent: true, Message: fmt.Sprintf("server %q, tool %q: %v", s.spec.Name, tool, err), Cause: err}
 	}
-	result.TextComplete = result.TextComplete && s.spec.Local != nil
+	result.TextComplete = s.spec.Local != nil // as with every built-in tool
 	return result, nil
 }
 

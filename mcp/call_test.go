@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -123,8 +122,8 @@ func TestArgumentsAreAnObject(t *testing.T) {
 func TestCallWaitsWhileSomebodyIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(Spec{Name: "s", ToolTimeout: 10 * time.Second}, Hooks{}, nil)
-		ctx, watch := s.watch(t.Context())
-		defer watch.stop()
+		ctx, _, stop := s.watch(t.Context())
+		defer stop()
 		s.asking.Add(1)
 		time.Sleep(35 * time.Second)
 		s.asking.Add(-1)
@@ -156,29 +155,26 @@ func TestProgressAfterOutputWait(t *testing.T) {
 	})
 }
 
-// Only a server in this process is believed that its text repeats what is structured.
+// Only of a server in this process it is known that its text says all that is structured.
 func TestTextComplete(t *testing.T) {
-	for _, claims := range []bool{false, true} {
-		result := &wire.Result{Content: toolserver.TextResult("the text").Content, Structured: json.RawMessage(`{"n":17}`), TextComplete: claims}
-		server := toolserver.New("s", "1")
-		server.Add(wire.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
-			return result, nil
-		})
-		local, err := Connect(t.Context(), Spec{Name: "s", Local: server.Pipe}, Hooks{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer local.Close()
-		if got := called(t, local, "t", `{}`); strings.Contains(got, "17") == claims {
-			t.Errorf("in this process, claims: %v: %q", claims, got)
-		}
-		web := serveWeb(t, instead(modernWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
-			sendJSON(w, 200, r.reply(fmt.Sprintf(`{"resultType":"complete","content":[{"type":"text","text":"the text"}],"structuredContent":{"n":17},"_meta":{%q:%v}}`, wire.TextCompleteKey, claims)))
-		}))
-		remote, _ := connect(t, Spec{URL: web.URL})
-		if got := called(t, remote, "t", `{}`); !strings.Contains(got, "17") {
-			t.Errorf("elsewhere, claims: %v: %q", claims, got)
-		}
+	server := toolserver.New("s", "1")
+	server.Add(wire.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
+		return &wire.Result{Content: toolserver.TextResult("the text").Content, Structured: json.RawMessage(`{"n":17}`)}, nil
+	})
+	local, err := Connect(t.Context(), Spec{Name: "s", Local: server.Pipe}, Hooks{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer local.Close()
+	if got := called(t, local, "t", `{}`); strings.Contains(got, "17") {
+		t.Errorf("in this process: %q", got)
+	}
+	web := serveWeb(t, instead(modernWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
+		sendJSON(w, 200, r.reply(`{"resultType":"complete","content":[{"type":"text","text":"the text"}],"structuredContent":{"n":17}}`))
+	}))
+	remote, _ := connect(t, Spec{URL: web.URL})
+	if got := called(t, remote, "t", `{}`); !strings.Contains(got, "17") {
+		t.Errorf("elsewhere: %q", got)
 	}
 }
 

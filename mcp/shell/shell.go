@@ -148,7 +148,7 @@ func commandResult(out, errs *process.Output, state *os.ProcessState, killed str
 	if omitted := dropped + droppedErr; omitted > 0 {
 		s = fmt.Appendf(s, `,"omitted_bytes":%d`, omitted)
 	}
-	r.Structured, r.TextComplete = append(s, '}'), true
+	r.Structured = append(s, '}')
 	return r
 }
 

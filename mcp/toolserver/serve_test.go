@@ -24,7 +24,7 @@ func example() *Server {
 		return TextResult(string(args)), nil
 	})
 	tool("object", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
-		return &wire.Result{Content: TextResult("n is 1").Content, Structured: json.RawMessage(`{"n":1}`), TextComplete: true}, nil
+		return &wire.Result{Content: TextResult("n is 1").Content, Structured: json.RawMessage(`{"n":1}`)}, nil
 	})
 	tool("list", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
 		return &wire.Result{Structured: json.RawMessage(`[1]`)}, nil
@@ -83,7 +83,7 @@ func TestRequests(t *testing.T) {
 		{"a modern call", call("echo", `,"arguments":{},`+modern), result(`{"resultType":"complete","content":[{"type":"text","text":"{}"}]}`)},
 		{"no arguments", call("echo", ""), result(`{"content":[{"type":"text","text":"{}"}]}`)},
 		{"arguments of another kind", call("echo", `,"arguments":[1]`), failure(`{"code":-32602,"message":"arguments are not an object"}`)},
-		{"an object", call("object", ""), result(`{"content":[{"type":"text","text":"n is 1"}],"structuredContent":{"n":1},"_meta":{"toolpipe/textComplete":true}}`)},
+		{"an object", call("object", ""), result(`{"content":[{"type":"text","text":"n is 1"}],"structuredContent":{"n":1}}`)},
 		{"a list, which only 2026-07-28 knows", call("list", ""), result(`{"content":[{"type":"text","text":"[1]"}]}`)},
 		{"a list in 2026-07-28", call("list", ","+modern), result(`{"resultType":"complete","content":[],"structuredContent":[1]}`)},
 		{"no result", call("nothing", ""), result(`{"content":[]}`)},

@@ -237,9 +237,6 @@ func callResult(r *wire.Result, modern bool) []byte {
 	}
 	b = appendMember(b, "structuredContent", structured)
 	b = appendMember(b, "_meta", r.Meta)
-	if r.Meta == nil && r.TextComplete {
-		b = append(b, `,"_meta":{"`+wire.TextCompleteKey+`":true}`...)
-	}
 	if r.IsError {
 		b = append(b, `,"isError":true`...)
 	}

@@ -29,10 +29,6 @@ type Image struct {
 	Data []byte // base64, as it came
 }
 
-// TextCompleteKey in the _meta of a built-in tool's result says that the text
-// repeats all of structuredContent, which is therefore not shown to the model.
-const TextCompleteKey = "toolpipe/textComplete"
-
 // noOutput is the text of an empty result.
 const noOutput = "(no output)"
 
@@ -53,7 +49,6 @@ func ReadResult(raw []byte) (*Result, error) {
 			r.Structured = value
 		case jsontext.Is(name, "_meta"):
 			r.Meta = value
-			r.TextComplete = jsontext.IsTrue(jsontext.Member(value, TextCompleteKey))
 		}
 	}
 	r.Content = ReadBlocks(r.Raw)
@@ -105,27 +100,19 @@ func (r *Result) Render(max int) Rendered {
 			out.Images = append(out.Images, img)
 		}
 	}
-	literals := r.literals()
-	for i, l := range literals {
-		n, lone := literalLength(l)
-		if lone {
-			literals[i] = jsontext.Quoted(jsontext.Unquote(l))
-			n, _ = literalLength(literals[i])
-		}
-		out.Bytes += n + min(i, 1)
+	text, lone := join(r.literals()), false
+	if out.Bytes, lone = literalLength(text); lone {
+		text = jsontext.Quoted(jsontext.Unquote(text))
 	}
 	switch {
 	case out.Bytes == 0:
-		out.JSON = jsontext.Quoted(noOutput)
+		text = jsontext.Quoted(noOutput)
 		out.Bytes = len(noOutput)
 	case max > 0 && out.Bytes > max:
 		out.Truncated = true
-		out.JSON = cut(join(literals), max)
-	case len(literals) == 1:
-		out.JSON = literals[0]
-	default:
-		out.JSON = join(literals)
+		text = cut(text, max)
 	}
+	out.JSON = text
 	return out
 }
 
@@ -240,8 +227,12 @@ func literalLength(literal []byte) (n int, lone bool) {
 	}
 }
 
-// join joins the literals to one, with newlines between them.
+// join joins the literals to one, with newlines between them. A single one stays as
+// it is.
 func join(literals [][]byte) []byte {
+	if len(literals) == 1 {
+		return literals[0]
+	}
 	n := 2
 	for _, l := range literals {
 		n += len(l)

@@ -25,7 +25,7 @@ type Result struct {
 	IsError      bool
 	Content      []Block
 	Structured   json.RawMessage // structuredContent, nil when absent
-	TextComplete bool            // the text blocks repeat all of Structured; believed only of a server in this process
+	TextComplete bool            // the text blocks say all that Structured does
 	Raw          json.RawMessage // the whole content array as it came
 	Meta         json.RawMessage // _meta, nil when none
 }
