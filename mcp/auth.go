@@ -17,11 +17,11 @@ import (
 // output of a command, one of a grant, or that of a stored login. It may be used
 // concurrently; one token is fetched at a time.
 type authorization struct {
-	fixed   string
-	command func(ctx context.Context) (string, error) // nil for none
-	grant   *oauth.Grant                              // nil for none
-	login   *loginSource                              // nil for none
-	secret  func(string)                              // called with every token
+	fixed  string
+	fetch  func(ctx context.Context, r *oauth.Refusal) (oauth.Token, error) // a command or a grant; nil for none
+	grant  bool                                                             // fetch is a grant, whose first token needs the server's challenge
+	login  *loginSource                                                     // nil for none
+	secret func(string)                                                     // called with every token
 
 	mu    sync.Mutex
 	token oauth.Token
@@ -40,8 +40,9 @@ func newAuthorization(s *Session, u *url.URL) (*authorization, error) {
 	switch {
 	case a.fixed != "":
 	case len(s.spec.TokenCommand) > 0:
-		a.command = func(ctx context.Context) (string, error) {
-			return s.runForLine(ctx, "token_command", s.spec.TokenCommand)
+		a.fetch = func(ctx context.Context, _ *oauth.Refusal) (oauth.Token, error) {
+			value, err := s.runForLine(ctx, "token_command", s.spec.TokenCommand)
+			return oauth.Token{Value: value}, err
 		}
 	case s.spec.OAuth != nil && !s.spec.OAuth.SignsIn():
 		settings := *s.spec.OAuth
@@ -50,7 +51,7 @@ func newAuthorization(s *Session, u *url.URL) (*authorization, error) {
 				return s.runForLine(ctx, "assertion_command", argv)
 			}
 		}
-		a.grant = oauth.New(u, &settings, a.secret)
+		a.fetch, a.grant = oauth.New(u, &settings, a.secret).Token, true
 	default:
 		a.login = s.loginSource(u)
 	}
@@ -61,12 +62,12 @@ func newAuthorization(s *Session, u *url.URL) (*authorization, error) {
 func (a *authorization) hasToken() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.fixed != "" || a.command != nil || a.grant != nil || a.login != nil && a.login.login != nil
+	return a.fixed != "" || a.fetch != nil || a.login != nil && a.login.login != nil
 }
 
 // renewable says whether another token can be fetched after a refusal.
 func (a *authorization) renewable() bool {
-	return a.command != nil || a.grant != nil || a.login != nil
+	return a.fetch != nil || a.login != nil
 }
 
 // bearer is the token to send, "" for none. An expired token is replaced before
@@ -81,10 +82,10 @@ func (a *authorization) bearer(ctx context.Context) (string, error) {
 		return a.login.token(ctx)
 	}
 	expired := !a.token.Expires.IsZero() && time.Now().After(a.token.Expires)
-	if a.token.Value != "" && !expired || a.token.Value == "" && a.grant != nil {
-		return a.token.Value, nil // the first token of a grant needs the server's challenge
+	if a.token.Value != "" && !expired || a.token.Value == "" && a.grant {
+		return a.token.Value, nil
 	}
-	err := a.fetch(ctx, nil)
+	err := a.replace(ctx, nil)
 	return a.token.Value, err
 }
 
@@ -98,30 +99,20 @@ func (a *authorization) renew(ctx context.Context, used string, e *statusError) 
 	if a.token.Value != used {
 		return nil // another request has renewed it
 	}
-	return a.fetch(ctx, e)
+	if err := a.replace(ctx, e.refusal()); err != nil {
+		return fmt.Errorf("%w; %w", e, err)
+	}
+	return nil
 }
 
-func (a *authorization) fetch(ctx context.Context, e *statusError) error {
-	var t oauth.Token
-	var err error
-	if a.command != nil {
-		t.Value, err = a.command(ctx)
-	} else {
-		var r *oauth.Refusal
-		if e != nil {
-			r = e.refusal()
-		}
-		t, err = a.grant.Token(ctx, r)
+// replace fetches a token; r is the refusal of the one before, nil for none.
+func (a *authorization) replace(ctx context.Context, r *oauth.Refusal) error {
+	t, err := a.fetch(ctx, r)
+	if err == nil {
+		a.secret(t.Value)
+		a.token = t
 	}
-	if err != nil {
-		if e != nil {
-			err = fmt.Errorf("%w; %w", e, err)
-		}
-		return err
-	}
-	a.secret(t.Value)
-	a.token = t
-	return nil
+	return err
 }
 
 // runForLine runs the program that the key what names; the first line of its
