@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,15 +25,15 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 	if jsontext.Kind(args) != '{' {
 		return nil, &wire.CallError{Message: "not one JSON object"}
 	}
-	ctx, watch := s.watch(ctx)
-	defer watch.stop()
+	ctx, alive, stop := s.watch(ctx)
+	defer stop()
 	params := append(jsontext.AppendQuoted([]byte(`{"name":`), tool), `,"arguments":`...)
 	params = append(append(params, args...), '}')
 	r := s.request("tools/call", params)
 	r.AtMostOnce = true
 	r.Name = tool
 	r.Progress = func(params []byte) {
-		watch.idle.restart()
+		alive()
 		if progress != nil {
 			progress(readProgress(params))
 		}
@@ -54,28 +55,25 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 	return result, nil
 }
 
-// watch has the two deadlines of a call: one for the time without progress, one
-// for the whole time.
-type watch struct {
-	idle, hard *deadline
-	cancel     context.CancelCauseFunc
-}
-
-func (s *Session) watch(ctx context.Context) (context.Context, *watch) {
-	w, limit := &watch{}, s.spec.ToolTimeout
-	if limit <= 0 {
-		limit = defaultIdle
-	}
-	ctx, w.cancel = context.WithCancelCause(ctx)
-	w.idle = s.deadline(limit, func() {
+// watch sets the two deadlines of a call: one for the time without progress, which
+// alive begins again, and one for the whole time.
+func (s *Session) watch(ctx context.Context) (watched context.Context, alive, stop func()) {
+	limit := cmp.Or(s.spec.ToolTimeout, defaultIdle)
+	ctx, cancel := context.WithCancelCause(ctx)
+	var idle *deadline
+	idle = s.deadline(limit, func() {
 		if s.asking.Load() > 0 {
-			w.idle.restart()
+			idle.restart()
 			return
 		}
-		w.cancel(TimeoutError{Limit: limit})
+		cancel(TimeoutError{Limit: limit})
 	})
-	w.hard = s.deadline(hardFactor*limit, func() { w.cancel(TimeoutError{Limit: limit, Hard: true}) })
-	return ctx, w
+	hard := s.deadline(hardFactor*limit, func() { cancel(TimeoutError{Limit: limit, Hard: true}) })
+	return ctx, idle.restart, func() {
+		idle.stop()
+		hard.stop()
+		cancel(nil)
+	}
 }
 
 // deadline is a timer that stands still while the caller waits until its own
@@ -124,12 +122,6 @@ func (d *deadline) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.timer.Stop()
-}
-
-func (w *watch) stop() {
-	w.idle.stop()
-	w.hard.stop()
-	w.cancel(nil)
 }
 
 func readProgress(params []byte) wire.Progress {

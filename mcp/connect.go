@@ -27,9 +27,7 @@ var ErrStartup = errors.New("no answer within the start-up timeout")
 // within StartupTimeout. After an error nothing is left running; the error is a
 // *ConnectError or ctx's cause.
 func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Processes) (*Session, error) {
-	if spec.StartupTimeout <= 0 {
-		spec.StartupTimeout = defaultStartup
-	}
+	spec.StartupTimeout = cmp.Or(spec.StartupTimeout, defaultStartup)
 	s := newSession(spec, hooks, procs)
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

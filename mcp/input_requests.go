@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -29,12 +28,11 @@ func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byt
 		if err != nil {
 			return nil, err
 		}
-		incomplete, ok := errors.AsType[*incompleteResult](checkComplete(raw))
-		switch {
-		case !ok:
+		switch kind := resultType(raw); {
+		case kind == "complete":
 			return raw, nil
-		case incomplete.resultType != "input_required" || !s.modern:
-			return nil, &wire.NoReplyError{Sent: true, Cause: incomplete}
+		case kind != "input_required" || !s.modern:
+			return nil, &wire.NoReplyError{Sent: true, Cause: checkComplete(raw)}
 		case round == maxRounds:
 			return nil, &wire.NoReplyError{Cause: fmt.Errorf("the server asked for input %d times without an end", maxRounds)}
 		}

@@ -34,8 +34,8 @@ var (
 // Items lists all pages and passes each item to visit as it came. A server that does
 // not have the list has no items.
 func (s *Session) Items(ctx context.Context, l List, visit func(item []byte)) error {
-	ctx, watch := s.watch(ctx)
-	defer watch.stop()
+	ctx, _, stop := s.watch(ctx)
+	defer stop()
 	if err := s.allPages(ctx, l, visit); err != nil {
 		return s.failed(l.Method, err)
 	}
@@ -99,20 +99,20 @@ func (s *Session) warnCut(l List, limit string) {
 	s.warnOnce("list_cut "+l.Method, "list_cut", fmt.Sprintf("server %q: %s has more than %s, the rest is left out", s.spec.Name, l.Method, limit))
 }
 
-// checkComplete returns an error unless a result is complete. Legacy servers send
-// no resultType.
-func checkComplete(result []byte) error {
-	if t := jsontext.Member(result, "resultType"); t != nil && jsontext.Text(t) != "complete" {
-		return &incompleteResult{jsontext.Text(t)}
+// resultType says what kind of result came. Legacy servers send no resultType.
+func resultType(result []byte) string {
+	if t := jsontext.Member(result, "resultType"); t != nil {
+		return jsontext.Text(t)
 	}
-	return nil
+	return "complete"
 }
 
-// incompleteResult is a result whose resultType is not "complete".
-type incompleteResult struct{ resultType string }
-
-func (e *incompleteResult) Error() string {
-	return fmt.Sprintf("the server answered with the result type %q, which was not asked for", e.resultType)
+// checkComplete returns an error unless a result is complete.
+func checkComplete(result []byte) error {
+	if t := resultType(result); t != "complete" {
+		return fmt.Errorf("the server answered with the result type %q, which was not asked for", t)
+	}
+	return nil
 }
 
 // notOffered says whether a list failed because the server does not have it.

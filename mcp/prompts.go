@@ -43,10 +43,10 @@ func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]st
 // a call, and returns the result as it came. Where the server answered with an
 // error, that wraps a *wire.RPCError.
 func (s *Session) Request(ctx context.Context, method, name string, params []byte) ([]byte, error) {
-	ctx, watch := s.watch(ctx)
-	defer watch.stop()
+	ctx, alive, stop := s.watch(ctx)
+	defer stop()
 	r := s.request(method, params)
 	r.Name = name
-	r.Progress = func([]byte) { watch.idle.restart() }
+	r.Progress = func([]byte) { alive() }
 	return s.exchangeWithInput(ctx, r)
 }
