@@ -66,8 +66,8 @@ func Refused(err error) *oauth.Refusal {
 // connectError is the error of Connect.
 func (s *Session) connectError(err error, stderr string) *ConnectError {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	tried := strings.Join(s.tried, ", ")
-	s.mu.Unlock()
 	e := &ConnectError{Stderr: strings.TrimSpace(process.LastLines(stderr, 10)), Cause: err}
 	e.Message = fmt.Sprintf("server %q (%s): %s", s.spec.Name, s.transport, strings.Join(strings.Fields(plainError(err)), " "))
 	if tried != "" {
@@ -125,11 +125,9 @@ func (s *Session) startHint() string {
 }
 
 // endHint is the hint for a server that ended, or closed its stdout, before it
-// answered.
+// answered. s.mu is held.
 func (s *Session) endHint(err error) string {
 	const doubt = "is it an MCP server, and are its arguments right?"
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch {
 	case s.junkSample != "":
 		return doubt + " its stdout, where only messages belong, has: " + s.junkSample
@@ -139,10 +137,9 @@ func (s *Session) endHint(err error) string {
 	return "" // the error and its stderr say more
 }
 
-// silenceHint is the hint for a server that was started and did not answer.
+// silenceHint is the hint for a server that was started and did not answer. s.mu is
+// held.
 func (s *Session) silenceHint() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	hint := "raise startup_timeout if the server is slow to start"
 	if s.transport != "stdio" || s.revision != "" {
 		return hint

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,8 +35,6 @@ type sseTransport struct {
 // servers do that have only this transport (quarkiverse/quarkus-mcp-server#317).
 var errHTTPSSE = errors.New("the server speaks only the HTTP+SSE transport of 2024-11-05")
 
-var errNoEndpoint = errors.New("the event stream ended without an endpoint")
-
 // useHTTPSSE changes to the transport of 2024-11-05.
 func (s *Session) useHTTPSSE(ctx context.Context) error {
 	s.try("HTTP+SSE")
@@ -64,9 +61,6 @@ func openSSE(ctx context.Context, h *httpConn) (*sseTransport, error) {
 	t.body = res.Body
 	t.next, t.stop = iter.Pull2(stream.Events(res.Body, wire.MaxFrame))
 	if err := t.endpoint(); err != nil {
-		if kind := mediaType(res); errors.Is(err, errNoEndpoint) && kind != "text/event-stream" {
-			err = fmt.Errorf("GET is answered with %s, not with an event stream", cmp.Or(kind, "no Content-Type"))
-		}
 		t.stop()
 		t.Close()
 		return nil, err
@@ -83,7 +77,7 @@ func (t *sseTransport) endpoint() error {
 		case err != nil:
 			return err
 		case !ok:
-			return errNoEndpoint
+			return errors.New("GET is not answered with an event stream that names an endpoint")
 		case ev.Name != "endpoint":
 			continue
 		}

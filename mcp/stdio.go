@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"toolpipe/mcp/process"
@@ -47,6 +46,10 @@ func (w *lastWrite) Write(p []byte) (int, error) {
 // messages, log those of its stderr. Its stdin and stdout are no pipes of exec.Cmd,
 // which would be closed at the end of the child, with output that is not read yet.
 func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log func(string)) (*stdioTransport, error) {
+	dir := cmp.Or(spec.Dir, string(os.PathSeparator))
+	if _, err := os.Stat(dir + "/."); err != nil { // the system would name the program instead
+		return nil, fmt.Errorf("%w: %q: %w", errDirectory, dir, errors.Unwrap(err))
+	}
 	env := process.ChildEnv(spec.Environ, spec.Env, spec.InheritEnv)
 	path, err := process.LookPath(spec.Command[0], env)
 	if err != nil {
@@ -66,12 +69,12 @@ func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log fun
 	c := &stdioTransport{in: in, out: out, headed: spec.Framing == "content-length", writing: make(chan struct{}, 1)}
 	c.stderr = &process.Output{Tail: process.MaxStderr, Log: log}
 	c.frames = wire.FrameReader{R: io.TeeReader(out, &c.heard), Headed: c.headed, Junk: junk}
-	cmd := &exec.Cmd{Path: path, Args: spec.Command, Env: env, Dir: cmp.Or(spec.Dir, string(os.PathSeparator))}
+	cmd := &exec.Cmd{Path: path, Args: spec.Command, Env: env, Dir: dir}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, io.MultiWriter(c.stderr, &c.heard)
 	if c.proc, err = procs.StartGroup(cmd, true); err != nil {
 		in.Close()
 		out.Close()
-		return nil, startError(cmd.Dir, err)
+		return nil, err
 	}
 	return c, nil
 }
@@ -94,19 +97,6 @@ func (c *stdioTransport) silentFor(sent time.Time, longest time.Duration) time.D
 
 // errDirectory is why a server cannot start in its working directory.
 var errDirectory = errors.New("its working directory cannot be used")
-
-// startError is err, or what is wrong with the working directory, for which the
-// system names the program.
-func startError(dir string, err error) error {
-	info, statErr := os.Stat(dir)
-	if e, ok := errors.AsType[*os.PathError](statErr); ok {
-		return fmt.Errorf("%w: %q: %w", errDirectory, dir, e.Err)
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%w: %q: %w", errDirectory, dir, syscall.ENOTDIR)
-	}
-	return err
-}
 
 // Send writes the message in one piece. When the pipe stays full until ctx ends,
 // the child has part of the message, and nothing can be sent any more.

@@ -22,9 +22,9 @@ type Responder struct {
 	Start func(func())          // runs a function in a goroutine
 	Full  func()                // called once, when the first response is dropped
 
-	mu      sync.Mutex
-	size    int // bytes of the responses that are being sent, with their costs
-	dropped bool
+	mu     sync.Mutex
+	size   int // bytes of the responses that are being sent, with their costs
+	warned sync.Once
 }
 
 // Respond has a response sent. It never waits.
@@ -33,10 +33,7 @@ func (o *Responder) Respond(response []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.size > 0 && o.size+size > maxResponses {
-		if !o.dropped {
-			o.dropped = true
-			o.Full()
-		}
+		o.warned.Do(o.Full)
 		return
 	}
 	o.size += size
