@@ -216,35 +216,6 @@ func TestURLApproverClosesConnections(t *testing.T) {
 	}
 }
 
-func TestNewURLApprover(t *testing.T) {
-	for _, c := range []struct {
-		address, insecure, plain string
-		want                     string // the error; "" for none
-	}{
-		{"https://h/x", "", "", ""},
-		{"https://h/x", "h", "", ""},
-		{"http://LocalHost:1/x", "", "", ""},
-		{"http://127.8.9.1/x", "", "", ""},
-		{"http://[::1]/x", "", "", ""},
-		{"http://h/x", "other,H", "h", ""},
-		{"http://h/secret", "other", "", `"h" would be asked over plain http, where others can answer for it`},
-		{"http://10.0.0.1/secret", "", "", `"10.0.0.1" would be asked over plain http, where others can answer for it`},
-		{"http://127.0.0.1.test/secret", "", "", `"127.0.0.1.test" would be asked over plain http, where others can answer for it`},
-		{"ftp://h/secret", "h", "", "what was given is not an http or https URL"},
-		{"//h/secret", "h", "", "what was given is not an http or https URL"},
-		{"https:///secret", "", "", "what was given is not an http or https URL"},
-		{"https://%zz/secret", "", "", "what was given is not an http or https URL"},
-	} {
-		a, err := NewURLApprover(c.address, strings.Split(c.insecure, ","))
-		switch {
-		case c.want != "" && (err == nil || err.Error() != c.want || a != nil):
-			t.Errorf("%s: %v", c.address, err)
-		case c.want == "" && (err != nil || a.URL != c.address || a.PlainHost != c.plain):
-			t.Errorf("%s: %+v, %v", c.address, a, err)
-		}
-	}
-}
-
 func TestClip(t *testing.T) {
 	x := strings.Repeat("x", maxReason)
 	for s, want := range map[string]string{

@@ -9,9 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -19,36 +17,8 @@ import (
 // A URLApprover asks a web service: it POSTs the question and reads the answer
 // from a response with status 200. It does not follow redirects.
 type URLApprover struct {
-	URL       string
-	Timeout   time.Duration // 0: 60 s
-	PlainHost string        // the host, if it is asked over plain http and is not this machine; else ""
-}
-
-// A PlainHTTPError says that an approver would be asked over plain http, where
-// anybody on the way to Host can give its answers.
-type PlainHTTPError struct{ Host string }
-
-func (e *PlainHTTPError) Error() string {
-	return fmt.Sprintf("%q would be asked over plain http, where others can answer for it", e.Host)
-}
-
-// NewURLApprover makes an approver of an http or https URL. Plain http is
-// accepted for this machine and for the hosts in insecure; for another host the
-// error is a *PlainHTTPError. No error shows the URL, which may hold a secret.
-func NewURLApprover(address string, insecure []string) (*URLApprover, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("what was given is not an http or https URL")
-	}
-	a, host := &URLApprover{URL: address}, u.Hostname()
-	if u.Scheme == "https" || strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback() {
-		return a, nil
-	}
-	if !slices.ContainsFunc(insecure, func(h string) bool { return strings.EqualFold(h, host) }) {
-		return nil, &PlainHTTPError{host}
-	}
-	a.PlainHost = host
-	return a, nil
+	URL     string
+	Timeout time.Duration // 0: 60 s
 }
 
 // Judge implements Approver.

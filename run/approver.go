@@ -2,8 +2,10 @@ package run
 
 import (
 	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +13,7 @@ import (
 	"toolpipe/mcp/process"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
+	"toolpipe/stream"
 )
 
 // newApprover is the approver of --approver: a URL, or a command line split as a
@@ -31,17 +34,22 @@ func newApprover(c *config.Config, warn config.Warner) (approve.Approver, error)
 	}, nil
 }
 
+// urlApprover is the approver at a URL. Over plain http, where anybody on the way can
+// answer for it, it must be this machine or a host of --insecure-http. No error shows
+// the URL, which may hold a secret.
 func urlApprover(c *config.Config, warn config.Warner) (approve.Approver, error) {
-	a, err := approve.NewURLApprover(c.Approver, c.InsecureHTTP)
-	if plain, ok := errors.AsType[*approve.PlainHTTPError](err); ok {
-		return nil, failure.UsageError([]string{"use https, or allow plain http to this host: --insecure-http " + config.ShellQuote(plain.Host)}, "--approver: %v", err)
-	} else if err != nil {
-		return nil, failure.Usage("--approver: %v", err)
+	u, err := url.Parse(c.Approver)
+	if err != nil || u.Hostname() == "" {
+		return nil, failure.Usage("--approver: what was given is not an http or https URL")
 	}
-	if a.PlainHost != "" {
-		warn("insecure_http", "", "the approver "+strconv.Quote(a.PlainHost)+" is asked over plain http")
+	if host := u.Hostname(); u.Scheme == "http" && !stream.IsLoopback(host) {
+		if !slices.ContainsFunc(c.InsecureHTTP, func(h string) bool { return strings.EqualFold(h, host) }) {
+			return nil, failure.UsageError([]string{"use https, or allow plain http to this host: --insecure-http " + config.ShellQuote(host)},
+				"--approver: %q would be asked over plain http, where others can answer for it", host)
+		}
+		warn("insecure_http", "", "the approver "+strconv.Quote(host)+" is asked over plain http")
 	}
-	return a, nil
+	return &approve.URLApprover{URL: c.Approver}, nil
 }
 
 // approverCommand is the command line of --approver, its program found.
