@@ -5,11 +5,9 @@ package stdio
 
 import (
 	"context"
-	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"toolpipe/stream/goroutine"
@@ -47,42 +45,19 @@ func Bounded(ctx context.Context, w io.Writer, waits *ReaderWaits) io.Writer {
 	return &boundedWriter{ctx: ctx, file: f, waits: waits}
 }
 
-func (b *boundedWriter) Write(p []byte) (written int, err error) {
-	fd := int(b.file.f.Fd())
-	for !b.over.Load() {
-		n, err := writeNow(fd, p[written:])
-		written += n
-		switch {
-		case written == len(p):
-			return written, nil
-		case err == nil || err == syscall.EAGAIN:
-			b.wait(fd)
-		case errors.Is(err, errors.ErrUnsupported):
-			n, err := b.writeBeside(p[written:])
-			return written + n, err
-		case err != syscall.EINTR:
-			return written, err
-		}
+func (b *boundedWriter) Write(p []byte) (int, error) {
+	if b.over.Load() {
+		return 0, context.Cause(b.ctx)
 	}
-	return written, context.Cause(b.ctx)
+	n := writeNow(int(b.file.f.Fd()), p)
+	if n == len(p) {
+		return n, nil
+	}
+	rest, err := b.writeBeside(p[n:])
+	return n + rest, err
 }
 
-// wait returns when fd may take more, or when the writer gives up.
-func (b *boundedWriter) wait(fd int) {
-	defer b.waits.begin()()
-	const look = 100 * time.Millisecond // the end of the run is noticed within this time
-	for began := time.Now(); !writable(fd, look); {
-		if b.ctx.Err() == nil {
-			began = time.Now()
-		} else if time.Since(began) > endGrace {
-			b.over.Store(true)
-			return
-		}
-	}
-}
-
-// writeBeside writes in a goroutine, which is left behind when the writer gives
-// up. It is for systems that cannot tell beforehand whether a write waits.
+// writeBeside writes in a goroutine, which is left behind when the writer gives up.
 func (b *boundedWriter) writeBeside(p []byte) (int, error) {
 	defer b.waits.begin()()
 	ctx, cancel := context.WithCancelCause(context.Background())
