@@ -126,7 +126,10 @@ func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 // toolSchema returns the schema of a tool with the member properties, which
 // OpenAI demands.
 func toolSchema(schema json.RawMessage) []byte {
-	schema = withItems(bytes.TrimSpace(schema))
+	schema = bytes.TrimSpace(schema)
+	if bytes.Contains(schema, []byte(`"array"`)) && valid(schema) {
+		schema = appendWithItems(nil, gjson.ParseBytes(schema), false)
+	}
 	inner := innerObject(schema)
 	switch {
 	case len(schema) > 0 && schema[0] != '{', gjson.GetBytes(schema, "properties").Exists():
@@ -137,18 +140,6 @@ func toolSchema(schema json.RawMessage) []byte {
 	return formed(`{?,"properties":{}}`, inner)
 }
 
-// withItems returns a schema in which each array says what its items are, which
-// Gemini and others demand. A schema that does so is returned as it came.
-func withItems(schema []byte) []byte {
-	if !bytes.Contains(schema, []byte(`"array"`)) || !valid(schema) {
-		return schema
-	}
-	if w, changed := appendWithItems(nil, gjson.ParseBytes(schema), false); changed {
-		return w
-	}
-	return schema
-}
-
 // Members of a schema that hold values, which are no schemas, and those that hold
 // schemas under names of the tool's own.
 var (
@@ -157,10 +148,10 @@ var (
 )
 
 // appendWithItems appends a schema, or what a member of namedSchemas holds: then
-// byName is true.
-func appendWithItems(w []byte, v gjson.Result, byName bool) (_ []byte, changed bool) {
+// byName is true. Each array says what its items are, which Gemini and others demand.
+func appendWithItems(w []byte, v gjson.Result, byName bool) []byte {
 	if !v.IsObject() && !v.IsArray() {
-		return append(w, v.Raw...), false
+		return append(w, v.Raw...)
 	}
 	first := true
 	w = append(w, v.Raw[0])
@@ -173,18 +164,16 @@ func appendWithItems(w []byte, v gjson.Result, byName bool) (_ []byte, changed b
 		}
 		if !byName && slices.Contains(valueMembers, name.Str) {
 			w = append(w, value.Raw...)
-			return true
+		} else {
+			w = appendWithItems(w, value, !byName && slices.Contains(namedSchemas, name.Str))
 		}
-		var c bool
-		w, c = appendWithItems(w, value, !byName && slices.Contains(namedSchemas, name.Str))
-		changed = changed || c
 		return true
 	})
 	isArray := slices.ContainsFunc(v.Get("type").Array(), func(t gjson.Result) bool { return t.Str == "array" }) // of one type or of several
 	if v.IsObject() && isArray && !byName && !v.Get("items").Exists() && !v.Get("prefixItems").Exists() {
-		w, changed = append(w, `,"items":{}`...), true
+		w = append(w, `,"items":{}`...)
 	}
-	return append(w, v.Raw[len(v.Raw)-1]), changed
+	return append(w, v.Raw[len(v.Raw)-1])
 }
 
 // conversation begins the array of messages, which is the last member.
