@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"cmp"
+	"encoding/hex"
 	"net/http"
 	"slices"
 	"strconv"
@@ -28,7 +29,7 @@ var messagesDialect = dialect{
 	open:     openMessages,
 	encoder:  func(r *Request, o options) encoder { return &messagesEncoder{options: o, cache: caches(r, o)} },
 	repair:   repairMessages,
-	own:      func(m *Message) [][]byte { return ownBlocks(m, nil) },
+	own:      func(m *Message) [][]byte { return ownBlocks(m, false) },
 	ownKinds: []string{"text", "tool_use"},
 	decoder:  func(d *draft) decoder { return &messagesDecoder{draft: d} },
 }
@@ -96,12 +97,11 @@ func endOfBlock(mark bool) string {
 // assistant becomes one message of the user.
 type messagesEncoder struct {
 	options
-	ids    map[string]string // of the last calls, as they are sent
-	sent   map[string]bool   // ids that were sent
-	cache  bool              // mark the end of the first message of the user for the cache
-	marked bool              // the mark is written
-	count  int               // messages that were written
-	blocks int               // in the message of the user that is being written
+	foreign bool // the last calls are of another API
+	cache   bool // mark the end of the first message of the user for the cache
+	marked  bool // the mark is written
+	count   int  // messages that were written
+	blocks  int  // in the message of the user that is being written
 }
 
 func (e *messagesEncoder) message(w *segments, m *Message) {
@@ -162,7 +162,7 @@ func messagesPart(w *segments, p *Part, mark bool) {
 
 func (e *messagesEncoder) result(w *segments, m *Message) {
 	e.block(w)
-	w.put(`{"type":"tool_result","tool_use_id":?`, cmp.Or(e.ids[m.CallID], m.CallID))
+	w.put(`{"type":"tool_result","tool_use_id":?`, messagesID(m.CallID, e.foreign))
 	if m.Failed {
 		w.str(`,"is_error":true`)
 	}
@@ -176,35 +176,16 @@ func (e *messagesEncoder) result(w *segments, m *Message) {
 	w.str("}")
 }
 
-// nameCalls chooses the ids of calls. Those that this endpoint sent stay as they
-// are; others are written as the API takes them.
-func (e *messagesEncoder) nameCalls(m *Message) {
-	e.ids = map[string]string{}
-	if e.sent == nil {
-		e.sent = map[string]bool{}
+// messagesID returns the id of a call as it is sent. One that this API sent stays as
+// it is; in a foreign one it takes only letters, digits, _ and -.
+func messagesID(id string, foreign bool) string {
+	isStrange := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 	}
-	for _, c := range m.Calls {
-		id := c.ID
-		if m.Opaque.api != "messages" {
-			id = messagesID(id)
-			for n := 2; e.sent[id]; n++ {
-				id = messagesID(c.ID) + "_" + strconv.Itoa(n)
-			}
-		}
-		e.ids[c.ID], e.sent[id] = id, true
+	if foreign && strings.ContainsFunc(id, isStrange) {
+		return hex.EncodeToString([]byte(id))
 	}
-}
-
-// messagesID returns an id in the form that the API takes: letters, digits, _
-// and -.
-func messagesID(id string) string {
-	fit := func(r rune) rune {
-		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-' {
-			return r
-		}
-		return '_'
-	}
-	return strings.Map(fit, id)
+	return id
 }
 
 func (e *messagesEncoder) assistant(w *segments, m *Message) {
@@ -212,7 +193,7 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 	if !echo && !hasText(m.Parts) && len(m.Calls) == 0 {
 		return // the API refuses an empty message
 	}
-	e.nameCalls(m)
+	e.foreign = m.Opaque.api != "messages"
 	e.finish(w)
 	e.blocks = 0
 	w.comma(e.count)
@@ -224,19 +205,20 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 	case len(m.Calls) == 0:
 		w.put("?", m.Parts)
 	default:
-		w.put("[?]", bytes.Join(ownBlocks(m, e.ids), []byte(",")))
+		w.put("[?]", bytes.Join(ownBlocks(m, e.foreign), []byte(",")))
 	}
 	w.str("}")
 }
 
-// ownBlocks are the text and the calls of a message of the assistant, with other ids
-// for the calls that ids names.
-func ownBlocks(m *Message, ids map[string]string) (blocks [][]byte) {
+// ownBlocks are the text and the calls of a message of the assistant, which are
+// foreign if they are of another API.
+func ownBlocks(m *Message, foreign bool) (blocks [][]byte) {
 	if hasContent(m) {
 		blocks = append(blocks, formed(`{"type":"text","text":?}`, m.Parts))
 	}
 	for _, c := range m.Calls {
-		blocks = append(blocks, toolUse(cmp.Or(ids[c.ID], c.ID), &c, nil))
+		c.ID = messagesID(c.ID, foreign)
+		blocks = append(blocks, toolUse(&c, nil))
 	}
 	return blocks
 }
@@ -244,7 +226,7 @@ func ownBlocks(m *Message, ids map[string]string) (blocks [][]byte) {
 // toolUse returns a call with other members that this API sent. The call's Extra
 // is left out: it may be of another dialect, and the API refuses members that it
 // does not know.
-func toolUse(id string, c *Call, others []member) []byte {
+func toolUse(c *Call, others []member) []byte {
 	more := filled(",?", joinMembers(others))
-	return formed(`{"type":"tool_use","id":?,"name":?,"input":??}`, id, c.Name, bytes.TrimSpace(sentArguments(c.Arguments)), more)
+	return formed(`{"type":"tool_use","id":?,"name":?,"input":??}`, c.ID, c.Name, bytes.TrimSpace(sentArguments(c.Arguments)), more)
 }

@@ -264,7 +264,7 @@ func (d *messagesDecoder) echoed(b *messagesBlock) []byte {
 	case "thinking":
 		return formed(`{"type":"thinking","thinking":?,"signature":?}`, string(b.thinking), b.signature)
 	case "tool_use":
-		return toolUse(b.call.ID, &b.call, b.others)
+		return toolUse(&b.call, b.others)
 	}
 	members := otherMembers(nil, gjson.Parse(b.head))
 	if len(b.input) > 0 && valid(b.input) { // a server_tool_use whose input came in pieces
