@@ -47,9 +47,6 @@ func (d *chatDecoder) event(ev Event) error {
 	} else {
 		d.completion(root)
 	}
-	if len(d.assembly.calls) > maxCalls {
-		return tooManyCalls()
-	}
 	if c := d.chunk; c.texts == 1 && !c.other && len(c.last.Raw) > len(`""`) {
 		d.shape.learn(ev, c.last, d.draft, d.answer.add)
 	}
@@ -231,12 +228,10 @@ func (d *chatDecoder) ended() bool { return d.finishReason != "" }
 func (d *chatDecoder) finish() error {
 	d.calls = d.assembly.finished()
 	switch {
-	case d.chunks == 0 && !d.done:
+	case d.chunks == 0:
 		return errNoReply
 	case d.finishReason == "" && !d.done:
 		return cutReply()
-	case d.chunks == 0:
-		return notAReply("the body holds an end marker and nothing else")
 	case !d.began && failedUpstream(d.native):
 		return failedReply("native_finish_reason", d.native)
 	}

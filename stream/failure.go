@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"syscall"
@@ -113,9 +112,6 @@ func (x *exchange) unreachable(ctx context.Context, err error) error {
 // plainError returns the innermost message that still says what happened,
 // without the method and the URL.
 func plainError(err error) string {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err
-	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Err != nil {
 		err = op.Err
 	}
@@ -155,10 +151,8 @@ func (x *exchange) broken(err error) error {
 func (x *exchange) stalled() error {
 	came := "behind the head of its answer"
 	switch events := x.events + x.draft.followed; {
-	case events == 1:
-		came = "behind one event of its reply"
 	case events > 0:
-		came = fmt.Sprintf("behind %d events of its reply", events)
+		came = fmt.Sprintf("behind event %d of its reply", events)
 	case x.bytes > 0:
 		came = fmt.Sprintf("behind %d bytes of its answer, which hold no whole event", x.bytes)
 	}

@@ -85,14 +85,14 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual[u.Scheme]))
 }
 
-// dialOrWarm returns the connection that warm opened, if it goes to addr, else a new
-// one. A failure to open the first comes again with the second.
+// dialOrWarm returns the connection that warm opened, else a new one. A failure to open
+// the first comes again with the second. Where there is a proxy, warm opened none.
 func (n *network) dialOrWarm(ctx context.Context, network, addr string) (net.Conn, error) {
 	n.mu.Lock()
 	o := n.opening
 	n.opening, n.dialled = nil, true
 	n.mu.Unlock()
-	if o != nil && addr == hostPort(n.endpoint.url) {
+	if o != nil {
 		select {
 		case conn := <-o:
 			n.mu.Lock()
@@ -104,8 +104,6 @@ func (n *network) dialOrWarm(ctx context.Context, network, addr string) (net.Con
 		case <-ctx.Done():
 			o.discard()
 		}
-	} else if o != nil {
-		o.discard()
 	}
 	return n.dial(ctx, network, addr)
 }

@@ -103,15 +103,12 @@ func (n *fieldNames) reserved(name string) error {
 
 // withoutMember returns a JSON object without the members of that name.
 func withoutMember(object []byte, name string) []byte {
-	out := []byte{'{'}
+	var rest []member
 	gjson.ParseBytes(object).ForEach(func(key, value gjson.Result) bool {
 		if key.Str != name {
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			out = append(append(append(out, key.Raw...), ':'), value.Raw...)
+			rest = append(rest, member{key.Raw, value.Raw})
 		}
 		return true
 	})
-	return append(out, '}')
+	return formed("{?}", joinMembers(rest))
 }

@@ -35,9 +35,7 @@ func (d *responsesDecoder) event(ev Event) error {
 	if !ok {
 		return nil
 	}
-	if d.seen = true; len(d.items) > maxItems {
-		return tooManyItems()
-	}
+	d.seen = true
 	part, action := name, ""
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
 		part, action = name[:dot], name[dot+1:]
@@ -215,8 +213,6 @@ func (d *responsesDecoder) finish() error {
 		return errNoReply
 	case !d.done:
 		return cutReply()
-	case len(d.items) > maxItems:
-		return tooManyItems()
 	}
 	for _, it := range d.items {
 		if _, isCall := callKinds[it.kind]; isCall {

@@ -140,6 +140,9 @@ func (d *responsesDecoder) match(list []itemID, f form) []*responsesItem {
 		}
 		items[i].learn(list[i])
 	}
+	if len(d.items) > maxItems {
+		d.fail(tooManyItems())
+	}
 	return items
 }
 

@@ -158,7 +158,7 @@ func TestIdleTimeout(t *testing.T) {
 		kind    Kind
 		message string
 	}{
-		"silence":        {hold(t, delta("a")+": ping\n\n"+delta("b"), nil), Stalled, "sent nothing for 300ms behind 2 events of its reply"},
+		"silence":        {hold(t, delta("a")+": ping\n\n"+delta("b"), nil), Stalled, "sent nothing for 300ms behind event 2 of its reply"},
 		"blank lines":    {hold(t, "\n\n", nil), Stalled, "behind 2 bytes of its answer"},
 		"half an event":  {hold(t, `data: {"cho`, nil), Stalled, "behind 11 bytes of its answer"},
 		"only a head":    {hold(t, "", nil), Stalled, "behind the head of its answer"},
