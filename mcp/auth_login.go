@@ -17,12 +17,12 @@ import (
 // LoginError says that a server can be used only after a person has signed in:
 // it wants a token and there is none, or one with more scopes.
 type LoginError struct {
-	Server  string   // its name
-	Scopes  []string // that the server names
-	Missing []string // those of them that the login does not have
-	Granted bool     // the login has them all: another sign-in is of no use
-	Why     error    // oauth.ErrSignedOut, oauth.ErrEnded, or why the stored login is not used
-	refusal *statusError
+	Server    string   // its name
+	Scopes    []string // that the server names
+	Forbidden bool     // the server takes the login and refuses the request
+	Missing   []string // then: those of Scopes that the login does not have; if none, another sign-in is of no use
+	Why       error    // oauth.ErrSignedOut, oauth.ErrEnded, or why the stored login is not used
+	refusal   *statusError
 }
 
 func (e *LoginError) Error() string {
@@ -31,11 +31,6 @@ func (e *LoginError) Error() string {
 		message = e.refusal.Error() + "; " + message
 	}
 	return message
-}
-
-// Forbidden says whether the server takes the login and refuses the request.
-func (e *LoginError) Forbidden() bool {
-	return e.Granted || len(e.Missing) > 0
 }
 
 func (e *LoginError) Unwrap() []error {
@@ -184,21 +179,16 @@ func over(err error) bool {
 	return errors.Is(err, oauth.ErrEnded) || errors.Is(err, oauth.ErrSignedOut) || errors.Is(err, oauth.ErrOtherClient)
 }
 
-func (l *loginSource) needed(e *statusError, why error) error {
+func (l *loginSource) needed(e *statusError, why error) *LoginError {
 	return &LoginError{Server: l.server, Scopes: e.refusal().Scopes(), Why: why, refusal: e}
 }
 
 // lacking is the error for a login with too few scopes.
 func (l *loginSource) lacking(e *statusError) error {
-	f := &LoginError{Server: l.server, Scopes: e.refusal().Scopes(), refusal: e}
-	for _, scope := range f.Scopes {
-		if !slices.Contains(l.login.Scopes, scope) {
-			f.Missing = append(f.Missing, scope)
-		}
-	}
-	if f.Granted = len(f.Missing) == 0; f.Granted {
-		f.Why = errors.New("the login has the scopes that the server asks for, and the server still refuses")
-	} else {
+	f := l.needed(e, errors.New("the login has the scopes that the server asks for, and the server still refuses"))
+	f.Forbidden = true
+	f.Missing = slices.DeleteFunc(slices.Clone(f.Scopes), func(scope string) bool { return slices.Contains(l.login.Scopes, scope) })
+	if len(f.Missing) > 0 {
 		f.Why = errors.New("the login lacks the scopes " + strconv.Quote(strings.Join(f.Missing, " ")))
 	}
 	return f

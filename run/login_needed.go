@@ -18,10 +18,10 @@ func loginHint(s *config.Server, e *mcp.LoginError) string {
 	switch {
 	case ok:
 		return "look at who can write to " + config.ShellQuote(refused.Place) + ", then remove it and sign in again: " + s.LoginCommand(nil)
-	case e.Granted:
-		return ""
 	case len(e.Missing) > 0:
 		return s.LoginCommand(e.Missing) + " asks for them"
+	case e.Forbidden:
+		return ""
 	case errors.Is(e.Why, oauth.ErrSignedOut):
 		return s.LoginCommand(nil) + " signs in\ngive a token: --mcp-auth-env " + s.Name + "=VAR, or auth_env (headers, token_command, oauth) in the config"
 	}
@@ -39,7 +39,7 @@ func (c *connection) warnOfLogin(emit func(event.Event) error, err error, repeat
 	server := "server " + strconv.Quote(c.Name)
 	w := &event.Warning{Code: "login_needed", Server: c.Name, Scopes: e.Scopes, Repeated: repeated}
 	w.Message = server + " wants a login: " + c.LoginCommand(nil)
-	if e.Forbidden() {
+	if e.Forbidden {
 		w.Code = "login_scope"
 		w.Message = server + " refuses a request: " + e.Why.Error()
 		if len(e.Missing) > 0 {
