@@ -38,7 +38,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 			progress(readProgress(params))
 		}
 	}
-	headers, err := headerFields(s.paramHeaders(tool), args)
+	headers, err := headerFields(s.headers[tool], args)
 	if err != nil {
 		return nil, &wire.CallError{Message: err.Error(), Cause: err}
 	}
@@ -89,7 +89,7 @@ type deadline struct {
 }
 
 func (s *Session) deadline(limit time.Duration, expired func()) *deadline {
-	d := &deadline{limit: limit, expired: expired, outputWait: s.report.outputWait}
+	d := &deadline{limit: limit, expired: expired, outputWait: s.report.hooks.OutputWait}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waited = d.outputWait()

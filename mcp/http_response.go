@@ -47,7 +47,7 @@ func (x *responseReader) read(res *http.Response) ([]byte, error) {
 		x.h.setSession(id)
 	}
 	err := x.body(res)
-	for err == nil && x.reply == nil && x.resumable() {
+	for err == nil && x.reply == nil && x.lastID != "" && x.h.owner.isLegacy() {
 		err = x.resume()
 	}
 	switch {
@@ -178,23 +178,16 @@ func (x *responseReader) event(ev stream.Event) {
 	}
 	x.h.owner.report.message('<', ev.Data)
 	err := wire.ParseMessages(ev.Data, func(m wire.Message) {
-		switch {
+		switch id := wire.ReplyID(m.ID); {
 		case !m.IsReply():
 			x.dispatch(m)
-		case x.isMine(m.ID):
+		case x.id != 0 && (id == 0 || id == x.id): // the id is the request's, or names no request
 			x.reply = &m
 		}
 	})
 	if err != nil && !ev.Unfinished {
 		x.h.owner.onNotification("", ev.Data)
 	}
-}
-
-// isMine says whether a reply on the stream with this id is the reply to the
-// request: the id is the request's, or names no request.
-func (x *responseReader) isMine(id []byte) bool {
-	n := wire.ReplyID(id)
-	return x.id != 0 && (n == 0 || n == x.id)
 }
 
 // drain reads the end of the stream, so that the connection can be reused. When
@@ -226,12 +219,6 @@ func (h *httpConn) respond(response []byte) {
 	h.postMessage(ctx, response)
 }
 
-// resumable says whether the rest of the stream can be asked for: its events
-// had ids, and the server is legacy.
-func (x *responseReader) resumable() bool {
-	return x.lastID != "" && x.h.owner.isLegacy()
-}
-
 const (
 	defaultRetry = time.Second
 	minRetry     = 100 * time.Millisecond // whatever shorter time the server asks for
@@ -241,10 +228,7 @@ const (
 // retryWait is how long to wait where a server's retry field asks for d; 0 is
 // no such field.
 func retryWait(d time.Duration) time.Duration {
-	if d <= 0 {
-		return defaultRetry
-	}
-	return min(max(d, minRetry), maxRetry)
+	return min(max(cmp.Or(d, defaultRetry), minRetry), maxRetry)
 }
 
 // resume asks for the rest of a stream that ended before the reply.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"toolpipe/mcp/wire"
@@ -191,12 +192,7 @@ func (s *Session) legacyHTTP(ctx context.Context, version string) error {
 // mayBeHTTPSSE says whether the server that refused initialize with err may have
 // only the transport of 2024-11-05.
 func mayBeHTTPSSE(err error) bool {
-	if errors.Is(err, errHTTPSSE) {
-		return true
-	}
 	e, ok := errors.AsType[*statusError](err)
-	if !ok || e.rpc != nil {
-		return false
-	}
-	return e.status == http.StatusBadRequest || e.status == http.StatusNotFound || e.status == http.StatusMethodNotAllowed
+	refused := ok && e.rpc == nil && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, e.status)
+	return refused || errors.Is(err, errHTTPSSE)
 }

@@ -26,6 +26,9 @@ func newReporter(hooks Hooks, spec *Spec) *reporter {
 	if t.secrets == nil {
 		t.secrets = &secrets.Set{}
 	}
+	if hooks.OutputWait == nil {
+		t.hooks.OutputWait = func() time.Duration { return 0 }
+	}
 	t.secrets.Add(spec.Bearer)
 	t.secrets.AddURL(spec.URL)
 	for name, v := range spec.Headers {
@@ -73,13 +76,6 @@ func (t *reporter) logMessage(params []byte) {
 
 // logs tells whether anybody wants what a server logs.
 func (t *reporter) logs() bool { return t.hooks.Log != nil || t.hooks.LogMessage != nil }
-
-func (t *reporter) outputWait() time.Duration {
-	if t.hooks.OutputWait == nil {
-		return 0
-	}
-	return t.hooks.OutputWait()
-}
 
 func (t *reporter) message(direction byte, msg []byte) {
 	if t.hooks.Wire != nil {

@@ -20,9 +20,6 @@ const (
 	maxDropped     = 32 // tools that are named in a warning each
 )
 
-// paramHeaders are the headers that a call of the tool has to carry.
-func (s *Session) paramHeaders(tool string) []paramHeader { return s.headers[tool] }
-
 // Tools are the server's tools as they were listed at the start, in its order. A
 // tool that cannot be used is left out with the warning "tool_dropped".
 func (s *Session) Tools() []wire.Tool { return s.tools }

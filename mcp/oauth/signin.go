@@ -52,7 +52,8 @@ func SignIn(ctx context.Context, r Request) (Login, error) {
 		return Login{}, err
 	}
 	s.callback.serve(serving)
-	s.Show(Consent{URL: address, RedirectURI: s.client.RedirectURI, Pasted: len(s.callback.listeners) == 0, Server: s.Server, Issuer: s.issuer.name, Scopes: s.scopes, New: s.newScopes()})
+	isOld := func(scope string) bool { return slices.Contains(s.Previous.Scopes, scope) }
+	s.Show(Consent{URL: address, RedirectURI: s.client.RedirectURI, Pasted: len(s.callback.listeners) == 0, Server: s.Server, Issuer: s.issuer.name, Scopes: s.scopes, New: slices.DeleteFunc(slices.Clone(s.scopes), isOld)})
 	back, err := s.await(serving)
 	if err != nil {
 		return Login{}, err
@@ -135,17 +136,8 @@ func (s *signIn) chooseScopes(c challenge) []string {
 	return scopes
 }
 
-// newScopes are the scopes that the previous login does not have.
-func (s *signIn) newScopes() []string {
-	return slices.DeleteFunc(slices.Clone(s.scopes), func(scope string) bool { return slices.Contains(s.Previous.Scopes, scope) })
-}
-
-// random is a secret of 256 bits in the alphabet of a code verifier (RFC 7636).
-func random() string {
-	var b [32]byte
-	rand.Read(b[:])
-	return base64.RawURLEncoding.EncodeToString(b[:])
-}
+// random is a secret of 260 bits in the alphabet of a code verifier (RFC 7636).
+func random() string { return rand.Text() + rand.Text() }
 
 // authorizationURL is the address for the browser. Neither the configured parameters
 // nor those of the endpoint replace a parameter that is set here.

@@ -62,7 +62,7 @@ func TestSignIn(t *testing.T) {
 	if asked.Get("resource") != as.URL+"/mcp" || asked.Get("scope") != "read" || !strings.HasPrefix(uri, "http://localhost:") || !strings.HasSuffix(uri, "/callback") {
 		t.Errorf("asked %v", asked)
 	}
-	if traded.Get("resource") != as.URL+"/mcp" || traded.Get("redirect_uri") != uri || traded.Get("client_id") != "registered-1" || len(traded.Get("code_verifier")) != 43 {
+	if traded.Get("resource") != as.URL+"/mcp" || traded.Get("redirect_uri") != uri || traded.Get("client_id") != "registered-1" || len(traded.Get("code_verifier")) != 52 {
 		t.Errorf("traded %v", traded)
 	}
 	for _, secret := range []string{traded.Get("code_verifier"), asked.Get("state"), "code-1", "access-1", "refresh-1"} {

@@ -380,7 +380,7 @@ func TestThreatStolenCode(t *testing.T) {
 		}
 		traded := as.Seen("/as/token")
 		verifier := traded[len(traded)-1].Query.Get("code_verifier")
-		if seen[verifier] || len(verifier) != 43 || strings.Contains(fmt.Sprint(shown), verifier) {
+		if seen[verifier] || len(verifier) != 52 || strings.Contains(fmt.Sprint(shown), verifier) {
 			t.Errorf("verifier %q, shown %+v", verifier, shown)
 		}
 		seen[verifier] = true
