@@ -18,6 +18,20 @@ func UniqueIDs(messages []Message) {
 	}
 }
 
+// usedIDs returns the ids of the calls of a conversation. It reads each message once:
+// like the encoder it relies on it that messages are only added behind the others.
+func (c *Client) usedIDs(messages []Message) map[string]bool {
+	if c.ids == nil {
+		c.ids = map[string]bool{}
+	}
+	for ; c.numbered < len(messages); c.numbered++ {
+		for _, call := range messages[c.numbered].Calls {
+			c.ids[call.ID] = true
+		}
+	}
+	return c.ids
+}
+
 // newIDs gives a new id to each of the calls of a message that has none, or one that
 // is used already, and marks all their ids as used. It returns the new ids by the old
 // ones. They have 9 characters, which Mistral demands, and the same message, the n-th,

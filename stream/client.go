@@ -103,11 +103,13 @@ type Client struct {
 	head     segments // the request up to the conversation
 	headKey  headKey  // what head was made from
 	encoder  encoder
-	messages segments      // the conversation as encoded so far
-	encoded  int           // number of messages in it
-	server   string        // the program that answered Models
-	buffer   []byte        // what a reply passes through; nil before the first one
-	drained  chan struct{} // closed when the rest of the last body was read
+	messages segments        // the conversation as encoded so far
+	encoded  int             // number of messages in it
+	ids      map[string]bool // of the calls of the conversation so far
+	numbered int             // number of messages that they are from
+	server   string          // the program that answered Models
+	buffer   []byte          // what a reply passes through; nil before the first one
+	drained  chan struct{}   // closed when the rest of the last body was read
 	sleep    func(context.Context, time.Duration) error
 	now      func() time.Time
 }

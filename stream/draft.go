@@ -89,8 +89,9 @@ func (d *draft) pass(sink func([]byte) error, delta []byte) {
 	}
 }
 
-// reply makes the Reply after the decoder has found it whole.
-func (d *draft) reply(dec decoder) (*Reply, error) {
+// reply makes the Reply after the decoder has found it whole. used has the ids of the
+// calls before it, and gets those of its calls.
+func (d *draft) reply(dec decoder, used map[string]bool) (*Reply, error) {
 	d.answer.end()
 	d.reasoningText.end()
 	d.refusalText.end()
@@ -108,7 +109,7 @@ func (d *draft) reply(dec decoder) (*Reply, error) {
 	if err := d.decideStop(); err != nil {
 		return nil, err
 	}
-	d.fillIDs()
+	newIDs(d.calls, len(d.request.Messages), used)
 	r := &Reply{Stop: d.stop, Finish: d.finishReason, Usage: d.usage, Model: d.model, Refusal: string(d.refusal)}
 	parts := d.text.parts()
 	if len(d.asides) > 0 && d.text.size > 0 {
@@ -141,16 +142,4 @@ func (d *draft) decideStop() error {
 
 func failedReply(field, word string) *Error {
 	return &Error{Kind: Refused, Message: "the reply ended with " + field + " " + clean(word, 80)}
-}
-
-// fillIDs gives an id to each call that has none, or that has the id of a call
-// before it in the conversation.
-func (d *draft) fillIDs() {
-	used := map[string]bool{}
-	for _, m := range d.request.Messages {
-		for _, c := range m.Calls {
-			used[c.ID] = true
-		}
-	}
-	newIDs(d.calls, len(d.request.Messages), used)
 }

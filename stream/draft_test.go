@@ -31,7 +31,7 @@ func TestTextOfCalls(t *testing.T) {
 		if c.call {
 			d.calls = []Call{{ID: "a", Name: "f"}}
 		}
-		r, err := d.reply(&responsesDecoder{draft: d})
+		r, err := d.reply(&responsesDecoder{draft: d}, map[string]bool{})
 		kept := -1
 		if err == nil {
 			kept = 0

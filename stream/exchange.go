@@ -82,7 +82,7 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 
 // reply makes the Reply of a body that was read.
 func (x *exchange) reply() (*Reply, error) {
-	reply, err := x.draft.reply(x.decoder)
+	reply, err := x.draft.reply(x.decoder, x.client.usedIDs(x.request.Messages))
 	if err != nil {
 		return nil, x.complete(err)
 	}
