@@ -225,12 +225,13 @@ func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
 	slots := make(chan struct{}, r.parallel)
 	var running sync.WaitGroup
 	var beside approve.Labels // of the calls that may be running
+	alone := len(r.calls) == 1
 	for c := range calls {
 		if c.answer != nil {
 			done(c)
 			continue
 		}
-		if !c.tool.ReadOnly {
+		if !c.tool.ReadOnly || alone {
 			running.Wait()
 			beside = 0
 			r.run(c)
