@@ -152,6 +152,9 @@ func parseEvent(ev Event) (root gjson.Result, err error) {
 		return root, badEvent(ev)
 	}
 	root = gjson.ParseBytes(ev.Data)
+	if !bytes.Contains(ev.Data, []byte("error")) && ev.Name != "error" {
+		return root, nil
+	}
 	if e := reportedError(root, ev.Name); e != nil {
 		return root, e
 	}
