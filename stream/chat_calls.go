@@ -54,9 +54,16 @@ func newCallDelta(v gjson.Result) callDelta {
 	return c
 }
 
-func (a *callAssembly) add(c callDelta) {
+// onlyArguments reports whether the delta is a piece of arguments and, perhaps, the
+// index of its call.
+func (c callDelta) onlyArguments() bool {
+	return c.id == "" && stringOrNumber(c.function.Get("name")) == "" && c.function.Get("arguments").Type == gjson.String
+}
+
+// add returns the call that the delta belongs to, nil when there are too many.
+func (a *callAssembly) add(c callDelta) *openCall {
 	if len(a.calls) > maxCalls {
-		return
+		return nil
 	}
 	name := stringOrNumber(c.function.Get("name"))
 	call := a.owner(c, name)
@@ -71,6 +78,7 @@ func (a *callAssembly) add(c callDelta) {
 	}
 	call.addArguments(c.function.Get("arguments"))
 	call.addExtra(c.members)
+	return call
 }
 
 // owner returns the call that the delta belongs to, nil for a new one.
@@ -175,13 +183,19 @@ func wholeArguments(deltas []byte, v gjson.Result) []byte {
 // addArguments adds the arguments of a delta: a piece of text, or a value in
 // place of the text that it should be.
 func (c *openCall) addArguments(v gjson.Result) {
-	piece := text(v)
-	switch {
-	case v.Type == gjson.Null:
-		return
-	case v.Type != gjson.String:
-		piece = []byte(v.Raw)
-	case len(piece) > 0 && bytes.Equal(piece, c.arguments) && c.isComplete(): // rule 5
+	switch v.Type {
+	case gjson.Null:
+	case gjson.String:
+		c.addPiece(text(v))
+	default:
+		c.arguments = append(c.arguments, v.Raw...)
+		c.scan.add([]byte(v.Raw))
+	}
+}
+
+// addPiece adds a piece of the text of the arguments, in WTF-8.
+func (c *openCall) addPiece(piece []byte) {
+	if len(piece) > 0 && bytes.Equal(piece, c.arguments) && c.isComplete() { // rule 5
 		return
 	}
 	c.arguments = appendPiece(c.arguments, piece)

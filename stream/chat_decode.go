@@ -24,9 +24,15 @@ type chatDecoder struct {
 
 // chunkContent says what one chunk held, for the fast way of chunkShape.
 type chunkContent struct {
-	texts int          // deltas of the answer that came as a plain string
-	last  gjson.Result // the last of them
-	other bool         // anything else that is not the same when it comes again, as usage is
+	pieces int          // of the answer or of arguments that came as a plain string
+	last   gjson.Result // the last of them
+	call   *openCall    // whose arguments it is a piece of; nil: of the answer
+	other  bool         // anything else that is not the same when it comes again, as usage is
+}
+
+func (c *chunkContent) piece(text gjson.Result, of *openCall) {
+	c.pieces++
+	c.last, c.call = text, of
 }
 
 func (d *chatDecoder) event(ev Event) error {
@@ -47,21 +53,26 @@ func (d *chatDecoder) event(ev Event) error {
 	} else {
 		d.completion(root)
 	}
-	if c := d.chunk; c.texts == 1 && !c.other && len(c.last.Raw) > len(`""`) {
-		d.shape.learn(ev, c.last, d.draft, d.answer.add)
+	switch c := d.chunk; {
+	case c.pieces != 1 || c.other || len(c.last.Raw) == len(`""`):
+	case c.call != nil:
+		d.shape.learn(ev, c.last, d.draft, false, c.call.addPiece)
+	default:
+		d.shape.learn(ev, c.last, d.draft, true, d.answer.add)
 	}
 	return nil
 }
 
 // completion takes the members of a chunk or of a whole completion.
 func (d *chatDecoder) completion(root gjson.Result) {
-	if root.Get("choices").Exists() {
+	choices := root.Get("choices")
+	if choices.Exists() {
 		d.chunks++
 	}
 	if d.model == "" {
 		setString(&d.model, root.Get("model"))
 	}
-	root.Get("choices").ForEach(func(_, choice gjson.Result) bool {
+	choices.ForEach(func(_, choice gjson.Result) bool {
 		if choice.Get("index").Int() == 0 {
 			d.choice(choice)
 		}
@@ -120,8 +131,13 @@ func (d *chatDecoder) delta(delta gjson.Result) {
 		d.refusalText.add(refusal)
 	}
 	for _, c := range callDeltas(delta) {
-		d.chunk.other, d.began = true, true
-		d.assembly.add(c)
+		d.began = true
+		call := d.assembly.add(c)
+		if arguments := c.function.Get("arguments"); c.onlyArguments() && call != nil {
+			d.chunk.piece(arguments, call)
+		} else {
+			d.chunk.other = true
+		}
 	}
 }
 
@@ -134,8 +150,7 @@ func (d *chatDecoder) content(delta gjson.Result) {
 		d.chunk.other = true
 		d.thoughtContent(text(content), thought)
 	case content.Type == gjson.String:
-		d.chunk.texts++
-		d.chunk.last = content
+		d.chunk.piece(content, nil)
 		d.answer.add(text(content))
 	default:
 		d.chunk.other = d.chunk.other || content.IsArray() || content.IsObject()

@@ -11,25 +11,28 @@ import (
 )
 
 // chunkShape is the fast way through a stream of small deltas. The events of one
-// stream are mostly equal byte for byte, except for the text of the delta. A
-// shape is the bytes around the text of an event that the full decoder has just
-// read, and that added one delta of text to the reply and nothing else. An event with
-// the same bytes around its text adds nothing else either, so its text is taken
-// straight from the buffer, before the event is split into lines.
+// stream are mostly equal byte for byte, except for the text of the delta: a piece of
+// the answer, or of the arguments of a call. A shape is the bytes around the text of
+// an event that the full decoder has just read, and that added this text to the reply
+// and nothing else. An event with the same bytes around its text adds nothing else
+// either, so its text is taken straight from the buffer, before the event is split
+// into lines.
 type chunkShape struct {
 	off        bool   // for tests: the full decoder reads all events
 	head, tail []byte // around the text in the lines of an event, with its quotes
 	lines      *lineSplitter
 	draft      *draft
 	add        func(text []byte)
+	join       bool // add may take several texts as one
 
 	searched        int // bytes behind the head of an unfinished event that hold no line feed
 	joined, scratch []byte
 }
 
 // learn takes the shape of an event whose delta is r, and gives add the texts of
-// the events behind it, as long as they have the shape too.
-func (s *chunkShape) learn(ev Event, r gjson.Result, d *draft, add func([]byte)) {
+// the events behind it, as long as they have the shape too. It gives several as one
+// if join allows it and nobody sees where a delta ends.
+func (s *chunkShape) learn(ev Event, r gjson.Result, d *draft, join bool, add func([]byte)) {
 	from, to := r.Index, r.Index+len(r.Raw)
 	if s.off || from <= 0 || to >= len(ev.Data) || string(ev.Data[from:to]) != r.Raw || ev.Unfinished {
 		return
@@ -40,7 +43,7 @@ func (s *chunkShape) learn(ev Event, r gjson.Result, d *draft, add func([]byte))
 	}
 	s.head = append(append(s.head, "data: "...), ev.Data[:from+1]...)
 	s.tail = append(append(s.tail[:0], ev.Data[to-1:]...), "\n\n"...)
-	s.lines, s.draft, s.add, s.searched = ev.lines, d, add, 0
+	s.lines, s.draft, s.add, s.join, s.searched = ev.lines, d, add, join && d.sink.Join, 0
 	s.lines.shape = s
 }
 
@@ -66,7 +69,7 @@ func (s *chunkShape) take(data []byte) (size int, begun bool, err error) {
 		}
 		s.draft.followed++
 		size += n
-		if s.draft.sink.Join && len(text) < longDelta {
+		if s.join && len(text) < longDelta {
 			joined = appendPiece(joined, text)
 			continue
 		}

@@ -1,11 +1,15 @@
 package stream
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+
+	"toolpipe/stream/jsontext"
 )
 
 // Events of one shape mean the same whether they are decoded, matched or followed
@@ -52,6 +56,56 @@ func TestFollow(t *testing.T) {
 				}
 				if (got.deltas < slow.deltas) != (join && len(reads) == 0 || join && reads[0] > 100) {
 					t.Errorf("%s in reads of %v, joined %v: %d deltas, of %d", api, reads, join, got.deltas, slow.deltas)
+				}
+			}
+		}
+	}
+}
+
+// Pieces of arguments mean the same whether they are decoded or taken from the buffer:
+// also a piece that repeats the whole arguments, which adds nothing in a chat, and half a
+// character.
+func TestFollowArguments(t *testing.T) {
+	pieces := []string{``, `{`, `\"a\":`, `\"x`, `é\n\ud83d`, `\ude00`, `\ud83d`, `\"`, `}`}
+	whole := strings.Join(pieces, "")
+	for api, form := range map[string][3]string{
+		"chat": {
+			`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]}}]}`,
+			`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"%s"}}]}}]}`,
+			`data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`,
+		},
+		"messages": {
+			`data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}`,
+			`data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"%s"}}`,
+			`data: {"type":"message_delta","delta":{"stop_reason":"tool_use"}}` + "\n\n" + `data: {"type":"message_stop"}`,
+		},
+	} {
+		sent := pieces
+		if api == "chat" {
+			sent = append(slices.Clone(pieces), `{\"b\":1}`, `{\"b\":1}`, `{\"b\":1}`)
+			sent = append(sent[len(pieces):], pieces...)
+		}
+		body := form[0] + "\n\n"
+		for _, p := range sent {
+			body += strings.Replace(form[1], "%s", p, 1) + "\n\n"
+		}
+		body += form[2] + "\n\n"
+		slow := decode(t, bodyIn{api: api, data: []byte(body), slow: true})
+		if slow.err != nil || len(slow.reply.Message.Calls) != 1 {
+			t.Fatalf("%s: %v, %+v", api, slow.err, slow.reply)
+		}
+		want := slow.reply.Message.Calls[0].Arguments
+		if n := len(jsontext.Unquote([]byte(`"` + whole + `"`))); len(want) < n {
+			t.Fatalf("%s: arguments %q", api, want)
+		}
+		for _, reads := range [][]int{nil, {1}, {7}, {100}} {
+			for _, join := range []bool{false, true} {
+				got := decode(t, bodyIn{api: api, data: []byte(body), reads: reads, join: join})
+				if got.err != nil || !bytes.Equal(got.reply.Message.Calls[0].Arguments, want) {
+					t.Errorf("%s in reads of %v: %v, %+v, want arguments %q", api, reads, got.err, got.reply, want)
+				}
+				if got.followed < 4 {
+					t.Errorf("%s in reads of %v: only %d pieces were taken from the buffer", api, reads, got.followed)
 				}
 			}
 		}

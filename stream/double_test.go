@@ -146,6 +146,7 @@ type decoded struct {
 	err             error
 	text, reasoning string // the deltas
 	deltas          int    // of the text
+	followed        int    // events that were not decoded
 	done            bool   // the end marker was seen
 }
 
@@ -205,7 +206,7 @@ func decode(t testing.TB, in bodyIn) decoded {
 		got.reply, got.err = x.reply()
 	}
 	x.idle.pause()
-	got.text, got.reasoning = text.String(), reasoning.String()
+	got.text, got.reasoning, got.followed = text.String(), reasoning.String(), x.draft.followed
 	switch d := dec.(type) {
 	case *chatDecoder:
 		got.done = d.done

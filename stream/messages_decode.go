@@ -35,6 +35,9 @@ type messagesBlock struct {
 	closed    bool
 }
 
+// addInput adds a piece of the input, in WTF-8.
+func (b *messagesBlock) addInput(piece []byte) { b.input = appendPiece(b.input, piece) }
+
 // maxBlocks caps the content blocks of one reply.
 const maxBlocks = 10000
 
@@ -144,7 +147,7 @@ func (d *messagesDecoder) delta(ev Event, root gjson.Result) {
 	case "text_delta":
 		t := delta.Get("text")
 		if t.Type == gjson.String && len(t.Raw) > 2 && b == d.blocks[len(d.blocks)-1] {
-			d.shape.learn(ev, t, d.draft, d.moreText)
+			d.shape.learn(ev, t, d.draft, true, d.moreText)
 		}
 		d.textDelta(b, text(t))
 	case "thinking_delta":
@@ -152,7 +155,11 @@ func (d *messagesDecoder) delta(ev Event, root gjson.Result) {
 	case "signature_delta":
 		b.signature += delta.Get("signature").Str
 	case "input_json_delta":
-		b.input = appendPiece(b.input, text(delta.Get("partial_json")))
+		piece := delta.Get("partial_json")
+		if piece.Type == gjson.String && len(piece.Raw) > 2 {
+			d.shape.learn(ev, piece, d.draft, false, b.addInput)
+		}
+		b.addInput(text(piece))
 	case "citations_delta":
 		b.citations = append(b.citations, []byte(delta.Get("citation").Raw))
 	default:
