@@ -3,7 +3,6 @@ package run
 import (
 	"slices"
 
-	"toolpipe/approve"
 	"toolpipe/run/config"
 	"toolpipe/stream/jsontext"
 )
@@ -75,15 +74,6 @@ func (r *runner) inUse(locked map[string]lockedItem) map[string]lockedItem {
 
 // text is a member of a locked item that is a string.
 func (l *lockedItem) text(key string) string { return jsontext.Text(l.member(key)) }
-
-// unstarted are servers whose tools nobody knows, for the check of rules: a rule
-// for a server that this run does not use is no mistake.
-func unstarted(servers []config.Server) (all []approve.Server) {
-	for _, s := range servers {
-		all = append(all, approve.Server{Name: s.Name, Spelling: s.Spelling, Root: s.Root})
-	}
-	return all
-}
 
 // checkUsable gives the error of a required server that cannot be started as it
 // is configured, before anything is started. --list-servers shows all of them; of one

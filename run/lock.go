@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"toolpipe/mcp/confine"
@@ -195,16 +194,6 @@ func readLocked(list string, e config.Value) (lockedItem, error) {
 		return l, e.Errorf("the digest of %q does not fit its definition", l.name)
 	}
 	return l, nil
-}
-
-// checkLock compares what the servers offer with the lock file of that path.
-func checkLock(path string, locked map[string]lockedItem, offered []lockedItem) error {
-	diff := lockDiff(locked, offered)
-	if diff == "" {
-		return nil
-	}
-	return &failure.Error{Status: failure.StatusServer, Message: "the tools are not those of " + strconv.Quote(path) + ":" + diff,
-		Hints: []string{reviewLock}}
 }
 
 const reviewLock = "review the change, then --tools-lock-update writes a new lock"

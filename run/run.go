@@ -286,7 +286,10 @@ func (r *runner) useServers() error {
 		return err
 	}
 	r.box.index(r.cfg.Tools, r.cfg.ExcludeTools, r.warn)
-	known := append(r.box.known(), unstarted(r.unused)...)
+	known := r.box.known()
+	for _, s := range r.unused { // a rule for a server that this run does not use is no mistake
+		known = append(known, approve.Server{Name: s.Name, Spelling: s.Spelling, Root: s.Root})
+	}
 	if r.cfg.FindsTools() { // its server starts when the tools of all others are known
 		known = append(known, approve.Server{Name: finderServer, Started: true, Tools: []string{finderTool}})
 	}
@@ -302,7 +305,11 @@ func (r *runner) useServers() error {
 	if r.locked == nil {
 		return nil
 	}
-	return checkLock(r.cfg.ToolsLock, r.inUse(r.locked), r.box.locks(r.locked))
+	diff := lockDiff(r.inUse(r.locked), r.box.locks(r.locked))
+	if diff == "" {
+		return nil
+	}
+	return &failure.Error{Status: failure.StatusServer, Message: "the tools are not those of " + strconv.Quote(r.cfg.ToolsLock) + ":" + diff, Hints: []string{reviewLock}}
 }
 
 // answer lets model and tools take turns until the answer is done.

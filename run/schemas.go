@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 
 	"toolpipe/run/config"
 	"toolpipe/run/event"
+	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
 	"toolpipe/stream"
@@ -31,12 +31,7 @@ func answerSchema(from string, text json.RawMessage, warn config.Warner) (*schem
 		warn("schema_unchecked", "", from+": the answer is only checked to be JSON: "+err.Error())
 		s, _ = schema.Compile([]byte("true"))
 	case len(s.Unchecked) > 0:
-		const most = 10
-		rest := ""
-		if n := len(s.Unchecked); n > most {
-			s.Unchecked, rest = s.Unchecked[:most], ", …"
-		}
-		warn("schema_unchecked", "", from+": not checked: "+strings.Join(s.Unchecked, ", ")+rest)
+		warn("schema_unchecked", "", from+": not checked: "+face.JoinFew(s.Unchecked))
 	}
 	return s, nil
 }

@@ -344,15 +344,11 @@ func (f *Face) Interrupted() {
 // returns when it goes on, while the live line is off the screen.
 func (f *Face) Suspend(stop <-chan func()) {
 	for halt := range stop {
-		f.suspend(halt)
+		f.mu.Lock()
+		f.live.erase(f.w)
+		halt()
+		f.mu.Unlock()
 	}
-}
-
-func (f *Face) suspend(halt func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.live.erase(f.w)
-	halt()
 }
 
 // Close takes the live line away for good.
