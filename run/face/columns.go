@@ -43,19 +43,3 @@ func (f *Face) fitBehind(prefix, s string) string {
 	}
 	return escape.Cut(s, n)
 }
-
-// expandTabs writes tabs as blanks, so that a line's columns can be counted.
-func expandTabs(s string) string {
-	var b strings.Builder
-	column := 0
-	for i, cell := range strings.Split(s, "\t") {
-		if i > 0 {
-			n := 8 - column%8
-			b.WriteString("        "[:n])
-			column += n
-		}
-		b.WriteString(cell)
-		column += escape.Columns(cell)
-	}
-	return b.String()
-}

@@ -87,7 +87,7 @@ func TestFaceOneCall(t *testing.T) {
 	p.later(2 * time.Second)
 	p.screen.Want("Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "└ running · 2 s · 2/5 copying")
 	p.see(okResult(1, "one\ntwo\tthree\n"))
-	frame := []string{"Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "│ one", "│ two     three", "└ ok · 0 ms · 14 bytes"}
+	frame := []string{"Let me", "see.", `┌ fs__read {"path":"a.txt"}`, "│ one", "│ two    three", "└ ok · 0 ms · 14 bytes"}
 	p.screen.Want(frame...)
 	p.later(time.Second)
 	p.screen.Want(append(frame, "waiting for the model · 1 s")...)

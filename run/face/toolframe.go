@@ -221,7 +221,8 @@ func (f *Face) resultText(e *event.Result) []string {
 			cut = true
 			break
 		}
-		lines = append(lines, expandTabs(string(event.AppendLines(nil, []byte(strings.TrimRight(line, "\r"))))))
+		safe := string(event.AppendLines(nil, []byte(strings.TrimRight(line, "\r"))))
+		lines = append(lines, strings.ReplaceAll(safe, "\t", "    ")) // so that the columns of a line can be counted
 	}
 	if cut {
 		for len(lines) > 0 && lines[len(lines)-1] == "" {
