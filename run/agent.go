@@ -115,9 +115,7 @@ func (r *round) nest(c *call) func(context.Context, string, json.RawMessage, fun
 			c.answer = n.unfinished(ctx)
 		}
 		if n.ended != nil && ctx.Err() == nil {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.stopped = n.ended
+			r.stop(n.ended)
 		}
 		if err != nil {
 			err = &wire.CallError{RPC: true, Code: wire.CodeInternal, Message: err.Error()}

@@ -263,9 +263,7 @@ func (r *round) run(c *call) {
 	defer func() {
 		if v := recover(); v != nil {
 			c.answer = ownAnswer(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.stopped = goroutine.NewPanic(v)
+			r.stop(goroutine.NewPanic(v))
 		}
 	}()
 	defer c.tool.conn.slot(ctx)()

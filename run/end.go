@@ -39,9 +39,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 		}
 	}
 	e := r.endEvent(err)
-	if !r.Started() {
-		r.start()
-	}
+	r.start()
 	if werr := r.Emit(e); werr != nil {
 		e = e.WithOutputError(werr)
 	}

@@ -38,20 +38,16 @@ type Emitter struct {
 // NewEmitter gives an emitter that takes the secrets of hidden out of events.
 func NewEmitter(hidden *secrets.Set) *Emitter { return &Emitter{veil: veil{set: hidden}} }
 
-// Started tells whether there was a Start.
-func (m *Emitter) Started() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.started
-}
-
 // Emit returns the first error of any output so far. Who emits a list need not ask
-// for it: Flush and the next Emit return it again.
+// for it: Flush and the next Emit return it again. Of two Starts the first counts.
 func (m *Emitter) Emit(e Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch e.(type) {
 	case *Start:
+		if m.started {
+			return m.err
+		}
 		m.started = true
 		m.send(e)
 		for _, e := range m.early {
