@@ -2,6 +2,8 @@ package jsontext
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -162,22 +164,13 @@ func LoneSurrogate(literal []byte) bool {
 // hex4 returns the value of the four hexadecimal digits that b begins with, -1
 // if it does not.
 func hex4(b []byte) rune {
+	var unit [2]byte
 	if len(b) < 4 {
 		return -1
+	} else if _, err := hex.Decode(unit[:], b[:4]); err != nil {
+		return -1
 	}
-	var r rune
-	for _, c := range b[:4] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return -1
-		}
-		r = r<<4 | rune(c)
-	}
-	return r
+	return rune(binary.BigEndian.Uint16(unit[:]))
 }
 
 // AppendCompact appends a value, which Check accepted with the options Peer,
