@@ -1,6 +1,11 @@
 package secrets
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+
+	"toolpipe/stream/jsontext"
+)
 
 const maxLayers = 3 // of escapes that are escaped themselves, as JSON in JSON
 
@@ -37,28 +42,21 @@ func hasEscape(text []byte) bool {
 // readEscape returns what the escape that b begins with stands for, and its
 // size; the size is 1 for no escape.
 func readEscape(b []byte) (c byte, size int) {
-	hexAt := func(i, n int) (byte, int) {
-		if len(b) < i+n {
-			return b[0], 1
-		}
-		v, err := strconv.ParseUint(string(b[i:i+n]), 16, 16)
-		if err != nil || v <= ' ' || v > '~' {
-			return b[0], 1
-		}
-		return byte(v), i + n
+	digits, isHex := bytes.CutPrefix(b, []byte("%"))
+	if !isHex {
+		digits, isHex = bytes.CutPrefix(b, []byte(`\x`))
 	}
-	switch {
-	case b[0] == '%':
-		return hexAt(1, 2)
-	case b[0] != '\\' || len(b) < 2:
-	case b[1] == 'u':
-		return hexAt(2, 4)
-	case b[1] == 'x':
-		return hexAt(2, 2)
-	case b[1] == '/' || b[1] == '\\' || b[1] == '"':
-		return b[1], 2
+	var r rune
+	if isHex && len(digits) >= 2 {
+		n, _ := strconv.ParseUint(string(digits[:2]), 16, 8)
+		r, size = rune(n), len(b)-len(digits)+2
+	} else if !isHex {
+		r, size = jsontext.ReadEscape(b)
 	}
-	return b[0], 1
+	if r <= ' ' || r > '~' {
+		return b[0], 1
+	}
+	return byte(r), size
 }
 
 // searchLayers searches text with its escapes resolved, layer by layer.
