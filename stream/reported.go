@@ -2,7 +2,6 @@ package stream
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -83,7 +82,7 @@ func errorStatus(list ...gjson.Result) int {
 			}
 		}
 		for _, path := range []string{"type", "code"} {
-			if status := statusOfType(v.Get(path).Str); status != 0 {
+			if status := typeStatus[v.Get(path).Str]; status != 0 {
 				return status
 			}
 		}
@@ -91,29 +90,13 @@ func errorStatus(list ...gjson.Result) int {
 	return 0
 }
 
-// statusOfType returns the HTTP status that an error type of Anthropic or
-// OpenAI stands for, 0 for none.
-func statusOfType(errorType string) int {
-	for _, row := range [...]struct {
-		status int
-		types  string
-	}{
-		{400, "invalid_request_error invalid_prompt invalid_image context_length_exceeded"},
-		{401, "authentication_error invalid_api_key"},
-		{402, "billing_error"},
-		{403, "permission_error"},
-		{404, "not_found_error model_not_found"},
-		{413, "request_too_large"},
-		{429, "rate_limit_error rate_limit_exceeded insufficient_quota"},
-		{500, "api_error server_error"},
-		{504, "timeout_error"},
-		{529, "overloaded_error"},
-	} {
-		if slices.Contains(strings.Fields(row.types), errorType) {
-			return row.status
-		}
-	}
-	return 0
+// typeStatus holds the HTTP statuses that error types of Anthropic and OpenAI stand for.
+var typeStatus = map[string]int{
+	"invalid_request_error": 400, "invalid_prompt": 400, "invalid_image": 400, "context_length_exceeded": 400,
+	"authentication_error": 401, "invalid_api_key": 401, "billing_error": 402, "permission_error": 403,
+	"not_found_error": 404, "model_not_found": 404, "request_too_large": 413,
+	"rate_limit_error": 429, "rate_limit_exceeded": 429, "insufficient_quota": 429,
+	"api_error": 500, "server_error": 500, "timeout_error": 504, "overloaded_error": 529,
 }
 
 // maxShown caps what a message shows of a text of the endpoint, in bytes.
