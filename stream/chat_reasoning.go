@@ -57,7 +57,7 @@ func (r *chatReasoning) take(v gjson.Result, whole bool) (shown []byte) {
 		}
 	}
 	if extra := v.Get("extra_content"); extra.IsObject() && !isThought(v) {
-		r.extra = otherMembers(nil, gjson.Parse(`{"extra_content":`+extra.Raw+`}`))
+		r.extra = []member{newMember("extra_content", []byte(extra.Raw))}
 	}
 	return shown
 }
@@ -82,9 +82,7 @@ func isThought(delta gjson.Result) bool { return delta.Get("extra_content.google
 // opaque returns what goes back with the message of the assistant.
 func (r *chatReasoning) opaque(d *chatDecoder) (o Opaque) {
 	members := slices.Clone(r.extra)
-	add := func(name string, value []byte) {
-		members = append(members, member{string(jsontext.AppendQuoted(nil, name)), string(value)})
-	}
+	add := func(name string, value []byte) { members = append(members, newMember(name, value)) }
 	plain := slices.IndexFunc(r.fields[:], func(f reasoningField) bool { return len(f.text) > 0 })
 	if plain < 0 && r.fields[0].came {
 		plain = 0 // DeepSeek demands the field, even if it is empty

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -94,24 +95,17 @@ func (o *fragment) add(v gjson.Result) (piece []byte) {
 }
 
 // json returns the objects, as the items of an array.
-func (f fragments) json() (all []byte) {
+func (f fragments) json() []byte {
+	var all [][]byte
 	for _, o := range f {
-		if len(all) > 0 {
-			all = append(all, ',')
+		members := slices.Clip(o.members)
+		switch {
+		case o.inner != nil:
+			members = append(members, newMember(o.name, formed("[?]", o.inner.json())))
+		case o.name != "":
+			members = append(members, newMember(o.name, jsontext.AppendQuoted(nil, o.text)))
 		}
-		all = append(append(all, '{'), joinMembers(o.members)...)
-		if o.name != "" {
-			if len(o.members) > 0 {
-				all = append(all, ',')
-			}
-			all = append(jsontext.AppendQuoted(all, o.name), ':')
-			if o.inner != nil {
-				all = append(append(append(all, '['), o.inner.json()...), ']')
-			} else {
-				all = jsontext.AppendQuoted(all, o.text)
-			}
-		}
-		all = append(all, '}')
+		all = append(all, formed("{?}", joinMembers(members)))
 	}
-	return all
+	return bytes.Join(all, []byte(","))
 }

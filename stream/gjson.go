@@ -70,6 +70,8 @@ func isEmptyObject(v gjson.Result) bool {
 // member is a member of an object, both as JSON.
 type member struct{ name, value string }
 
+func newMember(name string, value []byte) member { return member{`"` + name + `"`, string(value)} }
+
 // otherMembers adds to the list the members of an object that have none of the
 // names. Of members with the same name the last one stays.
 func otherMembers(list []member, object gjson.Result, names ...string) []member {

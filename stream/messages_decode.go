@@ -31,6 +31,7 @@ type messagesBlock struct {
 	signature string
 	citations [][]byte // the citations of a text
 	call      Call
+	place     int      // of the call in draft.calls
 	others    []member // members of a call that only go back with it; what deltas of other kinds added to a block
 	closed    bool
 }
@@ -218,7 +219,7 @@ func (d *messagesDecoder) finish() error {
 			if b.call.Name == "" {
 				return halfCall()
 			}
-			b.call.Arguments = b.arguments()
+			b.call.Arguments, b.place = b.arguments(), len(d.calls)
 			d.calls = append(d.calls, b.call)
 		}
 	}
@@ -246,11 +247,7 @@ func (d *messagesDecoder) echo() Opaque {
 		return Opaque{}
 	}
 	var list [][]byte
-	calls := d.calls
 	for _, b := range d.blocks {
-		if b.kind == "tool_use" {
-			b.call, calls = calls[0], calls[1:] // with its id
-		}
 		if block := d.echoed(b); len(block) > 0 {
 			list = append(list, block)
 		}
@@ -271,7 +268,7 @@ func (d *messagesDecoder) echoed(b *messagesBlock) []byte {
 	case "thinking":
 		return formed(`{"type":"thinking","thinking":?,"signature":?}`, string(b.thinking), b.signature)
 	case "tool_use":
-		return toolUse(&b.call, b.others)
+		return toolUse(&d.calls[b.place], b.others)
 	}
 	members := otherMembers(nil, gjson.Parse(b.head))
 	if len(b.input) > 0 && valid(b.input) { // a server_tool_use whose input came in pieces

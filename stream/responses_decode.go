@@ -223,6 +223,7 @@ func (d *responsesDecoder) finish() error {
 			if len(it.arguments) == 0 {
 				it.call.Arguments = it.first
 			}
+			it.place = len(d.calls)
 			d.calls = append(d.calls, it.call)
 		}
 		if it.phase == "commentary" {
@@ -243,19 +244,15 @@ func (d *responsesDecoder) echo() Opaque {
 		return Opaque{}
 	}
 	var list [][]byte
-	calls := d.calls
 	for _, it := range d.items {
 		var item []byte
 		switch {
 		case it.kind == "function_call":
-			item = functionCall(&calls[0])
+			item = functionCall(&d.calls[it.place])
 		case it.kind == "message":
 			item = d.appendMessage(it)
 		case it.goesBack():
 			item = []byte(it.raw)
-		}
-		if _, isCall := callKinds[it.kind]; isCall {
-			calls = calls[1:]
 		}
 		if len(item) > 0 {
 			list = append(list, item)

@@ -37,6 +37,7 @@ type responsesItem struct {
 	first     []byte // the arguments that it began with, often a placeholder
 	arguments []byte
 	call      Call
+	place     int // of the call in draft.calls
 }
 
 // responsesPart is one part of an item's content or summary.
