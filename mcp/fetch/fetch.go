@@ -173,10 +173,6 @@ func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*w
 	if kind == "" {
 		kind, _, _ = mime.ParseMediaType(http.DetectContentType(body))
 	}
-	b := appendHeadLine(nil, "URL", at)
-	b = appendHeadLine(b, "Status", resp.Status)
-	b = appendHeadLine(b, "Content-Type", declared)
-	b = append(b, '\n')
 	if !textual(kind, body) {
 		return nil, fmt.Errorf("%q is %s, %d bytes: not text", at, kind, len(body))
 	}
@@ -184,6 +180,7 @@ func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*w
 	if !raw && (kind == "text/html" || kind == "application/xhtml+xml") {
 		text = htmltext.Text(text, resp.Request.URL)
 	}
+	b := fmt.Appendf(nil, "URL: %s\nStatus: %s\nContent-Type: %s\n\n", at, resp.Status, declared)
 	if room := toolserver.MaxText - len(b); len(text) > room {
 		text, cut = toolserver.WholeRunes(text[:room]), true
 	}
@@ -197,17 +194,6 @@ func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*w
 	r := toolserver.TextResult(b)
 	r.IsError = resp.StatusCode >= 400
 	return r, nil
-}
-
-// appendHeadLine appends a line about the reply; the peer's text stays on it.
-func appendHeadLine(b []byte, name, value string) []byte {
-	value = strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, value)
-	return append(append(append(append(b, name...), ": "...), value...), '\n')
 }
 
 func textual(kind string, body []byte) bool {
