@@ -62,36 +62,19 @@ func parseGlob(pattern string) (*glob, error) {
 	return g, nil
 }
 
-// expandBraces replaces each {a,b} by its alternatives, inner ones too.
-func expandBraces(pattern string) ([]string, error) {
-	open := strings.IndexByte(pattern, '{')
+// expandBraces replaces each {a,b} by its alternatives. It begins with the last {, in
+// which there is no other.
+func expandBraces(pattern string) (all []string, err error) {
+	open := strings.LastIndexByte(pattern, '{')
 	if open < 0 {
 		return []string{pattern}, nil
 	}
-	depth, from := 0, open+1
-	var choices []string
-	for i := open; i < len(pattern); i++ {
-		switch c := pattern[i]; {
-		case c == '{':
-			depth++
-		case c == ',' && depth == 1, c == '}' && depth == 1:
-			choices = append(choices, pattern[from:i])
-			from = i + 1
-		}
-		if pattern[i] != '}' {
-			continue
-		}
-		if depth--; depth == 0 {
-			return joinChoices(pattern[:open], choices, pattern[i+1:])
-		}
+	choices, after, closed := strings.Cut(pattern[open+1:], "}")
+	if !closed {
+		return nil, errors.New("{ without }")
 	}
-	return nil, errors.New("{ without }")
-}
-
-func joinChoices(before string, choices []string, after string) ([]string, error) {
-	var all []string
-	for _, c := range choices {
-		more, err := expandBraces(before + c + after)
+	for choice := range strings.SplitSeq(choices, ",") {
+		more, err := expandBraces(pattern[:open] + choice + after)
 		if err != nil {
 			return nil, err
 		}

@@ -139,3 +139,17 @@ func TestGrepCancelled(t *testing.T) {
 		}
 	}
 }
+
+func TestExpandBraces(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"a": "a", "{a,b}c": "ac bc", "x{a,{b,c}}d": "xad xbd xad xcd", "{a{b,c},d}": "ab d ac d", "{a}{,b}": "a ab", "a}": "a}", "{a": "{ without }", "{{a}": "{ without }",
+	} {
+		got, err := expandBraces(pattern)
+		if err != nil {
+			got = []string{err.Error()}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q", pattern, got)
+		}
+	}
+}
