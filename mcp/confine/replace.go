@@ -59,7 +59,10 @@ func (r *replacement) write(content []byte, check func() error) error {
 		return err
 	}
 	defer d.Close()
-	removeLeftovers(r.dir, d)
+	names, _ := d.Readdirnames(maxSwept)
+	for _, name := range names {
+		removeLeftover(r.dir, name)
+	}
 	f, temporary, err := r.create()
 	if err != nil {
 		return err
@@ -123,27 +126,15 @@ func (r *replacement) fill(f *os.File, content []byte) error {
 // maxSwept bounds how much of a large directory a write looks through.
 const maxSwept = 100_000
 
-// removeLeftovers removes from dir, which is open as d, the temporary files that
-// processes left when they were killed.
-func removeLeftovers(dir *os.Root, d *os.File) {
-	names, _ := d.Readdirnames(maxSwept)
-	for _, name := range names {
-		if isTemporary(name) {
-			removeLeftover(dir, name)
-		}
-	}
-}
-
-// isTemporary says whether a name may come from create.
-func isTemporary(name string) bool {
+// removeLeftover removes a file whose name may come from create, which a process left
+// when it was killed, but none that a living process has locked. On a file system
+// without locks, every file may be locked.
+func removeLeftover(dir *os.Root, name string) {
 	middle, start := strings.CutPrefix(name, temporaryPrefix)
 	middle, end := strings.CutSuffix(middle, temporarySuffix)
-	return start && end && len(middle) == 26 && strings.Trim(middle, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
-}
-
-// removeLeftover removes a temporary file unless a living process has locked it. On
-// a file system without locks, every file may be locked.
-func removeLeftover(dir *os.Root, name string) {
+	if !start || !end || len(middle) != 26 || strings.Trim(middle, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
+		return
+	}
 	f, info, err := OpenRegular(dir, name)
 	if err != nil {
 		return
