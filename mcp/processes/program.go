@@ -41,9 +41,8 @@ type program struct {
 	ended    chan struct{} // closed when it has ended and outputDelay has passed, or read is closed
 	took     time.Duration // from its start to its end; set when ended is closed
 
-	mu       sync.Mutex
-	changed  time.Time // when it started, wrote or ended last
-	watchers map[chan struct{}]bool
+	mu      sync.Mutex
+	changed time.Time // when it started, wrote or ended last
 }
 
 // launch starts a program. Its reader takes whatever it writes at once, so that the
@@ -51,7 +50,7 @@ type program struct {
 func (s *server) launch(id string, cmd *exec.Cmd, pty bool) (*program, error) {
 	p := &program{
 		id: id, cmd: cmd, pty: pty, patience: s.patience, out: process.Output{Head: keptHead, Tail: keptTail},
-		read: make(chan struct{}), ended: make(chan struct{}), watchers: make(map[chan struct{}]bool),
+		read: make(chan struct{}), ended: make(chan struct{}),
 	}
 	child := *cmd
 	theirs, err := p.connect(&child)
@@ -101,7 +100,7 @@ func (p *program) copyOutput() {
 		n, err := p.from.Read(buf)
 		if n > 0 {
 			p.out.Write(buf[:n])
-			p.notify()
+			p.touch()
 		}
 		if err == nil {
 			continue
@@ -126,33 +125,15 @@ func (p *program) live() {
 		p.in.Close()
 	}
 	p.took = time.Since(p.began)
+	p.touch()
 	close(p.ended)
-	p.notify()
 }
 
-// notify wakes those that wait for output or for the end of the program.
-func (p *program) notify() {
+// touch notes that the program wrote or ended now.
+func (p *program) touch() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changed = time.Now()
-	for wake := range p.watchers {
-		select {
-		case wake <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// watch has wake, which has room for one element, notified until stop is called.
-func (p *program) watch(wake chan struct{}) (stop func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.watchers[wake] = true
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.watchers, wake)
-	}
 }
 
 // lastChange is when the program started, wrote or ended last.

@@ -17,6 +17,7 @@ import (
 const (
 	waitTail    = 2 << 10 // bytes of the end of each output that a wait answers
 	partialLine = 8 << 10 // bytes of an incomplete line that are searched again when it grows
+	lookEvery   = 10 * time.Millisecond
 )
 
 // A condition is what a call waits for in one program: a line of its output, a pause
@@ -101,29 +102,22 @@ func (s *server) conditions(args toolserver.Arguments) (all []*condition, err er
 // await waits until as many conditions as wanted are met, or limit has passed. Without
 // conditions it waits for limit.
 func await(ctx context.Context, conditions []*condition, wanted int, limit time.Duration, progress func(wire.Progress)) (met bool, err error) {
-	wake := make(chan struct{}, 1)
-	for _, c := range conditions {
-		defer c.watch(wake)()
-	}
-	timeout, tick := time.NewTimer(limit), time.NewTicker(command.ProgressEvery)
-	defer timeout.Stop()
+	timeout, tick, look := time.After(limit), time.NewTicker(command.ProgressEvery), time.NewTicker(lookEvery)
 	defer tick.Stop()
+	defer look.Stop()
 	for elapsed, over := command.ProgressEvery, false; ; {
-		quiet, count := limit, 0
+		count := 0
 		for _, c := range conditions {
 			if c.isMet() {
 				count++
-			} else if c.idle > 0 {
-				quiet = min(quiet, c.untilIdle())
 			}
 		}
 		if met = wanted > 0 && count >= wanted; met || over {
 			return met, nil
 		}
 		select {
-		case <-wake:
-		case <-time.After(quiet):
-		case <-timeout.C:
+		case <-look.C:
+		case <-timeout:
 			over = true
 		case <-ctx.Done():
 			return false, context.Cause(ctx)
@@ -156,21 +150,19 @@ func (c *condition) isMet() bool {
 	case c.pattern != nil && c.match():
 	case ended:
 		c.outcome = "ended"
-	case c.idle > 0 && c.untilIdle() <= 0:
+	case c.idle > 0 && c.isIdle():
 		c.outcome = fmt.Sprintf("no output for %v", c.idle)
 	}
 	return c.outcome != ""
 }
 
-// untilIdle is the time until the program is quiet for long enough.
-func (c *condition) untilIdle() time.Duration {
-	from := c.lastChange()
-	if from.Before(c.began) {
-		if from = c.began; c.reacts {
-			return time.Hour
-		}
+// isIdle says whether the program is quiet for long enough.
+func (c *condition) isIdle() bool {
+	changed := c.lastChange()
+	if changed.Before(c.began) {
+		return !c.reacts && time.Since(c.began) >= c.idle
 	}
-	return c.idle - time.Since(from)
+	return time.Since(changed) >= c.idle
 }
 
 // match looks for the pattern in the lines that were not searched whole, each by
