@@ -64,9 +64,6 @@ func (s *Spec) lookPath(name string) (program string, env []string, err error) {
 // New makes a server of tools for source files. The error is ErrNoCtags when there
 // is no ctags in PATH. Whether it is Universal Ctags shows at the first call.
 func New(spec Spec) (*toolserver.Server, error) {
-	if spec.Processes == nil {
-		spec.Processes = &process.Processes{}
-	}
 	path, err := findCtags(spec)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func newProcesses() *process.Processes { return &process.Processes{} }
 
 func serverWith(t testing.TB, environ []string, dirs ...string) *mcp.Session {
 	t.Helper()
-	spec := Spec{Environ: environ}
+	spec := Spec{Environ: environ, Processes: newProcesses()}
 	for _, dir := range dirs {
 		area, err := confine.Open(confine.Spec{Root: dir})
 		if err != nil {

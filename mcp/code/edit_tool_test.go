@@ -201,7 +201,7 @@ func TestEditDefinitionMeetsWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer area.Root.Close()
-	server, err := New(Spec{Areas: []*confine.Area{area}, Environ: []string{"PATH=" + bin + ":" + os.Getenv("PATH")}})
+	server, err := New(Spec{Areas: []*confine.Area{area}, Environ: []string{"PATH=" + bin + ":" + os.Getenv("PATH")}, Processes: newProcesses()})
 	if errors.Is(err, ErrNoCtags) {
 		t.Skip("universal-ctags is not installed")
 	}
@@ -225,7 +225,7 @@ func TestEditDefinitionPreview(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer area.Root.Close()
-	server, err := New(Spec{Areas: []*confine.Area{area}, Environ: os.Environ()})
+	server, err := New(Spec{Areas: []*confine.Area{area}, Environ: os.Environ(), Processes: newProcesses()})
 	if errors.Is(err, ErrNoCtags) {
 		t.Skip("universal-ctags is not installed")
 	}

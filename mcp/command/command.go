@@ -51,9 +51,6 @@ func New(spec Spec) (*Commands, error) {
 			return nil, fmt.Errorf("path_prepend %q is not absolute", dir)
 		}
 	}
-	if spec.Processes == nil {
-		spec.Processes = &process.Processes{}
-	}
 	c := &Commands{spec: spec}
 	var err error
 	if c.dir, err = filepath.Abs(spec.Dir); err == nil {

@@ -12,6 +12,7 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/command"
 	"toolpipe/mcp/confine"
+	"toolpipe/mcp/process"
 	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/shell"
 	"toolpipe/stream/jsontext"
@@ -134,7 +135,7 @@ func TestApprovedDirectoryOfCommand(t *testing.T) {
 	if err := os.Symlink("other", filepath.Join(dir, "link")); err != nil {
 		t.Skip(err)
 	}
-	server, err := shell.New(shell.Spec{Commands: command.Spec{Dir: dir}})
+	server, err := shell.New(shell.Spec{Commands: command.Spec{Dir: dir, Processes: &process.Processes{}}})
 	check(t, err)
 	s := servertest.Local(t, server)
 	const args = `{"argv":["pwd"],"cwd":"link"}`
@@ -159,7 +160,7 @@ func TestDirectoryOfCommandRace(t *testing.T) {
 	servertest.Put(t, filepath.Join(dir, "secret/f"), "secret\n")
 	docs, kept, link := filepath.Join(dir, "docs"), filepath.Join(dir, "kept"), filepath.Join(dir, "link")
 	check(t, os.Symlink("secret", link))
-	server, err := shell.New(shell.Spec{Commands: command.Spec{Dir: dir, Confined: true}})
+	server, err := shell.New(shell.Spec{Commands: command.Spec{Dir: dir, Confined: true, Processes: &process.Processes{}}})
 	check(t, err)
 	s := servertest.Local(t, server)
 	var stop atomic.Bool

@@ -143,7 +143,7 @@ func hostileServers(t *testing.T) (sessions []*mcp.Session, fill func()) {
 	servers := []*toolserver.Server{files, shell, fetch, notes}
 	area, err := confine.Open(confine.Spec{Root: dir})
 	check(t, err)
-	if code, err := code.New(code.Spec{Areas: []*confine.Area{area}, Environ: os.Environ()}); err == nil {
+	if code, err := code.New(code.Spec{Areas: []*confine.Area{area}, Environ: os.Environ(), Processes: &process.Processes{}}); err == nil {
 		servers = append(servers, code)
 	} else {
 		t.Log("the tools for source files are left out: ", err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"toolpipe/mcp/confine"
+	"toolpipe/mcp/process"
 	"toolpipe/mcp/servertest"
 )
 
@@ -21,7 +22,7 @@ func privateFiles(t *testing.T, dir string) (private, copies int) {
 	t.Helper()
 	opened, err := confine.Open(confine.Spec{Root: dir})
 	check(t, err)
-	r, err := openRepository(t.Context(), opened.Access(confine.Bounds{}), Program{Environ: os.Environ()}, ".")
+	r, err := openRepository(t.Context(), opened.Access(confine.Bounds{}), Program{os.Environ(), &process.Processes{}}, ".")
 	check(t, err)
 	defer r.remove()
 	check(t, r.compare(t.Context()))

@@ -10,6 +10,7 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/confine"
+	"toolpipe/mcp/process"
 	"toolpipe/mcp/servertest"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
@@ -33,7 +34,7 @@ func diffServer(t *testing.T, dir string, protected ...string) *mcp.Session {
 	check(t, err)
 	server := toolserver.New("git", "1")
 	server.AddBuiltin(Tool, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
-		answer, err := Diff(ctx, tree.Access(confine.BoundsOf(ctx)), Program{Environ: os.Environ()}, args)
+		answer, err := Diff(ctx, tree.Access(confine.BoundsOf(ctx)), Program{os.Environ(), &process.Processes{}}, args)
 		if err != nil {
 			return nil, err
 		}

@@ -33,11 +33,7 @@ func (r *repository) run(ctx context.Context, input []byte, read func(io.Reader)
 	args = append([]string{"git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
 		"-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, args...)
 	cmd := &exec.Cmd{Path: path, Args: args, Env: r.environ(), Dir: filepath.Join(r.dir, "tree"), Stdin: bytes.NewReader(input), Stdout: w, Stderr: &errs}
-	procs := r.program.Processes
-	if procs == nil {
-		procs = &process.Processes{}
-	}
-	p, err := procs.Start(cmd)
+	p, err := r.program.Processes.Start(cmd)
 	w.Close()
 	if err != nil {
 		return fmt.Errorf("git did not start: %w", confine.Reason(err))

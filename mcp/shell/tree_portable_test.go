@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"toolpipe/mcp/command"
+	"toolpipe/mcp/process"
 	"toolpipe/stream/jsontext"
 )
 
 // An answer says no more than what was done.
 func TestShellClaims(t *testing.T) {
-	r, err := runScript(t.Context(), command.Spec{Dir: "/", Environ: os.Environ()}, "sleep 300", 0.1)
+	r, err := runScript(t.Context(), command.Spec{Dir: "/", Environ: os.Environ(), Processes: &process.Processes{}}, "sleep 300", 0.1)
 	if err != nil {
 		t.Fatal(err)
 	}
