@@ -37,10 +37,7 @@ func (s *Spec) inRoots(path string) bool {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	return slices.ContainsFunc(s.Areas, func(root *confine.Area) bool {
-		rel, err := filepath.Rel(root.Real, path)
-		return err == nil && filepath.IsLocal(rel)
-	})
+	return slices.ContainsFunc(s.Areas, func(root *confine.Area) bool { return confine.IsBelow(path, root.Real) })
 }
 
 // lookPath finds a program in PATH, and gives the environment to start it in. A

@@ -145,7 +145,7 @@ func (c *Commands) cwd(bounds confine.Bounds, args toolserver.Arguments) (string
 		dir = filepath.Join(c.dir, dir)
 	}
 	real, err := filepath.EvalSymlinks(dir)
-	if c.spec.Confined && !inside(dir, c.dir) && !inside(dir, c.real) || err == nil && c.spec.Confined && !inside(real, c.real) {
+	if c.spec.Confined && !confine.IsBelow(dir, c.dir) && !confine.IsBelow(dir, c.real) || err == nil && c.spec.Confined && !confine.IsBelow(real, c.real) {
 		return "", fmt.Errorf("cwd %q is outside the allowed root %q", asked, c.dir)
 	}
 	if err != nil {
@@ -158,12 +158,6 @@ func (c *Commands) cwd(bounds confine.Bounds, args toolserver.Arguments) (string
 		return "", fmt.Errorf("cwd %q is not a directory", asked)
 	}
 	return real, nil
-}
-
-// inside says whether a path is that of the directory, or of something below it.
-func inside(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // Start starts cmd in the directory that was looked at. Where the system gives

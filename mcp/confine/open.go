@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 )
 
 // WrongKindError is the error for a name that is not of a regular file, or not of a
@@ -143,10 +142,5 @@ func (a *Access) kernelError() error {
 
 // inKernelDirectory says whether an absolute path is in /proc, /sys or /dev.
 func inKernelDirectory(path string) bool {
-	for _, dir := range [...]string{"/proc", "/sys", "/dev"} {
-		if path == dir || strings.HasPrefix(path, dir+"/") {
-			return true
-		}
-	}
-	return false
+	return IsBelow(path, "/proc") || IsBelow(path, "/sys") || IsBelow(path, "/dev")
 }

@@ -3,11 +3,19 @@ package confine
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"unicode"
 )
+
+// IsBelow says whether a path is that of a directory, or of something below it. It
+// looks at the names alone.
+func IsBelow(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
 
 // KindOf is the word for a kind of directory entry.
 func KindOf(mode fs.FileMode) string {

@@ -24,8 +24,7 @@ const (
 // listening are the TCP addresses that processes listen on, each with the pid of one
 // that does.
 func listening(pids []int) (addresses []string, err error) {
-	owners := map[string]int{}   // pid by inode of a socket
-	lists := map[string]string{} // directory of the lists of sockets, by network
+	owners := map[string]int{} // pid by inode of a socket
 	for _, pid := range pids {
 		dir := "/proc/" + strconv.Itoa(pid)
 		links, openErr := os.ReadDir(dir + "/fd")
@@ -38,11 +37,9 @@ func listening(pids []int) (addresses []string, err error) {
 				owners[strings.TrimSuffix(inode, "]")] = pid
 			}
 		}
-		if network, linkErr := os.Readlink(dir + "/ns/net"); linkErr == nil {
-			lists[network] = dir + "/net/"
-		}
 	}
-	for _, dir := range lists {
+	for _, pid := range pids { // each may be in a network of its own
+		dir := fmt.Sprintf("/proc/%d/net/", pid)
 		addresses = slices.Concat(addresses, listeners(dir+"tcp", owners), listeners(dir+"tcp6", owners))
 	}
 	if slices.Sort(addresses); len(addresses) > 0 {
