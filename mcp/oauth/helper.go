@@ -65,20 +65,13 @@ func (h *Helper) get(ctx context.Context, id string) ([]byte, error) {
 }
 
 func (h *Helper) store(ctx context.Context, k Key, doc []byte) error {
-	entry, err := json.Marshal(helperEntry{helperPrefix + k.id(), userName(k), string(doc)})
+	shown := strings.TrimPrefix(k.Account+" at "+k.Server, " at ") // in a keychain, beside the login
+	entry, err := json.Marshal(helperEntry{helperPrefix + k.id(), shown, string(doc)})
 	if err != nil {
 		return err
 	}
 	_, err = h.run(ctx, "store", entry)
 	return err
-}
-
-// userName is the text that a keychain shows beside the login.
-func userName(k Key) string {
-	if k.Account != "" {
-		return k.Account + " at " + k.Server
-	}
-	return k.Server
 }
 
 func (h *Helper) erase(ctx context.Context, k Key) error {
