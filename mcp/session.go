@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,6 +27,9 @@ type Session struct {
 	tried   []string // what Connect tried, for its error; guarded by mu
 	tools   []wire.Tool
 	headers map[string][]paramHeader // of calls, by the tool's name; like tools not changed after Connect
+	listed  uint64                   // the sum of the hashes of all tools in the list; nor is this
+
+	announced atomic.Bool // the server said that its list of tools has changed
 
 	life         context.Context // ends with Close
 	end          context.CancelFunc
@@ -43,16 +45,15 @@ type Session struct {
 	capabilities []byte // an object, as the server sent it
 	instructions string
 
-	changes comparison
-	ready   bool            // the list of tools came, which ends the start
-	warned  map[string]bool // what warnOnce has warned of
+	ready  bool            // the list of tools came, which ends the start
+	warned map[string]bool // what warnOnce has warned of
 
 	junkLines  int    // lines of the server's stdout that were no messages
 	junkSample string // the first of them
 }
 
 func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
-	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec), warned: map[string]bool{}, changes: comparison{seed: maphash.MakeSeed()}}
+	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec), warned: map[string]bool{}}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -89,7 +90,6 @@ func (s *Session) Close() error {
 			s.conn.close()
 		}
 		s.elicitations.wait()
-		s.changes.all.wait()
 		s.report.stop()
 	})
 	return nil
@@ -124,7 +124,7 @@ func (s *Session) onNotification(method string, params []byte) {
 			s.report.log("the list of tools changed before it was read")
 			return
 		}
-		s.toolsChanged()
+		s.announced.Store(true)
 	case "notifications/message":
 		s.logMessage(params)
 	case "":

@@ -36,7 +36,7 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 		}
 	}
 	err := s.allPages(ctx, toolList, func(item []byte) {
-		sum += s.changes.hash(item)
+		sum += toolHash(item)
 		t := readTool(item)
 		if _, again := headers[t.Name]; again {
 			drop(t.Name, "the server lists it twice, the first one counts")
@@ -63,7 +63,7 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.headers, s.changes.first = headers, sum
+	s.headers, s.listed = headers, sum
 	return tools, nil
 }
 
