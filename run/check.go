@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os/exec"
@@ -84,14 +85,7 @@ func (k *checkup) failed(subject string, err error) error {
 }
 
 func (k *checkup) settingsRead() {
-	switch {
-	case k.settings.Path != "":
-		k.ok("config", k.settings.Path)
-	case k.cfg.NoConfig:
-		k.ok("config", "none, as --no-config says")
-	default:
-		k.ok("config", "none")
-	}
+	k.ok("config", cmp.Or(k.settings.Path, "none"))
 	for _, path := range k.cfg.ServerConfigs {
 		k.ok("mcp-config", path)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -233,11 +232,11 @@ func (r *runner) hooks(s *config.Server) mcp.Hooks {
 			if code == "input_refused" {
 				message += "; --elicit ask lets it ask you on the terminal"
 			}
-			if concerns(r.cfg, code, s.Name, message) {
-				r.warn(code, s.Name, message)
-			} else {
-				r.face.VerboseLine(message)
+			if code == "tools_changed" && r.cfg.Mode != config.Answer && r.cfg.Mode != config.Serve {
+				r.face.VerboseLine(message) // the list was used already
+				return
 			}
+			r.warn(code, s.Name, message)
 		},
 		Wire:       r.face.Wire(s.Name),
 		OutputWait: r.readers.Time,
@@ -253,18 +252,4 @@ func (r *runner) hooks(s *config.Server) mcp.Hooks {
 		h.Elicit = elicit(r.gate.Terminal, s.Name)
 	}
 	return h
-}
-
-// concerns tells whether a server's warning matters for this run. Without a model
-// it does not matter that the list of tools has changed, and for one tool it does
-// not matter that others are left out.
-func concerns(c *config.Config, code, server, message string) bool {
-	switch {
-	case code == "tools_changed":
-		return c.Mode == config.Answer || c.Mode == config.Serve
-	case code == "tool_dropped" && (c.Mode == config.CallTool || c.Mode == config.Explain || c.Mode == config.DescribeTool):
-		name, ok := strings.CutPrefix(c.Target, server+"__")
-		return ok && strings.Contains(message, "tool "+strconv.Quote(name)+" ")
-	}
-	return true
 }

@@ -167,9 +167,6 @@ func (c *caller) definitions(messages []stream.Message) map[string]string {
 // note writes to the session that c is about to be sent. Where that cannot be written,
 // c does not run, and the run ends.
 func (r *round) note(ctx context.Context, c *call) bool {
-	if r.session == nil {
-		return true
-	}
 	err := r.session.Sending(c.ID)
 	c.noted = err == nil
 	if err != nil {
@@ -181,9 +178,6 @@ func (r *round) note(ctx context.Context, c *call) bool {
 
 // keep writes the result of c to the session.
 func (r *round) keep(c *call) {
-	if r.session == nil {
-		return
-	}
 	var err error
 	if !c.answer.keepsOpen {
 		err = r.session.Add(nil, c.answer.message(&c.Call))
