@@ -11,10 +11,7 @@ import (
 )
 
 // object writes a JSON object, member by member. Its zero value is ready.
-type object struct {
-	b      []byte
-	follow bool // a member has been written
-}
+type object struct{ b []byte }
 
 // appendEvent appends an event as one line without its newline.
 func appendEvent(dst []byte, e Event) []byte {
@@ -121,15 +118,14 @@ func (o *object) byKind(value reflect.Value) {
 	}
 }
 
-func (o *object) begin() { o.b, o.follow = append(o.b, '{'), false }
+func (o *object) begin() { o.b = append(o.b, '{') }
 
-func (o *object) end() { o.b, o.follow = append(o.b, '}'), true }
+func (o *object) end() { o.b = append(o.b, '}') }
 
 func (o *object) name(key string) {
-	if o.follow {
+	if o.b[len(o.b)-1] != '{' {
 		o.b = append(o.b, ',')
 	}
-	o.follow = true
 	o.b = append(append(append(o.b, '"'), key...), '"', ':')
 }
 

@@ -109,40 +109,30 @@ func (e *End) WithOutputError(err error) *End {
 
 // Writer is a buffered writer that names its target in errors and stops at
 // the first one: nothing is written after a lost byte, and every further write or
-// flush returns the same error.
+// flush returns the same error, as those of a bufio.Writer do.
 type Writer struct {
 	buffer *bufio.Writer
 	what   string
-	err    error
 }
 
 func NewWriter(w io.Writer, what string) *Writer {
 	return &Writer{buffer: bufio.NewWriterSize(w, 64<<10), what: what}
 }
 
-func (w *Writer) fail(err error) error {
+func (w *Writer) named(err error) error {
 	switch {
-	case err == nil || w.err != nil:
+	case err == nil:
+		return nil
 	case failure.IsCancelled(err): // the reader has stopped reading and the run is over: the target is not to blame
-		w.err = failure.Of(err)
-	default:
-		w.err = failure.Output(w.what, err)
+		return failure.Of(err)
 	}
-	return w.err
+	return failure.Output(w.what, err)
 }
 
 func (w *Writer) write(p []byte) error {
-	if w.err != nil {
-		return w.err
-	}
 	_, err := w.buffer.Write(p)
-	return w.fail(err)
+	return w.named(err)
 }
 
 // Flush writes out what is buffered.
-func (w *Writer) Flush() error {
-	if w.err != nil || w.buffer.Buffered() == 0 {
-		return w.err
-	}
-	return w.fail(w.buffer.Flush())
-}
+func (w *Writer) Flush() error { return w.named(w.buffer.Flush()) }

@@ -9,8 +9,8 @@ type NDJSONOutput struct {
 }
 
 func (o *NDJSONOutput) Event(e Event) error {
-	if o.err != nil { // the failed write may still go on, and read the line
-		return o.err
+	if err := o.write(nil); err != nil { // the failed write may still go on, and read the line
+		return err
 	}
 	o.line.b = o.line.b[:0]
 	o.line.event(e)
