@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -137,30 +138,21 @@ func (v Value) place() string {
 // models.local.timeout or args[0]. For a key they are those that lead to the
 // object of the key.
 func (v Value) path() string {
-	var b strings.Builder
-	in := v.Doc.value(jsontext.Space(v.Doc.data, 0))
-descend:
+	path, in := "", v.Doc.value(jsontext.Space(v.Doc.data, 0))
 	for in.From != v.From {
-		for _, m := range in.Members() {
-			if m.From <= v.From && v.From < m.To {
-				if b.Len() > 0 {
-					b.WriteByte('.')
-				}
-				b.WriteString(m.At.pathKey())
-				in = m.Value
-				continue descend
-			}
+		parts := in.parts()
+		i := slices.IndexFunc(parts, func(m member) bool { return m.From <= v.From && v.From < m.To })
+		switch {
+		case i < 0: // v is a key
+			return strings.TrimPrefix(path, ".")
+		case in.Kind() == '[':
+			path += fmt.Sprintf("[%d]", i)
+		default:
+			path += "." + parts[i].At.pathKey()
 		}
-		for i, e := range in.Elements() {
-			if e.From <= v.From && v.From < e.To {
-				fmt.Fprintf(&b, "[%d]", i)
-				in = e
-				continue descend
-			}
-		}
-		break // v is a key
+		in = parts[i].Value
 	}
-	return b.String()
+	return strings.TrimPrefix(path, ".")
 }
 
 // pathKey is the key v as it stands in a path: without quotes where it reads as
@@ -200,43 +192,40 @@ func (v Value) Kind() byte {
 func (v Value) IsNull() bool { return v.Kind() == 'n' }
 
 // Members are the members of an object, in order; none for any other value.
-func (v Value) Members() (all []member) {
+func (v Value) Members() []member {
 	if v.Kind() != '{' {
 		return nil
 	}
-	d := v.Doc
-	for i := jsontext.Space(d.data, v.From+1); d.data[i] != '}'; {
-		key := d.value(i)
-		i = jsontext.Space(d.data, key.To) + 1 // after the colon
-		value := d.value(jsontext.Space(d.data, i))
-		all = append(all, member{key.Text(), key, value})
-		i = d.next(value)
-	}
-	return all
+	return v.parts()
 }
 
 // Elements are the elements of an array, in order; none for any other value.
 func (v Value) Elements() (all []Value) {
-	if v.Kind() != '[' {
-		return nil
-	}
-	d := v.Doc
-	for i := jsontext.Space(d.data, v.From+1); d.data[i] != ']'; {
-		element := d.value(i)
-		all = append(all, element)
-		i = d.next(element)
+	if v.Kind() == '[' {
+		for _, m := range v.parts() {
+			all = append(all, m.Value)
+		}
 	}
 	return all
 }
 
-// next returns where the next element or member begins after v, or where the
-// array or object closes.
-func (d *Document) next(v Value) int {
-	i := jsontext.Space(d.data, v.To)
-	if d.data[i] == ',' {
-		i = jsontext.Space(d.data, i+1)
+// parts are the members of an object, or the elements of an array, without keys.
+func (v Value) parts() (all []member) {
+	data, isObject := v.Doc.data, v.Kind() == '{'
+	for i := jsontext.Space(data, v.From+1); data[i] != '}' && data[i] != ']'; {
+		var m member
+		if isObject {
+			m.At = v.Doc.value(i)
+			m.Key = m.At.Text()
+			i = jsontext.Space(data, jsontext.Space(data, m.At.To)+1) // after the colon
+		}
+		m.Value = v.Doc.value(i)
+		all = append(all, m)
+		if i = jsontext.Space(data, m.To); data[i] == ',' {
+			i = jsontext.Space(data, i+1)
+		}
 	}
-	return i
+	return all
 }
 
 // Get returns the value of the member with that key.
