@@ -3,6 +3,7 @@ package approve
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"toolpipe/stream/escape"
@@ -87,9 +88,6 @@ func newFormQuestion(heading string, lines []string, prompt string, width, heigh
 	if room := max(height-6, 9); len(shown) > room {
 		shown = cutLines(shown, room*2/3, room/3)
 	}
-	q.body = "toolpipe: " + escape.Escape(heading) + "\n"
-	for _, l := range shown {
-		q.body += l + "\n"
-	}
+	q.body = strings.Join(append([]string{"toolpipe: " + escape.Escape(heading)}, shown...), "\n") + "\n"
 	return q
 }

@@ -2,6 +2,7 @@ package approve
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -37,15 +38,12 @@ func (l Labels) Words() (words []string) {
 
 // ParseLabels returns the labels with these names. Only those of among are known.
 func ParseLabels(words []string, among Labels) (labels Labels, err error) {
-next:
 	for _, word := range words {
-		for i, known := range labelWords {
-			if word == known && among.Has(1<<i) {
-				labels |= 1 << i
-				continue next
-			}
+		i := slices.Index(labelWords[:], word)
+		if i < 0 || !among.Has(1<<i) {
+			return 0, fmt.Errorf("%.40q is not one of: %s", word, strings.Join(among.Words(), ", "))
 		}
-		return 0, fmt.Errorf("%.40q is not one of: %s", word, strings.Join(among.Words(), ", "))
+		labels |= 1 << i
 	}
 	return labels, nil
 }
