@@ -172,8 +172,7 @@ func (p *profile) keys() []key {
 		{"api", word{&p.api, stream.APIs()}},
 		{"params", eachMember(p.parseParam)},
 		{"tool_role", (*not)(&p.noToolRole)},
-		{"idle_timeout", idle},
-		{"timeout", idle}, // the older name
+		{"idle_timeout timeout", idle}, // the latter is the older name
 		{"insecure_http", &p.insecureHTTP},
 		{"servers", &p.servers},
 		{"headers", eachMember(p.parseHeader)},

@@ -2,19 +2,20 @@ package config
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
 // A key is one key of an object in a config, and what its value fills: see
 // member.fill.
 type key struct {
-	name string
-	to   any
+	names string // one, or several with blanks between
+	to    any
 }
 
 func namesOf(keys []key) (names []string) {
 	for _, k := range keys {
-		names = append(names, k.name)
+		names = append(names, strings.Fields(k.names)...)
 	}
 	return names
 }
@@ -27,7 +28,7 @@ func (v Value) readKeys(keys []key) error {
 
 // readKey reads a member, which must be one of the keys.
 func (m member) readKey(keys []key) error {
-	i := slices.IndexFunc(keys, func(k key) bool { return k.name == m.Key })
+	i := slices.IndexFunc(keys, func(k key) bool { return slices.Contains(strings.Fields(k.names), m.Key) })
 	if i < 0 {
 		return m.Unknown(namesOf(keys))
 	}

@@ -24,22 +24,19 @@ func (e *entry) oauth(m member) (*oauth.Settings, error) {
 
 // oauthKeys are the keys of a server's oauth in the user's own config.
 func (e *entry) oauthKeys(s *oauth.Settings) []key {
-	scopes := into(&s.Scopes, func(m member) ([]string, error) {
-		words, err := m.Words()
-		return strings.Fields(strings.Join(words, " ")), err
-	})
 	return []key{
 		{"grant", word{&s.Grant, []string{oauth.GrantCode, oauth.GrantClientCredentials, oauth.GrantJWTBearer, oauth.GrantIDJAG}}},
 		{"client_id", &s.ClientID},
-		{"client_secret", into(&s.Secret, e.clientSecret)},
-		{"client_secret_env", into(&s.Secret, e.clientSecret)},
+		{"client_secret client_secret_env", into(&s.Secret, e.clientSecret)},
 		{"private_key_file", func(m member) (err error) {
 			s.PrivateKey, e.KeyFile, err = e.fileBeside(m)
 			return err
 		}},
 		{"algorithm", &s.Algorithm},
-		{"scope", scopes},
-		{"scopes", scopes},
+		{"scope scopes", into(&s.Scopes, func(m member) ([]string, error) {
+			words, err := m.Words()
+			return strings.Fields(strings.Join(words, " ")), err
+		})},
 		{"redirect_uri", &s.RedirectURI},
 		{"client_metadata_url", &s.ClientMetadataURL},
 		{"client_name", &s.ClientName},
@@ -97,8 +94,7 @@ func (e *entry) fileBeside(m member) (data []byte, path string, err error) {
 
 func (e *entry) idp(m member) (*oauth.IDP, error) {
 	idp := &oauth.IDP{}
-	secret := into(&idp.Secret, e.clientSecret)
-	return idp, m.readKeys([]key{{"token_url", &idp.TokenURL}, {"client_id", &idp.ClientID}, {"client_secret", secret}, {"client_secret_env", secret}})
+	return idp, m.readKeys([]key{{"token_url", &idp.TokenURL}, {"client_id", &idp.ClientID}, {"client_secret client_secret_env", into(&idp.Secret, e.clientSecret)}})
 }
 
 // checkOAuth refuses what cannot work, before a browser is opened for it.

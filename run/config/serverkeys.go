@@ -6,14 +6,11 @@ func (e *entry) ownKeys() []key {
 	return []key{
 		{"command", e.readCommand},
 		{"args", e.readArgs},
-		{"env", into(&e.Env, e.table)},
-		{"environment", into(&e.Env, e.table)}, // opencode
+		{"env environment", into(&e.Env, e.table)}, // the latter is of opencode
 		{"inherit_env", &e.InheritEnv},
 		{"cwd", into(&e.Dir, e.path)},
 		{"framing", word{&e.Framing, []string{"newline", "content-length"}}},
-		{"url", e.readURL},
-		{"httpUrl", e.readURL},   // Gemini
-		{"serverUrl", e.readURL}, // Windsurf
+		{"url httpUrl serverUrl", e.readURL}, // the latter two are of Gemini and Windsurf
 		{"headers", into(&e.Headers, e.table)},
 		{"type", e.checkTransport},
 		{"insecure_http", &e.InsecureHTTP},
@@ -46,26 +43,12 @@ func (e *entry) hostKeys() []key {
 		{"enabled", (*not)(&e.off)}, // opencode
 		{"timeout", e.readTimeout},
 		{"includeTools", e.readIncludeTools},
-		{"excludeTools", &e.Exclude},  // Gemini
-		{"disabledTools", &e.Exclude}, // Kiro, Roo
-		{"path", e.readCommand},       // Zed: of command
-
-		{"trust", e.refuse},
-		{"autoApprove", e.refuse},
-		{"alwaysAllow", e.refuse},
-
-		{"requestInit", ignored},
-		{"description", ignored},
-		{"name", ignored},
-		{"gallery", ignored},
-		{"version", ignored},
-		{"source", ignored},   // Zed
-		{"settings", ignored}, // Zed
+		{"excludeTools disabledTools", &e.Exclude}, // Gemini; Kiro and Roo
+		{"path", e.readCommand},                    // Zed: of command
+		{"trust autoApprove alwaysAllow", e.refuse},
+		{"requestInit description name gallery version source settings", func(member) error { return nil }}, // they mean nothing here
 	}
 }
-
-// ignored reads a member that means nothing here.
-func ignored(member) error { return nil }
 
 // nestedKeys may hold an object with keys of a server: a command of Zed, a
 // transport of Cursor, requestInit of JetBrains.
