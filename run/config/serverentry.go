@@ -213,12 +213,7 @@ func (e *entry) checkTransport(m member) error {
 	if err != nil {
 		return err
 	}
-	switch strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' {
-			return -1
-		}
-		return r
-	}, strings.ToLower(s)) {
+	switch strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s)) {
 	case "", "stdio", "local", "http", "sse", "streamablehttp", "remote", "custom":
 		return nil
 	}

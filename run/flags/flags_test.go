@@ -13,7 +13,7 @@ import (
 // the same, and that what the help says of a value fits what the flag takes.
 func TestTable(t *testing.T) {
 	table := New(new(config.Config))
-	full := table.FullHelp()
+	full := table.help(false)
 	seen := map[any]string{}
 	once := func(what any, name string) {
 		if other := seen[what]; other != "" {
@@ -55,16 +55,16 @@ func TestTable(t *testing.T) {
 // TestHelp holds that the short help fits a screen.
 func TestHelp(t *testing.T) {
 	table := New(new(config.Config))
-	if n := strings.Count(table.ShortHelp(), "\n"); n > 60 {
+	if n := strings.Count(table.help(true), "\n"); n > 60 {
 		t.Errorf("the short help has %d lines", n)
 	}
-	for line := range strings.Lines(table.ShortHelp() + table.FullHelp()) {
+	for line := range strings.Lines(table.help(true) + table.help(false)) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
 	for f := range table.All() {
-		if shown := strings.Contains(table.ShortHelp(), " --"+f.Name+" ") || f.Name == "help"; shown != f.Everyday {
+		if shown := strings.Contains(table.help(true), " --"+f.Name+" ") || f.Name == "help"; shown != f.Everyday {
 			t.Errorf("the short help shows --%s: %v", f.Name, shown)
 		}
 		if f.Everyday && utf8.RuneCountInString(f.brief()) > width-indent {

@@ -38,14 +38,14 @@ func (t *Table) HelpText(version string, args []string) (string, error) {
 		args = append([]string{*t.Help}, args...)
 	}
 	if len(args) == 0 {
-		return t.ShortHelp(), nil
+		return t.help(true), nil
 	}
 	var texts []string
 	for _, topic := range args {
 		text := manual.Page(topic)
 		switch topic {
 		case "all":
-			text = t.FullHelp()
+			text = t.help(false)
 		case "topics":
 			text = topics()
 		case "man":
@@ -79,12 +79,7 @@ func unknownTopic(topic string) error {
 	return e
 }
 
-// ShortHelp shows the everyday flags.
-func (t *Table) ShortHelp() string { return t.help(true) }
-
-// FullHelp shows every flag.
-func (t *Table) FullHelp() string { return t.help(false) }
-
+// help shows the everyday flags, or every flag.
 func (t *Table) help(everyday bool) string {
 	var b strings.Builder
 	b.WriteString(intro)
