@@ -36,7 +36,7 @@ type profile struct {
 	baseURL, model, api      string
 	keyEnv                   *string
 	keyCommand               []string
-	headers                  []profileHeader
+	headers                  []member // of requests to the model, as the file has them
 	cacheKey                 bool
 	params                   []stream.Param
 	noToolRole, insecureHTTP bool
@@ -54,12 +54,6 @@ func (p profile) place(key string) string {
 		return ""
 	}
 	return v.place()
-}
-
-// profileHeader is a header of requests to the model, as the file has it.
-type profileHeader struct {
-	name, value string
-	at          Value
 }
 
 type shellSettings struct {
@@ -170,7 +164,10 @@ func (p *profile) keys() []key {
 		{"model", &p.model},
 		{"key_env", &p.keyEnv},
 		{"api", word{&p.api, stream.APIs()}},
-		{"params", eachMember(p.parseParam)},
+		{"params", eachMember(func(m member) error {
+			p.params = append(p.params, stream.Param{Name: m.Key, Value: m.Raw()})
+			return nil
+		})},
 		{"tool_role", (*not)(&p.noToolRole)},
 		{"idle_timeout timeout", idle}, // the latter is the older name
 		{"insecure_http", &p.insecureHTTP},
@@ -179,11 +176,6 @@ func (p *profile) keys() []key {
 		{"key_command", &p.keyCommand},
 		{"prompt_cache_key", &p.cacheKey},
 	}
-}
-
-func (p *profile) parseParam(m member) error {
-	p.params = append(p.params, stream.Param{Name: m.Key, Value: m.Raw()})
-	return nil
 }
 
 // duration reads a string such as "30s", or a number of seconds.

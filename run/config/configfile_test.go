@@ -38,11 +38,11 @@ func TestHeaderKeys(t *testing.T) {
 	for value, want := range map[string][]string{
 		"${GATEWAY}": {"GATEWAY"}, "Bearer ${env:A:-x}${B}": {"A", "B"}, "plain": nil, "${open": nil,
 	} {
-		if got := (profileHeader{name: "api-key", value: value}).secretNames(); !slices.Equal(got, want) {
+		if got := secretNames("api-key", value); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", value, got, want)
 		}
 	}
-	if got := (profileHeader{name: "anthropic-beta", value: "${BETA} ${BETA_TOKEN}"}).secretNames(); !slices.Equal(got, []string{"BETA_TOKEN"}) {
+	if got := secretNames("anthropic-beta", "${BETA} ${BETA_TOKEN}"); !slices.Equal(got, []string{"BETA_TOKEN"}) {
 		t.Errorf("%q", got)
 	}
 }

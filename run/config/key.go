@@ -164,27 +164,27 @@ func (c *Config) runKeyCommand(ctx context.Context, argv []string, from string) 
 func (c *Config) resolveHeaders(e *Endpoint, p profile) error {
 	for _, h := range p.headers {
 		values := &entry{c: c, Server: Server{own: true}}
-		value, err := values.expand(h.at, h.value)
+		value, err := values.expand(h.Value, h.Text())
 		if err != nil {
 			return err
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			return h.at.Errorf("the value of the header %s holds a control character", h.name)
+			return h.Errorf("the value of the header %s holds a control character", h.Key)
 		}
 		// What comes from a variable is meant to be seen by nobody.
-		e.Headers = append(e.Headers, stream.Header{Name: h.name, Value: value, Secret: value != h.value || secrets.Named(h.name)})
+		e.Headers = append(e.Headers, stream.Header{Name: h.Key, Value: value, Secret: value != h.Text() || secrets.Named(h.Key)})
 	}
 	return nil
 }
 
-// secretNames are the variables in the header that hold a secret, as its name or
-// theirs says.
-func (h profileHeader) secretNames() (names []string) {
-	for i := 0; i < len(h.value); {
-		reference, size := referenceAt(h.value[i:], false)
+// secretNames are the variables in a header of a profile that hold a secret, as its
+// name or theirs says.
+func secretNames(header, value string) (names []string) {
+	for i := 0; i < len(value); {
+		reference, size := referenceAt(value[i:], false)
 		if size > 0 {
 			name, _, _ := strings.Cut(reference, ":-")
-			if name = strings.TrimPrefix(name, "env:"); secrets.Named(h.name) || secrets.Named(name) {
+			if name = strings.TrimPrefix(name, "env:"); secrets.Named(header) || secrets.Named(name) {
 				names = append(names, name)
 			}
 		}
@@ -195,8 +195,7 @@ func (h profileHeader) secretNames() (names []string) {
 
 // parseHeader reads a header of a profile.
 func (p *profile) parseHeader(m member) error {
-	value, err := m.str()
-	if err != nil {
+	if _, err := m.str(); err != nil {
 		return err
 	}
 	switch strings.ToLower(m.Key) {
@@ -206,7 +205,7 @@ func (p *profile) parseHeader(m member) error {
 	if m.Key == "" || strings.ContainsFunc(m.Key, func(r rune) bool { return !nameByte(r) }) {
 		return m.Errorf("%q is not the name of a header", m.Key)
 	}
-	p.headers = append(p.headers, profileHeader{m.Key, value, m.Value})
+	p.headers = append(p.headers, m)
 	return nil
 }
 

@@ -264,7 +264,7 @@ func (c *Config) keyNames(s *Settings) []string {
 			names = append(names, *p.keyEnv)
 		}
 		for _, h := range p.headers {
-			names = append(names, h.secretNames()...)
+			names = append(names, secretNames(h.Key, h.Text())...)
 		}
 	}
 	return names
