@@ -52,7 +52,7 @@ func (c *Config) Validate() error {
 			return failure.UsageError([]string{"--" + f.flag + " is one of: " + JoinWords(f.words)}, "--%s: %q is not one of its values", f.flag, f.value)
 		}
 	}
-	for _, m := range slices.Concat(c.numberMistakes(), c.mistakes(), c.sessionMistakes(), c.serveMistakes()) {
+	for _, m := range slices.Concat(c.mistakes(), c.sessionMistakes(), c.serveMistakes()) {
 		if m.made {
 			return failure.UsageError(m.hints, "%s", m.message)
 		}
@@ -67,24 +67,6 @@ type mistake struct {
 	hints   []string
 }
 
-func (c *Config) numberMistakes() []mistake {
-	rounds := 0
-	if c.MaxRounds != nil {
-		rounds = *c.MaxRounds
-	}
-	negative := func(flag string, n int, of string) mistake {
-		return mistake{n < 0, flag + ": " + strconv.Itoa(n) + " is not a number of " + of, nil}
-	}
-	return []mistake{
-		negative("--parallel", c.Parallel, "calls"),
-		negative("--max-rounds", rounds, "rounds"),
-		negative("--max-tokens", c.MaxTokens, "tokens"),
-		negative("--max-total-tokens", c.MaxTotalTokens, "tokens"),
-		negative("--max-result-bytes", int(c.MaxResultBytes), "bytes"),
-		{c.Temperature != "" && !IsNumber(c.Temperature), "--temperature: " + strconv.Quote(c.Temperature) + " is not a number", nil},
-	}
-}
-
 func (c *Config) mistakes() []mistake {
 	_, isBlock := c.Block()
 	attached := len(slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return path != "-" }))
@@ -92,6 +74,7 @@ func (c *Config) mistakes() []mistake {
 	leave := func(flag string) []string { return []string{"leave " + flag + " out"} }
 	addShell := func(flag string) []string { return []string{"add --shell, or leave " + flag + " out"} }
 	return []mistake{
+		{c.Temperature != "" && !IsNumber(c.Temperature), "--temperature: " + strconv.Quote(c.Temperature) + " is not a number", nil},
 		{c.System != nil && c.SystemFile != "", "--system and --system-file: only one of them can be given", nil},
 		{attached > 1 || attached == 1 && (c.NoStdin || c.Input == "messages"), "--file -: standard input can be attached once, and be nothing else", nil},
 		{c.Record != "" && c.Replay != "", "--record and --replay: only one of them can be given", nil},

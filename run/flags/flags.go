@@ -181,8 +181,12 @@ func (f *Flag) check() error {
 	case **string:
 		emptyOK = true
 	case *int:
-		if *setting == 0 {
-			return f.refuse("0 is not a number from 1 on")
+		if *setting < 1 {
+			return f.refuse("%d is not a number from 1 on", *setting)
+		}
+	case **int:
+		if **setting < 0 {
+			return f.refuse("%d is not a number from 0 on", **setting)
 		}
 	}
 	if slices.Contains(texts, "") && !emptyOK {
