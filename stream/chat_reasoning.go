@@ -99,7 +99,7 @@ func (r *chatReasoning) opaque(d *chatDecoder) (o Opaque) {
 	o.json = joinMembers(members)
 	text := d.text.parts()
 	switch {
-	case d.think.tagged:
+	case d.think.raw.size > 0:
 		o.content = formed("?", d.think.asItCame(text))
 	case r.parts != nil && !d.request.ThinkTags && isBlank(text):
 		o.content = formed("[?]", r.parts.json())

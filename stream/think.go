@@ -17,71 +17,58 @@ const (
 // answer may speak of the tags.
 type thinkSplitter struct {
 	state   thinkState
+	blank   bool   // only white space came behind the last tag: it is left out
 	pending []byte // may be the beginning of a tag
-	raw     chunks // all that came before the answer, except pending
-	tagged  bool   // there was an opening tag
+	raw     chunks // all that came before the answer, except pending; nothing without a tag
 }
 
 type thinkState uint8
 
 const (
 	beforeThink thinkState = iota // only white space came
-	thinkStart                    // only white space came after the opening tag
 	inThink
-	afterThink // only white space came after the closing tag
 	inAnswer
 )
 
 func (t *thinkSplitter) add(d *draft, delta []byte) {
-	if t.state == inAnswer {
-		d.passText(d.sink.Text, delta)
-		return
-	}
 	t.pending = append(t.pending, delta...)
 	if t.state == beforeThink {
-		trimmed := bytes.TrimLeft(t.pending, whiteSpace)
-		if bytes.HasPrefix([]byte(thinkOpen), trimmed) && len(trimmed) < len(thinkOpen) {
+		rest := bytes.TrimLeft(t.pending, whiteSpace)
+		switch {
+		case bytes.HasPrefix(rest, []byte(thinkOpen)):
+			t.state, t.blank = inThink, true
+			t.consume(len(t.pending) - len(rest) + len(thinkOpen))
+		case bytes.HasPrefix([]byte(thinkOpen), rest):
 			return
+		default:
+			t.state = inAnswer
 		}
-		if !bytes.HasPrefix(trimmed, []byte(thinkOpen)) {
-			t.answer(d)
-			return
-		}
-		t.state, t.tagged = thinkStart, true
-		t.consume(len(t.pending) - len(trimmed) + len(thinkOpen))
 	}
-	if t.state == thinkStart {
-		if t.skipSpace(); len(t.pending) == 0 {
-			return
+	if t.state == inThink && t.hasText() {
+		before, _, closed := bytes.Cut(t.pending, []byte(thinkClose))
+		if !closed {
+			before = before[:len(before)-partialTail(before, thinkClose)]
 		}
-		t.state = inThink
-	}
-	if t.state == inThink && t.reasoning(d) {
-		t.state = afterThink
-	}
-	if t.state == afterThink {
-		if t.skipSpace(); len(t.pending) > 0 {
-			t.answer(d)
+		d.reasoningText.add(before)
+		t.consume(len(before))
+		if closed {
+			t.state, t.blank = inAnswer, true
+			t.consume(len(thinkClose))
 		}
+	}
+	if t.state == inAnswer && t.hasText() {
+		d.passText(d.sink.Text, t.pending)
+		t.pending = t.pending[:0]
 	}
 }
 
-// reasoning passes on what is pending up to the closing tag.
-func (t *thinkSplitter) reasoning(d *draft) (closed bool) {
-	before, _, closed := bytes.Cut(t.pending, []byte(thinkClose))
-	if !closed {
-		before = before[:len(before)-partialTail(before, thinkClose)]
+// hasText leaves out white space behind a tag, and reports whether more is pending.
+func (t *thinkSplitter) hasText() bool {
+	if t.blank {
+		t.consume(len(t.pending) - len(bytes.TrimLeft(t.pending, whiteSpace)))
+		t.blank = len(t.pending) == 0
 	}
-	d.reasoningText.add(before)
-	t.consume(len(before))
-	if closed {
-		t.consume(len(thinkClose))
-	}
-	return closed
-}
-
-func (t *thinkSplitter) skipSpace() {
-	t.consume(len(t.pending) - len(bytes.TrimLeft(t.pending, whiteSpace)))
+	return len(t.pending) > 0
 }
 
 // consume moves the first n bytes, which are not of the answer, from pending to
@@ -94,12 +81,6 @@ func (t *thinkSplitter) consume(n int) {
 // asItCame returns all that came, with its tags, to be sent back.
 func (t *thinkSplitter) asItCame(answer []Part) []Part {
 	return slices.Concat(t.raw.parts(), []Part{{Text: string(t.pending)}}, answer)
-}
-
-func (t *thinkSplitter) answer(d *draft) {
-	t.state = inAnswer
-	d.passText(d.sink.Text, t.pending)
-	t.pending = nil
 }
 
 // end passes on what is pending: no tag follows.
