@@ -55,14 +55,12 @@ func APIs() (names []string) {
 }
 
 func findDialect(name string) (*dialect, error) {
-	known := ""
 	for _, d := range dialects {
 		if name == d.name || name == "" {
 			return d, nil
 		}
-		known += " " + d.name
 	}
-	return nil, fmt.Errorf("api %q is unknown; known are:%s", name, known)
+	return nil, fmt.Errorf("api %q is unknown; known are: %s", name, strings.Join(APIs(), " "))
 }
 
 // options is how requests are written: as the configuration says, and without

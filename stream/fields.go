@@ -185,21 +185,11 @@ func (f *fields) conversation(name string) {
 // withoutForcedCall returns r without a param tool_choice that demands a call:
 // a model that must call in each reply never gives an answer.
 func withoutForcedCall(r *Request) *Request {
-	forces := func(p Param) bool {
-		if p.Name != "tool_choice" {
-			return false
-		}
-		v := gjson.ParseBytes(p.Value)
-		word := v.Str
-		if v.IsObject() { // {"type":"auto"}, {"type":"allowed_tools","mode":"auto",…}
-			word = cmp.Or(v.Get("mode").Str, v.Get("allowed_tools.mode").Str, v.Get("type").Str)
-		}
-		return word != "auto" && word != "none" && v.Type != gjson.Null
-	}
-	if !slices.ContainsFunc(r.Params, forces) {
-		return r
-	}
 	free := *r
-	free.Params = slices.DeleteFunc(slices.Clone(r.Params), forces)
+	free.Params = slices.DeleteFunc(slices.Clone(r.Params), func(p Param) bool {
+		v := gjson.ParseBytes(p.Value) // "auto", {"type":"auto"} or {"type":"allowed_tools","mode":"auto",…}
+		word := cmp.Or(v.Str, v.Get("mode").Str, v.Get("allowed_tools.mode").Str, v.Get("type").Str)
+		return p.Name == "tool_choice" && word != "auto" && word != "none" && v.Type != gjson.Null
+	})
 	return &free
 }

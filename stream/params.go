@@ -6,20 +6,19 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"toolpipe/stream/jsontext"
 )
 
 // AddParams adds params to r. An object that both a param and a field of r
 // write to is merged. A param that contradicts a field of r, or would replace
 // the conversation, is an error that begins with the param's name.
 func (r *Request) AddParams(api string, params []Param) error {
-	d, err := findDialect(api)
+	d, err := dialectFor(api, params)
 	if err != nil {
 		return err
 	}
 	for _, p := range params {
-		if err := d.names.reserved(p.Name); err != nil {
-			return err
-		}
 		for _, f := range d.names.setBy(r, p.Name) {
 			switch value := gjson.ParseBytes(p.Value); {
 			case f.member == "":
@@ -38,15 +37,12 @@ func (r *Request) AddParams(api string, params []Param) error {
 // AddDefaults adds the params that neither a field nor a param of r replaces.
 // A param that would replace the conversation is an error as for AddParams.
 func (r *Request) AddDefaults(api string, params []Param) error {
-	d, err := findDialect(api)
+	d, err := dialectFor(api, params)
 	if err != nil {
 		return err
 	}
 	var all []Param
 	for _, p := range params {
-		if err := d.names.reserved(p.Name); err != nil {
-			return err
-		}
 		keep := !hasParam(r.Params, p.Name)
 		if slices.Contains(d.names.maxTokens, p.Name) { // the limit may have two names
 			keep = !slices.ContainsFunc(d.names.maxTokens, func(name string) bool { return hasParam(r.Params, name) })
@@ -94,21 +90,26 @@ func (n *fieldNames) setBy(r *Request, field string) (all []setField) {
 	return all
 }
 
-func (n *fieldNames) reserved(name string) error {
-	if slices.Contains(n.conversation, name) {
-		return fmt.Errorf("%s: is the conversation, which comes from the input", name)
+// dialectFor returns the dialect, or an error for a param that would replace the
+// conversation.
+func dialectFor(api string, params []Param) (*dialect, error) {
+	d, err := findDialect(api)
+	for _, p := range params {
+		if err == nil && slices.Contains(d.names.conversation, p.Name) {
+			err = fmt.Errorf("%s: is the conversation, which comes from the input", p.Name)
+		}
 	}
-	return nil
+	return d, err
 }
 
 // withoutMember returns a JSON object without the members of that name.
 func withoutMember(object []byte, name string) []byte {
-	var rest []member
+	rest := []byte{'{'}
 	gjson.ParseBytes(object).ForEach(func(key, value gjson.Result) bool {
 		if key.Str != name {
-			rest = append(rest, member{key.Raw, value.Raw})
+			rest = jsontext.AppendMember(rest, key.Str, []byte(value.Raw))
 		}
 		return true
 	})
-	return formed("{?}", joinMembers(rest))
+	return append(rest, '}')
 }

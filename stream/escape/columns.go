@@ -35,9 +35,7 @@ func Columns(s string) int {
 // is too short only looks so. A variation selector may widen what precedes it.
 func RuneColumns(r rune) int {
 	switch {
-	case r < 0x300:
-		return 1
-	case r == 0xfe0f:
+	case r < 0x300, r == 0xfe0f:
 		return 1
 	case r == 0x200d, unicode.In(r, unicode.Mn, unicode.Me):
 		return 0

@@ -55,22 +55,14 @@ func (e *SyntaxError) Error() string {
 // Check reports whether data is exactly one JSON value, with nothing but white
 // space around it. The error is a *SyntaxError.
 func Check(data []byte, o Options) error {
-	s := scanner{data: data, options: o}
-	if err := s.document(); err != nil {
-		return err
-	}
-	return nil
+	return (&scanner{data: data, options: o}).document()
 }
 
 // CheckObject is Check for an object. While it reads, it calls visit with each
 // member of the object: its name as a literal, and its value.
 func CheckObject(data []byte, o Options, visit func(name, value []byte)) error {
 	o.Object = true
-	s := scanner{data: data, options: o, visit: visit}
-	if err := s.document(); err != nil {
-		return err
-	}
-	return nil
+	return (&scanner{data: data, options: o, visit: visit}).document()
 }
 
 // Compact checks data and returns it without insignificant white space. The

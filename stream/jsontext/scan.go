@@ -24,7 +24,7 @@ type scanner struct {
 	named int
 }
 
-func (s *scanner) document() *SyntaxError {
+func (s *scanner) document() error {
 	if bytes.HasPrefix(s.data, []byte("\xef\xbb\xbf")) {
 		return s.errorAt(0, "a byte order mark")
 	}
