@@ -100,7 +100,7 @@ func (r *chatReasoning) opaque(d *chatDecoder) (o Opaque) {
 	text := d.text.parts()
 	switch {
 	case d.think.raw.size > 0:
-		o.content = formed("?", d.think.asItCame(text))
+		o.content = formed("?", slices.Concat(d.think.raw.parts(), []Part{{Text: string(d.think.pending)}}, text)) // with its tags
 	case r.parts != nil && !d.request.ThinkTags && isBlank(text):
 		o.content = formed("[?]", r.parts.json())
 	case r.parts != nil && !d.request.ThinkTags:

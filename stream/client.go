@@ -245,23 +245,23 @@ func (c *Client) Close() error {
 // them.
 func (c *Client) body(r *Request) *body {
 	messages := r.Messages
+	if c.options.noResultImages {
+		messages = withoutResultImages(messages)
+	}
 	if c.options.noToolRole { // what follows may change the last message: all are written anew
-		messages, c.encoder = c.dialect.withoutToolRole(r.Messages, c.options), nil
+		messages, c.encoder = c.dialect.withoutToolRole(messages), nil
 	}
 	if c.encoder == nil {
 		c.encoder, c.messages, c.encoded = c.dialect.encoder(r, c.options), segments{}, 0
 	}
 	for ; c.encoded < len(messages); c.encoded++ {
-		m := &messages[c.encoded]
-		if c.options.noResultImages && m.Role == ToolRole && hasImage(m.Parts) {
-			m = withoutImages(m)
-		}
-		c.encoder.message(&c.messages, m)
+		c.encoder.message(&c.messages, &messages[c.encoded])
 	}
 	if c.cacheKey && c.options.cacheKey == "" && c.dialect.cacheKey {
 		c.options.cacheKey = c.promptCacheKey(r)
 	}
-	if key := headKeyOf(r, c.options); c.head.len() == 0 || key != c.headKey {
+	key := headKey{c.options, len(r.Tools), len(systemMessages(r.Messages)), hasOthers(r.Messages)}
+	if c.head.len() == 0 || key != c.headKey {
 		c.head, c.headKey = segments{}, key
 		if c.options.answered {
 			r = withoutForcedCall(r)
@@ -280,8 +280,4 @@ type headKey struct {
 	options       options
 	tools, system int
 	others        bool
-}
-
-func headKeyOf(r *Request, o options) headKey {
-	return headKey{o, len(r.Tools), len(systemMessages(r.Messages)), hasOthers(r.Messages)}
 }

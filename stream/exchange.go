@@ -27,7 +27,6 @@ type exchange struct {
 	sink    *Sink
 	draft   *draft
 	decoder decoder
-	silent  atomic.Bool // the endpoint was silent for too long
 	sent    *body
 	idle    *idleTimer
 	bytes   int // bytes of the body that came
@@ -49,10 +48,7 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 	x.draft = newDraft(x.request, x.sink)
 	x.sent = c.body(x.request)
 	ctx, cancel := context.WithCancelCause(ctx)
-	x.idle = newIdleTimer(c.cfg.IdleTimeout, func() {
-		x.silent.Store(true)
-		cancel(errStalled)
-	})
+	x.idle = newIdleTimer(c.cfg.IdleTimeout, func() { cancel(errStalled) })
 	res, err := x.send(ctx)
 	if err != nil {
 		cancel(nil)

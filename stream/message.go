@@ -145,10 +145,3 @@ type Sink struct {
 	Retry      func(Retry)
 	Warn       func(code, message string) // the exchange goes on, but the user should know this
 }
-
-// warn calls Warn, if there is one.
-func (s *Sink) warn(code, message string) {
-	if s.Warn != nil {
-		s.Warn(code, message)
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
@@ -75,14 +74,11 @@ func (n *network) warm(ctx context.Context) {
 	o := make(opening, 1)
 	n.opening = o
 	goroutine.Start(func() {
-		conn, _ := n.dial(ctx, "tcp", hostPort(n.endpoint.url))
+		u := n.endpoint.url
+		usual := map[string]string{"http": "80", "https": "443"}
+		conn, _ := n.dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual[u.Scheme])))
 		o <- conn
 	})
-}
-
-func hostPort(u *url.URL) string {
-	usual := map[string]string{"http": "80", "https": "443"}
-	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), usual[u.Scheme]))
 }
 
 // dialOrWarm returns the connection that warm opened, else a new one. A failure to open

@@ -103,7 +103,7 @@ func contentType(res *http.Response) string {
 // first of them holds all of the reply.
 func (x *exchange) readEvents(events iter.Seq2[Event, error], whole bool, sample []byte) error {
 	for ev, err := range events {
-		if err != nil && x.decoder.ended() && x.silent.Load() {
+		if err != nil && x.decoder.ended() && errors.Is(err, errStalled) {
 			break
 		} else if err != nil {
 			return x.broken(err)

@@ -97,7 +97,9 @@ func (x *exchange) repair() bool {
 	if change == "" {
 		return false
 	}
-	x.sink.warn("request_repaired", fmt.Sprintf("the endpoint answered %d; the request is sent again %s, and so are later ones", x.status, change))
+	if x.sink.Warn != nil {
+		x.sink.Warn("request_repaired", fmt.Sprintf("the endpoint answered %d; the request is sent again %s, and so are later ones", x.status, change))
+	}
 	c.encoder = nil // the conversation is written anew
 	return true
 }
@@ -145,9 +147,13 @@ func hasResultImages(r *Request) bool {
 	return slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == ToolRole && hasImage(m.Parts) })
 }
 
-// withoutImages returns m with its other parts.
-func withoutImages(m *Message) *Message {
-	rest := *m
-	rest.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p.Image != nil })
-	return &rest
+// withoutResultImages returns messages with the other parts of results.
+func withoutResultImages(messages []Message) []Message {
+	messages = slices.Clone(messages)
+	for i := range messages {
+		if m := &messages[i]; m.Role == ToolRole {
+			m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p.Image != nil })
+		}
+	}
+	return messages
 }

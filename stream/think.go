@@ -1,9 +1,6 @@
 package stream
 
-import (
-	"bytes"
-	"slices"
-)
+import "bytes"
 
 const (
 	thinkOpen  = "<think>"
@@ -76,11 +73,6 @@ func (t *thinkSplitter) hasText() bool {
 func (t *thinkSplitter) consume(n int) {
 	t.raw.add(t.pending[:n])
 	t.pending = t.pending[:copy(t.pending, t.pending[n:])]
-}
-
-// asItCame returns all that came, with its tags, to be sent back.
-func (t *thinkSplitter) asItCame(answer []Part) []Part {
-	return slices.Concat(t.raw.parts(), []Part{{Text: string(t.pending)}}, answer)
 }
 
 // end passes on what is pending: no tag follows.

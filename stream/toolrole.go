@@ -7,14 +7,15 @@ import (
 
 // withoutToolRole returns a conversation with calls and their results as text,
 // for chat templates without tools.
-func (d *dialect) withoutToolRole(messages []Message, o options) (list []Message) {
+func (d *dialect) withoutToolRole(messages []Message) (list []Message) {
 	for i := range messages {
 		m := messages[i]
 		switch m.Role {
 		case Assistant:
 			m = callsAsText(m)
 		case ToolRole:
-			m = resultAsText(m, o)
+			text := Part{Text: "[tool: " + m.Name + "]\n" + plainText(m.Parts, "")}
+			m = Message{Role: User, Parts: append([]Part{text}, otherParts(m.Parts)...)}
 		}
 		if last := len(list) - 1; d.joinsUsers && last >= 0 && m.Role == User && list[last].Role == User {
 			list[last] = joinMessages(list[last], m)
@@ -23,14 +24,6 @@ func (d *dialect) withoutToolRole(messages []Message, o options) (list []Message
 		}
 	}
 	return list
-}
-
-func resultAsText(m Message, o options) Message {
-	parts := []Part{{Text: "[tool: " + m.Name + "]\n" + plainText(m.Parts, "")}}
-	if !o.noResultImages {
-		parts = append(parts, otherParts(m.Parts)...)
-	}
-	return Message{Role: User, Parts: parts}
 }
 
 // joinMessages returns two messages of the user as one.
