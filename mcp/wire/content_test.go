@@ -75,7 +75,7 @@ func TestRender(t *testing.T) {
 // strings that it does not hold.
 func TestRenderStructuredWork(t *testing.T) {
 	shown := shownText{text: []byte(strings.Repeat("abcdefgh", 1<<15))}
-	for range 1000 {
+	for range 2000 {
 		shown.has([]byte("abcdefgx"))
 	}
 	if shown.searched > searchBudget+2*len(shown.text) {

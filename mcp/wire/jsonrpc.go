@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"strconv"
+	"strings"
 
 	"toolpipe/stream/jsontext"
 )
@@ -149,27 +149,19 @@ type Request struct {
 // Message is the request as a message with that id, which is the progressToken
 // too where progress is wanted.
 func (r *Request) Message(id int64) []byte {
-	msg := make([]byte, 0, 160+len(r.Params)+len(r.Meta))
-	msg = append(msg, `{"jsonrpc":"2.0","id":`...)
-	msg = strconv.AppendInt(msg, id, 10)
-	msg = append(msg, `,"method":"`...)
-	msg = append(msg, r.Method...)
-	msg = append(msg, `","params":`...)
-	if len(r.Meta) == 0 && r.Progress == nil {
-		return append(append(msg, r.Params...), '}')
-	}
-	msg = append(msg, r.Params[:len(r.Params)-1]...)
-	if len(r.Params) > 2 {
-		msg = append(msg, ',')
-	}
-	msg = append(append(msg, `"_meta":{`...), r.Meta...)
+	meta := string(r.Meta)
 	if r.Progress != nil {
-		if len(r.Meta) > 0 {
-			msg = append(msg, ',')
-		}
-		msg = strconv.AppendInt(append(msg, `"progressToken":`...), id, 10)
+		meta = strings.TrimPrefix(fmt.Sprintf(`%s,"progressToken":%d`, meta, id), ",")
 	}
-	return append(msg, "}}}"...)
+	params := r.Params
+	if meta != "" {
+		comma := ","
+		if len(params) == 2 {
+			comma = ""
+		}
+		params = fmt.Appendf(nil, `%s%s"_meta":{%s}}`, params[:len(params)-1], comma, meta)
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, r.Method, params)
 }
 
 type HeaderField struct{ Name, Value string }
