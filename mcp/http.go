@@ -55,10 +55,11 @@ type httpState struct {
 
 // newHTTP makes the connection; nothing is sent yet.
 func newHTTP(s *Session) (*httpConn, error) {
-	u, err := endpoint(s.spec.URL)
+	u, err := url.Parse(s.spec.URL)
 	if err != nil {
 		return nil, err
 	}
+	u.Fragment = ""
 	auth, err := newAuthorization(s, u)
 	if err != nil {
 		return nil, err
@@ -71,21 +72,6 @@ func newHTTP(s *Session) (*httpConn, error) {
 		h.fixed.Set(name, value)
 	}
 	return h, nil
-}
-
-// endpoint checks a server's URL.
-func endpoint(raw string) (*url.URL, error) {
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil:
-		return nil, err
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("%q is not an http or https URL", raw)
-	case u.User != nil:
-		return nil, errors.New("the URL holds a user name or password: give them in headers or auth_env instead")
-	}
-	u.Fragment = ""
-	return u, nil
 }
 
 func (h *httpConn) state() httpState {
