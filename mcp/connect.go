@@ -110,7 +110,6 @@ func (s *Session) useTransport(t wire.Transport) { s.conn = newStreamConn(t, s) 
 // junk takes a line of the server's stdout that is not a message.
 func (s *Session) junk(line []byte) {
 	s.mu.Lock()
-	s.junkLines++
 	if s.junkSample == "" {
 		s.junkSample = wire.Snippet(line)
 	}

@@ -73,6 +73,9 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	if tried != "" {
 		defer func() { e.Message += " (tried: " + tried + ")" }()
 	}
+	const doubt = "is it an MCP server, and are its arguments right?"
+	junk := "its stdout, where only messages belong, has: " + s.junkSample
+	gone := s.transport == "stdio" && errors.Is(err, wire.ErrGone)
 	switch {
 	case errors.Is(err, oauth.ErrForeignIssuer):
 		setting, _ := errors.AsType[*oauth.SettingError](err)
@@ -80,13 +83,21 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	case Refused(err) != nil: // the caller knows how a token is given
 	case errors.Is(err, ErrStartup):
 		e.Message += fmt.Sprintf(" of %s", s.spec.StartupTimeout)
-		e.Hint = s.silenceHint()
+		e.Hint = "raise startup_timeout if the server is slow to start"
+		if s.transport == "stdio" && s.revision == "" {
+			if s.junkSample != "" {
+				e.Hint += "; " + junk
+			}
+			e.Hint += `; a server whose messages have Content-Length headers needs "framing": "content-length"`
+		}
 	case wrongURL(err):
 		e.Hint = "is the URL right? that of an MCP server often ends in /mcp"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e.Hint = "is the server running, and is the port right?"
-	case s.transport == "stdio" && (errors.Is(err, wire.ErrGone) || errors.Is(err, errEnded)):
-		e.Hint = s.endHint(err)
+	case s.junkSample != "" && (gone || errors.Is(err, errEnded)):
+		e.Hint = doubt + " " + junk
+	case gone:
+		e.Hint = doubt
 	case tried == "start" && !errors.Is(err, errDirectory):
 		e.Hint = s.startHint()
 	}
@@ -122,30 +133,4 @@ func (s *Session) startHint() string {
 		return ""
 	}
 	return "give the absolute path of the program, or its name if it is in PATH"
-}
-
-// endHint is the hint for a server that ended, or closed its stdout, before it
-// answered. s.mu is held.
-func (s *Session) endHint(err error) string {
-	const doubt = "is it an MCP server, and are its arguments right?"
-	switch {
-	case s.junkSample != "":
-		return doubt + " its stdout, where only messages belong, has: " + s.junkSample
-	case errors.Is(err, wire.ErrGone):
-		return doubt
-	}
-	return "" // the error and its stderr say more
-}
-
-// silenceHint is the hint for a server that was started and did not answer. s.mu is
-// held.
-func (s *Session) silenceHint() string {
-	hint := "raise startup_timeout if the server is slow to start"
-	if s.transport != "stdio" || s.revision != "" {
-		return hint
-	}
-	if s.junkLines > 0 {
-		hint += fmt.Sprintf("; %d lines on its stdout were no messages, the first: %s", s.junkLines, s.junkSample)
-	}
-	return hint + `; a server whose messages have Content-Length headers needs "framing": "content-length"`
 }

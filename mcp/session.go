@@ -48,8 +48,7 @@ type Session struct {
 	ready  bool            // the list of tools came, which ends the start
 	warned map[string]bool // what warnOnce has warned of
 
-	junkLines  int    // lines of the server's stdout that were no messages
-	junkSample string // the first of them
+	junkSample string // the first line of the server's stdout that was no message
 }
 
 func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
