@@ -267,11 +267,15 @@ func underTest(d *document, at int) (test, string) {
 }
 
 func wordsTest(d *document, at int) (test, string) {
-	const wrong = "words is an array with a string, or an array of strings, for each position"
-	if d.nodes[at].kind != '[' {
-		return nil, wrong
+	positions, ok := d.wordLists(at)
+	if !ok {
+		return nil, "words is an array with a string, or an array of strings, for each position"
 	}
-	var positions [][]string
+	return func(e *evaluation, at int, wide bool) bool { return e.isWords(at, positions, wide) }, ""
+}
+
+// wordLists reads an array with a string, or an array of strings, for each position.
+func (d *document) wordLists(at int) (positions [][]string, ok bool) {
 	for i := range d.children(at) {
 		var words []string
 		switch d.nodes[i].kind {
@@ -280,17 +284,17 @@ func wordsTest(d *document, at int) (test, string) {
 		case '[':
 			for j := range d.children(i) {
 				if d.nodes[j].kind != '"' {
-					return nil, wrong
+					return nil, false
 				}
 				words = append(words, string(d.str(j)))
 			}
 		}
 		if len(words) == 0 {
-			return nil, wrong
+			return nil, false
 		}
 		positions = append(positions, words)
 	}
-	return func(e *evaluation, at int, wide bool) bool { return e.isWords(at, positions, wide) }, ""
+	return positions, d.nodes[at].kind == '['
 }
 
 // isWords reports whether the value at a node is an array of as many strings as

@@ -49,16 +49,7 @@ func (p *policyReader) runnerWarning(at int, r *Rule) string {
 		if string(p.key(i+1)) != "words" {
 			continue
 		}
-		var listed [][]string // for each position of the command
-		for position := range p.children(i + 1) {
-			var words []string
-			for w := position; w < p.nodes[position].next; w++ {
-				if p.nodes[w].kind == '"' {
-					words = append(words, string(p.str(w)))
-				}
-			}
-			listed = append(listed, words)
-		}
+		listed, _ := p.wordLists(i + 1)
 		for _, program := range slices.Concat(listed[:min(1, len(listed))]...) {
 			if runner := runnerIn(program, slices.Concat(listed[1:]...)); runner != "" {
 				return r.Origin + ": this rule allows " + strconv.Quote(runner) + ", which runs what its arguments say: list the program that it is to run instead"
@@ -69,31 +60,26 @@ func (p *policyReader) runnerWarning(at int, r *Rule) string {
 }
 
 // runnerIn returns the program and the option among words that makes it run what
-// its arguments say, such as "sh -c"; "" if there is none.
+// its arguments say, such as "sh -c"; "" if there is none. The program is a path, and
+// may have a version, such as /usr/bin/python3.12.
 func runnerIn(program string, words []string) string {
-	for _, o := range runnerOptions(program) {
-		for _, w := range words {
-			// Short options may be combined, as in sh -ec.
-			combined := len(o) == 2 && strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, o[1:])
-			if w == o || combined {
-				return program + " " + w
-			}
+	name := strings.TrimRight(path.Base(program), "-.0123456789")
+	for _, r := range runners {
+		if !slices.Contains(r.programs, name) {
+			continue
 		}
-		if o == "" {
-			return program
+		for _, o := range r.options {
+			for _, w := range words {
+				// Short options may be combined, as in sh -ec.
+				combined := len(o) == 2 && strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, o[1:])
+				if w == o || combined {
+					return program + " " + w
+				}
+			}
+			if o == "" {
+				return program
+			}
 		}
 	}
 	return ""
-}
-
-// runnerOptions returns the options of the runner at the path program, which may
-// have a version, such as /usr/bin/python3.12; nil if it is no runner.
-func runnerOptions(program string) []string {
-	name := strings.TrimRight(path.Base(program), "-.0123456789")
-	for _, r := range runners {
-		if slices.Contains(r.programs, name) {
-			return r.options
-		}
-	}
-	return nil
 }
