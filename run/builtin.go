@@ -129,15 +129,10 @@ var editors = map[string][]string{
 func filesServer(c *config.Config, value string, protected []string, warn config.Warner) (config.Server, *confine.Area, error) {
 	name, root, named := strings.Cut(value, "=")
 	if !named || strings.ContainsAny(name, "/.: \t'\"") {
-		name, root, named = "files", value, false
+		name, root = "files", value
 	}
-	if named {
-		if err := config.CheckServerName(name); err != nil {
-			return config.Server{}, nil, failure.Within("--files", err)
-		}
-		if name != "files" && config.IsReserved(name) {
-			return config.Server{}, nil, failure.Usage("--files: the name %q is reserved for a built-in server", name)
-		}
+	if err := config.CheckServerName(name, "files"); err != nil {
+		return config.Server{}, nil, failure.Within("--files", err)
 	}
 	if root == "" {
 		return config.Server{}, nil, failure.UsageError([]string{"--files . offers the current directory"}, "--files: no directory is named")

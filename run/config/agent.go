@@ -13,11 +13,8 @@ func (s *Settings) ParseAgent(value string) (name, profile string, err error) {
 	if _, whole := s.profiles[value]; whole || !named {
 		name, profile = "agent", value
 	}
-	if err := CheckServerName(name); err != nil {
+	if err := CheckServerName(name, "agent"); err != nil {
 		return "", "", failure.Within("--agent", err)
-	}
-	if name != "agent" && IsReserved(name) {
-		return "", "", failure.Usage("--agent: the name %q is reserved for another built-in server", name)
 	}
 	if _, ok := s.profiles[profile]; ok {
 		return name, profile, nil

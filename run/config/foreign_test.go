@@ -63,7 +63,7 @@ func TestGiveNames(t *testing.T) {
 		giveNames(all)
 		names, seen := map[string]string{}, map[string]bool{}
 		for _, s := range all[1:] {
-			if err := CheckServerName(s.Name); err != nil || seen[s.Name] || s.Name == "a-b" || s.Name == "files" {
+			if err := CheckServerName(s.Name, ""); err != nil || seen[s.Name] || s.Name == "a-b" || s.Name == "files" {
 				t.Errorf("%q is called %q, %v", s.origin, s.Name, err)
 			}
 			seen[s.Name] = true

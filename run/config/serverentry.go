@@ -38,14 +38,10 @@ func parseServers(c *Config, v Value, own bool, keys []string) ([]Server, error)
 	var all []Server
 	for _, m := range v.Members() {
 		e := entry{c: c, dollar: !own && v.Doc.isOfGemini(), keys: keys, Server: Server{own: own, Spec: mcp.Spec{Name: m.Key}, origin: m.At.Origin()}}
-		nameErr := CheckServerName(m.Key)
-		switch isReserved := IsReserved(m.Key); {
-		case !own && (nameErr != nil || isReserved):
+		if err := CheckServerName(m.Key, ""); err != nil && own {
+			return nil, m.At.within(err)
+		} else if err != nil {
 			e.Spelling = cmp.Or(m.Key, "-")
-		case nameErr != nil:
-			return nil, m.At.within(nameErr)
-		case isReserved:
-			return nil, m.At.Errorf("the name %q is reserved for a built-in server", m.Key)
 		}
 		if err := e.parse(m.Value); err != nil {
 			return nil, err

@@ -86,23 +86,14 @@ var reserved = []string{"files", "shell", "fetch", "code", "processes", "notes",
 // IsReserved tells whether a name belongs to a built-in server.
 func IsReserved(name string) bool { return slices.Contains(reserved, name) }
 
-// CheckServerName refuses a name that no server may have.
-func CheckServerName(name string) error {
-	bad := func(why string) error {
-		return failure.UsageError([]string{"a server's name is letters, digits, - and _, at most 32, without __ and without _ at the end"}, "server name %q: %s", name, why)
-	}
-	illegal := strings.IndexFunc(name, func(r rune) bool { return !nameByte(r) })
+// CheckServerName refuses a name that no server may have, or that belongs to a
+// built-in server other than own.
+func CheckServerName(name, own string) error {
 	switch {
-	case name == "":
-		return bad("is empty")
-	case len(name) > maxName:
-		return bad("is longer than 32 bytes")
-	case strings.Contains(name, "__"):
-		return bad("contains __, which separates server and tool")
-	case strings.HasSuffix(name, "_"):
-		return bad("ends with _")
-	case illegal >= 0:
-		return bad("contains " + strconv.QuoteRune([]rune(name[illegal:])[0]))
+	case name == "", len(name) > maxName, strings.Contains(name, "__"), strings.HasSuffix(name, "_"), strings.ContainsFunc(name, func(r rune) bool { return !nameByte(r) }):
+		return failure.Usage("server name %q: a name is letters, digits, - and _, at most 32, without __ and without _ at the end", name)
+	case name != own && IsReserved(name):
+		return failure.Usage("the name %q is reserved for a built-in server", name)
 	}
 	return nil
 }

@@ -34,17 +34,17 @@ func TestParseTarget(t *testing.T) {
 		"srv a=b":                      "needs a name", // the part before = holds a blank
 		"fs=":                          "no command",
 		"a__b=srv":                     "__",
-		"a_=srv":                       "ends with _",
-		"ä=srv":                        "contains",
+		"a_=srv":                       `server name "a_"`,
+		"ä=srv":                        `server name "ä"`,
 		"files=srv":                    "reserved",
-		"=srv":                         "empty",
+		"=srv":                         `server name ""`,
 		"fs='srv":                      "quote",
 		"gh=https://u:p@h/":            "password",
 		"gh=https:///x":                "not an http",
 		"htp://x":                      "is not an http",
 		"Htp://x?a=b c":                "is not an http",
 		"gh=htp://x":                   "is not an http",
-		strings.Repeat("a", 33) + "=s": "longer",
+		strings.Repeat("a", 33) + "=s": "at most 32",
 	} {
 		if s, err := parseTarget(in, taken); err == nil || !strings.Contains(err.Error(), bad) {
 			t.Errorf("%s: %+v, %v, want %s", in, s, err, bad)

@@ -50,11 +50,8 @@ func parseTarget(s string, taken func(string) bool) (Server, error) {
 		}
 		srv.Command = words
 	}
-	if err := CheckServerName(name); err != nil {
+	if err := CheckServerName(name, ""); err != nil {
 		return srv, failure.Within("--mcp", err)
-	}
-	if IsReserved(name) {
-		return srv, failure.Usage("--mcp: the name %q is reserved for a built-in server", name)
 	}
 	srv.Name = name
 	return srv, nil
