@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -27,6 +28,7 @@ type loop struct {
 	told    bool           // the model was told that its answer does not fit
 	printed bool           // the text was printed, and only the model needs it again
 	joins   bool           // nobody sees where a delta of the text ends
+	outside bool           // all tools are in other processes
 	resume  bool           // calls that the conversation leaves open run first (--input messages, --session)
 
 	session *session.File    // nil: there is none
@@ -115,9 +117,21 @@ func (l *loop) run(ctx context.Context) error {
 			continue
 		}
 		l.usedRounds++
+		l.useOneProcessor()
 		if err := l.answer(ctx, calls, lines); err != nil {
 			return err
 		}
+	}
+}
+
+// useOneProcessor keeps a run of several rounds to one processor if all tools are in
+// other processes. Then one thing follows another here: a request, its reply, a call,
+// its result. With more processors the Go scheduler wakes a second thread at each step,
+// which finds nothing to do: a tenth of the time of a round. The change itself takes as
+// long as two rounds gain. Tools of this process may need all processors.
+func (l *loop) useOneProcessor() {
+	if l.outside && l.usedRounds == 3 {
+		runtime.GOMAXPROCS(1)
 	}
 }
 

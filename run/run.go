@@ -328,10 +328,11 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message) error {
 	r.loop = &loop{
 		client: r.client, request: r.request, emit: r.Emit, flush: r.Flush, frame: frame, tally: &r.tally, limits: r.limits(),
 		schema: r.schema, schemaFrom: "--schema",
-		joins:  r.text != nil && c.Log == "",
-		resume: c.Input == "messages" || c.Session != "",
-		calls:  newCaller(c, r.box, r.gate, r.outputs),
-		finder: finder,
+		joins:   r.text != nil && c.Log == "",
+		outside: !slices.ContainsFunc(r.servers, func(s config.Server) bool { return s.Local != nil }),
+		resume:  c.Input == "messages" || c.Session != "",
+		calls:   newCaller(c, r.box, r.gate, r.outputs),
+		finder:  finder,
 	}
 	r.loop.calls.limits, r.loop.calls.known = r.loop.limits, r.known
 	r.loop.calls.flow.begin(msgs, r.box)
