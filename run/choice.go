@@ -23,28 +23,19 @@ func (r *runner) leaveOut() {
 	if len(r.cfg.Tools) == 0 || r.cfg.Prompt != "" || len(r.cfg.Resources) > 0 {
 		return
 	}
+	known, chosen := map[string]bool{}, map[string]bool{} // the servers of which the lock has tools, and those of which it has one to offer
+	for _, l := range r.locked {
+		server := l.text("server")
+		known[server] = true
+		chosen[server] = chosen[server] || r.chooses(&l)
+	}
 	r.servers = slices.DeleteFunc(r.servers, func(s config.Server) bool {
-		out := r.lockedOut(&s)
+		out := known[s.Name] && !chosen[s.Name]
 		if out {
 			r.unused = append(r.unused, s)
 		}
 		return out
 	})
-}
-
-// lockedOut tells whether the lock has tools of the server, but none that
-// --tools and --exclude-tools leave.
-func (r *runner) lockedOut(s *config.Server) bool {
-	known := false
-	for _, l := range r.locked {
-		if l.text("server") == s.Name {
-			known = true
-			if r.chooses(&l) {
-				return false
-			}
-		}
-	}
-	return known
 }
 
 // chooses tells whether --tools and --exclude-tools leave a locked tool.
