@@ -320,9 +320,6 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message) error {
 		return err
 	}
 	r.request.Tools = tools
-	if n := len(r.request.Tools); n > 128 {
-		r.warn("many_tools", "", strconv.Itoa(n)+" tools are offered; some endpoints take 128 at most, --tools and --exclude-tools choose")
-	}
 	frame := 0
 	r.request.Messages, frame = withSystem(msgs, r.system, r.ownSystem, func() string { return r.box.frame(c.CmdLines) })
 	r.loop = &loop{
