@@ -251,24 +251,27 @@ func (l *loop) keepAnswer(reply *stream.Reply) {
 
 // mustEnd is the error of a reply after which the run cannot go on. Calls in a
 // reply that ended by length or by a filter are never run: their arguments may be
-// cut, and cut arguments can still be valid JSON.
+// cut, and cut arguments can still be valid JSON. Of a reply whose finish reason is not
+// known the text counts, but calls never run.
 func (l *loop) mustEnd(reply *stream.Reply, calls int) error {
-	switch reply.Stop {
-	case stream.StopLength:
+	switch stop := reply.Stop; {
+	case stop == stream.StopLength, stop == stream.StopContext:
 		l.dropCalls()
 		e := failure.Limit("--max-tokens lets the model write more; its own limit may be lower", "the answer was cut at the model's length limit")
-		e.Cause = l.cutText()
-		return e
-	case stream.StopContext:
-		l.dropCalls()
-		e := failure.Limit("the conversation must be shorter, or the model's context longer", "the answer was cut: the model's context is full")
-		e.Cause = l.cutText()
-		return e
-	case stream.StopFailed, stream.StopUnknown:
-		if err := l.finishedOddly(reply, calls); err != nil {
-			return err
+		if stop == stream.StopContext {
+			e = failure.Limit("the conversation must be shorter, or the model's context longer", "the answer was cut: the model's context is full")
 		}
-	case stream.StopFilter:
+		if l.schema == nil { // else the text had to be checked first, and is not printed
+			e.Cause = failure.ErrLength
+		}
+		return e
+	case stop == stream.StopUnknown && reply.Finish == "":
+	case stop == stream.StopUnknown && calls == 0:
+		l.emit(&event.Warning{Code: "unknown_finish", Message: "the model ended its answer with a finish reason that is not known: " + strconv.Quote(reply.Finish)})
+	case stop == stream.StopUnknown, stop == stream.StopFailed:
+		l.dropCalls()
+		return &failure.Error{Status: failure.StatusModel, Message: "model: the reply ended with finish_reason " + strconv.Quote(reply.Finish) + ", so its calls do not run"}
+	case stop == stream.StopFilter:
 		l.dropCalls()
 		return &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
 	}
@@ -285,30 +288,6 @@ func (l *limits) outOfTokens() bool { return l.tokens > 0 && l.usedTokens >= l.t
 
 func (l *limits) tokenLimit() error {
 	return failure.Limit("--max-total-tokens gives the run more", "the run used %d tokens, its limit is %d", l.usedTokens, l.tokens)
-}
-
-// finishedOddly is the error of a reply that names a finish reason which means that
-// the model failed, or which is not known. Its text counts if the reason is not
-// known; its calls never run.
-func (l *loop) finishedOddly(reply *stream.Reply, calls int) error {
-	switch {
-	case reply.Stop == stream.StopUnknown && reply.Finish == "":
-		return nil
-	case reply.Stop == stream.StopUnknown && calls == 0:
-		l.emit(&event.Warning{Code: "unknown_finish", Message: "the model ended its answer with a finish reason that is not known: " + strconv.Quote(reply.Finish)})
-		return nil
-	}
-	l.dropCalls()
-	return &failure.Error{Status: failure.StatusModel, Message: "model: the reply ended with finish_reason " + strconv.Quote(reply.Finish) + ", so its calls do not run"}
-}
-
-// cutText is the cause of an error after which the text so far is printed. A text
-// that had to be checked first is not.
-func (l *loop) cutText() error {
-	if l.schema != nil {
-		return nil
-	}
-	return failure.ErrLength
 }
 
 // dropCalls takes the calls of the last reply out of the conversation: their
