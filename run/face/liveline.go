@@ -85,17 +85,6 @@ func (l *liveLine) text(now time.Time) string {
 	return s
 }
 
-// draw shows the line as it is now. paint adds colours to a line that fits.
-func (l *liveLine) draw(w io.Writer, now time.Time, fit, paint func(string) string) {
-	if !l.enabled || l.what == "" || l.paused || now.Sub(l.since) < liveAfter {
-		return
-	}
-	if s := fit(l.text(now)); s != l.drawn {
-		io.WriteString(w, "\r"+paint(s)+"\x1b[J\r")
-		l.drawn = s
-	}
-}
-
 // elapsed is a time for people: 3 s, 2 min 05 s.
 func elapsed(d time.Duration) string {
 	s := int(d / time.Second)
@@ -128,10 +117,16 @@ func (f *Face) redraw(now time.Time) {
 	if f.stdoutBusy || f.lineOpen || f.stdoutLineOpen || now.Sub(f.stdoutTime) < liveAfter || f.live.paused || f.live.yields() {
 		return // the end of the screen belongs to the answer, a question or another program
 	}
-	if f.showsFrames && len(f.frames) > 0 && now.Sub(f.live.since) >= liveAfter {
+	if now.Sub(f.live.since) < liveAfter {
+		return
+	}
+	if f.showsFrames && len(f.frames) > 0 {
 		f.openFrame(f.frames[0])
 	}
-	f.live.draw(f.w, now, f.fit, func(s string) string { return f.paint(dim, s) })
+	if s := f.fit(f.live.text(now)); f.live.enabled && f.live.what != "" && s != f.live.drawn {
+		io.WriteString(f.w, "\r"+f.paint(dim, s)+"\x1b[J\r")
+		f.live.drawn = s
+	}
 }
 
 // await makes the live line tell what the run waits for; "" stops it. The
