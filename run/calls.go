@@ -144,8 +144,7 @@ func (r *round) prepare(c *call) {
 		c.answer = ownAnswer(event.ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(c.Name))
 	case err != nil:
 		c.answer = ownAnswer(event.ResultInvalid, "tool arguments not parseable as JSON: "+err.Error())
-	}
-	if c.answer == nil {
+	default:
 		if text := c.tool.misfit(c.args); text != "" {
 			c.answer = ownAnswer(event.ResultInvalid, "tool arguments do not fit the tool's schema: "+text)
 		}

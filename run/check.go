@@ -27,13 +27,6 @@ type checkup struct {
 	first error
 }
 
-// before reports whether a run would end with status a rather than with b.
-func before(a, b failure.Status) bool {
-	order := []failure.Status{failure.StatusUsage, failure.StatusServer}
-	i, j := slices.Index(order, a), slices.Index(order, b)
-	return i >= 0 && (j < 0 || i < j)
-}
-
 // check returns the error that a run with the same flags would end with before its
 // first request.
 func (r *runner) check(ctx context.Context) error {
@@ -77,7 +70,8 @@ func (k *checkup) warning(subject, message string, h ...string) {
 // failed reports a failure, and returns the first.
 func (k *checkup) failed(subject string, err error) error {
 	e := failure.Of(err)
-	if k.first == nil || before(e.Status, failure.Of(k.first).Status) {
+	order := map[failure.Status]int{failure.StatusUsage: -2, failure.StatusServer: -1} // what else can fail comes later in a run
+	if k.first == nil || order[e.Status] < order[failure.Of(k.first).Status] {
 		k.first = err
 	}
 	k.say(subject, "failure", e.Message, e.Hints...)
