@@ -14,7 +14,7 @@ var chatDialect = dialect{
 	path: "/chat/completions",
 	names: fieldNames{
 		conversation: []string{"messages"},
-		maxTokens:    []string{"max_tokens", "max_completion_tokens"}, temperature: "temperature", effort: "reasoning_effort", schema: "response_format",
+		maxTokens:    []string{"max_tokens", "max_completion_tokens"}, effort: "reasoning_effort", schema: "response_format",
 	},
 	inReplies:  []string{`"choices"`},
 	inRefusals: []string{"chat/completions", "field `messages`", "parameter: 'messages'"},

@@ -16,7 +16,7 @@ var messagesDialect = dialect{
 	path: "/messages",
 	names: fieldNames{
 		conversation: []string{"messages", "system"},
-		maxTokens:    []string{"max_tokens"}, temperature: "temperature", effort: "output_config.effort", schema: "output_config.format",
+		maxTokens:    []string{"max_tokens"}, effort: "output_config.effort", schema: "output_config.format",
 	},
 	inReplies:  []string{`"message_start"`, `"type":"message"`, `"type": "message"`},
 	inRefusals: []string{"anthropic-version", "v1/messages"},

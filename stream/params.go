@@ -65,7 +65,6 @@ func (r *Request) AddDefaults(api string, params []Param) error {
 type fieldNames struct {
 	conversation []string // the messages' own: no param may have this name
 	maxTokens    []string
-	temperature  string
 	effort       string
 	schema       string
 }
@@ -84,7 +83,7 @@ func (n *fieldNames) setBy(r *Request, field string) (all []setField) {
 	for _, name := range n.maxTokens {
 		add(r.MaxTokens > 0, name, "the token limit")
 	}
-	add(r.Temperature != nil, n.temperature, "the temperature")
+	add(r.Temperature != nil, "temperature", "the temperature")
 	add(r.ReasoningEffort != "", n.effort, "the reasoning effort")
 	add(r.Schema != nil, n.schema, "the schema of the answer")
 	return all

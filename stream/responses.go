@@ -6,7 +6,7 @@ var responsesDialect = dialect{
 	path: "/responses",
 	names: fieldNames{
 		conversation: []string{"input"},
-		maxTokens:    []string{"max_output_tokens"}, temperature: "temperature", effort: "reasoning.effort", schema: "text.format",
+		maxTokens:    []string{"max_output_tokens"}, effort: "reasoning.effort", schema: "text.format",
 	},
 	inReplies:  []string{`"response.`, `"object":"response"`, `"object": "response"`},
 	inRefusals: []string{"v1/responses", "responses api", "field `input`", "parameter: 'input'"},

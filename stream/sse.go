@@ -36,9 +36,7 @@ type Event struct {
 // servers send one so that a stream can be resumed. Events reads from r only
 // when its buffer holds no whole line.
 func Events(r io.Reader, limit int) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		eventsThrough(make([]byte, firstBuffer), r, limit)(yield)
-	}
+	return eventsThrough(make([]byte, firstBuffer), r, limit)
 }
 
 // firstBuffer is the size of the buffer of Events until a line is longer.

@@ -25,21 +25,17 @@ var handler atomic.Pointer[func(*Panic)]
 func OnPanic(handle func(*Panic)) { handler.Store(&handle) }
 
 // Start calls f in a goroutine of its own.
-func Start(f func()) {
-	go func() {
+func Start(f func()) { go guarded(f)() }
+
+func guarded(f func()) func() {
+	return func() {
 		defer Recover()
 		f()
-	}()
+	}
 }
 
 // StartIn is Start; group waits for f.
-func StartIn(group *sync.WaitGroup, f func()) {
-	group.Add(1)
-	Start(func() {
-		defer group.Done()
-		f()
-	})
-}
+func StartIn(group *sync.WaitGroup, f func()) { group.Go(guarded(f)) }
 
 // Within calls f in a goroutine of its own, and says whether it returned within d.
 // Otherwise it is left behind there.
@@ -58,19 +54,11 @@ func Within(d time.Duration, f func()) bool {
 }
 
 // AfterFunc is time.AfterFunc.
-func AfterFunc(d time.Duration, f func()) *time.Timer {
-	return time.AfterFunc(d, func() {
-		defer Recover()
-		f()
-	})
-}
+func AfterFunc(d time.Duration, f func()) *time.Timer { return time.AfterFunc(d, guarded(f)) }
 
 // AfterContext is context.AfterFunc.
 func AfterContext(ctx context.Context, f func()) (stop func() bool) {
-	return context.AfterFunc(ctx, func() {
-		defer Recover()
-		f()
-	})
+	return context.AfterFunc(ctx, guarded(f))
 }
 
 // Recover is deferred in functions that the standard library calls in a goroutine

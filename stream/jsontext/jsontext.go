@@ -9,6 +9,7 @@ package jsontext
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -102,17 +103,9 @@ func (s *scanner) found() string {
 
 // kindName is the kind of the value that begins with c in words, for an error.
 func kindName(c byte) string {
-	switch {
-	case c == '[':
-		return "an array"
-	case c == '"':
-		return "a string"
-	case c == '-' || c >= '0' && c <= '9':
+	if IsNumber([]byte{c}) {
 		return "a number"
-	case c == 't' || c == 'f':
-		return "a boolean"
-	case c == 'n':
-		return "null"
 	}
-	return strconv.QuoteRuneToASCII(rune(c))
+	names := map[byte]string{'[': "an array", '"': "a string", 't': "a boolean", 'f': "a boolean", 'n': "null"}
+	return cmp.Or(names[c], strconv.QuoteRuneToASCII(rune(c)))
 }
