@@ -141,7 +141,12 @@ func (f *sourceFile) find(name string) (d *definition, others []*definition, err
 	}
 	found := f.named(name)
 	if len(found) == 0 {
-		return nil, nil, fmt.Errorf("%q defines no %q%s; outline shows the names in it", f.path, name, f.nearName(name))
+		var names []string
+		for i := range f.defs {
+			names = append(names, f.defs[i].Name, f.defs[i].fullName())
+		}
+		plain, _ := cutLine(name)
+		return nil, nil, fmt.Errorf("%q defines no %q%s; outline shows the names in it", f.path, name, didYouMean(plain, names))
 	}
 	var main []*definition
 	for _, d := range found {
@@ -196,16 +201,6 @@ func cutLine(name string) (string, int) {
 		}
 	}
 	return name, 0
-}
-
-// nearName is a hint at the defined name that is most like a name which is not.
-func (f *sourceFile) nearName(name string) string {
-	name, _ = cutLine(name)
-	names := make([]string, 0, 2*len(f.defs))
-	for i := range f.defs {
-		names = append(names, f.defs[i].Name, f.defs[i].fullName())
-	}
-	return didYouMean(name, names)
 }
 
 // didYouMean is a hint at the name that is most like another one; "" for none.

@@ -260,26 +260,24 @@ func without(lines []string, from, to int) []string {
 // many as between the definition and its present neighbours. Two definitions of one
 // line each get the smaller distance.
 func (d *document) gap(n neighbourhood, single, singleOther bool) int {
-	usual := 1
-	if n.top && d.language.Is("Python") {
-		usual = 2
+	var present []int
+	if n.before {
+		present = append(present, min(n.above, 2))
 	}
-	above, below := min(n.above, 2), min(n.below, 2)
+	if n.after {
+		present = append(present, min(n.below, 2))
+	}
 	switch {
-	case n.before && n.after && single && singleOther:
-		return min(above, below)
-	case single && !singleOther:
-		return usual
-	case n.before && n.after:
-		return max(above, below)
-	case n.before:
-		return above
-	case n.after:
-		return below
-	case single:
+	case single && singleOther && present != nil:
+		return slices.Min(present)
+	case single && singleOther:
 		return 0
+	case !single && present != nil:
+		return slices.Max(present)
+	case n.top && d.language.Is("Python"):
+		return 2
 	}
-	return usual
+	return 1
 }
 
 // beside puts other lines before or behind the lines between from and to, with blank

@@ -61,7 +61,7 @@ type imported struct {
 	paths []string
 }
 
-func showImports(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
+func showImports(_ context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
 	source, err := c.read(args.Text("path"))
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func showImports(ctx context.Context, c *call, args toolserver.Arguments) ([]byt
 	var found []imported
 	if f.language.Is("Go") {
 		found = f.goImports()
-	} else if found, err = f.imports(ctx); err != nil {
+	} else if found, err = f.imports(); err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
@@ -102,7 +102,7 @@ type finder struct {
 
 // imports gives what the rules of the file's language find, in the order of the
 // lines.
-func (f *finder) imports(ctx context.Context) (found []imported, err error) {
+func (f *finder) imports() (found []imported, err error) {
 	f.lay()
 	isKnown := false
 	for i := range importRules {
@@ -123,9 +123,6 @@ func (f *finder) imports(ctx context.Context) (found []imported, err error) {
 			}
 			if f.mask[m[2]] != f.text[m[2]] || f.mask[code] != f.text[code] {
 				continue
-			}
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
 			}
 			written := strings.Join(strings.Fields(string(from[m[2]:m[3]])), " ")
 			found = append(found, imported{f.lineOf(m[2]), written, f.files(rule, string(from[m[4]:m[5]]))})

@@ -4,6 +4,7 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,10 +50,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fetch{rules: rules, agent: "toolpipe/" + spec.Version, allowFlag: spec.AllowFlag, limit: fetchTimeout}
-	if spec.Limit > 0 {
-		f.limit = min(f.limit, spec.Limit)
-	}
+	f := &fetch{rules: rules, agent: "toolpipe/" + spec.Version, allowFlag: spec.AllowFlag, limit: min(fetchTimeout, cmp.Or(spec.Limit, fetchTimeout))}
 	tool := &toolserver.Builtin{Name: "fetch_url", About: "Fetch a web page or file by HTTP GET and answer its text; HTML is made readable.", Params: []toolserver.Parameter{
 		{Name: "url", Kind: "string", About: "http or https URL", Required: true},
 		{Name: "raw", Kind: "boolean", About: "answer HTML as it is"},

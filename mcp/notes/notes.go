@@ -5,6 +5,7 @@
 package notes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,11 +37,7 @@ const (
 // New makes a server of the notes in a file. An error is about the file, which stays
 // as it is.
 func New(spec Spec) (*toolserver.Server, error) {
-	limit := lockTime
-	if spec.Limit > 0 {
-		limit = min(limit, spec.Limit)
-	}
-	store, err := openStore(spec.Path, limit)
+	store, err := openStore(spec.Path, min(lockTime, cmp.Or(spec.Limit, lockTime)))
 	if err != nil {
 		return nil, err
 	}
