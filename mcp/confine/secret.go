@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"iter"
 	"path"
 	"strings"
 	"unicode"
@@ -17,14 +16,14 @@ import (
 // is; "" when it is not.
 func secretName(name string) string { return reasonOf(name, secretReason) }
 
-// reasonOf is the reason of the first compared form of a name that has one.
-func reasonOf(name string, reason func(form string) string) string {
-	for form := range comparedForms(name) {
-		if why := reason(form); why != "" {
-			return why
-		}
+// reasonOf is the first reason of a name folded, or of that form cut at one of its
+// colons. On some file systems what follows a colon names a stream of the file, on
+// others it belongs to the name; so all forms are compared.
+func reasonOf(name string, reason func(form string) string) (why string) {
+	for n := foldName(name); n != "" && why == ""; n = trimEnd(n[:max(0, strings.LastIndexByte(n, ':'))]) {
+		why = reason(n)
 	}
-	return ""
+	return why
 }
 
 // SecretPath is secretName for a path with slashes: what is below a secret
@@ -78,17 +77,6 @@ func secretDirectoryReason(n string) string {
 	return ""
 }
 
-// comparedForms yields a name folded, and that form cut at each of its colons.
-// On some file systems what follows a colon names a stream of the file, on
-// others it belongs to the name; so all forms are compared.
-func comparedForms(name string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for n := foldName(name); n != "" && yield(n); {
-			n = trimEnd(n[:max(0, strings.LastIndexByte(n, ':'))])
-		}
-	}
-}
-
 // foldName returns a name as the most forgiving file system sees it: in lower
 // case by Unicode's simple folding, without invisible code points, and without
 // the final dots and blanks that Windows drops.
@@ -113,19 +101,14 @@ func trimEnd(name string) string {
 }
 
 // foldRune returns the first of the characters that differ from r by case only, a
-// letter of ASCII in lower case, or -1 for a character that file systems may drop.
+// letter of ASCII in lower case, or -1 for a character that file systems may drop:
+// what Unicode calls default ignorable, and bytes that are no UTF-8.
 func foldRune(r rune) rune {
-	if r >= utf8.RuneSelf && isIgnorable(r) {
+	if r == utf8.RuneError || r >= utf8.RuneSelf && unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
 		return -1
 	}
 	if r = jsontext.FoldRune(r); r < utf8.RuneSelf {
 		r = unicode.ToLower(r)
 	}
 	return r
-}
-
-// isIgnorable says whether Unicode calls a code point default ignorable, or a
-// file system is known to drop it.
-func isIgnorable(r rune) bool {
-	return r == utf8.RuneError || unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
