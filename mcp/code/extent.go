@@ -69,22 +69,15 @@ func (l *layout) nameEnd(d *definition) int {
 
 // end finds a definition's last line, for which ctags gives none.
 func (l *layout) end(d *definition) (last int, guessed bool) {
-	switch {
-	case l.ending == byIndent:
-		return l.indentedEnd(d.Line), true
-	case l.ending == byWord && hasBody(d.Kind):
+	body := hasBody(d.Kind)
+	if body && l.ending == byWord {
 		return l.wordEnd(d.Line)
 	}
-	from, body := l.nameEnd(d), hasBody(d.Kind)
-	if body && l.language.Is("Python") { // ctags gave up
-		if other, found := l.partner(from); found && other > from {
-			from = other // behind the parameters
+	if l.ending != byIndent && !(body && l.language.Is("Python")) { // of Python, ctags gives the ends until it gives up
+		s := statement{layout: l, kind: d.Kind, body: body}
+		if at, ok := s.end(l.nameEnd(d)); ok {
+			return max(d.Line, l.lineOf(at)), false
 		}
-		return l.indentedEnd(l.lineOf(from)), true
-	}
-	s := statement{layout: l, kind: d.Kind, body: body}
-	if at, ok := s.end(from); ok {
-		return max(d.Line, l.lineOf(at)), false
 	}
 	return l.indentedEnd(d.Line), true
 }

@@ -71,16 +71,10 @@ func (l *layout) docString(d *definition, h head) []byte {
 	mask := l.mask[h.end:end] // has the quotes, and blanks between them
 	at := len(mask) - len(bytes.TrimLeft(mask, whiteSpace))
 	before := l.text[h.end : h.end+at]
-	if len(bytes.Trim(before, whiteSpace+"rRuU")) > 0 { // a comment, or a string of bytes
-		return nil
-	}
 	for _, quote := range [...]string{`"""`, `'''`, `"`, `'`} {
 		inside, found := bytes.CutPrefix(mask[at:], []byte(quote))
 		if n := bytes.Index(inside, []byte(quote)); found && n >= 0 {
 			begin := bytes.LastIndexByte(before, '\n') + 1
-			if begin == 0 {
-				begin = len(before) - len(bytes.TrimLeft(before, whiteSpace))
-			}
 			return slices.Clip(l.text[h.end+begin : h.end+at+n+2*len(quote)])
 		}
 	}
