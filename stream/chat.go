@@ -124,7 +124,10 @@ func (e *chatEncoder) finish(w *segments) {
 
 func (e *chatEncoder) assistant(w *segments, m *Message) {
 	w.put(`{"role":"assistant"?,"content":`, chatName(m))
-	opaque := m.Opaque.of("chat")
+	opaque := m.Opaque
+	if opaque.api != "chat" {
+		opaque = Opaque{}
+	}
 	switch {
 	case opaque.content != nil:
 		w.raw(opaque.content)

@@ -43,16 +43,7 @@ func (d *chatDecoder) event(ev Event) error {
 		return err
 	}
 	d.chunk = chunkContent{}
-	if root.IsArray() { // Gemini sends an error in a list
-		for _, v := range root.Array() {
-			if e := reportedError(v, ""); e != nil {
-				d.fail(e)
-			}
-			d.completion(v)
-		}
-	} else {
-		d.completion(root)
-	}
+	d.completion(root)
 	switch c := d.chunk; {
 	case c.pieces != 1 || c.other || len(c.last.Raw) == len(`""`):
 	case c.call != nil:

@@ -178,11 +178,7 @@ func (x *exchange) refused(res *http.Response) error {
 	x.retryAfter = retryAfter(res.Header, b)
 	e := &Error{Kind: Refused, Status: res.StatusCode, Message: x.where()}
 	if res.StatusCode == 404 || res.StatusCode == 405 { // the path may be wrong; the query may hold a key
-		asked := x.client.endpoint.url
-		if res.Request != nil {
-			asked = res.Request.URL
-		}
-		e.Message += asked.EscapedPath()
+		e.Message += res.Request.URL.EscapedPath()
 	}
 	e.Message += strings.TrimRight(fmt.Sprintf(" answered %d %s", res.StatusCode, http.StatusText(res.StatusCode)), " ")
 	if to := redirectTarget(res); to != "" {

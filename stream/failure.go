@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -65,11 +64,7 @@ func (x *exchange) shownError(b []byte) string {
 
 // errorBody reads the beginning of a refusal's body.
 func (x *exchange) errorBody(res *http.Response) []byte {
-	in := bufio.NewReader(io.LimitReader(res.Body, maxErrorBody))
-	if _, err := skipBlank(in); err != nil {
-		return nil
-	}
-	body, done := x.client.tee(res, in)
+	body, done := x.client.tee(res, io.LimitReader(res.Body, maxErrorBody))
 	b, err := io.ReadAll(body)
 	done(err)
 	return b

@@ -189,7 +189,7 @@ func messagesID(id string, foreign bool) string {
 }
 
 func (e *messagesEncoder) assistant(w *segments, m *Message) {
-	echo := len(m.Opaque.of("messages").json) > 0
+	echo := m.Opaque.api == "messages" && len(m.Opaque.json) > 0
 	if !echo && !hasText(m.Parts) && len(m.Calls) == 0 {
 		return // the API refuses an empty message
 	}

@@ -30,14 +30,6 @@ type Opaque struct {
 // holds that JSON.
 const StateMember = "provider_state"
 
-// of returns what goes back to an endpoint of that API.
-func (o *Opaque) of(api string) Opaque {
-	if o.api != api {
-		return Opaque{}
-	}
-	return *o
-}
-
 // writeState writes the member of m's Opaque, if there is something to keep.
 func writeState(w *segments, m *Message) {
 	o := &m.Opaque

@@ -125,7 +125,7 @@ func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*http.Response, e
 	if then := withModelOf(now, r.request); !bytes.Equal(now, then) {
 		return nil, p.mismatch(r, then, now)
 	}
-	res := &http.Response{StatusCode: r.status, Header: http.Header{"Content-Type": {r.contentType}}}
+	res := &http.Response{StatusCode: r.status, Header: http.Header{"Content-Type": {r.contentType}}, Request: &http.Request{URL: recordingEndpoint.url}}
 	var body io.Reader = bytes.NewReader(r.body)
 	if r.cut {
 		body = io.MultiReader(body, brokenReader{})

@@ -77,8 +77,8 @@ func (e *responsesEncoder) message(w *segments, m *Message) {
 func (e *responsesEncoder) finish(*segments) {}
 
 func (e *responsesEncoder) assistant(w *segments, m *Message) {
-	if state := m.Opaque.of("responses").json; len(state) > 0 {
-		e.item(w, "?", state)
+	if m.Opaque.api == "responses" && len(m.Opaque.json) > 0 {
+		e.item(w, "?", m.Opaque.json)
 		return
 	}
 	for _, item := range ownItems(m) {
