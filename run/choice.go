@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"slices"
 
 	"toolpipe/run/config"
@@ -48,13 +49,14 @@ func (r *runner) chooses(l *lockedItem) bool {
 }
 
 // inUse are the locked items that this run is to offer: neither the tools that
-// flags leave out, nor those of servers that are not used.
-func (r *runner) inUse(locked map[string]lockedItem) map[string]lockedItem {
+// flags leave out, nor those of servers that are not used. of is the server that they
+// are of; "" is any.
+func (r *runner) inUse(of string) map[string]lockedItem {
 	use := map[string]lockedItem{}
-	for title, l := range locked {
-		server := l.name
-		if l.list == "tools" {
-			server = l.text("server")
+	for title, l := range r.locked {
+		server := cmp.Or(l.text("server"), l.name)
+		if of != "" && of != server {
+			continue
 		}
 		if config.FindServer(r.unused, server) == nil && (l.list == "servers" || r.chooses(&l)) {
 			use[title] = l

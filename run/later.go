@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -190,7 +189,7 @@ func (r *runner) checkStarted(c, started *connection) *failure.Error {
 		}
 		return f
 	}
-	diff := lockDiff(r.inUse(r.lockOf(c)), r.box.comparable(started))
+	diff := lockDiff(r.inUse(c.Name), r.box.comparable(started))
 	if diff == "" {
 		return nil
 	}
@@ -199,17 +198,6 @@ func (r *runner) checkStarted(c, started *connection) *failure.Error {
 		Message: "server " + strconv.Quote(c.Name) + ": its tools are not those of " + strconv.Quote(r.cfg.ToolsLock) + ", so it is not used:" + diff}
 	r.warn("lock_mismatch", c.Name, f.Message)
 	return f
-}
-
-// lockOf is the part of the lock that is about the server c.
-func (r *runner) lockOf(c *connection) map[string]lockedItem {
-	part := map[string]lockedItem{}
-	for title, l := range r.locked {
-		if cmp.Or(l.text("server"), l.name) == c.Name {
-			part[title] = l
-		}
-	}
-	return part
 }
 
 // comparable are the items of a server that has started, for the comparison with the

@@ -305,7 +305,7 @@ func (r *runner) useServers() error {
 	if r.locked == nil {
 		return nil
 	}
-	diff := lockDiff(r.inUse(r.locked), r.box.locks(r.locked))
+	diff := lockDiff(r.inUse(""), r.box.locks(r.locked))
 	if diff == "" {
 		return nil
 	}
