@@ -57,7 +57,7 @@ func TestEditDefinitionRefused(t *testing.T) {
 	t.Parallel()
 	dir, s := newServer(t, map[string]string{
 		"a.go": editedGo, "other.go": "package a\n\nfunc K() {}\n", ".git/hooks/a.go": editedGo, ".bashrc": "f() {\n  :\n}\n", "AGENTS.md": "# A\n", ".github/workflows/a.sh": "f() {\n  :\n}\n",
-		"bin.go": "package a\x00\n", "dir.go/f": "", "empty.go": "", "large.go": editedGo + "/*\n" + strings.Repeat(strings.Repeat("x", 999)+"\n", (maxSource-maxContent/2)/1000) + "*/\n", "guess.f90": "subroutine f\nend\n", "beside.java": "class A {\n  int f() {\n  } int g() { return 1; }\n  class B {\n    B() {}\n  } B() {}\n}\nclass C { C() {} }\n", "lines.c": "struct s { int a; }; int b;\n#ifdef X\nint g(int a) {\n#else\nint g(long a) {\n#endif\n}\n",
+		"bin.go": "package a\x00\n", "dir.go/f": "", "empty.go": "", "guess.f90": "subroutine f\nend\n", "beside.java": "class A {\n  int f() {\n  } int g() { return 1; }\n  class B {\n    B() {}\n  } B() {}\n}\nclass C { C() {} }\n", "lines.c": "struct s { int a; }; int b;\n#ifdef X\nint g(int a) {\n#else\nint g(long a) {\n#endif\n}\n",
 	})
 	for name, target := range map[string]string{"out.go": "../a.go", "etc.go": "/etc/passwd", "in.go": "a.go"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
@@ -122,7 +122,6 @@ func TestEditDefinitionRefused(t *testing.T) {
 		{"replace needs content", good("content", " \n\t\r\n")},
 		{"NUL", good("content", "func F() {\x00}")},
 		{"at most", good("content", strings.Repeat("x\n", maxContent/2+1))},
-		{"would have", good("path", "large.go", "operation", "insert_after", "content", strings.Repeat("//"+strings.Repeat("x", 997)+"\n", maxContent/1000))},
 		{"remove takes no content", good("operation", "remove")},
 		{"to is for move", good("to", "after G")},
 		{"move needs to", good("operation", "move", "content", nil)},
@@ -136,7 +135,12 @@ func TestEditDefinitionRefused(t *testing.T) {
 		{"content needs one line {definition}", good("operation", "wrap_region", "content", "{definition}\n{definition}")},
 		{"would no longer parse", good("operation", "wrap_region", "content", "{{{\n{definition}")},
 		{"would no longer parse", good("operation", "signature", "content", "func F(")},
+		{"would have", good("path", "large.go", "operation", "insert_after", "content", strings.Repeat("//"+strings.Repeat("x", 997)+"\n", maxContent/1000))},
 	} {
+		if c.args["path"] == "large.go" {
+			servertest.Put(t, filepath.Join(dir, "large.go"), editedGo+"/*\n"+strings.Repeat(strings.Repeat("x", 999)+"\n", (maxSource-maxContent/2)/1000)+"*/\n")
+			before = contents(t, dir)
+		}
 		raw, err := json.Marshal(c.args)
 		if err != nil {
 			t.Fatal(err)
