@@ -44,10 +44,7 @@ type callDelta struct {
 }
 
 func newCallDelta(v gjson.Result) callDelta {
-	c := callDelta{index: -1, function: v.Get("function"), id: stringOrNumber(v.Get("id")), members: v}
-	if index := v.Get("index"); index.Type == gjson.Number || index.Type == gjson.String {
-		c.index = int(index.Int())
-	}
+	c := callDelta{index: indexOf(v, "index"), function: v.Get("function"), id: stringOrNumber(v.Get("id")), members: v}
 	if !c.function.IsObject() && v.Get("name").Exists() { // name and arguments stand in the entry itself
 		c.function = v
 	}

@@ -52,6 +52,16 @@ func count(v gjson.Result, paths ...string) int {
 	return 0
 }
 
+// indexOf returns the first of the indexes at the paths, -1 for none.
+func indexOf(v gjson.Result, paths ...string) int {
+	for _, path := range paths {
+		if n := v.Get(path); n.Type == gjson.Number || n.Type == gjson.String {
+			return int(n.Int())
+		}
+	}
+	return -1
+}
+
 // openAIUsage reads the usage of OpenAI's two APIs, and what others write there.
 func openAIUsage(u gjson.Result) Usage {
 	return Usage{

@@ -97,16 +97,9 @@ func (d *responsesDecoder) piece(root gjson.Result, name string, v gjson.Result,
 		return
 	}
 	it := d.item(root, gjson.Result{}, kind.item, formDelta)
-	number := root.Get("content_index")
-	if !number.Exists() {
-		number = root.Get("summary_index")
-	}
-	n := -1
-	if number.Exists() {
-		n = int(number.Int())
-	}
+	number := indexOf(root, "content_index", "summary_index")
 	named := root.Get("item_id").Exists() || root.Get("output_index").Exists()
-	part := it.part(kind.text, n, f, named)
+	part := it.part(kind.text, number, f, named)
 	d.say(it, kind.text, &part.passedText, text(v), f != formDelta)
 }
 

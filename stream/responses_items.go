@@ -83,10 +83,7 @@ type itemID struct {
 // item returns the item that an event speaks of, a new one if it is none of those
 // that are known. v is the event's item, if it holds one.
 func (d *responsesDecoder) item(event, v gjson.Result, kind string, f form) *responsesItem {
-	e := itemID{index: -1, id: event.Get("item_id").Str, kind: kind}
-	if index := event.Get("output_index"); index.Exists() {
-		e.index = int(index.Int())
-	}
+	e := itemID{index: indexOf(event, "output_index"), id: event.Get("item_id").Str, kind: kind}
 	if v.Exists() {
 		e.id, e.callID = cmp.Or(e.id, v.Get("id").Str), stringOrNumber(v.Get("call_id"))
 	}

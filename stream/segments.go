@@ -142,17 +142,13 @@ func (b *body) reader(progress func()) io.ReadCloser {
 	for i, part := range b.parts {
 		readers[i] = bytes.NewReader(part)
 	}
-	return &progressReader{io.MultiReader(readers...), progress}
+	return io.NopCloser(io.TeeReader(io.MultiReader(readers...), progressWriter(progress)))
 }
 
-type progressReader struct {
-	io.Reader
-	progress func()
-}
+// progressWriter is called when something was read.
+type progressWriter func()
 
-func (r *progressReader) Read(p []byte) (int, error) {
-	r.progress()
-	return r.Reader.Read(p)
+func (w progressWriter) Write(p []byte) (int, error) {
+	w()
+	return len(p), nil
 }
-
-func (r *progressReader) Close() error { return nil }

@@ -62,7 +62,7 @@ func eventsThrough(buffer []byte, r io.Reader, limit int) iter.Seq2[Event, error
 			if (len(e.Data) > 0 || e.hasID || e.Retry > 0) && !yield(e.Event, nil) {
 				return
 			}
-			e.clear()
+			e.Name, e.Data, e.Retry, e.hasData, e.hasID = "", e.Data[:0], 0, false, false // the last id stays
 		}
 		if err := lines.Err(); err != nil {
 			yield(Event{}, err)
@@ -79,11 +79,6 @@ type eventReader struct {
 	known   string // the last name, so that equal names need one allocation
 	hasData bool   // a data line came, which may be empty
 	hasID   bool
-}
-
-// clear makes the reader ready for the next event. The last id stays.
-func (e *eventReader) clear() {
-	e.Name, e.Data, e.Retry, e.hasData, e.hasID = "", e.Data[:0], 0, false, false
 }
 
 // field takes a line that is not blank. A comment is a field without a name.

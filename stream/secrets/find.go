@@ -74,6 +74,7 @@ func (f *Finder) HideJSON(text []byte) []byte {
 
 func newFinder(words []string) *Finder {
 	f := &Finder{}
+	percent := strings.NewReplacer(" ", "%")
 	for _, w := range words {
 		f.add(w, string(jsontext.AppendInner(nil, w)))
 		if len(w) < minContent {
@@ -82,7 +83,7 @@ func newFinder(words []string) *Finder {
 		reversed := []byte(w)
 		slices.Reverse(reversed)
 		f.add(string(reversed), strings.Trim(strconv.QuoteToASCII(w), `"`), url.QueryEscape(w), url.PathEscape(w),
-			fmt.Sprintf("%x", w), fmt.Sprintf("%X", w), escapeAll("%%%02x", w), escapeAll("%%%02X", w))
+			fmt.Sprintf("%x", w), fmt.Sprintf("%X", w), percent.Replace(fmt.Sprintf(" % x", w)), percent.Replace(fmt.Sprintf(" % X", w)))
 		for offset := range 3 {
 			f.add(inner64(base64.RawStdEncoding, offset, w), inner64(base64.RawURLEncoding, offset, w))
 		}
@@ -97,14 +98,6 @@ func (f *Finder) add(spellings ...string) {
 			f.spellings = append(f.spellings, s)
 		}
 	}
-}
-
-func escapeAll(format, w string) string {
-	var b strings.Builder
-	for i := range len(w) {
-		fmt.Fprintf(&b, format, w[i])
-	}
-	return b.String()
 }
 
 // inner64 returns w in base64 as it is behind offset other bytes, without the

@@ -238,3 +238,11 @@ func BenchmarkHide(b *testing.B) {
 		f.Hide(text)
 	}
 }
+
+func escapeAll(format, w string) string {
+	var b strings.Builder
+	for i := range len(w) {
+		fmt.Fprintf(&b, format, w[i])
+	}
+	return b.String()
+}
