@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
+	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
 )
 
@@ -32,4 +34,45 @@ func (s *Session) ReadResource(ctx context.Context, uri string) ([]Contents, err
 		parts = append(parts, c)
 	}
 	return parts, nil
+}
+
+// PromptMessage is one message of a prompt.
+type PromptMessage struct {
+	Role string // "user" or "assistant"
+	Text string // the text blocks, and a line for each other block, joined with a newline
+}
+
+// GetPrompt fills in a prompt. args are not nil. The request is repeated after a
+// lost session.
+func (s *Session) GetPrompt(ctx context.Context, name string, args map[string]string) ([]PromptMessage, error) {
+	arguments, err := json.Marshal(args)
+	if err != nil {
+		return nil, err
+	}
+	params := fmt.Appendf(nil, `{"name":%s,"arguments":%s}`, jsontext.Quoted(name), arguments)
+	raw, err := s.Request(ctx, "prompts/get", name, params)
+	if err != nil {
+		return nil, s.failed(fmt.Sprintf("prompt %q", name), err)
+	}
+	var messages []PromptMessage
+	for m := range jsontext.Elements(jsontext.Member(raw, "messages")) {
+		var parts []string
+		for _, b := range wire.ReadBlocks(jsontext.Member(m, "content")) {
+			parts = append(parts, jsontext.Unquote(wire.BlockLiteral(b)))
+		}
+		messages = append(messages, PromptMessage{jsontext.Text(jsontext.Member(m, "role")), strings.Join(parts, "\n")})
+	}
+	return messages, nil
+}
+
+// Request sends a request for a named prompt or resource, within the deadlines of
+// a call, and returns the result as it came. Where the server answered with an
+// error, that wraps a *wire.RPCError.
+func (s *Session) Request(ctx context.Context, method, name string, params []byte) ([]byte, error) {
+	ctx, alive, stop := s.watch(ctx)
+	defer stop()
+	r := s.request(method, params)
+	r.Name = name
+	r.Progress = func([]byte) { alive() }
+	return s.exchangeWithInput(ctx, r)
 }
