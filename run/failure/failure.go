@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -153,11 +152,8 @@ func Of(err error) *Error {
 // Cause is what the system said, without the operation and the path, which the
 // message names already.
 func Cause(err error) string {
-	if p, ok := errors.AsType[*os.PathError](err); ok {
-		return p.Err.Error()
-	}
-	if p, ok := errors.AsType[*os.SyscallError](err); ok {
-		return p.Err.Error()
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		return e.Error()
 	}
 	return err.Error()
 }
