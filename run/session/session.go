@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 
 	"toolpipe/mcp/filelock"
@@ -120,6 +121,19 @@ func (s *File) lock() error {
 		return failure.Usage("%s: %q was removed or replaced while it was opened; try again", flag, s.path)
 	}
 	return nil
+}
+
+// heldError says that another process has locked the file. It may be one of another
+// container, so that nothing but its number is told.
+type heldError struct {
+	pid int // 0: the system does not tell
+}
+
+func (e *heldError) Error() string {
+	if e.pid == 0 {
+		return "in use by another run"
+	}
+	return "in use by process " + strconv.Itoa(e.pid)
 }
 
 // Unfinished tells whether an answer of the model or the result of a call is missing.
