@@ -22,19 +22,19 @@ import (
 // withServerMessages adds what servers give for the beginning of the conversation:
 // the messages of --prompt before it, the resources of --resource attached to its
 // last user message.
-func (b *toolbox) withServerMessages(ctx context.Context, msgs []stream.Message, prompt string, resources []string) ([]stream.Message, error) {
+func (r *runner) withServerMessages(ctx context.Context, msgs []stream.Message) ([]stream.Message, error) {
 	var attached []stream.Part
 	var labels approve.Labels
-	for _, f := range resources {
-		c, parts, err := b.resource(ctx, f)
+	for _, f := range r.cfg.Resources {
+		c, parts, err := r.resource(ctx, f)
 		if err != nil {
 			return nil, err
 		}
 		attached = append(attached, parts...)
 		labels |= c.exposes
 	}
-	if prompt != "" {
-		before, err := b.prompt(ctx, prompt)
+	if r.cfg.Prompt != "" {
+		before, err := r.prompt(ctx, r.cfg.Prompt)
 		if err != nil {
 			return nil, err
 		}
@@ -47,12 +47,12 @@ func (b *toolbox) withServerMessages(ctx context.Context, msgs []stream.Message,
 
 // ofServer finds the server that the value of a flag names. The value has the form
 // NAME:REST; of says what the rest is.
-func (b *toolbox) ofServer(ctx context.Context, flag, of, value string) (c *connection, session *mcp.Session, rest string, err error) {
+func (r *runner) ofServer(ctx context.Context, flag, of, value string) (c *connection, session *mcp.Session, rest string, err error) {
 	name, rest, ok := strings.Cut(value, ":")
 	if !ok || name == "" || rest == "" {
 		return nil, nil, "", failure.Usage("%s: %q is not of the form NAME:%s", flag, value, of)
 	}
-	for _, c := range b.conns {
+	for _, c := range r.box.conns {
 		if c.Name != name && c.Spelling != name {
 			continue
 		}
@@ -68,7 +68,7 @@ func (b *toolbox) ofServer(ctx context.Context, flag, of, value string) (c *conn
 		}
 		return c, session, rest, nil
 	}
-	return nil, nil, "", failure.UsageError(config.KnownServers(b.servers()), "%s: no server is named %q", flag, name)
+	return nil, nil, "", failure.UsageError(config.KnownServers(r.servers), "%s: no server is named %q", flag, name)
 }
 
 // serverError is the error of a request to a server that is no tool call.
@@ -80,8 +80,8 @@ func serverError(c *connection, err error) error {
 }
 
 // resource reads one resource: a text headed by its URI, an image as it is.
-func (b *toolbox) resource(ctx context.Context, value string) (*connection, []stream.Part, error) {
-	c, session, uri, err := b.ofServer(ctx, "--resource", "URI", value)
+func (r *runner) resource(ctx context.Context, value string) (*connection, []stream.Part, error) {
+	c, session, uri, err := r.ofServer(ctx, "--resource", "URI", value)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,8 +107,8 @@ func (b *toolbox) resource(ctx context.Context, value string) (*connection, []st
 }
 
 // prompt gets NAME:PROMPT[,ARG=VALUE…] from a server.
-func (b *toolbox) prompt(ctx context.Context, value string) ([]stream.Message, error) {
-	c, session, rest, err := b.ofServer(ctx, "--prompt", "PROMPT", value)
+func (r *runner) prompt(ctx context.Context, value string) ([]stream.Message, error) {
+	c, session, rest, err := r.ofServer(ctx, "--prompt", "PROMPT", value)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (b *toolbox) prompt(ctx context.Context, value string) ([]stream.Message, e
 
 // readResource emits the parts of one resource.
 func (r *runner) readResource(ctx context.Context) error {
-	c, session, uri, err := r.box.ofServer(ctx, "--read", "URI", r.cfg.Target)
+	c, session, uri, err := r.ofServer(ctx, "--read", "URI", r.cfg.Target)
 	if err != nil {
 		return err
 	}

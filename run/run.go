@@ -272,7 +272,7 @@ func (r *runner) ask(ctx context.Context) error {
 		r.warn("state_dropped", "", "what the conversation keeps for "+from+" is not sent: the endpoint or the model is another one")
 	}
 	stored := len(r.session.Messages())
-	added, err := r.box.withServerMessages(ctx, r.messages[stored:], c.Prompt, c.Resources)
+	added, err := r.withServerMessages(ctx, r.messages[stored:])
 	if err != nil {
 		return err
 	}

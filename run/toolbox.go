@@ -155,15 +155,6 @@ func (b *toolbox) offered() []stream.Tool {
 	return all
 }
 
-// servers are the entries that the connections were made of.
-func (b *toolbox) servers() []config.Server {
-	all := make([]config.Server, len(b.conns))
-	for i, c := range b.conns {
-		all[i] = c.Server
-	}
-	return all
-}
-
 // infos are the servers as the start event lists them.
 func (b *toolbox) infos() []event.ServerInfo {
 	infos := []event.ServerInfo{}
