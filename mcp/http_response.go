@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -93,12 +94,8 @@ func (x *responseReader) body(res *http.Response) error {
 
 // beginsEvents says whether the next line is one of an event stream.
 func beginsEvents(b *bufio.Reader) bool {
-	for _, field := range [...]string{":", "id:", "data:", "event:", "retry:"} {
-		if begin, _ := b.Peek(len(field)); string(begin) == field {
-			return true
-		}
-	}
-	return false
+	begin, _ := b.Peek(len("event:"))
+	return slices.ContainsFunc([]string{":", "id:", "data:", "event:", "retry:"}, func(field string) bool { return strings.HasPrefix(string(begin), field) })
 }
 
 // notMessages reads a body that is neither JSON nor an event stream.

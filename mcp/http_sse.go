@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"sync"
 
 	"toolpipe/mcp/netguard"
 	"toolpipe/mcp/wire"
@@ -27,8 +26,6 @@ type sseTransport struct {
 	end  context.CancelFunc
 	next func() (stream.Event, error, bool)
 	stop func()
-
-	closing sync.Once
 }
 
 // errHTTPSSE is why a POST failed that was answered with an endpoint event, as
@@ -125,10 +122,8 @@ func (t *sseTransport) Receive() ([]byte, error) {
 
 // Close ends the stream and closes the connections.
 func (t *sseTransport) Close() error {
-	t.closing.Do(func() {
-		t.end()
-		t.body.Close()
-		t.h.conns.closeIdle()
-	})
+	t.end()
+	t.body.Close()
+	t.h.conns.closeIdle()
 	return nil
 }

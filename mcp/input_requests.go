@@ -82,10 +82,8 @@ func (s *Session) inputResponses(ctx context.Context, requests []byte) ([]byte, 
 
 // pause waits for d. It returns false when ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

@@ -1,11 +1,15 @@
 package process
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // LastLines are the last n lines of text that say something, without the final
 // line end: the lines of a stack trace and of a search path are left out, which
 // would push out the error that they belong to.
 func LastLines(text string, n int) string {
+	isFrame := regexp.MustCompile(frame).MatchString
 	var said []string
 	code := false // the last line names a place in a source file, whose text follows
 	for line := range strings.Lines(text) {
@@ -36,16 +40,6 @@ func isPlace(line string) bool {
 	return strings.HasPrefix(line, `File "`) && strings.Contains(line, `", line `) || strings.HasPrefix(line, "node:internal/")
 }
 
-// isFrame says whether a line belongs to a stack trace or a search path: of
-// Node, Java and .NET ("at "), Ruby ("from "), Go and Python.
-func isFrame(line string) bool {
-	for _, begin := range [...]string{"goroutine ", "created by ", "Traceback (most recent call last)", "Require stack:", "requireStack:", "- /", "Node.js v", "code: '"} {
-		if strings.HasPrefix(line, begin) {
-			return true
-		}
-	}
-	return strings.HasPrefix(line, "at ") && strings.ContainsAny(line, "(:") ||
-		strings.HasPrefix(line, "from ") && strings.Contains(line, ":in ") ||
-		strings.Contains(line, ".go:") && strings.Contains(line, " +0x") ||
-		line == "{" || line == "}" || line == "]"
-}
+// frame is the beginning of a line of a stack trace or a search path: of Node, Java and
+// .NET ("at "), Ruby ("from "), Go and Python.
+const frame = `^(goroutine |created by |Traceback \(most recent call last\)|Require stack:|requireStack:|- /|Node\.js v|code: '|at .*[(:]|from .*:in |.*\.go:.* \+0x|[{}\]]$)`

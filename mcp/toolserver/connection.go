@@ -19,14 +19,13 @@ func (s *Server) Pipe() wire.Transport { return s.connect(context.Background()) 
 // the client receives them.
 type connection struct {
 	server *Server
-	ctx    context.Context
+	ctx    context.Context         // at its end no further request is answered
 	stop   context.CancelCauseFunc // of ctx
 	calls  sync.WaitGroup          // counts the requests in running
 
 	mu       sync.Mutex
 	changed  sync.Cond          // wakes those that wait for a change of what follows
 	running  map[string]request // by its id, as it came
-	ended    bool               // no further request is answered
 	queue    [][]byte           // messages that were not received yet
 	size     int                // bytes of the queue
 	finished bool               // no further message is put into the queue

@@ -103,14 +103,10 @@ var (
 // end cancels the calls that run and waits a moment for them.
 func (c *connection) end() {
 	c.mu.Lock()
-	c.ended = true
-	busy := len(c.running) > 0
+	c.stop(errEnded)
 	c.changed.Broadcast()
 	c.mu.Unlock()
-	c.stop(errEnded)
-	if busy {
-		goroutine.Within(wire.ShutdownGrace, c.calls.Wait)
-	}
+	goroutine.Within(wire.ShutdownGrace, c.calls.Wait)
 }
 
 // handle takes one frame, whose memory it keeps. A tool that it calls sees the
@@ -193,11 +189,11 @@ func (c *connection) reply(id, result []byte, err error) {
 // cancels the request, and has the values of sent.
 func (c *connection) begin(sent context.Context, m wire.Message, prepare func(context.Context) (answer func() ([]byte, error))) {
 	c.mu.Lock()
-	for len(c.running) >= maxRunning && !c.ended {
+	for len(c.running) >= maxRunning && c.ctx.Err() == nil {
 		c.changed.Wait()
 	}
 	id := string(m.ID)
-	if _, twice := c.running[id]; c.ended || twice {
+	if _, twice := c.running[id]; twice || c.ctx.Err() != nil {
 		c.mu.Unlock()
 		return
 	}
