@@ -45,12 +45,8 @@ const refreshPause = 30 * time.Second
 
 // loginSource gives the tokens of a stored login. Its owner's lock guards it.
 type loginSource struct {
-	server   string
-	store    *oauth.Store
-	settings *oauth.Settings
-	key      oauth.Key
-	unsafe   error // why no token may be sent; nil if it may
-	warn     func(code, message string)
+	owner  *Session
+	unsafe error // why no token may be sent; nil if it may
 
 	read    bool
 	login   *oauth.Login // nil: there is none
@@ -85,10 +81,7 @@ func (s *Session) loginSource(u *url.URL) *loginSource {
 	if s.spec.Logins == nil || s.spec.HasFixedToken() {
 		return nil
 	}
-	l := &loginSource{server: s.spec.Name, warn: s.report.warn, store: s.spec.Logins, settings: s.spec.OAuth, key: s.spec.LoginKey()}
-	if l.settings == nil {
-		l.settings = &oauth.Settings{}
-	}
+	l := &loginSource{owner: s}
 	if u.Scheme == "http" && !oauth.IsLoopback(u.Hostname()) && !s.spec.InsecureHTTP {
 		l.unsafe = PlainHTTPError{u.Hostname()}
 	}
@@ -100,7 +93,7 @@ func (l *loginSource) token(ctx context.Context) (string, error) {
 	if !l.read {
 		l.read = true
 		if l.reread(ctx); l.refused != nil && ctx.Err() == nil {
-			l.warn("login_refused", fmt.Sprintf("server %q is used without its login: %v", l.server, l.refused))
+			l.owner.report.warn("login_refused", fmt.Sprintf("server %q is used without its login: %v", l.owner.spec.Name, l.refused))
 		}
 	}
 	switch {
@@ -119,7 +112,7 @@ func (l *loginSource) token(ctx context.Context) (string, error) {
 		l.login = nil
 		return "", nil
 	case over(err):
-		return "", &LoginError{Server: l.server, Scopes: l.login.Scopes, Why: err}
+		return "", &LoginError{Server: l.owner.spec.Name, Scopes: l.login.Scopes, Why: err}
 	case err != nil: // the old token is good until the server refuses it
 		l.pause = time.Now().Add(refreshPause)
 	}
@@ -129,12 +122,12 @@ func (l *loginSource) token(ctx context.Context) (string, error) {
 // reread reads the stored login. After a failure the server is used without it,
 // which may be enough: only a server that wants a token fails for that.
 func (l *loginSource) reread(ctx context.Context) {
-	l.login, l.refused = l.store.Get(ctx, l.key)
+	l.login, l.refused = l.owner.spec.Logins.Get(ctx, l.owner.spec.LoginKey())
 }
 
 func (l *loginSource) refresh(ctx context.Context) error {
 	used := l.login.AccessToken
-	fresh, err := l.store.Refresh(ctx, l.settings, l.key, used)
+	fresh, err := l.owner.spec.Logins.Refresh(ctx, l.owner.spec.OAuth, l.owner.spec.LoginKey(), used)
 	if err == nil {
 		l.login = fresh
 	}
@@ -180,7 +173,7 @@ func over(err error) bool {
 }
 
 func (l *loginSource) needed(e *statusError, why error) *LoginError {
-	return &LoginError{Server: l.server, Scopes: e.refusal().Scopes(), Why: why, refusal: e}
+	return &LoginError{Server: l.owner.spec.Name, Scopes: e.refusal().Scopes(), Why: why, refusal: e}
 }
 
 // lacking is the error for a login with too few scopes.
