@@ -14,8 +14,9 @@ type conn interface {
 	// error is a *wire.RPCError, a *wire.NoReplyError, or a *statusError.
 	exchange(ctx context.Context, r *wire.Request) ([]byte, error)
 
-	// notify sends a notification and returns when the server has taken it.
-	notify(ctx context.Context, method string) error
+	// postMessage sends a notification or a response, which has no reply, and returns
+	// when the server has taken it.
+	postMessage(ctx context.Context, msg []byte) error
 
 	// lost says why nothing can be sent any more; nil while something can.
 	lost() error

@@ -212,5 +212,5 @@ func (s *Session) initialized(ctx context.Context, offered string, result []byte
 		s.report.warn("protocol_mismatch", fmt.Sprintf("server %q answered with the unknown protocol revision %q; it is taken as %s", s.spec.Name, answered, revision))
 	}
 	s.begin(revision, result)
-	return s.conn.notify(ctx, "notifications/initialized")
+	return s.conn.postMessage(ctx, wire.Notification("notifications/initialized", []byte("{}")))
 }

@@ -66,7 +66,7 @@ func newHTTP(s *Session) (*httpConn, error) {
 	}
 	h := &httpConn{owner: s, conns: newConnections(), auth: auth, origin: netguard.Origin(u), at: httpState{url: u}, renewing: make(chan struct{}, 1)}
 	h.life, h.end = context.WithCancel(context.Background())
-	h.answers = wire.Responder{Send: h.respond, Start: h.background.start, Full: s.onResponsesDropped}
+	h.answers = wire.Responder{Life: h.life, Send: h.postMessage, Start: h.background.start, Full: s.onResponsesDropped}
 	h.fixed = http.Header{"User-Agent": {"toolpipe/" + s.spec.Version}}
 	for name, value := range s.spec.Headers {
 		h.fixed.Set(name, value)
@@ -263,7 +263,6 @@ func (b *trackedBody) Read(p []byte) (int, error) {
 
 func (b *trackedBody) Close() error { return nil }
 
-// postMessage POSTs a message that has no reply: a notification or a response.
 func (h *httpConn) postMessage(ctx context.Context, msg []byte) error {
 	h.owner.report.message('>', msg)
 	return h.deliver(ctx, &wire.Request{}, msg, h.state())
@@ -281,10 +280,6 @@ func (h *httpConn) deliver(ctx context.Context, r *wire.Request, msg []byte, at 
 	}
 	io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10))
 	return res.Body.Close()
-}
-
-func (h *httpConn) notify(ctx context.Context, method string) error {
-	return h.postMessage(ctx, wire.Notification(method, []byte("{}")))
 }
 
 // close ends the goroutines, the session if the server gave one, and the

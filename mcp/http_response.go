@@ -209,13 +209,6 @@ func (x *responseReader) dispatch(m wire.Message) {
 	})
 }
 
-// respond POSTs one response to a request of the server. close ends it.
-func (h *httpConn) respond(response []byte) {
-	ctx, cancel := context.WithTimeout(h.life, wire.ResponseTimeout)
-	defer cancel()
-	h.postMessage(ctx, response)
-}
-
 const (
 	defaultRetry = time.Second
 	minRetry     = 100 * time.Millisecond // whatever shorter time the server asks for

@@ -45,7 +45,7 @@ type reply struct {
 
 func newStreamConn(t wire.Transport, s *Session) *streamConn {
 	m := &streamConn{t: t, owner: s, waiting: make(map[int64]*call), ended: make(chan struct{})}
-	m.answers = wire.Responder{Send: m.respond, Start: goroutine.Start, Full: s.onResponsesDropped}
+	m.answers = wire.Responder{Life: context.Background(), Send: m.postMessage, Start: goroutine.Start, Full: s.onResponsesDropped}
 	goroutine.Start(m.read)
 	return m
 }
@@ -62,14 +62,14 @@ func (m *streamConn) exchange(ctx context.Context, r *wire.Request) ([]byte, err
 	m.waiting[c.id] = c
 	m.mu.Unlock()
 
-	if err := m.send(ctx, r.Message(c.id)); err != nil {
+	if err := m.postMessage(ctx, r.Message(c.id)); err != nil {
 		m.take(c.id)
 		return nil, &wire.NoReplyError{Sent: !errors.Is(err, wire.ErrNotSent), Cause: m.sendFailure(ctx, err)}
 	}
 	return m.await(ctx, c, r.Opening)
 }
 
-func (m *streamConn) send(ctx context.Context, msg []byte) error {
+func (m *streamConn) postMessage(ctx context.Context, msg []byte) error {
 	m.owner.report.message('>', msg)
 	return m.t.Send(ctx, msg)
 }
@@ -106,13 +106,9 @@ func (m *streamConn) await(ctx context.Context, c *call, opening bool) ([]byte, 
 	if !opening {
 		short, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
-		m.send(short, wire.CancelledNotification(c.id))
+		m.postMessage(short, wire.CancelledNotification(c.id))
 	}
 	return nil, &wire.NoReplyError{Sent: true, Cause: context.Cause(ctx)}
-}
-
-func (m *streamConn) notify(ctx context.Context, method string) error {
-	return m.send(ctx, wire.Notification(method, []byte("{}")))
 }
 
 func (m *streamConn) read() {
@@ -136,13 +132,6 @@ func (m *streamConn) dispatch(msg wire.Message) {
 		return
 	}
 	m.owner.received(msg, m.answers.Respond, m.progress)
-}
-
-// respond sends one response to a request of the server.
-func (m *streamConn) respond(response []byte) {
-	ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTimeout)
-	defer cancel()
-	m.send(ctx, response)
 }
 
 // garbled takes a frame that is not JSON. If its beginning names the request

@@ -1,16 +1,15 @@
 package wire
 
 import (
+	"context"
 	"sync"
 	"time"
 )
 
 const (
-	maxResponses = 1 << 20  // bytes of responses that the server has not taken, with their costs
-	responseCost = 16 << 10 // bytes that a response counts beside its own, for its goroutine
-
-	// ResponseTimeout bounds the sending of one response.
-	ResponseTimeout = 10 * time.Second
+	maxResponses    = 1 << 20          // bytes of responses that the server has not taken, with their costs
+	responseCost    = 16 << 10         // bytes that a response counts beside its own, for its goroutine
+	responseTimeout = 10 * time.Second // for the sending of one response
 )
 
 // A Responder sends the responses to a server's requests, each in a goroutine of
@@ -18,9 +17,10 @@ const (
 // must not stop the reading. A server may send requests without end and read no
 // response; responses beyond maxResponses are dropped.
 type Responder struct {
-	Send  func(response []byte) // bounded in time
-	Start func(func())          // runs a function in a goroutine
-	Full  func()                // called once, when the first response is dropped
+	Life  context.Context // at its end no response is sent any more
+	Send  func(ctx context.Context, response []byte) error
+	Start func(func()) // runs a function in a goroutine
+	Full  func()       // called once, when the first response is dropped
 
 	mu     sync.Mutex
 	size   int // bytes of the responses that are being sent, with their costs
@@ -38,7 +38,9 @@ func (o *Responder) Respond(response []byte) {
 	}
 	o.size += size
 	o.Start(func() {
-		o.Send(response)
+		ctx, cancel := context.WithTimeout(o.Life, responseTimeout)
+		defer cancel()
+		o.Send(ctx, response)
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.size -= size

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,7 +17,8 @@ func TestResponderIsBounded(t *testing.T) {
 		var sent atomic.Int32
 		full := 0
 		o := Responder{
-			Send:  func([]byte) { <-gate; sent.Add(1) },
+			Life:  t.Context(),
+			Send:  func(context.Context, []byte) error { <-gate; sent.Add(1); return nil },
 			Start: senders.Go,
 			Full:  func() { full++ },
 		}
