@@ -73,21 +73,16 @@ const maxHead = 4 << 10
 // the end of the body.
 func skipBlank(in *bufio.Reader) (byte, error) {
 	for {
-		next, err := in.Peek(1)
+		r, _, err := in.ReadRune()
 		switch {
 		case err == io.EOF:
 			return 0, nil
 		case err != nil:
 			return 0, err
-		case bytes.IndexByte([]byte(" \t\r\n"), next[0]) >= 0:
-			in.Discard(1)
-		case next[0] != 0xef:
-			return next[0], nil
-		default:
-			if next, _ = in.Peek(3); string(next) != "\xef\xbb\xbf" {
-				return next[0], nil
-			}
-			in.Discard(3)
+		case !strings.ContainsRune("\ufeff"+whiteSpace, r):
+			in.UnreadRune()
+			next, err := in.Peek(1)
+			return next[0], err
 		}
 	}
 }

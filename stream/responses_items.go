@@ -157,9 +157,7 @@ func (it *responsesItem) learn(e itemID) {
 func (it *responsesItem) begin(v gjson.Result) {
 	setString(&it.phase, v.Get("phase"))
 	it.callID = cmp.Or(stringOrNumber(v.Get("call_id")), it.callID)
-	if name := stringOrNumber(v.Get("name")); name != "" {
-		it.call.Name = name
-	}
+	it.call.Name = cmp.Or(stringOrNumber(v.Get("name")), it.call.Name)
 	for i := range it.passed {
 		it.passed[i].aside = it.phase == "commentary"
 	}

@@ -62,11 +62,10 @@ func (f *Finder) HideJSON(text []byte) []byte {
 		if c == '"' {
 			meaning = []byte(jsontext.Unquote(value))
 		}
-		if len(f.find(meaning)) == 0 {
-			hidden = append(hidden, value...)
-		} else {
-			hidden = jsontext.AppendQuoted(hidden, f.Hide(meaning))
+		if len(f.find(meaning)) > 0 {
+			value = jsontext.AppendQuoted(nil, f.Hide(meaning))
 		}
+		hidden = append(hidden, value...)
 		i = end
 	}
 	return hidden
