@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,9 +39,7 @@ func builtinServers(c *config.Config, s *config.Settings, protected []string, o 
 		if config.FindServer(all, srv.Name) != nil {
 			return nil, failure.UsageError([]string{"--files NAME=DIR gives another root a name of its own"}, "--files: two roots are named %q", srv.Name)
 		}
-		if filesRoot == "" {
-			filesRoot = srv.Root
-		}
+		filesRoot = cmp.Or(filesRoot, srv.Root)
 		all = append(all, srv)
 		areas = append(areas, area)
 	}
@@ -81,13 +80,9 @@ func builtinServers(c *config.Config, s *config.Settings, protected []string, o 
 // commandServers are the servers that start commands: shell, and processes if it is
 // asked for. They do so in the same place.
 func commandServers(c *config.Config, s *config.Settings, filesRoot string) ([]config.Server, error) {
-	dir := filesRoot
-	if dir == "" {
-		wd, err := os.Getwd()
-		if err != nil {
-			return nil, failure.Usage("--shell: %s", failure.Cause(err))
-		}
-		dir = wd
+	dir, err := filepath.Abs(filesRoot) // of "" that is the current directory
+	if err != nil {
+		return nil, failure.Usage("--shell: %s", failure.Cause(err))
 	}
 	commands := command.Spec{
 		Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: s.Shell.Env, PathPrepend: s.Shell.PathPrepend, Processes: c.Processes,
