@@ -43,30 +43,20 @@ func NewEmitter(hidden *secrets.Set) *Emitter { return &Emitter{veil: veil{set: 
 func (m *Emitter) Emit(e Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch e.(type) {
-	case *Start:
-		if m.started {
-			return m.err
-		}
-		m.started = true
+	_, first := e.(*Start)
+	_, last := e.(*End)
+	switch {
+	case m.ended, first && m.started:
+	case !first && !m.started:
+		m.early = append(m.early, e)
+	default:
+		m.started, m.ended = true, last
 		m.send(e)
 		for _, e := range m.early {
 			m.send(e)
 		}
 		m.early = nil
-		return m.err
-	case *End:
-		m.ended = true
-	default:
-		if m.ended {
-			return m.err
-		}
 	}
-	if !m.started {
-		m.early = append(m.early, e)
-		return m.err
-	}
-	m.send(e)
 	return m.err
 }
 
