@@ -28,7 +28,7 @@ func PrintError(ctx context.Context, stderr io.Writer, colored bool, err error) 
 	for _, h := range e.Hints {
 		fmt.Fprintf(&b, "toolpipe: hint: %s\n", escapeQuoted(h))
 	}
-	stdio.Bounded(ctx, stderr, nil).Write([]byte(b.String()))
+	stdio.Bounded(ctx, stderr, new(stdio.ReaderWaits)).Write([]byte(b.String()))
 }
 
 // escapeLines makes a message safe for a terminal. Its further lines get a margin,

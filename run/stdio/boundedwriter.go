@@ -29,7 +29,7 @@ type boundedWriter struct {
 }
 
 // Bounded returns w as a writer whose waiting is bounded by ctx and measured by
-// waits, which may be nil. Only a Blocking writer of a pipe, a socket or a
+// waits. Only a Blocking writer of a pipe, a socket or a
 // terminal waits; any other writer is returned as it is.
 func Bounded(ctx context.Context, w io.Writer, waits *ReaderWaits) io.Writer {
 	f, ok := w.(*blockingFile)
@@ -38,9 +38,6 @@ func Bounded(ctx context.Context, w io.Writer, waits *ReaderWaits) io.Writer {
 	}
 	if info, err := f.f.Stat(); err == nil && info.Mode().IsRegular() {
 		return w
-	}
-	if waits == nil {
-		waits = &ReaderWaits{}
 	}
 	return &boundedWriter{ctx: ctx, file: f, waits: waits}
 }

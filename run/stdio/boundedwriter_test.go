@@ -14,7 +14,7 @@ func BenchmarkBounded(b *testing.B) {
 	}
 	defer r.Close()
 	go io.Copy(io.Discard, r)
-	out := Bounded(b.Context(), Blocking(w), nil)
+	out := Bounded(b.Context(), Blocking(w), new(ReaderWaits))
 	line := make([]byte, 80)
 	b.ReportAllocs()
 	for b.Loop() {
