@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -57,11 +56,8 @@ func (r *runner) ofServer(ctx context.Context, flag, of, value string) (c *conne
 			continue
 		}
 		session, err := c.use(ctx)
-		if f, ok := errors.AsType[*failure.Error](err); ok {
-			return nil, nil, "", f
-		}
 		if err != nil {
-			return nil, nil, "", context.Cause(ctx)
+			return nil, nil, "", err
 		}
 		if session == nil || c.err != nil {
 			return nil, nil, "", &failure.Error{Status: failure.StatusServer, Message: flag + ": server " + strconv.Quote(name) + " did not start"}
