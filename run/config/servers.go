@@ -62,14 +62,9 @@ func (s *Server) is(name string) bool {
 // MayOffer tells whether one of the globs over NAME__TOOL, each of which may be
 // a comma list, matches a tool that the server might have.
 func (s *Server) MayOffer(globs []string) bool {
-	for _, list := range globs {
-		for glob := range strings.SplitSeq(list, ",") {
-			if glob = strings.TrimSpace(glob); approve.MatchGlobPrefix(glob, s.Name+"__") || s.Spelling != "" && approve.MatchGlobPrefix(glob, s.Spelling+"__") {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(elements(globs), func(glob string) bool {
+		return approve.MatchGlobPrefix(glob, s.Name+"__") || s.Spelling != "" && approve.MatchGlobPrefix(glob, s.Spelling+"__")
+	})
 }
 
 // OptionalHint says how a run goes on without the server.

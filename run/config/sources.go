@@ -96,18 +96,14 @@ func (c *Config) chosenServers(s *Settings, all []Server) (names []string, err e
 	p := s.profiles[c.askedModel(s)]
 	names, from := p.servers, p.place("servers")
 	if c.ChosenServers != nil {
-		names, from = []string{}, "--servers"
-		for _, list := range c.ChosenServers {
-			names = append(names, strings.FieldsFunc(list, func(r rune) bool { return r == ',' })...)
-		}
+		names, from = elements(c.ChosenServers), "--servers"
 	}
-	for i, name := range names {
-		names[i] = strings.TrimSpace(name)
-		switch srv := FindServer(all, names[i]); {
+	for _, name := range names {
+		switch srv := FindServer(all, name); {
 		case srv == nil:
-			return nil, failure.UsageError(KnownServers(all), "%s: no server is named %q", from, names[i])
+			return nil, failure.UsageError(KnownServers(all), "%s: no server is named %q", from, name)
 		case srv.off && !srv.fromFlag:
-			return nil, failure.UsageError(KnownServers(all), "%s: server %q is switched off in %s", from, names[i], srv.origin)
+			return nil, failure.UsageError(KnownServers(all), "%s: server %q is switched off in %s", from, name, srv.origin)
 		}
 	}
 	return names, nil

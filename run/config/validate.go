@@ -3,7 +3,6 @@ package config
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"toolpipe/run/failure"
 	"toolpipe/stream"
@@ -70,7 +69,7 @@ type mistake struct {
 func (c *Config) mistakes() []mistake {
 	_, isBlock := c.Block()
 	attached := len(slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return path != "-" }))
-	allowsOpen := slices.ContainsFunc(c.Allow, func(list string) bool { return slices.Contains(strings.Split(list, ","), "@open") })
+	allowsOpen := slices.Contains(elements(c.Allow), "@open")
 	leave := func(flag string) []string { return []string{"leave " + flag + " out"} }
 	addShell := func(flag string) []string { return []string{"add --shell, or leave " + flag + " out"} }
 	return []mistake{

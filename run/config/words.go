@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,17 +106,19 @@ func hasDurationForm(s string) bool {
 	return err == nil
 }
 
+// elements are those of comma lists.
+func elements(lists []string) []string {
+	all := strings.FieldsFunc(strings.Join(lists, ","), func(r rune) bool { return r == ',' })
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	return all
+}
+
 // MatchAny tells whether name matches one of the patterns, each of which may
 // be a comma list.
 func MatchAny(patterns []string, name string) bool {
-	for _, list := range patterns {
-		for p := range strings.SplitSeq(list, ",") {
-			if approve.MatchGlob(strings.TrimSpace(p), name) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(elements(patterns), func(p string) bool { return approve.MatchGlob(p, name) })
 }
 
 // Nearest returns the word that w was most likely meant to be, "" if none is
