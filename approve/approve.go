@@ -25,15 +25,7 @@ const (
 )
 
 // String returns "deny", "ask" or "allow", the words of the policy file.
-func (d Decision) String() string {
-	switch d {
-	case Ask:
-		return "ask"
-	case Allow:
-		return "allow"
-	}
-	return "deny"
-}
+func (d Decision) String() string { return [...]string{"deny", "ask", "allow"}[d] }
 
 // A Call is a tool call to decide about.
 type Call struct {
@@ -74,15 +66,7 @@ const (
 )
 
 // String returns "deny", "unapproved" or "allow", as in the approval event.
-func (o Outcome) String() string {
-	switch o {
-	case Unapproved:
-		return "unapproved"
-	case Allowed:
-		return "allow"
-	}
-	return "deny"
-}
+func (o Outcome) String() string { return [...]string{"deny", "unapproved", "allow"}[o] }
 
 // A Verdict is what was decided about one call, by whom and why.
 type Verdict struct {
