@@ -78,11 +78,7 @@ func (s *Server) Misplaced() (hints []string) {
 		return nil
 	}
 	if words, err := SplitWords(s.Command[0]); err == nil && len(words) > 1 && !s.fromFlag && !exists(s.Command[0]) {
-		args := make([]string, len(words)-1)
-		for i, w := range words[1:] {
-			args[i] = `"` + w + `"`
-		}
-		hints = append(hints, `"command" is the program alone: "command": "`+words[0]+`", "args": [`+JoinWords(args)+`]`)
+		hints = append(hints, `"command" is the program alone: "command": "`+words[0]+`", "args": ["`+strings.Join(words[1:], `", "`)+`"]`)
 	}
 	if s.Dir != neutralDir {
 		return hints
