@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -127,47 +128,23 @@ func withoutComments(data []byte) []byte {
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
 		blank(0, 3)
 	}
-	comma := -1 // the last comma, as long as nothing but blanks follows it
+	tokens := regexp.MustCompile(`(?s)"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?\*/|\S`)
+	comma := -1 // the last comma, as long as nothing but blanks and comments follows it
 	before := byte('[')
-	for i := 0; i < len(out); i++ {
-		switch rest := string(out[i:min(i+2, len(out))]); {
-		case rest == "//":
-			n := bytes.IndexByte(out[i:], '\n')
-			if n < 0 {
-				n = len(out) - i
-			}
-			blank(i, i+n)
-		case rest == "/*":
-			n := bytes.Index(out[i+2:], []byte("*/"))
-			if n < 0 {
-				return out // and ParseDocument says where
-			}
-			blank(i, i+n+4)
-		case out[i] == ' ' || out[i] == '\n' || out[i] == '\t' || out[i] == '\r':
-		case out[i] == ',' && before != '[' && before != '{' && before != ',':
-			comma, before = i, ','
+	for _, at := range tokens.FindAllIndex(out, -1) {
+		switch c := out[at[0]]; {
+		case c == '/' && at[1]-at[0] > 1:
+			blank(at[0], at[1])
+		case c == ',' && before != '[' && before != '{' && before != ',':
+			comma, before = at[0], ','
 		default:
-			if comma >= 0 && (out[i] == ']' || out[i] == '}') {
+			if comma >= 0 && (c == ']' || c == '}') {
 				out[comma] = ' '
 			}
-			comma, before = -1, out[i]
-			if out[i] == '"' {
-				i = stringEnd(out, i)
-			}
+			comma, before = -1, c
 		}
 	}
 	return out
-}
-
-// stringEnd is the offset of the quote that closes the string at i, or of the
-// last byte.
-func stringEnd(data []byte, i int) int {
-	for i++; i < len(data)-1 && data[i] != '"'; i++ {
-		if data[i] == '\\' {
-			i++
-		}
-	}
-	return i
 }
 
 // commentHint is for a text that would be JSON without comments, trailing
