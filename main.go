@@ -127,10 +127,7 @@ func printText(cfg *config.Config, s stdio.Streams, text string) int {
 	return e.Exit()
 }
 
-// isTerminal tells whether f is a terminal, under Cygwin too.
-func isTerminal(f *os.File) bool {
-	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
-}
+func isTerminal(f *os.File) bool { return isatty.IsTerminal(f.Fd()) }
 
 func isRegular(info os.FileInfo, err error) bool { return err == nil && info.Mode().IsRegular() }
 

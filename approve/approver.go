@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"toolpipe/stream/jsontext"
 )
@@ -102,9 +102,5 @@ func clip(s string) string {
 	if len(s) <= maxReason {
 		return s
 	}
-	n := maxReason
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "..."
+	return strings.ToValidUTF8(s[:maxReason], "") + "..."
 }

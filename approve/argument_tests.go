@@ -168,12 +168,7 @@ func globTest(d *document, at int) (test, string) {
 
 // goesUp reports whether a path has an element "..".
 func goesUp(path []byte) bool {
-	for element := range bytes.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
-		if string(element) == ".." {
-			return true
-		}
-	}
-	return false
+	return strings.Contains("/"+strings.ReplaceAll(string(path), `\`, "/")+"/", "/../")
 }
 
 // maxPattern is how many bytes a regular expression may have.

@@ -260,9 +260,8 @@ func textLines(lines []string, text string, width int) []string {
 // cutLines keeps the first head lines and the last tail lines, and a line
 // between them that says how many are left out.
 func cutLines(lines []string, head, tail int) []string {
-	out := append([]string{}, lines[:head]...)
-	out = append(out, "  ... "+strconv.Itoa(len(lines)-head-tail)+" lines are not shown ...")
-	return append(out, lines[len(lines)-tail:]...)
+	cut := "  ... " + strconv.Itoa(len(lines)-head-tail) + " lines are not shown ..."
+	return slices.Concat(lines[:head], []string{cut}, lines[len(lines)-tail:])
 }
 
 // escapeJSON replaces the unsafe characters of a JSON text by JSON escapes. The

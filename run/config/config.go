@@ -163,11 +163,8 @@ func (c *Config) LookupEnv(name string) (string, bool) {
 // InCI tells whether a continuous-integration system runs this process: then
 // nobody is there who could answer a question.
 func (c *Config) InCI() bool {
-	switch c.Getenv("CI") {
-	case "", "0", "false":
-		return false
-	}
-	return true
+	ci := c.Getenv("CI")
+	return ci != "" && ci != "0" && ci != "false"
 }
 
 // Block tells whether the output is a block of the answer, and of which language;
@@ -234,14 +231,8 @@ func (c *Config) ShowsServers() bool { return c.Mode == ListServers || c.Mode ==
 // StartsLater tells whether the run takes the tools from the lock, and starts a server
 // when it is needed. What shows the servers, or pins their tools, starts all of them.
 func (c *Config) StartsLater() bool {
-	if c.Start != "beside" && c.Start != "call" {
-		return false
-	}
-	switch c.Mode {
-	case Answer, ListTools, DescribeTool, CallTool, Explain, ReadResource, Serve:
-		return true
-	}
-	return false
+	usesTools := []Mode{Answer, ListTools, DescribeTool, CallTool, Explain, ReadResource, Serve}
+	return (c.Start == "beside" || c.Start == "call") && slices.Contains(usesTools, c.Mode)
 }
 
 // FindsTools tells whether the model may have to find its tools.

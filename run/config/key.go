@@ -130,14 +130,9 @@ func origin(address string) string {
 	if err != nil || u.Host == "" {
 		return ""
 	}
-	scheme, host, port := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), u.Port()
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	if port != "" && port != map[string]string{"http": "80", "https": "443"}[scheme] {
-		host += ":" + port
-	}
-	return scheme + "://" + host
+	scheme := strings.ToLower(u.Scheme)
+	defaultPort := map[string]string{"http": ":80", "https": ":443"}[scheme]
+	return scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), defaultPort)
 }
 
 // runKeyCommand runs the key_command that stands at the place from; the first line

@@ -59,10 +59,8 @@ func SplitWords(s string) ([]string, error) {
 
 // ShellQuote shows a word so that it can be pasted into a shell.
 func ShellQuote(s string) string {
-	if s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return !(r == '_' || r == '-' || r == '.' || r == '/' || r == ':' || r == '=' || r == '@' || r == ',' || r == '+' || r == '%' ||
-			r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')
-	}) < 0 {
+	special := func(r rune) bool { return !nameByte(r) && !strings.ContainsRune("./:=@,+%", r) }
+	if s != "" && !strings.ContainsFunc(s, special) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
