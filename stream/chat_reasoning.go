@@ -12,17 +12,12 @@ import (
 // back to the endpoint: under the field names that it came with, because
 // endpoints refuse the field names of others, and some demand their own.
 type chatReasoning struct {
-	fields  [len(reasoningFields)]reasoningField
-	details fragments // reasoning_details of OpenRouter and others
-	blocks  fragments // thinking_blocks of LiteLLM
-	parts   fragments // parts of the content that are thoughts: Mistral, Databricks
-	extra   []member  // extra_content of the message: Gemini's signature of a text
-	marked  bool      // the content so far is a thought, as Gemini marks it
-}
-
-type reasoningField struct {
-	came bool
-	text []byte
+	fields  [len(reasoningFields)][]byte // nil for one that did not come
+	details fragments                    // reasoning_details of OpenRouter and others
+	blocks  fragments                    // thinking_blocks of LiteLLM
+	parts   fragments                    // parts of the content that are thoughts: Mistral, Databricks
+	extra   []member                     // extra_content of the message: Gemini's signature of a text
+	marked  bool                         // the content so far is a thought, as Gemini marks it
 }
 
 var reasoningFields = [...]string{"reasoning_content", "reasoning", "thinking"}
@@ -36,10 +31,13 @@ func (r *chatReasoning) take(v gjson.Result, whole bool) (shown []byte) {
 			continue
 		}
 		piece := text(value)
-		if f.came = true; !whole {
-			f.text = appendPiece(f.text, piece)
-		} else if len(piece) > len(f.text) {
-			f.text = piece
+		if !whole {
+			*f = appendPiece(*f, piece)
+		} else if len(piece) > len(*f) {
+			*f = piece
+		}
+		if *f == nil {
+			*f = []byte{}
 		}
 		if len(shown) == 0 {
 			shown = piece
@@ -83,12 +81,12 @@ func isThought(delta gjson.Result) bool { return delta.Get("extra_content.google
 func (r *chatReasoning) opaque(d *chatDecoder) (o Opaque) {
 	members := slices.Clone(r.extra)
 	add := func(name string, value []byte) { members = append(members, newMember(name, value)) }
-	plain := slices.IndexFunc(r.fields[:], func(f reasoningField) bool { return len(f.text) > 0 })
-	if plain < 0 && r.fields[0].came {
+	plain := slices.IndexFunc(r.fields[:], func(text []byte) bool { return len(text) > 0 })
+	if plain < 0 && r.fields[0] != nil {
 		plain = 0 // DeepSeek demands the field, even if it is empty
 	}
 	if plain == 0 || plain > 0 && r.details == nil {
-		add(reasoningFields[plain], jsontext.AppendQuoted(nil, r.fields[plain].text))
+		add(reasoningFields[plain], jsontext.AppendQuoted(nil, r.fields[plain]))
 	}
 	if r.details != nil {
 		add("reasoning_details", formed("[?]", r.details.json()))

@@ -63,11 +63,8 @@ func (x *exchange) nextRetry(err error, made *retries) (_ Retry, again bool) {
 // mayPass reports whether a refusal may pass by itself. A model that takes no
 // images will not take them later, and a quota does not come back within a run.
 func mayPass(status int, refusal string) bool {
-	switch {
-	case refusesImages(status, refusal), strings.Contains(refusal, "insufficient_quota"):
-		return false
-	}
-	return status == 408 || status == 429 || status >= 500
+	never := refusesImages(status, refusal) || strings.Contains(refusal, "insufficient_quota")
+	return !never && (status == 408 || status == 429 || status >= 500)
 }
 
 // sleep waits, or returns the cause that ended ctx.

@@ -12,6 +12,7 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
+	"toolpipe/stream/escape"
 	"toolpipe/stream/escape/screentest"
 )
 
@@ -259,8 +260,10 @@ func TestFaceLongLines(t *testing.T) {
 			p.see(asked, callEvent(1, long, `{"a":"`+strings.ReplaceAll(long, "\t", " ")+`"}`), &event.Progress{ID: "c1", Progress: []byte("1"), Message: long})
 			p.later(time.Minute)
 			p.see(okResult(1, strings.Repeat(long+"\n", 3)))
-			if n := p.screen.Widest(); n > max(width, 2) {
-				t.Errorf("at width %d a line has %d columns:\n%s", width, n, p.screen.Text())
+			for _, line := range p.screen.Lines() {
+				if n := escape.Columns(line); n > max(width, 2) {
+					t.Errorf("at width %d a line has %d columns:\n%s", width, n, p.screen.Text())
+				}
 			}
 		}
 	}

@@ -132,12 +132,3 @@ func (e *Screen) Want(rows ...string) {
 		e.t.Errorf("the screen is\n%s\nnot\n%s", got, want)
 	}
 }
-
-// Widest is how many columns the longest line takes.
-func (e *Screen) Widest() int {
-	n := 0
-	for _, line := range e.lines {
-		n = max(n, len(line))
-	}
-	return n
-}
