@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -232,11 +233,11 @@ func (r *runner) hooks(s *config.Server) mcp.Hooks {
 			if code == "input_refused" {
 				message += "; --elicit ask lets it ask you on the terminal"
 			}
-			if code == "tools_changed" && r.cfg.Mode != config.Answer && r.cfg.Mode != config.Serve {
-				r.face.VerboseLine(message) // the list was used already
-				return
+			if r.concerns(code, s.Name, message) {
+				r.warn(code, s.Name, message)
+			} else {
+				r.face.VerboseLine(message)
 			}
-			r.warn(code, s.Name, message)
 		},
 		Wire:       r.face.Wire(s.Name),
 		OutputWait: r.readers.Time,
@@ -252,4 +253,19 @@ func (r *runner) hooks(s *config.Server) mcp.Hooks {
 		h.Elicit = elicit(r.gate.Terminal, s.Name)
 	}
 	return h
+}
+
+// concerns tells whether a server's warning matters for this run. Without a model
+// the list of tools was used already when it changes, and who asks about one tool
+// wants to hear of no other.
+func (r *runner) concerns(code, server, message string) bool {
+	switch r.cfg.Mode {
+	case config.Answer, config.Serve:
+		return true
+	case config.CallTool, config.Explain, config.DescribeTool:
+		if name, ok := strings.CutPrefix(r.cfg.Target, server+"__"); code == "tool_dropped" {
+			return ok && strings.Contains(message, "tool "+strconv.Quote(name)+" ")
+		}
+	}
+	return code != "tools_changed"
 }

@@ -14,16 +14,16 @@ import (
 var panics = map[string]struct{ before, commands string }{
 	"reader of stdin": {"return config.ReadLimited(&pulse", `stdin -text x
 toolpipe -o ndjson -t fs="$MCP -grandchild"`},
-	"writer of answers to a server": {"ctx, cancel := context.WithTimeout(context.Background(), wire.ResponseTimeout)", `model elicit
+	"writer of answers to a server": {"ctx, cancel := context.WithTimeout(o.Life, responseTimeout)", `model elicit
 toolpipe -o ndjson -y -t fs="$MCP -tools elicit -grandchild" hi`},
 	"reader of a server": {"m.owner.report.message('<', frame)", `toolpipe -o ndjson -t fs="$MCP -grandchild -stubborn" hi`},
 	"progress of a call": {"r.emit(&event.Progress{", `model progress
 toolpipe -o ndjson -y -t fs="$MCP -tools progress -grandchild" hi`},
 	"stderr of a server": {"w.Store(time.Now().UnixNano())", `toolpipe -o ndjson -t fs="$MCP -stderr x -silent -stubborn -grandchild" hi`},
 	"server starts":      {"c.start(ctx, procs", `toolpipe -o ndjson -t fs="$MCP" hi`},
-	"timer of a call": {"w.cancel(TimeoutError{Limit: limit})", `model hang
+	"timer of a call": {"\t\tcancel(TimeoutError{Limit: limit})", `model hang
 toolpipe -o ndjson -y --tool-timeout 1 -t fs="$MCP -tools hang -grandchild" hi`},
-	"timer of the model": {"x.silent.Store(true)", `model silent
+	"timer of the model": {"cancel(errStalled)", `model silent
 toolpipe -o ndjson --config config -m slow hi`},
 	"timer of the run": {"cancel(&failure.Overtime", `model silent
 toolpipe -o ndjson --timeout 1 hi`},
@@ -41,8 +41,6 @@ toolpipe -o ndjson -y --shell --shell-background hi`},
 toolpipe -o ndjson -y --shell --shell-background hi`},
 	"calls of a turn": {"r.schedule(slices.Values(r.calls), func", `model two
 toolpipe -o ndjson -y --shell hi`},
-	"approver": {"ended <- process.Wait()", `model shell
-toolpipe -o ndjson --approver '/bin/sh -c "sleep 300 & cat"' --shell hi`},
 	"signals": {"cancel(&failure.Interrupted{Signal: first})", `model silent
 toolpipe -o ndjson -t fs="$MCP -grandchild" hi &
 await requests 1

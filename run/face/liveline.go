@@ -96,7 +96,7 @@ func elapsed(d time.Duration) string {
 
 // tick draws the live line from time to time while something is awaited.
 func (f *Face) tick() {
-	for f.tickOnce() {
+	for again := true; again; again = f.tickOnce() {
 		time.Sleep(liveEvery)
 	}
 }
