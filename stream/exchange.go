@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -181,25 +182,17 @@ func (x *exchange) refused(res *http.Response) error {
 		e.Message += res.Request.URL.EscapedPath()
 	}
 	e.Message += strings.TrimRight(fmt.Sprintf(" answered %d %s", res.StatusCode, http.StatusText(res.StatusCode)), " ")
-	if to := redirectTarget(res); to != "" {
+	if res.StatusCode/100 == 3 {
+		to := "another place"
+		if u, err := url.Parse(res.Header.Get("Location")); err == nil && u.Host != "" { // a relative target names no other origin
+			to = clean(originOf(u), maxShown)
+		}
 		e.Message += " to " + to + ", which is not followed"
 	} else if text := x.shownError(b); text != "" {
 		e.Message += ": " + text
 	}
 	e.Hint = x.hint(res.StatusCode, x.refusal)
 	return e
-}
-
-// redirectTarget returns the origin that a redirect leads to, "" for none.
-func redirectTarget(res *http.Response) string {
-	if res.StatusCode/100 != 3 {
-		return ""
-	}
-	u, err := (&http.Response{Header: res.Header}).Location() // a relative target names no other origin
-	if err != nil || u.Host == "" {
-		return "another place"
-	}
-	return clean(originOf(u), maxShown)
 }
 
 // retryAfter returns the wait that a refusal asks for, 0 for none: seconds or a
