@@ -107,14 +107,10 @@ func (g callGraph) appendNamed(list []branch, word string, all []*definition) []
 	next := g.branch(all[0])
 	if len(all) > 1 {
 		var places []string
-		for _, d := range all[:min(len(all), maxPlaces)] {
+		for _, d := range all {
 			places = append(places, d.place())
 		}
-		label := fmt.Sprintf("%s  one of %d: %s", word, len(all), strings.Join(places, ", "))
-		if len(all) > maxPlaces {
-			label += ", ..."
-		}
-		next = branch{label, nil}
+		next = branch{fmt.Sprintf("%s  one of %d: %s", word, len(all), firstPlaces(places)), nil}
 	}
 	if slices.ContainsFunc(list, func(there branch) bool { return there.label == next.label }) {
 		return list

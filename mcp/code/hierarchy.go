@@ -141,12 +141,9 @@ func withoutBrackets(text string) string {
 // branch is a type, and below it the types that next gives.
 func (h *hierarchy) branch(name string, next func(*typeNode) []string) branch {
 	t := h.types[name]
-	label := name + "  " + strings.Join(t.places[:min(len(t.places), maxPlaces)], ", ")
-	switch more := len(t.places) - maxPlaces; {
-	case len(t.places) == 0:
+	label := name + "  " + firstPlaces(t.places)
+	if len(t.places) == 0 {
 		label += fmt.Sprintf("(not defined below %q)", h.path)
-	case more > 0:
-		label += fmt.Sprintf(" and %d more", more)
 	}
 	return branch{label, func() (list []branch) {
 		for _, other := range next(t) {
@@ -157,3 +154,11 @@ func (h *hierarchy) branch(name string, next func(*typeNode) []string) branch {
 }
 
 const maxPlaces = 5 // definitions of one name that are listed in a line
+
+func firstPlaces(all []string) string {
+	text := strings.Join(all[:min(len(all), maxPlaces)], ", ")
+	if more := len(all) - maxPlaces; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

@@ -126,10 +126,7 @@ func readWhole(f *os.File, size int64) ([]byte, error) {
 	}
 	var content bytes.Buffer
 	content.Grow(int(size) + bytes.MinRead)
-	_, err := content.ReadFrom(io.LimitReader(f, MaxEdited+1))
-	if err == nil && content.Len() > MaxEdited {
-		err = fmt.Errorf("it is growing beyond %d bytes", MaxEdited)
-	}
+	_, err := content.ReadFrom(io.LimitReader(f, size)) // a file that grows meanwhile is not replaced
 	return content.Bytes(), Reason(err)
 }
 

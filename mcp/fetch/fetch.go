@@ -125,15 +125,8 @@ func (f *fetch) url(ctx context.Context, address string, raw bool) (*wire.Result
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, f.limit, fmt.Errorf("no whole answer within %v", f.limit))
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return nil, fmt.Errorf("%q is not a URL that can be fetched", address)
-	}
-	r.Header.Set("User-Agent", f.agent)
-	r.Header.Set("Accept", "text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.1")
-	client := f.client()
-	defer client.CloseIdleConnections()
-	resp, err := client.Do(r)
+	header := http.Header{"User-Agent": {f.agent}, "Accept": {"text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.1"}}
+	resp, err := f.client().Do((&http.Request{URL: u, Header: header}).WithContext(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", address, f.failure(ctx, err))
 	}
