@@ -1,15 +1,68 @@
 package files
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/pattern"
+	"toolpipe/mcp/toolserver"
 )
+
+// errFull ends a walk whose answer is full.
+var errFull = errors.New("the answer is full")
+
+const maxFound = 2000 // paths in one answer
+
+func searchFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
+	g, err := parseGlob(args.Text("pattern"))
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.Find(args.TextOr("path", "."))
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	var b []byte
+	found := 0
+	skipped, err := p.Walk(ctx, func(w *confine.Walked) error {
+		from, _ := filepath.Rel(p.Rel, w.At)
+		for _, e := range w.Entries {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if !g.matchesEntry(w.At, from, e) {
+				continue
+			}
+			if found == maxFound || len(b) > toolserver.MaxText {
+				return errFull
+			}
+			found++
+			b = append(b, confine.ShownName(w.Rel(e.Name()))...)
+			if e.IsDir() {
+				b = append(b, '/')
+			}
+			b = append(b, '\n')
+		}
+		return nil
+	})
+	switch {
+	case err == errFull:
+		b = fmt.Appendf(b, "[toolpipe] the first %d matches are shown; a narrower pattern or path shows the others\n", found)
+	case err != nil:
+		return nil, err
+	case found == 0:
+		b = fmt.Appendf(b, "no file matches %q below %q\n", args.Text("pattern"), p.Rel)
+	}
+	return skipped.AppendTo(b), nil
+}
 
 // glob is a pattern over paths with slashes: * ? [a-z] within a name, ** for
 // any number of directories, {a,b} for either. A pattern without a slash matches

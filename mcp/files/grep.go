@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -135,7 +136,7 @@ type grepTree struct {
 // deal gives the files of a directory to the scanners, in batches.
 func (t *grepTree) deal(ctx context.Context, w *confine.Walked) error {
 	var names []string
-	from := fromStart(t.start, w.At)
+	from, _ := filepath.Rel(t.start, w.At)
 	for _, e := range w.Entries {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
