@@ -214,12 +214,8 @@ func wordAt(text, word []byte, from int) int {
 
 // openBrackets is how many more brackets a piece of code opens than it closes.
 func openBrackets(code []byte) (n int) {
-	for _, c := range code {
-		if strings.IndexByte(openers, c) >= 0 {
-			n++
-		} else if strings.IndexByte(closers, c) >= 0 {
-			n--
-		}
+	for i := range openers {
+		n += bytes.Count(code, []byte{openers[i]}) - bytes.Count(code, []byte{closers[i]})
 	}
 	return n
 }

@@ -39,11 +39,8 @@ func KindOf(mode fs.FileMode) string {
 // ShownName returns a file name for a line of an answer: as it is, or quoted
 // where it could be taken for something else.
 func ShownName(name string) string {
-	plain := name != "" && name == strings.TrimSpace(name) && name[0] != '"'
-	for _, r := range name {
-		plain = plain && r != unicode.ReplacementChar && unicode.IsGraphic(r)
-	}
-	if plain {
+	isOdd := func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsGraphic(r) }
+	if name != "" && name == strings.TrimSpace(name) && name[0] != '"' && !strings.ContainsFunc(name, isOdd) {
 		return name
 	}
 	return strconv.Quote(name)

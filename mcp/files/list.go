@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
+	"strings"
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
@@ -117,10 +118,7 @@ func (t *tree) directory(dir *os.Root, at string, depth int) {
 			return
 		}
 		t.lines++
-		for range depth {
-			t.text = append(t.text, ' ', ' ')
-		}
-		t.text = append(t.text, confine.ShownName(e.Name())...)
+		t.text = append(t.text, strings.Repeat("  ", depth)+confine.ShownName(e.Name())...)
 		if !e.IsDir() {
 			t.text = append(t.text, '\n')
 			continue

@@ -157,13 +157,8 @@ func readNames(r io.Reader) ([]string, error) {
 	if err != nil || len(list) > maxListed {
 		return nil, errors.Join(err, errors.New("too many files differ to be listed"))
 	}
-	var names []string
-	for line := range strings.SplitAfterSeq(string(list), "\x00") {
-		name, whole := strings.CutSuffix(line, "\x00")
-		if !whole {
-			break
-		}
-		names = append(names, name)
+	names := strings.FieldsFunc(string(list), func(r rune) bool { return r == 0 })
+	for _, name := range names {
 		if !localName(name) {
 			return nil, fmt.Errorf("a commit has a file whose name %q leads out of the root: no diff is made", name)
 		}
