@@ -3,12 +3,11 @@
 package endtoend
 
 import (
-	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -23,7 +22,6 @@ const hangGuard = 40 * time.Second
 
 // A command describes a process to be started under a guard.
 type command struct {
-	guard      string // path of the guard
 	args       []string
 	env        []string
 	dir        string
@@ -55,7 +53,6 @@ type process struct {
 // start runs c. The caller must wait.
 func (c command) start() (*process, error) {
 	p := &process{command: c, stdout: newCapture(), stderr: newCapture(), done: make(chan struct{})}
-	argv := []string{"guard"}
 	var slave string
 	if c.terminal {
 		var err error
@@ -64,16 +61,11 @@ func (c command) start() (*process, error) {
 		}
 		resizeTerminal(p.master, 80, 24)
 		p.screen = newCapture()
-		argv = append(argv, "-tty="+slave)
-		if c.on != "" {
-			argv = append(argv, "-on="+c.on)
-		}
-		if c.background {
-			argv = append(argv, "-background")
-		}
 	}
-	cmd := &exec.Cmd{Path: c.guard, Args: append(argv, c.args...), Env: c.env, Dir: c.dir, SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
-
+	g, err := idleGuard()
+	if err != nil {
+		return nil, err
+	}
 	var children, ours []*os.File
 	pipe := func() (r, w *os.File) {
 		r, w, err := os.Pipe()
@@ -85,11 +77,9 @@ func (c command) start() (*process, error) {
 	inR, inW := pipe()
 	outR, outW := pipe()
 	errR, errW := pipe()
-	reportR, reportW := pipe()
-	children = append(children, inR, outW, errW, reportW)
-	ours = append(ours, inW, outR, errR, reportR)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = inR, outW, errW, []*os.File{reportW}
-	err := cmd.Start()
+	children = append(children, inR, outW, errW)
+	ours = append(ours, inW, outR, errR)
+	err = g.send(c, slave, children)
 	for _, f := range children {
 		f.Close()
 	}
@@ -119,9 +109,8 @@ func (c command) start() (*process, error) {
 	}()
 	started := make(chan struct{})
 	go func() {
-		p.readReport(reportR, started)
+		p.readReport(g, started)
 		readers.Wait()
-		cmd.Wait()
 		inW.Close()
 		if p.master != nil {
 			// After the last descriptor of the terminal is closed, the output ends after all that was drawn.
@@ -138,15 +127,12 @@ func (c command) start() (*process, error) {
 	return p, nil
 }
 
-// readReport reads the report of the guard, and closes started after its first line.
-func (p *process) readReport(r io.ReadCloser, started chan struct{}) {
-	defer r.Close()
+// readReport reads what the guard reports, and closes started after its first line.
+func (p *process) readReport(g *guardProcess, started chan struct{}) {
 	first := sync.OnceFunc(func() { close(started) })
 	defer first()
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		word, rest, _ := strings.Cut(lines.Text(), " ")
+	for g.report.Scan() {
+		word, rest, _ := strings.Cut(g.report.Text(), " ")
 		n, _ := strconv.Atoi(rest)
 		switch word {
 		case "pid":
@@ -161,9 +147,13 @@ func (p *process) readReport(r io.ReadCloser, started chan struct{}) {
 			p.survivors = append(p.survivors, rest)
 		case "error":
 			p.failure = fmt.Errorf("guard: %s", rest)
+		case "done":
+			g.release(p.terminal)
+			return
 		}
 		first()
 	}
+	p.failure = errors.New("the guard has ended")
 }
 
 // wait waits for the end. A process that hangs is asked for its stacks, then killed.

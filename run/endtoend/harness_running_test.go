@@ -32,10 +32,6 @@ func (s *script) launch(name string, args []string, c command) error {
 	if name == "sh" {
 		path = "/bin/sh"
 	}
-	var err error
-	if c.guard, err = guard(); err != nil {
-		return err
-	}
 	c.args = append([]string{path}, args...)
 	c.env, c.dir = s.environ(), s.work
 	c.stdin, c.stdinOpen = s.stdin, s.stdinOpen

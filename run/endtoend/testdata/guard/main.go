@@ -1,7 +1,7 @@
 //go:build unix
 
-// Command guard runs one command of a script. It is a program of its own, because
-// every script starts several, and the test binary takes many times as long to start.
+// Command guard runs the commands of scripts, one after the other. It is a program of
+// its own, because it is started many times faster than the test binary.
 package main
 
 import (
@@ -11,15 +11,25 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 )
 
-func main() { os.Exit(guard(os.Args[1:])) }
+// A job is a command for the guard. It comes as these strings, joined by NUL, behind
+// their length in eight digits and with descriptors for the standard streams.
+type job struct {
+	tty        string   // its terminal, which the guard keeps
+	on         string   // digits of the standard streams that are the terminal
+	background bool     // the terminal's foreground is the guard
+	dir        string   // working directory
+	args, env  []string // behind the number of the args
+	std        []*os.File
+}
 
-// guard runs one command like a job-control shell, and reports on descriptor 3
-// what happens, one line for each event:
+// main gets jobs on the socket that is descriptor 3 and reports there what happens,
+// one line for each event:
 //
 //	pid N          the command was started
 //	exit N         it ended by itself
@@ -27,58 +37,87 @@ func main() { os.Exit(guard(os.Args[1:])) }
 //	maxrss KIB     its peak memory
 //	survivor ARGS  a process that it left behind
 //	error TEXT     it could not be started
+//	done           the guard takes another job
 //
-// The guard is the leader of its own session. With -tty it has that terminal as
-// controlling terminal and puts the command into its foreground, or into its
-// background with -background. Without -tty, /dev/tty cannot be opened. On Linux
-// the guard is a child subreaper: every process that the command leaves behind
-// becomes its child, so that the guard sees all of them.
-func guard(args []string) int {
-	report := os.NewFile(3, "report")
+// The guard is the leader of its own session, and runs a job like a job-control shell.
+// A terminal becomes its controlling terminal, and the command is put into its
+// foreground or background. Without one, /dev/tty cannot be opened. On Linux the guard
+// is a child subreaper: every process that the command leaves behind becomes its child,
+// so that the guard sees all of them.
+func main() {
+	socket := os.NewFile(3, "socket")
 	syscall.CloseOnExec(3)
 	becomeSubreaper()
 	// Caught, not ignored: an ignored signal would be inherited.
 	signal.Notify(make(chan os.Signal, 8), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
-
-	std := []*os.File{os.Stdin, os.Stdout, os.Stderr}
-	var tty *os.File
-	attr := &syscall.SysProcAttr{Setpgid: true}
-	foreground := true
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		switch {
-		case args[0] == "-background":
-			foreground = false
-		case strings.HasPrefix(args[0], "-tty="):
-			var err error
-			if tty, err = os.OpenFile(args[0][len("-tty="):], os.O_RDWR, 0); err != nil {
-				fmt.Fprintln(report, "error", err)
-				return 1
-			}
-		case strings.HasPrefix(args[0], "-on="): // digits of the standard streams that are the terminal
-			for _, digit := range args[0][len("-on="):] {
-				std[digit-'0'] = tty
-			}
+	for {
+		j, err := receive(socket)
+		if err != nil {
+			return // the tests have ended
 		}
-		args = args[1:]
+		if err := j.run(socket); err != nil {
+			fmt.Fprintln(socket, "error", err)
+		}
+		fmt.Fprintln(socket, "done")
 	}
-	if tty != nil && foreground {
-		attr.Foreground, attr.Ctty = true, int(tty.Fd())
+}
+
+func receive(socket *os.File) (j job, err error) {
+	head, rights := make([]byte, 8), make([]byte, syscall.CmsgSpace(3*4))
+	n, count, _, _, err := syscall.Recvmsg(3, head, rights, 0)
+	if err != nil || n < len(head) {
+		return j, errors.Join(err, io.ErrUnexpectedEOF)
 	}
-	cmd := &exec.Cmd{Path: args[0], Args: args, Stdin: std[0], Stdout: std[1], Stderr: std[2], SysProcAttr: attr}
-	if err := cmd.Start(); err != nil {
-		fmt.Fprintln(report, "error", err)
-		return 1
+	messages, err := syscall.ParseSocketControlMessage(rights[:count])
+	if err != nil || len(messages) != 1 {
+		return j, errors.Join(err, io.ErrUnexpectedEOF)
 	}
+	descriptors, err := syscall.ParseUnixRights(&messages[0])
+	for _, fd := range descriptors {
+		syscall.CloseOnExec(fd)
+		j.std = append(j.std, os.NewFile(uintptr(fd), "stream"))
+	}
+	size, _ := strconv.Atoi(string(head))
+	text := make([]byte, size)
+	if _, failure := io.ReadFull(socket, text); failure != nil {
+		return j, failure
+	}
+	words := strings.Split(string(text), "\x00")
+	j.tty, j.on, j.background, j.dir = words[0], words[1], words[2] != "", words[3]
+	args, _ := strconv.Atoi(words[4])
+	j.args, j.env = words[5:5+args], words[5+args:]
+	return j, err
+}
+
+func (j *job) run(report io.Writer) error {
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	std := [3]*os.File(j.std)
+	if j.tty != "" {
+		tty, err := os.OpenFile(j.tty, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		for _, digit := range j.on {
+			std[digit-'0'] = tty
+		}
+		if !j.background {
+			attr.Foreground, attr.Ctty = true, int(tty.Fd())
+		}
+	}
+	cmd := &exec.Cmd{Path: j.args[0], Args: j.args, Env: j.env, Dir: j.dir, Stdin: std[0], Stdout: std[1], Stderr: std[2], SysProcAttr: attr}
+	err := cmd.Start()
 	// Only the command may have the pipes open, or nobody would see them close.
-	os.Stdin.Close()
-	os.Stdout.Close()
-	os.Stderr.Close()
+	for _, f := range j.std {
+		f.Close()
+	}
+	if err != nil {
+		return err
+	}
 	fmt.Fprintln(report, "pid", cmd.Process.Pid)
 
 	state, err := cmd.Process.Wait()
 	if err != nil {
-		fmt.Fprintln(report, "error", err)
-		return 1
+		return err
 	}
 	if status := state.Sys().(syscall.WaitStatus); status.Signaled() {
 		fmt.Fprintln(report, "signal", int(status.Signal()))
@@ -87,7 +126,7 @@ func guard(args []string) int {
 	}
 	fmt.Fprintln(report, "maxrss", state.SysUsage().(*syscall.Rusage).Maxrss)
 	reportSurvivors(report)
-	return 0
+	return nil
 }
 
 // reportSurvivors waits two seconds for the processes that were left behind, then
