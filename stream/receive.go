@@ -23,19 +23,16 @@ func (x *exchange) read(res *http.Response) error {
 		return notAReply("its Content-Encoding is " + quoteShort(enc) + ", which nobody asked for")
 	}
 	in := bufio.NewReaderSize(&watchedReader{r: http.MaxBytesReader(nil, res.Body, maxResponse), x: x}, maxHead)
-	first, err := skipBlank(in)
-	if err != nil {
-		return x.broken(err)
-	}
 	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return notAReply("it is broken gzip")
 		}
 		in = bufio.NewReaderSize(http.MaxBytesReader(nil, z, maxResponse), maxHead)
-		if first, err = skipBlank(in); err != nil {
-			return x.broken(err)
-		}
+	}
+	first, err := skipBlank(in)
+	if err != nil {
+		return x.broken(err)
 	}
 	body, done := x.client.tee(res, in)
 	x.decoder = x.client.dialect.decoder(x.draft)

@@ -49,6 +49,6 @@ func SameAsText(value, literal []byte) bool {
 	if first := Space(literal, 1); literal[first] != value[0] && literal[first] != '\\' {
 		return false
 	}
-	text := AppendUnquoted(nil, literal)
+	text := Unescape(literal[1 : len(literal)-1])
 	return Check(text, Peer) == nil && Same(value, bytes.TrimSpace(text))
 }

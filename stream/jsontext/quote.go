@@ -62,11 +62,6 @@ func AppendMember(dst []byte, name string, value []byte) []byte {
 // Unquote returns what a literal means. A lone surrogate becomes U+FFFD.
 func Unquote(literal []byte) string { return string(Unescape(literal[1 : len(literal)-1])) }
 
-// AppendUnquoted appends what a literal means. A lone surrogate becomes U+FFFD.
-func AppendUnquoted(dst, literal []byte) []byte {
-	return appendUnescaped(dst, literal[1:len(literal)-1], utf8.AppendRune)
-}
-
 // AppendWTF8 appends what the text of a literal without its quotes means. A lone
 // surrogate is kept as AppendCodeUnit keeps it, so that it can be joined with a
 // surrogate that comes later.
