@@ -142,10 +142,7 @@ func (f *finder) find(query string, limit int) string {
 		t := f.tools[i]
 		f.wanted[t] = true
 		line, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(t.Description, t.Title)), "\n")
-		if len(line) > 200 {
-			line = strings.ToValidUTF8(line[:200], "") + "…"
-		}
-		b.WriteString(t.name + ": " + line + "\n")
+		b.WriteString(t.name + ": " + toolserver.Cut(line, 200, "…") + "\n")
 	}
 	if more := len(best) - limit; more > 0 {
 		fmt.Fprintf(&b, "(%d more fit less well)\n", more)

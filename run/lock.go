@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp/confine"
+	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
@@ -263,10 +264,7 @@ func shortFrom(from int, raw []byte) string {
 	if raw == nil {
 		return "(none)"
 	}
-	text := string(raw[from:])
-	if len(text) > 400 {
-		text = text[:400] + "…"
-	}
+	text := toolserver.Cut(string(raw[from:]), 400, "…")
 	if from > 0 {
 		text = "…" + text
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"toolpipe/mcp/toolserver"
 	"toolpipe/stream"
 )
 
@@ -71,9 +72,5 @@ func (c *connection) instructionText() string {
 	case c.session == nil || c.err != nil:
 		return ""
 	}
-	text := c.session.Instructions()
-	if len(text) > maxInstructions {
-		text = strings.ToValidUTF8(text[:maxInstructions], "") + "\n[…]"
-	}
-	return text
+	return toolserver.Cut(c.session.Instructions(), maxInstructions, "\n[…]")
 }

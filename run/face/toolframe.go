@@ -3,6 +3,7 @@ package face
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -131,18 +132,15 @@ func (f *Face) approved(e *event.Approval) {
 
 // answered shows a result. Results come in the order of their calls.
 func (f *Face) answered(e *event.Result) {
-	for i, t := range f.frames {
-		if t.id != e.ID {
-			continue
-		}
-		f.frames = append(f.frames[:i:i], f.frames[i+1:]...)
+	if i := slices.IndexFunc(f.frames, func(t *toolFrame) bool { return t.id == e.ID }); i >= 0 {
+		t := f.frames[i]
+		f.frames = slices.Delete(f.frames, i, i+1)
 		if f.showsFrames {
 			f.closeFrame(t, e)
 		}
 		if t.parent != "" {
 			return
 		}
-		break
 	}
 	if len(f.frames) > 0 {
 		f.running()
@@ -213,15 +211,12 @@ func (f *Face) resultText(e *event.Result) []string {
 		most = resultLinesVerbose
 	}
 	var lines []string
-	rest := strings.TrimRight(text, "\r\n\t ")
-	for rest != "" {
-		var line string
-		line, rest, _ = strings.Cut(rest, "\n")
+	for line := range strings.Lines(strings.TrimRight(text, "\r\n\t ")) {
 		if len(lines) == most {
 			cut = true
 			break
 		}
-		safe := string(event.AppendLines(nil, []byte(strings.TrimRight(line, "\r"))))
+		safe := string(event.AppendLines(nil, []byte(strings.TrimRight(line, "\r\n"))))
 		lines = append(lines, strings.ReplaceAll(safe, "\t", "    ")) // so that the columns of a line can be counted
 	}
 	if cut {
