@@ -10,7 +10,6 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/secrets"
 )
 
 // end writes the end event, closes everything that was opened and returns the
@@ -70,35 +69,20 @@ func (r *runner) endEvent(err error) *event.End {
 	t := &r.tally
 	e.Text, e.Finish, e.Turns, e.ToolCalls, e.Denied, e.Usage = t.text, t.finish, t.turns, t.toolCalls, t.denied, t.usage
 	if err != nil {
-		f := withoutSecrets(r.secrets, *failure.Of(err))
+		f, hide := *failure.Of(err), r.secrets.Message().HideString
+		f.Message, f.Hints = hide(f.Message), slices.Clone(f.Hints)
+		for i := range f.Hints {
+			f.Hints[i] = hide(f.Hints[i])
+		}
 		if t.unknown && (f.Status == failure.StatusModel || f.Status == failure.StatusServer || f.Status == failure.StatusUnapproved || f.Status == failure.StatusLimit) {
 			f.Status = failure.StatusUnknown
 			f.Message = "a call's outcome is unknown: " + f.Message
 		}
-		e.Status, e.Exit, e.Err = f.Status, f.Exit(), f
+		e.Status, e.Exit, e.Err = f.Status, f.Exit(), &f
 	} else if t.unknown {
 		r.warn("outcome_unknown", "", "there is an answer, but the outcome of a call is unknown")
 	} else if r.cfg.Mode == config.Answer && t.turns > 0 && !t.hasText {
 		r.face.Say("the model's answer is empty")
 	}
 	return e
-}
-
-// withoutSecrets is a copy of e in which no secret shows.
-func withoutSecrets(set *secrets.Set, e failure.Error) *failure.Error {
-	f := set.Message()
-	e.Message = f.HideString(e.Message)
-	e.Hints = slices.Clone(e.Hints)
-	for i, h := range e.Hints {
-		e.Hints[i] = f.HideString(h)
-	}
-	return &e
-}
-
-// recoverTo makes a panic of this goroutine the error of the run, so that the run
-// can still end in order.
-func recoverTo(err *error) {
-	if p := recover(); p != nil {
-		*err = goroutine.NewPanic(p)
-	}
 }

@@ -98,9 +98,14 @@ type runner struct {
 	schema   *schema.Schema // the schema that the answer must fit; nil: none
 }
 
-// guarded does the work of the run and makes a panic its error.
+// guarded does the work of the run and makes a panic its error, so that the run can
+// still end in order.
 func (r *runner) guarded(ctx context.Context) (err error) {
-	defer recoverTo(&err)
+	defer func() {
+		if p := recover(); p != nil {
+			err = goroutine.NewPanic(p)
+		}
+	}()
 	if r.cfg.Mode == config.Check {
 		return r.check(ctx)
 	}
@@ -353,19 +358,6 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message) error {
 		return needBlock(r.tally.text, language)
 	}
 	return nil
-}
-
-// needBlock is the error of an answer that has no block to print: prose must not
-// take its place, since the output may go to a shell.
-func needBlock(answer []byte, language string) error {
-	if _, ok := event.FencedBlock(answer, language); ok {
-		return nil
-	}
-	what := "no fenced block"
-	if language != "" {
-		what += " of the language " + strconv.Quote(language)
-	}
-	return &failure.Error{Status: failure.StatusModel, Message: "model: the answer has " + what, Hints: []string{"-o text shows the answer; the prompt can ask for one fenced block"}}
 }
 
 // start emits the start event with what is known by now.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 
 	"toolpipe/run/config"
 	"toolpipe/run/event"
@@ -62,6 +63,19 @@ func (l *loop) checkAnswer() (again bool, err error) {
 		Text: prefix + "The answer does not fit the JSON Schema that was asked for: " + text + ". Answer again with one JSON value that fits it, and nothing else.",
 	}}})
 	return true, l.emit(&event.Warning{Code: "answer_invalid", Message: "the answer does not fit " + l.schemaFrom + ", and the model is asked once more: " + text})
+}
+
+// needBlock is the error of an answer that has no block to print: prose must not
+// take its place, since the output may go to a shell.
+func needBlock(answer []byte, language string) error {
+	if _, ok := event.FencedBlock(answer, language); ok {
+		return nil
+	}
+	what := "no fenced block"
+	if language != "" {
+		what += " of the language " + strconv.Quote(language)
+	}
+	return &failure.Error{Status: failure.StatusModel, Message: "model: the answer has " + what, Hints: []string{"-o text shows the answer; the prompt can ask for one fenced block"}}
 }
 
 // misfit says what of canonical arguments does not fit the tool's schema, "" for

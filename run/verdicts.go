@@ -205,19 +205,15 @@ func (c *caller) unapproved(stop *failure.Error, k *call, v approve.Verdict) *fa
 	return stop
 }
 
-// egressHint says with what a call would be sent which nobody could be asked about.
-func egressHint(v approve.Verdict) string {
-	hint := `a --policy rule with "decision": "allow" and "when": ["private", "untrusted"] for such arguments, see --help=egress, or `
-	if v.By == "policy" {
-		return hint + "without " + v.Rule + ", where every such call is sent with a warning"
-	}
-	return hint + "--egress warn, where every such call is sent with a warning"
-}
-
 // approvalHint says what would allow the tool's call, which was left unapproved.
 func approvalHint(tool string, v approve.Verdict) string {
 	if v.Egress == approve.EgressAsk.String() {
-		return egressHint(v)
+		way := "--egress warn"
+		if v.By == "policy" {
+			way = "without " + v.Rule
+		}
+		return `a --policy rule with "decision": "allow" and "when": ["private", "untrusted"] for such arguments, see --help=egress, or ` +
+			way + ", where every such call is sent with a warning"
 	}
 	hint := "--allow " + config.ShellQuote(tool)
 	if v.Rule != "" {
