@@ -43,11 +43,10 @@ func (l *Login) Expired() bool {
 // before.
 func (s *Store) Refresh(ctx context.Context, settings *Settings, k Key, used string) (*Login, error) {
 	unlock, err := s.lock(ctx, k)
-	if err != nil && !s.isGiven(ctx, k) {
-		return nil, err
-	}
 	if err == nil {
 		defer unlock()
+	} else if _, given := s.given.Load(k); !given {
+		return nil, err
 	}
 	l, err := s.Get(ctx, k)
 	switch {
@@ -88,32 +87,23 @@ func outlast(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // keep stores a refreshed login in the place of old. Where that fails, this process
-// uses the refreshed login all the same.
+// uses the refreshed login all the same. A login that was given is not stored, except
+// with a helper.
 func (s *Store) keep(ctx context.Context, fresh, old *Login) {
 	k := fresh.Key()
-	err := errGivenStays
-	if s.Helper != nil || !s.isGiven(ctx, k) {
-		err = s.put(ctx, fresh)
-	}
-	if err == nil {
-		return
-	}
-	s.ahead.Store(k, fresh)
-	if err != errGivenStays || fresh.RefreshToken != old.RefreshToken {
-		s.warnOnce("login_not_saved", k.Server, fmt.Sprintf("the login at %s was refreshed, but is not saved: %v; the refresh token that is stored may not be valid any more", k.Server, err))
+	if given, _ := s.given.Load(k); given == old && s.Helper == nil {
+		s.given.Store(k, fresh)
+		if fresh.RefreshToken != old.RefreshToken {
+			s.warnNotSaved(k, errors.New("it was given, not stored"))
+		}
+	} else if err := s.put(ctx, fresh); err != nil {
+		s.ahead.Store(k, fresh)
+		s.warnNotSaved(k, err)
 	}
 }
 
-// errGivenStays is why a refreshed login is not stored that was given by Store.Give.
-var errGivenStays = errors.New("it was given, not stored")
-
-// isGiven says whether a login was given, and the store has none.
-func (s *Store) isGiven(ctx context.Context, k Key) bool {
-	if s.findGiven(k) == nil {
-		return false
-	}
-	l, err := s.stored(ctx, k)
-	return l == nil && err == nil
+func (s *Store) warnNotSaved(k Key, why error) {
+	s.warnOnce("login_not_saved", k.Server, fmt.Sprintf("the login at %s was refreshed, but is not saved: %v; the refresh token that is stored may not be valid any more", k.Server, why))
 }
 
 // markEnded stores that the tokens of l are not valid any more. Its registration stays

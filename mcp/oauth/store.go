@@ -27,7 +27,7 @@ type Store struct {
 	Secret func(string) // is called with every token and every client secret that is read
 	Warn   func(code, server, message string)
 
-	given  []*Login // the logins of Give
+	given  sync.Map // from Key to *Login: the logins of Give, and then what they were refreshed to
 	ahead  sync.Map // from Key to *Login: refreshed logins that could not be stored, and are newer than the stored ones
 	warned sync.Map // the messages of warnings
 }
@@ -42,7 +42,9 @@ func (s *Store) Get(ctx context.Context, k Key) (*Login, error) {
 	if l != nil || err != nil {
 		return l, err
 	}
-	return s.findGiven(k), nil
+	given, _ := s.given.Load(k)
+	l, _ = given.(*Login)
+	return l, nil
 }
 
 // stored is the login in the file or with the helper, nil when there is none.
@@ -142,9 +144,9 @@ func (s *Store) List(ctx context.Context) (all []Login, err error) {
 		}
 		err = errors.Join(err, failed)
 	}
-	for _, l := range s.given {
-		if !slices.ContainsFunc(all, func(other Login) bool { return other.Key() == l.Key() }) {
-			all = append(all, *l)
+	for k, given := range s.given.Range {
+		if !slices.ContainsFunc(all, func(l Login) bool { return l.Key() == k }) {
+			all = append(all, *given.(*Login))
 		}
 	}
 	slices.SortFunc(all, func(a, b Login) int {
@@ -185,14 +187,7 @@ func (s *Store) Give(text string) error {
 		if err != nil {
 			return err
 		}
-		s.given = append(s.given, l)
-	}
-	return nil
-}
-
-func (s *Store) findGiven(k Key) *Login {
-	if i := slices.IndexFunc(s.given, func(l *Login) bool { return l.Key() == k }); i >= 0 {
-		return s.given[i]
+		s.given.LoadOrStore(l.Key(), l)
 	}
 	return nil
 }

@@ -199,7 +199,7 @@ func TestGivenLogins(t *testing.T) {
 	}
 	other := strings.ReplaceAll(strings.Replace(string(stored), testServer, "https://other.example", 1), "access-1", "access-2")
 	for _, given := range []string{other, "[" + other + "]", " [\n" + strings.ReplaceAll(other, "access-2", "access-3") + "," + other + "]\n"} {
-		s.given = nil
+		s.given.Clear()
 		if err := s.Give(given); err != nil {
 			t.Fatal(err)
 		}
