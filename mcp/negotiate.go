@@ -19,7 +19,7 @@ func (s *Session) negotiateStream(ctx context.Context) error {
 		return s.initialize(ctx, "")
 	}
 	v, err := s.probe(ctx, false)
-	switch ended := connectionEnded(err); {
+	switch ended := err != nil && !answered(err); {
 	case errors.Is(err, errSilent):
 		return s.restartSilent(ctx)
 	case ended && (ctx.Err() != nil || s.spec.Protocol == wire.ModernRevision):
@@ -110,14 +110,6 @@ func (s *Session) untilSilent(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// connectionEnded says whether a request has no reply because the connection
-// ended. An answer that is not JSON is a reply.
-func connectionEnded(err error) bool {
-	_, none := errors.AsType[*wire.NoReplyError](err)
-	_, garbled := errors.AsType[*notJSON](err)
-	return none && !garbled
-}
-
 // negotiateHTTP finds the revision and the transport of a server at a URL.
 func (s *Session) negotiateHTTP(ctx context.Context) error {
 	h, err := newHTTP(s)
@@ -132,7 +124,7 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	switch {
 	case Refused(first) != nil:
 		return s.initializeAfterRefusal(ctx, first)
-	case first != nil && !gotHTTPResponse(first):
+	case first != nil && !answered(first):
 		return first
 	case v.err != nil || v.modern:
 		return v.err
@@ -153,12 +145,13 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	return err
 }
 
-// gotHTTPResponse says whether err is about an HTTP response that was received;
-// any other error tells nothing about the revision.
-func gotHTTPResponse(err error) bool {
+// answered says whether a request that failed was answered; any other error tells
+// nothing about the revision.
+func answered(err error) bool {
 	_, status := errors.AsType[*statusError](err)
+	_, refused := errors.AsType[*wire.RPCError](err)
 	_, noJSON := errors.AsType[*notJSON](err)
-	return status || noJSON || errors.Is(err, errNoReply) || errors.Is(err, errHTTPSSE)
+	return status || refused || noJSON || errors.Is(err, errNoReply) || errors.Is(err, errHTTPSSE)
 }
 
 // initializeAfterRefusal is for gateways that answer an unknown method with 401
