@@ -229,12 +229,7 @@ func callResult(r *wire.Result, modern bool) []byte {
 		}
 		structured = nil
 	}
-	b = append(b, `"content":`...)
-	if jsontext.Kind(r.Raw) == '[' && len(blocks) == len(r.Content) {
-		b = append(b, r.Raw...)
-	} else {
-		b = appendBlocks(b, blocks)
-	}
+	b = appendBlocks(append(b, `"content":`...), blocks)
 	b = appendMember(b, "structuredContent", structured)
 	b = appendMember(b, "_meta", r.Meta)
 	if r.IsError {
