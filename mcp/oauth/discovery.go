@@ -3,6 +3,7 @@ package oauth
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,7 +12,6 @@ import (
 
 	"toolpipe/mcp/netguard"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
 )
 
 // resource is the metadata that a server publishes about itself (RFC 9728).
@@ -24,17 +24,25 @@ type resource struct {
 // issuer is an authorization server: its metadata (RFC 8414), or the URLs that the
 // user configured instead.
 type issuer struct {
-	name             string
-	authorizationURL string
-	tokenURL         string
-	registrationURL  string
-	revocationURL    string
-	authMethods      []string // token_endpoint_auth_methods_supported
-	scopes           []string
-	pkce             bool // S256
-	documents        bool // a client_id may be the URL of a metadata document
-	namesItself      bool // redirects carry iss (RFC 9207)
+	Name             string   `json:"issuer"`
+	AuthorizationURL string   `json:"authorization_endpoint"`
+	TokenURL         string   `json:"token_endpoint"`
+	RegistrationURL  string   `json:"registration_endpoint"`
+	RevocationURL    string   `json:"revocation_endpoint"`
+	AuthMethods      []string `json:"token_endpoint_auth_methods_supported"`
+	Scopes           []string `json:"scopes_supported"`
+	PKCE             []string `json:"code_challenge_methods_supported"`
+	Documents        bool     `json:"client_id_metadata_document_supported"`          // a client_id may be the URL of a metadata document
+	NamesItself      bool     `json:"authorization_response_iss_parameter_supported"` // redirects carry iss (RFC 9207)
 }
+
+// maxShown bounds the texts from outside in an address, a question or an error.
+const maxShown = 8 << 10
+
+const tooLong = "the names and URLs in the metadata at %s have more than 8 KiB"
+
+// isShort says whether texts from outside are short enough to be shown.
+func isShort(texts ...string) bool { return len(strings.Join(texts, " ")) <= maxShown }
 
 // discover finds the server's authorization server. previous is the issuer of the
 // last sign-in, which is taken again if the server still names it. No secret of the
@@ -47,7 +55,7 @@ func (a *agent) discover(ctx context.Context, c challenge, previous string) (*re
 	}
 	s := a.settings
 	if s.TokenURL != "" {
-		return r, &issuer{name: cmp.Or(s.Issuer, s.TokenURL), authorizationURL: s.AuthorizationURL, tokenURL: s.TokenURL, pkce: true}, nil
+		return r, &issuer{Name: cmp.Or(s.Issuer, s.TokenURL), AuthorizationURL: s.AuthorizationURL, TokenURL: s.TokenURL, PKCE: []string{"S256"}}, nil
 	}
 	name, err := a.chooseIssuer(r, previous)
 	if err != nil {
@@ -58,9 +66,9 @@ func (a *agent) discover(ctx context.Context, c challenge, previous string) (*re
 	case err != nil:
 		return nil, nil, err
 	case s.Issuer != "":
-		a.vouched = []string{found.tokenURL, found.registrationURL, found.revocationURL}
-	case s.hasSecret() && !a.owns(found.tokenURL):
-		return nil, nil, foreignIssuer(found.tokenURL)
+		a.vouched = []string{found.TokenURL, found.RegistrationURL, found.RevocationURL}
+	case s.hasSecret() && !a.owns(found.TokenURL):
+		return nil, nil, foreignIssuer(found.TokenURL)
 	}
 	return r, found, nil
 }
@@ -126,11 +134,14 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 		urls = wellKnownResource(a.server)
 	}
 	r := &resource{id: resourceOf(a.server)}
-	address, doc, missing := a.firstDocument(ctx, urls, "resource", "authorization_servers", "scopes_supported")
+	address, doc, missing := a.firstDocument(ctx, urls)
 	pin := a.settings.Resource
 	switch {
 	case missing == nil:
 		r = &resource{textOf(doc, "resource"), textsOf(doc, "authorization_servers"), textsOf(doc, "scopes_supported")}
+		if !isShort(slices.Concat(r.issuers, r.scopes, []string{r.id})...) {
+			return nil, fmt.Errorf(tooLong, address)
+		}
 		if !covers(r.id, a.server) && (pin == nil || *pin != r.id) {
 			return nil, fmt.Errorf("the metadata at %s is about %q, not about this server", address, r.id)
 		}
@@ -143,15 +154,11 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 	return r, nil
 }
 
-// firstDocument fetches the document from the first of the places that has one
-// whose members of these names are short enough to be shown. The error says what is
-// wrong with each address.
-func (a *agent) firstDocument(ctx context.Context, urls []string, members ...string) (address string, doc []byte, err error) {
+// firstDocument fetches the document from the first of the places that has one. The
+// error says what is wrong with each address.
+func (a *agent) firstDocument(ctx context.Context, urls []string) (address string, doc []byte, err error) {
 	for _, address := range urls {
 		doc, failed := a.document(ctx, address)
-		if failed == nil && !isShort(doc, members...) {
-			failed = fmt.Errorf("the names and URLs in the metadata at %s have more than %d KiB", address, maxShown>>10)
-		}
 		if failed == nil {
 			return address, doc, nil
 		}
@@ -162,12 +169,8 @@ func (a *agent) firstDocument(ctx context.Context, urls []string, members ...str
 
 // wellKnownResource are the places of a server's metadata where it names none.
 func wellKnownResource(server *url.URL) []string {
-	const known = "/.well-known/oauth-protected-resource"
-	root := server.Scheme + "://" + server.Host + known
-	if path := strings.TrimRight(server.EscapedPath(), "/"); path != "" {
-		return []string{root + path, root}
-	}
-	return []string{root}
+	root := server.Scheme + "://" + server.Host + "/.well-known/oauth-protected-resource"
+	return slices.Compact([]string{root + strings.TrimRight(server.EscapedPath(), "/"), root})
 }
 
 // covers says whether a resource identifier is the server's: it has the same
@@ -202,54 +205,26 @@ func (a *agent) metadata(ctx context.Context, name string) (*issuer, error) {
 	if a.settings.MetadataURL != "" {
 		urls = []string{a.settings.MetadataURL}
 	}
-	address, doc, err := a.firstDocument(ctx, urls, "authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint")
+	address, doc, err := a.firstDocument(ctx, urls)
 	if err != nil {
 		return nil, err
 	}
-	found := readIssuer(doc)
+	found := &issuer{}
+	json.Unmarshal(doc, found) // a member of another type counts as missing
 	switch {
-	case found.name != name:
-		return nil, fmt.Errorf("the metadata at %s is that of issuer %q, not of %q", address, wire.Snippet([]byte(found.name)), name)
-	case found.tokenURL == "":
+	case !isShort(found.AuthorizationURL, found.TokenURL, found.RegistrationURL, found.RevocationURL):
+		return nil, fmt.Errorf(tooLong, address)
+	case found.Name != name:
+		return nil, fmt.Errorf("the metadata at %s is that of issuer %q, not of %q", address, wire.Snippet([]byte(found.Name)), name)
+	case found.TokenURL == "":
 		return nil, fmt.Errorf("the metadata at %s has no token_endpoint", address)
 	}
 	return found, nil
 }
 
-// isShort says whether the members of a document are short enough to be shown.
-func isShort(doc []byte, names ...string) bool {
-	length := 0
-	for _, name := range names {
-		length += len(jsontext.Member(doc, name))
-	}
-	return length <= maxShown
-}
-
-// maxShown bounds the texts from outside in an address, a question or an error.
-const maxShown = 8 << 10
-
-func readIssuer(doc []byte) *issuer {
-	return &issuer{
-		name:             textOf(doc, "issuer"),
-		authorizationURL: textOf(doc, "authorization_endpoint"),
-		tokenURL:         textOf(doc, "token_endpoint"),
-		registrationURL:  textOf(doc, "registration_endpoint"),
-		revocationURL:    textOf(doc, "revocation_endpoint"),
-		authMethods:      textsOf(doc, "token_endpoint_auth_methods_supported"),
-		scopes:           textsOf(doc, "scopes_supported"),
-		pkce:             slices.Contains(textsOf(doc, "code_challenge_methods_supported"), "S256"),
-		documents:        jsontext.IsTrue(jsontext.Member(doc, "client_id_metadata_document_supported")),
-		namesItself:      jsontext.IsTrue(jsontext.Member(doc, "authorization_response_iss_parameter_supported")),
-	}
-}
-
 // wellKnownIssuer are the places of an issuer's metadata.
 func wellKnownIssuer(u *url.URL) []string {
 	const oauth, openid = "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
-	root := u.Scheme + "://" + u.Host
-	path := strings.TrimRight(u.EscapedPath(), "/")
-	if path == "" {
-		return []string{root + oauth, root + openid}
-	}
-	return []string{root + oauth + path, root + openid + path, root + path + openid}
+	root, path := u.Scheme+"://"+u.Host, strings.TrimRight(u.EscapedPath(), "/")
+	return slices.Compact([]string{root + oauth + path, root + openid + path, root + path + openid})
 }

@@ -84,7 +84,7 @@ func (g *Grant) Token(ctx context.Context, r *Refusal) (Token, error) {
 	t, err := g.request(ctx)
 	g.secret(t.access)
 	if err != nil {
-		return Token{}, fmt.Errorf("oauth: issuer %q: %w", g.issuer.name, err)
+		return Token{}, fmt.Errorf("oauth: issuer %q: %w", g.issuer.Name, err)
 	}
 	token := Token{Value: t.access}
 	if t.life > 0 {
@@ -122,8 +122,8 @@ func (g *Grant) request(ctx context.Context) (tokenReply, error) {
 		form = url.Values{"grant_type": {grantJWT}, "assertion": {assertion}}
 	}
 	setTarget(form, g.resource.id, g.scopes)
-	client := Client{ID: s.ClientID, Secret: s.Secret, AuthMethod: s.authMethod(g.issuer.authMethods)}
-	t, err := g.agent.requestToken(ctx, g.issuer.tokenURL, g.issuer.name, client, form)
+	client := Client{ID: s.ClientID, Secret: s.Secret, AuthMethod: s.authMethod(g.issuer.AuthMethods)}
+	t, err := g.agent.requestToken(ctx, g.issuer.TokenURL, g.issuer.Name, client, form)
 	if err != nil && s.grant() != GrantClientCredentials {
 		g.refused = err
 	}
@@ -142,7 +142,7 @@ func (g *Grant) assertion(ctx context.Context) (string, error) {
 	}
 	const types = "urn:ietf:params:oauth:token-type:"
 	form := url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "subject_token": {token},
-		"subject_token_type": {types + "id_token"}, "requested_token_type": {types + "id-jag"}, "audience": {g.issuer.name}}
+		"subject_token_type": {types + "id_token"}, "requested_token_type": {types + "id-jag"}, "audience": {g.issuer.Name}}
 	setTarget(form, g.resource.id, g.scopes)
 	client := Client{ID: s.IDP.ClientID, Secret: s.IDP.Secret, AuthMethod: authNone}
 	if s.IDP.Secret != "" {

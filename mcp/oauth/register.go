@@ -20,23 +20,23 @@ import (
 func (a *agent) registration(ctx context.Context, is *issuer, previous *Login, redirectURI string) (Client, error) {
 	s := a.settings
 	switch {
-	case s.ClientID != "" && previous.Client.ID == s.ClientID && previous.Issuer != is.name && s.Issuer == "" && s.TokenURL == "":
-		return Client{}, fmt.Errorf("the server names the authorization server %q now; the client_id is that of %q, where the last sign-in was: if the new one is right, add its \"issuer\" to \"oauth\"", is.name, previous.Issuer)
+	case s.ClientID != "" && previous.Client.ID == s.ClientID && previous.Issuer != is.Name && s.Issuer == "" && s.TokenURL == "":
+		return Client{}, fmt.Errorf("the server names the authorization server %q now; the client_id is that of %q, where the last sign-in was: if the new one is right, add its \"issuer\" to \"oauth\"", is.Name, previous.Issuer)
 	case s.ClientID != "":
-		return Client{ID: s.ClientID, AuthMethod: s.authMethod(is.authMethods), RedirectURI: redirectURI}, nil
+		return Client{ID: s.ClientID, AuthMethod: s.authMethod(is.AuthMethods), RedirectURI: redirectURI}, nil
 	case reusable(previous, is) && previous.Client.RedirectURI == redirectURI:
 		return previous.Client, nil
-	case is.documents && s.ClientMetadataURL != "" && (len(is.authMethods) == 0 || slices.Contains(is.authMethods, authNone)):
+	case is.Documents && s.ClientMetadataURL != "" && (len(is.AuthMethods) == 0 || slices.Contains(is.AuthMethods, authNone)):
 		return Client{ID: s.ClientMetadataURL, AuthMethod: authNone, RedirectURI: redirectURI}, nil
-	case is.registrationURL != "":
+	case is.RegistrationURL != "":
 		return a.register(ctx, is, redirectURI)
 	}
-	return Client{}, byHand(fmt.Sprintf("the authorization server %q lets no program register itself", is.name), redirectURI, nil)
+	return Client{}, byHand(fmt.Sprintf("the authorization server %q lets no program register itself", is.Name), redirectURI, nil)
 }
 
 // reusable says whether the issuer still knows the registration of the previous login.
 func reusable(l *Login, is *issuer) bool {
-	return l.Client.Dynamic && l.Issuer == is.name && (l.Client.SecretExpires.IsZero() || time.Now().Before(l.Client.SecretExpires))
+	return l.Client.Dynamic && l.Issuer == is.Name && (l.Client.SecretExpires.IsZero() || time.Now().Before(l.Client.SecretExpires))
 }
 
 // byHand is the error of a registration that failed; its hint says how the user
@@ -50,14 +50,14 @@ func byHand(message, redirectURI string, cause error) error {
 // sent, which some servers refuse.
 func (a *agent) register(ctx context.Context, is *issuer, redirectURI string) (Client, error) {
 	method := authNone
-	if len(is.authMethods) > 0 && !slices.Contains(is.authMethods, authNone) {
-		if method = authBasic; !slices.Contains(is.authMethods, authBasic) {
+	if len(is.AuthMethods) > 0 && !slices.Contains(is.AuthMethods, authNone) {
+		if method = authBasic; !slices.Contains(is.AuthMethods, authBasic) {
 			method = authPost
 		}
 	}
 	body := fmt.Appendf(nil, `{"client_name":%s,"application_type":"native","redirect_uris":[%s],"grant_types":["authorization_code","refresh_token"],"response_types":["code"],"token_endpoint_auth_method":%q}`,
 		jsontext.Quoted(cmp.Or(a.settings.ClientName, "toolpipe")), jsontext.Quoted(redirectURI), method)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, is.registrationURL, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, is.RegistrationURL, bytes.NewReader(body))
 	if err != nil {
 		return Client{}, err
 	}
@@ -69,7 +69,7 @@ func (a *agent) register(ctx context.Context, is *issuer, redirectURI string) (C
 		}
 	}
 	if err != nil {
-		return Client{}, byHand(fmt.Sprintf("the authorization server %q refuses to register this program: %v", is.name, err), redirectURI, err)
+		return Client{}, byHand(fmt.Sprintf("the authorization server %q refuses to register this program: %v", is.Name, err), redirectURI, err)
 	}
 	return readRegistration(doc, method, redirectURI)
 }
@@ -78,7 +78,7 @@ func (a *agent) register(ctx context.Context, is *issuer, redirectURI string) (C
 // says; asked is the method that was asked for.
 func readRegistration(doc []byte, asked, redirectURI string) (Client, error) {
 	c := Client{ID: textOf(doc, "client_id"), Secret: textOf(doc, "client_secret"), RedirectURI: redirectURI, Dynamic: true}
-	if c.ID == "" || !isShort(doc, "client_id", "client_secret") {
+	if c.ID == "" || !isShort(c.ID, c.Secret) {
 		return Client{}, errors.New("the reply to the registration holds no client_id that can be used")
 	}
 	if n, ok := jsontext.Integer(jsontext.Member(doc, "client_secret_expires_at")); ok && n > 0 {

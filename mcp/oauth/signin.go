@@ -53,7 +53,7 @@ func SignIn(ctx context.Context, r Request) (Login, error) {
 	}
 	s.callback.serve(serving)
 	isOld := func(scope string) bool { return slices.Contains(s.Previous.Scopes, scope) }
-	s.Show(Consent{URL: address, RedirectURI: s.client.RedirectURI, Pasted: len(s.callback.listeners) == 0, Server: s.Server, Issuer: s.issuer.name, Scopes: s.scopes, New: slices.DeleteFunc(slices.Clone(s.scopes), isOld)})
+	s.Show(Consent{URL: address, RedirectURI: s.client.RedirectURI, Pasted: len(s.callback.listeners) == 0, Server: s.Server, Issuer: s.issuer.Name, Scopes: s.scopes, New: slices.DeleteFunc(slices.Clone(s.scopes), isOld)})
 	back, err := s.await(serving)
 	if err != nil {
 		return Login{}, err
@@ -78,18 +78,18 @@ func (r Request) prepare(ctx context.Context) (*signIn, error) {
 		return nil, err
 	}
 	switch {
-	case s.issuer.authorizationURL == "":
-		return nil, fmt.Errorf("the authorization server %q has no page to sign in", s.issuer.name)
-	case !s.issuer.pkce:
+	case s.issuer.AuthorizationURL == "":
+		return nil, fmt.Errorf("the authorization server %q has no page to sign in", s.issuer.Name)
+	case !slices.Contains(s.issuer.PKCE, "S256"):
 		// Without S256 a stolen code can be used.
 		return nil, &SettingError{
-			fmt.Sprintf("the authorization server %q does not say that it checks PKCE with S256 (code_challenge_methods_supported), so the code could be stolen on its way", s.issuer.name),
+			fmt.Sprintf("the authorization server %q does not say that it checks PKCE with S256 (code_challenge_methods_supported), so the code could be stolen on its way", s.issuer.Name),
 			`if its makers document that it does, add to the server's "oauth" in the config: "authorization_url" and "token_url"; S256 is sent to them`, nil,
 		}
 	}
 	s.scopes = s.chooseScopes(c)
-	if n := len(strings.Join(s.scopes, " ")); n > maxShown {
-		return nil, fmt.Errorf("the server asks for scopes of %d bytes", n)
+	if !isShort(s.scopes...) {
+		return nil, fmt.Errorf("the server asks for scopes of more than %d KiB", maxShown>>10)
 	}
 	if err = s.bind(); err != nil {
 		return nil, err
@@ -125,12 +125,12 @@ func (s *signIn) chooseScopes(c challenge) []string {
 			scopes = other
 		}
 	}
-	if s.Previous.Issuer == s.issuer.name {
+	if s.Previous.Issuer == s.issuer.Name {
 		scopes = union(s.Previous.Scopes, scopes)
 	}
 	scopes = union(scopes, s.Scopes)
 	const offline = "offline_access"
-	if len(scopes) > 0 && len(s.Settings.Scopes) == 0 && slices.Contains(s.issuer.scopes, offline) {
+	if len(scopes) > 0 && len(s.Settings.Scopes) == 0 && slices.Contains(s.issuer.Scopes, offline) {
 		scopes = union(scopes, []string{offline})
 	}
 	return scopes
@@ -142,9 +142,9 @@ func random() string { return rand.Text() + rand.Text() }
 // authorizationURL is the address for the browser. Neither the configured parameters
 // nor those of the endpoint replace a parameter that is set here.
 func (s *signIn) authorizationURL() (string, error) {
-	u, ok := secureURL(s.issuer.authorizationURL)
+	u, ok := secureURL(s.issuer.AuthorizationURL)
 	if !ok || strings.ContainsFunc(u.Host, notInHost) {
-		return "", fmt.Errorf("the authorization server %q has a page to sign in that is not opened: %q is not an https URL", s.issuer.name, wire.Snippet([]byte(s.issuer.authorizationURL)))
+		return "", fmt.Errorf("the authorization server %q has a page to sign in that is not opened: %q is not an https URL", s.issuer.Name, wire.Snippet([]byte(s.issuer.AuthorizationURL)))
 	}
 	query := u.Query()
 	for name, value := range s.Settings.AuthorizeParams {
@@ -221,11 +221,11 @@ func (s *signIn) finish(ctx context.Context, query url.Values) (Login, error) {
 	}
 	t, err := s.exchange(ctx, code)
 	if err != nil {
-		return Login{}, fmt.Errorf("the authorization server %q gives no token: %w", s.issuer.name, err)
+		return Login{}, fmt.Errorf("the authorization server %q gives no token: %w", s.issuer.Name, err)
 	}
 	l := Login{
-		Server: s.Server, Account: s.Settings.Account, Issuer: s.issuer.name, Resource: s.resource.id,
-		TokenURL: s.issuer.tokenURL, RevocationURL: s.issuer.revocationURL, Client: s.client, Scopes: s.scopes,
+		Server: s.Server, Account: s.Settings.Account, Issuer: s.issuer.Name, Resource: s.resource.id,
+		TokenURL: s.issuer.TokenURL, RevocationURL: s.issuer.RevocationURL, Client: s.client, Scopes: s.scopes,
 	}
 	s.Secret(t.access)
 	s.Secret(t.refresh)
@@ -237,10 +237,10 @@ func (s *signIn) finish(ctx context.Context, query url.Values) (Login, error) {
 // authorization server that attacks may have led the browser to an honest one.
 func (s *signIn) checkIssuer(query url.Values) error {
 	switch said, given := query.Get("iss"), query.Has("iss"); {
-	case given && said != s.issuer.name:
-		return fmt.Errorf("the redirect comes from the issuer %q, not from %q: its code is not used", wire.Snippet([]byte(said)), s.issuer.name)
-	case !given && s.issuer.namesItself:
-		return fmt.Errorf("the redirect does not name its issuer, which %q always does: its code is not used", s.issuer.name)
+	case given && said != s.issuer.Name:
+		return fmt.Errorf("the redirect comes from the issuer %q, not from %q: its code is not used", wire.Snippet([]byte(said)), s.issuer.Name)
+	case !given && s.issuer.NamesItself:
+		return fmt.Errorf("the redirect does not name its issuer, which %q always does: its code is not used", s.issuer.Name)
 	}
 	return nil
 }
@@ -251,10 +251,10 @@ func (s *signIn) checkIssuer(query url.Values) error {
 func (s *signIn) exchange(ctx context.Context, code string) (tokenReply, error) {
 	form := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {s.client.RedirectURI}, "code_verifier": {s.verifier}}
 	setTarget(form, s.resource.id, nil)
-	t, err := s.agent.requestToken(ctx, s.issuer.tokenURL, s.issuer.name, s.client.with(s.Settings), form)
+	t, err := s.agent.requestToken(ctx, s.issuer.TokenURL, s.issuer.Name, s.client.with(s.Settings), form)
 	if e, refused := errors.AsType[*Error](err); refused && e.Code == "invalid_client" && s.client.AuthMethod == authNone && s.client.Secret != "" {
 		s.client.AuthMethod = authPost
-		t, err = s.agent.requestToken(ctx, s.issuer.tokenURL, s.issuer.name, s.client, form)
+		t, err = s.agent.requestToken(ctx, s.issuer.TokenURL, s.issuer.Name, s.client, form)
 	}
 	return t, err
 }

@@ -74,7 +74,7 @@ func TestThreatPrivateAddresses(t *testing.T) {
 		as.Resource = map[string]any{"authorization_servers": []string{place}}
 		_, _, err = a.discover(t.Context(), challenge{}, "")
 		fail("the issuer's metadata", err)
-		_, err = a.register(t.Context(), &issuer{name: "x", registrationURL: place}, "http://localhost:1/callback")
+		_, err = a.register(t.Context(), &issuer{Name: "x", RegistrationURL: place}, "http://localhost:1/callback")
 		fail("the registration", err)
 		_, err = a.requestToken(t.Context(), place, "x", Client{ID: "me", AuthMethod: authNone}, url.Values{})
 		fail("the token endpoint", err)
@@ -210,14 +210,14 @@ func TestThreatCommands(t *testing.T) {
 		"javascript:alert(1)", "file:///etc/passwd", "a:$(id)", "--flag", "", "http://tools.test/x", "https://a:b@login.test/x",
 		"https://$(id)/x", "https://login.test`id`/x", "https://login.test/\nx", "https://login.test/x\x00", "https://'x'/", "ftp://login.test/x",
 	} {
-		s := &signIn{agent: newAgent(&url.URL{Scheme: "https", Host: "tools.test"}, &Settings{}), issuer: &issuer{name: "x", authorizationURL: place}, resource: &resource{}}
+		s := &signIn{agent: newAgent(&url.URL{Scheme: "https", Host: "tools.test"}, &Settings{}), issuer: &issuer{Name: "x", AuthorizationURL: place}, resource: &resource{}}
 		s.Settings = &Settings{}
 		if address, err := s.authorizationURL(); err == nil {
 			t.Errorf("%q is opened as %q", place, address)
 		}
 	}
 	for _, place := range []string{"https://login.test/$(id)", "https://login.test/x?a=$(id)&b=`id`", "https://login.test/a b;id|id", "https://login.test/&calc.exe", "https://login.test/%0aid"} {
-		s := &signIn{issuer: &issuer{name: "x", authorizationURL: place}, resource: &resource{id: "r"}, scopes: []string{"a;id", "$(id)", "\n`id`", "\x1b[31m"}}
+		s := &signIn{issuer: &issuer{Name: "x", AuthorizationURL: place}, resource: &resource{id: "r"}, scopes: []string{"a;id", "$(id)", "\n`id`", "\x1b[31m"}}
 		s.Settings, s.client.ID = &Settings{AuthorizeParams: map[string]string{"`id`": "$(id)"}}, "$(id) '\"`id`"
 		address, err := s.authorizationURL()
 		if err != nil {
