@@ -189,10 +189,7 @@ func readImage(b Block) (Image, bool) {
 	if jsontext.Kind(data) != '"' || !strings.HasPrefix(mime, "image/") || strings.ContainsFunc(mime, notInMIME) {
 		return Image{}, false
 	}
-	data = data[1 : len(data)-1]
-	if bytes.IndexByte(data, '\\') >= 0 {
-		data = jsontext.AppendUnquoted(nil, jsontext.Member(b.Raw, "data"))
-	}
+	data = jsontext.Unescape(data[1 : len(data)-1])
 	if !isBase64(data) {
 		return Image{}, false
 	}

@@ -34,7 +34,7 @@ func (r *Result) structured(parts [][]byte) []byte {
 		}
 	}
 	for _, p := range parts {
-		shown.text = append(jsontext.AppendUnquoted(shown.text, p), '\n')
+		shown.text = append(append(shown.text, jsontext.Unescape(p[1:len(p)-1])...), '\n')
 	}
 	value := jsontext.AppendCompact(nil, r.Structured)
 	out := make([]byte, 0, len(value))
@@ -47,7 +47,7 @@ func (r *Result) structured(parts [][]byte) []byte {
 		literal := value[i:jsontext.LiteralEnd(value, i)]
 		end := i + len(literal)
 		if len(literal) > fewBytes+2 && (end == len(value) || value[end] != ':') { // no name of a member
-			text := jsontext.AppendUnquoted(nil, literal)
+			text := jsontext.Unescape(literal[1 : len(literal)-1])
 			strings++
 			switch media := shown.media[string(text)]; {
 			case !media && !shown.has(text):
