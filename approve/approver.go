@@ -69,18 +69,16 @@ func parseApproverAnswer(answer []byte) (Decision, string) {
 	if err != nil {
 		return Deny, "the approver did not answer with one JSON object: " + err.Error()
 	}
-	var d document
-	d.parse(text)
 	decision, reason := "", ""
-	for at := range d.children(0) {
-		key := string(d.key(at))
-		if d.nodes[at].kind != '"' || key != "decision" && key != "reason" {
+	for literal, value := range jsontext.Members(text) {
+		key := jsontext.Unquote(literal)
+		if value[0] != '"' || key != "decision" && key != "reason" {
 			return Deny, "the approver's answer has a wrong " + strconv.Quote(key) + `; it is {"decision":"allow"|"deny"|"none","reason":"..."}`
 		}
-		if value := string(d.str(at)); key == "decision" {
-			decision = value
+		if key == "decision" {
+			decision = jsontext.Unquote(value)
 		} else {
-			reason = clip(value)
+			reason = clip(jsontext.Unquote(value))
 		}
 	}
 	switch decision {

@@ -3,6 +3,8 @@ package approve
 import (
 	"context"
 	"slices"
+
+	"toolpipe/stream/jsontext"
 )
 
 // An Egress says what becomes of a call that sends while the conversation is private
@@ -82,12 +84,8 @@ func (g *Gate) egressRule(c *Call, d Decision) *Rule {
 
 // egress reads the value of the key egress.
 func (p *policyReader) egress(at int, into *Policy) (err error) {
-	word := ""
-	if p.nodes[at].kind == '"' {
-		word = string(p.str(at))
-	}
 	var ok bool
-	if into.Egress, ok = ParseEgress(word); !ok {
+	if into.Egress, ok = ParseEgress(jsontext.Text(p.raw(at))); !ok {
 		return p.errorAt(p.nodes[at].start, `egress is "off", "warn", "ask" or "deny"`)
 	}
 	into.EgressOrigin = p.origin(at)

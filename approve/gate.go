@@ -3,8 +3,8 @@ package approve
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"maps"
-	"slices"
 	"strings"
 )
 
@@ -200,16 +200,8 @@ func (g *Gate) mayAllowTool(rule *Rule) bool { return rule == nil && g.Approver 
 // tool with the same arguments, as long as the paths in the arguments lead to
 // the same places.
 func (g *Gate) callKey(c *Call) [sha256.Size]byte {
-	h := sha256.New()
-	for _, part := range []string{c.Server, c.Tool, c.Name} {
-		h.Write([]byte(part))
-		h.Write([]byte{0})
-	}
-	h.Write(c.Arguments)
-	for _, path := range slices.Sorted(maps.Keys(g.evaluation.places)) {
-		h.Write([]byte("\x00" + path + "\x00" + g.evaluation.places[path]))
-	}
-	return [sha256.Size]byte(h.Sum(nil))
+	// Package fmt writes a map in the order of its keys.
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q %q %s %q", c.Server, c.Tool, c.Name, c.Arguments, g.evaluation.places))
 }
 
 // DeniedPaths returns the paths, absolute and without links, that deny rules

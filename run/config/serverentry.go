@@ -274,9 +274,12 @@ func (e *entry) readTimeout(m member) error {
 // finish checks the whole entry when all keys are read. auth_token wins over
 // auth_env.
 func (e *entry) finish(at Value) error {
+	if len(e.command) > 0 { // as the file has it: no variable's value shows
+		e.Shown = QuoteWords(slices.Concat(e.command, e.args))
+	}
 	switch {
 	case e.Unusable != nil: // it is only shown
-		if e.Shown = e.shown(); len(e.command) > 0 {
+		if len(e.command) > 0 {
 			e.Command = e.command
 		} else {
 			e.URL = e.Shown
@@ -306,19 +309,9 @@ func (e *entry) finish(at Value) error {
 		}
 		return nil
 	}
-	e.Shown = e.shown()
 	e.Command = append(e.Command, e.words...)
 	if e.envFile != "" {
 		return e.readEnvFile(at)
 	}
 	return nil
-}
-
-// shown is how the server is reached, as the file has it: no variable's value
-// shows.
-func (e *entry) shown() string {
-	if len(e.command) > 0 {
-		return QuoteWords(slices.Concat(e.command, e.args))
-	}
-	return e.Shown
 }
