@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -87,21 +88,10 @@ func ParseDuration(s string) (time.Duration, error) {
 		return d, nil
 	}
 	problem := "is not a duration"
-	if err != nil && hasDurationForm(text) {
+	if regexp.MustCompile(`^(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$`).MatchString(text) {
 		problem = "is too large"
 	}
 	return 0, failure.UsageError([]string{"a duration is written 30s, 2m or as a number of seconds"}, "%q %s", s, problem)
-}
-
-// hasDurationForm tells whether s would be a duration if its digits were 0.
-func hasDurationForm(s string) bool {
-	_, err := time.ParseDuration(strings.Map(func(r rune) rune {
-		if r >= '1' && r <= '9' {
-			return '0'
-		}
-		return r
-	}, s))
-	return err == nil
 }
 
 // elements are those of comma lists.

@@ -114,10 +114,7 @@ func (f *Flag) text() string {
 
 // synopsis is how the flag is given, such as -t, --mcp [NAME=]TARGET.
 func (f *Flag) synopsis() string {
-	s := "--" + f.Name
-	if f.Short != "" {
-		s = "-" + f.Short + ", " + s
-	}
+	s := strings.Join(f.names(), ", ")
 	if f.Value != "" && f.Bare() == "" {
 		s += " "
 	}
