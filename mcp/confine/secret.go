@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"cmp"
 	"path"
 	"strings"
 	"unicode"
@@ -80,24 +81,11 @@ func secretDirectoryReason(n string) string {
 // foldName returns a name as the most forgiving file system sees it: in lower
 // case by Unicode's simple folding, without invisible code points, and without
 // the final dots and blanks that Windows drops.
-func foldName(name string) string {
-	for i := range len(name) { // most names need no folding
-		if c := name[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' {
-			name = strings.Map(foldRune, name)
-			break
-		}
-	}
-	return trimEnd(name)
-}
+func foldName(name string) string { return trimEnd(strings.Map(foldRune, name)) }
 
 // trimEnd cuts the dots and blanks at the end of a name that has anything else.
 func trimEnd(name string) string {
-	if n := len(name); n > 0 && (name[n-1] == '.' || name[n-1] == ' ') {
-		if cut := strings.TrimRight(name, ". "); cut != "" {
-			return cut
-		}
-	}
-	return name
+	return cmp.Or(strings.TrimRight(name, ". "), name)
 }
 
 // foldRune returns the first of the characters that differ from r by case only, a

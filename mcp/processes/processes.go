@@ -178,14 +178,11 @@ func variables(raw []byte) (map[string]string, error) {
 	env := map[string]string{}
 	for literal, value := range jsontext.Members(raw) {
 		name := jsontext.Unquote(literal)
-		_, twice := env[name]
 		switch {
 		case jsontext.Kind(value) != '"':
 			return nil, fmt.Errorf("env %q must be a string, not %s", name, wire.Snippet(value))
 		case name == "" || strings.ContainsAny(name, "=\x00"):
 			return nil, fmt.Errorf("env %q is no name of a variable", name)
-		case twice:
-			return nil, fmt.Errorf("env %q is given twice", name)
 		}
 		if env[name] = jsontext.Text(value); strings.IndexByte(env[name], 0) >= 0 {
 			return nil, fmt.Errorf("env %q cannot have a NUL byte", name)

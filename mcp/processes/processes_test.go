@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -653,10 +652,6 @@ func TestBadArguments(t *testing.T) {
 		{"tail_s is 0", []any{"input", "id", "x", "text", "x", "tail_s", 0}},
 	} {
 		servertest.Fails(t, s, c.word, c.args[0].(string), c.args[1:]...)
-	}
-	r, err := s.Call(t.Context(), "start", json.RawMessage(`{"script":"true","env":{"A":"1","A":"2"}}`), nil)
-	if err == nil && !r.IsError {
-		t.Error("a variable that is given twice")
 	}
 	times := regexp.MustCompile(`for [0-9.]+m?s`)
 	if after := servertest.Works(t, s, "list"); times.ReplaceAllString(after, "") != times.ReplaceAllString(before, "") {
