@@ -104,7 +104,7 @@ func getFileSlice(ctx context.Context, a *confine.Access, args toolserver.Argume
 	if head, _ := r.Peek(toolserver.ReadChunk); toolserver.LooksBinary(head) {
 		return nil, errBinary(path, size)
 	}
-	s := slice{first: first, last: last, line: 1}
+	s := slice{first: first, last: last}
 	if err := s.read(ctx, r); err != nil {
 		return nil, fmt.Errorf("%q: %w", path, confine.Reason(err))
 	}
@@ -114,20 +114,19 @@ func getFileSlice(ctx context.Context, a *confine.Access, args toolserver.Argume
 	case s.full:
 		shown(false)
 		return s.cutText(), nil
-	case first > s.count() && !(first == 1 && last < 0):
-		return nil, fmt.Errorf("%q has %d lines; start_line %d is past the end", path, s.count(), first)
-	case last > s.count():
-		return nil, fmt.Errorf("%q has %d lines; end_line %d is past the end", path, s.count(), last)
+	case first > s.line && !(first == 1 && last < 0):
+		return nil, fmt.Errorf("%q has %d lines; start_line %d is past the end", path, s.line, first)
+	case last > s.line:
+		return nil, fmt.Errorf("%q has %d lines; end_line %d is past the end", path, s.line, last)
 	}
 	shown(false)
 	return appendEncodingNote(s.text, false), nil
 }
 
-// slice reads some lines of a file, and nothing behind them.
+// slice reads some lines of a file, and little behind them.
 type slice struct {
 	first, last int64 // from 1; a last of -1 is the last line of the file
-	line        int64 // the line that is being read
-	begun       bool  // a byte of that line was read
+	line        int64 // the last line that was begun
 	passed      int64 // bytes before text
 	text        []byte
 	full        bool // text has reached its limit
@@ -135,11 +134,22 @@ type slice struct {
 }
 
 func (s *slice) read(ctx context.Context, r *bufio.Reader) error {
-	total := 0
+	total, begins := 0, true
 	for piece, err := range pieces(ctx, r) {
 		if err != nil {
 			return err
 		}
+		if begins {
+			s.line++
+		}
+		if s.last >= 0 && s.line > s.last {
+			return nil
+		}
+		if s.far = total >= toolserver.MaxCounted; s.far {
+			return nil
+		}
+		total += len(piece)
+		begins = bytes.HasSuffix(piece, []byte("\n"))
 		if s.line < s.first {
 			s.passed += int64(len(piece))
 		} else {
@@ -148,16 +158,6 @@ func (s *slice) read(ctx context.Context, r *bufio.Reader) error {
 			if s.full = len(piece) > room; s.full {
 				return nil
 			}
-		}
-		if s.begun = !bytes.HasSuffix(piece, []byte("\n")); !s.begun {
-			s.line++
-		}
-		if s.last >= 0 && s.line > s.last {
-			return nil
-		}
-		total += len(piece)
-		if s.far = total >= toolserver.MaxCounted; s.far {
-			return nil
 		}
 	}
 	return nil
@@ -192,12 +192,4 @@ func (s *slice) cutText() []byte {
 		on = fmt.Sprintf("read_file, offset %d", s.passed+int64(size))
 	}
 	return fmt.Appendf(appendEncodingNote(b, false), "\n[toolpipe] the slice is cut at %d bytes, in line %d; go on with %s\n", size, s.line, on)
-}
-
-// count is how many lines were read or passed.
-func (s *slice) count() int64 {
-	if s.begun {
-		return s.line
-	}
-	return s.line - 1
 }

@@ -96,7 +96,7 @@ func TestSliceAtTheEndOfWhatIsCounted(t *testing.T) {
 		want        string
 		far         bool
 	}{{lines - 1, lines, line + line, false}, {lines, lines + 1, line, true}, {lines + 1, lines + 1, "", true}, {lines, -1, line, true}} {
-		s := slice{first: c.first, last: c.last, line: 1}
+		s := slice{first: c.first, last: c.last}
 		if err := s.read(t.Context(), bufio.NewReader(endless(line))); err != nil || string(s.text) != c.want || s.far != c.far {
 			t.Errorf("lines %d to %d: %q, far %t: %v", c.first, c.last, s.text, s.far, err)
 		}
