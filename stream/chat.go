@@ -54,6 +54,7 @@ func chatTokenLimit(o options) string {
 
 func repairChat(o *options, r *Request, refusal string) string {
 	hasToolNames := slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == ToolRole && m.Name != "" })
+	onlyCalls := slices.ContainsFunc(r.Messages, func(m Message) bool { return m.Role == Assistant && len(m.Calls) > 0 && !hasContent(&m) })
 	otherLimit := chatTokenLimit(options{isOpenAI: o.isOpenAI, secondTokenLimit: true})
 	return firstNeeded(
 		repair{&o.noStreamOptions, refuses(refusal, r, "stream_options"), "without stream_options"},
@@ -61,7 +62,7 @@ func repairChat(o *options, r *Request, refusal string) string {
 		repair{&o.noToolNames, hasToolNames && refusesToolNames(refusal), "without the names of tools in their results"},
 		repair{&o.noCacheKey, o.cacheKey != "" && refuses(refusal, r, "prompt_cache_key"), "without prompt_cache_key"},
 		repair{&o.noStrict, r.Schema != nil && refuses(refusal, r, "response_format", "schema", "strict"), "without strict beside the schema"},
-		repair{&o.emptyContent, !o.noToolRole && hasNullContent(r.Messages) && refuses(refusal, r, "content"), "with empty text instead of null in messages that only call tools"},
+		repair{&o.emptyContent, !o.noToolRole && onlyCalls && refuses(refusal, r, "content"), "with empty text instead of null in messages that only call tools"},
 	)
 }
 
@@ -70,11 +71,6 @@ func repairChat(o *options, r *Request, refusal string) string {
 func refusesToolNames(refusal string) bool {
 	refusal = strings.ReplaceAll(refusal, `\`, "")
 	return containsAny(refusal, `"name"`, "'name'", "`name`", ".name") && !containsAny(refusal, "tools[", "tools.", "function.name", "functions.")
-}
-
-// hasNullContent reports whether a message of the assistant only calls.
-func hasNullContent(messages []Message) bool {
-	return slices.ContainsFunc(messages, func(m Message) bool { return m.Role == Assistant && len(m.Calls) > 0 && !hasContent(&m) })
 }
 
 // chatEncoder writes messages in the form that the strictest servers take:

@@ -29,7 +29,8 @@ func (s *segments) inner(text string)  { s.cur = jsontext.AppendInner(s.cur, tex
 type lines []Part
 
 // put writes a form with values in place of its question marks: texts and an image's
-// URL as literals, bytes as they are.
+// URL as literals, bytes as they are. A question mark behind another one is for a
+// member that may be missing.
 func (s *segments) put(form string, values ...any) {
 	for _, value := range values {
 		before, rest, _ := strings.Cut(form, "?")
