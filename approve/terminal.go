@@ -179,20 +179,18 @@ func (t *Terminal) askUntilSeen(ctx context.Context, tty *tty, question func(wid
 
 // noAnswer is the answer to a question that ended with an error.
 func (t *Terminal) noAnswer(tty *tty, err error) answer {
+	why, notice := "the question could not be put: "+err.Error(), "\n"
 	switch {
 	case errors.Is(err, errDeadline):
-		why := "no answer in " + t.timeout().String()
-		tty.writeNotice("\n" + why + ": not run\n")
-		return answer{answerNo, why}
+		why = "no answer in " + t.timeout().String()
+		notice = "\n" + why + ": not run\n"
+	case errors.Is(err, errHangUp) && tty.hungUp():
+		why = "the terminal was closed without an answer"
 	case errors.Is(err, errHangUp):
-		tty.writeNotice("\n")
-		if tty.hungUp() {
-			return answer{answerNo, "the terminal was closed without an answer"}
-		}
-		return answer{answerNo, "no answer (end of input)"}
+		why = "no answer (end of input)"
 	}
-	tty.writeNotice("\n")
-	return answer{answerNo, "the question could not be put: " + err.Error()}
+	tty.writeNotice(notice)
+	return answer{answerNo, why}
 }
 
 func (t *Terminal) timeout() time.Duration { return cmp.Or(t.Timeout, defaultTimeout) }

@@ -45,7 +45,8 @@ func ParseDocument(name string, data []byte) (Value, error) {
 		}
 		return Value{}, failure.Usage("%s:%d:%d: %s (byte %d)%s", name, e.Line, e.Column, e.Message, e.Offset, first)
 	}
-	return Checked(name, data), nil
+	d := &Document{name, data}
+	return d.value(jsontext.Space(data, 0)), nil
 }
 
 // ParseLines reads JSON lines: one object on each line that is not blank. The last line
@@ -70,13 +71,6 @@ func ParseLines(name string, data []byte) (values []Value, cut int, err error) {
 		from += len(line) + 1
 	}
 	return values, -1, nil
-}
-
-// Checked returns the whole value of a text that jsontext.Check has accepted.
-// name is what errors call the text.
-func Checked(name string, data []byte) Value {
-	d := &Document{name, data}
-	return d.value(jsontext.Space(data, 0))
 }
 
 // value returns the value that begins at from.

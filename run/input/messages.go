@@ -3,7 +3,6 @@ package input
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -30,15 +29,11 @@ func inputError(v config.Value, format string, args ...any) error {
 
 // parseMessagesDocument checks the JSON of standard input.
 func parseMessagesDocument(data []byte) (config.Value, error) {
-	err := jsontext.Check(data, jsontext.Options{})
-	if e, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
-		var hints []string
-		if utf8.Valid(data) && len(bytes.TrimSpace(data)) > 0 {
-			hints = []string{"--input text sends it as one user message"}
-		}
-		return config.Value{}, failure.UsageError(hints, "standard input: byte %d: %s", e.Offset, e.Message)
+	doc, err := config.ParseDocument(stdin, data)
+	if err != nil && utf8.Valid(data) && len(bytes.TrimSpace(data)) > 0 {
+		failure.Of(err).Hints = []string{"--input text sends it as one user message"}
 	}
-	return config.Checked(stdin, data), nil
+	return doc, err
 }
 
 // parseMessages reads a message array in the chat-completions form, or an
