@@ -22,7 +22,8 @@ import (
 // with the same order of keys and the same text of numbers.
 func TestFaultSameBytes(t *testing.T) {
 	t.Parallel()
-	const rounds, perRound = 10, 30
+	const perRound = 30
+	rounds := load(10, 4)
 	random := rand.New(rand.NewPCG(7, 9))
 	var wrote []string
 	var model strings.Builder

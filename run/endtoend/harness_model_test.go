@@ -171,7 +171,7 @@ func (m *fakeModel) parse(script string) error {
 				return fmt.Errorf("model script, line %d: %q is not a Go string", number+1, rest)
 			}
 		}
-		first := len(reply.steps)
+		first, delta := len(reply.steps), ""
 		for range count {
 			switch word {
 			case "again":
@@ -179,7 +179,10 @@ func (m *fakeModel) parse(script string) error {
 			case "header":
 				reply.header = append(reply.header, rest)
 			case "text":
-				reply.send(writer.text(text))
+				if len(reply.steps) == first || dialect != "chat" { // in other dialects events are numbered
+					delta = writer.text(text)
+				}
+				reply.send(delta)
 			case "reasoning":
 				reply.send(writer.reasoning(text))
 			case "call":

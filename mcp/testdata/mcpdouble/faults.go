@@ -284,7 +284,7 @@ func (s *Server) faultInCall(id string, calls int) {
 		os.Exit(0)
 	case "notifications":
 		line := `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":1}}` + "\n"
-		for range 1000 {
+		for range 300 {
 			s.raw(strings.Repeat(line, 1000))
 		}
 		s.reply(id, done)
