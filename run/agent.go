@@ -95,9 +95,7 @@ func (r *runner) resolveAgents(ctx context.Context) (err error) {
 		if a.client, err = newClient(ctx, a.endpoint, r.outputs); err != nil {
 			return err
 		}
-		if r.client == nil {
-			r.client = a.client
-		}
+		r.client = cmp.Or(r.client, a.client)
 	}
 	return nil
 }
@@ -177,9 +175,7 @@ func (a *agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 	calls := *n.round.caller
 	calls.agent, calls.outer, calls.emit, calls.serves, calls.flow = a.name, n.round, n.emit(), false, n.flow
 	calls.session = nil // the session keeps the call of the agent, and no call that the nested run makes
-	if calls.limits == nil {
-		calls.limits = new(a.limits)
-	}
+	calls.limits = cmp.Or(calls.limits, new(a.limits))
 	if calls.known != nil { // this conversation knows nothing of the files that the other one read
 		calls.known = new(confine.Known)
 	}

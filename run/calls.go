@@ -210,10 +210,7 @@ func (r *round) execute(ctx context.Context) error {
 	}
 	<-scheduled
 	cancel(nil)
-	if failed == nil {
-		failed = r.stopped
-	}
-	return failed
+	return cmp.Or(failed, r.stopped)
 }
 
 // schedule runs the calls that have no answer yet. Calls whose tools are annotated
@@ -333,20 +330,15 @@ func (r *round) result(c *call) error {
 // output, for the sake of the others, and returns the first.
 func (r *round) finish() (failed error) {
 	for _, c := range r.calls {
-		if c.announced {
-			continue
-		}
-		if err := r.announce(c); failed == nil {
-			failed = err
+		if !c.announced {
+			failed = cmp.Or(failed, r.announce(c))
 		}
 	}
 	for _, c := range r.calls {
 		if c.answer == nil {
 			c.answer = ownAnswer(event.ResultNotRun, "not run: the run ended")
 		}
-		if err := r.result(c); failed == nil {
-			failed = err
-		}
+		failed = cmp.Or(failed, r.result(c))
 	}
 	return failed
 }

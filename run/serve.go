@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -166,10 +167,7 @@ func (h *host) answered(c *call) {
 	close(c.done)
 	h.round.mu.Lock()
 	defer h.round.mu.Unlock()
-	if h.round.stopped != nil {
-		err = h.round.stopped
-	}
-	if err != nil {
+	if err = cmp.Or(h.round.stopped, err); err != nil {
 		h.stop(err)
 	}
 }

@@ -184,18 +184,14 @@ func (r *round) keep(c *call) {
 	} else if c.noted {
 		err = r.session.NotSent(c.ID)
 	}
-	if err != nil {
-		r.stop(err)
-	}
+	r.stop(err)
 }
 
-// stop ends the run after the calls that are under way.
+// stop ends the run after the calls that are under way, if err is not nil.
 func (r *round) stop(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stopped == nil {
-		r.stopped = err
-	}
+	r.stopped = cmp.Or(r.stopped, err)
 }
 
 func textOf(m *stream.Message) (text string) {

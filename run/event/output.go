@@ -2,6 +2,7 @@ package event
 
 import (
 	"bufio"
+	"cmp"
 	"io"
 	"sync"
 
@@ -67,9 +68,7 @@ func (m *Emitter) deliver(e Event) {
 		if end, ok := e.(*End); ok && m.err != nil { // the log, which comes last, says what the exit status will say
 			e = end.WithOutputError(m.err)
 		}
-		if err := o.Event(e); err != nil && m.err == nil {
-			m.err = err
-		}
+		m.err = cmp.Or(m.err, o.Event(e))
 	}
 }
 
@@ -78,9 +77,7 @@ func (m *Emitter) Flush() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, o := range m.Outs {
-		if err := o.Flush(); err != nil && m.err == nil {
-			m.err = err
-		}
+		m.err = cmp.Or(m.err, o.Flush())
 	}
 	return m.err
 }
