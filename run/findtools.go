@@ -113,15 +113,13 @@ func (f *finder) server(version string) *toolserver.Server {
 
 // servers names the servers that have tools, with how many.
 func (f *finder) servers() string {
+	count := map[*connection]int{}
+	for _, t := range f.tools {
+		count[t.conn]++
+	}
 	var names []string
 	for _, c := range f.box.conns {
-		n := 0
-		for _, t := range f.tools {
-			if t.conn == c {
-				n++
-			}
-		}
-		if n > 0 {
+		if n := count[c]; n > 0 {
 			names = append(names, c.Name+" ("+strconv.Itoa(n)+")")
 		}
 	}

@@ -60,7 +60,7 @@ func (h *host) listed(ctx context.Context, l mcp.List, afresh bool) []listedItem
 
 // listAll asks all servers side by side. One that cannot answer is a warning. Of two
 // items that the host would ask for by the same name the first counts.
-func (h *host) listAll(ctx context.Context, l mcp.List) (items []listedItem) {
+func (h *host) listAll(ctx context.Context, l mcp.List) []listedItem {
 	found := make([][]listedItem, len(h.box.conns))
 	var asked sync.WaitGroup
 	for i, c := range h.box.conns {
@@ -77,15 +77,11 @@ func (h *host) listAll(ctx context.Context, l mcp.List) (items []listedItem) {
 	}
 	asked.Wait()
 	names := map[string]bool{}
-	for _, list := range found {
-		for _, item := range list {
-			if !names[item.name] {
-				names[item.name] = true
-				items = append(items, item)
-			}
-		}
-	}
-	return items
+	return slices.DeleteFunc(slices.Concat(found...), func(item listedItem) bool {
+		again := names[item.name]
+		names[item.name] = true
+		return again
+	})
 }
 
 // newListedItem reads an item of a server's list. Its name gets the server's before

@@ -101,17 +101,10 @@ func (t *tool) isLike(globs []string) bool {
 // offers tells whether any server has a tool whose name matches glob, or may have
 // one: of a server that starts later not all tools need be known.
 func (b *toolbox) offers(glob string) bool {
-	for _, c := range b.conns {
-		if c.later != nil && c.MayOffer([]string{glob}) {
-			return true
-		}
-		for _, t := range c.tools {
-			if t.isLike([]string{glob}) {
-				return true
-			}
-		}
-	}
-	return false
+	globs := []string{glob}
+	return slices.ContainsFunc(b.conns, func(c *connection) bool {
+		return c.later != nil && c.MayOffer(globs) || slices.ContainsFunc(c.tools, func(t *tool) bool { return t.isLike(globs) })
+	})
 }
 
 // withhold keeps back the tools that the rules deny with any arguments.

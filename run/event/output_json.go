@@ -25,10 +25,7 @@ func (o *NDJSONOutput) Event(e Event) error {
 	case *Text, *Reasoning: // flushed when the stream pauses
 		return err
 	}
-	if err == nil {
-		err = o.Flush()
-	}
-	return err
+	return o.Flush()
 }
 
 // JSONOutput writes the end event, and what a list printed as its items.
