@@ -254,14 +254,14 @@ func (r *runner) listLogins(ctx context.Context) error {
 
 func loginEvent(l *oauth.Login) *event.Login {
 	e := &event.Login{Server: l.Server, Account: l.Account, Issuer: l.Issuer, Scopes: l.Scopes, Status: "valid", Refreshable: l.RefreshToken != ""}
-	if !l.Expires.IsZero() {
-		e.Expires = l.Expires.UTC().Format(time.RFC3339)
-	}
 	switch {
 	case l.AccessToken == "":
-		e.Status, e.Expires = "ended", ""
-	case !l.Expires.IsZero() && time.Now().After(l.Expires):
-		e.Status = "expired"
+		e.Status = "ended"
+	case !l.Expires.IsZero():
+		e.Expires = l.Expires.UTC().Format(time.RFC3339)
+		if time.Now().After(l.Expires) {
+			e.Status = "expired"
+		}
 	}
 	return e
 }
@@ -292,7 +292,7 @@ func (c *connection) warnOfLogin(emit func(event.Event) error, err error, repeat
 		return
 	}
 	server := "server " + strconv.Quote(c.Name)
-	w := &event.Warning{Code: "login_needed", Server: c.Name, Scopes: e.Scopes, Repeated: repeated}
+	w := &event.Warning{Code: "login_needed", Server: c.Name, Scopes: append([]string{}, e.Scopes...), Repeated: repeated}
 	w.Message = server + " wants a login: " + c.LoginCommand(nil)
 	if e.Forbidden {
 		w.Code = "login_scope"
@@ -300,9 +300,6 @@ func (c *connection) warnOfLogin(emit func(event.Event) error, err error, repeat
 		if len(e.Missing) > 0 {
 			w.Message += "; " + c.LoginCommand(e.Missing)
 		}
-	}
-	if w.Scopes == nil {
-		w.Scopes = []string{}
 	}
 	if _, again := c.loginWarned.LoadOrStore(w.Code+strings.Join(w.Scopes, " "), true); !again {
 		emit(w)
