@@ -31,7 +31,6 @@ type agent struct {
 	client   *stream.Client // each nested run has a fork of it
 }
 
-// nestedRun is one nested run.
 type nestedRun struct {
 	round    *round // the round of the call
 	id       string // the id of the call
@@ -43,7 +42,6 @@ type nestedRun struct {
 
 type nestedKey struct{}
 
-// addAgents adds the servers of --agent.
 func (r *runner) addAgents() error {
 	for _, value := range r.cfg.Agents {
 		name, profile, err := r.settings.ParseAgent(value)
@@ -160,7 +158,6 @@ func (a *agent) run(ctx context.Context, args toolserver.Arguments, _ func(wire.
 	return nil, errors.New(text)
 }
 
-// loop is the loop of a nested run.
 func (a *agent) loop(ctx context.Context, n *nestedRun, args toolserver.Arguments) (*loop, error) {
 	prompt := args.Text("prompt")
 	if strings.TrimSpace(prompt) == "" {

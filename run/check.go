@@ -96,7 +96,6 @@ func (k *checkup) rules() {
 	k.ok("rules", message)
 }
 
-// model checks the endpoint, the key and the model, of agents too.
 func (k *checkup) model(ctx context.Context) {
 	if err := k.resolveModel(ctx); err != nil {
 		k.failed("model", err)
@@ -189,7 +188,6 @@ func (k *checkup) servers(ctx context.Context) {
 	}
 }
 
-// terminal tells whether somebody can be asked.
 func (k *checkup) terminal() {
 	switch t := k.gate.Terminal; {
 	case t.Disabled != "":
@@ -201,7 +199,6 @@ func (k *checkup) terminal() {
 	}
 }
 
-// programs checks the programs that built-in tools start.
 func (k *checkup) programs(ctx context.Context) {
 	if len(k.cfg.FileRoots) == 0 {
 		return

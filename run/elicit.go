@@ -141,7 +141,6 @@ func (f *field) parse(s string) (v []byte, why string) {
 	return v, ""
 }
 
-// formFields are the fields that the schema of a form has.
 func formFields(form []byte) (fields []field) {
 	required := jsontext.Strings(jsontext.Member(form, "required"))
 	for key, property := range jsontext.Members(jsontext.Member(form, "properties")) {

@@ -72,7 +72,6 @@ func makeGate(c *config.Config, s *config.Settings, servers []config.Server, o *
 	return g, policy, err
 }
 
-// addPolicy adds what a policy file says.
 func addPolicy(g *approve.Gate, p *approve.Policy) {
 	g.Rules = append(g.Rules, p.Rules...)
 	g.LabelRules = append(g.LabelRules, p.LabelRules...)

@@ -61,7 +61,6 @@ func (r *runner) inspect(ctx context.Context, data []byte) error {
 	return r.callOnce(ctx, t, args)
 }
 
-// noServers says why a run has no server.
 func (r *runner) noServers() string {
 	if len(r.unused) > 0 {
 		return "no tool server is used: all are left out by " + leftOutBy

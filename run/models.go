@@ -35,7 +35,6 @@ func newClient(ctx context.Context, e *config.Endpoint, o *outputs) (client *str
 	return client, nil
 }
 
-// listModels shows the models of the endpoint.
 func (r *runner) listModels(ctx context.Context) error {
 	if err := r.start(); err != nil {
 		return err

@@ -68,7 +68,6 @@ func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 	return err
 }
 
-// runner is one run in progress.
 type runner struct {
 	*outputs
 	cfg       *config.Config
@@ -191,7 +190,6 @@ func (r *runner) resolve(ctx context.Context) (err error) {
 	return r.resolveAgents(ctx)
 }
 
-// resolveModel finds the model and makes its client.
 func (r *runner) resolveModel(ctx context.Context) (err error) {
 	c := r.cfg
 	if r.endpoint, err = c.ResolveModel(ctx, r.settings, r.warn); err != nil {
@@ -215,7 +213,6 @@ func (r *runner) resolveModel(ctx context.Context) (err error) {
 	return err
 }
 
-// work does what the mode says.
 func (r *runner) work(ctx context.Context) error {
 	switch r.cfg.Mode {
 	case config.Answer:

@@ -38,7 +38,6 @@ type Start struct {
 	ConfigRules int          `event:"config_rules,opt"` // how many auto_approve rules of the config count
 }
 
-// ServerInfo is one server in Start.
 type ServerInfo struct {
 	Name     string `event:"name,plain"`
 	Protocol string `event:"protocol,plain"`
@@ -161,7 +160,6 @@ type Usage struct {
 // Total counts each token once.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// Plus is the sum of both.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.Reasoning + v.Reasoning, u.Cached + v.Cached, u.CacheWrite + v.CacheWrite}
 }
@@ -269,7 +267,6 @@ type Contents struct {
 	Blob   []byte          `event:"blob,else"` // base64
 }
 
-// PromptArgument is one argument that a prompt takes.
 type PromptArgument struct {
 	Name        string `event:"name"`
 	Description string `event:"description,opt"`
@@ -305,7 +302,6 @@ type Explanation struct {
 	Rules    []ExplainedRule `event:"rules"`
 }
 
-// ExplainedRule is a rule that matched.
 type ExplainedRule struct {
 	Decision string `event:"decision,plain"`
 	Rule     string `event:"rule,plain"`

@@ -121,5 +121,4 @@ func (w *Writer) write(p []byte) error {
 	return w.named(err)
 }
 
-// Flush writes out what is buffered.
 func (w *Writer) Flush() error { return w.named(w.buffer.Flush()) }
