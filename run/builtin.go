@@ -137,7 +137,7 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 		return config.Server{}, nil, failure.Usage("--files: %v", err)
 	}
 	area, err := confine.Open(confine.Spec{Root: dir, Anyway: c.FilesAnyway, Home: c.Getenv("HOME"), Protected: protected})
-	if _, broad := errors.AsType[*confine.BroadRootError](err); broad {
+	if errors.Is(err, confine.ErrBroadRoot) {
 		return config.Server{}, nil, failure.UsageError([]string{"--files-anyway offers such a directory all the same"}, "--files: %v", err)
 	}
 	if err != nil {

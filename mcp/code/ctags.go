@@ -23,16 +23,8 @@ import (
 // ErrNoCtags says that there is no ctags in PATH that can be used.
 var ErrNoCtags = errors.New("ctags is not in PATH, or only below a directory that is offered")
 
-// WrongCtagsError says that a ctags is not Universal Ctags with JSON, or is broken.
-type WrongCtagsError struct{ Path, Said string }
-
-func (e *WrongCtagsError) Error() string {
-	text := fmt.Sprintf("%q is not Universal Ctags with JSON output: install it with apt install universal-ctags or brew install universal-ctags, and have it first in PATH", e.Path)
-	if e.Said != "" {
-		text += fmt.Sprintf(" (it says: %s)", e.Said)
-	}
-	return text
-}
+// errWrongCtags says that a ctags is another program of that name, or is broken.
+var errWrongCtags = errors.New("is not Universal Ctags with JSON output: install it with apt install universal-ctags or brew install universal-ctags, and have it first in PATH")
 
 // findCtags looks the program up in PATH, by the names that systems give it beside
 // another ctags first.
@@ -81,7 +73,7 @@ type session struct {
 // it, it opens none as long as each text is given with its size.
 func (s *session) start() error {
 	err := s.startIn("sandbox")
-	if _, wrong := errors.AsType[*WrongCtagsError](err); wrong {
+	if errors.Is(err, errWrongCtags) {
 		err = s.startIn("default")
 	}
 	return err
@@ -116,7 +108,10 @@ func (s *session) startIn(mode string) error {
 		if watched.Err() != nil {
 			return context.Cause(watched)
 		}
-		return &WrongCtagsError{s.path, said}
+		if said != "" {
+			said = fmt.Sprintf(" (it says: %s)", said)
+		}
+		return fmt.Errorf("%q %w%s", s.path, errWrongCtags, said)
 	}
 	s.version = jsontext.Text(jsontext.Member(line, "version"))
 	return nil

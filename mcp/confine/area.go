@@ -9,6 +9,7 @@
 package confine
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -41,13 +42,9 @@ type Area struct {
 // "" where files may be written.
 type ReadOnly struct{ Name, Why string }
 
-// BroadRootError says that a root holds far more than a task needs, and that
-// Spec.Anyway is not set.
-type BroadRootError struct{ Root, What string }
-
-func (e *BroadRootError) Error() string {
-	return fmt.Sprintf("%q is %s; name a directory in it", e.Root, e.What)
-}
+// ErrBroadRoot ends the error for a root that holds far more than a task needs, unless
+// Spec.Anyway is set.
+var ErrBroadRoot = errors.New("name a directory in it")
 
 // Open opens an area. An error is about the root, which the user named.
 func Open(spec Spec) (*Area, error) {
@@ -117,7 +114,7 @@ func (a *Area) checkRoot(path, real string) error {
 		return fmt.Errorf("%q is in %q, which is %w", a.spec.Root, dir, errGitDirectory)
 	}
 	if what := broadDirectory(a.Real, a.spec.Home); what != "" && a.Only == "" && !a.spec.Anyway {
-		return &BroadRootError{a.spec.Root, what}
+		return fmt.Errorf("%q is %s; %w", a.spec.Root, what, ErrBroadRoot)
 	}
 	return nil
 }
