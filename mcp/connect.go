@@ -51,9 +51,7 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 
 // started ends the start.
 func (s *Session) started() {
-	s.mu.Lock()
-	s.ready = true
-	s.mu.Unlock()
+	s.ready.Store(true)
 	if cause := s.conn.lost(); cause != nil { // it was lost before ready was set
 		s.onLost(cause)
 	}
@@ -169,11 +167,7 @@ func (s *Session) speakModern(result []byte) error {
 
 // begin records the revision that was agreed on, and what the server said about itself.
 func (s *Session) begin(revision string, result []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.revision = revision
-	s.capabilities = bytes.Clone(jsontext.Member(result, "capabilities"))
-	s.instructions = jsontext.Text(jsontext.Member(result, "instructions"))
+	s.agreed.Store(&agreement{revision, bytes.Clone(jsontext.Member(result, "capabilities")), jsontext.Text(jsontext.Member(result, "instructions"))})
 }
 
 // initialize is the legacy handshake. version is offered first; "" is the newest

@@ -84,7 +84,7 @@ func (s *Session) connectError(err error, stderr string) *ConnectError {
 	case errors.Is(err, ErrStartup):
 		e.Message += fmt.Sprintf(" of %s", s.spec.StartupTimeout)
 		e.Hint = "raise startup_timeout if the server is slow to start"
-		if s.transport == "stdio" && s.revision == "" {
+		if s.transport == "stdio" && s.Protocol() == "" {
 			if s.junkSample != "" {
 				e.Hint += "; " + junk
 			}

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -42,8 +41,9 @@ type httpConn struct {
 	renewed  bool          // guarded by renewing
 
 	next atomic.Int64 // the id of the last request
-	mu   sync.Mutex
-	at   httpState
+
+	url     atomic.Pointer[url.URL]
+	session atomic.Value // a string
 }
 
 // httpState has what a server may change: its address, by a redirection, and its
@@ -64,7 +64,9 @@ func newHTTP(s *Session) (*httpConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &httpConn{owner: s, conns: newConnections(), auth: auth, origin: netguard.Origin(u), at: httpState{url: u}, renewing: make(chan struct{}, 1)}
+	h := &httpConn{owner: s, conns: newConnections(), auth: auth, origin: netguard.Origin(u), renewing: make(chan struct{}, 1)}
+	h.url.Store(u)
+	h.session.Store("")
 	h.life, h.end = context.WithCancel(context.Background())
 	h.answers = wire.Responder{Life: h.life, Send: h.postMessage, Start: h.background.start, Full: s.onResponsesDropped}
 	h.fixed = http.Header{"User-Agent": {"toolpipe/" + s.spec.Version}}
@@ -74,20 +76,7 @@ func newHTTP(s *Session) (*httpConn, error) {
 	return h, nil
 }
 
-func (h *httpConn) state() httpState {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.at
-}
-
-// change changes the state for the requests that follow.
-func (h *httpConn) change(f func(at *httpState)) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	f(&h.at)
-}
-
-func (h *httpConn) setSession(id string) { h.change(func(at *httpState) { at.session = id }) }
+func (h *httpConn) state() httpState { return httpState{h.url.Load(), h.session.Load().(string)} }
 
 func (h *httpConn) lost() error { return nil }
 
@@ -158,7 +147,7 @@ func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at ht
 			}
 			hops++
 			at.url = to
-			h.change(func(at *httpState) { at.url = to })
+			h.url.Store(to)
 		default:
 			return res, nil
 		}
@@ -289,7 +278,7 @@ func (h *httpConn) close() {
 	h.background.wait()
 	at := h.state()
 	if at.session != "" {
-		h.setSession("")
+		h.session.Store("")
 		ctx, cancel := context.WithTimeout(context.Background(), wire.ShutdownGrace)
 		defer cancel()
 		if res, err := h.send(ctx, h.newRequest(http.MethodDelete, at, false), false); err == nil {

@@ -45,7 +45,7 @@ func (x *responseReader) read(res *http.Response) ([]byte, error) {
 		return nil, &wire.NoReplyError{Sent: e.status >= 500 && e.rpc == nil, Cause: e}
 	}
 	if id := res.Header.Get("Mcp-Session-Id"); id != "" && x.r.Method == "initialize" {
-		x.h.setSession(id)
+		x.h.session.Store(id)
 	}
 	err := x.body(res)
 	for err == nil && x.reply == nil && x.lastID != "" && x.h.owner.isLegacy() {

@@ -91,9 +91,9 @@ func (h *httpConn) renewSession(ctx context.Context, lost string) error {
 	if h.renewed {
 		return errors.New("the session was lost twice")
 	}
-	h.setSession("")
+	h.session.Store("")
 	if err := h.owner.initialize(ctx, h.owner.Protocol()); err != nil {
-		h.setSession(lost)
+		h.session.Store(lost)
 		return err
 	}
 	h.renewed = true

@@ -24,7 +24,6 @@ type Session struct {
 	modern    bool
 	meta      []byte // 2026-07-28: members of every request's _meta
 
-	tried   []string // what Connect tried, for its error; guarded by mu
 	tools   []wire.Tool
 	headers map[string][]paramHeader // of calls, by the tool's name; like tools not changed after Connect
 	listed  uint64                   // the sum of the hashes of all tools in the list; nor is this
@@ -39,30 +38,32 @@ type Session struct {
 	inFlight     requestsInFlight // while there are any, the server may send elicitations
 	questions    atomic.Int32     // elicitations of a legacy server, not answered yet
 
-	mu sync.Mutex // guards what follows
+	agreed atomic.Pointer[agreement]
+	ready  atomic.Bool // the list of tools came, which ends the start
+	warned sync.Map    // the keys that warnOnce has warned of
 
-	revision     string // these three change when a lost session is renewed
+	mu         sync.Mutex // guards junkSample and tried
+	tried      []string   // what Connect tried, for its error
+	junkSample string     // the first line of the server's stdout that was no message
+}
+
+// An agreement is what was agreed on when a session began. Another takes its place when
+// a lost session is renewed.
+type agreement struct {
+	revision     string // "" before
 	capabilities []byte // an object, as the server sent it
 	instructions string
-
-	ready  bool            // the list of tools came, which ends the start
-	warned map[string]bool // what warnOnce has warned of
-
-	junkSample string // the first line of the server's stdout that was no message
 }
 
 func newSession(spec Spec, hooks Hooks, procs *process.Processes) *Session {
-	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec), warned: map[string]bool{}}
+	s := &Session{spec: spec, procs: procs, report: newReporter(hooks, &spec)}
+	s.agreed.Store(&agreement{})
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
 
 // Protocol is the negotiated revision.
-func (s *Session) Protocol() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.revision
-}
+func (s *Session) Protocol() string { return s.agreed.Load().revision }
 
 // isLegacy says whether a legacy revision was agreed on.
 func (s *Session) isLegacy() bool {
@@ -74,11 +75,7 @@ func (s *Session) isLegacy() bool {
 func (s *Session) Transport() string { return s.transport }
 
 // Instructions are the server's; "" when it gave none.
-func (s *Session) Instructions() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.instructions
-}
+func (s *Session) Instructions() string { return s.agreed.Load().instructions }
 
 // Close ends the session and its process, within a bounded time. No hook is
 // called after it returned.
@@ -119,7 +116,7 @@ func (s *Session) received(m wire.Message, respond, progress func([]byte)) {
 func (s *Session) onNotification(method string, params []byte) {
 	switch method {
 	case "notifications/tools/list_changed":
-		if !s.isReady() {
+		if !s.ready.Load() {
 			s.report.log("the list of tools changed before it was read")
 			return
 		}
@@ -144,18 +141,9 @@ func (s *Session) logMessage(params []byte) {
 	s.report.log(jsontext.Text(jsontext.Member(params, "level")) + ": " + line)
 }
 
-// isReady says whether the start is over.
-func (s *Session) isReady() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ready
-}
-
 // has says whether the server has a capability.
 func (s *Session) has(capability string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return jsontext.Member(s.capabilities, capability) != nil
+	return jsontext.Member(s.agreed.Load().capabilities, capability) != nil
 }
 
 // LogFrom asks a legacy server to log from level on, if it can log. A modern server
@@ -169,11 +157,7 @@ func (s *Session) LogFrom(ctx context.Context, level string) error {
 }
 
 func (s *Session) warnOnce(key, code, message string) {
-	s.mu.Lock()
-	again := s.warned[key]
-	s.warned[key] = true
-	s.mu.Unlock()
-	if !again {
+	if _, again := s.warned.LoadOrStore(key, true); !again {
 		s.report.warn(code, message)
 	}
 }
@@ -187,7 +171,7 @@ func (s *Session) onResponsesDropped() {
 // onLost is called once, when the connection ended although nobody closed it.
 // During the start the loss is reported as the error of Connect.
 func (s *Session) onLost(cause error) {
-	if s.isReady() {
+	if s.ready.Load() {
 		s.warnOnce("gone", "server_lost", s.lostMessage(cause))
 	}
 }
