@@ -22,7 +22,7 @@ const (
 // needs server and tool keeps a table.
 func OfferedName(server, tool string) string {
 	name := server + "__" + tool
-	legal := len(name) <= maxOffered && wire.IsASCIILetter(name[0]) && strings.IndexFunc(name, notInName) < 0
+	legal := len(name) <= maxOffered && wire.IsASCIILetter(name[0]) && wire.IsOnly(name, "_-")
 	if legal && !endsWithHash(name) {
 		return name
 	}
@@ -32,7 +32,7 @@ func OfferedName(server, tool string) string {
 	}
 	for i := 0; i < len(name) && len(b) < maxOffered-1-hashDigits; i++ {
 		c := name[i]
-		if notInName(rune(c)) {
+		if !wire.IsOnly(name[i:i+1], "_-") {
 			c = '_'
 		}
 		b = append(b, c)
@@ -44,8 +44,4 @@ func OfferedName(server, tool string) string {
 func endsWithHash(name string) bool {
 	at := len(name) - hashDigits
 	return at >= 1 && name[at-1] == '_' && strings.Trim(name[at:], "0123456789abcdef") == ""
-}
-
-func notInName(r rune) bool {
-	return r > 'z' || !wire.IsASCIILetter(byte(r)) && (r < '0' || r > '9') && r != '_' && r != '-'
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"toolpipe/mcp/wire"
@@ -143,7 +142,9 @@ func random() string { return rand.Text() + rand.Text() }
 // nor those of the endpoint replace a parameter that is set here.
 func (s *signIn) authorizationURL() (string, error) {
 	u, ok := secureURL(s.issuer.AuthorizationURL)
-	if !ok || strings.ContainsFunc(u.Host, notInHost) {
+	// In the host, a shell could take another character for an operator, and openers of
+	// browsers are scripts. Path and query are escaped.
+	if !ok || !wire.IsOnly(u.Host, ".-_:[]") {
 		return "", fmt.Errorf("the authorization server %q has a page to sign in that is not opened: %q is not an https URL", s.issuer.Name, wire.Snippet([]byte(s.issuer.AuthorizationURL)))
 	}
 	query := u.Query()
@@ -160,13 +161,6 @@ func (s *signIn) authorizationURL() (string, error) {
 	setTarget(query, s.resource.id, s.scopes)
 	u.RawQuery, u.Fragment = query.Encode(), ""
 	return u.String(), nil
-}
-
-// notInHost tells whether a character may not be in the name of a host. A shell could
-// take it for an operator, and openers of browsers are scripts. Path and query of a
-// URL are escaped.
-func notInHost(r rune) bool {
-	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_:[]", r))
 }
 
 // await waits for the redirect, which the browser brings or the person pastes.

@@ -186,7 +186,7 @@ func readImage(b Block) (Image, bool) {
 		return Image{}, false
 	}
 	mime, data := jsontext.Text(jsontext.Member(b.Raw, "mimeType")), jsontext.Member(b.Raw, "data")
-	if jsontext.Kind(data) != '"' || !strings.HasPrefix(mime, "image/") || strings.ContainsFunc(mime, notInMIME) {
+	if jsontext.Kind(data) != '"' || !strings.HasPrefix(mime, "image/") || !IsOnly(mime, "/.+-") {
 		return Image{}, false
 	}
 	data = jsontext.Unescape(data[1 : len(data)-1])
@@ -194,10 +194,6 @@ func readImage(b Block) (Image, bool) {
 		return Image{}, false
 	}
 	return Image{MIME: mime, Data: data}, true
-}
-
-func notInMIME(r rune) bool {
-	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/.+-", r))
 }
 
 // isBase64 says whether data is base64 without line ends, which Decode ignores.

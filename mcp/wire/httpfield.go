@@ -2,16 +2,14 @@ package wire
 
 import "strings"
 
+// IsOnly says whether s has no characters but ASCII letters, digits and those of others.
+func IsOnly(s, others string) bool {
+	return strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"+others) == ""
+}
+
 // IsToken says whether s is a token of RFC 9110, section 5.6.2, as the name of
 // a header is.
-func IsToken(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; !IsASCIILetter(c) && (c < '0' || c > '9') && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
-			return false
-		}
-	}
-	return s != ""
-}
+func IsToken(s string) bool { return s != "" && IsOnly(s, "!#$%&'*+-.^_`|~") }
 
 // IsPrintable says whether s is printable ASCII without spaces, as a credential
 // in a header must be.
