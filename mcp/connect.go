@@ -42,11 +42,11 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 		s.started()
 		return s, nil
 	}
-	stderr := s.abandon()
+	s.abandon()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return nil, s.connectError(err, stderr)
+	return nil, s.connectError(err)
 }
 
 // started ends the start.
@@ -115,16 +115,14 @@ func (s *Session) junk(line []byte) {
 	s.report.log("not a message on stdout: " + wire.Snippet(line))
 }
 
-// abandon ends a connection whose start failed, at once, and returns the tail
-// of the child's stderr.
-func (s *Session) abandon() (stderr string) {
+// abandon ends a connection whose start failed, at once.
+func (s *Session) abandon() {
 	if s.child != nil {
 		s.child.proc.Kill()
 	}
 	if s.conn != nil {
 		s.conn.close()
 	}
-	return s.stderr()
 }
 
 // modernMeta are the members of _meta that every request of 2026-07-28 carries.
@@ -159,7 +157,6 @@ func (s *Session) speakModern(result []byte) error {
 	if err := checkComplete(result); err != nil {
 		return err
 	}
-	s.modern = true
 	s.meta = s.modernMeta()
 	s.begin(wire.ModernRevision, result)
 	return nil

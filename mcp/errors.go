@@ -64,11 +64,11 @@ func Refused(err error) *oauth.Refusal {
 }
 
 // connectError is the error of Connect.
-func (s *Session) connectError(err error, stderr string) *ConnectError {
+func (s *Session) connectError(err error) *ConnectError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tried := strings.Join(s.tried, ", ")
-	e := &ConnectError{Stderr: strings.TrimSpace(process.LastLines(stderr, 10)), Cause: err}
+	e := &ConnectError{Stderr: strings.TrimSpace(process.LastLines(s.stderr(), 10)), Cause: err}
 	e.Message = fmt.Sprintf("server %q (%s): %s", s.spec.Name, s.transport, strings.Join(strings.Fields(plainError(err)), " "))
 	if tried != "" {
 		defer func() { e.Message += " (tried: " + tried + ")" }()

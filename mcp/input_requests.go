@@ -31,7 +31,7 @@ func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byt
 		switch kind := resultType(raw); {
 		case kind == "complete":
 			return raw, nil
-		case kind != "input_required" || !s.modern:
+		case kind != "input_required" || s.isLegacy():
 			return nil, &wire.NoReplyError{Sent: true, Cause: checkComplete(raw)}
 		case round == maxRounds:
 			return nil, &wire.NoReplyError{Cause: fmt.Errorf("the server asked for input %d times without an end", maxRounds)}

@@ -82,7 +82,7 @@ func (s *Session) allPages(ctx context.Context, l List, visit func(item []byte))
 		case len(cursor) > maxCursor:
 			s.warnCut(l, fmt.Sprintf("%d KiB in a cursor", maxCursor>>10))
 			return nil
-		case jsontext.Kind(cursor) != '"', next == "" && !s.modern:
+		case jsontext.Kind(cursor) != '"', next == "" && s.isLegacy():
 			return nil
 		case cursors[next], !news && !empty:
 			s.report.log(l.Method + ": the server's list has no end, what came is used")

@@ -21,8 +21,7 @@ type Session struct {
 	http      *httpConn       // what is behind conn for a server at a URL, else nil
 	child     *stdioTransport // what is behind conn for a server over stdio, else nil
 	transport string          // "stdio", "http", "sse" or "local"
-	modern    bool
-	meta      []byte // 2026-07-28: members of every request's _meta
+	meta      []byte          // 2026-07-28: members of every request's _meta
 
 	tools   []wire.Tool
 	headers map[string][]paramHeader // of calls, by the tool's name; like tools not changed after Connect
@@ -149,7 +148,7 @@ func (s *Session) has(capability string) bool {
 // LogFrom asks a legacy server to log from level on, if it can log. A modern server
 // is told with each request.
 func (s *Session) LogFrom(ctx context.Context, level string) error {
-	if s.modern || !s.has("logging") {
+	if !s.isLegacy() || !s.has("logging") {
 		return nil
 	}
 	_, err := s.Request(ctx, "logging/setLevel", "", append(jsontext.AppendQuoted([]byte(`{"level":`), level), '}'))

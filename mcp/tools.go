@@ -131,7 +131,7 @@ func (s *Session) examine(t *wire.Tool, item []byte) ([]paramHeader, string) {
 	if _, err := walkSchema(t.OutputSchema); err != nil {
 		return nil, "output: " + err.Error()
 	}
-	if s.transport != "http" || !s.modern {
+	if s.transport != "http" || s.isLegacy() {
 		return nil, ""
 	}
 	return w.headers, w.misuse
