@@ -39,7 +39,10 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 		s.tools, err = s.list(limited)
 	}
 	if err == nil {
-		s.started()
+		s.ready.Store(true)
+		if cause := s.conn.lost(); cause != nil { // it was lost before ready was set
+			s.onLost(cause)
+		}
 		return s, nil
 	}
 	s.abandon()
@@ -47,14 +50,6 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 		return nil, context.Cause(ctx)
 	}
 	return nil, s.connectError(err)
-}
-
-// started ends the start.
-func (s *Session) started() {
-	s.ready.Store(true)
-	if cause := s.conn.lost(); cause != nil { // it was lost before ready was set
-		s.onLost(cause)
-	}
 }
 
 // try records what is tried next, for the error message.
@@ -149,17 +144,6 @@ func (s *Session) clientCapabilities(modern bool) string {
 		return `{"elicitation":{"form":{}}}`
 	}
 	return `{"elicitation":{}}`
-}
-
-// speakModern begins the session with a modern server, which answered the probe
-// with result.
-func (s *Session) speakModern(result []byte) error {
-	if err := checkComplete(result); err != nil {
-		return err
-	}
-	s.meta = s.modernMeta()
-	s.begin(wire.ModernRevision, result)
-	return nil
 }
 
 // begin records the revision that was agreed on, and what the server said about itself.

@@ -85,7 +85,9 @@ func (s *Session) probe(ctx context.Context, patient bool) (probeResult, error) 
 	result, err := s.conn.exchange(ctx, &wire.Request{Method: "server/discover", Params: []byte("{}"), Meta: s.modernMeta(), Opening: true})
 	v := readProbe(result, err)
 	if v.modern {
-		v.err = s.speakModern(result)
+		v.err = checkComplete(result)
+		s.meta = s.modernMeta()
+		s.begin(wire.ModernRevision, result)
 	}
 	return v, err
 }
@@ -123,7 +125,12 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 	v, first := s.probe(ctx, true)
 	switch {
 	case Refused(first) != nil:
-		return s.initializeAfterRefusal(ctx, first)
+		// Gateways answer an unknown method with 401 (agentscope-ai/QwenPaw#7620): with a
+		// token, initialize may be accepted.
+		if s.spec.Protocol == wire.ModernRevision || !s.http.auth.hasToken() || s.initialize(ctx, "") != nil {
+			return first
+		}
+		return nil
 	case first != nil && !answered(first):
 		return first
 	case v.err != nil || v.modern:
@@ -152,15 +159,6 @@ func answered(err error) bool {
 	_, refused := errors.AsType[*wire.RPCError](err)
 	_, noJSON := errors.AsType[*notJSON](err)
 	return status || refused || noJSON || errors.Is(err, errNoReply) || errors.Is(err, errHTTPSSE)
-}
-
-// initializeAfterRefusal is for gateways that answer an unknown method with 401
-// (agentscope-ai/QwenPaw#7620): with a token, initialize may be accepted.
-func (s *Session) initializeAfterRefusal(ctx context.Context, first error) error {
-	if s.spec.Protocol == wire.ModernRevision || !s.http.auth.hasToken() || s.initialize(ctx, "") != nil {
-		return first
-	}
-	return nil
 }
 
 // legacyHTTP sends initialize, and uses the transport of 2024-11-05 where the

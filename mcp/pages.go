@@ -57,7 +57,8 @@ func (s *Session) allPages(ctx context.Context, l List, visit func(item []byte))
 			err = checkComplete(page)
 		}
 		if err != nil {
-			if s.notOffered(l, err) {
+			refused, ok := errors.AsType[*wire.RPCError](err)
+			if ok && (refused.Code == wire.CodeMethodNotFound || !s.has(l.capability)) {
 				return nil
 			}
 			return err
@@ -113,10 +114,4 @@ func checkComplete(result []byte) error {
 		return fmt.Errorf("the server answered with the result type %q, which was not asked for", t)
 	}
 	return nil
-}
-
-// notOffered says whether a list failed because the server does not have it.
-func (s *Session) notOffered(l List, err error) bool {
-	e, ok := errors.AsType[*wire.RPCError](err)
-	return ok && (e.Code == wire.CodeMethodNotFound || !s.has(l.capability))
 }
