@@ -180,10 +180,7 @@ func watchSignals(cancel context.CancelCauseFunc, procs *config.Processes) {
 		}
 	}
 	goroutine.Start(func() {
-		first, ok := (<-signals).(syscall.Signal)
-		if !ok {
-			return
-		}
+		first := (<-signals).(syscall.Signal)
 		cancel(&failure.Interrupted{Signal: first})
 		select {
 		case <-signals:

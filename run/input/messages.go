@@ -224,22 +224,16 @@ func parseDocument(e config.Value) *stream.Image {
 	return &stream.Image{MIME: stream.PDF, Data: base64, Name: name.Text()}
 }
 
-// textAt is the text of a member, "" if it is no string.
-func textAt(v config.Value, name string) string {
-	return jsontext.Text(jsontext.Member(v.Raw(), name))
+// textAt is the text at a path of names, "" if it is no string.
+func textAt(v config.Value, path ...string) string {
+	return jsontext.Text(jsontext.Member(v.Raw(), path...))
 }
 
 func parseImage(e config.Value) (*stream.Image, error) {
-	u, ok := e.Get("image_url")
-	img := &stream.Image{}
-	if ok && u.Kind() == '{' {
-		img.Detail = textAt(u, "detail")
-		u, ok = u.Get("url")
-	}
-	if !ok || u.Kind() != '"' {
+	img := &stream.Image{URL: cmp.Or(textAt(e, "image_url"), textAt(e, "image_url", "url")), Detail: textAt(e, "image_url", "detail")}
+	if img.URL == "" {
 		return nil, inputError(e, "an image_url part without a URL")
 	}
-	img.URL = u.Text()
 	if head, data, ok := strings.Cut(img.URL, ";base64,"); ok && strings.HasPrefix(head, "data:") {
 		img.MIME, img.Data, img.URL = head[len("data:"):], data, ""
 	}
