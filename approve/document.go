@@ -12,7 +12,6 @@ import (
 type document struct {
 	text  []byte
 	nodes []node
-	open  []int // while parse runs: the arrays and objects around the next value
 }
 
 // A node is one value of a document.
@@ -27,53 +26,41 @@ type node struct {
 // parse reads text. Blank text is read as an empty object. The memory of an
 // earlier parse is used again.
 func (d *document) parse(text []byte) {
-	d.text, d.nodes, d.open = text, d.nodes[:0], d.open[:0]
-	var n node // the next value; its key, if that was read
-	for i := jsontext.Space(text, 0); i < len(text); i = jsontext.Space(text, i) {
-		switch c := text[i]; c {
-		case ',', ':':
-			i++
-		case ']', '}':
-			i++
-			last := len(d.open) - 1
-			d.close(d.open[last], i)
-			d.open = d.open[:last]
-		default:
-			if c == '"' && n.keyEnd == 0 && d.inObject() {
-				end := jsontext.LiteralEnd(text, i)
-				n.keyStart, n.keyEnd = i+1, end-1
-				i = end
-				continue
-			}
-			n.kind, n.start = c, i
-			if jsontext.IsNumber(text[i:]) {
-				n.kind = '0'
-			}
-			at := len(d.nodes)
-			d.nodes = append(d.nodes, n)
-			n = node{}
-			if c == '{' || c == '[' {
-				d.open = append(d.open, at)
-				i++
-			} else {
-				i = jsontext.ValueEnd(text, i)
-				d.close(at, i)
-			}
-		}
-	}
-	if len(d.nodes) == 0 {
+	d.text, d.nodes = text, d.nodes[:0]
+	if i := jsontext.Space(text, 0); i < len(text) {
+		d.add(node{start: i})
+	} else {
 		d.nodes = append(d.nodes, node{kind: '{', next: 1})
 	}
 }
 
-// inObject reports whether the next value is a member of an object.
-func (d *document) inObject() bool {
-	return len(d.open) > 0 && d.nodes[d.open[len(d.open)-1]].kind == '{'
-}
-
-// close completes a node whose value ends at end.
-func (d *document) close(at, end int) {
+// add adds the value that begins at n.start, whose key n has, and the values inside of
+// it. It returns where the value ends.
+func (d *document) add(n node) (end int) {
+	text, i := d.text, n.start
+	if n.kind = text[i]; jsontext.IsNumber(text[i:]) {
+		n.kind = '0'
+	}
+	at := len(d.nodes)
+	d.nodes = append(d.nodes, n)
+	if isScalar(n.kind) {
+		end = jsontext.ValueEnd(text, i)
+	} else {
+		for i = jsontext.Space(text, i+1); text[i] != '}' && text[i] != ']'; {
+			var inner node
+			if n.kind == '{' {
+				inner.keyStart, inner.keyEnd = i+1, jsontext.LiteralEnd(text, i)-1
+				i = jsontext.Space(text, jsontext.Space(text, inner.keyEnd+1)+1) // after the colon
+			}
+			inner.start = i
+			if i = jsontext.Space(text, d.add(inner)); text[i] == ',' {
+				i = jsontext.Space(text, i+1)
+			}
+		}
+		end = i + 1
+	}
 	d.nodes[at].end, d.nodes[at].next = end, len(d.nodes)
+	return end
 }
 
 // children yields the index of each value directly inside of nodes[at].
