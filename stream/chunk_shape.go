@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -117,7 +118,7 @@ func (s *chunkShape) first(data []byte) (text []byte, size int, begun bool) {
 // unescape writes to scratch what the inside of a literal means. It reports false for
 // what the full decoder has to look at: no literal, or one with a lone surrogate.
 func (s *chunkShape) unescape(inner []byte) bool {
-	s.scratch = s.scratch[:0]
+	s.scratch = slices.Grow(s.scratch[:0], len(inner))
 	for {
 		n := jsontext.PlainLen(inner)
 		s.scratch = append(s.scratch, inner[:n]...)

@@ -19,7 +19,7 @@ const maxTextOfCalls = 16 << 20
 
 // maxTextPassing is the same where the caller needs the text only in its Sink and
 // calls are not expected: the memory for it is what long answers take.
-const maxTextPassing = 1 << 20
+const maxTextPassing = 128 << 10
 
 // draft is a reply that is being received. A decoder hands it what came; the
 // draft passes deltas on to the sink and keeps what the Reply needs.

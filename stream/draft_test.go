@@ -9,19 +9,19 @@ import (
 // A text that is only passed on is kept as far as a next request may need it:
 // before calls, and then not without a limit.
 func TestTextOfCalls(t *testing.T) {
-	piece := []byte(strings.Repeat("x", 1<<20))
+	piece := []byte(strings.Repeat("x", maxTextPassing))
 	for _, c := range []struct {
 		name          string
 		passing, call bool
-		pieces, kept  int // MiB; kept -1: an error
+		pieces, kept  int // in maxTextPassing; kept -1: an error
 	}{
 		{"passed on", true, false, 2, 0},
 		{"passed on, short", true, false, 1, 1},
-		{"wanted", false, false, 17, 17},
+		{"wanted", false, false, 129, 129},
 		{"passed on, with a call", true, true, 1, 1},
 		{"too much passed on, with a call", true, true, 2, -1},
-		{"with a call", false, true, 16, 16},
-		{"too much with a call, whatever the output", false, true, 17, -1},
+		{"with a call", false, true, 128, 128},
+		{"too much with a call, whatever the output", false, true, 129, -1},
 	} {
 		passed := 0
 		d := newDraft(&Request{TextPassing: c.passing}, &Sink{Text: func(b []byte) error { passed += len(b); return nil }})
@@ -38,10 +38,10 @@ func TestTextOfCalls(t *testing.T) {
 			for _, p := range r.Message.Parts {
 				kept += len(p.Text)
 			}
-			kept >>= 20
+			kept /= maxTextPassing
 		}
-		if kept != c.kept || passed != c.pieces<<20 {
-			t.Errorf("%s: %d MiB kept, want %d; %d passed on; %v", c.name, kept, c.kept, passed, err)
+		if kept != c.kept || passed != c.pieces*maxTextPassing {
+			t.Errorf("%s: %d pieces kept, want %d; %d passed on; %v", c.name, kept, c.kept, passed, err)
 		}
 	}
 }

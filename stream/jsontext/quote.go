@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -73,12 +74,13 @@ func Unescape(inner []byte) []byte {
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return inner
 	}
-	return appendUnescaped(make([]byte, 0, len(inner)), inner, utf8.AppendRune)
+	return appendUnescaped(nil, inner, utf8.AppendRune)
 }
 
 // appendUnescaped appends text with its escapes resolved: appendRune appends
 // what an escape stands for.
 func appendUnescaped(dst, s []byte, appendRune func([]byte, rune) []byte) []byte {
+	dst = slices.Grow(dst, len(s))
 	for {
 		i := bytes.IndexByte(s, '\\')
 		if i < 0 {
