@@ -42,10 +42,10 @@ const (
 // Tools gives the findings in each of the tools.
 func Tools(tools []Tool) [][]Finding {
 	all := make([][]Finding, len(tools))
-	alike, byWord := sameNames(tools), rulesByFirstWord()
+	alike := sameNames(tools)
 	for i := range tools {
 		t := &tools[i]
-		r := reader{byWord, alike[i]}
+		r := reader{alike[i]}
 		r.name("name", t.Name)
 		r.text("title", t.Title, false)
 		r.text("description", t.Description, false)
@@ -61,10 +61,7 @@ func Tools(tools []Tool) [][]Finding {
 }
 
 // reader collects the findings in one definition.
-type reader struct {
-	rules map[string][]*rule // by their first words
-	found []Finding
-}
+type reader struct{ found []Finding }
 
 func (r *reader) find(what, member, text string, from, to int) {
 	if len(member) > maxPath {

@@ -97,17 +97,6 @@ func wordsOf(text string) []word {
 	return all
 }
 
-// rulesByFirstWord gives for each word the rules that begin with it.
-func rulesByFirstWord() map[string][]*rule {
-	all := map[string][]*rule{}
-	for i := range rules {
-		for w := range strings.FieldsSeq(rules[i].steps[0]) {
-			all[w] = append(all[w], &rules[i])
-		}
-	}
-	return all
-}
-
 // words applies the rules. A sentence that says not to hand something over asks for
 // nothing.
 func (r *reader) words(member, text string, argument bool) {
@@ -115,8 +104,8 @@ func (r *reader) words(member, text string, argument bool) {
 	denied := false
 	for i, w := range words {
 		denied = denied && !w.begins || isOne(w.text, "not never dont no without")
-		for _, rule := range r.rules[w.text] {
-			if rule.argument && !argument || rule.what != speaks && denied {
+		for _, rule := range rules {
+			if !isOne(w.text, rule.steps[0]) || rule.argument && !argument || rule.what != speaks && denied {
 				continue
 			}
 			if last := rule.last(words, i); last >= 0 {
@@ -128,7 +117,7 @@ func (r *reader) words(member, text string, argument bool) {
 
 // last is the index of the word for the rule's last step, where words[first] is that
 // for its first step; -1 if the rule does not fit. All stand in one sentence.
-func (r *rule) last(words []word, first int) int {
+func (r rule) last(words []word, first int) int {
 	for _, step := range r.steps[1:] {
 		near := words[first+1 : min(first+2+r.gap, len(words))]
 		n := slices.IndexFunc(near, func(w word) bool { return w.begins || isOne(w.text, step) })
