@@ -102,7 +102,6 @@ func configRules(rules []approve.Rule, servers []config.Server) []approve.Rule {
 			borrowed = append(borrowed, servers[i].Name)
 		}
 	}
-	rules = slices.Clone(rules)
 	for i := range rules {
 		if rules[i].Decision == approve.Allow {
 			rules[i].NotServers = borrowed

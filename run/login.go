@@ -48,9 +48,7 @@ func (r *runner) signIn(ctx context.Context, srv *config.Server) error {
 	if err != nil {
 		return loginError(srv, err)
 	}
-	without := *srv
-	without.Logins = nil
-	_, refusal, err := r.tools(ctx, &without)
+	_, refusal, err := r.tools(ctx, *srv, nil)
 	if err != nil {
 		return err
 	}
@@ -65,10 +63,8 @@ func (r *runner) signIn(ctx context.Context, srv *config.Server) error {
 		if err := r.store.Update(ctx, srv.LoginKey(), func(*oauth.Login) (*oauth.Login, error) { return &login, nil }); err != nil {
 			return loginError(srv, err)
 		}
-		with := *srv
-		with.Logins = r.store
 		var count int
-		if count, refusal, err = r.tools(ctx, &with); err != nil {
+		if count, refusal, err = r.tools(ctx, *srv, r.store); err != nil {
 			return err
 		}
 		if refusal == nil {
@@ -94,18 +90,19 @@ func (r *runner) refused(srv *config.Server, refusal *oauth.Refusal) error {
 	return e
 }
 
-// tools counts the tools of a server. refusal is the response of the server if it wants
+// tools counts the tools of a server, which may get a token of logins. refusal is the response of the server if it wants
 // a token, or another token than the one it got.
-func (r *runner) tools(ctx context.Context, srv *config.Server) (count int, refusal *oauth.Refusal, err error) {
-	srv.Elicit = "" // nobody is asked but in the browser
+func (r *runner) tools(ctx context.Context, srv config.Server, logins *oauth.Store) (count int, refusal *oauth.Refusal, err error) {
+	srv.Logins = logins
+	srv.Elicit = ""                   // nobody is asked but in the browser
+	srv.Optional = true               // the hint about optional servers is for runs
+	srv.Tools, srv.Exclude = nil, nil // all tools count
 	r.face.Connecting([]string{srv.Name})
 	r.face.AwaitServers()
 	defer r.face.Awaiting("")
 	defer r.face.ServerReady(srv.Name)
-	c := &connection{Server: *srv}
-	c.Optional = true                    // the hint about optional servers is for runs
-	c.Server.Tools, c.Exclude = nil, nil // all tools count
-	c.start(ctx, r.cfg.Processes, r.hooks(srv))
+	c := &connection{Server: srv}
+	c.start(ctx, r.cfg.Processes, r.hooks(&srv))
 	if c.session != nil {
 		defer c.session.Close()
 	}
