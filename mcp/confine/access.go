@@ -124,12 +124,6 @@ func (a *Access) Refuses(info fs.FileInfo) bool {
 	return slices.ContainsFunc(a.refusedFiles, func(refused fs.FileInfo) bool { return os.SameFile(refused, info) })
 }
 
-// refusesHardLinks says whether a file that is refused has other names, so that
-// a file's name does not tell whether it is refused.
-func (a *Access) refusesHardLinks() bool {
-	return slices.ContainsFunc(a.refusedFiles, func(info fs.FileInfo) bool { return !info.IsDir() && hasOtherNames(info) })
-}
-
 // refusedAbove returns the refused path that an absolute path is equal to or
 // below; "" for none.
 func (a *Access) refusedAbove(path string) string {

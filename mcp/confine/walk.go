@@ -79,8 +79,9 @@ func (a *Access) hidesEntry(dir *os.Root, at string, e fs.DirEntry) bool {
 	if a.Only != "" && e.Name() != a.Only || a.hides(at, e.Name()) {
 		return true
 	}
-	if !a.refusesHardLinks() || !e.Type().IsRegular() {
-		return false
+	isLinked := func(info fs.FileInfo) bool { return !info.IsDir() && hasOtherNames(info) }
+	if !e.Type().IsRegular() || !slices.ContainsFunc(a.refusedFiles, isLinked) {
+		return false // its name tells whether it is refused
 	}
 	info, err := dir.Lstat(e.Name())
 	return err == nil && a.Refuses(info)

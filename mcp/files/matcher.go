@@ -102,15 +102,6 @@ func shortest(all []literal) int {
 	return len(slices.MinFunc(all, func(a, b literal) int { return len(a.text) - len(b.text) }).text)
 }
 
-// isIn says whether a text may have the literal. ToLower may turn another character
-// into a letter of the literal; the regular expression decides then.
-func (n literal) isIn(b []byte) bool {
-	if n.fold {
-		b = bytes.ToLower(b)
-	}
-	return bytes.Contains(b, []byte(n.text))
-}
-
 // matches says whether a line matches; crlf that lines end in CR LF. A carriage
 // return at its end belongs to the line's end; in a file without such ends it may
 // also belong to the line.
@@ -122,7 +113,10 @@ func (m *matcher) matches(line []byte, crlf bool) bool {
 	return m.line.Match(inner) || cut && !crlf && m.line.Match(line)
 }
 
-// mayMatch is false if no line of a text matches.
+// mayMatch is false if no line of a text matches. ToLower may turn another character
+// into a letter of a literal; the regular expression decides then.
 func (m *matcher) mayMatch(text []byte) bool {
-	return m.literals == nil || slices.ContainsFunc(m.literals, func(n literal) bool { return n.isIn(text) })
+	return m.literals == nil || slices.ContainsFunc(m.literals, func(n literal) bool {
+		return bytes.Contains(text, []byte(n.text)) || n.fold && bytes.Contains(bytes.ToLower(text), []byte(n.text))
+	})
 }

@@ -153,8 +153,12 @@ func (p *pageText) tag(name string, closing bool, tag []byte) {
 		if closing {
 			p.text([]byte(" "))
 		}
-	case "a":
-		if p.endLink(); !closing {
+	case "a": // there is no link in a link
+		shown := bytes.TrimSpace(p.out[min(p.from, len(p.out)):])
+		if p.link != "" && len(shown) > 0 && string(shown) != p.link {
+			p.write(" <" + p.link + ">")
+		}
+		if p.link = ""; !closing {
 			p.link, p.from = p.absolute(p.href(tag)), len(p.out)
 		}
 	case "img":
@@ -166,16 +170,6 @@ func (p *pageText) tag(name string, closing bool, tag []byte) {
 	case "tr", "dt", "dd", "figcaption", "summary", "option", "address", "caption":
 		p.newlines(1)
 	}
-}
-
-// endLink writes the address of the open link, unless it is the link's text. HTML has
-// no link in a link.
-func (p *pageText) endLink() {
-	shown := bytes.TrimSpace(p.out[min(p.from, len(p.out)):])
-	if p.link != "" && len(shown) > 0 && string(shown) != p.link {
-		p.write(" <" + p.link + ">")
-	}
-	p.link = ""
 }
 
 // absolute returns the address that a link leads to; "" when it stays on the page
