@@ -76,7 +76,7 @@ func Parameters() []toolserver.Parameter {
 
 // environ is the environment of a command. own are variables that the call sets.
 func (c *Commands) environ(own map[string]string) []string {
-	set := map[string]string{}
+	set := map[string]string{"TERM": "dumb"} // what a command writes is read as text
 	maps.Copy(set, c.spec.Env)
 	maps.Copy(set, own)
 	env := process.ChildEnv(c.spec.Environ, set, nil)
@@ -84,13 +84,8 @@ func (c *Commands) environ(own map[string]string) []string {
 		env = append(env, "PATH=/usr/local/bin:/usr/bin:/bin")
 	}
 	for i, kv := range env {
-		name, value, _ := strings.Cut(kv, "=")
-		if name == "PATH" {
-			dirs := append(slices.Clone(c.spec.PathPrepend), value)
-			env[i] = "PATH=" + strings.Join(dirs, string(os.PathListSeparator))
-		}
-		if _, given := set["TERM"]; name == "TERM" && !given {
-			env[i] = "TERM=dumb" // nobody looks at a screen
+		if path, found := strings.CutPrefix(kv, "PATH="); found {
+			env[i] = "PATH=" + strings.Join(append(slices.Clone(c.spec.PathPrepend), path), string(os.PathListSeparator))
 		}
 	}
 	return env

@@ -104,10 +104,8 @@ func (p *program) write(ctx context.Context, text string) error {
 		err = errors.New("it does not read its input")
 	case errors.Is(err, os.ErrClosed), errors.Is(err, syscall.EPIPE):
 		err = errors.New("its input is closed")
-	default:
-		err = confine.Reason(err)
 	}
-	return fmt.Errorf("%s took %d of %d bytes: %w", p.id, n, len(text), err)
+	return fmt.Errorf("%s took %d of %d bytes: %w", p.id, n, len(text), confine.Reason(err))
 }
 
 func sendSignal(_ context.Context, p *program, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {

@@ -144,10 +144,6 @@ func (s *server) start(ctx context.Context, args toolserver.Arguments, _ func(wi
 	if err != nil {
 		return nil, err
 	}
-	pty := args.Flag("pty")
-	if _, named := env["TERM"]; pty && !named {
-		env["TERM"] = "dumb" // what the program writes is read as text, in order
-	}
 	cmd, err := s.commands.Command(confine.BoundsOf(ctx), args, env)
 	if err != nil {
 		return nil, err
@@ -161,7 +157,7 @@ func (s *server) start(ctx context.Context, args toolserver.Arguments, _ func(wi
 	if i >= 0 {
 		s.programs[i].process.KillTree(killLimit) // what it left may have the port that the new one needs
 	}
-	p, err := s.launch(id, cmd, pty)
+	p, err := s.launch(id, cmd, args.Flag("pty"))
 	if err != nil {
 		return nil, err
 	}

@@ -531,7 +531,7 @@ func TestCommand(t *testing.T) {
 	servertest.Works(t, s, "start", "name", "env", "argv", []string{"env"}, "cwd", "sub", "env", map[string]string{"A": "call", "C": ""})
 	servertest.Works(t, s, "start", "name", "pwd", "argv", []string{"pwd"}, "cwd", "sub")
 	servertest.Works(t, s, "wait", "ids", []string{"env", "pwd"}, "all", true, "timeout_s", 60)
-	if answer := servertest.Works(t, s, "output", "id", "env"); !strings.HasSuffix(answer, "\nPATH=/opt/first:/usr/bin:/bin\nTERM=dumb\nA=call\nB=config\nC=\n") {
+	if answer := servertest.Works(t, s, "output", "id", "env"); !strings.HasSuffix(answer, "\nPATH=/opt/first:/usr/bin:/bin\nA=call\nB=config\nC=\nTERM=dumb\n") {
 		t.Error(answer)
 	}
 	if answer := servertest.Works(t, s, "output", "id", "pwd"); !strings.HasSuffix(answer, "\n"+dir+"/sub\n") {

@@ -263,7 +263,7 @@ func TestShellEnvironment(t *testing.T) {
 		Env: map[string]string{"WANTED": "yes"}, PathPrepend: []string{"/opt/first"},
 	})
 	o, _ := runCommand(t, s, "argv", []string{"env"})
-	want := "PATH=/opt/first:/usr/bin:/bin\nHOME=/h\nTERM=dumb\nLC_ALL=C\nWANTED=yes\n"
+	want := "PATH=/opt/first:/usr/bin:/bin\nHOME=/h\nLC_ALL=C\nTERM=dumb\nWANTED=yes\n"
 	if o.Stdout != want {
 		t.Errorf("environment:\n%s\nwant\n%s", o.Stdout, want)
 	}
