@@ -40,12 +40,12 @@ type redirect struct {
 
 // finish answers the browser.
 func (r redirect) finish(worked bool) {
-	switch {
-	case r.conn == nil:
-	case worked:
-		answer(r.conn, http.StatusOK, "The sign-in worked: you can close this page and go back to the terminal.")
-	default:
-		answer(r.conn, http.StatusOK, "The sign-in failed: the terminal says why.")
+	text := "The sign-in failed: the terminal says why."
+	if worked {
+		text = "The sign-in worked: you can close this page and go back to the terminal."
+	}
+	if r.conn != nil {
+		answer(r.conn, http.StatusOK, text)
 	}
 }
 
@@ -174,14 +174,11 @@ func (c *callback) handle(ctx context.Context, conn net.Conn) {
 // send one: it does not know the state, and its request has an Origin or
 // another Host.
 func (c *callback) check(r *http.Request) (url.Values, int) {
-	host, port, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host, port = r.Host, ""
-	}
+	at := url.URL{Host: r.Host}
 	switch {
 	case r.Method != http.MethodGet:
 		return nil, http.StatusMethodNotAllowed
-	case !IsLoopback(strings.Trim(host, "[]")) || port != c.uri.Port() || r.Header.Get("Origin") != "":
+	case !IsLoopback(at.Hostname()) || at.Port() != c.uri.Port() || r.Header.Get("Origin") != "":
 		return nil, http.StatusForbidden
 	case r.URL.EscapedPath() != c.uri.EscapedPath():
 		return nil, http.StatusNotFound
