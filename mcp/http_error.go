@@ -78,14 +78,11 @@ func excerpt(body []byte) string {
 	if !isPage(body) {
 		return wire.Snippet(body)
 	}
-	title := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title`).FindSubmatch(body)
-	if title != nil {
-		if words := strings.Fields(html.UnescapeString(string(title[1]))); len(words) > 0 {
-			return "the web page " + strconv.Quote(wire.Snippet([]byte(strings.Join(words, " "))))
-		}
+	what, text := "a web page without a title: ", htmltext.Text(body, nil)
+	if title := regexp.MustCompile(`(?is)<title[^>]*>\s*([^\s<].*?)</title`).FindSubmatch(body); title != nil {
+		what, text = "the web page ", []byte(html.UnescapeString(string(title[1])))
 	}
-	words := bytes.Fields(htmltext.Text(body, nil))
-	return "a web page without a title: " + strconv.Quote(wire.Snippet(bytes.Join(words, []byte(" "))))
+	return what + strconv.Quote(wire.Snippet(bytes.Join(bytes.Fields(text), []byte(" "))))
 }
 
 func isPage(body []byte) bool {

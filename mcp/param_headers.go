@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/base64"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,18 +67,11 @@ func headerText(v []byte) (string, bool, error) {
 	case !jsontext.IsNumber(v):
 		return "", false, nil
 	}
-	const most = 1<<53 - 1
-	n, ok := jsontext.Integer(v)
-	if !ok {
-		f, err := strconv.ParseFloat(string(v), 64)
-		if n = int64(f); err != nil || f > most || f < -most || float64(n) != f {
-			return "", false, fmt.Errorf("%s cannot be sent as an integer header", v)
-		}
+	f, err := strconv.ParseFloat(string(v), 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53-1 {
+		return "", false, fmt.Errorf("%s cannot be sent as an integer header", v)
 	}
-	if n > most || n < -most {
-		return "", false, fmt.Errorf("%s is beyond the integers that a header may carry", v)
-	}
-	return strconv.FormatInt(n, 10), true, nil
+	return strconv.FormatInt(int64(f), 10), true, nil
 }
 
 const (
