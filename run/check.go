@@ -35,7 +35,13 @@ func (r *runner) check(ctx context.Context) error {
 	if err != nil {
 		return k.failed("config", err)
 	}
-	k.settingsRead()
+	k.ok("config", cmp.Or(k.settings.Path, "none"))
+	for _, path := range k.cfg.ServerConfigs {
+		k.ok("mcp-config", path)
+	}
+	if k.cfg.Log != "" {
+		k.ok("log", k.cfg.Log)
+	}
 	if k.cfg.Session != "" {
 		if k.session, err = session.Open(k.cfg.Session, k.warn); err != nil {
 			return k.failed("session", err)
@@ -45,7 +51,11 @@ func (r *runner) check(ctx context.Context) error {
 	if err := r.resolve(ctx); err != nil {
 		return k.failed("rules", err)
 	}
-	k.rules()
+	rules := strconv.Itoa(len(k.gate.Rules)) + " of flags, config and policy files"
+	if files := slices.Concat(k.settings.Policies, k.cfg.Policies); len(files) > 0 {
+		rules += ": " + config.JoinWords(files)
+	}
+	k.ok("rules", rules)
 	k.model(ctx)
 	if ctx.Err() == nil {
 		k.servers(ctx)
@@ -63,9 +73,6 @@ func (k *checkup) say(subject, status, message string, hints ...string) {
 }
 
 func (k *checkup) ok(subject, message string) { k.say(subject, "ok", message) }
-func (k *checkup) warning(subject, message string, h ...string) {
-	k.say(subject, "warning", message, h...)
-}
 
 // failed reports a failure, and returns the first.
 func (k *checkup) failed(subject string, err error) error {
@@ -76,24 +83,6 @@ func (k *checkup) failed(subject string, err error) error {
 	}
 	k.say(subject, "failure", e.Message, e.Hints...)
 	return k.first
-}
-
-func (k *checkup) settingsRead() {
-	k.ok("config", cmp.Or(k.settings.Path, "none"))
-	for _, path := range k.cfg.ServerConfigs {
-		k.ok("mcp-config", path)
-	}
-	if k.cfg.Log != "" {
-		k.ok("log", k.cfg.Log)
-	}
-}
-
-func (k *checkup) rules() {
-	message := strconv.Itoa(len(k.gate.Rules)) + " of flags, config and policy files"
-	if files := slices.Concat(k.settings.Policies, k.cfg.Policies); len(files) > 0 {
-		message += ": " + config.JoinWords(files)
-	}
-	k.ok("rules", message)
 }
 
 func (k *checkup) model(ctx context.Context) {
@@ -135,7 +124,7 @@ func (k *checkup) modelAt(ctx context.Context, of string, e *config.Endpoint, cl
 		}
 		k.ok(of+"endpoint", "reached: "+at)
 	case answered && (refused.Kind == stream.Malformed || refused.Status != 0 && refused.Status != 401 && refused.Status != 403):
-		k.warning(of+"endpoint", "reached, but it lists no models: "+refused.Message)
+		k.say(of+"endpoint", "warning", "reached, but it lists no models: "+refused.Message)
 		k.ok(of+"model", e.Model)
 		return
 	default:
@@ -143,7 +132,7 @@ func (k *checkup) modelAt(ctx context.Context, of string, e *config.Endpoint, cl
 			err = &stream.Error{Kind: stream.Unreachable, Message: e.BaseURL + " did not answer within 15 s"}
 		}
 		if e := failure.Of(err); of != "" { // a run goes on without its agent
-			k.warning(of+"endpoint", e.Message, e.Hints...)
+			k.say(of+"endpoint", "warning", e.Message, e.Hints...)
 		} else {
 			k.failed("endpoint", err)
 		}
@@ -157,7 +146,7 @@ func (k *checkup) modelAt(ctx context.Context, of string, e *config.Endpoint, cl
 	if near := config.NearestPart(e.Model, names); near != "" {
 		hints = []string{"did you mean -m " + config.ShellQuote(near) + "?"}
 	}
-	k.warning(of+"model", e.Model+" is not among the "+strconv.Itoa(len(names))+" models that the endpoint lists", append(hints, "--list-models shows them")...)
+	k.say(of+"model", "warning", e.Model+" is not among the "+strconv.Itoa(len(names))+" models that the endpoint lists", append(hints, "--list-models shows them")...)
 }
 
 // servers starts the servers and checks the lock against their tools.
@@ -173,7 +162,7 @@ func (k *checkup) servers(ctx context.Context) {
 		case c.err == nil:
 			k.ok(subject, c.session.Transport()+", "+c.session.Protocol()+", "+strconv.Itoa(len(c.tools))+" tools, started in "+strconv.FormatInt(c.took.Milliseconds(), 10)+" ms")
 		case c.Optional:
-			k.warning(subject, "optional: "+c.failure().Message, c.failure().Hints...)
+			k.say(subject, "warning", "optional: "+c.failure().Message, c.failure().Hints...)
 		default:
 			k.failed(subject, c.failure())
 			whole = false
@@ -214,6 +203,6 @@ func (k *checkup) programs(ctx context.Context) {
 	if path, err := exec.LookPath("git"); err == nil {
 		k.ok("git", path)
 	} else {
-		k.warning("git", "not found, which get_git_diff needs")
+		k.say("git", "warning", "not found, which get_git_diff needs")
 	}
 }
