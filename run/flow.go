@@ -116,9 +116,7 @@ func (f *flow) expect(c *call) {
 func (f *flow) settle(c *call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if i := slices.Index(f.expected, c); i >= 0 {
-		f.expected = slices.Delete(f.expected, i, i+1)
-	}
+	f.expected = slices.DeleteFunc(f.expected, func(other *call) bool { return other == c })
 }
 
 // apart tells whether a call with these labels must wait for the calls that run:

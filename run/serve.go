@@ -76,7 +76,13 @@ func (r *runner) serve(ctx context.Context) error {
 	defer h.round.mu.Unlock()
 	h.round.tally.unknown = false // the host was told of each call
 	r.tally.add(h.round.tally)
-	return serveError(err)
+	if e, ok := errors.AsType[*toolserver.WriteError](err); ok {
+		return failure.Output("standard output", e.Cause)
+	}
+	if errors.Is(err, wire.ErrFrameTooLarge) {
+		return failure.Usage("standard input: %v", err)
+	}
+	return err
 }
 
 // each gives the calls that come until the server ends.
@@ -93,16 +99,6 @@ func (h *host) each(calls <-chan *call) iter.Seq[*call] {
 			}
 		}
 	}
-}
-
-func serveError(err error) error {
-	switch e, ok := errors.AsType[*toolserver.WriteError](err); {
-	case ok:
-		return failure.Output("standard output", e.Cause)
-	case errors.Is(err, wire.ErrFrameTooLarge):
-		return failure.Usage("standard input: %v", err)
-	}
-	return err
 }
 
 // passedOn is an error of a server as the host gets it: without secrets.
