@@ -62,18 +62,14 @@ func (r *runner) addAgents() error {
 // the rules allow it, so its tool promises nothing.
 func (a *agent) server(model string) config.Server {
 	s := toolserver.New(a.name, a.cfg.Version)
-	s.AddBuiltin(&toolserver.Builtin{
-		Name: "run",
-		About: "Gives a task to another model (" + model + "), which works on it by itself with the tools of this run, and returns its answer. " +
-			"It knows nothing of this conversation.",
-		Params: []toolserver.Parameter{
-			{Name: "prompt", Kind: "string", About: "the whole task, with all that has to be known for it", Required: true},
-			{Name: "system", Kind: "string", About: "a system message"},
-			{Name: "tools", Kind: "strings", About: "which tools it has: patterns over their names, such as files__read_*; [] is none, and without this it has all"},
-			{Name: "schema", Kind: "object", About: "a JSON Schema that the answer must fit; the answer is JSON then"},
-		},
-		Annotations: toolserver.RunsFree,
-	}, a.run)
+	about := "Gives a task to another model (" + model + "), which works on it by itself with the tools of this run, and returns its answer. " +
+		"It knows nothing of this conversation."
+	s.AddBuiltin(toolserver.Define("run", about, toolserver.RunsFree,
+		toolserver.Parameter{Name: "prompt", Kind: "string", About: "the whole task, with all that has to be known for it", Required: true},
+		toolserver.Parameter{Name: "system", Kind: "string", About: "a system message"},
+		toolserver.Parameter{Name: "tools", Kind: "strings", About: "which tools it has: patterns over their names, such as files__read_*; [] is none, and without this it has all"},
+		toolserver.Parameter{Name: "schema", Kind: "object", About: "a JSON Schema that the answer must fit; the answer is JSON then"},
+	), a.run)
 	return config.Server{Spec: mcp.Spec{Name: a.name, Local: s.Pipe}, Trusted: true, Labels: new(builtinLabels("agent")), Nest: s.Call}
 }
 
