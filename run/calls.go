@@ -168,14 +168,12 @@ func (r *round) announce(c *call) error {
 // execute runs the calls that have no answer yet, and reports all results in order.
 // Servers that start at their first call all start now.
 func (r *round) execute(ctx context.Context) error {
-	for _, c := range r.calls {
-		if c.answer == nil && c.tool.conn.later != nil {
-			c.tool.conn.later.begin()
-		}
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	for _, c := range r.calls {
 		c.ctx, c.done = ctx, make(chan struct{})
+		if c.answer == nil && c.tool.conn.later != nil {
+			c.tool.conn.later.begin()
+		}
 	}
 	last := r.calls[len(r.calls)-1] // which tells of changed files
 	scheduled := make(chan struct{})

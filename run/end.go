@@ -56,9 +56,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 		r.log.Close()
 	}
 	r.session.Close()
-	if r.cfg.Processes != nil {
-		r.cfg.Processes.Sweep(2 * time.Second)
-	}
+	r.cfg.Processes.Sweep(2 * time.Second)
 	return err
 }
 

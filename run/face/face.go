@@ -312,10 +312,8 @@ func (f *Face) turned(e *event.Turn) {
 	if f.lineOpen {
 		f.print("")
 	}
-	if f.options.Verbose > 0 {
-		f.verbosely(fmt.Sprintf("turn %d: %s, %d tokens in, %d out, %s", e.Turn, cmp.Or(escape.Escape(e.Finish), "ended"),
-			e.Usage.Input, e.Usage.Output, duration(e.Time)))
-	}
+	f.verbosely(fmt.Sprintf("turn %d: %s, %d tokens in, %d out, %s", e.Turn, cmp.Or(escape.Escape(e.Finish), "ended"),
+		e.Usage.Input, e.Usage.Output, duration(e.Time)))
 }
 
 // Interrupted takes the live line away for good, and with it the ^C that the
