@@ -76,11 +76,7 @@ func newOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 
 func (o *outputs) add(output event.Output) { o.Outs = append(o.Outs, output) }
 
-// openLog adds the log, if its path is not "".
 func (o *outputs) openLog(ctx context.Context, path string) error {
-	if path == "" {
-		return nil
-	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
 	if err != nil {
 		return config.OpenError("--log", path, err)

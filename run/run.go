@@ -52,7 +52,7 @@ func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 		cfg.WatchSignals()
 	}
 	err := cfg.Validate()
-	if err == nil {
+	if err == nil && cfg.Log != "" {
 		err = r.openLog(ctx, cfg.Log)
 	}
 	if cfg.Timeout > 0 {
