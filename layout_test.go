@@ -34,7 +34,7 @@ var imports = map[string]string{
 	"run/session":  "mcp/filelock run/config run/failure run/input run/stdio stream stream/jsontext",
 	"run/stdio":    "mcp/process stream/goroutine",
 
-	"approve": "stream/escape stream/goroutine stream/jsontext",
+	"approve": "stream/escape stream/jsontext",
 
 	"mcp":                     "mcp/htmltext mcp/netguard mcp/oauth mcp/process mcp/wire stream stream/goroutine stream/jsontext stream/secrets",
 	"mcp/code":                "mcp/code/lexis mcp/confine mcp/process mcp/toolserver mcp/wire stream/goroutine stream/jsontext stream/nearest go/ast go/parser",

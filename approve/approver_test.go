@@ -3,6 +3,7 @@
 package approve
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,20 +53,21 @@ func approver(text string) {
 }
 
 // runInGroup runs a program in a process group of its own.
-func runInGroup(ctx context.Context, cmd *exec.Cmd) error {
+func runInGroup(ctx context.Context, cmd *exec.Cmd, most int) (printed []byte, said string, err error) {
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
-		return err
+		return nil, "", err
 	}
 	kill := func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	defer kill()
 	defer context.AfterFunc(ctx, kill)()
-	err := cmd.Wait()
-	if errors.Is(err, exec.ErrWaitDelay) {
-		return nil
+	if err = cmd.Wait(); errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
 	}
-	return err
+	return out.Next(most), errs.String(), err
 }
 
 func commandApprover(action string) *CommandApprover {

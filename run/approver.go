@@ -30,7 +30,7 @@ func newApprover(c *config.Config, warn config.Warner) (approve.Approver, error)
 	return &approve.CommandApprover{
 		Argv: argv,
 		Env:  process.ChildEnv(c.Environ, nil, nil),
-		Run:  c.Processes.Run,
+		Run:  c.Processes.Capture,
 	}, nil
 }
 

@@ -122,12 +122,9 @@ func (h *Helper) run(ctx context.Context, action string, input []byte) ([]byte, 
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, helperTime, fmt.Errorf("no answer within %v", helperTime))
 	defer cancel()
-	out, errs := &process.Output{Head: maxLogin + 1}, &process.Output{Tail: process.MaxStderr}
-	err = h.Processes.Run(ctx, &exec.Cmd{
-		Path: path, Args: []string{path, action}, Env: env, Dir: "/", Stdin: bytes.NewReader(input), Stdout: out, Stderr: errs,
-	})
-	printed, _, _ := out.Kept()
-	switch said := string(printed) + errs.String(); {
+	cmd := &exec.Cmd{Path: path, Args: []string{path, action}, Env: env, Dir: "/", Stdin: bytes.NewReader(input)}
+	printed, errs, err := h.Processes.Capture(ctx, cmd, maxLogin+1)
+	switch said := string(printed) + errs; {
 	case ctx.Err() != nil:
 		return nil, h.failed(action, err)
 	case err != nil && strings.Contains(said, notFound):

@@ -24,12 +24,10 @@ func (p *Processes) FirstLine(ctx context.Context, cmd exec.Cmd) (string, error)
 	}
 	ctx, cancel := context.WithTimeout(ctx, firstLineTime)
 	defer cancel()
-	out, errs := &Output{Head: maxFirstLine}, &Output{Tail: MaxStderr}
-	cmd.Stdout, cmd.Stderr = out, errs
-	if err = p.Run(ctx, &cmd); err != nil {
-		return "", fmt.Errorf("%q: %w: %s", cmd.Args[0], err, strings.TrimSpace(LastLines(errs.String(), 3)))
+	printed, said, err := p.Capture(ctx, &cmd, maxFirstLine)
+	if err != nil {
+		return "", fmt.Errorf("%q: %w: %s", cmd.Args[0], err, strings.TrimSpace(LastLines(said, 3)))
 	}
-	head, _, _ := out.Kept()
-	line, _, _ := bytes.Cut(head, []byte("\n"))
+	line, _, _ := bytes.Cut(printed, []byte("\n"))
 	return string(bytes.TrimSpace(line)), nil
 }

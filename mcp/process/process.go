@@ -112,6 +112,16 @@ func (p *Processes) Run(ctx context.Context, cmd *exec.Cmd) error {
 	return err
 }
 
+// Capture is Run. It returns the first most bytes that the program prints, and the end
+// of what it says on stderr.
+func (p *Processes) Capture(ctx context.Context, cmd *exec.Cmd, most int) (printed []byte, said string, err error) {
+	out, errs := &Output{Head: most}, &Output{Tail: MaxStderr}
+	cmd.Stdout, cmd.Stderr = out, errs
+	err = p.Run(ctx, cmd)
+	printed, _, _ = out.Kept()
+	return printed, errs.String(), err
+}
+
 // StartDetached starts a program that is to outlive this process, which nothing
 // here ends: the user's browser. Its orphans are not adopted, and neither are
 // those of programs that are started later.
