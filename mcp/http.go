@@ -120,14 +120,14 @@ func (h *httpConn) cancel(id int64) {
 func (h *httpConn) post(ctx context.Context, r *wire.Request, body []byte, at httpState) (*http.Response, error) {
 	renewed := 0
 	for hops := 0; ; {
-		sent := &trackedBody{}
+		sent := &lastWrite{} // to the connection
 		req := h.newPost(r, body, sent, at)
 		kept := h.conns.reuses(r.AtMostOnce)
 		res, err := h.send(ctx, req, r.AtMostOnce)
 		switch {
-		case errors.Is(err, wire.ErrGone) && kept && (!r.AtMostOnce || !sent.began.Load()): // once more, on a new connection
+		case errors.Is(err, wire.ErrGone) && kept && (!r.AtMostOnce || sent.Load() == 0): // once more, on a new connection
 		case err != nil:
-			return nil, &wire.NoReplyError{Sent: sent.began.Load(), Cause: err}
+			return nil, &wire.NoReplyError{Sent: sent.Load() != 0, Cause: err}
 		case h.asksForToken(res) && (renewed == 0 || renewed == 1 && (!r.AtMostOnce || h.auth.login != nil)):
 			renewed++
 			e := h.readFailure(res)
@@ -203,7 +203,7 @@ func (h *httpConn) send(ctx context.Context, req *http.Request, once bool) (*htt
 	return res, err
 }
 
-func (h *httpConn) newPost(r *wire.Request, body []byte, sent *trackedBody, at httpState) *http.Request {
+func (h *httpConn) newPost(r *wire.Request, body []byte, sent io.Writer, at httpState) *http.Request {
 	req := h.newRequest(http.MethodPost, at, r.Opening)
 	req.Header["Content-Type"] = []string{"application/json"}
 	req.Header["Accept"] = []string{"application/json, text/event-stream"}
@@ -217,8 +217,7 @@ func (h *httpConn) newPost(r *wire.Request, body []byte, sent *trackedBody, at h
 			req.Header["Mcp-Param-"+f.Name] = []string{f.Value}
 		}
 	}
-	sent.r.Reset(body)
-	req.Body = sent
+	req.Body = io.NopCloser(io.TeeReader(bytes.NewReader(body), sent))
 	req.ContentLength = int64(len(body))
 	return req
 }
@@ -238,19 +237,6 @@ func (h *httpConn) newRequest(method string, at httpState, opening bool) *http.R
 	return &http.Request{Method: method, URL: at.url, Host: at.url.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 }
-
-// trackedBody records whether any byte of it may have been sent.
-type trackedBody struct {
-	r     bytes.Reader
-	began atomic.Bool
-}
-
-func (b *trackedBody) Read(p []byte) (int, error) {
-	b.began.Store(true)
-	return b.r.Read(p)
-}
-
-func (b *trackedBody) Close() error { return nil }
 
 func (h *httpConn) postMessage(ctx context.Context, msg []byte) error {
 	h.owner.report.message('>', msg)

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"toolpipe/mcp/wire"
@@ -271,8 +270,7 @@ const (
 // servers send elicitations. Nothing else needs it, so no failure of it is
 // reported. It returns when the stream is open, or after listenOpening.
 func (h *httpConn) listen() {
-	opened := make(chan struct{})
-	open := sync.OnceFunc(func() { close(opened) })
+	opening, open := context.WithTimeout(h.life, listenOpening)
 	h.background.start(func() {
 		defer open()
 		x := &responseReader{h: h, ctx: h.life, r: &wire.Request{}}
@@ -296,8 +294,5 @@ func (h *httpConn) listen() {
 			}
 		}
 	})
-	select {
-	case <-opened:
-	case <-time.After(listenOpening):
-	}
+	<-opening.Done()
 }

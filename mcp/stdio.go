@@ -23,7 +23,6 @@ type stdioTransport struct {
 	in     *os.File // the child's stdin
 	out    *os.File // the child's stdout
 	frames wire.FrameReader
-	headed bool // messages have Content-Length headers
 	stderr *process.Output
 	heard  lastWrite // of the child, to stdout or stderr
 
@@ -33,7 +32,7 @@ type stdioTransport struct {
 	closing sync.Once
 }
 
-// lastWrite is the time of the last Write, in Unix nanoseconds.
+// lastWrite is the time of the last Write, in Unix nanoseconds; 0 before any.
 type lastWrite struct{ atomic.Int64 }
 
 func (w *lastWrite) Write(p []byte) (int, error) {
@@ -66,9 +65,9 @@ func startStdio(spec *Spec, procs *process.Processes, junk func([]byte), log fun
 		return nil, err
 	}
 	defer stdout.Close()
-	c := &stdioTransport{in: in, out: out, headed: spec.Framing == "content-length", writing: make(chan struct{}, 1)}
+	c := &stdioTransport{in: in, out: out, writing: make(chan struct{}, 1)}
 	c.stderr = &process.Output{Tail: process.MaxStderr, Log: log}
-	c.frames = wire.FrameReader{R: io.TeeReader(out, &c.heard), Headed: c.headed, Junk: junk}
+	c.frames = wire.FrameReader{R: io.TeeReader(out, &c.heard), Headed: spec.Framing == "content-length", Junk: junk}
 	cmd := &exec.Cmd{Path: path, Args: spec.Command, Env: env, Dir: dir}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, io.MultiWriter(c.stderr, &c.heard)
 	if c.proc, err = procs.StartGroup(cmd, true); err != nil {
@@ -104,7 +103,7 @@ func (c *stdioTransport) Send(ctx context.Context, msg []byte) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
 	}
-	frame := wire.AppendFrame(make([]byte, 0, len(msg)+40), msg, c.headed)
+	frame := wire.AppendFrame(make([]byte, 0, len(msg)+40), msg, c.frames.Headed)
 	select { // a full pipe may block the current writer for longer than ctx lasts
 	case c.writing <- struct{}{}:
 		defer func() { <-c.writing }()
