@@ -17,7 +17,6 @@ import (
 // output of a command, one of a grant, or that of a stored login. It may be used
 // concurrently; one token is fetched at a time.
 type authorization struct {
-	fixed  string
 	fetch  func(ctx context.Context, r *oauth.Refusal) (oauth.Token, error) // a command or a grant; nil for none
 	grant  bool                                                             // fetch is a grant, whose first token needs the server's challenge
 	login  *loginSource                                                     // nil for none
@@ -36,9 +35,10 @@ func newAuthorization(s *Session, u *url.URL) (*authorization, error) {
 		}
 		s.report.warn("insecure_http", fmt.Sprintf("server %q: credentials go over plain http to %q", s.spec.Name, u.Hostname()))
 	}
-	a := &authorization{fixed: s.spec.Bearer, secret: s.report.secrets.Add}
+	a := &authorization{secret: s.report.secrets.Add}
 	switch {
-	case a.fixed != "":
+	case s.spec.Bearer != "":
+		a.token.Value = s.spec.Bearer
 	case len(s.spec.TokenCommand) > 0:
 		a.fetch = func(ctx context.Context, _ *oauth.Refusal) (oauth.Token, error) {
 			value, err := s.runForLine(ctx, "token_command", s.spec.TokenCommand)
@@ -62,7 +62,7 @@ func newAuthorization(s *Session, u *url.URL) (*authorization, error) {
 func (a *authorization) hasToken() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.fixed != "" || a.fetch != nil || a.login != nil && a.login.login != nil
+	return a.token.Value != "" || a.fetch != nil || a.login != nil && a.login.login != nil
 }
 
 // renewable says whether another token can be fetched after a refusal.
@@ -73,16 +73,13 @@ func (a *authorization) renewable() bool {
 // bearer is the token to send, "" for none. An expired token is replaced before
 // the server can refuse it.
 func (a *authorization) bearer(ctx context.Context) (string, error) {
-	if !a.renewable() {
-		return a.fixed, nil
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.login != nil {
 		return a.login.token(ctx)
 	}
 	expired := !a.token.Expires.IsZero() && time.Now().After(a.token.Expires)
-	if a.token.Value != "" && !expired || a.token.Value == "" && a.grant {
+	if a.fetch == nil || a.token.Value != "" && !expired || a.token.Value == "" && a.grant {
 		return a.token.Value, nil
 	}
 	err := a.replace(ctx, nil)

@@ -88,18 +88,14 @@ func isForm(params []byte) bool {
 
 // elicited is the ElicitResult for the params of an elicitation.
 func (s *Session) elicited(ctx context.Context, params []byte) []byte {
-	if !isForm(params) {
-		return []byte(declined)
-	}
-	if !s.elicits() { // it was not declared, and asks all the same
-		s.refuseInput(params)
-		return []byte(declined)
-	}
 	schema := jsontext.Member(params, "requestedSchema")
-	switch s.spec.Elicit {
-	case "defaults":
+	switch {
+	case !isForm(params):
+	case !s.elicits(): // it was not declared, and asks all the same
+		s.refuseInput(params)
+	case s.spec.Elicit == "defaults":
 		return defaults(schema)
-	case "ask":
+	case s.spec.Elicit == "ask" && s.report.hooks.Elicit != nil:
 		return s.ask(ctx, jsontext.Text(jsontext.Member(params, "message")), schema)
 	}
 	return []byte(declined)
@@ -113,9 +109,6 @@ func (s *Session) refuseInput(params []byte) {
 
 // ask asks the user. The deadline of a call is put off meanwhile.
 func (s *Session) ask(ctx context.Context, message string, schema []byte) []byte {
-	if s.report.hooks.Elicit == nil {
-		return []byte(declined)
-	}
 	s.asking.Add(1)
 	defer s.asking.Add(-1)
 	action, content := s.report.hooks.Elicit(ctx, message, schema)
