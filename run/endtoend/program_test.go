@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	if !flagGiven("test.parallel") {
 		// Scripts spend most of their time waiting for processes, sockets and deadlines.
-		flag.Set("test.parallel", "8")
+		flag.Set("test.parallel", "12")
 	}
 	remove := processtest.FilesInMemory()
 	var err error
@@ -68,9 +68,9 @@ func buildDouble(name string) (path string, err error) {
 	return build(name, "./run/endtoend/testdata/"+name, "-race=false")
 }
 
-// build builds a program of this module with the race detector and build tags of
-// this test, and with more flags of go build. GOFLAGS is obeyed. Without symbols it
-// is linked in half the time.
+// build builds a program of this module as the README does, but with the race detector
+// and build tags of this test, and with more flags of go build. GOFLAGS is obeyed.
+// Without symbols it is linked in half the time.
 func build(name, pack string, more ...string) (path string, err error) {
 	path = filepath.Join(programs, name)
 	args := []string{"build", "-buildvcs=false", "-ldflags=-s", "-o", path}
@@ -82,6 +82,9 @@ func build(name, pack string, more ...string) (path string, err error) {
 	}
 	cmd := exec.Command("go", append(append(args, more...), pack)...)
 	cmd.Dir = top
+	if !raceDetector { // which needs C
+		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %v\n%s", err, out)
 	}
