@@ -264,8 +264,10 @@ func (p textParser) problems(said string, text []byte) (problems []problem) {
 			continue
 		}
 		e := problem{line: number, message: oneLine(m[3])}
-		if m[3] == "" {
-			e.message = oneLine(errorLine(lines[i+1:]))
+		if m[3] == "" { // Node.js says it behind the source
+			_, message, _ := strings.Cut(said, "\nSyntaxError: ")
+			message, _, _ = strings.Cut(message, "\n")
+			e.message = oneLine(message)
 		}
 		if e.column, err = strconv.Atoi(m[2]); err != nil && len(problems) < maxProblems {
 			e.column = markedColumn(lines[i+1:], text, number)
@@ -290,14 +292,4 @@ func markedColumn(lines []string, text []byte, number int) int {
 		return 0
 	}
 	return strings.IndexByte(lines[1], '^') + 1
-}
-
-// errorLine is the message of Node.js, which comes behind the source.
-func errorLine(lines []string) string {
-	for _, line := range lines {
-		if message, found := strings.CutPrefix(line, "SyntaxError: "); found {
-			return message
-		}
-	}
-	return "syntax error"
 }
