@@ -86,11 +86,10 @@ func tagEnd(b []byte) int {
 
 func tagName(b []byte) (name string, closing bool) {
 	b, closing = bytes.CutPrefix(b, []byte("/"))
-	end := 0
-	for end < len(b) && end < 32 && (isLetter(b[end]) || b[end] >= '0' && b[end] <= '9' || b[end] == '-') {
-		end++
+	if end := bytes.IndexAny(b, blanks+"/"); end >= 0 {
+		b = b[:end]
 	}
-	return strings.ToLower(string(b[:end])), closing
+	return strings.ToLower(string(b)), closing
 }
 
 // hidden says whether the content of an element is not shown as text.
@@ -231,18 +230,12 @@ func (p *pageText) flush() {
 // newlines makes sure that the text ends in n line ends.
 func (p *pageText) newlines(n int) {
 	p.gap = false
-	end := len(p.out)
-	for end > 0 && p.out[end-1] == ' ' {
-		end--
-	}
-	if end == 0 || bytes.HasSuffix(p.out[:end], []byte("- ")[:1]) && end < len(p.out) {
+	text := bytes.TrimRight(p.out, " ")
+	if len(text) == 0 || len(text) < len(p.out) && text[len(text)-1] == '-' {
 		return // nothing yet, or an item that has only begun
 	}
-	p.out = p.out[:end]
-	for range n {
-		if !bytes.HasSuffix(p.out, []byte("\n\n")[:n]) {
-			p.out = append(p.out, '\n')
-		}
+	for p.out = text; !bytes.HasSuffix(p.out, []byte("\n\n")[:n]); {
+		p.out = append(p.out, '\n')
 	}
 }
 
@@ -257,5 +250,7 @@ func attribute(name string) func(tag []byte) string {
 		return ""
 	}
 }
+
+const blanks = " \t\r\n\f"
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
