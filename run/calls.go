@@ -17,6 +17,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/session"
+	"toolpipe/run/stdio"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 )
@@ -339,4 +340,18 @@ func (r *round) finish() (failed error) {
 		failed = cmp.Or(failed, r.result(c))
 	}
 	return failed
+}
+
+// tellChanges adds to the last result of the round which files that the model knows
+// are changed, when all calls have ended. What files hold is private.
+func (r *round) tellChanges(ctx context.Context, last *call) {
+	if !last.answer.keepsOpen {
+		if text, _ := stdio.Await(ctx, func() (string, error) { return r.known.Changes(ctx), nil }); text != "" {
+			last.answer.append(text)
+			last.labels |= approve.Private
+			last.answer.event.Labels = last.labels.Words()
+			r.flow.add(last.labels, last.origin)
+			r.keep(last) // with the changes it takes the place of the result that was kept
+		}
+	}
 }

@@ -244,10 +244,13 @@ func (r *runner) ask(ctx context.Context) error {
 	if len(r.servers) > 0 || len(c.Files) > 0 || reads && !r.streams.InFile { // the request has to wait
 		goroutine.Start(c.WatchSignals)
 	}
+	remember := func(string, []byte) {}
 	if c.Refresh {
 		r.known = new(confine.Known)
+		protected := ownFiles(c, r.settings, r.servers)
+		remember = func(path string, data []byte) { r.known.Attach(path, data, confine.Spec{Protected: protected}) }
 	}
-	attached, err := input.Attachments(c, ctx, r.endpoint.API, r.attach)
+	attached, err := input.Attachments(c, ctx, r.endpoint.API, remember)
 	if err != nil {
 		return err
 	}
