@@ -198,10 +198,7 @@ func regexTest(d *document, at int) (test, string) {
 
 func rangeTest(d *document, at int) (test, string) {
 	const wrong = "range is [min, max], two numbers, either of them null"
-	var bounds []*jsontext.Decimal
-	if d.nodes[at].kind != '[' {
-		return nil, wrong
-	}
+	var bounds []*jsontext.Decimal // nil for null
 	for i := range d.children(at) {
 		switch d.nodes[i].kind {
 		case 'n':
@@ -216,7 +213,7 @@ func rangeTest(d *document, at int) (test, string) {
 			return nil, wrong
 		}
 	}
-	if len(bounds) != 2 {
+	if len(bounds) != 2 || d.nodes[at].kind != '[' {
 		return nil, wrong
 	}
 	low, high := bounds[0], bounds[1]

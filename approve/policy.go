@@ -38,10 +38,8 @@ func ParsePolicy(path string, data []byte) (*Policy, error) {
 	p := &policyReader{path: path}
 	p.text = data
 	if err := jsontext.Check(data, jsontext.Options{}); err != nil {
-		if s, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
-			return nil, p.errorAt(int(s.Offset), "%s", s.Message)
-		}
-		return nil, err
+		s, _ := errors.AsType[*jsontext.SyntaxError](err) // it is no other
+		return nil, p.errorAt(s.Offset, "%s", s.Message)
 	}
 	p.parse(data)
 	sum := sha256.Sum256(data)
