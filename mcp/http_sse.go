@@ -48,8 +48,7 @@ func (s *Session) useHTTPSSE(ctx context.Context) error {
 func openSSE(ctx context.Context, h *httpConn) (*sseTransport, error) {
 	t := &sseTransport{h: h, at: httpState{url: h.state().url}}
 	t.ctx, t.end = context.WithCancel(h.life)
-	stop := goroutine.AfterContext(ctx, t.end)
-	defer stop()
+	defer goroutine.AfterContext(ctx, t.end)()
 	res, err := h.get(t.ctx, t.at, "")
 	if err != nil {
 		t.end()

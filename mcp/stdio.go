@@ -180,10 +180,8 @@ func (c *stdioTransport) describeEnd(err error) error {
 		c.proc.Kill()
 		return err
 	}
-	select {
-	case <-c.proc.Done():
+	if c.proc.EndsWithin(process.WaitDelay) {
 		return fmt.Errorf("%w (%s)", errEnded, c.proc.State())
-	case <-time.After(process.WaitDelay):
-		return err
 	}
+	return err
 }

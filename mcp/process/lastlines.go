@@ -9,6 +9,8 @@ import (
 // line end: the lines of a stack trace and of a search path are left out, which
 // would push out the error that they belong to.
 func LastLines(text string, n int) string {
+	// Places in a source file: of Python, of Node.
+	isPlace := regexp.MustCompile(`^(File ".*", line |node:internal/)`).MatchString
 	isFrame := regexp.MustCompile(frame).MatchString
 	var said []string
 	code := false // the last line names a place in a source file, whose text follows
@@ -33,11 +35,6 @@ func LastLines(text string, n int) string {
 		said = strings.Split(strings.TrimRight(text, "\r\n "), "\n")
 	}
 	return strings.Join(said[max(0, len(said)-n):], "\n")
-}
-
-// isPlace says whether a line names a place in a source file: of Python, of Node.
-func isPlace(line string) bool {
-	return strings.HasPrefix(line, `File "`) && strings.Contains(line, `", line `) || strings.HasPrefix(line, "node:internal/")
 }
 
 // frame is the beginning of a line of a stack trace or a search path: of Node, Java and

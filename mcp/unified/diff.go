@@ -21,7 +21,7 @@ const (
 // Diff returns the hunks that lead from one text to another; "" if they are the
 // same.
 func Diff(before, after string) string {
-	a, b := lines(before), lines(after)
+	a, b := slices.Collect(strings.Lines(before)), slices.Collect(strings.Lines(after))
 	var out strings.Builder
 	same := common(a, b)
 	for i := 0; i < len(same); {
@@ -37,15 +37,6 @@ func Diff(before, after string) string {
 		i = j
 	}
 	return out.String()
-}
-
-// lines splits a text behind each newline.
-func lines(text string) []string {
-	all := strings.SplitAfter(text, "\n")
-	if all[len(all)-1] == "" {
-		all = all[:len(all)-1]
-	}
-	return all
 }
 
 // A run is n lines that are the same in both texts, from line a of the one and
