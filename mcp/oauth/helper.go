@@ -41,20 +41,14 @@ const (
 	notFound = "credentials not found in native keychain"
 )
 
-var (
-	errNotFound = errors.New(notFound)
-	errNotJSON  = errors.New("its output is not the JSON of a credential helper")
-)
+var errNotJSON = errors.New("its output is not the JSON of a credential helper")
 
 type helperEntry struct{ ServerURL, Username, Secret string }
 
 // get gets the login with an id; nil when there is none.
 func (h *Helper) get(ctx context.Context, id string) ([]byte, error) {
 	out, err := h.run(ctx, "get", []byte(helperPrefix+id))
-	switch {
-	case errors.Is(err, errNotFound):
-		return nil, nil
-	case err != nil:
+	if out == nil || err != nil {
 		return nil, err
 	}
 	var e helperEntry
@@ -76,9 +70,6 @@ func (h *Helper) store(ctx context.Context, k Key, doc []byte) error {
 
 func (h *Helper) erase(ctx context.Context, k Key) error {
 	_, err := h.run(ctx, "erase", []byte(helperPrefix+k.id()))
-	if errors.Is(err, errNotFound) {
-		return nil
-	}
 	return err
 }
 
@@ -112,7 +103,8 @@ func (h *Helper) program() string {
 	return "docker-credential-" + h.Name
 }
 
-// run runs the helper once, for at most helperTime. Its output is quoted only where
+// run runs the helper once, for at most helperTime. It gives nil if the helper has no
+// such login. Its output is quoted only where
 // it failed: otherwise the output is a login.
 func (h *Helper) run(ctx context.Context, action string, input []byte) ([]byte, error) {
 	env := process.ChildEnv(h.Environ, nil, helperNames)
@@ -127,12 +119,12 @@ func (h *Helper) run(ctx context.Context, action string, input []byte) ([]byte, 
 	switch said := string(printed) + errs; {
 	case ctx.Err() != nil:
 		return nil, h.failed(action, err)
-	case err != nil && strings.Contains(said, notFound):
-		return nil, h.failed(action, errNotFound)
+	case err != nil && action != "store" && strings.Contains(said, notFound):
+		return nil, nil
 	case err != nil:
 		return nil, h.failed(action, fmt.Errorf("%w: %s", err, wire.Snippet([]byte(said))))
 	case len(printed) > maxLogin:
 		return nil, h.failed(action, errors.New("its output is longer than any login"))
 	}
-	return printed, nil
+	return append([]byte{}, printed...), nil
 }

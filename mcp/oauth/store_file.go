@@ -37,9 +37,6 @@ func (s *Store) path(name string) string { return filepath.Join(s.Dir, name) }
 // checkDir refuses a directory in which another user could put a file. A
 // missing one is fs.ErrNotExist, as is that of a user without a home directory.
 func (s *Store) checkDir() error {
-	if s.Dir == "" {
-		return fs.ErrNotExist
-	}
 	info, err := os.Lstat(s.Dir)
 	if err != nil {
 		return err
