@@ -42,6 +42,8 @@ func Bounded(ctx context.Context, w io.Writer, waits *ReaderWaits) io.Writer {
 	return &boundedWriter{ctx: ctx, file: f, waits: waits}
 }
 
+// Write writes at once what the reader takes, and the rest in a goroutine, which is left
+// behind when the writer gives up.
 func (b *boundedWriter) Write(p []byte) (int, error) {
 	if b.over.Load() {
 		return 0, context.Cause(b.ctx)
@@ -50,21 +52,15 @@ func (b *boundedWriter) Write(p []byte) (int, error) {
 	if n == len(p) {
 		return n, nil
 	}
-	rest, err := b.writeBeside(p[n:])
-	return n + rest, err
-}
-
-// writeBeside writes in a goroutine, which is left behind when the writer gives up.
-func (b *boundedWriter) writeBeside(p []byte) (int, error) {
 	defer b.waits.begin()()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	defer goroutine.AfterContext(b.ctx, func() {
 		goroutine.AfterFunc(endGrace, func() { cancel(context.Cause(b.ctx)) })
 	})()
-	n, err := Await(ctx, func() (int, error) { return b.file.Write(p) })
+	rest, err := Await(ctx, func() (int, error) { return b.file.Write(p[n:]) })
 	b.over.Store(ctx.Err() != nil)
-	return n, err
+	return n + rest, err
 }
 
 // ReaderWaits measures how long the run has waited for the reader of its
