@@ -51,7 +51,7 @@ func (r *runner) startFinder(ctx context.Context, msgs []stream.Message) (*finde
 	all := r.box.offered()
 	size := 0
 	for i := range all {
-		size += definitionSize(&all[i])
+		size += definitionSize(all[i])
 	}
 	if !r.cfg.FindsTools() || len(all) == 0 || r.cfg.FindTools == "auto" && len(all) <= manyTools && size <= manyDefinitions {
 		return nil, all, nil
@@ -185,4 +185,4 @@ func (t *tool) offered() stream.Tool {
 }
 
 // definitionSize is about how many bytes of a request a tool takes.
-func definitionSize(t *stream.Tool) int { return len(t.Name) + len(t.Description) + len(t.Schema) }
+func definitionSize(t stream.Tool) int { return len(t.Name) + len(t.Description) + len(t.Schema) }

@@ -122,10 +122,16 @@ func (r *runner) listServers() error {
 	var failed, hints []string
 	for _, c := range r.box.conns {
 		e := &event.Server{Name: c.Name, Status: "ok", Tools: len(c.tools)}
-		e.Transport, e.Target = c.address()
+		switch { // in full, for a user wants to see what would be started; values of variables, which may be secrets, stay out
+		case c.URL != "":
+			e.Transport, e.Target = "http", cmp.Or(c.Shown, c.URL)
+		case len(c.Command) > 0:
+			e.Transport, e.Target = "stdio", cmp.Or(c.Shown, config.QuoteWords(c.Command))
+		default:
+			e.Transport, e.Target = "local", "built-in"
+		}
 		for _, t := range c.tools {
-			offered := t.offered()
-			e.Tokens += definitionSize(&offered)
+			e.Tokens += definitionSize(t.offered())
 		}
 		e.Tokens /= 4 // about four bytes are one
 		if c.session != nil {
@@ -150,16 +156,4 @@ func (r *runner) listServers() error {
 		r.face.Say("hint: " + h)
 	}
 	return nil
-}
-
-// address is how the server is reached, in full: a user who lists servers wants to see
-// what would be started. Values of variables, which may be secrets, stay out.
-func (c *connection) address() (transport, target string) {
-	switch {
-	case c.URL != "":
-		return "http", cmp.Or(c.Shown, c.URL)
-	case len(c.Command) > 0:
-		return "stdio", cmp.Or(c.Shown, config.QuoteWords(c.Command))
-	}
-	return "local", "built-in"
 }
