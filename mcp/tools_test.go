@@ -213,6 +213,7 @@ func TestParamHeaders(t *testing.T) {
 // TestFirstListRefused: the first list of tools is part of the start, in its
 // time and in what is said of its failure.
 func TestFirstListRefused(t *testing.T) {
+	t.Parallel()
 	list := func(f webHandler) Spec { return Spec{URL: serveWeb(t, instead(legacyWeb, "tools/list", f)).URL} }
 	for name, tt := range map[string]struct {
 		spec Spec

@@ -21,7 +21,7 @@ type guardProcess struct {
 	report *bufio.Scanner
 }
 
-// idleGuards wait for commands. They end with this process.
+// idleGuards wait for commands.
 var idleGuards struct {
 	sync.Mutex
 	list []*guardProcess
@@ -86,12 +86,23 @@ func (g *guardProcess) send(c command, terminal string, streams []*os.File) erro
 	return err
 }
 
+func (g *guardProcess) end() {
+	g.socket.Close()
+	g.cmd.Wait()
+}
+
+// endGuards is for the end of the tests: the guards' file is removed.
+func endGuards() {
+	for _, g := range idleGuards.list {
+		g.end()
+	}
+}
+
 // release takes a guard whose command has ended back, or ends it: a guard keeps the
 // terminal that it had.
 func (g *guardProcess) release(hasTerminal bool) {
 	if hasTerminal {
-		g.socket.Close()
-		g.cmd.Wait()
+		g.end()
 		return
 	}
 	idleGuards.Lock()

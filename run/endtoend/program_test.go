@@ -42,6 +42,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	status := m.Run()
+	endGuards()
 	os.RemoveAll(programs)
 	remove()
 	os.Exit(status)
