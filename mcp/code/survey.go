@@ -45,7 +45,7 @@ func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) 
 		}
 		return visit(f)
 	}
-	s.skipped, err = l.Walk(ctx, func(w *confine.Walked) error {
+	skipped, err := l.Walk(ctx, func(w *confine.Walked) error {
 		for _, e := range w.Entries {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -59,6 +59,8 @@ func (s *survey) each(ctx context.Context, path string, visit func(*sourceFile) 
 		}
 		return nil
 	})
+	skipped.Unreadable += s.skipped.Unreadable
+	s.skipped = skipped
 	if err == errFull {
 		s.full, err = true, nil
 	}

@@ -3,6 +3,7 @@ package code
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -139,5 +140,18 @@ func TestSurveyIsBounded(t *testing.T) {
 	err := s.each(ctx, ".", func(*sourceFile) error { cancel(cause); return nil })
 	if err != cause || s.files != 1 {
 		t.Errorf("%d files, then %v", s.files, err)
+	}
+}
+
+// A file that became a link since its name was read is one that could not be read.
+func TestSurveyCountsUnreadable(t *testing.T) {
+	c := newCall(t, map[string]string{"a.c": "a\n", "b.c": "b\n"})
+	s := survey{call: c, maxFiles: 9, maxBytes: 99}
+	err := s.each(t.Context(), ".", func(*sourceFile) error {
+		path := c.roots[0].Absolute("b.c")
+		return errors.Join(os.Remove(path), os.Symlink("a.c", path))
+	})
+	if got := string(s.appendTo(nil)); err != nil || got != "[toolpipe] 1 directories or files could not be read\n" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
