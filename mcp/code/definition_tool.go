@@ -96,7 +96,11 @@ func (o *outlineText) doc(d *definition) bool {
 func (o *outlineText) summary(d *definition) {
 	o.signatureLines(d)
 	o.doc(d)
-	o.list(nested(o.defs).of(d), 1)
+	i := 0
+	for &o.defs[i] != d {
+		i++
+	}
+	o.list(nested(o.defs[i:]).inside[0], 1)
 	for i := range o.defs { // methods that stand elsewhere, as in C++ and Go
 		if m := &o.defs[i]; m.Scope == d.fullName() && (m.Line < d.Start || m.Line > d.lastLine()) && !o.full() {
 			o.b = append(o.b, "  "...)

@@ -67,19 +67,6 @@ func nested(defs []definition) *node {
 	return around[0]
 }
 
-// of is the node of a definition, in n or below it.
-func (n *node) of(d *definition) *node {
-	if n.definition == d {
-		return n
-	}
-	for _, inner := range n.inside {
-		if found := inner.of(d); found != nil {
-			return found
-		}
-	}
-	return nil
-}
-
 // outlineText is the answer of a tool while it is written.
 type outlineText struct {
 	*sourceFile
