@@ -176,7 +176,7 @@ func (s *session) definitions(name string, text []byte) (defs []definition, err 
 		if line, err = s.line(); err != nil {
 			break
 		}
-		switch t := readTag(line); t.text("_type") {
+		switch t := tag(line); t.text("_type") {
 		case "tag":
 			if defs = t.appendTo(defs); len(defs) > maxDefinitions {
 				return nil, fmt.Errorf("%q has more than %d definitions", name, maxDefinitions)
@@ -184,7 +184,7 @@ func (s *session) definitions(name string, text []byte) (defs []definition, err 
 		case "completed":
 			return defs, nil
 		case "error":
-			if !jsontext.IsTrue(t["warning"]) { // a warning is about one definition, which ctags leaves out
+			if !jsontext.IsTrue(jsontext.Member(line, "warning")) { // a warning is about one definition, which ctags leaves out
 				return nil, fmt.Errorf("%q: ctags says: %s", name, t.text("message"))
 			}
 		}
@@ -195,22 +195,14 @@ func (s *session) definitions(name string, text []byte) (defs []definition, err 
 	return nil, fmt.Errorf("%q: ctags ended without an answer: %w", name, err)
 }
 
-// A tag is a line of ctags's JSON output: values by their names.
-type tag map[string][]byte
+// A tag is a line of ctags's JSON output.
+type tag []byte
 
-func readTag(line []byte) tag {
-	t := tag{}
-	for name, value := range jsontext.Members(line) {
-		t[string(name[1:len(name)-1])] = value
-	}
-	return t
-}
-
-func (t tag) text(name string) string { return jsontext.Text(t[name]) }
+func (t tag) text(name string) string { return jsontext.Text(jsontext.Member(t, name)) }
 
 // number is 0 for a value that is no number, or too large.
 func (t tag) number(name string) int {
-	n, _ := jsontext.Integer(t[name])
+	n, _ := jsontext.Integer(jsontext.Member(t, name))
 	return int(n)
 }
 
