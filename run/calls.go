@@ -283,7 +283,8 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	if c.tool.conn.Nest != nil {
 		send = r.nest(c)
 	}
-	result, err := send(withEmit(confine.WithBounds(ctx, bounds), r.emit), c.tool.Name, c.args, func(g wire.Progress) {
+	ctx = context.WithValue(confine.WithBounds(ctx, bounds), emitKey{}, r.emit)
+	result, err := send(ctx, c.tool.Name, c.args, func(g wire.Progress) {
 		r.emit(&event.Progress{ID: c.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
 		r.flush()
 		if c.progress != nil {

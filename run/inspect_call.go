@@ -20,19 +20,16 @@ func (r *runner) callArguments(ctx context.Context, t *tool, data []byte) ([]byt
 	if r.cfg.Mode == config.Explain {
 		flag = "--explain"
 	}
-	var text []byte
-	switch given := strings.TrimSpace(strings.Join(words, " ")); {
-	case given == "":
+	given := strings.TrimSpace(strings.Join(words, " "))
+	text, isObject := []byte(given), strings.HasPrefix(given, "{")
+	switch {
+	case given == "-" && data == nil:
+		return nil, failure.Usage("%s -: standard input is not read", flag)
 	case given == "-":
-		if data == nil {
-			return nil, failure.Usage("%s -: standard input is not read", flag)
-		}
 		text = data
-	case given[0] == '{' && len(words) > 1:
+	case isObject && len(words) > 1:
 		return nil, failure.UsageError([]string{"quote the JSON: toolpipe --call NAME '{\"path\":\"a b\"}'"}, "%s: more than one argument", flag)
-	case given[0] == '{':
-		text = []byte(given)
-	default:
+	case given != "" && !isObject:
 		var err error
 		if text, err = t.wordsObject(ctx, flag, words); err != nil {
 			return nil, err

@@ -106,13 +106,9 @@ func (o *outputs) toHost(server string, params []byte) {
 	host.Log(append(append(append(b, `,"data":`...), data...), '}'))
 }
 
+// The context of a call has under emitKey what emits events for a built-in tool: those
+// of a nested run have the id of the call that the run is for.
 type emitKey struct{}
-
-// withEmit gives a call of a built-in tool what emits events: those of a nested run
-// have the id of the call that the run is for.
-func withEmit(ctx context.Context, emit func(event.Event) error) context.Context {
-	return context.WithValue(ctx, emitKey{}, emit)
-}
 
 // notify calls the attention of the user, and of the host of --serve. ctx is that of
 // a call.
