@@ -88,33 +88,28 @@ func (o *object) value(value reflect.Value) {
 		o.end()
 	case Event:
 		o.event(v)
-	default:
-		o.byKind(value)
-	}
-}
-
-// byKind writes a value of a type that is written as any of its kind.
-func (o *object) byKind(value reflect.Value) {
-	switch value.Kind() {
-	case reflect.Int:
-		o.b = strconv.AppendInt(o.b, value.Int(), 10)
-	case reflect.Bool:
-		o.b = strconv.AppendBool(o.b, value.Bool())
-	case reflect.Struct:
-		o.begin()
-		o.members(value)
-		o.end()
-	case reflect.Slice:
-		o.b = append(o.b, '[')
-		for i := range value.Len() {
-			if i > 0 {
-				o.b = append(o.b, ',')
+	default: // as any of its kind
+		switch value.Kind() {
+		case reflect.Int:
+			o.b = strconv.AppendInt(o.b, value.Int(), 10)
+		case reflect.Bool:
+			o.b = strconv.AppendBool(o.b, value.Bool())
+		case reflect.Struct:
+			o.begin()
+			o.members(value)
+			o.end()
+		case reflect.Slice:
+			o.b = append(o.b, '[')
+			for i := range value.Len() {
+				if i > 0 {
+					o.b = append(o.b, ',')
+				}
+				o.value(value.Index(i))
 			}
-			o.value(value.Index(i))
+			o.b = append(o.b, ']')
+		default:
+			o.b = AppendString(o.b, value.String())
 		}
-		o.b = append(o.b, ']')
-	default:
-		o.b = AppendString(o.b, value.String())
 	}
 }
 
