@@ -8,16 +8,6 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// noteServer passes on a warning about a configured server. That its name was
-// changed is only of interest to a user who wants to know more.
-func (r *runner) noteServer(code, server, message string) {
-	if code == "server_renamed" {
-		r.face.VerboseLine(message)
-		return
-	}
-	r.warn(code, server, message)
-}
-
 // leaveOut does without the servers of which --tools leaves no tool, as the lock
 // tells.
 func (r *runner) leaveOut() {

@@ -133,7 +133,14 @@ func (r *runner) configure(ctx context.Context) (err error) {
 	if r.settings, err = c.LoadSettings(r.warn); err != nil {
 		return err
 	}
-	if r.servers, r.unused, err = c.ConfiguredServers(ctx, r.settings, r.streams.In, r.noteServer); err != nil {
+	note := func(code, server, message string) {
+		if code == "server_renamed" { // which is only of interest to a user who wants to know more
+			r.face.VerboseLine(message)
+		} else {
+			r.warn(code, server, message)
+		}
+	}
+	if r.servers, r.unused, err = c.ConfiguredServers(ctx, r.settings, r.streams.In, note); err != nil {
 		return err
 	}
 	c.AddSecrets(r.secrets, r.settings, r.servers)
