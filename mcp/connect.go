@@ -66,20 +66,18 @@ func (s *Session) connect(ctx context.Context) error {
 	case s.spec.Local != nil:
 		s.transport = "local"
 		s.spec.Protocol = wire.ModernRevision
-		s.useTransport(s.spec.Local())
+		s.conn = newStreamConn(s.spec.Local(), s)
 		return s.negotiateStream(ctx)
 	case s.spec.URL != "":
 		s.transport = "http"
 		return s.negotiateHTTP(ctx)
-	case len(s.spec.Command) > 0:
-		s.transport = "stdio"
-		if err := s.spawn(); err != nil {
-			s.try("start")
-			return err
-		}
-		return s.negotiateStream(ctx)
 	}
-	return errors.New("neither a command nor a URL")
+	s.transport = "stdio"
+	if err := s.spawn(); err != nil {
+		s.try("start")
+		return err
+	}
+	return s.negotiateStream(ctx)
 }
 
 // spawn starts the server's process, after ending the one before.
@@ -93,12 +91,9 @@ func (s *Session) spawn() error {
 		return err
 	}
 	s.child = c
-	s.useTransport(c)
+	s.conn = newStreamConn(c, s)
 	return nil
 }
-
-// useTransport has the session talk over t.
-func (s *Session) useTransport(t wire.Transport) { s.conn = newStreamConn(t, s) }
 
 // junk takes a line of the server's stdout that is not a message.
 func (s *Session) junk(line []byte) {

@@ -40,7 +40,7 @@ func (s *Session) useHTTPSSE(ctx context.Context) error {
 		return err
 	}
 	s.transport = "sse"
-	s.useTransport(t)
+	s.conn = newStreamConn(t, s)
 	return s.initialize(ctx, "")
 }
 

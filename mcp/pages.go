@@ -42,8 +42,7 @@ func (s *Session) Items(ctx context.Context, l List, visit func(item []byte)) er
 	return nil
 }
 
-// allPages lists all pages and passes each item to visit; a server that does not
-// have the list has none. It also ends where a cursor comes again, or a page has
+// allPages is Items without its deadlines. It also ends where a cursor comes again, or a page has
 // only items that came before, as with servers whose list has no end; an empty
 // page, which a filter of the server may leave, does not end it. Items beyond the
 // limits are left out with the warning "list_cut".

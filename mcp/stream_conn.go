@@ -127,11 +127,12 @@ func (m *streamConn) read() {
 }
 
 func (m *streamConn) dispatch(msg wire.Message) {
-	if msg.IsReply() {
-		m.answer(&msg)
-		return
+	if !msg.IsReply() {
+		m.owner.received(msg, m.answers.Respond, m.progress)
+	} else if c := m.take(wire.ReplyID(msg.ID)); c != nil {
+		result, err := msg.Result()
+		c.reply <- reply{result, err}
 	}
-	m.owner.received(msg, m.answers.Respond, m.progress)
 }
 
 // garbled takes a frame that is not JSON. If its beginning names the request
@@ -160,13 +161,6 @@ func (m *streamConn) take(id int64) *call {
 	c := m.waiting[id]
 	delete(m.waiting, id)
 	return c
-}
-
-func (m *streamConn) answer(msg *wire.Message) {
-	if c := m.take(wire.ReplyID(msg.ID)); c != nil {
-		result, err := msg.Result()
-		c.reply <- reply{result, err}
-	}
 }
 
 // progress passes on the progress of a request to the call that waits for it.

@@ -13,7 +13,7 @@ import (
 // resolution, so a public name for a private address does not help.
 func PublicOnly(_, address string, _ syscall.RawConn) error {
 	if new(Rules).Check(address, false) != nil {
-		return errPrivate
+		return errors.New("refusing an address of the private network that the server named for authorization; an \"issuer\" in the server's \"oauth\" is asked there too")
 	}
 	return nil
 }
@@ -48,5 +48,3 @@ func public(a netip.Addr) bool {
 	}
 	return within("2000::/3") // all that is given out
 }
-
-var errPrivate = errors.New("refusing an address of the private network that the server named for authorization; an \"issuer\" in the server's \"oauth\" is asked there too")
