@@ -111,7 +111,7 @@ func (c *stdioTransport) Send(ctx context.Context, msg []byte) error {
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
 	}
 	if c.truncated {
-		return fmt.Errorf("%w: %w", wire.ErrNotSent, errTruncated)
+		return fmt.Errorf("%w: the server does not read, part of an earlier message is still in the pipe", wire.ErrNotSent)
 	}
 	n, err := c.write(ctx, frame)
 	if err == nil {
@@ -123,8 +123,6 @@ func (c *stdioTransport) Send(ctx context.Context, msg []byte) error {
 	c.truncated = true
 	return err
 }
-
-var errTruncated = errors.New("the server does not read, part of an earlier message is still in the pipe")
 
 // write writes until ctx ends. It removes the deadline that ended it, for the
 // writes that follow.
