@@ -12,32 +12,15 @@ import (
 	"time"
 
 	"toolpipe/mcp/testdata/mcpdouble"
+	"toolpipe/mcp/testdata/mcpdouble/mcpweb"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
 )
 
-const (
-	okResult     = `{"content":[{"type":"text","text":"ok"}]}`
-	oneTool      = `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
-	modernResult = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
-)
+const okResult = `{"content":[{"type":"text","text":"ok"}]}`
 
 func initResult(version string) string {
 	return fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}`, version)
-}
-
-// legacyResult is what a plain legacy server with the tool "t" answers; "" for an
-// unknown method.
-func legacyResult(m wire.Message) string {
-	switch jsontext.Text(m.Method) {
-	case "initialize":
-		return initResult(jsontext.Text(jsontext.Member(m.Params, "protocolVersion")))
-	case "tools/list":
-		return oneTool
-	case "tools/call":
-		return okResult
-	}
-	return ""
 }
 
 // web is a server on loopback that keeps what it was sent.
@@ -110,31 +93,25 @@ func sendSSE(w http.ResponseWriter, body string) {
 	io.WriteString(w, body)
 }
 
-// legacyWeb answers as a legacy server with JSON bodies.
-func legacyWeb(w http.ResponseWriter, r webRequest) {
-	switch result := legacyResult(r.Message); {
-	case r.verb != http.MethodPost:
-		w.WriteHeader(http.StatusMethodNotAllowed)
-	case r.ID == nil || r.Method == nil:
-		w.WriteHeader(http.StatusAccepted)
-	case result != "":
-		sendJSON(w, 200, r.reply(result))
-	default:
-		sendJSON(w, 400, r.refuse(-32000, "Bad Request: Server not initialized", ""))
+// plainWeb answers as the tool server of the scripts with the tool "t" and more options.
+func plainWeb(options ...string) webHandler {
+	server, err := mcpdouble.New(append([]string{"-tools", "t"}, options...), nil)
+	if err != nil {
+		panic(err)
+	}
+	web := &mcpweb.Server{Server: server}
+	return func(w http.ResponseWriter, r webRequest) {
+		web.ServeHTTP(w, &http.Request{Method: r.verb, Header: r.header, Body: io.NopCloser(strings.NewReader(r.body))})
 	}
 }
 
-// modernWeb answers as a server of 2026-07-28 with JSON bodies.
-func modernWeb(w http.ResponseWriter, r webRequest) {
-	switch jsontext.Text(r.Method) {
-	case "server/discover":
-		sendJSON(w, 200, r.reply(modernResult))
-	case "initialize":
-		sendJSON(w, 400, r.refuse(wire.CodeUnsupportedVersion, "unsupported", `{"supported":["2026-07-28"]}`))
-	default:
-		legacyWeb(w, r)
-	}
-}
+// legacyWeb refuses what comes before initialize as many servers do.
+var (
+	legacyWeb = instead(plainWeb(), "server/discover", func(w http.ResponseWriter, r webRequest) {
+		sendJSON(w, 400, r.refuse(-32000, "Bad Request: Server not initialized", ""))
+	})
+	modernWeb = plainWeb("-modern")
+)
 
 // instead answers one method in another way.
 func instead(base func(http.ResponseWriter, webRequest), method string, f func(http.ResponseWriter, webRequest)) func(http.ResponseWriter, webRequest) {
@@ -186,7 +163,7 @@ func lmcp(token string) func(http.ResponseWriter, webRequest) {
 		case "initialize":
 			sendJSON(w, 200, r.reply(initResult("2025-03-26")))
 		case "tools/list":
-			sendJSON(w, 200, r.reply(oneTool))
+			sendJSON(w, 200, r.reply(`{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`))
 		case "tools/call":
 			sendJSON(w, 200, r.reply(`{"content":[{"type":"text","text":"Error: no such file"}],"isError":false}`))
 		default:
