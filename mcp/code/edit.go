@@ -93,7 +93,6 @@ type editor struct {
 	args     toolserver.Arguments
 	def      *definition
 	from, to int
-	indent   string   // of the definition
 	content  []string // the lines of the argument, indented for their place
 }
 
@@ -112,8 +111,7 @@ func (f *sourceFile) editor(def *definition, args toolserver.Arguments) *editor 
 	if strings.HasSuffix(first, "\n") {
 		e.doc.ending = first[len(strings.TrimRight(first, "\r\n")):]
 	}
-	e.indent = indentOf(first)
-	e.content = e.doc.fit(args.Text("content"), e.indent)
+	e.content = e.doc.fit(args.Text("content"), indentOf(first))
 	return e
 }
 

@@ -165,9 +165,8 @@ func indentation[T string | []byte](line T) (column int) {
 // firstByte is the offset of a line's first byte that is not white space.
 func (l *layout) firstByte(n int) int {
 	i := l.starts[n-1]
-	for last := min(i+maxLooked, l.starts[n]); i < last && (l.mask[i] == ' ' || l.mask[i] == '\t'); i++ {
-	}
-	return i
+	line := l.mask[i:min(i+maxLooked, l.starts[n])]
+	return i + len(line) - len(bytes.TrimLeft(line, " \t"))
 }
 
 const whiteSpace = " \t\r\n"

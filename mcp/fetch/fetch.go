@@ -50,7 +50,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fetch{rules: rules, agent: "toolpipe/" + spec.Version, allowFlag: spec.AllowFlag, limit: min(fetchTimeout, cmp.Or(spec.Limit, fetchTimeout))}
+	f := &fetch{spec: spec, rules: rules, limit: min(fetchTimeout, cmp.Or(spec.Limit, fetchTimeout))}
 	tool := &toolserver.Builtin{Name: "fetch_url", About: "Fetch a web page or file by HTTP GET and answer its text; HTML is made readable.", Params: []toolserver.Parameter{
 		{Name: "url", Kind: "string", About: "http or https URL", Required: true},
 		{Name: "raw", Kind: "boolean", About: "answer HTML as it is"},
@@ -63,10 +63,9 @@ func New(spec Spec) (*toolserver.Server, error) {
 }
 
 type fetch struct {
-	rules     *netguard.Rules
-	agent     string
-	allowFlag string
-	limit     time.Duration // of a whole fetch
+	spec  Spec
+	rules *netguard.Rules
+	limit time.Duration // of a whole fetch
 }
 
 // client has a transport of its own: nothing is shared between calls.
@@ -125,7 +124,7 @@ func (f *fetch) url(ctx context.Context, address string, raw bool) (*wire.Result
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, f.limit, fmt.Errorf("no whole answer within %v", f.limit))
 	defer cancel()
-	header := http.Header{"User-Agent": {f.agent}, "Accept": {"text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.1"}}
+	header := http.Header{"User-Agent": {"toolpipe/" + f.spec.Version}, "Accept": {"text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.1"}}
 	resp, err := f.client().Do((&http.Request{URL: u, Header: header}).WithContext(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", address, f.failure(ctx, err))
@@ -137,7 +136,7 @@ func (f *fetch) url(ctx context.Context, address string, raw bool) (*wire.Result
 // failure is the error for the model, which knows the URL.
 func (f *fetch) failure(ctx context.Context, err error) error {
 	if private, ok := errors.AsType[*netguard.PrivateAddressError](err); ok {
-		return fmt.Errorf("%w; %s %s would allow it", private, f.allowFlag, private.Address)
+		return fmt.Errorf("%w; %s %s would allow it", private, f.spec.AllowFlag, private.Address)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
