@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"strings"
 
 	"toolpipe/approve"
@@ -32,23 +33,18 @@ func builtinLabels(server string) approve.Labels {
 // all its tools, or those that its tools would have if there are none.
 func (b *toolbox) label(gate *approve.Gate) {
 	for _, c := range b.conns {
+		own := *cmp.Or(c.Labels, new(approve.Labels))
 		if len(c.tools) == 0 {
-			var labels approve.Labels
-			if c.Labels != nil {
-				labels = *c.Labels
-			}
-			c.exposes = gate.Labels(&approve.Call{Server: c.Name, Spelling: c.Spelling}, labels) & approve.Exposed
+			c.exposes = gate.Labels(&approve.Call{Server: c.Name, Spelling: c.Spelling}, own) & approve.Exposed
 		}
 		for _, t := range c.tools {
-			var labels approve.Labels
+			labels := own
 			switch {
-			case c.Name == "notes" && c.Local != nil && !t.ReadOnly: // its result holds no text of a note
-			case t.Name == "write_file" && c.Local != nil: // its result holds no text of a file
-			case c.Name == "processes" && c.Local != nil && t.ReadOnly: // it reads what a program has written, and sends nothing
+			case c.Local != nil && (c.Name == "notes" && !t.ReadOnly || t.Name == "write_file"): // its result holds no text of a note or a file
+				labels = 0
+			case c.Local != nil && c.Name == "processes" && t.ReadOnly: // it reads what a program has written, and sends nothing
 				labels = approve.Exposed
-			case c.Labels != nil:
-				labels = *c.Labels
-			case jsontext.IsTrue(jsontext.Member(t.Annotations, "openWorldHint")):
+			case c.Labels == nil && jsontext.IsTrue(jsontext.Member(t.Annotations, "openWorldHint")):
 				labels = approve.Untrusted | approve.Sends
 			}
 			call := t.call(nil)
