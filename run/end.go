@@ -42,10 +42,6 @@ func (r *runner) end(ctx context.Context, err error) error {
 	if werr := r.Emit(e); werr != nil {
 		e = e.WithOutputError(werr)
 	}
-	err = nil
-	if e.Err != nil {
-		err = e.Err
-	}
 	if e.Status == failure.StatusInterrupted {
 		r.face.Interrupted() // the call that the signal makes may come after the end
 	}
@@ -57,7 +53,10 @@ func (r *runner) end(ctx context.Context, err error) error {
 	}
 	r.session.Close()
 	r.cfg.Processes.Sweep(2 * time.Second)
-	return err
+	if e.Err == nil {
+		return nil
+	}
+	return e.Err
 }
 
 // endEvent tells how the run ended. A call whose outcome is unknown decides the
