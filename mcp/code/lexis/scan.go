@@ -28,11 +28,6 @@ func (l *Language) Scan(text []byte) (mask []byte, inStrings []int) {
 	if l == nil {
 		return text, nil
 	}
-	s := l.scan(text)
-	return s.out, s.inString
-}
-
-func (l *Language) scan(text []byte) *scanner {
 	s := &scanner{Language: l, in: text, out: bytes.Clone(text), last: -1}
 	for i := range l.spans {
 		sp := &l.spans[i]
@@ -55,7 +50,7 @@ func (l *Language) scan(text []byte) *scanner {
 			s.content(&s.stack[n-1])
 		}
 	}
-	return s
+	return s.out, s.inString
 }
 
 type scanner struct {
