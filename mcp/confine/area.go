@@ -97,11 +97,11 @@ func (a *Area) checkRoot(path, real string) error {
 	for _, way := range [...]string{path, real} {
 		names := strings.Split(way, "/")
 		for i, name := range names {
-			secret := secretDirectory
+			secret := secretDirectoryReason
 			if a.Only != "" && i == len(names)-1 {
-				secret = secretName
+				secret = secretReason
 			}
-			if why := secret(name); why != "" {
+			if why := reasonOf(name, secret); why != "" {
 				return fmt.Errorf("%q is protected because of %q: %s; file tools neither read nor write it", a.spec.Root, name, why)
 			}
 		}

@@ -256,19 +256,13 @@ func (l *Location) up() {
 		l.Dir = l.above[last-1].dir
 	}
 	if left.made && !l.written {
-		l.removeIfEmpty(left)
+		name := path.Base(left.rel)
+		info, err := left.dir.Stat(".")
+		if now, nowErr := l.Dir.Lstat(name); err == nil && nowErr == nil && os.SameFile(now, info) {
+			l.Dir.Remove(name) // if it is empty
+		}
 	}
 	left.dir.Close()
-}
-
-// removeIfEmpty removes a directory in Dir, unless it has files, or another one
-// has its name now.
-func (l *Location) removeIfEmpty(s step) {
-	name := path.Base(s.rel)
-	info, err := s.dir.Stat(".")
-	if now, nowErr := l.Dir.Lstat(name); err == nil && nowErr == nil && os.SameFile(now, info) {
-		l.Dir.Remove(name)
-	}
 }
 
 // down goes to the directory at the location.

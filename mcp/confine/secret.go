@@ -38,11 +38,6 @@ func SecretPath(path string) string {
 	return ""
 }
 
-// secretDirectory is secretName for a directory that the user has named. The
-// names that only files have do not count: .envs or proj.key may be any
-// directory.
-func secretDirectory(name string) string { return reasonOf(name, secretDirectoryReason) }
-
 // secretReason is secretName for a folded name.
 func secretReason(n string) string {
 	if why := secretDirectoryReason(n); why != "" {
@@ -61,7 +56,8 @@ func secretReason(n string) string {
 	return ""
 }
 
-// secretDirectoryReason is secretDirectory for a folded name.
+// secretDirectoryReason is secretReason for a directory that the user has named. The
+// names that only files have do not count: .envs or proj.key may be any directory.
 func secretDirectoryReason(n string) string {
 	switch n {
 	case ".git", "git~1":
