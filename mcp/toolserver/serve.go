@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -228,7 +227,11 @@ func (c *connection) call(sent context.Context, m wire.Message, modern bool) {
 		return
 	}
 	c.begin(sent, m, func(ctx context.Context) func() ([]byte, error) {
-		call := c.server.prepare(ctx, name, json.RawMessage(args), c.progress(ctx, jsontext.Member(m.Params, "_meta", "progressToken")))
+		progress := c.progress(ctx, jsontext.Member(m.Params, "_meta", "progressToken"))
+		call := func() (*wire.Result, error) { return c.server.run(ctx, name, args, progress) }
+		if c.server.Front != nil {
+			call = c.server.Front.Call(ctx, name, args, progress)
+		}
 		return func() ([]byte, error) {
 			result, err := call()
 			if err != nil {

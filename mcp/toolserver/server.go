@@ -285,14 +285,6 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage) (*
 	return result, nil
 }
 
-// prepare gives the function that makes a call.
-func (s *Server) prepare(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) func() (*wire.Result, error) {
-	if s.Front != nil {
-		return s.Front.Call(ctx, name, args, progress)
-	}
-	return func() (*wire.Result, error) { return s.run(ctx, name, args, progress) }
-}
-
 // run calls a tool. Its error is a *wire.RPCError; a panic is one too, so that a
 // defect of one tool is not the end of the run.
 func (s *Server) run(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) (result *wire.Result, err error) {
