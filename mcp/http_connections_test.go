@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -125,12 +126,16 @@ func connectTrusting(t *testing.T, url string, roots *x509.CertPool) (*Session, 
 // does not say so can be used, however soon it closes them. Under TLS it says
 // goodbye first, and the end of the connection is not seen behind that.
 func TestFleetingConnections(t *testing.T) {
+	often := 4
+	if os.Getenv("TOOLPIPE_LOAD") != "" {
+		often = 10
+	}
 	for name, handle := range map[string]webHandler{"legacy": legacyWeb, "modern": modernWeb} {
 		for _, scheme := range []string{"http", "https"} {
 			for _, pause := range []time.Duration{0, time.Millisecond, 3 * time.Millisecond} {
 				t.Run(name+"/"+scheme+"/"+pause.String(), func(t *testing.T) {
 					t.Parallel()
-					for range 10 {
+					for range often {
 						useFleeting(t, serveFleeting(t, scheme, pause, handle))
 					}
 				})
