@@ -189,6 +189,7 @@ func TestRunnerWarnings(t *testing.T) {
 		`"command":{"words":["sudo","ls"]}`:                        "sudo",
 		`"argv":{"words":["sh",["abc","","-","--norc"]]}`:          "",
 		`"argv":{"words":["find",["-noexec"]]}`:                    "",
+		`"argv.0":{"one_of":["env","ls"]}`:                         "",
 		`"argv.0":{"equals":"env"},"argv.1":{"glob":"*"}`:          "",
 		`"argv":{"words":["env","-i"]}`:                            "env",
 		`"argv":{"words":[["ls"],["-l","-c"]]}`:                    "",
