@@ -47,6 +47,16 @@ func TestNegotiationOverHTTP(t *testing.T) {
 		{"no JSON", raw(200, "application/json", "OK"), "2025-11-25"},
 		{"unsupported, only legacy", discover(400, failure(-32022, supported(`"2025-06-18","2024-11-05"`))), "2025-06-18"},
 		{"unsupported, only future", discover(400, failure(-32022, supported(`"2031-01-01"`))), "2031-01-01"},
+		{"unsupported once", func() webHandler {
+			refuse, n := discover(400, failure(-32022, supported(`"2026-07-28"`))), 0
+			return instead(modernWeb, "server/discover", func(w http.ResponseWriter, r webRequest) {
+				if n++; n == 1 {
+					refuse(w, r)
+					return
+				}
+				modernWeb(w, r)
+			})
+		}(), "2026-07-28"},
 		{"unsupported for ever", discover(400, failure(-32022, supported(`"2026-07-28"`))), "lists 2026-07-28 as supported and refuses it"},
 		{"header mismatch", discover(400, failure(-32020, "")), "refuses server/discover"},
 		{"missing capability", discover(400, failure(-32021, "")), "refuses server/discover"},

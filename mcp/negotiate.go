@@ -82,8 +82,13 @@ func (s *Session) probe(ctx context.Context, patient bool) (probeResult, error) 
 		defer stop()
 		ctx = limited
 	}
-	result, err := s.conn.exchange(ctx, &wire.Request{Method: "server/discover", Params: []byte("{}"), Meta: s.modernMeta(), Opening: true})
+	request := &wire.Request{Method: "server/discover", Params: []byte("{}"), Meta: s.modernMeta(), Opening: true}
+	result, err := s.conn.exchange(ctx, request)
 	v := readProbe(result, err)
+	if v.again {
+		result, err = s.conn.exchange(ctx, request)
+		v = readProbe(result, err)
+	}
 	if v.modern {
 		v.err = checkComplete(result)
 		s.meta = s.modernMeta()

@@ -14,6 +14,7 @@ import (
 // server that is not clearly modern is legacy.
 type probeResult struct {
 	modern  bool
+	again   bool   // modern, but it refused the probe as a client is to try again (-32022)
 	version string // legacy: what to offer in initialize; "" for the newest
 	err     error  // the server can be neither
 }
@@ -34,7 +35,7 @@ func readProbe(result []byte, err error) probeResult {
 	case modern && err == nil:
 		return probeResult{modern: true}
 	case modern:
-		return probeResult{err: fmt.Errorf("the server lists %s as supported and refuses it: %w", wire.ModernRevision, err)}
+		return probeResult{again: true, err: fmt.Errorf("the server lists %s as supported and refuses it: %w", wire.ModernRevision, err)}
 	case len(versions) == 0:
 		return probeResult{}
 	}
