@@ -3,6 +3,7 @@ package stream
 import (
 	"errors"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,31 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("message %q, hint %q", e.Message, e.Hint)
 			}
 		})
+	}
+}
+
+// A message is cut after a word or in it, with one space before the mark, and of a text
+// of any length no more is read than may be shown.
+func TestClean(t *testing.T) {
+	for text, want := range map[string]string{
+		" a\n\tb ":                            "a b",
+		"abcdef":                              "abcd …",
+		"abc def":                             "abc …",
+		"abc\u00e9":                           "abc …",
+		strings.Repeat(" ", 5):                "",
+		"a" + strings.Repeat(" ", 1000) + "b": "a …",
+	} {
+		if got := clean(text, 4); got != want {
+			t.Errorf("%.20q: %q, want %q", text, got, want)
+		}
+	}
+	words := strings.Repeat("a ", 1<<20)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	clean(words, maxShown)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+		t.Errorf("%d bytes of memory for a message of 2 MiB", n)
 	}
 }
 

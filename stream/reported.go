@@ -104,12 +104,13 @@ const maxShown = 400
 
 // clean makes one safe line of a text from outside: a run of characters that are
 // white space or cannot be printed becomes one space. The line is cut after
-// limit bytes.
+// limit bytes. Of a text that may be as long as an event only the beginning is read.
 func clean(s string, limit int) string {
 	isSpace := func(r rune) bool { return !unicode.IsPrint(r) || r == ' ' || r == utf8.RuneError }
-	line := strings.Join(strings.FieldsFunc(s, isSpace), " ")
-	if len(line) > limit {
-		line = strings.ToValidUTF8(line[:limit], "") + " …"
+	start := s[:min(len(s), 16*limit)]
+	line := strings.Join(strings.FieldsFunc(start, isSpace), " ")
+	if len(line) > limit || len(start) < len(s) {
+		line = strings.TrimRight(strings.ToValidUTF8(line[:min(len(line), limit)], ""), " ") + " …"
 	}
 	return line
 }
