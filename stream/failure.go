@@ -43,7 +43,7 @@ func (x *exchange) shown(b []byte) string {
 // shownError returns what the body of an error says: the message in its JSON, the
 // title of a page, else all of it.
 func (x *exchange) shownError(b []byte) string {
-	text := strings.TrimSpace(x.redact(string(b)))
+	text := strings.Trim(x.redact(string(b)), byteOrderMark+whiteSpace)
 	if v := gjson.Parse(text); (v.IsObject() || v.IsArray()) && valid([]byte(text)) {
 		if v.IsArray() { // Gemini sends a list of one error
 			v = v.Get("0")

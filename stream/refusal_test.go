@@ -33,6 +33,7 @@ func TestRefusals(t *testing.T) {
 		{"message of the provider behind", status(400, `{"error":{"message":"Provider returned error","metadata":{"raw":"{\"error\":{\"message\":\"too many\"}}","provider_name":"P"}}}`), Refused, "Provider returned error (P: too many)", ""},
 		{"list of FastAPI", status(422, `{"detail":[{"type":"missing","loc":["body","messages",2,"content"],"msg":"Field required","input":{}},{"loc":["body","n"],"msg":"Extra inputs"}]}`), Refused, "Entity: body.messages.2.content: Field required; body.n: Extra inputs", ""},
 		{"list of Mistral", status(422, `{"object":"error","message":{"detail":[{"loc":["body","n"],"msg":"Extra inputs"}]}}`), Refused, "Entity: body.n: Extra inputs", ""},
+		{"JSON behind a byte order mark", status(400, "\ufeff\r\n{\"error\":{\"message\":\"the message\"}}"), Refused, "400 Bad Request: the message", ""},
 		{"title of a page", status(403, "<html><head><TITLE>\nBlocked</TITLE></head><body>nginx"), Refused, "403 Forbidden: Blocked", ""},
 		{"unknown event", stream("data: {\"detail\":\"Not Found\"}\n\n"), Malformed, `{"detail":"Not Found"}`, ""},
 		{"redirect", status(307, "", "Location", "https://evil.example/path?q=1"), Refused, "307|https://evil.example, which is not followed", "the caller's way to another URL"},
