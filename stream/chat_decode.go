@@ -123,10 +123,12 @@ func (d *chatDecoder) delta(delta gjson.Result) {
 	}
 	for _, c := range callDeltas(delta) {
 		d.began = true
-		call := d.assembly.add(c)
-		if arguments := c.function.Get("arguments"); c.onlyArguments() && call != nil {
-			d.chunk.piece(arguments, call)
-		} else {
+		switch call := d.assembly.add(c); {
+		case call == nil:
+			d.fail(tooManyCalls())
+		case c.onlyArguments():
+			d.chunk.piece(c.function.Get("arguments"), call)
+		default:
 			d.chunk.other = true
 		}
 	}

@@ -290,6 +290,20 @@ func TestManyItems(t *testing.T) {
 	}
 }
 
+// Calls without name and arguments count too: what comes behind too many is not read,
+// so the reply must not seem whole.
+func TestManyCalls(t *testing.T) {
+	call := `{"delta":{"tool_calls":[{"index":%d,"function":{"name":"%s"}}]}}`
+	body := ""
+	for i := range maxCalls + 2 {
+		body += "data: {\"choices\":[" + fmt.Sprintf(call, i, "f"[:i/(maxCalls+1)]) + "]}\n\n"
+	}
+	body += `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n"
+	if got := decode(t, bodyIn{api: "chat", data: []byte(body)}); got.err == nil || got.err.(*Error).Kind != TooLarge {
+		t.Errorf("%+v, %v", got.reply, got.err)
+	}
+}
+
 // The signature that Gemini adds to a call belongs to its endpoint and model too.
 func TestExtraOfCalls(t *testing.T) {
 	m := Message{Role: Assistant, Calls: []Call{{ID: "a", Name: "f", Extra: []byte(`"extra_content":{"s":1}`)}}}
