@@ -13,8 +13,8 @@ type sinkError struct{ error }
 // maxCalls caps the calls of one reply.
 const maxCalls = 256
 
-// maxTextOfCalls caps the text of a reply with calls, which goes back with the
-// next request.
+// maxTextOfCalls caps the text of a reply with calls or of one that pauses, which goes
+// back with the next request.
 const maxTextOfCalls = 16 << 20
 
 // maxTextPassing is the same where the caller needs the text only in its Sink and
@@ -103,7 +103,7 @@ func (d *draft) reply(dec decoder, used map[string]bool) (*Reply, error) {
 		return nil, d.err
 	case len(d.calls) > maxCalls:
 		return nil, tooManyCalls()
-	case len(d.calls) > 0 && (d.text.dropped || d.text.size > maxTextOfCalls):
+	case (len(d.calls) > 0 || d.stop == StopPause) && (d.text.dropped || d.text.size > maxTextOfCalls):
 		return nil, tooMuch("the reply calls a tool after more text than can go back to the model")
 	}
 	if err := d.decideStop(); err != nil {

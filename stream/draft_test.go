@@ -22,6 +22,7 @@ func TestTextOfCalls(t *testing.T) {
 		{"too much passed on, with a call", true, true, 2, -1},
 		{"with a call", false, true, 128, 128},
 		{"too much with a call, whatever the output", false, true, 129, -1},
+		{"too much passed on before a pause", true, false, 2, -1},
 	} {
 		passed := 0
 		d := newDraft(&Request{TextPassing: c.passing}, &Sink{Text: func(b []byte) error { passed += len(b); return nil }})
@@ -30,6 +31,9 @@ func TestTextOfCalls(t *testing.T) {
 		}
 		if c.call {
 			d.calls = []Call{{ID: "a", Name: "f"}}
+		}
+		if strings.Contains(c.name, "pause") { // the endpoint goes on when it gets its message back
+			d.stop = StopPause
 		}
 		r, err := d.reply(&responsesDecoder{draft: d}, map[string]bool{})
 		kept := -1
