@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
 	"slices"
@@ -177,13 +178,15 @@ func (e *messagesEncoder) result(w *segments, m *Message) {
 }
 
 // messagesID returns the id of a call as it is sent. One that this API sent stays as
-// it is; in a foreign one it takes only letters, digits, _ and -.
+// it is. Of a foreign one it takes only letters, digits, _ and -, and Amazon's services
+// at most 64 of them (docs.aws.amazon.com, ToolUseBlock): another one is sent as a hash.
 func messagesID(id string, foreign bool) string {
 	isStrange := func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 	}
-	if foreign && strings.ContainsFunc(id, isStrange) {
-		return hex.EncodeToString([]byte(id))
+	if foreign && (len(id) > 64 || strings.ContainsFunc(id, isStrange)) {
+		sum := sha256.Sum256([]byte(id))
+		return hex.EncodeToString(sum[:16])
 	}
 	return id
 }

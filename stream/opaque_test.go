@@ -3,6 +3,7 @@ package stream
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -162,13 +163,27 @@ func TestRepeatedIDs(t *testing.T) {
 func TestForeignIDs(t *testing.T) {
 	c := newClient(t, Config{API: "messages", BaseURL: "http://127.0.0.1:1"})
 	r := ask("hi")
-	r.Messages = append(r.Messages, Message{Role: Assistant, Calls: []Call{{ID: "f.g:0", Name: "f"}, {ID: "f_g_0", Name: "f"}}},
-		Message{Role: ToolRole, CallID: "f.g:0"}, Message{Role: ToolRole, CallID: "f_g_0"})
-	body := string(c.body(r).bytes())
-	for _, want := range []string{`"id":"662e673a30"`, `"id":"f_g_0"`, `"tool_use_id":"662e673a30"`, `"tool_use_id":"f_g_0"`} {
-		if !strings.Contains(body, want) {
-			t.Errorf("%s is missing in %s", want, body)
+	long := strings.Repeat("f", 64)
+	ids := []string{"f.g:0", "f_g_0", "f-g.0", "functions." + long + ":0", "functions." + long + ":1", long, long + "g"}
+	r.Messages = append(r.Messages, Message{Role: Assistant})
+	for _, id := range ids {
+		r.Messages[1].Calls = append(r.Messages[1].Calls, Call{ID: id, Name: "f"})
+		r.Messages = append(r.Messages, Message{Role: ToolRole, CallID: id})
+	}
+	body := gjson.ParseBytes(c.body(r).bytes())
+	sent, answered := body.Get("messages.1.content.#.id").Array(), body.Get("messages.2.content.#.tool_use_id").Array()
+	if len(sent) != len(ids) || len(answered) != len(ids) {
+		t.Fatalf("%v, %v", sent, answered)
+	}
+	seen := map[string]bool{}
+	for i, id := range sent {
+		if !regexp.MustCompile("^[a-zA-Z0-9_-]{1,64}$").MatchString(id.Str) || seen[id.Str] || answered[i].Str != id.Str {
+			t.Errorf("%s is sent as %s, its result as %s", ids[i], id, answered[i])
 		}
+		seen[id.Str] = true
+	}
+	if sent[1].Str != ids[1] || sent[5].Str != long {
+		t.Errorf("ids that the API takes are sent as %s and %s", sent[1], sent[5])
 	}
 }
 
