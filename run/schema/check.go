@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,7 @@ func (s *Schema) Check(text []byte) (faults []Fault, err error) {
 		return []Fault{{Message: "is not JSON: " + err.Error()}}, nil
 	}
 	c := check{schema: s, left: maxSteps}
-	c.visit(s.root, bytes.TrimSpace(text), "", 0)
+	c.visit(s.root, bytes.TrimSpace(text), "", 0, nil)
 	if c.over {
 		return nil, errors.New("the check would take too long")
 	}
@@ -45,7 +46,8 @@ type visit struct {
 	v      []byte
 	path   string
 	chain  int
-	parts  []part // the members of v by name, or its elements
+	parts  []part          // the members of v by name, or its elements
+	seen   map[string]bool // the steps of the parts that a schema looked at
 	failed bool
 	said   bool // a fault of n itself was found: further ones may follow from it
 }
@@ -56,9 +58,9 @@ type part struct {
 	value []byte
 }
 
-// visit reports whether v fits n. chain counts the schemas that led here at the same
-// part of the value.
-func (c *check) visit(n *node, v []byte, path string, chain int) bool {
+// visit reports whether v fits n, and adds the parts that it looked at to seen. chain
+// counts the schemas that led here at the same part of the value.
+func (c *check) visit(n *node, v []byte, path string, chain int, seen map[string]bool) bool {
 	if c.left -= 1 + len(v)/1024; chain > maxChain || c.left < 0 {
 		c.over = true
 	}
@@ -70,7 +72,13 @@ func (c *check) visit(n *node, v []byte, path string, chain int) bool {
 	case n.never:
 		x.fail("false", "nothing is allowed here")
 	case n.raw != nil:
+		if c.schema.depends {
+			x.seen = map[string]bool{}
+		}
 		x.keywords()
+	}
+	if seen != nil && !x.failed {
+		maps.Copy(seen, x.seen)
 	}
 	return !x.failed
 }
@@ -93,7 +101,7 @@ func (x *visit) keywords() {
 	case '[':
 		x.elements()
 	}
-	for _, rules := range []func(){x.any, x.number, x.text, x.array, x.object, x.alternatives} {
+	for _, rules := range []func(){x.any, x.number, x.text, x.array, x.object, x.alternatives, x.unevaluated} {
 		if x.failed && x.trying > 0 {
 			return
 		}
@@ -126,7 +134,7 @@ func (x *visit) list(keyword string) iter.Seq[*node] {
 }
 
 // here checks the same part of the value against another schema.
-func (x *visit) here(n *node) bool { return x.check.visit(n, x.v, x.path, x.chain+1) }
+func (x *visit) here(n *node) bool { return x.check.visit(n, x.v, x.path, x.chain+1, x.seen) }
 
 // fits is here, but a failure is no fault.
 func (x *visit) fits(n *node) bool {
@@ -135,13 +143,20 @@ func (x *visit) fits(n *node) bool {
 	return x.here(n)
 }
 
-// part checks a part of the value, and reports whether there is a schema for it.
-func (x *visit) part(n *node, p part) bool {
+// part checks a part of the value. There may be no schema for it.
+func (x *visit) part(n *node, p part) (looked bool) {
 	if n == nil {
 		return false
 	}
-	x.must(x.check.visit(n, p.value, x.path+"/"+p.step, 0))
+	x.must(x.check.visit(n, p.value, x.path+"/"+p.step, 0, nil))
+	x.look(p)
 	return true
+}
+
+func (x *visit) look(p part) {
+	if x.seen != nil {
+		x.seen[p.step] = true
+	}
 }
 
 func (x *visit) members() {

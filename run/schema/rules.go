@@ -129,8 +129,9 @@ func (x *visit) array() {
 	fitting := 0
 	for _, p := range x.parts {
 		x.trying++
-		if x.check.visit(contained, p.value, "", 0) {
+		if x.check.visit(contained, p.value, "", 0, nil) {
 			fitting++
+			x.look(p)
 		}
 		x.trying--
 	}
@@ -180,7 +181,7 @@ func (x *visit) object() {
 			}
 		}
 		if names := x.n.below["propertyNames"]; names != nil {
-			x.must(x.check.visit(names, jsontext.Quoted(p.name), x.path, 0))
+			x.must(x.check.visit(names, jsontext.Quoted(p.name), x.path, 0, nil))
 		}
 	}
 }
@@ -220,6 +221,18 @@ func (x *visit) alternatives() {
 		}
 		if n := x.n.below[next]; n != nil {
 			x.must(x.here(n))
+		}
+	}
+}
+
+// unevaluated checks the parts that no schema has looked at.
+func (x *visit) unevaluated() {
+	keyword := map[byte]string{'{': "unevaluatedProperties", '[': "unevaluatedItems"}[x.v[0]]
+	if n := x.n.below[keyword]; n != nil && !x.failed {
+		for _, p := range x.parts {
+			if !x.seen[p.step] {
+				x.part(n, p)
+			}
 		}
 	}
 }

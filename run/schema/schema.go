@@ -37,19 +37,29 @@ type Schema struct {
 
 	root     *node
 	draft7   bool
-	at       map[string]*node          // the schemas of the document, by their JSON Pointers
+	at       map[string]*node // the schemas of the document, by their JSON Pointers
+	byURI    map[string]*resource
 	patterns map[string]*regexp.Regexp // by their texts; nil for one that Go does not have
-	inexact  bool                      // there is a keyword that is not checked, and all values fit it
+	inexact  bool                      // there is such a pattern, and all values fit it
 	strict   bool                      // there is a keyword that a value can fail because it fits another
+	depends  bool                      // there is a keyword about parts that no other keyword has looked at
 }
 
 // node is one schema of a document.
 type node struct {
-	path   string
-	never  bool              // the schema is false
-	raw    map[string][]byte // the values of its keywords
-	below  map[string]*node  // the schemas in it, such as "not", "allOf/0", "properties/a"
-	target *node             // of $ref
+	path     string
+	resource *resource
+	never    bool              // the schema is false
+	raw      map[string][]byte // the values of its keywords
+	below    map[string]*node  // the schemas in it, such as "not", "allOf/0", "properties/a"
+	target   *node             // of $ref
+}
+
+// resource is the document, or a schema in it that has a URI of its own.
+type resource struct {
+	uri     *url.URL
+	path    string
+	anchors map[string]*node
 }
 
 // ErrMalformed is in the error about a text that no draft takes for a schema.
@@ -64,7 +74,7 @@ func Compile(text []byte) (s *Schema, err error) {
 		return nil, err
 	}
 	text = bytes.TrimSpace(text)
-	s = &Schema{at: map[string]*node{}, patterns: map[string]*regexp.Regexp{}}
+	s = &Schema{at: map[string]*node{}, byURI: map[string]*resource{}, patterns: map[string]*regexp.Regexp{}}
 	draft := jsontext.Text(jsontext.Member(text, "$schema"))
 	switch strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(draft, "http:"), "https:"), "#") {
 	case "//json-schema.org/draft-07/schema", "//json-schema.org/draft-06/schema": // draft 6 is a part of draft 7
@@ -73,7 +83,9 @@ func Compile(text []byte) (s *Schema, err error) {
 	default:
 		return nil, errors.New("$schema names another draft than 2020-12 and 7")
 	}
-	if s.root, err = s.parse(text, ""); err != nil {
+	// Relative references of a schema without an $id are relative to this URI.
+	base := &url.URL{Scheme: "https", Host: "schema.invalid", Path: "/"}
+	if s.root, err = s.parse(text, "", s.newResource(base, "")); err != nil {
 		return nil, err
 	}
 	slices.Sort(s.Unchecked)
@@ -82,7 +94,7 @@ func Compile(text []byte) (s *Schema, err error) {
 	}
 	for _, n := range s.at {
 		if ref := n.raw["$ref"]; ref != nil {
-			if n.target = s.target(jsontext.Text(ref)); n.target == nil {
+			if n.target = s.target(n, jsontext.Text(ref)); n.target == nil {
 				return nil, fmt.Errorf("$ref %s at %s leads to no schema of this document, and no reference is fetched", ref, shown(n.path))
 			}
 		}
@@ -90,9 +102,15 @@ func Compile(text []byte) (s *Schema, err error) {
 	return s, nil
 }
 
+func (s *Schema) newResource(uri *url.URL, path string) *resource {
+	r := &resource{uri: uri, path: path, anchors: map[string]*node{}}
+	s.byURI[uri.String()] = r
+	return r
+}
+
 // parse reads the schema at path.
-func (s *Schema) parse(raw []byte, path string) (*node, error) {
-	n := &node{path: path, never: string(raw) == "false"}
+func (s *Schema) parse(raw []byte, path string, in *resource) (*node, error) {
+	n := &node{path: path, resource: in, never: string(raw) == "false"}
 	s.at[path] = n
 	switch raw[0] {
 	case 't', 'f':
@@ -105,6 +123,7 @@ func (s *Schema) parse(raw []byte, path string) (*node, error) {
 	for name, v := range jsontext.Members(raw) {
 		n.raw[jsontext.Unquote(name)] = v
 	}
+	s.identify(n)
 	for keyword, v := range n.raw {
 		ok, err := s.keyword(n, keyword, v)
 		if err == nil && !ok {
@@ -117,17 +136,31 @@ func (s *Schema) parse(raw []byte, path string) (*node, error) {
 	return n, nil
 }
 
+// identify gives n the resource that it begins, and its names.
+func (s *Schema) identify(n *node) {
+	id, err := url.Parse(jsontext.Text(n.raw["$id"]))
+	switch {
+	case err != nil || *id == (url.URL{}) || s.draft7 && n.raw["$ref"] != nil: // in draft 7, only $ref counts beside $ref
+	case s.draft7 && id.Fragment != "":
+		n.resource.anchors[id.Fragment] = n
+	default:
+		id = n.resource.uri.ResolveReference(id)
+		id.Fragment = ""
+		n.resource = s.newResource(id, n.path)
+	}
+	for _, keyword := range []string{"$anchor", "$dynamicAnchor"} {
+		if name := jsontext.Text(n.raw[keyword]); name != "" {
+			n.resource.anchors[name] = n
+		}
+	}
+}
+
 // keyword reads a keyword of n. ok is false if its value is not of the right kind.
 func (s *Schema) keyword(n *node, keyword string, v []byte) (ok bool, err error) {
 	switch kind := v[0]; keyword {
 	case "$dynamicRef": // its target depends on the way there
 		return false, errors.New("$dynamicRef is not followed")
-	case "$id":
-		if n.path != "" { // references in it would be relative to it
-			return false, fmt.Errorf("$id at %s begins a schema of its own", shown(n.path))
-		}
-		return kind == '"', nil
-	case "$ref", "$schema", "$anchor", "$dynamicAnchor":
+	case "$ref", "$id", "$schema", "$anchor", "$dynamicAnchor":
 		return kind == '"', nil
 	case "uniqueItems":
 		return kind == 't' || kind == 'f', nil
@@ -168,8 +201,9 @@ func (s *Schema) applicator(n *node, keyword string, v []byte) (ok bool, err err
 	case "not", "if":
 		s.strict = true
 		return true, s.add(n, keyword, v)
-	case "unevaluatedItems", "unevaluatedProperties": // they depend on what all other keywords look at
-		s.inexact = true
+	case "unevaluatedItems", "unevaluatedProperties":
+		s.depends = true
+		return true, s.add(n, keyword, v)
 	case "then", "else", "additionalProperties", "additionalItems", "contains", "propertyNames":
 		return true, s.add(n, keyword, v)
 	case "items":
@@ -222,7 +256,7 @@ func (s *Schema) named(n *node, keyword string, v []byte) (ok bool, err error) {
 
 // add reads a schema in n.
 func (s *Schema) add(n *node, step string, raw []byte) (err error) {
-	n.below[step], err = s.parse(raw, n.path+"/"+step)
+	n.below[step], err = s.parse(raw, n.path+"/"+step, n.resource)
 	return err
 }
 
@@ -272,14 +306,23 @@ func count(v []byte) (n int, ok bool) {
 	return int(min(f, math.MaxInt32)), true
 }
 
-// target finds the schema of this document that a reference leads to, nil for none.
-func (s *Schema) target(ref string) *node {
-	fragment, ok := strings.CutPrefix(ref, "#")
-	pointer, err := url.PathUnescape(fragment)
-	if !ok || err != nil {
+// target finds the schema that a reference of n leads to, nil for none.
+func (s *Schema) target(n *node, ref string) *node {
+	u, err := url.Parse(ref)
+	if err != nil {
 		return nil
 	}
-	return s.at[pointer]
+	u = n.resource.uri.ResolveReference(u)
+	fragment := u.Fragment
+	u.Fragment, u.RawFragment = "", ""
+	in := s.byURI[u.String()]
+	switch {
+	case in == nil:
+		return nil
+	case fragment != "" && fragment[0] != '/':
+		return in.anchors[fragment]
+	}
+	return s.at[in.path+fragment]
 }
 
 // pointerStep returns a name as a step of a JSON Pointer (RFC 6901).
