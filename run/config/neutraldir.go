@@ -78,7 +78,11 @@ func (s *Server) Misplaced() (hints []string) {
 		return nil
 	}
 	if words, err := SplitWords(s.Command[0]); err == nil && len(words) > 1 && !s.fromFlag && !exists(s.Command[0]) {
-		hints = append(hints, `"command" is the program alone: "command": "`+words[0]+`", "args": ["`+strings.Join(words[1:], `", "`)+`"]`)
+		args := make([]string, len(words)-1)
+		for i, w := range words[1:] {
+			args[i] = `"` + w + `"`
+		}
+		hints = append(hints, `"command" is the program alone: "command": "`+words[0]+`", "args": [`+JoinWords(args)+`]`)
 	}
 	if s.Dir != neutralDir {
 		return hints

@@ -5,21 +5,51 @@ import (
 	"strings"
 )
 
+// keysOfOthers are the keys of other programs that people write into the config,
+// in lower case and without separators, and the keys that mean the same here.
+var keysOfOthers = []struct {
+	ours, others string
+}{
+	{"base_url", "apibase endpoint url apiurl host openaiapibase"},
+	{"api", "provider dialect wireapi type"},
+	{"params", "maxtokens temperature topp stop seed extrabody options"},
+	{"key_env", "apikeyenv envkey apikeyenvvar"},
+	{"timeout", "idletimeout"},
+	{"mcpServers", "servers mcp tools"},
+	{"models", "profiles providers modelproviders"},
+	{"auto_approve", "autoapprove alwaysallow allow allowedtools permissions"},
+	{"max_rounds", "maxturns maxiterations maxsteps"},
+	{"tool_timeout", "timeout tooltimeoutsec timeoutms"},
+	{"startup_timeout", "startuptimeoutsec startuptimeoutms"},
+	{"tools", "includetools enabledtools allowedtools"},
+	{"exclude_tools", "excludetools disabledtools"},
+	{"auth_env", "bearertokenenvvar tokenenv"},
+	{"headers", "httpheaders requestinit"},
+	{"trusted", "trust"},
+	{"cwd", "workingdirectory dir workdir"},
+	{"required", "optional"},
+	{"url", "endpoint"},
+}
+
 // secretKeys are the keys under which other programs have a secret in the file.
 var secretKeys = []string{"apikey", "key", "openaiapikey", "secret", "password", "token", "accesstoken", "keycommand", "apikeycommand"}
 
-// hintOfOthers is what to write instead of a key of another program for a secret, and
-// instead of a key of a profile that stands outside of one; "" for any other. known are
-// the keys of the object that it stands in.
+// hintOfOthers is what to write instead of a key of another program, "" if it is
+// none. known are the keys of the object that it stands in.
 func hintOfOthers(key string, known []string) string {
 	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key))
-	isSecret := slices.Contains(secretKeys, plain)
-	switch {
-	case isSecret && slices.Contains(known, "key_env"):
+	if slices.Contains(secretKeys, plain) && slices.Contains(known, "key_env") {
 		return `the config holds no key: "key_env" names the variable that has it, "key_command" the program that prints it`
-	case isSecret && slices.Contains(known, "auth_env"):
+	}
+	if slices.Contains(secretKeys, plain) && slices.Contains(known, "auth_env") {
 		return `"auth_env" names the variable that holds the bearer token, "token_command" the program that prints it, "headers" has keys of another kind`
-	case slices.Contains(known, "models") && (isSecret || slices.Contains(namesOf(new(profile).keys()), key)):
+	}
+	for _, k := range keysOfOthers {
+		if slices.Contains(known, k.ours) && slices.Contains(strings.Fields(k.others), plain) {
+			return `here this is "` + k.ours + `"`
+		}
+	}
+	if slices.Contains(known, "models") && (slices.Contains(secretKeys, plain) || slices.Contains(namesOf(new(profile).keys()), key)) {
 		return `it belongs to a profile: "models": {"NAME": {"base_url": "…", "key_env": "VARIABLE"}}`
 	}
 	return ""
