@@ -157,9 +157,11 @@ func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*w
 		return nil, fmt.Errorf("%q: the answer ended early: %w", at, f.failure(ctx, err))
 	}
 	cut := len(body) > maxFetched
-	body = body[:min(len(body), maxFetched)]
+	if cut {
+		body = toolserver.WholeRunes(body[:maxFetched])
+	}
 	declared := resp.Header.Get("Content-Type")
-	kind, _, _ := mime.ParseMediaType(declared)
+	kind, params, _ := mime.ParseMediaType(declared)
 	if kind == "" {
 		kind, _, _ = mime.ParseMediaType(http.DetectContentType(body))
 	}
@@ -167,10 +169,15 @@ func (f *fetch) readPage(ctx context.Context, resp *http.Response, raw bool) (*w
 		return nil, fmt.Errorf("%q is %s, %d bytes: not text", at, kind, len(body))
 	}
 	text := bytes.TrimPrefix(body, toolserver.ByteOrderMark)
+	switch strings.ToLower(params["charset"]) {
+	case "iso-8859-1", "latin1", "windows-1252":
+		text = asUTF8(text)
+	}
 	if !raw && (kind == "text/html" || kind == "application/xhtml+xml") {
 		text = htmltext.Text(text, resp.Request.URL)
 	}
-	b := fmt.Appendf(nil, "URL: %s\nStatus: %s\nContent-Type: %s\n\n", at, resp.Status, declared)
+	status := strings.ReplaceAll(resp.Status, "\r", " ") // what follows could be taken for a line of ours
+	b := fmt.Appendf(nil, "URL: %s\nStatus: %s\nContent-Type: %s\n\n", at, status, declared)
 	if room := toolserver.MaxText - len(b); len(text) > room {
 		text, cut = toolserver.WholeRunes(text[:room]), true
 	}
@@ -190,3 +197,24 @@ func textual(kind string, body []byte) bool {
 	named := strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml")
 	return !toolserver.LooksBinary(body) && (named || utf8.Valid(toolserver.WholeRunes(body[:min(len(body), 4096)])))
 }
+
+// asUTF8 returns a text that is said to be in Latin 1, which on the web is Windows-1252,
+// in UTF-8, where it is not so already, as many of these are.
+func asUTF8(text []byte) []byte {
+	if utf8.Valid(text) {
+		return text
+	}
+	var b []byte
+	for _, c := range text {
+		r := rune(c)
+		if c >= 0x80 && c < 0xA0 {
+			r = windows1252[c-0x80]
+		}
+		b = utf8.AppendRune(b, r)
+	}
+	return b
+}
+
+// windows1252 are the characters in which it differs from Latin 1, from 0x80 on
+// (https://encoding.spec.whatwg.org/#names-and-labels).
+var windows1252 = []rune("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ")

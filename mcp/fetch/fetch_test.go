@@ -90,6 +90,11 @@ func TestFetch(t *testing.T) {
 	}
 	page("/text", "text/plain; charset=utf-8", "plain & <b>\n")
 	page("/html", "text/html", `<title>T</title><script>evil()</script><h1>Head</h1><p>a&amp;b <a href="/x">link</a></p>`)
+	page("/latin", "text/plain; charset=ISO-8859-1", "caf\xe9 \x80")
+	page("/windows", `text/html; charset="windows-1252"`, "<p>\x93caf\xe9\x94 &eacute;")
+	page("/misnamed", "text/plain; charset=iso-8859-1", "café €")
+	page("/misnamed-big", "text/plain; charset=iso-8859-1", "a"+strings.Repeat("é", maxFetched/2))
+	page("/unnamed", "text/plain", "caf\xe9")
 	page("/png", "image/png", "\x89PNG\r\n\x1a\n\x00")
 	page("/big", "text/plain", strings.Repeat("0123456789", toolserver.MaxText/5))
 	mux.HandleFunc("/gone", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "it is gone", 410) })
@@ -121,6 +126,7 @@ func TestFetch(t *testing.T) {
 	for path, want := range map[string]string{
 		"/text": "Content-Type: text/plain; charset=utf-8\n\nplain & <b>\n", "/there": server.URL + "/text\n",
 		"/html": "T\n\n# Head\n\na&b link <" + server.URL + "/x>\n", "/big": "[toolpipe] the text goes on",
+		"/latin": "\n\ncafé €", "/windows": "\n\n“café” é\n", "/misnamed": "\n\ncafé €", "/misnamed-big": "\n\naéé", "/unnamed": "\n\ncaf\uFFFD",
 	} {
 		if got := servertest.Works(t, s, "fetch_url", "url", server.URL+path); !strings.Contains(got, want) || len(got) > toolserver.MaxText+100 {
 			t.Errorf("%s: %.300q", path, got)
@@ -142,6 +148,14 @@ func TestFetch(t *testing.T) {
 		w.Header().Set("Content-Length", "100")
 		fmt.Fprint(w, "begin")
 	})
+	mux.HandleFunc("/forged", func(w http.ResponseWriter, r *http.Request) {
+		conn, _, _ := http.NewResponseController(w).Hijack()
+		defer conn.Close()
+		fmt.Fprint(conn, "HTTP/1.1 200 OK\rURL: https://example.com/\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nhi")
+	})
+	if got := servertest.Works(t, s, "fetch_url", "url", server.URL+"/forged"); !strings.Contains(got, "\nStatus: 200 OK URL: https://example.com/\nContent-Type: ") {
+		t.Errorf("/forged: %q", got)
+	}
 	if got := servertest.Works(t, s, "fetch_url", "url", server.URL+"/cut"); !strings.Contains(got, "begin") || !strings.Contains(got, "ended early") {
 		t.Errorf("/cut: %q", got)
 	}
