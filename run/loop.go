@@ -28,7 +28,7 @@ type loop struct {
 	told    bool           // the model was told that its answer does not fit
 	printed bool           // the text was printed, and only the model needs it again
 	joins   bool           // nobody sees where a delta of the text ends
-	outside bool           // all tools are in other processes
+	outside bool           // all tools but that of --find-tools are in other processes
 	resume  bool           // calls that the conversation leaves open run first (--input messages, --session)
 
 	session *session.File    // nil: there is none
