@@ -229,13 +229,17 @@ func (r *repository) plainConfig(config []byte) []byte {
 	b := []byte("[core]\n\trepositoryformatversion = 1\n\tbare = false\n\tsymlinks = false\n")
 	section := ""
 	for line := range bytes.Lines(bytes.ToLower(config)) {
-		line := strings.TrimSpace(string(line))
-		if strings.HasPrefix(line, "[") {
-			section = strings.TrimSpace(strings.Trim(line, "[]"))
-			continue
+		line, _, _ := strings.Cut(strings.ReplaceAll(string(line), ";", "#"), "#")
+		line = strings.TrimSpace(line)
+		for strings.HasPrefix(line, "[") { // a key may follow in the same line
+			section, line, _ = strings.Cut(line[1:], "]")
+			section, line = strings.TrimSpace(section), strings.TrimSpace(line)
 		}
-		name, value, _ := strings.Cut(line, "=")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		name, value, given := strings.Cut(line, "=")
+		name, value = strings.TrimSpace(name), strings.Trim(strings.TrimSpace(value), `"`)
+		if !given {
+			value = "true"
+		}
 		switch section + "." + name {
 		case "core.symlinks":
 			r.noLinks = value == "false"

@@ -212,3 +212,20 @@ func TestGitDiffNoConfiguration(t *testing.T) {
 		t.Errorf("without links:\n%s\nwant:\n%s", got, want)
 	}
 }
+
+// The configuration is read as git reads it, also where people write it by hand.
+func TestGitDiffConfiguration(t *testing.T) {
+	t.Parallel()
+	dir, s, _ := newRepository(t, map[string]string{"a": "one\ntwo\n"})
+	servertest.Put(t, filepath.Join(dir, "a"), "one\r\n2\r\n")
+	for _, config := range []string{
+		"", "[core]\n\tautocrlf = true\n", "[core] autocrlf = true\n", "[core]autocrlf=TRUE", "[CORE]\r\nAutoCRLF = input\r\n", "[core]\n\tautocrlf\n",
+		"[core] # x\n\tautocrlf = true # a comment\n", "[core]\n\tautocrlf = true;x\n", "[core]\n\tautocrlf = \"true\"\n", "[core]\n\tautocrlf = true\n\tautocrlf = false\n",
+		"[user][core] autocrlf = true\n", "[core \"x\"] autocrlf = true\n", "[core] # autocrlf = true\n", "[x \"] # [core\"] autocrlf = true\n", "[x]\n\tk = \"[core]\"\n\tautocrlf = true\n",
+	} {
+		servertest.Put(t, filepath.Join(dir, ".git/config"), config)
+		if got, want := servertest.Works(t, s, "get_git_diff"), plainDiff(t, dir, "HEAD"); got != want {
+			t.Errorf("%q:\n%s\nwant:\n%s", config, got, want)
+		}
+	}
+}
