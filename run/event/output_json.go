@@ -9,9 +9,6 @@ type NDJSONOutput struct {
 }
 
 func (o *NDJSONOutput) Event(e Event) error {
-	if err := o.write(nil); err != nil { // the failed write may still go on, and read the line
-		return err
-	}
 	o.line.b = o.line.b[:0]
 	o.line.event(e)
 	err := o.write(append(o.line.b, '\n'))

@@ -4,6 +4,7 @@
 package stdio
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"sync"
@@ -29,8 +30,8 @@ type boundedWriter struct {
 }
 
 // Bounded returns w as a writer whose waiting is bounded by ctx and measured by
-// waits. Only a Blocking writer of a pipe, a socket or a
-// terminal waits; any other writer is returned as it is.
+// waits. Only a Blocking writer of a pipe, a socket or a terminal waits; any other
+// writer is returned as it is.
 func Bounded(ctx context.Context, w io.Writer, waits *ReaderWaits) io.Writer {
 	f, ok := w.(*blockingFile)
 	if !ok {
@@ -42,25 +43,36 @@ func Bounded(ctx context.Context, w io.Writer, waits *ReaderWaits) io.Writer {
 	return &boundedWriter{ctx: ctx, file: f, waits: waits}
 }
 
-// Write writes at once what the reader takes, and the rest in a goroutine, which is left
-// behind when the writer gives up.
-func (b *boundedWriter) Write(p []byte) (int, error) {
+// Write writes at once what the reader takes, and waits with the rest piece by piece: a
+// reader that is slow has endGrace for each of them.
+func (b *boundedWriter) Write(p []byte) (written int, err error) {
 	if b.over.Load() {
 		return 0, context.Cause(b.ctx)
 	}
-	n := writeNow(int(b.file.f.Fd()), p)
-	if n == len(p) {
-		return n, nil
+	const piece = 4 << 10 // a pipe or socket has room for it as soon as it is read
+	for written < len(p) && err == nil {
+		n := writeNow(int(b.file.f.Fd()), p[written:])
+		if n == 0 {
+			n, err = b.wait(p[written:min(written+piece, len(p))])
+		}
+		written += n
 	}
+	return written, err
+}
+
+// wait writes in a goroutine, which is left behind with a copy of p when the writer
+// gives up.
+func (b *boundedWriter) wait(p []byte) (int, error) {
 	defer b.waits.begin()()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	defer goroutine.AfterContext(b.ctx, func() {
 		goroutine.AfterFunc(endGrace, func() { cancel(context.Cause(b.ctx)) })
 	})()
-	rest, err := Await(ctx, func() (int, error) { return b.file.Write(p[n:]) })
+	p = bytes.Clone(p)
+	n, err := Await(ctx, func() (int, error) { return b.file.Write(p) })
 	b.over.Store(ctx.Err() != nil)
-	return n + rest, err
+	return n, err
 }
 
 // ReaderWaits measures how long the run has waited for the reader of its
