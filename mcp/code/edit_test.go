@@ -239,6 +239,28 @@ func TestEditLosesNothing(t *testing.T) {
 // wordsOf are the words of lines.
 func wordsOf(lines []string) []string { return strings.Fields(strings.Join(lines, "\n")) }
 
+// A definition of which ctags gives no end goes on behind a comma between < and >, and
+// behind a bracket } that does not close its body.
+func TestEditWholeDefinition(t *testing.T) {
+	t.Parallel()
+	c := editCall(t)
+	for _, test := range []struct{ file, name, before, definition, after string }{
+		{"a.rs", "f", "struct S {\n", "    f: Foo<u8,\n        u16>,\n", "    h: u8,\n}\n"},
+		{"a.rs", "f", "struct S {\n", "    f: Foo<fn() -> u8,\n        u16>,\n", "    h: u8,\n}\n"},
+		{"a.rs", "f", "struct S {\n", "    f: Foo<u8>,\n", "    h: u8,\n}\n"},
+		{"a.ts", "m", "class A {\n", "  m: Map<string,\n    number>;\n", "  n = 1;\n}\n"},
+		{"a.ts", "f", "", "function f(x): x is { a: number } {\n  return true\n}\n", "let b = 1\n"},
+		{"a.ts", "f", "", "function f(x): asserts x is { a: number }[] {\n  return true\n}\n", "let b = 1\n"},
+		{"a.js", "f", "var a = {\n", "  f: function() {\n    return 1;\n  }.bind(this),\n", "  g: 2,\n};\n"},
+		{"a.js", "f", "var a = {\n", "  f: function() { return 1 }.bind(\n    this),\n", "  g: 2,\n};\n"},
+	} {
+		edited, failed := edit(t, c, test.file, test.before+test.definition+test.after, map[string]string{"name": test.name, "operation": "remove"})
+		if edited != test.before+test.after {
+			t.Errorf("%s, %q: %s\n%s", test.file, test.definition, failed, edited)
+		}
+	}
+}
+
 // The longest contents of the kinds that something may be made larger of.
 func TestEditHugeContent(t *testing.T) {
 	t.Parallel()

@@ -74,7 +74,7 @@ func (l *layout) end(d *definition) (last int, guessed bool) {
 		return l.wordEnd(d.Line)
 	}
 	if l.ending != byIndent && !(body && l.language.Is("Python")) { // of Python, ctags gives the ends until it gives up
-		s := statement{layout: l, kind: d.Kind, body: body}
+		s := statement{layout: l, kind: d.Kind, body: body, comma: !body}
 		if at, ok := s.end(l.nameEnd(d)); ok {
 			return max(d.Line, l.lineOf(at)), false
 		}
@@ -87,6 +87,7 @@ type statement struct {
 	*layout
 	kind  string // of the definition
 	body  bool   // it ends with a body
+	comma bool   // it may end with a comma
 	angle int    // how many < are open, as in Map<string, number>
 }
 
@@ -105,11 +106,14 @@ func (s *statement) end(i int) (int, bool) {
 		case isBracket && other < i: // it closes a bracket that opened before the statement
 			return last, true
 		case isBracket:
-			if c == '{' && s.body && !s.opensType(i, s.kind) && !s.goesOn(other+1) {
-				return other, true
+			if c == '{' && s.body && !s.opensType(i, s.kind) {
+				s.comma = s.goesOn(other + 1) // as f: function() { }.bind(this), does
+				if !s.comma {
+					return other, true
+				}
 			}
 			i, last = other, other
-		case c == ';', c == ',' && !s.body && s.angle == 0:
+		case c == ';', c == ',' && s.comma && s.angle == 0:
 			return i, true
 		case c == '\n':
 			if s.ending != bySemicolon && s.lineEnds(last, i+1) {
