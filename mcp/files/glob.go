@@ -115,19 +115,30 @@ func parseGlob(pattern string) (*glob, error) {
 	return g, nil
 }
 
-// expandBraces replaces each {a,b} by its alternatives. It begins with the last {, in
-// which there is no other.
+// expandBraces replaces each {a,b} by its alternatives. It begins with the outer ones:
+// what is inside one alternative does not multiply the others.
 func expandBraces(pattern string) (all []string, err error) {
-	open := strings.LastIndexByte(pattern, '{')
+	open := strings.IndexByte(pattern, '{')
 	if open < 0 {
 		return []string{pattern}, nil
 	}
-	choices, after, closed := strings.Cut(pattern[open+1:], "}")
-	if !closed {
-		return nil, errors.New("{ without }")
+	depth, end, cuts := 1, open, []int{open} // before and behind each choice
+	for depth > 0 {
+		if end++; end == len(pattern) {
+			return nil, errors.New("{ without }")
+		}
+		switch pattern[end] {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+		if depth == 0 || depth == 1 && pattern[end] == ',' {
+			cuts = append(cuts, end)
+		}
 	}
-	for choice := range strings.SplitSeq(choices, ",") {
-		more, err := expandBraces(pattern[:open] + choice + after)
+	for i, cut := range cuts[1:] {
+		more, err := expandBraces(pattern[:open] + pattern[cuts[i]+1:cut] + pattern[end+1:])
 		if err != nil {
 			return nil, err
 		}

@@ -142,7 +142,7 @@ func TestGrepCancelled(t *testing.T) {
 
 func TestExpandBraces(t *testing.T) {
 	for pattern, want := range map[string]string{
-		"a": "a", "{a,b}c": "ac bc", "x{a,{b,c}}d": "xad xbd xad xcd", "{a{b,c},d}": "ab d ac d", "{a}{,b}": "a ab", "a}": "a}", "{a": "{ without }", "{{a}": "{ without }",
+		"a": "a", "{a,b}c": "ac bc", "x{a,{b,c}}d": "xad xbd xcd", "{a{b,c},d}": "ab ac d", "{a}{,b}": "a ab", "a}": "a}", "a}{b,c}}": "a}b} a}c}", "{{a,b},{c,d}}": "a b c d", "{a": "{ without }", "{{a}": "{ without }",
 	} {
 		got, err := expandBraces(pattern)
 		if err != nil {
