@@ -167,6 +167,7 @@ func (c *connection) failure() *failure.Error {
 	e := failure.Error{Status: failure.StatusServer, Message: c.err.Error(), Cause: c.err}
 	if given, ok := errors.AsType[*failure.Error](c.err); ok {
 		e = *given
+		e.Hints = slices.Clone(e.Hints)
 	}
 	if f, ok := errors.AsType[*mcp.ConnectError](c.err); ok {
 		if f.Stderr != "" {
@@ -181,7 +182,7 @@ func (c *connection) failure() *failure.Error {
 		e.Hints = append(e.Hints, c.Misplaced()...)
 	}
 	if !c.Optional && e.Status == failure.StatusServer {
-		e.Hints = append(slices.Clone(e.Hints), c.OptionalHint())
+		e.Hints = append(e.Hints, c.OptionalHint())
 	}
 	e.Message = c.Unexpanded(e.Message)
 	for i := range e.Hints {
