@@ -29,7 +29,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 			r.warn("not_recorded", "", "--record: "+cerr.Error())
 		}
 	}
-	if err == nil {
+	if _, panicked := errors.AsType[*goroutine.Panic](err); !panicked && !failure.IsCancelled(err) {
 		r.box.settle()
 	}
 	if r.box != nil {
