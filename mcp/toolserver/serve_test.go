@@ -29,6 +29,9 @@ func example() *Server {
 	tool("list", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
 		return &wire.Result{Structured: json.RawMessage(`[1]`)}, nil
 	})
+	tool("odd blocks", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
+		return wire.ReadResult([]byte(`{"content":[5,null,["x"],"a",{"type":"new"}]}`))
+	})
 	tool("nothing", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) { return nil, nil })
 	tool("fails", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
 		return nil, errors.New("no such file")
@@ -86,6 +89,7 @@ func TestRequests(t *testing.T) {
 		{"an object", call("object", ""), result(`{"content":[{"type":"text","text":"n is 1"}],"structuredContent":{"n":1}}`)},
 		{"a list, which only 2026-07-28 knows", call("list", ""), result(`{"content":[{"type":"text","text":"[1]"}]}`)},
 		{"a list in 2026-07-28", call("list", ","+modern), result(`{"resultType":"complete","content":[],"structuredContent":[1]}`)},
+		{"blocks that are no objects", call("odd blocks", ""), result(`{"content":[` + strings.Repeat(`{"type":"text","text":"[unsupported content: ]"},`, 3) + `{"type":"text","text":"a"},{"type":"new"}]}`)},
 		{"no result", call("nothing", ""), result(`{"content":[]}`)},
 		{"a tool that fails", call("fails", ""), result(`{"content":[{"type":"text","text":"no such file"}],"isError":true}`)},
 		{"an error of JSON-RPC", call("refuses", ""), failure(`{"code":-32099,"message":"refused"}`)},
