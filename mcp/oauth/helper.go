@@ -104,8 +104,7 @@ func (h *Helper) program() string {
 }
 
 // run runs the helper once, for at most helperTime. It gives nil if the helper has no
-// such login. Its output is quoted only where
-// it failed: otherwise the output is a login.
+// such login. Its output is quoted only where it failed: otherwise the output is a login.
 func (h *Helper) run(ctx context.Context, action string, input []byte) ([]byte, error) {
 	env := process.ChildEnv(h.Environ, nil, helperNames)
 	path, err := process.LookPath(h.program(), env)
@@ -118,7 +117,7 @@ func (h *Helper) run(ctx context.Context, action string, input []byte) ([]byte, 
 	printed, errs, err := h.Processes.Capture(ctx, cmd, maxLogin+1)
 	switch said := string(printed) + errs; {
 	case ctx.Err() != nil:
-		return nil, h.failed(action, err)
+		return nil, h.failed(action, context.Cause(ctx))
 	case err != nil && action != "store" && strings.Contains(said, notFound):
 		return nil, nil
 	case err != nil:

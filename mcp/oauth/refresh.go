@@ -47,6 +47,8 @@ func (s *Store) Refresh(ctx context.Context, settings *Settings, k Key, used str
 		defer unlock()
 	} else if _, given := s.given.Load(k); !given {
 		return nil, err
+	} else if l, failed := s.stored(ctx, k); l != nil || failed != nil { // which counts, not the given one
+		return nil, err
 	}
 	l, err := s.Get(ctx, k)
 	switch {

@@ -299,6 +299,31 @@ func TestRefreshGiven(t *testing.T) {
 	}
 }
 
+// TestRefreshGivenLocked: a login that was given does not let a stored one be refreshed
+// without its lock, while another process may be refreshing it.
+func TestRefreshGivenLocked(t *testing.T) {
+	a := newRotating(t)
+	s, _ := newStore(t)
+	k := a.expired(t, s).Key()
+	given, err := os.ReadFile(s.path(k.file()))
+	if err == nil {
+		err = s.Give(string(given))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := s.lock(t.Context(), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if l, err := s.Refresh(ctx, nil, k, "access-0"); !errors.Is(err, context.DeadlineExceeded) || a.requests != 0 {
+		t.Errorf("%+v, %v after %d requests", l, err, a.requests)
+	}
+}
+
 // TestExpired: a token is replaced some time before its end, but not sooner than
 // in the middle of its life.
 func TestExpired(t *testing.T) {
