@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -71,11 +72,28 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// TestRenderStructuredList: a list of many texts, each of which is a block too, as
+// FastMCP gives it, is not shown twice.
+func TestRenderStructuredList(t *testing.T) {
+	var blocks, items []string
+	for i := range 6000 {
+		item := fmt.Sprintf("/home/somebody/projects/program/%05d.go", i)
+		blocks, items = append(blocks, `{"type":"text","text":"`+item+`"}`), append(items, `"`+item+`"`)
+	}
+	r, err := ReadResult([]byte(`{"content":[` + strings.Join(blocks, ",") + `],"structuredContent":{"result":[` + strings.Join(items, ",") + `]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Render(0); got.Bytes != 6000*41-1 {
+		t.Errorf("%d bytes", got.Bytes)
+	}
+}
+
 // TestRenderStructuredWork: not all of a long text is searched for each of many
 // strings that it does not hold.
 func TestRenderStructuredWork(t *testing.T) {
 	shown := shownText{text: []byte(strings.Repeat("abcdefgh", 1<<15))}
-	for range 2000 {
+	for range 1000 {
 		shown.has([]byte("abcdefgx"))
 	}
 	if shown.searched > searchBudget+2*len(shown.text) {

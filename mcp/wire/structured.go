@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	fewBytes     = 4         // a string of so many bytes may stand anywhere by chance
-	manyBytes    = 200       // a string of more bytes is not shown twice
-	searchBudget = 256 << 20 // bytes of the text that are searched for strings
+	fewBytes     = 4        // a string of so many bytes may stand anywhere by chance
+	manyBytes    = 200      // a string of more bytes is not shown twice
+	searchBudget = 16 << 20 // bytes of the text that are searched for strings
 )
 
 // above stands in structuredContent for a string that the model has already.
@@ -75,15 +75,22 @@ func (r *Result) repeatsContent() bool {
 type shownText struct {
 	text     []byte
 	media    map[string]bool // base64 of media blocks
+	at       int             // where the last string was found: the next often follows it
 	searched int
 }
 
 // has reports whether the text holds s. When the budget is used up, it does not.
 func (t *shownText) has(s []byte) bool {
-	if t.searched > searchBudget {
-		return false
+	for _, from := range []int{t.at, 0} {
+		if t.searched > searchBudget {
+			return false
+		}
+		before, _, found := bytes.Cut(t.text[from:], s)
+		t.searched += len(before)
+		if found {
+			t.at = from + len(before)
+			return true
+		}
 	}
-	before, _, found := bytes.Cut(t.text, s)
-	t.searched += len(before)
-	return found
+	return false
 }
