@@ -25,8 +25,12 @@ func (p *Processes) FirstLine(ctx context.Context, cmd exec.Cmd) (string, error)
 	ctx, cancel := context.WithTimeout(ctx, firstLineTime)
 	defer cancel()
 	printed, said, err := p.Capture(ctx, &cmd, maxFirstLine)
-	if err != nil {
-		return "", fmt.Errorf("%q: %w: %s", cmd.Args[0], err, strings.TrimSpace(LastLines(said, 3)))
+	said = strings.TrimSpace(LastLines(said, 3))
+	switch {
+	case err != nil && said == "":
+		return "", fmt.Errorf("%q: %w", cmd.Args[0], err)
+	case err != nil:
+		return "", fmt.Errorf("%q: %w: %s", cmd.Args[0], err, said)
 	}
 	line, _, _ := bytes.Cut(printed, []byte("\n"))
 	return string(bytes.TrimSpace(line)), nil
