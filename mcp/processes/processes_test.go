@@ -375,6 +375,12 @@ func TestInput(t *testing.T) {
 	// A closed input, and one that nobody reads.
 	servertest.Works(t, s, "start", "name", "d", "script", "exec <&-; echo closed; sleep 300")
 	servertest.Works(t, s, "wait", "ids", []string{"d"}, "pattern", "closed", "timeout_s", 60)
+	for range 100 { // a program that is being started beside this has the other end of the pipe too, until it is executed
+		if _, failed := servertest.Do(t, s, "input", "id", "d", "text", "x"); failed {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	servertest.Fails(t, s, "d took 0 of 1 bytes: its input is closed", "input", "id", "d", "text", "x")
 	servertest.Works(t, s, "start", "name", "e", "script", "sleep 300")
 	servertest.Fails(t, s, "of 200000 bytes: it does not read its input", "input", "id", "e", "text", strings.Repeat("x", 200_000))
