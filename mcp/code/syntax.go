@@ -2,6 +2,7 @@ package code
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -267,7 +268,7 @@ func (p textParser) problems(said string, text []byte) (problems []problem) {
 		if m[3] == "" { // Node.js says it behind the source
 			_, message, _ := strings.Cut(said, "\nSyntaxError: ")
 			message, _, _ = strings.Cut(message, "\n")
-			e.message = oneLine(message)
+			e.message = oneLine(cmp.Or(message, "syntax error"))
 		}
 		if e.column, err = strconv.Atoi(m[2]); err != nil && len(problems) < maxProblems {
 			e.column = markedColumn(lines[i+1:], text, number)

@@ -77,6 +77,7 @@ func TestCheckSyntax(t *testing.T) {
 		{"node", "a.js", "import b from \"b\";\nexport const a = await b;\n", ""},
 		{"node", "a.js", "import b from \"b\";\nexport const a = ;\n", "2:18: Unexpected token ';'\n"},
 		{"node", "a.js", "function f() {\n", "2: Unexpected end of input\n"},
+		{"node", "a.js", "let a = '" + strings.Repeat("a", maxParserOutput) + "' );\n", "1: syntax error\n"}, // node repeats the line
 		{"node", "a.mjs", "import b from \"b\";\nawait b;\n", ""},
 		{"node", "a.mjs", "with (a) b;\n", "1:1: Strict mode code may not include a with statement\n"},
 		{"node", "a.cjs", "with (a) b;\n", ""},
