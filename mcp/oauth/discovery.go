@@ -135,13 +135,14 @@ func (a *agent) protectedResource(ctx context.Context, c challenge) (*resource, 
 	}
 	r := &resource{id: resourceOf(a.server)}
 	address, doc, missing := a.firstDocument(ctx, urls)
+	found := &resource{textOf(doc, "resource"), textsOf(doc, "authorization_servers"), textsOf(doc, "scopes_supported")}
+	if !isShort(slices.Concat(found.issuers, found.scopes, []string{found.id})...) {
+		missing = fmt.Errorf(tooLong, address)
+	}
 	pin := a.settings.Resource
 	switch {
 	case missing == nil:
-		r = &resource{textOf(doc, "resource"), textsOf(doc, "authorization_servers"), textsOf(doc, "scopes_supported")}
-		if !isShort(slices.Concat(r.issuers, r.scopes, []string{r.id})...) {
-			return nil, fmt.Errorf(tooLong, address)
-		}
+		r = found
 		if !covers(r.id, a.server) && (pin == nil || *pin != r.id) {
 			return nil, fmt.Errorf("the metadata at %s is about %q, not about this server", address, r.id)
 		}

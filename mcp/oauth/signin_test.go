@@ -259,6 +259,10 @@ func TestPins(t *testing.T) {
 			as.Redirect = func(back url.Values) { back.Set("iss", "https://login.test/real") }
 			s.Issuer, s.MetadataURL = "https://login.test/real", as.URL+"/.well-known/oauth-authorization-server/as"
 		}, "/mcp"},
+		{"issuer, beside more scopes than are shown", func(as *oauthtest.Server, s *Settings) {
+			as.Resource = map[string]any{"scopes_supported": []string{strings.Repeat("x", maxShown)}}
+			s.Issuer = as.URL + "/as"
+		}, "/mcp"},
 		{"authorization_url and token_url", func(as *oauthtest.Server, s *Settings) {
 			as.NoIssuer, as.NoResource = true, true
 			as.Redirect = func(back url.Values) { back.Del("iss") }
