@@ -117,10 +117,12 @@ func (s *scanner) line(text []byte, number int, crlf bool) bool {
 		s.out.text = s.show(s.out.text, text, number, '-')
 		s.after--
 	case s.around > 0:
+		var room []byte // of a line that is not shown any more
 		if len(s.before) == s.around {
-			s.before, s.gap = s.before[1:], true
+			room, s.gap = s.before[0][:0], true
+			s.before = append(s.before[:0], s.before[1:]...)
 		}
-		s.before = append(s.before, s.show(nil, text, number, '-'))
+		s.before = append(s.before, s.show(room, text, number, '-'))
 	}
 	return true
 }
