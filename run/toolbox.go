@@ -192,7 +192,7 @@ func (c *connection) slot(ctx context.Context) (release func()) {
 	}
 }
 
-// settle lets the sessions give the warnings that they are about to give.
+// settle has the sessions warn of a list of tools that is another one by now.
 func (b *toolbox) settle() {
 	b.eachSession(func(s *mcp.Session) { s.Settle(time.Second) })
 }
