@@ -262,7 +262,7 @@ func TestCallTimeout(t *testing.T) {
 func TestHardDeadline(t *testing.T) {
 	t.Parallel()
 	spec := stdio()
-	for spec.ToolTimeout = 300 * time.Millisecond; ; spec.ToolTimeout *= 2 {
+	for spec.ToolTimeout = 200 * time.Millisecond; ; spec.ToolTimeout *= 2 {
 		s, _ := connect(t, spec)
 		e := callFails(t, s, "drip", `{"n":3000,"ms":10}`)
 		if errors.Is(e, TimeoutError{spec.ToolTimeout, true}) {

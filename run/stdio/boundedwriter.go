@@ -26,6 +26,7 @@ type boundedWriter struct {
 	ctx   context.Context
 	file  *blockingFile
 	waits *ReaderWaits
+	grace time.Duration // endGrace
 	over  atomic.Bool
 }
 
@@ -40,7 +41,7 @@ func Bounded(ctx context.Context, w io.Writer, waits *ReaderWaits) io.Writer {
 	if info, err := f.f.Stat(); err == nil && info.Mode().IsRegular() {
 		return w
 	}
-	return &boundedWriter{ctx: ctx, file: f, waits: waits}
+	return &boundedWriter{ctx: ctx, file: f, waits: waits, grace: endGrace}
 }
 
 // Write writes at once what the reader takes, and waits with the rest piece by piece: a
@@ -67,7 +68,7 @@ func (b *boundedWriter) wait(p []byte) (int, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	defer goroutine.AfterContext(b.ctx, func() {
-		goroutine.AfterFunc(endGrace, func() { cancel(context.Cause(b.ctx)) })
+		goroutine.AfterFunc(b.grace, func() { cancel(context.Cause(b.ctx)) })
 	})()
 	p = bytes.Clone(p)
 	n, err := Await(ctx, func() (int, error) { return b.file.Write(p) })

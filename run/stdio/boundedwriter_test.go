@@ -19,11 +19,16 @@ func numbered(n int) []byte {
 	return b
 }
 
-// ended is a context after the end of its run.
-func ended() context.Context {
+// testGrace stands for endGrace.
+const testGrace = 1200 * time.Millisecond
+
+// endedWriter writes to w after the end of its run.
+func endedWriter(w *os.File) io.Writer {
 	ctx, end := context.WithCancel(context.Background())
 	end()
-	return ctx
+	b := Bounded(ctx, Blocking(w), new(ReaderWaits)).(*boundedWriter)
+	b.grace = testGrace
+	return b
 }
 
 func pipe(t testing.TB) (r, w *os.File) {
@@ -39,10 +44,10 @@ func pipe(t testing.TB) (r, w *os.File) {
 func TestBoundedSlowReader(t *testing.T) {
 	t.Parallel()
 	r, w := pipe(t)
-	text, got := numbered(320<<10), make(chan []byte)
+	text, got := numbered(512<<10), make(chan []byte)
 	go func() {
 		var all []byte
-		for part := make([]byte, 32<<10); ; time.Sleep(endGrace / 6) {
+		for part := make([]byte, 32<<10); ; time.Sleep(testGrace / 12) {
 			n, err := r.Read(part)
 			if all = append(all, part[:n]...); err != nil {
 				got <- all
@@ -50,7 +55,7 @@ func TestBoundedSlowReader(t *testing.T) {
 			}
 		}
 	}()
-	if n, err := Bounded(ended(), Blocking(w), new(ReaderWaits)).Write(text); n != len(text) || err != nil {
+	if n, err := endedWriter(w).Write(text); n != len(text) || err != nil {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 	w.Close()
@@ -69,12 +74,12 @@ func TestBoundedGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := numbered(64 << 10)
-	b := bufio.NewWriterSize(Bounded(ended(), Blocking(w), new(ReaderWaits)), len(text))
+	b := bufio.NewWriterSize(endedWriter(w), len(text))
 	b.Write(text)
 	if err := b.Flush(); err != context.Canceled {
 		t.Fatal(err)
 	}
-	r.SetReadDeadline(time.Now().Add(time.Second))
+	r.SetReadDeadline(time.Now().Add(testGrace / 4))
 	all, _ := io.ReadAll(r)
 	if got := all[len(before):]; !bytes.HasPrefix(text, got) {
 		t.Errorf("the %d bytes that came are no beginning of the text", len(got))
