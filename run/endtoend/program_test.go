@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	if !flagGiven("test.parallel") {
 		// Scripts spend most of their time waiting for processes, sockets and deadlines.
-		flag.Set("test.parallel", "12")
+		flag.Set("test.parallel", "16")
 	}
 	remove := processtest.FilesInMemory()
 	var err error

@@ -16,6 +16,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in scripts"
 // TestScripts runs testdata/script/*.txt; testdata/script/README.md says what
 // a script is. Each of its cases runs in a folder of its own, with real processes.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	for _, file := range scriptFiles(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			t.Parallel()
