@@ -73,7 +73,7 @@ func listen(redirectURI, state string) (*callback, error) {
 		return c, err
 	}
 	var ok bool
-	if c.uri, ok = secureURL(redirectURI); !ok {
+	if c.uri, ok = SecureURL(redirectURI); !ok {
 		return nil, fmt.Errorf("the redirect_uri %q is neither https nor http on this machine", redirectURI)
 	}
 	if isPlainLoopback(c.uri) {
@@ -85,8 +85,8 @@ func listen(redirectURI, state string) (*callback, error) {
 	return c, nil
 }
 
-// secureURL parses a URL that is https, or http on this machine, and has no user name.
-func secureURL(raw string) (u *url.URL, ok bool) {
+// SecureURL parses a URL that is https, or http on this machine, and has no user name.
+func SecureURL(raw string) (u *url.URL, ok bool) {
 	u, err := url.Parse(raw)
 	return u, err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || isPlainLoopback(u))
 }

@@ -141,7 +141,7 @@ func random() string { return rand.Text() + rand.Text() }
 // authorizationURL is the address for the browser. Neither the configured parameters
 // nor those of the endpoint replace a parameter that is set here.
 func (s *signIn) authorizationURL() (string, error) {
-	u, ok := secureURL(s.issuer.AuthorizationURL)
+	u, ok := SecureURL(s.issuer.AuthorizationURL)
 	// In the host, a shell could take another character for an operator, and openers of
 	// browsers are scripts. Path and query are escaped.
 	if !ok || !wire.IsOnly(u.Host, ".-_:[]") {

@@ -105,12 +105,7 @@ func (s *Settings) keys(c *Config) []key {
 		{"max_rounds", &s.MaxRounds},
 		{"shell", func(m member) error { return m.readKeys(s.Shell.keys()) }},
 		{"credential_helper", into(&s.credentialHelper, readHelper)},
-		{"client_metadata_url", func(m member) error {
-			if err := m.fill(&c.clientMetadataURL); err != nil {
-				return err
-			}
-			return checkClientDocument(m.Value, c.clientMetadataURL)
-		}},
+		{"client_metadata_url", into(&c.clientMetadataURL, clientDocument)},
 	}
 }
 

@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"net/url"
 	"path/filepath"
 	"strings"
 
@@ -37,16 +36,16 @@ func (e *entry) oauthKeys(s *oauth.Settings) []key {
 			words, err := m.Words()
 			return strings.Fields(strings.Join(words, " ")), err
 		})},
-		{"redirect_uri", &s.RedirectURI},
-		{"client_metadata_url", &s.ClientMetadataURL},
+		{"redirect_uri", into(&s.RedirectURI, secureURL)},
+		{"client_metadata_url", into(&s.ClientMetadataURL, clientDocument)},
 		{"client_name", &s.ClientName},
 		{"account", &s.Account},
 		{"issuer", &s.Issuer},
 		{"resource", &s.Resource},
 		{"authorize_params", &s.AuthorizeParams},
-		{"metadata_url", &s.MetadataURL},
-		{"authorization_url", &s.AuthorizationURL},
-		{"token_url", &s.TokenURL},
+		{"metadata_url", into(&s.MetadataURL, secureURL)},
+		{"authorization_url", into(&s.AuthorizationURL, secureURL)},
+		{"token_url", into(&s.TokenURL, secureURL)},
 		{"assertion_file", func(m member) error {
 			_, path, err := e.fileBeside(m)
 			s.Assertion = func(context.Context) (string, error) { // the platform writes a new one before it ends
@@ -113,31 +112,24 @@ func checkOAuth(at Value, s *oauth.Settings) error {
 	case s.Grant == oauth.GrantIDJAG && (s.IDP == nil || s.IDP.TokenURL == ""):
 		return at.Errorf("the grant %s needs idp with its token_url", s.Grant)
 	}
-	for name, place := range map[string]string{"metadata_url": s.MetadataURL, "authorization_url": s.AuthorizationURL, "token_url": s.TokenURL, "redirect_uri": s.RedirectURI} {
-		if err := checkSecureURL(place); err != nil {
-			return at.within(failure.Within(name, err))
-		}
-	}
-	return checkClientDocument(at, s.ClientMetadataURL)
-}
-
-// checkClientDocument refuses an address that no authorization server takes for a
-// client metadata document: it is https, with a path.
-func checkClientDocument(at Value, place string) error {
-	if u, err := url.Parse(place); place != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") == "" || u.Fragment != "") {
-		return at.Errorf("client_metadata_url: %q is not an https URL with a path", place)
-	}
 	return nil
 }
 
-// checkSecureURL refuses a place that is not https, nor http on this machine.
-func checkSecureURL(place string) error {
-	if place == "" {
-		return nil
+// clientDocument reads the address of a client metadata document: authorization
+// servers take only https, with a path.
+func clientDocument(m member) (string, error) {
+	place, err := m.str()
+	if u, ok := oauth.SecureURL(place); place != "" && (!ok || u.Scheme != "https" || strings.Trim(u.Path, "/") == "" || u.Fragment != "") {
+		return "", m.Errorf("%q is not an https URL with a path", place)
 	}
-	u, err := url.Parse(place)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && oauth.IsLoopback(u.Hostname())) {
-		return failure.Usage("%q is neither an https URL nor http on this machine", place)
+	return place, err
+}
+
+// secureURL reads a place that is https, or http on this machine.
+func secureURL(m member) (string, error) {
+	place, err := m.str()
+	if _, ok := oauth.SecureURL(place); place != "" && !ok {
+		return "", m.Errorf("%q is neither an https URL nor http on this machine", place)
 	}
-	return nil
+	return place, err
 }

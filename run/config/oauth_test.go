@@ -38,6 +38,21 @@ func TestOAuthThatCannotWork(t *testing.T) {
 	}
 }
 
+// TestFirstBadURL: of several bad URLs the error is about the first in the file, each
+// time.
+func TestFirstBadURL(t *testing.T) {
+	for _, oauth := range []string{`"authorization_url":"http://x.test/a","token_url":"http://x.test/t"`, `"token_url":"http://x.test/t","authorization_url":"http://x.test/a"`, `"redirect_uri":"app:/r","client_metadata_url":"app:/m"`} {
+		first, _, _ := strings.Cut(oauth, ",")
+		name, value, _ := strings.Cut(first, ":")
+		for range 20 {
+			err := parseConfig(t, `{"mcpServers":{"s":{"url":"https://tools.test/mcp","oauth":{`+oauth+`}}}}`)
+			if text := errorText(err); !strings.Contains(text, strings.Trim(name, `"`)+": "+value) {
+				t.Fatalf("%s: %s", oauth, text)
+			}
+		}
+	}
+}
+
 // TestClientDocumentOfAll: the config may name the metadata document once for all
 // servers.
 func TestClientDocumentOfAll(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 // The keys of the config, of a profile, of a server and of shell.
 var (
-	configKeys  = namesOf(new(Settings).keys(nil))
+	configKeys  = namesOf(new(Settings).keys(new(Config)))
 	profileKeys = namesOf(new(profile).keys())
 	serverKeys  = namesOf(new(entry).ownKeys())
 	shellKeys   = namesOf(new(shellSettings).keys())
