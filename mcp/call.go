@@ -20,10 +20,10 @@ const (
 )
 
 // Call calls a tool. args is one JSON object and is sent byte for byte. The
-// request is sent at most once. The error is a *wire.CallError.
+// request is sent at most once. The error is a *wire.RPCError or a *wire.NoReplyError.
 func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
 	if jsontext.Kind(args) != '{' {
-		return nil, &wire.CallError{Message: "not one JSON object"}
+		return nil, &wire.NoReplyError{Message: "not one JSON object"}
 	}
 	ctx, alive, stop := s.watch(ctx)
 	defer stop()
@@ -40,7 +40,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 	}
 	headers, err := headerFields(s.headers[tool], args)
 	if err != nil {
-		return nil, &wire.CallError{Message: err.Error(), Cause: err}
+		return nil, &wire.NoReplyError{Cause: err}
 	}
 	r.Headers = headers
 	raw, err := s.exchangeWithInput(ctx, r)
@@ -49,7 +49,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 	}
 	result, err := wire.ReadResult(raw)
 	if err != nil {
-		return nil, &wire.CallError{Sent: true, Message: fmt.Sprintf("server %q, tool %q: %v", s.spec.Name, tool, err), Cause: err}
+		return nil, &wire.NoReplyError{Sent: true, Message: fmt.Sprintf("server %q, tool %q: %v", s.spec.Name, tool, err), Cause: err}
 	}
 	result.TextComplete = s.spec.Local != nil // as with every built-in tool
 	return result, nil
@@ -140,27 +140,27 @@ func readProgress(params []byte) wire.Progress {
 }
 
 // callError is the error of a call that has no result.
-func (s *Session) callError(err error) *wire.CallError {
-	e := &wire.CallError{Cause: err, Message: err.Error()}
-	defer func() { e.Message = capped(s.report.hide(e.Message), maxReported) }()
-	if _, ok := errors.AsType[*LoginError](err); ok { // it may hold an RPC error, which says less
-		return e
-	}
-	if failed, ok := errors.AsType[*wire.RPCError](err); ok {
-		e.RPC, e.Code, e.Message = true, failed.Code, failed.Message
-		switch failed.Code {
+func (s *Session) callError(err error) error {
+	said := func(message string) string { return capped(s.report.hide(message), maxReported) }
+	refusal, refused := errors.AsType[*wire.RPCError](err)
+	_, late := errors.AsType[TimeoutError](err)
+	_, needsLogin := errors.AsType[*LoginError](err) // it may hold an RPC error, which says less
+	message := err.Error()
+	switch {
+	case needsLogin:
+	case refused:
+		message = refusal.Message
+		switch refusal.Code {
 		case wire.CodeURLElicitation:
-			e.Message += urlElicitation(failed)
+			message += urlElicitation(refusal)
 		case wire.CodeHeaderMismatch:
-			e.Message += "; the headers follow the list of tools that was read at the start: if the server has changed it since, a new run reads it"
+			message += "; the headers follow the list of tools that was read at the start: if the server has changed it since, a new run reads it"
 		}
-		return e
+		return &wire.RPCError{Code: refusal.Code, Message: said(message), Data: refusal.Data}
+	case late:
+		message = fmt.Sprintf("server %q: %v", s.spec.Name, err)
+	case s.conn.lost() != nil:
+		message = s.lostMessage(err)
 	}
-	e.Sent = wire.MayHaveArrived(err)
-	if _, late := errors.AsType[TimeoutError](err); late {
-		e.Message = fmt.Sprintf("server %q: %v", s.spec.Name, err)
-	} else if s.conn.lost() != nil {
-		e.Message = s.lostMessage(err)
-	}
-	return e
+	return &wire.NoReplyError{Sent: wire.MayHaveArrived(err), Message: said(message), Cause: err}
 }

@@ -111,7 +111,7 @@ func TestArgumentsAreAnObject(t *testing.T) {
 	defer s.Close()
 	for _, args := range []string{`[]`, `"x"`, `1`, ``} {
 		_, err := s.Call(t.Context(), "t", json.RawMessage(args), nil)
-		if e, ok := errors.AsType[*wire.CallError](err); !ok || e.Message != "not one JSON object" || e.Sent {
+		if e, ok := errors.AsType[*wire.NoReplyError](err); !ok || e.Message != "not one JSON object" || e.Sent {
 			t.Errorf("%s: %+v", args, err)
 		}
 	}
@@ -184,7 +184,7 @@ func TestResultThatIsNone(t *testing.T) {
 		sendJSON(w, 200, r.reply(`17`))
 	}))
 	s, _ := connect(t, Spec{URL: web.URL})
-	if e := callFails(t, s, "t", `{}`); !e.Sent || e.RPC || e.Cause == nil || !strings.HasPrefix(e.Message, `server "peer", tool "t": `) {
+	if e := callFails(t, s, "t", `{}`); !e.Sent || e.RPC || errors.Unwrap(errors.Unwrap(e)) == nil || !strings.HasPrefix(e.Message, `server "peer", tool "t": `) {
 		t.Errorf("%+v", e)
 	}
 }

@@ -154,28 +154,43 @@ func namesOf(tools []wire.Tool) string {
 func called(t *testing.T, s *Session, tool, args string) string {
 	t.Helper()
 	r, err := s.Call(bounded(t), tool, json.RawMessage(args), nil)
+	if refusal, ok := err.(*wire.RPCError); ok {
+		return "error: " + refusal.Message
+	}
 	if err != nil {
 		return "error: " + err.Error()
 	}
 	return jsontext.Unquote(r.Render(0).JSON)
 }
 
+// failedCall is the error of a call.
+type failedCall struct {
+	error
+	Sent, RPC bool
+	Code      int
+	Message   string
+}
+
+func (f *failedCall) Unwrap() error { return f.error }
+
 // callFails makes a call that is to fail.
-func callFails(t *testing.T, s *Session, tool, args string) *wire.CallError {
+func callFails(t *testing.T, s *Session, tool, args string) *failedCall {
 	t.Helper()
 	return callFailsWith(t, bounded(t), s, tool, args)
 }
 
 // callFailsWith does so with a context that the test may end.
-func callFailsWith(t *testing.T, ctx context.Context, s *Session, tool, args string) *wire.CallError {
+func callFailsWith(t *testing.T, ctx context.Context, s *Session, tool, args string) *failedCall {
 	t.Helper()
 	r, err := s.Call(ctx, tool, json.RawMessage(args), nil)
-	if err == nil {
+	switch e := err.(type) {
+	case nil:
 		t.Fatalf("the call succeeded: %s", r.Raw)
+	case *wire.RPCError:
+		return &failedCall{error: err, RPC: true, Code: e.Code, Message: e.Message}
+	case *wire.NoReplyError:
+		return &failedCall{error: err, Sent: e.Sent, Message: e.Error()}
 	}
-	e, ok := err.(*wire.CallError)
-	if !ok {
-		t.Fatalf("the error is a %T", err)
-	}
-	return e
+	t.Fatalf("the error is a %T", err)
+	return nil
 }

@@ -109,9 +109,6 @@ func (r *round) nest(c *call) func(context.Context, string, json.RawMessage, fun
 		if n.ended != nil && ctx.Err() == nil {
 			r.stop(n.ended)
 		}
-		if err != nil {
-			err = &wire.CallError{RPC: true, Code: wire.CodeInternal, Message: err.Error()}
-		}
 		return result, err
 	}
 }

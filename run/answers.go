@@ -117,21 +117,15 @@ func (a *answer) text() string {
 
 // failedAnswer is the answer to a call of the server s without a result.
 func failedAnswer(s *config.Server, err error) *answer {
-	e, ok := errors.AsType[*wire.CallError](err)
+	unanswered, isUnanswered := errors.AsType[*wire.NoReplyError](err) // it may hold an RPC error of another request
+	refusal, isRefusal := errors.AsType[*wire.RPCError](err)
 	switch {
-	case !ok:
-		return ownAnswer(event.ResultUnknown, "outcome unknown: "+err.Error())
-	case e.RPC:
-		a := ownAnswer(event.ResultFailed, "tool dispatch failed: "+e.Message)
-		a.refusal = &wire.RPCError{Code: e.Code, Message: e.Message}
-		if cause, ok := errors.AsType[*wire.RPCError](err); ok {
-			a.refusal.Data = cause.Data
-		}
+	case isUnanswered && !unanswered.Sent:
+		return ownAnswer(event.ResultFailed, "tool transport error: "+withHint(err.Error(), s, err))
+	case isRefusal && !isUnanswered:
+		a := ownAnswer(event.ResultFailed, "tool dispatch failed: "+refusal.Message)
+		a.refusal = refusal
 		return a
 	}
-	message := withHint(e.Message, s, err)
-	if e.Sent {
-		return ownAnswer(event.ResultUnknown, "outcome unknown: "+message)
-	}
-	return ownAnswer(event.ResultFailed, "tool transport error: "+message)
+	return ownAnswer(event.ResultUnknown, "outcome unknown: "+withHint(err.Error(), s, err))
 }

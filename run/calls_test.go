@@ -384,10 +384,10 @@ func TestFailedAnswer(t *testing.T) {
 		data   string
 	}{
 		{errors.New("odd"), event.ResultUnknown, "outcome unknown: odd", ""},
-		{&wire.CallError{Message: "gone", Sent: true}, event.ResultUnknown, "outcome unknown: gone", ""},
-		{&wire.CallError{Message: "gone"}, event.ResultFailed, "tool transport error: gone", ""},
-		{&wire.CallError{Message: "no", RPC: true, Code: -1}, event.ResultFailed, "tool dispatch failed: no", ""},
-		{&wire.CallError{Message: "no", RPC: true, Code: -1, Cause: refusal}, event.ResultFailed, "tool dispatch failed: no", `{"why":1}`},
+		{&wire.NoReplyError{Message: "gone", Sent: true}, event.ResultUnknown, "outcome unknown: gone", ""},
+		{&wire.NoReplyError{Message: "gone"}, event.ResultFailed, "tool transport error: gone", ""},
+		{&wire.NoReplyError{Message: "gone", Cause: refusal}, event.ResultFailed, "tool transport error: gone", ""},
+		{refusal, event.ResultFailed, "tool dispatch failed: no", `{"why":1}`},
 	} {
 		a := failedAnswer(&config.Server{}, x.err)
 		data := ""

@@ -152,18 +152,18 @@ func (c *connection) use(ctx context.Context) (*mcp.Session, error) {
 }
 
 // await starts the server if that was not done before, waits for it and gives its
-// session. The error is a *wire.CallError: nothing was sent to the server.
+// session. The error is a *wire.NoReplyError: nothing was sent to the server.
 func (l *laterStart) await(ctx context.Context) (*mcp.Session, error) {
 	l.begin()
 	select {
 	case <-l.done:
 	case <-ctx.Done():
-		return nil, &wire.CallError{Message: "not sent: " + context.Cause(ctx).Error(), Cause: context.Cause(ctx)}
+		return nil, &wire.NoReplyError{Message: "not sent: " + context.Cause(ctx).Error(), Cause: context.Cause(ctx)}
 	}
 	l.checked.Do(func() { l.failed = l.check(l.started) })
 	if f := l.failed; f != nil {
 		what, _, _ := strings.Cut(f.Message, "\n") // the further lines hold words of the server, which only the user gets
-		return nil, &wire.CallError{Message: strings.TrimSuffix(what, ":"), Cause: f}
+		return nil, &wire.NoReplyError{Message: strings.TrimSuffix(what, ":"), Cause: f}
 	}
 	return l.started.session, nil
 }

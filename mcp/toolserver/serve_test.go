@@ -36,9 +36,6 @@ func example() *Server {
 	tool("fails", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
 		return nil, errors.New("no such file")
 	})
-	tool("refuses", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
-		return nil, &wire.CallError{RPC: true, Code: -32099, Message: "refused"}
-	})
 	tool("panics", func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) { panic("a secret") })
 	tool("progresses", func(_ context.Context, _ json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
 		progress(wire.Progress{Progress: json.RawMessage("1"), Total: json.RawMessage("2.5"), Message: "\"half\""})
@@ -92,7 +89,6 @@ func TestRequests(t *testing.T) {
 		{"blocks that are no objects", call("odd blocks", ""), result(`{"content":[` + strings.Repeat(`{"type":"text","text":"[unsupported content: ]"},`, 3) + `{"type":"text","text":"a"},{"type":"new"}]}`)},
 		{"no result", call("nothing", ""), result(`{"content":[]}`)},
 		{"a tool that fails", call("fails", ""), result(`{"content":[{"type":"text","text":"no such file"}],"isError":true}`)},
-		{"an error of JSON-RPC", call("refuses", ""), failure(`{"code":-32099,"message":"refused"}`)},
 		{"an unknown tool", call("none", ""), failure(`{"code":-32602,"message":"server \"example\" has no tool \"none\""}`)},
 		{"progress", call("progresses", `,"_meta":{"progressToken":7}`), `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1,"total":2.5,"message":"\"half\""}}` + "\n" +
 			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":0}}` + "\n" + result(`{"content":[{"type":"text","text":"done"}]}`)},
@@ -117,7 +113,7 @@ func TestCallWithoutClient(t *testing.T) {
 	if r, err := s.Call(t.Context(), "fails", nil); err != nil || string(r.Raw) != `[{"type":"text","text":"no such file"}]` || !r.IsError {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := s.Call(t.Context(), "refuses", nil); err == nil || err.Error() != "refused" {
+	if _, err := s.Call(t.Context(), "none", nil); err == nil || !strings.Contains(err.Error(), `has no tool "none"`) {
 		t.Error(err)
 	}
 }

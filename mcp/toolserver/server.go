@@ -6,7 +6,6 @@ package toolserver
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -53,10 +52,8 @@ type offered struct {
 }
 
 // A ToolFunc makes a call. args is one JSON object, strict, and may be kept.
-// progress never blocks. An error that wraps a *CallError with RPC set is
-// answered as a JSON-RPC error; any other becomes a result with isError and
-// the error's text, which a model can act on. When ctx ends, the client no longer
-// waits for the answer.
+// progress never blocks. An error becomes a result with isError and the error's text,
+// which a model can act on. When ctx ends, the client no longer waits for the answer.
 type ToolFunc func(ctx context.Context, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error)
 
 // New makes a server without tools.
@@ -273,16 +270,13 @@ func failedResult(err error) *wire.Result {
 }
 
 // Call runs a tool without a client. An error of the tool itself is a result with
-// IsError.
+// IsError, any other a *wire.RPCError.
 func (s *Server) Call(ctx context.Context, name string, args json.RawMessage) (*wire.Result, error) {
 	result, err := s.run(ctx, name, args, func(wire.Progress) {})
-	if e, ok := errors.AsType[*wire.RPCError](err); ok {
-		return nil, errors.New(e.Message)
-	}
-	if result.Raw == nil {
+	if err == nil && result.Raw == nil {
 		result.Raw = appendBlocks(nil, result.Content)
 	}
-	return result, nil
+	return result, err
 }
 
 // run calls a tool. Its error is a *wire.RPCError; a panic is one too, so that a
@@ -298,9 +292,6 @@ func (s *Server) run(ctx context.Context, name string, args json.RawMessage, pro
 		}
 	}()
 	result, err = s.tools[i].fn(ctx, args, progress)
-	if e, ok := errors.AsType[*wire.CallError](err); ok && e.RPC {
-		return nil, &wire.RPCError{Code: e.Code, Message: e.Message}
-	}
 	if err != nil {
 		return failedResult(err), nil
 	}

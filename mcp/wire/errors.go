@@ -36,13 +36,21 @@ func (e *RPCError) Reply(id []byte) []byte {
 	return append(b, "}}"...)
 }
 
-// NoReplyError is a request that has no reply.
+// NoReplyError is a request that has no reply. The outcome of a call is unknown where
+// Sent is true.
 type NoReplyError struct {
-	Sent  bool // the server may have got the request
-	Cause error
+	Sent    bool   // the server may have got the request
+	Message string // "" is that of Cause
+	Cause   error  // may be nil where there is a message
 }
 
-func (e *NoReplyError) Error() string { return e.Cause.Error() }
+func (e *NoReplyError) Error() string {
+	if e.Message != "" {
+		return e.Message
+	}
+	return e.Cause.Error()
+}
+
 func (e *NoReplyError) Unwrap() error { return e.Cause }
 
 // MayHaveArrived says whether the server may have got the request that failed
@@ -51,21 +59,6 @@ func MayHaveArrived(err error) bool {
 	e, ok := errors.AsType[*NoReplyError](err)
 	return ok && e.Sent
 }
-
-// CallError is a tool call that has no Result. The outcome of the call is
-// unknown where Sent is true and RPC is false. Otherwise it is known: the
-// server did not get the call, or answered with a JSON-RPC error.
-type CallError struct {
-	Sent    bool
-	RPC     bool
-	Code    int // JSON-RPC error code when RPC
-	Message string
-	Cause   error // may be nil
-}
-
-func (e *CallError) Error() string { return e.Message }
-
-func (e *CallError) Unwrap() error { return e.Cause }
 
 // JoinErrors wraps all errors that are not nil, in one line.
 func JoinErrors(errs ...error) (all error) {
