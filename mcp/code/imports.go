@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
@@ -53,6 +54,19 @@ var importRules = []importRule{
 	{"CSS SCSS", `@(?:import|use|forward)[ \t]+(?:url\()?['"]([^'"\n]+)['"]`, true, "", "dir", "- .scss .css"},
 	{"Make", `-?include[ \t]+([^\n#]+)`, false, "", "dir root", "-"},
 }
+
+// importPatterns are the patterns of importRules, which are compiled when a file first
+// needs one.
+var importPatterns = sync.OnceValue(func() (compiled []*regexp.Regexp) {
+	for _, rule := range importRules {
+		start := `(?m)^[ \t]*`
+		if strings.HasPrefix(rule.pattern, `\b`) {
+			start = ""
+		}
+		compiled = append(compiled, regexp.MustCompile(start+`(`+rule.pattern+`)`))
+	}
+	return compiled
+})
 
 // An imported is something that a file names at a line.
 type imported struct {
@@ -111,12 +125,7 @@ func (f *finder) imports() (found []imported, err error) {
 			continue
 		}
 		isKnown = true
-		start := `(?m)^[ \t]*`
-		if strings.HasPrefix(rule.pattern, `\b`) {
-			start = ""
-		}
-		pattern := regexp.MustCompile(start + `(` + rule.pattern + `)`)
-		for _, m := range pattern.FindAllSubmatchIndex(f.text, 2*maxImports) {
+		for _, m := range importPatterns()[i].FindAllSubmatchIndex(f.text, 2*maxImports) {
 			from, code := f.mask, m[4] // in a comment or a string, a match is no import
 			if rule.quoted {
 				from, code = f.text, m[4]-1
