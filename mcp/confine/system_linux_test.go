@@ -26,3 +26,15 @@ func TestKernelFileSystemByKind(t *testing.T) {
 		t.Error("a temporary directory is taken for a file system of the kernel")
 	}
 }
+
+// A file of /proc has content, and the size 0.
+func TestReadWholeWithoutSize(t *testing.T) {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer f.Close()
+	if content, err := readWhole(f, 0); len(content) == 0 || err != nil {
+		t.Errorf("read %d bytes (%v)", len(content), err)
+	}
+}

@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -121,13 +120,11 @@ func (a *Access) Change(ctx context.Context, path string, edit func(content []by
 }
 
 func readWhole(f *os.File, size int64) ([]byte, error) {
-	if size > MaxEdited {
-		return nil, fmt.Errorf("it has %d bytes; files of more than %d are not edited", size, MaxEdited)
+	content, err := io.ReadAll(io.LimitReader(f, MaxEdited+1)) // to its end: the size of a file of /proc is 0
+	if n := max(size, int64(len(content))); n > MaxEdited {
+		return nil, fmt.Errorf("it has %d bytes; files of more than %d are not edited", n, MaxEdited)
 	}
-	var content bytes.Buffer
-	content.Grow(int(size) + bytes.MinRead)
-	_, err := content.ReadFrom(io.LimitReader(f, size)) // a file that grows meanwhile is not replaced
-	return content.Bytes(), Reason(err)
+	return content, Reason(err)
 }
 
 // MaxPreview is how many bytes a file that is shown as a diff may have.
