@@ -17,11 +17,6 @@ type scanner struct {
 	i       int                      // the next byte
 	depth   int
 	spaced  bool // there is white space inside the value
-
-	// names[:named] are names of the objects that are being read, one object after
-	// the other. An array needs no allocation.
-	names [24]name
-	named int
 }
 
 func (s *scanner) document() error {
@@ -66,8 +61,7 @@ func (s *scanner) value() *SyntaxError {
 	}
 	switch c := s.data[s.i]; {
 	case c == '"':
-		_, err := s.literal()
-		return err
+		return s.literal()
 	case c == '{' || c == '[':
 		return s.nested(c + 2) // the bracket that ends it
 	case c == '-' || c >= '0' && c <= '9':
@@ -90,11 +84,14 @@ func (s *scanner) nested(end byte) *SyntaxError {
 	}
 	s.i++
 	s.space()
-	own := nameSet{first: s.named}
+	var names map[string]int // of an object: the offset of each, if none may stand twice
+	if end == '}' && !s.options.DuplicateNames {
+		names = map[string]int{}
+	}
 	for more := !s.skip(end); more; {
 		var err *SyntaxError
 		if end == '}' {
-			err = s.member(&own)
+			err = s.member(names)
 		} else {
 			err = s.value()
 		}
@@ -108,23 +105,21 @@ func (s *scanner) nested(end byte) *SyntaxError {
 			return s.errorAt(s.i, "%s where ',' or '%c' should be", s.found(), end)
 		}
 	}
-	s.named = own.first
 	s.depth--
 	return nil
 }
 
-func (s *scanner) member(own *nameSet) *SyntaxError {
+func (s *scanner) member(names map[string]int) *SyntaxError {
 	start := s.i
 	if s.i >= len(s.data) || s.data[s.i] != '"' {
 		return s.errorAt(s.i, "%s where a key should begin", s.found())
 	}
-	plain, err := s.literal()
-	if err != nil {
+	if err := s.literal(); err != nil {
 		return err
 	}
 	end := s.i
-	if !s.options.DuplicateNames {
-		if err := s.addName(own, name{start + 1, end - 1, plain}); err != nil {
+	if names != nil {
+		if err := s.addName(names, start+1, end-1); err != nil {
 			return err
 		}
 	}
@@ -143,19 +138,17 @@ func (s *scanner) member(own *nameSet) *SyntaxError {
 	return nil
 }
 
-// literal skips a string; plain says that it is without escapes.
-func (s *scanner) literal() (plain bool, err *SyntaxError) {
+// literal skips a string.
+func (s *scanner) literal() *SyntaxError {
 	start, ascii := s.i, true
-	plain = true
 	for i := s.i + 1; ; {
 		n, high := plainRun(s.data[i:])
 		i += n
 		ascii = ascii && !high
 		if i < len(s.data) && s.data[i] == '\\' {
-			plain = false
 			n, err := s.escape(start, i)
 			if err != nil {
-				return plain, err
+				return err
 			}
 			i += n
 			continue
@@ -169,7 +162,7 @@ func (s *scanner) literal() (plain bool, err *SyntaxError) {
 		case s.data[i] != '"':
 			err = s.errorAt(i, "a control character (0x%02x) inside a string, not escaped", s.data[i])
 		}
-		return plain, err
+		return err
 	}
 }
 
