@@ -79,7 +79,6 @@ func refusesToolNames(refusal string) bool {
 // user.
 type chatEncoder struct {
 	options
-	count  int    // messages that were written
 	images []Part // of results, with a text before those of each result; not written yet
 }
 
@@ -89,11 +88,9 @@ func (e *chatEncoder) message(w *segments, m *Message) {
 	}
 	if m.Role != ToolRole && len(e.images) > 0 {
 		e.finish(w)
-		e.count++
 		e.images = nil
 	}
-	w.comma(e.count)
-	e.count++
+	w.item()
 	switch m.Role {
 	case Assistant:
 		e.assistant(w, m)
@@ -111,8 +108,7 @@ func chatName(m *Message) []byte { return filled(`,"name":?`, m.Name) }
 
 func (e *chatEncoder) finish(w *segments) {
 	if len(e.images) > 0 {
-		w.comma(e.count)
-		w.str(`{"role":"user","content":`)
+		w.str(`,{"role":"user","content":`)
 		chatContent(w, e.images)
 		w.str("}")
 	}
@@ -149,9 +145,9 @@ func chatCalls(w *segments, calls []Call, arguments func([]byte) []byte) {
 	if len(calls) == 0 {
 		return
 	}
-	w.str(`,"tool_calls":`)
-	for i, c := range calls {
-		w.listItem(i)
+	w.str(`,"tool_calls":[`)
+	for _, c := range calls {
+		w.item()
 		w.put(`{"id":?,"type":"function","function":{"name":?,"arguments":?}`, c.ID, c.Name, string(arguments(c.Arguments)))
 		if len(c.Extra) > 0 {
 			w.put(",?", c.Extra)

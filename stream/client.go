@@ -260,7 +260,7 @@ func (c *Client) body(r *Request) *body {
 	if c.cacheKey && c.options.cacheKey == "" && c.dialect.cacheKey {
 		c.options.cacheKey = c.promptCacheKey(r)
 	}
-	key := headKey{c.options, len(r.Tools), len(systemMessages(r.Messages)), hasOthers(r.Messages)}
+	key := headKey{c.options, len(r.Tools), len(systemMessages(r.Messages))}
 	if c.head.len() == 0 || key != c.headKey {
 		c.head, c.headKey = segments{}, key
 		if c.options.answered {
@@ -268,16 +268,18 @@ func (c *Client) body(r *Request) *body {
 		}
 		c.dialect.open(&c.head, r, c.options)
 	}
-	var tail segments
+	var between, tail segments
+	if c.head.last() != '[' && c.messages.len() > 0 { // a system message is before them
+		between.str(",")
+	}
 	c.encoder.finish(&tail)
 	tail.str("]}")
-	return joinBody(&c.head, &c.messages, &tail)
+	return joinBody(&c.head, &between, &c.messages, &tail)
 }
 
-// headKey is what may change of the head of a request: how it is written, the number
-// of tools and of system messages, and whether other messages follow.
+// headKey is what may change of the head of a request: how it is written, and the
+// number of tools and of system messages.
 type headKey struct {
 	options       options
 	tools, system int
-	others        bool
 }

@@ -15,7 +15,6 @@ import (
 type fields struct {
 	w      *segments
 	r      *Request
-	count  int      // members that were written
 	merged []string // objects into which a param of the user was merged
 }
 
@@ -80,8 +79,7 @@ func innerObject(value []byte) []byte {
 }
 
 func (f *fields) name(name string) {
-	f.w.comma(f.count)
-	f.count++
+	f.w.item()
 	f.w.put("?:", name)
 }
 
@@ -108,8 +106,9 @@ func (f *fields) tools(o options, begin, schema, end, lastEnd string) {
 		return
 	}
 	f.name("tools")
+	w.str("[")
 	for i, t := range tools {
-		w.listItem(i)
+		w.item()
 		w.put(begin+`"name":?`, t.Name)
 		if o.shortTexts {
 			t.Description = shortText(t.Description)

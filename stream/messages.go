@@ -101,8 +101,7 @@ type messagesEncoder struct {
 	foreign bool // the last calls are of another API
 	cache   bool // mark the end of the first message of the user for the cache
 	marked  bool // the mark is written
-	count   int  // messages that were written
-	blocks  int  // in the message of the user that is being written
+	open    bool // a message of the user is being written
 }
 
 func (e *messagesEncoder) message(w *segments, m *Message) {
@@ -118,20 +117,18 @@ func (e *messagesEncoder) message(w *segments, m *Message) {
 }
 
 func (e *messagesEncoder) finish(w *segments) {
-	if e.blocks > 0 {
+	if e.open {
 		w.str("]}")
 	}
 }
 
 // block begins a block of a message of the user.
 func (e *messagesEncoder) block(w *segments) {
-	if e.blocks == 0 {
-		w.comma(e.count)
-		e.count++
+	w.item()
+	if !e.open {
 		w.str(`{"role":"user","content":[`)
+		e.open = true
 	}
-	w.comma(e.blocks)
-	e.blocks++
 }
 
 func (e *messagesEncoder) user(w *segments, m *Message) {
@@ -198,9 +195,8 @@ func (e *messagesEncoder) assistant(w *segments, m *Message) {
 	}
 	e.foreign = m.Opaque.api != "messages"
 	e.finish(w)
-	e.blocks = 0
-	w.comma(e.count)
-	e.count++
+	e.open = false
+	w.item()
 	w.str(`{"role":"assistant","content":`)
 	switch {
 	case echo:

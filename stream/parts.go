@@ -34,7 +34,7 @@ func AppendChatMessage(dst []byte, m *Message) []byte {
 	default:
 		w.str("[")
 		for i := range m.Parts {
-			w.comma(i)
+			w.item()
 			chatPart(w, &m.Parts[i])
 		}
 		w.str("]")
@@ -137,14 +137,6 @@ func systemMessage(w *segments, messages []Message) {
 		innerText(w, m.Parts, "\n")
 	}
 	w.str(`"}`)
-	if hasOthers(messages) {
-		w.str(",")
-	}
-}
-
-// hasOthers reports whether there are messages beside those of the system.
-func hasOthers(messages []Message) bool {
-	return slices.ContainsFunc(messages, func(m Message) bool { return !isSystem(&m) })
 }
 
 // plainText returns the text of parts, with joint between them.
@@ -200,11 +192,10 @@ func chatContent(w *segments, parts []Part) {
 
 // partList writes the parts that are not empty as a list, each as write does.
 func partList(w *segments, parts []Part, write func(*segments, *Part)) {
-	n := 0
+	w.str("[")
 	for i := range parts {
 		if p := &parts[i]; !isEmpty(p) {
-			w.listItem(n)
-			n++
+			w.item()
 			write(w, p)
 		}
 	}

@@ -47,16 +47,7 @@ func repairResponses(o *options, r *Request, refusal string) string {
 }
 
 // responsesEncoder writes input items. A message becomes one or several items.
-type responsesEncoder struct {
-	count int // items that were written
-}
-
-// item writes an item, or its beginning.
-func (e *responsesEncoder) item(w *segments, form string, values ...any) {
-	w.comma(e.count)
-	e.count++
-	w.put(form, values...)
-}
+type responsesEncoder struct{}
 
 func (e *responsesEncoder) message(w *segments, m *Message) {
 	switch m.Role {
@@ -64,11 +55,13 @@ func (e *responsesEncoder) message(w *segments, m *Message) {
 	case Assistant:
 		e.assistant(w, m)
 	case ToolRole:
-		e.item(w, `{"type":"function_call_output","call_id":?,"output":`, m.CallID)
+		w.item()
+		w.put(`{"type":"function_call_output","call_id":?,"output":`, m.CallID)
 		responsesContent(w, m.Parts, m.Parts)
 		w.str("}")
 	default:
-		e.item(w, `{"role":"user","content":`)
+		w.item()
+		w.str(`{"role":"user","content":`)
 		responsesContent(w, m.Parts, lines(m.Parts))
 		w.str("}")
 	}
@@ -77,12 +70,13 @@ func (e *responsesEncoder) message(w *segments, m *Message) {
 func (e *responsesEncoder) finish(*segments) {}
 
 func (e *responsesEncoder) assistant(w *segments, m *Message) {
+	items := ownItems(m)
 	if m.Opaque.api == "responses" && len(m.Opaque.json) > 0 {
-		e.item(w, "?", m.Opaque.json)
-		return
+		items = [][]byte{m.Opaque.json}
 	}
-	for _, item := range ownItems(m) {
-		e.item(w, "?", item)
+	for _, item := range items {
+		w.item()
+		w.raw(item)
 	}
 }
 

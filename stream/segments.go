@@ -63,19 +63,23 @@ func formed(form string, values ...any) []byte {
 	return s.flat()
 }
 
-// comma writes what separates item i of a list from the item before it.
-func (s *segments) comma(i int) {
-	if i > 0 {
+// item writes what separates an item or a member from the one before it.
+func (s *segments) item() {
+	if last := s.last(); last != 0 && last != '[' && last != '{' {
 		s.str(",")
 	}
 }
 
-// listItem is comma, and begins the list before its first item.
-func (s *segments) listItem(i int) {
-	if i == 0 {
-		s.str("[")
+// last returns the last byte of the text, 0 for none.
+func (s *segments) last() byte {
+	switch {
+	case s.len() == 0:
+		return 0
+	case len(s.cur) > 0:
+		return s.cur[len(s.cur)-1]
 	}
-	s.comma(i)
+	part := s.done[len(s.done)-1]
+	return part[len(part)-1]
 }
 
 // raw adds b as it is.
