@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"slices"
 	"testing"
 
@@ -13,12 +14,11 @@ import (
 func TestManual(t *testing.T) {
 	described := map[string][]string{}
 	heading := ""
-	for _, b := range manual.Blocks("config") {
-		if b.Kind == manual.Heading {
-			heading = b.Text
-		}
-		for _, row := range b.Rows {
-			described[heading] = append(described[heading], row.Term)
+	for _, line := range regexp.MustCompile(`(?m)^\.(SS|B) (.+)$`).FindAllStringSubmatch(manual.Roff("config"), -1) {
+		if line[1] == "SS" {
+			heading = line[2]
+		} else {
+			described[heading] = append(described[heading], line[2])
 		}
 	}
 	for heading, keys := range map[string][]string{

@@ -23,19 +23,18 @@ func TestManual(t *testing.T) {
 	t.Parallel()
 	for _, topic := range manual.Topics() {
 		files := map[string]string{"notes.txt": "a note\n", "prompt.txt": "name three rivers\n", "names.txt": "Rhine\nElbe\n", "prompts/1": "a\n", "prompts/2": "b\n", "jobs.log": "Seq\n"}
-		for _, block := range manual.Blocks(topic) {
-			name := fmt.Sprintf("%s/line%d", topic, block.Line)
-			if block.Kind != manual.Example {
-				continue
-			}
-			if strings.HasPrefix(block.Text, "{") {
-				t.Run(name, func(t *testing.T) { readExample(t, block.Text, files) })
+		page := manual.Page(topic)
+		for _, at := range regexp.MustCompile(`(?m)^\n((?:      .*\n)+)`).FindAllStringSubmatchIndex(page, -1) {
+			name := fmt.Sprintf("%s/line%d", topic, 1+strings.Count(page[:at[2]], "\n"))
+			example := strings.ReplaceAll("\n"+page[at[2]:at[3]], "\n      ", "\n")[1:]
+			if strings.HasPrefix(example, "{") {
+				t.Run(name, func(t *testing.T) { readExample(t, example, files) })
 				continue
 			}
 			for _, on := range []string{"pipes", "terminal"} {
 				t.Run(name+"/"+on, func(t *testing.T) {
 					t.Parallel()
-					runExample(t, block.Text, files, on == "terminal")
+					runExample(t, example, files, on == "terminal")
 				})
 			}
 		}

@@ -2,13 +2,14 @@ package manual
 
 import (
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
 // TestPages holds that every file is a page with a title, that a page fits every
-// terminal, and that its blocks hold all of it.
+// terminal, and that the man page holds all of it.
 func TestPages(t *testing.T) {
 	entries, err := os.ReadDir(".")
 	if err != nil {
@@ -30,37 +31,32 @@ func TestPages(t *testing.T) {
 				t.Errorf("%s.txt:%d: more than 80 columns, a blank at the end, or not ASCII: %s", topic, i+1, line)
 			}
 		}
-		var words []string
-		for _, b := range Blocks(topic) {
-			words = append(words, strings.Fields(b.Text)...)
-			for _, row := range b.Rows {
-				if row.Text == "" {
-					t.Errorf("%s.txt:%d: %q has no text", topic, b.Line, row.Term)
-				}
-				words = append(words, strings.Fields(row.Term+" "+row.Text)...)
-			}
-			if b.Kind == Paragraph && b.Text == "" || b.Kind == Rows && b.Text != "" {
-				t.Errorf("%s.txt:%d: neither a paragraph nor a table", topic, b.Line)
-			}
+		roff := strings.TrimPrefix(Roff(topic), ".SH "+strings.ToUpper(topic)+"\n"+Filled(sentence(Title(topic))))
+		for _, row := range regexp.MustCompile(`(?m)^\.B (.*)\n\.`).FindAllStringSubmatch(roff, -1) {
+			t.Errorf("%s.txt: %q has no text", topic, row[1])
 		}
-		if want := strings.Fields(rest); !slices.Equal(words, want) {
-			t.Errorf("%s.txt: its blocks hold\n%q\nnot\n%q", topic, words, want)
+		if want, words := strings.Fields(rest), strings.Fields(plain(roff)); !slices.Equal(words, want) {
+			t.Errorf("%s.txt: as roff it holds\n%q\nnot\n%q", topic, words, want)
 		}
 	}
 }
 
-// TestBlocks holds how a page is read.
-func TestBlocks(t *testing.T) {
-	lines := strings.Split("  a  one\n     two\n  b, c\n        three", "\n")
-	got := block(lines, 1)
-	if want := []Row{{"a", "one two"}, {"b, c", "three"}}; got.Kind != Rows || !slices.Equal(got.Rows, want) {
-		t.Errorf("%+v", got)
-	}
-	if got := block([]string{"      x |", "        y"}, 1); got.Kind != Example || got.Text != "x |\n  y\n" {
-		t.Errorf("%+v", got)
-	}
-	if got := block([]string{"  one", "  two"}, 1); got.Kind != Paragraph || got.Text != "one two" {
-		t.Errorf("%+v", got)
+// plain is the text of a man page without commands.
+func plain(roff string) string {
+	roff = regexp.MustCompile(`(?m)^\.(?:SS |B |[A-Z].*\n)`).ReplaceAllString(roff, "")
+	return strings.NewReplacer(`\e`, `\`, `\-`, "-", `\(aq`, "'", `\(ga`, "`", `\(ha`, "^", `\(ti`, "~", `\(dq`, `"`, `\&`, "").Replace(roff)
+}
+
+// TestBody holds how the text of a page is read.
+func TestBody(t *testing.T) {
+	for text, want := range map[string]string{
+		"  a  one\n     two\n  b, c\n        three": ".TP\n.B a\none\ntwo\n.TP\n.B b, c\nthree\n",
+		"      x |\n        y":                      ".RS 4\n.EX\nx |\n  y\n.EE\n.RE\n",
+		"  one\n  two":                              "one\ntwo\n",
+	} {
+		if got := body(strings.Split(text, "\n")); got != want {
+			t.Errorf("%q became %q, not %q", text, got, want)
+		}
 	}
 }
 

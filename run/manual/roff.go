@@ -2,34 +2,43 @@ package manual
 
 import "strings"
 
+const (
+	textIndent    = "  "
+	exampleIndent = "      "
+)
+
 // Roff is the page on a topic as a section of a man page.
 func Roff(topic string) string {
-	var b strings.Builder
-	b.WriteString(".SH " + strings.ToUpper(topic) + "\n" + Filled(sentence(Title(topic))))
-	afterHeading := false
-	for _, block := range Blocks(topic) {
-		if !afterHeading && (block.Kind == Paragraph || block.Kind == Example) {
-			b.WriteString(".PP\n")
+	roff := ".SH " + strings.ToUpper(topic) + "\n" + Filled(sentence(Title(topic)))
+	_, text, _ := strings.Cut(Page(topic), "\n")
+	for block := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
+		begin := ".PP\n"
+		if heading, below, _ := strings.Cut(block, "\n"); heading[0] != ' ' {
+			begin, block = ".SS "+escaped(heading)+"\n", below
 		}
-		afterHeading = block.Kind == Heading
-		switch block.Kind {
-		case Heading:
-			b.WriteString(".SS " + escaped(block.Text) + "\n")
-		case Paragraph:
-			b.WriteString(Filled(block.Text))
-		case Rows:
-			for _, row := range block.Rows {
-				b.WriteString(Term(row.Term, row.Text))
-			}
-		case Example:
-			b.WriteString(".RS 4\n.EX\n")
-			for line := range strings.Lines(block.Text) {
-				b.WriteString(escaped(line))
-			}
-			b.WriteString(".EE\n.RE\n")
+		roff += begin + body(strings.Split(block, "\n"))
+	}
+	return strings.ReplaceAll(roff, ".PP\n.TP\n", ".TP\n") // a row begins a paragraph by itself
+}
+
+// body is an example, or a paragraph or rows of a table.
+func body(lines []string) (roff string) {
+	if strings.HasPrefix(lines[0], exampleIndent) {
+		for _, line := range lines {
+			roff += escaped(strings.TrimPrefix(line, exampleIndent)) + "\n"
+		}
+		return ".RS 4\n.EX\n" + roff + ".EE\n.RE\n"
+	}
+	for i, line := range lines {
+		term, meaning, isRow := strings.Cut(strings.TrimPrefix(line, textIndent), "  ")
+		standsAlone := i+1 < len(lines) && strings.HasPrefix(lines[i+1], exampleIndent)
+		if term != "" && (isRow || standsAlone) {
+			roff += Term(term, meaning)
+		} else { // of a paragraph, or more of a row
+			roff += Filled(line)
 		}
 	}
-	return b.String()
+	return roff
 }
 
 // sentence begins s with a capital letter and ends it with a full stop.
@@ -39,12 +48,15 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 func Term(term, text string) string { return ".TP\n.B " + escaped(term) + "\n" + Filled(text) }
 
 // Filled is a paragraph as roff, in lines of at most 80 bytes.
-func Filled(text string) string {
+func Filled(text string) (roff string) {
 	words := strings.Fields(text)
 	for i, word := range words {
 		words[i] = escaped(word)
 	}
-	return strings.Join(Wrap(words, 80), "\n") + "\n"
+	for _, line := range Wrap(words, 80) {
+		roff += line + "\n"
+	}
+	return roff
 }
 
 // Wrap puts words into lines of at most width bytes; a longer word is a line.
