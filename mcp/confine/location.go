@@ -267,7 +267,7 @@ func (l *Location) up() {
 
 // down goes to the directory at the location.
 func (l *Location) down(made bool) error {
-	dir, err := l.Access.OpenDirectory(l.Dir, l.Name, l.Rel)
+	dir, err := l.Access.OpenDirectory(l.Dir, l.Name, l.Rel, false)
 	if _, other := errors.AsType[*WrongKindError](err); other {
 		err = ErrChanged // it was a directory a moment ago
 	}

@@ -88,19 +88,9 @@ func (l *Location) Directory() (*os.Root, error) {
 }
 
 // OpenDirectory opens a directory in another; rel is its path from the root. It
-// follows no link, and opens no directory that is refused, that belongs to the
-// kernel, or that git takes for a repository.
-func (a *Access) OpenDirectory(dir *os.Root, name, rel string) (*os.Root, error) {
-	return a.openDirectory(dir, name, rel, false)
-}
-
-// OpenGitDirectory is OpenDirectory for what git takes for a repository, and for
-// the directories in it.
-func (a *Access) OpenGitDirectory(dir *os.Root, name, rel string) (*os.Root, error) {
-	return a.openDirectory(dir, name, rel, true)
-}
-
-func (a *Access) openDirectory(dir *os.Root, name, rel string, forGit bool) (*os.Root, error) {
+// follows no link, and opens no directory that belongs to the kernel and, unless it is
+// for git, none that is refused or that git takes for a repository.
+func (a *Access) OpenDirectory(dir *os.Root, name, rel string, forGit bool) (*os.Root, error) {
 	if inKernelDirectory(a.Absolute(rel)) {
 		return nil, a.kernelError()
 	}

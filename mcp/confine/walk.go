@@ -182,7 +182,7 @@ func (a *Access) walk(ctx context.Context, w *Walked, visit func(*Walked) error,
 			continue
 		}
 		rel := w.Rel(e.Name())
-		sub, err := a.OpenDirectory(w.Dir, e.Name(), rel)
+		sub, err := a.OpenDirectory(w.Dir, e.Name(), rel, false)
 		if err != nil {
 			skipped.Unreadable++
 			continue

@@ -136,7 +136,7 @@ func (t *tree) directory(dir *os.Root, at string, depth int) {
 }
 
 func (t *tree) enter(dir *os.Root, name, rel string, depth int) {
-	sub, err := t.access.OpenDirectory(dir, name, rel)
+	sub, err := t.access.OpenDirectory(dir, name, rel, false)
 	if err != nil {
 		t.skipped.Unreadable++
 		return

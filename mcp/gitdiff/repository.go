@@ -104,9 +104,9 @@ func (r *repository) write(name string, content []byte, mode fs.FileMode) error 
 // file .git leads (gitrepository-layout(5)). It may not lead out of the root.
 func (r *repository) find() (dir *os.Root, git string, err error) {
 	git = ".git"
-	if dir, err = r.openBelow(git, r.access.OpenGitDirectory); err != nil {
+	if dir, err = r.openBelow(git, true); err != nil {
 		if git, err = r.pointer(r.access.Root, ".", ".git", "gitdir: "); err == nil {
-			dir, err = r.openBelow(git, r.access.OpenGitDirectory)
+			dir, err = r.openBelow(git, true)
 		}
 	}
 	if err != nil {
@@ -148,7 +148,7 @@ func (r *repository) fill(ctx context.Context, dir *os.Root, git string) error {
 	if err != nil {
 		return refused("commondir", err)
 	}
-	sharedDir, err := r.openBelow(common, r.access.OpenGitDirectory)
+	sharedDir, err := r.openBelow(common, true)
 	if err != nil {
 		return refused(common, err)
 	}
@@ -295,9 +295,9 @@ func (r *repository) readPlain(dir *os.Root, name string, limit int64) ([]byte, 
 	return content, info, err
 }
 
-// openBelow opens the directory at a path from the root, with open for each name
-// of it. A link on the way is an error.
-func (r *repository) openBelow(at string, open func(dir *os.Root, name, rel string) (*os.Root, error)) (*os.Root, error) {
+// openBelow opens the directory at a path from the root, which is of the repository when
+// it is for git. A link on the way is an error.
+func (r *repository) openBelow(at string, forGit bool) (*os.Root, error) {
 	dir, err := r.access.Root.OpenRoot(".")
 	rel := "."
 	for name := range strings.SplitSeq(at, "/") {
@@ -306,7 +306,7 @@ func (r *repository) openBelow(at string, open func(dir *os.Root, name, rel stri
 		}
 		above := dir
 		rel = path.Join(rel, name)
-		dir, err = open(above, name, rel)
+		dir, err = r.access.OpenDirectory(above, name, rel, forGit)
 		above.Close()
 	}
 	return dir, err

@@ -35,7 +35,7 @@ func (r *repository) directory(at string) (dir *os.Root, err error) {
 	if r.near != nil && at == r.nearAt {
 		return r.near, nil
 	}
-	if dir, err = r.openBelow(at, r.access.OpenDirectory); err == nil {
+	if dir, err = r.openBelow(at, false); err == nil {
 		if r.near != nil {
 			r.near.Close()
 		}
