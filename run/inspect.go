@@ -27,7 +27,7 @@ func (r *runner) inspect(ctx context.Context, data []byte) error {
 		return nil
 	case config.UpdateLock:
 		path := r.cfg.ToolsLock
-		counts, err := writeLock(path, r.box.locks(nil))
+		counts, err := writeLock(ctx, path, r.box.locks(nil))
 		if err == nil {
 			r.face.Notef("%s: locked tools: %d, instructions of servers: %d", path, counts["tools"], counts["servers"])
 			r.sayFindings(r.box.review())

@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -120,7 +121,7 @@ func (b *toolbox) locks(known map[string]lockedItem) []lockedItem {
 
 // writeLock writes the lock file, whole or not at all, and tells how many items of
 // each list it has.
-func writeLock(path string, locks []lockedItem) (counts map[string]int, err error) {
+func writeLock(ctx context.Context, path string, locks []lockedItem) (counts map[string]int, err error) {
 	out := []byte(`{"version":1`)
 	counts = map[string]int{}
 	for _, list := range []string{"servers", "tools"} {
@@ -139,7 +140,8 @@ func writeLock(path string, locks []lockedItem) (counts map[string]int, err erro
 			out = append(out, `,"tools":[]`...)
 		}
 	}
-	if err := confine.ReplaceFile(path, append(out, "}\n"...)); err != nil {
+	old, _ := os.Lstat(path)
+	if err := confine.ReplaceFile(ctx, path, old, append(out, "}\n"...)); err != nil {
 		return nil, config.OpenError("--tools-lock", path, err)
 	}
 	return counts, nil

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"io/fs"
@@ -20,19 +21,13 @@ import (
 type replacement struct {
 	dir  *os.Root
 	name string
-	old  fs.FileInfo // of the regular file that is replaced, whose mode and owner are kept; nil for none
+	old  fs.FileInfo // of what has the name; nil for nothing. A regular file's mode and owner are kept
 	mode fs.FileMode // of a new file, less the umask
 }
 
-// ReplaceFile writes a file, whole or not at all. Its directory must be one in
-// which no other user can replace it.
-func ReplaceFile(path string, content []byte) error {
-	return ReplaceFileIf(path, content, func() error { return nil })
-}
-
-// ReplaceFileIf is ReplaceFile, unless check, which it calls at the last moment,
-// returns an error.
-func ReplaceFileIf(path string, content []byte, check func() error) error {
+// ReplaceFile writes a file, whole or not at all, in the place of old, which is nil for
+// nothing. Its directory must be one in which no other user can replace it.
+func ReplaceFile(ctx context.Context, path string, old fs.FileInfo, content []byte) error {
 	if err := SafeDirectory(filepath.Dir(path)); err != nil {
 		return err
 	}
@@ -41,19 +36,16 @@ func ReplaceFileIf(path string, content []byte, check func() error) error {
 		return Reason(err)
 	}
 	defer dir.Close()
-	r := replacement{dir: dir, name: filepath.Base(path), mode: 0o644}
-	if old, err := dir.Lstat(r.name); err == nil && old.Mode().IsRegular() {
-		r.old = old
-	}
-	return Reason(r.write(content, check))
+	r := replacement{dir: dir, name: filepath.Base(path), old: old, mode: 0o644}
+	return Reason(r.write(ctx, content))
 }
 
 // errOvertaken says that another writer replaced the file after this one did.
 var errOvertaken = errors.New("somebody else replaced it at the same time; read it again")
 
-// write writes the file unless check, which it calls at the last moment, returns
-// an error.
-func (r *replacement) write(content []byte, check func() error) error {
+// write writes the file, unless the call has ended or the name is of another file than
+// old when the new one is ready.
+func (r *replacement) write(ctx context.Context, content []byte) error {
 	d, err := r.dir.Open(".")
 	if err != nil {
 		return err
@@ -69,7 +61,7 @@ func (r *replacement) write(content []byte, check func() error) error {
 	}
 	defer f.Close()
 	if err = r.fill(f, content); err == nil {
-		err = check()
+		err = r.check(ctx)
 	}
 	if err == nil {
 		err = r.dir.Rename(temporary, r.name)
@@ -85,11 +77,30 @@ func (r *replacement) write(content []byte, check func() error) error {
 	return nil
 }
 
+func (r *replacement) check(ctx context.Context) error {
+	now, err := r.dir.Lstat(r.name)
+	absent := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case absent && r.old == nil:
+		return nil
+	case err != nil && !absent:
+		return err
+	case absent || r.old == nil || !os.SameFile(now, r.old) || now.Size() != r.old.Size() || !now.ModTime().Equal(r.old.ModTime()):
+		return errors.New("somebody else changed it meanwhile; read it again")
+	}
+	return nil
+}
+
+// keeps says whether the new file gets the mode and the owner of an old one.
+func (r *replacement) keeps() bool { return r.old != nil && r.old.Mode().IsRegular() }
+
 // create makes the new file under a temporary name. On a file system that has
 // locks it is locked for as long as it is open.
 func (r *replacement) create() (f *os.File, name string, err error) {
 	mode := r.mode
-	if r.old != nil {
+	if r.keeps() {
 		mode = 0o600
 	}
 	for range attempts {
@@ -112,7 +123,7 @@ func (r *replacement) fill(f *os.File, content []byte) error {
 	if _, err := f.Write(content); err != nil {
 		return err
 	}
-	if r.old != nil {
+	if r.keeps() {
 		if s, ok := r.old.Sys().(*syscall.Stat_t); ok {
 			f.Chown(int(s.Uid), int(s.Gid)) // if the user may do that
 		}

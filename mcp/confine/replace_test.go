@@ -4,6 +4,7 @@ package confine
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
 	"fmt"
 	"io"
@@ -55,9 +56,15 @@ func holdReplacement(path string) int {
 	return 0
 }
 
+// replaceFile is ReplaceFile for whatever has the name now.
+func replaceFile(path string, content []byte) error {
+	old, _ := os.Lstat(path)
+	return ReplaceFile(context.Background(), path, old, content)
+}
+
 func writeForEver(dir string) int {
 	for {
-		if err := ReplaceFile(filepath.Join(dir, "f"), []byte(strings.Repeat("x", 4<<20))); err != nil {
+		if err := replaceFile(filepath.Join(dir, "f"), []byte(strings.Repeat("x", 4<<20))); err != nil {
 			fmt.Println(err)
 			return 1
 		}
@@ -106,17 +113,17 @@ func TestLeftoverOfDeadWriter(t *testing.T) {
 	servertest.Put(t, filepath.Join(sub, "x"), "")
 	name, kill := held(t, sub)
 	left := filepath.Join(sub, name)
-	check(t, ReplaceFile(filepath.Join(sub, "new"), []byte("x")))
-	check(t, ReplaceFile(filepath.Join(sub, "new"), []byte("y")))
+	check(t, replaceFile(filepath.Join(sub, "new"), []byte("x")))
+	check(t, replaceFile(filepath.Join(sub, "new"), []byte("y")))
 	if servertest.Get(t, left) != "half" {
 		t.Error("the file of a living writer was changed")
 	}
 	kill()
-	check(t, ReplaceFile(filepath.Join(dir, "other"), []byte("x")))
+	check(t, replaceFile(filepath.Join(dir, "other"), []byte("x")))
 	if servertest.Get(t, left) != "half" {
 		t.Error("a write in another directory removed it")
 	}
-	check(t, ReplaceFile(filepath.Join(sub, "new"), []byte("x")))
+	check(t, replaceFile(filepath.Join(sub, "new"), []byte("x")))
 	if names := namesIn(t, sub); fmt.Sprint(names) != "[new x]" {
 		t.Errorf("left: %q", names)
 	}
@@ -134,13 +141,13 @@ func TestLeftoverLookalikes(t *testing.T) {
 	servertest.Put(t, filepath.Join(dir, temporaryName(), "x"), "")
 	check(t, os.Symlink("x"+name, filepath.Join(dir, temporaryName())))
 	before := namesIn(t, dir)
-	check(t, ReplaceFile(filepath.Join(dir, "a"), []byte("x")))
-	check(t, ReplaceFile(filepath.Join(dir, "a"), []byte("y")))
+	check(t, replaceFile(filepath.Join(dir, "a"), []byte("x")))
+	check(t, replaceFile(filepath.Join(dir, "a"), []byte("y")))
 	if after := namesIn(t, dir); len(after) != len(before)+1 {
 		t.Errorf("%q became %q", before, after)
 	}
 	servertest.Put(t, filepath.Join(dir, name), "")
-	check(t, ReplaceFile(filepath.Join(dir, "a"), []byte("z")))
+	check(t, replaceFile(filepath.Join(dir, "a"), []byte("z")))
 	if after := namesIn(t, dir); len(after) != len(before)+1 {
 		t.Errorf("a leftover stays: %q", after)
 	}
@@ -169,7 +176,7 @@ func TestKilledWriter(t *testing.T) {
 			t.Error("the file is not whole")
 		}
 	}
-	check(t, ReplaceFile(filepath.Join(dir, "f"), nil))
+	check(t, replaceFile(filepath.Join(dir, "f"), nil))
 	if names := namesIn(t, dir); fmt.Sprint(names) != "[f]" {
 		t.Errorf("left: %q", names)
 	}
@@ -178,16 +185,23 @@ func TestKilledWriter(t *testing.T) {
 func TestReplaceFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	check(t, ReplaceFile(path, []byte("one")))
+	check(t, replaceFile(path, []byte("one")))
 	check(t, os.Chmod(path, 0o640))
 	check(t, os.Link(path, filepath.Join(dir, "second")))
-	check(t, ReplaceFile(path, []byte("two")))
+	check(t, replaceFile(path, []byte("two")))
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o640 || servertest.Get(t, path) != "two" || servertest.Get(t, filepath.Join(dir, "second")) != "one" {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
+	for _, old := range []os.FileInfo{nil, info} {
+		check(t, os.WriteFile(path, []byte("other"), 0o640))
+		if err := ReplaceFile(t.Context(), path, old, []byte("three")); err == nil || servertest.Get(t, path) != "other" {
+			t.Errorf("in the place of a file that was changed: %v", err)
+		}
+	}
+	check(t, os.WriteFile(path, []byte("two"), 0o640))
 	check(t, os.Chmod(dir, 0o777))
-	if err := ReplaceFile(path, []byte("three")); err == nil || servertest.Get(t, path) != "two" {
+	if err := replaceFile(path, []byte("three")); err == nil || servertest.Get(t, path) != "two" {
 		t.Errorf("in a directory of everybody: %v", err)
 	}
 }

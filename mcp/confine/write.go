@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -55,13 +54,7 @@ func (l *Location) Replace(ctx context.Context, content []byte) error {
 		return v.take(l, content)
 	}
 	r := replacement{dir: l.Dir, name: l.Name, old: l.Info, mode: 0o666}
-	err := r.write(content, func() error {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return l.checkUnchanged()
-	})
-	switch {
+	switch err := r.write(ctx, content); {
 	case errors.Is(err, errOvertaken):
 		return fmt.Errorf("%q: %w", l.Asked, err)
 	case err != nil:
@@ -69,21 +62,6 @@ func (l *Location) Replace(ctx context.Context, content []byte) error {
 	}
 	l.written = true
 	l.Access.Bounds.Known.wrote(l, l.edited, content)
-	return nil
-}
-
-// checkUnchanged returns an error when the file at a location is another one than
-// was found there.
-func (l *Location) checkUnchanged() error {
-	now, err := l.Dir.Lstat(l.Name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && l.Info == nil:
-		return nil
-	case err != nil:
-		return err
-	case l.Info == nil || !os.SameFile(now, l.Info) || now.Size() != l.Info.Size() || !now.ModTime().Equal(l.Info.ModTime()):
-		return errors.New("somebody else changed it meanwhile; read it again")
-	}
 	return nil
 }
 

@@ -359,7 +359,7 @@ func TestHeld(t *testing.T) {
 	}
 	equal(t, servertest.Get(t, path), text)
 	text = strings.Replace(text, "z", "by hand", 1)
-	if err := store.change(t.Context(), func(d *document) error { servertest.Put(t, path, text); return d.put("n", "lost") }); err == nil || !strings.Contains(err.Error(), "another program changed it") {
+	if err := store.change(t.Context(), func(d *document) error { servertest.Put(t, path, text); return d.put("n", "lost") }); err == nil || !strings.Contains(err.Error(), "somebody else changed it meanwhile; read it again") {
 		t.Errorf("a change without the lock: %v", err)
 	}
 	equal(t, servertest.Get(t, path), text)

@@ -148,16 +148,7 @@ func (s *store) change(ctx context.Context, edit func(*document) error) error {
 	if len(text) > maxFile {
 		return fmt.Errorf("the notes would take %d bytes, at most %d are allowed; delete notes that are not needed", len(text), maxFile)
 	}
-	return confine.ReplaceFileIf(s.path, text, func() error {
-		now, err := os.Lstat(s.path)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil || !os.SameFile(now, before) || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime()):
-			return errors.New("another program changed it without its lock; call again")
-		}
-		return nil
-	})
+	return confine.ReplaceFile(ctx, s.path, before, text)
 }
 
 // lock opens the file and locks it. If the file was replaced during the wait, another
