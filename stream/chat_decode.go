@@ -14,8 +14,6 @@ type chatDecoder struct {
 	assembly callAssembly
 	shape    chunkShape
 
-	chunks    int  // chunks and completions that were read
-	done      bool // [DONE] came
 	deltas    bool // a delta brought something, so a message after it repeats it
 	chunk     chunkContent
 	native    string // native_finish_reason of OpenRouter
@@ -57,9 +55,7 @@ func (d *chatDecoder) event(ev Event) error {
 // completion takes the members of a chunk or of a whole completion.
 func (d *chatDecoder) completion(root gjson.Result) {
 	choices := root.Get("choices")
-	if choices.Exists() {
-		d.chunks++
-	}
+	d.seen = d.seen || choices.Exists()
 	if d.model == "" {
 		setString(&d.model, root.Get("model"))
 	}
@@ -230,17 +226,9 @@ func failedUpstream(reason string) bool {
 	return strings.HasSuffix(reason, "error") || reason == "malformed_function_call"
 }
 
-func (d *chatDecoder) ended() bool { return d.finishReason != "" }
-
-// finish checks that the reply is whole: the end marker or a finish reason came.
 func (d *chatDecoder) finish() error {
 	d.calls = d.assembly.finished()
-	switch {
-	case d.chunks == 0:
-		return errNoReply
-	case d.finishReason == "" && !d.done:
-		return cutReply()
-	case !d.began && failedUpstream(d.native):
+	if !d.began && failedUpstream(d.native) {
 		return failedReply("native_finish_reason", d.native)
 	}
 	d.stop = stopOf(d.finishReason)

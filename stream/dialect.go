@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -138,19 +137,13 @@ type encoder interface {
 	finish(w *segments)
 }
 
-// errNoReply is the error of a decoder that has not found anything of a reply.
-var errNoReply = errors.New("nothing of a reply came")
-
 // decoder reads one reply into the draft that it was made with.
 type decoder interface {
 	// event takes one event with data. The error is errEnd at the end marker, and an
 	// *Error when the reply failed; draft.err may hold another one.
 	event(ev Event) error
-	// ended reports whether the reply may be whole: only its end marker, or
-	// what some endpoints send behind the finish reason, is missing.
-	ended() bool
-	// finish is called at the end of the body. The error says that the reply
-	// is not whole; it is errNoReply when nothing that came was understood.
+	// finish is called when the end marker or a finish reason and the end of the body
+	// came. The error says that the reply is not whole.
 	finish() error
 	// echo is called after finish, when each call has its id. It returns what
 	// goes back beside the text and the calls.

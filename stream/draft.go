@@ -34,6 +34,8 @@ type draft struct {
 	text                               chunks
 	think                              thinkSplitter
 
+	seen         bool // something of a reply came
+	done         bool // the dialect's own end marker came
 	calls        []Call
 	asides       []span // the parts of the text that are commentary, not the answer
 	stop         Stop

@@ -12,12 +12,10 @@ import (
 // messagesDecoder reads the events of a streamed message, or a whole message.
 type messagesDecoder struct {
 	*draft
-	shape      chunkShape
-	id         string // the id of the message
-	hasMessage bool   // a message began
-	done       bool   // the end marker came
-	blocks     []*messagesBlock
-	tokens     struct{ fresh, read, written, output, thinking int }
+	shape  chunkShape
+	id     string // the id of the message
+	blocks []*messagesBlock
+	tokens struct{ fresh, read, written, output, thinking int }
 }
 
 // messagesBlock is one content block that is being received.
@@ -87,10 +85,10 @@ func (d *messagesDecoder) event(ev Event) error {
 // not finished, are dropped.
 func (d *messagesDecoder) start(message gjson.Result) {
 	id := message.Get("id").Str
-	if d.hasMessage && id == d.id {
+	if d.seen && id == d.id {
 		return
 	}
-	if d.hasMessage {
+	if d.seen {
 		d.blocks = slices.DeleteFunc(d.blocks, func(b *messagesBlock) bool {
 			return b.kind == "tool_use" && !b.closed || b.kind == "thinking" || b.kind == "redacted_thinking"
 		})
@@ -98,7 +96,7 @@ func (d *messagesDecoder) start(message gjson.Result) {
 	for _, b := range d.blocks {
 		b.index = -1
 	}
-	d.hasMessage, d.id = true, strings.Clone(id)
+	d.seen, d.id = true, strings.Clone(id)
 	setString(&d.model, message.Get("model"))
 	d.useUsage(message.Get("usage"))
 }
@@ -118,7 +116,7 @@ func (d *messagesDecoder) blockStart(index int, v gjson.Result) *messagesBlock {
 	}
 	b := &messagesBlock{index: index, kind: strings.Clone(v.Get("type").Str), from: d.text.size, to: d.text.size}
 	d.blocks = append(d.blocks, b)
-	d.hasMessage = true
+	d.seen = true
 	switch b.kind {
 	case "text":
 		d.textDelta(b, text(v.Get("text")))
@@ -205,15 +203,7 @@ func (d *messagesDecoder) useUsage(u gjson.Result) {
 	d.usage = Usage{Input: t.fresh + t.read + t.written, Output: t.output, Cached: t.read, CacheWrite: t.written, Reasoning: t.thinking}
 }
 
-func (d *messagesDecoder) ended() bool { return d.finishReason != "" }
-
 func (d *messagesDecoder) finish() error {
-	switch {
-	case !d.hasMessage:
-		return errNoReply
-	case d.finishReason == "" && !d.done:
-		return cutReply()
-	}
 	for _, b := range d.blocks {
 		if b.kind == "tool_use" {
 			if b.call.Name == "" {

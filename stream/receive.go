@@ -94,8 +94,9 @@ func contentType(res *http.Response) string {
 // readEvents decodes events up to the end marker or their end. whole says that the
 // first of them holds all of the reply.
 func (x *exchange) readEvents(events iter.Seq2[Event, error], whole bool, sample []byte) error {
+	d := x.draft
 	for ev, err := range events {
-		if err != nil && x.decoder.ended() && errors.Is(err, errStalled) {
+		if err != nil && d.finishReason != "" && errors.Is(err, errStalled) {
 			break
 		} else if err != nil {
 			return x.broken(err)
@@ -105,24 +106,26 @@ func (x *exchange) readEvents(events iter.Seq2[Event, error], whole bool, sample
 		}
 		x.events++
 		err = x.decoder.event(ev)
-		if err = cmp.Or(x.draft.err, err); err == errEnd {
+		if err = cmp.Or(d.err, err); err == errEnd {
 			break
 		} else if err != nil {
 			return x.complete(err)
 		}
-		if x.decoder.ended() {
+		if d.finishReason != "" { // what some endpoints send behind it may still come
 			x.idle.shorten(endSilence)
 		}
 	}
 	if x.events == 0 {
 		return notAReply("its body holds no event: " + x.shown(sample))
 	}
-	err := x.decoder.finish()
-	e, ok := errors.AsType[*Error](err)
-	if err == errNoReply || whole && ok && e.Kind == Cut {
+	cut := d.finishReason == "" && !d.done
+	switch {
+	case !d.seen, whole && cut:
 		return notAReply("it says " + x.shown(sample))
+	case cut:
+		return cutReply()
 	}
-	return x.complete(err)
+	return x.complete(x.decoder.finish())
 }
 
 // streamBuffer is the size of the buffers that a reply passes through. The sink

@@ -19,8 +19,6 @@ type responsesDecoder struct {
 	items []*responsesItem
 	last  *responsesItem // the item of the last event, if that was a delta
 	total [4]passedText  // the texts of all items, by textKind
-	seen  bool           // an event of a response came
-	done  bool           // the response came to its end
 }
 
 func (d *responsesDecoder) event(ev Event) error {
@@ -198,15 +196,7 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 	return errEnd
 }
 
-func (d *responsesDecoder) ended() bool { return d.done }
-
 func (d *responsesDecoder) finish() error {
-	switch {
-	case !d.seen:
-		return errNoReply
-	case !d.done:
-		return cutReply()
-	}
 	for _, it := range d.items {
 		if _, isCall := callKinds[it.kind]; isCall {
 			if it.call.Name == "" || it.forms == formAdded && len(it.arguments)+len(it.first) == 0 {
