@@ -6,12 +6,14 @@ package mcpdouble
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/tidwall/gjson"
@@ -52,46 +54,30 @@ import (
 //	late       asks the user a question and returns before the answer
 //	hostile    answers terminal control sequences
 type Server struct {
-	tools        string
-	defs         string // file with more definitions, a JSON array; they answer as args does
-	modern       bool
-	version      string
-	instructions string
-	stderr       string
-	exit         int
-	flood        int // bytes on stderr at the start
-	chatter      int // notifications before each answer of a tool
-	silent       bool
-	shy          bool // ends when it gets an unknown method
-	stubborn     bool
-	grandchild   bool
-	junk         bool
-	pages        bool // one tool a page
-	framing      string
-	logFile      string
-	Hostile      bool   // names and descriptions steer the terminal
-	nag          bool   // asks the user questions all the time
-	fault        string // stdio: what it does wrong
+	// The options, which New describes.
+	tools, defs, version, instructions, stderr, framing, fault  string
+	exit, flood, chatter                                        int
+	modern, silent, shy, stubborn, grandchild, junk, pages, nag bool
+	Hostile                                                     bool
 
 	wrong fault // what is wrong with messages, nil if nothing is
 
 	log     *os.File
-	in      *bufio.Reader // of stdio
-	came    int           // messages
-	held    string        // an answer
-	mu      sync.Mutex
-	out     *bufio.Writer
-	calls   int
-	waiting map[string]chan gjson.Result // requests of ours, by id
-	meeting map[string][]chan bool
+	in      *bufio.Reader     // of stdio
+	came    int               // messages
+	held    string            // an answer
+	calls   atomic.Int64      // while the fault is one in a call
+	mu      sync.Mutex        // guards what follows, and stdout
+	asked   chan gjson.Result // takes the answer to the request 77 of ours
+	meeting []chan bool
 }
 
 // New makes a server with the options in args, which may be more than those over stdio.
 func New(args []string, more func(*flag.FlagSet)) (*Server, error) {
-	s := &Server{waiting: map[string]chan gjson.Result{}, meeting: map[string][]chan bool{}}
+	s := &Server{}
 	flags := flag.NewFlagSet("fakemcp", flag.ContinueOnError)
 	flags.StringVar(&s.tools, "tools", "echo,read,write,fail", "tools, by name")
-	flags.StringVar(&s.defs, "defs", "", "file of further tool definitions")
+	flags.StringVar(&s.defs, "defs", "", "file of further tools, a JSON array; they answer as args does")
 	flags.BoolVar(&s.modern, "modern", false, "speak 2026-07-28 only")
 	flags.StringVar(&s.version, "version", "", "always answer this revision")
 	flags.StringVar(&s.instructions, "instructions", "", "instructions")
@@ -106,7 +92,10 @@ func New(args []string, more func(*flag.FlagSet)) (*Server, error) {
 	flags.BoolVar(&s.junk, "junk", false, "banner lines on stdout")
 	flags.BoolVar(&s.pages, "pages", false, "list one tool a page")
 	flags.StringVar(&s.framing, "framing", "newline", "newline or content-length")
-	flags.StringVar(&s.logFile, "log", "", "file for what came in")
+	flags.Func("log", "file for what came in", func(path string) (err error) {
+		s.log, err = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		return err
+	})
 	flags.BoolVar(&s.nag, "nag", false, "stdio: ask the user all the time, and log the answers")
 	flags.BoolVar(&s.Hostile, "hostile", false, "list names and descriptions that steer the terminal")
 	flags.StringVar(&s.fault, "fault", "", "stdio: do one thing wrong")
@@ -117,12 +106,6 @@ func New(args []string, more func(*flag.FlagSet)) (*Server, error) {
 		return nil, err
 	}
 	s.wrong = faults[s.fault]
-	if s.logFile != "" {
-		var err error
-		if s.log, err = os.OpenFile(s.logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
-			return nil, err
-		}
-	}
 	return s, nil
 }
 
@@ -133,122 +116,131 @@ func (s *Server) Record(format string, values ...any) {
 	}
 }
 
+// A message is one that came, with the way back.
+type message struct {
+	gjson.Result
+	send func(string)
+}
+
+func (m message) id() string     { return m.Get("id").Raw }
+func (m message) method() string { return m.Get("method").String() }
+
+func (m message) reply(result string) { m.send(frame(m.id(), result)) }
+
+// refuse answers an error; data is nothing, or ,"data": and a value.
+func (m message) refuse(code int, what, data string) {
+	m.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s%s}}`, m.id(), code, quote(what), data))
+}
+
+// progress sends a notification with these further parameters.
+func (m message) progress(params string) {
+	m.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + m.Get("params._meta.progressToken").Raw + `,` + params + `}}`)
+}
+
+func frame(id, result string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"result":` + result + `}`
+}
+
 // Handle answers one message through send.
-func (s *Server) Handle(m gjson.Result, send func(string)) {
-	id, method := m.Get("id"), m.Get("method").String()
-	if method == "" { // an answer to a request of ours
+func (s *Server) Handle(came gjson.Result, send func(string)) {
+	m := message{came, send}
+	switch m.method() {
+	case "": // an answer to a request of ours
 		s.mu.Lock()
-		waiter := s.waiting[id.String()]
+		asked := s.asked
 		s.mu.Unlock()
-		if waiter != nil {
-			waiter <- m
+		if asked != nil && m.id() == "77" {
+			asked <- came
 		} else {
-			s.Record("answer %s %s%s", id.Raw, m.Get("error.code").Raw, m.Get("result").Raw)
+			s.Record("answer %s %s%s", m.id(), m.Get("error.code").Raw, m.Get("result").Raw)
 		}
 		return
-	}
-	if method == "tools/call" {
+	case "tools/call":
 		s.Record("tools/call %s %s", m.Get("params.name"), m.Get("params.arguments").Raw)
-	} else {
-		s.Record("%s", method)
+	default:
+		s.Record("%s", m.method())
 	}
-	if !id.Exists() {
+	if m.id() == "" {
 		return
 	}
-	reply := func(result string) { send(`{"jsonrpc":"2.0","id":` + id.Raw + `,"result":` + result + `}`) }
-	refuse := func(code int, message string) {
-		send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id.Raw, code, quote(message)))
-	}
-	kind := ""
+	kind, cached := "", "" // members of every result, and of one that may be kept
 	if s.modern {
 		kind = `"resultType":"complete",`
-	}
-	cached := ""
-	if s.modern {
-		cached = `"ttlMs":0,"cacheScope":"private",`
+		cached = kind + `"ttlMs":0,"cacheScope":"private",`
 	}
 	const capabilities = `"capabilities":{"tools":{"listChanged":true},"resources":{},"prompts":{}}`
-	switch method {
+	switch m.method() {
 	case "server/discover":
 		if !s.modern {
 			if s.shy {
 				syscall.Exit(3)
 			}
-			refuse(-32601, "Method not found")
+			m.refuse(-32601, "Method not found", "")
 			return
 		}
-		reply(`{` + kind + cached + `"supportedVersions":["2026-07-28"],` + capabilities + s.instructionsField() + `,"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"1"}}}`)
+		m.reply(`{` + cached + `"supportedVersions":["2026-07-28"],` + capabilities + s.instructionsField() + `,"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"1"}}}`)
 	case "initialize":
 		if s.modern {
-			send(`{"jsonrpc":"2.0","id":` + id.Raw + `,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"]}}}`)
+			m.refuse(-32022, "Unsupported protocol version", `,"data":{"supported":["2026-07-28"]}`)
 			return
 		}
-		version := m.Get("params.protocolVersion").String()
-		if s.version != "" {
-			version = s.version
-		}
-		reply(`{"protocolVersion":` + quote(version) + `,` + capabilities + `,"serverInfo":{"name":"fake","version":"1"}` + s.instructionsField() + `}`)
+		version := cmp.Or(s.version, m.Get("params.protocolVersion").String())
+		m.reply(`{"protocolVersion":` + quote(version) + `,` + capabilities + `,"serverInfo":{"name":"fake","version":"1"}` + s.instructionsField() + `}`)
 	case "ping":
-		reply(`{}`)
+		m.reply(`{}`)
 	case "tools/list":
-		definitions := s.definitions()
+		definitions, next := s.definitions(), ""
 		if s.pages {
 			var at int
 			fmt.Sscan(m.Get("params.cursor").String(), &at)
-			next := ""
 			if at+1 < len(definitions) {
 				next = fmt.Sprintf(`,"nextCursor":"%d"`, at+1)
 			}
-			reply(`{` + kind + cached + `"tools":[` + definitions[at] + `]` + next + `}`)
-			return
+			definitions = definitions[at : at+1]
 		}
-		reply(`{` + kind + cached + `"tools":[` + strings.Join(definitions, ",") + `]}`)
+		m.reply(`{` + cached + `"tools":[` + strings.Join(definitions, ",") + `]` + next + `}`)
 	case "resources/list":
-		reply(`{` + kind + cached + `"resources":[{"uri":` + s.named("note://one") + `,"name":` + s.named("one") + `,"description":` + s.named("the first note") + `,"mimeType":` + s.named("text/plain") + `}]}`)
+		m.reply(`{` + cached + `"resources":[{"uri":` + s.named("note://one") + `,"name":` + s.named("one") + `,"description":` + s.named("the first note") + `,"mimeType":` + s.named("text/plain") + `}]}`)
 	case "resources/templates/list":
-		reply(`{` + kind + cached + `"resourceTemplates":[]}`)
+		m.reply(`{` + cached + `"resourceTemplates":[]}`)
 	case "resources/read":
 		uri := m.Get("params.uri").String()
-		contents := map[string]string{
+		contents, ok := map[string]string{
 			"note://one":     `{"uri":"note://one","mimeType":"text/plain","text":"the text of note one"}`,
 			"note://bytes":   `{"uri":"note://bytes","mimeType":"application/octet-stream","blob":"AP8KAA=="}`, // 00 ff 0a 00
 			"note://parts":   `{"uri":"note://one","text":"one\n"},{"uri":"note://two","blob":"dHdv"}`,
 			"note://hostile": `{"uri":"note://hostile","text":"red \u001b[31m\u0007"}`,
 			"note://wrong":   `{"uri":"note://wrong","blob":"no base64!"}`,
 			"note://empty":   ``,
-		}
-		if _, ok := contents[uri]; !ok {
-			send(`{"jsonrpc":"2.0","id":` + id.Raw + `,"error":{"code":-32602,"message":` + quote("no such resource: "+uri) + `,"data":{"uri":` + quote(uri) + `}}}`)
+		}[uri]
+		if !ok {
+			m.refuse(-32602, "no such resource: "+uri, `,"data":{"uri":`+quote(uri)+`}`)
 			return
 		}
-		reply(`{` + kind + cached + `"contents":[` + contents[uri] + `]}`)
+		m.reply(`{` + cached + `"contents":[` + contents + `]}`)
 	case "prompts/list":
-		reply(`{` + kind + cached + `"prompts":[{"name":` + s.named("greet") + `,"description":` + s.named("greets somebody") + `,"arguments":[{"name":` + s.named("who") + `,"required":true}]}]}`)
+		m.reply(`{` + cached + `"prompts":[{"name":` + s.named("greet") + `,"description":` + s.named("greets somebody") + `,"arguments":[{"name":` + s.named("who") + `,"required":true}]}]}`)
 	case "prompts/get":
 		if name := m.Get("params.name").String(); name != "greet" {
-			refuse(-32602, "no such prompt: "+name)
+			m.refuse(-32602, "no such prompt: "+name, "")
 			return
 		}
 		messages := `{"role":"user","content":{"type":"text","text":` + quote("Greet "+m.Get("params.arguments.who").String()) + `}}`
 		if a := m.Get("params.arguments.answer"); a.Exists() {
 			messages += `,{"role":"assistant","content":{"type":"text","text":` + quote(a.String()) + `}}`
 		}
-		reply(`{` + kind + `"messages":[` + messages + `]}`)
+		m.reply(`{` + kind + `"messages":[` + messages + `]}`)
 	case "tools/call":
 		if s.fault != "" && s.wrong == nil {
-			s.mu.Lock()
-			s.calls++
-			calls := s.calls
-			s.mu.Unlock()
-			s.faultInCall(id.Raw, calls)
+			s.faultInCall(m, s.calls.Add(1))
 			return
 		}
 		for i := range s.chatter {
 			send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":%d}}`, i))
 		}
-		s.call(m.Get("params"), kind, send, reply, refuse)
+		s.call(m, kind)
 	default:
-		refuse(-32601, "Method not found")
+		m.refuse(-32601, "Method not found", "")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -22,11 +23,12 @@ func Main(args []string) int {
 	if err != nil {
 		return 2
 	}
-	fmt.Fprint(os.Stderr, unescape(s.stderr))
+	text, _ := strconv.Unquote(`"` + s.stderr + `"`)
+	fmt.Fprint(os.Stderr, text)
 	if s.exit >= 0 {
 		return s.exit
 	}
-	go io.CopyN(os.Stderr, neverEnding('e'), int64(s.flood))
+	go floodStderr(s.flood)
 	if s.stubborn {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	}
@@ -36,25 +38,24 @@ func Main(args []string) int {
 	if s.junk {
 		fmt.Print("\xEF\xBB\xBF\x1b[32mServer ready\x1b[0m\r\n\r\n\nlistening on stdio\n[log] {not json}\n{not json\n")
 	}
-	s.out = bufio.NewWriter(os.Stdout)
 	s.faultAtStart()
 	if s.nag {
 		go s.ask(s.send)
 	}
 	s.in = bufio.NewReader(os.Stdin)
 	for {
-		message, err := s.readMessage()
+		text, err := s.readMessage()
 		if err != nil {
 			break
 		}
-		m := gjson.Parse(message)
+		m := message{gjson.Parse(text), s.send}
 		s.came++
 		switch {
-		case s.silent, s.wrong != nil && s.wrong(s, m.Get("id").Raw, m):
-		case m.Get("method").String() == "tools/call":
-			go s.Handle(m, s.send)
+		case s.silent, s.wrong != nil && s.wrong(s, m):
+		case m.method() == "tools/call":
+			go s.Handle(m.Result, s.send)
 		default:
-			s.Handle(m, s.send)
+			s.Handle(m.Result, s.send)
 		}
 	}
 	s.Record("eof")
@@ -76,8 +77,13 @@ func (s *Server) send(message string) {
 func (s *Server) raw(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.out.WriteString(text)
-	s.out.Flush()
+	piece := len(text)
+	if s.fault == "dribble" { // every byte in a write of its own
+		piece = 1
+	}
+	for ; text != ""; text = text[piece:] {
+		os.Stdout.WriteString(text[:piece])
+	}
 }
 
 func (s *Server) readMessage() (string, error) {
@@ -85,21 +91,15 @@ func (s *Server) readMessage() (string, error) {
 		return s.in.ReadString('\n')
 	}
 	length := 0
-	for {
-		line, err := s.in.ReadString('\n')
-		if err != nil {
-			return "", err
-		}
-		if line = strings.TrimSpace(line); line == "" {
-			body := make([]byte, length)
-			_, err := io.ReadFull(s.in, body)
-			return string(body), err
-		}
-		if n, _ := fmt.Sscanf(strings.ToLower(line), "content-length: %d", &length); n == 0 {
-			fmt.Fprintln(os.Stderr, "no frame: "+line)
-			os.Exit(2)
-		}
+	if _, err := fmt.Fscanf(s.in, "Content-Length: %d\n\n", &length); err == io.EOF {
+		return "", err
+	} else if err != nil {
+		fmt.Fprintln(os.Stderr, "no frame:", err)
+		os.Exit(2)
 	}
+	body := make([]byte, length)
+	_, err := io.ReadFull(s.in, body)
+	return string(body), err
 }
 
 // leaveBehind starts a process that survives its parent unless somebody ends it:
@@ -110,17 +110,9 @@ func leaveBehind() {
 	cmd.Start()
 }
 
-// neverEnding reads as lines of one letter without end.
-type neverEnding byte
-
-func (b neverEnding) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = byte(b)
+func floodStderr(size int) {
+	const line = 32 << 10
+	for range size / line {
+		os.Stderr.WriteString(strings.Repeat("e", line-1) + "\n")
 	}
-	p[len(p)-1] = '\n'
-	return len(p), nil
-}
-
-func unescape(s string) string {
-	return strings.NewReplacer(`\n`, "\n", `\x1b`, "\x1b", `\a`, "\a").Replace(s)
 }
