@@ -122,7 +122,7 @@ func receive(b testing.TB, api string, body []byte) int {
 }
 
 func BenchmarkDeltas(b *testing.B) {
-	line := strings.Repeat(strings.Repeat("x", 79)+"\n", 64<<10/80)
+	line := strings.Repeat(`a line of "text" of eighty columns with `+"two quotes and a line feed at its end......\n", 64<<10/80)
 	for _, api := range []string{"chat", "messages", "responses"} {
 		for _, size := range []struct {
 			name, text string

@@ -2,9 +2,6 @@ package stream
 
 import (
 	"bytes"
-	"slices"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -109,27 +106,13 @@ func (s *chunkShape) first(data []byte) (text []byte, size int, begun bool) {
 	s.searched = 0
 	rest = rest[:end+len("\n\n")]
 	inner, ok := bytes.CutSuffix(rest, s.tail)
-	if !ok || !s.unescape(inner) {
+	if !ok {
 		return nil, 0, false
 	}
-	return s.scratch, len(s.head) + len(rest), false
-}
-
-// unescape writes to scratch what the inside of a literal means. It reports false for
-// what the full decoder has to look at: no literal, or one with a lone surrogate.
-func (s *chunkShape) unescape(inner []byte) bool {
-	s.scratch = slices.Grow(s.scratch[:0], len(inner))
-	for {
-		n := jsontext.PlainLen(inner)
-		s.scratch = append(s.scratch, inner[:n]...)
-		if inner = inner[n:]; len(inner) == 0 {
-			return true
-		}
-		r, size := jsontext.ReadEscape(inner)
-		if inner[0] != '\\' || size == 0 || utf16.IsSurrogate(r) {
-			return false
-		}
-		s.scratch = utf8.AppendRune(s.scratch, r)
-		inner = inner[size:]
+	meaning, ok := jsontext.AppendMeaning(s.scratch[:0], inner)
+	if !ok { // the full decoder says what is wrong, or joins the surrogate with the next
+		return nil, 0, false
 	}
+	s.scratch = meaning
+	return meaning, len(s.head) + len(rest), false
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -95,8 +96,42 @@ func appendUnescaped(dst, s []byte, appendRune func([]byte, rune) []byte) []byte
 	}
 }
 
-// escapes are what a backslash and a letter stand for, as pairs.
-const escapes = "\"\"\\\\//b\bf\fn\nr\rt\t"
+// AppendMeaning is AppendWTF8 for text that nobody has checked. It reports false if
+// inner cannot stand between quotes, or has a lone surrogate. It does not check UTF-8.
+func AppendMeaning(dst, inner []byte) ([]byte, bool) {
+	to := len(dst)
+	dst = slices.Grow(dst, len(inner)+8)
+	dst = dst[:cap(dst)]
+	for i := 0; i < len(inner); {
+		// Eight bytes are copied before it is known how many of them stand for
+		// themselves. The others are written over.
+		if len(inner)-i >= 8 {
+			x := binary.LittleEndian.Uint64(inner[i:])
+			binary.LittleEndian.PutUint64(dst[to:], x)
+			hit := notPlain(x) & tops
+			if hit == 0 {
+				i, to = i+8, to+8
+				continue
+			}
+			n := bits.TrailingZeros64(hit) / 8
+			i, to = i+n, to+n
+		} else if PlainLen(inner[i:i+1]) == 1 {
+			dst[to] = inner[i]
+			i, to = i+1, to+1
+			continue
+		}
+		r, size := ReadEscape(inner[i:])
+		if inner[i] != '\\' || size == 0 || utf16.IsSurrogate(r) {
+			return nil, false
+		}
+		to += utf8.EncodeRune(dst[to:], r)
+		i += size
+	}
+	return dst[:to], true
+}
+
+// escapes are what a backslash and a letter stand for.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // ReadEscape returns what the escape that s begins with stands for and how
 // long it is, 0 for no escape. A surrogate pair counts as one escape; a lone
@@ -105,12 +140,10 @@ func ReadEscape(s []byte) (r rune, n int) {
 	if len(s) < 2 {
 		return 0, 0
 	}
+	if c := escapes[s[1]]; c != 0 {
+		return rune(c), 2
+	}
 	if s[1] != 'u' {
-		for i := 0; i < len(escapes); i += 2 {
-			if escapes[i] == s[1] {
-				return rune(escapes[i+1]), 2
-			}
-		}
 		return 0, 0
 	}
 	if r = hex4(s[2:]); r < 0 {

@@ -236,7 +236,6 @@ func PlainLen(s []byte) int {
 // plainRun is PlainLen, and reports whether one of the bytes is beyond ASCII. It
 // looks at sixteen bytes at a time, since most of a long text is inside literals.
 func plainRun(s []byte) (n int, high bool) {
-	const tops = 0x8080808080808080
 	i, seen := 0, uint64(0)
 	for ; len(s)-i >= 16; i += 16 {
 		x, y := binary.LittleEndian.Uint64(s[i:]), binary.LittleEndian.Uint64(s[i+8:])
@@ -263,6 +262,9 @@ func plainRun(s []byte) (n int, high bool) {
 	}
 	return i, high
 }
+
+// tops are the top bits of eight bytes.
+const tops = 0x8080808080808080
 
 // notPlain takes eight bytes and sets the top bit of each that is a quote, a
 // backslash or a control character. A top bit that is set wrongly can only be above

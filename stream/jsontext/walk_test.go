@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -224,6 +225,27 @@ func TestInteger(t *testing.T) {
 	for _, text := range []string{"1.0", "1e3", "9223372036854775808", `"1"`, "null", ""} {
 		if n, ok := Integer([]byte(text)); ok {
 			t.Errorf("%s is taken for %d", text, n)
+		}
+	}
+}
+
+// Text of all lengths around eight bytes, out of pieces that stand for themselves, of
+// escapes and of what cannot stand between quotes.
+func TestAppendMeaning(t *testing.T) {
+	pieces := []string{"a", "ab cd", "é", "\xff", `\n`, `\"`, `\u00e9`, `\ud83d\ude00`, `\ud83d`, `\u12`, `\x`, `\`, `"`, "\n", "\x1f", " !#[]~"}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 50_000 {
+		var inner []byte
+		for range random.IntN(6) {
+			inner = append(inner, pieces[random.IntN(len(pieces))]...)
+		}
+		valid := Check(slices.Concat([]byte(`"`), inner, []byte(`"`)), Options{AnyBytes: true}) == nil
+		got, ok := AppendMeaning([]byte("begun "), inner)
+		if ok != valid {
+			t.Fatalf("%q: %v, but Check says %v", inner, ok, valid)
+		}
+		if want := "begun " + string(Unescape(inner)); ok && string(got) != want {
+			t.Fatalf("%q: got %q, want %q", inner, got, want)
 		}
 	}
 }
