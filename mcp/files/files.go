@@ -52,6 +52,19 @@ type tool struct {
 	run func(context.Context, *confine.Access, toolserver.Arguments) (answer []byte, err error)
 }
 
+// at makes the function of a tool that looks at the file or directory of its argument
+// path, which is the root when it is absent.
+func at(look func(context.Context, *confine.Location, toolserver.Arguments) ([]byte, error)) func(context.Context, *confine.Access, toolserver.Arguments) ([]byte, error) {
+	return func(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
+		l, err := a.Find(args.TextOr("path", "."))
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		return look(ctx, l, args)
+	}
+}
+
 func tools(git gitdiff.Program) []tool {
 	path := toolserver.Parameter{Name: "path", Kind: "string", About: "file, relative to the root", Required: true}
 	dir := toolserver.Parameter{Name: "path", Kind: "string", About: "directory, relative to the root; the root when absent"}
@@ -59,26 +72,26 @@ func tools(git gitdiff.Program) []tool {
 		{toolserver.Define("read_file", "Read a text file, whole or a range of its bytes.", toolserver.ReadsOnly, path,
 			toolserver.Parameter{Name: "offset", Kind: "integer", About: "first byte to read, from 0"},
 			toolserver.Parameter{Name: "length", Kind: "integer", About: "number of bytes to read; to the end when absent"},
-		), readFile},
+		), at(readFile)},
 		{toolserver.Define("get_file_slice", "Read a range of a text file's lines.", toolserver.ReadsOnly, path,
 			toolserver.Parameter{Name: "start_line", Kind: "integer", About: "first line, from 1; 1 when absent"},
 			toolserver.Parameter{Name: "end_line", Kind: "integer", About: "last line, included; the file's last when absent"},
-		), getFileSlice},
-		{toolserver.Define("list_directory", "List a directory: kind, size and name of each entry.", toolserver.ReadsOnly, dir), listDirectory},
+		), at(getFileSlice)},
+		{toolserver.Define("list_directory", "List a directory: kind, size and name of each entry.", toolserver.ReadsOnly, dir), at(listDirectory)},
 		{toolserver.Define("get_tree", "Show a directory and those in it as an indented tree.", toolserver.ReadsOnly, dir,
 			toolserver.Parameter{Name: "max_depth", Kind: "integer", About: "levels to show, from 1; 3 when absent"},
-		), getTree},
+		), at(getTree)},
 		{toolserver.Define("search_files", "Find files and directories by name. A pattern without a slash is for the name at any depth, one with a slash for the whole path.", toolserver.ReadsOnly,
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "glob: * ? [a-z] within a name, ** over directories, {a,b} for either; such as *.go or src/**/*_test.go", Required: true}, dir,
-		), searchFiles},
+		), at(searchFiles)},
 		{toolserver.Define("grep_files", "Find lines by a regular expression; answers path:line:text. Binary files are left out.", toolserver.ReadsOnly,
 			toolserver.Parameter{Name: "pattern", Kind: "string", About: "RE2 regular expression, for one line at a time", Required: true},
 			toolserver.Parameter{Name: "path", Kind: "string", About: "directory or file to search; the root when absent"},
 			toolserver.Parameter{Name: "include", Kind: "string", About: "glob of the files to search, such as *.go"},
 			toolserver.Parameter{Name: "ignore_case", Kind: "boolean", About: "upper and lower case are the same"},
 			toolserver.Parameter{Name: "context", Kind: "integer", About: "lines to show before and after each match; 0 when absent"},
-		), grepFiles},
-		{toolserver.Define("get_file_summary", "Say what a file is without reading it whole: kind, size, number of lines, first lines.", toolserver.ReadsOnly, path), getFileSummary},
+		), at(grepFiles)},
+		{toolserver.Define("get_file_summary", "Say what a file is without reading it whole: kind, size, number of lines, first lines.", toolserver.ReadsOnly, path), at(getFileSummary)},
 		{gitdiff.Tool, func(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
 			return gitdiff.Diff(ctx, a, git, args)
 		}},

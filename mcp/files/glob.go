@@ -20,20 +20,15 @@ var errFull = errors.New("the answer is full")
 
 const maxFound = 2000 // paths in one answer
 
-func searchFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
+func searchFiles(ctx context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
 	g, err := parseGlob(args.Text("pattern"))
 	if err != nil {
 		return nil, err
 	}
-	p, err := a.Find(args.TextOr("path", "."))
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
 	var b []byte
 	found := 0
-	skipped, err := p.Walk(ctx, func(w *confine.Walked) error {
-		from, _ := filepath.Rel(p.Rel, w.At)
+	skipped, err := l.Walk(ctx, func(w *confine.Walked) error {
+		from, _ := filepath.Rel(l.Rel, w.At)
 		for _, e := range w.Entries {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -59,7 +54,7 @@ func searchFiles(ctx context.Context, a *confine.Access, args toolserver.Argumen
 	case err != nil:
 		return nil, err
 	case found == 0:
-		b = fmt.Appendf(b, "no file matches %q below %q\n", args.Text("pattern"), p.Rel)
+		b = fmt.Appendf(b, "no file matches %q below %q\n", args.Text("pattern"), l.Rel)
 	}
 	return skipped.AppendTo(b), nil
 }

@@ -21,7 +21,7 @@ const (
 	grepPending = 16   // batches that are searched, or whose findings are not in the answer yet
 )
 
-func grepFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
+func grepFiles(ctx context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
 	lines := args.Integer("context", 0)
 	if lines < 0 || lines > maxContext {
 		return nil, fmt.Errorf("context is %d; 0 to %d lines are shown around a match", lines, maxContext)
@@ -36,16 +36,11 @@ func grepFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments
 			return nil, err
 		}
 	}
-	p, err := a.Find(args.TextOr("path", "."))
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	g := &grep{access: a, matcher: m, around: int(lines), include: include, start: p.Rel}
-	if p.Info != nil && p.Info.IsDir() {
-		err = g.tree(ctx, p)
+	g := &grep{Location: l, matcher: m, around: int(lines), include: include}
+	if l.Info != nil && l.Info.IsDir() {
+		err = g.tree(ctx)
 	} else {
-		err = g.single(ctx, p)
+		err = g.single(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -55,11 +50,11 @@ func grepFiles(ctx context.Context, a *confine.Access, args toolserver.Arguments
 
 // grep is one call of grep_files.
 type grep struct {
-	access  *confine.Access
+	*confine.Location // of the directory or the file that is searched
+
 	matcher *matcher
 	around  int
 	include *glob
-	start   string
 
 	found   findings
 	skipped confine.Skipped
@@ -79,24 +74,24 @@ func (g *grep) report(pattern string) []byte {
 
 // single searches the one file that path names. If it is binary that is an error,
 // whereas tree passes over binary files.
-func (g *grep) single(ctx context.Context, p *confine.Location) error {
-	f, _, err := p.Open()
+func (g *grep) single(ctx context.Context) error {
+	f, _, err := g.Open()
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	s := newScanner(g.matcher, g.around)
-	g.found = s.file(ctx, f, p.Rel)
+	g.found = s.file(ctx, f, g.Rel)
 	if g.found.binary {
-		return fmt.Errorf("%q is a binary file, not text", p.Asked)
+		return fmt.Errorf("%q is a binary file, not text", g.Asked)
 	}
 	return context.Cause(ctx)
 }
 
-// tree searches all files below p. One goroutine walks the directories, others
-// search batches of files, and this one adds what they find in the order of the
-// walk.
-func (g *grep) tree(ctx context.Context, p *confine.Location) error {
+// tree searches all files below a directory. One goroutine walks the directories,
+// others search batches of files, and this one adds what they find in the order of
+// the walk.
+func (g *grep) tree(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t := grepTree{grep: g, order: make(chan chan findings, grepPending), idle: make(chan *scanner, min(4, runtime.GOMAXPROCS(0)))}
@@ -108,7 +103,7 @@ func (g *grep) tree(ctx context.Context, p *confine.Location) error {
 	var err error
 	goroutine.StartIn(&t.running, func() {
 		defer close(t.order)
-		skipped, err = p.Walk(ctx, func(w *confine.Walked) error { return t.deal(ctx, w) })
+		skipped, err = g.Walk(ctx, func(w *confine.Walked) error { return t.deal(ctx, w) })
 	})
 	for found := range t.order {
 		if !g.found.full {
@@ -136,7 +131,7 @@ type grepTree struct {
 // deal gives the files of a directory to the scanners, in batches.
 func (t *grepTree) deal(ctx context.Context, w *confine.Walked) error {
 	var names []string
-	from, _ := filepath.Rel(t.start, w.At)
+	from, _ := filepath.Rel(t.Rel, w.At)
 	for _, e := range w.Entries {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -176,7 +171,7 @@ func (g *grep) batch(ctx context.Context, s *scanner, in *confine.Walked, names 
 
 // file searches a file that was among the entries of a directory.
 func (g *grep) file(ctx context.Context, s *scanner, in *confine.Walked, name string) findings {
-	f, info, err := g.access.OpenWalked(in, name)
+	f, info, err := g.Access.OpenWalked(in, name)
 	switch {
 	case err != nil:
 		return findings{unreadable: 1}

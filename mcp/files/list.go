@@ -12,19 +12,14 @@ import (
 	"toolpipe/mcp/toolserver"
 )
 
-func listDirectory(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
-	p, err := a.Find(args.TextOr("path", "."))
+func listDirectory(ctx context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
+	dir, err := l.Directory()
 	if err != nil {
 		return nil, err
 	}
-	defer p.Close()
-	dir, err := p.Directory()
+	list, total, err := l.Access.Entries(ctx, dir, l.Rel, toolserver.MaxListed)
 	if err != nil {
-		return nil, err
-	}
-	list, total, err := a.Entries(ctx, dir, p.Rel, toolserver.MaxListed)
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", p.Asked, err)
+		return nil, fmt.Errorf("%q: %w", l.Asked, err)
 	}
 	var b []byte
 	shown := 0
@@ -66,13 +61,8 @@ func appendListed(b []byte, dir *os.Root, e fs.DirEntry) []byte {
 
 const defaultDepth = 3
 
-func getTree(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
-	p, err := a.Find(args.TextOr("path", "."))
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	dir, err := p.Directory()
+func getTree(ctx context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
+	dir, err := l.Directory()
 	if err != nil {
 		return nil, err
 	}
@@ -80,9 +70,9 @@ func getTree(ctx context.Context, a *confine.Access, args toolserver.Arguments) 
 	if deepest < 1 {
 		return nil, fmt.Errorf("max_depth must be at least 1, not %d", deepest)
 	}
-	t := tree{access: a, ctx: ctx, deepest: deepest}
-	t.text = append(append(t.text, confine.ShownName(p.Rel)...), "/\n"...)
-	t.directory(dir, p.Rel, 1)
+	t := tree{access: l.Access, ctx: ctx, deepest: deepest}
+	t.text = append(append(t.text, confine.ShownName(l.Rel)...), "/\n"...)
+	t.directory(dir, l.Rel, 1)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

@@ -49,11 +49,11 @@ func TestWalkMeetsLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &grep{access: a, matcher: m}
 	var visited []string
 	l, err := a.Find(".")
 	check(t, err)
 	defer l.Close()
+	g := &grep{Location: l, matcher: m}
 	skipped, err := l.Walk(t.Context(), func(w *confine.Walked) error {
 		if visited = append(visited, w.At); len(visited) == 1 {
 			swap()

@@ -7,51 +7,35 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"unicode/utf8"
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/toolserver"
 )
 
-// openArgument opens the file that the path argument names, and takes its content for
-// a conversation that is told of changes.
-func openArgument(a *confine.Access, args toolserver.Arguments) (f *os.File, size int64, shown func(whole bool), err error) {
-	p, err := a.Find(args.Text("path"))
-	if err != nil {
-		return nil, 0, nil, err
-	}
-	defer p.Close()
-	f, info, err := p.Open()
-	if err != nil {
-		return nil, 0, nil, err
-	}
-	return f, info.Size(), p.Look(f, info.Size()), nil
-}
-
-func readFile(_ context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
-	path := args.Text("path")
-	f, size, shown, err := openArgument(a, args)
+func readFile(_ context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
+	f, info, err := l.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	size, shown := info.Size(), l.Look(f, info.Size())
 	offset, length := args.Integer("offset", 0), args.Integer("length", size)
 	part := args.Has("offset") || args.Has("length")
 	switch {
 	case offset < 0 || length < 0:
 		return nil, fmt.Errorf("offset and length must not be negative")
 	case offset > size:
-		return nil, fmt.Errorf("%q has %d bytes, offset %d is past the end", path, size, offset)
+		return nil, fmt.Errorf("%q has %d bytes, offset %d is past the end", l.Asked, size, offset)
 	}
 	buf := make([]byte, min(length, size-offset, toolserver.MaxText))
 	n, err := f.ReadAt(buf, offset)
 	if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("%q: %w", path, confine.Reason(err))
+		return nil, fmt.Errorf("%q: %w", l.Asked, confine.Reason(err))
 	}
 	buf = buf[:n]
 	if !part && toolserver.LooksBinary(buf) {
-		return nil, errBinary(path, size)
+		return nil, errBinary(l.Asked, size)
 	}
 	rest := min(length, size-offset) - int64(n)
 	if rest > 0 {
@@ -86,7 +70,7 @@ func errBinary(path string, size int64) error {
 	return fmt.Errorf("%q is a binary file of %d bytes, not text; get_file_summary says more, read_file with offset and length reads a part of it anyway", path, size)
 }
 
-func getFileSlice(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
+func getFileSlice(ctx context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
 	first, last := args.Integer("start_line", 1), args.Integer("end_line", -1)
 	switch {
 	case first < 1:
@@ -94,30 +78,30 @@ func getFileSlice(ctx context.Context, a *confine.Access, args toolserver.Argume
 	case args.Has("end_line") && last < first:
 		return nil, fmt.Errorf("end_line %d is before start_line %d", last, first)
 	}
-	path := args.Text("path")
-	f, size, shown, err := openArgument(a, args)
+	f, info, err := l.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	size, shown := info.Size(), l.Look(f, info.Size())
 	r := bufio.NewReaderSize(f, toolserver.ReadChunk)
 	if head, _ := r.Peek(toolserver.ReadChunk); toolserver.LooksBinary(head) {
-		return nil, errBinary(path, size)
+		return nil, errBinary(l.Asked, size)
 	}
 	s := slice{first: first, last: last}
 	if err := s.read(ctx, r); err != nil {
-		return nil, fmt.Errorf("%q: %w", path, confine.Reason(err))
+		return nil, fmt.Errorf("%q: %w", l.Asked, confine.Reason(err))
 	}
 	switch {
 	case s.far:
-		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and no lines are counted behind; read_file with offset reads there, grep_files finds lines", path, size, toolserver.MaxCounted, s.line)
+		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and no lines are counted behind; read_file with offset reads there, grep_files finds lines", l.Asked, size, toolserver.MaxCounted, s.line)
 	case s.full:
 		shown(false)
 		return s.cutText(), nil
 	case first > s.line && !(first == 1 && last < 0):
-		return nil, fmt.Errorf("%q has %d lines; start_line %d is past the end", path, s.line, first)
+		return nil, fmt.Errorf("%q has %d lines; start_line %d is past the end", l.Asked, s.line, first)
 	case last > s.line:
-		return nil, fmt.Errorf("%q has %d lines; end_line %d is past the end", path, s.line, last)
+		return nil, fmt.Errorf("%q has %d lines; end_line %d is past the end", l.Asked, s.line, last)
 	}
 	shown(false)
 	return appendEncodingNote(s.text, false), nil

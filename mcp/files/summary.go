@@ -20,25 +20,20 @@ const (
 
 // getFileSummary answers what a file or directory is, without its content: a
 // model learns from it what reading the file would cost.
-func getFileSummary(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
-	p, err := a.Find(args.Text("path"))
-	if err != nil {
-		return nil, err
+func getFileSummary(ctx context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
+	if l.Info != nil && l.Info.IsDir() {
+		return summariseDirectory(ctx, l)
 	}
-	defer p.Close()
-	if p.Info != nil && p.Info.IsDir() {
-		return summariseDirectory(ctx, a, p)
-	}
-	f, info, err := p.Open()
+	f, info, err := l.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	b := fmt.Appendf(nil, "path: %s\nsize: %d bytes\n", confine.ShownName(p.Rel), info.Size())
+	b := fmt.Appendf(nil, "path: %s\nsize: %d bytes\n", confine.ShownName(l.Rel), info.Size())
 	r := bufio.NewReaderSize(io.LimitReader(f, maxSummarised), toolserver.ReadChunk)
 	head, err := r.Peek(toolserver.ReadChunk)
 	if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("%q: %w", p.Asked, confine.Reason(err))
+		return nil, fmt.Errorf("%q: %w", l.Asked, confine.Reason(err))
 	}
 	if toolserver.LooksBinary(head) {
 		return fmt.Appendf(b, "kind: binary, %s\n", http.DetectContentType(head)), nil
@@ -50,17 +45,17 @@ func getFileSummary(ctx context.Context, a *confine.Access, args toolserver.Argu
 	if bytes.Contains(head, []byte("\r\n")) {
 		b = append(b, ", CRLF line ends"...)
 	}
-	return summariseText(ctx, append(b, '\n'), p, r, info.Size())
+	return summariseText(ctx, append(b, '\n'), l, r, info.Size())
 }
 
-func summariseDirectory(ctx context.Context, a *confine.Access, p *confine.Location) ([]byte, error) {
-	dir, err := p.Directory()
+func summariseDirectory(ctx context.Context, l *confine.Location) ([]byte, error) {
+	dir, err := l.Directory()
 	if err != nil {
 		return nil, err
 	}
-	list, total, err := a.Entries(ctx, dir, p.Rel, confine.MaxEntries)
+	list, total, err := l.Access.Entries(ctx, dir, l.Rel, confine.MaxEntries)
 	if err != nil {
-		return nil, fmt.Errorf("%q: %w", p.Asked, err)
+		return nil, fmt.Errorf("%q: %w", l.Asked, err)
 	}
 	dirs := 0
 	for _, e := range list {
@@ -68,16 +63,16 @@ func summariseDirectory(ctx context.Context, a *confine.Access, p *confine.Locat
 			dirs++
 		}
 	}
-	return fmt.Appendf(nil, "path: %s\nkind: directory\nentries: %d, of them %d directories\n", confine.ShownName(p.Rel), total, dirs), nil
+	return fmt.Appendf(nil, "path: %s\nkind: directory\nentries: %d, of them %d directories\n", confine.ShownName(l.Rel), total, dirs), nil
 }
 
 // summariseText appends what one pass over a text gives.
-func summariseText(ctx context.Context, b []byte, p *confine.Location, r *bufio.Reader, size int64) ([]byte, error) {
+func summariseText(ctx context.Context, b []byte, l *confine.Location, r *bufio.Reader, size int64) ([]byte, error) {
 	lines, longest, length := 0, 0, 0
 	var first []byte // the first lines, numbered
 	for piece, err := range pieces(ctx, r) {
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", p.Asked, confine.Reason(err))
+			return nil, fmt.Errorf("%q: %w", l.Asked, confine.Reason(err))
 		}
 		if length == 0 {
 			lines++
