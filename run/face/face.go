@@ -208,9 +208,15 @@ func (f *Face) Wire(who string) func(byte, []byte) {
 // Event shows an event, after what stdout has of it. It never fails: a run does
 // not end because a message cannot be shown.
 func (f *Face) Event(e event.Event) error {
-	switch e := e.(type) {
-	case *event.Nested:
-		return f.nestedEvent(e)
+	parent := "" // the call whose nested run the event is of
+	if n, ok := e.(*event.Nested); ok {
+		switch e, parent = n.Event, n.Parent; e.(type) {
+		case *event.Call, *event.Approval, *event.Result, *event.Retry, *event.Warning, *event.Attention:
+		default: // of a nested run, what becomes of its calls is shown, and what the user should know
+			return nil
+		}
+	}
+	switch e.(type) {
 	case *event.Text, *event.Reasoning:
 		if f.ignoresDeltas {
 			return nil // the hot path of a pipe
@@ -235,15 +241,15 @@ func (f *Face) Event(e event.Event) error {
 	case *event.Turn:
 		f.turned(e)
 	case *event.Call:
-		f.called(e)
+		f.called(parent, e)
 	case *event.Approval:
-		f.approved(e)
+		f.approved(parent, e)
 	case *event.Progress:
-		if len(f.frames) > 0 && f.frames[0].id == e.ID {
+		if len(f.frames) > 0 && f.frames[0].callID == (callID{"", e.ID}) {
 			f.live.detail = escape.Escape(progressText(e))
 		}
 	case *event.Result:
-		f.answered(e)
+		f.answered(parent, e)
 	case *event.Retry:
 		of := ""
 		if e.Of > 0 {

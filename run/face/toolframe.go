@@ -23,12 +23,17 @@ import (
 //
 // It opens when the run waits for its call, and closes with the result.
 type toolFrame struct {
-	id     string
-	parent string // the id of the call whose nested run asks for it; "" for none
+	callID
 	name   string // escaped
 	args   string // escaped
 	opened bool
 	denial string // the rule or the reason that denied it
+}
+
+// callID identifies a call: a nested run may have the ids of another run again.
+type callID struct {
+	parent string // the id of the call whose nested run asks for it; "" for none
+	id     string
 }
 
 const (
@@ -37,8 +42,8 @@ const (
 	resultPrefix       = 8 << 10 // bytes of a result or of arguments that are looked at
 )
 
-func newToolFrame(e *event.Call) *toolFrame {
-	t := &toolFrame{id: e.ID, name: escape.Escape(e.Name)}
+func newToolFrame(parent string, e *event.Call) *toolFrame {
+	t := &toolFrame{callID: callID{parent, e.ID}, name: escape.Escape(e.Name)}
 	switch {
 	case e.Arguments == nil:
 		t.args = escape.Escape(string(e.Raw[:min(len(e.Raw), resultPrefix)]))
@@ -59,36 +64,13 @@ func progressText(e *event.Progress) string {
 
 // called shows the text that came before a call. The frame of the call itself is
 // opened later: a question about the call shows it too, and may come first.
-func (f *Face) called(e *event.Call) {
-	f.said(f.aside)
-	f.aside = f.aside[:0]
-	f.frames = append(f.frames, newToolFrame(e))
-	f.running()
-}
-
-// nestedEvent shows an event of a nested run: what becomes of its calls, inside the
-// frame of its own call, and what the user should know.
-func (f *Face) nestedEvent(n *event.Nested) error {
-	id := func(own string) string { return n.Parent + "\x00" + own } // no other run has it
-	switch e := n.Event.(type) {
-	case *event.Retry, *event.Warning, *event.Attention:
-		return f.Event(e)
-	case *event.Call:
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		t := newToolFrame(e)
-		t.id, t.parent = id(e.ID), n.Parent
-		f.frames = append(f.frames, t)
-	case *event.Approval:
-		inside := *e
-		inside.ID = id(e.ID)
-		return f.Event(&inside)
-	case *event.Result:
-		inside := *e
-		inside.ID = id(e.ID)
-		return f.Event(&inside)
+func (f *Face) called(parent string, e *event.Call) {
+	f.frames = append(f.frames, newToolFrame(parent, e))
+	if parent == "" {
+		f.said(f.aside)
+		f.aside = f.aside[:0]
+		f.running()
 	}
-	return nil
 }
 
 // running makes the live line the foot of the first open frame.
@@ -104,14 +86,14 @@ func (f *Face) running() {
 	f.await(what)
 }
 
-func (f *Face) approved(e *event.Approval) {
+func (f *Face) approved(parent string, e *event.Approval) {
 	denied := e.Decision == "deny" || e.Decision == "unapproved" && f.options.DeniesUnapproved
 	if f.options.Verbose == 0 && (!denied || f.options.Quiet) {
 		return
 	}
 	line := e.Decision + ": "
 	for _, t := range f.frames {
-		if t.id == e.ID {
+		if t.callID == (callID{parent, e.ID}) {
 			if line += t.name; denied {
 				t.denial = e.Denial()
 			}
@@ -131,8 +113,8 @@ func (f *Face) approved(e *event.Approval) {
 }
 
 // answered shows a result. Results come in the order of their calls.
-func (f *Face) answered(e *event.Result) {
-	if i := slices.IndexFunc(f.frames, func(t *toolFrame) bool { return t.id == e.ID }); i >= 0 {
+func (f *Face) answered(parent string, e *event.Result) {
+	if i := slices.IndexFunc(f.frames, func(t *toolFrame) bool { return t.callID == callID{parent, e.ID} }); i >= 0 {
 		t := f.frames[i]
 		f.frames = slices.Delete(f.frames, i, i+1)
 		if f.showsFrames {
@@ -156,7 +138,7 @@ func (f *Face) openFrame(t *toolFrame) {
 	}
 	t.opened = true
 	for _, outer := range f.frames {
-		if t.parent != "" && outer.id == t.parent {
+		if outer.callID == (callID{"", t.parent}) {
 			f.openFrame(outer)
 		}
 	}
