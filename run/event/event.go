@@ -51,16 +51,10 @@ type Text struct {
 }
 
 // Commentary is what the model says beside the answer, whole or in long pieces.
-type Commentary struct {
-	Turn int    `event:"turn"`
-	Text []byte `event:"text"`
-}
+type Commentary Text
 
 // Reasoning is a piece of the model's reasoning.
-type Reasoning struct {
-	Turn int    `event:"turn"`
-	Text []byte `event:"text"`
-}
+type Reasoning Text
 
 // Call is a call that the model asks for. Server and Tool are "" for an unknown
 // tool.
