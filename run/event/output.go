@@ -37,7 +37,9 @@ type Emitter struct {
 }
 
 // NewEmitter gives an emitter that takes the secrets of hidden out of events.
-func NewEmitter(hidden *secrets.Set) *Emitter { return &Emitter{veil: veil{set: hidden}} }
+func NewEmitter(hidden *secrets.Set) *Emitter {
+	return &Emitter{veil: veil{set: hidden, nested: map[string]*veil{}}}
+}
 
 // Emit returns the first error of any output so far. Who emits a list need not ask
 // for it: Flush and the next Emit return it again. Of two Starts the first counts.

@@ -28,29 +28,31 @@ type turnText struct {
 	piece    Text   // used again for each piece
 }
 
-// next is what is passed on after the next piece; nil for nothing.
-func (t *turnText) next(f *secrets.Finder, e *Text) *Text {
+// next passes on what can be after the next piece.
+func (t *turnText) next(f *secrets.Finder, e *Text, to func(*Text)) {
 	if e.Turn != t.turn {
 		*t = turnText{turn: e.Turn}
 	}
-	t.piece = Text{e.Turn, t.count(t.pieces.Next(f, e.Text))}
-	if len(t.piece.Text) == 0 && len(e.Text) > 0 {
-		return nil
+	if p := t.pieces.Next(f, e.Text); len(p) > 0 || len(e.Text) == 0 {
+		t.pass(p, to)
 	}
-	return &t.piece
 }
 
-// rest is what was held back.
-func (t *turnText) rest(f *secrets.Finder) []byte { return t.count(t.pieces.Rest(f)) }
+// rest passes on what was held back.
+func (t *turnText) rest(f *secrets.Finder, to func(*Text)) {
+	if p := t.pieces.Rest(f); len(p) > 0 {
+		t.pass(p, to)
+	}
+}
 
-// count notes that p is passed on, and returns it.
-func (t *turnText) count(p []byte) []byte {
+func (t *turnText) pass(p []byte, to func(*Text)) {
 	if t.pieces.Replaced {
 		t.veiled = append(t.veiled, p...)
 	} else {
 		t.original += len(p)
 	}
-	return p
+	t.piece = Text{t.turn, p}
+	to(&t.piece)
 }
 
 // pass hands on e without secrets, behind the text that was held back before it.
@@ -63,7 +65,12 @@ func (v *veil) pass(e Event, to func(Event)) {
 	}
 	switch e := e.(type) {
 	case *Nested:
-		v.passNested(e, to)
+		n := v.nested[e.Parent]
+		if n == nil {
+			n = &veil{set: v.set}
+			v.nested[e.Parent] = n
+		}
+		n.pass(e.Event, v.inside(e.Parent, to))
 		return
 	case *Result:
 		if n := v.nested[e.ID]; n != nil { // it may have ended in the middle of a text
@@ -71,34 +78,17 @@ func (v *veil) pass(e Event, to func(Event)) {
 			delete(v.nested, e.ID)
 		}
 	case *Text:
-		v.restOfReasoning(f, to)
-		if piece := v.text.next(f, e); piece != nil {
-			to(piece)
-		}
+		v.reasoning.rest(f, asReasoning(to))
+		v.text.next(f, e, asText(to))
 		return
 	case *Reasoning:
-		v.restOfText(f, to)
-		if piece := v.reasoning.next(f, (*Text)(e)); piece != nil {
-			to((*Reasoning)(piece))
-		}
+		v.text.rest(f, asText(to))
+		v.reasoning.next(f, (*Text)(e), asReasoning(to))
 		return
 	case *Call, *Turn, *End:
 		v.rest(f, to)
 	}
 	to(v.hidden(e))
-}
-
-// passNested hands on the event of a nested run, whose texts are its own.
-func (v *veil) passNested(e *Nested, to func(Event)) {
-	n := v.nested[e.Parent]
-	if n == nil {
-		n = &veil{set: v.set}
-		if v.nested == nil {
-			v.nested = make(map[string]*veil)
-		}
-		v.nested[e.Parent] = n
-	}
-	n.pass(e.Event, v.inside(e.Parent, to))
 }
 
 // inside makes the events of the nested run of a call.
@@ -108,21 +98,13 @@ func (v *veil) inside(parent string, to func(Event)) func(Event) {
 
 // rest hands on all that was held back.
 func (v *veil) rest(f *secrets.Finder, to func(Event)) {
-	v.restOfReasoning(f, to)
-	v.restOfText(f, to)
+	v.reasoning.rest(f, asReasoning(to))
+	v.text.rest(f, asText(to))
 }
 
-func (v *veil) restOfText(f *secrets.Finder, to func(Event)) {
-	if p := v.text.rest(f); len(p) > 0 {
-		to(&Text{v.text.turn, p})
-	}
-}
+func asText(to func(Event)) func(*Text) { return func(t *Text) { to(t) } }
 
-func (v *veil) restOfReasoning(f *secrets.Finder, to func(Event)) {
-	if p := v.reasoning.rest(f); len(p) > 0 {
-		to(&Reasoning{v.reasoning.turn, p})
-	}
-}
+func asReasoning(to func(Event)) func(*Text) { return func(t *Text) { to((*Reasoning)(t)) } }
 
 // hidden is a copy of e without secrets.
 func (v *veil) hidden(e Event) Event {
