@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,9 +40,7 @@ type program struct {
 	read     chan struct{} // closed when its output was read to the end
 	ended    chan struct{} // closed when it has ended and outputDelay has passed, or read is closed
 	took     time.Duration // from its start to its end; set when ended is closed
-
-	mu      sync.Mutex
-	changed time.Time // when it started, wrote or ended last
+	changed  atomic.Int64  // nanoseconds from its start until it wrote or ended last
 }
 
 // launch starts a program. Its reader takes whatever it writes at once, so that the
@@ -67,7 +65,6 @@ func (s *server) launch(id string, cmd *exec.Cmd, pty bool) (*program, error) {
 		return nil, err
 	}
 	p.began = time.Now()
-	p.changed = p.began
 	goroutine.Start(p.copyOutput)
 	goroutine.Start(p.live)
 	return p, nil
@@ -100,7 +97,7 @@ func (p *program) copyOutput() {
 		n, err := p.from.Read(buf)
 		if n > 0 {
 			p.out.Write(buf[:n])
-			p.touch()
+			p.changed.Store(int64(time.Since(p.began)))
 		}
 		if err == nil {
 			continue
@@ -125,22 +122,8 @@ func (p *program) live() {
 		p.in.Close()
 	}
 	p.took = time.Since(p.began)
-	p.touch()
+	p.changed.Store(int64(p.took))
 	close(p.ended)
-}
-
-// touch notes that the program wrote or ended now.
-func (p *program) touch() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.changed = time.Now()
-}
-
-// lastChange is when the program started, wrote or ended last.
-func (p *program) lastChange() time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.changed
 }
 
 // hasEnded says whether the program has ended and its output is read.

@@ -158,7 +158,7 @@ func (c *condition) isMet() bool {
 
 // isIdle says whether the program is quiet for long enough.
 func (c *condition) isIdle() bool {
-	changed := c.lastChange()
+	changed := c.program.began.Add(time.Duration(c.changed.Load()))
 	if changed.Before(c.began) {
 		return !c.reacts && time.Since(c.began) >= c.idle
 	}
