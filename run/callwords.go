@@ -65,10 +65,7 @@ func (t *tool) checkKey(flag, key string) error {
 	if len(known) == 0 || allowsMore || slices.Contains(known, key) {
 		return nil
 	}
-	hints := []string{"arguments: " + config.JoinWords(known)}
-	if near := config.Nearest(key, known); near != "" {
-		hints = slices.Insert(hints, 0, "did you mean "+near+"?")
-	}
+	hints := config.DidYouMean("", config.Nearest(key, known), "arguments: "+config.JoinWords(known))
 	return failure.UsageError(hints, "%s: the tool has no argument %q", flag, key)
 }
 

@@ -142,11 +142,8 @@ func (k *checkup) modelAt(ctx context.Context, of string, e *config.Endpoint, cl
 		k.ok(of+"model", e.Model+" is listed")
 		return
 	}
-	var hints []string
-	if near := config.NearestPart(e.Model, names); near != "" {
-		hints = []string{"did you mean -m " + config.ShellQuote(near) + "?"}
-	}
-	k.say(of+"model", "warning", e.Model+" is not among the "+strconv.Itoa(len(names))+" models that the endpoint lists", append(hints, "--list-models shows them")...)
+	hints := config.DidYouMean("-m ", config.NearestPart(e.Model, names), "--list-models shows them")
+	k.say(of+"model", "warning", e.Model+" is not among the "+strconv.Itoa(len(names))+" models that the endpoint lists", hints...)
 }
 
 // servers starts the servers and checks the lock against their tools.

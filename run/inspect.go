@@ -90,13 +90,10 @@ func (r *runner) findTool(name string) (*tool, error) {
 	if len(r.box.conns) == 0 {
 		return nil, failure.UsageError([]string{addServers}, "no tool is named %q: %s", name, r.noServers())
 	}
-	hints := []string{"--list-tools shows the names"}
 	_, tool, _ := strings.Cut(name, "__")
 	names := slices.Sorted(maps.Keys(r.box.byName))
-	if near := cmp.Or(config.NearestPart(cmp.Or(tool, name), names), config.Nearest(name, names)); near != "" {
-		hints = append([]string{"did you mean " + near + "?"}, hints...)
-	}
-	return nil, failure.UsageError(hints, "no tool is named %q", name)
+	near := cmp.Or(config.NearestPart(cmp.Or(tool, name), names), config.Nearest(name, names))
+	return nil, failure.UsageError(config.DidYouMean("", near, "--list-tools shows the names"), "no tool is named %q", name)
 }
 
 func (r *runner) toolEvent(t *tool) *event.Tool {

@@ -77,8 +77,6 @@ func (r *runner) withModels(ctx context.Context, err error) error {
 	if n := len(names) - maxSuggested; n > 0 {
 		e.Hints[0] += " and " + strconv.Itoa(n) + " more; --list-models shows all"
 	}
-	if near := config.NearestPart(asked, names); near != "" {
-		e.Hints = slices.Insert(e.Hints, 0, "did you mean -m "+config.ShellQuote(near)+"?")
-	}
+	e.Hints = config.DidYouMean("-m ", config.NearestPart(asked, names), e.Hints...)
 	return &e
 }

@@ -131,10 +131,7 @@ func noModel(asked string, hasURL bool, s *Settings) error {
 	case isProfile:
 		return failure.UsageError([]string{`"base_url" in the profile, or --base-url URL`}, "model %s: the profile has no base_url, and no endpoint is configured", escape.Escape(asked))
 	case asked != "" && len(names) > 0:
-		if near := Nearest(asked, names); near != "" {
-			profiles = append([]string{"did you mean -m " + ShellQuote(near) + "?"}, profiles...)
-		}
-		return failure.UsageError(profiles, "model %s: no profile has this name, and no endpoint is configured", escape.Escape(asked))
+		return failure.UsageError(DidYouMean("-m ", Nearest(asked, names), profiles...), "model %s: no profile has this name, and no endpoint is configured", escape.Escape(asked))
 	case hasURL:
 		return failure.UsageError(append([]string{"-m NAME (or TOOLPIPE_MODEL) names the model at that endpoint"}, profiles...), "no model: an endpoint is configured, but no name")
 	case asked == "" && len(names) > 0:

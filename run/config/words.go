@@ -125,5 +125,14 @@ func NearestPart(part string, names []string) string {
 	return cmp.Or(best, Nearest(part, names))
 }
 
+// DidYouMean are hints, before them a guess at what was meant: flag with the word
+// near behind it. There is no guess for "".
+func DidYouMean(flag, near string, hints ...string) []string {
+	if near == "" {
+		return hints
+	}
+	return append([]string{"did you mean " + flag + ShellQuote(near) + "?"}, hints...)
+}
+
 // JoinWords lists words for a message.
 func JoinWords(words []string) string { return strings.Join(words, ", ") }

@@ -2,7 +2,6 @@ package flags
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"toolpipe/run/config"
@@ -72,11 +71,8 @@ func topics() string {
 
 func unknownTopic(topic string) error {
 	all := append([]string{"all", "topics", "man"}, manual.Topics()...)
-	e := failure.UsageError([]string{"topics: " + strings.Join(all, ", ")}, "--help: %q is not a topic", topic)
-	if near := config.Nearest(topic, all); near != "" {
-		e.Hints = slices.Insert(e.Hints, 0, "did you mean --help="+near+"?")
-	}
-	return e
+	hints := config.DidYouMean("--help=", config.Nearest(topic, all), "topics: "+config.JoinWords(all))
+	return failure.UsageError(hints, "--help: %q is not a topic", topic)
 }
 
 // help shows the everyday flags, or every flag.
