@@ -2,7 +2,6 @@ package code
 
 import (
 	"bytes"
-	"math"
 	"slices"
 	"strings"
 
@@ -17,7 +16,7 @@ type layout struct {
 	starts     []int      // of the lines, and the text's length
 	kinds      []lineKind // of the lines
 	columns    []int      // of the first characters of the lines
-	partners   []int32    // by offset, how far away the bracket is that closes or opens the bracket there; 0 where there is none
+	partners   []int32    // by offset, 1 + where the bracket is that closes or opens the bracket there; -1: nowhere; 0: there is no bracket
 	ending     ending
 }
 
@@ -74,9 +73,6 @@ func newLayout(language *lexis.Language, text []byte) *layout {
 
 const openers, closers = "([{", ")]}"
 
-// alone is the partner of a bracket that stays alone.
-const alone = math.MaxInt32
-
 // pair finds the brackets of some kinds. A bracket that closes nothing stays alone, and
 // so do brackets that are open when a bracket around them closes.
 func (l *layout) pair(kinds string) {
@@ -87,7 +83,7 @@ func (l *layout) pair(kinds string) {
 		if strings.IndexByte(kinds, c) < 0 {
 			continue
 		}
-		l.partners[i] = alone
+		l.partners[i] = -1
 		if kind := strings.IndexByte(openers, c); kind >= 0 {
 			open = append(open, i)
 			count[closers[kind]]++
@@ -99,7 +95,7 @@ func (l *layout) pair(kinds string) {
 			closer := closers[strings.IndexByte(openers, l.mask[top])]
 			count[closer]--
 			if closer == c {
-				l.partners[top], l.partners[i] = int32(i-top), int32(top-i)
+				l.partners[top], l.partners[i] = int32(i+1), int32(top+1)
 				break
 			}
 		}
@@ -109,13 +105,10 @@ func (l *layout) pair(kinds string) {
 // partner is the offset of the bracket that closes or opens the bracket at an
 // offset, -1 for a bracket that stays alone. It is not found when there is no bracket.
 func (l *layout) partner(at int) (other int, found bool) {
-	switch {
-	case at >= len(l.partners) || l.partners[at] == 0:
-		return 0, false
-	case l.partners[at] == alone:
-		return -1, true
+	if at >= len(l.partners) {
+		return -1, false
 	}
-	return at + int(l.partners[at]), true
+	return max(int(l.partners[at])-1, -1), l.partners[at] != 0
 }
 
 // lines is how many lines there are.
