@@ -77,9 +77,6 @@ func New(spec Spec) (*toolserver.Server, error) {
 			if err != nil {
 				return nil, err
 			}
-			for _, shown := range c.looks {
-				shown(false)
-			}
 			for _, root := range c.roots {
 				text = append(text, root.LeftOutText()...)
 			}
@@ -134,8 +131,7 @@ func tools() []tool {
 type call struct {
 	spec  Spec
 	ctags *session
-	roots []*confine.Access  // of spec.Areas
-	looks []func(whole bool) // say that the answer shows a part of a file
+	roots []*confine.Access // of spec.Areas
 }
 
 // find follows a path: an absolute path below whichever root holds it, any other
@@ -188,7 +184,7 @@ func (c *call) read(path string) (*sourceFile, error) {
 	defer l.Close()
 	f, err := c.readAt(l)
 	if err == nil {
-		c.looks = append(c.looks, l.Look(bytes.NewReader(f.text), int64(len(f.text))))
+		l.Look(bytes.NewReader(f.text), int64(len(f.text)))(false)
 	}
 	return f, err
 }
