@@ -18,7 +18,7 @@ func (r *runner) leaveOut() {
 	for _, l := range r.locked {
 		server := l.text("server")
 		known[server] = true
-		chosen[server] = chosen[server] || r.chooses(&l)
+		chosen[server] = chosen[server] || r.chooses(l)
 	}
 	r.servers = slices.DeleteFunc(r.servers, func(s config.Server) bool {
 		out := known[s.Name] && !chosen[s.Name]
@@ -30,7 +30,7 @@ func (r *runner) leaveOut() {
 }
 
 // chooses tells whether --tools and --exclude-tools leave a locked tool.
-func (r *runner) chooses(l *lockedItem) bool {
+func (r *runner) chooses(l lockedItem) bool {
 	names := []string{l.name, l.text("server") + "__" + l.text("tool")}
 	like := func(globs []string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return config.MatchAny(globs, name) })
@@ -48,7 +48,7 @@ func (r *runner) inUse(of string) map[string]lockedItem {
 		if of != "" && of != server {
 			continue
 		}
-		if config.FindServer(r.unused, server) == nil && (l.list == "servers" || r.chooses(&l)) {
+		if config.FindServer(r.unused, server) == nil && (l.list == "servers" || r.chooses(l)) {
 			use[title] = l
 		}
 	}
@@ -56,7 +56,7 @@ func (r *runner) inUse(of string) map[string]lockedItem {
 }
 
 // text is a member of a locked item that is a string.
-func (l *lockedItem) text(key string) string { return jsontext.Text(l.member(key)) }
+func (l lockedItem) text(key string) string { return jsontext.Text(l.member(key)) }
 
 // checkUsable gives the error of a required server that cannot be started as it
 // is configured, before anything is started. --list-servers shows all of them; of one

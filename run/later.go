@@ -105,7 +105,7 @@ func (r *runner) putOff(ctx context.Context) (first []string) {
 			}
 		}
 		c.later = r.startLater(ctx, c)
-		inLock := r.locked[(&lockedItem{list: "servers", name: c.Name}).title()]
+		inLock := r.locked[lockedItem{list: "servers", name: c.Name}.title()]
 		c.later.instructions = inLock.text("instructions")
 		if r.cfg.Start == "beside" && (r.cfg.Mode == config.Answer || r.cfg.Mode == config.Serve) {
 			c.later.begin()
@@ -134,7 +134,7 @@ func (r *runner) startLater(ctx context.Context, c *connection) *laterStart {
 }
 
 // definition is the tool that a locked item is about.
-func (l *lockedItem) definition() wire.Tool {
+func (l lockedItem) definition() wire.Tool {
 	return wire.Tool{
 		Name: l.text("tool"), Title: l.text("title"), Description: l.text("description"),
 		InputSchema: l.member("schema"), OutputSchema: l.member("output_schema"), Annotations: l.member("annotations"), Meta: l.member("meta"),
@@ -204,7 +204,7 @@ func (r *runner) checkStarted(c, started *connection) *failure.Error {
 // lock: without the tools that this run does not offer because of globs, of rules or
 // of another server's tool with the same name, which the lock need not have.
 func (b *toolbox) comparable(started *connection) (all []lockedItem) {
-	if l := started.locked(); len(l.members) > 0 {
+	if l := started.locked(); !l.isEmpty() {
 		all = append(all, l)
 	}
 	for _, t := range started.tools {

@@ -35,16 +35,9 @@ import (
 //
 // The digest is over the rest of the line.
 type lockedItem struct {
-	list    string // of the file: "servers" or "tools"
-	name    string
-	digest  string
-	members []lockedMember
-}
-
-// lockedMember is one part of a definition, as JSON.
-type lockedMember struct {
-	key  string
-	json []byte
+	list string // of the file: "servers" or "tools"
+	name string
+	body []byte // the line without name and digest: an object, empty where there is nothing to lock
 }
 
 // locked is the definition of t as the lock has it.
@@ -52,50 +45,40 @@ func (t *tool) locked() lockedItem {
 	if t.pinned != nil {
 		return *t.pinned
 	}
-	l := lockedItem{list: "tools", name: t.name}
-	l.addText("server", t.conn.Name)
-	l.addText("tool", t.Name)
-	l.addText("title", t.Title)
-	l.addText("description", t.Description)
-	l.addJSON("schema", t.InputSchema)
-	l.addJSON("output_schema", t.OutputSchema)
-	l.addJSON("annotations", t.Annotations)
-	l.addJSON("meta", t.Meta)
-	l.digest = l.sum()
-	return l
+	b := appendText([]byte{'{'}, "server", t.conn.Name)
+	b = appendText(b, "tool", t.Name)
+	b = appendText(b, "title", t.Title)
+	b = appendText(b, "description", t.Description)
+	b = appendJSON(b, "schema", t.InputSchema)
+	b = appendJSON(b, "output_schema", t.OutputSchema)
+	b = appendJSON(b, "annotations", t.Annotations)
+	b = appendJSON(b, "meta", t.Meta)
+	return lockedItem{"tools", t.name, append(b, '}')}
 }
 
 // locked is the instructions of c as the lock has them.
 func (c *connection) locked() lockedItem {
-	l := lockedItem{list: "servers", name: c.Name}
-	l.addText("instructions", c.instructionText())
-	l.digest = l.sum()
-	return l
+	return lockedItem{"servers", c.Name, append(appendText([]byte{'{'}, "instructions", c.instructionText()), '}')}
 }
 
-func (l *lockedItem) addText(key, text string) {
-	if text != "" {
-		l.members = append(l.members, lockedMember{key, event.AppendString(nil, text)})
+func appendText(object []byte, key, text string) []byte {
+	if text == "" {
+		return object
 	}
+	return jsontext.AppendMember(object, key, event.AppendString(nil, text))
 }
 
-func (l *lockedItem) addJSON(key string, raw []byte) {
-	if raw != nil {
-		l.members = append(l.members, lockedMember{key, event.AppendJSON(nil, jsontext.AppendCompact(nil, raw))})
+func appendJSON(object []byte, key string, raw []byte) []byte {
+	if raw == nil {
+		return object
 	}
+	return jsontext.AppendMember(object, key, event.AppendJSON(nil, jsontext.AppendCompact(nil, raw)))
 }
 
-// body is the line without name and digest.
-func (l *lockedItem) body() []byte {
-	b := []byte{'{'}
-	for _, m := range l.members {
-		b = jsontext.AppendMember(b, m.key, m.json)
-	}
-	return append(b, '}')
-}
+func (l lockedItem) isEmpty() bool { return len(l.body) == len("{}") }
 
-func (l *lockedItem) sum() string {
-	sum := sha256.Sum256(l.body())
+func (l lockedItem) digest() string {
+	sum := sha256.Sum256(l.body)
 	return hex.EncodeToString(sum[:])
 }
 
@@ -104,7 +87,7 @@ func (l *lockedItem) sum() string {
 func (b *toolbox) locks(known map[string]lockedItem) []lockedItem {
 	var all []lockedItem
 	for _, c := range b.conns {
-		if l := c.locked(); len(l.members) > 0 {
+		if l := c.locked(); !l.isEmpty() {
 			all = append(all, l)
 		}
 	}
@@ -129,8 +112,8 @@ func writeLock(ctx context.Context, path string, locks []lockedItem) (counts map
 		for _, l := range locks {
 			if l.list == list {
 				line := event.AppendString([]byte("\n{\"name\":"), l.name)
-				line = append(line, `,"sha256":"`+l.digest+`",`...)
-				lines = append(lines, append(line, l.body()[1:]...))
+				line = append(line, `,"sha256":"`+l.digest()+`",`...)
+				lines = append(lines, append(line, l.body[1:]...))
 			}
 		}
 		if counts[list] = len(lines); len(lines) > 0 {
@@ -182,18 +165,19 @@ func readLock(path string, warn config.Warner) (map[string]lockedItem, error) {
 }
 
 func readLocked(list string, e config.Value) (lockedItem, error) {
-	l := lockedItem{list: list}
+	l, digest := lockedItem{list: list, body: []byte{'{'}}, ""
 	for _, m := range e.Members() {
 		switch m.Key {
 		case "name":
 			l.name = m.Text()
 		case "sha256":
-			l.digest = m.Text()
+			digest = m.Text()
 		default:
-			l.members = append(l.members, lockedMember{m.Key, m.Raw()})
+			l.body = jsontext.AppendMember(l.body, m.Key, m.Raw())
 		}
 	}
-	if l.digest != l.sum() {
+	l.body = append(l.body, '}')
+	if digest != l.digest() {
 		return l, e.Errorf("the digest of %q does not fit its definition", l.name)
 	}
 	return l, nil
@@ -221,7 +205,7 @@ func lockDiff(locked map[string]lockedItem, offered []lockedItem) (diff string) 
 }
 
 // title names an item in messages.
-func (l *lockedItem) title() string {
+func (l lockedItem) title() string {
 	if l.list == "servers" {
 		return "server " + l.name
 	}
@@ -229,17 +213,16 @@ func (l *lockedItem) title() string {
 }
 
 // changedMembers shows every member that differs, from shortly before the difference.
-func changedMembers(was, is lockedItem) string {
-	diff := ""
-	both := slices.Clone(was.members)
-	for _, m := range is.members {
-		if was.member(m.key) == nil {
-			both = append(both, m)
+func changedMembers(was, is lockedItem) (diff string) {
+	var keys []string
+	for _, body := range [][]byte{was.body, is.body} {
+		for literal := range jsontext.Members(body) {
+			keys = append(keys, jsontext.Unquote(literal))
 		}
 	}
-	for _, m := range both {
-		a, b := was.member(m.key), is.member(m.key)
-		if bytes.Equal(a, b) {
+	for i, key := range keys {
+		a, b := was.member(key), is.member(key)
+		if slices.Contains(keys[:i], key) || bytes.Equal(a, b) {
 			continue
 		}
 		from := 0
@@ -247,19 +230,12 @@ func changedMembers(was, is lockedItem) string {
 			from++
 		}
 		from = max(from-60, 0)
-		diff += "\n- " + is.title() + " " + m.key + ": " + shortFrom(from, a) + "\n+ " + is.title() + " " + m.key + ": " + shortFrom(from, b)
+		diff += "\n- " + is.title() + " " + key + ": " + shortFrom(from, a) + "\n+ " + is.title() + " " + key + ": " + shortFrom(from, b)
 	}
 	return diff
 }
 
-func (l *lockedItem) member(key string) []byte {
-	for _, m := range l.members {
-		if m.key == key {
-			return m.json
-		}
-	}
-	return nil
-}
+func (l lockedItem) member(key string) []byte { return jsontext.Member(l.body, key) }
 
 // shortFrom shows raw from that byte on, in at most about 400 bytes.
 func shortFrom(from int, raw []byte) string {

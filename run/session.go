@@ -149,7 +149,7 @@ func (r *runner) withResume(err error) error {
 	return &f
 }
 
-func (t *tool) digest() string { return t.locked().digest }
+func (t *tool) digest() string { return t.locked().digest() }
 
 // definitions are the digests of the tools that messages call.
 func (c *caller) definitions(messages []stream.Message) map[string]string {
