@@ -35,7 +35,7 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 	defer limit.stop()
 	err := s.connect(limited)
 	if err == nil {
-		s.try("tools/list")
+		s.tried = append(s.tried, "tools/list")
 		s.tools, err = s.list(limited)
 	}
 	if err == nil {
@@ -45,20 +45,14 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 		}
 		return s, nil
 	}
-	s.abandon()
+	if s.child != nil {
+		s.child.proc.Kill()
+	}
+	s.Close()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	return nil, s.connectError(err)
-}
-
-// try records what is tried next, for the error message.
-func (s *Session) try(what string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := len(s.tried); n == 0 || s.tried[n-1] != what {
-		s.tried = append(s.tried, what)
-	}
 }
 
 func (s *Session) connect(ctx context.Context) error {
@@ -74,7 +68,7 @@ func (s *Session) connect(ctx context.Context) error {
 	}
 	s.transport = "stdio"
 	if err := s.spawn(); err != nil {
-		s.try("start")
+		s.tried = append(s.tried, "start")
 		return err
 	}
 	return s.negotiateStream(ctx)
@@ -84,7 +78,7 @@ func (s *Session) connect(ctx context.Context) error {
 func (s *Session) spawn() error {
 	if s.child != nil {
 		s.child.proc.KillTree(restartLimit) // two copies could want the same port or file
-		s.abandon()
+		s.conn.close()
 	}
 	c, err := startStdio(&s.spec, s.procs, s.junk, s.report.log)
 	if err != nil {
@@ -103,16 +97,6 @@ func (s *Session) junk(line []byte) {
 	}
 	s.mu.Unlock()
 	s.report.log("not a message on stdout: " + wire.Snippet(line))
-}
-
-// abandon ends a connection whose start failed, at once.
-func (s *Session) abandon() {
-	if s.child != nil {
-		s.child.proc.Kill()
-	}
-	if s.conn != nil {
-		s.conn.close()
-	}
 }
 
 // modernMeta are the members of _meta that every request of 2026-07-28 carries.
@@ -149,7 +133,7 @@ func (s *Session) begin(revision string, result []byte) {
 // initialize is the legacy handshake. version is offered first; "" is the newest
 // one.
 func (s *Session) initialize(ctx context.Context, version string) error {
-	s.try("initialize")
+	s.tried = append(s.tried, "initialize")
 	version = cmp.Or(version, wire.LegacyRevisions[0])
 	for attempt := 1; ; attempt++ {
 		params := fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, version, s.clientCapabilities(false), s.clientInfo())

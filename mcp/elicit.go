@@ -73,7 +73,7 @@ func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
 		s.questions.Add(-1)
 		reply(wire.ReplyError(m.ID, wire.CodeInternal, "too many questions at once"))
 	default:
-		s.elicitations.start(func() {
+		s.start(func() {
 			defer s.questions.Add(-1)
 			reply(wire.ReplyResult(m.ID, s.elicited(ctx, m.Params)))
 		})

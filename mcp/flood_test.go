@@ -67,7 +67,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 		t.Errorf("%d are refused at once", n)
 	}
 	close(hold)
-	s.elicitations.wait()
+	s.background.Wait()
 	if n := answered.Load(); n != maxQuestions {
 		t.Errorf("%d are answered", n)
 	}

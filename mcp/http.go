@@ -32,10 +32,7 @@ type httpConn struct {
 	auth   *authorization
 	origin string // of the configured URL, the only one that gets credentials
 
-	life       context.Context // ends with close
-	end        context.CancelFunc
-	background tasks          // goroutines that end with life, or after a time of their own
-	answers    wire.Responder // to requests of the server
+	answers wire.Responder // to requests of the server
 
 	renewing chan struct{} // a lock: holds an element while a lost session is renewed
 	renewed  bool          // guarded by renewing
@@ -67,8 +64,7 @@ func newHTTP(s *Session) (*httpConn, error) {
 	h := &httpConn{owner: s, conns: newConnections(), auth: auth, origin: netguard.Origin(u), renewing: make(chan struct{}, 1)}
 	h.url.Store(u)
 	h.session.Store("")
-	h.life, h.end = context.WithCancel(context.Background())
-	h.answers = wire.Responder{Life: h.life, Send: h.postMessage, Start: h.background.start, Full: s.onResponsesDropped}
+	h.answers = wire.Responder{Life: s.life, Send: h.postMessage, Start: s.start, Full: s.onResponsesDropped}
 	h.fixed = http.Header{"User-Agent": {"toolpipe/" + s.spec.Version}}
 	for name, value := range s.spec.Headers {
 		h.fixed.Set(name, value)
@@ -105,7 +101,7 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState
 // cancel sends a legacy server the cancellation of a request: for it a closed
 // connection is none.
 func (h *httpConn) cancel(id int64) {
-	h.background.start(func() { // close waits for it; the end of the request's context does not stop it
+	h.owner.start(func() { // Close waits for it; the end of the request's context does not stop it
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		h.postMessage(ctx, wire.CancelledNotification(id))
@@ -257,11 +253,8 @@ func (h *httpConn) deliver(ctx context.Context, r *wire.Request, msg []byte, at 
 	return res.Body.Close()
 }
 
-// close ends the goroutines, the session if the server gave one, and the
-// connections.
+// close ends the session if the server gave one, and the connections.
 func (h *httpConn) close() {
-	h.end()
-	h.background.wait()
 	at := h.state()
 	if at.session != "" {
 		h.session.Store("")

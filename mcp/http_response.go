@@ -270,13 +270,13 @@ const (
 // servers send elicitations. Nothing else needs it, so no failure of it is
 // reported. It returns when the stream is open, or after listenOpening.
 func (h *httpConn) listen() {
-	opening, open := context.WithTimeout(h.life, listenOpening)
-	h.background.start(func() {
+	opening, open := context.WithTimeout(h.owner.life, listenOpening)
+	h.owner.start(func() {
 		defer open()
-		x := &responseReader{h: h, ctx: h.life, r: &wire.Request{}}
+		x := &responseReader{h: h, ctx: h.owner.life, r: &wire.Request{}}
 		for failures := 0; failures < listenTries; {
 			failures++
-			res, err := h.get(h.life, h.state(), x.lastID)
+			res, err := h.get(h.owner.life, h.state(), x.lastID)
 			open()
 			if e, ok := errors.AsType[*statusError](err); ok && e.status < http.StatusInternalServerError {
 				return // the server does not offer the stream
@@ -289,7 +289,7 @@ func (h *httpConn) listen() {
 					failures = 0
 				}
 			}
-			if tooLarge(err) || !pause(h.life, retryWait(x.retry)) {
+			if tooLarge(err) || !pause(h.owner.life, retryWait(x.retry)) {
 				return
 			}
 		}

@@ -34,7 +34,7 @@ var errHTTPSSE = errors.New("the server speaks only the HTTP+SSE transport of 20
 
 // useHTTPSSE changes to the transport of 2024-11-05.
 func (s *Session) useHTTPSSE(ctx context.Context) error {
-	s.try("HTTP+SSE")
+	s.tried = append(s.tried, "HTTP+SSE")
 	t, err := openSSE(ctx, s.http)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *Session) useHTTPSSE(ctx context.Context) error {
 // openSSE opens the stream and waits for its first event, until ctx ends.
 func openSSE(ctx context.Context, h *httpConn) (*sseTransport, error) {
 	t := &sseTransport{h: h, at: httpState{url: h.state().url}}
-	t.ctx, t.end = context.WithCancel(h.life)
+	t.ctx, t.end = context.WithCancel(h.owner.life)
 	defer goroutine.AfterContext(ctx, t.end)()
 	res, err := h.get(t.ctx, t.at, "")
 	if err != nil {

@@ -48,7 +48,7 @@ var (
 // restartLegacy ends the server's process and begins with initialize in a new
 // one.
 func (s *Session) restartLegacy(ctx context.Context, version, why string) error {
-	s.try("a fresh process")
+	s.tried = append(s.tried, "a fresh process")
 	s.report.log(why + ", starting it afresh; \"protocol\": \"legacy\" avoids this")
 	if err := s.spawn(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (s *Session) restartSilent(ctx context.Context) error {
 // errSilent for a server over stdio that read the request and is silent from then
 // on.
 func (s *Session) probe(ctx context.Context, patient bool) (probeResult, error) {
-	s.try("server/discover")
+	s.tried = append(s.tried, "server/discover")
 	if !patient && s.child != nil && s.spec.Protocol != wire.ModernRevision {
 		limited, stop := s.untilSilent(ctx)
 		defer stop()

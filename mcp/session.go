@@ -9,6 +9,7 @@ import (
 
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
 )
 
@@ -29,20 +30,21 @@ type Session struct {
 
 	announced atomic.Bool // the server said that its list of tools has changed
 
-	life         context.Context // ends with Close
-	end          context.CancelFunc
-	closed       sync.Once
-	elicitations tasks            // handlers of the server's elicitations
-	asking       atomic.Int32     // elicitations that the user is answering
-	inFlight     requestsInFlight // while there are any, the server may send elicitations
-	questions    atomic.Int32     // elicitations of a legacy server, not answered yet
+	life       context.Context // ends with Close
+	end        context.CancelFunc
+	closed     sync.Once
+	background sync.WaitGroup   // what start has started
+	asking     atomic.Int32     // elicitations that the user is answering
+	inFlight   requestsInFlight // while there are any, the server may send elicitations
+	questions  atomic.Int32     // elicitations of a legacy server, not answered yet
 
 	agreed atomic.Pointer[agreement]
 	ready  atomic.Bool // the list of tools came, which ends the start
 	warned sync.Map    // the keys that warnOnce has warned of
 
-	mu         sync.Mutex // guards junkSample and tried
-	tried      []string   // what Connect tried, for its error
+	tried []string // what Connect tried, for its error
+
+	mu         sync.Mutex // guards what follows, and is held where life ends
 	junkSample string     // the first line of the server's stdout that was no message
 }
 
@@ -80,14 +82,26 @@ func (s *Session) Instructions() string { return s.agreed.Load().instructions }
 // called after it returned.
 func (s *Session) Close() error {
 	s.closed.Do(func() {
+		s.mu.Lock()
 		s.end()
+		s.mu.Unlock()
+		s.background.Wait()
 		if s.conn != nil {
 			s.conn.close()
 		}
-		s.elicitations.wait()
 		s.report.stop()
 	})
 	return nil
+}
+
+// start calls f in a goroutine that Close waits for. After the end of life it does
+// nothing.
+func (s *Session) start(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.life.Err() == nil {
+		goroutine.StartIn(&s.background, f)
+	}
 }
 
 // request makes a request of this session, with its _meta.

@@ -71,8 +71,7 @@ func TestListenTooLarge(t *testing.T) {
 		io.WriteString(w, strings.Repeat("x", wire.MaxFrame+1))
 	}))
 	s, rec := connect(t, Spec{URL: web.URL, Elicit: "defaults"})
-	h := s.http
-	h.background.wait()
+	s.background.Wait()
 	if n := len(web.got("GET")); n != 1 {
 		t.Errorf("%d streams were opened", n)
 	}
