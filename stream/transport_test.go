@@ -12,11 +12,14 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"toolpipe/stream/secrets"
 )
 
 // A warmed connection is the one that the first request uses, and the only
@@ -386,6 +389,26 @@ func TestWireLog(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "sekrit") {
 		t.Errorf("the key is in\n%s", log.String())
+	}
+}
+
+// A long line comes in pieces, and a secret that is in two of them does not show.
+func TestWireLogLongLine(t *testing.T) {
+	var known secrets.Set
+	known.Add("sekrit-0123")
+	for _, before := range []int{maxWireLine - 11, maxWireLine - 10, maxWireLine - 5, maxWireLine - 1, maxWireLine, 3*maxWireLine - 5} {
+		var lines []string
+		c := newClient(t, Config{BaseURL: "http://localhost", Secrets: &known, Wire: func(_ byte, line []byte) { lines = append(lines, string(line)) }})
+		w := c.wireLines('<')
+		fill := strings.Repeat("x", before)
+		for text := range slices.Chunk([]byte(fill+"sekrit-0123 and more\nnext"), 5000) {
+			w.Write(text)
+		}
+		w.flush()
+		last := len(lines) - 1
+		if got, want := strings.Join(lines[:last], ""), fill+"[secret] and more"; got != want || lines[last] != "next" || len(lines[0]) > maxWireLine {
+			t.Errorf("%d bytes before: %d lines, the end is %q and %q", before, len(lines), got[len(got)-30:], lines[last])
+		}
 	}
 }
 

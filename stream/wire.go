@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"toolpipe/stream/secrets"
 )
 
 // maxWireLine is the length of the longest line of the wire log.
@@ -17,7 +19,7 @@ const maxWireLine = 64 << 10
 func (c *Client) tee(res *http.Response, in io.Reader) (io.Reader, func(error)) {
 	done := func(error) {}
 	if c.cfg.Wire != nil {
-		lines := &lineWriter{emit: func(line []byte) { c.wire('<', line) }}
+		lines := c.wireLines('<')
 		in, done = io.TeeReader(in, lines), func(error) { lines.flush() }
 	}
 	if c.recorder != nil {
@@ -55,7 +57,7 @@ func (c *Client) wireRequest(req *http.Request, b *body) {
 	if c.cfg.Wire == nil {
 		return
 	}
-	lines := &lineWriter{emit: func(line []byte) { c.wire('>', line) }}
+	lines := c.wireLines('>')
 	for _, part := range b.parts {
 		lines.Write(part)
 	}
@@ -66,10 +68,20 @@ func isSecretHeader(name string) bool {
 	return slices.Contains([]string{"authorization", "x-api-key", "api-key", "cookie", "set-cookie", "proxy-authorization"}, strings.ToLower(name))
 }
 
-// lineWriter gives each line that is written to emit, a long line in pieces.
+// lineWriter gives each line that is written to emit without the secrets, a long line
+// in pieces.
 type lineWriter struct {
-	emit func(line []byte)
-	rest []byte // of a line that has not ended
+	emit    func(line []byte)
+	finder  *secrets.Finder
+	secrets secrets.Pieces // of a line of which a piece was given
+	rest    []byte         // of a line that has not ended
+}
+
+func (c *Client) wireLines(direction byte) *lineWriter {
+	return &lineWriter{
+		emit:   func(line []byte) { c.cfg.Wire(direction, line) },
+		finder: c.cfg.Secrets.Wire(),
+	}
 }
 
 func (w *lineWriter) Write(p []byte) (int, error) {
@@ -77,22 +89,28 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 		line, ended := bytes.CutSuffix(line, []byte{'\n'})
 		for piece := range slices.Chunk(line, maxWireLine) {
 			if len(w.rest)+len(piece) > maxWireLine {
-				w.flush()
+				w.emit(w.secrets.Next(w.finder, w.rest))
+				w.rest = w.rest[:0]
 			}
 			w.rest = append(w.rest, piece...)
 		}
 		if ended {
-			w.emit(w.rest)
-			w.rest = w.rest[:0]
+			w.end()
 		}
 	}
 	return len(p), nil
 }
 
+// end gives emit what is left of a line.
+func (w *lineWriter) end() {
+	line := slices.Clone(w.secrets.Next(w.finder, w.rest))
+	w.emit(append(line, w.secrets.Rest(w.finder)...))
+	w.rest = w.rest[:0]
+}
+
 // flush gives emit the line that has not ended, if there is one.
 func (w *lineWriter) flush() {
 	if len(w.rest) > 0 {
-		w.emit(w.rest)
-		w.rest = w.rest[:0]
+		w.end()
 	}
 }
