@@ -80,7 +80,7 @@ func (s *Session) spawn() error {
 		s.child.proc.KillTree(restartLimit) // two copies could want the same port or file
 		s.conn.close()
 	}
-	c, err := startStdio(&s.spec, s.procs, s.junk, s.report.log)
+	c, err := startStdio(&s.spec, s.procs, s.junk, s.report.logStderr)
 	if err != nil {
 		return err
 	}

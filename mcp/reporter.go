@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"toolpipe/mcp/process"
 	"toolpipe/stream/secrets"
 )
 
@@ -66,6 +67,12 @@ func (t *reporter) log(line string) {
 	if t.hooks.Log != nil {
 		t.unlessStopped(func() { t.hooks.Log(capped(t.secrets.Wire().HideString(line), maxReported)) })
 	}
+}
+
+// logStderr logs a line of a child's stderr, of which it shows half of what
+// process.Output gives: a secret that was cut off does not show in part.
+func (t *reporter) logStderr(line string) {
+	t.log(capped(t.secrets.Wire().HideString(line), process.MaxLogLine/2))
 }
 
 func (t *reporter) logMessage(params []byte) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
 )
@@ -327,5 +328,19 @@ func TestWireHookHidesSecrets(t *testing.T) {
 	if strings.Contains(wire, `sec\"ret`) || !strings.Contains(wire, "API_TOKEN=[secret]") || !strings.Contains(wire, "MODE=debug") ||
 		!strings.Contains(wire, "PLAIN=[secret]") || strings.Contains(wire, "OTHER") {
 		t.Errorf("wire: %s", wire)
+	}
+}
+
+// A secret in a long line of stderr does not show, also not a part of it where the
+// line is cut.
+func TestLongLineOfStderrHidesSecrets(t *testing.T) {
+	for _, before := range []int{process.MaxLogLine/2 - 5, process.MaxLogLine - 5} {
+		spec := stdio("-stderr", strings.Repeat("x", before)+`0123456789-secret and more\n`)
+		spec.Env = map[string]string{"API_TOKEN": "0123456789-secret"}
+		s, rec := connect(t, spec)
+		s.Close()
+		if line := strings.Join(rec.snapshot(&rec.logs), "\n"); strings.Contains(line, "x0") || len(line) > process.MaxLogLine/2+10 {
+			t.Errorf("%d bytes before: %d bytes are shown, the end is %q", before, len(line), line[len(line)-30:])
+		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 const (
 	MaxStderr  = 64 << 10 // bytes that are kept of the end of a child's stderr
-	maxLogLine = 4 << 10  // bytes of a line that Log gets
+	MaxLogLine = 8 << 10  // bytes of a line that Log gets; the rest is dropped
 )
 
 // Output keeps the beginning and the end of what a child writes, and counts the
@@ -47,7 +47,7 @@ func (o *Output) Write(p []byte) (int, error) {
 func (o *Output) log(p []byte) {
 	for len(p) > 0 {
 		line, rest, whole := bytes.Cut(p, []byte("\n"))
-		o.line = append(o.line, line[:min(len(line), maxLogLine-len(o.line))]...)
+		o.line = append(o.line, line[:min(len(line), MaxLogLine-len(o.line))]...)
 		if whole {
 			o.End()
 		}
