@@ -38,7 +38,7 @@ func (c *Config) ForProfile(s *Settings, profile string) *Config {
 	d := *c
 	d.Model, d.Record = profile, ""
 	d.MaxTokens, d.Temperature, d.ReasoningEffort, d.Params, d.Schema = 0, "", "", nil, ""
-	if s.profiles[profile].baseURL != "" {
+	if s.profiles[profile].BaseURL != "" {
 		d.BaseURL, d.API, d.KeyEnv, d.KeyFile = "", "", nil, ""
 	}
 	return &d

@@ -32,16 +32,15 @@ type Settings struct {
 
 // profile is one entry of models.
 type profile struct {
-	at                       Value // the entry in the file
-	baseURL, model, api      string
-	keyEnv                   *string
-	keyCommand               []string
-	headers                  []member // of requests to the model, as the file has them
-	cacheKey                 bool
-	params                   []stream.Param
-	noToolRole, insecureHTTP bool
-	idleTimeout              time.Duration // longest silence of the model; 0: 120 s
-	servers                  []string      // nil: all
+	stream.Config       // what of it the entry says: no key, no headers
+	at            Value // the entry in the file
+	model         string
+	keyEnv        *string
+	keyCommand    []string
+	headers       []member // of requests to the model, as the file has them
+	params        []stream.Param
+	insecureHTTP  bool
+	servers       []string // nil: all
 }
 
 // place is where the file has a key of the profile, "" if it has not.
@@ -149,27 +148,27 @@ func (s *Settings) parseProfile(m member) error {
 // keys are the keys of a profile.
 func (p *profile) keys() []key {
 	idle := func(m member) error {
-		if p.idleTimeout != 0 {
+		if p.IdleTimeout != 0 {
 			return m.Errorf("idle_timeout and timeout are the same; only one of them can be given")
 		}
-		return m.fill(&p.idleTimeout)
+		return m.fill(&p.IdleTimeout)
 	}
 	return []key{
-		{"base_url", &p.baseURL},
+		{"base_url", &p.BaseURL},
 		{"model", &p.model},
 		{"key_env", &p.keyEnv},
-		{"api", word{&p.api, stream.APIs()}},
+		{"api", word{&p.API, stream.APIs()}},
 		{"params", eachMember(func(m member) error {
 			p.params = append(p.params, stream.Param{Name: m.Key, Value: m.Raw()})
 			return nil
 		})},
-		{"tool_role", (*not)(&p.noToolRole)},
+		{"tool_role", (*not)(&p.NoToolRole)},
 		{"idle_timeout timeout", idle}, // the latter is the older name
 		{"insecure_http", &p.insecureHTTP},
 		{"servers", &p.servers},
 		{"headers", eachMember(p.parseHeader)},
 		{"key_command", &p.keyCommand},
-		{"prompt_cache_key", &p.cacheKey},
+		{"prompt_cache_key", &p.CacheKey},
 	}
 }
 

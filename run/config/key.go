@@ -21,7 +21,7 @@ func (c *Config) resolveKey(ctx context.Context, e *Endpoint, p profile, warn Wa
 		return nil
 	}
 	// What a profile says of keys and headers is for its own endpoint alone.
-	own := p.baseURL == "" || e.BaseURL == p.baseURL
+	own := p.BaseURL == "" || e.BaseURL == p.BaseURL
 	if own {
 		if err := c.resolveHeaders(e, p); err != nil {
 			return err

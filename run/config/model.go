@@ -19,12 +19,11 @@ import (
 // Endpoint is the model of a run, resolved.
 type Endpoint struct {
 	stream.Config
-	Model      string
-	KeyFrom    string // the flag, variable or key of the config that gives the key; "" for none
-	URLFrom    string // the flag, variable or key of the config that gives the URL
-	params     []stream.Param
-	paramsFrom string
-	Note       string // a message that only -v shows; "" for none
+	Model   string
+	KeyFrom string // the flag, variable or key of the config that gives the key; "" for none
+	URLFrom string // the flag, variable or key of the config that gives the URL
+	Note    string // a message that only -v shows; "" for none
+	profile profile
 }
 
 // ResolveModel finds out which model to ask and where: flag, environment,
@@ -32,13 +31,9 @@ type Endpoint struct {
 func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*Endpoint, error) {
 	asked := c.askedModel(s)
 	p := s.profiles[asked]
-	e := &Endpoint{Model: cmp.Or(p.model, asked)}
+	e := &Endpoint{Config: p.Config, Model: cmp.Or(p.model, asked), profile: p}
 	usualAPI := c.resolveURL(e, p)
-	e.API = cmp.Or(c.API, p.api, usualAPI, "chat")
-	e.CacheKey = p.cacheKey
-	e.NoToolRole = p.noToolRole
-	e.IdleTimeout = p.idleTimeout
-	e.params, e.paramsFrom = p.params, p.place("params")
+	e.API = cmp.Or(c.API, p.API, usualAPI, "chat")
 	e.RetryFor = c.RetryFor
 	if e.Replay = c.Replay; c.Mode != Check { // --check writes no recording
 		e.Record = c.Record
@@ -60,7 +55,7 @@ func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*E
 		return nil, err
 	}
 	e.InsecureHTTP = c.InsecureHTTP
-	if u, err := url.Parse(e.BaseURL); err == nil && p.insecureHTTP && e.BaseURL == p.baseURL {
+	if u, err := url.Parse(e.BaseURL); err == nil && p.insecureHTTP && e.BaseURL == p.BaseURL {
 		e.InsecureHTTP = append([]string{u.Hostname()}, e.InsecureHTTP...)
 	}
 	return e, c.resolveKey(ctx, e, p, warn)
@@ -91,9 +86,9 @@ func (c *Config) resolveURL(e *Endpoint, p profile) (api string) {
 	if c.Model != "" {
 		at = 1
 	}
-	sources = slices.Insert(sources, at, source{p.baseURL, p.place("base_url"), ""})
+	sources = slices.Insert(sources, at, source{p.BaseURL, p.place("base_url"), ""})
 	anthropic := c.Getenv("ANTHROPIC_API_KEY") != ""
-	if c.Getenv("OPENAI_API_KEY") != "" && !(anthropic && cmp.Or(c.API, p.api) == "messages") {
+	if c.Getenv("OPENAI_API_KEY") != "" && !(anthropic && cmp.Or(c.API, p.API) == "messages") {
 		sources = append(sources, source{"https://api.openai.com/v1", "OPENAI_API_KEY", "responses"}) // newer models have no tools in chat
 	}
 	if anthropic {
@@ -196,8 +191,8 @@ func (c *Config) Request(ctx context.Context, e *Endpoint) (*stream.Request, err
 	if err := r.AddParams(e.API, params); err != nil {
 		return nil, failure.Usage("--param %v", err)
 	}
-	if err := r.AddDefaults(e.API, e.params); err != nil {
-		return nil, failure.Usage("%s: %v", e.paramsFrom, err)
+	if err := r.AddDefaults(e.API, e.profile.params); err != nil {
+		return nil, failure.Usage("%s: %v", e.profile.place("params"), err)
 	}
 	return r, nil
 }
