@@ -180,37 +180,28 @@ var (
 	ruby       = textParser{"ruby", []string{"--disable=gems,rubyopt", "-W0", "-c", "-"}, "-:"}
 )
 
-// parsersOf gives the parsers of which one must accept a text. Where nothing tells
+// textParsers are the parsers of which one must accept a text, by its language, or by
+// its language and its extension or the program of its first line. Where nothing tells
 // which kind of script it is, there is a parser for each kind.
+var textParsers = map[string][]textParser{
+	"Python": {python}, "Ruby": {ruby},
+	"JavaScript": {nodeScript, nodeModule}, "JavaScript .cjs": {nodeScript}, "JavaScript .mjs": {nodeModule}, "JavaScript .jsx": nil,
+	"Shell .sh": {posixShell, bash}, "Shell sh": {posixShell}, "Shell .dash": {posixShell}, "Shell dash": {posixShell}, "Shell .bash": {bash}, "Shell bash": {bash},
+}
+
 func parsersOf(language, extension string, text []byte) ([]textParser, error) {
-	shell := lexis.Interpreter(text)
-	isNamed := shell != ""
-	if !isNamed {
-		shell = strings.TrimPrefix(extension, ".")
+	kind := extension
+	if language == "Shell" {
+		kind = cmp.Or(lexis.Interpreter(text), extension)
 	}
-	switch {
-	case language == "Python":
-		return []textParser{python}, nil
-	case language == "Ruby":
-		return []textParser{ruby}, nil
-	case language == "JavaScript" && extension == ".jsx":
-		return nil, unchecked("node parses JavaScript without JSX")
-	case language == "JavaScript" && extension == ".mjs":
-		return []textParser{nodeModule}, nil
-	case language == "JavaScript" && extension == ".cjs":
-		return []textParser{nodeScript}, nil
-	case language == "JavaScript":
-		return []textParser{nodeScript, nodeModule}, nil
-	case language != "Shell":
-		return nil, unchecked("no parser for %s is known that runs none of its code", language)
-	case shell == "bash":
-		return []textParser{bash}, nil
-	case shell == "sh" && !isNamed:
-		return []textParser{posixShell, bash}, nil
-	case shell == "sh", shell == "dash":
-		return []textParser{posixShell}, nil
+	parsers, found := textParsers[language+" "+kind]
+	if !found {
+		parsers = textParsers[language]
 	}
-	return nil, unchecked("it is for another shell than sh and bash")
+	if parsers == nil {
+		return nil, unchecked("no parser for %s (%s) is known that runs none of its code", language, kind)
+	}
+	return parsers, nil
 }
 
 // parse has a program parse a text. It starts in the root directory, where no
