@@ -17,18 +17,25 @@ import (
 	"toolpipe/stream"
 )
 
-// statusError is a response whose status or whose reply is an error.
+const maxErrorBody = 8 << 10 // bytes of a body that an error has
+
+// statusError is a response whose status or whose reply is an error, or which cannot
+// be read though its status says success.
 type statusError struct {
-	status   int
-	body     []byte // its beginning
-	header   http.Header
-	rpc      *wire.RPCError // the body; nil when it is not a JSON-RPC error
-	answers  bool           // the body has the id of a request
-	location string         // of a redirection
+	status     int
+	body       []byte // its beginning
+	header     http.Header
+	rpc        *wire.RPCError // the body; nil when it is not a JSON-RPC error
+	answers    bool           // the body has the id of a request
+	location   string         // of a redirection
+	unreadable error          // why the body is not JSON-RPC; nil where the status is an error
 }
 
 func (e *statusError) Error() string {
-	if e.rpc != nil && e.status == http.StatusOK {
+	switch {
+	case e.unreadable != nil:
+		return fmt.Sprintf("the response is not JSON (%v): %s", e.unreadable, excerpt(e.body))
+	case e.rpc != nil && e.status == http.StatusOK:
 		return e.rpc.Error()
 	}
 	message := fmt.Sprintf("HTTP status %d %s", e.status, http.StatusText(e.status))
@@ -53,7 +60,7 @@ func (e *statusError) Unwrap() error {
 // readFailure reads the beginning of an unsuccessful response and closes it.
 func (h *httpConn) readFailure(res *http.Response) *statusError {
 	defer res.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(res.Body, 8<<10))
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	h.owner.report.message('<', fmt.Appendf(nil, "HTTP %d %s", res.StatusCode, body))
 	e := &statusError{status: res.StatusCode, body: body, header: res.Header}
 	for ev, err := range stream.Events(bytes.NewReader(body), len(body)) {
@@ -91,9 +98,6 @@ func isPage(body []byte) bool {
 
 // wrongURL says whether err looks as if there is no MCP server at the URL.
 func wrongURL(err error) bool {
-	if e, ok := errors.AsType[*notJSON](err); ok && e.page {
-		return true
-	}
 	e, ok := errors.AsType[*statusError](err)
 	return ok && e.rpc == nil && (e.status == http.StatusNotFound || isPage(e.body))
 }

@@ -99,12 +99,12 @@ func beginsEvents(b *bufio.Reader) bool {
 
 // notMessages reads a body that is neither JSON nor an event stream.
 func (x *responseReader) notMessages(r io.Reader, res *http.Response) error {
-	body, err := io.ReadAll(io.LimitReader(r, 8<<10))
+	body, err := io.ReadAll(io.LimitReader(r, maxErrorBody))
 	x.h.owner.report.message('<', body)
 	if err != nil {
 		return err
 	}
-	return &notJSON{cause: fmt.Errorf("HTTP status %d, %s", res.StatusCode, cmp.Or(mediaType(res), "no Content-Type")), body: excerpt(body), page: isPage(body)}
+	return &statusError{body: body, unreadable: fmt.Errorf("HTTP status %d, %s", res.StatusCode, cmp.Or(mediaType(res), "no Content-Type"))}
 }
 
 // json reads a body that is JSON. A reply in it is the reply to this request,
@@ -126,20 +126,9 @@ func (x *responseReader) json(r io.Reader) error {
 		}
 	})
 	if err != nil {
-		return &notJSON{cause: err, body: wire.Snippet(body)}
+		return &statusError{body: bytes.Clone(body[:min(len(body), maxErrorBody)]), unreadable: err}
 	}
 	return nil
-}
-
-// notJSON is a response with a status of success that is not JSON-RPC.
-type notJSON struct {
-	cause error
-	body  string
-	page  bool // it is a web page
-}
-
-func (e *notJSON) Error() string {
-	return fmt.Sprintf("the response is not JSON (%v): %s", e.cause, e.body)
 }
 
 // events reads an event stream up to the reply.

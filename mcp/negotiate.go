@@ -162,8 +162,7 @@ func (s *Session) negotiateHTTP(ctx context.Context) error {
 func answered(err error) bool {
 	_, status := errors.AsType[*statusError](err)
 	_, refused := errors.AsType[*wire.RPCError](err)
-	_, noJSON := errors.AsType[*notJSON](err)
-	return status || refused || noJSON || errors.Is(err, errNoReply) || errors.Is(err, errHTTPSSE)
+	return status || refused || errors.Is(err, errNoReply) || errors.Is(err, errHTTPSSE)
 }
 
 // legacyHTTP sends initialize, and uses the transport of 2024-11-05 where the

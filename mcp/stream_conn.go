@@ -145,7 +145,7 @@ func (m *streamConn) garbled(frame []byte, err error) {
 		return
 	}
 	if c := m.take(id); c != nil {
-		c.reply <- reply{err: &wire.NoReplyError{Sent: true, Cause: &notJSON{cause: err, body: wire.Snippet(frame)}}}
+		c.reply <- reply{err: &wire.NoReplyError{Sent: true, Cause: &statusError{body: frame, unreadable: err}}}
 	}
 }
 
