@@ -27,24 +27,19 @@ const (
 type requestsInFlight struct {
 	mu  sync.Mutex
 	n   int
-	ctx context.Context // ends with the last of them; nil when there is none
+	ctx context.Context // ends with the last of them; nil before the first
 	end context.CancelFunc
 }
 
-func (f *requestsInFlight) begin(life context.Context) {
+// add counts more of them, or fewer.
+func (f *requestsInFlight) add(more int, life context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.n++; f.n == 1 {
+	if f.n == 0 {
 		f.ctx, f.end = context.WithCancel(life)
 	}
-}
-
-func (f *requestsInFlight) done() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.n--; f.n == 0 {
+	if f.n += more; f.n == 0 {
 		f.end()
-		f.ctx = nil
 	}
 }
 
@@ -67,7 +62,7 @@ func (s *Session) elicitation(m wire.Message, reply func([]byte)) {
 		reply(wire.ReplyError(m.ID, wire.CodeMethodNotFound, "elicitation is not supported"))
 	case !isForm(m.Params):
 		reply(wire.ReplyError(m.ID, wire.CodeInvalidParams, "of the modes of elicitation only form is supported"))
-	case ctx == nil:
+	case ctx == nil || ctx.Err() != nil:
 		reply(wire.ReplyError(m.ID, wire.CodeInvalidParams, "elicitation outside of a request in progress"))
 	case s.questions.Add(1) > maxQuestions:
 		s.questions.Add(-1)

@@ -51,8 +51,8 @@ func TestQuestionsAreBounded(t *testing.T) {
 		<-hold
 		return "cancel", nil
 	}}, nil)
-	s.inFlight.begin(s.life)
-	defer s.inFlight.done()
+	s.inFlight.add(1, s.life)
+	defer s.inFlight.add(-1, s.life)
 	var refused, answered atomic.Int32
 	for range 1000 {
 		s.onRequest(wire.Message{ID: []byte("1"), Method: []byte(`"elicitation/create"`)}, func(response []byte) {

@@ -20,8 +20,8 @@ const (
 // request with the same params, the responses, and the server's requestState
 // byte for byte.
 func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byte, error) {
-	s.inFlight.begin(s.life)
-	defer s.inFlight.done()
+	s.inFlight.add(1, s.life)
+	defer s.inFlight.add(-1, s.life)
 	params := r.Params
 	for round := 1; ; round++ {
 		raw, err := s.conn.exchange(ctx, r)
