@@ -125,18 +125,13 @@ func (d *deadline) stop() {
 }
 
 func readProgress(params []byte) wire.Progress {
-	var p wire.Progress
-	for name, value := range jsontext.Members(params) {
-		switch {
-		case jsontext.Is(name, "progress") && jsontext.IsNumber(value):
-			p.Progress = json.RawMessage(value)
-		case jsontext.Is(name, "total") && jsontext.IsNumber(value):
-			p.Total = json.RawMessage(value)
-		case jsontext.Is(name, "message"):
-			p.Message = jsontext.Text(value)
+	number := func(name string) json.RawMessage {
+		if v := jsontext.Member(params, name); jsontext.IsNumber(v) {
+			return v
 		}
+		return nil
 	}
-	return p
+	return wire.Progress{Progress: number("progress"), Total: number("total"), Message: jsontext.Text(jsontext.Member(params, "message"))}
 }
 
 // callError is the error of a call that has no result.

@@ -77,5 +77,5 @@ func (spec *Spec) HasCredentials() bool {
 			return true
 		}
 	}
-	return spec.Bearer != "" || len(spec.TokenCommand) > 0 || spec.OAuth != nil && !spec.OAuth.SignsIn()
+	return spec.HasFixedToken()
 }

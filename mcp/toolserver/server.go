@@ -261,10 +261,7 @@ const maxFailure = 32 << 10 // bytes of an error that are answered
 // argument, and an argument may be as long as a model likes.
 func failedResult(err error) *wire.Result {
 	text := err.Error()
-	if len(text) > maxFailure {
-		text = fmt.Sprintf("%s\n[toolpipe] %d bytes of the error are left out\n", WholeRunes([]byte(text[:maxFailure])), len(text)-maxFailure)
-	}
-	r := TextResult(text)
+	r := TextResult(Cut(text, maxFailure, fmt.Sprintf("\n[toolpipe] %d bytes of the error are left out\n", len(text)-maxFailure)))
 	r.IsError = true
 	return r
 }
