@@ -87,25 +87,15 @@ type Verdict struct {
 	// when. It is "" for every other call.
 	Egress string
 
-	byRules Decision // what the rules decided before anybody was asked,
-	rule    *Rule    // and the rule that decided
+	rule *Rule // decided before anybody was asked
 }
 
 // An Explanation says how a call would be decided.
 type Explanation struct {
-	Verdict  Verdict     // an unapproved one where Decide would ask a person
-	Ask      bool        // the rules leave the call to be asked about, and nothing answers instead of a person
-	Approver bool        // the approver would be asked first
-	Matched  []RuleMatch // every rule that matches, in the order of Gate.Rules
-}
-
-// A RuleMatch is a rule that matches a call, or, for an approver, what all
-// rules together decided.
-type RuleMatch struct {
-	Decision Decision
-	By       string
-	Origin   string
-	Reason   string
+	Verdict  Verdict // an unapproved one where Decide would ask a person
+	Ask      bool    // the rules leave the call to be asked about, and nothing answers instead of a person
+	Approver bool    // the approver would be asked first
+	Matched  []*Rule // every rule that matches, in the order of Gate.Rules
 }
 
 // A Server is a configured server and its tools, for Gate.Check.

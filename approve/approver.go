@@ -22,9 +22,9 @@ import (
 // mere exit status 0 never approves a call.
 type Approver interface {
 	// Judge returns the approver's decision about c, which is Ask if it has
-	// none, and the reason. byRules is the decision of the rules. The error is
+	// none, and the reason. rule is the one that decides without it. The error is
 	// ctx's cause; any failure of the approver is a Deny with a reason.
-	Judge(ctx context.Context, c *Call, byRules RuleMatch) (d Decision, reason string, err error)
+	Judge(ctx context.Context, c *Call, rule *Rule) (d Decision, reason string, err error)
 }
 
 const (
@@ -35,11 +35,11 @@ const (
 
 // judge asks an approver: ask has as much time as timeout says, and returns the
 // answer or what the problem is.
-func judge(ctx context.Context, timeout time.Duration, c *Call, byRules RuleMatch, ask func(ctx context.Context, question []byte) (answer []byte, problem string)) (Decision, string, error) {
+func judge(ctx context.Context, timeout time.Duration, c *Call, rule *Rule, ask func(ctx context.Context, question []byte) (answer []byte, problem string)) (Decision, string, error) {
 	timeout = cmp.Or(timeout, approverTimeout)
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	answer, problem := ask(limited, approverRequest(c, byRules))
+	answer, problem := ask(limited, approverRequest(c, rule))
 	switch {
 	case ctx.Err() != nil:
 		return Deny, "", context.Cause(ctx)
@@ -53,14 +53,14 @@ func judge(ctx context.Context, timeout time.Duration, c *Call, byRules RuleMatc
 }
 
 // approverRequest returns the object that an approver gets, and a newline.
-func approverRequest(c *Call, byRules RuleMatch) []byte {
+func approverRequest(c *Call, rule *Rule) []byte {
 	q, agent := jsontext.Quoted, ""
 	if c.Agent != "" {
 		agent = `"agent":` + string(q(c.Agent)) + ","
 	}
 	return fmt.Appendf(nil, `{"server":%s,"tool":%s,"name":%s,"arguments":%s,"annotations":%s,%s"verdict":%s,"by":%s,"rule":%s,"reason":%s}`+"\n",
 		q(c.Server), q(c.Tool), q(c.Name), cmp.Or(string(c.Arguments), "{}"), cmp.Or(string(c.Annotations), "null"), agent,
-		q(byRules.Decision.String()), q(byRules.By), q(byRules.Origin), q(byRules.Reason))
+		q(rule.Decision.String()), q(rule.By), q(rule.Origin), q(rule.Reason))
 }
 
 // parseApproverAnswer returns the decision and the reason of an answer.

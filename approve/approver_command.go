@@ -23,8 +23,8 @@ type CommandApprover struct {
 }
 
 // Judge implements Approver.
-func (a *CommandApprover) Judge(ctx context.Context, c *Call, byRules RuleMatch) (Decision, string, error) {
-	return judge(ctx, a.Timeout, c, byRules, a.run)
+func (a *CommandApprover) Judge(ctx context.Context, c *Call, rule *Rule) (Decision, string, error) {
+	return judge(ctx, a.Timeout, c, rule, a.run)
 }
 
 // run runs the program.

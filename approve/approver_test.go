@@ -110,7 +110,7 @@ func TestCommandApprover(t *testing.T) {
 	for _, c := range answers[:9] {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			d, reason, err := commandApprover("say "+c.answer).Judge(t.Context(), &someCall, RuleMatch{})
+			d, reason, err := commandApprover("say "+c.answer).Judge(t.Context(), &someCall, &Rule{})
 			if err != nil || d.String() != c.want || !strings.Contains(reason, c.reason) {
 				t.Errorf("%s: %v, %q, %v", c.answer, d, reason, err)
 			}
@@ -122,7 +122,7 @@ func TestURLApprover(t *testing.T) {
 	t.Parallel()
 	for _, c := range answers {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, c.answer) }))
-		d, reason, err := (&URLApprover{URL: server.URL}).Judge(t.Context(), &someCall, RuleMatch{})
+		d, reason, err := (&URLApprover{URL: server.URL}).Judge(t.Context(), &someCall, &Rule{})
 		if err != nil || d.String() != c.want || !strings.Contains(reason, c.reason) {
 			t.Errorf("%.50s: %v, %q, %v", c.answer, d, reason, err)
 		}
@@ -133,7 +133,7 @@ func TestURLApprover(t *testing.T) {
 const wantQuestion = `{"server":"fs","tool":"write_file","name":"fs__write_file","arguments":{"path":"a<b","n":9007199254740993},` +
 	`"annotations":{"destructiveHint":true},"verdict":"ask","by":"policy","rule":"p.json:2","reason":"say \"why\""}` + "\n"
 
-var byRules = RuleMatch{Decision: Ask, By: "policy", Origin: "p.json:2", Reason: `say "why"`}
+var byRules = &Rule{Decision: Ask, By: "policy", Origin: "p.json:2", Reason: `say "why"`}
 
 func TestApproverQuestion(t *testing.T) {
 	t.Parallel()
@@ -155,7 +155,7 @@ func TestApproverQuestion(t *testing.T) {
 	if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Allow || err != nil {
 		t.Error(d, reason, err)
 	}
-	bare := approverRequest(&Call{Server: "s"}, RuleMatch{Decision: Allow})
+	bare := approverRequest(&Call{Server: "s"}, &Rule{Decision: Allow})
 	if !strings.Contains(string(bare), `"arguments":{},"annotations":null,"verdict":"allow"`) {
 		t.Errorf("%s", bare)
 	}

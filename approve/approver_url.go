@@ -22,8 +22,8 @@ type URLApprover struct {
 }
 
 // Judge implements Approver.
-func (a *URLApprover) Judge(ctx context.Context, c *Call, byRules RuleMatch) (Decision, string, error) {
-	return judge(ctx, a.Timeout, c, byRules, a.post)
+func (a *URLApprover) Judge(ctx context.Context, c *Call, rule *Rule) (Decision, string, error) {
+	return judge(ctx, a.Timeout, c, rule, a.post)
 }
 
 // post sends the question.

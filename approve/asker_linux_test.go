@@ -78,7 +78,7 @@ func (j *job) run() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	g := &Gate{Otherwise: Ask, Terminal: &Terminal{
+	g := &Gate{Otherwise: OtherwiseAsk, Terminal: &Terminal{
 		Timeout: j.Timeout, Color: j.Color, Resumed: j.resumed(),
 		Before: func() { fmt.Println("before") },
 		After:  func() { fmt.Println("after") },
@@ -146,7 +146,7 @@ func (j *job) change(context.Context) (string, []string) {
 // asksPerson is an approver that leaves every call to the person.
 type asksPerson struct{}
 
-func (asksPerson) Judge(context.Context, *Call, RuleMatch) (Decision, string, error) {
+func (asksPerson) Judge(context.Context, *Call, *Rule) (Decision, string, error) {
 	return Ask, "", nil
 }
 

@@ -79,7 +79,7 @@ func TestDecideStops(t *testing.T) {
 	for _, h := range expensive() {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
-			g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: Ask, AutoApprove: "--auto-approve"}
+			g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: OtherwiseAsk, AutoApprove: "--auto-approve"}
 			c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":` + h.argument + `}`), Root: t.TempDir()}
 			if v, err := g.Decide(&endingContext{t.Context(), 6}, c); err != errEnded {
 				t.Errorf("it was decided: %v, %v", v, err)
@@ -96,7 +96,7 @@ func TestDecideStops(t *testing.T) {
 func TestDecideTakesSoMuchWork(t *testing.T) {
 	t.Parallel()
 	h := expensive()[len(expensive())-1]
-	g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: Ask, AutoApprove: "--auto-approve"}
+	g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: OtherwiseAsk, AutoApprove: "--auto-approve"}
 	allow, err := Patterns("*", Allow, "flag", "--allow ")
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestDecideTakesSoMuchWork(t *testing.T) {
 func TestDeniedPathsStops(t *testing.T) {
 	t.Parallel()
 	h := expensive()[0]
-	g := &Gate{Rules: manyRules(t, 40, "deny", h.test), Otherwise: Ask}
+	g := &Gate{Rules: manyRules(t, 40, "deny", h.test), Otherwise: OtherwiseAsk}
 	p, err := ParsePolicy("p.json", []byte(`{"version":1,"rules":[{"decision":"deny","server":"*","tool":"*","arguments":{"a":`+h.test+`,"path":{"under":"/secret"}}}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func TestOrdinaryWork(t *testing.T) {
 		`{"one_of":["main","master","release","dev"]}`: 500,
 		`{"range":[1000,null]}`:                        500,
 	} {
-		g := &Gate{Rules: manyRules(t, n, "deny", test), Otherwise: Ask, AutoApprove: "--auto-approve"}
+		g := &Gate{Rules: manyRules(t, n, "deny", test), Otherwise: OtherwiseAsk, AutoApprove: "--auto-approve"}
 		c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":` + argument + `}`)}
 		if v, err := g.Decide(t.Context(), c); err != nil || v.Outcome != Allowed {
 			t.Errorf("%d of %s: %+v, %v", n, test, v, err)

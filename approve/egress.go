@@ -44,25 +44,25 @@ func (s *Seen) reason() string {
 	return begin + "is private by " + s.Private + " and untrusted by " + s.Untrusted
 }
 
-// weigh returns the decision of the rules and of Egress about c, and the rule that
-// made it. It notes in c what Egress comes to.
-func (g *Gate) weigh(ctx context.Context, c *Call) (Decision, *Rule) {
-	decision, rule := g.evaluate(ctx, c, nil)
+// weigh returns the rule, of the rules and of Egress, that decides about c. It notes in
+// c what Egress comes to.
+func (g *Gate) weigh(ctx context.Context, c *Call) *Rule {
+	rule := g.evaluate(ctx, c, nil)
 	c.egress = ""
 	if !c.sendsExposed() || g.Egress == EgressOff {
-		return decision, rule
+		return rule
 	}
 	c.egress = g.Egress.String()
 	switch {
 	case g.evaluation.lifted:
 		c.egress = Allow.String()
-	case decision == Deny:
+	case rule.Decision == Deny:
 	case g.Egress == EgressAsk:
-		return Ask, g.egressRule(c, Ask)
+		return g.egressRule(c, Ask)
 	case g.Egress == EgressDeny:
-		return Deny, g.egressRule(c, Deny)
+		return g.egressRule(c, Deny)
 	}
-	return decision, rule
+	return rule
 }
 
 // sendsExposed reports whether c sends, and what it sends may be private and may be

@@ -12,7 +12,7 @@ func sending(seen Labels) Call {
 }
 
 func asksAbout(egress Egress) *Gate {
-	return &Gate{Otherwise: Ask, AutoApprove: "-y", Egress: egress, EgressBy: "flag", EgressOrigin: "--egress " + egress.String()}
+	return &Gate{Otherwise: OtherwiseAsk, AutoApprove: "-y", Egress: egress, EgressBy: "flag", EgressOrigin: "--egress " + egress.String()}
 }
 
 // The zero value of a gate denies such a call.
@@ -64,7 +64,7 @@ func TestEgressRecheck(t *testing.T) {
 	}
 	// Both verdicts ask: one of a rule, which a person has answered, and one of Egress.
 	g.AutoApprove = ""
-	asked := Verdict{Outcome: Allowed, By: "terminal", byRules: Ask}
+	asked := Verdict{Outcome: Allowed, By: "terminal", rule: &g.Otherwise}
 	if v, err := g.Recheck(t.Context(), sending(Exposed), asked); err != nil || v.Outcome != Unapproved {
 		t.Errorf("the answer to another question counts: %+v, %v", v, err)
 	}
@@ -93,12 +93,12 @@ func TestWhenIsNotStatic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Gate{Otherwise: Ask, Rules: p.Rules}
+	g := &Gate{Otherwise: OtherwiseAsk, Rules: p.Rules}
 	if v := g.Static(Call{Server: "s", Tool: "t", Name: "s__t"}); v.Outcome != Unapproved {
 		t.Errorf("deny: %+v", v)
 	}
 	p.Rules[0].Decision = Allow
-	g.Otherwise = Deny
+	g.Otherwise = Rule{}
 	if v := g.Static(Call{Server: "s", Tool: "t", Name: "s__t"}); v.Outcome != Unapproved || v.Reason != "it depends on what the conversation holds" {
 		t.Errorf("allow: %+v", v)
 	}
@@ -110,7 +110,7 @@ func TestWhenOfDeniedPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Gate{Otherwise: Ask, Rules: p.Rules}
+	g := &Gate{Otherwise: OtherwiseAsk, Rules: p.Rules}
 	c := Call{Server: "files", Tool: "grep_files", Name: "files__grep_files", ShowsFilesOf: "read_file", Arguments: []byte(`{}`), Root: t.TempDir()}
 	if paths := g.DeniedPaths(t.Context(), c, "path"); len(paths) != 0 {
 		t.Errorf("before: %q", paths)
@@ -126,7 +126,7 @@ func TestEgressQuestion(t *testing.T) {
 	g := asksAbout(EgressAsk)
 	c := sending(Exposed)
 	c.Seen.Private = hostile
-	_, rule := g.weigh(context.Background(), &c)
+	rule := g.weigh(context.Background(), &c)
 	q := newQuestion(&c, change{}, rule, true, 80, 40, false)
 	for _, line := range newScreen(t, 80, q.body).Lines()[1:] {
 		if line != "" && !strings.HasPrefix(line, "  |") {

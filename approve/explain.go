@@ -9,16 +9,14 @@ import (
 // nobody. The error is ctx's cause.
 func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
 	var x Explanation
-	decision, rule := g.weigh(ctx, &c)
-	g.evaluate(ctx, &c, func(r *Rule) {
-		x.Matched = append(x.Matched, RuleMatch{Decision: r.Decision, By: r.By, Origin: r.Origin, Reason: r.Reason})
-	})
-	x.Approver = g.Approver != nil && decision != Deny
+	rule := g.weigh(ctx, &c)
+	g.evaluate(ctx, &c, func(r *Rule) { x.Matched = append(x.Matched, r) })
+	x.Approver = g.Approver != nil && rule.Decision != Deny
 	switch {
-	case decision == Deny:
-		x.Verdict = g.denied(rule)
-	case decision == Allow:
-		x.Verdict = allowed(rule)
+	case rule.Decision == Deny:
+		x.Verdict = rule.verdict(Denied)
+	case rule.Decision == Allow:
+		x.Verdict = rule.verdict(Allowed)
 	case g.AutoApprove != "" && !c.asksEgress():
 		x.Verdict = g.autoApproved()
 	default:
@@ -35,8 +33,8 @@ func (g *Gate) Explain(ctx context.Context, c Call) (Explanation, error) {
 // that the verdict depends on the arguments or on a person. If the tool is
 // Allowed, stricter rules may still match some arguments.
 func (g *Gate) Static(c Call) Verdict {
-	var always, sometimes [Allow + 1]*Rule // by decision, the first rule without argument tests and with them
-	mayPass := g.Otherwise != Deny         // not all calls are denied for want of a rule
+	var always, sometimes [Allow + 1]*Rule  // by decision, the first rule without argument tests and with them
+	mayPass := g.Otherwise.Decision != Deny // not all calls are denied for want of a rule
 	for i := range g.Rules {
 		r := &g.Rules[i]
 		if !r.matchesTool(&c) {
@@ -53,23 +51,24 @@ func (g *Gate) Static(c Call) Verdict {
 	}
 	switch {
 	case always[Deny] != nil:
-		return g.denied(always[Deny])
+		return always[Deny].verdict(Denied)
 	case !mayPass:
-		return g.denied(nil)
+		return g.Otherwise.verdict(Denied)
 	case always[Allow] != nil && always[Ask] == nil:
-		return allowed(always[Allow])
-	case always[Ask] == nil && g.Otherwise == Deny:
+		return always[Allow].verdict(Allowed)
+	case always[Ask] == nil && g.Otherwise.Decision == Deny:
 		return dependsOnArguments(cmp.Or(sometimes[Allow], sometimes[Ask]))
 	case g.AutoApprove != "":
 		return g.autoApproved()
 	case always[Ask] == nil && sometimes[Allow] != nil:
 		return dependsOnArguments(sometimes[Allow])
 	}
-	return unapproved(always[Ask], "somebody must be asked")
+	return unapproved(cmp.Or(always[Ask], &g.Otherwise), "somebody must be asked")
 }
 
 func dependsOnArguments(rule *Rule) Verdict {
-	v := Verdict{Outcome: Unapproved, By: rule.By, Rule: rule.Origin, Reason: "it depends on the arguments"}
+	v := rule.verdict(Unapproved)
+	v.Reason = "it depends on the arguments"
 	if rule.when != 0 {
 		v.Reason = "it depends on what the conversation holds"
 	}

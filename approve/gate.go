@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -11,34 +12,36 @@ import (
 // A Gate gives verdicts. Fill it, then call Check once before the first Decide.
 // Its methods are called from one goroutine at a time.
 type Gate struct {
-	Rules           []Rule      // from Patterns and ParsePolicy
-	LabelRules      []LabelRule // from ParsePolicy
-	Input           Labels      // of attached files and of standard input
-	Egress          Egress      // the zero value denies; it matters for calls with the label Sends alone
-	EgressBy        string      // as Rule.By
-	EgressOrigin    string      // where Egress was written
-	Otherwise       Decision    // for a call that no rule matches: Ask, or Deny; the zero value denies
-	OtherwiseOrigin string      // where Otherwise was written, such as "ci.json:2"; "" if nowhere
-	AutoApprove     string      // the origin of the wish to allow all calls that would be asked about, such as a flag; "" for no such wish
-	Approver        Approver    // nil: none
-	ApproverOrigin  string      // where Approver was named, such as a flag
-	Terminal        *Terminal   // nil: nobody can be asked
+	Rules          []Rule      // from Patterns and ParsePolicy
+	LabelRules     []LabelRule // from ParsePolicy
+	Input          Labels      // of attached files and of standard input
+	Egress         Egress      // the zero value denies; it matters for calls with the label Sends alone
+	EgressBy       string      // as Rule.By
+	EgressOrigin   string      // where Egress was written
+	Otherwise      Rule        // decides about a call that no other rule matches: OtherwiseAsk, or a policy's; the zero value denies
+	AutoApprove    string      // the origin of the wish to allow all calls that would be asked about, such as a flag; "" for no such wish
+	Approver       Approver    // nil: none
+	ApproverOrigin string      // where Approver was named, such as a flag
+	Terminal       *Terminal   // nil: nobody can be asked
 
 	alwaysAllowed map[[sha256.Size]byte]bool // calls that a person allowed for the rest of the run, by callKey
 	allowedTools  map[[2]string]bool         // tools that a person allowed for the rest of the run, by server and tool
 	evaluation    evaluation                 // of the last call
 }
 
+// OtherwiseAsk leaves a call that no rule matches to be asked about.
+var OtherwiseAsk = Rule{Decision: Ask, By: "default"}
+
 // Decide gives the verdict on c; it may wait for a person. The error is ctx's
 // cause; with an error nothing is allowed.
 func (g *Gate) Decide(ctx context.Context, c Call) (Verdict, error) {
-	decision, rule := g.weigh(ctx, &c)
+	rule := g.weigh(ctx, &c)
 	if err := context.Cause(ctx); err != nil {
 		return Verdict{}, err
 	}
 	places := g.evaluation.places
-	v, err := g.verdict(ctx, &c, decision, rule)
-	v.Places, v.byRules, v.rule, v.Egress = places, decision, rule, c.egress
+	v, err := g.verdict(ctx, &c, rule)
+	v.Places, v.rule, v.Egress = places, rule, c.egress
 	return v, err
 }
 
@@ -48,9 +51,9 @@ func (g *Gate) Decide(ctx context.Context, c Call) (Verdict, error) {
 // nobody is asked again, if the same rule decides and the paths lead to the same
 // places, or if a person has allowed it to send what now need not be asked about.
 func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, error) {
-	decision, rule := g.weigh(ctx, &c)
+	rule := g.weigh(ctx, &c)
 	asked := before.Egress == EgressAsk.String()
-	same := decision == before.byRules && rule == before.rule || asked && decision != Deny
+	same := rule == before.rule || asked && rule.Decision != Deny
 	c.pathsMoved = !maps.Equal(g.evaluation.places, before.Places)
 	if same && !c.pathsMoved {
 		before.Egress = c.egress
@@ -59,10 +62,9 @@ func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, er
 	return g.Decide(ctx, c)
 }
 
-// evaluate returns the strictest decision of all rules that match c, and the
-// first rule with that decision; rule is nil when Otherwise decided. matched,
-// if it is not nil, is called with each rule that matches. When the budget is
-// used up or ctx has ended, the decision is Deny.
+// evaluate returns the first of the strictest rules that match c, or Otherwise.
+// matched, if it is not nil, is called with each rule that matches. When the budget
+// is used up or ctx has ended, the rule is one that denies.
 //
 // A rule that asks restricts, as a deny does: one matching value is enough.
 // Where Otherwise denies all other calls, such a rule also lets a call pass. To
@@ -70,14 +72,14 @@ func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, er
 // have a test for every argument.
 //
 // Of the rules that allow, one that lifts what Egress says comes first.
-func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) (Decision, *Rule) {
+func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) *Rule {
 	var first [Allow + 1]*Rule // by decision
 	var admitting *Rule        // the first rule that asks and lets the call pass though Otherwise denies
 	e := &g.evaluation
 	e.begin(ctx, c)
 	for i := range g.Rules {
 		r := &g.Rules[i]
-		mayAdmit := r.Decision == Ask && g.Otherwise == Deny && admitting == nil
+		mayAdmit := r.Decision == Ask && g.Otherwise.Decision == Deny && admitting == nil
 		lifts := !e.lifted && r.lifts(c)
 		decidesNothing := first[Deny] != nil || first[r.Decision] != nil && !mayAdmit && !lifts
 		if decidesNothing && matched == nil || !r.appliesTo(c) {
@@ -86,7 +88,7 @@ func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) (Deci
 		matches := r.matchesArguments(e, r.restricts())
 		admits := matches && mayAdmit && r.matchesNames(c, false) && r.matchesArguments(e, false)
 		if e.exhausted() {
-			return Deny, &overBudget
+			return &overBudget
 		}
 		if !matches {
 			continue
@@ -104,35 +106,29 @@ func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) (Deci
 	}
 	switch {
 	case first[Deny] != nil:
-		return Deny, first[Deny]
-	case first[Ask] != nil && (first[Allow] != nil || g.Otherwise != Deny):
-		return Ask, first[Ask]
-	case admitting != nil:
-		return Ask, admitting
-	case first[Allow] != nil:
-		return Allow, first[Allow]
-	case g.Otherwise == Deny:
-		return Deny, nil
+		return first[Deny]
+	case first[Ask] != nil && (first[Allow] != nil || g.Otherwise.Decision != Deny):
+		return first[Ask]
 	}
-	return Ask, nil
+	return cmp.Or(admitting, first[Allow], &g.Otherwise)
 }
 
-// verdict asks the approver and the person about a call, where the decision of
-// the rules leaves that to be done.
-func (g *Gate) verdict(ctx context.Context, c *Call, decision Decision, rule *Rule) (Verdict, error) {
-	if decision == Deny {
-		return g.denied(rule), nil
+// verdict asks the approver and the person about a call, where the rule that decides
+// leaves that to be done.
+func (g *Gate) verdict(ctx context.Context, c *Call, rule *Rule) (Verdict, error) {
+	if rule.Decision == Deny {
+		return rule.verdict(Denied), nil
 	}
 	if g.Approver != nil {
-		v, decided, err := g.askApprover(ctx, c, decision, rule)
+		v, decided, err := g.askApprover(ctx, c, rule)
 		if err != nil || decided && !(v.Outcome == Allowed && c.asksEgress()) {
 			return v, err
 		}
 	}
 	switch {
 	case c.asksEgress(): // the approver, too, may be taken in by what an outsider wrote
-	case decision == Allow:
-		return allowed(rule), nil
+	case rule.Decision == Allow:
+		return rule.verdict(Allowed), nil
 	case g.AutoApprove != "":
 		return g.autoApproved(), nil
 	case g.alwaysAllowed[g.callKey(c)]:
@@ -145,12 +141,8 @@ func (g *Gate) verdict(ctx context.Context, c *Call, decision Decision, rule *Ru
 
 // askApprover asks the approver; decided is false if it leaves the decision to
 // the rules.
-func (g *Gate) askApprover(ctx context.Context, c *Call, decision Decision, rule *Rule) (v Verdict, decided bool, err error) {
-	byRules := RuleMatch{Decision: decision, By: "default"}
-	if rule != nil {
-		byRules.By, byRules.Origin, byRules.Reason = rule.By, rule.Origin, rule.Reason
-	}
-	answer, reason, err := g.Approver.Judge(ctx, c, byRules)
+func (g *Gate) askApprover(ctx context.Context, c *Call, rule *Rule) (v Verdict, decided bool, err error) {
+	answer, reason, err := g.Approver.Judge(ctx, c, rule)
 	if err != nil || answer == Ask {
 		return Verdict{}, false, err
 	}
@@ -193,8 +185,8 @@ func (g *Gate) askPerson(ctx context.Context, c *Call, rule *Rule) (Verdict, err
 }
 
 // mayAllowTool reports whether a person may allow every call of a tool: not where a
-// rule, nil for none, or the approver wants each one asked about.
-func (g *Gate) mayAllowTool(rule *Rule) bool { return rule == nil && g.Approver == nil }
+// rule or the approver wants each one asked about.
+func (g *Gate) mayAllowTool(rule *Rule) bool { return rule == &g.Otherwise && g.Approver == nil }
 
 // callKey identifies the calls that the answer "a" allows: those of the same
 // tool with the same arguments, as long as the paths in the arguments lead to
@@ -236,35 +228,21 @@ func (g *Gate) DeniedPaths(ctx context.Context, c Call, argument string) (paths 
 	return paths
 }
 
-// denied is the verdict of a rule that denies, or of Otherwise when rule is nil.
-func (g *Gate) denied(rule *Rule) Verdict {
-	if rule != nil {
-		return Verdict{Outcome: Denied, By: rule.By, Rule: rule.Origin, Reason: rule.Reason}
-	}
-	v := Verdict{Outcome: Denied, By: "default", Rule: g.OtherwiseOrigin, Reason: "no rule allows it"}
-	if g.OtherwiseOrigin != "" {
-		v.By = "policy"
-	}
-	return v
-}
-
-func allowed(rule *Rule) Verdict {
-	return Verdict{Outcome: Allowed, By: rule.By, Rule: rule.Origin, Reason: rule.Reason}
+// verdict is the verdict that the rule gives.
+func (r *Rule) verdict(o Outcome) Verdict {
+	return Verdict{Outcome: o, By: r.By, Rule: r.Origin, Reason: r.Reason}
 }
 
 func (g *Gate) autoApproved() Verdict {
 	return Verdict{Outcome: Allowed, By: "flag", Rule: g.AutoApprove}
 }
 
-// unapproved is the verdict when nobody can be asked about a call. rule wants
-// the call asked about; it is nil when no rule matches the call.
+// unapproved is the verdict when nobody can be asked about a call that rule wants
+// asked about.
 func unapproved(rule *Rule, why string) Verdict {
-	v := Verdict{Outcome: Unapproved, By: "default", Reason: why}
-	if rule != nil {
-		v.By, v.Rule = rule.By, rule.Origin
-		if rule.Reason != "" {
-			v.Reason = rule.Reason + " (" + why + ")"
-		}
+	v := rule.verdict(Unapproved)
+	if v.Reason = why; rule.Reason != "" {
+		v.Reason = rule.Reason + " (" + why + ")"
 	}
 	return v
 }

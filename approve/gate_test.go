@@ -12,12 +12,12 @@ import (
 type fakeApprover struct {
 	decision Decision
 	err      error
-	asked    []RuleMatch
+	asked    []*Rule
 	moved    bool // the paths of the last call had moved
 }
 
-func (s *fakeApprover) Judge(_ context.Context, c *Call, byRules RuleMatch) (Decision, string, error) {
-	s.asked = append(s.asked, byRules)
+func (s *fakeApprover) Judge(_ context.Context, c *Call, rule *Rule) (Decision, string, error) {
+	s.asked = append(s.asked, rule)
 	s.moved = c.pathsMoved
 	return s.decision, "because", s.err
 }
@@ -61,7 +61,7 @@ func TestApproverInTheLattice(t *testing.T) {
 		{"it is not asked about a deny", append(deny, allow...), true, Allow, "deny --deny fs__w", ""},
 	} {
 		a := &fakeApprover{decision: x.answer}
-		g := &Gate{Rules: x.rules, AutoApprove: autoApprove(x.yes), Otherwise: Ask, Approver: a, ApproverOrigin: "--approver"}
+		g := &Gate{Rules: x.rules, AutoApprove: autoApprove(x.yes), Otherwise: OtherwiseAsk, Approver: a, ApproverOrigin: "--approver"}
 		v, err := g.Decide(t.Context(), c)
 		if err != nil || verdictString(v) != x.want {
 			t.Errorf("%s: %s, %v", x.name, verdictString(v), err)
@@ -102,7 +102,7 @@ func TestAllowedToolMayBeAskedAbout(t *testing.T) {
 		{"a rule that asks", patterns(t, "s__t", Ask, "cfg"), nil, "ask cfg"},
 		{"an approver without an opinion", nil, &fakeApprover{decision: Ask}, "ask -"},
 	} {
-		g := &Gate{Rules: x.rules, Otherwise: Ask, Approver: x.approver, allowedTools: map[[2]string]bool{{"s", "t"}: true}}
+		g := &Gate{Rules: x.rules, Otherwise: OtherwiseAsk, Approver: x.approver, allowedTools: map[[2]string]bool{{"s", "t"}: true}}
 		if v, err := g.Decide(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t"}); err != nil || verdictString(v) != x.want {
 			t.Errorf("%s: %s, %v", x.name, verdictString(v), err)
 		}
@@ -117,14 +117,14 @@ func TestVerdictsOfRules(t *testing.T) {
 		gate Gate
 		want Verdict
 	}{
-		{Gate{Otherwise: Deny}, Verdict{Outcome: Denied, By: "default", Reason: "no rule allows it"}},
-		{Gate{Otherwise: Deny, OtherwiseOrigin: "p.json:1"}, Verdict{Outcome: Denied, By: "policy", Rule: "p.json:1", Reason: "no rule allows it"}},
-		{Gate{Otherwise: Ask}, Verdict{Outcome: Unapproved, By: "default", Reason: "nobody can be asked"}},
-		{Gate{Otherwise: Ask, Rules: patterns(t, "s__t", Ask, "cfg")}, Verdict{Outcome: Unapproved, By: "flag", Rule: "cfg", Reason: "nobody can be asked"}},
-		{Gate{Otherwise: Ask, Rules: reasoned}, Verdict{Outcome: Unapproved, By: "flag", Rule: "cfg", Reason: "careful (nobody can be asked)"}},
+		{Gate{Otherwise: Rule{By: "default", Reason: "no rule allows it"}}, Verdict{Outcome: Denied, By: "default", Reason: "no rule allows it"}},
+		{Gate{Otherwise: Rule{By: "policy", Origin: "p.json:1", Reason: "no rule allows it"}}, Verdict{Outcome: Denied, By: "policy", Rule: "p.json:1", Reason: "no rule allows it"}},
+		{Gate{Otherwise: OtherwiseAsk}, Verdict{Outcome: Unapproved, By: "default", Reason: "nobody can be asked"}},
+		{Gate{Otherwise: OtherwiseAsk, Rules: patterns(t, "s__t", Ask, "cfg")}, Verdict{Outcome: Unapproved, By: "flag", Rule: "cfg", Reason: "nobody can be asked"}},
+		{Gate{Otherwise: OtherwiseAsk, Rules: reasoned}, Verdict{Outcome: Unapproved, By: "flag", Rule: "cfg", Reason: "careful (nobody can be asked)"}},
 	} {
 		v, err := x.gate.Decide(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t"})
-		v.Places, v.byRules, v.rule = nil, 0, nil
+		v.Places, v.rule = nil, nil
 		if err != nil || !reflect.DeepEqual(v, x.want) {
 			t.Errorf("%+v, %v, want %+v", v, err, x.want)
 		}
@@ -168,6 +168,7 @@ func TestStatic(t *testing.T) {
 		}
 		return p.Rules
 	}
+	otherwise := map[Decision]Rule{Ask: OtherwiseAsk, Deny: {Reason: "no rule allows it"}}
 	some := `,"server":"s","tool":"t","arguments":{"a":{"equals":1}}}`
 	every := `,"server":"s","tool":"t"}`
 	everyT := `,"server":"s","tool":"T"}` // in other case
@@ -205,7 +206,7 @@ func TestStatic(t *testing.T) {
 		{allow + every + "\n," + deny + every, Ask, true, "deny p.json:2", ""},
 		{allow + some + "\n," + deny + every, Ask, true, "deny p.json:2", ""},
 	} {
-		g := &Gate{Rules: parse(x.rules), Otherwise: x.otherwise, AutoApprove: autoApprove(x.yes)}
+		g := &Gate{Rules: parse(x.rules), Otherwise: otherwise[x.otherwise], AutoApprove: autoApprove(x.yes)}
 		v := g.Static(Call{Server: "s", Tool: "t", Name: "s__t"})
 		if verdictString(v) != x.want || !strings.Contains(v.Reason, x.reason) {
 			t.Errorf("%s otherwise %v -y %v: %s (%s)", x.rules, x.otherwise, x.yes, verdictString(v), v.Reason)
@@ -222,7 +223,7 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Gate{Rules: p.Rules, Otherwise: Ask, Terminal: &Terminal{Disabled: "Explain asks nobody"}}
+	g := &Gate{Rules: p.Rules, Otherwise: OtherwiseAsk, Terminal: &Terminal{Disabled: "Explain asks nobody"}}
 	e, _ := g.Explain(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":2}`)})
 	var got []string
 	for _, m := range e.Matched {
@@ -238,7 +239,7 @@ func TestExplain(t *testing.T) {
 
 func TestExplainNamesTheApprover(t *testing.T) {
 	for d, want := range map[Decision]bool{Ask: true, Allow: true, Deny: false} {
-		g := &Gate{Rules: patterns(t, "s__t", d, "--x "), Otherwise: Ask, Approver: &fakeApprover{}}
+		g := &Gate{Rules: patterns(t, "s__t", d, "--x "), Otherwise: OtherwiseAsk, Approver: &fakeApprover{}}
 		c := Call{Server: "s", Tool: "t", Name: "s__t"}
 		if e, _ := g.Explain(t.Context(), c); e.Approver != want {
 			t.Errorf("%s: %+v", d, e)
@@ -297,7 +298,7 @@ func TestMappedNames(t *testing.T) {
 		{"gh__issues_delete_1a2b", Allow, Allowed}, {"gh__issues/delete", Allow, Unapproved},
 		{"gh__issues/delete", Deny, Denied}, {"gh__issues_*", Deny, Denied},
 	} {
-		g := &Gate{Rules: patterns(t, x.list, x.d, "flag "), Otherwise: Ask}
+		g := &Gate{Rules: patterns(t, x.list, x.d, "flag "), Otherwise: OtherwiseAsk}
 		if v, _ := g.Decide(t.Context(), c); v.Outcome != x.want {
 			t.Errorf("%s: %v", x.list, v)
 		}

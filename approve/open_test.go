@@ -10,7 +10,7 @@ func TestOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := Gate{Rules: append(rules, extra...), Otherwise: Ask}
+		g := Gate{Rules: append(rules, extra...), Otherwise: OtherwiseAsk}
 		v, err := g.Decide(t.Context(), Call{Server: "fs", Tool: "write", Name: "fs__write", Arguments: []byte("{}"), Open: open})
 		if err != nil {
 			t.Fatal(err)

@@ -21,7 +21,7 @@ func gateWithLink(t *testing.T, rules string) (g *Gate, root string, c Call) {
 		t.Fatal(err)
 	}
 	move(t, root, "docs")
-	return &Gate{Rules: p.Rules, Otherwise: Ask}, root, Call{Server: "s", Tool: "t", Name: "s__t", Root: root, Arguments: []byte(`{"path":"link/a.txt"}`)}
+	return &Gate{Rules: p.Rules, Otherwise: OtherwiseAsk}, root, Call{Server: "s", Tool: "t", Name: "s__t", Root: root, Arguments: []byte(`{"path":"link/a.txt"}`)}
 }
 
 // move makes the link lead to dir.
@@ -162,7 +162,7 @@ func TestDeniedPaths(t *testing.T) {
 	} {
 		g, root, c := gateWithLink(t, rule)
 		c.Arguments, c.ShowsFilesOf = []byte(`{"path":"secret/key"}`), "read"
-		if d, _ := g.evaluate(t.Context(), &c, nil); d != want {
+		if d := g.evaluate(t.Context(), &c, nil).Decision; d != want {
 			t.Errorf("%s: %s", rule, d)
 		}
 		c.Arguments = []byte(`{}`)
@@ -206,7 +206,7 @@ func TestDirectoryOfRuleIsReplaced(t *testing.T) {
 			t.Skip(err)
 		}
 		c.Arguments = []byte(`{"path":"` + x.path + `"}`)
-		if d, _ := g.evaluate(t.Context(), &c, nil); d != x.want {
+		if d := g.evaluate(t.Context(), &c, nil).Decision; d != x.want {
 			t.Errorf("%s, %s: %s", x.rule, x.path, d)
 		}
 	}
@@ -233,7 +233,7 @@ func TestLinkToDirectoryOfRuleIsMoved(t *testing.T) {
 	}
 	for path, want := range map[string]Decision{"docs/a.txt": Deny, "docs2/a.txt": Deny, "secret/key": Deny, "free": Ask} {
 		c.Arguments = []byte(`{"path":"` + path + `"}`)
-		if d, _ := g.evaluate(t.Context(), &c, nil); d != want {
+		if d := g.evaluate(t.Context(), &c, nil).Decision; d != want {
 			t.Errorf("%s: %s", path, d)
 		}
 	}

@@ -14,11 +14,10 @@ import (
 
 // A Policy is the content of a policy file.
 type Policy struct {
-	Rules           []Rule
-	Otherwise       Decision // for a call that no rule matches: Ask or Deny
-	OtherwiseOrigin string   // where the file says so, such as "ci.json:2"; "" if it does not
-	SHA256          string   // of the file's bytes, in hexadecimal
-	Warnings        []string // about rules that allow more than they seem to
+	Rules     []Rule
+	Otherwise Rule     // for a call that no rule matches: OtherwiseAsk, or one that denies
+	SHA256    string   // of the file's bytes, in hexadecimal
+	Warnings  []string // about rules that allow more than they seem to
 
 	LabelRules []LabelRule
 	Input      Labels // of attached files and of standard input, beside those that they have anyway
@@ -43,7 +42,7 @@ func ParsePolicy(path string, data []byte) (*Policy, error) {
 	}
 	p.parse(data)
 	sum := sha256.Sum256(data)
-	policy := &Policy{Otherwise: Ask, SHA256: hex.EncodeToString(sum[:])}
+	policy := &Policy{Otherwise: OtherwiseAsk, SHA256: hex.EncodeToString(sum[:])}
 	if err := p.policy(policy); err != nil {
 		return nil, err
 	}
@@ -135,9 +134,11 @@ func (p *policyReader) policy(policy *Policy) error {
 			}
 			return nil
 		}, `"version":1 is missing`},
-		{"otherwise", func(at int) (err error) {
-			policy.OtherwiseOrigin = p.origin(at)
-			policy.Otherwise, err = p.decision(at, `otherwise is "ask" or "deny"`, Ask, Deny)
+		{"otherwise", func(at int) error {
+			d, err := p.decision(at, `otherwise is "ask" or "deny"`, Ask, Deny)
+			if d == Deny {
+				policy.Otherwise = Rule{By: "policy", Origin: p.origin(at), Reason: "no rule allows it"}
+			}
 			return err
 		}, ""},
 		{"rules", func(at int) error {

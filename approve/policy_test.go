@@ -242,7 +242,7 @@ func TestParsePolicy(t *testing.T) {
 	}
 	sum := sha256.Sum256([]byte(text))
 	r := p.Rules[0]
-	if p.SHA256 != hex.EncodeToString(sum[:]) || p.Otherwise != Deny || p.OtherwiseOrigin != path+":2" ||
+	if p.SHA256 != hex.EncodeToString(sum[:]) || p.Otherwise.Decision != Deny || p.Otherwise.Origin != path+":2" ||
 		r.Origin != path+":4" || r.Decision != Ask || r.By != "policy" || r.Reason != "why" {
 		t.Errorf("%+v", p)
 	}
@@ -272,10 +272,10 @@ func FuzzPolicy(f *testing.F) {
 // that of the strictest rule that matches, in any order of the rules, and a rule
 // that matches narrow also matches wide.
 func checkLattice(t *testing.T, p *Policy, c *Call) {
-	g := &Gate{Rules: p.Rules, Otherwise: Ask}
+	g := &Gate{Rules: p.Rules, Otherwise: OtherwiseAsk}
 	strictest := Ask
 	matched := map[Decision]bool{}
-	decision, _ := g.evaluate(t.Context(), c, func(r *Rule) { matched[r.Decision] = true })
+	decision := g.evaluate(t.Context(), c, func(r *Rule) { matched[r.Decision] = true }).Decision
 	for _, d := range []Decision{Allow, Ask, Deny} {
 		if matched[d] {
 			strictest = d
@@ -284,11 +284,11 @@ func checkLattice(t *testing.T, p *Policy, c *Call) {
 	if decision != strictest {
 		t.Errorf("%v of %v", decision, matched)
 	}
-	reversed := &Gate{Otherwise: Ask}
+	reversed := &Gate{Otherwise: OtherwiseAsk}
 	for i := range p.Rules {
 		reversed.Rules = append(reversed.Rules, p.Rules[len(p.Rules)-1-i])
 	}
-	if d, _ := reversed.evaluate(t.Context(), c, nil); d != decision {
+	if d := reversed.evaluate(t.Context(), c, nil).Decision; d != decision {
 		t.Errorf("in the other order %v, not %v", d, decision)
 	}
 	e := &evaluation{}
@@ -326,7 +326,7 @@ func thousandRules() []byte {
 var benchCall = Call{Server: "fs", Tool: "write_file", Name: "fs__write_file", Arguments: []byte(`{"path":"docs/notes/a.txt","content":"some text","mode":{"flags":["a","b"]}}`)}
 
 func benchmarkDecide(b *testing.B, rules []Rule) {
-	g := &Gate{Rules: rules, Otherwise: Ask, AutoApprove: "--auto-approve"}
+	g := &Gate{Rules: rules, Otherwise: OtherwiseAsk, AutoApprove: "--auto-approve"}
 	b.ReportAllocs()
 	for b.Loop() {
 		if v, err := g.Decide(b.Context(), benchCall); err != nil || v.Outcome != Allowed {

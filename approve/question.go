@@ -60,7 +60,7 @@ func (q *question) explanation() string {
 }
 
 // newQuestion makes the question about c, which makes a change, for a terminal of
-// width and height. rule wants the call asked about; it may be nil. tool: the person
+// width and height. rule wants the call asked about. tool: the person
 // may allow every call of the tool.
 func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height int, color bool) *question {
 	width = max(width, minWidth)
@@ -95,16 +95,16 @@ func newQuestion(c *Call, change change, rule *Rule, tool bool, width, height in
 	return q
 }
 
-// whyAsked are the lines that say which rule wants c asked about; rule may be nil.
+// whyAsked are the lines that say which rule wants c asked about.
 func whyAsked(c *Call, rule *Rule) []string {
 	switch {
-	case rule == nil:
-		return nil
 	case c.asksEgress():
 		return []string{
 			"asked because of " + rule.Origin + ": it would send out what is below, after",
 			"private: " + c.Seen.Private, "untrusted: " + c.Seen.Untrusted,
 		}
+	case rule.Origin == "": // no rule matches c
+		return nil
 	case rule.Reason == "":
 		return []string{"asked because of " + rule.Origin}
 	}

@@ -103,7 +103,7 @@ func TestShownArgumentsAreTheArguments(t *testing.T) {
 // A string of several lines is shown as text.
 func TestTextIsShownAsLines(t *testing.T) {
 	c := &Call{Name: "fs__x", Arguments: []byte(`{"path":"a\\nb","content":"if x {\n\tsay(\"hi\")\n\n} ` + strings.Repeat("long ", 5) + `\u001b[2J","end":"x\n"}`)}
-	q := newQuestion(c, change{}, nil, true, 40, 40, false)
+	q := newQuestion(c, change{}, &OtherwiseAsk, true, 40, 40, false)
 	want := `toolpipe: tool call fs__x
   | "path": "a\\nb"
   | "content": text of 50 bytes, with
@@ -124,7 +124,7 @@ func TestTextIsShownAsLines(t *testing.T) {
 func TestQuestionFitsTheTerminal(t *testing.T) {
 	c := &Call{Name: "fs__x", Arguments: []byte(`{"a":"` + strings.Repeat("x", 700) + `","b":"` + strings.Repeat("y", 2000) + `","path":"p"}`)}
 	for _, height := range []int{5, 10, 24, 60, 1000} {
-		q := newQuestion(c, change{}, nil, true, 80, height, false)
+		q := newQuestion(c, change{}, &OtherwiseAsk, true, 80, height, false)
 		n := strings.Count(q.body, "\n") + 1
 		if n > max(height, 14) {
 			t.Errorf("%d lines on a terminal of %d", n, height)

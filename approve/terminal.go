@@ -98,9 +98,8 @@ var (
 	errHangUp   = errors.New("end of file on the terminal")
 )
 
-// ask asks about a call. rule wants the call asked about; it is nil when no rule
-// matches the call. tool: the person may allow every call of the tool. The error is
-// ctx's cause.
+// ask asks about a call. rule wants the call asked about. tool: the person may allow
+// every call of the tool. The error is ctx's cause.
 func (t *Terminal) ask(ctx context.Context, c *Call, rule *Rule, tool bool) (answer, error) {
 	tty, release, err := t.acquire(ctx)
 	if nobody, ok := errors.AsType[nobodyError](err); ok {

@@ -120,7 +120,7 @@ func TestCancelledBeforeAsking(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	g := &Gate{Otherwise: Ask, AutoApprove: "--auto-approve"}
+	g := &Gate{Otherwise: OtherwiseAsk, AutoApprove: "--auto-approve"}
 	if v, err := g.Decide(ctx, Call{Name: "fs__x"}); err == nil || v.Outcome == Allowed {
 		t.Error(v, err)
 	}
@@ -286,7 +286,7 @@ func TestTerminalThatTakesNothing(t *testing.T) {
 
 func TestDisabled(t *testing.T) {
 	t.Parallel()
-	g := &Gate{Otherwise: Ask, Terminal: &Terminal{Disabled: "CI is set"}}
+	g := &Gate{Otherwise: OtherwiseAsk, Terminal: &Terminal{Disabled: "CI is set"}}
 	v, err := g.Decide(context.Background(), Call{Server: "fs", Tool: "w x", Name: "fs__w x"})
 	if err != nil || v.Outcome != Unapproved || v.Reason != "nobody can be asked: CI is set" {
 		t.Error(v, err)

@@ -82,7 +82,7 @@ func (v *vector) gate(t testing.TB) *Gate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Gate{Otherwise: p.Otherwise, OtherwiseOrigin: p.OtherwiseOrigin, EgressBy: "flag", EgressOrigin: "--egress " + v.egress}
+	g := &Gate{Otherwise: p.Otherwise, EgressBy: "flag", EgressOrigin: "--egress " + v.egress}
 	if v.egress != "" {
 		var ok bool
 		if g.Egress, ok = ParseEgress(v.egress); !ok {

@@ -41,7 +41,7 @@ func newCallBench(tools map[string]toolserver.ToolFunc) *callBench {
 		b.server.Add(wire.Tool{Name: name, InputSchema: []byte(`{"type":"object"}`), Annotations: []byte(`{"readOnlyHint":` + fmt.Sprint(strings.HasPrefix(name, "read")) + `}`)}, tool)
 	}
 	b.caller = &caller{
-		gate: &approve.Gate{Otherwise: approve.Ask, AutoApprove: "-y"}, parallel: 8, maxBytes: 1 << 20, flow: newFlow(&approve.Gate{Egress: approve.EgressOff}),
+		gate: &approve.Gate{Otherwise: approve.OtherwiseAsk, AutoApprove: "-y"}, parallel: 8, maxBytes: 1 << 20, flow: newFlow(&approve.Gate{Egress: approve.EgressOff}),
 		flush: func() error { return nil },
 	}
 	b.emit = func(e event.Event) error {

@@ -175,8 +175,8 @@ type patientApprover struct {
 	mu *sync.Mutex // the lock of the round, which is held while a verdict is taken
 }
 
-func (p *patientApprover) Judge(ctx context.Context, c *approve.Call, byRules approve.RuleMatch) (approve.Decision, string, error) {
+func (p *patientApprover) Judge(ctx context.Context, c *approve.Call, rule *approve.Rule) (approve.Decision, string, error) {
 	p.mu.Unlock()
 	defer p.mu.Lock()
-	return p.Approver.Judge(ctx, c, byRules)
+	return p.Approver.Judge(ctx, c, rule)
 }

@@ -171,7 +171,7 @@ func TestMayRead(t *testing.T) {
 		{"nothing reads there", t.Context(), []*tool{open}, of("closed", "edit_file", "/b", false), false},
 		{"the run has ended", ended, []*tool{open}, of("open", "edit_file", "/a", false), false},
 	} {
-		c := &caller{box: &toolbox{all: x.all}, flow: newFlow(&approve.Gate{}), gate: &approve.Gate{Rules: rules, Otherwise: approve.Ask}}
+		c := &caller{box: &toolbox{all: x.all}, flow: newFlow(&approve.Gate{}), gate: &approve.Gate{Rules: rules, Otherwise: approve.OtherwiseAsk}}
 		if got := (&round{caller: c}).mayRead(x.ctx, &call{tool: x.tool, args: []byte(`{"path":"f"}`)}); got != x.want {
 			t.Errorf("%s: %v", x.what, got)
 		}
@@ -211,7 +211,7 @@ func TestApprovalHint(t *testing.T) {
 		return rules
 	}
 	asks := patterns("gh__*", approve.Ask, "config.json:3")
-	g := &approve.Gate{Rules: asks, Otherwise: approve.Ask}
+	g := &approve.Gate{Rules: asks, Otherwise: approve.OtherwiseAsk}
 	for name, want := range map[string]string{
 		"fs__write_file": "--allow fs__write_file",
 		"fs__w x":        "--allow 'fs__w x'",
@@ -224,7 +224,7 @@ func TestApprovalHint(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, v, err)
 		}
 		// The hint is true: with it the call runs.
-		better := &approve.Gate{Rules: patterns(strings.NewReplacer("'", "?", " ", "?").Replace(name), approve.Allow, "--allow "), Otherwise: approve.Ask}
+		better := &approve.Gate{Rules: patterns(strings.NewReplacer("'", "?", " ", "?").Replace(name), approve.Allow, "--allow "), Otherwise: approve.OtherwiseAsk}
 		if !strings.Contains(want, "taken out") {
 			better.Rules = append(better.Rules, asks...)
 		}
