@@ -49,7 +49,6 @@ var imports = map[string]string{
 	"mcp/netguard":            "",
 	"mcp/notes":               "mcp/confine mcp/filelock mcp/toolserver mcp/wire stream/jsontext stream/nearest",
 	"mcp/oauth":               "mcp/filelock mcp/netguard mcp/process mcp/wire stream/goroutine stream/jsontext",
-	"mcp/oauth/oauthtest":     "net/http/httptest testing",
 	"mcp/pattern":             "",
 	"mcp/process":             "stream/goroutine",
 	"mcp/process/processtest": "testing",

@@ -8,16 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"toolpipe/mcp/oauth/oauthtest"
 )
 
 // TestJWTBearer: the platform's JWT is read anew for each token, and is not sent
 // again once it was refused.
 func TestJWTBearer(t *testing.T) {
 	t.Parallel()
-	as := oauthtest.New(t)
-	as.Clients = []oauthtest.Client{{ID: "workload", Method: "none"}}
+	as := NewDouble(t)
+	as.Clients = []DoubleClient{{ID: "workload", Method: "none"}}
 	refuse := false
 	as.Token = func(*http.Request, url.Values) string {
 		if refuse {
@@ -59,10 +57,10 @@ func TestJWTBearer(t *testing.T) {
 // this server and its issuer, and that is traded for a token.
 func TestIDJAG(t *testing.T) {
 	t.Parallel()
-	as, idp := oauthtest.New(t), oauthtest.New(t)
-	as.Clients = []oauthtest.Client{{ID: "me", Secret: "s", Method: "client_secret_basic"}}
+	as, idp := NewDouble(t), NewDouble(t)
+	as.Clients = []DoubleClient{{ID: "me", Secret: "s", Method: "client_secret_basic"}}
 	as.Issuer = map[string]any{"token_endpoint_auth_methods_supported": []string{"client_secret_basic"}}
-	idp.Clients = []oauthtest.Client{{ID: "at-idp", Method: "none"}}
+	idp.Clients = []DoubleClient{{ID: "at-idp", Method: "none"}}
 	kind := "urn:ietf:params:oauth:token-type:id-jag"
 	idp.Reply = func(_ url.Values, reply map[string]any) {
 		reply["issued_token_type"], reply["token_type"], reply["access_token"] = kind, "N_A", "assertion"

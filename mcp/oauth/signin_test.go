@@ -13,24 +13,22 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"toolpipe/mcp/oauth/oauthtest"
 )
 
 // request is a sign-in of somebody who agrees to everything. Where the browser
 // does not come back, it is ended, so that no test waits for a person.
-func request(t *testing.T, as *oauthtest.Server, s Settings) (r Request, page func() string) {
+func request(t *testing.T, as *Double, s Settings) (r Request, page func() string) {
 	pages := make(chan string, 1)
 	r = Request{Server: as.URL + "/mcp", Settings: &s, Secret: func(string) {}, Show: func(c Consent) {
 		go func() {
-			text, err := oauthtest.Browser(c.URL)
+			text, err := Browser(c.URL)
 			if err != nil {
 				text = err.Error()
 			}
 			if !strings.Contains(text, "The sign-in ") {
 				u, _ := url.Parse(c.URL)
 				back := url.Values{"error": {"the browser ended at: " + text}, "state": {u.Query().Get("state")}, "iss": {c.Issuer}}
-				oauthtest.Browser(c.RedirectURI + "?" + back.Encode())
+				Browser(c.RedirectURI + "?" + back.Encode())
 			}
 			pages <- text
 		}()
@@ -40,7 +38,7 @@ func request(t *testing.T, as *oauthtest.Server, s Settings) (r Request, page fu
 
 func TestSignIn(t *testing.T) {
 	t.Parallel()
-	as := oauthtest.New(t)
+	as := NewDouble(t)
 	var secrets []string
 	r, page := request(t, as, Settings{})
 	r.Refusal = &Refusal{Status: 401, Challenges: []string{`Bearer scope="read"`}}
@@ -84,7 +82,7 @@ func TestSignIn(t *testing.T) {
 // what to register.
 func TestRegistration(t *testing.T) {
 	t.Parallel()
-	as := oauthtest.New(t)
+	as := NewDouble(t)
 	signIn := func(s Settings, previous *Login) (Login, url.Values, error) {
 		r, _ := request(t, as, s)
 		r.Previous = previous
@@ -125,7 +123,7 @@ func TestRegistration(t *testing.T) {
 	document := Settings{ClientMetadataURL: "https://me.test/client.json", RedirectURI: freeRedirect(t)}
 	registrations := len(as.Seen("/as/register"))
 	as.Issuer = map[string]any{"client_id_metadata_document_supported": true}
-	as.Clients = append(as.Clients, oauthtest.Client{ID: document.ClientMetadataURL, Method: "none", RedirectURI: document.RedirectURI})
+	as.Clients = append(as.Clients, DoubleClient{ID: document.ClientMetadataURL, Method: "none", RedirectURI: document.RedirectURI})
 	if l, _, err := signIn(document, nil); err != nil || l.Client.ID != document.ClientMetadataURL || l.Client.Dynamic || len(as.Seen("/as/register")) != registrations {
 		t.Errorf("with a metadata document: %+v, %v", l.Client, err)
 	}
@@ -142,13 +140,13 @@ func TestRegistration(t *testing.T) {
 func TestConfiguredClient(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"none", "client_secret_basic", "client_secret_post"} {
-		as := oauthtest.New(t)
+		as := NewDouble(t)
 		s := Settings{Grant: GrantCode, ClientID: "me", RedirectURI: freeRedirect(t), Account: "work"}
 		if method != "none" {
 			s.Secret = "s p"
 		}
 		as.Issuer = map[string]any{"token_endpoint_auth_methods_supported": []string{method}}
-		as.Clients = []oauthtest.Client{{ID: "me", Secret: url.QueryEscape(s.Secret), Method: method, RedirectURI: s.RedirectURI}}
+		as.Clients = []DoubleClient{{ID: "me", Secret: url.QueryEscape(s.Secret), Method: method, RedirectURI: s.RedirectURI}}
 		if method == "client_secret_post" {
 			as.Clients[0].Secret = s.Secret
 		}
@@ -169,7 +167,7 @@ func TestConfiguredClient(t *testing.T) {
 // is tried with the secret when it is refused without.
 func TestSecretInSpiteOfNone(t *testing.T) {
 	t.Parallel()
-	as := oauthtest.New(t)
+	as := NewDouble(t)
 	as.Register = func(map[string]any) (int, any) {
 		return 201, map[string]any{"client_id": "f", "client_secret": "s", "token_endpoint_auth_method": "none"}
 	}
@@ -187,7 +185,7 @@ func TestSecretInSpiteOfNone(t *testing.T) {
 
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	previous := func(as *oauthtest.Server, scopes ...string) *Login {
+	previous := func(as *Double, scopes ...string) *Login {
 		return &Login{Issuer: as.URL + "/as", Scopes: scopes}
 	}
 	for _, tt := range []struct {
@@ -207,7 +205,7 @@ func TestScopes(t *testing.T) {
 		{name: "more", challenge: "a", more: "b a", want: "a b"},
 		{name: "union", challenge: "b", previous: "a", want: "a b"},
 	} {
-		as := oauthtest.New(t)
+		as := NewDouble(t)
 		if tt.supported != nil {
 			as.Resource = map[string]any{"scopes_supported": tt.supported}
 		}
@@ -242,32 +240,32 @@ func TestPins(t *testing.T) {
 	none := ""
 	for _, tt := range []struct {
 		name     string
-		bend     func(*oauthtest.Server, *Settings)
+		bend     func(*Double, *Settings)
 		resource string
 	}{
-		{"resource", func(as *oauthtest.Server, s *Settings) {
+		{"resource", func(as *Double, s *Settings) {
 			as.Resource = map[string]any{"resource": "api://other"}
 			other := "api://other"
 			s.Resource = &other
 		}, "api://other"},
-		{"no resource", func(as *oauthtest.Server, s *Settings) {
+		{"no resource", func(as *Double, s *Settings) {
 			as.Issuer = map[string]any{"authorization_endpoint": as.URL + "/as/authorize?resource=x&state=y"}
 			s.Resource = &none
 		}, ""},
-		{"metadata_url", func(as *oauthtest.Server, s *Settings) {
+		{"metadata_url", func(as *Double, s *Settings) {
 			as.Issuer = map[string]any{"issuer": "https://login.test/real"}
 			as.Redirect = func(back url.Values) { back.Set("iss", "https://login.test/real") }
 			s.Issuer, s.MetadataURL = "https://login.test/real", as.URL+"/.well-known/oauth-authorization-server/as"
 		}, "/mcp"},
-		{"issuer, beside more scopes than are shown", func(as *oauthtest.Server, s *Settings) {
+		{"issuer, beside more scopes than are shown", func(as *Double, s *Settings) {
 			as.Resource = map[string]any{"scopes_supported": []string{strings.Repeat("x", maxShown)}}
 			s.Issuer = as.URL + "/as"
 		}, "/mcp"},
-		{"authorization_url and token_url", func(as *oauthtest.Server, s *Settings) {
+		{"authorization_url and token_url", func(as *Double, s *Settings) {
 			as.NoIssuer, as.NoResource = true, true
 			as.Redirect = func(back url.Values) { back.Del("iss") }
 			s.AuthorizationURL, s.TokenURL, s.ClientID, s.RedirectURI = as.URL+"/as/authorize?tenant=1", as.URL+"/as/token", "me", freeRedirect(t)
-			as.Clients = []oauthtest.Client{{ID: "me", Method: "none", RedirectURI: s.RedirectURI}}
+			as.Clients = []DoubleClient{{ID: "me", Method: "none", RedirectURI: s.RedirectURI}}
 			s.AuthorizeParams = map[string]string{"prompt": "consent", "state": "mine", "client_id": "not me"}
 			as.Authorize = func(q url.Values) string {
 				if q.Get("tenant") != "1" || q.Get("prompt") != "consent" {
@@ -277,7 +275,7 @@ func TestPins(t *testing.T) {
 			}
 		}, "/mcp"},
 	} {
-		as := oauthtest.New(t)
+		as := NewDouble(t)
 		s := Settings{}
 		tt.bend(as, &s)
 		r, _ := request(t, as, s)
@@ -302,9 +300,9 @@ func TestPins(t *testing.T) {
 // lines are told, and asked for again.
 func TestPaste(t *testing.T) {
 	t.Parallel()
-	as := oauthtest.New(t)
+	as := NewDouble(t)
 	s := Settings{ClientID: "me", RedirectURI: "https://tools.test/back"}
-	as.Clients = []oauthtest.Client{{ID: "me", Method: "none", RedirectURI: s.RedirectURI}}
+	as.Clients = []DoubleClient{{ID: "me", Method: "none", RedirectURI: s.RedirectURI}}
 	r, _ := request(t, as, s)
 	ended := make(chan string, 1)
 	r.Show = func(c Consent) {
@@ -356,7 +354,7 @@ func TestNobody(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})
-	as := oauthtest.New(t)
+	as := NewDouble(t)
 	r, _ := request(t, as, Settings{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("stop")
@@ -368,7 +366,7 @@ func TestNobody(t *testing.T) {
 
 func TestRevoke(t *testing.T) {
 	t.Parallel()
-	as := oauthtest.New(t)
+	as := NewDouble(t)
 	r, _ := request(t, as, Settings{})
 	l, err := SignIn(t.Context(), r)
 	if err == nil {

@@ -13,13 +13,11 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"toolpipe/mcp/oauth/oauthtest"
 )
 
 // strict is an agent for a server on this machine that trusts that server's
 // own port alone: for it the rest of this machine is a private network.
-func strict(as *oauthtest.Server) *agent {
+func strict(as *Double) *agent {
 	server, _ := url.Parse(as.URL + "/mcp")
 	a := newAgent(server, &Settings{})
 	a.client = newClient(func(u *url.URL) bool { return u.Host == server.Host })
@@ -54,10 +52,10 @@ func TestThreatPrivateAddresses(t *testing.T) {
 	places := []string{
 		"https://127.0.0.1:" + port + "/x", "https://[::ffff:127.0.0.1]:" + port + "/x", "https://localhost:" + port + "/x",
 		"https://[::ffff:7f00:1]:" + port + "/x", "https://[64:ff9b::7f00:1]:" + port + "/x",
-		"http://127.0.0.1:" + port + "/x", "https://169.254.169.254/latest/meta-data", "file:///etc/passwd", "javascript:alert(1)", "https://a:b@127.0.0.1:" + port,
+		"http://127.0.0.1:" + port + "/x", "https://169.254.169.254/latest/meta-data", "file:///etc/passwd", "javascript:alert(1)", "https://a:b127.0.0.1:" + port,
 	}
 	for i, place := range append(places, "redirected") {
-		as := oauthtest.New(t)
+		as := NewDouble(t)
 		a := strict(as)
 		if place == "redirected" {
 			place = redirecting.URL
@@ -114,7 +112,7 @@ func TestThreatMixUp(t *testing.T) {
 		{"error", true, func(back url.Values) { back.Del("code"); back.Set("error", "access_denied") }, "access_denied"},
 		{"neither code nor error", true, func(back url.Values) { back.Del("code") }, "neither a code nor an error"},
 	} {
-		as := oauthtest.New(t)
+		as := NewDouble(t)
 		as.Redirect = tt.back
 		as.Issuer = map[string]any{"authorization_response_iss_parameter_supported": tt.advertised}
 		r, page := request(t, as, Settings{})
@@ -127,7 +125,7 @@ func TestThreatMixUp(t *testing.T) {
 		}
 	}
 	for _, wrong := range []map[string]any{{"issuer": "https://evil.test"}, {"issuer": nil}, {"token_endpoint": nil}, {"authorization_endpoint": nil}} {
-		as := oauthtest.New(t)
+		as := NewDouble(t)
 		as.Issuer = wrong
 		r, _ := request(t, as, Settings{})
 		if _, err := SignIn(t.Context(), r); err == nil || len(as.Seen("/as/register"))+len(as.Seen("/as/authorize")) > 0 {
@@ -140,7 +138,7 @@ func TestThreatMixUp(t *testing.T) {
 // token of one issuer is sent to another, whatever that claims to be.
 func TestThreatIssuerTheft(t *testing.T) {
 	t.Parallel()
-	as, thief := oauthtest.New(t), oauthtest.New(t)
+	as, thief := NewDouble(t), NewDouble(t)
 	as.Register = func(map[string]any) (int, any) {
 		return 201, map[string]any{"client_id": "real", "client_secret": "real-secret", "token_endpoint_auth_method": "client_secret_post"}
 	}
@@ -171,7 +169,7 @@ func TestThreatIssuerTheft(t *testing.T) {
 	}
 	public := Settings{ClientID: "me", RedirectURI: freeRedirect(t)}
 	thief.Issuer = nil
-	thief.Clients = append(thief.Clients, oauthtest.Client{ID: "me", Method: "none", RedirectURI: public.RedirectURI})
+	thief.Clients = append(thief.Clients, DoubleClient{ID: "me", Method: "none", RedirectURI: public.RedirectURI})
 	r3, _ := request(t, as, public)
 	r3.Previous = &Login{Issuer: as.URL + "/as", Client: Client{ID: "me"}}
 	if _, err := SignIn(t.Context(), r3); err == nil || !strings.Contains(err.Error(), "where the last sign-in was") {
@@ -207,7 +205,7 @@ func TestThreatIssuerTheft(t *testing.T) {
 func TestThreatCommands(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{
-		"javascript:alert(1)", "file:///etc/passwd", "a:$(id)", "--flag", "", "http://tools.test/x", "https://a:b@login.test/x",
+		"javascript:alert(1)", "file:///etc/passwd", "a:$(id)", "--flag", "", "http://tools.test/x", "https://a:blogin.test/x",
 		"https://$(id)/x", "https://login.test`id`/x", "https://login.test/\nx", "https://login.test/x\x00", "https://'x'/", "ftp://login.test/x",
 	} {
 		s := &signIn{agent: newAgent(&url.URL{Scheme: "https", Host: "tools.test"}, &Settings{}), issuer: &issuer{Name: "x", AuthorizationURL: place}, resource: &resource{}}
@@ -238,7 +236,7 @@ func TestThreatCommands(t *testing.T) {
 // sign-in, however much of it comes.
 func TestThreatListener(t *testing.T) {
 	t.Parallel()
-	as := oauthtest.New(t)
+	as := NewDouble(t)
 	r, _ := request(t, as, Settings{})
 	show := r.Show
 	r.Show = func(c Consent) {
@@ -320,7 +318,7 @@ func TestThreatListener(t *testing.T) {
 	if _, err := SignIn(t.Context(), r3); err == nil || !strings.Contains(err.Error(), "cannot be received") {
 		t.Errorf("a port that is taken: %v", err)
 	}
-	for _, uri := range []string{"http://tools.test/callback", "cursor://x/y", "://", "http://a:b@localhost:1/x"} {
+	for _, uri := range []string{"http://tools.test/callback", "cursor://x/y", "://", "http://a:blocalhost:1/x"} {
 		if _, err := listen(uri, "state"); err == nil || !strings.Contains(err.Error(), "neither https nor http on this machine") {
 			t.Errorf("redirect_uri %q: %v", uri, err)
 		}
@@ -331,13 +329,13 @@ func TestThreatListener(t *testing.T) {
 // right state.
 func TestThreatSecondRedirect(t *testing.T) {
 	t.Parallel()
-	as := oauthtest.New(t)
+	as := NewDouble(t)
 	r, _ := request(t, as, Settings{})
 	var pages [8]string
 	var group sync.WaitGroup
 	r.Show = func(c Consent) {
 		for i := range pages {
-			group.Go(func() { pages[i], _ = oauthtest.Browser(c.URL) })
+			group.Go(func() { pages[i], _ = Browser(c.URL) })
 		}
 	}
 	l, err := SignIn(t.Context(), r)
@@ -365,7 +363,7 @@ func raw(port, text string) string {
 // what was sent.
 func TestThreatStolenCode(t *testing.T) {
 	t.Parallel()
-	as := oauthtest.New(t)
+	as := NewDouble(t)
 	seen := map[string]bool{}
 	for range 2 {
 		r, _ := request(t, as, Settings{})
@@ -391,26 +389,26 @@ func TestThreatStolenCode(t *testing.T) {
 // http there is no login.
 func TestThreatDowngrade(t *testing.T) {
 	t.Parallel()
-	for name, bend := range map[string]func(*oauthtest.Server){
-		"no challenge methods": func(as *oauthtest.Server) { as.Issuer = map[string]any{"code_challenge_methods_supported": nil} },
-		"plain only": func(as *oauthtest.Server) {
+	for name, bend := range map[string]func(*Double){
+		"no challenge methods": func(as *Double) { as.Issuer = map[string]any{"code_challenge_methods_supported": nil} },
+		"plain only": func(as *Double) {
 			as.Issuer = map[string]any{"code_challenge_methods_supported": []string{"plain"}}
 		},
-		"another token type": func(as *oauthtest.Server) {
+		"another token type": func(as *Double) {
 			as.Reply = func(_ url.Values, reply map[string]any) { reply["token_type"] = "DPoP" }
 		},
-		"no token type": func(as *oauthtest.Server) {
+		"no token type": func(as *Double) {
 			as.Reply = func(_ url.Values, reply map[string]any) { delete(reply, "token_type") }
 		},
-		"a token with a blank": func(as *oauthtest.Server) {
+		"a token with a blank": func(as *Double) {
 			as.Reply = func(_ url.Values, reply map[string]any) { reply["access_token"] = "a b" }
 		},
-		"page over plain http": func(as *oauthtest.Server) {
+		"page over plain http": func(as *Double) {
 			as.Issuer = map[string]any{"authorization_endpoint": "http://login.test/x"}
 		},
-		"token over plain http": func(as *oauthtest.Server) { as.Issuer = map[string]any{"token_endpoint": "http://login.test/x"} },
+		"token over plain http": func(as *Double) { as.Issuer = map[string]any{"token_endpoint": "http://login.test/x"} },
 	} {
-		as := oauthtest.New(t)
+		as := NewDouble(t)
 		bend(as)
 		r, _ := request(t, as, Settings{})
 		if l, err := SignIn(t.Context(), r); err == nil || strings.HasPrefix(name, "token over") && !strings.Contains(err.Error(), "only https") {
@@ -423,8 +421,8 @@ func TestThreatDowngrade(t *testing.T) {
 // or too often; what was asked for before stays.
 func TestThreatScopeLoop(t *testing.T) {
 	t.Parallel()
-	as := oauthtest.New(t)
-	as.Clients = []oauthtest.Client{{ID: "me", Secret: "s", Method: "client_secret_basic"}}
+	as := NewDouble(t)
+	as.Clients = []DoubleClient{{ID: "me", Secret: "s", Method: "client_secret_basic"}}
 	as.Issuer = map[string]any{"token_endpoint_auth_methods_supported": []string{"client_secret_basic"}}
 	server, _ := url.Parse(as.URL + "/mcp")
 	ask := func(g *Grant, scope string) error {
@@ -461,39 +459,39 @@ func TestThreatScopeLoop(t *testing.T) {
 // TestThreatHugeAndLooping: no document is read without end.
 func TestThreatHugeAndLooping(t *testing.T) {
 	t.Parallel()
-	as := oauthtest.New(t)
+	as := NewDouble(t)
 	as.Issuer = map[string]any{"x": strings.Repeat("x", maxDocument)}
 	r, _ := request(t, as, Settings{})
 	if _, err := SignIn(t.Context(), r); err == nil || !strings.Contains(err.Error(), "longer than 1 MiB") {
 		t.Errorf("a huge document: %.200v", err)
 	}
 	long := strings.Repeat("x", 9<<10)
-	for where, bend := range map[string]func(*oauthtest.Server){
-		"issuer": func(as *oauthtest.Server) {
+	for where, bend := range map[string]func(*Double){
+		"issuer": func(as *Double) {
 			as.Resource = map[string]any{"authorization_servers": []string{"https://" + long}}
 		},
-		"scopes":     func(as *oauthtest.Server) { as.Resource = map[string]any{"scopes_supported": []string{long}} },
-		"other name": func(as *oauthtest.Server) { as.Issuer = map[string]any{"issuer": long} },
-		"endpoint":   func(as *oauthtest.Server) { as.Issuer = map[string]any{"authorization_endpoint": as.URL + "/" + long} },
-		"client_id": func(as *oauthtest.Server) {
+		"scopes":     func(as *Double) { as.Resource = map[string]any{"scopes_supported": []string{long}} },
+		"other name": func(as *Double) { as.Issuer = map[string]any{"issuer": long} },
+		"endpoint":   func(as *Double) { as.Issuer = map[string]any{"authorization_endpoint": as.URL + "/" + long} },
+		"client_id": func(as *Double) {
 			as.Register = func(map[string]any) (int, any) { return 201, map[string]any{"client_id": long} }
 		},
-		"refusal": func(as *oauthtest.Server) { as.Register = func(map[string]any) (int, any) { return 403, long } },
-		"token": func(as *oauthtest.Server) {
+		"refusal": func(as *Double) { as.Register = func(map[string]any) (int, any) { return 403, long } },
+		"token": func(as *Double) {
 			as.Reply = func(_ url.Values, reply map[string]any) { reply["access_token"] = strings.Repeat(long, 8) }
 		},
-		"error": func(as *oauthtest.Server) {
+		"error": func(as *Double) {
 			as.Redirect = func(back url.Values) { back.Set("error", "x"); back.Set("error_description", long[:7<<10]) }
 		},
 	} {
-		as := oauthtest.New(t)
+		as := NewDouble(t)
 		bend(as)
 		r, _ := request(t, as, Settings{})
 		if _, err := SignIn(t.Context(), r); err == nil || len(err.Error()) > 1<<10 {
 			t.Errorf("a long %s: %.200v", where, err)
 		}
 	}
-	as = oauthtest.New(t)
+	as = NewDouble(t)
 	var requests atomic.Int32
 	loop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)

@@ -1,4 +1,4 @@
-package config
+package oauth_test
 
 import (
 	"encoding/json"
@@ -8,45 +8,46 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"toolpipe/mcp/oauth"
-	"toolpipe/mcp/oauth/oauthtest"
+	"toolpipe/run/config"
 )
 
 // hosted is the double of a hosted server. Without the entry of its row a
 // sign-in ends with an error that holds plain; "" works without one.
 type hosted struct {
-	bend  func(as *oauthtest.Server)
+	bend  func(as *oauth.Double)
 	plain string
-	login func(t *testing.T, as *oauthtest.Server, l oauth.Login, s *oauth.Settings) // what the login must be
+	login func(t *testing.T, as *oauth.Double, l oauth.Login, s *oauth.Settings) // what the login must be
 }
 
 // byHand is an issuer at which nobody registers without a person.
-func byHand(as *oauthtest.Server, method string) {
+func byHand(as *oauth.Double, method string) {
 	as.Issuer = map[string]any{"registration_endpoint": nil, "token_endpoint_auth_methods_supported": []string{method}, "authorization_response_iss_parameter_supported": nil}
 	as.Redirect = func(back url.Values) { back.Del("iss") }
 }
 
 // misnamed is an issuer whose metadata is that of another name.
-func misnamed(as *oauthtest.Server) {
+func misnamed(as *oauth.Double) {
 	as.Issuer = map[string]any{"issuer": "https://ISSUER"}
 	as.Redirect = func(back url.Values) { back.Set("iss", "https://ISSUER") }
 }
 
 var hostedServers = map[string]hosted{
-	"GitHub": {bend: func(as *oauthtest.Server) {
+	"GitHub": {bend: func(as *oauth.Double) {
 		byHand(as, "client_secret_post")
 		as.Reply = func(_ url.Values, reply map[string]any) { delete(reply, "refresh_token"); delete(reply, "expires_in") }
-	}, plain: "lets no program register itself", login: func(t *testing.T, _ *oauthtest.Server, l oauth.Login, _ *oauth.Settings) {
+	}, plain: "lets no program register itself", login: func(t *testing.T, _ *oauth.Double, l oauth.Login, _ *oauth.Settings) {
 		if l.RefreshToken != "" || !l.Expires.IsZero() {
 			t.Errorf("%+v", l)
 		}
 	}},
-	"Slack": {bend: func(as *oauthtest.Server) {
+	"Slack": {bend: func(as *oauth.Double) {
 		byHand(as, "client_secret_post")
 		as.Resource = map[string]any{"scopes_supported": nil}
 		as.Authorize = func(q url.Values) string {
@@ -56,7 +57,7 @@ var hostedServers = map[string]hosted{
 			return ""
 		}
 	}, plain: "lets no program register itself"},
-	"Google": {bend: func(as *oauthtest.Server) {
+	"Google": {bend: func(as *oauth.Double) {
 		byHand(as, "client_secret_post")
 		as.NoResource = true
 		offline := false
@@ -69,12 +70,12 @@ var hostedServers = map[string]hosted{
 				delete(reply, "refresh_token")
 			}
 		}
-	}, plain: "HTTP status 404", login: func(t *testing.T, _ *oauthtest.Server, l oauth.Login, _ *oauth.Settings) {
+	}, plain: "HTTP status 404", login: func(t *testing.T, _ *oauth.Double, l oauth.Login, _ *oauth.Settings) {
 		if l.RefreshToken == "" {
 			t.Error("no refresh token")
 		}
 	}},
-	"Microsoft Entra": {bend: func(as *oauthtest.Server) {
+	"Microsoft Entra": {bend: func(as *oauth.Double) {
 		byHand(as, "none")
 		as.Issuer["code_challenge_methods_supported"] = nil
 		as.Authorize = func(q url.Values) string {
@@ -84,8 +85,8 @@ var hostedServers = map[string]hosted{
 			return ""
 		}
 	}, plain: "does not say that it checks PKCE"},
-	"Asana": {bend: func(as *oauthtest.Server) { byHand(as, "client_secret_basic") }, plain: "lets no program register itself"},
-	"Figma": {bend: func(as *oauthtest.Server) {
+	"Asana": {bend: func(as *oauth.Double) { byHand(as, "client_secret_basic") }, plain: "lets no program register itself"},
+	"Figma": {bend: func(as *oauth.Double) {
 		as.Issuer = map[string]any{"token_endpoint_auth_methods_supported": []string{"none", "client_secret_post"}}
 		as.Register = func(request map[string]any) (int, any) {
 			if request["client_name"] != "NAME" {
@@ -99,7 +100,7 @@ var hostedServers = map[string]hosted{
 		}
 	}, plain: "HTTP status 403: Forbidden", login: refreshes},
 	"Atlassian": {bend: misnamed, plain: `is that of issuer "https://ISSUER"`},
-	"Notion": {bend: func(as *oauthtest.Server) {
+	"Notion": {bend: func(as *oauth.Double) {
 		used := map[string]bool{}
 		as.Token = func(_ *http.Request, form url.Values) string {
 			token := form.Get("refresh_token")
@@ -109,21 +110,21 @@ var hostedServers = map[string]hosted{
 			used[token] = true
 			return ""
 		}
-	}, login: func(t *testing.T, as *oauthtest.Server, l oauth.Login, s *oauth.Settings) {
+	}, login: func(t *testing.T, as *oauth.Double, l oauth.Login, s *oauth.Settings) {
 		refreshes(t, as, l, s)
 		fresh, err := oauth.Refresh(t.Context(), s, l)
 		if refused, ok := errors.AsType[*oauth.Error](err); !ok || !refused.Ended() || fresh.RefreshToken != l.RefreshToken {
 			t.Errorf("a refresh token that was used: %v", err)
 		}
 	}},
-	"Sentry": {bend: func(as *oauthtest.Server) {
+	"Sentry": {bend: func(as *oauth.Double) {
 		as.Issuer = map[string]any{"client_id_metadata_document_supported": true}
-	}, login: func(t *testing.T, as *oauthtest.Server, l oauth.Login, _ *oauth.Settings) {
+	}, login: func(t *testing.T, as *oauth.Double, l oauth.Login, _ *oauth.Settings) {
 		if l.Client.ID != "https://DOCUMENT/client.json" {
 			t.Errorf("%+v", l.Client)
 		}
 	}},
-	"Cloudflare": {bend: func(as *oauthtest.Server) {
+	"Cloudflare": {bend: func(as *oauth.Double) {
 		as.Resource = map[string]any{"scopes_supported": []string{"account:read"}}
 		as.Authorize = func(q url.Values) string {
 			if q.Get("scope") != "account:read" || strings.Contains(q.Get("redirect_uri"), "127.0.0.1") {
@@ -132,7 +133,7 @@ var hostedServers = map[string]hosted{
 			return ""
 		}
 	}},
-	"Linear": {bend: func(as *oauthtest.Server) {
+	"Linear": {bend: func(as *oauth.Double) {
 		as.Resource = map[string]any{"scopes_supported": nil}
 		as.Authorize = func(q url.Values) string {
 			if q.Has("scope") {
@@ -141,9 +142,9 @@ var hostedServers = map[string]hosted{
 			return ""
 		}
 	}},
-	"Stripe": {bend: func(as *oauthtest.Server) {
+	"Stripe": {bend: func(as *oauth.Double) {
 		as.Resource = map[string]any{"scopes_supported": []string{"mcp"}}
-	}, login: func(t *testing.T, _ *oauthtest.Server, l oauth.Login, _ *oauth.Settings) {
+	}, login: func(t *testing.T, _ *oauth.Double, l oauth.Login, _ *oauth.Settings) {
 		if !slices.Equal(l.Scopes, []string{"mcp"}) {
 			t.Errorf("scopes %q", l.Scopes)
 		}
@@ -152,7 +153,7 @@ var hostedServers = map[string]hosted{
 }
 
 // refreshes holds that the login can be refreshed.
-func refreshes(t *testing.T, _ *oauthtest.Server, l oauth.Login, s *oauth.Settings) {
+func refreshes(t *testing.T, _ *oauth.Double, l oauth.Login, s *oauth.Settings) {
 	fresh, err := oauth.Refresh(t.Context(), s, l)
 	if err != nil || fresh.AccessToken == l.AccessToken || fresh.RefreshToken == l.RefreshToken {
 		t.Errorf("refreshed: %+v, %v", fresh, err)
@@ -193,24 +194,16 @@ func TestHostedServers(t *testing.T) {
 // signInHosted signs in with an entry. The double has the client of the entry
 // registered, and stands for the hosts that the entry names.
 func signInHosted(t *testing.T, double hosted, entry string) (check func(), err error) {
-	as := oauthtest.New(t)
+	as := oauth.NewDouble(t)
 	double.bend(as)
 	entry = strings.NewReplacer("https://github.com/login/oauth", as.URL+"/as", "https://accounts.google.com", as.URL+"/as", "https://METADATA", as.URL+"/.well-known/oauth-authorization-server/as",
 		"https://login.microsoftonline.com/TENANT/oauth2/v2.0", as.URL+"/as", "localhost:8910", "localhost:"+freePort(t)).Replace(entry)
 	if as.Issuer["issuer"] == nil {
 		entry = strings.ReplaceAll(entry, "https://ISSUER", as.URL+"/as")
 	}
-	doc, err := ParseDocument("c.json", fmt.Appendf(nil, `{"mcpServers":{"s":{"url":%q,"oauth":%s}}}`, as.URL+"/mcp", entry))
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings := &Settings{Path: "c.json"}
-	if err := doc.readKeys(settings.keys(&Config{Environ: []string{"SECRET=s-e-c"}})); err != nil {
-		t.Fatal(err)
-	}
-	s := settings.servers[0].OAuth
+	s := readEntry(t, fmt.Sprintf(`{"url":%q,"oauth":%s}`, as.URL+"/mcp", entry))
 	for _, id := range []string{s.ClientID, s.ClientMetadataURL} {
-		c := oauthtest.Client{ID: id, Secret: s.Secret, Method: "none", RedirectURI: s.RedirectURI}
+		c := oauth.DoubleClient{ID: id, Secret: s.Secret, Method: "none", RedirectURI: s.RedirectURI}
 		if methods, _ := as.Issuer["token_endpoint_auth_methods_supported"].([]string); len(methods) == 1 {
 			c.Method = methods[0]
 		}
@@ -218,7 +211,7 @@ func signInHosted(t *testing.T, double hosted, entry string) (check func(), err 
 			as.Clients = append(as.Clients, c)
 		}
 	}
-	r := oauth.Request{Server: as.URL + "/mcp", Settings: s, Secret: func(string) {}, Show: func(c oauth.Consent) { go oauthtest.Browser(c.URL) }}
+	r := oauth.Request{Server: as.URL + "/mcp", Settings: s, Secret: func(string) {}, Show: func(c oauth.Consent) { go oauth.Browser(c.URL) }}
 	l, err := oauth.SignIn(t.Context(), r)
 	return func() {
 		if encoded, err := json.Marshal(l); err != nil || l.AccessToken == "" || strings.Contains(string(encoded), "s-e-c") {
@@ -228,6 +221,25 @@ func signInHosted(t *testing.T, double hosted, entry string) (check func(), err 
 			double.login(t, as, l, s)
 		}
 	}, err
+}
+
+// readEntry reads the entry of a server as a run does.
+func readEntry(t *testing.T, entry string) *oauth.Settings {
+	file := filepath.Join(t.TempDir(), "c.json")
+	if err := os.WriteFile(file, []byte(`{"mcpServers":{"s":`+entry+`}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := &config.Config{ConfigFile: file, Environ: []string{"SECRET=s-e-c"}}
+	warn := func(code, server, message string) { t.Errorf("%s: %s", code, message) }
+	settings, err := c.LoadSettings(warn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, _, err := c.ConfiguredServers(t.Context(), settings, nil, warn)
+	if err != nil || len(used) != 1 || used[0].Unusable != nil {
+		t.Fatalf("%s: %v, %+v", entry, err, used)
+	}
+	return used[0].OAuth
 }
 
 func freePort(t *testing.T) string {

@@ -1,7 +1,4 @@
-// Package oauthtest is the metadata of a tool server and the authorization server
-// behind it, for tests: well behaved, or bent into the shape of another. Only
-// tests import it.
-package oauthtest
+package oauth
 
 import (
 	"cmp"
@@ -20,14 +17,15 @@ import (
 	"testing"
 )
 
-// Server serves, below one URL: the tool server at /mcp, its metadata, and the
-// issuer at /as with its endpoints. The fields that change its behaviour are set
-// before the first request; each may be nil.
-type Server struct {
+// A Double is the metadata of a tool server and the authorization server behind it:
+// well behaved, or bent into the shape of another. It serves, below one URL, the tool
+// server at /mcp, its metadata, and the issuer at /as with its endpoints. The fields
+// that change its behaviour are set before the first request; each may be nil.
+type Double struct {
 	*httptest.Server
 	Resource map[string]any // replaces members of the protected resource metadata; nil removes one
 	Issuer   map[string]any // the same for the issuer's metadata
-	Clients  []Client       // registered by hand
+	Clients  []DoubleClient // registered by hand
 
 	NoResource bool                                                      // there is no protected resource metadata
 	NoIssuer   bool                                                      // there is no issuer's metadata
@@ -38,34 +36,34 @@ type Server struct {
 	Reply      func(form url.Values, reply map[string]any)               // changes the reply with the tokens
 
 	mu       sync.Mutex
-	requests []Request
+	requests []seen
 	codes    map[string]url.Values // the query of the page that gave each
 	tokens   int
 }
 
-// Client is a registered client.
-type Client struct {
+// A DoubleClient is a registered client.
+type DoubleClient struct {
 	ID, Secret, Method, RedirectURI string
 }
 
-// Request is a request that came in.
-type Request struct {
+// seen is a request that came in.
+type seen struct {
 	Path   string
 	Query  url.Values // or the form
 	Header http.Header
 	Body   string
 }
 
-// New starts a server that behaves well, and ends it with the test.
-func New(t testing.TB) *Server {
-	s := &Server{codes: map[string]url.Values{}}
+// NewDouble starts a server that behaves well, and ends it with the test.
+func NewDouble(t testing.TB) *Double {
+	s := &Double{codes: map[string]url.Values{}}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)
 	return s
 }
 
 // Seen are the requests for a path.
-func (s *Server) Seen(path string) (found []Request) {
+func (s *Double) Seen(path string) (found []seen) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.requests {
@@ -88,15 +86,15 @@ func Browser(address string) (page string, err error) {
 	return string(body), err
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+func (s *Double) serve(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	seen := Request{r.URL.Path, r.URL.Query(), r.Header.Clone(), string(body)}
+	came := seen{r.URL.Path, r.URL.Query(), r.Header.Clone(), string(body)}
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") {
-		seen.Query, _ = url.ParseQuery(string(body))
+		came.Query, _ = url.ParseQuery(string(body))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests = append(s.requests, seen)
+	s.requests = append(s.requests, came)
 	switch r.URL.Path {
 	case "/.well-known/oauth-protected-resource/mcp":
 		s.document(w, s.NoResource, s.Resource, map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{s.URL + "/as"}, "scopes_supported": []string{"read", "write"}})
@@ -112,14 +110,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case "/as/authorize":
 		s.authorize(w, r)
 	case "/as/token":
-		s.token(w, r, seen.Query)
+		s.token(w, r, came.Query)
 	case "/as/revoke":
 	default:
 		http.NotFound(w, r)
 	}
 }
 
-func (s *Server) document(w http.ResponseWriter, missing bool, bent, document map[string]any) {
+func (s *Double) document(w http.ResponseWriter, missing bool, bent, document map[string]any) {
 	maps.Copy(document, bent)
 	maps.DeleteFunc(document, func(_ string, v any) bool { return v == nil })
 	if missing {
@@ -139,7 +137,7 @@ func send(w http.ResponseWriter, status int, value any) {
 	json.NewEncoder(w).Encode(value)
 }
 
-func (s *Server) register(w http.ResponseWriter, body []byte) {
+func (s *Double) register(w http.ResponseWriter, body []byte) {
 	var request map[string]any
 	if err := json.Unmarshal(body, &request); err != nil {
 		send(w, http.StatusBadRequest, err.Error())
@@ -158,14 +156,14 @@ func (s *Server) register(w http.ResponseWriter, body []byte) {
 	if status < 300 {
 		text := func(value any) string { return fmt.Sprint(cmp.Or(value, "")) }
 		uris, _ := request["redirect_uris"].([]any)
-		s.Clients = append(s.Clients, Client{text(answer["client_id"]), text(answer["client_secret"]), text(answer["token_endpoint_auth_method"]), text(uris[0])})
+		s.Clients = append(s.Clients, DoubleClient{text(answer["client_id"]), text(answer["client_secret"]), text(answer["token_endpoint_auth_method"]), text(uris[0])})
 	}
 	send(w, status, reply)
 }
 
-func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
+func (s *Double) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	known := slices.ContainsFunc(s.Clients, func(c Client) bool {
+	known := slices.ContainsFunc(s.Clients, func(c DoubleClient) bool {
 		return c.ID == q.Get("client_id") && c.RedirectURI == q.Get("redirect_uri")
 	})
 	wrong := ""
@@ -198,7 +196,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to.String(), http.StatusFound)
 }
 
-func (s *Server) token(w http.ResponseWriter, r *http.Request, form url.Values) {
+func (s *Double) token(w http.ResponseWriter, r *http.Request, form url.Values) {
 	code := ""
 	if form.Get("grant_type") == "authorization_code" {
 		code = s.checkCode(form)
@@ -223,7 +221,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request, form url.Values) 
 }
 
 // checkCode gives the error for a code that was not given to this client.
-func (s *Server) checkCode(form url.Values) string {
+func (s *Double) checkCode(form url.Values) string {
 	q := s.codes[form.Get("code")]
 	sum := sha256.Sum256([]byte(form.Get("code_verifier")))
 	if q == nil || q.Get("redirect_uri") != form.Get("redirect_uri") || q.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) {
@@ -233,7 +231,7 @@ func (s *Server) checkCode(form url.Values) string {
 }
 
 // checkClient gives the error for a client that does not prove itself.
-func (s *Server) checkClient(r *http.Request, form url.Values) string {
+func (s *Double) checkClient(r *http.Request, form url.Values) string {
 	id, secret, basic := r.BasicAuth()
 	method := "client_secret_basic"
 	if !basic {
@@ -242,7 +240,7 @@ func (s *Server) checkClient(r *http.Request, form url.Values) string {
 			method = "none"
 		}
 	}
-	if slices.ContainsFunc(s.Clients, func(c Client) bool { return c.ID == id && c.Secret == secret && c.Method == method }) {
+	if slices.ContainsFunc(s.Clients, func(c DoubleClient) bool { return c.ID == id && c.Secret == secret && c.Method == method }) {
 		return ""
 	}
 	return "invalid_client"
