@@ -30,7 +30,8 @@ const prefix = "[toolpipe] "
 // ownAnswer is an answer in toolpipe's own words.
 func ownAnswer(status event.ResultStatus, text string) *answer {
 	text = prefix + text
-	return &answer{event: event.Result{Status: status, Text: []byte(text), Bytes: len(text)}, parts: []stream.Part{{Text: text}}}
+	literal := jsontext.Quoted(text)
+	return &answer{event: event.Result{Status: status, Text: literal, Bytes: len(text)}, parts: []stream.Part{{JSON: literal}}}
 }
 
 // notRun is the answer to a call that never ran because ctx ended, or the run. A later
@@ -49,14 +50,14 @@ func notRun(ctx context.Context) *answer {
 func (c *caller) rendered(r *wire.Result) *answer {
 	m := r.Render(c.maxBytes)
 	a := &answer{event: event.Result{
-		Status: event.ResultOK, TextJSON: m.JSON, Content: r.Raw, Structured: r.Structured, Bytes: m.Bytes, Truncated: m.Truncated,
+		Status: event.ResultOK, Text: m.JSON, Content: r.Raw, Structured: r.Structured, Bytes: m.Bytes, Truncated: m.Truncated,
 	}}
 	if r.IsError {
 		a.event.Status = event.ResultError
 	}
 	a.parts = []stream.Part{{JSON: m.JSON}}
 	if m.Truncated && c.wholeResults {
-		a.event.TextJSON = r.Render(0).JSON
+		a.event.Text = r.Render(0).JSON
 	}
 	for _, img := range m.Images {
 		a.parts = append(a.parts, stream.Part{Image: &stream.Image{MIME: img.MIME, Data: string(img.Data)}})
@@ -69,14 +70,9 @@ func (c *caller) rendered(r *wire.Result) *answer {
 func (a *answer) append(text string) {
 	text = "\n" + text // no answer is empty
 	a.event.Bytes += len(text)
-	if a.event.TextJSON == nil {
-		a.event.Text = append(a.event.Text, text...)
-		a.parts[0].Text += text
-		return
-	}
 	quoted := jsontext.Quoted(text)[1:]
 	join := func(literal []byte) []byte { return slices.Concat(literal[:len(literal)-1], quoted) }
-	a.event.TextJSON, a.parts[0].JSON = join(a.event.TextJSON), join(a.parts[0].JSON)
+	a.event.Text, a.parts[0].JSON = join(a.event.Text), join(a.parts[0].JSON)
 }
 
 // message answers the call c for the model.
@@ -108,12 +104,7 @@ func (r *round) messages() (all []stream.Message) {
 }
 
 // text is what the model gets, without pictures.
-func (a *answer) text() string {
-	if a.event.TextJSON != nil {
-		return jsontext.Unquote(a.parts[0].JSON)
-	}
-	return string(a.event.Text)
-}
+func (a *answer) text() string { return jsontext.Unquote(a.parts[0].JSON) }
 
 // failedAnswer is the answer to a call of the server s without a result.
 func failedAnswer(s *config.Server, err error) *answer {

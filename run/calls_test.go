@@ -23,6 +23,7 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
+	"toolpipe/stream/jsontext"
 )
 
 // callBench is a caller that may make all calls of a server "s" in this process, and
@@ -253,7 +254,7 @@ func TestCallsLeftOpen(t *testing.T) {
 			}
 			emit := b.emit
 			b.emit = func(e event.Event) error {
-				if r, ok := e.(*event.Result); ok && r.Status == event.ResultNotRun && string(r.Text) != "[toolpipe] not run: the run ended" {
+				if r, ok := e.(*event.Result); ok && r.Status == event.ResultNotRun && jsontext.Unquote(r.Text) != "[toolpipe] not run: the run ended" {
 					t.Errorf("%s", r.Text)
 				}
 				return emit(e)
@@ -394,7 +395,7 @@ func TestFailedAnswer(t *testing.T) {
 		if a.refusal != nil {
 			data = string(a.refusal.Data)
 		}
-		if a.event.Status != x.status || string(a.event.Text) != prefix+x.text || data != x.data {
+		if a.event.Status != x.status || a.text() != prefix+x.text || data != x.data {
 			t.Errorf("%v: %s %s %s", x.err, a.event.Status, a.event.Text, data)
 		}
 	}
@@ -425,7 +426,7 @@ func TestDeniedForWantOfApproval(t *testing.T) {
 			emit, text := b.emit, ""
 			b.emit = func(e event.Event) error {
 				if r, ok := e.(*event.Result); ok {
-					text = string(r.Text)
+					text = jsontext.Unquote(r.Text)
 				}
 				return emit(e)
 			}

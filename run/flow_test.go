@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -190,8 +189,8 @@ func TestAppendToAnswer(t *testing.T) {
 		{"an empty one", (&caller{}).rendered(toolserver.TextResult("")), "(no output)\nchanged"},
 	} {
 		x.a.append("changed")
-		inEvent := cmp.Or(jsontext.Text(x.a.event.TextJSON), string(x.a.event.Text))
-		if forModel := cmp.Or(jsontext.Text(x.a.parts[0].JSON), x.a.parts[0].Text); inEvent != x.want || forModel != x.want || x.a.event.Bytes != len(x.want) {
+		inEvent := jsontext.Text(x.a.event.Text)
+		if forModel := jsontext.Text(x.a.parts[0].JSON); inEvent != x.want || forModel != x.want || x.a.event.Bytes != len(x.want) {
 			t.Errorf("%s: event %q (%d bytes), model %q", x.what, inEvent, x.a.event.Bytes, forModel)
 		}
 	}

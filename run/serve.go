@@ -126,7 +126,7 @@ func (h *host) call(ctx context.Context, name string, args json.RawMessage, prog
 		case a.result != nil:
 			return a.result, nil
 		}
-		result := toolserver.TextResult(a.event.Text)
+		result := toolserver.TextResult(a.text())
 		result.IsError = true
 		return result, nil
 	}

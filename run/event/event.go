@@ -132,8 +132,7 @@ const (
 type Result struct {
 	ID         string          `event:"id"`
 	Status     ResultStatus    `event:"status"`
-	TextJSON   json.RawMessage `event:"text"` // a string literal, instead of Text
-	Text       []byte          `event:"text,else"`
+	Text       json.RawMessage `event:"text"`    // a string literal
 	Content    json.RawMessage `event:"content"` // MCP blocks
 	Structured json.RawMessage `event:"structured"`
 	Bytes      int             `event:"bytes"` // the size of the whole text

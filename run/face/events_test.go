@@ -16,11 +16,11 @@ func callEvent(n int, name, arguments string) *event.Call {
 }
 
 func okResult(n int, text string) *event.Result {
-	return &event.Result{ID: fmt.Sprintf("c%d", n), Status: event.ResultOK, TextJSON: literal(text), Bytes: len(text)}
+	return &event.Result{ID: fmt.Sprintf("c%d", n), Status: event.ResultOK, Text: literal(text), Bytes: len(text)}
 }
 
 // ownResult is an answer of toolpipe's own to a call.
 func ownResult(n int, status event.ResultStatus, text string) *event.Result {
 	text = "[toolpipe] " + text
-	return &event.Result{ID: fmt.Sprintf("c%d", n), Status: status, Text: []byte(text), Bytes: len(text)}
+	return &event.Result{ID: fmt.Sprintf("c%d", n), Status: status, Text: literal(text), Bytes: len(text)}
 }

@@ -165,8 +165,8 @@ func (f *Face) closeFrame(t *toolFrame, e *event.Result) {
 	var b strings.Builder
 	side, foot := t.margin()+"│ ", t.margin()+"└ "
 	rest := " · " + duration(e.Time) + " · " + byteCount(e.Bytes)
-	if e.TextJSON == nil { // toolpipe's own answer, such as [toolpipe] not run: the run ended
-		_, reason, _ := strings.Cut(string(e.Text), ": ")
+	if e.Status != event.ResultOK && e.Status != event.ResultError { // toolpipe's own answer, such as [toolpipe] not run: the run ended
+		_, reason, _ := strings.Cut(jsontext.Unquote(e.Text), ": ")
 		rest = " · " + escape.Escape(cmp.Or(t.denial, reason))
 	} else {
 		for _, line := range f.resultText(e) {
@@ -183,7 +183,7 @@ func (f *Face) closeFrame(t *toolFrame, e *event.Result) {
 
 // resultText is the first lines of a result, safe and without tabs.
 func (f *Face) resultText(e *event.Result) []string {
-	text := jsontext.Unquote(e.TextJSON)
+	text := jsontext.Unquote(e.Text)
 	cut := len(text) > resultPrefix
 	if cut {
 		text = strings.ToValidUTF8(text[:resultPrefix], "")
