@@ -75,43 +75,33 @@ func Recover() {
 
 // Panic describes a panic by its kind and its place in the source, without data:
 // the value of the panic may be an argument or a key.
-type Panic struct {
-	kind  string
-	place []string // of the calls, the innermost first
-}
+type Panic struct{ message string }
+
+func (p *Panic) Error() string { return p.message }
 
 // NewPanic describes the panic with the value p, which a deferred function has
 // just recovered.
 func NewPanic(p any) *Panic {
-	d := &Panic{kind: fmt.Sprintf("panic with a value of type %T", p)}
+	message := fmt.Sprintf("panic with a value of type %T", p)
 	if e, ok := p.(runtime.Error); ok {
-		d.kind = e.Error() // types, lengths and indices
+		message = e.Error() // types, lengths and indices
 	}
 	callers := make([]uintptr, 64)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
-	for inside := false; len(d.place) < 4; {
+	before := []string{", at ", ", called from ", ", ", ", "} // the places of the calls, the innermost first
+	for inside := false; len(before) > 0; {
 		f, more := frames.Next()
 		switch fromRuntime := strings.HasPrefix(f.Function, "runtime."); {
 		case f.Function == "runtime.gopanic":
 			inside = true
 		case inside && !fromRuntime && f.File != "":
 			pack, _, _ := strings.Cut(path.Base(f.Function), ".")
-			d.place = append(d.place, fmt.Sprintf("%s/%s:%d", pack, path.Base(f.File), f.Line))
+			message += fmt.Sprintf("%s%s/%s:%d", before[0], pack, path.Base(f.File), f.Line)
+			before = before[1:]
 		}
 		if !more {
 			break
 		}
 	}
-	return d
-}
-
-func (p *Panic) Error() string {
-	if len(p.place) == 0 {
-		return p.kind
-	}
-	s := p.kind + ", at " + p.place[0]
-	if len(p.place) > 1 {
-		s += ", called from " + strings.Join(p.place[1:], ", ")
-	}
-	return s
+	return &Panic{message}
 }
