@@ -3,7 +3,6 @@ package stream
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
 )
 
 // promptCacheKey makes the value of prompt_cache_key, by which OpenAI sends
@@ -24,9 +23,8 @@ func (c *Client) promptCacheKey(r *Request) string {
 			break
 		}
 	}
-	sum := sha256.New()
-	io.Copy(sum, joinBody(&text).reader(func() {}))
-	return "toolpipe-" + hex.EncodeToString(sum.Sum(nil)[:16])
+	sum := sha256.Sum256(text.flat())
+	return "toolpipe-" + hex.EncodeToString(sum[:16])
 }
 
 // cacheKey writes prompt_cache_key.

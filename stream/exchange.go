@@ -61,9 +61,6 @@ func (x *exchange) run(ctx context.Context) (*Reply, error) {
 		err = x.read(res)
 	}
 	if err != nil {
-		if _, ours := errors.AsType[*Error](err); !ours && context.Cause(ctx) == errStalled {
-			err = x.stalled()
-		}
 		cancel(nil)
 		res.Body.Close()
 		return nil, err

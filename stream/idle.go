@@ -12,10 +12,9 @@ import (
 // bytes and has the whole limit: comments and empty lines are what servers send
 // while a model thinks.
 type idleTimer struct {
-	mu      sync.Mutex
-	timer   *time.Timer
-	limit   time.Duration
-	running bool // a wait goes on
+	mu    sync.Mutex
+	timer *time.Timer // runs while a wait goes on
+	limit time.Duration
 }
 
 func newIdleTimer(limit time.Duration, expired func()) *idleTimer {
@@ -28,7 +27,6 @@ func newIdleTimer(limit time.Duration, expired func()) *idleTimer {
 func (t *idleTimer) start() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.running = true
 	t.timer.Reset(t.limit)
 }
 
@@ -36,7 +34,6 @@ func (t *idleTimer) start() {
 func (t *idleTimer) pause() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.running = false
 	t.timer.Stop()
 }
 
@@ -45,7 +42,7 @@ func (t *idleTimer) pause() {
 func (t *idleTimer) progress() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.running {
+	if t.timer.Stop() {
 		t.timer.Reset(t.limit)
 	}
 }
