@@ -25,34 +25,7 @@ import (
 // that it does not share the mistakes of the program's own server. `fakemcp -h` lists
 // its options.
 //
-// Its tools, offered with -tools A,B,… (echo, read, write, fail by default):
-//
-//	t          answers ok
-//	echo       answers its argument text
-//	args       answers its arguments, byte for byte
-//	read       the same as echo, annotated read-only
-//	write      the same as echo, annotated destructive
-//	fail       answers isError with its argument text
-//	rpcerror   answers a JSON-RPC error
-//	die        ends the server during the call
-//	hang       never answers
-//	slow       answers after ms milliseconds, annotated read-only
-//	meet       answers when n calls of it run at the same time, annotated read-only
-//	progress   three progress notifications, then the answer
-//	drip       n progress notifications, one every ms milliseconds
-//	big        answers bytes letters
-//	empty      answers no content at all
-//	image      answers a picture and a text
-//	link       answers a link to the resource in its argument text
-//	structured answers structuredContent only
-//	both       answers a text and the same as structuredContent
-//	env        answers its environment
-//	cwd        answers its working directory
-//	fork       leaves a process behind, in a session of its own
-//	change     announces a changed list
-//	elicit     asks the user a question and returns the answer
-//	late       asks the user a question and returns before the answer
-//	hostile    answers terminal control sequences
+// Its tools, offered with -tools A,B,… (echo, read, write, fail by default), are in call.
 type Server struct {
 	// The options, which New describes.
 	tools, defs, version, instructions, stderr, framing, fault  string

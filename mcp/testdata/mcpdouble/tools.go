@@ -58,12 +58,12 @@ func (s *Server) call(m message, kind string) {
 	case "die":
 		fmt.Fprintln(os.Stderr, "fatal: told to die")
 		syscall.Exit(9)
-	case "hang":
-	case "slow":
+	case "hang": // never answers
+	case "slow": // read-only, as read and meet
 		time.Sleep(time.Duration(arguments.Get("ms").Int()) * time.Millisecond)
 		s.Record("slow done")
 		text(said)
-	case "meet":
+	case "meet": // answers when n calls of it run at the same time
 		s.meet(int(arguments.Get("n").Int()))
 		text(said)
 	case "progress":
@@ -71,7 +71,7 @@ func (s *Server) call(m message, kind string) {
 			m.progress(fmt.Sprintf(`"progress":%d,"total":3,"message":"step %d"`, i, i))
 		}
 		text("done")
-	case "drip":
+	case "drip": // n progress notifications, one every ms milliseconds
 		for i := range arguments.Get("n").Int() {
 			time.Sleep(time.Duration(arguments.Get("ms").Int()) * time.Millisecond)
 			m.progress(fmt.Sprintf(`"progress":%d`, i+1))
@@ -86,16 +86,16 @@ func (s *Server) call(m message, kind string) {
 		m.reply(`{` + kind + `"content":[{"type":"image","mimeType":"image/png","data":"` + data + `"},{"type":"text","text":"a picture"}]}`)
 	case "link":
 		m.reply(`{` + kind + `"content":[{"type":"resource_link","name":"a note","uri":` + quote(said) + `}]}`)
-	case "structured":
+	case "structured": // structuredContent only
 		m.reply(`{` + kind + `"content":[],"structuredContent":{"sum": 3}}`)
-	case "both":
+	case "both": // a text, and the same as structuredContent
 		m.reply(`{` + kind + `"content":[{"type":"text","text":"{\"sum\":3}"}],"structuredContent":{"sum":3}}`)
 	case "env":
 		text(strings.Join(os.Environ(), "\n"))
 	case "cwd":
 		dir, _ := os.Getwd()
 		text(dir)
-	case "fork":
+	case "fork": // leaves a process behind, in a session of its own
 		leaveBehind()
 		text("forked")
 	case "change":
@@ -109,7 +109,7 @@ func (s *Server) call(m message, kind string) {
 		text("done")
 	case "hostile":
 		text("\x1b[2J\x1b]0;owned\x07red\u009b31m\u202e\u2028end")
-	default:
+	default: // args, and the tools of -defs
 		if name := m.Get("params.name").String(); name != "args" && s.defs == "" {
 			m.refuse(-32602, "Unknown tool: "+name, "")
 			return
