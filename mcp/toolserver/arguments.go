@@ -115,32 +115,26 @@ func (t *Builtin) unknown(name string) error {
 
 // mismatch says what kind of value is wanted; "" if v is one.
 func (p Parameter) mismatch(v []byte) (wanted string) {
-	ok := true
-	switch p.Kind {
-	case "string":
-		wanted, ok = "a string", jsontext.Kind(v) == '"'
-		if ok && jsontext.LoneSurrogate(v) {
-			wanted, ok = "a string of whole characters", false
-		}
-	case "integer":
-		wanted = "a whole number"
-		_, ok = jsontext.Integer(v)
-	case "number":
-		wanted, ok = "a number", jsontext.IsNumber(v)
-	case "boolean":
-		wanted, ok = "true or false", string(v) == "true" || string(v) == "false"
-	case "object":
-		wanted, ok = "an object", jsontext.Kind(v) == '{'
-	case "strings":
-		wanted, ok = "an array of strings", jsontext.Kind(v) == '['
-		for e := range jsontext.Elements(v) {
-			ok = ok && jsontext.Kind(e) == '"'
-		}
+	kind := jsontext.Kind(v)
+	_, isInteger := jsontext.Integer(v)
+	isOther := func(v []byte) bool { return jsontext.Kind(v) != '"' }
+	switch {
+	case p.Kind == "string" && kind != '"':
+		return "a string"
+	case p.Kind == "string" && jsontext.LoneSurrogate(v):
+		return "a string of whole characters"
+	case p.Kind == "integer" && !isInteger:
+		return "a whole number"
+	case p.Kind == "number" && !jsontext.IsNumber(v):
+		return "a number"
+	case p.Kind == "boolean" && kind != 't' && kind != 'f':
+		return "true or false"
+	case p.Kind == "object" && kind != '{':
+		return "an object"
+	case p.Kind == "strings" && (kind != '[' || slices.ContainsFunc(slices.Collect(jsontext.Elements(v)), isOther)):
+		return "an array of strings"
 	}
-	if ok {
-		return ""
-	}
-	return wanted
+	return ""
 }
 
 func (a Arguments) Has(name string) bool      { return a[name] != nil }
