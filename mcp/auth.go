@@ -65,11 +65,6 @@ func (a *authorization) hasToken() bool {
 	return a.token.Value != "" || a.fetch != nil || a.login != nil && a.login.login != nil
 }
 
-// renewable says whether another token can be fetched after a refusal.
-func (a *authorization) renewable() bool {
-	return a.fetch != nil || a.login != nil
-}
-
 // bearer is the token to send, "" for none. An expired token is replaced before
 // the server can refuse it.
 func (a *authorization) bearer(ctx context.Context) (string, error) {

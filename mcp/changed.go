@@ -7,11 +7,9 @@ import (
 	"time"
 )
 
+// toolSeed is for the hashes of tools' definitions. The sum of those of a list does not
+// depend on its order.
 var toolSeed = maphash.MakeSeed()
-
-// toolHash is a hash of a tool's definition. The sum of those of a list does not depend
-// on its order.
-func toolHash(item []byte) uint64 { return maphash.Bytes(toolSeed, item) }
 
 // Settle warns, at the end of a run, if the list of tools is not the one that the run
 // began with. It asks for the list if the server announced a change, which may be none: a
@@ -23,7 +21,7 @@ func (s *Session) Settle(limit time.Duration) {
 	ctx, cancel := context.WithTimeout(s.life, limit)
 	defer cancel()
 	var now uint64
-	err := s.allPages(ctx, toolList, func(item []byte) { now += toolHash(item) })
+	err := s.allPages(ctx, toolList, func(item []byte) { now += maphash.Bytes(toolSeed, item) })
 	switch {
 	case err != nil:
 		s.report.log("the list of tools was announced as changed, and could not be read: " + err.Error())

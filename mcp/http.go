@@ -91,21 +91,16 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState
 			err = &wire.NoReplyError{Sent: true, Cause: context.Cause(ctx)}
 		}
 	}
-	// initialize must not be cancelled (2025-11-25, basic/utilities/cancellation).
+	// A closed connection cancels nothing at a legacy server, and initialize must not be
+	// cancelled (2025-11-25, basic/utilities/cancellation).
 	if ctx.Err() != nil && wire.MayHaveArrived(err) && h.owner.isLegacy() && !r.Opening {
-		h.cancel(id)
+		h.owner.start(func() { // Close waits for it; the end of the request's context does not stop it
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			h.postMessage(ctx, wire.CancelledNotification(id))
+		})
 	}
 	return result, err
-}
-
-// cancel sends a legacy server the cancellation of a request: for it a closed
-// connection is none.
-func (h *httpConn) cancel(id int64) {
-	h.owner.start(func() { // Close waits for it; the end of the request's context does not stop it
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		h.postMessage(ctx, wire.CancelledNotification(id))
-	})
 }
 
 // post sends a body. It sends again a request that may be sent again: to the
@@ -156,7 +151,7 @@ func (h *httpConn) asksForToken(res *http.Response) bool {
 	if res.StatusCode == http.StatusForbidden && (h.auth.grant || h.auth.login != nil) {
 		return oauth.InsufficientScope(res.Header.Values("Www-Authenticate"))
 	}
-	return res.StatusCode == http.StatusUnauthorized && h.auth.renewable()
+	return res.StatusCode == http.StatusUnauthorized && (h.auth.fetch != nil || h.auth.login != nil)
 }
 
 // redirected is the target of a redirection: 307 and 308 keep the method and the

@@ -171,7 +171,7 @@ func (x *responseReader) event(ev stream.Event) {
 		}
 	})
 	if err != nil && !ev.Unfinished {
-		x.h.owner.onNotification("", ev.Data)
+		x.h.owner.garbled(ev.Data)
 	}
 }
 

@@ -22,12 +22,13 @@ const (
 // needs server and tool keeps a table.
 func OfferedName(server, tool string) string {
 	name := server + "__" + tool
-	legal := len(name) <= maxOffered && wire.IsASCIILetter(name[0]) && wire.IsOnly(name, "_-")
+	beginsWell := wire.IsOnly(name[:1], "") && name[0] > '9' // with a letter
+	legal := len(name) <= maxOffered && beginsWell && wire.IsOnly(name, "_-")
 	if legal && !endsWithHash(name) {
 		return name
 	}
 	b := make([]byte, 0, maxOffered)
-	if !wire.IsASCIILetter(name[0]) {
+	if !beginsWell {
 		b = append(b, "t_"...)
 	}
 	for i := 0; i < len(name) && len(b) < maxOffered-1-hashDigits; i++ {

@@ -119,27 +119,17 @@ func (s *Session) received(m wire.Message, respond, progress func([]byte)) {
 		s.onRequest(m, respond)
 	case method == "notifications/progress":
 		progress(m.Params)
-	default:
-		s.onNotification(method, m.Params)
+	case method == "notifications/message":
+		s.logMessage(m.Params)
+	case method == "notifications/tools/list_changed" && s.ready.Load():
+		s.announced.Store(true)
+	case method == "notifications/tools/list_changed":
+		s.report.log("the list of tools changed before it was read")
 	}
 }
 
-// onNotification is called for every notification but progress. method is "" for
-// a frame that is not JSON.
-func (s *Session) onNotification(method string, params []byte) {
-	switch method {
-	case "notifications/tools/list_changed":
-		if !s.ready.Load() {
-			s.report.log("the list of tools changed before it was read")
-			return
-		}
-		s.announced.Store(true)
-	case "notifications/message":
-		s.logMessage(params)
-	case "":
-		s.report.log("not JSON: " + wire.Snippet(params))
-	}
-}
+// garbled takes a frame that is not JSON.
+func (s *Session) garbled(frame []byte) { s.report.log("not JSON: " + wire.Snippet(frame)) }
 
 func (s *Session) logMessage(params []byte) {
 	s.report.logMessage(params)

@@ -138,7 +138,7 @@ func (m *streamConn) dispatch(msg wire.Message) {
 // garbled takes a frame that is not JSON. If its beginning names the request
 // that it answers, that request fails.
 func (m *streamConn) garbled(frame []byte, err error) {
-	m.owner.onNotification("", frame)
+	m.owner.garbled(frame)
 	begin, _ := wire.ParseMessage(frame)
 	id := wire.ReplyID(begin.ID)
 	if id == 0 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"strings"
 
 	"toolpipe/mcp/wire"
@@ -36,7 +37,7 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 		}
 	}
 	err := s.allPages(ctx, toolList, func(item []byte) {
-		sum += toolHash(item)
+		sum += maphash.Bytes(toolSeed, item)
 		t := readTool(item)
 		if _, again := headers[t.Name]; again {
 			drop(t.Name, "the server lists it twice, the first one counts")

@@ -16,6 +16,3 @@ func IsToken(s string) bool { return s != "" && IsOnly(s, "!#$%&'*+-.^_`|~") }
 func IsPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
-
-// IsASCIILetter says whether c is one of A-Z and a-z.
-func IsASCIILetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
