@@ -154,13 +154,12 @@ func (c *callback) handle(ctx context.Context, conn net.Conn) {
 	defer goroutine.AfterContext(ctx, func() { conn.Close() })()
 	conn.SetDeadline(time.Now().Add(callbackTime))
 	req, err := http.ReadRequest(bufio.NewReader(io.LimitReader(conn, callbackRequest)))
-	if err != nil {
-		answer(conn, http.StatusBadRequest, "This is not a redirect.")
-		return
+	var query url.Values
+	if err == nil {
+		query, err = c.check(req)
 	}
-	query, status := c.check(req)
-	if status != http.StatusOK {
-		answer(conn, status, "This is not the redirect that is awaited.")
+	if err != nil {
+		answer(conn, http.StatusBadRequest, "This is not the redirect that is awaited.")
 		return
 	}
 	select {
@@ -170,24 +169,16 @@ func (c *callback) handle(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// check says whether a request is the redirect. A page of another site cannot
-// send one: it does not know the state, and its request has an Origin or
+// check reads the redirect, and refuses any other request. A page of another site
+// cannot send one: it does not know the state, and its request has an Origin or
 // another Host.
-func (c *callback) check(r *http.Request) (url.Values, int) {
+func (c *callback) check(r *http.Request) (url.Values, error) {
 	at := url.URL{Host: r.Host}
-	switch {
-	case r.Method != http.MethodGet:
-		return nil, http.StatusMethodNotAllowed
-	case !IsLoopback(at.Hostname()) || at.Port() != c.uri.Port() || r.Header.Get("Origin") != "":
-		return nil, http.StatusForbidden
-	case r.URL.EscapedPath() != c.uri.EscapedPath():
-		return nil, http.StatusNotFound
+	isHere := IsLoopback(at.Hostname()) && at.Port() == c.uri.Port() && r.URL.EscapedPath() == c.uri.EscapedPath()
+	if !isHere || r.Method != http.MethodGet || r.Header.Get("Origin") != "" {
+		return nil, errors.New("it is another request")
 	}
-	query, err := c.readQuery(r.URL.RawQuery)
-	if err != nil {
-		return nil, http.StatusBadRequest
-	}
-	return query, http.StatusOK
+	return c.readQuery(r.URL.RawQuery)
 }
 
 // readQuery reads the parameters of the redirect, which has the right state and
