@@ -175,8 +175,7 @@ func (a *agent) loop(ctx context.Context, n *nestedRun, args toolserver.Argument
 	}
 	calls.cmdLines = calls.cmdLines && calls.box.byName[commandTool] != nil
 	l := &loop{
-		client: a.client.Fork(), request: request, emit: calls.emit, flush: calls.flush, tally: &n.tally, limits: calls.limits, calls: &calls,
-		schemaFrom: "the schema",
+		client: a.client.Fork(), request: request, tally: &n.tally, caller: &calls, schemaFrom: "the schema",
 	}
 	l.schema, err = answerSchema(l.schemaFrom, request.Schema, func(code, server, message string) {
 		l.emit(&event.Warning{Code: code, Server: server, Message: message})

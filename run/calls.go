@@ -37,23 +37,24 @@ type caller struct {
 	serves         bool // the calls are those of a host (--serve)
 	cmdLines       bool
 	lineCount      int            // numbers the calls of command lines
-	limits         *limits        // of the run; nil: it has no loop
 	session        *session.File  // of the run itself; nil: there is none
 	agent          string         // whose nested run asks for the calls; "" for the run itself
 	outer          *round         // in which that was called; nil for the run itself
 	known          *confine.Known // of files, by the model that asks for the calls; nil: it is not told of changes
 	flow           *flow          // of the conversation that the calls belong to
+	*limits                       // of the run; nil: it has no loop
 }
 
 // resultBytes is how much of a result a model gets if no flag says it.
 const resultBytes = 256 << 10
 
-func newCaller(c *config.Config, box *toolbox, gate *approve.Gate, o *outputs) *caller {
+func (r *runner) newCaller() *caller {
+	c := r.cfg
 	return &caller{
-		box: box, gate: gate, emit: o.Emit, flush: o.Flush, say: o.face.Notef,
+		box: r.box, gate: r.gate, emit: r.Emit, flush: r.Flush, say: r.face.Notef, known: r.known,
 		parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),
 		wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), cmdLines: c.CmdLines,
-		serves: c.Mode == config.Serve, flow: newFlow(gate),
+		serves: c.Mode == config.Serve, flow: newFlow(r.gate),
 	}
 }
 

@@ -32,10 +32,8 @@ func (r *runner) end(ctx context.Context, err error) error {
 	if _, panicked := errors.AsType[*goroutine.Panic](err); !panicked && !failure.IsCancelled(err) {
 		r.box.settle()
 	}
-	if r.box != nil {
-		for _, c := range r.box.conns {
-			c.warnOfLogin(r.Emit, err, true)
-		}
+	for _, c := range r.box.conns {
+		c.warnOfLogin(r.Emit, err, true)
 	}
 	e := r.endEvent(err)
 	r.start()

@@ -88,7 +88,7 @@ func (r *runner) explain(ctx context.Context, t *tool, args []byte) error {
 // callOnce makes one call as a model would, with its approval. The result is the
 // text of the end event; it is whole, for no model has to read it.
 func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
-	k := newCaller(r.cfg, r.box, r.gate, r.outputs)
+	k := r.newCaller()
 	if r.cfg.MaxResultBytes == 0 {
 		k.maxBytes = 0
 	}

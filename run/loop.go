@@ -20,26 +20,22 @@ import (
 type loop struct {
 	client  *stream.Client
 	request *stream.Request // its Messages are the conversation with its frame
-	calls   *caller
-	finder  *finder // nil: all tools are offered
-	emit    func(event.Event) error
-	flush   func() error
-	schema  *schema.Schema // that the answer must fit; nil: none
-	told    bool           // the model was told that its answer does not fit
-	printed bool           // the text was printed, and only the model needs it again
-	joins   bool           // nobody sees where a delta of the text ends
-	outside bool           // all tools but that of --find-tools are in other processes
-	resume  bool           // calls that the conversation leaves open run first (--input messages, --session)
+	finder  *finder         // nil: all tools are offered
+	schema  *schema.Schema  // that the answer must fit; nil: none
+	told    bool            // the model was told that its answer does not fit
+	printed bool            // the text was printed, and only the model needs it again
+	joins   bool            // nobody sees where a delta of the text ends
+	outside bool            // all tools but that of --find-tools are in other processes
+	resume  bool            // calls that the conversation leaves open run first (--input messages, --session)
 
-	session *session.File    // nil: there is none
-	saved   int              // messages of the conversation that are in the session
-	later   []stream.Message // that begin the conversation behind the open calls
+	saved int              // messages of the conversation that are in the session
+	later []stream.Message // that begin the conversation behind the open calls
 
 	schemaFrom string // the flag or the argument that gives schema
 
 	frame int // messages before the conversation: the frame, never part of the output
 	*tally
-	*limits
+	*caller // that answers the calls
 }
 
 // limits are what a run may use up, together with the runs that are nested in it.
@@ -80,7 +76,7 @@ func (l *loop) run(ctx context.Context) error {
 	if l.resume {
 		var text string
 		open, text = openCalls(msgs)
-		lines = l.calls.commandLines([]byte(text))
+		lines = l.commandLines([]byte(text))
 	}
 	if len(open)+len(lines) > 0 {
 		if n := len(msgs) - 1; msgs[n].Role == stream.User { // --input messages with arguments: after the open calls
@@ -99,10 +95,10 @@ func (l *loop) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		calls, lines := reply.Message.Calls, l.calls.commandLines(l.text)
+		calls, lines := reply.Message.Calls, l.commandLines(l.text)
 		err = l.mustEnd(reply, len(calls)+len(lines))
 		if err := cmp.Or(l.save(), err); err != nil {
-			counts, outputErr := l.calls.report(l.turns, calls, lines)
+			counts, outputErr := l.report(l.turns, calls, lines)
 			l.add(counts)
 			return cmp.Or(outputErr, err)
 		}
@@ -137,7 +133,7 @@ func (l *loop) useOneProcessor() {
 
 // answer runs calls and appends their answers to the conversation.
 func (l *loop) answer(ctx context.Context, calls []stream.Call, lines []string) error {
-	answers, counts, err := l.calls.answer(ctx, l.turns, calls, lines)
+	answers, counts, err := l.caller.answer(ctx, l.turns, calls, lines)
 	l.add(counts)
 	l.request.Messages = append(l.request.Messages, answers...)
 	l.saved = len(l.request.Messages) // each result was written when it came
@@ -157,7 +153,7 @@ func (l *loop) save() error {
 	}
 	more := l.request.Messages[l.saved:]
 	l.saved = len(l.request.Messages)
-	return l.session.Add(l.calls.definitions(more), more...)
+	return l.session.Add(l.definitions(more), more...)
 }
 
 // warnMissing warns about open calls whose tool this run does not have: without the
@@ -165,7 +161,7 @@ func (l *loop) save() error {
 func (l *loop) warnMissing(open []stream.Call) {
 	var names []string
 	for _, call := range open {
-		if name := strconv.Quote(call.Name); l.calls.box.byName[call.Name] == nil && !slices.Contains(names, name) {
+		if name := strconv.Quote(call.Name); l.box.byName[call.Name] == nil && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -297,7 +293,7 @@ func (l *limits) tokenLimit() error {
 func (l *loop) dropCalls() {
 	n := len(l.request.Messages) - 1
 	m := &l.request.Messages[n]
-	if m.Calls, m.Opaque = nil, (stream.Opaque{}); len(m.Parts) == 0 || len(l.calls.commandLines(l.text)) > 0 {
+	if m.Calls, m.Opaque = nil, (stream.Opaque{}); len(m.Parts) == 0 || len(l.commandLines(l.text)) > 0 {
 		l.request.Messages = l.request.Messages[:n]
 	}
 }

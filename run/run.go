@@ -46,7 +46,7 @@ import (
 func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &runner{cfg: cfg, began: time.Now()}
+	r := &runner{cfg: cfg, began: time.Now(), box: &toolbox{}}
 	r.outputs = newOutputs(ctx, cfg, s, r.conversation)
 	if r.text == nil || cfg.Log != "" {
 		cfg.WatchSignals()
@@ -335,16 +335,16 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message) error {
 	frame := 0
 	r.request.Messages, frame = withSystem(msgs, r.system, r.ownSystem, func() string { return r.box.frame(c.CmdLines) })
 	r.loop = &loop{
-		client: r.client, request: r.request, emit: r.Emit, flush: r.Flush, frame: frame, tally: &r.tally, limits: r.limits(),
+		client: r.client, request: r.request, frame: frame, tally: &r.tally,
 		schema: r.schema, schemaFrom: "--schema",
 		joins:   r.text != nil && c.Log == "",
 		outside: !slices.ContainsFunc(r.servers, func(s config.Server) bool { return s.Local != nil }),
 		resume:  c.Input == "messages" || c.Session != "",
-		calls:   newCaller(c, r.box, r.gate, r.outputs),
+		caller:  r.newCaller(),
 		finder:  finder,
 	}
-	r.loop.calls.limits, r.loop.calls.known = r.loop.limits, r.known
-	r.loop.calls.flow.begin(msgs, r.box)
+	r.loop.limits = r.limits()
+	r.loop.flow.begin(msgs, r.box)
 	r.useSession()
 	// Without tools the first turn is mostly the last, so its text need not be held
 	// back for the end; and no copy of it is kept, unless the log or the search for
@@ -369,12 +369,9 @@ func (r *runner) answer(ctx context.Context, msgs []stream.Message) error {
 
 // start emits the start event with what is known by now.
 func (r *runner) start() error {
-	e := &event.Start{Version: r.cfg.Version, Policy: r.policy, Servers: []event.ServerInfo{}}
+	e := &event.Start{Version: r.cfg.Version, Policy: r.policy, Servers: r.box.infos()}
 	if r.endpoint != nil {
 		e.Model, e.API = r.endpoint.Model, r.endpoint.API
-	}
-	if r.box != nil {
-		e.Servers = r.box.infos()
 	}
 	if r.settings != nil {
 		e.ConfigRules = len(r.settings.Rules)

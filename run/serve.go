@@ -49,7 +49,7 @@ func (r *runner) serve(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	h := &host{runner: r, stop: stop, decide: make(chan *call, maxWaiting), schedule: make(chan *call, maxWaiting), over: make(chan struct{})}
-	h.round = newCaller(r.cfg, r.box, r.gate, r.outputs).newRound(1, nil, nil)
+	h.round = r.newCaller().newRound(1, nil, nil)
 	h.round.maxBytes = 0
 	if r.gate.Approver != nil {
 		r.gate.Approver = &patientApprover{r.gate.Approver, &h.round.mu}

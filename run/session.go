@@ -133,7 +133,7 @@ func (r *runner) useSession() {
 			"; --describe-tool shows a definition, --tools-lock refuses a change")
 	}
 	l := r.loop
-	l.session, l.calls.session = r.session, r.session
+	l.session = r.session
 	l.saved = l.frame + len(r.session.Messages())
 	l.later = l.request.Messages[l.saved:]
 	l.request.Messages = l.request.Messages[:l.saved:l.saved] // results go between

@@ -199,17 +199,12 @@ func (b *toolbox) settle() {
 
 // close ends all sessions side by side, each of which bounds its own end.
 func (b *toolbox) close() {
-	if b != nil {
-		b.starts.end()
-	}
+	b.starts.end()
 	b.eachSession(func(s *mcp.Session) { s.Close() })
 }
 
 // eachSession does something with all sessions, side by side.
 func (b *toolbox) eachSession(do func(*mcp.Session)) {
-	if b == nil {
-		return
-	}
 	var wg sync.WaitGroup
 	for _, c := range b.conns {
 		session := c.session

@@ -82,7 +82,7 @@ func TestFilesThatToolsShow(t *testing.T) {
 // TestToolboxClose: all sessions are closed, those of servers that started later too. A start
 // that goes on is cancelled and waited for, and none begins any more.
 func TestToolboxClose(t *testing.T) {
-	(*toolbox)(nil).close()
+	(&toolbox{}).close()
 	synctest.Test(t, func(t *testing.T) {
 		session := func() (s *mcp.Session, closed *bool) {
 			ended := new(bool)
