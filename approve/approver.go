@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"toolpipe/stream/jsontext"
 )
 
 // An Approver is a program or a service that is asked about every call that no
-// rule denies: a CommandApprover or a URLApprover.
+// rule denies.
 //
 // It gets one JSON object with the members server, tool, name, arguments,
 // annotations (null for none), agent where the nested run of one asks, and with the decision of the rules: verdict
@@ -20,11 +21,17 @@ import (
 // has the member decision ("allow", "deny" or "none") and may have the member
 // reason. Any other answer, or none in time, is a deny: a crash, a typo or a
 // mere exit status 0 never approves a call.
-type Approver interface {
-	// Judge returns the approver's decision about c, which is Ask if it has
-	// none, and the reason. rule is the one that decides without it. The error is
-	// ctx's cause; any failure of the approver is a Deny with a reason.
-	Judge(ctx context.Context, c *Call, rule *Rule) (d Decision, reason string, err error)
+type Approver struct {
+	Origin  string        // where it was named, such as a flag
+	Timeout time.Duration // 0: 60 s
+
+	// Held is the lock that is held while a verdict is taken, nil for none. It is given
+	// back while the approver is asked, which may take a person's time.
+	Held sync.Locker
+
+	// Ask returns the answer to a question, or what the problem is, such as
+	// "failed: exit status 1". AskCommand and AskURL make it.
+	Ask func(ctx context.Context, question []byte) (answer []byte, problem string)
 }
 
 const (
@@ -33,13 +40,18 @@ const (
 	maxReason         = 4 << 10  // bytes of a reason that are kept
 )
 
-// judge asks an approver: ask has as much time as timeout says, and returns the
-// answer or what the problem is.
-func judge(ctx context.Context, timeout time.Duration, c *Call, rule *Rule, ask func(ctx context.Context, question []byte) (answer []byte, problem string)) (Decision, string, error) {
-	timeout = cmp.Or(timeout, approverTimeout)
+// judge returns the approver's decision about c, which is Ask if it has none, and
+// the reason. rule is the one that decides without it. The error is ctx's cause; any
+// failure of the approver is a Deny with a reason.
+func (a *Approver) judge(ctx context.Context, c *Call, rule *Rule) (d Decision, reason string, err error) {
+	if a.Held != nil {
+		a.Held.Unlock()
+		defer a.Held.Lock()
+	}
+	timeout := cmp.Or(a.Timeout, approverTimeout)
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	answer, problem := ask(limited, approverRequest(c, rule))
+	answer, problem := a.Ask(limited, approverRequest(c, rule))
 	switch {
 	case ctx.Err() != nil:
 		return Deny, "", context.Cause(ctx)
@@ -48,7 +60,7 @@ func judge(ctx context.Context, timeout time.Duration, c *Call, rule *Rule, ask 
 	case problem != "":
 		return Deny, "the approver " + problem, nil
 	}
-	d, reason := parseApproverAnswer(answer)
+	d, reason = parseApproverAnswer(answer)
 	return d, reason, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ import (
 
 func init() { runApprover = approver }
 
-// approver is the program that the tests of CommandApprover ask. The first word
+// approver is the program that the tests of AskCommand ask. The first word
 // of text says what it does.
 func approver(text string) {
 	question, err := io.ReadAll(os.Stdin)
@@ -70,9 +71,11 @@ func runInGroup(ctx context.Context, cmd *exec.Cmd, most int) (printed []byte, s
 	return out.Next(most), errs.String(), err
 }
 
-func commandApprover(action string) *CommandApprover {
-	return &CommandApprover{Argv: []string{os.Args[0]}, Env: []string{approverVariable + "=" + action}, Timeout: approverGuard, Run: runInGroup}
+func commandApprover(action string) *Approver {
+	return &Approver{Timeout: approverGuard, Ask: AskCommand([]string{os.Args[0]}, []string{approverVariable + "=" + action}, runInGroup)}
 }
+
+func urlApprover(address string) *Approver { return &Approver{Ask: AskURL(address)} }
 
 // approverGuard keeps a test from hanging; no test waits for it.
 const approverGuard = 30 * time.Second
@@ -110,7 +113,7 @@ func TestCommandApprover(t *testing.T) {
 	for _, c := range answers[:9] {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			d, reason, err := commandApprover("say "+c.answer).Judge(t.Context(), &someCall, &Rule{})
+			d, reason, err := commandApprover("say "+c.answer).judge(t.Context(), &someCall, &Rule{})
 			if err != nil || d.String() != c.want || !strings.Contains(reason, c.reason) {
 				t.Errorf("%s: %v, %q, %v", c.answer, d, reason, err)
 			}
@@ -122,7 +125,7 @@ func TestURLApprover(t *testing.T) {
 	t.Parallel()
 	for _, c := range answers {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, c.answer) }))
-		d, reason, err := (&URLApprover{URL: server.URL}).Judge(t.Context(), &someCall, &Rule{})
+		d, reason, err := urlApprover(server.URL).judge(t.Context(), &someCall, &Rule{})
 		if err != nil || d.String() != c.want || !strings.Contains(reason, c.reason) {
 			t.Errorf("%.50s: %v, %q, %v", c.answer, d, reason, err)
 		}
@@ -138,7 +141,7 @@ var byRules = &Rule{Decision: Ask, By: "policy", Origin: "p.json:2", Reason: `sa
 func TestApproverQuestion(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "question")
-	if d, reason, err := commandApprover("save "+path).Judge(t.Context(), &someCall, byRules); d != Allow || err != nil {
+	if d, reason, err := commandApprover("save "+path).judge(t.Context(), &someCall, byRules); d != Allow || err != nil {
 		t.Fatal(d, reason, err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != wantQuestion {
@@ -151,8 +154,8 @@ func TestApproverQuestion(t *testing.T) {
 		io.WriteString(w, `{"decision":"allow"}`)
 	}))
 	defer server.Close()
-	a := &URLApprover{URL: server.URL}
-	if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Allow || err != nil {
+	a := urlApprover(server.URL)
+	if d, reason, err := a.judge(t.Context(), &someCall, byRules); d != Allow || err != nil {
 		t.Error(d, reason, err)
 	}
 	bare := approverRequest(&Call{Server: "s"}, &Rule{Decision: Allow})
@@ -175,18 +178,18 @@ func TestCommandApproverFails(t *testing.T) {
 			if action == "hang" {
 				a.Timeout = 300 * time.Millisecond
 			}
-			if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Deny || reason != want || err != nil {
+			if d, reason, err := a.judge(t.Context(), &someCall, byRules); d != Deny || reason != want || err != nil {
 				t.Errorf("%v %q %v", d, reason, err)
 			}
 		})
 	}
-	a := &CommandApprover{Argv: []string{"/none"}, Run: runInGroup}
-	if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Deny || reason != "the approver failed: fork/exec /none: no such file or directory" || err != nil {
+	a := &Approver{Ask: AskCommand([]string{"/none"}, nil, runInGroup)}
+	if d, reason, err := a.judge(t.Context(), &someCall, byRules); d != Deny || reason != "the approver failed: fork/exec /none: no such file or directory" || err != nil {
 		t.Errorf("%v %q %v", d, reason, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(io.ErrClosedPipe)
-	if d, reason, err := commandApprover("hang").Judge(ctx, &someCall, byRules); d != Deny || reason != "" || err != io.ErrClosedPipe {
+	if d, reason, err := commandApprover("hang").judge(ctx, &someCall, byRules); d != Deny || reason != "" || err != io.ErrClosedPipe {
 		t.Errorf("the run has ended: %v %q %v", d, reason, err)
 	}
 }
@@ -206,7 +209,7 @@ func TestURLApproverClosesConnections(t *testing.T) {
 			}
 		}
 		server.Start()
-		if d, reason, err := (&URLApprover{URL: server.URL}).Judge(t.Context(), &someCall, byRules); (d == Allow) != (status == http.StatusOK) || err != nil {
+		if d, reason, err := urlApprover(server.URL).judge(t.Context(), &someCall, byRules); (d == Allow) != (status == http.StatusOK) || err != nil {
 			t.Error(d, reason, err)
 		}
 		select {
@@ -261,11 +264,11 @@ func TestURLApproverFails(t *testing.T) {
 	for path, want := range map[string]string{
 		"/moved": "HTTP status 307", "/none": "HTTP status 404", "/created": "HTTP status 201", "/cut": "unexpected EOF", "/empty": "the approver failed: its reply is empty", "/hang": "no answer in 300ms",
 	} {
-		a := &URLApprover{URL: server.URL + path}
+		a := urlApprover(server.URL + path)
 		if path == "/hang" {
 			a.Timeout = 300 * time.Millisecond
 		}
-		if d, reason, err := a.Judge(t.Context(), &someCall, byRules); d != Deny || !strings.Contains(reason, want) || err != nil {
+		if d, reason, err := a.judge(t.Context(), &someCall, byRules); d != Deny || !strings.Contains(reason, want) || err != nil {
 			t.Errorf("%s: %v %q %v", path, d, reason, err)
 		}
 	}
@@ -276,7 +279,7 @@ func TestURLApproverFails(t *testing.T) {
 		"http://127.0.0.1:1/?key=k": "the approver failed: cannot reach 127.0.0.1:1: connection refused",
 		"http://x:port/":            `the approver failed: invalid port ":port" after host`,
 	} {
-		d, reason, err := (&URLApprover{URL: address}).Judge(t.Context(), &someCall, byRules)
+		d, reason, err := urlApprover(address).judge(t.Context(), &someCall, byRules)
 		if d != Deny || reason != want || err != nil {
 			t.Errorf("%s: %v %q %v", address, d, reason, err)
 		}
@@ -303,10 +306,26 @@ func TestApproverCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("stop")
 	time.AfterFunc(100*time.Millisecond, func() { cancel(cause) })
-	if d, _, err := commandApprover("hang").Judge(ctx, &someCall, byRules); d != Deny || err != cause {
+	if d, _, err := commandApprover("hang").judge(ctx, &someCall, byRules); d != Deny || err != cause {
 		t.Error(d, err)
 	}
-	if d, _, err := (&URLApprover{URL: "http://127.0.0.1:1/"}).Judge(ctx, &someCall, byRules); d != Deny || err != cause {
+	if d, _, err := urlApprover("http://127.0.0.1:1/").judge(ctx, &someCall, byRules); d != Deny || err != cause {
 		t.Error(d, err)
+	}
+}
+
+// The lock of the verdicts is free while the approver is asked, and held again after it.
+func TestApproverGivesTheLockBack(t *testing.T) {
+	var lock sync.Mutex
+	lock.Lock()
+	a := &Approver{Held: &lock, Ask: func(context.Context, []byte) ([]byte, string) {
+		if !lock.TryLock() {
+			return nil, "finds the lock held"
+		}
+		lock.Unlock()
+		return []byte(`{"decision":"allow"}`), ""
+	}}
+	if d, reason, err := a.judge(t.Context(), &someCall, byRules); d != Allow || err != nil || lock.TryLock() {
+		t.Error(d, reason, err)
 	}
 }

@@ -11,48 +11,38 @@ import (
 	"net/url"
 	"strconv"
 	"syscall"
-	"time"
 )
 
-// A URLApprover asks a web service: it POSTs the question and reads the answer
-// from a response with status 200. It does not follow redirects.
-type URLApprover struct {
-	URL     string
-	Timeout time.Duration // 0: 60 s
-}
-
-// Judge implements Approver.
-func (a *URLApprover) Judge(ctx context.Context, c *Call, rule *Rule) (Decision, string, error) {
-	return judge(ctx, a.Timeout, c, rule, a.post)
-}
-
-// post sends the question.
-func (a *URLApprover) post(ctx context.Context, question []byte) (answer []byte, problem string) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL, bytes.NewReader(question))
-	if err != nil {
-		return nil, "failed: " + requestProblem(err)
+// AskURL makes an Approver.Ask that asks a web service: it POSTs the question and
+// reads the answer from a response with status 200. It does not follow redirects.
+func AskURL(address string) func(context.Context, []byte) ([]byte, string) {
+	return func(ctx context.Context, question []byte) (answer []byte, problem string) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(question))
+		if err != nil {
+			return nil, "failed: " + requestProblem(err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Accept", "application/json")
+		transport := &http.Transport{} // without the environment's proxies
+		defer transport.CloseIdleConnections()
+		client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		response, err := client.Do(request)
+		if err != nil {
+			return nil, "failed: " + requestProblem(err)
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return nil, "failed: HTTP status " + strconv.Itoa(response.StatusCode)
+		}
+		answer, err = io.ReadAll(io.LimitReader(response.Body, maxApproverAnswer+1))
+		if err != nil {
+			return nil, "failed: " + requestProblem(err)
+		}
+		if len(bytes.TrimSpace(answer)) == 0 {
+			return nil, "failed: its reply is empty"
+		}
+		return answer, ""
 	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json")
-	transport := &http.Transport{} // without the environment's proxies
-	defer transport.CloseIdleConnections()
-	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, "failed: " + requestProblem(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, "failed: HTTP status " + strconv.Itoa(response.StatusCode)
-	}
-	answer, err = io.ReadAll(io.LimitReader(response.Body, maxApproverAnswer+1))
-	if err != nil {
-		return nil, "failed: " + requestProblem(err)
-	}
-	if len(bytes.TrimSpace(answer)) == 0 {
-		return nil, "failed: its reply is empty"
-	}
-	return answer, ""
 }
 
 // requestProblem describes the error of a request to a person, without the

@@ -87,7 +87,7 @@ func (j *job) run() {
 		g.Rules, _ = Patterns("*", Ask, "policy", "p.json:1 ")
 	}
 	if j.Approver {
-		g.Approver = asksPerson{}
+		g.Approver = approverThat(Ask)
 	}
 	if j.Hidden != "" {
 		reachable := g.Terminal.Reachable() && !(&Terminal{Disabled: "--no-input"}).Reachable()
@@ -141,13 +141,6 @@ func (j *job) change(context.Context) (string, []string) {
 		j.Changes = j.Changes[1:]
 	}
 	return diff, []string{"content"}
-}
-
-// asksPerson is an approver that leaves every call to the person.
-type asksPerson struct{}
-
-func (asksPerson) Judge(context.Context, *Call, *Rule) (Decision, string, error) {
-	return Ask, "", nil
 }
 
 // inShell does the job in another process, in the foreground. It does with that

@@ -25,7 +25,7 @@ func TestEgressZero(t *testing.T) {
 // Neither what a person allowed before nor an approver answers, and the reason names what was read.
 func TestEgressIsNotAnswered(t *testing.T) {
 	const reason = "it may send out what is private: the conversation is private by mail__read (turn 1) and untrusted by web__open (turn 2) (nobody can be asked)"
-	for _, approver := range []Approver{nil, &fakeApprover{decision: Allow}, &fakeApprover{decision: Ask}} {
+	for _, approver := range []*Approver{nil, approverThat(Allow), approverThat(Ask)} {
 		g := asksAbout(EgressAsk)
 		g.Approver, g.Rules = approver, patterns(t, "s__t", Allow, "--allow s__t")
 		g.allowedTools = map[[2]string]bool{{"s", "t"}: true}
@@ -33,16 +33,16 @@ func TestEgressIsNotAnswered(t *testing.T) {
 		g.alwaysAllowed = map[[32]byte]bool{g.callKey(&c): true}
 		v, err := g.Decide(t.Context(), c)
 		if err != nil || v.Outcome != Unapproved || v.Egress != "ask" || v.Rule != "--egress ask" || v.By != "flag" || v.Reason != reason {
-			t.Errorf("%T: %+v, %v", approver, v, err)
+			t.Errorf("%v: %+v, %v", approver != nil, v, err)
 		}
 	}
 	g := asksAbout(EgressAsk)
-	g.Approver, g.ApproverOrigin = &fakeApprover{decision: Deny}, "--approver"
+	g.Approver = approverThat(Deny)
 	if v, err := g.Decide(t.Context(), sending(Exposed)); err != nil || v.Outcome != Denied || v.Rule != "--approver" {
 		t.Errorf("an approver that denies: %+v, %v", v, err)
 	}
 	g = asksAbout(EgressDeny)
-	g.Approver = &fakeApprover{decision: Allow}
+	g.Approver = approverThat(Allow)
 	if v, err := g.Decide(t.Context(), sending(Exposed)); err != nil || v.Outcome != Denied || v.Egress != "deny" {
 		t.Errorf("--egress deny: %+v, %v", v, err)
 	}

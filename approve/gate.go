@@ -12,17 +12,16 @@ import (
 // A Gate gives verdicts. Fill it, then call Check once before the first Decide.
 // Its methods are called from one goroutine at a time.
 type Gate struct {
-	Rules          []Rule      // from Patterns and ParsePolicy
-	LabelRules     []LabelRule // from ParsePolicy
-	Input          Labels      // of attached files and of standard input
-	Egress         Egress      // the zero value denies; it matters for calls with the label Sends alone
-	EgressBy       string      // as Rule.By
-	EgressOrigin   string      // where Egress was written
-	Otherwise      Rule        // decides about a call that no other rule matches: OtherwiseAsk, or a policy's; the zero value denies
-	AutoApprove    string      // the origin of the wish to allow all calls that would be asked about, such as a flag; "" for no such wish
-	Approver       Approver    // nil: none
-	ApproverOrigin string      // where Approver was named, such as a flag
-	Terminal       *Terminal   // nil: nobody can be asked
+	Rules        []Rule      // from Patterns and ParsePolicy
+	LabelRules   []LabelRule // from ParsePolicy
+	Input        Labels      // of attached files and of standard input
+	Egress       Egress      // the zero value denies; it matters for calls with the label Sends alone
+	EgressBy     string      // as Rule.By
+	EgressOrigin string      // where Egress was written
+	Otherwise    Rule        // decides about a call that no other rule matches: OtherwiseAsk, or a policy's; the zero value denies
+	AutoApprove  string      // the origin of the wish to allow all calls that would be asked about, such as a flag; "" for no such wish
+	Approver     *Approver   // nil: none
+	Terminal     *Terminal   // nil: nobody can be asked
 
 	alwaysAllowed map[[sha256.Size]byte]bool // calls that a person allowed for the rest of the run, by callKey
 	allowedTools  map[[2]string]bool         // tools that a person allowed for the rest of the run, by server and tool
@@ -142,11 +141,11 @@ func (g *Gate) verdict(ctx context.Context, c *Call, rule *Rule) (Verdict, error
 // askApprover asks the approver; decided is false if it leaves the decision to
 // the rules.
 func (g *Gate) askApprover(ctx context.Context, c *Call, rule *Rule) (v Verdict, decided bool, err error) {
-	answer, reason, err := g.Approver.Judge(ctx, c, rule)
+	answer, reason, err := g.Approver.judge(ctx, c, rule)
 	if err != nil || answer == Ask {
 		return Verdict{}, false, err
 	}
-	v = Verdict{By: "approver", Rule: g.ApproverOrigin, Reason: reason}
+	v = Verdict{By: "approver", Rule: g.Approver.Origin, Reason: reason}
 	if answer == Allow {
 		v.Outcome = Allowed
 	}

@@ -6,21 +6,27 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"toolpipe/stream/jsontext"
 )
 
 // A fakeApprover gives one decision always, and keeps what it was asked.
 type fakeApprover struct {
 	decision Decision
-	err      error
-	asked    []*Rule
-	moved    bool // the paths of the last call had moved
+	asked    []string // the verdicts of the rules, and the rules
 }
 
-func (s *fakeApprover) Judge(_ context.Context, c *Call, rule *Rule) (Decision, string, error) {
-	s.asked = append(s.asked, rule)
-	s.moved = c.pathsMoved
-	return s.decision, "because", s.err
+func (s *fakeApprover) approver() *Approver {
+	answer := map[Decision]string{Allow: "allow", Ask: "none", Deny: "deny"}[s.decision]
+	return &Approver{Origin: "--approver", Ask: func(_ context.Context, question []byte) ([]byte, string) {
+		verdict, rule := jsontext.Text(jsontext.Member(question, "verdict")), jsontext.Text(jsontext.Member(question, "rule"))
+		s.asked = append(s.asked, strings.TrimSpace(verdict+" "+rule))
+		return []byte(`{"decision":"` + answer + `","reason":"because"}`), ""
+	}}
 }
+
+// approverThat gives one decision always.
+func approverThat(d Decision) *Approver { return (&fakeApprover{decision: d}).approver() }
 
 // autoApprove is the field AutoApprove of a gate.
 func autoApprove(yes bool) string {
@@ -61,16 +67,12 @@ func TestApproverInTheLattice(t *testing.T) {
 		{"it is not asked about a deny", append(deny, allow...), true, Allow, "deny --deny fs__w", ""},
 	} {
 		a := &fakeApprover{decision: x.answer}
-		g := &Gate{Rules: x.rules, AutoApprove: autoApprove(x.yes), Otherwise: OtherwiseAsk, Approver: a, ApproverOrigin: "--approver"}
+		g := &Gate{Rules: x.rules, AutoApprove: autoApprove(x.yes), Otherwise: OtherwiseAsk, Approver: a.approver()}
 		v, err := g.Decide(t.Context(), c)
 		if err != nil || verdictString(v) != x.want {
 			t.Errorf("%s: %s, %v", x.name, verdictString(v), err)
 		}
-		asked := ""
-		for _, m := range a.asked {
-			asked += strings.TrimSpace(m.Decision.String() + " " + m.Origin)
-		}
-		if asked != x.asked {
+		if asked := strings.Join(a.asked, ""); asked != x.asked {
 			t.Errorf("%s: it got %q", x.name, asked)
 		}
 		if g.Explain(t.Context(), c); len(a.asked) > 1 {
@@ -79,11 +81,16 @@ func TestApproverInTheLattice(t *testing.T) {
 	}
 }
 
-// An error of the approver, such as the end of the run, is no verdict.
+// When the run ends while the approver is asked, its answer is no verdict.
 func TestApproverError(t *testing.T) {
 	ended := errors.New("the run ended")
-	g := &Gate{Rules: patterns(t, "*", Allow, "--allow "), AutoApprove: "--auto-approve", Approver: &fakeApprover{decision: Allow, err: ended}}
-	if v, err := g.Decide(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t"}); err != ended || v.Outcome == Allowed {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	approver := &Approver{Ask: func(context.Context, []byte) ([]byte, string) {
+		cancel(ended)
+		return []byte(`{"decision":"allow"}`), ""
+	}}
+	g := &Gate{Rules: patterns(t, "*", Allow, "--allow "), AutoApprove: "--auto-approve", Approver: approver}
+	if v, err := g.Decide(ctx, Call{Server: "s", Tool: "t", Name: "s__t"}); err != ended || v.Outcome == Allowed {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -94,13 +101,13 @@ func TestAllowedToolMayBeAskedAbout(t *testing.T) {
 	for _, x := range []struct {
 		name     string
 		rules    []Rule
-		approver Approver
+		approver *Approver
 		want     string
 	}{
 		{"no rule", nil, nil, "allow terminal"},
 		{"another tool", patterns(t, "s__u", Ask, "cfg"), nil, "allow terminal"},
 		{"a rule that asks", patterns(t, "s__t", Ask, "cfg"), nil, "ask cfg"},
-		{"an approver without an opinion", nil, &fakeApprover{decision: Ask}, "ask -"},
+		{"an approver without an opinion", nil, approverThat(Ask), "ask -"},
 	} {
 		g := &Gate{Rules: x.rules, Otherwise: OtherwiseAsk, Approver: x.approver, allowedTools: map[[2]string]bool{{"s", "t"}: true}}
 		if v, err := g.Decide(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t"}); err != nil || verdictString(v) != x.want {
@@ -239,7 +246,7 @@ func TestExplain(t *testing.T) {
 
 func TestExplainNamesTheApprover(t *testing.T) {
 	for d, want := range map[Decision]bool{Ask: true, Allow: true, Deny: false} {
-		g := &Gate{Rules: patterns(t, "s__t", d, "--x "), Otherwise: OtherwiseAsk, Approver: &fakeApprover{}}
+		g := &Gate{Rules: patterns(t, "s__t", d, "--x "), Otherwise: OtherwiseAsk, Approver: approverThat(Deny)}
 		c := Call{Server: "s", Tool: "t", Name: "s__t"}
 		if e, _ := g.Explain(t.Context(), c); e.Approver != want {
 			t.Errorf("%s: %+v", d, e)

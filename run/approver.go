@@ -19,7 +19,7 @@ import (
 // newApprover is the approver of --approver: a URL, or a command line split as a
 // shell quotes it. The command runs in the current directory, since the user runs
 // toolpipe there, with the environment that tool servers get: without keys.
-func newApprover(c *config.Config, warn config.Warner) (approve.Approver, error) {
+func newApprover(c *config.Config, warn config.Warner) (*approve.Approver, error) {
 	if config.IsURL(c.Approver) {
 		return urlApprover(c, warn)
 	}
@@ -27,17 +27,14 @@ func newApprover(c *config.Config, warn config.Warner) (approve.Approver, error)
 	if err != nil {
 		return nil, failure.Usage("--approver: %v", err)
 	}
-	return &approve.CommandApprover{
-		Argv: argv,
-		Env:  process.ChildEnv(c.Environ, nil, nil),
-		Run:  c.Processes.Capture,
-	}, nil
+	ask := approve.AskCommand(argv, process.ChildEnv(c.Environ, nil, nil), c.Processes.Capture)
+	return &approve.Approver{Origin: "--approver", Ask: ask}, nil
 }
 
 // urlApprover is the approver at a URL. Over plain http, where anybody on the way can
 // answer for it, it must be this machine or a host of --insecure-http. No error shows
 // the URL, which may hold a secret.
-func urlApprover(c *config.Config, warn config.Warner) (approve.Approver, error) {
+func urlApprover(c *config.Config, warn config.Warner) (*approve.Approver, error) {
 	u, err := url.Parse(c.Approver)
 	if err != nil || u.Hostname() == "" {
 		return nil, failure.Usage("--approver: what was given is not an http or https URL")
@@ -49,7 +46,7 @@ func urlApprover(c *config.Config, warn config.Warner) (approve.Approver, error)
 		}
 		warn("insecure_http", "", "the approver "+strconv.Quote(host)+" is asked over plain http")
 	}
-	return &approve.URLApprover{URL: c.Approver}, nil
+	return &approve.Approver{Origin: "--approver", Ask: approve.AskURL(c.Approver)}, nil
 }
 
 // approverCommand is the command line of --approver, its program found.

@@ -3,7 +3,6 @@ package run
 import (
 	"testing"
 
-	"toolpipe/approve"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 )
@@ -32,7 +31,7 @@ func TestURLApprover(t *testing.T) {
 		switch {
 		case c.want != "" && (err == nil || failure.Of(err).Message != c.want):
 			t.Errorf("%s: %v", c.address, err)
-		case c.want == "" && (err != nil || a.(*approve.URLApprover).URL != c.address || warning != c.warning):
+		case c.want == "" && (err != nil || a.Origin != "--approver" || warning != c.warning):
 			t.Errorf("%s: %+v, %v, %q", c.address, a, err, warning)
 		}
 	}

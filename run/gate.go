@@ -14,7 +14,7 @@ import (
 // makeGate puts the rules of flags, config and policy files into one set. policy
 // is the SHA-256 over all policy files.
 func makeGate(c *config.Config, s *config.Settings, servers []config.Server, o *outputs) (g *approve.Gate, policy string, err error) {
-	g = &approve.Gate{Otherwise: approve.OtherwiseAsk, Egress: approve.EgressWarn, EgressBy: "default", Terminal: terminal(c, o.face), ApproverOrigin: "--approver"}
+	g = &approve.Gate{Otherwise: approve.OtherwiseAsk, Egress: approve.EgressWarn, EgressBy: "default", Terminal: terminal(c, o.face)}
 	if c.AutoApprove {
 		g.AutoApprove = "--auto-approve"
 	}

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"toolpipe/approve"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
@@ -51,8 +50,8 @@ func (r *runner) serve(ctx context.Context) error {
 	h := &host{runner: r, stop: stop, decide: make(chan *call, maxWaiting), schedule: make(chan *call, maxWaiting), over: make(chan struct{})}
 	h.round = r.newCaller().newRound(1, nil, nil)
 	h.round.maxBytes = 0
-	if r.gate.Approver != nil {
-		r.gate.Approver = &patientApprover{r.gate.Approver, &h.round.mu}
+	if a := r.gate.Approver; a != nil {
+		a.Held = &h.round.mu
 	}
 	server := toolserver.New("toolpipe", r.cfg.Version)
 	server.Front = &toolserver.Front{Call: h.call, Request: h.request}
@@ -166,17 +165,4 @@ func (h *host) answered(c *call) {
 	if err = cmp.Or(h.round.stopped, err); err != nil {
 		h.stop(err)
 	}
-}
-
-// patientApprover lets other verdicts be taken while the approver is asked, which may
-// take a person's time.
-type patientApprover struct {
-	approve.Approver
-	mu *sync.Mutex // the lock of the round, which is held while a verdict is taken
-}
-
-func (p *patientApprover) Judge(ctx context.Context, c *approve.Call, rule *approve.Rule) (approve.Decision, string, error) {
-	p.mu.Unlock()
-	defer p.mu.Lock()
-	return p.Approver.Judge(ctx, c, rule)
 }
