@@ -227,6 +227,7 @@ func TestNotificationAnswers(t *testing.T) {
 // TestUnknownOutcomeOverHTTP: what may have been executed is unknown and is
 // not sent again.
 func TestUnknownOutcomeOverHTTP(t *testing.T) {
+	t.Parallel()
 	for _, base := range []struct {
 		name   string
 		handle webHandler

@@ -23,6 +23,7 @@ func stdio(options ...string) Spec {
 
 // TestStdioDoubles holds what a session makes of each fault.
 func TestStdioDoubles(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		double   string // its options
 		protocol string
@@ -134,6 +135,7 @@ func TestStdioDoubles(t *testing.T) {
 func quickProbe(s *Spec) { s.probeTimeout = 100 * time.Millisecond }
 
 func TestStdioRefused(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		double string
 		change func(*Spec)
