@@ -4,12 +4,10 @@ package endtoend
 
 import (
 	"bufio"
-	"fmt"
+	"encoding/gob"
 	"net"
 	"os"
 	"os/exec"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 )
@@ -66,12 +64,6 @@ func idleGuard() (*guardProcess, error) {
 
 // send has the guard run a command with these standard streams.
 func (g *guardProcess) send(c command, terminal string, streams []*os.File) error {
-	background := ""
-	if c.background {
-		background = "yes"
-	}
-	words := append([]string{terminal, c.on, background, c.dir, strconv.Itoa(len(c.args))}, append(c.args, c.env...)...)
-	text := strings.Join(words, "\x00")
 	var descriptors []int
 	for _, f := range streams {
 		descriptors = append(descriptors, int(f.Fd()))
@@ -79,11 +71,15 @@ func (g *guardProcess) send(c command, terminal string, streams []*os.File) erro
 			return err
 		}
 	}
-	_, _, err := g.socket.WriteMsgUnix(fmt.Appendf(nil, "%08d", len(text)), syscall.UnixRights(descriptors...), nil)
-	if err == nil {
-		_, err = g.socket.Write([]byte(text))
+	if _, _, err := g.socket.WriteMsgUnix([]byte{0}, syscall.UnixRights(descriptors...), nil); err != nil {
+		return err
 	}
-	return err
+	return gob.NewEncoder(g.socket).Encode(struct { // as the guard's job
+		TTY, On    string
+		Background bool
+		Dir        string
+		Args, Env  []string
+	}{terminal, c.on, c.background, c.dir, c.args, c.env})
 }
 
 func (g *guardProcess) end() {

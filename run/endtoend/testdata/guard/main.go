@@ -5,26 +5,26 @@
 package main
 
 import (
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// A job is a command for the guard. It comes as these strings, joined by NUL, behind
-// their length in eight digits and with descriptors for the standard streams.
+// A job is a command for the guard. It comes as a gob, behind a byte with descriptors
+// for the standard streams.
 type job struct {
-	tty        string   // its terminal, which the guard keeps
-	on         string   // digits of the standard streams that are the terminal
-	background bool     // the terminal's foreground is the guard
-	dir        string   // working directory
-	args, env  []string // behind the number of the args
+	TTY        string // its terminal, which the guard keeps
+	On         string // digits of the standard streams that are the terminal
+	Background bool   // the terminal's foreground is the guard
+	Dir        string // working directory
+	Args, Env  []string
 	std        []*os.File
 }
 
@@ -63,48 +63,43 @@ func main() {
 }
 
 func receive(socket *os.File) (j job, err error) {
-	head, rights := make([]byte, 8), make([]byte, syscall.CmsgSpace(3*4))
-	n, count, _, _, err := syscall.Recvmsg(3, head, rights, 0)
-	if err != nil || n < len(head) {
-		return j, errors.Join(err, io.ErrUnexpectedEOF)
+	rights := make([]byte, syscall.CmsgSpace(3*4))
+	_, count, _, _, err := syscall.Recvmsg(3, make([]byte, 1), rights, 0)
+	if err != nil {
+		return j, err
 	}
 	messages, err := syscall.ParseSocketControlMessage(rights[:count])
 	if err != nil || len(messages) != 1 {
 		return j, errors.Join(err, io.ErrUnexpectedEOF)
 	}
 	descriptors, err := syscall.ParseUnixRights(&messages[0])
+	if err != nil {
+		return j, err
+	}
 	for _, fd := range descriptors {
 		syscall.CloseOnExec(fd)
 		j.std = append(j.std, os.NewFile(uintptr(fd), "stream"))
 	}
-	size, _ := strconv.Atoi(string(head))
-	text := make([]byte, size)
-	if _, failure := io.ReadFull(socket, text); failure != nil {
-		return j, failure
-	}
-	words := strings.Split(string(text), "\x00")
-	j.tty, j.on, j.background, j.dir = words[0], words[1], words[2] != "", words[3]
-	args, _ := strconv.Atoi(words[4])
-	j.args, j.env = words[5:5+args], words[5+args:]
+	err = gob.NewDecoder(socket).Decode(&j)
 	return j, err
 }
 
 func (j *job) run(report io.Writer) error {
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	std := [3]*os.File(j.std)
-	if j.tty != "" {
-		tty, err := os.OpenFile(j.tty, os.O_RDWR, 0)
+	if j.TTY != "" {
+		tty, err := os.OpenFile(j.TTY, os.O_RDWR, 0)
 		if err != nil {
 			return err
 		}
-		for _, digit := range j.on {
+		for _, digit := range j.On {
 			std[digit-'0'] = tty
 		}
-		if !j.background {
+		if !j.Background {
 			attr.Foreground, attr.Ctty = true, int(tty.Fd())
 		}
 	}
-	cmd := &exec.Cmd{Path: j.args[0], Args: j.args, Env: j.env, Dir: j.dir, Stdin: std[0], Stdout: std[1], Stderr: std[2], SysProcAttr: attr}
+	cmd := &exec.Cmd{Path: j.Args[0], Args: j.Args, Env: j.Env, Dir: j.Dir, Stdin: std[0], Stdout: std[1], Stderr: std[2], SysProcAttr: attr}
 	err := cmd.Start()
 	// Only the command may have the pipes open, or nobody would see them close.
 	for _, f := range j.std {
@@ -132,17 +127,12 @@ func (j *job) run(report io.Writer) error {
 // reportSurvivors waits two seconds for the processes that were left behind, then
 // reports and kills them.
 func reportSurvivors(report io.Writer) {
-	deadline := time.Now().Add(2 * time.Second)
-	for {
-		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
-		switch {
+	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); {
+		switch pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); {
 		case errors.Is(err, syscall.EINTR), pid > 0:
 			continue
 		case err != nil: // no child is left
 			return
-		}
-		if time.Now().After(deadline) {
-			break
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
