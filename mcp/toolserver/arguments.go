@@ -121,7 +121,7 @@ func (p Parameter) mismatch(v []byte) (wanted string) {
 	switch {
 	case p.Kind == "string" && kind != '"':
 		return "a string"
-	case p.Kind == "string" && jsontext.LoneSurrogate(v):
+	case p.Kind == "string" && jsontext.Check(v, jsontext.Options{AnyBytes: true}) != nil: // half of a surrogate pair
 		return "a string of whole characters"
 	case p.Kind == "integer" && !isInteger:
 		return "a whole number"

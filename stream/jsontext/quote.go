@@ -179,12 +179,6 @@ func AppendCodeUnit(dst []byte, r rune) []byte {
 	return append(dst, 0xed, 0x80|byte(r>>6&0x3f), 0x80|byte(r&0x3f))
 }
 
-// LoneSurrogate reports whether a literal holds an escape for a surrogate
-// without the other one of its pair.
-func LoneSurrogate(literal []byte) bool {
-	return Check(literal, Options{AnyBytes: true}) != nil
-}
-
 // hex4 returns the value of the four hexadecimal digits that b begins with, -1
 // if it does not.
 func hex4(b []byte) rune {
