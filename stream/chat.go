@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // chatDialect is OpenAI's /v1/chat/completions, in the form that all other
@@ -162,17 +161,9 @@ func chatCalls(w *segments, calls []Call, arguments func([]byte) []byte) {
 // from the answer to the call that they were refused.
 func sentArguments(arguments []byte) []byte {
 	if trimmed := bytes.TrimSpace(arguments); len(trimmed) > 0 && trimmed[0] == '{' && valid(trimmed) {
-		return asUTF8(arguments)
+		return bytes.ToValidUTF8(arguments, []byte("\ufffd"))
 	}
 	return []byte("{}")
-}
-
-// asUTF8 returns b with U+FFFD in place of bytes that are not UTF-8.
-func asUTF8(b []byte) []byte {
-	if utf8.Valid(b) {
-		return b
-	}
-	return bytes.ToValidUTF8(b, []byte("\ufffd"))
 }
 
 func (e *chatEncoder) result(w *segments, m *Message) {

@@ -262,7 +262,7 @@ func (d *messagesDecoder) echoed(b *messagesBlock) []byte {
 	}
 	members := otherMembers(nil, gjson.Parse(b.head))
 	if len(b.input) > 0 && valid(b.input) { // a server_tool_use whose input came in pieces
-		members = otherMembers(members, gjson.Parse(`{"input":`+string(asUTF8(b.input))+"}"))
+		members = otherMembers(members, gjson.Parse(`{"input":`+strings.ToValidUTF8(string(b.input), "\ufffd")+"}"))
 	}
 	members = otherMembers(members, gjson.Parse("{"+string(joinMembers(b.others))+"}"))
 	return formed("{?}", joinMembers(members))
