@@ -68,14 +68,3 @@ func addSpan(list []span, s span) []span {
 	}
 	return append(list, s)
 }
-
-// outside returns what of a text of that size is not in the ranges, which are in
-// order.
-func outside(ranges []span, size int) (rest []span) {
-	at := 0
-	for _, r := range ranges {
-		rest = append(rest, span{at, r.from})
-		at = r.to
-	}
-	return append(rest, span{at, size})
-}

@@ -37,7 +37,8 @@ type draft struct {
 	seen         bool // something of a reply came
 	done         bool // the dialect's own end marker came
 	calls        []Call
-	asides       []span // the parts of the text that are commentary, not the answer
+	hasAside     bool   // a part of the text is commentary
+	answers      []span // the others, which are the answer
 	stop         Stop
 	finishReason string // the stop in the endpoint's own word
 	usage        Usage
@@ -114,9 +115,8 @@ func (d *draft) reply(dec decoder, used map[string]bool) (*Reply, error) {
 	newIDs(d.calls, len(d.request.Messages), used)
 	r := &Reply{Stop: d.stop, Finish: d.finishReason, Usage: d.usage, Model: d.model, Refusal: string(d.refusal)}
 	parts := d.text.parts()
-	if len(d.asides) > 0 && d.text.size > 0 {
-		r.HasAside = true
-		if answer := d.text.only(outside(d.asides, d.text.size)); len(answer) > 0 || len(d.calls) == 0 {
+	if r.HasAside = d.hasAside; d.hasAside {
+		if answer := d.text.only(d.answers); len(answer) > 0 || len(d.calls) == 0 {
 			parts = answer
 		}
 	}

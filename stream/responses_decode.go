@@ -210,10 +210,12 @@ func (d *responsesDecoder) finish() error {
 			d.calls = append(d.calls, it.call)
 		}
 		if it.phase == "commentary" {
-			d.asides = append(d.asides, it.spans...)
+			d.hasAside = d.hasAside || len(it.spans) > 0
+		} else {
+			d.answers = append(d.answers, it.spans...)
 		}
 	}
-	slices.SortFunc(d.asides, func(a, b span) int { return a.from - b.from })
+	slices.SortFunc(d.answers, func(a, b span) int { return a.from - b.from })
 	return nil
 }
 
