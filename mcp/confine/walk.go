@@ -10,7 +10,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync/atomic"
 )
 
 const (
@@ -87,27 +86,31 @@ func (a *Access) hidesEntry(dir *os.Root, at string, e fs.DirEntry) bool {
 	return err == nil && a.Refuses(info)
 }
 
-// Walked is an open directory on a walk. Code that uses it after the visit
-// retains it, and releases it afterwards.
+// Walked is a directory on a walk, which is open during the visit.
 type Walked struct {
 	Dir     *os.Root
 	At      string // its path from the root; "." for the root
+	Depth   int    // 0 where the walk began
 	Entries []fs.DirEntry
-
-	depth int // 1 where the walk began
-	users atomic.Int32
-}
-
-func (w *Walked) Retain() { w.users.Add(1) }
-
-func (w *Walked) Release() {
-	if w.users.Add(-1) == 0 {
-		w.Dir.Close()
-	}
 }
 
 // Rel is the path of an entry from the root.
 func (w *Walked) Rel(name string) string { return path.Join(w.At, name) }
+
+// Enter opens a directory that is among the entries of another. It is nil when it may
+// not be entered, which is counted.
+func (a *Access) Enter(w *Walked, name string, skipped *Skipped) *Walked {
+	if w.Depth == MaxDepth-1 {
+		skipped.Deep++
+		return nil
+	}
+	dir, err := a.OpenDirectory(w.Dir, name, w.Rel(name), false)
+	if err != nil {
+		skipped.Unreadable++
+		return nil
+	}
+	return &Walked{Dir: dir, At: w.Rel(name), Depth: w.Depth + 1}
+}
 
 // OpenWalked opens a file that was among the entries of a directory, for reading.
 // The file is nil when it is gone, or may not be shown.
@@ -154,15 +157,11 @@ func (l *Location) Walk(ctx context.Context, visit func(*Walked) error) (skipped
 	if err != nil {
 		return skipped, err
 	}
-	first := &Walked{Dir: dir, At: l.Rel, depth: 1}
-	first.Retain() // for Close, which closes it
-	err = l.Access.walk(ctx, first, visit, &skipped)
+	err = l.Access.walk(ctx, &Walked{Dir: dir, At: l.Rel}, visit, &skipped)
 	return skipped, err
 }
 
 func (a *Access) walk(ctx context.Context, w *Walked, visit func(*Walked) error, skipped *Skipped) error {
-	w.Retain()
-	defer w.Release()
 	entries, total, err := a.Entries(ctx, w.Dir, w.At, MaxEntries)
 	if err != nil {
 		skipped.Unreadable++
@@ -174,21 +173,15 @@ func (a *Access) walk(ctx context.Context, w *Walked, visit func(*Walked) error,
 		return err
 	}
 	for _, e := range entries {
-		switch {
-		case !e.IsDir():
-			continue
-		case w.depth == MaxDepth:
-			skipped.Deep++
+		if !e.IsDir() {
 			continue
 		}
-		rel := w.Rel(e.Name())
-		sub, err := a.OpenDirectory(w.Dir, e.Name(), rel, false)
-		if err != nil {
-			skipped.Unreadable++
-			continue
-		}
-		if err := a.walk(ctx, &Walked{Dir: sub, At: rel, depth: w.depth + 1}, visit, skipped); err != nil {
-			return err
+		if sub := a.Enter(w, e.Name(), skipped); sub != nil {
+			err := a.walk(ctx, sub, visit, skipped)
+			sub.Dir.Close()
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -147,11 +147,15 @@ func (t *grepTree) deal(ctx context.Context, w *confine.Walked) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		w.Retain()
+		dir, err := w.Dir.OpenRoot(".") // which outlives the visit
+		if err != nil {
+			found <- findings{unreadable: len(some)}
+			continue
+		}
 		s := <-t.idle
 		goroutine.StartIn(&t.running, func() {
-			found <- t.batch(ctx, s, w, some)
-			w.Release()
+			found <- t.batch(ctx, s, &confine.Walked{Dir: dir, At: w.At}, some)
+			dir.Close()
 			t.idle <- s
 		})
 	}

@@ -72,7 +72,7 @@ func getTree(ctx context.Context, l *confine.Location, args toolserver.Arguments
 	}
 	t := tree{access: l.Access, ctx: ctx, deepest: deepest}
 	t.text = append(append(t.text, confine.ShownName(l.Rel)...), "/\n"...)
-	t.directory(dir, l.Rel, 1)
+	t.directory(&confine.Walked{Dir: dir, At: l.Rel})
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -93,13 +93,12 @@ type tree struct {
 	full    bool
 }
 
-func (t *tree) directory(dir *os.Root, at string, depth int) {
-	list, total, err := t.access.Entries(t.ctx, dir, at, toolserver.MaxListed)
+func (t *tree) directory(w *confine.Walked) {
+	list, total, err := t.access.Entries(t.ctx, w.Dir, w.At, toolserver.MaxListed)
 	if err != nil {
 		t.skipped.Unreadable++
 		return
 	}
-	w := confine.Walked{At: at}
 	for _, e := range list {
 		if t.lines >= toolserver.MaxListed || len(t.text) > toolserver.MaxText {
 			t.full = true
@@ -108,29 +107,19 @@ func (t *tree) directory(dir *os.Root, at string, depth int) {
 			return
 		}
 		t.lines++
-		t.text = append(t.text, strings.Repeat("  ", depth)+confine.ShownName(e.Name())...)
+		t.text = append(t.text, strings.Repeat("  ", w.Depth+1)+confine.ShownName(e.Name())...)
 		if !e.IsDir() {
 			t.text = append(t.text, '\n')
 			continue
 		}
 		t.text = append(t.text, '/', '\n')
-		switch {
-		case int64(depth) >= t.deepest:
-		case depth >= confine.MaxDepth:
-			t.skipped.Deep++
-		default:
-			t.enter(dir, e.Name(), w.Rel(e.Name()), depth+1)
+		if int64(w.Depth+1) >= t.deepest {
+			continue
+		}
+		if sub := t.access.Enter(w, e.Name(), &t.skipped); sub != nil {
+			t.directory(sub)
+			sub.Dir.Close()
 		}
 	}
 	t.full = t.full || total > len(list)
-}
-
-func (t *tree) enter(dir *os.Root, name, rel string, depth int) {
-	sub, err := t.access.OpenDirectory(dir, name, rel, false)
-	if err != nil {
-		t.skipped.Unreadable++
-		return
-	}
-	defer sub.Close()
-	t.directory(sub, rel, depth)
 }

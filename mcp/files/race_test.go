@@ -66,9 +66,9 @@ func TestWalkMeetsLink(t *testing.T) {
 	if err != nil || skipped.Unreadable != 1 || !slices.Equal(visited, []string{"."}) {
 		t.Errorf("visited %q, skipped %+v: %v", visited, skipped, err)
 	}
-	o := tree{access: a, ctx: t.Context(), deepest: 9}
-	if o.enter(a.Root, "b", "b", 2); len(o.text) > 0 || o.skipped.Unreadable != 1 {
-		t.Errorf("the tree followed the link: %s", o.text)
+	var tree confine.Skipped
+	if sub := a.Enter(&confine.Walked{Dir: a.Root, At: "."}, "b", &tree); sub != nil || tree.Unreadable != 1 {
+		t.Errorf("the tree followed the link: %+v", sub)
 	}
 }
 
