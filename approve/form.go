@@ -2,15 +2,11 @@ package approve
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
 	"toolpipe/stream/escape"
 )
-
-// ErrNoAnswer is the error of a form when nobody can be asked, or nobody answers.
-var ErrNoAnswer = errors.New("nobody answered")
 
 // A Form asks a person for text on behalf of a tool server, which is not
 // trusted. Its answers approve nothing. Nothing in it can pass for a question
@@ -28,10 +24,10 @@ const (
 )
 
 // Form calls fill with a form; no other question is put before fill returns.
-// The error is fill's, or ErrNoAnswer, or ctx's cause when that ends before
-// another question is over.
+// The error is fill's, or says why nobody can be asked, or is ctx's cause when that
+// ends before another question is over.
 func (t *Terminal) Form(ctx context.Context, fill func(*Form) error) error {
-	tty, release, err := t.acquireForAnswer(ctx)
+	tty, release, err := t.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -39,17 +35,8 @@ func (t *Terminal) Form(ctx context.Context, fill func(*Form) error) error {
 	return fill(&Form{t, tty, ctx})
 }
 
-// acquireForAnswer is acquire with the error ErrNoAnswer where nobody can be asked.
-func (t *Terminal) acquireForAnswer(ctx context.Context) (*tty, func(), error) {
-	tty, release, err := t.acquire(ctx)
-	if _, ok := errors.AsType[nobodyError](err); ok {
-		err = ErrNoAnswer
-	}
-	return tty, release, err
-}
-
 // Ask shows heading, which is ours, above lines, which may be the server's, and
-// reads a line. The error is ErrNoAnswer, ctx's cause, or that of the terminal.
+// reads a line. The error is ctx's cause, or says why there is no answer.
 func (f *Form) Ask(heading string, lines []string) (string, error) {
 	return f.askLine(heading, lines, answerPrompt)
 }
@@ -65,16 +52,12 @@ func (f *Form) askLine(heading string, lines []string, prompt string) (string, e
 	line, err := f.terminal.askUntilSeen(f.ctx, f.tty, func(width, height int) *question {
 		return newFormQuestion(heading, lines, prompt, width, height)
 	})
-	if err == nil {
-		return line, nil
+	if err != nil {
+		// The person may still be typing: the next question waits for that.
+		f.terminal.formWithdrawn = time.Now()
+		f.tty.writeNotice("\nno answer is awaited any more\n")
 	}
-	// The person may still be typing: the next question waits for that.
-	f.terminal.formWithdrawn = time.Now()
-	f.tty.writeNotice("\nno answer is awaited any more\n")
-	if errors.Is(err, errDeadline) || errors.Is(err, errHangUp) {
-		err = ErrNoAnswer
-	}
-	return "", err
+	return line, err
 }
 
 // newFormQuestion makes the question of a form for a terminal of width and

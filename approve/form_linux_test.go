@@ -26,8 +26,11 @@ func TestFormIsForeign(t *testing.T) {
 			t.Errorf("a line without margin: %q", line)
 		}
 	}
-	for _, j := range []job{{Heading: "?", Timeout: guardTime, Background: true}, {Heading: "?", Timeout: 300 * time.Millisecond}} {
-		if got := startAsker(t, j, "").verdict(); got != `"" nobody answered` {
+	for want, j := range map[string]job{
+		`"" nobody can be asked: not in the foreground of the terminal`: {Heading: "?", Timeout: guardTime, Background: true},
+		`"" no answer in time`: {Heading: "?", Timeout: 300 * time.Millisecond},
+	} {
+		if got := startAsker(t, j, "").verdict(); got != want {
 			t.Error(got)
 		}
 	}
@@ -40,10 +43,10 @@ func TestFormAnswers(t *testing.T) {
 		confirm     bool
 		typed, want string
 	}{
-		{false, "\x04", `"" nobody answered`},
+		{false, "\x04", `"" end of file on the terminal`},
 		{true, "y\n", `"true" <nil>`},
 		{true, "\n", `"false" <nil>`},
-		{true, "\x04", `"false" nobody answered`},
+		{true, "\x04", `"false" end of file on the terminal`},
 	} {
 		a := startAsker(t, job{Heading: "?", Confirm: c.confirm, Timeout: guardTime}, "")
 		prompt := answerPrompt

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -158,13 +159,14 @@ func (g *Gate) askPerson(ctx context.Context, c *Call, rule *Rule) (Verdict, err
 		return unapproved(rule, "nobody can be asked"), nil
 	}
 	a, err := g.Terminal.ask(ctx, c, rule, g.mayAllowTool(rule))
+	if nobody, ok := errors.AsType[nobodyError](err); ok {
+		return unapproved(rule, nobody.Error()), nil
+	}
 	if err != nil {
 		return Verdict{}, err
 	}
 	v := Verdict{By: "terminal", Rule: "terminal", Reason: a.reason, EndsRun: a.kind == answerQuit}
 	switch a.kind {
-	case answerNobody:
-		return unapproved(rule, a.reason), nil
 	case answerTool:
 		if g.allowedTools == nil {
 			g.allowedTools = make(map[[2]string]bool)

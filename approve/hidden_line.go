@@ -27,10 +27,10 @@ func (t *Terminal) Reachable() bool {
 
 // ReadHidden shows prompt, which is ours, and reads a line that is not shown: it
 // may hold a secret. The line may be longer than a terminal takes in its usual
-// mode, such as an address that was pasted. The error is ErrNoAnswer, that of the
-// terminal, or ctx's cause.
+// mode, such as an address that was pasted. The error is ctx's cause, or
+// says why there is no answer.
 func (t *Terminal) ReadHidden(ctx context.Context, prompt string) (string, error) {
-	tty, release, err := t.acquireForAnswer(ctx)
+	tty, release, err := t.acquire(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -41,9 +41,6 @@ func (t *Terminal) ReadHidden(ctx context.Context, prompt string) (string, error
 			continue
 		}
 		tty.writeNotice("\n")
-		if errors.Is(err, errHangUp) {
-			err = ErrNoAnswer
-		}
 		return line, err
 	}
 }

@@ -18,9 +18,9 @@ func TestReadHidden(t *testing.T) {
 		{typed: long + "12345\n", want: `true, 7005 bytes, ending with "12345", <nil>`},
 		{typed: "first\x15abcx\x7fd\r", want: `true, 4 bytes, ending with "abcd", <nil>`},
 		{typed: "\x7f\x7f\n", want: `true, 0 bytes, ending with "", <nil>`},
-		{typed: "\x04", want: `true, 0 bytes, ending with "", nobody answered`},
+		{typed: "\x04", want: `true, 0 bytes, ending with "", end of file on the terminal`},
 		{typed: strings.Repeat(long, 3) + "\n", want: `true, 0 bytes, ending with "", the line is too long`},
-		{want: `false, 0 bytes, ending with "", nobody answered`, job: job{Background: true}},
+		{want: `false, 0 bytes, ending with "", nobody can be asked: not in the foreground of the terminal`, job: job{Background: true}},
 	} {
 		tt.job.Hidden, tt.job.Timeout = "paste it here: ", guardTime
 		var usual syscall.Termios

@@ -72,7 +72,6 @@ type answerKind uint8
 
 const (
 	answerNo answerKind = iota
-	answerNobody
 	answerYes
 	answerAlways  // yes, also to the same call when it comes again
 	answerTool    // yes to every call of the tool
@@ -99,12 +98,9 @@ var (
 )
 
 // ask asks about a call. rule wants the call asked about. tool: the person may allow
-// every call of the tool. The error is ctx's cause.
+// every call of the tool. The error is a nobodyError, or ctx's cause.
 func (t *Terminal) ask(ctx context.Context, c *Call, rule *Rule, tool bool) (answer, error) {
 	tty, release, err := t.acquire(ctx)
-	if nobody, ok := errors.AsType[nobodyError](err); ok {
-		return answer{answerNobody, nobody.Error()}, nil
-	}
 	if err != nil {
 		return answer{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,7 +94,7 @@ func fillField(form *approve.Form, heading string, lines []string, f field) ([]b
 		}
 		lines = []string{why, f.describe()}
 	}
-	return nil, approve.ErrNoAnswer
+	return nil, errors.New("no answer fits")
 }
 
 func (f *field) describe() string {
