@@ -101,7 +101,10 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	}
 	var idled, answered atomic.Bool // the connection was idle before; the endpoint sent a byte
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn:              func(i httptrace.GotConnInfo) { idled.Store(i.Reused || c.network.isWarm(i.Conn)) },
+		GotConn: func(i httptrace.GotConnInfo) {
+			_, warm := i.Conn.(warmConn)
+			idled.Store(i.Reused || warm)
+		},
 		GotFirstResponseByte: func() { answered.Store(true) },
 	})
 	res, err := x.roundTrip(x.httpRequest(ctx))

@@ -6,7 +6,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"toolpipe/stream/goroutine"
@@ -23,15 +23,17 @@ type network struct {
 	transport *http.Transport
 	endpoint  *endpoint
 	dial      func(ctx context.Context, network, addr string) (net.Conn, error) // with TLS for https
-
-	mu      sync.Mutex
-	opening opening  // the connection that warm opens, until it is used
-	warmed  net.Conn // the connection that warm opened, once it is used
-	dialled bool     // the transport opened a connection: too late to warm one
+	opening   atomic.Pointer[opening]                                           // the connection that warm opens, then tooLate
 }
 
 // opening brings a connection that is being opened, nil after a failure.
 type opening chan net.Conn
+
+// tooLate is the opening of a network that has been asked for a connection.
+var tooLate = func() *opening { o := make(opening); close(o); return &o }()
+
+// warmConn is the connection that warm opened.
+type warmConn struct{ net.Conn }
 
 func newNetwork(e *endpoint) *network {
 	plain := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
@@ -66,13 +68,10 @@ func (n *network) warm(ctx context.Context) {
 	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: n.endpoint.url}); proxy != nil || err != nil {
 		return
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.opening != nil || n.dialled {
+	o := make(opening, 1)
+	if !n.opening.CompareAndSwap(nil, &o) {
 		return
 	}
-	o := make(opening, 1)
-	n.opening = o
 	goroutine.Start(func() {
 		u := n.endpoint.url
 		usual := map[string]string{"http": "80", "https": "443"}
@@ -84,18 +83,11 @@ func (n *network) warm(ctx context.Context) {
 // dialOrWarm returns the connection that warm opened, else a new one. A failure to open
 // the first comes again with the second. Where there is a proxy, warm opened none.
 func (n *network) dialOrWarm(ctx context.Context, network, addr string) (net.Conn, error) {
-	n.mu.Lock()
-	o := n.opening
-	n.opening, n.dialled = nil, true
-	n.mu.Unlock()
-	if o != nil {
+	if o := n.opening.Swap(tooLate); o != nil {
 		select {
-		case conn := <-o:
-			n.mu.Lock()
-			n.warmed = conn
-			n.mu.Unlock()
+		case conn := <-*o:
 			if conn != nil {
-				return conn, nil
+				return warmConn{conn}, nil
 			}
 		case <-ctx.Done():
 			o.discard()
@@ -113,20 +105,9 @@ func (o opening) discard() {
 	})
 }
 
-// isWarm reports whether warm opened conn, so that the connection may have died
-// before anything was sent.
-func (n *network) isWarm(conn net.Conn) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return conn == n.warmed
-}
-
 func (n *network) close() {
 	n.transport.CloseIdleConnections()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.opening != nil {
-		n.opening.discard()
+	if o := n.opening.Swap(tooLate); o != nil {
+		o.discard()
 	}
-	n.opening, n.dialled = nil, true
 }

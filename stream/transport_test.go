@@ -64,8 +64,9 @@ func TestOneWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn := &countedConn{Conn: tcp}
-	c.network.opening = make(opening, 1)
-	c.network.opening <- conn
+	o := make(opening, 1)
+	o <- conn
+	c.network.opening.Store(&o)
 	for i, size := range []int{0, 100 << 10} {
 		if _, err := c.Reply(t.Context(), ask(strings.Repeat("x", size)), nil); err != nil {
 			t.Fatal(err)
