@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -92,7 +91,7 @@ func (x *visit) keywords() {
 			return
 		}
 	}
-	for n := range x.list("allOf") {
+	for _, n := range x.n.lists["allOf"] {
 		x.must(x.here(n))
 	}
 	switch x.v[0] {
@@ -116,20 +115,6 @@ func (x *visit) fail(keyword, format string, args ...any) {
 	if x.trying == 0 && !x.said {
 		x.said = true
 		x.add(x.path, keyword, format, args...)
-	}
-}
-
-// list yields the schemas of a keyword that has a list of them.
-func (x *visit) list(keyword string) iter.Seq[*node] {
-	return func(yield func(*node) bool) {
-		if x.n.raw[keyword] == nil {
-			return
-		}
-		for i := 0; ; i++ {
-			if n := x.n.below[keyword+"/"+strconv.Itoa(i)]; n == nil || !yield(n) {
-				return
-			}
-		}
 	}
 }
 
@@ -199,17 +184,17 @@ func (x *visit) names(keyword string) (all []string) {
 }
 
 func (x *visit) elements() {
-	first, rest := "prefixItems/", x.n.below["items"]
-	if x.n.below["items/0"] != nil { // draft 7
-		first, rest = "items/", x.n.below["additionalItems"]
+	first, rest := x.n.lists["prefixItems"], x.n.below["items"]
+	if list := x.n.lists["items"]; list != nil { // draft 7
+		first, rest = list, x.n.below["additionalItems"]
 	}
-	i := 0
 	for value := range jsontext.Elements(x.v) {
+		n, i := rest, len(x.parts)
+		if i < len(first) {
+			n = first[i]
+		}
 		p := part{step: strconv.Itoa(i), value: value}
 		x.parts = append(x.parts, p)
-		if !x.part(x.n.below[first+p.step], p) {
-			x.part(rest, p)
-		}
-		i++
+		x.part(n, p)
 	}
 }

@@ -198,7 +198,7 @@ func (x *visit) require(keyword string, names []byte) {
 func (x *visit) alternatives() {
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		fitting := 0
-		for n := range x.list(keyword) {
+		for _, n := range x.n.lists[keyword] {
 			if x.fits(n) {
 				fitting++
 			}

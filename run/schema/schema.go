@@ -49,10 +49,11 @@ type Schema struct {
 type node struct {
 	path     string
 	resource *resource
-	never    bool              // the schema is false
-	raw      map[string][]byte // the values of its keywords
-	below    map[string]*node  // the schemas in it, such as "not", "allOf/0", "properties/a"
-	target   *node             // of $ref
+	never    bool               // the schema is false
+	raw      map[string][]byte  // the values of its keywords
+	below    map[string]*node   // the schemas in it, such as "not", "properties/a"
+	lists    map[string][]*node // those of the keywords that have lists of them, such as "allOf"
+	target   *node              // of $ref
 }
 
 // resource is the document, or a schema in it that has a URI of its own.
@@ -119,7 +120,7 @@ func (s *Schema) parse(raw []byte, path string, in *resource) (*node, error) {
 	default:
 		return nil, fmt.Errorf("%w: what stands at %s should be a schema, which is an object, true or false", ErrMalformed, shown(path))
 	}
-	n.raw, n.below = map[string][]byte{}, map[string]*node{}
+	n.raw, n.below, n.lists = map[string][]byte{}, map[string]*node{}, map[string][]*node{}
 	for name, v := range jsontext.Members(raw) {
 		n.raw[jsontext.Unquote(name)] = v
 	}
@@ -217,12 +218,12 @@ func (s *Schema) applicator(n *node, keyword string, v []byte) (ok bool, err err
 		fallthrough
 	case "allOf", "anyOf", "oneOf", "prefixItems":
 		s.strict = s.strict || keyword == "oneOf"
-		i := 0
 		for one := range jsontext.Elements(v) {
-			if err := s.add(n, keyword+"/"+strconv.Itoa(i), one); err != nil {
+			below, err := s.parse(one, n.path+"/"+keyword+"/"+strconv.Itoa(len(n.lists[keyword])), n.resource)
+			if err != nil {
 				return false, err
 			}
-			i++
+			n.lists[keyword] = append(n.lists[keyword], below)
 		}
 		return kind == '[', nil
 	case "properties", "patternProperties", "dependentSchemas", "dependentRequired", "dependencies", "$defs", "definitions":
