@@ -188,13 +188,13 @@ func TestGitDiffForeignObjects(t *testing.T) {
 	for _, id := range []string{commit, tree, id} {
 		plant(loose(id), filepath.Join(outside, loose(id)))
 	}
-	servertest.Fails(t, s, "elsewhere", "get_git_diff", "head_rev", commit)
+	servertest.Fails(t, s, "it is a link", "get_git_diff", "head_rev", commit)
 	for _, id := range []string{commit, tree, id} {
 		os.RemoveAll(filepath.Dir(filepath.Join(dir, loose(id))))
 	}
 	for _, link := range [][2]string{{".git/objects/" + commit[:2], outside + "/.git/objects/" + commit[:2]}, {".git/refs/heads/x", outside + "/.git/HEAD"}, {".git/refs/x", outside + "/.git/refs"}} {
 		plant(link[0], link[1])
-		servertest.Fails(t, s, "elsewhere", "get_git_diff")
+		servertest.Fails(t, s, "it is a link", "get_git_diff")
 		os.Remove(filepath.Join(dir, link[0]))
 	}
 	git("-C", outside, "gc", "-q")
@@ -205,7 +205,7 @@ func TestGitDiffForeignObjects(t *testing.T) {
 	for _, pack := range packs {
 		plant(".git/objects/pack/"+filepath.Base(pack), pack)
 	}
-	servertest.Fails(t, s, "elsewhere", "get_git_diff", "head_rev", commit)
+	servertest.Fails(t, s, "it is a link", "get_git_diff", "head_rev", commit)
 }
 
 // Nothing waits for the other end of a FIFO.

@@ -128,7 +128,7 @@ func (r *repository) pointer(dir *os.Root, at, name, prefix string) (string, err
 	}
 	rel, err := filepath.Rel(r.access.Real, target)
 	if !ok || err != nil || !localName(rel) {
-		return "", fmt.Errorf("the repository keeps things elsewhere (%s): no diff is made", name)
+		return "", errors.New("it leads out of the root")
 	}
 	return rel, nil
 }
@@ -254,16 +254,7 @@ func (r *repository) plainConfig(config []byte) []byte {
 
 // refused says which part of the repository an error is about.
 func refused(rel string, err error) error {
-	if wrong, ok := errors.AsType[*confine.WrongKindError](err); ok {
-		if wrong.Mode&fs.ModeSymlink != 0 {
-			return fmt.Errorf("the repository keeps things elsewhere (%s is a link): no diff is made", confine.ShownName(rel))
-		}
-		return fmt.Errorf("the repository's %s is a %s: no diff is made", confine.ShownName(rel), confine.KindOf(wrong.Mode))
-	}
-	if _, system := errors.AsType[*fs.PathError](err); system {
-		return fmt.Errorf("the repository's %s cannot be read: %w", confine.ShownName(rel), confine.Reason(err))
-	}
-	return err
+	return fmt.Errorf("the repository's %s cannot be read: %w", confine.ShownName(rel), confine.Reason(err))
 }
 
 // isAbsent says whether an error means that no file of that name exists, as git

@@ -63,10 +63,10 @@ func TestGitDiffWorktree(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "bare")
 	check(t, os.CopyFS(outside, os.DirFS(in(".bare"))))
 	servertest.Put(t, filepath.Join(work, "commondir"), outside+"\n")
-	servertest.Fails(t, s, "elsewhere (commondir)", "get_git_diff")
+	servertest.Fails(t, s, "commondir cannot be read: it leads out of the root", "get_git_diff")
 	check(t, os.Remove(filepath.Join(work, "commondir")))
 	check(t, os.Symlink(filepath.Join(outside, "worktrees/w/commondir"), filepath.Join(work, "commondir")))
-	servertest.Fails(t, s, "elsewhere (commondir is a link)", "get_git_diff")
+	servertest.Fails(t, s, "commondir cannot be read: it is a link", "get_git_diff")
 	check(t, os.Symlink(outside, in("link")))
 	for _, path := range []string{outside, "../x", ".", "", "/", "link", "link/worktrees/w", "a.txt", "gone"} {
 		servertest.Put(t, in(".git"), "gitdir: "+path+"\n")
