@@ -211,7 +211,7 @@ func retryWait(d time.Duration) time.Duration {
 
 // resume asks for the rest of a stream that ended before the reply.
 func (x *responseReader) resume() error {
-	if !pause(x.ctx, retryWait(x.retry)) {
+	if goroutine.Await(x.ctx.Done(), retryWait(x.retry)) {
 		return context.Cause(x.ctx)
 	}
 	from := x.lastID
@@ -278,7 +278,7 @@ func (h *httpConn) listen() {
 					failures = 0
 				}
 			}
-			if tooLarge(err) || !pause(h.owner.life, retryWait(x.retry)) {
+			if tooLarge(err) || goroutine.Await(h.owner.life.Done(), retryWait(x.retry)) {
 				return
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
 )
 
@@ -41,7 +42,7 @@ func (s *Session) exchangeWithInput(ctx context.Context, r *wire.Request) ([]byt
 			return nil, &wire.NoReplyError{Cause: err}
 		}
 		if answers == nil {
-			pause(ctx, time.Duration(round)*roundPause)
+			goroutine.Await(ctx.Done(), time.Duration(round)*roundPause)
 		}
 		again := *r
 		again.Params = nextRound(params, answers, jsontext.Member(raw, "requestState"))
@@ -78,14 +79,4 @@ func (s *Session) inputResponses(ctx context.Context, requests []byte) ([]byte, 
 	}
 	answers[0] = '{' // instead of the first comma
 	return append(answers, '}'), nil
-}
-
-// pause waits for d. It returns false when ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -80,12 +80,10 @@ func (m *streamConn) sendFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	select {
-	case <-m.ended:
+	if goroutine.Await(m.ended, process.WaitDelay) {
 		return m.lost()
-	case <-time.After(process.WaitDelay):
-		return err
 	}
+	return err
 }
 
 // await waits for the reply. When ctx ends first, it cancels the request, except

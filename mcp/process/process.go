@@ -260,14 +260,7 @@ func (pr *Process) KillTree(limit time.Duration) (whole bool) {
 }
 
 // EndsWithin says whether the leader ends within d, and its output is read.
-func (pr *Process) EndsWithin(d time.Duration) bool {
-	select {
-	case <-pr.done:
-		return true
-	case <-time.After(d):
-		return false
-	}
-}
+func (pr *Process) EndsWithin(d time.Duration) bool { return goroutine.Await(pr.done, d) }
 
 func (p *Processes) add(pr *Process) {
 	p.mu.Lock()

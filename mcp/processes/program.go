@@ -114,10 +114,7 @@ func (p *program) copyOutput() {
 // live waits for the end of the program.
 func (p *program) live() {
 	<-p.process.Done()
-	select {
-	case <-p.read:
-	case <-time.After(outputDelay):
-	}
+	goroutine.Await(p.read, outputDelay)
 	if !p.pty {
 		p.in.Close()
 	}
@@ -137,14 +134,7 @@ func (p *program) hasEnded() bool {
 }
 
 // endsWithin says whether the program ends within d.
-func (p *program) endsWithin(d time.Duration) bool {
-	select {
-	case <-p.ended:
-		return true
-	case <-time.After(d):
-		return false
-	}
-}
+func (p *program) endsWithin(d time.Duration) bool { return goroutine.Await(p.ended, d) }
 
 // end ends the program and all that it started, politely at first. It says whether
 // the program has ended.

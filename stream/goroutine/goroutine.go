@@ -45,6 +45,11 @@ func Within(d time.Duration, f func()) bool {
 		defer close(done)
 		f()
 	})
+	return Await(done, d)
+}
+
+// Await waits until a channel is closed, no longer than d, and says whether it was.
+func Await(done <-chan struct{}, d time.Duration) bool {
 	select {
 	case <-done:
 		return true
