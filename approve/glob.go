@@ -37,20 +37,14 @@ func matchesAny(globs []glob, name string, fold bool) bool {
 	return slices.ContainsFunc(globs, func(g glob) bool { return g.matches(name, fold) })
 }
 
-// matchesPrefix reports whether some string that begins with prefix, which is
-// ASCII, may match.
+// matchesPrefix reports whether some string that begins with prefix may match.
 func (g glob) matchesPrefix(prefix string, fold bool) bool {
-	for i := range len(prefix) {
-		switch {
-		case i == len(g):
-			return false
-		case g[i] == '*':
+	for i := range len(g) + 1 { // g[i:] can always match something
+		if g[:i].matches(prefix, fold) {
 			return true
-		case g[i] != '?' && g[i] != prefix[i] && (!fold || jsontext.FoldRune(rune(g[i])) != jsontext.FoldRune(rune(prefix[i]))):
-			return false
 		}
 	}
-	return true
+	return false
 }
 
 // A globMode says which characters the wildcards of a pattern match.
