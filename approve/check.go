@@ -41,35 +41,45 @@ func (g *Gate) Check(servers []Server) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// checkNames refuses a policy rule for a server that is not configured, or for a tool
-// that none of its servers has.
+// checkNames refuses a policy rule with a name without a wildcard that no configured
+// server has, or no tool of those servers that the rule speaks of.
 func (r *Rule) checkNames(servers []Server) error {
-	err := r.findNames(r.servers, servers, "no configured server is named %q (configured: %s)", func(g glob, s *Server) (meant, found bool) {
-		return true, g.matches(s.Name, r.restricts()) || s.Spelling != "" && g.matches(s.Spelling, r.restricts())
-	})
-	if err != nil {
-		return err
+	unknown := func(problem string, g glob, among []Server) error {
+		var names []string
+		for _, s := range among {
+			names = append(names, s.Name)
+		}
+		return fmt.Errorf("%s: "+problem+"; \"optional\":true in the rule accepts that", r.Origin, g, cmp.Or(strings.Join(names, ", "), "none"))
 	}
-	return r.findNames(r.tools, servers, "no tool is named %q (servers that the rule speaks of: %s)", func(g glob, s *Server) (meant, found bool) {
-		has := func(tool string) bool { return g.matches(tool, r.restricts()) }
-		return r.matchesServer(s.Name, s.Spelling, r.restricts()), !s.Started || slices.ContainsFunc(s.Tools, has)
-	})
+	wide := r.restricts()
+	for _, g := range r.servers {
+		is := func(s Server) bool { return g.matches(s.Name, wide) || g.matches(s.Spelling, wide) }
+		if g.isLiteral() && !slices.ContainsFunc(servers, is) {
+			return unknown("no configured server is named %q (configured: %s)", g, servers)
+		}
+	}
+	meant := slices.DeleteFunc(slices.Clone(servers), func(s Server) bool { return !r.matchesServer(s.Name, s.Spelling, wide) })
+	for _, g := range r.tools {
+		has := func(tool string) bool { return g.matches(tool, wide) }
+		mayHave := func(s Server) bool { return !s.Started || slices.ContainsFunc(s.Tools, has) }
+		if g.isLiteral() && !slices.ContainsFunc(meant, mayHave) {
+			return unknown("no tool is named %q (servers that the rule speaks of: %s)", g, meant)
+		}
+	}
+	return nil
 }
 
 // lookUpDirectories has the evaluation remember where the directories of r are,
-// for each server that r matches.
+// for each server.
 func (g *Gate) lookUpDirectories(r *Rule, servers []Server) {
 	if r.arguments == nil {
 		return
 	}
 	for _, s := range servers {
-		if !r.matchesServer(s.Name, s.Spelling, r.restricts()) {
-			continue
-		}
 		g.evaluation.begin(context.Background(), &Call{Root: s.Root})
-		for i := range r.arguments.tests {
-			if dir := r.arguments.tests[i].under; dir != "" {
-				g.evaluation.ruleDirectories(dir)
+		for _, t := range r.arguments.tests {
+			if t.under != "" {
+				g.evaluation.ruleDirectories(t.under)
 			}
 		}
 	}
@@ -93,26 +103,4 @@ func (r *Rule) mayMatch(servers []Server) bool {
 		}
 	}
 	return false
-}
-
-// findNames refuses a rule with a name without a wildcard that is found at no
-// server that is meant.
-func (r *Rule) findNames(globs []glob, servers []Server, problem string, look func(g glob, s *Server) (meant, found bool)) error {
-	for _, g := range globs {
-		if !g.isLiteral() {
-			continue
-		}
-		anywhere := false
-		var names []string
-		for i := range servers {
-			if meant, found := look(g, &servers[i]); meant {
-				anywhere = anywhere || found
-				names = append(names, servers[i].Name)
-			}
-		}
-		if !anywhere {
-			return fmt.Errorf("%s: "+problem+"; \"optional\":true in the rule accepts that", r.Origin, g, cmp.Or(strings.Join(names, ", "), "none"))
-		}
-	}
-	return nil
 }
