@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"toolpipe/mcp/oauth"
 	"toolpipe/run/failure"
@@ -20,17 +21,11 @@ var hostOAuthKeys = map[string]string{
 // there; what is not known or not right is left out with a warning, and the server
 // stays usable. A secret that is named and not there is an error, as elsewhere.
 func (e *entry) hostOAuth(v Value) (*oauth.Settings, error) {
-	switch v.Kind() {
-	case 't':
-		return &oauth.Settings{}, nil
-	case 'f':
-		return e.OAuth, nil
-	}
-	if v.Kind() != '{' {
+	s, on := &oauth.Settings{}, v.Kind() != 'f'
+	if !strings.ContainsRune("{tf", rune(v.Kind())) {
 		e.warn("oauth_ignored", v.Origin()+": oauth is ignored: it is not an object")
-		return e.OAuth, nil
+		on = false
 	}
-	s, on := &oauth.Settings{}, true
 	keys := append(e.oauthKeys(s),
 		key{"enabled", func(m member) error {
 			enabled, err := m.boolean()
@@ -63,12 +58,10 @@ func (e *entry) hostOAuth(v Value) (*oauth.Settings, error) {
 	e.mendHostOAuth(v, s)
 	if err := checkOAuth(v, s); err != nil {
 		e.warn("oauth_ignored", v.Origin()+": oauth is ignored: "+failure.Of(err).Message)
-		return e.OAuth, nil
+	} else if on {
+		return s, nil
 	}
-	if !on {
-		return e.OAuth, nil
-	}
-	return s, nil
+	return e.OAuth, nil
 }
 
 // mendHostOAuth leaves out places that are of no use without what belongs to
