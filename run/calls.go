@@ -91,7 +91,7 @@ type call struct {
 	noted     bool       // the session says that it is about to be sent
 	answer    *answer    // nil: it has not run yet
 	nested    *callTally // of the nested run that it was
-	origin    origin
+	origin    event.Source
 	labels    approve.Labels // of its result, when that has come
 	egress    event.Egress   // for its approval event: what brought the labels of the conversation
 

@@ -21,24 +21,8 @@ type flow struct {
 
 	mu       sync.Mutex
 	seen     approve.Labels
-	from     origins
-	expected []*call // the calls that are allowed and have no result yet, in the order of their verdicts
-}
-
-// origins are what first brought the labels private and untrusted.
-type origins struct{ private, untrusted origin }
-
-// origin is a result, or an input.
-type origin struct {
-	event.Source
-	where string // in words: the turn
-}
-
-func (o *origin) text() string {
-	if o.where == "" {
-		return o.Name
-	}
-	return o.Name + " (" + o.where + ")"
+	from     event.Egress // what first brought the labels private and untrusted
+	expected []*call      // the calls that are allowed and have no result yet, in the order of their verdicts
 }
 
 // maxSourceName is how much is shown of the name of a call that an input has, in bytes.
@@ -49,21 +33,21 @@ func newFlow(gate *approve.Gate) *flow {
 }
 
 // note adds the labels more to those seen, and keeps for each new one where it is from.
-func (o *origins) note(seen, more approve.Labels, from origin) approve.Labels {
+func note(by *event.Egress, seen, more approve.Labels, from event.Source) approve.Labels {
 	if more&^seen&approve.Private != 0 {
-		o.private = from
+		by.Private = from
 	}
 	if more&^seen&approve.Untrusted != 0 {
-		o.untrusted = from
+		by.Untrusted = from
 	}
 	return seen | more&approve.Exposed
 }
 
 // add puts labels into the conversation.
-func (f *flow) add(labels approve.Labels, from origin) {
+func (f *flow) add(labels approve.Labels, from event.Source) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.seen = f.from.note(f.seen, labels, from)
+	f.seen = note(&f.from, f.seen, labels, from)
 }
 
 // begin takes the labels of the messages that the conversation begins with: a message
@@ -76,10 +60,10 @@ func (f *flow) begin(msgs []stream.Message, box *toolbox) {
 			names[c.ID] = c.Name
 		}
 		labels, _ := approve.ParseLabels(m.Labels, approve.Exposed)
-		from := origin{event.Source{Name: "the input"}, ""}
+		from := event.Source{Name: "the input"}
 		if m.Role == stream.ToolRole {
 			name := names[m.CallID]
-			from = origin{event.Source{Name: strings.ToValidUTF8(name[:min(len(name), maxSourceName)], ""), ID: m.CallID}, "in the input"}
+			from = event.Source{Name: strings.ToValidUTF8(name[:min(len(name), maxSourceName)], ""), ID: m.CallID, Where: "in the input"}
 			if t := box.byName[names[m.CallID]]; t != nil {
 				labels |= t.labels
 			}
@@ -90,7 +74,7 @@ func (f *flow) begin(msgs []stream.Message, box *toolbox) {
 
 // before is what the conversation holds when c runs: what came in, and what the
 // calls bring that were decided before c.
-func (f *flow) before(c *call) (approve.Labels, origins) {
+func (f *flow) before(c *call) (approve.Labels, event.Egress) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	seen, from := f.seen, f.from
@@ -98,7 +82,7 @@ func (f *flow) before(c *call) (approve.Labels, origins) {
 		if other == c {
 			break
 		}
-		seen = from.note(seen, other.tool.labels, other.origin)
+		seen = note(&from, seen, other.tool.labels, other.origin)
 	}
 	return seen, from
 }
@@ -140,13 +124,13 @@ func (f *flow) nested(c *call, agent string) *flow {
 }
 
 // origin is where the labels of the result of c are from.
-func (r *round) origin(c *call) origin {
-	o := origin{event.Source{Name: c.Name, Turn: r.turn, ID: c.ID}, "turn " + strconv.Itoa(r.turn) + r.flow.of}
+func (r *round) origin(c *call) event.Source {
+	o := event.Source{Name: c.Name, Turn: r.turn, ID: c.ID, Where: "turn " + strconv.Itoa(r.turn) + r.flow.of}
 	switch {
 	case r.serves:
-		o.Turn, o.where = 0, c.ID
+		o.Turn, o.Where = 0, c.ID
 	case r.turn == 0:
-		o.where = "a call of the input"
+		o.Where = "a call of the input"
 	}
 	return o
 }
@@ -164,8 +148,8 @@ func (r *round) see(c *call, asked *approve.Call) {
 	if asked.Seen.Labels = seen; !seen.Has(approve.Exposed) || !asked.Labels.Has(approve.Sends) {
 		return
 	}
-	asked.Seen.Private, asked.Seen.Untrusted = from.private.text(), from.untrusted.text()
-	c.egress = event.Egress{Private: from.private.Source, Untrusted: from.untrusted.Source}
+	asked.Seen.Private, asked.Seen.Untrusted = from.Private.Text(), from.Untrusted.Text()
+	c.egress = from
 }
 
 // approvalEvent tells the verdict on c.

@@ -19,7 +19,7 @@ import (
 
 func labelled(name string, labels approve.Labels) *call {
 	c := &call{Call: stream.Call{Name: name}, tool: &tool{labels: labels}}
-	c.origin = origin{event.Source{Name: name}, "turn 1"}
+	c.origin = event.Source{Name: name, Where: "turn 1"}
 	return c
 }
 
@@ -46,12 +46,12 @@ func TestFlowOfOneTurn(t *testing.T) {
 	check("a call that was denied", post, approve.Private)
 	f.add(web.tool.labels, web.origin)
 	seen, from := f.before(post)
-	if seen != approve.Exposed || from.private.Name != "mail" || from.untrusted.text() != "web (turn 1)" {
+	if seen != approve.Exposed || from.Private.Name != "mail" || from.Untrusted.Text() != "web (turn 1)" {
 		t.Errorf("%v from %+v", seen.Words(), from)
 	}
-	f.add(approve.Exposed, origin{event.Source{Name: "later"}, ""})
+	f.add(approve.Exposed, event.Source{Name: "later"})
 	f.settle(mail)
-	if seen, from := f.before(nil); seen != approve.Exposed || from.private.Name != "later" || from.untrusted.Name != "web" {
+	if seen, from := f.before(nil); seen != approve.Exposed || from.Private.Name != "later" || from.Untrusted.Name != "web" {
 		t.Errorf("the first that brought a label: %v from %+v", seen.Words(), from)
 	}
 }
@@ -79,7 +79,7 @@ func TestFlowApart(t *testing.T) {
 	} {
 		for _, egress := range []approve.Egress{approve.EgressAsk, approve.EgressDeny, approve.EgressWarn, approve.EgressOff} {
 			f := newFlow(&approve.Gate{Egress: egress})
-			f.add(x.seen, origin{})
+			f.add(x.seen, event.Source{})
 			if got := f.apart(x.running, x.labels); got != (x.want && egress <= approve.EgressAsk) {
 				t.Errorf("%v: %v runs, beside it %v, seen %v: %v", egress, x.running.Words(), x.labels.Words(), x.seen.Words(), got)
 			}

@@ -158,7 +158,7 @@ func (h *host) forward(ctx context.Context, c *connection, method, name string, 
 		return nil, err
 	}
 	result, err := session.Request(ctx, method, name, params)
-	h.round.flow.add(c.exposes, origin{event.Source{Name: c.Name}, method}) // an error holds the server's words too
+	h.round.flow.add(c.exposes, event.Source{Name: c.Name, Where: method}) // an error holds the server's words too
 	if e, ok := errors.AsType[*wire.RPCError](err); ok {
 		return nil, h.passedOn(e)
 	}

@@ -132,7 +132,7 @@ func TestDeniedPathsOfLabels(t *testing.T) {
 	_, c, ask := callerWithPolicy(t, `{"version":1,"rules":[{"decision":"deny","server":"files","tool":"*","when":["untrusted"],"arguments":{"path":{"under":"secret"}}}]}`)
 	for _, untrusted := range []bool{false, true} {
 		if untrusted {
-			c.flow.add(approve.Untrusted, origin{})
+			c.flow.add(approve.Untrusted, event.Source{})
 		}
 		got := ask(fileCall(0, "grep_files", `{"pattern":"content of"}`))
 		if !strings.Contains(got[0], "content of docs") || strings.Contains(got[0], "content of secret") == untrusted {
@@ -194,7 +194,7 @@ func TestNoWarningOfDeniedEgress(t *testing.T) {
 		}
 		b.start(t, nil)
 		b.box.byName["s__send"].labels = approve.Sends
-		b.flow.add(approve.Exposed, origin{})
+		b.flow.add(approve.Exposed, event.Source{})
 		if _, _, err := b.ask(t.Context(), "send"); err != nil || warned == denied {
 			t.Errorf("denied: %v, warned: %v, %v", denied, warned, err)
 		}

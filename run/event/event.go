@@ -92,6 +92,16 @@ type Source struct {
 	Name string `event:"name"`     // the name of the tool
 	Turn int    `event:"turn,opt"` // the turn of this run; 0 for an input
 	ID   string `event:"id,opt"`
+
+	Where string // in words: the turn; "" for an input
+}
+
+// Text names the source to a person.
+func (s *Source) Text() string {
+	if s.Where == "" {
+		return s.Name
+	}
+	return s.Name + " (" + s.Where + ")"
 }
 
 // Denial tells the user why the call may not run. The rule is named, which the

@@ -26,7 +26,7 @@ var everyEvent = []struct {
 	{"reasoning", &Reasoning{1, []byte(nasty)}},
 	{"tool_call", &Call{1, "id", "s", "t", "s__t", json.RawMessage("{\"a\":\"\u202e\", \n\"b\":1e2}"), nil}},
 	{"tool_call", &Call{1, "id", "", "", nasty, nil, []byte(nasty)}},
-	{"approval", &Approval{"id", "deny", "policy", nasty, nasty, Egress{"ask", Source{nasty, 1, "id"}, Source{nasty, 0, nasty}}}},
+	{"approval", &Approval{"id", "deny", "policy", nasty, nasty, Egress{"ask", Source{nasty, 1, "id", nasty}, Source{nasty, 0, nasty, ""}}}},
 	{"progress", &Progress{"id", json.RawMessage("1.50"), json.RawMessage("3"), nasty}},
 	{"tool_result", &Result{ID: "id", Status: ResultOK, Text: jsontext.Quoted(nasty), Content: json.RawMessage("[ ]"), Structured: json.RawMessage("{\r\n}"), Bytes: 3, Time: time.Second}},
 	{"tool_result", &Result{ID: "id", Status: ResultError, Text: []byte("\"\u009b\""), Truncated: true}},
