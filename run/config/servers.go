@@ -132,10 +132,8 @@ func giveNames(all []Server) {
 		}
 		s.Name = name
 		s.warn("server_renamed", "server "+strconv.Quote(s.Spelling)+" of "+s.origin+" is called "+name)
-	}
-	for i := range all {
 		// A pattern such as files__* must not match a server that calls itself files, or files__x.
-		if s := &all[i]; IsReserved(s.Spelling) || strings.Index(s.Spelling+"__", "__") != len(s.Spelling) {
+		if IsReserved(s.Spelling) || strings.Index(s.Spelling+"__", "__") != len(s.Spelling) {
 			s.Spelling = ""
 		}
 	}
