@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,14 +18,13 @@ import (
 // open directory at or below the root.
 type Location struct {
 	Access *Access
-	Dir    *os.Root
-	Name   string      // in Dir; "." for a directory itself
+	Name   string      // in the directory that above ends with; "." for that directory itself
 	Rel    string      // from the root, with slashes
 	Info   fs.FileInfo // nil when there is nothing of that name
 	Asked  string      // the path as the caller wrote it
 
 	edited  []byte // the content that Change edits; nil for a write of the whole file
-	above   []step // the directories from the one below the root to Dir
+	above   []step // the open directories from the root on
 	links   int    // symbolic links followed
 	written bool   // the directories that were made are kept
 }
@@ -39,7 +39,7 @@ type step struct {
 // Close closes the directories that lead to the location. It removes those that
 // FindNew made if the file was not written.
 func (l *Location) Close() {
-	for len(l.above) > 0 {
+	for len(l.above) > 1 {
 		l.up()
 	}
 }
@@ -68,8 +68,11 @@ func (e *NotFoundError) Error() string { return e.message }
 func (a *Access) Find(path string) (*Location, error) { return a.find(path, false) }
 
 // FindNew is Find for a file that will be written: it also makes the directories
-// that are missing on the way, unless the file may not be written there.
-func (a *Access) FindNew(path string) (*Location, error) { return a.find(path, true) }
+// that are missing on the way, unless the file may not be written there or the context
+// has a preview.
+func (a *Access) FindNew(ctx context.Context, path string) (*Location, error) {
+	return a.find(path, previewOf(ctx) == nil)
+}
 
 func (a *Access) find(path string, makes bool) (*Location, error) {
 	names, err := a.Split(path)
@@ -77,7 +80,7 @@ func (a *Access) find(path string, makes bool) (*Location, error) {
 		return nil, err
 	}
 	for range attempts {
-		l := &Location{Access: a, Dir: a.Root, Asked: path}
+		l := &Location{Access: a, Asked: path, above: []step{{dir: a.Root, rel: "."}}}
 		if err = l.follow(names, makes); err == nil {
 			return l, nil
 		}
@@ -137,7 +140,7 @@ func (l *Location) follow(names []string, makes bool) error {
 		switch {
 		case name == "" || name == ".":
 			continue
-		case name == ".." && len(l.above) == 0:
+		case name == ".." && len(l.above) == 1:
 			return l.Access.OutsideError(l.Asked)
 		case name == "..":
 			l.up()
@@ -146,14 +149,14 @@ func (l *Location) follow(names []string, makes bool) error {
 		if why := secretName(name); why != "" {
 			return l.Access.protectedError(l.Asked, why)
 		}
-		l.Name, l.Rel = name, path.Join(l.at(), name)
-		info, err := l.Dir.Lstat(name)
+		l.Name, l.Rel = name, path.Join(l.here().rel, name)
+		info, err := l.here().dir.Lstat(name)
 		absent, made := errors.Is(err, fs.ErrNotExist), false
 		if absent && len(names) > 0 {
 			if made, err = l.makeDirectory(names, makes); err != nil {
 				return err
 			}
-			info, err = l.Dir.Lstat(name)
+			info, err = l.here().dir.Lstat(name)
 		}
 		switch {
 		case len(names) == 0 && absent:
@@ -177,8 +180,8 @@ func (l *Location) follow(names []string, makes bool) error {
 			return err
 		}
 	}
-	l.Name, l.Rel = ".", l.at()
-	info, err := l.Dir.Stat(".")
+	l.Name, l.Rel = ".", l.here().rel
+	info, err := l.here().dir.Stat(".")
 	if err != nil {
 		return l.fail(err)
 	}
@@ -204,7 +207,7 @@ func (l *Location) fail(err error) error { return fmt.Errorf("%q: %w", l.Asked, 
 // linkTarget reads the symbolic link at the location. Its target is relative to
 // the link's directory.
 func (l *Location) linkTarget() (string, error) {
-	target, err := l.Dir.Readlink(l.Name)
+	target, err := l.here().dir.Readlink(l.Name)
 	l.links++
 	switch {
 	case l.links > maxLinks:
@@ -231,35 +234,25 @@ func (l *Location) makeDirectory(rest []string, makes bool) (made bool, err erro
 	if err := a.checkWritable(l.Asked, file); err != nil {
 		return false, err
 	}
-	err = l.Dir.Mkdir(l.Name, 0o777)
+	err = l.here().dir.Mkdir(l.Name, 0o777)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return false, l.fail(err)
 	}
 	return err == nil, nil
 }
 
-// at is the path of Dir from the root.
-func (l *Location) at() string {
-	if len(l.above) == 0 {
-		return "."
-	}
-	return l.above[len(l.above)-1].rel
-}
+// here is the directory that the way has come to.
+func (l *Location) here() step { return l.above[len(l.above)-1] }
 
-// up goes to the directory above Dir.
+// up goes back to the directory above.
 func (l *Location) up() {
-	last := len(l.above) - 1
-	left := l.above[last]
-	l.above = l.above[:last]
-	l.Dir = l.Access.Root
-	if last > 0 {
-		l.Dir = l.above[last-1].dir
-	}
+	left := l.here()
+	l.above = l.above[:len(l.above)-1]
 	if left.made && !l.written {
-		name := path.Base(left.rel)
+		name, dir := path.Base(left.rel), l.here().dir
 		info, err := left.dir.Stat(".")
-		if now, nowErr := l.Dir.Lstat(name); err == nil && nowErr == nil && os.SameFile(now, info) {
-			l.Dir.Remove(name) // if it is empty
+		if now, nowErr := dir.Lstat(name); err == nil && nowErr == nil && os.SameFile(now, info) {
+			dir.Remove(name) // if it is empty
 		}
 	}
 	left.dir.Close()
@@ -267,7 +260,7 @@ func (l *Location) up() {
 
 // down goes to the directory at the location.
 func (l *Location) down(made bool) error {
-	dir, err := l.Access.OpenDirectory(l.Dir, l.Name, l.Rel, false)
+	dir, err := l.Access.OpenDirectory(l.here().dir, l.Name, l.Rel, false)
 	if _, other := errors.AsType[*WrongKindError](err); other {
 		err = ErrChanged // it was a directory a moment ago
 	}
@@ -275,15 +268,14 @@ func (l *Location) down(made bool) error {
 		return l.fail(err)
 	}
 	l.above = append(l.above, step{dir, l.Rel, made})
-	l.Dir = dir
 	return nil
 }
 
 // notFound is the error for a location at which nothing is, on the way to the
 // path rel from the root. It names a file with a similar name.
 func (l *Location) notFound(rel string) error {
-	at, hint := l.at(), ""
-	if near := nearest.Nearest(l.Name, l.Access.shownNames(l.Dir, at)); near != "" {
+	at, hint := l.here().rel, ""
+	if near := nearest.Nearest(l.Name, l.Access.shownNames(l.here().dir, at)); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", path.Join(at, near))
 	} else if at != "." {
 		hint = fmt.Sprintf("; %q has no %q", at, l.Name)

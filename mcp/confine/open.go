@@ -45,7 +45,7 @@ func (l *Location) Open() (f *os.File, info fs.FileInfo, err error) {
 		return nil, nil, err
 	}
 	for range attempts {
-		if f, info, err = OpenRegular(l.Dir, l.Name); !errors.Is(err, ErrChanged) {
+		if f, info, err = OpenRegular(l.here().dir, l.Name); !errors.Is(err, ErrChanged) {
 			break
 		}
 	}
@@ -71,7 +71,7 @@ func (l *Location) checkRegular() error {
 	return nil
 }
 
-// Directory goes into the directory at a location, which is Dir then, and returns it.
+// Directory goes into the directory at a location, and returns it.
 // Close closes it.
 func (l *Location) Directory() (*os.Root, error) {
 	switch {
@@ -84,7 +84,7 @@ func (l *Location) Directory() (*os.Root, error) {
 		return nil, err
 	}
 	l.Name = "."
-	return l.Dir, nil
+	return l.here().dir, nil
 }
 
 // OpenDirectory opens a directory in another; rel is its path from the root. It

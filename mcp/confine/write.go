@@ -50,10 +50,10 @@ func (l *Location) Replace(ctx context.Context, content []byte) error {
 			return err
 		}
 	}
-	if v := PreviewOf(ctx); v != nil {
+	if v := previewOf(ctx); v != nil {
 		return v.take(l, content)
 	}
-	r := replacement{dir: l.Dir, name: l.Name, old: l.Info, mode: 0o666}
+	r := replacement{dir: l.here().dir, name: l.Name, old: l.Info, mode: 0o666}
 	switch err := r.write(ctx, content); {
 	case errors.Is(err, errOvertaken):
 		return fmt.Errorf("%q: %w", l.Asked, err)
@@ -122,8 +122,8 @@ func WithPreview(ctx context.Context) (context.Context, *Preview) {
 	return context.WithValue(ctx, previewKey{}, v), v
 }
 
-// PreviewOf returns the preview of a call; nil for a call that writes.
-func PreviewOf(ctx context.Context) *Preview {
+// previewOf returns the preview of a call; nil for a call that writes.
+func previewOf(ctx context.Context) *Preview {
 	v, _ := ctx.Value(previewKey{}).(*Preview)
 	return v
 }

@@ -16,11 +16,7 @@ func writeFile(ctx context.Context, a *confine.Access, args toolserver.Arguments
 	confine.Writing.Lock()
 	defer confine.Writing.Unlock()
 	path, content := args.Text("path"), args.Text("content")
-	find := a.FindNew
-	if confine.PreviewOf(ctx) != nil {
-		find = a.Find
-	}
-	p, err := find(path)
+	p, err := a.FindNew(ctx, path)
 	if err != nil {
 		return nil, err
 	}
