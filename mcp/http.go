@@ -85,7 +85,7 @@ func (h *httpConn) exchangeAt(ctx context.Context, r *wire.Request, at httpState
 	h.owner.report.message('>', body)
 	res, err := h.post(ctx, r, body, at)
 	if err == nil {
-		x := &responseReader{h: h, ctx: ctx, cancel: cancel, r: r, id: id, at: at}
+		x := &responseReader{h: h, ctx: ctx, cancel: cancel, r: r, id: id, at: at, retry: defaultRetry}
 		result, err = x.read(res)
 		if err != nil && x.reply == nil && ctx.Err() != nil {
 			err = &wire.NoReplyError{Sent: true, Cause: context.Cause(ctx)}

@@ -142,7 +142,7 @@ func (x *responseReader) events(r io.Reader) error {
 			x.lastID = ev.ID
 		}
 		if ev.Retry > 0 {
-			x.retry = ev.Retry
+			x.retry = min(max(ev.Retry, minRetry), maxRetry)
 		}
 		if ev.Name == "endpoint" && x.at.session == "" {
 			return errHTTPSSE
@@ -198,20 +198,14 @@ func (x *responseReader) dispatch(m wire.Message) {
 }
 
 const (
-	defaultRetry = time.Second
-	minRetry     = 100 * time.Millisecond // whatever shorter time the server asks for
+	defaultRetry = time.Second            // until the server asks for another time
+	minRetry     = 100 * time.Millisecond // whatever shorter time it asks for
 	maxRetry     = time.Minute
 )
 
-// retryWait is how long to wait where a server's retry field asks for d; 0 is
-// no such field.
-func retryWait(d time.Duration) time.Duration {
-	return min(max(cmp.Or(d, defaultRetry), minRetry), maxRetry)
-}
-
 // resume asks for the rest of a stream that ended before the reply.
 func (x *responseReader) resume() error {
-	if goroutine.Await(x.ctx.Done(), retryWait(x.retry)) {
+	if goroutine.Await(x.ctx.Done(), x.retry) {
 		return context.Cause(x.ctx)
 	}
 	from := x.lastID
@@ -262,7 +256,7 @@ func (h *httpConn) listen() {
 	opening, open := context.WithTimeout(h.owner.life, listenOpening)
 	h.owner.start(func() {
 		defer open()
-		x := &responseReader{h: h, ctx: h.owner.life, r: &wire.Request{}}
+		x := &responseReader{h: h, ctx: h.owner.life, r: &wire.Request{}, retry: defaultRetry}
 		for failures := 0; failures < listenTries; {
 			failures++
 			res, err := h.get(h.owner.life, h.state(), x.lastID)
@@ -278,7 +272,7 @@ func (h *httpConn) listen() {
 					failures = 0
 				}
 			}
-			if tooLarge(err) || goroutine.Await(h.owner.life.Done(), retryWait(x.retry)) {
+			if tooLarge(err) || goroutine.Await(h.owner.life.Done(), x.retry) {
 				return
 			}
 		}

@@ -103,12 +103,8 @@ func (s *Session) untilSilent(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	child, sent, wait := s.child, time.Now(), cmp.Or(s.spec.probeTimeout, defaultProbe)
 	goroutine.Start(func() {
-		tick := time.NewTicker(wait / 8)
-		defer tick.Stop()
 		for child.silentFor(sent, s.spec.StartupTimeout/2) < wait {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
+			if goroutine.Await(ctx.Done(), wait/8) {
 				return
 			}
 		}
