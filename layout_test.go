@@ -53,7 +53,7 @@ var imports = map[string]string{
 	"mcp/process":             "stream/goroutine",
 	"mcp/process/processtest": "testing",
 	"mcp/processes":           "mcp/command mcp/confine mcp/pattern mcp/process mcp/toolserver mcp/wire stream/goroutine stream/jsontext",
-	"mcp/servertest":          "mcp mcp/process mcp/toolserver testing",
+	"mcp/servertest":          "mcp mcp/process mcp/toolserver stream/jsontext testing",
 	"mcp/shell":               "mcp/command mcp/confine mcp/process mcp/toolserver mcp/wire stream/jsontext",
 	"mcp/toolserver":          "mcp/wire stream/goroutine stream/jsontext stream/nearest",
 	"mcp/unified":             "",

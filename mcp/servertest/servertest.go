@@ -4,26 +4,23 @@
 package servertest
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/jsontext"
 )
 
 // Local connects to a server in this process, until the end of the test.
 func Local(t testing.TB, s *toolserver.Server) *mcp.Session {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	session, err := mcp.Connect(ctx, mcp.Spec{Name: "local", Local: s.Pipe}, mcp.Hooks{}, &process.Processes{})
+	session, err := mcp.Connect(t.Context(), mcp.Spec{Name: "local", Local: s.Pipe}, mcp.Hooks{}, &process.Processes{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,19 +84,13 @@ func Do(t testing.TB, s *mcp.Session, tool string, args ...any) (answer string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	r, err := s.Call(ctx, tool, raw, nil)
+	r, err := s.Call(t.Context(), tool, raw, nil)
 	if err != nil {
 		t.Fatalf("%s %s: %v", tool, raw, err)
 	}
 	var all []string
 	for _, b := range r.Content {
-		var text string
-		if err := json.Unmarshal(b.Text, &text); err != nil {
-			t.Fatalf("%s: %v", b.Text, err)
-		}
-		all = append(all, text)
+		all = append(all, jsontext.Text(b.Text))
 	}
 	return strings.Join(all, "\n"), r.IsError
 }

@@ -83,10 +83,7 @@ func (c *connection) Send(ctx context.Context, msg []byte) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, context.Cause(ctx))
 	}
-	c.mu.Lock()
-	finished := c.finished
-	c.mu.Unlock()
-	if finished {
+	if c.ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", wire.ErrNotSent, wire.ErrGone)
 	}
 	c.handle(ctx, slices.Clone(msg))
