@@ -43,7 +43,6 @@ type evaluation struct {
 	budget
 	call     *Call
 	document document // the arguments of the call
-	parsed   bool     // document was read
 	covered  []bool   // the values that a test looked at, while a rule is matched narrow
 	lifted   bool     // a rule was matched that lifts what Egress says
 	lexical  bool     // paths are compared by their text, without a look at the file system
@@ -54,15 +53,8 @@ type evaluation struct {
 
 // begin starts the decision about another call, with a full budget.
 func (e *evaluation) begin(ctx context.Context, c *Call) {
-	e.budget, e.call, e.parsed, e.places, e.lifted = newBudget(ctx), c, false, nil, false
-}
-
-// parse reads the arguments, once for each call.
-func (e *evaluation) parse() {
-	if !e.parsed {
-		e.document.parse(e.call.Arguments)
-		e.parsed = true
-	}
+	e.budget, e.call, e.places, e.lifted = newBudget(ctx), c, nil, false
+	e.document.parse(c.Arguments)
 }
 
 // spendOnValue takes from the budget what it costs to read the value at a

@@ -11,16 +11,15 @@ import (
 // write arguments of a megabyte, and a policy may have any number of patterns:
 // the product of both must be bounded. A nil *budget is unlimited.
 type budget struct {
-	ctx       context.Context
-	left      int // below 0: exhausted
-	nextCheck int // ctx is checked when so much is left
+	ctx  context.Context
+	left int // below 0: exhausted
 }
 
 const (
 	// maxSteps is the budget of a decision. A step takes some nanoseconds, all
 	// of them take one second to a few.
 	maxSteps   = 1 << 28
-	checkEvery = 1 << 16 // steps between two checks of the context
+	checkEvery = 1 << 16 // steps between two checks of the context, or so
 
 	valueSteps   = 8   // the cost of reading a value or a key,
 	bytesPerStep = 4   // and a step more for so many bytes of it
@@ -30,7 +29,7 @@ const (
 // overBudget is the rule that decides when the budget is exhausted.
 var overBudget = Rule{Decision: Deny, By: "default", Reason: "the rules need too much work on these arguments; shorter ones can be decided"}
 
-func newBudget(ctx context.Context) budget { return budget{ctx, maxSteps, maxSteps - checkEvery} }
+func newBudget(ctx context.Context) budget { return budget{ctx, maxSteps} }
 
 // spend takes n steps. It returns false, and the budget is exhausted, if fewer
 // are left or ctx has ended; what was found out then does not count.
@@ -38,36 +37,21 @@ func (b *budget) spend(n int) bool {
 	if b == nil {
 		return true
 	}
-	if n > b.left {
+	before := b.left
+	b.left -= n
+	if b.left < 0 || b.left/checkEvery != before/checkEvery && b.ctx.Err() != nil {
 		b.left = -1
 		return false
-	}
-	b.left -= n
-	if b.left < b.nextCheck {
-		b.nextCheck = b.left - checkEvery
-		if b.ctx.Err() != nil {
-			b.left = -1
-			return false
-		}
 	}
 	return true
 }
 
 func (b *budget) exhausted() bool { return b.left < 0 }
 
-// maxUnmetered is the cost of a match with a regular expression that is paid
-// in advance. A match that costs more is made character by character, so that
-// it can be stopped.
-const maxUnmetered = 1 << 16
-
 // match reports whether re matches text. A character costs two steps for each
 // instruction of re: the match may look at every instruction, and that is slow.
 func (b *budget) match(re *regexp.Regexp, instructions int, text []byte) bool {
-	cost := 2 * instructions
-	if len(text) <= maxUnmetered/cost {
-		return b.spend(len(text)*cost) && re.Match(text)
-	}
-	return re.MatchReader(&meteredReader{b, text, cost})
+	return re.MatchReader(&meteredReader{b, text, 2 * instructions})
 }
 
 // A meteredReader reads a text of which each character costs steps. The text

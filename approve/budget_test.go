@@ -174,7 +174,7 @@ func TestBudget(t *testing.T) {
 	for range 10 {
 		b.spend(checkEvery)
 	}
-	if checks := 1<<30 - ctx.n; checks != 5 {
+	if checks := 1<<30 - ctx.n; checks != 10 {
 		t.Errorf("the context was looked at %d times in 10 times checkEvery steps", checks)
 	}
 	ctx.n = 0
@@ -183,11 +183,11 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A long text is matched like a short one, and costs as much for each character.
+// A text of any length costs as much for each character.
 func TestMatchLongText(t *testing.T) {
 	re := regexp.MustCompile(`\A(?:(?:é|x)*é!?)\z`)
 	const instructions = 16
-	for _, n := range []int{1, maxUnmetered / (2 * instructions) / 2, maxUnmetered/(2*instructions)/2 + 1, 1 << 16} {
+	for _, n := range []int{1, 1000, 1 << 16} {
 		for text, want := range map[string]bool{
 			strings.Repeat("é", n): true, strings.Repeat("é", n) + "!": true, strings.Repeat("é", n) + "?": false, strings.Repeat("é", n-1) + "e": false,
 		} {

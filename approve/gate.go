@@ -215,7 +215,6 @@ func (g *Gate) DeniedPaths(ctx context.Context, c Call, argument string) (paths 
 			if t.under == "" || len(t.path) != 1 || !t.path[0].any && !strings.EqualFold(t.path[0].key, argument) {
 				continue
 			}
-			e.parse()
 			if !r.arguments.matchWide(e, t) && !e.exhausted() {
 				continue
 			}

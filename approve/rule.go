@@ -143,7 +143,6 @@ func (r *Rule) matchesArguments(e *evaluation, wide bool) bool {
 	if r.arguments == nil {
 		return true
 	}
-	e.parse()
 	if wide {
 		return r.arguments.matchWide(e, nil)
 	}
