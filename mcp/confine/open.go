@@ -112,7 +112,7 @@ func (a *Access) OpenDirectory(dir *os.Root, name, rel string, forGit bool) (*os
 		err = ErrChanged
 	case !forGit && a.Refuses(now):
 		err = errDenied
-	case device(now) != device(a.Info) && isKernelFileSystem(sub):
+	case stat(now).Dev != stat(a.Info).Dev && isKernelFileSystem(sub):
 		err = a.kernelError()
 	case !forGit && isGitDirectory(sub, ""):
 		err = errGitDirectory

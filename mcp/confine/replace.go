@@ -124,9 +124,7 @@ func (r *replacement) fill(f *os.File, content []byte) error {
 		return err
 	}
 	if r.keeps() {
-		if s, ok := r.old.Sys().(*syscall.Stat_t); ok {
-			f.Chown(int(s.Uid), int(s.Gid)) // if the user may do that
-		}
+		f.Chown(int(stat(r.old).Uid), int(stat(r.old).Gid)) // if the user may do that
 		if err := f.Chmod(r.old.Mode().Perm()); err != nil {
 			return err
 		}

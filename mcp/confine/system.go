@@ -12,24 +12,13 @@ import (
 // itself.
 const OpenFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY | largeFile
 
-// device returns the number of the file system that a file is on.
-func device(info fs.FileInfo) uint64 {
-	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(s.Dev)
-	}
-	return 0
-}
-
-func hasOtherNames(info fs.FileInfo) bool {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	return ok && s.Nlink > 1
-}
+// stat is what the system says about a file that was found by package os.
+func stat(info fs.FileInfo) *syscall.Stat_t { return info.Sys().(*syscall.Stat_t) }
 
 // isForeign says whether a file belongs to another user than this process and
 // root.
 func isForeign(info fs.FileInfo) bool {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	return ok && s.Uid != 0 && int(s.Uid) != os.Geteuid()
+	return stat(info).Uid != 0 && int(stat(info).Uid) != os.Geteuid()
 }
 
 // DescriptorPath returns the path by which this process can name an open file,

@@ -78,7 +78,7 @@ func (a *Access) hidesEntry(dir *os.Root, at string, e fs.DirEntry) bool {
 	if a.Only != "" && e.Name() != a.Only || a.hides(at, e.Name()) {
 		return true
 	}
-	isLinked := func(info fs.FileInfo) bool { return !info.IsDir() && hasOtherNames(info) }
+	isLinked := func(info fs.FileInfo) bool { return !info.IsDir() && stat(info).Nlink > 1 }
 	if !e.Type().IsRegular() || !slices.ContainsFunc(a.refusedFiles, isLinked) {
 		return false // its name tells whether it is refused
 	}
