@@ -1,6 +1,7 @@
 package netguard
 
 import (
+	"cmp"
 	"crypto/tls"
 	"net"
 	"net/http"
@@ -11,10 +12,7 @@ import (
 
 // Origin is scheme, host and port of a URL: credentials are sent to one origin only.
 func Origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 

@@ -87,9 +87,7 @@ func (l *Login) take(t tokenReply, now time.Time) {
 	if t.life > 0 {
 		l.Expires = now.Add(t.life)
 	}
-	if t.refresh != "" {
-		l.RefreshToken = t.refresh
-	}
+	l.RefreshToken = cmp.Or(t.refresh, l.RefreshToken)
 	if len(t.scopes) > 0 {
 		l.Scopes = t.scopes
 	}

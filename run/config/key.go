@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"os"
@@ -138,11 +139,7 @@ func origin(address string) string {
 // runKeyCommand runs the key_command that stands at the place from; the first line
 // of its output is the key.
 func (c *Config) runKeyCommand(ctx context.Context, argv []string, from string) (string, error) {
-	processes := c.Processes
-	if processes == nil {
-		processes = &Processes{}
-	}
-	key, err := processes.FirstLine(ctx, exec.Cmd{Args: argv, Env: process.ChildEnv(c.Environ, nil, nil), Dir: neutralDir})
+	key, err := cmp.Or(c.Processes, &Processes{}).FirstLine(ctx, exec.Cmd{Args: argv, Env: process.ChildEnv(c.Environ, nil, nil), Dir: neutralDir})
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}

@@ -128,12 +128,8 @@ func (c *Config) applyServerFlags(settings *Settings, all []Server) error {
 		s := &all[i]
 		s.InheritEnv = slices.DeleteFunc(slices.Clone(s.InheritEnv), func(name string) bool { return slices.Contains(keys, name) })
 		s.Environ, s.Version, s.Elicit = c.Environ, c.Version, c.Elicit
-		if c.ToolTimeout > 0 {
-			s.ToolTimeout = c.ToolTimeout
-		}
-		if c.StartupTimeout > 0 {
-			s.StartupTimeout = c.StartupTimeout
-		}
+		s.ToolTimeout = cmp.Or(c.ToolTimeout, s.ToolTimeout)
+		s.StartupTimeout = cmp.Or(c.StartupTimeout, s.StartupTimeout)
 		if s.URL == "" {
 			s.place()
 			s.Root = s.Dir
@@ -143,10 +139,7 @@ func (c *Config) applyServerFlags(settings *Settings, all []Server) error {
 		}
 		s.loginArgs = c.loginArgs(s)
 		if c.clientMetadataURL != "" && s.URL != "" {
-			known := oauth.Settings{}
-			if s.OAuth != nil {
-				known = *s.OAuth
-			}
+			known := *cmp.Or(s.OAuth, &oauth.Settings{})
 			known.ClientMetadataURL = cmp.Or(known.ClientMetadataURL, c.clientMetadataURL)
 			s.OAuth = &known
 		}

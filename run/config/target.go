@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -89,10 +90,7 @@ func checkURL(target string) (*url.URL, error) {
 // nameOfURL names a server after its host's first label; an IP address or a
 // name that is taken gets the port added.
 func nameOfURL(u *url.URL, taken func(string) bool) string {
-	host, port := u.Hostname(), u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	host, port := u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	isIP := net.ParseIP(host) != nil
 	if !isIP {
 		host, _, _ = strings.Cut(host, ".")
