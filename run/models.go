@@ -10,6 +10,7 @@ import (
 
 	"toolpipe/run/config"
 	"toolpipe/run/event"
+	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
 	"toolpipe/stream"
@@ -52,9 +53,6 @@ func (r *runner) listModels(ctx context.Context) error {
 	return nil
 }
 
-// maxSuggested is how many models a hint names.
-const maxSuggested = 8
-
 // withModels adds to the error of a model that the endpoint does not have what it
 // has instead.
 func (r *runner) withModels(ctx context.Context, err error) error {
@@ -73,10 +71,6 @@ func (r *runner) withModels(ctx context.Context, err error) error {
 		return err
 	}
 	e := *failure.Of(err)
-	e.Hints = []string{"the endpoint has: " + config.JoinWords(names[:min(len(names), maxSuggested)])}
-	if n := len(names) - maxSuggested; n > 0 {
-		e.Hints[0] += " and " + strconv.Itoa(n) + " more; --list-models shows all"
-	}
-	e.Hints = config.DidYouMean("-m ", config.NearestPart(asked, names), e.Hints...)
+	e.Hints = config.DidYouMean("-m ", config.NearestPart(asked, names), "the endpoint has: "+face.JoinFew(names)+"; --list-models shows all")
 	return &e
 }
