@@ -2,6 +2,7 @@ package code
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -59,11 +60,8 @@ func showCallPath(ctx context.Context, c *call, args toolserver.Arguments) ([]by
 
 // isFollowed says whether a definition is a function or a type.
 func isFollowed(d *definition) bool {
-	switch d.Kind {
-	case "prototype", "implementation", "field", "variable", "constant", "const", "var":
-		return false
-	}
-	return strings.HasPrefix(d.Signature, "(") || hasBody(d.Kind) || isType(d.Kind)
+	return !slices.Contains([]string{"prototype", "implementation", "field", "variable", "constant", "const", "var"}, d.Kind) &&
+		(strings.HasPrefix(d.Signature, "(") || hasBody(d.Kind) || isType(d.Kind))
 }
 
 // A callGraph is the functions and types of a project by their names.
@@ -202,15 +200,7 @@ func (u use) tier(from, to *definition) int {
 	return 4
 }
 
-// family is the language of a file, or another one that shares its definitions.
-func family(f *sourceFile) string {
-	switch {
-	case f.language.Is("C++", "Objective-C"):
-		return "C"
-	case f.language.Is("TypeScript"):
-		return "JavaScript"
-	case f.language.Is("Kotlin", "Scala"):
-		return "Java"
-	}
-	return f.language.Name
-}
+// families are languages that share the definitions of another one.
+var families = map[string]string{"C++": "C", "Objective-C": "C", "TypeScript": "JavaScript", "Kotlin": "Java", "Scala": "Java"}
+
+func family(f *sourceFile) string { return cmp.Or(families[f.language.Name], f.language.Name) }

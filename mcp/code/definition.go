@@ -66,31 +66,20 @@ func within(scope, full string) bool { return scope == full || strings.HasPrefix
 
 // isType says whether definitions of a kind are types.
 func isType(kind string) bool {
-	switch kind {
-	case "class", "interface", "trait", "struct", "type", "enum", "union", "protocol", "object", "record", "module":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"class", "interface", "trait", "struct", "type", "enum", "union", "protocol", "object", "record", "module"}, kind)
 }
 
 // isFunction says whether definitions of a kind are functions: nobody outside can use
 // the definitions inside them.
 func isFunction(kind string) bool {
-	switch kind {
-	case "function", "method", "getter", "setter", "generator", "singletonMethod", "macro", "func":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"function", "method", "getter", "setter", "generator", "singletonMethod", "macro", "func"}, kind)
 }
 
 // hasBody says whether definitions of a kind end with the bracket that closes their
 // body.
 func hasBody(kind string) bool {
-	switch kind {
-	case "implementation", "namespace", "extension", "selector", "id", "subroutine":
-		return true
-	}
-	return isFunction(kind) && kind != "func" || isType(kind) && kind != "type"
+	return isFunction(kind) && kind != "func" || isType(kind) && kind != "type" ||
+		slices.Contains([]string{"implementation", "namespace", "extension", "selector", "id", "subroutine"}, kind)
 }
 
 // anonymous begins the names that ctags gives to definitions without a name.
