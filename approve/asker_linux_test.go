@@ -145,7 +145,8 @@ func (j *job) change(context.Context) (string, []string) {
 
 // inShell does the job in another process, in the foreground. It does with that
 // process what a shell does, at these signals: SIGUSR1 moves it to the background,
-// SIGUSR2 gives it the terminal, and SIGALRM sends it SIGCONT. Each is printed.
+// SIGUSR2 gives it the terminal, and SIGALRM sends it SIGCONT. Each is printed, and
+// also if the process was stopped in the background.
 func (j *job) inShell() {
 	signal.Ignore(syscall.SIGTTOU)
 	commands := make(chan os.Signal, 1)
@@ -172,6 +173,13 @@ func (j *job) inShell() {
 			case syscall.SIGUSR2:
 				if _, _, err := syscall.Syscall(syscall.SYS_IOCTL, terminal, syscall.TIOCSPGRP, uintptr(unsafe.Pointer(&group))); err != 0 {
 					panic(err)
+				}
+			}
+			if s == syscall.SIGUSR1 {
+				time.Sleep(100 * time.Millisecond) // it reads, or sees that it is in the background
+				if stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid)); strings.Contains(string(stat), ") T ") {
+					fmt.Println("stopped")
+					continue
 				}
 			}
 			fmt.Println(s)
@@ -330,6 +338,30 @@ func (a *asker) watch() {
 
 func (a *asker) typeIn(s string) {
 	if _, err := io.WriteString(a.master, s); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// startInBackground starts a child in a shell, and moves it to the background while it
+// asks. The system stops each process that begins to read at that moment, and again
+// after each SIGCONT: then another child is started.
+func startInBackground(t *testing.T, j job) *asker {
+	j.Shell = true
+	for {
+		a := startAsker(t, j, "")
+		a.await(ending, 1)
+		a.tell(syscall.SIGUSR1)
+		if a.line() != "stopped" {
+			return a
+		}
+		_ = a.cmd.Process.Kill() // the system ends the other with it: its terminal has no session any more
+	}
+}
+
+// tell sends the shell a signal, see inShell.
+func (a *asker) tell(s syscall.Signal) {
+	a.t.Helper()
+	if err := a.cmd.Process.Signal(s); err != nil {
 		a.t.Fatal(err)
 	}
 }
