@@ -226,7 +226,7 @@ func rangeTest(d *document, at int) (test, string) {
 	return func(e *evaluation, at int, wide bool) bool {
 		if wide {
 			r := e.readings(at)
-			return r.anyNumber || r.scaled || r.any(func(n jsontext.Decimal) bool {
+			return r.anyNumber || r.scaled || slices.ContainsFunc(r.numbers, func(n jsontext.Decimal) bool {
 				return inside(n) || low != nil && near(n, *low) || high != nil && near(n, *high)
 			})
 		}

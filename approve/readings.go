@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"unicode"
@@ -17,8 +18,7 @@ import (
 // spell a number ("0x3e8", "1,000", "１０００"), true as 1, null as 0. A deny
 // must hold whatever number the server reads.
 type readings struct {
-	numbers   [4]jsontext.Decimal
-	count     int
+	numbers   []jsontext.Decimal
 	anyNumber bool // it may be read as any number
 	scaled    bool // a unit behind the number may change its value, as in "1k"
 }
@@ -44,7 +44,7 @@ func (e *evaluation) mayMean(a *document, i, j int) bool {
 func (e *evaluation) mayMeanNumber(text []byte, at int) bool {
 	want, ok := jsontext.ParseDecimal(text)
 	r := e.readings(at)
-	return !ok || r.anyNumber || r.any(func(n jsontext.Decimal) bool { return n.Compare(want) == 0 || near(n, want) })
+	return !ok || r.anyNumber || slices.ContainsFunc(r.numbers, func(n jsontext.Decimal) bool { return n.Compare(want) == 0 || near(n, want) })
 }
 
 // mayMeanBool reports whether a server may read the value at a node as want.
@@ -59,7 +59,7 @@ func (e *evaluation) mayMeanBool(want bool, at int) bool {
 		}
 	}
 	r := e.readings(at)
-	return !r.scaled && (r.anyNumber || r.any(func(n jsontext.Decimal) bool { return want == (len(n.Digits) > 0) }))
+	return !r.scaled && (r.anyNumber || slices.ContainsFunc(r.numbers, func(n jsontext.Decimal) bool { return want == (len(n.Digits) > 0) }))
 }
 
 // readings returns the numbers that a server may read from the value at a node.
@@ -95,13 +95,7 @@ func (r *readings) add(literal []byte) {
 		r.anyNumber = true
 		return
 	}
-	r.numbers[r.count] = d
-	r.count++
-}
-
-// any reports whether f holds for one of the numbers.
-func (r *readings) any(f func(jsontext.Decimal) bool) bool {
-	return slices.ContainsFunc(r.numbers[:r.count], f)
+	r.numbers = append(r.numbers, d)
 }
 
 // trimSign cuts white space, signs and currency symbols from the front of a
@@ -122,6 +116,12 @@ func trimSign(text []byte) (negative bool, rest []byte) {
 	return negative, nil
 }
 
+var (
+	// hexFloat is hexadecimal digits with a point or a binary exponent, which C and Go read.
+	hexFloat        = regexp.MustCompile(`^0x([0-9a-f_]*\.|[0-9a-f_]+p)`)
+	exponentPattern = regexp.MustCompile(`^e[+-]?[0-9]+`)
+)
+
 // addSpelled adds the numbers that a server may read from the front of text,
 // which begins with a digit, a point or a comma, or is "nan", "inf" or the like.
 func (r *readings) addSpelled(negative bool, text []byte) {
@@ -131,7 +131,7 @@ func (r *readings) addSpelled(negative bool, text []byte) {
 		return
 	}
 	if len(b) > 2 && b[0] == '0' {
-		if b[1] == 'x' && isHexFloat(b[2:]) {
+		if hexFloat.Match(b) {
 			r.anyNumber = true
 			return
 		}
@@ -140,13 +140,12 @@ func (r *readings) addSpelled(negative bool, text []byte) {
 		}
 	}
 	end := len(b) - len(bytes.TrimLeft(b, "0123456789_,. "))
-	mantissa, exponent, tail := bytes.TrimRight(b[:end], "_, "), []byte(nil), b[end:]
+	mantissa, tail := bytes.TrimRight(b[:end], "_, "), b[end:]
 	if !bytes.ContainsAny(mantissa, "0123456789") {
 		return
 	}
-	if i := exponentEnd(tail); i > 0 {
-		exponent, tail = tail[:i], tail[i:]
-	}
+	exponent := exponentPattern.Find(tail)
+	tail = tail[len(exponent):]
 	r.scaled = len(tail) > 0 && tail[0] >= 'a' || len(tail) == 0 && letterFollows
 	r.addSeparated(negative, mantissa, exponent)
 }
@@ -211,22 +210,6 @@ func (r *readings) addWhole(negative bool, digits []byte, base int) bool {
 	return true
 }
 
-// exponentEnd returns the length of the exponent at the front of text, 0 for none.
-func exponentEnd(text []byte) int {
-	if len(text) < 2 || text[0] != 'e' {
-		return 0
-	}
-	i := 1
-	if text[1] == '+' || text[1] == '-' {
-		i = 2
-	}
-	digits := len(text[i:]) - len(bytes.TrimLeft(text[i:], "0123456789"))
-	if digits == 0 {
-		return 0
-	}
-	return i + digits
-}
-
 // asciiNumber returns the characters at the front of text that a number may be
 // made of, as ASCII in lower case. letterFollows reports a letter behind them.
 func asciiNumber(text []byte) (number []byte, letterFollows bool) {
@@ -271,14 +254,6 @@ func digit(c rune) rune {
 		return c
 	}
 	return '0' + n%10
-}
-
-// isHexFloat reports whether text begins with hexadecimal digits and a point or
-// a binary exponent, which C and Go read.
-func isHexFloat(text []byte) bool {
-	rest := bytes.TrimLeft(text, "0123456789abcdef_.")
-	digits := text[:len(text)-len(rest)]
-	return bytes.Contains(digits, []byte(".")) || len(digits) > 0 && len(rest) > 0 && rest[0] == 'p'
 }
 
 // isSpace reports whether a server may skip c around a number or a word:
@@ -334,21 +309,18 @@ const maxPlain = 400
 // plainDecimal returns a as it is written without an exponent and needless
 // zeros.
 func plainDecimal(a jsontext.Decimal) []byte {
-	if len(a.Digits) == 0 {
-		return []byte("0")
-	}
+	zeros := func(n int64) []byte { return bytes.Repeat([]byte("0"), int(max(0, n))) }
+	digits := slices.Concat(zeros(-a.Exponent), a.Digits, zeros(a.Exponent-int64(len(a.Digits))))
+	whole, fraction := digits[:max(0, a.Exponent)], digits[max(0, a.Exponent):]
 	var b []byte
 	if a.Negative {
 		b = append(b, '-')
 	}
-	n := int64(len(a.Digits))
-	switch {
-	case a.Exponent <= 0:
-		b = append(append(b, "0."...), bytes.Repeat([]byte("0"), int(-a.Exponent))...)
-		return append(b, a.Digits...)
-	case a.Exponent >= n:
-		return append(append(b, a.Digits...), bytes.Repeat([]byte("0"), int(a.Exponent-n))...)
+	if b = append(b, whole...); len(whole) == 0 {
+		b = append(b, '0')
 	}
-	b = append(append(b, a.Digits[:a.Exponent]...), '.')
-	return append(b, a.Digits[a.Exponent:]...)
+	if len(fraction) > 0 {
+		b = append(append(b, '.'), fraction...)
+	}
+	return b
 }
