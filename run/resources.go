@@ -59,7 +59,7 @@ func (r *runner) ofServer(ctx context.Context, flag, of, value string) (c *conne
 		if err != nil {
 			return nil, nil, "", err
 		}
-		if session == nil || c.err != nil {
+		if session == nil {
 			return nil, nil, "", &failure.Error{Status: failure.StatusServer, Message: flag + ": server " + strconv.Quote(name) + " did not start"}
 		}
 		return c, session, rest, nil
@@ -161,24 +161,29 @@ func (r *runner) readResource(ctx context.Context) error {
 }
 
 // listItems shows the items of these lists of all servers, one server after the other.
-// A server that cannot answer is a warning, and the others are asked all the same.
 func (r *runner) listItems(ctx context.Context, lists ...mcp.List) error {
 	for _, c := range r.box.conns {
-		if c.session == nil || c.err != nil {
-			continue
-		}
 		for _, l := range lists {
-			err := c.session.Items(ctx, l, func(item []byte) { r.Emit(itemEvent(c.Name, l, item)) })
-			if failure.IsCancelled(err) {
-				return err
-			}
-			if err != nil {
-				r.warn("server_failed", c.Name, withHint(err.Error(), &c.Server, err))
+			if !r.items(ctx, c, l, func(item []byte) { r.Emit(itemEvent(c.Name, l, item)) }) {
 				break
 			}
 		}
 	}
-	return nil
+	return context.Cause(ctx)
+}
+
+// items visits the items of a list of a server. That the server cannot answer is a
+// warning, and the others are asked all the same.
+func (r *runner) items(ctx context.Context, c *connection, l mcp.List, visit func(item []byte)) bool {
+	session, _ := c.use(ctx)
+	if session == nil {
+		return false // it failed, which the user was told
+	}
+	err := session.Items(ctx, l, visit)
+	if err != nil && !failure.IsCancelled(err) {
+		r.warn("server_failed", c.Name, withHint(err.Error(), &c.Server, err))
+	}
+	return err == nil
 }
 
 // itemEvent shows an item of a server's list of resources, templates or prompts.

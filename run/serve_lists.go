@@ -12,7 +12,6 @@ import (
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
-	"toolpipe/run/failure"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
 )
@@ -58,21 +57,14 @@ func (h *host) listed(ctx context.Context, l mcp.List, afresh bool) []listedItem
 	return items.([]listedItem)
 }
 
-// listAll asks all servers side by side. One that cannot answer is a warning. Of two
-// items that the host would ask for by the same name the first counts.
+// listAll asks all servers side by side. Of two items that the host would ask for by the
+// same name the first counts.
 func (h *host) listAll(ctx context.Context, l mcp.List) []listedItem {
 	found := make([][]listedItem, len(h.box.conns))
 	var asked sync.WaitGroup
 	for i, c := range h.box.conns {
 		goroutine.StartIn(&asked, func() {
-			session, _ := c.use(ctx)
-			if session == nil || c.err != nil {
-				return // it failed, which the user was told
-			}
-			err := session.Items(ctx, l, func(item []byte) { found[i] = append(found[i], newListedItem(c, l, item)) })
-			if err != nil && !failure.IsCancelled(err) {
-				h.warn("server_failed", c.Name, withHint(err.Error(), &c.Server, err))
-			}
+			h.items(ctx, c, l, func(item []byte) { found[i] = append(found[i], newListedItem(c, l, item)) })
 		})
 	}
 	asked.Wait()

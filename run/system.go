@@ -69,7 +69,7 @@ func (c *connection) instructionText() string {
 		return ""
 	case c.later != nil:
 		return c.later.instructions
-	case c.session == nil || c.err != nil:
+	case c.session == nil:
 		return ""
 	}
 	return toolserver.Cut(c.session.Instructions(), maxInstructions, "\n[…]")

@@ -155,7 +155,7 @@ func (b *toolbox) infos() []event.ServerInfo {
 		switch {
 		case c.later != nil:
 			infos = append(infos, event.ServerInfo{Name: c.Name, Tools: len(c.tools)})
-		case c.session != nil && c.err == nil:
+		case c.session != nil:
 			infos = append(infos, event.ServerInfo{Name: c.Name, Protocol: c.session.Protocol(), Tools: len(c.tools)})
 		}
 	}

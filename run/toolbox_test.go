@@ -157,8 +157,8 @@ func TestSettle(t *testing.T) {
 		if infos := b.infos(); len(infos) != 1 || infos[0].Tools != 1 {
 			t.Errorf("%+v", infos)
 		}
-		b.conns[0].err = errors.New("no list")
-		if infos := b.infos(); len(infos) != 0 {
+		failed := &toolbox{conns: []*connection{{err: errors.New("no list")}}}
+		if infos := failed.infos(); len(infos) != 0 {
 			t.Errorf("%+v", infos)
 		}
 	})
