@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -102,14 +103,11 @@ func (c *Config) usualKeys(e *Endpoint, p profile) []usualKey {
 		{"OPENAI_API_KEY", "https://api.openai.com", c.Getenv("OPENAI_BASE_URL")},
 		{"ANTHROPIC_API_KEY", "https://api.anthropic.com", c.Getenv("ANTHROPIC_BASE_URL")},
 	} {
-		k := usualKey{name: provider.name, to: provider.origin}
-		if here := origin(e.BaseURL); here != "" {
-			k.here = here == provider.origin || here == origin(provider.base)
-		}
+		origins := []string{provider.origin}
 		if other := origin(provider.base); other != "" && other != provider.origin {
-			k.to += " and " + other
+			origins = append(origins, other)
 		}
-		keys = append(keys, k)
+		keys = append(keys, usualKey{provider.name, slices.Contains(origins, origin(e.BaseURL)), strings.Join(origins, " and ")})
 	}
 	return keys
 }
