@@ -199,17 +199,17 @@ func (c *Config) AttachesInput() bool { return slices.Contains(c.Files, "-") }
 func (c *Config) Streams() bool { return c.Stream != nil && *c.Stream }
 func (c *Config) Holds() bool   { return c.Stream != nil && !*c.Stream }
 
-// userDir is the directory of toolpipe below the one that a variable of the XDG Base
-// Directory specification names, or else below the usual one in the home directory;
-// "" if there is none. A relative path in a variable is ignored, as the specification
-// says: nothing is read from the working directory unless a flag names it.
-func (c *Config) userDir(variable string, usual func(home string) string) string {
+// userPath is the path of a file of toolpipe below the directory that a variable of the
+// XDG Base Directory specification names, or else below the usual one in the home
+// directory; "" if there is none. A relative path in a variable is ignored, as the
+// specification says: nothing is read from the working directory unless a flag names it.
+func (c *Config) userPath(variable string, usual func(home string) string, name string) string {
 	dir, home := c.Getenv(variable), c.Getenv("HOME")
 	switch {
 	case filepath.IsAbs(dir):
-		return filepath.Join(dir, "toolpipe")
+		return filepath.Join(dir, "toolpipe", name)
 	case filepath.IsAbs(home):
-		return filepath.Join(usual(home), "toolpipe")
+		return filepath.Join(usual(home), "toolpipe", name)
 	}
 	return ""
 }

@@ -75,12 +75,10 @@ func (c *Config) LoadSettings(warn Warner) (*Settings, error) {
 	}
 	s.Path = named
 	if named == "" {
-		what = "the config"
-		dir := c.userDir("XDG_CONFIG_HOME", stdio.DefaultConfigDir)
-		if dir == "" {
-			return s, nil
-		}
-		s.Path = filepath.Join(dir, "config.json")
+		what, s.Path = "the config", c.userPath("XDG_CONFIG_HOME", stdio.DefaultConfigDir, "config.json")
+	}
+	if s.Path == "" {
+		return s, nil
 	}
 	doc, err := ReadDocument(what, s.Path, warn)
 	if err != nil {

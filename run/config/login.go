@@ -16,11 +16,7 @@ import (
 // LoginDir is the directory of the logins, in the user's state directory of the
 // XDG Base Directory specification; "" if there is none.
 func (c *Config) LoginDir() string {
-	dir := c.userDir("XDG_STATE_HOME", func(home string) string { return filepath.Join(home, ".local", "state") })
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, "logins")
+	return c.userPath("XDG_STATE_HOME", func(home string) string { return filepath.Join(home, ".local", "state") }, "logins")
 }
 
 // LoginFiles are the directory of the logins and the files that are in it now,
