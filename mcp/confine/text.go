@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -17,24 +18,13 @@ func IsBelow(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// KindOf is the word for a kind of directory entry.
-func KindOf(mode fs.FileMode) string {
-	switch {
-	case mode.IsRegular():
-		return "file"
-	case mode.IsDir():
-		return "directory"
-	case mode&fs.ModeSymlink != 0:
-		return "link"
-	case mode&fs.ModeNamedPipe != 0:
-		return "fifo"
-	case mode&fs.ModeSocket != 0:
-		return "socket"
-	case mode&fs.ModeDevice != 0:
-		return "device"
-	}
-	return "special file"
+var kinds = map[fs.FileMode]string{
+	0: "file", fs.ModeDir: "directory", fs.ModeSymlink: "link", fs.ModeNamedPipe: "fifo", fs.ModeSocket: "socket",
+	fs.ModeDevice: "device", fs.ModeDevice | fs.ModeCharDevice: "device",
 }
+
+// KindOf is the word for a kind of directory entry.
+func KindOf(mode fs.FileMode) string { return cmp.Or(kinds[mode.Type()], "special file") }
 
 // ShownName returns a file name for a line of an answer: as it is, or quoted
 // where it could be taken for something else.
