@@ -2,6 +2,7 @@ package jsontext
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 )
 
@@ -44,25 +45,17 @@ func ParseDecimal(literal []byte) (d Decimal, ok bool) {
 
 // Compare returns -1, 0 or 1 as a is less than, equal to or more than b.
 func (a Decimal) Compare(b Decimal) int {
-	switch {
-	case len(a.Digits) == 0 && len(b.Digits) == 0:
-		return 0
-	case len(a.Digits) == 0:
-		return b.sign(-1)
-	case len(b.Digits) == 0 || a.Negative != b.Negative:
-		return a.sign(1)
-	case a.Exponent < b.Exponent:
-		return a.sign(-1)
-	case a.Exponent > b.Exponent:
-		return a.sign(1)
-	}
-	return a.sign(bytes.Compare(a.Digits, b.Digits))
+	size := cmp.Or(cmp.Compare(a.Exponent, b.Exponent), bytes.Compare(a.Digits, b.Digits))
+	return cmp.Or(cmp.Compare(a.sign(), b.sign()), a.sign()*size)
 }
 
-// sign returns n, negated for a negative number.
-func (a Decimal) sign(n int) int {
-	if a.Negative {
-		return -n
+// sign returns -1, 0 or 1 as a is less than, equal to or more than zero.
+func (a Decimal) sign() int {
+	switch {
+	case len(a.Digits) == 0:
+		return 0
+	case a.Negative:
+		return -1
 	}
-	return n
+	return 1
 }
