@@ -18,20 +18,13 @@ func (d *dialect) withoutToolRole(messages []Message) (list []Message) {
 			m = Message{Role: User, Parts: append([]Part{text}, otherParts(m.Parts)...)}
 		}
 		if last := len(list) - 1; d.joinsUsers && last >= 0 && m.Role == User && list[last].Role == User {
-			list[last] = joinMessages(list[last], m)
+			between := []Part{{}} // an empty line, where both are text
+			list[last] = Message{Role: User, Parts: slices.Concat(list[last].Parts, between, m.Parts)}
 		} else {
 			list = append(list, m)
 		}
 	}
 	return list
-}
-
-// joinMessages returns two messages of the user as one.
-func joinMessages(a, b Message) Message {
-	if allText(a.Parts) && allText(b.Parts) {
-		return Message{Role: User, Parts: []Part{{Text: plainText(a.Parts, "\n") + "\n\n" + plainText(b.Parts, "\n")}}}
-	}
-	return Message{Role: User, Parts: slices.Concat(a.Parts, b.Parts)}
 }
 
 // callsAsText returns a message of the assistant with its calls as text. It is
