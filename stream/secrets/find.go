@@ -34,12 +34,7 @@ func (f *Finder) Hide(text []byte) []byte {
 }
 
 // HideString is Hide for a string.
-func (f *Finder) HideString(text string) string {
-	if f == nil {
-		return text
-	}
-	return string(f.Hide([]byte(text)))
-}
+func (f *Finder) HideString(text string) string { return string(f.Hide([]byte(text))) }
 
 // HideJSON is Hide for a valid JSON text, and keeps it valid: it looks at what
 // each string, also each name, means. A number that is a secret becomes a
