@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"toolpipe/stream/secrets"
@@ -212,9 +211,6 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 			return nil, context.Cause(ctx)
 		case x.repair():
 			continue
-		}
-		if s, ok := errors.AsType[sinkError](err); ok {
-			return nil, s.error
 		}
 		next, again := x.nextRetry(err, &retries)
 		if !again {

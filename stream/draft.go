@@ -7,9 +7,6 @@ import (
 // errEnd is the error of a decoder at the dialect's end marker.
 var errEnd = errors.New("end of reply")
 
-// sinkError is an error of the sink, which Client.Reply returns unwrapped.
-type sinkError struct{ error }
-
 // maxCalls caps the calls of one reply.
 const maxCalls = 256
 
@@ -87,7 +84,7 @@ func (d *draft) passReasoning(_ *passedText, delta []byte) {
 func (d *draft) pass(sink func([]byte) error, delta []byte) {
 	if sink != nil && len(delta) > 0 && d.err == nil {
 		if err := sink(delta); err != nil {
-			d.fail(sinkError{err})
+			d.fail(err)
 		}
 	}
 }

@@ -43,7 +43,7 @@ type exchange struct {
 	refusal        string        // the body of a refusal
 }
 
-// run makes the exchange. Its error is an *Error, a sinkError, or of ctx.
+// run makes the exchange. Its error is an *Error, of the sink or of ctx.
 func (x *exchange) run(ctx context.Context) (*Reply, error) {
 	c := x.client
 	x.draft = newDraft(x.request, x.sink)

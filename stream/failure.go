@@ -124,8 +124,8 @@ func plainError(err error) string {
 
 // broken turns a failure while the body is read into an error.
 func (x *exchange) broken(err error) error {
-	if _, ok := errors.AsType[sinkError](err); ok {
-		return err
+	if x.draft.err != nil {
+		return x.draft.err
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

@@ -205,7 +205,8 @@ type watchedReader struct {
 func (w *watchedReader) Read(p []byte) (int, error) {
 	if idle := w.x.sink.Idle; idle != nil {
 		if err := idle(); err != nil {
-			return 0, sinkError{err}
+			w.x.draft.fail(err)
+			return 0, err
 		}
 	}
 	w.x.idle.start()
