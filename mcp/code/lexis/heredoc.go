@@ -48,21 +48,16 @@ func (s *scanner) opensHereDoc() bool {
 // hereDocEnd returns where the here-document of that name ends that begins at
 // from; -1 when it does not.
 func (s *scanner) hereDocEnd(from int, name string) int {
-	for from < len(s.in) {
-		line := s.in[from:]
-		next := len(s.in)
-		if n := bytes.IndexByte(line, '\n'); n >= 0 {
-			line, next = line[:n], from+n+1
+	for line := range bytes.Lines(s.in[min(from, len(s.in)):]) {
+		text := bytes.TrimSuffix(line, []byte("\n"))
+		rest, found := bytes.CutPrefix(bytes.TrimLeft(text, " \t"), []byte(name))
+		switch {
+		case found && s.hereDoc.word && (len(rest) == 0 || !IsWord(rest[0])):
+			return from + len(text) - len(rest)
+		case found && len(bytes.TrimSpace(rest)) == 0:
+			return from + len(text)
 		}
-		if rest, found := bytes.CutPrefix(bytes.TrimLeft(line, " \t"), []byte(name)); found {
-			switch {
-			case s.hereDoc.word && (len(rest) == 0 || !IsWord(rest[0])):
-				return from + len(line) - len(rest)
-			case len(bytes.TrimSpace(rest)) == 0:
-				return from + len(line)
-			}
-		}
-		from = next
+		from += len(line)
 	}
 	return -1
 }

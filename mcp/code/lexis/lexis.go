@@ -8,7 +8,6 @@ package lexis
 
 import (
 	"bytes"
-	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -19,10 +18,7 @@ type Language struct {
 	Name string
 	Data bool // it has no functions and no types
 
-	extensions   string // of file names, in lower case, separated by spaces
-	files        string // whole file names, in lower case
-	interpreters string // programs that a first line "#!" may name
-
+	files       string // their names in lower case: "x", "*.x", or "#!x" for a program that the first line names
 	spans       []span
 	hereDoc     hereDoc
 	escapes     bool   // a backslash in code takes the meaning from the byte behind it
@@ -72,18 +68,11 @@ type hereDoc struct {
 // head is the begin. It returns nil when neither tells.
 func Of(name string, head []byte) *Language {
 	name = strings.ToLower(path.Base(name))
-	return cmp.Or(
-		find(name, func(l *Language) string { return l.files }),
-		find(strings.TrimPrefix(path.Ext(name), "."), func(l *Language) string { return l.extensions }),
-		find(Interpreter(head), func(l *Language) string { return l.interpreters }),
-	)
-}
-
-// find gives the first language of which a list has a word; nil for none.
-func find(word string, list func(*Language) string) *Language {
-	for i := range languages {
-		if word != "" && hasField(list(&languages[i]), word) {
-			return &languages[i]
+	for _, word := range []string{name, "*" + path.Ext(name), "#!" + Interpreter(head)} {
+		for i := range languages {
+			if hasField(languages[i].files, word) {
+				return &languages[i]
+			}
 		}
 	}
 	return nil

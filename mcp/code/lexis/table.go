@@ -31,14 +31,14 @@ const (
 )
 
 var languages = []Language{
-	{Name: "Go", extensions: "go", spans: []span{slashes, slashStar, double, single, backtick}},
-	{Name: "C", extensions: "c h", spans: cSpans},
-	{Name: "C++", extensions: "cc cpp cxx c++ hh hpp hxx h++ inl ipp tpp ino cu cuh", spans: cSpans},
-	{Name: "Objective-C", extensions: "m mm", spans: cSpans},
-	{Name: "Java", extensions: "java", spans: []span{slashes, slashStar, threes, double, single}},
-	{Name: "JavaScript", extensions: "js mjs cjs jsx", interpreters: "node nodejs deno bun", spans: scriptSpans, regexAfter: scriptRegexAfter},
-	{Name: "TypeScript", extensions: "ts mts cts tsx", spans: scriptSpans, regexAfter: scriptRegexAfter},
-	{Name: "Python", extensions: "py pyi pyw", interpreters: "python pypy", spans: []span{
+	{Name: "Go", files: "*.go", spans: []span{slashes, slashStar, double, single, backtick}},
+	{Name: "C", files: "*.c *.h", spans: cSpans},
+	{Name: "C++", files: "*.cc *.cpp *.cxx *.c++ *.hh *.hpp *.hxx *.h++ *.inl *.ipp *.tpp *.ino *.cu *.cuh", spans: cSpans},
+	{Name: "Objective-C", files: "*.m *.mm", spans: cSpans},
+	{Name: "Java", files: "*.java", spans: []span{slashes, slashStar, threes, double, single}},
+	{Name: "JavaScript", files: "*.js *.mjs *.cjs *.jsx #!node #!nodejs #!deno #!bun", spans: scriptSpans, regexAfter: scriptRegexAfter},
+	{Name: "TypeScript", files: "*.ts *.mts *.cts *.tsx", spans: scriptSpans, regexAfter: scriptRegexAfter},
+	{Name: "Python", files: "*.py *.pyi *.pyw #!python #!pypy", spans: []span{
 		hash,
 		{open: `"""`, close: `"""`, flags: lines | escapes, code: "{", prefix: "rRfFtT", needs: "fFtT"},
 		{open: `'''`, close: `'''`, flags: lines | escapes, code: "{", prefix: "rRfFtT", needs: "fFtT"},
@@ -49,13 +49,13 @@ var languages = []Language{
 		{open: `"`, close: `"`, flags: escapes, prefix: "rRbBuU"},
 		{open: `'`, close: `'`, flags: escapes, prefix: "rRbBuU"},
 	}},
-	{Name: "Rust", extensions: "rs", spans: []span{
+	{Name: "Rust", files: "*.rs", spans: []span{
 		slashes, nestedStar,
 		{open: `…"`, close: `"…`, fill: "#", flags: lines, prefix: "bcr", needs: "r"},
 		{open: `"`, close: `"`, flags: lines | escapes, prefix: "bc"},
 		{open: `'`, close: `'`, flags: escapes | character, prefix: "b"},
 	}},
-	{Name: "Ruby", extensions: "rb rake gemspec ru", files: "rakefile gemfile guardfile vagrantfile", interpreters: "ruby", spans: []span{
+	{Name: "Ruby", files: "*.rb *.rake *.gemspec *.ru rakefile gemfile guardfile vagrantfile #!ruby", spans: []span{
 		{open: "=begin", close: "\n=end", flags: comment | lines | lineStart},
 		{open: "__END__\n", flags: comment | lines | lineStart},
 		hash,
@@ -64,14 +64,14 @@ var languages = []Language{
 		{open: "`", close: "`", flags: lines | escapes, code: "#{", never: "$"},
 		{open: "/", close: "/", flags: escapes | regex, code: "#{"},
 	}, hereDoc: hereDoc{open: "<<", marks: "-~"}, regexAfter: rubyRegexAfter, regexSpaced: true},
-	{Name: "Shell", extensions: "sh bash zsh ksh dash", files: ".bashrc .bash_profile .profile .zshrc .bash_aliases pkgbuild",
-		interpreters: "sh bash zsh ksh dash ash", escapes: true, spans: []span{
+	{Name: "Shell", files: "*.sh *.bash *.zsh *.ksh *.dash .bashrc .bash_profile .profile .zshrc .bash_aliases pkgbuild #!sh #!bash #!zsh #!ksh #!dash #!ash",
+		escapes: true, spans: []span{
 			{open: "#", flags: comment, after: ";&|()"},
 			{open: `$'`, close: `'`, flags: lines | escapes},
 			{open: `'`, close: `'`, flags: lines},
 			{open: `"`, close: `"`, flags: lines | escapes | variables, code: "$("},
 		}, hereDoc: hereDoc{open: "<<", marks: "-", spaces: true}},
-	{Name: "PHP", extensions: "php phtml php5 inc", interpreters: "php", outside: true, spans: []span{
+	{Name: "PHP", files: "*.php *.phtml *.php5 *.inc #!php", outside: true, spans: []span{
 		{open: "?>", close: "<?", flags: comment | lines},
 		{open: "//", close: "?>", flags: comment | staying},
 		{open: "#", close: "?>", flags: comment | staying, not: "["},
@@ -80,57 +80,57 @@ var languages = []Language{
 		{open: `'`, close: `'`, flags: lines | escapes},
 		{open: "`", close: "`", flags: lines | escapes | variables},
 	}, hereDoc: hereDoc{open: "<<<", spaces: true, word: true}},
-	{Name: "Kotlin", extensions: "kt kts", spans: []span{
+	{Name: "Kotlin", files: "*.kt *.kts", spans: []span{
 		slashes, nestedStar,
 		{open: `"""`, close: `"""`, flags: lines | variables, code: dollarBrace},
 		{open: `"`, close: `"`, flags: escapes | variables, code: dollarBrace},
 		single,
 	}},
-	{Name: "C#", extensions: "cs csx", spans: []span{
+	{Name: "C#", files: "*.cs *.csx", spans: []span{
 		slashes, slashStar,
 		{open: `$"""`, close: `"""`, flags: lines, code: "{"}, threeRaw,
 		{open: `$@"`, close: `"`, flags: lines | doubled, code: "{"}, {open: `@$"`, close: `"`, flags: lines | doubled, code: "{"},
 		{open: `@"`, close: `"`, flags: lines | doubled}, {open: `$"`, close: `"`, flags: escapes, code: "{"},
 		double, single,
 	}},
-	{Name: "Swift", extensions: "swift", spans: []span{
+	{Name: "Swift", files: "*.swift", spans: []span{
 		slashes, nestedStar,
 		{open: `#…"""`, close: `"""#…`, fill: "#", flags: lines}, {open: `#…"`, close: `"#…`, fill: "#"},
 		{open: `"""`, close: `"""`, flags: lines | escapes, code: `\(`},
 		{open: `"`, close: `"`, flags: escapes, code: `\(`},
 	}},
-	{Name: "Scala", extensions: "scala sc", spans: []span{
+	{Name: "Scala", files: "*.scala *.sc", spans: []span{
 		slashes, nestedStar,
 		{open: `"""`, close: `"""`, flags: lines, code: dollarBrace}, {open: `"`, close: `"`, flags: escapes, code: dollarBrace},
 		{open: `'`, close: `'`, flags: escapes | character},
 	}},
-	{Name: "Dart", extensions: "dart", spans: []span{
+	{Name: "Dart", files: "*.dart", spans: []span{
 		slashes, nestedStar,
 		{open: `"""`, close: `"""`, flags: lines | escapes | variables, code: dollarBrace}, {open: `'''`, close: `'''`, flags: lines | escapes | variables, code: dollarBrace},
 		{open: `"`, close: `"`, flags: escapes | variables, code: dollarBrace}, {open: `'`, close: `'`, flags: escapes | variables, code: dollarBrace},
 	}},
-	{Name: "Lua", extensions: "lua", interpreters: "lua luajit", spans: []span{
+	{Name: "Lua", files: "*.lua #!lua #!luajit", spans: []span{
 		{open: "--[…[", close: "]…]", fill: "=", flags: comment | lines}, dashes,
 		{open: "[…[", close: "]…]", fill: "=", flags: lines}, double, single,
 	}},
-	{Name: "SQL", extensions: "sql ddl psql", spans: []span{
+	{Name: "SQL", files: "*.sql *.ddl *.psql", spans: []span{
 		dashes, nestedStar,
 		{open: "$…$", close: "$…$", fill: "w", flags: lines},
 		{open: `'`, close: `'`, flags: lines | escapes, prefix: "eE", needs: "eE"}, {open: `'`, close: `'`, flags: lines | doubled, prefix: "nNxXbB"},
 		{open: `"`, close: `"`, flags: lines | doubled}, backtick,
 	}},
-	{Name: "JSON", Data: true, extensions: "json jsonc json5 jsonl ndjson", spans: []span{slashes, slashStar, double}},
-	{Name: "YAML", Data: true, extensions: "yaml yml", spans: []span{
+	{Name: "JSON", Data: true, files: "*.json *.jsonc *.json5 *.jsonl *.ndjson", spans: []span{slashes, slashStar, double}},
+	{Name: "YAML", Data: true, files: "*.yaml *.yml", spans: []span{
 		{open: "#", flags: comment, after: " "},
 		{open: `"`, close: `"`, flags: escapes, after: "[{,:"}, {open: `'`, close: `'`, flags: doubled, after: "[{,:"},
 	}},
-	{Name: "TOML", Data: true, extensions: "toml", files: "cargo.lock poetry.lock", spans: []span{
+	{Name: "TOML", Data: true, files: "*.toml cargo.lock poetry.lock", spans: []span{
 		hash, threes, {open: `'''`, close: `'''`, flags: lines}, double, {open: `'`, close: `'`},
 	}},
-	{Name: "HTML", Data: true, extensions: "html htm xhtml xml svg vue svelte", spans: []span{{open: "<!--", close: "-->", flags: comment | lines}}},
-	{Name: "CSS", Data: true, extensions: "css", spans: []span{slashStar, double, single}},
-	{Name: "SCSS", Data: true, extensions: "scss less", spans: []span{slashes, slashStar, double, single}},
-	{Name: "Protobuf", extensions: "proto", spans: []span{slashes, slashStar, double, single}},
-	{Name: "Make", Data: true, extensions: "mk mak", files: "makefile gnumakefile", spans: []span{{open: "#", flags: comment, after: " "}}},
-	{Name: "Dockerfile", Data: true, extensions: "dockerfile", files: "dockerfile containerfile", spans: []span{{open: "#", flags: comment | lineStart}}},
+	{Name: "HTML", Data: true, files: "*.html *.htm *.xhtml *.xml *.svg *.vue *.svelte", spans: []span{{open: "<!--", close: "-->", flags: comment | lines}}},
+	{Name: "CSS", Data: true, files: "*.css", spans: []span{slashStar, double, single}},
+	{Name: "SCSS", Data: true, files: "*.scss *.less", spans: []span{slashes, slashStar, double, single}},
+	{Name: "Protobuf", files: "*.proto", spans: []span{slashes, slashStar, double, single}},
+	{Name: "Make", Data: true, files: "*.mk *.mak makefile gnumakefile", spans: []span{{open: "#", flags: comment, after: " "}}},
+	{Name: "Dockerfile", Data: true, files: "*.dockerfile dockerfile containerfile", spans: []span{{open: "#", flags: comment | lineStart}}},
 }
