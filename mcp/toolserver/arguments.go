@@ -116,15 +116,16 @@ func (t *Builtin) unknown(name string) error {
 // mismatch says what kind of value is wanted; "" if v is one.
 func (p Parameter) mismatch(v []byte) (wanted string) {
 	kind := jsontext.Kind(v)
-	_, isInteger := jsontext.Integer(v)
-	isOther := func(v []byte) bool { return jsontext.Kind(v) != '"' }
+	isOther := func(e []byte) bool { return jsontext.Kind(e) != '"' }
 	switch {
 	case p.Kind == "string" && kind != '"':
 		return "a string"
 	case p.Kind == "string" && jsontext.Check(v, jsontext.Options{AnyBytes: true}) != nil: // half of a surrogate pair
 		return "a string of whole characters"
-	case p.Kind == "integer" && !isInteger:
-		return "a whole number"
+	case p.Kind == "integer":
+		if _, ok := jsontext.Integer(v); !ok {
+			return "a whole number"
+		}
 	case p.Kind == "number" && !jsontext.IsNumber(v):
 		return "a number"
 	case p.Kind == "boolean" && kind != 't' && kind != 'f':
