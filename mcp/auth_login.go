@@ -22,7 +22,7 @@ type LoginError struct {
 	Forbidden bool     // the server takes the login and refuses the request
 	Missing   []string // then: those of Scopes that the login does not have; if none, another sign-in is of no use
 	Why       error    // oauth.ErrSignedOut, oauth.ErrEnded, or why the stored login is not used
-	refusal   *statusError
+	refusal   error    // the server's; nil if it was not asked
 }
 
 func (e *LoginError) Error() string {
@@ -33,12 +33,7 @@ func (e *LoginError) Error() string {
 	return message
 }
 
-func (e *LoginError) Unwrap() []error {
-	if e.refusal == nil {
-		return []error{e.Why}
-	}
-	return []error{e.Why, e.refusal}
-}
+func (e *LoginError) Unwrap() []error { return []error{e.Why, e.refusal} }
 
 // refreshPause is how long a token is used on after it could not be refreshed.
 const refreshPause = 30 * time.Second
