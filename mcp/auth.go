@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"os/exec"
 	"sync"
-	"time"
 
 	"toolpipe/mcp/oauth"
 	"toolpipe/mcp/process"
@@ -38,11 +37,11 @@ func newAuthorization(s *Session, u *url.URL) (*authorization, error) {
 	a := &authorization{secret: s.report.secrets.Add}
 	switch {
 	case s.spec.Bearer != "":
-		a.token.Value = s.spec.Bearer
+		a.token.AccessToken = s.spec.Bearer
 	case len(s.spec.TokenCommand) > 0:
 		a.fetch = func(ctx context.Context, _ *oauth.Refusal) (oauth.Token, error) {
 			value, err := s.runForLine(ctx, "token_command", s.spec.TokenCommand)
-			return oauth.Token{Value: value}, err
+			return oauth.Token{AccessToken: value}, err
 		}
 	case s.spec.OAuth != nil && !s.spec.OAuth.SignsIn():
 		settings := *s.spec.OAuth
@@ -62,7 +61,7 @@ func newAuthorization(s *Session, u *url.URL) (*authorization, error) {
 func (a *authorization) hasToken() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.token.Value != "" || a.fetch != nil || a.login != nil && a.login.login != nil
+	return a.token.AccessToken != "" || a.fetch != nil || a.login != nil && a.login.login != nil
 }
 
 // bearer is the token to send, "" for none. An expired token is replaced before
@@ -73,12 +72,12 @@ func (a *authorization) bearer(ctx context.Context) (string, error) {
 	if a.login != nil {
 		return a.login.token(ctx)
 	}
-	expired := !a.token.Expires.IsZero() && time.Now().After(a.token.Expires)
-	if a.fetch == nil || a.token.Value != "" && !expired || a.token.Value == "" && a.grant {
-		return a.token.Value, nil
+	has := a.token.AccessToken != ""
+	if a.fetch == nil || has && !a.token.Expired() || !has && a.grant {
+		return a.token.AccessToken, nil
 	}
 	err := a.replace(ctx, nil)
-	return a.token.Value, err
+	return a.token.AccessToken, err
 }
 
 // renew gets another token because the server refused with e the one used.
@@ -88,7 +87,7 @@ func (a *authorization) renew(ctx context.Context, used string, e *statusError) 
 	if a.login != nil {
 		return a.login.renew(ctx, used, e)
 	}
-	if a.token.Value != used {
+	if a.token.AccessToken != used {
 		return nil // another request has renewed it
 	}
 	if err := a.replace(ctx, e.refusal()); err != nil {
@@ -101,7 +100,7 @@ func (a *authorization) renew(ctx context.Context, used string, e *statusError) 
 func (a *authorization) replace(ctx context.Context, r *oauth.Refusal) error {
 	t, err := a.fetch(ctx, r)
 	if err == nil {
-		a.secret(t.Value)
+		a.secret(t.AccessToken)
 		a.token = t
 	}
 	return err

@@ -17,7 +17,7 @@ func (g *guarded) signedIn(t *testing.T, token string) (*oauth.Store, *oauth.Log
 	store := &oauth.Store{Dir: filepath.Join(t.TempDir(), "logins")}
 	l := &oauth.Login{
 		Server: g.web.URL + "/mcp", Issuer: g.web.URL, TokenURL: g.web.URL + "/token", Client: oauth.Client{ID: "me", AuthMethod: "none"},
-		Scopes: []string{"read"}, AccessToken: token, RefreshToken: "refresh",
+		Scopes: []string{"read"}, Token: oauth.Token{AccessToken: token}, RefreshToken: "refresh",
 	}
 	keep(t, store, l)
 	return store, l
@@ -114,7 +114,7 @@ func TestLoginNeeded(t *testing.T) {
 			keep(t, store, &oauth.Login{Server: s.URL, Issuer: g.web.URL})
 		}, oauth.ErrEnded, "-"},
 		{"expired without a refresh token", func(g *guarded, store *oauth.Store, s *Spec) {
-			keep(t, store, &oauth.Login{Server: s.URL, Issuer: g.web.URL, AccessToken: "token-0", Expires: time.Now().Add(-time.Hour)})
+			keep(t, store, &oauth.Login{Server: s.URL, Issuer: g.web.URL, Token: oauth.Token{AccessToken: "token-0", Expires: time.Now().Add(-time.Hour)}})
 		}, oauth.ErrEnded, "-"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestLoginNeeded(t *testing.T) {
 // TestLoginOverPlainHTTP: the token of a login does not cross a network in the clear.
 func TestLoginOverPlainHTTP(t *testing.T) {
 	store := &oauth.Store{Dir: filepath.Join(t.TempDir(), "logins")}
-	keep(t, store, &oauth.Login{Server: "http://tools.invalid/mcp", Issuer: "x", AccessToken: "token-0"})
+	keep(t, store, &oauth.Login{Server: "http://tools.invalid/mcp", Issuer: "x", Token: oauth.Token{AccessToken: "token-0"}})
 	_, _, err := tryConnect(t, Spec{URL: "http://tools.invalid/mcp", Logins: store})
 	if !errors.Is(err, PlainHTTPError{"tools.invalid"}) {
 		t.Errorf("%v", err)

@@ -32,7 +32,7 @@ func TestJWTBearer(t *testing.T) {
 	var secrets []string
 	g := New(server, s, func(secret string) { secrets = append(secrets, secret) })
 	for i := range 2 {
-		if token, err := g.Token(t.Context(), &Refusal{Status: 401}); err != nil || token.Value != fmt.Sprint("access-", i+1) {
+		if token, err := g.Token(t.Context(), &Refusal{Status: 401}); err != nil || token.AccessToken != fmt.Sprint("access-", i+1) {
 			t.Errorf("%+v, %v", token, err)
 		}
 	}
@@ -69,7 +69,7 @@ func TestIDJAG(t *testing.T) {
 	s := &Settings{Grant: GrantIDJAG, ClientID: "me", Secret: "s", IDP: &IDP{TokenURL: idp.URL + "/as/token", ClientID: "at-idp"},
 		Assertion: func(context.Context) (string, error) { return "id-token", nil }}
 	token, err := New(server, s, func(string) {}).Token(t.Context(), &Refusal{Status: 401})
-	if err != nil || token.Value != "access-1" {
+	if err != nil || token.AccessToken != "access-1" {
 		t.Fatalf("%+v, %v", token, err)
 	}
 	exchange, trade := idp.Seen("/as/token")[0].Query, as.Seen("/as/token")[0].Query

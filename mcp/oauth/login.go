@@ -24,11 +24,9 @@ type Login struct {
 	RevocationURL string `json:"revocation_endpoint,omitempty"`
 	Client        Client `json:"client"`
 
-	Scopes       []string  `json:"scopes"` // granted; as requested where the reply names none
-	AccessToken  string    `json:"access_token"`
-	Obtained     time.Time `json:"obtained_at,omitzero"`
-	Expires      time.Time `json:"expires_at,omitzero"` // zero: unknown
-	RefreshToken string    `json:"refresh_token,omitempty"`
+	Scopes []string `json:"scopes"` // granted; as requested where the reply names none
+	Token
+	RefreshToken string `json:"refresh_token,omitempty"`
 }
 
 // Client is this program as one authorization server knows it.
@@ -82,11 +80,8 @@ const SignInTime = 5 * time.Minute
 
 // take puts the tokens of a reply into the login, which keeps its refresh token and
 // its scopes where the reply has none.
-func (l *Login) take(t tokenReply, now time.Time) {
-	l.AccessToken, l.Obtained, l.Expires = t.access, now, time.Time{}
-	if t.life > 0 {
-		l.Expires = now.Add(t.life)
-	}
+func (l *Login) take(t tokenReply) {
+	l.Token = t.Token
 	l.RefreshToken = cmp.Or(t.refresh, l.RefreshToken)
 	if len(t.scopes) > 0 {
 		l.Scopes = t.scopes
@@ -119,7 +114,7 @@ func Refresh(ctx context.Context, s *Settings, l Login) (Login, error) {
 	if err != nil {
 		return l, fmt.Errorf("the authorization server %q does not refresh the login: %w", l.Issuer, err)
 	}
-	l.take(t, time.Now())
+	l.take(t)
 	return l, nil
 }
 

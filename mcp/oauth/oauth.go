@@ -15,17 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"time"
 )
-
-// Token is a bearer token. A zero Expires is unknown.
-type Token struct {
-	Value   string
-	Expires time.Time // some time before the server's
-}
-
-// tokenMargin is how long before its end a token is replaced.
-const tokenMargin = 30 * time.Second
 
 // Grant gets the tokens for one server without a person: by client credentials,
 // by the JWT of a platform, or by that of a company's identity provider. It is
@@ -82,15 +72,11 @@ func (g *Grant) Token(ctx context.Context, r *Refusal) (Token, error) {
 		g.scopes = g.resource.scopes
 	}
 	t, err := g.request(ctx)
-	g.secret(t.access)
+	g.secret(t.AccessToken)
 	if err != nil {
 		return Token{}, fmt.Errorf("oauth: issuer %q: %w", g.issuer.Name, err)
 	}
-	token := Token{Value: t.access}
-	if t.life > 0 {
-		token.Expires = time.Now().Add(max(t.life-tokenMargin, t.life/2))
-	}
-	return token, nil
+	return t.Token, nil
 }
 
 // maxWidened bounds how often a server may ask for more scopes.

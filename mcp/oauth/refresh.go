@@ -22,16 +22,6 @@ const settleTime = 3 * time.Second
 // Scopes are the scopes that the server names in its challenge.
 func (r *Refusal) Scopes() []string { return readChallenge(r.Challenges).scopes }
 
-// Expired says whether the access token has to be replaced before it is used. That is
-// some time before its end, so that it does not end on its way.
-func (l *Login) Expired() bool {
-	margin := tokenMargin
-	if !l.Obtained.IsZero() {
-		margin = max(0, min(margin, l.Expires.Sub(l.Obtained)/2))
-	}
-	return !l.Expires.IsZero() && time.Now().After(l.Expires.Add(-margin))
-}
-
 // Refresh gives a login with another access token than the one used, which has
 // expired or was refused. However many processes ask at once, the first that has the
 // lock makes the only request, and the others read the tokens that it has stored: an

@@ -335,7 +335,7 @@ func TestExpired(t *testing.T) {
 		{50 * time.Second, 40 * time.Second, false}, {50 * time.Second, 24 * time.Second, true}, {time.Minute, 29 * time.Second, true},
 		{0, time.Minute, false}, {0, 29 * time.Second, true},
 	} {
-		l := &Login{Expires: time.Now().Add(tt.left)}
+		l := &Token{Expires: time.Now().Add(tt.left)}
 		if tt.life > 0 {
 			l.Obtained = l.Expires.Add(-tt.life)
 		}

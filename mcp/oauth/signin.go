@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"time"
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
@@ -221,9 +220,9 @@ func (s *signIn) finish(ctx context.Context, query url.Values) (Login, error) {
 		Server: s.Server, Account: s.Settings.Account, Issuer: s.issuer.Name, Resource: s.resource.id,
 		TokenURL: s.issuer.TokenURL, RevocationURL: s.issuer.RevocationURL, Client: s.client, Scopes: s.scopes,
 	}
-	s.Secret(t.access)
+	s.Secret(t.AccessToken)
 	s.Secret(t.refresh)
-	l.take(t, time.Now())
+	l.take(t)
 	return l, nil
 }
 

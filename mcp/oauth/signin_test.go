@@ -69,7 +69,7 @@ func TestSignIn(t *testing.T) {
 		}
 	}
 	want := Login{Server: r.Server, Issuer: as.URL + "/as", Resource: as.URL + "/mcp", TokenURL: as.URL + "/as/token", RevocationURL: as.URL + "/as/revoke",
-		Client: Client{ID: "registered-1", AuthMethod: "none", RedirectURI: uri, Dynamic: true}, Scopes: []string{"read"}, AccessToken: "access-1", RefreshToken: "refresh-1"}
+		Client: Client{ID: "registered-1", AuthMethod: "none", RedirectURI: uri, Dynamic: true}, Scopes: []string{"read"}, Token: Token{AccessToken: "access-1"}, RefreshToken: "refresh-1"}
 	left := time.Until(l.Expires)
 	l.Expires, l.Obtained = time.Time{}, time.Time{}
 	if fmt.Sprint(l) != fmt.Sprint(want) || left < 59*time.Minute || left > time.Hour {

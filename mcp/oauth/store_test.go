@@ -31,8 +31,8 @@ func testLogin() *Login {
 	return &Login{
 		Server: testServer, Issuer: "https://auth.example.com", TokenURL: "https://auth.example.com/token",
 		Client: Client{ID: "client", AuthMethod: "none", RedirectURI: "http://localhost:4711/callback"},
-		Scopes: []string{"read", "write"}, AccessToken: "access-1", RefreshToken: "refresh-1",
-		Expires: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC),
+		Scopes: []string{"read", "write"}, RefreshToken: "refresh-1",
+		Token: Token{AccessToken: "access-1", Expires: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)},
 	}
 }
 

@@ -40,11 +40,28 @@ func (s *Settings) authMethod(supported []string) string {
 	return authBasic
 }
 
+// Token is a bearer token for the server.
+type Token struct {
+	AccessToken string    `json:"access_token"`
+	Obtained    time.Time `json:"obtained_at,omitzero"`
+	Expires     time.Time `json:"expires_at,omitzero"` // zero: unknown
+}
+
+// Expired says whether the token has to be replaced before it is used. That is some
+// time before its end, so that it does not end on its way.
+func (t *Token) Expired() bool {
+	margin := 30 * time.Second
+	if !t.Obtained.IsZero() {
+		margin = max(0, min(margin, t.Expires.Sub(t.Obtained)/2))
+	}
+	return !t.Expires.IsZero() && time.Now().After(t.Expires.Add(-margin))
+}
+
 // tokenReply is a reply of a token endpoint.
 type tokenReply struct {
-	access, refresh string
-	life            time.Duration // 0: unknown
-	scopes          []string      // nil: all that were asked for
+	Token
+	refresh string
+	scopes  []string // nil: all that were asked for
 }
 
 // requestToken asks a token endpoint, which belongs to the issuer of that name.
@@ -125,16 +142,16 @@ func refusal(status int, body []byte) error {
 const maxToken = 64 << 10
 
 func readTokenReply(doc []byte) (tokenReply, error) {
-	t := tokenReply{access: textOf(doc, "access_token"), refresh: textOf(doc, "refresh_token"), scopes: strings.Fields(textOf(doc, "scope"))}
+	t := tokenReply{Token{AccessToken: textOf(doc, "access_token"), Obtained: time.Now()}, textOf(doc, "refresh_token"), strings.Fields(textOf(doc, "scope"))}
 	switch {
-	case t.access == "" || len(t.access) > maxToken || !wire.IsPrintable(t.access) || !wire.IsPrintable(t.refresh):
+	case t.AccessToken == "" || len(t.AccessToken) > maxToken || !wire.IsPrintable(t.AccessToken) || !wire.IsPrintable(t.refresh):
 		return tokenReply{}, fmt.Errorf("not a token reply (%d bytes)", len(doc))
 	case !strings.EqualFold(textOf(doc, "token_type"), "bearer"):
 		return tokenReply{}, errors.New("the token in the reply is not a bearer token")
 	}
 	const longest = 10 * 365 * 24 * 3600
 	if n, ok := jsontext.Integer(jsontext.Member(doc, "expires_in")); ok && n > 0 {
-		t.life = time.Duration(min(n, longest)) * time.Second
+		t.Expires = t.Obtained.Add(time.Duration(min(n, longest)) * time.Second)
 	}
 	return t, nil
 }
