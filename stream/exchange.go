@@ -172,7 +172,9 @@ func (c *Client) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
 // refused turns an answer with another status than 2xx into an error.
 func (x *exchange) refused(res *http.Response) error {
 	x.idle.start()
-	b := x.errorBody(res)
+	body, done := x.client.tee(res, io.LimitReader(res.Body, maxErrorBody))
+	b, err := io.ReadAll(body)
+	done(err)
 	x.idle.pause()
 	x.status, x.refusal = res.StatusCode, string(b)
 	x.retry = mayPass(res.StatusCode, strings.ToLower(x.refusal))

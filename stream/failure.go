@@ -62,19 +62,8 @@ func (x *exchange) shownError(b []byte) string {
 	return clean(text, maxShown)
 }
 
-// errorBody reads the beginning of a refusal's body.
-func (x *exchange) errorBody(res *http.Response) []byte {
-	body, done := x.client.tee(res, io.LimitReader(res.Body, maxErrorBody))
-	b, err := io.ReadAll(body)
-	done(err)
-	return b
-}
-
 // unreachable turns a failure before the head of the answer into an error.
 func (x *exchange) unreachable(ctx context.Context, err error) error {
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e
-	}
 	e := &Error{Kind: Unreachable, Cause: err}
 	if context.Cause(ctx) == errStalled {
 		e.Message = fmt.Sprintf("%s sent no answer within %v", x.where(), x.client.cfg.IdleTimeout)
