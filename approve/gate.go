@@ -120,13 +120,20 @@ func (g *Gate) verdict(ctx context.Context, c *Call, rule *Rule) (Verdict, error
 		return rule.verdict(Denied), nil
 	}
 	if g.Approver != nil {
-		v, decided, err := g.askApprover(ctx, c, rule)
-		if err != nil || decided && !(v.Outcome == Allowed && c.asksEgress()) {
-			return v, err
+		answer, reason, err := g.Approver.judge(ctx, c, rule)
+		v := Verdict{By: "approver", Rule: g.Approver.Origin, Reason: reason}
+		switch {
+		case err != nil:
+			return Verdict{}, err
+		case answer == Deny:
+			return v, nil
+		case answer == Allow && !c.asksEgress(): // the approver, too, may be taken in by what an outsider wrote
+			v.Outcome = Allowed
+			return v, nil
 		}
 	}
 	switch {
-	case c.asksEgress(): // the approver, too, may be taken in by what an outsider wrote
+	case c.asksEgress():
 	case rule.Decision == Allow:
 		return rule.verdict(Allowed), nil
 	case g.AutoApprove != "":
@@ -137,20 +144,6 @@ func (g *Gate) verdict(ctx context.Context, c *Call, rule *Rule) (Verdict, error
 		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the tool was approved for this run"}, nil
 	}
 	return g.askPerson(ctx, c, rule)
-}
-
-// askApprover asks the approver; decided is false if it leaves the decision to
-// the rules.
-func (g *Gate) askApprover(ctx context.Context, c *Call, rule *Rule) (v Verdict, decided bool, err error) {
-	answer, reason, err := g.Approver.judge(ctx, c, rule)
-	if err != nil || answer == Ask {
-		return Verdict{}, false, err
-	}
-	v = Verdict{By: "approver", Rule: g.Approver.Origin, Reason: reason}
-	if answer == Allow {
-		v.Outcome = Allowed
-	}
-	return v, true, nil
 }
 
 // askPerson asks on the terminal, if there is one.
