@@ -163,42 +163,33 @@ func (e *evaluation) all(path []segment, at int, wide bool, f func(at int) bool)
 func parsePath(text string) (path []segment, problem string) {
 	var key strings.Builder
 	escaped, star := false, false
-	end := func() string {
-		s := segment{key: key.String(), index: -1}
-		s.any = star && s.key == "*"
-		if n, _ := strconv.Atoi(s.key); !escaped && strconv.Itoa(n) == s.key {
-			s.index = n
-		}
+	for i := 0; i <= len(text); i++ {
 		switch {
-		case s.key == "":
-			return "an empty key in a path"
-		case star && !s.any:
-			return `* stands for a whole element of a path; a key with a star is written \*`
-		}
-		path = append(path, s)
-		key.Reset()
-		escaped, star = false, false
-		return ""
-	}
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\\' && i+1 == len(text):
+		case i == len(text) || text[i] == '.':
+			s := segment{key: key.String(), index: -1}
+			s.any = star && s.key == "*"
+			if n, _ := strconv.Atoi(s.key); !escaped && strconv.Itoa(n) == s.key {
+				s.index = n
+			}
+			if s.key == "" {
+				return nil, "an empty key in a path"
+			}
+			if star && !s.any {
+				return nil, `* stands for a whole element of a path; a key with a star is written \*`
+			}
+			path = append(path, s)
+			key.Reset()
+			escaped, star = false, false
+		case text[i] == '\\' && i+1 == len(text):
 			return nil, `a \ at the end of a path escapes nothing`
-		case c == '\\':
+		case text[i] == '\\':
 			i++
 			key.WriteByte(text[i])
 			escaped = true
-		case c == '.':
-			if problem := end(); problem != "" {
-				return nil, problem
-			}
 		default:
-			star = star || c == '*'
-			key.WriteByte(c)
+			star = star || text[i] == '*'
+			key.WriteByte(text[i])
 		}
-	}
-	if problem := end(); problem != "" {
-		return nil, problem
 	}
 	return path, ""
 }
