@@ -56,6 +56,10 @@ type grep struct {
 	around  int
 	include *glob
 
+	order   chan chan findings // of each batch of files, in the order of the walk; each gets one element
+	idle    chan *scanner      // scanners that search no batch
+	running sync.WaitGroup
+
 	found   findings
 	skipped confine.Skipped
 }
@@ -94,18 +98,18 @@ func (g *grep) single(ctx context.Context) error {
 func (g *grep) tree(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t := grepTree{grep: g, order: make(chan chan findings, grepPending), idle: make(chan *scanner, min(4, runtime.GOMAXPROCS(0)))}
-	for range cap(t.idle) {
-		t.idle <- newScanner(g.matcher, g.around)
+	g.order, g.idle = make(chan chan findings, grepPending), make(chan *scanner, min(4, runtime.GOMAXPROCS(0)))
+	for range cap(g.idle) {
+		g.idle <- newScanner(g.matcher, g.around)
 	}
-	defer t.running.Wait()
+	defer g.running.Wait()
 	var skipped confine.Skipped
 	var err error
-	goroutine.StartIn(&t.running, func() {
-		defer close(t.order)
-		skipped, err = g.Walk(ctx, func(w *confine.Walked) error { return t.deal(ctx, w) })
+	goroutine.StartIn(&g.running, func() {
+		defer close(g.order)
+		skipped, err = g.Walk(ctx, func(w *confine.Walked) error { return g.deal(ctx, w) })
 	})
-	for found := range t.order {
+	for found := range g.order {
 		if !g.found.full {
 			g.found.add(<-found, g.around > 0)
 		}
@@ -120,30 +124,22 @@ func (g *grep) tree(ctx context.Context) error {
 	return err
 }
 
-// grepTree is a search in all files of a directory tree.
-type grepTree struct {
-	*grep
-	order   chan chan findings // of each batch, in the order of the walk; each gets one element
-	idle    chan *scanner      // scanners that search no batch
-	running sync.WaitGroup
-}
-
 // deal gives the files of a directory to the scanners, in batches.
-func (t *grepTree) deal(ctx context.Context, w *confine.Walked) error {
+func (g *grep) deal(ctx context.Context, w *confine.Walked) error {
 	var names []string
-	from, _ := filepath.Rel(t.Rel, w.At)
+	from, _ := filepath.Rel(g.Rel, w.At)
 	for _, e := range w.Entries {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if e.Type().IsRegular() && (t.include == nil || t.include.matchesEntry(w.At, from, e)) {
+		if e.Type().IsRegular() && (g.include == nil || g.include.matchesEntry(w.At, from, e)) {
 			names = append(names, e.Name())
 		}
 	}
 	for some := range slices.Chunk(names, grepBatch) {
 		found := make(chan findings, 1)
 		select {
-		case t.order <- found:
+		case g.order <- found:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -152,11 +148,11 @@ func (t *grepTree) deal(ctx context.Context, w *confine.Walked) error {
 			found <- findings{unreadable: len(some)}
 			continue
 		}
-		s := <-t.idle
-		goroutine.StartIn(&t.running, func() {
-			found <- t.batch(ctx, s, &confine.Walked{Dir: dir, At: w.At}, some)
+		s := <-g.idle
+		goroutine.StartIn(&g.running, func() {
+			found <- g.batch(ctx, s, &confine.Walked{Dir: dir, At: w.At}, some)
 			dir.Close()
-			t.idle <- s
+			g.idle <- s
 		})
 	}
 	return nil
