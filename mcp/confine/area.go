@@ -35,12 +35,8 @@ type Area struct {
 	Real string      // of the directory, links resolved
 	Only string      // the name of the single file; "" for all files
 
-	ReadOnly ReadOnly // why nothing in the area is written
+	ReadOnly string // why nothing in the area is written; "" where files may be written
 }
-
-// ReadOnly is a name in a path, and why nothing below it is written; both are
-// "" where files may be written.
-type ReadOnly struct{ Name, Why string }
 
 // ErrBroadRoot ends the error for a root that holds far more than a task needs, unless
 // Spec.Anyway is set.

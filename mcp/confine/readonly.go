@@ -2,6 +2,7 @@ package confine
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"strings"
 )
@@ -70,17 +71,17 @@ func ReadOnlyPath(parent, path string) string {
 // readOnlyRoot says which name in the absolute path of a root has all below it
 // unwritten. Agents keep whole checkouts in a directory "worktrees" of their
 // own: as a root, such a checkout is written.
-func readOnlyRoot(path string) ReadOnly {
+func readOnlyRoot(path string) string {
 	parent := ""
 	names := strings.Split(path, "/")
 	for i, name := range names {
 		worktree := tableReason("", foldName(name)) == agentReason && i+1 < len(names) && names[i+1] == "worktrees"
 		if why := readOnlyName(parent, name); why != "" && !worktree {
-			return ReadOnly{name, why}
+			return fmt.Sprintf("%q in the root's path: %s", name, why)
 		}
 		parent = name
 	}
-	return ReadOnly{}
+	return ""
 }
 
 // readOnlyName says why a name in a directory is not written; "" when it may be

@@ -30,8 +30,8 @@ func (a *Access) checkWritable(asked, rel string) error {
 	if dir := a.gitDirectoryMadeBy(rel); dir != "" {
 		return fmt.Errorf("%q is protected: with it, %q would be a git directory; file tools make none; the allowed root is %q", asked, dir, a.Path)
 	}
-	if a.ReadOnly.Why != "" {
-		return fmt.Errorf("%q is protected because of %q in the root's path: %s; file tools do not write it; the allowed root is %q", asked, a.ReadOnly.Name, a.ReadOnly.Why, a.Path)
+	if a.ReadOnly != "" {
+		return fmt.Errorf("%q is protected because of %s; file tools do not write it; the allowed root is %q", asked, a.ReadOnly, a.Path)
 	}
 	if why := ReadOnlyPath(filepath.Base(a.Real), rel); why != "" {
 		return fmt.Errorf("%q is protected: %s; file tools do not write it; the allowed root is %q", asked, why, a.Path)

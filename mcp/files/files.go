@@ -29,8 +29,8 @@ type Spec struct {
 
 // New makes a server of file tools for an area.
 func New(area *confine.Area, spec Spec) *toolserver.Server {
-	if area.ReadOnly.Why != "" && spec.Warn != nil {
-		spec.Warn("files_read_only", fmt.Sprintf("nothing is written below %q because of %q in its path: %s", area.Path, area.ReadOnly.Name, area.ReadOnly.Why))
+	if area.ReadOnly != "" && spec.Warn != nil {
+		spec.Warn("files_read_only", fmt.Sprintf("nothing is written below %q because of %s", area.Path, area.ReadOnly))
 	}
 	s := toolserver.New(spec.Name, spec.Version)
 	for _, t := range tools(gitdiff.Program{Environ: spec.Environ, Processes: spec.Processes}) {
