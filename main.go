@@ -88,6 +88,7 @@ func invoke(args []string) (status int) {
 	cfg.Processes.Before = cfg.Watch
 	if streams.ErrTerminal {
 		cfg.Watch()
+		streams.Suspend = watchSuspend()
 	}
 	err = run.Run(ctx, cfg, streams)
 	cancel(nil)
@@ -135,6 +136,27 @@ func isRegular(info os.FileInfo, err error) bool { return err == nil && info.Mod
 func isFileOrDevice(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 && !isTerminal(f)
+}
+
+// watchSuspend sends a function that stops the process at each ^Z. The run calls
+// it when its live line is off the screen; a run that does not take it in time is
+// stopped all the same.
+func watchSuspend() <-chan func() {
+	if stdio.Stop == nil || signal.Ignored(syscall.SIGTSTP) {
+		return nil
+	}
+	asked, stops := make(chan os.Signal, 1), make(chan func())
+	signal.Notify(asked, syscall.SIGTSTP)
+	goroutine.Start(func() {
+		for range asked {
+			select {
+			case stops <- stdio.Stop:
+			case <-time.After(100 * time.Millisecond):
+				stdio.Stop()
+			}
+		}
+	})
+	return stops
 }
 
 // After a signal a run has the time graceful to end in order; then its processes

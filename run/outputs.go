@@ -12,6 +12,7 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/face"
 	"toolpipe/run/stdio"
+	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
 	"toolpipe/stream/secrets"
 )
@@ -67,6 +68,9 @@ func newOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 		o.add(o.text)
 	}
 	o.add(o.face) // it comes after standard output, with which it may share a screen
+	if s.Suspend != nil {
+		goroutine.Start(func() { o.face.Suspend(s.Suspend) })
+	}
 	return o
 }
 

@@ -344,6 +344,17 @@ func (f *Face) Interrupted() {
 	f.live.enabled = false
 }
 
+// Suspend calls each function that stop brings, which stops the process and
+// returns when it goes on, while the live line is off the screen.
+func (f *Face) Suspend(stop <-chan func()) {
+	for halt := range stop {
+		f.mu.Lock()
+		f.live.erase(f.w)
+		halt()
+		f.mu.Unlock()
+	}
+}
+
 // Close takes the live line away for good.
 func (f *Face) Close() {
 	f.mu.Lock()

@@ -286,6 +286,16 @@ func TestFaceEndings(t *testing.T) {
 	for name, end := range map[string]func(p *person){
 		"end": func(p *person) { p.see(&event.End{}) }, "close": func(p *person) { p.Close() },
 		"interrupted": func(p *person) { p.screen.Write([]byte("^C")); p.Interrupted() },
+		"stopped": func(p *person) {
+			stops := make(chan func())
+			go func() {
+				stops <- func() { p.screen.Write([]byte("stopped\r")) }
+				close(stops)
+			}()
+			p.Suspend(stops)
+			p.screen.Want("stopped")
+			p.screen.Write([]byte(eraseLine))
+		},
 	} {
 		p := newPerson(t, Options{}, false)
 		p.see(asked)

@@ -18,4 +18,8 @@ type Streams struct {
 	// terminal, and whether the terminal stops a process that writes to it from
 	// there (stty tostop). If it is nil, the process never is.
 	Background func() (background, stops bool)
+
+	// Suspend brings functions that stop the process, as ^Z asks for, and return
+	// when it goes on. The screen is left clean before each is called. It may be nil.
+	Suspend <-chan func()
 }

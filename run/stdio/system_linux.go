@@ -14,6 +14,23 @@ const prSetDumpable = 4
 // user cannot read its environment and memory under /proc.
 func closeMemory() { syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0) }
 
+// Stop stops this process as ^Z does without a handler, and returns when it is
+// continued. It sends SIGTSTP with the default action: unlike SIGSTOP that
+// signal does not stop a process which no shell can continue (an orphaned
+// process group). The Go runtime keeps its handler of a signal that was once
+// asked for, so the default action is set here by the system call.
+var Stop = func() {
+	var standard, ours [8]uintptr // struct sigaction, zero: SIG_DFL
+	const words = 8               // bytes of a signal set
+	tstp := uintptr(syscall.SIGTSTP)
+	if _, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, tstp, uintptr(unsafe.Pointer(&standard)), uintptr(unsafe.Pointer(&ours)), words, 0, 0); e != 0 {
+		Raise(syscall.SIGSTOP)
+		return
+	}
+	Raise(syscall.SIGTSTP)
+	syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, tstp, uintptr(unsafe.Pointer(&ours)), 0, words, 0, 0)
+}
+
 // awaitWritable waits until fd can be written to.
 func awaitWritable(fd int) {
 	p := struct {

@@ -7,6 +7,9 @@ import "time"
 // closeMemory has no equivalent that is safe on these systems.
 func closeMemory() {}
 
+// Stop is nil: ^Z has its default action here.
+var Stop func()
+
 // awaitWritable waits a moment: poll does not work on every terminal here.
 func awaitWritable(int) { time.Sleep(time.Millisecond) }
 
