@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"context"
+	"os"
 	"strings"
 
 	"toolpipe/approve"
@@ -115,7 +116,7 @@ func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
 	case event.ResultOK:
 		return nil
 	case event.ResultError:
-		f.Message = t.name + ": the tool reported an error"
+		f.Message, f.Hints = t.name+": the tool reported an error", r.stdinHint()
 	case event.ResultDenied:
 		f.Message = "tool call denied: " + made.denial
 	case event.ResultUnknown:
@@ -124,6 +125,20 @@ func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
 		if l := t.conn.later; l != nil && l.failed != nil {
 			return l.failed
 		}
+		f.Hints = r.stdinHint()
 	}
 	return f
+}
+
+// stdinHint is for a call that failed without arguments while standard input is a
+// pipe or a file, which --call reads only with the argument -.
+func (r *runner) stdinHint() []string {
+	in, ok := r.streams.In.(interface{ Stat() (os.FileInfo, error) })
+	if !ok || len(r.cfg.Args) > 0 {
+		return nil
+	}
+	if info, err := in.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 && !r.streams.InFile {
+		return nil
+	}
+	return []string{"the call had no arguments; - reads them from standard input: --call " + config.ShellQuote(r.cfg.Target) + " -"}
 }
