@@ -76,10 +76,10 @@ func (s *Session) connectError(err error) *ConnectError {
 	const doubt = "is it an MCP server, and are its arguments right?"
 	junk := "its stdout, where only messages belong, has: " + s.junkSample
 	gone := s.transport == "stdio" && errors.Is(err, wire.ErrGone)
+	setting, needsSetting := errors.AsType[*oauth.SettingError](err)
 	switch {
-	case errors.Is(err, oauth.ErrForeignIssuer):
-		setting, _ := errors.AsType[*oauth.SettingError](err)
-		e.Hint = setting.Hint()
+	case needsSetting:
+		e.Hint = setting.Hint
 	case Refused(err) != nil: // the caller knows how a token is given
 	case errors.Is(err, ErrStartup):
 		e.Message += fmt.Sprintf(" of %s", s.spec.StartupTimeout)

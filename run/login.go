@@ -170,11 +170,8 @@ func loginError(srv *config.Server, err error) error {
 	if errors.Is(err, oauth.ErrNobody) {
 		e.Status = failure.StatusLimit
 	}
-	if h, ok := errors.AsType[interface {
-		error
-		Hint() string
-	}](err); ok {
-		e.Hints = strings.Split(h.Hint(), "\n")
+	if setting, ok := errors.AsType[*oauth.SettingError](err); ok {
+		e.Hints = []string{setting.Hint}
 	}
 	if refused, ok := errors.AsType[*oauth.RefusedError](err); ok {
 		e.Hints = []string{"look at who can write to " + config.ShellQuote(refused.Place) + ", then remove it and sign in again"}

@@ -95,28 +95,21 @@ func (a *agent) chooseIssuer(r *resource, previous string) (string, error) {
 
 // A SettingError is a failure that a setting in the config would mend.
 type SettingError struct {
-	message, hint string
-	cause         error // may be nil
+	message string
+	Hint    string // what to configure, without a value that the server named, which nobody has checked
+	cause   error  // may be nil
 }
 
 func (e *SettingError) Error() string { return e.message }
 
 func (e *SettingError) Unwrap() error { return e.cause }
 
-// Hint says what to configure. It never repeats a value that the server named, which
-// nobody has checked.
-func (e *SettingError) Hint() string { return e.hint }
-
 const issuerHint = `add to the server's "oauth" in the config: "issuer": "https://…", the issuer that the maker of the server documents`
-
-// ErrForeignIssuer is in the error where no credentials are sent, because only the
-// server named their host.
-var ErrForeignIssuer = errors.New("the issuer is on another host than the server")
 
 func foreignIssuer(address string) error {
 	return &SettingError{
 		fmt.Sprintf("the server names %q for its authorization, which is not on its own host; no credentials are sent there unless the config names the issuer", address),
-		issuerHint, ErrForeignIssuer,
+		issuerHint, nil,
 	}
 }
 

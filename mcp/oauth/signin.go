@@ -35,8 +35,8 @@ type signIn struct {
 // waits for the redirect and trades the code for tokens. Nothing is stored.
 //
 // The error is an *Error where the authorization server refused, ErrNobody
-// where nobody came in time, or anything else. An error with a method
-// Hint() string says what to configure.
+// where nobody came in time, a *SettingError where a setting would help, or anything
+// else.
 func SignIn(ctx context.Context, r Request) (Login, error) {
 	s, err := r.prepare(ctx)
 	if err != nil {

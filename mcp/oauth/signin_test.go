@@ -129,8 +129,8 @@ func TestRegistration(t *testing.T) {
 	}
 	as.Issuer = map[string]any{"registration_endpoint": nil}
 	_, _, err = signIn(document, nil)
-	hint, _ := err.(interface{ Hint() string })
-	if hint == nil || !strings.Contains(hint.Hint(), "redirect URI "+document.RedirectURI) {
+	setting, ok := errors.AsType[*SettingError](err)
+	if !ok || !strings.Contains(setting.Hint, "redirect URI "+document.RedirectURI) {
 		t.Errorf("nothing to register with: %v", err)
 	}
 }
