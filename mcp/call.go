@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"toolpipe/mcp/wire"
@@ -60,68 +60,41 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage, p
 func (s *Session) watch(ctx context.Context) (watched context.Context, alive, stop func()) {
 	limit := cmp.Or(s.spec.ToolTimeout, defaultIdle)
 	ctx, cancel := context.WithCancelCause(ctx)
-	var idle *deadline
-	idle = s.deadline(limit, func() {
+	clock := s.clock()
+	var last atomic.Int64 // the time of the last sign of life
+	alive = func() { last.Store(int64(clock())) }
+	idle := func() time.Duration { return time.Duration(last.Load()) + limit - clock() }
+	left := func() time.Duration {
 		if s.asking.Load() > 0 {
-			idle.restart()
-			return
+			alive()
 		}
-		cancel(TimeoutError{Limit: limit})
-	})
-	hard := s.deadline(hardFactor*limit, func() { cancel(TimeoutError{Limit: limit, Hard: true}) })
-	return ctx, idle.restart, func() {
-		idle.stop()
-		hard.stop()
+		return min(idle(), hardFactor*limit-clock())
+	}
+	timer := onExpiry(ctx, limit, left, func() { cancel(TimeoutError{Limit: limit, Hard: idle() > 0}) })
+	return ctx, alive, func() {
+		timer.Stop()
 		cancel(nil)
 	}
 }
 
-// deadline is a timer that stands still while the caller waits until its own
+// clock gives the time from now on. It stands still while the caller waits until its own
 // output is read: the server may have answered meanwhile.
-type deadline struct {
-	limit      time.Duration
-	expired    func()
-	outputWait func() time.Duration
-
-	mu     sync.Mutex
-	timer  *time.Timer
-	waited time.Duration // the outputWait that the timer takes into account
+func (s *Session) clock() func() time.Duration {
+	began, waited := time.Now(), s.report.hooks.OutputWait()
+	return func() time.Duration { return time.Since(began) + waited - s.report.hooks.OutputWait() }
 }
 
-func (s *Session) deadline(limit time.Duration, expired func()) *deadline {
-	d := &deadline{limit: limit, expired: expired, outputWait: s.report.hooks.OutputWait}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.waited = d.outputWait()
-	d.timer = goroutine.AfterFunc(limit, d.fired)
-	return d
-}
-
-func (d *deadline) fired() {
-	d.mu.Lock()
-	more := d.outputWait() - d.waited
-	if more > 0 {
-		d.waited += more
-		d.timer.Reset(more)
-	}
-	d.mu.Unlock()
-	if more <= 0 {
-		d.expired()
-	}
-}
-
-// restart begins the whole time again.
-func (d *deadline) restart() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.waited = d.outputWait()
-	d.timer.Reset(d.limit)
-}
-
-func (d *deadline) stop() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.timer.Stop()
+// onExpiry calls expired when left gives no time, unless ctx has ended. It asks left after
+// first, and again after each time that left gives.
+func onExpiry(ctx context.Context, first time.Duration, left func() time.Duration, expired func()) *time.Timer {
+	return goroutine.AfterFunc(first, func() {
+		for d := left(); d > 0; d = left() {
+			if goroutine.Await(ctx.Done(), d) {
+				return
+			}
+		}
+		expired()
+	})
 }
 
 func readProgress(params []byte) wire.Progress {

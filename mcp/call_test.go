@@ -142,14 +142,14 @@ func TestCallWaitsWhileSomebodyIsAsked(t *testing.T) {
 func TestProgressAfterOutputWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waited := time.Duration(0)
-		s := newSession(Spec{Name: "s"}, Hooks{OutputWait: func() time.Duration { return waited }}, nil)
-		expired := false
-		d := s.deadline(10*time.Second, func() { expired = true })
+		s := newSession(Spec{Name: "s", ToolTimeout: 10 * time.Second}, Hooks{OutputWait: func() time.Duration { return waited }}, nil)
+		ctx, alive, stop := s.watch(t.Context())
+		defer stop()
 		time.Sleep(5 * time.Second)
 		waited = time.Hour
-		d.restart()
+		alive()
 		time.Sleep(11 * time.Second)
-		if synctest.Wait(); !expired {
+		if synctest.Wait(); ctx.Err() == nil {
 			t.Error("the deadline has not expired")
 		}
 	})

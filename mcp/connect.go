@@ -31,8 +31,9 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 	s := newSession(spec, hooks, procs)
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	limit := s.deadline(spec.StartupTimeout, func() { cancel(ErrStartup) })
-	defer limit.stop()
+	clock := s.clock()
+	left := func() time.Duration { return spec.StartupTimeout - clock() }
+	defer onExpiry(limited, spec.StartupTimeout, left, func() { cancel(ErrStartup) }).Stop()
 	err := s.connect(limited)
 	if err == nil {
 		s.tried = append(s.tried, "tools/list")
