@@ -2,6 +2,7 @@ package approve
 
 import (
 	"bytes"
+	"maps"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -12,22 +13,13 @@ import (
 
 // testKinds are the tests that a policy can have. Each is made from its value,
 // d.nodes[at]; problem says what is wrong with the value, "" for nothing.
-var testKinds = []struct {
-	name string
-	make func(d *document, at int) (t test, problem string)
-}{
-	{"equals", equalsTest}, {"one_of", oneOfTest}, {"glob", globTest}, {"regex", regexTest},
-	{"range", rangeTest}, {"under", underTest}, {"words", wordsTest},
+var testKinds = map[string]func(d *document, at int) (t test, problem string){
+	"equals": equalsTest, "one_of": oneOfTest, "glob": globTest, "regex": regexTest,
+	"range": rangeTest, "under": underTest, "words": wordsTest,
 }
 
 // testNames lists the names of testKinds, for an error.
-func testNames() string {
-	var names []string
-	for _, k := range testKinds {
-		names = append(names, k.name)
-	}
-	return strings.Join(names, ", ")
-}
+func testNames() string { return strings.Join(slices.Sorted(maps.Keys(testKinds)), ", ") }
 
 func equalsTest(d *document, at int) (test, string) { return equalsAny(d, []int{at}), "" }
 
@@ -87,14 +79,14 @@ func (d *document) scalar(at int) []byte {
 
 func (e *evaluation) equalArrays(a *document, i, j int, wide bool) bool {
 	b := &e.document
-	p, q := i+1, j+1
-	for p < a.nodes[i].next && q < b.nodes[j].next {
-		if !e.equal(a, p, q, wide) {
+	q := j + 1
+	for p := range a.children(i) {
+		if q == b.nodes[j].next || !e.equal(a, p, q, wide) {
 			return false
 		}
-		p, q = a.nodes[p].next, b.nodes[q].next
+		q = b.nodes[q].next
 	}
-	return p == a.nodes[i].next && q == b.nodes[j].next
+	return q == b.nodes[j].next
 }
 
 func (e *evaluation) equalObjects(a *document, i, j int, wide bool) bool {

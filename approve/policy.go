@@ -261,20 +261,17 @@ func (p *policyReader) argumentTests(at int) (*argumentTests, error) {
 		if p.nodes[i].kind != '{' || first == p.nodes[i].next || p.nodes[first].next != p.nodes[i].next {
 			return nil, p.errorAt(p.nodes[i].start, `a test is an object with one key of: %s`, testNames())
 		}
-		t := argumentTest{path: path}
-		for _, kind := range testKinds {
-			if string(p.key(first)) != kind.name {
-				continue
-			}
-			if t.test, problem = kind.make(&p.document, first); problem != "" {
-				return nil, p.errorAt(p.nodes[first].start, "%s", problem)
-			}
-			if kind.name == "under" {
-				t.under = string(p.str(first))
-			}
-		}
-		if t.test == nil {
+		kind := string(p.key(first))
+		makeTest, known := testKinds[kind]
+		if !known {
 			return nil, p.unknownKey(first, testNames())
+		}
+		t := argumentTest{path: path}
+		if t.test, problem = makeTest(&p.document, first); problem != "" {
+			return nil, p.errorAt(p.nodes[first].start, "%s", problem)
+		}
+		if kind == "under" {
+			t.under = string(p.str(first))
 		}
 		a.tests = append(a.tests, t)
 	}

@@ -82,7 +82,7 @@ func TestPolicyErrors(t *testing.T) {
 		{rule(`"arguments":{"*x":{"glob":"x"}}`), "* stands for a whole element"},
 		{rule(`"arguments":{"a":{}}`), "a test is an object with one key of"},
 		{rule(`"arguments":{"a":{"equals":1,"glob":"x"}}`), "a test is an object with one key of"},
-		{rule(`"arguments":{"a":{"equal":1}}`), `unknown key "equal"; the keys here: equals, one_of`},
+		{rule(`"arguments":{"a":{"equal":1}}`), `unknown key "equal"; the keys here: equals, glob, one_of, range, regex, under, words`},
 		{rule(`"arguments":{"":{"equals":1}}`), "an empty key in a path"},
 		{rule(`"arguments":{"a..b":{"equals":1}}`), "an empty key in a path"},
 		{rule(`"arguments":{"a*":{"equals":1}}`), "* stands for a whole element"},
