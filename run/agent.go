@@ -3,7 +3,6 @@ package run
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -37,10 +36,7 @@ type nestedRun struct {
 	progress func(wire.Progress)
 	flow     *flow
 	tally    tally
-	ended    error // what ends this run and the one that made the call; nil: nothing
 }
-
-type nestedKey struct{}
 
 func (r *runner) addAgents() error {
 	for _, value := range r.cfg.Agents {
@@ -94,30 +90,11 @@ func (r *runner) resolveAgents(ctx context.Context) (err error) {
 	return nil
 }
 
-// nest returns the function that makes c, the call of an agent. It returns when the
-// nested run has ended: at the latest with ctx, and each wait of the nested run has a
-// bound of its own. A nested run that ends this run too gives c its answer.
-func (r *round) nest(c *call) func(context.Context, string, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
-	return func(ctx context.Context, tool string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
-		n := &nestedRun{round: r, id: c.ID, progress: progress, flow: r.flow.nested(c, c.tool.conn.Name)}
-		result, err := c.tool.conn.Nest(context.WithValue(ctx, nestedKey{}, n), tool, args)
-		c.nested = &n.tally.callTally
-		c.labels, _ = n.flow.before(nil)
-		if n.ended != nil {
-			c.answer = n.unfinished(ctx)
-		}
-		if n.ended != nil && ctx.Err() == nil {
-			r.stop(n.ended)
-		}
-		return result, err
-	}
-}
-
 // unfinished is the answer to the call of a nested run that ended together with the
 // run that it belongs to. A later run may take the call up again only if the nested
 // run has made none itself.
-func (n *nestedRun) unfinished(ctx context.Context) *answer {
-	why := failure.Of(n.ended).Message
+func (n *nestedRun) unfinished(ctx context.Context, err error) *answer {
+	why := failure.Of(err).Message
 	switch {
 	case n.tally.unknown:
 		return ownAnswer(event.ResultUnknown, "outcome unknown: the nested run ended: "+why)
@@ -127,10 +104,14 @@ func (n *nestedRun) unfinished(ctx context.Context) *answer {
 	return notRun(ctx)
 }
 
-// run is the tool of an agent. Failures of the model and limits are an error that
-// the calling model can read; what would end a run ends both.
-func (a *agent) run(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
-	n := ctx.Value(nestedKey{}).(*nestedRun)
+// run is the tool of an agent. It returns when the nested run has ended: at the latest
+// with ctx, and each wait of the nested run has a bound of its own. Failures of the model
+// and limits are an error that the calling model can read; what would end a run ends both.
+func (a *agent) run(ctx context.Context, args toolserver.Arguments, progress func(wire.Progress)) (*wire.Result, error) {
+	made := ctx.Value(madeKey{}).(madeCall)
+	n := &nestedRun{round: made.round, id: made.call.ID, progress: progress, flow: made.flow.nested(made.call, a.name)}
+	made.call.nested = &n.tally.callTally
+	defer func() { made.call.labels, _ = n.flow.before(nil) }()
 	l, err := a.loop(ctx, n, args)
 	if err != nil {
 		return nil, err
@@ -140,7 +121,10 @@ func (a *agent) run(ctx context.Context, args toolserver.Arguments, _ func(wire.
 	}
 	f := failure.Of(err)
 	if ctx.Err() != nil || f.Status != failure.StatusModel && f.Status != failure.StatusLimit {
-		n.ended = err
+		made.call.answer = n.unfinished(ctx, err)
+		if ctx.Err() == nil {
+			made.stop(err)
+		}
 		return nil, err
 	}
 	l.emit(&event.Warning{Code: "agent_failed", Server: a.name, Message: strings.Join(append([]string{"agent " + a.name + ": " + f.Message}, f.Hints...), "; ")})

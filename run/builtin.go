@@ -19,6 +19,7 @@ import (
 	"toolpipe/mcp/processes"
 	"toolpipe/mcp/shell"
 	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 )
@@ -107,7 +108,7 @@ func builtin(name string, local *toolserver.Server, root string) config.Server {
 			return "", nil
 		}
 		ctx, preview := confine.WithPreview(ctx)
-		_, _ = local.Call(ctx, tool, args)
+		_, _ = local.Call(ctx, tool, args, func(wire.Progress) {})
 		return preview.Diff, told
 	}
 	return config.Server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, Trusted: true, Root: root, Labels: new(builtinLabels(name)), Preview: preview}

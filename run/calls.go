@@ -100,6 +100,15 @@ type call struct {
 	done     chan struct{}       // closed when it has its answer
 }
 
+// madeCall is a call that is under way. A built-in tool finds it in its context, under
+// madeKey: it emits events, and an agent has its nested run there.
+type madeCall struct {
+	*round
+	call *call
+}
+
+type madeKey struct{}
+
 // answer decides and runs calls, then the command lines of the same reply. The
 // messages answer them for the model. There are none when the run ends before any
 // call has run, so that a later run can take all of them up again.
@@ -282,9 +291,9 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 	}
 	send := server.Call
 	if c.tool.conn.Nest != nil {
-		send = r.nest(c)
+		send = c.tool.conn.Nest
 	}
-	ctx = context.WithValue(confine.WithBounds(ctx, bounds), emitKey{}, r.emit)
+	ctx = context.WithValue(confine.WithBounds(ctx, bounds), madeKey{}, madeCall{r, c})
 	result, err := send(ctx, c.tool.Name, c.args, func(g wire.Progress) {
 		r.emit(&event.Progress{ID: c.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
 		r.flush()

@@ -106,15 +106,11 @@ func (o *outputs) toHost(server string, params []byte) {
 	host.Log(append(append(append(b, `,"data":`...), data...), '}'))
 }
 
-// The context of a call has under emitKey what emits events for a built-in tool: those
-// of a nested run have the id of the call that the run is for.
-type emitKey struct{}
-
 // notify calls the attention of the user, and of the host of --serve. ctx is that of
 // a call.
 func (o *outputs) notify(ctx context.Context, reason string) error {
-	emit := ctx.Value(emitKey{}).(func(event.Event) error)
-	if err := emit(&event.Attention{Reason: reason}); err != nil {
+	made := ctx.Value(madeKey{}).(madeCall)
+	if err := made.emit(&event.Attention{Reason: reason}); err != nil {
 		return err
 	}
 	data := jsontext.AppendQuoted([]byte(`{"level":"notice","data":`), o.secrets.Message().HideString(reason))

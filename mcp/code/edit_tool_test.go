@@ -244,7 +244,7 @@ func TestEditDefinitionPreview(t *testing.T) {
 		{"outline", `{"path":"a.go"}`, ""},
 	} {
 		ctx, preview := confine.WithPreview(t.Context())
-		_, _ = server.Call(ctx, c.tool, json.RawMessage(c.args))
+		_, _ = server.Call(ctx, c.tool, json.RawMessage(c.args), nil)
 		if preview.Diff != c.want {
 			t.Errorf("%s %s: %q", c.tool, c.args, preview.Diff)
 		}

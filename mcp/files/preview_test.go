@@ -34,7 +34,7 @@ func TestPreview(t *testing.T) {
 	} {
 		before := snapshot(t, root)
 		ctx, preview := confine.WithPreview(t.Context())
-		_, _ = server.Call(ctx, c[0], json.RawMessage(c[1]))
+		_, _ = server.Call(ctx, c[0], json.RawMessage(c[1]), nil)
 		if preview.Diff != c[2] {
 			t.Errorf("%s %s: %q", c[0], c[1], preview.Diff)
 		}

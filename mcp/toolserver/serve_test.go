@@ -106,14 +106,14 @@ func TestRequests(t *testing.T) {
 // A call without a client has the result that a client would have read.
 func TestCallWithoutClient(t *testing.T) {
 	s := example()
-	r, err := s.Call(t.Context(), "echo", json.RawMessage(`{}`))
+	r, err := s.Call(t.Context(), "echo", json.RawMessage(`{}`), nil)
 	if err != nil || string(r.Raw) != `[{"type":"text","text":"{}"}]` || r.IsError {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err := s.Call(t.Context(), "fails", nil); err != nil || string(r.Raw) != `[{"type":"text","text":"no such file"}]` || !r.IsError {
+	if r, err := s.Call(t.Context(), "fails", nil, nil); err != nil || string(r.Raw) != `[{"type":"text","text":"no such file"}]` || !r.IsError {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := s.Call(t.Context(), "none", nil); err == nil || !strings.Contains(err.Error(), `has no tool "none"`) {
+	if _, err := s.Call(t.Context(), "none", nil, nil); err == nil || !strings.Contains(err.Error(), `has no tool "none"`) {
 		t.Error(err)
 	}
 }

@@ -268,8 +268,8 @@ func failedResult(err error) *wire.Result {
 
 // Call runs a tool without a client. An error of the tool itself is a result with
 // IsError, any other a *wire.RPCError.
-func (s *Server) Call(ctx context.Context, name string, args json.RawMessage) (*wire.Result, error) {
-	result, err := s.run(ctx, name, args, func(wire.Progress) {})
+func (s *Server) Call(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
+	result, err := s.run(ctx, name, args, progress)
 	if err == nil && result.Raw == nil {
 		result.Raw = appendBlocks(nil, result.Content)
 	}

@@ -44,7 +44,7 @@ type Server struct {
 	Preview func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string)
 	// Nest makes the calls of an agent's server, instead of a session, whose time
 	// limits are not for it. It is nil for every other server.
-	Nest     func(ctx context.Context, tool string, args json.RawMessage) (*wire.Result, error)
+	Nest     func(ctx context.Context, tool string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error)
 	Unusable *failure.Error // why it cannot be started: its entry is wrong, or names what there is not
 }
 
