@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -59,6 +60,8 @@ func (a *Approver) judge(ctx context.Context, c *Call, rule *Rule) (d Decision, 
 		return Deny, "the approver gave no answer in " + timeout.String(), nil
 	case problem != "":
 		return Deny, "the approver " + problem, nil
+	case len(bytes.TrimSpace(answer)) == 0:
+		return Deny, "the approver gave no decision: its answer is empty", nil
 	}
 	d, reason = parseApproverAnswer(answer)
 	return d, reason, nil

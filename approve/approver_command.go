@@ -24,11 +24,8 @@ func AskCommand(argv, env []string, run func(ctx context.Context, cmd *exec.Cmd,
 		if said = strings.TrimSpace(said); err != nil && said != "" {
 			return nil, "failed: " + err.Error() + ": " + clip(said[strings.LastIndexByte(said, '\n')+1:])
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, "failed: " + err.Error()
-		case len(bytes.TrimSpace(answer)) == 0:
-			return nil, "gave no decision: it printed nothing"
 		}
 		return answer, ""
 	}

@@ -170,7 +170,7 @@ func TestCommandApproverFails(t *testing.T) {
 		"fail": "the approver failed: exit status 3: no rules for this",
 		"die":  "the approver failed: signal: killed",
 		"hang": "the approver gave no answer in 300ms",
-		"say ": "the approver gave no decision: it printed nothing",
+		"say ": "the approver gave no decision: its answer is empty",
 	} {
 		t.Run(action, func(t *testing.T) {
 			t.Parallel()
@@ -262,7 +262,7 @@ func TestURLApproverFails(t *testing.T) {
 	defer server.Close()
 	defer close(ended)
 	for path, want := range map[string]string{
-		"/moved": "HTTP status 307", "/none": "HTTP status 404", "/created": "HTTP status 201", "/cut": "unexpected EOF", "/empty": "the approver failed: its reply is empty", "/hang": "no answer in 300ms",
+		"/moved": "HTTP status 307", "/none": "HTTP status 404", "/created": "HTTP status 201", "/cut": "unexpected EOF", "/empty": "the approver gave no decision: its answer is empty", "/hang": "no answer in 300ms",
 	} {
 		a := urlApprover(server.URL + path)
 		if path == "/hang" {
