@@ -8,6 +8,7 @@ import (
 	"html"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -58,7 +59,7 @@ func (p *pageText) markup(b []byte) []byte {
 	name, closing := tagName(b[1:end])
 	attributes := b[:end]
 	rest := b[min(end+1, len(b)):]
-	if hidden(name) && !closing && !bytes.HasSuffix(attributes, []byte("/")) {
+	if slices.Contains(hidden, name) && !closing && !bytes.HasSuffix(attributes, []byte("/")) {
 		return skipElement(rest, name)
 	}
 	p.tag(name, closing, attributes)
@@ -92,14 +93,8 @@ func tagName(b []byte) (name string, closing bool) {
 	return strings.ToLower(string(b)), closing
 }
 
-// hidden says whether the content of an element is not shown as text.
-func hidden(name string) bool {
-	switch name {
-	case "script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas", "select", "textarea":
-		return true
-	}
-	return false
-}
+// hidden are the elements whose content is not shown as text.
+var hidden = []string{"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas", "select", "textarea"}
 
 // skipElement returns what follows the end tag of an element.
 func skipElement(b []byte, name string) []byte {
