@@ -108,9 +108,7 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	if r.cfg.ShowsServers() { // it shows all of them, each with its failure
 		required = func(error) {}
 	}
-	connected := make(chan struct{})
-	goroutine.Start(func() {
-		defer close(connected)
+	connected := goroutine.Done(func() {
 		r.box.connect(ctx, r.cfg.Processes, r.hooks, required, r.face.ServerReady)
 	})
 	var data []byte

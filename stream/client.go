@@ -108,7 +108,7 @@ type Client struct {
 	numbered int             // number of messages that they are from
 	server   string          // the program that answered Models
 	buffer   []byte          // what a reply passes through; nil before the first one
-	drained  chan struct{}   // closed when the rest of the last body was read
+	drained  <-chan struct{} // closed when the rest of the last body was read
 	sleep    func(context.Context, time.Duration) error
 	now      func() time.Time
 }

@@ -157,10 +157,7 @@ func (x *exchange) httpRequest(ctx context.Context) *http.Request {
 // drain reads what follows the end of a reply, so that the connection can be
 // used again. The reply does not wait for it; the next request does.
 func (c *Client) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
-	done := make(chan struct{})
-	c.drained = done
-	goroutine.Start(func() {
-		defer close(done)
+	c.drained = goroutine.Done(func() {
 		stop := goroutine.AfterFunc(time.Second, func() { cancel(nil) })
 		io.CopyN(io.Discard, body, 256<<10)
 		stop.Stop()

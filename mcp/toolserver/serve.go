@@ -25,9 +25,8 @@ func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer, grace time
 	defer cancel(nil)
 	c := s.connect(ctx)
 	s.client.Store(c)
-	written, read := make(chan struct{}), make(chan error, 1)
-	goroutine.Start(func() {
-		defer close(written)
+	read := make(chan error, 1)
+	written := goroutine.Done(func() {
 		if err := c.writeAll(w); err != nil {
 			cancel(&WriteError{err})
 		}
@@ -36,13 +35,8 @@ func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer, grace time
 	var err error
 	select {
 	case err = <-read:
-		idle := make(chan struct{})
-		goroutine.Start(func() {
-			c.calls.Wait()
-			close(idle)
-		})
 		select {
-		case <-idle:
+		case <-goroutine.Done(c.calls.Wait):
 		case <-time.After(grace):
 		case <-ctx.Done():
 		}

@@ -39,13 +39,16 @@ func StartIn(group *sync.WaitGroup, f func()) { group.Go(guarded(f)) }
 
 // Within calls f in a goroutine of its own, and says whether it returned within d.
 // Otherwise it is left behind there.
-func Within(d time.Duration, f func()) bool {
+func Within(d time.Duration, f func()) bool { return Await(Done(f), d) }
+
+// Done is Start. The channel is closed when f has returned.
+func Done(f func()) <-chan struct{} {
 	done := make(chan struct{})
 	Start(func() {
 		defer close(done)
 		f()
 	})
-	return Await(done, d)
+	return done
 }
 
 // Await waits until a channel is closed, no longer than d, and says whether it was.
