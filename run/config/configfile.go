@@ -178,9 +178,7 @@ func (v Value) duration() (time.Duration, error) {
 	}
 	d, err := ParseDuration(s)
 	if err != nil {
-		e := v.Errorf("%v", err)
-		e.Hints = failure.Of(err).Hints
-		return 0, e
+		return 0, failure.Within(v.place(), err)
 	}
 	return d, nil
 }

@@ -47,9 +47,6 @@ func (c *Config) resolveKey(ctx context.Context, e *Endpoint, p profile, warn Wa
 func (c *Config) findKey(ctx context.Context, e *Endpoint, p profile, own bool, warn Warner) (key, from string, err error) {
 	switch {
 	case c.KeyFile != "":
-		if c.KeyEnv != nil && *c.KeyEnv != "" {
-			return "", "", failure.Usage("--key-env and --key-file: only one of them can be given")
-		}
 		return c.readKey(ctx, warn)
 	case c.KeyEnv != nil && *c.KeyEnv == "":
 		return "", "", nil

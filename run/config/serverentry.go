@@ -24,7 +24,6 @@ type entry struct {
 	args    []string // the words of args, variables not expanded
 	words   []string // args with their variables expanded
 	authEnv string
-	token   string
 	envFile string
 }
 
@@ -290,7 +289,7 @@ func (e *entry) finish(at Value) error {
 	case e.URL == "" && len(e.command) == 0:
 		return at.Errorf("server %q has neither a url nor a command", e.Name)
 	}
-	if e.Bearer = e.token; e.token == "" && e.authEnv != "" {
+	if e.Bearer == "" && e.authEnv != "" {
 		token, ok, err := e.variable(at, e.authEnv)
 		if err != nil {
 			return err

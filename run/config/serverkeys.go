@@ -14,7 +14,7 @@ func (e *entry) ownKeys() []key {
 		{"headers", into(&e.Headers, e.table)},
 		{"type", e.checkTransport},
 		{"insecure_http", &e.InsecureHTTP},
-		{"auth_token", into(&e.token, e.expanded)},
+		{"auth_token", into(&e.Bearer, e.expanded)},
 		{"auth_env", &e.authEnv},
 		{"token_command", &e.TokenCommand},
 		{"oauth", into(&e.OAuth, e.oauth)},

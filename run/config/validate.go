@@ -74,6 +74,7 @@ func (c *Config) mistakes() []mistake {
 	addShell := func(flag string) []string { return []string{"add --shell, or leave " + flag + " out"} }
 	return []mistake{
 		{c.Temperature != "" && !IsNumber(c.Temperature), "--temperature: " + strconv.Quote(c.Temperature) + " is not a number", nil},
+		{c.KeyFile != "" && c.KeyEnv != nil && *c.KeyEnv != "", "--key-env and --key-file: only one of them can be given", nil},
 		{c.System != nil && c.SystemFile != "", "--system and --system-file: only one of them can be given", nil},
 		{attached > 1 || attached == 1 && (c.NoStdin || c.Input == "messages"), "--file -: standard input can be attached once, and be nothing else", nil},
 		{c.Record != "" && c.Replay != "", "--record and --replay: only one of them can be given", nil},
