@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,20 +109,20 @@ func diffPath(access *confine.Access, args toolserver.Arguments) (string, error)
 // tree. Git lists the changed files first: only those that may be shown are
 // named when it makes the text, and they decide which .gitattributes it needs.
 func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, error) {
-	list := []string{"diff-tree", "-r"}
+	command := []string{"diff-tree", "-r"}
 	if len(revisions) == 1 {
-		list = []string{"diff-index"}
+		command = []string{"diff-index"}
 	}
 	common := slices.Concat([]string{"--no-renames", "--ignore-submodules=all", "--end-of-options"}, revisions, []string{"--"})
-	args := slices.Concat(list, []string{"-z", "--name-only"}, common)
+	args := slices.Concat(command, []string{"-z", "--name-only"}, common)
 	if r.path != "." {
 		args = append(args, r.path)
 	}
-	var names []string
-	err := r.run(ctx, nil, func(out io.Reader) (err error) {
-		names, err = readNames(out)
-		return err
-	}, args...)
+	list, err := r.git(ctx, nil, maxListed, args...)
+	if err != nil {
+		return nil, err
+	}
+	names, err := readNames(list)
 	if err != nil {
 		return nil, err
 	}
@@ -132,30 +131,22 @@ func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, erro
 		return r.report(nil, cut), nil
 	}
 	r.copyAttributes(names)
-	var text []byte
-	err = r.run(ctx, nil, func(out io.Reader) (err error) {
-		if text, err = io.ReadAll(io.LimitReader(out, toolserver.MaxText+1)); len(text) > toolserver.MaxText {
-			text, cut, err = text[:toolserver.MaxText], true, errCut
-		}
-		return err
-	}, slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"}, common, names)...)
-	if err != nil && err != errCut {
+	text, err := r.git(ctx, nil, toolserver.MaxText, slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"}, common, names)...)
+	if err != nil {
 		return nil, err
 	}
-	return r.report(text, cut), nil
+	return r.report(text[:min(len(text), toolserver.MaxText)], cut || len(text) > toolserver.MaxText), nil
 }
 
-// errCut ends git when enough of a diff was read.
-var errCut = errors.New("the diff is too long")
+// maxListed is how many bytes git may list: names, or an index.
+const maxListed = 256 << 20
 
-// maxListed is how many bytes of names git may list.
-const maxListed = 64 << 20
+var errListed = fmt.Errorf("git lists more than %d bytes of files", maxListed)
 
 // readNames reads names that end with a NUL.
-func readNames(r io.Reader) ([]string, error) {
-	list, err := io.ReadAll(io.LimitReader(r, maxListed+1))
-	if err != nil || len(list) > maxListed {
-		return nil, errors.Join(err, errors.New("too many files differ to be listed"))
+func readNames(list []byte) ([]string, error) {
+	if len(list) > maxListed {
+		return nil, errListed
 	}
 	names := strings.FieldsFunc(string(list), func(r rune) bool { return r == 0 })
 	for _, name := range names {

@@ -46,7 +46,6 @@ type repository struct {
 
 	near       *os.Root        // directory of the file last looked at, often also of the next
 	nearAt     string          // its path
-	count      int             // entries of the index
 	same, open bytes.Buffer    // the entries of unchanged files, and of those that git compares
 	copied     string          // the name of the last copy
 	hidden     map[string]bool // names that are not shown

@@ -5,58 +5,53 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/stream/goroutine"
 )
 
-// run runs git with an input and has its output read; a nil read drops it. An error
-// of read ends git.
-func (r *repository) run(ctx context.Context, input []byte, read func(io.Reader) error, args ...string) error {
+// printed keeps what git prints. It takes no more than there is room for, which ends
+// git.
+type printed struct {
+	text []byte
+	room int
+}
+
+func (p *printed) Write(b []byte) (int, error) {
+	defer goroutine.Recover()
+	n := min(len(b), p.room)
+	p.text, p.room = append(p.text, b[:n]...), p.room-n
+	return n, nil
+}
+
+// git runs git with an input, and returns what it prints. Of more than most bytes, it
+// returns one more than most.
+func (r *repository) git(ctx context.Context, input []byte, most int, args ...string) ([]byte, error) {
 	path, err := process.LookPath("git", process.ChildEnv(r.program.Environ, nil, nil))
 	if err != nil {
-		return errors.New("git is not installed")
+		return nil, errors.New("git is not installed")
 	}
-	out, w, err := os.Pipe()
-	if err != nil {
-		return confine.Reason(err)
-	}
-	defer out.Close()
-	errs := process.Output{Tail: process.MaxStderr}
 	args = append([]string{"git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
 		"-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, args...)
-	cmd := &exec.Cmd{Path: path, Args: args, Env: r.environ(), Dir: filepath.Join(r.dir, "tree"), Stdin: bytes.NewReader(input), Stdout: w, Stderr: &errs}
-	p, err := r.program.Processes.Start(cmd)
-	w.Close()
-	if err != nil {
-		return fmt.Errorf("git did not start: %w", confine.Reason(err))
-	}
-	defer goroutine.AfterContext(ctx, func() { p.Kill(); out.SetReadDeadline(time.Now()) })()
-	if read == nil {
-		_, err = io.Copy(io.Discard, out)
-	} else {
-		err = read(out)
-	}
-	if err != nil {
-		p.Kill()
-	}
-	failed := p.Wait()
+	out, errs := printed{room: most + 1}, process.Output{Tail: process.MaxStderr}
+	cmd := &exec.Cmd{Path: path, Args: args, Env: r.environ(), Dir: filepath.Join(r.dir, "tree"), Stdin: bytes.NewReader(input), Stdout: &out, Stderr: &errs}
+	err = r.program.Processes.Run(ctx, cmd)
+	_, failed := errors.AsType[*exec.ExitError](err)
 	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		return err
-	case failed != nil:
-		return gitFailure(errs.String(), args)
+	case err == nil, ctx.Err() != nil:
+	case len(out.text) > most:
+		err = nil
+	case failed:
+		err = gitFailure(errs.String(), args)
+	default:
+		err = fmt.Errorf("git did not start: %w", confine.Reason(err))
 	}
-	return nil
+	return out.text, err
 }
 
 // environ is git's environment: what every child gets, and nothing of the user's

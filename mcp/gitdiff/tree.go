@@ -1,7 +1,7 @@
 package gitdiff
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -18,13 +17,11 @@ import (
 	"syscall"
 
 	"toolpipe/mcp/confine"
-	"toolpipe/mcp/toolserver"
 )
 
 const (
-	maxCompared = 32 << 20  // bytes of a file; a larger one is left out, or for git is binary
-	maxIndexed  = 1_000_000 // files in an index
-	leastCopied = 32 << 10  // bytes that a copy counts for at least: copies are bounded in number too
+	maxCompared = 32 << 20 // bytes of a file; a larger one is left out, or for git is binary
+	leastCopied = 32 << 10 // bytes that a copy counts for at least: copies are bounded in number too
 )
 
 var maxCopied int64 = 128 << 20 // bytes of the working tree that are copied
@@ -48,24 +45,21 @@ func (r *repository) directory(at string) (dir *os.Root, err error) {
 // files known to be the same are marked there as assumed to be unchanged, which
 // is what core.ignoreStat does, and git compares the others with their copies.
 func (r *repository) compare(ctx context.Context) error {
-	err := r.run(ctx, nil, func(out io.Reader) error {
-		return readIndex(out, func(e *entry) error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			return r.add(e)
-		})
-	}, "ls-files", "-s", "-v", "-z", "--debug")
+	list, err := r.git(ctx, nil, maxListed, "ls-files", "-s", "-v", "-z", "--debug")
+	if err == nil {
+		err = r.readIndex(ctx, list)
+	}
 	if err != nil {
-		return confine.Reason(err)
+		return err
 	}
 	if err := r.to.RemoveAll("git/index"); err != nil {
 		return confine.Reason(err)
 	}
-	if err := r.run(ctx, r.same.Bytes(), nil, "-c", "core.ignoreStat=true", "update-index", "-z", "--index-info"); err != nil {
+	if _, err := r.git(ctx, r.same.Bytes(), 0, "-c", "core.ignoreStat=true", "update-index", "-z", "--index-info"); err != nil {
 		return err
 	}
-	return r.run(ctx, r.open.Bytes(), nil, "update-index", "-z", "--index-info")
+	_, err = r.git(ctx, r.open.Bytes(), 0, "update-index", "-z", "--index-info")
+	return err
 }
 
 // entry is a file in the index.
@@ -83,32 +77,30 @@ const (
 	modeLink       = "120000"
 )
 
-// readIndex reads the output of git ls-files -s -v -z --debug.
-func readIndex(r io.Reader, each func(*entry) error) error {
-	in := bufio.NewReaderSize(r, toolserver.ReadChunk)
-	for {
-		line, err := in.ReadString(0)
-		if err == io.EOF && line == "" {
-			return nil
-		}
-		head, name, _ := strings.Cut(strings.TrimSuffix(line, "\x00"), "\t")
+// readIndex reads the output of git ls-files -s -v -z --debug, and adds its entries.
+func (r *repository) readIndex(ctx context.Context, list []byte) error {
+	if len(list) > maxListed {
+		return errListed
+	}
+	for len(list) > 0 && ctx.Err() == nil {
+		line, rest, whole := bytes.Cut(list, []byte{0})
+		head, name, _ := strings.Cut(string(line), "\t")
 		words := strings.Split(head, " ") // "H 100644 ID 0"
-		if err != nil || len(words) != 4 {
-			return errors.Join(errors.New("the output of git has an unknown form"), err)
+		if !whole || len(words) != 4 {
+			return errors.New("the output of git has an unknown form")
+		}
+		var debug []byte // lines such as "  ctime: 1700000000:5"
+		for list = rest; bytes.HasPrefix(list, []byte("  ")); {
+			line, list, _ = bytes.Cut(list, []byte("\n"))
+			debug = append(append(debug, line...), ' ')
 		}
 		e := &entry{name: name, mode: words[1], id: words[2], stage: words[3], settled: words[0] != "H" && words[0] != "M"}
-		var debug []byte // lines such as "  ctime: 1700000000:5"
-		for next, _ := in.Peek(2); string(next) == "  "; next, _ = in.Peek(2) {
-			line, _ := in.ReadSlice('\n')
-			debug = append(debug, line...)
-		}
 		if n := strings.FieldsFunc(string(debug), func(r rune) bool { return r < '0' || r > '9' }); len(n) > 8 {
 			e.stat = strings.Join(append(n[:4], n[8]), " ")
 		}
-		if err := each(e); err != nil {
-			return err
-		}
+		r.add(e)
 	}
+	return context.Cause(ctx)
 }
 
 // statOf is what an index keeps of a file's state: both times and the size. A
@@ -133,17 +125,14 @@ func changeTime(info fs.FileInfo) (seconds, nanoseconds int64) {
 }
 
 // add adds an entry to one of the lists of which git makes an index.
-func (r *repository) add(e *entry) error {
+func (r *repository) add(e *entry) {
 	if !localName(e.name) {
 		r.leave(e.name, "its name leads out of the root")
-		return nil
+		return
 	}
 	asked := below(e.name, r.path)
 	if !asked && path.Base(e.name) != ".gitattributes" {
-		return nil // git takes very long to find out that it is not asked for
-	}
-	if r.count++; r.count > maxIndexed {
-		return fmt.Errorf("more than %d files are in the index", maxIndexed)
+		return // git takes very long to find out that it is not asked for
 	}
 	list := &r.same
 	if isFile := e.mode == modeFile || e.mode == modeExecutable || e.mode == modeLink; isFile && asked && !e.settled && !r.hidden[e.name] {
@@ -155,7 +144,6 @@ func (r *repository) add(e *entry) error {
 		}
 	}
 	fmt.Fprintf(list, "%s %s %s\t%s\x00", e.mode, e.id, e.stage, e.name)
-	return nil
 }
 
 // below says whether a name is that of a path or of something in it.
