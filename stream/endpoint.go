@@ -84,10 +84,8 @@ func shownURL(s string) string {
 // Check reports whether the text can be a key: it must fit into a header. A text
 // that does not is most often the content of the wrong file.
 func (k Key) Check() error {
-	for i := range len(k) {
-		if k[i] <= ' ' || k[i] > '~' {
-			return fmt.Errorf("the key holds a byte that no key has, at offset %d (a line break, or the wrong file?)", i)
-		}
+	if i := strings.IndexFunc(string(k), func(r rune) bool { return r <= ' ' || r > '~' }); i >= 0 {
+		return fmt.Errorf("the key holds a byte that no key has, at offset %d (a line break, or the wrong file?)", i)
 	}
 	return nil
 }
@@ -98,11 +96,7 @@ func originOf(u *url.URL) string {
 
 // IsLoopback reports whether the host is certainly this machine.
 func IsLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 // isOpenAI reports whether the endpoint is OpenAI's own or Azure's.

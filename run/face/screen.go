@@ -1,6 +1,7 @@
 package face
 
 import (
+	"cmp"
 	"io"
 	"strings"
 	"time"
@@ -30,9 +31,6 @@ type sharedStdout struct {
 }
 
 func (s *sharedStdout) Write(p []byte) (int, error) {
-	if len(p) == 0 {
-		return s.w.Write(p)
-	}
 	f := s.f
 	f.mu.Lock()
 	f.live.erase(f.w)
@@ -67,12 +65,8 @@ func (c *foregroundWriter) Write(p []byte) (int, error) {
 // UTF8 tells whether the locale of the terminal has more characters than ASCII,
 // by the variables that POSIX names (Base Definitions, 8.2).
 func UTF8(getenv func(string) string) bool {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if locale := strings.ToLower(getenv(name)); locale != "" {
-			return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
-		}
-	}
-	return false
+	locale := strings.ToLower(cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")))
+	return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
 }
 
 // signs writes the signs of frames and lines so that the terminal can show them,
