@@ -82,9 +82,6 @@ type chatEncoder struct {
 }
 
 func (e *chatEncoder) message(w *segments, m *Message) {
-	if isSystem(m) {
-		return
-	}
 	if m.Role != ToolRole && len(e.images) > 0 {
 		e.finish(w)
 		e.images = nil

@@ -251,7 +251,9 @@ func (c *Client) body(r *Request) *body {
 		c.encoder, c.messages, c.encoded = c.dialect.encoder(r, c.options), segments{}, 0
 	}
 	for ; c.encoded < len(messages); c.encoded++ {
-		c.encoder.message(&c.messages, &messages[c.encoded])
+		if m := &messages[c.encoded]; !isSystem(m) {
+			c.encoder.message(&c.messages, m)
+		}
 	}
 	if c.cacheKey && c.options.cacheKey == "" && c.dialect.cacheKey {
 		c.options.cacheKey = c.promptCacheKey(r)

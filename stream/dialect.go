@@ -130,7 +130,7 @@ func bearerHeader(h http.Header, key Key) {
 // encoder writes the messages of one conversation, each once, as the body of
 // a JSON array.
 type encoder interface {
-	// message writes m after all messages before it.
+	// message writes m, which is none of the system, after all messages before it.
 	message(w *segments, m *Message)
 	// finish writes what ends the conversation as it stands. When messages
 	// follow, they replace what finish wrote.

@@ -105,11 +105,10 @@ type messagesEncoder struct {
 }
 
 func (e *messagesEncoder) message(w *segments, m *Message) {
-	switch {
-	case isSystem(m):
-	case m.Role == Assistant:
+	switch m.Role {
+	case Assistant:
 		e.assistant(w, m)
-	case m.Role == ToolRole:
+	case ToolRole:
 		e.result(w, m)
 	default:
 		e.user(w, m)

@@ -51,7 +51,6 @@ type responsesEncoder struct{}
 
 func (e *responsesEncoder) message(w *segments, m *Message) {
 	switch m.Role {
-	case System, Developer:
 	case Assistant:
 		e.assistant(w, m)
 	case ToolRole:
