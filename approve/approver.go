@@ -84,30 +84,22 @@ func parseApproverAnswer(answer []byte) (Decision, string) {
 	if err != nil {
 		return Deny, "the approver did not answer with one JSON object: " + err.Error()
 	}
-	decision, reason := "", ""
 	for literal, value := range jsontext.Members(text) {
-		key := jsontext.Unquote(literal)
-		if value[0] != '"' || key != "decision" && key != "reason" {
+		if key := jsontext.Unquote(literal); value[0] != '"' || key != "decision" && key != "reason" {
 			return Deny, "the approver's answer has a wrong " + strconv.Quote(key) + `; it is {"decision":"allow"|"deny"|"none","reason":"..."}`
 		}
-		if key == "decision" {
-			decision = jsontext.Unquote(value)
-		} else {
-			reason = clip(jsontext.Unquote(value))
-		}
 	}
-	switch decision {
+	reason := clip(jsontext.Text(jsontext.Member(text, "reason")))
+	switch decision := jsontext.Text(jsontext.Member(text, "decision")); decision {
 	case "allow":
 		return Allow, reason
 	case "none":
 		return Ask, reason
 	case "deny":
-		if reason == "" {
-			reason = "the approver denied it"
-		}
-		return Deny, reason
+		return Deny, cmp.Or(reason, "the approver denied it")
+	default:
+		return Deny, fmt.Sprintf(`the approver's decision is %q, not "allow", "deny" or "none"`, clip(decision))
 	}
-	return Deny, fmt.Sprintf(`the approver's decision is %q, not "allow", "deny" or "none"`, clip(decision))
 }
 
 // clip shortens s to maxReason bytes, without a part of a character.
