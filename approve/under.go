@@ -43,8 +43,7 @@ func (e *evaluation) under(dir, path string, wide bool) bool {
 	}
 	for _, p := range spellings {
 		resolved, err := e.resolve(p)
-		switch {
-		case err != nil && wide, err == nil && slices.ContainsFunc(directories, func(d string) bool { return contains(d, resolved, wide, e.lexical) }):
+		if err != nil && wide || err == nil && slices.ContainsFunc(directories, func(d string) bool { return contains(d, resolved, wide, e.lexical) }) {
 			inside++
 		}
 	}
@@ -62,15 +61,13 @@ func (e *evaluation) ruleDirectories(dir string) ([]string, error) {
 		return nil, err
 	}
 	key := e.call.Root + "\x00" + dir
-	first, known := e.directories[key]
-	switch {
-	case e.directories == nil:
-		e.directories = map[string]string{key: now}
-	case !known:
-		e.directories[key] = now
-	case first != now:
+	if first, known := e.directories[key]; known && first != now {
 		return []string{first, now}, nil
 	}
+	if e.directories == nil {
+		e.directories = make(map[string]string)
+	}
+	e.directories[key] = now
 	return []string{now}, nil
 }
 
