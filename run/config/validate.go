@@ -51,7 +51,7 @@ func (c *Config) Validate() error {
 			return failure.UsageError([]string{"--" + f.flag + " is one of: " + JoinWords(f.words)}, "--%s: %q is not one of its values", f.flag, f.value)
 		}
 	}
-	for _, m := range slices.Concat(c.mistakes(), c.sessionMistakes(), c.serveMistakes()) {
+	for _, m := range c.mistakes() {
 		if m.made {
 			return failure.UsageError(m.hints, "%s", m.message)
 		}
@@ -69,6 +69,8 @@ type mistake struct {
 func (c *Config) mistakes() []mistake {
 	_, isBlock := c.Block()
 	attached := len(slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return path != "-" }))
+	usesInput := c.NoStdin || c.AttachesInput() || slices.Contains(c.ServerConfigs, "-")
+	inSession, serves := c.Session != "", c.Mode == Serve
 	allowsOpen := slices.Contains(elements(c.Allow), "@open")
 	leave := func(flag string) []string { return []string{"leave " + flag + " out"} }
 	addShell := func(flag string) []string { return []string{"add --shell, or leave " + flag + " out"} }
@@ -82,7 +84,7 @@ func (c *Config) mistakes() []mistake {
 		{c.Mode != Answer && isBlock, "--output block: there is no answer to take a block of; use text, ndjson or json", nil},
 		{isBlock && c.Streams(), "--output block and --stream: the block is held until the answer is whole", leave("--stream")},
 		{c.Schema != "" && c.Streams(), "--schema and --stream: the answer is held until it is checked", leave("--stream")},
-		{c.Input != "messages" && c.Session == "" && allowsOpen, "--allow @open: goes with --input messages or --session, whose open calls it allows", nil},
+		{c.Input != "messages" && !inSession && allowsOpen, "--allow @open: goes with --input messages or --session, whose open calls it allows", nil},
 		{c.NoConfig && c.ConfigFile != "", "--config and --no-config: only one of them can be given", nil},
 		{c.CmdLines && !c.Shell, "--cmd-lines: needs --shell, whose tool runs the lines", addShell("--cmd-lines")},
 		{c.Background && !c.Shell, "--shell-background: needs --shell, whose environment and limits it has", addShell("--shell-background")},
@@ -96,36 +98,19 @@ func (c *Config) mistakes() []mistake {
 		{len(c.FetchAllow) > 0 && !c.Fetch, "--fetch-allow: goes with --fetch", nil},
 		{c.Mode != Answer && c.Output == "messages", "--output messages: there is no conversation to print; use text, ndjson or json", nil},
 		{c.Quiet && c.Verbose > 0, "--quiet and --verbose: only one of them can be given", nil},
-	}
-}
 
-func (c *Config) sessionMistakes() []mistake {
-	if c.Session == "" {
-		return nil
-	}
-	return []mistake{
-		{c.Mode != Answer && c.Mode != Check, "--session: goes with a prompt; there is no conversation without a model", nil},
-		{c.Input == "messages", "--session and --input messages: the conversation is in the session file",
+		{inSession && c.Mode != Answer && c.Mode != Check, "--session: goes with a prompt; there is no conversation without a model", nil},
+		{inSession && c.Input == "messages", "--session and --input messages: the conversation is in the session file",
 			[]string{"-o messages beside --session prints the conversation, and -i messages goes on with a copy of it"}},
-		{c.DryRun, "--session and --dry-run: the session would keep results of calls that never ran",
+		{inSession && c.DryRun, "--session and --dry-run: the session would keep results of calls that never ran",
 			[]string{"toolpipe --session FILE -o messages | toolpipe -i messages --dry-run, with no prompt, leaves the file as it is"}},
-		{c.CmdLines, "--session and --cmd-lines: a command line has no id by which a later run could tell that it was run", nil},
-	}
-}
+		{inSession && c.CmdLines, "--session and --cmd-lines: a command line has no id by which a later run could tell that it was run", nil},
 
-// serveMistakes are what contradicts --serve: standard input and output carry the
-// protocol, and results pass whole.
-func (c *Config) serveMistakes() []mistake {
-	if c.Mode != Serve {
-		return nil
-	}
-	usesInput := c.NoStdin || c.AttachesInput() || slices.Contains(c.ServerConfigs, "-")
-	return []mistake{
-		{c.Output != "", "--serve and --output: standard output carries the protocol", []string{"--log FILE gets the events"}},
-		{usesInput, "--serve: standard input carries the protocol, so that no other flag can use it or leave it out", nil},
-		{c.Elicit == "ask", "--serve and --elicit ask: nobody is asked on the terminal, which belongs to the host", nil},
-		{c.FindTools == "auto" || c.FindTools == "always", "--serve and --find-tools: the list of tools that a host gets stays the same", nil},
-		{c.MaxResultBytes > 0, "--serve and --max-result-bytes: results pass whole", nil},
+		{serves && c.Output != "", "--serve and --output: standard output carries the protocol", []string{"--log FILE gets the events"}},
+		{serves && usesInput, "--serve: standard input carries the protocol, so that no other flag can use it or leave it out", nil},
+		{serves && c.Elicit == "ask", "--serve and --elicit ask: nobody is asked on the terminal, which belongs to the host", nil},
+		{serves && (c.FindTools == "auto" || c.FindTools == "always"), "--serve and --find-tools: the list of tools that a host gets stays the same", nil},
+		{serves && c.MaxResultBytes > 0, "--serve and --max-result-bytes: results pass whole", nil},
 	}
 }
 
