@@ -117,10 +117,8 @@ func (c *Commands) Command(bounds confine.Bounds, args toolserver.Arguments, env
 		}
 		cmd.Args = argv
 	}
-	for _, a := range cmd.Args {
-		if strings.IndexByte(a, 0) >= 0 {
-			return nil, errors.New("a command cannot have a NUL byte")
-		}
+	if strings.Contains(strings.Join(cmd.Args, ""), "\x00") {
+		return nil, errors.New("a command cannot have a NUL byte")
 	}
 	return cmd, nil
 }
