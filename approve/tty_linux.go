@@ -17,11 +17,7 @@ func (t *tty) flushInput() error {
 	case strings.HasPrefix(runtime.GOARCH, "ppc64"):
 		request = 0x2000741f
 	}
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(t.fd), request, syscall.TCIFLUSH)
-	if errno != 0 {
-		return errno
-	}
-	return nil
+	return t.ioctl(request, nil) // nil stands for TCIFLUSH, which is 0
 }
 
 // The commands of locks that belong to the open file, not to the process.
