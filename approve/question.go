@@ -296,18 +296,15 @@ func wrap(lines []string, text string, width int) []string {
 func wrapBehind(lines []string, head, rest, text string, width int) []string {
 	room := width - 1 - len(continuation)
 	for text != "" {
-		used, end := 0, 0
-		for end < len(text) {
-			n, w := 1, 1
-			if text[end] >= utf8.RuneSelf {
-				_, n = utf8.DecodeRuneInString(text[end:])
-				w = 2
+		used, end := 0, len(text)
+		for i, r := range text {
+			if used++; r >= utf8.RuneSelf {
+				used++
 			}
-			if used+w > room {
+			if used > room {
+				end = i
 				break
 			}
-			used += w
-			end += n
 		}
 		lines = append(lines, head+text[:end])
 		text, head = text[end:], rest
