@@ -158,6 +158,9 @@ func (r *runner) checkServers() error {
 func (c *connection) failure() *failure.Error {
 	e := failure.Error{Status: failure.StatusServer, Message: c.err.Error(), Cause: c.err}
 	if given, ok := errors.AsType[*failure.Error](c.err); ok {
+		if c.Unusable == nil {
+			return given // the failure of another server, for which the start of this one was cancelled
+		}
 		e = *given
 		e.Hints = slices.Clone(e.Hints)
 	}
