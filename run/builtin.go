@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"toolpipe/mcp"
@@ -159,30 +160,22 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 // ownFiles are the files that this run is configured by or recorded in. The
 // built-in tools neither read nor write them, whatever is approved.
 func ownFiles(c *config.Config, s *config.Settings, servers []config.Server) []string {
-	var files []string
-	add := func(paths ...string) {
-		for _, p := range paths {
-			if p == "" {
-				continue
-			}
-			if abs, err := filepath.Abs(p); err == nil {
-				files = append(files, abs)
-			}
-		}
-	}
-	add(s.Path, c.ToolsLock, c.Session, c.Log, c.Record, c.Replay, c.KeyFile, c.Notes)
+	files := slices.Concat([]string{s.Path, c.ToolsLock, c.Session, c.Log, c.Record, c.Replay, c.KeyFile, c.Notes},
+		c.Policies, s.Policies, approverFiles(c), c.ServerConfigs)
 	if real, err := filepath.EvalSymlinks(c.Notes); c.Notes != "" && err == nil {
-		add(real) // other runs replace it, so that its inode does not tell which file it is
+		files = append(files, real) // other runs replace it, so that its inode does not tell which file it is
 	}
-	add(c.Policies...)
-	add(s.Policies...)
-	add(approverFiles(c)...)
-	add(c.ServerConfigs...)
 	for i := range servers {
-		add(servers[i].KeyFile)
+		files = append(files, servers[i].KeyFile)
 	}
 	if len(c.FileRoots) > 0 {
-		add(c.LoginFiles()...)
+		files = append(files, c.LoginFiles()...)
+	}
+	files = slices.DeleteFunc(files, func(path string) bool { return path == "" })
+	for i, path := range files {
+		if abs, err := filepath.Abs(path); err == nil {
+			files[i] = abs
+		}
 	}
 	return files
 }
