@@ -3,6 +3,7 @@ package approve
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -190,17 +191,12 @@ func (r *readings) addSeparated(negative bool, mantissa, exponent []byte) {
 // reports whether there is one.
 func (r *readings) addWhole(negative bool, digits []byte, base int) bool {
 	digits = bytes.ReplaceAll(digits, []byte("_"), nil)
-	end := bytes.IndexFunc(digits, func(c rune) bool {
-		return c >= 'a' && int(c-'a')+10 >= base || c < '0' || c <= '9' && int(c-'0') >= base
-	})
-	if end < 0 {
-		end = len(digits)
-	}
-	n, err := strconv.ParseUint(string(bytes.TrimLeft(digits[:end], "0")), base, 64)
+	digits = digits[:len(digits)-len(bytes.TrimLeft(digits, "0123456789abcdef"[:base]))]
+	n, err := strconv.ParseUint(string(bytes.TrimLeft(digits, "0")), base, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		r.anyNumber = true
-	case end == 0:
+	case len(digits) == 0:
 		return false
 	case negative:
 		r.add(strconv.AppendUint([]byte("-"), n, 10))
@@ -294,12 +290,10 @@ func near(a, b jsontext.Decimal) bool {
 // float returns the float64 nearest to a, or so: infinite or 0 out of its range.
 func float(a jsontext.Decimal) float64 {
 	const maxDigits = 25 // more make no difference to near
-	b := make([]byte, 0, 64)
+	f, _ := strconv.ParseFloat(fmt.Sprintf("0.%se%d", a.Digits[:min(len(a.Digits), maxDigits)], a.Exponent), 64)
 	if a.Negative {
-		b = append(b, '-')
+		return -f
 	}
-	b = append(append(b, "0."...), a.Digits[:min(len(a.Digits), maxDigits)]...)
-	f, _ := strconv.ParseFloat(string(strconv.AppendInt(append(b, 'e'), a.Exponent, 10)), 64)
 	return f
 }
 
