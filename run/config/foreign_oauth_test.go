@@ -91,8 +91,11 @@ func TestLoginCommand(t *testing.T) {
 		{Config{}, own, []string{"a", "b"}, "toolpipe --login gh --login-scope 'a b'"},
 		{Config{}, own, []string{"a;rm -r /"}, "toolpipe --login gh --login-scope 'a;rm -r /'"},
 	} {
-		tt.s.loginArgs = tt.c.loginArgs(&tt.s)
-		if got := tt.s.LoginCommand(tt.scopes); got != tt.want {
+		all := []Server{tt.s}
+		if err := tt.c.applyServerFlags(&Settings{}, all); err != nil {
+			t.Fatal(err)
+		}
+		if got := all[0].LoginCommand(tt.scopes); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)
 		}
 	}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,21 +59,16 @@ func (s *Server) LoginCommand(scopes []string) string {
 	return QuoteWords(words)
 }
 
-func (c *Config) loginArgs(s *Server) (args []string) {
+func (c *Config) loginArgs(s *Server) []string {
 	switch {
 	case s.own && c.ConfigFile != "":
-		args = []string{"--config", c.ConfigFile, "--login", s.Name}
+		return []string{"--config", c.ConfigFile, "--login", s.Name}
 	case s.own:
-		args = []string{"--login", s.Name}
+		return []string{"--login", s.Name}
 	case s.file != "" && (s.OAuth != nil || s.Shown != s.URL):
-		args = []string{"--mcp-config", s.file, "--login", s.Name}
-	default:
-		args = []string{"--login", s.URL}
+		return []string{"--mcp-config", s.file, "--login", s.Name}
 	}
-	if u, err := url.Parse(s.URL); err == nil && slices.Contains(c.InsecureHTTP, u.Hostname()) {
-		args = append(args, "--insecure-http", u.Hostname())
-	}
-	return args
+	return []string{"--login", s.URL}
 }
 
 // LoginServer is the server that --login or --logout names: by its name, or by

@@ -134,10 +134,11 @@ func (c *Config) applyServerFlags(settings *Settings, all []Server) error {
 			s.place()
 			s.Root = s.Dir
 		}
+		s.loginArgs = c.loginArgs(s)
 		if u, err := url.Parse(s.URL); err == nil && slices.ContainsFunc(c.InsecureHTTP, func(host string) bool { return strings.EqualFold(host, u.Hostname()) }) {
 			s.InsecureHTTP = true
+			s.loginArgs = append(s.loginArgs, "--insecure-http", u.Hostname())
 		}
-		s.loginArgs = c.loginArgs(s)
 		if c.clientMetadataURL != "" && s.URL != "" {
 			known := *cmp.Or(s.OAuth, &oauth.Settings{})
 			known.ClientMetadataURL = cmp.Or(known.ClientMetadataURL, c.clientMetadataURL)
