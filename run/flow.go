@@ -142,14 +142,19 @@ func (r *round) bring(c *call) {
 	r.flow.add(c.labels, c.origin)
 }
 
-// see writes into asked, the call to be decided, which labels the conversation has.
-func (r *round) see(c *call, asked *approve.Call) {
+// asked is c as a call of t that is to be decided, with the labels that the conversation
+// has.
+func (r *round) asked(c *call, t *tool) approve.Call {
+	asked := t.call(c.args)
+	asked.Agent = r.agent
+	asked.Open = r.turn == 0 && c.line == "" // before the first turn, only the calls of the input run
 	seen, from := r.flow.before(c)
-	if asked.Seen.Labels = seen; !seen.Has(approve.Exposed) || !asked.Labels.Has(approve.Sends) {
-		return
+	asked.Seen.Labels = seen
+	if seen.Has(approve.Exposed) && asked.Labels.Has(approve.Sends) {
+		asked.Seen.Private, asked.Seen.Untrusted = from.Private.Text(), from.Untrusted.Text()
+		c.egress = from
 	}
-	asked.Seen.Private, asked.Seen.Untrusted = from.Private.Text(), from.Untrusted.Text()
-	c.egress = from
+	return asked
 }
 
 // approvalEvent tells the verdict on c.

@@ -85,10 +85,7 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 
 // decideCall takes the verdict on a call, or takes it again if there is one.
 func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error) {
-	asked := c.tool.call(c.args)
-	asked.Agent = r.agent
-	asked.Open = r.turn == 0 && c.line == "" // before the first turn, only the calls of the input run
-	r.see(c, &asked)
+	asked := r.asked(c, c.tool)
 	v, err := r.verdict(ctx, c, asked)
 	if v.Egress == approve.EgressWarn.String() && v.Outcome == approve.Allowed {
 		r.warnOfEgress(c, &asked)
@@ -146,9 +143,7 @@ func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
 	}
 	bounds.Places = v.Places
 	if c.tool.conn.Local != nil {
-		asked := c.tool.call(c.args)
-		r.see(c, &asked)
-		bounds.Denied = r.gate.DeniedPaths(ctx, asked, "path")
+		bounds.Denied = r.gate.DeniedPaths(ctx, r.asked(c, c.tool), "path")
 		if r.known != nil && r.mayRead(ctx, c) {
 			bounds.Known = r.known
 		}
@@ -164,9 +159,7 @@ func (r *round) mayRead(ctx context.Context, c *call) bool {
 	}
 	for _, t := range r.box.all {
 		if t.Name == "read_file" && t.conn.Local != nil && t.conn.Root == c.tool.conn.Root {
-			asked := t.call(c.args)
-			r.see(c, &asked)
-			x, err := r.gate.Explain(ctx, asked)
+			x, err := r.gate.Explain(ctx, r.asked(c, t))
 			return err == nil && x.Verdict.Outcome != approve.Denied
 		}
 	}
