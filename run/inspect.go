@@ -27,9 +27,9 @@ func (r *runner) inspect(ctx context.Context, data []byte) error {
 		return nil
 	case config.UpdateLock:
 		path := r.cfg.ToolsLock
-		counts, err := writeLock(ctx, path, r.box.locks(nil))
+		lines, err := writeLock(ctx, path, r.box.locks(nil))
 		if err == nil {
-			r.face.Notef("%s: locked tools: %d, instructions of servers: %d", path, counts["tools"], counts["servers"])
+			r.face.Notef("%s: locked tools: %d, instructions of servers: %d", path, len(lines["tools"]), len(lines["servers"]))
 			r.sayFindings(r.box.review())
 		}
 		return err

@@ -102,32 +102,27 @@ func (b *toolbox) locks(known map[string]lockedItem) []lockedItem {
 	return all
 }
 
-// writeLock writes the lock file, whole or not at all, and tells how many items of
-// each list it has.
-func writeLock(ctx context.Context, path string, locks []lockedItem) (counts map[string]int, err error) {
+// writeLock writes the lock file, whole or not at all, and gives the lines of each list.
+func writeLock(ctx context.Context, path string, locks []lockedItem) (lines map[string][][]byte, err error) {
+	lines = map[string][][]byte{"tools": nil}
+	for _, l := range locks {
+		line := event.AppendString([]byte("\n{\"name\":"), l.name)
+		line = append(line, `,"sha256":"`+l.digest()+`",`...)
+		lines[l.list] = append(lines[l.list], append(line, l.body[1:]...))
+	}
 	out := []byte(`{"version":1`)
-	counts = map[string]int{}
-	for _, list := range []string{"servers", "tools"} {
-		var lines [][]byte
-		for _, l := range locks {
-			if l.list == list {
-				line := event.AppendString([]byte("\n{\"name\":"), l.name)
-				line = append(line, `,"sha256":"`+l.digest()+`",`...)
-				lines = append(lines, append(line, l.body[1:]...))
-			}
+	for _, list := range slices.Sorted(maps.Keys(lines)) {
+		out = append(append(out, `,"`+list+`":[`...), bytes.Join(lines[list], []byte(","))...)
+		if len(lines[list]) > 0 {
+			out = append(out, '\n')
 		}
-		if counts[list] = len(lines); len(lines) > 0 {
-			out = append(append(out, `,"`+list+`":[`...), bytes.Join(lines, []byte(","))...)
-			out = append(out, "\n]"...)
-		} else if list == "tools" {
-			out = append(out, `,"tools":[]`...)
-		}
+		out = append(out, ']')
 	}
 	old, _ := os.Lstat(path)
 	if err := confine.ReplaceFile(ctx, path, old, append(out, "}\n"...)); err != nil {
 		return nil, config.OpenError("--tools-lock", path, err)
 	}
-	return counts, nil
+	return lines, nil
 }
 
 // readLock reads a lock file. A digest that does not fit its item is an error.
