@@ -107,7 +107,8 @@ func (s *statement) end(i int) (int, bool) {
 			return last, true
 		case isBracket:
 			if c == '{' && s.body && !s.opensType(i, s.kind) {
-				s.comma = s.goesOn(other + 1) // as f: function() { }.bind(this), does
+				// What stands behind it in its line goes on, as f: function() { }.bind(this), does.
+				s.comma = strings.IndexByte("{>&|=.?[(", s.behind(other+1, " \t\r")) >= 0
 				if !s.comma {
 					return other, true
 				}
@@ -135,11 +136,6 @@ func (s *statement) count(c, before byte) {
 	case c == '>' && before != '-' && before != '=':
 		s.angle = max(s.angle-1, 0)
 	}
-}
-
-// goesOn says whether a statement goes on behind a closed bracket, in its line.
-func (s *statement) goesOn(i int) bool {
-	return strings.IndexByte("{>&|=.?[(", s.behind(i, " \t\r")) >= 0
 }
 
 // lineEnds says whether a statement ends with its line, of which last is the last
