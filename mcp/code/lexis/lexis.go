@@ -8,9 +8,11 @@ package lexis
 
 import (
 	"bytes"
+	"cmp"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Language describes how a language is written. Nil is a language that is not known.
@@ -68,15 +70,20 @@ type hereDoc struct {
 // head is the begin. It returns nil when neither tells.
 func Of(name string, head []byte) *Language {
 	name = strings.ToLower(path.Base(name))
-	for _, word := range []string{name, "*" + path.Ext(name), "#!" + Interpreter(head)} {
-		for i := range languages {
-			if hasField(languages[i].files, word) {
-				return &languages[i]
-			}
+	all := byFile()
+	return cmp.Or(all[name], all["*"+path.Ext(name)], all["#!"+Interpreter(head)])
+}
+
+// byFile are the languages by the names of their files.
+var byFile = sync.OnceValue(func() map[string]*Language {
+	all := map[string]*Language{}
+	for i := range languages {
+		for name := range strings.FieldsSeq(languages[i].files) {
+			all[name] = &languages[i]
 		}
 	}
-	return nil
-}
+	return all
+})
 
 // Interpreter is the program that a first line "#!" names, without directory and
 // version; "" without such a line.
