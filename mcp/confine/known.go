@@ -200,11 +200,16 @@ func (f *knownFile) look() (now content, away string) {
 
 func (f *knownFile) read() (now content, err error) {
 	area := f.area
-	if f.attached {
-		if area, err = area.again(); err != nil {
+	if f.attached { // another directory may have the name of the file's directory now
+		spec := area.spec
+		spec.Root = filepath.Join(area.Real, area.Only)
+		if area, err = Open(spec); err != nil {
 			return now, err
 		}
 		defer area.Root.Close()
+		if area.Real != f.area.Real || area.Only != f.area.Only {
+			return now, ErrChanged // a link took the place of either
+		}
 	}
 	access := area.Access(f.bounds)
 	access.Bounds.Places = map[string]string{f.rel: access.Absolute(f.rel)}
@@ -219,19 +224,6 @@ func (f *knownFile) read() (now content, err error) {
 	}
 	defer file.Close()
 	return readContent(file, info.Size())
-}
-
-// again opens the area of a single file again, as another directory may have the name
-// of the file's directory now. A link that took the place of either is an error.
-func (a *Area) again() (*Area, error) {
-	spec := a.spec
-	spec.Root = filepath.Join(a.Real, a.Only)
-	again, err := Open(spec)
-	if err == nil && (again.Real != a.Real || again.Only != a.Only) {
-		again.Root.Close()
-		err = ErrChanged
-	}
-	return again, err
 }
 
 // knownFile is the file at l, before anything is known of it.
