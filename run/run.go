@@ -208,10 +208,8 @@ func (r *runner) resolveModel(ctx context.Context) (err error) {
 	if r.request, err = c.Request(ctx, r.endpoint); err != nil {
 		return err
 	}
-	for _, p := range r.request.Params {
-		if p.Name == "tools" && len(r.servers) > 0 {
-			return failure.Usage("param tools: it would replace the tools of the servers")
-		}
+	if len(r.servers) > 0 && slices.ContainsFunc(r.request.Params, func(p stream.Param) bool { return p.Name == "tools" }) {
+		return failure.Usage("param tools: it would replace the tools of the servers")
 	}
 	if r.schema, err = answerSchema("--schema", r.request.Schema, r.warn); err != nil {
 		return err
