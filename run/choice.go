@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"toolpipe/mcp"
+	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/stream/jsontext"
 )
@@ -31,11 +33,12 @@ func (r *runner) leaveOut() {
 
 // chooses tells whether --tools and --exclude-tools leave a locked tool.
 func (r *runner) chooses(l lockedItem) bool {
-	names := []string{l.name, l.text("server") + "__" + l.text("tool")}
-	like := func(globs []string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return config.MatchAny(globs, name) })
+	server := config.Server{Spec: mcp.Spec{Name: l.text("server")}}
+	if s := config.FindServer(r.servers, server.Name); s != nil {
+		server = *s
 	}
-	return (len(r.cfg.Tools) == 0 || like(r.cfg.Tools)) && !like(r.cfg.ExcludeTools)
+	t := &tool{Tool: wire.Tool{Name: l.text("tool")}, conn: &connection{Server: server}, name: l.name}
+	return t.passes(r.cfg.Tools, r.cfg.ExcludeTools)
 }
 
 // inUse are the locked items that this run is to offer: neither the tools that

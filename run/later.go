@@ -209,7 +209,7 @@ func (b *toolbox) comparable(started *connection) (all []lockedItem) {
 	}
 	for _, t := range started.tools {
 		known := b.byName[t.name]
-		if b.leaves(t) && (known != nil && known.conn.Name == t.conn.Name || known == nil && !b.denies(t)) {
+		if t.passes(b.include, b.exclude) && (known != nil && known.conn.Name == t.conn.Name || known == nil && !b.denies(t)) {
 			all = append(all, t.locked())
 		}
 	}

@@ -57,9 +57,9 @@ type toolbox struct {
 	starts laterStarts
 }
 
-// leaves tells whether the globs leave a tool.
-func (b *toolbox) leaves(t *tool) bool {
-	return (len(b.include) == 0 || t.isLike(b.include)) && !t.isLike(b.exclude)
+// passes tells whether globs leave a tool.
+func (t *tool) passes(include, exclude []string) bool {
+	return (len(include) == 0 || t.isLike(include)) && !t.isLike(exclude)
 }
 
 // index fills the table with the tools that the globs leave.
@@ -67,7 +67,7 @@ func (b *toolbox) index(include, exclude []string, warn config.Warner) {
 	b.byName, b.include, b.exclude = map[string]*tool{}, include, exclude
 	for _, c := range b.conns {
 		for _, t := range c.tools {
-			if !b.leaves(t) {
+			if !t.passes(include, exclude) {
 				continue
 			}
 			if other := b.byName[t.name]; other != nil {
