@@ -92,12 +92,14 @@ func (d *draft) pass(sink func([]byte) error, delta []byte) {
 // reply makes the Reply after the decoder has found it whole. used has the ids of the
 // calls before it, and gets those of its calls.
 func (d *draft) reply(dec decoder, used map[string]bool) (*Reply, error) {
+	known := d.text.size
 	d.answer.end()
 	d.reasoningText.end()
 	d.refusalText.end()
 	if d.request.ThinkTags {
 		d.think.end(d)
 	}
+	d.answers = addSpan(d.answers, span{known, d.text.size}) // what was held back until now
 	switch {
 	case d.err != nil:
 		return nil, d.err

@@ -88,3 +88,19 @@ func checkPieces(t *testing.T, char string) {
 		}
 	}
 }
+
+// What is held back until the end of the reply, because it may be half a pair of
+// surrogates or of a tag, is of the answer too where there is commentary before it.
+func TestHeldBackBehindCommentary(t *testing.T) {
+	form := `data: {"type":"response.output_item.done","output_index":0,"item":{"type":"message","phase":"commentary","content":[{"type":"output_text","text":"I think."}]}}
+
+data: {"type":"response.output_text.delta","output_index":1,"delta":"PIECE"}
+
+data: ` + responseEnd + "\n\n"
+	for piece, want := range map[string]string{`42`: "42", `42\ud83d`: "42\ufffd", `<thi`: "<thi"} {
+		in := bodyIn{api: "responses", data: []byte(strings.Replace(form, "PIECE", piece, 1)), request: Request{ThinkTags: true}}
+		if got := decode(t, in); got.err != nil || !got.reply.HasAside || textOfParts(got.reply.Message.Parts) != want {
+			t.Errorf("%s: %v, the answer is %q", piece, got.err, textOfParts(got.reply.Message.Parts))
+		}
+	}
+}
