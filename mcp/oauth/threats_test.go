@@ -52,7 +52,7 @@ func TestThreatPrivateAddresses(t *testing.T) {
 	places := []string{
 		"https://127.0.0.1:" + port + "/x", "https://[::ffff:127.0.0.1]:" + port + "/x", "https://localhost:" + port + "/x",
 		"https://[::ffff:7f00:1]:" + port + "/x", "https://[64:ff9b::7f00:1]:" + port + "/x",
-		"http://127.0.0.1:" + port + "/x", "https://169.254.169.254/latest/meta-data", "file:///etc/passwd", "javascript:alert(1)", "https://a:b127.0.0.1:" + port,
+		"http://127.0.0.1:" + port + "/x", "https://169.254.169.254/latest/meta-data", "file:///etc/passwd", "javascript:alert(1)", "https://a:b@127.0.0.1:" + port,
 	}
 	for i, place := range append(places, "redirected") {
 		as := NewDouble(t)
@@ -205,7 +205,7 @@ func TestThreatIssuerTheft(t *testing.T) {
 func TestThreatCommands(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{
-		"javascript:alert(1)", "file:///etc/passwd", "a:$(id)", "--flag", "", "http://tools.test/x", "https://a:blogin.test/x",
+		"javascript:alert(1)", "file:///etc/passwd", "a:$(id)", "--flag", "", "http://tools.test/x", "https://a:b@login.test/x",
 		"https://$(id)/x", "https://login.test`id`/x", "https://login.test/\nx", "https://login.test/x\x00", "https://'x'/", "ftp://login.test/x",
 	} {
 		s := &signIn{agent: newAgent(&url.URL{Scheme: "https", Host: "tools.test"}, &Settings{}), issuer: &issuer{Name: "x", AuthorizationURL: place}, resource: &resource{}}
@@ -318,7 +318,7 @@ func TestThreatListener(t *testing.T) {
 	if _, err := SignIn(t.Context(), r3); err == nil || !strings.Contains(err.Error(), "cannot be received") {
 		t.Errorf("a port that is taken: %v", err)
 	}
-	for _, uri := range []string{"http://tools.test/callback", "cursor://x/y", "://", "http://a:blocalhost:1/x"} {
+	for _, uri := range []string{"http://tools.test/callback", "cursor://x/y", "://", "http://a:b@localhost:1/x"} {
 		if _, err := listen(uri, "state"); err == nil || !strings.Contains(err.Error(), "neither https nor http on this machine") {
 			t.Errorf("redirect_uri %q: %v", uri, err)
 		}
