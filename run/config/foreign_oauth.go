@@ -51,7 +51,8 @@ func (e *entry) hostOAuth(v Value) (*oauth.Settings, error) {
 			return nil, err
 		case err != nil:
 			e.warn("oauth_ignored", failure.Of(err).Message+": it is ignored")
-		case spelling != m.Key && s.Grant == "":
+		}
+		if spelling != m.Key && s.Grant == "" { // also where its value is ignored
 			s.Grant = oauth.GrantCode // a secret there is that of a client with which a person signs in
 		}
 	}
