@@ -52,7 +52,7 @@ func (e *entry) hostOAuth(v Value) (*oauth.Settings, error) {
 		case err != nil:
 			e.warn("oauth_ignored", failure.Of(err).Message+": it is ignored")
 		}
-		if spelling != m.Key && s.Grant == "" { // also where its value is ignored
+		if s.Grant == "" && (spelling != m.Key || m.Key == "grant") { // also where its value is ignored
 			s.Grant = oauth.GrantCode // a secret there is that of a client with which a person signs in
 		}
 	}

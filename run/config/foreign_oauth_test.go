@@ -31,6 +31,7 @@ func TestHostOAuth(t *testing.T) {
 		{`{"clientId":7,"scopes":{"a":1},"callbackPort":"x","enabled":"yes"}`, `{code}`, "clientId: 7 is not a string: it is ignored"},
 		{`{"redirectUri":"ftp://x","clientId":"me"}`, `{code me}`, "it is ignored"},
 		{`{"redirectUri":"app:/r","client_id":"me","client_secret":"s"}`, `{code me s}`, "it is ignored"},
+		{`{"client_id":"me","client_secret":"s","grant":"authorization_code"}`, `{code me s}`, "it is ignored"},
 		{`{"grant":"client_credentials"}`, `<nil>`, "oauth is ignored: "},
 		{`{"clientId":null,"clientSecret":null}`, `{}`, ""},
 		{`"auto"`, `<nil>`, "it is not an object"},

@@ -176,7 +176,7 @@ func (e *entry) readArgs(m member) error {
 func (m member) oneOf(words ...string) (string, error) {
 	s, err := m.str()
 	if err == nil && !slices.Contains(words, s) {
-		err = m.Errorf("%q is not one of: %s", s, JoinWords(words))
+		return "", m.Errorf("%q is not one of: %s", s, JoinWords(words))
 	}
 	return s, err
 }
