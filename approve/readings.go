@@ -3,9 +3,7 @@ package approve
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"unicode"
@@ -117,12 +115,6 @@ func trimSign(text []byte) (negative bool, rest []byte) {
 	return negative, nil
 }
 
-var (
-	// hexFloat is hexadecimal digits with a point or a binary exponent, which C and Go read.
-	hexFloat        = regexp.MustCompile(`^0x([0-9a-f_]*\.|[0-9a-f_]+p)`)
-	exponentPattern = regexp.MustCompile(`^e[+-]?[0-9]+`)
-)
-
 // addSpelled adds the numbers that a server may read from the front of text,
 // which begins with a digit, a point or a comma, or is "nan", "inf" or the like.
 func (r *readings) addSpelled(negative bool, text []byte) {
@@ -132,7 +124,7 @@ func (r *readings) addSpelled(negative bool, text []byte) {
 		return
 	}
 	if len(b) > 2 && b[0] == '0' {
-		if hexFloat.Match(b) {
+		if b[1] == 'x' && isHexFloat(b[2:]) {
 			r.anyNumber = true
 			return
 		}
@@ -145,7 +137,7 @@ func (r *readings) addSpelled(negative bool, text []byte) {
 	if !bytes.ContainsAny(mantissa, "0123456789") {
 		return
 	}
-	exponent := exponentPattern.Find(tail)
+	exponent := tail[:exponentEnd(tail)]
 	tail = tail[len(exponent):]
 	r.scaled = len(tail) > 0 && tail[0] >= 'a' || len(tail) == 0 && letterFollows
 	r.addSeparated(negative, mantissa, exponent)
@@ -204,6 +196,26 @@ func (r *readings) addWhole(negative bool, digits []byte, base int) bool {
 		r.add(strconv.AppendUint(nil, n, 10))
 	}
 	return true
+}
+
+// exponentEnd returns the length of the exponent at the front of text, 0 for none.
+func exponentEnd(text []byte) int {
+	digits, ok := bytes.CutPrefix(text, []byte("e"))
+	if ok && len(digits) > 0 && (digits[0] == '+' || digits[0] == '-') {
+		digits = digits[1:]
+	}
+	rest := bytes.TrimLeft(digits, "0123456789")
+	if !ok || len(rest) == len(digits) {
+		return 0
+	}
+	return len(text) - len(rest)
+}
+
+// isHexFloat reports whether text begins with hexadecimal digits and a point or
+// a binary exponent, which C and Go read.
+func isHexFloat(text []byte) bool {
+	rest := bytes.TrimLeft(text, "0123456789abcdef_")
+	return len(rest) > 0 && (rest[0] == '.' || rest[0] == 'p' && len(rest) < len(text))
 }
 
 // asciiNumber returns the characters at the front of text that a number may be
@@ -290,7 +302,9 @@ func near(a, b jsontext.Decimal) bool {
 // float returns the float64 nearest to a, or so: infinite or 0 out of its range.
 func float(a jsontext.Decimal) float64 {
 	const maxDigits = 25 // more make no difference to near
-	f, _ := strconv.ParseFloat(fmt.Sprintf("0.%se%d", a.Digits[:min(len(a.Digits), maxDigits)], a.Exponent), 64)
+	b := append(make([]byte, 0, 64), "0."...)
+	b = append(append(b, a.Digits[:min(len(a.Digits), maxDigits)]...), 'e')
+	f, _ := strconv.ParseFloat(string(strconv.AppendInt(b, a.Exponent, 10)), 64)
 	if a.Negative {
 		return -f
 	}
