@@ -42,7 +42,7 @@ type segment struct {
 type evaluation struct {
 	budget
 	call     *Call
-	document document // the arguments of the call
+	document document // what arguments returns
 	covered  []bool   // the values that a test looked at, while a rule is matched narrow
 	lifted   bool     // a rule was matched that lifts what Egress says
 	lexical  bool     // paths are compared by their text, without a look at the file system
@@ -54,7 +54,16 @@ type evaluation struct {
 // begin starts the decision about another call, with a full budget.
 func (e *evaluation) begin(ctx context.Context, c *Call) {
 	e.budget, e.call, e.places, e.lifted = newBudget(ctx), c, nil, false
-	e.document.parse(c.Arguments)
+	e.document.nodes = e.document.nodes[:0]
+}
+
+// arguments are those of the call. They are read when the first rule looks at them:
+// a megabyte of small values takes a hundred to store.
+func (e *evaluation) arguments() *document {
+	if len(e.document.nodes) == 0 {
+		e.document.parse(e.call.Arguments)
+	}
+	return &e.document
 }
 
 // spendOnValue takes from the budget what it costs to read the value at a
@@ -74,7 +83,7 @@ func (e *evaluation) spendOnKey(at int) bool {
 }
 
 func (a *argumentTests) matchNarrow(e *evaluation) bool {
-	d := &e.document
+	d := e.arguments()
 	if !e.spend(len(d.nodes)) {
 		return false
 	}
@@ -107,7 +116,7 @@ func (a *argumentTests) matchNarrow(e *evaluation) bool {
 
 // matchWide takes it that the test assumed holds, if that is not nil.
 func (a *argumentTests) matchWide(e *evaluation, assumed *argumentTest) bool {
-	d := &e.document
+	d := e.arguments()
 	for i := range a.tests {
 		t := &a.tests[i]
 		if t == assumed {

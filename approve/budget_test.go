@@ -213,3 +213,15 @@ func TestMatchLongText(t *testing.T) {
 		t.Error("a short text costs nothing")
 	}
 }
+
+// The arguments are not read if no rule looks at them.
+func TestArgumentsAreReadWhenARuleLooks(t *testing.T) {
+	g := &Gate{Rules: append(patterns(t, "s__*", Allow, "--allow"), manyRules(t, 1, "deny", `{"equals":1}`)...), Otherwise: OtherwiseAsk}
+	g.Rules[1].servers[0] = "other"
+	for server, want := range map[string]bool{"s": false, "other": true} {
+		c := Call{Server: server, Tool: "t", Name: server + "__t", Arguments: []byte(`{"a":[0,1]}`)}
+		if _, err := g.Decide(t.Context(), c); err != nil || (len(g.evaluation.document.nodes) > 0) != want {
+			t.Errorf("%s: %d values, %v", server, len(g.evaluation.document.nodes), err)
+		}
+	}
+}

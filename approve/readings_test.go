@@ -23,6 +23,7 @@ func FuzzReadings(f *testing.F) {
 			}
 			e := &evaluation{}
 			e.begin(t.Context(), &Call{Arguments: arguments})
+			e.arguments()
 			e.mayMeanBool(true, 1)
 			return e.readings(1), true
 		}
@@ -141,6 +142,7 @@ func TestReadings(t *testing.T) {
 	} {
 		e := &evaluation{}
 		e.begin(t.Context(), &Call{Arguments: append(jsontext.AppendQuoted([]byte(`{"a":`), text), '}')})
+		e.arguments()
 		r := e.readings(1)
 		var got []string
 		for _, n := range r.numbers {
