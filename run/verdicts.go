@@ -159,7 +159,9 @@ func (r *round) mayRead(ctx context.Context, c *call) bool {
 	}
 	for _, t := range r.box.all {
 		if t.Name == "read_file" && t.conn.Local != nil && t.conn.Root == c.tool.conn.Root {
-			x, err := r.gate.Explain(ctx, r.asked(c, t))
+			asked := r.asked(c, t)
+			asked.Open = false // the user has seen the call c, and none of t
+			x, err := r.gate.Explain(ctx, asked)
 			return err == nil && x.Verdict.Outcome != approve.Denied
 		}
 	}

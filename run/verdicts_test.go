@@ -178,6 +178,27 @@ func TestMayRead(t *testing.T) {
 	}
 }
 
+// That the user has seen a call of the input lets no file be read.
+func TestMayReadBesideOpenCall(t *testing.T) {
+	of := func(name string) *tool {
+		s := builtin("files", toolserver.New("files", ""), "/a")
+		return &tool{Tool: wire.Tool{Name: name}, name: "files__" + name, conn: &connection{Server: s}}
+	}
+	rules, err := approve.Patterns("@open", approve.Allow, "flag", "--allow ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &caller{box: &toolbox{all: []*tool{of("read_file")}}, flow: newFlow(&approve.Gate{}), gate: &approve.Gate{Rules: rules}}
+	edit := &call{tool: of("edit_file"), args: []byte(`{"path":"f"}`)}
+	open := &round{caller: c}
+	if x, err := c.gate.Explain(t.Context(), open.asked(edit, edit.tool)); err != nil || x.Verdict.Outcome != approve.Allowed {
+		t.Fatalf("the call of the input: %+v, %v", x, err)
+	}
+	if open.mayRead(t.Context(), edit) {
+		t.Error("what it edits may be read, too")
+	}
+}
+
 // A call that is denied sends nothing, so nobody is warned of it.
 func TestNoWarningOfDeniedEgress(t *testing.T) {
 	for _, denied := range []bool{false, true} {
