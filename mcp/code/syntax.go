@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/mcp/code/lexis"
+	"toolpipe/mcp/confine"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/stream/jsontext"
@@ -199,7 +200,10 @@ func parsersOf(language, extension string, text []byte) ([]textParser, error) {
 		parsers = textParsers[language]
 	}
 	if parsers == nil {
-		return nil, unchecked("no parser for %s (%s) is known that runs none of its code", language, kind)
+		if kind != "" {
+			language += " (" + confine.ShownName(kind) + ")"
+		}
+		return nil, unchecked("no parser for %s is known that runs none of its code", language)
 	}
 	return parsers, nil
 }
