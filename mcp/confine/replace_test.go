@@ -205,3 +205,26 @@ func TestReplaceFile(t *testing.T) {
 		t.Errorf("in a directory of everybody: %v", err)
 	}
 }
+
+// A file that is edited is read into room for all of it, and one that is too large is
+// not read.
+func TestReadWholeTakesNoMore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	servertest.Put(t, path, "")
+	for size, most := range map[int64]float64{1 << 20: 3, MaxEdited + 1: 4} {
+		check(t, os.Truncate(path, size))
+		f, err := os.Open(path)
+		check(t, err)
+		defer f.Close()
+		var read int
+		allocated := testing.AllocsPerRun(1, func() {
+			f.Seek(0, io.SeekStart)
+			content, _ := readWhole(f, size)
+			read = len(content)
+		})
+		end, _ := f.Seek(0, io.SeekCurrent)
+		if allocated > most || size <= MaxEdited && read != int(size) || size > MaxEdited && end > 0 {
+			t.Errorf("%d bytes: %d read up to %d, %v allocations", size, read, end, allocated)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -98,11 +99,17 @@ func (a *Access) Change(ctx context.Context, path string, edit func(content []by
 }
 
 func readWhole(f *os.File, size int64) ([]byte, error) {
-	content, err := io.ReadAll(io.LimitReader(f, MaxEdited+1)) // to its end: the size of a file of /proc is 0
-	if n := max(size, int64(len(content))); n > MaxEdited {
-		return nil, fmt.Errorf("it has %d bytes; files of more than %d are not edited", n, MaxEdited)
+	var content bytes.Buffer
+	var err error
+	if size <= MaxEdited {
+		content.Grow(int(size) + bytes.MinRead)
+		_, err = content.ReadFrom(io.LimitReader(f, MaxEdited+1)) // to its end: the size of a file of /proc is 0
+		size = max(size, int64(content.Len()))
 	}
-	return content, Reason(err)
+	if size > MaxEdited {
+		return nil, fmt.Errorf("it has %d bytes; files of more than %d are not edited", size, MaxEdited)
+	}
+	return content.Bytes(), Reason(err)
 }
 
 // MaxPreview is how many bytes a file that is shown as a diff may have.
