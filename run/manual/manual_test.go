@@ -31,6 +31,12 @@ func TestPages(t *testing.T) {
 				t.Errorf("%s.txt:%d: more than 80 columns, a blank at the end, or not ASCII: %s", topic, i+1, line)
 			}
 		}
+		for block := range strings.SplitSeq(rest, "\n\n") {
+			begun := regexp.MustCompile(`(?m)^  \S`).FindAllString(block, -1)
+			if rows := strings.Count(body(strings.Split(block, "\n")), ".TP\n"); rows != 0 && rows != len(begun) {
+				t.Errorf("%s.txt: neither a paragraph nor a table:\n%s", topic, block)
+			}
+		}
 		roff := strings.TrimPrefix(Roff(topic), ".SH "+strings.ToUpper(topic)+"\n"+Filled(sentence(Title(topic))))
 		for _, row := range regexp.MustCompile(`(?m)^\.B (.*)\n\.`).FindAllStringSubmatch(roff, -1) {
 			t.Errorf("%s.txt: %q has no text", topic, row[1])
