@@ -100,20 +100,25 @@ func appendUnescaped(dst, s []byte, appendRune func([]byte, rune) []byte) []byte
 // inner cannot stand between quotes, or has a lone surrogate. It does not check UTF-8.
 func AppendMeaning(dst, inner []byte) ([]byte, bool) {
 	to := len(dst)
-	dst = slices.Grow(dst, len(inner)+8)
+	dst = slices.Grow(dst, len(inner)+16)
 	dst = dst[:cap(dst)]
 	for i := 0; i < len(inner); {
-		// Eight bytes are copied before it is known how many of them stand for
+		// Sixteen bytes are copied before it is known how many of them stand for
 		// themselves. The others are written over.
-		if len(inner)-i >= 8 {
-			x := binary.LittleEndian.Uint64(inner[i:])
-			binary.LittleEndian.PutUint64(dst[to:], x)
-			hit := notPlain(x) & tops
-			if hit == 0 {
-				i, to = i+8, to+8
+		if len(inner)-i >= 16 {
+			from, into := inner[i:i+16], dst[to:to+16]
+			x, y := binary.LittleEndian.Uint64(from), binary.LittleEndian.Uint64(from[8:])
+			binary.LittleEndian.PutUint64(into, x)
+			binary.LittleEndian.PutUint64(into[8:], y)
+			hitX, hitY := notPlain(x)&tops, notPlain(y)&tops
+			if hitX|hitY == 0 {
+				i, to = i+16, to+16
 				continue
 			}
-			n := bits.TrailingZeros64(hit) / 8
+			n := bits.TrailingZeros64(hitX) / 8
+			if hitX == 0 {
+				n += bits.TrailingZeros64(hitY) / 8
+			}
 			i, to = i+n, to+n
 		} else if PlainLen(inner[i:i+1]) == 1 {
 			dst[to] = inner[i]
