@@ -248,8 +248,10 @@ func (h *httpConn) deliver(ctx context.Context, r *wire.Request, msg []byte, at 
 	return res.Body.Close()
 }
 
-// close ends the session if the server gave one, and the connections.
+// close ends the session if the server gave one, and the connections. What runs beside
+// requests, such as a cancellation, belongs to the session and is waited for.
 func (h *httpConn) close() {
+	h.owner.background.Wait()
 	at := h.state()
 	if at.session != "" {
 		h.session.Store("")

@@ -47,7 +47,7 @@ func (s *Session) useHTTPSSE(ctx context.Context) error {
 // openSSE opens the stream and waits for its first event, until ctx ends.
 func openSSE(ctx context.Context, h *httpConn) (*sseTransport, error) {
 	t := &sseTransport{h: h, at: httpState{url: h.state().url}}
-	t.ctx, t.end = context.WithCancel(h.owner.life)
+	t.ctx, t.end = context.WithCancel(context.Background()) // the end of the Session's life is no loss of the server
 	defer goroutine.AfterContext(ctx, t.end)()
 	res, err := h.get(t.ctx, t.at, "")
 	if err != nil {

@@ -85,10 +85,10 @@ func (s *Session) Close() error {
 		s.mu.Lock()
 		s.end()
 		s.mu.Unlock()
-		s.background.Wait()
 		if s.conn != nil {
 			s.conn.close()
 		}
+		s.background.Wait()
 		s.report.stop()
 	})
 	return nil

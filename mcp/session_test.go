@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
+	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
 )
 
@@ -195,6 +196,33 @@ func TestOldTransport(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A session ends its connection though something that it waits for takes long, and
+// that end is no loss of the server.
+func TestCloseWhileSomethingRuns(t *testing.T) {
+	t.Run("stdio", func(t *testing.T) {
+		s, _ := connect(t, stdio())
+		hold := make(chan struct{})
+		s.start(func() { <-hold })
+		closed := goroutine.Done(func() { s.Close() })
+		if !s.child.proc.EndsWithin(5 * time.Second) {
+			t.Error("the child runs on")
+		}
+		close(hold)
+		<-closed
+	})
+	t.Run("sse", func(t *testing.T) {
+		old := newOld()
+		s, rec := connect(t, Spec{URL: old.serve(t, old.handle).URL + "/sse"})
+		s.end() // as Close does first
+		if goroutine.Await(s.conn.(*streamConn).ended, 100*time.Millisecond) {
+			t.Error("the stream ended before the connection was closed")
+		}
+		if s.Close(); rec.warned("server_lost") != 0 {
+			t.Errorf("%q", rec.warnings)
+		}
+	})
 }
 
 func TestLikeLMCP(t *testing.T) {
