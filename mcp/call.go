@@ -70,7 +70,7 @@ func (s *Session) watch(ctx context.Context) (watched context.Context, alive, st
 		}
 		return min(idle(), hardFactor*limit-clock())
 	}
-	timer := onExpiry(ctx, limit, left, func() { cancel(TimeoutError{Limit: limit, Hard: idle() > 0}) })
+	timer := onExpiry(ctx, limit, left, func() { cancel(TimeoutError{Limit: limit, Hard: clock() >= hardFactor*limit}) })
 	return ctx, alive, func() {
 		timer.Stop()
 		cancel(nil)

@@ -155,6 +155,31 @@ func TestProgressAfterOutputWait(t *testing.T) {
 	})
 }
 
+// A progress that comes while the time for it ends does not make the error speak of
+// the time for the whole call.
+func TestProgressTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 10 * time.Second
+		began, asked := time.Now(), 0
+		given := make(chan func(), 1)
+		s := newSession(Spec{Name: "s", ToolTimeout: limit}, Hooks{OutputWait: func() time.Duration {
+			if time.Since(began) >= limit {
+				if asked++; asked == 2 { // after the limit of silence
+					(<-given)()
+				}
+			}
+			return 0
+		}}, nil)
+		ctx, progress, stop := s.watch(t.Context())
+		defer stop()
+		given <- progress
+		<-ctx.Done()
+		if want := (TimeoutError{Limit: limit}); context.Cause(ctx) != want {
+			t.Errorf("%v, want %v", context.Cause(ctx), want)
+		}
+	})
+}
+
 // Only of a server in this process it is known that its text says all that is structured.
 func TestTextComplete(t *testing.T) {
 	server := toolserver.New("s", "1")
