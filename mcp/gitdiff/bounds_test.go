@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/process"
@@ -63,5 +64,18 @@ func TestGitDiffMaxChanged(t *testing.T) {
 	}
 	if got := servertest.Works(t, s, "get_git_diff", "path", "d1"); got != "no differences\n" {
 		t.Errorf("a path: %s", got)
+	}
+}
+
+// Git ends when it has printed enough, also when it prints nothing more for long.
+func TestGitEndsWhenFull(t *testing.T) {
+	dir := t.TempDir()
+	check(t, os.Mkdir(filepath.Join(dir, "tree"), 0o700))
+	servertest.Put(t, filepath.Join(dir, "git"), "#!/bin/sh\nprintf 12345\nexec sleep 20\n")
+	check(t, os.Chmod(filepath.Join(dir, "git"), 0o700))
+	r := &repository{dir: dir, program: Program{[]string{"PATH=" + dir + ":" + os.Getenv("PATH")}, &process.Processes{}}}
+	began := time.Now()
+	if text, err := r.git(t.Context(), nil, 3, "diff"); string(text) != "1234" || err != nil || time.Since(began) > 10*time.Second {
+		t.Errorf("%q after %v: %v", text, time.Since(began), err)
 	}
 }

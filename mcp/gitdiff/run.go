@@ -15,17 +15,21 @@ import (
 	"toolpipe/stream/goroutine"
 )
 
-// printed keeps what git prints. It takes no more than there is room for, which ends
-// git.
+// printed keeps what git prints. It takes no more than there is room for, and then ends
+// git, which may go on for long before it prints again.
 type printed struct {
 	text []byte
 	room int
+	end  func()
 }
 
 func (p *printed) Write(b []byte) (int, error) {
 	defer goroutine.Recover()
 	n := min(len(b), p.room)
 	p.text, p.room = append(p.text, b[:n]...), p.room-n
+	if p.room == 0 {
+		p.end()
+	}
 	return n, nil
 }
 
@@ -38,9 +42,11 @@ func (r *repository) git(ctx context.Context, input []byte, most int, args ...st
 	}
 	args = append([]string{"git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
 		"-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, args...)
-	out, errs := printed{room: most + 1}, process.Output{Tail: process.MaxStderr}
+	running, end := context.WithCancel(ctx)
+	defer end()
+	out, errs := printed{room: most + 1, end: end}, process.Output{Tail: process.MaxStderr}
 	cmd := &exec.Cmd{Path: path, Args: args, Env: r.environ(), Dir: filepath.Join(r.dir, "tree"), Stdin: bytes.NewReader(input), Stdout: &out, Stderr: &errs}
-	err = r.program.Processes.Run(ctx, cmd)
+	err = r.program.Processes.Run(running, cmd)
 	_, failed := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err == nil, ctx.Err() != nil:
