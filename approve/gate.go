@@ -133,7 +133,7 @@ func (g *Gate) verdict(ctx context.Context, c *Call, rule *Rule) (Verdict, error
 		}
 	}
 	switch {
-	case c.asksEgress():
+	case c.asksEgress(): // only a person answers this
 	case rule.Decision == Allow:
 		return rule.verdict(Allowed), nil
 	case g.AutoApprove != "":
