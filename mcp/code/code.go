@@ -175,7 +175,9 @@ func (f *sourceFile) lay() {
 	}
 }
 
-// read reads the source file at a path, for an answer that shows a part of it.
+// read reads the source file at a path, for an answer that shows a part of it. The part
+// counts as shown even if the call fails behind that: --refresh may then tell of a change
+// to a file that the model did not see.
 func (c *call) read(path string) (*sourceFile, error) {
 	l, err := c.find(path)
 	if err != nil {

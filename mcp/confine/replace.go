@@ -28,6 +28,7 @@ type replacement struct {
 // ReplaceFile writes a file, whole or not at all, in the place of old, which is nil for
 // nothing. Its directory must be one in which no other user can replace it.
 func ReplaceFile(ctx context.Context, path string, old fs.FileInfo, content []byte) error {
+	path = filepath.Clean(path) // "d/" is no file below d
 	if err := SafeDirectory(filepath.Dir(path)); err != nil {
 		return err
 	}

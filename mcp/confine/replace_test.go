@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -198,6 +199,10 @@ func TestReplaceFile(t *testing.T) {
 		if err := ReplaceFile(t.Context(), path, old, []byte("three")); err == nil || servertest.Get(t, path) != "other" {
 			t.Errorf("in the place of a file that was changed: %v", err)
 		}
+	}
+	check(t, os.Mkdir(filepath.Join(dir, "d"), 0o755))
+	if err := replaceFile(filepath.Join(dir, "d")+"/", nil); !errors.Is(err, os.ErrExist) {
+		t.Errorf("in the place of a directory: %v", err)
 	}
 	check(t, os.WriteFile(path, []byte("two"), 0o640))
 	check(t, os.Chmod(dir, 0o777))
