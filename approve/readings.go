@@ -201,11 +201,14 @@ func (r *readings) addWhole(negative bool, digits []byte, base int) bool {
 // exponentEnd returns the length of the exponent at the front of text, 0 for none.
 func exponentEnd(text []byte) int {
 	digits, ok := bytes.CutPrefix(text, []byte("e"))
-	if ok && len(digits) > 0 && (digits[0] == '+' || digits[0] == '-') {
+	if !ok {
+		return 0
+	}
+	if len(digits) > 0 && (digits[0] == '+' || digits[0] == '-') {
 		digits = digits[1:]
 	}
 	rest := bytes.TrimLeft(digits, "0123456789")
-	if !ok || len(rest) == len(digits) {
+	if len(rest) == len(digits) {
 		return 0
 	}
 	return len(text) - len(rest)

@@ -102,6 +102,7 @@ func TestReadings(t *testing.T) {
 		"1_000":                     "1000 1",
 		"1e":                        "1 scaled",
 		"1e+":                       "1 scaled",
+		"1+5":                       "1",
 		"1e-3":                      "0.001",
 		"1e3":                       "1000",
 		"1ex":                       "1 scaled",
