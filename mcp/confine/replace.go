@@ -25,10 +25,13 @@ type replacement struct {
 	mode fs.FileMode // of a new file, less the umask
 }
 
-// ReplaceFile writes a file, whole or not at all, in the place of old, which is nil for
-// nothing. Its directory must be one in which no other user can replace it.
+// ReplaceFile writes a file, whole or not at all, in the place of old, which is a regular
+// file, or nil for nothing. Its directory must be one in which no other user can replace
+// it.
 func ReplaceFile(ctx context.Context, path string, old fs.FileInfo, content []byte) error {
-	path = filepath.Clean(path) // "d/" is no file below d
+	if old != nil && !old.Mode().IsRegular() { // such as /dev/null, which root could replace
+		return errors.New("it is not a regular file")
+	}
 	if err := SafeDirectory(filepath.Dir(path)); err != nil {
 		return err
 	}

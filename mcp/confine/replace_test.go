@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -201,8 +200,11 @@ func TestReplaceFile(t *testing.T) {
 		}
 	}
 	check(t, os.Mkdir(filepath.Join(dir, "d"), 0o755))
-	if err := replaceFile(filepath.Join(dir, "d")+"/", nil); !errors.Is(err, os.ErrExist) {
-		t.Errorf("in the place of a directory: %v", err)
+	check(t, os.Symlink("f", filepath.Join(dir, "link")))
+	for _, name := range []string{"d", "d/", "link"} {
+		if err := replaceFile(dir+"/"+name, nil); err == nil || err.Error() != "it is not a regular file" {
+			t.Errorf("in the place of %s: %v", name, err)
+		}
 	}
 	check(t, os.WriteFile(path, []byte("two"), 0o640))
 	check(t, os.Chmod(dir, 0o777))
