@@ -92,6 +92,12 @@ func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
 	reads := r.cfg.ReadsInput(r.streams.InTerminal)
 	r.box = newToolbox(r.servers)
 	names := r.putOff(ctx)
+	if len(names) == 0 && (r.streams.InFile || !reads) {
+		if !reads {
+			return nil, nil
+		}
+		return config.ReadLimited(r.streams.In, "standard input", input.MaxInput)
+	}
 	reading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	ctx, cancel := context.WithCancelCause(ctx)
