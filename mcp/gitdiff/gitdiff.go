@@ -141,7 +141,7 @@ func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, erro
 // maxListed is how many bytes git may list: names, or an index.
 const maxListed = 256 << 20
 
-var errListed = fmt.Errorf("git lists more than %d bytes of files", maxListed)
+var errListed = errors.New("git lists more than 256 MiB of files")
 
 // readNames reads names that end with a NUL.
 func readNames(list []byte) ([]string, error) {
