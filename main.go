@@ -1,17 +1,14 @@
 //go:build unix
 
-// Command toolpipe lets a model and tool servers take turns in a pipeline.
+// Command toolpipe lets a model and tool servers take turns in a pipeline. It reads
+// a prompt or a JSON message array from standard input, asks a model, runs the tools
+// that the model calls and that the user approves, and writes the answer as text or
+// as NDJSON events to standard output.
 //
-// It reads a prompt or a JSON message array from standard input, asks a
-// model, runs the tools that the model calls and that the user approves, and
-// writes the answer as text or as NDJSON events to standard output.
-//
-// This file alone touches the arguments, the environment, the real standard
-// streams, signals and the exit status.
-//
-// It builds on Linux, macOS and the BSDs. Elsewhere there are no process groups
-// and no /dev/tty, without which its promises cannot be kept; under Windows it
-// runs in WSL.
+// This file alone touches the arguments, the environment, the real standard streams,
+// signals and the exit status. It builds on Linux, macOS and the BSDs. Elsewhere
+// there are no process groups and no /dev/tty, without which the promises of the
+// program cannot be kept; under Windows it runs in WSL.
 package main
 
 import (

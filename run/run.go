@@ -1,18 +1,8 @@
 // Package run is the program: it takes one invocation as plain data and the
 // standard streams, lets a model and tool servers take turns, and says how it
-// ended.
+// ended. Only run translates between stream, mcp and approve.
 //
-//	stdin ──► input ──► messages ─┐                        ┌─► text, ndjson,
-//	                              ▼                        │   json, messages ──► stdout
-//	 stream.Client ◄──── loop ── Emit(event) ──────────────┼─► log
-//	                     │  ▲                              └─► face ──► stderr
-//	                     ▼  │ one tool message per call, in order
-//	                    round ──► approve.Gate ──► /dev/tty
-//	                     │
-//	                  toolbox ──► mcp.Session ──► child process | HTTP | in-process
-//
-// A turn is one reply of the model, a round its calls and their answers. Only run
-// translates between stream, mcp and approve, which know nothing of each other.
+// A turn is one reply of the model, a round its calls and their answers.
 //
 // On every path each call is answered exactly once and in order, or the run ends;
 // no tool runs without a verdict that allows it; every wait has a bound, and no
@@ -68,6 +58,16 @@ func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 	return err
 }
 
+// A runner is one run:
+//
+//	stdin ──► input ──► messages ─┐                        ┌─► text, ndjson,
+//	                              ▼                        │   json, messages ──► stdout
+//	 stream.Client ◄──── loop ── Emit(event) ──────────────┼─► log
+//	                     │  ▲                              └─► face ──► stderr
+//	                     ▼  │ one tool message per call, in order
+//	                    round ──► approve.Gate ──► /dev/tty
+//	                     │
+//	                  toolbox ──► mcp.Session ──► child process | HTTP | in-process
 type runner struct {
 	*outputs
 	cfg       *config.Config
