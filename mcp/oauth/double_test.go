@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -244,4 +245,15 @@ func (s *Double) checkClient(r *http.Request, form url.Values) string {
 		return ""
 	}
 	return "invalid_client"
+}
+
+// FreePort is a port that nobody listens on.
+func FreePort(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
 }

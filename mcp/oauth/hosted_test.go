@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -197,7 +196,7 @@ func signInHosted(t *testing.T, double hosted, entry string) (check func(), err 
 	as := oauth.NewDouble(t)
 	double.bend(as)
 	entry = strings.NewReplacer("https://github.com/login/oauth", as.URL+"/as", "https://accounts.google.com", as.URL+"/as", "https://METADATA", as.URL+"/.well-known/oauth-authorization-server/as",
-		"https://login.microsoftonline.com/TENANT/oauth2/v2.0", as.URL+"/as", "localhost:8910", "localhost:"+freePort(t)).Replace(entry)
+		"https://login.microsoftonline.com/TENANT/oauth2/v2.0", as.URL+"/as", "localhost:8910", "localhost:"+oauth.FreePort(t)).Replace(entry)
 	if as.Issuer["issuer"] == nil {
 		entry = strings.ReplaceAll(entry, "https://ISSUER", as.URL+"/as")
 	}
@@ -240,14 +239,4 @@ func readEntry(t *testing.T, entry string) *oauth.Settings {
 		t.Fatalf("%s: %v, %+v", entry, err, used)
 	}
 	return used[0].OAuth
-}
-
-func freePort(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
 }

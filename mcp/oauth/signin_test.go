@@ -388,12 +388,4 @@ func portOf(uri string) string {
 }
 
 // freeRedirect is a redirect URI with a port that nobody listens on.
-func freeRedirect(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return "http://localhost:" + port + "/callback"
-}
+func freeRedirect(t *testing.T) string { return "http://localhost:" + FreePort(t) + "/callback" }
