@@ -218,19 +218,21 @@ func TestReplaceFile(t *testing.T) {
 func TestReadWholeTakesNoMore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	servertest.Put(t, path, "")
-	for size, most := range map[int64]float64{1 << 20: 3, MaxEdited + 1: 4} {
+	for _, size := range []int64{1 << 20, MaxEdited + 1} {
 		check(t, os.Truncate(path, size))
 		f, err := os.Open(path)
 		check(t, err)
 		defer f.Close()
 		var read int
-		allocated := testing.AllocsPerRun(1, func() {
+		// The count is of the whole process, so one call alone would count what other
+		// goroutines allocate. Without room made at once, a call takes more than ten.
+		allocated := testing.AllocsPerRun(20, func() {
 			f.Seek(0, io.SeekStart)
 			content, _ := readWhole(f, size)
 			read = len(content)
 		})
 		end, _ := f.Seek(0, io.SeekCurrent)
-		if allocated > most || size <= MaxEdited && read != int(size) || size > MaxEdited && end > 0 {
+		if size <= MaxEdited && (read != int(size) || allocated > 6) || size > MaxEdited && end > 0 {
 			t.Errorf("%d bytes: %d read up to %d, %v allocations", size, read, end, allocated)
 		}
 	}
