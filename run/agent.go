@@ -38,18 +38,18 @@ type nestedRun struct {
 	tally    tally
 }
 
-func (r *runner) addAgents() error {
-	for _, value := range r.cfg.Agents {
-		name, profile, err := r.settings.ParseAgent(value)
+func (p *plan) addAgents() error {
+	for _, value := range p.cfg.Agents {
+		name, profile, err := p.settings.ParseAgent(value)
 		if err != nil {
 			return err
 		}
-		if config.FindServer(r.servers, name) != nil {
+		if config.FindServer(p.servers, name) != nil {
 			return failure.UsageError([]string{"--agent NAME=PROFILE gives it another name"}, "--agent: another server is named %q", name)
 		}
-		a := &agent{name: name, cfg: r.cfg.ForProfile(r.settings, profile), limits: *r.limits()}
-		r.agents = append(r.agents, a)
-		r.servers = append(r.servers, a.server(r.settings.ProfileModel(profile)))
+		a := &agent{name: name, cfg: p.cfg.ForProfile(p.settings, profile), limits: *p.limits()}
+		p.agents = append(p.agents, a)
+		p.servers = append(p.servers, a.server(p.settings.ProfileModel(profile)))
 	}
 	return nil
 }
@@ -71,21 +71,21 @@ func (a *agent) server(model string) config.Server {
 
 // resolveAgents finds the models of the agents, for a run that may make calls. All
 // clients of a run have one recording.
-func (r *runner) resolveAgents(ctx context.Context) (err error) {
-	for _, a := range r.agents {
-		if a.endpoint, err = a.cfg.ResolveModel(ctx, r.settings, r.warn); err != nil {
+func (p *plan) resolveAgents(ctx context.Context) (err error) {
+	for _, a := range p.agents {
+		if a.endpoint, err = a.cfg.ResolveModel(ctx, p.settings, p.warn); err != nil {
 			return failure.Within("--agent", err)
 		}
 		if _, err = a.cfg.Request(ctx, a.endpoint); err != nil {
 			return failure.Within("--agent", err)
 		}
-		if a.endpoint.Beside = r.client; r.client == nil {
-			a.endpoint.Record = r.cfg.Record
+		if a.endpoint.Beside = p.client; p.client == nil {
+			a.endpoint.Record = p.cfg.Record
 		}
-		if a.client, err = newClient(ctx, a.endpoint, r.outputs); err != nil {
+		if a.client, err = newClient(ctx, a.endpoint, p.outputs); err != nil {
 			return err
 		}
-		r.client = cmp.Or(r.client, a.client)
+		p.client = cmp.Or(p.client, a.client)
 	}
 	return nil
 }

@@ -159,14 +159,15 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 
 // ownFiles are the files that this run is configured by or recorded in. The
 // built-in tools neither read nor write them, whatever is approved.
-func ownFiles(c *config.Config, s *config.Settings, servers []config.Server) []string {
-	files := slices.Concat([]string{s.Path, c.ToolsLock, c.Session, c.Log, c.Record, c.Replay, c.KeyFile, c.Notes},
-		c.Policies, s.Policies, approverFiles(c), c.ServerConfigs)
+func (p *plan) ownFiles() []string {
+	c := p.cfg
+	files := slices.Concat([]string{p.settings.Path, c.ToolsLock, c.Session, c.Log, c.Record, c.Replay, c.KeyFile, c.Notes},
+		c.Policies, p.settings.Policies, approverFiles(c), c.ServerConfigs)
 	if real, err := filepath.EvalSymlinks(c.Notes); c.Notes != "" && err == nil {
 		files = append(files, real) // other runs replace it, so that its inode does not tell which file it is
 	}
-	for i := range servers {
-		files = append(files, servers[i].KeyFile)
+	for i := range p.servers {
+		files = append(files, p.servers[i].KeyFile)
 	}
 	if len(c.FileRoots) > 0 {
 		files = append(files, c.LoginFiles()...)

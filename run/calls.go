@@ -48,13 +48,14 @@ type caller struct {
 // resultBytes is how much of a result a model gets if no flag says it.
 const resultBytes = 256 << 10
 
-func (r *runner) newCaller() *caller {
-	c := r.cfg
+// newCaller has what flags and config say of calls. known may be nil.
+func (k *connector) newCaller(known *confine.Known) *caller {
+	c := k.cfg
 	return &caller{
-		box: r.box, gate: r.gate, emit: r.Emit, flush: r.Flush, say: r.face.Notef, known: r.known,
+		box: k.box, gate: k.gate, emit: k.Emit, flush: k.Flush, say: k.face.Notef, known: known,
 		parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),
 		wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), cmdLines: c.CmdLines,
-		serves: c.Mode == config.Serve, flow: newFlow(r.gate),
+		serves: c.Mode == config.Serve, flow: newFlow(k.gate),
 	}
 }
 

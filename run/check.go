@@ -19,19 +19,18 @@ import (
 )
 
 // A checkup is --check: it goes through everything that a run would use, and says
-// of each whether it is in order. first is the error that a run would end with:
-// usage errors come before any server starts, and servers start before the model
-// is asked.
+// of each whether it is in order.
 type checkup struct {
-	*runner
+	*connector
+	// first is the error that a run with the same flags would end with before its first
+	// request: usage errors come before any server starts, and servers start before the
+	// model is asked.
 	first error
 }
 
-// check returns the error that a run with the same flags would end with before its
-// first request.
-func (r *runner) check(ctx context.Context) error {
-	k := &checkup{runner: r}
-	err := r.configure(ctx)
+// run returns first.
+func (k *checkup) run(ctx context.Context) error {
+	err := k.configure(ctx)
 	if err != nil {
 		return k.failed("config", err)
 	}
@@ -43,12 +42,14 @@ func (r *runner) check(ctx context.Context) error {
 		k.ok("log", k.cfg.Log)
 	}
 	if k.cfg.Session != "" {
-		if k.session, err = session.Open(k.cfg.Session, k.warn); err != nil {
+		opened, err := session.Open(k.cfg.Session, k.warn)
+		if err != nil {
 			return k.failed("session", err)
 		}
+		defer opened.Close()
 		k.ok("session", k.cfg.Session)
 	}
-	if err := r.resolve(ctx); err != nil {
+	if err := k.resolve(ctx); err != nil {
 		return k.failed("rules", err)
 	}
 	rules := strconv.Itoa(len(k.gate.Rules)) + " of flags, config and policy files"

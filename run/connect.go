@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/run/input"
 	"toolpipe/stream/goroutine"
 )
 
@@ -80,84 +78,6 @@ func (c *connection) add(definition wire.Tool) *tool {
 	t := &tool{Tool: definition, conn: c, name: mcp.OfferedName(c.Name, definition.Name)}
 	c.tools = append(c.tools, t)
 	return t
-}
-
-// stdinGrace is how long standard input is still read after a server failed when
-// --output messages has to print the conversation, which may be there already.
-const stdinGrace = time.Second
-
-// connectAndRead starts all servers, but for those that start later, and reads
-// standard input meanwhile. The first required server that fails ends both.
-func (r *runner) connectAndRead(ctx context.Context) ([]byte, error) {
-	reads := r.cfg.ReadsInput(r.streams.InTerminal)
-	r.box = newToolbox(r.servers)
-	names := r.putOff(ctx)
-	if len(names) == 0 && (r.streams.InFile || !reads) {
-		if !reads {
-			return nil, nil
-		}
-		return config.ReadLimited(r.streams.In, "standard input", input.MaxInput)
-	}
-	reading, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	r.face.Connecting(names)
-	required := func(err error) {
-		cancel(err)
-		if r.cfg.Output == "messages" {
-			goroutine.AfterFunc(stdinGrace, func() { stop(err) })
-		} else {
-			stop(err)
-		}
-	}
-	if r.cfg.ShowsServers() { // it shows all of them, each with its failure
-		required = func(error) {}
-	}
-	connected := goroutine.Done(func() {
-		r.box.connect(ctx, r.cfg.Processes, r.hooks, required, r.face.ServerReady)
-	})
-	var data []byte
-	var err error
-	if reads {
-		r.face.ReadingStdin(true)
-		data, err = input.Read(reading, r.streams.In, r.sayWaiting)
-		if err != nil {
-			cancel(err)
-		}
-		r.face.ReadingStdin(false)
-	}
-	r.face.AwaitServers()
-	<-connected
-	r.face.Awaiting("")
-	for _, c := range r.box.conns {
-		if c.Optional || r.cfg.ShowsServers() {
-			c.warnOfLogin(r.Emit, c.err, false)
-		}
-	}
-	return data, err
-}
-
-// checkServers gives the error of a required server that failed. Only if there is
-// none it warns about the optional servers: when a required server fails, those
-// that are still starting are cancelled, which is no failure of theirs.
-// --list-servers shows all of them before it fails.
-func (r *runner) checkServers() error {
-	for _, c := range r.box.conns {
-		switch {
-		case c.err == nil || c.Optional:
-		case failure.IsCancelled(c.err):
-			return c.err
-		case !r.cfg.ShowsServers():
-			return c.failure()
-		}
-	}
-	for _, c := range r.box.conns {
-		if c.err != nil && c.Optional && !r.cfg.ShowsServers() && !failure.IsCancelled(c.err) {
-			r.warn("server_failed", c.Name, c.failure().Message)
-		}
-	}
-	return nil
 }
 
 // failure is the error of a server that did not start or did not list its tools.
@@ -226,48 +146,4 @@ func withHint(message string, s *config.Server, err error) string {
 		return message + "; " + strings.ReplaceAll(hint, "\n", "; ")
 	}
 	return message
-}
-
-// hooks handle what a server sends beside its answers.
-func (r *runner) hooks(s *config.Server) mcp.Hooks {
-	h := mcp.Hooks{
-		Warning: func(code, message string) {
-			if code == "input_refused" {
-				message += "; --elicit ask lets it ask you on the terminal"
-			}
-			if r.concerns(code, s.Name, message) {
-				r.warn(code, s.Name, message)
-			} else {
-				r.face.VerboseLine(message)
-			}
-		},
-		Wire:       r.face.Wire(s.Name),
-		OutputWait: r.readers.Time,
-		Secrets:    r.secrets,
-	}
-	if r.cfg.Verbose > 0 { // a server is asked to log only when somebody reads it
-		h.Log = func(line string) { r.face.VerboseLine(s.Name + ": " + line) }
-	}
-	if r.cfg.Mode == config.Serve {
-		h.LogMessage = func(params []byte) { r.toHost(s.Name, params) }
-	}
-	if s.Elicit == "ask" {
-		h.Elicit = elicit(r.gate.Terminal, s.Name)
-	}
-	return h
-}
-
-// concerns tells whether a server's warning matters for this run. Without a model
-// the list of tools was used already when it changes, and who asks about one tool
-// wants to hear of no other.
-func (r *runner) concerns(code, server, message string) bool {
-	switch r.cfg.Mode {
-	case config.Answer, config.Serve:
-		return true
-	case config.CallTool, config.Explain, config.DescribeTool:
-		if name, ok := strings.CutPrefix(r.cfg.Target, server+"__"); code == "tool_dropped" {
-			return ok && strings.Contains(message, "tool "+strconv.Quote(name)+" ")
-		}
-	}
-	return code != "tools_changed"
 }

@@ -36,7 +36,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 		c.warnOfLogin(r.Emit, err, true)
 	}
 	e := r.endEvent(err)
-	r.start()
+	r.emitStart()
 	if werr := r.Emit(e); werr != nil {
 		e = e.WithOutputError(werr)
 	}
@@ -49,7 +49,7 @@ func (r *runner) end(ctx context.Context, err error) error {
 	if r.log != nil {
 		r.log.Close()
 	}
-	r.session.Close()
+	r.conversation.session.Close()
 	r.cfg.Processes.Sweep(2 * time.Second)
 	if e.Err == nil {
 		return nil

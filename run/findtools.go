@@ -47,19 +47,19 @@ type finder struct {
 // startFinder has the model find its tools, if that is asked for, and returns the
 // tools of the first request: those that the conversation has calls of, since an
 // earlier run found them.
-func (r *runner) startFinder(ctx context.Context, msgs []stream.Message) (*finder, []stream.Tool, error) {
-	all := r.box.offered()
+func (v *conversation) startFinder(ctx context.Context, msgs []stream.Message) (*finder, []stream.Tool, error) {
+	all := v.box.offered()
 	size := 0
 	for i := range all {
 		size += definitionSize(all[i])
 	}
-	if !r.cfg.FindsTools() || len(all) == 0 || r.cfg.FindTools == "auto" && len(all) <= manyTools && size <= manyDefinitions {
+	if !v.cfg.FindsTools() || len(all) == 0 || v.cfg.FindTools == "auto" && len(all) <= manyTools && size <= manyDefinitions {
 		return nil, all, nil
 	}
-	f := newFinder(r.box)
-	c := &connection{Server: builtin(finderServer, f.server(r.cfg.Version), "")}
-	r.box.conns = append(r.box.conns, c)
-	if c.start(ctx, r.cfg.Processes, r.hooks(&c.Server)); c.err != nil {
+	f := newFinder(v.box)
+	c := &connection{Server: builtin(finderServer, f.server(v.cfg.Version), "")}
+	v.box.conns = append(v.box.conns, c)
+	if c.start(ctx, v.cfg.Processes, v.hooks(&c.Server)); c.err != nil {
 		return nil, nil, c.failure()
 	}
 	own := c.tools[0]
@@ -67,12 +67,12 @@ func (r *runner) startFinder(ctx context.Context, msgs []stream.Message) (*finde
 	if err != nil {
 		return nil, nil, err
 	}
-	r.gate.Rules = append(r.gate.Rules, rules...)
-	if r.box.denies(own) {
-		return nil, nil, failure.Usage("--find-tools %s: a rule denies %s, by which the model finds its tools", r.cfg.FindTools, own.name)
+	v.gate.Rules = append(v.gate.Rules, rules...)
+	if v.box.denies(own) {
+		return nil, nil, failure.Usage("--find-tools %s: a rule denies %s, by which the model finds its tools", v.cfg.FindTools, own.name)
 	}
-	r.box.byName[own.name] = own
-	r.box.all = append(r.box.all, own)
+	v.box.byName[own.name] = own
+	v.box.all = append(v.box.all, own)
 	offered := []stream.Tool{own.offered()}
 	for i := range msgs {
 		offered = append(offered, f.next(msgs[i].Calls)...)

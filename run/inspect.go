@@ -15,54 +15,72 @@ import (
 	"toolpipe/run/failure"
 )
 
-// inspect does what a mode without a model says: it lists, describes, calls, explains
-// or serves. data is standard input if the mode reads it.
-func (r *runner) inspect(ctx context.Context, data []byte) error {
-	if len(r.box.conns) == 0 && r.cfg.Target == "" {
-		r.face.Say(r.noServers() + "; " + addServers)
+// An inspection is a mode without a turn of a model: it lists, describes, calls,
+// explains or serves.
+type inspection struct {
+	*connector
+	tally *tally
+}
+
+func (in *inspection) run(ctx context.Context) error {
+	if in.cfg.Mode == config.ListModels {
+		return in.listModels(ctx)
 	}
-	switch r.cfg.Mode {
+	data, err := in.connectAndRead(ctx)
+	if err != nil {
+		return err
+	}
+	if err := in.useServers(); err != nil {
+		return err
+	}
+	if err := in.emitStart(); err != nil {
+		return err
+	}
+	if len(in.box.conns) == 0 && in.cfg.Target == "" {
+		in.face.Say(in.noServers() + "; " + addServers)
+	}
+	switch in.cfg.Mode {
 	case config.ListTools:
-		r.listTools()
+		in.listTools()
 		return nil
 	case config.UpdateLock:
-		path := r.cfg.ToolsLock
-		lines, err := writeLock(ctx, path, r.box.locks(nil))
+		path := in.cfg.ToolsLock
+		lines, err := writeLock(ctx, path, in.box.locks(nil))
 		if err == nil {
-			r.face.Notef("%s: locked tools: %d, instructions of servers: %d", path, len(lines["tools"]), len(lines["servers"]))
-			r.sayFindings(r.box.review())
+			in.face.Notef("%s: locked tools: %d, instructions of servers: %d", path, len(lines["tools"]), len(lines["servers"]))
+			in.sayFindings(in.box.review())
 		}
 		return err
 	case config.ListServers:
-		return r.listServers()
+		return in.listServers()
 	case config.ListResources:
-		return r.listItems(ctx, mcp.Resources, mcp.Templates)
+		return in.listItems(ctx, mcp.Resources, mcp.Templates)
 	case config.ListPrompts:
-		return r.listItems(ctx, mcp.Prompts)
+		return in.listItems(ctx, mcp.Prompts)
 	case config.ReadResource:
-		return r.readResource(ctx)
+		return in.readResource(ctx)
 	case config.Serve:
-		return r.serve(ctx)
+		return in.serve(ctx)
 	}
-	t, err := r.findTool(r.cfg.Target) // of --describe-tool, --call or --explain
+	t, err := in.findTool(in.cfg.Target) // of --describe-tool, --call or --explain
 	if err != nil {
 		return err
 	}
-	if r.cfg.Mode == config.DescribeTool {
-		return r.Emit(r.toolEvent(t))
+	if in.cfg.Mode == config.DescribeTool {
+		return in.Emit(in.toolEvent(t))
 	}
-	args, err := r.callArguments(ctx, t, data)
+	args, err := in.callArguments(ctx, t, data)
 	if err != nil {
 		return err
 	}
-	if r.cfg.Mode == config.Explain {
-		return r.explain(ctx, t, args)
+	if in.cfg.Mode == config.Explain {
+		return in.explain(ctx, t, args)
 	}
-	return r.callOnce(ctx, t, args)
+	return in.callOnce(ctx, t, args)
 }
 
-func (r *runner) noServers() string {
-	if len(r.unused) > 0 {
+func (p *plan) noServers() string {
+	if len(p.unused) > 0 {
 		return "no tool server is used: all are left out by " + leftOutBy
 	}
 	return "no tool server is configured"
@@ -73,31 +91,31 @@ const leftOutBy = "--servers, --tools, the profile or their files"
 const addServers = "--mcp NAME=TARGET and --files DIR add some"
 
 // findTool finds a tool by the name that the model knows, or by SERVER__TOOL.
-func (r *runner) findTool(name string) (*tool, error) {
-	if t := r.box.byName[name]; t != nil {
+func (in *inspection) findTool(name string) (*tool, error) {
+	if t := in.box.byName[name]; t != nil {
 		return t, nil
 	}
-	for _, t := range r.box.all {
+	for _, t := range in.box.all {
 		if t.conn.Name+"__"+t.Name == name {
 			return t, nil
 		}
 	}
-	for i := range r.unused {
-		if s := &r.unused[i]; strings.HasPrefix(name, s.Name+"__") {
+	for i := range in.unused {
+		if s := &in.unused[i]; strings.HasPrefix(name, s.Name+"__") {
 			return nil, failure.Usage("no tool is named %q: server %q is left out by "+leftOutBy, name, s.Name)
 		}
 	}
-	if len(r.box.conns) == 0 {
-		return nil, failure.UsageError([]string{addServers}, "no tool is named %q: %s", name, r.noServers())
+	if len(in.box.conns) == 0 {
+		return nil, failure.UsageError([]string{addServers}, "no tool is named %q: %s", name, in.noServers())
 	}
 	_, tool, _ := strings.Cut(name, "__")
-	names := slices.Sorted(maps.Keys(r.box.byName))
+	names := slices.Sorted(maps.Keys(in.box.byName))
 	near := cmp.Or(config.NearestPart(cmp.Or(tool, name), names), config.Nearest(name, names))
 	return nil, failure.UsageError(config.DidYouMean("", near, "--list-tools shows the names"), "no tool is named %q", name)
 }
 
-func (r *runner) toolEvent(t *tool) *event.Tool {
-	v := r.gate.Static(t.call(nil))
+func (in *inspection) toolEvent(t *tool) *event.Tool {
+	v := in.gate.Static(t.call(nil))
 	return &event.Tool{
 		Name: t.name, Server: t.conn.Name, Tool: t.Name, Description: cmp.Or(t.Description, t.Title),
 		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
@@ -115,9 +133,9 @@ func verdictWord(o approve.Outcome) string {
 }
 
 // listServers shows every server. Its error names the required servers that failed.
-func (r *runner) listServers() error {
+func (in *inspection) listServers() error {
 	var failed, hints []string
-	for _, c := range r.box.conns {
+	for _, c := range in.box.conns {
 		e := &event.Server{Name: c.Name, Status: "ok", Tools: len(c.tools)}
 		switch { // in full, for a user wants to see what would be started; values of variables, which may be secrets, stay out
 		case c.URL != "":
@@ -144,13 +162,13 @@ func (r *runner) listServers() error {
 				failed = append(failed, strconv.Quote(c.Name))
 			}
 		}
-		r.Emit(e)
+		in.Emit(e)
 	}
 	if len(failed) > 0 {
 		return &failure.Error{Status: failure.StatusServer, Message: "required servers failed: " + config.JoinWords(failed), Hints: hints}
 	}
 	for _, h := range hints {
-		r.face.Say("hint: " + h)
+		in.face.Say("hint: " + h)
 	}
 	return nil
 }

@@ -15,9 +15,9 @@ import (
 
 // callArguments are the arguments of --call and --explain: one JSON object, which
 // is the prompt argument or for "-" standard input, or words, or {} without any.
-func (r *runner) callArguments(ctx context.Context, t *tool, data []byte) ([]byte, error) {
-	words, flag := r.cfg.Args, "--call"
-	if r.cfg.Mode == config.Explain {
+func (in *inspection) callArguments(ctx context.Context, t *tool, data []byte) ([]byte, error) {
+	words, flag := in.cfg.Args, "--call"
+	if in.cfg.Mode == config.Explain {
 		flag = "--explain"
 	}
 	given := strings.TrimSpace(strings.Join(words, " "))
@@ -45,8 +45,8 @@ func (r *runner) callArguments(ctx context.Context, t *tool, data []byte) ([]byt
 	return args, nil
 }
 
-func (r *runner) explain(ctx context.Context, t *tool, args []byte) error {
-	x, err := r.gate.Explain(ctx, t.call(args))
+func (in *inspection) explain(ctx context.Context, t *tool, args []byte) error {
+	x, err := in.gate.Explain(ctx, t.call(args))
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (r *runner) explain(ctx context.Context, t *tool, args []byte) error {
 	e := &event.Explanation{Name: t.name, Arguments: args, Approval: shown(x), Approver: x.Approver}
 	asked := t.call(args)
 	asked.Seen.Labels = approve.Exposed
-	exposed, err := r.gate.Explain(ctx, asked)
+	exposed, err := in.gate.Explain(ctx, asked)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (r *runner) explain(ctx context.Context, t *tool, args []byte) error {
 	for _, m := range x.Matched {
 		e.Rules = append(e.Rules, event.ExplainedRule{Decision: m.Decision.String(), Rule: m.Origin, Reason: m.Reason})
 	}
-	r.Emit(e)
+	in.Emit(e)
 	if v.Outcome == approve.Allowed {
 		return nil
 	}
@@ -87,9 +87,9 @@ func (r *runner) explain(ctx context.Context, t *tool, args []byte) error {
 
 // callOnce makes one call as a model would, with its approval. The result is the
 // text of the end event; it is whole, for no model has to read it.
-func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
-	k := r.newCaller()
-	if r.cfg.MaxResultBytes == 0 {
+func (in *inspection) callOnce(ctx context.Context, t *tool, args []byte) error {
+	k := in.newCaller(nil)
+	if in.cfg.MaxResultBytes == 0 {
 		k.maxBytes = 0
 	}
 	round := k.newRound(0, []stream.Call{{ID: "call-1", Name: t.name, Arguments: args}}, nil)
@@ -99,7 +99,7 @@ func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
 	} else {
 		err = round.execute(ctx)
 	}
-	r.tally.add(round.tally)
+	in.tally.add(round.tally)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
 	text, status := made.answer.text(), made.answer.event.Status
 	answered := status == event.ResultOK || status == event.ResultError
 	if answered {
-		r.tally.text = []byte(text)
+		in.tally.text = []byte(text)
 	} else if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -116,7 +116,7 @@ func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
 	case event.ResultOK:
 		return nil
 	case event.ResultError:
-		f.Message, f.Hints = t.name+": the tool reported an error", r.stdinHint()
+		f.Message, f.Hints = t.name+": the tool reported an error", in.stdinHint()
 	case event.ResultDenied:
 		f.Message = "tool call denied: " + made.denial
 	case event.ResultUnknown:
@@ -125,20 +125,20 @@ func (r *runner) callOnce(ctx context.Context, t *tool, args []byte) error {
 		if l := t.conn.later; l != nil && l.failed != nil {
 			return l.failed
 		}
-		f.Hints = r.stdinHint()
+		f.Hints = in.stdinHint()
 	}
 	return f
 }
 
 // stdinHint is for a call that failed without arguments while standard input is a
 // pipe or a file, which --call reads only with the argument -.
-func (r *runner) stdinHint() []string {
-	in, ok := r.streams.In.(interface{ Stat() (os.FileInfo, error) })
-	if !ok || len(r.cfg.Args) > 0 {
+func (in *inspection) stdinHint() []string {
+	stdin, ok := in.streams.In.(interface{ Stat() (os.FileInfo, error) })
+	if !ok || len(in.cfg.Args) > 0 {
 		return nil
 	}
-	if info, err := in.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 && !r.streams.InFile {
+	if info, err := stdin.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 && !in.streams.InFile {
 		return nil
 	}
-	return []string{"the call had no arguments; - reads them from standard input: --call " + config.ShellQuote(r.cfg.Target) + " -"}
+	return []string{"the call had no arguments; - reads them from standard input: --call " + config.ShellQuote(in.cfg.Target) + " -"}
 }

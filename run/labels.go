@@ -57,13 +57,13 @@ func (b *toolbox) label(gate *approve.Gate) {
 // labelInput labels the last message, which holds attached files or standard input. Beside
 // a prompt in the arguments, standard input is data, which anybody may have written.
 // A conversation that is read from there has its labels in its messages.
-func (r *runner) labelInput(msgs []stream.Message, data []byte) {
+func (v *conversation) labelInput(msgs []stream.Message, data []byte) {
 	var labels approve.Labels
-	reads := len(data) > 0 && r.cfg.Input != "messages"
-	if reads || len(r.cfg.Files) > 0 {
-		labels = r.gate.Input
+	reads := len(data) > 0 && v.cfg.Input != "messages"
+	if reads || len(v.cfg.Files) > 0 {
+		labels = v.gate.Input
 	}
-	if reads && strings.Join(r.cfg.Args, "") != "" {
+	if reads && strings.Join(v.cfg.Args, "") != "" {
 		labels |= approve.Untrusted
 	}
 	addLabels(msgs, labels)

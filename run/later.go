@@ -65,17 +65,17 @@ func (s *laterStarts) end() {
 
 // pin finds in the lock the tools of the servers that start later. A lock from which a
 // tool cannot be offered was not written by --tools-lock-update, and is refused.
-func (r *runner) pin() error {
-	r.pinned = map[string][]lockedItem{}
-	for _, title := range slices.Sorted(maps.Keys(r.locked)) { // each run sends the same list of tools
-		l := r.locked[title]
+func (p *plan) pin() error {
+	p.pinned = map[string][]lockedItem{}
+	for _, title := range slices.Sorted(maps.Keys(p.locked)) { // each run sends the same list of tools
+		l := p.locked[title]
 		server := l.text("server")
 		switch {
 		case l.list == "servers":
 		case server == "" || l.name != mcp.OfferedName(server, l.text("tool")):
-			return failure.UsageError([]string{"--tools-lock-update writes the file anew"}, "--start %s: %q has no whole definition of the tool %q", r.cfg.Start, r.cfg.ToolsLock, l.name)
+			return failure.UsageError([]string{"--tools-lock-update writes the file anew"}, "--start %s: %q has no whole definition of the tool %q", p.cfg.Start, p.cfg.ToolsLock, l.name)
 		default:
-			r.pinned[server] = append(r.pinned[server], l)
+			p.pinned[server] = append(p.pinned[server], l)
 		}
 	}
 	return nil
@@ -84,45 +84,45 @@ func (r *runner) pin() error {
 // startsFirst tells whether the run waits for the start of the server s. A server
 // in this process costs no time, and of one that the lock does not have nobody
 // knows the tools before it has started.
-func (r *runner) startsFirst(s config.Server) bool {
-	return s.Local != nil || len(r.pinned[s.Name]) == 0
+func (p *plan) startsFirst(s config.Server) bool {
+	return s.Local != nil || len(p.pinned[s.Name]) == 0
 }
 
 // putOff gives the servers that start later the tools that the lock has of them, and
 // returns the names of all other servers. ctx is the context of the whole run.
-func (r *runner) putOff(ctx context.Context) (first []string) {
-	for _, c := range r.box.conns {
-		if r.startsFirst(c.Server) {
+func (k *connector) putOff(ctx context.Context) (first []string) {
+	for _, c := range k.box.conns {
+		if k.startsFirst(c.Server) {
 			first = append(first, c.Name)
 			continue
 		}
-		if r.box.starts.cancel == nil {
-			ctx, r.box.starts.cancel = context.WithCancel(ctx)
+		if k.box.starts.cancel == nil {
+			ctx, k.box.starts.cancel = context.WithCancel(ctx)
 		}
-		for _, l := range r.pinned[c.Name] {
+		for _, l := range k.pinned[c.Name] {
 			if t := c.add(l.definition()); t != nil {
 				t.pinned = &l
 			}
 		}
-		c.later = r.startLater(ctx, c)
-		inLock := r.locked[lockedItem{list: "servers", name: c.Name}.title()]
+		c.later = k.startLater(ctx, c)
+		inLock := k.locked[lockedItem{list: "servers", name: c.Name}.title()]
 		c.later.instructions = inLock.text("instructions")
-		if r.cfg.Start == "beside" && (r.cfg.Mode == config.Answer || r.cfg.Mode == config.Serve) {
+		if k.cfg.Start == "beside" && (k.cfg.Mode == config.Answer || k.cfg.Mode == config.Serve) {
 			c.later.begin()
 		}
 	}
 	return first
 }
 
-func (r *runner) startLater(ctx context.Context, c *connection) *laterStart {
-	l := &laterStart{done: make(chan struct{}), check: func(started *connection) *failure.Error { return r.checkStarted(c, started) }}
+func (k *connector) startLater(ctx context.Context, c *connection) *laterStart {
+	l := &laterStart{done: make(chan struct{}), check: func(started *connection) *failure.Error { return k.checkStarted(c, started) }}
 	l.begin = sync.OnceFunc(func() {
 		l.started = &connection{Server: c.Server, err: errors.New("a defect of toolpipe")} // where the start panics
-		begun := r.box.starts.begin(func() {
+		begun := k.box.starts.begin(func() {
 			defer close(l.done)
 			started := &connection{Server: c.Server}
 			started.Optional = true // its failure does not end the run, so that no hint need say how to prevent that
-			started.start(ctx, r.cfg.Processes, r.hooks(&c.Server))
+			started.start(ctx, k.cfg.Processes, k.hooks(&c.Server))
 			l.started = started
 		})
 		if !begun {
@@ -180,23 +180,23 @@ func (l *laterStart) session() *mcp.Session {
 
 // checkStarted returns why the server c must not be used as it has started, and warns
 // of that; nil if it may be used.
-func (r *runner) checkStarted(c, started *connection) *failure.Error {
+func (k *connector) checkStarted(c, started *connection) *failure.Error {
 	if started.err != nil {
 		f := started.failure()
 		if !failure.IsCancelled(started.err) {
-			c.warnOfLogin(r.Emit, started.err, false)
-			r.warn("server_lost", c.Name, f.Message)
+			c.warnOfLogin(k.Emit, started.err, false)
+			k.warn("server_lost", c.Name, f.Message)
 		}
 		return f
 	}
-	diff := lockDiff(r.inUse(c.Name), r.box.comparable(started))
+	diff := lockDiff(k.inUse(c.Name), k.box.comparable(started))
 	if diff == "" {
 		return nil
 	}
-	r.box.starts.begin(func() { started.session.Close() })
+	k.box.starts.begin(func() { started.session.Close() })
 	f := &failure.Error{Status: failure.StatusServer, Hints: []string{reviewLock},
-		Message: "server " + strconv.Quote(c.Name) + ": its tools are not those of " + strconv.Quote(r.cfg.ToolsLock) + ", so it is not used:" + diff}
-	r.warn("lock_mismatch", c.Name, f.Message)
+		Message: "server " + strconv.Quote(c.Name) + ": its tools are not those of " + strconv.Quote(k.cfg.ToolsLock) + ", so it is not used:" + diff}
+	k.warn("lock_mismatch", c.Name, f.Message)
 	return f
 }
 

@@ -14,66 +14,68 @@ import (
 	"toolpipe/run/failure"
 )
 
-// logins does what --login, --logout and --list-logins say. No model and no other
+// logins are the modes --login, --logout and --list-logins. No model and no other
 // server takes part, and a run never does any of it: only a person signs in.
-func (r *runner) logins(ctx context.Context) error {
-	if err := r.start(); err != nil {
+type logins struct{ *connector }
+
+func (l *logins) run(ctx context.Context) error {
+	if err := l.emitStart(); err != nil {
 		return err
 	}
-	if r.cfg.Mode == config.ListLogins {
-		return r.listLogins(ctx)
+	if l.cfg.Mode == config.ListLogins {
+		return l.listLogins(ctx)
 	}
-	srv, err := r.cfg.LoginServer(append(r.servers, r.unused...), r.cfg.Target)
+	srv, err := l.cfg.LoginServer(append(l.servers, l.unused...), l.cfg.Target)
 	if err != nil {
 		return err
 	}
-	if r.cfg.Mode == config.SignOut {
-		return r.signOut(ctx, srv)
+	if l.cfg.Mode == config.SignOut {
+		return l.signOut(ctx, srv)
 	}
 	if srv.HasFixedToken() {
 		return failure.UsageError([]string{"a login is used when the entry of the server has no headers.Authorization, auth_token, auth_env, token_command, nor a grant other than code"},
 			"--login: server %q gets its token in another way", srv.Name)
 	}
 	if srv.OAuth != nil {
-		r.secrets.Add(srv.OAuth.Secret)
+		l.secrets.Add(srv.OAuth.Secret)
 	}
-	return r.signIn(ctx, srv)
+	return l.signIn(ctx, srv)
 }
 
 // signIn gets a login and stores it, then lists the server's tools with it. If the tool
 // server then names another authorization server than the one that gave the login, a
 // login is asked for once more, at the new one.
-func (r *runner) signIn(ctx context.Context, srv *config.Server) error {
-	previous, err := r.store.Get(ctx, srv.LoginKey())
+func (l *logins) signIn(ctx context.Context, srv *config.Server) error {
+	previous, err := l.store.Get(ctx, srv.LoginKey())
 	if err != nil {
 		return loginError(srv, err)
 	}
-	_, refusal, err := r.tools(ctx, *srv, nil)
+	_, refusal, err := l.tools(ctx, *srv, nil)
 	if err != nil {
 		return err
 	}
 	for again := false; ; again = true {
 		login, err := oauth.SignIn(ctx, oauth.Request{
-			Server: srv.URL, Settings: srv.OAuth, Refusal: refusal, Previous: previous, Scopes: strings.Fields(r.cfg.LoginScopes),
-			Secret: r.secrets.Add, Paste: r.paste(), Show: r.showConsent,
+			Server: srv.URL, Settings: srv.OAuth, Refusal: refusal, Previous: previous, Scopes: strings.Fields(l.cfg.LoginScopes),
+			Secret: l.secrets.Add, Paste: l.paste(), Show: l.showConsent,
 		})
 		if err != nil {
 			return loginError(srv, err)
 		}
-		if err := r.store.Update(ctx, srv.LoginKey(), func(*oauth.Login) (*oauth.Login, error) { return &login, nil }); err != nil {
+		if err := l.store.Update(ctx, srv.LoginKey(), func(*oauth.Login) (*oauth.Login, error) { return &login, nil }); err != nil {
 			return loginError(srv, err)
 		}
 		var count int
-		if count, refusal, err = r.tools(ctx, *srv, r.store); err != nil {
+		if count, refusal, err = l.tools(ctx, *srv, l.store); err != nil {
 			return err
 		}
 		if refusal == nil {
 			e := loginEvent(&login)
 			e.Tools = count
-			return r.Emit(e)
+			return l.Emit(e)
 		}
 		if moved, err := oauth.Moved(ctx, srv.OAuth, login, refusal); again || !moved || err != nil {
-			return r.refused(srv, refusal)
+			return l.refused(srv, refusal)
 		}
 		previous = &login
 	}
@@ -81,7 +83,7 @@ func (r *runner) signIn(ctx context.Context, srv *config.Server) error {
 
 // refused is the error for a login that the server does not take. It is kept: it
 // may be good for other requests.
-func (r *runner) refused(srv *config.Server, refusal *oauth.Refusal) error {
+func (l *logins) refused(srv *config.Server, refusal *oauth.Refusal) error {
 	e := &failure.Error{Status: failure.StatusServer, Message: "server " + strconv.Quote(srv.Name) + " refuses the new login with HTTP status " + strconv.Itoa(refusal.Status) + "; it is stored"}
 	if scopes := refusal.Scopes(); len(scopes) > 0 {
 		e.Message += "; the server asks for the scopes " + strconv.Quote(strings.Join(scopes, " "))
@@ -92,17 +94,17 @@ func (r *runner) refused(srv *config.Server, refusal *oauth.Refusal) error {
 
 // tools counts the tools of a server, which may get a token of logins. refusal is the response of the server if it wants
 // a token, or another token than the one it got.
-func (r *runner) tools(ctx context.Context, srv config.Server, logins *oauth.Store) (count int, refusal *oauth.Refusal, err error) {
+func (l *logins) tools(ctx context.Context, srv config.Server, logins *oauth.Store) (count int, refusal *oauth.Refusal, err error) {
 	srv.Logins = logins
 	srv.Elicit = ""                   // nobody is asked but in the browser
 	srv.Optional = true               // the hint about optional servers is for runs
 	srv.Tools, srv.Exclude = nil, nil // all tools count
-	r.face.Connecting([]string{srv.Name})
-	r.face.AwaitServers()
-	defer r.face.Awaiting("")
-	defer r.face.ServerReady(srv.Name)
+	l.face.Connecting([]string{srv.Name})
+	l.face.AwaitServers()
+	defer l.face.Awaiting("")
+	defer l.face.ServerReady(srv.Name)
 	c := &connection{Server: srv}
-	c.start(ctx, r.cfg.Processes, r.hooks(&srv))
+	c.start(ctx, l.cfg.Processes, l.hooks(&srv))
 	if c.session != nil {
 		defer c.session.Close()
 	}
@@ -118,8 +120,8 @@ func (r *runner) tools(ctx context.Context, srv config.Server, logins *oauth.Sto
 // paste reads, on the terminal, the address on which the browser ended: it may be
 // on another machine, where the redirect leads nowhere. nil when nobody can be
 // asked. The line is not shown, because it holds the code.
-func (r *runner) paste() func(ctx context.Context, wrong error) (string, error) {
-	t := terminal(r.cfg, r.face)
+func (l *logins) paste() func(ctx context.Context, wrong error) (string, error) {
+	t := terminal(l.cfg, l.face)
 	t.Timeout = oauth.SignInTime
 	if !t.Reachable() {
 		return nil
@@ -135,7 +137,7 @@ func (r *runner) paste() func(ctx context.Context, wrong error) (string, error) 
 
 // showConsent says who wants what, and shows the address. It is printed in any
 // case: the browser may be on another machine.
-func (r *runner) showConsent(c oauth.Consent) {
+func (l *logins) showConsent(c oauth.Consent) {
 	message := c.Server + " wants you to sign in at " + c.Issuer
 	if len(c.Scopes) > 0 {
 		message += ", scopes: " + strings.Join(c.Scopes, " ")
@@ -143,22 +145,22 @@ func (r *runner) showConsent(c oauth.Consent) {
 	if len(c.New) > 0 && len(c.New) < len(c.Scopes) {
 		message += " (new: " + strings.Join(c.New, " ") + ")"
 	}
-	r.face.Say(message)
-	r.Emit(&event.LoginURL{Server: c.Server, URL: c.URL, RedirectURI: c.RedirectURI})
-	r.face.Tell("open this address in a browser: " + c.URL)
-	started, err := startBrowser(r.cfg, c.URL)
+	l.face.Say(message)
+	l.Emit(&event.LoginURL{Server: c.Server, URL: c.URL, RedirectURI: c.RedirectURI})
+	l.face.Tell("open this address in a browser: " + c.URL)
+	started, err := startBrowser(l.cfg, c.URL)
 	if err != nil {
-		r.warn("no_browser", "", "the browser was not started: "+err.Error())
+		l.warn("no_browser", "", "the browser was not started: "+err.Error())
 	}
 	switch {
 	case c.Pasted:
-		r.face.Say("then paste the address of the last page here: " + c.RedirectURI + " leads to no address of this machine")
+		l.face.Say("then paste the address of the last page here: " + c.RedirectURI + " leads to no address of this machine")
 	case started:
-		r.face.Say("the browser was started; waiting for you to sign in there")
+		l.face.Say("the browser was started; waiting for you to sign in there")
 	default:
-		r.face.Say("waiting for you to sign in there, for 5 minutes at most")
+		l.face.Say("waiting for you to sign in there, for 5 minutes at most")
 	}
-	r.face.Awaiting("waiting for the sign-in in the browser")
+	l.face.Awaiting("waiting for the sign-in in the browser")
 }
 
 // loginError words the end of a sign-in without a login.
@@ -183,19 +185,19 @@ func loginError(srv *config.Server, err error) error {
 const revokeTime = 10 * time.Second
 
 // signOut forgets the login of an entry, or all logins at a URL.
-func (r *runner) signOut(ctx context.Context, srv *config.Server) error {
+func (l *logins) signOut(ctx context.Context, srv *config.Server) error {
 	keys := []oauth.Key{srv.LoginKey()}
-	if config.IsURL(r.cfg.Target) {
-		all, _ := r.store.List(ctx) // the login that is named is removed even if others cannot be read
-		for _, l := range all {
-			if l.Server == srv.URL && l.Key() != keys[0] {
-				keys = append(keys, l.Key())
+	if config.IsURL(l.cfg.Target) {
+		all, _ := l.store.List(ctx) // the login that is named is removed even if others cannot be read
+		for _, other := range all {
+			if other.Server == srv.URL && other.Key() != keys[0] {
+				keys = append(keys, other.Key())
 			}
 		}
 	}
 	found := false
 	for _, k := range keys {
-		login, err := r.forget(ctx, srv, k)
+		login, err := l.forget(ctx, srv, k)
 		if err != nil {
 			return &failure.Error{Status: failure.StatusServer, Message: "--logout: " + err.Error(), Cause: err}
 		}
@@ -205,18 +207,18 @@ func (r *runner) signOut(ctx context.Context, srv *config.Server) error {
 		found = true
 		e := loginEvent(login)
 		e.Status, e.Expires, e.Refreshable = "removed", "", false
-		r.Emit(e)
+		l.Emit(e)
 	}
 	if !found {
-		r.face.Say("there is no login at " + srv.URL)
+		l.face.Say("there is no login at " + srv.URL)
 	}
 	return nil
 }
 
 // forget removes a login, and tells the authorization server. That may fail: the
 // tokens are gone from here in any case.
-func (r *runner) forget(ctx context.Context, srv *config.Server, k oauth.Key) (login *oauth.Login, err error) {
-	err = r.store.Update(ctx, k, func(stored *oauth.Login) (*oauth.Login, error) {
+func (l *logins) forget(ctx context.Context, srv *config.Server, k oauth.Key) (login *oauth.Login, err error) {
+	err = l.store.Update(ctx, k, func(stored *oauth.Login) (*oauth.Login, error) {
 		login = stored
 		return nil, nil
 	})
@@ -226,22 +228,22 @@ func (r *runner) forget(ctx context.Context, srv *config.Server, k oauth.Key) (l
 	ctx, cancel := context.WithTimeout(ctx, revokeTime)
 	defer cancel()
 	if err := oauth.Revoke(ctx, srv.OAuth, *login); err != nil {
-		r.warn("login_not_revoked", srv.Name, "the login at "+srv.URL+" is forgotten here, but "+err.Error())
+		l.warn("login_not_revoked", srv.Name, "the login at "+srv.URL+" is forgotten here, but "+err.Error())
 	}
 	return login, nil
 }
 
 // listLogins shows all logins, and then the error of those that are not used.
-func (r *runner) listLogins(ctx context.Context) error {
-	all, err := r.store.List(ctx)
+func (l *logins) listLogins(ctx context.Context) error {
+	all, err := l.store.List(ctx)
 	for i := range all {
-		r.Emit(loginEvent(&all[i]))
+		l.Emit(loginEvent(&all[i]))
 	}
 	if err != nil {
 		return &failure.Error{Status: failure.StatusServer, Message: "--list-logins: " + err.Error(), Cause: err}
 	}
 	if len(all) == 0 {
-		r.face.Say("there is no login; --login NAME|URL signs in to a server")
+		l.face.Say("there is no login; --login NAME|URL signs in to a server")
 	}
 	return nil
 }

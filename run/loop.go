@@ -45,8 +45,8 @@ type limits struct {
 }
 
 // limits are those of flags and config, none of which is used up.
-func (r *runner) limits() *limits {
-	return &limits{rounds: *cmp.Or(r.cfg.MaxRounds, r.settings.MaxRounds, new(8)), tokens: r.cfg.MaxTotalTokens}
+func (p *plan) limits() *limits {
+	return &limits{rounds: *cmp.Or(p.cfg.MaxRounds, p.settings.MaxRounds, new(8)), tokens: p.cfg.MaxTotalTokens}
 }
 
 // tally is what the end event tells.

@@ -36,37 +36,37 @@ func newClient(ctx context.Context, e *config.Endpoint, o *outputs) (client *str
 	return client, nil
 }
 
-func (r *runner) listModels(ctx context.Context) error {
-	if err := r.start(); err != nil {
+func (in *inspection) listModels(ctx context.Context) error {
+	if err := in.emitStart(); err != nil {
 		return err
 	}
-	names, err := r.client.Models(ctx)
+	names, err := in.client.Models(ctx)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		r.Emit(&event.Item{Kind: "model", Name: name})
+		in.Emit(&event.Item{Kind: "model", Name: name})
 	}
 	if len(names) == 0 {
-		r.face.Say("the endpoint lists no models")
+		in.face.Say("the endpoint lists no models")
 	}
 	return nil
 }
 
 // withModels adds to the error of a model that the endpoint does not have what it
 // has instead.
-func (r *runner) withModels(ctx context.Context, err error) error {
+func (v *conversation) withModels(ctx context.Context, err error) error {
 	refused, ok := errors.AsType[*stream.Error](err)
-	if !ok || ctx.Err() != nil || r.cfg.Replay != "" {
+	if !ok || ctx.Err() != nil || v.cfg.Replay != "" {
 		return err
 	}
-	asked, text := r.request.Model, strings.ToLower(refused.Message)
+	asked, text := v.request.Model, strings.ToLower(refused.Message)
 	if !(refused.Status == 404 && strings.Contains(text, "model") || refused.Status == 400 && strings.Contains(text, "model") && strings.Contains(refused.Message, asked)) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	names, failed := r.client.Models(ctx)
+	names, failed := v.client.Models(ctx)
 	if failed != nil || len(names) == 0 || slices.Contains(names, asked) {
 		return err
 	}

@@ -21,19 +21,19 @@ import (
 // withServerMessages adds what servers give for the beginning of the conversation:
 // the messages of --prompt before it, the resources of --resource attached to its
 // last user message.
-func (r *runner) withServerMessages(ctx context.Context, msgs []stream.Message) ([]stream.Message, error) {
+func (v *conversation) withServerMessages(ctx context.Context, msgs []stream.Message) ([]stream.Message, error) {
 	var attached []stream.Part
 	var labels approve.Labels
-	for _, f := range r.cfg.Resources {
-		c, parts, err := r.resource(ctx, f)
+	for _, f := range v.cfg.Resources {
+		c, parts, err := v.resource(ctx, f)
 		if err != nil {
 			return nil, err
 		}
 		attached = append(attached, parts...)
 		labels |= c.exposes
 	}
-	if r.cfg.Prompt != "" {
-		before, err := r.prompt(ctx, r.cfg.Prompt)
+	if v.cfg.Prompt != "" {
+		before, err := v.prompt(ctx, v.cfg.Prompt)
 		if err != nil {
 			return nil, err
 		}
@@ -46,12 +46,12 @@ func (r *runner) withServerMessages(ctx context.Context, msgs []stream.Message) 
 
 // ofServer finds the server that the value of a flag names. The value has the form
 // NAME:REST; of says what the rest is.
-func (r *runner) ofServer(ctx context.Context, flag, of, value string) (c *connection, session *mcp.Session, rest string, err error) {
+func (k *connector) ofServer(ctx context.Context, flag, of, value string) (c *connection, session *mcp.Session, rest string, err error) {
 	name, rest, ok := strings.Cut(value, ":")
 	if !ok || name == "" || rest == "" {
 		return nil, nil, "", failure.Usage("%s: %q is not of the form NAME:%s", flag, value, of)
 	}
-	for _, c := range r.box.conns {
+	for _, c := range k.box.conns {
 		if c.Name != name && c.Spelling != name {
 			continue
 		}
@@ -64,7 +64,7 @@ func (r *runner) ofServer(ctx context.Context, flag, of, value string) (c *conne
 		}
 		return c, session, rest, nil
 	}
-	return nil, nil, "", failure.UsageError(config.KnownServers(r.servers), "%s: no server is named %q", flag, name)
+	return nil, nil, "", failure.UsageError(config.KnownServers(k.servers), "%s: no server is named %q", flag, name)
 }
 
 // serverError is the error of a request to a server that is no tool call.
@@ -76,8 +76,8 @@ func serverError(c *connection, err error) error {
 }
 
 // resource reads one resource: a text headed by its URI, an image as it is.
-func (r *runner) resource(ctx context.Context, value string) (*connection, []stream.Part, error) {
-	c, session, uri, err := r.ofServer(ctx, "--resource", "URI", value)
+func (v *conversation) resource(ctx context.Context, value string) (*connection, []stream.Part, error) {
+	c, session, uri, err := v.ofServer(ctx, "--resource", "URI", value)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,8 +103,8 @@ func (r *runner) resource(ctx context.Context, value string) (*connection, []str
 }
 
 // prompt gets NAME:PROMPT[,ARG=VALUE…] from a server.
-func (r *runner) prompt(ctx context.Context, value string) ([]stream.Message, error) {
-	c, session, rest, err := r.ofServer(ctx, "--prompt", "PROMPT", value)
+func (v *conversation) prompt(ctx context.Context, value string) ([]stream.Message, error) {
+	c, session, rest, err := v.ofServer(ctx, "--prompt", "PROMPT", value)
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +137,8 @@ func (r *runner) prompt(ctx context.Context, value string) ([]stream.Message, er
 }
 
 // readResource emits the parts of one resource.
-func (r *runner) readResource(ctx context.Context) error {
-	c, session, uri, err := r.ofServer(ctx, "--read", "URI", r.cfg.Target)
+func (in *inspection) readResource(ctx context.Context) error {
+	c, session, uri, err := in.ofServer(ctx, "--read", "URI", in.cfg.Target)
 	if err != nil {
 		return err
 	}
@@ -155,16 +155,16 @@ func (r *runner) readResource(ctx context.Context) error {
 		return serverError(c, err)
 	}
 	for _, p := range parts {
-		r.Emit(&event.Contents{Server: c.Name, URI: p.URI, MIME: p.MIME, Text: p.Text, Blob: p.Blob})
+		in.Emit(&event.Contents{Server: c.Name, URI: p.URI, MIME: p.MIME, Text: p.Text, Blob: p.Blob})
 	}
 	return nil
 }
 
 // listItems shows the items of these lists of all servers, one server after the other.
-func (r *runner) listItems(ctx context.Context, lists ...mcp.List) error {
-	for _, c := range r.box.conns {
+func (in *inspection) listItems(ctx context.Context, lists ...mcp.List) error {
+	for _, c := range in.box.conns {
 		for _, l := range lists {
-			if !r.items(ctx, c, l, func(item []byte) { r.Emit(itemEvent(c.Name, l, item)) }) {
+			if !in.items(ctx, c, l, func(item []byte) { in.Emit(itemEvent(c.Name, l, item)) }) {
 				break
 			}
 		}
@@ -174,14 +174,14 @@ func (r *runner) listItems(ctx context.Context, lists ...mcp.List) error {
 
 // items visits the items of a list of a server. That the server cannot answer is a
 // warning, and the others are asked all the same.
-func (r *runner) items(ctx context.Context, c *connection, l mcp.List, visit func(item []byte)) bool {
+func (k *connector) items(ctx context.Context, c *connection, l mcp.List, visit func(item []byte)) bool {
 	session, _ := c.use(ctx)
 	if session == nil {
 		return false // it failed, which the user was told
 	}
 	err := session.Items(ctx, l, visit)
 	if err != nil && !failure.IsCancelled(err) {
-		r.warn("server_failed", c.Name, withHint(err.Error(), &c.Server, err))
+		k.warn("server_failed", c.Name, withHint(err.Error(), &c.Server, err))
 	}
 	return err == nil
 }

@@ -10,20 +10,20 @@ import (
 
 // listTools shows every tool, and what a reviewer would look at in its definition
 // where that is wanted: for a list that a person reads in one look, it is not.
-func (r *runner) listTools() {
+func (in *inspection) listTools() {
 	var found [][]event.Finding
-	if r.cfg.Verbose > 0 || r.cfg.Output != "" && r.cfg.Output != "text" || r.cfg.Log != "" {
-		found = r.box.review()
+	if in.cfg.Verbose > 0 || in.cfg.Output != "" && in.cfg.Output != "text" || in.cfg.Log != "" {
+		found = in.box.review()
 	}
-	for i, t := range r.box.all {
-		e := r.toolEvent(t)
+	for i, t := range in.box.all {
+		e := in.toolEvent(t)
 		if found != nil {
 			e.Findings = found[i]
 		}
-		r.Emit(e)
+		in.Emit(e)
 	}
-	if r.cfg.Verbose > 0 {
-		r.sayFindings(found)
+	if in.cfg.Verbose > 0 {
+		in.sayFindings(found)
 	}
 }
 
@@ -40,11 +40,11 @@ func (b *toolbox) review() [][]event.Finding {
 }
 
 // sayFindings prints a line for each finding in the tools that are shown or locked.
-func (r *runner) sayFindings(all [][]event.Finding) {
+func (in *inspection) sayFindings(all [][]event.Finding) {
 	n := 0
 	for i, found := range all {
-		t := r.box.all[i]
-		if t.withheld && r.cfg.Mode == config.UpdateLock {
+		t := in.box.all[i]
+		if t.withheld && in.cfg.Mode == config.UpdateLock {
 			continue // it is not in the lock
 		}
 		for _, f := range found {
@@ -55,10 +55,10 @@ func (r *runner) sayFindings(all [][]event.Finding) {
 					line += ": " + part
 				}
 			}
-			r.face.Say(line)
+			in.face.Say(line)
 		}
 	}
 	if n == 0 {
-		r.face.VerboseLine("to review: nothing was found in the definitions, which does not prove them harmless; tools read: " + strconv.Itoa(len(all)))
+		in.face.VerboseLine("to review: nothing was found in the definitions, which does not prove them harmless; tools read: " + strconv.Itoa(len(all)))
 	}
 }

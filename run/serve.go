@@ -25,7 +25,7 @@ const serveGrace = 5 * time.Second
 // each call is decided when it comes, in order, and then runs as the calls of a
 // model's turn do.
 type host struct {
-	*runner
+	*connector
 	round    *round
 	decide   chan *call    // the calls that have come and have no verdict
 	schedule chan *call    // the calls that may run
@@ -41,40 +41,40 @@ const maxWaiting = 2048
 
 // serve is the mode --serve: a server on standard input and output until standard
 // input ends.
-func (r *runner) serve(ctx context.Context) error {
-	if r.streams.InTerminal {
-		r.face.Say("--serve speaks MCP on standard input and output: a host starts it, see --help=serve")
+func (in *inspection) serve(ctx context.Context) error {
+	if in.streams.InTerminal {
+		in.face.Say("--serve speaks MCP on standard input and output: a host starts it, see --help=serve")
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	h := &host{runner: r, stop: stop, decide: make(chan *call, maxWaiting), schedule: make(chan *call, maxWaiting), over: make(chan struct{})}
-	h.round = r.newCaller().newRound(1, nil, nil)
+	h := &host{connector: in.connector, stop: stop, decide: make(chan *call, maxWaiting), schedule: make(chan *call, maxWaiting), over: make(chan struct{})}
+	h.round = in.newCaller(nil).newRound(1, nil, nil)
 	h.round.maxBytes = 0
-	if a := r.gate.Approver; a != nil {
+	if a := in.gate.Approver; a != nil {
 		a.Held = &h.round.mu
 	}
-	server := toolserver.New("toolpipe", r.cfg.Version)
+	server := toolserver.New("toolpipe", in.cfg.Version)
 	server.Front = &toolserver.Front{Call: h.call, Request: h.request}
-	for _, t := range r.box.all {
+	for _, t := range in.box.all {
 		if !t.withheld {
 			offered := t.Tool
 			offered.Name = t.name
 			server.Add(offered, nil)
 		}
 	}
-	r.host.Store(server)
+	in.host.Store(server)
 	goroutine.Start(func() {
 		for c := range h.each(h.decide) {
 			h.judge(c)
 		}
 	})
 	goroutine.Start(func() { h.round.schedule(h.each(h.schedule), h.answered) })
-	err := server.Serve(ctx, r.streams.In, r.streams.Out, serveGrace)
+	err := server.Serve(ctx, in.streams.In, in.streams.Out, serveGrace)
 	close(h.over)
 	h.round.mu.Lock()
 	defer h.round.mu.Unlock()
 	h.round.tally.unknown = false // the host was told of each call
-	r.tally.add(h.round.tally)
+	in.tally.add(h.round.tally)
 	if e, ok := errors.AsType[*toolserver.WriteError](err); ok {
 		return failure.Output("standard output", e.Cause)
 	}

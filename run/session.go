@@ -21,20 +21,20 @@ import (
 // openSession opens the session. A call that an earlier run sent, which was killed before
 // the result came, gets the result that its outcome is unknown. done is true when the
 // run only has to print the session.
-func (r *runner) openSession(ctx context.Context) (done bool, err error) {
-	c := r.cfg
-	if r.system, r.ownSystem, err = input.SystemText(c, ctx); err != nil {
+func (v *conversation) openSession(ctx context.Context) (done bool, err error) {
+	c := v.cfg
+	if v.system, v.ownSystem, err = input.SystemText(c, ctx); err != nil {
 		return false, err
 	}
-	if r.session, err = session.Open(c.Session, r.warn); err != nil {
+	if v.session, err = session.Open(c.Session, v.warn); err != nil {
 		return false, err
 	}
-	s, name := r.session, strconv.Quote(c.Session)
+	s, name := v.session, strconv.Quote(c.Session)
 	if err := s.Repair(); err != nil {
 		return false, err
 	}
 	if s.Cut > 0 {
-		r.warn("session_repaired", "", "--session: the last line of "+name+" was not whole and is taken away: "+strconv.Itoa(s.Cut)+" bytes")
+		v.warn("session_repaired", "", "--session: the last line of "+name+" was not whole and is taken away: "+strconv.Itoa(s.Cut)+" bytes")
 	}
 	var lost []string
 	for _, call := range s.Unknown {
@@ -45,107 +45,107 @@ func (r *runner) openSession(ctx context.Context) (done bool, err error) {
 		}
 	}
 	if len(lost) > 0 {
-		r.warn("outcome_unknown", "", "--session: the run before ended with calls under way, whose outcome is unknown: "+face.JoinFew(lost))
+		v.warn("outcome_unknown", "", "--session: the run before ended with calls under way, whose outcome is unknown: "+face.JoinFew(lost))
 	}
-	if err := r.checkSystem(); err != nil {
+	if err := v.checkSystem(); err != nil {
 		return false, err
 	}
 	if c.Output != "messages" || c.GivesPrompt() || len(s.Messages()) == 0 || s.Unfinished() {
 		return false, nil
 	}
-	return r.printsSession(ctx)
+	return v.printsSession(ctx)
 }
 
 // checkSystem refuses a system message that is not the one of the session.
-func (r *runner) checkSystem() error {
-	stored := r.session.Messages()
-	if !r.ownSystem || len(stored) == 0 {
+func (v *conversation) checkSystem() error {
+	stored := v.session.Messages()
+	if !v.ownSystem || len(stored) == 0 {
 		return nil
 	}
 	was := ""
 	if instructs(stored[0]) {
 		was = textOf(&stored[0])
-		r.ownSystem = false
+		v.ownSystem = false
 	}
-	if was != r.system {
-		return failure.UsageError([]string{"leave it out, or begin another session"}, "--session: %q has another system message", r.cfg.Session)
+	if was != v.system {
+		return failure.UsageError([]string{"leave it out, or begin another session"}, "--session: %q has another system message", v.cfg.Session)
 	}
 	return nil
 }
 
 // printsSession tells whether standard input adds nothing to the session, which then
 // only has to be printed, without a model.
-func (r *runner) printsSession(ctx context.Context) (bool, error) {
-	if r.cfg.ReadsInput(r.streams.InTerminal) {
-		data, err := input.Read(ctx, r.streams.In, r.sayWaiting)
+func (v *conversation) printsSession(ctx context.Context) (bool, error) {
+	if v.cfg.ReadsInput(v.streams.InTerminal) {
+		data, err := input.Read(ctx, v.streams.In, v.sayWaiting)
 		if err != nil {
 			return false, err
 		}
 		if len(bytes.TrimSpace(data)) > 0 {
-			r.streams.In, r.streams.InFile = bytes.NewReader(data), true
+			v.streams.In, v.streams.InFile = bytes.NewReader(data), true
 			return false, nil
 		}
 	}
-	r.messages = r.session.Messages()
-	r.session.Close()
+	v.messages = v.session.Messages()
+	v.session.Close()
 	return true, nil
 }
 
 // begin puts what the conversation begins with together: the session, and what the
 // input adds to it.
-func (r *runner) begin(data []byte, attached []stream.Part) (err error) {
-	c := r.cfg
+func (v *conversation) begin(data []byte, attached []stream.Part) (err error) {
+	c := v.cfg
 	var added []stream.Message
-	if !r.session.Unfinished() || c.GivesPrompt() || len(bytes.TrimSpace(data)) > 0 {
-		if added, err = input.Conversation(c, r.endpoint.API, data, r.streams.InTerminal, attached); err != nil {
+	if !v.session.Unfinished() || c.GivesPrompt() || len(bytes.TrimSpace(data)) > 0 {
+		if added, err = input.Conversation(c, v.endpoint.API, data, v.streams.InTerminal, attached); err != nil {
 			return err
 		}
-		r.labelInput(added, data)
+		v.labelInput(added, data)
 	}
-	stored := r.session.Messages()
-	if err := cmp.Or(input.AllSent(stored, r.endpoint.API, c.Session), input.AllSent(added, r.endpoint.API, "")); err != nil {
+	stored := v.session.Messages()
+	if err := cmp.Or(input.AllSent(stored, v.endpoint.API, c.Session), input.AllSent(added, v.endpoint.API, "")); err != nil {
 		return err
 	}
-	r.messages = slices.Concat(stored, added)
+	v.messages = slices.Concat(stored, added)
 	return nil
 }
 
-func (r *runner) sayWaiting() {
-	r.face.Say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
+func (k *connector) sayWaiting() {
+	k.face.Say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
 }
 
 // useSession has the loop go on with the session.
-func (r *runner) useSession() {
-	if r.session == nil {
+func (v *conversation) useSession() {
+	if v.session == nil {
 		return
 	}
-	if r.session.Made {
-		r.face.Say("made the session " + config.ShellQuote(r.cfg.Session))
+	if v.session.Made {
+		v.face.Say("made the session " + config.ShellQuote(v.cfg.Session))
 	}
 	var changed []string
-	for _, name := range slices.Sorted(maps.Keys(r.session.Tools)) {
-		if t := r.box.byName[name]; t != nil && t.digest() != r.session.Tools[name] {
+	for _, name := range slices.Sorted(maps.Keys(v.session.Tools)) {
+		if t := v.box.byName[name]; t != nil && t.digest() != v.session.Tools[name] {
 			changed = append(changed, name)
 		}
 	}
 	if len(changed) > 0 {
-		r.warn("tool_changed", "", "--session: these tools are not defined as when the conversation last called them: "+face.JoinFew(changed)+
+		v.warn("tool_changed", "", "--session: these tools are not defined as when the conversation last called them: "+face.JoinFew(changed)+
 			"; --describe-tool shows a definition, --tools-lock refuses a change")
 	}
-	l := r.loop
-	l.session = r.session
-	l.saved = l.frame + len(r.session.Messages())
+	l := v.loop
+	l.session = v.session
+	l.saved = l.frame + len(v.session.Messages())
 	l.later = l.request.Messages[l.saved:]
 	l.request.Messages = l.request.Messages[:l.saved:l.saved] // results go between
 }
 
 // withResume is an error of the loop with the way to go on, if it leaves something open.
-func (r *runner) withResume(err error) error {
+func (v *conversation) withResume(err error) error {
 	f := *failure.Of(err)
-	if r.session == nil || !session.Unanswered(r.loop.request.Messages[r.loop.frame:]) || f.Status == failure.StatusOutput {
+	if v.session == nil || !session.Unanswered(v.loop.request.Messages[v.loop.frame:]) || f.Status == failure.StatusOutput {
 		return err
 	}
-	f.Hints = append(slices.Clone(f.Hints), "without a prompt, --session "+config.ShellQuote(r.cfg.Session)+" goes on from here")
+	f.Hints = append(slices.Clone(f.Hints), "without a prompt, --session "+config.ShellQuote(v.cfg.Session)+" goes on from here")
 	return &f
 }
 

@@ -46,7 +46,7 @@ toolpipe -o ndjson -t fs="$MCP -grandchild" hi &
 await requests 1
 signal TERM
 wait`},
-	"main": {"return r.work(ctx)", `toolpipe -o ndjson hi`},
+	"main": {"return r.conversation.run(ctx)", `toolpipe -o ndjson hi`},
 	"end":  {"e := r.endEvent(err)", `toolpipe -t fs="$MCP -grandchild -stubborn" hi`},
 	"live line": {"f.redraw(time.Now())\n\treturn", `env TERM=xterm
 model silent
