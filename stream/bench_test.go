@@ -155,6 +155,27 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
+func BenchmarkSentArguments(b *testing.B) {
+	arguments := longArguments()
+	b.SetBytes(int64(len(arguments)))
+	b.ReportAllocs()
+	for b.Loop() {
+		sentArguments(arguments)
+	}
+}
+
+// longArguments are arguments of a MiB, such as those that write a file.
+func longArguments() []byte {
+	return fmt.Appendf(nil, `{"path":"a.txt","content":%q}`, strings.Repeat("a line of text\n", 1<<16))
+}
+
+func TestSentArgumentsAreNotCopied(t *testing.T) {
+	arguments := longArguments()
+	if n := testing.AllocsPerRun(5, func() { sentArguments(arguments) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // Deltas of the dialects with a chunkShape cost no allocation, however many
 // there are; only the text does, in pieces that grow.
 func TestDeltasDoNotAllocate(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // chatDialect is OpenAI's /v1/chat/completions, in the form that all other
@@ -157,10 +158,14 @@ func chatCalls(w *segments, calls []Call, arguments func([]byte) []byte) {
 // object. Endpoints refuse a request with any other arguments; the model learns
 // from the answer to the call that they were refused.
 func sentArguments(arguments []byte) []byte {
-	if trimmed := bytes.TrimSpace(arguments); len(trimmed) > 0 && trimmed[0] == '{' && valid(trimmed) {
-		return bytes.ToValidUTF8(arguments, []byte("\ufffd"))
+	trimmed := bytes.TrimSpace(arguments)
+	switch {
+	case len(trimmed) == 0 || trimmed[0] != '{' || !valid(trimmed):
+		return []byte("{}")
+	case utf8.Valid(arguments): // ToValidUTF8 copies them, a byte at a time
+		return arguments
 	}
-	return []byte("{}")
+	return bytes.ToValidUTF8(arguments, []byte("\ufffd"))
 }
 
 func (e *chatEncoder) result(w *segments, m *Message) {
