@@ -13,6 +13,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
 	"toolpipe/stream"
+	"toolpipe/stream/jsontext"
 )
 
 // Settings is what the config file says.
@@ -80,7 +81,7 @@ func (c *Config) LoadSettings(warn Warner) (*Settings, error) {
 	if s.Path == "" {
 		return s, nil
 	}
-	doc, err := ReadDocument(what, s.Path, warn)
+	doc, err := ReadDocument(what, s.Path, jsontext.Options{}, warn)
 	if err != nil {
 		if named == "" && errors.Is(err, os.ErrNotExist) {
 			s.Path = ""

@@ -14,8 +14,8 @@ import (
 	"toolpipe/stream/jsontext"
 )
 
-// A Document is a JSON text that was read strictly: valid, UTF-8, no key twice
-// in one object. No tree is built of it. Every value knows its place, so that an
+// A Document is a JSON text. It was read strictly, with no key twice in one object,
+// unless it holds what other programs wrote. No tree is built of it. Every value knows its place, so that an
 // error about the meaning of a value can name the line.
 type Document struct {
 	name string // the name of the document in errors
@@ -35,9 +35,13 @@ type member struct {
 	Value
 }
 
-// ParseDocument reads a JSON text; name is what errors call it.
+// ParseDocument reads a JSON text strictly; name is what errors call it.
 func ParseDocument(name string, data []byte) (Value, error) {
-	err := jsontext.Check(data, jsontext.Options{})
+	return parseDocument(name, data, jsontext.Options{})
+}
+
+func parseDocument(name string, data []byte, o jsontext.Options) (Value, error) {
+	err := jsontext.Check(data, o)
 	if e, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
 		first := ""
 		if e.First != nil {
@@ -78,12 +82,12 @@ func (d *Document) value(from int) Value { return Value{d, from, jsontext.ValueE
 
 // ReadDocument reads a file that names what may run; what is the flag or key
 // that names the file.
-func ReadDocument(what, path string, warn Warner) (Value, error) {
+func ReadDocument(what, path string, o jsontext.Options, warn Warner) (Value, error) {
 	data, err := RuleFile.Read(what, path, maxRuleFile, warn)
 	if err != nil {
 		return Value{}, err
 	}
-	v, err := ParseDocument(path, data)
+	v, err := parseDocument(path, data, o)
 	if err != nil {
 		failure.Of(err).Hints = commentHint(data)
 	}
