@@ -36,7 +36,7 @@ var imports = map[string]string{
 
 	"approve": "stream/escape stream/jsontext",
 
-	"mcp":                     "mcp/htmltext mcp/netguard mcp/oauth mcp/process mcp/wire stream stream/goroutine stream/jsontext stream/secrets",
+	"mcp":                     "mcp/htmltext mcp/netguard mcp/oauth mcp/process mcp/wire stream stream/goroutine stream/jsontext stream/loopback stream/secrets",
 	"mcp/code":                "mcp/code/lexis mcp/confine mcp/process mcp/toolserver mcp/wire stream/goroutine stream/jsontext stream/nearest go/ast go/parser",
 	"mcp/command":             "mcp/confine mcp/process mcp/toolserver mcp/wire",
 	"mcp/code/lexis":          "",
@@ -48,7 +48,7 @@ var imports = map[string]string{
 	"mcp/htmltext":            "",
 	"mcp/netguard":            "",
 	"mcp/notes":               "mcp/confine mcp/filelock mcp/toolserver mcp/wire stream/jsontext stream/nearest",
-	"mcp/oauth":               "mcp/filelock mcp/netguard mcp/process mcp/wire stream/goroutine stream/jsontext",
+	"mcp/oauth":               "mcp/filelock mcp/netguard mcp/process mcp/wire stream/goroutine stream/jsontext stream/loopback",
 	"mcp/pattern":             "",
 	"mcp/process":             "stream/goroutine",
 	"mcp/process/processtest": "testing",
@@ -59,11 +59,12 @@ var imports = map[string]string{
 	"mcp/unified":             "",
 	"mcp/wire":                "stream/jsontext",
 
-	"stream":                   "stream/goroutine stream/jsontext stream/secrets github.com/tidwall/gjson",
+	"stream":                   "stream/goroutine stream/jsontext stream/loopback stream/secrets github.com/tidwall/gjson",
 	"stream/escape":            "",
 	"stream/escape/screentest": "stream/escape testing",
 	"stream/goroutine":         "",
 	"stream/jsontext":          "",
+	"stream/loopback":          "",
 	"stream/nearest":           "",
 	"stream/secrets":           "stream/jsontext",
 }

@@ -2,11 +2,12 @@ package stream
 
 import (
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"toolpipe/stream/loopback"
 )
 
 // endpoint is where requests go, and the key with them.
@@ -95,9 +96,7 @@ func originOf(u *url.URL) string {
 }
 
 // IsLoopback reports whether the host is certainly this machine.
-func IsLoopback(host string) bool {
-	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
-}
+func IsLoopback(host string) bool { return loopback.Is(host) }
 
 // isOpenAI reports whether the endpoint is OpenAI's own or Azure's.
 func (e *endpoint) isOpenAI() bool {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"toolpipe/stream/goroutine"
+	"toolpipe/stream/loopback"
 )
 
 // callback receives the redirect of the browser on the loopback addresses of
@@ -91,7 +92,7 @@ func SecureURL(raw string) (u *url.URL, ok bool) {
 	return u, err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || isPlainLoopback(u))
 }
 
-func isPlainLoopback(u *url.URL) bool { return u.Scheme == "http" && IsLoopback(u.Hostname()) }
+func isPlainLoopback(u *url.URL) bool { return u.Scheme == "http" && loopback.Is(u.Hostname()) }
 
 // listenLoopback listens on the port of a loopback host. The name localhost is
 // both loopback addresses: a browser may take either, and on one that is left
@@ -174,7 +175,7 @@ func (c *callback) handle(ctx context.Context, conn net.Conn) {
 // another Host.
 func (c *callback) check(r *http.Request) (url.Values, error) {
 	at := url.URL{Host: r.Host}
-	isHere := IsLoopback(at.Hostname()) && at.Port() == c.uri.Port() && r.URL.EscapedPath() == c.uri.EscapedPath()
+	isHere := loopback.Is(at.Hostname()) && at.Port() == c.uri.Port() && r.URL.EscapedPath() == c.uri.EscapedPath()
 	if !isHere || r.Method != http.MethodGet || r.Header.Get("Origin") != "" {
 		return nil, errors.New("it is another request")
 	}

@@ -7,15 +7,14 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"toolpipe/mcp/netguard"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/jsontext"
+	"toolpipe/stream/loopback"
 )
 
 // agent sends the requests for the authorization at one server. Which hosts
@@ -73,14 +72,14 @@ func (a *agent) trusts(u *url.URL) bool {
 	if sameHost(a.server, u) {
 		return true
 	}
-	return (u.Scheme == "https" || IsLoopback(u.Hostname())) &&
+	return (u.Scheme == "https" || loopback.Is(u.Hostname())) &&
 		(slices.ContainsFunc(a.settings.urls(), func(configured string) bool { return sameOrigin(configured, u) }) || slices.Contains(a.vouched, u.String()))
 }
 
 // sameHost says whether a URL is on the server's own host: the same origin,
 // or, where both are on this machine, any port.
 func sameHost(server, u *url.URL) bool {
-	return netguard.Origin(u) == netguard.Origin(server) || IsLoopback(server.Hostname()) && IsLoopback(u.Hostname())
+	return netguard.Origin(u) == netguard.Origin(server) || loopback.Is(server.Hostname()) && loopback.Is(u.Hostname())
 }
 
 func sameOrigin(configured string, u *url.URL) bool {
@@ -134,15 +133,6 @@ func (a *agent) do(req *http.Request) (status int, body []byte, err error) {
 		return 0, nil, fmt.Errorf("%s://%s%s: %w", req.URL.Scheme, req.URL.Host, req.URL.Path, err)
 	}
 	return res.StatusCode, body, nil
-}
-
-// IsLoopback says whether a host name is certainly this machine. Names below localhost
-// (RFC 6761, section 6.3) are not: the system's resolver may ask the network for them.
-func IsLoopback(host string) bool {
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.Unmap().IsLoopback()
-	}
-	return strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
 }
 
 // textOf and textsOf are the text of a member of a JSON object, and the texts of one
