@@ -66,6 +66,17 @@ func TestBody(t *testing.T) {
 	}
 }
 
+// TestBlocks holds that any number of empty lines is as good as one.
+func TestBlocks(t *testing.T) {
+	want := ".PP\na\n.SS B\nc\n.PP\n.RS 4\n.EX\nd\n.EE\n.RE\n"
+	for _, empty := range []string{"\n", "\n\n", "\n\n\n"} {
+		text := empty + "  a\n" + empty + "B\n  c\n" + empty + "      d\n" + empty
+		if got := blocks(text); got != want {
+			t.Errorf("%q became %q, not %q", text, got, want)
+		}
+	}
+}
+
 // TestEscaped holds that no text begins a roff command or loses a character.
 func TestEscaped(t *testing.T) {
 	for text, want := range map[string]string{

@@ -9,9 +9,17 @@ const (
 
 // Roff is the page on a topic as a section of a man page.
 func Roff(topic string) string {
-	roff := ".SH " + strings.ToUpper(topic) + "\n" + Filled(sentence(Title(topic)))
 	_, text, _ := strings.Cut(Page(topic), "\n")
-	for block := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
+	return ".SH " + strings.ToUpper(topic) + "\n" + Filled(sentence(Title(topic))) + blocks(text)
+}
+
+// blocks are the headings, paragraphs, tables and examples of a page, between which
+// are empty lines.
+func blocks(text string) (roff string) {
+	for block := range strings.SplitSeq(text, "\n\n") {
+		if block = strings.Trim(block, "\n"); block == "" {
+			continue
+		}
 		begin := ".PP\n"
 		if heading, below, _ := strings.Cut(block, "\n"); heading[0] != ' ' {
 			begin, block = ".SS "+escaped(heading)+"\n", below
