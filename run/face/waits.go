@@ -7,8 +7,8 @@ import (
 
 // waits is what a run waits for. It has a lock of its own, which is never held
 // while something is written: when the reader of stderr has stopped reading, the
-// error of --timeout can still be worded. It changes under the lock of the Face too,
-// which is enough to read it.
+// error of --timeout can still be worded, and standard input is read. Of it, servers
+// alone changes under the lock of the Face too, which is enough to read it.
 type waits struct {
 	mu       sync.Mutex
 	servers  []string // the servers that have not answered yet

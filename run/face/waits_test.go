@@ -37,15 +37,17 @@ func TestWaitsText(t *testing.T) {
 	want("the model")
 }
 
-// TestWaitsWhileStderrIsStuck holds that the error of --timeout can be worded
-// while a write to stderr holds the face's lock.
+// TestWaitsWhileStderrIsStuck holds that standard input can be read, and the error of
+// --timeout can be worded, while a write to stderr holds the face's lock.
 func TestWaitsWhileStderrIsStuck(t *testing.T) {
 	f := New(Options{Getenv: environ(nil)}, stdio.Streams{})
-	f.ReadingStdin(true)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	text := make(chan string, 1)
-	go func() { text <- f.Awaited() }()
+	go func() {
+		f.ReadingStdin(true)
+		text <- f.Awaited()
+	}()
 	select {
 	case got := <-text:
 		if got != "standard input" {
