@@ -93,7 +93,11 @@ func (e *entry) fileBeside(m member) (data []byte, path string, err error) {
 
 func (e *entry) idp(m member) (*oauth.IDP, error) {
 	idp := &oauth.IDP{}
-	return idp, m.readKeys([]key{{"token_url", &idp.TokenURL}, {"client_id", &idp.ClientID}, {"client_secret client_secret_env", into(&idp.Secret, e.clientSecret)}})
+	return idp, m.readKeys([]key{
+		{"token_url", into(&idp.TokenURL, secureURL)},
+		{"client_id", &idp.ClientID},
+		{"client_secret client_secret_env", into(&idp.Secret, e.clientSecret)},
+	})
 }
 
 // checkOAuth refuses what cannot work, before a browser is opened for it.

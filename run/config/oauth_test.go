@@ -26,6 +26,7 @@ func TestOAuthThatCannotWork(t *testing.T) {
 		`{"assertion_command":["x"]}`:                                                                        "which need it",
 		`{"grant":"id_jag","assertion_command":["x"]}`:                                                       "needs idp with its token_url",
 		`{"grant":"id_jag","assertion_command":["x"],"idp":{"token_uri":"x"}}`:                               `did you mean "token_url"`,
+		`{"grant":"id_jag","assertion_command":["x"],"idp":{"token_url":"http://x.test/t"}}`:                 `idp.token_url: "http://x.test/t" is neither an https URL nor http on this machine`,
 		`{"authorize_params":{"a":1}}`:                                                                       "is not a string",
 		`{"client_id":"me","redirect_uri":"http://localhost:1/x"}`:                                           "",
 		`{"grant":"client_credentials","client_id":"me","client_secret":"s","token_url":"https://x.test/t"}`: "",
