@@ -17,6 +17,7 @@ import (
 	"toolpipe/mcp/netguard"
 	"toolpipe/mcp/oauth"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
 )
 
 // httpConn is the conn over Streamable HTTP, modern and legacy: each request is
@@ -249,9 +250,10 @@ func (h *httpConn) deliver(ctx context.Context, r *wire.Request, msg []byte, at 
 }
 
 // close ends the session if the server gave one, and the connections. What runs beside
-// requests, such as a cancellation, belongs to the session and is waited for.
+// requests, such as a cancellation, belongs to the session and is waited for, but not
+// without end: it may be a question to the user.
 func (h *httpConn) close() {
-	h.owner.background.Wait()
+	goroutine.Within(wire.ShutdownGrace, h.owner.background.Wait)
 	at := h.state()
 	if at.session != "" {
 		h.session.Store("")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
 )
 
@@ -70,6 +71,26 @@ func TestSessionLoss(t *testing.T) {
 				t.Error("a second loss was healed too")
 			}
 		})
+	}
+}
+
+// TestSessionEndsBesideAHungHandler: a server is told that its session ends also if a
+// hook, such as a question to the user, does not return.
+func TestSessionEndsBesideAHungHandler(t *testing.T) {
+	t.Parallel()
+	server, ended, hold := &sessions{}, make(chan struct{}), make(chan bool)
+	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
+		server.handle(w, r)
+		if r.verb == http.MethodDelete {
+			close(ended)
+		}
+	})
+	s, _ := connect(t, Spec{URL: web.URL})
+	s.start(func() { <-hold })
+	defer close(hold)
+	goroutine.Start(func() { s.Close() })
+	if !goroutine.Await(ended, hang) {
+		t.Error("there was no DELETE")
 	}
 }
 
