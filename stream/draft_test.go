@@ -104,3 +104,26 @@ data: ` + responseEnd + "\n\n"
 		}
 	}
 }
+
+// A whole text behind its pieces adds what is missing, and one that begins in another
+// way adds nothing, also where the text is longer than what is compared.
+func TestWholeBehindPieces(t *testing.T) {
+	for _, size := range []int{1, 1000, maxCompared - 1, maxCompared, maxCompared + 1, 2 * maxCompared} {
+		for _, step := range []int{1000, maxCompared - 7, 3 * maxCompared} {
+			said := strings.Repeat("x", size)
+			for whole, want := range map[string]string{said: said, said + "more": said + "more", "y" + said[1:] + "more": said, said[1:]: said} {
+				var text strings.Builder
+				d := newDraft(&Request{}, &Sink{Text: func(b []byte) error { text.Write(b); return nil }})
+				for rest := said; rest != ""; {
+					n := min(len(rest), step)
+					d.answer.add([]byte(rest[:n]))
+					rest = rest[n:]
+				}
+				d.answer.complete(&d.answer.whole, []byte(whole))
+				if text.String() != want {
+					t.Errorf("%d bytes, then a whole of %d: %d bytes, not %d", size, len(whole), text.Len(), len(want))
+				}
+			}
+		}
+	}
+}
