@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"net/url"
@@ -165,8 +166,19 @@ func (f *Finder) search(text []byte) (found []span) {
 }
 
 // partial returns where the longest end of text begins that is a beginning of a
-// spelling, len(text) for none.
+// spelling, also with escapes, len(text) for none.
 func (f *Finder) partial(text []byte) int {
+	begun := f.partialPlain(text)
+	before := max(len(text)-f.longestEscaped(), 0)
+	if tail := text[before:]; bytes.IndexByte(tail, '%') >= 0 || bytes.IndexByte(tail, '\\') >= 0 {
+		for plain, at := range layers(tail, true) {
+			begun = min(begun, before+at[f.partialPlain(plain)])
+		}
+	}
+	return begun
+}
+
+func (f *Finder) partialPlain(text []byte) int {
 	for i := max(len(text)-f.longest+1, 0); i < len(text); i++ {
 		size, last := len(text)-i, text[len(text)-1]
 		for _, p := range f.byFirst[text[i]] {
