@@ -67,7 +67,7 @@ func (v *veil) pass(e Event, to func(Event)) {
 	case *Nested:
 		n := v.nested[e.Parent]
 		if n == nil {
-			n = &veil{set: v.set}
+			n = &veil{set: v.set, nested: map[string]*veil{}}
 			v.nested[e.Parent] = n
 		}
 		n.pass(e.Event, v.inside(e.Parent, to))

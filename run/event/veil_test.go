@@ -81,6 +81,21 @@ func TestNested(t *testing.T) {
 	}
 }
 
+// TestNestedTwice: no run is nested twice, but a veil is the same at any depth.
+func TestNestedTwice(t *testing.T) {
+	set := &secrets.Set{}
+	set.Add("abcdefgh-1234")
+	v, got := NewEmitter(set).veil, ""
+	for _, piece := range []string{"abcdefgh-", "1234."} {
+		v.pass(&Nested{"outer", &Nested{"inner", &Text{1, []byte(piece)}}}, func(e Event) {
+			got += string(e.(*Nested).Event.(*Nested).Event.(*Text).Text)
+		})
+	}
+	if got != "[secret]." {
+		t.Error(got)
+	}
+}
+
 // ourWords are the fields of events that hold words of toolpipe or of the user's
 // flags and config, and never words of a model or a server.
 var ourWords = []string{
