@@ -98,7 +98,7 @@ func (s *Session) connectError(err error) *ConnectError {
 		e.Hint = doubt + " " + junk
 	case gone:
 		e.Hint = doubt
-	case tried == "start" && !errors.Is(err, errDirectory):
+	case tried == "start" && !errors.Is(err, errDirectory) && !exhausted(err):
 		e.Hint = s.startHint()
 	}
 	e.Message, e.Hint, e.Stderr = capped(s.report.hide(e.Message), maxReported), capped(s.report.hide(e.Hint), maxReported), s.report.hide(e.Stderr)
@@ -119,6 +119,17 @@ func plainError(err error) string {
 		return fmt.Sprintf("%q: %v", p.Path, p.Err)
 	}
 	return err.Error()
+}
+
+// exhausted tells whether err is that the system had no room for one more file or
+// process.
+func exhausted(err error) bool {
+	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // startHint is the hint for a program that could not be started.
