@@ -139,6 +139,12 @@ func TestGitOnlyInside(t *testing.T) {
 	if got := servertest.Works(t, s, "get_git_diff"); !strings.Contains(got, "+two") {
 		t.Errorf("core.worktree is followed: %s", got)
 	}
+	outside := filepath.Join(t.TempDir(), "config")
+	servertest.Put(t, outside, "no configuration\n")
+	servertest.Put(t, filepath.Join(dir, ".git/config"), "[include]\n\tpath = "+outside+"\n")
+	if got := servertest.Works(t, s, "get_git_diff"); !strings.Contains(got, "+two") {
+		t.Errorf("include.path is followed: %s", got)
+	}
 	servertest.Put(t, filepath.Join(dir, ".git/objects/info/alternates"), t.TempDir())
 	servertest.Fails(t, s, "elsewhere", "get_git_diff")
 	moved := filepath.Join(t.TempDir(), "git")

@@ -135,8 +135,7 @@ func (r *repository) pointer(dir *os.Root, at, name, prefix string) (string, err
 // fill copies what git needs, from the git directory and from the directory that
 // all worktrees share, which the file commondir names.
 func (r *repository) fill(ctx context.Context, dir *os.Root, git string) error {
-	none := r.write("git/config", r.plainConfig(nil), 0) // for a repository that has none
-	if err := errors.Join(none, r.to.MkdirAll("git/refs", 0o700), r.to.Mkdir("tree", 0o700)); err != nil {
+	if err := errors.Join(r.to.MkdirAll("git/refs", 0o700), r.to.Mkdir("tree", 0o700)); err != nil {
 		return confine.Reason(err)
 	}
 	own, shared := []string{"HEAD", "index", "refs"}, []string{"config", "info", "objects", "packed-refs", "refs", "reftable"}
@@ -184,7 +183,7 @@ func (r *repository) copyDirectory(ctx context.Context, dir *os.Root, at string,
 		case !wanted, e.IsDir(), part == "info" && rel != "info" && rel != "info/attributes":
 			return nil
 		case part != "objects":
-			return r.copyFile(dir, rel)
+			return r.copyFile(ctx, dir, rel)
 		case !e.Type().IsRegular():
 			return refused(rel, &confine.WrongKindError{Mode: e.Type()})
 		case rel == "objects/info/alternates":
@@ -202,7 +201,7 @@ func (r *repository) lendObjects(at string) error {
 
 // copyFile copies a file of a git directory. A small one takes as much room as a
 // block of a disk.
-func (r *repository) copyFile(dir *os.Root, rel string) error {
+func (r *repository) copyFile(ctx context.Context, dir *os.Root, rel string) error {
 	content, info, err := r.readPlain(dir, rel, maxRepository)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -212,43 +211,34 @@ func (r *repository) copyFile(dir *os.Root, rel string) error {
 	case rel == "index":
 		r.indexed = info.ModTime()
 	case rel == "config":
-		content = r.plainConfig(content)
+		content, err = r.plainConfig(ctx, content)
 	}
 	if r.room -= max(info.Size(), 4<<10); r.room < 0 {
 		return fmt.Errorf("the repository has too much that would be copied (more than %d bytes); git gc makes it less", maxRepository)
 	}
-	return r.write("git/"+rel, content, 0)
+	return errors.Join(err, r.write("git/"+rel, content, 0))
 }
 
 // plainConfig takes from a repository's configuration what says how its files
-// are stored, and no more. Values are words without meaning to a shell. Links
-// are files in our working tree, whatever they are in the repository's: git
-// would look for .gitattributes behind a link.
-func (r *repository) plainConfig(config []byte) []byte {
-	b := []byte("[core]\n\trepositoryformatversion = 1\n\tbare = false\n\tsymlinks = false\n")
-	section := ""
-	for line := range bytes.Lines(bytes.ToLower(config)) {
-		line, _, _ := strings.Cut(strings.ReplaceAll(string(line), ";", "#"), "#")
-		line = strings.TrimSpace(line)
-		for strings.HasPrefix(line, "[") { // a key may follow in the same line
-			section, line, _ = strings.Cut(line[1:], "]")
-			section, line = strings.TrimSpace(section), strings.TrimSpace(line)
-		}
-		name, value, given := strings.Cut(line, "=")
-		name, value = strings.TrimSpace(name), strings.Trim(strings.TrimSpace(value), `"`)
+// are stored, and no more. Values are words without meaning to a shell.
+func (r *repository) plainConfig(ctx context.Context, config []byte) ([]byte, error) {
+	list, err := r.git(ctx, config, maxRepository, "config", "--no-includes", "--file", "-", "-z", "--list")
+	plain := []byte("[core]\n\trepositoryformatversion = 1\n")
+	for setting := range strings.SplitSeq(string(list), "\x00") {
+		key, value, given := strings.Cut(strings.ToLower(setting), "\n")
 		if !given {
 			value = "true"
 		}
-		switch section + "." + name {
+		switch section, name, _ := strings.Cut(key, "."); key {
 		case "core.symlinks":
 			r.noLinks = value == "false"
 		case "core.autocrlf", "core.eol", "core.filemode", "core.ignorecase", "core.precomposeunicode", "extensions.objectformat", "extensions.refstorage":
 			if value != "" && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789") == "" {
-				b = fmt.Appendf(b, "[%s]\n\t%s = %s\n", section, name, value)
+				plain = fmt.Appendf(plain, "[%s]\n\t%s = %s\n", section, name, value)
 			}
 		}
 	}
-	return b
+	return plain, err
 }
 
 // refused says which part of the repository an error is about.

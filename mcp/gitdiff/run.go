@@ -40,8 +40,10 @@ func (r *repository) git(ctx context.Context, input []byte, most int, args ...st
 	if err != nil {
 		return nil, errors.New("git is not installed")
 	}
+	// Links are files in our working tree, whatever they are in the repository's: git
+	// would look for .gitattributes behind a link.
 	args = append([]string{"git", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
-		"-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, args...)
+		"-c", "core.symlinks=false", "-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, args...)
 	running, end := context.WithCancel(ctx)
 	defer end()
 	out, errs := printed{room: most + 1, end: end}, process.Output{Tail: process.MaxStderr}
@@ -84,5 +86,5 @@ func gitFailure(stderr string, args []string) error {
 			return fmt.Errorf("a revision names no commit: %q", revision)
 		}
 	}
-	return errors.New("git diff failed: a revision, an object, a reference or the index cannot be read; git fsck says more")
+	return errors.New("git diff failed: a revision, an object, a reference, the index or the configuration cannot be read; git fsck says more")
 }
