@@ -162,8 +162,7 @@ func readNames(list []byte) ([]string, error) {
 func (r *repository) shown(names []string) (shown []string, cut bool) {
 	var hidden []string
 	for _, name := range names {
-		info, err := r.access.Root.Lstat(name)
-		if r.hidden[name] || r.protected(name) || err == nil && r.access.Refuses(info) {
+		if info, _ := r.access.Root.Lstat(name); r.hidden[name] || r.protected(name, info) {
 			hidden, r.unshown = append(hidden, name), true
 		}
 	}

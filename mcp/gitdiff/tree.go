@@ -1,7 +1,6 @@
 package gitdiff
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -47,7 +46,7 @@ func (r *repository) directory(at string) (dir *os.Root, err error) {
 func (r *repository) compare(ctx context.Context) error {
 	list, err := r.git(ctx, nil, maxListed, "ls-files", "-s", "-v", "-z", "--debug")
 	if err == nil {
-		err = r.readIndex(ctx, list)
+		err = r.readIndex(ctx, string(list))
 	}
 	if err != nil {
 		return err
@@ -78,56 +77,44 @@ const (
 )
 
 // readIndex reads the output of git ls-files -s -v -z --debug, and adds its entries.
-func (r *repository) readIndex(ctx context.Context, list []byte) error {
+func (r *repository) readIndex(ctx context.Context, list string) error {
 	if len(list) > maxListed {
 		return errListed
 	}
-	for len(list) > 0 && ctx.Err() == nil {
-		line, rest, whole := bytes.Cut(list, []byte{0})
-		head, name, _ := strings.Cut(string(line), "\t")
-		words := strings.Split(head, " ") // "H 100644 ID 0"
-		if !whole || len(words) != 4 {
+	for list != "" && ctx.Err() == nil {
+		line, rest, _ := strings.Cut(list, "\x00")
+		head, name, _ := strings.Cut(line, "\t")
+		words := strings.Split(head, " ")      // "H 100644 ID 0"
+		debug := strings.SplitN(rest, "\n", 6) // five lines such as "  ctime: 1700000000:5", and the next entry
+		if len(words) != 4 || len(debug) != 6 {
 			return errors.New("the output of git has an unknown form")
 		}
-		var debug []byte // lines such as "  ctime: 1700000000:5"
-		for list = rest; bytes.HasPrefix(list, []byte("  ")); {
-			line, list, _ = bytes.Cut(list, []byte("\n"))
-			debug = append(append(debug, line...), ' ')
-		}
-		e := &entry{name: name, mode: words[1], id: words[2], stage: words[3], settled: words[0] != "H" && words[0] != "M"}
-		if n := strings.FieldsFunc(string(debug), func(r rune) bool { return r < '0' || r > '9' }); len(n) > 8 {
-			e.stat = strings.Join(append(n[:4], n[8]), " ")
-		}
-		r.add(e)
+		list = debug[5]
+		size, _, _ := strings.Cut(debug[4], "\t")
+		r.add(&entry{name: name, mode: words[1], id: words[2], stage: words[3], stat: debug[0] + debug[1] + size, settled: words[0] != "H" && words[0] != "M"})
 	}
 	return context.Cause(ctx)
 }
 
-// statOf is what an index keeps of a file's state: both times and the size. A
-// file whose state has another form in the index is compared by its content.
+// statOf is what an index keeps of a file's state, as git lists it: both times and the
+// size. A file whose state has another form in the index is compared by its content.
+// The time of the last change of any kind differs after the file was replaced or
+// written, whatever was done to its modification time.
 func statOf(info fs.FileInfo) string {
-	seconds, nanoseconds := changeTime(info)
-	modified := info.ModTime()
-	return fmt.Sprintf("%d %d %d %d %d", uint32(seconds), nanoseconds, uint32(modified.Unix()), modified.Nanosecond(), uint32(info.Size()))
-}
-
-// changeTime is when a file was last changed in any way: it differs after the file
-// was replaced or written, whatever was done to its modification time. The field
-// that holds it has one of two names, as the system has it.
-func changeTime(info fs.FileInfo) (seconds, nanoseconds int64) {
 	stat := reflect.ValueOf(info.Sys()).Elem()
 	field := stat.FieldByName("Ctim")
 	if !field.IsValid() {
-		field = stat.FieldByName("Ctimespec")
+		field = stat.FieldByName("Ctimespec") // its name on other systems
 	}
-	changed := field.Interface().(syscall.Timespec)
-	return changed.Unix()
+	changed, modified := field.Interface().(syscall.Timespec), info.ModTime()
+	seconds, nanoseconds := changed.Unix()
+	return fmt.Sprintf("  ctime: %d:%d  mtime: %d:%d  size: %d", uint32(seconds), nanoseconds, uint32(modified.Unix()), modified.Nanosecond(), uint32(info.Size()))
 }
 
 // add adds an entry to one of the lists of which git makes an index.
 func (r *repository) add(e *entry) {
 	if !localName(e.name) {
-		r.leave(e.name, "its name leads out of the root")
+		r.leave(e.name, errors.New("its name leads out of the root"))
 		return
 	}
 	asked := below(e.name, r.path)
@@ -136,9 +123,9 @@ func (r *repository) add(e *entry) {
 	}
 	list := &r.same
 	if isFile := e.mode == modeFile || e.mode == modeExecutable || e.mode == modeLink; isFile && asked && !e.settled && !r.hidden[e.name] {
-		differs, why := r.look(e)
-		if why != "" {
-			r.leave(e.name, why)
+		differs, err := r.look(e)
+		if err != nil {
+			r.leave(e.name, err)
 		} else if differs {
 			list = &r.open
 		}
@@ -152,41 +139,42 @@ func below(name, path string) bool {
 }
 
 // leave leaves a file out of the diff, and says why in a note.
-func (r *repository) leave(name, why string) {
+func (r *repository) leave(name string, why error) {
 	if !r.hidden[name] {
 		r.hidden[name] = true
-		r.notes = append(r.notes, fmt.Sprintf("[toolpipe] %q is left out: %s\n", name, why))
+		r.notes = append(r.notes, fmt.Sprintf("[toolpipe] %q is left out: %v\n", name, why))
 	}
 }
 
-// protected says whether the file of that name is never shown.
-func (r *repository) protected(name string) bool {
-	return confine.SecretPath(name) != "" || r.access.Withholds(".", name)
+// protected says whether the file of that name is never shown; info is nil when it
+// does not exist.
+func (r *repository) protected(name string, info fs.FileInfo) bool {
+	return confine.SecretPath(name) != "" || r.access.Withholds(".", name) || info != nil && r.access.Refuses(info)
 }
 
 // look says whether a file may differ from its entry. If it may, and exists, look makes
-// a copy of it. why says why the file cannot be compared.
-func (r *repository) look(e *entry) (differs bool, why string) {
+// a copy of it. The error says why the file cannot be compared.
+func (r *repository) look(e *entry) (differs bool, err error) {
 	dir, err := r.directory(path.Dir(e.name))
 	name := path.Base(e.name)
 	var info fs.FileInfo
 	if err == nil {
 		info, err = dir.Lstat(name)
 	}
-	switch {
-	case r.protected(e.name) || err == nil && r.access.Refuses(info):
+	switch unchanged := err == nil && e.stat == statOf(info); {
+	case r.protected(e.name, info):
 		r.hidden[e.name] = true
-		r.unshown = r.unshown || err != nil || e.stat != statOf(info)
-		return false, ""
-	case err != nil && isAbsent(err), err == nil && info.IsDir(), r.copied == e.name:
-		return true, "" // deleted, or another side of a conflict
-	case err == nil && info.Mode().IsRegular() && sameMode(e, info) && e.stat == statOf(info) && info.ModTime().Before(r.indexed):
+		r.unshown = r.unshown || !unchanged
+		return false, nil
+	case isAbsent(err), err == nil && info.IsDir(), r.copied == e.name:
+		return true, nil // deleted, or another side of a conflict
+	case unchanged && sameMode(e, info) && info.ModTime().Before(r.indexed):
 		// What was added just before the index was written may have changed since
 		// without a trace (git calls that racy).
-		return false, ""
+		return false, nil
 	}
 	var content []byte
-	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+	if err == nil && isLink(info) {
 		var target string
 		target, err = dir.Readlink(name)
 		content = []byte(target)
@@ -195,12 +183,12 @@ func (r *repository) look(e *entry) (differs bool, why string) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return true, ""
+		return true, nil
 	case err != nil:
-		return false, confine.Reason(err).Error()
+		return false, confine.Reason(err)
 	case sameMode(e, info) && blobID(len(e.id), content) == e.id:
-		return false, ""
-	case info.Mode()&fs.ModeSymlink != 0:
+		return false, nil
+	case isLink(info):
 		e.mode = modeLink
 	case e.mode == modeLink && !r.noLinks:
 		e.mode = modeFile
@@ -209,11 +197,13 @@ func (r *repository) look(e *entry) (differs bool, why string) {
 	return true, r.copy(e.name, content, info.Mode())
 }
 
+func isLink(info fs.FileInfo) bool { return info.Mode()&fs.ModeSymlink != 0 }
+
 // sameMode says whether a file has the mode of an entry that is in no conflict.
 func sameMode(e *entry, info fs.FileInfo) bool {
 	mode := modeFile
 	switch {
-	case info.Mode()&fs.ModeSymlink != 0:
+	case isLink(info):
 		mode = modeLink
 	case info.Mode()&0o100 != 0:
 		mode = modeExecutable
@@ -222,16 +212,13 @@ func sameMode(e *entry, info fs.FileInfo) bool {
 }
 
 // copy makes a copy of a file, or a file with the target of a link.
-func (r *repository) copy(name string, content []byte, mode fs.FileMode) (why string) {
+func (r *repository) copy(name string, content []byte, mode fs.FileMode) error {
 	size := max(int64(len(content)), leastCopied)
 	if size > r.treeRoom {
-		return "too much has changed; a path shows less of it"
+		return errors.New("too much has changed; a path shows less of it")
 	}
 	r.treeRoom -= size
-	if err := r.write("tree/"+name, content, mode); err != nil {
-		return err.Error()
-	}
-	return ""
+	return r.write("tree/"+name, content, mode)
 }
 
 // blobID is the id, of so many digits, that git gives to a file's content.
@@ -250,17 +237,14 @@ func blobID(digits int, content []byte) string {
 func (r *repository) copyAttributes(names []string) {
 	seen := map[string]bool{}
 	for _, name := range names {
-		for name != "." {
-			if name = path.Dir(name); seen[name] {
-				break
-			}
-			seen[name] = true
-			dir, err := r.directory(name)
+		for at := path.Dir(name); !seen[at]; at = path.Dir(at) {
+			seen[at] = true
+			dir, err := r.directory(at)
 			if err != nil {
 				continue
 			}
 			if content, info, err := r.readPlain(dir, ".gitattributes", maxCompared); err == nil {
-				r.copy(path.Join(name, ".gitattributes"), content, info.Mode())
+				r.copy(path.Join(at, ".gitattributes"), content, info.Mode())
 			}
 		}
 	}
