@@ -73,10 +73,8 @@ func checkRevision(revision string) error {
 	switch {
 	case len(revision) > 250:
 		return fmt.Errorf("a revision has at most 250 bytes, not %d", len(revision))
-	case strings.HasPrefix(revision, "-"):
-		return fmt.Errorf("revision %q begins with -", revision)
-	case strings.ContainsFunc(revision, func(r rune) bool { return r <= ' ' || r == 0x7F }):
-		return fmt.Errorf("revision %q has a space or a control character", revision)
+	case strings.HasPrefix(revision, "-"), strings.ContainsFunc(revision, func(r rune) bool { return r <= ' ' || r == 0x7F }):
+		return fmt.Errorf("revision %q begins with -, or has a space or a control character", revision)
 	case strings.Contains(revision, ".."), strings.ContainsRune(revision, ':'):
 		return fmt.Errorf("revision %q must name one commit; base_rev and head_rev are the two ends", revision)
 	}
@@ -91,34 +89,26 @@ func diffPath(access *confine.Access, args toolserver.Arguments) (string, error)
 	}
 	asked := args.TextOr("path", ".")
 	p, err := access.Find(asked)
-	if err == nil {
-		defer p.Close()
-		return p.Rel, nil
+	if absent, ok := errors.AsType[*confine.NotFoundError](err); ok && filepath.IsLocal(absent.Rel) {
+		return absent.Rel, access.Bounds.Check(asked, access.Absolute(absent.Rel))
 	}
-	absent, ok := errors.AsType[*confine.NotFoundError](err)
-	switch {
-	case !ok:
+	if err != nil {
 		return "", err
-	case !filepath.IsLocal(absent.Rel):
-		return "", access.OutsideError(asked)
 	}
-	return absent.Rel, access.Bounds.Check(asked, access.Absolute(absent.Rel))
+	defer p.Close()
+	return p.Rel, nil
 }
 
 // diff shows the difference between two commits, or between one and the working
 // tree. Git lists the changed files first: only those that may be shown are
 // named when it makes the text, and they decide which .gitattributes it needs.
 func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, error) {
-	command := []string{"diff-tree", "-r"}
+	command := "diff-tree"
 	if len(revisions) == 1 {
-		command = []string{"diff-index"}
+		command = "diff-index"
 	}
 	common := slices.Concat([]string{"--no-renames", "--ignore-submodules=all", "--end-of-options"}, revisions, []string{"--"})
-	args := slices.Concat(command, []string{"-z", "--name-only"}, common)
-	if r.path != "." {
-		args = append(args, r.path)
-	}
-	list, err := r.git(ctx, nil, maxListed, args...)
+	list, err := r.git(ctx, nil, maxListed, slices.Concat([]string{command, "-r", "-z", "--name-only"}, common, []string{r.path})...)
 	if err != nil {
 		return nil, err
 	}
