@@ -35,9 +35,8 @@ import (
 type repository struct {
 	access  *confine.Access
 	program Program
-	path    string   // what is to be shown; "." for all
-	dir     string   // has the private git directory "git" and the working tree "tree"
-	to      *os.Root // dir, to write into
+	path    string // what is to be shown; "." for all
+	dir     string // has the private git directory "git" and the working tree "tree"
 
 	room     int64     // bytes of the git directory that may still be copied
 	treeRoom int64     // bytes of the working tree that may still be copied
@@ -62,19 +61,7 @@ func openRepository(ctx context.Context, access *confine.Access, program Program
 		return nil, errors.New("the allowed root was moved; there is no diff of it")
 	}
 	r := &repository{access: access, program: program, path: path, room: maxRepository, treeRoom: maxCopied, hidden: map[string]bool{}}
-	dir, git, err := r.find()
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	if r.dir, err = confine.PrivateTempDir("toolpipe-git-"); err != nil {
-		return nil, err
-	}
-	r.to, err = os.OpenRoot(r.dir)
-	if err = confine.Reason(err); err == nil {
-		err = r.fill(ctx, dir, git)
-	}
-	if err != nil {
+	if err := r.fill(ctx); err != nil {
 		r.remove()
 		return nil, err
 	}
@@ -82,36 +69,20 @@ func openRepository(ctx context.Context, access *confine.Access, program Program
 }
 
 func (r *repository) remove() {
-	for _, dir := range []*os.Root{r.to, r.near} {
-		if dir != nil {
-			dir.Close()
-		}
+	if r.near != nil {
+		r.near.Close()
 	}
 	os.RemoveAll(r.dir)
 }
 
 // write writes a private file, and makes its directory.
 func (r *repository) write(name string, content []byte, mode fs.FileMode) error {
-	err := r.to.MkdirAll(path.Dir(name), 0o700)
+	file := filepath.Join(r.dir, name)
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
 	if err == nil {
-		err = r.to.WriteFile(name, content, 0o600|mode&0o100)
+		err = os.WriteFile(file, content, 0o600|mode&0o100)
 	}
 	return confine.Reason(err)
-}
-
-// find opens the git directory, which is at git from the root: .git, or where a
-// file .git leads (gitrepository-layout(5)). It may not lead out of the root.
-func (r *repository) find() (dir *os.Root, git string, err error) {
-	git = ".git"
-	if dir, err = r.openBelow(git, true); err != nil {
-		if git, err = r.pointer(r.access.Root, ".", ".git", "gitdir: "); err == nil {
-			dir, err = r.openBelow(git, true)
-		}
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("the allowed root %q is not a git repository: it has no directory .git, nor a file .git that leads to one inside the root", r.access.Path)
-	}
-	return dir, git, nil
 }
 
 // pointer is the path from the root that a file in a directory names, which is at
@@ -133,10 +104,25 @@ func (r *repository) pointer(dir *os.Root, at, name, prefix string) (string, err
 }
 
 // fill copies what git needs, from the git directory and from the directory that
-// all worktrees share, which the file commondir names.
-func (r *repository) fill(ctx context.Context, dir *os.Root, git string) error {
-	if err := errors.Join(r.to.MkdirAll("git/refs", 0o700), r.to.Mkdir("tree", 0o700)); err != nil {
-		return confine.Reason(err)
+// all worktrees share, which the file commondir names. The git directory is .git, or
+// where a file .git leads (gitrepository-layout(5)). Neither may lead out of the root.
+func (r *repository) fill(ctx context.Context) error {
+	git, err := r.pointer(r.access.Root, ".", ".git", "gitdir: ")
+	if err != nil {
+		git = ".git"
+	}
+	dir, err := r.openBelow(git, true)
+	if err != nil {
+		return fmt.Errorf("the allowed root %q is not a git repository: it has no directory .git, nor a file .git that leads to one inside the root", r.access.Path)
+	}
+	defer dir.Close()
+	if r.dir, err = confine.PrivateTempDir("toolpipe-git-"); err != nil {
+		return err
+	}
+	for _, name := range [...]string{"git/refs", "tree"} {
+		if err := os.MkdirAll(filepath.Join(r.dir, name), 0o700); err != nil {
+			return confine.Reason(err)
+		}
 	}
 	own, shared := []string{"HEAD", "index", "refs"}, []string{"config", "info", "objects", "packed-refs", "refs", "reftable"}
 	common, err := r.pointer(dir, git, "commondir", "")

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"syscall"
@@ -51,7 +52,7 @@ func (r *repository) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.to.RemoveAll("git/index"); err != nil {
+	if err := os.RemoveAll(filepath.Join(r.dir, "git/index")); err != nil {
 		return confine.Reason(err)
 	}
 	if _, err := r.git(ctx, r.same.Bytes(), 0, "-c", "core.ignoreStat=true", "update-index", "-z", "--index-info"); err != nil {
