@@ -44,7 +44,7 @@ var imports = map[string]string{
 	"mcp/fetch":               "mcp/htmltext mcp/netguard mcp/toolserver mcp/wire",
 	"mcp/filelock":            "",
 	"mcp/files":               "mcp/confine mcp/gitdiff mcp/pattern mcp/process mcp/toolserver mcp/wire stream/goroutine stream/jsontext",
-	"mcp/gitdiff":             "mcp/confine mcp/process mcp/toolserver mcp/wire stream/goroutine",
+	"mcp/gitdiff":             "mcp/confine mcp/process mcp/toolserver mcp/wire",
 	"mcp/htmltext":            "",
 	"mcp/netguard":            "",
 	"mcp/notes":               "mcp/confine mcp/filelock mcp/toolserver mcp/wire stream/jsontext stream/nearest",

@@ -12,29 +12,11 @@ import (
 
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/process"
-	"toolpipe/stream/goroutine"
 )
 
-// printed keeps what git prints. It takes no more than there is room for, and then ends
-// git, which may go on for long before it prints again.
-type printed struct {
-	text []byte
-	room int
-	end  func()
-}
-
-func (p *printed) Write(b []byte) (int, error) {
-	defer goroutine.Recover()
-	n := min(len(b), p.room)
-	p.text, p.room = append(p.text, b[:n]...), p.room-n
-	if p.room == 0 {
-		p.end()
-	}
-	return n, nil
-}
-
 // git runs git with an input, and returns what it prints. Of more than most bytes, it
-// returns one more than most.
+// returns one more than most, and ends git, which may go on for long before it prints
+// again.
 func (r *repository) git(ctx context.Context, input []byte, most int, args ...string) ([]byte, error) {
 	path, err := process.LookPath("git", process.ChildEnv(r.program.Environ, nil, nil))
 	if err != nil {
@@ -46,20 +28,21 @@ func (r *repository) git(ctx context.Context, input []byte, most int, args ...st
 		"-c", "core.symlinks=false", "-c", fmt.Sprint("core.bigFileThreshold=", maxCompared)}, args...)
 	running, end := context.WithCancel(ctx)
 	defer end()
-	out, errs := printed{room: most + 1, end: end}, process.Output{Tail: process.MaxStderr}
+	out, errs := process.Output{Head: most + 1, Full: end}, process.Output{Tail: process.MaxStderr}
 	cmd := &exec.Cmd{Path: path, Args: args, Env: r.environ(), Dir: filepath.Join(r.dir, "tree"), Stdin: bytes.NewReader(input), Stdout: &out, Stderr: &errs}
 	err = r.program.Processes.Run(running, cmd)
+	text, _, _ := out.Kept()
 	_, failed := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err == nil, ctx.Err() != nil:
-	case len(out.text) > most:
+	case len(text) > most:
 		err = nil
 	case failed:
 		err = gitFailure(errs.String(), args)
 	default:
 		err = fmt.Errorf("git did not start: %w", confine.Reason(err))
 	}
-	return out.text, err
+	return text, err
 }
 
 // environ is git's environment: what every child gets, and nothing of the user's

@@ -15,10 +15,11 @@ const (
 
 // Output keeps the beginning and the end of what a child writes, and counts the
 // bytes between them. It may be read while one goroutine writes. Writing never
-// fails; a panic of Log ends the run in order.
+// fails; a panic of Log or Full ends the run in order.
 type Output struct {
 	Head, Tail int               // bytes that are kept of each end
 	Log        func(line string) // gets each line that is not empty; may be nil
+	Full       func()            // is called when Head bytes are kept, and more than once; may be nil
 
 	mu         sync.Mutex
 	head, tail []byte
@@ -37,7 +38,11 @@ func (o *Output) Write(p []byte) (int, error) {
 	if len(o.tail) > 2*o.Tail { // moved seldom
 		o.tail = append(o.tail[:0], o.tail[len(o.tail)-o.Tail:]...)
 	}
+	isFull := len(o.head) == o.Head
 	o.mu.Unlock()
+	if isFull && o.Full != nil {
+		o.Full()
+	}
 	if o.Log != nil {
 		o.log(p)
 	}

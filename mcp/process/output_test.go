@@ -38,12 +38,16 @@ func TestOutputEnds(t *testing.T) {
 		}
 		for _, tail := range []int{0, kept} {
 			for _, step := range []int{1, 100, kept, 3 * kept} {
-				o := Output{Head: kept, Tail: tail}
+				full := false
+				o := Output{Head: kept, Tail: tail, Full: func() { full = true }}
 				for from := 0; from < size; from += step {
 					o.Write(all[from:min(size, from+step)])
 				}
 				gotHead, gotTail, dropped := o.Kept()
 				want := max(0, size-kept-tail)
+				if full != (size >= kept) {
+					t.Errorf("%d bytes by %d: full is %t", size, step, full)
+				}
 				if !bytes.Equal(gotHead, all[:min(size, kept)]) || !bytes.Equal(gotTail, all[min(size, kept)+want:]) || dropped != int64(want) {
 					t.Errorf("%d bytes by %d, tail %d: %d and %d kept, %d dropped", size, step, tail, len(gotHead), len(gotTail), dropped)
 				}
