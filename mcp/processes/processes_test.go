@@ -318,6 +318,36 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// A line that comes in pieces is looked at as a whole, and the end of one that is too
+// long for that all the same.
+func TestWaitForLongLine(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ pattern, fill, want string }{
+		"long":            {"^begin x+ end$", strings.Repeat("x", 60<<10), "matched at offset 4: begin xxx"},
+		"too long":        {"x end$", strings.Repeat("x", 300<<10), "matched at offset "},
+		"longer than one": {"x end$", strings.Repeat("x", 60<<10) + "\n" + strings.Repeat("x", 60<<10), "matched at offset "},
+		"of lines":        {"ready> $", strings.Repeat("50%\r", 30<<10) + "ready>", "matched at offset "},
+	} {
+		p := &program{out: process.Output{Head: keptHead, Tail: keptTail}}
+		c := &condition{program: p, pattern: regexp.MustCompile(test.pattern)}
+		text := "one\nbegin " + test.fill + " end"
+		if name == "of lines" {
+			text = strings.TrimSuffix(text, "end")
+		}
+		for len(text) > 0 {
+			if c.match() {
+				t.Errorf("%s: too early: %s", name, c.outcome)
+			}
+			n := min(len(text), 7<<10)
+			p.out.Write([]byte(text[:n]))
+			text = text[n:]
+		}
+		if !c.match() || !strings.HasPrefix(c.outcome, test.want) || c.unseen > 0 {
+			t.Errorf("%s: %s, %d bytes unseen", name, c.outcome, c.unseen)
+		}
+	}
+}
+
 // A wait that nobody waits for ends.
 func TestWaitCancel(t *testing.T) {
 	t.Parallel()

@@ -15,9 +15,8 @@ import (
 )
 
 const (
-	waitTail    = 2 << 10 // bytes of the end of each output that a wait answers
-	partialLine = 8 << 10 // bytes of an incomplete line that are searched again when it grows
-	lookEvery   = 10 * time.Millisecond
+	waitTail  = 2 << 10 // bytes of the end of each output that a wait answers
+	lookEvery = 10 * time.Millisecond
 )
 
 // A condition is what a call waits for in one program: a line of its output, a pause
@@ -30,6 +29,7 @@ type condition struct {
 
 	began   time.Time // when the wait began
 	next    int64     // offset of the first line of output that was not searched whole
+	size    int64     // of the output, when it was searched last
 	unseen  int64     // bytes of output that were dropped before they were searched
 	outcome string    // what was met; "" until then
 }
@@ -166,9 +166,10 @@ func (c *condition) isIdle() bool {
 }
 
 // match looks for the pattern in the lines that were not searched whole, each by
-// itself.
+// itself. A line of more than maxSearched bytes is searched in parts that overlap.
 func (c *condition) match() bool {
-	for size := c.out.Size(); ; {
+	size := c.out.Size()
+	for c.size < size {
 		b, at := c.out.From(c.next, maxSearched)
 		c.unseen += at - c.next
 		c.next = at
@@ -180,18 +181,18 @@ func (c *condition) match() bool {
 			}
 			if line[len(line)-1] == '\n' {
 				c.next += int64(len(line))
-			} else if len(line) > partialLine {
-				c.next += int64(len(line) - partialLine/2)
+			} else if len(line) == maxSearched {
+				c.next += maxSearched / 2
 			}
 		}
 		end := at + int64(len(b))
 		if end >= size {
-			return false
-		}
-		if c.next == at {
+			c.size = size
+		} else if c.next == at {
 			c.next = end // the end of this line was dropped
 		}
 	}
+	return false
 }
 
 // report appends the state of the program, what was met, and the end of the output.
