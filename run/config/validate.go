@@ -1,6 +1,10 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -56,7 +60,55 @@ func (c *Config) Validate() error {
 			return failure.UsageError(m.hints, "%s", m.message)
 		}
 	}
+	return c.checkWritten()
+}
+
+// A flagFile is a file that a flag names.
+type flagFile struct{ flag, path string }
+
+func flagFiles(flag string, paths ...string) []flagFile {
+	var files []flagFile
+	for _, path := range paths {
+		if path != "" {
+			files = append(files, flagFile{flag, path})
+		}
+	}
+	return files
+}
+
+// checkWritten refuses to write a file that is something else in the same run,
+// because what stands in it would be lost.
+func (c *Config) checkWritten() error {
+	written := slices.Concat(flagFiles("--record", c.Record), flagFiles("--log", c.Log), flagFiles("--session", c.Session),
+		flagFiles("--notes", c.Notes), flagFiles("--tools-lock", c.ToolsLock))
+	if len(written) == 0 {
+		return nil
+	}
+	settings := slices.Concat(flagFiles("--config", c.ConfigFile), flagFiles("--policy", c.Policies...),
+		flagFiles("--mcp-config", c.ServerConfigs...), flagFiles("--key-file", c.KeyFile))
+	for i, w := range written {
+		others := slices.Concat(written[i+1:], settings)
+		if w.flag == "--record" { // it begins with an empty file, while the others keep what can be read
+			others = slices.Concat(others, flagFiles("--file", c.Files...), flagFiles("--system-file", c.SystemFile))
+		}
+		for _, o := range others {
+			if sameFile(w.path, o.path) {
+				return failure.Usage("%s and %s: both are the file %q", w.flag, o.flag, o.path)
+			}
+		}
+	}
 	return nil
+}
+
+// sameFile tells whether two paths lead to one regular file, be it one that is not
+// there yet.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	y, err2 := os.Stat(b)
+	if err == nil && err2 == nil {
+		return x.Mode().IsRegular() && os.SameFile(x, y)
+	}
+	return filepath.Clean(a) == filepath.Clean(b) && errors.Is(err, fs.ErrNotExist)
 }
 
 // A mistake is what the flags must not say, and the error if they do.
