@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -12,7 +13,7 @@ import (
 const MaxFrame = 64 << 20
 
 // ErrFrameTooLarge ends a transport: where the next message begins is unknown.
-var ErrFrameTooLarge = fmt.Errorf("a message of more than %d MiB", MaxFrame>>20)
+var ErrFrameTooLarge = errors.New("a message of more than " + strconv.Itoa(MaxFrame>>20) + " MiB")
 
 // FrameReader reads messages from a byte stream. A message is one line. Where
 // Headed is set, a message may also follow a Content-Length header, as in the
