@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"slices"
+	"time"
 
 	"toolpipe/mcp/confine"
 	"toolpipe/run/config"
@@ -25,6 +26,11 @@ type conversation struct {
 	loop      *loop            // the turns with the model; nil until the first request
 }
 
+// watchDelay is when a run without servers begins to watch signals. Until then there is
+// nothing to end in order, so that a signal may end the process by itself. Watching takes
+// two threads, which is a tenth of the time of a run that is answered at once.
+const watchDelay = 20 * time.Millisecond
+
 // run puts the conversation's beginning together while the servers start, and lets
 // the model answer it.
 func (v *conversation) run(ctx context.Context) error {
@@ -33,8 +39,10 @@ func (v *conversation) run(ctx context.Context) error {
 	if c.Input != "messages" && !reads && !c.GivesPrompt() && !v.session.Unfinished() {
 		return input.EmptyPrompt(c, v.streams.InTerminal)
 	}
-	if len(v.servers) > 0 || len(c.Files) > 0 || reads && !v.streams.InFile { // the request has to wait
+	if len(v.servers) > 0 {
 		goroutine.Start(c.WatchSignals)
+	} else {
+		defer goroutine.AfterFunc(watchDelay, c.WatchSignals).Stop()
 	}
 	remember := func(string, []byte) {}
 	if c.Refresh {
@@ -109,7 +117,6 @@ func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error 
 	if err := v.emitStart(); err != nil {
 		return err
 	}
-	goroutine.Start(c.WatchSignals) // beside the request: they take the time in which it is answered
 	if err := v.loop.run(ctx); err != nil {
 		return v.withResume(v.withModels(ctx, err))
 	}

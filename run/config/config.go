@@ -178,8 +178,8 @@ func (c *Config) Block() (language string, ok bool) {
 }
 
 // WatchSignals calls Watch, if there is one. A run calls it before there is anything
-// to end in order: a child, a log or events that have begun, a request. It may be
-// called again, by any goroutine.
+// to end in order: a child, a server, a log or events that have begun. It may be called
+// again, by any goroutine.
 func (c *Config) WatchSignals() {
 	if c.Watch != nil {
 		c.Watch()
