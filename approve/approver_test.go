@@ -93,6 +93,7 @@ var answers = []struct{ answer, want, reason string }{
 	{`{"decision":"none"}`, "ask", ""},
 	{`{"decision":"none","reason":"not mine"}`, "ask", "not mine"},
 	{`allow`, "deny", "did not answer with one JSON object"},
+	{`not JSON`, "deny", "did not answer with one JSON object: found 'n', not an object"},
 	{`true`, "deny", "did not answer with one JSON object: found a boolean, not an object"},
 	{`"allow"`, "deny", "did not answer with one JSON object: found a string, not an object"},
 	{`{}`, "deny", `decision is ""`},

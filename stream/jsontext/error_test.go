@@ -15,9 +15,12 @@ func TestSyntaxErrorText(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	for c, want := range map[byte]string{'[': "an array", '"': "a string", '-': "a number", '0': "a number", '9': "a number", 't': "a boolean", 'f': "a boolean", 'n': "null", '/': "'/'", ':': "':'", 'x': "'x'"} {
-		if got := kindName(c); got != want {
-			t.Errorf("%c: %s", c, got)
+	for text, want := range map[string]string{
+		"[1": "an array", `"a`: "a string", "-": "a number", "0": "a number", "9": "a number", "true": "a boolean", "false": "a boolean", "null": "null",
+		"not JSON": "'n'", "timeout": "'t'", "file not found": "'f'", "/": "'/'", ":": "':'", "x": "'x'", "\xff": "byte 0xff",
+	} {
+		if err := Check([]byte(text), Options{Object: true}); err == nil || err.Error() != "found "+want+", not an object at byte 0" {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

@@ -9,7 +9,6 @@ package jsontext
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -101,11 +100,16 @@ func (s *scanner) found() string {
 	return strconv.QuoteRuneToASCII(r)
 }
 
-// kindName is the kind of the value that begins with c in words, for an error.
-func kindName(c byte) string {
-	if IsNumber([]byte{c}) {
+// kind is the kind of the next value in words, for an error.
+func (s *scanner) kind() string {
+	rest := s.data[s.i:]
+	for begin, kind := range map[string]string{"[": "an array", `"`: "a string", "true": "a boolean", "false": "a boolean", "null": "null"} {
+		if bytes.HasPrefix(rest, []byte(begin)) {
+			return kind
+		}
+	}
+	if IsNumber(rest[:1]) {
 		return "a number"
 	}
-	names := map[byte]string{'[': "an array", '"': "a string", 't': "a boolean", 'f': "a boolean", 'n': "null"}
-	return cmp.Or(names[c], strconv.QuoteRuneToASCII(rune(c)))
+	return s.found()
 }

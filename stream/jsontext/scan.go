@@ -28,7 +28,7 @@ func (s *scanner) document() error {
 		return s.errorAt(s.i, "no JSON value, the text is empty")
 	}
 	if c := s.data[s.i]; s.options.Object && c != '{' {
-		return s.errorAt(s.i, "found %s, not an object", kindName(c))
+		return s.errorAt(s.i, "found %s, not an object", s.kind())
 	}
 	if err := s.value(); err != nil {
 		return err
