@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"regexp"
@@ -37,8 +38,8 @@ type Schema struct {
 
 	root     *node
 	draft7   bool
-	at       map[string]*node // the schemas of the document, by their JSON Pointers
-	byURI    map[string]*resource
+	at       map[string]*node          // the schemas of the document, by their JSON Pointers
+	byName   map[string]*node          // those with names, by their URIs and anchors
 	patterns map[string]*regexp.Regexp // by their texts; nil for one that Go does not have
 	inexact  bool                      // there is such a pattern, and all values fit it
 	strict   bool                      // there is a keyword that a value can fail because it fits another
@@ -47,20 +48,13 @@ type Schema struct {
 
 // node is one schema of a document.
 type node struct {
-	path     string
-	resource *resource
-	never    bool               // the schema is false
-	raw      map[string][]byte  // the values of its keywords
-	below    map[string]*node   // the schemas in it, such as "not", "properties/a"
-	lists    map[string][]*node // those of the keywords that have lists of them, such as "allOf"
-	target   *node              // of $ref
-}
-
-// resource is the document, or a schema in it that has a URI of its own.
-type resource struct {
-	uri     *url.URL
-	path    string
-	anchors map[string]*node
+	path   string
+	base   *url.URL           // of its references
+	never  bool               // the schema is false
+	raw    map[string][]byte  // the values of its keywords
+	below  map[string]*node   // the schemas in it, such as "not", "properties/a"
+	lists  map[string][]*node // those of the keywords that have lists of them, such as "allOf"
+	target *node              // of $ref
 }
 
 // ErrMalformed is in the error about a text that no draft takes for a schema.
@@ -75,7 +69,7 @@ func Compile(text []byte) (s *Schema, err error) {
 		return nil, err
 	}
 	text = bytes.TrimSpace(text)
-	s = &Schema{at: map[string]*node{}, byURI: map[string]*resource{}, patterns: map[string]*regexp.Regexp{}}
+	s = &Schema{at: map[string]*node{}, byName: map[string]*node{}, patterns: map[string]*regexp.Regexp{}}
 	draft := jsontext.Text(jsontext.Member(text, "$schema"))
 	switch strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(draft, "http:"), "https:"), "#") {
 	case "//json-schema.org/draft-07/schema", "//json-schema.org/draft-06/schema": // draft 6 is a part of draft 7
@@ -86,9 +80,10 @@ func Compile(text []byte) (s *Schema, err error) {
 	}
 	// Relative references of a schema without an $id are relative to this URI.
 	base := &url.URL{Scheme: "https", Host: "schema.invalid", Path: "/"}
-	if s.root, err = s.parse(text, "", s.newResource(base, "")); err != nil {
+	if s.root, err = s.parse(text, "", base); err != nil {
 		return nil, err
 	}
+	s.byName[base.String()+"#"] = s.root
 	slices.Sort(s.Unchecked)
 	if s.inexact && s.strict {
 		return nil, fmt.Errorf("%s cannot be checked, and not, if, oneOf or maxContains depends on it", strings.Join(s.Unchecked, ", "))
@@ -103,15 +98,9 @@ func Compile(text []byte) (s *Schema, err error) {
 	return s, nil
 }
 
-func (s *Schema) newResource(uri *url.URL, path string) *resource {
-	r := &resource{uri: uri, path: path, anchors: map[string]*node{}}
-	s.byURI[uri.String()] = r
-	return r
-}
-
 // parse reads the schema at path.
-func (s *Schema) parse(raw []byte, path string, in *resource) (*node, error) {
-	n := &node{path: path, resource: in, never: string(raw) == "false"}
+func (s *Schema) parse(raw []byte, path string, base *url.URL) (*node, error) {
+	n := &node{path: path, base: base, never: string(raw) == "false"}
 	s.at[path] = n
 	switch raw[0] {
 	case 't', 'f':
@@ -124,8 +113,11 @@ func (s *Schema) parse(raw []byte, path string, in *resource) (*node, error) {
 	for name, v := range jsontext.Members(raw) {
 		n.raw[jsontext.Unquote(name)] = v
 	}
-	s.identify(n)
-	for keyword, v := range n.raw {
+	if err := s.identify(n); err != nil {
+		return nil, err
+	}
+	for _, keyword := range slices.Sorted(maps.Keys(n.raw)) {
+		v := n.raw[keyword]
 		ok, err := s.keyword(n, keyword, v)
 		if err == nil && !ok {
 			err = fmt.Errorf("%w: %s at %s cannot be %s", ErrMalformed, keyword, shown(path), clip(string(v)))
@@ -137,23 +129,35 @@ func (s *Schema) parse(raw []byte, path string, in *resource) (*node, error) {
 	return n, nil
 }
 
-// identify gives n the resource that it begins, and its names.
-func (s *Schema) identify(n *node) {
-	id, err := url.Parse(jsontext.Text(n.raw["$id"]))
+// identify gives n its names, and the base that it sets.
+func (s *Schema) identify(n *node) (err error) {
+	id, bad := url.Parse(jsontext.Text(n.raw["$id"]))
 	switch {
-	case err != nil || *id == (url.URL{}) || s.draft7 && n.raw["$ref"] != nil: // in draft 7, only $ref counts beside $ref
-	case s.draft7 && id.Fragment != "":
-		n.resource.anchors[id.Fragment] = n
+	case bad != nil || *id == (url.URL{}) || s.draft7 && n.raw["$ref"] != nil: // in draft 7, only $ref counts beside $ref
+	case id.Fragment != "": // an anchor in draft 7, and to generators of later ones
+		err = s.name(n, "$id", id.Fragment)
 	default:
-		id = n.resource.uri.ResolveReference(id)
-		id.Fragment = ""
-		n.resource = s.newResource(id, n.path)
+		n.base = n.base.ResolveReference(id)
+		n.base.Fragment = ""
+		err = s.name(n, "$id", "")
 	}
 	for _, keyword := range []string{"$anchor", "$dynamicAnchor"} {
-		if name := jsontext.Text(n.raw[keyword]); name != "" {
-			n.resource.anchors[name] = n
+		if anchor := jsontext.Text(n.raw[keyword]); anchor != "" && err == nil {
+			err = s.name(n, keyword, anchor)
 		}
 	}
+	return err
+}
+
+// name names n by its base and an anchor. A name of two schemas is an error, as JSON
+// Schema recommends: a reference could mean either.
+func (s *Schema) name(n *node, keyword, anchor string) error {
+	name := n.base.String() + "#" + anchor
+	if same := s.byName[name]; same != nil && same != n {
+		return fmt.Errorf("%w: %s %s stands at %s and at %s", ErrMalformed, keyword, clip(string(n.raw[keyword])), shown(same.path), shown(n.path))
+	}
+	s.byName[name] = n
+	return nil
 }
 
 // keyword reads a keyword of n. ok is false if its value is not of the right kind.
@@ -219,7 +223,7 @@ func (s *Schema) applicator(n *node, keyword string, v []byte) (ok bool, err err
 	case "allOf", "anyOf", "oneOf", "prefixItems":
 		s.strict = s.strict || keyword == "oneOf"
 		for one := range jsontext.Elements(v) {
-			below, err := s.parse(one, n.path+"/"+keyword+"/"+strconv.Itoa(len(n.lists[keyword])), n.resource)
+			below, err := s.parse(one, n.path+"/"+keyword+"/"+strconv.Itoa(len(n.lists[keyword])), n.base)
 			if err != nil {
 				return false, err
 			}
@@ -257,7 +261,7 @@ func (s *Schema) named(n *node, keyword string, v []byte) (ok bool, err error) {
 
 // add reads a schema in n.
 func (s *Schema) add(n *node, step string, raw []byte) (err error) {
-	n.below[step], err = s.parse(raw, n.path+"/"+step, n.resource)
+	n.below[step], err = s.parse(raw, n.path+"/"+step, n.base)
 	return err
 }
 
@@ -313,17 +317,17 @@ func (s *Schema) target(n *node, ref string) *node {
 	if err != nil {
 		return nil
 	}
-	u = n.resource.uri.ResolveReference(u)
+	u = n.base.ResolveReference(u)
 	fragment := u.Fragment
 	u.Fragment, u.RawFragment = "", ""
-	in := s.byURI[u.String()]
-	switch {
-	case in == nil:
-		return nil
-	case fragment != "" && fragment[0] != '/':
-		return in.anchors[fragment]
+	uri := u.String() + "#"
+	if fragment != "" && fragment[0] != '/' {
+		return s.byName[uri+fragment]
 	}
-	return s.at[in.path+fragment]
+	if of := s.byName[uri]; of != nil {
+		return s.at[of.path+fragment]
+	}
+	return nil
 }
 
 // pointerStep returns a name as a step of a JSON Pointer (RFC 6901).

@@ -105,6 +105,10 @@ func TestMalformed(t *testing.T) {
 		`{"type":"any"}`: `type at (the whole): there is no type "any"`, `{"properties":{"a":{"type":["string","int"]}}}`: `type at /properties/a: there is no type "int"`,
 		`{"type":[]}`: "type at (the whole) cannot be []", `{"required":"name"}`: `required at (the whole) cannot be "name"`,
 		`{"properties":{"a":{"properties":[]}}}`: "properties at /properties/a cannot be []", `{"items":3}`: "what stands at /items should be a schema",
+		`{"$ref":"#n","$defs":{"a":{"$anchor":"n","type":"object"},"b":{"$dynamicAnchor":"n","type":"string"}}}`:                                              `$dynamicAnchor "n" stands at /$defs/a and at /$defs/b`,
+		`{"$ref":"n","$defs":{"a":{"$id":"n","type":"object"},"b":{"$id":"./n","type":"string"}}}`:                                                            `$id "./n" stands at /$defs/a and at /$defs/b`,
+		`{"$id":"https://x.test/n","not":{"$id":"n"}}`:                                                                                                        `$id "n" stands at (the whole) and at /not`,
+		`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#n","definitions":{"a":{"$id":"#n","type":"object"},"b":{"$id":"#n","type":"string"}}}`: `$id "#n" stands at /definitions/a and at /definitions/b`,
 		`{"minLength":1.5}`: "minLength at (the whole) cannot be 1.5", `[]`: "what stands at (the whole) should be",
 	} {
 		_, err := Compile([]byte(text))
@@ -112,6 +116,10 @@ func TestMalformed(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
+	// The same name in two resources, and two names of one schema, are right; so is the
+	// place as a name, as some generators write it.
+	compile(t, `{"$ref":"#/$defs/b","$defs":{"a":{"$id":"#/$defs/a"},"b":{"$id":"#/$defs/b"}}}`)
+	compile(t, `{"$ref":"#n","$anchor":"n","$dynamicAnchor":"n","$defs":{"a":{"$id":"a","$anchor":"n"},"b":{"$id":"b","$anchor":"n"}}}`)
 	for _, text := range []string{`{"$schema":"http://json-schema.org/draft-04/schema#","exclusiveMinimum":true}`, `{"$ref":"other.json"}`, `{"patternProperties":{"(?=x)":{}}}`} {
 		if _, err := Compile([]byte(text)); err == nil || errors.Is(err, ErrMalformed) {
 			t.Errorf("%s: %v", text, err)
