@@ -108,7 +108,7 @@ func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, erro
 		command = "diff-index"
 	}
 	common := slices.Concat([]string{"--no-renames", "--ignore-submodules=all", "--end-of-options"}, revisions, []string{"--"})
-	list, err := r.git(ctx, nil, maxListed, slices.Concat([]string{command, "-r", "-z", "--name-only"}, common, []string{r.path})...)
+	list, err := r.git(ctx, nil, maxRepository, slices.Concat([]string{command, "-r", "-z", "--name-only"}, common, []string{r.path})...)
 	if err != nil {
 		return nil, err
 	}
@@ -128,14 +128,11 @@ func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, erro
 	return r.report(text[:min(len(text), toolserver.MaxText)], cut || len(text) > toolserver.MaxText), nil
 }
 
-// maxListed is how many bytes git may list: names, or an index.
-const maxListed = 256 << 20
-
 var errListed = errors.New("git lists more than 256 MiB of files")
 
 // readNames reads names that end with a NUL.
 func readNames(list []byte) ([]string, error) {
-	if len(list) > maxListed {
+	if len(list) > maxRepository {
 		return nil, errListed
 	}
 	names := strings.FieldsFunc(string(list), func(r rune) bool { return r == 0 })

@@ -52,7 +52,7 @@ type repository struct {
 	unshown    bool            // a file that is not shown may differ
 }
 
-const maxRepository = 256 << 20 // bytes of a repository that are copied
+const maxRepository = 256 << 20 // bytes of a repository that are copied, and of a list that git prints
 
 // openRepository makes the private copy of the root's repository, to show what
 // changed at a path from the root.
@@ -230,13 +230,6 @@ func (r *repository) plainConfig(ctx context.Context, config []byte) ([]byte, er
 // refused says which part of the repository an error is about.
 func refused(rel string, err error) error {
 	return fmt.Errorf("the repository's %s cannot be read: %w", confine.ShownName(rel), confine.Reason(err))
-}
-
-// isAbsent says whether an error means that no file of that name exists, as git
-// sees it: the path to a file leads over directories alone.
-func isAbsent(err error) bool {
-	_, wrong := errors.AsType[*confine.WrongKindError](err)
-	return wrong || errors.Is(err, fs.ErrNotExist)
 }
 
 // localName says whether a path from git names something below the root.

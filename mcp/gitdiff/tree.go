@@ -45,7 +45,7 @@ func (r *repository) directory(at string) (dir *os.Root, err error) {
 // files known to be the same are marked there as assumed to be unchanged, which
 // is what core.ignoreStat does, and git compares the others with their copies.
 func (r *repository) compare(ctx context.Context) error {
-	list, err := r.git(ctx, nil, maxListed, "ls-files", "-s", "-v", "-z", "--debug")
+	list, err := r.git(ctx, nil, maxRepository, "ls-files", "-s", "-v", "-z", "--debug")
 	if err == nil {
 		err = r.readIndex(ctx, string(list))
 	}
@@ -79,7 +79,7 @@ const (
 
 // readIndex reads the output of git ls-files -s -v -z --debug, and adds its entries.
 func (r *repository) readIndex(ctx context.Context, list string) error {
-	if len(list) > maxListed {
+	if len(list) > maxRepository {
 		return errListed
 	}
 	for list != "" && ctx.Err() == nil {
@@ -162,12 +162,13 @@ func (r *repository) look(e *entry) (differs bool, err error) {
 	if err == nil {
 		info, err = dir.Lstat(name)
 	}
+	_, isBelowFile := errors.AsType[*confine.WrongKindError](err) // for git it does not exist then
 	switch unchanged := err == nil && e.stat == statOf(info); {
 	case r.protected(e.name, info):
 		r.hidden[e.name] = true
 		r.unshown = r.unshown || !unchanged
 		return false, nil
-	case isAbsent(err), err == nil && info.IsDir(), r.copied == e.name:
+	case isBelowFile, errors.Is(err, fs.ErrNotExist), err == nil && info.IsDir(), r.copied == e.name:
 		return true, nil // deleted, or another side of a conflict
 	case unchanged && sameMode(e, info) && info.ModTime().Before(r.indexed):
 		// What was added just before the index was written may have changed since
