@@ -119,57 +119,58 @@ func (r *repository) fill(ctx context.Context) error {
 	if r.dir, err = confine.PrivateTempDir("toolpipe-git-"); err != nil {
 		return err
 	}
-	for _, name := range [...]string{"git/refs", "tree"} {
-		if err := os.MkdirAll(filepath.Join(r.dir, name), 0o700); err != nil {
-			return confine.Reason(err)
-		}
+	if err := os.Mkdir(filepath.Join(r.dir, "tree"), 0o700); err != nil {
+		return confine.Reason(err)
 	}
-	own, shared := []string{"HEAD", "index", "refs"}, []string{"config", "info", "objects", "packed-refs", "refs", "reftable"}
 	common, err := r.pointer(dir, git, "commondir", "")
-	if errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(r.lendObjects(git), r.copyDirectory(ctx, dir, git, append(own, shared...)))
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return r.copyDirectory(ctx, git, "git")
+	case err != nil:
 		return refused("commondir", err)
 	}
-	sharedDir, err := r.openBelow(common, true)
-	if err != nil {
-		return refused(common, err)
-	}
-	defer sharedDir.Close()
-	if _, err := sharedDir.Lstat("reftable"); err == nil {
-		return errors.New("a worktree of a repository with reftables is not supported: no diff is made")
-	}
-	return errors.Join(r.lendObjects(common), r.copyDirectory(ctx, sharedDir, common, shared), r.copyDirectory(ctx, dir, git, own))
+	pointer := r.write("git/commondir", []byte("../shared\n"), 0)
+	return errors.Join(pointer, r.copyDirectory(ctx, common, "shared"), r.copyDirectory(ctx, git, "git"))
 }
 
-// copyDirectory copies parts of a git directory at a path from the root: files
-// and directories by their names, "HEAD" for all that end so, as those are
-// revisions, and "index" for its parts too.
-func (r *repository) copyDirectory(ctx context.Context, dir *os.Root, at string, parts []string) error {
+// needed are the parts of a git directory that a diff depends on, beside the files
+// whose names end with HEAD, as those are revisions, and the parts of a split index.
+var needed = []string{"config", "index", "info", "objects", "packed-refs", "refs", "reftable"}
+
+// copyDirectory copies what is needed of the git directory at a path from the root. Git
+// reads its objects in place.
+func (r *repository) copyDirectory(ctx context.Context, at, to string) error {
 	if at != ".git" && r.access.Withholds(".", at) {
 		return fmt.Errorf("the repository's directory %q may not be read: no diff is made", at)
 	}
+	dir, err := r.openBelow(at, true)
+	if err != nil {
+		return refused(at, err)
+	}
+	defer dir.Close()
+	objects := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(r.access.Absolute(at + "/objects"))
+	err = r.write(to+"/objects/info/alternates", []byte(`"`+objects+"\"\n"), 0)
+	if err = errors.Join(err, os.Mkdir(filepath.Join(r.dir, to, "refs"), 0o700)); err != nil {
+		return confine.Reason(err)
+	}
 	return fs.WalkDir(dir.FS(), ".", func(rel string, e fs.DirEntry, err error) error {
 		part, _, _ := strings.Cut(rel, "/")
-		if strings.HasSuffix(part, "HEAD") {
-			part = "HEAD"
-		} else if strings.HasPrefix(part, "sharedindex.") {
-			part = "index"
-		}
-		switch wanted := slices.Contains(parts, part); {
+		isNeeded := slices.Contains(needed, part) || strings.HasSuffix(part, "HEAD") || strings.HasPrefix(part, "sharedindex.")
+		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, fs.ErrNotExist), rel == ".":
 			return nil // git tidies up now and then
-		case err != nil && wanted:
+		case err != nil && isNeeded:
 			return refused(rel, err)
-		case e.IsDir() && !wanted:
+		case e.IsDir() && !isNeeded:
 			return fs.SkipDir
-		case !wanted, e.IsDir(), part == "info" && rel != "info" && rel != "info/attributes":
+		case rel == "reftable" && to == "shared":
+			return errors.New("a worktree of a repository with reftables is not supported: no diff is made")
+		case !isNeeded, e.IsDir(), part == "info" && rel != "info" && rel != "info/attributes":
 			return nil
 		case part != "objects":
-			return r.copyFile(ctx, dir, rel)
+			return r.copyFile(ctx, dir, rel, to)
 		case !e.Type().IsRegular():
 			return refused(rel, &confine.WrongKindError{Mode: e.Type()})
 		case rel == "objects/info/alternates":
@@ -179,15 +180,9 @@ func (r *repository) copyDirectory(ctx context.Context, dir *os.Root, at string,
 	})
 }
 
-// lendObjects has git read the objects of the git directory at a path in place.
-func (r *repository) lendObjects(at string) error {
-	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(r.access.Absolute(at + "/objects"))
-	return r.write("git/objects/info/alternates", []byte(`"`+quoted+"\"\n"), 0)
-}
-
 // copyFile copies a file of a git directory. A small one takes as much room as a
 // block of a disk.
-func (r *repository) copyFile(ctx context.Context, dir *os.Root, rel string) error {
+func (r *repository) copyFile(ctx context.Context, dir *os.Root, rel, to string) error {
 	content, info, err := r.readPlain(dir, rel, maxRepository)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -202,7 +197,7 @@ func (r *repository) copyFile(ctx context.Context, dir *os.Root, rel string) err
 	if r.room -= max(info.Size(), 4<<10); r.room < 0 {
 		return fmt.Errorf("the repository has too much that would be copied (more than %d bytes); git gc makes it less", maxRepository)
 	}
-	return errors.Join(err, r.write("git/"+rel, content, 0))
+	return errors.Join(err, r.write(to+"/"+rel, content, 0))
 }
 
 // plainConfig takes from a repository's configuration what says how its files

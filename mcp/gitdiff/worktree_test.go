@@ -47,14 +47,17 @@ func TestGitDiffWorktree(t *testing.T) {
 	servertest.Put(t, in(".git"), "gitdir: "+work+"\n")
 	servertest.Put(t, filepath.Join(work, "commondir"), "../..\n")
 	servertest.Put(t, filepath.Join(work, "refs/bisect/bad"), git("rev-parse", "HEAD~1")+"\n")
+	servertest.Put(t, filepath.Join(work, "BISECT_HEAD"), git("rev-parse", "HEAD~1")+"\n")
+	servertest.Put(t, in(".bare/ORIG_HEAD"), git("rev-parse", "HEAD~1")+"\n")
 	servertest.Put(t, in(".bare/info/attributes"), "crlf.txt text eol=crlf\n")
 	servertest.Put(t, in("crlf.txt"), "c\r\n")
 	servertest.Put(t, in("staged.txt"), "two\n")
 	git("add", "staged.txt")
 	git("commit", "-q", "-m", "on side")
-	for _, rev := range []string{"HEAD~1", "side~1", "main", "refs/bisect/bad"} {
+	for _, rev := range []string{"HEAD~1", "side~1", "main", "refs/bisect/bad", "BISECT_HEAD", "main-worktree/ORIG_HEAD"} {
 		same("worktree", "base_rev", rev)
 	}
+	servertest.Fails(t, s, "a revision names no commit", "get_git_diff", "base_rev", "ORIG_HEAD") // it is the main worktree's
 	denied := confine.WithBounds(t.Context(), confine.Bounds{Denied: []string{in(".bare")}})
 	if r, err := s.Call(denied, "get_git_diff", []byte(`{}`), nil); err != nil || !r.IsError || strings.Contains(string(r.Raw), "+two") {
 		t.Errorf("a denied git directory: %s, %v", r.Raw, err)
