@@ -181,6 +181,13 @@ func TestGitDiffNothingShown(t *testing.T) {
 	if got := servertest.Works(t, s, "get_git_diff"); got != hidden {
 		t.Errorf("removed: %q", got)
 	}
+	git("reset", "-q", "--hard")
+	servertest.Put(t, filepath.Join(dir, "server.key"), "one\n")
+	git("add", "-f", "server.key")
+	servertest.Put(t, filepath.Join(dir, "server.key"), "one\ntwo\n")
+	if got := servertest.Works(t, s, "get_git_diff"); got != hidden {
+		t.Errorf("added: %q", got)
+	}
 }
 
 // The names that git leaves beside HEAD are revisions (gitrevisions(7)), and a

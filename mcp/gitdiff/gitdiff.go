@@ -149,7 +149,7 @@ func readNames(list []byte) ([]string, error) {
 func (r *repository) shown(names []string) (shown []string, cut bool) {
 	var hidden []string
 	for _, name := range names {
-		if info, _ := r.access.Root.Lstat(name); r.hidden[name] || r.protected(name, info) {
+		if info, _ := r.access.Root.Lstat(name); r.left[name] || r.protected(name, info) {
 			hidden, r.unshown = append(hidden, name), true
 		}
 	}

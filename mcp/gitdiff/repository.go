@@ -36,7 +36,7 @@ type repository struct {
 	access  *confine.Access
 	program Program
 	path    string // what is to be shown; "." for all
-	dir     string // has the private git directory "git" and the working tree "tree"
+	dir     string // has the private git directory "git" (and "shared", for a worktree) and the working tree "tree"
 
 	room     int64     // bytes of the git directory that may still be copied
 	treeRoom int64     // bytes of the working tree that may still be copied
@@ -47,8 +47,8 @@ type repository struct {
 	nearAt     string          // its path
 	same, open bytes.Buffer    // the entries of unchanged files, and of those that git compares
 	copied     string          // the name of the last copy
-	hidden     map[string]bool // names that are not shown
-	notes      []string        // on files that could not be compared
+	left       map[string]bool // names of files that could not be compared
+	notes      []string        // on these
 	unshown    bool            // a file that is not shown may differ
 }
 
@@ -60,7 +60,7 @@ func openRepository(ctx context.Context, access *confine.Access, program Program
 	if now, err := os.Stat(access.Real); err != nil || !os.SameFile(now, access.Info) {
 		return nil, errors.New("the allowed root was moved; there is no diff of it")
 	}
-	r := &repository{access: access, program: program, path: path, room: maxRepository, treeRoom: maxCopied, hidden: map[string]bool{}}
+	r := &repository{access: access, program: program, path: path, room: maxRepository, treeRoom: maxCopied, left: map[string]bool{}}
 	if err := r.fill(ctx); err != nil {
 		r.remove()
 		return nil, err

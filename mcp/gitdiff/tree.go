@@ -123,7 +123,7 @@ func (r *repository) add(e *entry) {
 		return // git takes very long to find out that it is not asked for
 	}
 	list := &r.same
-	if isFile := e.mode == modeFile || e.mode == modeExecutable || e.mode == modeLink; isFile && asked && !e.settled && !r.hidden[e.name] {
+	if isFile := e.mode == modeFile || e.mode == modeExecutable || e.mode == modeLink; isFile && asked && !e.settled && !r.left[e.name] {
 		differs, err := r.look(e)
 		if err != nil {
 			r.leave(e.name, err)
@@ -141,8 +141,8 @@ func below(name, path string) bool {
 
 // leave leaves a file out of the diff, and says why in a note.
 func (r *repository) leave(name string, why error) {
-	if !r.hidden[name] {
-		r.hidden[name] = true
+	if !r.left[name] {
+		r.left[name] = true
 		r.notes = append(r.notes, fmt.Sprintf("[toolpipe] %q is left out: %v\n", name, why))
 	}
 }
@@ -165,7 +165,6 @@ func (r *repository) look(e *entry) (differs bool, err error) {
 	_, isBelowFile := errors.AsType[*confine.WrongKindError](err) // for git it does not exist then
 	switch unchanged := err == nil && e.stat == statOf(info); {
 	case r.protected(e.name, info):
-		r.hidden[e.name] = true
 		r.unshown = r.unshown || !unchanged
 		return false, nil
 	case isBelowFile, errors.Is(err, fs.ErrNotExist), err == nil && info.IsDir(), r.copied == e.name:
