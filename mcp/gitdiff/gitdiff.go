@@ -112,13 +112,9 @@ func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	names, err := readNames(list)
-	if err != nil {
-		return nil, err
-	}
-	names, cut := r.shown(names)
-	if len(names) == 0 {
-		return r.report(nil, cut), nil
+	names, cut, err := r.shown(list)
+	if err != nil || len(names) == 0 {
+		return r.report(nil, cut), err
 	}
 	r.copyAttributes(names)
 	text, err := r.git(ctx, nil, toolserver.MaxText, slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"}, common, names)...)
@@ -130,25 +126,19 @@ func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, erro
 
 var errListed = errors.New("git lists more than 256 MiB of files")
 
-// readNames reads names that end with a NUL.
-func readNames(list []byte) ([]string, error) {
+// shown are the files of git's list of changed files that the diff shows. cut says that
+// there are more than it can show.
+func (r *repository) shown(list []byte) (shown []string, cut bool, err error) {
 	if len(list) > maxRepository {
-		return nil, errListed
+		return nil, false, errListed
 	}
 	names := strings.FieldsFunc(string(list), func(r rune) bool { return r == 0 })
-	for _, name := range names {
-		if !localName(name) {
-			return nil, fmt.Errorf("a commit has a file whose name %q leads out of the root: no diff is made", name)
-		}
-	}
-	return slices.Compact(names), nil // an unmerged file is listed twice
-}
-
-// shown are the changed files that the diff shows. cut says that there are more than
-// it can show.
-func (r *repository) shown(names []string) (shown []string, cut bool) {
+	names = slices.Compact(names) // an unmerged file is listed twice
 	var hidden []string
 	for _, name := range names {
+		if !localName(name) {
+			return nil, false, fmt.Errorf("a commit has a file whose name %q leads out of the root: no diff is made", name)
+		}
 		if info, _ := r.access.Root.Lstat(name); r.left[name] || r.protected(name, info) {
 			hidden, r.unshown = append(hidden, name), true
 		}
@@ -159,11 +149,11 @@ func (r *repository) shown(names []string) (shown []string, cut bool) {
 			continue // for git the name of a file stands for what is below it too
 		}
 		if size += len(name); size > toolserver.MaxText || len(shown) == maxNames {
-			return shown, true
+			return shown, true, nil
 		}
 		shown = append(shown, name)
 	}
-	return shown, false
+	return shown, false, nil
 }
 
 // report is the answer: the diff, and notes on what is not in it.

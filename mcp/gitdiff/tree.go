@@ -49,16 +49,15 @@ func (r *repository) compare(ctx context.Context) error {
 	if err == nil {
 		err = r.readIndex(ctx, string(list))
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = confine.Reason(os.RemoveAll(filepath.Join(r.dir, "git/index")))
 	}
-	if err := os.RemoveAll(filepath.Join(r.dir, "git/index")); err != nil {
-		return confine.Reason(err)
+	if err == nil {
+		_, err = r.git(ctx, r.same.Bytes(), 0, "-c", "core.ignoreStat=true", "update-index", "-z", "--index-info")
 	}
-	if _, err := r.git(ctx, r.same.Bytes(), 0, "-c", "core.ignoreStat=true", "update-index", "-z", "--index-info"); err != nil {
-		return err
+	if err == nil {
+		_, err = r.git(ctx, r.open.Bytes(), 0, "update-index", "-z", "--index-info")
 	}
-	_, err = r.git(ctx, r.open.Bytes(), 0, "update-index", "-z", "--index-info")
 	return err
 }
 
