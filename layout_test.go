@@ -30,7 +30,7 @@ var imports = map[string]string{
 	"run/input":    "run/config run/failure run/stdio stream stream/goroutine stream/jsontext",
 	"run/manual":   "",
 	"run/review":   "run/event stream/escape stream/jsontext",
-	"run/schema":   "stream/jsontext",
+	"run/schema":   "stream/goroutine stream/jsontext",
 	"run/session":  "mcp/filelock run/config run/failure run/input run/stdio stream stream/jsontext",
 	"run/stdio":    "mcp/process stream/goroutine",
 

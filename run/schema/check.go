@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
+	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
 )
 
@@ -21,9 +23,10 @@ func (s *Schema) Check(text []byte) (faults []Fault, err error) {
 	if err := jsontext.Check(text, jsontext.Options{Depth: maxDepth, LoneSurrogates: true}); err != nil {
 		return []Fault{{Message: "is not JSON: " + err.Error()}}, nil
 	}
-	c := check{schema: s, left: maxSteps}
-	c.visit(s.root, bytes.TrimSpace(text), "", 0, nil)
-	if c.over {
+	c := &check{schema: s, left: maxSteps}
+	inTime := goroutine.Within(maxTime, func() { c.visit(s.root, bytes.TrimSpace(text), "", 0, nil) })
+	if !inTime || c.over {
+		c.stopped.Store(true)
 		return nil, errors.New("the check would take too long")
 	}
 	return c.found, nil
@@ -31,11 +34,12 @@ func (s *Schema) Check(text []byte) (faults []Fault, err error) {
 
 // check is one check in progress.
 type check struct {
-	schema *Schema
-	left   int  // steps that may still be taken
-	over   bool // more steps were needed
-	trying int  // schemas around this one whose failure is no fault
-	found  []Fault
+	schema  *Schema
+	left    int         // steps that may still be taken
+	over    bool        // more steps were needed
+	stopped atomic.Bool // nobody waits for it
+	trying  int         // schemas around this one whose failure is no fault
+	found   []Fault
 }
 
 // visit is one schema at one part of the value.
@@ -60,7 +64,7 @@ type part struct {
 // visit reports whether v fits n, and adds the parts that it looked at to seen. chain
 // counts the schemas that led here at the same part of the value.
 func (c *check) visit(n *node, v []byte, path string, chain int, seen map[string]bool) bool {
-	if c.left -= 1 + len(v)/1024; chain > maxChain || c.left < 0 {
+	if c.left -= 1 + len(v)/1024; chain > maxChain || c.left < 0 || c.stopped.Load() {
 		c.over = true
 	}
 	if c.over || len(c.found) >= maxFaults {
@@ -100,6 +104,7 @@ func (x *visit) keywords() {
 	case '[':
 		x.elements()
 	}
+	x.left -= len(x.parts) / 4
 	for _, rules := range []func(){x.any, x.number, x.text, x.array, x.object, x.alternatives, x.unevaluated} {
 		if x.failed && x.trying > 0 {
 			return

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"toolpipe/stream/jsontext"
 )
@@ -26,8 +27,9 @@ const (
 	maxText  = 1 << 20 // bytes of a schema
 	maxDepth = 128     // nesting of a schema and of a value
 	maxValue = 64 << 20
-	maxSteps = 1 << 18 // of one check, each about a microsecond
-	maxChain = 64      // references and alternatives that follow one another at one place of a value
+	maxSteps = 1 << 18         // of one check, each about a microsecond
+	maxTime  = 2 * time.Second // of one check, whatever its steps take: an interrupted run ends in order within 4 s
+	maxChain = 64              // references and alternatives that follow one another at one place of a value
 )
 
 // Schema is a compiled schema.
