@@ -26,8 +26,8 @@ type Opaque struct {
 // the Opaque. Its members are api, endpoint and model, of which it is; digest, of
 // the text and the calls that it belongs to; and state, an object of members for
 // chat, else an array of blocks or items. A state that a strict reader would refuse,
-// for a name that stands twice or for half a pair of surrogates, is a string that
-// holds that JSON.
+// for a name that stands twice or for half a pair of surrogates, and one of several
+// lines, is a string that holds that JSON: it goes back as it came.
 const StateMember = "provider_state"
 
 // writeState writes the member of m's Opaque, if there is something to keep.
@@ -38,7 +38,7 @@ func writeState(w *segments, m *Message) {
 		return
 	}
 	state := o.state()
-	if !isStrict(state) {
+	if !isStrict(state) || bytes.IndexByte(state, '\n') >= 0 {
 		state = jsontext.AppendQuoted(nil, state)
 	}
 	w.put(`,"`+StateMember+`":{"api":?,"endpoint":?,"model":?,"digest":?,"state":?}`, o.api, o.endpoint, o.model, digest(m), state)

@@ -167,13 +167,24 @@ func (s *File) Add(tools map[string]string, messages ...stream.Message) error {
 	defer s.mu.Unlock()
 	b := s.definitions(nil, tools)
 	for i := range messages {
+		begin := len(b)
 		b = stream.AppendChatMessage(b, &messages[i])
+		joinLines(b[begin:])
 		if messages[i].Failed {
 			b = append(b[:len(b)-1], `,"`+input.FailedMember+`":true}`...)
 		}
 		b = append(b, '\n')
 	}
 	return s.write(b)
+}
+
+// joinLines makes JSON of several lines, which an endpoint may have sent, one line of
+// the same length. No string of JSON holds the end of a line.
+func joinLines(text []byte) {
+	for i := bytes.IndexByte(text, '\n'); i >= 0; i = bytes.IndexByte(text, '\n') {
+		text[i] = ' '
+		text = text[i+1:]
+	}
 }
 
 // definitions appends a line of the digests that are not in the file yet.
