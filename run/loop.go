@@ -107,7 +107,7 @@ func (l *loop) run(ctx context.Context) error {
 			continue // the endpoint's own tools take longer: it goes on when it gets its message back
 		}
 		if len(calls)+len(lines) == 0 {
-			if again, err := l.checkAnswer(); err != nil || !again {
+			if again, err := l.checkAnswer(ctx); err != nil || !again {
 				return err
 			}
 			continue

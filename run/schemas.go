@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -39,11 +40,14 @@ func answerSchema(from string, text json.RawMessage, warn config.Warner) (*schem
 
 // checkAnswer checks the last turn's text against the schema. When it does not
 // fit, the model is told why, once, and takes another turn; then it is an error.
-func (l *loop) checkAnswer() (again bool, err error) {
+func (l *loop) checkAnswer(ctx context.Context) (again bool, err error) {
 	if l.schema == nil {
 		return false, nil
 	}
 	faults, err := l.schema.Check(bytes.TrimSpace(l.text))
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
 	if err != nil {
 		return false, l.emit(&event.Warning{Code: "schema_unchecked", Message: l.schemaFrom + ": the answer is not checked: " + err.Error()})
 	}
