@@ -20,8 +20,8 @@ import (
 // a change of design and belongs into the same commit.
 var imports = map[string]string{
 	".":            "run run/flags run/config run/face run/failure run/stdio stream/goroutine github.com/spf13/pflag github.com/mattn/go-isatty",
-	"run":          "run/config run/event run/face run/failure run/input run/review run/schema run/session run/stdio approve mcp mcp/code mcp/command mcp/confine mcp/fetch mcp/files mcp/notes mcp/oauth mcp/process mcp/processes mcp/shell mcp/toolserver mcp/wire stream stream/goroutine stream/jsontext stream/secrets",
-	"run/config":   "run/event run/failure run/stdio approve mcp mcp/oauth mcp/process mcp/wire stream stream/escape stream/jsontext stream/nearest stream/secrets",
+	"run":          "run/config run/event run/face run/failure run/input run/review run/schema run/session run/stdio approve mcp mcp/code mcp/command mcp/confine mcp/fetch mcp/files mcp/notes mcp/oauth mcp/process mcp/processes mcp/shell mcp/toolserver mcp/wire stream stream/goroutine stream/jsontext stream/loopback stream/secrets",
+	"run/config":   "run/event run/failure run/stdio approve mcp mcp/oauth mcp/process mcp/wire stream stream/escape stream/jsontext stream/loopback stream/nearest stream/secrets",
 	"run/endtoend": "",
 	"run/event":    "run/failure stream/escape stream/jsontext stream/secrets",
 	"run/face":     "run/event run/failure run/stdio stream/escape stream/goroutine stream/jsontext stream/secrets",

@@ -13,7 +13,7 @@ import (
 	"toolpipe/mcp/process"
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/stream"
+	"toolpipe/stream/loopback"
 )
 
 // newApprover is the approver of --approver: a URL, or a command line split as a
@@ -39,7 +39,7 @@ func urlApprover(c *config.Config, warn config.Warner) (*approve.Approver, error
 	if err != nil || u.Hostname() == "" {
 		return nil, failure.Usage("--approver: what was given is not an http or https URL")
 	}
-	if host := u.Hostname(); u.Scheme == "http" && !stream.IsLoopback(host) {
+	if host := u.Hostname(); u.Scheme == "http" && !loopback.Is(host) {
 		if !slices.ContainsFunc(c.InsecureHTTP, func(h string) bool { return strings.EqualFold(h, host) }) {
 			return nil, failure.UsageError([]string{"use https, or allow plain http to this host: --insecure-http " + config.ShellQuote(host)},
 				"--approver: %q would be asked over plain http, where others can answer for it", host)

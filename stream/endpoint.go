@@ -60,7 +60,7 @@ func newEndpoint(cfg *Config, path string) (*endpoint, error) {
 	}
 	e := &endpoint{url: u, origin: originOf(u), key: cfg.Key}
 	secret := cfg.Key != "" || slices.ContainsFunc(cfg.Headers, func(h Header) bool { return h.Secret })
-	if host := u.Hostname(); secret && u.Scheme == "http" && !IsLoopback(host) {
+	if host := u.Hostname(); secret && u.Scheme == "http" && !loopback.Is(host) {
 		if !slices.ContainsFunc(cfg.InsecureHTTP, func(h string) bool { return strings.EqualFold(h, host) }) {
 			return nil, &EndpointError{Message: fmt.Sprintf("the key would go to %q over plain http", host), Insecure: host}
 		}
@@ -94,9 +94,6 @@ func (k Key) Check() error {
 func originOf(u *url.URL) string {
 	return strings.ToLower(u.Scheme + "://" + u.Host)
 }
-
-// IsLoopback reports whether the host is certainly this machine.
-func IsLoopback(host string) bool { return loopback.Is(host) }
 
 // isOpenAI reports whether the endpoint is OpenAI's own or Azure's.
 func (e *endpoint) isOpenAI() bool {

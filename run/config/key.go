@@ -14,6 +14,7 @@ import (
 	"toolpipe/mcp/process"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
+	"toolpipe/stream/loopback"
 	"toolpipe/stream/secrets"
 )
 
@@ -113,7 +114,7 @@ func (c *Config) usualKeys(e *Endpoint, p profile) []usualKey {
 // only when the endpoint is on this machine, where most need none.
 func (e *Endpoint) noKey(unsent string, warn Warner) {
 	text := "no key is sent to " + origin(e.BaseURL) + ": " + unsent + "; --key-env NAME sends one"
-	if u, err := url.Parse(e.BaseURL); err == nil && stream.IsLoopback(u.Hostname()) {
+	if u, err := url.Parse(e.BaseURL); err == nil && loopback.Is(u.Hostname()) {
 		e.Note = text
 		return
 	}
