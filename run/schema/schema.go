@@ -15,6 +15,7 @@ import (
 	"math"
 	"net/url"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,12 +25,13 @@ import (
 )
 
 const (
-	maxText  = 1 << 20 // bytes of a schema
-	maxDepth = 128     // nesting of a schema and of a value
-	maxValue = 64 << 20
-	maxSteps = 1 << 18         // of one check, each about a microsecond
-	maxTime  = 2 * time.Second // of one check, whatever its steps take: an interrupted run ends in order within 4 s
-	maxChain = 64              // references and alternatives that follow one another at one place of a value
+	maxText    = 1 << 20 // bytes of a schema
+	maxDepth   = 128     // nesting of a schema and of a value
+	maxValue   = 64 << 20
+	maxSteps   = 1 << 18         // of one check, each about a microsecond
+	maxTime    = 2 * time.Second // of one check, whatever its steps take: an interrupted run ends in order within 4 s
+	maxProgram = 1 << 18         // instructions of the patterns of a schema, 40 bytes each; the last one may have more
+	maxChain   = 64              // references and alternatives that follow one another at one place of a value
 )
 
 // Schema is a compiled schema.
@@ -42,7 +44,8 @@ type Schema struct {
 	draft7   bool
 	at       map[string]*node          // the schemas of the document, by their JSON Pointers
 	byName   map[string]*node          // those with names, by their URIs and anchors
-	patterns map[string]*regexp.Regexp // by their texts; nil for one that Go does not have
+	patterns map[string]*regexp.Regexp // by their texts; nil for one that Go does not have, or that is too large
+	program  int                       // instructions of the patterns
 	inexact  bool                      // there is such a pattern, and all values fit it
 	strict   bool                      // there is a keyword that a value can fail because it fits another
 	depends  bool                      // there is a keyword about parts that no other keyword has looked at
@@ -90,7 +93,8 @@ func Compile(text []byte) (s *Schema, err error) {
 	if s.inexact && s.strict {
 		return nil, fmt.Errorf("%s cannot be checked, and not, if, oneOf or maxContains depends on it", strings.Join(s.Unchecked, ", "))
 	}
-	for _, n := range s.at {
+	for _, path := range slices.Sorted(maps.Keys(s.at)) {
+		n := s.at[path]
 		if ref := n.raw["$ref"]; ref != nil {
 			if n.target = s.target(n, jsontext.Text(ref)); n.target == nil {
 				return nil, fmt.Errorf("$ref %s at %s leads to no schema of this document, and no reference is fetched", ref, shown(n.path))
@@ -251,8 +255,10 @@ func (s *Schema) named(n *node, keyword string, v []byte) (ok bool, err error) {
 			continue
 		}
 		name := jsontext.Unquote(literal)
-		if keyword == "patternProperties" && s.pattern(name) != nil {
-			return false, fmt.Errorf("patternProperties at %s: the pattern %s is not one that Go has", shown(n.path), literal)
+		if keyword == "patternProperties" {
+			if err := s.pattern(name); err != nil {
+				return false, fmt.Errorf("patternProperties at %s: the pattern %s cannot be used: %v", shown(n.path), literal, err)
+			}
 		}
 		if err := s.add(n, keyword+"/"+pointerStep(name), one); err != nil {
 			return false, err
@@ -271,8 +277,21 @@ func (s *Schema) note(keyword string, n *node) {
 	s.Unchecked = append(s.Unchecked, keyword+" at "+shown(n.path))
 }
 
-// pattern compiles a pattern of the document.
-func (s *Schema) pattern(text string) (err error) {
+// pattern compiles a pattern of the document. What it compiles to is counted, since a
+// short pattern with repetitions can take megabytes.
+func (s *Schema) pattern(text string) error {
+	if s.program > maxProgram {
+		return errors.New("all patterns together are too large")
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return err
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return err
+	}
+	s.program += len(program.Inst)
 	s.patterns[text], err = regexp.Compile(text)
 	return err
 }

@@ -84,6 +84,18 @@ func TestUnchecked(t *testing.T) {
 	}
 }
 
+// Patterns that compile to much are compiled only until they are too much together.
+func TestLargePatterns(t *testing.T) {
+	text := `{"allOf":[{}`
+	for i := range 5000 {
+		text += fmt.Sprintf(`,{"pattern":"(?:x%d){999}"}`, i)
+	}
+	s := compile(t, text+`]}`)
+	if all := len(s.patterns) + len(s.Unchecked); len(s.patterns) > 200 || all != 5000 {
+		t.Errorf("of %d patterns %d are checked", all, len(s.patterns))
+	}
+}
+
 // What cannot be checked rightly is not checked at all, and nothing is fetched.
 func TestNotCompiled(t *testing.T) {
 	for _, text := range []string{
