@@ -22,7 +22,7 @@ func (c *Client) tee(res *http.Response, in io.Reader) (io.Reader, func(error)) 
 		lines := c.wireLines('<')
 		in, done = io.TeeReader(in, lines), func(error) { lines.flush() }
 	}
-	if c.recorder != nil {
+	if c.recorder != nil && res.Request.Method == http.MethodPost { // a list of models has no place in a recording
 		recorded, endLog := c.recorder.response(res), done
 		in, done = io.TeeReader(in, recorded), func(err error) {
 			endLog(err)
