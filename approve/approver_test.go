@@ -159,6 +159,9 @@ func TestApproverQuestion(t *testing.T) {
 	if d, reason, err := a.judge(t.Context(), &someCall, byRules); d != Allow || err != nil {
 		t.Error(d, reason, err)
 	}
+	if lines := approverRequest(&Call{Annotations: json.RawMessage("{\n  \"title\": \"a b\"\n}")}, &Rule{}); !bytes.Contains(lines, []byte(`"annotations":{"title":"a b"},`)) {
+		t.Errorf("not on one line: %s", lines)
+	}
 	bare := approverRequest(&Call{Server: "s"}, &Rule{Decision: Allow})
 	if !strings.Contains(string(bare), `"arguments":{},"annotations":null,"verdict":"allow"`) {
 		t.Errorf("%s", bare)
