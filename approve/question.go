@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/stream/escape"
+	"toolpipe/stream/jsontext"
 )
 
 // A question is the text that asks a person about a call, or for a form's line.
@@ -227,16 +228,36 @@ func valueLines(d *document, at, width int) []string {
 		text = string(d.str(at))
 	}
 	if !strings.Contains(text, "\n") {
-		return jsonLines(d, at, width)
+		return wrap(nil, escapeJSON(plainJSON(argumentName(d, at)+string(d.raw(at)))), width)
 	}
 	title := argumentName(d, at) + "text of " + strconv.Itoa(len(text)) + " bytes"
 	if !strings.HasSuffix(text, "\n") {
 		title += ", without a newline at its end"
 	}
-	return textLines(wrap(nil, escapeJSON(title), width), text, width)
+	return textLines(wrap(nil, escapeJSON(plainJSON(title)), width), text, width)
 }
 
-// jsonLines shows one argument as JSON.
+// plainJSON writes the characters themselves where the strings of a JSON text have
+// their numbers, in which nobody reads a word.
+func plainJSON(text string) string {
+	if !strings.Contains(text, `\u`) {
+		return text
+	}
+	in, out := []byte(text), []byte(nil)
+	for i := 0; i < len(in); {
+		if in[i] != '"' {
+			out = append(out, in[i])
+			i++
+			continue
+		}
+		end := jsontext.LiteralEnd(in, i)
+		out = jsontext.AppendQuoted(out, jsontext.Unquote(in[i:end]))
+		i = end
+	}
+	return string(out)
+}
+
+// jsonLines shows one argument as it stands in the JSON.
 func jsonLines(d *document, at, width int) []string {
 	return wrap(nil, escapeJSON(argumentName(d, at)+string(d.raw(at))), width)
 }
