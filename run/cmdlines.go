@@ -13,7 +13,8 @@ import (
 const commandTool = "shell__run_command"
 
 // commandLines are the commands in the text of a whole reply under --cmd-lines: the
-// lines that begin with "CMD: ", outside fenced code blocks.
+// lines that begin with "CMD: " and have more than blanks behind it, outside fenced
+// code blocks.
 func (c *caller) commandLines(text []byte) []string {
 	if !c.cmdLines {
 		return nil
@@ -27,7 +28,7 @@ func (c *caller) commandLines(text []byte) []string {
 		switch {
 		case fence == "" && mark != "":
 			fence = mark
-		case fence == "" && isCommand:
+		case fence == "" && isCommand && strings.TrimSpace(command) != "":
 			lines = append(lines, command)
 		case fence != "" && strings.HasPrefix(mark, fence) && info == "":
 			fence = ""

@@ -15,6 +15,7 @@ func TestCommandLines(t *testing.T) {
 		"``` a ```\nCMD: b":                       {"b"},
 		"1. x\n    ```\nCMD: a\n    ```\nCMD: b":  {"b"},
 		"```\nCMD: a":                             nil,
+		"CMD: \nCMD:  \t\r\n":                     nil,
 	} {
 		if got := (&caller{cmdLines: true}).commandLines([]byte(text)); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)
