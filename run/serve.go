@@ -78,8 +78,8 @@ func (in *inspection) serve(ctx context.Context) error {
 	if e, ok := errors.AsType[*toolserver.WriteError](err); ok {
 		return failure.Output("standard output", e.Cause)
 	}
-	if errors.Is(err, wire.ErrFrameTooLarge) {
-		return failure.Usage("standard input: %v", err)
+	if err != nil && ctx.Err() == nil {
+		return failure.Usage("standard input: %s", failure.Cause(err))
 	}
 	return err
 }
