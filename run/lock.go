@@ -187,14 +187,17 @@ func lockDiff(locked map[string]lockedItem, offered []lockedItem) (diff string) 
 	for _, is := range offered {
 		was, ok := locked[is.title()]
 		delete(locked, is.title())
-		if !ok {
-			text := cmp.Or(string(is.member("description")), string(is.member("instructions")), "(no description)")
-			diff += "\n+ " + is.title() + " is new: " + shortFrom(0, []byte(text))
+		if !ok && is.list == "tools" {
+			diff += "\n+ " + is.title() + " is new: " + shortFrom(0, []byte(cmp.Or(string(is.member("description")), "(no description)")))
 			continue
 		}
 		diff += changedMembers(was, is)
 	}
 	for _, name := range slices.Sorted(maps.Keys(locked)) {
+		if was := locked[name]; was.list == "servers" {
+			diff += changedMembers(was, lockedItem{list: was.list, name: was.name})
+			continue
+		}
 		diff += "\n- " + name + " is gone"
 	}
 	return diff
