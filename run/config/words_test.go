@@ -88,7 +88,7 @@ func TestParseDuration(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	words := []string{"model", "color", "tools", "log", "list-tools"}
-	for in, want := range map[string]string{"colr": "color", "colour": "color", "modle": "model", "list-tool": "list-tools", "tool": "tools", "x": "", "xy": "", "": "", "temperature": "", "lgo": ""} {
+	for in, want := range map[string]string{"colr": "color", "colour": "color", "modle": "model", "list-tool": "list-tools", "tool": "tools", "x": "", "xy": "", "": "", "temperature": "", "lgo": "log"} {
 		if got := Nearest(in, words); got != want {
 			t.Errorf("%q: %q", in, got)
 		}

@@ -14,6 +14,8 @@ func TestNearest(t *testing.T) {
 	}{
 		{"mian.go", []string{"other", "main.go", "man"}, "main.go"},
 		{"PATH", []string{"path"}, "path"},
+		{"hepl", []string{"shell", "heap", "help"}, "help"},
+		{"lgo", []string{"long", "log"}, "log"},
 		{"pth", []string{"pattern", "path"}, "path"},
 		{"x", []string{"y", "xyz"}, ""},
 		{"content", []string{"start_line", "end_line"}, ""},
