@@ -45,7 +45,7 @@ func (x *exchange) read(res *http.Response) error {
 		e := notAReply("it is HTML (" + contentType(res) + "): " + x.shownError(head))
 		e.Hint = x.hint(404, "")
 		err = e
-		io.CopyN(io.Discard, body, int64(len(sample))) // so that a recording has what was answered
+		io.Copy(io.Discard, io.LimitReader(body, int64(len(sample)))) // so that a recording has what was answered
 	case '{', '[':
 		err = x.readEvents(jsonEvents(body), true, sample)
 	default:
