@@ -212,7 +212,7 @@ func (r *repository) plainConfig(ctx context.Context, config []byte) ([]byte, er
 		}
 		switch section, name, _ := strings.Cut(key, "."); key {
 		case "core.symlinks":
-			r.noLinks = value == "false"
+			r.noLinks = slices.Contains([]string{"false", "no", "off", "0", ""}, value) // git-config(1), "Values"
 		case "core.autocrlf", "core.eol", "core.filemode", "core.ignorecase", "core.precomposeunicode", "extensions.objectformat", "extensions.refstorage":
 			if value != "" && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789") == "" {
 				plain = fmt.Appendf(plain, "[%s]\n\t%s = %s\n", section, name, value)

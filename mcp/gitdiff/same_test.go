@@ -203,13 +203,15 @@ func TestGitDiffNoConfiguration(t *testing.T) {
 
 	// Where links are files by the configuration, such a file is the link.
 	git("reset", "-q", "--hard")
-	git("config", "core.symlinks", "false")
 	check(t, os.Remove(in("link")))
 	servertest.Put(t, in("link"), "a")
 	check(t, os.Remove(in("other")))
 	servertest.Put(t, in("other"), "c")
-	if got, want := servertest.Works(t, s, "get_git_diff"), plainDiff(t, dir, "HEAD"); got != want || strings.Contains(got, "b/link") || !strings.Contains(got, "+c") {
-		t.Errorf("without links:\n%s\nwant:\n%s", got, want)
+	for _, word := range []string{"false", "No", "off", "0", ""} {
+		git("config", "core.symlinks", word)
+		if got, want := servertest.Works(t, s, "get_git_diff"), plainDiff(t, dir, "HEAD"); got != want || strings.Contains(got, "b/link") || !strings.Contains(got, "+c") {
+			t.Errorf("with links %q:\n%s\nwant:\n%s", word, got, want)
+		}
 	}
 }
 
