@@ -76,8 +76,9 @@ func (k fileKind) check(what, path string, mode os.FileMode) error {
 	return nil
 }
 
-// OpenError words err, which came from opening the file at path; what is the
-// flag or the key that names the file.
+// OpenError words err, which came from opening or writing the file at path; what is the
+// flag or the key that names the file. Where there is no room for the file, the status is
+// that of an output which cannot be written.
 func OpenError(what, path string, err error) error {
 	if _, ok := errors.AsType[*failure.Error](err); ok {
 		return err
@@ -91,6 +92,9 @@ func OpenError(what, path string, err error) error {
 	}
 	if errors.Is(err, syscall.ENXIO) {
 		e = failure.Usage("%s: %q: nobody reads from this pipe", what, path)
+	}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+		e.Status = failure.StatusOutput
 	}
 	e.Cause = err
 	return e
