@@ -77,16 +77,15 @@ func (c *Config) LoadSettings(warn Warner) (*Settings, error) {
 	s.Path = named
 	if named == "" {
 		what, s.Path = "the config", c.userPath("XDG_CONFIG_HOME", stdio.DefaultConfigDir, "config.json")
+		if _, err := os.Stat(s.Path); errors.Is(err, os.ErrNotExist) {
+			s.Path = ""
+		}
 	}
 	if s.Path == "" {
 		return s, nil
 	}
 	doc, err := ReadDocument(what, s.Path, jsontext.Options{}, warn)
 	if err != nil {
-		if named == "" && errors.Is(err, os.ErrNotExist) {
-			s.Path = ""
-			return s, nil
-		}
 		return nil, err
 	}
 	return s, doc.readKeys(s.keys(c))
