@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"time"
 
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
@@ -23,10 +23,15 @@ func (s *Schema) Check(text []byte) (faults []Fault, err error) {
 	if err := jsontext.Check(text, jsontext.Options{Depth: maxDepth, LoneSurrogates: true}); err != nil {
 		return []Fault{{Message: "is not JSON: " + err.Error()}}, nil
 	}
-	c := &check{schema: s, left: maxSteps}
-	inTime := goroutine.Within(maxTime, func() { c.visit(s.root, bytes.TrimSpace(text), "", 0, nil) })
+	c := &check{schema: s, left: maxSteps, until: time.Now().Add(maxTime)}
+	visit := func() { c.visit(s.root, bytes.TrimSpace(text), "", 0, nil) }
+	inTime := true
+	if int64(len(text))*int64(s.size+s.program) <= maxWork { // no step takes long, so that the time is looked at often enough
+		visit()
+	} else {
+		inTime = goroutine.Within(maxTime, visit)
+	}
 	if !inTime || c.over {
-		c.stopped.Store(true)
 		return nil, errors.New("the check would take too long")
 	}
 	return c.found, nil
@@ -34,12 +39,12 @@ func (s *Schema) Check(text []byte) (faults []Fault, err error) {
 
 // check is one check in progress.
 type check struct {
-	schema  *Schema
-	left    int         // steps that may still be taken
-	over    bool        // more steps were needed
-	stopped atomic.Bool // nobody waits for it
-	trying  int         // schemas around this one whose failure is no fault
-	found   []Fault
+	schema *Schema
+	left   int       // steps that may still be taken
+	until  time.Time // when it must have ended
+	over   bool      // more steps or time were needed
+	trying int       // schemas around this one whose failure is no fault
+	found  []Fault
 }
 
 // visit is one schema at one part of the value.
@@ -64,7 +69,7 @@ type part struct {
 // visit reports whether v fits n, and adds the parts that it looked at to seen. chain
 // counts the schemas that led here at the same part of the value.
 func (c *check) visit(n *node, v []byte, path string, chain int, seen map[string]bool) bool {
-	if c.left -= 1 + len(v)/1024; chain > maxChain || c.left < 0 || c.stopped.Load() {
+	if c.left -= 1 + len(v)/1024; chain > maxChain || c.left < 0 || time.Now().After(c.until) {
 		c.over = true
 	}
 	if c.over || len(c.found) >= maxFaults {

@@ -29,6 +29,7 @@ const (
 	maxDepth   = 128     // nesting of a schema and of a value
 	maxValue   = 64 << 20
 	maxSteps   = 1 << 18         // of one check, each about a microsecond
+	maxWork    = 1 << 24         // the length of a value times the size of the schema up to which each step is short
 	maxTime    = 2 * time.Second // of one check, whatever its steps take: an interrupted run ends in order within 4 s
 	maxProgram = 1 << 18         // instructions of the patterns of a schema, 40 bytes each; the last one may have more
 	maxChain   = 64              // references and alternatives that follow one another at one place of a value
@@ -40,6 +41,7 @@ type Schema struct {
 	// as "format at /properties/date".
 	Unchecked []string
 
+	size     int // bytes of its text
 	root     *node
 	draft7   bool
 	at       map[string]*node          // the schemas of the document, by their JSON Pointers
@@ -74,7 +76,7 @@ func Compile(text []byte) (s *Schema, err error) {
 		return nil, err
 	}
 	text = bytes.TrimSpace(text)
-	s = &Schema{at: map[string]*node{}, byName: map[string]*node{}, patterns: map[string]*regexp.Regexp{}}
+	s = &Schema{size: len(text), at: map[string]*node{}, byName: map[string]*node{}, patterns: map[string]*regexp.Regexp{}}
 	draft := jsontext.Text(jsontext.Member(text, "$schema"))
 	switch strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(draft, "http:"), "https:"), "#") {
 	case "//json-schema.org/draft-07/schema", "//json-schema.org/draft-06/schema": // draft 6 is a part of draft 7

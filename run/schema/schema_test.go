@@ -210,3 +210,14 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// A call of a tool is checked before it is made, and again before it is sent.
+func BenchmarkCheck(b *testing.B) {
+	s, err := Compile([]byte(`{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer","minimum":1}},"required":["path"]}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		s.Check([]byte(`{"path":"a/b.txt","limit":10}`))
+	}
+}
