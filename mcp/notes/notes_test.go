@@ -18,6 +18,7 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/process/processtest"
 	"toolpipe/mcp/servertest"
+	"toolpipe/stream/goroutine"
 )
 
 func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }
@@ -256,6 +257,25 @@ func TestLastRevision(t *testing.T) {
 	servertest.Fails(t, serve(t, path), "no revisions left", "append", "name", "n", "content", "y")
 	if servertest.Get(t, path) != text {
 		t.Error("the file was changed")
+	}
+}
+
+// Another run may make the file just as this one looks for it.
+func TestMadeMeanwhile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "notes")
+	done := goroutine.Done(func() {
+		for range 20_000 {
+			if f, err := os.OpenFile(path, os.O_CREATE, 0o600); err == nil {
+				f.Close()
+			}
+			os.Remove(path)
+		}
+	})
+	for opened := 0; !goroutine.Await(done, 0); opened++ {
+		if _, err := openStore(path, lockTime); err != nil {
+			t.Fatalf("after %d times: %v", opened, err)
+		}
 	}
 }
 

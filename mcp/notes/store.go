@@ -45,7 +45,7 @@ var ErrWritable = errors.New("everybody can write to this file")
 func openStore(path string, limit time.Duration) (*store, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(path); err == nil {
+		if info, err := os.Lstat(path); err == nil && info.Mode().Type() == fs.ModeSymlink { // another run may have made the file meanwhile
 			return nil, errors.New("it is a symbolic link that leads nowhere")
 		}
 		if real, err = filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
