@@ -15,8 +15,8 @@ import (
 )
 
 // A Document is a JSON text. It was read strictly, with no key twice in one object,
-// unless it holds what other programs wrote. No tree is built of it. Every value knows its place, so that an
-// error about the meaning of a value can name the line.
+// unless it holds what other programs wrote. No tree is built of it. Every value knows
+// its place, so that an error about the meaning of a value can name the line.
 type Document struct {
 	name string // the name of the document in errors
 	data []byte
