@@ -49,7 +49,7 @@ type Flag struct {
 // A Group is the flags under one title of the help.
 type Group struct {
 	Title string
-	Flags []*Flag
+	Flags []Flag
 }
 
 // count is a setting that a switch adds one to; a value sets it.

@@ -22,7 +22,7 @@ type Table struct {
 func New(c *config.Config) *Table {
 	t := &Table{settings: c}
 	t.Groups = []Group{
-		{"model", []*Flag{
+		{"model", []Flag{
 			{Name: "model", Everyday: true, Short: "m", Value: "NAME", Setting: &c.Model,
 				Help: "model, or the name of a profile of the config; also TOOLPIPE_MODEL"},
 			{Name: "base-url", Everyday: true, Value: "URL", EmptyOK: true, Setting: &c.BaseURL,
@@ -50,7 +50,7 @@ func New(c *config.Config) *Table {
 			{Name: "think-tags", Setting: &c.ThinkTags,
 				Help: "text between <think> and </think> is reasoning"},
 		}},
-		{"input", []*Flag{
+		{"input", []Flag{
 			{Name: "system", Everyday: true, Short: "s", Value: "TEXT", Setting: &c.System,
 				Help: "system message; '' sends none, not even the frame about tools"},
 			{Name: "system-file", Value: "PATH", Setting: &c.SystemFile,
@@ -70,7 +70,7 @@ func New(c *config.Config) *Table {
 			{Name: "prompt", Value: "NAME:PROMPT[,ARG=VALUE...]", Setting: &c.Prompt,
 				Help: "begin with a prompt of the tool server NAME"},
 		}},
-		{"tools", []*Flag{
+		{"tools", []Flag{
 			{Name: "mcp", Everyday: true, Short: "t", Value: "[NAME=]TARGET", Setting: &c.Servers,
 				Help: "tool server: a URL or a command line (repeatable); NAME?=TARGET may fail"},
 			{Name: "mcp-config", Everyday: true, Value: "FILE|-", Setting: &c.ServerConfigs,
@@ -124,7 +124,7 @@ func New(c *config.Config) *Table {
 			{Name: "startup-timeout", Value: "D", Setting: &c.StartupTimeout,
 				Help: "longest start of a server (default 30s)"},
 		}},
-		{"without a model", []*Flag{
+		{"without a model", []Flag{
 			{Name: "list-tools", Everyday: true, Setting: config.ListTools,
 				Help: "print the tools and their verdicts; with -v also what to review in their definitions"},
 			{Name: "describe-tool", Value: "NAME", Setting: config.DescribeTool,
@@ -158,7 +158,7 @@ func New(c *config.Config) *Table {
 			{Name: "list-logins", Setting: config.ListLogins,
 				Help: "print the logins, without tokens, and exit"},
 		}},
-		{"approvals", []*Flag{
+		{"approvals", []Flag{
 			{Name: "allow", Everyday: true, Short: "a", Value: "PATTERNS", Setting: &c.Allow,
 				Help: "tools that may run: fs__read_*,gh__* or @read-only; a comma list of NAME__TOOL globs; @open is the open calls of -i messages or a session"},
 			{Name: "deny", Everyday: true, Value: "PATTERNS", Setting: &c.Deny,
@@ -180,7 +180,7 @@ func New(c *config.Config) *Table {
 			{Name: "no-input", Setting: &c.NoInput,
 				Help: "never ask on the terminal"},
 		}},
-		{"output", []*Flag{
+		{"output", []Flag{
 			{Name: "output", Everyday: true, Short: "o", Value: "FORM", Setting: &c.Output,
 				Help: "text, ndjson, json, messages or block[:LANG]; text is the default, ndjson the events, json the end event, block the answer's first fenced block alone"},
 			{Name: "block", Everyday: true, Short: "x", Setting: &t.block,
@@ -200,7 +200,7 @@ func New(c *config.Config) *Table {
 			{Name: "replay", Value: "FILE", Setting: &c.Replay,
 				Help: "answer from the exchanges in the file, offline"},
 		}},
-		{"limits and config", []*Flag{
+		{"limits and config", []Flag{
 			{Name: "max-rounds", Everyday: true, Value: "N", Setting: &c.MaxRounds,
 				Help: "rounds of calls (default 8)"},
 			{Name: "timeout", Everyday: true, Value: "D", Setting: &c.Timeout,
@@ -212,7 +212,7 @@ func New(c *config.Config) *Table {
 			{Name: "no-config", Setting: &c.NoConfig,
 				Help: "read no config"},
 		}},
-		{"about", []*Flag{
+		{"about", []Flag{
 			{Name: "help", Everyday: true, Short: "h", Value: "[=TOPIC]", Setting: &t.Help,
 				Help: "the everyday flags, =all: every one, =topics: pages; =man: all of it as roff"},
 			{Name: "completion", Value: "SHELL", Setting: &t.Completion,
@@ -228,8 +228,8 @@ func New(c *config.Config) *Table {
 func (t *Table) All() iter.Seq[*Flag] {
 	return func(yield func(*Flag) bool) {
 		for _, g := range t.Groups {
-			for _, f := range g.Flags {
-				if !yield(f) {
+			for i := range g.Flags {
+				if !yield(&g.Flags[i]) {
 					return
 				}
 			}
