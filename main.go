@@ -216,7 +216,9 @@ func parse(cfg *config.Config, args []string) (text *string, err error) {
 	fs := pflag.NewFlagSet("toolpipe", pflag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	for f := range table.All() {
-		fs.VarPF(f, f.Name, f.Short, "").NoOptDefVal = f.Bare()
+		if mayGive(args, f) { // pflag takes longer for all flags than the run for its configuration
+			fs.VarPF(f, f.Name, f.Short, "").NoOptDefVal = f.Bare()
+		}
 	}
 	unparsed := fs.Parse(args)
 	beforeDash := args
@@ -242,6 +244,18 @@ func parse(cfg *config.Config, args []string) (text *string, err error) {
 		return nil, table.Check()
 	}
 	return text, err
+}
+
+// mayGive reports whether one of the arguments may give the flag: some are values.
+func mayGive(args []string, f *flags.Flag) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		name, long := strings.CutPrefix(arg, "--")
+		if !long {
+			return f.Short != "" && strings.HasPrefix(arg, "-") && strings.Contains(arg, f.Short)
+		}
+		rest, same := strings.CutPrefix(name, f.Name)
+		return same && (rest == "" || rest[0] == '=')
+	})
 }
 
 // flagError says in our words what the flag library could not parse.
