@@ -28,7 +28,8 @@ type Processes struct {
 	starting sync.WaitGroup        // counts the starts under way
 	running  map[*Process]struct{} // children that have not ended, or whose output is not read yet
 	left     []*Process            // children that have ended, though members of their group may go on
-	detached []int                 // pids that Sweep spares; does not change once closed is set
+	spared   []int                 // pids of children that Sweep spares; does not change once closed is set
+	begun    bool                  // something was started
 	closed   bool                  // nothing may start any more
 }
 
@@ -74,6 +75,7 @@ func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) 
 		p.mu.Unlock()
 		return nil, errClosed
 	}
+	p.begin()
 	p.starting.Add(1)
 	p.mu.Unlock()
 	defer p.starting.Done()
@@ -133,12 +135,21 @@ func (p *Processes) StartDetached(cmd *exec.Cmd) error {
 	if p.closed {
 		return errClosed
 	}
+	p.begin()
 	if _, err := startMarked(cmd); err != nil { // with a mark of its own, not that of a child beside it
 		return err
 	}
-	p.detached = append(p.detached, cmd.Process.Pid)
+	p.spared = append(p.spared, cmd.Process.Pid)
 	goroutine.Start(func() { cmd.Wait() })
 	return nil
+}
+
+// begin notes, before the first start, the children that this process had already: a
+// shell that becomes this program keeps its background jobs. The caller holds mu.
+func (p *Processes) begin() {
+	if !p.begun {
+		p.begun, p.spared = true, inherited()
+	}
 }
 
 // live waits for the end of the child and of its output.
@@ -296,12 +307,15 @@ func (p *Processes) KillAll() {
 
 // Sweep is the very end: it kills what is running, waits for it, and on Linux
 // ends every other descendant that became a child of this process (see
-// BecomeSubreaper), whoever started it, but for what StartDetached started. It takes
-// no longer than limit, also when a process resists, and reports how many could not
-// be ended.
+// BecomeSubreaper), whoever started it, but for what StartDetached started and the
+// children from before the first start. It takes no longer than limit, also when a
+// process resists, and reports how many could not be ended.
 func (p *Processes) Sweep(limit time.Duration) int {
 	began := time.Now()
 	p.KillAll()
+	if !p.begun { // which does not change now
+		return 0
+	}
 	goroutine.Within(limit/4, p.starting.Wait) // the sweep ends what hangs in exec
 	p.KillAll()                                // what was being forked
 	p.mu.Lock()

@@ -58,6 +58,14 @@ func awaitExit(pid int) bool {
 	}
 }
 
+// inherited are the children of this process before it has started any.
+func inherited() []int {
+	if childless() {
+		return nil
+	}
+	return children()
+}
+
 // childless says that this process has no child at all. Every run asks at its end:
 // this one call is faster than a search in /proc, which may also leave a child out
 // when another is reaped at that moment.
@@ -83,7 +91,7 @@ func (p *Processes) sweep(deadline time.Time) (left int) {
 		running := p.pids()
 		for _, pid := range children() {
 			switch {
-			case slices.Contains(p.detached, pid):
+			case slices.Contains(p.spared, pid):
 			case running[pid]:
 				left++
 			default:
@@ -93,7 +101,7 @@ func (p *Processes) sweep(deadline time.Time) (left int) {
 				}
 			}
 		}
-		if left == 0 && (p.detached != nil || childless()) || time.Now().After(deadline) {
+		if left == 0 && (p.spared != nil || childless()) || time.Now().After(deadline) {
 			return left
 		}
 		time.Sleep(min(pause, 50*time.Millisecond))

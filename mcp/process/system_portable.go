@@ -33,6 +33,8 @@ func awaitExit(int) bool { return false }
 
 func (p *Processes) sweep(time.Time) int { return 0 }
 
+func inherited() []int { return nil }
+
 func startMarked(cmd *exec.Cmd) (mark uint64, err error) { return 0, cmd.Start() }
 
 func (pr *Process) killTree(time.Duration) bool { return false }
