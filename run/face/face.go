@@ -318,8 +318,10 @@ func (f *Face) turned(e *event.Turn) {
 	if f.lineOpen {
 		f.print("")
 	}
-	f.verbosely(fmt.Sprintf("turn %d: %s, %d tokens in, %d out, %s", e.Turn, cmp.Or(escape.Escape(e.Finish), "ended"),
-		e.Usage.Input, e.Usage.Output, duration(e.Time)))
+	if f.options.Verbose > 0 {
+		f.verbosely(fmt.Sprintf("turn %d: %s, %d tokens in, %d out, %s", e.Turn, cmp.Or(escape.Escape(e.Finish), "ended"),
+			e.Usage.Input, e.Usage.Output, duration(e.Time)))
+	}
 }
 
 // Interrupted takes the live line away for good, and with it the ^C that the
