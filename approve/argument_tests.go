@@ -13,13 +13,15 @@ import (
 
 // testKinds are the tests that a policy can have. Each is made from its value,
 // d.nodes[at]; problem says what is wrong with the value, "" for nothing.
-var testKinds = map[string]func(d *document, at int) (t test, problem string){
-	"equals": equalsTest, "one_of": oneOfTest, "glob": globTest, "regex": regexTest,
-	"range": rangeTest, "under": underTest, "words": wordsTest,
+func testKinds() map[string]func(d *document, at int) (t test, problem string) {
+	return map[string]func(d *document, at int) (t test, problem string){
+		"equals": equalsTest, "one_of": oneOfTest, "glob": globTest, "regex": regexTest,
+		"range": rangeTest, "under": underTest, "words": wordsTest,
+	}
 }
 
 // testNames lists the names of testKinds, for an error.
-func testNames() string { return strings.Join(slices.Sorted(maps.Keys(testKinds)), ", ") }
+func testNames() string { return strings.Join(slices.Sorted(maps.Keys(testKinds())), ", ") }
 
 func equalsTest(d *document, at int) (test, string) { return equalsAny(d, []int{at}), "" }
 

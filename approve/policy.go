@@ -262,7 +262,7 @@ func (p *policyReader) argumentTests(at int) (*argumentTests, error) {
 			return nil, p.errorAt(p.nodes[i].start, `a test is an object with one key of: %s`, testNames())
 		}
 		kind := string(p.key(first))
-		makeTest, known := testKinds[kind]
+		makeTest, known := testKinds()[kind]
 		if !known {
 			return nil, p.unknownKey(first, testNames())
 		}

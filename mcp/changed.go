@@ -7,10 +7,6 @@ import (
 	"time"
 )
 
-// toolSeed is for the hashes of tools' definitions. The sum of those of a list does not
-// depend on its order.
-var toolSeed = maphash.MakeSeed()
-
 // Settle warns, at the end of a run, if the list of tools is not the one that the run
 // began with. It asks for the list if the server announced a change, which may be none: a
 // browser's server announces one at every page. It takes no longer than limit.
@@ -21,7 +17,7 @@ func (s *Session) Settle(limit time.Duration) {
 	ctx, cancel := context.WithTimeout(s.life, limit)
 	defer cancel()
 	var now uint64
-	err := s.allPages(ctx, toolList, func(item []byte) { now += maphash.Bytes(toolSeed, item) })
+	err := s.allPages(ctx, toolList, func(item []byte) { now += maphash.Bytes(s.toolSeed, item) })
 	switch {
 	case err != nil:
 		s.report.log("the list of tools was announced as changed, and could not be read: " + err.Error())

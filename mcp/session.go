@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,9 +25,10 @@ type Session struct {
 	transport string          // "stdio", "http", "sse" or "local"
 	meta      []byte          // 2026-07-28: members of every request's _meta
 
-	tools   []wire.Tool
-	headers map[string][]paramHeader // of calls, by the tool's name; like tools not changed after Connect
-	listed  uint64                   // the sum of the hashes of all tools in the list; nor is this
+	tools    []wire.Tool
+	headers  map[string][]paramHeader // of calls, by the tool's name; like tools not changed after Connect
+	listed   uint64                   // the sum of the hashes of all tools in the list; nor is this
+	toolSeed maphash.Seed             // for these hashes
 
 	announced atomic.Bool // the server said that its list of tools has changed
 

@@ -29,7 +29,8 @@ func (s *Session) Tools() []wire.Tool { return s.tools }
 func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 	var tools []wire.Tool
 	headers := make(map[string][]paramHeader)
-	var sum uint64
+	s.toolSeed = maphash.MakeSeed()
+	var sum uint64 // which does not depend on the order
 	dropped := 0
 	drop := func(tool, why string) {
 		if dropped++; dropped <= maxDropped {
@@ -37,7 +38,7 @@ func (s *Session) list(ctx context.Context) ([]wire.Tool, error) {
 		}
 	}
 	err := s.allPages(ctx, toolList, func(item []byte) {
-		sum += maphash.Bytes(toolSeed, item)
+		sum += maphash.Bytes(s.toolSeed, item)
 		t := readTool(item)
 		if _, again := headers[t.Name]; again {
 			drop(t.Name, "the server lists it twice, the first one counts")

@@ -105,7 +105,7 @@ func commandServers(c *config.Config, s *config.Settings, filesRoot string) ([]c
 
 func builtin(name string, local *toolserver.Server, root string) config.Server {
 	preview := func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string) {
-		if told = editors[tool]; told == nil {
+		if told = editors()[tool]; told == nil {
 			return "", nil
 		}
 		ctx, preview := confine.WithPreview(ctx)
@@ -117,9 +117,11 @@ func builtin(name string, local *toolserver.Server, root string) config.Server {
 
 // editors are the built-in tools that change a file, with the arguments of which the
 // diff of the change tells.
-var editors = map[string][]string{
-	"write_file": {"content"}, "set_file_slice": {"start_line", "end_line", "new_content"},
-	"edit_file": {"old_string", "new_string", "replace_all"}, "edit_definition": {"content"},
+func editors() map[string][]string {
+	return map[string][]string{
+		"write_file": {"content"}, "set_file_slice": {"start_line", "end_line", "new_content"},
+		"edit_file": {"old_string", "new_string", "replace_all"}, "edit_definition": {"content"},
+	}
 }
 
 // filesServer is the server of one --files [NAME=]DIR, and what it may use.

@@ -110,12 +110,15 @@ func (f *field) describe() string {
 	return strings.TrimSpace(s + ") " + f.description)
 }
 
-// booleans are the answers to a question of yes or no.
-var booleans = map[string]string{"y": "true", "yes": "true", "true": "true", "n": "false", "no": "false", "false": "false"}
-
 // parse makes JSON of a typed answer; why tells why it does not fit the schema.
 func (f *field) parse(s string) (v []byte, why string) {
-	boolean := booleans[strings.ToLower(s)]
+	boolean := ""
+	switch strings.ToLower(s) {
+	case "y", "yes", "true":
+		boolean = "true"
+	case "n", "no", "false":
+		boolean = "false"
+	}
 	switch {
 	case s == "" && f.fallback != nil:
 		return f.fallback, ""

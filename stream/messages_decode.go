@@ -140,7 +140,7 @@ func (d *messagesDecoder) delta(ev Event, root gjson.Result) {
 	delta := root.Get("delta")
 	kind := delta.Get("type").Str
 	if b == nil || !b.takes(kind) { // some servers leave the start of a block out, or its index
-		b = d.blockStart(index, gjson.Parse(`{"type":"`+cmp.Or(deltaBlocks[kind], "text")+`"}`))
+		b = d.blockStart(index, gjson.Parse(`{"type":"`+cmp.Or(deltaBlock(kind), "text")+`"}`))
 	}
 	switch kind {
 	case "text_delta":
@@ -166,13 +166,24 @@ func (d *messagesDecoder) delta(ev Event, root gjson.Result) {
 	}
 }
 
-// deltaBlocks are the kinds of deltas, with the kind of block that they belong to. A
-// block of another kind, such as what the server itself does, takes any of them.
-var deltaBlocks = map[string]string{"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking", "input_json_delta": "tool_use"}
+// deltaBlock is the kind of block that a delta belongs to, "" if its kind is not known.
+func deltaBlock(delta string) string {
+	switch delta {
+	case "text_delta":
+		return "text"
+	case "thinking_delta", "signature_delta":
+		return "thinking"
+	case "input_json_delta":
+		return "tool_use"
+	}
+	return ""
+}
 
+// takes reports whether a delta can belong to the block. A block of a kind that no delta
+// has, such as what the server itself does, takes any of them.
 func (b *messagesBlock) takes(delta string) bool {
-	kind, ok := deltaBlocks[delta]
-	return !ok || kind == b.kind || b.kind != "text" && b.kind != "thinking" && b.kind != "tool_use"
+	kind := deltaBlock(delta)
+	return kind == "" || kind == b.kind || b.kind != "text" && b.kind != "thinking" && b.kind != "tool_use"
 }
 
 func (d *messagesDecoder) textDelta(b *messagesBlock, delta []byte) {

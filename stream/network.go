@@ -29,8 +29,10 @@ type network struct {
 // opening brings a connection that is being opened, nil after a failure.
 type opening chan net.Conn
 
-// tooLate is the opening of a network that has been asked for a connection.
-var tooLate = func() *opening { o := make(opening); close(o); return &o }()
+// tooLate stands for the opening of a network that has been asked for a connection.
+var tooLate = &noOpening
+
+var noOpening opening
 
 // warmConn is the connection that warm opened.
 type warmConn struct{ net.Conn }
@@ -83,7 +85,7 @@ func (n *network) warm(ctx context.Context) {
 // dialOrWarm returns the connection that warm opened, else a new one. A failure to open
 // the first comes again with the second. Where there is a proxy, warm opened none.
 func (n *network) dialOrWarm(ctx context.Context, network, addr string) (net.Conn, error) {
-	if o := n.opening.Swap(tooLate); o != nil {
+	if o := n.opening.Swap(tooLate); o != nil && o != tooLate {
 		select {
 		case conn := <-*o:
 			if conn != nil {
@@ -107,7 +109,7 @@ func (o opening) discard() {
 
 func (n *network) close() {
 	n.transport.CloseIdleConnections()
-	if o := n.opening.Swap(tooLate); o != nil {
+	if o := n.opening.Swap(tooLate); o != nil && o != tooLate {
 		o.discard()
 	}
 }

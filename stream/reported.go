@@ -82,7 +82,7 @@ func errorStatus(list ...gjson.Result) int {
 			}
 		}
 		for _, path := range []string{"type", "code"} {
-			if status := typeStatus[v.Get(path).Str]; status != 0 {
+			if status := typeStatus()[v.Get(path).Str]; status != 0 {
 				return status
 			}
 		}
@@ -91,12 +91,14 @@ func errorStatus(list ...gjson.Result) int {
 }
 
 // typeStatus holds the HTTP statuses that error types of Anthropic and OpenAI stand for.
-var typeStatus = map[string]int{
-	"invalid_request_error": 400, "invalid_prompt": 400, "invalid_image": 400, "context_length_exceeded": 400,
-	"authentication_error": 401, "invalid_api_key": 401, "billing_error": 402, "permission_error": 403,
-	"not_found_error": 404, "model_not_found": 404, "request_too_large": 413,
-	"rate_limit_error": 429, "rate_limit_exceeded": 429, "insufficient_quota": 429,
-	"api_error": 500, "server_error": 500, "timeout_error": 504, "overloaded_error": 529,
+func typeStatus() map[string]int {
+	return map[string]int{
+		"invalid_request_error": 400, "invalid_prompt": 400, "invalid_image": 400, "context_length_exceeded": 400,
+		"authentication_error": 401, "invalid_api_key": 401, "billing_error": 402, "permission_error": 403,
+		"not_found_error": 404, "model_not_found": 404, "request_too_large": 413,
+		"rate_limit_error": 429, "rate_limit_exceeded": 429, "insufficient_quota": 429,
+		"api_error": 500, "server_error": 500, "timeout_error": 504, "overloaded_error": 529,
+	}
 }
 
 // maxShown caps what a message shows of a text of the endpoint, in bytes.

@@ -47,7 +47,7 @@ func (d *responsesDecoder) event(ev Event) error {
 		v := root.Get("item")
 		it := d.item(root, v, v.Get("type").Str, formAdded)
 		it.begin(v)
-		it.first = wholeArguments(nil, v.Get(callKinds[it.kind]))
+		it.first = wholeArguments(nil, v.Get(argumentsOf(it.kind)))
 	case name == "output_item.done":
 		v := root.Get("item")
 		d.wholeItem(d.item(root, v, v.Get("type").Str, formItem), v)
@@ -78,8 +78,8 @@ func partText(v gjson.Result) gjson.Result {
 // Parts of other kinds are what the server itself does; they come again in the
 // whole item.
 func (d *responsesDecoder) piece(root gjson.Result, name string, v gjson.Result, f form) {
-	for kind, argument := range callKinds {
-		if name == kind+"_"+argument {
+	for _, kind := range [...]string{"function_call", "custom_tool_call"} {
+		if rest, ok := strings.CutPrefix(name, kind); ok && rest == "_"+argumentsOf(kind) {
 			d.began = true
 			it := d.item(root, gjson.Result{}, kind, f)
 			if f == formDelta {
@@ -90,15 +90,15 @@ func (d *responsesDecoder) piece(root gjson.Result, name string, v gjson.Result,
 			return
 		}
 	}
-	kind, ok := textKinds[name]
-	if !ok {
+	kind, item := textKindOf(name)
+	if item == "" {
 		return
 	}
-	it := d.item(root, gjson.Result{}, kind.item, formDelta)
+	it := d.item(root, gjson.Result{}, item, formDelta)
 	number := indexOf(root, "content_index", "summary_index")
 	named := root.Get("item_id").Exists() || root.Get("output_index").Exists()
-	part := it.part(kind.text, number, f, named)
-	d.say(it, kind.text, &part.passedText, text(v), f != formDelta)
+	part := it.part(kind, number, f, named)
+	d.say(it, kind, &part.passedText, text(v), f != formDelta)
 }
 
 // say passes on a piece, or what is missing of a whole text.
@@ -121,7 +121,7 @@ func (d *responsesDecoder) wholeItem(it *responsesItem, v gjson.Result) {
 	if len(v.Raw) > len(it.raw) {
 		it.raw = strings.Clone(v.Raw)
 	}
-	if argument, isCall := callKinds[it.kind]; isCall {
+	if argument := argumentsOf(it.kind); argument != "" {
 		d.began = true
 		it.arguments = wholeArguments(it.arguments, v.Get(argument))
 		return
@@ -144,8 +144,8 @@ func textsOf(items ...gjson.Result) (texts [4][]byte) {
 	for _, item := range items {
 		for _, list := range []string{"content", "summary"} {
 			for _, part := range item.Get(list).Array() {
-				if kind, ok := textKinds[part.Get("type").Str]; ok && kind.item == item.Get("type").Str {
-					texts[kind.text] = appendPiece(texts[kind.text], text(partText(part)))
+				if kind, of := textKindOf(part.Get("type").Str); of != "" && of == item.Get("type").Str {
+					texts[kind] = appendPiece(texts[kind], text(partText(part)))
 				}
 			}
 		}
@@ -198,7 +198,7 @@ func (d *responsesDecoder) whole(response gjson.Result) error {
 
 func (d *responsesDecoder) finish() error {
 	for _, it := range d.items {
-		if _, isCall := callKinds[it.kind]; isCall {
+		if argumentsOf(it.kind) != "" {
 			if it.call.Name == "" || it.forms == formAdded && len(it.arguments)+len(it.first) == 0 {
 				return halfCall()
 			}

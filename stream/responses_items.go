@@ -58,19 +58,33 @@ const (
 	thoughtText
 )
 
-// textKinds are the names that texts have in events and in parts, with the kind
-// of item that holds them.
-var textKinds = map[string]struct {
-	text textKind
-	item string
-}{
-	"output_text": {answerText, "message"}, "text": {answerText, "message"}, "refusal": {refusalText, "message"},
-	"reasoning_summary_text": {summaryText, "reasoning"}, "reasoning_summary": {summaryText, "reasoning"}, "summary_text": {summaryText, "reasoning"},
-	"reasoning_text": {thoughtText, "reasoning"}, "reasoning": {thoughtText, "reasoning"},
+// textKindOf is the kind of a text by its name in events and in parts, and the kind of
+// item that holds it; item is "" if the name is none of a text.
+func textKindOf(name string) (text textKind, item string) {
+	switch name {
+	case "output_text", "text":
+		return answerText, "message"
+	case "refusal":
+		return refusalText, "message"
+	case "reasoning_summary_text", "reasoning_summary", "summary_text":
+		return summaryText, "reasoning"
+	case "reasoning_text", "reasoning":
+		return thoughtText, "reasoning"
+	}
+	return 0, ""
 }
 
-// callKinds are the items that are calls, with the names of their arguments.
-var callKinds = map[string]string{"function_call": "arguments", "custom_tool_call": "input"}
+// argumentsOf is the name of the arguments of an item that is a call, "" for an item
+// that is none.
+func argumentsOf(kind string) string {
+	switch kind {
+	case "function_call":
+		return "arguments"
+	case "custom_tool_call":
+		return "input"
+	}
+	return ""
+}
 
 // itemID is what identifies an item. Endpoints leave any of it out, and change
 // ids from event to event.
@@ -100,8 +114,7 @@ func (d *responsesDecoder) item(event, v gjson.Result, kind string, f form) *res
 
 // isOpen reports whether a delta that names no item may belong to this one.
 func (it *responsesItem) isOpen() bool {
-	_, isCall := callKinds[it.kind]
-	return it.forms < formPart && (!isCall || it.forms&formText == 0)
+	return it.forms < formPart && (argumentsOf(it.kind) == "" || it.forms&formText == 0)
 }
 
 // match finds the items that come in a form, and begins those that are new.

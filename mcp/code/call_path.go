@@ -2,7 +2,6 @@ package code
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -200,7 +199,15 @@ func (u use) tier(from, to *definition) int {
 	return 4
 }
 
-// families are languages that share the definitions of another one.
-var families = map[string]string{"C++": "C", "Objective-C": "C", "TypeScript": "JavaScript", "Kotlin": "Java", "Scala": "Java"}
-
-func family(f *sourceFile) string { return cmp.Or(families[f.language.Name], f.language.Name) }
+// family is the language with which a file's own shares definitions.
+func family(f *sourceFile) string {
+	switch f.language.Name {
+	case "C++", "Objective-C":
+		return "C"
+	case "TypeScript":
+		return "JavaScript"
+	case "Kotlin", "Scala":
+		return "Java"
+	}
+	return f.language.Name
+}

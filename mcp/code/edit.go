@@ -60,7 +60,7 @@ func checkEdit(args toolserver.Arguments) error {
 	name, content, to := args.Text("operation"), args.Text("content"), args.Text("to")
 	wantsContent := name != "remove" && name != "move"
 	switch {
-	case editOperations[name] == nil:
+	case editOperations()[name] == nil:
 		return fmt.Errorf("operation is replace, signature, remove, insert_before, insert_after, move or wrap_region, not %.40q", name)
 	case len(content) > maxContent:
 		return fmt.Errorf("content has %d bytes, at most %d are allowed", len(content), maxContent)
@@ -79,10 +79,12 @@ func checkEdit(args toolserver.Arguments) error {
 }
 
 // editOperations give the edited text, and a few words about what was done.
-var editOperations = map[string]func(*editor) (edited []byte, done string, err error){
-	"replace": (*editor).replace, "signature": (*editor).signature, "remove": (*editor).remove,
-	"insert_before": (*editor).insert, "insert_after": (*editor).insert,
-	"move": (*editor).move, "wrap_region": (*editor).wrap,
+func editOperations() map[string]func(*editor) (edited []byte, done string, err error) {
+	return map[string]func(*editor) (edited []byte, done string, err error){
+		"replace": (*editor).replace, "signature": (*editor).signature, "remove": (*editor).remove,
+		"insert_before": (*editor).insert, "insert_after": (*editor).insert,
+		"move": (*editor).move, "wrap_region": (*editor).wrap,
+	}
 }
 
 // An editor edits one definition of a file, which is in the lines between from and
@@ -102,7 +104,7 @@ func (f *sourceFile) edit(args toolserver.Arguments) (edited []byte, done string
 	if err != nil {
 		return nil, "", err
 	}
-	return editOperations[args.Text("operation")](f.editor(def, args))
+	return editOperations()[args.Text("operation")](f.editor(def, args))
 }
 
 func (f *sourceFile) editor(def *definition, args toolserver.Arguments) *editor {

@@ -209,7 +209,7 @@ func TestEditLosesNothing(t *testing.T) {
 						continue
 					}
 					e := f.editor(d, args)
-					edited, _, err := editOperations[values["operation"]](e)
+					edited, _, err := editOperations()[values["operation"]](e)
 					if err != nil {
 						continue
 					}

@@ -55,18 +55,21 @@ var importRules = []importRule{
 	{"Make", `-?include[ \t]+([^\n#]+)`, false, "", "dir root", "-"},
 }
 
-// importPatterns are the patterns of importRules, which are compiled when a file first
-// needs one.
-var importPatterns = sync.OnceValue(func() (compiled []*regexp.Regexp) {
+var (
+	importOnce     sync.Once
+	importPatterns []*regexp.Regexp // those of importRules, from compileImports
+)
+
+// compileImports compiles the patterns when a file first needs one.
+func compileImports() {
 	for _, rule := range importRules {
 		start := `(?m)^[ \t]*`
 		if strings.HasPrefix(rule.pattern, `\b`) {
 			start = ""
 		}
-		compiled = append(compiled, regexp.MustCompile(start+`(`+rule.pattern+`)`))
+		importPatterns = append(importPatterns, regexp.MustCompile(start+`(`+rule.pattern+`)`))
 	}
-	return compiled
-})
+}
 
 // An imported is something that a file names at a line.
 type imported struct {
@@ -125,7 +128,8 @@ func (f *finder) imports() (found []imported, err error) {
 			continue
 		}
 		isKnown = true
-		for _, m := range importPatterns()[i].FindAllSubmatchIndex(f.text, 2*maxImports) {
+		importOnce.Do(compileImports)
+		for _, m := range importPatterns[i].FindAllSubmatchIndex(f.text, 2*maxImports) {
 			from, code := f.mask, m[4] // in a comment or a string, a match is no import
 			if rule.quoted {
 				from, code = f.text, m[4]-1

@@ -184,10 +184,12 @@ var (
 // textParsers are the parsers of which one must accept a text, by its language, or by
 // its language and its extension or the program of its first line. Where nothing tells
 // which kind of script it is, there is a parser for each kind.
-var textParsers = map[string][]textParser{
-	"Python": {python}, "Ruby": {ruby},
-	"JavaScript": {nodeScript, nodeModule}, "JavaScript .cjs": {nodeScript}, "JavaScript .mjs": {nodeModule}, "JavaScript .jsx": nil,
-	"Shell .sh": {posixShell, bash}, "Shell sh": {posixShell}, "Shell .dash": {posixShell}, "Shell dash": {posixShell}, "Shell .bash": {bash}, "Shell bash": {bash},
+func textParsers() map[string][]textParser {
+	return map[string][]textParser{
+		"Python": {python}, "Ruby": {ruby},
+		"JavaScript": {nodeScript, nodeModule}, "JavaScript .cjs": {nodeScript}, "JavaScript .mjs": {nodeModule}, "JavaScript .jsx": nil,
+		"Shell .sh": {posixShell, bash}, "Shell sh": {posixShell}, "Shell .dash": {posixShell}, "Shell dash": {posixShell}, "Shell .bash": {bash}, "Shell bash": {bash},
+	}
 }
 
 func parsersOf(language, extension string, text []byte) ([]textParser, error) {
@@ -195,9 +197,10 @@ func parsersOf(language, extension string, text []byte) ([]textParser, error) {
 	if language == "Shell" {
 		kind = cmp.Or(lexis.Interpreter(text), extension)
 	}
-	parsers, found := textParsers[language+" "+kind]
+	all := textParsers()
+	parsers, found := all[language+" "+kind]
 	if !found {
-		parsers = textParsers[language]
+		parsers = all[language]
 	}
 	if parsers == nil {
 		if kind != "" {

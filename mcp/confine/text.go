@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -18,13 +17,24 @@ func IsBelow(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-var kinds = map[fs.FileMode]string{
-	0: "file", fs.ModeDir: "directory", fs.ModeSymlink: "link", fs.ModeNamedPipe: "fifo", fs.ModeSocket: "socket",
-	fs.ModeDevice: "device", fs.ModeDevice | fs.ModeCharDevice: "device",
-}
-
 // KindOf is the word for a kind of directory entry.
-func KindOf(mode fs.FileMode) string { return cmp.Or(kinds[mode.Type()], "special file") }
+func KindOf(mode fs.FileMode) string {
+	switch mode.Type() {
+	case 0:
+		return "file"
+	case fs.ModeDir:
+		return "directory"
+	case fs.ModeSymlink:
+		return "link"
+	case fs.ModeNamedPipe:
+		return "fifo"
+	case fs.ModeSocket:
+		return "socket"
+	case fs.ModeDevice, fs.ModeDevice | fs.ModeCharDevice:
+		return "device"
+	}
+	return "special file"
+}
 
 // ShownName returns a file name for a line of an answer: as it is, or quoted
 // where it could be taken for something else.

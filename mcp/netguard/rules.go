@@ -87,7 +87,7 @@ func (r *Rules) Check(address string, named bool) error {
 		return fmt.Errorf("%q is no address", address)
 	}
 	a := at.Addr().WithZone("").Unmap()
-	local := a.IsPrivate() && a != cloudMetadata || a.IsLoopback()
+	local := a.IsPrivate() && a != cloudMetadata() || a.IsLoopback()
 	if public(a) || named && local || slices.ContainsFunc(r.networks, func(n netip.Prefix) bool { return n.Contains(a) }) {
 		return nil
 	}
@@ -95,7 +95,9 @@ func (r *Rules) Check(address string, named bool) error {
 }
 
 // cloudMetadata is in a private network, and gives out credentials too.
-var cloudMetadata = netip.AddrFrom16([16]byte{0xfd, 0x00, 0x0e, 0xc2, 14: 0x02, 15: 0x54})
+func cloudMetadata() netip.Addr {
+	return netip.AddrFrom16([16]byte{0xfd, 0x00, 0x0e, 0xc2, 14: 0x02, 15: 0x54})
+}
 
 // A PrivateAddressError is about an address that is not public and not allowed.
 type PrivateAddressError struct{ Address netip.Addr }

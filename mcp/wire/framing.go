@@ -3,7 +3,6 @@ package wire
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -13,7 +12,13 @@ import (
 const MaxFrame = 64 << 20
 
 // ErrFrameTooLarge ends a transport: where the next message begins is unknown.
-var ErrFrameTooLarge = errors.New("a message of more than " + strconv.Itoa(MaxFrame>>20) + " MiB")
+var ErrFrameTooLarge error = frameTooLarge{}
+
+type frameTooLarge struct{}
+
+func (frameTooLarge) Error() string {
+	return fmt.Sprintf("a message of more than %d MiB", MaxFrame>>20)
+}
 
 // FrameReader reads messages from a byte stream. A message is one line. Where
 // Headed is set, a message may also follow a Content-Length header, as in the

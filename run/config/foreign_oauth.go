@@ -12,9 +12,11 @@ import (
 
 // hostOAuthKeys are the keys of oauth in other hosts' files that mean one of
 // ours: Claude Code, Gemini, opencode.
-var hostOAuthKeys = map[string]string{
-	"clientId": "client_id", "clientSecret": "client_secret", "redirectUri": "redirect_uri", "clientMetadataUrl": "client_metadata_url",
-	"clientName": "client_name", "authServerMetadataUrl": "metadata_url", "authorizationUrl": "authorization_url", "tokenUrl": "token_url",
+func hostOAuthKeys() map[string]string {
+	return map[string]string{
+		"clientId": "client_id", "clientSecret": "client_secret", "redirectUri": "redirect_uri", "clientMetadataUrl": "client_metadata_url",
+		"clientName": "client_name", "authServerMetadataUrl": "metadata_url", "authorizationUrl": "authorization_url", "tokenUrl": "token_url",
+	}
 }
 
 // hostOAuth reads oauth in another host's file. It says how a person signs in
@@ -44,7 +46,7 @@ func (e *entry) hostOAuth(v Value) (*oauth.Settings, error) {
 			continue
 		}
 		spelling := m.Key
-		m.Key = cmp.Or(hostOAuthKeys[m.Key], m.Key)
+		m.Key = cmp.Or(hostOAuthKeys()[m.Key], m.Key)
 		err := m.readKey(keys)
 		switch {
 		case err != nil && slices.Contains([]string{"client_secret", "client_secret_env", "private_key_file"}, m.Key):

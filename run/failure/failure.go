@@ -33,9 +33,11 @@ const (
 	StatusInterrupted Status = "interrupted" // ended by a signal
 )
 
-var exits = map[Status]int{
-	StatusOK: 0, StatusTool: 1, StatusUsage: 2, StatusModel: 3, StatusServer: 4, StatusUnapproved: 5,
-	StatusLimit: 6, StatusUnknown: 7, StatusOutput: 8, StatusInternal: 70,
+func exits() map[Status]int {
+	return map[Status]int{
+		StatusOK: 0, StatusTool: 1, StatusUsage: 2, StatusModel: 3, StatusServer: 4, StatusUnapproved: 5,
+		StatusLimit: 6, StatusUnknown: 7, StatusOutput: 8, StatusInternal: 70,
+	}
 }
 
 // Error ends a run. Message has the form "what: cause", lower-case; Hints get
@@ -56,7 +58,7 @@ func (e *Error) Exit() int {
 	if e.Signal != 0 {
 		return 128 + int(e.Signal)
 	}
-	return exits[e.Status]
+	return exits()[e.Status]
 }
 
 // ExitStatus is the exit status of a run that returned err.

@@ -130,13 +130,13 @@ func (t *Table) zsh() string {
 	var specs strings.Builder
 	for f := range t.All() {
 		action := f.action("(%s)", "_files", "_files -/", "{_toolpipe_names %s}", "")
-		spec := "[" + zshEscaper.Replace(f.brief()) + "]"
+		spec := "[" + escapeZsh(f.brief()) + "]"
 		switch {
 		case f.Value == "":
 		case f.Bare() != "":
-			spec = "=-" + spec + "::" + zshEscaper.Replace(f.Value) + ":" + action
+			spec = "=-" + spec + "::" + escapeZsh(f.Value) + ":" + action
 		default:
-			spec += ":" + zshEscaper.Replace(f.Value) + ":" + action
+			spec += ":" + escapeZsh(f.Value) + ":" + action
 		}
 		others := "(" + strings.Join(f.names(), " ") + ")" // not offered again
 		if _, repeated := f.Setting.(*[]string); repeated {
@@ -152,9 +152,11 @@ func (t *Table) zsh() string {
 	return strings.Replace(zshScript, "@SPECS@", specs.String(), 1)
 }
 
-var zshEscaper = strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`)
+func escapeZsh(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`).Replace(s)
+}
 
-var fishEscaper = strings.NewReplacer(`\`, `\\`, "'", `\'`)
+func escapeFish(s string) string { return strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) }
 
 // fish is the script for fish.
 func (t *Table) fish() string {
@@ -166,7 +168,7 @@ func (t *Table) fish() string {
 			b.WriteString(" -s " + f.Short)
 		}
 		b.WriteString(f.action(" -x -a '%s'", " -r -F", " -x -a '(__fish_complete_directories)'", " -x -a '(__toolpipe_names %s)'", " -x"))
-		b.WriteString(" -d '" + fishEscaper.Replace(f.brief()) + "'\n")
+		b.WriteString(" -d '" + escapeFish(f.brief()) + "'\n")
 	}
 	return b.String()
 }

@@ -41,8 +41,20 @@ func awaitWritable(fd int) {
 }
 
 // pwritev2 is the number of that system call, which package syscall does not
-// know, on the architectures that have been looked up.
-var pwritev2 = map[string]uintptr{"386": 379, "amd64": 328, "arm": 393, "arm64": 287, "loong64": 287, "riscv64": 287}[runtime.GOARCH]
+// know, on the architectures that have been looked up; 0 on others.
+func pwritev2() uintptr {
+	switch runtime.GOARCH {
+	case "386":
+		return 379
+	case "amd64":
+		return 328
+	case "arm":
+		return 393
+	case "arm64", "loong64", "riscv64":
+		return 287
+	}
+	return 0
+}
 
 // writeNow writes to a pipe or socket what it takes without waiting, and returns how
 // much that was: RWF_NOWAIT asks for that for one write, where O_NONBLOCK would ask it
@@ -50,14 +62,14 @@ var pwritev2 = map[string]uintptr{"386": 379, "amd64": 328, "arm": 393, "arm64":
 // Linux before 6.4, any error) the write that may wait says why. A write in a
 // goroutine of its own takes up to four times as long (BenchmarkBounded).
 func writeNow(fd int, p []byte) int {
-	if pwritev2 == 0 || len(p) == 0 {
+	if pwritev2() == 0 || len(p) == 0 {
 		return 0
 	}
 	const nowait = 8
 	vector := syscall.Iovec{Base: &p[0]}
 	vector.SetLen(len(p))
 	here := ^uintptr(0) // offset -1: as write
-	n, _, errno := syscall.Syscall6(pwritev2, uintptr(fd), uintptr(unsafe.Pointer(&vector)), 1, here, here, nowait)
+	n, _, errno := syscall.Syscall6(pwritev2(), uintptr(fd), uintptr(unsafe.Pointer(&vector)), 1, here, here, nowait)
 	runtime.KeepAlive(p)
 	if errno != 0 {
 		return 0

@@ -70,20 +70,24 @@ type hereDoc struct {
 // head is the begin. It returns nil when neither tells.
 func Of(name string, head []byte) *Language {
 	name = strings.ToLower(path.Base(name))
-	all := byFile()
+	fileOnce.Do(fillByFile)
+	all := byFile
 	return cmp.Or(all[name], all["*"+path.Ext(name)], all["#!"+Interpreter(head)])
 }
 
-// byFile are the languages by the names of their files.
-var byFile = sync.OnceValue(func() map[string]*Language {
-	all := map[string]*Language{}
+var (
+	fileOnce sync.Once
+	byFile   map[string]*Language // the languages by the names of their files
+)
+
+func fillByFile() {
+	byFile = map[string]*Language{}
 	for i := range languages {
 		for name := range strings.FieldsSeq(languages[i].files) {
-			all[name] = &languages[i]
+			byFile[name] = &languages[i]
 		}
 	}
-	return all
-})
+}
 
 // Interpreter is the program that a first line "#!" names, without directory and
 // version; "" without such a line.
