@@ -28,6 +28,7 @@ type boundedWriter struct {
 	waits *ReaderWaits
 	grace time.Duration // endGrace
 	over  atomic.Bool
+	grown bool // the pipe was full once
 }
 
 // Bounded returns w as a writer whose waiting is bounded by ctx and measured by
@@ -53,6 +54,11 @@ func (b *boundedWriter) Write(p []byte) (written int, err error) {
 	const piece = 4 << 10 // a pipe or socket has room for it as soon as it is read
 	for written < len(p) && err == nil {
 		n := writeNow(int(b.file.f.Fd()), p[written:])
+		if n == 0 && !b.grown {
+			b.grown = true
+			growPipe(int(b.file.f.Fd()))
+			continue
+		}
 		if n == 0 {
 			n, err = b.wait(p[written:min(written+piece, len(p))])
 		}

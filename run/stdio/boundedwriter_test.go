@@ -73,7 +73,7 @@ func TestBoundedGivesUp(t *testing.T) {
 	if _, err := w.Write(before); err != nil {
 		t.Fatal(err)
 	}
-	text := numbered(64 << 10)
+	text := numbered(2 << 20) // more than any pipe takes
 	b := bufio.NewWriterSize(endedWriter(w), len(text))
 	b.Write(text)
 	if err := b.Flush(); err != context.Canceled {

@@ -40,6 +40,16 @@ func awaitWritable(fd int) {
 	syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, 0, 0, 0, 0)
 }
 
+// growPipe makes a pipe 1 MiB large, which is what a process without privileges may
+// have (pipe(7)), if it is smaller. A reader that is only a little slower than the
+// writer then costs no waiting: each wait of the writer is two switches between threads.
+func growPipe(fd int) {
+	const getSize, setSize, most = 1032, 1031, 1 << 20
+	if size, _, _ := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), getSize, 0); size < most {
+		syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), setSize, most)
+	}
+}
+
 // pwritev2 is the number of that system call, which package syscall does not
 // know, on the architectures that have been looked up; 0 on others.
 func pwritev2() uintptr {

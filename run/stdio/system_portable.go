@@ -13,6 +13,9 @@ var Stop func()
 // awaitWritable waits a moment: poll does not work on every terminal here.
 func awaitWritable(int) { time.Sleep(time.Millisecond) }
 
+// growPipe does nothing: these systems size their pipes by themselves.
+func growPipe(int) {}
+
 // writeNow is not possible here: O_NONBLOCK would hold for every process that
 // shares the file description.
 func writeNow(int, []byte) int { return 0 }
