@@ -125,6 +125,11 @@ func AppendMeaning(dst, inner []byte) ([]byte, bool) {
 			i, to = i+1, to+1
 			continue
 		}
+		if inner[i] == '\\' && i+1 < len(inner) && escapes[inner[i+1]] != 0 { // most escapes are short
+			dst[to] = escapes[inner[i+1]]
+			i, to = i+2, to+1
+			continue
+		}
 		r, size := ReadEscape(inner[i:])
 		if inner[i] != '\\' || size == 0 || utf16.IsSurrogate(r) {
 			return nil, false
