@@ -26,6 +26,7 @@ type loop struct {
 	printed bool            // the text was printed, and only the model needs it again
 	joins   bool            // nobody sees where a delta of the text ends
 	outside bool            // all tools but that of --find-tools are in other processes
+	alone   bool            // useOneProcessor was called
 	resume  bool            // calls that the conversation leaves open run first (--input messages, --session)
 
 	saved int              // messages of the conversation that are in the session
@@ -55,6 +56,7 @@ type tally struct {
 	turns     int
 	uncounted bool   // a turn came without usage
 	text      []byte // of the current or last turn
+	textSize  int    // of all turns together, in bytes
 	hasText   bool   // it had a text, though text may not hold it
 	finish    string
 }
@@ -112,21 +114,30 @@ func (l *loop) run(ctx context.Context) error {
 			}
 			continue
 		}
-		l.usedRounds++
-		l.useOneProcessor()
+		if l.usedRounds++; l.usedRounds >= manyRounds {
+			l.useOneProcessor()
+		}
 		if err := l.answer(ctx, calls, lines); err != nil {
 			return err
 		}
 	}
 }
 
-// useOneProcessor keeps a run of several rounds to one processor if all tools are in
-// other processes. Then one thing follows another here: a request, its reply, a call,
-// its result. With more processors the Go scheduler wakes a second thread at each step,
-// which finds nothing to do: a tenth of the time of a round. The change itself takes as
-// long as two rounds gain. Tools of this process may need all processors.
+// From so many rounds, or bytes of text, on a run uses one processor.
+const (
+	manyRounds = 3
+	longText   = 64 << 10
+)
+
+// useOneProcessor keeps the run to one processor if all tools are in other processes.
+// Then one thing follows another here: a request, the pieces of its reply, a call, its
+// result. With more processors the Go scheduler wakes a second thread at each step,
+// which finds nothing to do: a tenth of the time of a round, or of a fast stream. The
+// change itself takes as long as two rounds gain. Tools of this process may need all
+// processors.
 func (l *loop) useOneProcessor() {
-	if l.outside && l.usedRounds == 3 {
+	if l.outside && !l.alone {
+		l.alone = true
 		runtime.GOMAXPROCS(1)
 	}
 }
@@ -194,6 +205,9 @@ func (l *loop) turn(ctx context.Context) (*stream.Reply, error) {
 				return err
 			}
 			l.hasText = true
+			if l.textSize += len(delta); l.textSize >= longText {
+				l.useOneProcessor()
+			}
 			if !l.printed {
 				l.text = append(l.text, delta...)
 			}
