@@ -95,8 +95,11 @@ func invoke(args []string) (status int) {
 	resumed := make(chan os.Signal, 1)
 	cfg.Resumed = resumed
 	cfg.Watch = sync.OnceFunc(func() {
-		signal.Notify(resumed, syscall.SIGCONT)
 		watchSignals(cancel, cfg.Processes)
+		goroutine.Start(func() { // a child need not wait for these
+			signal.Notify(resumed, syscall.SIGCONT)
+			watchQuit(cfg.Processes)
+		})
 	})
 	cfg.Processes.Before = cfg.Watch
 	if streams.ErrTerminal {
@@ -182,8 +185,7 @@ const (
 
 // watchSignals cancels the run at the first signal. At the second, or when
 // the run does not end in time, everything is killed at once. A signal that
-// was ignored at start stays ignored. SIGQUIT kills everything at once, and
-// leaves no stacks in a CI log. SIGPIPE needs no watching: stdio.Blocking writes
+// was ignored at start stays ignored. SIGPIPE needs no watching: stdio.Blocking writes
 // without the method of os.File that dies by it.
 func watchSignals(cancel context.CancelCauseFunc, procs *config.Processes) {
 	signals := make(chan os.Signal, 4)
@@ -202,15 +204,18 @@ func watchSignals(cancel context.CancelCauseFunc, procs *config.Processes) {
 		procs.Sweep(sudden)
 		dieBy(first)
 	})
-	if !signal.Ignored(syscall.SIGQUIT) {
-		quit := make(chan os.Signal, 1)
-		signal.Notify(quit, syscall.SIGQUIT)
-		goroutine.Start(func() {
-			<-quit
-			procs.Sweep(sudden)
-			os.Exit(128 + int(syscall.SIGQUIT)) // dying by it would print the stacks of the runtime
-		})
+}
+
+// watchQuit kills everything at once at SIGQUIT, and leaves no stacks in a CI log.
+func watchQuit(procs *config.Processes) {
+	if signal.Ignored(syscall.SIGQUIT) {
+		return
 	}
+	quit := make(chan os.Signal, 1)
+	signal.Notify(quit, syscall.SIGQUIT)
+	<-quit
+	procs.Sweep(sudden)
+	os.Exit(128 + int(syscall.SIGQUIT)) // dying by it would print the stacks of the runtime
 }
 
 // dieBy ends this process by s, so that a shell sees what happened and not
