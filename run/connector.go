@@ -26,8 +26,9 @@ type connector struct {
 // --output messages has to print the conversation, which may be there already.
 const stdinGrace = time.Second
 
-// connectAndRead starts all servers, but for those that start later, and reads
-// standard input meanwhile. The first required server that fails ends both.
+// connectAndRead starts all servers, but for those that start later, and meanwhile opens
+// the connection to the model and reads standard input. The first required server that
+// fails ends that.
 func (k *connector) connectAndRead(ctx context.Context) ([]byte, error) {
 	reads := k.cfg.ReadsInput(k.streams.InTerminal)
 	k.box = newToolbox(k.servers)
@@ -40,7 +41,7 @@ func (k *connector) connectAndRead(ctx context.Context) ([]byte, error) {
 	}
 	reading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	ctx, cancel := context.WithCancelCause(ctx)
+	starting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	k.face.Connecting(names)
 	required := func(err error) {
@@ -55,8 +56,11 @@ func (k *connector) connectAndRead(ctx context.Context) ([]byte, error) {
 		required = func(error) {}
 	}
 	connected := goroutine.Done(func() {
-		k.box.connect(ctx, k.cfg.Processes, k.hooks, required, k.face.ServerReady)
+		k.box.connect(starting, k.cfg.Processes, k.hooks, required, k.face.ServerReady)
 	})
+	if k.cfg.Mode == config.Answer {
+		k.client.Warm(ctx) // behind the servers, which take longer
+	}
 	var data []byte
 	var err error
 	if reads {

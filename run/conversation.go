@@ -59,9 +59,6 @@ func (v *conversation) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if slices.ContainsFunc(v.servers, v.startsFirst) || reads && !v.streams.InFile {
-		v.client.Warm(ctx)
-	}
 	data, err := v.connectAndRead(ctx)
 	if err != nil {
 		return err
