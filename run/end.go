@@ -23,10 +23,13 @@ func (r *runner) end(ctx context.Context, err error) error {
 		err = r.Flush()
 	}
 	if r.client != nil {
-		if cerr := r.client.Close(); cerr != nil && err == nil {
-			err = failure.Output("--record", cerr)
-		} else if cerr != nil {
-			r.warn("not_recorded", "", "--record: "+cerr.Error())
+		if cerr := r.client.Close(); cerr != nil {
+			unwritten := failure.Output("--record "+config.ShellQuote(r.cfg.Record), cerr)
+			if err == nil {
+				err = unwritten
+			} else {
+				r.warn("not_recorded", "", unwritten.Message)
+			}
 		}
 	}
 	if _, panicked := errors.AsType[*goroutine.Panic](err); !panicked && !failure.IsCancelled(err) {
