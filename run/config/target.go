@@ -74,14 +74,14 @@ func checkURL(target string) (*url.URL, error) {
 		return nil, failure.Usage("what was given is not a URL")
 	case err != nil:
 		return nil, failure.Usage("%q is not a URL", target)
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, failure.Usage("%q is not an http or https URL", u.Redacted())
 	case u.User != nil:
 		return nil, failure.UsageError([]string{"--mcp-auth-env NAME=VAR sends the bearer token in VAR"}, "the URL holds a user name or password")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, failure.Usage("%q is not an http or https URL", target)
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 || port[0] == '0' {
-			return nil, failure.Usage("%q has no port that exists", u.Redacted())
+			return nil, failure.Usage("%q has no port that exists", target)
 		}
 	}
 	return u, nil
