@@ -104,7 +104,10 @@ func (e *entry) idp(m member) (*oauth.IDP, error) {
 func checkOAuth(at Value, s *oauth.Settings) error {
 	asserts := s.Assertion != nil || len(s.AssertionCommand) > 0
 	machine := !s.SignsIn()
+	_, secure := oauth.SecureURL(s.Issuer)
 	switch {
+	case s.Issuer != "" && !secure && s.MetadataURL == "" && s.TokenURL == "": // its metadata is read from there
+		return at.Errorf("issuer: %q is neither an https URL nor http on this machine", s.Issuer)
 	case s.MetadataURL != "" && s.Issuer == "":
 		return at.Errorf("metadata_url needs issuer, the one that its document names")
 	case s.AuthorizationURL != "" && s.TokenURL == "", s.TokenURL != "" && s.AuthorizationURL == "" && !machine:

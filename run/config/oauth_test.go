@@ -27,6 +27,9 @@ func TestOAuthThatCannotWork(t *testing.T) {
 		`{"grant":"id_jag","assertion_command":["x"]}`:                                                       "needs idp with its token_url",
 		`{"grant":"id_jag","assertion_command":["x"],"idp":{"token_uri":"x"}}`:                               `did you mean "token_url"`,
 		`{"grant":"id_jag","assertion_command":["x"],"idp":{"token_url":"http://x.test/t"}}`:                 `idp.token_url: "http://x.test/t" is neither an https URL nor http on this machine`,
+		`{"issuer":"nonsense"}`:                                                                              `issuer: "nonsense" is neither an https URL nor http on this machine`,
+		`{"issuer":"http://x.test"}`:                                                                         `issuer: "http://x.test" is neither`,
+		`{"issuer":"http://x.test","metadata_url":"https://x.test/m"}`:                                       "", // a proxy may add TLS to a server that does not know it
 		`{"authorize_params":{"a":1}}`:                                                                       "is not a string",
 		`{"client_id":"me","redirect_uri":"http://localhost:1/x"}`:                                           "",
 		`{"grant":"client_credentials","client_id":"me","client_secret":"s","token_url":"https://x.test/t"}`: "",
