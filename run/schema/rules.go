@@ -172,24 +172,33 @@ func (x *visit) object() {
 	}
 	x.limit("minProperties", "maxProperties", len(x.parts), "properties")
 	x.require("required", x.n.raw["required"])
-	for _, p := range x.parts {
-		for _, keyword := range []string{"dependentRequired", "dependencies", "dependentSchemas"} {
-			if needed := x.n.below[keyword+"/"+p.step]; needed != nil {
+	for _, keyword := range []string{"dependentRequired", "dependencies", "dependentSchemas"} {
+		for literal, names := range jsontext.Members(x.n.raw[keyword]) {
+			name := jsontext.Unquote(literal)
+			if needed := x.n.below[keyword+"/"+pointerStep(name)]; !x.has(name) {
+				continue
+			} else if needed != nil {
 				x.must(x.here(needed))
-			} else if x.n.raw[keyword] != nil {
-				x.require(keyword, jsontext.Member(x.n.raw[keyword], p.name))
+			} else {
+				x.require(keyword, names)
 			}
 		}
-		if names := x.n.below["propertyNames"]; names != nil {
+	}
+	if names := x.n.below["propertyNames"]; names != nil {
+		for _, p := range x.parts {
 			x.must(x.check.visit(names, jsontext.Quoted(p.name), x.path, 0, nil))
 		}
 	}
 }
 
+// has reports whether the object has a member; members has sorted them by name.
+func (x *visit) has(name string) bool {
+	_, has := slices.BinarySearchFunc(x.parts, name, func(p part, name string) int { return strings.Compare(p.name, name) })
+	return has
+}
+
 func (x *visit) require(keyword string, names []byte) {
-	missing := slices.DeleteFunc(jsontext.Strings(names), func(name string) bool {
-		return slices.ContainsFunc(x.parts, func(p part) bool { return p.name == name })
-	})
+	missing := slices.DeleteFunc(jsontext.Strings(names), x.has)
 	if len(missing) > 0 {
 		x.fail(keyword, "missing properties: %q", missing)
 	}

@@ -196,6 +196,28 @@ func TestLargeValue(t *testing.T) {
 	}
 }
 
+// An object of many members, of which a schema names each, is checked in the time that
+// a check may take.
+func TestManyMembers(t *testing.T) {
+	const most = 50_000
+	value, names, needs := []byte("{"), []byte("["), []byte("{")
+	for i := range most {
+		value = fmt.Appendf(value, `"n%05d":0,`, i)
+		names = fmt.Appendf(names, `"n%05d",`, i)
+		needs = fmt.Appendf(needs, `"n%05d":["n00000"],`, i)
+	}
+	value = append(value[:len(value)-1], '}')
+	for _, schema := range []string{
+		`{"required":` + string(names) + `"none"]}`,
+		`{"dependentRequired":` + string(needs[:len(needs)-1]) + `,"n00001":["none"]}}`,
+	} {
+		faults, err := compile(t, schema).Check(value)
+		if err != nil || !strings.Contains(Text(faults), `missing properties: ["none"]`) {
+			t.Errorf("%.20s: %v, %v", schema, faults, err)
+		}
+	}
+}
+
 func FuzzCheck(f *testing.F) {
 	f.Add(`{"properties":{"a":{"$ref":"#"}},"additionalProperties":false}`, `{"a":{"b":1}}`)
 	f.Add(`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"not":{}}],"dependencies":{"a":["b"],"c":{"minimum":1}}}`, `[1,{"a":"x"}]`)
