@@ -118,8 +118,12 @@ func writeLock(ctx context.Context, path string, locks []lockedItem) (lines map[
 		}
 		out = append(out, ']')
 	}
+	if out = append(out, "}\n"...); len(out) > config.MaxRuleFile {
+		return nil, failure.UsageError([]string{"--tools and --exclude-tools offer fewer tools"},
+			"--tools-lock: %q is not written: it would be larger than the %d MiB that are read", path, config.MaxRuleFile>>20)
+	}
 	old, _ := os.Lstat(path)
-	if err := confine.ReplaceFile(ctx, path, old, append(out, "}\n"...)); err != nil {
+	if err := confine.ReplaceFile(ctx, path, old, out); err != nil {
 		return nil, config.OpenError("--tools-lock", path, err)
 	}
 	return lines, nil

@@ -83,7 +83,7 @@ func (d *Document) value(from int) Value { return Value{d, from, jsontext.ValueE
 // ReadDocument reads a file that names what may run; what is the flag or key
 // that names the file.
 func ReadDocument(what, path string, o jsontext.Options, warn Warner) (Value, error) {
-	data, err := RuleFile.Read(what, path, maxRuleFile, warn)
+	data, err := RuleFile.Read(what, path, MaxRuleFile, warn)
 	if err != nil {
 		return Value{}, err
 	}

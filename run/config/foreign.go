@@ -94,9 +94,9 @@ func readHostFile(ctx context.Context, file string, stdin io.Reader, warn Warner
 	name := file
 	if file == "-" {
 		name = "standard input"
-		data, err = stdio.Await(ctx, func() ([]byte, error) { return ReadLimited(stdin, "--mcp-config: "+name, maxRuleFile) })
+		data, err = stdio.Await(ctx, func() ([]byte, error) { return ReadLimited(stdin, "--mcp-config: "+name, MaxRuleFile) })
 	} else {
-		data, err = stdio.Await(ctx, func() ([]byte, error) { return pipeOrRuleFile.Read("--mcp-config", file, maxRuleFile, warn) })
+		data, err = stdio.Await(ctx, func() ([]byte, error) { return pipeOrRuleFile.Read("--mcp-config", file, MaxRuleFile, warn) })
 	}
 	if err != nil {
 		return Value{}, err

@@ -23,7 +23,7 @@ const (
 	pipeOrRuleFile                 // a pipe such as <(jq …), or a RuleFile
 )
 
-const maxRuleFile = 16 << 20
+const MaxRuleFile = 16 << 20 // bytes
 
 // ReadFile reads a file that may block: a FIFO without a writer, or a pipe that
 // does not end. When ctx ends it returns, and the read is left behind.
