@@ -6,9 +6,11 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
 )
 
 // TestFloodOfRequests: a server that asks without end and reads no answer
@@ -71,4 +73,26 @@ func TestQuestionsAreBounded(t *testing.T) {
 	if n := answered.Load(); n != maxQuestions {
 		t.Errorf("%d are answered", n)
 	}
+}
+
+// TestCloseLeavesAQuestion: a session ends, although the function that asks the user
+// does not return.
+func TestCloseLeavesAQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hold := make(chan struct{})
+		s := newSession(Spec{Elicit: "ask"}, Hooks{Elicit: func(context.Context, string, json.RawMessage) (string, json.RawMessage) {
+			<-hold
+			return "cancel", nil
+		}}, nil)
+		s.inFlight.add(1, s.life)
+		defer s.inFlight.add(-1, s.life)
+		s.onRequest(wire.Message{ID: []byte("1"), Method: []byte(`"elicitation/create"`)}, func([]byte) {})
+		began := time.Now()
+		goroutine.AfterFunc(time.Minute, func() { close(hold) })
+		s.Close()
+		if took := time.Since(began); took > wire.ShutdownGrace {
+			t.Errorf("Close took %v", took)
+		}
+		time.Sleep(time.Minute) // until nothing is held
+	})
 }

@@ -81,7 +81,7 @@ func (s *Session) Transport() string { return s.transport }
 func (s *Session) Instructions() string { return s.agreed.Load().instructions }
 
 // Close ends the session and its process, within a bounded time. No hook is
-// called after it returned.
+// called after it returned; a question to the user that does not end is left behind.
 func (s *Session) Close() error {
 	s.closed.Do(func() {
 		s.mu.Lock()
@@ -90,7 +90,7 @@ func (s *Session) Close() error {
 		if s.conn != nil {
 			s.conn.close()
 		}
-		s.background.Wait()
+		goroutine.Within(wire.ShutdownGrace, s.background.Wait)
 		s.report.stop()
 	})
 	return nil
