@@ -41,6 +41,22 @@ func Compile(expression string, ignoreCase bool) (re *regexp.Regexp, tree *synta
 	return re, tree, err
 }
 
+// Inside compiles the tree of an expression, which it changes, for a text without line
+// ends that begins inside of a line: nowhere in it does a line begin.
+func Inside(tree *syntax.Regexp) (*regexp.Regexp, error) {
+	withoutBegin(tree)
+	return regexp.Compile(tree.String())
+}
+
+func withoutBegin(re *syntax.Regexp) {
+	if re.Op == syntax.OpBeginLine || re.Op == syntax.OpBeginText {
+		re.Op = syntax.OpNoMatch
+	}
+	for _, sub := range re.Sub {
+		withoutBegin(sub)
+	}
+}
+
 // Instructions estimates to how many instructions an expression is compiled.
 func Instructions(re *syntax.Regexp) int {
 	n := max(1, len(re.Sub))

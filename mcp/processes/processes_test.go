@@ -24,6 +24,7 @@ import (
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/command"
+	"toolpipe/mcp/pattern"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/process/processtest"
 	"toolpipe/mcp/servertest"
@@ -326,10 +327,18 @@ func TestWaitForLongLine(t *testing.T) {
 		"long":            {"^begin x+ end$", strings.Repeat("x", 60<<10), "matched at offset 4: begin xxx"},
 		"too long":        {"x end$", strings.Repeat("x", 300<<10), "matched at offset "},
 		"longer than one": {"x end$", strings.Repeat("x", 60<<10) + "\n" + strings.Repeat("x", 60<<10), "matched at offset "},
-		"of lines":        {"ready> $", strings.Repeat("50%\r", 30<<10) + "ready>", "matched at offset "},
+		"begun once":      {"^x| end$", strings.Repeat("x", 300<<10), "matched at offset "},
+		"of lines":        {"^ready> $", strings.Repeat("50%\r", 30<<10) + "ready>", "matched at offset "},
 	} {
 		p := &program{out: process.Output{Head: keptHead, Tail: keptTail}}
-		c := &condition{program: p, pattern: regexp.MustCompile(test.pattern)}
+		re, tree, err := pattern.Compile(test.pattern, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &condition{program: p, pattern: re}
+		if c.inside, err = pattern.Inside(tree); err != nil {
+			t.Fatal(err)
+		}
 		text := "one\nbegin " + test.fill + " end"
 		if name == "of lines" {
 			text = strings.TrimSuffix(text, "end")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"time"
 
 	"toolpipe/mcp/command"
@@ -24,11 +25,13 @@ const (
 type condition struct {
 	*program
 	pattern *regexp.Regexp // that a line matches; nil: no line is waited for
+	inside  *regexp.Regexp // pattern for a text that begins inside of a line
 	idle    time.Duration  // how long a pause is; 0: no pause is waited for
 	reacts  bool           // a pause counts only behind output that came since began
 
 	began   time.Time // when the wait began
 	next    int64     // offset of the first line of output that was not searched whole
+	inLine  bool      // next is inside of a line
 	size    int64     // of the output, when it was searched last
 	unseen  int64     // bytes of output that were dropped before they were searched
 	outcome string    // what was met; "" until then
@@ -79,7 +82,11 @@ func (s *server) conditions(args toolserver.Arguments) (all []*condition, err er
 	}
 	want := condition{began: time.Now()}
 	if args.Has("pattern") {
-		if want.pattern, _, err = pattern.Compile(args.Text("pattern"), false); err != nil {
+		var tree *syntax.Regexp
+		if want.pattern, tree, err = pattern.Compile(args.Text("pattern"), false); err != nil {
+			return nil, err
+		}
+		if want.inside, err = pattern.Inside(tree); err != nil {
 			return nil, err
 		}
 	}
@@ -172,17 +179,20 @@ func (c *condition) match() bool {
 	for c.size < size {
 		b, at := c.out.From(c.next, maxSearched)
 		c.unseen += at - c.next
+		c.inLine = c.inLine || at > c.next
 		c.next = at
 		for line := range bytes.Lines(b) {
 			text, _ := plain(bytes.TrimRight(line, "\r\n"))
-			if c.pattern.Match(text) {
+			if c.matches(text) {
 				c.outcome = fmt.Sprintf("matched at offset %d: %s", c.next, toolserver.Cut(string(text), maxShown, "…"))
 				return true
 			}
 			if line[len(line)-1] == '\n' {
 				c.next += int64(len(line))
+				c.inLine = false
 			} else if len(line) == maxSearched {
 				c.next += maxSearched / 2
+				c.inLine = true
 			}
 		}
 		end := at + int64(len(b))
@@ -193,6 +203,16 @@ func (c *condition) match() bool {
 		}
 	}
 	return false
+}
+
+// matches says whether text, which begins at next, matches. A carriage return has
+// become a line end there.
+func (c *condition) matches(text []byte) bool {
+	if !c.inLine {
+		return c.pattern.Match(text)
+	}
+	rest, lines, more := bytes.Cut(text, []byte("\n"))
+	return c.inside.Match(rest) || more && c.pattern.Match(lines)
 }
 
 // report appends the state of the program, what was met, and the end of the output.
