@@ -149,6 +149,7 @@ func (h *host) judge(c *call) {
 		h.schedule <- c
 		return
 	}
+	h.round.flow.settle(c) // it may have been allowed before the host cancelled it
 	h.answered(c)
 	if err != nil {
 		h.stop(err)
