@@ -36,7 +36,7 @@ type httpConn struct {
 	answers wire.Responder // to requests of the server
 
 	renewing chan struct{} // a lock: holds an element while a lost session is renewed
-	renewed  bool          // guarded by renewing
+	renewed  atomic.Bool   // the session is a new one that has answered nothing yet
 
 	next atomic.Int64 // the id of the last request
 

@@ -12,9 +12,10 @@ import (
 
 // exchange implements conn. A *statusError may also be the cause of a
 // *wire.NoReplyError, which is Sent unless the status says that nothing was done.
-// When a legacy server has lost the session, exchange begins a new one, once in a
-// run, and sends the request again unless that may be sent at most once.
-func (h *httpConn) exchange(ctx context.Context, r *wire.Request) ([]byte, error) {
+// When a legacy server has lost the session, exchange begins a new one, unless the last
+// one was lost before it answered anything, and sends the request again unless that may
+// be sent at most once.
+func (h *httpConn) exchange(ctx context.Context, r *wire.Request) (result []byte, err error) {
 	if r.Opening {
 		return h.exchangeAt(ctx, r, h.state())
 	}
@@ -24,7 +25,12 @@ func (h *httpConn) exchange(ctx context.Context, r *wire.Request) ([]byte, error
 	}
 	at := h.state()
 	unlock()
-	result, err := h.exchangeAt(ctx, r, at)
+	defer func() {
+		if err == nil {
+			h.renewed.Store(false)
+		}
+	}()
+	result, err = h.exchangeAt(ctx, r, at)
 	if err == nil || at.session == "" || !sessionLost(err, r.AtMostOnce) {
 		return result, err
 	}
@@ -88,7 +94,7 @@ func (h *httpConn) renewSession(ctx context.Context, lost string) error {
 	if h.state().session != lost {
 		return nil
 	}
-	if h.renewed {
+	if h.renewed.Load() {
 		return errors.New("the session was lost twice")
 	}
 	h.session.Store("")
@@ -96,6 +102,6 @@ func (h *httpConn) renewSession(ctx context.Context, lost string) error {
 		h.session.Store(lost)
 		return err
 	}
-	h.renewed = true
+	h.renewed.Store(true)
 	return nil
 }

@@ -59,16 +59,15 @@ func TestSessionLoss(t *testing.T) {
 			server := &sessions{after: after}
 			web := serveWeb(t, server.handle)
 			s, _ := connect(t, Spec{URL: web.URL})
-			server.lost.Store(true)
-			if names := listAgain(t, s); names != "t" {
-				t.Errorf("tools after the loss: %q", names)
+			const losses = 3 // as a server loses sessions that are idle, in a run of days
+			for range losses {
+				server.lost.Store(true)
+				if names := listAgain(t, s); names != "t" {
+					t.Errorf("tools after the loss: %q", names)
+				}
 			}
-			if n := len(web.got("initialize")); n != 2 {
+			if n := len(web.got("initialize")); n != 1+losses {
 				t.Errorf("%d handshakes", n)
-			}
-			server.lost.Store(true)
-			if _, err := s.list(bounded(t)); err == nil {
-				t.Error("a second loss was healed too")
 			}
 		})
 	}
