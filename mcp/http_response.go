@@ -245,7 +245,7 @@ func (h *httpConn) get(ctx context.Context, at httpState, lastID string) (*http.
 }
 
 const (
-	listenOpening = time.Second // how long the start waits for the event stream to open
+	listenOpening = time.Second // how long the start waits for the event stream to open; one that is open for longer is no failure
 	listenTries   = 3           // failures in a row after which it is not opened again
 )
 
@@ -265,10 +265,11 @@ func (h *httpConn) listen() {
 				return // the server does not offer the stream
 			}
 			if err == nil {
+				began := time.Now()
 				x.heard = false
 				err = x.events(res.Body)
 				res.Body.Close()
-				if x.heard {
+				if x.heard || time.Since(began) > listenOpening { // a proxy ends a stream on which nothing comes for long
 					failures = 0
 				}
 			}

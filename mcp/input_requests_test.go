@@ -8,11 +8,13 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
 )
 
@@ -147,6 +149,30 @@ func TestLegacyElicitation(t *testing.T) {
 	s, _ := connect(t, Spec{URL: web.URL, Elicit: "defaults"})
 	if got, want := called(t, s, "t", `{}`), `{"action":"accept","content":{"name":"Zoë","age":30}}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestQuietStreamIsOpenedAgain: a proxy that ends a stream on which nothing comes does
+// not end the listening.
+func TestQuietStreamIsOpenedAgain(t *testing.T) {
+	t.Parallel()
+	var opened atomic.Int32
+	again := make(chan struct{})
+	web := serveWeb(t, func(w http.ResponseWriter, r webRequest) {
+		if r.verb != http.MethodGet {
+			legacyWeb(w, r)
+			return
+		}
+		if opened.Add(1) == listenTries+1 {
+			close(again)
+		}
+		sendSSE(w, ": open\n\n")
+		w.(http.Flusher).Flush()
+		time.Sleep(listenOpening + listenOpening/10)
+	})
+	connect(t, Spec{URL: web.URL, Elicit: "defaults"})
+	if !goroutine.Await(again, hang) {
+		t.Errorf("the stream was opened %d times", opened.Load())
 	}
 }
 
