@@ -42,23 +42,8 @@ func main() {
 	if len(os.Args) == 0 {
 		os.Exit(2)
 	}
-	growStack(0)
+	goroutine.GrowStack()
 	os.Exit(invoke(os.Args[1:]))
-}
-
-// growStack makes the stack of the main goroutine 16 KiB large while it is empty. A run
-// needs that, and each doubling in the run would walk its frames through tables of the
-// executable that are not in memory yet. A function asks for the room of all its
-// variables when it is called, also for those that it does not come to.
-//
-//go:noinline
-func growStack(use int) byte {
-	if use == 0 {
-		return 0
-	}
-	var room [12 << 10]byte
-	room[use] = 1
-	return room[use/2]
 }
 
 // invoke does everything between the arguments and the exit status. A run

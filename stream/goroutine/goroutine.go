@@ -25,7 +25,15 @@ var handler atomic.Pointer[func(*Panic)]
 func OnPanic(handle func(*Panic)) { handler.Store(&handle) }
 
 // Start calls f in a goroutine of its own.
-func Start(f func()) { go guarded(f)() }
+func Start(f func()) { go begin(f) }
+
+// StartIn is Start; group waits for f.
+func StartIn(group *sync.WaitGroup, f func()) { group.Go(func() { begin(f) }) }
+
+func begin(f func()) {
+	GrowStack()
+	guarded(f)()
+}
 
 func guarded(f func()) func() {
 	return func() {
@@ -34,8 +42,23 @@ func guarded(f func()) func() {
 	}
 }
 
-// StartIn is Start; group waits for f.
-func StartIn(group *sync.WaitGroup, f func()) { group.Go(guarded(f)) }
+// GrowStack makes the stack of the calling goroutine 16 KiB large. Called while the
+// stack is nearly empty, it saves the doublings later, each of which walks the frames
+// through tables of the executable that may not be in memory yet.
+func GrowStack() { growStack(0) }
+
+// growStack asks for the room of all its variables when it is called, also for those
+// that it does not come to.
+//
+//go:noinline
+func growStack(use int) byte {
+	if use == 0 {
+		return 0
+	}
+	var room [12 << 10]byte
+	room[use] = 1
+	return room[use/2]
+}
 
 // Within calls f in a goroutine of its own, and says whether it returned within d.
 // Otherwise it is left behind there.
