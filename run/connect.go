@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"toolpipe/mcp"
@@ -34,22 +33,17 @@ func newToolbox(servers []config.Server) *toolbox {
 // start later. required gets the failure of a server that is not optional, ready the
 // name of each server that has started or failed.
 func (b *toolbox) connect(ctx context.Context, procs *config.Processes, hooks func(*config.Server) mcp.Hooks, required func(error), ready func(name string)) {
-	var wg sync.WaitGroup
-	for _, c := range b.conns {
-		if c.later != nil {
-			continue
-		}
-		goroutine.StartIn(&wg, func() {
-			defer func() {
-				if c.err != nil && !c.Optional {
-					required(c.failure())
-				}
-				ready(c.Name)
-			}()
-			c.start(ctx, procs, hooks(&c.Server))
-		})
-	}
-	wg.Wait()
+	conns := slices.DeleteFunc(slices.Clone(b.conns), func(c *connection) bool { return c.later != nil })
+	goroutine.SideBySide(len(conns), func(i int) {
+		c := conns[i]
+		defer func() {
+			if c.err != nil && !c.Optional {
+				required(c.failure())
+			}
+			ready(c.Name)
+		}()
+		c.start(ctx, procs, hooks(&c.Server))
+	})
 }
 
 // start starts the server, lists its tools and measures how long that takes.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"toolpipe/mcp"
 	"toolpipe/mcp/toolserver"
@@ -61,13 +60,10 @@ func (h *host) listed(ctx context.Context, l mcp.List, afresh bool) []listedItem
 // same name the first counts.
 func (h *host) listAll(ctx context.Context, l mcp.List) []listedItem {
 	found := make([][]listedItem, len(h.box.conns))
-	var asked sync.WaitGroup
-	for i, c := range h.box.conns {
-		goroutine.StartIn(&asked, func() {
-			h.items(ctx, c, l, func(item []byte) { found[i] = append(found[i], newListedItem(c, l, item)) })
-		})
-	}
-	asked.Wait()
+	goroutine.SideBySide(len(found), func(i int) {
+		c := h.box.conns[i]
+		h.items(ctx, c, l, func(item []byte) { found[i] = append(found[i], newListedItem(c, l, item)) })
+	})
 	names := map[string]bool{}
 	return slices.DeleteFunc(slices.Concat(found...), func(item listedItem) bool {
 		again := names[item.name]

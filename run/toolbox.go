@@ -205,15 +205,15 @@ func (b *toolbox) close() {
 
 // eachSession does something with all sessions, side by side.
 func (b *toolbox) eachSession(do func(*mcp.Session)) {
-	var wg sync.WaitGroup
+	var sessions []*mcp.Session
 	for _, c := range b.conns {
 		session := c.session
 		if c.later != nil {
 			session = c.later.session()
 		}
 		if session != nil {
-			goroutine.StartIn(&wg, func() { do(session) })
+			sessions = append(sessions, session)
 		}
 	}
-	wg.Wait()
+	goroutine.SideBySide(len(sessions), func(i int) { do(sessions[i]) })
 }

@@ -42,6 +42,19 @@ func guarded(f func()) func() {
 	}
 }
 
+// SideBySide calls f with the numbers from 0 to n-1 side by side, the last one in the
+// caller's goroutine. It returns when all calls have returned.
+func SideBySide(n int, f func(int)) {
+	var group sync.WaitGroup
+	for i := range n - 1 {
+		StartIn(&group, func() { f(i) })
+	}
+	if n > 0 {
+		guarded(func() { f(n - 1) })()
+	}
+	group.Wait()
+}
+
 // GrowStack makes the stack of the calling goroutine 16 KiB large. Called while the
 // stack is nearly empty, it saves the doublings later, each of which walks the frames
 // through tables of the executable that may not be in memory yet.

@@ -2,6 +2,7 @@ package goroutine
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +26,7 @@ func TestPanics(t *testing.T) {
 			StartIn(&group, f)
 			group.Wait()
 		},
+		"SideBySide": func(f func()) { SideBySide(1, func(int) { f() }) },
 	} {
 		deferred := false
 		start(func() {
@@ -49,6 +51,24 @@ func TestPanics(t *testing.T) {
 	done := make(chan bool)
 	Start(func() { close(done) })
 	<-done
+}
+
+// TestSideBySide shows that the calls do not wait for one another, and that all have
+// returned when SideBySide returns.
+func TestSideBySide(t *testing.T) {
+	for n := range 4 {
+		var met sync.WaitGroup
+		met.Add(n)
+		called := make([]bool, n)
+		SideBySide(n, func(i int) {
+			met.Done()
+			met.Wait()
+			called[i] = true
+		})
+		if slices.Contains(called, false) {
+			t.Errorf("of %d: %v", n, called)
+		}
+	}
 }
 
 func TestWithin(t *testing.T) {
