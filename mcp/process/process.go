@@ -25,7 +25,7 @@ type Processes struct {
 	Before func() // called before each start, by several goroutines; may be nil
 
 	mu       sync.Mutex
-	starting sync.WaitGroup        // counts the starts under way
+	starting sync.RWMutex          // held for reading by the starts under way
 	running  map[*Process]struct{} // children that have not ended, or whose output is not read yet
 	left     []*Process            // children that have ended, though members of their group may go on
 	spared   []int                 // pids of children that Sweep spares; does not change once closed is set
@@ -76,9 +76,9 @@ func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) 
 		return nil, errClosed
 	}
 	p.begin()
-	p.starting.Add(1)
+	p.starting.RLock()
 	p.mu.Unlock()
-	defer p.starting.Done()
+	defer p.starting.RUnlock()
 
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -316,8 +316,12 @@ func (p *Processes) Sweep(limit time.Duration) int {
 	if !p.begun { // which does not change now
 		return 0
 	}
-	goroutine.Within(limit/4, p.starting.Wait) // the sweep ends what hangs in exec
-	p.KillAll()                                // what was being forked
+	if p.starting.TryLock() {
+		p.starting.Unlock()
+	} else {
+		goroutine.Within(limit/4, func() { p.starting.Lock(); p.starting.Unlock() }) // the sweep ends what hangs in exec
+	}
+	p.KillAll() // what was being forked
 	p.mu.Lock()
 	running := slices.Collect(maps.Keys(p.running))
 	p.mu.Unlock()
