@@ -39,10 +39,10 @@ func (v *conversation) run(ctx context.Context) error {
 	if c.Input != "messages" && !reads && !c.GivesPrompt() && !v.session.Unfinished() {
 		return input.EmptyPrompt(c, v.streams.InTerminal)
 	}
-	if len(v.servers) > 0 {
-		goroutine.Start(c.WatchSignals)
-	} else {
+	if len(v.servers) == 0 {
 		defer goroutine.AfterFunc(watchDelay, c.WatchSignals).Stop()
+	} else if !c.NamesServers() { // otherwise Run has begun to watch
+		goroutine.Start(c.WatchSignals)
 	}
 	remember := func(string, []byte) {}
 	if c.Refresh {

@@ -31,7 +31,7 @@ func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 	r.outputs = newOutputs(ctx, cfg, s, r.conversation.asJSON)
 	if r.text == nil || cfg.Log != "" {
 		cfg.WatchSignals()
-	} else if len(cfg.Servers)+len(cfg.ServerConfigs) > 0 {
+	} else if cfg.NamesServers() {
 		goroutine.Start(cfg.WatchSignals) // it takes as long as all until the first child, which waits for it
 	}
 	err := cfg.Validate()

@@ -186,6 +186,9 @@ func (c *Config) WatchSignals() {
 	}
 }
 
+// NamesServers tells whether the command line names servers, before any config is read.
+func (c *Config) NamesServers() bool { return len(c.Servers)+len(c.ServerConfigs) > 0 }
+
 // GivesPrompt tells whether the command line alone gives something to answer.
 func (c *Config) GivesPrompt() bool {
 	return len(c.Args)+len(c.Files)+len(c.Resources) > 0 || c.Prompt != ""
