@@ -26,9 +26,8 @@ type connector struct {
 // --output messages has to print the conversation, which may be there already.
 const stdinGrace = time.Second
 
-// connectAndRead starts all servers, but for those that start later, and meanwhile opens
-// the connection to the model and reads standard input. The first required server that
-// fails ends that.
+// connectAndRead starts all servers, but for those that start later, and meanwhile reads
+// standard input. The first required server that fails ends that.
 func (k *connector) connectAndRead(ctx context.Context) ([]byte, error) {
 	reads := k.cfg.ReadsInput(k.streams.InTerminal)
 	k.box = newToolbox(k.servers)
@@ -58,9 +57,6 @@ func (k *connector) connectAndRead(ctx context.Context) ([]byte, error) {
 	connected := goroutine.Done(func() {
 		k.box.connect(starting, k.cfg.Processes, k.hooks, required, k.face.ServerReady)
 	})
-	if k.cfg.Mode == config.Answer {
-		k.client.Warm(ctx) // behind the servers, which take longer
-	}
 	var data []byte
 	var err error
 	if reads {

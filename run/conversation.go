@@ -39,6 +39,7 @@ func (v *conversation) run(ctx context.Context) error {
 	if c.Input != "messages" && !reads && !c.GivesPrompt() && !v.session.Unfinished() {
 		return input.EmptyPrompt(c, v.streams.InTerminal)
 	}
+	v.client.Warm(ctx)
 	if len(v.servers) == 0 {
 		defer goroutine.AfterFunc(watchDelay, c.WatchSignals).Stop()
 	} else if !c.NamesServers() { // otherwise Run has begun to watch
