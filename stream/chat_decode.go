@@ -54,70 +54,93 @@ func (d *chatDecoder) event(ev Event) error {
 
 // completion takes the members of a chunk or of a whole completion.
 func (d *chatDecoder) completion(root gjson.Result) {
-	choices := root.Get("choices")
+	var choices, model, usage, groq gjson.Result
+	find(root, wanted{"choices", &choices}, wanted{"model", &model}, wanted{"usage", &usage}, wanted{"x_groq", &groq})
 	d.seen = d.seen || choices.Exists()
 	if d.model == "" {
-		setString(&d.model, root.Get("model"))
+		setString(&d.model, model)
 	}
 	choices.ForEach(func(_, choice gjson.Result) bool {
-		if choice.Get("index").Int() == 0 {
-			d.choice(choice)
-		}
+		d.choice(choice)
 		return true
 	})
-	d.useUsage(root.Get("usage"))
-	d.useUsage(root.Get("x_groq.usage"))
+	d.useUsage(usage)
+	d.useUsage(groq.Get("usage"))
 }
 
+// choice takes the first of the choices.
 func (d *chatDecoder) choice(choice gjson.Result) {
-	d.useUsage(choice.Get("usage"))
-	setString(&d.native, choice.Get("native_finish_reason"))
-	delta, message := choice.Get("delta"), choice.Get("message")
+	var index, usage, native, delta, message, reason gjson.Result
+	find(choice, wanted{"index", &index}, wanted{"usage", &usage}, wanted{"native_finish_reason", &native},
+		wanted{"delta", &delta}, wanted{"message", &message}, wanted{"finish_reason", &reason})
+	if index.Int() != 0 {
+		return
+	}
+	d.useUsage(usage)
+	setString(&d.native, native)
 	empty := !delta.IsObject() || isEmptyObject(delta)
-	d.delta(delta)
+	var m chatMessage
+	if delta.IsObject() {
+		m.open(delta)
+		d.delta(&m)
+	}
 	if empty && message.IsObject() {
 		d.chunk.other = true
-		d.message(message, delta.IsObject())
+		m.open(message)
+		d.message(&m, delta.IsObject())
 	}
 	if !empty && d.began {
 		d.deltas = true
 	}
-	setString(&d.finishReason, choice.Get("finish_reason"))
+	setString(&d.finishReason, reason)
+}
+
+// chatMessage holds the members of a delta or of a whole message.
+type chatMessage struct {
+	content, refusal        gjson.Result
+	toolCalls, functionCall gjson.Result
+	reasoning               [len(reasoningFields)]gjson.Result
+	details, blocks, extra  gjson.Result // see chatReasoning
+}
+
+func (m *chatMessage) open(v gjson.Result) {
+	*m = chatMessage{}
+	find(v, wanted{"content", &m.content}, wanted{"refusal", &m.refusal},
+		wanted{"tool_calls", &m.toolCalls}, wanted{"function_call", &m.functionCall},
+		wanted{reasoningFields[0], &m.reasoning[0]}, wanted{reasoningFields[1], &m.reasoning[1]}, wanted{reasoningFields[2], &m.reasoning[2]},
+		wanted{"reasoning_details", &m.details}, wanted{"thinking_blocks", &m.blocks}, wanted{"extra_content", &m.extra})
 }
 
 // message takes a whole message in place of a delta. Some servers repeat the whole
 // answer in one at the end: then only what is missing counts.
-func (d *chatDecoder) message(message gjson.Result, beside bool) {
+func (d *chatDecoder) message(message *chatMessage, beside bool) {
 	if !d.deltas && !(beside && d.began) {
 		d.delta(message)
 		return
 	}
-	whole := map[*replyText][]byte{&d.reasoningText: d.reasoning.take(message, true), &d.refusalText: text(message.Get("refusal"))}
+	whole := map[*replyText][]byte{&d.reasoningText: d.reasoning.take(message, true), &d.refusalText: text(message.refusal)}
 	if d.reasoning.parts == nil {
-		d.reasoning.keepParts(message.Get("content"))
+		d.reasoning.keepParts(message.content)
 	}
-	d.parts(message.Get("content"), func(v *replyText, piece []byte) { whole[v] = appendPiece(whole[v], piece) })
+	d.parts(message.content, func(v *replyText, piece []byte) { whole[v] = appendPiece(whole[v], piece) })
 	for _, v := range []*replyText{&d.reasoningText, &d.answer, &d.refusalText} {
 		v.complete(&v.whole, whole[v])
 	}
-	d.assembly.complete(callDeltas(message))
+	d.assembly.complete(message.calls())
 }
 
 // delta takes the members of a delta.
-func (d *chatDecoder) delta(delta gjson.Result) {
-	if !delta.IsObject() {
-		return
-	}
+func (d *chatDecoder) delta(delta *chatMessage) {
 	if thought := d.reasoning.take(delta, false); len(thought) > 0 || d.reasoning.extra != nil {
 		d.chunk.other = true
 		d.reasoningText.add(thought)
 	}
 	d.content(delta)
-	if refusal := text(delta.Get("refusal")); len(refusal) > 0 {
+	if refusal := text(delta.refusal); len(refusal) > 0 {
 		d.chunk.other = true
 		d.refusalText.add(refusal)
 	}
-	for _, c := range callDeltas(delta) {
+	for _, c := range delta.calls() {
 		d.began = true
 		switch call := d.assembly.add(c); {
 		case call == nil:
@@ -131,9 +154,8 @@ func (d *chatDecoder) delta(delta gjson.Result) {
 }
 
 // content takes a string, or a list of parts some of which may be reasoning.
-func (d *chatDecoder) content(delta gjson.Result) {
-	content := delta.Get("content")
-	thought := isThought(delta)
+func (d *chatDecoder) content(delta *chatMessage) {
+	content, thought := delta.content, delta.isThought()
 	switch {
 	case thought || d.reasoning.marked:
 		d.chunk.other = true
@@ -200,12 +222,12 @@ func textOf(v gjson.Result) (joined []byte) {
 	return joined
 }
 
-// callDeltas returns the calls in a delta or a message.
-func callDeltas(delta gjson.Result) (list []callDelta) {
-	if f := delta.Get("function_call"); f.IsObject() { // the one call of the API before November 2023
-		list = append(list, callDelta{index: -1, function: f})
+// calls returns the calls in a delta or a message.
+func (m *chatMessage) calls() (list []callDelta) {
+	if m.functionCall.IsObject() { // the one call of the API before November 2023
+		list = append(list, callDelta{index: -1, function: m.functionCall})
 	}
-	for _, v := range delta.Get("tool_calls").Array() { // itself, if it is one call without the list around it
+	for _, v := range m.toolCalls.Array() { // itself, if it is one call without the list around it
 		if v.IsObject() {
 			list = append(list, newCallDelta(v))
 		}

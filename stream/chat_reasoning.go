@@ -24,9 +24,9 @@ var reasoningFields = [...]string{"reasoning_content", "reasoning", "thinking"}
 
 // take keeps the reasoning of a delta or of a whole message, and returns its text.
 // The same text may come under several names; the first one counts.
-func (r *chatReasoning) take(v gjson.Result, whole bool) (shown []byte) {
-	for i, name := range reasoningFields {
-		value, f := v.Get(name), &r.fields[i]
+func (r *chatReasoning) take(m *chatMessage, whole bool) (shown []byte) {
+	for i, value := range m.reasoning {
+		f := &r.fields[i]
 		if value.Type != gjson.String {
 			continue
 		}
@@ -46,7 +46,7 @@ func (r *chatReasoning) take(v gjson.Result, whole bool) (shown []byte) {
 	for _, list := range []struct {
 		to   *fragments
 		from gjson.Result
-	}{{&r.details, v.Get("reasoning_details")}, {&r.blocks, v.Get("thinking_blocks")}} {
+	}{{&r.details, m.details}, {&r.blocks, m.blocks}} {
 		if whole && *list.to != nil {
 			continue
 		}
@@ -54,8 +54,8 @@ func (r *chatReasoning) take(v gjson.Result, whole bool) (shown []byte) {
 			shown = piece
 		}
 	}
-	if extra := v.Get("extra_content"); extra.IsObject() && !isThought(v) {
-		r.extra = []member{newMember("extra_content", []byte(extra.Raw))}
+	if m.extra.IsObject() && !m.isThought() {
+		r.extra = []member{newMember("extra_content", []byte(m.extra.Raw))}
 	}
 	return shown
 }
@@ -74,8 +74,8 @@ func isThoughtPart(part gjson.Result) bool {
 	return kind == "thinking" || kind == "reasoning"
 }
 
-// isThought reports whether Gemini marks the content of a delta as a thought.
-func isThought(delta gjson.Result) bool { return delta.Get("extra_content.google.thought").Bool() }
+// isThought reports whether Gemini marks the content as a thought.
+func (m *chatMessage) isThought() bool { return m.extra.Get("google.thought").Bool() }
 
 // opaque returns what goes back with the message of the assistant.
 func (r *chatReasoning) opaque(d *chatDecoder) (o Opaque) {

@@ -26,6 +26,28 @@ func text(r gjson.Result) []byte {
 	return jsontext.AppendWTF8(nil, []byte(r.Raw[1:len(r.Raw)-1]))
 }
 
+// A wanted member of an object is one with that name.
+type wanted struct {
+	name string
+	to   *gjson.Result
+}
+
+// find looks for members of an object, in one pass. Of members with the same name the
+// first one counts. In a value that is no object there are none.
+func find(object gjson.Result, members ...wanted) {
+	if !object.IsObject() {
+		return
+	}
+	object.ForEach(func(name, value gjson.Result) bool {
+		for _, m := range members {
+			if m.name == name.Str && !m.to.Exists() {
+				*m.to = value
+			}
+		}
+		return true
+	})
+}
+
 // stringOrNumber returns a string, or a number as text. Like every string that
 // outlives the event it is a copy: the original would keep the whole event.
 func stringOrNumber(v gjson.Result) string {
