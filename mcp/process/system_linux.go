@@ -48,11 +48,38 @@ func CloseDescriptorsOnExec() {
 // child would cost more than a quarter of its start.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// awaitExit returns when the child has ended, without reaping it; false if the
-// system cannot wait so.
-func awaitExit(pid int) bool {
+// An exitWatch waits for the end of one child by its pidfd, which takes no thread, as
+// waitid(2) would for the whole life of the child.
+type exitWatch struct{ pidfd int }
+
+// ask asks for the pidfd of the child that is about to start.
+func (w *exitWatch) ask(attr *syscall.SysProcAttr) {
+	w.pidfd = -1 // where the system has none
+	attr.PidFD = &w.pidfd
+}
+
+// await returns when the child has ended, without reaping it; false if the system
+// cannot wait so.
+func (w *exitWatch) await(pid int) bool {
+	var ended bool
+	var errno syscall.Errno
+	if w.pidfd >= 0 {
+		syscall.SetNonblock(w.pidfd, true) // which tells os.NewFile to use the poller
+		file := os.NewFile(uintptr(w.pidfd), "pidfd")
+		defer file.Close()
+		raw, err := file.SyscallConn()
+		if err == nil {
+			err = raw.Read(func(uintptr) bool {
+				ended, errno = waitid(idTypePid, uintptr(pid), syscall.WNOHANG)
+				return ended || errno != 0
+			})
+		}
+		if err == nil {
+			return errno == 0
+		}
+	}
 	for {
-		if errno := waitid(idTypePid, uintptr(pid), 0); errno != syscall.EINTR {
+		if _, errno = waitid(idTypePid, uintptr(pid), 0); errno != syscall.EINTR {
 			return errno == 0
 		}
 	}
@@ -69,14 +96,21 @@ func inherited() []int {
 // childless says that this process has no child at all. Every run asks at its end:
 // this one call is faster than a search in /proc, which may also leave a child out
 // when another is reaped at that moment.
-func childless() bool { return waitid(idTypeAll, 0, syscall.WNOHANG) == syscall.ECHILD }
+func childless() bool {
+	_, errno := waitid(idTypeAll, 0, syscall.WNOHANG)
+	return errno == syscall.ECHILD
+}
 
-// waitid waits for the end of children, and reaps none (waitid(2)).
-func waitid(idType, pid, options uintptr) syscall.Errno {
-	var info [128]byte // siginfo_t
-	_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, idType, pid, uintptr(unsafe.Pointer(&info)),
+// waitid waits for the end of children, and reaps none (waitid(2)). With WNOHANG it
+// says whether one has ended.
+func waitid(idType, pid, options uintptr) (ended bool, errno syscall.Errno) {
+	var info struct {
+		signal int32
+		rest   [31]int32
+	} // siginfo_t
+	_, _, errno = syscall.Syscall6(syscall.SYS_WAITID, idType, pid, uintptr(unsafe.Pointer(&info)),
 		syscall.WEXITED|waitNoReap|options, 0, 0)
-	return errno
+	return info.signal != 0, errno
 }
 
 // sweep kills and reaps the children that nothing waits for, and then their orphaned
