@@ -321,7 +321,7 @@ func (p *Processes) Sweep(limit time.Duration) int {
 	if p.starting.TryLock() {
 		p.starting.Unlock()
 	} else {
-		goroutine.Within(limit/4, func() { p.starting.Lock(); p.starting.Unlock() }) // the sweep ends what hangs in exec
+		goroutine.Within(limit/4, p.awaitStarts) // the sweep ends what hangs in exec
 	}
 	p.KillAll() // what was being forked
 	p.mu.Lock()
@@ -331,6 +331,12 @@ func (p *Processes) Sweep(limit time.Duration) int {
 		pr.EndsWithin(time.Until(began.Add(limit / 2)))
 	}
 	return p.sweep(began.Add(limit))
+}
+
+// awaitStarts waits until no start is under way.
+func (p *Processes) awaitStarts() {
+	p.starting.Lock()
+	defer p.starting.Unlock()
 }
 
 // pids are the running children, for which live waits.
