@@ -87,8 +87,12 @@ func invoke(args []string) (status int) {
 		})
 	})
 	cfg.Processes.Before = cfg.Watch
-	if streams.ErrTerminal {
+	// A signal that is not watched does not kill the first process of a container: the
+	// Go runtime then exits with 2, which says that the command line is wrong.
+	if streams.ErrTerminal || os.Getpid() == 1 {
 		cfg.Watch()
+	}
+	if streams.ErrTerminal {
 		streams.Suspend = watchSuspend()
 	}
 	err = run.Run(ctx, cfg, streams)
