@@ -37,7 +37,6 @@ type Processes struct {
 type Process struct {
 	cmd   *exec.Cmd
 	pid   int
-	exit  exitWatch
 	owner *Processes
 	mark  uint64           // that its descendants inherit, 0 for none; see startMarked
 	done  chan struct{}    // closed when the child is reaped and its output was read
@@ -90,7 +89,6 @@ func (p *Processes) StartGroup(cmd *exec.Cmd, groupEnds bool) (*Process, error) 
 		cmd.WaitDelay = WaitDelay
 	}
 	pr := &Process{cmd: cmd, owner: p, groupEnds: groupEnds, done: make(chan struct{})}
-	pr.exit.ask(cmd.SysProcAttr)
 	var err error
 	if pr.mark, err = startMarked(cmd); err != nil {
 		return nil, err
@@ -173,7 +171,7 @@ func (pr *Process) live() {
 // between the reaping and the note of it, a moment in which no process gets that
 // pid: systems give pids in turn or at random.
 func (pr *Process) awaitLeader() (state *os.ProcessState, err error) {
-	unreaped := pr.exit.await(pr.pid)
+	unreaped := awaitExit(pr.cmd.Process)
 	if !unreaped {
 		state, err = pr.cmd.Process.Wait()
 	}

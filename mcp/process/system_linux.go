@@ -48,29 +48,25 @@ func CloseDescriptorsOnExec() {
 // child would cost more than a quarter of its start.
 func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// An exitWatch waits for the end of one child by its pidfd, which takes no thread, as
-// waitid(2) would for the whole life of the child.
-type exitWatch struct{ pidfd int }
-
-// ask asks for the pidfd of the child that is about to start.
-func (w *exitWatch) ask(attr *syscall.SysProcAttr) {
-	w.pidfd = -1 // where the system has none
-	attr.PidFD = &w.pidfd
-}
-
-// await returns when the child has ended, without reaping it; false if the system
-// cannot wait so.
-func (w *exitWatch) await(pid int) bool {
+// awaitExit returns when the child has ended, without reaping it; false if the system
+// cannot wait so. It waits by the pidfd that package os has of the child where the
+// system gives one, which takes no thread, as waitid(2) would for the whole life of the
+// child. Asking for a pidfd at the start would fail it where clone(2) refuses that.
+func awaitExit(child *os.Process) bool {
 	var ended bool
 	var errno syscall.Errno
-	if w.pidfd >= 0 {
-		syscall.SetNonblock(w.pidfd, true) // which tells os.NewFile to use the poller
-		file := os.NewFile(uintptr(w.pidfd), "pidfd")
+	var pidfd uintptr
+	err := child.WithHandle(func(handle uintptr) {
+		pidfd, _, errno = syscall.Syscall(syscall.SYS_FCNTL, handle, syscall.F_DUPFD_CLOEXEC, 0)
+	})
+	if err == nil && errno == 0 {
+		syscall.SetNonblock(int(pidfd), true) // which tells os.NewFile to use the poller
+		file := os.NewFile(pidfd, "pidfd")
 		defer file.Close()
 		raw, err := file.SyscallConn()
 		if err == nil {
 			err = raw.Read(func(uintptr) bool {
-				ended, errno = waitid(idTypePid, uintptr(pid), syscall.WNOHANG)
+				ended, errno = waitid(idTypePid, uintptr(child.Pid), syscall.WNOHANG)
 				return ended || errno != 0
 			})
 		}
@@ -79,7 +75,7 @@ func (w *exitWatch) await(pid int) bool {
 		}
 	}
 	for {
-		if _, errno = waitid(idTypePid, uintptr(pid), 0); errno != syscall.EINTR {
+		if _, errno = waitid(idTypePid, uintptr(child.Pid), 0); errno != syscall.EINTR {
 			return errno == 0
 		}
 	}

@@ -27,12 +27,9 @@ func CloseDescriptorsOnExec() {
 // dieWithParent does nothing: this system kills no child with its parent.
 func dieWithParent(*syscall.SysProcAttr) {}
 
-// An exitWatch cannot wait without reaping: on macOS such a wait returns for stopped
-// children too (golang/go#19314).
-type exitWatch struct{}
-
-func (*exitWatch) ask(*syscall.SysProcAttr) {}
-func (*exitWatch) await(int) bool           { return false }
+// awaitExit says that the system cannot wait without reaping: on macOS such a wait
+// returns for stopped children too (golang/go#19314).
+func awaitExit(*os.Process) bool { return false }
 
 func (p *Processes) sweep(time.Time) int { return 0 }
 
