@@ -28,7 +28,8 @@ type boundedWriter struct {
 	waits *ReaderWaits
 	grace time.Duration // endGrace
 	over  atomic.Bool
-	grown bool // the pipe was full once
+	now   func(fd int, p []byte) int // see immediateWrite; may be nil
+	grown bool                       // the pipe was full once
 }
 
 // Bounded returns w as a writer whose waiting is bounded by ctx and measured by
@@ -42,7 +43,7 @@ func Bounded(ctx context.Context, w io.Writer, waits *ReaderWaits) io.Writer {
 	if info, err := f.f.Stat(); err == nil && info.Mode().IsRegular() {
 		return w
 	}
-	return &boundedWriter{ctx: ctx, file: f, waits: waits, grace: endGrace}
+	return &boundedWriter{ctx: ctx, file: f, waits: waits, grace: endGrace, now: immediateWrite()}
 }
 
 // Write writes at once what the reader takes, and waits with the rest piece by piece: a
@@ -53,7 +54,10 @@ func (b *boundedWriter) Write(p []byte) (written int, err error) {
 	}
 	const piece = 4 << 10 // a pipe or socket has room for it as soon as it is read
 	for written < len(p) && err == nil {
-		n := writeNow(int(b.file.f.Fd()), p[written:])
+		n := 0
+		if b.now != nil {
+			n = b.now(int(b.file.f.Fd()), p[written:])
+		}
 		if n == 0 && !b.grown {
 			b.grown = true
 			growPipe(int(b.file.f.Fd()))

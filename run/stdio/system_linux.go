@@ -4,6 +4,8 @@ package stdio
 
 import (
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 )
@@ -66,13 +68,40 @@ func pwritev2() uintptr {
 	return 0
 }
 
+// immediateWrite is writeNow where the system obeys RWF_NOWAIT, and nil elsewhere.
+func immediateWrite() func(fd int, p []byte) int {
+	var system syscall.Utsname
+	if pwritev2() == 0 || syscall.Uname(&system) != nil {
+		return nil
+	}
+	var release []byte
+	for _, c := range system.Release {
+		release = append(release, byte(c))
+	}
+	if !obeysNowait(string(release)) {
+		return nil
+	}
+	return writeNow
+}
+
+// obeysNowait says whether the release of Linux obeys RWF_NOWAIT for pipes, as the
+// kernel does from 6.4 on. gVisor accepts the flag, but then waits for the reader; it
+// calls itself 4.19.0-gvisor.
+func obeysNowait(release string) bool {
+	first, rest, _ := strings.Cut(release, ".")
+	second, _, _ := strings.Cut(rest, ".")
+	major, _ := strconv.Atoi(first)
+	minor, _ := strconv.Atoi(second)
+	return (major > 6 || major == 6 && minor >= 4) && !strings.Contains(release, "gvisor")
+}
+
 // writeNow writes to a pipe or socket what it takes without waiting, and returns how
 // much that was: RWF_NOWAIT asks for that for one write, where O_NONBLOCK would ask it
 // for everybody who shares the description. Where nothing was written (a terminal,
-// Linux before 6.4, any error) the write that may wait says why. A write in a
+// any error) the write that may wait says why. A write in a
 // goroutine of its own takes up to four times as long (BenchmarkBounded).
 func writeNow(fd int, p []byte) int {
-	if pwritev2() == 0 || len(p) == 0 {
+	if len(p) == 0 {
 		return 0
 	}
 	const nowait = 8
