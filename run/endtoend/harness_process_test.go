@@ -124,6 +124,10 @@ func (c command) start() (*process, error) {
 		close(p.done)
 	}()
 	<-started
+	if p.pid == 0 { // as a number for kill(2) this would be our own group
+		<-p.done
+		return nil, p.failure
+	}
 	return p, nil
 }
 
