@@ -165,7 +165,7 @@ func readLock(path string, warn config.Warner) (map[string]lockedItem, error) {
 }
 
 func readLocked(list string, e config.Value) (lockedItem, error) {
-	l, digest := lockedItem{list: list, body: []byte{'{'}}, ""
+	l, digest := lockedItem{list: list, body: append(make([]byte, 0, len(e.Raw())), '{')}, ""
 	for _, m := range e.Members() {
 		switch m.Key {
 		case "name":
@@ -217,6 +217,9 @@ func (l lockedItem) title() string {
 
 // changedMembers shows every member that differs, from shortly before the difference.
 func changedMembers(was, is lockedItem) (diff string) {
+	if bytes.Equal(was.body, is.body) {
+		return ""
+	}
 	var keys []string
 	for _, body := range [][]byte{was.body, is.body} {
 		for literal := range jsontext.Members(body) {
