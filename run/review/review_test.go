@@ -121,6 +121,11 @@ func TestNames(t *testing.T) {
 			t.Errorf("%+v: %+v", tools[i], found)
 		}
 	}
+	alike := Tools([]Tool{{Server: "a", Name: "get"}, {Server: "b", Name: "get"}, {Server: "c", Name: "get"}, {Server: "d", Name: "Get"}})[0]
+	want = []string{"get, b: get, c: get", "get, d: Get"} // one finding, however many servers have the name
+	if len(alike) != 2 || alike[0].Quote != want[0] || alike[1].Quote != want[1] {
+		t.Errorf("%+v", alike)
+	}
 	var many []Tool // of one server do not hide that of another
 	for i := range 100 {
 		many = append(many, Tool{Server: "evil", Name: "read" + strings.Repeat("_", i)})

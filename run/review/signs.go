@@ -123,7 +123,8 @@ func skeleton(name string) string {
 }
 
 // sameNames finds, for each tool, the tools of other servers that have its name or one
-// that looks like it, with or without the name of their server before it.
+// that looks like it, with or without the name of their server before it. All of them
+// are one finding each way, which leaves room for the other findings of the tool.
 func sameNames(tools []Tool) [][]Finding {
 	at := map[string][]int{}
 	for i, t := range tools {
@@ -135,16 +136,23 @@ func sameNames(tools []Tool) [][]Finding {
 	}
 	found := make([][]Finding, len(tools))
 	for i, t := range tools {
+		var same, like string
 		for _, other := range at[skeleton(t.Name)] {
 			o := &tools[other]
 			if o.Server == t.Server || o.Own && t.Own {
 				continue
 			}
-			what := "looks like a tool of another server"
+			list := &like
 			if o.Name == t.Name {
-				what = "the same name at another server"
+				list = &same
 			}
-			found[i] = append(found[i], Finding{What: what, Member: "name", Quote: t.Name + ", " + o.Server + ": " + o.Name})
+			*list += ", " + o.Server + ": " + o.Name
+		}
+		if same != "" {
+			found[i] = append(found[i], Finding{What: "the same name at another server", Member: "name", Quote: t.Name + same})
+		}
+		if like != "" {
+			found[i] = append(found[i], Finding{What: "looks like a tool of another server", Member: "name", Quote: t.Name + like})
 		}
 	}
 	return found
