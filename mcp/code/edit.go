@@ -2,6 +2,7 @@ package code
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,12 +46,16 @@ func editDefinition(ctx context.Context, c *call, args toolserver.Arguments) (an
 		case bytes.Equal(edited, text):
 			return nil, fmt.Errorf("nothing would change in %q", path)
 		}
+		outside := f.guard(edited)
 		note := "the syntax was not checked"
 		if !args.Flag("force") {
-			note, err = c.checkEdited(ctx, f, edited)
+			note, err = c.checkEdited(ctx, f, edited, outside == nil)
+		}
+		if err = cmp.Or(err, outside); err != nil {
+			return nil, err
 		}
 		answer = fmt.Appendf(nil, "edited %s: %s; %s\n", confine.ShownName(f.path), done, strings.TrimSuffix(note, "\n"))
-		return edited, err
+		return edited, nil
 	})
 	return answer, err
 }
@@ -140,6 +145,9 @@ func (f *sourceFile) certain(d *definition) error {
 		if !apart && !around && !unnamed && !d.holds(o) {
 			return fmt.Errorf("%s stands in one line with %s; edit_file of the file tools edits a part of a line", d.fullName(), o.fullName())
 		}
+	}
+	if f.continues[d.Start-1] || f.continues[d.End] {
+		return fmt.Errorf("a comment or a string of the code around %s reaches into %s; edit_file of the file tools edits any text", d.fullName(), lineRange(d.Start-1, d.End))
 	}
 	if !f.matched(d.Start, d.End) {
 		return fmt.Errorf("the brackets in %s, which are those of %s, do not match; edit_file of the file tools edits any text", lineRange(d.Start-1, d.End), d.fullName())
@@ -274,18 +282,43 @@ func isDecorator(code string) bool {
 	return strings.HasPrefix(code, "@") && !strings.HasPrefix(code, "@interface") || strings.HasPrefix(code, "#[") || strings.HasPrefix(code, "[")
 }
 
-// checkEdited returns an error when a file parsed before an edit, and does no longer
-// with this text. Where no parser tells, brackets that no longer match are the error.
-// The note is about the syntax of the edited text.
-func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (note string, err error) {
-	after := newSourceFile(f.path, edited)
-	after.lay()
-	problems, err := c.checkSyntax(ctx, after)
-	isUnchecked := errors.Is(err, errUnchecked)
+// guard returns an error when an edit changes what stands outside it, by the lexer
+// alone: a line becomes part of a comment or of a string, or is none any more, or
+// brackets that matched do not.
+func (f *sourceFile) guard(edited []byte) error {
+	ended := func(text []byte) *layout { // what stays open at the end is open in a line behind it
+		return newLayout(f.language, append(slices.Clip(text), '\n'))
+	}
+	before, after := ended(f.text), ended(edited)
+	from, to := before.lines(), after.lines() // of the lines from the top that are left
+	same := func(a, b int) bool { return bytes.Equal(before.line(before.text, a), after.line(after.text, b)) }
+	kept := before.continues[from] == after.continues[to]
+	keep := func(a, b int) {
+		kept = kept && before.continues[a-1] == after.continues[b-1] && bytes.Equal(before.line(before.mask, a), after.line(after.mask, b))
+	}
+	for ; from > 0 && to > 0 && same(from, to); from, to = from-1, to-1 {
+		keep(from, to)
+	}
+	for n := 1; n <= min(from, to) && same(n, n); n++ {
+		keep(n, n)
+	}
 	switch {
-	case isUnchecked && f.matched(1, f.lines()) && !after.matched(1, after.lines()):
-		return "", errors.New("nothing was written: the brackets in the file would no longer match; force writes it all the same")
-	case isUnchecked:
+	case !kept:
+		return errors.New("nothing was written: a comment or a string would begin or end at another place, outside the edit too")
+	case before.matched(1, before.lines()) && !after.matched(1, after.lines()):
+		return errors.New("nothing was written: the brackets in the file would no longer match")
+	}
+	return nil
+}
+
+// checkEdited returns an error when a file parsed before an edit, and does no longer
+// with this text; forcible says that force would help. The note is about the syntax of
+// the edited text.
+func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte, forcible bool) (note string, err error) {
+	after := newSourceFile(f.path, edited)
+	problems, err := c.checkSyntax(ctx, after)
+	switch {
+	case errors.Is(err, errUnchecked):
 		return err.Error(), nil
 	case err != nil:
 		return "", err
@@ -295,7 +328,11 @@ func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (n
 	if old, err := c.checkSyntax(ctx, f); err == nil && len(old) > 0 {
 		return "it had syntax errors before, and has now:\n" + problemLines(problems), nil
 	}
-	return "", fmt.Errorf("nothing was written: it would no longer parse; force writes it all the same\n%s", problemLines(problems))
+	hint := ""
+	if forcible {
+		hint = "; force writes it all the same"
+	}
+	return "", fmt.Errorf("nothing was written: it would no longer parse%s\n%s", hint, problemLines(problems))
 }
 
 // matched says whether each bracket in some lines has its partner in these lines.

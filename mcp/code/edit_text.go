@@ -26,6 +26,7 @@ type lineRole byte
 
 const (
 	ofCode          lineRole = iota
+	ofComment                // it begins in a comment: indented with its code, but by any number of spaces
 	ofDocumentation          // in a string that documents: indented with its code, though it may begin anywhere
 	ofString                 // in another string, whose white space the program may need
 )
@@ -40,7 +41,7 @@ func newDocument(language *lexis.Language, text []byte) *document {
 		d.open = !strings.HasSuffix(d.lines[len(d.lines)-1], "\n")
 	}
 	d.roles = rolesOf(language, d.lines)
-	d.unit = unitOf(d.lines)
+	d.unit = unitOf(d.lines, d.roles)
 	return d
 }
 
@@ -64,7 +65,7 @@ func (d *document) text(lines []string) []byte {
 func rolesOf(language *lexis.Language, lines []string) []lineRole {
 	roles := make([]lineRole, len(lines))
 	text := []byte(strings.Join(lines, ""))
-	mask, inStrings := language.Scan(text)
+	mask, inStrings, inComments := language.Scan(text)
 	offset, head, role := 0, false, ofString
 	for i, line := range lines {
 		code := strings.TrimSpace(string(mask[offset : offset+len(line)]))
@@ -72,6 +73,9 @@ func rolesOf(language *lexis.Language, lines []string) []lineRole {
 			roles[i], inStrings = role, inStrings[1:]
 		} else if role = ofString; language.Is("Python") && head && strings.Trim(code, `"'`) == "" {
 			role = ofDocumentation
+		}
+		if len(inComments) > 0 && inComments[0] == offset {
+			roles[i], inComments = ofComment, inComments[1:]
 		}
 		if code != "" {
 			head = strings.HasSuffix(code, ":") && (strings.HasPrefix(code, "class ") || strings.Contains(code, ")"))
@@ -94,16 +98,17 @@ func indentOf(line string) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// unitOf is one level of indentation of lines: a tab, or the least number of spaces.
-func unitOf(lines []string) string {
+// unitOf is one level of indentation of lines of code: a tab, or the least number of
+// spaces.
+func unitOf(lines []string, roles []lineRole) string {
 	tabs, spaces, least := 0, 0, 8
-	for _, line := range lines {
+	for i, line := range lines {
 		indent := indentOf(line)
 		switch {
-		case indent == "" || isBlank(line):
+		case indent == "" || isBlank(line) || roles[i] != ofCode:
 		case indent[0] == '\t':
 			tabs++
-		case len(indent) > 1: // one space is that of the lines of a comment
+		case len(indent) > 1:
 			spaces++
 			least = min(least, len(indent))
 		}
@@ -127,13 +132,11 @@ func (d *document) fit(content, place string) []string {
 	}
 	roles := rolesOf(d.language, lines)
 	common := commonIndent(lines, roles, place)
-	var steps []string // the lines without the common indentation
+	steps := make([]string, len(lines)) // the lines without the common indentation
 	for i, line := range lines {
-		if roles[i] == ofCode {
-			steps = append(steps, strings.TrimPrefix(line, common))
-		}
+		steps[i] = strings.TrimPrefix(line, common)
 	}
-	unit := unitOf(steps)
+	unit := unitOf(steps, roles)
 	fitted := make([]string, len(lines))
 	for i, line := range lines {
 		line = strings.TrimSuffix(line, "\n")
@@ -172,7 +175,7 @@ func (d *document) step(indent, unit string) string {
 func commonIndent(lines []string, roles []lineRole, place string) string {
 	var others []string
 	for i := 1; i < len(lines); i++ {
-		if roles[i] == ofCode && !isBlank(lines[i]) {
+		if roles[i] <= ofComment && !isBlank(lines[i]) {
 			others = append(others, lines[i])
 		}
 	}

@@ -33,9 +33,11 @@ func TestEditDefinitionTool(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 || servertest.Get(t, path) != "package a\n\nfunc F() int {\n\treturn 2\n}\n\nvar G, H = 1, 2\n" {
 		t.Error(info.Mode(), err, servertest.Get(t, path))
 	}
-	const broken = "func F( {\n}"
-	servertest.Fails(t, s, "nothing was written: it would no longer parse; force writes it all the same\n3:9: ", "edit_definition", "path", "a.go", "name", "F", "operation", "replace", "content", broken)
-	if got := servertest.Works(t, s, "edit_definition", "path", path, "name", "F", "operation", "replace", "content", broken, "force", true); got != "edited a.go: replaced F, lines 3-5, by lines 3-4; the syntax was not checked\n" {
+	servertest.Fails(t, s, "nothing was written: it would no longer parse\n3:9: ", "edit_definition", "path", "a.go", "name", "F", "operation", "replace", "content", "func F( {\n}")
+	servertest.Fails(t, s, "the brackets in the file would no longer match", "edit_definition", "path", "a.go", "name", "F", "operation", "replace", "content", "func F( {\n}", "force", true)
+	const broken = "func F() int {\n\treturn return\n}"
+	servertest.Fails(t, s, "nothing was written: it would no longer parse; force writes it all the same\n4:9: ", "edit_definition", "path", "a.go", "name", "F", "operation", "replace", "content", broken)
+	if got := servertest.Works(t, s, "edit_definition", "path", path, "name", "F", "operation", "replace", "content", broken, "force", true); got != "edited a.go: replaced F, lines 3-5, by lines 3-5; the syntax was not checked\n" {
 		t.Error(got)
 	}
 	if got := servertest.Works(t, s, "edit_definition", "path", "wrong.go", "name", "F", "operation", "signature", "content", "func F(a int)"); got != "edited wrong.go: replaced the signature of F, line 3, by line 3; it had syntax errors before, and has now:\n6:9: expected operand, found '='\n" {

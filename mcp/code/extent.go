@@ -7,6 +7,8 @@ import (
 	"toolpipe/mcp/code/lexis"
 )
 
+const maxBeside = 100 // definitions in one line that are looked at to find the one around another
+
 // place sets where definitions begin and end. It leaves out definitions in comments
 // and strings.
 func (l *layout) place(all []definition) (defs []definition) {
@@ -32,12 +34,14 @@ func (l *layout) place(all []definition) (defs []definition) {
 	for i := range defs {
 		d := &defs[i]
 		inText := l.ending == byWord && d.End > d.Line && d.End <= l.lines() && !l.code(d.End) // ctags takes any "end" in a here-document
-		if d.End < d.Line || inText {
-			d.End, d.Guessed = l.end(d)
+		if own, guessed := l.end(d); d.End < d.Line || inText {
+			d.End, d.Guessed = own, guessed
+		} else if !guessed && own != d.End && l.ending == bySemicolon && hasBody(d.Kind) && d.Kind != "macro" {
+			d.Guessed = true // ctags says another line, and nothing tells who is right
 		}
 		d.End = min(d.End, l.lines())
 		d.Start = l.start(d)
-		for j := i - 1; j >= max(0, i-maxHead) && defs[j].Line == d.Line; j-- {
+		for j := i - 1; j >= max(0, i-maxBeside) && defs[j].Line == d.Line; j-- {
 			if within(d.Scope, defs[j].fullName()) {
 				d.Start = d.Line // the lines above belong to the definition around it
 			}
@@ -89,6 +93,7 @@ type statement struct {
 	body  bool   // it ends with a body
 	comma bool   // it may end with a comma
 	angle int    // how many < are open, as in Map<string, number>
+	value bool   // the value behind a = has begun, where < may compare
 }
 
 // end gives the offset of the last byte of the statement that goes on at i. It is
@@ -117,8 +122,12 @@ func (s *statement) end(i int) (int, bool) {
 		case c == ';', c == ',' && s.comma && s.angle == 0:
 			return i, true
 		case c == '\n':
-			if s.ending != bySemicolon && s.lineEnds(last, i+1) {
-				return last, true
+			switch {
+			case s.ending == bySemicolon:
+			case s.angle > 0 && s.value: // a comparison, or types over several lines
+				return 0, false
+			case s.angle == 0 && s.lineEnds(last, i+1):
+				return last, !s.mayGoOn(i + 1)
 			}
 		case c != ' ' && c != '\t' && c != '\r':
 			s.count(c, s.mask[max(last, 0)])
@@ -131,6 +140,8 @@ func (s *statement) end(i int) (int, bool) {
 // count counts angle brackets, which -> and => are not.
 func (s *statement) count(c, before byte) {
 	switch {
+	case c == '=':
+		s.value = s.value || s.angle == 0 && !s.body && s.kind != "alias"
 	case c == '<':
 		s.angle++
 	case c == '>' && before != '-' && before != '=':
@@ -144,8 +155,37 @@ func (s *statement) lineEnds(last, next int) bool {
 	if last >= 0 && strings.IndexByte(`=+-*/%&|^?:<,.\(`, s.mask[last]) >= 0 || last > 0 && string(s.mask[last-1:last+1]) == "=>" {
 		return false
 	}
+	before := bytes.TrimRightFunc(s.mask[max(0, last+1-maxWord):last+1], func(c rune) bool { return c < 0x80 && lexis.IsWord(byte(c)) })
+	behind, rest := cutWord(bytes.TrimLeft(s.mask[next:min(next+maxLooked, len(s.mask))], whiteSpace))
+	isName := len(rest) > 0 && strings.IndexByte(":=(,;", rest[0]) >= 0 // of a member
+	if joins(string(s.mask[max(0, last+1-maxWord)+len(before):last+1])) || joins(behind) && !isName {
+		return false
+	}
 	first := s.behind(next, whiteSpace)
-	return strings.IndexByte(".?:&|=", first) < 0 && !(s.body && first == '{')
+	isScript := s.language.Is("JavaScript", "TypeScript")
+	if isScript && (s.kind == "class" || s.kind == "interface" || s.kind == "enum") { // which have a body
+		return false
+	}
+	return strings.IndexByte(".?:&|=", first) < 0 && !(isScript && strings.IndexByte("<>,%^+-/", first) > 0) && !(s.body && first == '{')
+}
+
+const maxWord = 16 // bytes of a keyword, and more
+
+// joins says whether a word that ends or begins a line belongs to a statement that goes
+// on in the other line. No statement begins or ends with it.
+func joins(word string) bool {
+	switch word {
+	case "extends", "implements", "satisfies", "instanceof", "keyof", "typeof", "as", "with":
+		return true
+	}
+	return false
+}
+
+// mayGoOn says whether the next line of code may belong to a statement of JavaScript:
+// a bracket or a template there can be a call, an index, or the begin of something else.
+func (s *statement) mayGoOn(next int) bool {
+	first := s.behind(next, whiteSpace)
+	return s.language.Is("JavaScript", "TypeScript") && first != 0 && strings.IndexByte("([`", first) >= 0
 }
 
 // indented gives the last of the lines of code that follow a line and stand further
@@ -191,23 +231,34 @@ func (l *layout) wordEnd(from int) (last int, guessed bool) {
 	return l.indentedEnd(from), true
 }
 
-const maxHead = 100 // lines above a definition's own that may belong to it
-
 // start is the first line of a definition, with the lines directly above that belong
-// to it: return type, decorators, attributes and comments.
+// to it: return type, decorators, attributes and comments. It is no line that begins
+// inside a comment or a string of the code above, if the definition's own is none.
 func (l *layout) start(d *definition) int {
 	first := d.Line
-	for lowest := max(1, d.Line-maxHead); first > lowest; {
+	if first > 1 && l.isType(d) {
+		first--
+	}
+	if l.topOf != first { // many definitions may stand in one line
+		l.topOf, l.top = first, l.above(first)
+	}
+	return l.top
+}
+
+// above is the first of the lines directly above a line that belong to it.
+func (l *layout) above(line int) int {
+	first := line
+	for first > 1 {
 		above := first - 1
-		switch {
-		case l.kinds[above-1] == hasNoCode:
-		case first == d.Line && l.isType(d):
-		default:
-			if above = l.decorator(above, lowest); above == 0 {
-				return first
+		if l.kinds[above-1] != hasNoCode {
+			if above = l.decorator(above); above == 0 {
+				break
 			}
 		}
 		first = above
+	}
+	for first < line && l.continues[first-1] {
+		first++
 	}
 	return first
 }
@@ -231,27 +282,20 @@ func (l *layout) isType(d *definition) bool {
 	return lexis.IsWord(end) || strings.IndexByte("*&>", end) >= 0
 }
 
-// decorator gives the first line of a decorator or an attribute that ends in a line,
-// and does not begin above the line lowest; 0 when there is none.
-func (l *layout) decorator(line, lowest int) int {
+// decorator gives the first line of a decorator or an attribute that ends in a line; 0
+// when there is none.
+func (l *layout) decorator(line int) int {
 	if l.ending == byWord || l.ending == byIndent {
 		return 0
 	}
-	isTemplate := l.ending == bySemicolon && bytes.HasSuffix(bytes.TrimSpace(l.line(l.mask, line)), []byte(">"))
-	depth := 0
-	for n := line; n >= lowest && l.code(n) && l.starts[n]-l.starts[n-1] < maxLooked; n-- {
+	last := bytes.TrimSpace(l.line(l.mask, line))
+	isTemplate := l.ending == bySemicolon && bytes.HasSuffix(last, []byte(">"))
+	for n := l.opener(line); n > 0 && l.code(n) && !bytes.HasSuffix(last, []byte(";")); n = l.opener(n - 1) {
 		mask := bytes.TrimSpace(l.line(l.mask, n))
-		if len(mask) == 0 { // a line #!
-			return 0
-		}
-		depth -= openBrackets(mask)
 		switch {
-		case depth < 0:
+		case len(mask) == 0: // a line #!
 			return 0
-		case depth > 0:
-		case bytes.HasSuffix(mask, []byte(";")):
-			return 0
-		case isDecorator(string(mask)) && (mask[0] != '[' || l.ending == bySemicolon && bytes.HasSuffix(mask, []byte("]"))),
+		case isDecorator(string(mask)) && (mask[0] != '[' || l.ending == bySemicolon && bytes.HasSuffix(last, []byte("]"))),
 			bytes.HasPrefix(mask, []byte("__attribute__")), isTemplate && bytes.HasPrefix(mask, []byte("template")):
 			return n
 		case !isTemplate || bytes.ContainsAny(mask, ";{}"):
@@ -259,4 +303,26 @@ func (l *layout) decorator(line, lowest int) int {
 		}
 	}
 	return 0
+}
+
+// opener is the first of the lines that brackets hold together with a line; 0 when a
+// bracket of the line stays open in it, or the line is too long to understand.
+func (l *layout) opener(line int) int {
+	if line == 0 || l.starts[line]-l.starts[line-1] >= maxLooked {
+		return 0
+	}
+	end, first := l.starts[line], line
+	for n := line + 1; n > first; {
+		n = first
+		for i := l.starts[n-1]; i < l.starts[n]; i++ {
+			other, isBracket := l.partner(i)
+			switch {
+			case isBracket && (other < 0 || other >= end), i-l.starts[n-1] > maxLooked:
+				return 0
+			case isBracket:
+				first = min(first, l.lineOf(other))
+			}
+		}
+	}
+	return first
 }

@@ -56,7 +56,7 @@ func (l *layout) opensType(at int, kind string) bool {
 		return isFunction(kind) && (bytes.HasSuffix(before, []byte("interface")) || bytes.HasSuffix(before, []byte("struct")))
 	}
 	mayBeTyped := l.language.Is("TypeScript") || l.ending == byLine && isFunction(kind)
-	return mayBeTyped && len(before) > 0 && strings.IndexByte(":|&<,", before[len(before)-1]) >= 0
+	return mayBeTyped && len(before) > 0 && (strings.IndexByte(":|&<,", before[len(before)-1]) >= 0 || bytes.HasSuffix(before, []byte(" extends")))
 }
 
 const maxDocString = 64 << 10 // bytes

@@ -16,8 +16,11 @@ type layout struct {
 	starts     []int      // of the lines, and the text's length
 	kinds      []lineKind // of the lines
 	columns    []int      // of the first characters of the lines
+	continues  []bool     // of the lines and of what stands behind them: they begin inside a comment or a string
 	partners   []int32    // by offset, 1 + where the bracket is that closes or opens the bracket there; -1: nowhere; 0: there is no bracket
 	ending     ending
+
+	topOf, top int // a line, and the first of the lines above that belong to it: the last that start looked for
 }
 
 // A lineKind tells comments and code apart.
@@ -57,11 +60,17 @@ func endingOf(language *lexis.Language) ending {
 }
 
 func newLayout(language *lexis.Language, text []byte) *layout {
-	l := &layout{language: language, text: text, mask: language.Mask(text), starts: []int{0}, ending: endingOf(language)}
+	mask, inStrings, inComments := language.Scan(text)
+	l := &layout{language: language, text: text, mask: mask, starts: []int{0}, ending: endingOf(language)}
 	for line := range bytes.Lines(text) {
 		l.starts = append(l.starts, l.starts[l.lines()]+len(line))
 		l.kinds = append(l.kinds, l.kindOf(l.lines()))
 		l.columns = append(l.columns, indentation(line))
+	}
+	l.continues = make([]bool, l.lines()+1)
+	for _, at := range slices.Concat(inStrings, inComments) {
+		line, _ := slices.BinarySearch(l.starts, at)
+		l.continues[line] = true
 	}
 	if language.Is("Shell") {
 		l.pair("{}") // the patterns of case have a ) of their own

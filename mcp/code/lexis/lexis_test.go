@@ -171,7 +171,7 @@ func TestScanInStrings(t *testing.T) {
 		{"a", "`a\nb`", nil},
 		{"a.go", "", nil},
 	} {
-		_, offsets := Of(c.name, nil).Scan([]byte(c.text))
+		_, offsets, _ := Of(c.name, nil).Scan([]byte(c.text))
 		var got []int // the lines, from 0
 		for _, at := range offsets {
 			got = append(got, strings.Count(c.text[:at], "\n"))

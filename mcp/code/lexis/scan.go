@@ -18,15 +18,15 @@ const (
 // Code inside a string, as in `${name}`, stays too. The mask of a language that is
 // not known is the text itself.
 func (l *Language) Mask(text []byte) []byte {
-	mask, _ := l.Scan(text)
+	mask, _, _ := l.Scan(text)
 	return mask
 }
 
 // Scan returns the mask of a text, and the offsets of the lines that begin inside a
-// string or a here-document.
-func (l *Language) Scan(text []byte) (mask []byte, inStrings []int) {
+// string or a here-document, and of those that begin inside a comment.
+func (l *Language) Scan(text []byte) (mask []byte, inStrings, inComments []int) {
 	if l == nil {
-		return text, nil
+		return text, nil, nil
 	}
 	s := &scanner{Language: l, in: text, out: bytes.Clone(text), last: -1}
 	for i := range l.spans {
@@ -50,14 +50,15 @@ func (l *Language) Scan(text []byte) (mask []byte, inStrings []int) {
 			s.content(&s.stack[n-1])
 		}
 	}
-	return s.out, s.inString
+	return s.out, s.inString, s.inComment
 }
 
 type scanner struct {
 	*Language
-	in, out  []byte
-	inString []int     // where the lines begin that begin inside a string
-	first    [256]bool // bytes with which a span or a here-document opens
+	in, out   []byte
+	inString  []int     // where the lines begin that begin inside a string
+	inComment []int     // and inside a comment
+	first     [256]bool // bytes with which a span or a here-document opens
 
 	i        int
 	stack    []frame
@@ -307,7 +308,9 @@ func (s *scanner) blank(n int, quotes bool) {
 	for end := min(s.i+n, len(s.in)); s.i < end; s.i++ {
 		switch c := s.in[s.i]; {
 		case c == '\n':
-			if n := len(s.stack); n == 0 || s.stack[n-1].flags&comment == 0 {
+			if n := len(s.stack); n > 0 && s.stack[n-1].flags&comment != 0 {
+				s.inComment = append(s.inComment, s.i+1)
+			} else {
 				s.inString = append(s.inString, s.i+1)
 			}
 		case c == '\r', quotes && (c == '"' || c == '\'' || c == '`'):
