@@ -26,7 +26,7 @@ type statusError struct {
 	body       []byte // its beginning
 	header     http.Header
 	rpc        *wire.RPCError // the body; nil when it is not a JSON-RPC error
-	answers    bool           // the body has the id of a request
+	id         int64          // of the request that the body answers, as wire.ReplyID gives it
 	location   string         // of a redirection
 	unreadable error          // why the body is not JSON-RPC; nil where the status is an error
 }
@@ -73,7 +73,7 @@ func (h *httpConn) readFailure(res *http.Response) *statusError {
 		if m.Error != nil {
 			_, err := m.Result()
 			e.rpc, _ = errors.AsType[*wire.RPCError](err)
-			e.answers = m.NamesRequest()
+			e.id = wire.ReplyID(m.ID)
 		}
 	})
 	return e

@@ -41,6 +41,9 @@ var errNoReply = errors.New("the response ended without the reply")
 func (x *responseReader) read(res *http.Response) ([]byte, error) {
 	if res.StatusCode < 200 || res.StatusCode >= 300 {
 		e := x.h.readFailure(res)
+		if e.status >= 500 && e.id != x.id {
+			e.rpc = nil // any gateway on the way can answer with JSON that has an error
+		}
 		return nil, &wire.NoReplyError{Sent: e.status >= 500 && e.rpc == nil, Cause: e}
 	}
 	if id := res.Header.Get("Mcp-Session-Id"); id != "" && x.r.Method == "initialize" {
@@ -54,7 +57,7 @@ func (x *responseReader) read(res *http.Response) ([]byte, error) {
 	case x.reply != nil:
 		result, err := x.reply.Result()
 		if e, ok := errors.AsType[*wire.RPCError](err); ok {
-			return nil, &statusError{status: res.StatusCode, header: res.Header, rpc: e, answers: x.reply.NamesRequest()}
+			return nil, &statusError{status: res.StatusCode, header: res.Header, rpc: e, id: wire.ReplyID(x.reply.ID)}
 		}
 		return result, nil
 	case err == nil:

@@ -59,7 +59,7 @@ func sessionLost(err error, once bool) bool {
 		text = []byte(e.rpc.Message)
 	}
 	ofSession := bytes.Contains(bytes.ToLower(text), []byte("session"))
-	if e.status != http.StatusNotFound && once && e.answers {
+	if e.status != http.StatusNotFound && once && e.id != 0 {
 		return false
 	}
 	switch e.status {

@@ -239,6 +239,15 @@ func TestUnknownOutcomeOverHTTP(t *testing.T) {
 			"empty":         func(w http.ResponseWriter, r webRequest) {},
 			"not JSON":      func(w http.ResponseWriter, r webRequest) { sendJSON(w, 200, `{"jsonrpc":"2.0","id":`) },
 			"gateway":       func(w http.ResponseWriter, r webRequest) { http.Error(w, "timeout", 504) },
+			"JSON gateway": func(w http.ResponseWriter, r webRequest) {
+				sendJSON(w, 504, `{"error":{"code":504,"message":"upstream"}}`)
+			},
+			"no id": func(w http.ResponseWriter, r webRequest) {
+				sendJSON(w, 500, `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"oops"}}`)
+			},
+			"other id": func(w http.ResponseWriter, r webRequest) {
+				sendJSON(w, 502, `{"jsonrpc":"2.0","id":"zz","error":{"code":-32603,"message":"oops"}}`)
+			},
 			"task": func(w http.ResponseWriter, r webRequest) {
 				sendJSON(w, 200, r.reply(`{"resultType":"task","taskId":"1"}`))
 			},

@@ -147,6 +147,7 @@ func TestStdioRefused(t *testing.T) {
 		{"-fault silent-start", brief, []string{"start-up timeout of 3s", "tried: server/discover, initialize)", "hint: raise startup_timeout"}},
 		{"-fault slow-when-fresh", brief, []string{"tried: server/discover, initialize, a fresh process, initialize)", "hint: raise startup_timeout"}},
 		{"-fault foreign-ids", brief, []string{"start-up timeout", "hint: raise startup_timeout"}},
+		{"-fault word-ids", brief, []string{"start-up timeout", "hint: raise startup_timeout"}},
 		{"-fault junk", brief, []string{"start-up timeout", "only messages belong, has: Loading weights, please wait"}},
 		{"-fault future-only", nil, []string{"2031-01-01", "2026-07-28", "2025-11-25"}},
 		{"", func(s *Spec) { s.Protocol = wire.ModernRevision }, []string{"does not speak 2026-07-28"}},

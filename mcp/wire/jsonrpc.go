@@ -37,7 +37,7 @@ func (m *Message) IsReply() bool { return m.Method == nil && (m.result != nil ||
 
 // NamesRequest says whether a reply names its request. The reply to a request
 // that could not be read has the id null, or none.
-func (m *Message) NamesRequest() bool { return m.ID != nil && string(m.ID) != "null" }
+func (m *Message) NamesRequest() bool { return ReplyID(m.ID) != 0 }
 
 // ParseMessages parses the messages of a frame. An array is a batch, which some
 // servers send although only 2025-03-26 had batches.
@@ -85,16 +85,19 @@ func ParseMessage(b []byte) (m Message, err error) {
 }
 
 // ReplyID is the number of the request that the id of a reply names. Servers
-// also echo it as a string (modelcontextprotocol/python-sdk#1720). 0, which is the
-// id of no request, stands for anything else.
+// also echo it as a string (modelcontextprotocol/python-sdk#1720). It is 0 for no id,
+// null and 0, which name no request, and -1 for an id that no request has.
 func ReplyID(id []byte) int64 {
+	if id == nil || string(id) == "null" {
+		return 0
+	}
 	if jsontext.Kind(id) == '"' {
 		id = id[1 : len(id)-1]
 	}
-	if n, ok := jsontext.Integer(id); ok {
-		return max(n, 0)
+	if n, ok := jsontext.Integer(id); ok && n >= 0 {
+		return n
 	}
-	return 0
+	return -1
 }
 
 // Result is a reply's result, or its error as a *RPCError. An error that is not

@@ -157,7 +157,7 @@ var faults = map[string]fault{
 	"null-ids": with("tools/call", func(s *Server, m message) {
 		s.send(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"lost the id"}}`)
 	}),
-	"zero-ids": renumbered("0"), "foreign-ids": renumbered("77"),
+	"zero-ids": renumbered("0"), "foreign-ids": renumbered("77"), "word-ids": renumbered(`"zz"`),
 
 	// Calls.
 	"out-of-order": func(s *Server, m message) bool {
