@@ -113,6 +113,12 @@ func (p *plan) resolveModel(ctx context.Context) (err error) {
 	if p.endpoint.Note != "" {
 		p.face.VerboseLine(p.endpoint.Note)
 	}
+	if p.endpoint.Replay != "" { // the recording tells its dialect
+		if p.client, err = newClient(ctx, p.endpoint, p.outputs); err != nil {
+			return err
+		}
+		p.endpoint.API = p.client.API()
+	}
 	if p.request, err = c.Request(ctx, p.endpoint); err != nil {
 		return err
 	}
@@ -122,6 +128,8 @@ func (p *plan) resolveModel(ctx context.Context) (err error) {
 	if p.schema, err = answerSchema("--schema", p.request.Schema, p.warn); err != nil {
 		return err
 	}
-	p.client, err = newClient(ctx, p.endpoint, p.outputs)
+	if p.client == nil {
+		p.client, err = newClient(ctx, p.endpoint, p.outputs)
+	}
 	return err
 }

@@ -22,7 +22,7 @@ type Header struct {
 // Config says how to reach a model. It is plain data; nothing in it is read
 // from the environment except the proxy variables by net/http.
 type Config struct {
-	API          string   // "chat" (also ""), "messages" or "responses"
+	API          string   // "chat", "messages" or "responses"; "": that of the recording to Replay, or chat
 	BaseURL      string   // with /v1 as the user gave it; the dialect appends its path
 	Key          Key      // "" sends none
 	Headers      []Header // go with each request, and only to the origin of BaseURL; they win over the dialect's own
@@ -133,26 +133,29 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{cfg: cfg, options: options{noToolRole: cfg.NoToolRole}, sleep: sleep, now: time.Now}
 	var err error
-	if c.dialect, err = findDialect(cfg.API); err != nil {
-		return nil, err
-	}
 	if cfg.Beside != nil {
 		c.recorder, c.replayer = cfg.Beside.recorder, cfg.Beside.replayer
 	}
+	if c.replayer == nil && cfg.Replay != "" {
+		if c.replayer, err = openReplay(cfg.Replay, cfg.Hints.Replay); err != nil {
+			return nil, err
+		}
+	}
+	if c.dialect, err = findDialect(cfg.API); err != nil {
+		return nil, err
+	}
 	if c.replayer != nil {
 		c.endpoint = &recordingEndpoint
-	} else if cfg.Replay != "" {
-		c.endpoint = &recordingEndpoint
-		c.replayer, err = openReplay(cfg.Replay, cfg.Hints.Replay)
-	} else if c.endpoint, err = newEndpoint(&cfg, c.dialect.path); err == nil {
-		c.network = newNetwork(c.endpoint)
-	}
-	if err != nil {
+	} else if c.endpoint, err = newEndpoint(&cfg, c.dialect.path); err != nil {
 		return nil, err
+	} else {
+		c.network = newNetwork(c.endpoint)
 	}
 	c.options.isOpenAI = c.endpoint.isOpenAI()
 	c.cacheKey = cfg.CacheKey || c.endpoint.url.Hostname() == "api.openai.com"
-	c.asRecorded()
+	if err := c.asRecorded(); err != nil {
+		return nil, err
+	}
 	if cfg.Record != "" {
 		if c.recorder, err = createRecording(cfg.Record, cfg.Secrets); err != nil {
 			return nil, err
@@ -162,20 +165,30 @@ func New(cfg Config) (*Client, error) {
 }
 
 // asRecorded writes requests as the next request of a recording is written, where the
-// endpoint decides it otherwise: a recording does not say of which endpoint it is.
-func (c *Client) asRecorded() {
+// endpoint decides it otherwise: a recording does not say of which endpoint it is. The
+// dialect is the recorded one, unless the configuration names another.
+func (c *Client) asRecorded() (err error) {
 	if c.replayer != nil {
 		c.cacheKey = c.replayer.recorded("prompt_cache_key")
 		c.options.isOpenAI = c.replayer.recorded("max_completion_tokens")
+		if c.cfg.API == "" {
+			c.dialect, err = findDialect(c.replayer.api())
+		}
 	}
+	return err
 }
+
+// API is the name of the dialect that the client speaks.
+func (c *Client) API() string { return c.dialect.name }
 
 // Fork makes a client for a conversation of its own over the same connections.
 // c, which makes no exchange itself, may be forked at any time; only c is closed.
 func (c *Client) Fork() *Client {
 	fork := *c
 	fork.buffer = nil
-	fork.asRecorded()
+	if err := fork.asRecorded(); err != nil { // the recording is of a newer program: its request will differ
+		fork.dialect = c.dialect
+	}
 	return &fork
 }
 

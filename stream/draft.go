@@ -8,7 +8,7 @@ import (
 var errEnd = errors.New("end of reply")
 
 // maxCalls caps the calls of one reply.
-const maxCalls = 256
+const maxCalls = 1024
 
 // maxTextOfCalls caps the text of a reply with calls or of one that pauses, which goes
 // back with the next request.

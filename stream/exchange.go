@@ -94,7 +94,7 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 		<-c.drained
 	}
 	if c.recorder != nil {
-		c.recorder.request(x.sent)
+		c.recorder.request(c.dialect, x.sent)
 	}
 	if c.replayer != nil {
 		return c.replayer.answer(x.sent, c.cfg.Secrets.Content())

@@ -13,7 +13,7 @@ import (
 // A recording is a text file:
 //
 //	toolpipe recording 1
-//	-- request --
+//	-- request chat --
 //	{"model":"m","stream":true,…}
 //	\
 //	-- response 200 text/event-stream --
@@ -24,6 +24,7 @@ import (
 // Bodies are stored as they were, without secrets. A line of a body that begins
 // with a hyphen or a backslash gets a backslash before it; a line with only a
 // backslash says that the line break before it does not belong to the body.
+// The dialect of a request stands in its mark; older recordings have "-- request --".
 // "-- cut --" in place of "-- end --" marks a transfer that broke. Of the
 // headers only the status and the content type are stored.
 const recordingHead = "toolpipe recording 1\n"
@@ -56,8 +57,8 @@ func (r *recorder) write(b []byte) {
 	}
 }
 
-func (r *recorder) request(b *body) {
-	r.write([]byte("-- request --\n"))
+func (r *recorder) request(d *dialect, b *body) {
+	r.write([]byte("-- request " + d.name + " --\n"))
 	s := &bodyWriter{recorder: r, lineStart: true}
 	for _, part := range b.parts {
 		s.Write(part)

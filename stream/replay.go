@@ -24,7 +24,8 @@ type replayer struct {
 
 // recorded is one exchange of a recording.
 type recorded struct {
-	line        int // where the request begins in the file
+	line        int    // where the request begins in the file
+	api         string // the dialect of the request
 	request     []byte
 	status      int // 0: there was no answer
 	contentType string
@@ -73,7 +74,7 @@ func (p *replayer) parse(data []byte) error {
 		case !isMark:
 			*into = appendBodyLine(*into, line)
 		case kind == "request":
-			cur = recorded{line: number}
+			cur = recorded{line: number, api: arg}
 			into = &cur.request
 		case kind == "response" && cur.line > 0 && cur.status == 0:
 			status, contentType, _ := strings.Cut(arg, " ")
@@ -132,6 +133,25 @@ func (p *replayer) answer(sent *body, hidden *secrets.Finder) (*http.Response, e
 	}
 	res.Body = io.NopCloser(body)
 	return res, nil
+}
+
+// api is the dialect of the recording's next request: what its mark says or, in an
+// older recording, what only the requests of that dialect hold. "" is not known.
+func (p *replayer) api() string {
+	if p.next == len(p.exchanges) {
+		return ""
+	}
+	r := &p.exchanges[p.next]
+	has := func(name string) bool { return gjson.GetBytes(r.request, name).Exists() }
+	switch {
+	case r.api != "":
+		return r.api
+	case has("input"):
+		return responsesDialect.name
+	case has("system"), has("tools.0.input_schema"), has("max_tokens") && !has("stream_options"):
+		return messagesDialect.name
+	}
+	return chatDialect.name
 }
 
 // recorded reports whether the requests of the recording have a member.

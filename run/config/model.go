@@ -33,7 +33,9 @@ func (c *Config) ResolveModel(ctx context.Context, s *Settings, warn Warner) (*E
 	p := s.profiles[asked]
 	e := &Endpoint{Config: p.Config, Model: cmp.Or(p.model, asked), profile: p}
 	usualAPI := c.resolveURL(e, p)
-	e.API = cmp.Or(c.API, p.API, usualAPI, "chat")
+	if e.API = cmp.Or(c.API, p.API); c.Replay == "" { // a recording knows its own
+		e.API = cmp.Or(e.API, usualAPI, "chat")
+	}
 	e.RetryFor = c.RetryFor
 	if e.Replay = c.Replay; c.Mode != Check { // --check writes no recording
 		e.Record = c.Record

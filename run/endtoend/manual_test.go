@@ -82,7 +82,7 @@ func TestManualFlags(t *testing.T) {
 			}
 		}
 	}
-	for _, status := range []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "70", "129", "130", "141", "143"} {
+	for _, status := range []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "70", "134", "129", "130", "141", "143"} {
 		if !strings.Contains(manual.Page("exit"), "\n  "+status+"  ") {
 			t.Errorf("exit.txt has no line for exit status %s", status)
 		}

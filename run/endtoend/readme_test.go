@@ -78,7 +78,7 @@ func TestReadmeFlags(t *testing.T) {
 			t.Errorf("README.md has %s, --help=all has not", name)
 		}
 	}
-	for _, status := range []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "70", "129", "130", "141", "143"} {
+	for _, status := range []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "70", "134", "129", "130", "141", "143"} {
 		if !regexp.MustCompile(`(?m)^\|.*\b` + status + `\b`).Match(text) {
 			t.Errorf("README.md has no line for exit status %s", status)
 		}
