@@ -107,7 +107,7 @@ func (o *object) value(value reflect.Value) {
 				o.value(value.Index(i))
 			}
 			o.b = append(o.b, ']')
-		default:
+		default: // a string; of no other kind is any field of an event
 			o.b = AppendString(o.b, value.String())
 		}
 	}

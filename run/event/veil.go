@@ -3,9 +3,9 @@ package event
 import (
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
 
+	"toolpipe/run/failure"
 	"toolpipe/stream/secrets"
 )
 
@@ -118,38 +118,51 @@ func (v *veil) hidden(e Event) Event {
 	return c
 }
 
-// hide takes the secrets out of the fields of a struct as their tags say.
+// hide takes the secrets out of the fields of a struct as their tags say: "ours" are
+// toolpipe's own words, "plain" has no secret.
 func (v *veil) hide(in reflect.Value) {
-	content := v.set.Content()
 	for i := range in.NumField() {
-		options := in.Type().Field(i).Tag.Get("event")
-		switch p := in.Field(i).Addr().Interface().(type) {
-		case *string:
-			if strings.Contains(options, "ours") {
-				*p = v.set.Message().HideString(*p)
-			} else if !strings.Contains(options, "plain") {
-				*p = content.HideString(*p)
-			}
-		case *[]string:
-			if strings.Contains(options, "plain") {
-				break
-			}
-			*p = slices.Clone(*p)
-			for i := range *p {
-				(*p)[i] = v.set.Message().HideString((*p)[i])
-			}
-		case *[]byte:
-			*p = content.Hide(*p)
-		case *json.RawMessage:
-			*p = content.HideJSON(*p)
-		case *Approval, *Egress, *Source:
-			v.hide(reflect.ValueOf(p).Elem())
-		case *[]PromptArgument:
-			*p = slices.Clone(*p)
-			for i := range *p {
-				v.hide(reflect.ValueOf(p).Elem().Index(i))
-			}
+		if options := in.Type().Field(i).Tag.Get("event"); !strings.Contains(options, "plain") {
+			v.hideValue(in.Field(i), strings.Contains(options, "ours"))
 		}
+	}
+}
+
+// hideValue takes the secrets out of a value of any type, which may share memory with
+// that of the event itself. What it does not know is emptied.
+func (v *veil) hideValue(in reflect.Value, ours bool) {
+	content := v.set.Content()
+	switch p := in.Addr().Interface().(type) {
+	case *[]byte:
+		*p = content.Hide(*p)
+		return
+	case *json.RawMessage:
+		*p = content.HideJSON(*p)
+		return
+	case **failure.Error: // which has none
+		return
+	}
+	switch in.Kind() {
+	case reflect.String:
+		if ours {
+			content = v.set.Message()
+		}
+		in.SetString(content.HideString(in.String()))
+	case reflect.Struct:
+		v.hide(in)
+	case reflect.Slice:
+		if in.IsNil() {
+			return
+		}
+		of := reflect.ValueOf(in.Interface())
+		in.Set(reflect.MakeSlice(of.Type(), of.Len(), of.Len()))
+		reflect.Copy(in, of)
+		for i := range in.Len() {
+			v.hideValue(in.Index(i), ours || in.Index(i).Kind() == reflect.String)
+		}
+	case reflect.Bool, reflect.Int, reflect.Int64, reflect.Uint8:
+	default:
+		in.SetZero()
 	}
 }
 

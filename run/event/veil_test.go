@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"toolpipe/run/failure"
 	"toolpipe/stream/secrets"
 )
 
@@ -118,20 +119,7 @@ func TestVeilCoversEvents(t *testing.T) {
 			name := kind.Name() + "." + field.Name
 			event := reflect.New(kind)
 			to := event.Elem().FieldByIndex(field.Index)
-			switch {
-			case field.Anonymous || slices.Contains(ourWords, name):
-				continue
-			case to.Kind() == reflect.String:
-				to.SetString(word)
-			case to.Type() == reflect.TypeFor[json.RawMessage]():
-				to.SetBytes([]byte(`"` + word + `"`))
-			case to.Type() == reflect.TypeFor[[]byte]():
-				to.SetBytes([]byte(word))
-			case to.Type() == reflect.TypeFor[[]string]():
-				to.Set(reflect.ValueOf([]string{word}))
-			case to.Type() == reflect.TypeFor[[]PromptArgument]():
-				to.Set(reflect.ValueOf([]PromptArgument{{Name: word, Description: word}}))
-			default:
+			if field.Anonymous || slices.Contains(ourWords, name) || !fill(t, name, to, word) {
 				continue
 			}
 			v := veil{set: set}
@@ -145,4 +133,39 @@ func TestVeilCoversEvents(t *testing.T) {
 			}
 		}
 	}
+}
+
+// fill puts a word into each string of a value that a secret may be in, and says whether
+// there is one. A type that it does not know is an error: a field of it would be emptied
+// where there are secrets, and hide must learn it.
+func fill(t *testing.T, name string, to reflect.Value, word string) (filled bool) {
+	switch {
+	case to.Type() == reflect.TypeFor[json.RawMessage]():
+		to.SetBytes([]byte(`"` + word + `"`))
+		return true
+	case to.Type() == reflect.TypeFor[[]byte]():
+		to.SetBytes([]byte(word))
+		return true
+	case to.Type() == reflect.TypeFor[*failure.Error](), to.Type() == reflect.TypeFor[Event]():
+		return false
+	}
+	switch to.Kind() {
+	case reflect.String:
+		to.SetString(word)
+		return true
+	case reflect.Struct:
+		for i := range to.NumField() {
+			field := to.Type().Field(i)
+			if !strings.Contains(field.Tag.Get("event"), "plain") && !slices.Contains(ourWords, to.Type().Name()+"."+field.Name) {
+				filled = fill(t, name+"."+field.Name, to.Field(i), word) || filled
+			}
+		}
+	case reflect.Slice:
+		to.Set(reflect.MakeSlice(to.Type(), 1, 1))
+		return fill(t, name+"[]", to.Index(0), word)
+	case reflect.Bool, reflect.Int, reflect.Int64:
+	default:
+		t.Errorf("%s: the veil does not know the type %s", name, to.Type())
+	}
+	return filled
 }
