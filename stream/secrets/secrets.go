@@ -8,8 +8,10 @@ package secrets
 
 import (
 	"encoding/base64"
+	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,7 +21,7 @@ import (
 const Mark = "[secret]"
 
 // A secret is hidden from this length on. A shorter value is a placeholder such
-// as "none" or "ollama", and ordinary text would lose a word.
+// as "none" or "ollama", and ordinary text would lose a word; see isOrdinary for others.
 const (
 	minContent = 8 // in what a model or a server says
 	minMessage = 4 // in diagnostics and the wire log
@@ -47,7 +49,7 @@ const (
 
 func (s *Set) add(value string, widest scope) {
 	value = strings.TrimSpace(value)
-	if widest == everywhere && len(value) < minContent {
+	if widest == everywhere && (len(value) < minContent || isOrdinary(value)) {
 		widest = inMessages
 	}
 	if len(value) < minMessage {
@@ -107,18 +109,44 @@ func (s *Set) AddHeader(name, value string) {
 // variable's name says that it is one. Another value is kept out of the wire log
 // only.
 func (s *Set) AddNamed(name, value string) {
-	if u, err := url.Parse(value); Named(name) && !isOrdinary(value) || err == nil && u.User != nil {
+	if u, err := url.Parse(value); Named(name) && !isPlace(value) && !isWords(value) || err == nil && u.User != nil {
 		s.Add(value)
 	} else {
 		s.add(value, inWire)
 	}
 }
 
-// isOrdinary reports whether value is only words, as in AUTH_TYPE=password, or a
-// path or an address. Such values have to stay in what a model says.
+// isOrdinary reports whether a value may stand in any text, where nobody means the
+// secret: lm-studio, sk-no-key-required, Not-Needed, localhost:8080, 10.0.0.1. Such
+// values have to stay in what a model says.
 func isOrdinary(value string) bool {
-	return strings.HasPrefix(value, "/") || strings.Contains(value, "://") ||
-		!strings.ContainsFunc(value, func(r rune) bool { return (r < 'a' || r > 'z') && !strings.ContainsRune("-_. ", r) })
+	host, port, found := strings.Cut(value, ":")
+	if _, err := strconv.ParseUint(port, 10, 16); found && err != nil {
+		return net.ParseIP(strings.Trim(value, "[]")) != nil
+	}
+	_, top, dotted := strings.Cut(host, ".")
+	top = top[strings.LastIndexByte(top, '.')+1:]
+	isName := dotted && len(top) <= 8 && isWords(top) && host == strings.ToLower(host)
+	return isName || isWords(host) || net.ParseIP(host) != nil
+}
+
+// isPlace reports whether value is a path or an address.
+func isPlace(value string) bool {
+	return strings.HasPrefix(value, "/") || strings.Contains(value, "://")
+}
+
+// isWords reports whether value is words alone: of letters, each in lower case, in upper
+// case or with a capital first, with a hyphen, an underscore, a dot or a space between.
+func isWords(value string) bool {
+	for word := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune("-_. ", r) }) {
+		if strings.ContainsFunc(word, func(r rune) bool { return (r|0x20 < 'a' || r|0x20 > 'z') }) {
+			return false
+		}
+		if rest := word[1:]; rest != strings.ToLower(rest) && word != strings.ToUpper(word) {
+			return false
+		}
+	}
+	return true
 }
 
 // AddURL makes secrets of the parameters of a URL whose names say that they are.

@@ -191,7 +191,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	s := &Set{}
-	s.AddNamed("DATABASE_URL", "postgres://me:correct-horse@db/x")
+	s.AddNamed("DATABASE_URL", "postgres://me:correct-h0rse@db/x")
 	s.AddNamed("EDITOR", "an-editor")
 	s.AddNamed("AUTH_TYPE", "kubernetes")
 	s.AddNamed("TOKEN_URL", "https://host/oauth2/token")
@@ -199,11 +199,11 @@ func TestNames(t *testing.T) {
 	s.AddProxy("http://somebody:pa%73sword-1@proxy:8080")
 	s.AddProxy("otherbody:pass word@x@proxy")
 	s.AddProxy("http://me:pw@proxy:80")
-	s.AddURL("https://host/mcp?mode=read&api_key=in-the-%71uery")
-	if got := s.Content().HideString("correct-horse an-editor password-1 somebody " + base64.StdEncoding.EncodeToString([]byte("somebody:password-1"))); got != Mark+" an-editor "+Mark+" somebody "+Mark {
+	s.AddURL("https://host/mcp?mode=read&api_key=in-the-%71u3ry")
+	if got := s.Content().HideString("correct-h0rse an-editor password-1 somebody " + base64.StdEncoding.EncodeToString([]byte("somebody:password-1"))); got != Mark+" an-editor "+Mark+" somebody "+Mark {
 		t.Errorf("%q", got)
 	}
-	if got := s.Content().HideString("read in-the-query bWU6cHc="); got != "read "+Mark+" "+Mark {
+	if got := s.Content().HideString("read in-the-qu3ry bWU6cHc="); got != "read "+Mark+" "+Mark {
 		t.Errorf("%q", got)
 	}
 	if got := s.Content().HideString("kubernetes https://host/oauth2/token k8s-key-value"); got != "kubernetes https://host/oauth2/token "+Mark {
@@ -241,4 +241,23 @@ func escapeAll(format, w string) string {
 		fmt.Fprintf(&b, format, w[i])
 	}
 	return b.String()
+}
+
+// What may stand in any text stays in an answer, and is still kept out of diagnostics.
+func TestOrdinary(t *testing.T) {
+	t.Parallel()
+	for value, hidden := range map[string]bool{
+		"lm-studio": false, "localhost": false, "password": false, "not-needed": false, "sk-no-key-required": false, "Not-Needed": false, "PLACEHOLDER": false,
+		"localhost:8080": false, "10.0.0.1:11434": false, "2001:db8::1": false, "api.example2.com": false, "gateway7.internal:443": false,
+		"hunter2hunter": true, "sk-1234567890abcdef": true, "AbCdEfGhIjKl": true, "abcdefgh-1234": true, "eyJhbGciOi.eyJzdWIiOi.c2lnbmF0": true, "user:pa55word": true,
+	} {
+		s := &Set{}
+		s.Add(value)
+		if got := s.Content().HideString("a " + value + " b"); (got == "a "+Mark+" b") != hidden {
+			t.Errorf("%q: %q", value, got)
+		}
+		if got := s.Message().HideString("a " + value + " b"); got != "a "+Mark+" b" {
+			t.Errorf("%q in a message: %q", value, got)
+		}
+	}
 }
