@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -106,6 +107,22 @@ func (h *host) passedOn(e *wire.RPCError) *wire.RPCError {
 	return &wire.RPCError{Code: e.Code, Message: find.HideString(e.Message), Data: find.HideJSON(e.Data)}
 }
 
+// veiled is a result of a server as the host gets it: without secrets.
+func (h *host) veiled(r *wire.Result) *wire.Result {
+	find := h.secrets.Content()
+	if find == nil {
+		return r
+	}
+	v := *r
+	v.Structured, v.Meta = find.HideJSON(r.Structured), find.HideJSON(r.Meta)
+	v.Content = slices.Clone(r.Content)
+	for i := range v.Content {
+		b := &v.Content[i]
+		b.Text, b.Raw = find.HideJSON(b.Text), find.HideJSON(b.Raw)
+	}
+	return &v
+}
+
 // call takes a call of the host. The answer is a function that waits for it.
 func (h *host) call(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) func() (*wire.Result, error) {
 	h.count++
@@ -123,7 +140,7 @@ func (h *host) call(ctx context.Context, name string, args json.RawMessage, prog
 		case a.refusal != nil:
 			return nil, h.passedOn(a.refusal)
 		case a.result != nil:
-			return a.result, nil
+			return h.veiled(a.result), nil
 		}
 		result := toolserver.TextResult(a.text())
 		result.IsError = true

@@ -163,5 +163,5 @@ func (h *host) forward(ctx context.Context, c *connection, method, name string, 
 			b = jsontext.AppendMember(b, key, value)
 		}
 	}
-	return append(b, '}'), nil
+	return h.secrets.Content().HideJSON(append(b, '}')), nil
 }

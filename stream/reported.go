@@ -150,4 +150,6 @@ func tooMuch(format string, args ...any) *Error {
 
 func tooManyItems() *Error { return tooMuch("the reply has more than %d items", maxItems) }
 
-func tooManyCalls() *Error { return tooMuch("the reply asks for more than %d tool calls at once", maxCalls) }
+func tooManyCalls() *Error {
+	return tooMuch("the reply asks for more than %d tool calls at once", maxCalls)
+}

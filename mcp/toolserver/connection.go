@@ -38,8 +38,8 @@ type request struct {
 	logLevel int // that the request asks for
 }
 
-// maxRunning is how many requests may be answered at once. When there are more, no
-// further request is read.
+// maxRunning is how many requests may be answered at once. A further one is refused: to
+// wait with it would keep the end of the client from being seen.
 const maxRunning = 1024
 
 // connect makes a connection whose calls end with ctx.

@@ -110,7 +110,12 @@ func (c *connection) handle(ctx context.Context, frame []byte) {
 	}
 }
 
-const codeParse = -32700 // JSON-RPC 2.0: the message is not JSON
+const (
+	codeParse = -32700 // JSON-RPC 2.0: the message is not JSON
+	codeBusy  = -32000 // JSON-RPC 2.0: the first code that is left to servers
+)
+
+const maxMethod = 1 << 10 // bytes of the name of a method
 
 // The members of a request's _meta that make it one of 2026-07-28.
 const (
@@ -120,10 +125,13 @@ const (
 )
 
 func (c *connection) message(ctx context.Context, m wire.Message) {
-	method := jsontext.Text(m.Method)
+	method := jsontext.Text(m.Method[:min(len(m.Method), maxMethod)])
 	switch {
 	case m.Method == nil:
 		return // an answer, though this server sends no requests
+	case len(m.Method) > maxMethod && m.ID != nil:
+		c.reply(m.ID, nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: fmt.Sprintf("the name of the method has more than %d bytes", maxMethod)})
+		return
 	case m.ID == nil:
 		if method == "notifications/cancelled" {
 			c.cancel(jsontext.Member(m.Params, "requestId"))
@@ -182,12 +190,13 @@ func (c *connection) reply(id, result []byte, err error) {
 // cancels the request, and has the values of sent.
 func (c *connection) begin(sent context.Context, m wire.Message, prepare func(context.Context) (answer func() ([]byte, error))) {
 	c.mu.Lock()
-	for len(c.running) >= maxRunning && c.ctx.Err() == nil {
-		c.changed.Wait()
-	}
 	id := string(m.ID)
-	if _, twice := c.running[id]; twice || c.ctx.Err() != nil {
+	_, twice := c.running[id]
+	if isFull := len(c.running) >= maxRunning; isFull || twice || c.ctx.Err() != nil {
 		c.mu.Unlock()
+		if isFull && !twice {
+			c.reply(m.ID, nil, &wire.RPCError{Code: codeBusy, Message: fmt.Sprintf("busy: %d requests are being answered", maxRunning)})
+		}
 		return
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(sent))

@@ -236,8 +236,8 @@ func TestServeEnd(t *testing.T) {
 	}
 }
 
-// When as many calls run as may, the next request is taken when one of them ends, or
-// when the connection does.
+// When as many calls run as may, the next one is refused until one of them ends; the
+// client is read on.
 func TestManyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, running := New("s", "1"), atomic.Int64{}
@@ -248,25 +248,33 @@ func TestManyCalls(t *testing.T) {
 			return nil, nil
 		})
 		p := s.Pipe()
-		sent := 0
-		go func() {
-			for sent = range maxRunning + 3 {
-				p.Send(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"wait"}}`, sent))
-			}
-		}()
-		synctest.Wait()
-		if n := running.Load(); n != maxRunning || sent != maxRunning {
-			t.Errorf("%d calls run of %d", n, sent)
+		call := func(id int) {
+			send(t, p, t.Context(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"wait"}}`, id))
+			synctest.Wait()
+		}
+		for id := range maxRunning + 1 {
+			call(id)
+		}
+		if n := running.Load(); n != maxRunning {
+			t.Errorf("%d calls run", n)
+		}
+		if got, err := p.Receive(); err != nil || !strings.HasPrefix(string(got), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32000,"message":"busy: 1024 `, maxRunning)) {
+			t.Errorf("%s, %v", got, err)
 		}
 		send(t, p, t.Context(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
 		synctest.Wait()
-		if n := running.Load(); n != maxRunning || sent != maxRunning+1 {
-			t.Errorf("after the end of one, %d calls run of %d", n, sent)
+		call(maxRunning + 1)
+		if n := running.Load(); n != maxRunning {
+			t.Errorf("after the end of one, %d calls run", n)
+		}
+		send(t, p, t.Context(), `{"jsonrpc":"2.0","id":1,"method":"`+strings.Repeat("x", 50<<20)+`"}`)
+		if got, err := p.Receive(); err != nil || !strings.Contains(string(got), "more than 1024 bytes") || len(got) > 200 {
+			t.Errorf("%.200s, %v", got, err)
 		}
 		p.Close()
 		synctest.Wait()
-		if n := running.Load(); n != 0 || sent != maxRunning+2 {
-			t.Errorf("after the end, %d calls run of %d", n, sent)
+		if n := running.Load(); n != 0 {
+			t.Errorf("after the end, %d calls run", n)
 		}
 	})
 }
