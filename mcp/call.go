@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
 )
 
@@ -62,39 +61,19 @@ func (s *Session) watch(ctx context.Context) (watched context.Context, alive, st
 	ctx, cancel := context.WithCancelCause(ctx)
 	clock := s.clock()
 	var last atomic.Int64 // the time of the last sign of life
-	alive = func() { last.Store(int64(clock())) }
-	idle := func() time.Duration { return time.Duration(last.Load()) + limit - clock() }
+	alive = func() { last.Store(int64(clock.time())) }
 	left := func() time.Duration {
 		if s.asking.Load() > 0 {
 			alive()
 		}
-		return min(idle(), hardFactor*limit-clock())
+		now := clock.time()
+		return min(time.Duration(last.Load())+limit-now, hardFactor*limit-now)
 	}
-	timer := onExpiry(ctx, limit, left, func() { cancel(TimeoutError{Limit: limit, Hard: clock() >= hardFactor*limit}) })
+	timer := clock.expire(ctx, left, func() { cancel(TimeoutError{Limit: limit, Hard: clock.time() >= hardFactor*limit}) })
 	return ctx, alive, func() {
 		timer.Stop()
 		cancel(nil)
 	}
-}
-
-// clock gives the time from now on. It stands still while the caller waits until its own
-// output is read: the server may have answered meanwhile.
-func (s *Session) clock() func() time.Duration {
-	began, waited := time.Now(), s.report.hooks.OutputWait()
-	return func() time.Duration { return time.Since(began) + waited - s.report.hooks.OutputWait() }
-}
-
-// onExpiry calls expired when left gives no time, unless ctx has ended. It asks left after
-// first, and again after each time that left gives.
-func onExpiry(ctx context.Context, first time.Duration, left func() time.Duration, expired func()) *time.Timer {
-	return goroutine.AfterFunc(first, func() {
-		for d := left(); d > 0; d = left() {
-			if goroutine.Await(ctx.Done(), d) {
-				return
-			}
-		}
-		expired()
-	})
 }
 
 func readProgress(params []byte) wire.Progress {

@@ -130,7 +130,7 @@ func TestCallWaitsWhileSomebodyIsAsked(t *testing.T) {
 		if synctest.Wait(); ctx.Err() != nil {
 			t.Fatal("the call has ended")
 		}
-		time.Sleep(6 * time.Second)
+		time.Sleep(11 * time.Second)
 		if want := (TimeoutError{Limit: 10 * time.Second}); context.Cause(ctx) != want {
 			t.Errorf("%v, want %v", context.Cause(ctx), want)
 		}

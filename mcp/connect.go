@@ -32,8 +32,8 @@ func Connect(ctx context.Context, spec Spec, hooks Hooks, procs *process.Process
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	clock := s.clock()
-	left := func() time.Duration { return spec.StartupTimeout - clock() }
-	defer onExpiry(limited, spec.StartupTimeout, left, func() { cancel(ErrStartup) }).Stop()
+	left := func() time.Duration { return spec.StartupTimeout - clock.time() }
+	defer clock.expire(limited, left, func() { cancel(ErrStartup) }).Stop()
 	err := s.connect(limited)
 	if err == nil {
 		s.tried = append(s.tried, "tools/list")
