@@ -116,7 +116,7 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 func (x *exchange) roundTrip(req *http.Request) (*http.Response, error) {
 	c := x.client
 	c.wireRequest(req, x.sent)
-	x.idle.start()
+	x.idle.start(0)
 	res, err := c.network.transport.RoundTrip(req)
 	x.idle.pause()
 	if err != nil {
@@ -168,7 +168,7 @@ func (c *Client) drain(body io.ReadCloser, cancel context.CancelCauseFunc) {
 
 // refused turns an answer with another status than 2xx into an error.
 func (x *exchange) refused(res *http.Response) error {
-	x.idle.start()
+	x.idle.start(0)
 	body, done := x.client.tee(res, io.LimitReader(res.Body, maxErrorBody))
 	b, err := io.ReadAll(body)
 	done(err)

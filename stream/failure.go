@@ -140,7 +140,11 @@ func (x *exchange) stalled() error {
 	case x.bytes > 0:
 		came = fmt.Sprintf("behind %d bytes of its answer, which hold no whole event", x.bytes)
 	}
-	return &Error{Kind: Stalled, Message: fmt.Sprintf("%s sent nothing for %v %s", x.where(), x.client.cfg.IdleTimeout, came), Hint: x.client.cfg.Hints.Idle}
+	what, limit := "nothing", x.client.cfg.IdleTimeout
+	if x.idle.spentAll() {
+		what, limit = "nothing but comments and empty lines", silentWaits*limit
+	}
+	return &Error{Kind: Stalled, Message: fmt.Sprintf("%s sent %s for %v %s", x.where(), what, limit, came), Hint: x.client.cfg.Hints.Idle}
 }
 
 // hint is the usual way out of a refusal.

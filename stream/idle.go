@@ -10,31 +10,53 @@ import (
 // idleTimer bounds the silence of the endpoint. It runs only during a wait for
 // the network: the time that the sink takes does not count. Each wait ends with
 // bytes and has the whole limit: comments and empty lines are what servers send
-// while a model thinks.
+// while a model thinks. But all waits together without a part of the reply have a limit
+// as well.
 type idleTimer struct {
 	mu    sync.Mutex
 	timer *time.Timer // runs while a wait goes on
 	limit time.Duration
+
+	parts int           // of the reply that have come
+	most  time.Duration // of all waits until the next part
+	spent time.Duration // by the waits since the last part
+	began time.Time     // of the present wait
 }
 
+const silentWaits = 10 // whole limits that may pass with no part of a reply
+
 func newIdleTimer(limit time.Duration, expired func()) *idleTimer {
-	t := &idleTimer{limit: limit, timer: goroutine.AfterFunc(limit, expired)}
+	t := &idleTimer{limit: limit, most: silentWaits * limit, timer: goroutine.AfterFunc(limit, expired)}
 	t.timer.Stop()
 	return t
 }
 
-// start begins a wait.
-func (t *idleTimer) start() {
+// start begins a wait, when so many parts of the reply have come.
+func (t *idleTimer) start(parts int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.timer.Reset(t.limit)
+	if parts != t.parts {
+		t.parts, t.spent = parts, 0
+	}
+	t.began = time.Now()
+	t.timer.Reset(min(t.limit, t.most-t.spent))
 }
 
 // pause ends the present wait, if there is one.
 func (t *idleTimer) pause() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.timer.Stop()
+	if t.timer.Stop() {
+		t.spent += time.Since(t.began)
+	}
+}
+
+// spentAll reports whether the wait that expired was the last of all that the next part
+// had, and shorter than a wait can be.
+func (t *idleTimer) spentAll() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.most-t.spent < t.limit
 }
 
 // progress gives the present wait the whole limit again, because a part of the
@@ -43,6 +65,7 @@ func (t *idleTimer) progress() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.timer.Stop() {
+		t.began = time.Now()
 		t.timer.Reset(t.limit)
 	}
 }

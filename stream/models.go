@@ -57,7 +57,7 @@ func (x *exchange) models(ctx context.Context) ([]string, error) {
 	if res.StatusCode/100 != 2 {
 		return nil, x.refused(res)
 	}
-	x.idle.start()
+	x.idle.start(0)
 	c.server = clean(res.Header.Get("Server"), 80)
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxModels+1))
 	switch {

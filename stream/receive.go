@@ -210,7 +210,7 @@ func (w *watchedReader) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	w.x.idle.start()
+	w.x.idle.start(w.x.events + w.x.draft.followed)
 	n, err := w.r.Read(p)
 	w.x.idle.pause()
 	w.x.bytes += n
