@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"strconv"
@@ -302,6 +303,10 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 			c.progress(g)
 		}
 	})
+	if unsent, ok := errors.AsType[*wire.NoReplyError](err); ok && !unsent.Sent && ctx.Err() != nil {
+		c.answer = notRun(ctx) // the run ended between the note in the session and the first byte
+		return
+	}
 	r.bring(c)
 	if c.answer != nil {
 		return // a nested run has ended this one

@@ -22,6 +22,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
+	"toolpipe/run/session"
 	"toolpipe/stream"
 	"toolpipe/stream/jsontext"
 )
@@ -491,5 +492,35 @@ func TestVerdictIsTakenAgain(t *testing.T) {
 		if to == "three" && len(messages) != 1 {
 			t.Errorf("%d messages: the calls that did not run are not left open", len(messages))
 		}
+	}
+}
+
+// A run that ends between the note in the session and the first byte of the request says
+// in the session that the call was not sent, and no result.
+func TestEndBeforeTheFirstByte(t *testing.T) {
+	b := newCallBench(map[string]toolserver.ToolFunc{"write": answerOK})
+	b.start(t, nil)
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	file, err := session.Open(path, func(_, _, message string) { t.Error(message) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	b.session = file
+	r := b.newRound(1, []stream.Call{{ID: "a", Name: "s__write", Arguments: []byte("{}")}}, nil)
+	if err := r.decide(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	conn := b.box.conns[0]
+	conn.Nest = func(ctx context.Context, tool string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error) {
+		cancel(&failure.Interrupted{})
+		return conn.session.Call(ctx, tool, args, progress)
+	}
+	r.send(ctx, r.calls[0], conn.session)
+	r.keep(r.calls[0])
+	text, _ := os.ReadFile(path)
+	if !strings.HasSuffix(string(text), "{\"sending\":\"a\"}\n{\"not_sent\":\"a\"}\n") || r.calls[0].answer.event.Status != event.ResultNotRun {
+		t.Errorf("%s: %s", r.calls[0].answer.event.Status, text)
 	}
 }
