@@ -298,25 +298,17 @@ func flagError(err error, table *flags.Table, args []string) error {
 	for f := range table.All() {
 		names = append(names, f.Name)
 	}
-	if near := nearestFlag(name, names); near != "" {
+	if hint := flags.OfOthers(name); hint != "" {
+		e.Hints = append([]string{hint}, e.Hints...)
+	} else if near := nearestFlag(name, names); near != "" {
 		e.Hints = append([]string{"did you mean --" + near + "?"}, e.Hints...)
-	}
-	if slices.Contains([]string{"api-key", "key", "token", "password"}, name) {
-		e.Hints = []string{"a secret never goes on the command line: --key-env NAME or --key-file PATH"}
 	}
 	return e
 }
 
-// nearestFlag guesses which flag was meant by an unknown name: the one that other
-// programs give this name, the one that begins with it, or the one spelled most
-// like it. "" is no guess.
+// nearestFlag guesses which flag was meant by an unknown name: the one that begins with
+// it, or the one spelled most like it. "" is no guess.
 func nearestFlag(name string, known []string) string {
-	switch name {
-	case "yes":
-		return "auto-approve"
-	case "json", "ndjson", "jsonl":
-		return "output " + strings.Replace(name, "jsonl", "ndjson", 1)
-	}
 	if i := slices.IndexFunc(known, func(f string) bool { return len(name) > 2 && strings.HasPrefix(f, name) }); i >= 0 {
 		return known[i]
 	}

@@ -29,8 +29,8 @@ type Policy struct {
 // MaxPolicy is how many bytes a policy file may have.
 const MaxPolicy = 4 << 20
 
-// ParsePolicy reads the text of the policy file at path, whose form README.md
-// describes. The text must be strict JSON; a key that is unknown or stands
+// ParsePolicy reads the text of the policy file at path, whose form the
+// manual's page policy describes. The text must be strict JSON; a key that is unknown or stands
 // twice and an example that fails are errors. An error names the file, the line
 // and the column and shows the line.
 func ParsePolicy(path string, data []byte) (*Policy, error) {
