@@ -146,6 +146,10 @@ func (f *sourceFile) certain(d *definition) error {
 			return fmt.Errorf("%s stands in one line with %s; edit_file of the file tools edits a part of a line", d.fullName(), o.fullName())
 		}
 	}
+	last := bytes.TrimSpace(f.line(f.mask, d.lastLine()))
+	if !f.begins(d.Start) || d.Kind == "enumConstant" && bytes.HasSuffix(last, []byte(";")) { // which ends all constants
+		return fmt.Errorf("%s is a part of a statement that has more lines, or shares its end; edit_file of the file tools edits any text", d.fullName())
+	}
 	if f.continues[d.Start-1] || f.continues[d.End] {
 		return fmt.Errorf("a comment or a string of the code around %s reaches into %s; edit_file of the file tools edits any text", d.fullName(), lineRange(d.Start-1, d.End))
 	}

@@ -248,19 +248,38 @@ func (l *layout) start(d *definition) int {
 // above is the first of the lines directly above a line that belong to it.
 func (l *layout) above(line int) int {
 	first := line
-	for first > 1 {
-		above := first - 1
-		if l.kinds[above-1] != hasNoCode {
-			if above = l.decorator(above); above == 0 {
+	for n := line - 1; n > 0; n-- {
+		if l.kinds[n-1] == isEmpty && !l.language.Is("Python") { // where a decorator is of the next definition, whatever comes between
+			break
+		}
+		if l.code(n) {
+			if n = l.decorator(n); n == 0 {
 				break
 			}
+			first = n
 		}
-		first = above
+	}
+	for first > 1 && l.kinds[first-2] == hasNoCode {
+		first--
 	}
 	for first < line && l.continues[first-1] {
 		first++
 	}
 	return first
+}
+
+// begins says whether a statement begins with a line: whether the code above it has
+// ended, in languages where that can be seen and no macro stands alone in a line.
+func (l *layout) begins(line int) bool {
+	if !l.language.Is("Java", "C#", "Rust") {
+		return true
+	}
+	for n := line - 1; n > 0; n-- {
+		if code := bytes.TrimSpace(l.line(l.mask, n)); len(code) > 0 {
+			return code[0] == '#' || strings.IndexByte(";{}:,", code[len(code)-1]) >= 0
+		}
+	}
+	return true
 }
 
 // isType says whether the line above a function's own is the type that it returns.
@@ -295,7 +314,7 @@ func (l *layout) decorator(line int) int {
 		switch {
 		case len(mask) == 0: // a line #!
 			return 0
-		case isDecorator(string(mask)) && (mask[0] != '[' || l.ending == bySemicolon && bytes.HasSuffix(last, []byte("]"))),
+		case isDecorator(string(mask)) && (mask[0] != '@' || l.onlyDecorates(n, line)) && (mask[0] != '[' || l.ending == bySemicolon && bytes.HasSuffix(last, []byte("]"))),
 			bytes.HasPrefix(mask, []byte("__attribute__")), isTemplate && bytes.HasPrefix(mask, []byte("template")):
 			return n
 		case !isTemplate || bytes.ContainsAny(mask, ";{}"):
@@ -303,6 +322,25 @@ func (l *layout) decorator(line int) int {
 		}
 	}
 	return 0
+}
+
+// onlyDecorates says whether lines hold decorators alone. Behind one of Python there is
+// nothing in its line; behind @Override in Java the definition itself may follow.
+func (l *layout) onlyDecorates(from, to int) bool {
+	var left []byte // without what is in brackets
+	for i := l.starts[from-1]; i < l.starts[to]; i++ {
+		if other, isBracket := l.partner(i); isBracket {
+			i = max(i, other)
+		} else {
+			left = append(left, l.mask[i])
+		}
+	}
+	for word := range bytes.FieldsSeq(left) {
+		if word[0] != '@' {
+			return l.language.Is("Python")
+		}
+	}
+	return true
 }
 
 // opener is the first of the lines that brackets hold together with a line; 0 when a

@@ -17,6 +17,10 @@ var hardFiles = []struct{ file, text, want string }{
 		"class A {\n  int before;\n\n  /** Next. */\n  void next() {}\n}\n"},
 	{"decorators.py", "import a\n\n\n" + strings.Repeat("@a.b\n", 130) + "def victim():\n    pass\n\n\ndef next():\n    pass\n", "import a\n\n\ndef next():\n    pass\n"},
 	{"decorator.py", "import a\n\n\n@a.b(\"x\", [\n    1,\n    # c\n    2,\n\n],\n)\ndef victim(x):\n    pass\n\n\ndef next():\n    pass\n", "import a\n\n\ndef next():\n    pass\n"},
+	{"apart.py", "import a\n\n\n# one\n@b\n# two\n@c(\n    1)\n\n# three\n\ndef victim():\n    pass\n\n\ndef next():\n    pass\n", "import a\n\n\ndef next():\n    pass\n"},
+	{"Line.java", "class A {\n  @Override public String before() { return a; }\n  int victim() { return 1; }\n}\n", "class A {\n  @Override public String before() { return a; }\n}\n"},
+	{"Field.java", "class A {\n  static final Long\n      victim =\n          new Long(1);\n\n  int next;\n}\n", ""}, // it begins in the line above
+	{"Enum.java", "enum A {\n  BEFORE(1),\n  victim(2);\n\n  int next;\n}\n", ""},                                    // the semicolon ends all constants
 	{"Decorator.ts", "class A {\n  before = 1;\n  @a(\n    // c\n    ')',\n  )\n  victim() {}\n\n  next() {}\n}\n", "class A {\n  before = 1;\n\n  next() {}\n}\n"},
 	{"base.ts", "export class victim<T> extends Base<\n  T,\n  T\n> {\n  a = 1;\n}\n\nconst next = 1;\n", "const next = 1;\n"},
 	{"extends.ts", "interface victim<A = string>\n  extends B {\n  a: A;\n}\n\nconst next = 1;\n", "const next = 1;\n"},
