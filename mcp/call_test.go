@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,12 +142,12 @@ func TestCallWaitsWhileSomebodyIsAsked(t *testing.T) {
 // the time after it longer.
 func TestProgressAfterOutputWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		waited := time.Duration(0)
-		s := newSession(Spec{Name: "s", ToolTimeout: 10 * time.Second}, Hooks{OutputWait: func() time.Duration { return waited }}, nil)
+		var waited atomic.Int64
+		s := newSession(Spec{Name: "s", ToolTimeout: 10 * time.Second}, Hooks{OutputWait: func() time.Duration { return time.Duration(waited.Load()) }}, nil)
 		ctx, alive, stop := s.watch(t.Context())
 		defer stop()
 		time.Sleep(5 * time.Second)
-		waited = time.Hour
+		waited.Store(int64(time.Hour))
 		alive()
 		time.Sleep(11 * time.Second)
 		if synctest.Wait(); ctx.Err() == nil {
