@@ -7,16 +7,21 @@ import { languageOf, parse, release } from './parsers.mjs';
 
 export const operations = ['remove', 'replace', 'insert_before', 'insert_after'];
 
-const entryLine = /^ *(\S+) ((?:"[^"]*"|'[^']*'|\[[^\]]*\]|[^\s(<:]|::|:(?=\w))+)(?:.*?)  (\d+)(?:-(\d+))?(~?)$/;
+const entryLine = /^( *)(\S+) ((?:"[^"]*"|'[^']*'|\[[^\]]*\]|[^\s(<:]|::|:(?=\w))+)(?:.*?)  (\d+)(?:-(\d+))?(~?)$/;
 
 /** The definitions that the answer of the tool outline lists. */
 export function entries(outline) {
   const found = [];
+  const around = []; // by depth, the full names
   for (const line of outline.split('\n').slice(1)) {
     const m = entryLine.exec(line);
-    if (m && !line.startsWith('[toolpipe]') && m[2] !== '(anonymous)') {
-      found.push({ kind: m[1], name: m[2], start: Number(m[3]), end: Number(m[4] ?? m[3]), guessed: m[5] === '~' });
-    }
+    if (!m) continue;
+    const [, indent, kind, name, start, end, guess] = m;
+    const depth = indent.length / 2;
+    const outer = around[depth - 1];
+    const full = depth === 0 || name.startsWith(`${outer}.`) ? name : `${outer}.${name}`;
+    around[depth] = full;
+    if (name !== '(anonymous)') found.push({ kind, name, full, start: Number(start), end: Number(end ?? start), guessed: guess === '~' });
   }
   return found;
 }
@@ -38,7 +43,7 @@ export function small(language, place, name) {
 /** The edit of an operation: its content, and the name in it if it is new. */
 function contentOf(operation, language, lines, entry, definition) {
   if (operation === 'remove') return {};
-  const name = operation === 'replace' ? entry.name.split(/\.|::/).at(-1) : 'written';
+  const name = operation === 'replace' ? entry.name.split(/\.|::/).at(-1) : 'insertedHere';
   const content = small(language, definition?.place ?? 'other', name);
   if (content) return { content, name };
   if (operation !== 'replace') return undefined;
@@ -49,15 +54,18 @@ function contentOf(operation, language, lines, entry, definition) {
 
 const chosen = (path, i, { every, seed }) => every <= 1 || createHash('sha256').update(`${seed} ${path} ${i}`).digest().readUInt32BE() % every === 0;
 
-/** Where a refusal says the same of different definitions, it is one reason. */
-const reasonOf = (text, entry) => text.split('\n')[0].replaceAll(entry.name, 'NAME').replace(/"[^"]*"/g, '"…"').replace(/\d+/g, 'N').replace(/[\w.$#]*NAME[\w.$#]*/g, 'NAME')
-  .replace(/in one line with .*?;/, 'in one line with …;').slice(0, 120);
+/** A refusal without what differs from definition to definition. */
+function reasonOf(text, { name }) {
+  const known = /stands in one line with|not certain where|of .* do not match|would no longer \w+/.exec(text);
+  if (known) return `… ${known[0].replace(/of .* do/, 'of … do')} …`;
+  return text.split('\n')[0].replace(/"[^"]*"/g, '"…"').replace(/\d+/g, 'N').replaceAll(name.length > 3 ? name : '\n', 'NAME').slice(0, 120);
+}
 
 /** Edits a file and gives the results. The file below directory is written anew for each. */
 export async function tryFile(server, directory, file, options) {
   const bytes = readFileSync(file.source);
   const language = languageOf(file.path);
-  const result = { file, language, definitions: 0, unknown: 0, tried: 0, accepted: 0, unchanged: 0, needless: 0, refused: {}, needlessly: {}, broken: [], by: {} };
+  const result = { file, language, definitions: 0, unknown: 0, tried: 0, accepted: 0, unchanged: 0, needless: 0, refused: {}, needlessly: {}, broken: [], unclear: [], by: {} };
   let text;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes); // without the byte order mark
@@ -88,10 +96,12 @@ export async function tryFile(server, directory, file, options) {
   async function tryEdit(operation, entry, definition) {
     const edit = contentOf(operation, language, before.lines, entry, definition);
     if (!edit) return;
-    const by = (result.by[operation] ??= { tried: 0, accepted: 0, refused: 0, broken: 0 });
+    const by = (result.by[operation] ??= { tried: 0, accepted: 0, refused: 0, broken: 0, unclear: 0 });
     result.tried++;
     by.tried++;
-    const answer = await server.call('edit_definition', { path: file.path, name: `${entry.name}:${entry.start}`, operation, content: edit.content });
+    const call = (name) => server.call('edit_definition', { path: file.path, name: `${name}:${entry.start}`, operation, content: edit.content });
+    let answer = await call(entry.full);
+    if (answer.refused && entry.full !== entry.name && answer.text.includes(' defines no ')) answer = await call(entry.name); // it stands in another scope
     if (answer.refused) {
       by.refused++;
       await tellRefusal(operation, entry, definition, answer.text);
@@ -101,24 +111,26 @@ export async function tryFile(server, directory, file, options) {
     by.accepted++;
     const edited = readFileSync(path, 'utf8').replace(/^\ufeff/, '');
     writeFileSync(path, bytes);
-    const problems = await verdict(operation, entry, definition, edit, edited);
+    const { broken, unclear } = await verdict(operation, entry, definition, edit, edited);
+    if (entry.guessed) broken.unshift('the outline marks its end as a guess');
+    const kind = broken.length > 0 ? 'broken' : 'unclear';
+    const problems = broken.length > 0 ? broken : unclear;
     if (problems.length === 0) return;
-    by.broken++;
-    result.broken.push({ ...entry, operation, problems, answer: answer.text, around: around(before.lines, entry) });
+    by[kind]++;
+    result[kind].push({ ...entry, operation, problems, answer: answer.text, around: around(before.lines, entry) });
   }
 
   async function verdict(operation, entry, definition, edit, edited) {
-    const problems = entry.guessed ? ['the outline marks its end as a guess'] : [];
     const facts = (after) => ({ before, after, start: entry.start, end: entry.end, definition, operation, ...edit });
     let after = await parse(file.path, edited, before);
     let found = judge(facts(after));
     release(after);
-    if (found.length > 0 && after.tree) { // what was parsed by a difference is parsed anew
+    if (found.broken.length + found.unclear.length > 0 && after.tree) { // what was parsed by a difference is parsed anew
       after = await parse(file.path, edited);
       found = judge(facts(after));
       release(after);
     }
-    return [...problems, ...found];
+    return found;
   }
 
   /** Counts a refusal, and whether the same lines could go by the independent parser. */
@@ -130,9 +142,9 @@ export async function tryFile(server, directory, file, options) {
     while (start > 1 && !before.code[start - 2] && before.lines[start - 2].trim() !== '') start--;
     const edited = [...before.lines.slice(0, start - 1), ...before.lines.slice(definition.last)].join('\n');
     const after = await parse(file.path, edited, before);
-    const problems = judge({ before, after, start, end: definition.last, definition, operation });
+    const { broken, unclear } = judge({ before, after, start, end: definition.last, definition, operation });
     release(after);
-    if (problems.length > 0) return;
+    if (broken.length + unclear.length > 0) return;
     result.needless++;
     (result.needlessly[reason] ??= []).push(`${entry.name}:${definition.first}-${definition.last}`);
   }

@@ -11,16 +11,21 @@ export function match(facts, entry) {
 const isInside = (inner, outer) => inner !== outer && inner.from >= outer.from && inner.to <= outer.to && (inner.from > outer.from || inner.to < outer.to);
 
 /**
- * judge gives what is wrong with an edit, or nothing. An edit is
+ * judge gives what is broken by an edit, or nothing. Of a text that the parser understood
+ * in part only, what it says of definitions is unclear. An edit is
  *   before, after   the facts of the texts
  *   start, end      the lines of the definition, as the outline shows them
  *   definition      what the parser calls it; undefined when the parser does not know it
  *   operation       remove, replace, insert_before or insert_after
  *   content         the text of the operation
- *   name            of the definition in the content, where it is a new one
+ *   name            of the definition in the content; none when this is the old one below a comment
  */
 export function judge(edit) {
-  return [...judgeText(edit), ...(edit.operation.startsWith('insert') ? [] : judgeExtent(edit)), ...judgeFacts(edit)];
+  const isInsert = edit.operation.startsWith('insert');
+  const sure = [...judgeText(edit), ...(isInsert ? [] : judgeComments(edit))];
+  const found = [...(isInsert ? [] : judgeExtent(edit)), ...judgeFacts(edit)];
+  const isSure = edit.before.errors === 0 || sure.length > 0;
+  return { broken: isSure ? [...sure, ...found] : [], unclear: isSure ? [] : found };
 }
 
 const visible = (lines) => lines.filter((line) => line.trim() !== '');
@@ -41,7 +46,7 @@ function judgeText({ before, after, start, end, operation, content = '' }) {
   return problems;
 }
 
-/** The lines are those of the definition with its decorators and comments, and of nothing else. */
+/** The lines are those of the definition with its decorators, and of nothing else. */
 function judgeExtent({ before, start, end, definition: d }) {
   const problems = [];
   const hasCode = (from, to) => before.code.slice(from - 1, to).some(Boolean);
@@ -52,6 +57,12 @@ function judgeExtent({ before, start, end, definition: d }) {
     if (d.last < end && hasCode(d.last + 1, end)) problems.push('code below it goes too');
     if (d.shares && d.first >= start && d.last <= end) problems.push('code in its lines goes too');
   }
+  return problems;
+}
+
+/** No comment or string is cut, and no comment above is left. */
+function judgeComments({ before, start, end }) {
+  const problems = [];
   for (const [first, last] of before.spans) {
     const isCut = (line) => first < line && line <= last; // between this line and the one above
     if (isCut(start) || isCut(end + 1)) problems.push(`the comment or string in lines ${first}-${last} is cut`);
@@ -64,13 +75,12 @@ function judgeExtent({ before, start, end, definition: d }) {
 /** It parses as before, and all other definitions are there, with as many decorators and lines of comment. */
 function judgeFacts({ before, after, start, end, definition: d, operation, name }) {
   if (after.errors > before.errors) return [`${after.errors - before.errors} new syntax errors`];
-  const isGone = (o) => operation === 'remove' || operation === 'replace'
-    ? d ? o === d || isInside(o, d) : o.first >= start && o.last <= end
-    : false;
-  const describe = (o) => `${[...o.scope, o.name].join('.')} (${o.decorators} decorators, ${o.comments} lines of comment)`;
+  const isCopy = operation === 'replace' && !name; // the content is the definition itself below another comment
+  const isGone = (o) => !isCopy && (operation === 'remove' || operation === 'replace') && (d ? o === d || isInside(o, d) : o.first >= start && o.last <= end);
+  const describe = (o) => `${[...o.scope, o.name].join('.')} (${o.decorators} decorators${isCopy ? '' : `, ${o.comments} lines of comment`})`;
   const expected = before.definitions.filter((o) => !isGone(o)).map(describe);
   let found = after.definitions;
-  if (name && (operation !== 'replace' || d)) { // the new definition may have any decorators
+  if (name) { // the new definition may have any decorators
     const at = found.findIndex((o) => o.name === name && (operation !== 'replace' || same(o.scope, d.scope)) && isNew(o));
     if (at < 0) return [`${name} is not defined by the content`];
     found = found.filter((o) => o !== found[at] && !isInside(o, found[at]));

@@ -7,9 +7,10 @@
 //   definitions  in the order of the text, each with its name and scope, its first and last
 //                line (decorators included, counted from 1), how many decorators and lines
 //                of comment it has above, and whether it shares a line with other code
-//   code         of each line, whether it holds more than white space and comments
+//   code         of each line, whether it holds more than white space and comments of their own
 //   spans        the first and last lines of comments and strings over several lines
 import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -70,7 +71,7 @@ async function load(name) {
   if (textParser.has(name)) return textParser.get(name);
   if (textParser.size === 0) await Parser.init();
   const { grammar, file, nodes, comments, strings } = languages[name];
-  const language = await Language.load(fileURLToPath(import.meta.resolve(`tree-sitter-${grammar}/tree-sitter-${file ?? grammar}.wasm`)));
+  const language = await Language.load(createRequire(import.meta.url).resolve(`tree-sitter-${grammar}/tree-sitter-${file ?? grammar}.wasm`));
   const parser = new Parser();
   parser.setLanguage(language);
   const query = (name, types) => `[${types.map((type) => `(${type})`).join(' ')}] @${name}`;
@@ -137,22 +138,23 @@ const rowOf = (node) => node.startPosition.row + 1;
 const lastOf = (node) => node.endPosition.row + (node.endPosition.column > 0 ? 1 : 0);
 const isDecorator = (node) => node?.type === 'decorator' || node?.type === 'attribute_item';
 
-/** The names that a node defines. */
+/** The names that a node defines, each with the node that is it alone. */
 function namesOf(node) {
+  const one = (name) => (name === undefined ? [] : [{ name, own: node }]);
   switch (node.type) {
-    case 'impl_item': return [node.childForFieldName('type')?.text.replace(/<[\s\S]*/, '') ?? ''];
-    case 'package_declaration': return [node.namedChildren.at(-1)?.text ?? ''];
+    case 'impl_item': return one(node.childForFieldName('type')?.text.replace(/<[\s\S]*/, ''));
+    case 'package_declaration': return one(node.namedChildren.at(-1)?.text);
     case 'struct_specifier': case 'union_specifier': case 'enum_specifier': // without a body, it is only named
       if (!node.childForFieldName('body')) return [];
       break;
-    case 'pair': return [node.childForFieldName('key')?.text ?? ''];
-    case 'field_definition': return [node.childForFieldName('property')?.text ?? ''];
+    case 'pair': return one(node.childForFieldName('key')?.text);
+    case 'field_definition': return one(node.childForFieldName('property')?.text);
   }
   const direct = node.childrenForFieldName('name').filter(Boolean);
-  if (direct.length > 0) return direct.map((name) => name.text);
+  if (direct.length > 0) return direct.map((name) => ({ name: name.text, own: direct.length === 1 ? node : name }));
   const declarators = node.childrenForFieldName('declarator').filter(Boolean);
   const inside = declarators.length > 0 ? declarators : node.namedChildren.filter((child) => child.type === 'variable_declarator');
-  return inside.flatMap((declarator) => declared(declarator));
+  return inside.flatMap((declarator) => declared(declarator).map((name) => ({ name, own: inside.length === 1 ? node : declarator })));
 }
 
 function declared(node) {
@@ -203,6 +205,7 @@ async function parseTree(language, path, text, before) {
   facts.errors += await ownErrors(language, path, text);
   const masked = [...lines];
   const nodes = [];
+  const comments = [];
   for (const { name, node } of parts.captures(tree.rootNode)) {
     const last = lastOf(node);
     if (name === 'node') {
@@ -210,9 +213,13 @@ async function parseTree(language, path, text, before) {
       continue;
     }
     if (rowOf(node) < last) facts.spans.push([rowOf(node), last]);
-    if (name === 'comment') blank(masked, node);
+    if (name === 'comment') comments.push(node);
   }
+  for (const node of comments) blank(masked, node);
   facts.code = masked.map((line) => line.trim() !== '');
+  for (const { startPosition: start, endPosition: end } of comments) { // one that begins behind code belongs to that code
+    if (end.row > start.row && masked[start.row].slice(0, start.column).trim() !== '') facts.code.fill(true, start.row, end.row + 1);
+  }
   for (const node of nodes) define(facts, node, languages[language], masked);
   facts.definitions.sort((a, b) => a.from - b.from || b.to - a.to);
   const around = [];
@@ -227,14 +234,16 @@ async function parseTree(language, path, text, before) {
 function define(facts, node, language, masked) {
   const names = namesOf(node);
   if (names.length === 0) return;
-  const whole = wholeOf(node, language);
-  const { first, decorators } = firstOf(whole);
-  const last = lastOf(whole);
-  const before = masked[first.startPosition.row].slice(0, first.startPosition.column);
-  const behind = masked[last - 1].slice(whole.endPosition.column > 0 ? whole.endPosition.column : masked[last - 1].length);
-  const shared = { from: first.startIndex, to: whole.endIndex, first: rowOf(first), last, decorators, kind: node.type, place: placeOf(whole, language),
-    shares: before.trim() !== '' || !/^[\s;,]*$/.test(behind) };
-  for (const name of names) facts.definitions.push({ ...shared, name, line: rowOf(node) });
+  for (const { name, own } of names) { // of several in one declaration, each is what it is alone
+    const whole = own === node ? wholeOf(node, language) : own;
+    const { first, decorators } = firstOf(whole);
+    const last = lastOf(whole);
+    const before = masked[first.startPosition.row].slice(0, first.startPosition.column);
+    const behind = masked[last - 1].slice(whole.endPosition.column > 0 ? whole.endPosition.column : masked[last - 1].length);
+    const shares = !(own === node ? /^\s*$/ : /^[\s,]*$/).test(before) || !/^[\s;,]*$/.test(behind);
+    facts.definitions.push({ from: first.startIndex, to: whole.endIndex, first: rowOf(first), last, decorators, place: own === node ? placeOf(whole, language) : 'other',
+      shares, name, line: rowOf(own) });
+  }
 }
 
 function blank(lines, node) {

@@ -84,16 +84,16 @@ function table(results) {
     if (r.skipped) row.skipped++;
     for (const name of ['definitions', 'unknown', 'needless']) row[name] += r[name];
     for (const operation of operations) {
-      const [sum, more] = [(row.by[operation] ??= { tried: 0, accepted: 0, refused: 0, broken: 0 }), r.by[operation] ?? {}];
+      const [sum, more] = [(row.by[operation] ??= { tried: 0, accepted: 0, refused: 0, broken: 0, unclear: 0 }), r.by[operation] ?? {}];
       for (const name of Object.keys(sum)) sum[name] += more[name] ?? 0;
     }
   }
-  const head = ['repository', 'language', 'files', 'skipped', 'definitions', 'unknown', 'operation', 'tried', 'accepted', 'refused', 'broken', 'needless'];
+  const head = ['repository', 'language', 'files', 'skipped', 'definitions', 'unknown', 'operation', 'tried', 'accepted', 'refused', 'broken', 'unclear', 'needless'];
   const lines = [head];
   for (const row of [...rows.values()].sort((a, b) => `${a.repository} ${a.language}`.localeCompare(`${b.repository} ${b.language}`))) {
     for (const operation of operations) {
       const by = row.by[operation];
-      if (by.tried > 0) lines.push([row.repository, row.language, row.files, row.skipped, row.definitions, row.unknown, operation, by.tried, by.accepted, by.refused, by.broken, operation === 'remove' ? row.needless : '']);
+      if (by.tried > 0) lines.push([row.repository, row.language, row.files, row.skipped, row.definitions, row.unknown, operation, by.tried, by.accepted, by.refused, by.broken, by.unclear, operation === 'remove' ? row.needless : '']);
     }
   }
   return lines.map((cells) => cells.map((cell, i) => String(cell).padEnd(i === 6 ? 14 : 12)).join('').trimEnd()).join('\n');
@@ -111,14 +111,15 @@ function reasons(results) {
 
 /** Writes a report of what is done so far. */
 function report(directory, results) {
-  rmSync(join(directory, 'failures'), { recursive: true, force: true });
-  mkdirSync(join(directory, 'failures'), { recursive: true });
-  let n = 0;
-  for (const { file, broken } of results) {
-    for (const b of broken) {
-      const name = `${file.repository}-${basename(file.path)}-${b.name}-${b.start}-${b.operation}`.replace(/[^\w.-]/g, '_');
-      writeFileSync(join(directory, 'failures', `${String(++n).padStart(5, '0')}-${name}.txt`),
-        `${file.repository}: ${file.path}\n${b.operation} ${b.kind} ${b.name}:${b.start}, lines ${b.start}-${b.end}\ntoolpipe: ${b.answer}\njudge:\n  ${b.problems.join('\n  ')}\n\n${b.around}\n`);
+  for (const [folder, kind] of [['failures', 'broken'], ['unclear', 'unclear']]) {
+    rmSync(join(directory, folder), { recursive: true, force: true });
+    mkdirSync(join(directory, folder), { recursive: true });
+    for (const { file, ...result } of results) {
+      for (const b of result[kind]) {
+        const name = `${file.repository}-${file.path}-${b.start}-${b.name}-${b.operation}.txt`.replace(/[^\w.-]/g, '_').slice(-200);
+        writeFileSync(join(directory, folder, name),
+          `${file.repository}: ${file.path}\n${b.operation} ${b.kind} ${b.full}:${b.start}, lines ${b.start}-${b.end}\ntoolpipe: ${b.answer}\njudge:\n  ${b.problems.join('\n  ')}\n\n${b.around}\n`);
+      }
     }
   }
   writeFileSync(join(directory, 'report.txt'), `${table(results)}\n\nrefusals, and removals among them that the parser finds right\n${reasons(results)}\n`);
@@ -156,7 +157,7 @@ async function main() {
   console.log(`${table(results)}\n\nrefusals, and removals among them that the parser finds right\n${reasons(results)}\n`);
   for (const r of results) if (r.skipped) console.log(`skipped: ${r.file.repository}/${r.file.path}: ${r.skipped}`);
   for (const line of broken.slice(0, 100)) console.log(line);
-  console.log(`${results.length} files, ${sum('definitions')} definitions, ${sum('tried')} edits: ${sum('accepted')} accepted, ${sum('tried') - sum('accepted')} refused, ${broken.length} broken`);
+  console.log(`${results.length} files, ${sum('definitions')} definitions, ${sum('tried')} edits: ${sum('accepted')} accepted, ${sum('tried') - sum('accepted')} refused, ${broken.length} broken, ${results.flatMap((r) => r.unclear).length} unclear`);
   process.exitCode = broken.length > 0 || sum('accepted') === 0 ? 1 : 0;
 }
 

@@ -4,9 +4,10 @@ import { judge, match } from './judge.mjs';
 import { closeParsers, parse } from './parsers.mjs';
 
 const c = 'int before(void) { return 0; }\n\n/*\n * victim\n * does\n */\nint victim(void)\n{\n\treturn 0;\n}\n\n/* next */\nint next(void) { return 1; }\n';
-const without = (text, from, to) => text.split('\n').toSpliced(from - 1, to - from + 1).join('\n');
+const without = (text, from, to) => text.split('\n').filter((_, i) => i < from - 1 || i >= to).join('\n');
 const py = '@one\n@two(\n    1,\n)\ndef a():\n    pass\n\n\ndef b():\n    pass\n';
 const ts = 'export class Z<T> extends Base<\n  T,\n  T\n> {\n  run() {}\n}\n\nexport const after = 1;\n';
+const tail = 'int a; /* of\n          a */\nint b;\nint c;\n';
 const removal = (path, before, name, start, end) => ({ path, before, name, start, end, operation: 'remove', after: without(before, start, end) });
 
 const broken = [
@@ -21,10 +22,12 @@ const broken = [
   { ...removal('row.go', 'package p\n\nfunc a() {}; func b() {}\n', 'a', 3, 3), finds: /code in its lines goes too/ },
   { ...removal('attribute.rs', '#[test]\n#[ignore]\nfn a() {}\n\nfn b() {}\n', 'a', 2, 3), finds: /missing: b \(0 decorators/ },
   { ...removal('other.java', 'class A {\n  int b;\n\n  int c;\n}\n', 'b', 2, 2), after: 'class A {\n\n    int c;\n}\n', finds: /lines outside the edit have changed/ },
+  { ...removal('tail.c', tail, 'b', 2, 3), finds: /comment or string in lines 1-2 is cut/ },
   { path: 'inside.c', before: c, name: 'victim', start: 5, end: 10, operation: 'insert_before', content: 'int written(void) { return 1; }', newName: 'written',
     after: c.replace(' * does', 'int written(void) { return 1; }\n\n * does'), finds: /written is not defined/ },
 ];
 const right = [
+  removal('tail.c', tail, 'b', 3, 3),
   removal('right.c', c, 'victim', 3, 10),
   removal('right.py', py, 'a', 1, 6),
   { ...removal('right.ts', ts, 'Z', 1, 6), operation: 'replace', content: 'function Z() {}', newName: 'Z', after: `function Z() {}\n${without(ts, 1, 6)}` },
@@ -35,7 +38,8 @@ export async function selfCheck() {
   const verdict = async (edit) => {
     const before = await parse(edit.path, edit.before);
     if (before.errors > 0) return ['the text before does not parse'];
-    return judge({ ...edit, name: edit.newName, before, after: await parse(edit.path, edit.after), definition: match(before, edit) });
+    const { broken, unclear } = judge({ ...edit, name: edit.newName, before, after: await parse(edit.path, edit.after), definition: match(before, edit) });
+    return [...broken, ...unclear];
   };
   for (const edit of broken) {
     const problems = await verdict(edit);
