@@ -90,7 +90,7 @@ func (a *Access) Absolute(rel string) string { return filepath.Join(a.Real, rel)
 // hides says whether a name in a directory is not to be shown, because it is
 // secret, toolpipe's own, or denied.
 func (a *Access) hides(dir, name string) bool {
-	return secretName(name) != "" || a.Withholds(dir, name)
+	return secretName(filepath.Base(a.Absolute(dir)), name) != "" || a.Withholds(dir, name)
 }
 
 // Withholds says whether a name in a directory is not to be shown because it is

@@ -93,11 +93,8 @@ func (a *Area) checkRoot(path, real string) error {
 	for _, way := range [...]string{path, real} {
 		names := strings.Split(way, "/")
 		for i, name := range names {
-			secret := secretDirectoryReason
-			if a.Only != "" && i == len(names)-1 {
-				secret = secretReason
-			}
-			if why := reasonOf(name, secret); why != "" {
+			isFile := a.Only != "" && i == len(names)-1
+			if why := secretReason(names[max(0, i-1)], name, !isFile); why != "" {
 				return fmt.Errorf("%q is protected because of %q: %s; file tools neither read nor write it", a.spec.Root, name, why)
 			}
 		}

@@ -146,7 +146,7 @@ func (l *Location) follow(names []string, makes bool) error {
 			l.up()
 			continue
 		}
-		if why := secretName(name); why != "" {
+		if why := secretName(filepath.Base(l.Access.Absolute(l.here().rel)), name); why != "" {
 			return l.Access.protectedError(l.Asked, why)
 		}
 		l.Name, l.Rel = name, path.Join(l.here().rel, name)

@@ -1,9 +1,7 @@
 package confine
 
 import (
-	"cmp"
 	"fmt"
-	"path"
 	"strings"
 )
 
@@ -14,44 +12,44 @@ const agentReason = "it is an agent's configuration"
 // one turns an approved write into a command that nobody approved, run by the
 // next person or machine that opens the directory.
 //
-// Names are folded and separated by white space; * is any text. DIR/NAME is a
-// name in a directory of that name, at any depth. What is below a directory with
-// such a name is not written either; so directories in which people keep whole
-// checkouts are not named here.
-var readOnlyNames = []struct{ why, names string }{
-	{"it is a CI definition", `.github/workflows .github/actions .github/dependabot.yml .github/dependabot.yaml .gitlab .gitlab-ci.yml .gitlab-ci.yaml .gitlab-ci.*.yml
+// What is below a directory with such a name is not written either; so directories
+// in which people keep whole checkouts are not named here.
+var readOnlyNames = newTable([]nameKind{
+	{why: "it is a CI definition", names: `.github/workflows .github/actions .github/dependabot.yml .github/dependabot.yaml .gitlab .gitlab-ci.yml .gitlab-ci.yaml .gitlab-ci.*.yml
 		.gitea .forgejo .circleci .buildkite .woodpecker .woodpecker.yml .woodpecker.yaml .drone.yml .drone.yaml .drone.star .zuul.yaml .zuul.yml .zuul.d zuul.yaml zuul.d
 		.taskcluster.yml .travis.yml .appveyor.yml appveyor.yml .cirrus.yml .cirrus.star .semaphore .teamcity .builds .build.yml azure-pipelines*.yml azure-pipelines*.yaml
 		.azure-pipelines bitbucket-pipelines.yml jenkinsfile jenkinsfile.* *.jenkinsfile .tekton cloudbuild.yaml cloudbuild.yml buildspec.yml .wercker.yml wercker.yml
 		codeship-*.yml .screwdriver screwdriver.yaml .vela.yml .packit.yaml .copr bitrise.yml codemagic.yaml .harness .mergify.yml .renovaterc* renovate.json* .readthedocs.yml
 		.readthedocs.yaml`},
-	{"it is another version control system's", `.hg .hgrc .hgsub .jj .sl .svn .bzr .pijul _darcs .fslckout _fossil_ .repo`},
-	{"git runs or obeys what it says", `.gitconfig .gitmodules .gitattributes .githooks .config/git`},
-	{"it defines hooks that git runs", `.husky .huskyrc* .pre-commit-config.yaml .pre-commit-config.yml .pre-commit-hooks.yaml lefthook.* lefthook-local.* .lefthook .lefthook.* .lefthook-local.*
+	{why: "it is another version control system's", names: `.hg .hgrc .hgsub .jj .sl .svn .bzr .pijul _darcs .fslckout _fossil_ .repo`},
+	{why: "git runs or obeys what it says", names: `.gitconfig .gitmodules .gitattributes .githooks .config/git`},
+	{why: "it defines hooks that git runs", names: `.husky .huskyrc* .pre-commit-config.yaml .pre-commit-config.yml .pre-commit-hooks.yaml lefthook.* lefthook-local.* .lefthook .lefthook.* .lefthook-local.*
 		.config/lefthook.* .overcommit.yml .simple-git-hooks.* simple-git-hooks.* .lintstagedrc* lint-staged.config.*`},
-	{"it is an editor's configuration", `.vscode .vscode-server .vs .idea .fleet .zed .editorconfig .vimrc .nvimrc .gvimrc .exrc _vimrc .nvim.lua .vim .nvim .lvimrc .lazy.lua .ideavimrc .nanorc
+	{why: "it is an editor's configuration", names: `.vscode .vscode-server .vs .idea .fleet .zed .editorconfig .vimrc .nvimrc .gvimrc .exrc _vimrc .nvim.lua .vim .nvim .lvimrc .lazy.lua .ideavimrc .nanorc
 		.helix .kakrc .lapce .nova .emacs .emacs.d .dir-locals.el .dir-locals-2.el .projectile .config/nvim .config/helix *.code-workspace *.sublime-project *.sublime-workspace
 		.externaltoolbuilders`},
-	{"it sets up a development machine", `.devcontainer .devcontainer.json devcontainer.json .gitpod.yml .gitpod.yaml .gitpod.dockerfile .replit replit.nix .devfile.yaml devfile.yaml .codesandbox
+	{why: "it sets up a development machine", names: `.devcontainer .devcontainer.json devcontainer.json .gitpod.yml .gitpod.yaml .gitpod.dockerfile .replit replit.nix .devfile.yaml devfile.yaml .codesandbox
 		.stackblitzrc .idx`},
-	{"it is a debugger's start-up file", `.gdbinit .gdbearlyinit .lldbinit .lldbinit-* .pdbrc .pdbrc.py .perldb .dbxrc`},
-	{"it is an interpreter's start-up file", `.rprofile .renviron .pryrc .irbrc .pythonrc .pythonrc.py .pythonstartup .ipython .jupyter sitecustomize.py usercustomize.py site-packages/*.pth
-		dist-packages/*.pth .ghci .ocamlinit .sbclrc .iex.exs .erlang .octaverc .tclshrc .wishrc .psqlrc .sqliterc .my.cnf .gnuplot .latexmkrc latexmkrc .guile .julia/config`},
-	{agentReason, `.mcp.json mcp.json .claude .claude.json .claude-plugin claude.md claude.local.md agents.md agents.override.md agent.md gemini.md gemini-extension.json .cursor .cursorrules
+	{why: "it is a debugger's start-up file", names: `.gdbinit .gdbearlyinit .lldbinit .lldbinit-* .pdbrc .pdbrc.py .perldb .dbxrc`},
+	{why: "it is an interpreter's start-up file", names: `.rprofile .renviron .pryrc .irbrc .pythonrc .pythonrc.py .pythonstartup .ipython .jupyter sitecustomize.py usercustomize.py site-packages/*.pth
+		dist-packages/*.pth .ghci .ocamlinit .sbclrc .iex.exs .erlang .octaverc .tclshrc .wishrc .psqlrc .sqliterc .gnuplot .latexmkrc latexmkrc .guile .julia/config`},
+	{why: agentReason, names: `.mcp.json mcp.json .claude .claude.json .claude-plugin claude.md claude.local.md agents.md agents.override.md agent.md gemini.md gemini-extension.json .cursor .cursorrules
 		.cursorignore .codex .gemini .opencode opencode.json opencode.jsonc .windsurf .windsurfrules .codeium .clinerules .cline .roo .roorules .roomodes .continue .aider* .kiro
 		.amazonq .junie .goosehints .goose .agents .agent .augment .augment-guidelines .copilot .crush .crush.json crush.json .qwen qwen.md .trae .kilocode .kilocodemodes .rules
 		.openhands .warp warp.md .antigravity .toolpipe .config/toolpipe .github/copilot-instructions.md .github/instructions .github/agents .github/prompts .github/chatmodes
-		.github/hooks .github/skills`},
-	{"it is a shell's start-up file", `.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .login .logout .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc
+		.github/hooks .github/skills .amp .ampcode .config/amp .factory .droid .pi .grok .tabnine .cody .sourcegraph .void .zencoder .iflow .codebuddy .rovodev .firebender .kode
+		.devin .jules .forge .aiassistant .serena .cagent .nanocoder .kimi .vibe .openclaw .letta .lingma .qoder .blackbox .pochi .plandex .mentat .neovate .commandcode .adal
+		.config/goose .config/opencode .config/crush .config/zed .claude-code-router claude_desktop_config.json`},
+	{why: "it is a shell's start-up file", names: `.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .login .logout .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc
 		.inputrc .xprofile .xinitrc .xsession .xsessionrc .pam_environment .config/fish .config/powershell *profile.ps1`},
-	{"a shell runs it or obeys it in that directory", `.direnv .direnvrc .config/direnv .tool-versions .mise mise/config*.toml mise*.toml .mise*.toml .config/mise .rtx.toml .asdfrc .rvmrc .autoenv .autoenv.zsh .sdkmanrc`},
-	{"a package manager or build tool runs or obeys what it says", `.npmrc .yarnrc .yarnrc.yml .yarn .pnpmfile.cjs .pnpmfile.mjs bunfig.toml .bundle/config .gemrc pip.conf .pip .condarc
-		.cargo/config .cargo/config.toml .cargo/credentials .cargo/credentials.toml .mvn gradle/wrapper .bazelrc .bazeliskrc .buckconfig nuget.config .sbtopts .jvmopts ansible.cfg .ansible.cfg
+	{why: "a shell runs it or obeys it in that directory", names: `.direnv .direnvrc .config/direnv .tool-versions .mise mise/config*.toml mise*.toml .mise*.toml .config/mise .rtx.toml .asdfrc .rvmrc .autoenv .autoenv.zsh .sdkmanrc`},
+	{why: "a package manager or build tool runs or obeys what it says", names: `.yarnrc .yarnrc.yml .yarn .pnpmfile.cjs .pnpmfile.mjs bunfig.toml .bundle/config .gemrc pip.conf .pip .condarc
+		.cargo/config .cargo/config.toml .mvn gradle/wrapper .bazelrc .bazeliskrc .buckconfig nuget.config .sbtopts .jvmopts ansible.cfg .ansible.cfg
 		.terraformrc .terraform .docker .pylintrc`},
-	{"other programs run what it says", `.curlrc .wgetrc .screenrc .tmux.conf .mailcap .muttrc .procmailrc .forward .xbindkeysrc launchagents launchdaemons desktop.ini autorun.inf .config/systemd
-		.config/autostart .config/environment.d .config/gcloud .config/gh .local/bin`},
-	{"it is a file that toolpipe is writing", temporaryPrefix + "*" + temporarySuffix},
-}
+	{why: "other programs run what it says", names: `.curlrc .wgetrc .screenrc .tmux.conf .mailcap .muttrc .procmailrc .forward .xbindkeysrc launchagents launchdaemons desktop.ini autorun.inf .config/systemd
+		.config/autostart .config/environment.d .config/gh .local/bin`},
+	{why: "it is a file that toolpipe is writing", names: temporaryPrefix + "*" + temporarySuffix},
+})
 
 // The temporary file of a write, which becomes the file when it is whole.
 const temporaryPrefix, temporarySuffix = ".toolpipe-", ".tmp"
@@ -75,7 +73,7 @@ func readOnlyRoot(path string) string {
 	parent := ""
 	names := strings.Split(path, "/")
 	for i, name := range names {
-		worktree := tableReason("", foldName(name)) == agentReason && i+1 < len(names) && names[i+1] == "worktrees"
+		worktree := readOnlyNames().reason("", foldName(name), false) == agentReason && i+1 < len(names) && names[i+1] == "worktrees"
 		if why := readOnlyName(parent, name); why != "" && !worktree {
 			return fmt.Sprintf("%q in the root's path: %s", name, why)
 		}
@@ -87,25 +85,5 @@ func readOnlyRoot(path string) string {
 // readOnlyName says why a name in a directory is not written; "" when it may be
 // written.
 func readOnlyName(parent, name string) string {
-	return reasonOf(name, func(n string) string {
-		return cmp.Or(tableReason("", n), reasonOf(parent, func(p string) string { return tableReason(p, n) }))
-	})
-}
-
-// tableReason looks up a folded name, in a directory with the folded name
-// parent, in readOnlyNames.
-func tableReason(parent, name string) string {
-	for _, kind := range readOnlyNames {
-		for rule := range strings.FieldsSeq(kind.names) {
-			if dir, inner, in := strings.Cut(rule, "/"); in && dir == parent {
-				rule = inner
-			} else if in {
-				continue
-			}
-			if fits, _ := path.Match(rule, name); fits {
-				return kind.why
-			}
-		}
-	}
-	return ""
+	return reasonOf(name, func(n string) string { return readOnlyNames().reason(parent, n, false) })
 }

@@ -7,19 +7,24 @@ import (
 
 // The table is written as it is compared: names are folded, none is there
 // twice, each has a reason and is protected.
-func TestReadOnlyTable(t *testing.T) {
+func TestNameTables(t *testing.T) {
+	checkTable(t, readOnlyNames().kinds, ReadOnlyPath)
+	checkTable(t, secretNames().kinds, SecretPath)
+}
+
+func checkTable(t *testing.T, kinds []nameKind, reason func(parent, path string) string) {
 	seen := map[string]bool{}
-	for _, kind := range readOnlyNames {
+	for _, kind := range kinds {
 		if kind.why == "" || len(strings.Fields(kind.names)) == 0 {
-			t.Errorf("%q has no reason, or no names", kind)
+			t.Errorf("%q has no reason, or no names", kind.names)
 		}
 		for _, rule := range strings.Fields(kind.names) {
 			path := strings.ReplaceAll(rule, "*", "x")
 			if seen[rule] || foldName(path) != path {
 				t.Errorf("%q is there twice, or not folded", rule)
 			}
-			if seen[rule] = true; ReadOnlyPath("", "a/"+strings.ToUpper(path)) != kind.why {
-				t.Errorf("%q: %s", path, ReadOnlyPath("", "a/"+strings.ToUpper(path)))
+			if seen[rule] = true; reason("", "a/"+strings.ToUpper(path)) != kind.why {
+				t.Errorf("%q: %s", path, reason("", "a/"+strings.ToUpper(path)))
 			}
 		}
 	}

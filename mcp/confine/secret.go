@@ -2,7 +2,6 @@ package confine
 
 import (
 	"cmp"
-	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,9 +12,49 @@ import (
 // Secret files are neither read, written nor shown, whatever was approved. Names
 // are compared folded, on every system: the file system may fold them too.
 
-// secretName says why a file or directory of this name is secret, wherever it
-// is; "" when it is not.
-func secretName(name string) string { return reasonOf(name, secretReason) }
+// secretNames are the names of these files and directories, written as readOnlyNames are.
+// Those of onlyFiles do not count for a directory that the user has named as a root:
+// .envs or proj.key may be any directory.
+var secretNames = newTable([]nameKind{
+	{why: "it belongs to git", names: `.git git~1`},
+	{why: "it holds keys", names: `.ssh .gnupg .aws .azure .kube .oci .config/gcloud .config/op .password-store .subversion/auth .netrc _netrc .pgpass .pypirc .git-credentials .htpasswd
+		id_rsa id_dsa id_ecdsa id_ecdsa_sk id_ed25519 id_ed25519_sk id_xmss`},
+	{why: "it holds keys", onlyFiles: true, names: `*.pem *.key *.p12 *.pfx *.p8 *.jks *.keystore *.kdbx *.ppk id_*.bak`},
+	{why: "it holds an environment's secrets", names: `.env .envrc .env.*`},
+	{why: "it holds an environment's secrets", onlyFiles: true, names: `.env* *.env .flaskenv`},
+	{why: "it holds logins", names: `.mcp-auth .credentials.json`}, // of mcp-remote and of coding agents
+	{why: "it holds logins", onlyFiles: true, names: `mcp-oauth-tokens* .codex/auth.json opencode/auth.json oauth_creds.json .vault-token kubeconfig *.kubeconfig gh/hosts.yml glab-cli/config.yml
+		.config/hub .databrickscfg .huggingface/token huggingface/token kaggle.json credentials.tfrc.json`},
+	{why: "it holds the keys of an account in a cloud", onlyFiles: true, names: `credentials.json application_default_credentials.json service-account*.json service_account*.json client_secret*.json
+		.boto .s3cfg rclone.conf`},
+	{why: "it holds the login of a package registry", onlyFiles: true, names: `.npmrc .docker/config.json .dockercfg .cargo/credentials .cargo/credentials.toml .gem/credentials .composer/auth.json
+		.m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties`},
+	{why: "it holds the login of a database", onlyFiles: true, names: `.my.cnf .mylogin.cnf`},
+	{why: "it holds what Terraform knows, with passwords", onlyFiles: true, names: `*.tfstate *.tfvars *.tfvars.json`},
+	{why: "it holds commands that were typed, with passwords", onlyFiles: true, names: `.*_history fish_history .zhistory .histfile`},
+})
+
+// secretName says why a file or directory of this name is secret, in a directory whose
+// name is parent; "" when it is not.
+func secretName(parent, name string) string { return secretReason(parent, name, false) }
+
+// secretReason is secretName, or says why the directory is no root.
+func secretReason(parent, name string, root bool) string {
+	return reasonOf(name, func(n string) string {
+		return cmp.Or(secretNames().reason(parent, n, root), secretNames().reason(parent, withoutBackup(n), root))
+	})
+}
+
+// withoutBackup is the name of the file that a file of the folded name n was copied
+// from by an editor or a person: a copy of a secret file is as secret.
+func withoutBackup(n string) string {
+	for _, suffix := range [...]string{"~", ".bak", ".backup", ".old", ".orig", ".save"} {
+		if original, is := strings.CutSuffix(n, suffix); is && original != "" {
+			return original
+		}
+	}
+	return n
+}
 
 // reasonOf is the first reason of a name folded, or of that form cut at one of its
 // colons. On some file systems what follows a colon names a stream of the file, on
@@ -29,47 +68,12 @@ func reasonOf(name string, reason func(form string) string) (why string) {
 
 // SecretPath is secretName for a path with slashes: what is below a secret
 // directory is secret.
-func SecretPath(path string) string {
+func SecretPath(parent, path string) string {
 	for name := range strings.SplitSeq(path, "/") {
-		if why := secretName(name); why != "" {
+		if why := secretName(parent, name); why != "" {
 			return why
 		}
-	}
-	return ""
-}
-
-// secretReason is secretName for a folded name.
-func secretReason(n string) string {
-	if why := secretDirectoryReason(n); why != "" {
-		return why
-	}
-	switch {
-	case strings.HasPrefix(n, "mcp-oauth-tokens"): // of coding agents
-		return "it holds logins"
-	case strings.HasPrefix(n, ".env"):
-		return "it holds an environment's secrets"
-	}
-	switch path.Ext(n) {
-	case ".pem", ".key", ".p12", ".pfx", ".p8", ".jks", ".keystore", ".kdbx", ".ppk":
-		return "it holds keys"
-	}
-	return ""
-}
-
-// secretDirectoryReason is secretReason for a directory that the user has named. The
-// names that only files have do not count: .envs or proj.key may be any directory.
-func secretDirectoryReason(n string) string {
-	switch n {
-	case ".git", "git~1":
-		return "it belongs to git"
-	case ".ssh", ".gnupg", ".aws", ".kube", ".password-store", ".netrc", "_netrc", ".pgpass", ".pypirc", ".git-credentials", ".htpasswd",
-		"id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_xmss":
-		return "it holds keys"
-	case ".mcp-auth", ".credentials.json": // of mcp-remote and of coding agents
-		return "it holds logins"
-	}
-	if n == ".env" || n == ".envrc" || strings.HasPrefix(n, ".env.") {
-		return "it holds an environment's secrets"
+		parent = name
 	}
 	return ""
 }

@@ -25,7 +25,7 @@ var Writing sync.Mutex
 // The names in the root's own path count too: a user who offers a read-only
 // directory as the root means it to be read.
 func (a *Access) checkWritable(asked, rel string) error {
-	if why := SecretPath(rel); why != "" {
+	if why := SecretPath(filepath.Base(a.Real), rel); why != "" {
 		return a.protectedError(asked, why)
 	}
 	if dir := a.gitDirectoryMadeBy(rel); dir != "" {

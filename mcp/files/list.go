@@ -48,7 +48,7 @@ func appendListed(b []byte, dir *os.Root, e fs.DirEntry) []byte {
 			size = strconv.FormatInt(info.Size(), 10)
 		}
 	case e.Type()&fs.ModeSymlink != 0:
-		if t, err := dir.Readlink(e.Name()); err == nil && confine.SecretPath(t) == "" {
+		if t, err := dir.Readlink(e.Name()); err == nil && confine.SecretPath("", t) == "" {
 			target = " -> " + confine.ShownName(t)
 		}
 	}

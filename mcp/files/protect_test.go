@@ -57,7 +57,37 @@ var protectedNames = []struct {
 	{".claude/.credentials.json", false, false},
 	{".mcp-auth/mcp-remote-0.1.37/x_tokens.json", false, false},
 	{".gemini/mcp-oauth-tokens-v2.json", false, false},
-	{"credentials.json", true, true},
+	{"credentials.json", false, false},
+	{".npmrc", false, false},
+	{".docker/config.json", false, false},
+	{"config.json", true, true},
+	{".config/gh/hosts.yml", false, false},
+	{".config/gcloud/credentials.db", false, false},
+	{".cargo/credentials.toml", false, false},
+	{"prod.env", false, false},
+	{".flaskenv", false, false},
+	{"terraform.tfstate", false, false},
+	{"terraform.tfstate.backup", false, false},
+	{"prod.tfvars", false, false},
+	{"service-account-ci.json", false, false},
+	{".vault-token", false, false},
+	{".codex/auth.json", false, false},
+	{".codex/config.toml", true, false},
+	{".gemini/oauth_creds.json", false, false},
+	{".m2/settings.xml", false, false},
+	{"settings.xml", true, true},
+	{".bash_history", false, false},
+	{"kubeconfig", false, false},
+	{"id_work.bak", false, false},
+	{"id_rsa.bak", false, false},
+	{".netrc~", false, false},
+	{"id_rsa.pub", true, true},
+	{".azure/accessTokens.json", false, false},
+	{".amp/settings.json", true, false},
+	{".factory/mcp.json", true, false},
+	{".pi/settings.json", true, false},
+	{".continue/config.yaml", true, false},
+	{".windsurf/rules/x.md", true, false},
 	{".github/workflows/x.yml", true, false},
 	{".GitHub/Workflows/x.yml", true, false},
 	{".github/actions/a/action.yml", true, false},
@@ -122,7 +152,7 @@ var protectedNames = []struct {
 
 func TestProtectedNames(t *testing.T) {
 	for _, c := range protectedNames {
-		read := confine.SecretPath(c.path) == ""
+		read := confine.SecretPath("", c.path) == ""
 		if read != c.read {
 			t.Errorf("%q is read: %t", c.path, read)
 		}

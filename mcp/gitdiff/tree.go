@@ -149,7 +149,7 @@ func (r *repository) leave(name string, why error) {
 // protected says whether the file of that name is never shown; info is nil when it
 // does not exist.
 func (r *repository) protected(name string, info fs.FileInfo) bool {
-	return confine.SecretPath(name) != "" || r.access.Withholds(".", name) || info != nil && r.access.Refuses(info)
+	return confine.SecretPath(filepath.Base(r.access.Real), name) != "" || r.access.Withholds(".", name) || info != nil && r.access.Refuses(info)
 }
 
 // look says whether a file may differ from its entry. If it may, and exists, look makes

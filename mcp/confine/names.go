@@ -1,0 +1,66 @@
+package confine
+
+import (
+	"path"
+	"strings"
+	"sync"
+)
+
+// A nameKind is names of files and directories, and what is said of them. They are
+// folded and separated by white space; * is any text. DIR/NAME is a name in a directory
+// of that name, at any depth.
+type nameKind struct {
+	why, names string
+	onlyFiles  bool
+}
+
+// A nameTable finds the kind of a name. Most names are looked up, since a walk asks for
+// every file.
+type nameTable struct {
+	kinds    []nameKind
+	exact    map[string]*nameKind
+	patterns []pattern
+}
+
+type pattern struct {
+	text string
+	kind *nameKind
+}
+
+// newTable returns a function that makes the table when it is first needed.
+func newTable(kinds []nameKind) func() *nameTable {
+	return sync.OnceValue(func() *nameTable {
+		t := &nameTable{kinds: kinds, exact: map[string]*nameKind{}}
+		for i := range kinds {
+			for rule := range strings.FieldsSeq(kinds[i].names) {
+				if strings.Contains(rule, "*") {
+					t.patterns = append(t.patterns, pattern{rule, &kinds[i]})
+				} else {
+					t.exact[rule] = &kinds[i]
+				}
+			}
+		}
+		return t
+	})
+}
+
+// reason is what the table says of a folded name, in a directory whose name is parent;
+// "" for nothing. Of the root of an area it does not say what is meant for files only.
+func (t *nameTable) reason(parent, name string, root bool) string {
+	if why := t.look(name, root); why != "" {
+		return why
+	}
+	return reasonOf(parent, func(p string) string { return t.look(p+"/"+name, root) })
+}
+
+func (t *nameTable) look(name string, root bool) string {
+	if kind := t.exact[name]; kind != nil && !(root && kind.onlyFiles) {
+		return kind.why
+	}
+	for _, p := range t.patterns {
+		if fits, _ := path.Match(p.text, name); fits && !(root && p.kind.onlyFiles) {
+			return p.kind.why
+		}
+	}
+	return ""
+}
