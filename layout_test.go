@@ -20,8 +20,8 @@ import (
 // a change of design and belongs into the same commit.
 var imports = map[string]string{
 	".":            "run run/flags run/config run/face run/failure run/stdio stream/goroutine github.com/spf13/pflag github.com/mattn/go-isatty",
-	"run":          "run/config run/event run/face run/failure run/input run/review run/schema run/session run/stdio approve mcp mcp/code mcp/command mcp/confine mcp/fetch mcp/files mcp/notes mcp/oauth mcp/process mcp/processes mcp/shell mcp/toolserver mcp/wire stream stream/goroutine stream/jsontext stream/loopback stream/secrets",
-	"run/config":   "run/event run/failure run/stdio approve mcp mcp/oauth mcp/process mcp/wire stream stream/escape stream/jsontext stream/loopback stream/nearest stream/secrets",
+	"run":          "run/config run/event run/face run/failure run/input run/review run/schema run/session run/stdio approve mcp mcp/code mcp/command mcp/confine mcp/fetch mcp/files mcp/notes mcp/oauth mcp/process mcp/processes mcp/shell mcp/toolserver mcp/wire stream stream/goroutine stream/jsontext stream/loopback stream/ownership stream/secrets",
+	"run/config":   "run/event run/failure run/stdio approve mcp mcp/oauth mcp/process mcp/wire stream stream/escape stream/jsontext stream/loopback stream/nearest stream/ownership stream/secrets",
 	"run/endtoend": "",
 	"run/event":    "run/failure stream/escape stream/jsontext stream/secrets",
 	"run/face":     "run/event run/failure run/stdio stream/escape stream/goroutine stream/jsontext stream/secrets",
@@ -31,7 +31,7 @@ var imports = map[string]string{
 	"run/manual":   "",
 	"run/review":   "run/event stream/escape stream/jsontext",
 	"run/schema":   "stream/goroutine stream/jsontext",
-	"run/session":  "mcp/filelock run/config run/failure run/input run/stdio stream stream/jsontext",
+	"run/session":  "mcp/filelock run/config run/failure run/input run/stdio stream stream/jsontext stream/ownership",
 	"run/stdio":    "mcp/process stream/goroutine",
 
 	"approve": "stream/escape stream/jsontext",
@@ -40,14 +40,14 @@ var imports = map[string]string{
 	"mcp/code":                "mcp/code/lexis mcp/confine mcp/process mcp/toolserver mcp/wire stream/goroutine stream/jsontext stream/nearest go/ast go/parser",
 	"mcp/command":             "mcp/confine mcp/process mcp/toolserver mcp/wire",
 	"mcp/code/lexis":          "",
-	"mcp/confine":             "mcp/unified stream/jsontext stream/nearest",
+	"mcp/confine":             "mcp/unified stream/jsontext stream/nearest stream/ownership",
 	"mcp/fetch":               "mcp/htmltext mcp/netguard mcp/toolserver mcp/wire",
 	"mcp/filelock":            "",
 	"mcp/files":               "mcp/confine mcp/gitdiff mcp/pattern mcp/process mcp/toolserver mcp/wire stream/goroutine stream/jsontext",
 	"mcp/gitdiff":             "mcp/confine mcp/process mcp/toolserver mcp/wire",
 	"mcp/htmltext":            "",
 	"mcp/netguard":            "",
-	"mcp/notes":               "mcp/confine mcp/filelock mcp/toolserver mcp/wire stream/jsontext stream/nearest",
+	"mcp/notes":               "mcp/confine mcp/filelock mcp/toolserver mcp/wire stream/jsontext stream/nearest stream/ownership",
 	"mcp/oauth":               "mcp/filelock mcp/netguard mcp/process mcp/wire stream/goroutine stream/jsontext stream/loopback",
 	"mcp/pattern":             "",
 	"mcp/process":             "stream/goroutine",
@@ -59,13 +59,14 @@ var imports = map[string]string{
 	"mcp/unified":             "",
 	"mcp/wire":                "stream/jsontext",
 
-	"stream":                   "stream/goroutine stream/jsontext stream/loopback stream/secrets github.com/tidwall/gjson",
+	"stream":                   "stream/goroutine stream/jsontext stream/loopback stream/ownership stream/secrets github.com/tidwall/gjson",
 	"stream/escape":            "",
 	"stream/escape/screentest": "stream/escape testing",
 	"stream/goroutine":         "",
 	"stream/jsontext":          "",
 	"stream/loopback":          "",
 	"stream/nearest":           "",
+	"stream/ownership":         "",
 	"stream/secrets":           "stream/jsontext",
 }
 

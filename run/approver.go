@@ -27,6 +27,11 @@ func newApprover(c *config.Config, warn config.Warner) (*approve.Approver, error
 	if err != nil {
 		return nil, failure.Usage("--approver: %v", err)
 	}
+	for _, file := range approverFiles(c) {
+		if err := c.CheckProgram("--approver", file, warn); err != nil {
+			return nil, err
+		}
+	}
 	ask := approve.AskCommand(argv, process.ChildEnv(c.Environ, nil, nil), c.Processes.Capture)
 	return &approve.Approver{Origin: "--approver", Ask: ask}, nil
 }

@@ -42,7 +42,7 @@ func (k *checkup) run(ctx context.Context) error {
 		k.ok("log", k.cfg.Log)
 	}
 	if k.cfg.Session != "" {
-		opened, err := session.Open(k.cfg.Session, k.warn)
+		opened, err := session.Open(k.cfg, k.warn)
 		if err != nil {
 			return k.failed("session", err)
 		}

@@ -48,7 +48,7 @@ func makeGate(c *config.Config, s *config.Settings, servers []config.Server, o *
 		if i < len(s.Policies) {
 			what = s.Path + ": policy"
 		}
-		data, err := config.RuleFile.Read(what, path, approve.MaxPolicy, o.warn)
+		data, err := config.RuleFile.Read(c, what, path, approve.MaxPolicy, o.warn)
 		if err != nil {
 			return nil, "", err
 		}

@@ -130,9 +130,9 @@ func writeLock(ctx context.Context, path string, locks []lockedItem) (lines map[
 }
 
 // readLock reads a lock file. A digest that does not fit its item is an error.
-func readLock(path string, warn config.Warner) (map[string]lockedItem, error) {
+func readLock(c *config.Config, path string, warn config.Warner) (map[string]lockedItem, error) {
 	// Half of a surrogate pair or a key that stands twice is in the lock as the server sent it.
-	doc, err := config.ReadDocument("--tools-lock", path, jsontext.Peer, warn)
+	doc, err := c.ReadDocument("--tools-lock", path, jsontext.Peer, warn)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, failure.UsageError([]string{"--tools-lock-update writes it"}, "--tools-lock: %q does not exist", path)

@@ -20,7 +20,7 @@ func TestLargestLock(t *testing.T) {
 		if refused := err != nil && strings.Contains(err.Error(), "is not written: it would be larger than the 16 MiB"); refused != c.refused {
 			t.Errorf("%d: %v", c.room, err)
 		}
-		if _, err := readLock(path, func(string, string, string) {}); err != nil {
+		if _, err := readLock(&config.Config{}, path, func(string, string, string) {}); err != nil {
 			t.Errorf("%d: %v", c.room, err)
 		}
 	}

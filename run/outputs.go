@@ -14,6 +14,7 @@ import (
 	"toolpipe/run/stdio"
 	"toolpipe/stream/goroutine"
 	"toolpipe/stream/jsontext"
+	"toolpipe/stream/ownership"
 	"toolpipe/stream/secrets"
 )
 
@@ -77,7 +78,7 @@ func newOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 func (o *outputs) add(output event.Output) { o.Outs = append(o.Outs, output) }
 
 func (o *outputs) openLog(ctx context.Context, path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
+	f, err := ownership.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
 	if err != nil {
 		return config.OpenError("--log", path, err)
 	}

@@ -83,7 +83,7 @@ func (p *plan) resolve(ctx context.Context) (err error) {
 		return err
 	}
 	if c.ToolsLock != "" && c.Mode != config.UpdateLock {
-		if p.locked, err = readLock(c.ToolsLock, p.warn); err == nil && c.StartsLater() {
+		if p.locked, err = readLock(c, c.ToolsLock, p.warn); err == nil && c.StartsLater() {
 			err = p.pin()
 		}
 		if err != nil {

@@ -26,7 +26,7 @@ func (v *conversation) openSession(ctx context.Context) (done bool, err error) {
 	if v.system, v.ownSystem, err = input.SystemText(c, ctx); err != nil {
 		return false, err
 	}
-	if v.session, err = session.Open(c.Session, v.warn); err != nil {
+	if v.session, err = session.Open(c, v.warn); err != nil {
 		return false, err
 	}
 	s, name := v.session, strconv.Quote(c.Session)

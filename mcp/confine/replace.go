@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"toolpipe/stream/ownership"
 )
 
 // replacement writes a new file in the place of name in dir, whether or not there
@@ -154,7 +156,7 @@ func removeLeftover(dir *os.Root, name string) {
 	}
 	defer f.Close()
 	locked := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
-	if !locked && !isForeign(info) && isFile(dir, name, f) {
+	if !locked && !ownership.Foreign(info) && isFile(dir, name, f) {
 		dir.Remove(name)
 	}
 }

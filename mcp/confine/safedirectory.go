@@ -2,9 +2,9 @@ package confine
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
+
+	"toolpipe/stream/ownership"
 )
 
 // PrivateTempDir makes a directory for files that another program will read by
@@ -23,26 +23,15 @@ func PrivateTempDir(pattern string) (string, error) {
 // directory: everybody may rename files in the directory or in one above it, or
 // it belongs to another user. With the sticky bit, users rename only their own.
 func SafeDirectory(dir string) error {
-	real, err := filepath.Abs(dir)
-	if err == nil {
-		real, err = filepath.EvalSymlinks(real)
+	if err := ownership.CheckDirectories(dir); err != nil {
+		return Reason(err)
 	}
+	info, err := os.Stat(dir)
 	if err != nil {
 		return fmt.Errorf("%q: %w", dir, Reason(err))
 	}
-	for at := real; ; at = filepath.Dir(at) {
-		info, err := os.Lstat(at)
-		switch {
-		case err != nil:
-			return fmt.Errorf("%q: %w", at, Reason(err))
-		case info.Mode()&fs.ModeSticky != 0:
-		case info.Mode()&0o002 != 0:
-			return fmt.Errorf("everybody can replace files in %q, which has mode %04o and no sticky bit", at, info.Mode().Perm())
-		case at == real && isForeign(info):
-			return fmt.Errorf("%q belongs to another user", at)
-		}
-		if at == filepath.Dir(at) {
-			return nil
-		}
+	if ownership.Foreign(info) {
+		return fmt.Errorf("%q belongs to another user", dir)
 	}
+	return nil
 }

@@ -15,12 +15,6 @@ const OpenFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY | largeFil
 // stat is what the system says about a file that was found by package os.
 func stat(info fs.FileInfo) *syscall.Stat_t { return info.Sys().(*syscall.Stat_t) }
 
-// isForeign says whether a file belongs to another user than this process and
-// root.
-func isForeign(info fs.FileInfo) bool {
-	return stat(info).Uid != 0 && int(stat(info).Uid) != os.Geteuid()
-}
-
 // DescriptorPath returns the path by which this process can name an open file,
 // on a system that has such paths.
 func DescriptorPath(fd uintptr) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }

@@ -17,6 +17,7 @@ import (
 	"toolpipe/mcp/confine"
 	"toolpipe/mcp/filelock"
 	"toolpipe/stream/jsontext"
+	"toolpipe/stream/ownership"
 )
 
 // store is the file of the notes. It is read without a lock, because a change puts a
@@ -40,9 +41,12 @@ const (
 var ErrWritable = errors.New("everybody can write to this file")
 
 // openStore finds the file that a user named, and checks it. A link that leads to a
-// file is followed, once and for all. A file that is not there must be one that can
+// file is followed, once and for all, if no other user made it. A file that is not there must be one that can
 // be made, and is made by the first change.
 func openStore(path string, limit time.Duration) (*store, error) {
+	if _, err := ownership.Resolve(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if info, err := os.Lstat(path); err == nil && info.Mode().Type() == fs.ModeSymlink { // another run may have made the file meanwhile

@@ -83,7 +83,7 @@ func (c *Config) LoadSettings(warn Warner) (*Settings, error) {
 	if s.Path == "" {
 		return s, nil
 	}
-	doc, err := ReadDocument(what, s.Path, jsontext.Options{}, warn)
+	doc, err := c.ReadDocument(what, s.Path, jsontext.Options{}, warn)
 	if err != nil {
 		return nil, err
 	}

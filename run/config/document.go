@@ -82,8 +82,8 @@ func (d *Document) value(from int) Value { return Value{d, from, jsontext.ValueE
 
 // ReadDocument reads a file that names what may run; what is the flag or key
 // that names the file.
-func ReadDocument(what, path string, o jsontext.Options, warn Warner) (Value, error) {
-	data, err := RuleFile.Read(what, path, MaxRuleFile, warn)
+func (c *Config) ReadDocument(what, path string, o jsontext.Options, warn Warner) (Value, error) {
+	data, err := RuleFile.Read(c, what, path, MaxRuleFile, warn)
 	if err != nil {
 		return Value{}, err
 	}

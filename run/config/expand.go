@@ -163,7 +163,7 @@ func inputVariable(input string) string {
 // have: lines NAME=value, where quotes around the value and "export" do not
 // count.
 func (e *entry) readEnvFile(at Value) error {
-	data, err := RuleFile.Read(at.Origin()+": envFile", e.envFile, 1<<20, e.warner)
+	data, err := RuleFile.Read(e.c, at.Origin()+": envFile", e.envFile, 1<<20, e.warner)
 	if err != nil {
 		return unresolved{failure.Of(err)}
 	}

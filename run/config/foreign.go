@@ -29,7 +29,7 @@ const formHint = `the file is of the form {"mcpServers":{"NAME":{"command":"…"
 
 // loadServers reads a file of --mcp-config; "-" is standard input.
 func (c *Config) loadServers(ctx context.Context, file string, keys []string, stdin io.Reader, warn Warner) ([]Server, error) {
-	doc, err := readHostFile(ctx, file, stdin, warn)
+	doc, err := c.readHostFile(ctx, file, stdin, warn)
 	if err != nil {
 		return nil, err
 	}
@@ -89,14 +89,14 @@ func (v Value) isBareMap() bool {
 
 // readHostFile reads a file as another host has it. Hosts accept comments,
 // trailing commas and a byte order mark.
-func readHostFile(ctx context.Context, file string, stdin io.Reader, warn Warner) (v Value, err error) {
+func (c *Config) readHostFile(ctx context.Context, file string, stdin io.Reader, warn Warner) (v Value, err error) {
 	var data []byte
 	name := file
 	if file == "-" {
 		name = "standard input"
 		data, err = stdio.Await(ctx, func() ([]byte, error) { return ReadLimited(stdin, "--mcp-config: "+name, MaxRuleFile) })
 	} else {
-		data, err = stdio.Await(ctx, func() ([]byte, error) { return pipeOrRuleFile.Read("--mcp-config", file, MaxRuleFile, warn) })
+		data, err = stdio.Await(ctx, func() ([]byte, error) { return pipeOrRuleFile.Read(c, "--mcp-config", file, MaxRuleFile, warn) })
 	}
 	if err != nil {
 		return Value{}, err

@@ -49,7 +49,7 @@ func (e *entry) oauthKeys(s *oauth.Settings) []key {
 		{"assertion_file", func(m member) error {
 			_, path, err := e.fileBeside(m)
 			s.Assertion = func(context.Context) (string, error) { // the platform writes a new one before it ends
-				text, err := RuleFile.Read("assertion_file", path, 1<<20, func(string, string, string) {})
+				text, err := RuleFile.Read(e.c, "assertion_file", path, 1<<20, func(string, string, string) {})
 				return strings.TrimSpace(string(text)), err
 			}
 			return err
@@ -84,7 +84,7 @@ func (e *entry) fileBeside(m member) (data []byte, path string, err error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(m.Doc.name), path)
 	}
-	data, err = RuleFile.Read(m.Origin()+": "+m.Key, path, 1<<20, e.warner)
+	data, err = RuleFile.Read(e.c, m.Origin()+": "+m.Key, path, 1<<20, e.warner)
 	if err != nil {
 		err = unresolved{failure.Of(err)}
 	}

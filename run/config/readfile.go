@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
+	"toolpipe/stream/ownership"
 )
 
 // fileKind says which demands are made on a file that a flag or a key of the
@@ -19,7 +21,8 @@ type fileKind uint8
 const (
 	PlainFile      fileKind = iota // any file: its content grants nothing
 	keyFile                        // a pipe, or a file that not everybody can write to
-	RuleFile                       // a regular file that not everybody can write to: it says what may run
+	programFile                    // a program or what it reads: nobody else can replace it either
+	RuleFile                       // a regular file like that: it says what may run
 	pipeOrRuleFile                 // a pipe such as <(jq …), or a RuleFile
 )
 
@@ -28,13 +31,14 @@ const MaxRuleFile = 16 << 20 // bytes
 // ReadFile reads a file that may block: a FIFO without a writer, or a pipe that
 // does not end. When ctx ends it returns, and the read is left behind.
 func ReadFile(ctx context.Context, what, path string, limit int64, kind fileKind) ([]byte, error) {
-	return stdio.Await(ctx, func() ([]byte, error) { return kind.Read(what, path, limit, nil) })
+	return stdio.Await(ctx, func() ([]byte, error) { return kind.Read(nil, what, path, limit, nil) })
 }
 
 // Read reads the file at path once, through the same descriptor whose mode was
 // checked. what is the flag or the key that names the file; errors begin with
-// it. A rule file that belongs to another user is a warning.
-func (k fileKind) Read(what, path string, limit int64, warn Warner) ([]byte, error) {
+// it. A rule file that belongs to another user is a warning. c is nil for a PlainFile or a
+// keyFile.
+func (k fileKind) Read(c *Config, what, path string, limit int64, warn Warner) ([]byte, error) {
 	mode := os.O_RDONLY
 	if k != PlainFile {
 		mode |= stdio.OpenNonblock // a FIFO without a writer is refused, not waited for
@@ -44,34 +48,65 @@ func (k fileKind) Read(what, path string, limit int64, warn Warner) ([]byte, err
 		return nil, OpenError(what, path, err)
 	}
 	defer f.Close()
-	return k.ReadFrom(f, what, path, limit, warn)
+	return k.ReadFrom(c, f, what, path, limit, warn)
 }
 
 // ReadFrom is Read for the file that is open as f.
-func (k fileKind) ReadFrom(f *os.File, what, path string, limit int64, warn Warner) ([]byte, error) {
+func (k fileKind) ReadFrom(c *Config, f *os.File, what, path string, limit int64, warn Warner) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, OpenError(what, path, err)
 	}
-	if err := k.check(what, path, info.Mode()); err != nil {
+	if err := k.check(c, what, path, info, warn); err != nil {
 		return nil, err
-	}
-	if uid, other := stdio.OtherOwner(info); other && k >= RuleFile {
-		warn("file_owner", "", what+": "+strconv.Quote(path)+" belongs to user "+uid+", who can change it")
 	}
 	return ReadLimited(f, what+": "+strconv.Quote(path), limit)
 }
 
+// CheckProgram refuses a program, or a file that it reads, which others can change.
+func (c *Config) CheckProgram(what, path string, warn Warner) error {
+	info, err := os.Stat(path)
+	if err != nil { // it is not there to be changed
+		return nil
+	}
+	return programFile.check(c, what, path, info, warn)
+}
+
 // check refuses a file that does not meet the demands.
-func (k fileKind) check(what, path string, mode os.FileMode) error {
+func (k fileKind) check(c *Config, what, path string, info os.FileInfo, warn Warner) error {
+	mode := info.Mode()
 	switch {
 	case mode.IsDir():
 		return failure.Usage("%s: %q is a directory", what, path)
 	case k == pipeOrRuleFile && mode&(os.ModeNamedPipe|os.ModeSocket) != 0:
+		return nil
 	case k >= RuleFile && !mode.IsRegular():
 		return failure.Usage("%s: %q is not a regular file", what, path)
 	case k != PlainFile && mode.IsRegular() && mode&0o002 != 0:
 		return failure.UsageError([]string{"chmod o-w " + ShellQuote(path)}, "%s: %q: everybody can write to this file", what, path)
+	case k < programFile || !mode.IsRegular():
+		return nil
+	}
+	if ownership.Foreign(info) {
+		warn("file_owner", "", fmt.Sprintf("%s: %q belongs to user %d, who can change it", what, path, ownership.Uid(info)))
+	}
+	return c.checkDirectories(what, path, info, warn)
+}
+
+// checkDirectories refuses a file that everybody can replace. Where CI is set that is a
+// warning for a file of the user: runners in containers check out with mode 0777, and no
+// other user is there.
+func (c *Config) checkDirectories(what, path string, info os.FileInfo, warn Warner) error {
+	err := ownership.CheckDirectories(path)
+	open, isOpen := errors.AsType[*ownership.OpenDirectoryError](err)
+	switch {
+	case err == nil:
+	case !isOpen:
+		return OpenError(what, path, err)
+	case c.InCI() && !ownership.Foreign(info):
+		warn("directory_writable", "", fmt.Sprintf("%s: %q: %v", what, path, err))
+	default:
+		return failure.UsageError([]string{"chmod o-w " + ShellQuote(open.Directory)}, "%s: %q: %v", what, path, err)
 	}
 	return nil
 }
@@ -83,7 +118,11 @@ func OpenError(what, path string, err error) error {
 	if _, ok := errors.AsType[*failure.Error](err); ok {
 		return err
 	}
-	e := failure.Usage("%s: %q: %s", what, path, failure.Cause(err))
+	cause := err
+	if p, ok := errors.AsType[*os.PathError](err); ok {
+		cause = p.Err
+	}
+	e := failure.Usage("%s: %q: %s", what, path, failure.Cause(cause))
 	if errors.Is(err, os.ErrNotExist) {
 		e = failure.Usage("%s: %q does not exist", what, path)
 		if dir := filepath.Dir(path); dir != "." && !exists(dir) {

@@ -27,6 +27,7 @@ import (
 	"toolpipe/run/stdio"
 	"toolpipe/stream"
 	"toolpipe/stream/jsontext"
+	"toolpipe/stream/ownership"
 )
 
 // File is an open session. Its methods may be called concurrently, and on nil, which
@@ -49,10 +50,11 @@ type File struct {
 
 const flag = "--session" // errors begin with it
 
-// Open opens the session at path, or makes a new one.
-func Open(path string, warn config.Warner) (*File, error) {
+// Open opens the session of --session, or makes a new one.
+func Open(c *config.Config, warn config.Warner) (*File, error) {
+	path := c.Session
 	_, absent := os.Stat(path)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
+	f, err := ownership.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
 	if err != nil {
 		return nil, config.OpenError(flag, path, err)
 	}
@@ -63,7 +65,7 @@ func Open(path string, warn config.Warner) (*File, error) {
 		s.Made = err == nil && errors.Is(absent, os.ErrNotExist) && s.isEmpty()
 	}
 	if err == nil {
-		err = s.read(warn)
+		err = s.read(c, warn)
 	}
 	if err != nil {
 		s.Close()
@@ -72,8 +74,8 @@ func Open(path string, warn config.Warner) (*File, error) {
 	return s, nil
 }
 
-func (s *File) read(warn config.Warner) error {
-	data, err := config.RuleFile.ReadFrom(s.f, flag, s.path, input.MaxInput, warn)
+func (s *File) read(c *config.Config, warn config.Warner) error {
+	data, err := config.RuleFile.ReadFrom(c, s.f, flag, s.path, input.MaxInput, warn)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/stream"
@@ -38,7 +39,7 @@ func write(t *testing.T, text string) (path string) {
 
 func open(t *testing.T, path string) (*File, error) {
 	t.Helper()
-	s, err := Open(path, func(code, server, message string) { t.Logf("%s: %s", code, message) })
+	s, err := Open(&config.Config{Session: path}, func(code, server, message string) { t.Logf("%s: %s", code, message) })
 	t.Cleanup(s.Close)
 	return s, err
 }
@@ -283,7 +284,7 @@ func TestTogether(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 16 {
 			all.Go(func() {
-				s, err := Open(path, nil)
+				s, err := Open(&config.Config{Session: path}, nil)
 				if err != nil {
 					return
 				}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"syscall"
 	"time"
 	"unsafe"
@@ -24,16 +23,6 @@ func DefaultConfigDir(home string) string {
 		return filepath.Join(home, "Library", "Application Support")
 	}
 	return filepath.Join(home, ".config")
-}
-
-// OtherOwner returns the number of the user who owns a file; other is false
-// when that is this user or root.
-func OtherOwner(info os.FileInfo) (uid string, other bool) {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || s.Uid == 0 || int(s.Uid) == os.Geteuid() {
-		return "", false
-	}
-	return strconv.FormatUint(uint64(s.Uid), 10), true
 }
 
 // Harden prepares the process for starting programs that others wrote: where
