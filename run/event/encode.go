@@ -61,6 +61,9 @@ func (o *object) members(of reflect.Value) {
 			o.members(value)
 			continue
 		}
+		if !field.IsExported() {
+			continue
+		}
 		key, options, _ := strings.Cut(field.Tag.Get("event"), ",")
 		raw, isRaw := value.Interface().(json.RawMessage)
 		left := isRaw && raw == nil || strings.Contains(options, "opt") && value.IsZero() || strings.Contains(options, "else") && before

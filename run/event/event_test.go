@@ -3,6 +3,10 @@ package event
 import (
 	"bytes"
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -39,8 +43,37 @@ var everyEvent = []struct {
 	{"server", &Server{Name: "s", Target: nasty, Message: nasty}},
 	{"resource", &Item{Kind: "resource", Server: "s", URI: nasty, Template: true}},
 	{"prompt", &Item{Kind: "prompt", Server: "s", Arguments: []PromptArgument{{nasty, nasty, true}}}},
+	{"commentary", &Commentary{1, []byte(nasty)}},
+	{"attention", &Attention{nasty}},
+	{"check", &Check{nasty, "ok", nasty, nasty}},
+	{"contents", &Contents{Server: "s", URI: nasty, MIME: nasty, Blob: []byte("YQ==")}},
+	{"text", &Nested{nasty, &Text{1, []byte(nasty)}}},
 	{"explanation", &Explanation{Name: "s__t", Arguments: json.RawMessage("{}"), Rules: []ExplainedRule{{"deny", nasty, nasty}, {"allow", "x", ""}}}},
 	{"end", &End{Status: failure.StatusModel, Exit: 3, Text: []byte(nasty), Err: &failure.Error{Message: nasty, Hints: []string{"a", nasty}}, Items: []Event{&Warning{}}}},
+}
+
+// TestEveryEvent: the tests look at each kind of event that there is.
+func TestEveryEvent(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "event.go", nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested := map[string]bool{}
+	for _, e := range everyEvent {
+		tested[reflect.TypeOf(e.event).Elem().Name()] = true
+	}
+	kinds := 0
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "kind" {
+			kinds++
+			if name := f.Recv.List[0].Type.(*ast.StarExpr).X.(*ast.Ident).Name; !tested[name] {
+				t.Errorf("%s is not in everyEvent", name)
+			}
+		}
+	}
+	if kinds != len(tested) {
+		t.Errorf("event.go has %d kinds, %d are tested", kinds, len(tested))
+	}
 }
 
 // TestEventsAreStrictLines: whatever is in an event, its line is one strict

@@ -122,7 +122,7 @@ func (v *veil) hidden(e Event) Event {
 // toolpipe's own words, "plain" has no secret.
 func (v *veil) hide(in reflect.Value) {
 	for i := range in.NumField() {
-		if options := in.Type().Field(i).Tag.Get("event"); !strings.Contains(options, "plain") {
+		if options := in.Type().Field(i).Tag.Get("event"); in.Field(i).CanSet() && !strings.Contains(options, "plain") {
 			v.hideValue(in.Field(i), strings.Contains(options, "ours"))
 		}
 	}
