@@ -67,7 +67,7 @@ func readEscape(b []byte) (c byte, size int) {
 // searchLayers searches text with its escapes resolved.
 func (f *Finder) searchLayers(text []byte) (found []span) {
 	for plain, at := range layers(text, false) {
-		for _, s := range f.search(plain) {
+		for _, s := range f.findPlain(plain) {
 			found = append(found, span{at[s.from], at[s.to]})
 		}
 	}

@@ -17,8 +17,10 @@ type Finder struct {
 	spellings []string
 	byFirst   [256][]string // spellings by their first byte
 	shortest  int           // length of the shortest spelling
+	least     int           // length of the shortest text in which anything is found
 	longest   int
 	shift     [4096]uint8 // by a pair of bytes, how far search goes on; see index
+	fragments fragments
 }
 
 // span is a range of a text.
@@ -72,6 +74,7 @@ func newFinder(words []string) *Finder {
 	percent := strings.NewReplacer(" ", "%")
 	for _, w := range words {
 		f.add(w, string(jsontext.AppendInner(nil, w)))
+		f.fragments.add(w)
 		if len(w) < minContent {
 			continue
 		}
@@ -111,6 +114,9 @@ func (f *Finder) index() {
 		f.shortest = min(f.shortest, len(p))
 		f.longest = max(f.longest, len(p))
 	}
+	if f.least = f.shortest; len(f.fragments.bodies) > 0 {
+		f.least = min(f.shortest, minFragment)
+	}
 	for i := range f.shift {
 		f.shift[i] = uint8(min(f.shortest-1, 255))
 	}
@@ -127,10 +133,10 @@ func pairOf(a, b byte) int { return int(a)<<4&0xff0 ^ int(b)&0xfff }
 
 // find returns where text holds a secret, in order and without overlaps.
 func (f *Finder) find(text []byte) []span {
-	if len(text) < f.shortest {
+	if len(text) < f.least {
 		return nil
 	}
-	found := append(f.search(text), f.findEscaped(text)...)
+	found := append(f.findPlain(text), f.findEscaped(text)...)
 	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
 	apart := found[:0]
 	for _, s := range found {
@@ -141,6 +147,11 @@ func (f *Finder) find(text []byte) []span {
 		}
 	}
 	return apart
+}
+
+// findPlain returns where text holds a spelling, or a part of a secret, as it is.
+func (f *Finder) findPlain(text []byte) []span {
+	return append(f.search(text), f.fragments.search(text)...)
 }
 
 // search returns where text holds a spelling as it is.
@@ -166,7 +177,7 @@ func (f *Finder) search(text []byte) (found []span) {
 }
 
 // partial returns where the longest end of text begins that is a beginning of a
-// spelling, also with escapes, len(text) for none.
+// spelling or in a secret, also with escapes, len(text) for none.
 func (f *Finder) partial(text []byte) int {
 	begun := f.partialPlain(text)
 	before := max(len(text)-f.longestEscaped(), 0)
@@ -183,9 +194,9 @@ func (f *Finder) partialPlain(text []byte) int {
 		size, last := len(text)-i, text[len(text)-1]
 		for _, p := range f.byFirst[text[i]] {
 			if len(p) > size && p[size-1] == last && p[:size] == string(text[i:]) {
-				return i
+				return min(i, f.fragments.begun(text))
 			}
 		}
 	}
-	return len(text)
+	return f.fragments.begun(text)
 }

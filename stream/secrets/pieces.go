@@ -25,7 +25,7 @@ func (s *Pieces) Next(f *Finder, piece []byte) []byte {
 	if f == nil {
 		return piece
 	}
-	if len(s.text) == 0 && len(piece) < f.shortest && f.partial(piece) == len(piece) {
+	if len(s.text) == 0 && len(piece) < f.least && f.partial(piece) == len(piece) {
 		return piece
 	}
 	return s.next(f, piece, false)

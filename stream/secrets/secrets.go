@@ -2,8 +2,8 @@
 // sent is never changed. Packages run, mcp and stream use it.
 //
 // It finds a secret as it is, in base64 at any offset, in hex, reversed, and
-// with any of its bytes percent-encoded or escaped as in JSON. It does not find
-// other forms, such as a compressed file.
+// with any of its bytes percent-encoded or escaped as in JSON, and a long part of
+// a token. It does not find other forms, such as a compressed file.
 package secrets
 
 import (
@@ -117,9 +117,12 @@ func (s *Set) AddNamed(name, value string) {
 }
 
 // isOrdinary reports whether a value may stand in any text, where nobody means the
-// secret: lm-studio, sk-no-key-required, Not-Needed, localhost:8080, 10.0.0.1. Such
-// values have to stay in what a model says.
+// secret: lm-studio, sk-no-key-required, Not-Needed, ********, localhost:8080, 10.0.0.1.
+// Such values have to stay in what a model says.
 func isOrdinary(value string) bool {
+	if !strings.ContainsAny(value, "0123456789") && (value == strings.ToLower(value) || value == strings.ToUpper(value)) {
+		return true
+	}
 	host, port, found := strings.Cut(value, ":")
 	if _, err := strconv.ParseUint(port, 10, 16); found && err != nil {
 		return net.ParseIP(strings.Trim(value, "[]")) != nil

@@ -247,7 +247,7 @@ func escapeAll(format, w string) string {
 func TestOrdinary(t *testing.T) {
 	t.Parallel()
 	for value, hidden := range map[string]bool{
-		"lm-studio": false, "localhost": false, "password": false, "not-needed": false, "sk-no-key-required": false, "Not-Needed": false, "PLACEHOLDER": false,
+		"lm-studio": false, "localhost": false, "password": false, "not-needed": false, "sk-no-key-required": false, "Not-Needed": false, "PLACEHOLDER": false, "********": false, "change_me!": false,
 		"localhost:8080": false, "10.0.0.1:11434": false, "2001:db8::1": false, "api.example2.com": false, "gateway7.internal:443": false,
 		"hunter2hunter": true, "sk-1234567890abcdef": true, "AbCdEfGhIjKl": true, "abcdefgh-1234": true, "eyJhbGciOi.eyJzdWIiOi.c2lnbmF0": true, "user:pa55word": true,
 	} {
@@ -259,5 +259,76 @@ func TestOrdinary(t *testing.T) {
 		if got := s.Message().HideString("a " + value + " b"); got != "a "+Mark+" b" {
 			t.Errorf("%q in a message: %q", value, got)
 		}
+	}
+}
+
+// TestFragments: a part of a token is hidden from 12 bytes on that are its own, also where
+// it is cut anywhere. What all tokens of its kind begin with, and a part of a short secret
+// or of a value that is no token, stays.
+func TestFragments(t *testing.T) {
+	const web = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+	f := newSet(token, "Bearer ghp_16C7e42F292c6912E7710c838347Ae178B4a", web, "Sh0rt-secret-of-23-byte", "postgres://somebody:x@db-7.example.com/orders-2024").Content()
+	for in, want := range map[string]string{
+		token[7:]:                             "api03-" + Mark,
+		token[:len(token)-1]:                  "sk-ant-api03-" + Mark,
+		token[20:32]:                          Mark,
+		token[20:31]:                          token[20:31],
+		"sk-ant-api03-" + token[13:24]:        "sk-ant-api03-" + token[13:24],
+		"a sk-ant-api03-key, Bearer ghp_x":    "a sk-ant-api03-key, Bearer ghp_x",
+		"16C7e42F292c":                        Mark,
+		`{"k":"` + token[30:60] + `"}`:        `{"k":"` + Mark + `"}`,
+		escapeAll("%%%02x", token[30:60]):     Mark,
+		web[:60]:                              web[:60],
+		web[len(web)-20:]:                     Mark,
+		"somebody:x@db-7.example.com":         "somebody:x@db-7.example.com",
+		"Sh0rt-secret-of-2":                   "Sh0rt-secret-of-2",
+		"orders-2024, -secret-of-23, aaa0aaa": "orders-2024, -secret-of-23, aaa0aaa",
+	} {
+		in, want := "before "+in+" after", "before "+want+" after"
+		if got := f.HideString(in); got != want {
+			t.Errorf("%q became %q, not %q", in, got, want)
+		}
+		for cut := range len(in) {
+			for _, step := range []int{1, 5, len(in)} {
+				var p Pieces
+				got := bytes.Clone(p.Next(f, []byte(in[:cut])))
+				for piece := range slices.Chunk([]byte(in[cut:]), step) {
+					got = append(got, p.Next(f, piece)...)
+				}
+				got = append(got, p.Rest(f)...)
+				if left := leftOf(string(got), token[13:]); left != "" || strings.Contains(want, Mark) != p.Replaced || !p.Replaced && string(got) != in {
+					t.Fatalf("%q cut at %d by %d: %q", in, cut, step, got)
+				}
+			}
+		}
+	}
+}
+
+// deltas are what a model streams: words of a text.
+func deltas() (all [][]byte) {
+	words := strings.Fields("The function reads the configuration, checks each of its members and returns an error that names the file; see config.go:120 and https://example.com/docs/v2 for more. `Read(ctx, 64<<10)` is called 1234567 times.")
+	for i := range 200_000 {
+		all = append(all, []byte(" "+words[i%len(words)]))
+	}
+	return all
+}
+
+const token = "sk-ant-api03-" + "Rk7dQ2xVb9LmTz4HcW8yNp3sJf6AgE1uKoXi5vBqZtYhMr0n-DwPlCaSeGj_UFOI8x2v7b4n9QAA"
+
+func BenchmarkDeltas(b *testing.B) {
+	f, all := newSet(token).Content(), deltas()
+	for b.Loop() {
+		var p Pieces
+		for _, delta := range all {
+			p.Next(f, delta)
+		}
+	}
+}
+
+func BenchmarkLargeText(b *testing.B) {
+	f, text := newSet(token).Content(), bytes.Repeat(bytes.Join(deltas()[:4000], nil), 64<<20/24_000)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		f.Hide(text)
 	}
 }
