@@ -41,8 +41,8 @@ const (
 var ErrWritable = errors.New("everybody can write to this file")
 
 // openStore finds the file that a user named, and checks it. A link that leads to a
-// file is followed, once and for all, if no other user made it. A file that is not there must be one that can
-// be made, and is made by the first change.
+// file is followed, once and for all, if no other user made it. A file that is not there
+// must be one that can be made, and is made by the first change.
 func openStore(path string, limit time.Duration) (*store, error) {
 	if _, err := ownership.Resolve(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
