@@ -501,7 +501,7 @@ func TestEndBeforeTheFirstByte(t *testing.T) {
 	b := newCallBench(map[string]toolserver.ToolFunc{"write": answerOK})
 	b.start(t, nil)
 	path := filepath.Join(t.TempDir(), "s.jsonl")
-	file, err := session.Open(path, func(_, _, message string) { t.Error(message) })
+	file, err := session.Open(&config.Config{Session: path}, func(_, _, message string) { t.Error(message) })
 	if err != nil {
 		t.Fatal(err)
 	}

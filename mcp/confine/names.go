@@ -15,9 +15,10 @@ type nameKind struct {
 }
 
 // A nameTable finds the kind of a name. Most names are looked up, since a walk asks for
-// every file.
+// every file. What they are looked up in is made when it is first needed, not at start.
 type nameTable struct {
 	kinds    []nameKind
+	once     sync.Once
 	exact    map[string]*nameKind
 	patterns []pattern
 }
@@ -27,21 +28,17 @@ type pattern struct {
 	kind *nameKind
 }
 
-// newTable returns a function that makes the table when it is first needed.
-func newTable(kinds []nameKind) func() *nameTable {
-	return sync.OnceValue(func() *nameTable {
-		t := &nameTable{kinds: kinds, exact: map[string]*nameKind{}}
-		for i := range kinds {
-			for rule := range strings.FieldsSeq(kinds[i].names) {
-				if strings.Contains(rule, "*") {
-					t.patterns = append(t.patterns, pattern{rule, &kinds[i]})
-				} else {
-					t.exact[rule] = &kinds[i]
-				}
+func (t *nameTable) fill() {
+	t.exact = map[string]*nameKind{}
+	for i := range t.kinds {
+		for rule := range strings.FieldsSeq(t.kinds[i].names) {
+			if strings.Contains(rule, "*") {
+				t.patterns = append(t.patterns, pattern{rule, &t.kinds[i]})
+			} else {
+				t.exact[rule] = &t.kinds[i]
 			}
 		}
-		return t
-	})
+	}
 }
 
 // reason is what the table says of a folded name, in a directory whose name is parent;
@@ -54,6 +51,7 @@ func (t *nameTable) reason(parent, name string, root bool) string {
 }
 
 func (t *nameTable) look(name string, root bool) string {
+	t.once.Do(t.fill)
 	if kind := t.exact[name]; kind != nil && !(root && kind.onlyFiles) {
 		return kind.why
 	}

@@ -14,7 +14,7 @@ const agentReason = "it is an agent's configuration"
 //
 // What is below a directory with such a name is not written either; so directories
 // in which people keep whole checkouts are not named here.
-var readOnlyNames = newTable([]nameKind{
+var readOnlyNames = nameTable{kinds: []nameKind{
 	{why: "it is a CI definition", names: `.github/workflows .github/actions .github/dependabot.yml .github/dependabot.yaml .gitlab .gitlab-ci.yml .gitlab-ci.yaml .gitlab-ci.*.yml
 		.gitea .forgejo .circleci .buildkite .woodpecker .woodpecker.yml .woodpecker.yaml .drone.yml .drone.yaml .drone.star .zuul.yaml .zuul.yml .zuul.d zuul.yaml zuul.d
 		.taskcluster.yml .travis.yml .appveyor.yml appveyor.yml .cirrus.yml .cirrus.star .semaphore .teamcity .builds .build.yml azure-pipelines*.yml azure-pipelines*.yaml
@@ -49,7 +49,7 @@ var readOnlyNames = newTable([]nameKind{
 	{why: "other programs run what it says", names: `.curlrc .wgetrc .screenrc .tmux.conf .mailcap .muttrc .procmailrc .forward .xbindkeysrc launchagents launchdaemons desktop.ini autorun.inf .config/systemd
 		.config/autostart .config/environment.d .config/gh .local/bin`},
 	{why: "it is a file that toolpipe is writing", names: temporaryPrefix + "*" + temporarySuffix},
-})
+}}
 
 // The temporary file of a write, which becomes the file when it is whole.
 const temporaryPrefix, temporarySuffix = ".toolpipe-", ".tmp"
@@ -73,7 +73,7 @@ func readOnlyRoot(path string) string {
 	parent := ""
 	names := strings.Split(path, "/")
 	for i, name := range names {
-		worktree := readOnlyNames().reason("", foldName(name), false) == agentReason && i+1 < len(names) && names[i+1] == "worktrees"
+		worktree := readOnlyNames.reason("", foldName(name), false) == agentReason && i+1 < len(names) && names[i+1] == "worktrees"
 		if why := readOnlyName(parent, name); why != "" && !worktree {
 			return fmt.Sprintf("%q in the root's path: %s", name, why)
 		}
@@ -85,5 +85,5 @@ func readOnlyRoot(path string) string {
 // readOnlyName says why a name in a directory is not written; "" when it may be
 // written.
 func readOnlyName(parent, name string) string {
-	return reasonOf(name, func(n string) string { return readOnlyNames().reason(parent, n, false) })
+	return reasonOf(name, func(n string) string { return readOnlyNames.reason(parent, n, false) })
 }

@@ -8,8 +8,8 @@ import (
 // The table is written as it is compared: names are folded, none is there
 // twice, each has a reason and is protected.
 func TestNameTables(t *testing.T) {
-	checkTable(t, readOnlyNames().kinds, ReadOnlyPath)
-	checkTable(t, secretNames().kinds, SecretPath)
+	checkTable(t, readOnlyNames.kinds, ReadOnlyPath)
+	checkTable(t, secretNames.kinds, SecretPath)
 }
 
 func checkTable(t *testing.T, kinds []nameKind, reason func(parent, path string) string) {

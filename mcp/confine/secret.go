@@ -15,7 +15,7 @@ import (
 // secretNames are the names of these files and directories, written as readOnlyNames are.
 // Those of onlyFiles do not count for a directory that the user has named as a root:
 // .envs or proj.key may be any directory.
-var secretNames = newTable([]nameKind{
+var secretNames = nameTable{kinds: []nameKind{
 	{why: "it belongs to git", names: `.git git~1`},
 	{why: "it holds keys", names: `.ssh .gnupg .aws .azure .kube .oci .config/gcloud .config/op .password-store .subversion/auth .netrc _netrc .pgpass .pypirc .git-credentials .htpasswd
 		id_rsa id_dsa id_ecdsa id_ecdsa_sk id_ed25519 id_ed25519_sk id_xmss`},
@@ -32,7 +32,7 @@ var secretNames = newTable([]nameKind{
 	{why: "it holds the login of a database", onlyFiles: true, names: `.my.cnf .mylogin.cnf`},
 	{why: "it holds what Terraform knows, with passwords", onlyFiles: true, names: `*.tfstate *.tfvars *.tfvars.json`},
 	{why: "it holds commands that were typed, with passwords", onlyFiles: true, names: `.*_history fish_history .zhistory .histfile`},
-})
+}}
 
 // secretName says why a file or directory of this name is secret, in a directory whose
 // name is parent; "" when it is not.
@@ -41,7 +41,7 @@ func secretName(parent, name string) string { return secretReason(parent, name, 
 // secretReason is secretName, or says why the directory is no root.
 func secretReason(parent, name string, root bool) string {
 	return reasonOf(name, func(n string) string {
-		return cmp.Or(secretNames().reason(parent, n, root), secretNames().reason(parent, withoutBackup(n), root))
+		return cmp.Or(secretNames.reason(parent, n, root), secretNames.reason(parent, withoutBackup(n), root))
 	})
 }
 

@@ -101,7 +101,7 @@ func TestManPage(t *testing.T) {
 		"! stdout .",
 		`sh 'mandoc -T ascii toolpipe.1 | sed "s/.$(printf "\b")//g" | tr -s " \t"'`,
 		"stdout -count=1 '^ --max-result-bytes N$'",
-		"stdout 'with any name, .env\\* and keys'",
+		"stdout '\\.pem, \\.aws'",
 	} {
 		if err := s.run(mustLine(t, line)); err != nil {
 			t.Fatalf("%s\n%v", line, err)
