@@ -20,7 +20,8 @@ type definition struct {
 	Scope      string // the names of the definitions around it, joined by dots; "" at the top
 	Line       int    // of the name
 	Start, End int    // with decorators, attributes and the comment directly above; an End of 0: not known
-	Guessed    bool   // End is not certain
+	Guessed    bool   // Start or End is not certain
+	Shared     bool   // its first or its last line holds something else, too
 	Signature  string // of a function: its parameters and its result
 	Parents    []string
 
@@ -79,7 +80,7 @@ func isFunction(kind string) bool {
 // body.
 func hasBody(kind string) bool {
 	return isFunction(kind) && kind != "func" || isType(kind) && kind != "type" ||
-		slices.Contains([]string{"implementation", "namespace", "extension", "selector", "id", "subroutine"}, kind)
+		slices.Contains([]string{"implementation", "namespace", "annotation", "extension", "selector", "id", "subroutine"}, kind)
 }
 
 // anonymous begins the names that ctags gives to definitions without a name.

@@ -34,7 +34,7 @@ func TestDefinitionParts(t *testing.T) {
 		{"store.rs", "Store", "docstring", "store.rs:11-22 struct Store\n/// A store.\n[toolpipe] also: implementation 42-57, Store:42\n[toolpipe] also: implementation 59-63, Store:59\n"},
 		{"store.rs", "push", "signature", "store.rs:49-56 method Store.push\n    async fn push<F>(&mut self, f: F) -> Result<(), Error>\n    where\n        F: Fn(T) -> bool,\n        T: Send,\n"},
 		{"store.rs", "LIMIT", "", "store.rs:5-6 constant LIMIT\n/// The most.\npub const LIMIT: usize = 10;\n"},
-		{"store.rs", "broken", "signature", "store.rs:84-85~ function broken\nfn broken ...\n[toolpipe] ~: the last line is a guess by the indentation\n"},
+		{"store.rs", "broken", "signature", "store.rs:84-85~ function broken\nfn broken ...\n[toolpipe] ~: where it begins or ends is a guess; edit_definition does not edit it\n"},
 		{"view.ts", "Union", "", "view.ts:10-12 alias Union\nexport type Union =\n  | 'a'\n  | { kind: 'b' };\n"},
 		{"view.ts", "View.run", "docstring", "view.ts:28-33 method View.run\n  /** Runs. */\n"},
 		{"app.js", "same:69", "", "app.js:69 function same\nfunction same () { return 2 }\n"},
@@ -78,7 +78,7 @@ func TestDefinitionAmbiguous(t *testing.T) {
 		}
 	}
 	// Of a class and its constructors, or one name and others inside, the outer is meant.
-	if got := servertest.Works(t, s, "definition", "path", "stack.cpp", "name", "Stack", "part", "signature"); !strings.Contains(got, "\nclass Stack : public") || !strings.Contains(got, "also: function 34-35, Stack:35\n") {
+	if got := servertest.Works(t, s, "definition", "path", "stack.cpp", "name", "Stack", "part", "signature"); !strings.Contains(got, "\nclass Stack : public") || !strings.Contains(got, "also: function 34-36, Stack:35\n") {
 		t.Error(got)
 	}
 	servertest.Fails(t, s, `did you mean "conditional"?`, "definition", "path", "tabs.py", "name", "condtional")

@@ -2,7 +2,6 @@ package code
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,16 +45,12 @@ func editDefinition(ctx context.Context, c *call, args toolserver.Arguments) (an
 		case bytes.Equal(edited, text):
 			return nil, fmt.Errorf("nothing would change in %q", path)
 		}
-		outside := f.guard(edited)
 		note := "the syntax was not checked"
 		if !args.Flag("force") {
-			note, err = c.checkEdited(ctx, f, edited, outside == nil)
-		}
-		if err = cmp.Or(err, outside); err != nil {
-			return nil, err
+			note, err = c.checkEdited(ctx, f, edited)
 		}
 		answer = fmt.Appendf(nil, "edited %s: %s; %s\n", confine.ShownName(f.path), done, strings.TrimSuffix(note, "\n"))
-		return edited, nil
+		return edited, err
 	})
 	return answer, err
 }
@@ -134,9 +129,6 @@ func (f *sourceFile) findCertain(name string) (*definition, error) {
 // certain returns an error unless it is certain in which lines a definition stands,
 // and that they hold nothing else.
 func (f *sourceFile) certain(d *definition) error {
-	if d.Guessed || d.End == 0 {
-		return fmt.Errorf("it is not certain where %s in line %d ends; edit_file and set_file_slice of the file tools edit by text and by lines", d.fullName(), d.Line)
-	}
 	for i := range f.defs {
 		o := &f.defs[i]
 		apart := o.lastLine() < d.Start || o.Start > d.End
@@ -146,14 +138,12 @@ func (f *sourceFile) certain(d *definition) error {
 			return fmt.Errorf("%s stands in one line with %s; edit_file of the file tools edits a part of a line", d.fullName(), o.fullName())
 		}
 	}
-	last := bytes.TrimSpace(f.line(f.mask, d.lastLine()))
-	if !f.begins(d.Start) || d.Kind == "enumConstant" && bytes.HasSuffix(last, []byte(";")) { // which ends all constants
-		return fmt.Errorf("%s is a part of a statement that has more lines, or shares its end; edit_file of the file tools edits any text", d.fullName())
-	}
-	if f.continues[d.Start-1] || f.continues[d.End] {
-		return fmt.Errorf("a comment or a string of the code around %s reaches into %s; edit_file of the file tools edits any text", d.fullName(), lineRange(d.Start-1, d.End))
-	}
-	if !f.matched(d.Start, d.End) {
+	switch {
+	case d.Shared:
+		return fmt.Errorf("%s stands in one line with something else; edit_file of the file tools edits a part of a line", d.fullName())
+	case d.Guessed || d.End == 0:
+		return fmt.Errorf("it is not certain where %s in line %d begins and ends; edit_file and set_file_slice of the file tools edit by text and by lines", d.fullName(), d.Line)
+	case !f.matched(d.Start, d.End) || f.level(d.Start) != f.level(d.End+1):
 		return fmt.Errorf("the brackets in %s, which are those of %s, do not match; edit_file of the file tools edits any text", lineRange(d.Start-1, d.End), d.fullName())
 	}
 	return nil
@@ -171,18 +161,25 @@ func lineRange(from, to int) string {
 func (e *editor) replace() ([]byte, string, error) {
 	lines := slices.Concat(e.doc.lines[:e.from], e.content, e.doc.lines[e.to:])
 	now := lineRange(e.from, e.from+len(e.content))
-	return e.doc.text(lines), fmt.Sprintf("replaced %s, %s, by %s", e.def.fullName(), lineRange(e.from, e.to), now), nil
+	edited, err := e.edited(lines, e.from, e.to)
+	return edited, fmt.Sprintf("replaced %s, %s, by %s", e.def.fullName(), lineRange(e.from, e.to), now), err
 }
 
 func (e *editor) remove() ([]byte, string, error) {
 	lines := without(e.doc.lines, e.from, e.to)
-	return e.doc.text(lines), fmt.Sprintf("removed %s, %s", e.def.fullName(), lineRange(e.from, e.to)), nil
+	edited, err := e.edited(lines, e.from, e.to)
+	return edited, fmt.Sprintf("removed %s, %s", e.def.fullName(), lineRange(e.from, e.to)), err
 }
 
 func (e *editor) insert() ([]byte, string, error) {
 	where := strings.TrimPrefix(e.args.Text("operation"), "insert_")
 	lines, at := e.doc.beside(e.doc.lines, e.from, e.to, e.content, where == "before")
-	return e.doc.text(lines), fmt.Sprintf("inserted %s %s %s", lineRange(at, at+len(e.content)), where, e.def.fullName()), nil
+	place := e.to
+	if where == "before" {
+		place = e.from
+	}
+	edited, err := e.edited(lines, place, place)
+	return edited, fmt.Sprintf("inserted %s %s %s", lineRange(at, at+len(e.content)), where, e.def.fullName()), err
 }
 
 func (e *editor) move() ([]byte, string, error) {
@@ -199,6 +196,10 @@ func (e *editor) move() ([]byte, string, error) {
 		return nil, "", fmt.Errorf("%s cannot be moved to %s, which is in it", e.def.fullName(), target.fullName())
 	}
 	lines := without(e.doc.lines, e.from, e.to)
+	left, err := e.guarded(e.doc.text(lines), e.from, e.to)
+	if err != nil {
+		return nil, "", err
+	}
 	moved := e.doc.moved(e.from, e.to, indentOf(e.doc.lines[start]))
 	gone := len(e.doc.lines) - len(lines)
 	if start >= e.to {
@@ -207,9 +208,15 @@ func (e *editor) move() ([]byte, string, error) {
 	if end >= e.to {
 		end -= gone
 	}
+	place := end
+	if where == "before" {
+		place = start
+	}
 	lines, at := e.doc.beside(lines, start, end, moved, where == "before")
+	edited := e.doc.text(lines)
+	_, err = left.guarded(edited, place, place)
 	done := fmt.Sprintf("moved %s from %s to %s", e.def.fullName(), lineRange(e.from, e.to), lineRange(at, at+len(moved)))
-	return e.doc.text(lines), done, nil
+	return edited, done, err
 }
 
 func (e *editor) wrap() ([]byte, string, error) {
@@ -221,27 +228,37 @@ func (e *editor) wrap() ([]byte, string, error) {
 	wrapped := e.doc.moved(e.from, e.to, indentOf(e.content[at]))
 	lines := slices.Concat(e.doc.lines[:e.from], e.content[:at], wrapped, e.content[at+1:], e.doc.lines[e.to:])
 	done := fmt.Sprintf("wrapped %s, %s, which is now in %s", e.def.fullName(), lineRange(e.from, e.to), lineRange(e.from+at, e.to+at))
-	return e.doc.text(lines), done, nil
+	edited, err := e.edited(lines, e.from, e.to)
+	return edited, done, err
+}
+
+// edited is the text with other lines between from and to, which count from 0.
+func (e *editor) edited(lines []string, from, to int) ([]byte, error) {
+	edited := e.doc.text(lines)
+	_, err := e.guarded(edited, from, to)
+	return edited, err
 }
 
 func (e *editor) signature() ([]byte, string, error) {
 	start := max(e.signatureStart(e.content[0]), len(e.doc.mark))
 	content := strings.TrimRight(strings.Join(e.content, ""), "\r\n")
 	h := e.head(e.def)
+	last := e.unit(e.def.End+1).codeEnd - 1
 	if arrow := e.arrow(); h.open == "" && arrow > 0 {
 		h.end, content = arrow, strings.TrimSuffix(content, "{")
-	} else if h.open == "" && bytes.IndexByte(e.mask[h.begin:h.end], '=') >= 0 {
+	} else if h.open == "" && (bytes.IndexByte(e.mask[h.begin:max(last, h.begin)], '=') >= 0 || hasBody(e.def.Kind) && e.mask[last] == '}') {
 		return nil, "", fmt.Errorf("it is not certain where the body of %s begins; replace replaces all of it", e.def.fullName())
-	} else if h.open == "" {
-		h.open = ";" // which may stand there
+	} else if h.open == "" { // it has none
+		h.open, h.end = ";", max(last+1, h.begin) // a semicolon may stand there
 	}
-	code := bytes.TrimSuffix(e.mask[h.begin:h.end], []byte(h.open))
+	code := bytes.TrimSuffix(bytes.TrimRight(e.mask[h.begin:h.end], whiteSpace), []byte(h.open))
 	end := h.begin + len(bytes.TrimRight(code, whiteSpace))
 	content = strings.TrimRight(strings.TrimSuffix(content, h.open), whiteSpace)
 	edited := slices.Concat(e.text[:start], []byte(content), e.text[end:])
 	first, last := e.lineOf(start)-1, e.lineOf(max(start, end-1))
+	_, err := e.guarded(edited, first, last)
 	now := lineRange(first, first+1+strings.Count(content, "\n"))
-	return edited, fmt.Sprintf("replaced the signature of %s, %s, by %s", e.def.fullName(), lineRange(first, last), now), nil
+	return edited, fmt.Sprintf("replaced the signature of %s, %s, by %s", e.def.fullName(), lineRange(first, last), now), err
 }
 
 // arrow is the offset behind the arrow of a function of JavaScript, 0 when the
@@ -266,59 +283,24 @@ func (e *editor) arrow() int {
 // begins with a comment, from the decorators on when it begins with a decorator, and
 // else from the line of code behind them.
 func (e *editor) signatureStart(first string) int {
-	if isBlank(string(e.language.Mask([]byte(first)))) {
-		return e.starts[e.def.Start-1]
+	from, line := e.starts[e.def.Start-1], e.starts[e.def.Line-1]
+	mask := e.language.Mask([]byte(first))
+	if isBlank(string(mask)) {
+		return from
 	}
-	depth, decorated := 0, isDecorator(strings.TrimSpace(first))
-	for n := e.def.Start; n < e.def.Line; n++ {
-		code := bytes.TrimSpace(e.line(e.mask, n))
-		if depth == 0 && len(code) > 0 && (decorated || !isDecorator(string(code))) {
-			return e.starts[n-1]
-		}
-		depth += openBrackets(code)
+	decorated := newLayout(e.language, []byte(first)).decorated(0, len(first)) > len(indentOf(first))
+	if !decorated {
+		from = e.decorated(from, line)
 	}
-	return e.starts[e.def.Line-1]
-}
-
-// isDecorator says whether a line of code is a decorator, an annotation or an
-// attribute of what follows.
-func isDecorator(code string) bool {
-	return strings.HasPrefix(code, "@") && !strings.HasPrefix(code, "@interface") || strings.HasPrefix(code, "#[") || strings.HasPrefix(code, "[")
-}
-
-// guard returns an error when an edit changes what stands outside it, by the lexer
-// alone: a line becomes part of a comment or of a string, or is none any more, or
-// brackets that matched do not.
-func (f *sourceFile) guard(edited []byte) error {
-	ended := func(text []byte) *layout { // what stays open at the end is open in a line behind it
-		return newLayout(f.language, append(slices.Clip(text), '\n'))
+	for from < line && !e.code(e.lineOf(from)) {
+		from = e.starts[e.lineOf(from)]
 	}
-	before, after := ended(f.text), ended(edited)
-	from, to := before.lines(), after.lines() // of the lines from the top that are left
-	same := func(a, b int) bool { return bytes.Equal(before.line(before.text, a), after.line(after.text, b)) }
-	kept := before.continues[from] == after.continues[to]
-	keep := func(a, b int) {
-		kept = kept && before.continues[a-1] == after.continues[b-1] && bytes.Equal(before.line(before.mask, a), after.line(after.mask, b))
-	}
-	for ; from > 0 && to > 0 && same(from, to); from, to = from-1, to-1 {
-		keep(from, to)
-	}
-	for n := 1; n <= min(from, to) && same(n, n); n++ {
-		keep(n, n)
-	}
-	switch {
-	case !kept:
-		return errors.New("nothing was written: a comment or a string would begin or end at another place, outside the edit too")
-	case before.matched(1, before.lines()) && !after.matched(1, after.lines()):
-		return errors.New("nothing was written: the brackets in the file would no longer match")
-	}
-	return nil
+	return min(e.starts[e.lineOf(from)-1], line)
 }
 
 // checkEdited returns an error when a file parsed before an edit, and does no longer
-// with this text; forcible says that force would help. The note is about the syntax of
-// the edited text.
-func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte, forcible bool) (note string, err error) {
+// with this text. The note is about the syntax of the edited text.
+func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (note string, err error) {
 	after := newSourceFile(f.path, edited)
 	problems, err := c.checkSyntax(ctx, after)
 	switch {
@@ -332,11 +314,7 @@ func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte, fo
 	if old, err := c.checkSyntax(ctx, f); err == nil && len(old) > 0 {
 		return "it had syntax errors before, and has now:\n" + problemLines(problems), nil
 	}
-	hint := ""
-	if forcible {
-		hint = "; force writes it all the same"
-	}
-	return "", fmt.Errorf("nothing was written: it would no longer parse%s\n%s", hint, problemLines(problems))
+	return "", fmt.Errorf("nothing was written: it would no longer parse; force writes it all the same\n%s", problemLines(problems))
 }
 
 // matched says whether each bracket in some lines has its partner in these lines.

@@ -26,7 +26,7 @@ type lineRole byte
 
 const (
 	ofCode          lineRole = iota
-	ofComment                // it begins in a comment: indented with its code, but by any number of spaces
+	ofComment                // in a comment that began above: indented with its code
 	ofDocumentation          // in a string that documents: indented with its code, though it may begin anywhere
 	ofString                 // in another string, whose white space the program may need
 )
@@ -65,17 +65,19 @@ func (d *document) text(lines []string) []byte {
 func rolesOf(language *lexis.Language, lines []string) []lineRole {
 	roles := make([]lineRole, len(lines))
 	text := []byte(strings.Join(lines, ""))
-	mask, inStrings, inComments := language.Scan(text)
+	mask, states := language.Scan(text)
 	offset, head, role := 0, false, ofString
 	for i, line := range lines {
 		code := strings.TrimSpace(string(mask[offset : offset+len(line)]))
-		if len(inStrings) > 0 && inStrings[0] == offset {
-			roles[i], inStrings = role, inStrings[1:]
-		} else if role = ofString; language.Is("Python") && head && strings.Trim(code, `"'`) == "" {
-			role = ofDocumentation
-		}
-		if len(inComments) > 0 && inComments[0] == offset {
-			roles[i], inComments = ofComment, inComments[1:]
+		switch states[i].Part {
+		case lexis.String:
+			roles[i] = role
+		case lexis.Comment:
+			roles[i] = ofComment
+		default:
+			if role = ofString; language.Is("Python") && head && strings.Trim(code, `"'`) == "" {
+				role = ofDocumentation
+			}
 		}
 		if code != "" {
 			head = strings.HasSuffix(code, ":") && (strings.HasPrefix(code, "class ") || strings.Contains(code, ")"))
@@ -98,17 +100,17 @@ func indentOf(line string) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// unitOf is one level of indentation of lines of code: a tab, or the least number of
-// spaces.
+// unitOf is one level of indentation of the lines of code: a tab, or the least number
+// of spaces.
 func unitOf(lines []string, roles []lineRole) string {
 	tabs, spaces, least := 0, 0, 8
 	for i, line := range lines {
 		indent := indentOf(line)
 		switch {
-		case indent == "" || isBlank(line) || roles[i] != ofCode:
+		case roles[i] != ofCode || indent == "" || isBlank(line):
 		case indent[0] == '\t':
 			tabs++
-		case len(indent) > 1:
+		case len(indent) > 1: // one space is that of the lines of a comment
 			spaces++
 			least = min(least, len(indent))
 		}

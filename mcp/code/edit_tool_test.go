@@ -33,9 +33,7 @@ func TestEditDefinitionTool(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 || servertest.Get(t, path) != "package a\n\nfunc F() int {\n\treturn 2\n}\n\nvar G, H = 1, 2\n" {
 		t.Error(info.Mode(), err, servertest.Get(t, path))
 	}
-	servertest.Fails(t, s, "nothing was written: it would no longer parse\n3:9: ", "edit_definition", "path", "a.go", "name", "F", "operation", "replace", "content", "func F( {\n}")
-	servertest.Fails(t, s, "the brackets in the file would no longer match", "edit_definition", "path", "a.go", "name", "F", "operation", "replace", "content", "func F( {\n}", "force", true)
-	const broken = "func F() int {\n\treturn return\n}"
+	const broken = "func F() {\n\treturn return\n}"
 	servertest.Fails(t, s, "nothing was written: it would no longer parse; force writes it all the same\n4:9: ", "edit_definition", "path", "a.go", "name", "F", "operation", "replace", "content", broken)
 	if got := servertest.Works(t, s, "edit_definition", "path", path, "name", "F", "operation", "replace", "content", broken, "force", true); got != "edited a.go: replaced F, lines 3-5, by lines 3-5; the syntax was not checked\n" {
 		t.Error(got)
@@ -135,8 +133,10 @@ func TestEditDefinitionRefused(t *testing.T) {
 		{"cannot be moved to F", good("operation", "move", "content", nil, "to", "before F")},
 		{"content needs one line {definition}", good("operation", "wrap_region")},
 		{"content needs one line {definition}", good("operation", "wrap_region", "content", "{definition}\n{definition}")},
-		{"would no longer parse", good("operation", "wrap_region", "content", "{{{\n{definition}")},
-		{"would no longer parse", good("operation", "signature", "content", "func F(")},
+		{"{ in line 3 would stand alone", good("operation", "wrap_region", "content", "{{{\n{definition}")},
+		{"( in line 4 would stand alone", good("operation", "signature", "content", "func F(")},
+		{"( in line 3 would stand alone", good("content", "func F( {}", "force", true)},
+		{"would no longer parse", good("content", "func F() { return return }")},
 		{"would have", good("path", "large.go", "operation", "insert_after", "content", strings.Repeat("//"+strings.Repeat("x", 997)+"\n", maxContent/1000))},
 	} {
 		if c.args["path"] == "large.go" {

@@ -19,13 +19,14 @@ func (l *layout) head(d *definition) head {
 	if l.language == nil || !hasBody(d.Kind) {
 		return h
 	}
+	s := l.statement(d)
 	for i := l.nameEnd(d); i < min(h.begin+maxLooked, l.starts[d.lastLine()]); i++ {
 		other, isBracket := l.partner(i)
 		c := l.mask[i]
 		switch {
 		case c == '\n' && l.ending == byWord:
 			return head{h.begin, l.trimmedEnd(l.lineOf(i)), "\n"}
-		case c == ':' && l.language.Is("Python"), c == '{' && !l.opensType(i, d.Kind) && !l.initializes(other):
+		case c == ':' && l.language.Is("Python"), c == '{' && s.beginsBody(i, other):
 			return head{h.begin, i + 1, string(c)}
 		case c == ';' && l.ending != byWord:
 			return head{h.begin, i + 1, ""}
@@ -33,6 +34,8 @@ func (l *layout) head(d *definition) head {
 			return head{h.begin, l.trimmed(i), ""}
 		case isBracket:
 			i = other
+		default:
+			s.count(i, i-1)
 		}
 	}
 	return h
@@ -56,7 +59,7 @@ func (l *layout) opensType(at int, kind string) bool {
 		return isFunction(kind) && (bytes.HasSuffix(before, []byte("interface")) || bytes.HasSuffix(before, []byte("struct")))
 	}
 	mayBeTyped := l.language.Is("TypeScript") || l.ending == byLine && isFunction(kind)
-	return mayBeTyped && len(before) > 0 && (strings.IndexByte(":|&<,", before[len(before)-1]) >= 0 || bytes.HasSuffix(before, []byte(" extends")))
+	return mayBeTyped && len(before) > 0 && strings.IndexByte(":|&<,?", before[len(before)-1]) >= 0
 }
 
 const maxDocString = 64 << 10 // bytes

@@ -3,7 +3,6 @@ package code
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"toolpipe/mcp/code/lexis"
 )
@@ -13,14 +12,14 @@ import (
 type layout struct {
 	language   *lexis.Language // nil when it is not known
 	text, mask []byte
-	starts     []int      // of the lines, and the text's length
-	kinds      []lineKind // of the lines
-	columns    []int      // of the first characters of the lines
-	continues  []bool     // of the lines and of what stands behind them: they begin inside a comment or a string
-	partners   []int32    // by offset, 1 + where the bracket is that closes or opens the bracket there; -1: nowhere; 0: there is no bracket
+	starts     []int         // of the lines, and the text's length
+	states     []lexis.State // of the lines, and behind the text
+	kinds      []lineKind    // of the lines
+	columns    []int         // of the first characters of the lines
+	inside     []level       // of the lines, and behind the text, without comments and strings; nil where there are no brackets
+	units      []unit        // by the numbers of the lines; nil until unit
+	partners   []int32       // by offset, 1 + where the bracket is that closes or opens the bracket there; -1: nowhere; 0: there is no bracket
 	ending     ending
-
-	topOf, top int // a line, and the first of the lines above that belong to it: the last that start looked for
 }
 
 // A lineKind tells comments and code apart.
@@ -60,17 +59,12 @@ func endingOf(language *lexis.Language) ending {
 }
 
 func newLayout(language *lexis.Language, text []byte) *layout {
-	mask, inStrings, inComments := language.Scan(text)
-	l := &layout{language: language, text: text, mask: mask, starts: []int{0}, ending: endingOf(language)}
+	l := &layout{language: language, text: text, starts: []int{0}, ending: endingOf(language)}
+	l.mask, l.states = language.Scan(text)
 	for line := range bytes.Lines(text) {
 		l.starts = append(l.starts, l.starts[l.lines()]+len(line))
 		l.kinds = append(l.kinds, l.kindOf(l.lines()))
 		l.columns = append(l.columns, indentation(line))
-	}
-	l.continues = make([]bool, l.lines()+1)
-	for _, at := range slices.Concat(inStrings, inComments) {
-		line, _ := slices.BinarySearch(l.starts, at)
-		l.continues[line] = true
 	}
 	if language.Is("Shell") {
 		l.pair("{}") // the patterns of case have a ) of their own
@@ -78,37 +72,6 @@ func newLayout(language *lexis.Language, text []byte) *layout {
 		l.pair(openers + closers)
 	}
 	return l
-}
-
-const openers, closers = "([{", ")]}"
-
-// pair finds the brackets of some kinds. A bracket that closes nothing stays alone, and
-// so do brackets that are open when a bracket around them closes.
-func (l *layout) pair(kinds string) {
-	l.partners = make([]int32, len(l.mask))
-	var open []int
-	var count [256]int // of open ones, by what closes them
-	for i, c := range l.mask {
-		if strings.IndexByte(kinds, c) < 0 {
-			continue
-		}
-		l.partners[i] = -1
-		if kind := strings.IndexByte(openers, c); kind >= 0 {
-			open = append(open, i)
-			count[closers[kind]]++
-			continue
-		}
-		for count[c] > 0 {
-			top := open[len(open)-1]
-			open = open[:len(open)-1]
-			closer := closers[strings.IndexByte(openers, l.mask[top])]
-			count[closer]--
-			if closer == c {
-				l.partners[top], l.partners[i] = int32(i+1), int32(top+1)
-				break
-			}
-		}
-	}
 }
 
 // partner is the offset of the bracket that closes or opens the bracket at an
@@ -211,12 +174,4 @@ func wordAt(text, word []byte, from int) int {
 		}
 		from = at + 1
 	}
-}
-
-// openBrackets is how many more brackets a piece of code opens than it closes.
-func openBrackets(code []byte) (n int) {
-	for i := range openers {
-		n += bytes.Count(code, []byte{openers[i]}) - bytes.Count(code, []byte{closers[i]})
-	}
-	return n
 }

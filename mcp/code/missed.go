@@ -40,7 +40,7 @@ func (l *layout) addMissed(defs []definition) []definition {
 		inClass := false
 		if len(around) > 0 {
 			top := &around[len(around)-1]
-			inClass, d.Scope = top.Kind == "class", top.fullName()
+			inClass, d.Scope = top.Kind == "class" && int(l.level(n).bracket) > l.starts[top.Line-1], top.fullName()
 		}
 		isMember := kind == "method" || kind == "field"
 		if isMember && (!inClass || from < len(all)) || isLocal(&d, around) {
@@ -49,8 +49,7 @@ func (l *layout) addMissed(defs []definition) []definition {
 		if d.Kind == "function" && l.language.Is("Python") && inClass {
 			d.Kind = "method"
 		}
-		d.End, d.Guessed = l.end(&d)
-		d.Start = l.start(&d)
+		l.extend(&d)
 		all, around = append(all, d), append(around, d)
 	}
 	return all

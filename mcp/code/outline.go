@@ -73,7 +73,7 @@ type outlineText struct {
 	b       []byte
 	listed  int
 	shownTo int  // the last line of the source that is shown
-	guessed bool // the last line of a definition in the answer is a guess
+	guessed bool // the lines of a definition in the answer are a guess
 }
 
 // full says whether no more fits into the answer.
@@ -118,7 +118,7 @@ func (o *outlineText) span(d *definition) string {
 
 func (o *outlineText) appendNotes() []byte {
 	if o.guessed {
-		o.b = append(o.b, "[toolpipe] ~: the last line is a guess by the indentation\n"...)
+		o.b = append(o.b, "[toolpipe] ~: where it begins or ends is a guess; edit_definition does not edit it\n"...)
 	}
 	if o.full() && o.listed > 1 && o.listed < len(o.defs) {
 		o.b = fmt.Appendf(o.b, "[toolpipe] %d of %d definitions are shown; definition finds others by name, grep_files by pattern\n", o.listed, len(o.defs))

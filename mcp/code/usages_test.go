@@ -92,7 +92,7 @@ func TestUsagesInFields(t *testing.T) {
 }
 
 func TestUsagesAreCapped(t *testing.T) {
-	files := map[string]string{"z.c": "int f = 1;\n", "y.c": "f" + strings.Repeat(" ", 400) + "x\n" + strings.Repeat("int x;\n", 3) + "f\n"}
+	files := map[string]string{"z.c": "int f = 1;\n", "y.c": "f" + strings.Repeat(" ", 400) + ";\n" + strings.Repeat("int x;\n", 3) + "f\n"}
 	for i := range 3 {
 		files[fmt.Sprintf("a%d.c", i)] = strings.Repeat("f;\n", 400)
 	}

@@ -18,15 +18,35 @@ const (
 // Code inside a string, as in `${name}`, stays too. The mask of a language that is
 // not known is the text itself.
 func (l *Language) Mask(text []byte) []byte {
-	mask, _, _ := l.Scan(text)
+	mask, _ := l.Scan(text)
 	return mask
 }
 
-// Scan returns the mask of a text, and the offsets of the lines that begin inside a
-// string or a here-document, and of those that begin inside a comment.
-func (l *Language) Scan(text []byte) (mask []byte, inStrings, inComments []int) {
+// A State is what a line begins in. The zero State is code outside everything.
+type State struct {
+	Part Part
+	Open int // how many comments and strings are open; code inside a string is in one
+	Cut  int // how many strings above it ended with their line, before what closes them
+}
+
+// A Part tells code, comments and strings apart.
+type Part uint8
+
+const (
+	Code Part = iota
+	Comment
+	String // or a here-document
+)
+
+// Scan returns the mask of a text, and the states of its lines. Behind them is the
+// state in which a line behind the text would begin.
+func (l *Language) Scan(text []byte) (mask []byte, states []State) {
 	if l == nil {
-		return text, nil, nil
+		n := bytes.Count(text, []byte("\n"))
+		if len(text) > 0 && text[len(text)-1] != '\n' {
+			n++
+		}
+		return text, make([]State, n+1)
 	}
 	s := &scanner{Language: l, in: text, out: bytes.Clone(text), last: -1}
 	for i := range l.spans {
@@ -43,6 +63,7 @@ func (l *Language) Scan(text []byte) (mask []byte, inStrings, inComments []int) 
 	if outside := &l.spans[0]; l.outside && !bytes.HasPrefix(text, []byte(outside.close)) {
 		s.stack = append(s.stack, frame{span: outside, close: outside.close})
 	}
+	s.states = append(s.states, s.state())
 	for s.i < len(text) {
 		if n := len(s.stack); n == 0 || s.stack[n-1].inCode {
 			s.code()
@@ -50,15 +71,43 @@ func (l *Language) Scan(text []byte) (mask []byte, inStrings, inComments []int) 
 			s.content(&s.stack[n-1])
 		}
 	}
-	return s.out, s.inString, s.inComment
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		for n := len(s.stack); n > 0 && !s.stack[n-1].inCode && s.stack[n-1].flags&lines == 0; n-- {
+			s.cut(&s.stack[n-1])
+		}
+		s.states = append(s.states, s.state())
+	}
+	return s.out, s.states
+}
+
+// state is the state here.
+func (s *scanner) state() State {
+	n := len(s.stack)
+	state := State{Open: n, Cut: s.cuts}
+	switch {
+	case n == 0 || s.stack[n-1].inCode:
+	case s.stack[n-1].flags&comment != 0:
+		state.Part = Comment
+	default:
+		state.Part = String
+	}
+	return state
+}
+
+// cut ends a comment or a string with its line.
+func (s *scanner) cut(f *frame) {
+	if f.flags&(comment|regex) == 0 {
+		s.cuts++
+	}
+	s.pop()
 }
 
 type scanner struct {
 	*Language
-	in, out   []byte
-	inString  []int     // where the lines begin that begin inside a string
-	inComment []int     // and inside a comment
-	first     [256]bool // bytes with which a span or a here-document opens
+	in, out []byte
+	states  []State
+	cuts    int
+	first   [256]bool // bytes with which a span or a here-document opens
 
 	i        int
 	stack    []frame
@@ -118,6 +167,9 @@ func (s *scanner) code() {
 			s.last = s.i
 		}
 		s.i++
+		if s.in[s.i-1] == '\n' {
+			s.states = append(s.states, s.state())
+		}
 		switch {
 		case !IsWord(c):
 			s.word = s.i
@@ -237,7 +289,7 @@ func (s *scanner) content(f *frame) {
 				return
 			}
 		case c == '\n' && f.flags&lines == 0:
-			s.pop()
+			s.cut(f)
 			return
 		case f.flags&nests != 0 && bytes.HasPrefix(rest, []byte(f.open)):
 			f.depth++
@@ -308,11 +360,11 @@ func (s *scanner) blank(n int, quotes bool) {
 	for end := min(s.i+n, len(s.in)); s.i < end; s.i++ {
 		switch c := s.in[s.i]; {
 		case c == '\n':
-			if n := len(s.stack); n > 0 && s.stack[n-1].flags&comment != 0 {
-				s.inComment = append(s.inComment, s.i+1)
-			} else {
-				s.inString = append(s.inString, s.i+1)
+			state := s.state()
+			if state.Part == Code { // the end of a here-document is its last line's
+				state.Part = String
 			}
+			s.states = append(s.states, state)
 		case c == '\r', quotes && (c == '"' || c == '\'' || c == '`'):
 		default:
 			s.out[s.i] = ' '

@@ -13,7 +13,7 @@ var (
 	threeRaw   = span{open: `"""`, close: `"""`, flags: lines}
 	backtick   = span{open: "`", close: "`", flags: lines}
 	template   = span{open: "`", close: "`", flags: lines | escapes, code: "${"}
-	regexSlash = span{open: "/", close: "/", flags: escapes | regex}
+	regexSlash = span{open: "/", close: "/", flags: escapes | regex, never: "<"} // </ closes an element in JSX
 
 	cSpans = []span{
 		slashes, slashStar,
