@@ -53,11 +53,15 @@ func main() {
 func invoke(args []string) (status int) {
 	streams := stdio.Streams{
 		In: os.Stdin, Out: stdio.Blocking(os.Stdout), Err: stdio.Blocking(os.Stderr),
-		InTerminal: isTerminal(os.Stdin), InFile: isRegular(os.Stdin.Stat()), OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
+		InTerminal: isTerminal(os.Stdin), OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
 		OutFile: isFileOrDevice(os.Stdout), OutWidth: stdio.TerminalWidth(os.Stdout),
 
 		Width:      func() int { return stdio.TerminalWidth(os.Stderr) },
 		Background: func() (background, stops bool) { return stdio.InBackground(os.Stderr) },
+	}
+	if in, err := os.Stdin.Stat(); err == nil {
+		streams.InFile, streams.InPipe = in.Mode().IsRegular(), in.Mode()&os.ModeNamedPipe != 0
+		streams.InNull = in.Mode()&os.ModeCharDevice != 0 && !streams.InTerminal && isNull(in)
 	}
 	cfg := &config.Config{Version: version, Environ: os.Environ(), Processes: new(config.Processes)}
 	defer func() {
@@ -137,6 +141,11 @@ func printText(cfg *config.Config, s stdio.Streams, text string) int {
 func isTerminal(f *os.File) bool { return isatty.IsTerminal(f.Fd()) }
 
 func isRegular(info os.FileInfo, err error) bool { return err == nil && info.Mode().IsRegular() }
+
+func isNull(info os.FileInfo) bool {
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(info, null)
+}
 
 // isFileOrDevice tells whether f is a file or a device that is no terminal: what
 // is written to it appears on no screen, which a pipe's reader might see to.

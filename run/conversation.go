@@ -35,6 +35,9 @@ const watchDelay = 20 * time.Millisecond
 // the model answer it.
 func (v *conversation) run(ctx context.Context) error {
 	c := v.cfg
+	if answer := v.finished(); answer != nil {
+		return v.printAnswer(answer)
+	}
 	reads := c.ReadsInput(v.streams.InTerminal)
 	if c.Input != "messages" && !reads && !c.GivesPrompt() && !v.session.Unfinished() {
 		return input.EmptyPrompt(c, v.streams.InTerminal)

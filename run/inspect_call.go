@@ -3,7 +3,6 @@ package run
 import (
 	"bytes"
 	"context"
-	"os"
 	"strings"
 
 	"toolpipe/approve"
@@ -133,11 +132,7 @@ func (in *inspection) callOnce(ctx context.Context, t *tool, args []byte) error 
 // stdinHint is for a call that failed without arguments while standard input is a
 // pipe or a file, which --call reads only with the argument -.
 func (in *inspection) stdinHint() []string {
-	stdin, ok := in.streams.In.(interface{ Stat() (os.FileInfo, error) })
-	if !ok || len(in.cfg.Args) > 0 {
-		return nil
-	}
-	if info, err := stdin.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 && !in.streams.InFile {
+	if len(in.cfg.Args) > 0 || !in.streams.InPipe && !in.streams.InFile {
 		return nil
 	}
 	return []string{"the call had no arguments; - reads them from standard input: --call " + config.ShellQuote(in.cfg.Target) + " -"}

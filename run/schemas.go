@@ -56,8 +56,7 @@ func (l *loop) checkAnswer(ctx context.Context) (again bool, err error) {
 	}
 	text := schema.Text(faults)
 	if l.told {
-		return false, &failure.Error{Status: failure.StatusModel, Message: "model: the answer does not fit " + l.schemaFrom + ": " + text,
-			Hints: []string{"the endpoint may not support structured output; say in the prompt what the answer looks like"}}
+		return false, unfit(l.schemaFrom, faults)
 	}
 	if l.outOfTokens() {
 		return false, l.tokenLimit()
@@ -67,6 +66,12 @@ func (l *loop) checkAnswer(ctx context.Context) (again bool, err error) {
 		Text: prefix + "The answer does not fit the JSON Schema that was asked for: " + text + ". Answer again with one JSON value that fits it, and nothing else.",
 	}}})
 	return true, l.emit(&event.Warning{Code: "answer_invalid", Message: "the answer does not fit " + l.schemaFrom + ", and the model is asked once more: " + text})
+}
+
+// unfit is the error of an answer that does not fit its schema.
+func unfit(from string, faults []schema.Fault) error {
+	return &failure.Error{Status: failure.StatusModel, Message: "model: the answer does not fit " + from + ": " + schema.Text(faults),
+		Hints: []string{"the endpoint may not support structured output; say in the prompt what the answer looks like"}}
 }
 
 // needBlock is the error of an answer that has no block to print: prose must not

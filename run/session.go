@@ -110,6 +110,39 @@ func (v *conversation) begin(data []byte, attached []stream.Part) (err error) {
 	return nil
 }
 
+// finished is the last answer of a session that a run without a prompt has nothing to
+// add to; nil if there is something to do, or perhaps should be: an empty pipe may come
+// from a program that failed, which must not look like an old answer.
+func (v *conversation) finished() *stream.Message {
+	stored := v.session.Messages()
+	if len(stored) == 0 || v.cfg.GivesPrompt() || v.session.Unfinished() || !v.cfg.NoStdin && !v.streams.InNull {
+		return nil
+	}
+	if last := &stored[len(stored)-1]; last.Role == stream.Assistant {
+		return last
+	}
+	return nil
+}
+
+// printAnswer ends a run on a finished session: its answer is printed again, without a
+// model.
+func (v *conversation) printAnswer(answer *stream.Message) error {
+	v.messages = v.session.Messages()
+	v.tally.text = []byte(textOf(answer))
+	if v.text != nil {
+		v.text.Stream = false // the text comes with the end event
+	}
+	if v.schema != nil {
+		if faults, _ := v.schema.Check(bytes.TrimSpace(v.tally.text)); len(faults) > 0 {
+			return unfit("--schema", faults)
+		}
+	}
+	if language, ok := v.cfg.Block(); ok {
+		return needBlock(v.tally.text, language)
+	}
+	return nil
+}
+
 func (k *connector) sayWaiting() {
 	k.face.Say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
 }

@@ -77,6 +77,12 @@ func (c command) start() (*process, error) {
 	inR, inW := pipe()
 	outR, outW := pipe()
 	errR, errW := pipe()
+	if c.stdin == nil && !c.stdinOpen { // nothing was said about it: an empty pipe would be a warning
+		inR.Close()
+		if inR, err = os.Open(os.DevNull); err != nil {
+			return nil, err
+		}
+	}
 	children = append(children, inR, outW, errW)
 	ours = append(ours, inW, outR, errR)
 	err = g.send(c, slave, children)

@@ -126,7 +126,7 @@ func (s *script) setStdin(args []string) error {
 		return err
 	}
 	text, err := s.read(args[0])
-	s.stdin = text
+	s.stdin = append([]byte{}, text...) // not nil, which is /dev/null
 	return err
 }
 

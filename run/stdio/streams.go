@@ -8,6 +8,8 @@ type Streams struct {
 	Out, Err    io.Writer
 	InTerminal  bool
 	InFile      bool // a regular file: reading it never waits
+	InPipe      bool // a pipe: if it is empty, the program before it may have failed
+	InNull      bool // the null device, which also stands for a descriptor that was closed
 	OutTerminal bool
 	OutWidth    int  // columns of stdout's terminal; 0: unknown
 	OutFile     bool // Out is a file or a null device: nothing written to it appears on a screen
