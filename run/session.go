@@ -101,6 +101,9 @@ func (v *conversation) begin(data []byte, attached []stream.Part) (err error) {
 			return err
 		}
 		v.labelInput(added, data)
+		if v.streams.InPipe && c.ReadsInput(false) && c.GivesPrompt() && len(bytes.TrimSpace(data)) == 0 {
+			v.warn("empty_input", "", "standard input is an empty pipe, so the prompt goes alone: perhaps the program before it failed; --no-stdin says that nothing comes")
+		}
 	}
 	stored := v.session.Messages()
 	if err := cmp.Or(input.AllSent(stored, v.endpoint.API, c.Session), input.AllSent(added, v.endpoint.API, "")); err != nil {

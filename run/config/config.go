@@ -62,6 +62,7 @@ type Config struct {
 	Args       []string // the prompt arguments
 	Input      string   // auto, text or messages; "" is auto
 	NoStdin    bool
+	NamesInput bool // the prompt - asks for standard input, even if it is a terminal
 	Files      []string
 	Refresh    bool // tell the model of changes to files
 	System     *string
@@ -247,7 +248,7 @@ func (c *Config) FindsTools() bool {
 // standard input is a terminal.
 func (c *Config) ReadsInput(terminal bool) bool {
 	switch {
-	case c.NoStdin || terminal || slices.Contains(c.ServerConfigs, "-"):
+	case c.NoStdin || terminal && !c.NamesInput || slices.Contains(c.ServerConfigs, "-"):
 		return false
 	case c.Mode == CallTool || c.Mode == Explain:
 		return len(c.Args) == 1 && c.Args[0] == "-"

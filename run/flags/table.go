@@ -272,7 +272,7 @@ func (t *Table) Check() error {
 		}
 		return chosen.refuse("takes no prompt, but %q was given", c.Args[0])
 	case len(c.Args) == 1 && c.Args[0] == "-":
-		c.Args = nil // as for --call: standard input, which is read anyway
+		c.Args, c.NamesInput = nil, true // as for --call
 	}
 	return nil
 }

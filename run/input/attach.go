@@ -56,6 +56,9 @@ func attachInput(c *config.Config, api string, attached []stream.Part, data []by
 // attachment is the part of a message for a file; an error begins with what, and a text
 // with name.
 func attachment(what, name, api string, data []byte) (p stream.Part, err error) {
+	if err := refuseUTF16(what, data); err != nil {
+		return p, err
+	}
 	switch kind := http.DetectContentType(data); {
 	case IsPicture(kind):
 		p.Image = &stream.Image{MIME: kind, Data: base64.StdEncoding.EncodeToString(data)}
@@ -69,6 +72,38 @@ func attachment(what, name, api string, data []byte) (p stream.Part, err error) 
 		p.Text = name + ":\n\n" + string(data)
 	}
 	return p, err
+}
+
+// refuseUTF16 is an error if data is text in UTF-16, as programs for Windows write it.
+// Without a byte order mark, this is seen by the zeros in every second byte; such text
+// may be valid UTF-8 too.
+func refuseUTF16(what string, data []byte) error {
+	const looked = 512
+	begin := data[:min(len(data), looked)&^1]
+	form := ""
+	switch zeros := [2]int{}; {
+	case bytes.HasPrefix(data, []byte("\xff\xfe")):
+		form = "UTF-16LE"
+	case bytes.HasPrefix(data, []byte("\xfe\xff")):
+		form = "UTF-16BE"
+	default:
+		for i, c := range begin {
+			if c == 0 {
+				zeros[i&1]++
+			}
+		}
+		if half := len(begin) / 2; half < 2 || zeros[0]+zeros[1] == 0 {
+			break
+		} else if zeros[0] == 0 && zeros[1]*4 >= half*3 {
+			form = "UTF-16LE"
+		} else if zeros[1] == 0 && zeros[0]*4 >= half*3 {
+			form = "UTF-16BE"
+		}
+	}
+	if form == "" {
+		return nil
+	}
+	return failure.UsageError([]string{"iconv -f " + form + " -t utf-8 FILE | toolpipe PROMPT"}, "%s is %s, not UTF-8", what, form)
 }
 
 // hintOfBytes says how data that is not UTF-8 can be sent; otherwise is the hint for

@@ -68,6 +68,9 @@ func Conversation(c *config.Config, api string, data []byte, terminal bool, atta
 			return Attach(msgs, attached), err
 		}
 	}
+	if err := refuseUTF16("standard input", data); err != nil {
+		return nil, err
+	}
 	if i := invalidUTF8(data); i >= 0 {
 		return nil, failure.UsageError([]string{hintOfBytes(data, "standard input is UTF-8 text; -f - attaches a picture")}, "standard input: byte %d is not UTF-8", i)
 	}
@@ -96,7 +99,7 @@ func Conversation(c *config.Config, api string, data []byte, terminal bool, atta
 // standard input is a terminal.
 func EmptyPrompt(c *config.Config, terminal bool) error {
 	hints := []string{"toolpipe 'name three rivers'", "git diff | toolpipe 'review this diff'", "toolpipe < prompt.txt"}
-	if terminal {
+	if terminal && !c.NamesInput {
 		return failure.UsageError(hints, "no prompt: nothing on the command line, and standard input is a terminal")
 	}
 	if c.NoStdin {
