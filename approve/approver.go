@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // An Approver is a program or a service that is asked about every call that no

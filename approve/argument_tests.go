@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // testKinds are the tests that a policy can have. Each is made from its value,

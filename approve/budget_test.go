@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // manyRules returns n equal rules with a test on the argument a.

@@ -3,7 +3,7 @@ package approve
 import (
 	"strconv"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // maxArguments is how many bytes the arguments of a call may have.

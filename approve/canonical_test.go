@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 func TestCanonicalLimits(t *testing.T) {

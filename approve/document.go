@@ -3,7 +3,7 @@ package approve
 import (
 	"iter"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A document is a JSON text that jsontext.Check accepted, as a flat list of

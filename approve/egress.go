@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // An Egress says what becomes of a call that sends while the conversation is private

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"toolpipe/stream/escape"
+	"toolpipe/stream/text/escape"
 )
 
 // A Form asks a person for text on behalf of a tool server, which is not

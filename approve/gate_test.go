@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A fakeApprover gives one decision always, and keeps what it was asked.

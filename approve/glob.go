@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // MatchGlob reports whether pattern matches the whole of name. In pattern * is

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A Policy is the content of a policy file.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"toolpipe/stream/escape"
+	"toolpipe/stream/text/escape"
 )
 
 // lineOf returns the line number of offset. For offsets that grow it counts each

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolpipe/stream/escape"
+	"toolpipe/stream/text/escape"
 )
 
 func TestPolicyErrors(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"toolpipe/stream/escape"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/escape"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A question is the text that asks a person about a call, or for a form's line.

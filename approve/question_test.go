@@ -8,8 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"toolpipe/stream/escape"
-	"toolpipe/stream/escape/screentest"
+	"toolpipe/stream/text/escape"
+	"toolpipe/stream/text/escape/screentest"
 )
 
 // newScreen is a terminal that fails the test at a character that disturbs one.

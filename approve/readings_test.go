@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // FuzzReadings checks that any string can be read, and that a string which is a

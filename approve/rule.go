@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolpipe/stream/escape"
+	"toolpipe/stream/text/escape"
 )
 
 // A Rule matches calls and decides about them. Patterns and ParsePolicy make

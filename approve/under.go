@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 const (

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/oauth"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // guarded is a modern server that takes the tokens of its own authorization

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // TestSessionIsConcurrent uses every exported method of a session from several

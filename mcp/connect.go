@@ -11,7 +11,7 @@ import (
 
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"toolpipe/mcp/testdata/mcpdouble"
 	"toolpipe/mcp/testdata/mcpdouble/mcpweb"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 const okResult = `{"content":[{"type":"text","text":"ok"}]}`

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // elicits says whether elicitation is declared.

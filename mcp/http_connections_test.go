@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // fleetingWeb is a server that answers one request on each connection, claims

@@ -13,7 +13,7 @@ import (
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // sessions is a legacy server whose sessions can be forgotten.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 type webHandler = func(http.ResponseWriter, webRequest)

@@ -15,7 +15,7 @@ import (
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // asking answers the first call with input_required and the next with what it

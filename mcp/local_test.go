@@ -9,7 +9,7 @@ import (
 
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // TestLocalServer: a server in this process is reached like any other.

@@ -15,7 +15,7 @@ import (
 	"toolpipe/mcp/process/processtest"
 	"toolpipe/mcp/testdata/mcpdouble"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // programs are what this test binary can be besides itself. Test files add

@@ -15,7 +15,7 @@ import (
 
 	"toolpipe/mcp/oauth"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/secrets"
 )
 
 // Spec says how to reach one server. Exactly one of URL, Command and Local is set.

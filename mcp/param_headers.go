@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // paramHeader is an argument of a tool that is also sent as a header (x-mcp-header

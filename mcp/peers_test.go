@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // peer is a published server, pinned in testdata/peers of the repository, over

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/process"
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/secrets"
 )
 
 // maxReported bounds one warning, log line or error, which may quote the server.

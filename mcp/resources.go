@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // Contents is one part of a resource that was read: text, or else a blob.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A probeResult is what the answer to server/discover says about a server. A

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // Limits on a tool's schema.

@@ -11,7 +11,7 @@ import (
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // Session is a connected server. Its methods may be called concurrently.

@@ -13,7 +13,7 @@ import (
 
 	"toolpipe/mcp/process"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // TestLegacyHeaders: nothing on initialize, then session and revision.

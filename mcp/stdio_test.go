@@ -13,7 +13,7 @@ import (
 
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // stdio is a server of package mcpdouble with more options.

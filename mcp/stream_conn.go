@@ -11,7 +11,7 @@ import (
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // streamConn is the conn over a Transport: it gives requests their ids, and

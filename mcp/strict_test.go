@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // TestModernServerAsks: in 2026-07-28 a server has no requests and a client no

@@ -15,7 +15,7 @@ import (
 
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // listing answers tools/list with pages chosen by the cursor.

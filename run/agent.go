@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"toolpipe/mcp"
-	"toolpipe/mcp/confine"
+	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"

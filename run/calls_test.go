@@ -24,7 +24,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/session"
 	"toolpipe/stream"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // callBench is a caller that may make all calls of a server "s" in this process, and

@@ -9,7 +9,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // wordsObject makes the arguments of a call of words: key=value, key:=JSON and

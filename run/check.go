@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"toolpipe/mcp/code"
+	"toolpipe/mcp/builtin/code"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"

@@ -7,7 +7,7 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // leaveOut does without the servers of which --tools leaves no tool, as the lock

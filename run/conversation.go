@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"toolpipe/mcp/confine"
+	"toolpipe/mcp/builtin/confine"
 	"toolpipe/run/config"
 	"toolpipe/run/input"
 	"toolpipe/run/session"

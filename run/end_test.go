@@ -5,7 +5,7 @@ import (
 
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/secrets"
 )
 
 // TestEndHidesSecrets: an error of toolpipe may hold words of a program or a server.

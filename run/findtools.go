@@ -15,7 +15,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/stream"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // builtinLabels are the labels of a built-in server's tools. Notes may come from an

@@ -12,12 +12,12 @@ import (
 	"slices"
 	"strings"
 
-	"toolpipe/mcp/confine"
+	"toolpipe/mcp/builtin/confine"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A lock pins the definition of every offered tool, and the instructions of servers

@@ -13,9 +13,9 @@ import (
 	"toolpipe/run/face"
 	"toolpipe/run/stdio"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/jsontext"
 	"toolpipe/stream/ownership"
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/secrets"
 )
 
 // outputs are where a run writes: events go to standard output in the form that

@@ -14,7 +14,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
 	"toolpipe/stream"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // answerSchema compiles the schema of an answer, nil if there is none; from is the

@@ -12,7 +12,7 @@ import (
 	"toolpipe/mcp/wire"
 	"toolpipe/run/event"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // listedItem is a resource, a template or a prompt of a server.

@@ -15,7 +15,7 @@ import (
 	"toolpipe/run/input"
 	"toolpipe/run/session"
 	"toolpipe/stream"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // openSession opens the session. A call that an earlier run sent, which was killed before

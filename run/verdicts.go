@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"toolpipe/approve"
-	"toolpipe/mcp/confine"
+	"toolpipe/mcp/builtin/confine"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"

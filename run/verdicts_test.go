@@ -12,14 +12,14 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
-	"toolpipe/mcp/confine"
-	"toolpipe/mcp/files"
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/files"
 	"toolpipe/mcp/toolserver"
 	"toolpipe/mcp/wire"
 	"toolpipe/run/config"
 	"toolpipe/run/event"
 	"toolpipe/stream"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // callerWithPolicy gives a directory with docs/f and secret/f, and a function that

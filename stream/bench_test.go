@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // deltas is a reply of n deltas of a text, as each dialect streams it.

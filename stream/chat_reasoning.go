@@ -5,7 +5,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // chatReasoning collects the reasoning of a reply in the form in which it goes

@@ -5,7 +5,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // chunkShape is the fast way through a stream of small deltas. The events of one

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // Events of one shape mean the same whether they are decoded, matched or followed

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/secrets"
 )
 
 // Key is a secret. It prints as a placeholder.

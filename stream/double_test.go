@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // modelServer is a model on a loopback endpoint. It answers the n-th request

@@ -6,7 +6,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // fromEndpoint is what JSON of an endpoint must be. Endpoints send names twice,

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // Opaque is what an assistant message holds beside its Parts and Calls:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // AddParams adds params to r. An object that both a param and a field of r

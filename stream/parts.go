@@ -7,7 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // LabelsMember is the member of a message in which a written conversation keeps its

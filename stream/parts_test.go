@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 func TestAppendChatMessage(t *testing.T) {

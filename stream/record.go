@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"toolpipe/stream/ownership"
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/secrets"
 )
 
 // A recording is a text file:

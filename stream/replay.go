@@ -11,7 +11,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/secrets"
 )
 
 // replayer answers requests from a recording, in its order.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // segments is a growing text that does not copy long parts: it keeps them by

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"unicode/utf16"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // JSON writes a character beyond U+FFFF as two \u escapes, a high and a low

@@ -19,7 +19,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/secrets"
 )
 
 // A warmed connection is the one that the first request uses, and the only

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/secrets"
 )
 
 // maxWireLine is the length of the longest line of the wire log.

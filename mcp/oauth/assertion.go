@@ -15,7 +15,7 @@ import (
 	"io"
 	"time"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // assertionLife is how long a client assertion is valid.

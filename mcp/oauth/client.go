@@ -13,8 +13,8 @@ import (
 
 	"toolpipe/mcp/netguard"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
 	"toolpipe/stream/loopback"
+	"toolpipe/stream/text/jsontext"
 )
 
 // agent sends the requests for the authorization at one server. Which hosts

@@ -14,7 +14,7 @@ import (
 
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // Helper is a program that keeps secrets, as docker-credential-osxkeychain,

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // registration is how this program is known to the issuer: by the ID that the user

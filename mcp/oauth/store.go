@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A Key says whose login is meant. The server's URL is part of it and its name

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // The ways in which a client proves itself at the token endpoint.

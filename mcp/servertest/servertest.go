@@ -14,7 +14,7 @@ import (
 	"toolpipe/mcp"
 	"toolpipe/mcp/process"
 	"toolpipe/mcp/toolserver"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // Local connects to a server in this process, until the end of the test.

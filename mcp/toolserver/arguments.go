@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"toolpipe/mcp/wire"
-	"toolpipe/stream/jsontext"
-	"toolpipe/stream/nearest"
+	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/nearest"
 )
 
 // A Parameter is one argument of a built-in tool. Its kind is a JSON Schema

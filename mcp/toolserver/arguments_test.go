@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 var every = &Builtin{Name: "every", About: "takes \"every\" kind", Params: []Parameter{

@@ -12,7 +12,7 @@ import (
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // Serve answers the messages of r on w, a line each, until r ends, w fails or ctx

@@ -14,7 +14,7 @@ import (
 
 	"toolpipe/mcp/wire"
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A Server offers tools that are Go functions. New makes one, Add adds its tools;

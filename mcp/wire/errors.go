@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // ErrNotSent says that no byte of a message left this process.

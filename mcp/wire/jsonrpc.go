@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // ModernRevision is the newest revision of the protocol: it has no handshake,

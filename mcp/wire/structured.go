@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"slices"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
 	"toolpipe/stream"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // Settings is what the config file says.

@@ -11,7 +11,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/run/failure"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A Document is a JSON text. It was read strictly, with no key twice in one object,

@@ -11,7 +11,7 @@ import (
 
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // serverPlaces are the paths of keys at which the files of other hosts have their

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"toolpipe/mcp"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 func TestWithoutComments(t *testing.T) {

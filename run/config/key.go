@@ -15,7 +15,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/stream"
 	"toolpipe/stream/loopback"
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/secrets"
 )
 
 // resolveKey finds the key and the headers.

@@ -9,7 +9,7 @@ import (
 	"toolpipe/mcp/oauth"
 	"toolpipe/mcp/process"
 	"toolpipe/run/failure"
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/secrets"
 )
 
 // LoginDir is the directory of the logins, in the user's state directory of the

@@ -13,7 +13,7 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
-	"toolpipe/stream/escape"
+	"toolpipe/stream/text/escape"
 )
 
 // Endpoint is the model of a run, resolved.

@@ -2,7 +2,7 @@ package config
 
 import (
 	"toolpipe/mcp/process"
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/secrets"
 )
 
 // AddSecrets tells what must not show: the keys of models, what servers get

@@ -10,7 +10,7 @@ import (
 
 	"toolpipe/run/failure"
 	"toolpipe/stream"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // choice is a flag whose values are words.

@@ -9,7 +9,7 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/run/failure"
-	"toolpipe/stream/nearest"
+	"toolpipe/stream/text/nearest"
 )
 
 // SplitWords splits a command line into words as a shell quotes them, without

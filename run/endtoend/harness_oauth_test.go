@@ -16,7 +16,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A fakeIssuer is the authorization server of a fakeServer, at the same address:

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/run/failure"
-	"toolpipe/stream/escape"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/escape"
+	"toolpipe/stream/text/jsontext"
 )
 
 // nasty holds everything that must not reach a reader unescaped.

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"toolpipe/run/failure"
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/secrets"
 )
 
 // Output is a function from events to bytes. It takes every event, in order,

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"toolpipe/stream/escape"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/escape"
+	"toolpipe/stream/text/jsontext"
 )
 
 // ListOutput prints what a run without a model gives: one line an item, the

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/run/failure"
-	"toolpipe/stream/escape"
+	"toolpipe/stream/text/escape"
 )
 
 // TextOutput writes the answer: as it comes, or the text of the End when that is

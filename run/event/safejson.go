@@ -7,8 +7,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"toolpipe/stream/escape"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/escape"
+	"toolpipe/stream/text/jsontext"
 )
 
 // AppendString appends s as a JSON string that a terminal or a reader of lines

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"toolpipe/run/failure"
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/secrets"
 )
 
 // veil takes secrets out of events before any output sees them, so that standard

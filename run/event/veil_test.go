@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"toolpipe/run/failure"
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/secrets"
 )
 
 // TestVeil: what may be the beginning of a secret is held back until more of the

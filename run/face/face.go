@@ -18,8 +18,8 @@ import (
 
 	"toolpipe/run/event"
 	"toolpipe/run/stdio"
-	"toolpipe/stream/escape"
-	"toolpipe/stream/secrets"
+	"toolpipe/stream/text/escape"
+	"toolpipe/stream/text/secrets"
 )
 
 // Options are what the flags and the environment say about the face.

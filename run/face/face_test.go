@@ -12,8 +12,8 @@ import (
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
-	"toolpipe/stream/escape"
-	"toolpipe/stream/escape/screentest"
+	"toolpipe/stream/text/escape"
+	"toolpipe/stream/text/escape/screentest"
 )
 
 // person is a face that writes to an emulated terminal. Standard output goes to

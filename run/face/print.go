@@ -8,7 +8,7 @@ import (
 
 	"toolpipe/run/failure"
 	"toolpipe/run/stdio"
-	"toolpipe/stream/escape"
+	"toolpipe/stream/text/escape"
 )
 
 // PrintError prints the error that ended a run, with its hints, unless it is that

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"toolpipe/run/event"
-	"toolpipe/stream/escape"
+	"toolpipe/stream/text/escape"
 )
 
 // Stdout is standard output for the answer. What it holds back is written before

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"toolpipe/run/event"
-	"toolpipe/stream/escape"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/escape"
+	"toolpipe/stream/text/jsontext"
 )
 
 // toolFrame is a call as a person sees it on a terminal, in one piece though

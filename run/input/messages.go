@@ -12,7 +12,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/failure"
 	"toolpipe/stream"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 const stdin = "standard input"

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"toolpipe/run/event"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // A Tool is the definition of a tool.

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"toolpipe/stream/escape"
+	"toolpipe/stream/text/escape"
 )
 
 // A person may not see text behind more empty lines, or behind more blanks in a line.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"toolpipe/stream/escape"
+	"toolpipe/stream/text/escape"
 )
 
 // A rule finds words that follow each other with few words between them.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"toolpipe/stream/goroutine"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // Check checks a JSON value and returns its faults. The error says why the value

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // any checks the keywords for values of any type.

@@ -21,7 +21,7 @@ import (
 	"strings"
 	"time"
 
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 const (

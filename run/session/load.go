@@ -7,7 +7,7 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/input"
 	"toolpipe/stream"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 // load takes the lines of the file.

@@ -26,8 +26,8 @@ import (
 	"toolpipe/run/input"
 	"toolpipe/run/stdio"
 	"toolpipe/stream"
-	"toolpipe/stream/jsontext"
 	"toolpipe/stream/ownership"
+	"toolpipe/stream/text/jsontext"
 )
 
 // File is an open session. Its methods may be called concurrently, and on nil, which

@@ -15,7 +15,7 @@ import (
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
 	"toolpipe/stream"
-	"toolpipe/stream/jsontext"
+	"toolpipe/stream/text/jsontext"
 )
 
 const (

@@ -23,8 +23,8 @@ var targets = []target{
 		{"./approve", all, ""},
 		{endToEnd, "", "^(approv|arguments|auto_approve|config_approvals|config_policy|dry_run|elicit|explain|fault_policy|files_read_only|policy|resume)"},
 	}},
-	{"stream/jsontext/*.go", []step{
-		{"./stream/jsontext", all, ""},
+	{"stream/text/jsontext/*.go", []step{
+		{"./stream/text/jsontext", all, ""},
 		{"./approve", "Static|Policy|Canonical|Vectors|Suite", ""},
 		{endToEnd, "", "^(arguments|input|config|fault_arguments|policy)"},
 	}},

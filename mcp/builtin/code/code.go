@@ -1,0 +1,234 @@
+// Package code is the server of the built-in tools for source files, below the
+// same directories as the file tools. It knows the definitions of a file: go/parser
+// finds them in Go, and Universal Ctags in other languages. Ctags gets the text of a
+// file and opens no file itself.
+//
+// Each tool answers text that a model reads.
+package code
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"toolpipe/mcp/builtin/code/lexis"
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+)
+
+// A Spec says which files a server offers.
+type Spec struct {
+	Areas     []*confine.Area // a relative path is below the first
+	Environ   []string        // toolpipe's environment, whose PATH has ctags
+	Processes *process.Processes
+	Version   string
+}
+
+// inRoots says whether a path is one of the roots, or is below it.
+func (s *Spec) inRoots(path string) bool {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return slices.ContainsFunc(s.Areas, func(root *confine.Area) bool { return confine.IsBelow(path, root.Real) })
+}
+
+// lookPath finds a program in PATH, and gives the environment to start it in. A
+// program below a root is not used, nor is one that the environment's PATH leads to:
+// a call that writes could have made it, or a file beside it such as pyvenv.cfg.
+func (s *Spec) lookPath(name string) (program string, env []string, err error) {
+	env = process.ChildEnv(s.Environ, map[string]string{"LC_ALL": "C.UTF-8"}, nil)
+	for i, kv := range env {
+		if path, found := strings.CutPrefix(kv, "PATH="); found {
+			dirs := slices.DeleteFunc(filepath.SplitList(path), s.inRoots)
+			env[i] = "PATH=" + strings.Join(dirs, string(filepath.ListSeparator))
+		}
+	}
+	program, err = process.LookPath(name, env)
+	if err != nil || s.inRoots(program) {
+		return "", nil, fmt.Errorf("%s is in no directory of PATH outside the allowed roots", name)
+	}
+	return program, env, nil
+}
+
+// New makes a server of tools for source files. The error is ErrNoCtags when there
+// is no ctags in PATH. Whether it is Universal Ctags shows at the first call.
+func New(spec Spec) (*toolserver.Server, error) {
+	path, err := findCtags(spec)
+	if err != nil {
+		return nil, err
+	}
+	s := toolserver.New("code", spec.Version)
+	for _, t := range tools() {
+		s.AddBuiltin(t.Builtin, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+			c := &call{spec: spec, ctags: &session{ctx: ctx, path: path, processes: spec.Processes}}
+			defer c.ctags.close()
+			for _, area := range spec.Areas {
+				c.roots = append(c.roots, area.Access(confine.BoundsOf(ctx)))
+			}
+			text, err := t.run(ctx, c, args)
+			if err != nil {
+				return nil, err
+			}
+			for _, root := range c.roots {
+				text = append(text, root.LeftOutText()...)
+			}
+			return toolserver.TextResult(text), nil
+		})
+	}
+	return s, nil
+}
+
+// A tool is a definition and the function that does a call, which gives the text of
+// the answer.
+type tool struct {
+	*toolserver.Builtin
+	run func(context.Context, *call, toolserver.Arguments) ([]byte, error)
+}
+
+func tools() []tool {
+	file := toolserver.Parameter{Name: "path", Kind: "string", About: "source file, relative to the root", Required: true}
+	below := toolserver.Parameter{Name: "path", Kind: "string", About: "file or directory to search; the root when absent"}
+	return []tool{
+		{toolserver.Define("outline", "List the definitions of a source file, each in the one around it, with kinds and lines.", toolserver.ReadsOnly, file,
+			toolserver.Parameter{Name: "detail", Kind: "string", About: "outline: a line for each, when absent; skeleton: the source with comments and signatures, and ... for bodies"},
+		), outlineFile},
+		{toolserver.Define("definition", "Show a definition of a source file by its name.", toolserver.ReadsOnly, file,
+			toolserver.Parameter{Name: "name", Kind: "string", About: "name, such as parse, Parser.parse or Parser::parse; name:LINE where there are several", Required: true},
+			toolserver.Parameter{Name: "part", Kind: "string", About: "whole, when absent; signature; docstring; or summary: signature, comment and what is inside"},
+		), showDefinition},
+		{toolserver.Define("check_syntax", "Parse a source file with the parser of its language, without running it: Go, JSON, and with the programs that are installed Python, shell, JavaScript, Ruby. Answers \"no syntax error\", or a line LINE:COLUMN: MESSAGE for each error.", toolserver.ReadsOnly, file), showSyntax},
+		{toolserver.Define("edit_definition", "Edit one definition of a source file. The comment and decorators directly above belong to it. Indentation is adapted to the place. An edit is refused when the file would no longer parse.", toolserver.Destroys, file,
+			toolserver.Parameter{Name: "name", Kind: "string", About: "name of the definition, such as parse or Parser.parse; name:LINE where there are several", Required: true},
+			toolserver.Parameter{Name: "operation", Kind: "string", About: "replace (the whole definition by content), signature (all before the body by content), remove, insert_before or insert_after (content beside the definition), move (to another place in the file), wrap_region (put content around it)", Required: true},
+			toolserver.Parameter{Name: "content", Kind: "string", About: "new source, whole lines; for wrap_region the lines around, with a line " + placeholder + " where the definition goes, such as \"#ifdef DEBUG\\n" + placeholder + "\\n#endif\""},
+			toolserver.Parameter{Name: "to", Kind: "string", About: "for move: \"before NAME\" or \"after NAME\", another definition of the file"},
+			toolserver.Parameter{Name: "force", Kind: "boolean", About: "write it though the file no longer parses"},
+		), editDefinition},
+		{toolserver.Define("usages", "Find the lines in which a name stands as a whole word, outside comments and strings where the language is known, grouped by file and by the definition they are in.", toolserver.ReadsOnly,
+			toolserver.Parameter{Name: "name", Kind: "string", About: "name to find; of Class.method, the last part is matched", Required: true}, below,
+		), showUsages},
+		{toolserver.Define("imports", "List what a source file imports, includes or requires, with lines, and the file below the root that it is, where there is one.", toolserver.ReadsOnly, file), showImports},
+		{toolserver.Define("hierarchy", "Show the superclasses and subclasses of a class, trait or interface below a directory, by their names. Of Go, embedded types.", toolserver.ReadsOnly,
+			toolserver.Parameter{Name: "name", Kind: "string", About: "name of the class; of Outer.Inner, the last part is matched", Required: true}, below,
+		), showHierarchy},
+		{toolserver.Define("call_path", "Show which definitions the body of a function or type names, and which those name, as a tree. By names: of several definitions of a name, the nearest counts.", toolserver.ReadsOnly,
+			toolserver.Parameter{Name: "target", Kind: "string", About: "name to start from, such as parse or Parser.parse", Required: true},
+			toolserver.Parameter{Name: "path", Kind: "string", About: "file or directory with the definitions; the root when absent"},
+			toolserver.Parameter{Name: "max_depth", Kind: "integer", About: "levels to show, from 1 to 20; 3 when absent"},
+		), showCallPath},
+	}
+}
+
+// A call is what one call of a tool may use.
+type call struct {
+	spec  Spec
+	ctags *session
+	roots []*confine.Access // of spec.Areas
+}
+
+// find follows a path: an absolute path below whichever root holds it, any other
+// below the first root. The caller closes the location.
+func (c *call) find(path string) (*confine.Location, error) {
+	holds := func(root *confine.Access) bool {
+		_, err := root.Split(path)
+		return err == nil
+	}
+	return c.roots[max(0, slices.IndexFunc(c.roots, holds))].Find(path)
+}
+
+// shown is the path of a file in answers: relative below the first root, absolute
+// below another.
+func (c *call) shown(root *confine.Access, rel string) string {
+	if root == c.roots[0] {
+		return rel
+	}
+	return root.Absolute(rel)
+}
+
+// A sourceFile is a file that a tool has read, with what is known of it.
+type sourceFile struct {
+	root     *confine.Access // nil where nothing beside the file is looked at
+	rel      string          // its path from the root
+	path     string          // as answers show it
+	text     []byte
+	language *lexis.Language // nil when it is not known
+	defs     []definition    // in the order of their lines; set by outline
+	*layout                  // nil until lay
+}
+
+func newSourceFile(path string, text []byte) *sourceFile {
+	return &sourceFile{path: path, text: text, language: lexis.Of(path, text)}
+}
+
+// lay finds the lines and brackets of the file, unless they are known.
+func (f *sourceFile) lay() {
+	if f.layout == nil {
+		f.layout = newLayout(f.language, f.text)
+	}
+}
+
+// read reads the source file at a path, for an answer that shows a part of it. The part
+// counts as shown even if the call fails behind that: --refresh may then tell of a change
+// to a file that the model did not see.
+func (c *call) read(path string) (*sourceFile, error) {
+	l, err := c.find(path)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	f, err := c.readAt(l)
+	if err == nil {
+		l.Look(bytes.NewReader(f.text), int64(len(f.text)))(false)
+	}
+	return f, err
+}
+
+// readAt reads the source file at a location.
+func (c *call) readAt(l *confine.Location) (*sourceFile, error) {
+	f, info, err := l.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := readText(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", l.Asked, confine.Reason(err))
+	}
+	source := newSourceFile(c.shown(l.Access, l.Rel), text)
+	source.root, source.rel = l.Access, l.Rel
+	return source, nil
+}
+
+// maxSource is the longest file that is read, in bytes: sources are shorter, and
+// ctags works in memory.
+const maxSource = 16 << 20
+
+var errBinary = errors.New("it is a binary file, not source")
+
+// readText reads the first size bytes of a file, which are all that it had when it
+// was opened. The error is errBinary for a file that is not text.
+func readText(f *os.File, size int64) ([]byte, error) {
+	if size > maxSource {
+		return nil, fmt.Errorf("it has %d bytes; files of at most %d are read as source; grep_files and get_file_slice work on longer ones", size, maxSource)
+	}
+	head, err := io.ReadAll(io.LimitReader(f, min(size, toolserver.ReadChunk)))
+	if toolserver.LooksBinary(head) {
+		return nil, errBinary
+	}
+	rest, restErr := io.ReadAll(io.LimitReader(f, size-int64(len(head))))
+	return append(head, rest...), errors.Join(err, restErr)
+}
+
+// normalName is a name with dots between its parts, as Class.method, for the forms
+// Class::method and, of PHP, Space\Class.
+func normalName(name string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(name, "::", "."), `\`, ".")
+}

@@ -1,0 +1,202 @@
+package code
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/stream/text/nearest"
+)
+
+// A definition is a named thing in a source file. Lines are counted from 1 and
+// included.
+type definition struct {
+	Name       string
+	Kind       string // function, class, ... as go/ast or ctags call it
+	Scope      string // the names of the definitions around it, joined by dots; "" at the top
+	Line       int    // of the name
+	Start, End int    // with decorators, attributes and the comment directly above; an End of 0: not known
+	Guessed    bool   // Start or End is not certain
+	Shared     bool   // its first or its last line holds something else, too
+	Signature  string // of a function: its parameters and its result
+	Parents    []string
+
+	structure string      // the full name of the struct whose type it is
+	file      *sourceFile // in which it is
+}
+
+// fullName is the name behind its scope.
+func (d *definition) fullName() string {
+	if d.Scope == "" {
+		return d.Name
+	}
+	return d.Scope + "." + d.Name
+}
+
+// lastLine is the last line that is known.
+func (d *definition) lastLine() int { return max(d.Line, d.End) }
+
+// place says where a definition is.
+func (d *definition) place() string { return confine.ShownName(d.file.path) + ":" + d.span() }
+
+// span is the lines of a definition, with ~ where the last is a guess.
+func (d *definition) span() string {
+	switch {
+	case d.Guessed:
+		return fmt.Sprintf("%d-%d~", d.Start, d.lastLine())
+	case d.lastLine() > d.Start:
+		return fmt.Sprintf("%d-%d", d.Start, d.lastLine())
+	}
+	return strconv.Itoa(d.Start)
+}
+
+// holds says whether another definition, which comes later, stands in the lines of d.
+func (d *definition) holds(other *definition) bool {
+	if other.Line > d.Line && other.lastLine() < d.lastLine() {
+		return true
+	}
+	return other.Line <= d.lastLine() && within(other.Scope, d.fullName())
+}
+
+// within says whether a scope is a full name or inside it.
+func within(scope, full string) bool { return scope == full || strings.HasPrefix(scope, full+".") }
+
+// isType says whether definitions of a kind are types.
+func isType(kind string) bool {
+	return slices.Contains([]string{"class", "interface", "trait", "struct", "type", "enum", "union", "protocol", "object", "record", "module"}, kind)
+}
+
+// isFunction says whether definitions of a kind are functions: nobody outside can use
+// the definitions inside them.
+func isFunction(kind string) bool {
+	return slices.Contains([]string{"function", "method", "getter", "setter", "generator", "singletonMethod", "macro", "func"}, kind)
+}
+
+// hasBody says whether definitions of a kind end with the bracket that closes their
+// body.
+func hasBody(kind string) bool {
+	return isFunction(kind) && kind != "func" || isType(kind) && kind != "type" ||
+		slices.Contains([]string{"implementation", "namespace", "annotation", "extension", "selector", "id", "subroutine"}, kind)
+}
+
+// anonymous begins the names that ctags gives to definitions without a name.
+const anonymous = "__anon"
+
+// file reads the source file at a path, with its definitions and its layout.
+func (c *call) file(path string) (*sourceFile, error) {
+	f, err := c.read(path)
+	if err != nil {
+		return nil, err
+	}
+	f.lay()
+	return f, c.ctags.outline(f)
+}
+
+// outline finds the definitions of a file. After an error about one file, others may
+// be outlined.
+func (s *session) outline(f *sourceFile) error {
+	if strings.HasSuffix(f.path, ".go") {
+		f.defs = sorted(goDefinitions(f.text))
+	} else {
+		defs, err := s.definitions(ctagsName(f.path, f.language), f.text)
+		if err != nil {
+			s.close()
+			return err
+		}
+		f.lay()
+		f.defs = f.addMissed(f.place(sorted(defs)))
+	}
+	for i := range f.defs {
+		f.defs[i].file = f
+	}
+	return nil
+}
+
+func sorted(defs []definition) []definition {
+	slices.SortStableFunc(defs, func(a, b definition) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), strings.Compare(a.Scope, b.Scope)) // the definition around others comes first
+	})
+	return defs
+}
+
+// find gives the one definition of a name, and the declarations and implementations
+// that have the same name.
+func (f *sourceFile) find(name string) (d *definition, others []*definition, err error) {
+	if strings.TrimSpace(name) == "" {
+		return nil, nil, fmt.Errorf("name is empty; outline shows the names in %q", f.path)
+	}
+	found := f.named(name)
+	if len(found) == 0 {
+		var names []string
+		for i := range f.defs {
+			names = append(names, f.defs[i].Name, f.defs[i].fullName())
+		}
+		plain, _ := cutLine(name)
+		return nil, nil, fmt.Errorf("%q defines no %q%s; outline shows the names in it", f.path, name, didYouMean(plain, names))
+	}
+	var main []*definition
+	for _, d := range found {
+		inFirst := d != found[0] && within(d.Scope, found[0].fullName()) // as a constructor in its class
+		if inFirst || d.Kind == "prototype" || d.Kind == "externvar" || d.Kind == "implementation" {
+			others = append(others, d)
+		} else {
+			main = append(main, d)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil, nil
+	case len(main) == 1:
+		return main[0], others, nil
+	}
+	o := outlineText{sourceFile: f}
+	o.b = fmt.Appendf(o.b, "%q has %d definitions of %q; name one by its line:\n", f.path, len(found), name)
+	for _, d := range found[:min(len(found), 100)] {
+		o.b = fmt.Appendf(o.b, "%s:%d  ", d.fullName(), d.Line)
+		o.appendLine(d, nil)
+	}
+	return nil, nil, errors.New(strings.TrimSpace(string(o.b)))
+}
+
+// named gives the definitions of a name. The name may be that of a scope too, as in
+// Class.method or Class::method, and have a line behind it, as in method:12.
+// Definitions whose full name it is come alone, without definitions in other scopes.
+func (f *sourceFile) named(name string) (found []*definition) {
+	name, line := cutLine(name)
+	name = normalName(strings.TrimSpace(name))
+	exact := false
+	for i := range f.defs {
+		d := &f.defs[i]
+		full := d.fullName()
+		switch {
+		case line > 0 && (line < d.Start || line > d.Line):
+		case full == name && !exact:
+			exact, found = true, []*definition{d}
+		case full == name, !exact && strings.HasSuffix(full, "."+name):
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+// cutLine cuts the line off a name. A line of 0 says that the name has none.
+func cutLine(name string) (string, int) {
+	if i := strings.LastIndexByte(name, ':'); i > 0 {
+		if line, err := strconv.Atoi(name[i+1:]); err == nil && line > 0 {
+			return name[:i], line
+		}
+	}
+	return name, 0
+}
+
+// didYouMean is a hint at the name that is most like another one; "" for none.
+func didYouMean(name string, names []string) string {
+	if near := nearest.Nearest(normalName(name), names); near != "" {
+		return fmt.Sprintf(", did you mean %q?", near)
+	}
+	return ""
+}

@@ -1,0 +1,329 @@
+package code
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/toolserver"
+)
+
+const maxContent = 1 << 20 // bytes of a content
+
+// placeholder stands in the content of wrap_region for the definition.
+const placeholder = "{definition}"
+
+func editDefinition(ctx context.Context, c *call, args toolserver.Arguments) (answer []byte, err error) {
+	if err := checkEdit(args); err != nil {
+		return nil, err
+	}
+	path := args.Text("path")
+	l, err := c.find(path)
+	if err != nil {
+		return nil, err
+	}
+	l.Close()
+	err = l.Access.Change(ctx, path, func(text []byte) ([]byte, error) {
+		if len(text) > maxSource || toolserver.LooksBinary(text) {
+			return nil, fmt.Errorf("%q is no source file, or has more than %d bytes", path, maxSource)
+		}
+		f := newSourceFile(c.shown(l.Access, l.Rel), text)
+		f.lay()
+		if err := c.ctags.outline(f); err != nil {
+			return nil, err
+		}
+		edited, done, err := f.edit(args)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(edited) > maxSource:
+			return nil, fmt.Errorf("%q would have %d bytes, more than the %d of a source file", path, len(edited), maxSource)
+		case bytes.Equal(edited, text):
+			return nil, fmt.Errorf("nothing would change in %q", path)
+		}
+		note := "the syntax was not checked"
+		if !args.Flag("force") {
+			note, err = c.checkEdited(ctx, f, edited)
+		}
+		answer = fmt.Appendf(nil, "edited %s: %s; %s\n", confine.ShownName(f.path), done, strings.TrimSuffix(note, "\n"))
+		return edited, err
+	})
+	return answer, err
+}
+
+// checkEdit returns an error when arguments are no edit, or do not fit together.
+func checkEdit(args toolserver.Arguments) error {
+	name, content, to := args.Text("operation"), args.Text("content"), args.Text("to")
+	wantsContent := name != "remove" && name != "move"
+	switch {
+	case editOperations()[name] == nil:
+		return fmt.Errorf("operation is replace, signature, remove, insert_before, insert_after, move or wrap_region, not %.40q", name)
+	case len(content) > maxContent:
+		return fmt.Errorf("content has %d bytes, at most %d are allowed", len(content), maxContent)
+	case strings.IndexByte(content, 0) >= 0:
+		return errors.New("content has a NUL byte; it is to be source")
+	case wantsContent && isBlank(content):
+		return fmt.Errorf("%s needs content; remove removes a definition", name)
+	case !wantsContent && content != "":
+		return fmt.Errorf("%s takes no content", name)
+	case name == "move" && to == "":
+		return errors.New(`move needs to: "before NAME" or "after NAME", another definition of the file`)
+	case name != "move" && to != "":
+		return fmt.Errorf("to is for move, not for %s", name)
+	}
+	return nil
+}
+
+// editOperations give the edited text, and a few words about what was done.
+func editOperations() map[string]func(*editor) (edited []byte, done string, err error) {
+	return map[string]func(*editor) (edited []byte, done string, err error){
+		"replace": (*editor).replace, "signature": (*editor).signature, "remove": (*editor).remove,
+		"insert_before": (*editor).insert, "insert_after": (*editor).insert,
+		"move": (*editor).move, "wrap_region": (*editor).wrap,
+	}
+}
+
+// An editor edits one definition of a file, which is in the lines between from and
+// to; to is not included, and both count from 0.
+type editor struct {
+	*sourceFile
+	doc      *document
+	args     toolserver.Arguments
+	def      *definition
+	from, to int
+	content  []string // the lines of the argument, indented for their place
+}
+
+// edit does the operation that arguments ask for.
+func (f *sourceFile) edit(args toolserver.Arguments) (edited []byte, done string, err error) {
+	def, err := f.findCertain(args.Text("name"))
+	if err != nil {
+		return nil, "", err
+	}
+	return editOperations()[args.Text("operation")](f.editor(def, args))
+}
+
+func (f *sourceFile) editor(def *definition, args toolserver.Arguments) *editor {
+	e := &editor{sourceFile: f, doc: newDocument(f.language, f.text), args: args, def: def, from: def.Start - 1, to: def.End}
+	first := e.doc.lines[e.from]
+	if strings.HasSuffix(first, "\n") {
+		e.doc.ending = first[len(strings.TrimRight(first, "\r\n")):]
+	}
+	e.content = e.doc.fit(args.Text("content"), indentOf(first))
+	return e
+}
+
+// findCertain gives the one definition of a name, if it is certain where it stands.
+func (f *sourceFile) findCertain(name string) (*definition, error) {
+	d, _, err := f.find(name)
+	if err != nil {
+		return nil, err
+	}
+	return d, f.certain(d)
+}
+
+// certain returns an error unless it is certain in which lines a definition stands,
+// and that they hold nothing else.
+func (f *sourceFile) certain(d *definition) error {
+	for i := range f.defs {
+		o := &f.defs[i]
+		apart := o.lastLine() < d.Start || o.Start > d.End
+		around := o.Line < d.Start && o.holds(d) || o.fullName() == d.fullName()
+		unnamed := strings.Contains(o.fullName(), anonymous) && o.Start >= d.Start && o.lastLine() <= d.End // of typedef struct
+		if !apart && !around && !unnamed && !d.holds(o) {
+			return fmt.Errorf("%s stands in one line with %s; edit_file of the file tools edits a part of a line", d.fullName(), o.fullName())
+		}
+	}
+	switch {
+	case d.Shared:
+		return fmt.Errorf("%s stands in one line with something else; edit_file of the file tools edits a part of a line", d.fullName())
+	case d.Guessed || d.End == 0:
+		return fmt.Errorf("it is not certain where %s in line %d begins and ends; edit_file and set_file_slice of the file tools edit by text and by lines", d.fullName(), d.Line)
+	case !f.matched(d.Start, d.End) || f.level(d.Start) != f.level(d.End+1):
+		return fmt.Errorf("the brackets in %s, which are those of %s, do not match; edit_file of the file tools edits any text", lineRange(d.Start-1, d.End), d.fullName())
+	}
+	return nil
+}
+
+// lineRange is lines in the words of an answer; to is not included, and both count
+// from 0.
+func lineRange(from, to int) string {
+	if to == from+1 {
+		return fmt.Sprintf("line %d", to)
+	}
+	return fmt.Sprintf("lines %d-%d", from+1, to)
+}
+
+func (e *editor) replace() ([]byte, string, error) {
+	lines := slices.Concat(e.doc.lines[:e.from], e.content, e.doc.lines[e.to:])
+	now := lineRange(e.from, e.from+len(e.content))
+	edited, err := e.edited(lines, e.from, e.to)
+	return edited, fmt.Sprintf("replaced %s, %s, by %s", e.def.fullName(), lineRange(e.from, e.to), now), err
+}
+
+func (e *editor) remove() ([]byte, string, error) {
+	lines := without(e.doc.lines, e.from, e.to)
+	edited, err := e.edited(lines, e.from, e.to)
+	return edited, fmt.Sprintf("removed %s, %s", e.def.fullName(), lineRange(e.from, e.to)), err
+}
+
+func (e *editor) insert() ([]byte, string, error) {
+	where := strings.TrimPrefix(e.args.Text("operation"), "insert_")
+	lines, at := e.doc.beside(e.doc.lines, e.from, e.to, e.content, where == "before")
+	place := e.to
+	if where == "before" {
+		place = e.from
+	}
+	edited, err := e.edited(lines, place, place)
+	return edited, fmt.Sprintf("inserted %s %s %s", lineRange(at, at+len(e.content)), where, e.def.fullName()), err
+}
+
+func (e *editor) move() ([]byte, string, error) {
+	where, name, found := strings.Cut(e.args.Text("to"), " ")
+	if where != "before" && where != "after" || !found {
+		return nil, "", fmt.Errorf(`to is %q; it is to be "before NAME" or "after NAME"`, e.args.Text("to"))
+	}
+	target, err := e.findCertain(strings.TrimSpace(name))
+	if err != nil {
+		return nil, "", fmt.Errorf("to: %w", err)
+	}
+	start, end := target.Start-1, target.End
+	if start >= e.from && end <= e.to {
+		return nil, "", fmt.Errorf("%s cannot be moved to %s, which is in it", e.def.fullName(), target.fullName())
+	}
+	lines := without(e.doc.lines, e.from, e.to)
+	left, err := e.guarded(e.doc.text(lines), e.from, e.to)
+	if err != nil {
+		return nil, "", err
+	}
+	moved := e.doc.moved(e.from, e.to, indentOf(e.doc.lines[start]))
+	gone := len(e.doc.lines) - len(lines)
+	if start >= e.to {
+		start -= gone
+	}
+	if end >= e.to {
+		end -= gone
+	}
+	place := end
+	if where == "before" {
+		place = start
+	}
+	lines, at := e.doc.beside(lines, start, end, moved, where == "before")
+	edited := e.doc.text(lines)
+	_, err = left.guarded(edited, place, place)
+	done := fmt.Sprintf("moved %s from %s to %s", e.def.fullName(), lineRange(e.from, e.to), lineRange(at, at+len(moved)))
+	return edited, done, err
+}
+
+func (e *editor) wrap() ([]byte, string, error) {
+	isPlace := func(line string) bool { return strings.TrimSpace(line) == placeholder }
+	at := slices.IndexFunc(e.content, isPlace)
+	if at < 0 || slices.ContainsFunc(e.content[at+1:], isPlace) {
+		return nil, "", fmt.Errorf("content needs one line %s, where the definition goes, such as \"#ifdef DEBUG\\n%s\\n#endif\"", placeholder, placeholder)
+	}
+	wrapped := e.doc.moved(e.from, e.to, indentOf(e.content[at]))
+	lines := slices.Concat(e.doc.lines[:e.from], e.content[:at], wrapped, e.content[at+1:], e.doc.lines[e.to:])
+	done := fmt.Sprintf("wrapped %s, %s, which is now in %s", e.def.fullName(), lineRange(e.from, e.to), lineRange(e.from+at, e.to+at))
+	edited, err := e.edited(lines, e.from, e.to)
+	return edited, done, err
+}
+
+// edited is the text with other lines between from and to, which count from 0.
+func (e *editor) edited(lines []string, from, to int) ([]byte, error) {
+	edited := e.doc.text(lines)
+	_, err := e.guarded(edited, from, to)
+	return edited, err
+}
+
+func (e *editor) signature() ([]byte, string, error) {
+	start := max(e.signatureStart(e.content[0]), len(e.doc.mark))
+	content := strings.TrimRight(strings.Join(e.content, ""), "\r\n")
+	h := e.head(e.def)
+	last := e.unit(e.def.End+1).codeEnd - 1
+	if arrow := e.arrow(); h.open == "" && arrow > 0 {
+		h.end, content = arrow, strings.TrimSuffix(content, "{")
+	} else if h.open == "" && (bytes.IndexByte(e.mask[h.begin:max(last, h.begin)], '=') >= 0 || hasBody(e.def.Kind) && e.mask[last] == '}') {
+		return nil, "", fmt.Errorf("it is not certain where the body of %s begins; replace replaces all of it", e.def.fullName())
+	} else if h.open == "" { // it has none
+		h.open, h.end = ";", max(last+1, h.begin) // a semicolon may stand there
+	}
+	code := bytes.TrimSuffix(bytes.TrimRight(e.mask[h.begin:h.end], whiteSpace), []byte(h.open))
+	end := h.begin + len(bytes.TrimRight(code, whiteSpace))
+	content = strings.TrimRight(strings.TrimSuffix(content, h.open), whiteSpace)
+	edited := slices.Concat(e.text[:start], []byte(content), e.text[end:])
+	first, last := e.lineOf(start)-1, e.lineOf(max(start, end-1))
+	_, err := e.guarded(edited, first, last)
+	now := lineRange(first, first+1+strings.Count(content, "\n"))
+	return edited, fmt.Sprintf("replaced the signature of %s, %s, by %s", e.def.fullName(), lineRange(first, last), now), err
+}
+
+// arrow is the offset behind the arrow of a function of JavaScript, 0 when the
+// definition is none.
+func (e *editor) arrow() int {
+	if !e.language.Is("JavaScript", "TypeScript") {
+		return 0
+	}
+	end := e.starts[e.def.End]
+	for i := e.starts[e.def.Line-1]; i < end; i++ {
+		if other, found := e.partner(i); found && other > i {
+			i = other
+		} else if bytes.HasPrefix(e.mask[i:end], []byte("=>")) {
+			return i + len("=>")
+		}
+	}
+	return 0
+}
+
+// signatureStart is where a new signature, of which first is the first line, takes
+// the place of the old one: from the comment above the definition on when the new one
+// begins with a comment, from the decorators on when it begins with a decorator, and
+// else from the line of code behind them.
+func (e *editor) signatureStart(first string) int {
+	from, line := e.starts[e.def.Start-1], e.starts[e.def.Line-1]
+	mask := e.language.Mask([]byte(first))
+	if isBlank(string(mask)) {
+		return from
+	}
+	decorated := newLayout(e.language, []byte(first)).decorated(0, len(first)) > len(indentOf(first))
+	if !decorated {
+		from = e.decorated(from, line)
+	}
+	for from < line && !e.code(e.lineOf(from)) {
+		from = e.starts[e.lineOf(from)]
+	}
+	return min(e.starts[e.lineOf(from)-1], line)
+}
+
+// checkEdited returns an error when a file parsed before an edit, and does no longer
+// with this text. The note is about the syntax of the edited text.
+func (c *call) checkEdited(ctx context.Context, f *sourceFile, edited []byte) (note string, err error) {
+	after := newSourceFile(f.path, edited)
+	problems, err := c.checkSyntax(ctx, after)
+	switch {
+	case errors.Is(err, errUnchecked):
+		return err.Error(), nil
+	case err != nil:
+		return "", err
+	case len(problems) == 0:
+		return "no syntax error", nil
+	}
+	if old, err := c.checkSyntax(ctx, f); err == nil && len(old) > 0 {
+		return "it had syntax errors before, and has now:\n" + problemLines(problems), nil
+	}
+	return "", fmt.Errorf("nothing was written: it would no longer parse; force writes it all the same\n%s", problemLines(problems))
+}
+
+// matched says whether each bracket in some lines has its partner in these lines.
+func (l *layout) matched(first, last int) bool {
+	from, to := l.starts[first-1], l.starts[last]
+	for i := from; i < to; i++ {
+		if other, found := l.partner(i); found && (other < from || other >= to) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,248 @@
+package code
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"toolpipe/mcp/builtin/code/lexis"
+)
+
+// place sets where definitions begin and end. It leaves out definitions in comments
+// and strings.
+func (l *layout) place(all []definition) (defs []definition) {
+	structures := map[string]*definition{}
+	whole := "" // the package or namespace that the whole file is in
+	for _, d := range all {
+		if d.Line > l.lines() || !l.code(d.Line) {
+			continue
+		}
+		if up := d; l.ending == byLine && d.Line > 1 && hasBody(d.Kind) && l.nameEnd(&d) == l.firstByte(d.Line) {
+			if up.Line--; l.nameEnd(&up) != l.firstByte(up.Line) {
+				d = up // ctags gives the line of the bracket
+			}
+		}
+		if rest, ok := strings.CutPrefix(d.Scope+".", whole+"."); ok && whole != "" {
+			d.Scope = strings.TrimSuffix(rest, ".")
+		}
+		if (d.Kind == "package" || d.Kind == "namespace") && d.Scope == "" && whole == "" && (d.End == 0 || d.End == d.Line) && !l.opensBody(d.Line) {
+			whole = d.fullName()
+		}
+		defs = append(defs, d)
+	}
+	for i := range defs {
+		d := &defs[i]
+		l.extend(d)
+		for j := i - 1; j >= max(0, i-maxBeside) && defs[j].Line == d.Line; j-- {
+			if within(d.Scope, defs[j].fullName()) {
+				d.Start = d.Line // the lines above belong to the definition around it
+				break
+			}
+		}
+		if structure := structures[d.structure]; structure != nil && structure.lastLine() == d.Line {
+			d.Start, d.Guessed = structure.Start, structure.Guessed // of typedef struct { } d;
+		}
+		if d.Kind == "struct" || d.Kind == "union" || d.Kind == "enum" {
+			structures[d.fullName()] = d
+		}
+	}
+	last := map[string]int{}
+	for name, d := range structures {
+		last[name] = d.End
+	}
+	return slices.DeleteFunc(defs, func(d definition) bool { // where ctags 5.9 does not know <<, an enum takes all that follows
+		end, found := last[d.Scope]
+		return found && d.Kind == "enumerator" && d.Line > end
+	})
+}
+
+const maxBeside = 100 // definitions in one line that are looked at
+
+// opensBody says whether a bracket { is in a line, or is the first thing behind it.
+func (l *layout) opensBody(n int) bool {
+	return bytes.IndexByte(l.line(l.mask, n), '{') >= 0 || l.behind(l.starts[n], whiteSpace) == '{'
+}
+
+// nameEnd is the offset behind a definition's name, or of the first character of its
+// line when the name is not in it.
+func (l *layout) nameEnd(d *definition) int {
+	line := l.line(l.mask, d.Line)
+	if at := wordAt(line[:min(len(line), maxLooked)], []byte(d.Name), 0); at >= 0 {
+		return l.starts[d.Line-1] + at + len(d.Name)
+	}
+	return l.firstByte(d.Line)
+}
+
+// A statement is a definition whose end is searched for.
+type statement struct {
+	*layout
+	kind   string // of the definition
+	body   bool   // it ends with a body
+	header bool   // it has a body for certain, so that no line ends it before
+	comma  bool   // it may end with a comma
+	angle  int    // how many < are open, as in Map<string, number>
+}
+
+func (l *layout) statement(d *definition) *statement {
+	s := &statement{layout: l, kind: d.Kind, body: hasBody(d.Kind)}
+	s.comma = !s.body
+	if l.language.Is("JavaScript", "TypeScript") {
+		before := l.mask[l.starts[d.Line-1]:l.nameEnd(d)]
+		s.header = slices.ContainsFunc([]string{"class", "interface", "enum", "namespace"}, func(word string) bool {
+			return wordAt(before[:min(len(before), maxLooked)], []byte(word), 0) >= 0
+		})
+	}
+	return s
+}
+
+// end gives the offset of the last byte of the statement that goes on at i. It is
+// not found when a bracket stays open.
+func (s *statement) end(i int) (int, bool) {
+	last := i - 1 // the last byte that is not white space
+	for looked := 0; i < len(s.mask); i, looked = i+1, looked+1 {
+		if looked > maxLooked {
+			return 0, false
+		}
+		other, isBracket := s.partner(i)
+		switch c := s.mask[i]; {
+		case isBracket && other < 0 && strings.IndexByte(openers, c) >= 0:
+			return 0, false
+		case isBracket && other < i: // it closes a bracket that opened before the statement
+			return last, true
+		case isBracket:
+			if c == '{' && s.body && s.beginsBody(i, other) {
+				// What stands behind it in its line goes on, as f: function() { }.bind(this), does.
+				s.comma = strings.IndexByte("{>&|=.?[(", s.behind(other+1, " \t\r")) >= 0
+				if !s.comma {
+					return other, true
+				}
+			}
+			i, last = other, other
+		case c == ';', c == ',' && s.comma && s.angle == 0:
+			return i, true
+		case c == '\n':
+			inside := s.states[s.lineOf(i)].Part != lexis.Code // of a comment or a string
+			if s.ending != bySemicolon && !s.header && !inside && s.lineEnds(last, i+1) {
+				return last, true
+			}
+		case c != ' ' && c != '\t' && c != '\r':
+			s.count(i, last)
+			last = i
+		}
+	}
+	return last, s.ending != bySemicolon && !s.header
+}
+
+// beginsBody says whether a bracket {, which another closes, begins the body: those of
+// types and of values in a head do not.
+func (s *statement) beginsBody(at, other int) bool {
+	isType := s.angle > 0 && !s.language.Is("C", "C++") || s.opensType(at, s.kind) || s.initializes(other)
+	if s.language.Is("TypeScript") && !isType { // f(): () => { a: number } {
+		next := s.behind(other+1, " \t\r")
+		isType = next == '{' || next == ':'
+	}
+	return !isType
+}
+
+// count counts angle brackets, which -> and => are not, and comparisons with blanks
+// around neither.
+func (s *statement) count(i, last int) {
+	before := s.mask[max(last, 0)]
+	switch c := s.mask[i]; {
+	case c == '<' && (lexis.IsWord(before) && last == i-1 || s.behind(i+1, "") != ' '):
+		s.angle++
+	case c == '>' && before != '-' && before != '=':
+		s.angle = max(s.angle-1, 0)
+	}
+}
+
+// lineEnds says whether a statement ends with its line, of which last is the last
+// byte; next is where the next line begins.
+func (s *statement) lineEnds(last, next int) bool {
+	if last >= 0 && strings.IndexByte(",(", s.mask[last]) >= 0 || s.goesOn(last) {
+		return false
+	}
+	first := s.behind(next, whiteSpace)
+	word, _ := cutWord(bytes.TrimLeft(s.mask[next:min(next+maxLooked, len(s.mask))], whiteSpace))
+	goesOn := "extends implements with where instanceof as satisfies"
+	return strings.IndexByte(".?:|&=>", first) < 0 && !(s.body && first == '{') && (word == "" || !slices.Contains(strings.Fields(goesOn), word))
+}
+
+// goesOn says whether a statement goes on in the next line because of its last byte in
+// this one, or of its last word.
+func (l *layout) goesOn(last int) bool {
+	if last < 0 {
+		return false
+	}
+	if strings.IndexByte(`=+-*/%&|^?:<.\`, l.mask[last]) >= 0 || last > 0 && string(l.mask[last-1:last+1]) == "=>" {
+		return true
+	}
+	begin := last + 1
+	for begin > max(0, last-20) && lexis.IsWord(l.mask[begin-1]) {
+		begin--
+	}
+	words := "export default declare abstract extends implements new typeof keyof instanceof as satisfies"
+	return slices.Contains(strings.Fields(words), string(l.mask[begin:last+1]))
+}
+
+// indented gives the last of the lines of code that follow a line and stand further
+// right, and the first that does not; 0 when there is none.
+func (l *layout) indented(from int) (last, next int) {
+	column := l.column(from)
+	last = from
+	for n := from + 1; n <= l.lines(); n++ {
+		switch {
+		case !l.code(n):
+		case l.column(n) <= column:
+			return last, n
+		default:
+			last = n
+		}
+	}
+	return last, 0
+}
+
+// indentedEnd is the last line of a definition that begins in a line, by the
+// indentation.
+func (l *layout) indentedEnd(from int) int {
+	last, next := l.indented(from)
+	if next > 0 && strings.IndexByte(closers, bytes.TrimSpace(l.line(l.mask, next))[0]) >= 0 {
+		return next
+	}
+	return last
+}
+
+// wordEnd is the line with the "end" of a definition that begins in a line.
+func (l *layout) wordEnd(from int) (last int, guessed bool) {
+	end := []byte("end")
+	line := bytes.TrimSpace(l.mask[max(l.starts[from-1], l.starts[from]-maxLooked):l.starts[from]])
+	if wordAt(line, end, max(0, len(line)-len(end))) >= 0 {
+		return from, false
+	}
+	if _, next := l.indented(from); next > 0 && l.column(next) == l.column(from) {
+		first := l.mask[l.firstByte(next):l.starts[next]]
+		if wordAt(first[:min(len(first), len(end)+1)], end, 0) == 0 {
+			return next, false
+		}
+	}
+	return l.indentedEnd(from), true
+}
+
+// isType says whether the line above a function's own is the type that it returns.
+func (l *layout) isType(d *definition) bool {
+	if d.Line == 1 || l.ending != bySemicolon || d.Kind != "function" && d.Kind != "method" && d.Kind != "prototype" {
+		return false
+	}
+	before := bytes.TrimSpace(l.mask[l.starts[d.Line-1]:l.nameEnd(d)])
+	before = bytes.TrimLeft(bytes.TrimSuffix(before, []byte(d.Name)), "*& ")
+	above := l.line(l.mask, d.Line-1)
+	if !l.code(d.Line-1) || len(above) > maxLooked {
+		return false
+	}
+	above = bytes.TrimSpace(above)
+	if above[0] == '#' || len(before) > 0 && !bytes.HasSuffix(before, []byte("::")) || strings.HasSuffix("."+d.Scope, "."+d.Name) {
+		return false
+	}
+	end := above[len(above)-1]
+	return lexis.IsWord(end) || strings.IndexByte("*&>", end) >= 0
+}

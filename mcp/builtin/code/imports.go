@@ -1,0 +1,314 @@
+package code
+
+import (
+	"context"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/toolserver"
+)
+
+const maxImports = 1000 // of one file
+
+// An importRule says how files of some languages name others.
+type importRule struct {
+	languages string
+	pattern   string // at the begin of a line, unless it begins with \b; its group is the names, separated by commas
+	quoted    bool   // the group is one name in quotes, where the mask is blank
+	separator string // between the parts of a name; "" where a name is a path
+	from      string // where a name is looked for: dir, root, up (all directories above), or a directory
+	endings   string // of the names of files; "" must be named, "-" is none
+}
+
+const scriptEndings = "- .ts .tsx .d.ts .js .jsx .mjs .cjs .json /index.ts /index.tsx /index.js"
+
+var importRules = []importRule{
+	{"C C++ Objective-C", `#[ \t]*(?:include|include_next|import)[ \t]*["<]([^">\n]+)[">]`, true, "", "dir root include src", "-"},
+	{"Python", `import[ \t]+([^\n#;]+)`, false, ".", "up", ".py /__init__.py .pyi"},
+	{"Python", `from[ \t]+([\w.]+[ \t]+import\b[^\n#;]*)`, false, ".", "up", ".py /__init__.py .pyi"},
+	{"Java Kotlin Scala", `import[ \t]+(?:static[ \t]+)?([\w.*]+)[^\n]*`, false, ".", "up src/main/java src/main/kotlin", ".java .kt .scala"},
+	{"JavaScript TypeScript", `(?:import|export)\b[^;'"` + "`" + `()]*?\bfrom\s*['"]([^'"\n]+)['"]`, true, "", "dir", scriptEndings},
+	{"JavaScript TypeScript", `import[ \t]*['"]([^'"\n]+)['"]`, true, "", "dir", scriptEndings},
+	{"JavaScript TypeScript", `\b(?:require|import)[ \t]*\([ \t]*['"]([^'"\n]+)['"][ \t]*\)`, true, "", "dir", scriptEndings},
+	{"Rust", `(?:pub(?:\([^)\n]*\))?[ \t]+)?use[ \t]+([^;]+);`, false, "::", "up", ".rs /mod.rs"},
+	{"Rust", `(?:pub(?:\([^)\n]*\))?[ \t]+)?mod[ \t]+(\w+)[ \t]*;`, false, "::", "module dir", ".rs /mod.rs"},
+	{"Rust", `(?:pub[ \t]+)?extern[ \t]+crate[ \t]+(\w+)[^;\n]*;`, false, "::", "", ""},
+	{"Ruby", `(?:require_relative|require|load|autoload[ \t(]*:\w+,)[ \t(]*['"]([^'"\n]+)['"]`, true, "", "dir root lib", ".rb -"},
+	{"Shell", `(?:source|\.)[ \t]+([^\s;&|<>]+)`, true, "", "dir root", "-"},
+	{"PHP", `\b(?:require|include)(?:_once)?\b[^'"\n;]*['"]([^'"\n]+)['"]`, true, "", "dir root", "-"},
+	{"PHP", `use[ \t]+(?:function[ \t]+|const[ \t]+)?([\\\w][^;()\n]*);`, false, `\`, "up src", ".php"},
+	{"C#", `(?:global[ \t]+)?using[ \t]+(?:static[ \t]+)?(?:\w+[ \t]*=[ \t]*)?([\w.:]+)(?:<[^;\n]*>)?[ \t]*;`, false, ".", "up", ".cs"},
+	{"Swift", `(?:@\w+[ \t]+)?import[ \t]+([\w. \t]+)`, false, ".", "", ""},
+	{"Lua", `\brequire[ \t(]*['"]([^'"\n]+)['"]`, true, ".", "root dir src", ".lua /init.lua"},
+	{"Dart", `(?:import|export|part)[ \t]+['"]([^'"\n]+)['"]`, true, "", "dir", "-"},
+	{"Protobuf", `import[ \t]+(?:public[ \t]+|weak[ \t]+)?"([^"\n]+)"`, true, "", "dir root", "-"},
+	{"CSS SCSS", `@(?:import|use|forward)[ \t]+(?:url\()?['"]([^'"\n]+)['"]`, true, "", "dir", "- .scss .css"},
+	{"Make", `-?include[ \t]+([^\n#]+)`, false, "", "dir root", "-"},
+}
+
+var (
+	importOnce     sync.Once
+	importPatterns []*regexp.Regexp // those of importRules, from compileImports
+)
+
+// compileImports compiles the patterns when a file first needs one.
+func compileImports() {
+	for _, rule := range importRules {
+		start := `(?m)^[ \t]*`
+		if strings.HasPrefix(rule.pattern, `\b`) {
+			start = ""
+		}
+		importPatterns = append(importPatterns, regexp.MustCompile(start+`(`+rule.pattern+`)`))
+	}
+}
+
+// An imported is something that a file names at a line.
+type imported struct {
+	line  int
+	text  string // as it is written
+	paths []string
+}
+
+func showImports(_ context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
+	source, err := c.read(args.Text("path"))
+	if err != nil {
+		return nil, err
+	}
+	if source.language == nil {
+		return nil, fmt.Errorf("the language of %q is not known, so what it imports is not; grep_files finds lines by a pattern", source.path)
+	}
+	f := finder{sourceFile: source, call: c}
+	var found []imported
+	if f.language.Is("Go") {
+		found = f.goImports()
+	} else if found, err = f.imports(); err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return fmt.Appendf(nil, "%s imports nothing (%s)\n", confine.ShownName(f.path), f.language.Name), nil
+	}
+	var b []byte
+	for _, i := range found[:min(len(found), maxImports)] {
+		b = fmt.Appendf(b, "%d: %s", i.line, toolserver.Cut(i.text, maxShownLine, ""))
+		if len(i.paths) > 0 {
+			b = fmt.Appendf(b, " -> %s", strings.Join(i.paths, ", "))
+		}
+		b = append(b, '\n')
+	}
+	if len(found) > maxImports {
+		b = fmt.Appendf(b, "[toolpipe] the first %d are shown, the others are left out\n", maxImports)
+	}
+	return b, nil
+}
+
+// A finder finds the imports of a file, and the files that they are.
+type finder struct {
+	*sourceFile
+	call   *call
+	looked int
+}
+
+// imports gives what the rules of the file's language find, in the order of the
+// lines.
+func (f *finder) imports() (found []imported, err error) {
+	f.lay()
+	isKnown := false
+	for i := range importRules {
+		rule := &importRules[i]
+		if !f.language.Is(strings.Fields(rule.languages)...) {
+			continue
+		}
+		isKnown = true
+		importOnce.Do(compileImports)
+		for _, m := range importPatterns[i].FindAllSubmatchIndex(f.text, 2*maxImports) {
+			from, code := f.mask, m[4] // in a comment or a string, a match is no import
+			if rule.quoted {
+				from, code = f.text, m[4]-1
+			}
+			if f.mask[m[2]] != f.text[m[2]] || f.mask[code] != f.text[code] {
+				continue
+			}
+			written := strings.Join(strings.Fields(string(from[m[2]:m[3]])), " ")
+			found = append(found, imported{f.lineOf(m[2]), written, f.files(rule, string(from[m[4]:m[5]]))})
+		}
+	}
+	if !isKnown {
+		return nil, fmt.Errorf("how %s names other files is not known", f.language.Name)
+	}
+	slices.SortStableFunc(found, func(a, b imported) int { return a.line - b.line })
+	return found, nil
+}
+
+// files gives the files that the names in an import are.
+func (f *finder) files(rule *importRule, text string) (files []string) {
+	for _, name := range rule.names(text) {
+		if file := f.find(rule, name); file != "" && !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// names gives the names in the text of an import.
+func (r *importRule) names(text string) (names []string) {
+	if r.quoted {
+		return []string{strings.Trim(text, `"'`)}
+	}
+	prefix, list, found := strings.Cut(text, "{") // Rust has crate::a::{b, c}, PHP A\{B, C}
+	if !found {
+		prefix, list = "", text
+	}
+	if base, members, found := strings.Cut(text, " import"); found && r.separator == "." { // Python has from a import b, c
+		prefix, list = strings.TrimSpace(base), members
+		names = append(names, prefix)
+		if !strings.HasSuffix(prefix, ".") {
+			prefix += "."
+		}
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		if fields := strings.Fields(strings.Trim(name, "(){} \t\r\n")); len(fields) > 0 { // without "as x"
+			names = append(names, prefix+fields[0])
+		}
+	}
+	return names
+}
+
+const maxLookedUp = 5000 // paths that are looked up for one file
+
+// find gives the file that a name is, "" for none below the root.
+func (f *finder) find(rule *importRule, name string) string {
+	bases := f.bases(rule.from)
+	if rule.separator == "" {
+		if rule.languages == "PHP" { // as in __DIR__ . '/a.php'
+			name = strings.TrimPrefix(name, "/")
+		}
+		if path.IsAbs(name) || strings.HasPrefix(rule.languages, "JavaScript") && !strings.HasPrefix(name, ".") {
+			return ""
+		}
+		return f.first(bases, name, rule.endings)
+	}
+	if dots := len(name) - len(strings.TrimLeft(name, ".")); dots > 0 { // of Python
+		bases = []string{path.Join(path.Dir(f.rel), strings.Repeat("../", dots-1))}
+		name = name[dots:]
+	}
+	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(rule.separator, r) })
+	for len(parts) > 1 && (parts[0] == "crate" || parts[0] == "self" || parts[0] == "super") { // of Rust
+		parts = parts[1:]
+	}
+	for n := len(parts); n >= max(min(1, len(parts)), len(parts)-2); n-- { // the last parts may be in the file
+		if file := f.first(bases, strings.Join(parts[:n], "/"), rule.endings); file != "" {
+			return file
+		}
+	}
+	return ""
+}
+
+// bases are the directories in which a rule looks.
+func (f *finder) bases(from string) (bases []string) {
+	dir := path.Dir(f.rel)
+	for from := range strings.FieldsSeq(from) {
+		switch from {
+		case "dir":
+			bases = append(bases, dir)
+		case "root":
+			bases = append(bases, ".")
+		case "module":
+			bases = append(bases, strings.TrimSuffix(f.rel, path.Ext(f.rel)))
+		case "up":
+			for at := dir; at != "."; at = path.Dir(at) {
+				bases = append(bases, at)
+			}
+			bases = append(bases, ".")
+		default:
+			bases = append(bases, from)
+		}
+	}
+	return bases
+}
+
+// first gives the first file that is there, other than the file that imports.
+func (f *finder) first(bases []string, name, endings string) string {
+	for _, base := range bases {
+		for ending := range strings.FieldsSeq(endings) {
+			if ending == "-" {
+				ending = ""
+			}
+			if file := f.look(path.Join(base, name+ending), fs.FileMode.IsRegular); file != "" {
+				return file
+			}
+		}
+	}
+	return ""
+}
+
+// look gives what answers show for a path from the root; "" when no file of that kind
+// is there that may be shown, other than the file that imports.
+func (f *finder) look(at string, isKind func(fs.FileMode) bool) string {
+	if f.looked++; f.looked > maxLookedUp || len(at) > confine.MaxPath {
+		return ""
+	}
+	l, err := f.root.Find(at)
+	if err != nil {
+		return ""
+	}
+	defer l.Close()
+	if l.Info == nil || !isKind(l.Info.Mode()) || l.Rel == f.rel {
+		return ""
+	}
+	return confine.ShownName(f.call.shown(l.Access, l.Rel))
+}
+
+// goImports gives the imports of a Go file. An import of the same module is a directory.
+func (f *finder) goImports() (found []imported) {
+	positions := token.NewFileSet()
+	file, _ := parser.ParseFile(positions, "", f.text, parser.ImportsOnly)
+	if file == nil {
+		return nil
+	}
+	module, root := f.module()
+	for _, spec := range file.Imports {
+		i := imported{line: positions.PositionFor(spec.Pos(), false).Line, text: spec.Path.Value}
+		if spec.Name != nil {
+			i.text = spec.Name.Name + " " + i.text
+		}
+		name, _ := strconv.Unquote(spec.Path.Value)
+		if rest, inside := strings.CutPrefix(name+"/", module+"/"); module != "" && inside {
+			if dir := f.look(path.Join(root, rest), fs.FileMode.IsDir); dir != "" {
+				i.paths = []string{dir}
+			}
+		}
+		found = append(found, i)
+	}
+	return found
+}
+
+// module gives the module that the file is in by the nearest go.mod, and where its
+// root is.
+func (f *finder) module() (name, root string) {
+	for _, dir := range f.bases("up") {
+		l, err := f.root.Find(path.Join(dir, "go.mod"))
+		if err != nil {
+			continue
+		}
+		text, err := f.call.readAt(l)
+		l.Close()
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text.text)) {
+			if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "module" {
+				return strings.Trim(fields[1], `"`), dir
+			}
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,177 @@
+package code
+
+import (
+	"bytes"
+	"slices"
+
+	"toolpipe/mcp/builtin/code/lexis"
+)
+
+// A layout is a text with its lines, and with its brackets outside comments and
+// strings: they tell where definitions begin and end.
+type layout struct {
+	language   *lexis.Language // nil when it is not known
+	text, mask []byte
+	starts     []int         // of the lines, and the text's length
+	states     []lexis.State // of the lines, and behind the text
+	kinds      []lineKind    // of the lines
+	columns    []int         // of the first characters of the lines
+	inside     []level       // of the lines, and behind the text, without comments and strings; nil where there are no brackets
+	units      []unit        // by the numbers of the lines; nil until unit
+	partners   []int32       // by offset, 1 + where the bracket is that closes or opens the bracket there; -1: nowhere; 0: there is no bracket
+	ending     ending
+}
+
+// A lineKind tells comments and code apart.
+type lineKind uint8
+
+const (
+	hasCode   lineKind = iota
+	hasNoCode          // a comment, the inside of a string
+	isEmpty
+)
+
+// maxLooked is how many bytes are looked at to understand a line, or to find the end
+// of a statement. Source that people write needs no more. Without the bound, a text
+// that is one line with many definitions would be read anew for each of them.
+const maxLooked = 4 << 10
+
+// An ending is how definitions of a language end.
+type ending uint8
+
+const (
+	bySemicolon ending = iota // with their brackets or a semicolon
+	byLine                    // with their brackets or a line
+	byWord                    // with "end" at their own indentation
+	byIndent                  // where the indentation ends
+)
+
+func endingOf(language *lexis.Language) ending {
+	switch {
+	case language.Is("JavaScript", "TypeScript", "Kotlin", "Swift", "Scala", "Shell", "Python"):
+		return byLine
+	case language.Is("Ruby", "Lua"):
+		return byWord
+	case language == nil, language.Is("YAML", "TOML", "Make", "Dockerfile", "HTML"):
+		return byIndent
+	}
+	return bySemicolon
+}
+
+func newLayout(language *lexis.Language, text []byte) *layout {
+	l := &layout{language: language, text: text, starts: []int{0}, ending: endingOf(language)}
+	l.mask, l.states = language.Scan(text)
+	for line := range bytes.Lines(text) {
+		l.starts = append(l.starts, l.starts[l.lines()]+len(line))
+		l.kinds = append(l.kinds, l.kindOf(l.lines()))
+		l.columns = append(l.columns, indentation(line))
+	}
+	if language.Is("Shell") {
+		l.pair("{}") // the patterns of case have a ) of their own
+	} else if language != nil {
+		l.pair(openers + closers)
+	}
+	return l
+}
+
+// partner is the offset of the bracket that closes or opens the bracket at an
+// offset, -1 for a bracket that stays alone. It is not found when there is no bracket.
+func (l *layout) partner(at int) (other int, found bool) {
+	if at >= len(l.partners) {
+		return -1, false
+	}
+	return max(int(l.partners[at])-1, -1), l.partners[at] != 0
+}
+
+// lines is how many lines there are.
+func (l *layout) lines() int { return len(l.starts) - 1 }
+
+// line is a line of the text or of its mask, counted from 1, with its end.
+func (l *layout) line(of []byte, n int) []byte { return of[l.starts[n-1]:l.starts[n]] }
+
+// lineOf is the number of the line with the byte at an offset.
+func (l *layout) lineOf(at int) int {
+	n, _ := slices.BinarySearch(l.starts[:l.lines()], at+1)
+	return n
+}
+
+// column is how far a line is indented.
+func (l *layout) column(n int) int { return l.columns[n-1] }
+
+func (l *layout) kindOf(n int) lineKind {
+	switch text := l.line(l.text, n); {
+	case len(bytes.TrimSpace(text)) == 0:
+		return isEmpty
+	case len(bytes.TrimSpace(l.line(l.mask, n))) == 0 && !(n == 1 && bytes.HasPrefix(text, []byte("#!"))):
+		return hasNoCode
+	}
+	return hasCode
+}
+
+// code says whether a line has more than comments, the insides of strings and white
+// space.
+func (l *layout) code(n int) bool { return l.kinds[n-1] == hasCode }
+
+// indentation is the column of a line's first character.
+func indentation[T string | []byte](line T) (column int) {
+	for i := range min(len(line), maxLooked) {
+		switch line[i] {
+		case ' ':
+			column++
+		case '\t':
+			column += 8 - column%8
+		default:
+			return column
+		}
+	}
+	return column
+}
+
+// firstByte is the offset of a line's first byte that is not white space.
+func (l *layout) firstByte(n int) int {
+	i := l.starts[n-1]
+	line := l.mask[i:min(i+maxLooked, l.starts[n])]
+	return i + len(line) - len(bytes.TrimLeft(line, " \t"))
+}
+
+const whiteSpace = " \t\r\n"
+
+// behind is the first byte of code at an offset or behind it that is none of these;
+// 0 for none.
+func (l *layout) behind(at int, passed string) byte {
+	rest := bytes.TrimLeft(l.mask[at:min(at+maxLooked, len(l.mask))], passed)
+	if len(rest) == 0 {
+		return 0
+	}
+	return rest[0]
+}
+
+// trimmed is an offset without the white space before it.
+func (l *layout) trimmed(at int) int {
+	from := max(0, at-maxLooked)
+	return from + len(bytes.TrimRight(l.text[from:at], whiteSpace))
+}
+
+// trimmedEnd is the offset behind the last character of a line that is not white
+// space.
+func (l *layout) trimmedEnd(n int) int {
+	return max(l.starts[n-1], l.trimmed(l.starts[n]))
+}
+
+// wordAt is where in a text, from an offset on, a word first stands that is no part
+// of a longer one; -1 for nowhere.
+func wordAt(text, word []byte, from int) int {
+	for {
+		i := bytes.Index(text[from:], word)
+		if i < 0 {
+			return -1
+		}
+		at, end := from+i, from+i+len(word)
+		begins := at == 0 || !lexis.IsWord(text[at-1]) || !lexis.IsWord(word[0])
+		ends := end == len(text) || !lexis.IsWord(text[end]) || !lexis.IsWord(word[len(word)-1])
+		if begins && ends {
+			return at
+		}
+		from = at + 1
+	}
+}

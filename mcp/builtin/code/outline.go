@@ -1,0 +1,191 @@
+package code
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/toolserver"
+)
+
+func outlineFile(_ context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
+	detail := args.TextOr("detail", "outline")
+	if detail != "outline" && detail != "skeleton" {
+		return nil, fmt.Errorf("detail is %q; it is outline or skeleton", detail)
+	}
+	f, err := c.file(args.Text("path"))
+	if err != nil {
+		return nil, err
+	}
+	if language := "of a language that is not known here"; len(f.defs) == 0 {
+		if f.language != nil {
+			language = "in " + f.language.Name
+		}
+		return fmt.Appendf(nil, "no definitions: %s has %d lines, %s\n", confine.ShownName(f.path), f.lines(), language), nil
+	}
+	o := outlineText{sourceFile: f}
+	o.b = fmt.Appendf(o.b, "%s: %d lines\n", confine.ShownName(f.path), f.lines())
+	if detail == "skeleton" {
+		o.b = append(o.b, '\n')
+		o.skeleton(nested(f.defs))
+	} else {
+		o.list(nested(f.defs), 0)
+	}
+	return o.appendNotes(), nil
+}
+
+// A node is a definition with the definitions inside it. The root has no definition.
+type node struct {
+	*definition
+	inside []*node
+}
+
+// nested gives the root of a tree, in which each definition is below the definition in
+// whose lines it stands. Where both are in one line, the scope tells which is inside.
+func nested(defs []definition) *node {
+	around := []*node{{}}
+	line, inLine := 0, map[string]*node{}
+	for i := range defs {
+		n := &node{definition: &defs[i]}
+		for len(around) > 1 && !around[len(around)-1].holds(n.definition) {
+			around = around[:len(around)-1]
+		}
+		if n.Line != line {
+			line = n.Line
+			clear(inLine)
+		}
+		outer := inLine[n.Scope]
+		if outer == nil {
+			outer = around[len(around)-1]
+		}
+		outer.inside = append(outer.inside, n)
+		around = append(around, n)
+		inLine[n.fullName()] = n
+	}
+	return around[0]
+}
+
+// outlineText is the answer of a tool while it is written.
+type outlineText struct {
+	*sourceFile
+	b       []byte
+	listed  int
+	shownTo int  // the last line of the source that is shown
+	guessed bool // the lines of a definition in the answer are a guess
+}
+
+// full says whether no more fits into the answer.
+func (o *outlineText) full() bool {
+	return o.listed >= toolserver.MaxListed || len(o.b) >= toolserver.MaxText
+}
+
+// list appends the definitions inside another, and the definitions inside them.
+func (o *outlineText) list(outer *node, depth int) {
+	for _, n := range outer.inside {
+		if o.full() {
+			return
+		}
+		o.b = append(o.b, strings.Repeat("  ", depth)...)
+		o.appendLine(n.definition, outer.definition)
+		o.list(n, depth+1)
+	}
+}
+
+const maxSignature = 300 // bytes of a signature in a line
+
+// appendLine appends the kind, name, signature and lines of a definition, which
+// stands inside another; outer is nil for a definition by itself.
+func (o *outlineText) appendLine(d, outer *definition) {
+	o.listed++
+	name := d.fullName()
+	switch {
+	case strings.HasPrefix(d.Name, anonymous):
+		name = "(anonymous)"
+	case outer != nil && d.Scope == outer.fullName():
+		name = d.Name
+	}
+	signature := toolserver.Cut(o.signature(d), maxSignature, " ...")
+	o.b = fmt.Appendf(o.b, "%s %s%s  %s\n", d.Kind, name, signature, o.span(d))
+}
+
+// span is the lines of a definition, for which a note explains the mark of a guess.
+func (o *outlineText) span(d *definition) string {
+	o.guessed = o.guessed || d.Guessed
+	return d.span()
+}
+
+func (o *outlineText) appendNotes() []byte {
+	if o.guessed {
+		o.b = append(o.b, "[toolpipe] ~: where it begins or ends is a guess; edit_definition does not edit it\n"...)
+	}
+	if o.full() && o.listed > 1 && o.listed < len(o.defs) {
+		o.b = fmt.Appendf(o.b, "[toolpipe] %d of %d definitions are shown; definition finds others by name, grep_files by pattern\n", o.listed, len(o.defs))
+	}
+	return o.b
+}
+
+// skeleton appends the definitions inside another as their source without bodies.
+func (o *outlineText) skeleton(outer *node) {
+	for _, n := range outer.inside {
+		if o.full() {
+			return
+		}
+		o.listed++
+		if n.Line <= o.shownTo { // it is in a line with another
+			o.skeleton(n)
+			continue
+		}
+		o.withoutBody(n)
+		o.shownTo = max(o.shownTo, n.lastLine())
+	}
+}
+
+// withoutBody appends the head of a definition, and behind it the definitions inside,
+// or "..." for its body.
+func (o *outlineText) withoutBody(n *node) {
+	o.appendLines(n.Start, n.Line-1)
+	h := o.head(n.definition)
+	isContainer := !isFunction(n.Kind) && (hasBody(n.Kind) || len(n.inside) > 0)
+	wholeLine := isContainer || h.open != "{"
+	if wholeLine {
+		h.end = o.trimmedEnd(o.lineOf(max(h.end-1, h.begin)))
+	}
+	o.appendText(o.text[h.begin:h.end])
+	o.shownTo = o.lineOf(h.end)
+	doc, last := o.docString(n.definition, h), n.lastLine()
+	switch {
+	case wholeLine && o.shownTo >= last:
+		o.b = append(o.b, '\n')
+	case isContainer && len(n.inside) > 0:
+		o.b = append(o.b, '\n')
+		if doc != nil {
+			o.appendText(append(doc, '\n'))
+		}
+		o.skeleton(n)
+		if o.shownTo < last && (h.open == "\n" || bytes.IndexByte(o.line(o.mask, last), '}') >= 0) {
+			o.appendLines(last, last)
+		}
+	case doc != nil:
+		o.appendText(fmt.Appendf(nil, "\n%s\n%s...\n", doc, indentOf(string(doc))))
+	case h.open == "{":
+		o.b = append(o.b, " ... }\n"...)
+	default:
+		o.b = append(o.b, " ...\n"...)
+	}
+}
+
+// appendLines appends lines of the source.
+func (o *outlineText) appendLines(from, to int) {
+	for n := from; n <= to && !o.full(); n++ {
+		o.appendText(o.text[o.starts[n-1]:o.trimmedEnd(n)])
+		o.b = append(o.b, '\n')
+	}
+}
+
+// appendText appends a piece of the source, whose lines end without CR.
+func (o *outlineText) appendText(text []byte) {
+	text = text[:min(len(text), toolserver.MaxText)]
+	o.b = append(o.b, bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))...)
+}

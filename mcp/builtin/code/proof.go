@@ -1,0 +1,204 @@
+package code
+
+import (
+	"bytes"
+	"strings"
+
+	"toolpipe/mcp/builtin/code/lexis"
+)
+
+// extend finds the lines of a definition, of which ctags may have told the last. They
+// are a guess unless they are proven: two ways to find the end agree, or the one that
+// there is does not contradict the indentation, and neither the code above nor the code
+// below goes on in the definition.
+func (l *layout) extend(d *definition) {
+	told := d.End >= d.Line
+	proven := told && l.language.Is("Python") || l.findEnd(d, told) // of Python, ctags gives the ends until it gives up
+	d.End = min(d.End, l.lines())
+	if next := l.unit(d.End + 1); next.nextStart <= next.nextCode || next.nextCode == 0 {
+		d.End = max(d.End, next.nextStart-1) // the comment behind its last code has more lines
+	}
+	first, isWhole := l.firstLine(d)
+	d.Start = l.unit(first).head
+	isWhole = isWhole && proven && l.language != nil && l.endsAbove(d) && l.endsBelow(d, first)
+	d.Guessed = !isWhole && !d.Shared
+}
+
+// findEnd sets the last line of a definition, unless it is told, and says whether it is
+// proven.
+func (l *layout) findEnd(d *definition, told bool) bool {
+	body := hasBody(d.Kind)
+	switch {
+	case told && d.Kind == "macro":
+		return true // of C, a line whose end has no backslash
+	case body && l.ending == byWord:
+		last, guessed := l.wordEnd(d.Line)
+		agree := !told || last == d.End || !l.code(min(d.End, l.lines())) // ctags takes any "end" in a here-document
+		if !told || !guessed {
+			d.End = last
+		}
+		return agree && !guessed
+	case l.ending == byIndent, body && l.language.Is("Python"):
+	default:
+		if at, ok := l.statement(d).end(l.behindName(d)); ok {
+			return l.endAt(d, at, told)
+		}
+	}
+	if !told {
+		d.End = l.indentedEnd(d.Line)
+	}
+	return false
+}
+
+// endAt sets the last line of a definition to that of an offset, unless another is told.
+func (l *layout) endAt(d *definition, at int, told bool) bool {
+	last := max(d.Line, l.lineOf(at))
+	if told && last != d.End && d.End > d.Line {
+		return false
+	}
+	d.End = last
+	rest := bytes.TrimSpace(l.mask[min(at+1, l.starts[last]):l.starts[last]])
+	isLast := isFunction(d.Kind) && l.ending == bySemicolon && bytes.HasPrefix(rest, []byte(";")) // of an enum in Java
+	names := isType(d.Kind) && l.language.Is("C", "C++")                                          // of variables may follow
+	d.Shared = isLast || len(bytes.Trim(rest, ";,")) > 0 && !names
+	return true
+}
+
+// firstLine is the first line of a definition without what is above it, and says
+// whether the definition begins there, and not behind something else in this line.
+func (l *layout) firstLine(d *definition) (first int, isWhole bool) {
+	first = l.unit(d.Line).first
+	if bracket := l.level(first).bracket; bracket > 0 && l.level(first) != l.level(d.End+1) {
+		first = l.unit(l.lineOf(int(bracket) - 1)).first
+	}
+	if first < d.Line && l.decorated(l.starts[first-1], l.starts[d.Line-1]) < l.starts[d.Line-1] {
+		return l.unit(d.Line).first, false
+	}
+	d.Shared = d.Shared || l.isInside(d)
+	if first == d.Line && l.isType(d) {
+		first = l.unit(d.Line - 1).first
+	}
+	for l.language.Is("C", "C++") && l.beginsAbove(first) {
+		first--
+	}
+	return first, l.level(first) == l.level(d.End+1)
+}
+
+// beginsAbove says whether a statement of C, of which a line is known, begins above it:
+// with a word such as typedef struct above its bracket {, or with a macro that stands
+// below an empty line.
+func (l *layout) beginsAbove(n int) bool {
+	if u := l.unit(n); u.above == 0 || u.above != n-1 || u.codeAbove != n-1 || l.terminated(n-1) {
+		return false
+	}
+	above := l.unit(n - 1).above
+	return l.firstOf(n) == '{' || above == 0 || l.kinds[above-1] != hasCode
+}
+
+// terminated says whether a line of C ends what stands in it.
+func (l *layout) terminated(n int) bool {
+	line := bytes.TrimSpace(l.line(l.mask, n))
+	return line[0] == '#' || strings.IndexByte(";{},:", line[len(line)-1]) >= 0
+}
+
+// behindName is the offset behind the name of a definition, and behind the brackets that
+// close there, as in int (*name)(int).
+func (l *layout) behindName(d *definition) int {
+	at := l.nameEnd(d)
+	for at < l.starts[d.Line] {
+		if other, isBracket := l.partner(at); !isBracket || other < l.starts[d.Line-1] || other > at || l.mask[at] == '}' {
+			break
+		}
+		at++
+	}
+	return at
+}
+
+// isInside says whether a definition's name is in a bracket that opens before it in its
+// line, as that of a function that is an argument, or behind another statement.
+func (l *layout) isInside(d *definition) bool {
+	if l.language.Is("C", "C++", "Objective-C", "Python") { // there it may be int (*name)(int), (name, b) = 1, 2
+		return false
+	}
+	end := l.nameEnd(d)
+	for i := l.firstByte(d.Line); i < end; i++ {
+		other, isBracket := l.partner(i)
+		switch {
+		case l.mask[i] == ';', isBracket && l.mask[i] != '{' && other >= end:
+			return true
+		case isBracket && other > i && other < end:
+			i = other
+		}
+	}
+	return false
+}
+
+// endsAbove says whether the code above a definition ends there. What ends with a comma
+// follows a comma, and what ends with a semicolon does not: int a,\n b;
+func (l *layout) endsAbove(d *definition) bool {
+	n := d.Start
+	u := l.unit(n)
+	if u.codeEnd == 0 || l.language.Is("Python") {
+		return true
+	}
+	last, own := l.mask[u.codeEnd-1], l.mask[l.unit(d.End+1).codeEnd-1]
+	line := l.unit(l.lineOf(u.codeEnd - 1)).first
+	isDirective := l.ending == bySemicolon && (l.firstOf(line) == '#' || bytes.HasPrefix(bytes.TrimSpace(l.line(l.text, l.lineOf(u.codeEnd-1))), []byte("<?")))
+	switch {
+	case isDirective, l.firstOf(n) == '#' && l.ending == bySemicolon:
+		return true
+	case l.language.Is("C", "C++") && l.kinds[n-2] == isEmpty && (lexis.IsWord(last) || last == ')'):
+		return true // behind a macro that needs no semicolon
+	case last == ',' && own == ';', last == ';' && own == ',', d.Kind == "enumConstant" && own == ';':
+		d.Shared = true
+		return true
+	case l.ending != byWord && !l.language.Is("Shell", "Objective-C") && strings.IndexByte(".?:|&=>,)]", l.firstOf(n)) >= 0:
+		return false
+	case l.ending == bySemicolon:
+		if strings.IndexByte(";{},:", last) < 0 {
+			return false
+		}
+	case l.ending == byWord:
+		return strings.IndexByte(`=+-*%&^<.\`, last) < 0
+	case last != ',' && last != '(' && l.goesOn(u.codeEnd-1):
+		return false
+	case l.language.Is("Shell"):
+		return true
+	}
+	return u.codeAbove == 0 || l.column(u.codeAbove) >= l.column(n) || last == ':' || l.firstOf(u.codeAbove) == '#'
+}
+
+// firstOf is the first byte of code in a line; 0 for none.
+func (l *layout) firstOf(n int) byte {
+	if line := bytes.TrimSpace(l.line(l.mask, n)); len(line) > 0 {
+		return line[0]
+	}
+	return 0
+}
+
+// endsBelow says whether a definition, which begins in a line, does not go on below its
+// last line.
+func (l *layout) endsBelow(d *definition, first int) bool {
+	u := l.unit(d.End + 1)
+	last, next := l.mask[max(u.codeEnd-1, 0)], byte(0)
+	isDirective := l.ending == bySemicolon && l.firstOf(first) == '#'
+	if n := u.nextCode; n > 0 && l.level(n) == l.level(d.End+1) {
+		if next = l.firstOf(n); l.column(n) > l.column(first) && next != '#' && !isDirective {
+			return false
+		}
+	}
+	isCloser := next != 0 && strings.IndexByte(closers, next) >= 0
+	switch {
+	case l.ending == byWord, l.language.Is("Python", "Shell"), isDirective:
+		return true
+	case last == ';', last == ',', isCloser, next == 0:
+		return true
+	case strings.IndexByte(".?:|&=>{", next) >= 0:
+		return false
+	case last == '}' && hasBody(d.Kind):
+		return true
+	case l.ending == bySemicolon:
+		return last == '}'
+	}
+	return !l.goesOn(u.codeEnd-1) && strings.IndexByte("+-*/%^<([`", next) < 0
+}

@@ -1,0 +1,294 @@
+package code
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"toolpipe/mcp/builtin/code/lexis"
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/stream/text/jsontext"
+)
+
+const (
+	maxProblems     = 20               // in one answer
+	maxMessage      = 300              // bytes of the message of one
+	maxParsed       = 4 << 20          // bytes of a text that another program parses: Python's takes hundreds of times as many
+	parserTime      = 20 * time.Second // after which such a program is ended
+	maxParserOutput = 64 << 10         // bytes that are read of its errors
+)
+
+func showSyntax(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
+	f, err := c.read(args.Text("path"))
+	if err != nil {
+		return nil, err
+	}
+	problems, err := c.checkSyntax(ctx, f)
+	switch {
+	case errors.Is(err, errUnchecked):
+		return nil, fmt.Errorf("%q: %w; a build, a linter or a test may tell", f.path, err)
+	case err != nil:
+		return nil, err
+	case len(problems) == 0:
+		return []byte("no syntax error\n"), nil
+	}
+	return []byte(problemLines(problems)), nil
+}
+
+// A problem is a syntax error in a text.
+type problem struct {
+	line, column int // from 1; a column of 0 is not known
+	message      string
+}
+
+func (p problem) String() string {
+	if p.column == 0 {
+		return fmt.Sprintf("%d: %s", p.line, p.message)
+	}
+	return fmt.Sprintf("%d:%d: %s", p.line, p.column, p.message)
+}
+
+func problemLines(problems []problem) string {
+	var b strings.Builder
+	for _, p := range problems[:min(len(problems), maxProblems)] {
+		fmt.Fprintln(&b, p)
+	}
+	if more := len(problems) - maxProblems; more > 0 {
+		fmt.Fprintf(&b, "[toolpipe] %d more are left out\n", more)
+	}
+	return b.String()
+}
+
+var errUnchecked = errors.New("the syntax cannot be checked")
+
+// unchecked is an errUnchecked that says why.
+func unchecked(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errUnchecked, fmt.Sprintf(format, args...))
+}
+
+// checkSyntax gives the syntax errors of a file. It runs no code of the file. The
+// error is an errUnchecked when no parser can tell.
+func (c *call) checkSyntax(ctx context.Context, f *sourceFile) ([]problem, error) {
+	extension := path.Ext(strings.ToLower(f.path))
+	switch {
+	case f.language == nil:
+		return nil, unchecked("the language is not known")
+	case f.language.Is("Go"):
+		return goProblems(f.text), nil
+	case f.language.Is("JSON") && extension == ".json":
+		return jsonProblems(f.text), nil
+	}
+	parsers, err := parsersOf(f.language.Name, extension, f.text)
+	if err != nil {
+		return nil, err
+	}
+	if len(f.text) > maxParsed {
+		return nil, unchecked("the file has %d bytes, at most %d are given to %s", len(f.text), maxParsed, parsers[0].program)
+	}
+	return c.parseByAny(ctx, parsers, f.text)
+}
+
+// parseByAny has a text parsed until a parser accepts it. If none does, it gives the
+// errors of the parser that came farthest. The first parser must be installed.
+func (c *call) parseByAny(ctx context.Context, parsers []textParser, text []byte) (problems []problem, err error) {
+	for i, p := range parsers {
+		found, err := c.parse(ctx, p, text)
+		switch {
+		case err != nil && i == 0, ctx.Err() != nil:
+			return nil, err
+		case err == nil && len(found) == 0:
+			return nil, nil
+		case err == nil && (i == 0 || found[0].line > problems[0].line):
+			problems = found
+		}
+	}
+	return problems, nil
+}
+
+func goProblems(text []byte) (problems []problem) {
+	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution) // which gives the first of each line, ten at most
+	list, _ := errors.AsType[scanner.ErrorList](err)
+	slices.SortStableFunc(list, func(a, b *scanner.Error) int { return a.Pos.Offset - b.Pos.Offset })
+	for _, e := range list { // a comment //line may have changed the line in the error
+		before := text[:min(e.Pos.Offset, len(text))]
+		line := before[bytes.LastIndexByte(before, '\n')+1:]
+		problems = append(problems, problem{bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(line) + 1, oneLine(e.Msg)})
+	}
+	return problems
+}
+
+// maxJSONDepth bounds the stack: the grammar of RFC 8259 has no bound.
+const maxJSONDepth = 10_000
+
+func jsonProblems(text []byte) []problem {
+	err := jsontext.Check(text, jsontext.Options{Depth: maxJSONDepth})
+	if e, ok := errors.AsType[*jsontext.SyntaxError](err); ok {
+		return []problem{{e.Line, e.Column, oneLine(e.Message)}}
+	}
+	return nil
+}
+
+// oneLine is a message as a line of an answer.
+func oneLine(message string) string {
+	return toolserver.Cut(strings.Join(strings.Fields(message), " "), maxMessage, " …")
+}
+
+// A textParser is a program that parses a text from its input and runs nothing of
+// it.
+type textParser struct {
+	program string
+	args    []string
+	place   string // begins a line about an error, before the number of the error's line
+}
+
+// pythonParser says each thing as Ruby does, and the column too. Isolated and
+// without site, Python reads no file of a directory, user or environment that may
+// hold code; ast.parse compiles nothing.
+const pythonParser = `import ast, sys
+try:
+    ast.parse(sys.stdin.buffer.read())
+except SyntaxError as e:
+    text = "-:%d:%d: %s" % (e.lineno or 1, e.offset or 1, e.msg)
+except ValueError as e:
+    text = "-:1: %s" % e
+else:
+    sys.exit(0)
+sys.stderr.buffer.write(text.encode("utf-8", "backslashreplace"))
+sys.exit(1)
+`
+
+var (
+	python     = textParser{"python3", []string{"-I", "-S", "-c", pythonParser}, "-:"}
+	posixShell = textParser{"sh", []string{"-n", "/dev/stdin"}, "/dev/stdin: "} // a shell that reads a script from no file counts no lines
+	bash       = textParser{"bash", []string{"--norc", "--noprofile", "-n", "/dev/stdin"}, "/dev/stdin: "}
+	nodeScript = textParser{"node", []string{"--no-warnings", "--check", "-"}, "[stdin]:"}
+	nodeModule = textParser{"node", []string{"--no-warnings", "--input-type=module", "--check", "-"}, "[stdin]:"}
+	ruby       = textParser{"ruby", []string{"--disable=gems,rubyopt", "-W0", "-c", "-"}, "-:"}
+)
+
+// textParsers are the parsers of which one must accept a text, by its language, or by
+// its language and its extension or the program of its first line. Where nothing tells
+// which kind of script it is, there is a parser for each kind.
+func textParsers() map[string][]textParser {
+	return map[string][]textParser{
+		"Python": {python}, "Ruby": {ruby},
+		"JavaScript": {nodeScript, nodeModule}, "JavaScript .cjs": {nodeScript}, "JavaScript .mjs": {nodeModule}, "JavaScript .jsx": nil,
+		"Shell .sh": {posixShell, bash}, "Shell sh": {posixShell}, "Shell .dash": {posixShell}, "Shell dash": {posixShell}, "Shell .bash": {bash}, "Shell bash": {bash},
+	}
+}
+
+func parsersOf(language, extension string, text []byte) ([]textParser, error) {
+	kind := extension
+	if language == "Shell" {
+		kind = cmp.Or(lexis.Interpreter(text), extension)
+	}
+	all := textParsers()
+	parsers, found := all[language+" "+kind]
+	if !found {
+		parsers = all[language]
+	}
+	if parsers == nil {
+		if kind != "" {
+			language += " (" + confine.ShownName(kind) + ")"
+		}
+		return nil, unchecked("no parser for %s is known that runs none of its code", language)
+	}
+	return parsers, nil
+}
+
+// parse has a program parse a text. It starts in the root directory, where no
+// project's files are, with an environment that no code is loaded by.
+func (c *call) parse(ctx context.Context, p textParser, text []byte) ([]problem, error) {
+	program, env, err := c.spec.lookPath(p.program)
+	if err != nil {
+		return nil, unchecked("%v", err)
+	}
+	if p.program == ruby.program {
+		text = withoutProgramLine(text)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, parserTime, unchecked("%s took more than %v", p.program, parserTime))
+	defer cancel()
+	said := process.Output{Head: maxParserOutput}
+	cmd := &exec.Cmd{Path: program, Args: append([]string{p.program}, p.args...), Env: env, Dir: "/", Stdin: bytes.NewReader(text), Stderr: &said}
+	err = c.spec.Processes.Run(ctx, cmd)
+	if ctx.Err() != nil || err == nil {
+		return nil, err
+	}
+	problems := p.problems(said.String(), text)
+	if len(problems) == 0 {
+		return nil, unchecked("%s failed: %v: %s", p.program, err, oneLine(said.String()))
+	}
+	return problems, nil
+}
+
+// withoutProgramLine makes a first line "#!" a mere comment: Ruby obeys the options
+// in it, of which -r loads a file.
+func withoutProgramLine(text []byte) []byte {
+	body := bytes.TrimPrefix(text, toolserver.ByteOrderMark)
+	if !bytes.HasPrefix(body, []byte("#!")) {
+		return text
+	}
+	text = bytes.Clone(text)
+	text[len(text)-len(body)+1] = '#'
+	return text
+}
+
+// problems reads the errors that a parser has told. A line with the place is followed
+// by the message, or by lines with the source, a mark below it, and the message.
+func (p textParser) problems(said string, text []byte) (problems []problem) {
+	place := regexp.MustCompile("^" + regexp.QuoteMeta(p.place) + `(?:line )?(\d+)(?::(\d+): )?:?(.*)`)
+	lines, last := strings.Split(said, "\n"), bytes.Count(text, []byte("\n"))+1
+	for i, line := range lines {
+		m := place.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		number, err := strconv.Atoi(m[1])
+		if err != nil || number > last+1 { // it is a line of the source, which is shown too
+			continue
+		}
+		e := problem{line: number, message: oneLine(m[3])}
+		if m[3] == "" { // Node.js says it behind the source
+			_, message, _ := strings.Cut(said, "\nSyntaxError: ")
+			message, _, _ = strings.Cut(message, "\n")
+			e.message = oneLine(cmp.Or(message, "syntax error"))
+		}
+		if e.column, err = strconv.Atoi(m[2]); err != nil && len(problems) < maxProblems {
+			e.column = markedColumn(lines[i+1:], text, number)
+		}
+		if e.message != "" && e.message[0] != '`' { // bash repeats the line in these
+			problems = append(problems, e)
+		}
+	}
+	return problems
+}
+
+// markedColumn is the column that a mark ^ shows below a line of a text; 0 when the
+// lines are no such pair.
+func markedColumn(lines []string, text []byte, number int) int {
+	if len(lines) < 2 || lines[0] == "" || strings.Trim(lines[1], " \t^~") != "" {
+		return 0
+	}
+	for range number - 1 {
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+	if !bytes.HasPrefix(text, []byte(lines[0])) {
+		return 0
+	}
+	return strings.IndexByte(lines[1], '^') + 1
+}

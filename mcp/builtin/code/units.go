@@ -1,0 +1,206 @@
+package code
+
+import (
+	"bytes"
+	"strings"
+
+	"toolpipe/mcp/builtin/code/lexis"
+)
+
+// A level is what a line begins inside of. Lines of one level are beside each other.
+type level struct {
+	bracket int32 // 1 + the offset of the innermost bracket that is open; 0 for none
+	branch  int32 // the line of the innermost #if or #else; 0 for none
+	part    lexis.Part
+	open    int // comments and strings
+}
+
+// level is that of a line, or of what is behind the last line.
+func (l *layout) level(n int) level {
+	var of level
+	if l.inside != nil {
+		of = l.inside[n-1]
+	}
+	of.part, of.open = l.states[n-1].Part, l.states[n-1].Open
+	return of
+}
+
+// A unit says what is around a line. A unit of lines goes from a line that begins in
+// code to the next such line of the same level: it is one line, or a comment or a
+// decorator of any length. Numbers of lines are 0 for none.
+type unit struct {
+	first     int // the line of the unit
+	above     int // the first line of the unit directly above
+	head      int // where a definition starts that begins in the unit: with the comments and decorators above
+	decorated int // where it starts if only the decorators above belong to it; 0 without any
+	codeAbove int // the first line of the next unit above that is neither
+	codeEnd   int // the offset behind the last code before the line
+	nextCode  int // the first line from this one on that has code
+	nextStart int // the first line from this one on that does not begin in a comment or string
+}
+
+// unit is what is around a line.
+func (l *layout) unit(n int) *unit {
+	if l.units == nil {
+		l.findUnits()
+	}
+	return &l.units[n]
+}
+
+func (l *layout) findUnits() {
+	l.units = make([]unit, l.lines()+2)
+	last := map[level]int{} // the last line of a level
+	joined := 0             // the last line of a head without brackets around it, such as template <...>
+	for n := 1; n <= l.lines()+1; n++ {
+		u, continues := &l.units[n], false
+		u.first, u.codeEnd = l.units[n-1].first, l.units[n-1].codeEnd
+		if n > 1 {
+			if line := bytes.TrimRight(l.line(l.mask, n-1), whiteSpace); len(line) > 0 {
+				u.codeEnd = l.starts[n-2] + len(line)
+				continues = line[len(line)-1] == '\\'
+			}
+		}
+		if n > l.lines() || n > 1 && (continues || n <= joined || l.states[n-1].Part != lexis.Code) {
+			continue
+		}
+		if end := l.decorated(l.starts[n-1], l.starts[n]); end > l.starts[n] {
+			joined = l.lineOf(end - 1)
+		}
+		key := l.level(n)
+		u.first, u.above, u.head = n, last[key], n
+		last[key] = n
+		l.lookAbove(n, u)
+	}
+	l.units[l.lines()+1].nextStart = l.lines() + 1
+	for n := l.lines(); n > 0; n-- {
+		l.units[n].nextCode, l.units[n].nextStart = l.units[n+1].nextCode, l.units[n+1].nextStart
+		if l.code(n) {
+			l.units[n].nextCode = n
+		}
+		if l.states[n-1].Part == lexis.Code {
+			l.units[n].nextStart = n
+		}
+	}
+}
+
+// lookAbove says of a unit what belongs to it of the unit directly above. A decorator
+// belongs to it whatever comments and empty lines are between, a comment only when it
+// is directly above, or between it and its decorator.
+func (l *layout) lookAbove(n int, u *unit) {
+	if u.above == 0 {
+		return
+	}
+	above := &l.units[u.above]
+	from, to := l.starts[u.above-1], l.starts[n-1]
+	switch {
+	case u.codeEnd <= from:
+		u.codeAbove, u.decorated = above.codeAbove, above.decorated
+		text := bytes.TrimLeft(l.text[from:to], whiteSpace)
+		isAround := l.language.Is("Rust") && (bytes.HasPrefix(text, []byte("//!")) || bytes.HasPrefix(text, []byte("/*!"))) // it is about the module
+		if u.head = above.head; isAround || l.kinds[u.above-1] != hasNoCode {                                               // or it is empty, or #!
+			u.head = n
+			if u.decorated > 0 {
+				u.head = u.decorated
+			}
+		}
+	case l.decorated(from, to) >= u.codeEnd:
+		u.head, u.decorated, u.codeAbove = above.head, above.head, above.codeAbove
+	default:
+		u.codeAbove = u.above
+	}
+}
+
+// decorated is the offset of the first code at an offset or behind it that is no
+// decorator, annotation or attribute, and no head of a template. It looks only at what
+// begins before until.
+func (l *layout) decorated(from, until int) int {
+	for from < until {
+		c := l.mask[from]
+		next := from
+		switch {
+		case strings.IndexByte(whiteSpace, c) >= 0:
+			from++
+			continue
+		case c == '@' && l.language.Is("Python", "Java", "JavaScript", "TypeScript", "Kotlin", "Scala", "Swift", "Dart") && !bytes.HasPrefix(l.mask[from:], []byte("@interface")):
+			next = l.passNames(from + 1)
+		case c == '#' && from+1 < until && l.mask[from+1] == '[' && l.language.Is("Rust", "PHP"):
+			next = l.passBracket(from + 1)
+		case c == '[' && l.language.Is("C", "C++", "C#"):
+			next = l.passBracket(from)
+		case l.language.Is("C", "C++"):
+			word := from
+			for word < until && lexis.IsWord(l.mask[word]) {
+				word++
+			}
+			switch string(l.mask[from:word]) {
+			case "template":
+				next = l.passAngles(word)
+			case "__attribute__", "__declspec", "alignas":
+				next = l.passBracket(word)
+			}
+		}
+		if next <= from {
+			return from
+		}
+		from = next
+	}
+	return from
+}
+
+// passNames is the offset behind names with dots between and brackets behind them, as
+// a decorator has.
+func (l *layout) passNames(at int) int {
+	for at < len(l.mask) {
+		c := l.mask[at]
+		switch {
+		case lexis.IsWord(c), c == '.', c == '$', c == ':' && !l.language.Is("Python"):
+			at++
+		case c == '(', c == '[', c == ' ' && at+1 < len(l.mask) && l.mask[at+1] == '(':
+			next := l.passBracket(at)
+			if next < 0 {
+				return at
+			}
+			at = next
+		case l.language.Is("Python") && c != '\n':
+			at++
+		default:
+			return at
+		}
+	}
+	return at
+}
+
+// passBracket is the offset behind the bracket that closes the one at an offset, which
+// may have a blank before it; -1 when there is none.
+func (l *layout) passBracket(at int) int {
+	if at < len(l.mask) && l.mask[at] == ' ' {
+		at++
+	}
+	if other, _ := l.partner(at); other > at {
+		return other + 1
+	}
+	return -1
+}
+
+// passAngles is the offset behind the > that closes the < at an offset, which may have
+// a blank before it; -1 when there is none.
+func (l *layout) passAngles(at int) int {
+	depth := 0
+	for end := min(at+maxLooked, len(l.mask)); at < end; at++ {
+		switch c := l.mask[at]; {
+		case c == '<':
+			depth++
+		case c == '>' && depth == 1:
+			return at + 1
+		case c == '>':
+			depth--
+		case depth == 0 && c != ' ', c == ';':
+			return -1
+		default:
+			if other, _ := l.partner(at); other > at {
+				at = other
+			}
+		}
+	}
+	return -1
+}

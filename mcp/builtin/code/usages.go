@@ -1,0 +1,115 @@
+package code
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/toolserver"
+)
+
+const (
+	maxUsages    = 1000 // lines that one answer shows
+	maxShownLine = 300  // bytes of a line in an answer
+)
+
+func showUsages(ctx context.Context, c *call, args toolserver.Arguments) ([]byte, error) {
+	word, err := lastName(args.Text("name"))
+	if err != nil {
+		return nil, err
+	}
+	u := usages{word: []byte(word), survey: survey{call: c, maxFiles: 50_000, maxBytes: 1 << 30}}
+	if err := u.survey.each(ctx, args.TextOr("path", "."), func(f *sourceFile) error { return u.file(ctx, f) }); err != nil {
+		return nil, err
+	}
+	switch {
+	case u.more > 0:
+		u.text = fmt.Appendf(u.text, "[toolpipe] %d more lines in %d files are left out; a path further down shows them\n", u.more, u.moreFiles)
+	case u.shown == 0:
+		u.text = fmt.Appendf(u.text, "%q is not used in %q\n", word, args.TextOr("path", "."))
+	}
+	return u.survey.appendTo(u.text), nil
+}
+
+// usages is one call of the tool.
+type usages struct {
+	word   []byte
+	survey survey
+
+	text      []byte
+	shown     int // lines
+	more      int // lines that are left out
+	moreFiles int // files of these
+}
+
+// file adds the lines of a file in which the word is.
+func (u *usages) file(ctx context.Context, f *sourceFile) error {
+	if !bytes.Contains(f.text, u.word) {
+		return nil
+	}
+	f.lay()
+	var lines []int // in whose code the word is, each once
+	for at := wordAt(f.mask, u.word, 0); at >= 0; at = wordAt(f.mask, u.word, at+len(u.word)) {
+		lines = append(lines, f.lineOf(at))
+	}
+	lines = slices.Compact(lines)
+	keep := min(len(lines), maxUsages-u.shown)
+	if len(u.text) > toolserver.MaxText {
+		keep = 0
+	}
+	if keep < len(lines) {
+		u.more += len(lines) - keep
+		u.moreFiles++
+	}
+	if keep == 0 {
+		return nil
+	}
+	if err := u.survey.outline(ctx, f); err != nil {
+		return err
+	}
+	u.text = append(u.text, confine.ShownName(f.path)...)
+	if f.language == nil {
+		u.text = append(u.text, " (the language is not known: comments and strings are searched too)"...)
+	}
+	u.text = append(u.text, '\n')
+	u.show(f, lines[:keep])
+	return nil
+}
+
+// show adds lines of a file, each behind the name of the definition it is in.
+func (u *usages) show(f *sourceFile, lines []int) {
+	var last *definition
+	for i, n := range lines {
+		if d := around(f.defs, n); d != last || i == 0 {
+			last = d
+			if d == nil {
+				u.text = append(u.text, "  (outside of definitions)\n"...)
+			} else {
+				u.text = fmt.Appendf(u.text, "  %s %s  %s\n", d.Kind, d.fullName(), d.span())
+			}
+		}
+		text := string(bytes.TrimSpace(f.line(f.text, n)))
+		mark := fmt.Sprintf("[toolpipe: %d bytes in this line]", len(text))
+		u.text = fmt.Appendf(u.text, "    %d: %s\n", n, toolserver.Cut(text, maxShownLine, mark))
+		u.shown++
+	}
+}
+
+// around is the innermost definition that a line is in; nil when there is none. A
+// variable in a function or a class is taken for a part of that.
+func around(defs []definition, line int) (inner *definition) {
+	for i := range defs {
+		d := &defs[i]
+		end := d.lastLine()
+		switch {
+		case line < d.Start || line > end,
+			d.Scope != "" && end == d.Line && !isFollowed(d),
+			inner != nil && inner.lastLine()-inner.Start < end-d.Start:
+		default:
+			inner = d
+		}
+	}
+	return inner
+}

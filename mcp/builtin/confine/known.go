@@ -1,0 +1,285 @@
+package confine
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"toolpipe/mcp/builtin/unified"
+)
+
+// A Known is what a conversation knows of files: the content that was attached, or
+// that a tool of a built-in server showed or wrote. Changes tells what was changed
+// since by anything else. It is in the bounds of the conversation's calls.
+type Known struct {
+	mu    sync.Mutex
+	files map[string]*knownFile // by their absolute paths without links
+	kept  int                   // bytes of the texts
+}
+
+const (
+	maxCompared = 1 << 20  // bytes of a file that is told as a diff
+	maxKept     = 64 << 20 // bytes of all texts that are kept for a diff
+	maxDigested = 64 << 20 // bytes of a file behind which only its size tells a change
+	maxDiff     = 16 << 10 // bytes of the diff of a file
+	maxChanges  = 64 << 10 // bytes of diffs behind which changed files are only named
+	maxUntold   = 4 << 10  // bytes of those names
+)
+
+type knownFile struct {
+	name     string // as the model was told it
+	rel      string // from the root of area
+	area     *Area
+	attached bool    // area is of this file alone, and is opened anew for each look
+	bounds   Bounds  // of the call that found it
+	last     content // the content that the model knows
+	away     string  // why the file cannot be read now, as the model was told; "" when it can be
+	missed   string  // changes by others before a write of the model, which are not told yet
+}
+
+// A content is that of a file at one time.
+type content struct {
+	sum  [sha256.Size]byte
+	size int64
+	text string
+	diff bool // text holds the content
+}
+
+// Attach adds a file that was attached to the conversation under that name. A file
+// that a file tool would not read is not looked at again, and so not added.
+func (k *Known) Attach(name string, data []byte, spec Spec) {
+	spec.Root = name
+	area, err := Open(spec)
+	if err != nil {
+		return
+	}
+	area.Root.Close()
+	f := &knownFile{name: name, rel: area.Only, area: area, attached: true}
+	if _, away := f.look(); away != "" {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f, _ = k.file(f)
+	k.keep(f, contentOf(data))
+}
+
+// Look takes the content of the file at a location, which is open as f and has that
+// size, before a tool reads it: so a change during the read is told twice rather than
+// never. The tool calls shown when the model is given what it read, the whole file or a
+// part. After a part, Changes still tells what has changed in the rest of the file.
+func (l *Location) Look(f io.ReaderAt, size int64) (shown func(whole bool)) {
+	k, nothing := l.Access.Bounds.Known, func(bool) {}
+	if k == nil {
+		return nothing
+	}
+	content, err := readContent(f, size)
+	if err != nil {
+		return nothing
+	}
+	file := l.knownFile()
+	return func(whole bool) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if f, isNew := k.file(file); isNew || whole {
+			f.away, f.missed = "", ""
+			k.keep(f, content)
+		}
+	}
+}
+
+// wrote says that the model wrote the file at a location. before is the content that
+// was edited; it is nil when the model gave the whole content.
+func (k *Known) wrote(l *Location, before, after []byte) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f, isNew := k.file(l.knownFile())
+	if was := contentOf(before); !isNew && before != nil && was.sum != f.last.sum {
+		f.missed += f.change(was, "")
+	}
+	f.away = ""
+	k.keep(f, contentOf(after))
+}
+
+// Changes tells, for the model, which files have changed since it knew them, each
+// change once. It is "" when none has. A file that is not there any more, or that a
+// link has taken the place of, is named without a content.
+func (k *Known) Changes(ctx context.Context) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var told strings.Builder
+	untold, more := "", 0
+	for _, path := range slices.Sorted(maps.Keys(k.files)) { // calls side by side read in any order
+		if ctx.Err() != nil {
+			break
+		}
+		f := k.files[path]
+		now, away := f.look()
+		same := away == f.away && (away != "" || now.sum == f.last.sum)
+		switch {
+		case same && f.missed == "":
+			continue
+		case told.Len() >= maxChanges:
+			if len(untold) < maxUntold {
+				untold += ", " + ShownName(f.name)
+			} else {
+				more++
+			}
+		default:
+			told.WriteString(f.missed)
+			if !same {
+				told.WriteString(f.change(now, away))
+			}
+		}
+		f.missed, f.away = "", away
+		if away == "" {
+			k.keep(f, now)
+		}
+	}
+	if more > 0 {
+		untold += fmt.Sprintf(" and %d more", more)
+	}
+	if untold != "" {
+		fmt.Fprintf(&told, "[toolpipe] changed too, left out here: %s\n", untold[len(", "):])
+	}
+	return told.String()
+}
+
+// change is what the model is told when the file has another content now, or cannot
+// be read for the reason away.
+func (f *knownFile) change(now content, away string) string {
+	note, diff := away, ""
+	switch {
+	case away != "":
+	case now.sum == f.last.sum:
+		note = "as it was"
+	case now.diff && f.last.diff:
+		diff = unified.Diff(f.last.text, now.text)
+	default:
+		note = fmt.Sprintf("%d bytes; too large for a diff, or no text", now.size)
+	}
+	if away == "" && f.away != "" {
+		note = strings.TrimSuffix("there again, "+note, ", ")
+	}
+	if note != "" {
+		note = " (" + note + ")"
+	}
+	if len(diff) > maxDiff {
+		cut := strings.LastIndexByte(diff[:maxDiff], '\n') + 1
+		diff = diff[:cut] + fmt.Sprintf("[toolpipe] lines of this diff left out: %d; read the file again\n", strings.Count(diff[cut:], "\n"))
+	}
+	return "[toolpipe] changed: " + ShownName(f.name) + note + "\n" + diff
+}
+
+// look reads the file again, and follows no link that was put on the way to it. away
+// says why the file cannot be read.
+func (f *knownFile) look() (now content, away string) {
+	now, err := f.read()
+	_, absent := errors.AsType[*NotFoundError](err)
+	switch {
+	case absent || errors.Is(err, fs.ErrNotExist):
+		away = "deleted"
+	case err != nil:
+		away = "not shown: it cannot be read any more, or a link or another kind of file took its place"
+	}
+	return now, away
+}
+
+func (f *knownFile) read() (now content, err error) {
+	area := f.area
+	if f.attached { // another directory may have the name of the file's directory now
+		spec := area.spec
+		spec.Root = filepath.Join(area.Real, area.Only)
+		if area, err = Open(spec); err != nil {
+			return now, err
+		}
+		defer area.Root.Close()
+		if area.Real != f.area.Real || area.Only != f.area.Only {
+			return now, ErrChanged // a link took the place of either
+		}
+	}
+	access := area.Access(f.bounds)
+	access.Bounds.Places = map[string]string{f.rel: access.Absolute(f.rel)}
+	l, err := access.Find(f.rel)
+	if err != nil {
+		return now, err
+	}
+	defer l.Close()
+	file, info, err := l.Open()
+	if err != nil {
+		return now, err
+	}
+	defer file.Close()
+	return readContent(file, info.Size())
+}
+
+// knownFile is the file at l, before anything is known of it.
+func (l *Location) knownFile() *knownFile {
+	return &knownFile{name: l.Asked, rel: l.Rel, area: l.Access.Area, bounds: l.Access.Bounds}
+}
+
+// file is what is known of a file that was found. If another file was told under the
+// same name, this one gets its absolute path as its name.
+func (k *Known) file(found *knownFile) (f *knownFile, isNew bool) {
+	path := filepath.Join(found.area.Real, found.rel)
+	if f := k.files[path]; f != nil {
+		return f, false
+	}
+	for _, other := range k.files {
+		if other.name == found.name {
+			found.name = path
+		}
+	}
+	if k.files == nil {
+		k.files = map[string]*knownFile{}
+	}
+	k.files[path] = found
+	return found, true
+}
+
+// keep makes c what is known of f. Beyond maxKept its text is not kept.
+func (k *Known) keep(f *knownFile, c content) {
+	k.kept -= len(f.last.text)
+	if k.kept+len(c.text) > maxKept {
+		c.text, c.diff = "", false
+	}
+	k.kept += len(c.text)
+	f.last = c
+}
+
+func contentOf(data []byte) content {
+	c, _ := readContent(bytes.NewReader(data), int64(len(data)))
+	return c
+}
+
+func readContent(r io.ReaderAt, size int64) (c content, err error) {
+	s := io.NewSectionReader(r, 0, maxDigested)
+	head, err := io.ReadAll(io.LimitReader(s, maxCompared+1))
+	if err != nil {
+		return c, err
+	}
+	digest := sha256.New()
+	digest.Write(head)
+	if _, err = io.Copy(digest, s); size > maxDigested {
+		fmt.Fprint(digest, size)
+	}
+	digest.Sum(c.sum[:0])
+	c.size = size
+	if len(head) <= maxCompared && utf8.Valid(head) && bytes.IndexByte(head, 0) < 0 {
+		c.text, c.diff = string(head), true
+	}
+	return c, err
+}

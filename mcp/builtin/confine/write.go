@@ -1,0 +1,153 @@
+package confine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"unicode/utf8"
+
+	"toolpipe/mcp/builtin/unified"
+)
+
+// MaxEdited is how many bytes a file that is edited as a whole may have.
+const MaxEdited = 32 << 20
+
+// Writing is locked by a call that changes files. All servers share it, because their
+// directories may overlap.
+var Writing sync.Mutex
+
+// checkWritable returns an error when a path from the root is not to be written.
+// The names in the root's own path count too: a user who offers a read-only
+// directory as the root means it to be read.
+func (a *Access) checkWritable(asked, rel string) error {
+	if why := SecretPath(filepath.Base(a.Real), rel); why != "" {
+		return a.protectedError(asked, why)
+	}
+	if dir := a.gitDirectoryMadeBy(rel); dir != "" {
+		return fmt.Errorf("%q is protected: with it, %q would be a git directory; file tools make none; the allowed root is %q", asked, dir, a.Path)
+	}
+	if a.ReadOnly != "" {
+		return fmt.Errorf("%q is protected because of %s; file tools do not write it; the allowed root is %q", asked, a.ReadOnly, a.Path)
+	}
+	if why := ReadOnlyPath(filepath.Base(a.Real), rel); why != "" {
+		return fmt.Errorf("%q is protected: %s; file tools do not write it; the allowed root is %q", asked, why, a.Path)
+	}
+	return nil
+}
+
+// Replace writes a whole file at a location. The mode of an old file is kept. With a
+// preview in the context nothing is written.
+func (l *Location) Replace(ctx context.Context, content []byte) error {
+	if err := l.Access.checkWritable(l.Asked, l.Rel); err != nil {
+		return err
+	}
+	if l.Info != nil {
+		if err := l.checkRegular(); err != nil {
+			return err
+		}
+	}
+	if v := previewOf(ctx); v != nil {
+		return v.take(l, content)
+	}
+	r := replacement{dir: l.here().dir, name: l.Name, old: l.Info, mode: 0o666}
+	switch err := r.write(ctx, content); {
+	case errors.Is(err, errOvertaken):
+		return fmt.Errorf("%q: %w", l.Asked, err)
+	case err != nil:
+		return fmt.Errorf("%q is as it was: %w", l.Asked, Reason(err))
+	}
+	l.written = true
+	l.Access.Bounds.Known.wrote(l, l.edited, content)
+	return nil
+}
+
+// Change reads the file at a path, edits its content, and replaces it. Nobody else
+// may write meanwhile: if the file is another one when the edit is done, it stays.
+func (a *Access) Change(ctx context.Context, path string, edit func(content []byte) (edited []byte, err error)) error {
+	Writing.Lock()
+	defer Writing.Unlock()
+	l, err := a.Find(path)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if l.Info != nil {
+		if err := a.checkWritable(path, l.Rel); err != nil {
+			return err
+		}
+	}
+	f, info, err := l.Open()
+	if err != nil {
+		return err
+	}
+	content, err := readWhole(f, info.Size())
+	f.Close()
+	if err != nil {
+		return fmt.Errorf("%q: %w", path, err)
+	}
+	l.Info, l.edited = info, content
+	edited, err := edit(content)
+	if err != nil {
+		return err
+	}
+	return l.Replace(ctx, edited)
+}
+
+func readWhole(f *os.File, size int64) ([]byte, error) {
+	var content bytes.Buffer
+	var err error
+	if size <= MaxEdited {
+		content.Grow(int(size) + bytes.MinRead)
+		_, err = content.ReadFrom(io.LimitReader(f, MaxEdited+1)) // to its end: the size of a file of /proc is 0
+		size = max(size, int64(content.Len()))
+	}
+	if size > MaxEdited {
+		return nil, fmt.Errorf("it has %d bytes; files of more than %d are not edited", size, MaxEdited)
+	}
+	return content.Bytes(), Reason(err)
+}
+
+// MaxPreview is how many bytes a file that is shown as a diff may have.
+const MaxPreview = 4 << 20
+
+// A Preview gets the change that a call would make in a file, and the file stays as it
+// is. Diff is a unified diff. It is "" for a new file, and for a file that is no text or
+// too large.
+type Preview struct{ Diff string }
+
+type previewKey struct{}
+
+// WithPreview returns a context whose calls of a built-in server write nothing, and
+// the preview that gets the change.
+func WithPreview(ctx context.Context) (context.Context, *Preview) {
+	v := new(Preview)
+	return context.WithValue(ctx, previewKey{}, v), v
+}
+
+// previewOf returns the preview of a call; nil for a call that writes.
+func previewOf(ctx context.Context) *Preview {
+	v, _ := ctx.Value(previewKey{}).(*Preview)
+	return v
+}
+
+// take keeps the diff to the content that would be written at a location.
+func (v *Preview) take(l *Location, content []byte) error {
+	if l.Info == nil || l.Info.Size() > MaxPreview || len(content) > MaxPreview {
+		return nil
+	}
+	f, info, err := l.Open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	before, err := readWhole(f, info.Size())
+	if err == nil && utf8.Valid(before) && utf8.Valid(content) {
+		v.Diff = unified.Diff(string(before), string(content))
+	}
+	return err
+}

@@ -1,0 +1,112 @@
+// Package files is the server of the built-in file tools, which read, list,
+// search and write the files below one directory, and no others. Package confine
+// keeps them there.
+//
+// A tool is a function of what the call may access and its arguments. It
+// answers text that a model reads: whole where that is short, else a part with a
+// line "[toolpipe] …" that says what is missing and how to get it.
+package files
+
+import (
+	"context"
+	"fmt"
+
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/gitdiff"
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+)
+
+// A Spec says how a server offers an area.
+type Spec struct {
+	Name      string                     // of the server
+	Warn      func(code, message string) // tells the user at once; may be nil
+	Environ   []string                   // toolpipe's environment; git gets a part of it
+	Processes *process.Processes
+	Version   string
+}
+
+// New makes a server of file tools for an area.
+func New(area *confine.Area, spec Spec) *toolserver.Server {
+	if area.ReadOnly != "" && spec.Warn != nil {
+		spec.Warn("files_read_only", fmt.Sprintf("nothing is written below %q because of %s", area.Path, area.ReadOnly))
+	}
+	s := toolserver.New(spec.Name, spec.Version)
+	for _, t := range tools(gitdiff.Program{Environ: spec.Environ, Processes: spec.Processes}) {
+		s.AddBuiltin(t.Builtin, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+			a := area.Access(confine.BoundsOf(ctx))
+			answer, err := t.run(ctx, a, args)
+			if err != nil {
+				return nil, err
+			}
+			return toolserver.TextResult(append(answer, a.LeftOutText()...)), nil
+		})
+	}
+	return s
+}
+
+// A tool is a definition and the function that does a call.
+type tool struct {
+	*toolserver.Builtin
+	run func(context.Context, *confine.Access, toolserver.Arguments) (answer []byte, err error)
+}
+
+// at makes the function of a tool that looks at the file or directory of its argument
+// path, which is the root when it is absent.
+func at(look func(context.Context, *confine.Location, toolserver.Arguments) ([]byte, error)) func(context.Context, *confine.Access, toolserver.Arguments) ([]byte, error) {
+	return func(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
+		l, err := a.Find(args.TextOr("path", "."))
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		return look(ctx, l, args)
+	}
+}
+
+func tools(git gitdiff.Program) []tool {
+	path := toolserver.Parameter{Name: "path", Kind: "string", About: "file, relative to the root", Required: true}
+	dir := toolserver.Parameter{Name: "path", Kind: "string", About: "directory, relative to the root; the root when absent"}
+	return []tool{
+		{toolserver.Define("read_file", "Read a text file, whole or a range of its bytes.", toolserver.ReadsOnly, path,
+			toolserver.Parameter{Name: "offset", Kind: "integer", About: "first byte to read, from 0"},
+			toolserver.Parameter{Name: "length", Kind: "integer", About: "number of bytes to read; to the end when absent"},
+		), at(readFile)},
+		{toolserver.Define("get_file_slice", "Read a range of a text file's lines.", toolserver.ReadsOnly, path,
+			toolserver.Parameter{Name: "start_line", Kind: "integer", About: "first line, from 1; 1 when absent"},
+			toolserver.Parameter{Name: "end_line", Kind: "integer", About: "last line, included; the file's last when absent"},
+		), at(getFileSlice)},
+		{toolserver.Define("list_directory", "List a directory: kind, size and name of each entry.", toolserver.ReadsOnly, dir), at(listDirectory)},
+		{toolserver.Define("get_tree", "Show a directory and those in it as an indented tree.", toolserver.ReadsOnly, dir,
+			toolserver.Parameter{Name: "max_depth", Kind: "integer", About: "levels to show, from 1; 3 when absent"},
+		), at(getTree)},
+		{toolserver.Define("search_files", "Find files and directories by name. A pattern without a slash is for the name at any depth, one with a slash for the whole path.", toolserver.ReadsOnly,
+			toolserver.Parameter{Name: "pattern", Kind: "string", About: "glob: * ? [a-z] within a name, ** over directories, {a,b} for either; such as *.go or src/**/*_test.go", Required: true}, dir,
+		), at(searchFiles)},
+		{toolserver.Define("grep_files", "Find lines by a regular expression; answers path:line:text. Binary files are left out.", toolserver.ReadsOnly,
+			toolserver.Parameter{Name: "pattern", Kind: "string", About: "RE2 regular expression, for one line at a time", Required: true},
+			toolserver.Parameter{Name: "path", Kind: "string", About: "directory or file to search; the root when absent"},
+			toolserver.Parameter{Name: "include", Kind: "string", About: "glob of the files to search, such as *.go"},
+			toolserver.Parameter{Name: "ignore_case", Kind: "boolean", About: "upper and lower case are the same"},
+			toolserver.Parameter{Name: "context", Kind: "integer", About: "lines to show before and after each match; 0 when absent"},
+		), at(grepFiles)},
+		{toolserver.Define("get_file_summary", "Say what a file is without reading it whole: kind, size, number of lines, first lines.", toolserver.ReadsOnly, path), at(getFileSummary)},
+		{gitdiff.Tool, func(ctx context.Context, a *confine.Access, args toolserver.Arguments) ([]byte, error) {
+			return gitdiff.Diff(ctx, a, git, args)
+		}},
+		{toolserver.Define("write_file", "Write a whole file, new or in the place of an old one. Missing directories are made.", toolserver.Destroys, path,
+			toolserver.Parameter{Name: "content", Kind: "string", About: "the whole new content", Required: true},
+		), writeFile},
+		{toolserver.Define("set_file_slice", "Replace a range of a text file's lines. end_line one less than start_line inserts before start_line; empty new_content deletes.", toolserver.Destroys, path,
+			toolserver.Parameter{Name: "start_line", Kind: "integer", About: "first line to replace, from 1", Required: true},
+			toolserver.Parameter{Name: "end_line", Kind: "integer", About: "last line to replace, included", Required: true},
+			toolserver.Parameter{Name: "new_content", Kind: "string", About: "lines to put in their place", Required: true},
+		), setFileSlice},
+		{toolserver.Define("edit_file", "Replace an exact piece of a text file by another. It must be there once, or replace_all be set.", toolserver.Destroys, path,
+			toolserver.Parameter{Name: "old_string", Kind: "string", About: "the text to replace, exactly as it is in the file", Required: true},
+			toolserver.Parameter{Name: "new_string", Kind: "string", About: "the text to put in its place", Required: true},
+			toolserver.Parameter{Name: "replace_all", Kind: "boolean", About: "replace every occurrence"},
+		), editFile},
+	}
+}

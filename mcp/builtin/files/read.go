@@ -1,0 +1,179 @@
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"unicode/utf8"
+
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/toolserver"
+)
+
+func readFile(_ context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
+	f, info, err := l.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, shown := info.Size(), l.Look(f, info.Size())
+	offset, length := args.Integer("offset", 0), args.Integer("length", size)
+	part := args.Has("offset") || args.Has("length")
+	switch {
+	case offset < 0 || length < 0:
+		return nil, fmt.Errorf("offset and length must not be negative")
+	case offset > size:
+		return nil, fmt.Errorf("%q has %d bytes, offset %d is past the end", l.Asked, size, offset)
+	}
+	buf := make([]byte, min(length, size-offset, toolserver.MaxText))
+	n, err := f.ReadAt(buf, offset)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("%q: %w", l.Asked, confine.Reason(err))
+	}
+	buf = buf[:n]
+	if !part && toolserver.LooksBinary(buf) {
+		return nil, errBinary(l.Asked, size)
+	}
+	rest := min(length, size-offset) - int64(n)
+	if rest > 0 {
+		buf = toolserver.WholeRunes(buf)
+	}
+	end := offset + int64(len(buf))
+	buf = appendEncodingNote(buf, part)
+	if rest > 0 {
+		buf = fmt.Appendf(buf, "\n[toolpipe] bytes %d to %d of %d are shown; go on with offset %d\n", offset, end, size, end)
+	}
+	shown(!part && rest <= 0)
+	return buf, nil
+}
+
+// appendEncodingNote appends to a text that is not UTF-8 that it is not shown as it
+// is. A part of a file may begin and end within a character.
+func appendEncodingNote(b []byte, part bool) []byte {
+	inner := b
+	if part {
+		inner = toolserver.WholeRunes(b)
+		for n := 0; n < utf8.UTFMax-1 && len(inner) > 0 && !utf8.RuneStart(inner[0]); n++ {
+			inner = inner[1:]
+		}
+	}
+	if utf8.Valid(inner) {
+		return b
+	}
+	return append(b, "\n[toolpipe] this is not all UTF-8: bytes that are not are shown as U+FFFD and would be lost if it were written back; edit_file and set_file_slice keep what they do not replace\n"...)
+}
+
+func errBinary(path string, size int64) error {
+	return fmt.Errorf("%q is a binary file of %d bytes, not text; get_file_summary says more, read_file with offset and length reads a part of it anyway", path, size)
+}
+
+func getFileSlice(ctx context.Context, l *confine.Location, args toolserver.Arguments) ([]byte, error) {
+	first, last := args.Integer("start_line", 1), args.Integer("end_line", -1)
+	switch {
+	case first < 1:
+		return nil, fmt.Errorf("start_line is %d; lines count from 1", first)
+	case args.Has("end_line") && last < first:
+		return nil, fmt.Errorf("end_line %d is before start_line %d", last, first)
+	}
+	f, info, err := l.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, shown := info.Size(), l.Look(f, info.Size())
+	r := bufio.NewReaderSize(f, toolserver.ReadChunk)
+	if head, _ := r.Peek(toolserver.ReadChunk); toolserver.LooksBinary(head) {
+		return nil, errBinary(l.Asked, size)
+	}
+	s := slice{first: first, last: last}
+	if err := s.read(ctx, r); err != nil {
+		return nil, fmt.Errorf("%q: %w", l.Asked, confine.Reason(err))
+	}
+	switch {
+	case s.far:
+		return nil, fmt.Errorf("%q has %d bytes; the first %d end in line %d, and no lines are counted behind; read_file with offset reads there, grep_files finds lines", l.Asked, size, toolserver.MaxCounted, s.line)
+	case s.full:
+		shown(false)
+		return s.cutText(), nil
+	case first > s.line && !(first == 1 && last < 0):
+		return nil, fmt.Errorf("%q has %d lines; start_line %d is past the end", l.Asked, s.line, first)
+	case last > s.line:
+		return nil, fmt.Errorf("%q has %d lines; end_line %d is past the end", l.Asked, s.line, last)
+	}
+	shown(false)
+	return appendEncodingNote(s.text, false), nil
+}
+
+// slice reads some lines of a file, and little behind them.
+type slice struct {
+	first, last int64 // from 1; a last of -1 is the last line of the file
+	line        int64 // the last line that was begun
+	passed      int64 // bytes before text
+	text        []byte
+	full        bool // text has reached its limit
+	far         bool // the lines are not all in the first MaxCounted bytes
+}
+
+func (s *slice) read(ctx context.Context, r *bufio.Reader) error {
+	total, begins := 0, true
+	for piece, err := range pieces(ctx, r) {
+		if err != nil {
+			return err
+		}
+		if begins {
+			s.line++
+		}
+		if s.last >= 0 && s.line > s.last {
+			return nil
+		}
+		if s.far = total >= toolserver.MaxCounted; s.far {
+			return nil
+		}
+		total += len(piece)
+		begins = bytes.HasSuffix(piece, []byte("\n"))
+		if s.line < s.first {
+			s.passed += int64(len(piece))
+		} else {
+			room := toolserver.MaxText - len(s.text)
+			s.text = append(s.text, piece[:min(len(piece), room)]...)
+			if s.full = len(piece) > room; s.full {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// pieces yields the lines of a text with their ends; of a line that is longer than
+// the buffer of r it yields the parts. An error is the last that it yields.
+func pieces(ctx context.Context, r *bufio.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for {
+			piece, err := r.ReadSlice('\n')
+			if len(piece) > 0 && !yield(piece, nil) || err == io.EOF {
+				return
+			}
+			if err == nil || err == bufio.ErrBufferFull {
+				err = context.Cause(ctx)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+	}
+}
+
+// cutText is the text with a note that says where it ends and how to go on.
+func (s *slice) cutText() []byte {
+	b := toolserver.WholeRunes(s.text)
+	size := len(b)
+	on := fmt.Sprintf("start_line %d", s.line)
+	if s.line == s.first {
+		on = fmt.Sprintf("read_file, offset %d", s.passed+int64(size))
+	}
+	return fmt.Appendf(appendEncodingNote(b, false), "\n[toolpipe] the slice is cut at %d bytes, in line %d; go on with %s\n", size, s.line, on)
+}

@@ -1,0 +1,179 @@
+// Package gitdiff is the tool get_git_diff: it shows what changed in a
+// repository, byte for byte as git diff does. Git runs on a private git
+// directory with a configuration of ours and on copies of the changed files, so
+// that nothing in the repository can make it run a program, wait, or read a file
+// outside the root. The file server offers the tool.
+package gitdiff
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/toolserver"
+)
+
+// Tool is the definition of the tool.
+var Tool = &toolserver.Builtin{Name: "get_git_diff", About: "Show what changed, as git diff does: the working tree against base_rev, or base_rev against head_rev.", Params: []toolserver.Parameter{
+	{Name: "path", Kind: "string", About: "file or directory to show; all when absent"},
+	{Name: "base_rev", Kind: "string", About: "commit to start from; HEAD when absent"},
+	{Name: "head_rev", Kind: "string", About: "commit to end with; the working tree when absent"},
+}, Annotations: toolserver.ReadsOnly}
+
+// A Program is what git is started with.
+type Program struct {
+	Environ   []string // toolpipe's environment, of which git gets what ChildEnv passes
+	Processes *process.Processes
+}
+
+const (
+	gitTimeout = 30 * time.Second
+	maxNames   = 1000 // changed files that are shown, and as many bytes of their names as of text
+	maxLeft    = 20   // files left out that are named
+)
+
+// Diff makes a call of the tool, and gives its answer.
+func Diff(ctx context.Context, access *confine.Access, program Program, args toolserver.Arguments) ([]byte, error) {
+	base, head := args.Text("base_rev"), args.Text("head_rev")
+	for _, revision := range [...]string{base, head} {
+		if err := checkRevision(revision); err != nil {
+			return nil, err
+		}
+	}
+	path, err := diffPath(access, args)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, gitTimeout, fmt.Errorf("git diff did not end within %v", gitTimeout))
+	defer cancel()
+	r, err := openRepository(ctx, access, program, path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.remove()
+	revisions := []string{cmp.Or(base, "HEAD") + "^{commit}"}
+	if head != "" {
+		revisions = append(revisions, head+"^{commit}")
+	} else if err = r.compare(ctx); err != nil {
+		return nil, err
+	}
+	return r.diff(ctx, revisions)
+}
+
+// checkRevision refuses what git would take for an option, for a range, or
+// for a file's content.
+func checkRevision(revision string) error {
+	switch {
+	case len(revision) > 250:
+		return fmt.Errorf("a revision has at most 250 bytes, not %d", len(revision))
+	case strings.HasPrefix(revision, "-"), strings.ContainsFunc(revision, func(r rune) bool { return r <= ' ' || r == 0x7F }):
+		return fmt.Errorf("revision %q begins with -, or has a space or a control character", revision)
+	case strings.Contains(revision, ".."), strings.ContainsRune(revision, ':'):
+		return fmt.Errorf("revision %q must name one commit; base_rev and head_rev are the two ends", revision)
+	}
+	return nil
+}
+
+// diffPath is the argument path as a path from the root. The file need not
+// exist now: it may exist in a commit.
+func diffPath(access *confine.Access, args toolserver.Arguments) (string, error) {
+	if access.Only != "" {
+		return "", errors.New("git diffs are not offered for a single file")
+	}
+	asked := args.TextOr("path", ".")
+	p, err := access.Find(asked)
+	if absent, ok := errors.AsType[*confine.NotFoundError](err); ok && filepath.IsLocal(absent.Rel) {
+		return absent.Rel, access.Bounds.Check(asked, access.Absolute(absent.Rel))
+	}
+	if err != nil {
+		return "", err
+	}
+	defer p.Close()
+	return p.Rel, nil
+}
+
+// diff shows the difference between two commits, or between one and the working
+// tree. Git lists the changed files first: only those that may be shown are
+// named when it makes the text, and they decide which .gitattributes it needs.
+func (r *repository) diff(ctx context.Context, revisions []string) ([]byte, error) {
+	command := "diff-tree"
+	if len(revisions) == 1 {
+		command = "diff-index"
+	}
+	common := slices.Concat([]string{"--no-renames", "--ignore-submodules=all", "--end-of-options"}, revisions, []string{"--"})
+	list, err := r.git(ctx, nil, maxRepository, slices.Concat([]string{command, "-r", "-z", "--name-only"}, common, []string{r.path})...)
+	if err != nil {
+		return nil, err
+	}
+	names, cut, err := r.shown(list)
+	if err != nil || len(names) == 0 {
+		return r.report(nil, cut), err
+	}
+	r.copyAttributes(names)
+	text, err := r.git(ctx, nil, toolserver.MaxText, slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"}, common, names)...)
+	if err != nil {
+		return nil, err
+	}
+	return r.report(text[:min(len(text), toolserver.MaxText)], cut || len(text) > toolserver.MaxText), nil
+}
+
+var errListed = errors.New("git lists more than 256 MiB of files")
+
+// shown are the files of git's list of changed files that the diff shows. cut says that
+// there are more than it can show.
+func (r *repository) shown(list []byte) (shown []string, cut bool, err error) {
+	if len(list) > maxRepository {
+		return nil, false, errListed
+	}
+	names := strings.FieldsFunc(string(list), func(r rune) bool { return r == 0 })
+	names = slices.Compact(names) // an unmerged file is listed twice
+	var hidden []string
+	for _, name := range names {
+		if !localName(name) {
+			return nil, false, fmt.Errorf("a commit has a file whose name %q leads out of the root: no diff is made", name)
+		}
+		if info, _ := r.access.Root.Lstat(name); r.left[name] || r.protected(name, info) {
+			hidden, r.unshown = append(hidden, name), true
+		}
+	}
+	size := 0
+	for _, name := range names {
+		if slices.ContainsFunc(hidden, func(h string) bool { return below(h, name) }) {
+			continue // for git the name of a file stands for what is below it too
+		}
+		if size += len(name); size > toolserver.MaxText || len(shown) == maxNames {
+			return shown, true, nil
+		}
+		shown = append(shown, name)
+	}
+	return shown, false, nil
+}
+
+// report is the answer: the diff, and notes on what is not in it.
+func (r *repository) report(text []byte, cut bool) []byte {
+	switch {
+	case cut:
+		if text = toolserver.WholeRunes(text); len(text) > 0 && text[len(text)-1] != '\n' {
+			text = append(text, '\n')
+		}
+		text = append(text, "[toolpipe] the diff goes on and is cut here; a path shows less of it\n"...)
+	case len(text) == 0 && (r.unshown || len(r.notes) > 0):
+		text = []byte("no differences in what is shown\n")
+	case len(text) == 0:
+		text = []byte("no differences\n")
+	}
+	for _, note := range r.notes[:min(maxLeft, len(r.notes))] {
+		text = append(text, note...)
+	}
+	if more := len(r.notes) - maxLeft; more > 0 {
+		text = fmt.Appendf(text, "[toolpipe] %d more files are left out\n", more)
+	}
+	return text
+}

@@ -1,0 +1,254 @@
+// Package notes is the built-in server of shared notes: texts with names in one file,
+// which several runs may read and change at the same time. Nothing is lost: a change
+// is made under a lock between processes, and a note is replaced or deleted only by a
+// caller that names the revision that it has.
+package notes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/nearest"
+)
+
+// A Spec says where the notes are.
+type Spec struct {
+	Path    string        // of the file, which need not exist
+	Limit   time.Duration // the longest that a change waits for other processes; 0, or more than that: 30 s
+	Notify  func(ctx context.Context, reason string) error
+	Version string
+}
+
+const (
+	lockTime  = 30 * time.Second
+	maxReason = 1000
+)
+
+// New makes a server of the notes in a file. An error is about the file, which stays
+// as it is.
+func New(spec Spec) (*toolserver.Server, error) {
+	store, err := openStore(spec.Path, min(lockTime, cmp.Or(spec.Limit, lockTime)))
+	if err != nil {
+		return nil, err
+	}
+	n := &server{store, spec.Notify}
+	s := toolserver.New("notes", spec.Version)
+	for _, t := range n.tools() {
+		s.AddBuiltin(t.Builtin, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+			if args.Has("name") {
+				if err := checkName(args.Text("name")); err != nil {
+					return nil, err
+				}
+			}
+			answer, err := t.run(ctx, args)
+			if err != nil {
+				return nil, err
+			}
+			return toolserver.TextResult(answer), nil
+		})
+	}
+	return s, nil
+}
+
+type server struct {
+	store  *store
+	notify func(ctx context.Context, reason string) error
+}
+
+type tool struct {
+	*toolserver.Builtin
+	run func(ctx context.Context, args toolserver.Arguments) (string, error)
+}
+
+func (n *server) tools() []tool {
+	name := toolserver.Parameter{Name: "name", Kind: "string", About: "name of the note", Required: true}
+	return []tool{
+		{toolserver.Define("list", "List the notes with their revisions and sizes. They are kept, and other runs may change them at any time.", toolserver.ReadsOnly), n.list},
+		{toolserver.Define("read", "Read a note and its revision.", toolserver.ReadsOnly, name,
+			toolserver.Parameter{Name: "offset", Kind: "integer", About: "byte to begin at, from 0"},
+			toolserver.Parameter{Name: "max_bytes", Kind: "integer", About: fmt.Sprintf("the most to read; %d when absent", toolserver.MaxText)},
+		), n.read},
+		{toolserver.Define("write", "Write a whole note, new or in the place of an old one.", toolserver.Destroys, name,
+			toolserver.Parameter{Name: "content", Kind: "string", About: "the whole new content", Required: true},
+			toolserver.Parameter{Name: "expected_revision", Kind: "integer", About: "to replace a note: the revision that was read; absent for a new note"},
+		), n.write},
+		{toolserver.Define("append", "Add text to the end of a note, which is made if it is not there.", toolserver.Adds, name,
+			toolserver.Parameter{Name: "content", Kind: "string", About: "the text as it is; a line needs its newline", Required: true},
+		), n.append},
+		{toolserver.Define("delete", "Delete a note.", toolserver.Destroys, name,
+			toolserver.Parameter{Name: "expected_revision", Kind: "integer", About: "the revision that was read or listed", Required: true},
+		), n.delete},
+		{toolserver.Define("notify", "Call the user's attention, when a person is needed or what was asked for is done. Nobody answers here.", toolserver.Adds,
+			toolserver.Parameter{Name: "reason", Kind: "string", About: fmt.Sprintf("a short sentence, at most %d bytes", maxReason), Required: true},
+		), n.attention},
+	}
+}
+
+// checkName refuses names that cannot be shown as they are.
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("the name of the note is empty")
+	case len(name) > maxName:
+		return fmt.Errorf("the name of the note has %d bytes, at most %d are allowed", len(name), maxName)
+	case confine.ShownName(name) != name:
+		return fmt.Errorf("the name of the note, %q, begins or ends with a blank, begins with a quotation mark, or has a character that does not show", name)
+	}
+	return nil
+}
+
+func (n *server) list(context.Context, toolserver.Arguments) (string, error) {
+	d, err := n.store.read()
+	if err != nil {
+		return "", fileError(err)
+	}
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(d.notes)) {
+		fmt.Fprintf(&b, "%s: %s\n", name, d.notes[name].about())
+	}
+	if b.Len() == 0 {
+		return "[toolpipe] there are no notes yet\n", nil
+	}
+	return b.String(), nil
+}
+
+func (n note) about() string {
+	unit := "bytes"
+	if len(n.content) == 1 {
+		unit = "byte"
+	}
+	return fmt.Sprintf("revision %d, %d %s", n.revision, len(n.content), unit)
+}
+
+func (n *server) read(_ context.Context, args toolserver.Arguments) (string, error) {
+	offset, most := args.Integer("offset", 0), args.Integer("max_bytes", toolserver.MaxText)
+	if offset < 0 || most < 1 {
+		return "", errors.New("offset must be from 0 on, and max_bytes from 1 on")
+	}
+	d, err := n.store.read()
+	if err != nil {
+		return "", fileError(err)
+	}
+	name := args.Text("name")
+	note, ok := d.notes[name]
+	if !ok {
+		return "", d.missing(name)
+	}
+	if offset > int64(len(note.content)) {
+		return "", fmt.Errorf("offset %d is behind the end: the note %q has %d bytes", offset, name, len(note.content))
+	}
+	from := int(offset)
+	for from < len(note.content) && !utf8.RuneStart(note.content[from]) {
+		from++
+	}
+	piece := []byte(note.content[from:])
+	piece = toolserver.WholeRunes(piece[:min(int64(len(piece)), max(most, utf8.UTFMax), toolserver.MaxText)])
+	b := fmt.Appendf(nil, "[toolpipe] %s\n%s", note.about(), piece)
+	if end := from + len(piece); end < len(note.content) {
+		b = fmt.Appendf(b, "\n[toolpipe] these are the bytes %d to %d; offset %d goes on\n", from, end, end)
+	}
+	return string(b), nil
+}
+
+// missing is the error for a note that is not there.
+func (d *document) missing(name string) error {
+	hint := "list shows all"
+	if near := nearest.Nearest(name, slices.Collect(maps.Keys(d.notes))); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return fmt.Errorf("there is no note %q; %s", name, hint)
+}
+
+func (n *server) write(ctx context.Context, args toolserver.Arguments) (string, error) {
+	name, verb := args.Text("name"), "created"
+	return n.change(ctx, name, func(d *document) (string, error) {
+		old, exists := d.notes[name]
+		switch {
+		case exists && !args.Has("expected_revision"):
+			return "", fmt.Errorf("the note %q exists, with revision %d, and was not changed; to replace it, read it and give its revision as expected_revision; append adds to it", name, old.revision)
+		case exists:
+			if err := old.expect(name, args); err != nil {
+				return "", err
+			}
+			verb = "replaced"
+		case args.Has("expected_revision"):
+			return "", fmt.Errorf("%w; without expected_revision, write makes a new note", d.missing(name))
+		}
+		return verb, d.put(name, args.Text("content"))
+	})
+}
+
+// expect refuses a change of a note that another run has changed.
+func (n note) expect(name string, args toolserver.Arguments) error {
+	if expected := args.Integer("expected_revision", 0); expected != n.revision {
+		return fmt.Errorf("the note %q has revision %d now, not %d, and was not changed; read it again, and give the revision that it has then", name, n.revision, expected)
+	}
+	return nil
+}
+
+func (n *server) append(ctx context.Context, args toolserver.Arguments) (string, error) {
+	name, content := args.Text("name"), args.Text("content")
+	if content == "" {
+		return "", errors.New("the content is empty: nothing would be added")
+	}
+	return n.change(ctx, name, func(d *document) (string, error) {
+		return "added to", d.put(name, d.notes[name].content+content)
+	})
+}
+
+func (n *server) delete(ctx context.Context, args toolserver.Arguments) (string, error) {
+	name := args.Text("name")
+	return n.change(ctx, name, func(d *document) (string, error) {
+		old, ok := d.notes[name]
+		if !ok {
+			return "", d.missing(name)
+		}
+		if err := old.expect(name, args); err != nil {
+			return "", err
+		}
+		d.revision++
+		delete(d.notes, name)
+		return "deleted", nil
+	})
+}
+
+// change makes one change. edit, which may be called twice, gives the verb for it.
+func (n *server) change(ctx context.Context, name string, edit func(*document) (string, error)) (answer string, err error) {
+	refused := false
+	err = n.store.change(ctx, func(d *document) error {
+		verb, err := edit(d)
+		refused = err != nil
+		answer = verb + " " + name
+		if now, ok := d.notes[name]; ok {
+			answer += ": " + now.about()
+		}
+		return err
+	})
+	if err != nil && !refused && ctx.Err() == nil {
+		err = fileError(err)
+	}
+	return answer + "\n", err
+}
+
+func fileError(err error) error { return fmt.Errorf("the notes file: %w", err) }
+
+func (n *server) attention(ctx context.Context, args toolserver.Arguments) (string, error) {
+	reason := strings.TrimSpace(args.Text("reason"))
+	switch {
+	case reason == "":
+		return "", errors.New("the reason is empty")
+	case len(reason) > maxReason:
+		return "", fmt.Errorf("the reason has %d bytes, at most %d are allowed", len(reason), maxReason)
+	}
+	return "the user is told\n", n.notify(ctx, reason)
+}

@@ -1,0 +1,131 @@
+package processes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"toolpipe/mcp/builtin/command"
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/goroutine"
+)
+
+const (
+	maxInput  = 256 << 10              // bytes of a text
+	tailPause = 500 * time.Millisecond // in the output, which ends the tail of an input
+
+	terminalKeys = "enter, tab, escape, backspace, delete, up, down, left, right, home, end, page-up, page-down, or ctrl-a to ctrl-z"
+	otherSignals = "INT, HUP, QUIT, KILL, USR1, USR2, ALRM, STOP, CONT, TSTP or WINCH"
+)
+
+func (s *server) input(ctx context.Context, p *program, args toolserver.Arguments, progress func(wire.Progress)) (*wire.Result, error) {
+	tail, err := command.Seconds(args, "tail_s", 0, s.limit)
+	if err != nil {
+		return nil, err
+	}
+	text, key := args.Text("text"), ""
+	switch {
+	case text == "" && !args.Has("key"):
+		return nil, errors.New("give text, or key, or both")
+	case len(text) > maxInput:
+		return nil, fmt.Errorf("text has %d bytes, at most %d are allowed", len(text), maxInput)
+	case p.hasEnded():
+		return nil, errors.New(p.describe())
+	}
+	if args.Has("key") {
+		if key, err = p.keyBytes(args.Text("key")); err != nil {
+			return nil, err
+		}
+	}
+	reaction := &condition{program: p, idle: tailPause, reacts: true, began: time.Now(), next: p.out.Size()}
+	from := reaction.next
+	if err := p.write(ctx, text+key); err != nil {
+		return nil, err
+	}
+	answer := fmt.Sprintf("[toolpipe] %d bytes were sent to %s", len(text)+len(key), p.id)
+	if args.Has("key") && key == "" {
+		p.in.Close()
+		answer += ", and its input was closed"
+	}
+	if tail == 0 {
+		return toolserver.TextResult(fmt.Sprintf("%s; since=%d reads the output from here\n", answer, from)), nil
+	}
+	if _, err := await(ctx, []*condition{reaction}, 1, tail, progress); err != nil {
+		return nil, err
+	}
+	state := p.describe()
+	shown, next := p.part(from, defaultRead, false)
+	return toolserver.TextResult(fmt.Appendf(nil, "%s; %s; bytes %d to %d of its output follow\n%s", answer, state, from, next, shown)), nil
+}
+
+// keyBytes is what a key sends. Without a terminal ctrl-d sends nothing: it closes the
+// input.
+func (p *program) keyBytes(key string) (string, error) {
+	sends := map[string]string{"enter": "\n", "tab": "\t", "ctrl-d": ""}
+	if p.pty {
+		sends = map[string]string{
+			"enter": "\r", "tab": "\t", "escape": "\x1b", "backspace": "\x7f", "delete": "\x1b[3~",
+			"up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D",
+			"home": "\x1b[H", "end": "\x1b[F", "page-up": "\x1b[5~", "page-down": "\x1b[6~",
+		}
+		for c := 'a'; c <= 'z'; c++ {
+			sends["ctrl-"+string(c)] = string(c - 'a' + 1)
+		}
+	}
+	text, known := sends[strings.ToLower(key)]
+	switch {
+	case known:
+		return text, nil
+	case p.pty:
+		return "", fmt.Errorf("key %.100q is not known: it is %s", key, terminalKeys)
+	}
+	return "", fmt.Errorf("key %.100q: a process without pty has enter, tab and ctrl-d alone; signal INT is its ctrl-c", key)
+}
+
+// write gives the program its input. A program that does not read it is not waited
+// for.
+func (p *program) write(ctx context.Context, text string) error {
+	p.in.SetWriteDeadline(time.Now().Add(p.patience.input))
+	stop := goroutine.AfterContext(ctx, func() { p.in.SetWriteDeadline(time.Now()) })
+	defer stop()
+	n, err := p.in.WriteString(text)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = errors.New("it does not read its input")
+	case errors.Is(err, os.ErrClosed), errors.Is(err, syscall.EPIPE):
+		err = errors.New("its input is closed")
+	}
+	return fmt.Errorf("%s took %d of %d bytes: %w", p.id, n, len(text), confine.Reason(err))
+}
+
+func sendSignal(_ context.Context, p *program, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+	name := args.TextOr("signal", "TERM")
+	sig, known := map[string]syscall.Signal{
+		"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT, "KILL": syscall.SIGKILL,
+		"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "ALRM": syscall.SIGALRM,
+		"STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT, "TSTP": syscall.SIGTSTP, "WINCH": syscall.SIGWINCH,
+	}[strings.TrimPrefix(strings.ToUpper(name), "SIG")]
+	switch {
+	case !known:
+		return nil, fmt.Errorf("signal %.100q is not known: it is TERM, %s", name, otherSignals)
+	case sig == syscall.SIGKILL:
+		p.process.KillTree(killLimit)
+	case !p.process.Signal(sig) && p.hasEnded():
+		return nil, errors.New(p.describe())
+	}
+	switch sig {
+	case syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGKILL:
+		p.endsWithin(p.patience.signal)
+	}
+	return toolserver.TextResult(fmt.Sprintf("[toolpipe] %s\n", p.describe())), nil
+}

@@ -1,0 +1,277 @@
+// Package processes is the built-in tool server for programs that go on while the
+// model works: servers, builds, programs that ask. A program is started as a command of
+// mcp/builtin/shell is, with the same environment and in the same directories, but no call
+// waits for its end. The beginning and the end of its output are kept. No program
+// outlives the run.
+package processes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"toolpipe/mcp/builtin/command"
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/jsontext"
+)
+
+// A Spec says how programs are started.
+type Spec struct {
+	Commands command.Spec
+	Limit    time.Duration // the longest that a wait may take; 0: 10 min
+	Version  string
+}
+
+const (
+	maxPrograms = 32 // programs that the server knows at once, with those that have ended
+	maxName     = 32 // bytes of the name of a program
+	nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	maxWait     = 10 * time.Minute // the run's own limit for a silent call pauses meanwhile
+	defaultWait = 30 * time.Second
+	killLimit   = 2 * time.Second // for the end of a program that was killed
+)
+
+// A server starts programs and knows them until they have ended and others need room.
+type server struct {
+	commands *command.Commands
+	limit    time.Duration // of a wait
+	patience patience
+
+	mu       sync.Mutex // held while a program is started
+	programs []*program // in the order of their start
+	count    int        // the number in the last id that the server chose
+}
+
+// patience is for how long a call waits until a program does what it is asked to.
+type patience struct {
+	signal time.Duration // for it to end by a signal
+	end    time.Duration // for it to end by SIGTERM, before it is killed
+	input  time.Duration // for it to read its input
+}
+
+// New makes the server. An error is about the directory or PathPrepend of the
+// commands.
+func New(spec Spec) (*toolserver.Server, error) {
+	s, err := newServer(spec)
+	if err != nil {
+		return nil, err
+	}
+	return s.offer(spec.Version), nil
+}
+
+func newServer(spec Spec) (*server, error) {
+	commands, err := command.New(spec.Commands)
+	usual := patience{signal: time.Second, end: 2 * time.Second, input: 5 * time.Second}
+	return &server{commands: commands, limit: cmp.Or(spec.Limit, maxWait), patience: usual}, err
+}
+
+// offer makes a tool server of the tools.
+func (s *server) offer(version string) *toolserver.Server {
+	local := toolserver.New("processes", version)
+	for _, t := range s.tools() {
+		local.AddBuiltin(t.Builtin, t.run)
+	}
+	return local
+}
+
+// A tool is a definition and the function that does a call.
+type tool struct {
+	*toolserver.Builtin
+	run toolserver.BuiltinFunc
+}
+
+func (s *server) tools() []tool {
+	id := toolserver.Parameter{Name: "id", Kind: "string", About: "id of the process, as start and list say it", Required: true}
+	return []tool{
+		{toolserver.Define("start", "Start a program that goes on in the background, such as a server, a long build or an interactive program, and answer its id. "+
+			"Give argv, or script for /bin/sh. It is killed at the end of the run.", toolserver.RunsFree, append(command.Parameters(),
+			toolserver.Parameter{Name: "env", Kind: "object", About: `variables to set for it, such as {"PORT":"8080"}`},
+			toolserver.Parameter{Name: "name", Kind: "string", About: "its id, such as server: letters, digits, - and _; p1, p2 and so on when absent"},
+			toolserver.Parameter{Name: "pty", Kind: "boolean", About: "give it a terminal, for programs that ask, edit lines or react to keys; 80 columns, 24 rows, TERM=dumb unless env says otherwise"},
+		)...), s.start},
+		{toolserver.Define("list", "List the processes that were started, with their state and the size of their output.", toolserver.ReadsOnly), s.list},
+		{toolserver.Define("output", "Read what a process wrote (stdout and stderr together), without escape sequences, and the offset that follows. Of a long output the middle is lost.", toolserver.ReadsOnly, id,
+			toolserver.Parameter{Name: "since", Kind: "integer", About: "offset to read from; when absent, the last max_bytes are read"},
+			toolserver.Parameter{Name: "max_bytes", Kind: "integer", About: fmt.Sprintf("how much to read; %d when absent, at most %d", defaultRead, toolserver.MaxText)},
+			toolserver.Parameter{Name: "raw", Kind: "boolean", About: "keep escape sequences and control characters"},
+		), s.forProgram(readOutput)},
+		{toolserver.Define("search", "Find the lines of output that match an RE2 regular expression.", toolserver.ReadsOnly,
+			toolserver.Parameter{Name: "pattern", Kind: "string", About: "regular expression, such as error|warning", Required: true},
+			toolserver.Parameter{Name: "id", Kind: "string", About: "id of one process; all of them when absent"},
+		), s.search},
+		{toolserver.Define("wait", "Wait for processes: until a line of output matches pattern, until they are quiet for idle_s, or until they end. Without ids it is a delay of timeout_s.", toolserver.ReadsOnly,
+			toolserver.Parameter{Name: "ids", Kind: "strings", About: `ids of the processes, such as ["server"]`},
+			toolserver.Parameter{Name: "all", Kind: "boolean", About: "wait for all of them; for the first one when absent"},
+			toolserver.Parameter{Name: "pattern", Kind: "string", About: "RE2 regular expression for a line of output, such as listening on"},
+			toolserver.Parameter{Name: "since", Kind: "integer", About: "offset in the output from which the pattern is looked for; 0, all of it, when absent"},
+			toolserver.Parameter{Name: "idle_s", Kind: "number", About: "seconds without output"},
+			toolserver.Parameter{Name: "exit", Kind: "boolean", About: "until they end, which is so without pattern and idle_s too; an end always ends the wait for that process"},
+			toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("longest time to wait; %v when absent, at most %v", min(defaultWait, s.limit).Seconds(), s.limit.Seconds())},
+		), s.wait},
+		{toolserver.Define("input", "Type into a process: text, then key.", toolserver.RunsFree, id,
+			toolserver.Parameter{Name: "text", Kind: "string", About: `text as it is; key "enter" behind it ends the line`},
+			toolserver.Parameter{Name: "key", Kind: "string", About: terminalKeys + "; without pty: enter, tab, and ctrl-d, which closes its input"},
+			toolserver.Parameter{Name: "tail_s", Kind: "number", About: "answer the output that follows too: wait for it up to so many seconds, until it pauses"},
+		), s.forProgram(s.input)},
+		{toolserver.Define("ports", "Tell the addresses that a process and its children listen on, and the URLs in its output.", toolserver.ReadsOnly, id), s.forProgram(findPorts)},
+		{toolserver.Define("signal", "Send a signal to a process and its group, and answer whether it has ended. KILL ends its children wherever they are.", toolserver.RunsFree, id,
+			toolserver.Parameter{Name: "signal", Kind: "string", About: "TERM (when absent), " + otherSignals},
+		), s.forProgram(sendSignal)},
+		{toolserver.Define("restart", "End a process and its children, and start it again as it was started, under its id. Its output begins anew.", toolserver.RunsFree, id), s.forProgram(s.restart)},
+	}
+}
+
+// forProgram makes the function of a tool whose argument id names a program.
+func (s *server) forProgram(run func(context.Context, *program, toolserver.Arguments, func(wire.Progress)) (*wire.Result, error)) toolserver.BuiltinFunc {
+	return func(ctx context.Context, args toolserver.Arguments, progress func(wire.Progress)) (*wire.Result, error) {
+		p, err := s.find(args.Text("id"))
+		if err != nil {
+			return nil, err
+		}
+		return run(ctx, p, args, progress)
+	}
+}
+
+func (s *server) start(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+	env, err := variables(args["env"])
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := s.commands.Command(confine.BoundsOf(ctx), args, env)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, i, err := s.place(args)
+	if err != nil {
+		return nil, err
+	}
+	if i >= 0 {
+		s.programs[i].process.KillTree(killLimit) // what it left may have the port that the new one needs
+	}
+	p, err := s.launch(id, cmd, args.Flag("pty"))
+	if err != nil {
+		return nil, err
+	}
+	if i >= 0 {
+		s.programs[i].close()
+		s.programs = slices.Delete(s.programs, i, i+1)
+	}
+	s.programs = append(s.programs, p)
+	return toolserver.TextResult(fmt.Sprintf("[toolpipe] %s was started (pid %d)\n", id, p.process.Pid())), nil
+}
+
+// variables reads the argument env: the environment variables that a call sets.
+func variables(raw []byte) (map[string]string, error) {
+	env := map[string]string{}
+	for literal, value := range jsontext.Members(raw) {
+		name := jsontext.Unquote(literal)
+		switch {
+		case jsontext.Kind(value) != '"':
+			return nil, fmt.Errorf("env %q must be a string, not %s", name, wire.Snippet(value))
+		case name == "" || strings.ContainsAny(name, "=\x00"):
+			return nil, fmt.Errorf("env %q is no name of a variable", name)
+		}
+		if env[name] = jsontext.Text(value); strings.IndexByte(env[name], 0) >= 0 {
+			return nil, fmt.Errorf("env %q cannot have a NUL byte", name)
+		}
+	}
+	return env, nil
+}
+
+// place chooses the id of a new program, which is the argument name or a number, and the
+// index of the program that it replaces, -1 for none. A program replaces the one with
+// its id, which must have ended, or the oldest one that has ended when there is no room.
+// s.mu is held.
+func (s *server) place(args toolserver.Arguments) (id string, index int, err error) {
+	id, index = args.Text("name"), -1
+	switch {
+	case !args.Has("name"):
+		for id == "" || s.index(id) >= 0 {
+			s.count++
+			id = fmt.Sprintf("p%d", s.count)
+		}
+	case id == "" || len(id) > maxName || strings.Trim(id, nameLetters) != "":
+		return "", -1, fmt.Errorf("name %.100q: a name is letters, digits, - and _, at most %d", id, maxName)
+	default:
+		if index = s.index(id); index >= 0 && !s.programs[index].hasEnded() {
+			return "", -1, fmt.Errorf("%s is running already: restart starts it again, signal ends it", id)
+		}
+	}
+	if index < 0 && len(s.programs) >= maxPrograms {
+		if index = slices.IndexFunc(s.programs, (*program).hasEnded); index < 0 {
+			return "", -1, fmt.Errorf("%d processes are running, more are not allowed: end one by signal", maxPrograms)
+		}
+	}
+	return id, index, nil
+}
+
+// index is where the program of that id is in the list, -1 if there is none. s.mu is
+// held.
+func (s *server) index(id string) int {
+	return slices.IndexFunc(s.programs, func(p *program) bool { return p.id == id })
+}
+
+// find is the program of that id.
+func (s *server) find(id string) (*program, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.index(id); i >= 0 {
+		return s.programs[i], nil
+	}
+	if len(s.programs) == 0 {
+		return nil, errors.New("no process was started yet")
+	}
+	var ids []string
+	for _, p := range s.programs {
+		ids = append(ids, p.id)
+	}
+	return nil, fmt.Errorf("no process has the id %.100q; there are %s", id, strings.Join(ids, ", "))
+}
+
+// all are the programs, with those that have ended.
+func (s *server) all() []*program {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.programs)
+}
+
+func (s *server) list(context.Context, toolserver.Arguments, func(wire.Progress)) (*wire.Result, error) {
+	var b []byte
+	for _, p := range s.all() {
+		b = fmt.Appendf(b, "%s; %d bytes of output: %s\n", p.describe(), p.out.Size(), toolserver.Cut(strings.Join(p.cmd.Args, " "), 200, "…"))
+	}
+	if b == nil {
+		b = []byte("[toolpipe] no process was started yet\n")
+	}
+	return toolserver.TextResult(b), nil
+}
+
+// restart starts a program again in the directory that was looked at when it was
+// started first.
+func (s *server) restart(_ context.Context, old *program, _ toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+	if !old.end() {
+		return nil, fmt.Errorf("%s could not be ended within %v, so it was not started again", old.id, old.patience.end+killLimit)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.programs, old)
+	if i < 0 {
+		return nil, fmt.Errorf("%s was started again by another call meanwhile", old.id)
+	}
+	p, err := s.launch(old.id, old.cmd, old.pty)
+	if err != nil {
+		return nil, fmt.Errorf("%s has ended, and %w", old.id, err)
+	}
+	old.close()
+	s.programs[i] = p
+	return toolserver.TextResult(fmt.Sprintf("[toolpipe] %s was started again (pid %d); its output begins anew\n", p.id, p.process.Pid())), nil
+}

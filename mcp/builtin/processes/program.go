@@ -1,0 +1,168 @@
+package processes
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"toolpipe/mcp/builtin/command"
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/process"
+	"toolpipe/stream/goroutine"
+)
+
+const (
+	keptHead = 64 << 10  // bytes that are kept of the beginning of an output
+	keptTail = 448 << 10 // and of its end
+	// outputDelay is how long the end of a program waits for the end of its output,
+	// which a child of it can hold open.
+	outputDelay = 250 * time.Millisecond
+	// terminalPause is the time between two reads of a terminal that no process has
+	// open.
+	terminalPause = 100 * time.Millisecond
+)
+
+// A program is a command that was started, with its output.
+type program struct {
+	id       string
+	cmd      *exec.Cmd // as a call asked for it; each start takes a copy
+	pty      bool
+	patience patience
+	began    time.Time
+	process  *process.Process
+	out      process.Output
+	in       *os.File      // our end of its input, or of its terminal
+	from     *os.File      // our end of its output; in, if it has a terminal
+	read     chan struct{} // closed when its output was read to the end
+	ended    chan struct{} // closed when it has ended and outputDelay has passed, or read is closed
+	took     time.Duration // from its start to its end; set when ended is closed
+	changed  atomic.Int64  // nanoseconds from its start until it wrote or ended last
+}
+
+// launch starts a program. Its reader takes whatever it writes at once, so that the
+// program never waits for one of the tools.
+func (s *server) launch(id string, cmd *exec.Cmd, pty bool) (*program, error) {
+	p := &program{
+		id: id, cmd: cmd, pty: pty, patience: s.patience, out: process.Output{Head: keptHead, Tail: keptTail},
+		read: make(chan struct{}), ended: make(chan struct{}),
+	}
+	child := *cmd
+	theirs, err := p.connect(&child)
+	if err == nil {
+		if p.process, err = s.commands.Start(&child); err != nil {
+			err = fmt.Errorf("%q did not start: %w", cmd.Args[0], confine.Reason(err))
+		}
+	}
+	for _, f := range theirs {
+		f.Close()
+	}
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	p.began = time.Now()
+	goroutine.Start(p.copyOutput)
+	goroutine.Start(p.live)
+	return p, nil
+}
+
+// connect gives the child its standard streams, and returns the ends of them that
+// are the child's alone. After an error some of the files are nil.
+func (p *program) connect(child *exec.Cmd) (theirs []*os.File, err error) {
+	var stdin, stdout *os.File
+	if p.pty {
+		if p.in, stdin, err = openTerminal(); err != nil {
+			return nil, fmt.Errorf("pty: %w", err)
+		}
+		p.from, stdout = p.in, stdin
+		child.SysProcAttr = &syscall.SysProcAttr{Setctty: true}
+	} else if stdin, p.in, err = os.Pipe(); err == nil {
+		p.from, stdout, err = os.Pipe()
+	}
+	child.Stdin, child.Stdout, child.Stderr = stdin, stdout, stdout
+	return []*os.File{stdin, stdout}, err
+}
+
+// copyOutput reads the output to its end. It never waits for a tool that reads what
+// is kept.
+func (p *program) copyOutput() {
+	defer close(p.read)
+	defer p.from.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := p.from.Read(buf)
+		if n > 0 {
+			p.out.Write(buf[:n])
+			p.changed.Store(int64(time.Since(p.began)))
+		}
+		if err == nil {
+			continue
+		}
+		// A terminal that no process has open is not at its end while the program
+		// runs, which may open it again.
+		closed := p.pty && errors.Is(err, syscall.EIO)
+		if !closed || p.process.EndsWithin(terminalPause) {
+			return
+		}
+	}
+}
+
+// live waits for the end of the program.
+func (p *program) live() {
+	<-p.process.Done()
+	goroutine.Await(p.read, outputDelay)
+	if !p.pty {
+		p.in.Close()
+	}
+	p.took = time.Since(p.began)
+	p.changed.Store(int64(p.took))
+	close(p.ended)
+}
+
+// hasEnded says whether the program has ended and its output is read.
+func (p *program) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// endsWithin says whether the program ends within d.
+func (p *program) endsWithin(d time.Duration) bool { return goroutine.Await(p.ended, d) }
+
+// end ends the program and all that it started, politely at first. It says whether
+// the program has ended.
+func (p *program) end() bool {
+	if !p.hasEnded() {
+		p.process.Signal(syscall.SIGTERM)
+		p.process.Signal(syscall.SIGCONT) // a stopped one takes no other signal
+		p.endsWithin(p.patience.end)
+	}
+	p.process.KillTree(killLimit)
+	return p.endsWithin(killLimit)
+}
+
+// close closes our ends of the standard streams.
+func (p *program) close() {
+	p.in.Close()
+	p.from.Close()
+}
+
+// describe says what the program is and how it is.
+func (p *program) describe() string {
+	if !p.hasEnded() {
+		return fmt.Sprintf("%s is running (pid %d, for %v)", p.id, p.process.Pid(), time.Since(p.began).Round(time.Second/10))
+	}
+	_, status := command.ExitCode(p.process.State())
+	text := fmt.Sprintf("%s has ended after %v with exit code %s", p.id, p.took.Round(time.Second/10), status)
+	if left, err := p.process.Tree(); err == nil && len(left) > 0 {
+		text += fmt.Sprintf("; processes that it started and left: %d", len(left))
+	}
+	return text
+}

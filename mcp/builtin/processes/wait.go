@@ -1,0 +1,235 @@
+package processes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"time"
+
+	"toolpipe/mcp/builtin/command"
+	"toolpipe/mcp/builtin/pattern"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+)
+
+const (
+	waitTail  = 2 << 10 // bytes of the end of each output that a wait answers
+	lookEvery = 10 * time.Millisecond
+)
+
+// A condition is what a call waits for in one program: a line of its output, a pause
+// in it, or its end, whatever comes first.
+type condition struct {
+	*program
+	pattern *regexp.Regexp // that a line matches; nil: no line is waited for
+	inside  *regexp.Regexp // pattern for a text that begins inside of a line
+	idle    time.Duration  // how long a pause is; 0: no pause is waited for
+	reacts  bool           // a pause counts only behind output that came since began
+
+	began   time.Time // when the wait began
+	next    int64     // offset of the first line of output that was not searched whole
+	inLine  bool      // next is inside of a line
+	size    int64     // of the output, when it was searched last
+	unseen  int64     // bytes of output that were dropped before they were searched
+	outcome string    // what was met; "" until then
+}
+
+func (s *server) wait(ctx context.Context, args toolserver.Arguments, progress func(wire.Progress)) (*wire.Result, error) {
+	limit, err := command.Seconds(args, "timeout_s", min(defaultWait, s.limit), s.limit)
+	if err != nil {
+		return nil, err
+	}
+	conditions, err := s.conditions(args)
+	if err != nil {
+		return nil, err
+	}
+	wanted := min(1, len(conditions))
+	if args.Flag("all") {
+		wanted = len(conditions)
+	}
+	met, err := await(ctx, conditions, wanted, limit, progress)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(conditions) == 0:
+		return toolserver.TextResult(fmt.Sprintf("[toolpipe] %v have passed\n", limit)), nil
+	}
+	var b []byte
+	if !met {
+		b = fmt.Appendf(b, "[toolpipe] timed out after %v\n", limit)
+	}
+	for _, c := range conditions {
+		b = c.report(b)
+	}
+	r := toolserver.TextResult(b)
+	r.IsError = !met
+	return r, nil
+}
+
+// conditions are those that the arguments of a wait name, one for each process.
+func (s *server) conditions(args toolserver.Arguments) (all []*condition, err error) {
+	ids := args.List("ids")
+	switch {
+	case len(ids) == 0 && (args.Has("pattern") || args.Has("idle_s") || args.Has("exit") || args.Has("since")):
+		return nil, errors.New("ids is missing: the processes to wait for")
+	case len(ids) == 0 && !args.Has("timeout_s"):
+		return nil, errors.New("give ids, the processes to wait for, or timeout_s for a delay")
+	case len(ids) > maxPrograms || args.Has("since") && len(ids) > 1:
+		return nil, fmt.Errorf("ids has %d elements; at most %d are allowed, and one beside since", len(ids), maxPrograms)
+	}
+	want := condition{began: time.Now()}
+	if args.Has("pattern") {
+		var tree *syntax.Regexp
+		if want.pattern, tree, err = pattern.Compile(args.Text("pattern"), false); err != nil {
+			return nil, err
+		}
+		if want.inside, err = pattern.Inside(tree); err != nil {
+			return nil, err
+		}
+	}
+	if want.idle, err = command.Seconds(args, "idle_s", 0, s.limit); err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		c := want
+		if c.program, err = s.find(id); err != nil {
+			return nil, err
+		}
+		if c.next, err = c.since(args, 0); err != nil {
+			return nil, err
+		}
+		all = append(all, &c)
+	}
+	return all, nil
+}
+
+// await waits until as many conditions as wanted are met, or limit has passed. Without
+// conditions it waits for limit.
+func await(ctx context.Context, conditions []*condition, wanted int, limit time.Duration, progress func(wire.Progress)) (met bool, err error) {
+	timeout, tick, look := time.After(limit), time.NewTicker(command.ProgressEvery), time.NewTicker(lookEvery)
+	defer tick.Stop()
+	defer look.Stop()
+	for elapsed, over := command.ProgressEvery, false; ; {
+		count := 0
+		for _, c := range conditions {
+			if c.isMet() {
+				count++
+			}
+		}
+		if met = wanted > 0 && count >= wanted; met || over {
+			return met, nil
+		}
+		select {
+		case <-look.C:
+		case <-timeout:
+			over = true
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case <-tick.C:
+			progress(command.Progress(elapsed, limit, awaited(conditions)))
+			elapsed += command.ProgressEvery
+		}
+	}
+}
+
+// awaited says what is waited for, in a line.
+func awaited(conditions []*condition) string {
+	text := "waiting"
+	for _, c := range conditions {
+		if c.outcome == "" {
+			text += fmt.Sprintf(", %s: %d bytes of output", c.id, c.out.Size())
+		}
+	}
+	return toolserver.Cut(text, 200, "…")
+}
+
+// isMet says whether the condition is met. The end of the program meets all that it
+// can no longer meet.
+func (c *condition) isMet() bool {
+	if c.outcome != "" {
+		return true
+	}
+	ended := c.hasEnded() // asked before the output is searched, which is whole then
+	switch {
+	case c.pattern != nil && c.match():
+	case ended:
+		c.outcome = "ended"
+	case c.idle > 0 && c.isIdle():
+		c.outcome = fmt.Sprintf("no output for %v", c.idle)
+	}
+	return c.outcome != ""
+}
+
+// isIdle says whether the program is quiet for long enough.
+func (c *condition) isIdle() bool {
+	changed := c.program.began.Add(time.Duration(c.changed.Load()))
+	if changed.Before(c.began) {
+		return !c.reacts && time.Since(c.began) >= c.idle
+	}
+	return time.Since(changed) >= c.idle
+}
+
+// match looks for the pattern in the lines that were not searched whole, each by
+// itself. A line of more than maxSearched bytes is searched in parts that overlap.
+func (c *condition) match() bool {
+	size := c.out.Size()
+	for c.size < size {
+		b, at := c.out.From(c.next, maxSearched)
+		c.unseen += at - c.next
+		c.inLine = c.inLine || at > c.next
+		c.next = at
+		for line := range bytes.Lines(b) {
+			text, _ := plain(bytes.TrimRight(line, "\r\n"))
+			if c.matches(text) {
+				c.outcome = fmt.Sprintf("matched at offset %d: %s", c.next, toolserver.Cut(string(text), maxShown, "…"))
+				return true
+			}
+			if line[len(line)-1] == '\n' {
+				c.next += int64(len(line))
+				c.inLine = false
+			} else if len(line) == maxSearched {
+				c.next += maxSearched / 2
+				c.inLine = true
+			}
+		}
+		end := at + int64(len(b))
+		if end >= size {
+			c.size = size
+		} else if c.next == at {
+			c.next = end // the end of this line was dropped
+		}
+	}
+	return false
+}
+
+// matches says whether text, which begins at next, matches. A carriage return has
+// become a line end there.
+func (c *condition) matches(text []byte) bool {
+	if !c.inLine {
+		return c.pattern.Match(text)
+	}
+	rest, lines, more := bytes.Cut(text, []byte("\n"))
+	return c.inside.Match(rest) || more && c.pattern.Match(lines)
+}
+
+// report appends the state of the program, what was met, and the end of the output.
+func (c *condition) report(b []byte) []byte {
+	b = fmt.Appendf(b, "[toolpipe] %s", c.describe())
+	if c.outcome != "" && c.outcome != "ended" {
+		b = fmt.Appendf(b, "; %s", c.outcome)
+	}
+	if c.unseen > 0 && c.pattern != nil {
+		b = fmt.Appendf(b, "; %d bytes came too fast, and were not searched", c.unseen)
+	}
+	from := c.lastLines(waitTail)
+	text, next := c.part(from, waitTail, false)
+	b = fmt.Appendf(b, "; the end of its output, bytes %d to %d:\n", from, next)
+	b = append(b, text...)
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		b = append(b, '\n')
+	}
+	return b
+}

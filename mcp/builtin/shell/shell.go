@@ -1,0 +1,170 @@
+// Package shell is the built-in command tool: a tool server that runs a command
+// with a bound on its time and its output, and ends all that it started.
+package shell
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"toolpipe/mcp/builtin/command"
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/process"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/stream/text/jsontext"
+)
+
+// A Spec says how commands are run.
+type Spec struct {
+	Commands command.Spec
+	Timeout  time.Duration // of a command that names none; 0: 60 s
+	Limit    time.Duration // the longest any command may run, whatever it names; 0: none but the 24 h of timeout_s
+	Version  string
+}
+
+const (
+	defaultTimeout = 60 * time.Second
+	maxTimeout     = 24 * time.Hour
+	// outputDelay is how long a child in the background can hold up the
+	// answer of the command that started it.
+	outputDelay = 250 * time.Millisecond
+	// keptOutput is how many bytes of each end of an output are kept: both outputs
+	// with their copies in an answer stay below what a model is shown.
+	keptOutput = 24 << 10
+)
+
+type shell struct {
+	commands  *command.Commands
+	timeout   time.Duration // of a command that names none
+	limit     time.Duration // of any command
+	killLimit time.Duration // of the end of a command and what it started
+}
+
+// New makes a server whose one tool runs commands. It confines
+// nothing: what a command does is up to the user's account. Every command is
+// the leader of a session without a terminal, its input is empty and its
+// environment is clean. A timeout and a cancel kill all its processes, on Linux
+// also those that left its group (see KillTree). A process that a command leaves
+// in the background lives until the end of the run at most. An
+// error is about the directory or PathPrepend.
+func New(spec Spec) (*toolserver.Server, error) {
+	sh, err := newShell(spec)
+	if err != nil {
+		return nil, err
+	}
+	tool := &toolserver.Builtin{Name: "run_command", About: "Run a command and answer its output and exit code. Give argv, or script for /bin/sh. Its input is empty.", Params: append(command.Parameters(),
+		toolserver.Parameter{Name: "timeout_s", Kind: "number", About: fmt.Sprintf("seconds after which the command is killed with what it started; %v when absent", sh.timeout.Seconds())},
+	), Annotations: toolserver.RunsFree}
+	s := toolserver.New("shell", spec.Version)
+	s.AddBuiltin(tool, sh.run)
+	return s, nil
+}
+
+func newShell(spec Spec) (*shell, error) {
+	commands, err := command.New(spec.Commands)
+	sh := &shell{commands: commands, limit: cmp.Or(spec.Limit, maxTimeout), killLimit: 2 * time.Second}
+	sh.timeout = min(cmp.Or(spec.Timeout, defaultTimeout), sh.limit)
+	return sh, err
+}
+
+func (sh *shell) run(ctx context.Context, args toolserver.Arguments, progress func(wire.Progress)) (*wire.Result, error) {
+	timeout, err := command.Seconds(args, "timeout_s", sh.timeout, sh.limit)
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := sh.commands.Command(confine.BoundsOf(ctx), args, nil)
+	if err != nil {
+		return nil, err
+	}
+	out, errs := process.Output{Head: keptOutput, Tail: keptOutput}, process.Output{Head: keptOutput, Tail: keptOutput}
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.WaitDelay = outputDelay
+	p, err := sh.commands.Start(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("%q did not start: %w", cmd.Args[0], confine.Reason(err))
+	}
+	killed := sh.await(ctx, p, timeout, progress)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return commandResult(&out, &errs, p.State(), killed), nil
+}
+
+// What a timeout killed, in an answer's words.
+const (
+	killedAll   = "the command and its child processes were killed"
+	killedGroup = "the command's process group was sent SIGKILL; what it started may still run"
+)
+
+// await returns when the command has ended and its output was read, or when it was
+// killed. killed is not empty after a timeout.
+func (sh *shell) await(ctx context.Context, p *process.Process, timeout time.Duration, progress func(wire.Progress)) (killed string) {
+	limit := time.After(timeout)
+	tick := time.NewTicker(command.ProgressEvery)
+	defer tick.Stop()
+	for elapsed := command.ProgressEvery; ; {
+		select {
+		case <-p.Done():
+			return ""
+		case <-limit:
+			killed = killedGroup
+			if p.KillTree(sh.killLimit) {
+				killed = killedAll
+			}
+			p.EndsWithin(sh.killLimit)
+			return killed
+		case <-ctx.Done():
+			p.KillTree(sh.killLimit)
+			p.EndsWithin(sh.killLimit)
+			return ""
+		case <-tick.C:
+			progress(command.Progress(elapsed, timeout, "running"))
+			elapsed += command.ProgressEvery
+		}
+	}
+}
+
+// commandResult is the answer of a command that ran: the same as text and as
+// an object. Only a timeout is an error; killed says what it did.
+func commandResult(out, errs *process.Output, state *os.ProcessState, killed string) *wire.Result {
+	stdout, dropped := outputText(out)
+	stderr, droppedErr := outputText(errs)
+	code, status := command.ExitCode(state)
+	var b []byte
+	timedOut := killed != ""
+	if timedOut {
+		b = fmt.Appendf(b, "timed out; %s\n", killed)
+	}
+	b = appendOutput(b, "STDOUT:\n", stdout)
+	b = appendOutput(b, "STDERR:\n", stderr)
+	r := toolserver.TextResult(fmt.Appendf(b, "EXIT CODE: %s\n", status))
+	r.IsError = timedOut
+	s := jsontext.AppendQuoted([]byte(`{"stdout":`), stdout)
+	s = jsontext.AppendQuoted(append(s, `,"stderr":`...), stderr)
+	s = fmt.Appendf(s, `,"exit_code":%d,"timed_out":%t`, code, timedOut)
+	if omitted := dropped + droppedErr; omitted > 0 {
+		s = fmt.Appendf(s, `,"omitted_bytes":%d`, omitted)
+	}
+	r.Structured = append(s, '}')
+	return r
+}
+
+// outputText is what was kept of an output, with a mark where bytes were dropped.
+func outputText(o *process.Output) (text []byte, dropped int64) {
+	head, tail, dropped := o.Kept()
+	if dropped > 0 {
+		head = fmt.Appendf(toolserver.WholeRunes(head), "\n[toolpipe] %d bytes are left out here\n", dropped)
+	}
+	return append(head, tail...), dropped
+}
+
+func appendOutput(b []byte, heading string, output []byte) []byte {
+	b = append(append(b, heading...), output...)
+	if n := len(output); n > 0 && output[n-1] != '\n' {
+		b = append(b, '\n')
+	}
+	return b
+}
