@@ -2,13 +2,22 @@ package run
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"toolpipe/mcp/builtin/confine"
 	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/face"
+	"toolpipe/run/failure"
+	"toolpipe/run/finder"
 	"toolpipe/run/input"
+	"toolpipe/run/invocation"
 	"toolpipe/run/session"
+	"toolpipe/run/turn"
 	"toolpipe/stream"
 	"toolpipe/stream/goroutine"
 )
@@ -16,14 +25,14 @@ import (
 // A conversation is the mode that asks a model: what the model has been told, and the
 // turns that it takes with the tools.
 type conversation struct {
-	*connector
-	tally     *tally           // what the end event tells
-	messages  []stream.Message // what it begins with
-	session   *session.File    // nil: there is none
-	system    string           // the system message that the flags give
-	ownSystem bool             // the flags give a system message, which may be empty
-	known     *confine.Known   // the files that the model knows; nil without --refresh
-	loop      *loop            // the turns with the model; nil until the first request
+	inv      *invocation.Invocation
+	plan     *turn.Plan
+	tally    *turn.Tally      // what the end event tells
+	messages []stream.Message // what it begins with
+	session  *session.File    // nil: there is none
+	system   turn.System      // that the flags give
+	known    *confine.Known   // the files that the model knows; nil without --refresh
+	loop     *turn.Loop       // nil until the first request
 }
 
 // watchDelay is when a run without servers begins to watch signals. Until then there is
@@ -34,16 +43,16 @@ const watchDelay = 20 * time.Millisecond
 // run puts the conversation's beginning together while the servers start, and lets
 // the model answer it.
 func (v *conversation) run(ctx context.Context) error {
-	c := v.cfg
+	c := v.inv.Config
 	if answer := v.finished(); answer != nil {
 		return v.printAnswer(answer)
 	}
-	reads := c.ReadsInput(v.streams.InTerminal)
+	reads := c.ReadsInput(v.inv.Streams.InTerminal)
 	if c.Input != "messages" && !reads && !c.GivesPrompt() && !v.session.Unfinished() {
-		return input.EmptyPrompt(c, v.streams.InTerminal)
+		return input.EmptyPrompt(c, v.inv.Streams.InTerminal)
 	}
-	v.client.Warm(ctx)
-	if len(v.servers) == 0 {
+	v.inv.Model.Client.Warm(ctx)
+	if len(v.inv.Servers) == 0 {
 		defer goroutine.AfterFunc(watchDelay, c.WatchSignals).Stop()
 	} else if !c.NamesServers() { // otherwise Run has begun to watch
 		goroutine.Start(c.WatchSignals)
@@ -51,31 +60,31 @@ func (v *conversation) run(ctx context.Context) error {
 	remember := func(string, []byte) {}
 	if c.Refresh {
 		v.known = new(confine.Known)
-		protected := v.ownFiles()
+		protected := v.inv.OwnFiles()
 		remember = func(path string, data []byte) { v.known.Attach(path, data, confine.Spec{Protected: protected}) }
 	}
-	attached, err := input.Attachments(c, ctx, v.endpoint.API, remember)
+	attached, err := input.Attachments(c, ctx, v.inv.Model.Endpoint.API, remember)
 	if err != nil {
 		return err
 	}
 	if v.session == nil {
-		if v.system, v.ownSystem, err = input.SystemText(c, ctx); err != nil {
+		if v.system.Text, v.system.Given, err = input.SystemText(c, ctx); err != nil {
 			return err
 		}
 	}
-	data, err := v.connectAndRead(ctx)
+	data, err := v.plan.Box.ConnectAndRead(ctx)
 	if err != nil {
 		return err
 	}
 	inputErr := v.begin(data, attached) // reported only when the servers are in order
-	if err := v.useServers(); err != nil {
+	if err := v.plan.Box.UseServers(); err != nil {
 		return err
 	}
 	if inputErr != nil {
 		return inputErr
 	}
-	if from := v.client.Adopt(v.request, v.messages); from != "" {
-		v.warn("state_dropped", "", "what the conversation keeps for "+from+" is not sent: the endpoint or the model is another one")
+	if from := v.inv.Model.Client.Adopt(v.inv.Model.Request, v.messages); from != "" {
+		v.inv.Warn("state_dropped", "", "what the conversation keeps for "+from+" is not sent: the endpoint or the model is another one")
 	}
 	stored := len(v.session.Messages())
 	added, err := v.withServerMessages(ctx, v.messages[stored:])
@@ -87,42 +96,33 @@ func (v *conversation) run(ctx context.Context) error {
 
 // answer lets model and tools take turns until the answer is done.
 func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error {
-	c := v.cfg
-	finder, tools, err := v.startFinder(ctx, msgs)
+	c, request, text := v.inv.Config, v.inv.Model.Request, v.inv.Text
+	find, tools, err := finder.Start(ctx, v.inv, v.plan.Box, msgs)
 	if err != nil {
 		return err
 	}
-	v.request.Tools = tools
 	frame := 0
-	v.request.Messages, frame = withSystem(msgs, v.system, v.ownSystem, func() string { return v.box.frame(c.CmdLines) })
-	v.loop = &loop{
-		client: v.client, request: v.request, frame: frame, tally: v.tally,
-		schema: v.schema, schemaFrom: "--schema",
-		joins:   v.text != nil && c.Log == "",
-		outside: !slices.ContainsFunc(v.servers, func(s config.Server) bool { return s.Local != nil }),
-		resume:  c.Input == "messages" || c.Session != "",
-		caller:  v.newCaller(v.known),
-		finder:  finder,
-	}
-	v.loop.limits = v.limits()
-	v.loop.flow.begin(msgs, v.box)
+	request.Tools = tools
+	request.Messages, frame = turn.WithSystem(msgs, v.system, v.plan.Box, c.CmdLines)
+	v.loop = v.plan.NewLoop(v.tally, find, v.known, frame)
 	v.useSession()
 	// Without tools the first turn is mostly the last, so its text need not be held
 	// back for the end; and no copy of it is kept, unless the log or the search for
 	// command lines needs one.
-	if v.text != nil && len(v.request.Tools) == 0 && v.schema == nil && !c.Holds() {
-		v.text.Stream = true
-		v.loop.printed = c.Log == "" && !c.CmdLines && c.Session == ""
-		v.request.TextPassing = v.loop.printed
+	if text != nil && len(tools) == 0 && v.inv.Model.Schema == nil && !c.Holds() {
+		text.Stream = true
+		if c.Log == "" && !c.CmdLines && c.Session == "" {
+			v.loop.PassText()
+		}
 	}
-	if err := v.emitStart(); err != nil {
+	if err := v.plan.Box.EmitStart(); err != nil {
 		return err
 	}
-	if err := v.loop.run(ctx); err != nil {
+	if err := v.loop.Run(ctx); err != nil {
 		return v.withResume(v.withModels(ctx, err))
 	}
 	if language, ok := c.Block(); ok {
-		return needBlock(v.tally.text, language)
+		return needBlock(v.tally.Text, language)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error 
 func (v *conversation) asJSON(yield func([]byte) bool) {
 	all := v.messages
 	if v.loop != nil {
-		all = v.loop.request.Messages[v.loop.frame:]
+		all = v.loop.Messages()
 	}
 	var b []byte
 	for i := range all {
@@ -139,4 +139,39 @@ func (v *conversation) asJSON(yield func([]byte) bool) {
 			return
 		}
 	}
+}
+
+// needBlock is the error of an answer that has no block to print: prose must not
+// take its place, since the output may go to a shell.
+func needBlock(answer []byte, language string) error {
+	if _, ok := event.FencedBlock(answer, language); ok {
+		return nil
+	}
+	what := "no fenced block"
+	if language != "" {
+		what += " of the language " + strconv.Quote(language)
+	}
+	return &failure.Error{Status: failure.StatusModel, Message: "model: the answer has " + what, Hints: []string{"-o text shows the answer; the prompt can ask for one fenced block"}}
+}
+
+// withModels adds to the error of a model that the endpoint does not have what it
+// has instead.
+func (v *conversation) withModels(ctx context.Context, err error) error {
+	refused, ok := errors.AsType[*stream.Error](err)
+	if !ok || ctx.Err() != nil || v.inv.Config.Replay != "" {
+		return err
+	}
+	asked, text := v.inv.Model.Request.Model, strings.ToLower(refused.Message)
+	if !(refused.Status == 404 && strings.Contains(text, "model") || refused.Status == 400 && strings.Contains(text, "model") && strings.Contains(refused.Message, asked)) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	names, failed := v.inv.Model.Client.Models(ctx)
+	if failed != nil || len(names) == 0 || slices.Contains(names, asked) {
+		return err
+	}
+	e := *failure.Of(err)
+	e.Hints = config.DidYouMean("-m ", config.NearestPart(asked, names), "the endpoint has: "+face.JoinFew(names)+"; --list-models shows all")
+	return &e
 }

@@ -20,40 +20,35 @@ func (r *runner) end(ctx context.Context, err error) error {
 		err = p // the panic is the cause of any other error
 	}
 	if err == nil {
-		err = r.Flush()
+		err = r.inv.Flush()
 	}
-	if r.client != nil {
-		if cerr := r.client.Close(); cerr != nil {
-			unwritten := failure.Output("--record "+config.ShellQuote(r.cfg.Record), cerr)
-			if err == nil {
-				err = unwritten
-			} else {
-				r.warn("not_recorded", "", unwritten.Message)
-			}
+	if cerr := r.plan.CloseClient(); cerr != nil {
+		unwritten := failure.Output("--record "+config.ShellQuote(r.inv.Config.Record), cerr)
+		if err == nil {
+			err = unwritten
+		} else {
+			r.inv.Warn("not_recorded", "", unwritten.Message)
 		}
 	}
 	if _, panicked := errors.AsType[*goroutine.Panic](err); !panicked && !failure.IsCancelled(err) {
-		r.box.settle()
+		r.plan.Box.Settle()
 	}
-	for _, c := range r.box.conns {
-		c.warnOfLogin(r.Emit, err, true)
+	for _, c := range r.plan.Box.Conns {
+		c.WarnOfLogin(r.inv.Emit, err, true)
 	}
 	e := r.endEvent(err)
-	r.emitStart()
-	if werr := r.Emit(e); werr != nil {
+	r.plan.Box.EmitStart()
+	if werr := r.inv.Emit(e); werr != nil {
 		e = e.WithOutputError(werr)
 	}
 	if e.Status == failure.StatusInterrupted {
-		r.face.Interrupted() // the call that the signal makes may come after the end
+		r.inv.Face.Interrupted() // the call that the signal makes may come after the end
 	}
-	r.face.Awaiting("waiting for the servers to end")
-	r.box.close()
-	r.face.Close()
-	if r.log != nil {
-		r.log.Close()
-	}
+	r.inv.Face.Awaiting("waiting for the servers to end")
+	r.plan.Box.Close()
+	r.inv.Close()
 	r.conversation.session.Close()
-	r.cfg.Processes.Sweep(2 * time.Second)
+	r.inv.Config.Processes.Sweep(2 * time.Second)
 	if e.Err == nil {
 		return nil
 	}
@@ -65,22 +60,22 @@ func (r *runner) end(ctx context.Context, err error) error {
 func (r *runner) endEvent(err error) *event.End {
 	e := &event.End{Status: failure.StatusOK, Time: time.Since(r.began)}
 	t := &r.tally
-	e.Text, e.Finish, e.Turns, e.ToolCalls, e.Denied, e.Usage = t.text, t.finish, t.turns, t.toolCalls, t.denied, t.usage
+	e.Text, e.Finish, e.Turns, e.ToolCalls, e.Denied, e.Usage = t.Text, t.Finish, t.Turns, t.ToolCalls, t.Denied, t.Usage
 	if err != nil {
-		f, hide := *failure.Of(err), r.secrets.Message().HideString
+		f, hide := *failure.Of(err), r.inv.Secrets.Message().HideString
 		f.Message, f.Hints = hide(f.Message), slices.Clone(f.Hints)
 		for i := range f.Hints {
 			f.Hints[i] = hide(f.Hints[i])
 		}
-		if t.unknown && (f.Status == failure.StatusModel || f.Status == failure.StatusServer || f.Status == failure.StatusUnapproved || f.Status == failure.StatusLimit) {
+		if t.Unknown && (f.Status == failure.StatusModel || f.Status == failure.StatusServer || f.Status == failure.StatusUnapproved || f.Status == failure.StatusLimit) {
 			f.Status = failure.StatusUnknown
 			f.Message = "a call's outcome is unknown: " + f.Message
 		}
 		e.Status, e.Exit, e.Err = f.Status, f.Exit(), &f
-	} else if t.unknown {
-		r.warn("outcome_unknown", "", "there is an answer, but the outcome of a call is unknown")
-	} else if r.cfg.Mode == config.Answer && t.turns > 0 && !t.hasText {
-		r.face.Say("the model's answer is empty")
+	} else if t.Unknown {
+		r.inv.Warn("outcome_unknown", "", "there is an answer, but the outcome of a call is unknown")
+	} else if r.inv.Config.Mode == config.Answer && t.Turns > 0 && !t.HasText {
+		r.inv.Face.Say("the model's answer is empty")
 	}
 	return e
 }

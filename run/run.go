@@ -1,12 +1,8 @@
 // Package run is the program: it takes one invocation as plain data and the
-// standard streams, lets a model and tool servers take turns, and says how it
-// ended. Only run translates between stream, mcp and approve.
+// standard streams, does what its mode says, and says how it ended. Only run and the
+// packages below it translate between stream, mcp and approve.
 //
-// A turn is one reply of the model, a round its calls and their answers.
-//
-// On every path each call is answered exactly once and in order, or the run ends;
-// no tool runs without a verdict that allows it; every wait has a bound, and no
-// process that was started outlives the run.
+// Every wait has a bound, and no process that was started outlives the run.
 package run
 
 import (
@@ -16,7 +12,10 @@ import (
 	"toolpipe/run/config"
 	"toolpipe/run/face"
 	"toolpipe/run/failure"
+	"toolpipe/run/invocation"
+	"toolpipe/run/modes"
 	"toolpipe/run/stdio"
+	"toolpipe/run/turn"
 	"toolpipe/stream/goroutine"
 )
 
@@ -26,27 +25,29 @@ import (
 func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &runner{connector: &connector{plan: &plan{cfg: cfg}, box: &toolbox{}}, began: time.Now()}
-	r.conversation = &conversation{connector: r.connector, tally: &r.tally}
-	r.outputs = newOutputs(ctx, cfg, s, r.conversation.asJSON)
-	if r.text == nil || cfg.Log != "" {
+	r := &runner{began: time.Now()}
+	r.conversation = &conversation{tally: &r.tally}
+	r.inv = &invocation.Invocation{Outputs: invocation.NewOutputs(ctx, cfg, s, r.conversation.asJSON), Config: cfg}
+	r.plan = turn.NewPlan(r.inv)
+	r.conversation.plan, r.conversation.inv = r.plan, r.inv
+	if r.inv.Text == nil || cfg.Log != "" {
 		cfg.WatchSignals()
 	} else if cfg.NamesServers() {
 		goroutine.Start(cfg.WatchSignals) // it takes as long as all until the first child, which waits for it
 	}
 	err := cfg.Validate()
 	if err == nil && cfg.Log != "" {
-		err = r.openLog(ctx, cfg.Log)
+		err = r.inv.OpenLog(ctx, cfg.Log)
 	}
 	if cfg.Timeout > 0 {
-		defer goroutine.AfterFunc(cfg.Timeout, func() { cancel(&failure.Overtime{Limit: cfg.Timeout, Awaited: r.face.Awaited()}) }).Stop()
+		defer goroutine.AfterFunc(cfg.Timeout, func() { cancel(&failure.Overtime{Limit: cfg.Timeout, Awaited: r.inv.Face.Awaited()}) }).Stop()
 	}
-	defer goroutine.AfterContext(ctx, r.face.Interrupted)()
+	defer goroutine.AfterContext(ctx, r.inv.Face.Interrupted)()
 	if err == nil {
 		err = r.guarded(ctx)
 	}
 	if err = r.end(ctx, err); err != nil {
-		face.PrintError(ctx, r.streams.Err, r.face.Color, err)
+		face.PrintError(ctx, r.inv.Streams.Err, r.inv.Face.Color, err)
 	}
 	return err
 }
@@ -55,17 +56,18 @@ func Run(ctx context.Context, cfg *config.Config, s stdio.Streams) error {
 //
 //	stdin ──► input ──► messages ─┐                        ┌─► text, ndjson,
 //	                              ▼                        │   json, messages ──► stdout
-//	 stream.Client ◄──── loop ── Emit(event) ──────────────┼─► log
+//	 stream.Client ◄── turn.Loop ── Emit(event) ───────────┼─► log
 //	                     │  ▲                              └─► face ──► stderr
 //	                     ▼  │ one tool message per call, in order
 //	                    round ──► approve.Gate ──► /dev/tty
 //	                     │
 //	                  toolbox ──► mcp.Session ──► child process | HTTP | in-process
 type runner struct {
-	*connector   // which has a plan, which has the outputs
+	inv          *invocation.Invocation
+	plan         *turn.Plan
 	conversation *conversation
 	began        time.Time
-	tally        tally
+	tally        turn.Tally
 }
 
 // guarded does the work of the run and makes a panic its error, so that the run can
@@ -76,26 +78,27 @@ func (r *runner) guarded(ctx context.Context) (err error) {
 			err = goroutine.NewPanic(p)
 		}
 	}()
-	if r.cfg.Mode == config.Check {
-		return (&checkup{connector: r.connector}).run(ctx)
+	c := r.inv.Config
+	if c.Mode == config.Check {
+		return modes.Check(ctx, r.plan)
 	}
-	if err := r.configure(ctx); err != nil {
+	if err := r.inv.Configure(ctx); err != nil {
 		return err
 	}
-	switch r.cfg.Mode {
+	switch c.Mode {
 	case config.SignIn, config.SignOut, config.ListLogins:
-		return (&logins{r.connector}).run(ctx)
+		return modes.Logins(ctx, r.plan)
 	}
-	if r.cfg.Session != "" {
+	if c.Session != "" {
 		if done, err := r.conversation.openSession(ctx); done || err != nil {
 			return err
 		}
 	}
-	if err := r.resolve(ctx); err != nil {
+	if err := r.plan.Resolve(ctx); err != nil {
 		return err
 	}
-	if r.cfg.Mode == config.Answer {
+	if c.Mode == config.Answer {
 		return r.conversation.run(ctx)
 	}
-	return (&inspection{r.connector, &r.tally}).run(ctx)
+	return modes.Run(ctx, r.plan, &r.tally)
 }

@@ -255,6 +255,27 @@ func TextResult[T string | []byte](s T) *wire.Result {
 	return &wire.Result{Content: []wire.Block{{Type: "text", Text: jsontext.AppendQuoted(make([]byte, 0, len(s)+len(s)/8+2), s)}}}
 }
 
+// attentionKey is the member of a result's _meta by which a built-in tool calls the
+// attention of the user.
+const attentionKey = "toolpipe/attention"
+
+// Attention has a result call the attention of the user, for that reason.
+func Attention(r *wire.Result, reason string) *wire.Result {
+	r.Meta = jsontext.AppendMember([]byte{'{'}, attentionKey, jsontext.Quoted(reason))
+	r.Meta = append(r.Meta, '}')
+	return r
+}
+
+// TakeAttention takes out of the result of a built-in tool the reason for which it calls
+// the attention of the user; "" for none.
+func TakeAttention(r *wire.Result) string {
+	reason := jsontext.Text(jsontext.Member(r.Meta, attentionKey))
+	if reason != "" {
+		r.Meta = nil
+	}
+	return reason
+}
+
 const maxFailure = 32 << 10 // bytes of an error that are answered
 
 // failedResult is the result of a tool that failed. An error may quote an

@@ -11,7 +11,6 @@ import (
 
 	"toolpipe/approve"
 	"toolpipe/mcp"
-	"toolpipe/mcp/wire"
 	"toolpipe/run/failure"
 )
 
@@ -41,10 +40,8 @@ type Server struct {
 	Shown        string   // URL or command as configured, ${VAR} not expanded; "": show the real one
 	// Preview returns the unified diff of what a call would change in a file, and the
 	// arguments of which the diff tells; "" where there is none. It may be nil.
-	Preview func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string)
-	// Nest makes the calls of an agent's server, instead of a session, whose time
-	// limits are not for it. It is nil for every other server.
-	Nest     func(ctx context.Context, tool string, args json.RawMessage, progress func(wire.Progress)) (*wire.Result, error)
+	Preview  func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string)
+	Agent    bool           // its calls are nested runs, and no session makes them
 	Unusable *failure.Error // why it cannot be started: its entry is wrong, or names what there is not
 }
 

@@ -28,14 +28,14 @@ var targets = []target{
 		{"./approve", "Static|Policy|Canonical|Vectors|Suite", ""},
 		{endToEnd, "", "^(arguments|input|config|fault_arguments|policy)"},
 	}},
-	{"run/gate.go", runSteps},
-	{"run/approver.go", runSteps},
-	{"run/lock.go", runSteps},
-	{"run/calls.go", runSteps},
-	{"run/answers.go", runSteps},
-	{"run/verdicts.go", runSteps},
-	{"run/toolbox.go", runSteps},
-	{"run/loop.go", runSteps},
+	{"run/invocation/rules.go", runSteps},
+	{"run/invocation/approver.go", runSteps},
+	{"run/lock/*.go", runSteps},
+	{"run/turn/calls.go", runSteps},
+	{"run/turn/answers.go", runSteps},
+	{"run/turn/verdicts.go", runSteps},
+	{"run/toolbox/toolbox.go", runSteps},
+	{"run/turn/loop.go", runSteps},
 	{"stream/retry.go", []step{
 		{"./stream", all, ""},
 		{endToEnd, "^TestFaultModel", "^(retry|request_repairs|faults_model|tool_role|images)"},
@@ -45,7 +45,10 @@ var targets = []target{
 }
 
 var runSteps = []step{
-	{"./run", all, ""},
+	{"./run/turn", all, ""},
+	{"./run/toolbox", all, ""},
+	{"./run/invocation", all, ""},
+	{"./run/lock", all, ""},
 	{endToEnd, "^TestFault", all},
 }
 

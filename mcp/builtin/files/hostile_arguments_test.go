@@ -138,7 +138,7 @@ func hostileServers(t *testing.T) (sessions []*mcp.Session, fill func()) {
 	check(t, err)
 	fetch, err := fetch.New(fetch.Spec{Limit: time.Second})
 	check(t, err)
-	notes, err := notes.New(notes.Spec{Path: filepath.Join(dir, "notes"), Notify: func(context.Context, string) error { return nil }})
+	notes, err := notes.New(notes.Spec{Path: filepath.Join(dir, "notes")})
 	check(t, err)
 	servers := []*toolserver.Server{files, shell, fetch, notes}
 	area, err := confine.Open(confine.Spec{Root: dir})

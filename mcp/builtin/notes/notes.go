@@ -25,7 +25,6 @@ import (
 type Spec struct {
 	Path    string        // of the file, which need not exist
 	Limit   time.Duration // the longest that a change waits for other processes; 0, or more than that: 30 s
-	Notify  func(ctx context.Context, reason string) error
 	Version string
 }
 
@@ -41,7 +40,7 @@ func New(spec Spec) (*toolserver.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &server{store, spec.Notify}
+	n := &server{store}
 	s := toolserver.New("notes", spec.Version)
 	for _, t := range n.tools() {
 		s.AddBuiltin(t.Builtin, func(ctx context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
@@ -57,12 +56,12 @@ func New(spec Spec) (*toolserver.Server, error) {
 			return toolserver.TextResult(answer), nil
 		})
 	}
+	s.AddBuiltin(notify(), attention)
 	return s, nil
 }
 
 type server struct {
-	store  *store
-	notify func(ctx context.Context, reason string) error
+	store *store
 }
 
 type tool struct {
@@ -88,9 +87,6 @@ func (n *server) tools() []tool {
 		{toolserver.Define("delete", "Delete a note.", toolserver.Destroys, name,
 			toolserver.Parameter{Name: "expected_revision", Kind: "integer", About: "the revision that was read or listed", Required: true},
 		), n.delete},
-		{toolserver.Define("notify", "Call the user's attention, when a person is needed or what was asked for is done. Nobody answers here.", toolserver.Adds,
-			toolserver.Parameter{Name: "reason", Kind: "string", About: fmt.Sprintf("a short sentence, at most %d bytes", maxReason), Required: true},
-		), n.attention},
 	}
 }
 
@@ -242,13 +238,19 @@ func (n *server) change(ctx context.Context, name string, edit func(*document) (
 
 func fileError(err error) error { return fmt.Errorf("the notes file: %w", err) }
 
-func (n *server) attention(ctx context.Context, args toolserver.Arguments) (string, error) {
+// notify calls the attention of the user, by what its result holds.
+func notify() *toolserver.Builtin {
+	return toolserver.Define("notify", "Call the user's attention, when a person is needed or what was asked for is done. Nobody answers here.", toolserver.Adds,
+		toolserver.Parameter{Name: "reason", Kind: "string", About: fmt.Sprintf("a short sentence, at most %d bytes", maxReason), Required: true})
+}
+
+func attention(_ context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
 	reason := strings.TrimSpace(args.Text("reason"))
 	switch {
 	case reason == "":
-		return "", errors.New("the reason is empty")
+		return nil, errors.New("the reason is empty")
 	case len(reason) > maxReason:
-		return "", fmt.Errorf("the reason has %d bytes, at most %d are allowed", len(reason), maxReason)
+		return nil, fmt.Errorf("the reason has %d bytes, at most %d are allowed", len(reason), maxReason)
 	}
-	return "the user is told\n", n.notify(ctx, reason)
+	return toolserver.Attention(toolserver.TextResult("the user is told\n"), reason), nil
 }

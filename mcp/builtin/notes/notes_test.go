@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { os.Exit(processtest.Main(m, os.Args)) }
 
 func serve(t *testing.T, path string) *mcp.Session {
 	t.Helper()
-	s, err := New(Spec{Path: path, Version: "1", Notify: func(context.Context, string) error { return nil }})
+	s, err := New(Spec{Path: path, Version: "1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,170 @@
+// Package finder lets the model find its tools where servers have many (--find-tools):
+// one tool finds the others, which are offered from the next request on.
+package finder
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"toolpipe/approve"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/failure"
+	"toolpipe/run/invocation"
+	"toolpipe/run/toolbox"
+	"toolpipe/stream"
+	"toolpipe/stream/text/jsontext"
+)
+
+const (
+	manyTools       = 64       // above which --find-tools auto does not offer all of them
+	manyDefinitions = 32 << 10 // bytes
+	foundTools      = 8        // how many tools a search finds, if the model does not say
+	mostFoundTools  = 32
+)
+
+// A Finder is a server with one tool, which finds the tools of all others. What is
+// found or called is offered from the next request on, behind what was offered
+// before, so that an endpoint can use what it has stored of the earlier requests.
+type Finder struct {
+	box     *toolbox.Toolbox
+	tools   []*toolbox.Tool // the tools that can be found
+	ranking *ranking
+
+	mu      sync.Mutex
+	wanted  map[*toolbox.Tool]bool // found since the last request
+	offered map[*toolbox.Tool]bool
+}
+
+// Start has the model find its tools, if that is asked for, and returns the tools of the
+// first request: those that the conversation has calls of, since an earlier run found
+// them. The finder is nil where all tools are offered.
+func Start(ctx context.Context, v *invocation.Invocation, box *toolbox.Toolbox, msgs []stream.Message) (*Finder, []stream.Tool, error) {
+	all, how := box.Offered(), v.Config.FindTools
+	size := 0
+	for i := range all {
+		size += toolbox.DefinitionSize(all[i])
+	}
+	if !v.Config.FindsTools() || len(all) == 0 || how == "auto" && len(all) <= manyTools && size <= manyDefinitions {
+		return nil, all, nil
+	}
+	f := newFinder(box)
+	c, err := box.StartServer(ctx, toolbox.Builtin(toolbox.FinderServer, f.server(v.Config.Version), ""))
+	if err != nil {
+		return nil, nil, err
+	}
+	own := c.Listed[0]
+	rules, err := approve.Patterns(own.ModelName, approve.Allow, "flag", "--find-tools") // a search tells only what the request would hold without it
+	if err != nil {
+		return nil, nil, err
+	}
+	v.Gate.Rules = append(v.Gate.Rules, rules...)
+	if box.Denies(own) {
+		return nil, nil, failure.Usage("--find-tools %s: a rule denies %s, by which the model finds its tools", how, own.ModelName)
+	}
+	box.Offer(own)
+	offered := []stream.Tool{own.ForModel()}
+	for i := range msgs {
+		offered = append(offered, f.Next(msgs[i].Calls)...)
+	}
+	return f, offered, nil
+}
+
+func newFinder(box *toolbox.Toolbox) *Finder {
+	f := &Finder{box: box, wanted: map[*toolbox.Tool]bool{}, offered: map[*toolbox.Tool]bool{}}
+	for _, t := range box.All {
+		if !t.Withheld {
+			f.tools = append(f.tools, t)
+		}
+	}
+	f.ranking = newRanking(len(f.tools), func(i int, add func(string, float64)) {
+		t := f.tools[i]
+		add(t.Conn.Name+" "+t.Name, 3)
+		add(t.Title, 2)
+		add(t.Description, 1)
+		for name := range jsontext.Members(jsontext.Member(t.InputSchema, "properties")) {
+			add(jsontext.Unquote(name), 1)
+		}
+	})
+	return f
+}
+
+func (f *Finder) server(version string) *toolserver.Server {
+	s := toolserver.New(toolbox.FinderServer, version)
+	about := fmt.Sprintf("Find tools among %d of: %s. The tools found can be called from your next turn on. Use it before you say that you cannot do something.", len(f.tools), f.servers())
+	s.AddBuiltin(&toolserver.Builtin{Name: toolbox.FinderTool, About: about, Params: []toolserver.Parameter{
+		{Name: "query", Kind: "string", About: "words of what the tool does, or of its name", Required: true},
+		{Name: "limit", Kind: "integer", About: fmt.Sprintf("how many tools to find at most (default %d, at most %d)", foundTools, mostFoundTools)},
+	}, Annotations: toolserver.ReadsOnly}, func(_ context.Context, args toolserver.Arguments, _ func(wire.Progress)) (*wire.Result, error) {
+		return toolserver.TextResult(f.find(args.Text("query"), int(args.Integer("limit", foundTools)))), nil
+	})
+	return s
+}
+
+// servers names the servers that have tools, with how many.
+func (f *Finder) servers() string {
+	count := map[*toolbox.Connection]int{}
+	for _, t := range f.tools {
+		count[t.Conn]++
+	}
+	var names []string
+	for _, c := range f.box.Conns {
+		if n := count[c]; n > 0 {
+			names = append(names, c.Name+" ("+strconv.Itoa(n)+")")
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// find lists the tools that fit the query best, and has them offered.
+func (f *Finder) find(query string, limit int) string {
+	best := f.ranking.best(query)
+	if len(best) == 0 {
+		return "No tool fits. There are tools of: " + f.servers()
+	}
+	limit = min(max(limit, 1), mostFoundTools, len(best))
+	var b strings.Builder
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, i := range best[:limit] {
+		t := f.tools[i]
+		f.wanted[t] = true
+		line, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(t.Description, t.Title)), "\n")
+		b.WriteString(t.ModelName + ": " + toolserver.Cut(line, 200, "…") + "\n")
+	}
+	if more := len(best) - limit; more > 0 {
+		fmt.Fprintf(&b, "(%d more fit less well)\n", more)
+	}
+	return b.String() + "They can be called from the next turn on."
+}
+
+// Next are the tools to offer from the next request on: those called, in the order of
+// the calls, and those that were found meanwhile, in the order of all tools, however
+// many searches ran at the same time.
+func (f *Finder) Next(calls []stream.Call) (more []stream.Tool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	offer := func(t *toolbox.Tool) {
+		if !f.offered[t] {
+			f.offered[t] = true
+			more = append(more, t.ForModel())
+		}
+	}
+	for _, c := range calls {
+		if t := f.box.Tool(c.Name); t != nil && slices.Contains(f.tools, t) {
+			offer(t)
+		}
+	}
+	for _, t := range f.tools {
+		if f.wanted[t] {
+			offer(t)
+		}
+	}
+	clear(f.wanted)
+	return more
+}

@@ -1,0 +1,32 @@
+package invocation
+
+import (
+	"encoding/json"
+	"errors"
+
+	"toolpipe/run/config"
+	"toolpipe/run/face"
+	"toolpipe/run/failure"
+	"toolpipe/run/schema"
+)
+
+// AnswerSchema compiles the schema of an answer, nil if there is none; from is the
+// flag that gives it. What of it cannot be checked is a warning, for the endpoint may
+// still hold to it; a mistake in it is an error, for nobody would see that answers go
+// unchecked.
+func AnswerSchema(from string, text json.RawMessage, warn config.Warner) (*schema.Schema, error) {
+	if text == nil {
+		return nil, nil
+	}
+	s, err := schema.Compile(text)
+	switch {
+	case errors.Is(err, schema.ErrMalformed):
+		return nil, failure.Usage("%s: %v", from, err)
+	case err != nil:
+		warn("schema_unchecked", "", from+": the answer is only checked to be JSON: "+err.Error())
+		s, _ = schema.Compile([]byte("true"))
+	case len(s.Unchecked) > 0:
+		warn("schema_unchecked", "", from+": not checked: "+face.JoinFew(s.Unchecked))
+	}
+	return s, nil
+}

@@ -1,0 +1,96 @@
+package invocation
+
+import (
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"toolpipe/approve"
+	"toolpipe/mcp/process"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/stream/loopback"
+)
+
+// newApprover is the approver of --approver: a URL, or a command line split as a
+// shell quotes it. The command runs in the current directory, since the user runs
+// toolpipe there, with the environment that tool servers get: without keys.
+func newApprover(c *config.Config, warn config.Warner) (*approve.Approver, error) {
+	if config.IsURL(c.Approver) {
+		return urlApprover(c, warn)
+	}
+	argv, err := approverCommand(c)
+	if err != nil {
+		return nil, failure.Usage("--approver: %v", err)
+	}
+	for _, file := range approverFiles(c) {
+		if err := c.CheckProgram("--approver", file, warn); err != nil {
+			return nil, err
+		}
+	}
+	ask := approve.AskCommand(argv, process.ChildEnv(c.Environ, nil, nil), c.Processes.Capture)
+	return &approve.Approver{Origin: "--approver", Ask: ask}, nil
+}
+
+// urlApprover is the approver at a URL. Over plain http, where anybody on the way can
+// answer for it, it must be this machine or a host of --insecure-http. No error shows
+// the URL, which may hold a secret.
+func urlApprover(c *config.Config, warn config.Warner) (*approve.Approver, error) {
+	u, err := url.Parse(c.Approver)
+	if err != nil || u.Hostname() == "" {
+		return nil, failure.Usage("--approver: what was given is not an http or https URL")
+	}
+	if host := u.Hostname(); u.Scheme == "http" && !loopback.Is(host) {
+		if !slices.ContainsFunc(c.InsecureHTTP, func(h string) bool { return strings.EqualFold(h, host) }) {
+			return nil, failure.UsageError([]string{"use https, or allow plain http to this host: --insecure-http " + config.ShellQuote(host)},
+				"--approver: %q would be asked over plain http, where others can answer for it", host)
+		}
+		warn("insecure_http", "", "the approver "+strconv.Quote(host)+" is asked over plain http")
+	}
+	return &approve.Approver{Origin: "--approver", Ask: approve.AskURL(c.Approver)}, nil
+}
+
+// approverCommand is the command line of --approver, its program found.
+func approverCommand(c *config.Config) ([]string, error) {
+	argv, err := config.SplitWords(c.Approver)
+	if err != nil {
+		return nil, err
+	}
+	if len(argv) == 0 {
+		return nil, errors.New("no command and no URL")
+	}
+	if strings.Contains(argv[0], "/") {
+		if argv[0], err = filepath.Abs(argv[0]); err != nil {
+			return nil, err
+		}
+	}
+	argv[0], err = process.LookPath(argv[0], c.Environ)
+	return argv, err
+}
+
+// approverFiles are the program of --approver and the files that its arguments
+// name, as FILE, --option=FILE or a word of a script for sh -c: a tool that could
+// write one of them could approve everything. A file that does not exist counts, since the program would read it
+// once it does.
+func approverFiles(c *config.Config) (files []string) {
+	argv, err := approverCommand(c)
+	if err != nil {
+		return nil // there is no approver, or it is a URL, or newApprover gives the error
+	}
+	for _, word := range argv[1:] {
+		if _, value, ok := strings.Cut(word, "="); ok {
+			argv = append(argv, value)
+		}
+		argv = append(argv, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;|&<>(){}$=", r) })...)
+	}
+	for _, word := range argv {
+		if info, err := os.Stat(word); err != nil || !info.IsDir() {
+			files = append(files, word)
+		}
+	}
+	return files
+}

@@ -1,0 +1,31 @@
+package invocation
+
+import (
+	"context"
+	"strconv"
+
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/run/stdio"
+	"toolpipe/stream"
+)
+
+// NewClient makes the model's client, which checks where the key may go.
+func (v *Invocation) NewClient(ctx context.Context, e *config.Endpoint) (client *stream.Client, err error) {
+	e.Wire, e.Secrets = v.Face.Wire("model"), v.Secrets
+	if e.Record == "" && e.Replay == "" {
+		client, err = stream.New(e.Config)
+	} else { // opening a named pipe waits
+		client, err = stdio.Await(ctx, func() (*stream.Client, error) { return stream.New(e.Config) })
+	}
+	if failure.IsCancelled(err) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, e.Refused(err)
+	}
+	if host := client.Insecure(); host != "" {
+		v.Warn("insecure_http", "", "the key goes over plain http to "+strconv.Quote(host))
+	}
+	return client, nil
+}

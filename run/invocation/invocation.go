@@ -1,0 +1,127 @@
+// Package invocation is what one invocation of the program is: its settings, its outputs,
+// the gate that decides about calls, and the client of its model. It starts nothing, so
+// that every usage error is cheap.
+package invocation
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"toolpipe/approve"
+	"toolpipe/mcp/oauth"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/run/schema"
+	"toolpipe/stream"
+)
+
+// An Invocation is what flags, environment, config and policy come to. New makes it;
+// its parts come with Configure, MakeGate and ResolveModel, in this order.
+type Invocation struct {
+	*Outputs
+	Config   *config.Config
+	Settings *config.Settings
+	Servers  []config.Server // those of this run, the built-in ones included when these are added
+	Unused   []config.Server // those that flags, profile or files leave out
+	Logins   *oauth.Store    // where the logins at servers are kept
+	Gate     *approve.Gate
+	Policy   string // SHA-256 over all policy files
+	Model    *Model // nil where the mode needs none
+}
+
+// A Model is an endpoint, what every request to it has, and its client.
+type Model struct {
+	Endpoint *config.Endpoint
+	Request  *stream.Request
+	Client   *stream.Client // nil while it is being made
+	Schema   *schema.Schema // that the answer must fit; nil: none
+}
+
+// Configure reads what is configured: the settings, the servers and where their
+// logins are.
+func (v *Invocation) Configure(ctx context.Context) (err error) {
+	c := v.Config
+	if v.Settings, err = c.LoadSettings(v.Warn); err != nil {
+		return err
+	}
+	note := func(code, server, message string) {
+		if code == "server_renamed" { // which is only of interest to a user who wants to know more
+			v.Face.VerboseLine(message)
+		} else {
+			v.Warn(code, server, message)
+		}
+	}
+	if v.Servers, v.Unused, err = c.ConfiguredServers(ctx, v.Settings, v.Streams.In, note); err != nil {
+		return err
+	}
+	c.AddSecrets(v.Secrets, v.Settings, v.Servers)
+	v.Logins, err = c.LoginStore(v.Settings, v.Secrets, func(code, url, message string) {
+		name := ""
+		if i := slices.IndexFunc(v.Servers, func(s config.Server) bool { return s.URL == url && url != "" }); i >= 0 {
+			name = v.Servers[i].Name
+		}
+		v.Warn(code, name, message)
+	})
+	for i := range v.Servers {
+		if v.Servers[i].URL != "" {
+			v.Servers[i].Logins = v.Logins
+		}
+	}
+	return err
+}
+
+// ResolveModel finds the model that the invocation names.
+func (v *Invocation) ResolveModel(ctx context.Context) (err error) {
+	c, m := v.Config, &Model{}
+	if m.Endpoint, err = c.ResolveModel(ctx, v.Settings, v.Warn); err != nil {
+		return err
+	}
+	v.Model = m
+	if m.Endpoint.Note != "" {
+		v.Face.VerboseLine(m.Endpoint.Note)
+	}
+	if m.Endpoint.Replay != "" { // the recording tells its dialect
+		if m.Client, err = v.NewClient(ctx, m.Endpoint); err != nil {
+			return err
+		}
+		m.Endpoint.API = m.Client.API()
+	}
+	if m.Request, err = c.Request(ctx, m.Endpoint); err != nil {
+		return err
+	}
+	if len(v.Servers) > 0 && slices.ContainsFunc(m.Request.Params, func(param stream.Param) bool { return param.Name == "tools" }) {
+		return failure.Usage("param tools: it would replace the tools of the servers")
+	}
+	if m.Schema, err = AnswerSchema("--schema", m.Request.Schema, v.Warn); err != nil {
+		return err
+	}
+	if m.Client == nil {
+		m.Client, err = v.NewClient(ctx, m.Endpoint)
+	}
+	return err
+}
+
+// OwnFiles are the files that this run is configured by or recorded in. The
+// built-in tools neither read nor write them, whatever is approved.
+func (v *Invocation) OwnFiles() []string {
+	c := v.Config
+	files := slices.Concat([]string{v.Settings.Path, c.ToolsLock, c.Session, c.Log, c.Record, c.Replay, c.KeyFile, c.Notes},
+		c.Policies, v.Settings.Policies, approverFiles(c), c.ServerConfigs)
+	if real, err := filepath.EvalSymlinks(c.Notes); c.Notes != "" && err == nil {
+		files = append(files, real) // other runs replace it, so that its inode does not tell which file it is
+	}
+	for i := range v.Servers {
+		files = append(files, v.Servers[i].KeyFile)
+	}
+	if len(c.FileRoots) > 0 {
+		files = append(files, c.LoginFiles()...)
+	}
+	files = slices.DeleteFunc(files, func(path string) bool { return path == "" })
+	for i, path := range files {
+		if abs, err := filepath.Abs(path); err == nil {
+			files[i] = abs
+		}
+	}
+	return files
+}

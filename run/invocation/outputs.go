@@ -1,0 +1,135 @@
+package invocation
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"os"
+	"sync/atomic"
+
+	"toolpipe/mcp/toolserver"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/face"
+	"toolpipe/run/stdio"
+	"toolpipe/stream/goroutine"
+	"toolpipe/stream/ownership"
+	"toolpipe/stream/text/jsontext"
+	"toolpipe/stream/text/secrets"
+)
+
+// Outputs are where a run writes: events go to standard output in the form that
+// was asked for, to the log and to the face on standard error.
+type Outputs struct {
+	*event.Emitter
+	Streams stdio.Streams
+	Readers stdio.ReaderWaits
+	Secrets *secrets.Set // what no output may show
+	Face    *face.Face
+	Text    *event.TextOutput                 // the answer as text on standard output; nil: it is printed in another form
+	Host    atomic.Pointer[toolserver.Server] // the server of --serve, to which the logs of tool servers are passed on
+
+	log *os.File // nil: there is none
+}
+
+// NewOutputs cannot fail, so that every error of a run has its end event.
+// messages are what --output messages prints.
+func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages iter.Seq[[]byte]) *Outputs {
+	set := &secrets.Set{}
+	o := &Outputs{Emitter: event.NewEmitter(set), Secrets: set}
+	if !s.OutFile {
+		s.Out = stdio.Bounded(ctx, s.Out, &o.Readers)
+	}
+	s.Err = stdio.Bounded(ctx, s.Err, &o.Readers)
+	o.Streams = s
+	language, isBlock := c.Block()
+	text := c.Output == "" || c.Output == "text" || isBlock
+	o.Face = face.New(face.Options{
+		Quiet: c.Quiet, Verbose: c.Verbose, Color: c.Color, Getenv: c.Getenv, Secrets: set,
+		Frames: c.Mode == config.Answer, AnswerAtEnd: text && !c.Streams(), DeniesUnapproved: c.DeniesUnapproved(),
+	}, s)
+	w := o.Face.Stdout()
+	switch {
+	case c.Mode == config.Serve: // standard output belongs to the protocol
+	case c.Output == "ndjson":
+		o.add(&event.NDJSONOutput{Writer: w})
+	case c.Output == "json":
+		o.add(&event.JSONOutput{Writer: w})
+	case c.Output == "messages":
+		o.add(&event.MessagesOutput{Writer: w, Messages: messages})
+	case c.Mode != config.Answer:
+		list := &event.ListOutput{Writer: w, Terminal: s.OutTerminal, Full: c.Mode == config.DescribeTool, Verbose: c.Verbose > 0}
+		if s.OutTerminal {
+			list.Columns, list.ASCII = cmp.Or(s.OutWidth, 80), !face.UTF8(c.Getenv)
+		}
+		o.add(list)
+	case isBlock:
+		o.add(&event.BlockOutput{Writer: w, Terminal: s.OutTerminal, Language: language})
+	default:
+		o.Text = &event.TextOutput{Writer: w, Terminal: s.OutTerminal, Stream: c.Streams() || s.OutTerminal && c.Schema == "" && !c.Holds()}
+		o.add(o.Text)
+	}
+	o.add(o.Face) // it comes after standard output, with which it may share a screen
+	if s.Suspend != nil {
+		goroutine.Start(func() { o.Face.Suspend(s.Suspend) })
+	}
+	return o
+}
+
+func (o *Outputs) add(output event.Output) { o.Outs = append(o.Outs, output) }
+
+// OpenLog adds the log at a path to what events are written to.
+func (o *Outputs) OpenLog(ctx context.Context, path string) error {
+	f, err := ownership.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|stdio.OpenNonblock, 0o600)
+	if err != nil {
+		return config.OpenError("--log", path, err)
+	}
+	o.log = f
+	o.add(&event.NDJSONOutput{Writer: event.NewWriter(stdio.Bounded(ctx, stdio.Blocking(f), &o.Readers), "--log "+config.ShellQuote(path))})
+	return nil
+}
+
+// Warn emits a warning. server is the one that it is about; "" for none.
+func (o *Outputs) Warn(code, server, message string) {
+	o.Emit(&event.Warning{Code: code, Server: server, Message: message})
+}
+
+// ToHost passes on what a server logs, under its name.
+func (o *Outputs) ToHost(server string, params []byte) {
+	host := o.Host.Load()
+	data := jsontext.Member(params, "data")
+	if host == nil || data == nil {
+		return
+	}
+	logger := server
+	if inner := jsontext.Text(jsontext.Member(params, "logger")); inner != "" {
+		logger += "/" + inner
+	}
+	b := jsontext.AppendQuoted([]byte(`{"level":`), jsontext.Text(jsontext.Member(params, "level")))
+	b = jsontext.AppendQuoted(append(b, `,"logger":`...), logger)
+	host.Log(append(append(append(b, `,"data":`...), data...), '}'))
+}
+
+// Notify calls the attention of the user, and of the host of --serve, by an event that
+// emit writes.
+func (o *Outputs) Notify(emit func(event.Event) error, reason string) error {
+	if err := emit(&event.Attention{Reason: reason}); err != nil {
+		return err
+	}
+	data := jsontext.AppendQuoted([]byte(`{"level":"notice","data":`), o.Secrets.Message().HideString(reason))
+	o.ToHost("notes", append(data, '}'))
+	return o.Flush()
+}
+
+// Close closes the face, which may print no more, and the log.
+func (o *Outputs) Close() {
+	o.Face.Close()
+	if o.log != nil {
+		o.log.Close()
+	}
+}
+
+// SayWaiting tells a person that standard input is waited for.
+func (o *Outputs) SayWaiting() {
+	o.Face.Say("waiting for standard input; --no-stdin or < /dev/null keeps it from being read")
+}

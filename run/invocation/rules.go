@@ -1,0 +1,131 @@
+package invocation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"toolpipe/approve"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+)
+
+// MakeGate puts the rules of flags, config and policy files into one set. All servers must
+// be known.
+func (v *Invocation) MakeGate() error {
+	c, s := v.Config, v.Settings
+	g := &approve.Gate{Otherwise: approve.OtherwiseAsk, Egress: approve.EgressWarn, EgressBy: "default", Terminal: v.Terminal()}
+	v.Gate = g
+	if c.AutoApprove {
+		g.AutoApprove = "--auto-approve"
+	}
+	for _, f := range []struct {
+		flag     string
+		lists    []string
+		decision approve.Decision
+	}{{"--allow", c.Allow, approve.Allow}, {"--deny", c.Deny, approve.Deny}} {
+		for _, list := range f.lists {
+			rules, err := approve.Patterns(list, f.decision, "flag", f.flag+" ")
+			if err != nil {
+				return failure.Usage("%s: %v", f.flag, err)
+			}
+			g.Rules = append(g.Rules, rules...)
+		}
+	}
+	if !c.InCI() || c.ConfigFile != "" {
+		g.Rules = append(g.Rules, configRules(s.Rules, v.Servers)...)
+		for _, p := range s.Patterns {
+			v.Face.VerboseLine("auto_approve of the config: " + p)
+		}
+	} else {
+		s.Rules = nil
+	}
+	if e, ok := approve.ParseEgress(c.Egress); ok {
+		setEgress(g, e, "flag", "--egress "+c.Egress)
+	}
+	digest := sha256.New()
+	for i, path := range slices.Concat(s.Policies, c.Policies) {
+		what := "--policy"
+		if i < len(s.Policies) {
+			what = s.Path + ": policy"
+		}
+		data, err := config.RuleFile.Read(c, what, path, approve.MaxPolicy, v.Warn)
+		if err != nil {
+			return err
+		}
+		p, err := approve.ParsePolicy(path, data)
+		if err != nil {
+			return failure.Usage("%v", err)
+		}
+		for _, w := range p.Warnings {
+			v.Warn("policy_runner", "", w)
+		}
+		addPolicy(g, p)
+		v.Policy = p.SHA256
+		digest.Write([]byte(p.SHA256))
+	}
+	if len(s.Policies)+len(c.Policies) > 1 {
+		v.Policy = hex.EncodeToString(digest.Sum(nil))
+	}
+	if c.Approver == "" {
+		return nil
+	}
+	approver, err := newApprover(c, v.Warn)
+	g.Approver = approver
+	return err
+}
+
+func addPolicy(g *approve.Gate, p *approve.Policy) {
+	g.Rules = append(g.Rules, p.Rules...)
+	g.LabelRules = append(g.LabelRules, p.LabelRules...)
+	g.Input |= p.Input
+	if p.EgressOrigin != "" {
+		setEgress(g, p.Egress, "policy", p.EgressOrigin)
+	}
+	if p.Otherwise.Decision < g.Otherwise.Decision {
+		g.Otherwise = p.Otherwise
+	}
+}
+
+// setEgress sets what is said of calls that send. Of all who say something the
+// strictest counts.
+func setEgress(g *approve.Gate, e approve.Egress, by, origin string) {
+	if g.EgressOrigin == "" || e < g.Egress {
+		g.Egress, g.EgressBy, g.EgressOrigin = e, by, origin
+	}
+}
+
+// configRules are the rules of the config. What they allow they allow to the
+// user's own servers, and not to a server from another host's file that has the
+// name of one of them.
+func configRules(rules []approve.Rule, servers []config.Server) []approve.Rule {
+	var borrowed []string
+	for i := range servers {
+		if servers[i].Borrowed {
+			borrowed = append(borrowed, servers[i].Name)
+		}
+	}
+	for i := range rules {
+		if rules[i].Decision == approve.Allow {
+			rules[i].NotServers = borrowed
+		}
+	}
+	return rules
+}
+
+// Terminal asks the person at the terminal; it knows the reason when nobody may be
+// asked there.
+func (v *Invocation) Terminal() *approve.Terminal {
+	c, f := v.Config, v.Face
+	t := &approve.Terminal{Before: f.Pause, After: f.Resume, Color: f.Color, Resumed: c.Resumed}
+	f.YieldTo(t.Busy)
+	switch {
+	case c.Mode == config.Serve:
+		t.Disabled = "the terminal belongs to the host"
+	case c.NoInput:
+		t.Disabled = "--no-input was given"
+	case c.InCI():
+		t.Disabled = "CI is set"
+	}
+	return t
+}

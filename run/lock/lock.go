@@ -1,0 +1,259 @@
+// Package lock is the file of --tools-lock. It pins the definition of every offered
+// tool, and the instructions of servers that go into the system message, so that they
+// cannot change after a person has reviewed them; such a change is known as a rug pull.
+// The file is JSON, one item a line in a fixed order, so that git shows what changed.
+// servers is absent where no instructions are used:
+//
+//	{"version":1,"servers":[
+//	{"name":"fs","sha256":"…","instructions":"…"}
+//	],"tools":[
+//	{"name":"fs__read","sha256":"…","server":"fs","tool":"read","description":"…","schema":{…}},
+//	…
+//	]}
+//
+// The digest is over the rest of the line.
+package lock
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+	"toolpipe/stream/text/jsontext"
+)
+
+// An Item is one line of the file: a tool, or the instructions of a server.
+type Item struct {
+	List string // of the file: "servers" or "tools"
+	Name string // that the model knows a tool by, or that of a server
+	body []byte // the line without name and digest: an object, empty where there is nothing to lock
+}
+
+// Tool is the definition of a tool of a server. name is the one that the model knows.
+func Tool(server, name string, t *wire.Tool) Item {
+	b := appendText([]byte{'{'}, "server", server)
+	b = appendText(b, "tool", t.Name)
+	b = appendText(b, "title", t.Title)
+	b = appendText(b, "description", t.Description)
+	b = appendJSON(b, "schema", t.InputSchema)
+	b = appendJSON(b, "output_schema", t.OutputSchema)
+	b = appendJSON(b, "annotations", t.Annotations)
+	b = appendJSON(b, "meta", t.Meta)
+	return Item{"tools", name, append(b, '}')}
+}
+
+// Definition is the tool that an item of the list "tools" is about.
+func (l Item) Definition() wire.Tool {
+	return wire.Tool{
+		Name: l.Text("tool"), Title: l.Text("title"), Description: l.Text("description"),
+		InputSchema: l.member("schema"), OutputSchema: l.member("output_schema"), Annotations: l.member("annotations"), Meta: l.member("meta"),
+		ReadOnly: jsontext.IsTrue(jsontext.Member(l.member("annotations"), "readOnlyHint")),
+	}
+}
+
+// Instructions are those of a server, as they go into the system message.
+func Instructions(server, text string) Item {
+	return Item{"servers", server, append(appendText([]byte{'{'}, "instructions", text), '}')}
+}
+
+// Server is the name of the server that an item is of, or is.
+func (l Item) Server() string { return cmp.Or(l.Text("server"), l.Name) }
+
+// Compare gives the order of items in the file, as package slices wants it.
+func (l Item) Compare(other Item) int {
+	return cmp.Or(strings.Compare(l.List, other.List), strings.Compare(l.Name, other.Name))
+}
+
+// Text is a member of an item that is a string.
+func (l Item) Text(key string) string { return jsontext.Text(l.member(key)) }
+
+func appendText(object []byte, key, text string) []byte {
+	if text == "" {
+		return object
+	}
+	return jsontext.AppendMember(object, key, event.AppendString(nil, text))
+}
+
+func appendJSON(object []byte, key string, raw []byte) []byte {
+	if raw == nil {
+		return object
+	}
+	return jsontext.AppendMember(object, key, event.AppendJSON(nil, jsontext.AppendCompact(nil, raw)))
+}
+
+// IsEmpty reports whether there is nothing to lock.
+func (l Item) IsEmpty() bool { return len(l.body) == len("{}") }
+
+// Digest is the SHA-256 of the item, in hexadecimal.
+func (l Item) Digest() string {
+	sum := sha256.Sum256(l.body)
+	return hex.EncodeToString(sum[:])
+}
+
+// Write writes items, in the order of Compare, to the file, whole or not at all, and gives the lines of each list.
+func Write(ctx context.Context, path string, items []Item) (lines map[string][][]byte, err error) {
+	lines = map[string][][]byte{"tools": nil}
+	for _, l := range items {
+		line := event.AppendString([]byte("\n{\"name\":"), l.Name)
+		line = append(line, `,"sha256":"`+l.Digest()+`",`...)
+		lines[l.List] = append(lines[l.List], append(line, l.body[1:]...))
+	}
+	out := []byte(`{"version":1`)
+	for _, list := range slices.Sorted(maps.Keys(lines)) {
+		out = append(append(out, `,"`+list+`":[`...), bytes.Join(lines[list], []byte(","))...)
+		if len(lines[list]) > 0 {
+			out = append(out, '\n')
+		}
+		out = append(out, ']')
+	}
+	if out = append(out, "}\n"...); len(out) > config.MaxRuleFile {
+		return nil, failure.UsageError([]string{"--tools and --exclude-tools offer fewer tools"},
+			"--tools-lock: %q is not written: it would be larger than the %d MiB that are read", path, config.MaxRuleFile>>20)
+	}
+	old, _ := os.Lstat(path)
+	if err := confine.ReplaceFile(ctx, path, old, out); err != nil {
+		return nil, config.OpenError("--tools-lock", path, err)
+	}
+	return lines, nil
+}
+
+// Read reads a lock file: its items, by their titles. A digest that does not fit its item
+// is an error.
+func Read(c *config.Config, path string, warn config.Warner) (map[string]Item, error) {
+	// Half of a surrogate pair or a key that stands twice is in the lock as the server sent it.
+	doc, err := c.ReadDocument("--tools-lock", path, jsontext.Peer, warn)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, failure.UsageError([]string{"--tools-lock-update writes it"}, "--tools-lock: %q does not exist", path)
+		}
+		return nil, err
+	}
+	if v, ok := doc.Get("version"); !ok || string(v.Raw()) != "1" {
+		return nil, doc.Errorf("not a lock file of version 1")
+	}
+	if tools, ok := doc.Get("tools"); !ok || tools.Kind() != '[' {
+		return nil, doc.Errorf("a lock file without tools")
+	}
+	all := map[string]Item{}
+	for _, m := range doc.Members() {
+		switch m.Key {
+		case "version":
+		case "servers", "tools":
+			for _, e := range m.Elements() {
+				l, err := readItem(m.Key, e)
+				if err != nil {
+					return nil, err
+				}
+				all[l.Title()] = l
+			}
+		default:
+			return nil, m.Unknown([]string{"version", "servers", "tools"})
+		}
+	}
+	return all, nil
+}
+
+func readItem(list string, e config.Value) (Item, error) {
+	l, digest := Item{List: list, body: append(make([]byte, 0, len(e.Raw())), '{')}, ""
+	for _, m := range e.Members() {
+		switch m.Key {
+		case "name":
+			l.Name = m.Text()
+		case "sha256":
+			digest = m.Text()
+		default:
+			l.body = jsontext.AppendMember(l.body, m.Key, m.Raw())
+		}
+	}
+	l.body = append(l.body, '}')
+	if digest != l.Digest() {
+		return l, e.Errorf("the digest of %q does not fit its definition", l.Name)
+	}
+	return l, nil
+}
+
+// ReviewHint is what a user does about a difference.
+const ReviewHint = "review the change, then --tools-lock-update writes a new lock"
+
+// Diff shows what differs between the items of a lock, which it uses up, and what is
+// offered; "" for nothing.
+func Diff(locked map[string]Item, offered []Item) (diff string) {
+	for _, is := range offered {
+		was, ok := locked[is.Title()]
+		delete(locked, is.Title())
+		if !ok && is.List == "tools" {
+			diff += "\n+ " + is.Title() + " is new: " + shortFrom(0, []byte(cmp.Or(string(is.member("description")), "(no description)")))
+			continue
+		}
+		diff += changedMembers(was, is)
+	}
+	for _, name := range slices.Sorted(maps.Keys(locked)) {
+		if was := locked[name]; was.List == "servers" {
+			diff += changedMembers(was, Item{List: was.List, Name: was.Name})
+			continue
+		}
+		diff += "\n- " + name + " is gone"
+	}
+	return diff
+}
+
+// Title names an item in messages.
+func (l Item) Title() string {
+	if l.List == "servers" {
+		return "server " + l.Name
+	}
+	return l.Name
+}
+
+// changedMembers shows every member that differs, from shortly before the difference.
+func changedMembers(was, is Item) (diff string) {
+	if bytes.Equal(was.body, is.body) {
+		return ""
+	}
+	var keys []string
+	for _, body := range [][]byte{was.body, is.body} {
+		for literal := range jsontext.Members(body) {
+			keys = append(keys, jsontext.Unquote(literal))
+		}
+	}
+	for i, key := range keys {
+		a, b := was.member(key), is.member(key)
+		if slices.Contains(keys[:i], key) || bytes.Equal(a, b) {
+			continue
+		}
+		from := 0
+		for from < min(len(a), len(b)) && a[from] == b[from] {
+			from++
+		}
+		from = max(from-60, 0)
+		diff += "\n- " + is.Title() + " " + key + ": " + shortFrom(from, a) + "\n+ " + is.Title() + " " + key + ": " + shortFrom(from, b)
+	}
+	return diff
+}
+
+func (l Item) member(key string) []byte { return jsontext.Member(l.body, key) }
+
+// shortFrom shows raw from that byte on, in at most about 400 bytes.
+func shortFrom(from int, raw []byte) string {
+	if raw == nil {
+		return "(none)"
+	}
+	text := toolserver.Cut(string(raw[from:]), 400, "…")
+	if from > 0 {
+		text = "…" + text
+	}
+	return strings.ToValidUTF8(text, "")
+}

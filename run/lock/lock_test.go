@@ -1,0 +1,27 @@
+package lock
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"toolpipe/run/config"
+)
+
+// TestLargestLock: a lock that is written can be read.
+func TestLargestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	for _, c := range []struct {
+		room    int // for what the file has beside the description
+		refused bool
+	}{{300, false}, {0, true}} {
+		body := `{"description":"` + strings.Repeat("x", config.MaxRuleFile-c.room) + `"}`
+		_, err := Write(t.Context(), path, []Item{{"tools", "fs__read", []byte(body)}})
+		if refused := err != nil && strings.Contains(err.Error(), "is not written: it would be larger than the 16 MiB"); refused != c.refused {
+			t.Errorf("%d: %v", c.room, err)
+		}
+		if _, err := Read(&config.Config{}, path, func(string, string, string) {}); err != nil {
+			t.Errorf("%d: %v", c.room, err)
+		}
+	}
+}

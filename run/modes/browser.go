@@ -1,0 +1,62 @@
+package modes
+
+import (
+	"errors"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"toolpipe/mcp/process"
+	"toolpipe/run/config"
+)
+
+// startBrowser shows an address in the user's browser. started is false where
+// there is none to start: then the user opens the address elsewhere. The address
+// is one argument, and no shell reads it. The browser is the user's own window:
+// it goes on when this process ends.
+func startBrowser(cfg *config.Config, address string) (started bool, err error) {
+	argv := browser(runtime.GOOS, cfg)
+	if len(argv) == 0 {
+		return false, nil
+	}
+	env := process.ChildEnv(cfg.Environ, nil, desktopNames)
+	path, err := process.LookPath(argv[0], env)
+	if errors.Is(err, exec.ErrNotFound) && cfg.Getenv("BROWSER") == "" {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = cfg.Processes.StartDetached(&exec.Cmd{Path: path, Args: append(argv, address), Env: env, Dir: "/"})
+	return err == nil, err
+}
+
+// browser is the command to which the address is added: BROWSER, or the opener of
+// the system. There is none where BROWSER is empty, in CI, and on a machine whose
+// screen is not the user's.
+func browser(system string, cfg *config.Config) []string {
+	isSet := func(name string) bool { return cfg.Getenv(name) != "" }
+	display := isSet("DISPLAY") || isSet("WAYLAND_DISPLAY")
+	switch chosen, given := cfg.LookupEnv("BROWSER"); {
+	case cfg.InCI(), isSet("SSH_CONNECTION") && !display:
+		return nil
+	case given:
+		return strings.Fields(chosen)
+	case system == "darwin":
+		return []string{"open"}
+	case isSet("WSL_DISTRO_NAME"):
+		return []string{"/mnt/c/Windows/System32/rundll32.exe", "url.dll,FileProtocolHandler"}
+	case display:
+		return []string{"xdg-open"}
+	}
+	return nil
+}
+
+// desktopNames are the variables by which a browser finds the user's screen and
+// the browser that is running already. It gets no others beside those of every
+// child: no token is among them.
+var desktopNames = []string{
+	"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "DESKTOP_SESSION", "KDE_FULL_SESSION", "KDE_SESSION_VERSION",
+	"XDG_RUNTIME_DIR", "XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "XDG_DATA_HOME", "XDG_DATA_DIRS",
+	"BROWSER", "WSL_DISTRO_NAME", "WSL_INTEROP", "VSCODE_IPC_HOOK_CLI",
+}

@@ -1,0 +1,128 @@
+package modes
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"toolpipe/approve"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+	"toolpipe/run/toolbox"
+	"toolpipe/run/turn"
+)
+
+// callArguments are the arguments of --call and --explain: one JSON object, which
+// is the prompt argument or for "-" standard input, or words, or {} without any.
+func (m *mode) callArguments(ctx context.Context, t *toolbox.Tool, data []byte) ([]byte, error) {
+	words, flag := m.cfg.Args, "--call"
+	if m.cfg.Mode == config.Explain {
+		flag = "--explain"
+	}
+	given := strings.TrimSpace(strings.Join(words, " "))
+	text, isObject := []byte(given), strings.HasPrefix(given, "{")
+	switch {
+	case given == "-" && data == nil:
+		return nil, failure.Usage("%s -: standard input is not read", flag)
+	case given == "-":
+		text = data
+	case isObject && len(words) > 1:
+		return nil, failure.UsageError([]string{"quote the JSON: toolpipe --call NAME '{\"path\":\"a b\"}'"}, "%s: more than one argument", flag)
+	case given != "" && !isObject:
+		var err error
+		if text, err = wordsObject(ctx, t, flag, words); err != nil {
+			return nil, err
+		}
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("{}")
+	}
+	args, err := approve.Canonical(text)
+	if err != nil {
+		return nil, failure.UsageError([]string{flag + ` NAME '{"path":"notes.txt"}'`}, "%s: the arguments are not one JSON object: %v", flag, err)
+	}
+	return args, nil
+}
+
+func (m *mode) explain(ctx context.Context, t *toolbox.Tool, args []byte) error {
+	x, err := m.inv.Gate.Explain(ctx, t.Call(args))
+	if err != nil {
+		return err
+	}
+	v := x.Verdict
+	shown := func(x approve.Explanation) event.Approval {
+		e := *turn.ApprovalEvent("", x.Verdict)
+		if x.Ask {
+			e.Decision = "ask"
+		}
+		return e
+	}
+	e := &event.Explanation{Name: t.ModelName, Arguments: args, Approval: shown(x), Approver: x.Approver}
+	asked := t.Call(args)
+	asked.Seen.Labels = approve.Exposed
+	exposed, err := m.inv.Gate.Explain(ctx, asked)
+	if err != nil {
+		return err
+	}
+	if other := shown(exposed); other.Decision != e.Decision || other.Rule != e.Rule {
+		e.Exposed = other
+	}
+	for _, r := range x.Matched {
+		e.Rules = append(e.Rules, event.ExplainedRule{Decision: r.Decision.String(), Rule: r.Origin, Reason: r.Reason})
+	}
+	m.inv.Emit(e)
+	if v.Outcome == approve.Allowed {
+		return nil
+	}
+	f := &failure.Error{Status: failure.StatusUnapproved, Message: "this call would not run"}
+	if x.Ask {
+		f.Message = "this call would need an approval"
+	}
+	if v.Outcome == approve.Unapproved {
+		f.Hints = []string{turn.ApprovalHint(t.ModelName, v)}
+	}
+	return f
+}
+
+// callOnce makes one call as a model would, with its approval. The result is the
+// text of the end event.
+func (m *mode) callOnce(ctx context.Context, t *toolbox.Tool, args []byte) error {
+	o, counts, err := m.plan.CallOnce(ctx, t, args)
+	m.tally.Add(counts)
+	if err != nil {
+		return err
+	}
+	text := o.Text()
+	if o.Status == event.ResultOK || o.Status == event.ResultError {
+		m.tally.Text = []byte(text)
+	} else if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	f := &failure.Error{Status: failure.StatusTool, Message: strings.TrimPrefix(text, turn.Prefix)}
+	switch o.Status {
+	case event.ResultOK:
+		return nil
+	case event.ResultError:
+		f.Message, f.Hints = t.ModelName+": the tool reported an error", m.stdinHint()
+	case event.ResultDenied:
+		f.Message = "tool call denied: " + o.Denial
+	case event.ResultUnknown:
+		f.Status = failure.StatusUnknown
+	case event.ResultFailed, event.ResultInvalid:
+		if why := t.Conn.NotUsed(); why != nil {
+			return why
+		}
+		f.Hints = m.stdinHint()
+	}
+	return f
+}
+
+// stdinHint is for a call that failed without arguments while standard input is a
+// pipe or a file, which --call reads only with the argument -.
+func (m *mode) stdinHint() []string {
+	if len(m.cfg.Args) > 0 || !m.inv.Streams.InPipe && !m.inv.Streams.InFile {
+		return nil
+	}
+	return []string{"the call had no arguments; - reads them from standard input: --call " + config.ShellQuote(m.cfg.Target) + " -"}
+}

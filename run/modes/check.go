@@ -1,0 +1,212 @@
+package modes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"toolpipe/mcp/builtin/code"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+	"toolpipe/run/invocation"
+	"toolpipe/run/session"
+	"toolpipe/run/turn"
+	"toolpipe/stream"
+)
+
+// A checkup is --check: it goes through everything that a run would use, and says
+// of each whether it is in order.
+type checkup struct {
+	plan *turn.Plan
+	inv  *invocation.Invocation
+	// first is the error that a run with the same flags would end with before its first
+	// request: usage errors come before any server starts, and servers start before the
+	// model is asked.
+	first error
+}
+
+// Check does what --check says. The plan is not resolved yet, nor its invocation configured.
+func Check(ctx context.Context, p *turn.Plan) error { return (&checkup{plan: p, inv: p.Inv}).run(ctx) }
+
+// run returns first.
+func (k *checkup) run(ctx context.Context) error {
+	err := k.inv.Configure(ctx)
+	if err != nil {
+		return k.failed("config", err)
+	}
+	k.ok("config", cmp.Or(k.inv.Settings.Path, "none"))
+	for _, path := range k.inv.Config.ServerConfigs {
+		k.ok("mcp-config", path)
+	}
+	if k.inv.Config.Log != "" {
+		k.ok("log", k.inv.Config.Log)
+	}
+	if k.inv.Config.Session != "" {
+		opened, err := session.Open(k.inv.Config, k.inv.Warn)
+		if err != nil {
+			return k.failed("session", err)
+		}
+		defer opened.Close()
+		k.ok("session", k.inv.Config.Session)
+	}
+	if err := k.plan.Resolve(ctx); err != nil {
+		return k.failed("rules", err)
+	}
+	rules := strconv.Itoa(len(k.inv.Gate.Rules)) + " of flags, config and policy files"
+	if files := slices.Concat(k.inv.Settings.Policies, k.inv.Config.Policies); len(files) > 0 {
+		rules += ": " + config.JoinWords(files)
+	}
+	k.ok("rules", rules)
+	k.model(ctx)
+	if ctx.Err() == nil {
+		k.servers(ctx)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	k.terminal()
+	k.programs(ctx)
+	return k.first
+}
+
+func (k *checkup) say(subject, status, message string, hints ...string) {
+	k.inv.Emit(&event.Check{Subject: subject, Status: status, Message: message, Hint: strings.Join(hints, "; ")})
+}
+
+func (k *checkup) ok(subject, message string) { k.say(subject, "ok", message) }
+
+// failed reports a failure, and returns the first.
+func (k *checkup) failed(subject string, err error) error {
+	e := failure.Of(err)
+	order := map[failure.Status]int{failure.StatusUsage: -2, failure.StatusServer: -1} // what else can fail comes later in a run
+	if k.first == nil || order[e.Status] < order[failure.Of(k.first).Status] {
+		k.first = err
+	}
+	k.say(subject, "failure", e.Message, e.Hints...)
+	return k.first
+}
+
+func (k *checkup) model(ctx context.Context) {
+	if err := k.inv.ResolveModel(ctx); err != nil {
+		k.failed("model", err)
+		return
+	}
+	k.modelAt(ctx, "", k.inv.Model.Endpoint, k.inv.Model.Client)
+	if err := k.plan.ResolveAgents(ctx); err != nil {
+		k.failed("agents", err)
+		return
+	}
+	for _, a := range k.plan.Agents {
+		k.modelAt(ctx, "agent "+a.Name+": ", a.Endpoint, a.Client)
+	}
+}
+
+// modelAt checks one endpoint. of is what the subjects of its lines begin with: "" or
+// the name of an agent.
+func (k *checkup) modelAt(ctx context.Context, of string, e *config.Endpoint, client *stream.Client) {
+	if e.Replay != "" {
+		k.ok(of+"model", "the recording "+e.Replay)
+		return
+	}
+	if e.KeyFrom != "" {
+		k.ok(of+"key", "from "+e.KeyFrom)
+	} else {
+		k.ok(of+"key", "none is sent")
+	}
+	asked, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	names, err := client.Models(asked)
+	refused, answered := errors.AsType[*stream.Error](err)
+	at := e.BaseURL + " (" + e.API + ", from " + e.URLFrom + ")"
+	switch {
+	case err == nil:
+		if server := client.Server(); server != "" {
+			at += ", server " + server
+		}
+		k.ok(of+"endpoint", "reached: "+at)
+	case answered && (refused.Kind == stream.Malformed || refused.Status != 0 && refused.Status != 401 && refused.Status != 403):
+		k.say(of+"endpoint", "warning", "reached, but it lists no models: "+refused.Message)
+		k.ok(of+"model", e.Model)
+		return
+	default:
+		if asked.Err() != nil && ctx.Err() == nil {
+			err = &stream.Error{Kind: stream.Unreachable, Message: e.BaseURL + " did not answer within 15 s"}
+		}
+		if e := failure.Of(err); of != "" { // a run goes on without its agent
+			k.say(of+"endpoint", "warning", e.Message, e.Hints...)
+		} else {
+			k.failed("endpoint", err)
+		}
+		return
+	}
+	if slices.Contains(names, e.Model) {
+		k.ok(of+"model", e.Model+" is listed")
+		return
+	}
+	hints := config.DidYouMean("-m ", config.NearestPart(e.Model, names), "--list-models shows them")
+	k.say(of+"model", "warning", e.Model+" is not among the "+strconv.Itoa(len(names))+" models that the endpoint lists", hints...)
+}
+
+// servers starts the servers and checks the lock against their tools.
+func (k *checkup) servers(ctx context.Context) {
+	if _, err := k.plan.Box.ConnectAndRead(ctx); err != nil {
+		k.failed("servers", err)
+		return
+	}
+	whole := true
+	for _, c := range k.plan.Box.Conns {
+		subject := "server " + c.Name
+		switch {
+		case c.Err == nil:
+			k.ok(subject, c.Session.Transport()+", "+c.Session.Protocol()+", "+strconv.Itoa(len(c.Listed))+" tools, started in "+strconv.FormatInt(c.Took.Milliseconds(), 10)+" ms")
+		case c.Optional:
+			k.say(subject, "warning", "optional: "+c.Failure().Message, c.Failure().Hints...)
+		default:
+			k.failed(subject, c.Failure())
+			whole = false
+		}
+	}
+	if whole {
+		if err := k.plan.Box.UseServers(); err != nil {
+			k.failed("tools", err)
+		} else if k.inv.Config.ToolsLock != "" {
+			k.ok("lock", k.inv.Config.ToolsLock+" holds for the tools offered")
+		}
+	}
+}
+
+func (k *checkup) terminal() {
+	switch t := k.inv.Gate.Terminal; {
+	case t.Disabled != "":
+		k.ok("terminal", "nobody is asked: "+t.Disabled)
+	case t.Reachable():
+		k.ok("terminal", "calls that no rule decides are asked about")
+	default:
+		k.ok("terminal", "there is none to ask on: a call that no rule allows ends the run with status 5")
+	}
+}
+
+func (k *checkup) programs(ctx context.Context) {
+	if len(k.inv.Config.FileRoots) == 0 {
+		return
+	}
+	if k.inv.Config.Code {
+		path, version, err := code.Version(ctx, code.Spec{Environ: k.inv.Config.Environ, Processes: k.inv.Config.Processes})
+		if err != nil {
+			k.failed("ctags", failure.Usage("--code: %v", err))
+		} else {
+			k.ok("ctags", path+", version "+version)
+		}
+	}
+	if path, err := exec.LookPath("git"); err == nil {
+		k.ok("git", path)
+	} else {
+		k.say("git", "warning", "not found, which get_git_diff needs")
+	}
+}

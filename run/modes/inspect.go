@@ -1,0 +1,186 @@
+// Package modes are the modes without a conversation: they list, describe, call, explain
+// and serve tools, check what a run would use, and sign in to servers.
+package modes
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+
+	"toolpipe/approve"
+	"toolpipe/mcp"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+	"toolpipe/run/invocation"
+	"toolpipe/run/lock"
+	"toolpipe/run/toolbox"
+	"toolpipe/run/turn"
+)
+
+// A mode is what a run without a conversation needs.
+type mode struct {
+	plan  *turn.Plan
+	inv   *invocation.Invocation
+	cfg   *config.Config
+	box   *toolbox.Toolbox
+	tally *turn.Tally
+}
+
+// Run does what the mode of the invocation says, which is neither Answer, Check nor one of
+// logins. It counts calls in tally. The plan is resolved.
+func Run(ctx context.Context, p *turn.Plan, tally *turn.Tally) error {
+	return (&mode{p, p.Inv, p.Inv.Config, p.Box, tally}).run(ctx)
+}
+
+func (m *mode) run(ctx context.Context) error {
+	if m.cfg.Mode == config.ListModels {
+		return m.listModels(ctx)
+	}
+	data, err := m.box.ConnectAndRead(ctx)
+	if err != nil {
+		return err
+	}
+	if err := m.box.UseServers(); err != nil {
+		return err
+	}
+	if err := m.box.EmitStart(); err != nil {
+		return err
+	}
+	if len(m.box.Conns) == 0 && m.cfg.Target == "" {
+		m.inv.Face.Say(m.noServers() + "; " + addServers)
+	}
+	switch m.cfg.Mode {
+	case config.ListTools:
+		m.listTools()
+		return nil
+	case config.UpdateLock:
+		path := m.cfg.ToolsLock
+		lines, err := lock.Write(ctx, path, m.box.Locked(nil))
+		if err == nil {
+			m.inv.Face.Notef("%s: locked tools: %d, instructions of servers: %d", path, len(lines["tools"]), len(lines["servers"]))
+			m.sayFindings(m.review())
+		}
+		return err
+	case config.ListServers:
+		return m.listServers()
+	case config.ListResources:
+		return m.listItems(ctx, mcp.Resources, mcp.Templates)
+	case config.ListPrompts:
+		return m.listItems(ctx, mcp.Prompts)
+	case config.ReadResource:
+		return m.readResource(ctx)
+	case config.Serve:
+		return m.serve(ctx)
+	}
+	t, err := m.findTool(m.cfg.Target) // of --describe-tool, --call or --explain
+	if err != nil {
+		return err
+	}
+	if m.cfg.Mode == config.DescribeTool {
+		return m.inv.Emit(m.toolEvent(t))
+	}
+	args, err := m.callArguments(ctx, t, data)
+	if err != nil {
+		return err
+	}
+	if m.cfg.Mode == config.Explain {
+		return m.explain(ctx, t, args)
+	}
+	return m.callOnce(ctx, t, args)
+}
+
+func (m *mode) noServers() string {
+	if len(m.inv.Unused) > 0 {
+		return "no tool server is used: all are left out by " + leftOutBy
+	}
+	return "no tool server is configured"
+}
+
+const leftOutBy = "--servers, --tools, the profile or their files"
+
+const addServers = "--mcp NAME=TARGET and --files DIR add some"
+
+// findTool finds a tool by the name that the model knows, or by SERVER__TOOL.
+func (m *mode) findTool(name string) (*toolbox.Tool, error) {
+	if t := m.box.Tool(name); t != nil {
+		return t, nil
+	}
+	for _, t := range m.box.All {
+		if t.Conn.Name+"__"+t.Name == name {
+			return t, nil
+		}
+	}
+	for i := range m.inv.Unused {
+		if s := &m.inv.Unused[i]; strings.HasPrefix(name, s.Name+"__") {
+			return nil, failure.Usage("no tool is named %q: server %q is left out by "+leftOutBy, name, s.Name)
+		}
+	}
+	if len(m.box.Conns) == 0 {
+		return nil, failure.UsageError([]string{addServers}, "no tool is named %q: %s", name, m.noServers())
+	}
+	_, tool, _ := strings.Cut(name, "__")
+	names := m.box.Names()
+	near := cmp.Or(config.NearestPart(cmp.Or(tool, name), names), config.Nearest(name, names))
+	return nil, failure.UsageError(config.DidYouMean("", near, "--list-tools shows the names"), "no tool is named %q", name)
+}
+
+func (m *mode) toolEvent(t *toolbox.Tool) *event.Tool {
+	v := m.inv.Gate.Static(t.Call(nil))
+	return &event.Tool{
+		Name: t.ModelName, Server: t.Conn.Name, Tool: t.Name, Description: cmp.Or(t.Description, t.Title),
+		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations,
+		Verdict: verdictWord(v.Outcome), Rule: v.Rule, Labels: t.Labels.Words(),
+	}
+}
+
+// verdictWord is allow, ask or deny: a call that nobody has approved yet is asked
+// about.
+func verdictWord(o approve.Outcome) string {
+	if o == approve.Unapproved {
+		return "ask"
+	}
+	return o.String()
+}
+
+// listServers shows every server. Its error names the required servers that failed.
+func (m *mode) listServers() error {
+	var failed, hints []string
+	for _, c := range m.box.Conns {
+		e := &event.Server{Name: c.Name, Status: "ok", Tools: len(c.Listed)}
+		switch { // in full, for a user wants to see what would be started; values of variables, which may be secrets, stay out
+		case c.URL != "":
+			e.Transport, e.Target = "http", cmp.Or(c.Shown, c.URL)
+		case len(c.Command) > 0:
+			e.Transport, e.Target = "stdio", cmp.Or(c.Shown, config.QuoteWords(c.Command))
+		default:
+			e.Transport, e.Target = "local", "built-in"
+		}
+		for _, t := range c.Listed {
+			e.Tokens += toolbox.DefinitionSize(t.ForModel())
+		}
+		e.Tokens /= 4 // about four bytes are one
+		if c.Session != nil {
+			e.Protocol, e.Transport = c.Session.Protocol(), c.Session.Transport()
+		}
+		if c.Err != nil {
+			f := c.Failure()
+			e.Status, e.Message = "failed", f.Message
+			for _, h := range f.Hints {
+				hints = append(hints, c.Name+": "+h)
+			}
+			if !c.Optional {
+				failed = append(failed, strconv.Quote(c.Name))
+			}
+		}
+		m.inv.Emit(e)
+	}
+	if len(failed) > 0 {
+		return &failure.Error{Status: failure.StatusServer, Message: "required servers failed: " + config.JoinWords(failed), Hints: hints}
+	}
+	for _, h := range hints {
+		m.inv.Face.Say("hint: " + h)
+	}
+	return nil
+}

@@ -1,0 +1,272 @@
+package modes
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"toolpipe/mcp"
+	"toolpipe/mcp/oauth"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+	"toolpipe/run/invocation"
+	"toolpipe/run/toolbox"
+	"toolpipe/run/turn"
+)
+
+// logins are the modes --login, --logout and --list-logins. No model and no other
+// server takes part, and a run never does any of it: only a person signs in.
+type logins struct {
+	*invocation.Invocation
+	box *toolbox.Toolbox
+}
+
+// Logins does what one of the modes SignIn, SignOut and ListLogins says.
+func Logins(ctx context.Context, p *turn.Plan) error { return (&logins{p.Inv, p.Box}).run(ctx) }
+
+func (l *logins) run(ctx context.Context) error {
+	if err := l.box.EmitStart(); err != nil {
+		return err
+	}
+	if l.Config.Mode == config.ListLogins {
+		return l.listLogins(ctx)
+	}
+	srv, err := l.Config.LoginServer(append(l.Servers, l.Unused...), l.Config.Target)
+	if err != nil {
+		return err
+	}
+	if l.Config.Mode == config.SignOut {
+		return l.signOut(ctx, srv)
+	}
+	if srv.HasFixedToken() {
+		return failure.UsageError([]string{"a login is used when the entry of the server has no headers.Authorization, auth_token, auth_env, token_command, nor a grant other than code"},
+			"--login: server %q gets its token in another way", srv.Name)
+	}
+	if srv.OAuth != nil {
+		l.Secrets.Add(srv.OAuth.Secret)
+	}
+	return l.signIn(ctx, srv)
+}
+
+// signIn gets a login and stores it, then lists the server's tools with it. If the tool
+// server then names another authorization server than the one that gave the login, a
+// login is asked for once more, at the new one.
+func (l *logins) signIn(ctx context.Context, srv *config.Server) error {
+	previous, err := l.Logins.Get(ctx, srv.LoginKey())
+	if err != nil {
+		return loginError(srv, err)
+	}
+	_, refusal, err := l.tools(ctx, *srv, nil)
+	if err != nil {
+		return err
+	}
+	for again := false; ; again = true {
+		login, err := oauth.SignIn(ctx, oauth.Request{
+			Server: srv.URL, Settings: srv.OAuth, Refusal: refusal, Previous: previous, Scopes: strings.Fields(l.Config.LoginScopes),
+			Secret: l.Secrets.Add, Paste: l.paste(), Show: l.showConsent,
+		})
+		if err != nil {
+			return loginError(srv, err)
+		}
+		if err := l.Logins.Update(ctx, srv.LoginKey(), func(*oauth.Login) (*oauth.Login, error) { return &login, nil }); err != nil {
+			return loginError(srv, err)
+		}
+		var count int
+		if count, refusal, err = l.tools(ctx, *srv, l.Logins); err != nil {
+			return err
+		}
+		if refusal == nil {
+			e := loginEvent(&login)
+			e.Tools = count
+			return l.Emit(e)
+		}
+		if moved, err := oauth.Moved(ctx, srv.OAuth, login, refusal); again || !moved || err != nil {
+			return l.refused(srv, refusal)
+		}
+		previous = &login
+	}
+}
+
+// refused is the error for a login that the server does not take. It is kept: it
+// may be good for other requests.
+func (l *logins) refused(srv *config.Server, refusal *oauth.Refusal) error {
+	e := &failure.Error{Status: failure.StatusServer, Message: "server " + strconv.Quote(srv.Name) + " refuses the new login with HTTP status " + strconv.Itoa(refusal.Status) + "; it is stored"}
+	if scopes := refusal.Scopes(); len(scopes) > 0 {
+		e.Message += "; the server asks for the scopes " + strconv.Quote(strings.Join(scopes, " "))
+		e.Hints = []string{srv.LoginCommand(scopes)}
+	}
+	return e
+}
+
+// tools counts the tools of a server, which may get a token of logins. refusal is the response of the server if it wants
+// a token, or another token than the one it got.
+func (l *logins) tools(ctx context.Context, srv config.Server, logins *oauth.Store) (count int, refusal *oauth.Refusal, err error) {
+	srv.Logins = logins
+	srv.Elicit = ""                   // nobody is asked but in the browser
+	srv.Optional = true               // the hint about optional servers is for runs
+	srv.Tools, srv.Exclude = nil, nil // all tools count
+	l.Face.Connecting([]string{srv.Name})
+	l.Face.AwaitServers()
+	defer l.Face.Awaiting("")
+	defer l.Face.ServerReady(srv.Name)
+	c := &toolbox.Connection{Server: srv}
+	c.Start(ctx, l.Config.Processes, l.box.Hooks(&srv))
+	if c.Session != nil {
+		defer c.Session.Close()
+	}
+	if refusal = mcp.Refused(c.Err); refusal != nil || c.Err == nil {
+		return len(c.Listed), refusal, nil
+	}
+	if failure.IsCancelled(c.Err) {
+		return 0, nil, c.Err
+	}
+	return 0, nil, c.Failure()
+}
+
+// paste reads, on the terminal, the address on which the browser ended: it may be
+// on another machine, where the redirect leads nowhere. nil when nobody can be
+// asked. The line is not shown, because it holds the code.
+func (l *logins) paste() func(ctx context.Context, wrong error) (string, error) {
+	t := l.Terminal()
+	t.Timeout = oauth.SignInTime
+	if !t.Reachable() {
+		return nil
+	}
+	return func(ctx context.Context, wrong error) (string, error) {
+		prompt := "toolpipe: if the last page in the browser cannot be shown, paste its address here (it does not appear): "
+		if wrong != nil {
+			prompt = "toolpipe: " + wrong.Error() + "\n" + prompt
+		}
+		return t.ReadHidden(ctx, prompt)
+	}
+}
+
+// showConsent says who wants what, and shows the address. It is printed in any
+// case: the browser may be on another machine.
+func (l *logins) showConsent(c oauth.Consent) {
+	message := c.Server + " wants you to sign in at " + c.Issuer
+	if len(c.Scopes) > 0 {
+		message += ", scopes: " + strings.Join(c.Scopes, " ")
+	}
+	if len(c.New) > 0 && len(c.New) < len(c.Scopes) {
+		message += " (new: " + strings.Join(c.New, " ") + ")"
+	}
+	l.Face.Say(message)
+	l.Emit(&event.LoginURL{Server: c.Server, URL: c.URL, RedirectURI: c.RedirectURI})
+	l.Face.Tell("open this address in a browser: " + c.URL)
+	started, err := startBrowser(l.Config, c.URL)
+	if err != nil {
+		l.Warn("no_browser", "", "the browser was not started: "+err.Error())
+	}
+	switch {
+	case c.Pasted:
+		l.Face.Say("then paste the address of the last page here: " + c.RedirectURI + " leads to no address of this machine")
+	case started:
+		l.Face.Say("the browser was started; waiting for you to sign in there")
+	default:
+		l.Face.Say("waiting for you to sign in there, for 5 minutes at most")
+	}
+	l.Face.Awaiting("waiting for the sign-in in the browser")
+}
+
+// loginError words the end of a sign-in without a login.
+func loginError(srv *config.Server, err error) error {
+	if failure.IsCancelled(err) {
+		return err
+	}
+	e := &failure.Error{Status: failure.StatusServer, Message: "signing in to " + srv.URL + ": " + err.Error(), Cause: err}
+	if errors.Is(err, oauth.ErrNobody) {
+		e.Status = failure.StatusLimit
+	}
+	if setting, ok := errors.AsType[*oauth.SettingError](err); ok {
+		e.Hints = []string{setting.Hint}
+	}
+	if refused, ok := errors.AsType[*oauth.RefusedError](err); ok {
+		e.Hints = []string{"look at who can write to " + config.ShellQuote(refused.Place) + ", then remove it and sign in again"}
+	}
+	return e
+}
+
+// revokeTime is how long --logout waits for the authorization server.
+const revokeTime = 10 * time.Second
+
+// signOut forgets the login of an entry, or all logins at a URL.
+func (l *logins) signOut(ctx context.Context, srv *config.Server) error {
+	keys := []oauth.Key{srv.LoginKey()}
+	if config.IsURL(l.Config.Target) {
+		all, _ := l.Logins.List(ctx) // the login that is named is removed even if others cannot be read
+		for _, other := range all {
+			if other.Server == srv.URL && other.Key() != keys[0] {
+				keys = append(keys, other.Key())
+			}
+		}
+	}
+	found := false
+	for _, k := range keys {
+		login, err := l.forget(ctx, srv, k)
+		if err != nil {
+			return &failure.Error{Status: failure.StatusServer, Message: "--logout: " + err.Error(), Cause: err}
+		}
+		if login == nil {
+			continue
+		}
+		found = true
+		e := loginEvent(login)
+		e.Status, e.Expires, e.Refreshable = "removed", "", false
+		l.Emit(e)
+	}
+	if !found {
+		l.Face.Say("there is no login at " + srv.URL)
+	}
+	return nil
+}
+
+// forget removes a login, and tells the authorization server. That may fail: the
+// tokens are gone from here in any case.
+func (l *logins) forget(ctx context.Context, srv *config.Server, k oauth.Key) (login *oauth.Login, err error) {
+	err = l.Logins.Update(ctx, k, func(stored *oauth.Login) (*oauth.Login, error) {
+		login = stored
+		return nil, nil
+	})
+	if login == nil || err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, revokeTime)
+	defer cancel()
+	if err := oauth.Revoke(ctx, srv.OAuth, *login); err != nil {
+		l.Warn("login_not_revoked", srv.Name, "the login at "+srv.URL+" is forgotten here, but "+err.Error())
+	}
+	return login, nil
+}
+
+// listLogins shows all logins, and then the error of those that are not used.
+func (l *logins) listLogins(ctx context.Context) error {
+	all, err := l.Logins.List(ctx)
+	for i := range all {
+		l.Emit(loginEvent(&all[i]))
+	}
+	if err != nil {
+		return &failure.Error{Status: failure.StatusServer, Message: "--list-logins: " + err.Error(), Cause: err}
+	}
+	if len(all) == 0 {
+		l.Face.Say("there is no login; --login NAME|URL signs in to a server")
+	}
+	return nil
+}
+
+func loginEvent(l *oauth.Login) *event.Login {
+	e := &event.Login{Server: l.Server, Account: l.Account, Issuer: l.Issuer, Scopes: l.Scopes, Status: "valid", Refreshable: l.RefreshToken != ""}
+	switch {
+	case l.AccessToken == "":
+		e.Status = "ended"
+	case !l.Expires.IsZero():
+		e.Expires = l.Expires.UTC().Format(time.RFC3339)
+		if time.Now().After(l.Expires) {
+			e.Status = "expired"
+		}
+	}
+	return e
+}

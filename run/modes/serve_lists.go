@@ -1,0 +1,168 @@
+package modes
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"toolpipe/mcp"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/event"
+	"toolpipe/run/toolbox"
+	"toolpipe/stream/goroutine"
+	"toolpipe/stream/text/jsontext"
+)
+
+// listedItem is a resource, a template or a prompt of a server.
+type listedItem struct {
+	conn *toolbox.Connection
+	id   string // its URI, or its name at the server
+	name string // the name by which the host asks for it: its URI, or SERVER__PROMPT
+	json []byte // the item as the host gets it
+}
+
+// request answers a request of the host that is no tool call.
+func (h *host) request(ctx context.Context, method string, params []byte) ([]byte, error) {
+	for _, l := range []mcp.List{mcp.Resources, mcp.Templates, mcp.Prompts} {
+		if l.Method != method {
+			continue
+		}
+		items := h.listed(ctx, l, jsontext.Member(params, "cursor") == nil)
+		return toolserver.Page(params, l.Key, len(items), func(b []byte, i int) []byte { return append(b, items[i].json...) })
+	}
+	switch method {
+	case "resources/read":
+		return h.readResource(ctx, jsontext.Text(jsontext.Member(params, "uri")))
+	case "prompts/get":
+		return h.getPrompt(ctx, jsontext.Text(jsontext.Member(params, "name")), jsontext.Member(params, "arguments"))
+	case "logging/setLevel":
+		level := jsontext.Text(jsontext.Member(params, "level"))
+		h.box.EachSession(func(s *mcp.Session) { s.LogFrom(ctx, level) }) // a server that cannot is no worse than one that does not log
+		return []byte("{}"), nil
+	}
+	return nil, &wire.RPCError{Code: wire.CodeMethodNotFound, Message: "no method " + strconv.Quote(method)}
+}
+
+// listed are the items of a list. The servers are asked if afresh is true, or if they
+// were never asked.
+func (h *host) listed(ctx context.Context, l mcp.List, afresh bool) []listedItem {
+	items, asked := h.lists.Load(l.Method)
+	if !asked || afresh {
+		items = h.listAll(ctx, l)
+		h.lists.Store(l.Method, items)
+	}
+	return items.([]listedItem)
+}
+
+// listAll asks all servers side by side. Of two items that the host would ask for by the
+// same name the first counts.
+func (h *host) listAll(ctx context.Context, l mcp.List) []listedItem {
+	found := make([][]listedItem, len(h.box.Conns))
+	goroutine.SideBySide(len(found), func(i int) {
+		c := h.box.Conns[i]
+		h.box.Items(ctx, c, l, func(item []byte) { found[i] = append(found[i], newListedItem(c, l, item)) })
+	})
+	names := map[string]bool{}
+	return slices.DeleteFunc(slices.Concat(found...), func(item listedItem) bool {
+		again := names[item.name]
+		names[item.name] = true
+		return again
+	})
+}
+
+// newListedItem reads an item of a server's list. Its name gets the server's before
+// it; the URI of a resource stays, since results of tools name resources by it.
+func newListedItem(c *toolbox.Connection, l mcp.List, item []byte) listedItem {
+	x := listedItem{conn: c, id: jsontext.Text(jsontext.Member(item, l.Identity))}
+	x.name = x.id
+	shown := c.Name + "__" + jsontext.Text(jsontext.Member(item, "name"))
+	if l == mcp.Prompts {
+		x.name = mcp.OfferedName(c.Name, x.id)
+		shown = x.name
+	}
+	x.json = jsontext.AppendQuoted([]byte(`{"name":`), shown)
+	for key, value := range jsontext.Members(item) {
+		if !jsontext.Is(key, "name") {
+			x.json = jsontext.AppendMember(x.json, jsontext.Unquote(key), value)
+		}
+	}
+	x.json = append(x.json, '}')
+	return x
+}
+
+// readResource reads a resource of the server that it belongs to.
+func (h *host) readResource(ctx context.Context, uri string) ([]byte, error) {
+	c := h.ownerOf(ctx, uri)
+	if c == nil {
+		return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no server lists the resource " + strconv.Quote(uri)}
+	}
+	params := jsontext.AppendMember([]byte{'{'}, "uri", jsontext.Quoted(uri))
+	return h.forward(ctx, c, "resources/read", uri, append(params, '}'), "contents")
+}
+
+// ownerOf finds the server of a resource: the server that lists it, or whose template
+// begins most like it, or the only server that there is; nil for none. No other server
+// is told the URI.
+func (h *host) ownerOf(ctx context.Context, uri string) (owner *toolbox.Connection) {
+	for _, x := range h.listed(ctx, mcp.Resources, false) {
+		if x.id == uri {
+			return x.conn
+		}
+	}
+	longest := 0
+	for _, x := range h.listed(ctx, mcp.Templates, false) {
+		if begin, _, _ := strings.Cut(x.id, "{"); len(begin) > longest && strings.HasPrefix(uri, begin) {
+			owner, longest = x.conn, len(begin)
+		}
+	}
+	usable := slices.DeleteFunc(slices.Clone(h.box.Conns), func(c *toolbox.Connection) bool { return c.Err != nil })
+	if owner == nil && len(usable) == 1 {
+		return usable[0]
+	}
+	return owner
+}
+
+func (h *host) getPrompt(ctx context.Context, name string, args []byte) ([]byte, error) {
+	for _, x := range h.listed(ctx, mcp.Prompts, false) {
+		if x.name != name {
+			continue
+		}
+		params := jsontext.AppendQuoted([]byte(`{"name":`), x.id)
+		if jsontext.Kind(args) == '{' {
+			params = jsontext.AppendMember(params, "arguments", args)
+		}
+		return h.forward(ctx, x.conn, "prompts/get", x.id, append(params, '}'), "messages", "description")
+	}
+	return nil, &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no prompt is named " + strconv.Quote(name)}
+}
+
+// forward sends a request to a server and gives those members of the result that a
+// client of any revision knows. The first must be there, and is an array.
+func (h *host) forward(ctx context.Context, c *toolbox.Connection, method, name string, params []byte, members ...string) ([]byte, error) {
+	session, err := c.Use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result, err := session.Request(ctx, method, name, params)
+	h.feed.Bring(c.Exposes, event.Source{Name: c.Name, Where: method}) // an error holds the server's words too
+	if e, ok := errors.AsType[*wire.RPCError](err); ok {
+		return nil, h.passedOn(e)
+	}
+	if err != nil {
+		return nil, errors.New(h.inv.Secrets.Message().HideString(toolbox.WithHint(err.Error(), &c.Server, err)))
+	}
+	list := jsontext.Member(result, members[0])
+	if jsontext.Kind(list) != '[' {
+		list = []byte("[]")
+	}
+	b := append([]byte(`{"`+members[0]+`":`), list...)
+	for _, key := range members[1:] {
+		if value := jsontext.Member(result, key); value != nil {
+			b = jsontext.AppendMember(b, key, value)
+		}
+	}
+	return h.inv.Secrets.Content().HideJSON(append(b, '}')), nil
+}

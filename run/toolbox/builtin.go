@@ -1,0 +1,193 @@
+package toolbox
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"toolpipe/approve"
+	"toolpipe/mcp"
+	"toolpipe/mcp/builtin/code"
+	"toolpipe/mcp/builtin/command"
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/builtin/fetch"
+	"toolpipe/mcp/builtin/files"
+	"toolpipe/mcp/builtin/notes"
+	"toolpipe/mcp/builtin/processes"
+	"toolpipe/mcp/builtin/shell"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/run/invocation"
+)
+
+// AddBuiltins adds to the invocation its built-in servers.
+func AddBuiltins(v *invocation.Invocation) error {
+	servers, err := builtinServers(v.Config, v.Settings, v.OwnFiles(), v.Outputs)
+	v.Servers = append(v.Servers, servers...)
+	return err
+}
+
+// builtinServers are the servers in this process that flags ask for: files, code,
+// shell, processes, fetch and notes. They are trusted. --tool-timeout is given to the
+// last four, so that they answer a call that takes longer themselves and its outcome is
+// known.
+func builtinServers(c *config.Config, s *config.Settings, protected []string, o *invocation.Outputs) ([]config.Server, error) {
+	var all []config.Server
+	filesRoot := ""
+	var areas []*confine.Area
+	for _, f := range c.FileRoots {
+		srv, area, err := filesServer(c, f, protected, o.Warn)
+		if err != nil {
+			return nil, err
+		}
+		if config.FindServer(all, srv.Name) != nil {
+			return nil, failure.UsageError([]string{"--files NAME=DIR gives another root a name of its own"}, "--files: two roots are named %q", srv.Name)
+		}
+		filesRoot = cmp.Or(filesRoot, srv.Root)
+		all = append(all, srv)
+		areas = append(areas, area)
+	}
+	if c.Code {
+		local, err := code.New(code.Spec{Areas: areas, Environ: c.Environ, Processes: c.Processes, Version: c.Version})
+		if err != nil {
+			return nil, failure.UsageError([]string{"install it: apt install universal-ctags, or brew install universal-ctags"}, "--code: %v", err)
+		}
+		all = append(all, Builtin("code", local, filesRoot))
+	}
+	if c.Shell {
+		servers, err := commandServers(c, s, filesRoot)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, servers...)
+	}
+	if c.Fetch {
+		local, err := fetch.New(fetch.Spec{AllowFlag: "--fetch-allow", AllowPrivate: c.FetchAllow, Limit: c.ToolTimeout, Version: c.Version})
+		if err != nil {
+			return nil, failure.Usage("--fetch-allow: %v", err)
+		}
+		all = append(all, Builtin("fetch", local, ""))
+	}
+	if c.Notes != "" {
+		local, err := notes.New(notes.Spec{Path: c.Notes, Limit: c.ToolTimeout, Version: c.Version})
+		if errors.Is(err, notes.ErrWritable) {
+			return nil, failure.UsageError([]string{"chmod o-w " + config.ShellQuote(c.Notes)}, "--notes: %q: %v", c.Notes, err)
+		}
+		if err != nil {
+			return nil, config.OpenError("--notes", c.Notes, err)
+		}
+		all = append(all, Builtin("notes", local, ""))
+	}
+	return all, nil
+}
+
+// commandServers are the servers that start commands: shell, and processes if it is
+// asked for. They do so in the same place.
+func commandServers(c *config.Config, s *config.Settings, filesRoot string) ([]config.Server, error) {
+	dir, err := filepath.Abs(filesRoot) // of "" that is the current directory
+	if err != nil {
+		return nil, failure.Usage("--shell: %s", failure.Cause(err))
+	}
+	commands := command.Spec{
+		Dir: dir, Confined: filesRoot != "", Environ: c.Environ, Env: s.Shell.Env, PathPrepend: s.Shell.PathPrepend, Processes: c.Processes,
+	}
+	local, err := shell.New(shell.Spec{Commands: commands, Timeout: s.Shell.Timeout, Limit: c.ToolTimeout, Version: c.Version})
+	if err != nil {
+		return nil, failure.Usage("--shell: %v", err)
+	}
+	servers := []config.Server{Builtin("shell", local, dir)}
+	if c.Background {
+		if local, err = processes.New(processes.Spec{Commands: commands, Limit: c.ToolTimeout, Version: c.Version}); err != nil {
+			return nil, failure.Usage("--shell-background: %v", err)
+		}
+		servers = append(servers, Builtin("processes", local, dir))
+	}
+	return servers, nil
+}
+
+// Builtin is a server in this process as one of the invocation. It is trusted. root is
+// the directory that relative paths among the arguments of its tools start from; "" for none.
+func Builtin(name string, local *toolserver.Server, root string) config.Server {
+	preview := func(ctx context.Context, tool string, args json.RawMessage) (diff string, told []string) {
+		if told = editors()[tool]; told == nil {
+			return "", nil
+		}
+		ctx, preview := confine.WithPreview(ctx)
+		_, _ = local.Call(ctx, tool, args, func(wire.Progress) {})
+		return preview.Diff, told
+	}
+	return config.Server{Spec: mcp.Spec{Name: name, Local: local.Pipe}, Trusted: true, Root: root, Labels: new(BuiltinLabels(name)), Preview: preview}
+}
+
+// The built-in tool that finds tools, and its server.
+const (
+	FinderServer = "tools"
+	FinderTool   = "find_tools"
+)
+
+// BuiltinLabels are the labels of a built-in server's tools. Notes may come from an
+// earlier run, which may have written there what it had read anywhere. What an agent
+// and the search for tools return has the labels of what they met.
+func BuiltinLabels(server string) approve.Labels {
+	switch server {
+	case "shell", "processes":
+		return approve.Exposed | approve.Sends
+	case "fetch":
+		return approve.Untrusted | approve.Sends
+	case "notes":
+		return approve.Exposed
+	case "agent", FinderServer:
+		return 0
+	}
+	return approve.Private // files, which may have any name, and code
+}
+
+// editors are the built-in tools that change a file, with the arguments of which the
+// diff of the change tells.
+func editors() map[string][]string {
+	return map[string][]string{
+		"write_file": {"content"}, "set_file_slice": {"start_line", "end_line", "new_content"},
+		"edit_file": {"old_string", "new_string", "replace_all"}, "edit_definition": {"content"},
+	}
+}
+
+// filesServer is the server of one --files [NAME=]DIR, and what it may use.
+func filesServer(c *config.Config, value string, protected []string, warn config.Warner) (config.Server, *confine.Area, error) {
+	name, root, named := strings.Cut(value, "=")
+	if !named || strings.ContainsAny(name, "/.: \t'\"") {
+		name, root = "files", value
+	}
+	if err := config.CheckServerName(name, "files"); err != nil {
+		return config.Server{}, nil, failure.Within("--files", err)
+	}
+	if root == "" {
+		return config.Server{}, nil, failure.UsageError([]string{"--files . offers the current directory"}, "--files: no directory is named")
+	}
+	dir, err := filepath.Abs(root)
+	if err != nil {
+		return config.Server{}, nil, failure.Usage("--files: %v", err)
+	}
+	area, err := confine.Open(confine.Spec{Root: dir, Anyway: c.FilesAnyway, Home: c.Getenv("HOME"), Protected: protected})
+	if errors.Is(err, confine.ErrBroadRoot) {
+		return config.Server{}, nil, failure.UsageError([]string{"--files-anyway offers such a directory all the same"}, "--files: %v", err)
+	}
+	if err != nil {
+		return config.Server{}, nil, failure.Usage("--files: %v", err)
+	}
+	local := files.New(area, files.Spec{
+		Name: name, Environ: c.Environ, Processes: c.Processes, Version: c.Version,
+		Warn: func(code, message string) { warn(code, name, message) },
+	})
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		if info, err := os.Stat(real); err == nil && !info.IsDir() {
+			dir = filepath.Dir(real) // --files named one file, and the server offers that alone
+		}
+	}
+	return Builtin(name, local, dir), area, nil
+}

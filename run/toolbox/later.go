@@ -1,0 +1,199 @@
+package toolbox
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"toolpipe/mcp"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+	"toolpipe/run/lock"
+	"toolpipe/stream/goroutine"
+)
+
+// A laterStart is the start of a server that --start puts off until the first
+// request is under way or one of its tools is called. Until then the lock tells its
+// tools. What the server itself says is compared with the lock before anything is
+// sent that is meant for it.
+type laterStart struct {
+	instructions string // the instructions of the server, as the lock has them
+	begin        func() // starts the server, the first time it is called
+	done         chan struct{}
+	started      *Connection // the server as it is; set when done is closed
+
+	check   func(*Connection) *failure.Error
+	checked sync.Once
+	failed  *failure.Error // why the server is not used; set by checked
+}
+
+// laterStarts are the starts that go on beside the run.
+type laterStarts struct {
+	cancel context.CancelFunc // nil: there are none
+
+	mu    sync.Mutex
+	over  bool
+	going sync.WaitGroup
+}
+
+// begin calls f in a goroutine of its own, unless the run is over.
+func (s *laterStarts) begin(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over {
+		goroutine.StartIn(&s.going, f)
+	}
+	return !s.over
+}
+
+// end cancels what goes on and waits for it. Nothing begins after it.
+func (s *laterStarts) end() {
+	if s.cancel == nil {
+		return
+	}
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	s.cancel()
+	s.going.Wait()
+}
+
+// pin finds in the lock the tools of the servers that start later. A lock from which a
+// tool cannot be offered was not written by --tools-lock-update, and is refused.
+func (b *Toolbox) pin() error {
+	b.pinned = map[string][]lock.Item{}
+	for _, title := range slices.Sorted(maps.Keys(b.locked)) { // each run sends the same list of tools
+		l := b.locked[title]
+		server := l.Text("server")
+		switch {
+		case l.List == "servers":
+		case server == "" || l.Name != mcp.OfferedName(server, l.Text("tool")):
+			return failure.UsageError([]string{"--tools-lock-update writes the file anew"}, "--start %s: %q has no whole definition of the tool %q", b.inv.Config.Start, b.inv.Config.ToolsLock, l.Name)
+		default:
+			b.pinned[server] = append(b.pinned[server], l)
+		}
+	}
+	return nil
+}
+
+// startsFirst tells whether the run waits for the start of the server s. A server
+// in this process costs no time, and of one that the lock does not have nobody
+// knows the tools before it has started.
+func (b *Toolbox) startsFirst(s config.Server) bool {
+	return s.Local != nil || len(b.pinned[s.Name]) == 0
+}
+
+// putOff gives the servers that start later the tools that the lock has of them, and
+// returns the names of all other servers. ctx is the context of the whole run.
+func (b *Toolbox) putOff(ctx context.Context) (first []string) {
+	for _, c := range b.Conns {
+		if b.startsFirst(c.Server) {
+			first = append(first, c.Name)
+			continue
+		}
+		if b.starts.cancel == nil {
+			ctx, b.starts.cancel = context.WithCancel(ctx)
+		}
+		for _, l := range b.pinned[c.Name] {
+			if t := c.add(l.Definition()); t != nil {
+				t.pinned = &l
+			}
+		}
+		c.later = b.startLater(ctx, c)
+		inLock := b.locked[lock.Instructions(c.Name, "").Title()]
+		c.later.instructions = inLock.Text("instructions")
+		if b.inv.Config.Start == "beside" && (b.inv.Config.Mode == config.Answer || b.inv.Config.Mode == config.Serve) {
+			c.later.begin()
+		}
+	}
+	return first
+}
+
+func (b *Toolbox) startLater(ctx context.Context, c *Connection) *laterStart {
+	l := &laterStart{done: make(chan struct{}), check: func(started *Connection) *failure.Error { return b.checkStarted(c, started) }}
+	l.begin = sync.OnceFunc(func() {
+		l.started = &Connection{Server: c.Server, Err: errors.New("a defect of toolpipe")} // where the start panics
+		begun := b.starts.begin(func() {
+			defer close(l.done)
+			started := &Connection{Server: c.Server}
+			started.Optional = true // its failure does not end the run, so that no hint need say how to prevent that
+			started.Start(ctx, b.inv.Config.Processes, b.Hooks(&c.Server))
+			l.started = started
+		})
+		if !begun {
+			l.started.Err = context.Canceled
+			close(l.done)
+		}
+	})
+	return l
+}
+
+// await starts the server if that was not done before, waits for it and gives its
+// session. The error is a *wire.NoReplyError: nothing was sent to the server.
+func (l *laterStart) await(ctx context.Context) (*mcp.Session, error) {
+	l.begin()
+	select {
+	case <-l.done:
+	case <-ctx.Done():
+		return nil, &wire.NoReplyError{Message: "not sent: " + context.Cause(ctx).Error(), Cause: context.Cause(ctx)}
+	}
+	l.checked.Do(func() { l.failed = l.check(l.started) })
+	if f := l.failed; f != nil {
+		what, _, _ := strings.Cut(f.Message, "\n") // the further lines hold words of the server, which only the user gets
+		return nil, &wire.NoReplyError{Message: strings.TrimSuffix(what, ":"), Cause: f}
+	}
+	return l.started.Session, nil
+}
+
+// session is the session if there is one by now; nil else.
+func (l *laterStart) session() *mcp.Session {
+	select {
+	case <-l.done:
+		return l.started.Session
+	default:
+		return nil
+	}
+}
+
+// checkStarted returns why the server c must not be used as it has started, and warns
+// of that; nil if it may be used.
+func (b *Toolbox) checkStarted(c, started *Connection) *failure.Error {
+	if started.Err != nil {
+		f := started.Failure()
+		if !failure.IsCancelled(started.Err) {
+			c.WarnOfLogin(b.inv.Emit, started.Err, false)
+			b.inv.Warn("server_lost", c.Name, f.Message)
+		}
+		return f
+	}
+	diff := lock.Diff(b.inUse(c.Name), b.comparable(started))
+	if diff == "" {
+		return nil
+	}
+	b.starts.begin(func() { started.Session.Close() })
+	f := &failure.Error{Status: failure.StatusServer, Hints: []string{lock.ReviewHint},
+		Message: "server " + strconv.Quote(c.Name) + ": its tools are not those of " + strconv.Quote(b.inv.Config.ToolsLock) + ", so it is not used:" + diff}
+	b.inv.Warn("lock_mismatch", c.Name, f.Message)
+	return f
+}
+
+// comparable are the items of a server that has started, for the comparison with the
+// lock: without the tools that this run does not offer because of globs, of rules or
+// of another server's tool with the same name, which the lock need not have.
+func (b *Toolbox) comparable(started *Connection) (all []lock.Item) {
+	if l := started.locked(); !l.IsEmpty() {
+		all = append(all, l)
+	}
+	for _, t := range started.Listed {
+		known := b.byName[t.ModelName]
+		if t.passes(b.inv.Config.Tools, b.inv.Config.ExcludeTools) && (known != nil && known.Conn.Name == t.Conn.Name || known == nil && !b.Denies(t)) {
+			all = append(all, t.Locked())
+		}
+	}
+	return all
+}

@@ -1,0 +1,126 @@
+package toolbox
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"toolpipe/mcp"
+	"toolpipe/run/config"
+	"toolpipe/run/elicit"
+	"toolpipe/run/input"
+	"toolpipe/stream/goroutine"
+)
+
+// stdinGrace is how long standard input is still read after a server failed when
+// --output messages has to print the conversation, which may be there already.
+const stdinGrace = time.Second
+
+// ConnectAndRead starts all servers, but for those that start later, and meanwhile reads
+// standard input. The first required server that fails ends that.
+func (b *Toolbox) ConnectAndRead(ctx context.Context) ([]byte, error) {
+	reads := b.inv.Config.ReadsInput(b.inv.Streams.InTerminal)
+	for _, s := range b.inv.Servers {
+		b.Conns = append(b.Conns, NewConnection(s))
+	}
+	names := b.putOff(ctx)
+	if len(names) == 0 && (b.inv.Streams.InFile || !reads) {
+		if !reads {
+			return nil, nil
+		}
+		return config.ReadLimited(b.inv.Streams.In, "standard input", input.MaxInput)
+	}
+	reading, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	starting, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	b.inv.Face.Connecting(names)
+	required := func(err error) {
+		cancel(err)
+		if b.inv.Config.Output == "messages" {
+			goroutine.AfterFunc(stdinGrace, func() { stop(err) })
+		} else {
+			stop(err)
+		}
+	}
+	if b.inv.Config.ShowsServers() { // it shows all of them, each with its failure
+		required = func(error) {}
+	}
+	connected := goroutine.Done(func() {
+		b.connect(starting, b.inv.Config.Processes, b.Hooks, required, b.inv.Face.ServerReady)
+	})
+	var data []byte
+	var err error
+	if reads {
+		b.inv.Face.ReadingStdin(true)
+		data, err = input.Read(reading, b.inv.Streams.In, b.inv.SayWaiting)
+		if err != nil {
+			cancel(err)
+		}
+		b.inv.Face.ReadingStdin(false)
+	}
+	b.inv.Face.AwaitServers()
+	<-connected
+	b.inv.Face.Awaiting("")
+	for _, c := range b.Conns {
+		if c.Optional || b.inv.Config.ShowsServers() {
+			c.WarnOfLogin(b.inv.Emit, c.Err, false)
+		}
+	}
+	return data, err
+}
+
+// Hooks handle what a server sends beside its answers.
+func (b *Toolbox) Hooks(s *config.Server) mcp.Hooks {
+	h := mcp.Hooks{
+		Warning: func(code, message string) {
+			if code == "input_refused" {
+				message += "; --elicit ask lets it ask you on the terminal"
+			}
+			if b.concerns(code, s.Name, message) {
+				b.inv.Warn(code, s.Name, message)
+			} else {
+				b.inv.Face.VerboseLine(message)
+			}
+		},
+		Wire:       b.inv.Face.Wire(s.Name),
+		OutputWait: b.inv.Readers.Time,
+		Secrets:    b.inv.Secrets,
+	}
+	if b.inv.Config.Verbose > 0 { // a server is asked to log only when somebody reads it
+		h.Log = func(line string) { b.inv.Face.VerboseLine(s.Name + ": " + line) }
+	}
+	if b.inv.Config.Mode == config.Serve {
+		h.LogMessage = func(params []byte) { b.inv.ToHost(s.Name, params) }
+	}
+	if s.Elicit == "ask" {
+		h.Elicit = elicit.OnTerminal(b.inv.Gate.Terminal, s.Name)
+	}
+	return h
+}
+
+// concerns tells whether a server's warning matters for this run. Without a model
+// the list of tools was used already when it changes, and who asks about one tool
+// wants to hear of no other.
+func (b *Toolbox) concerns(code, server, message string) bool {
+	switch b.inv.Config.Mode {
+	case config.Answer, config.Serve:
+		return true
+	case config.CallTool, config.Explain, config.DescribeTool:
+		if name, ok := strings.CutPrefix(b.inv.Config.Target, server+"__"); code == "tool_dropped" {
+			return ok && strings.Contains(message, "tool "+strconv.Quote(name)+" ")
+		}
+	}
+	return code != "tools_changed"
+}
+
+// StartServer starts one more server than those of the invocation.
+func (b *Toolbox) StartServer(ctx context.Context, s config.Server) (*Connection, error) {
+	c := NewConnection(s)
+	b.Conns = append(b.Conns, c)
+	if c.Start(ctx, b.inv.Config.Processes, b.Hooks(&c.Server)); c.Err != nil {
+		return nil, c.Failure()
+	}
+	return c, nil
+}

@@ -1,0 +1,123 @@
+package toolbox
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"toolpipe/approve"
+	"toolpipe/mcp"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
+	"toolpipe/run/lock"
+	"toolpipe/run/schema"
+	"toolpipe/stream"
+	"toolpipe/stream/text/jsontext"
+)
+
+// A Tool is one tool of a server, and the name that the model knows it by.
+type Tool struct {
+	wire.Tool
+	Conn      *Connection
+	ModelName string
+	Withheld  bool           // denied with any arguments, and so not offered
+	Labels    approve.Labels // of its results, and whether it sends
+	pinned    *lock.Item     // what the lock has of it, if its server starts later
+
+	compile sync.Once // makes schema, at the first call
+	schema  *schema.Schema
+}
+
+// passes reports whether globs leave a tool.
+func (t *Tool) passes(include, exclude []string) bool {
+	return (len(include) == 0 || t.IsLike(include)) && !t.IsLike(exclude)
+}
+
+// IsLike reports whether a glob matches t's name: the name that the model knows or,
+// where that had to be changed, SERVER__TOOL as a user would write it. A tool that
+// a user means to exclude must not stay because its name was changed.
+func (t *Tool) IsLike(globs []string) bool {
+	return config.MatchAny(globs, t.ModelName) || config.MatchAny(globs, t.Conn.Name+"__"+t.Name) ||
+		t.Conn.Spelling != "" && config.MatchAny(globs, t.Conn.Spelling+"__"+t.Name)
+}
+
+// Call is a call of t as approvals see it.
+func (t *Tool) Call(args []byte) approve.Call {
+	c := approve.Call{
+		Server: t.Conn.Name, Spelling: t.Conn.Spelling, Tool: t.Name, Name: t.ModelName, Arguments: args, Annotations: t.Annotations,
+		ReadOnly: t.OnlyReads(), Root: t.Conn.Root, Labels: t.Labels,
+	}
+	if t.Conn.Preview != nil {
+		c.Change = func(ctx context.Context) (string, []string) { return t.Conn.Preview(ctx, t.Name, args) }
+	}
+	if t.Conn.Local != nil && slices.Contains(walkers, t.Name) {
+		c.ShowsFilesOf = "read_file"
+	}
+	return c
+}
+
+// walkers are the built-in tools that show parts of the files that read_file reads.
+var walkers = []string{"get_file_slice", "grep_files", "get_tree", "search_files", "get_file_summary", "get_git_diff"}
+
+// OnlyReads reports whether t only reads, as a server says that the user trusts.
+func (t *Tool) OnlyReads() bool { return t.ReadOnly && t.Conn.Trusted }
+
+// Locked is the definition of t as the lock has it.
+func (t *Tool) Locked() lock.Item {
+	if t.pinned != nil {
+		return *t.pinned
+	}
+	return lock.Tool(t.Conn.Name, t.ModelName, &t.Tool)
+}
+
+// ForModel is the tool as the model gets it.
+func (t *Tool) ForModel() stream.Tool {
+	schema, note := mcp.OfferedSchema(t.InputSchema)
+	d := t.Description + note
+	if t.Description != "" && note != "" {
+		d = t.Description + "\n" + note
+	}
+	return stream.Tool{Name: t.ModelName, Description: d, Schema: schema}
+}
+
+// DefinitionSize is about how many bytes of a request a tool takes.
+func DefinitionSize(t stream.Tool) int { return len(t.Name) + len(t.Description) + len(t.Schema) }
+
+// Misfit says what of canonical arguments does not fit the tool's schema, "" for
+// nothing. A schema that cannot be used is not held against the call.
+func (t *Tool) Misfit(args []byte) string {
+	return schema.Text(t.faults(withoutNulls(args, jsontext.Strings(jsontext.Member(t.InputSchema, "required")))))
+}
+
+// MisfitAt is Misfit for the value of one argument, whatever the others are.
+func (t *Tool) MisfitAt(key string, value []byte) string {
+	faults := t.faults(append(jsontext.AppendMember([]byte{'{'}, key, value), '}'))
+	return schema.Text(slices.DeleteFunc(faults, func(f schema.Fault) bool { return f.Path == "" }))
+}
+
+func (t *Tool) faults(args []byte) []schema.Fault {
+	t.compile.Do(func() { t.schema, _ = schema.Compile(t.InputSchema) })
+	if t.schema == nil {
+		return nil
+	}
+	faults, _ := t.schema.Check(args)
+	return faults
+}
+
+// withoutNulls returns arguments without the members that are null and not
+// required: many models write null for a parameter that they leave out, and MCP
+// has clients send no header for it (SEP-2243).
+func withoutNulls(args []byte, required []string) []byte {
+	kept, left := []byte("{"), false
+	for name, value := range jsontext.Members(args) {
+		if string(value) == "null" && !slices.Contains(required, jsontext.Unquote(name)) {
+			left = true
+			continue
+		}
+		kept = jsontext.AppendMember(kept, jsontext.Unquote(name), value)
+	}
+	if !left {
+		return args
+	}
+	return append(kept, '}')
+}

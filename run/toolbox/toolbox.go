@@ -1,0 +1,210 @@
+// Package toolbox holds the tool servers of a run and their tools: which there are, by
+// which names the model knows them, how they start, and what the lock says of them.
+//
+// A connection is a server and its session. A server starts with the run, or later:
+// beside the first request or at the first call (--start). Then the lock tells its tools.
+package toolbox
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"toolpipe/approve"
+	"toolpipe/mcp"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/invocation"
+	"toolpipe/run/lock"
+	"toolpipe/stream"
+	"toolpipe/stream/goroutine"
+)
+
+// A Toolbox holds all servers, and the table in which the tool of a call is looked
+// up by its name. No name is split into server and tool. It is empty until the servers
+// are about to start, and does not change while calls run.
+type Toolbox struct {
+	Conns []*Connection
+	All   []*Tool // that --tools and --exclude-tools leave, in the order of servers, then of their lists
+
+	inv    *invocation.Invocation
+	byName map[string]*Tool
+	locked map[string]lock.Item   // by their titles; nil: there is no lock
+	pinned map[string][]lock.Item // the tools of the servers that start later, by the names of these
+	starts laterStarts
+}
+
+// New makes an empty toolbox.
+func New(inv *invocation.Invocation) *Toolbox { return &Toolbox{inv: inv} }
+
+// With makes a toolbox of tools, in which no server can start.
+func With(tools ...*Tool) *Toolbox {
+	b := &Toolbox{byName: map[string]*Tool{}}
+	for _, t := range tools {
+		b.Offer(t)
+	}
+	return b
+}
+
+// Tool finds a tool by the name that the model knows; nil if there is none.
+func (b *Toolbox) Tool(name string) *Tool { return b.byName[name] }
+
+// Names are the names of all tools that can be called, sorted.
+func (b *Toolbox) Names() []string { return slices.Sorted(maps.Keys(b.byName)) }
+
+// index fills the table with the tools that the globs leave.
+func (b *Toolbox) index(include, exclude []string, warn config.Warner) {
+	b.byName = map[string]*Tool{}
+	for _, c := range b.Conns {
+		for _, t := range c.Listed {
+			if !t.passes(include, exclude) {
+				continue
+			}
+			if other := b.byName[t.ModelName]; other != nil {
+				warn("tool_dropped", c.Name, "tool "+strconv.Quote(t.Name)+" of server "+strconv.Quote(c.Name)+" has the same name for the model as "+strconv.Quote(other.Name)+" of "+strconv.Quote(other.Conn.Name))
+				continue
+			}
+			b.Offer(t)
+		}
+	}
+	for _, f := range []struct {
+		flag  string
+		globs []string
+	}{{"--tools", include}, {"--exclude-tools", exclude}} {
+		for _, glob := range f.globs {
+			if !b.offers(glob) {
+				warn("pattern_unused", "", f.flag+": no tool has a name like "+strconv.Quote(glob))
+			}
+		}
+	}
+}
+
+// Offer adds a tool to those that can be called.
+func (b *Toolbox) Offer(t *Tool) {
+	b.byName[t.ModelName] = t
+	b.All = append(b.All, t)
+}
+
+// offers reports whether any server has a tool whose name matches glob, or may have
+// one: of a server that starts later not all tools need be known.
+func (b *Toolbox) offers(glob string) bool {
+	globs := []string{glob}
+	return slices.ContainsFunc(b.Conns, func(c *Connection) bool {
+		return c.later != nil && c.MayOffer(globs) || slices.ContainsFunc(c.Listed, func(t *Tool) bool { return t.IsLike(globs) })
+	})
+}
+
+// Denies reports whether the rules deny a tool with any arguments.
+func (b *Toolbox) Denies(t *Tool) bool {
+	return b.inv.Gate.Static(t.Call(nil)).Outcome == approve.Denied
+}
+
+// Offered are the tools as the model gets them.
+func (b *Toolbox) Offered() []stream.Tool {
+	var all []stream.Tool
+	for _, t := range b.All {
+		if !t.Withheld {
+			all = append(all, t.ForModel())
+		}
+	}
+	return all
+}
+
+// infos are the servers as the start event lists them.
+func (b *Toolbox) infos() []event.ServerInfo {
+	infos := []event.ServerInfo{}
+	for _, c := range b.Conns {
+		switch {
+		case c.later != nil:
+			infos = append(infos, event.ServerInfo{Name: c.Name, Tools: len(c.Listed)})
+		case c.Session != nil:
+			infos = append(infos, event.ServerInfo{Name: c.Name, Protocol: c.Session.Protocol(), Tools: len(c.Listed)})
+		}
+	}
+	return infos
+}
+
+// EmitStart emits the start event with what is known by now.
+func (b *Toolbox) EmitStart() error {
+	e := &event.Start{Version: b.inv.Config.Version, Policy: b.inv.Policy, Servers: b.infos()}
+	if m := b.inv.Model; m != nil {
+		e.Model, e.API = m.Endpoint.Model, m.Endpoint.API
+	}
+	if b.inv.Settings != nil {
+		e.ConfigRules = len(b.inv.Settings.Rules)
+	}
+	return b.inv.Emit(e)
+}
+
+// known are the servers and tools that a policy may name. A server that starts
+// later may have more tools than the lock has of it: those that were denied when the
+// lock was written are not in it. A rule for a server that this run does not use is no
+// mistake, and the server that finds tools starts when those of all others are known.
+func (b *Toolbox) known() []approve.Server {
+	var all []approve.Server
+	for _, c := range b.Conns {
+		s := approve.Server{Name: c.Name, Spelling: c.Spelling, Started: c.Err == nil && c.later == nil, Root: c.Root}
+		for _, t := range c.Listed {
+			s.Tools = append(s.Tools, t.Name)
+			s.Names = append(s.Names, t.ModelName)
+		}
+		all = append(all, s)
+	}
+	for _, s := range b.inv.Unused {
+		all = append(all, approve.Server{Name: s.Name, Spelling: s.Spelling, Root: s.Root})
+	}
+	if b.inv.Config.FindsTools() {
+		all = append(all, approve.Server{Name: FinderServer, Started: true, Tools: []string{FinderTool}})
+	}
+	return all
+}
+
+// Narrowed is the toolbox of a nested run. It has the tools that the globs match, or
+// all if no globs are given, but neither an agent nor the tool that finds tools.
+func (b *Toolbox) Narrowed(globs []string, given bool) (*Toolbox, error) {
+	n := With()
+	n.inv = b.inv
+	for _, t := range b.All {
+		if t.Conn.Agent || t.Conn.Name == FinderServer || given && !t.IsLike(globs) {
+			continue
+		}
+		n.Offer(t)
+		if !slices.Contains(n.Conns, t.Conn) {
+			n.Conns = append(n.Conns, t.Conn)
+		}
+	}
+	for _, glob := range globs {
+		if !slices.ContainsFunc(n.All, func(t *Tool) bool { return t.IsLike([]string{glob}) }) {
+			return nil, errors.New("tools: no tool that a nested run can have is named like " + strconv.Quote(glob))
+		}
+	}
+	return n, nil
+}
+
+// Settle has the sessions warn of a list of tools that is another one by now.
+func (b *Toolbox) Settle() {
+	b.EachSession(func(s *mcp.Session) { s.Settle(time.Second) })
+}
+
+// Close ends all sessions side by side, each of which bounds its own end.
+func (b *Toolbox) Close() {
+	b.starts.end()
+	b.EachSession(func(s *mcp.Session) { s.Close() })
+}
+
+// EachSession does something with all sessions, side by side.
+func (b *Toolbox) EachSession(do func(*mcp.Session)) {
+	var sessions []*mcp.Session
+	for _, c := range b.Conns {
+		session := c.Session
+		if c.later != nil {
+			session = c.later.session()
+		}
+		if session != nil {
+			sessions = append(sessions, session)
+		}
+	}
+	goroutine.SideBySide(len(sessions), func(i int) { do(sessions[i]) })
+}

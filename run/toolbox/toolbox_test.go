@@ -1,0 +1,189 @@
+package toolbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"toolpipe/mcp"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
+	"toolpipe/run/failure"
+)
+
+func conn(name, spelling string, tools ...string) *Connection {
+	c := &Connection{Server: config.Server{Spec: mcp.Spec{Name: name}, Spelling: spelling}}
+	for _, tool := range tools {
+		c.add(wire.Tool{Name: tool})
+	}
+	return c
+}
+
+// TestIndex: a tool can be named by the name that the model knows, by the name of its server
+// here, and by that in the file that it comes from. A pattern that names none is warned
+// about, unless a server that starts later may have such a tool, and so is a second tool
+// with the same name for the model.
+func TestIndex(t *testing.T) {
+	for _, x := range []struct {
+		conns   []*Connection
+		exclude string
+		later   bool
+		left    string
+		warned  string // what each warning contains
+	}{
+		{[]*Connection{conn("fs", "", "read", "write")}, "fs__r*", false, "fs__write", ""},
+		{[]*Connection{conn("fs", "", "read", "write")}, "__r*", false, "fs__read fs__write", "no tool has a name like"},
+		{[]*Connection{conn("fs", "my fs", "read", "write")}, "my fs__r*", false, "fs__write", ""},
+		{[]*Connection{conn("fs", "my fs", "read")}, "__r*", false, "fs__read", "no tool has a name like"},
+		{[]*Connection{conn("fs", "", "read")}, "fs__w*", false, "fs__read", "no tool has a name like"},
+		{[]*Connection{conn("fs", "", "read")}, "fs__w*", true, "fs__read", ""},
+		{[]*Connection{conn("fs", "", "read")}, "gh__w*", true, "fs__read", "no tool has a name like"},
+	} {
+		b := &Toolbox{Conns: x.conns}
+		if x.later {
+			x.conns[0].later = &laterStart{}
+		}
+		var warned []string
+		b.index(nil, []string{x.exclude}, func(code, _, message string) { warned = append(warned, code+": "+message) })
+		var left []string
+		for _, tool := range b.All {
+			left = append(left, tool.ModelName)
+		}
+		if strings.Join(left, " ") != x.left || (x.warned == "") != (warned == nil) || !strings.Contains(strings.Join(warned, ""), x.warned) {
+			t.Errorf("%q: %q %q", x.exclude, left, warned)
+		}
+	}
+	b := &Toolbox{Conns: []*Connection{conn("a", "", "x"), conn("a", "", "x")}}
+	var warned []string
+	b.index(nil, nil, func(code, server, _ string) { warned = append(warned, code+" "+server) })
+	if len(b.All) != 1 || b.byName["a__x"] != b.All[0] || !slices.Equal(warned, []string{"tool_dropped a"}) {
+		t.Errorf("%d tools, %q", len(b.All), warned)
+	}
+}
+
+// Rules on what files are shown hold for the built-in tools, whose names they know, and not
+// for a tool of another server that happens to have such a name.
+func TestFilesThatToolsShow(t *testing.T) {
+	c := conn("fs", "", "grep_files")
+	if got := c.Listed[0].Call(nil).ShowsFilesOf; got != "" {
+		t.Errorf("another server's: %q", got)
+	}
+	if c.Local = toolserver.New("fs", "").Pipe; c.Listed[0].Call(nil).ShowsFilesOf != "read_file" {
+		t.Error("a built-in tool shows files without the rules on them")
+	}
+}
+
+// TestToolboxClose: all sessions are closed, those of servers that started later too. A start
+// that goes on is cancelled and waited for, and none begins any more.
+func TestToolboxClose(t *testing.T) {
+	New(nil).Close()
+	synctest.Test(t, func(t *testing.T) {
+		session := func() (s *mcp.Session, closed *bool) {
+			ended := new(bool)
+			server := toolserver.New("s", "")
+			s, err := mcp.Connect(t.Context(), mcp.Spec{Name: "s", Local: func() wire.Transport { return &closing{server.Pipe(), ended} }}, mcp.Hooks{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s, ended
+		}
+		first, firstClosed := session()
+		second, secondClosed := session()
+		begun := &laterStart{done: make(chan struct{}), started: &Connection{Session: second}, check: func(*Connection) *failure.Error { return nil }}
+		close(begun.done)
+		b := &Toolbox{Conns: []*Connection{{Session: first}, {later: begun}, {later: &laterStart{done: make(chan struct{})}}, {}}}
+		ctx, cancel := context.WithCancel(t.Context())
+		b.starts.cancel = cancel
+		ended := false
+		b.starts.begin(func() {
+			<-ctx.Done()
+			time.Sleep(time.Second)
+			ended = true
+		})
+		b.Close()
+		if !ended || !*firstClosed || !*secondClosed {
+			t.Errorf("the start has ended: %v; the sessions: %v %v", ended, *firstClosed, *secondClosed)
+		}
+		if b.starts.begin(func() {}) {
+			t.Error("a start began after the end")
+		}
+	})
+}
+
+// closing is a transport that tells when it is closed.
+type closing struct {
+	wire.Transport
+	closed *bool
+}
+
+func (c *closing) Close() error {
+	*c.closed = true
+	return c.Transport.Close()
+}
+
+// TestSettle: what a session is about to warn about is told before the end of the run, and
+// of a server that did not list its tools nothing is told to be there.
+func TestSettle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, warned := toolserver.New("s", ""), make(chan string, 1)
+		server.Add(wire.Tool{Name: "one", InputSchema: []byte(`{"type":"object"}`)}, func(context.Context, json.RawMessage, func(wire.Progress)) (*wire.Result, error) {
+			return toolserver.TextResult("ok"), nil
+		})
+		b := &Toolbox{Conns: []*Connection{NewConnection(config.Server{Spec: mcp.Spec{Name: "s", Local: func() wire.Transport { return &changing{Transport: server.Pipe()} }}})}}
+		hooks := mcp.Hooks{Warning: func(code, _ string) { warned <- code }}
+		b.connect(t.Context(), &config.Processes{}, func(*config.Server) mcp.Hooks { return hooks }, func(err error) { t.Error(err) }, func(string) {})
+		defer b.Close()
+		if _, err := b.Conns[0].Session.Call(t.Context(), "one", []byte("{}"), nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(warned) > 0 {
+			t.Fatal("the list has been read too soon for this test")
+		}
+		b.Settle()
+		synctest.Wait()
+		select {
+		case code := <-warned:
+			if code != "tools_changed" {
+				t.Error(code)
+			}
+		default:
+			t.Error("the end of the run did not wait for the warning")
+		}
+		if infos := b.infos(); len(infos) != 1 || infos[0].Tools != 1 {
+			t.Errorf("%+v", infos)
+		}
+		failed := &Toolbox{Conns: []*Connection{{Err: errors.New("no list")}}}
+		if infos := failed.infos(); len(infos) != 0 {
+			t.Errorf("%+v", infos)
+		}
+	})
+}
+
+// changing is a transport that announces another list of tools behind the answer of a call,
+// and gives it half a second after it was asked for.
+type changing struct {
+	wire.Transport
+	called, announced bool
+}
+
+func (c *changing) Receive() ([]byte, error) {
+	if c.called && !c.announced {
+		c.announced = true
+		return []byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`), nil
+	}
+	msg, err := c.Transport.Receive()
+	c.called = c.called || bytes.Contains(msg, []byte(`"content"`))
+	if c.announced {
+		time.Sleep(time.Second / 2)
+		msg = bytes.ReplaceAll(msg, []byte(`"one"`), []byte(`"two"`))
+	}
+	return msg, err
+}

@@ -1,0 +1,385 @@
+package turn
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"toolpipe/approve"
+	"toolpipe/mcp"
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/mcp/toolserver"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/session"
+	"toolpipe/run/stdio"
+	"toolpipe/run/toolbox"
+	"toolpipe/stream"
+	"toolpipe/stream/goroutine"
+)
+
+// caller answers the calls of the model's turns. Each turn's calls are a round.
+type caller struct {
+	plan *Plan
+	box  *toolbox.Toolbox
+	output
+	options
+	lines   lineCalls
+	session *session.File  // of the run itself; nil: there is none
+	nest    *nestedRun     // that asks for the calls; nil for the run itself
+	known   *confine.Known // of files, by the model that asks for the calls; nil: it is not told of changes
+	flow    *flow          // of the conversation that the calls belong to
+	*limits                // of the run; nil: it has no loop
+}
+
+// output is where what happens to calls is told.
+type output struct {
+	emit  func(event.Event) error
+	flush func() error
+	say   func(format string, args ...any) // prints a line on stderr
+}
+
+// options are what flags say of calls.
+type options struct {
+	parallel       int  // read-only calls that run at once
+	maxBytes       int  // of a result for the model; 0: all of it
+	wholeResults   bool // events show in full what was cut for the model
+	dryRun         bool
+	denyUnapproved bool // an unapproved call is denied, and the run goes on
+	serves         bool // the calls are those of a host (--serve)
+}
+
+// resultBytes is how much of a result a model gets if no flag says it.
+const resultBytes = 256 << 10
+
+// newCaller has what flags and config say of calls. known may be nil.
+func (p *Plan) newCaller(known *confine.Known) *caller {
+	v, c := p.Inv, p.Inv.Config
+	return &caller{
+		plan: p, box: p.Box, known: known, flow: newFlow(v.Gate), lines: lineCalls{enabled: c.CmdLines},
+		output: output{v.Emit, v.Flush, v.Face.Notef},
+		options: options{
+			parallel: cmp.Or(c.Parallel, 8), maxBytes: cmp.Or(int(c.MaxResultBytes), resultBytes),
+			wholeResults: c.Output == "ndjson" || c.Log != "", dryRun: c.DryRun, denyUnapproved: c.DeniesUnapproved(), serves: c.Mode == config.Serve,
+		},
+	}
+}
+
+// round is the calls of one turn. All of them are decided in order before any of
+// them runs, and their results are reported in order.
+type round struct {
+	*caller
+	turn  int
+	calls []*call
+	tally CallTally
+
+	mu      sync.Mutex // held while a verdict is taken, and guards the tally
+	stopped error      // ends the run: a defect, or a verdict that was taken again
+}
+
+// A CallTally counts calls for the end event.
+type CallTally struct {
+	ToolCalls int
+	Denied    int
+	Unknown   bool        // the outcome of a call is unknown
+	Ran       bool        // a call may have had an effect
+	Usage     event.Usage // of the run's own turns, and of nested runs
+}
+
+// call is one call on its way to its answer.
+type call struct {
+	stream.Call
+	line      string        // the command line that it stands for; "" for a tool call
+	tool      *toolbox.Tool // nil: unknown
+	args      []byte        // canonical
+	announced bool          // its tool_call event was written
+	verdict   *approve.Verdict
+	denial    string     // why it was denied, for the user
+	noted     bool       // the session says that it is about to be sent
+	answer    *answer    // nil: it has not run yet
+	nested    *CallTally // of the nested run that it was
+	origin    event.Source
+	labels    approve.Labels // of its result, when that has come
+	egress    event.Egress   // for its approval event: what brought the labels of the conversation
+
+	ctx      context.Context     // in which it runs
+	progress func(wire.Progress) // is told its progress too; may be nil
+	done     chan struct{}       // closed when it has its answer
+}
+
+// answer decides and runs calls, then the command lines of the same reply. The
+// messages answer them for the model. There are none when the run ends before any
+// call has run, so that a later run can take all of them up again.
+func (c *caller) answer(ctx context.Context, turn int, calls []stream.Call, lines []string) ([]stream.Message, CallTally, error) {
+	r := c.newRound(turn, calls, lines)
+	if err := r.decide(ctx); err != nil {
+		r.finish()
+		return nil, r.tally, err
+	}
+	err := cmp.Or(r.execute(ctx), context.Cause(ctx))
+	return r.messages(), r.tally, err
+}
+
+// report emits calls that will never run because the run ends here.
+func (c *caller) report(turn int, calls []stream.Call, lines []string) (CallTally, error) {
+	r := c.newRound(turn, calls, lines)
+	err := r.finish()
+	return r.tally, err
+}
+
+func (c *caller) newRound(turn int, calls []stream.Call, lines []string) *round {
+	r := &round{caller: c, turn: turn}
+	for _, asked := range calls {
+		r.calls = append(r.calls, &call{Call: asked})
+	}
+	for _, line := range lines {
+		r.calls = append(r.calls, c.lines.call(line))
+	}
+	return r
+}
+
+// prepare looks the tool up and reads the arguments. A call that cannot run has
+// its answer then.
+func (r *round) prepare(c *call) {
+	c.tool = r.box.Tool(c.Name)
+	text := bytes.Trim(c.Arguments, " \t\r\n")
+	if len(text) == 0 || string(text) == "null" {
+		text = []byte("{}")
+	}
+	var err error
+	c.args, err = approve.Canonical(text)
+	switch {
+	case c.tool == nil:
+		c.answer = ownAnswer(event.ResultInvalid, "tool dispatch failed: no tool is named "+strconv.Quote(c.Name))
+	case err != nil:
+		c.answer = ownAnswer(event.ResultInvalid, "tool arguments not parseable as JSON: "+err.Error())
+	default:
+		if text := c.tool.Misfit(c.args); text != "" {
+			c.answer = ownAnswer(event.ResultInvalid, "tool arguments do not fit the tool's schema: "+text)
+		}
+	}
+}
+
+// announce emits the call as it will be decided and sent.
+func (r *round) announce(c *call) error {
+	r.prepare(c)
+	c.announced, c.origin = true, r.origin(c)
+	r.mu.Lock()
+	r.tally.ToolCalls++
+	r.mu.Unlock()
+	e := &event.Call{Turn: r.turn, ID: c.ID, Name: c.Name, Arguments: c.args, Raw: c.Arguments}
+	if c.tool != nil {
+		e.Server, e.Tool = c.tool.Conn.Name, c.tool.Name
+	}
+	return r.emit(e)
+}
+
+// execute runs the calls that have no answer yet, and reports all results in order.
+// Servers that start at their first call all start now.
+func (r *round) execute(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	for _, c := range r.calls {
+		c.ctx, c.done = ctx, make(chan struct{})
+		if c.answer == nil {
+			c.tool.Conn.Begin()
+		}
+	}
+	last := r.calls[len(r.calls)-1] // which tells of changed files
+	scheduled := make(chan struct{})
+	schedule := func() {
+		defer close(scheduled)
+		r.schedule(slices.Values(r.calls), func(c *call) {
+			r.keep(c)
+			close(c.done)
+		})
+	}
+	if len(r.calls) == 1 { // the usual round costs no goroutine
+		schedule()
+	} else {
+		goroutine.Start(schedule)
+	}
+	var failed error
+	for _, c := range r.calls {
+		select {
+		case <-c.done:
+		case <-scheduled:
+		}
+		if c.answer == nil { // schedule has ended by a panic
+			c.answer = ownAnswer(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
+		}
+		if c == last && r.known != nil {
+			r.tellChanges(ctx, c)
+		}
+		if err := r.result(c); err != nil && failed == nil {
+			failed = err
+			cancel(failed) // standard output failed: no further call runs, and the log still gets every result
+		}
+	}
+	<-scheduled
+	cancel(nil)
+	return cmp.Or(failed, r.stopped)
+}
+
+// schedule runs the calls that have no answer yet. Calls whose tools are annotated
+// as read-only run side by side; any other waits for all calls before it, and all
+// calls behind it wait for it. done is called with each call when it has its answer,
+// from any goroutine.
+func (r *round) schedule(calls iter.Seq[*call], done func(*call)) {
+	slots := make(chan struct{}, r.parallel)
+	var running sync.WaitGroup
+	var beside approve.Labels // of the calls that may be running
+	alone := len(r.calls) == 1
+	for c := range calls {
+		if c.answer != nil {
+			done(c)
+			continue
+		}
+		if !c.tool.ReadOnly || alone {
+			running.Wait()
+			beside = 0
+			r.run(c)
+			done(c)
+			continue
+		}
+		if r.flow.apart(beside, c.tool.Labels) {
+			running.Wait()
+			beside = 0
+		}
+		beside |= c.tool.Labels
+		slots <- struct{}{}
+		goroutine.StartIn(&running, func() {
+			r.run(c)
+			<-slots
+			done(c)
+		})
+	}
+	running.Wait()
+}
+
+// run makes one call and keeps its answer. No tool is run anywhere else.
+func (r *round) run(c *call) {
+	began, ctx := time.Now(), c.ctx
+	defer r.flow.settle(c)
+	defer func() {
+		c.answer.event.Time, c.answer.event.Labels = time.Since(began), c.labels.Words()
+	}()
+	defer func() {
+		if v := recover(); v != nil {
+			c.answer = ownAnswer(event.ResultUnknown, "outcome unknown: a defect of toolpipe")
+			r.stop(goroutine.NewPanic(v))
+		}
+	}()
+	defer c.tool.Conn.Slot(ctx)()
+	server, err := c.tool.Conn.Use(ctx)
+	switch {
+	case ctx.Err() != nil: // the run ended before or while the call waited for its turn
+		c.answer = notRun(ctx)
+	case err != nil:
+		c.answer = failedAnswer(&c.tool.Conn.Server, err)
+	default:
+		r.send(ctx, c, server)
+	}
+}
+
+// send sends a call that may still run, once, and keeps what came back.
+func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
+	bounds := r.recheck(ctx, c)
+	if c.answer != nil || !r.note(ctx, c) {
+		return
+	}
+	ctx = confine.WithBounds(ctx, bounds)
+	progress := func(g wire.Progress) {
+		r.emit(&event.Progress{ID: c.ID, Progress: g.Progress, Total: g.Total, Message: g.Message})
+		r.flush()
+		if c.progress != nil {
+			c.progress(g)
+		}
+	}
+	var result *wire.Result
+	var err error
+	if c.tool.Conn.Agent {
+		result, err = r.plan.agentOf(c.tool.Conn).call(ctx, r, c, progress)
+	} else {
+		result, err = server.Call(ctx, c.tool.Name, c.args, progress)
+	}
+	if unsent, ok := errors.AsType[*wire.NoReplyError](err); ok && !unsent.Sent && ctx.Err() != nil {
+		c.answer = notRun(ctx) // the run ended between the note in the session and the first byte
+		return
+	}
+	r.bring(c)
+	if c.answer != nil {
+		return // a nested run has ended this one
+	}
+	if err != nil {
+		c.tool.Conn.WarnOfLogin(r.emit, err, false)
+		c.answer = failedAnswer(&c.tool.Conn.Server, err)
+		return
+	}
+	if c.tool.Conn.Local != nil {
+		if reason := toolserver.TakeAttention(result); reason != "" {
+			r.plan.Inv.Notify(r.emit, reason)
+		}
+	}
+	c.answer = r.rendered(result)
+	c.answer.result = result
+}
+
+// result emits the answer of c.
+func (r *round) result(c *call) error {
+	r.mu.Lock()
+	switch c.answer.event.Status {
+	case event.ResultDenied:
+		r.tally.Denied++
+	case event.ResultInvalid, event.ResultNotRun:
+	case event.ResultUnknown:
+		r.tally.Unknown = true
+		fallthrough
+	default:
+		r.tally.Ran = true
+	}
+	if c.nested != nil {
+		r.tally.Add(*c.nested)
+	}
+	r.mu.Unlock()
+	c.answer.event.ID = c.ID
+	return r.emit(&c.answer.event)
+}
+
+// finish announces every call that was not announced, and answers every call that
+// has no answer: the run ends before it runs. It goes on after an error of one
+// output, for the sake of the others, and returns the first.
+func (r *round) finish() (failed error) {
+	for _, c := range r.calls {
+		if !c.announced {
+			failed = cmp.Or(failed, r.announce(c))
+		}
+	}
+	for _, c := range r.calls {
+		if c.answer == nil {
+			c.answer = ownAnswer(event.ResultNotRun, "not run: the run ended")
+		}
+		failed = cmp.Or(failed, r.result(c))
+	}
+	return failed
+}
+
+// tellChanges adds to the last result of the round which files that the model knows
+// are changed, when all calls have ended. What files hold is private.
+func (r *round) tellChanges(ctx context.Context, last *call) {
+	if !last.answer.keepsOpen {
+		if text, _ := stdio.Await(ctx, func() (string, error) { return r.known.Changes(ctx), nil }); text != "" {
+			last.answer.append(text)
+			last.labels |= approve.Private
+			last.answer.event.Labels = last.labels.Words()
+			r.flow.add(last.labels, last.origin)
+			r.keep(last) // with the changes it takes the place of the result that was kept
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"iter"
+	"strconv"
+
+	"toolpipe/approve"
+	"toolpipe/mcp/wire"
+	"toolpipe/run/event"
+	"toolpipe/run/toolbox"
+	"toolpipe/stream"
+	"toolpipe/stream/goroutine"
+	"toolpipe/stream/text/jsontext"
+)
+
+// An Outcome is what a call without a model came to.
+type Outcome struct {
+	Tool    *toolbox.Tool // nil: there is none of that name
+	Status  event.ResultStatus
+	Result  *wire.Result   // as the tool gave it; nil if it gave none
+	Refusal *wire.RPCError // the JSON-RPC error that the server answered instead; nil for none
+	Denial  string         // why it was denied, for the user
+
+	text []byte // a JSON string
+}
+
+func (c *call) outcome() Outcome {
+	a := c.answer
+	return Outcome{Tool: c.tool, Status: a.event.Status, Result: a.result, Refusal: a.refusal, Denial: c.denial, text: a.parts[0].JSON}
+}
+
+// Text is what a model would get, without pictures.
+func (o *Outcome) Text() string { return jsontext.Unquote(o.text) }
+
+// CallOnce makes one call as a model would, with its approval. The result is whole unless
+// --max-result-bytes is given, for no model has to read it.
+func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outcome, CallTally, error) {
+	k := p.newCaller(nil)
+	if p.Inv.Config.MaxResultBytes == 0 {
+		k.maxBytes = 0
+	}
+	r := k.newRound(0, []stream.Call{{ID: "call-1", Name: t.ModelName, Arguments: args}}, nil)
+	err := r.decide(ctx)
+	if err != nil {
+		r.finish()
+	} else {
+		err = r.execute(ctx)
+	}
+	return r.calls[0].outcome(), r.tally, err
+}
+
+// A Feed answers calls that come one by one, as those of a host do. They are one round
+// without an end: each call is decided when it comes, in order, and then runs as the
+// calls of a model's turn do.
+type Feed struct {
+	round    *round
+	decide   chan *call    // the calls that have come and have no verdict
+	schedule chan *call    // the calls that may run
+	over     chan struct{} // closed by Close
+	stop     context.CancelCauseFunc
+	count    int // numbers the calls
+}
+
+// maxWaiting is more calls than may wait at once, so that to hand one on never waits.
+const maxWaiting = 2048
+
+// NewFeed begins to answer calls. stop is called with what ends the run: a defect, and a
+// call that is unapproved where that ends it.
+func (p *Plan) NewFeed(stop context.CancelCauseFunc) *Feed {
+	f := &Feed{stop: stop, decide: make(chan *call, maxWaiting), schedule: make(chan *call, maxWaiting), over: make(chan struct{})}
+	f.round = p.newCaller(nil).newRound(1, nil, nil)
+	f.round.maxBytes = 0
+	if a := p.Inv.Gate.Approver; a != nil {
+		a.Held = &f.round.mu
+	}
+	goroutine.Start(func() {
+		for c := range f.each(f.decide) {
+			f.judge(c)
+		}
+	})
+	goroutine.Start(func() { f.round.schedule(f.each(f.schedule), f.answered) })
+	return f
+}
+
+// Close ends the feed, whose calls have all been answered, and returns what was counted.
+func (f *Feed) Close() CallTally {
+	close(f.over)
+	f.round.mu.Lock()
+	defer f.round.mu.Unlock()
+	f.round.tally.Unknown = false // who asked was told of each call
+	return f.round.tally
+}
+
+// Call takes a call. The answer is a function that waits for it. Call itself is called
+// from one goroutine at a time, in the order of the calls.
+func (f *Feed) Call(ctx context.Context, name string, args json.RawMessage, progress func(wire.Progress)) func() Outcome {
+	f.count++
+	c := &call{
+		Call: stream.Call{ID: "call-" + strconv.Itoa(f.count), Name: name, Arguments: args},
+		ctx:  ctx, progress: progress, done: make(chan struct{}),
+	}
+	f.decide <- c
+	return func() Outcome {
+		<-c.done
+		return c.outcome()
+	}
+}
+
+// Bring puts into the conversation the labels of what came from a server otherwise than
+// as the result of a call.
+func (f *Feed) Bring(labels approve.Labels, from event.Source) { f.round.flow.add(labels, from) }
+
+// each gives the calls that come until the feed is closed.
+func (f *Feed) each(calls <-chan *call) iter.Seq[*call] {
+	return func(yield func(*call) bool) {
+		for {
+			select {
+			case c := <-calls:
+				if !yield(c) {
+					return
+				}
+			case <-f.over:
+				return
+			}
+		}
+	}
+}
+
+// judge gives a call its verdict, and hands it on if it may run.
+func (f *Feed) judge(c *call) {
+	goesOn, err := f.round.judge(c.ctx, c)
+	switch {
+	case c.ctx.Err() != nil:
+		err = nil // a call that nobody waits for does not end the run
+		c.answer = notRun(c.ctx)
+	case err != nil:
+		c.answer = notRun(c.ctx)
+	case !goesOn:
+		stop := f.round.unapproved(nil, c, *c.verdict)
+		c.answer = ownAnswer(event.ResultNotRun, "not run: "+stop.Message+"; it would run with "+ApprovalHint(c.tool.ModelName, *c.verdict)+"; the server ends")
+		err = stop
+	}
+	if c.answer == nil {
+		f.schedule <- c
+		return
+	}
+	f.round.flow.settle(c) // it may have been allowed before it was cancelled
+	f.answered(c)
+	if err != nil {
+		f.stop(err)
+	}
+}
+
+// answered reports the answer of a call. A defect, and a verdict that was taken
+// again and ends the run, end the run.
+func (f *Feed) answered(c *call) {
+	err := f.round.result(c)
+	close(c.done)
+	f.round.mu.Lock()
+	defer f.round.mu.Unlock()
+	if err = cmp.Or(f.round.stopped, err); err != nil {
+		f.stop(err)
+	}
+}

@@ -1,0 +1,180 @@
+package turn
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"toolpipe/approve"
+	"toolpipe/run/event"
+	"toolpipe/run/toolbox"
+	"toolpipe/stream"
+)
+
+// flow knows which labels a conversation has, and what brought them. The labels of
+// a call count as soon as the calls of its turn are decided, since a call that runs
+// beside or after it could send what it reads. A nested run has a flow of its own.
+type flow struct {
+	strict bool       // calls that together could send private data do not run side by side
+	warned *sync.Once // the warning of the first call that sends while the conversation is private and untrusted
+	of     string     // what follows "turn 2" in words: " of the agent NAME" in a nested run
+
+	mu       sync.Mutex
+	seen     approve.Labels
+	from     event.Egress // what first brought the labels private and untrusted
+	expected []*call      // the calls that are allowed and have no result yet, in the order of their verdicts
+}
+
+// maxSourceName is how much is shown of the name of a call that an input has, in bytes.
+const maxSourceName = 64
+
+func newFlow(gate *approve.Gate) *flow {
+	return &flow{strict: gate.Egress <= approve.EgressAsk, warned: new(sync.Once)}
+}
+
+// note adds the labels more to those seen, and keeps for each new one where it is from.
+func note(by *event.Egress, seen, more approve.Labels, from event.Source) approve.Labels {
+	if more&^seen&approve.Private != 0 {
+		by.Private = from
+	}
+	if more&^seen&approve.Untrusted != 0 {
+		by.Untrusted = from
+	}
+	return seen | more&approve.Exposed
+}
+
+// add puts labels into the conversation.
+func (f *flow) add(labels approve.Labels, from event.Source) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen = note(&f.from, f.seen, labels, from)
+}
+
+// begin takes the labels of the messages that the conversation begins with: a message
+// has its own, and a result also those that its tool has now.
+func (f *flow) begin(msgs []stream.Message, box *toolbox.Toolbox) {
+	names := map[string]string{} // the names of the calls, by their ids
+	for i := range msgs {
+		m := &msgs[i]
+		for _, c := range m.Calls {
+			names[c.ID] = c.Name
+		}
+		labels, _ := approve.ParseLabels(m.Labels, approve.Exposed)
+		from := event.Source{Name: "the input"}
+		if m.Role == stream.ToolRole {
+			name := names[m.CallID]
+			from = event.Source{Name: strings.ToValidUTF8(name[:min(len(name), maxSourceName)], ""), ID: m.CallID, Where: "in the input"}
+			if t := box.Tool(names[m.CallID]); t != nil {
+				labels |= t.Labels
+			}
+		}
+		f.add(labels, from)
+	}
+}
+
+// before is what the conversation holds when c runs: what came in, and what the
+// calls bring that were decided before c.
+func (f *flow) before(c *call) (approve.Labels, event.Egress) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	seen, from := f.seen, f.from
+	for _, other := range f.expected {
+		if other == c {
+			break
+		}
+		seen = note(&from, seen, other.tool.Labels, other.origin)
+	}
+	return seen, from
+}
+
+// expect notes that the result of c will come.
+func (f *flow) expect(c *call) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Contains(f.expected, c) {
+		f.expected = append(f.expected, c)
+	}
+}
+
+// settle notes that no result of c will come, or that it has come.
+func (f *flow) settle(c *call) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.expected = slices.DeleteFunc(f.expected, func(other *call) bool { return other == c })
+}
+
+// apart tells whether a call with these labels must wait for the calls that run:
+// beside them it would make the conversation private and untrusted while one of them
+// sends.
+func (f *flow) apart(running, labels approve.Labels) bool {
+	if !f.strict || running == 0 || !(running | labels).Has(approve.Sends) {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.seen.Has(approve.Exposed) && (f.seen | running | labels).Has(approve.Exposed)
+}
+
+// nested is the flow of the nested run of c, whose task is made of what the
+// conversation holds.
+func (f *flow) nested(c *call, agent string) *flow {
+	n := &flow{strict: f.strict, warned: f.warned, of: " of the agent " + agent}
+	n.seen, n.from = f.before(c)
+	return n
+}
+
+// origin is where the labels of the result of c are from.
+func (r *round) origin(c *call) event.Source {
+	o := event.Source{Name: c.Name, Turn: r.turn, ID: c.ID, Where: "turn " + strconv.Itoa(r.turn) + r.flow.of}
+	switch {
+	case r.serves:
+		o.Turn, o.Where = 0, c.ID
+	case r.turn == 0:
+		o.Where = "a call of the input"
+	}
+	return o
+}
+
+// bring puts the labels of the result of c into the conversation: whatever the tool
+// answered, be it an error. For a call that never ran it is not called.
+func (r *round) bring(c *call) {
+	c.labels |= c.tool.Labels & approve.Exposed
+	r.flow.add(c.labels, c.origin)
+}
+
+// asked is c as a call of t that is to be decided, with the labels that the conversation
+// has.
+func (r *round) asked(c *call, t *toolbox.Tool) approve.Call {
+	asked := t.Call(c.args)
+	if r.nest != nil {
+		asked.Agent = r.nest.agent
+	}
+	asked.Open = r.turn == 0 && c.line == "" // before the first turn, only the calls of the input run
+	seen, from := r.flow.before(c)
+	asked.Seen.Labels = seen
+	if seen.Has(approve.Exposed) && asked.Labels.Has(approve.Sends) {
+		asked.Seen.Private, asked.Seen.Untrusted = from.Private.Text(), from.Untrusted.Text()
+		c.egress = from
+	}
+	return asked
+}
+
+// approvalEvent tells the verdict on c.
+func (r *round) approvalEvent(c *call, v approve.Verdict) *event.Approval {
+	e := ApprovalEvent(c.ID, v)
+	if v.Egress != "" {
+		e.Egress = c.egress
+		e.Egress.Decision = v.Egress
+	}
+	return e
+}
+
+// warnOfEgress warns of the first call that sends while the conversation is private
+// and untrusted.
+func (r *round) warnOfEgress(c *call, asked *approve.Call) {
+	r.flow.warned.Do(func() {
+		r.emit(&event.Warning{Code: "egress", Message: c.Name + " may send out what is private: the conversation is private by " + asked.Seen.Private +
+			" and untrusted by " + asked.Seen.Untrusted + "; --egress ask asks about such calls, see --help=egress"})
+	})
+}

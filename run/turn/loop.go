@@ -1,0 +1,369 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"strconv"
+	"time"
+
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/face"
+	"toolpipe/run/failure"
+	"toolpipe/run/finder"
+	"toolpipe/run/invocation"
+	"toolpipe/run/session"
+	"toolpipe/stream"
+)
+
+// A Loop lets a model and its tools take turns until a reply asks for no more calls.
+type Loop struct {
+	model      *invocation.Model // the Messages of its request are the conversation with its frame
+	form       answerForm
+	finder     *finder.Finder // nil: all tools are offered
+	text       textUse
+	processors processors
+	stored     stored
+	frame      int // messages before the conversation: the frame, never part of the output
+	*Tally
+	*caller // that answers the calls
+}
+
+// textUse says what becomes of the texts of turns. By default each delta is an event of
+// its own, and the text of the last turn is kept for the end.
+type textUse struct {
+	passes bool // it was printed, and only the model needs it again
+	joins  bool // nobody sees where a delta of the text ends
+}
+
+// stored is what of the conversation an earlier run, or a file, has.
+type stored struct {
+	resumes bool             // calls that the conversation leaves open run first (--input messages, --session)
+	saved   int              // messages of the conversation that are in the session
+	later   []stream.Message // that begin the conversation behind the open calls
+}
+
+// A Tally is what the end event tells.
+type Tally struct {
+	CallTally
+	Turns   int
+	Text    []byte // of the current or last turn
+	HasText bool   // that turn had a text, though Text may not hold it
+	Finish  string
+
+	textSize  int  // of all turns together, in bytes
+	uncounted bool // a turn came without usage
+}
+
+// Add adds what was counted of other calls.
+func (t *CallTally) Add(c CallTally) {
+	t.ToolCalls += c.ToolCalls
+	t.Denied += c.Denied
+	t.Unknown = t.Unknown || c.Unknown
+	t.Ran = t.Ran || c.Ran
+	t.Usage = t.Usage.Plus(c.Usage)
+}
+
+// NewLoop makes the loop of the run itself. The request of the model has its tools and
+// messages already, of which the first frame are no part of the conversation.
+func (p *Plan) NewLoop(tally *Tally, f *finder.Finder, known *confine.Known, frame int) *Loop {
+	v := p.Inv
+	l := &Loop{model: v.Model, form: answerForm{from: "--schema"}, finder: f, frame: frame, Tally: tally, caller: p.newCaller(known)}
+	l.limits = p.newLimits()
+	l.text.joins = v.Text != nil && v.Config.Log == ""
+	l.stored.resumes = v.Config.Input == "messages" || v.Config.Session != ""
+	l.processors.others = !slices.ContainsFunc(v.Servers, func(s config.Server) bool { return s.Local != nil })
+	l.flow.begin(l.Messages(), l.box)
+	return l
+}
+
+// PassText has the loop keep no copy of a text, which is printed as it comes.
+func (l *Loop) PassText() {
+	l.text.passes = true
+	l.model.Request.TextPassing = true
+}
+
+// UseSession has the loop go on with a session: what the conversation has beyond it comes
+// behind the calls that it leaves open.
+func (l *Loop) UseSession(s *session.File) {
+	l.session = s
+	all := l.model.Request.Messages
+	l.stored.saved = l.frame + len(s.Messages())
+	l.stored.later = all[l.stored.saved:]
+	l.model.Request.Messages = all[:l.stored.saved:l.stored.saved] // results go between
+}
+
+// Messages are the conversation without its frame.
+func (l *Loop) Messages() []stream.Message { return l.model.Request.Messages[l.frame:] }
+
+// Run answers the calls that the conversation leaves open, then takes turns.
+func (l *Loop) Run(ctx context.Context) error {
+	msgs := l.model.Request.Messages
+	var open []stream.Call
+	var lines []string
+	later := l.stored.later
+	if l.stored.resumes {
+		var text string
+		open, text = openCalls(msgs)
+		lines = l.commandLines([]byte(text))
+	}
+	if len(open)+len(lines) > 0 {
+		if n := len(msgs) - 1; msgs[n].Role == stream.User { // --input messages with arguments: after the open calls
+			later = slices.Clone(msgs[n:])
+			l.model.Request.Messages = msgs[:n]
+		}
+		l.warnMissing(open)
+		if err := l.answer(ctx, open, lines); err != nil {
+			return err // without the later messages, so that the conversation can be resumed
+		}
+		session.Sort(l.model.Request.Messages)
+	}
+	l.model.Request.Messages = append(l.model.Request.Messages, later...)
+	for {
+		reply, err := l.turn(ctx)
+		if err != nil {
+			return err
+		}
+		calls, lines := reply.Message.Calls, l.commandLines(l.Text)
+		err = l.mustEnd(reply, len(calls)+len(lines))
+		if err := cmp.Or(l.save(), err); err != nil {
+			counts, outputErr := l.report(l.Turns, calls, lines)
+			l.Add(counts)
+			return cmp.Or(outputErr, err)
+		}
+		if reply.Stop == stream.StopPause {
+			l.usedRounds++
+			continue // the endpoint's own tools take longer: it goes on when it gets its message back
+		}
+		if len(calls)+len(lines) == 0 {
+			if again, err := l.checkAnswer(ctx); err != nil || !again {
+				return err
+			}
+			continue
+		}
+		if l.usedRounds++; l.usedRounds >= manyRounds {
+			l.processors.useOne()
+		}
+		if err := l.answer(ctx, calls, lines); err != nil {
+			return err
+		}
+	}
+}
+
+// From so many rounds, or bytes of text, on a run uses one processor.
+const (
+	manyRounds = 3
+	longText   = 64 << 10
+)
+
+// processors tells whether a run gains by using one processor alone: if all tools are in
+// other processes. Then one thing follows another here: a request, the pieces of its reply, a call, its
+// result. With more processors the Go scheduler wakes a second thread at each step,
+// which finds nothing to do: a tenth of the time of a round, or of a fast stream. The
+// change itself takes as long as two rounds gain. Tools of this process may need all
+// processors.
+type processors struct {
+	others bool // all tools but that of --find-tools are in other processes
+	one    bool // useOne was called
+}
+
+func (p *processors) useOne() {
+	if p.others && !p.one {
+		p.one = true
+		runtime.GOMAXPROCS(1)
+	}
+}
+
+// answer runs calls and appends their answers to the conversation.
+func (l *Loop) answer(ctx context.Context, calls []stream.Call, lines []string) error {
+	answers, counts, err := l.caller.answer(ctx, l.Turns, calls, lines)
+	l.Add(counts)
+	l.model.Request.Messages = append(l.model.Request.Messages, answers...)
+	l.stored.saved = len(l.model.Request.Messages) // each result was written when it came
+	if l.finder != nil {
+		l.model.Request.Tools = append(l.model.Request.Tools, l.finder.Next(calls)...)
+	}
+	if err == nil && l.outOfTokens() { // by nested runs
+		err = l.tokenLimit()
+	}
+	return err
+}
+
+// save writes to the session what the conversation has grown by.
+func (l *Loop) save() error {
+	if l.session == nil {
+		return nil
+	}
+	more := l.model.Request.Messages[l.stored.saved:]
+	l.stored.saved = len(l.model.Request.Messages)
+	return l.session.Add(l.definitions(more), more...)
+}
+
+// warnMissing warns about open calls whose tool this run does not have: without the
+// server they are answered as failed for good, which the user may not have meant.
+func (l *Loop) warnMissing(open []stream.Call) {
+	var names []string
+	for _, call := range open {
+		if name := strconv.Quote(call.Name); l.box.Tool(call.Name) == nil && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		l.emit(&event.Warning{Code: "tool_missing", Message: "the conversation leaves calls open whose tool this run does not have: " + face.JoinFew(names) +
+			"; they are answered as failed (was --files or --mcp of the run before left out?)"})
+	}
+}
+
+// turn is one exchange with the model.
+func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
+	if err := l.save(); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	l.Turns++
+	l.Text, l.HasText, l.Finish = l.Text[:0], false, ""
+	text, reasoning := event.Text{Turn: l.Turns}, event.Reasoning{Turn: l.Turns}
+	var aside []byte // commentary, which is shown as a whole
+	said := func() error {
+		whole := aside
+		if aside = nil; len(whole) == 0 {
+			return nil
+		}
+		return l.emit(&event.Commentary{Turn: l.Turns, Text: whole})
+	}
+	reply, err := l.model.Client.Reply(ctx, l.model.Request, &stream.Sink{
+		Text: func(delta []byte) error {
+			if err := said(); err != nil {
+				return err
+			}
+			l.HasText = true
+			if l.textSize += len(delta); l.textSize >= longText {
+				l.processors.useOne()
+			}
+			if !l.text.passes {
+				l.Text = append(l.Text, delta...)
+			}
+			text.Text = delta
+			return l.emit(&text)
+		},
+		Commentary: func(delta []byte) error {
+			aside = append(aside, delta...)
+			return nil
+		},
+		Reasoning: func(delta []byte) error {
+			reasoning.Text = delta
+			return l.emit(&reasoning)
+		},
+		Idle: l.flush,
+		Join: l.text.joins,
+		Retry: func(r stream.Retry) {
+			l.emit(&event.Retry{Attempt: r.Attempt, Of: r.Of, After: r.After, Status: r.Status, Message: r.Message})
+		},
+		Warn: func(code, message string) { l.emit(&event.Warning{Code: code, Message: message}) },
+	})
+	if err = cmp.Or(said(), err); err != nil {
+		return nil, err
+	}
+	l.model.Request.Messages = append(l.model.Request.Messages, reply.Message)
+	l.Finish = reply.Finish
+	if reply.HasAside { // it may have turned out to be commentary only behind its text
+		l.keepAnswer(reply)
+	}
+	u := event.Usage(reply.Usage)
+	l.Usage = l.Usage.Plus(u)
+	l.usedTokens += u.Total()
+	if l.tokens > 0 && u.Total() == 0 && !l.uncounted {
+		l.uncounted = true
+		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens has no effect"})
+	}
+	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(began)})
+}
+
+// keepAnswer takes commentary out of the text of the turn.
+func (l *Loop) keepAnswer(reply *stream.Reply) {
+	l.Text, l.HasText = l.Text[:0], false
+	if len(reply.Message.Calls) > 0 {
+		return
+	}
+	for _, p := range reply.Message.Parts {
+		l.Text = append(l.Text, p.Text...)
+	}
+	l.HasText = len(l.Text) > 0
+}
+
+// mustEnd is the error of a reply after which the run cannot go on. Calls in a
+// reply that ended by length or by a filter are never run: their arguments may be
+// cut, and cut arguments can still be valid JSON. Of a reply whose finish reason is not
+// known the text counts, but calls never run.
+func (l *Loop) mustEnd(reply *stream.Reply, calls int) error {
+	switch stop := reply.Stop; {
+	case stop == stream.StopLength, stop == stream.StopContext:
+		l.dropCalls()
+		e := failure.Limit("--max-tokens lets the model write more; its own limit may be lower", "the answer was cut at the model's length limit")
+		if stop == stream.StopContext {
+			e = failure.Limit("the conversation must be shorter, or the model's context longer", "the answer was cut: the model's context is full")
+		}
+		if l.model.Schema == nil { // else the text had to be checked first, and is not printed
+			e.Cause = failure.ErrLength
+		}
+		return e
+	case stop == stream.StopUnknown && reply.Finish == "":
+	case stop == stream.StopUnknown && calls == 0:
+		l.emit(&event.Warning{Code: "unknown_finish", Message: "the model ended its answer with a finish reason that is not known: " + strconv.Quote(reply.Finish)})
+	case stop == stream.StopUnknown, stop == stream.StopFailed:
+		l.dropCalls()
+		return &failure.Error{Status: failure.StatusModel, Message: "model: the reply ended with finish_reason " + strconv.Quote(reply.Finish) + ", so its calls do not run"}
+	case stop == stream.StopFilter:
+		l.dropCalls()
+		return &failure.Error{Status: failure.StatusModel, Message: "model: the answer was refused or stopped by a content filter" + detail(reply.Refusal)}
+	}
+	if (calls > 0 || reply.Stop == stream.StopPause) && l.usedRounds >= l.rounds {
+		return failure.Limit("--max-rounds allows more", "the model asked for more calls than the limit of rounds allows: %d", l.rounds)
+	}
+	if (calls > 0 || reply.Stop == stream.StopPause) && l.outOfTokens() {
+		return l.tokenLimit()
+	}
+	return nil
+}
+
+// dropCalls takes the calls of the last reply out of the conversation: their
+// arguments may be cut, and a later run must not take them up. What the endpoint
+// wants back goes too: it holds the calls, for which there will be no results, and
+// may be cut as well. A text with command lines is taken out as a whole.
+func (l *Loop) dropCalls() {
+	n := len(l.model.Request.Messages) - 1
+	m := &l.model.Request.Messages[n]
+	if m.Calls, m.Opaque = nil, (stream.Opaque{}); len(m.Parts) == 0 || len(l.commandLines(l.Text)) > 0 {
+		l.model.Request.Messages = l.model.Request.Messages[:n]
+	}
+}
+
+// openCalls are the calls of the last assistant message that have no answer yet;
+// only tool messages and then one user message may follow it. text is the text of
+// that message if no user message follows, since only then the command lines in it
+// have no answer yet.
+func openCalls(msgs []stream.Message) (open []stream.Call, text string) {
+	i := len(msgs) - 1
+	if i > 0 && msgs[i].Role == stream.User {
+		i--
+	}
+	answered := map[string]bool{}
+	for ; i >= 0 && msgs[i].Role == stream.ToolRole; i-- {
+		answered[msgs[i].CallID] = true
+	}
+	if i < 0 || msgs[i].Role != stream.Assistant {
+		return nil, ""
+	}
+	if msgs[len(msgs)-1].Role != stream.User {
+		text = TextOf(&msgs[i])
+	}
+	for _, c := range msgs[i].Calls {
+		if !answered[c.ID] {
+			open = append(open, c)
+		}
+	}
+	return open, text
+}

@@ -1,0 +1,71 @@
+package turn
+
+import (
+	"slices"
+	"strings"
+
+	"toolpipe/run/toolbox"
+	"toolpipe/stream"
+	"toolpipe/stream/text/jsontext"
+)
+
+// A System is the system message that flags give.
+type System struct {
+	Text  string
+	Given bool // it may be empty
+}
+
+// WithSystem puts the system message first: that of the flags if one is given,
+// or the frame when tools are offered and there is no system message. The number
+// tells how many messages at the front are never part of the output.
+func WithSystem(msgs []stream.Message, own System, box *toolbox.Toolbox, cmdLines bool) ([]stream.Message, int) {
+	has := len(msgs) > 0 && Instructs(msgs[0])
+	switch {
+	case own.Given && has: // the flag's wins, so that a later command of a chain can replace it
+		msgs = msgs[1:]
+	case has:
+		return msgs, 0
+	}
+	text, hidden := own.Text, 0
+	if !own.Given && !slices.ContainsFunc(msgs, Instructs) {
+		text, hidden = frame(box, cmdLines), 1
+	}
+	if text == "" {
+		return msgs, 0
+	}
+	return append([]stream.Message{{Role: stream.System, Parts: []stream.Part{{Text: text}}}}, msgs...), hidden
+}
+
+// Instructs reports whether m is a system message.
+func Instructs(m stream.Message) bool { return m.Role == stream.System || m.Role == stream.Developer }
+
+// frame tells a model how to use tools in four lines, followed by the instructions
+// of servers. It is "" when no tool is offered.
+func frame(box *toolbox.Toolbox, cmdLines bool) string {
+	if !slices.ContainsFunc(box.All, func(t *toolbox.Tool) bool { return !t.Withheld }) {
+		return ""
+	}
+	lines := []string{
+		"The tools you may use are in the `tools` field of this request.",
+		"Call one by a tool call; its result comes in the next turn.",
+		"Use them for structured operations.",
+		"Do not guess what a tool can tell you.",
+	}
+	if cmdLines {
+		lines[3] = "Prefer tools; for anything else write a line that begins with `CMD: ` and a shell command, and its output comes in the next turn."
+	}
+	for _, c := range box.Conns {
+		if text := c.InstructionText(); text != "" {
+			lines = append(lines, "", "Instructions of the tool server "+c.Name+":", text)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TextOf is the text of all parts of a message.
+func TextOf(m *stream.Message) (text string) {
+	for _, p := range m.Parts {
+		text += p.Text + jsontext.Text(p.JSON)
+	}
+	return text
+}

@@ -1,0 +1,221 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"toolpipe/approve"
+	"toolpipe/mcp/builtin/confine"
+	"toolpipe/run/config"
+	"toolpipe/run/event"
+	"toolpipe/run/failure"
+)
+
+// decide gives every call its verdict, in order, before any is run. The error ends
+// the run; it is that of the first unapproved call, with a hint for each.
+func (r *round) decide(ctx context.Context) error {
+	var stop *failure.Error
+	for _, c := range r.calls {
+		goesOn, err := r.judge(ctx, c)
+		if err != nil {
+			return err
+		}
+		if !goesOn {
+			stop = r.unapproved(stop, c, *c.verdict)
+		}
+		if c.verdict != nil && c.verdict.EndsRun {
+			return stop
+		}
+	}
+	if stop != nil {
+		return stop
+	}
+	return nil
+}
+
+// judge announces a call and gives it its verdict. goesOn is false if that ends the
+// run.
+func (r *round) judge(ctx context.Context, c *call) (goesOn bool, err error) {
+	if err := r.announce(c); err != nil {
+		return false, err
+	}
+	if c.answer != nil {
+		return true, nil
+	}
+	defer r.lock()()
+	v, err := r.decideCall(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	if err := r.emit(r.approvalEvent(c, v)); err != nil {
+		return false, err
+	}
+	return r.apply(c, v), nil
+}
+
+// apply keeps the verdict on a call. A call that may not run has its answer then,
+// unless the verdict ends the run: then apply returns false.
+func (r *round) apply(c *call, v approve.Verdict) bool {
+	c.verdict = &v
+	switch {
+	case v.EndsRun:
+		return false
+	case v.Outcome == approve.Allowed && (!r.dryRun || c.tool.OnlyReads()):
+		r.flow.expect(c)
+	case r.dryRun && v.Outcome != approve.Denied:
+		c.answer = ownAnswer(event.ResultNotRun, "not run: dry run")
+		what := "would be asked"
+		if v.Outcome == approve.Allowed {
+			what = "would run"
+		}
+		r.say("dry run: %s %s: %s%s", c.Name, c.args, what, detail(v.Rule))
+	case v.Outcome == approve.Unapproved && !r.denyUnapproved:
+		return false
+	default:
+		c.denial = cmp.Or(ApprovalEvent(c.ID, v).Denial(), denial(v))
+		text := "tool call denied: " + denial(v)
+		if r.serves && v.Outcome == approve.Unapproved {
+			text += "; it would run with " + ApprovalHint(c.tool.ModelName, v)
+		}
+		c.answer = ownAnswer(event.ResultDenied, text)
+	}
+	return true
+}
+
+// decideCall takes the verdict on a call, or takes it again if there is one.
+func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error) {
+	asked := r.asked(c, c.tool)
+	v, err := r.verdict(ctx, c, asked)
+	if v.Egress == approve.EgressWarn.String() && v.Outcome == approve.Allowed {
+		r.warnOfEgress(c, &asked)
+	}
+	return v, err
+}
+
+func (r *round) verdict(ctx context.Context, c *call, asked approve.Call) (approve.Verdict, error) {
+	if r.dryRun { // nobody is asked, but the approver about a call that would run
+		if x, err := r.plan.Inv.Gate.Explain(ctx, asked); x.Verdict.Outcome != approve.Allowed || !c.tool.OnlyReads() {
+			return x.Verdict, err
+		}
+	}
+	if err := r.flush(); err != nil { // the person reads what came before the question
+		return approve.Verdict{}, err
+	}
+	if c.verdict != nil {
+		return r.plan.Inv.Gate.Recheck(ctx, asked, *c.verdict)
+	}
+	return r.plan.Inv.Gate.Decide(ctx, asked)
+}
+
+// lock keeps other verdicts from being taken at the same time: in this round, and in
+// the one that a nested run is called in.
+func (r *round) lock() (unlock func()) {
+	r.mu.Lock()
+	if r.nest == nil {
+		return r.mu.Unlock
+	}
+	outer := &r.nest.round.mu
+	outer.Lock()
+	return func() { outer.Unlock(); r.mu.Unlock() }
+}
+
+// recheck takes the verdict on an allowed call again, immediately before it runs:
+// the calls before it may have moved the files that its paths lead to. A call
+// that may not run any more has its answer then. The bounds hold the tool to the
+// files that this verdict was about.
+func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
+	defer r.lock()()
+	v := *c.verdict
+	err := r.stopped
+	if err == nil {
+		v, err = r.decideCall(ctx, c)
+	}
+	if err == nil && (v.Outcome != approve.Allowed || v.Rule != c.verdict.Rule) {
+		err = r.emit(r.approvalEvent(c, v))
+	}
+	if err == nil && !r.apply(c, v) {
+		r.stopped = r.unapproved(nil, c, v)
+		err = r.stopped
+	}
+	if err != nil {
+		c.answer = notRun(ctx)
+		return bounds
+	}
+	bounds.Places = v.Places
+	if c.tool.Conn.Local != nil {
+		bounds.Denied = r.plan.Inv.Gate.DeniedPaths(ctx, r.asked(c, c.tool), "path")
+		if r.known != nil && r.mayRead(ctx, c) {
+			bounds.Known = r.known
+		}
+	}
+	return bounds
+}
+
+// mayRead tells whether the model may read the file that a call of a built-in tool
+// names: what it writes and may not read is not shown to it as a change either.
+func (r *round) mayRead(ctx context.Context, c *call) bool {
+	if c.tool.ReadOnly {
+		return true
+	}
+	for _, t := range r.box.All {
+		if t.Name == "read_file" && t.Conn.Local != nil && t.Conn.Root == c.tool.Conn.Root {
+			asked := r.asked(c, t)
+			asked.Open = false // the user has seen the call c, and none of t
+			x, err := r.plan.Inv.Gate.Explain(ctx, asked)
+			return err == nil && x.Verdict.Outcome != approve.Denied
+		}
+	}
+	return false
+}
+
+// ApprovalEvent tells a verdict on the call with that id.
+func ApprovalEvent(id string, v approve.Verdict) *event.Approval {
+	return &event.Approval{ID: id, Decision: v.Outcome.String(), By: v.By, Rule: v.Rule, Reason: v.Reason}
+}
+
+// detail is what follows a message when there is more to say.
+func detail(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ": " + s
+}
+
+// denial is the reason that the model is given.
+func denial(v approve.Verdict) string { return cmp.Or(v.Reason, "by a rule") }
+
+func (c *caller) unapproved(stop *failure.Error, k *call, v approve.Verdict) *failure.Error {
+	what := k.tool.ModelName
+	if c.nest != nil {
+		what += " (asked for by the agent " + c.nest.agent + ")"
+	}
+	if v.EndsRun {
+		return &failure.Error{Status: failure.StatusUnapproved, Message: "ended by the user at the question about " + what}
+	}
+	if stop == nil {
+		stop = &failure.Error{Status: failure.StatusUnapproved, Message: "unapproved: " + what + ": " + v.Reason}
+	}
+	if hint := ApprovalHint(k.tool.ModelName, v); !slices.Contains(stop.Hints, hint) {
+		stop.Hints = append(stop.Hints, hint)
+	}
+	return stop
+}
+
+// ApprovalHint says what would allow the tool's call, which was left unapproved.
+func ApprovalHint(tool string, v approve.Verdict) string {
+	if v.Egress == approve.EgressAsk.String() {
+		way := "--egress warn"
+		if v.By == "policy" {
+			way = "without " + v.Rule
+		}
+		return `a --policy rule with "decision": "allow" and "when": ["private", "untrusted"] for such arguments, see --help=egress, or ` +
+			way + ", where every such call is sent with a warning"
+	}
+	hint := "--allow " + config.ShellQuote(tool)
+	if v.Rule != "" {
+		// --auto-approve would help as well, but it approves every other call too.
+		hint += ", with the rule " + v.Rule + " taken out: an allow does not outweigh a rule that asks"
+	}
+	return hint
+}
