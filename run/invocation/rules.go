@@ -43,6 +43,20 @@ func (v *Invocation) MakeGate() error {
 	if e, ok := approve.ParseEgress(c.Egress); ok {
 		setEgress(g, e, "flag", "--egress "+c.Egress)
 	}
+	if err := v.readPolicies(); err != nil {
+		return err
+	}
+	if c.Approver == "" {
+		return nil
+	}
+	approver, err := newApprover(c, v.Warn)
+	g.Approver = approver
+	return err
+}
+
+// readPolicies adds the rules of all policy files to the gate.
+func (v *Invocation) readPolicies() error {
+	c, s := v.Config, v.Settings
 	digest := sha256.New()
 	for i, path := range slices.Concat(s.Policies, c.Policies) {
 		what := "--policy"
@@ -60,19 +74,14 @@ func (v *Invocation) MakeGate() error {
 		for _, w := range p.Warnings {
 			v.Warn("policy_runner", "", w)
 		}
-		addPolicy(g, p)
+		addPolicy(v.Gate, p)
 		v.Policy = p.SHA256
 		digest.Write([]byte(p.SHA256))
 	}
 	if len(s.Policies)+len(c.Policies) > 1 {
 		v.Policy = hex.EncodeToString(digest.Sum(nil))
 	}
-	if c.Approver == "" {
-		return nil
-	}
-	approver, err := newApprover(c, v.Warn)
-	g.Approver = approver
-	return err
+	return nil
 }
 
 func addPolicy(g *approve.Gate, p *approve.Policy) {

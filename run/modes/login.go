@@ -20,7 +20,7 @@ import (
 // logins are the modes --login, --logout and --list-logins. No model and no other
 // server takes part, and a run never does any of it: only a person signs in.
 type logins struct {
-	*invocation.Invocation
+	inv *invocation.Invocation
 	box *toolbox.Toolbox
 }
 
@@ -31,14 +31,14 @@ func (l *logins) run(ctx context.Context) error {
 	if err := l.box.EmitStart(); err != nil {
 		return err
 	}
-	if l.Config.Mode == config.ListLogins {
+	if l.inv.Config.Mode == config.ListLogins {
 		return l.listLogins(ctx)
 	}
-	srv, err := l.Config.LoginServer(append(l.Servers, l.Unused...), l.Config.Target)
+	srv, err := l.inv.Config.LoginServer(append(l.inv.Servers, l.inv.Unused...), l.inv.Config.Target)
 	if err != nil {
 		return err
 	}
-	if l.Config.Mode == config.SignOut {
+	if l.inv.Config.Mode == config.SignOut {
 		return l.signOut(ctx, srv)
 	}
 	if srv.HasFixedToken() {
@@ -46,7 +46,7 @@ func (l *logins) run(ctx context.Context) error {
 			"--login: server %q gets its token in another way", srv.Name)
 	}
 	if srv.OAuth != nil {
-		l.Secrets.Add(srv.OAuth.Secret)
+		l.inv.Secrets.Add(srv.OAuth.Secret)
 	}
 	return l.signIn(ctx, srv)
 }
@@ -55,7 +55,7 @@ func (l *logins) run(ctx context.Context) error {
 // server then names another authorization server than the one that gave the login, a
 // login is asked for once more, at the new one.
 func (l *logins) signIn(ctx context.Context, srv *config.Server) error {
-	previous, err := l.Logins.Get(ctx, srv.LoginKey())
+	previous, err := l.inv.Logins.Get(ctx, srv.LoginKey())
 	if err != nil {
 		return loginError(srv, err)
 	}
@@ -65,23 +65,23 @@ func (l *logins) signIn(ctx context.Context, srv *config.Server) error {
 	}
 	for again := false; ; again = true {
 		login, err := oauth.SignIn(ctx, oauth.Request{
-			Server: srv.URL, Settings: srv.OAuth, Refusal: refusal, Previous: previous, Scopes: strings.Fields(l.Config.LoginScopes),
-			Secret: l.Secrets.Add, Paste: l.paste(), Show: l.showConsent,
+			Server: srv.URL, Settings: srv.OAuth, Refusal: refusal, Previous: previous, Scopes: strings.Fields(l.inv.Config.LoginScopes),
+			Secret: l.inv.Secrets.Add, Paste: l.paste(), Show: l.showConsent,
 		})
 		if err != nil {
 			return loginError(srv, err)
 		}
-		if err := l.Logins.Update(ctx, srv.LoginKey(), func(*oauth.Login) (*oauth.Login, error) { return &login, nil }); err != nil {
+		if err := l.inv.Logins.Update(ctx, srv.LoginKey(), func(*oauth.Login) (*oauth.Login, error) { return &login, nil }); err != nil {
 			return loginError(srv, err)
 		}
 		var count int
-		if count, refusal, err = l.tools(ctx, *srv, l.Logins); err != nil {
+		if count, refusal, err = l.tools(ctx, *srv, l.inv.Logins); err != nil {
 			return err
 		}
 		if refusal == nil {
 			e := loginEvent(&login)
 			e.Tools = count
-			return l.Emit(e)
+			return l.inv.Emit(e)
 		}
 		if moved, err := oauth.Moved(ctx, srv.OAuth, login, refusal); again || !moved || err != nil {
 			return l.refused(srv, refusal)
@@ -108,12 +108,12 @@ func (l *logins) tools(ctx context.Context, srv config.Server, logins *oauth.Sto
 	srv.Elicit = ""                   // nobody is asked but in the browser
 	srv.Optional = true               // the hint about optional servers is for runs
 	srv.Tools, srv.Exclude = nil, nil // all tools count
-	l.Face.Connecting([]string{srv.Name})
-	l.Face.AwaitServers()
-	defer l.Face.Awaiting("")
-	defer l.Face.ServerReady(srv.Name)
+	l.inv.Face.Connecting([]string{srv.Name})
+	l.inv.Face.AwaitServers()
+	defer l.inv.Face.Awaiting("")
+	defer l.inv.Face.ServerReady(srv.Name)
 	c := &toolbox.Connection{Server: srv}
-	c.Start(ctx, l.Config.Processes, l.box.Hooks(&srv))
+	c.Start(ctx, l.inv.Config.Processes, l.box.Hooks(&srv))
 	if c.Session != nil {
 		defer c.Session.Close()
 	}
@@ -130,7 +130,7 @@ func (l *logins) tools(ctx context.Context, srv config.Server, logins *oauth.Sto
 // on another machine, where the redirect leads nowhere. nil when nobody can be
 // asked. The line is not shown, because it holds the code.
 func (l *logins) paste() func(ctx context.Context, wrong error) (string, error) {
-	t := l.Terminal()
+	t := l.inv.Terminal()
 	t.Timeout = oauth.SignInTime
 	if !t.Reachable() {
 		return nil
@@ -154,22 +154,22 @@ func (l *logins) showConsent(c oauth.Consent) {
 	if len(c.New) > 0 && len(c.New) < len(c.Scopes) {
 		message += " (new: " + strings.Join(c.New, " ") + ")"
 	}
-	l.Face.Say(message)
-	l.Emit(&event.LoginURL{Server: c.Server, URL: c.URL, RedirectURI: c.RedirectURI})
-	l.Face.Tell("open this address in a browser: " + c.URL)
-	started, err := startBrowser(l.Config, c.URL)
+	l.inv.Face.Say(message)
+	l.inv.Emit(&event.LoginURL{Server: c.Server, URL: c.URL, RedirectURI: c.RedirectURI})
+	l.inv.Face.Tell("open this address in a browser: " + c.URL)
+	started, err := startBrowser(l.inv.Config, c.URL)
 	if err != nil {
-		l.Warn("no_browser", "", "the browser was not started: "+err.Error())
+		l.inv.Warn("no_browser", "", "the browser was not started: "+err.Error())
 	}
 	switch {
 	case c.Pasted:
-		l.Face.Say("then paste the address of the last page here: " + c.RedirectURI + " leads to no address of this machine")
+		l.inv.Face.Say("then paste the address of the last page here: " + c.RedirectURI + " leads to no address of this machine")
 	case started:
-		l.Face.Say("the browser was started; waiting for you to sign in there")
+		l.inv.Face.Say("the browser was started; waiting for you to sign in there")
 	default:
-		l.Face.Say("waiting for you to sign in there, for 5 minutes at most")
+		l.inv.Face.Say("waiting for you to sign in there, for 5 minutes at most")
 	}
-	l.Face.Awaiting("waiting for the sign-in in the browser")
+	l.inv.Face.Awaiting("waiting for the sign-in in the browser")
 }
 
 // loginError words the end of a sign-in without a login.
@@ -196,8 +196,8 @@ const revokeTime = 10 * time.Second
 // signOut forgets the login of an entry, or all logins at a URL.
 func (l *logins) signOut(ctx context.Context, srv *config.Server) error {
 	keys := []oauth.Key{srv.LoginKey()}
-	if config.IsURL(l.Config.Target) {
-		all, _ := l.Logins.List(ctx) // the login that is named is removed even if others cannot be read
+	if config.IsURL(l.inv.Config.Target) {
+		all, _ := l.inv.Logins.List(ctx) // the login that is named is removed even if others cannot be read
 		for _, other := range all {
 			if other.Server == srv.URL && other.Key() != keys[0] {
 				keys = append(keys, other.Key())
@@ -216,10 +216,10 @@ func (l *logins) signOut(ctx context.Context, srv *config.Server) error {
 		found = true
 		e := loginEvent(login)
 		e.Status, e.Expires, e.Refreshable = "removed", "", false
-		l.Emit(e)
+		l.inv.Emit(e)
 	}
 	if !found {
-		l.Face.Say("there is no login at " + srv.URL)
+		l.inv.Face.Say("there is no login at " + srv.URL)
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func (l *logins) signOut(ctx context.Context, srv *config.Server) error {
 // forget removes a login, and tells the authorization server. That may fail: the
 // tokens are gone from here in any case.
 func (l *logins) forget(ctx context.Context, srv *config.Server, k oauth.Key) (login *oauth.Login, err error) {
-	err = l.Logins.Update(ctx, k, func(stored *oauth.Login) (*oauth.Login, error) {
+	err = l.inv.Logins.Update(ctx, k, func(stored *oauth.Login) (*oauth.Login, error) {
 		login = stored
 		return nil, nil
 	})
@@ -237,22 +237,22 @@ func (l *logins) forget(ctx context.Context, srv *config.Server, k oauth.Key) (l
 	ctx, cancel := context.WithTimeout(ctx, revokeTime)
 	defer cancel()
 	if err := oauth.Revoke(ctx, srv.OAuth, *login); err != nil {
-		l.Warn("login_not_revoked", srv.Name, "the login at "+srv.URL+" is forgotten here, but "+err.Error())
+		l.inv.Warn("login_not_revoked", srv.Name, "the login at "+srv.URL+" is forgotten here, but "+err.Error())
 	}
 	return login, nil
 }
 
 // listLogins shows all logins, and then the error of those that are not used.
 func (l *logins) listLogins(ctx context.Context) error {
-	all, err := l.Logins.List(ctx)
+	all, err := l.inv.Logins.List(ctx)
 	for i := range all {
-		l.Emit(loginEvent(&all[i]))
+		l.inv.Emit(loginEvent(&all[i]))
 	}
 	if err != nil {
 		return &failure.Error{Status: failure.StatusServer, Message: "--list-logins: " + err.Error(), Cause: err}
 	}
 	if len(all) == 0 {
-		l.Face.Say("there is no login; --login NAME|URL signs in to a server")
+		l.inv.Face.Say("there is no login; --login NAME|URL signs in to a server")
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type Outcome struct {
 	text []byte // a JSON string
 }
 
-func (c *call) outcome() Outcome {
+func outcomeOf(c *call) Outcome {
 	a := c.answer
 	return Outcome{Tool: c.tool, Status: a.event.Status, Result: a.result, Refusal: a.refusal, Denial: c.denial, text: a.parts[0].JSON}
 }
@@ -49,7 +49,7 @@ func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outc
 	} else {
 		err = r.execute(ctx)
 	}
-	return r.calls[0].outcome(), r.tally, err
+	return outcomeOf(r.calls[0]), r.tally, err
 }
 
 // A Feed answers calls that come one by one, as those of a host do. They are one round
@@ -105,7 +105,7 @@ func (f *Feed) Call(ctx context.Context, name string, args json.RawMessage, prog
 	f.decide <- c
 	return func() Outcome {
 		<-c.done
-		return c.outcome()
+		return outcomeOf(c)
 	}
 }
 

@@ -225,16 +225,39 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	began := time.Now()
 	l.Turns++
 	l.Text, l.HasText, l.Finish = l.Text[:0], false, ""
+	sink, said := l.sink()
+	reply, err := l.model.Client.Reply(ctx, l.model.Request, sink)
+	if err = cmp.Or(said(), err); err != nil {
+		return nil, err
+	}
+	l.model.Request.Messages = append(l.model.Request.Messages, reply.Message)
+	l.Finish = reply.Finish
+	if reply.HasAside { // it may have turned out to be commentary only behind its text
+		l.keepAnswer(reply)
+	}
+	u := event.Usage(reply.Usage)
+	l.Usage = l.Usage.Plus(u)
+	l.usedTokens += u.Total()
+	if l.tokens > 0 && u.Total() == 0 && !l.uncounted {
+		l.uncounted = true
+		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens has no effect"})
+	}
+	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(began)})
+}
+
+// sink makes events of a reply as it comes. said emits the commentary that has come since
+// it was called last, which is shown as a whole.
+func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 	text, reasoning := event.Text{Turn: l.Turns}, event.Reasoning{Turn: l.Turns}
-	var aside []byte // commentary, which is shown as a whole
-	said := func() error {
+	var aside []byte
+	said = func() error {
 		whole := aside
 		if aside = nil; len(whole) == 0 {
 			return nil
 		}
 		return l.emit(&event.Commentary{Turn: l.Turns, Text: whole})
 	}
-	reply, err := l.model.Client.Reply(ctx, l.model.Request, &stream.Sink{
+	return &stream.Sink{
 		Text: func(delta []byte) error {
 			if err := said(); err != nil {
 				return err
@@ -263,23 +286,7 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 			l.emit(&event.Retry{Attempt: r.Attempt, Of: r.Of, After: r.After, Status: r.Status, Message: r.Message})
 		},
 		Warn: func(code, message string) { l.emit(&event.Warning{Code: code, Message: message}) },
-	})
-	if err = cmp.Or(said(), err); err != nil {
-		return nil, err
-	}
-	l.model.Request.Messages = append(l.model.Request.Messages, reply.Message)
-	l.Finish = reply.Finish
-	if reply.HasAside { // it may have turned out to be commentary only behind its text
-		l.keepAnswer(reply)
-	}
-	u := event.Usage(reply.Usage)
-	l.Usage = l.Usage.Plus(u)
-	l.usedTokens += u.Total()
-	if l.tokens > 0 && u.Total() == 0 && !l.uncounted {
-		l.uncounted = true
-		l.emit(&event.Warning{Code: "no_usage", Message: "the endpoint does not tell how many tokens it used, so --max-total-tokens has no effect"})
-	}
-	return reply, l.emit(&event.Turn{Turn: l.Turns, Finish: reply.Finish, Usage: u, Time: time.Since(began)})
+	}, said
 }
 
 // keepAnswer takes commentary out of the text of the turn.
