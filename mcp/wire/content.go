@@ -116,6 +116,17 @@ func (r *Result) Render(max int) Rendered {
 	return out
 }
 
+// Separate has Render give the texts of the blocks alone or, where there are none, the
+// structured content alone: for a reader who would take both for one text.
+func (r *Result) Separate() {
+	r.TextComplete = slices.ContainsFunc(r.Content, func(b Block) bool {
+		return b.Type == "text" && len(b.Text) > 2 || jsontext.Kind(jsontext.Member(b.Raw, "resource", "text")) == '"'
+	})
+	if !r.TextComplete && r.Structured != nil {
+		r.Content = nil
+	}
+}
+
 // blocksForModel leaves out the blocks whose audience is the user alone, if
 // others remain.
 func (r *Result) blocksForModel() []Block {

@@ -323,7 +323,14 @@ type End struct {
 	Usage     Usage          `event:"usage"` // the sum, with that of nested runs
 	Time      time.Duration  `event:"ms"`
 	Err       *failure.Error `event:"error,opt"` // message, hint
-	Items     []Event        `event:"items,opt"` // -o json: what a list printed
+	Collected
+}
+
+// Collected is what -o json shows in the end event of the events before it.
+type Collected struct {
+	Items      []Event         `event:"items,opt"`      // what a list printed
+	Structured json.RawMessage `event:"structured,opt"` // with --call, as in the tool's result
+	Content    json.RawMessage `event:"content,opt"`    // likewise
 }
 
 func (*Start) kind() string       { return "start" }

@@ -25,18 +25,24 @@ func (o *NDJSONOutput) Event(e Event) error {
 	return o.Flush()
 }
 
-// JSONOutput writes the end event, and what a list printed as its items.
+// JSONOutput writes the end event, what a list printed as its items, and of a single call
+// what the tool answered.
 type JSONOutput struct {
 	*Writer
-	items []Event
+	Call      bool // the run makes one call, without a model
+	collected Collected
 }
 
 func (o *JSONOutput) Event(e Event) error {
 	switch e := e.(type) {
 	case *Tool, *Server, *Item, *Contents, *Check, *Login, *Explanation:
-		o.items = append(o.items, e)
+		o.collected.Items = append(o.collected.Items, e)
+	case *Result:
+		if o.Call {
+			o.collected.Structured, o.collected.Content = e.Structured, e.Content
+		}
 	case *End:
-		e.Items = o.items
+		e.Collected = o.collected
 		o.write(append(appendEvent(nil, e), '\n'))
 		return o.Flush()
 	}

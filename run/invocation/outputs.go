@@ -54,7 +54,7 @@ func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages
 	case c.Output == "ndjson":
 		o.add(&event.NDJSONOutput{Writer: w})
 	case c.Output == "json":
-		o.add(&event.JSONOutput{Writer: w})
+		o.add(&event.JSONOutput{Writer: w, Call: c.Mode == config.CallTool})
 	case c.Output == "messages":
 		o.add(&event.MessagesOutput{Writer: w, Messages: messages})
 	case c.Mode != config.Answer:

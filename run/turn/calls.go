@@ -51,6 +51,7 @@ type options struct {
 	parallel       int  // read-only calls that run at once
 	maxBytes       int  // of a result for the model; 0: all of it
 	wholeResults   bool // events show in full what was cut for the model
+	separate       bool // no model reads a result, so text and structured content stay apart
 	dryRun         bool
 	denyUnapproved bool // an unapproved call is denied, and the run goes on
 	serves         bool // the calls are those of a host (--serve)
@@ -326,6 +327,9 @@ func (r *round) send(ctx context.Context, c *call, server *mcp.Session) {
 		if reason := toolserver.TakeAttention(result); reason != "" {
 			r.plan.Inv.Notify(r.emit, reason)
 		}
+	}
+	if r.separate {
+		result.Separate()
 	}
 	c.answer = r.rendered(result)
 	c.answer.result = result

@@ -39,6 +39,7 @@ func (o *Outcome) Text() string { return jsontext.Unquote(o.text) }
 // --max-result-bytes is given, for no model has to read it.
 func (p *Plan) CallOnce(ctx context.Context, t *toolbox.Tool, args []byte) (Outcome, CallTally, error) {
 	k := p.newCaller(nil)
+	k.separate = true
 	if p.Inv.Config.MaxResultBytes == 0 {
 		k.maxBytes = 0
 	}

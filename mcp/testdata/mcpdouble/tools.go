@@ -88,6 +88,10 @@ func (s *Server) call(m message, kind string) {
 		m.reply(`{` + kind + `"content":[{"type":"resource_link","name":"a note","uri":` + quote(said) + `}]}`)
 	case "structured": // structuredContent only
 		m.reply(`{` + kind + `"content":[],"structuredContent":{"sum": 3}}`)
+	case "two": // a text, and something else as structuredContent
+		m.reply(`{` + kind + `"content":[{"type":"text","text":"three"}],"structuredContent":{"sum":3}}`)
+	case "picture": // no text: an image, and structuredContent
+		m.reply(`{` + kind + `"content":[{"type":"image","mimeType":"image/png","data":"AAAA"}],"structuredContent":{"sum":3}}`)
 	case "both": // a text, and the same as structuredContent
 		m.reply(`{` + kind + `"content":[{"type":"text","text":"{\"sum\":3}"}],"structuredContent":{"sum":3}}`)
 	case "env":
