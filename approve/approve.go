@@ -104,6 +104,7 @@ type Server struct {
 	Spelling string   // see Call
 	Tools    []string // the tools' names as the server gives them
 	Names    []string // the same tools' names as the model knows them; nil: NAME__TOOL each
+	ReadOnly bool     // one of the tools at least is ReadOnly, as in Call
 	Started  bool     // false: the tools are not known
 	Root     string   // see Call
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // Check compares the rules with all configured servers. A flag's pattern that
-// matches no tool gets a warning. A policy rule that names a server or a tool
-// without a wildcard is an error if no server has that name: a misspelt deny
-// denies nothing. The same holds for label rules. A server that did not start may
+// matches no tool gets a warning, and so does @read-only. A policy rule that names a
+// server or a tool without a wildcard is an error if no server has that name: a
+// misspelt deny denies nothing. The same holds for label rules. A server that did not start may
 // have any tool, and rules with "optional":true may name anything. Check also looks
 // up the directories of rules, before any call can move them.
 func (g *Gate) Check(servers []Server) (warnings []string, err error) {
@@ -20,6 +20,8 @@ func (g *Gate) Check(servers []Server) (warnings []string, err error) {
 		g.lookUpDirectories(r, servers)
 		switch {
 		case r.optional:
+		case r.readOnly && r.By == "flag" && !slices.ContainsFunc(servers, func(s Server) bool { return s.ReadOnly || !s.Started }):
+			warnings = append(warnings, r.Origin+": no tool is read-only: a server's own word counts only when you trust it (--trust NAME)")
 		case r.names != nil:
 			if r.By == "flag" && !r.mayMatch(servers) {
 				flag, _, _ := strings.Cut(r.Origin, " ")

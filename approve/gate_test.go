@@ -266,8 +266,8 @@ func TestCheckAllRules(t *testing.T) {
 	}
 	g := &Gate{Rules: append(patterns(t, "none__*,@read-only", Allow, "--allow "), p.Rules...)}
 	for i, want := range []string{`p.json:2: no configured server is named "gh"`, `p.json:1: no tool is named "read"`} {
-		w, err := g.Check([]Server{{Name: "fs", Tools: []string{"read", "write"}[i:], Started: true}})
-		if err == nil || !strings.HasPrefix(err.Error(), want) || len(w) != 1 {
+		w, err := g.Check([]Server{{Name: "fs", Tools: []string{"read", "write"}[i:], ReadOnly: i == 0, Started: true}})
+		if err == nil || !strings.HasPrefix(err.Error(), want) || len(w) != 1+i {
 			t.Errorf("%q, %v", w, err)
 		}
 	}

@@ -26,7 +26,8 @@ type Invocation struct {
 	Unused   []config.Server // those that flags, profile or files leave out
 	Logins   *oauth.Store    // where the logins at servers are kept
 	Gate     *approve.Gate
-	Policy   string // SHA-256 over all policy files
+	Policy   string         // SHA-256 over all policy files
+	Ignored  []approve.Rule // those of the config, where CI is set and no flag names the config
 	Model    *Model // nil where the mode needs none
 }
 

@@ -32,13 +32,16 @@ func (v *Invocation) MakeGate() error {
 			g.Rules = append(g.Rules, rules...)
 		}
 	}
-	if !c.InCI() || c.ConfigFile != "" {
-		g.Rules = append(g.Rules, configRules(s.Rules, v.Servers)...)
+	rules := configRules(s.Rules, v.Servers)
+	switch {
+	case !c.InCI() || c.ConfigFile != "":
+		g.Rules = append(g.Rules, rules...)
 		for _, p := range s.Patterns {
 			v.Face.VerboseLine("auto_approve of the config: " + p)
 		}
-	} else {
-		s.Rules = nil
+	case len(rules) > 0:
+		v.Ignored, s.Rules = rules, nil
+		v.Face.VerboseLine(v.IgnoredNote())
 	}
 	if e, ok := approve.ParseEgress(c.Egress); ok {
 		setEgress(g, e, "flag", "--egress "+c.Egress)
@@ -52,6 +55,17 @@ func (v *Invocation) MakeGate() error {
 	approver, err := newApprover(c, v.Warn)
 	g.Approver = approver
 	return err
+}
+
+// IgnoredNote says why the rules in Ignored do not count.
+func (v *Invocation) IgnoredNote() string {
+	return "auto_approve of the config does not count where CI is set; --config " + config.ShellQuote(v.Settings.Path) + " makes it count"
+}
+
+// IgnoredAllows reports whether the rules in Ignored would allow a call.
+func (v *Invocation) IgnoredAllows(c approve.Call) bool {
+	g := approve.Gate{Rules: v.Ignored, Otherwise: approve.OtherwiseAsk}
+	return g.Static(c).Outcome == approve.Allowed
 }
 
 // readPolicies adds the rules of all policy files to the gate.

@@ -63,6 +63,9 @@ func (k *checkup) run(ctx context.Context) error {
 		rules += ": " + config.JoinWords(files)
 	}
 	k.ok("rules", rules)
+	if len(k.inv.Ignored) > 0 {
+		k.say("rules", "warning", k.inv.IgnoredNote())
+	}
 	k.model(ctx)
 	if ctx.Err() == nil {
 		k.servers(ctx)

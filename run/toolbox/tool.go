@@ -56,8 +56,9 @@ func (t *Tool) Call(args []byte) approve.Call {
 	return c
 }
 
-// walkers are the built-in tools that show parts of the files that read_file reads.
-var walkers = []string{"get_file_slice", "grep_files", "get_tree", "search_files", "get_file_summary", "get_git_diff"}
+// walkers are the built-in tools that show parts of the files that read_file reads, or
+// their names.
+var walkers = []string{"get_file_slice", "list_directory", "grep_files", "get_tree", "search_files", "get_file_summary", "get_git_diff"}
 
 // OnlyReads reports whether t only reads, as a server says that the user trusts.
 func (t *Tool) OnlyReads() bool { return t.ReadOnly && t.Conn.Trusted }

@@ -149,6 +149,7 @@ func (b *Toolbox) known() []approve.Server {
 		for _, t := range c.Listed {
 			s.Tools = append(s.Tools, t.Name)
 			s.Names = append(s.Names, t.ModelName)
+			s.ReadOnly = s.ReadOnly || t.OnlyReads()
 		}
 		all = append(all, s)
 	}

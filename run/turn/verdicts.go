@@ -196,8 +196,14 @@ func (c *caller) unapproved(stop *failure.Error, k *call, v approve.Verdict) *fa
 	if stop == nil {
 		stop = &failure.Error{Status: failure.StatusUnapproved, Message: "unapproved: " + what + ": " + v.Reason}
 	}
-	if hint := ApprovalHint(k.tool.ModelName, v); !slices.Contains(stop.Hints, hint) {
-		stop.Hints = append(stop.Hints, hint)
+	hints := []string{ApprovalHint(k.tool.ModelName, v)}
+	if in := c.plan.Inv; in.IgnoredAllows(k.tool.Call(nil)) {
+		hints = append(hints, in.IgnoredNote())
+	}
+	for _, hint := range hints {
+		if !slices.Contains(stop.Hints, hint) {
+			stop.Hints = append(stop.Hints, hint)
+		}
 	}
 	return stop
 }
