@@ -169,6 +169,10 @@ func (x *exchange) hint(status int, refusal string) string {
 		return "is the base URL right? It usually ends in /v1"
 	case status/100 == 3:
 		return cfg.Hints.Redirect
+	case status == 429 || status == 503:
+		return cfg.Hints.Later
+	case status >= 500:
+		return "the failure is the endpoint's own: its log may say why, and the same command may succeed later"
 	case containsAny(refusal, "context length", "context_length", "too long"):
 		return "the conversation does not fit the model's context"
 	}

@@ -94,6 +94,9 @@ func (c *Config) ReadDocument(what, path string, o jsontext.Options, warn Warner
 	return v, err
 }
 
+// ErrTooLarge is the cause of the error of ReadLimited about a text over its limit.
+var ErrTooLarge = errors.New("too large")
+
 // ReadLimited reads to the end of r, which may have limit bytes. Errors begin with
 // name.
 func ReadLimited(r io.Reader, name string, limit int64) ([]byte, error) {
@@ -102,7 +105,9 @@ func ReadLimited(r io.Reader, name string, limit int64) ([]byte, error) {
 		return nil, failure.Usage("%s: %s", name, failure.Cause(err))
 	}
 	if int64(len(data)) > limit {
-		return nil, failure.Usage("%s is larger than %d MiB", name, limit>>20)
+		e := failure.Usage("%s is larger than %d MiB", name, limit>>20)
+		e.Cause = ErrTooLarge
+		return nil, e
 	}
 	return data, nil
 }

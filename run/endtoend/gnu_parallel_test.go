@@ -68,6 +68,12 @@ func TestGNUParallel(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
+	page, err := os.ReadFile(filepath.Join(top, "run/manual/recipes.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, recipe, _ := strings.Cut(string(page), "      awk -F")
+	recipe, _, _ = strings.Cut("awk -F"+recipe, "\n\n") // it lists the runs that failed last
 	failed := -1
 	for again := 0; failed != 0; again++ {
 		if again > 6 {
@@ -90,6 +96,11 @@ func TestGNUParallel(t *testing.T) {
 			default:
 				t.Fatalf("a run ended with status %s\n%s", status, out)
 			}
+		}
+		list := exec.CommandContext(ctx, "sh", "-c", recipe)
+		list.Dir = s.work
+		if out, err := list.Output(); err != nil || strings.Count(string(out), "\n") != failed {
+			t.Fatalf("%d runs have failed last; the recipe lists:\n%s%v", failed, out, err)
 		}
 		if want := int(failures.Load() - before); failed != want || cmd.ProcessState.ExitCode() != min(want, 101) {
 			t.Fatalf("%d replies failed, the log has %d failed runs, and parallel ended with %v", want, failed, cmd.ProcessState)

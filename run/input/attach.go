@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -31,8 +33,12 @@ func Attachments(c *config.Config, ctx context.Context, api string, attached fun
 			return nil, failure.UsageError([]string{"--fetch lets the model read it: toolpipe --fetch " + config.ShellQuote("what does "+path+" say?"),
 				"or attach what it holds: curl -s " + config.ShellQuote(path) + " | toolpipe -f - PROMPT"}, "--file: %q is a URL, not a file", path)
 		}
+		if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
+			return nil, failure.UsageError([]string{"--files " + config.ShellQuote(path) + " lets the model read what is in it; -f takes one file each time"},
+				"--file: %q is a directory", path)
+		}
 		if err != nil {
-			return nil, err
+			return nil, hintAtSize(err)
 		}
 		part, err := attachment("--file: "+strconv.Quote(path), path, api, data)
 		if err != nil {
@@ -42,6 +48,14 @@ func Attachments(c *config.Config, ctx context.Context, api string, attached fun
 		parts = append(parts, part)
 	}
 	return parts, nil
+}
+
+// hintAtSize adds to an error about a text that is too large what reads it all the same.
+func hintAtSize(err error) error {
+	if e, ok := errors.AsType[*failure.Error](err); ok && errors.Is(err, config.ErrTooLarge) {
+		e.Hints = []string{"--files DIR lets the model read a large file there in parts, and search in it"}
+	}
+	return err
 }
 
 // attachInput puts standard input into its place among the attached files.

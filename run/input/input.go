@@ -30,8 +30,14 @@ func Read(ctx context.Context, in io.Reader, waiting func()) ([]byte, error) {
 	silence := goroutine.AfterFunc(stdinSilence, waiting)
 	defer silence.Stop()
 	return stdio.Await(ctx, func() ([]byte, error) {
-		return config.ReadLimited(&pulse{in, silence}, "standard input", MaxInput)
+		return Whole(&pulse{in, silence})
 	})
+}
+
+// Whole reads standard input, which must be no larger than MaxInput.
+func Whole(in io.Reader) ([]byte, error) {
+	data, err := config.ReadLimited(in, "standard input", MaxInput)
+	return data, hintAtSize(err)
 }
 
 // A pulse is a reader that begins the silence anew after every read that brought

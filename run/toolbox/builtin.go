@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -176,6 +177,9 @@ func filesServer(c *config.Config, value string, protected []string, warn config
 	area, err := confine.Open(confine.Spec{Root: dir, Anyway: c.FilesAnyway, Home: c.Getenv("HOME"), Protected: protected})
 	if errors.Is(err, confine.ErrBroadRoot) {
 		return config.Server{}, nil, failure.UsageError([]string{"--files-anyway offers such a directory all the same"}, "--files: %v", err)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return config.Server{}, nil, failure.UsageError([]string{"the path is " + config.ShellQuote(dir) + "; is it spelt right, and is this the right directory to start in?"}, "--files: %v", err)
 	}
 	if err != nil {
 		return config.Server{}, nil, failure.Usage("--files: %v", err)

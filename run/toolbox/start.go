@@ -29,7 +29,7 @@ func (b *Toolbox) ConnectAndRead(ctx context.Context) ([]byte, error) {
 		if !reads {
 			return nil, nil
 		}
-		return config.ReadLimited(b.inv.Streams.In, "standard input", input.MaxInput)
+		return input.Whole(b.inv.Streams.In)
 	}
 	reading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
