@@ -28,7 +28,7 @@ type Invocation struct {
 	Gate     *approve.Gate
 	Policy   string         // SHA-256 over all policy files
 	Ignored  []approve.Rule // those of the config, where CI is set and no flag names the config
-	Model    *Model // nil where the mode needs none
+	Model    *Model         // nil where the mode needs none
 }
 
 // A Model is an endpoint, what every request to it has, and its client.
