@@ -8,9 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"toolpipe/stream/goroutine"
 	"toolpipe/stream/text/jsontext"
 )
 
@@ -23,15 +21,8 @@ func (s *Schema) Check(text []byte) (faults []Fault, err error) {
 	if err := jsontext.Check(text, jsontext.Options{Depth: maxDepth, LoneSurrogates: true}); err != nil {
 		return []Fault{{Message: "is not JSON: " + err.Error()}}, nil
 	}
-	c := &check{schema: s, left: maxSteps, until: time.Now().Add(maxTime)}
-	visit := func() { c.visit(s.root, bytes.TrimSpace(text), "", 0, nil) }
-	inTime := true
-	if int64(len(text))*int64(s.size+s.program) <= maxWork { // no step takes long, so that the time is looked at often enough
-		visit()
-	} else {
-		inTime = goroutine.Within(maxTime, visit)
-	}
-	if !inTime || c.over {
+	c := &check{schema: s, left: maxSteps}
+	if c.visit(s.root, bytes.TrimSpace(text), "", 0, nil); c.over {
 		return nil, errors.New("the check would take too long")
 	}
 	return c.found, nil
@@ -40,11 +31,25 @@ func (s *Schema) Check(text []byte) (faults []Fault, err error) {
 // check is one check in progress.
 type check struct {
 	schema *Schema
-	left   int       // steps that may still be taken
-	until  time.Time // when it must have ended
-	over   bool      // more steps or time were needed
-	trying int       // schemas around this one whose failure is no fault
+	left   int  // steps that may still be taken
+	over   bool // more steps were needed
+	trying int  // schemas around this one whose failure is no fault
 	found  []Fault
+}
+
+// spend takes steps for work before it is done, and reports whether there were enough.
+// So the bound is the same however fast or busy the machine is. Reading a KiB is about
+// a step.
+func (c *check) spend(steps int) bool {
+	if c.left -= steps; c.left < 0 {
+		c.over = true
+	}
+	return !c.over
+}
+
+// matches reports whether a text matches a pattern. Where that is too much work it does.
+func (c *check) matches(p *pattern, text string) bool {
+	return !c.spend(1+len(text)*p.size/stepsOfMatch) || p.MatchString(text)
 }
 
 // visit is one schema at one part of the value.
@@ -69,10 +74,8 @@ type part struct {
 // visit reports whether v fits n, and adds the parts that it looked at to seen. chain
 // counts the schemas that led here at the same part of the value.
 func (c *check) visit(n *node, v []byte, path string, chain int, seen map[string]bool) bool {
-	if c.left -= 1 + len(v)/1024; chain > maxChain || c.left < 0 || time.Now().After(c.until) {
-		c.over = true
-	}
-	if c.over || len(c.found) >= maxFaults {
+	c.over = c.over || chain > maxChain
+	if !c.spend(1+len(v)/1024) || len(c.found) >= maxFaults {
 		return false
 	}
 	x := &visit{check: c, n: n, v: v, path: path, chain: chain}
@@ -85,7 +88,7 @@ func (c *check) visit(n *node, v []byte, path string, chain int, seen map[string
 		}
 		x.keywords()
 	}
-	if seen != nil && !x.failed {
+	if seen != nil && !x.failed && c.spend(len(x.seen)/8) {
 		maps.Copy(seen, x.seen)
 	}
 	return !x.failed
@@ -109,9 +112,9 @@ func (x *visit) keywords() {
 	case '[':
 		x.elements()
 	}
-	x.left -= len(x.parts) / 4
+	x.spend(len(x.parts) / 4)
 	for _, rules := range []func(){x.any, x.number, x.text, x.array, x.object, x.alternatives, x.unevaluated} {
-		if x.failed && x.trying > 0 {
+		if x.over || x.failed && x.trying > 0 {
 			return
 		}
 		rules()
@@ -163,9 +166,12 @@ func (x *visit) members() {
 	patterns := x.names("patternProperties")
 	additional := x.n.below["additionalProperties"]
 	for _, p := range x.parts {
+		if x.over {
+			return
+		}
 		known := x.part(x.n.below["properties/"+p.step], p)
 		for _, pattern := range patterns {
-			if x.schema.patterns[pattern].MatchString(p.name) {
+			if x.matches(x.schema.patterns[pattern], p.name) {
 				known = x.part(x.n.below["patternProperties/"+pointerStep(pattern)], p)
 			}
 		}
@@ -189,6 +195,7 @@ func (x *visit) names(keyword string) (all []string) {
 	for name := range jsontext.Members(x.n.raw[keyword]) {
 		all = append(all, jsontext.Unquote(name))
 	}
+	x.spend(len(all)/4 + len(x.n.raw[keyword])/1024)
 	slices.Sort(all)
 	return all
 }

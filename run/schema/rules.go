@@ -23,16 +23,20 @@ func (x *visit) any() {
 	if list := x.n.raw["enum"]; list != nil {
 		found := false
 		for v := range jsontext.Elements(list) {
-			x.left -= 1 + len(x.v)/64
-			found = found || jsontext.Same(v, x.v)
+			found = found || x.same(v, x.v)
 		}
 		if !found {
 			x.fail("enum", "is none of %s", jsontext.AppendCompact(nil, list))
 		}
 	}
-	if want := x.n.raw["const"]; want != nil && !jsontext.Same(want, x.v) {
+	if want := x.n.raw["const"]; want != nil && !x.same(want, x.v) {
 		x.fail("const", "is not %s", jsontext.AppendCompact(nil, want))
 	}
+}
+
+// same reports whether two values are the same. Where that is too much work they are.
+func (x *visit) same(a, b []byte) bool {
+	return !x.spend(1+min(len(a), len(b))/64) || jsontext.Same(a, b)
 }
 
 func typeOf(v []byte) string {
@@ -99,7 +103,7 @@ func (x *visit) text() {
 	s := jsontext.Unquote(x.v)
 	x.limit("minLength", "maxLength", utf8.RuneCountInString(s), "Unicode code points")
 	want := jsontext.Text(x.n.raw["pattern"])
-	if pattern := x.schema.patterns[want]; pattern != nil && !pattern.MatchString(s) {
+	if pattern := x.schema.patterns[want]; pattern != nil && !x.matches(pattern, s) {
 		x.fail("pattern", "does not match regular expression %q", want)
 	}
 }
@@ -153,11 +157,7 @@ func (x *visit) unique() {
 			key = `"` + jsontext.Unquote(p.value)
 		}
 		for _, other := range like[key] {
-			if x.left -= 1 + len(p.value)/64; x.left < 0 {
-				x.over = true
-				return
-			}
-			if jsontext.Same(other.value, p.value) {
+			if x.same(other.value, p.value) {
 				x.fail("uniqueItems", "the elements %s and %s are equal", other.step, p.step)
 				return
 			}
@@ -175,6 +175,9 @@ func (x *visit) object() {
 	for _, keyword := range []string{"dependentRequired", "dependencies", "dependentSchemas"} {
 		for literal, names := range jsontext.Members(x.n.raw[keyword]) {
 			name := jsontext.Unquote(literal)
+			if !x.spend(1) {
+				return
+			}
 			if needed := x.n.below[keyword+"/"+pointerStep(name)]; !x.has(name) {
 				continue
 			} else if needed != nil {
@@ -198,6 +201,9 @@ func (x *visit) has(name string) bool {
 }
 
 func (x *visit) require(keyword string, names []byte) {
+	if !x.spend(len(names) / 16) {
+		return
+	}
 	missing := slices.DeleteFunc(jsontext.Strings(names), x.has)
 	if len(missing) > 0 {
 		x.fail(keyword, "missing properties: %q", missing)

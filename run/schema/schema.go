@@ -19,7 +19,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"toolpipe/stream/text/jsontext"
 )
@@ -28,11 +27,11 @@ const (
 	maxText    = 1 << 20 // bytes of a schema
 	maxDepth   = 128     // nesting of a schema and of a value
 	maxValue   = 64 << 20
-	maxSteps   = 1 << 18         // of one check, each about a microsecond
-	maxWork    = 1 << 24         // the length of a value times the size of the schema up to which each step is short
-	maxTime    = 2 * time.Second // of one check, whatever its steps take: an interrupted run ends in order within 4 s
-	maxProgram = 1 << 18         // instructions of the patterns of a schema, 40 bytes each; the last one may have more
-	maxChain   = 64              // references and alternatives that follow one another at one place of a value
+	maxSteps   = 1 << 18 // of one check, each about a microsecond: an interrupted run ends in order within 4 s
+	maxProgram = 1 << 18 // instructions of the patterns of a schema, 40 bytes each; the last one may have more
+	maxChain   = 64      // references and alternatives that follow one another at one place of a value
+
+	stepsOfMatch = 100 // bytes of a text times instructions of its pattern that are a step
 )
 
 // Schema is a compiled schema.
@@ -41,16 +40,15 @@ type Schema struct {
 	// as "format at /properties/date".
 	Unchecked []string
 
-	size     int // bytes of its text
 	root     *node
 	draft7   bool
-	at       map[string]*node          // the schemas of the document, by their JSON Pointers
-	byName   map[string]*node          // those with names, by their URIs and anchors
-	patterns map[string]*regexp.Regexp // by their texts; nil for one that Go does not have, or that is too large
-	program  int                       // instructions of the patterns
-	inexact  bool                      // there is such a pattern, and all values fit it
-	strict   bool                      // there is a keyword that a value can fail because it fits another
-	depends  bool                      // there is a keyword about parts that no other keyword has looked at
+	at       map[string]*node    // the schemas of the document, by their JSON Pointers
+	byName   map[string]*node    // those with names, by their URIs and anchors
+	patterns map[string]*pattern // by their texts; nil for one that Go does not have, or that is too large
+	program  int                 // instructions of the patterns
+	inexact  bool                // there is such a pattern, and all values fit it
+	strict   bool                // there is a keyword that a value can fail because it fits another
+	depends  bool                // there is a keyword about parts that no other keyword has looked at
 }
 
 // node is one schema of a document.
@@ -62,6 +60,12 @@ type node struct {
 	below  map[string]*node   // the schemas in it, such as "not", "properties/a"
 	lists  map[string][]*node // those of the keywords that have lists of them, such as "allOf"
 	target *node              // of $ref
+}
+
+// pattern is a regular expression, with the number of its instructions.
+type pattern struct {
+	*regexp.Regexp
+	size int
 }
 
 // ErrMalformed is in the error about a text that no draft takes for a schema.
@@ -76,7 +80,7 @@ func Compile(text []byte) (s *Schema, err error) {
 		return nil, err
 	}
 	text = bytes.TrimSpace(text)
-	s = &Schema{size: len(text), at: map[string]*node{}, byName: map[string]*node{}, patterns: map[string]*regexp.Regexp{}}
+	s = &Schema{at: map[string]*node{}, byName: map[string]*node{}, patterns: map[string]*pattern{}}
 	draft := jsontext.Text(jsontext.Member(text, "$schema"))
 	switch strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(draft, "http:"), "https:"), "#") {
 	case "//json-schema.org/draft-07/schema", "//json-schema.org/draft-06/schema": // draft 6 is a part of draft 7
@@ -294,7 +298,10 @@ func (s *Schema) pattern(text string) error {
 		return err
 	}
 	s.program += len(program.Inst)
-	s.patterns[text], err = regexp.Compile(text)
+	compiled, err := regexp.Compile(text)
+	if err == nil {
+		s.patterns[text] = &pattern{compiled, len(program.Inst)}
+	}
 	return err
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 func compile(t *testing.T, text string) *Schema {
@@ -139,7 +138,8 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// A schema of a stranger may use up neither the stack nor the time.
+// A schema of a stranger uses up neither the stack nor, as the time of the test shows, more
+// steps than a check has.
 func TestHostileSchemas(t *testing.T) {
 	double := `{"$defs":{"z":{}`
 	for i := range 60 {
@@ -172,7 +172,6 @@ func TestHostileSchemas(t *testing.T) {
 		"huge number":    {`{"multipleOf":3}`, `1e999999999`},
 		"unique":         {`{"uniqueItems":true}`, "[" + strings.Repeat("[1],[1,2],", 2_000) + "1]"},
 	} {
-		began := time.Now()
 		s, err := Compile([]byte(test.schema))
 		var faults []Fault
 		if err == nil {
@@ -180,9 +179,6 @@ func TestHostileSchemas(t *testing.T) {
 		}
 		if err == nil && len(faults) == 0 {
 			t.Errorf("%s: the value fits", name)
-		}
-		if took := time.Since(began); took > 5*maxTime {
-			t.Errorf("%s: after %v", name, took)
 		}
 	}
 }
@@ -196,8 +192,8 @@ func TestLargeValue(t *testing.T) {
 	}
 }
 
-// An object of many members, of which a schema names each, is checked in the time that
-// a check may take.
+// An object of many members, of which a schema names each, is checked with the steps
+// that a check has.
 func TestManyMembers(t *testing.T) {
 	const most = 50_000
 	value, names, needs := []byte("{"), []byte("["), []byte("{")
