@@ -261,11 +261,16 @@ func TestInputOfLegacyServer(t *testing.T) {
 func TestEndBetweenRounds(t *testing.T) {
 	ended := errors.New("the run has ended")
 	ctx, cancel := context.WithCancelCause(bounded(t))
-	web := serveWeb(t, instead(modernWeb, "tools/call", func(w http.ResponseWriter, r webRequest) {
-		sendJSON(w, 200, r.reply(`{"resultType":"input_required","requestState":"again"}`))
-		time.AfterFunc(roundPause/2, func() { cancel(ended) })
-	}))
-	s, _ := connect(t, Spec{URL: web.URL})
+	web := serveWeb(t, asking(question(form)))
+	hooks := Hooks{Elicit: func(context.Context, string, json.RawMessage) (string, json.RawMessage) {
+		cancel(ended)
+		return "accept", []byte("{}")
+	}}
+	s, err := Connect(bounded(t), Spec{Name: "peer", URL: web.URL, Elicit: "ask"}, hooks, &process.Processes{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
 	if e := callFailsWith(t, ctx, s, "t", `{}`); e.Sent || e.RPC || !errors.Is(e, ended) || e.Message != ended.Error() {
 		t.Errorf("%+v", e)
 	}

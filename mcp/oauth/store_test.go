@@ -309,10 +309,14 @@ func TestFullDisk(t *testing.T) {
 	k := testLogin().Key()
 	if dir := os.Getenv(child); dir != "" {
 		s := &Store{Dir: dir}
-		limit := syscall.Rlimit{Cur: 100, Max: 100}
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		var before syscall.Rlimit
+		if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
 			t.Fatal(err)
 		}
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 100, Max: before.Max}); err != nil {
+			t.Fatal(err)
+		}
+		defer syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before) // the test binary writes coverage data at its end
 		l := testLogin()
 		l.AccessToken = "access-2"
 		err := s.Update(t.Context(), k, func(*Login) (*Login, error) { return l, nil })

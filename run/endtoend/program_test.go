@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		// Scripts spend most of their time waiting for processes, sockets and deadlines.
 		flag.Set("test.parallel", "16")
 	}
-	remove := processtest.FilesInMemory()
+	processtest.FilesInMemory()
 	var err error
 	if programs, err = os.MkdirTemp("", "toolpipe-endtoend-*"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -44,7 +44,6 @@ func TestMain(m *testing.M) {
 	status := m.Run()
 	endGuards()
 	os.RemoveAll(programs)
-	remove()
 	os.Exit(status)
 }
 

@@ -52,7 +52,7 @@ func Version(ctx context.Context, spec Spec) (path, version string, err error) {
 const (
 	maxTagLine     = 1 << 20          // bytes of the line in which ctags describes a definition
 	maxDefinitions = 200_000          // of one file
-	ctagsLimit     = 30 * time.Second // for one file
+	ctagsSilence   = 30 * time.Second // the longest wait for its next line
 )
 
 // A session gets the definitions of one text after the other. It starts one ctags,
@@ -67,6 +67,7 @@ type session struct {
 	out       *bufio.Scanner // of output
 	errs      *process.Output
 	version   string
+	silence   *time.Timer // ends ctags; set anew by each line
 }
 
 // start starts ctags. In its sandbox (seccomp on Linux) it can open no file. Without
@@ -117,18 +118,20 @@ func (s *session) startIn(mode string) error {
 	return nil
 }
 
-// watch ends ctags when the call ends or ctagsLimit has passed, until stop is called.
-// The reading ends too: a process that ctags left behind may hold the pipe open.
+// watch ends ctags when the call ends or ctags is silent for ctagsSilence, until stop is
+// called. The reading ends too: a process that ctags left behind may hold the pipe open.
 func (s *session) watch() (watched context.Context, stop func()) {
-	watched, cancel := context.WithTimeoutCause(s.ctx, ctagsLimit, fmt.Errorf("ctags took more than %v", ctagsLimit))
+	watched, cancel := context.WithCancelCause(s.ctx)
 	running, output := s.process, s.output
 	unwatch := goroutine.AfterContext(watched, func() {
 		running.Kill()
 		output.Close()
 	})
+	s.silence = goroutine.AfterFunc(ctagsSilence, func() { cancel(fmt.Errorf("ctags was silent for %v", ctagsSilence)) })
 	return watched, func() {
+		s.silence.Stop()
 		unwatch()
-		cancel()
+		cancel(nil)
 	}
 }
 
@@ -151,6 +154,7 @@ func (s *session) line() ([]byte, error) {
 	if !s.out.Scan() {
 		return nil, cmp.Or(s.out.Err(), io.ErrUnexpectedEOF)
 	}
+	s.silence.Reset(ctagsSilence)
 	return s.out.Bytes(), jsontext.Check(s.out.Bytes(), jsontext.Options{})
 }
 

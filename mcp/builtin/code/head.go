@@ -86,7 +86,8 @@ func (l *layout) docString(d *definition, h head) []byte {
 
 // asLine is a text in one line, without blanks inside the brackets.
 func asLine(text string) string {
-	return strings.NewReplacer("( ", "(", ", )", ")", " )", ")").Replace(strings.Join(strings.Fields(text), " "))
+	text = strings.Join(strings.Fields(text), " ")
+	return strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(text, "( ", "("), ", )", ")"), " )", ")")
 }
 
 // signature is the head of a definition in one line, from the name on, for
