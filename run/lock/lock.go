@@ -124,7 +124,11 @@ func Write(ctx context.Context, path string, items []Item) (lines map[string][][
 			"--tools-lock: %q is not written: it would be larger than the %d MiB that are read", path, config.MaxRuleFile>>20)
 	}
 	old, _ := os.Lstat(path)
-	if err := confine.ReplaceFile(ctx, path, old, out); err != nil {
+	err = confine.ReplaceFile(ctx, path, old, out)
+	if now, readErr := os.ReadFile(path); err != nil && readErr == nil && bytes.Equal(now, out) {
+		err = nil // another run wrote the same at the same time
+	}
+	if err != nil {
 		return nil, config.OpenError("--tools-lock", path, err)
 	}
 	return lines, nil

@@ -3,6 +3,7 @@ package lock
 import (
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"toolpipe/run/config"
@@ -23,5 +24,22 @@ func TestLargestLock(t *testing.T) {
 		if _, err := Read(&config.Config{}, path, func(string, string, string) {}); err != nil {
 			t.Errorf("%d: %v", c.room, err)
 		}
+	}
+}
+
+// Runs that write the same lock at the same time all succeed.
+func TestSameLockTogether(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	var writers sync.WaitGroup
+	for range 60 {
+		writers.Go(func() {
+			if _, err := Write(t.Context(), path, []Item{Instructions("fs", "Read first.")}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	writers.Wait()
+	if items, err := Read(&config.Config{}, path, func(string, string, string) {}); err != nil || len(items) != 1 {
+		t.Errorf("%v %v", items, err)
 	}
 }
