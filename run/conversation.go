@@ -122,28 +122,29 @@ func (v *conversation) answer(ctx context.Context, msgs []stream.Message) error 
 		return v.withResume(v.withModels(ctx, err))
 	}
 	if language, ok := c.Block(); ok {
-		return needBlock(v.tally.Text, language)
+		return needBlock(v.tally.Text.String(), language)
 	}
 	return nil
 }
 
 // asJSON gives the messages that --output messages prints, as JSON.
-func (v *conversation) asJSON(yield func([]byte) bool) {
+func (v *conversation) asJSON(yield func([]byte, bool) bool) {
 	all := v.messages
 	if v.loop != nil {
 		all = v.loop.Messages()
 	}
-	var b []byte
 	for i := range all {
-		if b = stream.AppendChatMessage(b[:0], &all[i]); !yield(b) {
-			return
+		for piece, last := range stream.ChatMessage(&all[i]) {
+			if !yield(piece, last) {
+				return
+			}
 		}
 	}
 }
 
 // needBlock is the error of an answer that has no block to print: prose must not
 // take its place, since the output may go to a shell.
-func needBlock(answer []byte, language string) error {
+func needBlock(answer, language string) error {
 	if _, ok := event.FencedBlock(answer, language); ok {
 		return nil
 	}

@@ -7,8 +7,10 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"toolpipe/run/config"
+	"toolpipe/run/event"
 	"toolpipe/run/face"
 	"toolpipe/run/failure"
 	"toolpipe/run/input"
@@ -129,17 +131,17 @@ func (v *conversation) finished() *stream.Message {
 // model.
 func (v *conversation) printAnswer(answer *stream.Message) error {
 	v.messages = v.session.Messages()
-	v.tally.Text = []byte(turn.TextOf(answer))
+	v.tally.Text = event.Pieces{turn.TextOf(answer)}
 	if v.inv.Text != nil {
 		v.inv.Text.Stream = false // the text comes with the end event
 	}
 	if v.inv.Model.Schema != nil {
-		if faults, _ := v.inv.Model.Schema.Check(bytes.TrimSpace(v.tally.Text)); len(faults) > 0 {
+		if faults, _ := v.inv.Model.Schema.Check([]byte(strings.TrimSpace(v.tally.Text.String()))); len(faults) > 0 {
 			return turn.Unfit("--schema", faults)
 		}
 	}
 	if language, ok := v.inv.Config.Block(); ok {
-		return needBlock(v.tally.Text, language)
+		return needBlock(v.tally.Text.String(), language)
 	}
 	return nil
 }

@@ -190,13 +190,14 @@ func (c *openCall) addArguments(v gjson.Result) {
 	}
 }
 
-// addPiece adds a piece of the text of the arguments, in WTF-8.
-func (c *openCall) addPiece(piece []byte) {
+// addPiece adds a piece of the text of the arguments, in WTF-8, and returns the text.
+func (c *openCall) addPiece(piece []byte) []byte {
 	if len(piece) > 0 && bytes.Equal(piece, c.arguments) && c.isComplete() { // rule 5
-		return
+		return c.arguments
 	}
 	c.arguments = appendPiece(c.arguments, piece)
 	c.scan.add(piece)
+	return c.arguments
 }
 
 // isComplete reports whether the arguments so far are one JSON value.

@@ -45,7 +45,7 @@ func (d *chatDecoder) event(ev Event) error {
 	switch c := d.chunk; {
 	case c.pieces != 1 || c.other || len(c.last.Raw) == len(`""`):
 	case c.call != nil:
-		d.shape.learn(ev, c.last, d.draft, false, c.call.addPiece)
+		d.shape.learn(ev, c.last, d.draft, false, func(piece []byte) { d.bound(c.call.addPiece(piece)) })
 	default:
 		d.shape.learn(ev, c.last, d.draft, true, d.answer.add)
 	}
@@ -146,8 +146,10 @@ func (d *chatDecoder) delta(delta *chatMessage) {
 		case call == nil:
 			d.fail(tooManyCalls())
 		case c.onlyArguments():
+			d.bound(call.arguments)
 			d.chunk.piece(c.function.Get("arguments"), call)
 		default:
+			d.bound(call.arguments)
 			d.chunk.other = true
 		}
 	}

@@ -31,7 +31,8 @@ func (r *chatReasoning) take(m *chatMessage, whole bool) (shown []byte) {
 			continue
 		}
 		piece := text(value)
-		if !whole {
+		if !whole && len(*f) > maxTextOfCalls { // nobody gets it back, see draft.reply
+		} else if !whole {
 			*f = appendPiece(*f, piece)
 		} else if len(piece) > len(*f) {
 			*f = piece

@@ -216,6 +216,7 @@ func (c *Client) Reply(ctx context.Context, r *Request, sink *Sink) (*Reply, err
 		x := exchange{client: c, request: r, sink: sink}
 		reply, err := x.run(ctx)
 		x.hideSecrets(reply, err)
+		sink.Said = x.draft.text.only(x.draft.text.said)
 		switch {
 		case err == nil:
 			c.options.answered = true

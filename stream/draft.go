@@ -10,6 +10,10 @@ var errEnd = errors.New("end of reply")
 // maxCalls caps the calls of one reply.
 const maxCalls = 1024
 
+// maxArguments caps the arguments of a call, in bytes. No tool takes more: a stream that
+// goes on with them is ended.
+const maxArguments = 1 << 20
+
 // maxTextOfCalls caps the text of a reply with calls or of one that pauses, which goes
 // back with the next request.
 const maxTextOfCalls = 16 << 20
@@ -28,7 +32,7 @@ type draft struct {
 	began    bool  // the sink took a delta or a call began: the exchange is not repeated
 
 	answer, reasoningText, refusalText replyText // the texts of a reply: the answer, the reasoning and a refusal
-	text                               chunks
+	text                               draftText
 	think                              thinkSplitter
 
 	seen         bool // something of a reply came
@@ -41,6 +45,12 @@ type draft struct {
 	usage        Usage
 	model        string
 	refusal      []byte
+}
+
+// draftText is the text of a draft, commentary included.
+type draftText struct {
+	chunks
+	said []span // what Sink.Text got
 }
 
 func newDraft(r *Request, sink *Sink) *draft {
@@ -57,21 +67,33 @@ func (d *draft) fail(err error) {
 	}
 }
 
+// bound ends the exchange if the arguments of a call have grown too large.
+func (d *draft) bound(arguments []byte) {
+	if len(arguments) > maxArguments {
+		d.fail(tooMuch("the arguments of a call are larger than %d MiB", maxArguments>>20))
+	}
+}
+
 func (d *draft) passAnswer(of *passedText, delta []byte) {
 	d.began = true
 	switch {
 	case of.aside:
-		d.passText(d.sink.Commentary, delta)
+		d.passText(delta, true)
 	case d.request.ThinkTags:
 		d.think.add(d, delta)
 	default:
-		d.passText(d.sink.Text, delta)
+		d.passText(delta, false)
 	}
 }
 
-func (d *draft) passText(sink func([]byte) error, delta []byte) {
+func (d *draft) passText(delta []byte, aside bool) {
+	from, sink := d.text.size, d.sink.Commentary
 	if d.text.add(delta); d.request.TextPassing && d.text.size > maxTextPassing {
 		d.text.drop()
+	}
+	if !aside {
+		sink = d.sink.Text
+		d.text.said = addSpan(d.text.said, span{from, d.text.size})
 	}
 	d.pass(sink, delta)
 }
@@ -107,6 +129,8 @@ func (d *draft) reply(dec decoder, used map[string]bool) (*Reply, error) {
 		return nil, tooManyCalls()
 	case (len(d.calls) > 0 || d.stop == StopPause) && (d.text.dropped || d.text.size > maxTextOfCalls):
 		return nil, tooMuch("the reply calls a tool after more text than can go back to the model")
+	case len(d.calls) > 0 && d.reasoningText.whole.size > maxTextOfCalls:
+		return nil, tooMuch("the reply calls a tool after more reasoning than can go back to the model")
 	}
 	if err := d.decideStop(); err != nil {
 		return nil, err

@@ -144,4 +144,5 @@ type Sink struct {
 	Idle       func() error // called before a read that may wait, so that outputs are flushed
 	Retry      func(Retry)
 	Warn       func(code, message string) // the exchange goes on, but the user should know this
+	Said       []Part                     // set by Reply: all that Text got of the last exchange, also of one that failed; see TextPassing
 }

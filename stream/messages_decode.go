@@ -35,7 +35,10 @@ type messagesBlock struct {
 }
 
 // addInput adds a piece of the input, in WTF-8.
-func (b *messagesBlock) addInput(piece []byte) { b.input = appendPiece(b.input, piece) }
+func (d *messagesDecoder) addInput(b *messagesBlock, piece []byte) {
+	b.input = appendPiece(b.input, piece)
+	d.bound(b.input)
+}
 
 // maxBlocks caps the content blocks of one reply.
 const maxBlocks = 10000
@@ -156,9 +159,9 @@ func (d *messagesDecoder) delta(ev Event, root gjson.Result) {
 	case "input_json_delta":
 		piece := delta.Get("partial_json")
 		if piece.Type == gjson.String && len(piece.Raw) > 2 {
-			d.shape.learn(ev, piece, d.draft, false, b.addInput)
+			d.shape.learn(ev, piece, d.draft, false, func(piece []byte) { d.addInput(b, piece) })
 		}
-		b.addInput(text(piece))
+		d.addInput(b, text(piece))
 	case "citations_delta":
 		b.citations = append(b.citations, []byte(delta.Get("citation").Raw))
 	default:

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,6 +22,24 @@ const LabelsMember = "labels"
 // endpoint beside them stands in StateMember.
 func AppendChatMessage(dst []byte, m *Message) []byte {
 	w := &segments{cur: dst}
+	chatMessageForm(w, m)
+	return w.flat()
+}
+
+// ChatMessage gives what AppendChatMessage appends in pieces, of which none ends inside a
+// character and each is valid until the next. For the last one the flag is true.
+func ChatMessage(m *Message) iter.Seq2[[]byte, bool] {
+	return func(yield func([]byte, bool) bool) {
+		goes := true
+		w := &segments{full: func(piece []byte) { goes = goes && yield(piece, false) }}
+		if chatMessageForm(w, m); goes {
+			yield(w.cur, true)
+		}
+	}
+}
+
+// chatMessageForm writes a message in the chat-completions form.
+func chatMessageForm(w *segments, m *Message) {
 	w.put(`{"role":?`, string(m.Role))
 	if m.Role == ToolRole {
 		w.put(`,"tool_call_id":?`, m.CallID)
@@ -45,7 +64,6 @@ func AppendChatMessage(dst []byte, m *Message) []byte {
 		w.str(`,"` + LabelsMember + `":["` + strings.Join(m.Labels, `","`) + `"]`)
 	}
 	w.str("}")
-	return w.flat()
 }
 
 // keptArguments returns arguments as a written conversation keeps them. Those
@@ -176,6 +194,7 @@ func innerText(w *segments, parts []Part, joint string) {
 			w.raw(p.JSON[1 : len(p.JSON)-1])
 		} else {
 			w.inner(p.Text)
+			w.hand()
 		}
 	}
 }

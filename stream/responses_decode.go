@@ -84,6 +84,7 @@ func (d *responsesDecoder) piece(root gjson.Result, name string, v gjson.Result,
 			it := d.item(root, gjson.Result{}, kind, f)
 			if f == formDelta {
 				it.arguments = appendPiece(it.arguments, text(v))
+				d.bound(it.arguments)
 			} else {
 				it.arguments = wholeArguments(it.arguments, v)
 			}

@@ -16,6 +16,9 @@ type segments struct {
 	done [][]byte // what precedes cur
 	size int      // the length of done
 	cur  []byte   // what is being written
+
+	full func([]byte) // takes what has been written of a long text; nil: it is kept
+	sent byte         // the last byte that full got
 }
 
 // longText is the size from which a part is kept by reference.
@@ -24,6 +27,15 @@ const longText = 16 << 10
 func (s *segments) str(text string)    { s.cur = append(s.cur, text...) }
 func (s *segments) quoted(text string) { s.cur = jsontext.AppendQuoted(s.cur, text) }
 func (s *segments) inner(text string)  { s.cur = jsontext.AppendInner(s.cur, text) }
+
+// hand gives full what has been written, if that is long.
+func (s *segments) hand() {
+	if s.full != nil && len(s.cur) > longText {
+		s.sent = s.cur[len(s.cur)-1]
+		s.full(s.cur)
+		s.cur = s.cur[:0]
+	}
+}
 
 // lines is text that put writes with line breaks between its parts.
 type lines []Part
@@ -70,11 +82,11 @@ func (s *segments) item() {
 	}
 }
 
-// last returns the last byte of the text, 0 for none.
+// last returns the last byte of the text, 0 for none. Behind full it is the last of all.
 func (s *segments) last() byte {
 	switch {
 	case s.len() == 0:
-		return 0
+		return s.sent
 	case len(s.cur) > 0:
 		return s.cur[len(s.cur)-1]
 	}
@@ -84,8 +96,9 @@ func (s *segments) last() byte {
 
 // raw adds b as it is.
 func (s *segments) raw(b []byte) {
-	if len(b) < longText {
+	if len(b) < longText || s.full != nil {
 		s.cur = append(s.cur, b...)
+		s.hand()
 		return
 	}
 	if len(s.cur) > 0 {

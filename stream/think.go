@@ -54,7 +54,7 @@ func (t *thinkSplitter) add(d *draft, delta []byte) {
 		}
 	}
 	if t.state == inAnswer && t.hasText() {
-		d.passText(d.sink.Text, t.pending)
+		d.passText(t.pending, false)
 		t.pending = t.pending[:0]
 	}
 }
@@ -80,7 +80,7 @@ func (t *thinkSplitter) end(d *draft) {
 	if t.state == inThink {
 		d.reasoningText.add(t.pending)
 	} else {
-		d.passText(d.sink.Text, t.pending)
+		d.passText(t.pending, false)
 	}
 }
 

@@ -43,6 +43,76 @@ json end status ok`)
 	}
 }
 
+// TestFaultMemoryOfText holds that an answer is in memory about once, in every form of
+// output, also when it is cut or never ends.
+func TestFaultMemoryOfText(t *testing.T) {
+	t.Parallel()
+	size := load(96, 48) // MiB
+	delta := chatText(strings.Repeat("an answer of any length ", 4096/24))
+	model := serveRaw(t, func(w io.Writer, r *http.Request, body []byte) bool {
+		head(w, 200, eventStream)
+		for sent := 0; sent < size<<20; sent += len(delta) {
+			if _, err := io.WriteString(w, delta); err != nil {
+				return false
+			}
+		}
+		if gjson.GetBytes(body, "model").String() == "whole" {
+			io.WriteString(w, chatEnd)
+		}
+		return false
+	})
+	for _, form := range []string{"text", "json", "ndjson", "messages", "text --log log"} {
+		for _, name := range []string{"whole", "cut"} {
+			t.Run(form+" "+name, func(t *testing.T) {
+				s := newFault(t, "")
+				s.memory = int64(size*3/2+32) << 20
+				s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"
+				s.do("sh 'toolpipe -m " + name + " -o " + form + " hi >out; echo $? >status'")
+				status, _ := s.read("status")
+				if want := map[string]string{"whole": "0\n", "cut": "3\n"}[name]; string(status) != want {
+					t.Errorf("status %s", status)
+				}
+			})
+		}
+	}
+}
+
+// TestFaultEndlessArguments holds that a stream of arguments that are larger than any tool
+// takes is ended, and is not kept.
+func TestFaultEndlessArguments(t *testing.T) {
+	t.Parallel()
+	piece := strings.Repeat("x", 16<<10)
+	for api, stream := range map[string][2]string{
+		"chat": {`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":"{\"a\":\""}}]}}]}`,
+			`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"` + piece + `"}}]}}]}`},
+		"messages": {`event: content_block_start` + "\n" + `data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"x","input":{}}}`,
+			`event: content_block_delta` + "\n" + `data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"` + piece + `"}}`},
+		"responses": {`event: response.output_item.added` + "\n" + `data: {"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"i","call_id":"a","name":"x","arguments":""}}`,
+			`event: response.function_call_arguments.delta` + "\n" + `data: {"type":"response.function_call_arguments.delta","output_index":0,"item_id":"i","delta":"` + piece + `"}`},
+	} {
+		t.Run(api, func(t *testing.T) {
+			t.Parallel()
+			model := serveRaw(t, func(w io.Writer, r *http.Request, _ []byte) bool {
+				head(w, 200, eventStream)
+				_, err := io.WriteString(w, stream[0]+"\n\n")
+				for range 16 << 10 { // 256 MiB
+					if err != nil {
+						break
+					}
+					_, err = io.WriteString(w, stream[1]+"\n\n")
+				}
+				return false
+			})
+			s := newFault(t, "")
+			s.memory = 40 << 20
+			s.env["TOOLPIPE_BASE_URL"] = model.url() + "/v1"
+			s.do("toolpipe --api " + api + ` -o ndjson hi => 3
+stderr 'error: model: the arguments of a call are larger than 1 MiB$'
+events tool_call 0`)
+		})
+	}
+}
+
 // TestFaultSlowReader writes 20 MB to a reader that pauses after each piece,
 // while the model sends as fast as it can. Every event comes, complete and in
 // order. An answer in few large pieces has the same bytes in every form.

@@ -4,6 +4,7 @@ package endtoend
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -30,8 +31,8 @@ func longFlags(text string) (names []string) {
 	return names
 }
 
-// maxMemory is the peak memory that a run may have, except under the race
-// detector.
+// maxMemory is the peak memory that a run may have if the test does not say less, except
+// under the race detector.
 const maxMemory = 256 << 20
 
 // checkRun checks what must hold in every run: no process is left, no secret is
@@ -42,7 +43,7 @@ func (s *script) checkRun(p *process) error {
 	if len(p.survivors) > 0 {
 		fail("processes left behind: %s", strings.Join(p.survivors, ", "))
 	}
-	if runtime.GOOS == "linux" && p.maxrss > maxMemory && !raceDetector {
+	if runtime.GOOS == "linux" && p.maxrss > cmp.Or(s.memory, maxMemory) && !raceDetector {
 		fail("peak memory %d MiB", p.maxrss>>20)
 	}
 	for name, text := range map[string][]byte{"stdout": s.stdout, "stderr": s.stderr, "the terminal": s.screen} {

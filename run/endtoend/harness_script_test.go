@@ -39,6 +39,7 @@ type script struct {
 	encoded  map[string]map[string][]byte // secret to its encodings
 	exempt   map[string]bool              // files that may hold a secret
 	defect   bool                         // status 70 is expected
+	memory   int64                        // the peak memory that a run may have, in bytes; 0: maxMemory
 }
 
 // newScript lays out a home, a working directory with the archive's files,

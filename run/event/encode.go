@@ -11,7 +11,13 @@ import (
 )
 
 // object writes a JSON object, member by member. Its zero value is ready.
-type object struct{ b []byte }
+type object struct {
+	b    []byte
+	full func(b []byte) // takes what has been written of a long object; nil: b holds all
+}
+
+// flushed is how many bytes of an object are kept before they are written.
+const flushed = 64 << 10
 
 // appendEvent appends an event as one line without its newline.
 func appendEvent(dst []byte, e Event) []byte {
@@ -80,6 +86,15 @@ func (o *object) value(value reflect.Value) {
 		o.b = AppendJSON(o.b, v)
 	case []byte:
 		o.b = AppendString(o.b, v)
+	case Pieces:
+		o.b = append(o.b, '"')
+		for _, piece := range v {
+			if o.b = appendInner(o.b, piece); o.full != nil && len(o.b) > flushed {
+				o.full(o.b)
+				o.b = o.b[:0]
+			}
+		}
+		o.b = append(o.b, '"')
 	case time.Duration:
 		o.b = strconv.AppendInt(o.b, v.Milliseconds(), 10)
 	case *failure.Error:
@@ -121,7 +136,7 @@ func (o *object) begin() { o.b = append(o.b, '{') }
 func (o *object) end() { o.b = append(o.b, '}') }
 
 func (o *object) name(key string) {
-	if o.b[len(o.b)-1] != '{' {
+	if len(o.b) == 0 || o.b[len(o.b)-1] != '{' {
 		o.b = append(o.b, ',')
 	}
 	o.b = append(append(append(o.b, '"'), key...), '"', ':')

@@ -9,6 +9,7 @@ package event
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"toolpipe/run/failure"
@@ -311,11 +312,17 @@ type ExplainedRule struct {
 	Reason   string `event:"reason,opt,plain"`
 }
 
+// Pieces are a text. A long one is never in one piece, nor copied.
+type Pieces []string
+
+// String is the text in one piece.
+func (p Pieces) String() string { return strings.Join(p, "") }
+
 // End is the last event.
 type End struct {
 	Status    failure.Status `event:"status"`
 	Exit      int            `event:"exit"`
-	Text      []byte         `event:"text"` // the last turn's
+	Text      Pieces         `event:"text,plain"` // the last turn's; see veil.lastText
 	Finish    string         `event:"finish"`
 	Turns     int            `event:"turns"`
 	ToolCalls int            `event:"tool_calls"`

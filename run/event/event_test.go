@@ -49,7 +49,7 @@ var everyEvent = []struct {
 	{"contents", &Contents{Server: "s", URI: nasty, MIME: nasty, Blob: []byte("YQ==")}},
 	{"text", &Nested{nasty, &Text{1, []byte(nasty)}}},
 	{"explanation", &Explanation{Name: "s__t", Arguments: json.RawMessage("{}"), Rules: []ExplainedRule{{"deny", nasty, nasty}, {"allow", "x", ""}}}},
-	{"end", &End{Status: failure.StatusModel, Exit: 3, Text: []byte(nasty), Err: &failure.Error{Message: nasty, Hints: []string{"a", nasty}}, Collected: Collected{Items: []Event{&Warning{}}}}},
+	{"end", &End{Status: failure.StatusModel, Exit: 3, Text: Pieces{nasty}, Err: &failure.Error{Message: nasty, Hints: []string{"a", nasty}}, Collected: Collected{Items: []Event{&Warning{}}}}},
 }
 
 // TestEveryEvent: the tests look at each kind of event that there is.

@@ -123,4 +123,7 @@ func (w *Writer) write(p []byte) error {
 	return w.named(err)
 }
 
+// keep is write for a caller who will see the error at the next write.
+func (w *Writer) keep(p []byte) { w.write(p) }
+
 func (w *Writer) Flush() error { return w.named(w.buffer.Flush()) }

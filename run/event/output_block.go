@@ -1,7 +1,6 @@
 package event
 
 import (
-	"bytes"
 	"strings"
 
 	"toolpipe/run/failure"
@@ -19,7 +18,7 @@ func (o *BlockOutput) Event(e Event) error {
 	if !ok {
 		return nil
 	}
-	if block, ok := FencedBlock(end.Text, o.Language); ok && end.Status == failure.StatusOK {
+	if block, ok := FencedBlock(end.Text.String(), o.Language); ok && end.Status == failure.StatusOK {
 		if o.Terminal {
 			block = AppendLines(nil, block)
 		}
@@ -33,13 +32,13 @@ func (o *BlockOutput) Event(e Event) error {
 // without regard to case; language "" is any block. The indentation of the fence is
 // taken from each line. Where CommonMark would end a block at the end of the text,
 // there is none here: a text that lacks its closing fence may have been cut.
-func FencedBlock(text []byte, language string) (block []byte, ok bool) {
+func FencedBlock(text, language string) (block []byte, ok bool) {
 	var fence string // the marks that opened the block; "" outside of blocks
 	var indent int
 	var wanted bool
-	for line := range bytes.Lines(text) {
-		blanks := len(line) - len(bytes.TrimLeft(line, " "))
-		mark, info := Fence(string(line[blanks:]))
+	for line := range strings.Lines(text) {
+		blanks := len(line) - len(strings.TrimLeft(line, " "))
+		mark, info := Fence(line[blanks:])
 		switch {
 		case fence == "" && mark != "":
 			word, _, _ := strings.Cut(info, " ")

@@ -27,7 +27,7 @@ func TestFencedBlock(t *testing.T) {
 		{"```sh\n```", "", ""},
 		{"```sh\na\n``` b\nc\n```\n", "", "a\n``` b\nc\n"},
 	} {
-		got, ok := FencedBlock([]byte(c.text), c.language)
+		got, ok := FencedBlock(c.text, c.language)
 		if !ok {
 			got = []byte(none)
 		}

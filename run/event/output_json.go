@@ -9,7 +9,7 @@ type NDJSONOutput struct {
 }
 
 func (o *NDJSONOutput) Event(e Event) error {
-	o.line.b = o.line.b[:0]
+	o.line.b, o.line.full = o.line.b[:0], o.keep
 	o.line.event(e)
 	err := o.write(append(o.line.b, '\n'))
 	if cap(o.line.b) > 1<<20 {
@@ -43,7 +43,9 @@ func (o *JSONOutput) Event(e Event) error {
 		}
 	case *End:
 		e.Collected = o.collected
-		o.write(append(appendEvent(nil, e), '\n'))
+		line := object{full: o.keep}
+		line.event(e)
+		o.write(append(line.b, '\n'))
 		return o.Flush()
 	}
 	return nil
@@ -54,7 +56,7 @@ func (o *JSONOutput) Event(e Event) error {
 // changed and resumed. It writes nothing when there is no conversation.
 type MessagesOutput struct {
 	*Writer
-	Messages iter.Seq[[]byte] // each as JSON
+	Messages iter.Seq2[[]byte, bool] // each as JSON, in pieces of which none ends inside a character; true for the last one of a message
 }
 
 func (o *MessagesOutput) Event(e Event) error {
@@ -63,10 +65,12 @@ func (o *MessagesOutput) Event(e Event) error {
 	}
 	before := "[\n"
 	var b []byte
-	for message := range o.Messages {
-		b = AppendJSON(append(b[:0], before...), message)
+	for piece, last := range o.Messages {
+		b = appendPiece(append(b[:0], before...), piece)
 		o.write(b)
-		before = ",\n"
+		if before = ""; last {
+			before = ",\n"
+		}
 	}
 	if b != nil {
 		o.write([]byte("\n]\n"))

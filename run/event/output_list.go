@@ -90,7 +90,7 @@ func (o *ListOutput) end(e *End) error {
 		}
 		o.write(lines)
 	}
-	text := e.Text
+	text := []byte(e.Text.String())
 	if o.Terminal {
 		text = AppendLines(nil, text)
 	}

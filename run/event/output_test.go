@@ -17,26 +17,26 @@ var runs = []struct {
 }{
 	{"one turn", []Event{
 		&Text{1, []byte("Hel")}, &Text{1, []byte("lo")}, &Turn{Turn: 1, Finish: "stop"},
-		&End{Status: failure.StatusOK, Text: []byte("Hello")},
+		&End{Status: failure.StatusOK, Text: Pieces{"Hello"}},
 	}, "Hello\n", "Hello\n"},
 	{"its own newline", []Event{
-		&Text{1, []byte("Hello\n")}, &Turn{Turn: 1}, &End{Status: failure.StatusOK, Text: []byte("Hello\n")},
+		&Text{1, []byte("Hello\n")}, &Turn{Turn: 1}, &End{Status: failure.StatusOK, Text: Pieces{"Hello\n"}},
 	}, "Hello\n", "Hello\n"},
 	{"nothing", []Event{&Turn{Turn: 1}, &End{Status: failure.StatusOK}}, "", ""},
 	{"a call between", []Event{
 		&Text{1, []byte("Let me see.")}, &Turn{Turn: 1}, &Call{ID: "a"}, &Result{ID: "a"},
-		&Text{2, []byte("Done.")}, &Turn{Turn: 2}, &End{Status: failure.StatusOK, Text: []byte("Done.")},
+		&Text{2, []byte("Done.")}, &Turn{Turn: 2}, &End{Status: failure.StatusOK, Text: Pieces{"Done."}},
 	}, "Done.\n", "Let me see.\nDone.\n"},
 	{"cut off", []Event{
-		&Text{1, []byte("Hel")}, &End{Status: failure.StatusModel, Text: []byte("Hel"), Err: &failure.Error{Status: failure.StatusModel}},
+		&Text{1, []byte("Hel")}, &End{Status: failure.StatusModel, Text: Pieces{"Hel"}, Err: &failure.Error{Status: failure.StatusModel}},
 	}, "", "Hel\n"},
 	{"its length", []Event{
 		&Text{1, []byte("Hel")}, &Turn{Turn: 1, Finish: "length"},
-		&End{Status: failure.StatusLimit, Text: []byte("Hel"), Err: &failure.Error{Status: failure.StatusLimit, Cause: failure.ErrLength}},
+		&End{Status: failure.StatusLimit, Text: Pieces{"Hel"}, Err: &failure.Error{Status: failure.StatusLimit, Cause: failure.ErrLength}},
 	}, "Hel\n", "Hel\n"},
 	{"too many rounds", []Event{
 		&Text{1, []byte("More?")}, &Turn{Turn: 1}, &Call{ID: "a"}, &Result{ID: "a", Status: ResultNotRun},
-		&End{Status: failure.StatusLimit, Text: []byte("More?"), Err: &failure.Error{Status: failure.StatusLimit}},
+		&End{Status: failure.StatusLimit, Text: Pieces{"More?"}, Err: &failure.Error{Status: failure.StatusLimit}},
 	}, "", "More?\n"},
 }
 

@@ -30,7 +30,9 @@ func (o *TextOutput) Event(e Event) error {
 		}
 	case *End:
 		if !o.Stream && e.isAnswer() {
-			o.text(e.Text)
+			for _, piece := range e.Text {
+				o.text([]byte(piece))
+			}
 		}
 		o.newline()
 		return o.Flush()

@@ -25,6 +25,11 @@ func AppendString[T []byte | string](dst []byte, s T) []byte {
 	return escapeFrom(jsontext.AppendQuoted(dst, s), len(dst))
 }
 
+// appendInner is AppendString without the quotes.
+func appendInner(dst []byte, s string) []byte {
+	return escapeFrom(jsontext.AppendInner(dst, s), len(dst))
+}
+
 // AppendJSON appends a JSON value as it came, with the same characters escaped:
 // in valid JSON they stand only inside strings. White space between its tokens
 // is dropped if it holds a tab or the end of a line. Text that is not JSON, such
@@ -37,6 +42,21 @@ func AppendJSON(dst, raw []byte) []byte {
 		}
 	}
 	return escapeFrom(append(dst, raw...), len(dst))
+}
+
+// appendPiece appends a piece of a JSON value, of which none ends inside a character, as
+// AppendJSON does a value. In JSON a tab or the end of a line stands only between tokens.
+func appendPiece(dst, piece []byte) []byte {
+	from := len(dst)
+	for len(piece) > 0 {
+		n := bytes.IndexAny(piece, "\n\r\t")
+		if n < 0 {
+			n = len(piece)
+		}
+		dst = append(dst, piece[:n]...)
+		piece = piece[min(n+1, len(piece)):]
+	}
+	return escapeFrom(dst, from)
 }
 
 // escapeFrom escapes the unsafe characters in dst from an offset on.

@@ -168,12 +168,24 @@ func (v *veil) hideValue(in reflect.Value, ours bool) {
 
 // lastText is the text of the End: the same bytes that the Text events of the
 // last turn had.
-func (v *veil) lastText(e *End) []byte {
+func (v *veil) lastText(e *End) Pieces {
+	content := v.set.Content()
 	switch {
+	case content == nil:
+		return e.Text
 	case e.Turns == 0 || e.Turns != v.text.turn:
-		return v.set.Content().Hide(e.Text)
-	case v.text.pieces.Replaced && len(e.Text) >= v.text.original:
-		return append(e.Text[:v.text.original:v.text.original], v.text.veiled...)
+		return Pieces{content.HideString(e.Text.String())}
+	case !v.text.pieces.Replaced:
+		return e.Text
 	}
-	return e.Text
+	var before Pieces
+	left := v.text.original
+	for _, piece := range e.Text {
+		before = append(before, piece[:min(left, len(piece))])
+		left -= min(left, len(piece))
+	}
+	if left > 0 {
+		return e.Text
+	}
+	return append(before, string(v.text.veiled))
 }

@@ -92,7 +92,7 @@ func TestFaceOneCall(t *testing.T) {
 	p.screen.Want(frame...)
 	p.later(time.Second)
 	p.screen.Want(append(frame, "waiting for the model · 1 s")...)
-	p.see(&event.Text{Turn: 2, Text: []byte("Done.")}, &event.Turn{Turn: 2}, &event.End{Status: failure.StatusOK, Text: []byte("Done.")})
+	p.see(&event.Text{Turn: 2, Text: []byte("Done.")}, &event.Turn{Turn: 2}, &event.End{Status: failure.StatusOK, Text: event.Pieces{"Done."}})
 	p.screen.Want(frame...)
 	if p.stdout.String() != "Done.\n" {
 		t.Errorf("stdout is %q", &p.stdout)

@@ -34,7 +34,7 @@ type Outputs struct {
 
 // NewOutputs cannot fail, so that every error of a run has its end event.
 // messages are what --output messages prints.
-func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages iter.Seq[[]byte]) *Outputs {
+func NewOutputs(ctx context.Context, c *config.Config, s stdio.Streams, messages iter.Seq2[[]byte, bool]) *Outputs {
 	set := &secrets.Set{}
 	o := &Outputs{Emitter: event.NewEmitter(set), Secrets: set}
 	if !s.OutFile {

@@ -95,7 +95,7 @@ func (m *mode) callOnce(ctx context.Context, t *toolbox.Tool, args []byte) error
 	}
 	text := o.Text()
 	if o.Status == event.ResultOK || o.Status == event.ResultError {
-		m.tally.Text = []byte(text)
+		m.tally.Text = event.Pieces{text}
 	} else if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -152,7 +152,7 @@ func (a *Agent) run(ctx context.Context, n *nestedRun, args toolserver.Arguments
 		return nil, err
 	}
 	if err = l.Run(ctx); err == nil {
-		return toolserver.TextResult(l.Text), nil
+		return toolserver.TextResult(l.Text.String()), nil
 	}
 	f := failure.Of(err)
 	if ctx.Err() != nil || f.Status != failure.StatusModel && f.Status != failure.StatusLimit {
@@ -165,7 +165,7 @@ func (a *Agent) run(ctx context.Context, n *nestedRun, args toolserver.Arguments
 	l.emit(&event.Warning{Code: "agent_failed", Server: a.Name, Message: strings.Join(append([]string{"agent " + a.Name + ": " + f.Message}, f.Hints...), "; ")})
 	text := Prefix + "the nested run failed: " + f.Message
 	if errors.Is(err, failure.ErrLength) && len(l.Text) > 0 {
-		text += "\nIts text so far:\n" + string(l.Text)
+		text += "\nIts text so far:\n" + l.Text.String()
 	}
 	return nil, errors.New(text)
 }

@@ -1,8 +1,8 @@
 package turn
 
 import (
-	"bytes"
 	"context"
+	"strings"
 	"toolpipe/run/event"
 	"toolpipe/run/failure"
 	"toolpipe/run/schema"
@@ -21,7 +21,7 @@ func (l *Loop) checkAnswer(ctx context.Context) (again bool, err error) {
 	if l.model.Schema == nil {
 		return false, nil
 	}
-	faults, err := l.model.Schema.Check(bytes.TrimSpace(l.Text))
+	faults, err := l.model.Schema.Check([]byte(strings.TrimSpace(l.Text.String())))
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}

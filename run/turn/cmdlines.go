@@ -15,13 +15,13 @@ const commandTool = "shell__run_command"
 // commandLines are the commands in the text of a whole reply under --cmd-lines: the
 // lines that begin with "CMD: " and have more than blanks behind it, outside fenced
 // code blocks.
-func (c *caller) commandLines(text []byte) []string {
+func (c *caller) commandLines(text event.Pieces) []string {
 	if !c.lines.enabled {
 		return nil
 	}
 	var lines []string
 	fence := ""
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text.String()) {
 		line = strings.TrimRight(line, "\r\n")
 		command, isCommand := strings.CutPrefix(line, "CMD: ")
 		mark, info := event.Fence(strings.TrimLeft(line, " "))

@@ -3,6 +3,7 @@ package turn
 import (
 	"slices"
 	"testing"
+	"toolpipe/run/event"
 )
 
 // TestCommandLines holds which lines of a reply are commands. A line of code in
@@ -17,7 +18,7 @@ func TestCommandLines(t *testing.T) {
 		"```\nCMD: a":                             nil,
 		"CMD: \nCMD:  \t\r\n":                     nil,
 	} {
-		if got := (&caller{lines: lineCalls{enabled: true}}).commandLines([]byte(text)); !slices.Equal(got, want) {
+		if got := (&caller{lines: lineCalls{enabled: true}}).commandLines(event.Pieces{text}); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -50,8 +50,8 @@ type stored struct {
 type Tally struct {
 	CallTally
 	Turns   int
-	Text    []byte // of the current or last turn
-	HasText bool   // that turn had a text, though Text may not hold it
+	Text    event.Pieces // of the last turn
+	HasText bool         // that turn had a text, though Text may not hold it
 	Finish  string
 
 	textSize  int  // of all turns together, in bytes
@@ -108,7 +108,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	if l.stored.resumes {
 		var text string
 		open, text = openCalls(msgs)
-		lines = l.commandLines([]byte(text))
+		lines = l.commandLines(event.Pieces{text})
 	}
 	if len(open)+len(lines) > 0 {
 		if n := len(msgs) - 1; msgs[n].Role == stream.User { // --input messages with arguments: after the open calls
@@ -224,9 +224,12 @@ func (l *Loop) turn(ctx context.Context) (*stream.Reply, error) {
 	}
 	began := time.Now()
 	l.Turns++
-	l.Text, l.HasText, l.Finish = l.Text[:0], false, ""
+	l.Text, l.HasText, l.Finish = nil, false, ""
 	sink, said := l.sink()
 	reply, err := l.model.Client.Reply(ctx, l.model.Request, sink)
+	if !l.text.passes {
+		l.Text = piecesOf(sink.Said)
+	}
 	if err = cmp.Or(said(), err); err != nil {
 		return nil, err
 	}
@@ -266,9 +269,6 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 			if l.textSize += len(delta); l.textSize >= longText {
 				l.processors.useOne()
 			}
-			if !l.text.passes {
-				l.Text = append(l.Text, delta...)
-			}
 			text.Text = delta
 			return l.emit(&text)
 		},
@@ -291,14 +291,18 @@ func (l *Loop) sink() (sink *stream.Sink, said func() error) {
 
 // keepAnswer takes commentary out of the text of the turn.
 func (l *Loop) keepAnswer(reply *stream.Reply) {
-	l.Text, l.HasText = l.Text[:0], false
-	if len(reply.Message.Calls) > 0 {
-		return
+	l.Text, l.HasText = nil, false
+	if len(reply.Message.Calls) == 0 {
+		l.Text = piecesOf(reply.Message.Parts)
+		l.HasText = len(l.Text) > 0
 	}
-	for _, p := range reply.Message.Parts {
-		l.Text = append(l.Text, p.Text...)
+}
+
+func piecesOf(parts []stream.Part) (text event.Pieces) {
+	for _, p := range parts {
+		text = append(text, p.Text)
 	}
-	l.HasText = len(l.Text) > 0
+	return text
 }
 
 // mustEnd is the error of a reply after which the run cannot go on. Calls in a
