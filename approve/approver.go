@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"toolpipe/stream/text/jsontext"
@@ -26,10 +25,6 @@ type Approver struct {
 	Origin  string        // where it was named, such as a flag
 	Timeout time.Duration // 0: 60 s
 
-	// Held is the lock that is held while a verdict is taken, nil for none. It is given
-	// back while the approver is asked, which may take a person's time.
-	Held sync.Locker
-
 	// Ask returns the answer to a question, or what the problem is, such as
 	// "failed: exit status 1". AskCommand and AskURL make it.
 	Ask func(ctx context.Context, question []byte) (answer []byte, problem string)
@@ -45,10 +40,6 @@ const (
 // the reason. rule is the one that decides without it. The error is ctx's cause; any
 // failure of the approver is a Deny with a reason.
 func (a *Approver) judge(ctx context.Context, c *Call, rule *Rule) (d Decision, reason string, err error) {
-	if a.Held != nil {
-		a.Held.Unlock()
-		defer a.Held.Lock()
-	}
 	timeout := cmp.Or(a.Timeout, approverTimeout)
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -17,7 +17,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -318,18 +317,28 @@ func TestApproverCancelled(t *testing.T) {
 	}
 }
 
-// The lock of the verdicts is free while the approver is asked, and held again after it.
-func TestApproverGivesTheLockBack(t *testing.T) {
-	var lock sync.Mutex
-	lock.Lock()
-	a := &Approver{Held: &lock, Ask: func(context.Context, []byte) ([]byte, string) {
-		if !lock.TryLock() {
-			return nil, "finds the lock held"
+// An answer holds for the question that was asked: where another rule decides by now, it
+// is asked again, and a deny needs no answer.
+func TestAnswerToAnEarlierQuestion(t *testing.T) {
+	c := Call{Server: "s", Tool: "t", Name: "s__t"}
+	for _, x := range []struct {
+		meanwhile []Rule
+		want      string
+		again     bool
+	}{
+		{nil, "allow", false},
+		{patterns(t, "s__t", Deny, "--deny "), "deny", false},
+		{patterns(t, "s__t", Ask, "config.json:3"), "deny", true},
+	} {
+		g := &Gate{Otherwise: OtherwiseAsk, Approver: approverThat(Allow)}
+		_, q, err := g.Decide(t.Context(), c)
+		if err == nil {
+			err = q.Ask(t.Context())
 		}
-		lock.Unlock()
-		return []byte(`{"decision":"allow"}`), ""
-	}}
-	if d, reason, err := a.judge(t.Context(), &someCall, byRules); d != Allow || err != nil || lock.TryLock() {
-		t.Error(d, reason, err)
+		g.Rules = x.meanwhile
+		v, again, wrong := g.Answer(t.Context(), c, q)
+		if err != nil || wrong != nil || v.Outcome.String() != x.want || (again != nil) != x.again {
+			t.Errorf("%+v: %+v, %v, %v %v", x, v, again, err, wrong)
+		}
 	}
 }

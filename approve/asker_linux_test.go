@@ -121,7 +121,7 @@ func (j *job) run() {
 		if j.Changes != nil {
 			call.Change = j.change
 		}
-		v, err := g.Decide(ctx, call)
+		v, err := g.decided(ctx, call)
 		if err != nil {
 			fmt.Println("error:", err)
 			return
@@ -263,7 +263,7 @@ func (j *job) askTogether(ctx context.Context, g *Gate) {
 			}
 		})
 		both.Go(func() {
-			v, err := g.Decide(ctx, Call{Server: "fs", Tool: c.Name, Name: c.Name, Arguments: []byte(c.Arguments)})
+			v, err := g.decided(ctx, Call{Server: "fs", Tool: c.Name, Name: c.Name, Arguments: []byte(c.Arguments)})
 			fmt.Printf("call: %s %v\n", v.Outcome, err)
 		})
 		both.Wait()

@@ -81,7 +81,7 @@ func TestDecideStops(t *testing.T) {
 			t.Parallel()
 			g := &Gate{Rules: manyRules(t, h.rules, h.decision, h.test), Otherwise: OtherwiseAsk, AutoApprove: "--auto-approve"}
 			c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":` + h.argument + `}`), Root: t.TempDir()}
-			if v, err := g.Decide(&endingContext{t.Context(), 6}, c); err != errEnded {
+			if v, err := g.decided(&endingContext{t.Context(), 6}, c); err != errEnded {
 				t.Errorf("it was decided: %v, %v", v, err)
 			}
 			if x, err := g.Explain(&endingContext{t.Context(), 6}, c); err != errEnded {
@@ -103,12 +103,12 @@ func TestDecideTakesSoMuchWork(t *testing.T) {
 	}
 	g.Rules = append(g.Rules, allow...)
 	c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":` + h.argument + `}`)}
-	v, err := g.Decide(t.Context(), c)
+	v, err := g.decided(t.Context(), c)
 	if err != nil || v.Outcome != Denied || v.By != "default" || v.Reason != overBudget.Reason {
 		t.Errorf("%+v, %v", v, err)
 	}
 	c.Arguments = []byte(`{"a":"aaa"}`)
-	if v, err := g.Decide(t.Context(), c); err != nil || v.Outcome != Allowed {
+	if v, err := g.decided(t.Context(), c); err != nil || v.Outcome != Allowed {
 		t.Errorf("the next call: %+v, %v", v, err)
 	}
 }
@@ -147,7 +147,7 @@ func TestOrdinaryWork(t *testing.T) {
 	} {
 		g := &Gate{Rules: manyRules(t, n, "deny", test), Otherwise: OtherwiseAsk, AutoApprove: "--auto-approve"}
 		c := Call{Server: "s", Tool: "t", Name: "s__t", Arguments: []byte(`{"a":` + argument + `}`)}
-		if v, err := g.Decide(t.Context(), c); err != nil || v.Outcome != Allowed {
+		if v, err := g.decided(t.Context(), c); err != nil || v.Outcome != Allowed {
 			t.Errorf("%d of %s: %+v, %v", n, test, v, err)
 		}
 	}
@@ -220,7 +220,7 @@ func TestArgumentsAreReadWhenARuleLooks(t *testing.T) {
 	g.Rules[1].servers[0] = "other"
 	for server, want := range map[string]bool{"s": false, "other": true} {
 		c := Call{Server: server, Tool: "t", Name: server + "__t", Arguments: []byte(`{"a":[0,1]}`)}
-		if _, err := g.Decide(t.Context(), c); err != nil || (len(g.evaluation.document.nodes) > 0) != want {
+		if _, err := g.decided(t.Context(), c); err != nil || (len(g.evaluation.document.nodes) > 0) != want {
 			t.Errorf("%s: %d values, %v", server, len(g.evaluation.document.nodes), err)
 		}
 	}

@@ -17,7 +17,7 @@ func asksAbout(egress Egress) *Gate {
 
 // The zero value of a gate denies such a call.
 func TestEgressZero(t *testing.T) {
-	if v, err := (&Gate{Rules: patterns(t, "s__t", Allow, "x")}).Decide(t.Context(), sending(Exposed)); err != nil || v.Outcome != Denied {
+	if v, err := (&Gate{Rules: patterns(t, "s__t", Allow, "x")}).decided(t.Context(), sending(Exposed)); err != nil || v.Outcome != Denied {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -31,19 +31,19 @@ func TestEgressIsNotAnswered(t *testing.T) {
 		g.allowedTools = map[[2]string]bool{{"s", "t"}: true}
 		c := sending(Exposed)
 		g.alwaysAllowed = map[[32]byte]bool{g.callKey(&c): true}
-		v, err := g.Decide(t.Context(), c)
+		v, err := g.decided(t.Context(), c)
 		if err != nil || v.Outcome != Unapproved || v.Egress != "ask" || v.Rule != "--egress ask" || v.By != "flag" || v.Reason != reason {
 			t.Errorf("%v: %+v, %v", approver != nil, v, err)
 		}
 	}
 	g := asksAbout(EgressAsk)
 	g.Approver = approverThat(Deny)
-	if v, err := g.Decide(t.Context(), sending(Exposed)); err != nil || v.Outcome != Denied || v.Rule != "--approver" {
+	if v, err := g.decided(t.Context(), sending(Exposed)); err != nil || v.Outcome != Denied || v.Rule != "--approver" {
 		t.Errorf("an approver that denies: %+v, %v", v, err)
 	}
 	g = asksAbout(EgressDeny)
 	g.Approver = approverThat(Allow)
-	if v, err := g.Decide(t.Context(), sending(Exposed)); err != nil || v.Outcome != Denied || v.Egress != "deny" {
+	if v, err := g.decided(t.Context(), sending(Exposed)); err != nil || v.Outcome != Denied || v.Egress != "deny" {
 		t.Errorf("--egress deny: %+v, %v", v, err)
 	}
 }
@@ -52,36 +52,36 @@ func TestEgressIsNotAnswered(t *testing.T) {
 // person who was asked is not asked twice.
 func TestEgressRecheck(t *testing.T) {
 	g := asksAbout(EgressAsk)
-	before, err := g.Decide(t.Context(), sending(Private))
+	before, err := g.decided(t.Context(), sending(Private))
 	if err != nil || before.Outcome != Allowed {
 		t.Fatalf("%+v, %v", before, err)
 	}
-	if v, err := g.Recheck(t.Context(), sending(Private), before); err != nil || v.Outcome != Allowed || v.Egress != "" {
+	if v, err := g.rechecked(t.Context(), sending(Private), before); err != nil || v.Outcome != Allowed || v.Egress != "" {
 		t.Errorf("nothing has changed: %+v, %v", v, err)
 	}
-	if v, err := g.Recheck(t.Context(), sending(Exposed), before); err != nil || v.Outcome != Unapproved || v.Egress != "ask" {
+	if v, err := g.rechecked(t.Context(), sending(Exposed), before); err != nil || v.Outcome != Unapproved || v.Egress != "ask" {
 		t.Errorf("both labels are there now: %+v, %v", v, err)
 	}
 	// Both verdicts ask: one of a rule, which a person has answered, and one of Egress.
 	g.AutoApprove = ""
 	asked := Verdict{Outcome: Allowed, By: "terminal", rule: &g.Otherwise}
-	if v, err := g.Recheck(t.Context(), sending(Exposed), asked); err != nil || v.Outcome != Unapproved {
+	if v, err := g.rechecked(t.Context(), sending(Exposed), asked); err != nil || v.Outcome != Unapproved {
 		t.Errorf("the answer to another question counts: %+v, %v", v, err)
 	}
 	for seen, want := range map[Labels]string{Exposed: "ask", Private: ""} {
 		asked.Egress = "ask"
-		if v, err := g.Recheck(t.Context(), sending(seen), asked); err != nil || v.Outcome != Allowed || v.Egress != want {
+		if v, err := g.rechecked(t.Context(), sending(seen), asked); err != nil || v.Outcome != Allowed || v.Egress != want {
 			t.Errorf("asked again while %v: %+v, %v", seen.Words(), v, err)
 		}
 	}
 	g.Rules = patterns(t, "s__t", Deny, "--deny")
-	if v, err := g.Recheck(t.Context(), sending(Exposed), asked); err != nil || v.Outcome != Denied {
+	if v, err := g.rechecked(t.Context(), sending(Exposed), asked); err != nil || v.Outcome != Denied {
 		t.Errorf("a rule denies: %+v, %v", v, err)
 	}
 	// With warn, the verdict says so from the moment on.
 	g = asksAbout(EgressWarn)
-	before, _ = g.Decide(t.Context(), sending(Private))
-	if v, err := g.Recheck(t.Context(), sending(Exposed), before); err != nil || v.Outcome != Allowed || v.Egress != "warn" {
+	before, _ = g.decided(t.Context(), sending(Private))
+	if v, err := g.rechecked(t.Context(), sending(Exposed), before); err != nil || v.Outcome != Allowed || v.Egress != "warn" {
 		t.Errorf("warn: %+v, %v", v, err)
 	}
 }

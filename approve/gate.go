@@ -32,17 +32,31 @@ type Gate struct {
 // OtherwiseAsk leaves a call that no rule matches to be asked about.
 var OtherwiseAsk = Rule{Decision: Ask, By: "default"}
 
-// Decide gives the verdict on c; it may wait for a person. The error is ctx's
-// cause; with an error nothing is allowed.
-func (g *Gate) Decide(ctx context.Context, c Call) (Verdict, error) {
-	rule := g.weigh(ctx, &c)
+// Decide gives the verdict on c, or the question that has to be answered before there is
+// one. The error is ctx's cause; with an error nothing is allowed.
+func (g *Gate) Decide(ctx context.Context, c Call) (Verdict, *Question, error) {
+	return g.decide(ctx, &c, nil)
+}
+
+// Answer gives the verdict on c when q, which Decide or Recheck returned about it, was
+// asked. What the answer was given to must still hold: where another rule decides by now,
+// or the conversation holds more, there is another question.
+func (g *Gate) Answer(ctx context.Context, c Call, q *Question) (Verdict, *Question, error) {
+	return g.decide(ctx, &c, q)
+}
+
+func (g *Gate) decide(ctx context.Context, c *Call, asked *Question) (Verdict, *Question, error) {
+	rule := g.weigh(ctx, c)
 	if err := context.Cause(ctx); err != nil {
-		return Verdict{}, err
+		return Verdict{}, nil, err
+	}
+	if asked != nil && !asked.isAbout(c, rule) {
+		asked = nil
 	}
 	places := g.evaluation.places
-	v, err := g.verdict(ctx, &c, rule)
+	v, q := g.verdict(c, rule, asked)
 	v.Places, v.rule, v.Egress = places, rule, c.egress
-	return v, err
+	return v, q, nil
 }
 
 // Recheck gives the verdict on c again, immediately before c runs: the calls
@@ -50,16 +64,16 @@ func (g *Gate) Decide(ctx context.Context, c Call) (Verdict, error) {
 // is in the conversation. before is the verdict that allowed c. It still holds, and
 // nobody is asked again, if the same rule decides and the paths lead to the same
 // places, or if a person has allowed it to send what now need not be asked about.
-func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, error) {
+func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, *Question, error) {
 	rule := g.weigh(ctx, &c)
 	asked := before.Egress == EgressAsk.String()
 	same := rule == before.rule || asked && rule.Decision != Deny
 	c.pathsMoved = !maps.Equal(g.evaluation.places, before.Places)
 	if same && !c.pathsMoved {
 		before.Egress = c.egress
-		return before, context.Cause(ctx)
+		return before, nil, context.Cause(ctx)
 	}
-	return g.Decide(ctx, c)
+	return g.decide(ctx, &c, nil)
 }
 
 // evaluate returns the first of the strictest rules that match c, or Otherwise.
@@ -73,16 +87,14 @@ func (g *Gate) Recheck(ctx context.Context, c Call, before Verdict) (Verdict, er
 //
 // Of the rules that allow, one that lifts what Egress says comes first.
 func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) *Rule {
-	var first [Allow + 1]*Rule // by decision
-	var admitting *Rule        // the first rule that asks and lets the call pass though Otherwise denies
+	var f found
 	e := &g.evaluation
 	e.begin(ctx, c)
 	for i := range g.Rules {
 		r := &g.Rules[i]
-		mayAdmit := r.Decision == Ask && g.Otherwise.Decision == Deny && admitting == nil
-		lifts := !e.lifted && r.lifts(c)
-		decidesNothing := first[Deny] != nil || first[r.Decision] != nil && !mayAdmit && !lifts
-		if decidesNothing && matched == nil || !r.appliesTo(c) {
+		place := f.place(r, c)
+		mayAdmit := r.Decision == Ask && g.Otherwise.Decision == Deny && f.admitting == nil
+		if decidesNothing := f.deny != nil || *place != nil && !mayAdmit; decidesNothing && matched == nil || !r.appliesTo(c) {
 			continue
 		}
 		matches := r.matchesArguments(e, r.restricts())
@@ -93,41 +105,60 @@ func (g *Gate) evaluate(ctx context.Context, c *Call, matched func(*Rule)) *Rule
 		if !matches {
 			continue
 		}
-		if first[r.Decision] == nil || lifts {
-			first[r.Decision] = r
-			e.lifted = e.lifted || lifts
-		}
+		*place = cmp.Or(*place, r)
 		if admits {
-			admitting = r
+			f.admitting = r
 		}
 		if matched != nil {
 			matched(r)
 		}
 	}
+	e.lifted = f.lifting != nil
+	allow := cmp.Or(f.lifting, f.allow)
 	switch {
-	case first[Deny] != nil:
-		return first[Deny]
-	case first[Ask] != nil && (first[Allow] != nil || g.Otherwise.Decision != Deny):
-		return first[Ask]
+	case f.deny != nil:
+		return f.deny
+	case f.ask != nil && (allow != nil || g.Otherwise.Decision != Deny):
+		return f.ask
 	}
-	return cmp.Or(admitting, first[Allow], &g.Otherwise)
+	return cmp.Or(f.admitting, allow, &g.Otherwise)
 }
 
-// verdict asks the approver and the person about a call, where the rule that decides
-// leaves that to be done.
-func (g *Gate) verdict(ctx context.Context, c *Call, rule *Rule) (Verdict, error) {
+// found are the first rules of each kind that match a call.
+type found struct {
+	deny, ask, allow *Rule
+	lifting          *Rule // an allow that lifts what Egress says; behind it no other allow counts
+	admitting        *Rule // an ask that lets the call pass though Otherwise denies
+}
+
+// place is where r belongs if it matches c.
+func (f *found) place(r *Rule, c *Call) **Rule {
+	switch {
+	case r.Decision == Deny:
+		return &f.deny
+	case r.Decision == Ask:
+		return &f.ask
+	case f.lifting != nil || r.lifts(c):
+		return &f.lifting
+	}
+	return &f.allow
+}
+
+// verdict is the verdict of the rule that decides, or the question that it leaves: to the
+// approver first, then to the person. asked is the question that was answered before.
+func (g *Gate) verdict(c *Call, rule *Rule, asked *Question) (Verdict, *Question) {
 	if rule.Decision == Deny {
 		return rule.verdict(Denied), nil
 	}
 	if g.Approver != nil {
-		answer, reason, err := g.Approver.judge(ctx, c, rule)
-		v := Verdict{By: "approver", Rule: g.Approver.Origin, Reason: reason}
+		if asked == nil {
+			return Verdict{}, &Question{call: *c, rule: rule, approver: g.Approver}
+		}
+		v := Verdict{By: "approver", Rule: g.Approver.Origin, Reason: asked.reason}
 		switch {
-		case err != nil:
-			return Verdict{}, err
-		case answer == Deny:
+		case asked.decision == Deny:
 			return v, nil
-		case answer == Allow && !c.asksEgress(): // the approver, too, may be taken in by what an outsider wrote
+		case asked.decision == Allow && !c.asksEgress(): // the approver, too, may be taken in by what an outsider wrote
 			v.Outcome = Allowed
 			return v, nil
 		}
@@ -143,21 +174,23 @@ func (g *Gate) verdict(ctx context.Context, c *Call, rule *Rule) (Verdict, error
 	case g.allowedTools[[2]string{c.Server, c.Tool}] && g.mayAllowTool(rule):
 		return Verdict{Outcome: Allowed, By: "terminal", Rule: "terminal", Reason: "the tool was approved for this run"}, nil
 	}
-	return g.askPerson(ctx, c, rule)
+	switch {
+	case g.Terminal == nil:
+		return unapproved(rule, "nobody can be asked"), nil
+	case asked == nil || asked.terminal == nil:
+		q := &Question{call: *c, rule: rule, terminal: g.Terminal, mayAllowTool: g.mayAllowTool(rule)}
+		if asked != nil {
+			q.decision, q.reason = asked.decision, asked.reason
+		}
+		return Verdict{}, q
+	case asked.nobody != nil:
+		return unapproved(rule, asked.nobody.Error()), nil
+	}
+	return g.answered(c, asked.answer), nil
 }
 
-// askPerson asks on the terminal, if there is one.
-func (g *Gate) askPerson(ctx context.Context, c *Call, rule *Rule) (Verdict, error) {
-	if g.Terminal == nil {
-		return unapproved(rule, "nobody can be asked"), nil
-	}
-	a, err := g.Terminal.ask(ctx, c, rule, g.mayAllowTool(rule))
-	if nobody, ok := errors.AsType[nobodyError](err); ok {
-		return unapproved(rule, nobody.Error()), nil
-	}
-	if err != nil {
-		return Verdict{}, err
-	}
+// answered is the verdict that a person has given, who may have said more than yes to it.
+func (g *Gate) answered(c *Call, a answer) Verdict {
 	v := Verdict{By: "terminal", Rule: "terminal", Reason: a.reason, EndsRun: a.kind == answerQuit}
 	switch a.kind {
 	case answerTool:
@@ -175,7 +208,7 @@ func (g *Gate) askPerson(ctx context.Context, c *Call, rule *Rule) (Verdict, err
 	case answerYes:
 		v.Outcome = Allowed
 	}
-	return v, nil
+	return v
 }
 
 // mayAllowTool reports whether a person may allow every call of a tool: not where a
@@ -238,4 +271,39 @@ func unapproved(rule *Rule, why string) Verdict {
 		v.Reason = rule.Reason + " (" + why + ")"
 	}
 	return v
+}
+
+// A Question is what has to be asked about a call before there is a verdict: first the
+// approver, where there is one, then the person. Ask it, then give it to Gate.Answer.
+type Question struct {
+	call         Call
+	rule         *Rule     // that wants the call asked about
+	approver     *Approver // to whom it goes; nil: to the person
+	terminal     *Terminal // of the person
+	mayAllowTool bool      // the person may allow every call of the tool
+
+	decision Decision // of the approver
+	reason   string   // likewise
+	answer   answer   // of the person
+	nobody   error    // why no person could be asked
+}
+
+// Ask waits for the answer. No lock need be held meanwhile: it takes nothing from the gate
+// and leaves nothing there. The error is ctx's cause.
+func (q *Question) Ask(ctx context.Context) (err error) {
+	if q.approver != nil {
+		q.decision, q.reason, err = q.approver.judge(ctx, &q.call, q.rule)
+		return err
+	}
+	q.answer, err = q.terminal.ask(ctx, &q.call, q.rule, q.mayAllowTool)
+	if nobody, ok := errors.AsType[nobodyError](err); ok {
+		q.nobody, err = nobody, nil
+	}
+	return err
+}
+
+// isAbout reports whether the question was about c as it is by now, when rule decides.
+func (q *Question) isAbout(c *Call, rule *Rule) bool {
+	was := q.rule
+	return was.Decision == rule.Decision && was.By == rule.By && was.Origin == rule.Origin && was.Reason == rule.Reason && q.call.egress == c.egress
 }

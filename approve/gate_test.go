@@ -68,7 +68,7 @@ func TestApproverInTheLattice(t *testing.T) {
 	} {
 		a := &fakeApprover{decision: x.answer}
 		g := &Gate{Rules: x.rules, AutoApprove: autoApprove(x.yes), Otherwise: OtherwiseAsk, Approver: a.approver()}
-		v, err := g.Decide(t.Context(), c)
+		v, err := g.decided(t.Context(), c)
 		if err != nil || verdictString(v) != x.want {
 			t.Errorf("%s: %s, %v", x.name, verdictString(v), err)
 		}
@@ -90,7 +90,7 @@ func TestApproverError(t *testing.T) {
 		return []byte(`{"decision":"allow"}`), ""
 	}}
 	g := &Gate{Rules: patterns(t, "*", Allow, "--allow "), AutoApprove: "--auto-approve", Approver: approver}
-	if v, err := g.Decide(ctx, Call{Server: "s", Tool: "t", Name: "s__t"}); err != ended || v.Outcome == Allowed {
+	if v, err := g.decided(ctx, Call{Server: "s", Tool: "t", Name: "s__t"}); err != ended || v.Outcome == Allowed {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -110,7 +110,7 @@ func TestAllowedToolMayBeAskedAbout(t *testing.T) {
 		{"an approver without an opinion", nil, approverThat(Ask), "ask -"},
 	} {
 		g := &Gate{Rules: x.rules, Otherwise: OtherwiseAsk, Approver: x.approver, allowedTools: map[[2]string]bool{{"s", "t"}: true}}
-		if v, err := g.Decide(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t"}); err != nil || verdictString(v) != x.want {
+		if v, err := g.decided(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t"}); err != nil || verdictString(v) != x.want {
 			t.Errorf("%s: %s, %v", x.name, verdictString(v), err)
 		}
 	}
@@ -130,7 +130,7 @@ func TestVerdictsOfRules(t *testing.T) {
 		{Gate{Otherwise: OtherwiseAsk, Rules: patterns(t, "s__t", Ask, "cfg")}, Verdict{Outcome: Unapproved, By: "flag", Rule: "cfg", Reason: "nobody can be asked"}},
 		{Gate{Otherwise: OtherwiseAsk, Rules: reasoned}, Verdict{Outcome: Unapproved, By: "flag", Rule: "cfg", Reason: "careful (nobody can be asked)"}},
 	} {
-		v, err := x.gate.Decide(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t"})
+		v, err := x.gate.decided(t.Context(), Call{Server: "s", Tool: "t", Name: "s__t"})
 		v.Places, v.rule = nil, nil
 		if err != nil || !reflect.DeepEqual(v, x.want) {
 			t.Errorf("%+v, %v, want %+v", v, err, x.want)
@@ -155,7 +155,7 @@ func TestCallKey(t *testing.T) {
 
 func TestZeroGateDenies(t *testing.T) {
 	var g Gate
-	if v, err := g.Decide(t.Context(), Call{Name: "x__y"}); err != nil || v.Outcome != Denied {
+	if v, err := g.decided(t.Context(), Call{Name: "x__y"}); err != nil || v.Outcome != Denied {
 		t.Error(v, err)
 	}
 	if v := g.Static(Call{Name: "x__y"}); v.Outcome != Denied {
@@ -306,7 +306,7 @@ func TestMappedNames(t *testing.T) {
 		{"gh__issues/delete", Deny, Denied}, {"gh__issues_*", Deny, Denied},
 	} {
 		g := &Gate{Rules: patterns(t, x.list, x.d, "flag "), Otherwise: OtherwiseAsk}
-		if v, _ := g.Decide(t.Context(), c); v.Outcome != x.want {
+		if v, _ := g.decided(t.Context(), c); v.Outcome != x.want {
 			t.Errorf("%s: %v", x.list, v)
 		}
 	}

@@ -1,6 +1,7 @@
 package approve
 
 import (
+	"context"
 	"flag"
 	"os"
 	"syscall"
@@ -36,4 +37,25 @@ func TestMain(m *testing.M) {
 		flag.Set("test.parallel", "8")
 	}
 	os.Exit(m.Run())
+}
+
+// decided is Decide with all questions asked.
+func (g *Gate) decided(ctx context.Context, c Call) (Verdict, error) {
+	v, q, err := g.Decide(ctx, c)
+	return g.asked(ctx, c, v, q, err)
+}
+
+// rechecked is Recheck with all questions asked.
+func (g *Gate) rechecked(ctx context.Context, c Call, before Verdict) (Verdict, error) {
+	v, q, err := g.Recheck(ctx, c, before)
+	return g.asked(ctx, c, v, q, err)
+}
+
+func (g *Gate) asked(ctx context.Context, c Call, v Verdict, q *Question, err error) (Verdict, error) {
+	for q != nil && err == nil {
+		if err = q.Ask(ctx); err == nil {
+			v, q, err = g.Answer(ctx, c, q)
+		}
+	}
+	return v, err
 }

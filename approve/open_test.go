@@ -11,7 +11,7 @@ func TestOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := Gate{Rules: append(rules, extra...), Otherwise: OtherwiseAsk}
-		v, err := g.Decide(t.Context(), Call{Server: "fs", Tool: "write", Name: "fs__write", Arguments: []byte("{}"), Open: open})
+		v, err := g.decided(t.Context(), Call{Server: "fs", Tool: "write", Name: "fs__write", Arguments: []byte("{}"), Open: open})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,12 +56,12 @@ func TestRecheck(t *testing.T) {
 		g, root, c := gateWithLink(t, x.rules)
 		a := &fakeApprover{decision: x.answer}
 		g.Approver, g.AutoApprove = a.approver(), autoApprove(x.yes)
-		first, err := g.Decide(t.Context(), c)
+		first, err := g.decided(t.Context(), c)
 		if err != nil || first.Outcome != Allowed {
 			t.Fatalf("%s: at first %s, %v", x.name, verdictString(first), err)
 		}
 		move(t, root, x.to)
-		second, err := g.Recheck(t.Context(), c, first)
+		second, err := g.rechecked(t.Context(), c, first)
 		if err != nil || verdictString(second) != x.want || len(a.asked) != x.asked {
 			t.Errorf("%s: %s, %v, asked %d times", x.name, verdictString(second), err, len(a.asked))
 		}
@@ -71,10 +71,10 @@ func TestRecheck(t *testing.T) {
 	}
 	g, _, c := gateWithLink(t, "")
 	g.AutoApprove = "--auto-approve"
-	first, _ := g.Decide(t.Context(), c)
+	first, _ := g.decided(t.Context(), c)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := g.Recheck(ended, c, first); err == nil {
+	if _, err := g.rechecked(ended, c, first); err == nil {
 		t.Error("a verdict is given though the run has ended")
 	}
 }
@@ -85,7 +85,7 @@ func TestRecheckOfAnotherFile(t *testing.T) {
 	g, root, c := gateWithLink(t, `{"decision":"deny","server":"s","tool":"t","arguments":{"path":{"under":"secret/key"}}}`)
 	g.AutoApprove = "--auto-approve"
 	c.Arguments = []byte(`{"path":"docs/a.txt"}`)
-	first, err := g.Decide(t.Context(), c)
+	first, err := g.decided(t.Context(), c)
 	if err != nil || first.Outcome != Allowed {
 		t.Fatal(verdictString(first), err)
 	}
@@ -94,7 +94,7 @@ func TestRecheckOfAnotherFile(t *testing.T) {
 	if err := os.Link(filepath.Join(root, "secret/key"), file); err != nil {
 		t.Skip(err)
 	}
-	if second, err := g.Recheck(t.Context(), c, first); err != nil || second.Outcome != Denied {
+	if second, err := g.rechecked(t.Context(), c, first); err != nil || second.Outcome != Denied {
 		t.Error(verdictString(second), err)
 	}
 }

@@ -144,7 +144,7 @@ func TestRegexLimits(t *testing.T) {
 			continue
 		}
 		g := &Gate{Rules: p.Rules}
-		if v, err := g.Decide(t.Context(), Call{Server: "s", Tool: "t", Arguments: []byte(`{"a":"x"}`)}); v.Outcome != Allowed || depth > 1000 {
+		if v, err := g.decided(t.Context(), Call{Server: "s", Tool: "t", Arguments: []byte(`{"a":"x"}`)}); v.Outcome != Allowed || depth > 1000 {
 			t.Errorf("%d: %v, %v", depth, v, err)
 		}
 	}
@@ -329,7 +329,7 @@ func benchmarkDecide(b *testing.B, rules []Rule) {
 	g := &Gate{Rules: rules, Otherwise: OtherwiseAsk, AutoApprove: "--auto-approve"}
 	b.ReportAllocs()
 	for b.Loop() {
-		if v, err := g.Decide(b.Context(), benchCall); err != nil || v.Outcome != Allowed {
+		if v, err := g.decided(b.Context(), benchCall); err != nil || v.Outcome != Allowed {
 			b.Fatal(v, err)
 		}
 	}

@@ -121,7 +121,7 @@ func TestCancelledBeforeAsking(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	g := &Gate{Otherwise: OtherwiseAsk, AutoApprove: "--auto-approve"}
-	if v, err := g.Decide(ctx, Call{Name: "fs__x"}); err == nil || v.Outcome == Allowed {
+	if v, err := g.decided(ctx, Call{Name: "fs__x"}); err == nil || v.Outcome == Allowed {
 		t.Error(v, err)
 	}
 }
@@ -264,7 +264,7 @@ func TestTerminalThatTakesNothing(t *testing.T) {
 func TestDisabled(t *testing.T) {
 	t.Parallel()
 	g := &Gate{Otherwise: OtherwiseAsk, Terminal: &Terminal{Disabled: "CI is set"}}
-	v, err := g.Decide(context.Background(), Call{Server: "fs", Tool: "w x", Name: "fs__w x"})
+	v, err := g.decided(context.Background(), Call{Server: "fs", Tool: "w x", Name: "fs__w x"})
 	if err != nil || v.Outcome != Unapproved || v.Reason != "nobody can be asked: CI is set" {
 		t.Error(v, err)
 	}

@@ -158,7 +158,7 @@ func (v *vector) check(t *testing.T, path, root string) {
 		t.Fatal(err)
 	}
 	g := v.gate(t)
-	verdict, err := g.Decide(context.Background(), c)
+	verdict, err := g.decided(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ type round struct {
 	calls []*call
 	tally CallTally
 
-	mu      sync.Mutex // held while a verdict is taken, and guards the tally
+	mu      sync.Mutex // held while a verdict is taken, but not while somebody is asked; guards the tally
 	stopped error      // ends the run: a defect, or a verdict that was taken again
 }
 

@@ -74,9 +74,6 @@ func (p *Plan) NewFeed(stop context.CancelCauseFunc) *Feed {
 	f := &Feed{stop: stop, decide: make(chan *call, maxWaiting), schedule: make(chan *call, maxWaiting), over: make(chan struct{})}
 	f.round = p.newCaller(nil).newRound(1, nil, nil)
 	f.round.maxBytes = 0
-	if a := p.Inv.Gate.Approver; a != nil {
-		a.Held = &f.round.mu
-	}
 	goroutine.Start(func() {
 		for c := range f.each(f.decide) {
 			f.judge(c)

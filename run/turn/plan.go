@@ -23,10 +23,12 @@ type Plan struct {
 	Inv    *invocation.Invocation
 	Box    *toolbox.Toolbox
 	Agents []*Agent
+
+	asking chan struct{} // holds the question that somebody is being asked
 }
 
 // NewPlan makes a plan without servers.
-func NewPlan(v *invocation.Invocation) *Plan { return &Plan{Inv: v, Box: toolbox.New(v)} }
+func NewPlan(v *invocation.Invocation) *Plan { return &Plan{Inv: v, Box: toolbox.New(v), asking: make(chan struct{}, 1)} }
 
 // Resolve turns flags, environment, config and policy into what the run
 // needs. Nothing is started yet, so that every usage error is cheap.

@@ -43,7 +43,8 @@ func (r *round) judge(ctx context.Context, c *call) (goesOn bool, err error) {
 	if c.answer != nil {
 		return true, nil
 	}
-	defer r.lock()()
+	r.lock()
+	defer r.unlock()
 	v, err := r.decideCall(ctx, c)
 	if err != nil {
 		return false, err
@@ -83,41 +84,79 @@ func (r *round) apply(c *call, v approve.Verdict) bool {
 	return true
 }
 
-// decideCall takes the verdict on a call, or takes it again if there is one.
+// decideCall takes the verdict on a call, or takes it again if there is one. It is called
+// with the round locked, which it is not while somebody is asked.
 func (r *round) decideCall(ctx context.Context, c *call) (approve.Verdict, error) {
-	asked := r.asked(c, c.tool)
-	v, err := r.verdict(ctx, c, asked)
+	v, err := r.verdict(ctx, c)
 	if v.Egress == approve.EgressWarn.String() && v.Outcome == approve.Allowed {
+		asked := r.asked(c, c.tool)
 		r.warnOfEgress(c, &asked)
 	}
 	return v, err
 }
 
-func (r *round) verdict(ctx context.Context, c *call, asked approve.Call) (approve.Verdict, error) {
+func (r *round) verdict(ctx context.Context, c *call) (approve.Verdict, error) {
+	gate := r.plan.Inv.Gate
 	if r.dryRun { // nobody is asked, but the approver about a call that would run
-		if x, err := r.plan.Inv.Gate.Explain(ctx, asked); x.Verdict.Outcome != approve.Allowed || !c.tool.OnlyReads() {
+		if x, err := gate.Explain(ctx, r.asked(c, c.tool)); x.Verdict.Outcome != approve.Allowed || !c.tool.OnlyReads() {
 			return x.Verdict, err
 		}
 	}
 	if err := r.flush(); err != nil { // the person reads what came before the question
 		return approve.Verdict{}, err
 	}
-	if c.verdict != nil {
-		return r.plan.Inv.Gate.Recheck(ctx, asked, *c.verdict)
+	decide := func() (approve.Verdict, *approve.Question, error) {
+		if c.verdict != nil {
+			return gate.Recheck(ctx, r.asked(c, c.tool), *c.verdict)
+		}
+		return gate.Decide(ctx, r.asked(c, c.tool))
 	}
-	return r.plan.Inv.Gate.Decide(ctx, asked)
+	v, q, err := decide()
+	if q == nil || err != nil {
+		return v, err
+	}
+	err = r.whileUnlocked(func() error {
+		select {
+		case r.plan.asking <- struct{}{}:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+	if err != nil {
+		return v, err
+	}
+	defer func() { <-r.plan.asking }()
+	v, q, err = decide() // the answer to the question before may be enough
+	for q != nil && err == nil {
+		if err = r.whileUnlocked(func() error { return q.Ask(ctx) }); err == nil {
+			v, q, err = gate.Answer(ctx, r.asked(c, c.tool), q)
+		}
+	}
+	return v, err
 }
 
 // lock keeps other verdicts from being taken at the same time: in this round, and in
 // the one that a nested run is called in.
-func (r *round) lock() (unlock func()) {
+func (r *round) lock() {
 	r.mu.Lock()
-	if r.nest == nil {
-		return r.mu.Unlock
+	if r.nest != nil {
+		r.nest.round.mu.Lock()
 	}
-	outer := &r.nest.round.mu
-	outer.Lock()
-	return func() { outer.Unlock(); r.mu.Unlock() }
+}
+
+func (r *round) unlock() {
+	if r.nest != nil {
+		r.nest.round.mu.Unlock()
+	}
+	r.mu.Unlock()
+}
+
+// whileUnlocked waits for something while other verdicts may be taken.
+func (r *round) whileUnlocked(wait func() error) error {
+	r.unlock()
+	defer r.lock()
+	return wait()
 }
 
 // recheck takes the verdict on an allowed call again, immediately before it runs:
@@ -125,7 +164,8 @@ func (r *round) lock() (unlock func()) {
 // that may not run any more has its answer then. The bounds hold the tool to the
 // files that this verdict was about.
 func (r *round) recheck(ctx context.Context, c *call) (bounds confine.Bounds) {
-	defer r.lock()()
+	r.lock()
+	defer r.unlock()
 	v := *c.verdict
 	err := r.stopped
 	if err == nil {

@@ -240,7 +240,7 @@ func TestApprovalHint(t *testing.T) {
 		"gh__push":       "--allow gh__push, with the rule config.json:3 taken out: an allow does not outweigh a rule that asks",
 	} {
 		server, tool, _ := strings.Cut(name, "__")
-		v, err := g.Decide(t.Context(), approve.Call{Server: server, Tool: tool, Name: name})
+		v, _, err := g.Decide(t.Context(), approve.Call{Server: server, Tool: tool, Name: name})
 		if err != nil || v.Outcome != approve.Unapproved || ApprovalHint(name, v) != want {
 			t.Errorf("%s: %+v, %v", name, v, err)
 		}
@@ -249,10 +249,10 @@ func TestApprovalHint(t *testing.T) {
 		if !strings.Contains(want, "taken out") {
 			better.Rules = append(better.Rules, asks...)
 		}
-		if v, _ := better.Decide(t.Context(), approve.Call{Server: server, Tool: tool, Name: name}); v.Outcome != approve.Allowed {
+		if v, _, _ := better.Decide(t.Context(), approve.Call{Server: server, Tool: tool, Name: name}); v.Outcome != approve.Allowed {
 			t.Errorf("%s: the hint %s does not help", name, want)
 		}
-		if v, _ := better.Decide(t.Context(), approve.Call{Server: "other", Tool: "tool", Name: "other__tool"}); v.Outcome == approve.Allowed {
+		if v, _, _ := better.Decide(t.Context(), approve.Call{Server: "other", Tool: "tool", Name: "other__tool"}); v.Outcome == approve.Allowed {
 			t.Errorf("%s: the hint %s allows another tool", name, want)
 		}
 	}
