@@ -1,8 +1,8 @@
 // Package review reads tool definitions for a person who has to decide whether to let
-// a model have them. It finds characters that cannot be seen, sentences that speak to
-// the model instead of describing a tool, names that look like those of another
-// server, and arguments that ask for secrets or for the conversation. A finding is a
-// place to look at and no verdict; a definition without findings may be malicious too.
+// a model have them. It finds what a reader does not see: characters without a shape,
+// letters that look like others, and names that look like those of another server. What
+// the words say is for the reader to judge: a definition without findings may be
+// malicious too.
 package review
 
 import (
@@ -47,8 +47,8 @@ func Tools(tools []Tool) [][]Finding {
 		t := &tools[i]
 		r := reader{alike[i]}
 		r.name("name", t.Name)
-		r.text("title", t.Title, false)
-		r.text("description", t.Description, false)
+		r.unseen("title", t.Title)
+		r.unseen("description", t.Description)
 		r.value("schema", t.Schema, maxDepth)
 		r.value("output_schema", t.Output, maxDepth)
 		r.value("annotations", t.Annotations, maxDepth)
@@ -82,21 +82,13 @@ func (r *reader) find(what, member, text string, from, to int) {
 	r.found = append(r.found, Finding{What: what, Member: member, Quote: quote})
 }
 
-// text reads a text; argument says that it is about arguments of the tool.
-func (r *reader) text(member, text string, argument bool) {
-	r.unseen(member, text)
-	r.words(member, text, argument)
-	r.marks(member, text)
-}
-
-// name reads a name of a tool or an argument. The names of arguments say as much to a
-// model as a description does.
+// name reads a name of a tool or an argument.
 func (r *reader) name(member, name string) {
 	latin := strings.ContainsFunc(name, func(c rune) bool { return c < utf8.RuneSelf && unicode.IsLetter(c) })
 	if i := strings.IndexFunc(name, func(c rune) bool { return c >= utf8.RuneSelf && folded(c) < utf8.RuneSelf }); i >= 0 && latin {
 		r.find("letter that looks like another", member, name, i, i)
 	}
-	r.text(member, name, member != "name")
+	r.unseen(member, name)
 }
 
 // value reads all strings of a JSON value, and the names in its objects.
@@ -106,7 +98,7 @@ func (r *reader) value(path string, value []byte, depth int) {
 	}
 	switch kind := jsontext.Kind(value); {
 	case kind == '"':
-		r.text(path, jsontext.Unquote(value), true)
+		r.unseen(path, jsontext.Unquote(value))
 	case kind != '{' && kind != '[':
 	case depth == 0:
 		r.found = append(r.found, Finding{What: "not read: nested too deep", Member: path[:min(len(path), maxPath)]})

@@ -53,35 +53,6 @@ func joins(before, c rune) bool {
 	return false
 }
 
-// marks finds the words with which prompts mark their parts, and the names of files
-// that hold secrets.
-func (r *reader) marks(member, text string) {
-	small := []byte(text)
-	for i, c := range small {
-		if c >= 'A' && c <= 'Z' {
-			small[i] = c + 'a' - 'A'
-		}
-	}
-	lower := string(small)
-	for _, list := range [...][2]string{
-		{speaks, "<important <system <instruction <instructions <secret <hidden <assistant <|im_start <|im_end <|system [inst] [system] <!--"},
-		{secret, "id_rsa id_ed25519 .ssh .aws .env .netrc .npmrc mcp.json /etc/passwd /etc/shadow .kube .docker/config"},
-	} {
-		for mark := range strings.FieldsSeq(list[1]) {
-			for i := 0; i < len(lower); i += len(mark) {
-				n := strings.Index(lower[i:], mark)
-				if i += n; n < 0 {
-					break
-				}
-				if rest := lower[i+len(mark):]; rest == "" || rest[0] < 'a' || rest[0] > 'z' {
-					r.find(list[0], member, text, i, i+len(mark))
-					break
-				}
-			}
-		}
-	}
-}
-
 // Letters that look like a letter of ASCII, each above that letter.
 const (
 	foreign = "аАвВсСԁеЕёнНһіІїјЈкКмМоОрРѕЅԛтТхХуУԝαΑΒεΕΖΗιΙκΚΜνΝοΟρΡτΤυΥχΧıℓ"
