@@ -144,12 +144,6 @@ func (s *Settings) parseProfile(m member) error {
 
 // keys are the keys of a profile.
 func (p *profile) keys() []key {
-	idle := func(m member) error {
-		if p.IdleTimeout != 0 {
-			return m.Errorf("idle_timeout and timeout are the same; only one of them can be given")
-		}
-		return m.fill(&p.IdleTimeout)
-	}
 	return []key{
 		{"base_url", &p.BaseURL},
 		{"model", &p.model},
@@ -160,7 +154,7 @@ func (p *profile) keys() []key {
 			return nil
 		})},
 		{"tool_role", (*not)(&p.NoToolRole)},
-		{"idle_timeout timeout", idle}, // the latter is the older name
+		{"idle_timeout", &p.IdleTimeout},
 		{"insecure_http", &p.insecureHTTP},
 		{"servers", &p.servers},
 		{"headers", eachMember(p.parseHeader)},

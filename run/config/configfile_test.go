@@ -10,7 +10,7 @@ func TestConfigErrors(t *testing.T) {
 	for _, c := range []struct{ config, want string }{
 		{`{"model":3}`, `c.json:1: model: 3 is not a string`},
 		{`{"models":[]}`, `c.json:1: models: not an object`},
-		{"{\"models\":{\n\"local\":{\"timeout\":\"soon\"}}}", `c.json:2: models.local.timeout: "soon" is not a duration`},
+		{"{\"models\":{\n\"local\":{\"idle_timeout\":\"soon\"}}}", `c.json:2: models.local.idle_timeout: "soon" is not a duration`},
 		{`{"models":{"a b":{"api":"x"}}}`, `c.json:1: models."a b".api: "x" is not one of: chat, messages, responses`},
 		{`{"max_rounds":-3}`, `c.json:1: max_rounds: -3 is not a whole number from 0 on`},
 		{`{"modl":"x"}`, `c.json:1: unknown key "modl"`},

@@ -14,7 +14,7 @@ var keysOfOthers = []struct {
 	{"api", "provider dialect wireapi type"},
 	{"params", "maxtokens temperature topp stop seed extrabody options"},
 	{"key_env", "apikeyenv envkey apikeyenvvar"},
-	{"timeout", "idletimeout"},
+	{"idle_timeout", "timeout idletimeout"},
 	{"mcpServers", "servers mcp tools"},
 	{"models", "profiles providers modelproviders"},
 	{"auto_approve", "autoapprove alwaysallow allow allowedtools permissions"},

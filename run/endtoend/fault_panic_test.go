@@ -97,7 +97,7 @@ reply
 again
 hang
 -- config --
-{"models":{"slow":{"model":"m","timeout":1}}}
+{"models":{"slow":{"model":"m","idle_timeout":1}}}
 `
 
 // TestFaultPanic checks that a panic in any goroutine ends the run in an orderly
