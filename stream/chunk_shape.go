@@ -42,13 +42,13 @@ func (s *chunkShape) learn(ev Event, r gjson.Result, d *draft, join bool, add fu
 	s.head = append(append(s.head, "data: "...), ev.Data[:from+1]...)
 	s.tail = append(append(s.tail[:0], ev.Data[to-1:]...), "\n\n"...)
 	s.lines, s.draft, s.add, s.join, s.searched = ev.lines, d, add, join && d.sink.Join, 0
-	s.lines.shape = s
+	s.lines.take = s.take
 }
 
 // forget gives all events to the full decoder, until it finds a shape again.
 func (s *chunkShape) forget() {
 	if s.lines != nil {
-		s.lines.shape = nil
+		s.lines.take = nil
 	}
 }
 
@@ -57,7 +57,10 @@ const longDelta = 4 << 10
 
 // take takes the whole events of the shape that data begins with, and returns their
 // size. It returns begun if what follows them may be the beginning of another one.
-func (s *chunkShape) take(data []byte) (size int, begun bool, err error) {
+func (s *chunkShape) take(data []byte, again bool) (size int, begun bool, err error) {
+	if !again {
+		s.searched = 0
+	}
 	joined := s.joined[:0]
 	for s.draft.err == nil {
 		var text []byte

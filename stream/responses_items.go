@@ -123,21 +123,8 @@ func (d *responsesDecoder) match(list []itemID, f form) []*responsesItem {
 	if f == formDelta {
 		slices.Reverse(known) // a delta belongs to the latest
 	}
-	same := func(a, b string) bool { return a == b || a == "" || b == "" }
-	fits := func(i, k int) bool { return same(list[i].kind, known[k].kind) && same(list[i].callID, known[k].callID) }
-	isNew := func(k int) bool { return f == formDelta || known[k].forms&f == 0 }
-	placed := func(i, k int) bool { return list[i].index >= 0 && known[k].index >= 0 } // in both
-	samePlace := func(i, k int) bool { return placed(i, k) && list[i].index == known[k].index }
-	found := pair(len(list), len(known),
-		func(i, k int) bool {
-			return list[i].id != "" && list[i].id == known[k].id && fits(i, k) && (isNew(k) || !placed(i, k) || samePlace(i, k))
-		},
-		func(i, k int) bool { return list[i].callID != "" && list[i].callID == known[k].callID && fits(i, k) },
-		func(i, k int) bool { return samePlace(i, k) && fits(i, k) && isNew(k) },
-		func(i, k int) bool { // the first that has not come in this form; places and ids may be others at the end
-			named := placed(i, k) || list[i].id != "" && known[k].id != ""
-			return fits(i, k) && isNew(k) && (f == formResponse || !named) && (f != formDelta || known[k].isOpen())
-		})
+	m := matching{f, list, known}
+	found := pair(len(list), len(known), m.sameID, m.sameCall, m.samePlace, m.next)
 	items := make([]*responsesItem, len(list))
 	for i, k := range found {
 		if k >= 0 {
@@ -155,6 +142,49 @@ func (d *responsesDecoder) match(list []itemID, f form) []*responsesItem {
 		d.fail(tooManyItems())
 	}
 	return items
+}
+
+// matching compares items that come in a form with the known ones, by their numbers in the
+// two lists. Each of its rules says that they are the same item; the stronger are first.
+type matching struct {
+	form  form
+	list  []itemID
+	known []*responsesItem
+}
+
+// sameID: the ids are the same. An endpoint that uses an id twice says other places.
+func (m *matching) sameID(i, k int) bool {
+	return m.list[i].id != "" && m.list[i].id == m.known[k].id && m.fits(i, k) && (m.isNew(k) || !m.placed(i, k) || m.atPlace(i, k))
+}
+
+// sameCall: the ids of the calls are the same.
+func (m *matching) sameCall(i, k int) bool {
+	return m.list[i].callID != "" && m.list[i].callID == m.known[k].callID && m.fits(i, k)
+}
+
+// samePlace: the places are the same, and the known one has not come in this form.
+func (m *matching) samePlace(i, k int) bool { return m.atPlace(i, k) && m.fits(i, k) && m.isNew(k) }
+
+// next: the first that has not come in this form. Places and ids may be others in the
+// whole response, and nowhere else.
+func (m *matching) next(i, k int) bool {
+	named := m.placed(i, k) || m.list[i].id != "" && m.known[k].id != ""
+	return m.fits(i, k) && m.isNew(k) && (m.form == formResponse || !named) && (m.form != formDelta || m.known[k].isOpen())
+}
+
+// fits reports whether nothing that both say of themselves differs.
+func (m *matching) fits(i, k int) bool {
+	same := func(a, b string) bool { return a == b || a == "" || b == "" }
+	return same(m.list[i].kind, m.known[k].kind) && same(m.list[i].callID, m.known[k].callID)
+}
+
+func (m *matching) isNew(k int) bool { return m.form == formDelta || m.known[k].forms&m.form == 0 }
+
+// placed reports whether both have a place.
+func (m *matching) placed(i, k int) bool { return m.list[i].index >= 0 && m.known[k].index >= 0 }
+
+func (m *matching) atPlace(i, k int) bool {
+	return m.placed(i, k) && m.list[i].index == m.known[k].index
 }
 
 // learn takes what was not known of an item's identity.

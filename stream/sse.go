@@ -121,11 +121,17 @@ func tooLong(limit int) error {
 // beginning is dropped.
 type lineSplitter struct {
 	limit  int
-	begun  bool        // a line was returned
-	skipLF bool        // the last line ended in a CR, which was the last byte read
-	within bool        // the last line was not blank
-	shape  *chunkShape // takes events before they are split; nil for none
-	lf, cr int         // data[:lf] holds no LF, and data[:cr] no CR: no byte is searched twice
+	begun  bool // a line was returned
+	skipLF bool // the last line ended in a CR, which was the last byte read
+	within bool // the last line was not blank
+
+	// take, if it is set, gets data that begins with an event before it is split into lines.
+	// It returns the size of the whole events that it has taken, and begun if what follows
+	// them may be the beginning of another one. again says that the data begins with what
+	// the last call left.
+	take   func(data []byte, again bool) (size int, begun bool, err error)
+	again  bool
+	lf, cr int // data[:lf] holds no LF, and data[:cr] no CR: no byte is searched twice
 }
 
 const (
@@ -135,9 +141,10 @@ const (
 
 func (s *lineSplitter) next(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	taken := 0
-	if s.shape != nil && !s.within {
+	if s.take != nil && !s.within {
 		var begun bool
-		taken, begun, err = s.shape.take(data)
+		taken, begun, err = s.take(data, s.again)
+		s.again = true
 		s.lf, s.cr = s.lf-taken, s.cr-taken
 		if err != nil || begun && !atEOF && len(data)-taken <= s.limit {
 			return taken, nil, err
@@ -169,10 +176,7 @@ func (s *lineSplitter) line(data []byte, atEOF bool) (advance int, line []byte, 
 	case end == len(data) && (!atEOF || from == end):
 		return 0, nil, nil
 	}
-	s.begun, s.within = true, end > from
-	if s.shape != nil {
-		s.shape.searched = 0
-	}
+	s.begun, s.within, s.again = true, end > from, false
 	s.skipLF = end+1 == len(data) && data[end] == '\r'
 	advance = min(end+1, len(data))
 	if advance < len(data) && data[end] == '\r' && data[advance] == '\n' {

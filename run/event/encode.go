@@ -19,13 +19,6 @@ type object struct {
 // flushed is how many bytes of an object are kept before they are written.
 const flushed = 64 << 10
 
-// appendEvent appends an event as one line without its newline.
-func appendEvent(dst []byte, e Event) []byte {
-	o := object{b: dst}
-	o.event(e)
-	return o.b
-}
-
 // event writes an event. Those that come with every piece of a reply are written
 // without reflection.
 func (o *object) event(e Event) {

@@ -130,3 +130,10 @@ func BenchmarkTextEvent(b *testing.B) {
 		out.Reset()
 	}
 }
+
+// appendEvent appends an event as one line without its newline.
+func appendEvent(dst []byte, e Event) []byte {
+	o := object{b: dst}
+	o.event(e)
+	return o.b
+}
